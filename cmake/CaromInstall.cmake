@@ -1,0 +1,33 @@
+# Install: headers, library, command, and how other builds find them (find_package, pkg-config).
+include(CMakePackageConfigHelpers)
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/carom")
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/carom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(TARGETS carom EXPORT carom-targets)
+install(EXPORT carom-targets NAMESPACE carom:: DESTINATION "${package_folder}")
+if(TARGET carom_cli)
+	install(TARGETS carom_cli)
+endif()
+
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/carom-config.cmake.in" "${PROJECT_BINARY_DIR}/carom-config.cmake"
+	INSTALL_DESTINATION "${package_folder}")
+# Before 1.0 a minor version may break its users.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/carom-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/carom-config.cmake" "${PROJECT_BINARY_DIR}/carom-config-version.cmake"
+	DESTINATION "${package_folder}")
+
+set(pc_libs_private "-lm")
+foreach(name IN LISTS OpenMP_C_LIB_NAMES)
+	string(APPEND pc_libs_private " -l${name}")
+endforeach()
+set(pc_cflags "")
+set(pc_libs_public "")
+if(BUILD_SHARED_LIBS)
+	set(pc_cflags "-DCAROM_SHARED")
+else()
+	# Only the archive was installed: whoever links it needs what it needs, with or without --static.
+	set(pc_libs_public " ${pc_libs_private}")
+	set(pc_libs_private "")
+endif()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/carom.pc.in" "${PROJECT_BINARY_DIR}/carom.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/carom.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

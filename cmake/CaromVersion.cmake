@@ -1,0 +1,13 @@
+# CAROM_VERSION from include/carom/base.h.
+set(version_header "${CMAKE_CURRENT_LIST_DIR}/../include/carom/base.h")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${version_header}")
+set(CAROM_VERSION "")
+foreach(part MAJOR MINOR PATCH)
+	file(STRINGS "${version_header}" line REGEX "^#define CAROM_VERSION_${part} [0-9]+$")
+	string(REGEX MATCH "[0-9]+$" number "${line}")
+	if(number STREQUAL "")
+		message(FATAL_ERROR "${version_header} does not define CAROM_VERSION_${part}")
+	endif()
+	list(APPEND CAROM_VERSION ${number})
+endforeach()
+list(JOIN CAROM_VERSION "." CAROM_VERSION)

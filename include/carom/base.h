@@ -1,0 +1,140 @@
+/// @file base.h
+/// Results, version, memory, logging and threads: what every other header builds on.
+#ifndef CAROM_BASE_H
+#define CAROM_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(CAROM_SHARED) && defined(_WIN32)
+#  ifdef CAROM_BUILDING
+#    define CAROM_API __declspec(dllexport)
+#  else
+#    define CAROM_API __declspec(dllimport)
+#  endif
+#elif defined(CAROM_SHARED) && defined(__GNUC__)
+#  define CAROM_API __attribute__((visibility("default")))
+#else
+#  define CAROM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Version of the headers. CMakeLists.txt reads it from here: this is the only place where it is written.
+#define CAROM_VERSION_MAJOR 0
+#define CAROM_VERSION_MINOR 1
+#define CAROM_VERSION_PATCH 0
+
+/// Version of the library that is linked.
+typedef struct carom_version {
+	int major;
+	int minor;
+	int patch;
+} carom_version;
+
+/// The linked library's version. Thread-safe.
+CAROM_API carom_version carom_get_version(void);
+
+/// What a fallible call returns. The text of the last failure is one call away: carom_error_text.
+typedef enum carom_result {
+	CAROM_SUCCESS = 0,
+	/// An argument or a field of a definition is wrong; the text names the function and the field.
+	CAROM_INVALID_ARGUMENT,
+	/// The mesh cannot be used; the text names the element and says what is wrong with it.
+	CAROM_INVALID_MESH,
+	/// A body id is null, was removed, or belongs to another world.
+	CAROM_INVALID_BODY,
+	/// An allocation failed. What was being made was undone; everything else stays usable.
+	CAROM_OUT_OF_MEMORY,
+	/// The memory budget of the world does not allow the step (carom_world_def.memory_budget).
+	CAROM_OVER_BUDGET,
+	/// The library or the machine lacks what was asked for, for example an instruction set.
+	CAROM_UNSUPPORTED,
+	/// A recording is damaged, of another version, or replays to other results; the text says where.
+	CAROM_INVALID_RECORDING,
+} carom_result;
+
+/// The name of a result, for example "out of memory". Static text, never NULL. Thread-safe.
+CAROM_API const char *carom_result_name(carom_result result);
+
+/// User-supplied memory. All memory of a context comes from here, nothing from anywhere else.
+/// Called from any thread at any time, so both functions must be thread-safe.
+typedef struct carom_allocator {
+	/// Return size bytes aligned to alignment (a power of two, at most 64), or NULL. size is never 0.
+	void *(*allocate)(size_t size, size_t alignment, void *user);
+	/// Give back what allocate returned for the same size and alignment. pointer is never NULL.
+	void (*release)(void *pointer, size_t size, size_t alignment, void *user);
+	void *user;
+} carom_allocator;
+
+typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INFO } carom_log_level;
+
+/// Receives messages. The library itself never prints. Called on the thread that made the call being served.
+typedef void carom_log_fn(carom_log_level level, const char *text, void *user);
+
+/// A piece of parallel work: process items begin..end-1. worker is in 0..worker_count-1; no two pieces run
+/// with the same worker at the same time.
+typedef void carom_task_fn(int64_t begin, int64_t end, int worker, void *task);
+
+/// A user scheduler: call task over all of 0..count-1 in pieces of at least min_range items (the last may be
+/// shorter), from any threads, and return when all are done. The results of the library do not depend on how the
+/// range is cut or on the order of the pieces.
+typedef void carom_parallel_for_fn(carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user);
+
+/// Instruction set of the wide kernels. All give the same bits; the choice changes the time only.
+typedef enum carom_simd {
+	CAROM_SIMD_AUTO, ///< the widest that this machine has
+	CAROM_SIMD_SCALAR,
+	CAROM_SIMD_SSE2,
+	CAROM_SIMD_AVX2,
+	CAROM_SIMD_AVX512,
+	CAROM_SIMD_NEON,
+} carom_simd;
+
+/// How to make a context. Start from carom_default_context_def: a definition that did not is refused.
+typedef struct carom_context_def {
+	int cookie;                ///< set by carom_default_context_def; do not touch
+	carom_allocator allocator; ///< both functions NULL: the C library's aligned_alloc and free
+	carom_log_fn *log;         ///< NULL: silent
+	void *log_user;
+	/// Worker threads, 1 to 256; 0: one for each core. With parallel_for it is the number of workers that it uses.
+	int thread_count;
+	carom_parallel_for_fn *parallel_for; ///< NULL: OpenMP if it was built in, else a plain loop
+	void *parallel_for_user;
+	carom_simd simd;
+} carom_context_def;
+
+CAROM_API carom_context_def carom_default_context_def(void);
+
+/// Memory, messages, threads and error text for everything made from it. Contexts share nothing with each other.
+typedef struct carom_context carom_context;
+
+/// Make a context. def may be NULL for the defaults. On failure *context is NULL (there is no text to ask for).
+CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_context **context);
+
+/// Destroy a context. Everything made from it must have been destroyed first; what was not is named in the log
+/// and leaks. NULL does nothing.
+CAROM_API void carom_destroy_context(carom_context *context);
+
+/// What went wrong in the last call that failed on this context, in one sentence that names the field or element.
+/// Never NULL; valid until the next failing call. Empty before the first failure.
+CAROM_API const char *carom_error_text(const carom_context *context);
+
+/// Bytes that the context and all made from it hold now, and the most they ever held. Thread-safe.
+CAROM_API size_t carom_memory_in_use(const carom_context *context);
+CAROM_API size_t carom_memory_peak(const carom_context *context);
+
+/// The instruction set in use (never CAROM_SIMD_AUTO), and its name ("avx2").
+CAROM_API carom_simd carom_context_simd(const carom_context *context);
+CAROM_API const char *carom_simd_name(carom_simd simd);
+
+/// Number of workers in use.
+CAROM_API int carom_context_threads(const carom_context *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

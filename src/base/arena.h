@@ -1,0 +1,26 @@
+/// Per-step memory of one worker: bump allocation, freed all at once. A chain of blocks grows during the step; the reset
+/// afterwards joins them into one block of the high-water size, so that a steady state allocates nothing.
+#ifndef CR_BASE_ARENA_H
+#define CR_BASE_ARENA_H
+
+#include "base/context.h"
+
+typedef struct cr_arena_block cr_arena_block;
+
+typedef struct cr_arena {
+	carom_context *context;
+	cr_arena_block *block; // newest first
+	size_t used;           // bytes handed out since the last reset, padding included
+	size_t peak;           // most ever used in one step
+} cr_arena;
+
+void cr_arena_init(cr_arena *arena, carom_context *context);
+/// Memory aligned to CR_CACHE_LINE, valid until the reset; NULL when out of memory. size 0 gives a valid pointer.
+void *cr_arena_alloc(cr_arena *arena, size_t size);
+/// Forget everything handed out.
+void cr_arena_reset(cr_arena *arena);
+void cr_arena_free(cr_arena *arena);
+/// Bytes held.
+size_t cr_arena_bytes(const cr_arena *arena);
+
+#endif

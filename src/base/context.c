@@ -1,0 +1,292 @@
+/// The context: allocation with accounting, error text, log, and the choice of the instruction set. See base/context.h.
+#include "base/context.h"
+#include "base/parallel.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What marks a definition as made by carom_default_context_def: any value that stack garbage is unlikely to hold.
+enum { CONTEXT_COOKIE = 0x43617431 };
+
+carom_version carom_get_version(void)
+{
+	return (carom_version){ CAROM_VERSION_MAJOR, CAROM_VERSION_MINOR, CAROM_VERSION_PATCH };
+}
+
+const char *carom_result_name(carom_result result)
+{
+	switch (result) {
+	case CAROM_SUCCESS: return "success";
+	case CAROM_INVALID_ARGUMENT: return "invalid argument";
+	case CAROM_INVALID_MESH: return "invalid mesh";
+	case CAROM_INVALID_BODY: return "invalid body";
+	case CAROM_OUT_OF_MEMORY: return "out of memory";
+	case CAROM_OVER_BUDGET: return "over budget";
+	case CAROM_UNSUPPORTED: return "unsupported";
+	case CAROM_INVALID_RECORDING: return "invalid recording";
+	}
+	return "unknown result";
+}
+
+const char *carom_simd_name(carom_simd simd)
+{
+	switch (simd) {
+	case CAROM_SIMD_AUTO: return "auto";
+	case CAROM_SIMD_SCALAR: return "scalar";
+	case CAROM_SIMD_SSE2: return "sse2";
+	case CAROM_SIMD_AVX2: return "avx2";
+	case CAROM_SIMD_AVX512: return "avx512";
+	case CAROM_SIMD_NEON: return "neon";
+	}
+	return "unknown";
+}
+
+// ---- Instruction sets ----
+
+/// Was the set built into the library, and does this machine have it?
+static bool has_simd(carom_simd simd)
+{
+	switch (simd) {
+	case CAROM_SIMD_SCALAR: return true;
+#ifdef CR_HAVE_SSE2
+	case CAROM_SIMD_SSE2: return __builtin_cpu_supports("sse2");
+#endif
+#ifdef CR_HAVE_AVX2
+	case CAROM_SIMD_AVX2: return __builtin_cpu_supports("avx2");
+#endif
+#ifdef CR_HAVE_AVX512
+	case CAROM_SIMD_AVX512:
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+			__builtin_cpu_supports("avx512dq");
+#endif
+#ifdef CR_HAVE_NEON
+	case CAROM_SIMD_NEON: return true; // a part of every 64-bit ARM
+#endif
+	default: return false;
+	}
+}
+
+static carom_simd widest_simd(void)
+{
+	static const carom_simd order[] = { CAROM_SIMD_AVX512, CAROM_SIMD_AVX2, CAROM_SIMD_SSE2, CAROM_SIMD_NEON };
+	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+		if (has_simd(order[i]))
+			return order[i];
+	}
+	return CAROM_SIMD_SCALAR;
+}
+
+// ---- Memory ----
+
+static void *default_allocate(size_t size, size_t alignment, void *user)
+{
+	(void)user;
+	// aligned_alloc wants a multiple of the alignment.
+	size_t rounded = (size + alignment - 1) & ~(alignment - 1);
+	return rounded >= size ? aligned_alloc(alignment, rounded) : NULL;
+}
+
+static void default_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment, (void)user;
+	free(pointer);
+}
+
+static void count_memory(carom_context *context, size_t size)
+{
+	size_t now = atomic_fetch_add_explicit(&context->memory_in_use, size, memory_order_relaxed) + size;
+	size_t peak = atomic_load_explicit(&context->memory_peak, memory_order_relaxed);
+	while (now > peak &&
+		!atomic_compare_exchange_weak_explicit(&context->memory_peak, &peak, now, memory_order_relaxed, memory_order_relaxed)) {
+	}
+}
+
+/// Would size more bytes break the limit of a child? (Between threads the limit may be missed by what they allocate at once.)
+static bool breaks_limit(carom_context *context, size_t size)
+{
+	const size_t held = atomic_load_explicit(&context->memory_in_use, memory_order_relaxed);
+	if (context->memory_limit == 0 || (size <= context->memory_limit && held <= context->memory_limit - size))
+		return false;
+	atomic_store_explicit(&context->over_limit, true, memory_order_relaxed);
+	return true;
+}
+
+void *cr_alloc(carom_context *context, size_t size)
+{
+	if (size == 0 || breaks_limit(context, size))
+		return NULL;
+	void *pointer = context->parent ? cr_alloc(context->parent, size)
+									: context->allocator.allocate(size, CR_CACHE_LINE, context->allocator.user);
+	if (pointer)
+		count_memory(context, size);
+	return pointer;
+}
+
+void *cr_alloc_zero(carom_context *context, size_t size)
+{
+	void *pointer = cr_alloc(context, size);
+	if (pointer)
+		memset(pointer, 0, size);
+	return pointer;
+}
+
+void *cr_alloc_array(carom_context *context, size_t count, size_t size)
+{
+	if (size != 0 && count > SIZE_MAX / size)
+		return NULL;
+	return cr_alloc(context, count * size);
+}
+
+void cr_free(carom_context *context, void *pointer, size_t size)
+{
+	if (!pointer)
+		return;
+	if (context->parent)
+		cr_free(context->parent, pointer, size);
+	else
+		context->allocator.release(pointer, size, CR_CACHE_LINE, context->allocator.user);
+	atomic_fetch_sub_explicit(&context->memory_in_use, size, memory_order_relaxed);
+}
+
+size_t carom_memory_in_use(const carom_context *context)
+{
+	return atomic_load_explicit(&context->memory_in_use, memory_order_relaxed);
+}
+
+size_t carom_memory_peak(const carom_context *context)
+{
+	return atomic_load_explicit(&context->memory_peak, memory_order_relaxed);
+}
+
+// ---- Messages ----
+
+carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...)
+{
+	// Formatted aside first: the arguments may contain the present error text.
+	char text[CR_ERROR_TEXT_SIZE];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	while (context->parent)
+		context = context->parent;
+	while (atomic_flag_test_and_set_explicit(&context->error_lock, memory_order_acquire)) {
+	}
+	memcpy(context->error_text, text, sizeof text);
+	atomic_flag_clear_explicit(&context->error_lock, memory_order_release);
+	return result;
+}
+
+carom_result cr_fail_memory(carom_context *context, const char *what)
+{
+	return cr_fail(context, CAROM_OUT_OF_MEMORY, "out of memory for %s", what);
+}
+
+const char *carom_error_text(const carom_context *context) { return context->error_text; }
+
+void cr_log(const carom_context *context, carom_log_level level, const char *format, ...)
+{
+	if (!context->log)
+		return;
+	char text[CR_ERROR_TEXT_SIZE];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	context->log(level, text, context->log_user);
+}
+
+// ---- Creation ----
+
+void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit)
+{
+	*child = (carom_context){
+		.log = parent->log,
+		.log_user = parent->log_user,
+		.parallel_for = parent->parallel_for,
+		.parallel_for_user = parent->parallel_for_user,
+		.thread_count = parent->thread_count,
+		.simd = parent->simd,
+		.parent = parent,
+		.memory_limit = memory_limit,
+		.error_lock = ATOMIC_FLAG_INIT,
+	};
+}
+
+carom_context_def carom_default_context_def(void)
+{
+	return (carom_context_def){ .cookie = CONTEXT_COOKIE, .simd = CAROM_SIMD_AUTO };
+}
+
+static carom_result check_def(const carom_context_def *def)
+{
+	if (def->cookie != CONTEXT_COOKIE)
+		return CAROM_INVALID_ARGUMENT;
+	if (!def->allocator.allocate != !def->allocator.release)
+		return CAROM_INVALID_ARGUMENT;
+	if (def->thread_count < 0 || def->thread_count > CR_MAX_WORKERS)
+		return CAROM_INVALID_ARGUMENT;
+	if ((int)def->simd < CAROM_SIMD_AUTO || def->simd > CAROM_SIMD_NEON)
+		return CAROM_INVALID_ARGUMENT;
+	if (def->simd != CAROM_SIMD_AUTO && !has_simd(def->simd))
+		return CAROM_UNSUPPORTED;
+	return CAROM_SUCCESS;
+}
+
+static int choose_thread_count(const carom_context_def *def)
+{
+	if (!def->parallel_for && !cr_has_threads())
+		return 1;
+	return def->thread_count > 0 ? def->thread_count : cr_default_thread_count();
+}
+
+carom_result carom_create_context(const carom_context_def *def, carom_context **context)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	*context = NULL;
+	const carom_context_def default_def = carom_default_context_def();
+	if (!def)
+		def = &default_def;
+	carom_result result = check_def(def);
+	if (result != CAROM_SUCCESS)
+		return result;
+
+	carom_allocator allocator = def->allocator;
+	if (!allocator.allocate)
+		allocator = (carom_allocator){ default_allocate, default_release, NULL };
+	carom_context *made = allocator.allocate(sizeof *made, CR_CACHE_LINE, allocator.user);
+	if (!made)
+		return CAROM_OUT_OF_MEMORY;
+	*made = (carom_context){
+		.allocator = allocator,
+		.log = def->log,
+		.log_user = def->log_user,
+		.parallel_for = def->parallel_for,
+		.parallel_for_user = def->parallel_for_user,
+		.thread_count = choose_thread_count(def),
+		.simd = def->simd == CAROM_SIMD_AUTO ? widest_simd() : def->simd,
+		.error_lock = ATOMIC_FLAG_INIT,
+	};
+	count_memory(made, sizeof *made);
+	*context = made;
+	return CAROM_SUCCESS;
+}
+
+void carom_destroy_context(carom_context *context)
+{
+	if (!context)
+		return;
+	int live_objects = atomic_load(&context->live_objects);
+	if (live_objects > 0) {
+		cr_log(context, CAROM_LOG_ERROR, "carom_destroy_context: %d meshes or worlds were not destroyed; %zu bytes leak",
+			live_objects, carom_memory_in_use(context) - sizeof *context);
+	}
+	const carom_allocator allocator = context->allocator;
+	allocator.release(context, sizeof *context, CR_CACHE_LINE, allocator.user);
+}
+
+carom_simd carom_context_simd(const carom_context *context) { return context->simd; }
+
+int carom_context_threads(const carom_context *context) { return context->thread_count; }

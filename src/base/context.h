@@ -1,0 +1,57 @@
+/// The context: memory, messages, error text and threads of everything made from it.
+/// Every allocation of the library goes through cr_alloc, so that a user allocator sees all of it and the peak is known.
+#ifndef CR_BASE_CONTEXT_H
+#define CR_BASE_CONTEXT_H
+
+#include "carom/base.h"
+#include <stdatomic.h>
+
+enum { CR_MAX_WORKERS = 256, CR_ERROR_TEXT_SIZE = 512, CR_CACHE_LINE = 64 };
+
+struct carom_context {
+	carom_allocator allocator;
+	carom_log_fn *log;
+	void *log_user;
+	carom_parallel_for_fn *parallel_for;
+	void *parallel_for_user;
+	int thread_count;
+	carom_simd simd;
+	atomic_size_t memory_in_use;
+	atomic_size_t memory_peak;
+	atomic_int live_objects; // meshes and worlds, to name leaks on destruction
+	carom_context *parent; // of a child: takes its memory and its error text; NULL: none
+	size_t memory_limit;   // bytes that a child may hold; 0: no limit
+	atomic_bool over_limit; // an allocation failed for the limit
+	atomic_flag error_lock;
+	char error_text[CR_ERROR_TEXT_SIZE];
+};
+
+/// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must outlive
+/// it. It has nothing to destroy.
+void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
+
+/// Allocate size bytes aligned to CR_CACHE_LINE; NULL on failure and for size 0. Thread-safe.
+void *cr_alloc(carom_context *context, size_t size);
+/// Zeroed memory.
+void *cr_alloc_zero(carom_context *context, size_t size);
+/// count * size with overflow check.
+void *cr_alloc_array(carom_context *context, size_t count, size_t size);
+/// Give back what cr_alloc returned for size. NULL does nothing.
+void cr_free(carom_context *context, void *pointer, size_t size);
+
+/// Set the error text (printf) and return result, so that a failure is one line: return cr_fail(...). Thread-safe.
+carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...)
+#if defined(__GNUC__)
+	__attribute__((format(printf, 3, 4)))
+#endif
+	;
+/// cr_fail with CAROM_OUT_OF_MEMORY, naming what was being made.
+carom_result cr_fail_memory(carom_context *context, const char *what);
+/// Send a message to the log callback (printf).
+void cr_log(const carom_context *context, carom_log_level level, const char *format, ...)
+#if defined(__GNUC__)
+	__attribute__((format(printf, 3, 4)))
+#endif
+	;
+
+#endif

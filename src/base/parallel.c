@@ -1,0 +1,96 @@
+/// The parallel loop, and the only file that is compiled with OpenMP. See base/parallel.h.
+#include "base/parallel.h"
+#include <assert.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#include <unistd.h>
+
+// Pieces for each worker: enough to even out pieces of unequal cost, few enough that claiming them costs nothing.
+enum { PIECES_PER_WORKER = 32 };
+
+/// The work of one call, as the workers see it.
+typedef struct parallel_loop {
+	carom_context *context;
+	carom_task_fn *task_fn;
+	void *task;
+} parallel_loop;
+
+/// What this thread is doing: a loop inside a piece runs on the same worker, since another could use that worker's memory.
+typedef struct running_piece {
+	const carom_context *context;
+	int worker;
+} running_piece;
+
+static _Thread_local running_piece s_running;
+
+static void run_piece(int64_t begin, int64_t end, int worker, void *loop_pointer)
+{
+	const parallel_loop *loop = loop_pointer;
+	assert(worker >= 0 && worker < loop->context->thread_count);
+	const running_piece outer = s_running;
+	s_running = (running_piece){ loop->context, worker };
+	loop->task_fn(begin, end, worker, loop->task);
+	s_running = outer;
+}
+
+#ifdef _OPENMP
+
+bool cr_has_threads(void) { return true; }
+
+int cr_default_thread_count(void)
+{
+	int count = omp_get_max_threads();
+	return count < CR_MAX_WORKERS ? count : CR_MAX_WORKERS;
+}
+
+static void run_threads(parallel_loop *loop, int64_t count, int64_t min_range)
+{
+	int64_t range = count / ((int64_t)loop->context->thread_count * PIECES_PER_WORKER);
+	if (range < min_range)
+		range = min_range;
+	// The last piece may be longer by less than a range, so that none is shorter than min_range.
+	const int64_t pieces = count / range;
+	const int threads = pieces < loop->context->thread_count ? (int)pieces : loop->context->thread_count;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+	for (int64_t i = 0; i < pieces; i++)
+		run_piece(i * range, i + 1 < pieces ? (i + 1) * range : count, omp_get_thread_num(), loop);
+}
+
+#else
+
+bool cr_has_threads(void) { return false; }
+
+int cr_default_thread_count(void)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+	if (count < 1)
+		return 1;
+	return count < CR_MAX_WORKERS ? (int)count : CR_MAX_WORKERS;
+}
+
+static void run_threads(parallel_loop *loop, int64_t count, int64_t min_range)
+{
+	(void)min_range;
+	run_piece(0, count, 0, loop);
+}
+
+#endif
+
+void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task)
+{
+	assert(min_range >= 1);
+	if (count <= 0)
+		return;
+	if (s_running.context == context) {
+		task_fn(0, count, s_running.worker, task);
+		return;
+	}
+	parallel_loop loop = { context, task_fn, task };
+	if (context->thread_count == 1 || count < 2 * min_range)
+		run_piece(0, count, 0, &loop);
+	else if (context->parallel_for)
+		context->parallel_for(run_piece, count, min_range, &loop, context->parallel_for_user);
+	else
+		run_threads(&loop, count, min_range);
+}

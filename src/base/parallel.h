@@ -1,0 +1,17 @@
+/// The parallel loop: the only door to threads. OpenMP, a user scheduler, or a plain loop behind it.
+#ifndef CR_BASE_PARALLEL_H
+#define CR_BASE_PARALLEL_H
+
+#include "base/context.h"
+
+/// Call task_fn over 0..count-1 in pieces of at least min_range items (>= 1). Pieces are handed out dynamically; nothing that
+/// is computed may depend on the cut or on the worker. A call from inside a piece runs as a plain loop on the same worker.
+void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task);
+
+/// Can the library make threads itself (was OpenMP built in)?
+bool cr_has_threads(void);
+
+/// Number of workers that OpenMP or the machine offers (for the default of thread_count).
+int cr_default_thread_count(void);
+
+#endif

@@ -1,0 +1,220 @@
+/// Eight floats side by side: the only place with intrinsics.
+///
+/// A kernel file is compiled once for each instruction set with -DCR_ISA=scalar|sse2|avx2|avx512|neon and sees the same names; the
+/// scalar form is the definition. No form fuses, reorders or estimates, so all give the same bits: min and max are
+/// `a < b ? a : b` and `a > b ? a : b` (what SSE does, NaN and signed zeros included), comparisons with NaN are false.
+#ifndef CR_MATH_SIMD_H
+#define CR_MATH_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+
+#define CR_ISA_ID_scalar 1
+#define CR_ISA_ID_sse2   2
+#define CR_ISA_ID_avx2   3
+#define CR_ISA_ID_avx512 4
+#define CR_ISA_ID_neon   5
+#define CR_SIMD_PASTE2(a, b) a##b
+#define CR_SIMD_PASTE(a, b)  CR_SIMD_PASTE2(a, b)
+#ifndef CR_ISA
+#define CR_ISA scalar
+#endif
+#define CR_ISA_ID CR_SIMD_PASTE(CR_ISA_ID_, CR_ISA)
+/// cr_cast -> cr_cast_avx2: the name of a kernel for the instruction set being compiled.
+#define CR_ISA_NAME(name) CR_SIMD_PASTE(CR_SIMD_PASTE(name, _), CR_ISA)
+
+#if CR_ISA_ID == CR_ISA_ID_avx2 || CR_ISA_ID == CR_ISA_ID_avx512
+#include <immintrin.h>
+
+typedef __m256 f8;
+
+static inline f8 f8_load(const float *p) { return _mm256_loadu_ps(p); }
+static inline void f8_store(float *p, f8 a) { _mm256_storeu_ps(p, a); }
+static inline f8 f8_set1(float a) { return _mm256_set1_ps(a); }
+static inline f8 f8_add(f8 a, f8 b) { return _mm256_add_ps(a, b); }
+static inline f8 f8_sub(f8 a, f8 b) { return _mm256_sub_ps(a, b); }
+static inline f8 f8_mul(f8 a, f8 b) { return _mm256_mul_ps(a, b); }
+static inline f8 f8_div(f8 a, f8 b) { return _mm256_div_ps(a, b); }
+static inline f8 f8_min(f8 a, f8 b) { return _mm256_min_ps(a, b); }
+static inline f8 f8_max(f8 a, f8 b) { return _mm256_max_ps(a, b); }
+static inline f8 f8_abs(f8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+static inline f8 f8_neg(f8 a) { return _mm256_xor_ps(_mm256_set1_ps(-0.0f), a); }
+/// Towards zero, to a whole number below 2^24 in magnitude.
+static inline f8 f8_truncate(f8 a) { return _mm256_cvtepi32_ps(_mm256_cvttps_epi32(a)); }
+/// Bytes base[index], index a whole number >= 0; reads up to three bytes beyond each.
+static inline f8 f8_gather_bytes(const uint8_t *base, f8 index)
+{
+	const __m256i words = _mm256_i32gather_epi32((const int *)(const void *)base, _mm256_cvttps_epi32(index), 1);
+	return _mm256_cvtepi32_ps(_mm256_and_si256(words, _mm256_set1_epi32(0xff)));
+}
+
+#if CR_ISA_ID == CR_ISA_ID_avx512
+typedef __mmask8 m8;
+static inline m8 f8_lt(f8 a, f8 b) { return _mm256_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+static inline m8 f8_le(f8 a, f8 b) { return _mm256_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+static inline m8 f8_eq(f8 a, f8 b) { return _mm256_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+static inline m8 m8_and(m8 a, m8 b) { return (m8)(a & b); }
+static inline m8 m8_or(m8 a, m8 b) { return (m8)(a | b); }
+static inline uint32_t m8_bits(m8 a) { return a; }
+#else
+typedef __m256 m8;
+static inline m8 f8_lt(f8 a, f8 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+static inline m8 f8_le(f8 a, f8 b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+static inline m8 f8_eq(f8 a, f8 b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+static inline m8 m8_and(m8 a, m8 b) { return _mm256_and_ps(a, b); }
+static inline m8 m8_or(m8 a, m8 b) { return _mm256_or_ps(a, b); }
+static inline uint32_t m8_bits(m8 a) { return (uint32_t)_mm256_movemask_ps(a); }
+#endif
+
+#elif CR_ISA_ID == CR_ISA_ID_sse2
+#include <emmintrin.h>
+
+typedef struct f8 {
+	__m128 l, h;
+} f8;
+typedef f8 m8;
+
+static inline f8 f8_load(const float *p) { return (f8){ _mm_loadu_ps(p), _mm_loadu_ps(p + 4) }; }
+static inline void f8_store(float *p, f8 a)
+{
+	_mm_storeu_ps(p, a.l);
+	_mm_storeu_ps(p + 4, a.h);
+}
+static inline f8 f8_set1(float a) { return (f8){ _mm_set1_ps(a), _mm_set1_ps(a) }; }
+static inline f8 f8_add(f8 a, f8 b) { return (f8){ _mm_add_ps(a.l, b.l), _mm_add_ps(a.h, b.h) }; }
+static inline f8 f8_sub(f8 a, f8 b) { return (f8){ _mm_sub_ps(a.l, b.l), _mm_sub_ps(a.h, b.h) }; }
+static inline f8 f8_mul(f8 a, f8 b) { return (f8){ _mm_mul_ps(a.l, b.l), _mm_mul_ps(a.h, b.h) }; }
+static inline f8 f8_div(f8 a, f8 b) { return (f8){ _mm_div_ps(a.l, b.l), _mm_div_ps(a.h, b.h) }; }
+static inline f8 f8_min(f8 a, f8 b) { return (f8){ _mm_min_ps(a.l, b.l), _mm_min_ps(a.h, b.h) }; }
+static inline f8 f8_max(f8 a, f8 b) { return (f8){ _mm_max_ps(a.l, b.l), _mm_max_ps(a.h, b.h) }; }
+static inline f8 f8_abs(f8 a)
+{
+	const __m128 sign = _mm_set1_ps(-0.0f);
+	return (f8){ _mm_andnot_ps(sign, a.l), _mm_andnot_ps(sign, a.h) };
+}
+static inline f8 f8_neg(f8 a)
+{
+	const __m128 sign = _mm_set1_ps(-0.0f);
+	return (f8){ _mm_xor_ps(sign, a.l), _mm_xor_ps(sign, a.h) };
+}
+static inline f8 f8_truncate(f8 a)
+{
+	return (f8){ _mm_cvtepi32_ps(_mm_cvttps_epi32(a.l)), _mm_cvtepi32_ps(_mm_cvttps_epi32(a.h)) };
+}
+static inline m8 f8_lt(f8 a, f8 b) { return (m8){ _mm_cmplt_ps(a.l, b.l), _mm_cmplt_ps(a.h, b.h) }; }
+static inline m8 f8_le(f8 a, f8 b) { return (m8){ _mm_cmple_ps(a.l, b.l), _mm_cmple_ps(a.h, b.h) }; }
+static inline m8 f8_eq(f8 a, f8 b) { return (m8){ _mm_cmpeq_ps(a.l, b.l), _mm_cmpeq_ps(a.h, b.h) }; }
+static inline m8 m8_and(m8 a, m8 b) { return (m8){ _mm_and_ps(a.l, b.l), _mm_and_ps(a.h, b.h) }; }
+static inline m8 m8_or(m8 a, m8 b) { return (m8){ _mm_or_ps(a.l, b.l), _mm_or_ps(a.h, b.h) }; }
+static inline uint32_t m8_bits(m8 a) { return (uint32_t)_mm_movemask_ps(a.l) | (uint32_t)_mm_movemask_ps(a.h) << 4; }
+
+#elif CR_ISA_ID == CR_ISA_ID_neon
+#include <arm_neon.h>
+
+typedef struct f8 {
+	float32x4_t l, h;
+} f8;
+typedef struct m8 {
+	uint32x4_t l, h;
+} m8;
+
+static inline f8 f8_load(const float *p) { return (f8){ vld1q_f32(p), vld1q_f32(p + 4) }; }
+static inline void f8_store(float *p, f8 a)
+{
+	vst1q_f32(p, a.l);
+	vst1q_f32(p + 4, a.h);
+}
+static inline f8 f8_set1(float a) { return (f8){ vdupq_n_f32(a), vdupq_n_f32(a) }; }
+static inline f8 f8_add(f8 a, f8 b) { return (f8){ vaddq_f32(a.l, b.l), vaddq_f32(a.h, b.h) }; }
+static inline f8 f8_sub(f8 a, f8 b) { return (f8){ vsubq_f32(a.l, b.l), vsubq_f32(a.h, b.h) }; }
+static inline f8 f8_mul(f8 a, f8 b) { return (f8){ vmulq_f32(a.l, b.l), vmulq_f32(a.h, b.h) }; }
+static inline f8 f8_div(f8 a, f8 b) { return (f8){ vdivq_f32(a.l, b.l), vdivq_f32(a.h, b.h) }; }
+static inline m8 f8_lt(f8 a, f8 b) { return (m8){ vcltq_f32(a.l, b.l), vcltq_f32(a.h, b.h) }; }
+static inline m8 f8_le(f8 a, f8 b) { return (m8){ vcleq_f32(a.l, b.l), vcleq_f32(a.h, b.h) }; }
+static inline m8 f8_eq(f8 a, f8 b) { return (m8){ vceqq_f32(a.l, b.l), vceqq_f32(a.h, b.h) }; }
+// vminq differs from SSE for NaN and signed zeros, so compare and select.
+static inline f8 f8_min(f8 a, f8 b)
+{
+	const m8 m = f8_lt(a, b);
+	return (f8){ vbslq_f32(m.l, a.l, b.l), vbslq_f32(m.h, a.h, b.h) };
+}
+static inline f8 f8_max(f8 a, f8 b)
+{
+	const m8 m = f8_lt(b, a);
+	return (f8){ vbslq_f32(m.l, a.l, b.l), vbslq_f32(m.h, a.h, b.h) };
+}
+static inline f8 f8_abs(f8 a) { return (f8){ vabsq_f32(a.l), vabsq_f32(a.h) }; }
+static inline f8 f8_neg(f8 a) { return (f8){ vnegq_f32(a.l), vnegq_f32(a.h) }; }
+static inline f8 f8_truncate(f8 a) { return (f8){ vcvtq_f32_s32(vcvtq_s32_f32(a.l)), vcvtq_f32_s32(vcvtq_s32_f32(a.h)) }; }
+static inline m8 m8_and(m8 a, m8 b) { return (m8){ vandq_u32(a.l, b.l), vandq_u32(a.h, b.h) }; }
+static inline m8 m8_or(m8 a, m8 b) { return (m8){ vorrq_u32(a.l, b.l), vorrq_u32(a.h, b.h) }; }
+static inline uint32_t m8_bits(m8 a)
+{
+	static const uint32_t bit[4] = { 1, 2, 4, 8 };
+	const uint32x4_t bits = vld1q_u32(bit);
+	return vaddvq_u32(vandq_u32(a.l, bits)) | vaddvq_u32(vandq_u32(a.h, bits)) << 4;
+}
+
+#else
+
+typedef struct f8 {
+	float v[8];
+} f8;
+typedef uint32_t m8;
+
+#define CR_F8_EACH(expression)    \
+	f8 r;                         \
+	for (int i = 0; i < 8; i++)   \
+		r.v[i] = (expression);    \
+	return r
+#define CR_M8_EACH(condition)              \
+	m8 r = 0;                              \
+	for (int i = 0; i < 8; i++)            \
+		r |= (uint32_t)(condition) << i;   \
+	return r
+
+static inline f8 f8_load(const float *p) { CR_F8_EACH(p[i]); }
+static inline void f8_store(float *p, f8 a)
+{
+	for (int i = 0; i < 8; i++)
+		p[i] = a.v[i];
+}
+static inline f8 f8_set1(float a) { CR_F8_EACH(a); }
+static inline f8 f8_add(f8 a, f8 b) { CR_F8_EACH(a.v[i] + b.v[i]); }
+static inline f8 f8_sub(f8 a, f8 b) { CR_F8_EACH(a.v[i] - b.v[i]); }
+static inline f8 f8_mul(f8 a, f8 b) { CR_F8_EACH(a.v[i] * b.v[i]); }
+static inline f8 f8_div(f8 a, f8 b) { CR_F8_EACH(a.v[i] / b.v[i]); }
+static inline f8 f8_min(f8 a, f8 b) { CR_F8_EACH(a.v[i] < b.v[i] ? a.v[i] : b.v[i]); }
+static inline f8 f8_max(f8 a, f8 b) { CR_F8_EACH(a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
+static inline f8 f8_abs(f8 a) { CR_F8_EACH(fabsf(a.v[i])); }
+static inline f8 f8_neg(f8 a) { CR_F8_EACH(-a.v[i]); }
+static inline f8 f8_truncate(f8 a) { CR_F8_EACH((float)(int32_t)a.v[i]); }
+static inline m8 f8_lt(f8 a, f8 b) { CR_M8_EACH(a.v[i] < b.v[i]); }
+static inline m8 f8_le(f8 a, f8 b) { CR_M8_EACH(a.v[i] <= b.v[i]); }
+static inline m8 f8_eq(f8 a, f8 b) { CR_M8_EACH(a.v[i] == b.v[i]); }
+static inline m8 m8_and(m8 a, m8 b) { return a & b; }
+static inline m8 m8_or(m8 a, m8 b) { return a | b; }
+static inline uint32_t m8_bits(m8 a) { return a; }
+
+#endif
+
+#if CR_ISA_ID != CR_ISA_ID_avx2 && CR_ISA_ID != CR_ISA_ID_avx512
+static inline f8 f8_gather_bytes(const uint8_t *base, f8 index)
+{
+	float at[8], bytes[8];
+	f8_store(at, index);
+	for (int i = 0; i < 8; i++)
+		bytes[i] = (float)base[(int32_t)at[i]];
+	return f8_load(bytes);
+}
+#endif
+
+/// Index of the lowest set bit, which is cleared. bits must not be 0.
+static inline int cr_take_lowest_bit(uint32_t *bits)
+{
+	const int index = __builtin_ctz(*bits);
+	*bits &= *bits - 1;
+	return index;
+}
+
+#endif

@@ -1,0 +1,70 @@
+#!/bin/bash
+# The rules of the folders: who includes whom, one name for one file, where intrinsics and OpenMP may be, all sources listed. Usage: check_arrows.sh [ROOT]
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 2
+failures=0
+complain() {
+	echo "$*"
+	failures=$((failures + 1))
+}
+
+# Sources of a folder, generated ones aside.
+sources() {
+	find "$@" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) 2>/dev/null | sort
+}
+
+# check_includes FOLDER ALLOWED...: quoted includes must begin with an allowed prefix or name a file beside the one that includes it.
+check_includes() {
+	local folder=$1 file line name allowed ok
+	shift
+	while read -r file; do
+		while IFS=: read -r line name; do
+			ok=no
+			for allowed in "$@"; do
+				[[ $name == "$allowed"* ]] && ok=yes
+			done
+			[[ $name != */* && -e "$(dirname "$file")/$name" ]] && ok=yes
+			[[ $name == build_info.h ]] && ok=yes # generated beside bench/peers
+			[[ $name == ../* || $name == */../* ]] && ok=no
+			[[ $ok == yes ]] || complain "$file:$line: $folder must not include $name"
+		done < <(sed -nE '/^[ \t]*#[ \t]*include[ \t]*["<](carom\/|[^>"]*"|\.\.)/{=;s/^[^"<]*["<]([^">]*)[">].*/\1/p}' "$file" | paste -d: - -)
+	done < <(sources "$folder")
+}
+
+seen=()
+for folder in base math geom mesh bvh detect world; do
+	seen+=("$folder/")
+	check_includes "src/$folder" "${seen[@]}" carom/
+done
+for folder in sim tools bench examples plugins; do
+	check_includes "$folder" carom/ sim/ plugins/
+done
+# Public headers stand alone.
+check_includes include/carom carom/
+
+# One file name, one file: a name alone says which file is meant.
+while read -r name; do
+	complain "several files are called $name: $(find . -name "$name" -type f -not -path './.git/*' -not -path './build/*' -not -path './out/*' | tr '\n' ' ')"
+done < <(sources include src sim tools bench examples plugins tests | sed 's:.*/::' | sort | uniq -d)
+
+while IFS= read -r hit; do
+	complain "$hit: intrinsics belong into src/math/simd.h"
+done < <(sources src sim tools plugins | grep -v '^src/math/simd\.h$' |
+	xargs grep -nE '(immintrin|emmintrin|xmmintrin|arm_neon)\.h|\b_mm(256|512)?_[a-z]|\bv[a-z0-9_]+q_[fsu](8|16|32|64)\(' /dev/null)
+while IFS= read -r hit; do
+	complain "$hit: OpenMP belongs into src/base/parallel.c"
+done < <(sources include src sim tools | grep -v '^src/base/parallel\.c$' | xargs grep -nE '#[ \t]*pragma[ \t]+omp|<omp\.h>|\b_OPENMP\b' /dev/null)
+
+# A source that no list names would be compiled by nobody.
+for folder in src sim tools/carom; do
+	[[ -e $folder/CMakeLists.txt ]] || continue
+	while read -r file; do
+		grep -qE "^[[:space:]]+${file#"$folder"/}\)?\$" "$folder/CMakeLists.txt" || complain "$file is not listed in $folder/CMakeLists.txt"
+	done < <(sources "$folder" | grep '\.c$')
+done
+
+if ((failures > 0)); then
+	echo "$failures broken rules"
+	exit 1
+fi
+echo "all includes follow the arrows"

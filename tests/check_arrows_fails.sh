@@ -1,0 +1,49 @@
+#!/bin/bash
+# check_arrows.sh must find each kind of breach: a check that passes everything would be worth nothing.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# expect STATUS FILE LINE [LISTS]: a tree that holds only this file gives this exit status; LISTS goes into src/CMakeLists.txt.
+expect() {
+	local wanted=$1 file=$2 line=$3 lists=${4:-} status
+	rm -rf "$work/tree"
+	mkdir -p "$work/tree/src/world" "$work/tree/$(dirname "$file")"
+	echo '#include "base/context.h"' >"$work/tree/src/world/world.c"
+	printf '%s\n' "$line" >>"$work/tree/$file"
+	[[ -z $lists ]] || printf '\t%s\n' world/world.c "$lists" >"$work/tree/src/CMakeLists.txt"
+	"$here/check_arrows.sh" "$work/tree" >"$work/log" 2>&1
+	status=$?
+	if ((status != wanted)); then
+		echo "$file with '$line': exit status $status, expected $wanted"
+		cat "$work/log"
+		failures=$((failures + 1))
+	fi
+}
+
+expect 0 src/bvh/a.c '#include "mesh/topology.h"'
+expect 0 src/bvh/a.c '#include <stdio.h>'
+expect 0 src/bvh/a.c '#include "carom/carom.h"'
+expect 0 sim/a.c '#include "sim/scene.h"'
+expect 1 src/bvh/a.c '#include "detect/pair.h"'
+expect 1 src/base/a.c '  #  include "math/vec.h"'
+expect 1 src/math/a.c '#include "../world/world.h"'
+expect 1 src/world/a.c '#include "sim/scene.h"'
+expect 1 sim/a.c '#include "base/context.h"'
+expect 1 tools/carom/a.c '#include "mesh/topology.h"'
+expect 1 examples/a.c '#include "geom/triangle.h"'
+expect 1 include/carom/a.h '#include "base/context.h"'
+expect 1 src/base/world.c '// the name of another file'
+expect 1 src/bvh/a.c '#include <immintrin.h>'
+expect 1 src/bvh/a.c 'x = _mm256_add_ps(x, y);'
+expect 1 src/bvh/a.c 'x = vaddq_f32(x, y);'
+expect 1 src/bvh/a.c '#pragma omp parallel'
+expect 0 src/base/parallel.c '#pragma omp parallel'
+expect 0 src/math/simd.h '#include <immintrin.h>'
+expect 0 src/bvh/a.c '// listed' bvh/a.c
+expect 0 src/bvh/a.c '// listed last' 'bvh/a.c)'
+expect 1 src/bvh/a.c '// not listed' bvh/aa.c
+echo "$failures failures"
+((failures == 0))

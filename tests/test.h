@@ -1,0 +1,68 @@
+/// @file test.h
+/// The test harness. A case is `TEST(topic, name) { ... }` at the start of a line; it registers itself, and CMake finds the same lines
+/// by a regular expression, so each case is one CTest process. Checks print file, line and both values, and the case goes on.
+#ifndef CAROM_TEST_H
+#define CAROM_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct test_case test_case;
+struct test_case {
+	const char *topic;
+	const char *name;
+	const char *file;
+	void (*run)(void);
+	test_case *next;
+};
+
+void test_register(test_case *test);
+
+#define TEST(topic_name, case_name)                                                                           \
+	static void test_##topic_name##_##case_name(void);                                                        \
+	__attribute__((constructor)) static void register_##topic_name##_##case_name(void)                        \
+	{                                                                                                         \
+		static test_case test = { #topic_name, #case_name, __FILE__, test_##topic_name##_##case_name, NULL }; \
+		test_register(&test);                                                                                 \
+	}                                                                                                         \
+	static void test_##topic_name##_##case_name(void)
+
+/// A failed check is printed and counted; the case goes on.
+#define CHECK(condition) test_check((condition), #condition, __FILE__, __LINE__)
+#define CHECK_INT(actual, expected) test_check_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
+/// Passes when |actual - expected| <= tolerance; NaN never passes.
+#define CHECK_NEAR(actual, expected, tolerance) \
+	test_check_near((double)(actual), (double)(expected), (double)(tolerance), #actual, __FILE__, __LINE__)
+#define CHECK_STR(actual, expected) test_check_str((actual), (expected), #actual, __FILE__, __LINE__)
+/// A check without which the rest of the case makes no sense: a failure ends the case.
+#define REQUIRE(condition)     \
+	do {                       \
+		if (!CHECK(condition)) \
+			test_stop();       \
+	} while (0)
+
+/// The functions behind the macros; each returns whether the check passed.
+bool test_check(bool passed, const char *text, const char *file, int line);
+bool test_check_int(int64_t actual, int64_t expected, const char *text, const char *file, int line);
+bool test_check_near(double actual, double expected, double tolerance, const char *text, const char *file, int line);
+bool test_check_str(const char *actual, const char *expected, const char *text, const char *file, int line);
+
+/// End the case as failed.
+_Noreturn void test_stop(void);
+/// End the case as skipped (exit code 77), with the reason (printf).
+_Noreturn void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/// Number of checks that have failed in the running case: to print the seed or the scene of a random case once it went wrong.
+int test_failures(void);
+
+/// Path of a file or folder below the folder that CAROM_DATA names; skips the case when the variable is unset or the file absent.
+/// The text stays valid for four further calls.
+const char *test_data_path(const char *relative);
+
+/// Deterministic pseudo-random numbers (splitmix64, Steele, Lea and Flood 2014). *state may start at any value.
+uint64_t test_random(uint64_t *state);
+/// Uniform in [low, high).
+double test_random_double(uint64_t *state, double low, double high);
+
+#endif

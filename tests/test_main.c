@@ -1,0 +1,157 @@
+/// @file test_main.c
+/// Runs test cases: `carom_tests` runs all, `carom_tests TOPIC` a topic, `carom_tests TOPIC CASE` one case, `carom_tests --list`
+/// names them. Exit code 0: all passed; 1: some failed; 2: nothing of that name; 77: everything that ran was skipped.
+#include "test.h"
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2, EXIT_SKIPPED = 77 };
+
+typedef enum test_outcome { TEST_PASSED, TEST_FAILED, TEST_SKIPPED } test_outcome;
+
+static test_case *s_first;
+static test_case **s_last = &s_first;
+static jmp_buf s_end_of_case;
+static int s_failures;
+static bool s_skipped;
+
+void test_register(test_case *test)
+{
+	*s_last = test;
+	s_last = &test->next;
+}
+
+int test_failures(void) { return s_failures; }
+
+bool test_check(bool passed, const char *text, const char *file, int line)
+{
+	if (!passed) {
+		s_failures++;
+		printf("%s:%d: failed: %s\n", file, line, text);
+	}
+	return passed;
+}
+
+bool test_check_int(int64_t actual, int64_t expected, const char *text, const char *file, int line)
+{
+	if (actual == expected)
+		return true;
+	s_failures++;
+	printf("%s:%d: %s is %" PRId64 ", expected %" PRId64 "\n", file, line, text, actual, expected);
+	return false;
+}
+
+bool test_check_near(double actual, double expected, double tolerance, const char *text, const char *file, int line)
+{
+	// Equal infinities are near each other, though their difference is NaN.
+	if (actual == expected || fabs(actual - expected) <= tolerance)
+		return true;
+	s_failures++;
+	printf("%s:%d: %s is %.17g, expected %.17g within %g (off by %g)\n", file, line, text, actual, expected, tolerance,
+		fabs(actual - expected));
+	return false;
+}
+
+bool test_check_str(const char *actual, const char *expected, const char *text, const char *file, int line)
+{
+	if (actual && expected ? strcmp(actual, expected) == 0 : actual == expected)
+		return true;
+	s_failures++;
+	printf(
+		"%s:%d: %s is \"%s\", expected \"%s\"\n", file, line, text, actual ? actual : "(null)", expected ? expected : "(null)");
+	return false;
+}
+
+_Noreturn void test_stop(void) { longjmp(s_end_of_case, 1); }
+
+_Noreturn void test_skip(const char *format, ...)
+{
+	va_list arguments;
+	printf("skipped: ");
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	printf("\n");
+	s_skipped = true;
+	longjmp(s_end_of_case, 1);
+}
+
+const char *test_data_path(const char *relative)
+{
+	static char paths[4][1024];
+	static int next;
+	const char *folder = getenv("CAROM_DATA");
+	if (!folder || !*folder)
+		test_skip("CAROM_DATA names no folder; %s is needed", relative);
+	char *path = paths[next++ % 4];
+	snprintf(path, sizeof paths[0], "%s/%s", folder, relative);
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		test_skip("%s is not there", path);
+	fclose(file);
+	return path;
+}
+
+uint64_t test_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+double test_random_double(uint64_t *state, double low, double high)
+{
+	return low + (high - low) * ((double)(test_random(state) >> 11) * 0x1p-53);
+}
+
+static test_outcome run_case(const test_case *test)
+{
+	s_failures = 0;
+	s_skipped = false;
+	printf("%s %s\n", test->topic, test->name);
+	fflush(stdout);
+	if (setjmp(s_end_of_case) == 0)
+		test->run();
+	fflush(stdout);
+	if (s_failures > 0)
+		return TEST_FAILED;
+	return s_skipped ? TEST_SKIPPED : TEST_PASSED;
+}
+
+static int list_cases(void)
+{
+	int count = 0;
+	for (const test_case *test = s_first; test; test = test->next, count++)
+		printf("%s %s\n", test->topic, test->name);
+	printf("%d cases\n", count);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--list") == 0)
+		return list_cases();
+	int counts[3] = { 0 };
+	for (const test_case *test = s_first; test; test = test->next) {
+		if (argc > 1 && strcmp(argv[1], test->topic) != 0)
+			continue;
+		if (argc > 2 && strcmp(argv[2], test->name) != 0)
+			continue;
+		test_outcome outcome = run_case(test);
+		counts[outcome]++;
+		if (outcome == TEST_FAILED)
+			printf("FAILED: %s %s (%s)\n", test->topic, test->name, test->file);
+	}
+	printf("%d passed, %d failed, %d skipped\n", counts[TEST_PASSED], counts[TEST_FAILED], counts[TEST_SKIPPED]);
+	if (counts[TEST_FAILED] > 0)
+		return EXIT_FAILURE;
+	if (counts[TEST_PASSED] > 0)
+		return EXIT_SUCCESS;
+	return counts[TEST_SKIPPED] > 0 ? EXIT_SKIPPED : EXIT_USAGE;
+}
