@@ -1,0 +1,339 @@
+// Contacts of box and box, and of capsule and box. Both find the direction of the shallowest overlap by separating axes
+// (Gottschalk, Lin, Manocha, OBBTree, 1996), then the points: a face against a face by clipping (Gregorius, The Separating
+// Axis Test between Convex Polyhedra, 2013), edges by their closest points. Of things apart, the closest points decide.
+#include "geom/box.h"
+#include "geom/triangle.h"
+
+// An edge axis must beat the face axes by this part of the smallest half extent: a face gives several points, on which a box
+// can rest, where two nearly parallel edges would give one.
+static const double EDGE_BIAS = 1e-3;
+// Edges closer to parallel than this sine have no axis of their own: the faces beside them stand for it.
+static const double PARALLEL = 1e-6;
+// Lengths that differ by this part of the sizes involved are the same.
+static const double SAME = 1e-9;
+
+static double side(double x) { return x >= 0 ? 1 : -1; }
+
+static double reach(const cr_box *box, v3d direction)
+{
+	double sum = 0;
+	for (int i = 0; i < 3; i++)
+		sum += box->half[i] * fabs(v3d_dot(direction, box->axis[i]));
+	return sum;
+}
+
+// An axis of least overlap. Faces: index 0-2 of B, 3-5 of A. Edges: 3 * axis of A + axis of B.
+typedef struct best_axis {
+	double depth;
+	v3d normal; // from B to A
+	int index;
+} best_axis;
+
+// slack: how much better the axis must be than the best so far.
+static void try_axis(const cr_box *a, const cr_box *b, v3d axis, int index, double slack, best_axis *best)
+{
+	double along = v3d_dot(axis, v3d_sub(a->centre, b->centre));
+	double depth = reach(a, axis) + reach(b, axis) - fabs(along);
+	if (depth < best->depth - slack)
+		*best = (best_axis){ depth, v3d_scale(axis, side(along)), index };
+}
+
+static double size_of(const cr_box *box) { return box->half[0] + box->half[1] + box->half[2]; }
+
+static double smallest_half(const cr_box *a, const cr_box *b)
+{
+	double smallest = a->half[0];
+	for (int i = 0; i < 3; i++) {
+		if (a->half[i] < smallest)
+			smallest = a->half[i];
+		if (b->half[i] < smallest)
+			smallest = b->half[i];
+	}
+	return smallest;
+}
+
+// Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one corner to a convex polygon; what
+// rounding makes beyond that has no room and no use.
+static int clip_polygon(const v3d *in, int count, v3d direction, double limit, v3d *out)
+{
+	int kept = 0;
+	for (int i = 0; i < count && kept < CR_MAX_VOLUME_CONTACTS; i++) {
+		v3d p = in[i], q = in[(i + 1) % count];
+		double over_p = v3d_dot(direction, p) - limit, over_q = v3d_dot(direction, q) - limit;
+		if (over_p <= 0)
+			out[kept++] = p;
+		if (kept < CR_MAX_VOLUME_CONTACTS && ((over_p < 0 && over_q > 0) || (over_p > 0 && over_q < 0))) {
+			out[kept++] = v3d_mad(p, over_p / (over_p - over_q), v3d_sub(q, p));
+		}
+	}
+	return kept;
+}
+
+// The face of a box that looks most against a direction.
+static void incident_face(const cr_box *box, v3d direction, v3d corner[4])
+{
+	int axis = 0;
+	for (int i = 1; i < 3; i++) {
+		if (fabs(v3d_dot(direction, box->axis[i])) > fabs(v3d_dot(direction, box->axis[axis])))
+			axis = i;
+	}
+	int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	v3d middle = v3d_mad(box->centre, -side(v3d_dot(direction, box->axis[axis])) * box->half[axis], box->axis[axis]);
+	v3d du = v3d_scale(box->axis[u], box->half[u]), dv = v3d_scale(box->axis[v], box->half[v]);
+	corner[0] = v3d_sub(v3d_sub(middle, du), dv);
+	corner[1] = v3d_sub(v3d_add(middle, du), dv);
+	corner[2] = v3d_add(v3d_add(middle, du), dv);
+	corner[3] = v3d_add(v3d_sub(middle, du), dv);
+}
+
+// The corner farthest against a direction.
+static v3d deepest_corner(const cr_box *box, v3d direction)
+{
+	v3d p = box->centre;
+	for (int i = 0; i < 3; i++)
+		p = v3d_mad(p, -side(v3d_dot(direction, box->axis[i])) * box->half[i], box->axis[i]);
+	return p;
+}
+
+// The incident face clipped to the sides of the reference face, axis `face` of reference, outward along n. The deepest corner
+// may lie beyond a side; it is added then, for the depth of the pair is its depth.
+static int clip_faces(const cr_box *reference, int face, v3d n, const cr_box *incident, v3d *points)
+{
+	v3d buffer[2][CR_MAX_VOLUME_CONTACTS];
+	incident_face(incident, n, buffer[0]);
+	int count = 4, from = 0;
+	for (int k = 1; k <= 2; k++) {
+		int axis = (face + k) % 3;
+		v3d u = reference->axis[axis];
+		double middle = v3d_dot(u, reference->centre);
+		count = clip_polygon(buffer[from], count, u, middle + reference->half[axis], buffer[1 - from]);
+		count = clip_polygon(buffer[1 - from], count, v3d_neg(u), reference->half[axis] - middle, buffer[from]);
+	}
+	v3d deepest = deepest_corner(incident, n);
+	double lowest = INFINITY;
+	int shallowest = 0;
+	for (int i = 0; i < count; i++) {
+		points[i] = buffer[from][i];
+		double height = v3d_dot(n, v3d_sub(points[i], deepest));
+		if (height < lowest)
+			lowest = height;
+		if (height > v3d_dot(n, v3d_sub(points[shallowest], deepest)))
+			shallowest = i;
+	}
+	if (lowest <= SAME * size_of(incident))
+		return count;
+	if (count < CR_MAX_VOLUME_CONTACTS)
+		shallowest = count++;
+	points[shallowest] = deepest;
+	return count;
+}
+
+// A corner of B that is deepest beyond the side of a face of A has no point of A right above it.
+static v3d nearest_in_box(const cr_box *box, v3d p)
+{
+	double s;
+	v3d local = cr_box_to_local(box, p), nearest;
+	cr_closest_segment_box(local, local, box->half, &s, &local, &nearest);
+	return cr_box_to_world(box, nearest);
+}
+
+static int face_contacts(const cr_box *a, const cr_box *b, const best_axis *best, double margin, cr_volume_contact *contacts)
+{
+	bool of_b = best->index < 3;
+	const cr_box *reference = of_b ? b : a, *incident = of_b ? a : b;
+	int face = best->index % 3;
+	v3d n = of_b ? best->normal : v3d_neg(best->normal), points[CR_MAX_VOLUME_CONTACTS];
+	int count = clip_faces(reference, face, n, incident, points), kept = 0;
+	for (int i = 0; i < count; i++) {
+		double depth = reference->half[face] - v3d_dot(n, v3d_sub(points[i], reference->centre));
+		if (!(depth >= -margin))
+			continue;
+		v3d on_a = of_b ? points[i] : nearest_in_box(a, v3d_mad(points[i], -depth, best->normal));
+		contacts[kept++] = (cr_volume_contact){ on_a, best->normal, depth };
+	}
+	return kept;
+}
+
+// The edge of a box along an axis that lies farthest along a direction.
+static void supporting_edge(const cr_box *box, int axis, v3d direction, v3d *from, v3d *to)
+{
+	v3d middle = box->centre;
+	for (int k = 1; k <= 2; k++) {
+		int i = (axis + k) % 3;
+		middle = v3d_mad(middle, side(v3d_dot(direction, box->axis[i])) * box->half[i], box->axis[i]);
+	}
+	*from = v3d_mad(middle, -box->half[axis], box->axis[axis]);
+	*to = v3d_mad(middle, box->half[axis], box->axis[axis]);
+}
+
+static cr_volume_contact edge_contact(const cr_box *a, const cr_box *b, const best_axis *best)
+{
+	v3d a0, a1, b0, b1, on_a, on_b;
+	double s, t;
+	supporting_edge(a, best->index / 3, v3d_neg(best->normal), &a0, &a1);
+	supporting_edge(b, best->index % 3, best->normal, &b0, &b1);
+	cr_closest_segments(a0, a1, b0, b1, &s, &t, &on_a, &on_b);
+	return (cr_volume_contact){ on_a, best->normal, best->depth };
+}
+
+int cr_box_box_contacts(const cr_box *a, const cr_box *b, double margin, cr_volume_contact *contacts)
+{
+	double size = size_of(a) + size_of(b);
+	best_axis face = { .depth = INFINITY }, edge = { .depth = INFINITY };
+	for (int i = 0; i < 6; i++)
+		try_axis(a, b, i < 3 ? b->axis[i] : a->axis[i - 3], i, i ? SAME * size : 0, &face);
+	for (int i = 0; i < 9; i++) {
+		v3d axis = v3d_cross(a->axis[i / 3], b->axis[i % 3]);
+		double length = v3d_length(axis);
+		if (length > PARALLEL)
+			try_axis(a, b, v3d_scale(axis, 1 / length), i, 0, &edge);
+	}
+	double depth = edge.depth < face.depth ? edge.depth : face.depth;
+	if (depth < -margin)
+		return 0;
+	double gap = 0;
+	if (depth < 0) {
+		v3d on_a, on_b;
+		gap = cr_closest_boxes(a, b, &on_a, &on_b);
+		if (gap > margin)
+			return 0;
+		// Corners that face each other: no axis of the test points from one to the other.
+		if (gap > -depth * (1 + 1e-4) + SAME * size) {
+			contacts[0] = (cr_volume_contact){ on_a, v3d_scale(v3d_sub(on_a, on_b), 1 / gap), -gap };
+			return 1;
+		}
+	}
+	if (edge.depth < face.depth - EDGE_BIAS * smallest_half(a, b)) {
+		contacts[0] = edge_contact(a, b, &edge);
+		return 1;
+	}
+	int count = face_contacts(a, b, &face, margin, contacts);
+	// A face that was preferred to an edge must not claim that things apart overlap.
+	for (int i = 0; i < count && gap > 0; i++) {
+		if (contacts[i].depth > -gap)
+			contacts[i].depth = -gap;
+	}
+	return count;
+}
+
+// A segment against a box about the origin, in the frame of the box.
+typedef struct segment_box {
+	v3d p0, p1;
+	const double *half;
+	v3d normal;   // from the box to the segment
+	double depth; // of the segment without radius
+	v3d deepest;  // point of the segment
+} segment_box;
+
+static double box_reach(const double half[3], v3d n) { return half[0] * fabs(n.x) + half[1] * fabs(n.y) + half[2] * fabs(n.z); }
+
+// The faces of the sum of box and segment: those of the box moved, and one for each edge direction beside the segment.
+static void segment_box_overlap(segment_box *c, double size)
+{
+	static const v3d unit[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
+	v3d d = v3d_sub(c->p1, c->p0);
+	double length = v3d_length(d);
+	c->depth = INFINITY;
+	for (int i = 0; i < 12; i++) {
+		v3d n = unit[i / 2 % 3];
+		if (i >= 6) {
+			n = v3d_cross(n, d);
+			double sine = v3d_length(n);
+			if (!(sine > PARALLEL * length))
+				continue;
+			n = v3d_scale(n, 1 / sine);
+		}
+		if (i % 2)
+			n = v3d_neg(n);
+		double low0 = v3d_dot(n, c->p0), low1 = v3d_dot(n, c->p1);
+		double depth = box_reach(c->half, n) - (low0 < low1 ? low0 : low1);
+		if (!(depth < c->depth - (i ? SAME * size : 0)))
+			continue;
+		c->depth = depth;
+		c->normal = n;
+		c->deepest = low0 < low1 ? c->p0 : c->p1;
+		if (i < 6)
+			continue;
+		// Level with an edge: the point is where they come closest.
+		int axis = i / 2 % 3;
+		v3d e = { n.x >= 0 ? c->half[0] : -c->half[0], n.y >= 0 ? c->half[1] : -c->half[1],
+			n.z >= 0 ? c->half[2] : -c->half[2] };
+		v3d along = v3d_scale(unit[axis], 2 * v3d_get(e, axis)), on_edge;
+		double s, t;
+		cr_closest_segments(c->p0, c->p1, e, v3d_sub(e, along), &s, &t, &c->deepest, &on_edge);
+	}
+}
+
+// The part of the segment above the face or along the edge that the normal belongs to; false when it belongs to a corner, or to
+// an edge that the segment crosses.
+static bool supported_part(const segment_box *c, double *from, double *to)
+{
+	v3d d = v3d_sub(c->p1, c->p0);
+	bool level = true;
+	int free_axes = 0;
+	*from = 0;
+	*to = 1;
+	for (int i = 0; i < 3; i++) {
+		double x = v3d_get(c->p0, i), dx = v3d_get(d, i), half = c->half[i];
+		if (fabs(v3d_get(c->normal, i)) > 1e-6) {
+			level &= fabs(dx) <= 1e-3 * v3d_length(d);
+			continue;
+		}
+		free_axes++;
+		if (dx == 0) {
+			if (fabs(x) > half)
+				return false;
+			continue;
+		}
+		double t0 = (-half - x) / dx, t1 = (half - x) / dx;
+		if (t0 > t1) {
+			double swap = t0;
+			t0 = t1;
+			t1 = swap;
+		}
+		if (t0 > *from)
+			*from = t0;
+		if (t1 < *to)
+			*to = t1;
+	}
+	return *from <= *to && (free_axes == 2 || (free_axes == 1 && level));
+}
+
+int cr_capsule_box_contacts(v3d p0, v3d p1, double radius, const cr_box *b, double margin, cr_volume_contact *contacts)
+{
+	segment_box c = { .p0 = cr_box_to_local(b, p0), .p1 = cr_box_to_local(b, p1), .half = b->half };
+	double size = size_of(b) + v3d_length(v3d_sub(p1, p0)), s;
+	v3d on_box;
+	double distance = cr_closest_segment_box(c.p0, c.p1, c.half, &s, &c.deepest, &on_box);
+	if (distance > SAME * size) {
+		c.normal = v3d_scale(v3d_sub(c.deepest, on_box), 1 / distance);
+		c.depth = -distance;
+	} else {
+		segment_box_overlap(&c, size);
+	}
+	if (c.depth + radius < -margin)
+		return 0;
+	v3d points[3];
+	double t[2], top = box_reach(c.half, c.normal), lowest = INFINITY;
+	int count = 0, kept = 0;
+	if (supported_part(&c, &t[0], &t[1])) {
+		int ends = (t[1] - t[0]) * v3d_length(v3d_sub(p1, p0)) > 1e-6 * size ? 2 : 1;
+		for (; count < ends; count++) {
+			points[count] = v3d_mad(c.p0, t[count], v3d_sub(c.p1, c.p0));
+			double height = v3d_dot(c.normal, points[count]) - top;
+			if (height < lowest)
+				lowest = height;
+		}
+	}
+	// The depth of the pair belongs to a point that is not above the feature.
+	if (lowest > -c.depth + SAME * size)
+		points[count++] = c.deepest;
+	v3d origin = b->centre, n = v3d_sub(cr_box_to_world(b, c.normal), origin);
+	for (int i = 0; i < count; i++) {
+		double depth = radius - (v3d_dot(c.normal, points[i]) - top);
+		if (!(depth >= -margin))
+			continue;
+		contacts[kept++] = (cr_volume_contact){ v3d_mad(cr_box_to_world(b, points[i]), -radius, n), n, depth };
+	}
+	return kept;
+}

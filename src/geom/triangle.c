@@ -1,0 +1,371 @@
+// Triangles against rays, points, segments and boxes, and how far two of them overlap. Pure functions; what they compute and
+// where it comes from stands in triangle.h. Whether two triangles intersect is in triangle_intersect.c.
+#include "geom/triangle.h"
+
+#include <float.h>
+
+void cr_ray_shear_init(cr_ray_shear *shear, const float origin[3], const float direction[3])
+{
+	float x = fabsf(direction[0]), y = fabsf(direction[1]), z = fabsf(direction[2]);
+	int kz = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+	int kx = (kz + 1) % 3, ky = (kz + 2) % 3;
+	bool negative = direction[kz] < 0;
+	shear->kx = negative ? ky : kx;
+	shear->ky = negative ? kx : ky;
+	shear->kz = kz;
+	shear->sx = direction[shear->kx] / direction[kz];
+	shear->sy = direction[shear->ky] / direction[kz];
+	shear->sz = 1.0f / direction[kz];
+	for (int i = 0; i < 3; i++)
+		shear->origin[i] = origin[i];
+}
+
+// A corner seen along the ray: sheared so that the ray is the z axis.
+typedef struct sheared {
+	float x, y, z;
+} sheared;
+
+static sheared shear_corner(const cr_ray_shear *shear, const float p[3])
+{
+	float x = p[shear->kx] - shear->origin[shear->kx];
+	float y = p[shear->ky] - shear->origin[shear->ky];
+	float z = p[shear->kz] - shear->origin[shear->kz];
+	return (sheared){ x - shear->sx * z, y - shear->sy * z, shear->sz * z };
+}
+
+static float min3f(float a, float b, float c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
+static float max3f(float a, float b, float c) { return a > b ? (a > c ? a : c) : (b > c ? b : c); }
+static double min3(double a, double b, double c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
+static double max3(double a, double b, double c) { return a > b ? (a > c ? a : c) : (b > c ? b : c); }
+
+// Products of two floats are exact in double, so the signs of the edge functions are those of the real numbers. The results
+// are rounded to float only at the end: a weight too small for a float must not look like a zero.
+static bool watertight_double(sheared a, sheared b, sheared c, float t_max, cr_triangle_hit *hit)
+{
+	double u = (double)c.x * (double)b.y - (double)c.y * (double)b.x;
+	double v = (double)a.x * (double)c.y - (double)a.y * (double)c.x;
+	double w = (double)b.x * (double)a.y - (double)b.y * (double)a.x;
+	if (min3(u, v, w) < 0 && max3(u, v, w) > 0)
+		return false;
+	double determinant = (u + v) + w;
+	if (determinant == 0)
+		return false;
+	float t = (float)(((u * (double)a.z + v * (double)b.z) + w * (double)c.z) / determinant);
+	if (!(t >= 0 && t <= t_max))
+		return false;
+	*hit = (cr_triangle_hit){ t, (float)(v / determinant), (float)(w / determinant), determinant < 0 };
+	return true;
+}
+
+// The wide kernels repeat these operations in this order: change both or neither.
+bool cr_ray_triangle_watertight(
+	const cr_ray_shear *shear, const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit)
+{
+	sheared p = shear_corner(shear, a), q = shear_corner(shear, b), r = shear_corner(shear, c);
+	float u = r.x * q.y - r.y * q.x;
+	float v = p.x * r.y - p.y * r.x;
+	float w = q.x * p.y - q.y * p.x;
+	// A difference of two rounded products has the right sign unless it is 0, for rounding keeps order.
+	if (u == 0 || v == 0 || w == 0)
+		return watertight_double(p, q, r, t_max, hit);
+	if (min3f(u, v, w) < 0 && max3f(u, v, w) > 0)
+		return false;
+	float determinant = (u + v) + w;
+	if (determinant == 0)
+		return false;
+	float t = ((u * p.z + v * q.z) + w * r.z) / determinant;
+	if (!(t >= 0 && t <= t_max))
+		return false;
+	*hit = (cr_triangle_hit){ t, v / determinant, w / determinant, determinant < 0 };
+	return true;
+}
+
+static v3f v3f_at(const float p[3]) { return (v3f){ p[0], p[1], p[2] }; }
+
+bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const float a[3], const float b[3], const float c[3],
+	float t_max, cr_triangle_hit *hit)
+{
+	v3f d = v3f_at(direction), corner = v3f_at(a);
+	v3f e1 = v3f_sub(v3f_at(b), corner), e2 = v3f_sub(v3f_at(c), corner), s = v3f_sub(v3f_at(origin), corner);
+	v3f p = v3f_cross(d, e2);
+	float determinant = v3f_dot(p, e1); // = -direction . (e1 x e2)
+	if (fabsf(determinant) <= FLT_MIN)
+		return false;
+	float inverse = 1 / determinant;
+	float u = v3f_dot(p, s) * inverse;
+	if (!(u >= 0 && u <= 1))
+		return false;
+	v3f q = v3f_cross(s, e1);
+	float v = v3f_dot(q, d) * inverse;
+	if (!(v >= 0 && u + v <= 1))
+		return false;
+	float t = v3f_dot(q, e2) * inverse;
+	if (!(t >= 0 && t <= t_max))
+		return false;
+	*hit = (cr_triangle_hit){ t, u, v, determinant < 0 };
+	return true;
+}
+
+static double clamp01(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+static double distance_squared(v3d p, v3d q) { return v3d_dot(v3d_sub(p, q), v3d_sub(p, q)); }
+
+// Parameter of the point of segment pq nearest to x; 0 when the segment is a point.
+static double nearest_on_segment(v3d x, v3d p, v3d q)
+{
+	v3d d = v3d_sub(q, p);
+	double length2 = v3d_dot(d, d);
+	return length2 > 0 ? clamp01(v3d_dot(v3d_sub(x, p), d) / length2) : 0;
+}
+
+static v3d lerp(v3d p, v3d q, double s) { return s == 1 ? q : v3d_mad(p, s, v3d_sub(q, p)); }
+
+// The nearest point of the three edges: the answer for triangles without area.
+static v3d closest_point_edges(v3d p, const v3d corner[3], cr_feature *feature)
+{
+	static const cr_feature edges[3] = { CR_FEATURE_EDGE_AB, CR_FEATURE_EDGE_BC, CR_FEATURE_EDGE_CA };
+	static const cr_feature corners[3] = { CR_FEATURE_A, CR_FEATURE_B, CR_FEATURE_C };
+	v3d best = corner[0];
+	double best2 = INFINITY;
+	for (int i = 0; i < 3; i++) {
+		int j = (i + 1) % 3;
+		double s = nearest_on_segment(p, corner[i], corner[j]);
+		v3d x = lerp(corner[i], corner[j], s);
+		double d2 = distance_squared(p, x);
+		if (!(d2 < best2))
+			continue;
+		best = x;
+		best2 = d2;
+		*feature = s == 0 ? corners[i] : s == 1 ? corners[j] : edges[i];
+	}
+	return best;
+}
+
+v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature)
+{
+	v3d ab = v3d_sub(b, a), ac = v3d_sub(c, a), bc = v3d_sub(c, b);
+	v3d n = v3d_cross(ab, ac);
+	double longest2 = max3(v3d_dot(ab, ab), v3d_dot(ac, ac), v3d_dot(bc, bc));
+	*feature = CR_FEATURE_A;
+	// Flatter than rounding can tell: the products below would be noise.
+	if (v3d_dot(n, n) <= 1e-26 * longest2 * longest2)
+		return closest_point_edges(p, (v3d[3]){ a, b, c }, feature);
+	v3d ap = v3d_sub(p, a), bp = v3d_sub(p, b), cp = v3d_sub(p, c);
+	double d1 = v3d_dot(ab, ap), d2 = v3d_dot(ac, ap);
+	if (d1 <= 0 && d2 <= 0)
+		return a;
+	double d3 = v3d_dot(ab, bp), d4 = v3d_dot(ac, bp);
+	*feature = CR_FEATURE_B;
+	if (d3 >= 0 && d4 <= d3)
+		return b;
+	double d5 = v3d_dot(ab, cp), d6 = v3d_dot(ac, cp);
+	*feature = CR_FEATURE_C;
+	if (d6 >= 0 && d5 <= d6)
+		return c;
+	double vc = d1 * d4 - d3 * d2;
+	*feature = CR_FEATURE_EDGE_AB;
+	if (vc <= 0 && d1 >= 0 && d3 <= 0)
+		return v3d_mad(a, d1 / (d1 - d3), ab);
+	double vb = d5 * d2 - d1 * d6;
+	*feature = CR_FEATURE_EDGE_CA;
+	if (vb <= 0 && d2 >= 0 && d6 <= 0)
+		return v3d_mad(a, d2 / (d2 - d6), ac);
+	double va = d3 * d6 - d5 * d4;
+	*feature = CR_FEATURE_EDGE_BC;
+	if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0)
+		return v3d_mad(b, (d4 - d3) / ((d4 - d3) + (d5 - d6)), bc);
+	*feature = CR_FEATURE_FACE;
+	double sum = va + vb + vc;
+	return v3d_mad(v3d_mad(a, vb / sum, ab), vc / sum, ac);
+}
+
+typedef struct segment_pair {
+	double s, t, distance2;
+	v3d on_p, on_q;
+} segment_pair;
+
+static segment_pair pair_at(v3d p0, v3d p1, v3d q0, v3d q1, double s, double t)
+{
+	segment_pair r = { s, t, 0, lerp(p0, p1, s), lerp(q0, q1, t) };
+	r.distance2 = distance_squared(r.on_p, r.on_q);
+	return r;
+}
+
+// The best of the four ends, each against the other segment.
+static segment_pair closest_ends(v3d p0, v3d p1, v3d q0, v3d q1)
+{
+	const segment_pair ends[4] = {
+		pair_at(p0, p1, q0, q1, 0, nearest_on_segment(p0, q0, q1)),
+		pair_at(p0, p1, q0, q1, 1, nearest_on_segment(p1, q0, q1)),
+		pair_at(p0, p1, q0, q1, nearest_on_segment(q0, p0, p1), 0),
+		pair_at(p0, p1, q0, q1, nearest_on_segment(q1, p0, p1), 1),
+	};
+	segment_pair best = ends[0];
+	for (int i = 1; i < 4; i++) {
+		if (ends[i].distance2 < best.distance2)
+			best = ends[i];
+	}
+	return best;
+}
+
+double cr_closest_segments(v3d p0, v3d p1, v3d q0, v3d q1, double *s, double *t, v3d *on_p, v3d *on_q)
+{
+	v3d d = v3d_sub(p1, p0), e = v3d_sub(q1, q0), r = v3d_sub(p0, q0);
+	double dd = v3d_dot(d, d), ee = v3d_dot(e, e), de = v3d_dot(d, e), dr = v3d_dot(d, r), er = v3d_dot(e, r);
+	v3d n = v3d_cross(d, e);
+	double nn = v3d_dot(n, n); // = dd ee - de de, without its cancellation
+	segment_pair best;
+	if (nn > 1e-10 * dd * ee) {
+		double p = clamp01((de * er - dr * ee) / nn), q = (de * p + er) / ee;
+		// Where q leaves its segment the nearest point of p belongs to that end.
+		if (q < 0 || q > 1) {
+			q = q < 0 ? 0 : 1;
+			p = nearest_on_segment(q == 0 ? q0 : q1, p0, p1);
+		}
+		best = pair_at(p0, p1, q0, q1, p, q);
+	} else {
+		best = closest_ends(p0, p1, q0, q1);
+		if (nn > 0) { // nearly parallel lines may still cross; the ends catch what rounding spoils
+			double p = clamp01((de * er - dr * ee) / nn);
+			double q = nearest_on_segment(lerp(p0, p1, p), q0, q1);
+			segment_pair inner = pair_at(p0, p1, q0, q1, p, q);
+			if (inner.distance2 < best.distance2)
+				best = inner;
+		}
+	}
+	*s = best.s;
+	*t = best.t;
+	*on_p = best.on_p;
+	*on_q = best.on_q;
+	return best.distance2;
+}
+
+double cr_closest_segment_triangle(v3d p0, v3d p1, v3d a, v3d b, v3d c, v3d *on_segment, v3d *on_triangle)
+{
+	double s;
+	if (cr_segment_pierces_triangle(p0, p1, a, b, c, &s)) {
+		*on_segment = *on_triangle = lerp(p0, p1, s);
+		return 0;
+	}
+	double best2 = INFINITY;
+	for (int end = 0; end < 2; end++) {
+		cr_feature feature;
+		v3d p = end == 0 ? p0 : p1, x = cr_closest_point_triangle(p, a, b, c, &feature);
+		double d2 = distance_squared(p, x);
+		if (!(d2 < best2))
+			continue;
+		best2 = d2;
+		*on_segment = p;
+		*on_triangle = x;
+	}
+	const v3d corner[4] = { a, b, c, a };
+	for (int i = 0; i < 3; i++) {
+		double t;
+		v3d p, x;
+		double d2 = cr_closest_segments(p0, p1, corner[i], corner[i + 1], &s, &t, &p, &x);
+		if (!(d2 < best2))
+			continue;
+		best2 = d2;
+		*on_segment = p;
+		*on_triangle = x;
+	}
+	return best2;
+}
+
+// Keep the axis when both triangles overlap less along it. Returns false for an axis too short to have a direction.
+static bool try_axis(v3d axis, double scale, const v3d a[3], const v3d b[3], double *depth, v3d *direction)
+{
+	double length = v3d_length(axis);
+	if (!(length > 1e-12 * scale))
+		return false;
+	axis = v3d_scale(axis, 1 / length);
+	// Relative to one corner: what is far from the origin loses nothing.
+	double a1 = v3d_dot(axis, v3d_sub(a[1], a[0])), a2 = v3d_dot(axis, v3d_sub(a[2], a[0]));
+	double b0 = v3d_dot(axis, v3d_sub(b[0], a[0])), b1 = v3d_dot(axis, v3d_sub(b[1], a[0])),
+		   b2 = v3d_dot(axis, v3d_sub(b[2], a[0]));
+	double up = max3(b0, b1, b2) - min3(0, a1, a2), down = max3(0, a1, a2) - min3(b0, b1, b2);
+	double overlap = up <= down ? up : down;
+	if (overlap < *depth) {
+		*depth = overlap;
+		*direction = up <= down ? axis : v3d_neg(axis);
+	}
+	return true;
+}
+
+double cr_triangle_penetration(const v3d a[3], const v3d b[3], v3d *direction)
+{
+	v3d ea[3], eb[3];
+	for (int i = 0; i < 3; i++) {
+		ea[i] = v3d_sub(a[(i + 1) % 3], a[i]);
+		eb[i] = v3d_sub(b[(i + 1) % 3], b[i]);
+	}
+	v3d na = v3d_cross(ea[0], ea[1]), nb = v3d_cross(eb[0], eb[1]);
+	double la[3], lb[3];
+	for (int i = 0; i < 3; i++) {
+		la[i] = v3d_length(ea[i]);
+		lb[i] = v3d_length(eb[i]);
+	}
+	double size_a = max3(la[0], la[1], la[2]), size_b = max3(lb[0], lb[1], lb[2]);
+	double depth = INFINITY;
+	*direction = (v3d){ 0, 0, 1 };
+	bool any = try_axis(na, size_a * size_a, a, b, &depth, direction);
+	any |= try_axis(nb, size_b * size_b, a, b, &depth, direction);
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < 3; j++)
+			any |= try_axis(v3d_cross(ea[i], eb[j]), la[i] * lb[j], a, b, &depth, direction);
+	}
+	// In the planes: triangles side by side in one plane are kept apart by these alone.
+	for (int i = 0; i < 3; i++) {
+		any |= try_axis(v3d_cross(na, ea[i]), size_a * size_a * la[i], a, b, &depth, direction);
+		any |= try_axis(v3d_cross(nb, eb[i]), size_b * size_b * lb[i], a, b, &depth, direction);
+	}
+	if (any)
+		return depth;
+	// Points, or parallel lines: along and across the line between them.
+	v3d along = size_a >= size_b ? (la[0] >= la[1] ? ea[0] : ea[1]) : (lb[0] >= lb[1] ? eb[0] : eb[1]);
+	v3d between = v3d_sub(a[0], b[0]);
+	double size = size_a + size_b + v3d_length(between);
+	any = try_axis(v3d_cross(along, v3d_cross(between, along)), size * size * size, a, b, &depth, direction);
+	any |= try_axis(along, 0, a, b, &depth, direction);
+	any |= try_axis(between, 0, a, b, &depth, direction);
+	return any ? depth : 0;
+}
+
+// Does the projection of the three corners on an axis miss [-radius, radius] by more than slack?
+static bool separated(double p0, double p1, double p2, double radius, double slack)
+{
+	return min3(p0, p1, p2) > radius + slack || max3(p0, p1, p2) < -radius - slack;
+}
+
+bool cr_triangle_box_overlap(v3d centre, v3d half, v3d a, v3d b, v3d c)
+{
+	const v3d p[3] = { v3d_sub(a, centre), v3d_sub(b, centre), v3d_sub(c, centre) };
+	double size = max3(half.x, half.y, half.z);
+	for (int i = 0; i < 3; i++) {
+		double largest = max3(fabs(p[i].x), fabs(p[i].y), fabs(p[i].z));
+		if (largest > size)
+			size = largest;
+	}
+	// Roundings of at most 2^-53 of a length, an area and a volume add up to less than these.
+	double slack1 = 1e-15 * size, slack2 = 2e-14 * size * size, slack3 = 1e-13 * size * size * size;
+	if (separated(p[0].x, p[1].x, p[2].x, half.x, slack1))
+		return false;
+	if (separated(p[0].y, p[1].y, p[2].y, half.y, slack1))
+		return false;
+	if (separated(p[0].z, p[1].z, p[2].z, half.z, slack1))
+		return false;
+	v3d n = v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[1]));
+	double reach = half.x * fabs(n.x) + half.y * fabs(n.y) + half.z * fabs(n.z);
+	if (fabs(v3d_dot(n, p[0])) > reach + slack3)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		v3d e = v3d_sub(p[(i + 1) % 3], p[i]);
+		const v3d axes[3] = { { 0, -e.z, e.y }, { e.z, 0, -e.x }, { -e.y, e.x, 0 } }; // unit axis x e
+		for (int j = 0; j < 3; j++) {
+			v3d axis = axes[j];
+			double radius = half.x * fabs(axis.x) + half.y * fabs(axis.y) + half.z * fabs(axis.z);
+			if (separated(v3d_dot(axis, p[0]), v3d_dot(axis, p[1]), v3d_dot(axis, p[2]), radius, slack2))
+				return false;
+		}
+	}
+	return true;
+}
