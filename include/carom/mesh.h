@@ -1,0 +1,132 @@
+/// @file mesh.h
+/// Triangle meshes: made once, checked, shared by any number of bodies, immutable afterwards.
+#ifndef CAROM_MESH_H
+#define CAROM_MESH_H
+
+#include "carom/math.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Coordinates beyond this are refused: products of three of them would no longer fit in a float.
+#define CAROM_MAX_COORDINATE 1e12
+
+typedef enum carom_scalar { CAROM_FLOAT32, CAROM_FLOAT64 } carom_scalar;
+
+/// Where coordinates lie: element i starts stride bytes after element i-1 and holds x, y, z of the given type.
+/// Any alignment. The library copies; the memory is the caller's again when the call returns.
+typedef struct carom_strided {
+	const void *data;
+	int64_t stride; ///< bytes; 0: packed
+	carom_scalar type;
+} carom_strided;
+
+/// A triangle mesh. Start from carom_default_mesh_def.
+typedef struct carom_mesh_def {
+	int cookie; ///< set by carom_default_mesh_def; do not touch
+	carom_strided vertices;
+	int32_t vertex_count;
+	const int32_t *triangles; ///< [3*triangle_count], counter-clockwise seen from outside
+	int32_t triangle_count;
+	/// Cells of the inside-outside grid along the longest side of the box, 0 for none, at most 128. The grid tells for most
+	/// vertices without a ray that they are outside; results do not depend on it.
+	int32_t grid_resolution;
+} carom_mesh_def;
+
+CAROM_API carom_mesh_def carom_default_mesh_def(void);
+
+/// What the check of a mesh found. Positions that are equal bit for bit count as one vertex for everything that is
+/// said about edges, so a mesh with its own three vertices for each triangle can be closed.
+typedef struct carom_mesh_report {
+	int32_t vertex_count;
+	int32_t triangle_count;
+	// What makes a mesh unusable (CAROM_INVALID_MESH):
+	int32_t nonfinite_vertices;     ///< vertices with a coordinate that is NaN or infinite
+	int32_t huge_vertices;          ///< vertices beyond CAROM_MAX_COORDINATE
+	int32_t out_of_range_triangles; ///< triangles with an index below 0 or not below vertex_count
+	// What is left out of detection, with the rest usable:
+	int32_t degenerate_triangles;   ///< zero area or a repeated corner
+	int32_t duplicate_triangles;    ///< the same three corners in the same direction as an earlier triangle
+	int32_t unreferenced_vertices;  ///< used by no triangle; they cast no rays
+	int32_t duplicate_vertices;     ///< vertices at the position of an earlier one
+	// What decides whether the mesh has an inside:
+	int32_t border_edges;           ///< used by one triangle
+	int32_t nonmanifold_edges;      ///< used by more than two triangles
+	int32_t inconsistent_edges;     ///< used by two triangles in the same direction
+	int32_t nonmanifold_vertices;   ///< the triangles around it form more than one fan
+	int32_t components;             ///< pieces connected through edges
+	int32_t euler;                  ///< V - E + F of the welded mesh without what is left out
+	/// Every edge is used as often in one direction as in the other: the surface bounds a solid. Only closed meshes have an
+	/// inside; rays from other bodies' vertices see only them. Open meshes collide by their triangles.
+	bool closed;
+	/// Closed with negative volume: the orientation is turned round on creation, triangle numbers stay.
+	bool inverted;
+	bool usable;   ///< carom_create_mesh would accept it (a mesh without triangles is usable and never collides)
+	double volume; ///< enclosed, as oriented; 0 when open
+	double area;
+	double lower[3];
+	double upper[3];
+	/// The first element at fault for the first finding above that is not zero, or -1, and the finding in words ("").
+	int32_t first_element;
+	char first_finding[160];
+} carom_mesh_report;
+
+/// Check a mesh without making it. Fails only for wrong arguments (NULL with a count above zero, negative counts) or out
+/// of memory; everything about the data is in the report. Thread-safe.
+CAROM_API carom_result carom_check_mesh(carom_context *context, const carom_mesh_def *def, carom_mesh_report *report);
+
+/// An immutable mesh with its topology and trees. Reference counted: bodies hold a reference.
+typedef struct carom_mesh carom_mesh;
+
+/// Check a mesh and build its trees. CAROM_INVALID_MESH when its report says not usable, with the finding as error text.
+/// report may be NULL; it is filled also on CAROM_INVALID_MESH.
+CAROM_API carom_result carom_create_mesh(
+	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, carom_mesh **mesh);
+
+/// A rectangular field of heights as a closed solid: columns x rows samples, heights[row * columns + column], z up in the
+/// body's frame, sample (0, 0) at the origin, spacing[0] along x and spacing[1] along y (metres). The solid reaches
+/// thickness below the lowest height. Triangles 2*(row*(columns-1)+column) and +1 are those of the cell; vertices are
+/// the samples in order; what closes the solid follows. columns, rows at least 2; spacing, thickness above 0.
+CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t columns, int32_t rows, const float *heights,
+	const double spacing[2], double thickness, carom_mesh **mesh);
+
+/// Give up the caller's reference. The mesh lives on while bodies use it. NULL does nothing.
+CAROM_API void carom_release_mesh(carom_mesh *mesh);
+
+/// The report made on creation. Thread-safe.
+CAROM_API const carom_mesh_report *carom_mesh_get_report(const carom_mesh *mesh);
+
+/// Mass, centre and inertia of a closed mesh at density 1 (Eberly, Polyhedral Mass Properties, 2002).
+typedef struct carom_mass {
+	double mass;
+	carom_vec3 centre;
+	double inertia[6]; ///< xx, yy, zz, xy, xz, yz of the tensor about the centre (off-diagonal terms with their sign)
+} carom_mass;
+
+/// CAROM_INVALID_MESH when the mesh is not closed or has no volume. Thread-safe.
+CAROM_API carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass);
+
+/// Sizes and quality of a mesh's trees.
+typedef struct carom_tree_info {
+	int32_t binary_nodes;
+	int32_t wide_nodes;
+	int32_t depth;      ///< of the wide tree
+	double sah_cost;    ///< surface area heuristic: expected node and triangle tests of a random ray
+	double epo;         ///< end-point overlap (Aila, Karras, Laine, On Quality Metrics of Bounding Volume Hierarchies, 2013)
+	size_t bytes;       ///< all that the mesh holds
+	int32_t grid_cells; ///< of the inside-outside grid
+} carom_tree_info;
+
+/// epo costs O(n log n) box tests and is computed on request only. Thread-safe.
+CAROM_API carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, carom_tree_info *info);
+
+/// The vertices [3*vertex_count] and triangles [3*triangle_count] as the library holds them (float, an inverted mesh
+/// turned round). Valid while the mesh lives. Thread-safe.
+CAROM_API const float *carom_mesh_get_vertices(const carom_mesh *mesh);
+CAROM_API const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

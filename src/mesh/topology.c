@@ -1,0 +1,253 @@
+// Drives the stages of the mesh check and adds what rays need beyond it: the turn of an inverted mesh and the normals of
+// vertices and edges.
+#include "mesh/mesh_check.h"
+#include "math/trig.h"
+#include <string.h>
+
+// A sum of signed volumes this small, relative to the sum of their sizes, is rounding: the solid is flat.
+static const double VOLUME_NOISE = 1e-12;
+
+static v3d position_of(const cr_topology *topology, int32_t vertex)
+{
+	return v3d_from_floats(topology->vertices + 3 * (int64_t)vertex);
+}
+
+static v3d face_normal(const cr_topology *topology, int32_t triangle)
+{
+	const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
+	v3d a = position_of(topology, corner[0]);
+	return v3d_normalize(v3d_cross(v3d_sub(position_of(topology, corner[1]), a), v3d_sub(position_of(topology, corner[2]), a)));
+}
+
+// Signed volume by tetrahedra from the middle of the box, where the least is lost.
+static double enclosed_volume(const cr_mesh_scan *scan)
+{
+	const cr_topology *topology = &scan->topology;
+	const double *lower = scan->report->lower, *upper = scan->report->upper;
+	v3d middle = { 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
+	double sum = 0, size = 0;
+	for (int32_t triangle = 0; triangle < topology->triangle_count; triangle++) {
+		if (!topology->used[triangle]) {
+			continue;
+		}
+		const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
+		v3d a = v3d_sub(position_of(topology, corner[0]), middle);
+		v3d b = v3d_sub(position_of(topology, corner[1]), middle);
+		v3d c = v3d_sub(position_of(topology, corner[2]), middle);
+		double volume = v3d_dot(a, v3d_cross(b, c)) / 6;
+		sum += volume;
+		size += fabs(volume);
+	}
+	return fabs(sum) > VOLUME_NOISE * size ? sum : 0;
+}
+
+static void judge_volume(cr_mesh_scan *scan)
+{
+	carom_mesh_report *report = scan->report;
+	if (!report->closed) {
+		return;
+	}
+	report->volume = enclosed_volume(scan);
+	report->inverted = report->volume < 0;
+	if (report->inverted) {
+		cr_mesh_finding(report, -1, "the triangles face inwards (volume %g) and are turned round", report->volume);
+	}
+}
+
+// The angle between two sides of a triangle.
+static double corner_angle(v3d corner, v3d next, v3d previous)
+{
+	return cr_acos(v3d_dot(v3d_normalize(v3d_sub(next, corner)), v3d_normalize(v3d_sub(previous, corner))));
+}
+
+// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there.
+static void sum_corner_normals(const cr_topology *topology, v3d *sums)
+{
+	for (int32_t triangle = 0; triangle < topology->triangle_count; triangle++) {
+		if (!topology->used[triangle]) {
+			continue;
+		}
+		const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
+		v3d normal = face_normal(topology, triangle);
+		for (int k = 0; k < 3; k++) {
+			double angle = corner_angle(position_of(topology, corner[k]), position_of(topology, corner[(k + 1) % 3]),
+				position_of(topology, corner[(k + 2) % 3]));
+			v3d *sum = &sums[topology->weld[corner[k]]];
+			*sum = v3d_mad(*sum, angle, normal);
+		}
+	}
+}
+
+// The unit vector of a sum of weighted unit vectors; zero where the sum is no more than the rounding of its terms.
+static v3d unit_of_sum(v3d sum) { return v3d_length(sum) > 1e-9 ? v3d_normalize(sum) : (v3d){ 0, 0, 0 }; }
+
+static void store(float *target, v3d value)
+{
+	target[0] = (float)value.x;
+	target[1] = (float)value.y;
+	target[2] = (float)value.z;
+}
+
+static bool make_vertex_normals(cr_mesh_scan *scan)
+{
+	cr_topology *topology = &scan->topology;
+	bool ok = true;
+	topology->normals = cr_mesh_alloc(scan->context, 3 * (int64_t)topology->vertex_count, sizeof(float), &ok);
+	v3d *sums = cr_mesh_alloc(scan->context, topology->vertex_count, sizeof *sums, &ok);
+	if (ok) {
+		for (int32_t vertex = 0; vertex < topology->vertex_count; vertex++) {
+			sums[vertex] = (v3d){ 0, 0, 0 };
+			store(topology->normals + 3 * (int64_t)vertex, sums[vertex]);
+		}
+		sum_corner_normals(topology, sums);
+		// Only corners of triangles get a normal: other vertices cast no rays, even at a position that is in use.
+		for (int64_t i = 0; i < 3 * (int64_t)topology->triangle_count; i++) {
+			int32_t vertex = topology->triangles[i];
+			store(topology->normals + 3 * (int64_t)vertex, unit_of_sum(sums[topology->weld[vertex]]));
+		}
+	}
+	cr_free(scan->context, sums, (size_t)topology->vertex_count * sizeof *sums);
+	return ok;
+}
+
+// At a border the sum is the one face's own normal; where more than two faces meet, all of them count (the pseudonormal of
+// Baerentzen, Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+static bool make_edge_normals(cr_mesh_scan *scan)
+{
+	cr_topology *topology = &scan->topology;
+	int64_t values = 9 * (int64_t)topology->triangle_count;
+	bool ok = true;
+	topology->edge_normals = cr_mesh_alloc(scan->context, values, sizeof(float), &ok);
+	if (!ok) {
+		return false;
+	}
+	for (int64_t i = 0; i < values; i++) {
+		topology->edge_normals[i] = 0;
+	}
+	for (int64_t first = 0, end; first < scan->edge_count; first = end) {
+		end = cr_mesh_edge_end(scan, first);
+		v3d sum = { 0, 0, 0 };
+		for (int64_t i = first; i < end; i++) {
+			int32_t triangle = (int32_t)(scan->edges[i].value / 3);
+			sum = topology->used[triangle] ? v3d_add(sum, face_normal(topology, triangle)) : sum;
+		}
+		for (int64_t i = first; i < end; i++) {
+			uint32_t side = scan->edges[i].value;
+			if (topology->used[side / 3]) {
+				store(topology->edge_normals + 3 * (int64_t)side, unit_of_sum(sum));
+			}
+		}
+	}
+	return true;
+}
+
+// 0 - x, not -x: an undefined normal stays a plain zero.
+static void negate(float *values, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		values[i] = 0 - values[i];
+	}
+}
+
+static void swap_floats(float *a, float *b, int count)
+{
+	for (int i = 0; i < count; i++) {
+		float value = a[i];
+		a[i] = b[i];
+		b[i] = value;
+	}
+}
+
+static void swap_indices(int32_t *a, int32_t *b)
+{
+	int32_t value = *a;
+	*a = *b;
+	*b = value;
+}
+
+// Exchanging the second and third corner exchanges the first and third side.
+static void turn_round(cr_topology *topology)
+{
+	for (int64_t triangle = 0; triangle < topology->triangle_count; triangle++) {
+		swap_indices(&topology->triangles[3 * triangle + 1], &topology->triangles[3 * triangle + 2]);
+		swap_indices(&topology->neighbours[3 * triangle], &topology->neighbours[3 * triangle + 2]);
+		swap_floats(&topology->edge_normals[9 * triangle], &topology->edge_normals[9 * triangle + 6], 3);
+	}
+	negate(topology->normals, 3 * (int64_t)topology->vertex_count);
+	negate(topology->edge_normals, 9 * (int64_t)topology->triangle_count);
+}
+
+// The stages in order. False when out of memory.
+static bool run_stages(cr_mesh_scan *scan, bool with_normals)
+{
+	if (!cr_mesh_read(scan)) {
+		return false;
+	}
+	if (!scan->report->usable) {
+		return true;
+	}
+	if (!cr_mesh_weld(scan) || !cr_mesh_match_edges(scan)) {
+		return false;
+	}
+	judge_volume(scan);
+	if (!with_normals) {
+		return true;
+	}
+	if (!make_vertex_normals(scan) || !make_edge_normals(scan)) {
+		return false;
+	}
+	if (scan->report->inverted) {
+		turn_round(&scan->topology);
+	}
+	return true;
+}
+
+carom_result cr_topology_build(
+	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology)
+{
+	memset(report, 0, sizeof *report);
+	report->first_element = -1;
+	if (topology != NULL) {
+		memset(topology, 0, sizeof *topology);
+	}
+	carom_result result = cr_mesh_check_def(context, def);
+	if (result != CAROM_SUCCESS) {
+		return result;
+	}
+	report->vertex_count = def->vertex_count;
+	report->triangle_count = def->triangle_count;
+	cr_mesh_scan scan;
+	memset(&scan, 0, sizeof scan);
+	scan.context = context;
+	scan.def = def;
+	scan.report = report;
+	bool done = run_stages(&scan, topology != NULL);
+	cr_free(context, scan.carries, (size_t)def->triangle_count);
+	cr_free(context, scan.edges, 3 * (size_t)def->triangle_count * sizeof *scan.edges);
+	if (done && report->usable && topology != NULL) {
+		*topology = scan.topology;
+	} else {
+		cr_topology_free(context, &scan.topology);
+	}
+	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the topology of a mesh");
+}
+
+void cr_topology_free(carom_context *context, cr_topology *topology)
+{
+	size_t vertices = (size_t)topology->vertex_count, triangles = (size_t)topology->triangle_count;
+	cr_free(context, topology->vertices, 3 * vertices * sizeof(float));
+	cr_free(context, topology->triangles, 3 * triangles * sizeof(int32_t));
+	cr_free(context, topology->weld, vertices * sizeof(int32_t));
+	cr_free(context, topology->used, triangles * sizeof(uint8_t));
+	cr_free(context, topology->neighbours, 3 * triangles * sizeof(int32_t));
+	cr_free(context, topology->normals, 3 * vertices * sizeof(float));
+	cr_free(context, topology->edge_normals, 9 * triangles * sizeof(float));
+	memset(topology, 0, sizeof *topology);
+}
+
+size_t cr_topology_bytes(const cr_topology *topology)
+{
+	size_t per_vertex = 6 * sizeof(float) + sizeof(int32_t);
+	size_t per_triangle = 6 * sizeof(int32_t) + sizeof(uint8_t) + 9 * sizeof(float);
+	return (size_t)topology->vertex_count * per_vertex + (size_t)topology->triangle_count * per_triangle;
+}
