@@ -1,0 +1,407 @@
+/// Binned SAH builder of the binary tree.
+///
+/// Input: boxes. Output: nodes in depth-first order with skip links, and the order of the primitives.
+/// Nodes of many primitives are split first, with parallel binning; the subtrees below are then built in parallel. A subtree of n
+/// primitives owns the 2n-1 node slots that follow its root, so nobody waits for slots and the result does not depend on
+/// the threads; a last walk closes the gaps.
+
+#include "base/parallel.h"
+#include "bvh/tree.h"
+#include <math.h>
+#include <string.h>
+
+enum {
+	BINS = 16,
+	// Below this a subtree is one task; above, its splitting is shared (scanned bunny of 69 k triangles, 2 workers).
+	SUBTREE_SIZE = 4096,
+	PARALLEL_BIN_SIZE = 65536,
+	// From this depth on nodes are halved, which bounds the depth for any input.
+	HALVE_DEPTH = 32,
+};
+
+typedef struct prim {
+	float lower[3];
+	float upper[3];
+	int32_t index;
+} prim;
+
+typedef struct box {
+	float lower[3];
+	float upper[3];
+} box;
+
+typedef struct bin {
+	box bounds;
+	int32_t count;
+} bin;
+
+typedef struct bin_set {
+	bin bins[3][BINS];
+} bin_set;
+
+typedef struct raw_node {
+	box bounds;
+	int32_t right; // slot of the second child; the first is the next slot. 0: leaf
+	int32_t first;
+	int32_t count;
+} raw_node;
+
+typedef struct job {
+	int32_t slot;
+	int32_t first;
+	int32_t count;
+	int32_t depth;
+} job;
+
+typedef struct builder {
+	carom_context *context;
+	float traversal_cost;
+	prim *prims;
+	raw_node *nodes;
+	bin_set *worker_bins; // [thread_count], for parallel binning
+	job *jobs;            // subtrees to build in parallel
+	int32_t job_count;
+} builder;
+
+static const box EMPTY_BOX = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+
+static inline void box_grow(box *b, const float lower[3], const float upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		b->lower[k] = lower[k] < b->lower[k] ? lower[k] : b->lower[k];
+		b->upper[k] = upper[k] > b->upper[k] ? upper[k] : b->upper[k];
+	}
+}
+
+static inline float box_area(const box *b)
+{
+	const float x = b->upper[0] - b->lower[0], y = b->upper[1] - b->lower[1], z = b->upper[2] - b->lower[2];
+	return x < 0 ? 0 : x * y + y * z + z * x;
+}
+
+static inline float prim_centre(const prim *p, int axis)
+{
+	return 0.5f * p->lower[axis] + 0.5f * p->upper[axis];
+}
+
+/// How primitives are put in bins along the three axes.
+typedef struct binning {
+	float origin[3];
+	float scale[3]; // 0: flat along this axis
+} binning;
+
+static inline int bin_of(const binning *b, const prim *p, int axis)
+{
+	const int i = (int)((prim_centre(p, axis) - b->origin[axis]) * b->scale[axis]);
+	return i < 0 ? 0 : i >= BINS ? BINS - 1 : i;
+}
+
+static binning make_binning(const box *centres)
+{
+	binning b;
+	for (int k = 0; k < 3; k++) {
+		const float extent = centres->upper[k] - centres->lower[k];
+		const float scale = (float)BINS / extent;
+		b.origin[k] = centres->lower[k];
+		b.scale[k] = extent > 0 && isfinite(scale) ? scale : 0;
+	}
+	return b;
+}
+
+static void clear_bins(bin_set *set)
+{
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < BINS; i++)
+			set->bins[k][i] = (bin){ EMPTY_BOX, 0 };
+	}
+}
+
+static void fill_bins(const binning *b, const prim *prims, int64_t begin, int64_t end, bin_set *set)
+{
+	for (int64_t i = begin; i < end; i++) {
+		for (int k = 0; k < 3; k++) {
+			bin *target = &set->bins[k][bin_of(b, &prims[i], k)];
+			box_grow(&target->bounds, prims[i].lower, prims[i].upper);
+			target->count++;
+		}
+	}
+}
+
+typedef struct fill_task {
+	const builder *builder;
+	const binning *map;
+	const prim *prims;
+} fill_task;
+
+static void fill_bins_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	const fill_task *t = task;
+	fill_bins(t->map, t->prims, begin, end, &t->builder->worker_bins[worker]);
+}
+
+/// Bins of a range. Boxes and counts merge in any order to the same values, so the cut among workers does not show.
+static void bin_range(const builder *b, const binning *map, int32_t first, int32_t count, bool parallel, bin_set *set)
+{
+	clear_bins(set);
+	if (!parallel || count < PARALLEL_BIN_SIZE) {
+		fill_bins(map, b->prims, first, (int64_t)first + count, set);
+		return;
+	}
+	for (int w = 0; w < b->context->thread_count; w++)
+		clear_bins(&b->worker_bins[w]);
+	fill_task task = { b, map, b->prims + first };
+	cr_parallel_for(b->context, fill_bins_task, count, PARALLEL_BIN_SIZE / 4, &task);
+	for (int w = 0; w < b->context->thread_count; w++) {
+		for (int k = 0; k < 3; k++) {
+			for (int i = 0; i < BINS; i++) {
+				const bin *from = &b->worker_bins[w].bins[k][i];
+				box_grow(&set->bins[k][i].bounds, from->bounds.lower, from->bounds.upper);
+				set->bins[k][i].count += from->count;
+			}
+		}
+	}
+}
+
+typedef struct split {
+	int axis; // -1: none found
+	int bin;  // primitives in bins below go left
+	float cost; // area times blocks of both sides
+} split;
+
+static inline float blocks_of(int32_t count)
+{
+	return count <= CR_WIDTH ? 1.0f : (float)count * (1.0f / CR_WIDTH);
+}
+
+static split best_split(const bin_set *set, const binning *b)
+{
+	split best = { -1, 0, INFINITY };
+	for (int axis = 0; axis < 3; axis++) {
+		if (b->scale[axis] == 0)
+			continue;
+		const bin *bins = set->bins[axis];
+		float right_area[BINS];
+		int32_t right_count[BINS];
+		box grown = EMPTY_BOX;
+		int32_t count = 0;
+		for (int i = BINS - 1; i > 0; i--) {
+			box_grow(&grown, bins[i].bounds.lower, bins[i].bounds.upper);
+			count += bins[i].count;
+			right_area[i] = box_area(&grown);
+			right_count[i] = count;
+		}
+		grown = EMPTY_BOX;
+		count = 0;
+		for (int i = 1; i < BINS; i++) {
+			box_grow(&grown, bins[i - 1].bounds.lower, bins[i - 1].bounds.upper);
+			count += bins[i - 1].count;
+			if (count == 0 || right_count[i] == 0)
+				continue;
+			const float cost = box_area(&grown) * blocks_of(count) + right_area[i] * blocks_of(right_count[i]);
+			if (cost < best.cost)
+				best = (split){ axis, i, cost };
+		}
+	}
+	return best;
+}
+
+static int32_t partition(prim *prims, int32_t count, const binning *b, const split *s)
+{
+	int32_t left = 0, right = count - 1;
+	while (left <= right) {
+		if (bin_of(b, &prims[left], s->axis) < s->bin) {
+			left++;
+		} else {
+			const prim moved = prims[left];
+			prims[left] = prims[right];
+			prims[right--] = moved;
+		}
+	}
+	return left;
+}
+
+static bool split_node(const builder *b, const job *node, bool parallel, job children[2])
+{
+	raw_node *raw = &b->nodes[node->slot];
+	prim *prims = b->prims + node->first;
+	box bounds = EMPTY_BOX, centres = EMPTY_BOX;
+	for (int32_t i = 0; i < node->count; i++) {
+		box_grow(&bounds, prims[i].lower, prims[i].upper);
+		const float c[3] = { prim_centre(&prims[i], 0), prim_centre(&prims[i], 1), prim_centre(&prims[i], 2) };
+		box_grow(&centres, c, c);
+	}
+	*raw = (raw_node){ bounds, 0, node->first, node->count };
+	if (node->count <= 1)
+		return false;
+
+	int32_t left = 0;
+	if (node->depth < HALVE_DEPTH) {
+		const binning map = make_binning(&centres);
+		bin_set set;
+		bin_range(b, &map, node->first, node->count, parallel, &set);
+		const split s = best_split(&set, &map);
+		const bool fits = node->count <= CR_WIDTH;
+		const float area = box_area(&bounds);
+		// The negation also makes a leaf of what has no area or a NaN cost.
+		if (fits && !(s.axis >= 0 && s.cost + b->traversal_cost * area < area))
+			return false;
+		if (s.axis >= 0)
+			left = partition(prims, node->count, &map, &s);
+	} else if (node->count <= CR_WIDTH) {
+		return false;
+	}
+	if (left == 0 || left == node->count)
+		left = node->count / 2;
+	children[0] = (job){ node->slot + 1, node->first, left, node->depth + 1 };
+	children[1] = (job){ node->slot + 2 * left, node->first + left, node->count - left, node->depth + 1 };
+	raw->right = children[1].slot;
+	return true;
+}
+
+static void build_subtree(const builder *b, job root)
+{
+	job stack[CR_MAX_DEPTH + 1];
+	int depth = 0;
+	stack[depth++] = root;
+	while (depth > 0) {
+		const job node = stack[--depth];
+		job children[2];
+		if (split_node(b, &node, false, children)) {
+			stack[depth++] = children[1];
+			stack[depth++] = children[0];
+		}
+	}
+}
+
+static void build_subtree_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const builder *b = task;
+	for (int64_t i = begin; i < end; i++)
+		build_subtree(b, b->jobs[i]);
+}
+
+/// Split from the root until what is left is small enough for one task each.
+static void split_top(builder *b, int32_t count)
+{
+	job stack[CR_MAX_DEPTH + 1];
+	int depth = 0;
+	stack[depth++] = (job){ 0, 0, count, 0 };
+	while (depth > 0) {
+		const job node = stack[--depth];
+		job children[2];
+		if (node.count <= SUBTREE_SIZE) {
+			b->jobs[b->job_count++] = node;
+		} else if (split_node(b, &node, true, children)) {
+			stack[depth++] = children[1];
+			stack[depth++] = children[0];
+		}
+	}
+}
+
+/// Copy the used slots, which are in depth-first order already, without the gaps. Returns their number.
+static int32_t compact(const raw_node *raw, cr_node2 *out)
+{
+	struct {
+		int32_t slot;   // of a second child still to come
+		int32_t parent; // where its number belongs
+	} stack[CR_MAX_DEPTH + 1];
+	int depth = 0;
+	int32_t slot = 0, next_index = 0;
+	for (;;) {
+		const raw_node *from = &raw[slot];
+		cr_node2 *to = &out[next_index];
+		memcpy(to->lower, from->bounds.lower, sizeof to->lower);
+		memcpy(to->upper, from->bounds.upper, sizeof to->upper);
+		to->first = from->right ? 0 : from->first;
+		to->count = from->right ? 0 : from->count;
+		to->skip = -1;
+		if (from->right) {
+			stack[depth].slot = from->right;
+			stack[depth++].parent = next_index++;
+			slot++;
+			continue;
+		}
+		next_index++;
+		if (depth == 0)
+			return next_index;
+		depth--;
+		out[stack[depth].parent].first = next_index;
+		slot = stack[depth].slot;
+	}
+}
+
+/// Skip links from the child links: a first child skips to its sibling, a second child to where its parent skips.
+static void link_skips(cr_node2 *nodes, int32_t count)
+{
+	nodes[0].skip = count;
+	for (int32_t i = 0; i < count; i++) {
+		if (nodes[i].count > 0)
+			continue;
+		const int32_t second = nodes[i].first;
+		nodes[i + 1].skip = second;
+		nodes[second].skip = nodes[i].skip;
+	}
+}
+
+static void build_nodes(builder *b, const cr_build_boxes *boxes, cr_tree2 *tree)
+{
+	const int32_t n = boxes->count;
+	for (int32_t i = 0; i < n; i++) {
+		prim *p = &b->prims[i];
+		for (int k = 0; k < 3; k++) {
+			p->lower[k] = boxes->lower[k][i];
+			p->upper[k] = boxes->upper[k][i];
+		}
+		p->index = i;
+	}
+	split_top(b, n);
+	cr_parallel_for(b->context, build_subtree_task, b->job_count, 1, b);
+
+	for (int32_t i = 0; i < n; i++)
+		tree->order[i] = b->prims[i].index;
+	tree->node_count = compact(b->nodes, tree->nodes);
+	link_skips(tree->nodes, tree->node_count);
+}
+
+carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree)
+{
+	*tree = (cr_tree2){ 0 };
+	const int32_t n = boxes->count;
+	if (n == 0)
+		return CAROM_SUCCESS;
+	const size_t slots = 2 * (size_t)n - 1, jobs = (size_t)n;
+	const size_t workers = (size_t)context->thread_count;
+	builder b = { .context = context, .traversal_cost = traversal_cost };
+	b.prims = cr_alloc_array(context, (size_t)n, sizeof(prim));
+	b.nodes = cr_alloc_array(context, slots, sizeof(raw_node));
+	b.worker_bins = cr_alloc_array(context, workers, sizeof(bin_set));
+	b.jobs = cr_alloc_array(context, jobs, sizeof(job));
+	tree->primitive_count = n;
+	tree->nodes = cr_alloc_array(context, slots, sizeof(cr_node2));
+	tree->order = cr_alloc_array(context, (size_t)n, sizeof(int32_t));
+
+	carom_result result = CAROM_OUT_OF_MEMORY;
+	if (b.prims && b.nodes && b.worker_bins && b.jobs && tree->nodes && tree->order) {
+		build_nodes(&b, boxes, tree);
+		result = CAROM_SUCCESS;
+	}
+	cr_free(context, b.prims, (size_t)n * sizeof(prim));
+	cr_free(context, b.nodes, slots * sizeof(raw_node));
+	cr_free(context, b.worker_bins, workers * sizeof(bin_set));
+	cr_free(context, b.jobs, jobs * sizeof(job));
+	if (result != CAROM_SUCCESS) {
+		cr_tree2_free(context, tree);
+		return cr_fail_memory(context, "a tree");
+	}
+	return CAROM_SUCCESS;
+}
+
+void cr_tree2_free(carom_context *context, cr_tree2 *tree)
+{
+	if (tree->primitive_count > 0) {
+		cr_free(context, tree->nodes, (2 * (size_t)tree->primitive_count - 1) * sizeof(cr_node2));
+		cr_free(context, tree->order, (size_t)tree->primitive_count * sizeof(int32_t));
+	}
+	*tree = (cr_tree2){ 0 };
+}

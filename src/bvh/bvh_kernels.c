@@ -1,0 +1,554 @@
+/// Wide kernels over colliders. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree.
+
+#include "bvh/bvh_kernels.h"
+#include "geom/triangle.h"
+#include "bvh/grid8.h"
+#include "math/box8.h"
+#include "math/simd.h"
+
+// Widens slab intervals by more than the three roundings of (plane - origin) * (1 / direction) can shrink them (Ize, Robust
+// BVH Ray Traversal, JCGT 2013).
+static const float SLAB_SLACK = 1.0000009f;
+// Directions this small count as this: the slabs stay finite and a ray parallel to a face keeps its side.
+static const float TINY_DIRECTION = 1e-30f;
+
+enum { RAY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
+
+// ---- Rays ----
+
+/// A ray in the form that the node and block tests want.
+typedef struct wide_ray {
+	f8 origin[3];
+	f8 inverse[3];
+	int near_row[3]; // rows of cr_node8 that hold the near planes: 0..2 lower, 3..5 upper
+	int far_row[3];
+	f8 sx, sy, sz;
+	cr_ray_shear shear;
+} wide_ray;
+
+static void wide_ray_init(wide_ray *ray, const float origin[3], const float direction[3])
+{
+	cr_ray_shear_init(&ray->shear, origin, direction);
+	for (int k = 0; k < 3; k++) {
+		const float d = direction[k];
+		const float safe = fabsf(d) < TINY_DIRECTION ? copysignf(TINY_DIRECTION, d) : d;
+		ray->origin[k] = f8_set1(origin[k]);
+		ray->inverse[k] = f8_set1(1.0f / safe);
+		ray->near_row[k] = safe < 0 ? 3 + k : k;
+		ray->far_row[k] = safe < 0 ? k : 3 + k;
+	}
+	ray->sx = f8_set1(ray->shear.sx);
+	ray->sy = f8_set1(ray->shear.sy);
+	ray->sz = f8_set1(ray->shear.sz);
+}
+
+/// Children whose box the ray meets before limit (already widened by the slack), and where it enters them.
+static inline uint32_t meet_children(const wide_ray *ray, const cr_node8 *node, f8 limit, f8 *enter)
+{
+	const float *rows = &node->lower[0][0];
+	f8 t0[3], t1[3];
+	for (int k = 0; k < 3; k++) {
+		t0[k] = f8_mul(f8_sub(f8_load(rows + CR_WIDTH * ray->near_row[k]), ray->origin[k]), ray->inverse[k]);
+		t1[k] = f8_mul(f8_sub(f8_load(rows + CR_WIDTH * ray->far_row[k]), ray->origin[k]), ray->inverse[k]);
+	}
+	*enter = f8_max(f8_max(t0[0], t0[1]), f8_max(t0[2], f8_set1(0)));
+	const f8 leave = f8_mul(f8_min(f8_min(t1[0], t1[1]), t1[2]), f8_set1(SLAB_SLACK));
+	return m8_bits(f8_le(*enter, f8_min(leave, limit)));
+}
+
+/// The corners of a block sheared into the ray's space, and the three edge functions.
+typedef struct sheared {
+	f8 x[3], y[3], z[3]; // z not yet scaled by sz
+	f8 u, v, w;
+} sheared;
+
+static inline void shear_block(const wide_ray *ray, const cr_tri8 *block, sheared *s)
+{
+	const int kx = ray->shear.kx, ky = ray->shear.ky, kz = ray->shear.kz;
+	for (int c = 0; c < 3; c++) {
+		const f8 x = f8_sub(f8_load(block->corner[c][kx]), ray->origin[kx]);
+		const f8 y = f8_sub(f8_load(block->corner[c][ky]), ray->origin[ky]);
+		s->z[c] = f8_sub(f8_load(block->corner[c][kz]), ray->origin[kz]);
+		s->x[c] = f8_sub(x, f8_mul(ray->sx, s->z[c]));
+		s->y[c] = f8_sub(y, f8_mul(ray->sy, s->z[c]));
+	}
+	s->u = f8_sub(f8_mul(s->x[2], s->y[1]), f8_mul(s->y[2], s->x[1]));
+	s->v = f8_sub(f8_mul(s->x[0], s->y[2]), f8_mul(s->y[0], s->x[2]));
+	s->w = f8_sub(f8_mul(s->x[1], s->y[0]), f8_mul(s->y[1], s->x[0]));
+}
+
+static inline void block_triangle(const cr_tri8 *block, int lane, float corners[3][3])
+{
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			corners[c][k] = block->corner[c][k][lane];
+	}
+}
+
+typedef struct nearest {
+	float t;
+	int32_t triangle;
+	bool back;
+} nearest;
+
+static inline void keep_nearest(nearest *best, float t, int32_t triangle, bool back)
+{
+	if (t < best->t || (t == best->t && (uint32_t)triangle < (uint32_t)best->triangle))
+		*best = (nearest){ t, triangle, back };
+}
+
+/// Lanes with an edge function of zero: the sign must come from double.
+static void intersect_edge_lanes(const wide_ray *ray, const cr_tri8 *block, uint32_t lanes, nearest *best)
+{
+	while (lanes) {
+		const int lane = cr_take_lowest_bit(&lanes);
+		float corners[3][3];
+		cr_triangle_hit hit;
+		block_triangle(block, lane, corners);
+		if (cr_ray_triangle_watertight(&ray->shear, corners[0], corners[1], corners[2], best->t, &hit))
+			keep_nearest(best, hit.t, block->number[lane], hit.back);
+	}
+}
+
+static inline void intersect_block(const wide_ray *ray, const cr_tri8 *block, nearest *best)
+{
+	sheared s;
+	shear_block(ray, block, &s);
+	const f8 zero = f8_set1(0);
+	const f8 low = f8_min(f8_min(s.u, s.v), s.w), high = f8_max(f8_max(s.u, s.v), s.w);
+	const uint32_t used = (1u << block->count) - 1;
+	uint32_t candidates = m8_bits(m8_or(f8_le(zero, low), f8_le(high, zero))) & used;
+	if (!candidates)
+		return;
+	const m8 on_edge = m8_or(m8_or(f8_eq(s.u, zero), f8_eq(s.v, zero)), f8_eq(s.w, zero));
+	const uint32_t edge_lanes = m8_bits(on_edge) & candidates;
+	candidates &= ~edge_lanes;
+	if (candidates) {
+		const f8 det = f8_add(f8_add(s.u, s.v), s.w);
+		const f8 az = f8_mul(ray->sz, s.z[0]), bz = f8_mul(ray->sz, s.z[1]), cz = f8_mul(ray->sz, s.z[2]);
+		const f8 scaled = f8_add(f8_add(f8_mul(s.u, az), f8_mul(s.v, bz)), f8_mul(s.w, cz));
+		const f8 t = f8_div(scaled, det);
+		candidates &= m8_bits(m8_and(f8_le(zero, t), f8_le(t, f8_set1(best->t))));
+		if (candidates) {
+			float ts[CR_WIDTH], dets[CR_WIDTH];
+			f8_store(ts, t);
+			f8_store(dets, det);
+			do {
+				const int lane = cr_take_lowest_bit(&candidates);
+				keep_nearest(best, ts[lane], block->number[lane], dets[lane] < 0);
+			} while (candidates);
+		}
+	}
+	if (edge_lanes)
+		intersect_edge_lanes(ray, block, edge_lanes, best);
+}
+
+typedef struct ray_entry {
+	uint32_t child;
+	float enter;
+} ray_entry;
+
+/// Push the children that were met so that the nearest is on top.
+static inline int push_sorted(ray_entry *stack, int top, const cr_node8 *node, uint32_t met, f8 enter)
+{
+	float enters[CR_WIDTH];
+	f8_store(enters, enter);
+	const int base = top;
+	do {
+		const int i = cr_take_lowest_bit(&met);
+		const ray_entry entry = { node->child[i], enters[i] };
+		int at = top++;
+		while (at > base && stack[at - 1].enter < entry.enter) {
+			stack[at] = stack[at - 1];
+			at--;
+		}
+		stack[at] = entry;
+	} while (met);
+	return top;
+}
+
+static nearest cast_one(const cr_collider *c, const wide_ray *ray, float t_max)
+{
+	nearest best = { t_max, -1, false };
+	ray_entry stack[RAY_STACK];
+	int top = 0;
+	stack[top++] = (ray_entry){ 0, 0 };
+	while (top > 0) {
+		const ray_entry entry = stack[--top];
+		const float limit = best.t * SLAB_SLACK;
+		if (entry.enter > limit)
+			continue;
+		if (entry.child & CR_LEAF_BIT) {
+			intersect_block(ray, &c->blocks[entry.child & ~CR_LEAF_BIT], &best);
+			continue;
+		}
+		const cr_node8 *node = &c->tree.nodes[entry.child];
+		f8 enter;
+		const uint32_t met = meet_children(ray, node, f8_set1(limit), &enter);
+		if (met)
+			top = push_sorted(stack, top, node, met, enter);
+	}
+	return best;
+}
+
+static bool usable_direction(const float d[3])
+{
+	return d[0] != 0 || d[1] != 0 || d[2] != 0;
+}
+
+static void cast_rays(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+{
+	for (int32_t i = begin; i < end; i++) {
+		const float origin[3] = { rays->origin[0][i], rays->origin[1][i], rays->origin[2][i] };
+		const float direction[3] = { rays->direction[0][i], rays->direction[1][i], rays->direction[2][i] };
+		nearest best = { 0, -1, false };
+		if (c->tree.node_count > 0 && usable_direction(direction)) {
+			wide_ray ray;
+			wide_ray_init(&ray, origin, direction);
+			best = cast_one(c, &ray, rays->t_max[i]);
+		}
+		hits->triangle[i] = best.triangle;
+		hits->t[i] = best.t;
+		hits->back_face[i] = best.back;
+	}
+}
+
+// ---- Winding number ----
+
+static inline int sign_of(double x) { return (x > 0) - (x < 0); }
+
+/// Sign of the edge function of p, q (exact: the products of floats fit in double), and when it is zero that of the ray moved by
+/// an infinitely small step in x and a smaller one in y. The neighbour across the edge sees the opposite sign.
+static int perturbed_edge_sign(float px, float py, float qx, float qy)
+{
+	const int sign = sign_of((double)px * (double)qy - (double)py * (double)qx);
+	if (sign != 0)
+		return sign;
+	const int along_x = (qy > py) - (qy < py);
+	return along_x != 0 ? along_x : (px > qx) - (px < qx);
+}
+
+/// +1 when the ray leaves through the lane's triangle, -1 when it enters, 0 when it misses.
+static int crossing_of_lane(const sheared *s, float sz, int lane)
+{
+	float x[3][CR_WIDTH], y[3][CR_WIDTH], z[3][CR_WIDTH];
+	for (int c = 0; c < 3; c++) {
+		f8_store(x[c], s->x[c]);
+		f8_store(y[c], s->y[c]);
+		f8_store(z[c], s->z[c]);
+	}
+	const int u = perturbed_edge_sign(x[2][lane], y[2][lane], x[1][lane], y[1][lane]);
+	const int v = perturbed_edge_sign(x[0][lane], y[0][lane], x[2][lane], y[2][lane]);
+	const int w = perturbed_edge_sign(x[1][lane], y[1][lane], x[0][lane], y[0][lane]);
+	if (u == 0 || u != v || v != w)
+		return 0;
+	const double du = (double)x[2][lane] * y[1][lane] - (double)y[2][lane] * x[1][lane];
+	const double dv = (double)x[0][lane] * y[2][lane] - (double)y[0][lane] * x[2][lane];
+	const double dw = (double)x[1][lane] * y[0][lane] - (double)y[1][lane] * x[0][lane];
+	const double along = (du * z[0][lane] + dv * z[1][lane] + dw * z[2][lane]) * sz;
+	// The sign of along / det is that of t; det has the sign of u, v and w or is zero (then the triangle is edge on).
+	if (along * u < 0 || du + dv + dw == 0)
+		return 0;
+	return -u;
+}
+
+static int wind_block(const wide_ray *ray, const cr_tri8 *block)
+{
+	sheared s;
+	shear_block(ray, block, &s);
+	const f8 zero = f8_set1(0);
+	const f8 low = f8_min(f8_min(s.u, s.v), s.w), high = f8_max(f8_max(s.u, s.v), s.w);
+	uint32_t lanes = m8_bits(m8_or(f8_le(zero, low), f8_le(high, zero))) & ((1u << block->count) - 1);
+	int winding = 0;
+	while (lanes)
+		winding += crossing_of_lane(&s, ray->shear.sz, cr_take_lowest_bit(&lanes));
+	return winding;
+}
+
+static int winding_number(const cr_collider *c, const float origin[3], const float direction[3])
+{
+	if (c->tree.node_count == 0 || !usable_direction(direction))
+		return 0;
+	wide_ray ray;
+	wide_ray_init(&ray, origin, direction);
+	uint32_t stack[RAY_STACK];
+	int top = 0, winding = 0;
+	stack[top++] = 0;
+	while (top > 0) {
+		const uint32_t child = stack[--top];
+		if (child & CR_LEAF_BIT) {
+			winding += wind_block(&ray, &c->blocks[child & ~CR_LEAF_BIT]);
+			continue;
+		}
+		const cr_node8 *node = &c->tree.nodes[child];
+		f8 enter;
+		uint32_t met = meet_children(&ray, node, f8_set1(INFINITY), &enter);
+		while (met)
+			stack[top++] = node->child[cr_take_lowest_bit(&met)];
+	}
+	return winding;
+}
+
+// ---- Blocks in a box ----
+
+static int32_t blocks_in_box(const cr_collider *c, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks)
+{
+	if (c->tree.node_count == 0)
+		return 0;
+	uint32_t stack[RAY_STACK];
+	int top = 0;
+	int32_t count = 0;
+	stack[top++] = 0;
+	while (top > 0) {
+		const cr_node8 *node = &c->tree.nodes[stack[--top]];
+		const box8 boxes = load_boxes(node->lower, node->upper);
+		uint32_t met = overlap_one(&boxes, lower, upper);
+		while (met) {
+			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
+			if (!(child & CR_LEAF_BIT)) {
+				stack[top++] = child;
+				continue;
+			}
+			if (count < capacity)
+				blocks[count] = (int32_t)(child & ~CR_LEAF_BIT);
+			count++;
+		}
+	}
+	return count;
+}
+
+// ---- Pairs of triangles of two colliders ----
+//
+// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop what cannot meet the
+// target's surface. Each block of eight source triangles that is left is turned into the target's frame once, and walks the
+// target's tree with its box.
+
+/// Eight triangles with what the filters need.
+typedef struct tri8 {
+	f8 corner[3][3];
+	f8 normal[3];    // not unit
+	f8 offset;       // normal . corner 0
+	f8 tolerance;    // bound on the rounding of normal . p - offset for p near both bodies
+	box8 box;
+} tri8;
+
+static inline void plane_of(const f8 corner[3][3], f8 normal[3], f8 *size)
+{
+	f8 e[3], g[3];
+	f8 e_size = f8_set1(0), g_size = f8_set1(0);
+	for (int k = 0; k < 3; k++) {
+		e[k] = f8_sub(corner[1][k], corner[0][k]);
+		g[k] = f8_sub(corner[2][k], corner[0][k]);
+		e_size = f8_add(e_size, f8_abs(e[k]));
+		g_size = f8_add(g_size, f8_abs(g[k]));
+	}
+	for (int k = 0; k < 3; k++) {
+		const int l = (k + 1) % 3, m = (k + 2) % 3;
+		normal[k] = f8_sub(f8_mul(e[l], g[m]), f8_mul(e[m], g[l]));
+	}
+	*size = f8_mul(e_size, g_size);
+}
+
+static inline f8 dot8(const f8 a[3], const f8 b[3])
+{
+	return f8_add(f8_add(f8_mul(a[0], b[0]), f8_mul(a[1], b[1])), f8_mul(a[2], b[2]));
+}
+
+static inline void bound_corners(tri8 *t, f8 margin)
+{
+	for (int k = 0; k < 3; k++) {
+		t->box.lower[k] = f8_sub(f8_min(f8_min(t->corner[0][k], t->corner[1][k]), t->corner[2][k]), margin);
+		t->box.upper[k] = f8_add(f8_max(f8_max(t->corner[0][k], t->corner[1][k]), t->corner[2][k]), margin);
+	}
+}
+
+static inline void load_triangles(const cr_tri8 *block, float margin, tri8 *t)
+{
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			t->corner[c][k] = f8_load(block->corner[c][k]);
+	}
+	f8 size;
+	plane_of(t->corner, t->normal, &size);
+	t->offset = dot8(t->normal, t->corner[0]);
+	t->tolerance = f8_mul(size, f8_set1(margin));
+	bound_corners(t, f8_set1(0));
+}
+
+/// The same in another frame. The normal is made before the transform, where the corners are exact, and turned.
+static inline void load_transformed(const cr_tri8 *block, const cr_transform *m, float margin, tri8 *t)
+{
+	f8 own[3][3], normal[3], size;
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			own[c][k] = f8_load(block->corner[c][k]);
+	}
+	plane_of(own, normal, &size);
+	for (int i = 0; i < 3; i++) {
+		const f8 row[3] = { f8_set1(m->r[i][0]), f8_set1(m->r[i][1]), f8_set1(m->r[i][2]) };
+		for (int c = 0; c < 3; c++)
+			t->corner[c][i] = f8_add(dot8(row, own[c]), f8_set1(m->t[i]));
+		t->normal[i] = dot8(row, normal);
+	}
+	t->offset = dot8(t->normal, t->corner[0]);
+	t->tolerance = f8_mul(size, f8_set1(margin));
+	bound_corners(t, f8_set1(margin));
+}
+
+/// Lanes in which three distances are not all beyond the tolerance on one side.
+static inline m8 straddles(const f8 d[3], f8 tolerance)
+{
+	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
+	return m8_and(f8_le(low, tolerance), f8_le(f8_neg(tolerance), high));
+}
+
+/// A block of the source in the target's frame, also as arrays for taking one triangle at a time.
+typedef struct source_block {
+	tri8 triangles;
+	float corner[3][3][CR_WIDTH]; // corner, axis, lane
+	float normal[3][CR_WIDTH];
+	float offset[CR_WIDTH];
+	float tolerance[CR_WIDTH];
+	float lower[3][CR_WIDTH];
+	float upper[3][CR_WIDTH];
+	float union_lower[3]; // of all lanes
+	float union_upper[3];
+	uint32_t used;
+	const int32_t *number;
+} source_block;
+
+static void load_source(const cr_tri8 *block, const cr_transform *to_target, float margin, source_block *s)
+{
+	load_transformed(block, to_target, margin, &s->triangles);
+	for (int k = 0; k < 3; k++) {
+		for (int c = 0; c < 3; c++)
+			f8_store(s->corner[c][k], s->triangles.corner[c][k]);
+		f8_store(s->normal[k], s->triangles.normal[k]);
+	}
+	f8_store(s->offset, s->triangles.offset);
+	f8_store(s->tolerance, s->triangles.tolerance);
+	store_boxes(&s->triangles.box, s->lower, s->upper);
+	// Unused lanes repeat the first, so all eight may be taken.
+	for (int k = 0; k < 3; k++) {
+		s->union_lower[k] = s->lower[k][0];
+		s->union_upper[k] = s->upper[k][0];
+		for (int i = 1; i < CR_WIDTH; i++) {
+			s->union_lower[k] = s->lower[k][i] < s->union_lower[k] ? s->lower[k][i] : s->union_lower[k];
+			s->union_upper[k] = s->upper[k][i] > s->union_upper[k] ? s->upper[k][i] : s->union_upper[k];
+		}
+	}
+	s->used = (1u << block->count) - 1;
+	s->number = block->number;
+}
+
+/// Lanes of the target, out of met, in which neither triangle lies on one side of the other's plane; j: lane of the source.
+static inline uint32_t straddling_lanes(const tri8 *target, const source_block *s, int j, uint32_t met)
+{
+	f8 d[3];
+	for (int c = 0; c < 3; c++) {
+		const f8 p[3] = { f8_set1(s->corner[c][0][j]), f8_set1(s->corner[c][1][j]), f8_set1(s->corner[c][2][j]) };
+		d[c] = f8_sub(dot8(target->normal, p), target->offset);
+	}
+	met &= m8_bits(straddles(d, target->tolerance));
+	if (!met)
+		return 0;
+	const f8 n[3] = { f8_set1(s->normal[0][j]), f8_set1(s->normal[1][j]), f8_set1(s->normal[2][j]) };
+	for (int c = 0; c < 3; c++)
+		d[c] = f8_sub(dot8(n, target->corner[c]), f8_set1(s->offset[j]));
+	return met & m8_bits(straddles(d, f8_set1(s->tolerance[j])));
+}
+
+typedef struct pair_walk {
+	const cr_collider *source, *target;
+	const cr_transform *to_target;
+	float margin; // what float may lose in a transform, in the lengths of the two bodies
+	bool source_is_b;
+	cr_candidates *out;
+} pair_walk;
+
+/// The source triangles in lanes against a block of the target.
+static void test_block(const pair_walk *w, const source_block *s, const cr_tri8 *block, uint32_t lanes)
+{
+	if (w->out->count + CR_WIDTH * CR_WIDTH > w->out->capacity && !cr_candidates_grow(w->out, CR_WIDTH * CR_WIDTH))
+		return;
+	tri8 target;
+	load_triangles(block, w->margin, &target);
+	const uint32_t used = (1u << block->count) - 1;
+	while (lanes) {
+		const int j = cr_take_lowest_bit(&lanes);
+		uint32_t met = used & overlap_lane(&target.box, s->lower, s->upper, j);
+		if (met)
+			met = straddling_lanes(&target, s, j, met);
+		while (met) {
+			const int i = cr_take_lowest_bit(&met);
+			const int32_t own = s->number[j], other = block->number[i];
+			w->out->data[w->out->count++] = w->source_is_b ? (cr_candidate){ other, own } : (cr_candidate){ own, other };
+		}
+	}
+}
+
+/// Walk the target's tree with a block of the source.
+static void walk_target(const pair_walk *w, const source_block *s)
+{
+	uint32_t stack[RAY_STACK];
+	int top = 0;
+	stack[top++] = 0;
+	while (top > 0 && !w->out->failed) {
+		const cr_node8 *node = &w->target->tree.nodes[stack[--top]];
+		const box8 boxes = load_boxes(node->lower, node->upper);
+		uint32_t met = overlap_one(&boxes, s->union_lower, s->union_upper);
+		while (met) {
+			const int i = cr_take_lowest_bit(&met);
+			const uint32_t child = node->child[i];
+			if (!(child & CR_LEAF_BIT)) {
+				stack[top++] = child;
+				continue;
+			}
+			const float lower[3] = { node->lower[0][i], node->lower[1][i], node->lower[2][i] };
+			const float upper[3] = { node->upper[0][i], node->upper[1][i], node->upper[2][i] };
+			const uint32_t lanes = s->used & overlap_one(&s->triangles.box, lower, upper);
+			if (lanes)
+				test_block(w, s, &w->target->blocks[child & ~CR_LEAF_BIT], lanes);
+		}
+	}
+}
+
+static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b, cr_candidates *out)
+{
+	if (a->tree.node_count == 0 || b->tree.node_count == 0)
+		return;
+	const bool source_is_b = b->triangle_count < a->triangle_count;
+	pair_walk w = { a, b, a_to_b, 0, source_is_b, out };
+	if (source_is_b)
+		w = (pair_walk){ b, a, b_to_a, 0, true, out };
+	// 2^-20 is sixteen roundings: a transform makes six, a plane distance eight.
+	w.margin = (a->scale + b->scale) * 0x1p-20f;
+	const f8 margin = f8_set1(w.margin);
+	uint32_t stack[RAY_STACK];
+	int top = 0;
+	stack[top++] = 0;
+	while (top > 0 && !out->failed) {
+		const cr_node8 *node = &w.source->tree.nodes[stack[--top]];
+		const box8 boxes = load_boxes(node->lower, node->upper);
+		const box8 there = transform_boxes(&boxes, w.to_target, margin);
+		uint32_t met = overlap_one(&there, w.target->lower, w.target->upper);
+		if (met)
+			met &= ~grid_clear(&w.target->grid, &there, 0);
+		while (met) {
+			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
+			if (!(child & CR_LEAF_BIT)) {
+				stack[top++] = child;
+				continue;
+			}
+			source_block s;
+			load_source(&w.source->blocks[child & ~CR_LEAF_BIT], w.to_target, w.margin, &s);
+			// The box of the turned corners is smaller than the turned box.
+			const box8 tight = spread_box(s.union_lower, s.union_upper);
+			if (!grid_clear(&w.target->grid, &tight, 0))
+				walk_target(&w, &s);
+		}
+	}
+}
+
+extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
+const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, find_pairs, blocks_in_box };

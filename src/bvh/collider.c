@@ -1,0 +1,287 @@
+/// Building a collider: trees over triangles and samples, blocks, exits, grid. Each part costs O(n log n) at most.
+
+#include "bvh/collider.h"
+#include "bvh/bvh_kernels.h"
+#include <string.h>
+
+/// Boxes of primitives under construction.
+typedef struct box_list {
+	float *rows; // lower x y z, upper x y z, each [count]
+	int32_t count;
+} box_list;
+
+static bool alloc_boxes(carom_context *context, int32_t count, box_list *list)
+{
+	list->count = count;
+	list->rows = count > 0 ? cr_alloc_array(context, 6 * (size_t)count, sizeof(float)) : NULL;
+	return count == 0 || list->rows;
+}
+
+static void free_boxes(carom_context *context, box_list *list)
+{
+	cr_free(context, list->rows, 6 * (size_t)list->count * sizeof(float));
+}
+
+static cr_build_boxes view_boxes(const box_list *list)
+{
+	const size_t n = (size_t)list->count;
+	const float *r = list->rows;
+	return (cr_build_boxes){ { r, r + n, r + 2 * n }, { r + 3 * n, r + 4 * n, r + 5 * n }, list->count };
+}
+
+static void set_box(box_list *list, int32_t i, const float lower[3], const float upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		list->rows[(size_t)k * (size_t)list->count + (size_t)i] = lower[k];
+		list->rows[(size_t)(k + 3) * (size_t)list->count + (size_t)i] = upper[k];
+	}
+}
+
+// ---- Triangles ----
+
+static void triangle_box(const cr_topology *t, int32_t number, float lower[3], float upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		lower[k] = INFINITY;
+		upper[k] = -INFINITY;
+		for (int c = 0; c < 3; c++) {
+			const float x = t->vertices[3 * (int64_t)t->triangles[3 * (int64_t)number + c] + k];
+			lower[k] = x < lower[k] ? x : lower[k];
+			upper[k] = x > upper[k] ? x : upper[k];
+		}
+	}
+}
+
+static void fill_triangle_boxes(cr_collider *c, box_list *boxes)
+{
+	for (int k = 0; k < 3; k++) {
+		c->lower[k] = INFINITY;
+		c->upper[k] = -INFINITY;
+	}
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		float lower[3], upper[3];
+		triangle_box(c->topology, c->triangle_number[i], lower, upper);
+		set_box(boxes, i, lower, upper);
+		for (int k = 0; k < 3; k++) {
+			c->lower[k] = lower[k] < c->lower[k] ? lower[k] : c->lower[k];
+			c->upper[k] = upper[k] > c->upper[k] ? upper[k] : c->upper[k];
+			c->scale = fmaxf(c->scale, fmaxf(fabsf(lower[k]), fabsf(upper[k])));
+		}
+	}
+}
+
+static void fill_triangle_block(const cr_collider *c, int32_t b)
+{
+	cr_tri8 *block = &c->blocks[b];
+	const int32_t first = c->tree.block_first[b], count = c->tree.block_size[b];
+	memset(block, 0, sizeof *block);
+	block->count = count;
+	for (int lane = 0; lane < CR_WIDTH; lane++) {
+		const int32_t number = c->triangle_number[c->binary.order[first + (lane < count ? lane : 0)]];
+		block->number[lane] = number;
+		for (int corner = 0; corner < 3; corner++) {
+			const int64_t v = c->topology->triangles[3 * (int64_t)number + corner];
+			for (int k = 0; k < 3; k++)
+				block->corner[corner][k][lane] = c->topology->vertices[3 * v + k];
+		}
+	}
+}
+
+static void set_outline_box(cr_outline8 *outline, int lane, const cr_node8 *node, uint32_t child)
+{
+	for (int k = 0; k < 3; k++) {
+		outline->lower[k][lane] = node->lower[k][child];
+		outline->upper[k][lane] = node->upper[k][child];
+	}
+}
+
+/// Grandchildren of the root, or children that are leaves; the last group is filled up with copies.
+static void fill_outline(cr_collider *c)
+{
+	const cr_node8 *root = &c->tree.nodes[0];
+	int count = 0;
+	for (uint32_t i = 0; i < root->child_count; i++) {
+		const bool leaf = root->child[i] & CR_LEAF_BIT;
+		const cr_node8 *node = leaf ? root : &c->tree.nodes[root->child[i]];
+		for (uint32_t j = leaf ? i : 0; j < (leaf ? i + 1 : node->child_count); j++, count++)
+			set_outline_box(&c->outline[count / CR_WIDTH], count % CR_WIDTH, node, j);
+	}
+	for (; count % CR_WIDTH != 0; count++) {
+		for (int k = 0; k < 3; k++) {
+			c->outline[count / CR_WIDTH].lower[k][count % CR_WIDTH] = c->outline[0].lower[k][0];
+			c->outline[count / CR_WIDTH].upper[k][count % CR_WIDTH] = c->outline[0].upper[k][0];
+		}
+	}
+	c->outline_count = count / CR_WIDTH;
+}
+
+static carom_result build_triangles(carom_context *context, cr_collider *c)
+{
+	box_list boxes;
+	if (!alloc_boxes(context, c->triangle_count, &boxes))
+		return cr_fail_memory(context, "the boxes of a mesh");
+	fill_triangle_boxes(c, &boxes);
+	const cr_build_boxes view = view_boxes(&boxes);
+	carom_result result = cr_tree2_build(context, &view, CR_SAH_TRAVERSAL, &c->binary);
+	free_boxes(context, &boxes);
+	// The watertight test shears the triangles: its rounding may move them by this much out of their boxes.
+	if (result == CAROM_SUCCESS)
+		result = cr_tree8_build(context, &c->binary, c->scale * 0x1p-21f, &c->tree);
+	if (result != CAROM_SUCCESS || c->tree.block_count == 0)
+		return result;
+	c->blocks = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_tri8));
+	if (!c->blocks)
+		return cr_fail_memory(context, "the triangles of a mesh");
+	for (int32_t b = 0; b < c->tree.block_count; b++)
+		fill_triangle_block(c, b);
+	fill_outline(c);
+	return CAROM_SUCCESS;
+}
+
+// ---- Samples ----
+
+static void fill_sample_block(cr_collider *c, const cr_sample_set *set, const int32_t *kept, const int32_t *order, int32_t b)
+{
+	cr_sample8 *block = &c->samples[b];
+	const int32_t first = c->sample_tree.block_first[b], count = c->sample_tree.block_size[b];
+	memset(block, 0, sizeof *block);
+	block->count = count;
+	for (int lane = 0; lane < CR_WIDTH; lane++) {
+		const int64_t i = kept[order[first + (lane < count ? lane : 0)]];
+		block->number[lane] = set->numbers[i];
+		block->exit[lane] = INFINITY;
+		for (int k = 0; k < 3; k++) {
+			block->point[k][lane] = set->points[3 * i + k];
+			block->inward[k][lane] = -set->normals[3 * i + k];
+		}
+	}
+}
+
+static carom_result build_sample_tree(carom_context *context, cr_collider *c, const cr_sample_set *set, const int32_t *kept)
+{
+	box_list boxes;
+	if (!alloc_boxes(context, c->sample_count, &boxes))
+		return cr_fail_memory(context, "the samples of a mesh");
+	for (int32_t i = 0; i < c->sample_count; i++)
+		set_box(&boxes, i, &set->points[3 * (int64_t)kept[i]], &set->points[3 * (int64_t)kept[i]]);
+	const cr_build_boxes view = view_boxes(&boxes);
+	cr_tree2 binary;
+	carom_result result = cr_tree2_build(context, &view, CR_FULL_LEAVES, &binary);
+	free_boxes(context, &boxes);
+	if (result == CAROM_SUCCESS)
+		result = cr_tree8_build(context, &binary, 0, &c->sample_tree);
+	if (result == CAROM_SUCCESS && c->sample_tree.block_count > 0) {
+		c->samples = cr_alloc_array(context, (size_t)c->sample_tree.block_count, sizeof(cr_sample8));
+		if (!c->samples)
+			result = cr_fail_memory(context, "the samples of a mesh");
+		for (int32_t b = 0; c->samples && b < c->sample_tree.block_count; b++)
+			fill_sample_block(c, set, kept, binary.order, b);
+	}
+	cr_tree2_free(context, &binary);
+	return result;
+}
+
+static carom_result build_samples(carom_context *context, cr_collider *c, const cr_sample_set *set)
+{
+	const size_t bytes = (size_t)set->count * sizeof(int32_t);
+	int32_t *kept = cr_alloc(context, bytes);
+	if (!kept && set->count > 0)
+		return cr_fail_memory(context, "the samples of a mesh");
+	for (int32_t i = 0; i < set->count; i++) {
+		if (set->numbers[i] >= 0)
+			kept[c->sample_count++] = i;
+	}
+	const carom_result result = build_sample_tree(context, c, set, kept);
+	cr_free(context, kept, bytes);
+	return result;
+}
+
+/// The vertices of a mesh as samples: one for each position that a triangle uses.
+static carom_result build_vertex_samples(carom_context *context, cr_collider *c)
+{
+	const cr_topology *t = c->topology;
+	const size_t bytes = (size_t)t->vertex_count * sizeof(int32_t);
+	int32_t *numbers = cr_alloc(context, bytes);
+	if (!numbers && bytes > 0)
+		return cr_fail_memory(context, "the samples of a mesh");
+	for (int32_t i = 0; i < t->vertex_count; i++)
+		numbers[i] = -1;
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		for (int corner = 0; corner < 3; corner++) {
+			const int32_t v = t->weld[t->triangles[3 * (int64_t)c->triangle_number[i] + corner]];
+			numbers[v] = v;
+		}
+	}
+	const cr_sample_set set = { t->vertices, t->normals, numbers, t->vertex_count };
+	const carom_result result = build_samples(context, c, &set);
+	cr_free(context, numbers, bytes);
+	return result;
+}
+
+// ---- All ----
+
+static carom_result list_triangles(carom_context *context, cr_collider *c)
+{
+	const cr_topology *t = c->topology;
+	for (int32_t i = 0; i < t->triangle_count; i++)
+		c->triangle_count += t->used[i];
+	if (c->triangle_count == 0)
+		return CAROM_SUCCESS;
+	c->triangle_number = cr_alloc_array(context, (size_t)c->triangle_count, sizeof(int32_t));
+	if (!c->triangle_number)
+		return cr_fail_memory(context, "the triangles of a mesh");
+	int32_t count = 0;
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		if (t->used[i])
+			c->triangle_number[count++] = i;
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
+	int32_t grid_resolution, cr_collider *collider)
+{
+	*collider = (cr_collider){ .topology = topology, .closed = closed };
+	carom_result result = list_triangles(context, collider);
+	if (result == CAROM_SUCCESS)
+		result = build_triangles(context, collider);
+	if (result == CAROM_SUCCESS)
+		result = samples ? build_samples(context, collider, samples) : build_vertex_samples(context, collider);
+	if (result == CAROM_SUCCESS && closed && collider->triangle_count > 0) {
+		cr_collider_measure_exits(collider);
+		if (grid_resolution > 0)
+			result = cr_grid_build(context, collider, grid_resolution, &collider->grid);
+	}
+	if (result != CAROM_SUCCESS)
+		cr_collider_free(context, collider);
+	return result;
+}
+
+void cr_collider_free(carom_context *context, cr_collider *c)
+{
+	cr_free(context, c->triangle_number, (size_t)c->triangle_count * sizeof(int32_t));
+	cr_free(context, c->blocks, (size_t)c->tree.block_count * sizeof(cr_tri8));
+	cr_free(context, c->samples, (size_t)c->sample_tree.block_count * sizeof(cr_sample8));
+	cr_tree2_free(context, &c->binary);
+	cr_tree8_free(context, &c->tree);
+	cr_tree8_free(context, &c->sample_tree);
+	cr_grid_free(context, &c->grid);
+	*c = (cr_collider){ 0 };
+}
+
+static size_t tree8_bytes(const cr_tree8 *t)
+{
+	return (size_t)t->leaf_capacity * (sizeof(cr_node8) + 2 * sizeof(int32_t));
+}
+
+size_t cr_collider_bytes(const cr_collider *c)
+{
+	const size_t n = (size_t)c->triangle_count;
+	size_t bytes = n * sizeof(int32_t) + (size_t)c->tree.block_count * sizeof(cr_tri8);
+	bytes += (size_t)c->sample_tree.block_count * sizeof(cr_sample8) + tree8_bytes(&c->tree) + tree8_bytes(&c->sample_tree);
+	if (n > 0)
+		bytes += (2 * n - 1) * sizeof(cr_node2) + n * sizeof(int32_t);
+	if (c->grid.cells)
+		bytes += (size_t)c->grid.size[0] * (size_t)c->grid.size[1] * (size_t)c->grid.size[2];
+	return bytes;
+}

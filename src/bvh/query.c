@@ -1,0 +1,334 @@
+/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; the others
+/// walk in double, eight boxes of a node at a time in plain loops. O(log n) for most questions, O(n) at worst.
+#include "bvh/query.h"
+#include "geom/triangle.h"
+
+enum { QUERY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
+
+// What float may lose of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are corners in the ray's space.
+static const double FLOAT_LOSS = 4e-6;
+// Directions this small count as this: slabs stay finite.
+static const double TINY_DIRECTION = 1e-300;
+
+// ---- Rays ----
+
+bool cr_ray_box(const cr_query_ray *ray, const double lower[3], const double upper[3], double *enter, double *leave)
+{
+	double first = ray->t_min, last = ray->t_max;
+	for (int k = 0; k < 3; k++) {
+		const double o = v3d_get(ray->origin, k), d = v3d_get(ray->direction, k);
+		const double inverse = 1 / (fabs(d) < TINY_DIRECTION ? copysign(TINY_DIRECTION, d) : d);
+		// What the subtraction loses of a distant origin.
+		const double loss = (fabs(o) + fabs(lower[k]) + fabs(upper[k])) * 0x1p-51;
+		const double t0 = ((inverse < 0 ? upper[k] + loss : lower[k] - loss) - o) * inverse;
+		const double t1 = ((inverse < 0 ? lower[k] - loss : upper[k] + loss) - o) * inverse * (1 + 0x1p-50);
+		first = t0 > first ? t0 : first;
+		last = t1 < last ? t1 : last;
+	}
+	*enter = first;
+	*leave = last;
+	return first <= last;
+}
+
+/// A double ray cut to the box of a collider, in float: what the kernels take.
+typedef struct local_ray {
+	float origin[3];
+	float direction[3];
+	float t_max;
+	double start; // t of the origin on the double ray
+	double scale; // lengths of the double direction in one of the float direction
+} local_ray;
+
+static bool enter_collider(const cr_collider *c, const cr_query_ray *ray, local_ray *local)
+{
+	if (c->tree.node_count == 0)
+		return false;
+	const double pad = FLOAT_LOSS * c->scale;
+	double lower[3], upper[3], leave;
+	for (int k = 0; k < 3; k++) {
+		lower[k] = c->lower[k] - pad;
+		upper[k] = c->upper[k] + pad;
+	}
+	if (!cr_ray_box(ray, lower, upper, &local->start, &leave))
+		return false;
+	const v3d d = ray->direction, start = v3d_mad(ray->origin, local->start, d);
+	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
+	local->scale = 1 / largest;
+	for (int k = 0; k < 3; k++) {
+		local->origin[k] = (float)v3d_get(start, k);
+		local->direction[k] = (float)(v3d_get(d, k) / largest);
+	}
+	local->t_max = cr_round_up((leave - local->start) * largest + pad);
+	return true;
+}
+
+/// Find t, u, v and the normal on the triangle that the float ray met at float_t. False when the double ray meets it outside of t_min..t_max.
+static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ray *local, int32_t triangle, float float_t, bool back,
+	cr_query_hit *hit)
+{
+	v3d p[3];
+	cr_collider_triangle(c, triangle, p);
+	const v3d e1 = v3d_sub(p[1], p[0]), e2 = v3d_sub(p[2], p[0]), n = v3d_cross(e1, e2);
+	const double rough = local->start + (double)float_t * local->scale;
+	// From the point that float found, which lies near the triangle: nothing of a distant origin is left in the difference.
+	const v3d near = v3d_mad(ray->origin, rough, ray->direction);
+	const double along = v3d_dot(n, ray->direction);
+	double t = rough + v3d_dot(n, v3d_sub(p[0], near)) / along;
+	// A ray nearly in the plane has no better t than that of float.
+	if (!(fabs(t - rough) <= 16 * FLOAT_LOSS * c->scale * local->scale))
+		t = rough;
+	// Float found it at or behind the start, and it is near: what lies before the start by a rounding is at the start.
+	t = t < ray->t_min ? ray->t_min : t;
+	if (t > ray->t_max)
+		return false;
+	const v3d at = v3d_sub(v3d_mad(ray->origin, t, ray->direction), p[0]);
+	const double area2 = v3d_dot(n, n);
+	double u = v3d_dot(v3d_cross(at, e2), n) / area2, v = v3d_dot(v3d_cross(e1, at), n) / area2;
+	u = u < 0 ? 0 : u > 1 ? 1 : u;
+	v = v < 0 ? 0 : v > 1 - u ? 1 - u : v;
+	*hit = (cr_query_hit){ t, u, v, v3d_normalize(n), triangle, along != 0 ? along > 0 : back };
+	return true;
+}
+
+bool cr_collider_cast(const cr_collider *c, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_query_hit *hit)
+{
+	local_ray local;
+	if (!enter_collider(c, ray, &local))
+		return false;
+	int32_t triangle;
+	float t;
+	uint8_t back;
+	const carom_ray_batch rays = { 1, { &local.origin[0], &local.origin[1], &local.origin[2] },
+		{ &local.direction[0], &local.direction[1], &local.direction[2] }, &local.t_max };
+	const carom_hit_batch hits = { &triangle, &t, &back };
+	kernels->cast(c, &rays, 0, 1, &hits);
+	return triangle >= 0 && refine(c, ray, &local, triangle, t, back, hit);
+}
+
+typedef struct all_walk {
+	const cr_collider *collider;
+	const cr_query_ray *ray;
+	local_ray local;
+	cr_query_ray start; // the double ray from the float origin, for boxes
+	cr_ray_shear shear;
+	cr_query_hit_fn *fn;
+	void *user;
+} all_walk;
+
+static bool all_meets_box(const void *user, const double lower[3], const double upper[3])
+{
+	const all_walk *w = user;
+	const double pad = FLOAT_LOSS * w->collider->scale;
+	const double l[3] = { lower[0] - pad, lower[1] - pad, lower[2] - pad }, u[3] = { upper[0] + pad, upper[1] + pad, upper[2] + pad };
+	double enter, leave;
+	return cr_ray_box(&w->start, l, u, &enter, &leave);
+}
+
+static bool all_meets_triangle(void *user, int32_t triangle, const v3d corners[3])
+{
+	all_walk *w = user;
+	float p[3][3];
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			p[c][k] = (float)v3d_get(corners[c], k);
+	}
+	cr_triangle_hit met;
+	cr_query_hit hit;
+	if (!cr_ray_triangle_watertight(&w->shear, p[0], p[1], p[2], w->local.t_max, &met))
+		return false;
+	return refine(w->collider, w->ray, &w->local, triangle, met.t, met.back, &hit) && !w->fn(&hit, w->user);
+}
+
+void cr_collider_cast_all(const cr_collider *c, const cr_query_ray *ray, cr_query_hit_fn *fn, void *user)
+{
+	all_walk w = { .collider = c, .ray = ray, .fn = fn, .user = user };
+	if (!enter_collider(c, ray, &w.local))
+		return;
+	cr_ray_shear_init(&w.shear, w.local.origin, w.local.direction);
+	w.start = (cr_query_ray){ v3d_from_floats(w.local.origin), v3d_from_floats(w.local.direction), 0, w.local.t_max };
+	cr_collider_walk(c, &(cr_query_walk){ all_meets_box, all_meets_triangle, &w });
+}
+
+// ---- Walks ----
+
+static void child_box(const cr_node8 *node, uint32_t i, double lower[3], double upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		lower[k] = node->lower[k][i];
+		upper[k] = node->upper[k][i];
+	}
+}
+
+static bool walk_block(const cr_collider *c, int32_t block, const cr_query_walk *walk)
+{
+	const cr_tri8 *b = &c->blocks[block];
+	for (int32_t i = 0; i < b->count; i++) {
+		v3d corners[3];
+		cr_collider_triangle(c, b->number[i], corners);
+		if (walk->meets_triangle(walk->user, b->number[i], corners))
+			return true;
+	}
+	return false;
+}
+
+bool cr_collider_walk(const cr_collider *c, const cr_query_walk *walk)
+{
+	uint32_t stack[QUERY_STACK];
+	int top = 0;
+	if (c->tree.node_count > 0)
+		stack[top++] = 0;
+	while (top > 0) {
+		const uint32_t child = stack[--top];
+		if (child & CR_LEAF_BIT) {
+			if (walk_block(c, (int32_t)(child & ~CR_LEAF_BIT), walk))
+				return true;
+			continue;
+		}
+		const cr_node8 *node = &c->tree.nodes[child];
+		for (uint32_t i = 0; i < node->child_count; i++) {
+			double lower[3], upper[3];
+			child_box(node, i, lower, upper);
+			if (walk->meets_box(walk->user, lower, upper))
+				stack[top++] = node->child[i];
+		}
+	}
+	return false;
+}
+
+// ---- Nearest points ----
+
+typedef struct near_entry {
+	double distance2;
+	uint32_t child;
+} near_entry;
+
+typedef struct nearest_point {
+	double distance2;
+	v3d point;
+	int32_t triangle;
+	cr_feature feature;
+} nearest_point;
+
+static void nearest_in_block(const cr_collider *c, int32_t block, v3d p, nearest_point *best)
+{
+	const cr_tri8 *b = &c->blocks[block];
+	for (int32_t i = 0; i < b->count; i++) {
+		v3d t[3];
+		cr_feature feature;
+		cr_collider_triangle(c, b->number[i], t);
+		const v3d q = cr_closest_point_triangle(p, t[0], t[1], t[2], &feature), d = v3d_sub(p, q);
+		const double distance2 = v3d_dot(d, d);
+		if (distance2 < best->distance2 || (distance2 == best->distance2 && (uint32_t)b->number[i] < (uint32_t)best->triangle))
+			*best = (nearest_point){ distance2, q, b->number[i], feature };
+	}
+}
+
+static int push_nearest(near_entry *stack, int top, const cr_node8 *node, v3d p, double limit)
+{
+	const int base = top;
+	for (uint32_t i = 0; i < node->child_count; i++) {
+		double distance2 = 0;
+		for (int k = 0; k < 3; k++) {
+			const double x = v3d_get(p, k), below = (double)node->lower[k][i] - x, above = x - (double)node->upper[k][i];
+			const double d = below > 0 ? below : above > 0 ? above : 0;
+			distance2 += d * d;
+		}
+		if (distance2 > limit)
+			continue;
+		int at = top++;
+		for (; at > base && stack[at - 1].distance2 < distance2; at--)
+			stack[at] = stack[at - 1];
+		stack[at] = (near_entry){ distance2, node->child[i] };
+	}
+	return top;
+}
+
+static bool find_nearest(const cr_collider *c, v3d p, double max_distance, nearest_point *best)
+{
+	// A hair more, so that a surface at just max_distance is not lost to the rounding of the square.
+	*best = (nearest_point){ max_distance * max_distance * (1 + 0x1p-50), p, -1, CR_FEATURE_FACE };
+	near_entry stack[QUERY_STACK];
+	int top = 0;
+	if (c->tree.node_count > 0)
+		stack[top++] = (near_entry){ 0, 0 };
+	while (top > 0) {
+		const near_entry e = stack[--top];
+		// Boxes are exact, but distances round: an equally near triangle with a lower number must not be cut off.
+		if (e.distance2 * (1 - 0x1p-48) > best->distance2)
+			continue;
+		if (e.child & CR_LEAF_BIT)
+			nearest_in_block(c, (int32_t)(e.child & ~CR_LEAF_BIT), p, best);
+		else
+			top = push_nearest(stack, top, &c->tree.nodes[e.child], p, best->distance2 * (1 + 0x1p-48));
+	}
+	return best->triangle >= 0;
+}
+
+/// Outward normal at a point of a triangle: the mean of what meets there, whose sign tells inside from outside (Baerentzen, Aanaes,
+/// Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+static v3d normal_at(const cr_collider *c, int32_t triangle, cr_feature feature)
+{
+	const cr_topology *t = c->topology;
+	v3d n = { 0, 0, 0 };
+	if (feature >= CR_FEATURE_EDGE_AB && feature <= CR_FEATURE_EDGE_CA)
+		n = v3d_from_floats(&t->edge_normals[9 * (int64_t)triangle + 3 * (feature - CR_FEATURE_EDGE_AB)]);
+	else if (feature >= CR_FEATURE_A)
+		n = v3d_from_floats(&t->normals[3 * (int64_t)t->triangles[3 * (int64_t)triangle + (feature - CR_FEATURE_A)]]);
+	if (v3d_dot(n, n) == 0) {
+		v3d p[3];
+		cr_collider_triangle(c, triangle, p);
+		n = v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]));
+	}
+	return v3d_normalize(n);
+}
+
+static bool in_box(const cr_collider *c, v3d p)
+{
+	bool inside = true;
+	for (int k = 0; k < 3; k++)
+		inside = inside && v3d_get(p, k) >= c->lower[k] && v3d_get(p, k) <= c->upper[k];
+	return inside;
+}
+
+static bool winds_around(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p)
+{
+	// Any direction will do; one along no axis meets fewer edges of boxes.
+	static const float direction[3] = { 0.36f, 0.48f, 0.8f };
+	const float origin[3] = { (float)p.x, (float)p.y, (float)p.z };
+	return kernels->winding(c, origin, direction) != 0;
+}
+
+/// Is p, whose nearest point of the surface is known, inside? Near the surface float would round p to the other side.
+static bool is_inside(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p, const nearest_point *nearest, v3d normal)
+{
+	if (!c->closed || !in_box(c, p))
+		return false;
+	const double near = FLOAT_LOSS * c->scale;
+	if (nearest->distance2 > near * near)
+		return winds_around(c, kernels, p);
+	return v3d_dot(v3d_sub(p, nearest->point), normal) < 0;
+}
+
+bool cr_collider_closest_point(
+	const cr_collider *c, const cr_bvh_kernels *kernels, v3d point, double max_distance, cr_surface_point *result)
+{
+	nearest_point best;
+	if (!find_nearest(c, point, max_distance, &best))
+		return false;
+	const v3d normal = normal_at(c, best.triangle, best.feature);
+	const double distance = sqrt(best.distance2);
+	const bool inside = is_inside(c, kernels, point, &best, normal);
+	*result = (cr_surface_point){ best.point, normal, inside ? -distance : distance, best.triangle };
+	return true;
+}
+
+bool cr_collider_contains(const cr_collider *c, const cr_bvh_kernels *kernels, v3d point)
+{
+	if (!c->closed || !in_box(c, point))
+		return false;
+	nearest_point best;
+	// Most points are far from the surface: only the others need the nearest point.
+	if (!find_nearest(c, point, FLOAT_LOSS * c->scale, &best))
+		return winds_around(c, kernels, point);
+	return is_inside(c, kernels, point, &best, normal_at(c, best.triangle, best.feature));
+}

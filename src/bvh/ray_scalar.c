@@ -1,0 +1,117 @@
+/// Rays one triangle at a time: the thesis' standard algorithms (L13-RT-01, -02) and the oracles of the wide one.
+
+#include "bvh/bvh_kernels.h"
+#include "geom/triangle.h"
+
+typedef struct scalar_ray {
+	float origin[3];
+	float direction[3];
+	cr_ray_shear shear;
+} scalar_ray;
+
+typedef struct scalar_hit {
+	float t;
+	int32_t triangle;
+	bool back;
+} scalar_hit;
+
+/// false: the direction is zero, nothing is hit.
+static bool load_ray(const carom_ray_batch *rays, int32_t i, scalar_ray *ray)
+{
+	for (int k = 0; k < 3; k++) {
+		ray->origin[k] = rays->origin[k][i];
+		ray->direction[k] = rays->direction[k][i];
+	}
+	if (ray->direction[0] == 0 && ray->direction[1] == 0 && ray->direction[2] == 0)
+		return false;
+	cr_ray_shear_init(&ray->shear, ray->origin, ray->direction);
+	return true;
+}
+
+static void store_hit(const carom_hit_batch *hits, int32_t i, scalar_hit hit)
+{
+	hits->triangle[i] = hit.triangle;
+	hits->t[i] = hit.triangle < 0 ? 0 : hit.t;
+	hits->back_face[i] = hit.triangle >= 0 && hit.back;
+}
+
+/// Equal t: the lower number, so that the order of the tests does not matter.
+static void keep_nearest(scalar_hit *best, const cr_triangle_hit *hit, int32_t triangle)
+{
+	if (hit->t < best->t || (hit->t == best->t && (uint32_t)triangle < (uint32_t)best->triangle))
+		*best = (scalar_hit){ hit->t, triangle, hit->back };
+}
+
+static void test_triangle(const cr_collider *c, const scalar_ray *ray, int32_t number, bool watertight, scalar_hit *best)
+{
+	const int32_t *t = &c->topology->triangles[3 * (int64_t)number];
+	const float *v = c->topology->vertices;
+	const float *p = v + 3 * (int64_t)t[0], *q = v + 3 * (int64_t)t[1], *r = v + 3 * (int64_t)t[2];
+	cr_triangle_hit hit;
+	const bool met = watertight ? cr_ray_triangle_watertight(&ray->shear, p, q, r, best->t, &hit)
+								: cr_ray_triangle_mt(ray->origin, ray->direction, p, q, r, best->t, &hit);
+	if (met)
+		keep_nearest(best, &hit, number);
+}
+
+static void cast_all(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits, bool watertight)
+{
+	for (int32_t i = begin; i < end; i++) {
+		scalar_ray ray;
+		scalar_hit best = { rays->t_max[i], -1, false };
+		if (load_ray(rays, i, &ray)) {
+			for (int32_t k = 0; k < c->triangle_count; k++)
+				test_triangle(c, &ray, c->triangle_number[k], watertight, &best);
+		}
+		store_hit(hits, i, best);
+	}
+}
+
+void cr_cast_basic(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+{
+	cast_all(c, rays, begin, end, hits, true);
+}
+
+void cr_cast_moller_trumbore(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+{
+	cast_all(c, rays, begin, end, hits, false);
+}
+
+/// Slab test widened like that of the wide tree: the pad for the shear's rounding, the slack for the slabs' own.
+static bool meets_box(const scalar_ray *ray, const float inverse[3], const cr_node2 *node, float pad, float t_max)
+{
+	float enter = 0, leave = t_max;
+	for (int k = 0; k < 3; k++) {
+		const float t0 = (node->lower[k] - pad - ray->origin[k]) * inverse[k];
+		const float t1 = (node->upper[k] + pad - ray->origin[k]) * inverse[k];
+		const float near = t0 < t1 ? t0 : t1, far = t0 < t1 ? t1 : t0;
+		enter = near > enter ? near : enter;
+		leave = far < leave ? far : leave;
+	}
+	return enter <= leave * 1.0000009f;
+}
+
+void cr_cast_binary(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+{
+	const float pad = c->scale * 0x1p-21f;
+	for (int32_t i = begin; i < end; i++) {
+		scalar_ray ray;
+		scalar_hit best = { rays->t_max[i], -1, false };
+		if (load_ray(rays, i, &ray)) {
+			float inverse[3];
+			for (int k = 0; k < 3; k++)
+				inverse[k] = 1.0f / (fabsf(ray.direction[k]) < 1e-30f ? copysignf(1e-30f, ray.direction[k]) : ray.direction[k]);
+			int32_t at = 0;
+			while (at < c->binary.node_count) {
+				const cr_node2 *node = &c->binary.nodes[at];
+				const bool met = meets_box(&ray, inverse, node, pad, best.t);
+				if (met && node->count > 0) {
+					for (int32_t k = 0; k < node->count; k++)
+						test_triangle(c, &ray, c->triangle_number[c->binary.order[node->first + k]], true, &best);
+				}
+				at = met && node->count == 0 ? at + 1 : node->skip;
+			}
+		}
+		store_hit(hits, i, best);
+	}
+}

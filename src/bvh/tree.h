@@ -1,0 +1,84 @@
+/// Bounding volume hierarchies: a binary tree built by binned SAH and its 8-wide form.
+///
+/// Both are flat arrays with 32-bit indices that a GPU can take as they are. The wide tree is the one that the CPU walks: one
+/// SIMD test for the eight boxes of a node. Leaves hold up to eight primitives, one block of structure-of-arrays data each.
+#ifndef CR_BVH_TREE_H
+#define CR_BVH_TREE_H
+
+#include "base/context.h"
+
+enum { CR_WIDTH = 8, CR_MAX_DEPTH = 64 };
+
+/// Boxes of primitives to build over: [count] each, closed. Points have lower == upper.
+typedef struct cr_build_boxes {
+	const float *lower[3];
+	const float *upper[3];
+	int32_t count;
+} cr_build_boxes;
+
+/// A node of the binary tree, depth-first: the first child follows its parent; skip is the node to go on with when the box
+/// is missed or the leaf is done (the miss link of a stackless walk, requirement E35). Leaves have count > 0.
+typedef struct cr_node2 {
+	float lower[3];
+	float upper[3];
+	int32_t skip;
+	int32_t first; // leaf: in the order array; inner: second child
+	int32_t count; // leaf: primitives; inner: 0
+} cr_node2;
+
+typedef struct cr_tree2 {
+	cr_node2 *nodes;
+	int32_t node_count; // 0 for no primitives
+	int32_t *order;     // [primitive_count] primitives as the leaves hold them
+	int32_t primitive_count;
+} cr_tree2;
+
+#define CR_SAH_TRAVERSAL 0.35f // three levels become one wide node test
+#define CR_FULL_LEAVES   1e30f
+
+/// Build by binned surface area heuristic, leaves of up to eight (Wald, On fast Construction of SAH-based Bounding Volume
+/// Hierarchies, 2007). The cost of a leaf is one block test. Parallel over subtrees; the same tree for any thread count.
+/// O(n log n). On failure the tree is empty.
+/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits what fits in a block.
+carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
+void cr_tree2_free(carom_context *context, cr_tree2 *tree);
+
+/// Empty boxes of unused children: no finite box overlaps them and no ray meets them.
+#define CR_EMPTY_LOWER 1e30f
+#define CR_EMPTY_UPPER (-1e30f)
+
+/// A child of a wide node: a node number, or CR_LEAF_BIT and the number of a block.
+#define CR_LEAF_BIT 0x80000000u
+
+typedef struct cr_node8 {
+	float lower[3][CR_WIDTH];
+	float upper[3][CR_WIDTH];
+	uint32_t child[CR_WIDTH];
+	uint32_t child_count; // used children come first
+	uint32_t padding[7];
+} cr_node8;
+
+_Static_assert(sizeof(cr_node8) == 256, "four cache lines");
+
+typedef struct cr_tree8 {
+	cr_node8 *nodes; // root first; there always is one when there are primitives
+	int32_t node_count;
+	int32_t block_count; // leaves, one block each
+	int32_t depth;
+	int32_t *block_first; // [block_count] where the block starts in the binary tree's order
+	int32_t *block_size;  // [block_count] its primitives, 1 to 8
+	int32_t leaf_capacity; // what the arrays were allocated for
+} cr_tree8;
+
+/// Collapse a binary tree to the wide tree of least cost. Boxes grow outward by pad.
+carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, float pad, cr_tree8 *tree);
+void cr_tree8_free(carom_context *context, cr_tree8 *tree);
+
+/// Expected box and block tests of a random ray that meets the root (surface area heuristic).
+double cr_tree2_sah_cost(const cr_tree2 *tree);
+
+/// Check the invariants: every primitive in one leaf, boxes within their parents', links in range. For tests.
+bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes);
+bool cr_tree8_check(const cr_tree8 *tree, const cr_tree2 *binary);
+
+#endif
