@@ -1,0 +1,355 @@
+/// @file carom.h
+/// Worlds of bodies: add bodies, move them, step, read contacts.
+///
+/// Threads: calls that change a world must not overlap with any other call on it. Between them, the views and queries
+/// (everything that takes a const carom_world *) may be used from many threads at once. Different worlds, also of one context,
+/// are independent.
+/// Results: a failing call changes nothing, unless its comment says otherwise, and leaves its reason in carom_error_text.
+/// Determinism: contacts, pairs and events are the same, bit for bit, for any number of threads, instruction set, and run.
+#ifndef CAROM_CAROM_H
+#define CAROM_CAROM_H
+
+#include "carom/base.h"
+#include "carom/math.h"
+#include "carom/mesh.h"
+#include "carom/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct carom_world carom_world;
+
+/// A body in a world: a number that is used again after removal, and a generation that tells the uses apart.
+/// All zero is the null id.
+typedef struct carom_body_id {
+	uint32_t index1; ///< index + 1
+	uint32_t generation;
+} carom_body_id;
+
+typedef enum carom_shape_type {
+	CAROM_SPHERE, ///< radius about the origin
+	CAROM_BOX,    ///< half_extents about the origin
+	CAROM_CAPSULE, ///< radius about the segment from (0,0,-half_length) to (0,0,half_length)
+	CAROM_PLANE,  ///< the half space z <= 0 of the body's frame; static or kinematic bodies only
+	CAROM_MESH,   ///< a triangle mesh or a height field
+} carom_shape_type;
+
+/// The form of a body, in its own frame. Set the fields of its type.
+typedef struct carom_shape {
+	carom_shape_type type;
+	double radius;
+	double half_length;
+	double half_extents[3];
+	const carom_mesh *mesh; ///< the body takes a reference
+} carom_shape;
+
+typedef enum carom_body_kind {
+	CAROM_STATIC,    ///< does not move by itself; never collides with static or kinematic bodies
+	CAROM_KINEMATIC, ///< moved by the caller regardless of contacts; collides with dynamic bodies only
+	CAROM_DYNAMIC,
+} carom_body_kind;
+
+/// How to make a body. Start from carom_default_body_def.
+typedef struct carom_body_def {
+	int cookie; ///< set by carom_default_body_def; do not touch
+	carom_shape shape;
+	carom_body_kind kind;
+	carom_pose pose;
+	/// Two bodies are tested when each one's category has a bit in common with the other's mask ...
+	uint64_t category;
+	uint64_t mask;
+	/// ... unless they share a group other than 0: negative groups never collide, positive ones always do.
+	int32_t group;
+	bool sensor; ///< reports pairs and events but no contacts
+	uint64_t user_data;
+} carom_body_def;
+
+CAROM_API carom_body_def carom_default_body_def(void);
+
+/// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping boxes that categories,
+/// masks and groups let pass, a < b by index, from worker threads; it must depend on nothing but its arguments.
+typedef bool carom_pair_filter_fn(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
+
+typedef enum carom_broad_phase {
+	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves
+	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
+	CAROM_BROAD_BRUTE, ///< all pairs; the oracle of the two others
+} carom_broad_phase;
+
+typedef enum carom_ray_method {
+	CAROM_RAYS_WIDE,   ///< 8-wide tree, SIMD, watertight
+	CAROM_RAYS_BINARY, ///< binary tree with skip pointers, no stack, watertight (thesis "stackless BVH", requirement L13-RT-02)
+	CAROM_RAYS_BASIC,  ///< every triangle, watertight (L13-RT-01)
+	CAROM_RAYS_MOLLER_TRUMBORE, ///< every triangle, the thesis' triangle test (L13-MT): may leak at edges; for comparison
+	CAROM_RAYS_PLUGIN, ///< carom_world_def.ray_plugin
+} carom_ray_method;
+
+/// How to make a world. Start from carom_default_world_def.
+typedef struct carom_world_def {
+	int cookie; ///< set by carom_default_world_def; do not touch
+	carom_broad_phase broad_phase;
+	carom_ray_method ray_method;
+	const carom_ray_plugin *ray_plugin; ///< used with CAROM_RAYS_PLUGIN; must outlive the world
+	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest is always kept, and points that keep the extent of the patch.
+	int32_t max_contacts_per_pair;
+	/// Complete (promise 1): pairs of meshes in which no ray hit are tested triangle against triangle. Without it edges that
+	/// cross edges are missed, as in the papers.
+	bool complete;
+	/// Drop rays that leave the source body before they reach the surface of the target (L13-HER-04). A pair whose rays are all
+	/// dropped is still completed.
+	bool exit_distance_test;
+	/// Report surfaces that are apart by at most this (metres) as contacts with negative depth; 0: none.
+	double speculative_distance;
+	/// Contacts of consecutive steps with other features are matched when they are this close in the frame of body A (metres).
+	double match_distance;
+	carom_pair_filter_fn *pair_filter; ///< NULL: none
+	void *pair_filter_user;
+	/// Most bytes that the world may hold, meshes aside; 0: no limit. A step that needs more fails with CAROM_OVER_BUDGET
+	/// and leaves the results of the last one.
+	size_t memory_budget;
+} carom_world_def;
+
+CAROM_API carom_world_def carom_default_world_def(void);
+
+/// Make an empty world. def may be NULL for the defaults.
+CAROM_API carom_result carom_create_world(carom_context *context, const carom_world_def *def, carom_world **world);
+
+/// Destroy a world with its bodies. NULL does nothing.
+CAROM_API void carom_destroy_world(carom_world *world);
+
+/// The context that a world was made from.
+CAROM_API carom_context *carom_world_context(const carom_world *world);
+
+// ---- Bodies ----
+
+/// Add a body. It takes part from the next step on.
+CAROM_API carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id);
+
+/// Remove a body; its pairs end with the next step (their CAROM_EVENT_END names the removed id).
+CAROM_API carom_result carom_world_remove_body(carom_world *world, carom_body_id id);
+
+/// Does the id name a body of this world?
+CAROM_API bool carom_world_is_body(const carom_world *world, carom_body_id id);
+
+/// Number of bodies.
+CAROM_API int carom_world_body_count(const carom_world *world);
+
+/// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved.
+CAROM_API carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose);
+
+/// Put many bodies at once: poses[i] for ids[i]. One call a step; all are checked before the first is moved.
+CAROM_API carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
+
+CAROM_API carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, carom_pose *pose);
+CAROM_API carom_result carom_world_get_user_data(const carom_world *world, carom_body_id id, uint64_t *user_data);
+CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uint64_t user_data);
+CAROM_API carom_result carom_world_set_filter(
+	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
+/// Tight box of a body in the world, of its present pose. A plane gives infinite sides.
+CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box);
+
+// ---- Step and results ----
+
+/// Find all contacts at the present poses. On failure the results of the last good step stay in place and the step may be repeated.
+CAROM_API carom_result carom_world_step(carom_world *world);
+
+/// How a contact was found; it says what feature_a and feature_b are.
+typedef enum carom_contact_kind {
+	CAROM_VERTEX_A, ///< a ray from vertex feature_a of A hit triangle feature_b of B (L13-HER-02)
+	CAROM_VERTEX_B, ///< a ray from vertex feature_b of B hit triangle feature_a of A
+	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner where the edge starts,
+	/// feature_b the triangle that limits it.
+	CAROM_EDGE_A,
+	CAROM_EDGE_B,   ///< the same with A and B exchanged
+	CAROM_FACES,    ///< two triangles cross, without an inside to measure in (open meshes): their numbers
+	CAROM_VOLUMES,  ///< closest points where at least one body is a basic volume: triangle numbers, or 0
+} carom_contact_kind;
+
+/// One contact. a has the lower index. Moving A by depth * normal (B at rest) brings the point to the other's surface.
+typedef struct carom_contact {
+	carom_body_id body_a;
+	carom_body_id body_b;
+	double point[3]; ///< world: for rays the vertex, for edges the middle of the part inside, for volumes the deepest point of A
+	float normal[3]; ///< world, unit, from B towards A: the direction that takes A out
+	float depth;     ///< metres along normal; negative for speculative contacts
+	int32_t feature_a;
+	int32_t feature_b;
+	carom_contact_kind kind;
+	/// Steps since this contact first appeared: 0 when new. Matched by features, else by distance.
+	int32_t age;
+	float impulse[3]; ///< what the solver stored for it in the last step (carom_world_set_impulse), else 0
+	int32_t pair;     ///< index in the view of pairs
+} carom_contact;
+
+/// Two bodies with contacts (or overlapping, if one is a sensor).
+typedef struct carom_pair {
+	carom_body_id body_a; ///< the lower index
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t first_contact; ///< in the view of contacts
+	int32_t contact_count; ///< 0 for sensors
+	int32_t found_count;   ///< contacts before reduction
+	int32_t age;           ///< steps since the pair began: 0 when new
+} carom_pair;
+
+typedef enum carom_event_kind { CAROM_EVENT_BEGIN, CAROM_EVENT_PERSIST, CAROM_EVENT_END } carom_event_kind;
+
+typedef struct carom_event {
+	carom_body_id body_a; ///< the lower index
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	carom_event_kind kind;
+	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
+} carom_event;
+
+/// Views of the last step's results: read-only, valid until the next call that changes the world.
+typedef struct carom_contact_view {
+	const carom_contact *data;
+	int32_t count;
+} carom_contact_view;
+typedef struct carom_pair_view {
+	const carom_pair *data;
+	int32_t count;
+} carom_pair_view;
+typedef struct carom_event_view {
+	const carom_event *data;
+	int32_t count;
+} carom_event_view;
+
+/// Contacts sorted by body_a, body_b, kind, feature_a, feature_b.
+CAROM_API carom_contact_view carom_world_contacts(const carom_world *world);
+/// Pairs sorted by body_a, body_b.
+CAROM_API carom_pair_view carom_world_pairs(const carom_world *world);
+/// One event for each pair of this step or the last, sorted by body_a, body_b.
+CAROM_API carom_event_view carom_world_events(const carom_world *world);
+
+/// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact that matches it in the next
+/// step hands it back for a warm start.
+CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
+
+/// A hash of the last step's contacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.
+CAROM_API uint64_t carom_world_hash(const carom_world *world);
+
+/// What the last step did, and what it cost.
+typedef struct carom_stats {
+	int64_t step;            ///< steps done
+	int32_t bodies;
+	int32_t box_pairs;       ///< pairs of overlapping world boxes (after filters)
+	int32_t narrow_pairs;    ///< of these, pairs whose oriented boxes overlap too
+	int32_t colliding_pairs;
+	int32_t contacts_found;  ///< before reduction
+	int32_t contacts;
+	int64_t vertices_tested; ///< vertices reached by walking the trees
+	int64_t vertices_culled; ///< of these, outside the target's box or certainly outside its surface
+	int64_t rays_full;       ///< rays cast with the full algorithm
+	int64_t rays_outward;    ///< of these, cast outward for speculative contacts
+	int32_t pairs_completed; ///< pairs without a ray hit that were tested triangle against triangle
+	int32_t pairs_crossing;  ///< of these, pairs whose surfaces intersect
+	int64_t triangle_tests;  ///< pairs of triangles tested exactly
+	// Milliseconds of wall time.
+	double ms_total;
+	double ms_trees;    ///< poses, boxes
+	double ms_pair;     ///< broad phase, relative transforms, oriented boxes
+	double ms_vertex;   ///< cull
+	double ms_ray;
+	double ms_complete;
+	double ms_merge;    ///< reduction, matching, events
+	size_t memory;      ///< bytes the world holds
+	size_t memory_peak; ///< most it ever held
+	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
+} carom_stats;
+
+CAROM_API carom_stats carom_world_stats(const carom_world *world);
+
+// ---- Queries between steps (they see the poses set last, stepped or not) ----
+
+/// Which bodies a query sees. Start from carom_default_query_filter (all).
+typedef struct carom_query_filter {
+	uint64_t category; ///< of the query, against the bodies' masks
+	uint64_t mask;     ///< against the bodies' categories
+	bool skip_sensors;
+	carom_body_id ignore; ///< null: none
+} carom_query_filter;
+
+CAROM_API carom_query_filter carom_default_query_filter(void);
+
+/// A ray in the world. direction need not have unit length; t counts in its lengths.
+typedef struct carom_ray {
+	carom_vec3 origin;
+	carom_vec3 direction;
+	double t_min;
+	double t_max;
+} carom_ray;
+
+typedef struct carom_ray_hit {
+	carom_body_id body;
+	double t;
+	carom_vec3 point;
+	carom_vec3 normal;  ///< of the surface, outward, unit, world
+	int32_t triangle;   ///< of a mesh; 0 for basic volumes
+	float u, v;         ///< barycentric weights of the triangle's second and third corner
+	bool back_face;     ///< hit from the inside
+} carom_ray_hit;
+
+/// Nearest hit with t_min <= t <= t_max. *found tells whether there is one; filter may be NULL.
+CAROM_API carom_result carom_world_cast_ray(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found, carom_ray_hit *hit);
+
+/// Is there any hit? Faster than the nearest.
+CAROM_API carom_result carom_world_cast_ray_any(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
+
+/// All hits, sorted by t, then body, then triangle. *count is the number of hits there are; the first capacity of them are
+/// written. hits may be NULL when capacity is 0.
+CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
+	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);
+
+typedef struct carom_closest_point {
+	carom_body_id body;
+	carom_vec3 point;   ///< on the surface, world
+	carom_vec3 normal;  ///< of the surface there, outward, unit, world
+	double distance;    ///< negative when the asked point is inside the body
+	int32_t triangle;
+} carom_closest_point;
+
+/// Surface point nearest to point, over all bodies within max_distance (>= 0, may be INFINITY) of their surface.
+CAROM_API carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
+	const carom_query_filter *filter, bool *found, carom_closest_point *result);
+
+/// Bodies that touch an axis-aligned box (solid, closed), sorted by index. count and capacity as in carom_world_cast_ray_all.
+CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box,
+	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
+
+/// Bodies that touch a shape at a pose, sorted by index. Planes are not accepted as the query's shape.
+CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
+
+// ---- Recording of every call, for bug reports and regression tests ----
+
+/// Receives bytes in order; return false to give up.
+typedef bool carom_write_fn(const void *bytes, size_t count, void *user);
+/// Delivers exactly count bytes; return false at the end or on error.
+typedef bool carom_read_fn(void *bytes, size_t count, void *user);
+
+/// Write every following call that changes the world, and the hash after each step, to a stream (docs/recording.md describes it).
+/// The present state goes first. NULL stops. A pair filter is not recorded: its verdicts are.
+CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
+
+typedef struct carom_replay_result {
+	int64_t steps;           ///< steps replayed
+	int64_t first_difference; ///< step whose hash differs from the recorded one, or -1
+	uint64_t hash;           ///< of the last step
+} carom_replay_result;
+
+/// Run a recording in a new world of the context and compare each step's hash. CAROM_INVALID_RECORDING when the stream is
+/// damaged or a hash differs; result is filled in both cases as far as it got.
+CAROM_API carom_result carom_replay_recording(
+	carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+/// Bodies at the start of a step: rotations, world boxes, and what may collide with what.
+
+#include "base/parallel.h"
+#include "detect/pipeline.h"
+
+enum { BODIES_PER_TASK = 64 };
+
+bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
+{
+	if (a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC)
+		return false;
+	if (a->group != 0 && a->group == b->group)
+		return a->group > 0;
+	return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
+}
+
+/// Grow a world box by a local box (centre, half extents): |R| maps the half extents (Arvo 1990).
+static void grow_by_box(const cr_body *body, const double centre[3], const double half[3], double lower[3], double upper[3])
+{
+	const v3d c = m3d_mul(&body->rotation, (v3d){ centre[0], centre[1], centre[2] });
+	const double position[3] = { body->pose.position.x, body->pose.position.y, body->pose.position.z };
+	for (int k = 0; k < 3; k++) {
+		const v3d row = body->rotation.row[k];
+		const double e = fabs(row.x) * half[0] + fabs(row.y) * half[1] + fabs(row.z) * half[2];
+		const double middle = v3d_get(c, k) + position[k];
+		// A few roundings of what was added: the box must hold every point of the body.
+		const double slack = (fabs(middle) + e) * 0x1p-50;
+		lower[k] = fmin(lower[k], middle - e - slack);
+		upper[k] = fmax(upper[k], middle + e + slack);
+	}
+}
+
+/// The boxes two levels down the tree follow a turned mesh far closer than the corners of its one box: on the recorded avalanche the
+/// pairs fall from 3,646 to 2,475 a step (phase C).
+static void bound_mesh(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
+{
+	const cr_collider *c = body->shape.collider;
+	const m3d *r = &body->rotation;
+	cr_transform rotation = { { { 0 } }, { 0, 0, 0 } };
+	for (int i = 0; i < 3; i++) {
+		rotation.r[i][0] = (float)r->row[i].x;
+		rotation.r[i][1] = (float)r->row[i].y;
+		rotation.r[i][2] = (float)r->row[i].z;
+	}
+	float own_lower[3], own_upper[3];
+	cr_get_detect_kernels(simd)->bounds(c, &rotation, own_lower, own_upper);
+	const double position[3] = { body->pose.position.x, body->pose.position.y, body->pose.position.z };
+	for (int k = 0; k < 3; k++) {
+		const double slack = (fabs(position[k]) + c->scale) * 0x1p-50;
+		lower[k] = position[k] + own_lower[k] - slack;
+		upper[k] = position[k] + own_upper[k] + slack;
+	}
+}
+
+void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
+{
+	const cr_shape *shape = &body->shape;
+	for (int k = 0; k < 3; k++) {
+		lower[k] = INFINITY;
+		upper[k] = -INFINITY;
+	}
+	if (shape->def.type == CAROM_PLANE) {
+		for (int k = 0; k < 3; k++) {
+			lower[k] = -INFINITY;
+			upper[k] = INFINITY;
+		}
+	} else if (shape->def.type == CAROM_MESH) {
+		if (shape->collider->tree.node_count > 0)
+			bound_mesh(body, simd, lower, upper);
+	} else if (shape->def.type == CAROM_BOX) {
+		grow_by_box(body, shape->centre, shape->half, lower, upper);
+	} else {
+		// Round volumes: the segment's ends grown by the radius.
+		const double zero[3] = { 0, 0, 0 };
+		const double length = shape->def.type == CAROM_CAPSULE ? shape->def.half_length : 0;
+		for (int end = -1; end <= 1; end += 2) {
+			const double tip[3] = { 0, 0, end * length };
+			grow_by_box(body, tip, zero, lower, upper);
+		}
+		for (int k = 0; k < 3; k++) {
+			lower[k] -= shape->def.radius;
+			upper[k] += shape->def.radius;
+		}
+	}
+}
+
+typedef struct update {
+	cr_body *bodies;
+	carom_simd simd;
+} update;
+
+static void update_bodies_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const update *u = task;
+	for (int64_t i = begin; i < end; i++) {
+		cr_body *body = &u->bodies[i];
+		if (body->alive && body->moved)
+			cr_body_bounds(body, u->simd, body->lower, body->upper);
+	}
+}
+
+void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count)
+{
+	update task = { bodies, context->simd };
+	cr_parallel_for(context, update_bodies_task, count, BODIES_PER_TASK, &task);
+}
+
+void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation)
+{
+	*rotation = m3d_transpose_mul(&a->rotation, &b->rotation);
+	*translation = m3d_tmul(&a->rotation, v3d_sub(b->pose.position, a->pose.position));
+}

@@ -1,0 +1,54 @@
+/// Bodies as detection sees them: a flat array in the world, indexed by body number.
+#ifndef CR_DETECT_BODY_H
+#define CR_DETECT_BODY_H
+
+#include "bvh/collider.h"
+#include "carom/carom.h"
+
+/// The mesh that users hold (carom_mesh).
+struct carom_mesh {
+	carom_context *context;
+	atomic_int references;
+	carom_mesh_report report;
+	cr_topology topology;
+	cr_collider collider;
+};
+
+/// A shape with what detection derives from it.
+typedef struct cr_shape {
+	carom_shape def;
+	carom_mesh *mesh;            // a reference: the user's mesh, or for boxes one of their own; NULL for the others
+	const cr_collider *collider; // of the mesh
+	void *plugin_state;          // of the ray plugin for the collider, or NULL
+	double centre[3];            // of the local box; unused for planes
+	double half[3];              // half extents of the local box; infinite for planes
+} cr_shape;
+
+typedef struct cr_body {
+	bool alive;
+	bool sensor;
+	uint8_t kind; // carom_body_kind
+	bool moved;   // pose changed since the last step: box to be updated
+	uint32_t generation;
+	cr_shape shape;
+	carom_pose pose;
+	m3d rotation; // of pose
+	// Tight world box; infinite sides for planes. Valid after cr_bodies_update.
+	double lower[3];
+	double upper[3];
+	uint64_t category;
+	uint64_t mask;
+	int32_t group;
+	uint64_t user_data;
+} cr_body;
+
+/// Do kinds, categories, masks and groups let two bodies collide? (Not the user's filter.)
+bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
+
+static inline bool cr_boxes_overlap(const cr_body *a, const cr_body *b)
+{
+	return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1]
+		&& a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
+}
+
+#endif

@@ -1,0 +1,477 @@
+/// Complete stage: pairs that the rays left without a hit, triangle against triangle; and the pairs of basic volumes.
+///
+/// Vertex rays see only vertices inside the other body: edges that cross edges are missed (L13-HER-10; 29 % of the intersecting pairs of
+/// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly, and each piece of an
+/// edge that lies inside the other body gives a contact (R-6 of the field's list: CInDeR's rays along edges):
+/// - between two faces that share an edge, the classical edge-edge contact: the common normal, the distance of the two lines;
+/// - else a ray from the middle of the piece along the edge's inward normal, as from any sample of the surface (L13-HER-08).
+/// Where there is no inside (open meshes) the crossing triangles themselves give the contact: their smallest separating move.
+/// Input: kept pairs. Output: raw contacts. Parallel over pairs.
+
+#include "base/parallel.h"
+#include "base/radix.h"
+#include "detect/pipeline.h"
+#include "geom/triangle.h"
+
+enum { PAIRS_PER_TASK = 16 };
+
+/// Where an edge of one body pierces a triangle of the other.
+typedef struct pierce {
+	int32_t edge;  // half-edge 3 * triangle + corner, the lower of the two that share the edge
+	int32_t other; // triangle of the other body
+	double s;      // along the edge, 0..1
+	bool entering; // from the triangle's front
+} pierce;
+
+/// A pair while it is completed. Everything in double in the frame of A.
+typedef struct completion {
+	const cr_pipeline *pipeline;
+	cr_worker *worker;
+	cr_pair_work *work;
+	const cr_body *body[2];
+	const cr_collider *collider[2];
+	m3d rotation; // of B in A's frame
+	v3d translation;
+	struct {
+		pierce *data;
+		int32_t count;
+	} pierces[2]; // edges of A, edges of B
+} completion;
+
+static v3d to_a(const completion *c, int side, v3d p)
+{
+	return side == 0 ? p : v3d_add(m3d_mul(&c->rotation, p), c->translation);
+}
+
+static v3d direction_to_a(const completion *c, int side, v3d d)
+{
+	return side == 0 ? d : m3d_mul(&c->rotation, d);
+}
+
+static void triangle_in_a(const completion *c, int side, int32_t number, v3d corners[3])
+{
+	cr_collider_triangle(c->collider[side], number, corners);
+	for (int k = 0; k < 3; k++)
+		corners[k] = to_a(c, side, corners[k]);
+}
+
+static int32_t welded_corner(const cr_topology *t, int32_t half_edge)
+{
+	return t->weld[t->triangles[half_edge]];
+}
+
+/// The same edge as seen from the triangle across it, or -1.
+static int32_t twin_of(const cr_topology *t, int32_t half_edge)
+{
+	const int32_t other = t->neighbours[half_edge];
+	if (other < 0)
+		return -1;
+	const int32_t triangle = half_edge / 3, corner = half_edge % 3;
+	const int32_t from = welded_corner(t, half_edge), to = welded_corner(t, 3 * triangle + (corner + 1) % 3);
+	for (int k = 0; k < 3; k++) {
+		if (welded_corner(t, 3 * other + k) == to && welded_corner(t, 3 * other + (k + 1) % 3) == from)
+			return 3 * other + k;
+	}
+	return -1;
+}
+
+static void edge_in_a(const completion *c, int side, int32_t half_edge, v3d ends[2])
+{
+	const cr_topology *t = c->collider[side]->topology;
+	const int32_t triangle = half_edge / 3, corner = half_edge % 3;
+	for (int k = 0; k < 2; k++) {
+		const int64_t v = t->triangles[3 * (int64_t)triangle + (corner + k) % 3];
+		ends[k] = to_a(c, side, v3d_from_floats(&t->vertices[3 * v]));
+	}
+}
+
+/// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.
+static v3d edge_normal(const completion *c, int side, int32_t half_edge)
+{
+	const cr_topology *t = c->collider[side]->topology;
+	v3d n = v3d_from_floats(&t->edge_normals[3 * (int64_t)half_edge]);
+	if (v3d_dot(n, n) == 0) {
+		v3d p[3];
+		cr_collider_triangle(c->collider[side], half_edge / 3, p);
+		n = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
+	}
+	return direction_to_a(c, side, n);
+}
+
+// ---- Which triangles cross, and where ----
+
+/// On which side of a triangle's plane three points lie, and how far (times twice its area).
+typedef struct plane_sides {
+	int sign[3];
+	double height[3];
+} plane_sides;
+
+static double largest(v3d a)
+{
+	return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z));
+}
+
+/// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate. false: all
+/// three lie strictly on one side.
+static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
+{
+	const v3d e = v3d_sub(t[1], t[0]), g = v3d_sub(t[2], t[0]);
+	const v3d n = v3d_cross(e, g);
+	const double size = largest(e) * largest(g);
+	for (int k = 0; k < 3; k++) {
+		const v3d d = v3d_sub(points[k], t[0]);
+		s->height[k] = v3d_dot(n, d);
+		// Six products of three differences, each off by at most seven roundings of 2^-53, and as much again for safety.
+		const double bound = 1e-14 * size * largest(d);
+		s->sign[k] = fabs(s->height[k]) > bound ? (s->height[k] > 0) - (s->height[k] < 0) : cr_orient3d_sign(t[0], t[1], t[2], points[k]);
+	}
+	return !(s->sign[0] == s->sign[1] && s->sign[1] == s->sign[2] && s->sign[0] != 0);
+}
+
+/// Edges of one triangle against the other triangle. An edge is tested from the lower of its two half-edges only: the triangle
+/// across it is a candidate with the same partner whenever the edge pierces. Returns the number of pierces.
+static int pierce_edges(completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s, int32_t other_number, const v3d other[3])
+{
+	const cr_topology *t = c->collider[side]->topology;
+	int count = 0;
+	for (int k = 0; k < 3; k++) {
+		const int l = (k + 1) % 3;
+		if (s->sign[k] * s->sign[l] > 0 || (s->sign[k] == 0 && s->sign[l] == 0))
+			continue;
+		const int32_t half_edge = 3 * number + k, twin = twin_of(t, half_edge);
+		if ((twin >= 0 && twin < half_edge) || !cr_line_meets_triangle(own[k], own[l], other))
+			continue;
+		// The signs have decided; the heights only say where, and may both have rounded to 0.
+		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);
+		const double at = s->sign[k] == 0 ? 0 : s->sign[l] == 0 ? 1 : h0 + h1 > 0 ? h0 / (h0 + h1) : 0.5;
+		const bool entering = s->sign[k] > 0 || s->sign[l] < 0;
+		c->pierces[side].data[c->pierces[side].count++] = (pierce){ half_edge, other_number, at, entering };
+		count++;
+	}
+	return count;
+}
+
+/// Decide the candidates, exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces. Two
+/// triangles that are not in one plane intersect only where an edge of one meets the other. Returns false when out of memory.
+static bool find_crossings(completion *c, cr_candidates *candidates)
+{
+	for (int side = 0; side < 2; side++) {
+		c->pierces[side].count = 0;
+		c->pierces[side].data = cr_arena_alloc(&c->worker->arena, 3 * (size_t)candidates->count * sizeof(pierce));
+		if (!c->pierces[side].data)
+			return false;
+	}
+	c->worker->triangle_tests += candidates->count;
+	int32_t kept = 0;
+	for (int32_t i = 0; i < candidates->count; i++) {
+		const cr_candidate pair = candidates->data[i];
+		v3d a[3], b[3];
+		plane_sides of_a, of_b;
+		triangle_in_a(c, 0, pair.a, a);
+		triangle_in_a(c, 1, pair.b, b);
+		if (!find_sides(b, a, &of_a) || !find_sides(a, b, &of_b))
+			continue;
+		const bool coplanar = of_a.sign[0] == 0 && of_a.sign[1] == 0 && of_a.sign[2] == 0;
+		const int count = coplanar ? cr_triangles_intersect(a, b)
+								   : pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
+		if (count > 0)
+			candidates->data[kept++] = pair;
+	}
+	candidates->count = kept;
+	return true;
+}
+
+static bool comes_before(const pierce *a, const pierce *b)
+{
+	return a->s < b->s || (a->s == b->s && a->other < b->other);
+}
+
+/// Sort by edge, then along the edge.
+static bool sort_pierces(cr_arena *arena, pierce *data, int32_t count)
+{
+	cr_key *keys = cr_arena_alloc(arena, 2 * (size_t)count * sizeof *keys);
+	pierce *copy = cr_arena_alloc(arena, (size_t)count * sizeof *copy);
+	if (!keys || !copy)
+		return false;
+	for (int32_t i = 0; i < count; i++) {
+		keys[i] = (cr_key){ (uint32_t)data[i].edge, (uint32_t)i };
+		copy[i] = data[i];
+	}
+	cr_radix_sort(keys, keys + count, count, 32);
+	for (int32_t i = 0; i < count; i++) {
+		const pierce p = copy[keys[i].value];
+		int32_t at = i;
+		while (at > 0 && data[at - 1].edge == p.edge && comes_before(&p, &data[at - 1])) {
+			data[at] = data[at - 1];
+			at--;
+		}
+		data[at] = p;
+	}
+	return true;
+}
+
+static bool sort_all_pierces(completion *c)
+{
+	cr_arena *arena = &c->worker->arena;
+	return sort_pierces(arena, c->pierces[0].data, c->pierces[0].count)
+		&& sort_pierces(arena, c->pierces[1].data, c->pierces[1].count);
+}
+
+// ---- Contacts ----
+
+/// Add a contact given in A's frame; out takes the body of the side out of the other.
+static void add_contact(completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature, int32_t other_feature, carom_contact_kind kind)
+{
+	const cr_body *a = c->body[0];
+	const v3d world = v3d_add(m3d_mul(&a->rotation, point), a->pose.position);
+	const v3d normal = v3d_scale(m3d_mul(&a->rotation, out), side == 0 ? 1 : -1);
+	const cr_raw_contact contact = {
+		{ world.x, world.y, world.z },
+		{ (float)normal.x, (float)normal.y, (float)normal.z },
+		(float)depth,
+		side == 0 ? own_feature : other_feature,
+		side == 0 ? other_feature : own_feature,
+		(int32_t)kind,
+	};
+	cr_add_contact(c->worker, c->work, &contact);
+}
+
+/// The half-edge of triangle f that it shares with triangle g, or -1.
+static int32_t shared_edge(const cr_topology *t, int32_t f, int32_t g)
+{
+	for (int k = 0; k < 3; k++) {
+		if (t->neighbours[3 * f + k] == g)
+			return 3 * f + k;
+	}
+	return -1;
+}
+
+/// The piece of an edge between two pierces (NULL: it starts or ends inside).
+typedef struct piece {
+	int side;
+	int32_t edge;
+	const pierce *enter;
+	const pierce *leave;
+	v3d ends[2]; // of the whole edge
+	v3d middle;
+} piece;
+
+/// Edge against edge: only where both are convex there and the piece lies under the other edge.
+static bool add_edge_edge(completion *c, const piece *p)
+{
+	if (!p->enter || !p->leave)
+		return false;
+	const cr_topology *other = c->collider[1 - p->side]->topology;
+	const int32_t g = shared_edge(other, p->enter->other, p->leave->other);
+	if (g < 0)
+		return false;
+	v3d q[2];
+	edge_in_a(c, 1 - p->side, g, q);
+	const v3d e = v3d_sub(p->ends[1], p->ends[0]), f = v3d_sub(q[1], q[0]);
+	v3d axis = v3d_cross(e, f);
+	if (v3d_dot(axis, axis) <= 1e-12 * v3d_dot(e, e) * v3d_dot(f, f))
+		return false;
+	axis = v3d_normalize(axis);
+	if (v3d_dot(axis, edge_normal(c, 1 - p->side, g)) < 0)
+		axis = v3d_neg(axis);
+	const double depth = v3d_dot(axis, v3d_sub(q[0], p->ends[0]));
+	if (depth < 0 || v3d_dot(axis, edge_normal(c, p->side, p->edge)) >= 0)
+		return false;
+	// Both edges see the same crossing: A reports it.
+	if (p->side == 0)
+		add_contact(c, 0, p->middle, axis, depth, p->edge, g / 3, CAROM_EDGE_A);
+	return true;
+}
+
+/// A ray from the middle of the piece along the edge's inward normal.
+static bool add_edge_ray(completion *c, const piece *p)
+{
+	const int target = 1 - p->side;
+	const v3d inward = v3d_neg(edge_normal(c, p->side, p->edge));
+	v3d o = p->middle, d = inward;
+	if (target == 1) {
+		o = m3d_tmul(&c->rotation, v3d_sub(o, c->translation));
+		d = m3d_tmul(&c->rotation, d);
+	}
+	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z }, direction[3] = { (float)d.x, (float)d.y, (float)d.z };
+	const float reach = INFINITY;
+	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &direction[0], &direction[1], &direction[2] }, &reach };
+	int32_t triangle;
+	float t;
+	uint8_t back;
+	const carom_hit_batch hit = { &triangle, &t, &back };
+	c->pipeline->bvh->cast(c->collider[target], &ray, 0, 1, &hit);
+	c->worker->rays_full++;
+	if (triangle < 0 || !back || c->pipeline->bvh->winding(c->collider[target], origin, direction) == 0)
+		return false;
+	add_contact(c, p->side, p->middle, inward, t, p->edge, triangle, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
+	return true;
+}
+
+static void add_piece(completion *c, int side, const pierce *any, const pierce *enter, const pierce *leave)
+{
+	piece p = { .side = side, .edge = any->edge, .enter = enter, .leave = leave };
+	edge_in_a(c, side, p.edge, p.ends);
+	const double s = 0.5 * ((enter ? enter->s : 0) + (leave ? leave->s : 1));
+	p.middle = v3d_mad(p.ends[0], s, v3d_sub(p.ends[1], p.ends[0]));
+	if (!add_edge_edge(c, &p))
+		add_edge_ray(c, &p);
+}
+
+/// The pieces of one edge inside the other body, from its pierces in order. Hits of the edge shared by two triangles come twice: the
+/// first entry and the first exit count.
+static void add_pieces_of_edge(completion *c, int side, const pierce *first, const pierce *end)
+{
+	const pierce *open = NULL;
+	for (const pierce *p = first; p < end; p++) {
+		if (p->entering) {
+			open = open ? open : p;
+		} else if (open || p == first) {
+			add_piece(c, side, p, open, p);
+			open = NULL;
+		}
+	}
+	if (open)
+		add_piece(c, side, open, open, NULL);
+}
+
+static void add_edge_contacts(completion *c, int side)
+{
+	if (!c->collider[1 - side]->closed)
+		return;
+	const pierce *data = c->pierces[side].data, *end = data + c->pierces[side].count;
+	while (data < end) {
+		const pierce *next = data;
+		while (next < end && next->edge == data->edge)
+			next++;
+		add_pieces_of_edge(c, side, data, next);
+		data = next;
+	}
+}
+
+/// No inside to measure in: each two crossing triangles by themselves.
+static void add_face_contacts(completion *c, const cr_candidates *crossing)
+{
+	for (int32_t i = 0; i < crossing->count; i++) {
+		v3d a[3], b[3], out, sum = { 0, 0, 0 };
+		int hits = 0;
+		triangle_in_a(c, 0, crossing->data[i].a, a);
+		triangle_in_a(c, 1, crossing->data[i].b, b);
+		for (int k = 0; k < 3; k++) {
+			double s;
+			if (cr_segment_pierces_triangle(a[k], a[(k + 1) % 3], b[0], b[1], b[2], &s)) {
+				sum = v3d_add(sum, v3d_mad(a[k], s, v3d_sub(a[(k + 1) % 3], a[k])));
+				hits++;
+			}
+			if (cr_segment_pierces_triangle(b[k], b[(k + 1) % 3], a[0], a[1], a[2], &s)) {
+				sum = v3d_add(sum, v3d_mad(b[k], s, v3d_sub(b[(k + 1) % 3], b[k])));
+				hits++;
+			}
+		}
+		// Triangles that touch in their common plane: the middle of A's.
+		const v3d point = hits ? v3d_scale(sum, 1.0 / hits) : v3d_scale(v3d_add(v3d_add(a[0], a[1]), a[2]), 1.0 / 3);
+		const double depth = cr_triangle_penetration(a, b, &out);
+		add_contact(c, 0, point, out, depth > 0 ? depth : 0, crossing->data[i].a, crossing->data[i].b, CAROM_FACES);
+	}
+}
+
+/// With exit_distance_test all rays of a body wholly inside another may have been dropped: cast one without a limit.
+static void add_contained(completion *c, int side)
+{
+	const cr_collider *source = c->collider[side], *target = c->collider[1 - side];
+	if (!target->closed || source->sample_count == 0)
+		return;
+	const cr_transform *m = side == 0 ? &c->work->a_to_b : &c->work->b_to_a;
+	const cr_sample8 *block = &source->samples[0];
+	float origin[3], direction[3];
+	for (int k = 0; k < 3; k++) {
+		origin[k] = m->r[k][0] * block->point[0][0] + m->r[k][1] * block->point[1][0] + m->r[k][2] * block->point[2][0] + m->t[k];
+		direction[k] = m->r[k][0] * block->inward[0][0] + m->r[k][1] * block->inward[1][0] + m->r[k][2] * block->inward[2][0];
+	}
+	if (c->pipeline->bvh->winding(target, origin, direction) == 0)
+		return;
+	const float reach = INFINITY;
+	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &direction[0], &direction[1], &direction[2] }, &reach };
+	int32_t triangle;
+	float t;
+	uint8_t back;
+	const carom_hit_batch hit = { &triangle, &t, &back };
+	c->pipeline->bvh->cast(target, &ray, 0, 1, &hit);
+	c->worker->rays_full++;
+	const v3d point = { block->point[0][0], block->point[1][0], block->point[2][0] };
+	const v3d inward = { block->inward[0][0], block->inward[1][0], block->inward[2][0] };
+	if (triangle >= 0)
+		add_contact(c, side, to_a(c, side, point), direction_to_a(c, side, inward), t, block->number[0], triangle, side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
+}
+
+static void complete_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	completion c = { .pipeline = p, .worker = worker, .work = w, .body = { &p->bodies[w->a], &p->bodies[w->b] } };
+	for (int side = 0; side < 2; side++)
+		c.collider[side] = c.body[side]->shape.collider;
+	cr_candidates *candidates = &worker->candidates;
+	candidates->count = 0;
+	p->bvh->pairs(c.collider[0], c.collider[1], &w->b_to_a, &w->a_to_b, candidates);
+	worker->pairs_completed++;
+	if (candidates->failed) {
+		worker->failed = true;
+		return;
+	}
+	const int64_t before = w->contacts.count;
+	if (candidates->count > 0) {
+		cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
+		if (!find_crossings(&c, candidates) || !sort_all_pierces(&c)) {
+			worker->failed = true;
+			return;
+		}
+		if (candidates->count > 0) {
+			worker->pairs_crossing++;
+			add_edge_contacts(&c, 0);
+			add_edge_contacts(&c, 1);
+			if (w->contacts.count == before)
+				add_face_contacts(&c, candidates);
+			return;
+		}
+	}
+	if (p->settings.exit_distance_test) {
+		cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
+		add_contained(&c, 0);
+		if (w->contacts.count == before)
+			add_contained(&c, 1);
+	}
+}
+
+static void complete_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
+		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		switch (w->algorithm) {
+		case CR_ALGORITHM_VOLUMES:
+			cr_collide_volumes(p, &p->workers[worker], w);
+			break;
+		case CR_ALGORITHM_PLANE:
+			cr_collide_plane(p, &p->workers[worker], w);
+			break;
+		case CR_ALGORITHM_ROUND:
+			cr_collide_round(p, &p->workers[worker], w);
+			break;
+		case CR_ALGORITHM_RAYS:
+			if (p->settings.complete && !w->touching)
+				complete_pair(p, &p->workers[worker], w);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+carom_result cr_stage_complete(cr_pipeline *p)
+{
+	cr_parallel_for(p->context, complete_task, p->kept.count, PAIRS_PER_TASK, p);
+	for (int i = 0; i < p->context->thread_count; i++) {
+		if (p->workers[i].failed)
+			return cr_fail_memory(p->context, "the contacts of a step");
+	}
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,126 @@
+/// Pair stage: from bodies to the list of pairs worth a closer look.
+///
+/// Input: bodies with up-to-date boxes. Output: kept pairs with their algorithm and relative transforms (made in double, used in
+/// float). Cost: the broad phase, and per pair one relative transform and a test of oriented boxes. Parallel over pairs, each
+/// writing its own slot; the dense list is made in order afterwards. (L15-STEP-01.)
+
+#include "base/parallel.h"
+#include "detect/pipeline.h"
+
+enum { PAIRS_PER_TASK = 64 };
+
+/// The selection table by shape types (L13-PIPE-06): a new shape adds a row and a column, a new algorithm an entry.
+static const uint8_t ALGORITHMS[5][5] = {
+	// sphere, box, capsule, plane, mesh
+	[CAROM_SPHERE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND },
+	[CAROM_BOX] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_RAYS },
+	[CAROM_CAPSULE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND },
+	[CAROM_PLANE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_NONE, CR_ALGORITHM_PLANE },
+	[CAROM_MESH] = { CR_ALGORITHM_ROUND, CR_ALGORITHM_RAYS, CR_ALGORITHM_ROUND, CR_ALGORITHM_PLANE, CR_ALGORITHM_RAYS },
+};
+
+static cr_transform transform_to_float(const m3d *r, v3d t)
+{
+	cr_transform m;
+	for (int i = 0; i < 3; i++) {
+		m.r[i][0] = (float)r->row[i].x;
+		m.r[i][1] = (float)r->row[i].y;
+		m.r[i][2] = (float)r->row[i].z;
+	}
+	m.t[0] = (float)t.x;
+	m.t[1] = (float)t.y;
+	m.t[2] = (float)t.z;
+	return m;
+}
+
+static m3d transposed(const m3d *m)
+{
+	return (m3d){ { { m->row[0].x, m->row[1].x, m->row[2].x }, { m->row[0].y, m->row[1].y, m->row[2].y },
+		{ m->row[0].z, m->row[1].z, m->row[2].z } } };
+}
+
+/// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha, OBBTree,
+/// 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame.
+static bool oriented_boxes_overlap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
+{
+	const double rot[3][3] = { { r->row[0].x, r->row[0].y, r->row[0].z }, { r->row[1].x, r->row[1].y, r->row[1].z },
+		{ r->row[2].x, r->row[2].y, r->row[2].z } };
+	const double dist[3] = { d.x, d.y, d.z };
+	double abs_rot[3][3];
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < 3; j++)
+			abs_rot[i][j] = fabs(rot[i][j]) + 1e-12; // so that near-parallel edges make no axis of rounding errors
+	}
+	for (int i = 0; i < 3; i++) {
+		const double reach_a = ha[i] + hb[0] * abs_rot[i][0] + hb[1] * abs_rot[i][1] + hb[2] * abs_rot[i][2];
+		if (fabs(dist[i]) > reach_a + margin)
+			return false;
+		const double along_b = dist[0] * rot[0][i] + dist[1] * rot[1][i] + dist[2] * rot[2][i];
+		const double reach_b = hb[i] + ha[0] * abs_rot[0][i] + ha[1] * abs_rot[1][i] + ha[2] * abs_rot[2][i];
+		if (fabs(along_b) > reach_b + margin)
+			return false;
+	}
+	for (int i = 0; i < 3; i++) {
+		const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+		for (int j = 0; j < 3; j++) {
+			const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+			const double reach = ha[i1] * abs_rot[i2][j] + ha[i2] * abs_rot[i1][j] + hb[j1] * abs_rot[i][j2] + hb[j2] * abs_rot[i][j1];
+			if (fabs(dist[i2] * rot[i1][j] - dist[i1] * rot[i2][j]) > reach + margin * 1.5)
+				return false;
+		}
+	}
+	return true;
+}
+
+/// Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap.
+static bool pair_is_near(const cr_pipeline *p, const cr_pair_work *w, const m3d *r, v3d t)
+{
+	if (w->algorithm == CR_ALGORITHM_PLANE || w->algorithm == CR_ALGORITHM_VOLUMES)
+		return true;
+	const cr_shape *a = &p->bodies[w->a].shape, *b = &p->bodies[w->b].shape;
+	const v3d centre_a = { a->centre[0], a->centre[1], a->centre[2] }, centre_b = { b->centre[0], b->centre[1], b->centre[2] };
+	const v3d d = v3d_sub(v3d_add(m3d_mul(r, centre_b), t), centre_a);
+	return oriented_boxes_overlap(a->half, b->half, r, d, p->settings.speculative_distance);
+}
+
+static void pair_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end; i++) {
+		cr_pair_work *w = &p->work.data[i];
+		const cr_body_pair pair = p->pairs.data[i];
+		const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
+		*w = (cr_pair_work){ .a = pair.a, .b = pair.b };
+		w->algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
+		if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b)))
+			continue;
+		m3d r;
+		v3d t;
+		cr_relative_transform(a, b, &r, &t);
+		w->keep = pair_is_near(p, w, &r, t);
+		if (w->keep) {
+			const m3d inverse = transposed(&r);
+			w->b_to_a = transform_to_float(&r, t);
+			w->a_to_b = transform_to_float(&inverse, v3d_neg(m3d_mul(&inverse, t)));
+		}
+	}
+}
+
+carom_result cr_stage_pairs(cr_pipeline *p)
+{
+	const carom_result result = p->broad->find(p->broad, p->bodies, p->body_count, &p->pairs);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const int64_t count = p->pairs.count;
+	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count))
+		return cr_fail_memory(p->context, "the pairs of a step");
+	p->work.count = count;
+	cr_parallel_for(p->context, pair_task, count, PAIRS_PER_TASK, p);
+	p->kept.count = 0;
+	for (int64_t i = 0; i < count; i++) {
+		if (p->work.data[i].keep)
+			p->kept.data[p->kept.count++] = (int32_t)i;
+	}
+	return CAROM_SUCCESS;
+}

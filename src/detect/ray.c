@@ -1,0 +1,172 @@
+/// Ray stage: cast the rays of each pair and turn the hits into contacts.
+///
+/// Input: ray ranges of the pairs. Output: raw contacts. A ray reports a collision when the first surface it meets is a back face,
+/// that is, its origin lies inside the target (requirement E5, test 1); the winding number confirms it where the grid did
+/// not know, because on a silhouette rounding may put the back face before the front face. With a speculative distance, samples
+/// outside cast a second ray outward (L13-PRED-01, -04). Parallel over pairs. (L13-HER-01..05, L15-STEP-03.)
+
+#include "base/parallel.h"
+#include "detect/pipeline.h"
+
+enum { PAIRS_PER_TASK = 32 };
+
+void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
+{
+	cr_raw_contacts *list = &work->contacts;
+	if (list->count == list->capacity) {
+		const int64_t capacity = list->capacity ? 2 * list->capacity : 8;
+		cr_raw_contact *data = cr_arena_alloc(&worker->arena, (size_t)capacity * sizeof *data);
+		if (!data) {
+			worker->failed = true;
+			return;
+		}
+		for (int64_t i = 0; i < list->count; i++)
+			data[i] = list->data[i];
+		list->data = data;
+		list->capacity = capacity;
+	}
+	list->data[list->count++] = *contact;
+}
+
+void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *c, const carom_ray_batch *rays,
+	int32_t begin, int32_t end, const carom_hit_batch *hits)
+{
+	switch (method) {
+	case CAROM_RAYS_BINARY:
+		cr_cast_binary(c, rays, begin, end, hits);
+		break;
+	case CAROM_RAYS_BASIC:
+		cr_cast_basic(c, rays, begin, end, hits);
+		break;
+	case CAROM_RAYS_MOLLER_TRUMBORE:
+		cr_cast_moller_trumbore(c, rays, begin, end, hits);
+		break;
+	default:
+		kernels->cast(c, rays, begin, end, hits);
+		break;
+	}
+}
+
+void cr_cast(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+{
+	if (p->settings.ray_method != CAROM_RAYS_PLUGIN) {
+		cr_cast_collider(p->bvh, p->settings.ray_method, target->shape.collider, rays, begin, end, hits);
+		return;
+	}
+	const carom_ray_batch part = { end - begin, { rays->origin[0] + begin, rays->origin[1] + begin, rays->origin[2] + begin },
+		{ rays->direction[0] + begin, rays->direction[1] + begin, rays->direction[2] + begin }, rays->t_max + begin };
+	const carom_hit_batch to = { hits->triangle + begin, hits->t + begin, hits->back_face + begin };
+	p->settings.ray_plugin->cast(target->shape.plugin_state, &part, &to, p->settings.ray_plugin->user);
+}
+
+static carom_ray_batch batch_of(const cr_ray_chunk *chunk)
+{
+	const cr_sample_rays *r = &chunk->rays;
+	return (carom_ray_batch){ chunk->count, { r->origin[0], r->origin[1], r->origin[2] },
+		{ r->direction[0], r->direction[1], r->direction[2] }, r->t_max };
+}
+
+/// One side of a pair while its rays are worked on.
+typedef struct ray_side {
+	const cr_pipeline *pipeline;
+	cr_worker *worker;
+	cr_pair_work *work;
+	int side;
+	const cr_body *source;
+	const cr_body *target;
+	const cr_ray_range *range;
+} ray_side;
+
+/// The contact of a sample at a depth along its inward normal.
+static void add_sample_contact(const ray_side *s, int32_t sample, int32_t triangle, float depth)
+{
+	const cr_sample8 *block = &s->source->shape.collider->samples[sample / CR_WIDTH];
+	const int lane = sample % CR_WIDTH;
+	const v3d point = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
+	const v3d inward = { block->inward[0][lane], block->inward[1][lane], block->inward[2][lane] };
+	const v3d world = v3d_add(m3d_mul(&s->source->rotation, point), s->source->pose.position);
+	// The inward direction takes the source out; the normal is the way out of A.
+	const v3d out = v3d_scale(m3d_mul(&s->source->rotation, inward), s->side == 0 ? 1 : -1);
+	const int32_t number = block->number[lane];
+	const cr_raw_contact contact = {
+		{ world.x, world.y, world.z },
+		{ (float)out.x, (float)out.y, (float)out.z },
+		depth,
+		s->side == 0 ? number : triangle,
+		s->side == 0 ? triangle : number,
+		s->side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B,
+	};
+	cr_add_contact(s->worker, s->work, &contact);
+}
+
+/// Is the origin of ray i inside the target?
+static bool confirm_inside(const ray_side *s, int32_t i)
+{
+	const cr_ray_chunk *chunk = s->range->chunk;
+	if (chunk->rays.certain[i])
+		return true;
+	const cr_sample_rays *r = &chunk->rays;
+	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+	const float direction[3] = { r->direction[0][i], r->direction[1][i], r->direction[2][i] };
+	return s->pipeline->bvh->winding(s->target->shape.collider, origin, direction) != 0;
+}
+
+/// Rays that found no way in: the same lines outward, to the speculative distance.
+static void cast_outward(const ray_side *s, int32_t i)
+{
+	const cr_sample_rays *r = &s->range->chunk->rays;
+	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+	const float outward[3] = { -r->direction[0][i], -r->direction[1][i], -r->direction[2][i] };
+	const float reach = (float)s->pipeline->settings.speculative_distance;
+	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &outward[0], &outward[1], &outward[2] }, &reach };
+	int32_t triangle;
+	float t;
+	uint8_t back;
+	const carom_hit_batch hit = { &triangle, &t, &back };
+	cr_cast(s->pipeline, s->target, &ray, 0, 1, &hit);
+	s->worker->rays_outward++;
+	if (triangle >= 0 && !back)
+		add_sample_contact(s, r->sample[i], triangle, -t);
+}
+
+static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+{
+	const cr_ray_range *range = &w->rays[side];
+	if (range->count == 0)
+		return;
+	const ray_side s = { p, worker, w, side, &p->bodies[side == 0 ? w->a : w->b], &p->bodies[side == 0 ? w->b : w->a], range };
+	const cr_ray_chunk *chunk = range->chunk;
+	const carom_ray_batch rays = batch_of(chunk);
+	const carom_hit_batch hits = { chunk->triangle, chunk->t, chunk->back };
+	const int32_t end = range->first + range->count;
+	cr_cast(p, s.target, &rays, range->first, end, &hits);
+	worker->rays_full += range->count;
+	for (int32_t i = range->first; i < end; i++) {
+		if (chunk->triangle[i] >= 0 && chunk->back[i] && confirm_inside(&s, i)) {
+			add_sample_contact(&s, chunk->rays.sample[i], chunk->triangle[i], chunk->t[i]);
+			w->touching = true;
+		} else if (p->settings.speculative_distance > 0 && !chunk->rays.certain[i]) {
+			cast_outward(&s, i);
+		}
+	}
+}
+
+static void ray_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	const cr_pipeline *p = task;
+	for (int64_t i = begin; i < end; i++) {
+		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		cast_side(p, &p->workers[worker], w, 0);
+		cast_side(p, &p->workers[worker], w, 1);
+	}
+}
+
+carom_result cr_stage_rays(cr_pipeline *p)
+{
+	cr_parallel_for(p->context, ray_task, p->kept.count, PAIRS_PER_TASK, p);
+	for (int i = 0; i < p->context->thread_count; i++) {
+		if (p->workers[i].failed)
+			return cr_fail_memory(p->context, "the contacts of a step");
+	}
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,281 @@
+/// Bodies of a world: adding, removing, moving, asking.
+
+#include "world/world.h"
+
+carom_body_def carom_default_body_def(void)
+{
+	return (carom_body_def){
+		.cookie = CR_BODY_COOKIE,
+		.kind = CAROM_DYNAMIC,
+		.pose = carom_pose_identity(),
+		.category = 1,
+		.mask = UINT64_MAX,
+	};
+}
+
+const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function)
+{
+	const int64_t index = (int64_t)id.index1 - 1;
+	if (index >= 0 && index < world->bodies.count) {
+		const cr_body *body = &world->bodies.data[index];
+		if (body->alive && body->generation == id.generation)
+			return body;
+	}
+	if (index < 0)
+		cr_fail(world->context, CAROM_INVALID_BODY, "%s: the body id is null", function);
+	else
+		cr_fail(world->context, CAROM_INVALID_BODY, "%s: no body has the id (%u, %u); it was removed or is of another world", function,
+			id.index1, id.generation);
+	return NULL;
+}
+
+cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function)
+{
+	return (cr_body *)cr_find_body_const(world, id, function);
+}
+
+static carom_result check_def(carom_context *context, const carom_body_def *def)
+{
+	static const char *const name = "carom_world_add_body";
+	if (!def)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def is NULL", name);
+	if (def->cookie != CR_BODY_COOKIE)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_body_def", name);
+	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_DYNAMIC)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
+	if (def->shape.type == CAROM_PLANE && def->kind == CAROM_DYNAMIC)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
+	return cr_check_shape(context, &def->shape, name);
+}
+
+// ---- Ray plugin ----
+
+/// Let the plugin prepare a mesh, once for all its bodies.
+static carom_result attach_plugin(carom_world *world, cr_shape *shape)
+{
+	const carom_ray_plugin *plugin = world->def.ray_plugin;
+	const cr_collider *c = shape->collider;
+	if (world->def.ray_method != CAROM_RAYS_PLUGIN || !c)
+		return CAROM_SUCCESS;
+	for (int64_t i = 0; i < world->plugin_meshes.count; i++) {
+		cr_plugin_mesh *m = &world->plugin_meshes.data[i];
+		if (m->collider == c) {
+			m->bodies++;
+			shape->plugin_state = m->state;
+			return CAROM_SUCCESS;
+		}
+	}
+	const size_t bytes = 3 * (size_t)c->triangle_count * sizeof(int32_t);
+	int32_t *triangles = cr_alloc(&world->memory, bytes);
+	if ((bytes > 0 && !triangles) || !cr_array_reserve(&world->memory, &world->plugin_meshes, world->plugin_meshes.count + 1)) {
+		cr_free(&world->memory, triangles, bytes);
+		return cr_fail_memory(world->context, "a mesh of the ray plugin");
+	}
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		for (int k = 0; k < 3; k++)
+			triangles[3 * i + k] = c->topology->triangles[3 * (int64_t)c->triangle_number[i] + k];
+	}
+	shape->plugin_state = plugin->build(
+		c->topology->vertices, c->topology->vertex_count, triangles, c->triangle_number, c->triangle_count, plugin->user);
+	cr_free(&world->memory, triangles, bytes);
+	if (!shape->plugin_state)
+		return cr_fail(world->context, CAROM_OUT_OF_MEMORY, "carom_world_add_body: the ray plugin %s failed to prepare the mesh",
+			plugin->name ? plugin->name : "");
+	world->plugin_meshes.data[world->plugin_meshes.count++] = (cr_plugin_mesh){ c, shape->plugin_state, 1 };
+	return CAROM_SUCCESS;
+}
+
+static void detach_plugin(carom_world *world, const cr_shape *shape)
+{
+	for (int64_t i = 0; i < world->plugin_meshes.count; i++) {
+		cr_plugin_mesh *m = &world->plugin_meshes.data[i];
+		if (m->collider != shape->collider || --m->bodies > 0)
+			continue;
+		world->def.ray_plugin->destroy(m->state, world->def.ray_plugin->user);
+		*m = world->plugin_meshes.data[--world->plugin_meshes.count];
+		return;
+	}
+}
+
+// ---- Adding and removing ----
+
+/// Room for one more body, so that what follows cannot fail. Also for its number on the free list when it goes.
+static carom_result reserve_body(carom_world *world)
+{
+	const int64_t want = world->bodies.count + 1;
+	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
+		!cr_array_reserve(&world->memory, &world->free_bodies, want))
+		return cr_fail_memory(world->context, "a body");
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id)
+{
+	if (!id)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
+	*id = (carom_body_id){ 0, 0 };
+	carom_result result = check_def(world->context, def);
+	carom_pose pose;
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", &pose);
+	if (result == CAROM_SUCCESS)
+		result = reserve_body(world);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_shape shape;
+	result = cr_shape_init(&world->memory, &def->shape, &shape);
+	if (result == CAROM_SUCCESS)
+		result = attach_plugin(world, &shape);
+	if (result != CAROM_SUCCESS) {
+		cr_shape_free(&shape);
+		return result;
+	}
+	int32_t index;
+	uint32_t generation = 1;
+	if (world->free_bodies.count > 0) {
+		index = world->free_bodies.data[--world->free_bodies.count];
+		generation = world->bodies.data[index].generation;
+	} else {
+		index = (int32_t)world->bodies.count++;
+	}
+	world->bodies.data[index] = (cr_body){
+		.alive = true,
+		.sensor = def->sensor,
+		.kind = (uint8_t)def->kind,
+		.moved = true,
+		.generation = generation,
+		.shape = shape,
+		.pose = pose,
+		.rotation = m3d_from_quat(pose.orientation),
+		.category = def->category,
+		.mask = def->mask,
+		.group = def->group,
+		.user_data = def->user_data,
+	};
+	world->body_count++;
+	*id = (carom_body_id){ (uint32_t)index + 1, generation };
+	cr_query_index_invalidate(world->query_index);
+	cr_record_add_body(world->recorder, def, *id);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
+{
+	cr_body *body = cr_find_body(world, id, "carom_world_remove_body");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	detach_plugin(world, &body->shape);
+	cr_shape_free(&body->shape);
+	body->alive = false;
+	body->moved = true;
+	// 0 is the null id's generation.
+	body->generation = body->generation == UINT32_MAX ? 1 : body->generation + 1;
+	world->free_bodies.data[world->free_bodies.count++] = (int32_t)(id.index1 - 1);
+	world->body_count--;
+	cr_query_index_invalidate(world->query_index);
+	cr_record_remove_body(world->recorder, id);
+	return CAROM_SUCCESS;
+}
+
+bool carom_world_is_body(const carom_world *world, carom_body_id id)
+{
+	const int64_t index = (int64_t)id.index1 - 1;
+	return index >= 0 && index < world->bodies.count && world->bodies.data[index].alive &&
+		world->bodies.data[index].generation == id.generation;
+}
+
+int carom_world_body_count(const carom_world *world)
+{
+	return world->body_count;
+}
+
+// ---- Moving and asking ----
+
+static void place(cr_body *body, carom_pose pose)
+{
+	body->pose = pose;
+	body->rotation = m3d_from_quat(pose.orientation);
+	body->moved = true;
+}
+
+carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose)
+{
+	if (!pose)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_pose: pose is NULL");
+	return carom_world_set_poses(world, 1, &id, pose);
+}
+
+carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses)
+{
+	static const char *const name = "carom_world_set_poses";
+	if (count < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
+	if (count > 0 && (!ids || !poses))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? "poses" : "ids");
+	carom_pose normalized;
+	for (int i = 0; i < count; i++) {
+		if (!cr_find_body(world, ids[i], name))
+			return CAROM_INVALID_BODY;
+		const carom_result result = cr_check_pose(world->context, &poses[i], name, &normalized);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	for (int i = 0; i < count; i++) {
+		cr_check_pose(world->context, &poses[i], name, &normalized);
+		place(&world->bodies.data[ids[i].index1 - 1], normalized);
+	}
+	cr_query_index_invalidate(world->query_index);
+	cr_record_set_poses(world->recorder, count, ids, poses);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, carom_pose *pose)
+{
+	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_pose");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	*pose = body->pose;
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_user_data(const carom_world *world, carom_body_id id, uint64_t *user_data)
+{
+	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_user_data");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	*user_data = body->user_data;
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uint64_t user_data)
+{
+	cr_body *body = cr_find_body(world, id, "carom_world_set_user_data");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	body->user_data = user_data;
+	cr_record_set_user_data(world->recorder, id, user_data);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group)
+{
+	cr_body *body = cr_find_body(world, id, "carom_world_set_filter");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	body->category = category;
+	body->mask = mask;
+	body->group = group;
+	cr_record_set_filter(world->recorder, id, category, mask, group);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box)
+{
+	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_aabb");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	double lower[3], upper[3];
+	cr_body_bounds(body, world->context->simd, lower, upper);
+	*box = (carom_aabb){ { lower[0], lower[1], lower[2] }, { upper[0], upper[1], upper[2] } };
+	return CAROM_SUCCESS;
+}

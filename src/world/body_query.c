@@ -1,0 +1,107 @@
+/// Rays and nearest points of one body: to the body's frame in double, the closed form or the tree there, and back.
+#include "world/body_query.h"
+#include "geom/volume.h"
+
+static v3d to_body(const cr_body *body, v3d p)
+{
+	return m3d_tmul(&body->rotation, v3d_sub(p, body->pose.position));
+}
+
+static v3d to_world(const cr_body *body, v3d p)
+{
+	return v3d_add(m3d_mul(&body->rotation, p), body->pose.position);
+}
+
+static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
+{
+	return (cr_query_ray){ to_body(body, ray->origin), m3d_tmul(&body->rotation, ray->direction), ray->t_min, ray->t_max };
+}
+
+static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, const cr_query_hit *hit)
+{
+	return (carom_ray_hit){
+		.t = hit->t,
+		.point = v3d_mad(ray->origin, hit->t, ray->direction),
+		.normal = m3d_mul(&body->rotation, hit->normal),
+		.triangle = hit->triangle,
+		.u = (float)hit->u,
+		.v = (float)hit->v,
+		.back_face = hit->back,
+	};
+}
+
+/// The up to two hits of a basic volume, in order.
+static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, carom_ray_hit hits[2])
+{
+	double t[2];
+	v3d normal[2];
+	bool back[2];
+	const int count =
+		cr_volume_ray(&body->shape.def, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
+	for (int i = 0; i < count; i++)
+		hits[i] = hit_to_world(body, ray, &(cr_query_hit){ .t = t[i], .normal = normal[i], .back = back[i] });
+	return count;
+}
+
+bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit)
+{
+	const cr_query_ray local = ray_to_body(body, ray);
+	if (body->shape.def.type != CAROM_MESH) {
+		carom_ray_hit hits[2];
+		if (cast_volume(body, ray, &local, hits) == 0)
+			return false;
+		*hit = hits[0];
+		return true;
+	}
+	cr_query_hit found;
+	if (!cr_collider_cast(body->shape.collider, kernels, &local, &found))
+		return false;
+	*hit = hit_to_world(body, ray, &found);
+	return true;
+}
+
+typedef struct all_hits {
+	const cr_body *body;
+	const cr_query_ray *ray;
+	cr_body_hit_fn *fn;
+	void *user;
+} all_hits;
+
+static bool pass_hit(const cr_query_hit *hit, void *user)
+{
+	const all_hits *all = user;
+	const carom_ray_hit world = hit_to_world(all->body, all->ray, hit);
+	return all->fn(&world, all->user);
+}
+
+void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user)
+{
+	const cr_query_ray local = ray_to_body(body, ray);
+	if (body->shape.def.type == CAROM_MESH) {
+		all_hits all = { body, ray, fn, user };
+		cr_collider_cast_all(body->shape.collider, &local, pass_hit, &all);
+		return;
+	}
+	carom_ray_hit hits[2];
+	const int count = cast_volume(body, ray, &local, hits);
+	for (int i = 0; i < count && fn(&hits[i], user); i++) {
+	}
+}
+
+bool cr_body_closest_point(
+	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result)
+{
+	const v3d local = to_body(body, point);
+	cr_surface_point found = { .triangle = 0 };
+	if (body->shape.def.type == CAROM_MESH) {
+		if (!cr_collider_closest_point(body->shape.collider, kernels, local, max_distance, &found))
+			return false;
+	} else {
+		found.distance = cr_volume_distance(&body->shape.def, local, &found.point, &found.normal);
+		if (!(fabs(found.distance) <= max_distance))
+			return false;
+	}
+	*result = (carom_closest_point){ .point = to_world(body, found.point), .normal = m3d_mul(&body->rotation, found.normal),
+		.distance = found.distance, .triangle = found.triangle };
+	return true;
+}

@@ -1,0 +1,24 @@
+/// Questions about one body or one shape at a pose, in the world: what the queries over a world ask of each body that they meet.
+#ifndef CR_WORLD_BODY_QUERY_H
+#define CR_WORLD_BODY_QUERY_H
+
+#include "bvh/query.h"
+#include "world/world.h"
+
+/// Nearest hit of a ray in the world; all of hit but its body is set.
+bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit);
+
+/// Receives a hit without its body; false to stop.
+typedef bool cr_body_hit_fn(const carom_ray_hit *hit, void *user);
+/// Every hit, in no particular order.
+void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user);
+
+/// Nearest surface point within max_distance; all of result but its body is set.
+bool cr_body_closest_point(
+	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result);
+
+/// Do two shapes at their poses touch or overlap, as solids (open meshes: as surfaces)? memory pays for the walk of two meshes.
+carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a, const carom_pose *pose_a,
+	const carom_shape *b, const carom_pose *pose_b, bool *overlap);
+
+#endif

@@ -1,0 +1,127 @@
+/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom fanned from one corner of the
+/// border, so that everything that works for meshes works for them: rays from below the surface find the way up.
+
+#include "world/world.h"
+
+/// Sample numbers along the border, counter-clockwise seen from above, starting at (0, 0).
+static int32_t border_sample(int32_t columns, int32_t rows, int32_t i)
+{
+	const int32_t c = columns - 1, r = rows - 1;
+	if (i < c)
+		return i;
+	if (i < c + r)
+		return (i - c) * columns + c;
+	if (i < 2 * c + r)
+		return r * columns + c - (i - c - r);
+	return (r - (i - 2 * c - r)) * columns;
+}
+
+static int32_t *put_triangle(int32_t *t, int32_t a, int32_t b, int32_t c)
+{
+	t[0] = a;
+	t[1] = b;
+	t[2] = c;
+	return t + 3;
+}
+
+static void fill_surface(int32_t columns, int32_t rows, const float *heights, const double spacing[2], double bottom, float *vertices,
+	int32_t *triangles)
+{
+	for (int32_t row = 0; row < rows; row++) {
+		for (int32_t column = 0; column < columns; column++) {
+			float *v = &vertices[3 * ((int64_t)row * columns + column)];
+			v[0] = (float)(column * spacing[0]);
+			v[1] = (float)(row * spacing[1]);
+			v[2] = heights[(int64_t)row * columns + column];
+		}
+	}
+	const int32_t border = 2 * (columns + rows - 2), samples = columns * rows;
+	for (int32_t i = 0; i < border; i++) {
+		const float *top = &vertices[3 * (int64_t)border_sample(columns, rows, i)];
+		float *v = &vertices[3 * ((int64_t)samples + i)];
+		v[0] = top[0];
+		v[1] = top[1];
+		v[2] = (float)bottom;
+	}
+	for (int32_t row = 0; row + 1 < rows; row++) {
+		for (int32_t column = 0; column + 1 < columns; column++) {
+			const int32_t v = row * columns + column;
+			triangles = put_triangle(triangles, v, v + 1, v + columns + 1);
+			triangles = put_triangle(triangles, v, v + columns + 1, v + columns);
+		}
+	}
+	for (int32_t i = 0; i < border; i++) {
+		const int32_t next = (i + 1) % border;
+		const int32_t a = border_sample(columns, rows, i), b = border_sample(columns, rows, next);
+		triangles = put_triangle(triangles, a, samples + i, samples + next);
+		triangles = put_triangle(triangles, a, samples + next, b);
+	}
+	// The bottom: a fan around its middle.
+	const int32_t middle = samples + border;
+	float *m = &vertices[3 * (int64_t)middle];
+	m[0] = (float)(0.5 * (columns - 1) * spacing[0]);
+	m[1] = (float)(0.5 * (rows - 1) * spacing[1]);
+	m[2] = (float)bottom;
+	for (int32_t i = 0; i < border; i++)
+		triangles = put_triangle(triangles, middle, samples + (i + 1) % border, samples + i);
+}
+
+static carom_result check_field(carom_context *context, int32_t columns, int32_t rows, const float *heights, const double spacing[2],
+	double thickness)
+{
+	static const char *const name = "carom_create_height_field";
+	if (columns < 2 || rows < 2)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %d; it must be at least 2", name, columns < 2 ? "columns" : "rows",
+			columns < 2 ? columns : rows);
+	if ((int64_t)columns * rows > 250000000)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %d x %d samples are more than 250 million", name, columns, rows);
+	if (!heights || !spacing)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, heights ? "spacing" : "heights");
+	for (int k = 0; k < 2; k++) {
+		if (!(spacing[k] > 0 && spacing[k] <= CAROM_MAX_COORDINATE))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: spacing[%d] is %g; it must be above 0", name, k, spacing[k]);
+	}
+	if (!(thickness > 0 && thickness <= CAROM_MAX_COORDINATE))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: thickness is %g; it must be above 0", name, thickness);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_create_height_field(carom_context *context, int32_t columns, int32_t rows, const float *heights,
+	const double spacing[2], double thickness, carom_mesh **mesh)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!mesh)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: mesh is NULL");
+	*mesh = NULL;
+	carom_result result = check_field(context, columns, rows, heights, spacing, thickness);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const int64_t samples = (int64_t)columns * rows;
+	double lowest = INFINITY;
+	for (int64_t i = 0; i < samples; i++) {
+		if (!isfinite(heights[i]))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: heights[%lld] is not finite", (long long)i);
+		lowest = fmin(lowest, heights[i]);
+	}
+	const int32_t border = 2 * (columns + rows - 2);
+	const int32_t vertex_count = (int32_t)samples + border + 1;
+	const int32_t triangle_count = 2 * (columns - 1) * (rows - 1) + 3 * border;
+	const size_t vertex_bytes = 3 * (size_t)vertex_count * sizeof(float), triangle_bytes = 3 * (size_t)triangle_count * sizeof(int32_t);
+	float *vertices = cr_alloc(context, vertex_bytes);
+	int32_t *triangles = cr_alloc(context, triangle_bytes);
+	if (vertices && triangles) {
+		fill_surface(columns, rows, heights, spacing, lowest - thickness, vertices, triangles);
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+		def.vertex_count = vertex_count;
+		def.triangles = triangles;
+		def.triangle_count = triangle_count;
+		result = cr_create_mesh(context, &def, NULL, NULL, mesh);
+	} else {
+		result = cr_fail_memory(context, "a height field");
+	}
+	cr_free(context, vertices, vertex_bytes);
+	cr_free(context, triangles, triangle_bytes);
+	return result;
+}

@@ -1,0 +1,108 @@
+/// Meshes as users hold them: topology, trees, references.
+
+#include "bvh/quality.h"
+#include "world/world.h"
+
+static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples)
+{
+	carom_context *context = mesh->context;
+	carom_result result = cr_topology_build(context, def, &mesh->report, &mesh->topology);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!mesh->report.usable)
+		return cr_fail(context, CAROM_INVALID_MESH, "carom_create_mesh: %s", mesh->report.first_finding);
+	return cr_collider_build(context, &mesh->topology, mesh->report.closed, samples, def->grid_resolution, &mesh->collider);
+}
+
+carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
+	carom_mesh_report *report, carom_mesh **mesh)
+{
+	*mesh = NULL;
+	carom_mesh *made = cr_alloc_zero(context, sizeof *made);
+	if (!made)
+		return cr_fail_memory(context, "a mesh");
+	made->context = context;
+	atomic_init(&made->references, 1);
+	const carom_result result = build_mesh(made, def, samples);
+	if (report)
+		*report = made->report;
+	if (result != CAROM_SUCCESS) {
+		cr_topology_free(context, &made->topology);
+		cr_free(context, made, sizeof *made);
+		return result;
+	}
+	atomic_fetch_add(&context->live_objects, 1);
+	*mesh = made;
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, carom_mesh **mesh)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!mesh)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_mesh: mesh is NULL");
+	*mesh = NULL;
+	if (!def)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_mesh: def is NULL");
+	return cr_create_mesh(context, def, NULL, report, mesh);
+}
+
+void carom_release_mesh(carom_mesh *mesh)
+{
+	if (!mesh || atomic_fetch_sub(&mesh->references, 1) > 1)
+		return;
+	carom_context *context = mesh->context;
+	cr_collider_free(context, &mesh->collider);
+	cr_topology_free(context, &mesh->topology);
+	cr_free(context, mesh, sizeof *mesh);
+	atomic_fetch_sub(&context->live_objects, 1);
+}
+
+const carom_mesh_report *carom_mesh_get_report(const carom_mesh *mesh)
+{
+	return &mesh->report;
+}
+
+carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
+{
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!mass)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_get_mass: mass is NULL");
+	if (!mesh->report.closed)
+		return cr_fail(mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh is open: %s", mesh->report.first_finding);
+	if (!(mesh->report.volume != 0))
+		return cr_fail(mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh encloses no volume");
+	cr_topology_mass(&mesh->topology, mass);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, carom_tree_info *info)
+{
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!info)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_get_tree_info: info is NULL");
+	const cr_collider *c = &mesh->collider;
+	*info = (carom_tree_info){
+		.binary_nodes = c->binary.node_count,
+		.wide_nodes = c->tree.node_count,
+		.depth = c->tree.depth,
+		.sah_cost = cr_tree2_sah_cost(&c->binary),
+		.epo = with_epo ? cr_collider_epo(c) : 0,
+		.bytes = sizeof *mesh + cr_topology_bytes(&mesh->topology) + cr_collider_bytes(c),
+		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
+	};
+	return CAROM_SUCCESS;
+}
+
+const float *carom_mesh_get_vertices(const carom_mesh *mesh)
+{
+	return mesh->topology.vertices;
+}
+
+const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh)
+{
+	return mesh->topology.triangles;
+}

@@ -1,0 +1,146 @@
+/// Stateless queries of one mesh (carom/query.h): nearest point, inside, triangles that intersect each other.
+#include "base/radix.h"
+#include "bvh/query.h"
+#include "carom/query.h"
+#include "detect/pipeline.h"
+#include "geom/triangle.h"
+
+static bool is_finite_point(carom_vec3 p)
+{
+	return isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
+}
+
+carom_result carom_mesh_closest_point(
+	const carom_mesh *mesh, carom_vec3 point, double max_distance, bool *found, carom_mesh_point *result)
+{
+	static const char *const name = "carom_mesh_closest_point";
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!found || !result)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	*found = false;
+	if (!is_finite_point(point))
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: point is not finite", name);
+	if (!(max_distance >= 0))
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
+	cr_surface_point p;
+	if (!cr_collider_closest_point(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), point, max_distance, &p))
+		return CAROM_SUCCESS;
+	*found = true;
+	*result = (carom_mesh_point){ p.point, p.normal, p.distance, p.triangle };
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_mesh_contains(const carom_mesh *mesh, carom_vec3 point, bool *inside)
+{
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!inside)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_contains: inside is NULL");
+	*inside = false;
+	if (!is_finite_point(point))
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_contains: point is not finite");
+	*inside = cr_collider_contains(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), point);
+	return CAROM_SUCCESS;
+}
+
+// ---- Self-intersections ----
+
+static bool share_vertex(const cr_topology *t, int32_t a, int32_t b)
+{
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++) {
+			if (t->triangles[3 * (int64_t)a + i] == t->triangles[3 * (int64_t)b + k])
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_crossing(const cr_collider *c, cr_candidate pair)
+{
+	// The walk of the tree with itself finds each pair twice.
+	if (pair.a >= pair.b || share_vertex(c->topology, pair.a, pair.b))
+		return false;
+	v3d a[3], b[3];
+	cr_collider_triangle(c, pair.a, a);
+	cr_collider_triangle(c, pair.b, b);
+	return cr_triangles_intersect(a, b);
+}
+
+/// Sort what crosses and write it out.
+static carom_result write_pairs(cr_arena *arena, const cr_candidates *found, int32_t crossing, int32_t capacity, int32_t (*pairs)[2])
+{
+	cr_key *keys = cr_arena_alloc(arena, (size_t)crossing * sizeof *keys);
+	cr_key *scratch = cr_arena_alloc(arena, (size_t)crossing * sizeof *scratch);
+	if (!keys || !scratch)
+		return CAROM_OUT_OF_MEMORY;
+	for (int32_t i = 0; i < crossing; i++)
+		keys[i] = (cr_key){ (uint64_t)found->data[i].a << 32 | (uint32_t)found->data[i].b, 0 };
+	cr_radix_sort(keys, scratch, crossing, 64);
+	for (int32_t i = 0; i < crossing && i < capacity; i++) {
+		pairs[i][0] = (int32_t)(keys[i].key >> 32);
+		pairs[i][1] = (int32_t)(keys[i].key & UINT32_MAX);
+	}
+	return CAROM_SUCCESS;
+}
+
+static carom_result find_crossings(const cr_collider *c, const cr_bvh_kernels *kernels, cr_arena *arena, int32_t capacity,
+	int32_t (*pairs)[2], int32_t *count)
+{
+	const cr_transform identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } }, { 0, 0, 0 } };
+	cr_candidates found = { .arena = arena };
+	kernels->pairs(c, c, &identity, &identity, &found);
+	if (found.failed)
+		return CAROM_OUT_OF_MEMORY;
+	int32_t crossing = 0;
+	for (int32_t i = 0; i < found.count; i++) {
+		if (is_crossing(c, found.data[i]))
+			found.data[crossing++] = found.data[i];
+	}
+	*count = crossing;
+	return capacity > 0 && crossing > 0 ? write_pairs(arena, &found, crossing, capacity, pairs) : CAROM_SUCCESS;
+}
+
+carom_result carom_mesh_self_intersections(const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
+{
+	static const char *const name = "carom_mesh_self_intersections";
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!count || (capacity > 0 && !pairs))
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, count ? "pairs" : "count");
+	*count = 0;
+	if (capacity < 0)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
+	if (mesh->collider.triangle_count == 0)
+		return CAROM_SUCCESS;
+	cr_arena arena;
+	cr_arena_init(&arena, mesh->context);
+	const carom_result result = find_crossings(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), &arena, capacity, pairs, count);
+	cr_arena_free(&arena);
+	if (result == CAROM_SUCCESS)
+		return result;
+	*count = 0;
+	return cr_fail_memory(mesh->context, "the self-intersections of a mesh");
+}
+
+carom_result carom_mesh_cast_rays(
+	const carom_mesh *mesh, carom_ray_method method, const carom_ray_batch *rays, const carom_hit_batch *hits)
+{
+	static const char *const name = "carom_mesh_cast_rays";
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!rays || !hits)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, rays ? "hits" : "rays");
+	if ((int)method < CAROM_RAYS_WIDE || method >= CAROM_RAYS_PLUGIN)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: method is %d, which is none of the library's own", name, (int)method);
+	if (rays->count < 0)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: rays->count is %d", name, rays->count);
+	bool complete = rays->t_max && hits->triangle && hits->t && hits->back_face;
+	for (int k = 0; k < 3; k++)
+		complete = complete && rays->origin[k] && rays->direction[k];
+	if (rays->count > 0 && !complete)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: an array of the rays or of the hits is NULL", name);
+	cr_cast_collider(cr_get_bvh_kernels(mesh->context->simd), method, &mesh->collider, rays, 0, rays->count, hits);
+	return CAROM_SUCCESS;
+}

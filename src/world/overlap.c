@@ -1,0 +1,187 @@
+/// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each volume; two
+/// meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: what lies inside overlaps.
+#include "geom/triangle.h"
+#include "geom/volume.h"
+#include "world/body_query.h"
+
+/// A volume in the frame of a mesh.
+typedef struct placed_volume {
+	const carom_shape *shape;
+	m3d rotation; // volume to mesh
+	v3d position;
+	double lower[3]; // of its box; unused for planes
+	double upper[3];
+} placed_volume;
+
+/// Pose of b in the frame of a.
+static void relative_pose(const carom_pose *a, const carom_pose *b, m3d *rotation, v3d *position)
+{
+	const m3d ra = m3d_from_quat(a->orientation), rb = m3d_from_quat(b->orientation);
+	*rotation = m3d_transpose_mul(&ra, &rb);
+	*position = m3d_tmul(&ra, v3d_sub(b->position, a->position));
+}
+
+/// Half extents of the volume's box in the mesh's frame.
+static v3d reach_of(const carom_shape *shape, const m3d *rotation)
+{
+	double reach[3];
+	for (int k = 0; k < 3; k++) {
+		const v3d row = rotation->row[k];
+		const double *h = shape->half_extents;
+		reach[k] = shape->type == CAROM_BOX	 ? fabs(row.x) * h[0] + fabs(row.y) * h[1] + fabs(row.z) * h[2]
+			: shape->type == CAROM_CAPSULE ? fabs(row.z) * shape->half_length + shape->radius
+											 : shape->radius;
+	}
+	return (v3d){ reach[0], reach[1], reach[2] };
+}
+
+static placed_volume place_volume(const carom_shape *shape, const carom_pose *pose, const carom_pose *mesh_pose)
+{
+	placed_volume v = { .shape = shape };
+	relative_pose(mesh_pose, pose, &v.rotation, &v.position);
+	if (shape->type == CAROM_PLANE)
+		return v;
+	const v3d reach = reach_of(shape, &v.rotation);
+	for (int k = 0; k < 3; k++) {
+		const double p = v3d_get(v.position, k), r = v3d_get(reach, k), slack = (fabs(p) + r) * 0x1p-48;
+		v.lower[k] = p - r - slack;
+		v.upper[k] = p + r + slack;
+	}
+	return v;
+}
+
+static v3d to_volume(const placed_volume *v, v3d p)
+{
+	return m3d_tmul(&v->rotation, v3d_sub(p, v->position));
+}
+
+static bool volume_meets_box(const void *user, const double lower[3], const double upper[3])
+{
+	const placed_volume *v = user;
+	if (v->shape->type != CAROM_PLANE) {
+		bool overlap = true;
+		for (int k = 0; k < 3; k++)
+			overlap = overlap && lower[k] <= v->upper[k] && v->lower[k] <= upper[k];
+		return overlap;
+	}
+	// The corner that lies deepest below the plane.
+	const v3d normal = { v->rotation.row[0].z, v->rotation.row[1].z, v->rotation.row[2].z };
+	const v3d corner = { normal.x > 0 ? lower[0] : upper[0], normal.y > 0 ? lower[1] : upper[1], normal.z > 0 ? lower[2] : upper[2] };
+	const v3d d = v3d_sub(corner, v->position);
+	return v3d_dot(normal, d) <= (fabs(d.x) + fabs(d.y) + fabs(d.z)) * 0x1p-48;
+}
+
+static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corners[3])
+{
+	(void)triangle;
+	const placed_volume *v = user;
+	const carom_shape *s = v->shape;
+	v3d c[3];
+	for (int k = 0; k < 3; k++)
+		c[k] = to_volume(v, corners[k]);
+	const v3d zero = { 0, 0, 0 };
+	switch (s->type) {
+	case CAROM_SPHERE: {
+		cr_feature feature;
+		const v3d q = cr_closest_point_triangle(zero, c[0], c[1], c[2], &feature);
+		return v3d_dot(q, q) <= s->radius * s->radius;
+	}
+	case CAROM_CAPSULE: {
+		v3d on_segment, on_triangle;
+		const v3d p0 = { 0, 0, -s->half_length }, p1 = { 0, 0, s->half_length };
+		return cr_closest_segment_triangle(p0, p1, c[0], c[1], c[2], &on_segment, &on_triangle) <= s->radius * s->radius;
+	}
+	case CAROM_BOX:
+		return cr_triangle_box_overlap(
+			zero, (v3d){ s->half_extents[0], s->half_extents[1], s->half_extents[2] }, c[0], c[1], c[2]);
+	default: // a plane
+		return c[0].z <= 0 || c[1].z <= 0 || c[2].z <= 0;
+	}
+}
+
+static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *kernels, const carom_pose *mesh_pose,
+	const carom_shape *shape, const carom_pose *pose)
+{
+	placed_volume v = place_volume(shape, pose, mesh_pose);
+	if (cr_collider_walk(mesh, &(cr_query_walk){ volume_meets_box, volume_meets_triangle, &v }))
+		return true;
+	// No surface is met: the volume is inside or outside with any one of its points. (A plane that holds the mesh meets its triangles.)
+	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, v.position);
+}
+
+static cr_transform float_transform(const m3d *rotation, v3d position)
+{
+	cr_transform t;
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++)
+			t.r[i][k] = (float)v3d_get(rotation->row[i], k);
+		t.t[i] = (float)v3d_get(position, i);
+	}
+	return t;
+}
+
+static bool is_first_point_inside(const cr_collider *a, const cr_bvh_kernels *kernels, const cr_collider *b, const m3d *b_to_a, v3d b_in_a)
+{
+	v3d corners[3];
+	cr_collider_triangle(b, b->triangle_number[0], corners);
+	return cr_collider_contains(a, kernels, v3d_add(m3d_mul(b_to_a, corners[0]), b_in_a));
+}
+
+/// Do the surfaces of two meshes intersect? Candidates from both trees, decided exactly.
+static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a, const cr_collider *b,
+	const m3d *b_to_a, v3d b_in_a, bool *meet)
+{
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const m3d a_to_b = m3d_transpose_mul(b_to_a, &identity);
+	const cr_transform forth = float_transform(b_to_a, b_in_a), back = float_transform(&a_to_b, v3d_neg(m3d_tmul(b_to_a, b_in_a)));
+	cr_arena arena;
+	cr_arena_init(&arena, memory);
+	cr_candidates candidates = { .arena = &arena };
+	kernels->pairs(a, b, &forth, &back, &candidates);
+	*meet = false;
+	for (int32_t i = 0; i < candidates.count && !*meet; i++) {
+		v3d ta[3], tb[3];
+		cr_collider_triangle(a, candidates.data[i].a, ta);
+		cr_collider_triangle(b, candidates.data[i].b, tb);
+		for (int k = 0; k < 3; k++)
+			tb[k] = v3d_add(m3d_mul(b_to_a, tb[k]), b_in_a);
+		*meet = cr_triangles_intersect(ta, tb);
+	}
+	const bool complete = !candidates.failed || *meet;
+	cr_arena_free(&arena);
+	return complete ? CAROM_SUCCESS : cr_fail_memory(memory, "a query");
+}
+
+static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a, const carom_pose *pose_a,
+	const cr_collider *b, const carom_pose *pose_b, bool *overlap)
+{
+	*overlap = false;
+	if (a->triangle_count == 0 || b->triangle_count == 0)
+		return CAROM_SUCCESS;
+	m3d b_to_a, a_to_b;
+	v3d b_in_a, a_in_b;
+	relative_pose(pose_a, pose_b, &b_to_a, &b_in_a);
+	relative_pose(pose_b, pose_a, &a_to_b, &a_in_b);
+	// Bodies that are further apart than float can say do not touch.
+	const double reach = 4 * ((double)a->scale + (double)b->scale);
+	if (v3d_length(b_in_a) > reach)
+		return CAROM_SUCCESS;
+	const carom_result result = surfaces_meet(memory, kernels, a, b, &b_to_a, b_in_a, overlap);
+	if (result == CAROM_SUCCESS && !*overlap)
+		*overlap = is_first_point_inside(a, kernels, b, &b_to_a, b_in_a) || is_first_point_inside(b, kernels, a, &a_to_b, a_in_b);
+	return result;
+}
+
+carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a, const carom_pose *pose_a,
+	const carom_shape *b, const carom_pose *pose_b, bool *overlap)
+{
+	if (a->type == CAROM_MESH && b->type == CAROM_MESH)
+		return meshes_overlap(memory, kernels, &a->mesh->collider, pose_a, &b->mesh->collider, pose_b, overlap);
+	if (a->type == CAROM_MESH)
+		*overlap = mesh_meets_volume(&a->mesh->collider, kernels, pose_a, b, pose_b);
+	else if (b->type == CAROM_MESH)
+		*overlap = mesh_meets_volume(&b->mesh->collider, kernels, pose_b, a, pose_a);
+	else
+		*overlap = cr_volume_gap(a, pose_a, b, pose_b) <= 0;
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,214 @@
+/// A tree over the boxes of bodies for user queries: built by SAH at the first query after a change, O(n log n), and walked in double.
+/// Its boxes are floats relative to the mean centre, rounded outward; bodies without end (planes) are kept beside it.
+#include "world/query_index.h"
+#include "base/array.h"
+#include <sched.h>
+
+enum { INDEX_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1, SIDES = 6 };
+
+// Bodies that reach further from the mean centre count as endless. Below the empty boxes of the tree.
+static const double END_OF_TREE = 1e29;
+
+struct cr_query_index {
+	carom_context *memory;
+	atomic_bool valid; // the tree is that of the world as it is
+	atomic_flag lock;  // held while the tree is made
+	double origin[3];
+	CR_ARRAY(int32_t) owners; // body of a primitive
+	CR_ARRAY(float) sides;    // lower x y z, upper x y z, each [owners.count]
+	CR_ARRAY(int32_t) endless;
+	cr_tree2 binary;
+	cr_tree8 tree;
+};
+
+cr_query_index *cr_query_index_create(carom_context *memory)
+{
+	cr_query_index *index = cr_alloc_zero(memory, sizeof *index);
+	if (!index)
+		return NULL;
+	index->memory = memory;
+	atomic_init(&index->valid, false);
+	atomic_flag_clear(&index->lock);
+	return index;
+}
+
+static void free_trees(cr_query_index *index)
+{
+	cr_tree8_free(index->memory, &index->tree);
+	cr_tree2_free(index->memory, &index->binary);
+}
+
+void cr_query_index_destroy(cr_query_index *index)
+{
+	if (!index)
+		return;
+	free_trees(index);
+	cr_array_free(index->memory, &index->owners);
+	cr_array_free(index->memory, &index->sides);
+	cr_array_free(index->memory, &index->endless);
+	cr_free(index->memory, index, sizeof *index);
+}
+
+void cr_query_index_invalidate(cr_query_index *index)
+{
+	atomic_store_explicit(&index->valid, false, memory_order_relaxed);
+}
+
+// ---- Making the tree ----
+
+static void choose_origin(cr_query_index *index, const carom_world *world)
+{
+	double sum[3] = { 0 };
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (!body->alive)
+			continue;
+		sum[0] += body->pose.position.x;
+		sum[1] += body->pose.position.y;
+		sum[2] += body->pose.position.z;
+	}
+	for (int k = 0; k < 3; k++) {
+		const double mean = sum[k] / (double)world->body_count;
+		index->origin[k] = isfinite(mean) ? mean : 0;
+	}
+}
+
+static void take_body(cr_query_index *index, const carom_world *world, int32_t body, int64_t stride)
+{
+	double lower[3], upper[3];
+	cr_body_bounds(&world->bodies.data[body], world->context->simd, lower, upper);
+	bool near = true;
+	for (int k = 0; k < 3; k++) {
+		lower[k] -= index->origin[k];
+		upper[k] -= index->origin[k];
+		near = near && fabs(lower[k]) < END_OF_TREE && fabs(upper[k]) < END_OF_TREE; // neither planes nor empty boxes
+	}
+	if (!near) {
+		index->endless.data[index->endless.count++] = body;
+		return;
+	}
+	for (int k = 0; k < 3; k++) {
+		index->sides.data[k * stride + index->owners.count] = cr_round_down(lower[k]);
+		index->sides.data[(k + 3) * stride + index->owners.count] = cr_round_up(upper[k]);
+	}
+	index->owners.data[index->owners.count++] = body;
+}
+
+static carom_result build(cr_query_index *index, const carom_world *world)
+{
+	const int64_t n = world->body_count;
+	free_trees(index);
+	index->owners.count = index->endless.count = 0;
+	if (!cr_array_reserve(index->memory, &index->owners, n) || !cr_array_reserve(index->memory, &index->endless, n) ||
+		!cr_array_reserve(index->memory, &index->sides, SIDES * n))
+		return cr_fail_memory(world->context, "the tree of a query");
+	if (n == 0)
+		return CAROM_SUCCESS;
+	choose_origin(index, world);
+	// Rows as wide as there is room for bodies: how many go in the tree shows only afterwards.
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		if (world->bodies.data[i].alive)
+			take_body(index, world, (int32_t)i, n);
+	}
+	const float *s = index->sides.data;
+	const cr_build_boxes boxes = { { s, s + n, s + 2 * n }, { s + 3 * n, s + 4 * n, s + 5 * n }, (int32_t)index->owners.count };
+	// A leaf's bodies are asked one by one, which costs far more than a box: any split that saves area pays.
+	carom_result result = cr_tree2_build(index->memory, &boxes, 0, &index->binary);
+	if (result == CAROM_SUCCESS)
+		result = cr_tree8_build(index->memory, &index->binary, 0, &index->tree);
+	return result;
+}
+
+static carom_result make_ready(cr_query_index *index, const carom_world *world)
+{
+	if (atomic_load_explicit(&index->valid, memory_order_acquire))
+		return CAROM_SUCCESS;
+	while (atomic_flag_test_and_set_explicit(&index->lock, memory_order_acquire))
+		sched_yield();
+	carom_result result = CAROM_SUCCESS;
+	if (!atomic_load_explicit(&index->valid, memory_order_relaxed)) {
+		result = build(index, world);
+		atomic_store_explicit(&index->valid, result == CAROM_SUCCESS, memory_order_release);
+	}
+	atomic_flag_clear_explicit(&index->lock, memory_order_release);
+	return result;
+}
+
+// ---- Searching ----
+
+/// A box of the tree in the world, grown by more than the addition of the origin rounds.
+static void world_box(const cr_query_index *index, const float lower[3], const float upper[3], double out_lower[3], double out_upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const double l = (double)lower[k] + index->origin[k], u = (double)upper[k] + index->origin[k];
+		out_lower[k] = l - fabs(l) * 0x1p-51;
+		out_upper[k] = u + fabs(u) * 0x1p-51;
+	}
+}
+
+typedef struct index_entry {
+	double key;
+	uint32_t child;
+} index_entry;
+
+static int push_children(const cr_query_index *index, const cr_node8 *node, const cr_index_search *search, index_entry *stack, int top)
+{
+	const int base = top;
+	for (uint32_t i = 0; i < node->child_count; i++) {
+		const float l[3] = { node->lower[0][i], node->lower[1][i], node->lower[2][i] };
+		const float u[3] = { node->upper[0][i], node->upper[1][i], node->upper[2][i] };
+		double lower[3], upper[3];
+		world_box(index, l, u, lower, upper);
+		const double key = search->key(search->user, lower, upper);
+		if (!(key <= search->limit) || key == INFINITY)
+			continue;
+		int at = top++;
+		for (; at > base && stack[at - 1].key < key; at--)
+			stack[at] = stack[at - 1];
+		stack[at] = (index_entry){ key, node->child[i] };
+	}
+	return top;
+}
+
+static bool visit_block(const cr_query_index *index, int32_t block, cr_index_search *search)
+{
+	const int64_t n = index->owners.count + index->endless.count; // all living bodies: the width of a row
+	const float *s = index->sides.data;
+	for (int32_t i = 0; i < index->tree.block_size[block]; i++) {
+		const int32_t primitive = index->binary.order[index->tree.block_first[block] + i];
+		const float l[3] = { s[primitive], s[n + primitive], s[2 * n + primitive] };
+		const float u[3] = { s[3 * n + primitive], s[4 * n + primitive], s[5 * n + primitive] };
+		double lower[3], upper[3];
+		world_box(index, l, u, lower, upper);
+		const double key = search->key(search->user, lower, upper);
+		if (key <= search->limit && key < INFINITY && !search->visit(search->user, index->owners.data[primitive], &search->limit))
+			return false;
+	}
+	return true;
+}
+
+carom_result cr_query_index_search(const carom_world *world, cr_index_search *search)
+{
+	cr_query_index *index = world->query_index;
+	const carom_result result = make_ready(index, world);
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int64_t i = 0; i < index->endless.count; i++) {
+		if (!search->visit(search->user, index->endless.data[i], &search->limit))
+			return CAROM_SUCCESS;
+	}
+	index_entry stack[INDEX_STACK];
+	int top = 0;
+	if (index->tree.node_count > 0)
+		stack[top++] = (index_entry){ -INFINITY, 0 };
+	while (top > 0) {
+		const index_entry e = stack[--top];
+		if (e.key > search->limit)
+			continue;
+		if (!(e.child & CR_LEAF_BIT))
+			top = push_children(index, &index->tree.nodes[e.child], search, stack, top);
+		else if (!visit_block(index, (int32_t)(e.child & ~CR_LEAF_BIT), search))
+			return CAROM_SUCCESS;
+	}
+	return CAROM_SUCCESS;
+}

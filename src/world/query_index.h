@@ -1,0 +1,20 @@
+/// The walk of the tree over bodies. world_query.h says when the tree is made.
+#ifndef CR_WORLD_QUERY_INDEX_H
+#define CR_WORLD_QUERY_INDEX_H
+
+#include "world/world.h"
+
+/// A search among bodies, nearest first by a key that the searcher gives to boxes (a ray's t, a distance; 0 where order does not matter).
+typedef struct cr_index_search {
+	/// Key of a box in the world, or infinite to leave it out. Must not exceed the keys of what the box holds.
+	double (*key)(const void *user, const double lower[3], const double upper[3]);
+	/// Look at a body; false to stop. May lower *limit: boxes with a higher key are passed over.
+	bool (*visit)(void *user, int32_t body, double *limit);
+	void *user;
+	double limit;
+} cr_index_search;
+
+/// Make the tree if the world changed, then search. Any thread. Bodies without end come first.
+carom_result cr_query_index_search(const carom_world *world, cr_index_search *search);
+
+#endif

@@ -1,0 +1,378 @@
+/// The recorder: each call becomes one record, put together in a buffer and written in one go. See docs/recording.md.
+#include "world/record.h"
+#include "base/array.h"
+#include "base/radix.h"
+#include "world/recording_format.h"
+#include "world/world.h"
+#include <string.h>
+
+struct cr_recorder {
+	carom_context *context;
+	carom_write_fn *write;
+	void *user;
+	uint64_t check;
+	CR_ARRAY(uint8_t) record;             // being put together: head and payload
+	CR_ARRAY(const carom_mesh *) meshes;  // written so far, by number; each with a reference, so that no other takes its address
+	CR_ARRAY(cr_key) rejected;            // pairs that the filter left out in this step
+	CR_ARRAY(cr_key) scratch;
+	atomic_flag lock; // of rejected
+	bool stepped;     // a step was recorded: impulses have contacts to go to
+	bool broken;      // the stream has a hole: nothing more is written
+};
+
+static void give_up(cr_recorder *r, const char *why)
+{
+	if (!r->broken)
+		cr_log(r->context, CAROM_LOG_ERROR, "recording stopped: %s", why);
+	r->broken = true;
+}
+
+// ---- Putting records together ----
+
+static void put(cr_recorder *r, uint64_t value, int size)
+{
+	if (r->broken)
+		return;
+	if (!cr_array_reserve(r->context, &r->record, r->record.count + size)) {
+		give_up(r, "out of memory");
+		return;
+	}
+	cr_store_le(r->record.data + r->record.count, value, size);
+	r->record.count += size;
+}
+
+static void put_u8(cr_recorder *r, bool value) { put(r, value, 1); }
+static void put_u32(cr_recorder *r, uint32_t value) { put(r, value, 4); }
+static void put_u64(cr_recorder *r, uint64_t value) { put(r, value, 8); }
+
+static void put_f32(cr_recorder *r, float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	put(r, bits, 4);
+}
+
+static void put_f64(cr_recorder *r, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	put(r, bits, 8);
+}
+
+static void put_id(cr_recorder *r, carom_body_id id)
+{
+	put_u32(r, id.index1);
+	put_u32(r, id.generation);
+}
+
+static void put_pose(cr_recorder *r, const carom_pose *pose)
+{
+	const double values[7] = { pose->position.x, pose->position.y, pose->position.z, pose->orientation.x, pose->orientation.y,
+		pose->orientation.z, pose->orientation.w };
+	for (int i = 0; i < 7; i++)
+		put_f64(r, values[i]);
+}
+
+static void write_bytes(cr_recorder *r, const uint8_t *bytes, size_t count)
+{
+	if (!r->broken && !r->write(bytes, count, r->user))
+		give_up(r, "the writer gave up");
+	r->check = cr_check_bytes(r->check, bytes, count);
+}
+
+static void begin_record(cr_recorder *r, cr_opcode opcode)
+{
+	r->record.count = 0;
+	put_u32(r, opcode);
+	put_u64(r, 0); // the size, known at the end
+}
+
+static void end_record(cr_recorder *r)
+{
+	if (r->broken)
+		return;
+	cr_store_le(r->record.data + 4, (uint64_t)r->record.count - CR_RECORD_HEAD_SIZE, 8);
+	write_bytes(r, r->record.data, (size_t)r->record.count);
+	uint8_t check[CR_RECORD_CHECK_SIZE];
+	cr_store_le(check, r->check, sizeof check);
+	write_bytes(r, check, sizeof check);
+}
+
+// ---- Meshes and bodies ----
+
+/// Write a mesh that was not written before.
+static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
+{
+	for (int64_t i = 0; i < r->meshes.count; i++) {
+		if (r->meshes.data[i] == mesh)
+			return;
+	}
+	if (!cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1)) {
+		give_up(r, "out of memory");
+		return;
+	}
+	r->meshes.data[r->meshes.count++] = mesh;
+	atomic_fetch_add(&((carom_mesh *)mesh)->references, 1);
+	const cr_topology *t = &mesh->topology;
+	begin_record(r, CR_RECORD_MESH);
+	put_u32(r, (uint32_t)t->vertex_count);
+	put_u32(r, (uint32_t)t->triangle_count);
+	for (int64_t i = 0; i < 3 * (int64_t)t->vertex_count; i++)
+		put_f32(r, t->vertices[i]);
+	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++)
+		put_u32(r, (uint32_t)t->triangles[i]);
+	end_record(r);
+}
+
+static void put_shape(cr_recorder *r, const carom_shape *shape)
+{
+	uint32_t mesh = 0;
+	for (int64_t i = 0; i < r->meshes.count && shape->type == CAROM_MESH; i++) {
+		if (r->meshes.data[i] == shape->mesh)
+			mesh = (uint32_t)i;
+	}
+	put_u32(r, (uint32_t)shape->type);
+	put_f64(r, shape->radius);
+	put_f64(r, shape->half_length);
+	for (int k = 0; k < 3; k++)
+		put_f64(r, shape->half_extents[k]);
+	put_u32(r, mesh);
+}
+
+static void put_body(cr_recorder *r, const carom_body_def *def)
+{
+	put_shape(r, &def->shape);
+	put_u32(r, (uint32_t)def->kind);
+	put_pose(r, &def->pose);
+	put_u64(r, def->category);
+	put_u64(r, def->mask);
+	put_u32(r, (uint32_t)def->group);
+	put_u8(r, def->sensor);
+	put_u64(r, def->user_data);
+}
+
+// ---- The present state ----
+
+static void record_world(cr_recorder *r, const carom_world_def *def)
+{
+	begin_record(r, CR_RECORD_WORLD);
+	put_u32(r, (uint32_t)def->broad_phase);
+	put_u32(r, (uint32_t)def->ray_method);
+	put_u32(r, (uint32_t)def->max_contacts_per_pair);
+	put_u8(r, def->complete);
+	put_u8(r, def->exit_distance_test);
+	put_f64(r, def->speculative_distance);
+	put_f64(r, def->match_distance);
+	end_record(r);
+}
+
+static carom_body_def def_of(const cr_body *body)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = body->shape.def;
+	def.kind = (carom_body_kind)body->kind;
+	def.pose = body->pose;
+	def.category = body->category;
+	def.mask = body->mask;
+	def.group = body->group;
+	def.sensor = body->sensor;
+	def.user_data = body->user_data;
+	return def;
+}
+
+static void record_state(cr_recorder *r, const carom_world *world)
+{
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (body->alive && body->shape.def.type == CAROM_MESH)
+			record_mesh(r, body->shape.def.mesh);
+	}
+	begin_record(r, CR_RECORD_STATE);
+	put_u32(r, (uint32_t)world->bodies.count);
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		put_u32(r, body->generation);
+		put_u8(r, body->alive);
+		if (!body->alive)
+			continue;
+		const carom_body_def def = def_of(body);
+		put_body(r, &def);
+	}
+	put_u32(r, (uint32_t)world->free_bodies.count);
+	for (int64_t i = 0; i < world->free_bodies.count; i++)
+		put_u32(r, (uint32_t)world->free_bodies.data[i]);
+	end_record(r);
+}
+
+// ---- Hooks ----
+
+void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id id)
+{
+	if (!r || r->broken)
+		return;
+	if (def->shape.type == CAROM_MESH)
+		record_mesh(r, def->shape.mesh);
+	begin_record(r, CR_RECORD_ADD_BODY);
+	put_body(r, def);
+	put_id(r, id);
+	end_record(r);
+}
+
+void cr_record_remove_body(cr_recorder *r, carom_body_id id)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_REMOVE_BODY);
+	put_id(r, id);
+	end_record(r);
+}
+
+void cr_record_set_poses(cr_recorder *r, int count, const carom_body_id *ids, const carom_pose *poses)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_POSES);
+	put_u32(r, (uint32_t)count);
+	for (int i = 0; i < count; i++) {
+		put_id(r, ids[i]);
+		put_pose(r, &poses[i]);
+	}
+	end_record(r);
+}
+
+void cr_record_set_user_data(cr_recorder *r, carom_body_id id, uint64_t user_data)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_USER_DATA);
+	put_id(r, id);
+	put_u64(r, user_data);
+	end_record(r);
+}
+
+void cr_record_set_filter(cr_recorder *r, carom_body_id id, uint64_t category, uint64_t mask, int32_t group)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_FILTER);
+	put_id(r, id);
+	put_u64(r, category);
+	put_u64(r, mask);
+	put_u32(r, (uint32_t)group);
+	end_record(r);
+}
+
+void cr_record_set_impulse(cr_recorder *r, int32_t contact, const float impulse[3])
+{
+	// Contacts from before the recording are not in it, so neither are their impulses.
+	if (!r || r->broken || !r->stepped)
+		return;
+	begin_record(r, CR_RECORD_SET_IMPULSE);
+	put_u32(r, (uint32_t)contact);
+	for (int k = 0; k < 3; k++)
+		put_f32(r, impulse[k]);
+	end_record(r);
+}
+
+void cr_record_begin_step(cr_recorder *r)
+{
+	if (r)
+		r->rejected.count = 0;
+}
+
+void cr_record_rejection(cr_recorder *r, int32_t a, int32_t b)
+{
+	if (!r)
+		return;
+	while (atomic_flag_test_and_set_explicit(&r->lock, memory_order_acquire)) {
+	}
+	if (cr_array_reserve(r->context, &r->rejected, r->rejected.count + 1))
+		r->rejected.data[r->rejected.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, 0 };
+	else
+		give_up(r, "out of memory");
+	atomic_flag_clear_explicit(&r->lock, memory_order_release);
+}
+
+void cr_record_step(cr_recorder *r, uint64_t hash)
+{
+	if (!r || r->broken)
+		return;
+	if (!cr_array_reserve(r->context, &r->scratch, r->rejected.count)) {
+		give_up(r, "out of memory");
+		return;
+	}
+	// Workers ask the filter in any order.
+	if (r->rejected.count > 0)
+		cr_radix_sort(r->rejected.data, r->scratch.data, r->rejected.count, 64);
+	begin_record(r, CR_RECORD_STEP);
+	put_u32(r, (uint32_t)r->rejected.count);
+	for (int64_t i = 0; i < r->rejected.count; i++) {
+		put_u32(r, (uint32_t)(r->rejected.data[i].key >> 32));
+		put_u32(r, (uint32_t)r->rejected.data[i].key);
+	}
+	put_u64(r, hash);
+	end_record(r);
+	r->stepped = true;
+}
+
+// ---- Life ----
+
+/// Write the end mark and free the recorder. Returns whether the stream is complete.
+static bool finish(cr_recorder *r)
+{
+	begin_record(r, CR_RECORD_END);
+	end_record(r);
+	const bool complete = !r->broken;
+	for (int64_t i = 0; i < r->meshes.count; i++)
+		carom_release_mesh((carom_mesh *)r->meshes.data[i]);
+	cr_array_free(r->context, &r->record);
+	cr_array_free(r->context, &r->meshes);
+	cr_array_free(r->context, &r->rejected);
+	cr_array_free(r->context, &r->scratch);
+	cr_free(r->context, r, sizeof *r);
+	return complete;
+}
+
+void cr_recorder_destroy(cr_recorder *r)
+{
+	if (r)
+		finish(r);
+}
+
+static carom_result stop_recording(carom_world *world)
+{
+	cr_recorder *r = world->recorder;
+	world->recorder = NULL;
+	if (!r || finish(r))
+		return CAROM_SUCCESS;
+	return cr_fail(world->context, CAROM_INVALID_RECORDING,
+		"carom_world_record: the recording that ends here is not complete: the writer gave up or memory ran out");
+}
+
+carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user)
+{
+	const carom_result stopped = stop_recording(world);
+	if (!write || stopped != CAROM_SUCCESS)
+		return stopped;
+	carom_context *context = world->context;
+	cr_recorder *r = cr_alloc_zero(context, sizeof *r);
+	if (!r)
+		return cr_fail_memory(context, "a recorder");
+	r->context = context;
+	r->write = write;
+	r->user = user;
+	r->check = CR_CHECK_SEED;
+	atomic_flag_clear(&r->lock);
+	uint8_t head[CR_RECORDING_MAGIC_SIZE + 4];
+	memcpy(head, CR_RECORDING_MAGIC, CR_RECORDING_MAGIC_SIZE);
+	cr_store_le(head + CR_RECORDING_MAGIC_SIZE, CR_RECORDING_VERSION, 4);
+	write_bytes(r, head, sizeof head);
+	record_world(r, &world->def);
+	record_state(r, world);
+	if (r->broken) {
+		finish(r);
+		return cr_fail(context, CAROM_INVALID_RECORDING, "carom_world_record: the writer gave up or memory ran out before the first call");
+	}
+	world->recorder = r;
+	return CAROM_SUCCESS;
+}

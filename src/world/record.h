@@ -1,0 +1,28 @@
+/// Recording of the calls that change a world (docs/recording.md describes the stream). The world calls these hooks after each
+/// call that succeeded; all do nothing when the recorder is NULL. A recorder that cannot go on (its writer gave up, out of
+/// memory) says so in the log and is silent from then on; carom_world_record reports it when recording is stopped.
+#ifndef CR_WORLD_RECORD_H
+#define CR_WORLD_RECORD_H
+
+#include "carom/carom.h"
+
+typedef struct cr_recorder cr_recorder;
+
+void cr_record_add_body(cr_recorder *recorder, const carom_body_def *def, carom_body_id id);
+void cr_record_remove_body(cr_recorder *recorder, carom_body_id id);
+/// Poses as the caller gave them.
+void cr_record_set_poses(cr_recorder *recorder, int count, const carom_body_id *ids, const carom_pose *poses);
+void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
+void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
+void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
+
+/// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter leaves out (any thread), and after
+/// a step that succeeded. A failed step leaves no trace.
+void cr_record_begin_step(cr_recorder *recorder);
+void cr_record_rejection(cr_recorder *recorder, int32_t a, int32_t b);
+void cr_record_step(cr_recorder *recorder, uint64_t hash);
+
+/// End the stream and free the recorder (the world is going).
+void cr_recorder_destroy(cr_recorder *recorder);
+
+#endif

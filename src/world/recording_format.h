@@ -1,0 +1,56 @@
+/// The stream of a recording, as docs/recording.md describes it: what the recorder and the replay have in common.
+#ifndef CR_WORLD_RECORDING_FORMAT_H
+#define CR_WORLD_RECORDING_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CR_RECORDING_MAGIC "CAROMREC"
+
+enum {
+	CR_RECORDING_VERSION = 1,
+	CR_RECORDING_MAGIC_SIZE = 8,
+	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
+	CR_RECORD_CHECK_SIZE = 8,
+};
+
+typedef enum cr_opcode {
+	CR_RECORD_END,
+	CR_RECORD_WORLD,
+	CR_RECORD_MESH,
+	CR_RECORD_STATE,
+	CR_RECORD_ADD_BODY,
+	CR_RECORD_REMOVE_BODY,
+	CR_RECORD_SET_POSES,
+	CR_RECORD_SET_USER_DATA,
+	CR_RECORD_SET_FILTER,
+	CR_RECORD_SET_IMPULSE,
+	CR_RECORD_STEP,
+	CR_RECORD_OPCODES,
+} cr_opcode;
+
+#define CR_CHECK_SEED 0xcbf29ce484222325u
+
+/// Sum of all bytes of the stream so far: FNV-1a, 64 bits.
+static inline uint64_t cr_check_bytes(uint64_t check, const uint8_t *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		check = (check ^ bytes[i]) * 0x100000001b3u;
+	return check;
+}
+
+/// Little endian on every machine.
+static inline void cr_store_le(uint8_t *bytes, uint64_t value, int count)
+{
+	for (int i = 0; i < count; i++)
+		bytes[i] = (uint8_t)(value >> (8 * i));
+}
+static inline uint64_t cr_load_le(const uint8_t *bytes, int count)
+{
+	uint64_t value = 0;
+	for (int i = 0; i < count; i++)
+		value |= (uint64_t)bytes[i] << (8 * i);
+	return value;
+}
+
+#endif

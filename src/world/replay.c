@@ -1,0 +1,481 @@
+/// Replay of a recording: read record by record, check each, do what it says in a world of its own, compare the hash after each step.
+/// The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with bytes that came.
+#include "base/array.h"
+#include "world/recording_format.h"
+#include "world/world.h"
+#include <string.h>
+
+enum { READ_PIECE = 1 << 16 };
+
+typedef struct replay {
+	carom_context *context;
+	carom_read_fn *read;
+	void *user;
+	uint64_t check;
+	int64_t record_number;
+	CR_ARRAY(uint8_t) payload;
+	int64_t at; // next byte of the payload
+	bool short_payload; // more was asked for than there is
+	carom_world *world;
+	bool has_state;
+	CR_ARRAY(carom_mesh *) meshes;
+	CR_ARRAY(uint64_t) rejected; // pairs of the step: a << 32 | b, sorted
+	CR_ARRAY(carom_body_id) ids;
+	CR_ARRAY(carom_pose) poses;
+	carom_replay_result *result;
+} replay;
+
+static carom_result damaged(replay *r, const char *what)
+{
+	return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
+}
+
+/// What a call on the world answered: memory may run out, all else is the recording's fault.
+static carom_result judge(replay *r, carom_result result)
+{
+	if (result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY)
+		return result;
+	return damaged(r, carom_error_text(r->context));
+}
+
+// ---- Bytes ----
+
+static bool read_bytes(replay *r, uint8_t *bytes, size_t count)
+{
+	if (!r->read(bytes, count, r->user))
+		return false;
+	r->check = cr_check_bytes(r->check, bytes, count);
+	return true;
+}
+
+static uint64_t get(replay *r, int size)
+{
+	if (r->payload.count - r->at < size) {
+		r->short_payload = true;
+		return 0;
+	}
+	const uint64_t value = cr_load_le(r->payload.data + r->at, size);
+	r->at += size;
+	return value;
+}
+
+static uint32_t get_u32(replay *r) { return (uint32_t)get(r, 4); }
+static uint64_t get_u64(replay *r) { return get(r, 8); }
+
+/// A truth value; others than 0 and 1 count as missing.
+static bool get_bool(replay *r)
+{
+	const uint64_t value = get(r, 1);
+	r->short_payload = r->short_payload || value > 1;
+	return value == 1;
+}
+
+static float get_f32(replay *r)
+{
+	const uint32_t bits = get_u32(r);
+	float value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static double get_f64(replay *r)
+{
+	const uint64_t bits = get_u64(r);
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static carom_body_id get_id(replay *r)
+{
+	const uint32_t index1 = get_u32(r);
+	return (carom_body_id){ index1, get_u32(r) };
+}
+
+static carom_pose get_pose(replay *r)
+{
+	double v[7];
+	for (int i = 0; i < 7; i++)
+		v[i] = get_f64(r);
+	return (carom_pose){ { v[0], v[1], v[2] }, { v[3], v[4], v[5], v[6] } };
+}
+
+/// A count of things that take at least size bytes each; false when the payload cannot hold them.
+static bool get_count(replay *r, int64_t size, int32_t *count)
+{
+	const uint32_t value = get_u32(r);
+	if (r->short_payload || (int64_t)value * size > r->payload.count - r->at)
+		return false;
+	*count = (int32_t)value;
+	return (int64_t)value <= INT32_MAX;
+}
+
+/// Was the payload read to its last byte, and no further?
+static bool used_up(const replay *r)
+{
+	return !r->short_payload && r->at == r->payload.count;
+}
+
+/// Read the next record into the payload.
+static carom_result read_record(replay *r, uint32_t *opcode)
+{
+	uint8_t head[CR_RECORD_HEAD_SIZE], check[CR_RECORD_CHECK_SIZE];
+	if (!read_bytes(r, head, sizeof head))
+		return damaged(r, "the stream ends without an end mark");
+	*opcode = (uint32_t)cr_load_le(head, 4);
+	uint64_t left = cr_load_le(head + 4, 8);
+	if (*opcode >= CR_RECORD_OPCODES)
+		return damaged(r, "unknown kind of record");
+	r->payload.count = r->at = 0;
+	r->short_payload = false;
+	while (left > 0) {
+		const int64_t piece = left < READ_PIECE ? (int64_t)left : READ_PIECE;
+		if (!cr_array_reserve(r->context, &r->payload, r->payload.count + piece))
+			return cr_fail_memory(r->context, "a recording");
+		if (!read_bytes(r, r->payload.data + r->payload.count, (size_t)piece))
+			return damaged(r, "the stream ends within it");
+		r->payload.count += piece;
+		left -= (uint64_t)piece;
+	}
+	const uint64_t expected = r->check;
+	if (!read_bytes(r, check, sizeof check))
+		return damaged(r, "the stream ends within it");
+	return cr_load_le(check, sizeof check) == expected ? CAROM_SUCCESS : damaged(r, "its check sum is wrong");
+}
+
+// ---- World, meshes, state ----
+
+/// The verdicts of the recorded filter: what it left out is in the record of the step.
+static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)user_data_a, (void)user_data_b;
+	const replay *r = user;
+	const uint64_t wanted = (uint64_t)(a.index1 - 1) << 32 | (b.index1 - 1);
+	int64_t low = 0, high = r->rejected.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (r->rejected.data[middle] < wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == r->rejected.count || r->rejected.data[low] != wanted;
+}
+
+static carom_result replay_world(replay *r)
+{
+	carom_world_def def = carom_default_world_def();
+	def.broad_phase = (carom_broad_phase)get_u32(r);
+	def.ray_method = (carom_ray_method)get_u32(r);
+	def.max_contacts_per_pair = (int32_t)get_u32(r);
+	def.complete = get_bool(r);
+	def.exit_distance_test = get_bool(r);
+	def.speculative_distance = get_f64(r);
+	def.match_distance = get_f64(r);
+	def.pair_filter = replay_verdict;
+	def.pair_filter_user = r;
+	if (!used_up(r) || r->world)
+		return damaged(r, r->world ? "a second world" : "its size is wrong");
+	// A plugin is code that is not here; its hits are those of the other methods if it is right.
+	if (def.ray_method == CAROM_RAYS_PLUGIN)
+		def.ray_method = CAROM_RAYS_WIDE;
+	return judge(r, carom_create_world(r->context, &def, &r->world));
+}
+
+static carom_result make_mesh(replay *r, const float *vertices, int32_t vertex_count, const int32_t *triangles, int32_t triangle_count)
+{
+	if (!cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1))
+		return cr_fail_memory(r->context, "a recording");
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = vertex_count;
+	def.triangles = triangles;
+	def.triangle_count = triangle_count;
+	carom_mesh *mesh;
+	const carom_result result = carom_create_mesh(r->context, &def, NULL, &mesh);
+	if (result == CAROM_SUCCESS)
+		r->meshes.data[r->meshes.count++] = mesh;
+	return judge(r, result);
+}
+
+static carom_result replay_mesh(replay *r)
+{
+	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r);
+	const int64_t numbers = 3 * ((int64_t)vertex_count + triangle_count);
+	if (r->short_payload || vertex_count > INT32_MAX || triangle_count > INT32_MAX || 4 * numbers != r->payload.count - r->at)
+		return damaged(r, "its size is wrong");
+	const size_t vertex_bytes = 12 * (size_t)vertex_count, triangle_bytes = 12 * (size_t)triangle_count;
+	float *vertices = cr_alloc(r->context, vertex_bytes);
+	int32_t *triangles = cr_alloc(r->context, triangle_bytes);
+	carom_result result = cr_fail_memory(r->context, "a recording");
+	if ((vertices || vertex_count == 0) && (triangles || triangle_count == 0)) {
+		for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
+			vertices[i] = get_f32(r);
+		for (int64_t i = 0; i < 3 * (int64_t)triangle_count; i++)
+			triangles[i] = (int32_t)get_u32(r);
+		result = make_mesh(r, vertices, (int32_t)vertex_count, triangles, (int32_t)triangle_count);
+	}
+	cr_free(r->context, vertices, vertex_bytes);
+	cr_free(r->context, triangles, triangle_bytes);
+	return result;
+}
+
+/// False when a field has a value that the type of the field cannot hold. Ranges are the world's to check.
+static bool get_body(replay *r, carom_body_def *def)
+{
+	*def = carom_default_body_def();
+	def->shape.type = (carom_shape_type)get_u32(r);
+	def->shape.radius = get_f64(r);
+	def->shape.half_length = get_f64(r);
+	for (int k = 0; k < 3; k++)
+		def->shape.half_extents[k] = get_f64(r);
+	const uint32_t mesh = get_u32(r);
+	def->kind = (carom_body_kind)get_u32(r);
+	def->pose = get_pose(r);
+	def->category = get_u64(r);
+	def->mask = get_u64(r);
+	def->group = (int32_t)get_u32(r);
+	def->sensor = get_bool(r);
+	def->user_data = get_u64(r);
+	if (def->shape.type == CAROM_MESH) {
+		if (mesh >= r->meshes.count)
+			return false;
+		def->shape.mesh = r->meshes.data[mesh];
+	}
+	return !r->short_payload;
+}
+
+/// Fill one slot of the array of bodies: by adding a body when the slot is the only free one.
+static carom_result replay_slot(replay *r, int32_t index)
+{
+	carom_world *world = r->world;
+	const uint32_t generation = get_u32(r);
+	const bool alive = get_bool(r);
+	if (r->short_payload || generation == 0)
+		return damaged(r, "a body without generation");
+	world->bodies.data[index].generation = generation;
+	if (!alive)
+		return CAROM_SUCCESS;
+	carom_body_def def;
+	if (!get_body(r, &def))
+		return damaged(r, "a body with a field out of range");
+	world->free_bodies.data[0] = index;
+	world->free_bodies.count = 1;
+	carom_body_id id;
+	const carom_result result = carom_world_add_body(world, &def, &id);
+	world->free_bodies.count = 0;
+	if (result != CAROM_SUCCESS)
+		return judge(r, result);
+	// The recorded pose is normalised; once more could change its last bits.
+	cr_body *body = &world->bodies.data[index];
+	body->pose = def.pose;
+	body->rotation = m3d_from_quat(def.pose.orientation);
+	return CAROM_SUCCESS;
+}
+
+/// The numbers to use again: every dead slot once, in the order of the recorded world.
+static carom_result replay_free_list(replay *r)
+{
+	carom_world *world = r->world;
+	int32_t count;
+	if (!get_count(r, 4, &count) || count != world->bodies.count - world->body_count)
+		return damaged(r, "the list of free bodies has the wrong length");
+	for (int32_t i = 0; i < count; i++) {
+		const uint32_t index = get_u32(r);
+		// moved marks what was listed: every slot of the new world was set to it.
+		if (index >= (uint64_t)world->bodies.count || world->bodies.data[index].alive || !world->bodies.data[index].moved)
+			return damaged(r, "the list of free bodies names a body that is not free, or twice");
+		world->bodies.data[index].moved = false;
+		world->free_bodies.data[world->free_bodies.count++] = (int32_t)index;
+	}
+	for (int32_t i = 0; i < count; i++)
+		world->bodies.data[world->free_bodies.data[i]].moved = true;
+	return used_up(r) ? CAROM_SUCCESS : damaged(r, "its size is wrong");
+}
+
+static carom_result replay_state(replay *r)
+{
+	carom_world *world = r->world;
+	int32_t count;
+	if (r->has_state || !get_count(r, 5, &count))
+		return damaged(r, r->has_state ? "a second state" : "its size is wrong");
+	if (!cr_array_reserve(&world->memory, &world->bodies, count) || !cr_array_reserve(&world->memory, &world->free_bodies, count))
+		return cr_fail_memory(r->context, "a recording");
+	r->has_state = true;
+	for (int32_t i = 0; i < count; i++)
+		world->bodies.data[i] = (cr_body){ .generation = 1, .moved = true };
+	world->bodies.count = count;
+	for (int32_t i = 0; i < count; i++) {
+		const carom_result result = replay_slot(r, i);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	return replay_free_list(r);
+}
+
+// ---- Calls ----
+
+static carom_result replay_add_body(replay *r)
+{
+	carom_body_def def;
+	carom_body_id id;
+	if (!get_body(r, &def))
+		return damaged(r, "a body with a field out of range");
+	const carom_body_id recorded = get_id(r);
+	if (!used_up(r))
+		return damaged(r, "its size is wrong");
+	const carom_result result = carom_world_add_body(r->world, &def, &id);
+	if (result != CAROM_SUCCESS)
+		return judge(r, result);
+	if (id.index1 != recorded.index1 || id.generation != recorded.generation)
+		return damaged(r, "the body got another id than in the recorded world");
+	return CAROM_SUCCESS;
+}
+
+static carom_result replay_remove_body(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	return used_up(r) ? judge(r, carom_world_remove_body(r->world, id)) : damaged(r, "its size is wrong");
+}
+
+static carom_result replay_set_poses(replay *r)
+{
+	int32_t count;
+	if (!get_count(r, 8 + 56, &count))
+		return damaged(r, "its size is wrong");
+	if (!cr_array_reserve(r->context, &r->ids, count) || !cr_array_reserve(r->context, &r->poses, count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int32_t i = 0; i < count; i++) {
+		r->ids.data[i] = get_id(r);
+		r->poses.data[i] = get_pose(r);
+	}
+	return used_up(r) ? judge(r, carom_world_set_poses(r->world, count, r->ids.data, r->poses.data)) : damaged(r, "its size is wrong");
+}
+
+static carom_result replay_set_user_data(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	const uint64_t user_data = get_u64(r);
+	return used_up(r) ? judge(r, carom_world_set_user_data(r->world, id, user_data)) : damaged(r, "its size is wrong");
+}
+
+static carom_result replay_set_filter(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	const uint64_t category = get_u64(r), mask = get_u64(r);
+	const int32_t group = (int32_t)get_u32(r);
+	return used_up(r) ? judge(r, carom_world_set_filter(r->world, id, category, mask, group)) : damaged(r, "its size is wrong");
+}
+
+static carom_result replay_set_impulse(replay *r)
+{
+	const int32_t contact = (int32_t)get_u32(r);
+	float impulse[3];
+	for (int k = 0; k < 3; k++)
+		impulse[k] = get_f32(r);
+	return used_up(r) ? judge(r, carom_world_set_impulse(r->world, contact, impulse)) : damaged(r, "its size is wrong");
+}
+
+static carom_result get_rejections(replay *r)
+{
+	int32_t count;
+	if (!get_count(r, 8, &count))
+		return damaged(r, "its size is wrong");
+	if (!cr_array_reserve(r->context, &r->rejected, count))
+		return cr_fail_memory(r->context, "a recording");
+	r->rejected.count = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const uint64_t a = get_u32(r), b = get_u32(r), pair = a << 32 | b;
+		if (a >= b || (i > 0 && r->rejected.data[i - 1] >= pair))
+			return damaged(r, "the pairs that the filter left out are not in order");
+		r->rejected.data[r->rejected.count++] = pair;
+	}
+	return CAROM_SUCCESS;
+}
+
+static carom_result replay_step(replay *r)
+{
+	carom_result result = get_rejections(r);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const uint64_t recorded = get_u64(r);
+	if (!used_up(r))
+		return damaged(r, "its size is wrong");
+	result = judge(r, carom_world_step(r->world));
+	if (result != CAROM_SUCCESS)
+		return result;
+	carom_replay_result *out = r->result;
+	out->hash = carom_world_hash(r->world);
+	out->steps++;
+	if (out->hash == recorded)
+		return CAROM_SUCCESS;
+	out->first_difference = out->steps - 1;
+	return cr_fail(r->context, CAROM_INVALID_RECORDING,
+		"carom_replay_recording: record %lld: step %lld gives the hash %016llx, recorded was %016llx", (long long)r->record_number,
+		(long long)out->first_difference, (unsigned long long)out->hash, (unsigned long long)recorded);
+}
+
+// ---- The stream ----
+
+static carom_result replay_record(replay *r, uint32_t opcode)
+{
+	static carom_result (*const handlers[CR_RECORD_OPCODES])(replay *) = {
+		[CR_RECORD_WORLD] = replay_world,
+		[CR_RECORD_MESH] = replay_mesh,
+		[CR_RECORD_STATE] = replay_state,
+		[CR_RECORD_ADD_BODY] = replay_add_body,
+		[CR_RECORD_REMOVE_BODY] = replay_remove_body,
+		[CR_RECORD_SET_POSES] = replay_set_poses,
+		[CR_RECORD_SET_USER_DATA] = replay_set_user_data,
+		[CR_RECORD_SET_FILTER] = replay_set_filter,
+		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,
+		[CR_RECORD_STEP] = replay_step,
+	};
+	if (opcode != CR_RECORD_WORLD && !r->world)
+		return damaged(r, "it comes before the world");
+	if (opcode > CR_RECORD_STATE && !r->has_state)
+		return damaged(r, "it comes before the state of the world");
+	return handlers[opcode](r);
+}
+
+static carom_result replay_all(replay *r)
+{
+	uint8_t head[CR_RECORDING_MAGIC_SIZE + 4];
+	if (!read_bytes(r, head, sizeof head) || memcmp(head, CR_RECORDING_MAGIC, CR_RECORDING_MAGIC_SIZE) != 0)
+		return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: the stream is not a recording");
+	const uint32_t version = (uint32_t)cr_load_le(head + CR_RECORDING_MAGIC_SIZE, 4);
+	if (version != CR_RECORDING_VERSION)
+		return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: the recording is of version %u; this library reads %d",
+			version, CR_RECORDING_VERSION);
+	for (;; r->record_number++) {
+		uint32_t opcode = CR_RECORD_END;
+		carom_result result = read_record(r, &opcode);
+		if (result != CAROM_SUCCESS)
+			return result;
+		if (opcode == CR_RECORD_END)
+			return r->payload.count == 0 && r->has_state ? CAROM_SUCCESS : damaged(r, "the end mark comes too early or holds bytes");
+		result = replay_record(r, opcode);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+}
+
+carom_result carom_replay_recording(carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!read || !result)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_replay_recording: %s is NULL", read ? "result" : "read");
+	*result = (carom_replay_result){ .first_difference = -1 };
+	replay r = { .context = context, .read = read, .user = user, .check = CR_CHECK_SEED, .result = result };
+	const carom_result outcome = replay_all(&r);
+	carom_destroy_world(r.world);
+	for (int64_t i = 0; i < r.meshes.count; i++)
+		carom_release_mesh(r.meshes.data[i]);
+	cr_array_free(context, &r.payload);
+	cr_array_free(context, &r.meshes);
+	cr_array_free(context, &r.rejected);
+	cr_array_free(context, &r.ids);
+	cr_array_free(context, &r.poses);
+	return outcome;
+}

@@ -1,0 +1,78 @@
+/// One step: run the pipeline, merge into the spare set of results, and only then make them current.
+
+#include "base/time.h"
+#include "world/world.h"
+
+static bool ask_filter(void *user, int32_t a, int32_t b)
+{
+	const carom_world *world = user;
+	const cr_body *body_a = &world->bodies.data[a], *body_b = &world->bodies.data[b];
+	const bool keep = world->def.pair_filter((carom_body_id){ (uint32_t)a + 1, body_a->generation },
+		(carom_body_id){ (uint32_t)b + 1, body_b->generation }, body_a->user_data, body_b->user_data, world->def.pair_filter_user);
+	if (!keep)
+		cr_record_rejection(world->recorder, a, b);
+	return keep;
+}
+
+static int32_t count_colliding(const cr_results *r)
+{
+	int32_t count = 0;
+	for (int64_t i = 0; i < r->pairs.count; i++) {
+		const carom_pair *pair = &r->pairs.data[i];
+		bool touching = pair->contact_count == 0; // sensors keep no contacts
+		for (int32_t k = 0; k < pair->contact_count && !touching; k++)
+			touching = r->contacts.data[pair->first_contact + k].depth >= 0;
+		count += touching;
+	}
+	return count;
+}
+
+static void finish_stats(const carom_world *world, const cr_results *now, carom_stats *stats)
+{
+	stats->step++;
+	stats->bodies = world->body_count;
+	stats->contacts = (int32_t)now->contacts.count;
+	stats->colliding_pairs = count_colliding(now);
+	for (int64_t i = 0; i < now->pairs.count; i++)
+		stats->contacts_found += now->pairs.data[i].found_count;
+	stats->memory = carom_memory_in_use(&world->memory);
+	stats->memory_peak = carom_memory_peak(&world->memory);
+}
+
+static carom_result explain_failure(carom_world *world, carom_result result)
+{
+	if (result != CAROM_OUT_OF_MEMORY || !atomic_load(&world->memory.over_limit))
+		return result;
+	return cr_fail(world->context, CAROM_OVER_BUDGET, "carom_world_step: the step needs more than the memory_budget of %zu bytes",
+		world->def.memory_budget);
+}
+
+carom_result carom_world_step(carom_world *world)
+{
+	const double start = cr_time_ms();
+	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
+	const cr_results *then = &world->results[world->current];
+	cr_results *now = &world->results[1 - world->current];
+	atomic_store(&world->memory.over_limit, false);
+	world->pipeline.verdict = world->def.pair_filter ? ask_filter : NULL;
+	world->pipeline.verdict_user = world;
+	cr_record_begin_step(world->recorder);
+
+	carom_result result = cr_pipeline_run(&world->pipeline, world->bodies.data, (int32_t)world->bodies.count, &stats);
+	const double merge_start = cr_time_ms();
+	if (result == CAROM_SUCCESS)
+		result = cr_merge(&world->pipeline, then, now);
+	if (result != CAROM_SUCCESS)
+		return explain_failure(world, result);
+
+	for (int64_t i = 0; i < world->bodies.count; i++)
+		world->bodies.data[i].moved = false;
+	world->current = 1 - world->current;
+	finish_stats(world, now, &stats);
+	stats.ms_merge += cr_time_ms() - merge_start;
+	stats.ms_total = cr_time_ms() - start;
+	world->stats = stats;
+	if (world->recorder)
+		cr_record_step(world->recorder, carom_world_hash(world));
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,52 @@
+/// The world behind carom_world: bodies, the pipeline, and the results of the last step.
+#ifndef CR_WORLD_WORLD_H
+#define CR_WORLD_WORLD_H
+
+#include "detect/merge.h"
+#include "detect/pipeline.h"
+#include "world/record.h"
+#include "world/world_query.h"
+
+enum { CR_WORLD_COOKIE = 0x574f524c, CR_BODY_COOKIE = 0x424f4459 };
+
+/// A mesh prepared by the ray plugin, shared by its bodies.
+typedef struct cr_plugin_mesh {
+	const cr_collider *collider;
+	void *state;
+	int32_t bodies;
+} cr_plugin_mesh;
+
+struct carom_world {
+	carom_context *context; // the user's
+	carom_context memory;   // child of it that counts and limits what this world holds
+	carom_world_def def;
+	CR_ARRAY(cr_body) bodies;      // by body number; see alive
+	CR_ARRAY(int32_t) free_bodies; // numbers to use again, last first
+	int32_t body_count;            // alive
+	CR_ARRAY(cr_plugin_mesh) plugin_meshes;
+	cr_pipeline pipeline;
+	cr_results results[2];
+	int current; // which results are the last step's
+	carom_stats stats;
+	cr_query_index *query_index; // of user queries
+	cr_recorder *recorder;       // NULL: not recording
+};
+
+/// The body of an id, or NULL with the error text set.
+cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function);
+const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
+
+/// Check a shape as the body of a world may have it; the text names the field. kind as in carom_body_def.
+carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
+/// Check and normalise a pose.
+carom_result cr_check_pose(carom_context *context, const carom_pose *pose, const char *function, carom_pose *normalized);
+
+/// Derive a shape: takes a reference to its mesh, or makes the mesh of a box. memory pays for the latter.
+carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_shape *shape);
+void cr_shape_free(cr_shape *shape);
+
+/// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
+carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
+	carom_mesh_report *report, carom_mesh **mesh);
+
+#endif

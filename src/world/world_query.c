@@ -1,0 +1,431 @@
+/// User queries over a world: check the arguments, search the tree over bodies, ask each body that the filter lets through.
+/// Everything here takes a const world and may run on many threads at once.
+#include "geom/volume.h"
+#include "world/body_query.h"
+#include "world/query_index.h"
+#include "world/world_query.h"
+
+// Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves the range of double.
+static const double LARGE_DIRECTION = 0x1p100;
+
+carom_query_filter carom_default_query_filter(void)
+{
+	return (carom_query_filter){ .category = UINT64_MAX, .mask = UINT64_MAX };
+}
+
+static bool passes(const carom_query_filter *filter, const carom_world *world, int32_t index)
+{
+	if (!filter)
+		return true;
+	const cr_body *body = &world->bodies.data[index];
+	if ((filter->category & body->mask) == 0 || (body->category & filter->mask) == 0 || (filter->skip_sensors && body->sensor))
+		return false;
+	return filter->ignore.index1 != (uint32_t)index + 1 || filter->ignore.generation != body->generation;
+}
+
+static carom_body_id id_of(const carom_world *world, int32_t index)
+{
+	return (carom_body_id){ (uint32_t)index + 1, world->bodies.data[index].generation };
+}
+
+static bool is_finite_vec(v3d v)
+{
+	return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+}
+
+// ---- Rays ----
+
+/// A ray query on its way through the bodies.
+typedef struct ray_search {
+	const carom_world *world;
+	const carom_query_filter *filter;
+	cr_query_ray ray; // direction in range: t counts in scale of the caller's
+	double scale;
+	bool found;
+	int32_t body;
+	carom_ray_hit hit;
+	CR_ARRAY(carom_ray_hit) all;
+	bool failed; // out of memory
+} ray_search;
+
+static carom_result begin_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function,
+	ray_search *s)
+{
+	if (!ray)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray is NULL", function);
+	if (!is_finite_vec(ray->origin))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.origin is not finite", function);
+	const v3d d = ray->direction;
+	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
+	if (!is_finite_vec(d) || largest == 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is %s", function, largest == 0 ? "zero" : "not finite");
+	if (!isfinite(ray->t_min) || !(ray->t_max >= ray->t_min))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min is %g and ray.t_max is %g; they must be an interval", function,
+			ray->t_min, ray->t_max);
+	*s = (ray_search){ .world = world, .filter = filter, .scale = 1 };
+	s->ray = (cr_query_ray){ ray->origin, d, ray->t_min, ray->t_max };
+	if (largest > LARGE_DIRECTION || largest < 1 / LARGE_DIRECTION) {
+		s->scale = largest;
+		s->ray.direction = (v3d){ d.x / largest, d.y / largest, d.z / largest };
+		s->ray.t_min *= largest;
+		s->ray.t_max *= largest;
+		if (!isfinite(s->ray.t_min))
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min lies out of range along this direction", function);
+	}
+	return CAROM_SUCCESS;
+}
+
+static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit, int32_t body)
+{
+	hit.body = id_of(s->world, body);
+	hit.t /= s->scale;
+	return hit;
+}
+
+static double ray_key(const void *user, const double lower[3], const double upper[3])
+{
+	const ray_search *s = user;
+	double enter, leave;
+	return cr_ray_box(&s->ray, lower, upper, &enter, &leave) ? enter : INFINITY;
+}
+
+static bool visit_nearest(void *user, int32_t body, double *limit)
+{
+	ray_search *s = user;
+	carom_ray_hit hit;
+	if (!passes(s->filter, s->world, body))
+		return true;
+	if (!cr_body_cast(&s->world->bodies.data[body], s->world->pipeline.bvh, &s->ray, &hit))
+		return true;
+	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && body > s->body)))
+		return true;
+	s->found = true;
+	s->body = body;
+	s->hit = hit;
+	s->ray.t_max = *limit = hit.t;
+	return true;
+}
+
+static bool visit_any(void *user, int32_t body, double *limit)
+{
+	ray_search *s = user;
+	visit_nearest(user, body, limit);
+	return !s->found;
+}
+
+static carom_result search_ray(ray_search *s, bool (*visit)(void *user, int32_t body, double *limit))
+{
+	cr_index_search search = { ray_key, visit, s, s->ray.t_max };
+	return cr_query_index_search(s->world, &search);
+}
+
+carom_result carom_world_cast_ray(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found, carom_ray_hit *hit)
+{
+	static const char *const name = "carom_world_cast_ray";
+	if (!found || !hit)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
+	*found = false;
+	ray_search s;
+	carom_result result = begin_ray(world, ray, filter, name, &s);
+	if (result == CAROM_SUCCESS)
+		result = search_ray(&s, visit_nearest);
+	if (result != CAROM_SUCCESS || !s.found)
+		return result;
+	*found = true;
+	*hit = finish_hit(&s, s.hit, s.body);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_cast_ray_any(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found)
+{
+	static const char *const name = "carom_world_cast_ray_any";
+	if (!found)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: found is NULL", name);
+	*found = false;
+	ray_search s;
+	carom_result result = begin_ray(world, ray, filter, name, &s);
+	if (result == CAROM_SUCCESS)
+		result = search_ray(&s, visit_any);
+	*found = result == CAROM_SUCCESS && s.found;
+	return result;
+}
+
+static bool keep_hit(const carom_ray_hit *hit, void *user)
+{
+	ray_search *s = user;
+	if (!cr_array_reserve(s->world->context, &s->all, s->all.count + 1)) {
+		s->failed = true;
+		return false;
+	}
+	s->all.data[s->all.count++] = finish_hit(s, *hit, s->body);
+	return true;
+}
+
+static bool visit_all(void *user, int32_t body, double *limit)
+{
+	(void)limit;
+	ray_search *s = user;
+	s->body = body;
+	if (passes(s->filter, s->world, body))
+		cr_body_cast_all(&s->world->bodies.data[body], &s->ray, keep_hit, s);
+	return !s->failed;
+}
+
+static bool hit_before(const carom_ray_hit *a, const carom_ray_hit *b)
+{
+	if (a->t != b->t)
+		return a->t < b->t;
+	if (a->body.index1 != b->body.index1)
+		return a->body.index1 < b->body.index1;
+	return a->triangle < b->triangle;
+}
+
+static void sift_down(carom_ray_hit *hits, int64_t at, int64_t count)
+{
+	const carom_ray_hit moving = hits[at];
+	for (int64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+		child += child + 1 < count && hit_before(&hits[child], &hits[child + 1]);
+		if (!hit_before(&moving, &hits[child]))
+			break;
+		hits[at] = hits[child];
+		at = child;
+	}
+	hits[at] = moving;
+}
+
+/// Heap sort: in place, and no two hits are equal but the crossings of one volume at one t, which are alike.
+static void sort_hits(carom_ray_hit *hits, int64_t count)
+{
+	for (int64_t i = count / 2 - 1; i >= 0; i--)
+		sift_down(hits, i, count);
+	for (int64_t end = count - 1; end > 0; end--) {
+		const carom_ray_hit last = hits[0];
+		hits[0] = hits[end];
+		hits[end] = last;
+		sift_down(hits, 0, end);
+	}
+}
+
+static carom_result check_output(
+	const carom_world *world, int32_t capacity, const void *output, const int32_t *count, const char *function, const char *field)
+{
+	if (!count)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is NULL", function);
+	if (capacity < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", function, capacity);
+	if (capacity > 0 && !output)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, field);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter,
+	int32_t capacity, carom_ray_hit *hits, int32_t *count)
+{
+	static const char *const name = "carom_world_cast_ray_all";
+	carom_result result = check_output(world, capacity, hits, count, name, "hits");
+	if (result != CAROM_SUCCESS)
+		return result;
+	*count = 0;
+	ray_search s;
+	result = begin_ray(world, ray, filter, name, &s);
+	if (result == CAROM_SUCCESS)
+		result = search_ray(&s, visit_all);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (s.failed) {
+		result = cr_fail_memory(world->context, "the hits of a ray");
+	} else if (s.all.count > 0) {
+		sort_hits(s.all.data, s.all.count);
+		*count = (int32_t)s.all.count;
+		for (int32_t i = 0; i < *count && i < capacity; i++)
+			hits[i] = s.all.data[i];
+	}
+	cr_array_free(world->context, &s.all);
+	return result;
+}
+
+// ---- Nearest point ----
+
+typedef struct point_search {
+	const carom_world *world;
+	const carom_query_filter *filter;
+	v3d point;
+	bool found;
+	int32_t body;
+	carom_closest_point result;
+} point_search;
+
+static double point_key(const void *user, const double lower[3], const double upper[3])
+{
+	const point_search *s = user;
+	double distance2 = 0;
+	for (int k = 0; k < 3; k++) {
+		const double x = v3d_get(s->point, k), below = lower[k] - x, above = x - upper[k];
+		const double d = below > 0 ? below : above > 0 ? above : 0;
+		distance2 += d * d;
+	}
+	return sqrt(distance2) * (1 - 0x1p-48);
+}
+
+static bool visit_point(void *user, int32_t body, double *limit)
+{
+	point_search *s = user;
+	carom_closest_point near;
+	if (!passes(s->filter, s->world, body))
+		return true;
+	if (!cr_body_closest_point(&s->world->bodies.data[body], s->world->pipeline.bvh, s->point, *limit, &near))
+		return true;
+	const double distance = fabs(near.distance), best = fabs(s->result.distance);
+	if (s->found && (distance > best || (distance == best && body > s->body)))
+		return true;
+	s->found = true;
+	s->body = body;
+	s->result = near;
+	*limit = distance;
+	return true;
+}
+
+carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
+	const carom_query_filter *filter, bool *found, carom_closest_point *result)
+{
+	static const char *const name = "carom_world_closest_point";
+	if (!found || !result)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	*found = false;
+	if (!is_finite_vec(point))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: point is not finite", name);
+	if (!(max_distance >= 0))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
+	point_search s = { .world = world, .filter = filter, .point = point };
+	cr_index_search search = { point_key, visit_point, &s, max_distance };
+	const carom_result outcome = cr_query_index_search(world, &search);
+	if (outcome != CAROM_SUCCESS || !s.found)
+		return outcome;
+	*found = true;
+	*result = s.result;
+	result->body = id_of(world, s.body);
+	return CAROM_SUCCESS;
+}
+
+// ---- Overlap ----
+
+typedef struct overlap_search {
+	const carom_world *world;
+	const carom_query_filter *filter;
+	const carom_shape *shape;
+	carom_pose pose;
+	double lower[3];
+	double upper[3];
+	CR_ARRAY(int32_t) found;
+	carom_result result;
+} overlap_search;
+
+static double overlap_key(const void *user, const double lower[3], const double upper[3])
+{
+	const overlap_search *s = user;
+	bool overlap = true;
+	for (int k = 0; k < 3; k++)
+		overlap = overlap && lower[k] <= s->upper[k] && s->lower[k] <= upper[k];
+	return overlap ? 0 : INFINITY;
+}
+
+static bool visit_overlap(void *user, int32_t index, double *limit)
+{
+	(void)limit;
+	overlap_search *s = user;
+	if (!passes(s->filter, s->world, index))
+		return true;
+	const cr_body *body = &s->world->bodies.data[index];
+	bool overlap = false;
+	s->result = cr_shapes_overlap(
+		s->world->context, s->world->pipeline.bvh, &body->shape.def, &body->pose, s->shape, &s->pose, &overlap);
+	if (s->result != CAROM_SUCCESS)
+		return false;
+	if (!overlap)
+		return true;
+	if (!cr_array_reserve(s->world->context, &s->found, s->found.count + 1)) {
+		s->result = cr_fail_memory(s->world->context, "the bodies of an overlap");
+		return false;
+	}
+	// Sorted as they come: an overlap finds few bodies.
+	int64_t at = s->found.count++;
+	for (; at > 0 && s->found.data[at - 1] > index; at--)
+		s->found.data[at] = s->found.data[at - 1];
+	s->found.data[at] = index;
+	return true;
+}
+
+/// Box of the query's shape in the world.
+static void bound_query(overlap_search *s)
+{
+	cr_body body = { .pose = s->pose, .rotation = m3d_from_quat(s->pose.orientation), .shape = { .def = *s->shape } };
+	if (s->shape->type == CAROM_MESH)
+		body.shape.collider = &s->shape->mesh->collider;
+	const carom_aabb local = s->shape->type == CAROM_MESH
+		? (carom_aabb){ v3d_from_floats(body.shape.collider->lower), v3d_from_floats(body.shape.collider->upper) }
+		: cr_volume_bounds(s->shape);
+	for (int k = 0; k < 3; k++) {
+		body.shape.centre[k] = 0.5 * (v3d_get(local.lower, k) + v3d_get(local.upper, k));
+		body.shape.half[k] = 0.5 * (v3d_get(local.upper, k) - v3d_get(local.lower, k));
+	}
+	cr_body_bounds(&body, s->world->context->simd, s->lower, s->upper);
+}
+
+static carom_result find_overlaps(overlap_search *s, int32_t capacity, carom_body_id *bodies, int32_t *count)
+{
+	if (s->shape->type == CAROM_MESH && s->shape->mesh->collider.triangle_count == 0)
+		return CAROM_SUCCESS;
+	bound_query(s);
+	cr_index_search search = { overlap_key, visit_overlap, s, 0 };
+	carom_result result = cr_query_index_search(s->world, &search);
+	result = result == CAROM_SUCCESS ? s->result : result;
+	if (result == CAROM_SUCCESS) {
+		*count = (int32_t)s->found.count;
+		for (int32_t i = 0; i < *count && i < capacity; i++)
+			bodies[i] = id_of(s->world, s->found.data[i]);
+	}
+	cr_array_free(s->world->context, &s->found);
+	return result;
+}
+
+carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box, const carom_query_filter *filter,
+	int32_t capacity, carom_body_id *bodies, int32_t *count)
+{
+	static const char *const name = "carom_world_overlap_aabb";
+	carom_result result = check_output(world, capacity, bodies, count, name, "bodies");
+	if (result != CAROM_SUCCESS)
+		return result;
+	*count = 0;
+	if (!box)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is NULL", name);
+	const v3d size = v3d_sub(box->upper, box->lower);
+	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper) || !is_finite_vec(size))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is not finite", name);
+	if (size.x < 0 || size.y < 0 || size.z < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
+	const carom_shape shape = { .type = CAROM_BOX, .half_extents = { 0.5 * size.x, 0.5 * size.y, 0.5 * size.z } };
+	overlap_search s = { .world = world, .filter = filter, .shape = &shape, .pose = carom_pose_identity() };
+	s.pose.position = v3d_mad(box->lower, 0.5, size);
+	return find_overlaps(&s, capacity, bodies, count);
+}
+
+carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count)
+{
+	static const char *const name = "carom_world_overlap_shape";
+	carom_result result = check_output(world, capacity, bodies, count, name, "bodies");
+	if (result != CAROM_SUCCESS)
+		return result;
+	*count = 0;
+	if (!shape || !pose)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, shape ? "pose" : "shape");
+	if (shape->type == CAROM_PLANE)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", name);
+	overlap_search s = { .world = world, .filter = filter, .shape = shape };
+	result = cr_check_shape(world->context, shape, name);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(world->context, pose, name, &s.pose);
+	return result == CAROM_SUCCESS ? find_overlaps(&s, capacity, bodies, count) : result;
+}

@@ -1,0 +1,507 @@
+/// Broad phases against brute force: the same pairs in any scene, while bodies move, come and go, on any number of workers.
+#include "test.h"
+#include "detect/broad.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef carom_result create_fn(carom_context *context, cr_broad **broad);
+
+static create_fn *const FAST[] = { cr_broad_create_sweep, cr_broad_create_tree };
+static const char *const FAST_NAME[] = { "sweep", "tree" };
+enum { FAST_COUNT = 2 };
+
+static void set_box(cr_body *body, const double centre[3], const double half[3])
+{
+	for (int k = 0; k < 3; k++) {
+		body->lower[k] = centre[k] - half[k];
+		body->upper[k] = centre[k] + half[k];
+	}
+	body->moved = true;
+}
+
+static void make_body(cr_body *body, uint8_t kind)
+{
+	const uint32_t generation = body->generation;
+	*body = (cr_body){ .alive = true, .kind = kind, .generation = generation + 1, .category = 1, .mask = UINT64_MAX };
+}
+
+static void random_box(uint64_t *seed, cr_body *body, double span, const double origin[3])
+{
+	double centre[3], half[3];
+	for (int k = 0; k < 3; k++) {
+		centre[k] = origin[k] + test_random_double(seed, -span, span);
+		half[k] = test_random_double(seed, 0.2, 1.0);
+	}
+	set_box(body, centre, half);
+}
+
+static void endless_box(cr_body *body)
+{
+	for (int k = 0; k < 3; k++) {
+		body->lower[k] = -INFINITY;
+		body->upper[k] = INFINITY;
+	}
+	body->moved = true;
+}
+
+static carom_context *make_context(int threads)
+{
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	return context;
+}
+
+/// The broad phases under test with the oracle beside them.
+typedef struct bench {
+	carom_context *context;
+	cr_broad *oracle;
+	cr_broad *fast[FAST_COUNT];
+	cr_pair_list expected;
+	cr_pair_list found;
+	int64_t pairs; // expected in all calls, so that a test cannot pass on empty scenes
+} bench;
+
+static void bench_open(bench *b, int threads)
+{
+	*b = (bench){ .context = make_context(threads) };
+	REQUIRE(cr_broad_create_brute(b->context, &b->oracle) == CAROM_SUCCESS);
+	for (int i = 0; i < FAST_COUNT; i++)
+		REQUIRE(FAST[i](b->context, &b->fast[i]) == CAROM_SUCCESS);
+}
+
+static void bench_close(bench *b)
+{
+	b->oracle->destroy(b->oracle);
+	for (int i = 0; i < FAST_COUNT; i++)
+		b->fast[i]->destroy(b->fast[i]);
+	cr_array_free(b->context, &b->expected);
+	cr_array_free(b->context, &b->found);
+	CHECK_INT(carom_memory_in_use(b->context), sizeof *b->context);
+	carom_destroy_context(b->context);
+}
+
+static bool same_pairs(const cr_pair_list *a, const cr_pair_list *b)
+{
+	return a->count == b->count && (a->count == 0 || memcmp(a->data, b->data, (size_t)a->count * sizeof *a->data) == 0);
+}
+
+/// Run all on the bodies and compare; moved flags are cleared afterwards as a step does.
+static bool bench_check(bench *b, cr_body *bodies, int32_t count)
+{
+	bool same = true;
+	REQUIRE(b->oracle->find(b->oracle, bodies, count, &b->expected) == CAROM_SUCCESS);
+	b->pairs += b->expected.count;
+	for (int i = 0; i < FAST_COUNT; i++) {
+		REQUIRE(b->fast[i]->find(b->fast[i], bodies, count, &b->found) == CAROM_SUCCESS);
+		if (!CHECK(same_pairs(&b->found, &b->expected))) {
+			test_check_str(FAST_NAME[i], "the oracle's pairs", "broad phase", __FILE__, __LINE__);
+			test_check_int(b->found.count, b->expected.count, "pairs", __FILE__, __LINE__);
+			same = false;
+		}
+	}
+	for (int32_t i = 0; i < count; i++)
+		bodies[i].moved = false;
+	return same;
+}
+
+TEST(broad, brute_force_finds_what_overlaps)
+{
+	// The oracle itself, against what is plain to see: closed boxes in a row, each touching the next.
+	carom_context *context = make_context(1);
+	cr_broad *brute;
+	REQUIRE(cr_broad_create_brute(context, &brute) == CAROM_SUCCESS);
+	cr_body bodies[5] = { 0 };
+	for (int i = 0; i < 5; i++) {
+		make_body(&bodies[i], CAROM_DYNAMIC);
+		set_box(&bodies[i], (double[]){ 2.0 * i, 0, 0 }, (double[]){ 1, 1, 1 });
+	}
+	cr_pair_list pairs = { 0 };
+	REQUIRE(brute->find(brute, bodies, 5, &pairs) == CAROM_SUCCESS);
+	REQUIRE(pairs.count == 4);
+	for (int i = 0; i < 4; i++) {
+		CHECK_INT(pairs.data[i].a, i);
+		CHECK_INT(pairs.data[i].b, i + 1);
+	}
+	bodies[1].alive = false;
+	bodies[3].kind = bodies[4].kind = CAROM_STATIC;
+	REQUIRE(brute->find(brute, bodies, 5, &pairs) == CAROM_SUCCESS);
+	REQUIRE(pairs.count == 1);
+	CHECK_INT(pairs.data[0].a, 2);
+	CHECK_INT(pairs.data[0].b, 3);
+	REQUIRE(brute->find(brute, bodies, 0, &pairs) == CAROM_SUCCESS);
+	CHECK_INT(pairs.count, 0);
+	cr_array_free(context, &pairs);
+	brute->destroy(brute);
+	carom_destroy_context(context);
+}
+
+/// How a scene of the random walk differs.
+typedef struct walk {
+	int32_t count;
+	double span;
+	double origin[3];
+	double step;     // of moving bodies
+	int share;       // 1 in share bodies moves each step
+	int steps;
+	bool comes_and_goes;
+	int threads;
+} walk;
+
+static void random_walk(const walk *w, uint64_t seed)
+{
+	bench b;
+	bench_open(&b, w->threads);
+	cr_body *bodies = calloc((size_t)w->count, sizeof *bodies);
+	for (int32_t i = 0; i < w->count; i++) {
+		make_body(&bodies[i], (uint8_t)(i % 7 == 0 ? CAROM_STATIC : i % 7 == 1 ? CAROM_KINEMATIC : CAROM_DYNAMIC));
+		bodies[i].group = i % 11 == 0 ? -3 : 0;
+		bodies[i].mask = i % 13 == 0 ? 2 : UINT64_MAX;
+		random_box(&seed, &bodies[i], w->span, w->origin);
+	}
+	if (w->count > 20) {
+		endless_box(&bodies[7]);
+		endless_box(&bodies[14]);
+	}
+	for (int step = 0; step < w->steps; step++) {
+		if (!bench_check(&b, bodies, w->count))
+			break;
+		for (int32_t i = 0; i < w->count; i++) {
+			if (test_random(&seed) % (uint64_t)w->share != 0)
+				continue;
+			if (w->comes_and_goes && test_random(&seed) % 3 == 0) {
+				bodies[i].alive = !bodies[i].alive;
+				if (!bodies[i].alive)
+					continue;
+				make_body(&bodies[i], (uint8_t)(test_random(&seed) % 3));
+				random_box(&seed, &bodies[i], w->span, w->origin);
+				if (test_random(&seed) % 16 == 0 && bodies[i].kind != CAROM_DYNAMIC)
+					endless_box(&bodies[i]);
+			} else if (bodies[i].alive) {
+				for (int k = 0; k < 3; k++) {
+					const double d = test_random_double(&seed, -w->step, w->step);
+					bodies[i].lower[k] += d;
+					bodies[i].upper[k] += d;
+				}
+				bodies[i].moved = true;
+			}
+		}
+	}
+	CHECK(b.pairs > w->steps);
+	free(bodies);
+	bench_close(&b);
+}
+
+TEST(broad, all_agree_while_everything_creeps)
+{
+	random_walk(&(walk){ .count = 400, .span = 6, .step = 0.05, .share = 1, .steps = 80, .threads = 1 }, 1);
+}
+
+TEST(broad, all_agree_while_everything_jumps)
+{
+	random_walk(&(walk){ .count = 400, .span = 6, .step = 3, .share = 1, .steps = 30, .threads = 1 }, 2);
+}
+
+TEST(broad, all_agree_while_little_moves)
+{
+	random_walk(&(walk){ .count = 500, .span = 7, .step = 1, .share = 40, .steps = 200, .threads = 1 }, 3);
+}
+
+TEST(broad, all_agree_while_bodies_come_and_go)
+{
+	random_walk(&(walk){ .count = 300, .span = 5, .step = 0.5, .share = 20, .steps = 200, .comes_and_goes = true, .threads = 1 }, 4);
+	random_walk(&(walk){ .count = 300, .span = 5, .step = 0.5, .share = 2, .steps = 50, .comes_and_goes = true, .threads = 1 }, 5);
+	random_walk(&(walk){ .count = 6, .span = 1, .step = 0.5, .share = 3, .steps = 300, .comes_and_goes = true, .threads = 1 }, 6);
+}
+
+TEST(broad, all_agree_far_from_the_origin)
+{
+	random_walk(&(walk){ .count = 300, .span = 5, .origin = { 1e7, -1e7, 3e6 }, .step = 0.3, .share = 3, .steps = 60, .threads = 1 }, 7);
+	random_walk(&(walk){ .count = 200, .span = 5, .origin = { 1e12, 0, 0 }, .step = 1, .share = 3, .steps = 20, .threads = 1 }, 8);
+}
+
+TEST(broad, workers_do_not_show)
+{
+	random_walk(&(walk){ .count = 2000, .span = 11, .step = 0.1, .share = 1, .steps = 6, .threads = 2 }, 9);
+	random_walk(&(walk){ .count = 1500, .span = 10, .step = 1, .share = 30, .steps = 12, .comes_and_goes = true, .threads = 4 }, 10);
+}
+
+TEST(broad, a_world_that_drifts_away_stays_right)
+{
+	// All bodies travel together from 0 to 1e8 m: the tree must follow with its origin.
+	bench b;
+	bench_open(&b, 1);
+	enum { COUNT = 120 };
+	cr_body bodies[COUNT] = { 0 };
+	uint64_t seed = 11;
+	const double origin[3] = { 0 };
+	for (int i = 0; i < COUNT; i++) {
+		make_body(&bodies[i], CAROM_DYNAMIC);
+		random_box(&seed, &bodies[i], 3, origin);
+	}
+	for (double distance = 1; distance < 1e8; distance *= 1.7) {
+		if (!bench_check(&b, bodies, COUNT))
+			break;
+		for (int i = 0; i < COUNT; i++) {
+			bodies[i].lower[0] += distance;
+			bodies[i].upper[0] += distance;
+			bodies[i].moved = true;
+		}
+	}
+	CHECK(b.pairs > 1000);
+	bench_close(&b);
+}
+
+TEST(broad, degenerate_boxes)
+{
+	bench b;
+	bench_open(&b, 1);
+	enum { COUNT = 90 };
+	cr_body bodies[COUNT] = { 0 };
+	// All the same point; all the same box; touching faces only; one huge box; signed zeros.
+	for (int scene = 0; scene < 5; scene++) {
+		const int64_t before = b.pairs;
+		for (int i = 0; i < COUNT; i++) {
+			make_body(&bodies[i], CAROM_DYNAMIC);
+			const double x = scene == 2 ? 2.0 * i : 0, size = scene == 0 ? 0 : scene == 3 && i == 40 ? 1e20 : 1;
+			set_box(&bodies[i], (double[]){ x, 0, 0 }, (double[]){ size, size, size });
+			if (scene == 4) {
+				for (int k = 0; k < 3; k++) {
+					bodies[i].lower[k] = i % 2 ? 0.0 : -1;
+					bodies[i].upper[k] = i % 2 ? 1 : -0.0;
+				}
+			}
+		}
+		CHECK(bench_check(&b, bodies, COUNT));
+		CHECK_INT(b.pairs - before, scene == 2 ? COUNT - 1 : COUNT * (COUNT - 1) / 2);
+	}
+	CHECK(bench_check(&b, bodies, 0));
+	CHECK(bench_check(&b, bodies, 1));
+	CHECK(bench_check(&b, bodies, COUNT));
+	bench_close(&b);
+}
+
+TEST(broad, boxes_at_the_end_of_the_numbers)
+{
+	bench b;
+	bench_open(&b, 1);
+	cr_body bodies[12] = { 0 };
+	for (int i = 0; i < 12; i++) {
+		make_body(&bodies[i], CAROM_DYNAMIC);
+		const double c = i < 4 ? 1.5e308 : i < 8 ? -1.5e308 : 1e29;
+		set_box(&bodies[i], (double[]){ c, i, 0 }, (double[]){ 1e292, 1, 1 });
+	}
+	CHECK(bench_check(&b, bodies, 12));
+	CHECK(b.pairs > 0);
+	bench_close(&b);
+}
+
+TEST(broad, empty_boxes)
+{
+	// What a mesh without triangles has: from inf to -inf. By the rule for closed boxes it overlaps what has no end, and nothing else.
+	bench b;
+	bench_open(&b, 1);
+	enum { COUNT = 60 };
+	cr_body bodies[COUNT] = { 0 };
+	uint64_t seed = 23;
+	const double origin[3] = { 0 };
+	for (int i = 0; i < COUNT; i++) {
+		make_body(&bodies[i], CAROM_DYNAMIC);
+		random_box(&seed, &bodies[i], 2, origin);
+		if (i % 4 == 0) {
+			for (int k = 0; k < 3; k++) {
+				bodies[i].lower[k] = INFINITY;
+				bodies[i].upper[k] = -INFINITY;
+			}
+		}
+	}
+	CHECK(bench_check(&b, bodies, COUNT));
+	make_body(&bodies[30], CAROM_STATIC);
+	endless_box(&bodies[30]);
+	CHECK(bench_check(&b, bodies, COUNT));
+	random_box(&seed, &bodies[4], 2, origin);
+	CHECK(bench_check(&b, bodies, COUNT));
+	CHECK(b.pairs > 100);
+	bench_close(&b);
+}
+
+TEST(broad, many_planes_and_many_bodies)
+{
+	bench b;
+	bench_open(&b, 1);
+	enum { COUNT = 600 };
+	cr_body *bodies = calloc(COUNT, sizeof *bodies);
+	uint64_t seed = 13;
+	const double origin[3] = { 0 };
+	for (int i = 0; i < COUNT; i++) {
+		make_body(&bodies[i], i % 10 == 0 ? CAROM_STATIC : CAROM_DYNAMIC);
+		if (i % 10 == 0)
+			endless_box(&bodies[i]);
+		else
+			random_box(&seed, &bodies[i], 8, origin);
+	}
+	for (int step = 0; step < 4; step++) {
+		CHECK(bench_check(&b, bodies, COUNT));
+		for (int i = step; i < COUNT; i += 50)
+			random_box(&seed, &bodies[i], 8, origin); // some planes become boxes
+	}
+	CHECK(b.pairs > 60 * 540);
+	free(bodies);
+	bench_close(&b);
+}
+
+// ---- Out of memory ----
+
+typedef struct counted_memory {
+	int64_t allowed; // allocations before failure; negative: all fail
+	int64_t done;
+} counted_memory;
+
+static void *counted_allocate(size_t size, size_t alignment, void *user)
+{
+	counted_memory *memory = user;
+	memory->done++;
+	if (memory->allowed-- <= 0)
+		return NULL;
+	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void counted_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment, (void)user;
+	free(pointer);
+}
+
+static carom_context *counted_context(counted_memory *memory)
+{
+	carom_context_def def = carom_default_context_def();
+	def.allocator = (carom_allocator){ counted_allocate, counted_release, memory };
+	def.thread_count = 1;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	return context;
+}
+
+/// The scene at a time: bodies 0..count-1 alive and moved as a world would have it.
+static int32_t scene_at(int time, cr_body *bodies, uint64_t *seed)
+{
+	const double origin[3] = { 0 };
+	const int32_t count = 60 + 40 * time;
+	for (int32_t i = 0; i < count; i++) {
+		if (!bodies[i].alive) {
+			make_body(&bodies[i], i % 5 == 0 ? CAROM_STATIC : CAROM_DYNAMIC);
+			random_box(seed, &bodies[i], 4, origin);
+		} else if (i % 9 == time % 9) {
+			random_box(seed, &bodies[i], 4, origin);
+		}
+	}
+	if (time == 2)
+		endless_box(&bodies[5]);
+	return count;
+}
+
+enum { SCENE_TIMES = 5, SCENE_BODIES = 60 + 40 * SCENE_TIMES };
+
+/// Step through the scene with one broad phase. The allocation number fail_at from the first step on fails, once; the step is then
+/// repeated with the moved flags cleared, as a caller that lost them would. Returns false when no allocation was left to fail.
+static bool steps_with_failure(create_fn *create, int64_t fail_at)
+{
+	counted_memory memory = { INT64_MAX, 0 };
+	carom_context *context = counted_context(&memory);
+	cr_broad *broad, *oracle;
+	REQUIRE(create(context, &broad) == CAROM_SUCCESS && cr_broad_create_brute(context, &oracle) == CAROM_SUCCESS);
+	static cr_body bodies[SCENE_BODIES];
+	memset(bodies, 0, sizeof bodies);
+	cr_pair_list found = { 0 }, expected = { 0 };
+	uint64_t seed = 17;
+	int64_t left = fail_at;
+	bool failed = false;
+	for (int time = 0; time < SCENE_TIMES; time++) {
+		const int32_t count = scene_at(time, bodies, &seed);
+		REQUIRE(oracle->find(oracle, bodies, count, &expected) == CAROM_SUCCESS);
+		memory = (counted_memory){ failed ? INT64_MAX : left, 0 };
+		carom_result result = broad->find(broad, bodies, count, &found);
+		left -= memory.done;
+		memory.allowed = INT64_MAX;
+		for (int32_t i = 0; i < count; i++)
+			bodies[i].moved = false;
+		if (result != CAROM_SUCCESS) {
+			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+			CHECK_INT(found.count, 0);
+			failed = true;
+			result = broad->find(broad, bodies, count, &found);
+		}
+		CHECK_INT(result, CAROM_SUCCESS);
+		CHECK(same_pairs(&found, &expected));
+	}
+	cr_array_free(context, &found);
+	cr_array_free(context, &expected);
+	broad->destroy(broad);
+	oracle->destroy(oracle);
+	CHECK_INT(carom_memory_in_use(context), sizeof *context);
+	carom_destroy_context(context);
+	return failed;
+}
+
+TEST(broad, failed_allocations_leave_it_usable)
+{
+	create_fn *const all[] = { cr_broad_create_brute, cr_broad_create_sweep, cr_broad_create_tree };
+	for (int i = 0; i < 3; i++) {
+		int64_t fail_at = 0;
+		while (steps_with_failure(all[i], fail_at))
+			fail_at++;
+		CHECK(fail_at >= 3);
+	}
+}
+
+TEST(broad, failed_creation_leaks_nothing)
+{
+	create_fn *const all[] = { cr_broad_create_brute, cr_broad_create_sweep, cr_broad_create_tree };
+	for (int i = 0; i < 3; i++) {
+		for (int64_t allowed = 0;; allowed++) {
+			counted_memory memory = { INT64_MAX, 0 };
+			carom_context *context = counted_context(&memory);
+			memory.allowed = allowed;
+			cr_broad *broad;
+			const carom_result result = all[i](context, &broad);
+			if (result == CAROM_SUCCESS) {
+				broad->destroy(broad);
+			} else {
+				CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+				CHECK(broad == NULL);
+			}
+			CHECK_INT(carom_memory_in_use(context), sizeof *context);
+			carom_destroy_context(context);
+			if (result == CAROM_SUCCESS) {
+				CHECK(allowed >= 1);
+				break;
+			}
+		}
+	}
+}
+
+TEST(broad, a_steady_state_allocates_nothing)
+{
+	for (int i = 0; i < FAST_COUNT; i++) {
+		counted_memory memory = { INT64_MAX, 0 };
+		carom_context *context = counted_context(&memory);
+		cr_broad *broad;
+		REQUIRE(FAST[i](context, &broad) == CAROM_SUCCESS);
+		static cr_body bodies[SCENE_BODIES];
+		memset(bodies, 0, sizeof bodies);
+		uint64_t seed = 19;
+		const int32_t count = scene_at(3, bodies, &seed);
+		cr_pair_list pairs = { 0 };
+		for (int step = 0; step < 3; step++)
+			REQUIRE(broad->find(broad, bodies, count, &pairs) == CAROM_SUCCESS);
+		const int64_t before = memory.done;
+		REQUIRE(broad->find(broad, bodies, count, &pairs) == CAROM_SUCCESS);
+		CHECK_INT(memory.done, before);
+		CHECK(pairs.count > 0);
+		cr_array_free(context, &pairs);
+		broad->destroy(broad);
+		carom_destroy_context(context);
+	}
+}

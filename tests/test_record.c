@@ -1,0 +1,463 @@
+/// Recordings: what was recorded replays to the same hashes; what is damaged is refused, whatever the damage, and never crashes.
+#include "test.h"
+#include "carom/carom.h"
+#include "world/recording_format.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A stream in memory.
+typedef struct tape {
+	uint8_t *bytes;
+	size_t count;
+	size_t capacity;
+	size_t at;    // of the reader
+	size_t limit; // the writer gives up beyond; 0: never
+} tape;
+
+static bool tape_write(const void *bytes, size_t count, void *user)
+{
+	tape *t = user;
+	if (t->limit > 0 && t->count + count > t->limit)
+		return false;
+	if (t->count + count > t->capacity) {
+		t->capacity = 2 * (t->count + count);
+		t->bytes = realloc(t->bytes, t->capacity);
+	}
+	memcpy(t->bytes + t->count, bytes, count);
+	t->count += count;
+	return true;
+}
+
+static bool tape_read(void *bytes, size_t count, void *user)
+{
+	tape *t = user;
+	if (count > t->count - t->at)
+		return false;
+	memcpy(bytes, t->bytes + t->at, count);
+	t->at += count;
+	return true;
+}
+
+static carom_context *make_context(void)
+{
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = 1; // thousands of small replays: waking workers would take most of the time
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	return context;
+}
+
+/// An octahedron: the smallest mesh whose vertices cast rays into another.
+static carom_mesh *make_octahedron(carom_context *context, float radius)
+{
+	const float r = radius;
+	const float vertices[18] = { r, 0, 0, -r, 0, 0, 0, r, 0, 0, -r, 0, 0, 0, r, 0, 0, -r };
+	static const int32_t triangles[24] = { 0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5 };
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = 6;
+	def.triangles = triangles;
+	def.triangle_count = 8;
+	carom_mesh *mesh = NULL;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+static carom_pose random_pose(uint64_t *seed)
+{
+	carom_pose p = { { test_random_double(seed, -1.5, 1.5), test_random_double(seed, -1.5, 1.5), test_random_double(seed, -0.5, 1.5) },
+		{ test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), 1 } };
+	carom_quat *q = &p.orientation;
+	const double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w) * 1.0003; // off by what a caller may be off
+	*q = (carom_quat){ q->x / length, q->y / length, q->z / length, q->w / length };
+	return p;
+}
+
+static bool odd_pairs_only(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)user_data_a, (void)user_data_b;
+	const int *modulus = user;
+	return (a.index1 + b.index1) % (uint32_t)*modulus != 0;
+}
+
+/// What is done to a world between and during recording.
+typedef struct play {
+	carom_context *context;
+	carom_world *world;
+	carom_mesh *meshes[2];
+	carom_body_id ids[64];
+	int count;
+	uint64_t seed;
+	int64_t contacts;
+} play;
+
+static void add_random_body(play *p)
+{
+	carom_body_def def = carom_default_body_def();
+	def.pose = random_pose(&p->seed);
+	const int kind = (int)(test_random(&p->seed) % 5);
+	switch (kind) {
+	case 0: def.shape = (carom_shape){ .type = CAROM_SPHERE, .radius = 0.4 }; break;
+	case 1: def.shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { 0.3, 0.4, 0.5 } }; break;
+	case 2: def.shape = (carom_shape){ .type = CAROM_CAPSULE, .radius = 0.2, .half_length = 0.3 }; break;
+	default: def.shape = (carom_shape){ .type = CAROM_MESH, .mesh = p->meshes[kind - 3] }; break;
+	}
+	def.user_data = test_random(&p->seed);
+	REQUIRE(carom_world_add_body(p->world, &def, &p->ids[p->count++]) == CAROM_SUCCESS);
+}
+
+static void remove_random_body(play *p)
+{
+	const int i = (int)(test_random(&p->seed) % (uint64_t)p->count);
+	REQUIRE(carom_world_remove_body(p->world, p->ids[i]) == CAROM_SUCCESS);
+	p->ids[i] = p->ids[--p->count];
+}
+
+static void act(play *p, int steps)
+{
+	for (int step = 0; step < steps; step++) {
+		if (step % 3 == 1) {
+			remove_random_body(p);
+			remove_random_body(p);
+			add_random_body(p);
+			add_random_body(p);
+			add_random_body(p);
+		}
+		carom_pose poses[64];
+		for (int i = 0; i < p->count; i++)
+			poses[i] = random_pose(&p->seed);
+		REQUIRE(carom_world_set_poses(p->world, p->count, p->ids, poses) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_pose(p->world, p->ids[0], &poses[1]) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_filter(p->world, p->ids[step % p->count], 1, step % 2 ? 2 : UINT64_MAX, -(step % 3)) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_user_data(p->world, p->ids[1], (uint64_t)step) == CAROM_SUCCESS);
+		// Failing calls leave no trace.
+		CHECK(carom_world_set_pose(p->world, (carom_body_id){ 0, 0 }, &poses[0]) == CAROM_INVALID_BODY);
+		REQUIRE(carom_world_step(p->world) == CAROM_SUCCESS);
+		const carom_contact_view contacts = carom_world_contacts(p->world);
+		p->contacts += contacts.count;
+		if (contacts.count > 0)
+			REQUIRE(carom_world_set_impulse(p->world, contacts.count - 1, (float[3]){ 1, 2, (float)step }) == CAROM_SUCCESS);
+	}
+}
+
+static void open_play(play *p, const carom_world_def *def, int bodies)
+{
+	*p = (play){ .context = make_context(), .seed = 5 };
+	REQUIRE(carom_create_world(p->context, def, &p->world) == CAROM_SUCCESS);
+	p->meshes[0] = make_octahedron(p->context, 0.5f);
+	p->meshes[1] = make_octahedron(p->context, 0.8f);
+	carom_body_def ground = carom_default_body_def();
+	ground.shape = (carom_shape){ .type = CAROM_PLANE };
+	ground.kind = CAROM_STATIC;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(p->world, &ground, &id) == CAROM_SUCCESS);
+	for (int i = 0; i < bodies; i++)
+		add_random_body(p);
+}
+
+static void close_play(play *p)
+{
+	carom_destroy_world(p->world);
+	carom_release_mesh(p->meshes[0]);
+	carom_release_mesh(p->meshes[1]);
+	CHECK(carom_memory_in_use(p->context) < 4096); // the context itself
+	carom_destroy_context(p->context);
+}
+
+/// A recording of steps that begins when the world has a past.
+static tape make_recording(const carom_world_def *def, int bodies, int steps, uint64_t *hash)
+{
+	play p;
+	tape t = { 0 };
+	open_play(&p, def, bodies);
+	act(&p, 4);
+	p.contacts = 0;
+	REQUIRE(carom_world_record(p.world, tape_write, &t) == CAROM_SUCCESS);
+	act(&p, steps);
+	REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
+	*hash = carom_world_hash(p.world);
+	CHECK(p.contacts > 0);
+	act(&p, 1); // no longer recorded
+	close_play(&p);
+	return t;
+}
+
+static carom_result replay(tape t, carom_replay_result *result, char *text)
+{
+	carom_context *context = make_context();
+	const carom_result outcome = carom_replay_recording(context, tape_read, &t, result);
+	if (text)
+		strcpy(text, carom_error_text(context));
+	CHECK(carom_memory_in_use(context) < 4096);
+	carom_destroy_context(context);
+	return outcome;
+}
+
+TEST(record, a_recording_replays_to_the_same_hashes)
+{
+	for (int variant = 0; variant < 4; variant++) {
+		carom_world_def def = carom_default_world_def();
+		int modulus = 3;
+		def.broad_phase = (carom_broad_phase)(variant % 3);
+		def.max_contacts_per_pair = variant;
+		def.exit_distance_test = variant == 2;
+		def.speculative_distance = variant == 1 ? 0.05 : 0;
+		if (variant == 3) {
+			def.pair_filter = odd_pairs_only;
+			def.pair_filter_user = &modulus;
+		}
+		uint64_t hash;
+		tape t = make_recording(&def, 20, 12, &hash);
+		carom_replay_result result;
+		char text[600];
+		CHECK_INT(replay(t, &result, text), CAROM_SUCCESS);
+		if (result.steps != 12)
+			CHECK_STR(text, "");
+		CHECK_INT(result.steps, 12);
+		CHECK_INT(result.first_difference, -1);
+		CHECK(result.hash == hash);
+		free(t.bytes);
+	}
+}
+
+TEST(record, a_recording_of_an_empty_world)
+{
+	carom_context *context = make_context();
+	carom_world *world;
+	tape t = { 0 };
+	REQUIRE(carom_create_world(context, NULL, &world) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(world, tape_write, &t) == CAROM_SUCCESS);
+	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+	carom_destroy_world(world); // ends the recording
+	carom_destroy_context(context);
+	carom_replay_result result;
+	CHECK_INT(replay(t, &result, NULL), CAROM_SUCCESS);
+	CHECK_INT(result.steps, 1);
+	free(t.bytes);
+}
+
+TEST(record, the_stream_is_the_documented_one)
+{
+	uint64_t hash;
+	tape t = make_recording(NULL, 3, 2, &hash);
+	CHECK(memcmp(t.bytes, "CAROMREC\1\0\0\0", 12) == 0);
+	size_t at = 12;
+	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
+	int records = 0, steps = 0;
+	uint32_t opcode = 99;
+	while (at < t.count) {
+		opcode = (uint32_t)cr_load_le(t.bytes + at, 4);
+		const size_t size = CR_RECORD_HEAD_SIZE + (size_t)cr_load_le(t.bytes + at + 4, 8);
+		REQUIRE(at + size + CR_RECORD_CHECK_SIZE <= t.count);
+		check = cr_check_bytes(check, t.bytes + at, size);
+		CHECK(cr_load_le(t.bytes + at + size, 8) == check);
+		check = cr_check_bytes(check, t.bytes + at + size, CR_RECORD_CHECK_SIZE);
+		CHECK(records != 0 || opcode == CR_RECORD_WORLD);
+		steps += opcode == CR_RECORD_STEP;
+		if (opcode == CR_RECORD_STEP && steps == 2)
+			CHECK(cr_load_le(t.bytes + at + size - 8, 8) == hash);
+		at += size + CR_RECORD_CHECK_SIZE;
+		records++;
+	}
+	CHECK_INT(opcode, CR_RECORD_END);
+	CHECK_INT(steps, 2);
+	CHECK_INT(at, t.count);
+	free(t.bytes);
+}
+
+TEST(record, every_prefix_is_refused)
+{
+	uint64_t hash;
+	tape t = make_recording(NULL, 4, 3, &hash);
+	int64_t most_steps = 0;
+	for (size_t length = 0; length < t.count; length++) {
+		tape prefix = t;
+		prefix.count = length;
+		carom_replay_result result;
+		char text[600];
+		if (!CHECK(replay(prefix, &result, text) == CAROM_INVALID_RECORDING))
+			CHECK_INT(length, -1);
+		CHECK(text[0] != 0);
+		CHECK_INT(result.first_difference, -1);
+		CHECK(result.steps >= most_steps); // as far as it got
+		most_steps = result.steps;
+	}
+	CHECK_INT(most_steps, 3);
+	free(t.bytes);
+}
+
+TEST(record, every_flipped_byte_is_found)
+{
+	uint64_t hash;
+	tape t = make_recording(NULL, 4, 1, &hash);
+	for (size_t i = 0; i < t.count; i++) {
+		carom_replay_result result;
+		t.bytes[i] ^= (uint8_t)(1u << i % 8);
+		if (!CHECK(replay(t, &result, NULL) == CAROM_INVALID_RECORDING))
+			CHECK_INT(i, -1);
+		t.bytes[i] ^= (uint8_t)(1u << i % 8);
+	}
+	carom_replay_result result;
+	CHECK_INT(replay(t, &result, NULL), CAROM_SUCCESS);
+	free(t.bytes);
+}
+
+/// Make the check sums right again, as far as the sizes of the records lead.
+static void repair_checks(tape *t)
+{
+	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t->bytes, 12);
+	for (size_t at = 12; at + CR_RECORD_HEAD_SIZE + CR_RECORD_CHECK_SIZE <= t->count;) {
+		const uint64_t payload = cr_load_le(t->bytes + at + 4, 8);
+		if (payload > t->count - at - CR_RECORD_HEAD_SIZE - CR_RECORD_CHECK_SIZE)
+			return;
+		const size_t size = CR_RECORD_HEAD_SIZE + (size_t)payload;
+		check = cr_check_bytes(check, t->bytes + at, size);
+		cr_store_le(t->bytes + at + size, check, CR_RECORD_CHECK_SIZE);
+		check = cr_check_bytes(check, t->bytes + at + size, CR_RECORD_CHECK_SIZE);
+		at += size + CR_RECORD_CHECK_SIZE;
+	}
+}
+
+static void check_forged(const tape *t, size_t at, uint8_t value, int counts[2])
+{
+	tape forged = *t;
+	forged.bytes = malloc(t->count);
+	memcpy(forged.bytes, t->bytes, t->count);
+	forged.bytes[at] = value;
+	repair_checks(&forged);
+	carom_replay_result result;
+	const carom_result outcome = replay(forged, &result, NULL);
+	CHECK(outcome == CAROM_SUCCESS || outcome == CAROM_INVALID_RECORDING);
+	CHECK(outcome != CAROM_SUCCESS || result.first_difference == -1);
+	counts[outcome != CAROM_SUCCESS]++;
+	free(forged.bytes);
+}
+
+TEST(record, forged_recordings_never_crash)
+{
+	// Any byte may hold anything with a right check sum: fields out of range, wrong counts, foreign ids, broken meshes.
+	uint64_t hash;
+	tape t = make_recording(NULL, 4, 1, &hash);
+	int counts[2] = { 0, 0 };
+	for (size_t i = 0; i < t.count; i++) {
+		const uint8_t values[3] = { 0xff, (uint8_t)(t.bytes[i] ^ 1), (uint8_t)(t.bytes[i] ^ 0x80) };
+		check_forged(&t, i, values[i % 3], counts);
+	}
+	CHECK(counts[0] > 50); // such as user data, which shows in no hash
+	CHECK(counts[1] > 100);
+	free(t.bytes);
+}
+
+TEST(record, the_first_differing_step_is_named)
+{
+	uint64_t hash;
+	tape t = make_recording(NULL, 8, 6, &hash);
+	int step = 0;
+	for (size_t at = 12; at < t.count;) {
+		const uint32_t opcode = (uint32_t)cr_load_le(t.bytes + at, 4);
+		const size_t size = CR_RECORD_HEAD_SIZE + (size_t)cr_load_le(t.bytes + at + 4, 8);
+		if (opcode == CR_RECORD_STEP && step++ == 3)
+			t.bytes[at + size - 1] ^= 1; // the hash of step 3
+		at += size + CR_RECORD_CHECK_SIZE;
+	}
+	repair_checks(&t);
+	carom_replay_result result;
+	char text[600];
+	CHECK_INT(replay(t, &result, text), CAROM_INVALID_RECORDING);
+	CHECK_INT(result.first_difference, 3);
+	CHECK_INT(result.steps, 4);
+	CHECK(strstr(text, "step 3") != NULL);
+	free(t.bytes);
+}
+
+TEST(record, a_writer_that_gives_up_is_reported)
+{
+	for (size_t limit = 1; limit < 6000; limit += 97) {
+		play p;
+		tape t = { .limit = limit };
+		open_play(&p, NULL, 6);
+		const carom_result started = carom_world_record(p.world, tape_write, &t);
+		CHECK(started == CAROM_SUCCESS || started == CAROM_INVALID_RECORDING);
+		act(&p, 2); // the world goes on
+		const bool complete = started == CAROM_SUCCESS && t.count > 0 && carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS;
+		carom_replay_result result;
+		CHECK(complete == (replay(t, &result, NULL) == CAROM_SUCCESS));
+		CHECK_INT(carom_world_record(p.world, NULL, NULL), CAROM_SUCCESS); // nothing is being recorded
+		free(t.bytes);
+		close_play(&p);
+	}
+}
+
+TEST(record, a_second_recording_ends_the_first)
+{
+	play p;
+	tape first = { 0 }, second = { 0 };
+	open_play(&p, NULL, 10);
+	REQUIRE(carom_world_record(p.world, tape_write, &first) == CAROM_SUCCESS);
+	act(&p, 2);
+	REQUIRE(carom_world_record(p.world, tape_write, &second) == CAROM_SUCCESS);
+	act(&p, 3);
+	REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
+	close_play(&p);
+	carom_replay_result result;
+	CHECK_INT(replay(first, &result, NULL), CAROM_SUCCESS);
+	CHECK_INT(result.steps, 2);
+	CHECK_INT(replay(second, &result, NULL), CAROM_SUCCESS);
+	CHECK_INT(result.steps, 3);
+	free(first.bytes);
+	free(second.bytes);
+}
+
+TEST(record, wrong_arguments_are_refused)
+{
+	carom_context *context = make_context();
+	carom_replay_result result;
+	tape t = { 0 };
+	CHECK_INT(carom_replay_recording(NULL, tape_read, &t, &result), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_replay_recording(context, NULL, &t, &result), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_replay_recording(context, tape_read, &t, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_replay_recording(context, tape_read, &t, &result), CAROM_INVALID_RECORDING);
+	carom_destroy_context(context);
+}
+
+// ---- Out of memory ----
+
+static void *limited_allocate(size_t size, size_t alignment, void *user)
+{
+	int64_t *allowed = user;
+	return (*allowed)-- > 0 ? aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment) : NULL;
+}
+
+static void limited_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment, (void)user;
+	free(pointer);
+}
+
+TEST(record, replay_out_of_memory_leaks_nothing)
+{
+	uint64_t hash;
+	tape t = make_recording(NULL, 5, 2, &hash);
+	int failures = 0;
+	for (int64_t fail_at = 0; fail_at < 3000; fail_at += 1 + fail_at / 40) {
+		int64_t allowed = INT64_MAX;
+		carom_context_def def = carom_default_context_def();
+		def.allocator = (carom_allocator){ limited_allocate, limited_release, &allowed };
+		def.thread_count = 1;
+		carom_context *context;
+		REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+		allowed = fail_at;
+		tape reader = t;
+		carom_replay_result result;
+		const carom_result outcome = carom_replay_recording(context, tape_read, &reader, &result);
+		CHECK(outcome == CAROM_SUCCESS || outcome == CAROM_OUT_OF_MEMORY);
+		failures += outcome != CAROM_SUCCESS;
+		CHECK(carom_memory_in_use(context) < 4096);
+		carom_destroy_context(context);
+		if (outcome == CAROM_SUCCESS)
+			break;
+	}
+	CHECK(failures > 20);
+	free(t.bytes);
+}
