@@ -1,0 +1,96 @@
+/// @file json_reader.h
+/// JSON text read field by field, with errors that name file, line and field:
+///
+///     scenes/pile.json:12: field "bodies[0].mesh": there is no mesh "bnuny"; did you mean "bunny"?
+///
+/// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings, from the root down, and its line is
+/// found by walking the text again when an error needs it. The first error stays; every read after it does nothing and returns false,
+/// so a reader of many fields checks once at its end.
+#ifndef SIM_JSON_READER_H
+#define SIM_JSON_READER_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Deepest nesting of a document that is read.
+#define SIM_JSON_DEPTH 12
+
+/// A parsed text.
+typedef struct sim_json {
+	const char *file; ///< name for messages; not owned
+	char *text;       ///< owned, ends with 0
+	cJSON *root;      ///< owned
+	char *error;      ///< the caller's buffer for the first error
+	size_t error_size;
+	bool failed;
+} sim_json;
+
+/// A node of the document: what it is called, and where it is.
+typedef struct sim_json_node {
+	sim_json *json;
+	const cJSON *item;
+	int depth;
+	int place[SIM_JSON_DEPTH]; ///< place[i]: number of the node's ancestor at depth i + 1 among its siblings
+	char path[200];            ///< "bodies[0].mesh"; "" for the root
+} sim_json_node;
+
+/// Parse text (copied; size bytes without an end mark). error (error_size bytes) receives the first error of this and all later calls.
+/// False when it is not one JSON value. Give it back with sim_json_close in both cases.
+bool sim_json_parse(
+	const char *file, const char *text, size_t size, char *error, size_t error_size, sim_json *json, sim_json_node *root);
+
+/// Free the text and the tree.
+void sim_json_close(sim_json *json);
+
+/// Read a whole file as text that ends with 0; *size does not count that 0. NULL with the reason in error. free() it.
+char *sim_read_text(const char *path, size_t *size, char *error, size_t error_size);
+
+/// Record an error about a node (printf style) unless there is one already. Returns false.
+bool sim_json_error(const sim_json_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// The same about a member of an object, whether it is there or not.
+bool sim_json_member_error(const sim_json_node *object, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/// The line of the text where a node starts, from 1.
+int sim_json_line(const sim_json_node *node);
+
+/// Demand that node is an object that has no members but those named (the list ends with NULL) and none twice.
+bool sim_json_fields(const sim_json_node *node, const char *const *names);
+
+/// The word of a list (ended by NULL) nearest to a mistyped one, or NULL when none is near.
+const char *sim_json_nearest(const char *word, const char *const *words);
+
+/// Is there a member of this name?
+bool sim_json_has(const sim_json_node *object, const char *name);
+
+/// The member of an object; false when it is absent (no error).
+bool sim_json_member(const sim_json_node *object, const char *name, sim_json_node *member);
+
+/// Number of elements of an array or members of an object; an error and 0 when node is of another type (array tells which is wanted).
+int sim_json_count(const sim_json_node *node, bool array);
+
+/// Child number i of an array or object (0 <= i < count).
+sim_json_node sim_json_child(const sim_json_node *node, int i);
+
+// Reading members. An absent member leaves *value as it is. Each returns false once an error is recorded.
+
+/// A finite number, low <= value <= high.
+bool sim_json_number(const sim_json_node *object, const char *name, double low, double high, double *value);
+/// A finite number above 0, at most 1e9.
+bool sim_json_positive(const sim_json_node *object, const char *name, double *value);
+/// A whole number, low <= value <= high (both within 2^53).
+bool sim_json_integer(const sim_json_node *object, const char *name, int64_t low, int64_t high, int64_t *value);
+/// A whole number from 0 to 2^53, or text like "0xff00" for all 64 bits.
+bool sim_json_bits(const sim_json_node *object, const char *name, uint64_t *value);
+bool sim_json_bool(const sim_json_node *object, const char *name, bool *value);
+/// Exactly count finite numbers, each within low..high.
+bool sim_json_numbers(const sim_json_node *object, const char *name, int count, double low, double high, double *values);
+/// The number of a word in words (ended by NULL).
+bool sim_json_choice(const sim_json_node *object, const char *name, const char *const *words, int *value);
+/// Text that is not empty, as a copy that the caller frees; what *value held is freed.
+bool sim_json_string(const sim_json_node *object, const char *name, char **value);
+
+#endif

@@ -1,0 +1,347 @@
+// Meshes from and to files. OBJ and PLY have readers of our own; assimp reads the rest, without any of its post-processing,
+// which renumbers vertices.
+#include "sim/mesh_file.h"
+
+#include "sim/obj_file.h"
+#include "sim/output_file.h"
+#include "sim/ply_file.h"
+
+#include <assimp/cimport.h>
+#include <assimp/scene.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool has_extension(const char *path, const char *extension)
+{
+	const size_t length = strlen(path), tail = strlen(extension);
+	return length > tail && strcasecmp(path + length - tail, extension) == 0;
+}
+
+// ---- Reading ----
+
+// The whole file and a zero behind it, or NULL with errno set.
+static char *read_bytes(const char *path, size_t *byte_count)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		return NULL;
+	size_t size = 0, capacity = 0;
+	char *text = NULL;
+	do {
+		if (size + 1 >= capacity) {
+			capacity = capacity ? 2 * capacity : 1 << 16;
+			char *larger = realloc(text, capacity);
+			if (!larger) {
+				free(text);
+				fclose(file);
+				errno = ENOMEM;
+				return NULL;
+			}
+			text = larger;
+		}
+		size += fread(text + size, 1, capacity - size - 1, file);
+	} while (!feof(file) && !ferror(file));
+	text[size] = '\0';
+	const int code = ferror(file) ? errno : 0;
+	fclose(file);
+	*byte_count = size;
+	if (!code)
+		return text;
+	free(text);
+	errno = code;
+	return NULL;
+}
+
+static bool load_bytes(const char *path, bool is_obj, sim_mesh *mesh, char *error, size_t error_size)
+{
+	size_t size;
+	char *bytes = read_bytes(path, &size);
+	if (!bytes) {
+		snprintf(error, error_size, "cannot be read: %s", strerror(errno));
+		return false;
+	}
+	const bool done = is_obj ? sim_read_obj(bytes, mesh, error, error_size) : sim_read_ply(bytes, size, mesh, error, error_size);
+	free(bytes);
+	return done;
+}
+
+// What a node and those below it hold, to know the sizes before anything is copied.
+static void count_node(const struct aiScene *scene, const struct aiNode *node, int64_t *vertices, int64_t *triangles)
+{
+	for (unsigned i = 0; i < node->mNumMeshes; i++) {
+		const struct aiMesh *part = scene->mMeshes[node->mMeshes[i]];
+		*vertices += part->mNumVertices;
+		for (unsigned f = 0; f < part->mNumFaces; f++)
+			if (part->mFaces[f].mNumIndices >= 3)
+				*triangles += part->mFaces[f].mNumIndices - 2;
+	}
+	for (unsigned i = 0; i < node->mNumChildren; i++)
+		count_node(scene, node->mChildren[i], vertices, triangles);
+}
+
+// Append one part: its vertices, moved unless they stand where they should (so that they keep their bits), and its faces as
+// fans.
+static void append_part(sim_mesh *mesh, const struct aiMesh *part, const struct aiMatrix4x4 *frame, bool moved)
+{
+	const int32_t first = mesh->vertex_count;
+	for (unsigned i = 0; i < part->mNumVertices; i++) {
+		struct aiVector3D v = part->mVertices[i];
+		if (moved)
+			aiTransformVecByMatrix4(&v, frame);
+		float *to = mesh->vertices + 3 * (size_t)mesh->vertex_count++;
+		to[0] = v.x;
+		to[1] = v.y;
+		to[2] = v.z;
+	}
+	for (unsigned f = 0; f < part->mNumFaces; f++) {
+		const struct aiFace *face = &part->mFaces[f];
+		for (unsigned k = 2; k < face->mNumIndices; k++) {
+			int32_t *to = mesh->triangles + 3 * (size_t)mesh->triangle_count++;
+			to[0] = (int32_t)(face->mIndices[0] + (unsigned)first);
+			to[1] = (int32_t)(face->mIndices[k - 1] + (unsigned)first);
+			to[2] = (int32_t)(face->mIndices[k] + (unsigned)first);
+		}
+	}
+}
+
+static void append_node(sim_mesh *mesh, const struct aiScene *scene, const struct aiNode *node, const struct aiMatrix4x4 *parent)
+{
+	struct aiMatrix4x4 frame = *parent, identity;
+	aiMultiplyMatrix4(&frame, &node->mTransformation);
+	aiIdentityMatrix4(&identity);
+	const bool moved = !aiMatrix4AreEqual(&frame, &identity);
+	for (unsigned i = 0; i < node->mNumMeshes; i++)
+		append_part(mesh, scene->mMeshes[node->mMeshes[i]], &frame, moved);
+	for (unsigned i = 0; i < node->mNumChildren; i++)
+		append_node(mesh, scene, node->mChildren[i], &frame);
+}
+
+static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, char *error, size_t error_size)
+{
+	int64_t vertices = 0, triangles = 0;
+	count_node(scene, scene->mRootNode, &vertices, &triangles);
+	if (vertices > INT32_MAX / 3 || triangles > INT32_MAX / 3) {
+		snprintf(error, error_size, "holds more vertices or triangles than 32-bit numbers can count");
+		return false;
+	}
+	mesh->vertices = malloc(vertices ? (size_t)vertices * 12 : 1);
+	mesh->triangles = malloc(triangles ? (size_t)triangles * 12 : 1);
+	if (!mesh->vertices || !mesh->triangles) {
+		sim_mesh_free(mesh);
+		snprintf(error, error_size, "out of memory");
+		return false;
+	}
+	struct aiMatrix4x4 identity;
+	aiIdentityMatrix4(&identity);
+	append_node(mesh, scene, scene->mRootNode, &identity);
+	return true;
+}
+
+static bool load_by_assimp(const char *path, sim_mesh *mesh, char *error, size_t error_size)
+{
+	const struct aiScene *scene = aiImportFile(path, 0);
+	if (!scene) {
+		snprintf(error, error_size, "cannot be read as a mesh: %s", aiGetErrorString());
+		error[strcspn(error, "\r\n")] = '\0';
+		return false;
+	}
+	const bool done = flatten_scene(scene, mesh, error, error_size);
+	aiReleaseImport(scene);
+	return done;
+}
+
+bool sim_load_mesh(const char *path, sim_mesh *mesh, char *error, size_t error_size)
+{
+	memset(mesh, 0, sizeof *mesh);
+	FILE *file = fopen(path, "rb");
+	if (!file) {
+		snprintf(error, error_size, "cannot be opened: %s", strerror(errno));
+		return false;
+	}
+	const int first = fgetc(file);
+	const int code = errno;
+	const bool broken = ferror(file) != 0;
+	fclose(file);
+	if (broken || first == EOF) {
+		snprintf(error, error_size, broken ? "cannot be read: %s" : "is empty", strerror(code));
+		return false;
+	}
+	const bool is_obj = has_extension(path, ".obj");
+	const bool ours = is_obj || has_extension(path, ".ply");
+	if (!(ours ? load_bytes(path, is_obj, mesh, error, error_size) : load_by_assimp(path, mesh, error, error_size)))
+		return false;
+	if (has_extension(path, ".stl") && !sim_weld_mesh(mesh)) {
+		sim_mesh_free(mesh);
+		snprintf(error, error_size, "out of memory");
+		return false;
+	}
+	if (mesh->triangle_count == 0) {
+		snprintf(error, error_size, mesh->vertex_count ? "holds %d vertices but no triangles" : "holds no triangles",
+			(int)mesh->vertex_count);
+		sim_mesh_free(mesh);
+		return false;
+	}
+	return true;
+}
+
+// ---- Welding ----
+
+// The bits of a position, with -0 as 0.
+static void position_key(const float *vertex, uint32_t key[3])
+{
+	for (int axis = 0; axis < 3; axis++) {
+		const float value = vertex[axis] == 0.0f ? 0.0f : vertex[axis];
+		memcpy(&key[axis], &value, sizeof value);
+	}
+}
+
+// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex number + 1, 0 when free.
+static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32_t v)
+{
+	uint32_t key[3], other[3];
+	position_key(mesh->vertices + 3 * (size_t)v, key);
+	// Mixing constants of the spatial hash of Teschner and others, Optimized Spatial Hashing, 2003; the shift brings the high
+	// bits down.
+	uint32_t hash = key[0] * 73856093u ^ key[1] * 19349663u ^ key[2] * 83492791u;
+	hash ^= hash >> 15;
+	for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+		if (!slots[slot]) {
+			memmove(mesh->vertices + 3 * (size_t)mesh->vertex_count, mesh->vertices + 3 * (size_t)v, 3 * sizeof(float));
+			slots[slot] = ++mesh->vertex_count;
+			return mesh->vertex_count - 1;
+		}
+		position_key(mesh->vertices + 3 * (size_t)(slots[slot] - 1), other);
+		if (memcmp(key, other, sizeof key) == 0)
+			return slots[slot] - 1;
+	}
+}
+
+bool sim_weld_mesh(sim_mesh *mesh)
+{
+	const int32_t count = mesh->vertex_count;
+	uint32_t capacity = 16;
+	while (capacity < 2u * (uint32_t)count)
+		capacity *= 2;
+	int32_t *slots = calloc(capacity, sizeof *slots);
+	int32_t *number = malloc(((size_t)count + 1) * sizeof *number);
+	if (slots && number) {
+		// Kept vertices move down over those that were left out: the write never passes the read.
+		mesh->vertex_count = 0;
+		for (int32_t v = 0; v < count; v++)
+			number[v] = find_or_keep(mesh, slots, capacity - 1, v);
+		for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+			if (mesh->triangles[i] >= 0 && mesh->triangles[i] < count)
+				mesh->triangles[i] = number[mesh->triangles[i]];
+	}
+	const bool done = slots && number;
+	free(slots);
+	free(number);
+	return done;
+}
+
+// ---- Writing ----
+
+// PLY and STL are little endian.
+static void put_u32(FILE *file, uint32_t value)
+{
+	const unsigned char bytes[4] = { value & 255, value >> 8 & 255, value >> 16 & 255, value >> 24 & 255 };
+	fwrite(bytes, 1, 4, file);
+}
+
+static void put_float(FILE *file, float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	put_u32(file, bits);
+}
+
+static void write_obj(FILE *file, const sim_mesh *mesh)
+{
+	for (int32_t i = 0; i < mesh->vertex_count; i++) {
+		const float *v = mesh->vertices + 3 * (size_t)i;
+		fprintf(file, "v %.9g %.9g %.9g\n", (double)v[0], (double)v[1], (double)v[2]);
+	}
+	for (int32_t i = 0; i < mesh->triangle_count; i++) {
+		const int32_t *t = mesh->triangles + 3 * (size_t)i;
+		fprintf(file, "f %d %d %d\n", t[0] + 1, t[1] + 1, t[2] + 1);
+	}
+}
+
+static void write_ply(FILE *file, const sim_mesh *mesh)
+{
+	fprintf(file,
+		"ply\nformat binary_little_endian 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty float z\n"
+		"element face %d\nproperty list uchar int vertex_indices\nend_header\n",
+		mesh->vertex_count, mesh->triangle_count);
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++)
+		put_float(file, mesh->vertices[i]);
+	for (int32_t i = 0; i < mesh->triangle_count; i++) {
+		fputc(3, file);
+		for (int k = 0; k < 3; k++)
+			put_u32(file, (uint32_t)mesh->triangles[3 * (size_t)i + k]);
+	}
+}
+
+// Unit normal of a triangle; zero, as the format wants it, when it has no area.
+static void face_normal(const float *a, const float *b, const float *c, float normal[3])
+{
+	const double u[3] = { (double)b[0] - a[0], (double)b[1] - a[1], (double)b[2] - a[2] };
+	const double v[3] = { (double)c[0] - a[0], (double)c[1] - a[1], (double)c[2] - a[2] };
+	const double n[3] = { u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0] };
+	const double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+	for (int axis = 0; axis < 3; axis++)
+		normal[axis] = length > 0 ? (float)(n[axis] / length) : 0.0f;
+}
+
+static void write_stl(FILE *file, const sim_mesh *mesh)
+{
+	const char header[80] = "binary STL"; // must not begin with "solid"
+	fwrite(header, 1, sizeof header, file);
+	put_u32(file, (uint32_t)mesh->triangle_count);
+	for (int32_t i = 0; i < mesh->triangle_count; i++) {
+		const float *corner[3];
+		for (int k = 0; k < 3; k++)
+			corner[k] = mesh->vertices + 3 * (size_t)mesh->triangles[3 * (size_t)i + k];
+		float normal[3];
+		face_normal(corner[0], corner[1], corner[2], normal);
+		for (int axis = 0; axis < 3; axis++)
+			put_float(file, normal[axis]);
+		for (int k = 0; k < 9; k++)
+			put_float(file, corner[k / 3][k % 3]);
+		fwrite("\0", 1, 2, file);
+	}
+}
+
+static bool indices_in_range(const sim_mesh *mesh, char *error, size_t error_size)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count) {
+			snprintf(error, error_size, "triangle %lld names vertex %d, and there are %d", (long long)(i / 3),
+				mesh->triangles[i], mesh->vertex_count);
+			return false;
+		}
+	return true;
+}
+
+bool sim_save_mesh(const char *path, const sim_mesh *mesh, char *error, size_t error_size)
+{
+	static const struct {
+		const char *extension;
+		void (*write)(FILE *file, const sim_mesh *mesh);
+	} formats[] = { { ".obj", write_obj }, { ".ply", write_ply }, { ".stl", write_stl } };
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+		if (!has_extension(path, formats[i].extension))
+			continue;
+		sim_output_file file;
+		if (!indices_in_range(mesh, error, error_size) || !sim_output_open(&file, path, error, error_size))
+			return false;
+		formats[i].write(file.stream, mesh);
+		return sim_output_commit(&file, error, error_size);
+	}
+	snprintf(error, error_size, "no mesh format has this extension; use .obj, .ply or .stl");
+	return false;
+}

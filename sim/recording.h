@@ -1,0 +1,110 @@
+/// @file recording.h
+/// Recordings of simulations in HDF5: meshes once, poses of each frame, contacts when wanted. docs/scenes.md ("Recordings") lists
+/// groups, types and units; h5py reads them without our code. A frame holds the poses that the detection of its step saw, and the
+/// contacts that it found.
+#ifndef SIM_RECORDING_H
+#define SIM_RECORDING_H
+
+#include "carom/carom.h"
+
+/// Version of the layout that is written, and the only one that is read.
+#define SIM_RECORDING_VERSION 1
+
+/// Longest name of a mesh, its end mark included.
+#define SIM_RECORDING_NAME 64
+
+/// Of the whole recording.
+typedef struct sim_recording_info {
+	carom_vec3 gravity;
+	double time_step;       ///< seconds between frames
+	bool contacts;          ///< are contacts recorded?
+	const char *scene_text; ///< text of the scene file, "" if there is none. As read: valid while the recording is open.
+	const char *scene_name;
+} sim_recording_info;
+
+/// A mesh. When read, the arrays belong to the recording and are valid while it is open.
+typedef struct sim_recorded_mesh {
+	char name[SIM_RECORDING_NAME]; ///< letters, digits, '_' and '-'
+	int32_t vertex_count;
+	int32_t triangle_count;
+	const float *vertices;    ///< [3*vertex_count]
+	const int32_t *triangles; ///< [3*triangle_count]
+} sim_recorded_mesh;
+
+/// A body.
+typedef struct sim_recorded_body {
+	carom_body_kind kind;
+	carom_shape_type type;
+	int32_t mesh; ///< number of its mesh, -1 for basic volumes
+	double radius;
+	double half_length;
+	double half_extents[3];
+} sim_recorded_body;
+
+/// A contact, with body numbers of the recording.
+typedef struct sim_recorded_contact {
+	int32_t body_a;
+	int32_t body_b;
+	double point[3];
+	float normal[3];
+	float depth;
+	int32_t feature_a;
+	int32_t feature_b;
+	int32_t kind; ///< carom_contact_kind
+} sim_recorded_contact;
+
+// ---- Writing ----
+
+typedef struct sim_recorder sim_recorder;
+
+/// Begin a recording; a file of that name is replaced. NULL, with path and reason in error, when that fails.
+sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, char *error, size_t error_size);
+
+/// Add a mesh; its number is the count of those before it. False, with path and reason in error, when that fails.
+bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, char *error, size_t error_size);
+
+/// Add a body, also between frames; in the frames before it its pose is NaN.
+bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, char *error, size_t error_size);
+
+/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them).
+bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
+	int32_t contact_count, char *error, size_t error_size);
+
+/// Finish and close. False, with path and reason in error, when not everything could be written. The recorder is gone in both cases.
+/// NULL does nothing and returns true.
+bool sim_close_recorder(sim_recorder *recorder, char *error, size_t error_size);
+
+// ---- Reading ----
+
+typedef struct sim_recording sim_recording;
+
+/// Open a recording. NULL, with path and what is wrong in error, when the file cannot be read, is no recording, of another version, or
+/// damaged.
+sim_recording *sim_open_recording(const char *path, char *error, size_t error_size);
+
+/// Close it. NULL does nothing.
+void sim_close_recording(sim_recording *recording);
+
+/// Is this a file that begins like HDF5? For telling kinds of files apart.
+bool sim_is_recording_file(const char *path);
+
+const sim_recording_info *sim_recording_get_info(const sim_recording *recording);
+int32_t sim_recording_frame_count(const sim_recording *recording);
+int32_t sim_recording_body_count(const sim_recording *recording);
+int32_t sim_recording_mesh_count(const sim_recording *recording);
+/// index below the count of its kind.
+const sim_recorded_body *sim_recording_get_body(const sim_recording *recording, int32_t index);
+const sim_recorded_mesh *sim_recording_get_mesh(const sim_recording *recording, int32_t index);
+/// Seconds since the start.
+double sim_recording_get_time(const sim_recording *recording, int32_t frame);
+/// Number of contacts in a frame; 0 in recordings without contacts.
+int32_t sim_recording_contact_count(const sim_recording *recording, int32_t frame);
+
+/// Poses of all bodies in a frame: poses [body count]. The position of a body that is not there yet is NaN.
+bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, char *error, size_t error_size);
+
+/// Contacts of a frame: contacts [sim_recording_contact_count]. Their body numbers are checked.
+bool sim_recording_read_contacts(
+	sim_recording *recording, int32_t frame, sim_recorded_contact *contacts, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,85 @@
+#!/bin/bash
+# carom check: two meshes, one mesh, and what it says about bad ones.
+source "${CAROM_SOURCE:?names the repository}/tests/cli/common.bash" || exit
+
+cube a.obj 0
+cube b.obj 0
+
+# Two cubes of side 2, the second turned by 45 degrees about x, so that an edge looks at A, and overlapping by 0.1 in z. A
+# contact's depth counts along its own direction: the part of it along z is 0.1.
+turned=0.3826834323650898,0,0,0.9238795325112867
+expect 0 out 'a.obj and b.obj collide: ' check a.obj b.obj --pose-b 0.3,0,2.3142135623730951,$turned
+expect 0 out '"collides":[[:space:]]*true' check a.obj b.obj --json --contacts c.txt --pose-b 0.3,0,2.3142135623730951,$turned
+same "number of contact lines" "$(wc -l < c.txt)" "$(field contacts out)"
+[ "$(field contacts out)" -ge 1 ] || fail "no contacts"
+same "depth" "$(cut -d' ' -f11 c.txt | sort -g | tail -n 1 | cut -c 1-8)" "$(field depth out | cut -c 1-8)"
+# The direction takes the line's first body out: away from the other cube.
+awk '{ sign = $1 == 0 ? -1 : 1; out = $10 * $11 * sign; if (NF != 11 || out < 0.0999 || out > 0.1001) exit 1 }' c.txt ||
+	fail "a line of c.txt does not lead out of the other cube: $(cat c.txt)"
+expect 0 out 'do not collide' check a.obj b.obj --pose-b 0,0,2.5,$turned
+expect 0 out '"depth":[[:space:]]*0,' check a.obj b.obj --json --pose-b 9,0,0,0,0,0,1
+
+# One mesh: a cube, then two cubes in one file that cross (the second a turned copy, so that nothing is parallel).
+expect 0 out 'a.obj does not intersect itself' check a.obj
+{ grep '^v' a.obj; awk '/^v/ { print "v", $2 * 0.9 - $3 * 0.3 + 0.7, $2 * 0.3 + $3 * 0.9 + 0.4, $4 * 0.8 + 0.5 }' a.obj; grep '^f' a.obj
+	awk '/^f/ { print "f", $2 + 8, $3 + 8, $4 + 8, $5 + 8 }' a.obj; } > crossing.obj
+expect 0 out 'crossing.obj intersects itself: [0-9]+ pairs of triangles' check crossing.obj
+expect 0 out '"collides":[[:space:]]*true' check crossing.obj --json --pairs pairs.txt
+same "number of pairs" "$(wc -l < pairs.txt)" "$(field contacts out)"
+awk '$1 >= $2 || $1 > 11 || $2 < 12 { exit 1 }' pairs.txt || fail "pairs.txt has a pair that is not of both cubes: $(cat pairs.txt)"
+
+# Three own vertices for each triangle: neighbours touch until they are welded.
+awk '/^v/ { v[++n] = $0 } /^f/ { print v[$2]; print v[$3]; print v[$4]; print v[$2]; print v[$4]; print v[$5] } END { for (i = 0; i < 12; i++) print "f", 3*i+1, 3*i+2, 3*i+3 }' a.obj > soup.obj
+expect 0 out 'soup.obj intersects itself' check soup.obj
+expect 0 out 'soup.obj does not intersect itself' check soup.obj --weld
+
+# An open mesh collides by its triangles, with a warning on stderr and in JSON.
+grep -v '^f 5' a.obj > open.obj
+expect 0 err '^carom: warning: open.obj: 4 border edges, not closed' check open.obj b.obj --pose-b 0,0,-1.5,$turned
+expect 0 out 'open.obj: 4 border edges' check open.obj b.obj --pose-b 0,0,-1.5,$turned --json
+same "collides" "$(field collides out)" true
+
+# Bad meshes.
+expect 1 err '^carom: error: nothing.obj: cannot be opened: No such file' check nothing.obj a.obj
+printf 'v 0 0 0\nv 1 0 0\nv 0 nan 0\nf 1 2 3\n' > nan.obj
+expect 1 err '^carom: error: nan.obj: vertex 2: y is NaN' check nan.obj
+expect 1 err '^carom: error: nan.obj: vertex 2: y is NaN' check a.obj nan.obj
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n' > range.obj
+expect 1 err '^carom: error: range.obj: triangle 0: ' check range.obj
+printf 'v 0 0 0\nv 1 zero 0\n' > text.obj
+expect 1 err '^carom: error: text.obj: line 2: this coordinate is not a number: zero' check text.obj
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\n' > points.obj
+expect 1 err '^carom: error: points.obj: holds 3 vertices but no triangles' check points.obj
+echo "hello" > words.txt
+expect 1 err '^carom: error: words.txt: cannot be read as a mesh' check words.txt
+expect 1 err '^carom: error: nowhere/c.txt: cannot be written' check a.obj b.obj --contacts nowhere/c.txt
+
+# Wrong use.
+expect 2 err '--pose-b 1,2,3: must be seven numbers' check a.obj b.obj --pose-b 1,2,3
+expect 2 err '--pose-b .*: the quaternion has length 2; it must be 1' check a.obj b.obj --pose-b 0,0,0,0,0,0,2
+expect 2 err 'need a second mesh' check a.obj --pose-b 0,0,0,0,0,0,1
+expect 2 err '--pairs is for one mesh' check a.obj b.obj --pairs p.txt
+
+if [ -n "${CAROM_DATA:-}" ] && [ -d "$CAROM_DATA/meshes/dirty" ]; then
+	# Whatever is wrong with a mesh, it gives an answer or an error that names the file.
+	for mesh in "$CAROM_DATA"/meshes/dirty/*; do
+		status=0
+		"$CAROM" check "$mesh" --json > out 2> err || status=$?
+		case $status in
+			0) grep -q '"collides"' out || fail "no answer for $mesh" ;;
+			1) grep -qF "carom: error: $mesh: " err || fail "no error for $mesh: $(cat err)" ;;
+			*) fail "exit code $status for $mesh: $(cat err)" ;;
+		esac
+	done
+	# The numbers of exact self-intersections are known, and for frames of recorded scenes the pairs themselves.
+	for known in bullet-teddy-3192.obj:4 bullet-carrier-cover-2224.obj:2 bullet-stand-3338.obj:22 dirty/soup-100.stl:1248 bullet-bunny-902.obj:0; do
+		expect 0 out '"collides"' check "$CAROM_DATA/meshes/${known%:*}" --json
+		same "self-intersections of $known" "$(field contacts out)" "${known#*:}"
+	done
+	for scene in cloth-ball/frames/cloth_ball92.ply n-body-simulation/frames/balls16_18.ply; do
+		expect 0 out '"collides"' check "$CAROM_DATA/ccd/$scene" --json --pairs pairs.txt
+		awk '/^#/ { next } /^frame/ { frame = $2; next } frame == 0' "$CAROM_DATA/ccd/${scene%%/*}/selfint.txt" | sort > truth.txt
+		[ -s truth.txt ] || fail "no true pairs for $scene"
+		sort pairs.txt | cmp - truth.txt || fail "the self-intersections of $scene are not the true ones"
+	done
+fi

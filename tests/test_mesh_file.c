@@ -1,0 +1,388 @@
+// Mesh files: order, exact values, and what is said about files that are wrong. Files are written as text into a folder of the
+// case and compared with what a reader must see.
+
+#include "test.h"
+
+#include "sim/mesh_file.h"
+#include "sim/output_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static void remove_folder(void)
+{
+	if (folder[0])
+		rmdir(folder);
+}
+
+// A path in a folder of this process. Valid until the next call.
+static const char *temporary(const char *name)
+{
+	static char path[128];
+	if (!folder[0]) {
+		strcpy(folder, "/tmp/carom-mesh-XXXXXX");
+		REQUIRE(mkdtemp(folder) != NULL);
+		atexit(remove_folder);
+	}
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return path;
+}
+
+// Write bytes to a file, load it, remove it.
+static bool load_bytes(const char *name, const void *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+{
+	const char *path = temporary(name);
+	FILE *file = fopen(path, "wb");
+	REQUIRE(file != NULL);
+	CHECK_INT(fwrite(bytes, 1, size, file), size);
+	fclose(file);
+	const bool done = sim_load_mesh(path, mesh, error, error_size);
+	remove(path);
+	return done;
+}
+
+static bool load_text(const char *name, const char *text, sim_mesh *mesh, char *error, size_t error_size)
+{
+	return load_bytes(name, text, strlen(text), mesh, error, error_size);
+}
+
+// The file must be refused with exactly this sentence, and leave nothing behind.
+static void check_refused(const char *name, const char *text, const char *sentence)
+{
+	sim_mesh mesh;
+	char error[256] = "";
+	CHECK(!load_text(name, text, &mesh, error, sizeof error));
+	CHECK_STR(error, sentence);
+	CHECK(mesh.vertices == NULL && mesh.triangles == NULL && mesh.vertex_count == 0 && mesh.triangle_count == 0);
+}
+
+static void check_triangle(const sim_mesh *mesh, int32_t number, int32_t a, int32_t b, int32_t c)
+{
+	REQUIRE(number < mesh->triangle_count);
+	CHECK_INT(mesh->triangles[3 * number], a);
+	CHECK_INT(mesh->triangles[3 * number + 1], b);
+	CHECK_INT(mesh->triangles[3 * number + 2], c);
+}
+
+static bool same_mesh(const sim_mesh *a, const sim_mesh *b)
+{
+	return a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count &&
+		memcmp(a->vertices, b->vertices, (size_t)a->vertex_count * 12) == 0 &&
+		memcmp(a->triangles, b->triangles, (size_t)a->triangle_count * 12) == 0;
+}
+
+TEST(mesh_file, obj_keeps_order_and_fans_polygons)
+{
+	sim_mesh mesh;
+	char error[256];
+	REQUIRE(load_text("a.obj",
+		"# a comment\r\nmtllib x.mtl\nv 0 0 0 # the origin\nv 1 0 0 1.0\n\tv 1 1 0 0.5 0.5 0.5\nvn 0 0 1\nv 0 1 0\nv -0.5 \\\n 0.5 1e-3\n"
+		"f 1//1 2//1 3//1 4//1 5//1\nusemtl m\nf -3/1 -2/2/3 -1\nf 3 9 1",
+		&mesh, error, sizeof error));
+	CHECK_INT(mesh.vertex_count, 5);
+	CHECK_INT(mesh.triangle_count, 5);
+	check_triangle(&mesh, 0, 0, 1, 2);
+	check_triangle(&mesh, 1, 0, 2, 3);
+	check_triangle(&mesh, 2, 0, 3, 4);
+	check_triangle(&mesh, 3, 2, 3, 4);
+	check_triangle(&mesh, 4, 2, 8, 0); // out of range: left for the library to report
+	CHECK_NEAR(mesh.vertices[12], -0.5, 0);
+	CHECK_NEAR(mesh.vertices[14], 1e-3f, 0);
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, obj_keeps_nan_and_infinity)
+{
+	sim_mesh mesh;
+	char error[256];
+	REQUIRE(load_text("a.obj", "v nan -inf +Inf\nv 1e39 0 0\nv 0 1 0\nf 1 2 3\n", &mesh, error, sizeof error));
+	CHECK(isnan(mesh.vertices[0]));
+	CHECK(isinf(mesh.vertices[1]) && mesh.vertices[1] < 0);
+	CHECK(isinf(mesh.vertices[2]) && mesh.vertices[2] > 0);
+	CHECK(isinf(mesh.vertices[3]));
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, obj_says_which_line_is_wrong)
+{
+	check_refused("a.obj", "v 0 0 0\nv 1 two 0\n", "line 2: this coordinate is not a number: two");
+	check_refused("a.obj", "v 0 0\n", "line 1: a vertex needs three coordinates");
+	check_refused("a.obj", "v 0 0 0\n\n\nf 1 x 1\n", "line 4: this corner of a face is not a vertex number: x");
+	check_refused("a.obj", "v 0 0 \\\n0\nf 0 1 1\n", "line 3: vertex number 0; OBJ files count from 1");
+	check_refused("a.obj", "v 0 0 0\nf -1 -2 -1\n", "line 2: this vertex number counts back beyond the first vertex: -2");
+	check_refused("a.obj", "v 0 0 0\nf 1 1 99999999999\n", "line 2: this vertex number is too large: 99999999999");
+	check_refused("a.obj", "v 0 0 0\nf 1 1\n", "line 2: a face needs three corners");
+	check_refused("a.obj", "v 0 0 0\n", "holds 1 vertices but no triangles");
+	check_refused("a.obj", "just words\n", "holds no triangles");
+	check_refused("a.obj", "", "is empty");
+}
+
+static const char ply_start[] =
+	"ply\nformat ascii 1.0\ncomment x\nelement vertex 4\nproperty float x\nproperty uchar red\nproperty float y\n"
+	"property double z\nelement edge 1\nproperty int v1\nelement face 2\nproperty uchar flags\n"
+	"property list uchar uint vertex_index\nproperty list int float weights\nend_header\n";
+
+TEST(mesh_file, ply_text_keeps_order_and_skips_the_rest)
+{
+	char text[1024], error[256];
+	sim_mesh mesh;
+	snprintf(text, sizeof text, "%s%s", ply_start,
+		"0 255 0 0\n1 0 0 0.1\n1 0 1 nan\n0 0 16777217 0\n7\n9 4 0 1 2 3 2 0.5 0.5\n9 3 3 2 1 0\n");
+	REQUIRE(load_text("a.ply", text, &mesh, error, sizeof error));
+	CHECK_INT(mesh.vertex_count, 4);
+	CHECK_INT(mesh.triangle_count, 3);
+	check_triangle(&mesh, 0, 0, 1, 2);
+	check_triangle(&mesh, 1, 0, 2, 3);
+	check_triangle(&mesh, 2, 3, 2, 1);
+	CHECK_NEAR(mesh.vertices[5], 0.1f, 0);
+	CHECK(isnan(mesh.vertices[8]));
+	CHECK_NEAR(mesh.vertices[10], 16777216, 0); // the nearest float, ties to even
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, ply_says_what_is_wrong)
+{
+	char text[1024];
+	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0\n1 0 0 zero\n");
+	check_refused("a.ply", text, "vertex 1: this is not a number: zero");
+	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0\n1 0 0 0\n");
+	check_refused("a.ply", text, "ends too early, in vertex 2 of 4");
+	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0 1 0 0 0 1 0 1 0 0 0 1 0 7 9 2 0 1 0\n");
+	check_refused("a.ply", text, "face 0: has 2 corners; a face needs three");
+	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0 1 0 0 0 1 0 1 0 0 0 1 0 7 9 3 0 1 0.5 0\n");
+	check_refused("a.ply", text, "face 0: names vertex 0.5");
+	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0 1 0 0 0 1 0 1 0 0 0 1 0 7 9 3 0 1 2 -1\n");
+	check_refused("a.ply", text, "face 0: a list of -1 elements");
+	check_refused("a.ply", "plx\n", "is not a PLY file: it does not begin with a line \"ply\"");
+	check_refused("a.ply", "ply\nformat ascii 1.0\n", "the header has no end_header");
+	check_refused("a.ply", "ply\nend_header\n", "the header has no format");
+	check_refused("a.ply", "ply\nformat morse 1.0\n", "the header names an unknown format: morse");
+	check_refused(
+		"a.ply", "ply\nformat ascii 1.0\nelement vertex -1\n", "the header has a bad number of elements: element vertex -1");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nproperty float x\n", "the header has a property before any element");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty list uchar x\n",
+		"the header has an incomplete property in the element vertex");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty half x\n",
+		"the header gives the property x an unknown type");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n",
+		"the element vertex has no x, y and z");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nelement face 1\nproperty int x\nend_header\n0\n",
+		"the element face has no list vertex_indices");
+	check_refused("a.ply",
+		"ply\nformat binary_little_endian 1.0\nelement vertex 2000000000\nproperty float x\nproperty float y\nproperty float z\nend_header\nxy",
+		"ends too early: 2000000000 vertices do not fit in it");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nend_header\n", "holds no triangles");
+}
+
+// One vertex row and face of every type, in both byte orders, written byte by byte.
+TEST(mesh_file, ply_binary_in_both_byte_orders)
+{
+	static const char header[] =
+		"ply\nformat binary_%s_endian 1.0\nelement vertex 3\nproperty double x\nproperty short y\nproperty float z\n"
+		"element face 1\nproperty list ushort int vertex_indices\nend_header\n";
+	static const unsigned char vertex[] = { 0x3f, 0xf8, 0, 0, 0, 0, 0, 0, /* 1.5 */ 0xff, 0xfe, /* -2 */ 0x40, 0x48, 0xf5,
+		0xc3 /* 3.14f */ };
+	static const unsigned char face[] = { 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2 };
+	static const int vertex_parts[] = { 8, 2, 4 }, face_parts[] = { 2, 4, 4, 4 };
+	for (int little = 0; little < 2; little++) {
+		unsigned char bytes[512];
+		size_t size = (size_t)snprintf((char *)bytes, sizeof bytes, header, little ? "little" : "big");
+		for (int row = 0; row < 4; row++) {
+			const unsigned char *from = row < 3 ? vertex : face;
+			for (int part = 0; part < (row < 3 ? 3 : 4); part++) {
+				const int length = row < 3 ? vertex_parts[part] : face_parts[part];
+				for (int i = 0; i < length; i++)
+					bytes[size++] = from[little ? length - 1 - i : i];
+				from += length;
+			}
+		}
+		sim_mesh mesh;
+		char error[256];
+		REQUIRE(load_bytes("a.ply", bytes, size, &mesh, error, sizeof error));
+		CHECK_INT(mesh.vertex_count, 3);
+		for (int i = 0; i < 3; i++) {
+			CHECK_NEAR(mesh.vertices[3 * i], 1.5, 0);
+			CHECK_NEAR(mesh.vertices[3 * i + 1], -2, 0);
+			CHECK_NEAR(mesh.vertices[3 * i + 2], 3.14f, 0);
+		}
+		check_triangle(&mesh, 0, 0, 1, 2);
+		sim_mesh_free(&mesh);
+		// Whatever is cut off, it is an error and not a smaller mesh.
+		for (size_t cut = 1; cut < size; cut++)
+			CHECK(!load_bytes("a.ply", bytes, size - cut, &mesh, error, sizeof error));
+	}
+}
+
+TEST(mesh_file, stl_is_welded_to_a_closed_mesh)
+{
+	sim_mesh mesh, back;
+	char error[256];
+	REQUIRE(sim_make_shape("torus", 600, 1, &mesh, error, sizeof error));
+	REQUIRE(sim_save_mesh(temporary("t.stl"), &mesh, error, sizeof error));
+	REQUIRE(sim_load_mesh(temporary("t.stl"), &back, error, sizeof error));
+	remove(temporary("t.stl"));
+	CHECK_INT(back.vertex_count, mesh.vertex_count);
+	REQUIRE(back.triangle_count == mesh.triangle_count);
+	for (int32_t i = 0; i < 3 * mesh.triangle_count; i++)
+		if (memcmp(mesh.vertices + 3 * mesh.triangles[i], back.vertices + 3 * back.triangles[i], 12) != 0) {
+			CHECK(!"a corner came back elsewhere");
+			break;
+		}
+	sim_mesh_free(&mesh);
+	sim_mesh_free(&back);
+}
+
+TEST(mesh_file, obj_and_ply_come_back_bit_for_bit)
+{
+	sim_mesh mesh = { .vertex_count = 1000, .triangle_count = 700 }, back;
+	mesh.vertices = malloc(3000 * sizeof(float));
+	mesh.triangles = malloc(2100 * sizeof(int32_t));
+	REQUIRE(mesh.vertices && mesh.triangles);
+	uint64_t state = 7;
+	for (int i = 0; i < 3000; i++) {
+		// All finite bit patterns, denormal ones too.
+		uint32_t bits;
+		do
+			bits = (uint32_t)test_random(&state);
+		while ((bits & 0x7f800000u) == 0x7f800000u);
+		memcpy(mesh.vertices + i, &bits, sizeof bits);
+	}
+	for (int i = 0; i < 2100; i++)
+		mesh.triangles[i] = (int32_t)(test_random(&state) % 1000);
+	static const char *const names[] = { "r.obj", "r.ply", "R.PLY" };
+	for (int i = 0; i < 3; i++) {
+		char error[256] = "";
+		CHECK(sim_save_mesh(temporary(names[i]), &mesh, error, sizeof error));
+		REQUIRE(sim_load_mesh(temporary(names[i]), &back, error, sizeof error));
+		CHECK(same_mesh(&mesh, &back));
+		sim_mesh_free(&back);
+		remove(temporary(names[i]));
+	}
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, saving_refuses_what_cannot_be_read_back)
+{
+	float vertices[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
+	int32_t triangles[3] = { 0, 1, 3 };
+	sim_mesh mesh = { 3, 1, vertices, triangles };
+	char error[256];
+	CHECK(!sim_save_mesh(temporary("x.obj"), &mesh, error, sizeof error));
+	CHECK_STR(error, "triangle 0 names vertex 3, and there are 3");
+	triangles[2] = 2;
+	CHECK(!sim_save_mesh(temporary("x.gif"), &mesh, error, sizeof error));
+	CHECK_STR(error, "no mesh format has this extension; use .obj, .ply or .stl");
+	CHECK(!sim_save_mesh(temporary("no/x.obj"), &mesh, error, sizeof error));
+	CHECK_STR(error, "cannot be written: No such file or directory");
+	CHECK(!sim_load_mesh(temporary("x.obj"), &mesh, error, sizeof error));
+	CHECK_STR(error, "cannot be opened: No such file or directory");
+}
+
+TEST(mesh_file, welding_keeps_the_first_of_equal_positions)
+{
+	sim_mesh mesh = { .vertex_count = 6, .triangle_count = 3 };
+	const float vertices[18] = { 1, 2, 3, 0, 0, 0, 1, 2, 3, -0.0f, 0, -0.0f, NAN, 0, 0, 1, 2, 4 };
+	const int32_t triangles[9] = { 0, 1, 2, 3, 5, 4, 2, -7, 99 };
+	mesh.vertices = malloc(sizeof vertices);
+	mesh.triangles = malloc(sizeof triangles);
+	REQUIRE(mesh.vertices && mesh.triangles);
+	memcpy(mesh.vertices, vertices, sizeof vertices);
+	memcpy(mesh.triangles, triangles, sizeof triangles);
+	REQUIRE(sim_weld_mesh(&mesh));
+	CHECK_INT(mesh.vertex_count, 4);
+	check_triangle(&mesh, 0, 0, 1, 0);
+	check_triangle(&mesh, 1, 1, 3, 2);
+	check_triangle(&mesh, 2, 0, -7, 99); // what names no vertex stays for the check
+	CHECK(isnan(mesh.vertices[6]));
+	CHECK_NEAR(mesh.vertices[11], 4, 0);
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, output_file_appears_whole_or_not_at_all)
+{
+	char error[256];
+	sim_output_file file;
+	REQUIRE(sim_output_open(&file, temporary("o.txt"), error, sizeof error));
+	fputs("first", file.stream);
+	CHECK(access(temporary("o.txt"), F_OK) != 0);
+	CHECK(sim_output_commit(&file, error, sizeof error));
+	CHECK(access(temporary("o.txt"), F_OK) == 0);
+	// A second writing that is given up leaves the first one alone.
+	REQUIRE(sim_output_open(&file, temporary("o.txt"), error, sizeof error));
+	fputs("second", file.stream);
+	sim_output_abandon(&file);
+	sim_output_abandon(&file);
+	CHECK(access(temporary("o.txt.part"), F_OK) != 0);
+	FILE *read = fopen(temporary("o.txt"), "rb");
+	REQUIRE(read != NULL);
+	char text[16] = "";
+	CHECK_INT(fread(text, 1, sizeof text - 1, read), 5);
+	fclose(read);
+	CHECK_STR(text, "first");
+	remove(temporary("o.txt"));
+	CHECK(!sim_output_open(&file, folder, error, sizeof error));
+	CHECK_STR(error, "is a folder; name a file");
+}
+
+// Whole PLY files of other people, against a reader of a dozen lines that knows these two headers only.
+TEST(mesh_file, ply_frames_of_real_scenes)
+{
+	static const struct {
+		const char *path;
+		int32_t vertices, triangles, vertex_bytes;
+	} files[] = { { "ccd/cloth-ball/frames/cloth_ball92.ply", 46598, 92230, 12 },
+		{ "ccd/n-body-simulation/frames/balls16_18.ply", 73960, 146480, 15 } };
+	for (int f = 0; f < 2; f++) {
+		const char *path = test_data_path(files[f].path);
+		FILE *file = fopen(path, "rb");
+		REQUIRE(file != NULL);
+		char line[256];
+		while (fgets(line, sizeof line, file) && strcmp(line, "end_header\n") != 0)
+			;
+		sim_mesh mesh;
+		char error[256];
+		REQUIRE(sim_load_mesh(path, &mesh, error, sizeof error));
+		CHECK_INT(mesh.vertex_count, files[f].vertices);
+		CHECK_INT(mesh.triangle_count, files[f].triangles);
+		int64_t differences = 0;
+		for (int32_t row = 0; row < files[f].vertices + files[f].triangles; row++) {
+			const bool vertex = row < files[f].vertices;
+			unsigned char bytes[15], swapped[12];
+			const size_t size = vertex ? (size_t)files[f].vertex_bytes : 13;
+			REQUIRE(fread(bytes, 1, size, file) == size);
+			for (int i = 0; i < 12; i++)
+				swapped[i] = bytes[(vertex ? 0 : 1) + (i / 4 * 4 + 3 - i % 4)];
+			const void *ours =
+				vertex ? (void *)(mesh.vertices + 3 * row) : (void *)(mesh.triangles + 3 * (row - files[f].vertices));
+			differences += memcmp(ours, swapped, 12) != 0;
+		}
+		CHECK_INT(differences, 0);
+		fclose(file);
+		sim_mesh_free(&mesh);
+	}
+}
+
+TEST(mesh_file, sizes_of_real_meshes)
+{
+	static const struct {
+		const char *path;
+		int32_t vertices, triangles;
+	} files[] = { { "meshes/bullet-bunny-902.obj", 453, 902 }, { "meshes/bullet-torus-600.obj", 300, 600 },
+		{ "meshes/bullet-stand-3338.obj", 1655, 3338 }, { "meshes/quadknot-2880.obj", 1440, 2880 },
+		{ "meshes/stanford-bunny-69451.obj", 35947, 69451 }, { "meshes/fcl-env-2180.obj", 6540, 2180 },
+		{ "meshes/dirty/negative-indices-quads.obj", 8, 12 }, { "meshes/dirty/bunny-duplicate-triangles.ply", 8171, 16301 },
+		{ "meshes/dirty/soup-100.stl", 300, 100 }, { "meshes/dirty/multibody-mixed-winding.stl", 20, 32 } };
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		sim_mesh mesh;
+		char error[256];
+		REQUIRE(sim_load_mesh(test_data_path(files[i].path), &mesh, error, sizeof error));
+		CHECK_INT(mesh.vertex_count, files[i].vertices);
+		CHECK_INT(mesh.triangle_count, files[i].triangles);
+		sim_mesh_free(&mesh);
+	}
+}

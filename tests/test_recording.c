@@ -1,0 +1,343 @@
+// Recordings: what was written comes back, other programs can read it, and damaged or foreign files give an error.
+#include "test.h"
+
+#include "sim/recording.h"
+
+#include <hdf5.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FRAMES = 70, BODIES = 3 };
+
+static const float vertices[12] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+static const int32_t triangles[12] = { 0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3 };
+
+// A file of its own for each case; the case removes it.
+static const char *new_path(char path[64])
+{
+	strcpy(path, "/tmp/carom_recording_XXXXXX");
+	const int file = mkstemp(path);
+	REQUIRE(file >= 0);
+	close(file);
+	return path;
+}
+
+static carom_pose pose_of(int frame, int body)
+{
+	return (carom_pose){ { frame + 0.1, body + 1e-17, -frame / 3.0 }, { 0, 0, sin(frame), cos(frame) } };
+}
+
+// Frame f has f % 4 contacts.
+static sim_recorded_contact contact_of(int frame, int i)
+{
+	return (sim_recorded_contact){ .body_a = i % 2, .body_b = 2, .point = { frame, i, 1.0 / 3 }, .normal = { 0, 1, 0 },
+		.depth = 0.001f * (float)frame, .feature_a = 100 * frame + i, .feature_b = -1, .kind = CAROM_VERTEX_B };
+}
+
+static void write_all(const char *path, bool contacts)
+{
+	char error[300] = "";
+	const sim_recording_info info = { .gravity = { 0, -9.81, 0.5 }, .time_step = 0.25, .contacts = contacts,
+		.scene_text = "{\"name\": \"\xc3\xa4\"}", .scene_name = "test" };
+	sim_recorder *recorder = sim_create_recorder(path, &info, error, sizeof error);
+	CHECK_STR(error, "");
+	REQUIRE(recorder != NULL);
+	// In another order than that of the alphabet.
+	const sim_recorded_mesh meshes[2] = { { .name = "z-first", .vertex_count = 4, .triangle_count = 4, .vertices = vertices, .triangles = triangles },
+		{ .name = "a_second", .vertex_count = 0, .triangle_count = 0, .vertices = vertices, .triangles = triangles } };
+	const sim_recorded_body bodies[BODIES] = { { .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 },
+		{ .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
+		{ .kind = CAROM_KINEMATIC, .type = CAROM_BOX, .mesh = -1, .radius = 1, .half_length = 2, .half_extents = { 3, 4, 5 } } };
+	for (int i = 0; i < 2; i++)
+		CHECK(sim_recorder_add_mesh(recorder, &meshes[i], error, sizeof error));
+	for (int f = 0; f < FRAMES; f++) {
+		carom_pose poses[BODIES];
+		sim_recorded_contact list[4];
+		// The third body comes with frame 5.
+		if (f == 0 || f == 5)
+			for (int i = f == 0 ? 0 : 2; i < (f == 0 ? 2 : 3); i++)
+				CHECK(sim_recorder_add_body(recorder, &bodies[i], error, sizeof error));
+		for (int i = 0; i < BODIES; i++)
+			poses[i] = pose_of(f, i);
+		for (int i = 0; i < f % 4; i++)
+			list[i] = contact_of(f, i);
+		CHECK(sim_recorder_add_frame(recorder, 0.25 * f, poses, list, f % 4, error, sizeof error));
+	}
+	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK_STR(error, "");
+}
+
+static sim_recording *open_good(const char *path)
+{
+	char error[300] = "";
+	sim_recording *recording = sim_open_recording(path, error, sizeof error);
+	CHECK_STR(error, "");
+	REQUIRE(recording != NULL);
+	return recording;
+}
+
+static void check_refused(const char *path, const char *expected)
+{
+	char error[300] = "";
+	sim_recording *recording = sim_open_recording(path, error, sizeof error);
+	CHECK(recording == NULL);
+	CHECK(strncmp(error, path, strlen(path)) == 0);
+	CHECK_STR(strlen(error) > strlen(path) ? error + strlen(path) : error, expected);
+	sim_close_recording(recording);
+}
+
+static void check_frame(sim_recording *recording, int f, bool contacts)
+{
+	carom_pose poses[BODIES];
+	sim_recorded_contact list[4];
+	char error[300] = "";
+	REQUIRE(sim_recording_read_poses(recording, f, poses, error, sizeof error));
+	for (int i = 0; i < BODIES; i++) {
+		const carom_pose expected = pose_of(f, i);
+		if (f < 5 && i == 2)
+			CHECK(isnan(poses[i].position.x) && isnan(poses[i].orientation.w));
+		else
+			CHECK(memcmp(&poses[i], &expected, sizeof expected) == 0);
+	}
+	CHECK_NEAR(sim_recording_get_time(recording, f), 0.25 * f, 0);
+	REQUIRE(sim_recording_contact_count(recording, f) == (contacts ? f % 4 : 0));
+	REQUIRE(sim_recording_read_contacts(recording, f, list, error, sizeof error));
+	for (int i = 0; contacts && i < f % 4; i++) {
+		const sim_recorded_contact expected = contact_of(f, i);
+		CHECK(list[i].body_a == expected.body_a && list[i].body_b == 2 && list[i].kind == CAROM_VERTEX_B);
+		CHECK(memcmp(list[i].point, expected.point, sizeof expected.point) == 0);
+		CHECK(list[i].normal[1] == 1.0f && list[i].depth == expected.depth);
+		CHECK(list[i].feature_a == 100 * f + i && list[i].feature_b == -1);
+	}
+}
+
+TEST(recording, comes_back_as_written)
+{
+	for (int contacts = 0; contacts < 2; contacts++) {
+		char path[64];
+		write_all(new_path(path), contacts);
+		CHECK(sim_is_recording_file(path));
+		sim_recording *recording = open_good(path);
+		const sim_recording_info *info = sim_recording_get_info(recording);
+		CHECK_STR(info->scene_text, "{\"name\": \"\xc3\xa4\"}");
+		CHECK_STR(info->scene_name, "test");
+		CHECK(info->contacts == contacts);
+		CHECK_NEAR(info->gravity.z, 0.5, 0);
+		CHECK_NEAR(info->time_step, 0.25, 0);
+		REQUIRE(sim_recording_mesh_count(recording) == 2);
+		const sim_recorded_mesh *mesh = sim_recording_get_mesh(recording, 0);
+		CHECK_STR(mesh->name, "z-first");
+		REQUIRE(mesh->vertex_count == 4 && mesh->triangle_count == 4);
+		CHECK(memcmp(mesh->vertices, vertices, sizeof vertices) == 0);
+		CHECK(memcmp(mesh->triangles, triangles, sizeof triangles) == 0);
+		CHECK_INT(sim_recording_get_mesh(recording, 1)->vertex_count, 0);
+		REQUIRE(sim_recording_body_count(recording) == BODIES);
+		CHECK_INT(sim_recording_get_body(recording, 0)->type, CAROM_PLANE);
+		CHECK_INT(sim_recording_get_body(recording, 1)->mesh, 0);
+		CHECK_INT(sim_recording_get_body(recording, 1)->kind, CAROM_DYNAMIC);
+		CHECK_NEAR(sim_recording_get_body(recording, 2)->half_extents[2], 5, 0);
+		CHECK_NEAR(sim_recording_get_body(recording, 2)->half_length, 2, 0);
+		REQUIRE(sim_recording_frame_count(recording) == FRAMES);
+		for (int f = FRAMES - 1; f >= 0; f--)
+			check_frame(recording, f, contacts);
+		sim_close_recording(recording);
+		unlink(path);
+	}
+}
+
+TEST(recording, empty_ones_are_fine)
+{
+	char path[64], error[300] = "";
+	const sim_recording_info info = { .time_step = 1 };
+	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, error, sizeof error);
+	REQUIRE(recorder != NULL);
+	CHECK(sim_recorder_add_frame(recorder, 0, NULL, NULL, 0, error, sizeof error));
+	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	sim_recording *recording = open_good(path);
+	CHECK_INT(sim_recording_frame_count(recording), 1);
+	CHECK_INT(sim_recording_body_count(recording), 0);
+	CHECK_STR(sim_recording_get_info(recording)->scene_text, "");
+	CHECK(sim_recording_read_poses(recording, 0, NULL, error, sizeof error));
+	sim_close_recording(recording);
+
+	recorder = sim_create_recorder(path, &info, error, sizeof error);
+	REQUIRE(recorder != NULL);
+	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	recording = open_good(path);
+	CHECK_INT(sim_recording_frame_count(recording), 0);
+	sim_close_recording(recording);
+	sim_close_recording(NULL);
+	CHECK(sim_close_recorder(NULL, error, sizeof error));
+	unlink(path);
+}
+
+// A scene's text may be longer than the 64 KiB that an attribute of HDF5 holds.
+TEST(recording, long_scene_text)
+{
+	char path[64], error[300] = "";
+	char *text = malloc(300001);
+	REQUIRE(text != NULL);
+	memset(text, 'x', 300000);
+	text[300000] = 0;
+	const sim_recording_info info = { .scene_text = text };
+	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, error, sizeof error);
+	REQUIRE(recorder != NULL);
+	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	sim_recording *recording = open_good(path);
+	CHECK(strcmp(sim_recording_get_info(recording)->scene_text, text) == 0);
+	sim_close_recording(recording);
+	free(text);
+	unlink(path);
+}
+
+TEST(recording, foreign_files_are_refused)
+{
+	char path[64], error[300];
+	check_refused("/nowhere/x.h5", ": cannot be opened: is the path right?");
+	check_refused("/tmp", ": not an HDF5 file, so not a recording");
+	check_refused(new_path(path), ": not an HDF5 file, so not a recording"); // empty
+	CHECK(!sim_is_recording_file(path));
+	const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	H5Fclose(file);
+	check_refused(path, ": an HDF5 file, but not a recording of carom (attribute \"format\" is not \"carom-recording\")");
+	unlink(path);
+
+	const sim_recording_info info = { 0 };
+	CHECK(sim_create_recorder("/nowhere/x.h5", &info, error, sizeof error) == NULL);
+	CHECK_STR(error, "/nowhere/x.h5: cannot be written: is the folder there and writable?");
+}
+
+// Change one thing of a good file with HDF5 itself.
+static void damage(const char *path, int way)
+{
+	const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+	REQUIRE(file >= 0);
+	const int32_t nine[3] = { 9, 9, 9 };
+	const hsize_t rows = 69;
+	hid_t object = -1;
+	switch (way) {
+	case 0:
+		object = H5Aopen(file, "version", H5P_DEFAULT);
+		H5Awrite(object, H5T_NATIVE_INT32, nine);
+		H5Aclose(object);
+		break;
+	case 1: H5Ldelete(file, "/bodies/mesh", H5P_DEFAULT); break;
+	case 2:
+		object = H5Dopen2(file, "/bodies/mesh", H5P_DEFAULT);
+		H5Dwrite(object, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, nine);
+		break;
+	case 3:
+		object = H5Dopen2(file, "/time", H5P_DEFAULT);
+		H5Dset_extent(object, &rows);
+		break;
+	case 4: H5Adelete(file, "gravity"); break;
+	case 5: H5Ldelete(file, "/poses", H5P_DEFAULT); break;
+	case 6:
+		object = H5Dopen2(file, "/contacts/first", H5P_DEFAULT);
+		H5Dset_extent(object, &rows);
+		break;
+	default: H5Adelete_by_name(file, "/meshes/z-first", "index", H5P_DEFAULT); break;
+	}
+	if (way == 2 || way == 3 || way == 6)
+		H5Dclose(object);
+	H5Fclose(file);
+}
+
+TEST(recording, damaged_contents_are_named)
+{
+	static const char *const messages[] = {
+		": recording of version 9; this program reads version 1",
+		": damaged recording: /bodies/mesh is missing",
+		": damaged recording: body 1 has a mesh that is not there",
+		": damaged recording: /poses has another number of frames or bodies than /time and /bodies",
+		": damaged recording: attribute \"gravity\" is missing",
+		": damaged recording: /poses is missing",
+		": damaged recording: /contacts/first has another length than the arrays beside it",
+		": damaged recording: /meshes/z-first has no valid attribute \"index\"",
+	};
+	for (int way = 0; way < 8; way++) {
+		char path[64];
+		write_all(new_path(path), true);
+		damage(path, way);
+		check_refused(path, messages[way]);
+		unlink(path);
+	}
+}
+
+// A file that was cut off at any place: an error, no crash, and nothing printed.
+TEST(recording, truncated_files_are_refused)
+{
+	char path[64], cut[64], error[300];
+	write_all(new_path(path), true);
+	new_path(cut);
+	FILE *file = fopen(path, "rb");
+	REQUIRE(file != NULL);
+	fseek(file, 0, SEEK_END);
+	const long size = ftell(file);
+	char *bytes = malloc((size_t)size);
+	rewind(file);
+	REQUIRE(bytes != NULL && fread(bytes, 1, (size_t)size, file) == (size_t)size);
+	fclose(file);
+
+	fflush(stderr);
+	FILE *messages = tmpfile();
+	REQUIRE(messages != NULL);
+	const int saved = dup(STDERR_FILENO);
+	dup2(fileno(messages), STDERR_FILENO);
+	bool all_refused = true, all_explained = true;
+	for (long length = 0; length < size; length += 1 + size / 60) {
+		file = fopen(cut, "wb");
+		fwrite(bytes, 1, (size_t)length, file);
+		fclose(file);
+		error[0] = 0;
+		sim_recording *recording = sim_open_recording(cut, error, sizeof error);
+		all_refused &= recording == NULL;
+		all_explained &= strstr(error, cut) != NULL;
+		sim_close_recording(recording);
+	}
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	CHECK(all_refused);
+	CHECK(all_explained);
+	fseek(messages, 0, SEEK_END);
+	CHECK_INT(ftell(messages), 0);
+	fclose(messages);
+	free(bytes);
+	unlink(path);
+	unlink(cut);
+}
+
+// h5py reads a recording without our code.
+TEST(recording, python_reads_it)
+{
+	char path[64], script[64], command[200];
+	if (system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0)
+		test_skip("python3-h5py is not installed");
+	write_all(new_path(path), true);
+	FILE *file = fopen(new_path(script), "w");
+	REQUIRE(file != NULL);
+	fputs("import sys, h5py, math\n"
+		  "f = h5py.File(sys.argv[1], 'r')\n"
+		  "assert f.attrs['format'] == b'carom-recording' or f.attrs['format'] == 'carom-recording'\n"
+		  "assert f.attrs['version'] == 1 and f.attrs['gravity'][1] == -9.81 and f.attrs['time_step'] == 0.25\n"
+		  "assert f['scene'][()].decode() == '{\"name\": \"\\u00e4\"}'\n"
+		  "assert f['meshes/z-first/vertices'].shape == (4, 3) and f['meshes/z-first/vertices'].dtype == '<f4'\n"
+		  "assert f['meshes/z-first/triangles'][1].tolist() == [0, 1, 3] and f['meshes/z-first'].attrs['index'] == 0\n"
+		  "assert f['poses'].shape == (70, 3, 7) and f['poses'].dtype == '<f8' and f['poses'].compression == 'gzip'\n"
+		  "assert math.isnan(f['poses'][4, 2, 0]) and f['poses'][7, 1, 0] == 7.1 and f['time'][8] == 2\n"
+		  "assert f['bodies/kind'][:].tolist() == [0, 2, 1] and f['bodies/mesh'][:].tolist() == [-1, 0, -1]\n"
+		  "first = f['contacts/first']\n"
+		  "assert first.shape == (71,) and first[3] - first[2] == 2\n"
+		  "assert f['contacts/feature_a'][first[3]:first[4]].tolist() == [300, 301, 302]\n"
+		  "assert f['contacts/point'].shape == (first[70], 3)\n",
+		file);
+	fclose(file);
+	snprintf(command, sizeof command, "/usr/bin/python3 %s %s", script, path);
+	CHECK_INT(system(command), 0);
+	unlink(path);
+	unlink(script);
+}

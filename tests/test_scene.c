@@ -1,0 +1,393 @@
+// Scene files: what is read, the defaults, and every error with its line and field.
+#include "test.h"
+
+#include "sim/scene.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse(const char *text, sim_scene *scene, char error[500])
+{
+	error[0] = 0;
+	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error, 500);
+}
+
+// Demand that a text is refused with exactly this message.
+static void check_error(const char *text, const char *expected)
+{
+	sim_scene scene;
+	char error[500];
+	CHECK(!parse(text, &scene, error));
+	CHECK_STR(error, expected);
+	CHECK(scene.text == NULL && scene.bodies == NULL);
+	sim_destroy_scene(&scene);
+}
+
+static double length(carom_quat q)
+{
+	return sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
+}
+
+TEST(scene, defaults_of_the_smallest_scene)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse("{\"planes\": [{}]}", &scene, error));
+	CHECK_STR(scene.name, "scene");
+	CHECK_NEAR(scene.gravity.y, -9.81, 0);
+	CHECK_NEAR(scene.time_step, 1.0 / 60, 0);
+	CHECK_INT(scene.steps, 600);
+	CHECK_INT(scene.substeps, 1);
+	CHECK_INT(scene.max_substeps, 1);
+	CHECK_INT(scene.detection.max_contacts_per_pair, 8);
+	CHECK(scene.detection.complete);
+	CHECK(!scene.camera.given);
+	CHECK(!scene.record_contacts);
+	REQUIRE(scene.body_count == 1);
+	const sim_scene_body *plane = &scene.bodies[0];
+	CHECK_INT(plane->type, CAROM_PLANE);
+	CHECK_INT(plane->kind, CAROM_STATIC);
+	// The plane's z axis points along its normal, up.
+	const carom_vec3 z = carom_rotate(plane->pose.orientation, (carom_vec3){ 0, 0, 1 });
+	CHECK_NEAR(z.x, 0, 1e-15);
+	CHECK_NEAR(z.y, 1, 1e-15);
+	CHECK_NEAR(z.z, 0, 1e-15);
+	CHECK_NEAR(plane->friction, scene.solver.friction, 0);
+	sim_destroy_scene(&scene);
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, every_field)
+{
+	static const char text[] =
+		"{\n"
+		" \"name\": \"all\", \"description\": \"d\", \"gravity\": [1, 2, 3], \"time_step\": 0.01, \"steps\": 7, \"substeps\": 3,\n"
+		" \"max_substeps\": 9, \"substep_travel\": 0.5,\n"
+		" \"record_contacts\": true,\n"
+		" \"solver\": {\"iterations\": 11, \"over_relaxation\": 1.5, \"error_reduction\": 0.25, \"softness\": 0.5, \"slop\": 0.125,\n"
+		"  \"max_correcting_speed\": 9, \"friction\": 0.75, \"restitution\": 0.5, \"restitution_speed\": 2, \"linear_damping\": 0.1,\n"
+		"  \"angular_damping\": 0.2, \"max_angular_speed\": 33, \"sleep\": {\"linear_speed\": 1, \"angular_speed\": 2, \"time\": 3}},\n"
+		" \"detection\": {\"max_contacts_per_pair\": 5, \"complete\": false, \"exit_distance_test\": true,\n"
+		"  \"speculative_distance\": 0.5, \"match_distance\": 0.75, \"broad_phase\": \"brute\", \"ray_method\": \"binary\"},\n"
+		" \"meshes\": {\"a-1\": {\"shape\": \"torus\", \"triangles\": 600, \"seed\": 5, \"scale\": 2},\n"
+		"  \"b_2\": {\"file\": \"m/x.obj\", \"scale\": [1, 2, 3], \"centre\": true},\n"
+		"  \"c\": {\"file\": \"/m/y.obj\", \"fit\": [4, 5, 6]},\n"
+		"  \"h\": {\"height_field\": {\"columns\": 3, \"rows\": 2, \"spacing\": [1, 2], \"thickness\": 4, \"heights\": [1, 2, 3, 4, 5, 6]}}},\n"
+		" \"planes\": [{\"name\": \"p\", \"normal\": [0, 0, -2], \"offset\": 3, \"friction\": 1, \"restitution\": 1}],\n"
+		" \"bodies\": [\n"
+		"  {\"name\": \"s\", \"shape\": \"sphere\", \"radius\": 2, \"position\": [1, 2, 3], \"rotation\": {\"axis\": [0, 0, 5], \"degrees\": 90},\n"
+		"   \"velocity\": [4, 5, 6], \"angular_velocity\": [7, 8, 9], \"density\": 10, \"friction\": 0.1, \"restitution\": 0.2,\n"
+		"   \"category\": 2, \"mask\": \"0xfF00000000000001\", \"group\": -3},\n"
+		"  {\"shape\": \"box\", \"half_extents\": [1, 2, 3], \"mass\": 5, \"orientation\": [0, 0, 0, -1]},\n"
+		"  {\"shape\": \"capsule\", \"radius\": 1, \"half_length\": 2, \"kind\": \"kinematic\", \"velocity\": [1, 0, 0]},\n"
+		"  {\"shape\": \"mesh\", \"mesh\": \"b_2\"}, {\"shape\": \"mesh\", \"mesh\": \"h\", \"kind\": \"static\"}, {\"shape\": \"plane\"}],\n"
+		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"up\": [0, 0, 1], \"field_of_view\": 50, \"width\": 320, \"height\": 200}\n"
+		"}\n";
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse(text, &scene, error));
+	CHECK_STR(scene.text, text);
+	CHECK_INT(scene.steps, 7);
+	CHECK_INT(scene.substeps, 3);
+	CHECK_INT(scene.max_substeps, 9);
+	CHECK_NEAR(scene.substep_travel, 0.5, 0);
+	CHECK(scene.record_contacts);
+	CHECK_NEAR(scene.gravity.z, 3, 0);
+	const sim_solver_settings *solver = &scene.solver;
+	CHECK_INT(solver->iterations, 11);
+	CHECK_NEAR(solver->over_relaxation, 1.5, 0);
+	CHECK_NEAR(solver->error_reduction, 0.25, 0);
+	CHECK_NEAR(solver->softness, 0.5, 0);
+	CHECK_NEAR(solver->slop, 0.125, 0);
+	CHECK_NEAR(solver->max_correcting_speed, 9, 0);
+	CHECK_NEAR(solver->restitution_speed, 2, 0);
+	CHECK_NEAR(solver->linear_damping, 0.1, 0);
+	CHECK_NEAR(solver->angular_damping, 0.2, 0);
+	CHECK_NEAR(solver->max_angular_speed, 33, 0);
+	CHECK(solver->sleep);
+	CHECK_NEAR(solver->sleep_time, 3, 0);
+	const carom_world_def *detection = &scene.detection;
+	CHECK_INT(detection->max_contacts_per_pair, 5);
+	CHECK(!detection->complete);
+	CHECK(detection->exit_distance_test);
+	CHECK_NEAR(detection->speculative_distance, 0.5, 0);
+	CHECK_NEAR(detection->match_distance, 0.75, 0);
+	CHECK_INT(detection->broad_phase, CAROM_BROAD_BRUTE);
+	CHECK_INT(detection->ray_method, CAROM_RAYS_BINARY);
+
+	REQUIRE(scene.mesh_count == 4);
+	CHECK_STR(scene.meshes[0].shape, "torus");
+	CHECK_INT(scene.meshes[0].seed, 5);
+	CHECK_NEAR(scene.meshes[0].scale[2], 2, 0);
+	CHECK_STR(scene.meshes[1].file, "folder/m/x.obj");
+	CHECK_NEAR(scene.meshes[1].scale[1], 2, 0);
+	CHECK(scene.meshes[1].centre);
+	CHECK_STR(scene.meshes[2].file, "/m/y.obj");
+	CHECK_NEAR(scene.meshes[2].fit[2], 6, 0);
+	CHECK_INT(scene.meshes[3].kind, SIM_MESH_HEIGHT_FIELD);
+	CHECK_NEAR(scene.meshes[3].heights[5], 6, 0);
+
+	REQUIRE(scene.body_count == 7); // the plane comes first
+	CHECK_NEAR(scene.bodies[0].pose.position.z, -3, 1e-15);
+	CHECK_NEAR(scene.bodies[0].friction, 1, 0);
+	const sim_scene_body *sphere = &scene.bodies[1];
+	CHECK_STR(sphere->name, "s");
+	CHECK_STR(sphere->where, "bodies[0]");
+	CHECK_INT(sphere->line, 16);
+	CHECK_NEAR(sphere->pose.orientation.z, sqrt(0.5), 1e-15);
+	CHECK_NEAR(sphere->pose.orientation.w, sqrt(0.5), 1e-15);
+	CHECK_NEAR(sphere->velocity.y, 5, 0);
+	CHECK_NEAR(sphere->angular_velocity.z, 9, 0);
+	CHECK_NEAR(sphere->density, 10, 0);
+	CHECK(sphere->category == 2 && sphere->mask == UINT64_C(0xff00000000000001));
+	CHECK_INT(sphere->group, -3);
+	CHECK_NEAR(scene.bodies[2].mass, 5, 0);
+	CHECK_NEAR(scene.bodies[2].friction, 0.75, 0); // the scene's
+	CHECK_INT(scene.bodies[3].kind, CAROM_KINEMATIC);
+	CHECK_NEAR(scene.bodies[3].half_length, 2, 0);
+	CHECK_INT(scene.bodies[4].mesh, 1);
+	CHECK_INT(scene.bodies[6].kind, CAROM_STATIC);
+	CHECK(scene.camera.given);
+	CHECK_INT(scene.camera.width, 320);
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, grid_is_unrolled)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse("{\"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"grids\": [{\"shape\": \"mesh\",\n"
+				  "\"mesh\": [\"a\", \"b\"], \"count\": [3, 2, 2], \"position\": [10, 20, 30], \"spacing\": [1, 2, 3],\n"
+				  "\"jitter\": {\"degrees\": 15, \"shift\": 0.25, \"seed\": 9}}]}", &scene, error));
+	REQUIRE(scene.body_count == 12);
+	double widest = 0;
+	for (int i = 0; i < 12; i++) {
+		const sim_scene_body *body = &scene.bodies[i];
+		CHECK_INT(body->mesh, i % 2);
+		CHECK_STR(body->where, "grids[0]");
+		CHECK_NEAR(body->pose.position.x, 10 + i % 3, 0.25);
+		CHECK_NEAR(body->pose.position.z, 30 + 3 * (i / 3 % 2), 0.25);
+		CHECK_NEAR(body->pose.position.y, 20 + 2 * (i / 6), 0.25);
+		CHECK_NEAR(length(body->pose.orientation), 1, 1e-15);
+		const double degrees = 2 * acos(fabs(body->pose.orientation.w)) * 180 / acos(-1);
+		CHECK(degrees <= 15 + 1e-9);
+		widest = fmax(widest, degrees);
+	}
+	CHECK(widest > 5); // they do turn
+	sim_scene again;
+	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, error, sizeof error));
+	CHECK(memcmp(&scene.bodies[11].pose, &again.bodies[11].pose, sizeof(carom_pose)) == 0);
+	sim_destroy_scene(&again);
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, contacts_as_springs)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse("{\"planes\": [{}], \"solver\": {\"stiffness\": 1000, \"damping\": 30}}", &scene, error));
+	CHECK_NEAR(scene.solver.stiffness, 1000, 0);
+	CHECK_NEAR(scene.solver.damping, 30, 0);
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, rotation_matches_the_c_library)
+{
+	uint64_t state = 11;
+	for (int i = 0; i < 200; i++) {
+		const double degrees = test_random_double(&state, -3600, 3600);
+		char text[200], error[500];
+		snprintf(text, sizeof text,
+			"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"rotation\": {\"axis\": [0, 3, 0], \"degrees\": %.17g}}]}", degrees);
+		sim_scene scene;
+		REQUIRE(parse(text, &scene, error));
+		const carom_quat q = scene.bodies[0].pose.orientation;
+		const double half = degrees * acos(-1) / 360;
+		CHECK_NEAR(q.y, sin(half), 1e-13);
+		CHECK_NEAR(q.w, cos(half), 1e-13);
+		sim_destroy_scene(&scene);
+	}
+}
+
+TEST(scene, errors_of_syntax)
+{
+	check_error("", "folder/x.json:1: not a JSON text: it ends too early");
+	check_error("{\n \"steps\": 3,\n", "folder/x.json:3: not a JSON text: it ends too early");
+	check_error("{\n \"steps\": 3\n \"name\": 1}", "folder/x.json:3: not a JSON text: unexpected \"name\": 1}");
+	check_error("{} x", "folder/x.json:1: not a JSON text: unexpected x");
+	check_error("[]", "folder/x.json:1: must be an object {...}, not an array");
+	sim_scene scene;
+	char error[500];
+	CHECK(!sim_parse_scene("z", "{\n\0}", 4, &scene, error, sizeof error));
+	CHECK_STR(error, "z:2: holds a byte 0: this is not a JSON text");
+	CHECK(!sim_load_scene("/nowhere/x.json", &scene, error, sizeof error));
+	CHECK_STR(error, "/nowhere/x.json: cannot be opened: No such file or directory");
+}
+
+TEST(scene, errors_of_fields)
+{
+	check_error("{\n\n \"stepps\": 3}", "folder/x.json:3: field \"stepps\": unknown field; did you mean \"steps\"?");
+	check_error("{\"solver\": {\n\"banana\": 3}}", "folder/x.json:2: field \"solver.banana\": unknown field");
+	check_error("{\"steps\": 1,\n\"steps\": 2}", "folder/x.json:1: field \"steps\": given twice");
+	check_error("{\"steps\": 1.5}", "folder/x.json:1: field \"steps\": must be a whole number, not 1.5");
+	check_error("{\"steps\": 0}", "folder/x.json:1: field \"steps\": must be from 1 to 1000000000, not 0");
+	check_error("{\"steps\": \"9\"}", "folder/x.json:1: field \"steps\": must be a number, not text");
+	check_error("{\"time_step\": 1e999}", "folder/x.json:1: field \"time_step\": is too large for a number");
+	check_error("{\"gravity\": [1, 2]}", "folder/x.json:1: field \"gravity\": must be an array of 3 numbers");
+	check_error("{\"gravity\": [1,\n2,\nnull]}", "folder/x.json:3: field \"gravity[2]\": must be a number, not null");
+	check_error("{\"record_contacts\": 1}", "folder/x.json:1: field \"record_contacts\": must be true or false, not a number");
+	check_error("{\"name\": \"\"}", "folder/x.json:1: field \"name\": must not be empty");
+	check_error("{\"detection\": {\"broad_phase\": \"grid\"}}",
+		"folder/x.json:1: field \"detection.broad_phase\": must be \"tree\", \"sweep\" or \"brute\"");
+	check_error("{\"solver\": {\"stiffness\": 1, \"damping\": 1, \"softness\": 1}}",
+		"folder/x.json:1: field \"solver.softness\": cannot be given together with \"stiffness\"");
+	check_error("{\"solver\": {\"damping\": 1}}",
+		"folder/x.json:1: field \"solver\": \"stiffness\" and \"damping\" must be given together");
+	check_error("{\"max_substeps\": 4}",
+		"folder/x.json:1: \"max_substeps\" and \"substep_travel\" must be given together");
+	check_error("{\"solver\": {\"max_correcting_speed\": 0}}",
+		"folder/x.json:1: field \"solver.max_correcting_speed\": must be above 0, not 0");
+	check_error("{}", "folder/x.json:1: the scene has no bodies: \"bodies\", \"grids\" or \"planes\" must hold some");
+	check_error("{\"camera\": {\"position\": [0, 0, 0], \"target\": [0, 5, 0]}}",
+		"folder/x.json:1: field \"camera\": \"target\" must differ from \"position\", and \"up\" must not lie along the line of sight");
+	check_error("{\"planes\": [{},\n{\"normal\": [0, 0, 0]}]}", "folder/x.json:2: field \"planes[1].normal\": must not be zero");
+}
+
+TEST(scene, errors_of_meshes)
+{
+	check_error("{\"meshes\": {\"a/b\": {}}}",
+		"folder/x.json:1: field \"meshes.a/b\": a mesh is named by 1 to 63 letters, digits, '_' and '-'");
+	check_error("{\"meshes\": {\"a\": {}}}",
+		"folder/x.json:1: field \"meshes.a\": needs one of \"shape\", \"file\" and \"height_field\"");
+	check_error("{\"meshes\": {\"a\": {\"file\": \"f\"},\n \"a\": {\"file\": \"g\"}}}", "folder/x.json:2: field \"meshes.a\": given twice");
+	check_error("{\"meshes\": {\"a\": {\"file\": \"x\", \"scale\": 1, \"fit\": [1, 1, 1]}}}",
+		"folder/x.json:1: field \"meshes.a.fit\": cannot be given together with \"scale\"");
+	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"columns\": 2,\n\"rows\": 2}}}}",
+		"folder/x.json:1: field \"meshes.a.height_field\": needs \"heights\" or \"hills\"");
+	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"heights\": [1,\n2, 3]}}}}",
+		"folder/x.json:1: field \"meshes.a.height_field.heights\": must be an array of 4 numbers");
+}
+
+TEST(scene, errors_of_bodies)
+{
+	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}},\n\"bodies\": [\n{\"shape\": \"mesh\",\n\"mesh\": \"bnuny\"}]}",
+		"folder/x.json:4: field \"bodies[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
+	check_error("{\"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"x\"}]}",
+		"folder/x.json:1: field \"bodies[0].mesh\": there is no mesh \"x\"; \"meshes\" must hold it");
+	check_error("{\"bodies\": [\n{\"shape\": \"capsule\", \"radius\": 1}]}",
+		"folder/x.json:2: field \"bodies[0].half_length\": is missing: this shape needs it");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1,\n\"half_extents\": [1, 1, 1]}]}",
+		"folder/x.json:2: field \"bodies[0].half_extents\": does not belong to this shape");
+	check_error("{\"bodies\": [{\"shape\": \"plane\", \"kind\": \"dynamic\"}]}",
+		"folder/x.json:1: field \"bodies[0].kind\": a plane must be \"static\" or \"kinematic\"");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"static\", \"mass\": 1}]}",
+		"folder/x.json:1: field \"bodies[0].mass\": only dynamic bodies have a mass");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"static\", \"velocity\": [1, 0, 0]}]}",
+		"folder/x.json:1: field \"bodies[0].velocity\": a static body does not move; \"kind\": \"kinematic\" does");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"orientation\": [0, 0, 0, 0.5]}]}",
+		"folder/x.json:1: field \"bodies[0].orientation\": must be a unit quaternion x, y, z, w; its length is 0.5");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"mask\": \"12\"}]}",
+		"folder/x.json:1: field \"bodies[0].mask\": must be a whole number or text such as \"0xff00\"");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}, {\"shape\": \"sphere\", \"radius\": 1, \"mass\": 1, \"density\": 1}]}",
+		"folder/x.json:1: field \"bodies[1].mass\": cannot be given together with \"density\"");
+	check_error("{\"grids\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": [1000, 1000, 2]}]}",
+		"folder/x.json:1: field \"grids[0].count\": makes more than 1000000 bodies");
+	check_error("{\"grids\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": [1.5, 1, 1]}]}",
+		"folder/x.json:1: field \"grids[0].count\": must be three whole numbers");
+}
+
+// Whatever is cut out of a good text, or changed in it: an error or a scene, no crash.
+TEST(scene, damaged_texts_are_survived)
+{
+	static const char good[] = "{\"name\": \"x\", \"solver\": {\"sleep\": {\"time\": 1}}, \"meshes\": {\"m\": {\"shape\": \"box\", \"fit\": [1, 2, 3]}},"
+							   "\"planes\": [{\"normal\": [0, 1, 0]}], \"grids\": [{\"shape\": \"mesh\", \"mesh\": [\"m\"], \"count\": [2, 1, 2]}]}";
+	uint64_t state = 5;
+	int refused = 0;
+	for (int i = 0; i < 3000; i++) {
+		char text[sizeof good];
+		memcpy(text, good, sizeof good);
+		size_t size = sizeof good - 1;
+		for (uint64_t k = 0; k <= test_random(&state) % 3; k++)
+			text[test_random(&state) % size] = "{}[]\",:0a-\\ \n"[test_random(&state) % 13];
+		if (test_random(&state) % 4 == 0)
+			size = test_random(&state) % size;
+		sim_scene scene;
+		char error[500] = "";
+		const bool done = sim_parse_scene("f", text, size, &scene, error, sizeof error);
+		CHECK(done == (error[0] == 0));
+		refused += !done;
+		sim_destroy_scene(&scene);
+	}
+	CHECK(refused > 1000);
+}
+
+TEST(scene, mesh_is_scaled_to_fit_and_centred)
+{
+	sim_scene scene;
+	sim_mesh mesh;
+	char error[500];
+	REQUIRE(parse("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"torus\", \"triangles\": 600, \"fit\": [3, 2, 1], \"centre\": true}}}",
+		&scene, error));
+	REQUIRE(sim_scene_build_mesh(&scene, 0, &mesh, error, sizeof error));
+	const double box[3] = { 3, 2, 1 };
+	int touching = 0;
+	for (int k = 0; k < 3; k++) {
+		double lower = INFINITY, upper = -INFINITY;
+		for (int32_t i = k; i < 3 * mesh.vertex_count; i += 3) {
+			lower = fmin(lower, (double)mesh.vertices[i]);
+			upper = fmax(upper, (double)mesh.vertices[i]);
+		}
+		CHECK_NEAR(lower + upper, 0, 1e-6);
+		CHECK(upper - lower <= box[k] + 1e-6);
+		touching += upper - lower > box[k] - 1e-6;
+	}
+	CHECK(touching >= 1);
+	sim_mesh_free(&mesh);
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, mesh_is_replaced_by_a_file)
+{
+	sim_scene scene;
+	sim_mesh mesh;
+	char error[500];
+	REQUIRE(parse("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"box\"}, \"n\": {\"shape\": \"box\"}}}", &scene, error));
+	CHECK(!sim_scene_replace_mesh(&scene, "m", error, sizeof error));
+	CHECK_STR(error, "\"m\": must be NAME=FILE");
+	CHECK(!sim_scene_replace_mesh(&scene, "q=x", error, sizeof error));
+	CHECK_STR(error, "folder/x.json: has no mesh \"q\"; it has: m, n");
+	REQUIRE(sim_scene_replace_mesh(&scene, "n=/nowhere/a=b.obj", error, sizeof error));
+	CHECK_STR(scene.meshes[1].file, "/nowhere/a=b.obj");
+	CHECK(!sim_scene_build_mesh(&scene, 1, &mesh, error, sizeof error));
+	CHECK(strncmp(error, "/nowhere/a=b.obj: ", 18) == 0);
+	sim_destroy_scene(&scene);
+}
+
+// CAROM_SCENES names the repository's scenes folder; the build sets it.
+TEST(scene, shipped_scenes_are_valid)
+{
+	static const struct {
+		const char *name;
+		int bodies;
+	} scenes[] = { { "avalanche", 513 }, { "pile27", 28 }, { "mixed", 173 } };
+	for (int i = 0; i < 3; i++) {
+		char path[500], error[500] = "";
+		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
+		sim_scene scene;
+		CHECK(sim_load_scene(path, &scene, error, sizeof error));
+		CHECK_STR(error, "");
+		CHECK_STR(scene.name, scenes[i].name);
+		CHECK_INT(scene.body_count, scenes[i].bodies);
+		for (int32_t k = 0; k < scene.mesh_count; k++) {
+			sim_mesh mesh;
+			if (scene.meshes[k].kind == SIM_MESH_HEIGHT_FIELD)
+				continue;
+			CHECK(sim_scene_build_mesh(&scene, k, &mesh, error, sizeof error));
+			CHECK_STR(error, "");
+			sim_mesh_free(&mesh);
+		}
+		sim_destroy_scene(&scene);
+	}
+}

@@ -1,0 +1,276 @@
+// Scenes in motion: the whole chain of scene, detection, dynamics and recording.
+#include "test.h"
+
+#include "sim/recording.h"
+#include "sim/simulation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct run {
+	sim_scene scene;
+	carom_context *context;
+	sim_simulation *simulation;
+} run;
+
+// The simulation keeps pointing at the scene in *r.
+static void start_text(run *r, const char *text, int threads, const char *recording)
+{
+	*r = (run){ 0 };
+	char error[600] = "";
+	CHECK(sim_parse_scene("test.json", text, strlen(text), &r->scene, error, sizeof error));
+	CHECK_STR(error, "");
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads;
+	REQUIRE(carom_create_context(&def, &r->context) == CAROM_SUCCESS);
+	r->simulation = sim_create_simulation(r->context, &r->scene, recording, error, sizeof error);
+	CHECK_STR(error, "");
+	REQUIRE(r->simulation != NULL);
+}
+
+static void start_file(run *r, const char *name, int threads, const char *recording)
+{
+	char path[500], error[600] = "";
+	size_t size = 0;
+	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
+	sim_scene scene;
+	REQUIRE(sim_load_scene(path, &scene, error, sizeof error));
+	size = scene.text_size;
+	char *text = malloc(size + 1);
+	REQUIRE(text != NULL);
+	memcpy(text, scene.text, size + 1);
+	sim_destroy_scene(&scene);
+	start_text(r, text, threads, recording);
+	free(text);
+}
+
+static sim_step advance(const run *r, int steps)
+{
+	sim_step step = { 0 };
+	char error[600] = "";
+	for (int i = 0; i < steps; i++) {
+		CHECK(sim_simulate_step(r->simulation, &step, error, sizeof error));
+		CHECK_STR(error, "");
+	}
+	return step;
+}
+
+static void end(run *r)
+{
+	sim_destroy_simulation(r->simulation);
+	CHECK(carom_memory_in_use(r->context) < 100000); // the context alone
+	carom_destroy_context(r->context);
+	sim_destroy_scene(&r->scene);
+}
+
+static carom_pose pose_of(const run *r, int body)
+{
+	carom_pose pose;
+	REQUIRE(carom_world_get_pose(sim_simulation_world(r->simulation), sim_simulation_ids(r->simulation)[body], &pose) == CAROM_SUCCESS);
+	return pose;
+}
+
+// Each kind of body comes to rest on a plane at its own height.
+TEST(simulation, every_shape_rests_on_a_plane)
+{
+	run r;
+	start_text(&r, "{\"planes\": [{}], \"meshes\": {\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [1, 1, 1], \"centre\": true}},\n"
+		"\"bodies\": [{\"shape\": \"sphere\", \"radius\": 0.5, \"position\": [0, 0.7, 0]},\n"
+		"{\"shape\": \"box\", \"half_extents\": [0.5, 0.4, 0.3], \"position\": [3, 0.6, 0]},\n"
+		"{\"shape\": \"capsule\", \"radius\": 0.3, \"half_length\": 0.5, \"position\": [6, 0.5, 0]},\n"
+		"{\"shape\": \"mesh\", \"mesh\": \"cube\", \"position\": [9, 0.7, 0]}]}",
+		1, NULL);
+	advance(&r, 240);
+	static const double heights[] = { 0.5, 0.4, 0.3, 0.5 };
+	for (int i = 0; i < 4; i++)
+		CHECK_NEAR(pose_of(&r, i + 1).position.y, heights[i], 0.01);
+	const sim_summary summary = sim_summarise(r.simulation);
+	CHECK_INT(summary.bodies, 4);
+	CHECK_INT(summary.others, 1);
+	CHECK_INT(summary.bodies_above_ground, 4);
+	CHECK_INT(summary.steps, 240);
+	CHECK(summary.kinetic_energy_final < 1e-3 * summary.kinetic_energy_peak);
+	end(&r);
+}
+
+// A pile of concave meshes comes to rest above the ground, and what the recording holds is what was simulated.
+TEST(simulation, pile_comes_to_rest_and_is_recorded)
+{
+	char path[] = "/tmp/carom_simulation_XXXXXX", error[600] = "";
+	const int file = mkstemp(path);
+	REQUIRE(file >= 0);
+	close(file);
+	run r;
+	start_file(&r, "pile27", 1, path);
+	const carom_pose start = pose_of(&r, 5);
+	advance(&r, (int)r.scene.steps);
+	const carom_vec3 before = pose_of(&r, 5).position;
+	const sim_summary summary = sim_summarise(r.simulation);
+	CHECK_INT(summary.bodies_above_ground, 27);
+	CHECK(summary.kinetic_energy_final < 0.01 * summary.kinetic_energy_peak);
+	CHECK(summary.deepest_penetration_relative < 0.05);
+	CHECK(summary.substeps > summary.steps);
+	CHECK(summary.contacts_peak > 50);
+	CHECK(sim_finish_recording(r.simulation, error, sizeof error));
+
+	sim_recording *recording = sim_open_recording(path, error, sizeof error);
+	CHECK_STR(error, "");
+	REQUIRE(recording != NULL);
+	CHECK_INT(sim_recording_frame_count(recording), r.scene.steps);
+	CHECK_INT(sim_recording_body_count(recording), 28);
+	CHECK_STR(sim_recording_get_info(recording)->scene_text, r.scene.text);
+	CHECK_INT(sim_recording_get_mesh(recording, 0)->triangle_count, 902);
+	carom_pose poses[28];
+	REQUIRE(sim_recording_read_poses(recording, 0, poses, error, sizeof error));
+	CHECK(memcmp(&poses[5], &start, sizeof start) == 0);
+	REQUIRE(sim_recording_read_poses(recording, (int32_t)r.scene.steps - 1, poses, error, sizeof error));
+	CHECK_NEAR(poses[5].position.y, before.y, 0.05);
+	sim_close_recording(recording);
+	unlink(path);
+	end(&r);
+}
+
+// The bodies of the avalanche start apart: turned as they are, they fit between their neighbours.
+TEST(simulation, avalanche_starts_without_contacts)
+{
+	run r;
+	start_file(&r, "avalanche", 1, NULL);
+	const sim_step step = advance(&r, 1);
+	CHECK_INT(step.detection.bodies, 513);
+	CHECK_INT(step.detection.contacts, 0);
+	CHECK(step.detection.box_pairs > 1000); // but near
+	end(&r);
+}
+
+// Threads of the detection do not show in the motion.
+TEST(simulation, determinism_over_threads)
+{
+	uint64_t hash[3];
+	for (int i = 0; i < 3; i++) {
+		run r;
+		start_file(&r, "pile27", i == 1 ? 2 : 1, NULL);
+		advance(&r, 100);
+		hash[i] = sim_summarise(r.simulation).hash;
+		end(&r);
+	}
+	CHECK(hash[0] == hash[1]);
+	CHECK(hash[0] == hash[2]);
+	run r;
+	start_file(&r, "pile27", 1, NULL);
+	advance(&r, 99);
+	CHECK(sim_summarise(r.simulation).hash != hash[0]);
+	end(&r);
+}
+
+TEST(simulation, substeps_split_the_step)
+{
+	run r;
+	start_text(&r, "{\"substeps\": 4, \"planes\": [{\"offset\": -50}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1, NULL);
+	const sim_step step = advance(&r, 60);
+	CHECK_INT(step.step, 59);
+	CHECK_INT(step.detection.step, 240);
+	CHECK_NEAR(pose_of(&r, 1).position.y, -9.81 / 240 / 240 * 240 * 241 / 2, 1e-9);
+	end(&r);
+}
+
+// Substeps come with speed: a body that falls from rest, 0.02 m a substep.
+TEST(simulation, substeps_follow_the_speed)
+{
+	run r;
+	start_text(&r, "{\"substeps\": 2, \"max_substeps\": 6, \"substep_travel\": 0.02, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1, NULL);
+	int least = 100, most = 0;
+	for (int i = 0; i < 60; i++) {
+		const sim_step step = advance(&r, 1);
+		const double travel = 9.81 * (i + 1) / 60 / 60;
+		const int wanted = (int)ceil(travel / 0.02 - 1e-9);
+		CHECK_INT(step.substeps, wanted < 2 ? 2 : wanted > 6 ? 6 : wanted);
+		least = step.substeps < least ? step.substeps : least;
+		most = step.substeps > most ? step.substeps : most;
+	}
+	CHECK_INT(least, 2);
+	CHECK_INT(most, 6);
+	end(&r);
+}
+
+// A sphere that falls past everything is not above the ground any more: with a plane, with another body, but not with nothing.
+TEST(simulation, what_is_above_the_ground)
+{
+	static const struct {
+		const char *text;
+		int above;
+	} scenes[] = {
+		{ "{\"planes\": [{}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"mask\": 0, \"position\": [0, 1, 0]}]}", 0 },
+		{ "{\"bodies\": [{\"shape\": \"box\", \"half_extents\": [1, 1, 1], \"kind\": \"static\"}, {\"shape\": \"sphere\", \"radius\": 1, \"position\": [9, 1, 0]}]}", 0 },
+		{ "{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1 },
+	};
+	for (int i = 0; i < 3; i++) {
+		run r;
+		start_text(&r, scenes[i].text, 1, NULL);
+		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, 1);
+		advance(&r, 60);
+		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, scenes[i].above);
+		end(&r);
+	}
+}
+
+static void check_refused(const char *text, const char *expected)
+{
+	sim_scene scene;
+	carom_context *context;
+	char error[600] = "";
+	REQUIRE(sim_parse_scene("dir/t.json", text, strlen(text), &scene, error, sizeof error));
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	CHECK(sim_create_simulation(context, &scene, NULL, error, sizeof error) == NULL);
+	CHECK(strncmp(error, expected, strlen(expected)) == 0);
+	if (strncmp(error, expected, strlen(expected)) != 0)
+		CHECK_STR(error, expected);
+	carom_destroy_context(context);
+	sim_destroy_scene(&scene);
+}
+
+TEST(simulation, errors_name_the_field)
+{
+	check_refused("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"banana\"}}}", "dir/t.json: field \"meshes.m\": ");
+	check_refused("{\"planes\": [{}], \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}", "dir/none.obj: ");
+
+	// An open mesh has no volume.
+	char folder[] = "/tmp/carom_open_XXXXXX", path[64], text[300];
+	REQUIRE(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof path, "%s/open.obj", folder);
+	FILE *file = fopen(path, "w");
+	REQUIRE(file != NULL);
+	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
+	fclose(file);
+	snprintf(text, sizeof text, "{\"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\"}]}", path);
+	check_refused(text, "dir/t.json:2: field \"bodies[0]\": its mesh is not closed, so it has no volume: give \"mass\"");
+	snprintf(text, sizeof text,
+		"{\"meshes\": {\"m\": {\"file\": \"%s\"}}, \"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\", \"mass\": 2}]}", path);
+	run r;
+	start_text(&r, text, 1, NULL);
+	CHECK_NEAR(advance(&r, 1).kinetic_energy, 0.5 * 2 * (9.81 / 60) * (9.81 / 60), 1e-6);
+	end(&r);
+	unlink(path);
+	rmdir(folder);
+}
+
+TEST(simulation, table_has_a_value_for_each_name)
+{
+	FILE *file = tmpfile();
+	REQUIRE(file != NULL);
+	const sim_step step = { .step = 3 };
+	sim_write_step_names(file);
+	sim_write_step(file, &step);
+	rewind(file);
+	int commas[2] = { 0 }, line = 0;
+	for (int c; (c = fgetc(file)) != EOF && line < 2;) {
+		commas[line] += c == ',';
+		line += c == '\n';
+	}
+	CHECK_INT(line, 2);
+	CHECK_INT(commas[0], commas[1]);
+	CHECK(commas[0] > 20);
+	fclose(file);
+}

@@ -1,0 +1,318 @@
+// `carom info`: what a file holds, and what is wrong with it.
+#include "commands.h"
+#include "mesh_input.h"
+#include "motion.h"
+#include "options.h"
+#include "report.h"
+#include "sim/mesh_file.h"
+#include "sim/recording.h"
+#include "sim/trajectory.h"
+
+#include <string.h>
+
+typedef struct info_options {
+	const char *path;
+	bool json, weld, overlap;
+} info_options;
+
+static int parse(info_options *o, int argc, char **argv)
+{
+	// clang-format off
+	const option options[] = {
+		{ .name = "weld", .kind = OPTION_FLAG, .value = &o->weld, .help = "mesh: make vertices at equal positions one first" },
+		{ .name = "epo", .kind = OPTION_FLAG, .value = &o->overlap, .help = "mesh: compute the end-point overlap of its tree" },
+		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
+		{ 0 },
+	};
+	// clang-format on
+	const command_line line = {
+		.command = "info",
+		.synopsis = "FILE [options]",
+		.summary = "What a file holds: a mesh, a recorded motion, a recording.h5 of `carom run`, or recorded library calls.",
+		.details = "A mesh is checked; the exit code is 0 also for a mesh with faults, for they are what was asked for.",
+		.options = options,
+		.least = 1,
+		.most = 1,
+	};
+	int count;
+	return options_parse(&line, argc, argv, &o->path, &count);
+}
+
+// ---- Meshes ----
+
+// The counts of a report, with the names that JSON gives them and the words of the text.
+typedef struct finding {
+	const char *field;
+	const char *words;
+	int32_t count;
+} finding;
+
+enum { FINDING_COUNT = 11 };
+
+static void list_findings(const carom_mesh_report *r, finding findings[FINDING_COUNT])
+{
+	const finding all[FINDING_COUNT] = {
+		{ "nonfinite_vertices", "vertices with NaN or infinity", r->nonfinite_vertices },
+		{ "huge_vertices", "vertices too far away", r->huge_vertices },
+		{ "out_of_range_triangles", "triangles with a vertex that does not exist", r->out_of_range_triangles },
+		{ "degenerate_triangles", "triangles without area (left out)", r->degenerate_triangles },
+		{ "duplicate_triangles", "duplicate triangles (left out)", r->duplicate_triangles },
+		{ "unreferenced_vertices", "vertices of no triangle", r->unreferenced_vertices },
+		{ "duplicate_vertices", "vertices at the position of another", r->duplicate_vertices },
+		{ "border_edges", "border edges", r->border_edges },
+		{ "nonmanifold_edges", "edges of more than two triangles", r->nonmanifold_edges },
+		{ "inconsistent_edges", "edges with clashing orientation", r->inconsistent_edges },
+		{ "nonmanifold_vertices", "vertices where parts only touch", r->nonmanifold_vertices },
+	};
+	memcpy(findings, all, sizeof all);
+}
+
+typedef struct mesh_facts {
+	int32_t vertices, triangles;
+	carom_mesh_report report;
+	bool made; ///< the tree is there
+	carom_tree_info tree;
+	bool has_mass;
+	carom_mass mass;
+} mesh_facts;
+
+static int print_mesh_json(const info_options *o, const mesh_facts *f)
+{
+	const carom_mesh_report *r = &f->report;
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "kind", "mesh");
+	cJSON_AddNumberToObject(json, "vertices", f->vertices);
+	cJSON_AddNumberToObject(json, "triangles", f->triangles);
+	cJSON_AddBoolToObject(json, "usable", r->usable);
+	cJSON_AddBoolToObject(json, "closed", r->closed);
+	cJSON_AddBoolToObject(json, "inverted", r->inverted);
+	cJSON_AddStringToObject(json, "first_finding", r->first_finding);
+	cJSON_AddNumberToObject(json, "first_element", r->first_element);
+	finding findings[FINDING_COUNT];
+	list_findings(r, findings);
+	cJSON *list = cJSON_AddObjectToObject(json, "findings");
+	for (int i = 0; i < FINDING_COUNT; i++)
+		cJSON_AddNumberToObject(list, findings[i].field, findings[i].count);
+	cJSON_AddNumberToObject(json, "components", r->components);
+	cJSON_AddNumberToObject(json, "euler", r->euler);
+	cJSON_AddNumberToObject(json, "area", r->area);
+	cJSON_AddNumberToObject(json, "volume", r->volume);
+	report_add_vector(json, "lower", r->lower);
+	report_add_vector(json, "upper", r->upper);
+	if (f->has_mass) {
+		const double centre[3] = { f->mass.centre.x, f->mass.centre.y, f->mass.centre.z };
+		report_add_vector(json, "centre_of_mass", centre);
+		cJSON_AddItemToObject(json, "inertia", cJSON_CreateDoubleArray(f->mass.inertia, 6));
+	}
+	if (f->made) {
+		cJSON *tree = cJSON_AddObjectToObject(json, "tree");
+		cJSON_AddNumberToObject(tree, "binary_nodes", f->tree.binary_nodes);
+		cJSON_AddNumberToObject(tree, "wide_nodes", f->tree.wide_nodes);
+		cJSON_AddNumberToObject(tree, "depth", f->tree.depth);
+		cJSON_AddNumberToObject(tree, "sah_cost", f->tree.sah_cost);
+		if (o->overlap)
+			cJSON_AddNumberToObject(tree, "epo", f->tree.epo);
+		cJSON_AddNumberToObject(tree, "bytes", (double)f->tree.bytes);
+		cJSON_AddNumberToObject(tree, "grid_cells", f->tree.grid_cells);
+	}
+	return report_json(json);
+}
+
+static int print_mesh_text(const info_options *o, const mesh_facts *f)
+{
+	const carom_mesh_report *r = &f->report;
+	printf("%s: a mesh of %d vertices and %d triangles\n", o->path, f->vertices, f->triangles);
+	printf("  %-12s %s\n", "usable", r->usable ? "yes" : "no");
+	if (r->first_finding[0])
+		printf("  %-12s %s\n", r->usable ? "note" : "error", r->first_finding);
+	if (r->usable) {
+		printf("  %-12s %s%s\n", "closed", r->closed ? "yes" : "no: it collides by its triangles, but has no inside",
+			r->inverted ? "; inside out, which the library puts right" : "");
+		printf("  %-12s %.9g %.9g %.9g to %.9g %.9g %.9g\n", "box", r->lower[0], r->lower[1], r->lower[2], r->upper[0],
+			r->upper[1], r->upper[2]);
+		printf("  %-12s %.9g\n", "area", r->area);
+		if (r->closed)
+			printf("  %-12s %.9g\n", "volume", r->volume);
+		printf("  %-12s %d, Euler number %d\n", "pieces", r->components, r->euler);
+	}
+	if (f->has_mass)
+		printf("  %-12s %.9g %.9g %.9g\n", "mass centre", f->mass.centre.x, f->mass.centre.y, f->mass.centre.z);
+	if (f->made) {
+		printf("  %-12s %d nodes in two, %d in eight, depth %d, SAH cost %.4g, %.1f KiB\n", "tree", f->tree.binary_nodes,
+			f->tree.wide_nodes, f->tree.depth, f->tree.sah_cost, (double)f->tree.bytes / 1024);
+		if (o->overlap)
+			printf("  %-12s %.4g\n", "overlap", f->tree.epo);
+	}
+	finding findings[FINDING_COUNT];
+	list_findings(r, findings);
+	for (int i = 0; i < FINDING_COUNT; i++)
+		if (findings[i].count)
+			printf("  %-12d %s\n", findings[i].count, findings[i].words);
+	return report_end_of_text();
+}
+
+// Everything the library says about a mesh. False after an error message.
+static bool examine(const info_options *o, carom_context *context, const sim_mesh *mesh, mesh_facts *f)
+{
+	const carom_mesh_def def = mesh_input_def(mesh);
+	f->vertices = mesh->vertex_count;
+	f->triangles = mesh->triangle_count;
+	carom_mesh *made = NULL;
+	carom_result result = carom_check_mesh(context, &def, &f->report);
+	if (result == CAROM_SUCCESS && f->report.usable)
+		result = carom_create_mesh(context, &def, NULL, &made);
+	if (result == CAROM_SUCCESS && made) {
+		f->made = true;
+		result = carom_mesh_get_tree_info(made, o->overlap, &f->tree);
+		f->has_mass = carom_mesh_get_mass(made, &f->mass) == CAROM_SUCCESS;
+	}
+	if (result != CAROM_SUCCESS)
+		report_error(o->path, "%s", carom_error_text(context));
+	carom_release_mesh(made);
+	return result == CAROM_SUCCESS;
+}
+
+static int show_mesh(const info_options *o)
+{
+	char error[512];
+	sim_mesh mesh;
+	if (!sim_load_mesh(o->path, &mesh, error, sizeof error))
+		return report_error(o->path, "%s", error);
+	carom_context *context = NULL;
+	mesh_facts facts = { 0 };
+	int status = EXIT_FAILED;
+	if (o->weld && !sim_weld_mesh(&mesh))
+		report_error(o->path, "out of memory");
+	else if ((context = report_create_context(0, CAROM_SIMD_AUTO)) != NULL && examine(o, context, &mesh, &facts))
+		status = (o->json ? print_mesh_json : print_mesh_text)(o, &facts);
+	carom_destroy_context(context);
+	sim_mesh_free(&mesh);
+	return status;
+}
+
+// ---- Motions and recordings ----
+
+static int show_trajectory(const info_options *o)
+{
+	char error[512];
+	sim_trajectory t;
+	if (!sim_load_trajectory(o->path, &t, error, sizeof error))
+		return report_error(o->path, "%s", error);
+	int status;
+	if (o->json) {
+		cJSON *json = cJSON_CreateObject();
+		cJSON_AddStringToObject(json, "kind", "trajectory");
+		cJSON_AddNumberToObject(json, "bodies", t.body_count);
+		cJSON_AddNumberToObject(json, "frames", t.frame_count);
+		cJSON_AddNumberToObject(json, "time_step", t.time_step);
+		report_add_vector(json, "gravity", t.gravity);
+		cJSON_AddItemToObject(json, "ground", cJSON_CreateDoubleArray(t.ground, 4));
+		cJSON_AddStringToObject(json, "mesh", t.mesh_name);
+		cJSON_AddNumberToObject(json, "mesh_vertices", t.mesh_vertex_count);
+		cJSON_AddNumberToObject(json, "mesh_triangles", t.mesh_triangle_count);
+		cJSON_AddNumberToObject(json, "mesh_scale", t.mesh_scale);
+		cJSON_AddNumberToObject(json, "margin", t.margin);
+		cJSON_AddNumberToObject(json, "friction", t.friction);
+		cJSON_AddNumberToObject(json, "restitution", t.restitution);
+		status = report_json(json);
+	} else {
+		printf("%s: a recorded motion of %d bodies over %d frames\n", o->path, t.body_count, t.frame_count);
+		printf("  %-12s %.9g s (%.4g s in all)\n", "time step", t.time_step, t.time_step * t.frame_count);
+		printf("  %-12s %s, %d vertices, %d triangles, scale %.9g\n", "mesh", t.mesh_name, t.mesh_vertex_count,
+			t.mesh_triangle_count, t.mesh_scale);
+		printf("  %-12s %.9g %.9g %.9g\n", "gravity", t.gravity[0], t.gravity[1], t.gravity[2]);
+		printf("  %-12s normal %.9g %.9g %.9g, distance %.9g\n", "ground", t.ground[0], t.ground[1], t.ground[2], t.ground[3]);
+		printf("  %-12s margin %.9g, friction %.9g, restitution %.9g\n", "made with", t.margin, t.friction, t.restitution);
+		status = report_end_of_text();
+	}
+	sim_free_trajectory(&t);
+	return status;
+}
+
+static int64_t all_contacts(const sim_recording *recording)
+{
+	int64_t count = 0;
+	for (int32_t i = 0; i < sim_recording_frame_count(recording); i++)
+		count += sim_recording_contact_count(recording, i);
+	return count;
+}
+
+static int print_recording_json(const sim_recording *recording)
+{
+	const sim_recording_info *info = sim_recording_get_info(recording);
+	const double gravity[3] = { info->gravity.x, info->gravity.y, info->gravity.z };
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "kind", "recording");
+	cJSON_AddStringToObject(json, "scene", info->scene_name);
+	cJSON_AddNumberToObject(json, "bodies", sim_recording_body_count(recording));
+	cJSON_AddNumberToObject(json, "frames", sim_recording_frame_count(recording));
+	cJSON_AddNumberToObject(json, "time_step", info->time_step);
+	report_add_vector(json, "gravity", gravity);
+	cJSON_AddBoolToObject(json, "holds_contacts", info->contacts);
+	cJSON_AddNumberToObject(json, "contacts", (double)all_contacts(recording));
+	cJSON *meshes = cJSON_AddArrayToObject(json, "meshes");
+	for (int32_t i = 0; i < sim_recording_mesh_count(recording); i++) {
+		const sim_recorded_mesh *mesh = sim_recording_get_mesh(recording, i);
+		cJSON *object = cJSON_CreateObject();
+		cJSON_AddStringToObject(object, "name", mesh->name);
+		cJSON_AddNumberToObject(object, "vertices", mesh->vertex_count);
+		cJSON_AddNumberToObject(object, "triangles", mesh->triangle_count);
+		cJSON_AddItemToArray(meshes, object);
+	}
+	return report_json(json);
+}
+
+static int print_recording_text(const char *path, const sim_recording *recording)
+{
+	const sim_recording_info *info = sim_recording_get_info(recording);
+	const int32_t frames = sim_recording_frame_count(recording);
+	printf("%s: a recording of %d bodies over %d frames%s%s\n", path, sim_recording_body_count(recording), frames,
+		info->scene_name[0] ? ", scene " : "", info->scene_name);
+	printf("  %-12s %.9g s (%.4g s in all)\n", "time step", info->time_step, info->time_step * frames);
+	printf("  %-12s %.9g %.9g %.9g\n", "gravity", info->gravity.x, info->gravity.y, info->gravity.z);
+	if (info->contacts)
+		printf("  %-12s %lld\n", "contacts", (long long)all_contacts(recording));
+	for (int32_t i = 0; i < sim_recording_mesh_count(recording); i++) {
+		const sim_recorded_mesh *mesh = sim_recording_get_mesh(recording, i);
+		printf("  %-12s %s, %d vertices, %d triangles\n", "mesh", mesh->name, mesh->vertex_count, mesh->triangle_count);
+	}
+	return report_end_of_text();
+}
+
+static int show_recording(const info_options *o)
+{
+	char error[512];
+	sim_recording *recording = sim_open_recording(o->path, error, sizeof error);
+	if (!recording)
+		return report_error(NULL, "%s", error);
+	const int status = o->json ? print_recording_json(recording) : print_recording_text(o->path, recording);
+	sim_close_recording(recording);
+	return status;
+}
+
+static int show_calls(const info_options *o)
+{
+	if (o->json) {
+		cJSON *json = cJSON_CreateObject();
+		cJSON_AddStringToObject(json, "kind", "calls");
+		return report_json(json);
+	}
+	printf("%s: a recording of library calls; `carom replay` runs it and compares the results\n", o->path);
+	return report_end_of_text();
+}
+
+int cmd_info(int argc, char **argv)
+{
+	info_options o = { 0 };
+	const int status = parse(&o, argc, argv);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	switch (motion_file_kind(o.path)) {
+	case FILE_UNREADABLE: return EXIT_FAILED;
+	case FILE_TRAJECTORY: return show_trajectory(&o);
+	case FILE_RECORDING: return show_recording(&o);
+	case FILE_CALLS: return show_calls(&o);
+	case FILE_OTHER: break;
+	}
+	return show_mesh(&o);
+}

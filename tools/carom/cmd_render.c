@@ -1,0 +1,366 @@
+// carom render: pictures and movies of a recording, ray traced with the library's own trees.
+#include "commands.h"
+#include "movie.h"
+#include "options.h"
+#include "playback.h"
+#include "progress.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OUTPUT_PICTURE, OUTPUT_PICTURES, OUTPUT_MOVIE };
+
+typedef struct render_settings {
+	const char *recording;
+	const char *output;
+	int output_kind;
+	option_range frames;
+	int64_t every;
+	int64_t width, height;
+	int64_t threads;
+	int samples;
+	const char *camera;
+	bool contacts, flat, plain, json;
+} render_settings;
+
+// What lives from the first picture to the last. All zero is fine to destroy.
+typedef struct render_state {
+	playback play;
+	sim_camera camera;
+	movie movie;
+	double ms; // spent drawing
+} render_state;
+
+static double now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+// ---- Command line ----
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t length = strlen(text), end_length = strlen(end);
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+// The place of the frame number in a name like picture%04d.png: begin at the '%', *end behind the 'd', *digits as wanted. NULL
+// when the name has no such place, or a second '%'.
+static const char *find_number(const char *name, const char **end, int *digits)
+{
+	const char *begin = strchr(name, '%');
+	if (!begin)
+		return NULL;
+	*digits = 0;
+	const char *at = begin + 1;
+	for (; *at >= '0' && *at <= '9' && *digits < 10; ++at)
+		*digits = 10 * *digits + *at - '0';
+	if (*at != 'd' || *digits > 9 || strchr(at, '%'))
+		return NULL;
+	*end = at + 1;
+	return begin;
+}
+
+static int choose_output(render_settings *settings)
+{
+	const char *end;
+	int digits;
+	if (!settings->output)
+		return options_misuse("render", "say where the picture goes: -o FILE.png or -o FILE.mp4");
+	if (ends_with(settings->output, ".mp4"))
+		settings->output_kind = OUTPUT_MOVIE;
+	else if (find_number(settings->output, &end, &digits))
+		settings->output_kind = OUTPUT_PICTURES;
+	else if (ends_with(settings->output, ".png"))
+		settings->output_kind = OUTPUT_PICTURE;
+	else
+		return options_misuse("render", "'%s' ends neither in .png nor in .mp4", settings->output);
+	return OPTIONS_GO_ON;
+}
+
+static int read_size(const char *size, render_settings *settings)
+{
+	int used = 0, width, height;
+	if (sscanf(size, "%5dx%5d%n", &width, &height, &used) != 2 || size[used] || width < 1 || height < 1 ||
+		width > SIM_MAX_IMAGE_SIZE || height > SIM_MAX_IMAGE_SIZE)
+		return options_misuse("render", "--size takes WIDTHxHEIGHT in pixels, each 1 to %d, not '%s'", SIM_MAX_IMAGE_SIZE, size);
+	settings->width = width;
+	settings->height = height;
+	return OPTIONS_GO_ON;
+}
+
+static int parse(int argc, char **argv, render_settings *settings)
+{
+	static const char *const sample_words[] = { "1", "4", "9", "16", NULL };
+	const char *size = NULL;
+	int samples = 1;
+	const option options[] = {
+		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &settings->output,
+			.help = "NAME.png, NAME%04d.png (a picture for each frame) or NAME.mp4 (needs ffmpeg)" },
+		{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &settings->frames,
+			.help = "frames A to B-1 (one picture: the last; else all)" },
+		{ .name = "every", .argument = "N", .kind = OPTION_INTEGER, .value = &settings->every, .minimum = 1, .maximum = 1e9,
+			.help = "take each Nth of these frames (1)" },
+		{ .name = "size", .argument = "WxH", .kind = OPTION_TEXT, .value = &size, .help = "pixels (the scene's, else 1280x720)" },
+		{ .name = "camera", .argument = "X,Y,Z,TX,TY,TZ", .kind = OPTION_TEXT, .value = &settings->camera,
+			.help = "stand at X,Y,Z and look at TX,TY,TZ (the scene's camera, else one that sees all that moves)" },
+		{ .name = "contacts", .kind = OPTION_FLAG, .value = &settings->contacts,
+			.help = "mark contacts, coloured by depth; found anew when the recording holds none" },
+		{ .name = "flat", .kind = OPTION_FLAG, .value = &settings->flat, .help = "show triangles: no smooth normals" },
+		{ .name = "plain", .kind = OPTION_FLAG, .value = &settings->plain, .help = "no line of text" },
+		{ .name = "samples", .argument = "N", .kind = OPTION_CHOICE, .value = &samples, .choices = sample_words,
+			.help = "rays for a pixel at an edge: 1, 4, 9 or 16 (4)" },
+		{ .name = "threads", .argument = "N", .kind = OPTION_INTEGER, .value = &settings->threads, .minimum = 0, .maximum = 256,
+			.help = "worker threads (0: one for each core); pictures do not depend on it" },
+		{ .name = "json", .kind = OPTION_FLAG, .value = &settings->json, .help = "print one JSON object on stdout" },
+		{ 0 },
+	};
+	const command_line line = { .command = "render", .synopsis = "RECORDING [options] -o FILE",
+		.summary = "Draw a recording of `carom run`: one picture, a picture for each frame, or a movie.", .options = options,
+		.least = 1, .most = 1 };
+	const char *arguments[1];
+	int count, status = options_parse(&line, argc, argv, arguments, &count);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	settings->recording = arguments[0];
+	settings->samples = (samples + 1) * (samples + 1);
+	status = choose_output(settings);
+	return status == OPTIONS_GO_ON && size ? read_size(size, settings) : status;
+}
+
+// Bring the range to frames that exist. One picture takes one frame.
+static int choose_frames(render_settings *settings, int32_t frame_count)
+{
+	option_range *frames = &settings->frames;
+	if (frame_count == 0)
+		return report_error(settings->recording, "the recording holds no frames");
+	const bool given = frames->first != 0 || frames->end != INT64_MAX;
+	if (frames->end > frame_count && frames->end != INT64_MAX)
+		return report_error(settings->recording, "holds frames 0 to %d; --frames ends at %lld", frame_count - 1,
+			(long long)frames->end);
+	if (frames->end > frame_count)
+		frames->end = frame_count;
+	if (!given && settings->output_kind == OUTPUT_PICTURE)
+		frames->first = frame_count - 1;
+	if (frames->first < 0 || frames->first >= frames->end)
+		return report_error(settings->recording, "holds frames 0 to %d; --frames names none of them", frame_count - 1);
+	if (settings->output_kind == OUTPUT_PICTURE && frames->end - frames->first > settings->every)
+		return options_misuse("render", "several frames make a movie (-o NAME.mp4) or a picture each (-o NAME%%04d.png)");
+	return EXIT_DONE;
+}
+
+// ---- Camera ----
+
+static void unite(carom_aabb *box, const carom_aabb *with)
+{
+	const carom_vec3 l = box->lower, u = box->upper;
+	box->lower = (carom_vec3){ fmin(l.x, with->lower.x), fmin(l.y, with->lower.y), fmin(l.z, with->lower.z) };
+	box->upper = (carom_vec3){ fmax(u.x, with->upper.x), fmax(u.y, with->upper.y), fmax(u.z, with->upper.z) };
+}
+
+// The box of what moves (of all bodies when nothing does) over the frames that are drawn; of many frames a few dozen say
+// enough.
+static int find_box(const render_settings *settings, render_state *state, carom_aabb *box)
+{
+	playback *play = &state->play;
+	const int64_t first = settings->frames.first, span = settings->frames.end - 1 - first;
+	const int64_t looks = span < 32 ? span : 32;
+	*box = (carom_aabb){ { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+	for (int64_t i = 0; i <= looks; ++i) {
+		carom_world *world = playback_create_world(play, (int32_t)(first + (looks ? span * i / looks : 0)));
+		if (!world)
+			return EXIT_FAILED;
+		carom_aabb now;
+		const bool moves = play->moving_count > 0;
+		if (sim_bounds_of_bodies(world, moves ? play->moving : play->ids, moves ? play->moving_count : play->body_count, &now))
+			unite(box, &now);
+		carom_destroy_world(world);
+	}
+	return EXIT_DONE;
+}
+
+static int choose_camera(const render_settings *settings, render_state *state)
+{
+	const sim_scene_camera *given = &state->play.scene.camera;
+	sim_camera *camera = &state->camera;
+	double v[6];
+	if (settings->camera) {
+		if (!options_parse_reals(settings->camera, 6, v))
+			return options_misuse("render", "--camera takes six numbers X,Y,Z,TX,TY,TZ, not '%s'", settings->camera);
+		*camera = (sim_camera){ { v[0], v[1], v[2] }, { v[3], v[4], v[5] }, playback_up(&state->play), 45 };
+		return EXIT_DONE;
+	}
+	if (given->given) {
+		*camera = (sim_camera){ given->position, given->target, given->up, given->field_of_view };
+		return EXIT_DONE;
+	}
+	carom_aabb box;
+	const int status = find_box(settings, state, &box);
+	if (status != EXIT_DONE)
+		return status;
+	if (!(box.lower.x <= box.upper.x)) // nothing there but planes
+		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
+	*camera = sim_frame_box(&box, playback_up(&state->play), (double)settings->width / (double)settings->height);
+	return EXIT_DONE;
+}
+
+// ---- Pictures ----
+
+static void write_caption(const playback *play, int32_t frame, bool contacts, char *text, size_t size)
+{
+	const double time = sim_recording_get_time(play->recording, frame);
+	const int length = snprintf(text, size, "Frame %d   %.2f s   %d bodies", frame, time, play->moving_count);
+	if (contacts && length > 0 && (size_t)length < size)
+		snprintf(text + length, size - (size_t)length, "   %d contacts", play->mark_count);
+}
+
+static int draw_world(
+	const render_settings *settings, render_state *state, const carom_world *world, int32_t frame, sim_image *image)
+{
+	const playback *play = &state->play;
+	char caption[120], error[500];
+	write_caption(play, frame, settings->contacts, caption, sizeof caption);
+	sim_picture_options options = sim_default_picture_options();
+	options.width = (int)settings->width;
+	options.height = (int)settings->height;
+	options.samples = settings->samples;
+	options.threads = (int)settings->threads;
+	options.looks = play->looks;
+	options.look_count = play->body_count;
+	options.contacts = play->marks;
+	options.contact_count = play->mark_count;
+	options.caption = settings->plain ? NULL : caption;
+	const double begin = now_ms();
+	if (!sim_render_world(world, &state->camera, &options, image, error, sizeof error))
+		return report_error(play->path, "frame %d: %s", frame, error);
+	state->ms += now_ms() - begin;
+	return EXIT_DONE;
+}
+
+static int draw_frame(const render_settings *settings, render_state *state, int32_t frame, sim_image *image)
+{
+	carom_world *world = playback_create_world(&state->play, frame);
+	if (!world)
+		return EXIT_FAILED;
+	int status = settings->contacts ? playback_find_contacts(&state->play, world, frame) : EXIT_DONE;
+	if (status == EXIT_DONE)
+		status = draw_world(settings, state, world, frame, image);
+	carom_destroy_world(world);
+	return status;
+}
+
+static int write_picture(const render_settings *settings, int64_t frame, const sim_image *image)
+{
+	char path[4096], error[500];
+	const char *end;
+	int digits;
+	const char *place = settings->output_kind == OUTPUT_PICTURES ? find_number(settings->output, &end, &digits) : NULL;
+	int length;
+	if (place)
+		length = snprintf(path, sizeof path, "%.*s%0*lld%s", (int)(place - settings->output), settings->output, digits,
+			(long long)frame, end);
+	else
+		length = snprintf(path, sizeof path, "%s", settings->output);
+	if (length < 0 || (size_t)length >= sizeof path)
+		return report_error(settings->output, "the path is too long");
+	return sim_write_png(path, image, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
+}
+
+static int put_frame(const render_settings *settings, render_state *state, int32_t frame)
+{
+	sim_image image;
+	int status = draw_frame(settings, state, frame, &image);
+	if (status != EXIT_DONE)
+		return status;
+	status = settings->output_kind == OUTPUT_MOVIE ? movie_add(&state->movie, &image) : write_picture(settings, frame, &image);
+	sim_destroy_image(&image);
+	return status;
+}
+
+// As fast as it happened, within what players show.
+static double movie_rate(const render_settings *settings, const render_state *state)
+{
+	const double step = sim_recording_get_info(state->play.recording)->time_step * (double)settings->every;
+	return step > 0 ? fmin(fmax(1 / step, 1), 120) : 30;
+}
+
+static int put_frames(const render_settings *settings, render_state *state, int64_t *drawn)
+{
+	int status = EXIT_DONE;
+	if (settings->output_kind == OUTPUT_MOVIE)
+		status = movie_open(
+			&state->movie, settings->output, (int)settings->width, (int)settings->height, movie_rate(settings, state));
+	if (status != EXIT_DONE)
+		return status;
+	progress bar;
+	progress_start(&bar, "render", settings->frames.end - settings->frames.first);
+	for (int64_t i = settings->frames.first; i < settings->frames.end && status == EXIT_DONE; i += settings->every) {
+		status = put_frame(settings, state, (int32_t)i);
+		*drawn += status == EXIT_DONE;
+		progress_update(&bar, i + 1 - settings->frames.first);
+	}
+	progress_finish(&bar);
+	if (status == EXIT_DONE && settings->output_kind == OUTPUT_MOVIE)
+		status = movie_close(&state->movie);
+	return status;
+}
+
+static int say_result(const render_settings *settings, const render_state *state, int64_t drawn)
+{
+	if (!settings->json) {
+		fprintf(stderr, "%s: %lld %s of %lldx%lld, %.0f ms each\n", settings->output, (long long)drawn,
+			drawn == 1 ? "picture" : "pictures", (long long)settings->width, (long long)settings->height, state->ms / (double)drawn);
+		return EXIT_DONE;
+	}
+	cJSON *object = cJSON_CreateObject();
+	cJSON_AddStringToObject(object, "output", settings->output);
+	cJSON_AddNumberToObject(object, "frames", (double)drawn);
+	cJSON_AddNumberToObject(object, "first", (double)settings->frames.first);
+	cJSON_AddNumberToObject(object, "end", (double)settings->frames.end);
+	cJSON_AddNumberToObject(object, "width", (double)settings->width);
+	cJSON_AddNumberToObject(object, "height", (double)settings->height);
+	cJSON *ms = cJSON_AddObjectToObject(object, "ms");
+	cJSON_AddNumberToObject(ms, "total", state->ms);
+	cJSON_AddNumberToObject(ms, "picture", state->ms / (double)drawn);
+	const carom_vec3 p = state->camera.position, t = state->camera.target;
+	report_add_vector(object, "camera", (const double[3]){ p.x, p.y, p.z });
+	report_add_vector(object, "target", (const double[3]){ t.x, t.y, t.z });
+	return report_json(object);
+}
+
+static int render(render_settings *settings, render_state *state)
+{
+	int status = playback_open(&state->play, settings->recording, settings->threads, !settings->flat);
+	if (status == EXIT_DONE)
+		status = choose_frames(settings, sim_recording_frame_count(state->play.recording));
+	if (status != EXIT_DONE)
+		return status;
+	if (settings->width == 0) {
+		const sim_scene *scene = &state->play.scene;
+		settings->width = scene->text ? scene->camera.width : 1280;
+		settings->height = scene->text ? scene->camera.height : 720;
+	}
+	int64_t drawn = 0;
+	status = choose_camera(settings, state);
+	if (status == EXIT_DONE)
+		status = put_frames(settings, state, &drawn);
+	return status == EXIT_DONE ? say_result(settings, state, drawn) : status;
+}
+
+int cmd_render(int argc, char **argv)
+{
+	render_settings settings = { .frames = { 0, INT64_MAX }, .every = 1 };
+	int status = parse(argc, argv, &settings);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	render_state state = { 0 };
+	status = render(&settings, &state);
+	movie_abandon(&state.movie);
+	playback_close(&state.play);
+	return status;
+}

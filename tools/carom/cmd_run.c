@@ -1,0 +1,351 @@
+// `carom run`: simulate a scene. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and last.png.
+#include "commands.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "sim/output_file.h"
+#include "sim/renderer.h"
+#include "sim/simulation.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BACKEND_CPU, BACKEND_VULKAN };
+
+typedef struct run_options {
+	const char *scene;
+	const char *out;
+	int64_t steps; // 0: the scene's
+	int64_t threads;
+	int simd, backend;
+	bool json, contacts, no_picture;
+	option_list meshes;
+} run_options;
+
+typedef struct run {
+	run_options options;
+	sim_scene scene;
+	carom_context *context;
+	sim_simulation *simulation;
+	sim_output_file stats;
+} run;
+
+// Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+static void watch_interrupts(void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler };
+	sigemptyset(&action.sa_mask);
+	action.sa_flags = (int)SA_RESETHAND; // a second one ends the program at once
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static int parse(run_options *o, int argc, char **argv)
+{
+	static const char *const backends[] = { "cpu", "vulkan", NULL };
+	const option options[] = {
+		{ .name = "steps", .letter = 's', .argument = "N", .kind = OPTION_INTEGER, .value = &o->steps, .minimum = 1,
+			.maximum = 1e9, .help = "steps to do (the scene's)" },
+		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
+			.help = "threads of the detection (0: one for each core); results do not depend on it" },
+		{ .name = "mesh", .letter = 'm', .argument = "NAME=FILE", .kind = OPTION_LIST, .value = &o->meshes,
+			.help = "take the scene's mesh NAME from a file" },
+		{ .name = "out", .letter = 'o', .argument = "DIR", .kind = OPTION_TEXT, .value = &o->out,
+			.help = "write stats.csv, summary.json, recording.h5 and last.png there" },
+		{ .name = "contacts", .letter = 'c', .kind = OPTION_FLAG, .value = &o->contacts,
+			.help = "record the contacts too, whatever the scene says" },
+		{ .name = "no-picture", .kind = OPTION_FLAG, .value = &o->no_picture, .help = "leave out last.png" },
+		{ .name = "backend", .argument = "NAME", .kind = OPTION_CHOICE, .value = &o->backend, .choices = backends,
+			.help = "what detects: cpu (cpu)" },
+		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
+			.help = "instruction set (auto); results do not depend on it" },
+		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print the summary as one JSON object" },
+		{ 0 },
+	};
+	const command_line line = {
+		.command = "run",
+		.synopsis = "SCENE.json [options]",
+		.summary = "Simulate a scene: rigid bodies fall, collide and come to rest.",
+		.details = "docs/scenes.md describes scene files and what a run writes.",
+		.options = options,
+		.least = 1,
+		.most = 1,
+	};
+	int count;
+	return options_parse(&line, argc, argv, &o->scene, &count);
+}
+
+// ---- Output ----
+
+// Make a folder with those above it.
+static int make_folder(const char *path)
+{
+	char part[SIM_PATH_MAX];
+	const size_t length = strlen(path);
+	if (length >= sizeof part - 20)
+		return report_error(path, "the path is too long");
+	for (size_t i = 1; i <= length; i++) {
+		if (path[i] != '/' && path[i] != 0)
+			continue;
+		memcpy(part, path, i);
+		part[i] = 0;
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			return report_error(part, "cannot make the folder: %s", strerror(errno));
+	}
+	struct stat status;
+	if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+		return report_error(path, "is not a folder; --out needs one");
+	return EXIT_DONE;
+}
+
+static void out_path(const run *r, const char *name, char path[SIM_PATH_MAX])
+{
+	snprintf(path, SIM_PATH_MAX, "%s/%s", r->options.out, name);
+}
+
+// The fields of summary.json; the command's contract names those of the first block.
+static cJSON *summary_json(const run *r, const sim_summary *s)
+{
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddNumberToObject(json, "bodies", s->bodies);
+	cJSON_AddNumberToObject(json, "steps", (double)s->steps);
+	cJSON_AddNumberToObject(json, "bodies_above_ground", s->bodies_above_ground);
+	cJSON_AddNumberToObject(json, "deepest_penetration", s->deepest_penetration);
+	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->kinetic_energy_peak);
+	cJSON_AddNumberToObject(json, "kinetic_energy_final", s->kinetic_energy_final);
+	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
+	cJSON_AddNumberToObject(ms, "total", s->ms_total);
+	cJSON_AddNumberToObject(ms, "detection", s->ms_detection);
+	cJSON_AddNumberToObject(ms, "response", s->ms_response);
+	cJSON_AddNumberToObject(ms, "recording", s->ms_recording);
+	report_add_hash(json, "hash", s->hash);
+
+	cJSON_AddNumberToObject(json, "deepest_penetration_step", (double)s->deepest_penetration_step);
+	cJSON_AddNumberToObject(json, "deepest_penetration_relative", s->deepest_penetration_relative);
+	cJSON_AddNumberToObject(json, "deepest_penetration_relative_step", (double)s->deepest_penetration_relative_step);
+	cJSON_AddNumberToObject(json, "final_penetration", s->final_penetration);
+	cJSON_AddNumberToObject(json, "final_penetration_relative", s->final_penetration_relative);
+	cJSON_AddNumberToObject(json, "kinetic_energy_peak_step", (double)s->kinetic_energy_peak_step);
+	cJSON_AddNumberToObject(
+		json, "kinetic_energy_relative", s->kinetic_energy_peak > 0 ? s->kinetic_energy_final / s->kinetic_energy_peak : 0);
+	cJSON_AddStringToObject(json, "scene", r->scene.name);
+	cJSON_AddNumberToObject(json, "other_bodies", s->others);
+	cJSON_AddNumberToObject(json, "substeps", (double)s->substeps);
+	cJSON_AddNumberToObject(json, "contacts_peak", s->contacts_peak);
+	cJSON_AddNumberToObject(json, "colliding_pairs_peak", s->pairs_peak);
+	cJSON_AddNumberToObject(json, "memory_peak", (double)s->memory_peak);
+	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
+	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
+	return json;
+}
+
+static int write_summary(const run *r, const sim_summary *summary)
+{
+	char path[SIM_PATH_MAX];
+	sim_output_file file;
+	cJSON *json = summary_json(r, summary);
+	char *text = json ? cJSON_Print(json) : NULL;
+	cJSON_Delete(json);
+	if (!text)
+		return report_error(NULL, "out of memory");
+	out_path(r, "summary.json", path);
+	int status = report_open(&file, path);
+	if (status == EXIT_DONE) {
+		fprintf(file.stream, "%s\n", text);
+		status = report_commit(&file);
+	}
+	free(text);
+	return status;
+}
+
+static int print_text(const run *r, const sim_summary *s)
+{
+	const double steps = s->steps > 0 ? (double)s->steps : 1;
+	printf("%s: %lld steps of %.4g s, %d bodies that move and %d others, %d thread%s, %s\n", r->scene.name, (long long)s->steps,
+		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->context),
+		carom_context_threads(r->context) == 1 ? "" : "s", carom_simd_name(carom_context_simd(r->context)));
+	printf("  above the ground at the end  %d of %d\n", s->bodies_above_ground, s->bodies);
+	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak (step %lld)\n", s->kinetic_energy_final,
+		s->kinetic_energy_peak, (long long)s->kinetic_energy_peak_step);
+	printf("  deepest penetration          %.4g m (step %lld), %.2f %% of a body (step %lld); at the end %.4g m, %.2f %%\n",
+		s->deepest_penetration, (long long)s->deepest_penetration_step, 100 * s->deepest_penetration_relative,
+		(long long)s->deepest_penetration_relative_step, s->final_penetration, 100 * s->final_penetration_relative);
+	printf("  most in one step             %d colliding pairs, %d contacts\n", s->pairs_peak, s->contacts_peak);
+	printf("  detections per step          %.2f\n", (double)s->substeps / steps);
+	printf("  milliseconds per step        %.3f: detection %.3f, response %.3f, recording %.3f\n", s->ms_total / steps,
+		s->ms_detection / steps, s->ms_response / steps, s->ms_recording / steps);
+	printf("  hash                         %016llx\n", (unsigned long long)s->hash);
+	return report_end_of_text();
+}
+
+// ---- Picture ----
+
+static carom_vec3 up_of(const sim_scene *scene)
+{
+	const carom_vec3 g = scene->gravity;
+	if (g.x == 0 && g.y == 0 && g.z == 0)
+		return (carom_vec3){ 0, 1, 0 };
+	return (carom_vec3){ -g.x, -g.y, -g.z };
+}
+
+// The scene's camera, or one that sees all that moves (all that there is when nothing does).
+static sim_camera choose_camera(const run *r, carom_body_id *ids)
+{
+	const sim_scene_camera *given = &r->scene.camera;
+	if (given->given)
+		return (sim_camera){ given->position, given->target, given->up, given->field_of_view };
+	const carom_world *world = sim_simulation_world(r->simulation);
+	const carom_body_id *all = sim_simulation_ids(r->simulation);
+	int count = 0;
+	for (int32_t i = 0; i < r->scene.body_count; i++)
+		if (r->scene.bodies[i].kind != CAROM_STATIC)
+			ids[count++] = all[i];
+	carom_aabb box;
+	if (!sim_bounds_of_bodies(world, ids, count, &box) && !sim_bounds_of_bodies(world, all, r->scene.body_count, &box))
+		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
+	return sim_frame_box(&box, up_of(&r->scene), (double)given->width / (double)given->height);
+}
+
+static int draw(const run *r, const sim_camera *camera, const sim_look *looks, const char *path)
+{
+	char error[500], caption[120];
+	const int64_t steps = sim_summarise(r->simulation).steps;
+	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)steps * r->scene.time_step,
+		(int)r->scene.body_count);
+	sim_picture_options options = sim_default_picture_options();
+	options.width = r->scene.camera.width;
+	options.height = r->scene.camera.height;
+	options.threads = (int)r->options.threads;
+	options.looks = looks;
+	options.look_count = r->scene.body_count;
+	options.caption = caption;
+	sim_image image;
+	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, error, sizeof error))
+		return report_error(path, "%s", error);
+	const bool done = sim_write_png(path, &image, error, sizeof error);
+	sim_destroy_image(&image);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+}
+
+static int write_picture(const run *r)
+{
+	char path[SIM_PATH_MAX];
+	out_path(r, "last.png", path);
+	const size_t count = (size_t)r->scene.body_count;
+	sim_look *looks = calloc(count, sizeof *looks);
+	carom_body_id *ids = calloc(count, sizeof *ids);
+	int status;
+	if (looks && ids) {
+		// The world is filled in the order of the scene, so body i has the look i.
+		for (size_t i = 0; i < count; i++)
+			looks[i] = sim_make_look(r->scene.bodies[i].type, r->scene.bodies[i].kind, (int)i);
+		const sim_camera camera = choose_camera(r, ids);
+		status = draw(r, &camera, looks, path);
+	} else {
+		status = report_error(NULL, "out of memory");
+	}
+	free(looks);
+	free(ids);
+	return status;
+}
+
+// ---- The run ----
+
+static int prepare(run *r)
+{
+	char error[600];
+	const run_options *o = &r->options;
+	if (o->backend == BACKEND_VULKAN)
+		return report_error(NULL, "the backend \"vulkan\" is not built into this program; leave --backend out, or give --backend cpu");
+	if (!sim_load_scene(o->scene, &r->scene, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	for (int i = 0; i < o->meshes.count; i++)
+		if (!sim_scene_replace_mesh(&r->scene, o->meshes.items[i], error, sizeof error))
+			return report_error(NULL, "--mesh: %s", error);
+	if (o->steps > 0)
+		r->scene.steps = o->steps;
+	r->scene.record_contacts |= o->contacts;
+	r->context = report_create_context(o->threads, o->simd);
+	if (!r->context || (o->out && make_folder(o->out) != EXIT_DONE))
+		return EXIT_FAILED;
+	char path[SIM_PATH_MAX];
+	if (o->out)
+		out_path(r, "recording.h5", path);
+	r->simulation = sim_create_simulation(r->context, &r->scene, o->out ? path : NULL, error, sizeof error);
+	if (!r->simulation)
+		return report_error(NULL, "%s", error);
+	if (!o->out)
+		return EXIT_DONE;
+	out_path(r, "stats.csv", path);
+	const int status = report_open(&r->stats, path);
+	if (status == EXIT_DONE)
+		sim_write_step_names(r->stats.stream);
+	return status;
+}
+
+static int simulate(run *r)
+{
+	char error[600];
+	progress bar;
+	bool done = true;
+	progress_start(&bar, "run", r->scene.steps);
+	for (int64_t i = 0; i < r->scene.steps && done && !interrupted; i++) {
+		sim_step step;
+		done = sim_simulate_step(r->simulation, &step, error, sizeof error);
+		if (done && r->stats.stream)
+			sim_write_step(r->stats.stream, &step);
+		progress_update(&bar, i + 1);
+	}
+	progress_finish(&bar);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+}
+
+static int finish(run *r)
+{
+	char error[600];
+	const sim_summary summary = sim_summarise(r->simulation);
+	if (!sim_finish_recording(r->simulation, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	if (r->options.out && (report_commit(&r->stats) != EXIT_DONE || write_summary(r, &summary) != EXIT_DONE))
+		return EXIT_FAILED;
+	if (r->options.out && !r->options.no_picture && write_picture(r) != EXIT_DONE)
+		return EXIT_FAILED;
+	const int status = r->options.json ? report_json(summary_json(r, &summary)) : print_text(r, &summary);
+	if (interrupted)
+		return report_error(NULL, "interrupted after %lld of %lld steps; what is written covers these", (long long)summary.steps,
+			(long long)r->scene.steps);
+	return status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	run r = { 0 };
+	int status = parse(&r.options, argc, argv);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = prepare(&r);
+	if (status == EXIT_DONE) {
+		watch_interrupts(on_interrupt);
+		status = simulate(&r);
+		if (status == EXIT_DONE)
+			status = finish(&r);
+		watch_interrupts(SIG_DFL);
+	}
+	sim_output_abandon(&r.stats);
+	sim_destroy_simulation(r.simulation);
+	carom_destroy_context(r.context);
+	sim_destroy_scene(&r.scene);
+	return status;
+}

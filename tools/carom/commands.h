@@ -1,0 +1,13 @@
+/// @file commands.h
+/// The sub-commands. Each takes its own words (argv[0] is its name) and returns the exit code of the process.
+#ifndef CAROM_TOOL_COMMANDS_H
+#define CAROM_TOOL_COMMANDS_H
+
+int cmd_run(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_make(int argc, char **argv);
+int cmd_render(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+
+#endif

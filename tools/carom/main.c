@@ -1,0 +1,64 @@
+// The command `carom`: finds the sub-command and hands over.
+#include "commands.h"
+#include "options.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{ "run", cmd_run, "simulate a scene: statistics, recording, picture" },
+	{ "replay", cmd_replay, "detect collisions over recorded poses: times, pairs, contacts" },
+	{ "check", cmd_check, "do two meshes, or one with itself, collide: where, how deep" },
+	{ "make", cmd_make, "make a closed concave mesh of a wanted size" },
+	{ "render", cmd_render, "draw a recording as pictures or a movie" },
+	{ "info", cmd_info, "what a mesh, a motion or a recording holds, and what is wrong with it" },
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static int print_help(void)
+{
+	puts("carom COMMAND [arguments]\n\nFinds every collision between rigid concave meshes.\n\nCommands:");
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+	puts("\n`carom COMMAND --help` explains a command. All take --json.\n"
+		 "Exit code: 0 done, 1 bad input or failure, 2 wrong use.");
+	return report_end_of_text();
+}
+
+static int print_version(void)
+{
+	const carom_version version = carom_get_version();
+	printf("carom %d.%d.%d\n", version.major, version.minor, version.patch);
+	return report_end_of_text();
+}
+
+static int unknown_command(const char *word)
+{
+	const char *names[COMMAND_COUNT + 3] = { "--help", "--version" };
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		names[i + 2] = commands[i].name;
+	const char *nearest = options_nearest(word, names);
+	const char *what = word[0] == '-' ? "option" : "command";
+	if (nearest)
+		return options_misuse(NULL, "there is no %s %s; did you mean %s?", what, word, nearest);
+	return options_misuse(NULL, "there is no %s %s", what, word);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return options_misuse(NULL, "a command is missing");
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return print_help();
+	if (strcmp(argv[1], "--version") == 0)
+		return print_version();
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	return unknown_command(argv[1]);
+}

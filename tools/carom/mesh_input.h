@@ -1,0 +1,31 @@
+/// @file mesh_input.h
+/// A mesh that the user named: from the file to the library, with words for whatever is wrong with it.
+#ifndef CAROM_TOOL_MESH_INPUT_H
+#define CAROM_TOOL_MESH_INPUT_H
+
+#include "carom/carom.h"
+#include "sim/shapes.h"
+
+#include <cjson/cJSON.h>
+
+/// How to take a mesh from a file.
+typedef struct mesh_input {
+	const char *path;
+	double scale;        ///< factor of all coordinates
+	bool weld;           ///< make vertices at equal positions one
+	int grid_resolution; ///< -1: the library's default
+	cJSON *warnings;     ///< array that gets a text for each warning, or NULL
+} mesh_input;
+
+/// Load a file, check it and build its trees. What the library can use but a user should know of (open borders, triangles that
+/// are left out, ...) is one warning on stderr and in input->warnings. NULL after an error message. source, unless NULL, gets
+/// the mesh as it was read, to be freed with sim_mesh_free.
+carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim_mesh *source);
+
+/// The definition of a mesh that was read.
+carom_mesh_def mesh_input_def(const sim_mesh *mesh);
+
+/// What a report finds short of an error, as one clause after another; "" when the mesh is sound.
+void mesh_input_findings(const carom_mesh_report *report, char *text, size_t size);
+
+#endif

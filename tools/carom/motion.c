@@ -1,0 +1,219 @@
+// Recorded motions as bodies of a world.
+#include "motion.h"
+
+#include "mesh_input.h"
+#include "options.h"
+#include "report.h"
+#include "sim/recording.h"
+#include "sim/trajectory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct motion_source {
+	const char *path;
+	sim_trajectory trajectory;
+	sim_recording *recording; ///< NULL for trajectories
+	carom_mesh **meshes;
+	int32_t mesh_count;
+	carom_body_id *ids; ///< null ids: not in the world yet
+	carom_pose *poses;
+	bool ground; ///< still to be added
+} motion_source;
+
+file_kind motion_file_kind(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	unsigned char start[8] = { 0 };
+	if (!file || (fread(start, 1, sizeof start, file) == 0 && ferror(file))) {
+		report_error(path, "cannot be opened: %s", strerror(errno));
+		if (file)
+			fclose(file);
+		return FILE_UNREADABLE;
+	}
+	fclose(file);
+	if (memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
+		return FILE_RECORDING;
+	if (memcmp(start, "\x1f\x8b", 2) == 0 || memcmp(start, "RBTRAJ1", 8) == 0)
+		return FILE_TRAJECTORY;
+	if (memcmp(start, "CAROMREC", 8) == 0)
+		return FILE_CALLS;
+	return FILE_OTHER;
+}
+
+static int out_of_memory(const char *path) { return report_error(path, "out of memory"); }
+
+// Arrays with an element for each body and each mesh.
+static int allocate(motion *m, int32_t mesh_count)
+{
+	motion_source *s = m->source;
+	s->ids = calloc((size_t)m->body_count + 1, sizeof *s->ids);
+	s->poses = malloc(((size_t)m->body_count + 1) * sizeof *s->poses);
+	s->meshes = calloc((size_t)mesh_count + 1, sizeof *s->meshes);
+	s->mesh_count = mesh_count;
+	return s->ids && s->poses && s->meshes ? OPTIONS_GO_ON : out_of_memory(s->path);
+}
+
+static int open_trajectory(carom_context *context, const motion_options *options, motion *m)
+{
+	motion_source *s = m->source;
+	char error[512];
+	if (!sim_load_trajectory(s->path, &s->trajectory, error, sizeof error))
+		return report_error(s->path, "%s", error);
+	const sim_trajectory *t = &s->trajectory;
+	if (!options->mesh)
+		return options_misuse("replay",
+			"%s needs the mesh of its bodies: --mesh FILE with the %d vertices and %d triangles of %s", s->path,
+			t->mesh_vertex_count, t->mesh_triangle_count, t->mesh_name);
+	m->body_count = t->body_count;
+	m->frame_count = t->frame_count;
+	s->ground = options->ground;
+	const int status = allocate(m, 1);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	const mesh_input input = { .path = options->mesh, .scale = t->mesh_scale, .grid_resolution = (int)options->grid_resolution };
+	sim_mesh mesh;
+	s->meshes[0] = mesh_input_load(context, &input, &mesh);
+	if (!s->meshes[0])
+		return EXIT_FAILED;
+	const bool same = mesh.vertex_count == t->mesh_vertex_count && mesh.triangle_count == t->mesh_triangle_count;
+	if (!same)
+		report_error(options->mesh,
+			"has %d vertices and %d triangles, but the bodies of %s have %d and %d: give it the mesh that it was made with, %s",
+			mesh.vertex_count, mesh.triangle_count, s->path, t->mesh_vertex_count, t->mesh_triangle_count, t->mesh_name);
+	sim_mesh_free(&mesh);
+	return same ? OPTIONS_GO_ON : EXIT_FAILED;
+}
+
+static int open_recording(carom_context *context, const motion_options *options, motion *m)
+{
+	motion_source *s = m->source;
+	if (options->mesh || options->ground)
+		return options_misuse("replay", "%s holds its own meshes and ground; leave --mesh and --ground out", s->path);
+	char error[512];
+	s->recording = sim_open_recording(s->path, error, sizeof error);
+	if (!s->recording)
+		return report_error(NULL, "%s", error);
+	m->body_count = sim_recording_body_count(s->recording);
+	m->frame_count = sim_recording_frame_count(s->recording);
+	const int status = allocate(m, sim_recording_mesh_count(s->recording));
+	if (status != OPTIONS_GO_ON)
+		return status;
+	for (int32_t i = 0; i < s->mesh_count; i++) {
+		const sim_recorded_mesh *mesh = sim_recording_get_mesh(s->recording, i);
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ mesh->vertices, 0, CAROM_FLOAT32 };
+		def.vertex_count = mesh->vertex_count;
+		def.triangles = mesh->triangles;
+		def.triangle_count = mesh->triangle_count;
+		if (options->grid_resolution >= 0)
+			def.grid_resolution = (int32_t)options->grid_resolution;
+		if (carom_create_mesh(context, &def, NULL, &s->meshes[i]) != CAROM_SUCCESS)
+			return report_error(s->path, "mesh %s: %s", mesh->name, carom_error_text(context));
+	}
+	return OPTIONS_GO_ON;
+}
+
+int motion_open(carom_context *context, const char *path, file_kind kind, const motion_options *options, motion *opened)
+{
+	memset(opened, 0, sizeof *opened);
+	opened->source = calloc(1, sizeof *opened->source);
+	if (!opened->source)
+		return out_of_memory(path);
+	opened->source->path = path;
+	return (kind == FILE_RECORDING ? open_recording : open_trajectory)(context, options, opened);
+}
+
+void motion_close(motion *opened)
+{
+	motion_source *s = opened->source;
+	if (!s)
+		return;
+	for (int32_t i = 0; s->meshes && i < s->mesh_count; i++)
+		carom_release_mesh(s->meshes[i]);
+	free(s->meshes);
+	free(s->ids);
+	free(s->poses);
+	sim_free_trajectory(&s->trajectory);
+	sim_close_recording(s->recording);
+	free(s);
+	memset(opened, 0, sizeof *opened);
+}
+
+static bool add_body(const motion_source *s, carom_world *world, carom_body_def *def, int64_t number, carom_body_id *id)
+{
+	def->user_data = (uint64_t)number;
+	if (carom_world_add_body(world, def, id) == CAROM_SUCCESS)
+		return true;
+	report_error(s->path, "body %lld: %s", (long long)number, carom_error_text(carom_world_context(world)));
+	return false;
+}
+
+// The ground goes in first: the lower index makes it body A of its pairs.
+static bool add_ground(motion_source *s, carom_world *world)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape.type = CAROM_PLANE;
+	def.kind = CAROM_STATIC;
+	def.pose = sim_trajectory_ground_pose(&s->trajectory);
+	carom_body_id id;
+	s->ground = false;
+	return add_body(s, world, &def, -1, &id);
+}
+
+static bool add_recorded_body(const motion_source *s, carom_world *world, int32_t index)
+{
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_DYNAMIC;
+	def.shape.type = CAROM_MESH;
+	def.shape.mesh = s->meshes[0];
+	def.pose = s->poses[index];
+	if (s->recording) {
+		const sim_recorded_body *body = sim_recording_get_body(s->recording, index);
+		def.kind = body->kind;
+		def.shape.type = body->type;
+		def.shape.radius = body->radius;
+		def.shape.half_length = body->half_length;
+		memcpy(def.shape.half_extents, body->half_extents, sizeof def.shape.half_extents);
+		def.shape.mesh = body->mesh >= 0 ? s->meshes[body->mesh] : NULL;
+	}
+	return add_body(s, world, &def, index, &s->ids[index]);
+}
+
+static bool read_poses(motion_source *s, int64_t frame)
+{
+	if (!s->recording) {
+		sim_trajectory_poses(&s->trajectory, (int32_t)frame, s->poses);
+		return true;
+	}
+	char error[512];
+	if (sim_recording_read_poses(s->recording, (int32_t)frame, s->poses, error, sizeof error))
+		return true;
+	report_error(NULL, "%s", error);
+	return false;
+}
+
+bool motion_apply(motion *opened, carom_world *world, int64_t frame)
+{
+	motion_source *s = opened->source;
+	if (!read_poses(s, frame) || (s->ground && !add_ground(s, world)))
+		return false;
+	// Bodies that are in the world are moved in runs, one call for each; those that were born in this frame are added.
+	int64_t first = 0;
+	for (int64_t i = 0; i <= opened->body_count; i++) {
+		const bool known = i < opened->body_count && s->ids[i].index1 != 0;
+		if (known)
+			continue;
+		if (i > first && carom_world_set_poses(world, (int)(i - first), s->ids + first, s->poses + first) != CAROM_SUCCESS) {
+			report_error(s->path, "step %lld: %s", (long long)frame, carom_error_text(carom_world_context(world)));
+			return false;
+		}
+		const bool born = i < opened->body_count && !isnan(s->poses[i].position.x);
+		if (born && !add_recorded_body(s, world, (int32_t)i))
+			return false;
+		first = i + 1;
+	}
+	return true;
+}

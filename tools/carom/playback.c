@@ -1,0 +1,185 @@
+// Recordings played back: frames become worlds. A world is made anew for each frame, since bodies may come in between; meshes,
+// which cost most, are made once.
+#include "playback.h"
+
+#include "options.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The scene that the recording was made from gives camera and detection settings; a recording does without.
+static void read_scene(playback *play)
+{
+	const sim_recording_info *info = sim_recording_get_info(play->recording);
+	char error[500];
+	if (info->scene_text[0] &&
+		!sim_parse_scene(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, error, sizeof error))
+		report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error);
+}
+
+static int create_meshes(playback *play, bool smooth)
+{
+	for (int32_t i = 0; i < sim_recording_mesh_count(play->recording); ++i) {
+		const sim_recorded_mesh *recorded = sim_recording_get_mesh(play->recording, i);
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ recorded->vertices, 0, CAROM_FLOAT32 };
+		def.vertex_count = recorded->vertex_count;
+		def.triangles = recorded->triangles;
+		def.triangle_count = recorded->triangle_count;
+		if (carom_create_mesh(play->context, &def, NULL, &play->meshes[i]) != CAROM_SUCCESS)
+			return report_error(play->path, "mesh '%s': %s", recorded->name, carom_error_text(play->context));
+		if (smooth && !sim_create_smooth_mesh(play->meshes[i], &play->smooth[i]))
+			return report_error(NULL, "out of memory");
+	}
+	return EXIT_DONE;
+}
+
+int playback_open(playback *play, const char *path, int64_t threads, bool smooth)
+{
+	memset(play, 0, sizeof *play);
+	play->path = path;
+	char error[500];
+	play->recording = sim_open_recording(path, error, sizeof error);
+	if (!play->recording)
+		return report_error(NULL, "%s", error);
+	// One more than needed: no list is empty.
+	const size_t bodies = (size_t)sim_recording_body_count(play->recording) + 1;
+	const size_t meshes = (size_t)sim_recording_mesh_count(play->recording) + 1;
+	play->poses = calloc(bodies, sizeof *play->poses);
+	play->ids = calloc(bodies, sizeof *play->ids);
+	play->moving = calloc(bodies, sizeof *play->moving);
+	play->looks = calloc(bodies, sizeof *play->looks);
+	play->meshes = calloc(meshes, sizeof *play->meshes);
+	play->smooth = calloc(meshes, sizeof *play->smooth);
+	if (!play->poses || !play->ids || !play->moving || !play->looks || !play->meshes || !play->smooth)
+		return report_error(NULL, "out of memory");
+	play->context = report_create_context(threads, CAROM_SIMD_AUTO);
+	if (!play->context)
+		return EXIT_FAILED;
+	read_scene(play);
+	return create_meshes(play, smooth);
+}
+
+void playback_close(playback *play)
+{
+	const int32_t mesh_count = play->recording ? sim_recording_mesh_count(play->recording) : 0;
+	for (int32_t i = 0; i < mesh_count; ++i) {
+		if (play->smooth)
+			sim_destroy_smooth_mesh(&play->smooth[i]);
+		if (play->meshes)
+			carom_release_mesh(play->meshes[i]);
+	}
+	free(play->meshes);
+	free(play->smooth);
+	free(play->poses);
+	free(play->ids);
+	free(play->moving);
+	free(play->looks);
+	free(play->marks);
+	carom_destroy_context(play->context);
+	sim_destroy_scene(&play->scene);
+	sim_close_recording(play->recording);
+	memset(play, 0, sizeof *play);
+}
+
+static bool add_body(playback *play, carom_world *world, int32_t number)
+{
+	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, number);
+	carom_body_def def = carom_default_body_def();
+	def.shape.type = recorded->type;
+	def.shape.radius = recorded->radius;
+	def.shape.half_length = recorded->half_length;
+	memcpy(def.shape.half_extents, recorded->half_extents, sizeof def.shape.half_extents);
+	def.shape.mesh = recorded->mesh >= 0 ? play->meshes[recorded->mesh] : NULL;
+	def.kind = recorded->kind;
+	def.pose = play->poses[number];
+	carom_body_id id;
+	if (carom_world_add_body(world, &def, &id) != CAROM_SUCCESS)
+		return false;
+	sim_look look = sim_make_look(recorded->type, recorded->kind, number);
+	if (recorded->mesh >= 0 && play->smooth[recorded->mesh].normals)
+		look.surface = &play->smooth[recorded->mesh];
+	if (recorded->kind != CAROM_STATIC)
+		play->moving[play->moving_count++] = id;
+	play->looks[play->body_count] = look;
+	play->ids[play->body_count++] = id;
+	return true;
+}
+
+carom_world *playback_create_world(playback *play, int32_t frame)
+{
+	char error[500];
+	play->body_count = 0;
+	play->moving_count = 0;
+	if (!sim_recording_read_poses(play->recording, frame, play->poses, error, sizeof error)) {
+		report_error(NULL, "%s", error);
+		return NULL;
+	}
+	const carom_world_def def = play->scene.text ? play->scene.detection : carom_default_world_def();
+	carom_world *world = NULL;
+	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;
+	for (int32_t i = 0; good && i < sim_recording_body_count(play->recording); ++i) {
+		if (!isnan(play->poses[i].position.x)) // else not there yet
+			good = add_body(play, world, i);
+	}
+	if (good)
+		return world;
+	report_error(play->path, "frame %d: %s", frame, carom_error_text(play->context));
+	carom_destroy_world(world);
+	return NULL;
+}
+
+// ---- Contacts ----
+
+static int reserve_marks(playback *play, int count)
+{
+	free(play->marks);
+	play->mark_count = 0;
+	play->marks = malloc(((size_t)count + 1) * sizeof *play->marks);
+	return play->marks ? EXIT_DONE : report_error(NULL, "out of memory");
+}
+
+static void add_mark(playback *play, const double point[3], const float normal[3], float depth)
+{
+	play->marks[play->mark_count++] =
+		(sim_contact_mark){ { point[0], point[1], point[2] }, { normal[0], normal[1], normal[2] }, depth };
+}
+
+static int read_contacts(playback *play, int32_t frame)
+{
+	char error[500];
+	const int32_t count = sim_recording_contact_count(play->recording, frame);
+	sim_recorded_contact *contacts = malloc(((size_t)count + 1) * sizeof *contacts);
+	if (!contacts)
+		return report_error(NULL, "out of memory");
+	int status = reserve_marks(play, count);
+	if (status == EXIT_DONE && !sim_recording_read_contacts(play->recording, frame, contacts, error, sizeof error))
+		status = report_error(NULL, "%s", error);
+	for (int32_t i = 0; status == EXIT_DONE && i < count; ++i)
+		add_mark(play, contacts[i].point, contacts[i].normal, contacts[i].depth);
+	free(contacts);
+	return status;
+}
+
+int playback_find_contacts(playback *play, carom_world *world, int32_t frame)
+{
+	if (sim_recording_get_info(play->recording)->contacts)
+		return read_contacts(play, frame);
+	if (carom_world_step(world) != CAROM_SUCCESS)
+		return report_error(play->path, "frame %d: %s", frame, carom_error_text(play->context));
+	const carom_contact_view found = carom_world_contacts(world);
+	const int status = reserve_marks(play, found.count);
+	for (int32_t i = 0; status == EXIT_DONE && i < found.count; ++i)
+		add_mark(play, found.data[i].point, found.data[i].normal, found.data[i].depth);
+	return status;
+}
+
+carom_vec3 playback_up(const playback *play)
+{
+	const carom_vec3 g = sim_recording_get_info(play->recording)->gravity;
+	if (g.x == 0 && g.y == 0 && g.z == 0)
+		return (carom_vec3){ 0, 0, 1 };
+	return (carom_vec3){ -g.x, -g.y, -g.z };
+}

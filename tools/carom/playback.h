@@ -1,0 +1,46 @@
+/// @file playback.h
+/// A recording played back: each frame as a world of the library, with the bodies' looks and the frame's contacts.
+#ifndef CAROM_TOOL_PLAYBACK_H
+#define CAROM_TOOL_PLAYBACK_H
+
+#include "sim/recording.h"
+#include "sim/renderer.h"
+#include "sim/scene.h"
+
+/// All zero is closed.
+typedef struct playback {
+	const char *path; ///< the caller's; must stay valid
+	sim_recording *recording;
+	sim_scene scene;  ///< what the recording was made from; empty when it does not say, or when that cannot be read
+	carom_context *context;
+	carom_mesh **meshes;
+	sim_smooth_mesh *smooth;
+	carom_pose *poses;
+	// The bodies of the world made last: body i of it has index1 = i + 1.
+	int body_count;
+	int moving_count;       ///< of these, not static
+	carom_body_id *ids;
+	carom_body_id *moving;  ///< ids of those that are not static
+	sim_look *looks;
+	// The contacts found last.
+	sim_contact_mark *marks;
+	int mark_count;
+} playback;
+
+/// Open a recording; smooth: with smooth normals for its meshes. threads: of detection, 0: one for each core. EXIT_DONE, or
+/// EXIT_FAILED after a message; playback_close is due in both cases.
+int playback_open(playback *play, const char *path, int64_t threads, bool smooth);
+void playback_close(playback *play);
+
+/// A new world of the bodies that are there in a frame; fills the lists of bodies. Destroy it before playback_close. NULL after
+/// a message.
+carom_world *playback_create_world(playback *play, int32_t frame);
+
+/// Fill marks with the contacts of a frame: as recorded, else found anew in the frame's world. EXIT_DONE, or EXIT_FAILED after
+/// a message.
+int playback_find_contacts(playback *play, carom_world *world, int32_t frame);
+
+/// The direction against gravity; z when there is none.
+carom_vec3 playback_up(const playback *play);
+
+#endif

@@ -1,0 +1,132 @@
+// What the command says and writes: messages, JSON, output files, contact lines.
+#include "report.h"
+
+#include "options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say(const char *kind, const char *file, const char *format, va_list arguments)
+{
+	// A progress bar may stand on the line.
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	fprintf(stderr, "carom: %s: ", kind);
+	if (file)
+		fprintf(stderr, "%s: ", file);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
+int report_error(const char *file, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	say("error", file, format, arguments);
+	va_end(arguments);
+	return EXIT_FAILED;
+}
+
+void report_warning(const char *file, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	say("warning", file, format, arguments);
+	va_end(arguments);
+}
+
+static void log_message(carom_log_level level, const char *text, void *user)
+{
+	(void)user;
+	if (level == CAROM_LOG_WARNING)
+		report_warning(NULL, "%s", text);
+}
+
+carom_context *report_create_context(int64_t threads, int simd)
+{
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = (int)threads;
+	def.simd = (carom_simd)simd;
+	def.log = log_message;
+	carom_context *context;
+	const carom_result result = carom_create_context(&def, &context);
+	if (result == CAROM_UNSUPPORTED)
+		report_error(NULL, "this machine or build has no %s instructions; leave --simd out to take the widest there are",
+			options_simd_words[simd]);
+	else if (result != CAROM_SUCCESS)
+		report_error(NULL, "cannot start the library: %s", carom_result_name(result));
+	return context;
+}
+
+int report_end_of_text(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_DONE;
+	return report_error(NULL, "cannot write to standard output: %s", strerror(errno));
+}
+
+int report_json(cJSON *object)
+{
+	char *text = object ? cJSON_Print(object) : NULL;
+	cJSON_Delete(object);
+	if (!text)
+		return report_error(NULL, "out of memory");
+	puts(text);
+	free(text);
+	return report_end_of_text();
+}
+
+void report_add_hash(cJSON *object, const char *name, uint64_t hash)
+{
+	char text[17];
+	snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+	cJSON_AddStringToObject(object, name, text);
+}
+
+void report_add_vector(cJSON *object, const char *name, const double v[3])
+{
+	cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(v, 3));
+}
+
+int report_open(sim_output_file *file, const char *path)
+{
+	char error[512];
+	return sim_output_open(file, path, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
+}
+
+int report_commit(sim_output_file *file)
+{
+	char error[512];
+	return sim_output_commit(file, error, sizeof error) ? EXIT_DONE : report_error(file->path, "%s", error);
+}
+
+// Which body the feature that touches belongs to: its vertex, its edge. The other one has the triangle.
+static bool source_is_a(const carom_contact *contact, int64_t number_a)
+{
+	switch (contact->kind) {
+	case CAROM_VERTEX_A:
+	case CAROM_EDGE_A:
+	case CAROM_FACES: return true;
+	case CAROM_VERTEX_B:
+	case CAROM_EDGE_B: return false;
+	case CAROM_VOLUMES: break;
+	}
+	return number_a >= 0; // it is the ground that is touched
+}
+
+void report_contact(FILE *stream, const carom_contact *contact, int64_t number_a, int64_t number_b)
+{
+	const bool from_a = source_is_a(contact, number_a);
+	const bool from_vertex = contact->kind == CAROM_VERTEX_A || contact->kind == CAROM_VERTEX_B;
+	const int32_t source = from_a ? contact->feature_a : contact->feature_b;
+	const int32_t target = from_a ? contact->feature_b : contact->feature_a;
+	const float sign = from_a ? 1.0f : -1.0f;
+	// 17 and 9 digits bring doubles and floats back exactly.
+	fprintf(stream, "%lld %lld %d %d %.17g %.17g %.17g %.9g %.9g %.9g %.9g\n", (long long)(from_a ? number_a : number_b),
+		(long long)(from_a ? number_b : number_a), from_vertex ? source : -1, target, contact->point[0], contact->point[1],
+		contact->point[2], (double)(sign * contact->normal[0]), (double)(sign * contact->normal[1]),
+		(double)(sign * contact->normal[2]), (double)contact->depth);
+}
