@@ -738,6 +738,8 @@ static void set_defaults(sim_scene *scene)
 	scene->solver = default_solver();
 	scene->detection = carom_default_world_def();
 	scene->detection.max_contacts_per_pair = 8;
+	// Without it a ray that grazes a large body (ground, say) runs on far inside it: a deep contact in a useless direction.
+	scene->detection.exit_distance_test = true;
 	scene->camera = (sim_scene_camera){ .up = { 0, 1, 0 }, .field_of_view = 40, .width = 1280, .height = 720 };
 }
 

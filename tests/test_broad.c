@@ -143,8 +143,8 @@ typedef struct walk {
 	int32_t count;
 	double span;
 	double origin[3];
-	double step;     // of moving bodies
-	int share;       // 1 in share bodies moves each step
+	double step; // of moving bodies
+	int share;   // 1 in share bodies moves each step
 	int steps;
 	bool comes_and_goes;
 	int threads;
@@ -211,21 +211,27 @@ TEST(broad, all_agree_while_little_moves)
 
 TEST(broad, all_agree_while_bodies_come_and_go)
 {
-	random_walk(&(walk){ .count = 300, .span = 5, .step = 0.5, .share = 20, .steps = 200, .comes_and_goes = true, .threads = 1 }, 4);
-	random_walk(&(walk){ .count = 300, .span = 5, .step = 0.5, .share = 2, .steps = 50, .comes_and_goes = true, .threads = 1 }, 5);
-	random_walk(&(walk){ .count = 6, .span = 1, .step = 0.5, .share = 3, .steps = 300, .comes_and_goes = true, .threads = 1 }, 6);
+	random_walk(
+		&(walk){ .count = 300, .span = 5, .step = 0.5, .share = 20, .steps = 200, .comes_and_goes = true, .threads = 1 }, 4);
+	random_walk(
+		&(walk){ .count = 300, .span = 5, .step = 0.5, .share = 2, .steps = 50, .comes_and_goes = true, .threads = 1 }, 5);
+	random_walk(
+		&(walk){ .count = 6, .span = 1, .step = 0.5, .share = 3, .steps = 300, .comes_and_goes = true, .threads = 1 }, 6);
 }
 
 TEST(broad, all_agree_far_from_the_origin)
 {
-	random_walk(&(walk){ .count = 300, .span = 5, .origin = { 1e7, -1e7, 3e6 }, .step = 0.3, .share = 3, .steps = 60, .threads = 1 }, 7);
-	random_walk(&(walk){ .count = 200, .span = 5, .origin = { 1e12, 0, 0 }, .step = 1, .share = 3, .steps = 20, .threads = 1 }, 8);
+	random_walk(
+		&(walk){ .count = 300, .span = 5, .origin = { 1e7, -1e7, 3e6 }, .step = 0.3, .share = 3, .steps = 60, .threads = 1 }, 7);
+	random_walk(
+		&(walk){ .count = 200, .span = 5, .origin = { 1e12, 0, 0 }, .step = 1, .share = 3, .steps = 20, .threads = 1 }, 8);
 }
 
 TEST(broad, workers_do_not_show)
 {
 	random_walk(&(walk){ .count = 2000, .span = 11, .step = 0.1, .share = 1, .steps = 6, .threads = 2 }, 9);
-	random_walk(&(walk){ .count = 1500, .span = 10, .step = 1, .share = 30, .steps = 12, .comes_and_goes = true, .threads = 4 }, 10);
+	random_walk(
+		&(walk){ .count = 1500, .span = 10, .step = 1, .share = 30, .steps = 12, .comes_and_goes = true, .threads = 4 }, 10);
 }
 
 TEST(broad, a_world_that_drifts_away_stays_right)

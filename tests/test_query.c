@@ -50,7 +50,8 @@ static void add_torus(soup *s, int around, int across, double minor, double lump
 /// A cube from -half to half.
 static void add_cube(soup *s, double half)
 {
-	static const int32_t quads[6][4] = { { 0, 2, 3, 1 }, { 4, 5, 7, 6 }, { 0, 1, 5, 4 }, { 2, 6, 7, 3 }, { 0, 4, 6, 2 }, { 1, 3, 7, 5 } };
+	static const int32_t quads[6][4] = { { 0, 2, 3, 1 }, { 4, 5, 7, 6 }, { 0, 1, 5, 4 }, { 2, 6, 7, 3 }, { 0, 4, 6, 2 },
+		{ 1, 3, 7, 5 } };
 	const int32_t base = s->vertex_count;
 	for (int i = 0; i < 8; i++) {
 		float *v = &s->vertices[3 * s->vertex_count++];
@@ -152,10 +153,7 @@ static void triangle_of(const scene *s, int body, int32_t triangle, v3d corners[
 		corners[k] = carom_transform_point(s->poses[body], v3d_from_floats(&v[3 * t[k]]));
 }
 
-static int32_t triangles_of(const scene *s, int body)
-{
-	return carom_mesh_get_report(s->meshes[body])->triangle_count;
-}
+static int32_t triangles_of(const scene *s, int body) { return carom_mesh_get_report(s->meshes[body])->triangle_count; }
 
 static void random_scene(scene *s, uint64_t *seed, int bodies, double span, carom_vec3 origin)
 {
@@ -285,7 +283,8 @@ TEST(query, a_ray_from_far_away_meets_what_a_near_one_meets)
 		if (!found_near || !found_far)
 			continue;
 		hits++;
-		CHECK(fabs(hit_far.t - 0x1p22 - hit_near.t) < 1e-5 || fabs(oracle_ray(&s, &near, -1e-4) - oracle_ray(&s, &near, 1e-4)) > 1e-6);
+		CHECK(fabs(hit_far.t - 0x1p22 - hit_near.t) < 1e-5 ||
+			fabs(oracle_ray(&s, &near, -1e-4) - oracle_ray(&s, &near, 1e-4)) > 1e-6);
 	}
 	CHECK(hits > 50);
 	close_scene(&s);
@@ -348,7 +347,8 @@ TEST(query, rays_against_volumes)
 	pose.position = (carom_vec3){ 0, 0, 5 };
 	const carom_body_id sphere = add_shape(&s, &(carom_shape){ .type = CAROM_SPHERE, .radius = 1 }, &pose, CAROM_DYNAMIC);
 	pose.position = (carom_vec3){ 10, 0, 5 };
-	const carom_body_id box = add_shape(&s, &(carom_shape){ .type = CAROM_BOX, .half_extents = { 1, 2, 3 } }, &pose, CAROM_DYNAMIC);
+	const carom_body_id box =
+		add_shape(&s, &(carom_shape){ .type = CAROM_BOX, .half_extents = { 1, 2, 3 } }, &pose, CAROM_DYNAMIC);
 	pose.position = (carom_vec3){ 20, 0, 5 };
 	const carom_body_id capsule =
 		add_shape(&s, &(carom_shape){ .type = CAROM_CAPSULE, .radius = 0.5, .half_length = 1 }, &pose, CAROM_DYNAMIC);
@@ -393,7 +393,8 @@ static double oracle_winding(const scene *s, int body, v3d p)
 		triangle_of(s, body, i, c);
 		const v3d a = v3d_sub(c[0], p), b = v3d_sub(c[1], p), d = v3d_sub(c[2], p);
 		const double la = v3d_length(a), lb = v3d_length(b), ld = v3d_length(d);
-		sum += 2 * atan2(v3d_dot(a, v3d_cross(b, d)), la * lb * ld + v3d_dot(a, b) * ld + v3d_dot(b, d) * la + v3d_dot(d, a) * lb);
+		sum +=
+			2 * atan2(v3d_dot(a, v3d_cross(b, d)), la * lb * ld + v3d_dot(a, b) * ld + v3d_dot(b, d) * la + v3d_dot(d, a) * lb);
 	}
 	return sum / (4 * 3.14159265358979);
 }
@@ -525,7 +526,8 @@ TEST(query, boxes_against_every_triangle)
 	for (int i = 0; i < 300; i++) {
 		const v3d centre = random_pose(&seed, 4, zero).position;
 		const double size = i % 3 == 0 ? 0.05 : test_random_double(&seed, 0, 1.5);
-		const carom_aabb box = { v3d_sub(centre, (v3d){ size, size / 2, size }), v3d_add(centre, (v3d){ size, size / 2, size }) };
+		const carom_aabb box = { v3d_sub(centre, (v3d){ size, size / 2, size }),
+			v3d_add(centre, (v3d){ size, size / 2, size }) };
 		bool expected[MAX_BODIES];
 		for (int b = 0; b < s.count; b++) {
 			expected[b] = oracle_box_overlap(&s, b, &box);
@@ -551,17 +553,20 @@ TEST(query, spheres_and_capsules_against_every_triangle)
 	int total = 0;
 	for (int i = 0; i < 300; i++) {
 		const carom_pose pose = random_pose(&seed, 2.5, zero);
-		const carom_shape shape = { .type = i % 2 ? CAROM_SPHERE : CAROM_CAPSULE, .radius = test_random_double(&seed, 0.02, 0.5),
+		const carom_shape shape = { .type = i % 2 ? CAROM_SPHERE : CAROM_CAPSULE,
+			.radius = test_random_double(&seed, 0.02, 0.5),
 			.half_length = test_random_double(&seed, 0, 1) };
 		const double length = shape.type == CAROM_SPHERE ? 0 : shape.half_length;
-		const v3d p0 = carom_transform_point(pose, (v3d){ 0, 0, -length }), p1 = carom_transform_point(pose, (v3d){ 0, 0, length });
+		const v3d p0 = carom_transform_point(pose, (v3d){ 0, 0, -length }),
+				  p1 = carom_transform_point(pose, (v3d){ 0, 0, length });
 		bool expected[MAX_BODIES];
 		for (int b = 0; b < s.count; b++) {
 			expected[b] = oracle_winding(&s, b, pose.position) > 0.5;
 			for (int32_t k = 0; k < triangles_of(&s, b) && !expected[b]; k++) {
 				v3d c[3], on_segment, on_triangle;
 				triangle_of(&s, b, k, c);
-				expected[b] = sqrt(cr_closest_segment_triangle(p0, p1, c[0], c[1], c[2], &on_segment, &on_triangle)) <= shape.radius;
+				expected[b] =
+					sqrt(cr_closest_segment_triangle(p0, p1, c[0], c[1], c[2], &on_segment, &on_triangle)) <= shape.radius;
 			}
 		}
 		carom_body_id bodies[MAX_BODIES];
@@ -621,7 +626,8 @@ TEST(query, a_plane_is_met_by_what_reaches_below_it)
 	open_scene(&s);
 	carom_pose pose = carom_pose_identity();
 	add_shape(&s, &(carom_shape){ .type = CAROM_PLANE }, &pose, CAROM_STATIC);
-	const carom_shape shapes[] = { { .type = CAROM_SPHERE, .radius = 0.5 }, { .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 } },
+	const carom_shape shapes[] = { { .type = CAROM_SPHERE, .radius = 0.5 },
+		{ .type = CAROM_BOX, .half_extents = { 0.5, 0.5, 0.5 } },
 		{ .type = CAROM_CAPSULE, .radius = 0.25, .half_length = 0.25 }, { .type = CAROM_MESH, .mesh = s.cube } };
 	for (int i = 0; i < 4; i++) {
 		for (int k = 0; k < 3; k++) {
@@ -756,11 +762,13 @@ TEST(query, wrong_arguments_are_named)
 	CHECK_INT(carom_world_closest_point(s.world, (carom_vec3){ 0, NAN, 0 }, 1, NULL, &found, &near), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_closest_point(s.world, zero, 1, NULL, NULL, &near), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_closest_point(s.world, zero, 1, NULL, &found, NULL), CAROM_INVALID_ARGUMENT);
-	const carom_aabb wrong[] = { { { 0, 0, 0 }, { -1, 1, 1 } }, { { 0, NAN, 0 }, { 1, 1, 1 } }, { { 0, 0, 0 }, { 1, 1, INFINITY } } };
+	const carom_aabb wrong[] = { { { 0, 0, 0 }, { -1, 1, 1 } }, { { 0, NAN, 0 }, { 1, 1, 1 } },
+		{ { 0, 0, 0 }, { 1, 1, INFINITY } } };
 	for (int i = 0; i < 3; i++)
 		CHECK_INT(carom_world_overlap_aabb(s.world, &wrong[i], NULL, 0, NULL, &count), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_overlap_aabb(s.world, NULL, NULL, 0, NULL, &count), CAROM_INVALID_ARGUMENT);
-	const carom_shape plane = { .type = CAROM_PLANE }, sphere = { .type = CAROM_SPHERE, .radius = -1 }, mesh = { .type = CAROM_MESH };
+	const carom_shape plane = { .type = CAROM_PLANE }, sphere = { .type = CAROM_SPHERE, .radius = -1 },
+					  mesh = { .type = CAROM_MESH };
 	CHECK_INT(carom_world_overlap_shape(s.world, &plane, &pose, NULL, 0, NULL, &count), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_overlap_shape(s.world, &sphere, &pose, NULL, 0, NULL, &count), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_overlap_shape(s.world, &mesh, &pose, NULL, 0, NULL, &count), CAROM_INVALID_ARGUMENT);

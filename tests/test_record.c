@@ -49,7 +49,7 @@ static carom_context *make_context(void)
 }
 
 /// An octahedron: the smallest mesh whose vertices cast rays into another.
-static carom_mesh *make_octahedron(carom_context *context, float radius)
+static carom_mesh *make_octahedron(carom_context *context, float radius, int32_t grid_resolution)
 {
 	const float r = radius;
 	const float vertices[18] = { r, 0, 0, -r, 0, 0, 0, r, 0, 0, -r, 0, 0, 0, r, 0, 0, -r };
@@ -59,6 +59,7 @@ static carom_mesh *make_octahedron(carom_context *context, float radius)
 	def.vertex_count = 6;
 	def.triangles = triangles;
 	def.triangle_count = 8;
+	def.grid_resolution = grid_resolution;
 	carom_mesh *mesh = NULL;
 	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
 	return mesh;
@@ -66,10 +67,12 @@ static carom_mesh *make_octahedron(carom_context *context, float radius)
 
 static carom_pose random_pose(uint64_t *seed)
 {
-	carom_pose p = { { test_random_double(seed, -1.5, 1.5), test_random_double(seed, -1.5, 1.5), test_random_double(seed, -0.5, 1.5) },
+	carom_pose p = { { test_random_double(seed, -1.5, 1.5), test_random_double(seed, -1.5, 1.5),
+						 test_random_double(seed, -0.5, 1.5) },
 		{ test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), 1 } };
 	carom_quat *q = &p.orientation;
-	const double length = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w) * 1.0003; // off by what a caller may be off
+	const double length =
+		sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w) * 1.0003; // off by what a caller may be off
 	*q = (carom_quat){ q->x / length, q->y / length, q->z / length, q->w / length };
 	return p;
 }
@@ -129,7 +132,8 @@ static void act(play *p, int steps)
 			poses[i] = random_pose(&p->seed);
 		REQUIRE(carom_world_set_poses(p->world, p->count, p->ids, poses) == CAROM_SUCCESS);
 		REQUIRE(carom_world_set_pose(p->world, p->ids[0], &poses[1]) == CAROM_SUCCESS);
-		REQUIRE(carom_world_set_filter(p->world, p->ids[step % p->count], 1, step % 2 ? 2 : UINT64_MAX, -(step % 3)) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_filter(p->world, p->ids[step % p->count], 1, step % 2 ? 2 : UINT64_MAX, -(step % 3)) ==
+			CAROM_SUCCESS);
 		REQUIRE(carom_world_set_user_data(p->world, p->ids[1], (uint64_t)step) == CAROM_SUCCESS);
 		// Failing calls leave no trace.
 		CHECK(carom_world_set_pose(p->world, (carom_body_id){ 0, 0 }, &poses[0]) == CAROM_INVALID_BODY);
@@ -145,8 +149,8 @@ static void open_play(play *p, const carom_world_def *def, int bodies)
 {
 	*p = (play){ .context = make_context(), .seed = 5 };
 	REQUIRE(carom_create_world(p->context, def, &p->world) == CAROM_SUCCESS);
-	p->meshes[0] = make_octahedron(p->context, 0.5f);
-	p->meshes[1] = make_octahedron(p->context, 0.8f);
+	p->meshes[0] = make_octahedron(p->context, 0.5f, 0);
+	p->meshes[1] = make_octahedron(p->context, 0.8f, 3);
 	carom_body_def ground = carom_default_body_def();
 	ground.shape = (carom_shape){ .type = CAROM_PLANE };
 	ground.kind = CAROM_STATIC;
@@ -380,7 +384,8 @@ TEST(record, a_writer_that_gives_up_is_reported)
 		const carom_result started = carom_world_record(p.world, tape_write, &t);
 		CHECK(started == CAROM_SUCCESS || started == CAROM_INVALID_RECORDING);
 		act(&p, 2); // the world goes on
-		const bool complete = started == CAROM_SUCCESS && t.count > 0 && carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS;
+		const bool complete =
+			started == CAROM_SUCCESS && t.count > 0 && carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS;
 		carom_replay_result result;
 		CHECK(complete == (replay(t, &result, NULL) == CAROM_SUCCESS));
 		CHECK_INT(carom_world_record(p.world, NULL, NULL), CAROM_SUCCESS); // nothing is being recorded

@@ -141,7 +141,7 @@ TEST(simulation, avalanche_starts_without_contacts)
 	const sim_step step = advance(&r, 1);
 	CHECK_INT(step.detection.bodies, 513);
 	CHECK_INT(step.detection.contacts, 0);
-	CHECK(step.detection.box_pairs > 1000); // but near
+	CHECK(step.detection.box_pairs > 520); // but near
 	end(&r);
 }
 

@@ -2,7 +2,7 @@
 /// libraries take turns, repetition by repetition and frame by frame, so that what else the machine does hits all alike.
 /// What was found is compared before any time is printed.
 
-#include "report.h"
+#include "peer_report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -302,7 +302,7 @@ CAROM_API carom_result carom_world_cast_ray(
 CAROM_API carom_result carom_world_cast_ray_any(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-/// All hits, sorted by t, then body, then triangle. *count is the number of hits there are; the first capacity of them are
+/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count. *count is the number of hits there are; the first capacity of them are
 /// written. hits may be NULL when capacity is 0.
 CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
 	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);
@@ -336,6 +336,7 @@ typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 
 /// Write every following call that changes the world, and the hash after each step, to a stream (docs/recording.md describes it).
 /// The present state goes first. NULL stops. A pair filter is not recorded: its verdicts are.
+/// CAROM_INVALID_RECORDING when the writer gave up or memory ran out: now, or, for the recording that this call ends, since it began.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
 
 typedef struct carom_replay_result {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 // Cost of a node test in block tests.
-static const float NODE_COST = 0.8f;
+static const float NODE_COST = 1.2f;
 
 /// Least cost of a binary node's subtree as a forest, and how the roots are shared between its two children.
 typedef struct forest {

@@ -87,6 +87,7 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 typedef struct update {
 	cr_body *bodies;
 	carom_simd simd;
+	double margin;
 } update;
 
 static void update_bodies_task(int64_t begin, int64_t end, int worker, void *task)
@@ -95,14 +96,19 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 	const update *u = task;
 	for (int64_t i = begin; i < end; i++) {
 		cr_body *body = &u->bodies[i];
-		if (body->alive && body->moved)
-			cr_body_bounds(body, u->simd, body->lower, body->upper);
+		if (!body->alive || !body->moved)
+			continue;
+		cr_body_bounds(body, u->simd, body->lower, body->upper);
+		for (int k = 0; k < 3; k++) {
+			body->lower[k] -= u->margin;
+			body->upper[k] += u->margin;
+		}
 	}
 }
 
-void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count)
+void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count, double margin)
 {
-	update task = { bodies, context->simd };
+	update task = { bodies, context->simd, margin };
 	cr_parallel_for(context, update_bodies_task, count, BODIES_PER_TASK, &task);
 }
 

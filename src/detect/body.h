@@ -33,7 +33,7 @@ typedef struct cr_body {
 	cr_shape shape;
 	carom_pose pose;
 	m3d rotation; // of pose
-	// Tight world box; infinite sides for planes. Valid after cr_bodies_update.
+	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
 	double lower[3];
 	double upper[3];
 	uint64_t category;

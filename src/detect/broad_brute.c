@@ -20,10 +20,7 @@ static carom_result find_brute(cr_broad *broad, const cr_body *bodies, int32_t c
 	return CAROM_SUCCESS;
 }
 
-static void destroy_brute(cr_broad *broad)
-{
-	cr_free(broad->context, broad, sizeof *broad);
-}
+static void destroy_brute(cr_broad *broad) { cr_free(broad->context, broad, sizeof *broad); }
 
 carom_result cr_broad_create_brute(carom_context *context, cr_broad **broad)
 {

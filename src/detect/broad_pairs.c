@@ -56,8 +56,8 @@ bool cr_pair_sink_drain(cr_pair_sink *sink, int32_t body_count, cr_pair_list *ou
 		ok = ok && !sink->workers[w].failed;
 	}
 	out->count = 0;
-	ok = ok && cr_array_reserve(sink->context, &sink->keys, total) && cr_array_reserve(sink->context, &sink->scratch, total)
-		&& cr_array_reserve(sink->context, out, total);
+	ok = ok && cr_array_reserve(sink->context, &sink->keys, total) && cr_array_reserve(sink->context, &sink->scratch, total) &&
+		cr_array_reserve(sink->context, out, total);
 	if (ok && total > 0) {
 		const int bits = bits_below(body_count);
 		gather_keys(sink, bits);

@@ -38,10 +38,7 @@ typedef struct sweep {
 	const cr_body *bodies; // of the call being served
 } sweep;
 
-static double centre_of(const cr_body *body, int axis)
-{
-	return 0.5 * body->lower[axis] + 0.5 * body->upper[axis];
-}
+static double centre_of(const cr_body *body, int axis) { return 0.5 * body->lower[axis] + 0.5 * body->upper[axis]; }
 
 static bool is_finite_box(const cr_body *body)
 {
@@ -112,9 +109,9 @@ static bool reserve(sweep *s, int32_t count)
 {
 	carom_context *context = s->base.context;
 	const int64_t stride = (int64_t)count + BLOCK;
-	return cr_array_reserve(context, &s->keys, count) && cr_array_reserve(context, &s->scratch, count)
-		&& cr_array_reserve(context, &s->endless, count) && cr_array_reserve(context, &s->rows, ROWS * stride)
-		&& cr_array_reserve(context, &s->owner, count) && cr_array_reserve(context, &s->fixed, stride);
+	return cr_array_reserve(context, &s->keys, count) && cr_array_reserve(context, &s->scratch, count) &&
+		cr_array_reserve(context, &s->endless, count) && cr_array_reserve(context, &s->rows, ROWS * stride) &&
+		cr_array_reserve(context, &s->owner, count) && cr_array_reserve(context, &s->fixed, stride);
 }
 
 static void sort_boxes(sweep *s, int32_t count)
@@ -181,8 +178,8 @@ static int32_t compare_block(const sweep *s, int64_t i, int64_t j, int32_t hit[B
 	const int32_t loose = ~s->fixed.data[i];
 	int32_t any = 0;
 	for (int k = 0; k < BLOCK; k++) {
-		const int32_t overlap = -((lowers0[k] <= upper0) & (lowers1[k] <= upper1) & (uppers1[k] >= lower1) & (lowers2[k] <= upper2)
-			& (uppers2[k] >= lower2));
+		const int32_t overlap = -((lowers0[k] <= upper0) & (lowers1[k] <= upper1) & (uppers1[k] >= lower1) &
+			(lowers2[k] <= upper2) & (uppers2[k] >= lower2));
 		hit[k] = overlap & (loose | ~fixed[k]);
 		any |= hit[k];
 	}

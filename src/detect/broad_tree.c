@@ -91,8 +91,8 @@ typedef struct broad_tree {
 	walk_stack *stacks; // [thread_count]
 	tree trees[TREES];  // of place - IN_DYNAMIC
 	CR_ARRAY(member) members;
-	CR_ARRAY(int32_t) changed;  // bodies that changed in this call
-	CR_ARRAY(int32_t) build;    // bodies, then leaves of a build
+	CR_ARRAY(int32_t) changed; // bodies that changed in this call
+	CR_ARRAY(int32_t) build;   // bodies, then leaves of a build
 	CR_ARRAY(box) build_boxes;
 	CR_ARRAY(int32_t) endless;
 	cr_pair_list kept;   // pairs of overlapping leaf boxes, sorted
@@ -125,20 +125,18 @@ static inline box box_union(const box *a, const box *b)
 
 static inline bool boxes_overlap(const box *a, const box *b)
 {
-	return (a->lower[0] <= b->upper[0]) & (b->lower[0] <= a->upper[0]) & (a->lower[1] <= b->upper[1])
-		& (b->lower[1] <= a->upper[1]) & (a->lower[2] <= b->upper[2]) & (b->lower[2] <= a->upper[2]);
+	return (a->lower[0] <= b->upper[0]) & (b->lower[0] <= a->upper[0]) & (a->lower[1] <= b->upper[1]) &
+		(b->lower[1] <= a->upper[1]) & (a->lower[2] <= b->upper[2]) & (b->lower[2] <= a->upper[2]);
 }
 
-static inline bool box_equal(const box *a, const box *b)
-{
-	return memcmp(a, b, sizeof *a) == 0;
-}
+static inline bool box_equal(const box *a, const box *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 static bool contains_tight(const broad_tree *t, const box *b, const cr_body *body)
 {
 	bool inside = true;
 	for (int k = 0; k < 3; k++)
-		inside = inside && body->lower[k] - t->origin[k] >= (double)b->lower[k] && body->upper[k] - t->origin[k] <= (double)b->upper[k];
+		inside = inside && body->lower[k] - t->origin[k] >= (double)b->lower[k] &&
+			body->upper[k] - t->origin[k] <= (double)b->upper[k];
 	return inside;
 }
 
@@ -200,10 +198,7 @@ static void give_node(tree *t, int32_t index)
 	t->free_node = index;
 }
 
-static inline bool is_leaf(const node *n)
-{
-	return n->child[0] == NO_NODE;
-}
+static inline bool is_leaf(const node *n) { return n->child[0] == NO_NODE; }
 
 static int32_t make_leaf(tree *t, int32_t body, const box *bounds)
 {
@@ -522,15 +517,9 @@ static place place_of(const broad_tree *t, const cr_body *body)
 	return body->kind == CAROM_DYNAMIC ? IN_DYNAMIC : IN_FIXED;
 }
 
-static bool is_in_tree(const member *m)
-{
-	return m->place == IN_DYNAMIC || m->place == IN_FIXED;
-}
+static bool is_in_tree(const member *m) { return m->place == IN_DYNAMIC || m->place == IN_FIXED; }
 
-static tree *tree_of(broad_tree *t, const member *m)
-{
-	return &t->trees[m->place - IN_DYNAMIC];
-}
+static tree *tree_of(broad_tree *t, const member *m) { return &t->trees[m->place - IN_DYNAMIC]; }
 
 /// What is to be done about a body. Its member still says where it was.
 static change judge(broad_tree *t, const cr_body *body, const member *m)
@@ -623,10 +612,7 @@ static void choose_builds(const broad_tree *t, bool build[TREES])
 		build[k] = affected[k] > 0 && affected[k] * REBUILD_SHARE >= t->trees[k].leaves;
 }
 
-static bool is_worn_out(const tree *t)
-{
-	return t->leaves > 2 * t->built_leaves || tree_cost(t) > WORN_OUT * t->built_cost;
-}
+static bool is_worn_out(const tree *t) { return t->leaves > 2 * t->built_leaves || tree_cost(t) > WORN_OUT * t->built_cost; }
 
 static void update_trees(broad_tree *t)
 {
@@ -863,8 +849,8 @@ static bool reserve(broad_tree *t, int32_t count)
 		return false;
 	while (t->members.count < most)
 		t->members.data[t->members.count++] = (member){ 0 };
-	bool ok = cr_array_reserve(context, &t->changed, most) && cr_array_reserve(context, &t->build, most)
-		&& cr_array_reserve(context, &t->build_boxes, most) && cr_array_reserve(context, &t->endless, most);
+	bool ok = cr_array_reserve(context, &t->changed, most) && cr_array_reserve(context, &t->build, most) &&
+		cr_array_reserve(context, &t->build_boxes, most) && cr_array_reserve(context, &t->endless, most);
 	int64_t fixed = 0;
 	for (int32_t i = 0; i < count; i++)
 		fixed += t->bodies[i].alive && t->bodies[i].kind != CAROM_DYNAMIC;

@@ -4,7 +4,8 @@
 /// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly, and each piece of an
 /// edge that lies inside the other body gives a contact (R-6 of the field's list: CInDeR's rays along edges):
 /// - between two faces that share an edge, the classical edge-edge contact: the common normal, the distance of the two lines;
-/// - else a ray from the middle of the piece along the edge's inward normal, as from any sample of the surface (L13-HER-08).
+/// - else rays from the middle of the piece along the inward normals of the edge and its faces, as from any sample of the surface
+///   (L13-HER-08), of which the shortest counts.
 /// Where there is no inside (open meshes) the crossing triangles themselves give the contact: their smallest separating move.
 /// Input: kept pairs. Output: raw contacts. Parallel over pairs.
 
@@ -17,7 +18,7 @@ enum { PAIRS_PER_TASK = 16 };
 
 /// Where an edge of one body pierces a triangle of the other.
 typedef struct pierce {
-	int32_t edge;  // half-edge 3 * triangle + corner, the lower of the two that share the edge
+	int32_t edge;  // half-edge 3 * triangle + corner, of the lower triangle of the two that share the edge
 	int32_t other; // triangle of the other body
 	double s;      // along the edge, 0..1
 	bool entering; // from the triangle's front
@@ -55,26 +56,6 @@ static void triangle_in_a(const completion *c, int side, int32_t number, v3d cor
 		corners[k] = to_a(c, side, corners[k]);
 }
 
-static int32_t welded_corner(const cr_topology *t, int32_t half_edge)
-{
-	return t->weld[t->triangles[half_edge]];
-}
-
-/// The same edge as seen from the triangle across it, or -1.
-static int32_t twin_of(const cr_topology *t, int32_t half_edge)
-{
-	const int32_t other = t->neighbours[half_edge];
-	if (other < 0)
-		return -1;
-	const int32_t triangle = half_edge / 3, corner = half_edge % 3;
-	const int32_t from = welded_corner(t, half_edge), to = welded_corner(t, 3 * triangle + (corner + 1) % 3);
-	for (int k = 0; k < 3; k++) {
-		if (welded_corner(t, 3 * other + k) == to && welded_corner(t, 3 * other + (k + 1) % 3) == from)
-			return 3 * other + k;
-	}
-	return -1;
-}
-
 static void edge_in_a(const completion *c, int side, int32_t half_edge, v3d ends[2])
 {
 	const cr_topology *t = c->collider[side]->topology;
@@ -85,17 +66,19 @@ static void edge_in_a(const completion *c, int side, int32_t half_edge, v3d ends
 	}
 }
 
+/// Outward unit normal of a face in A's frame.
+static v3d face_normal(const completion *c, int side, int32_t triangle)
+{
+	v3d p[3];
+	cr_collider_triangle(c->collider[side], triangle, p);
+	return direction_to_a(c, side, v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]))));
+}
+
 /// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.
 static v3d edge_normal(const completion *c, int side, int32_t half_edge)
 {
-	const cr_topology *t = c->collider[side]->topology;
-	v3d n = v3d_from_floats(&t->edge_normals[3 * (int64_t)half_edge]);
-	if (v3d_dot(n, n) == 0) {
-		v3d p[3];
-		cr_collider_triangle(c->collider[side], half_edge / 3, p);
-		n = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
-	}
-	return direction_to_a(c, side, n);
+	const v3d n = v3d_from_floats(&c->collider[side]->topology->edge_normals[3 * (int64_t)half_edge]);
+	return v3d_dot(n, n) == 0 ? face_normal(c, side, half_edge / 3) : direction_to_a(c, side, n);
 }
 
 // ---- Which triangles cross, and where ----
@@ -128,8 +111,8 @@ static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 	return !(s->sign[0] == s->sign[1] && s->sign[1] == s->sign[2] && s->sign[0] != 0);
 }
 
-/// Edges of one triangle against the other triangle. An edge is tested from the lower of its two half-edges only: the triangle
-/// across it is a candidate with the same partner whenever the edge pierces. Returns the number of pierces.
+/// Edges of one triangle against the other triangle. An edge is tested by the lower of its two triangles only: that one is a
+/// candidate with the same partner whenever the edge pierces. Returns the number of pierces.
 static int pierce_edges(completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s, int32_t other_number, const v3d other[3])
 {
 	const cr_topology *t = c->collider[side]->topology;
@@ -138,8 +121,8 @@ static int pierce_edges(completion *c, int side, int32_t number, const v3d own[3
 		const int l = (k + 1) % 3;
 		if (s->sign[k] * s->sign[l] > 0 || (s->sign[k] == 0 && s->sign[l] == 0))
 			continue;
-		const int32_t half_edge = 3 * number + k, twin = twin_of(t, half_edge);
-		if ((twin >= 0 && twin < half_edge) || !cr_line_meets_triangle(own[k], own[l], other))
+		const int32_t half_edge = 3 * number + k, across = t->neighbours[half_edge];
+		if ((across >= 0 && across < number) || !cr_line_meets_triangle(own[k], own[l], other))
 			continue;
 		// The signs have decided; the heights only say where, and may both have rounded to 0.
 		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);
@@ -283,12 +266,10 @@ static bool add_edge_edge(completion *c, const piece *p)
 	return true;
 }
 
-/// A ray from the middle of the piece along the edge's inward normal.
-static bool add_edge_ray(completion *c, const piece *p)
+/// How far the body lets a ray go from inside along a direction (all in A's frame), and which triangle it leaves by; infinite when
+/// the ray finds no way out.
+static float cast_out(completion *c, int target, v3d o, v3d d, int32_t *triangle)
 {
-	const int target = 1 - p->side;
-	const v3d inward = v3d_neg(edge_normal(c, p->side, p->edge));
-	v3d o = p->middle, d = inward;
 	if (target == 1) {
 		o = m3d_tmul(&c->rotation, v3d_sub(o, c->translation));
 		d = m3d_tmul(&c->rotation, d);
@@ -296,15 +277,39 @@ static bool add_edge_ray(completion *c, const piece *p)
 	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z }, direction[3] = { (float)d.x, (float)d.y, (float)d.z };
 	const float reach = INFINITY;
 	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &direction[0], &direction[1], &direction[2] }, &reach };
-	int32_t triangle;
 	float t;
 	uint8_t back;
-	const carom_hit_batch hit = { &triangle, &t, &back };
+	const carom_hit_batch hit = { triangle, &t, &back };
 	c->pipeline->bvh->cast(c->collider[target], &ray, 0, 1, &hit);
 	c->worker->rays_full++;
-	if (triangle < 0 || !back || c->pipeline->bvh->winding(c->collider[target], origin, direction) == 0)
+	if (*triangle < 0 || !back || c->pipeline->bvh->winding(c->collider[target], origin, direction) == 0)
+		return INFINITY;
+	return t;
+}
+
+/// Rays from the middle of the piece against the normals of the edge and of its two faces: the shortest tells the way out. (The edge's
+/// alone runs sqrt(2) times too far out of a body that lies flat on one of the faces.)
+static bool add_edge_ray(completion *c, const piece *p)
+{
+	const int32_t own = p->edge / 3, across = c->collider[p->side]->topology->neighbours[p->edge];
+	const v3d outward[3] = { edge_normal(c, p->side, p->edge), face_normal(c, p->side, own),
+		face_normal(c, p->side, across >= 0 ? across : own) };
+	float depth = INFINITY;
+	int best = 0;
+	int32_t triangle = -1;
+	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must find the way out first.
+	for (int i = 0; i < 3 && (i == 0 || triangle >= 0); i++) {
+		int32_t met;
+		const float t = cast_out(c, 1 - p->side, p->middle, v3d_neg(outward[i]), &met);
+		if (t < depth) {
+			depth = t;
+			best = i;
+			triangle = met;
+		}
+	}
+	if (triangle < 0)
 		return false;
-	add_contact(c, p->side, p->middle, inward, t, p->edge, triangle, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
+	add_contact(c, p->side, p->middle, v3d_neg(outward[best]), depth, p->edge, triangle, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
 	return true;
 }
 

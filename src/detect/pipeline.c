@@ -83,7 +83,8 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 	reset_workers(p);
 
 	double start = cr_time_ms();
-	cr_bodies_update(p->context, bodies, body_count);
+	// Two bodies within the speculative distance overlap when each box grows by half of it.
+	cr_bodies_update(p->context, bodies, body_count, 0.5 * p->settings.speculative_distance);
 	stats->ms_trees = cr_time_ms() - start;
 
 	const struct {

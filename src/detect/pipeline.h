@@ -109,8 +109,8 @@ carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t bod
 
 // ---- The stages ----
 
-/// Update rotations and world boxes of the bodies that moved (body.c).
-void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count);
+/// Update the world boxes of the bodies that moved, each side farther out by margin (body.c).
+void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count, double margin);
 /// Tight world box of a body at its present pose.
 void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], double upper[3]);
 /// Transform of points of b to the frame of a, in double; and both directions in float.

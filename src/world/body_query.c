@@ -2,15 +2,9 @@
 #include "world/body_query.h"
 #include "geom/volume.h"
 
-static v3d to_body(const cr_body *body, v3d p)
-{
-	return m3d_tmul(&body->rotation, v3d_sub(p, body->pose.position));
-}
+static v3d to_body(const cr_body *body, v3d p) { return m3d_tmul(&body->rotation, v3d_sub(p, body->pose.position)); }
 
-static v3d to_world(const cr_body *body, v3d p)
-{
-	return v3d_add(m3d_mul(&body->rotation, p), body->pose.position);
-}
+static v3d to_world(const cr_body *body, v3d p) { return v3d_add(m3d_mul(&body->rotation, p), body->pose.position); }
 
 static cr_query_ray ray_to_body(const cr_body *body, const cr_query_ray *ray)
 {
@@ -101,7 +95,9 @@ bool cr_body_closest_point(
 		if (!(fabs(found.distance) <= max_distance))
 			return false;
 	}
-	*result = (carom_closest_point){ .point = to_world(body, found.point), .normal = m3d_mul(&body->rotation, found.normal),
-		.distance = found.distance, .triangle = found.triangle };
+	*result = (carom_closest_point){ .point = to_world(body, found.point),
+		.normal = m3d_mul(&body->rotation, found.normal),
+		.distance = found.distance,
+		.triangle = found.triangle };
 	return true;
 }

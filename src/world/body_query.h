@@ -2,7 +2,7 @@
 #ifndef CR_WORLD_BODY_QUERY_H
 #define CR_WORLD_BODY_QUERY_H
 
-#include "bvh/query.h"
+#include "bvh/collider_query.h"
 #include "world/world.h"
 
 /// Nearest hit of a ray in the world; all of hit but its body is set.
@@ -18,7 +18,7 @@ bool cr_body_closest_point(
 	const cr_body *body, const cr_bvh_kernels *kernels, v3d point, double max_distance, carom_closest_point *result);
 
 /// Do two shapes at their poses touch or overlap, as solids (open meshes: as surfaces)? memory pays for the walk of two meshes.
-carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a, const carom_pose *pose_a,
-	const carom_shape *b, const carom_pose *pose_b, bool *overlap);
+carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a,
+	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap);
 
 #endif

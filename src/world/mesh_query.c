@@ -1,14 +1,11 @@
 /// Stateless queries of one mesh (carom/query.h): nearest point, inside, triangles that intersect each other.
 #include "base/radix.h"
-#include "bvh/query.h"
+#include "bvh/collider_query.h"
 #include "carom/query.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 
-static bool is_finite_point(carom_vec3 p)
-{
-	return isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
-}
+static bool is_finite_point(carom_vec3 p) { return isfinite(p.x) && isfinite(p.y) && isfinite(p.z); }
 
 carom_result carom_mesh_closest_point(
 	const carom_mesh *mesh, carom_vec3 point, double max_distance, bool *found, carom_mesh_point *result)
@@ -22,7 +19,8 @@ carom_result carom_mesh_closest_point(
 	if (!is_finite_point(point))
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: point is not finite", name);
 	if (!(max_distance >= 0))
-		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
+		return cr_fail(
+			mesh->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
 	cr_surface_point p;
 	if (!cr_collider_closest_point(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), point, max_distance, &p))
 		return CAROM_SUCCESS;
@@ -69,7 +67,8 @@ static bool is_crossing(const cr_collider *c, cr_candidate pair)
 }
 
 /// Sort what crosses and write it out.
-static carom_result write_pairs(cr_arena *arena, const cr_candidates *found, int32_t crossing, int32_t capacity, int32_t (*pairs)[2])
+static carom_result write_pairs(
+	cr_arena *arena, const cr_candidates *found, int32_t crossing, int32_t capacity, int32_t (*pairs)[2])
 {
 	cr_key *keys = cr_arena_alloc(arena, (size_t)crossing * sizeof *keys);
 	cr_key *scratch = cr_arena_alloc(arena, (size_t)crossing * sizeof *scratch);
@@ -85,8 +84,8 @@ static carom_result write_pairs(cr_arena *arena, const cr_candidates *found, int
 	return CAROM_SUCCESS;
 }
 
-static carom_result find_crossings(const cr_collider *c, const cr_bvh_kernels *kernels, cr_arena *arena, int32_t capacity,
-	int32_t (*pairs)[2], int32_t *count)
+static carom_result find_crossings(
+	const cr_collider *c, const cr_bvh_kernels *kernels, cr_arena *arena, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
 {
 	const cr_transform identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } }, { 0, 0, 0 } };
 	cr_candidates found = { .arena = arena };
@@ -116,7 +115,8 @@ carom_result carom_mesh_self_intersections(const carom_mesh *mesh, int32_t capac
 		return CAROM_SUCCESS;
 	cr_arena arena;
 	cr_arena_init(&arena, mesh->context);
-	const carom_result result = find_crossings(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), &arena, capacity, pairs, count);
+	const carom_result result =
+		find_crossings(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), &arena, capacity, pairs, count);
 	cr_arena_free(&arena);
 	if (result == CAROM_SUCCESS)
 		return result;
@@ -133,7 +133,8 @@ carom_result carom_mesh_cast_rays(
 	if (!rays || !hits)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, rays ? "hits" : "rays");
 	if ((int)method < CAROM_RAYS_WIDE || method >= CAROM_RAYS_PLUGIN)
-		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: method is %d, which is none of the library's own", name, (int)method);
+		return cr_fail(
+			mesh->context, CAROM_INVALID_ARGUMENT, "%s: method is %d, which is none of the library's own", name, (int)method);
 	if (rays->count < 0)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: rays->count is %d", name, rays->count);
 	bool complete = rays->t_max && hits->triangle && hits->t && hits->back_face;

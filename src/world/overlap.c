@@ -28,9 +28,9 @@ static v3d reach_of(const carom_shape *shape, const m3d *rotation)
 	for (int k = 0; k < 3; k++) {
 		const v3d row = rotation->row[k];
 		const double *h = shape->half_extents;
-		reach[k] = shape->type == CAROM_BOX	 ? fabs(row.x) * h[0] + fabs(row.y) * h[1] + fabs(row.z) * h[2]
-			: shape->type == CAROM_CAPSULE ? fabs(row.z) * shape->half_length + shape->radius
-											 : shape->radius;
+		reach[k] = shape->type == CAROM_BOX ? fabs(row.x) * h[0] + fabs(row.y) * h[1] + fabs(row.z) * h[2]
+			: shape->type == CAROM_CAPSULE  ? fabs(row.z) * shape->half_length + shape->radius
+											: shape->radius;
 	}
 	return (v3d){ reach[0], reach[1], reach[2] };
 }
@@ -50,10 +50,7 @@ static placed_volume place_volume(const carom_shape *shape, const carom_pose *po
 	return v;
 }
 
-static v3d to_volume(const placed_volume *v, v3d p)
-{
-	return m3d_tmul(&v->rotation, v3d_sub(p, v->position));
-}
+static v3d to_volume(const placed_volume *v, v3d p) { return m3d_tmul(&v->rotation, v3d_sub(p, v->position)); }
 
 static bool volume_meets_box(const void *user, const double lower[3], const double upper[3])
 {
@@ -66,7 +63,8 @@ static bool volume_meets_box(const void *user, const double lower[3], const doub
 	}
 	// The corner that lies deepest below the plane.
 	const v3d normal = { v->rotation.row[0].z, v->rotation.row[1].z, v->rotation.row[2].z };
-	const v3d corner = { normal.x > 0 ? lower[0] : upper[0], normal.y > 0 ? lower[1] : upper[1], normal.z > 0 ? lower[2] : upper[2] };
+	const v3d corner = { normal.x > 0 ? lower[0] : upper[0], normal.y > 0 ? lower[1] : upper[1],
+		normal.z > 0 ? lower[2] : upper[2] };
 	const v3d d = v3d_sub(corner, v->position);
 	return v3d_dot(normal, d) <= (fabs(d.x) + fabs(d.y) + fabs(d.z)) * 0x1p-48;
 }
@@ -120,7 +118,8 @@ static cr_transform float_transform(const m3d *rotation, v3d position)
 	return t;
 }
 
-static bool is_first_point_inside(const cr_collider *a, const cr_bvh_kernels *kernels, const cr_collider *b, const m3d *b_to_a, v3d b_in_a)
+static bool is_first_point_inside(
+	const cr_collider *a, const cr_bvh_kernels *kernels, const cr_collider *b, const m3d *b_to_a, v3d b_in_a)
 {
 	v3d corners[3];
 	cr_collider_triangle(b, b->triangle_number[0], corners);
@@ -128,12 +127,13 @@ static bool is_first_point_inside(const cr_collider *a, const cr_bvh_kernels *ke
 }
 
 /// Do the surfaces of two meshes intersect? Candidates from both trees, decided exactly.
-static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a, const cr_collider *b,
-	const m3d *b_to_a, v3d b_in_a, bool *meet)
+static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a,
+	const cr_collider *b, const m3d *b_to_a, v3d b_in_a, bool *meet)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	const m3d a_to_b = m3d_transpose_mul(b_to_a, &identity);
-	const cr_transform forth = float_transform(b_to_a, b_in_a), back = float_transform(&a_to_b, v3d_neg(m3d_tmul(b_to_a, b_in_a)));
+	const cr_transform forth = float_transform(b_to_a, b_in_a),
+					   back = float_transform(&a_to_b, v3d_neg(m3d_tmul(b_to_a, b_in_a)));
 	cr_arena arena;
 	cr_arena_init(&arena, memory);
 	cr_candidates candidates = { .arena = &arena };
@@ -152,8 +152,8 @@ static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *k
 	return complete ? CAROM_SUCCESS : cr_fail_memory(memory, "a query");
 }
 
-static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a, const carom_pose *pose_a,
-	const cr_collider *b, const carom_pose *pose_b, bool *overlap)
+static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a,
+	const carom_pose *pose_a, const cr_collider *b, const carom_pose *pose_b, bool *overlap)
 {
 	*overlap = false;
 	if (a->triangle_count == 0 || b->triangle_count == 0)
@@ -168,12 +168,13 @@ static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *
 		return CAROM_SUCCESS;
 	const carom_result result = surfaces_meet(memory, kernels, a, b, &b_to_a, b_in_a, overlap);
 	if (result == CAROM_SUCCESS && !*overlap)
-		*overlap = is_first_point_inside(a, kernels, b, &b_to_a, b_in_a) || is_first_point_inside(b, kernels, a, &a_to_b, a_in_b);
+		*overlap =
+			is_first_point_inside(a, kernels, b, &b_to_a, b_in_a) || is_first_point_inside(b, kernels, a, &a_to_b, a_in_b);
 	return result;
 }
 
-carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a, const carom_pose *pose_a,
-	const carom_shape *b, const carom_pose *pose_b, bool *overlap)
+carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a,
+	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap)
 {
 	if (a->type == CAROM_MESH && b->type == CAROM_MESH)
 		return meshes_overlap(memory, kernels, &a->mesh->collider, pose_a, &b->mesh->collider, pose_b, overlap);

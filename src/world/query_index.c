@@ -49,10 +49,7 @@ void cr_query_index_destroy(cr_query_index *index)
 	cr_free(index->memory, index, sizeof *index);
 }
 
-void cr_query_index_invalidate(cr_query_index *index)
-{
-	atomic_store_explicit(&index->valid, false, memory_order_relaxed);
-}
+void cr_query_index_invalidate(cr_query_index *index) { atomic_store_explicit(&index->valid, false, memory_order_relaxed); }
 
 // ---- Making the tree ----
 
@@ -137,7 +134,8 @@ static carom_result make_ready(cr_query_index *index, const carom_world *world)
 // ---- Searching ----
 
 /// A box of the tree in the world, grown by more than the addition of the origin rounds.
-static void world_box(const cr_query_index *index, const float lower[3], const float upper[3], double out_lower[3], double out_upper[3])
+static void world_box(
+	const cr_query_index *index, const float lower[3], const float upper[3], double out_lower[3], double out_upper[3])
 {
 	for (int k = 0; k < 3; k++) {
 		const double l = (double)lower[k] + index->origin[k], u = (double)upper[k] + index->origin[k];
@@ -151,7 +149,8 @@ typedef struct index_entry {
 	uint32_t child;
 } index_entry;
 
-static int push_children(const cr_query_index *index, const cr_node8 *node, const cr_index_search *search, index_entry *stack, int top)
+static int push_children(
+	const cr_query_index *index, const cr_node8 *node, const cr_index_search *search, index_entry *stack, int top)
 {
 	const int base = top;
 	for (uint32_t i = 0; i < node->child_count; i++) {
@@ -181,7 +180,8 @@ static bool visit_block(const cr_query_index *index, int32_t block, cr_index_sea
 		double lower[3], upper[3];
 		world_box(index, l, u, lower, upper);
 		const double key = search->key(search->user, lower, upper);
-		if (key <= search->limit && key < INFINITY && !search->visit(search->user, index->owners.data[primitive], &search->limit))
+		if (key <= search->limit && key < INFINITY &&
+			!search->visit(search->user, index->owners.data[primitive], &search->limit))
 			return false;
 	}
 	return true;

@@ -11,9 +11,9 @@ struct cr_recorder {
 	carom_write_fn *write;
 	void *user;
 	uint64_t check;
-	CR_ARRAY(uint8_t) record;             // being put together: head and payload
-	CR_ARRAY(const carom_mesh *) meshes;  // written so far, by number; each with a reference, so that no other takes its address
-	CR_ARRAY(cr_key) rejected;            // pairs that the filter left out in this step
+	CR_ARRAY(uint8_t) record;            // being put together: head and payload
+	CR_ARRAY(const carom_mesh *) meshes; // written so far, by number; each with a reference, so that no other takes its address
+	CR_ARRAY(cr_key) rejected;           // pairs that the filter left out in this step
 	CR_ARRAY(cr_key) scratch;
 	atomic_flag lock; // of rejected
 	bool stepped;     // a step was recorded: impulses have contacts to go to
@@ -100,6 +100,17 @@ static void end_record(cr_recorder *r)
 
 // ---- Meshes and bodies ----
 
+/// Cells along the longest side that the grid of a mesh was made with; 0: no grid.
+static uint32_t grid_resolution(const cr_collider *c)
+{
+	if (!c->grid.cells)
+		return 0;
+	float longest = 0;
+	for (int k = 0; k < 3; k++)
+		longest = fmaxf(longest, c->upper[k] - c->lower[k]);
+	return (uint32_t)(longest / c->grid.cell + 0.5f);
+}
+
 /// Write a mesh that was not written before.
 static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 {
@@ -117,6 +128,7 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	begin_record(r, CR_RECORD_MESH);
 	put_u32(r, (uint32_t)t->vertex_count);
 	put_u32(r, (uint32_t)t->triangle_count);
+	put_u32(r, grid_resolution(&mesh->collider));
 	for (int64_t i = 0; i < 3 * (int64_t)t->vertex_count; i++)
 		put_f32(r, t->vertices[i]);
 	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++)
@@ -371,7 +383,8 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 	record_state(r, world);
 	if (r->broken) {
 		finish(r);
-		return cr_fail(context, CAROM_INVALID_RECORDING, "carom_world_record: the writer gave up or memory ran out before the first call");
+		return cr_fail(
+			context, CAROM_INVALID_RECORDING, "carom_world_record: the writer gave up or memory ran out before the first call");
 	}
 	world->recorder = r;
 	return CAROM_SUCCESS;

@@ -14,7 +14,7 @@ typedef struct replay {
 	uint64_t check;
 	int64_t record_number;
 	CR_ARRAY(uint8_t) payload;
-	int64_t at; // next byte of the payload
+	int64_t at;         // next byte of the payload
 	bool short_payload; // more was asked for than there is
 	carom_world *world;
 	bool has_state;
@@ -27,7 +27,8 @@ typedef struct replay {
 
 static carom_result damaged(replay *r, const char *what)
 {
-	return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
+	return cr_fail(
+		r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
 }
 
 /// What a call on the world answered: memory may run out, all else is the recording's fault.
@@ -111,10 +112,7 @@ static bool get_count(replay *r, int64_t size, int32_t *count)
 }
 
 /// Was the payload read to its last byte, and no further?
-static bool used_up(const replay *r)
-{
-	return !r->short_payload && r->at == r->payload.count;
-}
+static bool used_up(const replay *r) { return !r->short_payload && r->at == r->payload.count; }
 
 /// Read the next record into the payload.
 static carom_result read_record(replay *r, uint32_t *opcode)
@@ -182,17 +180,12 @@ static carom_result replay_world(replay *r)
 	return judge(r, carom_create_world(r->context, &def, &r->world));
 }
 
-static carom_result make_mesh(replay *r, const float *vertices, int32_t vertex_count, const int32_t *triangles, int32_t triangle_count)
+static carom_result make_mesh(replay *r, const carom_mesh_def *def)
 {
 	if (!cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1))
 		return cr_fail_memory(r->context, "a recording");
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
-	def.vertex_count = vertex_count;
-	def.triangles = triangles;
-	def.triangle_count = triangle_count;
 	carom_mesh *mesh;
-	const carom_result result = carom_create_mesh(r->context, &def, NULL, &mesh);
+	const carom_result result = carom_create_mesh(r->context, def, NULL, &mesh);
 	if (result == CAROM_SUCCESS)
 		r->meshes.data[r->meshes.count++] = mesh;
 	return judge(r, result);
@@ -200,7 +193,7 @@ static carom_result make_mesh(replay *r, const float *vertices, int32_t vertex_c
 
 static carom_result replay_mesh(replay *r)
 {
-	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r);
+	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r), grid_resolution = get_u32(r);
 	const int64_t numbers = 3 * ((int64_t)vertex_count + triangle_count);
 	if (r->short_payload || vertex_count > INT32_MAX || triangle_count > INT32_MAX || 4 * numbers != r->payload.count - r->at)
 		return damaged(r, "its size is wrong");
@@ -213,7 +206,13 @@ static carom_result replay_mesh(replay *r)
 			vertices[i] = get_f32(r);
 		for (int64_t i = 0; i < 3 * (int64_t)triangle_count; i++)
 			triangles[i] = (int32_t)get_u32(r);
-		result = make_mesh(r, vertices, (int32_t)vertex_count, triangles, (int32_t)triangle_count);
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+		def.vertex_count = (int32_t)vertex_count;
+		def.triangles = triangles;
+		def.triangle_count = (int32_t)triangle_count;
+		def.grid_resolution = (int32_t)grid_resolution;
+		result = make_mesh(r, &def);
 	}
 	cr_free(r->context, vertices, vertex_bytes);
 	cr_free(r->context, triangles, triangle_bytes);
@@ -299,7 +298,8 @@ static carom_result replay_state(replay *r)
 	int32_t count;
 	if (r->has_state || !get_count(r, 5, &count))
 		return damaged(r, r->has_state ? "a second state" : "its size is wrong");
-	if (!cr_array_reserve(&world->memory, &world->bodies, count) || !cr_array_reserve(&world->memory, &world->free_bodies, count))
+	if (!cr_array_reserve(&world->memory, &world->bodies, count) ||
+		!cr_array_reserve(&world->memory, &world->free_bodies, count))
 		return cr_fail_memory(r->context, "a recording");
 	r->has_state = true;
 	for (int32_t i = 0; i < count; i++)
@@ -349,7 +349,8 @@ static carom_result replay_set_poses(replay *r)
 		r->ids.data[i] = get_id(r);
 		r->poses.data[i] = get_pose(r);
 	}
-	return used_up(r) ? judge(r, carom_world_set_poses(r->world, count, r->ids.data, r->poses.data)) : damaged(r, "its size is wrong");
+	return used_up(r) ? judge(r, carom_world_set_poses(r->world, count, r->ids.data, r->poses.data))
+					  : damaged(r, "its size is wrong");
 }
 
 static carom_result replay_set_user_data(replay *r)
@@ -411,8 +412,9 @@ static carom_result replay_step(replay *r)
 		return CAROM_SUCCESS;
 	out->first_difference = out->steps - 1;
 	return cr_fail(r->context, CAROM_INVALID_RECORDING,
-		"carom_replay_recording: record %lld: step %lld gives the hash %016llx, recorded was %016llx", (long long)r->record_number,
-		(long long)out->first_difference, (unsigned long long)out->hash, (unsigned long long)recorded);
+		"carom_replay_recording: record %lld: step %lld gives the hash %016llx, recorded was %016llx",
+		(long long)r->record_number, (long long)out->first_difference, (unsigned long long)out->hash,
+		(unsigned long long)recorded);
 }
 
 // ---- The stream ----
@@ -445,15 +447,16 @@ static carom_result replay_all(replay *r)
 		return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: the stream is not a recording");
 	const uint32_t version = (uint32_t)cr_load_le(head + CR_RECORDING_MAGIC_SIZE, 4);
 	if (version != CR_RECORDING_VERSION)
-		return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: the recording is of version %u; this library reads %d",
-			version, CR_RECORDING_VERSION);
+		return cr_fail(r->context, CAROM_INVALID_RECORDING,
+			"carom_replay_recording: the recording is of version %u; this library reads %d", version, CR_RECORDING_VERSION);
 	for (;; r->record_number++) {
 		uint32_t opcode = CR_RECORD_END;
 		carom_result result = read_record(r, &opcode);
 		if (result != CAROM_SUCCESS)
 			return result;
 		if (opcode == CR_RECORD_END)
-			return r->payload.count == 0 && r->has_state ? CAROM_SUCCESS : damaged(r, "the end mark comes too early or holds bytes");
+			return r->payload.count == 0 && r->has_state ? CAROM_SUCCESS
+														 : damaged(r, "the end mark comes too early or holds bytes");
 		result = replay_record(r, opcode);
 		if (result != CAROM_SUCCESS)
 			return result;

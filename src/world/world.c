@@ -6,7 +6,7 @@ carom_world_def carom_default_world_def(void)
 {
 	return (carom_world_def){
 		.cookie = CR_WORLD_COOKIE,
-		.broad_phase = CAROM_BROAD_SWEEP,
+		.broad_phase = CAROM_BROAD_TREE,
 		.ray_method = CAROM_RAYS_WIDE,
 		.max_contacts_per_pair = 8,
 		.complete = true,

@@ -28,10 +28,7 @@ static carom_body_id id_of(const carom_world *world, int32_t index)
 	return (carom_body_id){ (uint32_t)index + 1, world->bodies.data[index].generation };
 }
 
-static bool is_finite_vec(v3d v)
-{
-	return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
-}
+static bool is_finite_vec(v3d v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
 
 // ---- Rays ----
 
@@ -48,8 +45,8 @@ typedef struct ray_search {
 	bool failed; // out of memory
 } ray_search;
 
-static carom_result begin_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function,
-	ray_search *s)
+static carom_result begin_ray(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function, ray_search *s)
 {
 	if (!ray)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray is NULL", function);
@@ -58,10 +55,11 @@ static carom_result begin_ray(const carom_world *world, const carom_ray *ray, co
 	const v3d d = ray->direction;
 	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
 	if (!is_finite_vec(d) || largest == 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is %s", function, largest == 0 ? "zero" : "not finite");
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is %s", function, largest == 0 ? "zero" : "not finite");
 	if (!isfinite(ray->t_min) || !(ray->t_max >= ray->t_min))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min is %g and ray.t_max is %g; they must be an interval", function,
-			ray->t_min, ray->t_max);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: ray.t_min is %g and ray.t_max is %g; they must be an interval", function, ray->t_min, ray->t_max);
 	*s = (ray_search){ .world = world, .filter = filter, .scale = 1 };
 	s->ray = (cr_query_ray){ ray->origin, d, ray->t_min, ray->t_max };
 	if (largest > LARGE_DIRECTION || largest < 1 / LARGE_DIRECTION) {
@@ -70,7 +68,8 @@ static carom_result begin_ray(const carom_world *world, const carom_ray *ray, co
 		s->ray.t_min *= largest;
 		s->ray.t_max *= largest;
 		if (!isfinite(s->ray.t_min))
-			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min lies out of range along this direction", function);
+			return cr_fail(
+				world->context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min lies out of range along this direction", function);
 	}
 	return CAROM_SUCCESS;
 }
@@ -208,8 +207,8 @@ static void sort_hits(carom_ray_hit *hits, int64_t count)
 	}
 }
 
-static carom_result check_output(
-	const carom_world *world, int32_t capacity, const void *output, const int32_t *count, const char *function, const char *field)
+static carom_result check_output(const carom_world *world, int32_t capacity, const void *output, const int32_t *count,
+	const char *function, const char *field)
 {
 	if (!count)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is NULL", function);
@@ -297,7 +296,8 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 	if (!is_finite_vec(point))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: point is not finite", name);
 	if (!(max_distance >= 0))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
 	point_search s = { .world = world, .filter = filter, .point = point };
 	cr_index_search search = { point_key, visit_point, &s, max_distance };
 	const carom_result outcome = cr_query_index_search(world, &search);

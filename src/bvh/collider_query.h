@@ -1,7 +1,7 @@
 /// Questions about one collider in its own frame, in double: rays, nearest points, inside, overlap with a volume. For users'
 /// queries; detection has kernels of its own. Nothing here allocates; everything may run on many threads at once.
-#ifndef CR_BVH_QUERY_H
-#define CR_BVH_QUERY_H
+#ifndef CR_BVH_COLLIDER_QUERY_H
+#define CR_BVH_COLLIDER_QUERY_H
 
 #include "bvh/bvh_kernels.h"
 
@@ -37,13 +37,14 @@ bool cr_ray_box(const cr_query_ray *ray, const double lower[3], const double upp
 /// The surface point nearest to a point.
 typedef struct cr_surface_point {
 	v3d point;
-	v3d normal;     // outward, unit: of the face, or the mean at an edge or vertex
+	v3d normal;      // outward, unit: of the face, or the mean at an edge or vertex
 	double distance; // negative inside a closed collider
 	int32_t triangle;
 } cr_surface_point;
 
 /// False when there is none within max_distance (>= 0, may be infinite). Of triangles equally near, the lowest number.
-bool cr_collider_closest_point(const cr_collider *collider, const cr_bvh_kernels *kernels, v3d point, double max_distance, cr_surface_point *result);
+bool cr_collider_closest_point(
+	const cr_collider *collider, const cr_bvh_kernels *kernels, v3d point, double max_distance, cr_surface_point *result);
 
 /// Is the point inside a closed collider? Points on the surface count as either, by the last bits. Open: false.
 bool cr_collider_contains(const cr_collider *collider, const cr_bvh_kernels *kernels, v3d point);

@@ -1,6 +1,6 @@
 /// Tables and CSV; see report.h.
 
-#include "report.h"
+#include "peer_report.h"
 
 #include "build_info.h"
 

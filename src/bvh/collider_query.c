@@ -1,6 +1,6 @@
 /// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; the others
 /// walk in double, eight boxes of a node at a time in plain loops. O(log n) for most questions, O(n) at worst.
-#include "bvh/query.h"
+#include "bvh/collider_query.h"
 #include "geom/triangle.h"
 
 enum { QUERY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
@@ -63,8 +63,8 @@ static bool enter_collider(const cr_collider *c, const cr_query_ray *ray, local_
 }
 
 /// Find t, u, v and the normal on the triangle that the float ray met at float_t. False when the double ray meets it outside of t_min..t_max.
-static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ray *local, int32_t triangle, float float_t, bool back,
-	cr_query_hit *hit)
+static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ray *local, int32_t triangle, float float_t,
+	bool back, cr_query_hit *hit)
 {
 	v3d p[3];
 	cr_collider_triangle(c, triangle, p);
@@ -119,7 +119,8 @@ static bool all_meets_box(const void *user, const double lower[3], const double 
 {
 	const all_walk *w = user;
 	const double pad = FLOAT_LOSS * w->collider->scale;
-	const double l[3] = { lower[0] - pad, lower[1] - pad, lower[2] - pad }, u[3] = { upper[0] + pad, upper[1] + pad, upper[2] + pad };
+	const double l[3] = { lower[0] - pad, lower[1] - pad, lower[2] - pad },
+				 u[3] = { upper[0] + pad, upper[1] + pad, upper[2] + pad };
 	double enter, leave;
 	return cr_ray_box(&w->start, l, u, &enter, &leave);
 }

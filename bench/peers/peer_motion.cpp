@@ -1,6 +1,6 @@
 /// Reads motions, meshes and lists of pairs; see motion.h.
 
-#include "motion.h"
+#include "peer_motion.h"
 
 #include "sim/mesh_file.h"
 #include "sim/trajectory.h"

@@ -2,7 +2,7 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
-#include "motion.h"
+#include "peer_motion.h"
 #include "rays.h"
 
 #include <cstdio>
