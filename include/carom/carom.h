@@ -99,6 +99,10 @@ typedef struct carom_world_def {
 	/// Drop rays that leave the source body before they reach the surface of the target (L13-HER-04). A pair whose rays are all
 	/// dropped is still completed.
 	bool exit_distance_test;
+	/// A ray may run far inside the other body although its surface is near: along a wall, or down the length of a limb. Where a ray is
+	/// longer than this many times the distance to the nearest surface point, that point gives depth, normal and triangle instead. Rays shorter than a fiftieth of the diagonal of the other body's box stay as they are. At least 1; 0: never, the
+	/// papers' contacts.
+	double max_depth_ratio;
 	/// Report surfaces that are apart by at most this (metres) as contacts with negative depth; 0: none.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in the frame of body A (metres).
@@ -156,7 +160,7 @@ CAROM_API carom_result carom_world_step(carom_world *world);
 
 /// How a contact was found; it says what feature_a and feature_b are.
 typedef enum carom_contact_kind {
-	CAROM_VERTEX_A, ///< a ray from vertex feature_a of A hit triangle feature_b of B (L13-HER-02)
+	CAROM_VERTEX_A, ///< a ray from vertex feature_a of A hit triangle feature_b of B (L13-HER-02; see also max_depth_ratio)
 	CAROM_VERTEX_B, ///< a ray from vertex feature_b of B hit triangle feature_a of A
 	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner where the edge starts,
 	/// feature_b the triangle that limits it.

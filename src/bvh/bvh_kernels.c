@@ -378,6 +378,113 @@ static int32_t blocks_in_box(const cr_collider *c, const float lower[3], const f
 	return count;
 }
 
+// ---- Nearest triangle ----
+
+static inline f8 dot8(const f8 a[3], const f8 b[3])
+{
+	return f8_add(f8_add(f8_mul(a[0], b[0]), f8_mul(a[1], b[1])), f8_mul(a[2], b[2]));
+}
+
+static inline void sub8(const f8 a[3], const f8 b[3], f8 r[3])
+{
+	for (int k = 0; k < 3; k++)
+		r[k] = f8_sub(a[k], b[k]);
+}
+
+static inline void cross8(const f8 a[3], const f8 b[3], f8 r[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const int l = (k + 1) % 3, m = (k + 2) % 3;
+		r[k] = f8_sub(f8_mul(a[l], b[m]), f8_mul(a[m], b[l]));
+	}
+}
+
+/// Squared distance from points, given relative to the start of a segment, to the segment.
+static inline f8 segment_distance(const f8 p[3], const f8 e[3])
+{
+	const f8 s = f8_min(f8_max(f8_div(dot8(p, e), dot8(e, e)), f8_set1(0)), f8_set1(1));
+	f8 d[3];
+	for (int k = 0; k < 3; k++)
+		d[k] = f8_sub(p[k], f8_mul(s, e[k]));
+	return dot8(d, d);
+}
+
+/// Squared distances from a point to eight triangles: to the plane where the foot lies inside the three edges, else to the nearest
+/// edge.
+static f8 triangle_distances(const cr_tri8 *block, const float point[3])
+{
+	f8 p[3][3], e[3][3];
+	for (int c = 0; c < 3; c++) {
+		const int next = (c + 1) % 3;
+		for (int k = 0; k < 3; k++) {
+			const f8 corner = f8_load(block->corner[c][k]);
+			p[c][k] = f8_sub(f8_set1(point[k]), corner);
+			e[c][k] = f8_sub(f8_load(block->corner[next][k]), corner);
+		}
+	}
+	f8 n[3], side[3];
+	cross8(e[0], e[1], n);
+	m8 inside = f8_eq(n[0], n[0]);
+	f8 nearest_edge = f8_set1(INFINITY);
+	for (int c = 0; c < 3; c++) {
+		cross8(n, e[c], side);
+		inside = m8_and(inside, f8_le(f8_set1(0), dot8(side, p[c])));
+		nearest_edge = f8_min(segment_distance(p[c], e[c]), nearest_edge);
+	}
+	const f8 height = dot8(n, p[0]);
+	return f8_select(inside, f8_div(f8_mul(height, height), dot8(n, n)), nearest_edge);
+}
+
+/// Squared distances from a point to eight boxes; 0 inside.
+static inline f8 box_distances(const cr_node8 *node, const float point[3])
+{
+	f8 sum = f8_set1(0);
+	for (int k = 0; k < 3; k++) {
+		const f8 p = f8_set1(point[k]);
+		const f8 below = f8_sub(f8_load(node->lower[k]), p), above = f8_sub(p, f8_load(node->upper[k]));
+		const f8 d = f8_max(f8_max(below, above), f8_set1(0));
+		sum = f8_add(sum, f8_mul(d, d));
+	}
+	return sum;
+}
+
+static float nearest_triangle(const cr_collider *c, const float point[3], float max_distance, int32_t *triangle)
+{
+	*triangle = -1;
+	float best = max_distance * max_distance;
+	if (c->tree.node_count == 0)
+		return INFINITY;
+	ray_entry stack[RAY_STACK];
+	int top = 0;
+	stack[top++] = (ray_entry){ 0, 0 };
+	while (top > 0) {
+		const ray_entry entry = stack[--top];
+		if (entry.enter > best)
+			continue;
+		if (!(entry.child & CR_LEAF_BIT)) {
+			const cr_node8 *node = &c->tree.nodes[entry.child];
+			const f8 distances = box_distances(node, point);
+			const uint32_t met = m8_bits(f8_le(distances, f8_set1(best)));
+			if (met)
+				top = push_sorted(stack, top, node, met, distances);
+			continue;
+		}
+		const cr_tri8 *block = &c->blocks[entry.child & ~CR_LEAF_BIT];
+		const f8 distances = triangle_distances(block, point);
+		uint32_t lanes = m8_bits(f8_le(distances, f8_set1(best))) & ((1u << block->count) - 1);
+		float d[CR_WIDTH];
+		f8_store(d, distances);
+		while (lanes) {
+			const int i = cr_take_lowest_bit(&lanes);
+			if (d[i] < best || (d[i] == best && (uint32_t)block->number[i] < (uint32_t)*triangle)) {
+				best = d[i];
+				*triangle = block->number[i];
+			}
+		}
+	}
+	return *triangle < 0 ? INFINITY : sqrtf(best);
+}
+
 // ---- Pairs of triangles of two colliders ----
 //
 // The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop what cannot meet the
@@ -396,23 +503,12 @@ typedef struct tri8 {
 static inline void plane_of(const f8 corner[3][3], f8 normal[3], f8 *size)
 {
 	f8 e[3], g[3];
-	f8 e_size = f8_set1(0), g_size = f8_set1(0);
-	for (int k = 0; k < 3; k++) {
-		e[k] = f8_sub(corner[1][k], corner[0][k]);
-		g[k] = f8_sub(corner[2][k], corner[0][k]);
-		e_size = f8_add(e_size, f8_abs(e[k]));
-		g_size = f8_add(g_size, f8_abs(g[k]));
-	}
-	for (int k = 0; k < 3; k++) {
-		const int l = (k + 1) % 3, m = (k + 2) % 3;
-		normal[k] = f8_sub(f8_mul(e[l], g[m]), f8_mul(e[m], g[l]));
-	}
+	sub8(corner[1], corner[0], e);
+	sub8(corner[2], corner[0], g);
+	cross8(e, g, normal);
+	const f8 e_size = f8_add(f8_add(f8_abs(e[0]), f8_abs(e[1])), f8_abs(e[2]));
+	const f8 g_size = f8_add(f8_add(f8_abs(g[0]), f8_abs(g[1])), f8_abs(g[2]));
 	*size = f8_mul(e_size, g_size);
-}
-
-static inline f8 dot8(const f8 a[3], const f8 b[3])
-{
-	return f8_add(f8_add(f8_mul(a[0], b[0]), f8_mul(a[1], b[1])), f8_mul(a[2], b[2]));
 }
 
 static inline void bound_corners(tri8 *t, f8 margin)
@@ -611,4 +707,4 @@ static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_tran
 }
 
 extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
-const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, find_pairs, blocks_in_box };
+const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, find_pairs, blocks_in_box, nearest_triangle };

@@ -36,6 +36,9 @@ typedef struct cr_bvh_kernels {
 		cr_candidates *candidates);
 	/// Triangles whose box overlaps a box (own frame), as blocks of the tree: up to capacity written, returns how many there are.
 	int32_t (*blocks_in_box)(const cr_collider *collider, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks);
+	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none. Float: off by
+	/// a few roundings of the coordinates. Equal distances: the lower number.
+	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
 } cr_bvh_kernels;
 
 /// The table for an instruction set that was built in.

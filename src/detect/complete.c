@@ -49,6 +49,16 @@ static v3d direction_to_a(const completion *c, int side, v3d d)
 	return side == 0 ? d : m3d_mul(&c->rotation, d);
 }
 
+static v3d from_a(const completion *c, int side, v3d p)
+{
+	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
+}
+
+static v3d direction_from_a(const completion *c, int side, v3d d)
+{
+	return side == 0 ? d : m3d_tmul(&c->rotation, d);
+}
+
 static void triangle_in_a(const completion *c, int side, int32_t number, v3d corners[3])
 {
 	cr_collider_triangle(c->collider[side], number, corners);
@@ -266,50 +276,42 @@ static bool add_edge_edge(completion *c, const piece *p)
 	return true;
 }
 
-/// How far the body lets a ray go from inside along a direction (all in A's frame), and which triangle it leaves by; infinite when
-/// the ray finds no way out.
-static float cast_out(completion *c, int target, v3d o, v3d d, int32_t *triangle)
+/// A ray from inside the target (origin and direction in its frame): false when it finds no way out.
+static bool cast_out(completion *c, int target, const float origin[3], cr_way_out *way)
 {
-	if (target == 1) {
-		o = m3d_tmul(&c->rotation, v3d_sub(o, c->translation));
-		d = m3d_tmul(&c->rotation, d);
-	}
-	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z }, direction[3] = { (float)d.x, (float)d.y, (float)d.z };
+	const float *d = way->direction;
 	const float reach = INFINITY;
-	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &direction[0], &direction[1], &direction[2] }, &reach };
-	float t;
+	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &d[0], &d[1], &d[2] }, &reach };
 	uint8_t back;
-	const carom_hit_batch hit = { triangle, &t, &back };
+	const carom_hit_batch hit = { &way->triangle, &way->depth, &back };
 	c->pipeline->bvh->cast(c->collider[target], &ray, 0, 1, &hit);
 	c->worker->rays_full++;
-	if (*triangle < 0 || !back || c->pipeline->bvh->winding(c->collider[target], origin, direction) == 0)
-		return INFINITY;
-	return t;
+	return way->triangle >= 0 && back && c->pipeline->bvh->winding(c->collider[target], origin, d) != 0;
 }
 
 /// Rays from the middle of the piece against the normals of the edge and of its two faces: the shortest tells the way out. (The edge's
 /// alone runs sqrt(2) times too far out of a body that lies flat on one of the faces.)
 static bool add_edge_ray(completion *c, const piece *p)
 {
+	const int target = 1 - p->side;
 	const int32_t own = p->edge / 3, across = c->collider[p->side]->topology->neighbours[p->edge];
 	const v3d outward[3] = { edge_normal(c, p->side, p->edge), face_normal(c, p->side, own),
 		face_normal(c, p->side, across >= 0 ? across : own) };
-	float depth = INFINITY;
-	int best = 0;
-	int32_t triangle = -1;
+	const v3d o = from_a(c, target, p->middle);
+	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
+	cr_way_out best = { INFINITY, { 0, 0, 0 }, -1 };
 	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must find the way out first.
-	for (int i = 0; i < 3 && (i == 0 || triangle >= 0); i++) {
-		int32_t met;
-		const float t = cast_out(c, 1 - p->side, p->middle, v3d_neg(outward[i]), &met);
-		if (t < depth) {
-			depth = t;
-			best = i;
-			triangle = met;
-		}
+	for (int i = 0; i < 3 && (i == 0 || best.triangle >= 0); i++) {
+		const v3d d = direction_from_a(c, target, v3d_neg(outward[i]));
+		cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
+		if (cast_out(c, target, origin, &way) && way.depth < best.depth)
+			best = way;
 	}
-	if (triangle < 0)
+	if (best.triangle < 0)
 		return false;
-	add_contact(c, p->side, p->middle, v3d_neg(outward[best]), depth, p->edge, triangle, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
+	cr_limit_depth(c->pipeline, c->collider[target], origin, &best);
+	const v3d out = direction_to_a(c, target, (v3d){ best.direction[0], best.direction[1], best.direction[2] });
+	add_contact(c, p->side, p->middle, v3d_normalize(out), best.depth, p->edge, best.triangle, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
 	return true;
 }
 
@@ -383,30 +385,21 @@ static void add_face_contacts(completion *c, const cr_candidates *crossing)
 /// With exit_distance_test all rays of a body wholly inside another may have been dropped: cast one without a limit.
 static void add_contained(completion *c, int side)
 {
-	const cr_collider *source = c->collider[side], *target = c->collider[1 - side];
-	if (!target->closed || source->sample_count == 0)
+	const int target = 1 - side;
+	const cr_collider *source = c->collider[side];
+	if (!c->collider[target]->closed || source->sample_count == 0)
 		return;
-	const cr_transform *m = side == 0 ? &c->work->a_to_b : &c->work->b_to_a;
 	const cr_sample8 *block = &source->samples[0];
-	float origin[3], direction[3];
-	for (int k = 0; k < 3; k++) {
-		origin[k] = m->r[k][0] * block->point[0][0] + m->r[k][1] * block->point[1][0] + m->r[k][2] * block->point[2][0] + m->t[k];
-		direction[k] = m->r[k][0] * block->inward[0][0] + m->r[k][1] * block->inward[1][0] + m->r[k][2] * block->inward[2][0];
-	}
-	if (c->pipeline->bvh->winding(target, origin, direction) == 0)
+	const v3d point = to_a(c, side, (v3d){ block->point[0][0], block->point[1][0], block->point[2][0] });
+	const v3d inward = direction_to_a(c, side, (v3d){ block->inward[0][0], block->inward[1][0], block->inward[2][0] });
+	const v3d o = from_a(c, target, point), d = direction_from_a(c, target, inward);
+	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
+	cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
+	if (!cast_out(c, target, origin, &way))
 		return;
-	const float reach = INFINITY;
-	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &direction[0], &direction[1], &direction[2] }, &reach };
-	int32_t triangle;
-	float t;
-	uint8_t back;
-	const carom_hit_batch hit = { &triangle, &t, &back };
-	c->pipeline->bvh->cast(target, &ray, 0, 1, &hit);
-	c->worker->rays_full++;
-	const v3d point = { block->point[0][0], block->point[1][0], block->point[2][0] };
-	const v3d inward = { block->inward[0][0], block->inward[1][0], block->inward[2][0] };
-	if (triangle >= 0)
-		add_contact(c, side, to_a(c, side, point), direction_to_a(c, side, inward), t, block->number[0], triangle, side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
+	cr_limit_depth(c->pipeline, c->collider[target], origin, &way);
+	const v3d out = direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
+	add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[0], way.triangle, side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
 }
 
 static void complete_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)

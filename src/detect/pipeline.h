@@ -131,6 +131,16 @@ void cr_collide_round(cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *wo
 /// Append a contact in the worker's arena. Sets worker->failed when out of memory.
 void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact);
 
+/// A way out of a body: how far along a direction, and through which triangle. Float, in the target's frame.
+typedef struct cr_way_out {
+	float depth;
+	float direction[3]; // unit
+	int32_t triangle;
+} cr_way_out;
+
+/// Apply carom_world_def.max_depth_ratio to what a ray from origin found.
+void cr_limit_depth(const cr_pipeline *pipeline, const cr_collider *target, const float origin[3], cr_way_out *way);
+
 /// Cast rays begin..end-1 by a built-in method (all but CAROM_RAYS_PLUGIN).
 void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *collider, const carom_ray_batch *rays,
 	int32_t begin, int32_t end, const carom_hit_batch *hits);

@@ -7,8 +7,12 @@
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
+#include "geom/triangle.h"
 
 enum { PAIRS_PER_TASK = 32 };
+
+// Of the diagonal of the target's box: below this the depth of a contact does no harm, and most contacts are spared the search.
+static const double SHORT_RAY = 0.02;
 
 void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
 {
@@ -77,26 +81,48 @@ typedef struct ray_side {
 	const cr_ray_range *range;
 } ray_side;
 
-/// The contact of a sample at a depth along its inward normal.
-static void add_sample_contact(const ray_side *s, int32_t sample, int32_t triangle, float depth)
+/// Add the contact of a sample. way is in the target's frame; for a plain ray it points along the sample's inward normal.
+static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_out *way)
 {
 	const cr_sample8 *block = &s->source->shape.collider->samples[sample / CR_WIDTH];
 	const int lane = sample % CR_WIDTH;
 	const v3d point = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
-	const v3d inward = { block->inward[0][lane], block->inward[1][lane], block->inward[2][lane] };
 	const v3d world = v3d_add(m3d_mul(&s->source->rotation, point), s->source->pose.position);
-	// The inward direction takes the source out; the normal is the way out of A.
-	const v3d out = v3d_scale(m3d_mul(&s->source->rotation, inward), s->side == 0 ? 1 : -1);
+	// The way takes the source out; the normal is the way out of A.
+	const v3d direction = { way->direction[0], way->direction[1], way->direction[2] };
+	const v3d out = v3d_scale(v3d_normalize(m3d_mul(&s->target->rotation, direction)), s->side == 0 ? 1 : -1);
 	const int32_t number = block->number[lane];
 	const cr_raw_contact contact = {
 		{ world.x, world.y, world.z },
 		{ (float)out.x, (float)out.y, (float)out.z },
-		depth,
-		s->side == 0 ? number : triangle,
-		s->side == 0 ? triangle : number,
+		way->depth,
+		s->side == 0 ? number : way->triangle,
+		s->side == 0 ? way->triangle : number,
 		s->side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B,
 	};
 	cr_add_contact(s->worker, s->work, &contact);
+}
+
+void cr_limit_depth(const cr_pipeline *p, const cr_collider *target, const float origin[3], cr_way_out *way)
+{
+	const double ratio = p->settings.max_depth_ratio;
+	double diagonal = 0;
+	for (int k = 0; k < 3; k++)
+		diagonal += ((double)target->upper[k] - target->lower[k]) * ((double)target->upper[k] - target->lower[k]);
+	if (ratio == 0 || way->depth < SHORT_RAY * sqrt(diagonal))
+		return;
+	int32_t triangle;
+	if (!isfinite(p->bvh->nearest(target, origin, (float)(way->depth / ratio), &triangle)))
+		return;
+	v3d corners[3];
+	cr_feature feature;
+	cr_collider_triangle(target, triangle, corners);
+	const v3d o = { origin[0], origin[1], origin[2] };
+	const v3d d = v3d_sub(cr_closest_point_triangle(o, corners[0], corners[1], corners[2], &feature), o);
+	const double length = v3d_length(d);
+	// On the surface itself there is no direction: the ray's stays.
+	if (length > 0)
+		*way = (cr_way_out){ (float)length, { (float)(d.x / length), (float)(d.y / length), (float)(d.z / length) }, triangle };
 }
 
 /// Is the origin of ray i inside the target?
@@ -125,8 +151,21 @@ static void cast_outward(const ray_side *s, int32_t i)
 	const carom_hit_batch hit = { &triangle, &t, &back };
 	cr_cast(s->pipeline, s->target, &ray, 0, 1, &hit);
 	s->worker->rays_outward++;
-	if (triangle >= 0 && !back)
-		add_sample_contact(s, r->sample[i], triangle, -t);
+	if (triangle >= 0 && !back) {
+		const cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
+		add_sample_contact(s, r->sample[i], &way);
+	}
+}
+
+/// The contact of a ray that met a back face.
+static void add_inward(const ray_side *s, int32_t i)
+{
+	const cr_ray_chunk *chunk = s->range->chunk;
+	const cr_sample_rays *r = &chunk->rays;
+	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+	cr_way_out way = { chunk->t[i], { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, chunk->triangle[i] };
+	cr_limit_depth(s->pipeline, s->target->shape.collider, origin, &way);
+	add_sample_contact(s, r->sample[i], &way);
 }
 
 static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
@@ -143,7 +182,7 @@ static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	worker->rays_full += range->count;
 	for (int32_t i = range->first; i < end; i++) {
 		if (chunk->triangle[i] >= 0 && chunk->back[i] && confirm_inside(&s, i)) {
-			add_sample_contact(&s, chunk->rays.sample[i], chunk->triangle[i], chunk->t[i]);
+			add_inward(&s, i);
 			w->touching = true;
 		} else if (p->settings.speculative_distance > 0 && !chunk->rays.certain[i]) {
 			cast_outward(&s, i);

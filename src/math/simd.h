@@ -56,6 +56,8 @@ static inline m8 f8_eq(f8 a, f8 b) { return _mm256_cmp_ps_mask(a, b, _CMP_EQ_OQ)
 static inline m8 m8_and(m8 a, m8 b) { return (m8)(a & b); }
 static inline m8 m8_or(m8 a, m8 b) { return (m8)(a | b); }
 static inline uint32_t m8_bits(m8 a) { return a; }
+/// Lane by lane: m ? a : b.
+static inline f8 f8_select(m8 m, f8 a, f8 b) { return _mm256_mask_blend_ps(m, b, a); }
 #else
 typedef __m256 m8;
 static inline m8 f8_lt(f8 a, f8 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
@@ -64,6 +66,7 @@ static inline m8 f8_eq(f8 a, f8 b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 static inline m8 m8_and(m8 a, m8 b) { return _mm256_and_ps(a, b); }
 static inline m8 m8_or(m8 a, m8 b) { return _mm256_or_ps(a, b); }
 static inline uint32_t m8_bits(m8 a) { return (uint32_t)_mm256_movemask_ps(a); }
+static inline f8 f8_select(m8 m, f8 a, f8 b) { return _mm256_blendv_ps(b, a, m); }
 #endif
 
 #elif CR_ISA_ID == CR_ISA_ID_sse2
@@ -107,6 +110,10 @@ static inline m8 f8_eq(f8 a, f8 b) { return (m8){ _mm_cmpeq_ps(a.l, b.l), _mm_cm
 static inline m8 m8_and(m8 a, m8 b) { return (m8){ _mm_and_ps(a.l, b.l), _mm_and_ps(a.h, b.h) }; }
 static inline m8 m8_or(m8 a, m8 b) { return (m8){ _mm_or_ps(a.l, b.l), _mm_or_ps(a.h, b.h) }; }
 static inline uint32_t m8_bits(m8 a) { return (uint32_t)_mm_movemask_ps(a.l) | (uint32_t)_mm_movemask_ps(a.h) << 4; }
+static inline f8 f8_select(m8 m, f8 a, f8 b)
+{
+	return (f8){ _mm_or_ps(_mm_and_ps(m.l, a.l), _mm_andnot_ps(m.l, b.l)), _mm_or_ps(_mm_and_ps(m.h, a.h), _mm_andnot_ps(m.h, b.h)) };
+}
 
 #elif CR_ISA_ID == CR_ISA_ID_neon
 #include <arm_neon.h>
@@ -154,6 +161,7 @@ static inline uint32_t m8_bits(m8 a)
 	const uint32x4_t bits = vld1q_u32(bit);
 	return vaddvq_u32(vandq_u32(a.l, bits)) | vaddvq_u32(vandq_u32(a.h, bits)) << 4;
 }
+static inline f8 f8_select(m8 m, f8 a, f8 b) { return (f8){ vbslq_f32(m.l, a.l, b.l), vbslq_f32(m.h, a.h, b.h) }; }
 
 #else
 
@@ -195,6 +203,7 @@ static inline m8 f8_eq(f8 a, f8 b) { CR_M8_EACH(a.v[i] == b.v[i]); }
 static inline m8 m8_and(m8 a, m8 b) { return a & b; }
 static inline m8 m8_or(m8 a, m8 b) { return a | b; }
 static inline uint32_t m8_bits(m8 a) { return a; }
+static inline f8 f8_select(m8 m, f8 a, f8 b) { CR_F8_EACH((m >> i & 1) ? a.v[i] : b.v[i]); }
 
 #endif
 

@@ -10,6 +10,7 @@ carom_world_def carom_default_world_def(void)
 		.ray_method = CAROM_RAYS_WIDE,
 		.max_contacts_per_pair = 8,
 		.complete = true,
+		.max_depth_ratio = 2,
 		.match_distance = 0.02,
 	};
 }
@@ -28,6 +29,8 @@ static carom_result check_def(carom_context *context, const carom_world_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray_method is CAROM_RAYS_PLUGIN, but ray_plugin is NULL or lacks a function", name);
 	if (def->max_contacts_per_pair < 0 || def->max_contacts_per_pair > 256)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_contacts_per_pair is %d; it must be 0 to 256", name, def->max_contacts_per_pair);
+	if (!(def->max_depth_ratio == 0 || (def->max_depth_ratio >= 1 && def->max_depth_ratio <= CAROM_MAX_COORDINATE)))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_depth_ratio is %g; it must be 0 or at least 1", name, def->max_depth_ratio);
 	if (!(def->speculative_distance >= 0 && def->speculative_distance <= CAROM_MAX_COORDINATE))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: speculative_distance is %g; it must be at least 0 and finite", name, def->speculative_distance);
 	if (!(def->match_distance >= 0 && def->match_distance <= CAROM_MAX_COORDINATE))

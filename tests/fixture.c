@@ -1,0 +1,385 @@
+/// What the tests of worlds share. See fixture.h.
+#include "fixture.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Meshes ----
+
+static int32_t add_vertex(fixture_soup *s, double x, double y, double z)
+{
+	REQUIRE(s->vertex_count < FIXTURE_MAX_VERTICES);
+	float *v = &s->vertices[3 * s->vertex_count];
+	v[0] = (float)x;
+	v[1] = (float)y;
+	v[2] = (float)z;
+	return s->vertex_count++;
+}
+
+static void add_triangle(fixture_soup *s, int32_t a, int32_t b, int32_t c)
+{
+	REQUIRE(s->triangle_count < FIXTURE_MAX_TRIANGLES);
+	int32_t *t = &s->triangles[3 * s->triangle_count++];
+	t[0] = a;
+	t[1] = b;
+	t[2] = c;
+}
+
+static void add_quad(fixture_soup *s, int32_t a, int32_t b, int32_t c, int32_t d)
+{
+	add_triangle(s, a, b, c);
+	add_triangle(s, a, c, d);
+}
+
+void fixture_soup_box(fixture_soup *s, v3d centre, double hx, double hy, double hz)
+{
+	static const int32_t quads[6][4] = { { 0, 2, 3, 1 }, { 4, 5, 7, 6 }, { 0, 1, 5, 4 }, { 2, 6, 7, 3 }, { 0, 4, 6, 2 }, { 1, 3, 7, 5 } };
+	const int32_t base = s->vertex_count;
+	for (int i = 0; i < 8; i++)
+		add_vertex(s, centre.x + (i & 1 ? hx : -hx), centre.y + (i & 2 ? hy : -hy), centre.z + (i & 4 ? hz : -hz));
+	for (int i = 0; i < 6; i++)
+		add_quad(s, base + quads[i][0], base + quads[i][1], base + quads[i][2], base + quads[i][3]);
+}
+
+void fixture_soup_sphere(fixture_soup *s, v3d c, double radius, int stripes)
+{
+	const int around = 2 * stripes;
+	const int32_t north = add_vertex(s, c.x, c.y, c.z + radius), first = s->vertex_count;
+	for (int i = 1; i < stripes; i++) {
+		for (int k = 0; k < around; k++) {
+			const double a = FIXTURE_PI * i / stripes, b = FIXTURE_PI * k / stripes;
+			add_vertex(s, c.x + radius * sin(a) * cos(b), c.y + radius * sin(a) * sin(b), c.z + radius * cos(a));
+		}
+	}
+	const int32_t south = add_vertex(s, c.x, c.y, c.z - radius), last = south - around;
+	for (int k = 0; k < around; k++) {
+		const int next = (k + 1) % around;
+		add_triangle(s, north, first + k, first + next);
+		for (int32_t row = first; row < last; row += around)
+			add_quad(s, row + k, row + around + k, row + around + next, row + next);
+		add_triangle(s, south, last + next, last + k);
+	}
+}
+
+void fixture_soup_torus(fixture_soup *s, int around, int across, double minor, double lump)
+{
+	const int32_t base = s->vertex_count;
+	for (int i = 0; i < around; i++) {
+		for (int k = 0; k < across; k++) {
+			const double a = 2 * FIXTURE_PI * i / around, b = 2 * FIXTURE_PI * k / across;
+			const double r = minor * (1 + lump * sin(5 * a + 2 * b)), ring = 1 + r * cos(b);
+			add_vertex(s, ring * cos(a), ring * sin(a), r * sin(b));
+		}
+	}
+	for (int i = 0; i < around; i++) {
+		for (int k = 0; k < across; k++) {
+			const int32_t i1 = (i + 1) % around, k1 = (k + 1) % across;
+			add_quad(s, base + i * across + k, base + i1 * across + k, base + i1 * across + k1, base + i * across + k1);
+		}
+	}
+}
+
+void fixture_soup_sheet(fixture_soup *s, int cells, double size)
+{
+	const int32_t base = s->vertex_count, row = cells + 1;
+	for (int y = 0; y <= cells; y++) {
+		for (int x = 0; x <= cells; x++)
+			add_vertex(s, size * ((double)x / cells - 0.5), size * ((double)y / cells - 0.5), 0);
+	}
+	for (int y = 0; y < cells; y++) {
+		for (int x = 0; x < cells; x++) {
+			const int32_t a = base + y * row + x, b = a + 1, c = b + row, d = a + row;
+			if ((x + y) % 2)
+				add_quad(s, a, b, c, d);
+			else
+				add_quad(s, b, c, d, a);
+		}
+	}
+}
+
+carom_mesh *fixture_mesh(carom_context *context, const fixture_soup *soup)
+{
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ soup->vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = soup->vertex_count;
+	def.triangles = soup->triangles;
+	def.triangle_count = soup->triangle_count;
+	carom_mesh *mesh = NULL;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+static fixture_soup *empty_soup(void)
+{
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	return &soup;
+}
+
+carom_mesh *fixture_box_mesh(carom_context *context, double hx, double hy, double hz)
+{
+	fixture_soup *soup = empty_soup();
+	fixture_soup_box(soup, (v3d){ 0, 0, 0 }, hx, hy, hz);
+	return fixture_mesh(context, soup);
+}
+
+carom_mesh *fixture_sphere_mesh(carom_context *context, double radius, int stripes)
+{
+	fixture_soup *soup = empty_soup();
+	fixture_soup_sphere(soup, (v3d){ 0, 0, 0 }, radius, stripes);
+	return fixture_mesh(context, soup);
+}
+
+carom_mesh *fixture_torus_mesh(carom_context *context, int around, int across, double minor, double lump)
+{
+	fixture_soup *soup = empty_soup();
+	fixture_soup_torus(soup, around, across, minor, lump);
+	return fixture_mesh(context, soup);
+}
+
+carom_mesh *fixture_sheet_mesh(carom_context *context, int cells, double size)
+{
+	fixture_soup *soup = empty_soup();
+	fixture_soup_sheet(soup, cells, size);
+	return fixture_mesh(context, soup);
+}
+
+// ---- Worlds ----
+
+carom_context *fixture_context(int threads)
+{
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	return context;
+}
+
+carom_world *fixture_world(carom_context *context, const carom_world_def *def)
+{
+	carom_world *world = NULL;
+	REQUIRE(carom_create_world(context, def, &world) == CAROM_SUCCESS);
+	return world;
+}
+
+carom_body_id fixture_add(carom_world *world, carom_shape shape, carom_pose pose, carom_body_kind kind)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = shape;
+	def.pose = pose;
+	def.kind = kind;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	return id;
+}
+
+void fixture_step(carom_world *world) { REQUIRE(carom_world_step(world) == CAROM_SUCCESS); }
+
+carom_quat fixture_turn(v3d axis, double angle)
+{
+	const v3d u = v3d_scale(v3d_normalize(axis), sin(angle / 2));
+	return (carom_quat){ u.x, u.y, u.z, cos(angle / 2) };
+}
+
+carom_pose fixture_random_pose(uint64_t *seed, double span)
+{
+	double q[4], length;
+	do {
+		length = 0;
+		for (int i = 0; i < 4; i++) {
+			q[i] = test_random_double(seed, -1, 1);
+			length += q[i] * q[i];
+		}
+	} while (length < 0.01 || length > 1);
+	length = sqrt(length);
+	carom_pose p = { .orientation = { q[0] / length, q[1] / length, q[2] / length, q[3] / length } };
+	p.position.x = test_random_double(seed, -span, span);
+	p.position.y = test_random_double(seed, -span, span);
+	p.position.z = test_random_double(seed, -span, span);
+	return p;
+}
+
+carom_pose fixture_compose(carom_pose a, carom_pose b)
+{
+	const carom_quat p = a.orientation, q = b.orientation;
+	return (carom_pose){ carom_transform_point(a, b.position),
+		{ p.w * q.x + p.x * q.w + p.y * q.z - p.z * q.y, p.w * q.y - p.x * q.z + p.y * q.w + p.z * q.x,
+			p.w * q.z + p.x * q.y - p.y * q.x + p.z * q.w, p.w * q.w - p.x * q.x - p.y * q.y - p.z * q.z } };
+}
+
+// ---- What holds for every step ----
+
+static int compare_ids(carom_body_id a, carom_body_id b)
+{
+	if (a.index1 != b.index1)
+		return a.index1 < b.index1 ? -1 : 1;
+	return (a.generation > b.generation) - (a.generation < b.generation);
+}
+
+static int compare_bodies(carom_body_id a1, carom_body_id b1, carom_body_id a2, carom_body_id b2)
+{
+	const int order = compare_ids(a1, a2);
+	return order != 0 ? order : compare_ids(b1, b2);
+}
+
+static int compare_contacts(const carom_contact *c, const carom_contact *d)
+{
+	const int order = compare_bodies(c->body_a, c->body_b, d->body_a, d->body_b);
+	if (order != 0)
+		return order;
+	const int64_t keys[3][2] = { { c->kind, d->kind }, { c->feature_a, d->feature_a }, { c->feature_b, d->feature_b } };
+	for (int k = 0; k < 3; k++) {
+		if (keys[k][0] != keys[k][1])
+			return keys[k][0] < keys[k][1] ? -1 : 1;
+	}
+	return 0;
+}
+
+static void check_pairs(const carom_world *world)
+{
+	const carom_pair_view pairs = carom_world_pairs(world);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	int32_t next = 0;
+	for (int32_t i = 0; i < pairs.count; i++) {
+		const carom_pair *p = &pairs.data[i];
+		CHECK(p->body_a.index1 < p->body_b.index1);
+		CHECK(carom_world_is_body(world, p->body_a) && carom_world_is_body(world, p->body_b));
+		CHECK(i == 0 || compare_bodies(p[-1].body_a, p[-1].body_b, p->body_a, p->body_b) < 0);
+		CHECK_INT(p->first_contact, next);
+		CHECK(p->contact_count >= 0 && p->contact_count <= p->found_count);
+		for (int32_t k = next; k < next + p->contact_count && k < contacts.count; k++)
+			CHECK(contacts.data[k].pair == i && fixture_same_id(contacts.data[k].body_a, p->body_a) &&
+				fixture_same_id(contacts.data[k].body_b, p->body_b));
+		next += p->contact_count;
+	}
+	CHECK_INT(contacts.count, next);
+	for (int32_t i = 0; i < contacts.count; i++) {
+		const carom_contact *c = &contacts.data[i];
+		CHECK(i == 0 || compare_contacts(&c[-1], c) <= 0);
+		CHECK_NEAR(v3d_length(fixture_normal(c)), 1, 1e-5);
+		CHECK(isfinite(c->depth) && isfinite(c->point[0]) && isfinite(c->point[1]) && isfinite(c->point[2]));
+		CHECK(c->feature_a >= 0 && c->feature_b >= 0 && c->age >= 0);
+	}
+}
+
+static void check_events(const carom_world *world)
+{
+	const carom_pair_view pairs = carom_world_pairs(world);
+	const carom_event_view events = carom_world_events(world);
+	int32_t seen = 0;
+	for (int32_t i = 0; i < events.count; i++) {
+		const carom_event *e = &events.data[i];
+		CHECK(i == 0 || compare_bodies(e[-1].body_a, e[-1].body_b, e->body_a, e->body_b) < 0);
+		if (e->kind == CAROM_EVENT_END) {
+			CHECK_INT(e->pair, -1);
+			continue;
+		}
+		CHECK_INT(e->pair, seen++);
+		if (e->pair < 0 || e->pair >= pairs.count)
+			continue;
+		const carom_pair *p = &pairs.data[e->pair];
+		CHECK(compare_bodies(p->body_a, p->body_b, e->body_a, e->body_b) == 0);
+		CHECK((p->age == 0) == (e->kind == CAROM_EVENT_BEGIN));
+		CHECK(p->user_data_a == e->user_data_a && p->user_data_b == e->user_data_b);
+	}
+	CHECK_INT(seen, pairs.count);
+}
+
+static void check_stats(const carom_world *world)
+{
+	const carom_stats s = carom_world_stats(world);
+	const carom_pair_view pairs = carom_world_pairs(world);
+	int32_t found = 0;
+	for (int32_t i = 0; i < pairs.count; i++)
+		found += pairs.data[i].found_count;
+	CHECK_INT(s.bodies, carom_world_body_count(world));
+	CHECK_INT(s.contacts, carom_world_contacts(world).count);
+	CHECK_INT(s.contacts_found, found);
+	CHECK(s.contacts <= s.contacts_found);
+	CHECK(s.colliding_pairs <= pairs.count && pairs.count <= s.narrow_pairs && s.narrow_pairs <= s.box_pairs);
+	CHECK(s.vertices_culled >= 0 && s.vertices_culled <= s.vertices_tested);
+	CHECK(s.rays_outward >= 0 && s.rays_outward <= s.rays_full);
+	CHECK(s.vertices_tested - s.vertices_culled <= s.rays_full);
+	CHECK(s.pairs_crossing <= s.pairs_completed && s.pairs_completed <= s.narrow_pairs);
+	CHECK(s.triangle_tests >= s.pairs_crossing);
+	CHECK(s.ms_total >= 0 && s.ms_trees >= 0 && s.ms_pair >= 0 && s.ms_vertex >= 0 && s.ms_ray >= 0 && s.ms_complete >= 0);
+	CHECK(s.ms_trees + s.ms_pair + s.ms_vertex + s.ms_ray + s.ms_complete + s.ms_merge <= s.ms_total + 0.1);
+	CHECK(s.memory <= s.memory_peak && s.scratch_peak <= s.memory_peak);
+}
+
+void fixture_check_views(const carom_world *world)
+{
+	check_pairs(world);
+	check_events(world);
+	check_stats(world);
+}
+
+// ---- A dull ray ----
+
+fixture_hit fixture_cast(const carom_mesh *mesh, v3d o, v3d d)
+{
+	fixture_hit best = { -1, INFINITY, false, INFINITY, 0, 0 };
+	const float *v = carom_mesh_get_vertices(mesh);
+	const int32_t *triangles = carom_mesh_get_triangles(mesh);
+	for (int32_t i = 0; i < carom_mesh_get_report(mesh)->triangle_count; i++) {
+		const int32_t *t = &triangles[3 * i];
+		const v3d p = v3d_from_floats(&v[3 * t[0]]);
+		const v3d e = v3d_sub(v3d_from_floats(&v[3 * t[1]]), p), f = v3d_sub(v3d_from_floats(&v[3 * t[2]]), p);
+		// Moeller, Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997.
+		const v3d n = v3d_cross(e, f), h = v3d_cross(d, f), s = v3d_sub(o, p), q = v3d_cross(s, e);
+		const double det = v3d_dot(e, h);
+		if (det == 0)
+			continue;
+		const double u = v3d_dot(s, h) / det, w = v3d_dot(d, q) / det, at = v3d_dot(f, q) / det;
+		if (u < 0 || w < 0 || u + w > 1 || at < 0)
+			continue;
+		if (at >= best.t) {
+			best.t_second = fmin(best.t_second, at);
+			continue;
+		}
+		best = (fixture_hit){ i, at, v3d_dot(n, d) > 0, best.t, fmin(fmin(u, w), 1 - u - w),
+			fabs(v3d_dot(n, d)) / (v3d_length(n) * v3d_length(d)) };
+	}
+	return best;
+}
+
+// ---- Memory ----
+
+static void *heap_allocate(size_t size, size_t alignment, void *user)
+{
+	fixture_heap *heap = user;
+	const long long call = atomic_fetch_add(&heap->calls, 1), fail_at = atomic_load(&heap->fail_at);
+	if (fail_at >= 0 && (call == fail_at || (call > fail_at && atomic_load(&heap->fail_on))))
+		return NULL;
+	void *pointer = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	if (pointer) {
+		memset(pointer, 0xa5, size); // nobody may count on zeros
+		atomic_fetch_add(&heap->blocks, 1);
+		atomic_fetch_add(&heap->bytes, (long long)size);
+	}
+	return pointer;
+}
+
+static void heap_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)alignment;
+	fixture_heap *heap = user;
+	atomic_fetch_sub(&heap->blocks, 1);
+	atomic_fetch_sub(&heap->bytes, (long long)size);
+	free(pointer);
+}
+
+carom_context *fixture_heap_context(fixture_heap *heap, int threads)
+{
+	atomic_store(&heap->calls, 0);
+	atomic_store(&heap->blocks, 0);
+	atomic_store(&heap->bytes, 0);
+	atomic_store(&heap->fail_at, -1);
+	atomic_store(&heap->fail_on, false);
+	carom_context_def def = carom_default_context_def();
+	def.allocator = (carom_allocator){ heap_allocate, heap_release, heap };
+	def.thread_count = threads;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	return context;
+}

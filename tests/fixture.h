@@ -1,0 +1,97 @@
+/// What the tests of worlds share: meshes of known form, worlds and bodies in one line each, a counting allocator, and a dull ray.
+#ifndef TESTS_FIXTURE_H
+#define TESTS_FIXTURE_H
+
+#include "carom/carom.h"
+#include "math/vec.h"
+#include "test.h"
+#include <stdatomic.h>
+
+#define FIXTURE_PI 3.14159265358979323846
+
+enum { FIXTURE_MAX_VERTICES = 4096, FIXTURE_MAX_TRIANGLES = 8192 };
+
+/// A mesh as it is put together. Large: static or on the heap.
+typedef struct fixture_soup {
+	float vertices[3 * FIXTURE_MAX_VERTICES];
+	int32_t triangles[3 * FIXTURE_MAX_TRIANGLES];
+	int32_t vertex_count;
+	int32_t triangle_count;
+} fixture_soup;
+
+/// Append a closed box with a vertex at each corner, centre at c.
+void fixture_soup_box(fixture_soup *soup, v3d centre, double hx, double hy, double hz);
+/// Append a closed sphere of the given number of stripes; poles on z.
+void fixture_soup_sphere(fixture_soup *soup, v3d centre, double radius, int stripes);
+/// Append a closed torus around z of major radius 1, its tube lumpy by a share of the minor radius.
+void fixture_soup_torus(fixture_soup *soup, int around, int across, double minor, double lump);
+/// Append an open sheet of cells x cells squares in z = 0, size wide, its normal up, its diagonals alternating.
+void fixture_soup_sheet(fixture_soup *soup, int cells, double size);
+
+// The same as finished meshes. A failure ends the case.
+carom_mesh *fixture_mesh(carom_context *context, const fixture_soup *soup);
+carom_mesh *fixture_box_mesh(carom_context *context, double hx, double hy, double hz);
+carom_mesh *fixture_sphere_mesh(carom_context *context, double radius, int stripes);
+carom_mesh *fixture_torus_mesh(carom_context *context, int around, int across, double minor, double lump);
+carom_mesh *fixture_sheet_mesh(carom_context *context, int cells, double size);
+
+/// A context; threads as in carom_context_def.
+carom_context *fixture_context(int threads);
+carom_world *fixture_world(carom_context *context, const carom_world_def *def);
+
+static inline carom_shape fixture_of_mesh(const carom_mesh *mesh) { return (carom_shape){ .type = CAROM_MESH, .mesh = mesh }; }
+static inline carom_shape fixture_sphere(double radius) { return (carom_shape){ .type = CAROM_SPHERE, .radius = radius }; }
+static inline carom_shape fixture_box(double x, double y, double z)
+{
+	return (carom_shape){ .type = CAROM_BOX, .half_extents = { x, y, z } };
+}
+static inline carom_shape fixture_capsule(double radius, double half_length)
+{
+	return (carom_shape){ .type = CAROM_CAPSULE, .radius = radius, .half_length = half_length };
+}
+static inline carom_pose fixture_at(double x, double y, double z) { return (carom_pose){ { x, y, z }, { 0, 0, 0, 1 } }; }
+
+/// Add a body of a kind; a failure ends the case.
+carom_body_id fixture_add(carom_world *world, carom_shape shape, carom_pose pose, carom_body_kind kind);
+void fixture_step(carom_world *world);
+/// A turn about an axis (any length) by an angle in radians.
+carom_quat fixture_turn(v3d axis, double angle);
+/// Any orientation, position within span of the origin along each axis.
+carom_pose fixture_random_pose(uint64_t *seed, double span);
+/// First b, then a: rotate(a.q, b.p) + a.p.
+carom_pose fixture_compose(carom_pose a, carom_pose b);
+
+static inline v3d fixture_normal(const carom_contact *c) { return (v3d){ c->normal[0], c->normal[1], c->normal[2] }; }
+static inline v3d fixture_point(const carom_contact *c) { return (v3d){ c->point[0], c->point[1], c->point[2] }; }
+static inline bool fixture_same_id(carom_body_id a, carom_body_id b)
+{
+	return a.index1 == b.index1 && a.generation == b.generation;
+}
+
+/// Check what holds for every step: views sorted, pairs and contacts refer to each other, normals unit, events complete, stats in
+/// order.
+void fixture_check_views(const carom_world *world);
+
+/// A ray in the mesh's frame against every triangle, in double.
+typedef struct fixture_hit {
+	int32_t triangle; // -1: none
+	double t;
+	bool back;
+	double t_second; // of the next triangle: tells how clear the answer is
+	double edge;     // smallest barycentric weight of the hit: near 0 on an edge
+	double incidence; // |cosine| between ray and triangle normal
+} fixture_hit;
+fixture_hit fixture_cast(const carom_mesh *mesh, v3d origin, v3d direction);
+
+/// Memory that counts, and fails when told. Thread-safe.
+typedef struct fixture_heap {
+	atomic_llong calls;   // allocations asked for
+	atomic_llong blocks;  // allocations held
+	atomic_llong bytes;
+	atomic_llong fail_at; // the call with this number (from 0) fails; -1: none
+	atomic_bool fail_on;  // and all after it
+} fixture_heap;
+/// A context whose memory comes from the heap, which is reset.
+carom_context *fixture_heap_context(fixture_heap *heap, int threads);
+
+#endif

@@ -1,0 +1,44 @@
+/// Compiled once for each instruction set, as the kernels of the library are.
+
+#include "simd_ops.h"
+#include "math/simd.h"
+
+static void compute(simd_op op, const float a[8], const float b[8], float r[8])
+{
+	const f8 x = f8_load(a), y = f8_load(b);
+	switch (op) {
+	case SIMD_ADD: f8_store(r, f8_add(x, y)); break;
+	case SIMD_SUB: f8_store(r, f8_sub(x, y)); break;
+	case SIMD_MUL: f8_store(r, f8_mul(x, y)); break;
+	case SIMD_DIV: f8_store(r, f8_div(x, y)); break;
+	case SIMD_MIN: f8_store(r, f8_min(x, y)); break;
+	case SIMD_MAX: f8_store(r, f8_max(x, y)); break;
+	case SIMD_ABS: f8_store(r, f8_abs(x)); break;
+	case SIMD_NEG: f8_store(r, f8_neg(x)); break;
+	case SIMD_SET1: f8_store(r, f8_set1(a[0])); break;
+	default: f8_store(r, x); break;
+	}
+}
+
+static uint32_t compare(simd_test test, const float a[8], const float b[8])
+{
+	const f8 x = f8_load(a), y = f8_load(b);
+	switch (test) {
+	case SIMD_LT: return m8_bits(f8_lt(x, y));
+	case SIMD_LE: return m8_bits(f8_le(x, y));
+	case SIMD_EQ: return m8_bits(f8_eq(x, y));
+	// The second comparison the other way round, so that the two masks differ.
+	case SIMD_LT_AND_LE: return m8_bits(m8_and(f8_lt(x, y), f8_le(f8_abs(y), f8_abs(x))));
+	default: return m8_bits(m8_or(f8_lt(x, y), f8_eq(x, y)));
+	}
+}
+
+static void truncate_lanes(const float a[8], float r[8]) { f8_store(r, f8_truncate(f8_load(a))); }
+
+static void gather(const uint8_t *base, const float index[8], float r[8])
+{
+	f8_store(r, f8_gather_bytes(base, f8_load(index)));
+}
+
+extern const simd_ops CR_ISA_NAME(simd_ops);
+const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather };

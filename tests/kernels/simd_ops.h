@@ -1,0 +1,30 @@
+/// The functions of math/simd.h behind pointers, one table for each instruction set.
+#ifndef TESTS_SIMD_OPS_H
+#define TESTS_SIMD_OPS_H
+
+#include <stdint.h>
+
+typedef enum simd_op {
+	SIMD_ADD,
+	SIMD_SUB,
+	SIMD_MUL,
+	SIMD_DIV,
+	SIMD_MIN,
+	SIMD_MAX,
+	SIMD_ABS,
+	SIMD_NEG,
+	SIMD_SET1,
+	SIMD_COPY,
+	SIMD_OPS
+} simd_op;
+
+typedef enum simd_test { SIMD_LT, SIMD_LE, SIMD_EQ, SIMD_LT_AND_LE, SIMD_LT_OR_EQ, SIMD_TESTS } simd_test;
+
+typedef struct simd_ops {
+	void (*compute)(simd_op op, const float a[8], const float b[8], float r[8]);
+	uint32_t (*compare)(simd_test test, const float a[8], const float b[8]);
+	void (*truncate)(const float a[8], float r[8]);
+	void (*gather)(const uint8_t *base, const float index[8], float r[8]);
+} simd_ops;
+
+#endif

@@ -1,0 +1,588 @@
+/// Trees over boxes: complete and tight for any input, the same for any number of threads, of bounded depth; and their quality numbers
+/// against cases worked out by hand and against a plain double loop.
+#include "test.h"
+#include "bvh/quality.h"
+#include "bvh/tree.h"
+#include "detect/body.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Boxes ----
+
+typedef struct box_set {
+	float *rows[6];
+	cr_build_boxes view;
+} box_set;
+
+static box_set make_boxes(int32_t count)
+{
+	box_set set;
+	for (int k = 0; k < 6; k++) {
+		set.rows[k] = calloc((size_t)count + 1, sizeof(float));
+		REQUIRE(set.rows[k]);
+	}
+	set.view = (cr_build_boxes){ { set.rows[0], set.rows[1], set.rows[2] }, { set.rows[3], set.rows[4], set.rows[5] }, count };
+	return set;
+}
+
+static void free_boxes(box_set *set)
+{
+	for (int k = 0; k < 6; k++)
+		free(set->rows[k]);
+}
+
+static void set_box(box_set *set, int32_t i, const double lower[3], const double size[3])
+{
+	for (int k = 0; k < 3; k++) {
+		set->rows[k][i] = (float)lower[k];
+		set->rows[3 + k][i] = (float)(lower[k] + size[k]);
+	}
+}
+
+typedef enum layout {
+	RANDOM_BOXES,
+	RANDOM_POINTS,
+	CLUSTERED,
+	COLLINEAR,
+	ALL_EQUAL,
+	EXPONENTIAL, // each box twice as far away as the last: splits cut off one at a time
+	NESTED,
+	HUGE_AND_TINY,
+	LAYOUTS,
+} layout;
+
+static void fill_boxes(box_set *set, layout kind, uint64_t seed)
+{
+	for (int32_t i = 0; i < set->view.count; i++) {
+		double lower[3] = { 0 }, size[3] = { 0 };
+		for (int k = 0; k < 3; k++) {
+			lower[k] = test_random_double(&seed, -1, 1);
+			size[k] = kind == RANDOM_POINTS ? 0 : test_random_double(&seed, 0, 0.1);
+			if (kind == CLUSTERED)
+				lower[k] = 1e-4 * lower[k] + (double)(((uint32_t)i * 2654435761u >> (8 * k)) % 5);
+			if (kind == COLLINEAR)
+				lower[k] = size[k] = k == 1 ? i * 0.5 : 3;
+			if (kind == ALL_EQUAL)
+				lower[k] = size[k] = 0.25;
+			if (kind == EXPONENTIAL)
+				lower[k] = k == 0 ? ldexp(1, i % 240 - 120) : 0, size[k] = 0;
+			if (kind == NESTED)
+				lower[k] = -1 - i, size[k] = 2 + 2 * i;
+			if (kind == HUGE_AND_TINY)
+				lower[k] *= i % 17 == 0 ? 1e12 : 1e-12, size[k] *= i % 13 == 0 ? 1e12 : 0;
+		}
+		set_box(set, i, lower, size);
+	}
+}
+
+// ---- An independent check ----
+
+static bool holds(const cr_node2 *n, const box_set *set, int32_t primitive)
+{
+	for (int k = 0; k < 3; k++) {
+		if (!(n->lower[k] <= set->rows[k][primitive] && n->upper[k] >= set->rows[3 + k][primitive]))
+			return false;
+	}
+	return true;
+}
+
+/// Walk by the child links: every ancestor holds every primitive of a leaf. Returns the depth, and counts each primitive.
+static int walk_binary(const cr_tree2 *tree, const box_set *set, int32_t at, const int32_t *ancestors, int depth, int32_t *seen)
+{
+	int32_t path[CR_MAX_DEPTH + 8];
+	const cr_node2 *n = &tree->nodes[at];
+	REQUIRE(depth <= CR_MAX_DEPTH);
+	memcpy(path, ancestors, (size_t)depth * sizeof *path);
+	path[depth] = at;
+	if (n->count == 0) {
+		const int left = walk_binary(tree, set, at + 1, path, depth + 1, seen);
+		const int right = walk_binary(tree, set, n->first, path, depth + 1, seen);
+		return left > right ? left : right;
+	}
+	CHECK(n->count <= CR_WIDTH);
+	for (int32_t i = 0; i < n->count; i++) {
+		const int32_t primitive = tree->order[n->first + i];
+		seen[primitive]++;
+		for (int d = 0; d <= depth; d++)
+			CHECK(holds(&tree->nodes[path[d]], set, primitive));
+	}
+	return depth + 1;
+}
+
+/// The skip links visit every node, and skipping each inner node visits no descendant of it.
+static void check_skips(const cr_tree2 *tree)
+{
+	for (int32_t at = 0; at < tree->node_count; at++) {
+		const cr_node2 *n = &tree->nodes[at];
+		CHECK(n->skip > at && n->skip <= tree->node_count);
+		int32_t end = at + 1; // first node after the subtree, by counting open subtrees
+		for (int32_t open = n->count == 0 ? 2 : 0; open > 0 && end < tree->node_count; end++)
+			open += tree->nodes[end].count == 0 ? 1 : -1;
+		if (tree->node_count <= 3000)
+			CHECK_INT(n->skip, end);
+		else if (at == 3000)
+			break;
+	}
+}
+
+/// A wide child's box holds the primitives of its blocks. Returns the depth.
+static int walk_wide(const cr_tree8 *tree, const cr_tree2 *binary, const box_set *set, uint32_t at, float pad, int32_t *seen)
+{
+	const cr_node8 *n = &tree->nodes[at];
+	int depth = 1;
+	CHECK(n->child_count >= 1 && n->child_count <= CR_WIDTH);
+	for (uint32_t i = 0; i < CR_WIDTH; i++) {
+		if (i >= n->child_count) {
+			// A box that nothing finite overlaps.
+			CHECK(n->lower[0][i] > 1e29f && n->upper[0][i] < -1e29f);
+			continue;
+		}
+		if (!(n->child[i] & CR_LEAF_BIT)) {
+			const int below = walk_wide(tree, binary, set, n->child[i], pad, seen);
+			depth = below + 1 > depth ? below + 1 : depth;
+			continue;
+		}
+		const uint32_t block = n->child[i] & ~CR_LEAF_BIT;
+		REQUIRE((int32_t)block < tree->block_count);
+		for (int32_t k = 0; k < tree->block_size[block]; k++) {
+			const int32_t primitive = binary->order[tree->block_first[block] + k];
+			seen[primitive]++;
+			for (int axis = 0; axis < 3; axis++) {
+				CHECK(n->lower[axis][i] <= set->rows[axis][primitive] - pad);
+				CHECK(n->upper[axis][i] >= set->rows[3 + axis][primitive] + pad);
+			}
+		}
+	}
+	return depth;
+}
+
+static void check_once(int32_t *seen, int32_t count)
+{
+	int32_t wrong = 0;
+	for (int32_t i = 0; i < count; i++)
+		wrong += seen[i] != 1;
+	CHECK_INT(wrong, 0);
+	memset(seen, 0, (size_t)count * sizeof *seen);
+}
+
+static carom_context *make_context(int threads)
+{
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	return context;
+}
+
+/// Build both trees over a set and look at them from all sides.
+static void check_set(carom_context *context, const box_set *set, float cost)
+{
+	cr_tree2 binary;
+	cr_tree8 wide;
+	const int32_t count = set->view.count;
+	const float pad = 0.5f;
+	REQUIRE(cr_tree2_build(context, &set->view, cost, &binary) == CAROM_SUCCESS);
+	REQUIRE(cr_tree8_build(context, &binary, pad, &wide) == CAROM_SUCCESS);
+	CHECK(cr_tree2_check(&binary, &set->view));
+	CHECK(cr_tree8_check(&wide, &binary));
+	CHECK_INT(binary.primitive_count, count);
+	if (count == 0) {
+		CHECK_INT(binary.node_count, 0);
+		CHECK_INT(wide.node_count, 0);
+	} else {
+		int32_t *seen = calloc((size_t)count, sizeof *seen);
+		CHECK(walk_binary(&binary, set, 0, NULL, 0, seen) <= CR_MAX_DEPTH);
+		check_once(seen, count);
+		check_skips(&binary);
+		const int depth = walk_wide(&wide, &binary, set, 0, pad, seen);
+		check_once(seen, count);
+		CHECK_INT(wide.depth, depth);
+		CHECK(depth <= CR_MAX_DEPTH);
+		free(seen);
+	}
+	cr_tree8_free(context, &wide);
+	cr_tree2_free(context, &binary);
+}
+
+TEST(tree, every_primitive_once_for_any_layout)
+{
+	carom_context *context = make_context(1);
+	const int32_t counts[] = { 0, 1, 2, 7, 8, 9, 63, 64, 65, 500, 3000 };
+	for (int kind = 0; kind < LAYOUTS; kind++) {
+		for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+			const int before = test_failures();
+			box_set set = make_boxes(counts[i]);
+			fill_boxes(&set, (layout)kind, 7);
+			check_set(context, &set, CR_SAH_TRAVERSAL);
+			check_set(context, &set, CR_FULL_LEAVES);
+			free_boxes(&set);
+			if (test_failures() != before)
+				test_check_int(
+					counts[i], -1, kind == RANDOM_BOXES ? "boxes of random layout" : "boxes of this layout", __FILE__, kind);
+		}
+	}
+	CHECK_INT(carom_memory_in_use(context), sizeof *context);
+	carom_destroy_context(context);
+}
+
+TEST(tree, depth_is_bounded_for_exponential_spacing)
+{
+	// Without the bound a split by space takes one box from the rest, again and again: 240 levels.
+	carom_context *context = make_context(1);
+	for (int32_t count = 100; count <= 100000; count *= 10) {
+		box_set set = make_boxes(count);
+		fill_boxes(&set, EXPONENTIAL, 0);
+		check_set(context, &set, CR_SAH_TRAVERSAL);
+		free_boxes(&set);
+	}
+	carom_destroy_context(context);
+}
+
+TEST(tree, full_leaves_fill_blocks)
+{
+	carom_context *context = make_context(1);
+	box_set set = make_boxes(8);
+	fill_boxes(&set, RANDOM_POINTS, 3);
+	cr_tree2 binary;
+	cr_tree8 wide;
+	REQUIRE(cr_tree2_build(context, &set.view, CR_FULL_LEAVES, &binary) == CAROM_SUCCESS);
+	REQUIRE(cr_tree8_build(context, &binary, 0, &wide) == CAROM_SUCCESS);
+	CHECK_INT(binary.node_count, 1);
+	CHECK_INT(wide.node_count, 1);
+	CHECK_INT(wide.block_count, 1);
+	CHECK_INT(wide.block_size[0], 8);
+	cr_tree8_free(context, &wide);
+	cr_tree2_free(context, &binary);
+	free_boxes(&set);
+	carom_destroy_context(context);
+}
+
+// ---- Threads ----
+
+TEST(tree, threads_do_not_show)
+{
+	// Above the size from which on bins are filled in parallel.
+	const layout kinds[] = { RANDOM_BOXES, CLUSTERED };
+	for (size_t kind = 0; kind < 2; kind++) {
+		box_set set = make_boxes(100000);
+		fill_boxes(&set, kinds[kind], 9);
+		carom_context *one = make_context(1);
+		cr_tree2 expected;
+		cr_tree8 expected_wide;
+		REQUIRE(cr_tree2_build(one, &set.view, CR_SAH_TRAVERSAL, &expected) == CAROM_SUCCESS);
+		REQUIRE(cr_tree8_build(one, &expected, 0, &expected_wide) == CAROM_SUCCESS);
+		CHECK(cr_tree2_check(&expected, &set.view));
+		CHECK(cr_tree8_check(&expected_wide, &expected));
+		for (int threads = 2; threads <= 5; threads += 3) {
+			carom_context *many = make_context(threads);
+			cr_tree2 tree;
+			REQUIRE(cr_tree2_build(many, &set.view, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS);
+			REQUIRE(tree.node_count == expected.node_count);
+			CHECK(memcmp(tree.nodes, expected.nodes, (size_t)tree.node_count * sizeof *tree.nodes) == 0);
+			CHECK(memcmp(tree.order, expected.order, (size_t)tree.primitive_count * sizeof *tree.order) == 0);
+			cr_tree2_free(many, &tree);
+			carom_destroy_context(many);
+		}
+		cr_tree8_free(one, &expected_wide);
+		cr_tree2_free(one, &expected);
+		carom_destroy_context(one);
+		free_boxes(&set);
+	}
+}
+
+// ---- Memory ----
+
+typedef struct counter {
+	int64_t made, fail_at, live;
+} counter;
+
+static void *count_allocate(size_t size, size_t alignment, void *user)
+{
+	counter *c = user;
+	if (c->made++ == c->fail_at)
+		return NULL;
+	c->live++;
+	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void count_release(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)size, (void)alignment;
+	((counter *)user)->live--;
+	free(pointer);
+}
+
+TEST(tree, every_allocation_may_fail)
+{
+	box_set set = make_boxes(300);
+	fill_boxes(&set, RANDOM_BOXES, 5);
+	bool built = false;
+	int64_t failures = 0;
+	for (int64_t fail_at = 1; !built && fail_at < 100; fail_at++) {
+		counter c = { 0, fail_at, 0 };
+		carom_context_def def = carom_default_context_def();
+		def.allocator = (carom_allocator){ count_allocate, count_release, &c };
+		def.thread_count = 1;
+		carom_context *context = NULL;
+		REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+		cr_tree2 binary;
+		cr_tree8 wide = { 0 };
+		carom_result result = cr_tree2_build(context, &set.view, CR_SAH_TRAVERSAL, &binary);
+		if (result == CAROM_SUCCESS)
+			result = cr_tree8_build(context, &binary, 0, &wide);
+		else
+			CHECK(!binary.nodes && !binary.order && binary.node_count == 0 && binary.primitive_count == 0);
+		if (result != CAROM_SUCCESS) {
+			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+			CHECK(strstr(carom_error_text(context), "tree") != NULL);
+			CHECK(!wide.nodes && wide.node_count == 0 && wide.leaf_capacity == 0);
+			failures++;
+		} else {
+			built = true;
+			CHECK(cr_tree8_check(&wide, &binary));
+		}
+		cr_tree8_free(context, &wide);
+		cr_tree2_free(context, &binary);
+		CHECK_INT(c.live, 1);
+		carom_destroy_context(context);
+	}
+	CHECK(built);
+	CHECK(failures > 5);
+	free_boxes(&set);
+}
+
+// ---- The checks themselves ----
+
+typedef struct trees {
+	carom_context *context;
+	box_set set;
+	cr_tree2 binary;
+	cr_tree8 wide;
+} trees;
+
+static trees open_trees(void)
+{
+	trees t = { .context = make_context(1), .set = make_boxes(200) };
+	fill_boxes(&t.set, RANDOM_BOXES, 13);
+	REQUIRE(cr_tree2_build(t.context, &t.set.view, CR_SAH_TRAVERSAL, &t.binary) == CAROM_SUCCESS);
+	REQUIRE(cr_tree8_build(t.context, &t.binary, 0, &t.wide) == CAROM_SUCCESS);
+	return t;
+}
+
+static void close_trees(trees *t)
+{
+	cr_tree8_free(t->context, &t->wide);
+	cr_tree2_free(t->context, &t->binary);
+	free_boxes(&t->set);
+	carom_destroy_context(t->context);
+}
+
+TEST(tree, damaged_binary_trees_are_found)
+{
+	trees t = open_trees();
+	cr_tree2 *tree = &t.binary;
+	int32_t leaf = 0;
+	while (tree->nodes[leaf].count == 0)
+		leaf++;
+	REQUIRE(tree->nodes[leaf].count > 0 && leaf > 1);
+#define DAMAGED(field, value)                      \
+	do {                                           \
+		const __typeof__(field) saved = (field);   \
+		(field) = (value);                         \
+		CHECK(!cr_tree2_check(tree, &t.set.view)); \
+		(field) = saved;                           \
+		CHECK(cr_tree2_check(tree, &t.set.view));  \
+	} while (0)
+	DAMAGED(tree->order[0], -1);
+	DAMAGED(tree->order[3], 200);
+	DAMAGED(tree->order[5], tree->order[6]);
+	DAMAGED(tree->nodes[0].upper[1], 0.0f);
+	DAMAGED(tree->nodes[0].lower[2], NAN);
+	DAMAGED(tree->nodes[leaf].lower[0], tree->nodes[leaf].upper[0]);
+	DAMAGED(tree->nodes[leaf].skip, leaf + 2);
+	DAMAGED(tree->nodes[leaf].count, tree->nodes[leaf].count + 1);
+	DAMAGED(tree->nodes[leaf].first, 1);
+	DAMAGED(tree->nodes[0].skip, 1);
+	DAMAGED(tree->nodes[0].first, tree->nodes[0].first + 1);
+	DAMAGED(tree->nodes[1].skip, tree->nodes[1].skip + 1);
+	DAMAGED(tree->node_count, tree->node_count - 1);
+#undef DAMAGED
+	cr_build_boxes fewer = t.set.view;
+	fewer.count = 199;
+	CHECK(!cr_tree2_check(tree, &fewer));
+	fewer.count = 0;
+	CHECK(!cr_tree2_check(tree, &fewer));
+	close_trees(&t);
+}
+
+TEST(tree, damaged_wide_trees_are_found)
+{
+	trees t = open_trees();
+	cr_tree8 *tree = &t.wide;
+	REQUIRE(tree->node_count > 3);
+	uint32_t inner = 0;
+	while (tree->nodes[0].child[inner] & CR_LEAF_BIT)
+		inner++;
+	REQUIRE(inner < tree->nodes[0].child_count);
+#define DAMAGED(field, value)                    \
+	do {                                         \
+		const __typeof__(field) saved = (field); \
+		(field) = (value);                       \
+		CHECK(!cr_tree8_check(tree, &t.binary)); \
+		(field) = saved;                         \
+		CHECK(cr_tree8_check(tree, &t.binary));  \
+	} while (0)
+	DAMAGED(tree->nodes[0].child[inner], 0);
+	DAMAGED(tree->nodes[0].child[inner], (uint32_t)tree->node_count);
+	DAMAGED(tree->nodes[0].child[inner], CR_LEAF_BIT | (uint32_t)tree->block_count);
+	DAMAGED(tree->nodes[0].child[inner], CR_LEAF_BIT);
+	DAMAGED(tree->nodes[0].upper[0][inner], tree->nodes[0].lower[0][inner]);
+	DAMAGED(tree->nodes[0].child_count, tree->nodes[0].child_count - 1);
+	DAMAGED(tree->block_size[0], tree->block_size[0] + 1);
+	DAMAGED(tree->block_count, tree->block_count + 1);
+	DAMAGED(tree->node_count, 0);
+#undef DAMAGED
+	close_trees(&t);
+}
+
+// ---- Quality ----
+
+TEST(tree, sah_cost_of_small_trees)
+{
+	carom_context *context = make_context(1);
+	cr_tree2 tree;
+	box_set none = make_boxes(0);
+	REQUIRE(cr_tree2_build(context, &none.view, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS);
+	CHECK_NEAR(cr_tree2_sah_cost(&tree), 0, 0);
+	free_boxes(&none);
+
+	// One leaf of three: every ray that meets it tests three.
+	box_set three = make_boxes(3);
+	fill_boxes(&three, ALL_EQUAL, 0);
+	REQUIRE(cr_tree2_build(context, &three.view, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS);
+	CHECK_NEAR(cr_tree2_sah_cost(&tree), 3, 1e-12);
+	cr_tree2_free(context, &tree);
+	// The same without area: the area of the root cannot divide.
+	for (int k = 0; k < 6; k++)
+		memset(three.rows[k], 0, 3 * sizeof(float));
+	REQUIRE(cr_tree2_build(context, &three.view, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS);
+	CHECK_NEAR(cr_tree2_sah_cost(&tree), 3, 1e-12);
+	cr_tree2_free(context, &tree);
+	free_boxes(&three);
+
+	// Two unit cubes 9 apart: root 10 x 1 x 1 with area 42, leaves 6 each. 1.2 for the inner node (Aila et al.).
+	box_set two = make_boxes(2);
+	set_box(&two, 0, (double[]){ 0, 0, 0 }, (double[]){ 1, 1, 1 });
+	set_box(&two, 1, (double[]){ 9, 0, 0 }, (double[]){ 1, 1, 1 });
+	REQUIRE(cr_tree2_build(context, &two.view, 0, &tree) == CAROM_SUCCESS);
+	CHECK_INT(tree.node_count, 3);
+	CHECK_NEAR(cr_tree2_sah_cost(&tree), 1.2 + 2 * 6.0 / 42, 1e-6);
+	cr_tree2_free(context, &tree);
+	free_boxes(&two);
+	carom_destroy_context(context);
+}
+
+static carom_mesh *make_mesh(carom_context *context, const float *vertices, int32_t triangle_count)
+{
+	int32_t *triangles = calloc(3 * (size_t)triangle_count, sizeof *triangles);
+	for (int32_t i = 0; i < 3 * triangle_count; i++)
+		triangles[i] = i;
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = 3 * triangle_count;
+	def.triangles = triangles;
+	def.triangle_count = triangle_count;
+	carom_mesh *mesh = NULL;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	free(triangles);
+	return mesh;
+}
+
+/// Area of the part of a triangle inside a box, by cutting it into cells of barycentric coordinates: dull, and right to the square of a cell.
+static double area_inside(const v3d t[3], const float lower[3], const float upper[3], int cells)
+{
+	int64_t inside = 0, all = 0;
+	for (int i = 0; i < cells; i++) {
+		for (int k = 0; k < 2 * (cells - i) - 1; k++) {
+			// Middles of the small triangles that point up (even k) and down.
+			const double third = k % 2 ? 2.0 / 3 : 1.0 / 3;
+			const double u = (i + third) / cells, v = (k / 2 + third) / cells;
+			const v3d p = v3d_mad(v3d_mad(t[0], u, v3d_sub(t[1], t[0])), v, v3d_sub(t[2], t[0]));
+			all++;
+			inside +=
+				p.x >= lower[0] && p.x <= upper[0] && p.y >= lower[1] && p.y <= upper[1] && p.z >= lower[2] && p.z <= upper[2];
+		}
+	}
+	return 0.5 * v3d_length(v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0]))) * (double)inside / (double)all;
+}
+
+/// End-point overlap by definition: each node against each triangle that it does not hold, over the whole area.
+static double epo_by_sampling(const cr_collider *c, int cells)
+{
+	double sum = 0, area = 0;
+	bool *held = calloc((size_t)c->topology->triangle_count, sizeof *held);
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		v3d t[3];
+		cr_collider_triangle(c, c->triangle_number[i], t);
+		area += 0.5 * v3d_length(v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0])));
+	}
+	for (int32_t at = 0; at < c->binary.node_count; at++) {
+		const cr_node2 *n = &c->binary.nodes[at];
+		memset(held, 0, (size_t)c->topology->triangle_count * sizeof *held);
+		for (int32_t below = at; below < n->skip; below++) {
+			const cr_node2 *leaf = &c->binary.nodes[below];
+			for (int32_t i = 0; i < leaf->count; i++)
+				held[c->triangle_number[c->binary.order[leaf->first + i]]] = true;
+		}
+		for (int32_t i = 0; i < c->triangle_count; i++) {
+			v3d t[3];
+			cr_collider_triangle(c, c->triangle_number[i], t);
+			if (!held[c->triangle_number[i]])
+				sum += (n->count > 0 ? n->count : 1.2) * area_inside(t, n->lower, n->upper, cells);
+		}
+	}
+	free(held);
+	return sum / area;
+}
+
+TEST(tree, epo_of_triangles_that_are_apart)
+{
+	carom_context *context = make_context(1);
+	float vertices[9 * 40];
+	for (int i = 0; i < 40; i++) {
+		const float t[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 1 };
+		for (int k = 0; k < 9; k++)
+			vertices[9 * i + k] = t[k] + (k % 3 == 0 ? 3.0f * (float)i : 0);
+	}
+	carom_mesh *mesh = make_mesh(context, vertices, 40);
+	carom_tree_info info;
+	REQUIRE(carom_mesh_get_tree_info(mesh, true, &info) == CAROM_SUCCESS);
+	CHECK(info.binary_nodes > 3);
+	CHECK_NEAR(info.epo, 0, 0);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+TEST(tree, epo_against_sampling)
+{
+	carom_context *context = make_context(1);
+	uint64_t seed = 21;
+	for (int round = 0; round < 3; round++) {
+		enum { COUNT = 30 };
+		float vertices[9 * COUNT];
+		for (int i = 0; i < COUNT; i++) {
+			double centre[3];
+			for (int k = 0; k < 3; k++)
+				centre[k] = test_random_double(&seed, -1, 1);
+			for (int k = 0; k < 9; k++)
+				vertices[9 * i + k] = (float)(centre[k % 3] + test_random_double(&seed, -0.7, 0.7));
+		}
+		carom_mesh *mesh = make_mesh(context, vertices, COUNT);
+		const double expected = epo_by_sampling(&mesh->collider, 80);
+		CHECK(expected > 0.5);
+		CHECK_NEAR(cr_collider_epo(&mesh->collider), expected, 0.01 * expected);
+		carom_release_mesh(mesh);
+	}
+	carom_destroy_context(context);
+}
