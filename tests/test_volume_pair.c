@@ -370,7 +370,6 @@ TEST(volume_pair, mesh_on_a_plane)
 				low += height <= 0.05;
 				unclear += fabs(height - 0.05) < 1e-9;
 			}
-			if (abs(c.count - low) > unclear) __builtin_printf("DBG i=%d first=%d count %d low %d of %d\n", i, first, c.count, low, count);
 			CHECK(abs(c.count - low) <= unclear);
 			for (int32_t k = 0; k < c.count; k++) {
 				const v3d out = first ? v3d_neg(fixture_normal(&c.data[k])) : fixture_normal(&c.data[k]);
