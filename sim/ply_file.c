@@ -308,7 +308,7 @@ static bool add_triangle(ply_reader *r, const int32_t corner[3])
 // The polygon as a fan about its first corner.
 static bool read_polygon(ply_reader *r, const ply_element *element, const ply_property *property)
 {
-	int64_t count;
+	int64_t count = 0;
 	if (!read_list_count(r, element, property, &count))
 		return false;
 	if (count < 3)

@@ -1,0 +1,672 @@
+/// Worlds: misuse is refused with a text that names function and field, and changes nothing; bodies, filters, boxes, threads.
+#include "fixture.h"
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+/// A world with two bodies that touch.
+typedef struct small {
+	carom_context *context;
+	carom_world *world;
+	carom_mesh *mesh;
+	carom_body_id a, b;
+	size_t empty; // bytes of the context alone
+} small;
+
+static void open_small(small *s)
+{
+	s->context = fixture_context(1);
+	s->empty = carom_memory_in_use(s->context);
+	s->world = fixture_world(s->context, NULL);
+	s->mesh = fixture_sphere_mesh(s->context, 0.5, 8);
+	s->a = fixture_add(s->world, fixture_of_mesh(s->mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	s->b = fixture_add(s->world, fixture_of_mesh(s->mesh), fixture_at(0.8, 0, 0), CAROM_DYNAMIC);
+	fixture_step(s->world);
+	CHECK(carom_world_contacts(s->world).count > 0);
+}
+
+static void close_small(small *s)
+{
+	carom_destroy_world(s->world);
+	carom_release_mesh(s->mesh);
+	CHECK_INT(carom_memory_in_use(s->context), s->empty);
+	carom_destroy_context(s->context);
+}
+
+/// The text of the last failure names the function and the field.
+static void check_text(const small *s, const char *function, const char *field)
+{
+	const char *text = carom_error_text(s->context);
+	if (!CHECK(strstr(text, function) != NULL && strstr(text, field) != NULL))
+		CHECK_STR(text, field); // prints it
+}
+
+/// After any misuse: nothing changed, and a step gives what it gave.
+static void check_unharmed(small *s, uint64_t hash)
+{
+	CHECK(carom_world_hash(s->world) == hash);
+	CHECK_INT(carom_world_body_count(s->world), 2);
+	fixture_step(s->world);
+	CHECK(carom_world_hash(s->world) == hash);
+	fixture_check_views(s->world);
+}
+
+// ---- Misuse ----
+
+static void refuse_world(small *s, const carom_world_def *def, const char *field)
+{
+	carom_world *world = s->world;
+	CHECK_INT(carom_create_world(s->context, def, &world), CAROM_INVALID_ARGUMENT);
+	CHECK(world == NULL);
+	check_text(s, "carom_create_world", field);
+}
+
+TEST(world, misuse_of_create_world)
+{
+	small s;
+	open_small(&s);
+	const uint64_t hash = carom_world_hash(s.world);
+	carom_world *world;
+	CHECK_INT(carom_create_world(NULL, NULL, &world), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_create_world(s.context, NULL, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_create_world", "world");
+	carom_world_def def;
+	memset(&def, 0, sizeof def);
+	refuse_world(&s, &def, "carom_default_world_def");
+#define REFUSE(field, value)             \
+	def = carom_default_world_def();     \
+	def.field = value;                   \
+	refuse_world(&s, &def, #field)
+	REFUSE(broad_phase, (carom_broad_phase)3);
+	REFUSE(broad_phase, (carom_broad_phase)-1);
+	REFUSE(ray_method, (carom_ray_method)99);
+	REFUSE(ray_method, (carom_ray_method)-1);
+	REFUSE(max_contacts_per_pair, -1);
+	REFUSE(max_contacts_per_pair, 257);
+	REFUSE(max_depth_ratio, 0.5);
+	REFUSE(max_depth_ratio, -1);
+	REFUSE(max_depth_ratio, NAN);
+	REFUSE(speculative_distance, -0.1);
+	REFUSE(speculative_distance, NAN);
+	REFUSE(speculative_distance, INFINITY);
+	REFUSE(match_distance, -0.1);
+	REFUSE(match_distance, NAN);
+	REFUSE(ray_method, CAROM_RAYS_PLUGIN);
+#undef REFUSE
+	const carom_ray_plugin half = { .name = "half" };
+	def = carom_default_world_def();
+	def.ray_method = CAROM_RAYS_PLUGIN;
+	def.ray_plugin = &half;
+	refuse_world(&s, &def, "ray_plugin");
+	check_unharmed(&s, hash);
+	carom_destroy_world(NULL);
+	close_small(&s);
+}
+
+static void refuse_body(small *s, const carom_body_def *def, const char *field)
+{
+	carom_body_id id = { 5, 5 };
+	CHECK_INT(carom_world_add_body(s->world, def, &id), CAROM_INVALID_ARGUMENT);
+	CHECK(id.index1 == 0 && id.generation == 0);
+	check_text(s, "carom_world_add_body", field);
+}
+
+TEST(world, misuse_of_add_body)
+{
+	small s;
+	open_small(&s);
+	const uint64_t hash = carom_world_hash(s.world);
+	carom_body_def def;
+	memset(&def, 0, sizeof def);
+	refuse_body(&s, NULL, "def");
+	refuse_body(&s, &def, "carom_default_body_def");
+	const carom_body_def good = { .cookie = carom_default_body_def().cookie, .kind = CAROM_DYNAMIC, .shape = { .type = CAROM_SPHERE, .radius = 1 },
+		.pose = { { 0, 0, 0 }, { 0, 0, 0, 1 } }, .category = 1, .mask = 1 };
+	CHECK_INT(carom_world_add_body(s.world, &good, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_add_body", "id");
+#define REFUSE(field, value, name) \
+	def = good;                    \
+	def.field = value;             \
+	refuse_body(&s, &def, name)
+	REFUSE(kind, (carom_body_kind)3, "kind");
+	REFUSE(kind, (carom_body_kind)-1, "kind");
+	REFUSE(shape.type, (carom_shape_type)5, "shape.type");
+	REFUSE(shape.type, (carom_shape_type)-1, "shape.type");
+	REFUSE(shape.type, CAROM_PLANE, "kind");
+	REFUSE(shape.type, CAROM_MESH, "shape.mesh");
+	static const double wrong[] = { 0, -1, NAN, INFINITY, -INFINITY, 1e13 };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		REFUSE(shape.radius, wrong[i], "shape.radius");
+		for (int k = 0; k < 3; k++) {
+			def = good;
+			def.shape = fixture_box(1, 1, 1);
+			def.shape.half_extents[k] = wrong[i];
+			const char *names[3] = { "shape.half_extents[0]", "shape.half_extents[1]", "shape.half_extents[2]" };
+			refuse_body(&s, &def, names[k]);
+		}
+		REFUSE(shape, fixture_capsule(wrong[i], 1), "shape.radius");
+		if (wrong[i] != 0) {
+			REFUSE(shape, fixture_capsule(1, wrong[i]), "shape.half_length");
+		}
+	}
+	REFUSE(pose.position.x, NAN, "pose.position");
+	REFUSE(pose.position.y, INFINITY, "pose.position");
+	REFUSE(pose.position.z, -INFINITY, "pose.position");
+	REFUSE(pose.orientation.w, 0, "pose.orientation");
+	REFUSE(pose.orientation.w, 1.002, "pose.orientation");
+	REFUSE(pose.orientation.x, 0.1, "pose.orientation");
+	REFUSE(pose.orientation.x, NAN, "pose.orientation");
+#undef REFUSE
+	// A mesh of another context.
+	carom_context *other = fixture_context(1);
+	carom_mesh *foreign = fixture_box_mesh(other, 1, 1, 1);
+	def = good;
+	def.shape = fixture_of_mesh(foreign);
+	refuse_body(&s, &def, "shape.mesh");
+	carom_release_mesh(foreign);
+	carom_destroy_context(other);
+	check_unharmed(&s, hash);
+	close_small(&s);
+}
+
+/// Every call that takes an id, with an id that names no body.
+static void refuse_id(small *s, carom_body_id id)
+{
+	const carom_pose pose = carom_pose_identity();
+	carom_pose pose_out;
+	carom_aabb box;
+	uint64_t data;
+	CHECK(!carom_world_is_body(s->world, id));
+	CHECK_INT(carom_world_remove_body(s->world, id), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_remove_body", "id");
+	CHECK_INT(carom_world_set_pose(s->world, id, &pose), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_set_pose", "id");
+	CHECK_INT(carom_world_get_pose(s->world, id, &pose_out), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_get_pose", "id");
+	CHECK_INT(carom_world_get_user_data(s->world, id, &data), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_get_user_data", "id");
+	CHECK_INT(carom_world_set_user_data(s->world, id, 1), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_set_user_data", "id");
+	CHECK_INT(carom_world_set_filter(s->world, id, 1, 1, 0), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_set_filter", "id");
+	CHECK_INT(carom_world_get_aabb(s->world, id, &box), CAROM_INVALID_BODY);
+	check_text(s, "carom_world_get_aabb", "id");
+}
+
+TEST(world, misuse_of_ids)
+{
+	small s;
+	open_small(&s);
+	const carom_body_id gone = fixture_add(s.world, fixture_sphere(1), fixture_at(50, 0, 0), CAROM_DYNAMIC);
+	REQUIRE(carom_world_remove_body(s.world, gone) == CAROM_SUCCESS);
+	fixture_step(s.world);
+	const uint64_t hash = carom_world_hash(s.world);
+	refuse_id(&s, (carom_body_id){ 0, 0 });
+	refuse_id(&s, (carom_body_id){ 0, 1 });
+	refuse_id(&s, gone);
+	refuse_id(&s, (carom_body_id){ s.a.index1, s.a.generation + 1 });
+	refuse_id(&s, (carom_body_id){ s.a.index1, 0 });
+	refuse_id(&s, (carom_body_id){ 1000, 1 });
+	refuse_id(&s, (carom_body_id){ UINT32_MAX, UINT32_MAX });
+	// Of a world with more bodies.
+	carom_world *other = fixture_world(s.context, NULL);
+	carom_body_id foreign = { 0, 0 };
+	for (int i = 0; i < 10; i++)
+		foreign = fixture_add(other, fixture_sphere(1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	refuse_id(&s, foreign);
+	carom_destroy_world(other);
+	check_unharmed(&s, hash);
+	close_small(&s);
+}
+
+TEST(world, misuse_of_poses)
+{
+	small s;
+	open_small(&s);
+	const uint64_t hash = carom_world_hash(s.world);
+	CHECK_INT(carom_world_set_pose(s.world, s.a, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_pose", "pose");
+	const carom_body_id ids[3] = { s.a, s.b, { 9, 9 } };
+	carom_pose poses[3] = { fixture_at(5, 0, 0), fixture_at(6, 0, 0), fixture_at(7, 0, 0) };
+	CHECK_INT(carom_world_set_poses(s.world, -1, ids, poses), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_poses", "count");
+	CHECK_INT(carom_world_set_poses(s.world, 2, NULL, poses), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_poses", "ids");
+	CHECK_INT(carom_world_set_poses(s.world, 2, ids, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_poses", "poses");
+	CHECK_INT(carom_world_set_poses(s.world, 0, NULL, NULL), CAROM_SUCCESS);
+	// All or nothing.
+	CHECK_INT(carom_world_set_poses(s.world, 3, ids, poses), CAROM_INVALID_BODY);
+	poses[1].position.y = NAN;
+	CHECK_INT(carom_world_set_poses(s.world, 2, ids, poses), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_poses", "pose");
+	poses[1] = fixture_at(0, 0, 0);
+	poses[1].orientation.w = 0.9;
+	CHECK_INT(carom_world_set_poses(s.world, 2, ids, poses), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_set_pose(s.world, s.b, &poses[1]), CAROM_INVALID_ARGUMENT);
+	carom_pose pose;
+	REQUIRE(carom_world_get_pose(s.world, s.a, &pose) == CAROM_SUCCESS);
+	CHECK_NEAR(pose.position.x, 0, 0);
+	check_unharmed(&s, hash);
+	close_small(&s);
+}
+
+TEST(world, misuse_of_impulses)
+{
+	small s;
+	open_small(&s);
+	const uint64_t hash = carom_world_hash(s.world);
+	const int32_t count = carom_world_contacts(s.world).count;
+	CHECK_INT(carom_world_set_impulse(s.world, -1, (float[3]){ 0 }), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_impulse", "contact");
+	CHECK_INT(carom_world_set_impulse(s.world, count, (float[3]){ 0 }), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_set_impulse(s.world, 0, (float[3]){ 1, NAN, 1 }), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_impulse", "impulse[1]");
+	CHECK_INT(carom_world_set_impulse(s.world, 0, (float[3]){ 1, 1, INFINITY }), CAROM_INVALID_ARGUMENT);
+	CHECK_NEAR(carom_world_contacts(s.world).data[0].impulse[0], 0, 0);
+	check_unharmed(&s, hash);
+	close_small(&s);
+}
+
+/// Results that have nowhere to go.
+TEST(world, misuse_of_outputs)
+{
+	small s;
+	open_small(&s);
+	const uint64_t hash = carom_world_hash(s.world);
+	CHECK_INT(carom_world_get_pose(s.world, s.a, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_get_pose", "pose");
+	CHECK_INT(carom_world_get_user_data(s.world, s.a, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_get_user_data", "user_data");
+	CHECK_INT(carom_world_get_aabb(s.world, s.a, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_get_aabb", "box");
+	CHECK_INT(carom_world_set_impulse(s.world, 0, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_impulse", "impulse");
+	check_unharmed(&s, hash);
+	close_small(&s);
+}
+
+// ---- Bodies ----
+
+TEST(world, ids_are_used_again_with_new_generations)
+{
+	small s;
+	open_small(&s);
+	enum { ROUNDS = 100 };
+	carom_body_id seen[ROUNDS];
+	for (int i = 0; i < ROUNDS; i++) {
+		seen[i] = fixture_add(s.world, fixture_sphere(1), fixture_at(50, 0, 0), CAROM_DYNAMIC);
+		CHECK_INT(seen[i].index1, 3);
+		CHECK(seen[i].generation != 0);
+		for (int k = 0; k < i; k++)
+			CHECK(!fixture_same_id(seen[i], seen[k]) && !carom_world_is_body(s.world, seen[k]));
+		CHECK(carom_world_is_body(s.world, seen[i]));
+		REQUIRE(carom_world_remove_body(s.world, seen[i]) == CAROM_SUCCESS);
+		if (i % 3 == 0)
+			fixture_step(s.world);
+	}
+	CHECK_INT(carom_world_body_count(s.world), 2);
+	close_small(&s);
+}
+
+TEST(world, poses_and_user_data_come_back)
+{
+	small s;
+	open_small(&s);
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_sphere(1);
+	def.user_data = UINT64_MAX - 5;
+	def.pose = (carom_pose){ { 1e7, -2e-7, 3 }, { 0, 0, 0.6 * 1.0005, 0.8 * 1.0005 } };
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(s.world, &def, &id) == CAROM_SUCCESS);
+	uint64_t data = 0;
+	carom_pose pose;
+	REQUIRE(carom_world_get_user_data(s.world, id, &data) == CAROM_SUCCESS);
+	CHECK(data == UINT64_MAX - 5);
+	REQUIRE(carom_world_get_pose(s.world, id, &pose) == CAROM_SUCCESS);
+	CHECK_NEAR(pose.position.x, 1e7, 0);
+	CHECK_NEAR(pose.position.y, -2e-7, 0);
+	CHECK_NEAR(pose.orientation.z, 0.6, 1e-15); // normalised
+	CHECK_NEAR(pose.orientation.w, 0.8, 1e-15);
+	REQUIRE(carom_world_set_user_data(s.world, id, 17) == CAROM_SUCCESS);
+	REQUIRE(carom_world_get_user_data(s.world, id, &data) == CAROM_SUCCESS);
+	CHECK_INT(data, 17);
+	// In the views: as it is at the step.
+	REQUIRE(carom_world_set_user_data(s.world, s.b, 99) == CAROM_SUCCESS);
+	fixture_step(s.world);
+	CHECK_INT(carom_world_pairs(s.world).data[0].user_data_b, 99);
+	CHECK(carom_world_context(s.world) == s.context);
+	// Of a body named twice, the last pose counts.
+	const carom_body_id twice[2] = { id, id };
+	const carom_pose poses[2] = { fixture_at(1, 1, 1), fixture_at(2, 2, 2) };
+	REQUIRE(carom_world_set_poses(s.world, 2, twice, poses) == CAROM_SUCCESS);
+	REQUIRE(carom_world_get_pose(s.world, id, &pose) == CAROM_SUCCESS);
+	CHECK_NEAR(pose.position.x, 2, 0);
+	close_small(&s);
+}
+
+/// Bodies hold their mesh; a world gives all back.
+TEST(world, bodies_keep_their_mesh_alive)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0);
+	fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	const carom_body_id b = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0.3, 0, 0), CAROM_DYNAMIC);
+	fixture_add(world, fixture_box(1, 1, 1), fixture_at(0, 0.5, 0), CAROM_DYNAMIC);
+	carom_release_mesh(mesh);
+	fixture_step(world);
+	const int32_t contacts = carom_world_contacts(world).count;
+	CHECK(contacts > 0);
+	REQUIRE(carom_world_remove_body(world, b) == CAROM_SUCCESS);
+	fixture_step(world);
+	CHECK(carom_world_contacts(world).count < contacts);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+	CHECK_INT(atomic_load(&heap.blocks), 0);
+}
+
+TEST(world, nothing_and_little)
+{
+	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+		carom_context *context = fixture_context(2);
+		carom_world_def def = carom_default_world_def();
+		def.broad_phase = (carom_broad_phase)broad;
+		carom_world *world = fixture_world(context, &def);
+		CHECK_INT(carom_world_contacts(world).count, 0);
+		CHECK_INT(carom_world_stats(world).step, 0);
+		const uint64_t before = carom_world_hash(world);
+		fixture_step(world);
+		fixture_check_views(world);
+		CHECK(carom_world_hash(world) == before);
+		CHECK_INT(carom_world_stats(world).step, 1);
+		const carom_body_id id = fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+		fixture_step(world);
+		CHECK_INT(carom_world_stats(world).bodies, 1);
+		CHECK_INT(carom_world_pairs(world).count, 0);
+		REQUIRE(carom_world_remove_body(world, id) == CAROM_SUCCESS);
+		fixture_step(world);
+		fixture_check_views(world);
+		CHECK_INT(carom_world_stats(world).bodies, 0);
+		CHECK_INT(carom_world_stats(world).step, 3);
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+}
+
+TEST(world, boxes_hold_their_bodies_tightly)
+{
+	small s;
+	open_small(&s);
+	carom_mesh *torus = fixture_torus_mesh(s.context, 16, 8, 0.4, 0.3);
+	const float *v = carom_mesh_get_vertices(torus);
+	const carom_body_id id = fixture_add(s.world, fixture_of_mesh(torus), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	uint64_t seed = 33;
+	for (int i = 0; i < 300; i++) {
+		const double span = i % 3 == 0 ? 1e7 : 2;
+		const carom_pose pose = fixture_random_pose(&seed, span);
+		REQUIRE(carom_world_set_pose(s.world, id, &pose) == CAROM_SUCCESS);
+		carom_aabb box;
+		REQUIRE(carom_world_get_aabb(s.world, id, &box) == CAROM_SUCCESS); // without a step
+		carom_vec3 lower = { INFINITY, INFINITY, INFINITY }, upper = { -INFINITY, -INFINITY, -INFINITY };
+		for (int32_t k = 0; k < carom_mesh_get_report(torus)->vertex_count; k++) {
+			const carom_vec3 p = carom_transform_point(pose, (carom_vec3){ v[3 * k], v[3 * k + 1], v[3 * k + 2] });
+			lower = (carom_vec3){ fmin(lower.x, p.x), fmin(lower.y, p.y), fmin(lower.z, p.z) };
+			upper = (carom_vec3){ fmax(upper.x, p.x), fmax(upper.y, p.y), fmax(upper.z, p.z) };
+		}
+		CHECK(box.lower.x <= lower.x && box.lower.y <= lower.y && box.lower.z <= lower.z);
+		CHECK(box.upper.x >= upper.x && box.upper.y >= upper.y && box.upper.z >= upper.z);
+		CHECK(lower.x - box.lower.x < 0.4 && lower.y - box.lower.y < 0.4 && lower.z - box.lower.z < 0.4);
+		CHECK(box.upper.x - upper.x < 0.4 && box.upper.y - upper.y < 0.4 && box.upper.z - upper.z < 0.4);
+	}
+	carom_release_mesh(torus);
+	close_small(&s);
+}
+
+TEST(world, boxes_of_volumes)
+{
+	small s;
+	open_small(&s);
+	const carom_quat turned = fixture_turn((v3d){ 0, 1, 0 }, FIXTURE_PI / 4);
+	const carom_pose pose = { { 1, 2, 3 }, turned };
+	carom_aabb box;
+	const carom_body_id sphere = fixture_add(s.world, fixture_sphere(0.5), pose, CAROM_DYNAMIC);
+	REQUIRE(carom_world_get_aabb(s.world, sphere, &box) == CAROM_SUCCESS);
+	CHECK_NEAR(box.lower.x, 0.5, 1e-12);
+	CHECK_NEAR(box.upper.z, 3.5, 1e-12);
+	const carom_body_id cube = fixture_add(s.world, fixture_box(1, 1, 1), pose, CAROM_DYNAMIC);
+	REQUIRE(carom_world_get_aabb(s.world, cube, &box) == CAROM_SUCCESS);
+	CHECK_NEAR(box.upper.x, 1 + sqrt(2), 1e-12);
+	CHECK_NEAR(box.upper.y, 3, 1e-12);
+	const carom_body_id capsule = fixture_add(s.world, fixture_capsule(0.5, 1), pose, CAROM_DYNAMIC);
+	REQUIRE(carom_world_get_aabb(s.world, capsule, &box) == CAROM_SUCCESS);
+	CHECK_NEAR(box.lower.z, 3 - sqrt(0.5) - 0.5, 1e-12);
+	CHECK_NEAR(box.upper.y, 2.5, 1e-12);
+	const carom_body_id plane = fixture_add(s.world, (carom_shape){ .type = CAROM_PLANE }, pose, CAROM_STATIC);
+	REQUIRE(carom_world_get_aabb(s.world, plane, &box) == CAROM_SUCCESS);
+	CHECK(box.lower.x == -INFINITY && box.upper.z == INFINITY);
+	close_small(&s);
+}
+
+// ---- What may collide ----
+
+static int32_t pairs_of(carom_world *world)
+{
+	fixture_step(world);
+	fixture_check_views(world);
+	return carom_world_pairs(world).count;
+}
+
+TEST(world, kinds)
+{
+	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+		for (int a = CAROM_STATIC; a <= CAROM_DYNAMIC; a++) {
+			for (int b = CAROM_STATIC; b <= CAROM_DYNAMIC; b++) {
+				carom_context *context = fixture_context(1);
+				carom_world_def def = carom_default_world_def();
+				def.broad_phase = (carom_broad_phase)broad;
+				carom_world *world = fixture_world(context, &def);
+				fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), (carom_body_kind)a);
+				fixture_add(world, fixture_sphere(1), fixture_at(1, 0, 0), (carom_body_kind)b);
+				CHECK_INT(pairs_of(world), a == CAROM_DYNAMIC || b == CAROM_DYNAMIC);
+				carom_destroy_world(world);
+				carom_destroy_context(context);
+			}
+		}
+	}
+}
+
+TEST(world, categories_masks_and_groups)
+{
+	static const struct {
+		uint64_t category_a, mask_a;
+		int32_t group_a;
+		uint64_t category_b, mask_b;
+		int32_t group_b;
+		bool collide;
+	} cases[] = {
+		{ 1, UINT64_MAX, 0, 1, UINT64_MAX, 0, true },
+		{ 1, 2, 0, 2, 1, 0, true },
+		{ 1, 2, 0, 2, 4, 0, false }, // b does not want a
+		{ 1, 4, 0, 2, 1, 0, false }, // a does not want b
+		{ 0, UINT64_MAX, 0, 1, UINT64_MAX, 0, false },
+		{ (uint64_t)1 << 63, 1, 0, 1, (uint64_t)1 << 63, 0, true },
+		{ 3, 2, 0, 6, 2, 0, true }, // one bit in common is enough
+		{ 1, 1, -3, 1, 1, -3, false },
+		{ 1, 1, -3, 1, 1, -4, true },
+		{ 1, 1, -3, 1, 1, 3, true },
+		{ 1, 0, 5, 1, 0, 5, true }, // a positive group beats the masks
+		{ 1, 0, 5, 1, 0, 6, false },
+		{ 1, 0, 0, 1, 0, 0, false }, // group 0 is none
+	};
+	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+		carom_context *context = fixture_context(1);
+		carom_world_def def = carom_default_world_def();
+		def.broad_phase = (carom_broad_phase)broad;
+		carom_world *world = fixture_world(context, &def);
+		const carom_body_id a = fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+		const carom_body_id b = fixture_add(world, fixture_sphere(1), fixture_at(1, 0, 0), CAROM_STATIC);
+		for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+			REQUIRE(carom_world_set_filter(world, a, cases[i].category_a, cases[i].mask_a, cases[i].group_a) == CAROM_SUCCESS);
+			REQUIRE(carom_world_set_filter(world, b, cases[i].category_b, cases[i].mask_b, cases[i].group_b) == CAROM_SUCCESS);
+			CHECK_INT(pairs_of(world), cases[i].collide);
+			CHECK_INT(carom_world_stats(world).box_pairs, cases[i].collide);
+		}
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+}
+
+enum { CROWD = 60 };
+
+/// What the filter was asked.
+typedef struct asked {
+	atomic_int count;
+	atomic_int wrong;
+	atomic_int by_pair[CROWD + 1][CROWD + 1];
+} asked;
+
+static bool ask(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	asked *q = user;
+	atomic_fetch_add(&q->count, 1);
+	if (a.index1 >= b.index1 || b.index1 > CROWD || user_data_a != 100 + a.index1 || user_data_b != 100 + b.index1 || a.generation != 1)
+		atomic_fetch_add(&q->wrong, 1);
+	else
+		atomic_fetch_add(&q->by_pair[a.index1][b.index1], 1);
+	return (a.index1 + b.index1) % 2 == 0;
+}
+
+TEST(world, filter_callback_in_threads)
+{
+	uint64_t hash[2];
+	for (int threads = 1; threads <= 2; threads++) {
+		carom_context *context = fixture_context(4 * threads - 3);
+		static asked q;
+		memset(&q, 0, sizeof q);
+		carom_world_def def = carom_default_world_def();
+		def.pair_filter = ask;
+		def.pair_filter_user = &q;
+		carom_world *world = fixture_world(context, &def);
+		uint64_t seed = 5;
+		for (int i = 0; i < CROWD; i++) {
+			carom_body_def body = carom_default_body_def();
+			body.shape = fixture_sphere(0.8);
+			body.pose = fixture_random_pose(&seed, 2);
+			body.user_data = 101 + (uint64_t)i;
+			carom_body_id id;
+			REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
+		}
+		const int32_t pairs = pairs_of(world);
+		CHECK(pairs > 20);
+		CHECK_INT(atomic_load(&q.wrong), 0);
+		CHECK_INT(atomic_load(&q.count), carom_world_stats(world).box_pairs);
+		for (int i = 1; i <= CROWD; i++) {
+			for (int k = i + 1; k <= CROWD; k++)
+				CHECK(atomic_load(&q.by_pair[i][k]) <= 1);
+		}
+		const carom_pair_view view = carom_world_pairs(world);
+		for (int32_t i = 0; i < view.count; i++)
+			CHECK((view.data[i].body_a.index1 + view.data[i].body_b.index1) % 2 == 0);
+		hash[threads - 1] = carom_world_hash(world);
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+	CHECK(hash[0] == hash[1]);
+}
+
+// ---- Threads ----
+
+typedef struct life {
+	carom_context *context;
+	const carom_mesh *mesh;
+	uint64_t seed;
+	uint64_t hash;
+	bool good;
+} life;
+
+/// A world of its own, from making to destroying, with failing calls in between. No check macros: they are for one thread.
+static void *live(void *user)
+{
+	life *l = user;
+	carom_world *world = NULL;
+	l->good = carom_create_world(l->context, NULL, &world) == CAROM_SUCCESS;
+	uint64_t seed = l->seed;
+	carom_body_id ids[40];
+	for (int i = 0; i < 40 && l->good; i++) {
+		carom_body_def def = carom_default_body_def();
+		def.shape = i % 4 ? fixture_of_mesh(l->mesh) : fixture_box(0.3, 0.4, 0.5);
+		def.pose = fixture_random_pose(&seed, 1.5);
+		l->good = carom_world_add_body(world, &def, &ids[i]) == CAROM_SUCCESS;
+	}
+	for (int step = 0; step < 10 && l->good; step++) {
+		for (int i = 0; i < 40; i++) {
+			const carom_pose pose = fixture_random_pose(&seed, 1.5);
+			l->good &= carom_world_set_pose(world, ids[i], &pose) == CAROM_SUCCESS;
+		}
+		l->good &= carom_world_remove_body(world, (carom_body_id){ 0, 0 }) == CAROM_INVALID_BODY;
+		l->good &= carom_world_step(world) == CAROM_SUCCESS;
+		l->hash = l->hash * 31 + carom_world_hash(world);
+	}
+	carom_destroy_world(world);
+	return NULL;
+}
+
+TEST(world, two_worlds_of_one_context_in_two_threads)
+{
+	carom_context *context = fixture_context(2);
+	const size_t empty = carom_memory_in_use(context);
+	carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.3);
+	life alone[2], together[2];
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++) {
+		alone[i] = together[i] = (life){ context, mesh, 60 + (uint64_t)i, 0, false };
+		live(&alone[i]);
+		CHECK(alone[i].good);
+	}
+	for (int i = 0; i < 2; i++)
+		REQUIRE(pthread_create(&threads[i], NULL, live, &together[i]) == 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2; i++) {
+		CHECK(together[i].good);
+		CHECK(together[i].hash == alone[i].hash);
+	}
+	CHECK(alone[0].hash != alone[1].hash);
+	carom_release_mesh(mesh);
+	CHECK_INT(carom_memory_in_use(context), empty);
+	carom_destroy_context(context);
+}
+
+TEST(world, determinism)
+{
+	uint64_t first = 0;
+	for (int variant = 0; variant < 9; variant++) {
+		carom_context *context = fixture_context(1 + variant % 3);
+		carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.3);
+		carom_world_def def = carom_default_world_def();
+		def.broad_phase = (carom_broad_phase)(variant / 3);
+		carom_world *world = fixture_world(context, &def);
+		uint64_t seed = 3, hash = 0;
+		carom_body_id ids[60];
+		for (int i = 0; i < 60; i++) {
+			const carom_shape shapes[4] = { fixture_of_mesh(mesh), fixture_sphere(0.4), fixture_box(0.3, 0.2, 0.4), fixture_capsule(0.2, 0.3) };
+			ids[i] = fixture_add(world, shapes[i % 4], fixture_random_pose(&seed, 1.5), i % 5 ? CAROM_DYNAMIC : CAROM_STATIC);
+		}
+		for (int step = 0; step < 5; step++) {
+			for (int i = step; i < 60; i += 2) {
+				const carom_pose pose = fixture_random_pose(&seed, 1.5);
+				REQUIRE(carom_world_set_pose(world, ids[i], &pose) == CAROM_SUCCESS);
+			}
+			fixture_step(world);
+			fixture_check_views(world);
+			hash = hash * 31 + carom_world_hash(world);
+		}
+		first = variant == 0 ? hash : first;
+		CHECK(hash == first);
+		carom_destroy_world(world);
+		carom_release_mesh(mesh);
+		carom_destroy_context(context);
+	}
+}
