@@ -146,7 +146,10 @@ static bool load_by_assimp(const char *path, sim_mesh *mesh, char *error, size_t
 	const struct aiScene *scene = aiImportFile(path, 0);
 	if (!scene) {
 		snprintf(error, error_size, "cannot be read as a mesh: %s", aiGetErrorString());
-		error[strcspn(error, "\r\n")] = '\0';
+		size_t length = strcspn(error, "\r\n");
+		while (length > 0 && error[length - 1] == '.')
+			length--;
+		snprintf(error + length, error_size - length, "; give an .obj, .ply or .stl file");
 		return false;
 	}
 	const bool done = flatten_scene(scene, mesh, error, error_size);

@@ -113,6 +113,14 @@ struct sim_recorder {
 	int64_t contact_count;
 };
 
+// How datasets are made: without the time of their making, so that equal runs leave equal files.
+static hid_t dataset_properties(void)
+{
+	const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_obj_track_times(properties, false);
+	return properties;
+}
+
 // A dataset that grows along its first side (and the second, if that is given as growing).
 static hid_t create_growing(hid_t file, const char *path, scalar type, int rank, const hsize_t *chunk, bool second_grows)
 {
@@ -122,7 +130,7 @@ static hid_t create_growing(hid_t file, const char *path, scalar type, int rank,
 		size[1] = 0;
 	const double nan_value = NAN;
 	const hid_t space = H5Screate_simple(rank, size, most);
-	const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+	const hid_t properties = dataset_properties();
 	H5Pset_chunk(properties, rank, chunk);
 	H5Pset_shuffle(properties);
 	H5Pset_deflate(properties, 4);
@@ -213,7 +221,9 @@ static bool write_text(hid_t file, const char *path, const char *text)
 {
 	const hid_t type = text_type(text);
 	const hid_t space = H5Screate(H5S_SCALAR);
-	const hid_t set = H5Dcreate2(file, path, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t properties = dataset_properties();
+	const hid_t set = H5Dcreate2(file, path, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+	H5Pclose(properties);
 	const bool done = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
 	H5Dclose(set);
 	H5Sclose(space);
@@ -285,7 +295,9 @@ static bool write_triples(hid_t group, const char *name, scalar type, int32_t co
 {
 	const hsize_t size[2] = { (hsize_t)count, 3 };
 	const hid_t space = H5Screate_simple(2, size, NULL);
-	const hid_t set = H5Dcreate2(group, name, file_type(type), space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t properties = dataset_properties();
+	const hid_t set = H5Dcreate2(group, name, file_type(type), space, H5P_DEFAULT, properties, H5P_DEFAULT);
+	H5Pclose(properties);
 	const bool done =
 		set >= 0 && (count == 0 || H5Dwrite(set, memory_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
 	H5Dclose(set);

@@ -33,7 +33,8 @@ static void add_quad(fixture_soup *s, int32_t a, int32_t b, int32_t c, int32_t d
 
 void fixture_soup_box(fixture_soup *s, v3d centre, double hx, double hy, double hz)
 {
-	static const int32_t quads[6][4] = { { 0, 2, 3, 1 }, { 4, 5, 7, 6 }, { 0, 1, 5, 4 }, { 2, 6, 7, 3 }, { 0, 4, 6, 2 }, { 1, 3, 7, 5 } };
+	static const int32_t quads[6][4] = { { 0, 2, 3, 1 }, { 4, 5, 7, 6 }, { 0, 1, 5, 4 }, { 2, 6, 7, 3 }, { 0, 4, 6, 2 },
+		{ 1, 3, 7, 5 } };
 	const int32_t base = s->vertex_count;
 	for (int i = 0; i < 8; i++)
 		add_vertex(s, centre.x + (i & 1 ? hx : -hx), centre.y + (i & 2 ? hy : -hy), centre.z + (i & 4 ? hz : -hz));

@@ -77,16 +77,16 @@ typedef struct fixture_hit {
 	int32_t triangle; // -1: none
 	double t;
 	bool back;
-	double t_second; // of the next triangle: tells how clear the answer is
-	double edge;     // smallest barycentric weight of the hit: near 0 on an edge
+	double t_second;  // of the next triangle: tells how clear the answer is
+	double edge;      // smallest barycentric weight of the hit: near 0 on an edge
 	double incidence; // |cosine| between ray and triangle normal
 } fixture_hit;
 fixture_hit fixture_cast(const carom_mesh *mesh, v3d origin, v3d direction);
 
 /// Memory that counts, and fails when told. Thread-safe.
 typedef struct fixture_heap {
-	atomic_llong calls;   // allocations asked for
-	atomic_llong blocks;  // allocations held
+	atomic_llong calls;  // allocations asked for
+	atomic_llong blocks; // allocations held
 	atomic_llong bytes;
 	atomic_llong fail_at; // the call with this number (from 0) fails; -1: none
 	atomic_bool fail_on;  // and all after it

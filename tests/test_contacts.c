@@ -20,7 +20,8 @@ typedef struct duo {
 	carom_body_id id[2];
 } duo;
 
-static void open_duo(duo *d, carom_context *context, const carom_world_def *def, carom_shape a, carom_pose pose_a, carom_shape b, carom_pose pose_b)
+static void open_duo(duo *d, carom_context *context, const carom_world_def *def, carom_shape a, carom_pose pose_a,
+	carom_shape b, carom_pose pose_b)
 {
 	d->context = context;
 	d->world = fixture_world(context, def);
@@ -90,7 +91,8 @@ TEST(contacts, a_tip_in_a_face)
 	duo d;
 	for (int i = 1; i <= 10; i++) {
 		const double depth = 0.005 * i;
-		open_duo(&d, context, &def, fixture_of_mesh(ball), fixture_at(0.2, 0.1, 1.5 - depth), fixture_of_mesh(box), fixture_at(0, 0, 0));
+		open_duo(&d, context, &def, fixture_of_mesh(ball), fixture_at(0.2, 0.1, 1.5 - depth), fixture_of_mesh(box),
+			fixture_at(0, 0, 0));
 		const carom_contact_view c = carom_world_contacts(d.world);
 		CHECK_INT(c.count, 1); // the next stripe of vertices lies 0.067 higher
 		CHECK_NEAR(c.data[0].depth, depth, 1e-6);
@@ -139,7 +141,8 @@ static void check_side(const duo *d, int side, const carom_mesh *mesh[2], const 
 		(*checked)++;
 	}
 	const carom_mesh_report *r = carom_mesh_get_report(target);
-	const oracle_shape shape = { carom_mesh_get_vertices(target), r->vertex_count, carom_mesh_get_triangles(target), r->triangle_count };
+	const oracle_shape shape = { carom_mesh_get_vertices(target), r->vertex_count, carom_mesh_get_triangles(target),
+		r->triangle_count };
 	const carom_pose identity = carom_pose_identity();
 	oracle_body body = oracle_place(&shape, &identity);
 	for (int32_t i = 0; i < carom_mesh_get_report(mesh[side])->vertex_count; i++) {
@@ -169,7 +172,8 @@ TEST(contacts, rays_by_brute_force)
 	uint64_t seed = 77;
 	for (int m = 0; m < 3; m++) {
 		duo d;
-		open_duo(&d, context, &def, fixture_of_mesh(mesh[m][0]), fixture_at(0, 0, 0), fixture_of_mesh(mesh[m][1]), fixture_at(9, 0, 0));
+		open_duo(&d, context, &def, fixture_of_mesh(mesh[m][0]), fixture_at(0, 0, 0), fixture_of_mesh(mesh[m][1]),
+			fixture_at(9, 0, 0));
 		for (int i = 0; i < 20; i++) {
 			const carom_pose pose[2] = { fixture_random_pose(&seed, 0.7), fixture_random_pose(&seed, 0.7) };
 			place(&d, pose[0], pose[1]);
@@ -262,7 +266,8 @@ TEST(contacts, exit_distance_drops_rays_that_leave_their_body)
 			CHECK(deep.data[i].depth > 0.4);
 		close_duo(&d);
 		// The other way round: the small one is B.
-		open_duo(&d, context, &def, fixture_of_mesh(slab), fixture_at(0, 0, 0), fixture_of_mesh(plate), fixture_at(0.3, 0.4, 1.2));
+		open_duo(
+			&d, context, &def, fixture_of_mesh(slab), fixture_at(0, 0, 0), fixture_of_mesh(plate), fixture_at(0.3, 0.4, 1.2));
 		CHECK_INT(carom_world_contacts(d.world).count, strict ? 1 : carom_mesh_get_report(plate)->vertex_count);
 		close_duo(&d);
 	}
@@ -285,7 +290,8 @@ TEST(contacts, exit_distance_and_a_body_in_pieces)
 		carom_world_def def = plain_def();
 		def.exit_distance_test = true;
 		duo d;
-		open_duo(&d, context, &def, fixture_of_mesh(mesh), fixture_at(0, 0, 0), fixture_of_mesh(large), fixture_at(piece ? 6 : 0, 0, 0));
+		open_duo(&d, context, &def, fixture_of_mesh(mesh), fixture_at(0, 0, 0), fixture_of_mesh(large),
+			fixture_at(piece ? 6 : 0, 0, 0));
 		CHECK(carom_world_contacts(d.world).count > 0);
 		close_duo(&d);
 		carom_release_mesh(mesh);
@@ -304,7 +310,8 @@ TEST(contacts, crossed_bars_need_the_completion)
 			carom_world_def def = plain_def();
 			def.complete = complete;
 			duo d;
-			open_duo(&d, context, &def, fixture_of_mesh(bar), order ? upper : lower, fixture_of_mesh(bar), order ? lower : upper);
+			open_duo(
+				&d, context, &def, fixture_of_mesh(bar), order ? upper : lower, fixture_of_mesh(bar), order ? lower : upper);
 			const carom_contact_view c = carom_world_contacts(d.world);
 			const carom_stats s = carom_world_stats(d.world);
 			CHECK_INT(s.pairs_completed, complete);
@@ -327,7 +334,8 @@ TEST(contacts, edges_that_cross)
 {
 	carom_context *context = fixture_context(1);
 	carom_mesh *bar = fixture_box_mesh(context, 1, 0.1, 0.1);
-	const carom_quat on_edge = fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 4), across = fixture_turn((v3d){ 0, 0, 1 }, FIXTURE_PI / 2);
+	const carom_quat on_edge = fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 4),
+					 across = fixture_turn((v3d){ 0, 0, 1 }, FIXTURE_PI / 2);
 	const carom_pose lower = { { 0, 0, 0 }, on_edge };
 	carom_pose upper = fixture_compose((carom_pose){ { 0, 0, 0 }, across }, lower);
 	upper.position.z = 0.2 * sqrt(2) - 0.01;
@@ -357,7 +365,8 @@ TEST(contacts, open_meshes_collide_by_triangles)
 {
 	carom_context *context = fixture_context(1);
 	carom_mesh *sheet = fixture_sheet_mesh(context, 2, 2);
-	const carom_pose flat = fixture_at(0, 0, 0), upright = { { 0.31, 0.17, 0.9 }, fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2) };
+	const carom_pose flat = fixture_at(0, 0, 0),
+					 upright = { { 0.31, 0.17, 0.9 }, fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2) };
 	const carom_world_def def = plain_def();
 	duo d;
 	open_duo(&d, context, &def, fixture_of_mesh(sheet), flat, fixture_of_mesh(sheet), upright);
@@ -425,9 +434,11 @@ TEST(contacts, speculative_by_brute_force)
 				const carom_vec3 world = carom_transform_point(relative, (carom_vec3){ p[0], p[1], p[2] });
 				const v3d origin = to_v3d(carom_inverse_transform_point(pose[1 - side], world));
 				const v3d outward = v3d_neg(fixture_normal(&vertices.data[k]));
-				const v3d direction = to_v3d(carom_inverse_transform_point(turn, carom_transform_point(own_turn, to_vec3(outward))));
+				const v3d direction =
+					to_v3d(carom_inverse_transform_point(turn, carom_transform_point(own_turn, to_vec3(outward))));
 				const fixture_hit hit = fixture_cast(torus, origin, direction);
-				const bool clear = hit.triangle < 0 || (hit.edge > 1e-4 && hit.incidence > 1e-2 && hit.t > 1e-4 && fabs(hit.t - 0.15) > 1e-4);
+				const bool clear =
+					hit.triangle < 0 || (hit.edge > 1e-4 && hit.incidence > 1e-2 && hit.t > 1e-4 && fabs(hit.t - 0.15) > 1e-4);
 				if (!clear || oracle_point_inside(&body, origin))
 					continue;
 				const bool expected = hit.triangle >= 0 && !hit.back && hit.t <= 0.15;
@@ -510,7 +521,8 @@ TEST(contacts, swapped_bodies_swap_the_roles)
 				continue;
 			int found = 0;
 			for (int32_t n = 0; n < o.count; n++) {
-				if (o.data[n].kind != mirrored(c.data[k].kind) || o.data[n].feature_a != c.data[k].feature_b || o.data[n].feature_b != c.data[k].feature_a)
+				if (o.data[n].kind != mirrored(c.data[k].kind) || o.data[n].feature_a != c.data[k].feature_b ||
+					o.data[n].feature_b != c.data[k].feature_a)
 					continue;
 				found++;
 				CHECK_NEAR(o.data[n].depth, c.data[k].depth, 0);
@@ -550,10 +562,13 @@ static void check_moved(double far_away)
 		const carom_contact_view c = carom_world_contacts(here.world), o = carom_world_contacts(there.world);
 		total += c.count;
 		for (int32_t k = 0, n = 0; k < c.count; k++) {
-			while (n < o.count && (o.data[n].kind < c.data[k].kind || (o.data[n].kind == c.data[k].kind && o.data[n].feature_a < c.data[k].feature_a)))
+			while (n < o.count &&
+				(o.data[n].kind < c.data[k].kind ||
+					(o.data[n].kind == c.data[k].kind && o.data[n].feature_a < c.data[k].feature_a)))
 				n++;
 			int32_t m = n;
-			while (m < o.count && o.data[m].kind == c.data[k].kind && o.data[m].feature_a == c.data[k].feature_a && o.data[m].feature_b != c.data[k].feature_b)
+			while (m < o.count && o.data[m].kind == c.data[k].kind && o.data[m].feature_a == c.data[k].feature_a &&
+				o.data[m].feature_b != c.data[k].feature_b)
 				m++;
 			if (m >= o.count || o.data[m].kind != c.data[k].kind || o.data[m].feature_a != c.data[k].feature_a) {
 				different++;
@@ -637,7 +652,8 @@ TEST(contacts, complete_against_the_oracle)
 		oracle_body bodies[2];
 		for (int k = 0; k < 2; k++) {
 			const carom_mesh_report *r = carom_mesh_get_report(m[k]);
-			shapes[k] = (oracle_shape){ carom_mesh_get_vertices(m[k]), r->vertex_count, carom_mesh_get_triangles(m[k]), r->triangle_count };
+			shapes[k] = (oracle_shape){ carom_mesh_get_vertices(m[k]), r->vertex_count, carom_mesh_get_triangles(m[k]),
+				r->triangle_count };
 			bodies[k] = oracle_place(&shapes[k], &pose[k]);
 		}
 		const bool touch = oracle_solids_touch(&bodies[0], &bodies[1]);

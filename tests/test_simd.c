@@ -98,6 +98,7 @@ static float expected_lane(simd_op op, const float a[8], const float b[8], int i
 	case SIMD_ABS: return fabsf(a[i]);
 	case SIMD_NEG: return -a[i];
 	case SIMD_SET1: return a[0];
+	case SIMD_SELECT: return a[i] < b[i] ? -b[i] : a[i];
 	default: return a[i];
 	}
 }

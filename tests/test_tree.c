@@ -93,7 +93,8 @@ static int walk_binary(const cr_tree2 *tree, const box_set *set, int32_t at, con
 	int32_t path[CR_MAX_DEPTH + 8];
 	const cr_node2 *n = &tree->nodes[at];
 	REQUIRE(depth <= CR_MAX_DEPTH);
-	memcpy(path, ancestors, (size_t)depth * sizeof *path);
+	for (int i = 0; i < depth; i++)
+		path[i] = ancestors[i];
 	path[depth] = at;
 	if (n->count == 0) {
 		const int left = walk_binary(tree, set, at + 1, path, depth + 1, seen);

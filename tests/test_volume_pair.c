@@ -61,7 +61,8 @@ TEST(volume_pair, sphere_on_a_box_mesh)
 		open_duo(&d, context, fixture_box_mesh(context, 1, 1, 1), fixture_sphere(0.5), first, 0);
 		uint64_t seed = 3;
 		for (int i = 0; i < 300; i++) {
-			const double x = test_random_double(&seed, -1, 1), y = test_random_double(&seed, -1, 1), gap = test_random_double(&seed, 0.01, 0.6);
+			const double x = test_random_double(&seed, -1, 1), y = test_random_double(&seed, -1, 1),
+						 gap = test_random_double(&seed, 0.01, 0.6);
 			const carom_pose frame = i == 0 ? carom_pose_identity() : fixture_random_pose(&seed, 10);
 			const v3d up = to_v3d(carom_rotate(frame.orientation, (carom_vec3){ 0, 0, 1 }));
 			const carom_contact_view c = collide(&d, fixture_compose(frame, fixture_at(x, y, 1 + gap)), frame);
@@ -246,13 +247,15 @@ TEST(volume_pair, sphere_and_torus_by_brute_force)
 	int touching = 0, inside_count = 0;
 	for (int i = 0; i < 400; i++) {
 		const carom_pose frame = fixture_random_pose(&seed, 2);
-		const v3d at = { test_random_double(&seed, -1.6, 1.6), test_random_double(&seed, -1.6, 1.6), test_random_double(&seed, -0.7, 0.7) };
+		const v3d at = { test_random_double(&seed, -1.6, 1.6), test_random_double(&seed, -1.6, 1.6),
+			test_random_double(&seed, -0.7, 0.7) };
 		double nearest = INFINITY;
 		v3d surface = at;
 		for (int32_t k = 0; k < count; k++) {
 			const int32_t *t = &triangles[3 * k];
 			cr_feature feature;
-			const v3d q = cr_closest_point_triangle(at, v3d_from_floats(&v[3 * t[0]]), v3d_from_floats(&v[3 * t[1]]), v3d_from_floats(&v[3 * t[2]]), &feature);
+			const v3d q = cr_closest_point_triangle(
+				at, v3d_from_floats(&v[3 * t[0]]), v3d_from_floats(&v[3 * t[1]]), v3d_from_floats(&v[3 * t[2]]), &feature);
 			const double distance = v3d_length(v3d_sub(at, q));
 			if (distance < nearest) {
 				nearest = distance;
@@ -376,7 +379,8 @@ TEST(volume_pair, mesh_on_a_plane)
 				CHECK_NEAR(v3d_dot(out, up), 1, 1e-6);
 				CHECK_INT(c.data[k].kind, first ? CAROM_VERTEX_B : CAROM_VERTEX_A);
 				const int32_t vertex = first ? c.data[k].feature_b : c.data[k].feature_a;
-				const v3d world = to_v3d(carom_transform_point(mesh, (carom_vec3){ v[3 * vertex], v[3 * vertex + 1], v[3 * vertex + 2] }));
+				const v3d world =
+					to_v3d(carom_transform_point(mesh, (carom_vec3){ v[3 * vertex], v[3 * vertex + 1], v[3 * vertex + 2] }));
 				CHECK_NEAR(v3d_length(v3d_sub(fixture_point(&c.data[k]), world)), 0, 1e-9);
 				CHECK_NEAR(c.data[k].depth, -v3d_dot(up, v3d_sub(world, to_v3d(plane.position))), 1e-6);
 			}
@@ -388,7 +392,9 @@ TEST(volume_pair, mesh_on_a_plane)
 /// The two sides of one triangle: a mesh whose vertices have no normal still does not fall through the ground.
 TEST(volume_pair, a_mesh_without_normals_on_a_plane)
 {
-	static fixture_soup leaf = { .vertices = { 0, 0, 0, 1, 0, 0, 0, 1, 0 }, .triangles = { 0, 1, 2, 0, 2, 1 }, .vertex_count = 3, .triangle_count = 2 };
+	static fixture_soup leaf = {
+		.vertices = { 0, 0, 0, 1, 0, 0, 0, 1, 0 }, .triangles = { 0, 1, 2, 0, 2, 1 }, .vertex_count = 3, .triangle_count = 2
+	};
 	duo d;
 	carom_context *context = fixture_context(1);
 	open_duo(&d, context, fixture_mesh(context, &leaf), (carom_shape){ .type = CAROM_PLANE }, true, 0);

@@ -109,8 +109,8 @@ typedef struct carom_world_def {
 	double match_distance;
 	carom_pair_filter_fn *pair_filter; ///< NULL: none
 	void *pair_filter_user;
-	/// Most bytes that the world may hold, meshes aside; 0: no limit. A step that needs more fails with CAROM_OVER_BUDGET
-	/// and leaves the results of the last one.
+	/// Most bytes that the world may hold, meshes aside; 0: no limit. A body or a step that needs more fails with CAROM_OVER_BUDGET;
+	/// such a step leaves the results of the last one.
 	size_t memory_budget;
 } carom_world_def;
 
@@ -150,7 +150,8 @@ CAROM_API carom_result carom_world_get_user_data(const carom_world *world, carom
 CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uint64_t user_data);
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
-/// Tight box of a body in the world, of its present pose. A plane gives infinite sides.
+/// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane gives
+/// infinite sides.
 CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box);
 
 // ---- Step and results ----

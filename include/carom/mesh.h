@@ -18,7 +18,7 @@ typedef enum carom_scalar { CAROM_FLOAT32, CAROM_FLOAT64 } carom_scalar;
 /// Any alignment. The library copies; the memory is the caller's again when the call returns.
 typedef struct carom_strided {
 	const void *data;
-	int64_t stride; ///< bytes; 0: packed
+	int64_t stride; ///< bytes, may be negative; 0: packed
 	carom_scalar type;
 } carom_strided;
 

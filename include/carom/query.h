@@ -18,7 +18,7 @@ CAROM_API carom_result carom_mesh_self_intersections(
 	const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
 
 /// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from either side, with 0 <= t <=
-/// t_max; of triangles hit at the same t the one with the lowest number is taken. Directions must not be zero. The results are the
+/// t_max; of triangles hit at the same t the one with the lowest number is taken. Directions of length below 1e-30 hit nothing or anything. The results are the
 /// same, bit for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine. CAROM_INVALID_ARGUMENT for
 /// CAROM_RAYS_PLUGIN, an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
 CAROM_API carom_result carom_mesh_cast_rays(

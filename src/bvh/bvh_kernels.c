@@ -5,6 +5,7 @@
 #include "bvh/grid8.h"
 #include "math/box8.h"
 #include "math/simd.h"
+#include <string.h>
 
 // Widens slab intervals by more than the three roundings of (plane - origin) * (1 / direction) can shrink them (Ize, Robust
 // BVH Ray Traversal, JCGT 2013).
@@ -67,7 +68,8 @@ static inline uint32_t meet_children(const wide_ray *ray, const cr_node8 *node, 
 		last = f8_min(f8_mul(far, ray->inverse_far[k]), last);
 	}
 	*enter = first;
-	return m8_bits(f8_le(first, last));
+	// Unused children have boxes that nothing finite meets; the mask keeps rays that are not finite away from them too.
+	return m8_bits(f8_le(first, last)) & ((1u << node->child_count) - 1);
 }
 
 /// The corners of a block sheared into the ray's space, and the three edge functions.
@@ -409,9 +411,23 @@ static inline f8 segment_distance(const f8 p[3], const f8 e[3])
 	return dot8(d, d);
 }
 
+/// A power of two near 1 / scale^2. Normals multiplied by it lose nothing, and their squares neither overflow nor vanish, however
+/// large or small the mesh.
+static float normal_unit(float scale)
+{
+	uint32_t bits;
+	memcpy(&bits, &scale, sizeof bits);
+	const int exponent = (int)(bits >> 23 & 0xff) - 127;
+	const int clamped = exponent < -60 ? -60 : exponent > 60 ? 60 : exponent;
+	bits = (uint32_t)(127 - 2 * clamped) << 23;
+	float unit;
+	memcpy(&unit, &bits, sizeof unit);
+	return unit;
+}
+
 /// Squared distances from a point to eight triangles: to the plane where the foot lies inside the three edges, else to the nearest
-/// edge.
-static f8 triangle_distances(const cr_tri8 *block, const float point[3])
+/// edge. unit: see normal_unit.
+static f8 triangle_distances(const cr_tri8 *block, const float point[3], f8 unit)
 {
 	f8 p[3][3], e[3][3];
 	for (int c = 0; c < 3; c++) {
@@ -424,6 +440,8 @@ static f8 triangle_distances(const cr_tri8 *block, const float point[3])
 	}
 	f8 n[3], side[3];
 	cross8(e[0], e[1], n);
+	for (int k = 0; k < 3; k++)
+		n[k] = f8_mul(n[k], unit);
 	m8 inside = f8_eq(n[0], n[0]);
 	f8 nearest_edge = f8_set1(INFINITY);
 	for (int c = 0; c < 3; c++) {
@@ -454,6 +472,7 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 	float best = max_distance * max_distance;
 	if (c->tree.node_count == 0)
 		return INFINITY;
+	const f8 unit = f8_set1(normal_unit(c->scale));
 	ray_entry stack[RAY_STACK];
 	int top = 0;
 	stack[top++] = (ray_entry){ 0, 0 };
@@ -470,7 +489,7 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 			continue;
 		}
 		const cr_tri8 *block = &c->blocks[entry.child & ~CR_LEAF_BIT];
-		const f8 distances = triangle_distances(block, point);
+		const f8 distances = triangle_distances(block, point, unit);
 		uint32_t lanes = m8_bits(f8_le(distances, f8_set1(best))) & ((1u << block->count) - 1);
 		float d[CR_WIDTH];
 		f8_store(d, distances);

@@ -1,4 +1,4 @@
-/// Quality of trees: surface area heuristic and end-point overlap; and the checks of the invariants that the tests use.
+/// Quality of trees: surface area heuristic and end-point overlap.
 
 #include "bvh/quality.h"
 #include <string.h>

@@ -54,7 +54,7 @@ typedef struct cr_node8 {
 	float lower[3][CR_WIDTH];
 	float upper[3][CR_WIDTH];
 	uint32_t child[CR_WIDTH];
-	uint32_t child_count; // used children come first
+	uint32_t child_count; // used children come first; the others are block 0 with an empty box
 	uint32_t padding[7];
 } cr_node8;
 

@@ -112,6 +112,9 @@ static void set_child_box(cr_node8 *node, int slot, const cr_node2 *from, float 
 static void clear_node(cr_node8 *node)
 {
 	memset(node, 0, sizeof *node);
+	// Only a ray or box that is not a number meets an unused child: it then finds a leaf, not the root again.
+	for (int i = 0; i < CR_WIDTH; i++)
+		node->child[i] = CR_LEAF_BIT;
 	for (int k = 0; k < 3; k++) {
 		for (int i = 0; i < CR_WIDTH; i++) {
 			node->lower[k][i] = CR_EMPTY_LOWER;

@@ -3,7 +3,7 @@
 #include "base/parallel.h"
 #include "detect/pipeline.h"
 
-enum { BODIES_PER_TASK = 64 };
+enum { BODIES_PER_TASK = 256 };
 
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
 {

@@ -14,7 +14,7 @@
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 
-enum { PAIRS_PER_TASK = 16 };
+enum { PAIRS_PER_TASK = 32 };
 
 /// Where an edge of one body pierces a triangle of the other.
 typedef struct pierce {
@@ -382,24 +382,26 @@ static void add_face_contacts(completion *c, const cr_candidates *crossing)
 	}
 }
 
-/// With exit_distance_test all rays of a body wholly inside another may have been dropped: cast one without a limit.
+/// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast them again
+/// without a limit until one finds the way out.
 static void add_contained(completion *c, int side)
 {
 	const int target = 1 - side;
-	const cr_collider *source = c->collider[side];
-	if (!c->collider[target]->closed || source->sample_count == 0)
+	const cr_ray_range *range = &c->work->rays[side];
+	for (int32_t i = range->first; i < range->first + range->count; i++) {
+		const cr_sample_rays *r = &range->chunk->rays;
+		const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+		cr_way_out way = { 0, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, -1 };
+		if (!cast_out(c, target, origin, &way))
+			continue;
+		cr_limit_depth(c->pipeline, c->collider[target], origin, &way);
+		const cr_sample8 *block = &c->collider[side]->samples[r->sample[i] / CR_WIDTH];
+		const int lane = r->sample[i] % CR_WIDTH;
+		const v3d point = to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
+		const v3d out = direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
+		add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle, side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
 		return;
-	const cr_sample8 *block = &source->samples[0];
-	const v3d point = to_a(c, side, (v3d){ block->point[0][0], block->point[1][0], block->point[2][0] });
-	const v3d inward = direction_to_a(c, side, (v3d){ block->inward[0][0], block->inward[1][0], block->inward[2][0] });
-	const v3d o = from_a(c, target, point), d = direction_from_a(c, target, inward);
-	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
-	cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
-	if (!cast_out(c, target, origin, &way))
-		return;
-	cr_limit_depth(c->pipeline, c->collider[target], origin, &way);
-	const v3d out = direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
-	add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[0], way.triangle, side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
+	}
 }
 
 static void complete_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)

@@ -17,7 +17,7 @@ typedef struct cr_contact_set {
 } cr_contact_set;
 
 /// Give each contact of now the age and impulse of the one that it continues: equal features first, then the same vertex on another
-/// triangle, then the nearest within distance. Each old contact is used once. used: scratch, [then->count].
+/// triangle, then the nearest within distance (where at most 64 of each step are left). Each old contact is used once. used: scratch, [then->count].
 void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 
-enum { PAIRS_PER_TASK = 32 };
+enum { PAIRS_PER_TASK = 256 };
 
 static carom_body_id id_of(const cr_pipeline *p, int32_t body)
 {
@@ -16,6 +16,18 @@ static carom_body_id id_of(const cr_pipeline *p, int32_t body)
 static bool is_sensor_pair(const cr_pipeline *p, const cr_pair_work *w)
 {
 	return p->bodies[w->a].sensor || p->bodies[w->b].sensor;
+}
+
+/// Does the pair belong in the view? Sensors tell of overlap only, not of what is ahead (speculative contacts).
+static bool is_listed(const cr_pipeline *p, const cr_pair_work *w)
+{
+	if (!is_sensor_pair(p, w))
+		return w->contacts.count > 0;
+	for (int64_t i = 0; i < w->contacts.count; i++) {
+		if (w->contacts.data[i].depth >= 0)
+			return true;
+	}
+	return false;
 }
 
 static int compare_ids(carom_body_id a, carom_body_id b)
@@ -40,7 +52,7 @@ static carom_result list_pairs(cr_pipeline *p, cr_results *now)
 	int64_t contacts = 0;
 	for (int64_t i = 0; i < p->kept.count; i++) {
 		const cr_pair_work *w = &p->work.data[p->kept.data[i]];
-		if (w->contacts.count == 0)
+		if (!is_listed(p, w))
 			continue;
 		const bool sensor = is_sensor_pair(p, w);
 		now->pairs.data[now->pairs.count++] = (carom_pair){
@@ -161,7 +173,7 @@ carom_result cr_merge(cr_pipeline *p, const cr_results *then, cr_results *now)
 		return cr_fail_memory(p->context, "the pairs of a step");
 	int64_t row = 0;
 	for (int64_t i = 0; i < p->kept.count; i++) {
-		if (p->work.data[p->kept.data[i]].contacts.count > 0)
+		if (is_listed(p, &p->work.data[p->kept.data[i]]))
 			kept[row++] = (int32_t)i;
 	}
 	result = list_events(p, then, now, before);

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "detect/pipeline.h"
 
-enum { PAIRS_PER_TASK = 64 };
+enum { PAIRS_PER_TASK = 128 };
 
 /// The selection table by shape types (L13-PIPE-06): a new shape adds a row and a column, a new algorithm an entry.
 static const uint8_t ALGORITHMS[5][5] = {

@@ -9,7 +9,7 @@
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 
-enum { PAIRS_PER_TASK = 32 };
+enum { PAIRS_PER_TASK = 64 };
 
 // Of the diagonal of the target's box: below this the depth of a contact does no harm, and most contacts are spared the search.
 static const double SHORT_RAY = 0.02;

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "detect/pipeline.h"
 
-enum { PAIRS_PER_TASK = 32 };
+enum { PAIRS_PER_TASK = 256 };
 
 static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
 {
@@ -64,6 +64,7 @@ static double patch_scale(const cr_raw_contact *data, int64_t count)
 	return sum;
 }
 
+/// scale 0: by position alone.
 static double distance_of(const cr_raw_contact *a, const cr_raw_contact *b, double scale)
 {
 	double points = 0, normals = 0;
@@ -102,8 +103,9 @@ static void reduce_pair(cr_worker *worker, cr_pair_work *w, int64_t keep)
 		double best = -1;
 		for (int64_t i = chosen; i < count; i++) {
 			distance[i] = fmin(distance[i], distance_of(&data[i], &swapped, scale));
-			// A contact at no depth counts a quarter of the deepest.
-			const double score = distance[i] * (0.25 + (deepest > 0 ? 0.75 * fmax(data[i].depth, 0) / deepest : 0));
+			// The second contact is chosen for the extent of the patch alone. A contact at no depth counts a quarter of the deepest.
+			const double apart = chosen == 1 ? distance_of(&data[i], &swapped, 0) : distance[i];
+			const double score = apart * (0.25 + (deepest > 0 ? 0.75 * fmax(data[i].depth, 0) / deepest : 0));
 			if (score > best) {
 				best = score;
 				next = i;

@@ -11,7 +11,7 @@
 enum {
 	// Rays of one chunk: enough that a chunk is rarely cut short, small enough for the second-level cache (avalanche, phase B).
 	CHUNK_RAYS = 4096,
-	PAIRS_PER_TASK = 32,
+	PAIRS_PER_TASK = 64,
 };
 
 static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)

@@ -187,47 +187,57 @@ static bool find_near(round_pair *r, double reach)
 	return true;
 }
 
-static bool is_inside(const round_pair *r)
+static bool is_inside(const round_pair *r, int part)
 {
 	if (!r->collider->closed)
 		return false;
-	const v3d m = v3d_scale(v3d_add(r->core[0], r->core[1]), 0.5);
-	const float origin[3] = { (float)m.x, (float)m.y, (float)m.z }, direction[3] = { 0.5f, 0.7f, 0.3f };
+	const v3d p = r->core[part];
+	const float origin[3] = { (float)p.x, (float)p.y, (float)p.z }, direction[3] = { 0.5f, 0.7f, 0.3f };
 	return r->pipeline->bvh->winding(r->collider, origin, direction) != 0;
 }
 
-static const near_triangle *nearest_of(const round_pair *r)
+static const near_triangle *nearest_of(const round_pair *r, int part)
 {
 	const near_triangle *best = NULL;
 	for (int32_t i = 0; i < r->near_count; i++) {
 		const near_triangle *n = &r->near[i];
+		if (n->part != part)
+			continue;
 		if (!best || n->distance < best->distance || (n->distance == best->distance && n->triangle < best->triangle))
 			best = n;
 	}
 	return best;
 }
 
-/// The core lies inside: out through the nearest point of the surface.
-static void add_inside(round_pair *r)
+static v3d triangle_normal(const round_pair *r, int32_t triangle)
 {
+	v3d t[3];
+	cr_collider_triangle(r->collider, triangle, t);
+	return v3d_normalize(v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0])));
+}
+
+/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no direction.
+static double surface_tolerance(const round_pair *r)
+{
+	return 1e-6 * r->collider->scale;
+}
+
+/// An end of the core that lies inside: out through the nearest point of the surface.
+static void add_inside(round_pair *r, int part)
+{
+	const near_triangle *n = nearest_of(r, part);
 	double reach = r->radius;
-	for (int i = 0; r->near_count == 0 && i < 64; i++) {
+	// Deep inside nothing is in reach: look farther and farther.
+	for (int i = 0; !n && i < 64; i++) {
 		reach *= 2;
 		if (!find_near(r, reach)) {
 			r->worker->failed = true;
 			return;
 		}
+		n = nearest_of(r, part);
 	}
-	const near_triangle *n = nearest_of(r);
-	if (!n)
-		return;
-	v3d out = v3d_sub(n->surface, n->core);
-	if (n->distance == 0) {
-		v3d t[3];
-		cr_collider_triangle(r->collider, n->triangle, t);
-		out = v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0]));
-	}
-	add_round_contact(r, n->core, v3d_normalize(out), r->radius + n->distance, n);
+	if (n)
+		add_round_contact(r, n->core, v3d_normalize(v3d_sub(n->surface, n->core)), r->radius + n->distance, n);
 }
 
 /// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum there: a corner of the
@@ -254,19 +264,36 @@ static bool is_shadowed(const round_pair *r, int32_t i)
 	return false;
 }
 
-static void add_outside(round_pair *r)
+static void add_outside(round_pair *r, int32_t i)
 {
+	const near_triangle *n = &r->near[i];
+	const v3d away = v3d_sub(n->core, n->surface);
+	if (n->distance > surface_tolerance(r)) {
+		add_round_contact(r, n->core, v3d_scale(away, 1 / n->distance), r->radius - n->distance, n);
+		return;
+	}
+	const v3d normal = triangle_normal(r, n->triangle);
+	add_round_contact(r, n->core, normal, r->radius - v3d_dot(away, normal), n);
+}
+
+static void collide_core(round_pair *r)
+{
+	const bool is_sphere = r->round->shape.def.type == CAROM_SPHERE;
+	bool inside[2] = { false, false };
+	for (int part = 0; part < (is_sphere ? 1 : 2); part++) {
+		const near_triangle *n = nearest_of(r, part);
+		inside[part] = (!n || n->distance > surface_tolerance(r)) && is_inside(r, part);
+	}
+	// The segment between the ends counts while both are outside: else it crosses the surface, and has no way out of its own.
 	for (int32_t i = 0; i < r->near_count; i++) {
-		const near_triangle *n = &r->near[i];
-		if (is_shadowed(r, i))
-			continue;
-		v3d away = v3d_sub(n->core, n->surface);
-		if (n->distance == 0) {
-			v3d t[3];
-			cr_collider_triangle(r->collider, n->triangle, t);
-			away = v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0]));
-		}
-		add_round_contact(r, n->core, v3d_normalize(away), r->radius - n->distance, n);
+		const int part = r->near[i].part;
+		const bool counts = part < 2 ? !inside[part] : !inside[0] && !inside[1];
+		if (counts && !is_shadowed(r, i))
+			add_outside(r, i);
+	}
+	for (int part = 0; part < 2; part++) {
+		if (inside[part])
+			add_inside(r, part);
 	}
 }
 
@@ -288,8 +315,5 @@ void cr_collide_round(cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 		worker->failed = true;
 		return;
 	}
-	if (is_inside(&r))
-		add_inside(&r);
-	else
-		add_outside(&r);
+	collide_core(&r);
 }

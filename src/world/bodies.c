@@ -114,6 +114,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (!id)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
 	*id = (carom_body_id){ 0, 0 };
+	atomic_store(&world->memory.over_limit, false);
 	carom_result result = check_def(world->context, def);
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
@@ -121,14 +122,14 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (result == CAROM_SUCCESS)
 		result = reserve_body(world);
 	if (result != CAROM_SUCCESS)
-		return result;
+		return cr_explain_failure(world, "carom_world_add_body", result);
 	cr_shape shape;
 	result = cr_shape_init(&world->memory, &def->shape, &shape);
 	if (result == CAROM_SUCCESS)
 		result = attach_plugin(world, &shape);
 	if (result != CAROM_SUCCESS) {
 		cr_shape_free(&shape);
-		return result;
+		return cr_explain_failure(world, "carom_world_add_body", result);
 	}
 	int32_t index;
 	uint32_t generation = 1;
@@ -234,6 +235,8 @@ carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, ca
 	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_pose");
 	if (!body)
 		return CAROM_INVALID_BODY;
+	if (!pose)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_pose: pose is NULL");
 	*pose = body->pose;
 	return CAROM_SUCCESS;
 }
@@ -243,6 +246,8 @@ carom_result carom_world_get_user_data(const carom_world *world, carom_body_id i
 	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_user_data");
 	if (!body)
 		return CAROM_INVALID_BODY;
+	if (!user_data)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_user_data: user_data is NULL");
 	*user_data = body->user_data;
 	return CAROM_SUCCESS;
 }
@@ -274,6 +279,8 @@ carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, ca
 	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_aabb");
 	if (!body)
 		return CAROM_INVALID_BODY;
+	if (!box)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_aabb: box is NULL");
 	double lower[3], upper[3];
 	cr_body_bounds(body, world->context->simd, lower, upper);
 	*box = (carom_aabb){ { lower[0], lower[1], lower[2] }, { upper[0], upper[1], upper[2] } };

@@ -1,5 +1,4 @@
-/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom fanned from one corner of the
-/// border, so that everything that works for meshes works for them: rays from below the surface find the way up.
+/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom fanned around its middle, so that everything that works for meshes works for them: rays from below the surface find the way up.
 
 #include "world/world.h"
 
@@ -104,6 +103,10 @@ carom_result carom_create_height_field(carom_context *context, int32_t columns, 
 			return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: heights[%lld] is not finite", (long long)i);
 		lowest = fmin(lowest, heights[i]);
 	}
+	// A bottom that float cannot tell from the lowest sample would not enclose anything there.
+	if (!((float)(lowest - thickness) < (float)lowest))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: thickness is %g, which float does not resolve below a height of %g",
+			thickness, lowest);
 	const int32_t border = 2 * (columns + rows - 2);
 	const int32_t vertex_count = (int32_t)samples + border + 1;
 	const int32_t triangle_count = 2 * (columns - 1) * (rows - 1) + 3 * border;

@@ -39,11 +39,11 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->memory_peak = carom_memory_peak(&world->memory);
 }
 
-static carom_result explain_failure(carom_world *world, carom_result result)
+carom_result cr_explain_failure(carom_world *world, const char *function, carom_result result)
 {
 	if (result != CAROM_OUT_OF_MEMORY || !atomic_load(&world->memory.over_limit))
 		return result;
-	return cr_fail(world->context, CAROM_OVER_BUDGET, "carom_world_step: the step needs more than the memory_budget of %zu bytes",
+	return cr_fail(world->context, CAROM_OVER_BUDGET, "%s: needs more than the memory_budget of %zu bytes", function,
 		world->def.memory_budget);
 }
 
@@ -63,7 +63,7 @@ carom_result carom_world_step(carom_world *world)
 	if (result == CAROM_SUCCESS)
 		result = cr_merge(&world->pipeline, then, now);
 	if (result != CAROM_SUCCESS)
-		return explain_failure(world, result);
+		return cr_explain_failure(world, "carom_world_step", result);
 
 	for (int64_t i = 0; i < world->bodies.count; i++)
 		world->bodies.data[i].moved = false;

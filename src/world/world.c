@@ -79,12 +79,13 @@ void carom_destroy_world(carom_world *world)
 	carom_context *context = world->context;
 	cr_recorder_destroy(world->recorder);
 	cr_query_index_destroy(world->query_index);
+	// The plugin's states first: they may point into the meshes.
+	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
+		world->def.ray_plugin->destroy(world->plugin_meshes.data[i].state, world->def.ray_plugin->user);
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		if (world->bodies.data[i].alive)
 			cr_shape_free(&world->bodies.data[i].shape);
 	}
-	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
-		world->def.ray_plugin->destroy(world->plugin_meshes.data[i].state, world->def.ray_plugin->user);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->plugin_meshes);
@@ -124,6 +125,8 @@ carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const 
 	if (contact < 0 || contact >= r->contacts.count)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: contact is %d, but there are %d contacts", contact,
 			(int)r->contacts.count);
+	if (!impulse)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: impulse is NULL");
 	for (int k = 0; k < 3; k++) {
 		if (!isfinite(impulse[k]))
 			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: impulse[%d] is not finite", k);

@@ -36,6 +36,9 @@ struct carom_world {
 cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function);
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
 
+/// CAROM_OVER_BUDGET with its text where an allocation failed for memory_budget; else result.
+carom_result cr_explain_failure(carom_world *world, const char *function, carom_result result);
+
 /// Check a shape as the body of a world may have it; the text names the field. kind as in carom_body_def.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
 /// Check and normalise a pose.

@@ -16,6 +16,7 @@ static void compute(simd_op op, const float a[8], const float b[8], float r[8])
 	case SIMD_ABS: f8_store(r, f8_abs(x)); break;
 	case SIMD_NEG: f8_store(r, f8_neg(x)); break;
 	case SIMD_SET1: f8_store(r, f8_set1(a[0])); break;
+	case SIMD_SELECT: f8_store(r, f8_select(f8_lt(x, y), f8_neg(y), x)); break;
 	default: f8_store(r, x); break;
 	}
 }

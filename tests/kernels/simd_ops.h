@@ -15,6 +15,7 @@ typedef enum simd_op {
 	SIMD_NEG,
 	SIMD_SET1,
 	SIMD_COPY,
+	SIMD_SELECT,
 	SIMD_OPS
 } simd_op;
 

@@ -114,7 +114,7 @@ static int parse(int argc, char **argv, render_settings *settings)
 		{ .name = "flat", .kind = OPTION_FLAG, .value = &settings->flat, .help = "show triangles: no smooth normals" },
 		{ .name = "plain", .kind = OPTION_FLAG, .value = &settings->plain, .help = "no line of text" },
 		{ .name = "samples", .argument = "N", .kind = OPTION_CHOICE, .value = &samples, .choices = sample_words,
-			.help = "rays for a pixel at an edge: 1, 4, 9 or 16 (4)" },
+			.help = "rays for a pixel at an edge (4)" },
 		{ .name = "threads", .argument = "N", .kind = OPTION_INTEGER, .value = &settings->threads, .minimum = 0, .maximum = 256,
 			.help = "worker threads (0: one for each core); pictures do not depend on it" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &settings->json, .help = "print one JSON object on stdout" },

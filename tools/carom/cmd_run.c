@@ -14,14 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BACKEND_CPU, BACKEND_VULKAN };
-
 typedef struct run_options {
 	const char *scene;
 	const char *out;
 	int64_t steps; // 0: the scene's
 	int64_t threads;
-	int simd, backend;
+	int simd;
+	int backend; // one so far: cpu
 	bool json, contacts, no_picture;
 	option_list meshes;
 } run_options;
@@ -54,7 +53,7 @@ static void watch_interrupts(void (*handler)(int))
 
 static int parse(run_options *o, int argc, char **argv)
 {
-	static const char *const backends[] = { "cpu", "vulkan", NULL };
+	static const char *const backends[] = { "cpu", NULL };
 	const option options[] = {
 		{ .name = "steps", .letter = 's', .argument = "N", .kind = OPTION_INTEGER, .value = &o->steps, .minimum = 1,
 			.maximum = 1e9, .help = "steps to do (the scene's)" },
@@ -68,7 +67,7 @@ static int parse(run_options *o, int argc, char **argv)
 			.help = "record the contacts too, whatever the scene says" },
 		{ .name = "no-picture", .kind = OPTION_FLAG, .value = &o->no_picture, .help = "leave out last.png" },
 		{ .name = "backend", .argument = "NAME", .kind = OPTION_CHOICE, .value = &o->backend, .choices = backends,
-			.help = "what detects: cpu (cpu)" },
+			.help = "what detects (cpu)" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
 			.help = "instruction set (auto); results do not depend on it" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print the summary as one JSON object" },
@@ -267,8 +266,6 @@ static int prepare(run *r)
 {
 	char error[600];
 	const run_options *o = &r->options;
-	if (o->backend == BACKEND_VULKAN)
-		return report_error(NULL, "the backend \"vulkan\" is not built into this program; leave --backend out, or give --backend cpu");
 	if (!sim_load_scene(o->scene, &r->scene, error, sizeof error))
 		return report_error(NULL, "%s", error);
 	for (int i = 0; i < o->meshes.count; i++)
