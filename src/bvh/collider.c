@@ -2,6 +2,7 @@
 
 #include "bvh/collider.h"
 #include "bvh/bvh_kernels.h"
+#include "bvh/ray_scalar.h"
 #include <string.h>
 
 /// Boxes of primitives under construction.
@@ -124,9 +125,8 @@ static carom_result build_triangles(carom_context *context, cr_collider *c)
 	const cr_build_boxes view = view_boxes(&boxes);
 	carom_result result = cr_tree2_build(context, &view, CR_SAH_TRAVERSAL, &c->binary);
 	free_boxes(context, &boxes);
-	// The watertight test shears the triangles: its rounding may move them by this much out of their boxes.
 	if (result == CAROM_SUCCESS)
-		result = cr_tree8_build(context, &c->binary, c->scale * 0x1p-21f, &c->tree);
+		result = cr_tree8_build(context, &c->binary, cr_ray_pad(c), &c->tree);
 	if (result != CAROM_SUCCESS || c->tree.block_count == 0)
 		return result;
 	c->blocks = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_tri8));

@@ -1,7 +1,6 @@
 /// Exit distances: how far the inward ray of each sample travels inside its own body.
 
-#include "bvh/collider.h"
-#include "geom/triangle.h"
+#include "bvh/ray_scalar.h"
 
 static bool has_corner_at(const cr_topology *t, int32_t number, const float point[3])
 {
@@ -13,37 +12,24 @@ static bool has_corner_at(const cr_topology *t, int32_t number, const float poin
 	return false;
 }
 
-static bool box_in_reach(const cr_node2 *node, const float origin[3], const float inverse[3], float pad, float t_max)
-{
-	float enter = 0, leave = t_max;
-	for (int k = 0; k < 3; k++) {
-		const float t0 = (node->lower[k] - pad - origin[k]) * inverse[k], t1 = (node->upper[k] + pad - origin[k]) * inverse[k];
-		enter = fmaxf(enter, fminf(t0, t1));
-		leave = fminf(leave, fmaxf(t0, t1));
-	}
-	return enter <= leave * 1.0000009f;
-}
-
 /// Nearest back face along the ray. The triangles around the origin are left out: their t is zero up to rounding, either sign.
 static float measure_exit(const cr_collider *c, const float origin[3], const float direction[3])
 {
-	cr_ray_shear shear;
-	cr_ray_shear_init(&shear, origin, direction);
-	float inverse[3];
-	for (int k = 0; k < 3; k++)
-		inverse[k] = 1.0f / (fabsf(direction[k]) < 1e-30f ? copysignf(1e-30f, direction[k]) : direction[k]);
-	const float pad = c->scale * 0x1p-21f;
+	cr_scalar_ray ray;
+	if (!cr_scalar_ray_init(&ray, origin, direction))
+		return INFINITY;
+	const float pad = cr_ray_pad(c);
 	const cr_topology *t = c->topology;
 	float best = INFINITY;
 	for (int32_t at = 0; at < c->binary.node_count;) {
 		const cr_node2 *node = &c->binary.nodes[at];
-		const bool met = box_in_reach(node, origin, inverse, pad, best);
+		const bool met = cr_scalar_ray_meets(&ray, node, pad, best);
 		for (int32_t k = 0; met && k < node->count; k++) {
 			const int32_t number = c->triangle_number[c->binary.order[node->first + k]];
 			const int32_t *v = &t->triangles[3 * (int64_t)number];
 			const float *p = &t->vertices[3 * (int64_t)v[0]], *q = &t->vertices[3 * (int64_t)v[1]], *r = &t->vertices[3 * (int64_t)v[2]];
 			cr_triangle_hit hit;
-			if (cr_ray_triangle_watertight(&shear, p, q, r, best, &hit) && hit.back && !has_corner_at(t, number, origin))
+			if (cr_ray_triangle_watertight(&ray.shear, p, q, r, best, &hit) && hit.back && !has_corner_at(t, number, origin))
 				best = hit.t;
 		}
 		at = met && node->count == 0 ? at + 1 : node->skip;

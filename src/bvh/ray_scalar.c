@@ -1,13 +1,7 @@
 /// Rays one triangle at a time: the thesis' standard algorithms (L13-RT-01, -02) and the oracles of the wide one.
 
+#include "bvh/ray_scalar.h"
 #include "bvh/bvh_kernels.h"
-#include "geom/triangle.h"
-
-typedef struct scalar_ray {
-	float origin[3];
-	float direction[3];
-	cr_ray_shear shear;
-} scalar_ray;
 
 typedef struct scalar_hit {
 	float t;
@@ -15,17 +9,37 @@ typedef struct scalar_hit {
 	bool back;
 } scalar_hit;
 
-/// false: the direction is zero, nothing is hit.
-static bool load_ray(const carom_ray_batch *rays, int32_t i, scalar_ray *ray)
+bool cr_scalar_ray_init(cr_scalar_ray *ray, const float origin[3], const float direction[3])
 {
-	for (int k = 0; k < 3; k++) {
-		ray->origin[k] = rays->origin[k][i];
-		ray->direction[k] = rays->direction[k][i];
-	}
-	if (ray->direction[0] == 0 && ray->direction[1] == 0 && ray->direction[2] == 0)
+	if (direction[0] == 0 && direction[1] == 0 && direction[2] == 0)
 		return false;
-	cr_ray_shear_init(&ray->shear, ray->origin, ray->direction);
+	for (int k = 0; k < 3; k++) {
+		ray->origin[k] = origin[k];
+		ray->direction[k] = direction[k];
+		ray->inverse[k] = 1.0f / (fabsf(direction[k]) < 1e-30f ? copysignf(1e-30f, direction[k]) : direction[k]);
+	}
+	cr_ray_shear_init(&ray->shear, origin, direction);
 	return true;
+}
+
+bool cr_scalar_ray_meets(const cr_scalar_ray *ray, const cr_node2 *node, float pad, float t_max)
+{
+	float enter = 0, leave = t_max;
+	for (int k = 0; k < 3; k++) {
+		const float t0 = (node->lower[k] - pad - ray->origin[k]) * ray->inverse[k];
+		const float t1 = (node->upper[k] + pad - ray->origin[k]) * ray->inverse[k];
+		const float near = t0 < t1 ? t0 : t1, far = t0 < t1 ? t1 : t0;
+		enter = near > enter ? near : enter;
+		leave = far < leave ? far : leave;
+	}
+	return enter <= leave * 1.0000009f;
+}
+
+static bool load_ray(const carom_ray_batch *rays, int32_t i, cr_scalar_ray *ray)
+{
+	const float origin[3] = { rays->origin[0][i], rays->origin[1][i], rays->origin[2][i] };
+	const float direction[3] = { rays->direction[0][i], rays->direction[1][i], rays->direction[2][i] };
+	return cr_scalar_ray_init(ray, origin, direction);
 }
 
 static void store_hit(const carom_hit_batch *hits, int32_t i, scalar_hit hit)
@@ -42,7 +56,7 @@ static void keep_nearest(scalar_hit *best, const cr_triangle_hit *hit, int32_t t
 		*best = (scalar_hit){ hit->t, triangle, hit->back };
 }
 
-static void test_triangle(const cr_collider *c, const scalar_ray *ray, int32_t number, bool watertight, scalar_hit *best)
+static void test_triangle(const cr_collider *c, const cr_scalar_ray *ray, int32_t number, bool watertight, scalar_hit *best)
 {
 	const int32_t *t = &c->topology->triangles[3 * (int64_t)number];
 	const float *v = c->topology->vertices;
@@ -57,7 +71,7 @@ static void test_triangle(const cr_collider *c, const scalar_ray *ray, int32_t n
 static void cast_all(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits, bool watertight)
 {
 	for (int32_t i = begin; i < end; i++) {
-		scalar_ray ray;
+		cr_scalar_ray ray;
 		scalar_hit best = { rays->t_max[i], -1, false };
 		if (load_ray(rays, i, &ray)) {
 			for (int32_t k = 0; k < c->triangle_count; k++)
@@ -77,34 +91,17 @@ void cr_cast_moller_trumbore(const cr_collider *c, const carom_ray_batch *rays, 
 	cast_all(c, rays, begin, end, hits, false);
 }
 
-/// Slab test widened like that of the wide tree: the pad for the shear's rounding, the slack for the slabs' own.
-static bool meets_box(const scalar_ray *ray, const float inverse[3], const cr_node2 *node, float pad, float t_max)
-{
-	float enter = 0, leave = t_max;
-	for (int k = 0; k < 3; k++) {
-		const float t0 = (node->lower[k] - pad - ray->origin[k]) * inverse[k];
-		const float t1 = (node->upper[k] + pad - ray->origin[k]) * inverse[k];
-		const float near = t0 < t1 ? t0 : t1, far = t0 < t1 ? t1 : t0;
-		enter = near > enter ? near : enter;
-		leave = far < leave ? far : leave;
-	}
-	return enter <= leave * 1.0000009f;
-}
-
 void cr_cast_binary(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
 {
-	const float pad = c->scale * 0x1p-21f;
+	const float pad = cr_ray_pad(c);
 	for (int32_t i = begin; i < end; i++) {
-		scalar_ray ray;
+		cr_scalar_ray ray;
 		scalar_hit best = { rays->t_max[i], -1, false };
 		if (load_ray(rays, i, &ray)) {
-			float inverse[3];
-			for (int k = 0; k < 3; k++)
-				inverse[k] = 1.0f / (fabsf(ray.direction[k]) < 1e-30f ? copysignf(1e-30f, ray.direction[k]) : ray.direction[k]);
 			int32_t at = 0;
 			while (at < c->binary.node_count) {
 				const cr_node2 *node = &c->binary.nodes[at];
-				const bool met = meets_box(&ray, inverse, node, pad, best.t);
+				const bool met = cr_scalar_ray_meets(&ray, node, pad, best.t);
 				if (met && node->count > 0) {
 					for (int32_t k = 0; k < node->count; k++)
 						test_triangle(c, &ray, c->triangle_number[c->binary.order[node->first + k]], true, &best);

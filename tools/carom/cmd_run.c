@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 typedef struct run_options {
 	const char *scene;
@@ -35,10 +36,18 @@ typedef struct run {
 
 // Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
 static volatile sig_atomic_t interrupted;
+static time_t interrupted_at; // the handler alone uses it
 
+// One that comes a second later ends the program at once. Sooner it is the same one: `timeout` sends each signal twice.
 static void on_interrupt(int number)
 {
-	(void)number;
+	const time_t now = time(NULL);
+	if (interrupted && now - interrupted_at > 1) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	if (!interrupted)
+		interrupted_at = now;
 	interrupted = 1;
 }
 
@@ -46,7 +55,8 @@ static void watch_interrupts(void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler };
 	sigemptyset(&action.sa_mask);
-	action.sa_flags = (int)SA_RESETHAND; // a second one ends the program at once
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGTERM);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 }
