@@ -12,17 +12,6 @@ function(carom_set_defaults target)
 	target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:_POSIX_C_SOURCE=200809L>)
 endfunction()
 
-# Set result to those of the listed files that exist.
-function(carom_existing result)
-	set(found "")
-	foreach(file IN LISTS ARGN)
-		if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-			list(APPEND found "${file}")
-		endif()
-	endforeach()
-	set(${result} ${found} PARENT_SCOPE)
-endfunction()
-
 # carom_probe_isa(ISA INTRINSIC_PROGRAM FLAG...): append ISA to carom_isas and set carom_flags_ISA when the compiler takes the flags.
 macro(carom_probe_isa isa program)
 	set(CMAKE_REQUIRED_FLAGS "${ARGN}")

@@ -68,6 +68,7 @@ typedef struct cr_pair_work {
 typedef struct cr_worker {
 	cr_arena arena;
 	cr_ray_chunk *chunk; // the one being filled
+	cr_ray_chunk *staging; // for sources of more samples than a chunk holds; always left empty
 	cr_candidates candidates;
 	bool failed;         // out of memory
 	// Counters of the step, summed at its end.

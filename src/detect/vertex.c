@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
+#include <string.h>
 
 enum {
 	// Rays of one chunk: enough that a chunk is rarely cut short, small enough for the second-level cache (avalanche, phase B).
@@ -48,6 +49,33 @@ static cr_ray_chunk *chunk_for(cr_worker *worker, int32_t count)
 	return chunk;
 }
 
+/// An empty chunk with room for all samples of a large source, of which a few become rays: used again for the next pair, so that a
+/// terrain of a million vertices does not cost a chunk of its size for each body on it.
+static cr_ray_chunk *staging_for(cr_worker *worker, int32_t count)
+{
+	if (!worker->staging || worker->staging->capacity < count)
+		worker->staging = new_chunk(worker, count);
+	return worker->staging;
+}
+
+/// Copy rays from the staging chunk to a chunk that keeps them, behind its last ray.
+static cr_ray_chunk *move_staged(cr_worker *worker, const cr_ray_chunk *staging, int32_t count)
+{
+	cr_ray_chunk *chunk = chunk_for(worker, count);
+	if (!chunk)
+		return NULL;
+	const cr_sample_rays *from = &staging->rays, *to = &chunk->rays;
+	const size_t n = (size_t)count, at = (size_t)chunk->count;
+	for (int k = 0; k < 3; k++) {
+		memcpy(to->origin[k] + at, from->origin[k], n * sizeof(float));
+		memcpy(to->direction[k] + at, from->direction[k], n * sizeof(float));
+	}
+	memcpy(to->t_max + at, from->t_max, n * sizeof(float));
+	memcpy(to->sample + at, from->sample, n * sizeof(int32_t));
+	memcpy(to->certain + at, from->certain, n);
+	return chunk;
+}
+
 static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
@@ -55,13 +83,18 @@ static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	// Only a closed target has an inside to be in.
 	if (!target->closed)
 		return;
-	cr_ray_chunk *chunk = chunk_for(worker, source->sample_count);
+	const bool staged = source->sample_count > CHUNK_RAYS;
+	cr_ray_chunk *chunk = staged ? staging_for(worker, source->sample_count) : chunk_for(worker, source->sample_count);
 	if (!chunk)
 		return;
 	const cr_transform *to_target = side == 0 ? &w->a_to_b : &w->b_to_a, *to_source = side == 0 ? &w->b_to_a : &w->a_to_b;
 	int64_t tested = 0;
 	const int32_t count = p->detect->collect(source, target, to_target, to_source, (float)p->settings.speculative_distance,
 		p->settings.exit_distance_test, &chunk->rays, chunk->count, &tested);
+	if (staged)
+		chunk = move_staged(worker, chunk, count);
+	if (!chunk)
+		return;
 	w->rays[side] = (cr_ray_range){ chunk, chunk->count, count };
 	chunk->count += count;
 	worker->vertices_tested += tested;

@@ -182,9 +182,9 @@ static int write_summary(const run *r, const sim_summary *summary)
 static int print_text(const run *r, const sim_summary *s)
 {
 	const double steps = s->steps > 0 ? (double)s->steps : 1;
-	printf("%s: %lld steps of %.4g s, %d bodies that move and %d others, %d thread%s, %s\n", r->scene.name, (long long)s->steps,
+	printf("%s: %lld x %.4g s, moving bodies: %d, others: %d, threads: %d, %s\n", r->scene.name, (long long)s->steps,
 		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->context),
-		carom_context_threads(r->context) == 1 ? "" : "s", carom_simd_name(carom_context_simd(r->context)));
+		carom_simd_name(carom_context_simd(r->context)));
 	printf("  above the ground at the end  %d of %d\n", s->bodies_above_ground, s->bodies);
 	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak (step %lld)\n", s->kinetic_energy_final,
 		s->kinetic_energy_peak, (long long)s->kinetic_energy_peak_step);
