@@ -29,5 +29,8 @@ else()
 	set(pc_libs_public " ${pc_libs_private}")
 	set(pc_libs_private "")
 endif()
+# Relative to the file itself, so that cmake --install --prefix may go anywhere.
+file(RELATIVE_PATH pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/carom.pc.in" "${PROJECT_BINARY_DIR}/carom.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/carom.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -585,8 +585,8 @@ void sim_write_step_names(FILE *file)
 void sim_write_step(FILE *file, const sim_step *step)
 {
 	const carom_stats *d = &step->detection;
-	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%d,%d", (long long)step->step, step->time, step->substeps, d->bodies, d->box_pairs, d->narrow_pairs,
-		d->colliding_pairs, d->contacts_found, d->contacts);
+	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%lld,%d", (long long)step->step, step->time, step->substeps, d->bodies, d->box_pairs,
+		d->narrow_pairs, d->colliding_pairs, (long long)d->contacts_found, d->contacts);
 	fprintf(file, ",%lld,%lld,%lld,%lld,%d,%d,%lld", (long long)d->vertices_tested, (long long)d->vertices_culled,
 		(long long)d->rays_full, (long long)d->rays_outward, d->pairs_completed, d->pairs_crossing,
 		(long long)d->triangle_tests);

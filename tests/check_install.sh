@@ -22,8 +22,7 @@ fi
 
 config=$(find "$work/usr" -name carom.pc)
 export PKG_CONFIG_PATH=${config%/*}
-# carom.pc names the prefix of the build; this install went elsewhere.
-read -ra from_pkg_config < <(pkg-config --define-variable=prefix="$work/usr" --cflags --libs carom)
+read -ra from_pkg_config < <(pkg-config --cflags --libs carom)
 "$cc" "${flags[@]}" -std=c17 "$consumer/consumer.c" -o "$work/packaged" "${from_pkg_config[@]}"
 LD_LIBRARY_PATH=${config%/pkgconfig/*} "$work/packaged"
 echo "installed, found and run"

@@ -188,7 +188,7 @@ TEST(contacts, rays_by_brute_force)
 	carom_destroy_context(context);
 }
 
-/// A vertex in the hole of a torus, or before it, meets front faces only: no contact (L13-HER-03).
+/// A vertex in the hole of a torus, or before it, meets front faces only: no contact.
 TEST(contacts, front_faces_are_no_hits)
 {
 	carom_context *context = fixture_context(1);

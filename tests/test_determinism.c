@@ -20,9 +20,9 @@ typedef struct golden {
 } golden;
 
 static const golden GOLDEN[] = {
-	{ "pile", 0x1b84a8eae4bde787 },
-	{ "zoo", 0x315f34e8cc11308b },
-	{ "near", 0x15c46c281617906a },
+	{ "pile", 0xb9ecbb2db5fda85e },
+	{ "zoo", 0xded73a84a2b53197 },
+	{ "near", 0xb75888c49ea53938 },
 	{ "scene1_step_80", 0x1ece4c8629262060 },
 	{ "scene1_step_420", 0xca9cae6b32e0f5f2 },
 };

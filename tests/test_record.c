@@ -207,6 +207,7 @@ TEST(record, a_recording_replays_to_the_same_hashes)
 		def.max_contacts_per_pair = variant;
 		def.exit_distance_test = variant == 2;
 		def.speculative_distance = variant == 1 ? 0.05 : 0;
+		def.max_depth_ratio = variant == 2 ? 0 : 1 + variant;
 		if (variant == 3) {
 			def.pair_filter = odd_pairs_only;
 			def.pair_filter_user = &modulus;

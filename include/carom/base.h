@@ -70,6 +70,7 @@ typedef struct carom_allocator {
 	void *user;
 } carom_allocator;
 
+/// How grave a message is.
 typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INFO } carom_log_level;
 
 /// Receives messages. The library itself never prints. Called on the thread that made the call being served.
@@ -107,6 +108,7 @@ typedef struct carom_context_def {
 	carom_simd simd;
 } carom_context_def;
 
+/// The C library's memory, no log, OpenMP if it was built in, a thread for each core, the widest instruction set. Thread-safe.
 CAROM_API carom_context_def carom_default_context_def(void);
 
 /// Memory, messages, threads and error text for everything made from it. Contexts share nothing with each other.
@@ -120,7 +122,7 @@ CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_
 CAROM_API void carom_destroy_context(carom_context *context);
 
 /// What went wrong in the last call that failed on this context, in one sentence that names the field or element.
-/// Never NULL; valid until the next failing call. Empty before the first failure.
+/// Never NULL; valid until the next call that fails on this context, from any thread. Empty before the first failure.
 CAROM_API const char *carom_error_text(const carom_context *context);
 
 /// Bytes that the context and all made from it hold now, and the most they ever held. Thread-safe.

@@ -4,6 +4,7 @@
 /// Threads: calls that change a world must not overlap with any other call on it. Between them, the views and queries
 /// (everything that takes a const carom_world *) may be used from many threads at once. Different worlds, also of one context,
 /// are independent.
+/// Handles must not be NULL unless a comment says otherwise.
 /// Results: a failing call changes nothing, unless its comment says otherwise, and leaves its reason in carom_error_text.
 /// Determinism: contacts, pairs and events are the same, bit for bit, for any number of threads, instruction set, and run.
 #ifndef CAROM_CAROM_H
@@ -18,6 +19,7 @@
 extern "C" {
 #endif
 
+/// Bodies, their contacts, and what is remembered of the last step.
 typedef struct carom_world carom_world;
 
 /// A body in a world: a number that is used again after removal, and a generation that tells the uses apart.
@@ -27,6 +29,7 @@ typedef struct carom_body_id {
 	uint32_t generation;
 } carom_body_id;
 
+/// What a body consists of, in its own frame; lengths in metres.
 typedef enum carom_shape_type {
 	CAROM_SPHERE, ///< radius about the origin
 	CAROM_BOX,    ///< half_extents about the origin
@@ -44,6 +47,7 @@ typedef struct carom_shape {
 	const carom_mesh *mesh; ///< the body takes a reference
 } carom_shape;
 
+/// What moves a body, and what it is tested against.
 typedef enum carom_body_kind {
 	CAROM_STATIC,    ///< does not move by itself; never collides with static or kinematic bodies
 	CAROM_KINEMATIC, ///< moved by the caller regardless of contacts; collides with dynamic bodies only
@@ -65,23 +69,26 @@ typedef struct carom_body_def {
 	uint64_t user_data;
 } carom_body_def;
 
+/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor. The shape is to be set. Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping boxes that categories,
 /// masks and groups let pass, a < b by index, from worker threads; it must depend on nothing but its arguments.
 typedef bool carom_pair_filter_fn(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
+/// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures them.
 typedef enum carom_broad_phase {
 	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves
 	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
 	CAROM_BROAD_BRUTE, ///< all pairs; the oracle of the two others
 } carom_broad_phase;
 
+/// How rays are cast. The three watertight ones give the same hits, bit for bit.
 typedef enum carom_ray_method {
 	CAROM_RAYS_WIDE,   ///< 8-wide tree, SIMD, watertight
-	CAROM_RAYS_BINARY, ///< binary tree with skip pointers, no stack, watertight (thesis "stackless BVH", requirement L13-RT-02)
-	CAROM_RAYS_BASIC,  ///< every triangle, watertight (L13-RT-01)
-	CAROM_RAYS_MOLLER_TRUMBORE, ///< every triangle, the thesis' triangle test (L13-MT): may leak at edges; for comparison
+	CAROM_RAYS_BINARY, ///< binary tree with skip pointers, no stack, watertight
+	CAROM_RAYS_BASIC,  ///< every triangle, watertight
+	CAROM_RAYS_MOLLER_TRUMBORE, ///< every triangle, by Moeller and Trumbore (1997): may leak at edges; for comparison
 	CAROM_RAYS_PLUGIN, ///< carom_world_def.ray_plugin
 } carom_ray_method;
 
@@ -93,17 +100,18 @@ typedef struct carom_world_def {
 	const carom_ray_plugin *ray_plugin; ///< used with CAROM_RAYS_PLUGIN; must outlive the world
 	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest is always kept, and points that keep the extent of the patch.
 	int32_t max_contacts_per_pair;
-	/// Complete (promise 1): pairs of meshes in which no ray hit are tested triangle against triangle. Without it edges that
+	/// Complete: pairs of meshes in which no ray hit are tested triangle against triangle. Without it edges that
 	/// cross edges are missed, as in the papers.
 	bool complete;
-	/// Drop rays that leave the source body before they reach the surface of the target (L13-HER-04). A pair whose rays are all
+	/// Drop rays that leave the source body before they reach the surface of the target (Hermann, Faure and Raffin, 2008). A pair whose rays are all
 	/// dropped is still completed.
 	bool exit_distance_test;
 	/// A ray may run far inside the other body although its surface is near: along a wall, or down the length of a limb. Where a ray is
-	/// longer than this many times the distance to the nearest surface point, that point gives depth, normal and triangle instead. Rays shorter than a fiftieth of the diagonal of the other body's box stay as they are. At least 1; 0: never, the
-	/// papers' contacts.
+	/// longer than this many times the distance to the nearest surface point, that point gives depth, normal and triangle instead. Rays
+	/// shorter than a fiftieth of the diagonal of the other body's box stay as they are. At least 1; 0: never, the rays as they are.
 	double max_depth_ratio;
-	/// Report surfaces that are apart by at most this (metres) as contacts with negative depth; 0: none.
+	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Between meshes rays along the vertex normals
+	/// look for it: two edges, or faces that no vertex points at, are not seen ahead.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in the frame of body A (metres).
 	double match_distance;
@@ -114,6 +122,8 @@ typedef struct carom_world_def {
 	size_t memory_budget;
 } carom_world_def;
 
+/// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing speculative, match_distance 0.02 m,
+/// no filter, no budget. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults.
@@ -145,9 +155,13 @@ CAROM_API carom_result carom_world_set_pose(carom_world *world, carom_body_id id
 /// Put many bodies at once: poses[i] for ids[i]. One call a step; all are checked before the first is moved.
 CAROM_API carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
 
+/// The pose set last (world frame), with its quaternion normalised.
 CAROM_API carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, carom_pose *pose);
+/// The caller's number; the library only hands it on: to filters, pairs and events.
 CAROM_API carom_result carom_world_get_user_data(const carom_world *world, carom_body_id id, uint64_t *user_data);
+/// Change it; pairs and events show it from the next step on.
 CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uint64_t user_data);
+/// Change whom a body meets (carom_body_def), from the next step on.
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 /// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane gives
@@ -161,7 +175,7 @@ CAROM_API carom_result carom_world_step(carom_world *world);
 
 /// How a contact was found; it says what feature_a and feature_b are.
 typedef enum carom_contact_kind {
-	CAROM_VERTEX_A, ///< a ray from vertex feature_a of A hit triangle feature_b of B (L13-HER-02; see also max_depth_ratio)
+	CAROM_VERTEX_A, ///< a ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio)
 	CAROM_VERTEX_B, ///< a ray from vertex feature_b of B hit triangle feature_a of A
 	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner where the edge starts,
 	/// feature_b the triangle that limits it.
@@ -199,8 +213,10 @@ typedef struct carom_pair {
 	int32_t age;           ///< steps since the pair began: 0 when new
 } carom_pair;
 
+/// A pair began in this step, went on, or ended with it.
 typedef enum carom_event_kind { CAROM_EVENT_BEGIN, CAROM_EVENT_PERSIST, CAROM_EVENT_END } carom_event_kind;
 
+/// What became of a pair in the last step.
 typedef struct carom_event {
 	carom_body_id body_a; ///< the lower index
 	carom_body_id body_b;
@@ -245,7 +261,7 @@ typedef struct carom_stats {
 	int32_t box_pairs;       ///< pairs of overlapping world boxes (after filters)
 	int32_t narrow_pairs;    ///< of these, pairs whose oriented boxes overlap too
 	int32_t colliding_pairs;
-	int32_t contacts_found;  ///< before reduction
+	int64_t contacts_found;  ///< before reduction
 	int32_t contacts;
 	int64_t vertices_tested; ///< vertices reached by walking the trees
 	int64_t vertices_culled; ///< of these, outside the target's box or certainly outside its surface
@@ -267,6 +283,7 @@ typedef struct carom_stats {
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
 } carom_stats;
 
+/// Counts and times of the last good step; zero before the first.
 CAROM_API carom_stats carom_world_stats(const carom_world *world);
 
 // ---- Queries between steps (they see the poses set last, stepped or not) ----
@@ -279,6 +296,7 @@ typedef struct carom_query_filter {
 	carom_body_id ignore; ///< null: none
 } carom_query_filter;
 
+/// Sees all bodies, sensors too. Thread-safe.
 CAROM_API carom_query_filter carom_default_query_filter(void);
 
 /// A ray in the world. direction need not have unit length; t counts in its lengths.
@@ -289,6 +307,7 @@ typedef struct carom_ray {
 	double t_max;
 } carom_ray;
 
+/// Where a ray meets a body.
 typedef struct carom_ray_hit {
 	carom_body_id body;
 	double t;
@@ -307,11 +326,12 @@ CAROM_API carom_result carom_world_cast_ray(
 CAROM_API carom_result carom_world_cast_ray_any(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count. *count is the number of hits there are; the first capacity of them are
-/// written. hits may be NULL when capacity is 0.
+/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count. *count is the number of
+/// hits there are; the first capacity of them are written. hits may be NULL when capacity is 0.
 CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
 	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);
 
+/// A point of a body's surface.
 typedef struct carom_closest_point {
 	carom_body_id body;
 	carom_vec3 point;   ///< on the surface, world
@@ -344,6 +364,7 @@ typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 /// CAROM_INVALID_RECORDING when the writer gave up or memory ran out: now, or, for the recording that this call ends, since it began.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
 
+/// How far a replay got.
 typedef struct carom_replay_result {
 	int64_t steps;           ///< steps replayed
 	int64_t first_difference; ///< step whose hash differs from the recorded one, or -1

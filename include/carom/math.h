@@ -10,6 +10,7 @@
 extern "C" {
 #endif
 
+/// A point, a direction or a size.
 typedef struct carom_vec3 {
 	double x, y, z;
 } carom_vec3;
@@ -20,7 +21,7 @@ typedef struct carom_quat {
 	double x, y, z, w;
 } carom_quat;
 
-/// A body point v lies at rotate(orientation, v) + position in the world.
+/// Positions are refused beyond 1e15 from the origin. A body point v lies at rotate(orientation, v) + position in the world.
 typedef struct carom_pose {
 	carom_vec3 position;
 	carom_quat orientation;

@@ -12,6 +12,7 @@ extern "C" {
 /// Coordinates beyond this are refused: products of three of them would no longer fit in a float.
 #define CAROM_MAX_COORDINATE 1e12
 
+/// The type of coordinates in the caller's memory.
 typedef enum carom_scalar { CAROM_FLOAT32, CAROM_FLOAT64 } carom_scalar;
 
 /// Where coordinates lie: element i starts stride bytes after element i-1 and holds x, y, z of the given type.
@@ -34,6 +35,7 @@ typedef struct carom_mesh_def {
 	int32_t grid_resolution;
 } carom_mesh_def;
 
+/// No vertices, no triangles, packed floats, a grid of 48 cells. Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 
 /// What the check of a mesh found. Positions that are equal bit for bit count as one vertex for everything that is

@@ -1,5 +1,5 @@
 /// @file plugin.h
-/// A further ray algorithm behind the ray stage (L13-RT-03): three functions; the library does the rest.
+/// A further ray algorithm behind the ray stage: three functions; the library does the rest.
 #ifndef CAROM_PLUGIN_H
 #define CAROM_PLUGIN_H
 
@@ -34,6 +34,7 @@ typedef struct carom_ray_plugin {
 		int32_t triangle_count, void *user);
 	/// Find the nearest hit of each ray. Called from several threads at once.
 	void (*cast)(void *state, const carom_ray_batch *rays, const carom_hit_batch *hits, void *user);
+	/// Free a state: its last body left, or the world is being destroyed.
 	void (*destroy)(void *state, void *user);
 	void *user;
 } carom_ray_plugin;

@@ -19,7 +19,8 @@ CAROM_API carom_result carom_mesh_self_intersections(
 
 /// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from either side, with 0 <= t <=
 /// t_max; of triangles hit at the same t the one with the lowest number is taken. Directions of length below 1e-30 hit nothing or anything. The results are the
-/// same, bit for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine. CAROM_INVALID_ARGUMENT for
+/// same, bit for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles seen so nearly edge-on that
+/// t has no digits left aside). CAROM_INVALID_ARGUMENT for
 /// CAROM_RAYS_PLUGIN, an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
 CAROM_API carom_result carom_mesh_cast_rays(
 	const carom_mesh *mesh, carom_ray_method method, const carom_ray_batch *rays, const carom_hit_batch *hits);

@@ -697,8 +697,9 @@ static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_tran
 	pair_walk w = { a, b, a_to_b, 0, source_is_b, out };
 	if (source_is_b)
 		w = (pair_walk){ b, a, b_to_a, 0, true, out };
-	// 2^-20 is sixteen roundings: a transform makes six, a plane distance eight.
-	w.margin = (a->scale + b->scale) * 0x1p-20f;
+	// A coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the two scales in size: about 20 roundings of 2^-24
+	// at worst, a plane distance 24. 2^-19 is 32.
+	w.margin = (a->scale + b->scale) * 0x1p-19f;
 	const f8 margin = f8_set1(w.margin);
 	uint32_t stack[RAY_STACK];
 	int top = 0;

@@ -14,7 +14,7 @@ typedef struct cr_tri8 {
 	int32_t padding[7];
 } cr_tri8;
 
-/// Up to eight points of a surface that may cast rays: the vertices of a mesh, or samples of a volume's surface (L13-HER-08).
+/// Up to eight points of a surface that may cast rays: the vertices of a mesh, or samples of a volume's surface.
 typedef struct cr_sample8 {
 	float point[3][CR_WIDTH];
 	float inward[3][CR_WIDTH]; // unit: opposite of the vertex normal

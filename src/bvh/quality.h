@@ -1,4 +1,4 @@
-/// Quality of trees (B-7 of the field's list): numbers that tell, without a timer, when a tree has become bad.
+/// Quality of trees: numbers that tell, without a timer, when a tree has become bad.
 #ifndef CR_BVH_QUALITY_H
 #define CR_BVH_QUALITY_H
 

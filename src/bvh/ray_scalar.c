@@ -1,4 +1,4 @@
-/// Rays one triangle at a time: the thesis' standard algorithms (L13-RT-01, -02) and the oracles of the wide one.
+/// Rays one triangle at a time: the thesis' standard algorithms (Lehericey 2013, 2.1) and the oracles of the wide one.
 
 #include "bvh/ray_scalar.h"
 #include "bvh/bvh_kernels.h"

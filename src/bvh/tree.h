@@ -17,7 +17,7 @@ typedef struct cr_build_boxes {
 } cr_build_boxes;
 
 /// A node of the binary tree, depth-first: the first child follows its parent; skip is the node to go on with when the box
-/// is missed or the leaf is done (the miss link of a stackless walk, requirement E35). Leaves have count > 0.
+/// is missed or the leaf is done (the miss link of a stackless walk). Leaves have count > 0.
 typedef struct cr_node2 {
 	float lower[3];
 	float upper[3];

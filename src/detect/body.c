@@ -78,8 +78,10 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 			grow_by_box(body, tip, zero, lower, upper);
 		}
 		for (int k = 0; k < 3; k++) {
-			lower[k] -= shape->def.radius;
-			upper[k] += shape->def.radius;
+			// The ends' slack was added before the radius: another rounding for it.
+			const double slack = (fabs(lower[k]) + fabs(upper[k]) + shape->def.radius) * 0x1p-50;
+			lower[k] -= shape->def.radius + slack;
+			upper[k] += shape->def.radius + slack;
 		}
 	}
 }

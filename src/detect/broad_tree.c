@@ -788,7 +788,7 @@ static bool merge_kept(broad_tree *t)
 {
 	if (!cr_array_reserve(t->base.context, &t->merged, t->kept.count + t->fresh.count))
 		return false;
-	const cr_body_pair *fresh = t->fresh.data, *fresh_end = fresh + t->fresh.count;
+	const cr_body_pair *fresh = t->fresh.data, *fresh_end = t->fresh.count > 0 ? fresh + t->fresh.count : fresh;
 	cr_body_pair *out = t->merged.data;
 	for (int64_t i = 0; i < t->kept.count; i++) {
 		const cr_body_pair p = t->kept.data[i];

@@ -1,11 +1,11 @@
 /// Complete stage: pairs that the rays left without a hit, triangle against triangle; and the pairs of basic volumes.
 ///
-/// Vertex rays see only vertices inside the other body: edges that cross edges are missed (L13-HER-10; 29 % of the intersecting pairs of
+/// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of the intersecting pairs of
 /// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly, and each piece of an
-/// edge that lies inside the other body gives a contact (R-6 of the field's list: CInDeR's rays along edges):
+/// edge that lies inside the other body gives a contact (as CInDeR casts rays along edges, Knott and Pai 2003):
 /// - between two faces that share an edge, the classical edge-edge contact: the common normal, the distance of the two lines;
 /// - else rays from the middle of the piece along the inward normals of the edge and its faces, as from any sample of the surface
-///   (L13-HER-08), of which the shortest counts.
+///  , of which the shortest counts.
 /// Where there is no inside (open meshes) the crossing triangles themselves give the contact: their smallest separating move.
 /// Input: kept pairs. Output: raw contacts. Parallel over pairs.
 

@@ -77,7 +77,8 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 		const float cells = target->grid.cells ? margin * target->grid.inverse_cell * 1.001f : 0;
 		c.far_distance = cells + 1;
 	}
-	const float rounding = (source->scale + target->scale) * 0x1p-20f;
+	// As in the walk for pairs of triangles: 20 roundings of 2^-24 at worst.
+	const float rounding = (source->scale + target->scale) * 0x1p-19f;
 	float lower[3], upper[3], store_lower[3][CR_WIDTH], store_upper[3][CR_WIDTH];
 	const box8 grown = spread_box(c.lower, c.upper);
 	const box8 in_source = transform_boxes(&grown, to_source, f8_set1(rounding));

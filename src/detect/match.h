@@ -1,4 +1,4 @@
-/// Contacts of consecutive steps: which one of now is which one of then (M-2 of the field's list: warm start data, stable stacks).
+/// Contacts of consecutive steps: which one of now is which one of then, for warm starts and stable stacks.
 #ifndef CR_DETECT_MATCH_H
 #define CR_DETECT_MATCH_H
 

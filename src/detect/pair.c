@@ -2,14 +2,14 @@
 ///
 /// Input: bodies with up-to-date boxes. Output: kept pairs with their algorithm and relative transforms (made in double, used in
 /// float). Cost: the broad phase, and per pair one relative transform and a test of oriented boxes. Parallel over pairs, each
-/// writing its own slot; the dense list is made in order afterwards. (L15-STEP-01.)
+/// writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
 
 enum { PAIRS_PER_TASK = 128 };
 
-/// The selection table by shape types (L13-PIPE-06): a new shape adds a row and a column, a new algorithm an entry.
+/// The selection table by shape types: a new shape adds a row and a column, a new algorithm an entry.
 static const uint8_t ALGORITHMS[5][5] = {
 	// sphere, box, capsule, plane, mesh
 	[CAROM_SPHERE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND },

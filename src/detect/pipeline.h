@@ -12,7 +12,7 @@
 #include "detect/broad.h"
 #include "detect/detect_kernels.h"
 
-/// How a pair of shape types is tested: the selection table (L13-PIPE-06) is in pair.c.
+/// How a pair of shape types is tested: the selection table is in pair.c.
 typedef enum cr_algorithm {
 	CR_ALGORITHM_NONE,
 	CR_ALGORITHM_VOLUMES, // two basic volumes: closed forms

@@ -1,9 +1,9 @@
 /// Ray stage: cast the rays of each pair and turn the hits into contacts.
 ///
 /// Input: ray ranges of the pairs. Output: raw contacts. A ray reports a collision when the first surface it meets is a back face,
-/// that is, its origin lies inside the target (requirement E5, test 1); the winding number confirms it where the grid did
+/// that is, its origin lies inside the target; the winding number confirms it where the grid did
 /// not know, because on a silhouette rounding may put the back face before the front face. With a speculative distance, samples
-/// outside cast a second ray outward (L13-PRED-01, -04). Parallel over pairs. (L13-HER-01..05, L15-STEP-03.)
+/// outside cast a second ray outward. Parallel over pairs. (Hermann, Faure, Raffin, Ray-traced collision detection for deformable bodies, 2008.)
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"

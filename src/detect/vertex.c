@@ -1,9 +1,9 @@
 /// Vertex stage: which samples of each body of a pair cast a ray into the other.
 ///
 /// Input: kept pairs of the ray algorithm. Output: rays in the target's frame, in chunks of the worker that made them; each ordered
-/// pair remembers its range. Samples are found by walking the source's tree in the target's box, not by scanning (L13-HER-06), and
+/// pair remembers its range. Samples are found by walking the source's tree in the target's box, not by scanning (Lehericey 2013, 1.2), and
 /// those that the target's grid knows to be outside are dropped. Parallel over pairs; no order is needed, since ranges hang on
-/// the pairs. (L13-HER-07, L15-STEP-02.)
+/// the pairs.
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"

@@ -142,6 +142,21 @@ static void add_round_contact(const round_pair *r, v3d core, v3d direction, doub
 	cr_add_contact(r->worker, r->work, &contact);
 }
 
+/// Nearest points of a part of the core and a triangle.
+static near_triangle measure(const round_pair *r, int part, int32_t triangle)
+{
+	v3d t[3];
+	cr_collider_triangle(r->collider, triangle, t);
+	near_triangle n = { r->core[part & 1], { 0, 0, 0 }, 0, triangle, part };
+	cr_feature feature;
+	if (part < 2)
+		n.surface = cr_closest_point_triangle(n.core, t[0], t[1], t[2], &feature);
+	else
+		cr_closest_segment_triangle(r->core[0], r->core[1], t[0], t[1], t[2], &n.core, &n.surface);
+	n.distance = v3d_length(v3d_sub(n.core, n.surface));
+	return n;
+}
+
 /// List what lies within reach of the core; false when out of memory.
 static bool find_near(round_pair *r, double reach)
 {
@@ -169,16 +184,8 @@ static bool find_near(round_pair *r, double reach)
 	for (int32_t i = 0; i < count; i++) {
 		const cr_tri8 *block = &r->collider->blocks[blocks[i]];
 		for (int lane = 0; lane < block->count; lane++) {
-			v3d t[3];
-			cr_collider_triangle(r->collider, block->number[lane], t);
 			for (int part = 0; part < (is_sphere ? 1 : ROUND_PARTS); part++) {
-				near_triangle n = { r->core[part & 1], { 0, 0, 0 }, 0, block->number[lane], part };
-				cr_feature feature;
-				if (part < 2)
-					n.surface = cr_closest_point_triangle(n.core, t[0], t[1], t[2], &feature);
-				else
-					cr_closest_segment_triangle(r->core[0], r->core[1], t[0], t[1], t[2], &n.core, &n.surface);
-				n.distance = v3d_length(v3d_sub(n.core, n.surface));
+				const near_triangle n = measure(r, part, block->number[lane]);
 				if (n.distance <= reach)
 					r->near[r->near_count++] = n;
 			}
@@ -240,25 +247,41 @@ static void add_inside(round_pair *r, int part)
 		add_round_contact(r, n->core, v3d_normalize(v3d_sub(n->surface, n->core)), r->radius + n->distance, n);
 }
 
+/// Does a triangle, which comes nearer to its part than n (or as near, at the same point, and comes first), hold n's point?
+static bool shadows(const round_pair *r, const near_triangle *other, const near_triangle *n)
+{
+	const bool first = other->triangle < n->triangle || (other->triangle == n->triangle && other->part < n->part);
+	const double tolerance = 1e-9 * r->collider->scale;
+	const bool nearer = other->distance < n->distance - tolerance;
+	const bool same = fabs(other->distance - n->distance) <= tolerance && first && v3d_length(v3d_sub(other->surface, n->surface)) <= tolerance;
+	if (!nearer && !same)
+		return false;
+	v3d t[3];
+	cr_feature feature;
+	cr_collider_triangle(r->collider, other->triangle, t);
+	return v3d_length(v3d_sub(cr_closest_point_triangle(n->surface, t[0], t[1], t[2], &feature), n->surface)) <= tolerance;
+}
+
 /// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum there: a corner of the
-/// neighbour on a smooth or hollow surface, which must not push (ghost contact).
+/// neighbour on a smooth or hollow surface, which must not push (ghost contact). A neighbour across an edge nearly always tells; only what is left
+/// is compared with all.
 static bool is_shadowed(const round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];
+	for (int k = 0; k < 3; k++) {
+		const int32_t across = r->collider->topology->neighbours[3 * n->triangle + k];
+		if (across < 0)
+			continue;
+		const near_triangle other = measure(r, n->part, across);
+		if (shadows(r, &other, n))
+			return true;
+	}
 	const double tolerance = 1e-9 * r->collider->scale;
 	for (int32_t j = 0; j < r->near_count; j++) {
 		const near_triangle *other = &r->near[j];
 		if (j == i || (other->part != n->part && v3d_length(v3d_sub(other->surface, n->surface)) > tolerance))
 			continue;
-		const bool nearer = other->distance < n->distance - tolerance;
-		const bool same = fabs(other->distance - n->distance) <= tolerance && j < i;
-		if (!nearer && !same)
-			continue;
-		v3d t[3];
-		cr_feature feature;
-		cr_collider_triangle(r->collider, other->triangle, t);
-		const v3d on_other = cr_closest_point_triangle(n->surface, t[0], t[1], t[2], &feature);
-		if (v3d_length(v3d_sub(on_other, n->surface)) <= tolerance && (nearer || v3d_length(v3d_sub(other->surface, n->surface)) <= tolerance))
+		if (shadows(r, other, n))
 			return true;
 	}
 	return false;

@@ -27,7 +27,7 @@ typedef struct cr_triangle_hit {
 /// all triangles around them. Zero determinant is no hit. Accepts 0 <= t <= t_max.
 bool cr_ray_triangle_watertight(const cr_ray_shear *shear, const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
 
-/// Moeller, Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997, as the thesis uses it (L13-MT): float, u, v, t >= 0, u + v <= 1.
+/// Moeller, Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997, as the thesis uses it: float, u, v, t >= 0, u + v <= 1.
 /// Parallel rays are discarded. May leak at shared edges.
 bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
 

@@ -65,8 +65,8 @@ static carom_result check_vertices(carom_context *context, const carom_mesh_def 
 
 carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def)
 {
-	// Sides of triangles are numbered in 32 bits.
-	const int32_t max_triangles = (int32_t)(UINT32_MAX / 3);
+	// Sides of triangles are numbered in 31 bits.
+	const int32_t max_triangles = INT32_MAX / 3;
 	if (def == NULL) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def is NULL");
 	}

@@ -15,7 +15,7 @@ typedef struct cr_topology {
 	int32_t *weld;        // [vertex_count] first vertex at the same position
 	uint8_t *used;        // [triangle_count] 1: takes part (neither degenerate nor a duplicate)
 	int32_t *neighbours;  // [3*triangle_count] across edge (corner k, corner k+1) of a used triangle; -1 at a border, and where more than two
-	                      // triangles meet (L13-ITER-02); -1 for triangles left out
+	                      // triangles meet; -1 for triangles left out
 	float *normals;       // [3*vertex_count] unit outward, angle weighted over the welded fan (Thuermer, Wuethrich 1998); zero where unreferenced or undefined
 	float *edge_normals;  // [3*3*triangle_count] unit, sum of the two faces' unit normals at edge k; zero where undefined
 } cr_topology;

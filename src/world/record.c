@@ -173,6 +173,7 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 	put_u32(r, (uint32_t)def->max_contacts_per_pair);
 	put_u8(r, def->complete);
 	put_u8(r, def->exit_distance_test);
+	put_f64(r, def->max_depth_ratio);
 	put_f64(r, def->speculative_distance);
 	put_f64(r, def->match_distance);
 	end_record(r);

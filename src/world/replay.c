@@ -168,6 +168,7 @@ static carom_result replay_world(replay *r)
 	def.max_contacts_per_pair = (int32_t)get_u32(r);
 	def.complete = get_bool(r);
 	def.exit_distance_test = get_bool(r);
+	def.max_depth_ratio = get_f64(r);
 	def.speculative_distance = get_f64(r);
 	def.match_distance = get_f64(r);
 	def.pair_filter = replay_verdict;

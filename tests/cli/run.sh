@@ -1,0 +1,55 @@
+#!/bin/bash
+# carom run: what a run leaves behind, the same files for any number of threads, interrupts, and what it says about mistakes.
+source "$(dirname "$0")/common.bash"
+
+cat > scene.json << 'END'
+{
+	"name": "rings",
+	"steps": 12,
+	"meshes": { "ring": { "shape": "torus", "triangles": 600, "fit": [1, 1, 1], "centre": true } },
+	"planes": [{}],
+	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+}
+END
+
+# The files, the contract's fields, and the same bits for 1 and 2 threads and scalar code.
+expect 0 out '"bodies_above_ground"' run scene.json --out one --threads 1 --contacts --json
+for name in bodies steps bodies_above_ground deepest_penetration kinetic_energy_peak kinetic_energy_final total detection response hash; do
+	[ -n "$(field $name out)" ] || fail "no field $name"
+done
+cmp out one/summary.json || fail "--json is not summary.json"
+for file in stats.csv summary.json recording.h5 last.png; do [ -s "one/$file" ] || fail "no $file"; done
+same "rows of stats.csv" "$(wc -l < one/stats.csv)" 13
+same "moving bodies" "$(field bodies out)" 8
+hash=$(field hash out)
+expect 0 out . run scene.json --out two --threads 2 --simd scalar --contacts --json
+same hash "$(field hash out)" "$hash"
+cmp one/recording.h5 two/recording.h5 || fail "equal runs left different recordings"
+cmp one/last.png two/last.png || fail "equal runs left different pictures"
+
+# Another mesh, fewer steps, no picture.
+"$CAROM" make knot --triangles 902 -o knot.obj
+expect 0 out '3 x ' run scene.json --mesh ring=knot.obj --steps 3 --no-picture --out three
+[ ! -e three/last.png ] || fail "--no-picture left a picture"
+
+# An interrupt, sent twice as timeout does: everything is written for the steps that are done.
+"$CAROM" run scene.json --steps 100000000 --out cut --no-picture --threads 1 > out 2> err & run=$!
+while [ ! -e cut/stats.csv.part ]; do sleep 0.05; done
+sleep 0.5
+kill -INT "$run" && { kill -INT "$run" || true; }
+status=0
+wait "$run" || status=$?
+same "exit code of an interrupted run" "$status" 1
+grep -q 'interrupted after' err || fail "no word of the interrupt: $(cat err)"
+for file in stats.csv summary.json recording.h5; do [ -s "cut/$file" ] || fail "an interrupted run left no $file"; done
+
+# Mistakes.
+expect 1 err 'nowhere.json: cannot be opened' run nowhere.json
+expect 1 err 'has no mesh "rong"; it has: ring' run scene.json --mesh rong=knot.obj
+expect 2 err 'must be one of cpu' run scene.json --backend gpu
+expect 2 err 'did you mean --steps' run scene.json --step 3
+expect 2 err 'must be from 1' run scene.json --steps 0
+echo '{ "gravty": [0, 0, 0] }' > typo.json
+expect 1 err 'typo.json:1: field "gravty": unknown field; did you mean "gravity"' run typo.json
+: > file
+expect 1 err 'cannot make the folder|is not a folder' run scene.json --out file
