@@ -24,7 +24,7 @@ struct sim_dynamics {
 	body_state *bodies;
 	int32_t count;
 	int32_t room;
-	double step; // the duration that damping and springs are set for
+	double step;        // the duration that damping and springs are set for
 	unsigned long seed; // of the solver's order of rows: ODE keeps it in a global, which other worlds use too
 };
 
@@ -99,8 +99,8 @@ static bool is_solid(const carom_mass *m)
 {
 	const double *i = m->inertia; // xx, yy, zz, xy, xz, yz
 	const double minor2 = i[0] * i[1] - i[3] * i[3];
-	const double determinant = i[0] * (i[1] * i[2] - i[5] * i[5]) - i[3] * (i[3] * i[2] - i[5] * i[4]) +
-		i[4] * (i[3] * i[5] - i[1] * i[4]);
+	const double determinant =
+		i[0] * (i[1] * i[2] - i[5] * i[5]) - i[3] * (i[3] * i[2] - i[5] * i[4]) + i[4] * (i[3] * i[5] - i[1] * i[4]);
 	const double slack = 1 + 1e-6;
 	return m->mass > 0 && isfinite(m->mass) && i[0] > 0 && minor2 > 0 && determinant > 0 && isfinite(determinant) &&
 		i[0] <= slack * (i[1] + i[2]) && i[1] <= slack * (i[0] + i[2]) && i[2] <= slack * (i[0] + i[1]);
@@ -132,8 +132,7 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 	}
 	dynamics->step = 0;
 	body_state *state = &dynamics->bodies[dynamics->count++];
-	*state = (body_state){
-		.kind = def->kind, .pose = def->pose, .friction = def->friction, .restitution = def->restitution };
+	*state = (body_state){ .kind = def->kind, .pose = def->pose, .friction = def->friction, .restitution = def->restitution };
 	if (def->kind == CAROM_STATIC)
 		return true;
 
@@ -157,10 +156,7 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 	return true;
 }
 
-int32_t sim_dynamics_body_count(const sim_dynamics *dynamics)
-{
-	return dynamics->count;
-}
+int32_t sim_dynamics_body_count(const sim_dynamics *dynamics) { return dynamics->count; }
 
 carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t number)
 {
@@ -175,10 +171,7 @@ carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t number)
 	return pose;
 }
 
-static carom_vec3 to_vec3(const dReal *v)
-{
-	return (carom_vec3){ v[0], v[1], v[2] };
-}
+static carom_vec3 to_vec3(const dReal *v) { return (carom_vec3){ v[0], v[1], v[2] }; }
 
 carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t number)
 {
@@ -219,10 +212,7 @@ double sim_dynamics_kinetic_energy(const sim_dynamics *dynamics)
 	return energy;
 }
 
-static double length3(const dReal *v)
-{
-	return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
+static double length3(const dReal *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
 double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii)
 {
@@ -292,10 +282,7 @@ static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *conta
 }
 
 // ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of v' = -damping v.
-static double damping_scale(double damping, double step)
-{
-	return damping * step / (1 + damping * step);
-}
+static double damping_scale(double damping, double step) { return damping * step / (1 + damping * step); }
 
 // Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is hk / (hk + d) and the softness
 // 1 / (hk + d) (ODE manual, "How to use ERP and CFM").
@@ -319,8 +306,8 @@ static void set_step(sim_dynamics *dynamics, double step)
 			continue;
 		dBodySetLinearDampingThreshold(state->body, 0);
 		dBodySetAngularDampingThreshold(state->body, 0);
-		dBodySetDamping(
-			state->body, damping_scale(dynamics->settings.linear_damping, step), damping_scale(dynamics->settings.angular_damping, step));
+		dBodySetDamping(state->body, damping_scale(dynamics->settings.linear_damping, step),
+			damping_scale(dynamics->settings.angular_damping, step));
 	}
 }
 
@@ -336,8 +323,7 @@ static bool is_finite_body(const body_state *state)
 	return isfinite(p[0] + p[1] + p[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]);
 }
 
-bool sim_dynamics_step(
-	sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost)
+bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost)
 {
 	for (int32_t i = 0; i < count; i++)
 		add_contact(dynamics, &contacts[i], step);

@@ -49,8 +49,7 @@ double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
 
 /// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do not move by themselves are skipped.
 /// False, with the number of the body in *lost, when a body's pose or velocity is no longer finite.
-bool sim_dynamics_step(
-	sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
+bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
 
 /// Pose of a body's detection frame.
 carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t body);

@@ -97,8 +97,7 @@ static int clamp_to_int(double value, int lower, int upper)
 	return value > lower ? (value < upper ? (int)value : upper) : lower;
 }
 
-void sim_image_line(
-	sim_image *image, double x0, double y0, double x1, double y1, double width, sim_rgb color, double opacity)
+void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1, double width, sim_rgb color, double opacity)
 {
 	const double reach = 0.5 * width + 1;
 	const int left = clamp_to_int(floor(fmin(x0, x1) - reach), 0, image->width);

@@ -50,8 +50,7 @@ void sim_image_blend(sim_image *image, int x, int y, sim_rgb color, double opaci
 void sim_image_disc(sim_image *image, double x, double y, double radius, sim_rgb color, double opacity);
 
 /// Draw a line with smooth borders and round ends.
-void sim_image_line(
-	sim_image *image, double x0, double y0, double x1, double y1, double width, sim_rgb color, double opacity);
+void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1, double width, sim_rgb color, double opacity);
 
 /// Draw a line of text with its top left corner at (x, y), each dot of the 5 x 7 letters scale pixels wide; a letter takes 6
 /// dots. Letters are upper case (lower case is drawn so); what is not ASCII becomes a question mark.

@@ -47,13 +47,12 @@ static carom_vec3 vertex_at(const float *vertices, int32_t index)
 static carom_vec3 triangle_normal(const float *vertices, const int32_t *triangle)
 {
 	const carom_vec3 a = vertex_at(vertices, triangle[0]);
-	return sim_cross(
-		sim_subtract(vertex_at(vertices, triangle[1]), a), sim_subtract(vertex_at(vertices, triangle[2]), a));
+	return sim_cross(sim_subtract(vertex_at(vertices, triangle[1]), a), sim_subtract(vertex_at(vertices, triangle[2]), a));
 }
 
 // The triangles around each vertex: those of vertex v are around[start[v]] to around[start[v + 1] - 1].
-static void list_triangles_around(int32_t vertex_count, int32_t corner_count, const int32_t *triangles, int32_t *start,
-	int32_t *around)
+static void list_triangles_around(
+	int32_t vertex_count, int32_t corner_count, const int32_t *triangles, int32_t *start, int32_t *around)
 {
 	for (int32_t i = 0; i < corner_count; ++i)
 		++start[triangles[i] + 1];
@@ -69,7 +68,8 @@ static void list_triangles_around(int32_t vertex_count, int32_t corner_count, co
 
 // The area-weighted mean of the faces around a corner that meet its own face at less than 50 degrees: edges of boxes stay
 // sharp.
-static carom_vec3 corner_normal(const float *vertices, const int32_t *triangles, int32_t own, const int32_t *around, int32_t count)
+static carom_vec3 corner_normal(
+	const float *vertices, const int32_t *triangles, int32_t own, const int32_t *around, int32_t count)
 {
 	const carom_vec3 n = sim_normalize(triangle_normal(vertices, triangles + 3 * (size_t)own));
 	carom_vec3 sum = { 0, 0, 0 };

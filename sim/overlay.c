@@ -69,8 +69,7 @@ static bool collect_marks(
 	return true;
 }
 
-static void draw_mark(
-	const sim_view *view, const mark *m, const sim_contact_mark *contact, double deepest, sim_image *image)
+static void draw_mark(const sim_view *view, const mark *m, const sim_contact_mark *contact, double deepest, sim_image *image)
 {
 	const double unit = image->height / 720.0;
 	const double radius = (m->hidden ? 0.7 : 1) * fmax(unit * fmin(fmax(3 * view->distance / m->distance, 1.5), 6), 1.5);
@@ -138,8 +137,7 @@ static void draw_scale(sim_image *image, int top, int scale, double deepest)
 	sim_image_text(image, left - gap - 7 * 6 * scale, top, scale, light, "DEPTH 0");
 }
 
-bool sim_draw_overlay(
-	const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image)
+bool sim_draw_overlay(const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image)
 {
 	const double deepest = find_deepest(options);
 	if (options->contact_count > 0 && !draw_contacts(world, view, options, deepest, image))

@@ -7,7 +7,6 @@
 
 /// Draw the contacts and the caption of options over a picture taken through view. Contacts that bodies hide are drawn faintly.
 /// False when memory is short or the world refuses a query.
-bool sim_draw_overlay(
-	const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image);
+bool sim_draw_overlay(const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image);
 
 #endif

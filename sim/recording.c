@@ -11,12 +11,21 @@
 #define FORMAT_NAME "carom-recording"
 #define POSE_CHUNK_FRAMES 16
 #define POSE_CHUNK_BODIES 1024 // 16 frames of them are 896 KiB: within HDF5's cache of 1 MiB for a dataset
-#define FLUSH_EVERY 60 // frames: what a killed run loses
+#define FLUSH_EVERY 60         // frames: what a killed run loses
 
 // The columns of /bodies and /contacts: one dataset each.
 enum { BODY_KIND, BODY_SHAPE, BODY_MESH, BODY_RADIUS, BODY_HALF_LENGTH, BODY_HALF_EXTENTS, BODY_COLUMNS };
-enum { CONTACT_A, CONTACT_B, CONTACT_POINT, CONTACT_NORMAL, CONTACT_DEPTH, CONTACT_FEATURE_A, CONTACT_FEATURE_B, CONTACT_KIND,
-	CONTACT_COLUMNS };
+enum {
+	CONTACT_A,
+	CONTACT_B,
+	CONTACT_POINT,
+	CONTACT_NORMAL,
+	CONTACT_DEPTH,
+	CONTACT_FEATURE_A,
+	CONTACT_FEATURE_B,
+	CONTACT_KIND,
+	CONTACT_COLUMNS
+};
 
 typedef enum scalar { INT32, FLOAT32, FLOAT64, INT64 } scalar;
 
@@ -72,10 +81,7 @@ static hid_t file_type(scalar type)
 	}
 }
 
-static size_t scalar_size(scalar type)
-{
-	return type == INT32 || type == FLOAT32 ? 4 : 8;
-}
+static size_t scalar_size(scalar type) { return type == INT32 || type == FLOAT32 ? 4 : 8; }
 
 static bool fail(const char *path, char *error, size_t error_size, const char *what)
 {
@@ -84,10 +90,7 @@ static bool fail(const char *path, char *error, size_t error_size, const char *w
 }
 
 // HDF5 prints a stack of its own on every error unless it is told not to.
-static void silence(void)
-{
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
+static void silence(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 static hid_t file_access(void)
 {
@@ -243,7 +246,8 @@ static bool write_header(sim_recorder *recorder, const sim_recording_info *info)
 	const int32_t version = SIM_RECORDING_VERSION;
 	const double gravity[3] = { info->gravity.x, info->gravity.y, info->gravity.z };
 	bool done = write_text_attribute(file, "format", FORMAT_NAME) && write_attribute(file, "version", INT32, 1, &version) &&
-		write_attribute(file, "gravity", FLOAT64, 3, gravity) && write_attribute(file, "time_step", FLOAT64, 1, &info->time_step) &&
+		write_attribute(file, "gravity", FLOAT64, 3, gravity) &&
+		write_attribute(file, "time_step", FLOAT64, 1, &info->time_step) &&
 		write_text_attribute(file, "name", info->scene_name ? info->scene_name : "") &&
 		write_text(file, "/scene", info->scene_text ? info->scene_text : "") && create_group(file, "/meshes") &&
 		create_group(file, "/bodies");
@@ -276,8 +280,8 @@ sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *in
 	H5Pclose(access);
 	if (recorder->file >= 0 && write_header(recorder, info))
 		return recorder;
-	fail(path, error, error_size, recorder->file < 0 ? "cannot be written: is the folder there and writable?" :
-		"cannot be written: is the disk full?");
+	fail(path, error, error_size,
+		recorder->file < 0 ? "cannot be written: is the folder there and writable?" : "cannot be written: is the disk full?");
 	if (recorder->file >= 0)
 		H5Fclose(recorder->file);
 	free(recorder->path);
@@ -298,8 +302,7 @@ static bool write_triples(hid_t group, const char *name, scalar type, int32_t co
 	const hid_t properties = dataset_properties();
 	const hid_t set = H5Dcreate2(group, name, file_type(type), space, H5P_DEFAULT, properties, H5P_DEFAULT);
 	H5Pclose(properties);
-	const bool done =
-		set >= 0 && (count == 0 || H5Dwrite(set, memory_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+	const bool done = set >= 0 && (count == 0 || H5Dwrite(set, memory_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
 	H5Dclose(set);
 	H5Sclose(space);
 	return done;
@@ -487,8 +490,8 @@ static char *read_text(hid_t object, bool attribute)
 		const size_t size = H5Tget_size(type);
 		text = calloc(1, size + 1);
 		const hid_t memory = H5Tcopy(type);
-		if (text && (attribute ? H5Aread(object, memory, text)
-							   : H5Dread(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text)) < 0) {
+		if (text &&
+			(attribute ? H5Aread(object, memory, text) : H5Dread(object, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, text)) < 0) {
 			free(text);
 			text = NULL;
 		}
@@ -531,7 +534,8 @@ static bool read_header(const problem *p, sim_recording *recording)
 	const bool ours = format && !strcmp(format, FORMAT_NAME);
 	free(format);
 	if (!ours)
-		return fail(p->path, p->error, p->error_size, "an HDF5 file, but not a recording of carom (attribute \"format\" is not \"" FORMAT_NAME "\")");
+		return fail(p->path, p->error, p->error_size,
+			"an HDF5 file, but not a recording of carom (attribute \"format\" is not \"" FORMAT_NAME "\")");
 	int32_t version = 0;
 	if (!read_attribute(file, "version", INT32, 1, &version))
 		return damaged(p, "attribute \"version\"", "is missing");
@@ -571,8 +575,8 @@ static bool read_mesh(const problem *p, sim_recording *recording, hsize_t link)
 {
 	char name[SIM_RECORDING_NAME + 1] = "";
 	char path[2][SIM_RECORDING_NAME + 32];
-	const ssize_t length = H5Lget_name_by_idx(
-		recording->file, "/meshes", H5_INDEX_NAME, H5_ITER_INC, link, name, sizeof name, H5P_DEFAULT);
+	const ssize_t length =
+		H5Lget_name_by_idx(recording->file, "/meshes", H5_INDEX_NAME, H5_ITER_INC, link, name, sizeof name, H5P_DEFAULT);
 	if (length < 1 || length >= SIM_RECORDING_NAME)
 		return damaged(p, "/meshes", "holds a mesh without a usable name");
 	snprintf(path[0], sizeof path[0], "/meshes/%s", name);
@@ -744,25 +748,13 @@ bool sim_is_recording_file(const char *path)
 	return H5Fis_hdf5(path) > 0;
 }
 
-const sim_recording_info *sim_recording_get_info(const sim_recording *recording)
-{
-	return &recording->info;
-}
+const sim_recording_info *sim_recording_get_info(const sim_recording *recording) { return &recording->info; }
 
-int32_t sim_recording_frame_count(const sim_recording *recording)
-{
-	return recording->frame_count;
-}
+int32_t sim_recording_frame_count(const sim_recording *recording) { return recording->frame_count; }
 
-int32_t sim_recording_body_count(const sim_recording *recording)
-{
-	return recording->body_count;
-}
+int32_t sim_recording_body_count(const sim_recording *recording) { return recording->body_count; }
 
-int32_t sim_recording_mesh_count(const sim_recording *recording)
-{
-	return recording->mesh_count;
-}
+int32_t sim_recording_mesh_count(const sim_recording *recording) { return recording->mesh_count; }
 
 const sim_recorded_body *sim_recording_get_body(const sim_recording *recording, int32_t index)
 {
@@ -774,10 +766,7 @@ const sim_recorded_mesh *sim_recording_get_mesh(const sim_recording *recording, 
 	return &recording->meshes[index];
 }
 
-double sim_recording_get_time(const sim_recording *recording, int32_t frame)
-{
-	return recording->time[frame];
-}
+double sim_recording_get_time(const sim_recording *recording, int32_t frame) { return recording->time[frame]; }
 
 int32_t sim_recording_contact_count(const sim_recording *recording, int32_t frame)
 {
@@ -785,7 +774,8 @@ int32_t sim_recording_contact_count(const sim_recording *recording, int32_t fram
 }
 
 // Read a block of a dataset. start and count have one number for each side.
-static bool read_block(hid_t file, const char *path, scalar type, int rank, const hsize_t *start, const hsize_t *count, void *data)
+static bool read_block(
+	hid_t file, const char *path, scalar type, int rank, const hsize_t *start, const hsize_t *count, void *data)
 {
 	const hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
 	const hid_t space = H5Dget_space(set);

@@ -29,7 +29,7 @@ typedef struct render_job {
 	const sim_image *base; // the first pass while the second runs, else NULL
 	sim_image *image;
 	atomic_int next_tile;
-	atomic_bool failed;    // the world refused a query
+	atomic_bool failed; // the world refused a query
 } render_job;
 
 // Light that falls on a white surface: from the sun, from the sky above, from the ground below; and the colours of the sky.
@@ -314,6 +314,7 @@ static bool draw_world(render_job *job)
 	memcpy(base.pixels, job->image->pixels, 3 * (size_t)base.width * (size_t)base.height);
 	job->base = &base;
 	run_pass(job);
+	job->base = NULL;
 	sim_destroy_image(&base);
 	return !atomic_load(&job->failed);
 }
@@ -326,7 +327,8 @@ bool sim_render_world(const carom_world *world, const sim_camera *camera, const 
 	if (!check_options(options, error, error_size))
 		return false;
 	if (!sim_make_view(camera, options->width, options->height, &job.view)) {
-		snprintf(error, error_size, "the camera cannot be used: its position and target must differ, up must not point along the "
+		snprintf(error, error_size,
+			"the camera cannot be used: its position and target must differ, up must not point along the "
 			"line of sight, and the field of view must lie between 0 and 180 degrees");
 		return false;
 	}

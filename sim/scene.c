@@ -37,10 +37,7 @@ static double sine(double x)
 	return sum;
 }
 
-static double length3(const double v[3])
-{
-	return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
+static double length3(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
 // Rotation by an angle (radians) about an axis that is not zero.
 static carom_quat axis_angle(const double axis[3], double angle)
@@ -200,9 +197,9 @@ static void read_sleep(const sim_json_node *solver_node, sim_solver_settings *so
 
 static void read_solver(const sim_json_node *root, sim_solver_settings *solver)
 {
-	static const char *const fields[] = { "iterations", "over_relaxation", "error_reduction", "softness", "stiffness", "damping",
-		"slop", "max_correcting_speed", "friction", "restitution", "restitution_speed", "linear_damping", "angular_damping",
-		"max_angular_speed", "sleep", NULL };
+	static const char *const fields[] = { "iterations", "over_relaxation", "error_reduction", "softness", "stiffness",
+		"damping", "slop", "max_correcting_speed", "friction", "restitution", "restitution_speed", "linear_damping",
+		"angular_damping", "max_angular_speed", "sleep", NULL };
 	sim_json_node node;
 	if (!sim_json_member(root, "solver", &node) || !sim_json_fields(&node, fields))
 		return;
@@ -226,7 +223,7 @@ static void read_detection(const sim_json_node *root, carom_world_def *detection
 {
 	static const char *const fields[] = { "max_contacts_per_pair", "complete", "exit_distance_test", "speculative_distance",
 		"match_distance", "broad_phase", "ray_method", NULL };
-	static const char *const broad_words[] = { "tree", "sweep", "brute", NULL };           // in the order of carom_broad_phase
+	static const char *const broad_words[] = { "tree", "sweep", "brute", NULL }; // in the order of carom_broad_phase
 	static const char *const ray_words[] = { "wide", "binary", "basic", "moller_trumbore", NULL }; // of carom_ray_method
 	sim_json_node node;
 	if (!sim_json_member(root, "detection", &node) || !sim_json_fields(&node, fields))
@@ -371,8 +368,7 @@ static void read_scale(const sim_json_node *node, sim_mesh_source *mesh)
 
 static void read_mesh(const sim_json_node *node, sim_scene *scene)
 {
-	static const char *const fields[] = {
-		"shape", "triangles", "seed", "file", "height_field", "scale", "fit", "centre", NULL };
+	static const char *const fields[] = { "shape", "triangles", "seed", "file", "height_field", "scale", "fit", "centre", NULL };
 	sim_mesh_source *mesh = append(node, (void **)&scene->meshes, &scene->mesh_count, sizeof *mesh);
 	if (!mesh)
 		return;
@@ -454,9 +450,9 @@ static int32_t find_mesh(const sim_json_node *node, const sim_scene *scene)
 
 // ---- Bodies ----
 
-#define BODY_FIELDS                                                                                                            \
-	"name", "shape", "mesh", "radius", "half_length", "half_extents", "kind", "position", "orientation", "rotation", "velocity", \
-		"angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group"
+#define BODY_FIELDS                                                                                                  \
+	"name", "shape", "mesh", "radius", "half_length", "half_extents", "kind", "position", "orientation", "rotation", \
+		"velocity", "angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group"
 
 static sim_scene_body default_body(const sim_scene *scene)
 {
@@ -543,8 +539,9 @@ static void check_kind(const sim_json_node *node, const sim_scene *scene, const 
 // All fields of a body except "mesh", which a grid reads in its own way.
 static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
 {
-	static const char *const shapes[] = { "sphere", "box", "capsule", "plane", "mesh", NULL }; // in the order of carom_shape_type
-	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL };             // of carom_body_kind
+	static const char *const shapes[] = { "sphere", "box", "capsule", "plane", "mesh",
+		NULL };                                                                    // in the order of carom_shape_type
+	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL }; // of carom_body_kind
 	int type = (int)body->type, kind;
 	read_name(node, "name", body->name);
 	sim_json_choice(node, "shape", shapes, &type);
@@ -635,8 +632,8 @@ static void read_bodies(const sim_json_node *root, sim_scene *scene)
 typedef struct grid {
 	int32_t count[3];
 	double spacing[3];
-	double angle;    // most degrees of the random rotations
-	double shift;    // most metres of the random shifts along each axis
+	double angle; // most degrees of the random rotations
+	double shift; // most metres of the random shifts along each axis
 	uint64_t seed;
 	int32_t meshes[64]; // taken in turn
 	int mesh_count;
@@ -757,8 +754,8 @@ static void read_substeps(const sim_json_node *root, sim_scene *scene)
 
 static void read_scene(const sim_json_node *root, sim_scene *scene)
 {
-	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "substeps",
-		"max_substeps", "substep_travel", "solver", "detection", "meshes", "planes", "bodies", "grids", "camera", "record_contacts", NULL };
+	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "substeps", "max_substeps",
+		"substep_travel", "solver", "detection", "meshes", "planes", "bodies", "grids", "camera", "record_contacts", NULL };
 	char *description = NULL;
 	if (!sim_json_fields(root, fields))
 		return;

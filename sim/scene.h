@@ -12,24 +12,24 @@
 
 /// How bodies answer to contacts.
 typedef struct sim_solver_settings {
-	int iterations;            ///< of the velocity solver in each substep
-	double over_relaxation;    ///< of the solver, above 0 and below 2
-	double error_reduction;    ///< part of the penetration that is taken back in a substep, 0 to 1
-	double softness;           ///< m/s for each N of contact force (ODE's constraint force mixing)
-	double stiffness;          ///< of contacts as springs, N/m; above 0: in place of the two above
-	double damping;            ///< of these springs, N s/m
-	double slop;               ///< penetration that is left alone, metres
+	int iterations;              ///< of the velocity solver in each substep
+	double over_relaxation;      ///< of the solver, above 0 and below 2
+	double error_reduction;      ///< part of the penetration that is taken back in a substep, 0 to 1
+	double softness;             ///< m/s for each N of contact force (ODE's constraint force mixing)
+	double stiffness;            ///< of contacts as springs, N/m; above 0: in place of the two above
+	double damping;              ///< of these springs, N s/m
+	double slop;                 ///< penetration that is left alone, metres
 	double max_correcting_speed; ///< of taking penetration back, m/s; INFINITY: any
-	double friction;           ///< coefficient, for bodies without their own
-	double restitution;        ///< 0 to 1, for bodies without their own
-	double restitution_speed;  ///< impacts slower than this do not bounce, m/s
-	double linear_damping;     ///< part of the velocity lost in a second, 1/s
-	double angular_damping;    ///< 1/s
-	double max_angular_speed;  ///< rad/s; INFINITY: any
-	bool sleep;                ///< let bodies at rest sleep
-	double sleep_linear_speed; ///< m/s
-	double sleep_angular_speed; ///< rad/s
-	double sleep_time;         ///< seconds below both
+	double friction;             ///< coefficient, for bodies without their own
+	double restitution;          ///< 0 to 1, for bodies without their own
+	double restitution_speed;    ///< impacts slower than this do not bounce, m/s
+	double linear_damping;       ///< part of the velocity lost in a second, 1/s
+	double angular_damping;      ///< 1/s
+	double max_angular_speed;    ///< rad/s; INFINITY: any
+	bool sleep;                  ///< let bodies at rest sleep
+	double sleep_linear_speed;   ///< m/s
+	double sleep_angular_speed;  ///< rad/s
+	double sleep_time;           ///< seconds below both
 } sim_solver_settings;
 
 typedef enum sim_mesh_kind { SIM_MESH_SHAPE, SIM_MESH_FILE, SIM_MESH_HEIGHT_FIELD } sim_mesh_kind;
@@ -38,15 +38,15 @@ typedef enum sim_mesh_kind { SIM_MESH_SHAPE, SIM_MESH_FILE, SIM_MESH_HEIGHT_FIEL
 typedef struct sim_mesh_source {
 	char name[SIM_NAME_SIZE];
 	sim_mesh_kind kind;
-	char *shape;       ///< for sim_make_shape
+	char *shape; ///< for sim_make_shape
 	int32_t triangles;
 	uint64_t seed;
-	char *file;        ///< path; a relative one in a scene file counts from the folder of that file and is resolved already
-	double scale[3];   ///< factors along x, y and z, used when fit is 0
-	double fit[3];     ///< the largest uniform scale with which the mesh's box fits this box (metres); 0: use scale
-	bool centre;       ///< move the middle of the mesh's box to the origin
+	char *file;            ///< path; a relative one in a scene file counts from the folder of that file and is resolved already
+	double scale[3];       ///< factors along x, y and z, used when fit is 0
+	double fit[3];         ///< the largest uniform scale with which the mesh's box fits this box (metres); 0: use scale
+	bool centre;           ///< move the middle of the mesh's box to the origin
 	int32_t columns, rows; ///< of a height field
-	float *heights;    ///< [columns*rows], metres
+	float *heights;        ///< [columns*rows], metres
 	double spacing[2];
 	double thickness;
 } sim_mesh_source;
@@ -60,17 +60,17 @@ typedef struct sim_scene_body {
 	double half_length;
 	double half_extents[3];
 	carom_body_kind kind;
-	carom_pose pose; ///< of the body's frame (a mesh's origin, not its centre of mass)
+	carom_pose pose;             ///< of the body's frame (a mesh's origin, not its centre of mass)
 	carom_vec3 velocity;         ///< of the centre of mass, m/s
 	carom_vec3 angular_velocity; ///< rad/s, world frame
-	double density; ///< kg/m3, used when mass is 0
-	double mass;    ///< kg
+	double density;              ///< kg/m3, used when mass is 0
+	double mass;                 ///< kg
 	double friction;
 	double restitution;
 	uint64_t category;
 	uint64_t mask;
 	int32_t group;
-	int line; ///< in the scene file, for messages
+	int line;                  ///< in the scene file, for messages
 	char where[SIM_NAME_SIZE]; ///< the field that made it: "bodies[3]", "grids[0]"
 } sim_scene_body;
 
@@ -80,7 +80,7 @@ typedef struct sim_scene_camera {
 	carom_vec3 position;
 	carom_vec3 target;
 	carom_vec3 up;
-	double field_of_view; ///< degrees, vertical
+	double field_of_view;  ///< degrees, vertical
 	int32_t width, height; ///< pixels
 } sim_scene_camera;
 

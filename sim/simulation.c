@@ -12,17 +12,17 @@
 struct sim_simulation {
 	const sim_scene *scene;
 	carom_world *world;
-	carom_mesh **meshes;   // [scene->mesh_count]
-	carom_body_id *ids;    // [scene->body_count]
-	double *sizes;         // longest side of each body's box, INFINITY for what is static or kinematic
-	double *radii;         // half the longest side of each body's box; 0 for planes
+	carom_mesh **meshes; // [scene->mesh_count]
+	carom_body_id *ids;  // [scene->body_count]
+	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
+	double *radii;       // half the longest side of each body's box; 0 for planes
 	sim_dynamics *dynamics;
-	sim_recorder *recorder; // NULL: none
-	carom_body_id *moving_ids;    // of the bodies that are not static
+	sim_recorder *recorder;    // NULL: none
+	carom_body_id *moving_ids; // of the bodies that are not static
 	carom_pose *moving_poses;
-	int32_t *moving;              // their numbers
+	int32_t *moving; // their numbers
 	int32_t moving_count;
-	carom_pose *poses;            // of all bodies, for the recording
+	carom_pose *poses; // of all bodies, for the recording
 	sim_dynamic_contact *contacts;
 	sim_recorded_contact *recorded;
 	int32_t contact_room;
@@ -148,7 +148,8 @@ static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *sha
 		return true;
 	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
 	if (s->scene->bodies[i].mass == 0)
-		return body_error(s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error, size);
+		return body_error(
+			s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error, size);
 	carom_shape box = { .type = CAROM_BOX };
 	for (int k = 0; k < 3; k++)
 		box.half_extents[k] = fmax(0.5 * (report->upper[k] - report->lower[k]), 1e-9);
@@ -257,7 +258,8 @@ static bool allocate(sim_simulation *s)
 	s->moving_poses = calloc(bodies, sizeof *s->moving_poses);
 	s->poses = calloc(bodies, sizeof *s->poses);
 	s->dynamics = sim_create_dynamics(&s->scene->solver, s->scene->gravity);
-	return s->meshes && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses && s->poses && s->dynamics;
+	return s->meshes && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses && s->poses &&
+		s->dynamics;
 }
 
 static carom_vec3 against(carom_vec3 gravity)
@@ -435,10 +437,7 @@ static bool respond(sim_simulation *s, sim_step *step, char *error, size_t error
 	return true;
 }
 
-static double height_of(const sim_simulation *s, carom_vec3 v)
-{
-	return v.x * s->up.x + v.y * s->up.y + v.z * s->up.z;
-}
+static double height_of(const sim_simulation *s, carom_vec3 v) { return v.x * s->up.x + v.y * s->up.y + v.z * s->up.z; }
 
 static double lowest_centre(const sim_simulation *s)
 {
@@ -563,30 +562,25 @@ sim_summary sim_summarise(const sim_simulation *s)
 	return summary;
 }
 
-const carom_world *sim_simulation_world(const sim_simulation *s)
-{
-	return s->world;
-}
+const carom_world *sim_simulation_world(const sim_simulation *s) { return s->world; }
 
-const carom_body_id *sim_simulation_ids(const sim_simulation *s)
-{
-	return s->ids;
-}
+const carom_body_id *sim_simulation_ids(const sim_simulation *s) { return s->ids; }
 
 void sim_write_step_names(FILE *file)
 {
-	fputs("step,time,substeps,bodies,box_pairs,narrow_pairs,colliding_pairs,contacts_found,contacts,vertices_tested,vertices_culled,"
-		  "rays_full,rays_outward,pairs_completed,pairs_crossing,triangle_tests,ms_total,ms_trees,ms_pair,ms_vertex,"
-		  "ms_ray,ms_complete,ms_merge,memory,memory_peak,scratch_peak,ms_response,ms_recording,deepest_penetration,"
-		  "deepest_penetration_relative,kinetic_energy,lowest_centre\n",
+	fputs(
+		"step,time,substeps,bodies,box_pairs,narrow_pairs,colliding_pairs,contacts_found,contacts,vertices_tested,vertices_culled,"
+		"rays_full,rays_outward,pairs_completed,pairs_crossing,triangle_tests,ms_total,ms_trees,ms_pair,ms_vertex,"
+		"ms_ray,ms_complete,ms_merge,memory,memory_peak,scratch_peak,ms_response,ms_recording,deepest_penetration,"
+		"deepest_penetration_relative,kinetic_energy,lowest_centre\n",
 		file);
 }
 
 void sim_write_step(FILE *file, const sim_step *step)
 {
 	const carom_stats *d = &step->detection;
-	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%lld,%d", (long long)step->step, step->time, step->substeps, d->bodies, d->box_pairs,
-		d->narrow_pairs, d->colliding_pairs, (long long)d->contacts_found, d->contacts);
+	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%lld,%d", (long long)step->step, step->time, step->substeps, d->bodies,
+		d->box_pairs, d->narrow_pairs, d->colliding_pairs, (long long)d->contacts_found, d->contacts);
 	fprintf(file, ",%lld,%lld,%lld,%lld,%d,%d,%lld", (long long)d->vertices_tested, (long long)d->vertices_culled,
 		(long long)d->rays_full, (long long)d->rays_outward, d->pairs_completed, d->pairs_crossing,
 		(long long)d->triangle_tests);

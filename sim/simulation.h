@@ -16,33 +16,33 @@ typedef struct sim_simulation sim_simulation;
 
 /// What one step did.
 typedef struct sim_step {
-	int64_t step;              ///< number, from 0
-	double time;               ///< at its start, seconds
+	int64_t step; ///< number, from 0
+	double time;  ///< at its start, seconds
 	int32_t substeps;
-	carom_stats detection;     ///< counts of the last substep; milliseconds of all
-	double ms_response;        ///< milliseconds of the solver and the hand-over, all substeps
-	double ms_recording;       ///< milliseconds of writing the frame
-	double deepest;            ///< deepest contact of all substeps, metres; 0 without contacts
-	double deepest_relative;   ///< the same as part of the size of the smaller moving body of the pair, the largest of all contacts
-	double kinetic_energy;     ///< at its end, joules
-	double lowest;             ///< lowest centre of mass of the dynamic bodies along gravity's opposite at its end, metres
+	carom_stats detection;   ///< counts of the last substep; milliseconds of all
+	double ms_response;      ///< milliseconds of the solver and the hand-over, all substeps
+	double ms_recording;     ///< milliseconds of writing the frame
+	double deepest;          ///< deepest contact of all substeps, metres; 0 without contacts
+	double deepest_relative; ///< the same as part of the size of the smaller moving body of the pair, the largest of all contacts
+	double kinetic_energy;   ///< at its end, joules
+	double lowest;           ///< lowest centre of mass of the dynamic bodies along gravity's opposite at its end, metres
 } sim_step;
 
 /// What a run did.
 typedef struct sim_summary {
-	int32_t bodies;  ///< dynamic ones
-	int32_t others;  ///< static and kinematic ones
+	int32_t bodies; ///< dynamic ones
+	int32_t others; ///< static and kinematic ones
 	int64_t steps;
-	int64_t substeps; ///< of all steps
+	int64_t substeps;            ///< of all steps
 	int32_t bodies_above_ground; ///< dynamic bodies whose centre of mass is on the outer side of all static planes; without planes,
-	                             ///< higher than the lowest point of what is static; without that, all
-	double deepest_penetration;          ///< of all steps, metres
+								 ///< higher than the lowest point of what is static; without that, all
+	double deepest_penetration; ///< of all steps, metres
 	int64_t deepest_penetration_step;
 	double deepest_penetration_relative; ///< the largest part of a body's size (the longest side of its box)
 	int64_t deepest_penetration_relative_step;
-	double final_penetration;            ///< of the last step
+	double final_penetration; ///< of the last step
 	double final_penetration_relative;
-	double kinetic_energy_peak;          ///< joules
+	double kinetic_energy_peak; ///< joules
 	int64_t kinetic_energy_peak_step;
 	double kinetic_energy_final;
 	int32_t contacts_peak;
@@ -52,7 +52,7 @@ typedef struct sim_summary {
 	double ms_response;
 	double ms_recording;
 	size_t memory_peak; ///< of the world, bytes
-	uint64_t hash; ///< of the contacts of all steps and the final poses: equal for equal motions
+	uint64_t hash;      ///< of the contacts of all steps and the final poses: equal for equal motions
 } sim_summary;
 
 /// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it; the context too. recording is the path of

@@ -81,10 +81,7 @@ static void fit_corner(fit *f, double across, double forward)
 	f->at_upper = fmax(f->at_upper, across - f->upper * forward);
 }
 
-static double fit_distance(const fit *f)
-{
-	return (f->at_lower + f->at_upper) / (f->lower + f->upper);
-}
+static double fit_distance(const fit *f) { return (f->at_lower + f->at_upper) / (f->lower + f->upper); }
 
 // The middle of the shifts that are possible at a distance.
 static double fit_shift(const fit *f, double distance)
@@ -119,8 +116,8 @@ sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 	double distance = fmax(fit_distance(&across), fit_distance(&along));
 	if (!(distance > 0)) // a point
 		distance = 1;
-	const carom_vec3 shift = sim_add(
-		sim_scale(view.right, fit_shift(&across, distance)), sim_scale(view.down, fit_shift(&along, distance)));
+	const carom_vec3 shift =
+		sim_add(sim_scale(view.right, fit_shift(&across, distance)), sim_scale(view.down, fit_shift(&along, distance)));
 	camera.target = sim_add(camera.target, shift);
 	camera.position = sim_add(camera.target, sim_scale(backward, distance));
 	return camera;

@@ -7,35 +7,23 @@
 
 #include <math.h>
 
-static inline carom_vec3 sim_add(carom_vec3 a, carom_vec3 b)
-{
-	return (carom_vec3){ a.x + b.x, a.y + b.y, a.z + b.z };
-}
+static inline carom_vec3 sim_add(carom_vec3 a, carom_vec3 b) { return (carom_vec3){ a.x + b.x, a.y + b.y, a.z + b.z }; }
 
-static inline carom_vec3 sim_subtract(carom_vec3 a, carom_vec3 b)
-{
-	return (carom_vec3){ a.x - b.x, a.y - b.y, a.z - b.z };
-}
+static inline carom_vec3 sim_subtract(carom_vec3 a, carom_vec3 b) { return (carom_vec3){ a.x - b.x, a.y - b.y, a.z - b.z }; }
 
 static inline carom_vec3 sim_scale(carom_vec3 a, double factor)
 {
 	return (carom_vec3){ a.x * factor, a.y * factor, a.z * factor };
 }
 
-static inline double sim_dot(carom_vec3 a, carom_vec3 b)
-{
-	return a.x * b.x + a.y * b.y + a.z * b.z;
-}
+static inline double sim_dot(carom_vec3 a, carom_vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 static inline carom_vec3 sim_cross(carom_vec3 a, carom_vec3 b)
 {
 	return (carom_vec3){ a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x };
 }
 
-static inline double sim_length(carom_vec3 a)
-{
-	return sqrt(sim_dot(a, a));
-}
+static inline double sim_length(carom_vec3 a) { return sqrt(sim_dot(a, a)); }
 
 /// a at length 1; zero stays zero.
 static inline carom_vec3 sim_normalize(carom_vec3 a)

@@ -36,8 +36,8 @@ typedef struct counts {
 
 /// Compare the contacts of two worlds, with and without the limit: the same features of the source, and for each vertex the depth that the
 /// rule gives.
-static void compare(const carom_world *plain, const carom_world *limited, const carom_mesh *const meshes[2], const carom_pose poses[2],
-	double ratio, counts *n)
+static void compare(const carom_world *plain, const carom_world *limited, const carom_mesh *const meshes[2],
+	const carom_pose poses[2], double ratio, counts *n)
 {
 	const carom_contact_view a = carom_world_contacts(plain), b = carom_world_contacts(limited);
 	CHECK_INT(b.count, a.count);
@@ -48,7 +48,8 @@ static void compare(const carom_world *plain, const carom_world *limited, const 
 		// Sorted by the triangle of A first, the vertices of B may come in another order.
 		const carom_contact *got = NULL;
 		for (int32_t k = 0; k < b.count; k++) {
-			const bool same = ray->kind == CAROM_VERTEX_A ? b.data[k].feature_a == ray->feature_a : b.data[k].feature_b == ray->feature_b;
+			const bool same =
+				ray->kind == CAROM_VERTEX_A ? b.data[k].feature_a == ray->feature_a : b.data[k].feature_b == ray->feature_b;
 			if (b.data[k].kind == ray->kind && same)
 				got = &b.data[k];
 		}
@@ -77,7 +78,8 @@ TEST(depth, long_rays_give_way_to_the_nearest_surface)
 {
 	static const double ratios[] = { 1, 2, 5 };
 	carom_context *context = fixture_context(1);
-	const carom_mesh *meshes[2] = { fixture_torus_mesh(context, 24, 12, 0.4, 0.3), fixture_torus_mesh(context, 16, 10, 0.3, 0.2) };
+	const carom_mesh *meshes[2] = { fixture_torus_mesh(context, 24, 12, 0.4, 0.3),
+		fixture_torus_mesh(context, 16, 10, 0.3, 0.2) };
 	uint64_t seed = 71;
 	counts n = { 0 };
 	for (int i = 0; i < 90; i++) {

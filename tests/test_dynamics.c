@@ -10,8 +10,13 @@ static const double step = 1.0 / 60;
 
 static sim_solver_settings settings(void)
 {
-	return (sim_solver_settings){ .iterations = 50, .over_relaxation = 1.3, .error_reduction = 0.2, .softness = 1e-9,
-		.max_correcting_speed = 2, .restitution_speed = 0.1, .max_angular_speed = INFINITY };
+	return (sim_solver_settings){ .iterations = 50,
+		.over_relaxation = 1.3,
+		.error_reduction = 0.2,
+		.softness = 1e-9,
+		.max_correcting_speed = 2,
+		.restitution_speed = 0.1,
+		.max_angular_speed = INFINITY };
 }
 
 static sim_dynamics *create(const sim_solver_settings *with, double gravity)
@@ -52,7 +57,9 @@ static void advance(sim_dynamics *dynamics, const sim_dynamic_contact *contacts,
 static sim_dynamic_contact ground_contact(const sim_dynamics *dynamics)
 {
 	const carom_vec3 p = sim_dynamics_get_centre(dynamics, 1);
-	return (sim_dynamic_contact){ .body_a = 0, .body_b = 1, .point = { p.x, p.y - 0.5, p.z }, .normal = { 0, -1, 0 }, .depth = 0.5 - p.y };
+	return (sim_dynamic_contact){
+		.body_a = 0, .body_b = 1, .point = { p.x, p.y - 0.5, p.z }, .normal = { 0, -1, 0 }, .depth = 0.5 - p.y
+	};
 }
 
 TEST(dynamics, mass_of_volumes)
@@ -395,7 +402,9 @@ static void run_pile(carom_pose *poses, bool disturb)
 		for (int k = 0; k < 20; k++) {
 			const carom_vec3 a = sim_dynamics_get_centre(dynamics, k), b = sim_dynamics_get_centre(dynamics, k + 1);
 			const double gap = k == 0 ? b.y - 0.5 : b.y - a.y - 1;
-			contacts[k] = (sim_dynamic_contact){ .body_a = k, .body_b = k + 1, .point = { 0.01 * k, b.y - 0.5, 0 }, .normal = { 0, -1, 0 }, .depth = -gap };
+			contacts[k] = (sim_dynamic_contact){
+				.body_a = k, .body_b = k + 1, .point = { 0.01 * k, b.y - 0.5, 0 }, .normal = { 0, -1, 0 }, .depth = -gap
+			};
 		}
 		advance(dynamics, contacts, 20);
 		if (other) {

@@ -232,7 +232,8 @@ TEST(match, a_vertex_keeps_its_impulse_across_triangles)
 	fixture_step(s.world);
 	int32_t triangle[8];
 	for (int32_t i = 0; i < 4; i++) {
-		const carom_contact *c = &carom_world_contacts(s.world).data[i];
+		const carom_contact_view contacts = carom_world_contacts(s.world);
+		const carom_contact *c = &contacts.data[i];
 		REQUIRE(c->kind == CAROM_VERTEX_B && c->feature_b < 8);
 		triangle[c->feature_b] = c->feature_a;
 		REQUIRE(carom_world_set_impulse(s.world, i, (float[3]){ 0, 0, (float)c->feature_b + 1 }) == CAROM_SUCCESS);

@@ -33,21 +33,32 @@ static carom_pose pose_of(int frame, int body)
 // Frame f has f % 4 contacts.
 static sim_recorded_contact contact_of(int frame, int i)
 {
-	return (sim_recorded_contact){ .body_a = i % 2, .body_b = 2, .point = { frame, i, 1.0 / 3 }, .normal = { 0, 1, 0 },
-		.depth = 0.001f * (float)frame, .feature_a = 100 * frame + i, .feature_b = -1, .kind = CAROM_VERTEX_B };
+	return (sim_recorded_contact){ .body_a = i % 2,
+		.body_b = 2,
+		.point = { frame, i, 1.0 / 3 },
+		.normal = { 0, 1, 0 },
+		.depth = 0.001f * (float)frame,
+		.feature_a = 100 * frame + i,
+		.feature_b = -1,
+		.kind = CAROM_VERTEX_B };
 }
 
 static void write_all(const char *path, bool contacts)
 {
 	char error[300] = "";
-	const sim_recording_info info = { .gravity = { 0, -9.81, 0.5 }, .time_step = 0.25, .contacts = contacts,
-		.scene_text = "{\"name\": \"\xc3\xa4\"}", .scene_name = "test" };
+	const sim_recording_info info = { .gravity = { 0, -9.81, 0.5 },
+		.time_step = 0.25,
+		.contacts = contacts,
+		.scene_text = "{\"name\": \"\xc3\xa4\"}",
+		.scene_name = "test" };
 	sim_recorder *recorder = sim_create_recorder(path, &info, error, sizeof error);
 	CHECK_STR(error, "");
 	REQUIRE(recorder != NULL);
 	// In another order than that of the alphabet.
-	const sim_recorded_mesh meshes[2] = { { .name = "z-first", .vertex_count = 4, .triangle_count = 4, .vertices = vertices, .triangles = triangles },
-		{ .name = "a_second", .vertex_count = 0, .triangle_count = 0, .vertices = vertices, .triangles = triangles } };
+	const sim_recorded_mesh meshes[2] = {
+		{ .name = "z-first", .vertex_count = 4, .triangle_count = 4, .vertices = vertices, .triangles = triangles },
+		{ .name = "a_second", .vertex_count = 0, .triangle_count = 0, .vertices = vertices, .triangles = triangles }
+	};
 	const sim_recorded_body bodies[BODIES] = { { .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 },
 		{ .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
 		{ .kind = CAROM_KINEMATIC, .type = CAROM_BOX, .mesh = -1, .radius = 1, .half_length = 2, .half_extents = { 3, 4, 5 } } };

@@ -180,7 +180,7 @@ TEST(renderer, empty_world_is_sky)
 	const sim_camera level = { .position = { 0, 0, 1 }, .target = { 0, 1, 1.2 }, .up = { 0, 0, 1 }, .field_of_view = 60 };
 	sim_image image = draw(&f, &level, &options);
 	const uint8_t *top = sim_image_pixel(&image, SIZE / 2, 0), *bottom = sim_image_pixel(&image, SIZE / 2, SIZE - 1);
-	CHECK(top[2] > top[0] + 20); // blue above ...
+	CHECK(top[2] > top[0] + 20);    // blue above ...
 	CHECK(bottom[0] > top[0] + 20); // ... and hazy below
 	sim_destroy_image(&image);
 	destroy_fixture(&f);
@@ -306,8 +306,9 @@ TEST(renderer, framed_box_fills_the_picture)
 	const carom_vec3 ups[3] = { { 0, 0, 1 }, { 0, 9.81, 0 }, { -1, 0.2, 0.1 } };
 	for (int i = 0; i < 300; ++i) {
 		const double offset = test_random_double(&state, -1000, 1000), size = test_random_double(&state, 0.01, 100);
-		const carom_aabb box = { { offset, -offset, 0 }, { offset + size * test_random_double(&state, 0.01, 1),
-			-offset + size * test_random_double(&state, 0.01, 1), size * test_random_double(&state, 0.01, 1) } };
+		const carom_aabb box = { { offset, -offset, 0 },
+			{ offset + size * test_random_double(&state, 0.01, 1), -offset + size * test_random_double(&state, 0.01, 1),
+				size * test_random_double(&state, 0.01, 1) } };
 		const int width = 100 + (int)(test_random(&state) % 1000), height = 100 + (int)(test_random(&state) % 1000);
 		const sim_camera camera = sim_frame_box(&box, ups[i % 3], (double)width / height);
 		sim_view view;
@@ -395,7 +396,8 @@ TEST(renderer, looks_tell_bodies_apart)
 			CHECK(a.color[k] >= 0 && a.color[k] <= 1);
 		for (int j = i + 1; j < i + 6; ++j) {
 			const sim_look b = sim_make_look(CAROM_SPHERE, CAROM_DYNAMIC, j);
-			const double difference = fabs(a.color[0] - b.color[0]) + fabs(a.color[1] - b.color[1]) + fabs(a.color[2] - b.color[2]);
+			const double difference =
+				fabs(a.color[0] - b.color[0]) + fabs(a.color[1] - b.color[1]) + fabs(a.color[2] - b.color[2]);
 			CHECK(difference > 0.05);
 		}
 	}
@@ -419,8 +421,8 @@ static carom_mesh *make_cube(fixture *f)
 	float vertices[24];
 	for (int i = 0; i < 24; ++i)
 		vertices[i] = i / 3 >> i % 3 & 1 ? 1.0f : -1.0f;
-	static const int32_t triangles[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4,
-		6, 1, 3, 5, 3, 7, 5 };
+	static const int32_t triangles[36] = { 0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2,
+		4, 6, 1, 3, 5, 3, 7, 5 };
 	return make_mesh(f, vertices, 8, triangles, 12);
 }
 

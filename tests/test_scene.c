@@ -25,10 +25,7 @@ static void check_error(const char *text, const char *expected)
 	sim_destroy_scene(&scene);
 }
 
-static double length(carom_quat q)
-{
-	return sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
-}
+static double length(carom_quat q) { return sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w); }
 
 TEST(scene, defaults_of_the_smallest_scene)
 {
@@ -161,7 +158,8 @@ TEST(scene, grid_is_unrolled)
 	char error[500];
 	REQUIRE(parse("{\"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"grids\": [{\"shape\": \"mesh\",\n"
 				  "\"mesh\": [\"a\", \"b\"], \"count\": [3, 2, 2], \"position\": [10, 20, 30], \"spacing\": [1, 2, 3],\n"
-				  "\"jitter\": {\"degrees\": 15, \"shift\": 0.25, \"seed\": 9}}]}", &scene, error));
+				  "\"jitter\": {\"degrees\": 15, \"shift\": 0.25, \"seed\": 9}}]}",
+		&scene, error));
 	REQUIRE(scene.body_count == 12);
 	double widest = 0;
 	for (int i = 0; i < 12; i++) {
@@ -201,7 +199,8 @@ TEST(scene, rotation_matches_the_c_library)
 		const double degrees = test_random_double(&state, -3600, 3600);
 		char text[200], error[500];
 		snprintf(text, sizeof text,
-			"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"rotation\": {\"axis\": [0, 3, 0], \"degrees\": %.17g}}]}", degrees);
+			"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"rotation\": {\"axis\": [0, 3, 0], \"degrees\": %.17g}}]}",
+			degrees);
 		sim_scene scene;
 		REQUIRE(parse(text, &scene, error));
 		const carom_quat q = scene.bodies[0].pose.orientation;
@@ -246,8 +245,7 @@ TEST(scene, errors_of_fields)
 		"folder/x.json:1: field \"solver.softness\": cannot be given together with \"stiffness\"");
 	check_error("{\"solver\": {\"damping\": 1}}",
 		"folder/x.json:1: field \"solver\": \"stiffness\" and \"damping\" must be given together");
-	check_error("{\"max_substeps\": 4}",
-		"folder/x.json:1: \"max_substeps\" and \"substep_travel\" must be given together");
+	check_error("{\"max_substeps\": 4}", "folder/x.json:1: \"max_substeps\" and \"substep_travel\" must be given together");
 	check_error("{\"solver\": {\"max_correcting_speed\": 0}}",
 		"folder/x.json:1: field \"solver.max_correcting_speed\": must be above 0, not 0");
 	check_error("{}", "folder/x.json:1: the scene has no bodies: \"bodies\", \"grids\" or \"planes\" must hold some");
@@ -262,7 +260,8 @@ TEST(scene, errors_of_meshes)
 		"folder/x.json:1: field \"meshes.a/b\": a mesh is named by 1 to 63 letters, digits, '_' and '-'");
 	check_error("{\"meshes\": {\"a\": {}}}",
 		"folder/x.json:1: field \"meshes.a\": needs one of \"shape\", \"file\" and \"height_field\"");
-	check_error("{\"meshes\": {\"a\": {\"file\": \"f\"},\n \"a\": {\"file\": \"g\"}}}", "folder/x.json:2: field \"meshes.a\": given twice");
+	check_error("{\"meshes\": {\"a\": {\"file\": \"f\"},\n \"a\": {\"file\": \"g\"}}}",
+		"folder/x.json:2: field \"meshes.a\": given twice");
 	check_error("{\"meshes\": {\"a\": {\"file\": \"x\", \"scale\": 1, \"fit\": [1, 1, 1]}}}",
 		"folder/x.json:1: field \"meshes.a.fit\": cannot be given together with \"scale\"");
 	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"columns\": 2,\n\"rows\": 2}}}}",
@@ -273,7 +272,8 @@ TEST(scene, errors_of_meshes)
 
 TEST(scene, errors_of_bodies)
 {
-	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}},\n\"bodies\": [\n{\"shape\": \"mesh\",\n\"mesh\": \"bnuny\"}]}",
+	check_error(
+		"{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}},\n\"bodies\": [\n{\"shape\": \"mesh\",\n\"mesh\": \"bnuny\"}]}",
 		"folder/x.json:4: field \"bodies[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
 	check_error("{\"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"x\"}]}",
 		"folder/x.json:1: field \"bodies[0].mesh\": there is no mesh \"x\"; \"meshes\" must hold it");
@@ -291,7 +291,8 @@ TEST(scene, errors_of_bodies)
 		"folder/x.json:1: field \"bodies[0].orientation\": must be a unit quaternion x, y, z, w; its length is 0.5");
 	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"mask\": \"12\"}]}",
 		"folder/x.json:1: field \"bodies[0].mask\": must be a whole number or text such as \"0xff00\"");
-	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}, {\"shape\": \"sphere\", \"radius\": 1, \"mass\": 1, \"density\": 1}]}",
+	check_error(
+		"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}, {\"shape\": \"sphere\", \"radius\": 1, \"mass\": 1, \"density\": 1}]}",
 		"folder/x.json:1: field \"bodies[1].mass\": cannot be given together with \"density\"");
 	check_error("{\"grids\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": [1000, 1000, 2]}]}",
 		"folder/x.json:1: field \"grids[0].count\": makes more than 1000000 bodies");
@@ -302,8 +303,9 @@ TEST(scene, errors_of_bodies)
 // Whatever is cut out of a good text, or changed in it: an error or a scene, no crash.
 TEST(scene, damaged_texts_are_survived)
 {
-	static const char good[] = "{\"name\": \"x\", \"solver\": {\"sleep\": {\"time\": 1}}, \"meshes\": {\"m\": {\"shape\": \"box\", \"fit\": [1, 2, 3]}},"
-							   "\"planes\": [{\"normal\": [0, 1, 0]}], \"grids\": [{\"shape\": \"mesh\", \"mesh\": [\"m\"], \"count\": [2, 1, 2]}]}";
+	static const char good[] =
+		"{\"name\": \"x\", \"solver\": {\"sleep\": {\"time\": 1}}, \"meshes\": {\"m\": {\"shape\": \"box\", \"fit\": [1, 2, 3]}},"
+		"\"planes\": [{\"normal\": [0, 1, 0]}], \"grids\": [{\"shape\": \"mesh\", \"mesh\": [\"m\"], \"count\": [2, 1, 2]}]}";
 	uint64_t state = 5;
 	int refused = 0;
 	for (int i = 0; i < 3000; i++) {
@@ -329,7 +331,8 @@ TEST(scene, mesh_is_scaled_to_fit_and_centred)
 	sim_scene scene;
 	sim_mesh mesh;
 	char error[500];
-	REQUIRE(parse("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"torus\", \"triangles\": 600, \"fit\": [3, 2, 1], \"centre\": true}}}",
+	REQUIRE(parse(
+		"{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"torus\", \"triangles\": 600, \"fit\": [3, 2, 1], \"centre\": true}}}",
 		&scene, error));
 	REQUIRE(sim_scene_build_mesh(&scene, 0, &mesh, error, sizeof error));
 	const double box[3] = { 3, 2, 1 };

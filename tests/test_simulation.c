@@ -69,7 +69,8 @@ static void end(run *r)
 static carom_pose pose_of(const run *r, int body)
 {
 	carom_pose pose;
-	REQUIRE(carom_world_get_pose(sim_simulation_world(r->simulation), sim_simulation_ids(r->simulation)[body], &pose) == CAROM_SUCCESS);
+	REQUIRE(carom_world_get_pose(sim_simulation_world(r->simulation), sim_simulation_ids(r->simulation)[body], &pose) ==
+		CAROM_SUCCESS);
 	return pose;
 }
 
@@ -77,7 +78,8 @@ static carom_pose pose_of(const run *r, int body)
 TEST(simulation, every_shape_rests_on_a_plane)
 {
 	run r;
-	start_text(&r, "{\"planes\": [{}], \"meshes\": {\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [1, 1, 1], \"centre\": true}},\n"
+	start_text(&r,
+		"{\"planes\": [{}], \"meshes\": {\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [1, 1, 1], \"centre\": true}},\n"
 		"\"bodies\": [{\"shape\": \"sphere\", \"radius\": 0.5, \"position\": [0, 0.7, 0]},\n"
 		"{\"shape\": \"box\", \"half_extents\": [0.5, 0.4, 0.3], \"position\": [3, 0.6, 0]},\n"
 		"{\"shape\": \"capsule\", \"radius\": 0.3, \"half_length\": 0.5, \"position\": [6, 0.5, 0]},\n"
@@ -168,7 +170,8 @@ TEST(simulation, determinism_over_threads)
 TEST(simulation, substeps_split_the_step)
 {
 	run r;
-	start_text(&r, "{\"substeps\": 4, \"planes\": [{\"offset\": -50}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1, NULL);
+	start_text(&r, "{\"substeps\": 4, \"planes\": [{\"offset\": -50}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}",
+		1, NULL);
 	const sim_step step = advance(&r, 60);
 	CHECK_INT(step.step, 59);
 	CHECK_INT(step.detection.step, 240);
@@ -180,7 +183,9 @@ TEST(simulation, substeps_split_the_step)
 TEST(simulation, substeps_follow_the_speed)
 {
 	run r;
-	start_text(&r, "{\"substeps\": 2, \"max_substeps\": 6, \"substep_travel\": 0.02, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1, NULL);
+	start_text(&r,
+		"{\"substeps\": 2, \"max_substeps\": 6, \"substep_travel\": 0.02, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}",
+		1, NULL);
 	int least = 100, most = 0;
 	for (int i = 0; i < 60; i++) {
 		const sim_step step = advance(&r, 1);
@@ -203,7 +208,8 @@ TEST(simulation, what_is_above_the_ground)
 		int above;
 	} scenes[] = {
 		{ "{\"planes\": [{}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"mask\": 0, \"position\": [0, 1, 0]}]}", 0 },
-		{ "{\"bodies\": [{\"shape\": \"box\", \"half_extents\": [1, 1, 1], \"kind\": \"static\"}, {\"shape\": \"sphere\", \"radius\": 1, \"position\": [9, 1, 0]}]}", 0 },
+		{ "{\"bodies\": [{\"shape\": \"box\", \"half_extents\": [1, 1, 1], \"kind\": \"static\"}, {\"shape\": \"sphere\", \"radius\": 1, \"position\": [9, 1, 0]}]}",
+			0 },
 		{ "{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1 },
 	};
 	for (int i = 0; i < 3; i++) {
@@ -244,7 +250,8 @@ TEST(simulation, errors_name_the_field)
 	REQUIRE(file != NULL);
 	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
 	fclose(file);
-	snprintf(text, sizeof text, "{\"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\"}]}", path);
+	snprintf(text, sizeof text,
+		"{\"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\"}]}", path);
 	check_refused(text, "dir/t.json:2: field \"bodies[0]\": its mesh is not closed, so it has no volume: give \"mass\"");
 	snprintf(text, sizeof text,
 		"{\"meshes\": {\"m\": {\"file\": \"%s\"}}, \"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\", \"mass\": 2}]}", path);

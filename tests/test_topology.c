@@ -522,7 +522,7 @@ static bool oracle_touch(const oracle *o, int32_t i, int32_t j, int32_t vertex)
 // Pieces of the triangles around a vertex, or of all for -1, by flooding.
 static int oracle_pieces(const oracle *o, int32_t vertex)
 {
-	int label[MAX_ORACLE], pieces = 0;
+	int label[MAX_ORACLE] = { 0 }, pieces = 0;
 	for (int32_t i = 0; i < o->count; i++) {
 		const int32_t *w = o->t[i];
 		bool member = o->carries[i] && (vertex < 0 || w[0] == vertex || w[1] == vertex || w[2] == vertex);

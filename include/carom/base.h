@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 #if defined(CAROM_SHARED) && defined(_WIN32)
-#  ifdef CAROM_BUILDING
-#    define CAROM_API __declspec(dllexport)
-#  else
-#    define CAROM_API __declspec(dllimport)
-#  endif
-#elif defined(CAROM_SHARED) && defined(__GNUC__)
-#  define CAROM_API __attribute__((visibility("default")))
+#ifdef CAROM_BUILDING
+#define CAROM_API __declspec(dllexport)
 #else
-#  define CAROM_API
+#define CAROM_API __declspec(dllimport)
+#endif
+#elif defined(CAROM_SHARED) && defined(__GNUC__)
+#define CAROM_API __attribute__((visibility("default")))
+#else
+#define CAROM_API
 #endif
 
 #ifdef __cplusplus

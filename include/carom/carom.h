@@ -31,11 +31,11 @@ typedef struct carom_body_id {
 
 /// What a body consists of, in its own frame; lengths in metres.
 typedef enum carom_shape_type {
-	CAROM_SPHERE, ///< radius about the origin
-	CAROM_BOX,    ///< half_extents about the origin
+	CAROM_SPHERE,  ///< radius about the origin
+	CAROM_BOX,     ///< half_extents about the origin
 	CAROM_CAPSULE, ///< radius about the segment from (0,0,-half_length) to (0,0,half_length)
-	CAROM_PLANE,  ///< the half space z <= 0 of the body's frame; static or kinematic bodies only
-	CAROM_MESH,   ///< a triangle mesh or a height field
+	CAROM_PLANE,   ///< the half space z <= 0 of the body's frame; static or kinematic bodies only
+	CAROM_MESH,    ///< a triangle mesh or a height field
 } carom_shape_type;
 
 /// The form of a body, in its own frame. Set the fields of its type.
@@ -85,11 +85,11 @@ typedef enum carom_broad_phase {
 
 /// How rays are cast. The three watertight ones give the same hits, bit for bit.
 typedef enum carom_ray_method {
-	CAROM_RAYS_WIDE,   ///< 8-wide tree, SIMD, watertight
-	CAROM_RAYS_BINARY, ///< binary tree with skip pointers, no stack, watertight
-	CAROM_RAYS_BASIC,  ///< every triangle, watertight
+	CAROM_RAYS_WIDE,            ///< 8-wide tree, SIMD, watertight
+	CAROM_RAYS_BINARY,          ///< binary tree with skip pointers, no stack, watertight
+	CAROM_RAYS_BASIC,           ///< every triangle, watertight
 	CAROM_RAYS_MOLLER_TRUMBORE, ///< every triangle, by Moeller and Trumbore (1997): may leak at edges; for comparison
-	CAROM_RAYS_PLUGIN, ///< carom_world_def.ray_plugin
+	CAROM_RAYS_PLUGIN,          ///< carom_world_def.ray_plugin
 } carom_ray_method;
 
 /// How to make a world. Start from carom_default_world_def.
@@ -180,9 +180,9 @@ typedef enum carom_contact_kind {
 	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner where the edge starts,
 	/// feature_b the triangle that limits it.
 	CAROM_EDGE_A,
-	CAROM_EDGE_B,   ///< the same with A and B exchanged
-	CAROM_FACES,    ///< two triangles cross, without an inside to measure in (open meshes): their numbers
-	CAROM_VOLUMES,  ///< closest points where at least one body is a basic volume: triangle numbers, or 0
+	CAROM_EDGE_B,  ///< the same with A and B exchanged
+	CAROM_FACES,   ///< two triangles cross, without an inside to measure in (open meshes): their numbers
+	CAROM_VOLUMES, ///< closest points where at least one body is a basic volume: triangle numbers, or 0
 } carom_contact_kind;
 
 /// One contact. a has the lower index. Moving A by depth * normal (B at rest) brings the point to the other's surface.
@@ -256,12 +256,12 @@ CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
 /// What the last step did, and what it cost.
 typedef struct carom_stats {
-	int64_t step;            ///< steps done
+	int64_t step; ///< steps done
 	int32_t bodies;
-	int32_t box_pairs;       ///< pairs of overlapping world boxes (after filters)
-	int32_t narrow_pairs;    ///< of these, pairs whose oriented boxes overlap too
+	int32_t box_pairs;    ///< pairs of overlapping world boxes (after filters)
+	int32_t narrow_pairs; ///< of these, pairs whose oriented boxes overlap too
 	int32_t colliding_pairs;
-	int64_t contacts_found;  ///< before reduction
+	int64_t contacts_found; ///< before reduction
 	int32_t contacts;
 	int64_t vertices_tested; ///< vertices reached by walking the trees
 	int64_t vertices_culled; ///< of these, outside the target's box or certainly outside its surface
@@ -272,14 +272,14 @@ typedef struct carom_stats {
 	int64_t triangle_tests;  ///< pairs of triangles tested exactly
 	// Milliseconds of wall time.
 	double ms_total;
-	double ms_trees;    ///< poses, boxes
-	double ms_pair;     ///< broad phase, relative transforms, oriented boxes
-	double ms_vertex;   ///< cull
+	double ms_trees;  ///< poses, boxes
+	double ms_pair;   ///< broad phase, relative transforms, oriented boxes
+	double ms_vertex; ///< cull
 	double ms_ray;
 	double ms_complete;
-	double ms_merge;    ///< reduction, matching, events
-	size_t memory;      ///< bytes the world holds
-	size_t memory_peak; ///< most it ever held
+	double ms_merge;     ///< reduction, matching, events
+	size_t memory;       ///< bytes the world holds
+	size_t memory_peak;  ///< most it ever held
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
 } carom_stats;
 
@@ -312,10 +312,10 @@ typedef struct carom_ray_hit {
 	carom_body_id body;
 	double t;
 	carom_vec3 point;
-	carom_vec3 normal;  ///< of the surface, outward, unit, world
-	int32_t triangle;   ///< of a mesh; 0 for basic volumes
-	float u, v;         ///< barycentric weights of the triangle's second and third corner
-	bool back_face;     ///< hit from the inside
+	carom_vec3 normal; ///< of the surface, outward, unit, world
+	int32_t triangle;  ///< of a mesh; 0 for basic volumes
+	float u, v;        ///< barycentric weights of the triangle's second and third corner
+	bool back_face;    ///< hit from the inside
 } carom_ray_hit;
 
 /// Nearest hit with t_min <= t <= t_max. *found tells whether there is one; filter may be NULL.
@@ -334,9 +334,9 @@ CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const 
 /// A point of a body's surface.
 typedef struct carom_closest_point {
 	carom_body_id body;
-	carom_vec3 point;   ///< on the surface, world
-	carom_vec3 normal;  ///< of the surface there, outward, unit, world
-	double distance;    ///< negative when the asked point is inside the body
+	carom_vec3 point;  ///< on the surface, world
+	carom_vec3 normal; ///< of the surface there, outward, unit, world
+	double distance;   ///< negative when the asked point is inside the body
 	int32_t triangle;
 } carom_closest_point;
 
@@ -366,9 +366,9 @@ CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *wr
 
 /// How far a replay got.
 typedef struct carom_replay_result {
-	int64_t steps;           ///< steps replayed
+	int64_t steps;            ///< steps replayed
 	int64_t first_difference; ///< step whose hash differs from the recorded one, or -1
-	uint64_t hash;           ///< of the last step
+	uint64_t hash;            ///< of the last step
 } carom_replay_result;
 
 /// Run a recording in a new world of the context and compare each step's hash. CAROM_INVALID_RECORDING when the stream is

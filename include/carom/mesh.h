@@ -48,17 +48,17 @@ typedef struct carom_mesh_report {
 	int32_t huge_vertices;          ///< vertices beyond CAROM_MAX_COORDINATE
 	int32_t out_of_range_triangles; ///< triangles with an index below 0 or not below vertex_count
 	// What is left out of detection, with the rest usable:
-	int32_t degenerate_triangles;   ///< zero area or a repeated corner
-	int32_t duplicate_triangles;    ///< the same three corners in the same direction as an earlier triangle
-	int32_t unreferenced_vertices;  ///< used by no triangle; they cast no rays
-	int32_t duplicate_vertices;     ///< vertices at the position of an earlier one
+	int32_t degenerate_triangles;  ///< zero area or a repeated corner
+	int32_t duplicate_triangles;   ///< the same three corners in the same direction as an earlier triangle
+	int32_t unreferenced_vertices; ///< used by no triangle; they cast no rays
+	int32_t duplicate_vertices;    ///< vertices at the position of an earlier one
 	// What decides whether the mesh has an inside:
-	int32_t border_edges;           ///< used by one triangle
-	int32_t nonmanifold_edges;      ///< used by more than two triangles
-	int32_t inconsistent_edges;     ///< used by two triangles in the same direction
-	int32_t nonmanifold_vertices;   ///< the triangles around it form more than one fan
-	int32_t components;             ///< pieces connected through edges
-	int32_t euler;                  ///< V - E + F of the welded mesh without what is left out
+	int32_t border_edges;         ///< used by one triangle
+	int32_t nonmanifold_edges;    ///< used by more than two triangles
+	int32_t inconsistent_edges;   ///< used by two triangles in the same direction
+	int32_t nonmanifold_vertices; ///< the triangles around it form more than one fan
+	int32_t components;           ///< pieces connected through edges
+	int32_t euler;                ///< V - E + F of the welded mesh without what is left out
 	/// Every edge is used as often in one direction as in the other: the surface bounds a solid. Only closed meshes have an
 	/// inside; rays from other bodies' vertices see only them. Open meshes collide by their triangles.
 	bool closed;

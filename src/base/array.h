@@ -16,8 +16,8 @@
 #define cr_array_reserve(context, array, want) \
 	cr_array_reserve_bytes((context), &(array)->data, &(array)->capacity, (want), sizeof *(array)->data)
 /// Release the memory and make the array empty.
-#define cr_array_free(context, array)                                                                                   \
-	(cr_free((context), (array)->data, (size_t)(array)->capacity * sizeof *(array)->data), (array)->data = NULL,            \
+#define cr_array_free(context, array)                                                                            \
+	(cr_free((context), (array)->data, (size_t)(array)->capacity * sizeof *(array)->data), (array)->data = NULL, \
 		(array)->count = (array)->capacity = 0)
 
 /// The function behind cr_array_reserve. data is the address of the pointer.

@@ -79,10 +79,7 @@ static inline float box_area(const box *b)
 	return x < 0 ? 0 : x * y + y * z + z * x;
 }
 
-static inline float prim_centre(const prim *p, int axis)
-{
-	return 0.5f * p->lower[axis] + 0.5f * p->upper[axis];
-}
+static inline float prim_centre(const prim *p, int axis) { return 0.5f * p->lower[axis] + 0.5f * p->upper[axis]; }
 
 /// How primitives are put in bins along the three axes.
 typedef struct binning {
@@ -163,15 +160,12 @@ static void bin_range(const builder *b, const binning *map, int32_t first, int32
 }
 
 typedef struct split {
-	int axis; // -1: none found
-	int bin;  // primitives in bins below go left
+	int axis;   // -1: none found
+	int bin;    // primitives in bins below go left
 	float cost; // area times blocks of both sides
 } split;
 
-static inline float blocks_of(int32_t count)
-{
-	return count <= CR_WIDTH ? 1.0f : (float)count * (1.0f / CR_WIDTH);
-}
+static inline float blocks_of(int32_t count) { return count <= CR_WIDTH ? 1.0f : (float)count * (1.0f / CR_WIDTH); }
 
 static split best_split(const bin_set *set, const binning *b)
 {

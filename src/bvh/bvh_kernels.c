@@ -18,9 +18,9 @@ enum { RAY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 /// A ray in the form that the node tests want.
 typedef struct wide_ray {
 	f8 origin[3];
-	f8 inverse[3];      // may be infinite
-	f8 inverse_far[3];  // widened by the slack
-	int near_row[3];    // rows of cr_node8 that hold the near planes: 0..2 lower, 3..5 upper
+	f8 inverse[3];     // may be infinite
+	f8 inverse_far[3]; // widened by the slack
+	int near_row[3];   // rows of cr_node8 that hold the near planes: 0..2 lower, 3..5 upper
 	int far_row[3];
 } wide_ray;
 
@@ -183,7 +183,8 @@ static inline int push_sorted(ray_entry *stack, int top, const cr_node8 *node, u
 	return top;
 }
 
-static nearest cast_one(const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3], float t_max)
+static nearest cast_one(
+	const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3], float t_max)
 {
 	wide_ray ray;
 	block_ray blocks;
@@ -221,10 +222,7 @@ static nearest cast_one(const cr_collider *c, const float origin[3], const float
 	}
 }
 
-static bool usable_direction(const float d[3])
-{
-	return d[0] != 0 || d[1] != 0 || d[2] != 0;
-}
+static bool usable_direction(const float d[3]) { return d[0] != 0 || d[1] != 0 || d[2] != 0; }
 
 enum { RAY_BATCH = 64 };
 
@@ -241,7 +239,8 @@ static void invert_directions(const carom_ray_batch *rays, int32_t begin, int32_
 	}
 }
 
-static void cast_batch(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t count, const carom_hit_batch *hits)
+static void cast_batch(
+	const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t count, const carom_hit_batch *hits)
 {
 	float inverses[3][RAY_BATCH];
 	invert_directions(rays, begin, count, inverses);
@@ -513,9 +512,9 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 /// Eight triangles with what the filters need.
 typedef struct tri8 {
 	f8 corner[3][3];
-	f8 normal[3];    // not unit
-	f8 offset;       // normal . corner 0
-	f8 tolerance;    // bound on the rounding of normal . p - offset for p near both bodies
+	f8 normal[3]; // not unit
+	f8 offset;    // normal . corner 0
+	f8 tolerance; // bound on the rounding of normal . p - offset for p near both bodies
 	box8 box;
 } tri8;
 
@@ -689,7 +688,8 @@ static void walk_target(const pair_walk *w, const source_block *s)
 	}
 }
 
-static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b, cr_candidates *out)
+static void find_pairs(
+	const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b, cr_candidates *out)
 {
 	if (a->tree.node_count == 0 || b->tree.node_count == 0)
 		return;

@@ -26,7 +26,8 @@ bool cr_candidates_grow(cr_candidates *candidates, int32_t more);
 
 typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: the lower triangle number.
-	void (*cast)(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+	void (*cast)(
+		const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 	/// How often a closed surface winds around the origin of a ray: crossings from inside minus crossings from outside, points of
 	/// edges given to one side by symbolic perturbation so that none counts twice. 0: outside.
 	int (*winding)(const cr_collider *collider, const float origin[3], const float direction[3]);
@@ -35,7 +36,8 @@ typedef struct cr_bvh_kernels {
 	void (*pairs)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b,
 		cr_candidates *candidates);
 	/// Triangles whose box overlaps a box (own frame), as blocks of the tree: up to capacity written, returns how many there are.
-	int32_t (*blocks_in_box)(const cr_collider *collider, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks);
+	int32_t (*blocks_in_box)(
+		const cr_collider *collider, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks);
 	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none. Float: off by
 	/// a few roundings of the coordinates. Equal distances: the lower number.
 	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
@@ -46,10 +48,13 @@ const cr_bvh_kernels *cr_get_bvh_kernels(carom_simd simd);
 
 // The same rays by other methods, begin..end-1:
 /// Binary tree with skip pointers, watertight.
-void cr_cast_binary(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+void cr_cast_binary(
+	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 /// Every triangle, watertight.
-void cr_cast_basic(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+void cr_cast_basic(
+	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 /// Every triangle by Moeller-Trumbore.
-void cr_cast_moller_trumbore(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+void cr_cast_moller_trumbore(
+	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 
 #endif

@@ -269,10 +269,7 @@ void cr_collider_free(carom_context *context, cr_collider *c)
 	*c = (cr_collider){ 0 };
 }
 
-static size_t tree8_bytes(const cr_tree8 *t)
-{
-	return (size_t)t->leaf_capacity * (sizeof(cr_node8) + 2 * sizeof(int32_t));
-}
+static size_t tree8_bytes(const cr_tree8 *t) { return (size_t)t->leaf_capacity * (sizeof(cr_node8) + 2 * sizeof(int32_t)); }
 
 size_t cr_collider_bytes(const cr_collider *c)
 {

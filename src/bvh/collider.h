@@ -50,25 +50,25 @@ typedef struct cr_collider {
 	const cr_topology *topology; // not owned
 	float lower[3];              // exact box of the triangles in use
 	float upper[3];
-	float scale;                 // largest |coordinate|
+	float scale; // largest |coordinate|
 	bool closed;
-	int32_t triangle_count;      // in use
-	int32_t *triangle_number;    // [triangle_count] in file order, by primitive of the binary tree
+	int32_t triangle_count;   // in use
+	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
 	cr_tree2 binary;
 	cr_tree8 tree;
-	cr_tri8 *blocks;             // [tree.block_count]
+	cr_tri8 *blocks;               // [tree.block_count]
 	cr_outline8 outline[CR_WIDTH]; // the boxes two levels below the root: a turned mesh fills them far better than its one box
 	int32_t outline_count;
 	int32_t sample_count;
 	cr_tree8 sample_tree;
-	cr_sample8 *samples;         // [sample_tree.block_count]
+	cr_sample8 *samples; // [sample_tree.block_count]
 	cr_grid grid;
 } cr_collider;
 
 /// Surface points that cast rays, arrays of count elements; number: what contacts call them.
 typedef struct cr_sample_set {
-	const float *points;  // [3*count]
-	const float *normals; // [3*count] unit outward; zero: undefined, no ray is cast
+	const float *points;    // [3*count]
+	const float *normals;   // [3*count] unit outward; zero: undefined, no ray is cast
 	const int32_t *numbers; // negative: left out
 	int32_t count;
 } cr_sample_set;

@@ -27,7 +27,8 @@ static float measure_exit(const cr_collider *c, const float origin[3], const flo
 		for (int32_t k = 0; met && k < node->count; k++) {
 			const int32_t number = c->triangle_number[c->binary.order[node->first + k]];
 			const int32_t *v = &t->triangles[3 * (int64_t)number];
-			const float *p = &t->vertices[3 * (int64_t)v[0]], *q = &t->vertices[3 * (int64_t)v[1]], *r = &t->vertices[3 * (int64_t)v[2]];
+			const float *p = &t->vertices[3 * (int64_t)v[0]], *q = &t->vertices[3 * (int64_t)v[1]],
+						*r = &t->vertices[3 * (int64_t)v[2]];
 			cr_triangle_hit hit;
 			if (cr_ray_triangle_watertight(&ray.shear, p, q, r, best, &hit) && hit.back && !has_corner_at(t, number, origin))
 				best = hit.t;

@@ -15,10 +15,7 @@ enum {
 	GATHER_PADDING = 3, // wide look-ups read four bytes for one
 };
 
-static int64_t cell_count(const cr_grid *g)
-{
-	return (int64_t)g->size[0] * g->size[1] * g->size[2];
-}
+static int64_t cell_count(const cr_grid *g) { return (int64_t)g->size[0] * g->size[1] * g->size[2]; }
 
 static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 {
@@ -121,7 +118,8 @@ static void measure_distances(cr_grid *g)
 			for (int step = 1; step <= 13; step++) {
 				// The 13 neighbours that come before (after) a cell: offsets 1..13 in base 3 around the centre 13.
 				const int code = 13 + step;
-				const int64_t nx = x + direction * (code % 3 - 1), ny = y + direction * (code / 3 % 3 - 1), nz = z + direction * (code / 9 - 1);
+				const int64_t nx = x + direction * (code % 3 - 1), ny = y + direction * (code / 3 % 3 - 1),
+							  nz = z + direction * (code / 9 - 1);
 				if (nx < 0 || ny < 0 || nz < 0 || nx >= g->size[0] || ny >= g->size[1] || nz >= g->size[2])
 					continue;
 				const int other = (g->cells[(nz * g->size[1] + ny) * g->size[0] + nx] & CR_CELL_DISTANCE) + 1;

@@ -11,10 +11,7 @@ static double area_of(const float lower[3], const float upper[3])
 	return 2 * (x * y + y * z + z * x);
 }
 
-static double cost_of(const cr_node2 *n)
-{
-	return n->count > 0 ? BLOCK_COST * n->count : BOX_COST;
-}
+static double cost_of(const cr_node2 *n) { return n->count > 0 ? BLOCK_COST * n->count : BOX_COST; }
 
 double cr_tree2_sah_cost(const cr_tree2 *tree)
 {

@@ -68,7 +68,8 @@ static void test_triangle(const cr_collider *c, const cr_scalar_ray *ray, int32_
 		keep_nearest(best, &hit, number);
 }
 
-static void cast_all(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits, bool watertight)
+static void cast_all(
+	const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits, bool watertight)
 {
 	for (int32_t i = begin; i < end; i++) {
 		cr_scalar_ray ray;
@@ -86,7 +87,8 @@ void cr_cast_basic(const cr_collider *c, const carom_ray_batch *rays, int32_t be
 	cast_all(c, rays, begin, end, hits, true);
 }
 
-void cr_cast_moller_trumbore(const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+void cr_cast_moller_trumbore(
+	const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
 {
 	cast_all(c, rays, begin, end, hits, false);
 }

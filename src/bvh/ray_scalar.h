@@ -20,9 +20,6 @@ bool cr_scalar_ray_init(cr_scalar_ray *ray, const float origin[3], const float d
 bool cr_scalar_ray_meets(const cr_scalar_ray *ray, const cr_node2 *node, float pad, float t_max);
 
 /// By how much boxes grow for watertight rays: the shear may move a triangle this far out of its box.
-static inline float cr_ray_pad(const cr_collider *c)
-{
-	return c->scale * 0x1p-21f;
-}
+static inline float cr_ray_pad(const cr_collider *c) { return c->scale * 0x1p-21f; }
 
 #endif

@@ -34,7 +34,7 @@ typedef struct cr_tree2 {
 } cr_tree2;
 
 #define CR_SAH_TRAVERSAL 0.35f // three levels become one wide node test
-#define CR_FULL_LEAVES   1e30f
+#define CR_FULL_LEAVES 1e30f
 
 /// Build by binned surface area heuristic, leaves of up to eight (Wald, On fast Construction of SAH-based Bounding Volume
 /// Hierarchies, 2007). The cost of a leaf is one block test. Parallel over subtrees; the same tree for any thread count.
@@ -65,8 +65,8 @@ typedef struct cr_tree8 {
 	int32_t node_count;
 	int32_t block_count; // leaves, one block each
 	int32_t depth;
-	int32_t *block_first; // [block_count] where the block starts in the binary tree's order
-	int32_t *block_size;  // [block_count] its primitives, 1 to 8
+	int32_t *block_first;  // [block_count] where the block starts in the binary tree's order
+	int32_t *block_size;   // [block_count] its primitives, 1 to 8
 	int32_t leaf_capacity; // what the arrays were allocated for
 } cr_tree8;
 

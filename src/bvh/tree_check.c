@@ -33,8 +33,8 @@ static bool children_are_right(const cr_tree2 *tree, int32_t at)
 	const int32_t second = n->first;
 	if (second <= at + 1 || second >= n->skip || tree->nodes[at + 1].skip != second || tree->nodes[second].skip != n->skip)
 		return false;
-	return encloses(n->lower, n->upper, tree->nodes[at + 1].lower, tree->nodes[at + 1].upper)
-		&& encloses(n->lower, n->upper, tree->nodes[second].lower, tree->nodes[second].upper);
+	return encloses(n->lower, n->upper, tree->nodes[at + 1].lower, tree->nodes[at + 1].upper) &&
+		encloses(n->lower, n->upper, tree->nodes[second].lower, tree->nodes[second].upper);
 }
 
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes)
@@ -56,7 +56,8 @@ bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes)
 		}
 	}
 	// Each number once: as many as there are, in range, with the right sum. (A test compares the sets themselves.)
-	return position == boxes->count && sum == (int64_t)boxes->count * (boxes->count - 1) / 2 && tree->nodes[0].skip == tree->node_count;
+	return position == boxes->count && sum == (int64_t)boxes->count * (boxes->count - 1) / 2 &&
+		tree->nodes[0].skip == tree->node_count;
 }
 
 bool cr_tree8_check(const cr_tree8 *tree, const cr_tree2 *binary)

@@ -47,8 +47,8 @@ bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 
 static inline bool cr_boxes_overlap(const cr_body *a, const cr_body *b)
 {
-	return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1]
-		&& a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
+	return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] &&
+		b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
 }
 
 #endif

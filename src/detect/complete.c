@@ -44,20 +44,14 @@ static v3d to_a(const completion *c, int side, v3d p)
 	return side == 0 ? p : v3d_add(m3d_mul(&c->rotation, p), c->translation);
 }
 
-static v3d direction_to_a(const completion *c, int side, v3d d)
-{
-	return side == 0 ? d : m3d_mul(&c->rotation, d);
-}
+static v3d direction_to_a(const completion *c, int side, v3d d) { return side == 0 ? d : m3d_mul(&c->rotation, d); }
 
 static v3d from_a(const completion *c, int side, v3d p)
 {
 	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
 }
 
-static v3d direction_from_a(const completion *c, int side, v3d d)
-{
-	return side == 0 ? d : m3d_tmul(&c->rotation, d);
-}
+static v3d direction_from_a(const completion *c, int side, v3d d) { return side == 0 ? d : m3d_tmul(&c->rotation, d); }
 
 static void triangle_in_a(const completion *c, int side, int32_t number, v3d corners[3])
 {
@@ -99,10 +93,7 @@ typedef struct plane_sides {
 	double height[3];
 } plane_sides;
 
-static double largest(v3d a)
-{
-	return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z));
-}
+static double largest(v3d a) { return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z)); }
 
 /// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate. false: all
 /// three lie strictly on one side.
@@ -116,14 +107,16 @@ static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 		s->height[k] = v3d_dot(n, d);
 		// Six products of three differences, each off by at most seven roundings of 2^-53, and as much again for safety.
 		const double bound = 1e-14 * size * largest(d);
-		s->sign[k] = fabs(s->height[k]) > bound ? (s->height[k] > 0) - (s->height[k] < 0) : cr_orient3d_sign(t[0], t[1], t[2], points[k]);
+		s->sign[k] = fabs(s->height[k]) > bound ? (s->height[k] > 0) - (s->height[k] < 0)
+												: cr_orient3d_sign(t[0], t[1], t[2], points[k]);
 	}
 	return !(s->sign[0] == s->sign[1] && s->sign[1] == s->sign[2] && s->sign[0] != 0);
 }
 
 /// Edges of one triangle against the other triangle. An edge is tested by the lower of its two triangles only: that one is a
 /// candidate with the same partner whenever the edge pierces. Returns the number of pierces.
-static int pierce_edges(completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s, int32_t other_number, const v3d other[3])
+static int pierce_edges(
+	completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s, int32_t other_number, const v3d other[3])
 {
 	const cr_topology *t = c->collider[side]->topology;
 	int count = 0;
@@ -165,8 +158,9 @@ static bool find_crossings(completion *c, cr_candidates *candidates)
 		if (!find_sides(b, a, &of_a) || !find_sides(a, b, &of_b))
 			continue;
 		const bool coplanar = of_a.sign[0] == 0 && of_a.sign[1] == 0 && of_a.sign[2] == 0;
-		const int count = coplanar ? cr_triangles_intersect(a, b)
-								   : pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
+		const int count = coplanar
+			? cr_triangles_intersect(a, b)
+			: pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
 		if (count > 0)
 			candidates->data[kept++] = pair;
 	}
@@ -174,10 +168,7 @@ static bool find_crossings(completion *c, cr_candidates *candidates)
 	return true;
 }
 
-static bool comes_before(const pierce *a, const pierce *b)
-{
-	return a->s < b->s || (a->s == b->s && a->other < b->other);
-}
+static bool comes_before(const pierce *a, const pierce *b) { return a->s < b->s || (a->s == b->s && a->other < b->other); }
 
 /// Sort by edge, then along the edge.
 static bool sort_pierces(cr_arena *arena, pierce *data, int32_t count)
@@ -206,14 +197,15 @@ static bool sort_pierces(cr_arena *arena, pierce *data, int32_t count)
 static bool sort_all_pierces(completion *c)
 {
 	cr_arena *arena = &c->worker->arena;
-	return sort_pierces(arena, c->pierces[0].data, c->pierces[0].count)
-		&& sort_pierces(arena, c->pierces[1].data, c->pierces[1].count);
+	return sort_pierces(arena, c->pierces[0].data, c->pierces[0].count) &&
+		sort_pierces(arena, c->pierces[1].data, c->pierces[1].count);
 }
 
 // ---- Contacts ----
 
 /// Add a contact given in A's frame; out takes the body of the side out of the other.
-static void add_contact(completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature, int32_t other_feature, carom_contact_kind kind)
+static void add_contact(completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature, int32_t other_feature,
+	carom_contact_kind kind)
 {
 	const cr_body *a = c->body[0];
 	const v3d world = v3d_add(m3d_mul(&a->rotation, point), a->pose.position);
@@ -311,7 +303,8 @@ static bool add_edge_ray(completion *c, const piece *p)
 		return false;
 	cr_limit_depth(c->pipeline, c->collider[target], origin, &best);
 	const v3d out = direction_to_a(c, target, (v3d){ best.direction[0], best.direction[1], best.direction[2] });
-	add_contact(c, p->side, p->middle, v3d_normalize(out), best.depth, p->edge, best.triangle, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
+	add_contact(c, p->side, p->middle, v3d_normalize(out), best.depth, p->edge, best.triangle,
+		p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
 	return true;
 }
 
@@ -399,7 +392,8 @@ static void add_contained(completion *c, int side)
 		const int lane = r->sample[i] % CR_WIDTH;
 		const v3d point = to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
 		const v3d out = direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
-		add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle, side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
+		add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle,
+			side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
 		return;
 	}
 }
@@ -447,21 +441,14 @@ static void complete_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->kept.data[i]];
 		switch (w->algorithm) {
-		case CR_ALGORITHM_VOLUMES:
-			cr_collide_volumes(p, &p->workers[worker], w);
-			break;
-		case CR_ALGORITHM_PLANE:
-			cr_collide_plane(p, &p->workers[worker], w);
-			break;
-		case CR_ALGORITHM_ROUND:
-			cr_collide_round(p, &p->workers[worker], w);
-			break;
+		case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, &p->workers[worker], w); break;
+		case CR_ALGORITHM_PLANE: cr_collide_plane(p, &p->workers[worker], w); break;
+		case CR_ALGORITHM_ROUND: cr_collide_round(p, &p->workers[worker], w); break;
 		case CR_ALGORITHM_RAYS:
 			if (p->settings.complete && !w->touching)
 				complete_pair(p, &p->workers[worker], w);
 			break;
-		default:
-			break;
+		default: break;
 		}
 	}
 }

@@ -20,7 +20,8 @@ typedef struct collector {
 
 static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
 {
-	return f8_add(f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
+	return f8_add(
+		f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
 }
 
 static void collect_block(collector *c, int32_t number)

@@ -18,7 +18,8 @@ typedef struct cr_detect_kernels {
 	/// surface. Walks the source's sample tree. exit_limit: t_max is the sample's exit distance, else infinite. Writes from
 	/// position first on; room for all samples of source must be there. Adds the samples reached to *tested. Returns the number of rays.
 	int32_t (*collect)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
-		const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first, int64_t *tested);
+		const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first,
+		int64_t *tested);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline, rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);
 } cr_detect_kernels;

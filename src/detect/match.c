@@ -50,7 +50,8 @@ static int32_t first_of_kind(const cr_contact_set *set, carom_contact_kind kind)
 static void match_vertices_of_a(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
 {
 	int32_t i = first_of_kind(now, CAROM_VERTEX_A), j = first_of_kind(then, CAROM_VERTEX_A);
-	while (i < now->count && j < then->count && now->contacts[i].kind == CAROM_VERTEX_A && then->contacts[j].kind == CAROM_VERTEX_A) {
+	while (i < now->count && j < then->count && now->contacts[i].kind == CAROM_VERTEX_A &&
+		then->contacts[j].kind == CAROM_VERTEX_A) {
 		const int32_t vertex = now->contacts[i].feature_a, old_vertex = then->contacts[j].feature_a;
 		if (old_vertex < vertex || (old_vertex == vertex && used[j])) {
 			j++;

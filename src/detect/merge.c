@@ -78,7 +78,7 @@ typedef struct fill {
 	cr_pipeline *pipeline;
 	const cr_results *then;
 	cr_results *now;
-	const int32_t *kept; // [pairs] index into pipeline->kept
+	const int32_t *kept;   // [pairs] index into pipeline->kept
 	const int32_t *before; // [pairs] row of the last step, or -1
 } fill;
 

@@ -12,9 +12,11 @@ enum { PAIRS_PER_TASK = 128 };
 /// The selection table by shape types: a new shape adds a row and a column, a new algorithm an entry.
 static const uint8_t ALGORITHMS[5][5] = {
 	// sphere, box, capsule, plane, mesh
-	[CAROM_SPHERE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND },
+	[CAROM_SPHERE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES,
+		CR_ALGORITHM_ROUND },
 	[CAROM_BOX] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_RAYS },
-	[CAROM_CAPSULE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND },
+	[CAROM_CAPSULE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES,
+		CR_ALGORITHM_ROUND },
 	[CAROM_PLANE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_NONE, CR_ALGORITHM_PLANE },
 	[CAROM_MESH] = { CR_ALGORITHM_ROUND, CR_ALGORITHM_RAYS, CR_ALGORITHM_ROUND, CR_ALGORITHM_PLANE, CR_ALGORITHM_RAYS },
 };
@@ -64,7 +66,8 @@ static bool oriented_boxes_overlap(const double ha[3], const double hb[3], const
 		const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
 		for (int j = 0; j < 3; j++) {
 			const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-			const double reach = ha[i1] * abs_rot[i2][j] + ha[i2] * abs_rot[i1][j] + hb[j1] * abs_rot[i][j2] + hb[j2] * abs_rot[i][j1];
+			const double reach =
+				ha[i1] * abs_rot[i2][j] + ha[i2] * abs_rot[i1][j] + hb[j1] * abs_rot[i][j2] + hb[j2] * abs_rot[i][j1];
 			if (fabs(dist[i2] * rot[i1][j] - dist[i1] * rot[i2][j]) > reach + margin * 1.5)
 				return false;
 		}

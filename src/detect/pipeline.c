@@ -6,12 +6,9 @@
 static carom_result create_broad(cr_pipeline *p)
 {
 	switch (p->settings.broad_phase) {
-	case CAROM_BROAD_SWEEP:
-		return cr_broad_create_sweep(p->context, &p->broad);
-	case CAROM_BROAD_BRUTE:
-		return cr_broad_create_brute(p->context, &p->broad);
-	default:
-		return cr_broad_create_tree(p->context, &p->broad);
+	case CAROM_BROAD_SWEEP: return cr_broad_create_sweep(p->context, &p->broad);
+	case CAROM_BROAD_BRUTE: return cr_broad_create_brute(p->context, &p->broad);
+	default: return cr_broad_create_tree(p->context, &p->broad);
 	}
 }
 

@@ -55,22 +55,22 @@ typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
 	uint8_t algorithm;
-	bool keep;               // boxes overlap as oriented boxes and the user's filter lets it pass
-	bool touching;           // a ray hit or a contact of another algorithm: no completion needed
+	bool keep;     // boxes overlap as oriented boxes and the user's filter lets it pass
+	bool touching; // a ray hit or a contact of another algorithm: no completion needed
 	cr_transform a_to_b;
 	cr_transform b_to_a;
-	cr_ray_range rays[2];    // from the samples of a against b, and of b against a
+	cr_ray_range rays[2]; // from the samples of a against b, and of b against a
 	cr_raw_contacts contacts;
-	int32_t found;           // contacts before reduction
+	int32_t found; // contacts before reduction
 } cr_pair_work;
 
 /// What a worker owns during a step.
 typedef struct cr_worker {
 	cr_arena arena;
-	cr_ray_chunk *chunk; // the one being filled
+	cr_ray_chunk *chunk;   // the one being filled
 	cr_ray_chunk *staging; // for sources of more samples than a chunk holds; always left empty
 	cr_candidates candidates;
-	bool failed;         // out of memory
+	bool failed; // out of memory
 	// Counters of the step, summed at its end.
 	int64_t vertices_tested;
 	int64_t vertices_culled;
@@ -91,10 +91,10 @@ typedef struct cr_pipeline {
 	const cr_detect_kernels *detect;
 	carom_world_def settings;
 	cr_broad *broad;
-	cr_worker *workers;  // [context->thread_count]
-	cr_body *bodies;     // the world's, for the step
+	cr_worker *workers; // [context->thread_count]
+	cr_body *bodies;    // the world's, for the step
 	int32_t body_count;
-	cr_pair_list pairs;  // of the broad phase
+	cr_pair_list pairs;          // of the broad phase
 	CR_ARRAY(cr_pair_work) work; // one for each broad pair; dense list of those kept:
 	CR_ARRAY(int32_t) kept;
 	cr_pair_verdict_fn *verdict;
@@ -117,12 +117,12 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 /// Transform of points of b to the frame of a, in double; and both directions in float.
 void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation);
 
-carom_result cr_stage_pairs(cr_pipeline *pipeline);                 // pair.c
-carom_result cr_stage_vertices(cr_pipeline *pipeline);              // vertex.c
-carom_result cr_stage_rays(cr_pipeline *pipeline);                  // ray.c
-carom_result cr_stage_complete(cr_pipeline *pipeline);              // complete.c; other algorithms: volume_pair.c
+carom_result cr_stage_pairs(cr_pipeline *pipeline);    // pair.c
+carom_result cr_stage_vertices(cr_pipeline *pipeline); // vertex.c
+carom_result cr_stage_rays(cr_pipeline *pipeline);     // ray.c
+carom_result cr_stage_complete(cr_pipeline *pipeline); // complete.c; other algorithms: volume_pair.c
 /// Sort the contacts of each pair by kind and features and reduce them to the number of the settings.
-carom_result cr_stage_reduce(cr_pipeline *pipeline);                // reduce.c
+carom_result cr_stage_reduce(cr_pipeline *pipeline); // reduce.c
 
 /// Tests by pair that the complete stage calls (volume_pair.c).
 void cr_collide_volumes(cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
@@ -143,9 +143,10 @@ typedef struct cr_way_out {
 void cr_limit_depth(const cr_pipeline *pipeline, const cr_collider *target, const float origin[3], cr_way_out *way);
 
 /// Cast rays begin..end-1 by a built-in method (all but CAROM_RAYS_PLUGIN).
-void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *collider, const carom_ray_batch *rays,
-	int32_t begin, int32_t end, const carom_hit_batch *hits);
+void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *collider,
+	const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 /// Cast rays begin..end-1 against the target by the method of the settings.
-void cr_cast(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+void cr_cast(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
+	const carom_hit_batch *hits);
 
 #endif

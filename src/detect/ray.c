@@ -36,22 +36,15 @@ void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, co
 	int32_t begin, int32_t end, const carom_hit_batch *hits)
 {
 	switch (method) {
-	case CAROM_RAYS_BINARY:
-		cr_cast_binary(c, rays, begin, end, hits);
-		break;
-	case CAROM_RAYS_BASIC:
-		cr_cast_basic(c, rays, begin, end, hits);
-		break;
-	case CAROM_RAYS_MOLLER_TRUMBORE:
-		cr_cast_moller_trumbore(c, rays, begin, end, hits);
-		break;
-	default:
-		kernels->cast(c, rays, begin, end, hits);
-		break;
+	case CAROM_RAYS_BINARY: cr_cast_binary(c, rays, begin, end, hits); break;
+	case CAROM_RAYS_BASIC: cr_cast_basic(c, rays, begin, end, hits); break;
+	case CAROM_RAYS_MOLLER_TRUMBORE: cr_cast_moller_trumbore(c, rays, begin, end, hits); break;
+	default: kernels->cast(c, rays, begin, end, hits); break;
 	}
 }
 
-void cr_cast(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits)
+void cr_cast(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
+	const carom_hit_batch *hits)
 {
 	if (p->settings.ray_method != CAROM_RAYS_PLUGIN) {
 		cr_cast_collider(p->bvh, p->settings.ray_method, target->shape.collider, rays, begin, end, hits);

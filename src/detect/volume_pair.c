@@ -224,10 +224,7 @@ static v3d triangle_normal(const round_pair *r, int32_t triangle)
 }
 
 /// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no direction.
-static double surface_tolerance(const round_pair *r)
-{
-	return 1e-6 * r->collider->scale;
-}
+static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
 /// An end of the core that lies inside: out through the nearest point of the surface.
 static void add_inside(round_pair *r, int part)
@@ -253,7 +250,8 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 	const bool first = other->triangle < n->triangle || (other->triangle == n->triangle && other->part < n->part);
 	const double tolerance = 1e-9 * r->collider->scale;
 	const bool nearer = other->distance < n->distance - tolerance;
-	const bool same = fabs(other->distance - n->distance) <= tolerance && first && v3d_length(v3d_sub(other->surface, n->surface)) <= tolerance;
+	const bool same = fabs(other->distance - n->distance) <= tolerance && first &&
+		v3d_length(v3d_sub(other->surface, n->surface)) <= tolerance;
 	if (!nearer && !same)
 		return false;
 	v3d t[3];

@@ -7,8 +7,8 @@
 
 /// A ray prepared for the watertight test (Woop, Benthin, Wald, Watertight Ray/Triangle Intersection, JCGT 2013).
 typedef struct cr_ray_shear {
-	int kx, ky, kz;    // kz: axis of the largest |direction|; kx, ky swapped when direction[kz] < 0 to keep the winding
-	float sx, sy, sz;  // d[kx] / d[kz], d[ky] / d[kz], 1 / d[kz]
+	int kx, ky, kz;   // kz: axis of the largest |direction|; kx, ky swapped when direction[kz] < 0 to keep the winding
+	float sx, sy, sz; // d[kx] / d[kz], d[ky] / d[kz], 1 / d[kz]
 	float origin[3];
 } cr_ray_shear;
 
@@ -25,14 +25,24 @@ typedef struct cr_triangle_hit {
 /// Watertight: a ray that passes through the surface of a closed mesh meets at least one triangle, whatever the rounding: the
 /// signs of the 2D edge functions are exact (float products compared; double where they cancel). Edges and corners belong to
 /// all triangles around them. Zero determinant is no hit. Accepts 0 <= t <= t_max.
-bool cr_ray_triangle_watertight(const cr_ray_shear *shear, const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
+bool cr_ray_triangle_watertight(
+	const cr_ray_shear *shear, const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
 
 /// Moeller, Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997, as the thesis uses it: float, u, v, t >= 0, u + v <= 1.
 /// Parallel rays are discarded. May leak at shared edges.
-bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
+bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const float a[3], const float b[3], const float c[3],
+	float t_max, cr_triangle_hit *hit);
 
 /// Which part of a triangle a closest point lies on.
-typedef enum cr_feature { CR_FEATURE_FACE, CR_FEATURE_EDGE_AB, CR_FEATURE_EDGE_BC, CR_FEATURE_EDGE_CA, CR_FEATURE_A, CR_FEATURE_B, CR_FEATURE_C } cr_feature;
+typedef enum cr_feature {
+	CR_FEATURE_FACE,
+	CR_FEATURE_EDGE_AB,
+	CR_FEATURE_EDGE_BC,
+	CR_FEATURE_EDGE_CA,
+	CR_FEATURE_A,
+	CR_FEATURE_B,
+	CR_FEATURE_C
+} cr_feature;
 
 /// Point of the triangle nearest to p (Ericson, Real-Time Collision Detection, 5.1.5). Degenerate triangles work.
 v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature);

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #define CR_ISA_ID_scalar 1
-#define CR_ISA_ID_sse2   2
-#define CR_ISA_ID_avx2   3
+#define CR_ISA_ID_sse2 2
+#define CR_ISA_ID_avx2 3
 #define CR_ISA_ID_avx512 4
-#define CR_ISA_ID_neon   5
+#define CR_ISA_ID_neon 5
 #define CR_SIMD_PASTE2(a, b) a##b
-#define CR_SIMD_PASTE(a, b)  CR_SIMD_PASTE2(a, b)
+#define CR_SIMD_PASTE(a, b) CR_SIMD_PASTE2(a, b)
 #ifndef CR_ISA
 #define CR_ISA scalar
 #endif
@@ -112,7 +112,8 @@ static inline m8 m8_or(m8 a, m8 b) { return (m8){ _mm_or_ps(a.l, b.l), _mm_or_ps
 static inline uint32_t m8_bits(m8 a) { return (uint32_t)_mm_movemask_ps(a.l) | (uint32_t)_mm_movemask_ps(a.h) << 4; }
 static inline f8 f8_select(m8 m, f8 a, f8 b)
 {
-	return (f8){ _mm_or_ps(_mm_and_ps(m.l, a.l), _mm_andnot_ps(m.l, b.l)), _mm_or_ps(_mm_and_ps(m.h, a.h), _mm_andnot_ps(m.h, b.h)) };
+	return (f8){ _mm_or_ps(_mm_and_ps(m.l, a.l), _mm_andnot_ps(m.l, b.l)),
+		_mm_or_ps(_mm_and_ps(m.h, a.h), _mm_andnot_ps(m.h, b.h)) };
 }
 
 #elif CR_ISA_ID == CR_ISA_ID_neon
@@ -170,15 +171,15 @@ typedef struct f8 {
 } f8;
 typedef uint32_t m8;
 
-#define CR_F8_EACH(expression)    \
-	f8 r;                         \
-	for (int i = 0; i < 8; i++)   \
-		r.v[i] = (expression);    \
+#define CR_F8_EACH(expression)  \
+	f8 r;                       \
+	for (int i = 0; i < 8; i++) \
+		r.v[i] = (expression);  \
 	return r
-#define CR_M8_EACH(condition)              \
-	m8 r = 0;                              \
-	for (int i = 0; i < 8; i++)            \
-		r |= (uint32_t)(condition) << i;   \
+#define CR_M8_EACH(condition)            \
+	m8 r = 0;                            \
+	for (int i = 0; i < 8; i++)          \
+		r |= (uint32_t)(condition) << i; \
 	return r
 
 static inline f8 f8_load(const float *p) { CR_F8_EACH(p[i]); }

@@ -51,8 +51,7 @@ static inline m3d m3d_from_quat(carom_quat q)
 {
 	double xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z, xy = q.x * q.y, xz = q.x * q.z, yz = q.y * q.z;
 	double wx = q.w * q.x, wy = q.w * q.y, wz = q.w * q.z;
-	return (m3d){ { { 1 - 2 * (yy + zz), 2 * (xy - wz), 2 * (xz + wy) },
-		{ 2 * (xy + wz), 1 - 2 * (xx + zz), 2 * (yz - wx) },
+	return (m3d){ { { 1 - 2 * (yy + zz), 2 * (xy - wz), 2 * (xz + wy) }, { 2 * (xy + wz), 1 - 2 * (xx + zz), 2 * (yz - wx) },
 		{ 2 * (xz - wy), 2 * (yz + wx), 1 - 2 * (xx + yy) } } };
 }
 static inline v3d m3d_mul(const m3d *m, v3d v)

@@ -10,19 +10,20 @@
 typedef struct cr_topology {
 	int32_t vertex_count;
 	int32_t triangle_count;
-	float *vertices;      // [3*vertex_count] file order, float
-	int32_t *triangles;   // [3*triangle_count] file order; an inverted closed mesh is turned round (second and third corner exchanged)
-	int32_t *weld;        // [vertex_count] first vertex at the same position
-	uint8_t *used;        // [triangle_count] 1: takes part (neither degenerate nor a duplicate)
-	int32_t *neighbours;  // [3*triangle_count] across edge (corner k, corner k+1) of a used triangle; -1 at a border, and where more than two
-	                      // triangles meet; -1 for triangles left out
-	float *normals;       // [3*vertex_count] unit outward, angle weighted over the welded fan (Thuermer, Wuethrich 1998); zero where unreferenced or undefined
-	float *edge_normals;  // [3*3*triangle_count] unit, sum of the two faces' unit normals at edge k; zero where undefined
+	float *vertices; // [3*vertex_count] file order, float
+	int32_t *triangles; // [3*triangle_count] file order; an inverted closed mesh is turned round (second and third corner exchanged)
+	int32_t *weld;      // [vertex_count] first vertex at the same position
+	uint8_t *used;      // [triangle_count] 1: takes part (neither degenerate nor a duplicate)
+	int32_t *neighbours; // [3*triangle_count] across edge (corner k, corner k+1) of a used triangle; -1 at a border, and where more than two
+						 // triangles meet; -1 for triangles left out
+	float *normals; // [3*vertex_count] unit outward, angle weighted over the welded fan (Thuermer, Wuethrich 1998); zero where unreferenced or undefined
+	float *edge_normals; // [3*3*triangle_count] unit, sum of the two faces' unit normals at edge k; zero where undefined
 } cr_topology;
 
 /// Check a definition (see carom_check_mesh); and, when topology is not NULL and the report says usable, fill the topology.
 /// CAROM_SUCCESS with report->usable false is not an error here. On failure the topology is empty.
-carom_result cr_topology_build(carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology);
+carom_result cr_topology_build(
+	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology);
 void cr_topology_free(carom_context *context, cr_topology *topology);
 size_t cr_topology_bytes(const cr_topology *topology);
 

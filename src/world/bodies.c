@@ -24,8 +24,8 @@ const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, co
 	if (index < 0)
 		cr_fail(world->context, CAROM_INVALID_BODY, "%s: the body id is null", function);
 	else
-		cr_fail(world->context, CAROM_INVALID_BODY, "%s: no body has the id (%u, %u); it was removed or is of another world", function,
-			id.index1, id.generation);
+		cr_fail(world->context, CAROM_INVALID_BODY, "%s: no body has the id (%u, %u); it was removed or is of another world",
+			function, id.index1, id.generation);
 	return NULL;
 }
 
@@ -44,7 +44,8 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_DYNAMIC)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
 	if (def->shape.type == CAROM_PLANE && def->kind == CAROM_DYNAMIC)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
 	return cr_check_shape(context, &def->shape, name);
 }
 
@@ -79,8 +80,8 @@ static carom_result attach_plugin(carom_world *world, cr_shape *shape)
 		c->topology->vertices, c->topology->vertex_count, triangles, c->triangle_number, c->triangle_count, plugin->user);
 	cr_free(&world->memory, triangles, bytes);
 	if (!shape->plugin_state)
-		return cr_fail(world->context, CAROM_OUT_OF_MEMORY, "carom_world_add_body: the ray plugin %s failed to prepare the mesh",
-			plugin->name ? plugin->name : "");
+		return cr_fail(world->context, CAROM_OUT_OF_MEMORY,
+			"carom_world_add_body: the ray plugin %s failed to prepare the mesh", plugin->name ? plugin->name : "");
 	world->plugin_meshes.data[world->plugin_meshes.count++] = (cr_plugin_mesh){ c, shape->plugin_state, 1 };
 	return CAROM_SUCCESS;
 }
@@ -185,10 +186,7 @@ bool carom_world_is_body(const carom_world *world, carom_body_id id)
 		world->bodies.data[index].generation == id.generation;
 }
 
-int carom_world_body_count(const carom_world *world)
-{
-	return world->body_count;
-}
+int carom_world_body_count(const carom_world *world) { return world->body_count; }
 
 // ---- Moving and asking ----
 

@@ -24,8 +24,8 @@ static int32_t *put_triangle(int32_t *t, int32_t a, int32_t b, int32_t c)
 	return t + 3;
 }
 
-static void fill_surface(int32_t columns, int32_t rows, const float *heights, const double spacing[2], double bottom, float *vertices,
-	int32_t *triangles)
+static void fill_surface(int32_t columns, int32_t rows, const float *heights, const double spacing[2], double bottom,
+	float *vertices, int32_t *triangles)
 {
 	for (int32_t row = 0; row < rows; row++) {
 		for (int32_t column = 0; column < columns; column++) {
@@ -66,13 +66,13 @@ static void fill_surface(int32_t columns, int32_t rows, const float *heights, co
 		triangles = put_triangle(triangles, middle, samples + (i + 1) % border, samples + i);
 }
 
-static carom_result check_field(carom_context *context, int32_t columns, int32_t rows, const float *heights, const double spacing[2],
-	double thickness)
+static carom_result check_field(
+	carom_context *context, int32_t columns, int32_t rows, const float *heights, const double spacing[2], double thickness)
 {
 	static const char *const name = "carom_create_height_field";
 	if (columns < 2 || rows < 2)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %d; it must be at least 2", name, columns < 2 ? "columns" : "rows",
-			columns < 2 ? columns : rows);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %d; it must be at least 2", name,
+			columns < 2 ? "columns" : "rows", columns < 2 ? columns : rows);
 	if ((int64_t)columns * rows > 250000000)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %d x %d samples are more than 250 million", name, columns, rows);
 	if (!heights || !spacing)
@@ -101,17 +101,19 @@ carom_result carom_create_height_field(carom_context *context, int32_t columns, 
 	double lowest = INFINITY;
 	for (int64_t i = 0; i < samples; i++) {
 		if (!isfinite(heights[i]))
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: heights[%lld] is not finite", (long long)i);
+			return cr_fail(
+				context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: heights[%lld] is not finite", (long long)i);
 		lowest = fmin(lowest, heights[i]);
 	}
 	// A bottom that float cannot tell from the lowest sample would not enclose anything there.
 	if (!((float)(lowest - thickness) < (float)lowest))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: thickness is %g, which float does not resolve below a height of %g",
-			thickness, lowest);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_create_height_field: thickness is %g, which float does not resolve below a height of %g", thickness, lowest);
 	const int32_t border = 2 * (columns + rows - 2);
 	const int32_t vertex_count = (int32_t)samples + border + 1;
 	const int32_t triangle_count = 2 * (columns - 1) * (rows - 1) + 3 * border;
-	const size_t vertex_bytes = 3 * (size_t)vertex_count * sizeof(float), triangle_bytes = 3 * (size_t)triangle_count * sizeof(int32_t);
+	const size_t vertex_bytes = 3 * (size_t)vertex_count * sizeof(float),
+				 triangle_bytes = 3 * (size_t)triangle_count * sizeof(int32_t);
 	float *vertices = cr_alloc(context, vertex_bytes);
 	int32_t *triangles = cr_alloc(context, triangle_bytes);
 	if (vertices && triangles) {

@@ -59,10 +59,7 @@ void carom_release_mesh(carom_mesh *mesh)
 	atomic_fetch_sub(&context->live_objects, 1);
 }
 
-const carom_mesh_report *carom_mesh_get_report(const carom_mesh *mesh)
-{
-	return &mesh->report;
-}
+const carom_mesh_report *carom_mesh_get_report(const carom_mesh *mesh) { return &mesh->report; }
 
 carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 {
@@ -71,7 +68,8 @@ carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 	if (!mass)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_get_mass: mass is NULL");
 	if (!mesh->report.closed)
-		return cr_fail(mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh is open: %s", mesh->report.first_finding);
+		return cr_fail(
+			mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh is open: %s", mesh->report.first_finding);
 	if (!(mesh->report.volume != 0))
 		return cr_fail(mesh->context, CAROM_INVALID_MESH, "carom_mesh_get_mass: the mesh encloses no volume");
 	cr_topology_mass(&mesh->topology, mass);
@@ -97,12 +95,6 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 	return CAROM_SUCCESS;
 }
 
-const float *carom_mesh_get_vertices(const carom_mesh *mesh)
-{
-	return mesh->topology.vertices;
-}
+const float *carom_mesh_get_vertices(const carom_mesh *mesh) { return mesh->topology.vertices; }
 
-const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh)
-{
-	return mesh->topology.triangles;
-}
+const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh) { return mesh->topology.triangles; }

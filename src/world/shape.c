@@ -10,7 +10,8 @@ enum {
 	BOX_SAMPLES = 6 * BOX_GRID * BOX_GRID,
 };
 
-static carom_result check_length(carom_context *context, double value, bool zero_allowed, const char *function, const char *field)
+static carom_result check_length(
+	carom_context *context, double value, bool zero_allowed, const char *function, const char *field)
 {
 	if (value > 0 || (zero_allowed && value == 0)) {
 		if (value <= CAROM_MAX_COORDINATE)
@@ -25,8 +26,7 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 	static const char *const sides[3] = { "shape.half_extents[0]", "shape.half_extents[1]", "shape.half_extents[2]" };
 	carom_result result = CAROM_SUCCESS;
 	switch (shape->type) {
-	case CAROM_SPHERE:
-		return check_length(context, shape->radius, false, function, "shape.radius");
+	case CAROM_SPHERE: return check_length(context, shape->radius, false, function, "shape.radius");
 	case CAROM_CAPSULE:
 		result = check_length(context, shape->radius, false, function, "shape.radius");
 		return result == CAROM_SUCCESS ? check_length(context, shape->half_length, true, function, "shape.half_length") : result;
@@ -34,8 +34,7 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 		for (int k = 0; k < 3 && result == CAROM_SUCCESS; k++)
 			result = check_length(context, shape->half_extents[k], false, function, sides[k]);
 		return result;
-	case CAROM_PLANE:
-		return CAROM_SUCCESS;
+	case CAROM_PLANE: return CAROM_SUCCESS;
 	case CAROM_MESH:
 		if (!shape->mesh)
 			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh is NULL", function);
@@ -51,13 +50,15 @@ carom_result cr_check_pose(carom_context *context, const carom_pose *pose, const
 	const carom_vec3 p = pose->position;
 	const carom_quat q = pose->orientation;
 	if (!isfinite(p.x) || !isfinite(p.y) || !isfinite(p.z))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: pose.position is (%g, %g, %g); it must be finite", function, p.x, p.y, p.z);
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: pose.position is (%g, %g, %g); it must be finite", function, p.x, p.y, p.z);
 	if (!(fabs(p.x) <= MAX_POSITION && fabs(p.y) <= MAX_POSITION && fabs(p.z) <= MAX_POSITION))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: pose.position is (%g, %g, %g); it must lie within %g of the origin", function, p.x, p.y,
-			p.z, MAX_POSITION);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: pose.position is (%g, %g, %g); it must lie within %g of the origin", function, p.x, p.y, p.z, MAX_POSITION);
 	const double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
 	if (!(fabs(length - 1) <= 1e-3))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: pose.orientation has length %g; it must be a unit quaternion", function, length);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: pose.orientation has length %g; it must be a unit quaternion",
+			function, length);
 	*normalized = (carom_pose){ p, { q.x / length, q.y / length, q.z / length, q.w / length } };
 	return CAROM_SUCCESS;
 }
@@ -87,8 +88,8 @@ static void sample_box(const double half[3], float *points, float *normals, int3
 /// A box as a closed mesh of twelve triangles: target of rays and of the completion.
 static carom_result create_box_mesh(carom_context *memory, const double half[3], carom_mesh **mesh)
 {
-	static const int32_t triangles[36] = { 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4, 2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3,
-		7, 1, 7, 5 };
+	static const int32_t triangles[36] = { 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4, 2, 6, 7, 2, 7, 3, 0, 4, 6, 0,
+		6, 2, 1, 3, 7, 1, 7, 5 };
 	float corners[24];
 	for (int i = 0; i < 8; i++) {
 		for (int k = 0; k < 3; k++)

@@ -8,7 +8,8 @@ static bool ask_filter(void *user, int32_t a, int32_t b)
 	const carom_world *world = user;
 	const cr_body *body_a = &world->bodies.data[a], *body_b = &world->bodies.data[b];
 	const bool keep = world->def.pair_filter((carom_body_id){ (uint32_t)a + 1, body_a->generation },
-		(carom_body_id){ (uint32_t)b + 1, body_b->generation }, body_a->user_data, body_b->user_data, world->def.pair_filter_user);
+		(carom_body_id){ (uint32_t)b + 1, body_b->generation }, body_a->user_data, body_b->user_data,
+		world->def.pair_filter_user);
 	if (!keep)
 		cr_record_rejection(world->recorder, a, b);
 	return keep;

@@ -26,15 +26,20 @@ static carom_result check_def(carom_context *context, const carom_world_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray_method is %d, which is none", name, (int)def->ray_method);
 	const carom_ray_plugin *plugin = def->ray_plugin;
 	if (def->ray_method == CAROM_RAYS_PLUGIN && (!plugin || !plugin->build || !plugin->cast || !plugin->destroy))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray_method is CAROM_RAYS_PLUGIN, but ray_plugin is NULL or lacks a function", name);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: ray_method is CAROM_RAYS_PLUGIN, but ray_plugin is NULL or lacks a function", name);
 	if (def->max_contacts_per_pair < 0 || def->max_contacts_per_pair > 256)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_contacts_per_pair is %d; it must be 0 to 256", name, def->max_contacts_per_pair);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_contacts_per_pair is %d; it must be 0 to 256", name,
+			def->max_contacts_per_pair);
 	if (!(def->max_depth_ratio == 0 || (def->max_depth_ratio >= 1 && def->max_depth_ratio <= CAROM_MAX_COORDINATE)))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_depth_ratio is %g; it must be 0 or at least 1", name, def->max_depth_ratio);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_depth_ratio is %g; it must be 0 or at least 1", name,
+			def->max_depth_ratio);
 	if (!(def->speculative_distance >= 0 && def->speculative_distance <= CAROM_MAX_COORDINATE))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: speculative_distance is %g; it must be at least 0 and finite", name, def->speculative_distance);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: speculative_distance is %g; it must be at least 0 and finite",
+			name, def->speculative_distance);
 	if (!(def->match_distance >= 0 && def->match_distance <= CAROM_MAX_COORDINATE))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: match_distance is %g; it must be at least 0 and finite", name, def->match_distance);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: match_distance is %g; it must be at least 0 and finite", name,
+			def->match_distance);
 	return CAROM_SUCCESS;
 }
 
@@ -96,10 +101,7 @@ void carom_destroy_world(carom_world *world)
 	atomic_fetch_sub(&context->live_objects, 1);
 }
 
-carom_context *carom_world_context(const carom_world *world)
-{
-	return world->context;
-}
+carom_context *carom_world_context(const carom_world *world) { return world->context; }
 
 carom_contact_view carom_world_contacts(const carom_world *world)
 {
@@ -123,8 +125,8 @@ carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const 
 {
 	cr_results *r = &world->results[world->current];
 	if (contact < 0 || contact >= r->contacts.count)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: contact is %d, but there are %d contacts", contact,
-			(int)r->contacts.count);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"carom_world_set_impulse: contact is %d, but there are %d contacts", contact, (int)r->contacts.count);
 	if (!impulse)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_impulse: impulse is NULL");
 	for (int k = 0; k < 3; k++) {
@@ -137,12 +139,6 @@ carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const 
 	return CAROM_SUCCESS;
 }
 
-uint64_t carom_world_hash(const carom_world *world)
-{
-	return cr_results_hash(&world->results[world->current]);
-}
+uint64_t carom_world_hash(const carom_world *world) { return cr_results_hash(&world->results[world->current]); }
 
-carom_stats carom_world_stats(const carom_world *world)
-{
-	return world->stats;
-}
+carom_stats carom_world_stats(const carom_world *world) { return world->stats; }

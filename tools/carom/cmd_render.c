@@ -100,29 +100,58 @@ static int parse(int argc, char **argv, render_settings *settings)
 	const char *size = NULL;
 	int samples = 1;
 	const option options[] = {
-		{ .name = "output", .letter = 'o', .argument = "FILE", .kind = OPTION_TEXT, .value = &settings->output,
+		{ .name = "output",
+			.letter = 'o',
+			.argument = "FILE",
+			.kind = OPTION_TEXT,
+			.value = &settings->output,
 			.help = "NAME.png, NAME%04d.png (a picture for each frame) or NAME.mp4 (needs ffmpeg)" },
-		{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &settings->frames,
+		{ .name = "frames",
+			.argument = "A:B",
+			.kind = OPTION_RANGE,
+			.value = &settings->frames,
 			.help = "frames A to B-1 (one picture: the last; else all)" },
-		{ .name = "every", .argument = "N", .kind = OPTION_INTEGER, .value = &settings->every, .minimum = 1, .maximum = 1e9,
+		{ .name = "every",
+			.argument = "N",
+			.kind = OPTION_INTEGER,
+			.value = &settings->every,
+			.minimum = 1,
+			.maximum = 1e9,
 			.help = "take each Nth of these frames (1)" },
 		{ .name = "size", .argument = "WxH", .kind = OPTION_TEXT, .value = &size, .help = "pixels (the scene's, else 1280x720)" },
-		{ .name = "camera", .argument = "X,Y,Z,TX,TY,TZ", .kind = OPTION_TEXT, .value = &settings->camera,
+		{ .name = "camera",
+			.argument = "X,Y,Z,TX,TY,TZ",
+			.kind = OPTION_TEXT,
+			.value = &settings->camera,
 			.help = "stand at X,Y,Z and look at TX,TY,TZ (the scene's camera, else one that sees all that moves)" },
-		{ .name = "contacts", .kind = OPTION_FLAG, .value = &settings->contacts,
+		{ .name = "contacts",
+			.kind = OPTION_FLAG,
+			.value = &settings->contacts,
 			.help = "mark contacts, coloured by depth; found anew when the recording holds none" },
 		{ .name = "flat", .kind = OPTION_FLAG, .value = &settings->flat, .help = "show triangles: no smooth normals" },
 		{ .name = "plain", .kind = OPTION_FLAG, .value = &settings->plain, .help = "no line of text" },
-		{ .name = "samples", .argument = "N", .kind = OPTION_CHOICE, .value = &samples, .choices = sample_words,
+		{ .name = "samples",
+			.argument = "N",
+			.kind = OPTION_CHOICE,
+			.value = &samples,
+			.choices = sample_words,
 			.help = "rays for a pixel at an edge (4)" },
-		{ .name = "threads", .argument = "N", .kind = OPTION_INTEGER, .value = &settings->threads, .minimum = 0, .maximum = 256,
+		{ .name = "threads",
+			.argument = "N",
+			.kind = OPTION_INTEGER,
+			.value = &settings->threads,
+			.minimum = 0,
+			.maximum = 256,
 			.help = "worker threads (0: one for each core); pictures do not depend on it" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &settings->json, .help = "print one JSON object on stdout" },
 		{ 0 },
 	};
-	const command_line line = { .command = "render", .synopsis = "RECORDING [options] -o FILE",
-		.summary = "Draw a recording of `carom run`: one picture, a picture for each frame, or a movie.", .options = options,
-		.least = 1, .most = 1 };
+	const command_line line = { .command = "render",
+		.synopsis = "RECORDING [options] -o FILE",
+		.summary = "Draw a recording of `carom run`: one picture, a picture for each frame, or a movie.",
+		.options = options,
+		.least = 1,
+		.most = 1 };
 	const char *arguments[1];
 	int count, status = options_parse(&line, argc, argv, arguments, &count);
 	if (status != OPTIONS_GO_ON)
@@ -141,8 +170,8 @@ static int choose_frames(render_settings *settings, int32_t frame_count)
 		return report_error(settings->recording, "the recording holds no frames");
 	const bool given = frames->first != 0 || frames->end != INT64_MAX;
 	if (frames->end > frame_count && frames->end != INT64_MAX)
-		return report_error(settings->recording, "holds frames 0 to %d; --frames ends at %lld", frame_count - 1,
-			(long long)frames->end);
+		return report_error(
+			settings->recording, "holds frames 0 to %d; --frames ends at %lld", frame_count - 1, (long long)frames->end);
 	if (frames->end > frame_count)
 		frames->end = frame_count;
 	if (!given && settings->output_kind == OUTPUT_PICTURE)
@@ -314,7 +343,8 @@ static int say_result(const render_settings *settings, const render_state *state
 {
 	if (!settings->json) {
 		fprintf(stderr, "%s: %lld %s of %lldx%lld, %.0f ms each\n", settings->output, (long long)drawn,
-			drawn == 1 ? "picture" : "pictures", (long long)settings->width, (long long)settings->height, state->ms / (double)drawn);
+			drawn == 1 ? "picture" : "pictures", (long long)settings->width, (long long)settings->height,
+			state->ms / (double)drawn);
 		return EXIT_DONE;
 	}
 	cJSON *object = cJSON_CreateObject();

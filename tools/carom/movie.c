@@ -78,14 +78,15 @@ int movie_open(movie *film, const char *path, int width, int height, double rate
 	snprintf(frames, sizeof frames, "%.6g", rate);
 	snprintf(output, sizeof output, "file:%s", film->part);
 	// Players want even sizes and 4:2:0; the index goes to the front so that a browser can start before all has arrived.
-	char *const arguments[] = { "ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pixel_format", "rgb24",
-		"-video_size", size, "-framerate", frames, "-i", "pipe:0", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p",
-		"-movflags", "+faststart", "-f", "mp4", output, NULL };
+	char *const arguments[] = { "ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pixel_format",
+		"rgb24", "-video_size", size, "-framerate", frames, "-i", "pipe:0", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt",
+		"yuv420p", "-movflags", "+faststart", "-f", "mp4", output, NULL };
 	const int failure = spawn_with_pipe(film, arguments);
 	if (failure) {
 		remove(film->part);
 		if (failure == ENOENT)
-			return report_error(path, "ffmpeg makes movies, and it is not installed (Debian: apt-get install ffmpeg); "
+			return report_error(path,
+				"ffmpeg makes movies, and it is not installed (Debian: apt-get install ffmpeg); "
 				"-o NAME%%04d.png writes a picture for each frame instead");
 		return report_error(path, "cannot start ffmpeg: %s", strerror(failure));
 	}

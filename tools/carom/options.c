@@ -111,7 +111,7 @@ static const option *find_letter(const option *options, char letter)
 static int unknown_option(const command_line *line, const char *name)
 {
 	const char *names[OPTIONS_MAX] = { "help" };
-	for (int i = 0; line->options[i].name && i < OPTIONS_MAX - 2; i++)
+	for (int i = 0; i < OPTIONS_MAX - 2 && line->options[i].name; i++)
 		names[i + 1] = line->options[i].name;
 	const char *nearest = options_nearest(name, names);
 	if (nearest)

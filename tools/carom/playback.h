@@ -11,16 +11,16 @@
 typedef struct playback {
 	const char *path; ///< the caller's; must stay valid
 	sim_recording *recording;
-	sim_scene scene;  ///< what the recording was made from; empty when it does not say, or when that cannot be read
+	sim_scene scene; ///< what the recording was made from; empty when it does not say, or when that cannot be read
 	carom_context *context;
 	carom_mesh **meshes;
 	sim_smooth_mesh *smooth;
 	carom_pose *poses;
 	// The bodies of the world made last: body i of it has index1 = i + 1.
 	int body_count;
-	int moving_count;       ///< of these, not static
+	int moving_count; ///< of these, not static
 	carom_body_id *ids;
-	carom_body_id *moving;  ///< ids of those that are not static
+	carom_body_id *moving; ///< ids of those that are not static
 	sim_look *looks;
 	// The contacts found last.
 	sim_contact_mark *marks;
