@@ -87,7 +87,7 @@ void cr_grid_free(carom_context *context, cr_grid *grid);
 
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.
-void cr_collider_measure_exits(cr_collider *collider);
+void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
 
 /// Corners of triangle number (file order) in double.
 static inline void cr_collider_triangle(const cr_collider *c, int32_t number, v3d corners[3])

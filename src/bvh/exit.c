@@ -1,6 +1,9 @@
 /// Exit distances: how far the inward ray of each sample travels inside its own body.
 
+#include "base/parallel.h"
 #include "bvh/ray_scalar.h"
+
+enum { BLOCKS_PER_TASK = 256 };
 
 static bool has_corner_at(const cr_topology *t, int32_t number, const float point[3])
 {
@@ -38,9 +41,11 @@ static float measure_exit(const cr_collider *c, const float origin[3], const flo
 	return best;
 }
 
-void cr_collider_measure_exits(cr_collider *c)
+static void measure_exits_task(int64_t begin, int64_t end, int worker, void *task)
 {
-	for (int32_t b = 0; b < c->sample_tree.block_count; b++) {
+	(void)worker;
+	const cr_collider *c = task;
+	for (int64_t b = begin; b < end; b++) {
 		cr_sample8 *block = &c->samples[b];
 		for (int lane = 0; lane < block->count; lane++) {
 			const float origin[3] = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
@@ -48,4 +53,9 @@ void cr_collider_measure_exits(cr_collider *c)
 			block->exit[lane] = measure_exit(c, origin, direction);
 		}
 	}
+}
+
+void cr_collider_measure_exits(carom_context *context, cr_collider *c)
+{
+	cr_parallel_for(context, measure_exits_task, c->sample_tree.block_count, BLOCKS_PER_TASK, c);
 }

@@ -226,22 +226,22 @@ static v3d triangle_normal(const round_pair *r, int32_t triangle)
 /// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no direction.
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
-/// An end of the core that lies inside: out through the nearest point of the surface.
+/// An end of the core that lies inside: out through the nearest point of the surface, which may be out of reach of the radius.
 static void add_inside(round_pair *r, int part)
 {
 	const near_triangle *n = nearest_of(r, part);
-	double reach = r->radius;
-	// Deep inside nothing is in reach: look farther and farther.
-	for (int i = 0; !n && i < 64; i++) {
-		reach *= 2;
-		if (!find_near(r, reach)) {
-			r->worker->failed = true;
+	near_triangle far;
+	if (!n) {
+		const v3d p = r->core[part];
+		const float origin[3] = { (float)p.x, (float)p.y, (float)p.z };
+		int32_t triangle;
+		r->pipeline->bvh->nearest(r->collider, origin, INFINITY, &triangle);
+		if (triangle < 0)
 			return;
-		}
-		n = nearest_of(r, part);
+		far = measure(r, part, triangle);
+		n = &far;
 	}
-	if (n)
-		add_round_contact(r, n->core, v3d_normalize(v3d_sub(n->surface, n->core)), r->radius + n->distance, n);
+	add_round_contact(r, n->core, v3d_normalize(v3d_sub(n->surface, n->core)), r->radius + n->distance, n);
 }
 
 /// Does a triangle, which comes nearer to its part than n (or as near, at the same point, and comes first), hold n's point?
