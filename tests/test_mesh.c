@@ -1,4 +1,5 @@
 /// Meshes and height fields as users make them: wrong definitions, references, memory, mass, trees, and contacts of the made solids.
+#include "fixture.h"
 #include "test.h"
 #include "carom/carom.h"
 #include <math.h>
@@ -11,44 +12,20 @@ static const int32_t CUBE_TRIANGLES[36] = { 0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 
 
 // ---- Contexts that count ----
 
-typedef struct counter {
-	int64_t made, fail_at, live;
-} counter;
-
-static void *count_allocate(size_t size, size_t alignment, void *user)
-{
-	counter *c = user;
-	if (c->made++ == c->fail_at)
-		return NULL;
-	c->live++;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-static void count_release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment;
-	((counter *)user)->live--;
-	free(pointer);
-}
-
 /// fail_at: the allocation that fails, the context being number 0; -1: none.
-static carom_context *make_context(counter *c, int64_t fail_at)
+static carom_context *make_context(fixture_heap *heap, int64_t fail_at)
 {
-	*c = (counter){ 0, fail_at, 0 };
-	carom_context_def def = carom_default_context_def();
-	def.allocator = (carom_allocator){ count_allocate, count_release, c };
-	def.thread_count = 1;
-	carom_context *context = NULL;
-	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	carom_context *context = fixture_heap_context(heap, 1);
+	atomic_store(&heap->fail_at, fail_at);
 	return context;
 }
 
 /// Everything was given back.
-static void close_context(carom_context *context, const counter *c)
+static void close_context(carom_context *context, fixture_heap *heap)
 {
-	CHECK_INT(c->live, 1);
+	CHECK_INT(atomic_load(&heap->blocks), 1);
 	carom_destroy_context(context);
-	CHECK_INT(c->live, 0);
+	CHECK_INT(atomic_load(&heap->blocks), 0);
 }
 
 static carom_mesh_def cube_def(void)
@@ -86,8 +63,8 @@ static void check_refused(carom_context *context, const carom_mesh_def *def, car
 
 TEST(mesh, wrong_fields_are_named)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	carom_mesh *mesh = NULL;
 	carom_mesh_def def = cube_def();
 	CHECK_INT(carom_create_mesh(NULL, &def, NULL, &mesh), CAROM_INVALID_ARGUMENT);
@@ -112,13 +89,13 @@ TEST(mesh, wrong_fields_are_named)
 	WRONG(grid_resolution, -1, "grid_resolution");
 	WRONG(grid_resolution, 129, "grid_resolution");
 #undef WRONG
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, unusable_data_is_reported)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	float vertices[24];
 	int32_t triangles[36];
 	carom_mesh_def def = cube_def();
@@ -145,13 +122,13 @@ TEST(mesh, unusable_data_is_reported)
 	CHECK(!report.usable);
 	CHECK_INT(report.out_of_range_triangles, 1);
 	CHECK_INT(report.first_element, 7);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, report_stays_with_the_mesh)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	const carom_mesh_def def = cube_def();
 	carom_mesh_report report, checked;
 	carom_mesh *mesh = NULL;
@@ -166,13 +143,13 @@ TEST(mesh, report_stays_with_the_mesh)
 	CHECK(memcmp(carom_mesh_get_triangles(mesh), CUBE_TRIANGLES, sizeof CUBE_TRIANGLES) == 0);
 	carom_release_mesh(mesh);
 	carom_release_mesh(NULL);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, strided_doubles_at_odd_addresses)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	enum { STRIDE = 3 * sizeof(double) + 5 };
 	unsigned char bytes[1 + 8 * STRIDE];
 	for (int i = 0; i < 8; i++) {
@@ -186,13 +163,13 @@ TEST(mesh, strided_doubles_at_odd_addresses)
 	memset(bytes, 0xff, sizeof bytes);
 	CHECK(memcmp(carom_mesh_get_vertices(mesh), CUBE_VERTICES, sizeof CUBE_VERTICES) == 0);
 	carom_release_mesh(mesh);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, vertices_read_backwards)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	float reversed[24];
 	for (int i = 0; i < 8; i++)
 		memcpy(&reversed[3 * i], &CUBE_VERTICES[3 * (7 - i)], 3 * sizeof(float));
@@ -201,7 +178,7 @@ TEST(mesh, vertices_read_backwards)
 	carom_mesh *mesh = make_mesh(context, &def);
 	CHECK(memcmp(carom_mesh_get_vertices(mesh), CUBE_VERTICES, sizeof CUBE_VERTICES) == 0);
 	carom_release_mesh(mesh);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 // ---- References and memory ----
@@ -219,8 +196,8 @@ static carom_body_id add_mesh(carom_world *world, const carom_mesh *mesh, carom_
 
 TEST(mesh, bodies_keep_it_alive)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	carom_world *world = NULL;
 	REQUIRE(carom_create_world(context, NULL, &world) == CAROM_SUCCESS);
 	// A first round so that the world has what it needs; then memory must return to what it was.
@@ -250,13 +227,13 @@ TEST(mesh, bodies_keep_it_alive)
 		before = after;
 	}
 	carom_destroy_world(world);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, destroyed_worlds_give_meshes_back)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	const size_t empty = carom_memory_in_use(context);
 	const carom_mesh_def def = cube_def();
 	carom_mesh *mesh = make_mesh(context, &def);
@@ -277,7 +254,7 @@ TEST(mesh, destroyed_worlds_give_meshes_back)
 	carom_destroy_world(worlds[1]);
 	CHECK_INT(carom_memory_in_use(context), empty);
 	CHECK(with_mesh - empty >= info.bytes && info.bytes > 1000);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 typedef carom_result make_fn(carom_context *context, carom_mesh **mesh);
@@ -300,8 +277,8 @@ static void check_failing_allocations(make_fn *make)
 	bool made = false;
 	int64_t failures = 0;
 	for (int64_t fail_at = 1; !made && fail_at < 500; fail_at++) {
-		counter c;
-		carom_context *context = make_context(&c, fail_at);
+		fixture_heap heap;
+		carom_context *context = make_context(&heap, fail_at);
 		carom_mesh *mesh = NULL;
 		const carom_result result = make(context, &mesh);
 		made = result == CAROM_SUCCESS;
@@ -313,7 +290,7 @@ static void check_failing_allocations(make_fn *make)
 			CHECK(mesh == NULL);
 			CHECK(strstr(carom_error_text(context), "memory") != NULL);
 		}
-		close_context(context, &c);
+		close_context(context, &heap);
 	}
 	CHECK(made);
 	CHECK(failures > 20);
@@ -335,8 +312,8 @@ static void check_mass(const carom_mass *m, double mass, carom_vec3 centre, cons
 
 TEST(mesh, mass_of_known_solids)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	float vertices[24];
 	carom_mesh_def def = cube_def();
 	def.vertices.data = vertices;
@@ -365,13 +342,13 @@ TEST(mesh, mass_of_known_solids)
 	check_mass(&mass, m, (carom_vec3){ 0.25, 0.25, 0.25 },
 		(double[6]){ 6 * m / 80, 6 * m / 80, 6 * m / 80, m / 80, m / 80, m / 80 }, 1e-12);
 	carom_release_mesh(mesh);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, mass_needs_a_solid)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	carom_mass mass;
 	carom_mesh_def def = cube_def();
 	def.triangle_count = 11;
@@ -379,9 +356,9 @@ TEST(mesh, mass_needs_a_solid)
 	CHECK_INT(carom_mesh_get_mass(open, &mass), CAROM_INVALID_MESH);
 	CHECK(strstr(carom_error_text(context), "open") != NULL);
 	carom_release_mesh(open);
-	close_context(context, &c);
+	close_context(context, &heap);
 
-	context = make_context(&c, -1);
+	context = make_context(&heap, -1);
 	const int32_t both[6] = { 0, 1, 2, 0, 2, 1 };
 	def = cube_def();
 	def.triangles = both;
@@ -393,15 +370,15 @@ TEST(mesh, mass_needs_a_solid)
 	CHECK_INT(carom_mesh_get_mass(leaf, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_mesh_get_mass(NULL, &mass), CAROM_INVALID_ARGUMENT);
 	carom_release_mesh(leaf);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 // ---- Trees ----
 
 TEST(mesh, tree_info)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	const size_t empty = carom_memory_in_use(context);
 	carom_mesh_def def = cube_def();
 	def.grid_resolution = 8;
@@ -423,7 +400,7 @@ TEST(mesh, tree_info)
 	CHECK_INT(carom_mesh_get_tree_info(mesh, false, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_mesh_get_tree_info(NULL, false, &info), CAROM_INVALID_ARGUMENT);
 	carom_release_mesh(mesh);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 // ---- Inverted and empty meshes ----
@@ -450,8 +427,8 @@ static uint64_t hash_of_cubes(carom_context *context, const carom_mesh *mesh)
 
 TEST(mesh, inside_out_works_like_the_right_one)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	int32_t triangles[36];
 	memcpy(triangles, CUBE_TRIANGLES, sizeof triangles);
 	for (int i = 0; i < 12; i++) {
@@ -471,13 +448,13 @@ TEST(mesh, inside_out_works_like_the_right_one)
 	CHECK(hash_of_cubes(context, inverted) == hash_of_cubes(context, right));
 	carom_release_mesh(right);
 	carom_release_mesh(inverted);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, empty_ones_are_usable)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	carom_mesh_def def = carom_default_mesh_def();
 	carom_mesh *nothing = make_mesh(context, &def);
 	CHECK(carom_mesh_get_report(nothing)->usable);
@@ -502,15 +479,15 @@ TEST(mesh, empty_ones_are_usable)
 	carom_release_mesh(nothing);
 	carom_release_mesh(points);
 	carom_release_mesh(cube);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 // ---- Height fields ----
 
 TEST(mesh, wrong_height_fields_are_named)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	const size_t before = carom_memory_in_use(context);
 	float heights[4] = { 0, 0, 0, 0 };
 	const double spacing[2] = { 1, 1 };
@@ -519,7 +496,7 @@ TEST(mesh, wrong_height_fields_are_named)
 	CHECK_INT(carom_create_height_field(context, 2, 2, heights, spacing, 1, NULL), CAROM_INVALID_ARGUMENT);
 #define WRONG(columns, rows, heights, spacing, thickness, word)                                                             \
 	do {                                                                                                                    \
-		mesh = (carom_mesh *)(void *)&c;                                                                                    \
+		mesh = (carom_mesh *)(void *)&heap;                                                                                 \
 		CHECK_INT(                                                                                                          \
 			carom_create_height_field(context, columns, rows, heights, spacing, thickness, &mesh), CAROM_INVALID_ARGUMENT); \
 		CHECK(mesh == NULL);                                                                                                \
@@ -550,7 +527,7 @@ TEST(mesh, wrong_height_fields_are_named)
 	heights[2] = 2e12f;
 	CHECK_INT(carom_create_height_field(context, 2, 2, heights, spacing, 1, &mesh), CAROM_INVALID_MESH);
 	CHECK_INT(carom_memory_in_use(context), before);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, every_allocation_of_a_height_field_may_fail) { check_failing_allocations(make_field); }
@@ -571,8 +548,8 @@ static carom_mesh *make_hills(carom_context *context, float heights[COLUMNS * RO
 
 TEST(mesh, height_field_is_the_documented_solid)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	float heights[COLUMNS * ROWS];
 	carom_mesh *mesh = make_hills(context, heights);
 	const carom_mesh_report *report = carom_mesh_get_report(mesh);
@@ -623,13 +600,13 @@ TEST(mesh, height_field_is_the_documented_solid)
 	REQUIRE(carom_mesh_get_mass(mesh, &mass) == CAROM_SUCCESS);
 	CHECK_NEAR(mass.mass, volume, 1e-6 * volume);
 	carom_release_mesh(mesh);
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 TEST(mesh, smallest_and_narrow_height_fields)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	const float heights[20] = { 0 };
 	const int32_t sizes[][2] = { { 2, 2 }, { 2, 10 }, { 10, 2 }, { 3, 2 } };
 	for (int i = 0; i < 4; i++) {
@@ -641,14 +618,14 @@ TEST(mesh, smallest_and_narrow_height_fields)
 		CHECK_NEAR(report->volume, 0.5 * (sizes[i][0] - 1) * 0.75 * (sizes[i][1] - 1) * 2, 1e-5);
 		carom_release_mesh(mesh);
 	}
-	close_context(context, &c);
+	close_context(context, &heap);
 }
 
 /// Contacts of a body at a height over a flat field of 4 x 4 m whose surface is at 0, 1 m thick. Returns the deepest depth, or -1.
 static double depth_over_field(const carom_shape *shape, double height)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	const float heights[25] = { 0 };
 	const double spacing[2] = { 1, 1 };
 	carom_mesh *field = NULL;
@@ -674,14 +651,14 @@ static double depth_over_field(const carom_shape *shape, double height)
 	}
 	carom_destroy_world(world);
 	carom_release_mesh(field);
-	close_context(context, &c);
+	close_context(context, &heap);
 	return deepest;
 }
 
 TEST(mesh, bodies_on_a_height_field)
 {
-	counter c;
-	carom_context *context = make_context(&c, -1);
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
 	carom_mesh_def def = cube_def();
 	float vertices[24];
 	for (int i = 0; i < 24; i++)
@@ -719,5 +696,5 @@ TEST(mesh, bodies_on_a_height_field)
 	carom_destroy_world(world);
 	carom_release_mesh(field);
 	carom_release_mesh(cube);
-	close_context(context, &c);
+	close_context(context, &heap);
 }

@@ -1,5 +1,6 @@
 /// Trees over boxes: complete and tight for any input, the same for any number of threads, of bounded depth; and their quality numbers
 /// against cases worked out by hand and against a plain double loop.
+#include "fixture.h"
 #include "test.h"
 #include "bvh/quality.h"
 #include "bvh/tree.h"
@@ -294,26 +295,6 @@ TEST(tree, threads_do_not_show)
 
 // ---- Memory ----
 
-typedef struct counter {
-	int64_t made, fail_at, live;
-} counter;
-
-static void *count_allocate(size_t size, size_t alignment, void *user)
-{
-	counter *c = user;
-	if (c->made++ == c->fail_at)
-		return NULL;
-	c->live++;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-static void count_release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment;
-	((counter *)user)->live--;
-	free(pointer);
-}
-
 TEST(tree, every_allocation_may_fail)
 {
 	box_set set = make_boxes(300);
@@ -321,12 +302,9 @@ TEST(tree, every_allocation_may_fail)
 	bool built = false;
 	int64_t failures = 0;
 	for (int64_t fail_at = 1; !built && fail_at < 100; fail_at++) {
-		counter c = { 0, fail_at, 0 };
-		carom_context_def def = carom_default_context_def();
-		def.allocator = (carom_allocator){ count_allocate, count_release, &c };
-		def.thread_count = 1;
-		carom_context *context = NULL;
-		REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+		fixture_heap heap;
+		carom_context *context = fixture_heap_context(&heap, 1);
+		atomic_store(&heap.fail_at, fail_at);
 		cr_tree2 binary;
 		cr_tree8 wide = { 0 };
 		carom_result result = cr_tree2_build(context, &set.view, CR_SAH_TRAVERSAL, &binary);
@@ -345,7 +323,7 @@ TEST(tree, every_allocation_may_fail)
 		}
 		cr_tree8_free(context, &wide);
 		cr_tree2_free(context, &binary);
-		CHECK_INT(c.live, 1);
+		CHECK_INT(atomic_load(&heap.blocks), 1);
 		carom_destroy_context(context);
 	}
 	CHECK(built);
