@@ -681,9 +681,9 @@ TEST(topology, misuse)
 	def = good;
 	def.triangle_count = -2;
 	CHECK_INT(carom_check_mesh(context, &def, &r), CAROM_INVALID_ARGUMENT);
-	def.triangle_count = 1431655766; // 3 * that does not fit in 32 bits
+	def.triangle_count = 715827883; // 3 * that does not fit in 31 bits
 	CHECK_INT(carom_check_mesh(context, &def, &r), CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_mesh_def.triangle_count is 1431655766, not in 0 to 1431655765");
+	CHECK_STR(carom_error_text(context), "carom_mesh_def.triangle_count is 715827883, not in 0 to 715827882");
 	def = good;
 	def.triangles = NULL;
 	CHECK_INT(carom_check_mesh(context, &def, &r), CAROM_INVALID_ARGUMENT);
