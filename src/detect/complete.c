@@ -4,74 +4,38 @@
 /// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly, and each piece of an
 /// edge that lies inside the other body gives a contact (as CInDeR casts rays along edges, Knott and Pai 2003):
 /// - between two faces that share an edge, the classical edge-edge contact: the common normal, the distance of the two lines;
-/// - else rays from the middle of the piece along the inward normals of the edge and its faces, as from any sample of the surface
-///  , of which the shortest counts.
+/// - else rays from the middle of the piece along the inward normals of the edge and its faces, as from any sample of the surface,
+///   of which the shortest counts.
 /// Where there is no inside (open meshes) the crossing triangles themselves give the contact: their smallest separating move.
 /// Input: kept pairs. Output: raw contacts. Parallel over pairs.
 
 #include "base/parallel.h"
-#include "base/radix.h"
-#include "detect/pipeline.h"
+#include "detect/crossing.h"
 #include "geom/triangle.h"
 
 enum { PAIRS_PER_TASK = 32 };
 
-/// Where an edge of one body pierces a triangle of the other.
-typedef struct pierce {
-	int32_t edge;  // half-edge 3 * triangle + corner, of the lower triangle of the two that share the edge
-	int32_t other; // triangle of the other body
-	double s;      // along the edge, 0..1
-	bool entering; // from the triangle's front
-} pierce;
+static v3d direction_to_a(const cr_completion *c, int side, v3d d) { return side == 0 ? d : m3d_mul(&c->rotation, d); }
 
-/// A pair while it is completed. Everything in double in the frame of A.
-typedef struct completion {
-	const cr_pipeline *pipeline;
-	cr_worker *worker;
-	cr_pair_work *work;
-	const cr_body *body[2];
-	const cr_collider *collider[2];
-	m3d rotation; // of B in A's frame
-	v3d translation;
-	struct {
-		pierce *data;
-		int32_t count;
-	} pierces[2]; // edges of A, edges of B
-} completion;
-
-static v3d to_a(const completion *c, int side, v3d p)
-{
-	return side == 0 ? p : v3d_add(m3d_mul(&c->rotation, p), c->translation);
-}
-
-static v3d direction_to_a(const completion *c, int side, v3d d) { return side == 0 ? d : m3d_mul(&c->rotation, d); }
-
-static v3d from_a(const completion *c, int side, v3d p)
+static v3d from_a(const cr_completion *c, int side, v3d p)
 {
 	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
 }
 
-static v3d direction_from_a(const completion *c, int side, v3d d) { return side == 0 ? d : m3d_tmul(&c->rotation, d); }
+static v3d direction_from_a(const cr_completion *c, int side, v3d d) { return side == 0 ? d : m3d_tmul(&c->rotation, d); }
 
-static void triangle_in_a(const completion *c, int side, int32_t number, v3d corners[3])
-{
-	cr_collider_triangle(c->collider[side], number, corners);
-	for (int k = 0; k < 3; k++)
-		corners[k] = to_a(c, side, corners[k]);
-}
-
-static void edge_in_a(const completion *c, int side, int32_t half_edge, v3d ends[2])
+static void edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d ends[2])
 {
 	const cr_topology *t = c->collider[side]->topology;
 	const int32_t triangle = half_edge / 3, corner = half_edge % 3;
 	for (int k = 0; k < 2; k++) {
 		const int64_t v = t->triangles[3 * (int64_t)triangle + (corner + k) % 3];
-		ends[k] = to_a(c, side, v3d_from_floats(&t->vertices[3 * v]));
+		ends[k] = cr_to_a(c, side, v3d_from_floats(&t->vertices[3 * v]));
 	}
 }
 
 /// Outward unit normal of a face in A's frame.
-static v3d face_normal(const completion *c, int side, int32_t triangle)
+static v3d face_normal(const cr_completion *c, int side, int32_t triangle)
 {
 	v3d p[3];
 	cr_collider_triangle(c->collider[side], triangle, p);
@@ -79,133 +43,15 @@ static v3d face_normal(const completion *c, int side, int32_t triangle)
 }
 
 /// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.
-static v3d edge_normal(const completion *c, int side, int32_t half_edge)
+static v3d edge_normal(const cr_completion *c, int side, int32_t half_edge)
 {
 	const v3d n = v3d_from_floats(&c->collider[side]->topology->edge_normals[3 * (int64_t)half_edge]);
 	return v3d_dot(n, n) == 0 ? face_normal(c, side, half_edge / 3) : direction_to_a(c, side, n);
 }
 
-// ---- Which triangles cross, and where ----
-
-/// On which side of a triangle's plane three points lie, and how far (times twice its area).
-typedef struct plane_sides {
-	int sign[3];
-	double height[3];
-} plane_sides;
-
-static double largest(v3d a) { return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z)); }
-
-/// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate. false: all
-/// three lie strictly on one side.
-static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
-{
-	const v3d e = v3d_sub(t[1], t[0]), g = v3d_sub(t[2], t[0]);
-	const v3d n = v3d_cross(e, g);
-	const double size = largest(e) * largest(g);
-	for (int k = 0; k < 3; k++) {
-		const v3d d = v3d_sub(points[k], t[0]);
-		s->height[k] = v3d_dot(n, d);
-		// Six products of three differences, each off by at most seven roundings of 2^-53, and as much again for safety.
-		const double bound = 1e-14 * size * largest(d);
-		s->sign[k] = fabs(s->height[k]) > bound ? (s->height[k] > 0) - (s->height[k] < 0)
-												: cr_orient3d_sign(t[0], t[1], t[2], points[k]);
-	}
-	return !(s->sign[0] == s->sign[1] && s->sign[1] == s->sign[2] && s->sign[0] != 0);
-}
-
-/// Edges of one triangle against the other triangle. An edge is tested by the lower of its two triangles only: that one is a
-/// candidate with the same partner whenever the edge pierces. Returns the number of pierces.
-static int pierce_edges(
-	completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s, int32_t other_number, const v3d other[3])
-{
-	const cr_topology *t = c->collider[side]->topology;
-	int count = 0;
-	for (int k = 0; k < 3; k++) {
-		const int l = (k + 1) % 3;
-		if (s->sign[k] * s->sign[l] > 0 || (s->sign[k] == 0 && s->sign[l] == 0))
-			continue;
-		const int32_t half_edge = 3 * number + k, across = t->neighbours[half_edge];
-		if ((across >= 0 && across < number) || !cr_line_meets_triangle(own[k], own[l], other))
-			continue;
-		// The signs have decided; the heights only say where, and may both have rounded to 0.
-		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);
-		const double at = s->sign[k] == 0 ? 0 : s->sign[l] == 0 ? 1 : h0 + h1 > 0 ? h0 / (h0 + h1) : 0.5;
-		const bool entering = s->sign[k] > 0 || s->sign[l] < 0;
-		c->pierces[side].data[c->pierces[side].count++] = (pierce){ half_edge, other_number, at, entering };
-		count++;
-	}
-	return count;
-}
-
-/// Decide the candidates, exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces. Two
-/// triangles that are not in one plane intersect only where an edge of one meets the other. Returns false when out of memory.
-static bool find_crossings(completion *c, cr_candidates *candidates)
-{
-	for (int side = 0; side < 2; side++) {
-		c->pierces[side].count = 0;
-		c->pierces[side].data = cr_arena_alloc(&c->worker->arena, 3 * (size_t)candidates->count * sizeof(pierce));
-		if (!c->pierces[side].data)
-			return false;
-	}
-	c->worker->triangle_tests += candidates->count;
-	int32_t kept = 0;
-	for (int32_t i = 0; i < candidates->count; i++) {
-		const cr_candidate pair = candidates->data[i];
-		v3d a[3], b[3];
-		plane_sides of_a, of_b;
-		triangle_in_a(c, 0, pair.a, a);
-		triangle_in_a(c, 1, pair.b, b);
-		if (!find_sides(b, a, &of_a) || !find_sides(a, b, &of_b))
-			continue;
-		const bool coplanar = of_a.sign[0] == 0 && of_a.sign[1] == 0 && of_a.sign[2] == 0;
-		const int count = coplanar
-			? cr_triangles_intersect(a, b)
-			: pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
-		if (count > 0)
-			candidates->data[kept++] = pair;
-	}
-	candidates->count = kept;
-	return true;
-}
-
-static bool comes_before(const pierce *a, const pierce *b) { return a->s < b->s || (a->s == b->s && a->other < b->other); }
-
-/// Sort by edge, then along the edge.
-static bool sort_pierces(cr_arena *arena, pierce *data, int32_t count)
-{
-	cr_key *keys = cr_arena_alloc(arena, 2 * (size_t)count * sizeof *keys);
-	pierce *copy = cr_arena_alloc(arena, (size_t)count * sizeof *copy);
-	if (!keys || !copy)
-		return false;
-	for (int32_t i = 0; i < count; i++) {
-		keys[i] = (cr_key){ (uint32_t)data[i].edge, (uint32_t)i };
-		copy[i] = data[i];
-	}
-	cr_radix_sort(keys, keys + count, count, 32);
-	for (int32_t i = 0; i < count; i++) {
-		const pierce p = copy[keys[i].value];
-		int32_t at = i;
-		while (at > 0 && data[at - 1].edge == p.edge && comes_before(&p, &data[at - 1])) {
-			data[at] = data[at - 1];
-			at--;
-		}
-		data[at] = p;
-	}
-	return true;
-}
-
-static bool sort_all_pierces(completion *c)
-{
-	cr_arena *arena = &c->worker->arena;
-	return sort_pierces(arena, c->pierces[0].data, c->pierces[0].count) &&
-		sort_pierces(arena, c->pierces[1].data, c->pierces[1].count);
-}
-
-// ---- Contacts ----
-
 /// Add a contact given in A's frame; out takes the body of the side out of the other.
-static void add_contact(completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature, int32_t other_feature,
-	carom_contact_kind kind)
+static void add_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
+	int32_t other_feature, carom_contact_kind kind)
 {
 	const cr_body *a = c->body[0];
 	const v3d world = v3d_add(m3d_mul(&a->rotation, point), a->pose.position);
@@ -235,14 +81,14 @@ static int32_t shared_edge(const cr_topology *t, int32_t f, int32_t g)
 typedef struct piece {
 	int side;
 	int32_t edge;
-	const pierce *enter;
-	const pierce *leave;
+	const cr_pierce *enter;
+	const cr_pierce *leave;
 	v3d ends[2]; // of the whole edge
 	v3d middle;
 } piece;
 
 /// Edge against edge: only where both are convex there and the piece lies under the other edge.
-static bool add_edge_edge(completion *c, const piece *p)
+static bool add_edge_edge(cr_completion *c, const piece *p)
 {
 	if (!p->enter || !p->leave)
 		return false;
@@ -269,7 +115,7 @@ static bool add_edge_edge(completion *c, const piece *p)
 }
 
 /// A ray from inside the target (origin and direction in its frame): false when it finds no way out.
-static bool cast_out(completion *c, int target, const float origin[3], cr_way_out *way)
+static bool cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way)
 {
 	const float *d = way->direction;
 	const float reach = INFINITY;
@@ -283,7 +129,7 @@ static bool cast_out(completion *c, int target, const float origin[3], cr_way_ou
 
 /// Rays from the middle of the piece against the normals of the edge and of its two faces: the shortest tells the way out. (The edge's
 /// alone runs sqrt(2) times too far out of a body that lies flat on one of the faces.)
-static bool add_edge_ray(completion *c, const piece *p)
+static bool add_edge_ray(cr_completion *c, const piece *p)
 {
 	const int target = 1 - p->side;
 	const int32_t own = p->edge / 3, across = c->collider[p->side]->topology->neighbours[p->edge];
@@ -308,7 +154,7 @@ static bool add_edge_ray(completion *c, const piece *p)
 	return true;
 }
 
-static void add_piece(completion *c, int side, const pierce *any, const pierce *enter, const pierce *leave)
+static void add_piece(cr_completion *c, int side, const cr_pierce *any, const cr_pierce *enter, const cr_pierce *leave)
 {
 	piece p = { .side = side, .edge = any->edge, .enter = enter, .leave = leave };
 	edge_in_a(c, side, p.edge, p.ends);
@@ -320,10 +166,10 @@ static void add_piece(completion *c, int side, const pierce *any, const pierce *
 
 /// The pieces of one edge inside the other body, from its pierces in order. Hits of the edge shared by two triangles come twice: the
 /// first entry and the first exit count.
-static void add_pieces_of_edge(completion *c, int side, const pierce *first, const pierce *end)
+static void add_pieces_of_edge(cr_completion *c, int side, const cr_pierce *first, const cr_pierce *end)
 {
-	const pierce *open = NULL;
-	for (const pierce *p = first; p < end; p++) {
+	const cr_pierce *open = NULL;
+	for (const cr_pierce *p = first; p < end; p++) {
 		if (p->entering) {
 			open = open ? open : p;
 		} else if (open || p == first) {
@@ -335,13 +181,13 @@ static void add_pieces_of_edge(completion *c, int side, const pierce *first, con
 		add_piece(c, side, open, open, NULL);
 }
 
-static void add_edge_contacts(completion *c, int side)
+static void add_edge_contacts(cr_completion *c, int side)
 {
 	if (!c->collider[1 - side]->closed)
 		return;
-	const pierce *data = c->pierces[side].data, *end = data + c->pierces[side].count;
+	const cr_pierce *data = c->pierces[side].data, *end = data + c->pierces[side].count;
 	while (data < end) {
-		const pierce *next = data;
+		const cr_pierce *next = data;
 		while (next < end && next->edge == data->edge)
 			next++;
 		add_pieces_of_edge(c, side, data, next);
@@ -350,13 +196,13 @@ static void add_edge_contacts(completion *c, int side)
 }
 
 /// No inside to measure in: each two crossing triangles by themselves.
-static void add_face_contacts(completion *c, const cr_candidates *crossing)
+static void add_face_contacts(cr_completion *c, const cr_candidates *crossing)
 {
 	for (int32_t i = 0; i < crossing->count; i++) {
 		v3d a[3], b[3], out, sum = { 0, 0, 0 };
 		int hits = 0;
-		triangle_in_a(c, 0, crossing->data[i].a, a);
-		triangle_in_a(c, 1, crossing->data[i].b, b);
+		cr_triangle_in_a(c, 0, crossing->data[i].a, a);
+		cr_triangle_in_a(c, 1, crossing->data[i].b, b);
 		for (int k = 0; k < 3; k++) {
 			double s;
 			if (cr_segment_pierces_triangle(a[k], a[(k + 1) % 3], b[0], b[1], b[2], &s)) {
@@ -377,7 +223,7 @@ static void add_face_contacts(completion *c, const cr_candidates *crossing)
 
 /// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast them again
 /// without a limit until one finds the way out.
-static void add_contained(completion *c, int side)
+static void add_contained(cr_completion *c, int side)
 {
 	const int target = 1 - side;
 	const cr_ray_range *range = &c->work->rays[side];
@@ -390,7 +236,7 @@ static void add_contained(completion *c, int side)
 		cr_limit_depth(c->pipeline, c->collider[target], origin, &way);
 		const cr_sample8 *block = &c->collider[side]->samples[r->sample[i] / CR_WIDTH];
 		const int lane = r->sample[i] % CR_WIDTH;
-		const v3d point = to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
+		const v3d point = cr_to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
 		const v3d out = direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
 		add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle,
 			side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
@@ -400,7 +246,7 @@ static void add_contained(completion *c, int side)
 
 static void complete_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	completion c = { .pipeline = p, .worker = worker, .work = w, .body = { &p->bodies[w->a], &p->bodies[w->b] } };
+	cr_completion c = { .pipeline = p, .worker = worker, .work = w, .body = { &p->bodies[w->a], &p->bodies[w->b] } };
 	for (int side = 0; side < 2; side++)
 		c.collider[side] = c.body[side]->shape.collider;
 	cr_candidates *candidates = &worker->candidates;
@@ -414,7 +260,7 @@ static void complete_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	const int64_t before = w->contacts.count;
 	if (candidates->count > 0) {
 		cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
-		if (!find_crossings(&c, candidates) || !sort_all_pierces(&c)) {
+		if (!cr_find_crossings(&c, candidates)) {
 			worker->failed = true;
 			return;
 		}

@@ -1,0 +1,48 @@
+/// The pair that the complete stage works on, and where the edges of its two meshes pierce each other.
+#ifndef CR_DETECT_CROSSING_H
+#define CR_DETECT_CROSSING_H
+
+#include "detect/pipeline.h"
+
+/// Where an edge of one body pierces a triangle of the other.
+typedef struct cr_pierce {
+	int32_t edge;  // half-edge 3 * triangle + corner, of the lower triangle of the two that share the edge
+	int32_t other; // triangle of the other body
+	double s;      // along the edge, 0..1
+	bool entering; // from the triangle's front
+} cr_pierce;
+
+/// A pair while it is completed. Everything in double in the frame of A.
+typedef struct cr_completion {
+	const cr_pipeline *pipeline;
+	cr_worker *worker;
+	cr_pair_work *work;
+	const cr_body *body[2];
+	const cr_collider *collider[2];
+	m3d rotation; // of B in A's frame
+	v3d translation;
+	struct {
+		cr_pierce *data;
+		int32_t count;
+	} pierces[2]; // edges of A, edges of B
+} cr_completion;
+
+/// A point of a body in the frame of A.
+static inline v3d cr_to_a(const cr_completion *c, int side, v3d p)
+{
+	return side == 0 ? p : v3d_add(m3d_mul(&c->rotation, p), c->translation);
+}
+
+/// Corners of a triangle in the frame of A.
+static inline void cr_triangle_in_a(const cr_completion *c, int side, int32_t number, v3d corners[3])
+{
+	cr_collider_triangle(c->collider[side], number, corners);
+	for (int k = 0; k < 3; k++)
+		corners[k] = cr_to_a(c, side, corners[k]);
+}
+
+/// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces of both
+/// bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
+bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);
+
+#endif
