@@ -1,40 +1,10 @@
 /// Choice of the wide kernels at run time, and the lists that they write.
 
+#include "base/dispatch.h"
 #include "bvh/bvh_kernels.h"
 #include <string.h>
 
-extern const cr_bvh_kernels cr_bvh_kernels_scalar;
-#ifdef CR_HAVE_SSE2
-extern const cr_bvh_kernels cr_bvh_kernels_sse2;
-#endif
-#ifdef CR_HAVE_AVX2
-extern const cr_bvh_kernels cr_bvh_kernels_avx2;
-#endif
-#ifdef CR_HAVE_AVX512
-extern const cr_bvh_kernels cr_bvh_kernels_avx512;
-#endif
-#ifdef CR_HAVE_NEON
-extern const cr_bvh_kernels cr_bvh_kernels_neon;
-#endif
-
-const cr_bvh_kernels *cr_get_bvh_kernels(carom_simd simd)
-{
-	switch (simd) {
-#ifdef CR_HAVE_SSE2
-	case CAROM_SIMD_SSE2: return &cr_bvh_kernels_sse2;
-#endif
-#ifdef CR_HAVE_AVX2
-	case CAROM_SIMD_AVX2: return &cr_bvh_kernels_avx2;
-#endif
-#ifdef CR_HAVE_AVX512
-	case CAROM_SIMD_AVX512: return &cr_bvh_kernels_avx512;
-#endif
-#ifdef CR_HAVE_NEON
-	case CAROM_SIMD_NEON: return &cr_bvh_kernels_neon;
-#endif
-	default: return &cr_bvh_kernels_scalar;
-	}
-}
+CR_DEFINE_KERNEL_GETTER(cr_bvh_kernels, cr_get_bvh_kernels)
 
 bool cr_candidates_grow(cr_candidates *c, int32_t more)
 {
