@@ -57,7 +57,7 @@ static void compare(const carom_world *plain, const carom_world *limited, const 
 		const int target = ray->kind == CAROM_VERTEX_A ? 1 : 0;
 		const carom_vec3 p = { ray->point[0], ray->point[1], ray->point[2] };
 		const double distance = surface_distance(meshes[target], carom_inverse_transform_point(poses[target], p));
-		const double least = 0.02 * box_diagonal(meshes[target]);
+		const double least = 0.02 * fmin(box_diagonal(meshes[0]), box_diagonal(meshes[1]));
 		n->contacts++;
 		// Within rounding of a bound both answers are right.
 		if (fabs(ray->depth - ratio * distance) < 1e-5 || fabs(ray->depth - least) < 1e-5)
@@ -120,5 +120,29 @@ TEST(depth, ratios_below_one_are_refused)
 		CHECK(strstr(carom_error_text(context), "max_depth_ratio") != NULL);
 		CHECK(world == NULL);
 	}
+	carom_destroy_context(context);
+}
+
+/// A box sunk into flat ground: its corners and edges cast rays along each of their faces, and only the shortest, which is the one straight
+/// up, becomes a contact.
+TEST(depth, corners_of_a_box_take_the_shortest_way)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *ground = fixture_box_mesh(context, 6, 6, 1);
+	carom_world_def def = carom_default_world_def();
+	def.max_contacts_per_pair = 0;
+	def.max_depth_ratio = 0;
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(ground), fixture_at(0, 0, -1), CAROM_STATIC);
+	fixture_add(world, fixture_box(0.5, 0.4, 0.3), fixture_at(0.3, 0.2, 0.25), CAROM_DYNAMIC);
+	fixture_step(world);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	CHECK_INT(contacts.count, 9); // the samples of the lower face
+	for (int32_t i = 0; i < contacts.count; i++) {
+		CHECK_NEAR(contacts.data[i].depth, 0.05, 1e-6);
+		CHECK_NEAR(fabs(contacts.data[i].normal[2]), 1, 1e-6);
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(ground);
 	carom_destroy_context(context);
 }

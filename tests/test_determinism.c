@@ -20,9 +20,9 @@ typedef struct golden {
 } golden;
 
 static const golden GOLDEN[] = {
-	{ "pile", 0xb9ecbb2db5fda85e },
-	{ "zoo", 0xded73a84a2b53197 },
-	{ "near", 0xb75888c49ea53938 },
+	{ "pile", 0x70c6e9dda3e41e92 },
+	{ "zoo", 0x02a87117c63c797c },
+	{ "near", 0x1d067e872b2dada3 },
 	{ "scene1_step_80", 0x1ece4c8629262060 },
 	{ "scene1_step_420", 0xca9cae6b32e0f5f2 },
 };

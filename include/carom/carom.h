@@ -108,7 +108,7 @@ typedef struct carom_world_def {
 	bool exit_distance_test;
 	/// A ray may run far inside the other body although its surface is near: along a wall, or down the length of a limb. Where a ray is
 	/// longer than this many times the distance to the nearest surface point, that point gives depth, normal and triangle instead. Rays
-	/// shorter than a fiftieth of the diagonal of the other body's box stay as they are. At least 1; 0: never, the rays as they are.
+	/// shorter than a fiftieth of the diagonal of the smaller body's box stay as they are. At least 1; 0: never, the rays as they are.
 	double max_depth_ratio;
 	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Between meshes rays along the vertex normals
 	/// look for it: two edges, or faces that no vertex points at, are not seen ahead.

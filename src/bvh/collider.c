@@ -69,6 +69,10 @@ static void fill_triangle_boxes(cr_collider *c, box_list *boxes)
 			c->scale = fmaxf(c->scale, fmaxf(fabsf(lower[k]), fabsf(upper[k])));
 		}
 	}
+	v3d size = { 0, 0, 0 };
+	if (c->triangle_count > 0)
+		size = v3d_sub(v3d_from_floats(c->upper), v3d_from_floats(c->lower));
+	c->diagonal = (float)v3d_length(size);
 }
 
 static void fill_triangle_block(const cr_collider *c, int32_t b)

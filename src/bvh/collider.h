@@ -50,7 +50,8 @@ typedef struct cr_collider {
 	const cr_topology *topology; // not owned
 	float lower[3];              // exact box of the triangles in use
 	float upper[3];
-	float scale; // largest |coordinate|
+	float scale;    // largest |coordinate|
+	float diagonal; // of the box
 	bool closed;
 	int32_t triangle_count;   // in use
 	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree

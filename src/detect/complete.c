@@ -147,7 +147,7 @@ static bool add_edge_ray(cr_completion *c, const piece *p)
 	}
 	if (best.triangle < 0)
 		return false;
-	cr_limit_depth(c->pipeline, c->collider[target], origin, &best);
+	cr_limit_depth(c->pipeline, c->collider[p->side], c->collider[target], origin, &best);
 	const v3d out = direction_to_a(c, target, (v3d){ best.direction[0], best.direction[1], best.direction[2] });
 	add_contact(c, p->side, p->middle, v3d_normalize(out), best.depth, p->edge, best.triangle,
 		p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
@@ -233,7 +233,7 @@ static void add_contained(cr_completion *c, int side)
 		cr_way_out way = { 0, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, -1 };
 		if (!cast_out(c, target, origin, &way))
 			continue;
-		cr_limit_depth(c->pipeline, c->collider[target], origin, &way);
+		cr_limit_depth(c->pipeline, c->collider[side], c->collider[target], origin, &way);
 		const cr_sample8 *block = &c->collider[side]->samples[r->sample[i] / CR_WIDTH];
 		const int lane = r->sample[i] % CR_WIDTH;
 		const v3d point = cr_to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });

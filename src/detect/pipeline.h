@@ -140,7 +140,8 @@ typedef struct cr_way_out {
 } cr_way_out;
 
 /// Apply carom_world_def.max_depth_ratio to what a ray from origin found.
-void cr_limit_depth(const cr_pipeline *pipeline, const cr_collider *target, const float origin[3], cr_way_out *way);
+void cr_limit_depth(
+	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 
 /// Cast rays begin..end-1 by a built-in method (all but CAROM_RAYS_PLUGIN).
 void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *collider,

@@ -11,7 +11,7 @@
 
 enum { PAIRS_PER_TASK = 64 };
 
-// Of the diagonal of the target's box: below this the depth of a contact does no harm, and most contacts are spared the search.
+// Of the diagonal of the smaller body's box: below this the depth of a contact does no harm, and most contacts are spared the search.
 static const double SHORT_RAY = 0.02;
 
 void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
@@ -96,13 +96,11 @@ static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_o
 	cr_add_contact(s->worker, s->work, &contact);
 }
 
-void cr_limit_depth(const cr_pipeline *p, const cr_collider *target, const float origin[3], cr_way_out *way)
+void cr_limit_depth(
+	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
 {
 	const double ratio = p->settings.max_depth_ratio;
-	double diagonal = 0;
-	for (int k = 0; k < 3; k++)
-		diagonal += ((double)target->upper[k] - target->lower[k]) * ((double)target->upper[k] - target->lower[k]);
-	if (ratio == 0 || way->depth < SHORT_RAY * sqrt(diagonal))
+	if (ratio == 0 || way->depth < SHORT_RAY * fminf(source->diagonal, target->diagonal))
 		return;
 	int32_t triangle;
 	if (!isfinite(p->bvh->nearest(target, origin, (float)(way->depth / ratio), &triangle)))
@@ -157,8 +155,30 @@ static void add_inward(const ray_side *s, int32_t i)
 	const cr_sample_rays *r = &chunk->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	cr_way_out way = { chunk->t[i], { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, chunk->triangle[i] };
-	cr_limit_depth(s->pipeline, s->target->shape.collider, origin, &way);
+	cr_limit_depth(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
 	add_sample_contact(s, r->sample[i], &way);
+}
+
+static bool same_point(const cr_raw_contact *a, const cr_raw_contact *b)
+{
+	return a->point[0] == b->point[0] && a->point[1] == b->point[1] && a->point[2] == b->point[2];
+}
+
+/// Edges and corners of a box cast a ray for each face around them: of contacts at one point the shortest tells the way out, of equally short
+/// ones that of the first sample. The contacts from first on are the box's own.
+static void keep_shortest(cr_pair_work *w, int64_t first)
+{
+	cr_raw_contact *data = w->contacts.data;
+	int64_t kept = first;
+	for (int64_t i = first; i < w->contacts.count; i++) {
+		int64_t at = first;
+		while (at < kept && !same_point(&data[at], &data[i]))
+			at++;
+		if (at == kept || fabsf(data[i].depth) < fabsf(data[at].depth))
+			data[at] = data[i];
+		kept += at == kept;
+	}
+	w->contacts.count = kept;
 }
 
 static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
@@ -166,6 +186,7 @@ static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	const cr_ray_range *range = &w->rays[side];
 	if (range->count == 0)
 		return;
+	const int64_t before = w->contacts.count;
 	const ray_side s = { p, worker, w, side, &p->bodies[side == 0 ? w->a : w->b], &p->bodies[side == 0 ? w->b : w->a], range };
 	const cr_ray_chunk *chunk = range->chunk;
 	const carom_ray_batch rays = batch_of(chunk);
@@ -181,6 +202,8 @@ static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 			cast_outward(&s, i);
 		}
 	}
+	if (s.source->shape.def.type == CAROM_BOX)
+		keep_shortest(w, before);
 }
 
 static void ray_task(int64_t begin, int64_t end, int worker, void *task)
