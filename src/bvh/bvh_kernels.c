@@ -3,13 +3,10 @@
 #include "bvh/bvh_kernels.h"
 #include "geom/triangle.h"
 #include "bvh/grid8.h"
+#include "bvh/ray_scalar.h"
 #include "math/box8.h"
 #include "math/simd.h"
 #include <string.h>
-
-// Widens slab intervals by more than the three roundings of (plane - origin) * (1 / direction) can shrink them (Ize, Robust
-// BVH Ray Traversal, JCGT 2013).
-static const float SLAB_SLACK = 1.0000009f;
 
 enum { RAY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 
@@ -38,7 +35,7 @@ static inline void wide_ray_init(wide_ray *ray, const float origin[3], const flo
 		const int backward = inverse[k] < 0;
 		ray->origin[k] = f8_set1(origin[k]);
 		ray->inverse[k] = f8_set1(inverse[k]);
-		ray->inverse_far[k] = f8_mul(ray->inverse[k], f8_set1(SLAB_SLACK));
+		ray->inverse_far[k] = f8_mul(ray->inverse[k], f8_set1(CR_SLAB_SLACK));
 		ray->near_row[k] = k + 3 * backward;
 		ray->far_row[k] = k + 3 - 3 * backward;
 	}
@@ -204,7 +201,7 @@ static nearest cast_one(
 		} else {
 			const cr_node8 *node = &c->tree.nodes[child];
 			f8 enter;
-			uint32_t met = meet_children(&ray, node, f8_set1(best.t * SLAB_SLACK), &enter);
+			uint32_t met = meet_children(&ray, node, f8_set1(best.t * CR_SLAB_SLACK), &enter);
 			// One child needs no order and no stack: the usual case on the way down.
 			if (met && (met & (met - 1)) == 0) {
 				child = node->child[cr_take_lowest_bit(&met)];
@@ -213,7 +210,7 @@ static nearest cast_one(
 			if (met)
 				top = push_sorted(stack, top, node, met, enter);
 		}
-		const float limit = best.t * SLAB_SLACK;
+		const float limit = best.t * CR_SLAB_SLACK;
 		while (top > 0 && stack[top - 1].enter > limit)
 			top--;
 		if (top == 0)

@@ -98,4 +98,12 @@ static inline void cr_collider_triangle(const cr_collider *c, int32_t number, v3
 		corners[k] = v3d_from_floats(&c->topology->vertices[3 * (int64_t)t[k]]);
 }
 
+/// Outward unit normal of triangle number (file order) in double.
+static inline v3d cr_collider_normal(const cr_collider *c, int32_t number)
+{
+	v3d p[3];
+	cr_collider_triangle(c, number, p);
+	return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
+}
+
 #endif

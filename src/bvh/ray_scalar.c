@@ -32,7 +32,7 @@ bool cr_scalar_ray_meets(const cr_scalar_ray *ray, const cr_node2 *node, float p
 		enter = near > enter ? near : enter;
 		leave = far < leave ? far : leave;
 	}
-	return enter <= leave * 1.0000009f;
+	return enter <= leave * CR_SLAB_SLACK;
 }
 
 static bool load_ray(const carom_ray_batch *rays, int32_t i, cr_scalar_ray *ray)

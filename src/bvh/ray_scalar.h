@@ -5,6 +5,10 @@
 #include "bvh/collider.h"
 #include "geom/triangle.h"
 
+/// Widens slab intervals by more than the three roundings of (plane - origin) * (1 / direction) can shrink them (Ize, Robust BVH Ray
+/// Traversal, JCGT 2013). The wide walks take the same.
+#define CR_SLAB_SLACK 1.0000009f
+
 typedef struct cr_scalar_ray {
 	float origin[3];
 	float direction[3];

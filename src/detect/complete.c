@@ -37,9 +37,7 @@ static void edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d e
 /// Outward unit normal of a face in A's frame.
 static v3d face_normal(const cr_completion *c, int side, int32_t triangle)
 {
-	v3d p[3];
-	cr_collider_triangle(c->collider[side], triangle, p);
-	return direction_to_a(c, side, v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]))));
+	return direction_to_a(c, side, cr_collider_normal(c->collider[side], triangle));
 }
 
 /// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.

@@ -216,13 +216,6 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 	return best;
 }
 
-static v3d triangle_normal(const round_pair *r, int32_t triangle)
-{
-	v3d t[3];
-	cr_collider_triangle(r->collider, triangle, t);
-	return v3d_normalize(v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0])));
-}
-
 /// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no direction.
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
@@ -293,7 +286,7 @@ static void add_outside(round_pair *r, int32_t i)
 		add_round_contact(r, n->core, v3d_scale(away, 1 / n->distance), r->radius - n->distance, n);
 		return;
 	}
-	const v3d normal = triangle_normal(r, n->triangle);
+	const v3d normal = cr_collider_normal(r->collider, n->triangle);
 	add_round_contact(r, n->core, normal, r->radius - v3d_dot(away, normal), n);
 }
 
