@@ -7,6 +7,8 @@ install(TARGETS carom EXPORT carom-targets)
 install(EXPORT carom-targets NAMESPACE carom:: DESTINATION "${package_folder}")
 if(TARGET carom_cli)
 	install(TARGETS carom_cli)
+	# Where `carom bench` looks for them from its own place.
+	install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/carom" FILES_MATCHING PATTERN "*.json")
 endif()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/carom-config.cmake.in" "${PROJECT_BINARY_DIR}/carom-config.cmake"

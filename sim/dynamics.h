@@ -1,6 +1,6 @@
 /// @file dynamics.h
-/// Rigid bodies that move under gravity and contacts: ODE behind a few calls. Contacts come from outside, as Carom finds them; no
-/// collision code of ODE is used. The same input gives the same motion, bit for bit, run after run.
+/// Rigid bodies that move under gravity and contacts: ODE behind a few calls. Contacts come from outside, as Carom finds them;
+/// no collision code of ODE is used. The same input gives the same motion, bit for bit, run after run.
 #ifndef SIM_DYNAMICS_H
 #define SIM_DYNAMICS_H
 
@@ -29,8 +29,8 @@ sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec
 /// Free everything. NULL does nothing.
 void sim_destroy_dynamics(sim_dynamics *dynamics);
 
-/// Add a body; its number is the count of those before it. False, with the reason in error, when mass or inertia are not those of a
-/// solid (dynamic bodies) or memory is short.
+/// Add a body; its number is the count of those before it. False, with the reason in error, when mass or inertia are not those
+/// of a solid (dynamic bodies) or memory is short.
 bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *body, char *error, size_t error_size);
 
 int32_t sim_dynamics_body_count(const sim_dynamics *dynamics);
@@ -44,11 +44,12 @@ typedef struct sim_dynamic_contact {
 	double depth;     ///< metres; negative: apart by that much
 } sim_dynamic_contact;
 
-/// The largest speed of a point at radii[i] from the centre of mass of body i, over all bodies that are not static: |v| + |w| r, m/s.
+/// The largest speed of a point at radii[i] from the centre of mass of body i, over all bodies that are not static: |v| + |w|
+/// r, m/s.
 double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
 
-/// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do not move by themselves are skipped.
-/// False, with the number of the body in *lost, when a body's pose or velocity is no longer finite.
+/// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do not move by themselves are
+/// skipped. False, with the number of the body in *lost, when a body's pose or velocity is no longer finite.
 bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
 
 /// Pose of a body's detection frame.

@@ -3,9 +3,9 @@
 ///
 ///     scenes/pile.json:12: field "bodies[0].mesh": there is no mesh "bnuny"; did you mean "bunny"?
 ///
-/// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings, from the root down, and its line is
-/// found by walking the text again when an error needs it. The first error stays; every read after it does nothing and returns false,
-/// so a reader of many fields checks once at its end.
+/// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings, from the root down, and its
+/// line is found by walking the text again when an error needs it. The first error stays; every read after it does nothing and
+/// returns false, so a reader of many fields checks once at its end.
 #ifndef SIM_JSON_READER_H
 #define SIM_JSON_READER_H
 
@@ -36,8 +36,8 @@ typedef struct sim_json_node {
 	char path[200];            ///< "bodies[0].mesh"; "" for the root
 } sim_json_node;
 
-/// Parse text (copied; size bytes without an end mark). error (error_size bytes) receives the first error of this and all later calls.
-/// False when it is not one JSON value. Give it back with sim_json_close in both cases.
+/// Parse text (copied; size bytes without an end mark). error (error_size bytes) receives the first error of this and all later
+/// calls. False when it is not one JSON value. Give it back with sim_json_close in both cases.
 bool sim_json_parse(
 	const char *file, const char *text, size_t size, char *error, size_t error_size, sim_json *json, sim_json_node *root);
 
@@ -69,7 +69,8 @@ bool sim_json_has(const sim_json_node *object, const char *name);
 /// The member of an object; false when it is absent (no error).
 bool sim_json_member(const sim_json_node *object, const char *name, sim_json_node *member);
 
-/// Number of elements of an array or members of an object; an error and 0 when node is of another type (array tells which is wanted).
+/// Number of elements of an array or members of an object; an error and 0 when node is of another type (array tells which is
+/// wanted).
 int sim_json_count(const sim_json_node *node, bool array);
 
 /// Child number i of an array or object (0 <= i < count).

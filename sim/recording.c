@@ -1,5 +1,6 @@
-// Recordings in HDF5. Every array that grows is chunked along its first side; poses and contacts are compressed (shuffle + deflate,
-// which every HDF5 has). A file is closed with all that is open in it (H5F_CLOSE_STRONG), so error paths need no list of handles.
+// Recordings in HDF5. Every array that grows is chunked along its first side; poses and contacts are compressed (shuffle +
+// deflate, which every HDF5 has). A file is closed with all that is open in it (H5F_CLOSE_STRONG), so error paths need no list
+// of handles.
 #include "sim/recording.h"
 
 #include <hdf5.h>

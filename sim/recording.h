@@ -1,7 +1,7 @@
 /// @file recording.h
-/// Recordings of simulations in HDF5: meshes once, poses of each frame, contacts when wanted. docs/scenes.md ("Recordings") lists
-/// groups, types and units; h5py reads them without our code. A frame holds the poses that the detection of its step saw, and the
-/// contacts that it found.
+/// Recordings of simulations in HDF5: meshes once, poses of each frame, contacts when wanted. docs/scenes.md ("Recordings")
+/// lists groups, types and units; h5py reads them without our code. A frame holds the poses that the detection of its step saw,
+/// and the contacts that it found.
 #ifndef SIM_RECORDING_H
 #define SIM_RECORDING_H
 
@@ -70,16 +70,16 @@ bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body
 bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
 	int32_t contact_count, char *error, size_t error_size);
 
-/// Finish and close. False, with path and reason in error, when not everything could be written. The recorder is gone in both cases.
-/// NULL does nothing and returns true.
+/// Finish and close. False, with path and reason in error, when not everything could be written. The recorder is gone in both
+/// cases. NULL does nothing and returns true.
 bool sim_close_recorder(sim_recorder *recorder, char *error, size_t error_size);
 
 // ---- Reading ----
 
 typedef struct sim_recording sim_recording;
 
-/// Open a recording. NULL, with path and what is wrong in error, when the file cannot be read, is no recording, of another version, or
-/// damaged.
+/// Open a recording. NULL, with path and what is wrong in error, when the file cannot be read, is no recording, of another
+/// version, or damaged.
 sim_recording *sim_open_recording(const char *path, char *error, size_t error_size);
 
 /// Close it. NULL does nothing.

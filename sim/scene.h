@@ -1,6 +1,6 @@
 /// @file scene.h
-/// Scene files: what is simulated, how, and what it looks like. docs/scenes.md describes every field; this header is the same in C,
-/// checked and complete: grids are unrolled into bodies, defaults filled in.
+/// Scene files: what is simulated, how, and what it looks like. docs/scenes.md describes every field; this header is the same
+/// in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in.
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
 
@@ -70,8 +70,10 @@ typedef struct sim_scene_body {
 	uint64_t category;
 	uint64_t mask;
 	int32_t group;
+	int64_t first_step;        ///< the step in which it appears: 0 unless a source makes it
+	int32_t order;             ///< among the bodies of sources: its place in the file
 	int line;                  ///< in the scene file, for messages
-	char where[SIM_NAME_SIZE]; ///< the field that made it: "bodies[3]", "grids[0]"
+	char where[SIM_NAME_SIZE]; ///< the field that made it: "bodies[3]", "grids[0]", "sources[1]"
 } sim_scene_body;
 
 /// From where last.png is taken.
@@ -99,7 +101,7 @@ typedef struct sim_scene {
 	carom_world_def detection; ///< without filters and plug-in
 	sim_mesh_source *meshes;
 	int32_t mesh_count;
-	sim_scene_body *bodies;
+	sim_scene_body *bodies; ///< first_step never falls from one to the next
 	int32_t body_count;
 	sim_scene_camera camera;
 	bool record_contacts;
@@ -115,11 +117,12 @@ bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
 void sim_destroy_scene(sim_scene *scene);
 
-/// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative to the working folder). Fit, scale
-/// and centring of the scene stay. False when there is no mesh of that name, or no '='.
+/// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative to the working folder).
+/// Fit, scale and centring of the scene stay. False when there is no mesh of that name, or no '='.
 bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, char *error, size_t error_size);
 
-/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes.h). Not for height fields.
+/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes.h). Not for height
+/// fields.
 bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, char *error, size_t error_size);
 
 #endif

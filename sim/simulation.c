@@ -13,6 +13,7 @@ struct sim_simulation {
 	const sim_scene *scene;
 	carom_world *world;
 	carom_mesh **meshes; // [scene->mesh_count]
+	int32_t body_count;  // bodies that are there: the first ones of the scene
 	carom_body_id *ids;  // [scene->body_count]
 	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
 	double *radii;       // half the longest side of each body's box; 0 for planes
@@ -182,17 +183,24 @@ static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape,
 	return sim_dynamics_add_body(s->dynamics, &def, reason, sizeof reason) || body_error(s, i, reason, error, error_size);
 }
 
-static bool add_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
 	carom_body_def def = carom_default_body_def();
 	def.shape = shape_of(s, body);
 	def.kind = body->kind;
-	def.pose = body->pose;
+	def.pose = i < s->body_count ? s->poses[i] : body->pose;
 	def.category = body->category;
 	def.mask = body->mask;
 	def.group = body->group;
 	def.user_data = (uint64_t)i;
+	return def;
+}
+
+static bool add_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+{
+	const sim_scene_body *body = &s->scene->bodies[i];
+	const carom_body_def def = sim_simulation_body_def(s, i);
 	if (carom_world_add_body(s->world, &def, &s->ids[i]) != CAROM_SUCCESS)
 		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error, error_size);
 	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def.shape) : INFINITY;
@@ -206,7 +214,36 @@ static bool add_body(sim_simulation *s, int32_t i, char *error, size_t error_siz
 		s->moving[s->moving_count] = i;
 		s->moving_ids[s->moving_count++] = s->ids[i];
 	}
+	s->body_count++;
 	return add_dynamics(s, i, &def.shape, error, error_size);
+}
+
+static bool record_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+{
+	const sim_scene_body *from = &s->scene->bodies[i];
+	const sim_recorded_body body = {
+		.kind = from->kind,
+		.type = from->type,
+		.mesh = from->mesh,
+		.radius = from->radius,
+		.half_length = from->half_length,
+		.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
+	};
+	return sim_recorder_add_body(s->recorder, &body, error, error_size);
+}
+
+// Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
+// recording holds no pose of them.
+static bool add_due_bodies(sim_simulation *s, char *error, size_t error_size)
+{
+	while (s->body_count < s->scene->body_count && s->scene->bodies[s->body_count].first_step <= s->step) {
+		const int32_t i = s->body_count;
+		if (!add_body(s, i, error, error_size))
+			return false;
+		if (s->recorder && !record_body(s, i, error, error_size))
+			return false;
+	}
+	return true;
 }
 
 static bool start_recording(sim_simulation *s, const char *path, char *error, size_t error_size)
@@ -231,18 +268,8 @@ static bool start_recording(sim_simulation *s, const char *path, char *error, si
 		snprintf(mesh.name, sizeof mesh.name, "%s", s->scene->meshes[i].name);
 		done = sim_recorder_add_mesh(s->recorder, &mesh, error, error_size);
 	}
-	for (int32_t i = 0; i < s->scene->body_count && done; i++) {
-		const sim_scene_body *from = &s->scene->bodies[i];
-		const sim_recorded_body body = {
-			.kind = from->kind,
-			.type = from->type,
-			.mesh = from->mesh,
-			.radius = from->radius,
-			.half_length = from->half_length,
-			.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
-		};
-		done = sim_recorder_add_body(s->recorder, &body, error, error_size);
-	}
+	for (int32_t i = 0; i < s->body_count && done; i++)
+		done = record_body(s, i, error, error_size);
 	return done;
 }
 
@@ -282,9 +309,8 @@ static bool set_up(sim_simulation *s, carom_context *context, const char *record
 		snprintf(error, error_size, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
 		return false;
 	}
-	for (int32_t i = 0; i < s->scene->body_count; i++)
-		if (!add_body(s, i, error, error_size))
-			return false;
+	if (!add_due_bodies(s, error, error_size))
+		return false;
 	return !recording || start_recording(s, recording, error, error_size);
 }
 
@@ -442,7 +468,7 @@ static double height_of(const sim_simulation *s, carom_vec3 v) { return v.x * s-
 static double lowest_centre(const sim_simulation *s)
 {
 	double lowest = INFINITY;
-	for (int32_t i = 0; i < s->scene->body_count; i++)
+	for (int32_t i = 0; i < s->body_count; i++)
 		if (s->scene->bodies[i].kind == CAROM_DYNAMIC)
 			lowest = fmin(lowest, height_of(s, sim_dynamics_get_centre(s->dynamics, i)));
 	return lowest < INFINITY ? lowest : 0;
@@ -495,6 +521,8 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, char *error, size_t 
 {
 	const double start = now_ms();
 	sim_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
+	if (!add_due_bodies(s, error, error_size))
+		return false;
 	step.substeps = choose_substeps(s);
 	for (int32_t k = 0; k < step.substeps; k++) {
 		if (!detect(s, &step, error, error_size))
@@ -517,7 +545,7 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, char *error, size_t 
 
 static bool is_above_planes(const sim_simulation *s, carom_vec3 centre)
 {
-	for (int32_t i = 0; i < s->scene->body_count; i++) {
+	for (int32_t i = 0; i < s->body_count; i++) {
 		const sim_scene_body *body = &s->scene->bodies[i];
 		if (body->type == CAROM_PLANE && body->kind == CAROM_STATIC &&
 			!(carom_inverse_transform_point(body->pose, centre).z > 0))
@@ -536,7 +564,7 @@ static double corner_height(const sim_simulation *s, const carom_aabb *box)
 static double height_of_ground(const sim_simulation *s)
 {
 	double ground = INFINITY;
-	for (int32_t i = 0; i < s->scene->body_count; i++) {
+	for (int32_t i = 0; i < s->body_count; i++) {
 		carom_aabb box;
 		if (s->scene->bodies[i].kind != CAROM_STATIC)
 			continue;
@@ -552,7 +580,7 @@ sim_summary sim_summarise(const sim_simulation *s)
 {
 	sim_summary summary = s->summary;
 	const double ground = height_of_ground(s);
-	for (int32_t i = 0; i < s->scene->body_count; i++) {
+	for (int32_t i = 0; i < s->body_count; i++) {
 		summary.hash = hash_pose(summary.hash, &s->poses[i]);
 		if (s->scene->bodies[i].kind != CAROM_DYNAMIC)
 			continue;
@@ -564,13 +592,16 @@ sim_summary sim_summarise(const sim_simulation *s)
 
 const carom_world *sim_simulation_world(const sim_simulation *s) { return s->world; }
 
+int32_t sim_simulation_body_count(const sim_simulation *s) { return s->body_count; }
+
 const carom_body_id *sim_simulation_ids(const sim_simulation *s) { return s->ids; }
 
 void sim_write_step_names(FILE *file)
 {
 	fputs(
 		"step,time,substeps,bodies,box_pairs,narrow_pairs,colliding_pairs,contacts_found,contacts,vertices_tested,vertices_culled,"
-		"rays_full,rays_outward,pairs_completed,pairs_crossing,triangle_tests,ms_total,ms_trees,ms_pair,ms_vertex,"
+		"rays_full,rays_outward,rays_iterative,rays_predictive,rays_lost,rays_recast,rays_missed,walk_steps,backtracks,pairs_full,"
+		"pairs_iterative,pairs_apart,vertices_watched,pairs_completed,pairs_crossing,triangle_tests,ms_total,ms_trees,ms_pair,ms_vertex,"
 		"ms_ray,ms_complete,ms_merge,memory,memory_peak,scratch_peak,ms_response,ms_recording,deepest_penetration,"
 		"deepest_penetration_relative,kinetic_energy,lowest_centre\n",
 		file);
@@ -581,9 +612,12 @@ void sim_write_step(FILE *file, const sim_step *step)
 	const carom_stats *d = &step->detection;
 	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%lld,%d", (long long)step->step, step->time, step->substeps, d->bodies,
 		d->box_pairs, d->narrow_pairs, d->colliding_pairs, (long long)d->contacts_found, d->contacts);
-	fprintf(file, ",%lld,%lld,%lld,%lld,%d,%d,%lld", (long long)d->vertices_tested, (long long)d->vertices_culled,
-		(long long)d->rays_full, (long long)d->rays_outward, d->pairs_completed, d->pairs_crossing,
-		(long long)d->triangle_tests);
+	fprintf(file, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld", (long long)d->vertices_tested, (long long)d->vertices_culled,
+		(long long)d->rays_full, (long long)d->rays_outward, (long long)d->rays_iterative, (long long)d->rays_predictive,
+		(long long)d->rays_lost, (long long)d->rays_recast, (long long)d->rays_missed);
+	fprintf(file, ",%lld,%d,%d,%d,%d,%lld", (long long)d->walk_steps, d->backtracks, d->pairs_full, d->pairs_iterative,
+		d->pairs_apart, (long long)d->vertices_watched);
+	fprintf(file, ",%d,%d,%lld", d->pairs_completed, d->pairs_crossing, (long long)d->triangle_tests);
 	fprintf(file, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,%zu,%zu", d->ms_total, d->ms_trees, d->ms_pair, d->ms_vertex,
 		d->ms_ray, d->ms_complete, d->ms_merge, d->memory, d->memory_peak, d->scratch_peak);
 	fprintf(file, ",%.4f,%.4f,%.9g,%.9g,%.9g,%.9g\n", step->ms_response, step->ms_recording, step->deepest,

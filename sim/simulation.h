@@ -1,9 +1,10 @@
 /// @file simulation.h
 /// A scene in motion: detection by Carom, response by ODE, a recording beside. One call a step.
 ///
-/// A step is made of equal substeps: find the contacts at the present poses, solve them, move on. There are scene.substeps of them, or
-/// as many more (up to scene.max_substeps) as keep the fastest body from passing scene.substep_travel in one. The recording sees the first
-/// detection of each step.
+/// A step is made of equal substeps: find the contacts at the present poses, solve them, move on. There are scene.substeps of
+/// them, or as many more (up to scene.max_substeps) as keep the fastest body from passing scene.substep_travel in one. The
+/// recording sees the first detection of each step. Bodies of sources join in the step that the scene names; until then they do
+/// not exist.
 #ifndef SIM_SIMULATION_H
 #define SIM_SIMULATION_H
 
@@ -30,7 +31,7 @@ typedef struct sim_step {
 
 /// What a run did.
 typedef struct sim_summary {
-	int32_t bodies; ///< dynamic ones
+	int32_t bodies; ///< dynamic ones that are there
 	int32_t others; ///< static and kinematic ones
 	int64_t steps;
 	int64_t substeps;            ///< of all steps
@@ -55,13 +56,14 @@ typedef struct sim_summary {
 	uint64_t hash;      ///< of the contacts of all steps and the final poses: equal for equal motions
 } sim_summary;
 
-/// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it; the context too. recording is the path of
-/// the recording to write, or NULL. NULL, with the reason in error ("FILE:LINE: field …: …" where a field is at fault), when that fails.
+/// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it; the context too. recording is
+/// the path of the recording to write, or NULL. NULL, with the reason in error ("FILE:LINE: field …: …" where a field is at
+/// fault), when that fails.
 sim_simulation *sim_create_simulation(
 	carom_context *context, const sim_scene *scene, const char *recording, char *error, size_t error_size);
 
-/// Do one step. step may be NULL. False, with the reason in error, when detection fails, a body's motion is no longer finite, or the
-/// recording cannot be written; the simulation can then only be destroyed.
+/// Do one step. step may be NULL. False, with the reason in error, when detection fails, a body's motion is no longer finite,
+/// or the recording cannot be written; the simulation can then only be destroyed.
 bool sim_simulate_step(sim_simulation *simulation, sim_step *step, char *error, size_t error_size);
 
 /// What the steps so far did. Asks the world for boxes: not for every step.
@@ -76,7 +78,13 @@ void sim_destroy_simulation(sim_simulation *simulation);
 /// The world, with the bodies at their present poses and the contacts of the last detection.
 const carom_world *sim_simulation_world(const sim_simulation *simulation);
 
-/// Ids of the scene's bodies, in its order: [scene.body_count].
+/// Bodies that are there: the first ones of the scene. The others belong to sources and are still to come.
+int32_t sim_simulation_body_count(const sim_simulation *simulation);
+
+/// Body number i of the scene as a world would take it, at its present pose (that of its start if it is still to come).
+carom_body_def sim_simulation_body_def(const sim_simulation *simulation, int32_t i);
+
+/// Ids of the scene's bodies, in its order: [sim_simulation_body_count]. The array stays where it is; its rest is null ids.
 const carom_body_id *sim_simulation_ids(const sim_simulation *simulation);
 
 /// Names of the columns of a table of steps, and one step as a row of it (CSV, a line end each).

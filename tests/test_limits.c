@@ -372,7 +372,9 @@ TEST(limits, coming_and_going_holds_its_memory)
 	open_crowd(&c, &heap, NULL);
 	fill_crowd(&c);
 	long long bytes = 0;
-	for (int step = 0; step < 60; step++) {
+	// What pairs remember moves between two memories whenever enough has been left behind: both have been full long before WARM steps.
+	enum { WARM = 80 };
+	for (int step = 0; step < 3 * WARM; step++) {
 		uint64_t seed = 12;
 		for (int i = 0; i < BODIES; i++)
 			REQUIRE(carom_world_remove_body(c.world, c.ids[i]) == CAROM_SUCCESS);
@@ -381,7 +383,7 @@ TEST(limits, coming_and_going_holds_its_memory)
 			REQUIRE(carom_world_add_body(c.world, &def, &c.ids[i]) == CAROM_SUCCESS);
 		}
 		fixture_step(c.world);
-		if (step == 10)
+		if (step == WARM)
 			bytes = atomic_load(&heap.bytes);
 	}
 	CHECK_INT(atomic_load(&heap.bytes), bytes);

@@ -2,6 +2,7 @@
 #include "test.h"
 #include "carom/carom.h"
 #include "world/recording_format.h"
+#include "world/world.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,105 @@ TEST(record, a_recording_replays_to_the_same_hashes)
 	}
 }
 
+/// Every setting off its default.
+static carom_world_def odd_settings(void)
+{
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	def.predict = false;
+	def.lost_rays = CAROM_LOST_DROP;
+	def.max_walk = 5;
+	def.displacement_threshold = 0.25;
+	def.distance_extension = 0.125;
+	def.contact_normal = CAROM_NORMAL_TRIANGLE;
+	def.internal_edge_angle = 0.5;
+	def.stages = CAROM_STAGES_NAIVE;
+	def.ray_buffers = CAROM_BUFFERS_BACKTRACK;
+	def.ray_predictor = CAROM_PREDICTOR_LAST;
+	def.buffer_confidence = 1.5;
+	def.worker_groups = 3;
+	return def;
+}
+
+TEST(record, settings_of_temporal_data_replay_to_the_same_hashes)
+{
+	for (int variant = 0; variant < 4; variant++) {
+		carom_world_def def = variant == 0 ? odd_settings() : carom_default_world_def();
+		def.temporal = CAROM_TEMPORAL_ITERATIVE;
+		if (variant == 2)
+			def.displacement_threshold = 4; // these bodies jump about: anything less would be full in every step
+		if (variant == 3)
+			def.ray_buffers = CAROM_BUFFERS_IGNORE; // what is missed depends on the step before
+		uint64_t hash;
+		tape t = make_recording(&def, 20, 12, &hash);
+		carom_replay_result result;
+		char text[600];
+		if (!CHECK_INT(replay(t, &result, text), CAROM_SUCCESS))
+			CHECK_STR(text, "");
+		CHECK_INT(result.steps, 12);
+		CHECK(result.hash == hash);
+		free(t.bytes);
+	}
+}
+
+// ---- The record of the world: offsets in the stream ----
+
+enum {
+	WORLD_SIZE_AT = 16,
+	TEMPORAL_AT = 62, // the first field that version 1 did not have
+	PREDICT_AT = 66,
+	LOST_RAYS_AT = 67,
+	MAX_WALK_AT = 71,
+	THRESHOLD_AT = 75,
+	EXTENSION_AT = 83,
+	NORMAL_AT = 91,
+	EDGE_ANGLE_AT = 95,
+	STAGES_AT = 103,
+	BUFFERS_AT = 107,
+	PREDICTOR_AT = 111,
+	CONFIDENCE_AT = 115,
+	GROUPS_AT = 123,
+	WORLD_END = 127,
+};
+
+static double load_double(const uint8_t *bytes)
+{
+	const uint64_t bits = cr_load_le(bytes, 8);
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+static void store_double(uint8_t *bytes, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	cr_store_le(bytes, bits, 8);
+}
+
+TEST(record, every_setting_is_written)
+{
+	const carom_world_def def = odd_settings();
+	uint64_t hash;
+	tape t = make_recording(&def, 8, 1, &hash);
+	const uint8_t *b = t.bytes;
+	CHECK_INT(cr_load_le(b + WORLD_SIZE_AT, 8), WORLD_END - 24);
+	CHECK_INT(cr_load_le(b + TEMPORAL_AT, 4), CAROM_TEMPORAL_ITERATIVE);
+	CHECK_INT(b[PREDICT_AT], 0);
+	CHECK_INT(cr_load_le(b + LOST_RAYS_AT, 4), CAROM_LOST_DROP);
+	CHECK_INT(cr_load_le(b + MAX_WALK_AT, 4), 5);
+	CHECK(load_double(b + THRESHOLD_AT) == 0.25);
+	CHECK(load_double(b + EXTENSION_AT) == 0.125);
+	CHECK_INT(cr_load_le(b + NORMAL_AT, 4), CAROM_NORMAL_TRIANGLE);
+	CHECK(load_double(b + EDGE_ANGLE_AT) == 0.5);
+	CHECK_INT(cr_load_le(b + STAGES_AT, 4), CAROM_STAGES_NAIVE);
+	CHECK_INT(cr_load_le(b + BUFFERS_AT, 4), CAROM_BUFFERS_BACKTRACK);
+	CHECK_INT(cr_load_le(b + PREDICTOR_AT, 4), CAROM_PREDICTOR_LAST);
+	CHECK(load_double(b + CONFIDENCE_AT) == 1.5);
+	CHECK_INT(cr_load_le(b + GROUPS_AT, 4), 3);
+	free(t.bytes);
+}
+
 TEST(record, a_recording_of_an_empty_world)
 {
 	carom_context *context = make_context();
@@ -246,7 +346,7 @@ TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
 	tape t = make_recording(NULL, 3, 2, &hash);
-	CHECK(memcmp(t.bytes, "CAROMREC\1\0\0\0", 12) == 0);
+	CHECK(memcmp(t.bytes, "CAROMREC\2\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
 	int records = 0, steps = 0;
@@ -351,6 +451,131 @@ TEST(record, forged_recordings_never_crash)
 	}
 	CHECK(counts[0] > 50); // such as user data, which shows in no hash
 	CHECK(counts[1] > 100);
+	free(t.bytes);
+}
+
+/// With right check sums, the replay refuses the world and names the field.
+static void refuse_setting(const tape *t, const char *field)
+{
+	repair_checks(&(tape){ .bytes = t->bytes, .count = t->count });
+	carom_replay_result result;
+	char text[600];
+	CHECK_INT(replay(*t, &result, text), CAROM_INVALID_RECORDING);
+	if (!CHECK(strstr(text, field) != NULL))
+		CHECK_STR(text, field);
+	CHECK_INT(result.steps, 0);
+}
+
+TEST(record, settings_out_of_range_are_refused)
+{
+	static const struct {
+		int at, value;
+		const char *field;
+	} integers[] = {
+		{ TEMPORAL_AT, 2, "temporal" },
+		{ PREDICT_AT, 2, "size is wrong" }, // neither true nor false
+		{ LOST_RAYS_AT, -1, "lost_rays" },
+		{ MAX_WALK_AT, 0, "max_walk" },
+		{ MAX_WALK_AT, 65537, "max_walk" },
+		{ NORMAL_AT, 2, "contact_normal" },
+		{ STAGES_AT, 7, "stages" },
+		{ BUFFERS_AT, 3, "ray_buffers" },
+		{ PREDICTOR_AT, -2, "ray_predictor" },
+		{ GROUPS_AT, 17, "worker_groups" },
+		{ GROUPS_AT, -1, "worker_groups" },
+	};
+	static const struct {
+		int at;
+		double value;
+		const char *field;
+	} reals[] = {
+		{ THRESHOLD_AT, -1, "displacement_threshold" },
+		{ THRESHOLD_AT, NAN, "displacement_threshold" },
+		{ EXTENSION_AT, INFINITY, "distance_extension" },
+		{ EDGE_ANGLE_AT, 4, "internal_edge_angle" },
+		{ CONFIDENCE_AT, 0, "buffer_confidence" },
+		{ CONFIDENCE_AT, INFINITY, "buffer_confidence" },
+	};
+	uint64_t hash;
+	tape t = make_recording(NULL, 4, 1, &hash);
+	uint8_t kept[WORLD_END];
+	memcpy(kept, t.bytes, WORLD_END);
+	for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+		cr_store_le(t.bytes + integers[i].at, (uint64_t)integers[i].value, integers[i].at == PREDICT_AT ? 1 : 4);
+		refuse_setting(&t, integers[i].field);
+		memcpy(t.bytes, kept, WORLD_END);
+	}
+	for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+		store_double(t.bytes + reals[i].at, reals[i].value);
+		refuse_setting(&t, reals[i].field);
+		memcpy(t.bytes, kept, WORLD_END);
+	}
+	repair_checks(&t);
+	carom_replay_result result;
+	CHECK_INT(replay(t, &result, NULL), CAROM_SUCCESS); // it was the settings
+	free(t.bytes);
+}
+
+/// What the library of version 1 would have written: without the newer settings and without the memory that they tell of.
+static tape to_version_1(const tape *t)
+{
+	tape old = { .bytes = malloc(t->count), .count = t->count - (WORLD_END - TEMPORAL_AT) };
+	memcpy(old.bytes, t->bytes, TEMPORAL_AT);
+	memcpy(old.bytes + TEMPORAL_AT, t->bytes + WORLD_END, t->count - WORLD_END);
+	cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, 1, 4);
+	cr_store_le(old.bytes + WORLD_SIZE_AT, TEMPORAL_AT - 24, 8);
+	repair_checks(&old);
+	return old;
+}
+
+TEST(record, recordings_of_version_1_replay)
+{
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE;
+	def.internal_edge_angle = 0;
+	uint64_t hash;
+	tape t = make_recording(&def, 20, 8, &hash), old = to_version_1(&t);
+	carom_replay_result result;
+	char text[600];
+	if (!CHECK_INT(replay(old, &result, text), CAROM_SUCCESS))
+		CHECK_STR(text, "");
+	CHECK_INT(result.steps, 8);
+	CHECK(result.hash == hash);
+	// Other versions are not guessed at, nor is one version's world under the other's number.
+	for (uint32_t version = 0; version < 5; version++) {
+		cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, version, 4);
+		repair_checks(&old);
+		CHECK_INT(replay(old, &result, text), version == 1 ? CAROM_SUCCESS : CAROM_INVALID_RECORDING);
+		CHECK(version == 1 || strstr(text, version == 2 ? "size is wrong" : "version") != NULL);
+	}
+	free(t.bytes);
+	free(old.bytes);
+}
+
+TEST(record, what_was_forgotten_is_forgotten_in_the_replay)
+{
+	play p;
+	tape t = { 0 };
+	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	def.displacement_threshold = 4;
+	open_play(&p, &def, 20);
+	act(&p, 3);
+	REQUIRE(carom_world_record(p.world, tape_write, &t) == CAROM_SUCCESS);
+	act(&p, 3);
+	for (int k = 0; k < 3; k++) {
+		cr_world_forget(p.world); // as a step that failed does
+		act(&p, 2);
+	}
+	REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
+	const uint64_t hash = carom_world_hash(p.world);
+	close_play(&p);
+	carom_replay_result result;
+	char text[600];
+	if (!CHECK_INT(replay(t, &result, text), CAROM_SUCCESS))
+		CHECK_STR(text, "");
+	CHECK_INT(result.steps, 9);
+	CHECK(result.hash == hash);
 	free(t.bytes);
 }
 

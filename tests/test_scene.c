@@ -68,7 +68,10 @@ TEST(scene, every_field)
 		"  \"max_correcting_speed\": 9, \"friction\": 0.75, \"restitution\": 0.5, \"restitution_speed\": 2, \"linear_damping\": 0.1,\n"
 		"  \"angular_damping\": 0.2, \"max_angular_speed\": 33, \"sleep\": {\"linear_speed\": 1, \"angular_speed\": 2, \"time\": 3}},\n"
 		" \"detection\": {\"max_contacts_per_pair\": 5, \"complete\": false, \"exit_distance_test\": false,\n"
-		"  \"speculative_distance\": 0.5, \"match_distance\": 0.75, \"broad_phase\": \"brute\", \"ray_method\": \"binary\"},\n"
+		"  \"speculative_distance\": 0.5, \"match_distance\": 0.75, \"broad_phase\": \"brute\", \"ray_method\": \"binary\",\n"
+		"  \"max_depth_ratio\": 3, \"temporal\": \"iterative\", \"predict\": false, \"lost_rays\": \"drop\", \"max_walk\": 77, \"displacement_threshold\": 0.25,\n"
+		"  \"distance_extension\": 0.125, \"contact_normal\": \"triangle\", \"internal_edge_angle\": 180, \"stages\": \"naive\", \"ray_buffers\": \"backtrack\",\n"
+		"  \"ray_predictor\": \"last\", \"buffer_confidence\": 1.5, \"worker_groups\": 16},\n"
 		" \"meshes\": {\"a-1\": {\"shape\": \"torus\", \"triangles\": 600, \"seed\": 5, \"scale\": 2},\n"
 		"  \"b_2\": {\"file\": \"m/x.obj\", \"scale\": [1, 2, 3], \"centre\": true},\n"
 		"  \"c\": {\"file\": \"/m/y.obj\", \"fit\": [4, 5, 6]},\n"
@@ -114,6 +117,20 @@ TEST(scene, every_field)
 	CHECK_NEAR(detection->match_distance, 0.75, 0);
 	CHECK_INT(detection->broad_phase, CAROM_BROAD_BRUTE);
 	CHECK_INT(detection->ray_method, CAROM_RAYS_BINARY);
+	CHECK_NEAR(detection->max_depth_ratio, 3, 0);
+	CHECK_INT(detection->temporal, CAROM_TEMPORAL_ITERATIVE);
+	CHECK(!detection->predict);
+	CHECK_INT(detection->lost_rays, CAROM_LOST_DROP);
+	CHECK_INT(detection->max_walk, 77);
+	CHECK_NEAR(detection->displacement_threshold, 0.25, 0);
+	CHECK_NEAR(detection->distance_extension, 0.125, 0);
+	CHECK_INT(detection->contact_normal, CAROM_NORMAL_TRIANGLE);
+	CHECK_NEAR(detection->internal_edge_angle, acos(-1), 0); // degrees in the file, radians in the library
+	CHECK_INT(detection->stages, CAROM_STAGES_NAIVE);
+	CHECK_INT(detection->ray_buffers, CAROM_BUFFERS_BACKTRACK);
+	CHECK_INT(detection->ray_predictor, CAROM_PREDICTOR_LAST);
+	CHECK_NEAR(detection->buffer_confidence, 1.5, 0);
+	CHECK_INT(detection->worker_groups, 16);
 
 	REQUIRE(scene.mesh_count == 4);
 	CHECK_STR(scene.meshes[0].shape, "torus");
@@ -133,7 +150,8 @@ TEST(scene, every_field)
 	const sim_scene_body *sphere = &scene.bodies[1];
 	CHECK_STR(sphere->name, "s");
 	CHECK_STR(sphere->where, "bodies[0]");
-	CHECK_INT(sphere->line, 16);
+	CHECK_INT(sphere->line, 19);
+	CHECK_INT(sphere->first_step, 0);
 	CHECK_NEAR(sphere->pose.orientation.z, sqrt(0.5), 1e-15);
 	CHECK_NEAR(sphere->pose.orientation.w, sqrt(0.5), 1e-15);
 	CHECK_NEAR(sphere->velocity.y, 5, 0);
@@ -180,6 +198,134 @@ TEST(scene, grid_is_unrolled)
 	CHECK(memcmp(&scene.bodies[11].pose, &again.bodies[11].pose, sizeof(carom_pose)) == 0);
 	sim_destroy_scene(&again);
 	sim_destroy_scene(&scene);
+}
+
+// What a scene does not say about the detection is what the library does by itself, bit for bit, but for two fields.
+TEST(scene, detection_defaults_are_the_librarys)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse("{\"planes\": [{}], \"detection\": {}}", &scene, error));
+	carom_world_def expected = carom_default_world_def();
+	expected.max_contacts_per_pair = 8;
+	expected.exit_distance_test = true;
+	const carom_world_def *d = &scene.detection;
+	CHECK_INT(d->temporal, expected.temporal);
+	CHECK_INT(d->predict, expected.predict);
+	CHECK_INT(d->max_walk, expected.max_walk);
+	CHECK_NEAR(d->internal_edge_angle, expected.internal_edge_angle, 0);
+	CHECK_NEAR(d->buffer_confidence, expected.buffer_confidence, 0);
+	CHECK_NEAR(d->max_depth_ratio, expected.max_depth_ratio, 0);
+	CHECK_INT(d->exit_distance_test, expected.exit_distance_test);
+	sim_destroy_scene(&scene);
+}
+
+// A source on a circle: when each body is due, where, and which mesh it has.
+TEST(scene, source_is_unrolled)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse(
+		"{\"time_step\": 0.0625, \"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"planes\": [{}],\n"
+		"\"sources\": [{\"name\": \"s\", \"rate\": 4, \"count\": 8, \"start\": 0.5, \"mesh\": [\"a\", \"b\"], \"position\": [10, 20, 30],\n"
+		"\"velocity\": [0, -1, 0], \"circle\": {\"radius\": 2, \"axis\": [0, 0, 3], \"turns_per_second\": 1, \"start_degrees\": 90},\n"
+		"\"jitter\": {\"degrees\": 30, \"seed\": 4}}]}",
+		&scene, error));
+	REQUIRE(scene.body_count == 9);
+	CHECK_INT(scene.bodies[0].first_step, 0);
+	for (int i = 0; i < 8; i++) {
+		const sim_scene_body *body = &scene.bodies[i + 1];
+		CHECK_INT(body->first_step, 8 + 4 * i);
+		CHECK_INT(body->mesh, i % 2);
+		CHECK_STR(body->where, "sources[0]");
+		CHECK_INT(body->line, 2);
+		CHECK_NEAR(body->velocity.y, -1, 0);
+		// At the quarters of the circle: 90 degrees, and half a turn in the half second before the first.
+		static const int x[4] = { 0, 2, 0, -2 }, y[4] = { -2, 0, 2, 0 };
+		CHECK_NEAR(body->pose.position.x, 10 + x[i % 4], 1e-14);
+		CHECK_NEAR(body->pose.position.y, 20 + y[i % 4], 1e-14);
+		CHECK_NEAR(body->pose.position.z, 30, 1e-14);
+		CHECK_NEAR(length(body->pose.orientation), 1, 1e-15);
+		CHECK(2 * acos(fabs(body->pose.orientation.w)) * 180 / acos(-1) <= 30 + 1e-9);
+	}
+	CHECK(scene.bodies[1].pose.orientation.w != scene.bodies[2].pose.orientation.w);
+	sim_scene again;
+	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, error, sizeof error));
+	CHECK(memcmp(&scene.bodies[8].pose, &again.bodies[8].pose, sizeof(carom_pose)) == 0);
+	sim_destroy_scene(&again);
+	sim_destroy_scene(&scene);
+}
+
+// About the axis y the circle starts on x and turns towards -z, counter-clockwise seen from above.
+TEST(scene, source_turns_about_its_axis)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse(
+		"{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 4, \"count\": 4, \"circle\": {\"radius\": 3, \"turns_per_second\": 1}}]}",
+		&scene, error));
+	REQUIRE(scene.body_count == 4);
+	static const int x[4] = { 3, 0, -3, 0 }, z[4] = { 0, -3, 0, 3 };
+	for (int i = 0; i < 4; i++) {
+		CHECK_NEAR(scene.bodies[i].pose.position.x, x[i], 1e-14);
+		CHECK_NEAR(scene.bodies[i].pose.position.y, 0, 1e-14);
+		CHECK_NEAR(scene.bodies[i].pose.position.z, z[i], 1e-14);
+	}
+	sim_destroy_scene(&scene);
+}
+
+// A body is due in the first step that does not begin before its time, and a tenth of a second is six sixtieths in spite of rounding.
+// The bodies of several sources are one list in the order of their steps, those of one step in the order of the file.
+TEST(scene, sources_are_merged_by_step)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse("{\"sources\": [{\"name\": \"a\", \"shape\": \"sphere\", \"radius\": 1, \"rate\": 10, \"count\": 500},\n"
+				  "{\"name\": \"b\", \"shape\": \"sphere\", \"radius\": 1, \"rate\": 7, \"count\": 20, \"start\": 0.3}]}",
+		&scene, error));
+	REQUIRE(scene.body_count == 520);
+	int a = 0, b = 0;
+	for (int i = 0; i < 520; i++) {
+		const sim_scene_body *body = &scene.bodies[i];
+		if (body->name[0] == 'a')
+			CHECK_INT(body->first_step, 6 * a++);
+		else
+			CHECK_INT(body->first_step, (int)ceil(60 * (0.3 + b++ / 7.0) - 1e-6));
+		CHECK(i == 0 || body->first_step >= body[-1].first_step);
+		if (i > 0 && body->first_step == body[-1].first_step)
+			CHECK(body[-1].name[0] == 'a' && body->name[0] == 'b');
+	}
+	CHECK_INT(a, 500);
+	CHECK_INT(b, 20);
+	sim_destroy_scene(&scene);
+}
+
+// Random waves: within their height, hills and hollows, other ones for other seeds.
+TEST(scene, irregular_hills)
+{
+	sim_scene scenes[3];
+	char error[500];
+	for (int i = 0; i < 3; i++) {
+		char text[300];
+		snprintf(text, sizeof text,
+			"{\"planes\": [{}], \"meshes\": {\"h\": {\"height_field\": {\"columns\": 30, \"rows\": 20, \"hills\": {\"height\": 3, \"length\": 9, \"waves\": 8, \"seed\": %d}}}}}",
+			i / 2 + 1);
+		REQUIRE(parse(text, &scenes[i], error));
+	}
+	const float *heights = scenes[0].meshes[0].heights;
+	double lowest = 0, highest = 0, steepest = 0;
+	for (int i = 0; i < 600; i++) {
+		lowest = fmin(lowest, (double)heights[i]);
+		highest = fmax(highest, (double)heights[i]);
+		if (i % 30 > 0)
+			steepest = fmax(steepest, fabs((double)heights[i] - (double)heights[i - 1]));
+	}
+	CHECK(lowest < -0.5 && lowest >= -3 && highest > 0.5 && highest <= 3);
+	CHECK(steepest < 2 * acos(-1) * 3 / 9 * 4);
+	CHECK(memcmp(heights, scenes[1].meshes[0].heights, 600 * sizeof *heights) == 0);
+	CHECK(memcmp(heights, scenes[2].meshes[0].heights, 600 * sizeof *heights) != 0);
+	for (int i = 0; i < 3; i++)
+		sim_destroy_scene(&scenes[i]);
 }
 
 TEST(scene, contacts_as_springs)
@@ -248,10 +394,70 @@ TEST(scene, errors_of_fields)
 	check_error("{\"max_substeps\": 4}", "folder/x.json:1: \"max_substeps\" and \"substep_travel\" must be given together");
 	check_error("{\"solver\": {\"max_correcting_speed\": 0}}",
 		"folder/x.json:1: field \"solver.max_correcting_speed\": must be above 0, not 0");
-	check_error("{}", "folder/x.json:1: the scene has no bodies: \"bodies\", \"grids\" or \"planes\" must hold some");
+	check_error(
+		"{}", "folder/x.json:1: the scene has no bodies: \"bodies\", \"grids\", \"sources\" or \"planes\" must hold some");
 	check_error("{\"camera\": {\"position\": [0, 0, 0], \"target\": [0, 5, 0]}}",
 		"folder/x.json:1: field \"camera\": \"target\" must differ from \"position\", and \"up\" must not lie along the line of sight");
 	check_error("{\"planes\": [{},\n{\"normal\": [0, 0, 0]}]}", "folder/x.json:2: field \"planes[1].normal\": must not be zero");
+}
+
+TEST(scene, errors_of_detection)
+{
+	static const struct {
+		const char *field, *expected;
+	} cases[] = {
+		{ "\"temporal\": \"iterativ\"", "temporal\": must be \"none\" or \"iterative\"" },
+		{ "\"predict\": \"yes\"", "predict\": must be true or false, not text" },
+		{ "\"lost_rays\": \"keep\"", "lost_rays\": must be \"recast\" or \"drop\"" },
+		{ "\"max_walk\": 0", "max_walk\": must be from 1 to 65536, not 0" },
+		{ "\"displacement_threshold\": -1", "displacement_threshold\": must be from 0 to 1000000, not -1" },
+		{ "\"distance_extension\": null", "distance_extension\": must be a number, not null" },
+		{ "\"contact_normal\": \"face\"", "contact_normal\": must be \"ray\" or \"triangle\"" },
+		{ "\"internal_edge_angle\": 181", "internal_edge_angle\": must be from 0 to 180, not 181" },
+		{ "\"stages\": \"list\"", "stages\": must be \"lists\" or \"naive\"" },
+		{ "\"ray_buffers\": \"none\"", "ray_buffers\": must be \"exact\", \"ignore\" or \"backtrack\"" },
+		{ "\"ray_predictor\": 1", "ray_predictor\": must be \"pairs\" or \"last\"" },
+		{ "\"buffer_confidence\": 0.5", "buffer_confidence\": must be from 1 to 1000000, not 0.5" },
+		{ "\"worker_groups\": 17", "worker_groups\": must be from 0 to 16, not 17" },
+		{ "\"max_depth_ratio\": 0.5", "max_depth_ratio\": must be 0 or from 1 to 1000000, not 0.5" },
+		{ "\"predicted\": true", "predicted\": unknown field; did you mean \"predict\"?" },
+		{ "\"distance_extension\": 0.1, \"displacement_threshold\": 0.2",
+			"displacement_threshold\": must be at most \"distance_extension\" (0.1), not 0.2" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[200], expected[200];
+		snprintf(text, sizeof text, "{\n\"detection\": {\n%s}}", cases[i].field);
+		snprintf(expected, sizeof expected, "folder/x.json:3: field \"detection.%s", cases[i].expected);
+		check_error(text, expected);
+	}
+	sim_scene scene; // without prediction nothing has to be seen ahead
+	char error[500];
+	CHECK(parse(
+		"{\"planes\": [{}], \"detection\": {\"predict\": false, \"distance_extension\": 0.1, \"displacement_threshold\": 0.2}}",
+		&scene, error));
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, errors_of_sources)
+{
+	check_error("{\"sources\": [\n{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 0}]}",
+		"folder/x.json:2: field \"sources[0].rate\": must be from 1e-06 to 1000000, not 0");
+	check_error("{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": 0}]}",
+		"folder/x.json:1: field \"sources[0].count\": must be from 1 to 1000000, not 0");
+	check_error("{\"planes\": [{}], \"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": 1000000}]}",
+		"folder/x.json:1: field \"sources[0].count\": makes more than 1000000 bodies");
+	check_error("{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1,\n\"start\": -1}]}",
+		"folder/x.json:2: field \"sources[0].start\": must be from 0 to 1000000, not -1");
+	check_error("{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"circle\": {\n\"axis\": [0, 0, 0]}}]}",
+		"folder/x.json:2: field \"sources[0].circle.axis\": must not be zero");
+	check_error("{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"circle\": {\"turns\": 1}}]}",
+		"folder/x.json:1: field \"sources[0].circle.turns\": unknown field");
+	check_error("{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"spacing\": [1, 1, 1]}]}",
+		"folder/x.json:1: field \"sources[0].spacing\": unknown field");
+	check_error("{\"sources\": [{\"mesh\": [\"x\"]}]}",
+		"folder/x.json:1: field \"sources[0].mesh[0]\": there is no mesh \"x\"; \"meshes\" must hold it");
+	check_error("{\"sources\": [{\"shape\": \"plane\", \"kind\": \"dynamic\"}]}",
+		"folder/x.json:1: field \"sources[0].kind\": a plane must be \"static\" or \"kinematic\"");
 }
 
 TEST(scene, errors_of_meshes)
@@ -266,6 +472,10 @@ TEST(scene, errors_of_meshes)
 		"folder/x.json:1: field \"meshes.a.fit\": cannot be given together with \"scale\"");
 	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"columns\": 2,\n\"rows\": 2}}}}",
 		"folder/x.json:1: field \"meshes.a.height_field\": needs \"heights\" or \"hills\"");
+	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"hills\": {\"waves\": 65}}}}}",
+		"folder/x.json:1: field \"meshes.a.height_field.hills.waves\": must be from 1 to 64, not 65");
+	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"hills\": {\n\"seed\": 2}}}}}",
+		"folder/x.json:2: field \"meshes.a.height_field.hills.seed\": needs \"waves\": without them nothing is random");
 	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"heights\": [1,\n2, 3]}}}}",
 		"folder/x.json:1: field \"meshes.a.height_field.heights\": must be an array of 4 numbers");
 }
@@ -296,6 +506,8 @@ TEST(scene, errors_of_bodies)
 		"folder/x.json:1: field \"bodies[1].mass\": cannot be given together with \"density\"");
 	check_error("{\"grids\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": [1000, 1000, 2]}]}",
 		"folder/x.json:1: field \"grids[0].count\": makes more than 1000000 bodies");
+	check_error("{\"grids\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"static\",\n\"mass\": 1}]}",
+		"folder/x.json:2: field \"grids[0].mass\": only dynamic bodies have a mass");
 	check_error("{\"grids\": [{\"shape\": \"sphere\", \"radius\": 1, \"count\": [1.5, 1, 1]}]}",
 		"folder/x.json:1: field \"grids[0].count\": must be three whole numbers");
 }
@@ -305,7 +517,8 @@ TEST(scene, damaged_texts_are_survived)
 {
 	static const char good[] =
 		"{\"name\": \"x\", \"solver\": {\"sleep\": {\"time\": 1}}, \"meshes\": {\"m\": {\"shape\": \"box\", \"fit\": [1, 2, 3]}},"
-		"\"planes\": [{\"normal\": [0, 1, 0]}], \"grids\": [{\"shape\": \"mesh\", \"mesh\": [\"m\"], \"count\": [2, 1, 2]}]}";
+		"\"planes\": [{\"normal\": [0, 1, 0]}], \"grids\": [{\"shape\": \"mesh\", \"mesh\": [\"m\"], \"count\": [2, 1, 2]}],"
+		"\"sources\": [{\"mesh\": \"m\", \"rate\": 2, \"count\": 3, \"circle\": {\"radius\": 1}}]}";
 	uint64_t state = 5;
 	int refused = 0;
 	for (int i = 0; i < 3000; i++) {
@@ -375,8 +588,9 @@ TEST(scene, shipped_scenes_are_valid)
 	static const struct {
 		const char *name;
 		int bodies;
-	} scenes[] = { { "avalanche", 513 }, { "pile27", 28 }, { "mixed", 178 } };
-	for (int i = 0; i < 3; i++) {
+	} scenes[] = { { "avalanche", 513 }, { "pile27", 28 }, { "pile216", 217 }, { "mixed", 178 }, { "fountain", 501 },
+		{ "terrain1000", 1001 } };
+	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
 		char path[500], error[500] = "";
 		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
 		sim_scene scene;
@@ -392,6 +606,43 @@ TEST(scene, shipped_scenes_are_valid)
 			CHECK_STR(error, "");
 			sim_mesh_free(&mesh);
 		}
+		sim_destroy_scene(&scene);
+	}
+}
+
+// The sizes that the papers name, as meshes that were made, in equal numbers; the fountain takes 50 s.
+TEST(scene, scenes_of_the_papers_have_their_sizes)
+{
+	static const struct {
+		const char *name;
+		int each, sizes[4];
+		int64_t last_step;
+	} scenes[] = {
+		{ "fountain", 125, { 902, 2130, 3456, 3458 }, 2994 },
+		{ "terrain1000", 250, { 902, 2130, 3264, 3458 }, 0 },
+		{ "pile216", 216, { 902 }, 0 },
+	};
+	for (int i = 0; i < 3; i++) {
+		char path[500], error[500] = "";
+		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
+		sim_scene scene;
+		REQUIRE(sim_load_scene(path, &scene, error, sizeof error));
+		CHECK_NEAR(scene.time_step, 1.0 / 60, 1e-15);
+		CHECK_INT(scene.bodies[scene.body_count - 1].first_step, scenes[i].last_step);
+		CHECK(scene.steps > scenes[i].last_step);
+		int found[4] = { 0 };
+		for (int32_t k = 0; k < scene.mesh_count; k++) {
+			sim_mesh mesh;
+			if (scene.meshes[k].kind == SIM_MESH_HEIGHT_FIELD)
+				continue;
+			REQUIRE(sim_scene_build_mesh(&scene, k, &mesh, error, sizeof error));
+			for (int size = 0; size < 4; size++)
+				for (int32_t b = 0; b < scene.body_count && mesh.triangle_count == scenes[i].sizes[size]; b++)
+					found[size] += scene.bodies[b].mesh == k;
+			sim_mesh_free(&mesh);
+		}
+		for (int size = 0; size < 4; size++)
+			CHECK_INT(found[size], scenes[i].sizes[size] > 0 ? scenes[i].each : 0);
 		sim_destroy_scene(&scene);
 	}
 }

@@ -99,6 +99,7 @@ static float expected_lane(simd_op op, const float a[8], const float b[8], int i
 	case SIMD_NEG: return -a[i];
 	case SIMD_SET1: return a[0];
 	case SIMD_SELECT: return a[i] < b[i] ? -b[i] : a[i];
+	case SIMD_SQRT: return sqrtf(a[i]);
 	default: return a[i];
 	}
 }
@@ -106,7 +107,7 @@ static float expected_lane(simd_op op, const float a[8], const float b[8], int i
 /// The same bits. Which of two NaN goes on is the compiler's choice, so arithmetic may give any.
 static bool same_lane(simd_op op, float x, float y)
 {
-	if (op <= SIMD_DIV && isnan(x) && isnan(y))
+	if ((op <= SIMD_DIV || op == SIMD_SQRT) && isnan(x) && isnan(y))
 		return true;
 	return memcmp(&x, &y, sizeof x) == 0;
 }
@@ -198,6 +199,56 @@ TEST(simd, truncation_and_gathering)
 			TABLES[t].ops->gather(bytes, index, r);
 			for (int i = 0; i < 8; i++)
 				CHECK_INT(r[i], bytes[(int)index[i]]);
+		}
+	}
+}
+
+static int32_t expected_whole(simd_whole_op op, const int32_t a[8], const int32_t b[8], int i)
+{
+	switch (op) {
+	case SIMD_WHOLE_ADD: return (int32_t)((uint32_t)a[i] + (uint32_t)b[i]);
+	case SIMD_WHOLE_AND: return a[i] & b[i];
+	case SIMD_WHOLE_SHIFT: return (int32_t)((uint32_t)a[i] << 3);
+	case SIMD_WHOLE_SELECT: return a[i] < b[i] ? b[i] : a[i];
+	default: return a[0];
+	}
+}
+
+TEST(simd, whole_numbers)
+{
+	float floats[500];
+	int32_t numbers[500];
+	for (int i = 0; i < 500; i++) {
+		floats[i] = 0.25f * (float)i - 7;
+		numbers[i] = i * 8191 - 300000;
+	}
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		uint64_t seed = 58;
+		if (!machine_has(TABLES[t].simd))
+			continue;
+		for (int round = 0; round < 2000; round++) {
+			int32_t a[8], b[8], r[8];
+			float f[8];
+			uint32_t less = 0;
+			for (int i = 0; i < 8; i++) {
+				a[i] = (int32_t)(uint32_t)test_random(&seed) >> (i * 3);
+				b[i] = test_random(&seed) % 4 == 0 ? a[i] : (int32_t)(uint32_t)test_random(&seed) >> (i * 3);
+				less |= (uint32_t)(a[i] < b[i]) << i;
+			}
+			for (int op = 0; op < SIMD_WHOLE_OPS; op++) {
+				TABLES[t].ops->compute_whole((simd_whole_op)op, a, b, r);
+				for (int i = 0; i < 8; i++)
+					CHECK_INT(r[i], expected_whole((simd_whole_op)op, a, b, i));
+			}
+			CHECK_INT(TABLES[t].ops->whole_less(a, b), less);
+			for (int i = 0; i < 8; i++)
+				a[i] = (int32_t)(test_random(&seed) % 500);
+			TABLES[t].ops->gather_floats(floats, a, f);
+			TABLES[t].ops->gather_whole(numbers, a, r);
+			for (int i = 0; i < 8; i++) {
+				CHECK(f[i] == floats[a[i]]);
+				CHECK_INT(r[i], numbers[a[i]]);
+			}
 		}
 	}
 }
@@ -300,7 +351,7 @@ TEST(simd, pairs_of_triangles_are_the_same_on_all)
 		cr_arena arena;
 		cr_arena_init(&arena, context);
 		cr_candidates expected = { .arena = &arena };
-		cr_get_bvh_kernels(CAROM_SIMD_SCALAR)->pairs(&a->collider, &b->collider, &b_to_a, &a_to_b, &expected);
+		cr_get_bvh_kernels(CAROM_SIMD_SCALAR)->pairs(&a->collider, &b->collider, &b_to_a, &a_to_b, 0, &expected);
 		CHECK(!expected.failed);
 		const int crossings = check_candidates(&a->collider, &b->collider, &b_to_a, &expected);
 		CHECK(crossings > 0 || round > 9);
@@ -308,7 +359,7 @@ TEST(simd, pairs_of_triangles_are_the_same_on_all)
 			if (!machine_has(TABLES[t].simd))
 				continue;
 			cr_candidates found = { .arena = &arena };
-			cr_get_bvh_kernels(TABLES[t].simd)->pairs(&a->collider, &b->collider, &b_to_a, &a_to_b, &found);
+			cr_get_bvh_kernels(TABLES[t].simd)->pairs(&a->collider, &b->collider, &b_to_a, &a_to_b, 0, &found);
 			REQUIRE(CHECK_INT(found.count, expected.count));
 			CHECK(found.count == 0 || memcmp(found.data, expected.data, (size_t)found.count * sizeof *found.data) == 0);
 		}

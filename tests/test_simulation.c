@@ -1,6 +1,7 @@
 // Scenes in motion: the whole chain of scene, detection, dynamics and recording.
 #include "test.h"
 
+#include "sim/interpenetration.h"
 #include "sim/recording.h"
 #include "sim/simulation.h"
 
@@ -145,6 +146,166 @@ TEST(simulation, avalanche_starts_without_contacts)
 	CHECK_INT(step.detection.contacts, 0);
 	CHECK(step.detection.box_pairs > 520); // but near
 	end(&r);
+}
+
+// A body of a source: nothing of it before its step, neither for the world, nor the counts, nor the recording; from then on it is like any
+// other. Here it appears in the very place of another body.
+TEST(simulation, source_adds_bodies_in_their_steps)
+{
+	char path[] = "/tmp/carom_source_XXXXXX", error[600] = "";
+	const int file = mkstemp(path);
+	REQUIRE(file >= 0);
+	close(file);
+	run r;
+	start_text(&r,
+		"{\"gravity\": [0, 0, 0], \"record_contacts\": true, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"position\": [5, 0, 0]}],\n"
+		"\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 20, \"count\": 3, \"start\": 0.05, \"position\": [4.5, 0, 0],\n"
+		"\"velocity\": [0, 0, 300], \"angular_velocity\": [0, 1, 0]}]}",
+		1, path);
+	CHECK_INT(sim_simulation_body_count(r.simulation), 1);
+	CHECK_INT(sim_simulation_ids(r.simulation)[1].index1, 0);
+	for (int i = 0; i < 8; i++) {
+		const sim_step step = advance(&r, 1);
+		const int appeared = i < 3 ? 0 : i < 6 ? 1 : 2;
+		CHECK_INT(sim_simulation_body_count(r.simulation), 1 + appeared);
+		CHECK_INT(step.detection.bodies, 1 + appeared);
+		CHECK_INT(step.detection.contacts > 0, i == 3 || i == 6); // 5 m a step take them away in between
+		CHECK_INT(sim_summarise(r.simulation).bodies, 1 + appeared);
+		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, 1 + appeared);
+	}
+	CHECK(sim_finish_recording(r.simulation, error, sizeof error));
+
+	sim_recording *recording = sim_open_recording(path, error, sizeof error);
+	REQUIRE(recording != NULL);
+	CHECK_INT(sim_recording_body_count(recording), 3); // the third was still to come
+	for (int32_t frame = 0; frame < 8; frame++) {
+		carom_pose poses[3];
+		REQUIRE(sim_recording_read_poses(recording, frame, poses, error, sizeof error));
+		CHECK(!isnan(poses[0].position.x));
+		CHECK_INT(isnan(poses[1].position.x), frame < 3);
+		CHECK_INT(isnan(poses[2].position.x), frame < 6);
+		if (frame == 3)
+			CHECK_NEAR(poses[1].position.x, 4.5, 0);
+		CHECK_INT(sim_recording_contact_count(recording, frame) > 0, frame == 3 || frame == 6);
+	}
+	sim_close_recording(recording);
+	unlink(path);
+	end(&r);
+}
+
+// The sources of the fountain: equal motions for one and two threads, through the steps in which bodies come in.
+TEST(simulation, determinism_with_sources)
+{
+	uint64_t hash[2];
+	for (int i = 0; i < 2; i++) {
+		run r;
+		start_file(&r, "fountain", i + 1, NULL);
+		const sim_step step = advance(&r, 150);
+		CHECK_INT(step.detection.bodies, 26);
+		hash[i] = sim_summarise(r.simulation).hash;
+		end(&r);
+	}
+	CHECK(hash[0] == hash[1]);
+}
+
+// An error in the midst of a run names the source: its bodies are made when they are due.
+TEST(simulation, source_that_fails_is_named)
+{
+	char folder[] = "/tmp/carom_source_XXXXXX", path[64], text[400], error[600] = "";
+	REQUIRE(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof path, "%s/open.obj", folder);
+	FILE *file = fopen(path, "w");
+	REQUIRE(file != NULL);
+	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
+	fclose(file);
+	snprintf(text, sizeof text,
+		"{\"planes\": [{}], \"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"sources\": [{\"mesh\": \"m\", \"start\": 0.1}]}", path);
+	run r;
+	start_text(&r, text, 1, NULL);
+	advance(&r, 6);
+	CHECK(!sim_simulate_step(r.simulation, NULL, error, sizeof error));
+	static const char expected[] = "test.json:2: field \"sources[0]\": its mesh is not closed";
+	CHECK_INT(strncmp(error, expected, strlen(expected)), 0);
+	end(&r);
+	unlink(path);
+	rmdir(folder);
+}
+
+// An octahedron whose lowest corner is 0.25 m inside a cube: its normal points down, so its ray goes up and is 0.25 m long. A second
+// one is 0.125 m below the plane, a third one hangs free. Settings of the scene's own detection do not matter.
+TEST(simulation, interpenetration_of_a_known_case)
+{
+	static const char *const detections[] = { "{}",
+		"{\"max_contacts_per_pair\": 1, \"temporal\": \"iterative\", \"contact_normal\": \"triangle\", \"complete\": false}" };
+	char folder[] = "/tmp/carom_rays_XXXXXX", path[64], text[900], error[600] = "";
+	REQUIRE(mkdtemp(folder) != NULL);
+	snprintf(path, sizeof path, "%s/o.obj", folder);
+	FILE *file = fopen(path, "w");
+	REQUIRE(file != NULL);
+	fputs("v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\n"
+		  "f 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n",
+		file);
+	fclose(file);
+	for (int i = 0; i < 2; i++) {
+		snprintf(text, sizeof text,
+			"{\"detection\": %s, \"planes\": [{}], \"meshes\": {\"o\": {\"file\": \"%s\"},\n"
+			"\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [4, 4, 4], \"centre\": true}},\n"
+			"\"bodies\": [{\"mesh\": \"cube\", \"kind\": \"static\", \"position\": [0, 3, 0]}, {\"mesh\": \"o\", \"position\": [0.3, 5.75, 0.1]},\n"
+			"{\"mesh\": \"o\", \"position\": [8, 0.875, 0]}, {\"mesh\": \"o\", \"position\": [8, 4, 0]}]}",
+			detections[i], path);
+		run r;
+		start_text(&r, text, 1, NULL);
+		sim_interpenetration inside;
+		REQUIRE(sim_measure_interpenetration(r.simulation, &inside, error, sizeof error));
+		CHECK_INT(inside.rays_inside, 1);
+		CHECK_NEAR(inside.ray_length, 0.25, 1e-6);
+		CHECK_INT(inside.plane_vertices, 1);
+		CHECK_NEAR(inside.plane_depth, 0.125, 1e-6);
+		end(&r);
+	}
+	unlink(path);
+	rmdir(folder);
+}
+
+// Measuring looks on: the motion goes on as if nothing had been. And it sees the present poses, not those of the start.
+TEST(simulation, interpenetration_changes_nothing)
+{
+	uint64_t hash[2];
+	for (int i = 0; i < 2; i++) {
+		run r;
+		start_file(&r, "pile27", 1, NULL);
+		for (int k = 0; k < 3; k++) {
+			advance(&r, 15 + 15 * k);
+			sim_interpenetration inside = { .rays_inside = -1 };
+			char error[600] = "";
+			if (i == 0)
+				continue;
+			CHECK(sim_measure_interpenetration(r.simulation, &inside, error, sizeof error));
+			CHECK_INT(inside.plane_vertices > 0, k > 0);
+			CHECK_INT(inside.plane_depth > 0, k > 0);
+			CHECK(k < 2 || (inside.rays_inside > 0 && inside.ray_length > 0));
+		}
+		hash[i] = sim_summarise(r.simulation).hash;
+		end(&r);
+	}
+	CHECK(hash[0] == hash[1]);
+}
+
+// The other scenes of the papers too; and what comes out of the fountain is apart until it reaches the ground.
+TEST(simulation, bodies_start_apart)
+{
+	static const struct {
+		const char *name;
+		int steps, bodies;
+	} scenes[] = { { "pile216", 1, 217 }, { "terrain1000", 1, 1001 }, { "fountain", 66, 12 } };
+	for (int i = 0; i < 3; i++) {
+		run r;
+		start_file(&r, scenes[i].name, 1, NULL);
+		const sim_step step = advance(&r, scenes[i].steps);
+		CHECK_INT(step.detection.bodies, scenes[i].bodies);
+		CHECK_INT(sim_summarise(r.simulation).contacts_peak, 0);
+		end(&r);
+	}
 }
 
 // Threads of the detection do not show in the motion.

@@ -92,6 +92,34 @@ TEST(world, misuse_of_create_world)
 	REFUSE(match_distance, -0.1);
 	REFUSE(match_distance, NAN);
 	REFUSE(ray_method, CAROM_RAYS_PLUGIN);
+	REFUSE(temporal, (carom_temporal)2);
+	REFUSE(temporal, (carom_temporal)-1);
+	REFUSE(lost_rays, (carom_lost_rays)2);
+	REFUSE(lost_rays, (carom_lost_rays)-1);
+	REFUSE(max_walk, 0);
+	REFUSE(max_walk, 65537);
+	REFUSE(displacement_threshold, -1e-9);
+	REFUSE(displacement_threshold, NAN);
+	REFUSE(displacement_threshold, INFINITY);
+	REFUSE(distance_extension, -1e-9);
+	REFUSE(distance_extension, NAN);
+	REFUSE(distance_extension, INFINITY);
+	REFUSE(contact_normal, (carom_contact_normal)2);
+	REFUSE(contact_normal, (carom_contact_normal)-1);
+	REFUSE(internal_edge_angle, -0.01);
+	REFUSE(internal_edge_angle, 3.1416);
+	REFUSE(internal_edge_angle, NAN);
+	REFUSE(stages, (carom_stages)2);
+	REFUSE(stages, (carom_stages)-1);
+	REFUSE(ray_buffers, (carom_ray_buffers)3);
+	REFUSE(ray_buffers, (carom_ray_buffers)-1);
+	REFUSE(ray_predictor, (carom_ray_predictor)2);
+	REFUSE(ray_predictor, (carom_ray_predictor)-1);
+	REFUSE(buffer_confidence, 0.999);
+	REFUSE(buffer_confidence, NAN);
+	REFUSE(buffer_confidence, INFINITY);
+	REFUSE(worker_groups, -1);
+	REFUSE(worker_groups, CAROM_MAX_WORKER_GROUPS + 1);
 #undef REFUSE
 	const carom_ray_plugin half = { .name = "half" };
 	def = carom_default_world_def();
@@ -100,6 +128,69 @@ TEST(world, misuse_of_create_world)
 	refuse_world(&s, &def, "ray_plugin");
 	check_unharmed(&s, hash);
 	carom_destroy_world(NULL);
+	close_small(&s);
+}
+
+TEST(world, misuse_of_threshold_and_extension)
+{
+	small s;
+	open_small(&s);
+	carom_world_def def = carom_default_world_def();
+	def.displacement_threshold = 0.02;
+	def.distance_extension = 0.01;
+	refuse_world(&s, &def, "displacement_threshold");
+	check_text(&s, "distance_extension, 0.01", "could enter"); // and why
+	// Equal, either one alone, or without prediction: all fine.
+	const double fine[4][3] = { { 0.01, 0.01, 1 }, { 0.02, 0, 1 }, { 0, 0.01, 1 }, { 0.02, 0.01, 0 } };
+	for (int i = 0; i < 4; i++) {
+		def.displacement_threshold = fine[i][0];
+		def.distance_extension = fine[i][1];
+		def.predict = fine[i][2] != 0;
+		carom_world *world;
+		if (CHECK_INT(carom_create_world(s.context, &def, &world), CAROM_SUCCESS))
+			carom_destroy_world(world);
+	}
+	close_small(&s);
+}
+
+TEST(world, limits_of_settings_are_legal)
+{
+	small s;
+	open_small(&s);
+	for (int most = 0; most < 2; most++) {
+		carom_world_def def = carom_default_world_def();
+		def.temporal = CAROM_TEMPORAL_ITERATIVE;
+		def.lost_rays = most ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+		def.max_walk = most ? 65536 : 1;
+		def.displacement_threshold = def.distance_extension = most ? CAROM_MAX_COORDINATE : 0;
+		def.contact_normal = most ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
+		def.internal_edge_angle = most ? acos(-1) : 0;
+		def.stages = most ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+		def.ray_buffers = most ? CAROM_BUFFERS_BACKTRACK : CAROM_BUFFERS_EXACT;
+		def.ray_predictor = most ? CAROM_PREDICTOR_LAST : CAROM_PREDICTOR_PAIRS;
+		def.buffer_confidence = most ? 1e6 : 1;
+		def.worker_groups = most ? CAROM_MAX_WORKER_GROUPS : 0;
+		carom_world *world;
+		REQUIRE(carom_create_world(s.context, &def, &world) == CAROM_SUCCESS);
+		fixture_add(world, fixture_of_mesh(s.mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+		fixture_add(world, fixture_of_mesh(s.mesh), fixture_at(0.8, 0, 0), CAROM_DYNAMIC);
+		for (int step = 0; step < 3; step++)
+			fixture_step(world);
+		CHECK(carom_world_contacts(world).count > 0);
+		carom_destroy_world(world);
+	}
+	close_small(&s);
+}
+
+TEST(world, group_stats_of_no_group_are_zero)
+{
+	small s;
+	open_small(&s);
+	const int numbers[] = { -1, 0, 1, CAROM_MAX_WORKER_GROUPS, INT32_MAX };
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		const carom_group_stats g = carom_world_group_stats(s.world, numbers[i]); // a world without groups
+		CHECK(g.pairs == 0 && g.new_pairs == 0 && g.rays == 0);
+	}
 	close_small(&s);
 }
 

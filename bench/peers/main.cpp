@@ -15,8 +15,8 @@ namespace bench {
 const std::vector<PeerEntry> &peer_table()
 {
 	static const std::vector<PeerEntry> table = {
-		{ "carom", "whole step: moving, pairs by sweep, all contacts", create_carom },
-		{ "carom, tree", "the same with pairs from the dynamic tree", create_carom_tree },
+		{ "carom", "whole step: moving, pairs, all contacts, continued from the steps before", create_carom },
+		{ "carom, full", "the same with every pair worked out anew", create_carom_full },
 #ifdef BENCH_HAVE_ODE
 		{ "ode", "dCollide of trimeshes", create_ode },
 #endif

@@ -10,7 +10,7 @@ namespace {
 
 class CaromPeer final : public Peer {
   public:
-	CaromPeer(const Mesh &mesh, int body_count, carom_broad_phase broad_phase)
+	CaromPeer(const Mesh &mesh, int body_count, carom_temporal temporal)
 	{
 		carom_context_def context_def = carom_default_context_def();
 		context_def.thread_count = 1;
@@ -25,7 +25,7 @@ class CaromPeer final : public Peer {
 		mesh_def.triangle_count = mesh.triangle_count();
 		check(carom_create_mesh(context, &mesh_def, nullptr, &shared_mesh));
 		carom_world_def world_def = carom_default_world_def();
-		world_def.broad_phase = broad_phase;
+		world_def.temporal = temporal;
 		world_def.max_contacts_per_pair = 0;
 		world_def.complete = true;
 		check(carom_create_world(context, &world_def, &world));
@@ -49,11 +49,13 @@ class CaromPeer final : public Peer {
 	}
 
 	/// The world must not know the frame already when the clock runs, as it would from the last repetition: step through the
-	/// frame before it first.
+	/// frames before it first.
 	void place(const Frame &frame) override
 	{
-		take(frame.before);
-		step();
+		for (const std::vector<Placement> &bodies : frame.before) {
+			take(bodies);
+			step();
+		}
 		take(frame.bodies);
 	}
 
@@ -100,12 +102,12 @@ class CaromPeer final : public Peer {
 
 std::unique_ptr<Peer> create_carom(const Mesh &mesh, int body_count)
 {
-	return std::make_unique<CaromPeer>(mesh, body_count, CAROM_BROAD_SWEEP);
+	return std::make_unique<CaromPeer>(mesh, body_count, CAROM_TEMPORAL_ITERATIVE);
 }
 
-std::unique_ptr<Peer> create_carom_tree(const Mesh &mesh, int body_count)
+std::unique_ptr<Peer> create_carom_full(const Mesh &mesh, int body_count)
 {
-	return std::make_unique<CaromPeer>(mesh, body_count, CAROM_BROAD_TREE);
+	return std::make_unique<CaromPeer>(mesh, body_count, CAROM_TEMPORAL_NONE);
 }
 
 } // namespace bench

@@ -121,12 +121,17 @@ Motion load_motion(const std::string &trajectory_path, const std::string &mesh_p
 	return motion;
 }
 
+/// Enough for pairs to have settled down to how they move.
+constexpr int STEPS_BEFORE = 10;
+
 Frame make_frame(const Motion &motion, int index)
 {
 	Frame frame;
 	frame.index = index;
 	frame.bodies = make_placements(motion, index);
-	frame.before = make_placements(motion, std::max(index - 1, 0));
+	for (int i = std::max(index - STEPS_BEFORE, 0); i < index; i++) {
+		frame.before.push_back(make_placements(motion, i));
+	}
 	std::vector<carom_aabb> boxes;
 	for (const Placement &body : frame.bodies) {
 		boxes.push_back(world_box(motion.mesh, body));

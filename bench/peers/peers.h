@@ -39,7 +39,7 @@ struct Pair {
 struct Frame {
 	int index;
 	std::vector<Placement> bodies;
-	std::vector<Placement> before; ///< one step earlier, for what remembers
+	std::vector<std::vector<Placement>> before; ///< the steps before it, in order, for what remembers
 	std::vector<Pair> pairs;
 };
 
@@ -70,7 +70,7 @@ struct PeerEntry {
 const std::vector<PeerEntry> &peer_table();
 
 std::unique_ptr<Peer> create_carom(const Mesh &mesh, int body_count);
-std::unique_ptr<Peer> create_carom_tree(const Mesh &mesh, int body_count);
+std::unique_ptr<Peer> create_carom_full(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_ode(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_bullet(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_fcl(const Mesh &mesh, int body_count);

@@ -45,7 +45,8 @@ typedef enum carom_result {
 	CAROM_INVALID_ARGUMENT,
 	/// The mesh cannot be used; the text names the element and says what is wrong with it.
 	CAROM_INVALID_MESH,
-	/// A body id is null or was removed. (Ids count in each world for itself: one of another world is refused only where no body has it.)
+	/// A body id is null or was removed. (Ids count in each world for itself: one of another world is refused only where no
+	/// body has it.)
 	CAROM_INVALID_BODY,
 	/// An allocation failed. What was being made was undone; everything else stays usable.
 	CAROM_OUT_OF_MEMORY,

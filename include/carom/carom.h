@@ -92,6 +92,50 @@ typedef enum carom_ray_method {
 	CAROM_RAYS_PLUGIN,          ///< carom_world_def.ray_plugin
 } carom_ray_method;
 
+/// Whether pairs of meshes are worked out anew in every step.
+typedef enum carom_temporal {
+	/// Every pair with the full algorithm in every step.
+	CAROM_TEMPORAL_NONE,
+	/// A pair that has moved little since its last full step continues from it (Lehericey 2013):
+	/// vertices near the other surface walk over its triangles from the one they met last, pairs known to be apart by more than
+	/// they have moved are left alone, and pairs whose edges cross test only the triangles that were near. No colliding pair is
+	/// lost; contacts may be, see carom_world_def.predict.
+	CAROM_TEMPORAL_ITERATIVE,
+} carom_temporal;
+
+/// What becomes of a ray whose walk over the triangles finds nothing.
+typedef enum carom_lost_rays {
+	CAROM_LOST_RECAST, ///< cast with the full algorithm in the same step
+	CAROM_LOST_DROP,   ///< no contact from it until the pair's next full step, as in the paper
+} carom_lost_rays;
+
+/// Which way a contact of a vertex ray points.
+typedef enum carom_contact_normal {
+	CAROM_NORMAL_RAY, ///< along the ray
+	CAROM_NORMAL_TRIANGLE, ///< projected on the normal of the triangle that was hit, the depth likewise (Lehericey 2013, projected constraints)
+} carom_contact_normal;
+
+/// How the work on meshes is laid out; both give the same contacts.
+typedef enum carom_stages {
+	CAROM_STAGES_LISTS, ///< a dense list for each stage and each ray algorithm (Lehericey, Gouranton and Arnaldi, 2015)
+	CAROM_STAGES_NAIVE, ///< one loop over pairs and all their vertices with a switch in it: the baseline that the paper compares with
+} carom_stages;
+
+/// What happens when a list of rays needs more room than was predicted (Lehericey, Gouranton and Arnaldi, 2015).
+typedef enum carom_ray_buffers {
+	CAROM_BUFFERS_EXACT,     ///< lists take what they need: nothing is predicted
+	CAROM_BUFFERS_IGNORE,    ///< rays beyond the predicted room are left out and counted (carom_stats.rays_missed)
+	CAROM_BUFFERS_BACKTRACK, ///< they are counted, and the stage is done again with the right room
+} carom_ray_buffers;
+
+/// How the room for rays is predicted from the last step.
+typedef enum carom_ray_predictor {
+	CAROM_PREDICTOR_PAIRS, ///< rays of the last step * pairs now / pairs then * buffer_confidence (Eq. 1 of the 2015 paper)
+	CAROM_PREDICTOR_LAST,  ///< rays of the last step * buffer_confidence (its Eq. 2)
+} carom_ray_predictor;
+
+enum { CAROM_MAX_WORKER_GROUPS = 16 };
+
 /// How to make a world. Start from carom_default_world_def.
 typedef struct carom_world_def {
 	int cookie; ///< set by carom_default_world_def; do not touch
@@ -103,27 +147,56 @@ typedef struct carom_world_def {
 	/// Complete: pairs of meshes in which no ray hit are tested triangle against triangle. Without it edges that
 	/// cross edges are missed, as in the papers.
 	bool complete;
-	/// Drop rays that leave the source body before they reach the surface of the target (Hermann, Faure and Raffin, 2008). A pair whose rays are all
-	/// dropped is still completed.
+	/// Drop rays that leave the source body before they reach the surface of the target (Hermann, Faure and Raffin, 2008). A
+	/// pair whose rays are all dropped is still completed.
 	bool exit_distance_test;
-	/// A ray may run far inside the other body although its surface is near: along a wall, or down the length of a limb. Where a ray is
-	/// longer than this many times the distance to the nearest surface point, that point gives depth, normal and triangle instead. Rays
-	/// shorter than a fiftieth of the diagonal of the smaller body's box stay as they are. At least 1; 0: never, the rays as they are.
+	/// A ray may run far inside the other body although its surface is near: along a wall, or down the length of a limb. Where
+	/// a ray is longer than this many times the distance to the nearest surface point, that point gives depth, normal and
+	/// triangle instead. Rays shorter than a fiftieth of the diagonal of the smaller body's box stay as they are. At least 1;
+	/// 0: never, the rays as they are.
 	double max_depth_ratio;
-	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Between meshes rays along the vertex normals
-	/// look for it: two edges, or faces that no vertex points at, are not seen ahead.
+	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Between meshes rays along the
+	/// vertex normals look for it: two edges, or faces that no vertex points at, are not seen ahead.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in the frame of body A (metres).
 	double match_distance;
+	/// Reuse what the last steps found.
+	carom_temporal temporal;
+	/// Watch the vertices outside that are near enough to enter before the pair's next full step: each becomes a contact in the
+	/// very step in which it enters. Their rays are followed outward too, by distance_extension, to find where their walks
+	/// begin. Without it only vertices that are inside already are watched.
+	bool predict;
+	carom_lost_rays lost_rays;
+	/// Most triangles that a walk visits, 1 to 65536.
+	int32_t max_walk;
+	/// Metres that the two bodies of a pair may have moved against each other, anywhere they could touch, since their last full
+	/// step before the next is due; 0: chosen for each pair from its speed and size. At most distance_extension if both are
+	/// given and predict is set.
+	double displacement_threshold;
+	/// Metres that outward rays are followed; 0: chosen with the threshold.
+	double distance_extension;
+	carom_contact_normal contact_normal;
+	/// Edges between triangles that differ by less than this angle (radians, 0 to pi) are no edges to a contact: it takes the
+	/// normal of the face, so that bodies slide over a triangulated surface as over a smooth one. 0: every edge counts.
+	double internal_edge_angle;
+	carom_stages stages;
+	carom_ray_buffers ray_buffers;
+	carom_ray_predictor ray_predictor;
+	double buffer_confidence; ///< factor of the prediction, 1 to 1e6
+	/// Deal the pairs of meshes to this many groups, each served by one worker at a time, as by devices with their own memory:
+	/// a pair stays with its group while its boxes overlap, a new one goes to the group with the least work (Lehericey 2013).
+	/// 0: no groups, any worker takes any pair. The results are the same. At most CAROM_MAX_WORKER_GROUPS.
+	int32_t worker_groups;
 	carom_pair_filter_fn *pair_filter; ///< NULL: none
 	void *pair_filter_user;
-	/// Most bytes that the world may hold, meshes aside; 0: no limit. A body or a step that needs more fails with CAROM_OVER_BUDGET;
-	/// such a step leaves the results of the last one.
+	/// Most bytes that the world may hold, meshes aside; 0: no limit. A body or a step that needs more fails with
+	/// CAROM_OVER_BUDGET; such a step leaves the results of the last one.
 	size_t memory_budget;
 } carom_world_def;
 
-/// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing speculative, match_distance 0.02 m,
-/// no filter, no budget. Thread-safe.
+/// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing speculative, match_distance
+/// 0.02 m, iterative with prediction, recast, max_walk 32 and thresholds chosen, normals along the rays, internal edges below 5
+/// degrees, lists, exact buffers, confidence 1.02, no groups, no filter, no budget. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults.
@@ -164,13 +237,14 @@ CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_
 /// Change whom a body meets (carom_body_def), from the next step on.
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
-/// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane gives
-/// infinite sides.
+/// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane
+/// gives infinite sides.
 CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box);
 
 // ---- Step and results ----
 
-/// Find all contacts at the present poses. On failure the results of the last good step stay in place and the step may be repeated.
+/// Find all contacts at the present poses. On failure the results of the last good step stay in place and the step may be
+/// repeated.
 CAROM_API carom_result carom_world_step(carom_world *world);
 
 /// How a contact was found; it says what feature_a and feature_b are.
@@ -258,7 +332,7 @@ CAROM_API uint64_t carom_world_hash(const carom_world *world);
 typedef struct carom_stats {
 	int64_t step; ///< steps done
 	int32_t bodies;
-	int32_t box_pairs;    ///< pairs of overlapping world boxes (after filters)
+	int32_t box_pairs;    ///< pairs of overlapping world boxes (after categories, masks and groups)
 	int32_t narrow_pairs; ///< of these, pairs whose oriented boxes overlap too
 	int32_t colliding_pairs;
 	int64_t contacts_found; ///< before reduction
@@ -266,10 +340,22 @@ typedef struct carom_stats {
 	int64_t vertices_tested; ///< vertices reached by walking the trees
 	int64_t vertices_culled; ///< of these, outside the target's box or certainly outside its surface
 	int64_t rays_full;       ///< rays cast with the full algorithm
-	int64_t rays_outward;    ///< of these, cast outward for speculative contacts
-	int32_t pairs_completed; ///< pairs without a ray hit that were tested triangle against triangle
-	int32_t pairs_crossing;  ///< of these, pairs whose surfaces intersect
-	int64_t triangle_tests;  ///< pairs of triangles tested exactly
+	int64_t rays_outward; ///< of these, from vertices outside and followed outward too: for speculative contacts or prediction
+	int64_t rays_iterative;  ///< rays continued from the triangle of the last step
+	int64_t rays_predictive; ///< of the outward rays, those of pairs that remember what they found (predict)
+	int64_t rays_lost;       ///< iterative rays whose walk found nothing
+	int64_t rays_recast; ///< iterative rays cast again in full: lost ones, those without a place to begin, and those that seem to have come
+						 ///< out (counted in rays_full too)
+	int64_t rays_missed;      ///< rays that CAROM_BUFFERS_IGNORE left out
+	int64_t walk_steps;       ///< triangles visited by all walks
+	int32_t backtracks;       ///< times that CAROM_BUFFERS_BACKTRACK did a stage again
+	int32_t pairs_full;       ///< pairs of meshes done with the full algorithm
+	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
+	int32_t pairs_apart;      ///< of these, pairs that were known to be apart and needed no test
+	int64_t vertices_watched; ///< vertices near the other surface that pairs remember
+	int32_t pairs_completed;  ///< pairs without a ray hit that were tested triangle against triangle
+	int32_t pairs_crossing;   ///< of these, pairs whose surfaces intersect
+	int64_t triangle_tests;   ///< pairs of triangles tested exactly
 	// Milliseconds of wall time.
 	double ms_total;
 	double ms_trees;  ///< poses, boxes
@@ -283,8 +369,17 @@ typedef struct carom_stats {
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
 } carom_stats;
 
+/// What one worker group did in the last step (carom_world_def.worker_groups).
+typedef struct carom_group_stats {
+	int32_t pairs;     ///< of meshes
+	int32_t new_pairs; ///< of these, dealt to the group in this step
+	int64_t rays;      ///< full and iterative
+} carom_group_stats;
+
 /// Counts and times of the last good step; zero before the first.
 CAROM_API carom_stats carom_world_stats(const carom_world *world);
+/// Counts of group 0 <= group < worker_groups; zero before the first step and for other numbers.
+CAROM_API carom_group_stats carom_world_group_stats(const carom_world *world, int group);
 
 // ---- Queries between steps (they see the poses set last, stepped or not) ----
 
@@ -326,8 +421,8 @@ CAROM_API carom_result carom_world_cast_ray(
 CAROM_API carom_result carom_world_cast_ray_any(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count. *count is the number of
-/// hits there are; the first capacity of them are written. hits may be NULL when capacity is 0.
+/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count. *count is the
+/// number of hits there are; the first capacity of them are written. hits may be NULL when capacity is 0.
 CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
 	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);
 
@@ -359,9 +454,9 @@ typedef bool carom_write_fn(const void *bytes, size_t count, void *user);
 /// Delivers exactly count bytes; return false at the end or on error.
 typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 
-/// Write every following call that changes the world, and the hash after each step, to a stream (docs/recording.md describes it).
-/// The present state goes first. NULL stops. A pair filter is not recorded: its verdicts are.
-/// CAROM_INVALID_RECORDING when the writer gave up or memory ran out: now, or, for the recording that this call ends, since it began.
+/// Write every following call that changes the world, and the hash after each step, to a stream (docs/recording.md describes
+/// it). The present state goes first. NULL stops. A pair filter is not recorded: its verdicts are. CAROM_INVALID_RECORDING when
+/// the writer gave up or memory ran out: now, or, for the recording that this call ends, since it began.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
 
 /// How far a replay got.

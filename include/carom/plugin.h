@@ -28,8 +28,8 @@ typedef struct carom_hit_batch {
 typedef struct carom_ray_plugin {
 	const char *name;
 	/// Prepare a mesh: vertices [3*vertex_count], triangles [3*triangle_count] (degenerate ones left out; number[i] is the
-	/// number to report for triangle i). vertices stay valid until destroy, the two other arrays until build returns. Returns its
-	/// state, or NULL on failure.
+	/// number to report for triangle i). vertices stay valid until destroy, the two other arrays until build returns. Returns
+	/// its state, or NULL on failure.
 	void *(*build)(const float *vertices, int32_t vertex_count, const int32_t *triangles, const int32_t *number,
 		int32_t triangle_count, void *user);
 	/// Find the nearest hit of each ray. Called from several threads at once.

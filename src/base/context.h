@@ -26,8 +26,8 @@ struct carom_context {
 	char error_text[CR_ERROR_TEXT_SIZE];
 };
 
-/// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must outlive
-/// it. It has nothing to destroy.
+/// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must
+/// outlive it. It has nothing to destroy.
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
 
 /// Allocate size bytes aligned to CR_CACHE_LINE; NULL on failure and for size 0. Thread-safe.

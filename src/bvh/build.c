@@ -1,8 +1,8 @@
 /// Binned SAH builder of the binary tree.
 ///
 /// Input: boxes. Output: nodes in depth-first order with skip links, and the order of the primitives.
-/// Nodes of many primitives are split first, with parallel binning; the subtrees below are then built in parallel. A subtree of n
-/// primitives owns the 2n-1 node slots that follow its root, so nobody waits for slots and the result does not depend on
+/// Nodes of many primitives are split first, with parallel binning; the subtrees below are then built in parallel. A subtree of
+/// n primitives owns the 2n-1 node slots that follow its root, so nobody waits for slots and the result does not depend on
 /// the threads; a last walk closes the gaps.
 
 #include "base/parallel.h"

@@ -52,21 +52,30 @@ static void block_ray_init(block_ray *ray, const float origin[3], const float di
 	ray->sz = f8_set1(ray->shear.sz);
 }
 
-/// Children whose box the ray meets before limit (already widened by the slack), and where it enters them. A ray along a plane of a box
-/// gives 0 * infinity, a NaN, which f8_max and f8_min drop when it comes first: that plane then does not limit the ray.
-static inline uint32_t meet_children(const wide_ray *ray, const cr_node8 *node, f8 limit, f8 *enter)
+/// The part of the ray from begin to limit (already widened by the slack) in the boxes of the children: empty where the first
+/// is beyond the last. A ray along a plane of a box gives 0 * infinity, a NaN, which f8_max and f8_min drop when it comes
+/// first: that plane then does not limit the ray.
+static inline void meet_interval(const wide_ray *ray, const cr_node8 *node, f8 begin, f8 limit, f8 *first_met, f8 *last_met)
 {
 	const float *rows = &node->lower[0][0];
-	f8 first = f8_set1(0), last = limit;
+	f8 first = begin, last = limit;
 	for (int k = 0; k < 3; k++) {
 		const f8 near = f8_sub(f8_load(rows + CR_WIDTH * ray->near_row[k]), ray->origin[k]);
 		const f8 far = f8_sub(f8_load(rows + CR_WIDTH * ray->far_row[k]), ray->origin[k]);
 		first = f8_max(f8_mul(near, ray->inverse[k]), first);
 		last = f8_min(f8_mul(far, ray->inverse_far[k]), last);
 	}
-	*enter = first;
-	// Unused children have boxes that nothing finite meets; the mask keeps rays that are not finite away from them too.
-	return m8_bits(f8_le(first, last)) & ((1u << node->child_count) - 1);
+	*first_met = first;
+	*last_met = last;
+}
+
+/// Children whose box the ray meets before limit, and where it enters them. Unused children have boxes that nothing finite
+/// meets; the mask keeps rays that are not finite away from them too.
+static inline uint32_t meet_children(const wide_ray *ray, const cr_node8 *node, f8 limit, f8 *enter)
+{
+	f8 last;
+	meet_interval(ray, node, f8_set1(0), limit, enter, &last);
+	return m8_bits(f8_le(*enter, last)) & ((1u << node->child_count) - 1);
 }
 
 /// The corners of a block sheared into the ray's space, and the three edge functions.
@@ -123,7 +132,39 @@ static void intersect_edge_lanes(const block_ray *ray, const cr_tri8 *block, uin
 	}
 }
 
-static inline void intersect_block(const block_ray *ray, const cr_tri8 *block, nearest *best)
+/// The line turned round: t changes its sign and nothing else, back faces become front faces.
+static cr_ray_shear reverse_shear(const cr_ray_shear *s)
+{
+	return (cr_ray_shear){ s->ky, s->kx, s->kz, s->sy, s->sx, -s->sz, { s->origin[0], s->origin[1], s->origin[2] } };
+}
+
+/// intersect_edge_lanes behind the origin.
+static void intersect_edge_lanes_behind(const block_ray *ray, const cr_tri8 *block, uint32_t lanes, nearest *behind)
+{
+	const cr_ray_shear reverse = reverse_shear(&ray->shear);
+	while (lanes) {
+		const int lane = cr_take_lowest_bit(&lanes);
+		float corners[3][3];
+		cr_triangle_hit hit;
+		block_triangle(block, lane, corners);
+		if (cr_ray_triangle_watertight(&reverse, corners[0], corners[1], corners[2], behind->t, &hit) && hit.t > 0)
+			keep_nearest(behind, hit.t, block->number[lane], !hit.back);
+	}
+}
+
+static inline void keep_lanes(const cr_tri8 *block, uint32_t lanes, f8 t, f8 det, nearest *best)
+{
+	float ts[CR_WIDTH], dets[CR_WIDTH];
+	f8_store(ts, t);
+	f8_store(dets, det);
+	while (lanes) {
+		const int lane = cr_take_lowest_bit(&lanes);
+		keep_nearest(best, ts[lane], block->number[lane], dets[lane] < 0);
+	}
+}
+
+/// behind: NULL for rays. The compiler makes two functions of it.
+static inline void intersect_block(const block_ray *ray, const cr_tri8 *block, nearest *best, nearest *behind)
 {
 	sheared s;
 	shear_block(ray, block, &s);
@@ -141,19 +182,21 @@ static inline void intersect_block(const block_ray *ray, const cr_tri8 *block, n
 		const f8 az = f8_mul(ray->sz, s.z[0]), bz = f8_mul(ray->sz, s.z[1]), cz = f8_mul(ray->sz, s.z[2]);
 		const f8 scaled = f8_add(f8_add(f8_mul(s.u, az), f8_mul(s.v, bz)), f8_mul(s.w, cz));
 		const f8 t = f8_div(scaled, det);
-		candidates &= m8_bits(m8_and(f8_le(zero, t), f8_le(t, f8_set1(best->t))));
-		if (candidates) {
-			float ts[CR_WIDTH], dets[CR_WIDTH];
-			f8_store(ts, t);
-			f8_store(dets, det);
-			do {
-				const int lane = cr_take_lowest_bit(&candidates);
-				keep_nearest(best, ts[lane], block->number[lane], dets[lane] < 0);
-			} while (candidates);
+		const uint32_t ahead = candidates & m8_bits(m8_and(f8_le(zero, t), f8_le(t, f8_set1(best->t))));
+		if (ahead)
+			keep_lanes(block, ahead, t, det, best);
+		if (behind) {
+			const f8 back = f8_neg(t);
+			candidates &= m8_bits(m8_and(f8_lt(zero, back), f8_le(back, f8_set1(behind->t))));
+			if (candidates)
+				keep_lanes(block, candidates, back, det, behind);
 		}
 	}
-	if (edge_lanes)
+	if (edge_lanes) {
 		intersect_edge_lanes(ray, block, edge_lanes, best);
+		if (behind)
+			intersect_edge_lanes_behind(ray, block, edge_lanes, behind);
+	}
 }
 
 typedef struct ray_entry {
@@ -197,7 +240,7 @@ static nearest cast_one(
 				block_ray_init(&blocks, origin, direction);
 				blocks_ready = true;
 			}
-			intersect_block(&blocks, &c->blocks[child & ~CR_LEAF_BIT], &best);
+			intersect_block(&blocks, &c->blocks[child & ~CR_LEAF_BIT], &best, NULL);
 		} else {
 			const cr_node8 *node = &c->tree.nodes[child];
 			f8 enter;
@@ -269,12 +312,102 @@ static void cast_rays(const cr_collider *c, const carom_ray_batch *rays, int32_t
 		cast_batch(c, rays, i, end - i < RAY_BATCH ? end - i : RAY_BATCH, hits);
 }
 
+// ---- Lines ----
+
+/// By how much slabs behind the origin are widened: there the slack of wide_ray moves the far planes the wrong way.
+#define BEHIND_SLACK (4 * (CR_SLAB_SLACK - 1))
+
+/// cast_one for a line from -behind->t to best->t, both lowered to what is met.
+static void cast_line(const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3],
+	nearest *best, nearest *behind)
+{
+	wide_ray ray;
+	block_ray blocks;
+	bool blocks_ready = false;
+	wide_ray_init(&ray, origin, inverse);
+	const f8 slack = f8_set1(behind->t * BEHIND_SLACK);
+	ray_entry stack[RAY_STACK];
+	int top = 0;
+	uint32_t child = 0;
+	for (;;) {
+		if (child & CR_LEAF_BIT) {
+			if (!blocks_ready) {
+				block_ray_init(&blocks, origin, direction);
+				blocks_ready = true;
+			}
+			intersect_block(&blocks, &c->blocks[child & ~CR_LEAF_BIT], best, behind);
+		} else {
+			const cr_node8 *node = &c->tree.nodes[child];
+			f8 enter, leave;
+			meet_interval(&ray, node, f8_set1(-behind->t * CR_SLAB_SLACK), f8_set1(best->t * CR_SLAB_SLACK), &enter, &leave);
+			uint32_t met = m8_bits(f8_le(enter, f8_add(leave, slack))) & ((1u << node->child_count) - 1);
+			if (met && (met & (met - 1)) == 0) {
+				child = node->child[cr_take_lowest_bit(&met)];
+				continue;
+			}
+			if (met)
+				top = push_sorted(stack, top, node, met, enter);
+		}
+		const float limit = best->t * CR_SLAB_SLACK;
+		while (top > 0 && stack[top - 1].enter > limit)
+			top--;
+		if (top == 0)
+			return;
+		child = stack[--top].child;
+	}
+}
+
+static void store_line(const cr_line_hits *hits, int32_t i, const nearest *best, const nearest *behind)
+{
+	hits->triangle[i] = best->triangle;
+	hits->t[i] = best->triangle < 0 ? 0 : best->t;
+	hits->back[i] = best->back;
+	hits->behind_triangle[i] = behind->triangle;
+	hits->behind_t[i] = behind->triangle < 0 ? 0 : behind->t;
+	hits->behind_back[i] = behind->back;
+}
+
+static void cast_line_batch(
+	const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t count, float reach, const cr_line_hits *hits)
+{
+	float inverses[3][RAY_BATCH];
+	invert_directions(rays, begin, count, inverses);
+	for (int32_t k = 0; k < count; k++) {
+		const int32_t i = begin + k;
+		const float origin[3] = { rays->origin[0][i], rays->origin[1][i], rays->origin[2][i] };
+		const float direction[3] = { rays->direction[0][i], rays->direction[1][i], rays->direction[2][i] };
+		const float inverse[3] = { inverses[0][k], inverses[1][k], inverses[2][k] };
+		nearest best = { rays->t_max[i], -1, false }, behind = { reach, -1, false };
+		if (usable_direction(direction))
+			cast_line(c, origin, direction, inverse, &best, &behind);
+		store_line(hits, i, &best, &behind);
+	}
+}
+
+static void cast_lines(
+	const cr_collider *c, const carom_ray_batch *rays, int32_t begin, int32_t end, float reach, const cr_line_hits *hits)
+{
+	const carom_hit_batch forward = { hits->triangle, hits->t, hits->back };
+	const nearest none = { 0, -1, false };
+	if (c->tree.node_count > 0 && reach > 0) {
+		for (int32_t i = begin; i < end; i += RAY_BATCH)
+			cast_line_batch(c, rays, i, end - i < RAY_BATCH ? end - i : RAY_BATCH, reach, hits);
+		return;
+	}
+	cast_rays(c, rays, begin, end, &forward);
+	for (int32_t i = begin; i < end; i++) {
+		hits->behind_triangle[i] = none.triangle;
+		hits->behind_t[i] = none.t;
+		hits->behind_back[i] = none.back;
+	}
+}
+
 // ---- Winding number ----
 
 static inline int sign_of(double x) { return (x > 0) - (x < 0); }
 
-/// Sign of the edge function of p, q (exact: the products of floats fit in double), and when it is zero that of the ray moved by
-/// an infinitely small step in x and a smaller one in y. The neighbour across the edge sees the opposite sign.
+/// Sign of the edge function of p, q (exact: the products of floats fit in double), and when it is zero that of the ray moved
+/// by an infinitely small step in x and a smaller one in y. The neighbour across the edge sees the opposite sign.
 static int perturbed_edge_sign(float px, float py, float qx, float qy)
 {
 	const int sign = sign_of((double)px * (double)qy - (double)py * (double)qx);
@@ -407,8 +540,8 @@ static inline f8 segment_distance(const f8 p[3], const f8 e[3])
 	return dot8(d, d);
 }
 
-/// A power of two near 1 / scale^2. Normals multiplied by it lose nothing, and their squares neither overflow nor vanish, however
-/// large or small the mesh.
+/// A power of two near 1 / scale^2. Normals multiplied by it lose nothing, and their squares neither overflow nor vanish,
+/// however large or small the mesh.
 static float normal_unit(float scale)
 {
 	uint32_t bits;
@@ -421,8 +554,8 @@ static float normal_unit(float scale)
 	return unit;
 }
 
-/// Squared distances from a point to eight triangles: to the plane where the foot lies inside the three edges, else to the nearest
-/// edge. unit: see normal_unit.
+/// Squared distances from a point to eight triangles: to the plane where the foot lies inside the three edges, else to the
+/// nearest edge. unit: see normal_unit.
 static f8 triangle_distances(const cr_tri8 *block, const float point[3], f8 unit)
 {
 	f8 p[3][3], e[3][3];
@@ -502,9 +635,9 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 
 // ---- Pairs of triangles of two colliders ----
 //
-// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop what cannot meet the
-// target's surface. Each block of eight source triangles that is left is turned into the target's frame once, and walks the
-// target's tree with its box.
+// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop what cannot
+// meet the target's surface. Each block of eight source triangles that is left is turned into the target's frame once, and
+// walks the target's tree with its box.
 
 /// Eight triangles with what the filters need.
 typedef struct tri8 {
@@ -512,6 +645,7 @@ typedef struct tri8 {
 	f8 normal[3]; // not unit
 	f8 offset;    // normal . corner 0
 	f8 tolerance; // bound on the rounding of normal . p - offset for p near both bodies
+	f8 size;      // of the normal, and of what rounding may do to it
 	box8 box;
 } tri8;
 
@@ -534,6 +668,17 @@ static inline void bound_corners(tri8 *t, f8 margin)
 	}
 }
 
+/// At least the length of a normal as it would be without rounding. size: see plane_of. Scaled, so that no square overflows or
+/// vanishes.
+static f8 normal_length(const f8 normal[3], f8 size)
+{
+	const f8 largest = f8_max(f8_max(f8_max(f8_abs(normal[0]), f8_abs(normal[1])), f8_abs(normal[2])), f8_set1(0x1p-126f));
+	f8 unit[3];
+	for (int k = 0; k < 3; k++)
+		unit[k] = f8_div(normal[k], largest);
+	return f8_add(f8_mul(largest, f8_mul(f8_sqrt(dot8(unit, unit)), f8_set1(1 + 0x1p-20f))), f8_mul(size, f8_set1(0x1p-20f)));
+}
+
 static inline void load_triangles(const cr_tri8 *block, float margin, tri8 *t)
 {
 	for (int c = 0; c < 3; c++) {
@@ -544,11 +689,13 @@ static inline void load_triangles(const cr_tri8 *block, float margin, tri8 *t)
 	plane_of(t->corner, t->normal, &size);
 	t->offset = dot8(t->normal, t->corner[0]);
 	t->tolerance = f8_mul(size, f8_set1(margin));
+	t->size = size;
 	bound_corners(t, f8_set1(0));
 }
 
-/// The same in another frame. The normal is made before the transform, where the corners are exact, and turned.
-static inline void load_transformed(const cr_tri8 *block, const cr_transform *m, float margin, tri8 *t)
+/// The same in another frame, the box grown by reach. The normal is made before the transform, where the corners are exact, and
+/// turned.
+static inline void load_transformed(const cr_tri8 *block, const cr_transform *m, float margin, float reach, tri8 *t)
 {
 	f8 own[3][3], normal[3], size;
 	for (int c = 0; c < 3; c++) {
@@ -564,7 +711,8 @@ static inline void load_transformed(const cr_tri8 *block, const cr_transform *m,
 	}
 	t->offset = dot8(t->normal, t->corner[0]);
 	t->tolerance = f8_mul(size, f8_set1(margin));
-	bound_corners(t, f8_set1(margin));
+	t->size = size;
+	bound_corners(t, f8_set1(margin + reach));
 }
 
 /// Lanes in which three distances are not all beyond the tolerance on one side.
@@ -581,6 +729,7 @@ typedef struct source_block {
 	float normal[3][CR_WIDTH];
 	float offset[CR_WIDTH];
 	float tolerance[CR_WIDTH];
+	float length[CR_WIDTH]; // of the normal, rounded up; set where reach > 0
 	float lower[3][CR_WIDTH];
 	float upper[3][CR_WIDTH];
 	float union_lower[3]; // of all lanes
@@ -589,9 +738,11 @@ typedef struct source_block {
 	const int32_t *number;
 } source_block;
 
-static void load_source(const cr_tri8 *block, const cr_transform *to_target, float margin, source_block *s)
+static void load_source(const cr_tri8 *block, const cr_transform *to_target, float margin, float reach, source_block *s)
 {
-	load_transformed(block, to_target, margin, &s->triangles);
+	load_transformed(block, to_target, margin, reach, &s->triangles);
+	if (reach > 0)
+		f8_store(s->length, normal_length(s->triangles.normal, s->triangles.size));
 	for (int k = 0; k < 3; k++) {
 		for (int c = 0; c < 3; c++)
 			f8_store(s->corner[c][k], s->triangles.corner[c][k]);
@@ -613,27 +764,67 @@ static void load_source(const cr_tri8 *block, const cr_transform *to_target, flo
 	s->number = block->number;
 }
 
-/// Lanes of the target, out of met, in which neither triangle lies on one side of the other's plane; j: lane of the source.
-static inline uint32_t straddling_lanes(const tri8 *target, const source_block *s, int j, uint32_t met)
+/// normal . p - offset for the corners of lane j of the source and the planes of the target.
+static inline void source_heights(const tri8 *target, const source_block *s, int j, f8 d[3])
 {
-	f8 d[3];
 	for (int c = 0; c < 3; c++) {
 		const f8 p[3] = { f8_set1(s->corner[c][0][j]), f8_set1(s->corner[c][1][j]), f8_set1(s->corner[c][2][j]) };
 		d[c] = f8_sub(dot8(target->normal, p), target->offset);
 	}
-	met &= m8_bits(straddles(d, target->tolerance));
-	if (!met)
-		return 0;
+}
+
+/// The same for the corners of the target and the plane of lane j.
+static inline void target_heights(const tri8 *target, const source_block *s, int j, f8 d[3])
+{
 	const f8 n[3] = { f8_set1(s->normal[0][j]), f8_set1(s->normal[1][j]), f8_set1(s->normal[2][j]) };
 	for (int c = 0; c < 3; c++)
 		d[c] = f8_sub(dot8(n, target->corner[c]), f8_set1(s->offset[j]));
+}
+
+/// Lanes of the target, out of met, in which neither triangle lies on one side of the other's plane; j: lane of the source.
+static inline uint32_t straddling_lanes(const tri8 *target, const source_block *s, int j, uint32_t met)
+{
+	f8 d[3];
+	source_heights(target, s, j, d);
+	met &= m8_bits(straddles(d, target->tolerance));
+	if (!met)
+		return 0;
+	target_heights(target, s, j, d);
 	return met & m8_bits(straddles(d, f8_set1(s->tolerance[j])));
+}
+
+/// Lower bound on the distance from a plane to the triangle whose corners have these heights over it, in lengths of its normal;
+/// negative when the triangle may meet it. The last term is for heights that are lost in the smallest numbers. NaN for a plane
+/// that is none.
+static inline f8 plane_gap(const f8 d[3], f8 tolerance, f8 length)
+{
+	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
+	return f8_div(f8_sub(f8_max(low, f8_neg(high)), f8_add(tolerance, f8_set1(0x1p-140f))), length);
+}
+
+/// Lower bounds on the distances of the target's triangles to lane j of the source: of their boxes, or of one triangle and the
+/// other's plane. The boxes of the source have grown by reach and a margin that covers the roundings here too.
+static inline f8 triangle_gaps(const tri8 *target, const source_block *s, int j, f8 target_length, float reach)
+{
+	f8 box[3], d[3];
+	for (int k = 0; k < 3; k++) {
+		const f8 above = f8_sub(target->box.lower[k], f8_set1(s->upper[k][j]));
+		const f8 below = f8_sub(f8_set1(s->lower[k][j]), target->box.upper[k]);
+		box[k] = f8_max(f8_add(f8_max(above, below), f8_set1(reach)), f8_set1(0));
+	}
+	f8 gap = f8_sqrt(dot8(box, box));
+	source_heights(target, s, j, d);
+	gap = f8_max(plane_gap(d, target->tolerance, target_length), gap);
+	target_heights(target, s, j, d);
+	gap = f8_max(plane_gap(d, f8_set1(s->tolerance[j]), f8_set1(s->length[j])), gap);
+	return f8_mul(gap, f8_set1(1 - 0x1p-20f));
 }
 
 typedef struct pair_walk {
 	const cr_collider *source, *target;
 	const cr_transform *to_target;
 	float margin; // what float may lose in a transform, in the lengths of the two bodies
+	float reach;
 	bool source_is_b;
 	cr_candidates *out;
 } pair_walk;
@@ -645,16 +836,26 @@ static void test_block(const pair_walk *w, const source_block *s, const cr_tri8 
 		return;
 	tri8 target;
 	load_triangles(block, w->margin, &target);
+	f8 length = f8_set1(0);
+	if (w->reach > 0)
+		length = normal_length(target.normal, target.size);
 	const uint32_t used = (1u << block->count) - 1;
 	while (lanes) {
 		const int j = cr_take_lowest_bit(&lanes);
+		float gaps[CR_WIDTH] = { 0 };
 		uint32_t met = used & overlap_lane(&target.box, s->lower, s->upper, j);
-		if (met)
+		if (met && w->reach > 0) {
+			const f8 gap = triangle_gaps(&target, s, j, length, w->reach);
+			met &= m8_bits(f8_le(gap, f8_set1(w->reach)));
+			f8_store(gaps, gap);
+		} else if (met) {
 			met = straddling_lanes(&target, s, j, met);
+		}
 		while (met) {
 			const int i = cr_take_lowest_bit(&met);
 			const int32_t own = s->number[j], other = block->number[i];
-			w->out->data[w->out->count++] = w->source_is_b ? (cr_candidate){ other, own } : (cr_candidate){ own, other };
+			w->out->data[w->out->count++] =
+				w->source_is_b ? (cr_candidate){ other, own, gaps[i] } : (cr_candidate){ own, other, gaps[i] };
 		}
 	}
 }
@@ -685,19 +886,19 @@ static void walk_target(const pair_walk *w, const source_block *s)
 	}
 }
 
-static void find_pairs(
-	const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b, cr_candidates *out)
+static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b,
+	float reach, cr_candidates *out)
 {
 	if (a->tree.node_count == 0 || b->tree.node_count == 0)
 		return;
 	const bool source_is_b = b->triangle_count < a->triangle_count;
-	pair_walk w = { a, b, a_to_b, 0, source_is_b, out };
+	pair_walk w = { a, b, a_to_b, 0, reach, source_is_b, out };
 	if (source_is_b)
-		w = (pair_walk){ b, a, b_to_a, 0, true, out };
-	// A coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the two scales in size: about 20 roundings of 2^-24
-	// at worst, a plane distance 24. 2^-19 is 32.
-	w.margin = (a->scale + b->scale) * 0x1p-19f;
-	const f8 margin = f8_set1(w.margin);
+		w = (pair_walk){ b, a, b_to_a, 0, reach, true, out };
+	// A coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the two scales in size: about 20
+	// roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
+	w.margin = (a->scale + b->scale + reach) * 0x1p-19f;
+	const f8 margin = f8_set1(w.margin + reach);
 	uint32_t stack[RAY_STACK];
 	int top = 0;
 	stack[top++] = 0;
@@ -715,7 +916,7 @@ static void find_pairs(
 				continue;
 			}
 			source_block s;
-			load_source(&w.source->blocks[child & ~CR_LEAF_BIT], w.to_target, w.margin, &s);
+			load_source(&w.source->blocks[child & ~CR_LEAF_BIT], w.to_target, w.margin, reach, &s);
 			// The box of the turned corners is smaller than the turned box.
 			if (!grid_clear_one(&w.target->grid, s.union_lower, s.union_upper))
 				walk_target(&w, &s);
@@ -723,5 +924,9 @@ static void find_pairs(
 	}
 }
 
+// walk_kernels.c
+extern void CR_ISA_NAME(cr_walk)(const cr_collider *, const cr_walk_lines *, int32_t, int32_t, int32_t, int64_t *);
+
 extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
-const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, find_pairs, blocks_in_box, nearest_triangle };
+const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, cast_lines, CR_ISA_NAME(cr_walk), find_pairs,
+	blocks_in_box, nearest_triangle };

@@ -7,10 +7,11 @@
 #include "carom/plugin.h"
 #include "math/transform.h"
 
-/// Triangles of two colliders that may intersect.
+/// Triangles of two colliders that may intersect, or come within reach of each other.
 typedef struct cr_candidate {
 	int32_t a; // triangle numbers, file order
 	int32_t b;
+	float gap; // they are at least this far apart; 0: they may cross
 } cr_candidate;
 
 typedef struct cr_candidates {
@@ -24,22 +25,58 @@ typedef struct cr_candidates {
 /// Make room for more candidates (copies within the arena). Sets failed.
 bool cr_candidates_grow(cr_candidates *candidates, int32_t more);
 
+/// What lines meet: forward as carom_hit_batch; backward the nearest hit behind the origin.
+typedef struct cr_line_hits {
+	int32_t *triangle; // forward: number in file order, -1: none
+	float *t;
+	uint8_t *back;
+	int32_t *behind_triangle; // backward; -1: none within reach
+	float *behind_t;          // >= 0: how far behind
+	uint8_t *behind_back;     // as back, of the forward direction: leaving the solid along it
+} cr_line_hits;
+
+/// How a walk ended.
+typedef enum cr_walk_end {
+	CR_WALK_LOST,  // max_walk triangles, a border edge, or a triangle along the line
+	CR_WALK_BACK,  // a triangle met from behind: the line leaves the solid there
+	CR_WALK_FRONT, // a triangle met from the front
+} cr_walk_end;
+
+/// Lines and where their walks begin and end. Rows of equal length.
+typedef struct cr_walk_lines {
+	const float *origin[3];
+	const float *direction[3]; // need not have unit length; t counts in its lengths
+	int32_t *place; // in: the place (cr_collider) to start from, negative: none; out: where the walk ended, unless lost
+	float *t;       // out: signed: negative behind the origin; 0 when lost
+	uint8_t *end;   // out: cr_walk_end
+} cr_walk_lines;
+
 typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: the lower triangle number.
 	void (*cast)(
 		const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
-	/// How often a closed surface winds around the origin of a ray: crossings from inside minus crossings from outside, points of
-	/// edges given to one side by symbolic perturbation so that none counts twice. 0: outside.
+	/// How often a closed surface winds around the origin of a ray: crossings from inside minus crossings from outside, points
+	/// of edges given to one side by symbolic perturbation so that none counts twice. 0: outside.
 	int (*winding)(const cr_collider *collider, const float origin[3], const float direction[3]);
-	/// Candidate pairs of triangles of a and b, from boxes and planes with a margin for rounding. b_to_a is the transform of b's points to
+	/// Nearest hits of lines begin..end-1: forward as cast, to t_max, and in the same traversal backward, to reach (>= 0,
+	/// finite). Watertight. What lies at the origin counts as forward. Equal t: the lower triangle number.
+	void (*cast_lines)(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, float reach,
+		const cr_line_hits *hits);
+	/// Walk lines begin..end-1 over the triangles of a collider, at most max_walk each (walk_kernels.c). visited grows by the
+	/// triangles looked at.
+	void (*walk)(const cr_collider *collider, const cr_walk_lines *lines, int32_t begin, int32_t end, int32_t max_walk,
+		int64_t *visited);
+	/// Candidate pairs of triangles of a and b that may be within reach (>= 0, finite) of each other, from boxes and planes
+	/// with a margin for rounding. What is not among them is farther apart than reach. b_to_a is the transform of b's points to
 	/// a's frame, a_to_b its inverse.
 	void (*pairs)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b,
-		cr_candidates *candidates);
-	/// Triangles whose box overlaps a box (own frame), as blocks of the tree: up to capacity written, returns how many there are.
+		float reach, cr_candidates *candidates);
+	/// Triangles whose box overlaps a box (own frame), as blocks of the tree: up to capacity written, returns how many there
+	/// are.
 	int32_t (*blocks_in_box)(
 		const cr_collider *collider, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks);
-	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none. Float: off by
-	/// a few roundings of the coordinates. Equal distances: the lower number.
+	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none.
+	/// Float: off by a few roundings of the coordinates. Equal distances: the lower number.
 	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
 } cr_bvh_kernels;
 

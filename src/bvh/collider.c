@@ -120,6 +120,23 @@ static void fill_outline(cr_collider *c)
 	c->outline_count = count / CR_WIDTH;
 }
 
+static void fill_places(cr_collider *c)
+{
+	for (int32_t i = 0; i < c->topology->triangle_count; i++)
+		c->place[i] = -1;
+	for (int32_t b = 0; b < c->tree.block_count; b++) {
+		for (int lane = 0; lane < c->blocks[b].count; lane++)
+			c->place[c->blocks[b].number[lane]] = CR_WIDTH * b + lane;
+	}
+	for (int32_t b = 0; b < c->tree.block_count; b++) {
+		for (int lane = 0; lane < CR_WIDTH; lane++) {
+			const int32_t *neighbours = &c->topology->neighbours[3 * (int64_t)c->blocks[b].number[lane]];
+			for (int k = 0; k < 3; k++)
+				c->across[b].edge[k][lane] = neighbours[k] < 0 ? -1 : c->place[neighbours[k]];
+		}
+	}
+}
+
 static carom_result build_triangles(carom_context *context, cr_collider *c)
 {
 	box_list boxes;
@@ -134,10 +151,13 @@ static carom_result build_triangles(carom_context *context, cr_collider *c)
 	if (result != CAROM_SUCCESS || c->tree.block_count == 0)
 		return result;
 	c->blocks = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_tri8));
-	if (!c->blocks)
+	c->across = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_across8));
+	c->place = cr_alloc_array(context, (size_t)c->topology->triangle_count, sizeof(int32_t));
+	if (!c->blocks || !c->across || !c->place)
 		return cr_fail_memory(context, "the triangles of a mesh");
 	for (int32_t b = 0; b < c->tree.block_count; b++)
 		fill_triangle_block(c, b);
+	fill_places(c);
 	fill_outline(c);
 	return CAROM_SUCCESS;
 }
@@ -265,6 +285,8 @@ void cr_collider_free(carom_context *context, cr_collider *c)
 {
 	cr_free(context, c->triangle_number, (size_t)c->triangle_count * sizeof(int32_t));
 	cr_free(context, c->blocks, (size_t)c->tree.block_count * sizeof(cr_tri8));
+	cr_free(context, c->across, (size_t)c->tree.block_count * sizeof(cr_across8));
+	cr_free(context, c->place, c->place ? (size_t)c->topology->triangle_count * sizeof(int32_t) : 0);
 	cr_free(context, c->samples, (size_t)c->sample_tree.block_count * sizeof(cr_sample8));
 	cr_tree2_free(context, &c->binary);
 	cr_tree8_free(context, &c->tree);
@@ -278,7 +300,9 @@ static size_t tree8_bytes(const cr_tree8 *t) { return (size_t)t->leaf_capacity *
 size_t cr_collider_bytes(const cr_collider *c)
 {
 	const size_t n = (size_t)c->triangle_count;
-	size_t bytes = n * sizeof(int32_t) + (size_t)c->tree.block_count * sizeof(cr_tri8);
+	size_t bytes = n * sizeof(int32_t) + (size_t)c->tree.block_count * (sizeof(cr_tri8) + sizeof(cr_across8));
+	if (c->place)
+		bytes += (size_t)c->topology->triangle_count * sizeof(int32_t);
 	bytes += (size_t)c->sample_tree.block_count * sizeof(cr_sample8) + tree8_bytes(&c->tree) + tree8_bytes(&c->sample_tree);
 	if (n > 0)
 		bytes += (2 * n - 1) * sizeof(cr_node2) + n * sizeof(int32_t);

@@ -14,6 +14,11 @@ typedef struct cr_tri8 {
 	int32_t padding[7];
 } cr_tri8;
 
+/// What lies across the edges of the triangles of a block. Triangles have places besides their numbers: place 8 * block + lane.
+typedef struct cr_across8 {
+	int32_t edge[3][CR_WIDTH]; // place across the edge from corner k to corner k + 1, by lane; -1 at a border
+} cr_across8;
+
 /// Up to eight points of a surface that may cast rays: the vertices of a mesh, or samples of a volume's surface.
 typedef struct cr_sample8 {
 	float point[3][CR_WIDTH];
@@ -30,8 +35,8 @@ enum {
 	CR_CELL_DISTANCE = 0x7f, // Chebyshev distance in cells to the nearest cell that the surface touches; 0: this one is
 };
 
-/// A uniform grid over the box of a closed mesh. A point in a cell at distance d >= 1 is at least (d-1) cells from the surface and on
-/// the side that the bit says: most vertices near a body need no ray to be known outside it.
+/// A uniform grid over the box of a closed mesh. A point in a cell at distance d >= 1 is at least (d-1) cells from the surface
+/// and on the side that the bit says: most vertices near a body need no ray to be known outside it.
 typedef struct cr_grid {
 	float origin[3];
 	float inverse_cell;
@@ -58,6 +63,8 @@ typedef struct cr_collider {
 	cr_tree2 binary;
 	cr_tree8 tree;
 	cr_tri8 *blocks;               // [tree.block_count]
+	cr_across8 *across;            // [tree.block_count]
+	int32_t *place;                // [topology->triangle_count] place of a triangle by its number; -1: left out
 	cr_outline8 outline[CR_WIDTH]; // the boxes two levels below the root: a turned mesh fills them far better than its one box
 	int32_t outline_count;
 	int32_t sample_count;
@@ -89,6 +96,12 @@ void cr_grid_free(carom_context *context, cr_grid *grid);
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
+
+/// Number (file order) of the triangle at a place.
+static inline int32_t cr_place_number(const cr_collider *c, int32_t place)
+{
+	return c->blocks[place / CR_WIDTH].number[place % CR_WIDTH];
+}
 
 /// Corners of triangle number (file order) in double.
 static inline void cr_collider_triangle(const cr_collider *c, int32_t number, v3d corners[3])

@@ -1,11 +1,12 @@
-/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; the others
-/// walk in double, eight boxes of a node at a time in plain loops. O(log n) for most questions, O(n) at worst.
+/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; the
+/// others walk in double, eight boxes of a node at a time in plain loops. O(log n) for most questions, O(n) at worst.
 #include "bvh/collider_query.h"
 #include "geom/triangle.h"
 
 enum { QUERY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 
-// What float may lose of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are corners in the ray's space.
+// What float may lose of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are corners in
+// the ray's space.
 static const double FLOAT_LOSS = 4e-6;
 // Directions this small count as this: slabs stay finite.
 static const double TINY_DIRECTION = 1e-300;
@@ -62,7 +63,8 @@ static bool enter_collider(const cr_collider *c, const cr_query_ray *ray, local_
 	return true;
 }
 
-/// Find t, u, v and the normal on the triangle that the float ray met at float_t. False when the double ray meets it outside of t_min..t_max.
+/// Find t, u, v and the normal on the triangle that the float ray met at float_t. False when the double ray meets it outside of
+/// t_min..t_max.
 static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ray *local, int32_t triangle, float float_t,
 	bool back, cr_query_hit *hit)
 {
@@ -265,8 +267,8 @@ static bool find_nearest(const cr_collider *c, v3d p, double max_distance, neare
 	return best->triangle >= 0;
 }
 
-/// Outward normal at a point of a triangle: the mean of what meets there, whose sign tells inside from outside (Baerentzen, Aanaes,
-/// Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+/// Outward normal at a point of a triangle: the mean of what meets there, whose sign tells inside from outside (Baerentzen,
+/// Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
 static v3d normal_at(const cr_collider *c, int32_t triangle, cr_feature feature)
 {
 	const cr_topology *t = c->topology;

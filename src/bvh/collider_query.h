@@ -13,7 +13,8 @@ typedef struct cr_query_ray {
 	double t_max;
 } cr_query_ray;
 
-/// Where a ray met a triangle. t, u, v are those of the double ray on the triangle's plane, u and v brought back into the triangle.
+/// Where a ray met a triangle. t, u, v are those of the double ray on the triangle's plane, u and v brought back into the
+/// triangle.
 typedef struct cr_query_hit {
 	double t;
 	double u, v; // weights of the second and third corner
@@ -22,8 +23,8 @@ typedef struct cr_query_hit {
 	bool back;
 } cr_query_hit;
 
-/// Nearest hit with t_min <= t <= t_max. The origin is moved to the collider's box in double before the float tree is walked, so a
-/// ray from far away meets what a ray from nearby does.
+/// Nearest hit with t_min <= t <= t_max. The origin is moved to the collider's box in double before the float tree is walked,
+/// so a ray from far away meets what a ray from nearby does.
 bool cr_collider_cast(const cr_collider *collider, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_query_hit *hit);
 
 /// Receives a hit; return false to stop.

@@ -5,8 +5,8 @@
 #include "bvh/collider.h"
 #include "math/box8.h"
 
-/// What the cells of eight points know (see CR_CELL_INSIDE), as numbers. Points beyond the grid count as the nearest point of it: that
-/// is no farther from anything in the grid than they are.
+/// What the cells of eight points know (see CR_CELL_INSIDE), as numbers. Points beyond the grid count as the nearest point of
+/// it: that is no farther from anything in the grid than they are.
 static inline f8 grid_at(const cr_grid *grid, const f8 point[3])
 {
 	f8 index = f8_set1(0);
@@ -31,8 +31,8 @@ static inline f8 measure_boxes(const cr_grid *grid, const box8 *boxes, float mar
 	return f8_add(f8_mul(f8_add(reach, f8_set1(margin)), f8_set1(grid->inverse_cell)), f8_set1(0.001f));
 }
 
-/// Boxes whose points all lie farther than margin from the surface: the nearest touched cell is d cells from the middle's cell, so at least
-/// d - 1 cells from the middle along some axis.
+/// Boxes whose points all lie farther than margin from the surface: the nearest touched cell is d cells from the middle's cell,
+/// so at least d - 1 cells from the middle along some axis.
 static inline uint32_t grid_clear(const cr_grid *grid, const box8 *boxes, float margin)
 {
 	if (!grid->cells)

@@ -5,8 +5,8 @@
 #include "bvh/collider.h"
 
 /// End-point overlap of the binary tree over the triangles (Aila, Karras, Laine, On Quality Metrics of Bounding Volume
-/// Hierarchies, 2013): the share of the surface that lies in boxes of subtrees it does not belong to, each weighted by the cost of the
-/// node. Triangles are clipped by the boxes exactly. 0: no overlap.
+/// Hierarchies, 2013): the share of the surface that lies in boxes of subtrees it does not belong to, each weighted by the cost
+/// of the node. Triangles are clipped by the boxes exactly. 0: no overlap.
 double cr_collider_epo(const cr_collider *collider);
 
 #endif

@@ -1,10 +1,10 @@
 /// The 8-wide tree from the binary one.
 ///
-/// Which binary nodes become children of which wide node is chosen so that the surface area heuristic of the wide tree is least, by
-/// dynamic programming (Ylitalo, Karras, Aila, Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017, section
-/// 3): best[n][i] is the least cost of the subtree of n as a forest of at most i+1 roots. O(n * 8 * 8) time, O(n * 8) memory.
-/// Opening the largest child greedily, as is more common, gave nodes of 4.3 children on the 902-triangle body. Leaves become
-/// blocks in the order in which the walk meets them.
+/// Which binary nodes become children of which wide node is chosen so that the surface area heuristic of the wide tree is
+/// least, by dynamic programming (Ylitalo, Karras, Aila, Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide
+/// BVHs, 2017, section 3): best[n][i] is the least cost of the subtree of n as a forest of at most i+1 roots. O(n * 8 * 8)
+/// time, O(n * 8) memory. Opening the largest child greedily, as is more common, gave nodes of 4.3 children on the 902-triangle
+/// body. Leaves become blocks in the order in which the walk meets them.
 
 #include "bvh/tree.h"
 #include <string.h>
@@ -73,7 +73,8 @@ typedef struct open_forest {
 	int roots;
 } open_forest;
 
-/// The binary nodes that become the children of the wide node made from root, in depth-first order. A leaf becomes its own only child.
+/// The binary nodes that become the children of the wide node made from root, in depth-first order. A leaf becomes its own only
+/// child.
 static int gather_children(const cr_tree2 *binary, const forest *forests, int32_t root, int32_t children[CR_WIDTH])
 {
 	if (binary->nodes[root].count > 0) {

@@ -32,7 +32,10 @@ typedef struct cr_body {
 	uint32_t generation;
 	cr_shape shape;
 	carom_pose pose;
-	m3d rotation; // of pose
+	m3d rotation;      // of pose
+	m3d last_rotation; // of the last good step; of the first pose before it
+	v3d last_position;
+	double turn; // since then: how far a point at distance 1 of the origin has moved at most
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
 	double lower[3];
 	double upper[3];

@@ -24,8 +24,8 @@ typedef struct cr_broad {
 	carom_context *context;
 } cr_broad;
 
-/// Make one. Brute force O(n^2) is the oracle; sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et al.
-/// 1995, I-COLLIDE); tree is a dynamic tree of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, 2019).
+/// Make one. Brute force O(n^2) is the oracle; sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et
+/// al. 1995, I-COLLIDE); tree is a dynamic tree of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, 2019).
 carom_result cr_broad_create_brute(carom_context *context, cr_broad **broad);
 carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad);
 carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad);

@@ -26,8 +26,8 @@ void cr_pair_sink_free(cr_pair_sink *sink);
 /// Add the pair of two bodies in any order. A failure shows in cr_pair_sink_drain.
 void cr_pair_sink_add(cr_pair_sink *sink, int worker, int32_t a, int32_t b);
 
-/// Replace the content of out by all pairs since the last call, a < b, sorted by a, then b, and make the sink empty. Body numbers
-/// are below body_count; no pair was added twice. False when out of memory; out and sink are then empty.
+/// Replace the content of out by all pairs since the last call, a < b, sorted by a, then b, and make the sink empty. Body
+/// numbers are below body_count; no pair was added twice. False when out of memory; out and sink are then empty.
 bool cr_pair_sink_drain(cr_pair_sink *sink, int32_t body_count, cr_pair_list *out);
 
 #endif

@@ -164,8 +164,8 @@ static void add_if_overlapping(sweep *s, int worker, int32_t a, int32_t b)
 		cr_pair_sink_add(&s->sink, worker, a, b);
 }
 
-/// Compare box i with BLOCK boxes from j on: hit[k] is -1 where they overlap. Returns whether any does. Plain loops that compilers
-/// turn into SIMD; they compare only, so the bits do not depend on it.
+/// Compare box i with BLOCK boxes from j on: hit[k] is -1 where they overlap. Returns whether any does. Plain loops that
+/// compilers turn into SIMD; they compare only, so the bits do not depend on it.
 static int32_t compare_block(const sweep *s, int64_t i, int64_t j, int32_t hit[BLOCK])
 {
 	const float *r = s->rows.data;

@@ -1,21 +1,21 @@
 /// Broad phase by dynamic trees of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, GDC 2019).
 ///
-/// Input: the tight boxes of all bodies and which of them moved. Output: overlapping pairs. Dynamic bodies are the leaves of one tree,
-/// static and kinematic ones of another, which is never tested against itself. A leaf's box is wider than its body's, so most
-/// motion changes no tree; a leaf is put in anew when its body leaves the box. The pairs of overlapping leaf boxes are kept from
-/// step to step: those of changed leaves are asked of the trees again, or all pairs at once when much has changed. The
-/// tight double boxes decide each step which of the kept pairs come out.
-/// Cost: O(n + p) for p kept pairs when nothing leaves its box, O(c log n) more for c changed leaves. Serial: updates of the trees.
-/// Parallel: asking for pairs. Leaf boxes are floats relative to an origin near the bodies, rounded outward, so that a world far
-/// from its origin loses nothing. Boxes without end (planes) are in no tree and pair with all bodies.
+/// Input: the tight boxes of all bodies and which of them moved. Output: overlapping pairs. Dynamic bodies are the leaves of
+/// one tree, static and kinematic ones of another, which is never tested against itself. A leaf's box is wider than its body's,
+/// so most motion changes no tree; a leaf is put in anew when its body leaves the box. The pairs of overlapping leaf boxes are
+/// kept from step to step: those of changed leaves are asked of the trees again, or all pairs at once when much has changed.
+/// The tight double boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing
+/// leaves its box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. Leaf boxes
+/// are floats relative to an origin near the bodies, rounded outward, so that a world far from its origin loses nothing. Boxes
+/// without end (planes) are in no tree and pair with all bodies.
 #include "base/parallel.h"
 #include "detect/broad_pairs.h"
 #include <string.h>
 
 enum {
 	NO_NODE = -1,
-	// A tree is built anew when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a cube: an insertion costs 3 to 4
-	// times what a leaf costs in a build).
+	// A tree is built anew when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a cube: an insertion costs 3
+	// to 4 times what a leaf costs in a build).
 	REBUILD_SHARE = 4,
 	// All pairs are asked for when at least 1 in REQUERY_SHARE of the bodies changed.
 	REQUERY_SHARE = 8,
@@ -283,7 +283,8 @@ static void replace_child(tree *t, int32_t parent, int32_t old, int32_t new)
 	t->nodes.data[new].parent = parent;
 }
 
-/// Exchange a child with a grandchild on the other side when that makes the inner box between them smaller; of the four ways the best.
+/// Exchange a child with a grandchild on the other side when that makes the inner box between them smaller; of the four ways
+/// the best.
 static void rotate(tree *t, int32_t top)
 {
 	node *nodes = t->nodes.data;

@@ -1,226 +1,23 @@
 /// Complete stage: pairs that the rays left without a hit, triangle against triangle; and the pairs of basic volumes.
 ///
 /// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of the intersecting pairs of
-/// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly, and each piece of an
-/// edge that lies inside the other body gives a contact (as CInDeR casts rays along edges, Knott and Pai 2003):
-/// - between two faces that share an edge, the classical edge-edge contact: the common normal, the distance of the two lines;
-/// - else rays from the middle of the piece along the inward normals of the edge and its faces, as from any sample of the surface,
-///   of which the shortest counts.
-/// Where there is no inside (open meshes) the crossing triangles themselves give the contact: their smallest separating move.
-/// Input: kept pairs. Output: raw contacts. Parallel over pairs.
+/// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly (crossing.c),
+/// and the crossing edges give the contacts (edge_contacts.c). Input: kept pairs. Output: raw contacts. Parallel over pairs.
 
 #include "base/parallel.h"
+#include "detect/contact_normal.h"
 #include "detect/crossing.h"
-#include "geom/triangle.h"
+#include <string.h>
 
 enum { PAIRS_PER_TASK = 32 };
 
-static v3d direction_to_a(const cr_completion *c, int side, v3d d) { return side == 0 ? d : m3d_mul(&c->rotation, d); }
+// Of the threshold of rays: lists of triangles are dearer to keep than lists of samples, and cheaper to make.
+static const double NEAR_SHARE = 0.5;
+// Of that: a gap that spares a list's triangle the next measurements.
+static const double ENOUGH_GAP = 0.5;
 
-static v3d from_a(const cr_completion *c, int side, v3d p)
-{
-	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
-}
-
-static v3d direction_from_a(const cr_completion *c, int side, v3d d) { return side == 0 ? d : m3d_tmul(&c->rotation, d); }
-
-static void edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d ends[2])
-{
-	const cr_topology *t = c->collider[side]->topology;
-	const int32_t triangle = half_edge / 3, corner = half_edge % 3;
-	for (int k = 0; k < 2; k++) {
-		const int64_t v = t->triangles[3 * (int64_t)triangle + (corner + k) % 3];
-		ends[k] = cr_to_a(c, side, v3d_from_floats(&t->vertices[3 * v]));
-	}
-}
-
-/// Outward unit normal of a face in A's frame.
-static v3d face_normal(const cr_completion *c, int side, int32_t triangle)
-{
-	return direction_to_a(c, side, cr_collider_normal(c->collider[side], triangle));
-}
-
-/// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.
-static v3d edge_normal(const cr_completion *c, int side, int32_t half_edge)
-{
-	const v3d n = v3d_from_floats(&c->collider[side]->topology->edge_normals[3 * (int64_t)half_edge]);
-	return v3d_dot(n, n) == 0 ? face_normal(c, side, half_edge / 3) : direction_to_a(c, side, n);
-}
-
-/// Add a contact given in A's frame; out takes the body of the side out of the other.
-static void add_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
-	int32_t other_feature, carom_contact_kind kind)
-{
-	const cr_body *a = c->body[0];
-	const v3d world = v3d_add(m3d_mul(&a->rotation, point), a->pose.position);
-	const v3d normal = v3d_scale(m3d_mul(&a->rotation, out), side == 0 ? 1 : -1);
-	const cr_raw_contact contact = {
-		{ world.x, world.y, world.z },
-		{ (float)normal.x, (float)normal.y, (float)normal.z },
-		(float)depth,
-		side == 0 ? own_feature : other_feature,
-		side == 0 ? other_feature : own_feature,
-		(int32_t)kind,
-	};
-	cr_add_contact(c->worker, c->work, &contact);
-}
-
-/// The half-edge of triangle f that it shares with triangle g, or -1.
-static int32_t shared_edge(const cr_topology *t, int32_t f, int32_t g)
-{
-	for (int k = 0; k < 3; k++) {
-		if (t->neighbours[3 * f + k] == g)
-			return 3 * f + k;
-	}
-	return -1;
-}
-
-/// The piece of an edge between two pierces (NULL: it starts or ends inside).
-typedef struct piece {
-	int side;
-	int32_t edge;
-	const cr_pierce *enter;
-	const cr_pierce *leave;
-	v3d ends[2]; // of the whole edge
-	v3d middle;
-} piece;
-
-/// Edge against edge: only where both are convex there and the piece lies under the other edge.
-static bool add_edge_edge(cr_completion *c, const piece *p)
-{
-	if (!p->enter || !p->leave)
-		return false;
-	const cr_topology *other = c->collider[1 - p->side]->topology;
-	const int32_t g = shared_edge(other, p->enter->other, p->leave->other);
-	if (g < 0)
-		return false;
-	v3d q[2];
-	edge_in_a(c, 1 - p->side, g, q);
-	const v3d e = v3d_sub(p->ends[1], p->ends[0]), f = v3d_sub(q[1], q[0]);
-	v3d axis = v3d_cross(e, f);
-	if (v3d_dot(axis, axis) <= 1e-12 * v3d_dot(e, e) * v3d_dot(f, f))
-		return false;
-	axis = v3d_normalize(axis);
-	if (v3d_dot(axis, edge_normal(c, 1 - p->side, g)) < 0)
-		axis = v3d_neg(axis);
-	const double depth = v3d_dot(axis, v3d_sub(q[0], p->ends[0]));
-	if (depth < 0 || v3d_dot(axis, edge_normal(c, p->side, p->edge)) >= 0)
-		return false;
-	// Both edges see the same crossing: A reports it.
-	if (p->side == 0)
-		add_contact(c, 0, p->middle, axis, depth, p->edge, g / 3, CAROM_EDGE_A);
-	return true;
-}
-
-/// A ray from inside the target (origin and direction in its frame): false when it finds no way out.
-static bool cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way)
-{
-	const float *d = way->direction;
-	const float reach = INFINITY;
-	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &d[0], &d[1], &d[2] }, &reach };
-	uint8_t back;
-	const carom_hit_batch hit = { &way->triangle, &way->depth, &back };
-	c->pipeline->bvh->cast(c->collider[target], &ray, 0, 1, &hit);
-	c->worker->rays_full++;
-	return way->triangle >= 0 && back && c->pipeline->bvh->winding(c->collider[target], origin, d) != 0;
-}
-
-/// Rays from the middle of the piece against the normals of the edge and of its two faces: the shortest tells the way out. (The edge's
-/// alone runs sqrt(2) times too far out of a body that lies flat on one of the faces.)
-static bool add_edge_ray(cr_completion *c, const piece *p)
-{
-	const int target = 1 - p->side;
-	const int32_t own = p->edge / 3, across = c->collider[p->side]->topology->neighbours[p->edge];
-	const v3d outward[3] = { edge_normal(c, p->side, p->edge), face_normal(c, p->side, own),
-		face_normal(c, p->side, across >= 0 ? across : own) };
-	const v3d o = from_a(c, target, p->middle);
-	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
-	cr_way_out best = { INFINITY, { 0, 0, 0 }, -1 };
-	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must find the way out first.
-	for (int i = 0; i < 3 && (i == 0 || best.triangle >= 0); i++) {
-		const v3d d = direction_from_a(c, target, v3d_neg(outward[i]));
-		cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
-		if (cast_out(c, target, origin, &way) && way.depth < best.depth)
-			best = way;
-	}
-	if (best.triangle < 0)
-		return false;
-	cr_limit_depth(c->pipeline, c->collider[p->side], c->collider[target], origin, &best);
-	const v3d out = direction_to_a(c, target, (v3d){ best.direction[0], best.direction[1], best.direction[2] });
-	add_contact(c, p->side, p->middle, v3d_normalize(out), best.depth, p->edge, best.triangle,
-		p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
-	return true;
-}
-
-static void add_piece(cr_completion *c, int side, const cr_pierce *any, const cr_pierce *enter, const cr_pierce *leave)
-{
-	piece p = { .side = side, .edge = any->edge, .enter = enter, .leave = leave };
-	edge_in_a(c, side, p.edge, p.ends);
-	const double s = 0.5 * ((enter ? enter->s : 0) + (leave ? leave->s : 1));
-	p.middle = v3d_mad(p.ends[0], s, v3d_sub(p.ends[1], p.ends[0]));
-	if (!add_edge_edge(c, &p))
-		add_edge_ray(c, &p);
-}
-
-/// The pieces of one edge inside the other body, from its pierces in order. Hits of the edge shared by two triangles come twice: the
-/// first entry and the first exit count.
-static void add_pieces_of_edge(cr_completion *c, int side, const cr_pierce *first, const cr_pierce *end)
-{
-	const cr_pierce *open = NULL;
-	for (const cr_pierce *p = first; p < end; p++) {
-		if (p->entering) {
-			open = open ? open : p;
-		} else if (open || p == first) {
-			add_piece(c, side, p, open, p);
-			open = NULL;
-		}
-	}
-	if (open)
-		add_piece(c, side, open, open, NULL);
-}
-
-static void add_edge_contacts(cr_completion *c, int side)
-{
-	if (!c->collider[1 - side]->closed)
-		return;
-	const cr_pierce *data = c->pierces[side].data, *end = data + c->pierces[side].count;
-	while (data < end) {
-		const cr_pierce *next = data;
-		while (next < end && next->edge == data->edge)
-			next++;
-		add_pieces_of_edge(c, side, data, next);
-		data = next;
-	}
-}
-
-/// No inside to measure in: each two crossing triangles by themselves.
-static void add_face_contacts(cr_completion *c, const cr_candidates *crossing)
-{
-	for (int32_t i = 0; i < crossing->count; i++) {
-		v3d a[3], b[3], out, sum = { 0, 0, 0 };
-		int hits = 0;
-		cr_triangle_in_a(c, 0, crossing->data[i].a, a);
-		cr_triangle_in_a(c, 1, crossing->data[i].b, b);
-		for (int k = 0; k < 3; k++) {
-			double s;
-			if (cr_segment_pierces_triangle(a[k], a[(k + 1) % 3], b[0], b[1], b[2], &s)) {
-				sum = v3d_add(sum, v3d_mad(a[k], s, v3d_sub(a[(k + 1) % 3], a[k])));
-				hits++;
-			}
-			if (cr_segment_pierces_triangle(b[k], b[(k + 1) % 3], a[0], a[1], a[2], &s)) {
-				sum = v3d_add(sum, v3d_mad(b[k], s, v3d_sub(b[(k + 1) % 3], b[k])));
-				hits++;
-			}
-		}
-		// Triangles that touch in their common plane: the middle of A's.
-		const v3d point = hits ? v3d_scale(sum, 1.0 / hits) : v3d_scale(v3d_add(v3d_add(a[0], a[1]), a[2]), 1.0 / 3);
-		const double depth = cr_triangle_penetration(a, b, &out);
-		add_contact(c, 0, point, out, depth > 0 ? depth : 0, crossing->data[i].a, crossing->data[i].b, CAROM_FACES);
-	}
-}
-
-/// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast them again
-/// without a limit until one finds the way out.
+/// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
+/// them again without a limit until one finds the way out.
 static void add_contained(cr_completion *c, int side)
 {
 	const int target = 1 - side;
@@ -229,69 +26,329 @@ static void add_contained(cr_completion *c, int side)
 		const cr_sample_rays *r = &range->chunk->rays;
 		const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 		cr_way_out way = { 0, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, -1 };
-		if (!cast_out(c, target, origin, &way))
+		if (!cr_cast_out(c, target, origin, &way) || !cr_is_inside(c->pipeline, c->collider[target], origin, way.direction))
 			continue;
 		cr_limit_depth(c->pipeline, c->collider[side], c->collider[target], origin, &way);
+		if (c->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
+			cr_project_way(c->collider[target], &way);
 		const cr_sample8 *block = &c->collider[side]->samples[r->sample[i] / CR_WIDTH];
 		const int lane = r->sample[i] % CR_WIDTH;
 		const v3d point = cr_to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
-		const v3d out = direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
-		add_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle,
+		const v3d out = cr_direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
+		cr_add_crossing_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle,
 			side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
 		return;
 	}
 }
 
-static void complete_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+/// Drop the candidates that were too far apart to have met after moving by distance.
+static void drop_distant(cr_candidates *candidates, double distance)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < candidates->count; i++) {
+		if (candidates->data[i].gap <= distance)
+			candidates->data[kept++] = candidates->data[i];
+	}
+	candidates->count = kept;
+}
+
+static cr_completion begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_completion c = { .pipeline = p, .worker = worker, .work = w, .body = { &p->bodies[w->a], &p->bodies[w->b] } };
 	for (int side = 0; side < 2; side++)
 		c.collider[side] = c.body[side]->shape.collider;
-	cr_candidates *candidates = &worker->candidates;
-	candidates->count = 0;
-	p->bvh->pairs(c.collider[0], c.collider[1], &w->b_to_a, &w->a_to_b, candidates);
-	worker->pairs_completed++;
-	if (candidates->failed) {
+	cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
+	return c;
+}
+
+/// Decide worker->candidates, and make the contacts of what crosses. Returns whether anything does.
+static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	if (worker->candidates.count == 0)
+		return false;
+	cr_completion c = begin_completion(p, worker, w);
+	if (!cr_find_crossings(&c, &worker->candidates)) {
+		worker->failed = true;
+		return false;
+	}
+	if (worker->candidates.count == 0)
+		return false;
+	worker->pairs_crossing++;
+	cr_add_crossing_contacts(&c, &worker->candidates);
+	return true;
+}
+
+/// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is one.
+static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const int64_t before = w->contacts.count;
+	cr_completion c = begin_completion(p, worker, w);
+	add_contained(&c, 0);
+	if (w->contacts.count == before)
+		add_contained(&c, 1);
+	return w->contacts.count > before;
+}
+
+/// The displacement that a list of near triangles shall bear from now on; 0: not worth keeping.
+static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
+{
+	if (w->slot < 0)
+		return 0;
+	if (p->settings.displacement_threshold > 0)
+		return p->settings.displacement_threshold;
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	return NEAR_SHARE *
+		cr_choose_threshold(cr_last_motion(a, b, &region), fminf(a->shape.collider->diagonal, b->shape.collider->diagonal));
+}
+
+/// Measure candidates anew; gaps beyond enough are good enough.
+static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates *c, double enough)
+{
+	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
+	p->detect->separate(a, b, &w->b_to_a, c->data, c->count, (float)enough);
+}
+
+static float smallest_gap(const cr_candidate *data, int32_t count)
+{
+	float gap = INFINITY;
+	for (int32_t i = 0; i < count; i++)
+		gap = data[i].gap < gap ? data[i].gap : gap;
+	return gap;
+}
+
+/// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
+static void remember_near(const cr_pipeline *p, cr_worker *worker, cr_pair_memory *m)
+{
+	const cr_candidates *near = &worker->candidates;
+	m->near_count = near->count;
+	m->has_near = true;
+	if (near->count == 0)
+		return;
+	m->near = cr_arena_alloc(&worker->kept[p->keeping], (size_t)near->count * sizeof *near->data);
+	if (!m->near) {
 		worker->failed = true;
 		return;
 	}
-	const int64_t before = w->contacts.count;
-	if (candidates->count > 0) {
-		cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
-		if (!cr_find_crossings(&c, candidates)) {
-			worker->failed = true;
-			return;
-		}
-		if (candidates->count > 0) {
-			worker->pairs_crossing++;
-			add_edge_contacts(&c, 0);
-			add_edge_contacts(&c, 1);
-			if (w->contacts.count == before)
-				add_face_contacts(&c, candidates);
-			return;
-		}
+	int32_t front = 0, back = near->count;
+	for (int32_t i = 0; i < near->count; i++)
+		m->near[near->data[i].gap == 0 ? front++ : --back] = near->data[i];
+}
+
+/// Diagonal of a body's world box.
+static double box_diagonal(const cr_body *body)
+{
+	double squares = 0;
+	for (int k = 0; k < 3; k++)
+		squares += (body->upper[k] - body->lower[k]) * (body->upper[k] - body->lower[k]);
+	return sqrt(squares);
+}
+
+/// Of the list that the pair remembers, those that may meet now, into worker->candidates: what can have used up its gap by
+/// moving is measured again. Sets the gap of the pair. moved and turn: since near_from, where the bodies could touch
+/// (cr_displacement), and cr_turn.
+static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, double moved, double turn)
+{
+	// Anywhere on the smaller body, that is, also where it cannot touch now but may again.
+	const double moved_at_most = moved + turn * fmin(box_diagonal(&p->bodies[w->a]), box_diagonal(&p->bodies[w->b]));
+	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
+	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	cr_candidates *c = &worker->candidates;
+	int32_t *number = cr_arena_alloc(&worker->arena, (size_t)m->near_count * sizeof *number);
+	c->count = 0;
+	if (!number || (m->near_count > c->capacity && !cr_candidates_grow(c, m->near_count))) {
+		worker->failed = true;
+		return;
 	}
-	if (p->settings.exit_distance_test) {
-		cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
-		add_contained(&c, 0);
-		if (w->contacts.count == before)
-			add_contained(&c, 1);
+	int32_t count = 0;
+	for (int32_t i = 0; i < m->near_count; i++) {
+		// Written anyway, so that there is nothing to guess: some lie on either side at random.
+		number[count] = i;
+		c->data[count] = m->near[i];
+		count += m->near[i].gap <= moved;
 	}
+	c->count = count;
+	separate(p, w, c, ENOUGH_GAP * m->near_from.allowed);
+	w->gap = fmax(m->near_from.allowed * kept_share - moved, 0);
+	int32_t kept = 0;
+	for (int32_t i = 0; i < c->count; i++) {
+		const cr_candidate found = c->data[i];
+		// At near_from they were no nearer than that.
+		cr_candidate *listed = &m->near[number[i]];
+		const float then = (float)(found.gap - moved_at_most);
+		listed->gap = then > listed->gap ? then : listed->gap;
+		w->gap = found.gap < w->gap ? found.gap : w->gap;
+		if (found.gap == 0)
+			c->data[kept++] = found;
+	}
+	c->count = kept;
+	// What was not measured.
+	for (int32_t i = 0; kept == 0 && i < m->near_count; i++) {
+		const double now = fmax(m->near[i].gap * kept_share - moved, 0);
+		w->gap = m->near[i].gap > moved && now < w->gap ? now : w->gap;
+	}
+}
+
+/// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next steps those that come near.
+/// Sets the gap of the pair.
+static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	cr_candidates *c = &worker->candidates;
+	const double reach = choose_reach(p, w);
+	c->count = 0;
+	p->bvh->pairs(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, &w->b_to_a, &w->a_to_b, cr_round_up(reach), c);
+	worker->pairs_completed++;
+	worker->failed |= c->failed;
+	if (worker->failed)
+		return;
+	if (reach == 0) {
+		if (m)
+			m->has_near = false;
+		separate(p, w, c, 0);
+		drop_distant(c, 0);
+		return;
+	}
+	remember_near(p, worker, m);
+	m->near_from = *now;
+	m->near_from.allowed = reach;
+	if (worker->failed)
+		return;
+	sift_near(p, worker, w, 0, 0);
+	if (c->count > 0 || m->near_count == 0)
+		return;
+	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
+	separate(p, w, &(cr_candidates){ .data = m->near, .count = m->near_count }, reach);
+	w->gap = fmin(reach, smallest_gap(m->near, m->near_count));
+}
+
+/// The same from what the pair remembers. False: it has moved too far.
+static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	if (!m->has_near)
+		return false;
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	const double moved = cr_displacement(a, b, &region, &now->rotation, &m->near_from);
+	if (moved > m->near_from.allowed)
+		return false;
+	worker->pairs_completed++;
+	sift_near(p, worker, w, moved, cr_turn(&now->rotation, &m->near_from.rotation));
+	return true;
+}
+
+static void complete_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+{
+	find_near(p, worker, w, now);
+	if (worker->failed)
+		return;
+	if (!add_crossings(p, worker, w) && p->settings.exit_distance_test && add_containment(p, worker, w))
+		w->allowed = w->gap = 0;
+}
+
+/// A vertex of each body: is the pair, whose surfaces do not cross, one inside the other?
+static bool is_contained(const cr_pipeline *p, const cr_pair_work *w)
+{
+	for (int side = 0; side < 2; side++) {
+		const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
+		const cr_collider *target = p->bodies[side == 0 ? w->b : w->a].shape.collider;
+		const cr_transform *m = side == 0 ? &w->a_to_b : &w->b_to_a;
+		if (!target->closed || source->sample_tree.block_count == 0)
+			continue;
+		const float *q[3] = { source->samples[0].point[0], source->samples[0].point[1], source->samples[0].point[2] };
+		float origin[3];
+		bool in_box = true;
+		for (int k = 0; k < 3; k++) {
+			origin[k] = ((m->r[k][0] * *q[0] + m->r[k][1] * *q[1]) + m->r[k][2] * *q[2]) + m->t[k];
+			in_box = in_box && origin[k] >= target->lower[k] && origin[k] <= target->upper[k];
+		}
+		const float direction[3] = { 0.5f, 0.7f, 0.3f };
+		if (in_box && cr_is_inside(p, target, origin, direction))
+			return true;
+	}
+	return false;
+}
+
+/// An iterative pair that found nothing in what it remembers, though it must touch: all of it again.
+static void start_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+{
+	w->iterative = false;
+	w->allowed = 0;
+	w->contacts.count = 0; // speculative ones, which are found again
+	for (int side = 0; side < 2; side++) {
+		cr_collect_side(p, worker, w, side);
+		cr_cast_side(p, worker, w, side);
+	}
+	if (!w->touching)
+		complete_full(p, worker, w, now);
+}
+
+static void complete_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+{
+	if (!recall_near(p, worker, w, now))
+		find_near(p, worker, w, now);
+	if (worker->failed)
+		return;
+	if (!add_crossings(p, worker, w) && (w->dropped || is_contained(p, w)))
+		start_over(p, worker, w, now);
+}
+
+/// The memory of a pair after its step: the full one from now on, and how long it stays apart.
+static void finish_memory(const cr_pipeline *p, cr_pair_work *w, const cr_reference *now)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	m->generation[0] = p->bodies[w->a].generation;
+	m->generation[1] = p->bodies[w->b].generation;
+	if (!w->iterative) {
+		m->valid = w->allowed > 0;
+		m->full = *now;
+		m->full.allowed = w->allowed;
+	}
+	if (w->contacts.count > 0 || w->cut)
+		return;
+	// Without the complete pass a pair counts as apart, as in the paper, when nothing is watched.
+	if (!p->settings.complete)
+		w->gap = m->valid && !w->iterative && m->watched_count[0] + m->watched_count[1] == 0 ? w->allowed : 0;
+	m->apart_from = *now;
+	m->apart_from.allowed = w->gap - p->settings.speculative_distance;
+	m->apart = m->apart_from.allowed > 0;
+}
+
+static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	cr_reference now = { .allowed = 0 };
+	if (m && !w->iterative)
+		m->has_near = false;
+	if (w->touching && (w->iterative || w->allowed == 0)) {
+		if (m)
+			m->valid = w->iterative;
+		return;
+	}
+	if (m)
+		cr_relative_transform(&p->bodies[w->a], &p->bodies[w->b], &now.rotation, &now.translation);
+	if (p->settings.complete && !w->touching) {
+		if (w->iterative)
+			complete_iterative(p, worker, w, &now);
+		else
+			complete_full(p, worker, w, &now);
+	}
+	if (m && !worker->failed)
+		finish_memory(p, w, &now);
 }
 
 static void complete_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
-		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		cr_pair_work *w = &p->work.data[p->order.data[i]];
 		switch (w->algorithm) {
 		case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, &p->workers[worker], w); break;
 		case CR_ALGORITHM_PLANE: cr_collide_plane(p, &p->workers[worker], w); break;
 		case CR_ALGORITHM_ROUND: cr_collide_round(p, &p->workers[worker], w); break;
-		case CR_ALGORITHM_RAYS:
-			if (p->settings.complete && !w->touching)
-				complete_pair(p, &p->workers[worker], w);
-			break;
+		case CR_ALGORITHM_RAYS: complete_rays(p, &p->workers[worker], w); break;
 		default: break;
 		}
 	}
@@ -299,10 +356,6 @@ static void complete_task(int64_t begin, int64_t end, int worker, void *task)
 
 carom_result cr_stage_complete(cr_pipeline *p)
 {
-	cr_parallel_for(p->context, complete_task, p->kept.count, PAIRS_PER_TASK, p);
-	for (int i = 0; i < p->context->thread_count; i++) {
-		if (p->workers[i].failed)
-			return cr_fail_memory(p->context, "the contacts of a step");
-	}
-	return CAROM_SUCCESS;
+	cr_for_pairs(p, complete_task, PAIRS_PER_TASK);
+	return cr_check_workers(p, "the contacts of a step");
 }

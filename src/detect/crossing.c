@@ -1,5 +1,5 @@
-/// Which candidates of a pair really cross, and where their edges pierce. Exact: the signs decide, and only what rounding leaves open goes
-/// to the exact predicates.
+/// Which candidates of a pair really cross, and where their edges pierce. Exact: the signs decide, and only what rounding
+/// leaves open goes to the exact predicates.
 
 #include "detect/crossing.h"
 #include "base/radix.h"
@@ -14,8 +14,8 @@ typedef struct plane_sides {
 
 static double largest(v3d a) { return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z)); }
 
-/// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate. false: all
-/// three lie strictly on one side.
+/// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate.
+/// false: all three lie strictly on one side.
 static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 {
 	const v3d e = v3d_sub(t[1], t[0]), g = v3d_sub(t[2], t[0]);

@@ -21,6 +21,7 @@ typedef struct cr_completion {
 	const cr_collider *collider[2];
 	m3d rotation; // of B in A's frame
 	v3d translation;
+	double internal_cosine; // of cr_internal_cosine; set by cr_add_crossing_contacts
 	struct {
 		cr_pierce *data;
 		int32_t count;
@@ -41,8 +42,26 @@ static inline void cr_triangle_in_a(const cr_completion *c, int side, int32_t nu
 		corners[k] = cr_to_a(c, side, corners[k]);
 }
 
-/// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces of both
-/// bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
+/// A direction of a body in the frame of A.
+static inline v3d cr_direction_to_a(const cr_completion *c, int side, v3d d)
+{
+	return side == 0 ? d : m3d_mul(&c->rotation, d);
+}
+
+/// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces of
+/// both bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
 bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);
+
+/// The contacts of a pair from its crossings (edge_contacts.c). crossing: the candidates that cr_find_crossings kept; at least
+/// one.
+void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing);
+/// Contacts of the crossing triangles themselves, where there is no inside to measure in (face_contacts.c).
+void cr_add_face_contacts(cr_completion *c, const cr_candidates *crossing);
+/// Add a contact given in A's frame; out takes the body of the side out of the other.
+void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
+	int32_t other_feature, carom_contact_kind kind);
+/// A ray from a point in the target's frame along the direction in way: false when what it meets first is no back face. Whether
+/// the point is inside is for the caller to ask.
+bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way);
 
 #endif

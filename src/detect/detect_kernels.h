@@ -4,6 +4,13 @@
 
 #include "bvh/bvh_kernels.h"
 
+/// A sample that is watched, and the place of the triangle that its line met last, or that was nearest.
+typedef struct cr_watch {
+	int32_t sample; // 8 * block + lane in the source's samples
+	int32_t place;  // in the target's blocks
+	float gap;      // distance from the surface at the last full step; negative: inside then or since
+} cr_watch;
+
 /// Rays made from samples, in the target's frame. Rows of equal length.
 typedef struct cr_sample_rays {
 	float *origin[3];
@@ -14,12 +21,24 @@ typedef struct cr_sample_rays {
 } cr_sample_rays;
 
 typedef struct cr_detect_kernels {
-	/// Rays from the samples of source that lie in the box of target grown by margin and are not certainly farther than margin outside its
-	/// surface. Walks the source's sample tree. exit_limit: t_max is the sample's exit distance, else infinite. Writes from
-	/// position first on; room for all samples of source must be there. Adds the samples reached to *tested. Returns the number of rays.
+	/// Rays from the samples of source that lie in the box of target grown by margin and are not certainly farther than margin
+	/// outside its surface. Walks the source's sample tree. exit_limit: t_max is the sample's exit distance, else infinite.
+	/// Writes from position first on; room for all samples of source must be there. Adds the samples reached to *tested.
+	/// Returns the number of rays.
 	int32_t (*collect)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first,
 		int64_t *tested);
+	/// Rays from those watched samples of source that may be inside, with the places where their walks begin and the numbers of
+	/// their entries: rows from position first on. Left out is what has moved by less than its gap, and margin, between the
+	/// transforms then (the last full step) and to_target. Returns the number of rays. exit_limit as above.
+	int32_t (*follow)(const cr_collider *source, const cr_transform *to_target, const cr_transform *then,
+		const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t *place,
+		int32_t *entry, int32_t first);
+	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the distance, 0 where they may
+	/// meet. From the separating axes of two triangles (both normals, the nine products of edges; Gottschalk, Lin, Manocha
+	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest.
+	void (*separate)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
+		int32_t count, float enough);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline, rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);
 } cr_detect_kernels;

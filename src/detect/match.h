@@ -16,8 +16,9 @@ typedef struct cr_contact_set {
 	int32_t count;
 } cr_contact_set;
 
-/// Give each contact of now the age and impulse of the one that it continues: equal features first, then the same vertex on another
-/// triangle, then the nearest within distance (where at most 64 of each step are left). Each old contact is used once. used: scratch, [then->count].
+/// Give each contact of now the age and impulse of the one that it continues: equal features first, then the same vertex on
+/// another triangle, then the nearest within distance (where at most 64 of each step are left). Each old contact is used once.
+/// used: scratch, [then->count].
 void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
 
 #endif

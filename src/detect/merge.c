@@ -1,6 +1,6 @@
-/// Second half of the merge stage: pairs with contacts become rows of the views; contacts are matched with the last step's; pairs
-/// that begin, persist or end become events. The kept pairs come sorted, so every view is in order as it is written. Counting
-/// (in order) gives each pair its place; filling is parallel over pairs.
+/// Second half of the merge stage: pairs with contacts become rows of the views; contacts are matched with the last step's;
+/// pairs that begin, persist or end become events. The kept pairs come sorted, so every view is in order as it is written.
+/// Counting (in order) gives each pair its place; filling is parallel over pairs.
 
 #include "detect/merge.h"
 #include "base/hash.h"

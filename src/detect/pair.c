@@ -1,8 +1,9 @@
 /// Pair stage: from bodies to the list of pairs worth a closer look.
 ///
-/// Input: bodies with up-to-date boxes. Output: kept pairs with their algorithm and relative transforms (made in double, used in
-/// float). Cost: the broad phase, and per pair one relative transform and a test of oriented boxes. Parallel over pairs, each
-/// writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
+/// Input: bodies with up-to-date boxes. Output: kept pairs with their algorithm and relative transforms (made in double, used
+/// in float); pairs of meshes are either full or iterative, by how far they have moved since their last full step (temporal.h).
+/// Cost: the broad phase, and per pair one relative transform and a bound on the motion or a test of oriented boxes. Parallel
+/// over pairs, each writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
@@ -21,28 +22,8 @@ static const uint8_t ALGORITHMS[5][5] = {
 	[CAROM_MESH] = { CR_ALGORITHM_ROUND, CR_ALGORITHM_RAYS, CR_ALGORITHM_ROUND, CR_ALGORITHM_PLANE, CR_ALGORITHM_RAYS },
 };
 
-static cr_transform transform_to_float(const m3d *r, v3d t)
-{
-	cr_transform m;
-	for (int i = 0; i < 3; i++) {
-		m.r[i][0] = (float)r->row[i].x;
-		m.r[i][1] = (float)r->row[i].y;
-		m.r[i][2] = (float)r->row[i].z;
-	}
-	m.t[0] = (float)t.x;
-	m.t[1] = (float)t.y;
-	m.t[2] = (float)t.z;
-	return m;
-}
-
-static m3d transposed(const m3d *m)
-{
-	return (m3d){ { { m->row[0].x, m->row[1].x, m->row[2].x }, { m->row[0].y, m->row[1].y, m->row[2].y },
-		{ m->row[0].z, m->row[1].z, m->row[2].z } } };
-}
-
-/// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha, OBBTree,
-/// 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame.
+/// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha,
+/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame.
 static bool oriented_boxes_overlap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
 {
 	const double rot[3][3] = { { r->row[0].x, r->row[0].y, r->row[0].z }, { r->row[1].x, r->row[1].y, r->row[1].z },
@@ -86,26 +67,87 @@ static bool pair_is_near(const cr_pipeline *p, const cr_pair_work *w, const m3d 
 	return oriented_boxes_overlap(a->half, b->half, r, d, p->settings.speculative_distance);
 }
 
+/// What a full pair shall remember.
+static void choose_allowed(const cr_pipeline *p, cr_pair_work *w, const cr_shared_region *region)
+{
+	const carom_world_def *d = &p->settings;
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const float size = fminf(a->shape.collider->diagonal, b->shape.collider->diagonal);
+	w->allowed =
+		d->displacement_threshold > 0 ? d->displacement_threshold : cr_choose_threshold(cr_last_motion(a, b, region), size);
+	if (!d->predict || w->allowed == 0)
+		return;
+	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.
+	if (d->distance_extension > 0)
+		w->allowed = fmin(w->allowed, d->distance_extension);
+	const double extension = d->distance_extension > 0 ? d->distance_extension : w->allowed;
+	w->extension = cr_round_up(fmax(extension, w->allowed + d->speculative_distance));
+}
+
+/// A pair of meshes: known to be apart, iterative, or full.
+static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const m3d *r, v3d t)
+{
+	w->extension = cr_round_up(p->settings.speculative_distance);
+	if (w->slot < 0) {
+		w->keep = pair_is_near(p, w, r, t);
+		worker->pairs_full += w->keep;
+		return;
+	}
+	cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	const bool known = m->generation[0] == a->generation && m->generation[1] == b->generation;
+	m->apart = m->apart && known && cr_displacement(a, b, &region, r, &m->apart_from) <= m->apart_from.allowed;
+	if (m->apart) {
+		worker->pairs_apart++;
+		worker->pairs_iterative++;
+		return;
+	}
+	if (m->valid && known) {
+		w->displacement = cr_displacement(a, b, &region, r, &m->full);
+		w->iterative = w->displacement <= m->full.allowed;
+	}
+	m->valid = w->iterative;
+	if (w->iterative) {
+		w->keep = true;
+		w->rays[0].count = m->watched_count[0];
+		w->rays[1].count = m->watched_count[1];
+		worker->pairs_iterative++;
+		return;
+	}
+	w->keep = pair_is_near(p, w, r, t);
+	if (w->keep)
+		choose_allowed(p, w, &region);
+	worker->pairs_full += w->keep;
+}
+
 static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 {
-	(void)worker;
 	cr_pipeline *p = task;
 	for (int64_t i = begin; i < end; i++) {
 		cr_pair_work *w = &p->work.data[i];
 		const cr_body_pair pair = p->pairs.data[i];
 		const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
-		*w = (cr_pair_work){ .a = pair.a, .b = pair.b };
+		*w = (cr_pair_work){ .a = pair.a, .b = pair.b, .slot = -1 };
 		w->algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
-		if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b)))
+		if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE)
+			w->slot = p->temporal.next_slot.data[i];
+		if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b))) {
+			if (w->slot >= 0)
+				cr_memory_of(p, w)->valid = cr_memory_of(p, w)->apart = false;
 			continue;
+		}
 		m3d r;
 		v3d t;
 		cr_relative_transform(a, b, &r, &t);
-		w->keep = pair_is_near(p, w, &r, t);
+		if (w->algorithm == CR_ALGORITHM_RAYS)
+			begin_rays(p, &p->workers[worker], w, &r, t);
+		else
+			w->keep = pair_is_near(p, w, &r, t);
 		if (w->keep) {
-			const m3d inverse = transposed(&r);
-			w->b_to_a = transform_to_float(&r, t);
-			w->a_to_b = transform_to_float(&inverse, v3d_neg(m3d_mul(&inverse, t)));
+			const cr_reference now = { r, t, 0 };
+			w->a_to_b = cr_reference_transform(&now, 0);
+			w->b_to_a = cr_reference_transform(&now, 1);
 		}
 	}
 }
@@ -116,8 +158,11 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 	if (result != CAROM_SUCCESS)
 		return result;
 	const int64_t count = p->pairs.count;
-	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count))
+	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count) ||
+		!cr_array_reserve(p->context, &p->order, count))
 		return cr_fail_memory(p->context, "the pairs of a step");
+	if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
+		return cr_fail_memory(p->context, "what pairs remember");
 	p->work.count = count;
 	cr_parallel_for(p->context, pair_task, count, PAIRS_PER_TASK, p);
 	p->kept.count = 0;
@@ -125,5 +170,6 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		if (p->work.data[i].keep)
 			p->kept.data[p->kept.count++] = (int32_t)i;
 	}
+	cr_deal_to_groups(p);
 	return CAROM_SUCCESS;
 }

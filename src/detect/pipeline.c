@@ -2,6 +2,10 @@
 
 #include "detect/pipeline.h"
 #include "base/time.h"
+#include <string.h>
+
+// Lists left behind that are not worth tidying up.
+enum { TIDY_BYTES = 1 << 18 };
 
 static carom_result create_broad(cr_pipeline *p)
 {
@@ -17,11 +21,15 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const caro
 	*p = (cr_pipeline){ .context = context, .settings = *settings };
 	p->bvh = cr_get_bvh_kernels(context->simd);
 	p->detect = cr_get_detect_kernels(context->simd);
-	p->workers = cr_alloc_zero(context, (size_t)context->thread_count * sizeof(cr_worker));
+	p->worker_count = settings->worker_groups > context->thread_count ? settings->worker_groups : context->thread_count;
+	p->workers = cr_alloc_zero(context, (size_t)p->worker_count * sizeof(cr_worker));
 	if (!p->workers)
 		return cr_fail_memory(context, "a world");
-	for (int i = 0; i < context->thread_count; i++)
+	for (int i = 0; i < p->worker_count; i++) {
 		cr_arena_init(&p->workers[i].arena, context);
+		cr_arena_init(&p->workers[i].kept[0], context);
+		cr_arena_init(&p->workers[i].kept[1], context);
+	}
 	const carom_result result = create_broad(p);
 	if (result != CAROM_SUCCESS)
 		cr_pipeline_free(p);
@@ -30,47 +38,155 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const caro
 
 void cr_pipeline_free(cr_pipeline *p)
 {
-	for (int i = 0; p->workers && i < p->context->thread_count; i++)
+	for (int i = 0; p->workers && i < p->worker_count; i++) {
 		cr_arena_free(&p->workers[i].arena);
+		cr_arena_free(&p->workers[i].kept[0]);
+		cr_arena_free(&p->workers[i].kept[1]);
+	}
 	if (p->workers)
-		cr_free(p->context, p->workers, (size_t)p->context->thread_count * sizeof(cr_worker));
+		cr_free(p->context, p->workers, (size_t)p->worker_count * sizeof(cr_worker));
+	cr_temporal_free(p->context, &p->temporal);
 	if (p->broad)
 		p->broad->destroy(p->broad);
 	cr_array_free(p->context, &p->pairs);
 	cr_array_free(p->context, &p->work);
 	cr_array_free(p->context, &p->kept);
+	cr_array_free(p->context, &p->order);
 	p->workers = NULL;
 	p->broad = NULL;
 }
 
+/// Forget the last step's scratch.
 static void reset_workers(cr_pipeline *p)
 {
-	for (int i = 0; i < p->context->thread_count; i++) {
+	for (int i = 0; i < p->worker_count; i++) {
 		cr_worker *w = &p->workers[i];
-		const cr_arena arena = w->arena;
-		*w = (cr_worker){ .arena = arena };
+		const cr_arena arena = w->arena, kept[2] = { w->kept[0], w->kept[1] };
+		*w = (cr_worker){ .arena = arena, .kept = { kept[0], kept[1] } };
 		cr_arena_reset(&w->arena);
 		w->candidates.arena = &w->arena;
 	}
 }
 
+static size_t kept_bytes(const cr_pipeline *p)
+{
+	size_t bytes = 0;
+	for (int i = 0; i < p->worker_count; i++)
+		bytes += p->workers[i].kept[p->keeping].used;
+	return bytes;
+}
+
+/// Copy a list into tidy memory; false: out of memory.
+static bool move_list(cr_arena *to, void *list_pointer, int32_t count, size_t element)
+{
+	void **list = list_pointer;
+	if (count == 0)
+		return true;
+	void *copy = cr_arena_alloc(to, (size_t)count * element);
+	if (!copy)
+		return false;
+	memcpy(copy, *list, (size_t)count * element);
+	*list = copy;
+	return true;
+}
+
+/// Full pairs leave their old lists behind. When these outweigh what is in use, copy the latter to the other memory of its
+/// worker: a group's stays with the group.
+static bool tidy_kept(cr_pipeline *p)
+{
+	if (kept_bytes(p) <= 2 * p->live_kept + TIDY_BYTES)
+		return true;
+	const int to = 1 - p->keeping;
+	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
+		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
+		cr_arena *arena = &p->workers[p->settings.worker_groups > 0 ? m->group : 0].kept[to];
+		m->near_count = m->has_near ? m->near_count : 0;
+		if (!m->valid)
+			m->watched_count[0] = m->watched_count[1] = 0;
+		if (!move_list(arena, &m->watched[0], m->watched_count[0], sizeof *m->watched[0]) ||
+			!move_list(arena, &m->watched[1], m->watched_count[1], sizeof *m->watched[1]) ||
+			!move_list(arena, &m->near, m->near_count, sizeof *m->near))
+			return false;
+	}
+	p->keeping = to;
+	p->live_kept = kept_bytes(p);
+	for (int i = 0; i < p->worker_count; i++)
+		cr_arena_reset(&p->workers[i].kept[1 - to]);
+	return true;
+}
+
+void cr_pipeline_forget(cr_pipeline *p)
+{
+	cr_temporal_forget(&p->temporal);
+	for (int i = 0; i < p->worker_count; i++) {
+		cr_arena_reset(&p->workers[i].kept[0]);
+		cr_arena_reset(&p->workers[i].kept[1]);
+	}
+	p->live_kept = 0;
+	p->rooms = (cr_ray_rooms){ 0 };
+}
+
 static void add_counts(const cr_pipeline *p, carom_stats *stats)
 {
 	size_t scratch = 0;
-	for (int i = 0; i < p->context->thread_count; i++) {
+	for (int i = 0; i < p->worker_count; i++) {
 		const cr_worker *w = &p->workers[i];
 		stats->vertices_tested += w->vertices_tested;
 		stats->vertices_culled += w->vertices_culled;
-		stats->rays_full += w->rays_full + w->rays_outward;
+		stats->rays_full += w->rays_full;
 		stats->rays_outward += w->rays_outward;
+		stats->rays_iterative += w->rays_iterative;
+		stats->rays_predictive += w->rays_predictive;
+		stats->rays_lost += w->rays_lost;
+		stats->rays_recast += w->rays_recast;
+		stats->walk_steps += w->walk_steps;
+		stats->pairs_full += w->pairs_full;
+		stats->pairs_iterative += w->pairs_iterative;
+		stats->pairs_apart += w->pairs_apart;
+		stats->vertices_watched += w->vertices_watched;
 		stats->triangle_tests += w->triangle_tests;
 		stats->pairs_completed += w->pairs_completed;
 		stats->pairs_crossing += w->pairs_crossing;
 		scratch += w->arena.used;
 	}
+	stats->rays_missed = p->rooms.missed;
+	stats->backtracks = p->rooms.backtracks;
 	stats->box_pairs = (int32_t)p->pairs.count;
 	stats->narrow_pairs = (int32_t)p->kept.count;
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
+}
+
+static void finish_groups(cr_pipeline *p)
+{
+	for (int32_t g = 0; g < p->settings.worker_groups; g++)
+		p->groups[g].rays = p->workers[g].rays_full + p->workers[g].rays_iterative;
+}
+
+static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
+{
+	const bool naive = p->settings.stages == CAROM_STAGES_NAIVE;
+	const struct {
+		carom_result (*run)(cr_pipeline *);
+		double *ms;
+	} stages[] = {
+		{ cr_stage_pairs, &stats->ms_pair },
+		{ naive ? NULL : cr_stage_vertices, &stats->ms_vertex },
+		{ naive ? cr_stage_naive : cr_stage_rays, &stats->ms_ray },
+		{ cr_stage_complete, &stats->ms_complete },
+		{ cr_stage_reduce, &stats->ms_merge },
+	};
+	for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+		if (!stages[i].run)
+			continue;
+		const double start = cr_time_ms();
+		const carom_result result = stages[i].run(p);
+		*stages[i].ms = cr_time_ms() - start;
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE && !cr_temporal_keep(p->context, &p->temporal, &p->pairs))
+		return cr_fail_memory(p->context, "what pairs remember");
+	return CAROM_SUCCESS;
 }
 
 carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count, carom_stats *stats)
@@ -78,29 +194,21 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 	p->bodies = bodies;
 	p->body_count = body_count;
 	reset_workers(p);
-
-	double start = cr_time_ms();
+	if (!tidy_kept(p)) {
+		cr_pipeline_forget(p);
+		return cr_fail_memory(p->context, "what pairs remember");
+	}
+	const double start = cr_time_ms();
 	// Two bodies within the speculative distance overlap when each box grows by half of it.
 	cr_bodies_update(p->context, bodies, body_count, 0.5 * p->settings.speculative_distance);
 	stats->ms_trees = cr_time_ms() - start;
-
-	const struct {
-		carom_result (*run)(cr_pipeline *);
-		double *ms;
-	} stages[] = {
-		{ cr_stage_pairs, &stats->ms_pair },
-		{ cr_stage_vertices, &stats->ms_vertex },
-		{ cr_stage_rays, &stats->ms_ray },
-		{ cr_stage_complete, &stats->ms_complete },
-		{ cr_stage_reduce, &stats->ms_merge },
-	};
-	for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-		start = cr_time_ms();
-		const carom_result result = stages[i].run(p);
-		*stages[i].ms = cr_time_ms() - start;
-		if (result != CAROM_SUCCESS)
-			return result;
+	const carom_result result = run_stages(p, stats);
+	if (result != CAROM_SUCCESS) {
+		// The memories may be of two steps: begin anew.
+		cr_pipeline_forget(p);
+		return result;
 	}
 	add_counts(p, stats);
+	finish_groups(p);
 	return CAROM_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /// One step of detection as stages over flat lists: pair, vertex, ray, complete, merge.
 ///
-/// Each stage reads a dense list and appends to per-worker lists, which are drained in the order of the pairs: the result does not
-/// depend on the threads. One file a stage; pipeline.c calls them in order and takes the times.
+/// Each stage reads a dense list and appends to per-worker lists, which are drained in the order of the pairs: the result does
+/// not depend on the threads. One file a stage; pipeline.c calls them in order and takes the times.
 #ifndef CR_DETECT_PIPELINE_H
 #define CR_DETECT_PIPELINE_H
 
@@ -11,6 +11,7 @@
 #include "detect/body.h"
 #include "detect/broad.h"
 #include "detect/detect_kernels.h"
+#include "detect/temporal.h"
 
 /// How a pair of shape types is tested: the selection table is in pair.c.
 typedef enum cr_algorithm {
@@ -33,12 +34,16 @@ typedef struct cr_raw_contact {
 
 typedef CR_ARRAY(cr_raw_contact) cr_raw_contacts; // data in an arena
 
-/// Rays of one worker: rows of equal capacity, filled by the vertex stage, cast by the ray stage.
+/// Rays of one worker, rows of equal capacity: filled by the vertex stage, cast or walked by the ray stage. Full and iterative
+/// rays have chunks of their own.
 typedef struct cr_ray_chunk {
 	cr_sample_rays rays;
-	int32_t *triangle; // hits
+	int32_t *triangle; // full: what the ray hit; iterative: the place where the walk begins and ends
 	float *t;
-	uint8_t *back;
+	uint8_t *back;            // full; iterative: cr_walk_end
+	int32_t *behind_triangle; // full: what lies behind the origin; iterative: entry in the list of watched samples
+	float *behind_t;
+	uint8_t *behind_back;
 	int32_t count;
 	int32_t capacity;
 } cr_ray_chunk;
@@ -50,13 +55,29 @@ typedef struct cr_ray_range {
 	int32_t count;
 } cr_ray_range;
 
+/// Iterative rays side by side in a chunk that have the same target: as one batch of lanes.
+typedef struct cr_ray_run {
+	const cr_collider *target;
+	cr_ray_chunk *chunk;
+	int32_t first;
+	int32_t count;
+} cr_ray_run;
+
 /// A pair on its way through the stages. Bodies a < b.
 typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
 	uint8_t algorithm;
-	bool keep;     // boxes overlap as oriented boxes and the user's filter lets it pass
-	bool touching; // a ray hit or a contact of another algorithm: no completion needed
+	bool keep;           // boxes overlap as oriented boxes, the user's filter lets it pass, and it is not known to be apart
+	bool iterative;      // continues from its memory
+	bool cut;            // full, and rays were left out: nothing can be said of what is near
+	bool touching;       // a ray hit or a contact of another algorithm: no completion needed
+	bool dropped;        // a ray was inside but left its own body first (exit_distance_test)
+	int32_t slot;        // of the pair's memory; -1: none
+	double displacement; // iterative: since the reference
+	double allowed;      // full: displacement that the new memory shall bear; 0: remember nothing
+	double gap;          // of surfaces that do not meet: how far apart they are now at least
+	float extension;     // how far rays are followed outward
 	cr_transform a_to_b;
 	cr_transform b_to_a;
 	cr_ray_range rays[2]; // from the samples of a against b, and of b against a
@@ -67,16 +88,32 @@ typedef struct cr_pair_work {
 /// What a worker owns during a step.
 typedef struct cr_worker {
 	cr_arena arena;
-	cr_ray_chunk *chunk;   // the one being filled
+	cr_arena kept[2];      // what pairs remember: one in use, the other for when that is tidied
+	cr_ray_chunk *chunk;   // of full rays: the one being filled
+	cr_ray_chunk *walking; // of iterative rays
 	cr_ray_chunk *staging; // for sources of more samples than a chunk holds; always left empty
+	struct {
+		cr_ray_run *data;
+		int32_t count;
+		int32_t capacity;
+	} runs; // in the arena
 	cr_candidates candidates;
 	bool failed; // out of memory
 	// Counters of the step, summed at its end.
 	int64_t vertices_tested;
 	int64_t vertices_culled;
+	int64_t vertices_watched;
 	int64_t rays_full;
 	int64_t rays_outward;
+	int64_t rays_predictive;
+	int64_t rays_iterative;
+	int64_t rays_lost;
+	int64_t rays_recast;
+	int64_t walk_steps;
 	int64_t triangle_tests;
+	int32_t pairs_full;
+	int32_t pairs_iterative;
+	int32_t pairs_apart;
 	int32_t pairs_completed;
 	int32_t pairs_crossing;
 	char padding[CR_CACHE_LINE];
@@ -85,18 +122,38 @@ typedef struct cr_worker {
 /// Decides for one pair of box-overlapping bodies; the world supplies it (user filter and its recording). May be NULL.
 typedef bool cr_pair_verdict_fn(void *user, int32_t a, int32_t b);
 
+/// Lists of rays by algorithm.
+enum { CR_LIST_FULL, CR_LIST_ITERATIVE, CR_LIST_COUNT };
+
+/// Prediction of the lengths of the lists of rays.
+typedef struct cr_ray_rooms {
+	int64_t last_pairs; // of the broad phase in the last step; 0: none yet
+	int64_t last_rays[CR_LIST_COUNT];
+	int64_t room[CR_LIST_COUNT]; // of this step
+	int64_t missed;              // rays that found no room
+	int32_t backtracks;
+} cr_ray_rooms;
+
 typedef struct cr_pipeline {
 	carom_context *context;
 	const cr_bvh_kernels *bvh;
 	const cr_detect_kernels *detect;
 	carom_world_def settings;
 	cr_broad *broad;
-	cr_worker *workers; // [context->thread_count]
-	cr_body *bodies;    // the world's, for the step
+	cr_worker *workers;   // [worker_count]
+	int32_t worker_count; // threads, or worker groups if these are more
+	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
 	cr_pair_list pairs;          // of the broad phase
 	CR_ARRAY(cr_pair_work) work; // one for each broad pair; dense list of those kept:
 	CR_ARRAY(int32_t) kept;
+	CR_ARRAY(int32_t) order;                           // the kept pairs as the stages take them: by worker group, then as kept
+	int64_t group_first[CAROM_MAX_WORKER_GROUPS + 1];  // in order
+	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS]; // of the step
+	cr_ray_rooms rooms;
+	cr_temporal temporal;
+	int keeping;      // which of the workers' kept memories is in use
+	size_t live_kept; // bytes in use in them after they were tidied last
 	cr_pair_verdict_fn *verdict;
 	void *verdict_user;
 } cr_pipeline;
@@ -104,9 +161,12 @@ typedef struct cr_pipeline {
 /// Make and free the state between steps.
 carom_result cr_pipeline_init(cr_pipeline *pipeline, carom_context *context, const carom_world_def *settings);
 void cr_pipeline_free(cr_pipeline *pipeline);
-/// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to stats. On failure the pipeline can be
-/// run again.
+/// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to stats. On failure the pipeline
+/// can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);
+
+/// Forget what pairs remember: the next step is a full one for all.
+void cr_pipeline_forget(cr_pipeline *pipeline);
 
 // ---- The stages ----
 
@@ -121,6 +181,44 @@ carom_result cr_stage_pairs(cr_pipeline *pipeline);    // pair.c
 carom_result cr_stage_vertices(cr_pipeline *pipeline); // vertex.c
 carom_result cr_stage_rays(cr_pipeline *pipeline);     // ray.c
 carom_result cr_stage_complete(cr_pipeline *pipeline); // complete.c; other algorithms: volume_pair.c
+
+/// Make the order in which the stages take the kept pairs: by worker group (groups.c).
+void cr_deal_to_groups(cr_pipeline *pipeline);
+/// Run task_fn over the kept pairs in pieces of at least min_range: it gets a range of p->order. Any worker, or each group's
+/// pairs by the worker of the group.
+void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
+/// Out of memory in any worker? what names what was being made.
+carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
+
+/// Rays of one side that are being made: rows from chunk->count on for count of them at most; NULL: out of memory. Close with
+/// the number made.
+cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count);
+cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count);
+/// The full algorithm of one side of a pair: rays from all samples in reach of the target (vertex.c), cast and judged (ray.c).
+/// Iterative sides are only judged.
+void cr_collect_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
+void cr_cast_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
+/// Cast rows begin..end-1 of a chunk against the target in both directions, or walk them over it.
+void cr_cast_lines(
+	const cr_pipeline *pipeline, const cr_body *target, const cr_ray_chunk *chunk, int32_t begin, int32_t end, float reach);
+void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_ray_chunk *chunk,
+	int32_t begin, int32_t end);
+/// Turn what the rays of a side found into contacts and into what the pair watches.
+void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
+/// Vertex and ray stage in one naive loop (naive.c).
+carom_result cr_stage_naive(cr_pipeline *pipeline);
+
+/// Predict the room of both lists of rays (buffers.c), and under CAROM_BUFFERS_IGNORE cut the iterative rays to it.
+void cr_plan_rays(cr_pipeline *pipeline);
+/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets what was made.
+bool cr_must_backtrack(cr_pipeline *pipeline);
+/// Under CAROM_BUFFERS_IGNORE cut the full rays to their room. Notes the true lengths for the next step.
+void cr_cut_rays(cr_pipeline *pipeline);
+
+static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_work *w)
+{
+	return w->slot < 0 ? NULL : &p->temporal.slots.data[w->slot];
+}
 /// Sort the contacts of each pair by kind and features and reduce them to the number of the settings.
 carom_result cr_stage_reduce(cr_pipeline *pipeline); // reduce.c
 
@@ -138,6 +236,10 @@ typedef struct cr_way_out {
 	float direction[3]; // unit
 	int32_t triangle;
 } cr_way_out;
+
+/// Does a point (own frame) lie inside a closed collider? By the grid where it knows, else by the winding number along the
+/// direction.
+bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
 
 /// Apply carom_world_def.max_depth_ratio to what a ray from origin found.
 void cr_limit_depth(

@@ -1,17 +1,24 @@
-/// Ray stage: cast the rays of each pair and turn the hits into contacts.
+/// Ray stage: cast or walk the rays of each pair and turn the hits into contacts, and into what the pair watches from now on.
 ///
-/// Input: ray ranges of the pairs. Output: raw contacts. A ray reports a collision when the first surface it meets is a back face,
-/// that is, its origin lies inside the target; the winding number confirms it where the grid did
-/// not know, because on a silhouette rounding may put the back face before the front face. With a speculative distance, samples
-/// outside cast a second ray outward. Parallel over pairs. (Hermann, Faure, Raffin, Ray-traced collision detection for deformable bodies, 2008.)
+/// Input: the two lists of rays. Output: raw contacts, watched samples.
+/// - Full: a ray reports a collision when the first surface it meets is a back face, that is, its origin lies inside the
+///   target; the winding number confirms it where the grid did not know, because on a silhouette rounding may put the back face
+///   before the front face. (Hermann, Faure, Raffin, Ray-traced collision detection for deformable bodies, 2008.) A line that
+///   comes from outside is followed backward too: what it meets there is ahead of the vertex, to be watched or to be a
+///   speculative contact (Lehericey 2013, predictive rays).
+/// - Iterative: the walk goes over the target's triangles from the one met last; the sign of t tells whether the vertex is
+///   inside. Walks that find nothing, or a front face, are lost, and cast again.
+/// Parallel over runs of iterative rays, then over pairs.
 
 #include "base/parallel.h"
+#include "detect/contact_normal.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 
 enum { PAIRS_PER_TASK = 64 };
 
-// Of the diagonal of the smaller body's box: below this the depth of a contact does no harm, and most contacts are spared the search.
+// Of the diagonal of the smaller body's box: below this the depth of a contact does no harm, and most contacts are spared the
+// search.
 static const double SHORT_RAY = 0.02;
 
 void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
@@ -63,6 +70,45 @@ static carom_ray_batch batch_of(const cr_ray_chunk *chunk)
 		{ r->direction[0], r->direction[1], r->direction[2] }, r->t_max };
 }
 
+/// What lies behind the origin of ray i, for methods that only look forward.
+static void cast_behind(
+	const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t i, float reach, const cr_line_hits *hits)
+{
+	const float origin[3] = { rays->origin[0][i], rays->origin[1][i], rays->origin[2][i] };
+	const float outward[3] = { -rays->direction[0][i], -rays->direction[1][i], -rays->direction[2][i] };
+	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &outward[0], &outward[1], &outward[2] }, &reach };
+	const carom_hit_batch hit = { hits->behind_triangle + i, hits->behind_t + i, hits->behind_back + i };
+	cr_cast(p, target, &ray, 0, 1, &hit);
+	hits->behind_back[i] = !hits->behind_back[i];
+	// What lies at the origin is ahead of it.
+	if (hits->behind_t[i] == 0)
+		hits->behind_triangle[i] = -1;
+}
+
+/// Lines begin..end-1 in both directions, by the method of the settings.
+static void cast_both_ways(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
+	float reach, const cr_line_hits *hits)
+{
+	if (p->settings.ray_method == CAROM_RAYS_WIDE && reach > 0) {
+		p->bvh->cast_lines(target->shape.collider, rays, begin, end, reach, hits);
+		return;
+	}
+	const carom_hit_batch forward = { hits->triangle, hits->t, hits->back };
+	cr_cast(p, target, rays, begin, end, &forward);
+	for (int32_t i = begin; i < end; i++) {
+		hits->behind_triangle[i] = -1;
+		if (reach > 0)
+			cast_behind(p, target, rays, i, reach, hits);
+	}
+}
+
+void cr_cast_lines(const cr_pipeline *p, const cr_body *target, const cr_ray_chunk *c, int32_t begin, int32_t end, float reach)
+{
+	const carom_ray_batch rays = batch_of(c);
+	const cr_line_hits hits = { c->triangle, c->t, c->back, c->behind_triangle, c->behind_t, c->behind_back };
+	cast_both_ways(p, target, &rays, begin, end, reach, &hits);
+}
+
 /// One side of a pair while its rays are worked on.
 typedef struct ray_side {
 	const cr_pipeline *pipeline;
@@ -96,14 +142,50 @@ static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_o
 	cr_add_contact(s->worker, s->work, &contact);
 }
 
+/// The grid's cell at a point; points beyond it count as the nearest point of it.
+static uint8_t cell_at(const cr_grid *g, const float point[3])
+{
+	int64_t index = 0;
+	for (int k = 2; k >= 0; k--) {
+		const float position = (point[k] - g->origin[k]) * g->inverse_cell, last = (float)(g->size[k] - 1);
+		index = index * g->size[k] + (int64_t)(position > 0 ? position < last ? position : last : 0);
+	}
+	return g->cells[index];
+}
+
+/// What the grid knows of a point: 1 inside, -1 outside, 0 nothing.
+static int side_by_grid(const cr_grid *g, const float point[3])
+{
+	if (!g->cells)
+		return 0;
+	const uint8_t cell = cell_at(g, point);
+	return cell & CR_CELL_INSIDE ? 1 : (cell & CR_CELL_DISTANCE) > 0 ? -1 : 0;
+}
+
+/// The surface is at least this far from a point.
+static float distance_by_grid(const cr_grid *g, const float point[3])
+{
+	const int cells = g->cells ? (cell_at(g, point) & CR_CELL_DISTANCE) - 1 : 0;
+	return cells > 0 ? (float)cells * g->cell * 0.999f : 0;
+}
+
+bool cr_is_inside(const cr_pipeline *p, const cr_collider *c, const float point[3], const float direction[3])
+{
+	const int side = side_by_grid(&c->grid, point);
+	return side != 0 ? side > 0 : p->bvh->winding(c, point, direction) != 0;
+}
+
 void cr_limit_depth(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
 {
 	const double ratio = p->settings.max_depth_ratio;
 	if (ratio == 0 || way->depth < SHORT_RAY * fminf(source->diagonal, target->diagonal))
 		return;
+	float reach = (float)(way->depth / ratio);
+	if (distance_by_grid(&target->grid, origin) > reach)
+		return;
 	int32_t triangle;
-	if (!isfinite(p->bvh->nearest(target, origin, (float)(way->depth / ratio), &triangle)))
+	if (!isfinite(p->bvh->nearest(target, origin, reach, &triangle)))
 		return;
 	v3d corners[3];
 	cr_feature feature;
@@ -124,38 +206,31 @@ static bool confirm_inside(const ray_side *s, int32_t i)
 		return true;
 	const cr_sample_rays *r = &chunk->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+	const cr_collider *target = s->target->shape.collider;
 	const float direction[3] = { r->direction[0][i], r->direction[1][i], r->direction[2][i] };
-	return s->pipeline->bvh->winding(s->target->shape.collider, origin, direction) != 0;
+	return cr_is_inside(s->pipeline, target, origin, direction);
 }
 
-/// Rays that found no way in: the same lines outward, to the speculative distance.
-static void cast_outward(const ray_side *s, int32_t i)
+/// The contact of a ray that met a back face, t along its direction.
+static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
 	const cr_sample_rays *r = &s->range->chunk->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
-	const float outward[3] = { -r->direction[0][i], -r->direction[1][i], -r->direction[2][i] };
-	const float reach = (float)s->pipeline->settings.speculative_distance;
-	const carom_ray_batch ray = { 1, { &origin[0], &origin[1], &origin[2] }, { &outward[0], &outward[1], &outward[2] }, &reach };
-	int32_t triangle;
-	float t;
-	uint8_t back;
-	const carom_hit_batch hit = { &triangle, &t, &back };
-	cr_cast(s->pipeline, s->target, &ray, 0, 1, &hit);
-	s->worker->rays_outward++;
-	if (triangle >= 0 && !back) {
-		const cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
-		add_sample_contact(s, r->sample[i], &way);
-	}
+	cr_way_out way = { t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
+	cr_limit_depth(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
+	if (s->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
+		cr_project_way(s->target->shape.collider, &way);
+	add_sample_contact(s, r->sample[i], &way);
+	s->work->touching = true;
 }
 
-/// The contact of a ray that met a back face.
-static void add_inward(const ray_side *s, int32_t i)
+/// The speculative contact of a sample outside, t before the surface.
+static void add_ahead(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
-	const cr_ray_chunk *chunk = s->range->chunk;
-	const cr_sample_rays *r = &chunk->rays;
-	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
-	cr_way_out way = { chunk->t[i], { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, chunk->triangle[i] };
-	cr_limit_depth(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
+	const cr_sample_rays *r = &s->range->chunk->rays;
+	cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
+	if (s->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
+		cr_project_way(s->target->shape.collider, &way);
 	add_sample_contact(s, r->sample[i], &way);
 }
 
@@ -164,8 +239,15 @@ static bool same_point(const cr_raw_contact *a, const cr_raw_contact *b)
 	return a->point[0] == b->point[0] && a->point[1] == b->point[1] && a->point[2] == b->point[2];
 }
 
-/// Edges and corners of a box cast a ray for each face around them: of contacts at one point the shortest tells the way out, of equally short
-/// ones that of the first sample. The contacts from first on are the box's own.
+static bool is_shorter(const cr_raw_contact *a, const cr_raw_contact *b)
+{
+	if (fabsf(a->depth) != fabsf(b->depth))
+		return fabsf(a->depth) < fabsf(b->depth);
+	return a->feature_a != b->feature_a ? a->feature_a < b->feature_a : a->feature_b < b->feature_b;
+}
+
+/// Edges and corners of a box cast a ray for each face around them: of contacts at one point the shortest tells the way out.
+/// The contacts from first on are the box's own.
 static void keep_shortest(cr_pair_work *w, int64_t first)
 {
 	cr_raw_contact *data = w->contacts.data;
@@ -174,54 +256,250 @@ static void keep_shortest(cr_pair_work *w, int64_t first)
 		int64_t at = first;
 		while (at < kept && !same_point(&data[at], &data[i]))
 			at++;
-		if (at == kept || fabsf(data[i].depth) < fabsf(data[at].depth))
+		if (at == kept || is_shorter(&data[i], &data[at]))
 			data[at] = data[i];
 		kept += at == kept;
 	}
 	w->contacts.count = kept;
 }
 
-static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+// ---- Full rays ----
+
+/// What one line became.
+typedef enum line_result { LINE_NOTHING, LINE_INSIDE, LINE_AHEAD } line_result;
+
+/// The contact, if any, of a line that was cast, and the triangle to watch.
+static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *hits, int32_t at, int32_t *triangle)
+{
+	if (hits->triangle[at] >= 0 && hits->back[at] && confirm_inside(s, i)) {
+		*triangle = hits->triangle[at];
+		add_inward(s, i, hits->t[at], *triangle);
+		return LINE_INSIDE;
+	}
+	if (hits->behind_triangle[at] < 0 || !hits->behind_back[at])
+		return LINE_NOTHING;
+	*triangle = hits->behind_triangle[at];
+	if (hits->behind_t[at] <= s->pipeline->settings.speculative_distance)
+		add_ahead(s, i, hits->behind_t[at], *triangle);
+	return LINE_AHEAD;
+}
+
+/// Room for the watched samples of a side, in the kept memory.
+static cr_watch *new_watches(const ray_side *s, int32_t count)
+{
+	cr_watch *list = cr_arena_alloc(&s->worker->kept[s->pipeline->keeping], (size_t)count * sizeof *list);
+	if (!list)
+		s->worker->failed = true;
+	return list;
+}
+
+// In place of a triangle where a walk may begin.
+enum { NOT_WATCHED = -2, NOTHING_AHEAD = -1 };
+
+/// Remember the samples of a full side that are inside, or so near that they may enter: chunk->triangle[i] is then the triangle
+/// where a walk may begin; chunk->t[i] the distance from the surface.
+static void watch_side(const ray_side *s)
+{
+	cr_pair_memory *m = cr_memory_of(s->pipeline, s->work);
+	const cr_ray_chunk *chunk = s->range->chunk;
+	const int32_t first = s->range->first, end = first + s->range->count;
+	int32_t count = 0;
+	for (int32_t i = first; i < end; i++)
+		count += chunk->triangle[i] != NOT_WATCHED;
+	m->watched_count[s->side] = 0;
+	if (count == 0)
+		return;
+	cr_watch *list = new_watches(s, count);
+	if (!list)
+		return;
+	const int32_t *place = s->target->shape.collider->place;
+	for (int32_t i = first; i < end; i++) {
+		if (chunk->triangle[i] == NOT_WATCHED)
+			continue;
+		const int32_t begin = chunk->triangle[i] == NOTHING_AHEAD ? -1 : place[chunk->triangle[i]];
+		list[m->watched_count[s->side]++] = (cr_watch){ chunk->rays.sample[i], begin, chunk->t[i] };
+	}
+	m->watched[s->side] = list;
+	s->worker->vertices_watched += count;
+}
+
+/// A sample outside: is it near enough to enter? Then it is watched, even with no triangle ahead: so vertices are that come in
+/// sideways.
+static void predict_entry(const ray_side *s, int32_t i, int32_t ahead)
+{
+	cr_ray_chunk *c = s->range->chunk;
+	const float origin[3] = { c->rays.origin[0][i], c->rays.origin[1][i], c->rays.origin[2][i] };
+	const float inward[3] = { c->rays.direction[0][i], c->rays.direction[1][i], c->rays.direction[2][i] };
+	// Inside, but its ray left its own body first: t stays negative, so that it is followed in every step.
+	if (s->pipeline->settings.exit_distance_test && cr_is_inside(s->pipeline, s->target->shape.collider, origin, inward)) {
+		c->triangle[i] = NOTHING_AHEAD;
+		return;
+	}
+	const float reach = cr_round_up(s->work->allowed + s->pipeline->settings.speculative_distance);
+	int32_t nearest;
+	c->t[i] = s->pipeline->bvh->nearest(s->target->shape.collider, origin, reach, &nearest);
+	c->triangle[i] = nearest < 0 ? NOT_WATCHED : ahead >= 0 ? ahead : NOTHING_AHEAD;
+}
+
+static void judge_full(const ray_side *s)
+{
+	cr_ray_chunk *c = s->range->chunk;
+	const cr_line_hits hits = { c->triangle, c->t, c->back, c->behind_triangle, c->behind_t, c->behind_back };
+	const int32_t first = s->range->first, end = first + s->range->count;
+	const cr_pair_work *w = s->work;
+	const bool remember = w->allowed > 0, predict = remember && s->pipeline->settings.predict;
+	s->worker->rays_full += s->range->count;
+	for (int32_t i = first; i < end; i++) {
+		int32_t triangle = -1;
+		const line_result result = judge_line(s, i, &hits, i, &triangle);
+		c->triangle[i] = result == LINE_INSIDE ? triangle : NOT_WATCHED;
+		c->t[i] = -1;
+		if (result == LINE_INSIDE || w->extension == 0)
+			continue;
+		s->worker->rays_outward++;
+		s->worker->rays_predictive += predict;
+		if (predict)
+			predict_entry(s, i, triangle);
+	}
+	if (remember)
+		watch_side(s);
+}
+
+// ---- Iterative rays ----
+
+/// A walk that found nothing: the whole line again. triangle: where the next walk may begin, unless there is nothing.
+static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
+{
+	const cr_sample_rays *r = &s->range->chunk->rays;
+	const carom_ray_batch ray = { 1, { r->origin[0] + i, r->origin[1] + i, r->origin[2] + i },
+		{ r->direction[0] + i, r->direction[1] + i, r->direction[2] + i }, r->t_max + i };
+	int32_t number, behind_number;
+	float t, behind_t;
+	uint8_t back, behind_back;
+	const cr_line_hits hits = { &number, &t, &back, &behind_number, &behind_t, &behind_back };
+	cast_both_ways(s->pipeline, s->target, &ray, 0, 1, s->work->extension, &hits);
+	s->worker->rays_full++;
+	s->worker->rays_recast++;
+	return judge_line(s, i, &hits, 0, triangle);
+}
+
+/// The contact, if any, of a walk that ended at a back face.
+static line_result judge_walk(const ray_side *s, int32_t i)
+{
+	const cr_ray_chunk *chunk = s->range->chunk;
+	const float t = chunk->t[i];
+	const int32_t place = chunk->triangle[i];
+	if (t < 0) {
+		if (-t <= s->pipeline->settings.speculative_distance)
+			add_ahead(s, i, -t, cr_place_number(s->target->shape.collider, place));
+		return LINE_AHEAD;
+	}
+	if (!confirm_inside(s, i))
+		return LINE_NOTHING;
+	if (t <= chunk->rays.t_max[i])
+		add_inward(s, i, t, cr_place_number(s->target->shape.collider, place));
+	else
+		s->work->dropped = true;
+	return LINE_INSIDE;
+}
+
+/// A watched sample whose walk found nothing, or had nowhere to begin, or says that what was inside has come out: judged by the
+/// whole line.
+static void judge_again(const ray_side *s, int32_t i, cr_watch *watch)
+{
+	int32_t triangle;
+	const line_result result = recast(s, i, &triangle);
+	watch->place = result == LINE_NOTHING ? -1 : s->target->shape.collider->place[triangle];
+	watch->gap = result == LINE_INSIDE ? -1 : 0;
+}
+
+static void judge_walks(const ray_side *s)
+{
+	const cr_ray_chunk *chunk = s->range->chunk;
+	cr_watch *watched = cr_memory_of(s->pipeline, s->work)->watched[s->side];
+	const bool cast_again = s->pipeline->settings.lost_rays == CAROM_LOST_RECAST;
+	for (int32_t i = s->range->first; i < s->range->first + s->range->count; i++) {
+		cr_watch *watch = &watched[chunk->behind_triangle[i]];
+		const bool found = chunk->back[i] == CR_WALK_BACK, began = watch->place >= 0;
+		s->worker->rays_lost += began && !found;
+		const bool was_inside = watch->gap < 0;
+		if (found && !(cast_again && was_inside && chunk->t[i] < 0)) {
+			watch->place = chunk->triangle[i];
+			watch->gap = judge_walk(s, i) == LINE_INSIDE ? -1 : watch->gap;
+		} else if (cast_again || !began) {
+			judge_again(s, i, watch);
+		}
+	}
+}
+
+// ---- The stage ----
+
+void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_ray_range *range = &w->rays[side];
-	if (range->count == 0)
+	cr_pair_memory *m = cr_memory_of(p, w);
+	if (m && !w->iterative)
+		m->watched_count[side] = 0;
+	if (w->iterative ? m->watched_count[side] == 0 : range->count == 0)
 		return;
 	const int64_t before = w->contacts.count;
 	const ray_side s = { p, worker, w, side, &p->bodies[side == 0 ? w->a : w->b], &p->bodies[side == 0 ? w->b : w->a], range };
-	const cr_ray_chunk *chunk = range->chunk;
-	const carom_ray_batch rays = batch_of(chunk);
-	const carom_hit_batch hits = { chunk->triangle, chunk->t, chunk->back };
-	const int32_t end = range->first + range->count;
-	cr_cast(p, s.target, &rays, range->first, end, &hits);
-	worker->rays_full += range->count;
-	for (int32_t i = range->first; i < end; i++) {
-		if (chunk->triangle[i] >= 0 && chunk->back[i] && confirm_inside(&s, i)) {
-			add_inward(&s, i);
-			w->touching = true;
-		} else if (p->settings.speculative_distance > 0 && !chunk->rays.certain[i]) {
-			cast_outward(&s, i);
-		}
-	}
+	if (w->iterative)
+		judge_walks(&s);
+	else
+		judge_full(&s);
 	if (s.source->shape.def.type == CAROM_BOX)
 		keep_shortest(w, before);
+}
+
+void cr_cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+{
+	const cr_ray_range *range = &w->rays[side];
+	if (!w->iterative && range->count > 0)
+		cr_cast_lines(
+			p, &p->bodies[side == 0 ? w->b : w->a], range->chunk, range->first, range->first + range->count, w->extension);
+	cr_judge_side(p, worker, w, side);
+}
+
+void cr_walk_range(
+	const cr_pipeline *p, cr_worker *worker, const cr_collider *target, const cr_ray_chunk *c, int32_t begin, int32_t end)
+{
+	const cr_sample_rays *r = &c->rays;
+	const cr_walk_lines lines = { { r->origin[0], r->origin[1], r->origin[2] },
+		{ r->direction[0], r->direction[1], r->direction[2] }, c->triangle, c->t, c->back };
+	p->bvh->walk(target, &lines, begin, end, p->settings.max_walk, &worker->walk_steps);
+}
+
+static void walk_worker(const cr_pipeline *p, cr_worker *worker)
+{
+	for (int32_t i = 0; i < worker->runs.count; i++) {
+		const cr_ray_run *run = &worker->runs.data[i];
+		cr_walk_range(p, worker, run->target, run->chunk, run->first, run->first + run->count);
+	}
+}
+
+static void walk_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const cr_pipeline *p = task;
+	for (int64_t i = begin; i < end; i++)
+		walk_worker(p, &p->workers[i]);
 }
 
 static void ray_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	const cr_pipeline *p = task;
-	for (int64_t i = begin; i < end; i++) {
-		cr_pair_work *w = &p->work.data[p->kept.data[i]];
-		cast_side(p, &p->workers[worker], w, 0);
-		cast_side(p, &p->workers[worker], w, 1);
+	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
+		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		cr_cast_side(p, &p->workers[worker], w, 0);
+		cr_cast_side(p, &p->workers[worker], w, 1);
 	}
 }
 
 carom_result cr_stage_rays(cr_pipeline *p)
 {
-	cr_parallel_for(p->context, ray_task, p->kept.count, PAIRS_PER_TASK, p);
-	for (int i = 0; i < p->context->thread_count; i++) {
-		if (p->workers[i].failed)
-			return cr_fail_memory(p->context, "the contacts of a step");
-	}
-	return CAROM_SUCCESS;
+	// A worker's runs stay together: they were dealt out in small pieces already.
+	cr_parallel_for(p->context, walk_task, p->worker_count, 1, p);
+	cr_for_pairs(p, ray_task, PAIRS_PER_TASK);
+	return cr_check_workers(p, "the contacts of a step");
 }

@@ -1,9 +1,13 @@
 /// Vertex stage: which samples of each body of a pair cast a ray into the other.
 ///
-/// Input: kept pairs of the ray algorithm. Output: rays in the target's frame, in chunks of the worker that made them; each ordered
-/// pair remembers its range. Samples are found by walking the source's tree in the target's box, not by scanning (Lehericey 2013, 1.2), and
-/// those that the target's grid knows to be outside are dropped. Parallel over pairs; no order is needed, since ranges hang on
-/// the pairs.
+/// Input: kept pairs of the ray algorithm. Output: two lists of rays in the target's frame, in chunks of the worker that made
+/// them; each ordered pair remembers its range.
+/// - Full: samples are found by walking the source's tree in the target's box, not by scanning (Lehericey 2013, 1.2), and those
+///   that the target's grid knows to be outside are dropped.
+/// - Iterative: the samples that the pair watches, and nothing else. Within a piece of the work the sides come sorted by
+///   target, so that the rays of many pairs fill the lanes of one walk.
+/// Parallel over pairs; no order is needed, since ranges hang on the pairs. (Lehericey, Gouranton and Arnaldi 2015, per-vertex
+/// step.)
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
@@ -19,9 +23,9 @@ static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)
 {
 	const size_t n = (size_t)capacity;
 	cr_ray_chunk *chunk = cr_arena_alloc(&worker->arena, sizeof *chunk);
-	float *rows = cr_arena_alloc(&worker->arena, 8 * n * sizeof(float));
-	int32_t *ints = cr_arena_alloc(&worker->arena, 2 * n * sizeof(int32_t));
-	uint8_t *bytes = cr_arena_alloc(&worker->arena, 2 * n);
+	float *rows = cr_arena_alloc(&worker->arena, 9 * n * sizeof(float));
+	int32_t *ints = cr_arena_alloc(&worker->arena, 3 * n * sizeof(int32_t));
+	uint8_t *bytes = cr_arena_alloc(&worker->arena, 3 * n);
 	if (!chunk || !rows || !ints || !bytes) {
 		worker->failed = true;
 		return NULL;
@@ -33,24 +37,27 @@ static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)
 	}
 	chunk->rays.t_max = rows + 6 * n;
 	chunk->t = rows + 7 * n;
+	chunk->behind_t = rows + 8 * n;
 	chunk->rays.sample = ints;
 	chunk->triangle = ints + n;
+	chunk->behind_triangle = ints + 2 * n;
 	chunk->rays.certain = bytes;
 	chunk->back = bytes + n;
+	chunk->behind_back = bytes + 2 * n;
 	return chunk;
 }
 
-/// A chunk with room for count more rays.
-static cr_ray_chunk *chunk_for(cr_worker *worker, int32_t count)
+/// The chunk being filled, or a new one in its place when it has no room for count more rays.
+static cr_ray_chunk *make_room(cr_worker *worker, cr_ray_chunk **filling, int32_t count)
 {
-	cr_ray_chunk *chunk = worker->chunk;
+	cr_ray_chunk *chunk = *filling;
 	if (!chunk || chunk->capacity - chunk->count < count)
-		worker->chunk = chunk = new_chunk(worker, count > CHUNK_RAYS ? count : CHUNK_RAYS);
+		*filling = chunk = new_chunk(worker, count > CHUNK_RAYS ? count : CHUNK_RAYS);
 	return chunk;
 }
 
-/// An empty chunk with room for all samples of a large source, of which a few become rays: used again for the next pair, so that a
-/// terrain of a million vertices does not cost a chunk of its size for each body on it.
+/// An empty chunk with room for all samples of a large source, of which a few become rays: used again for the next pair, so
+/// that a terrain of a million vertices does not cost a chunk of its size for each body on it.
 static cr_ray_chunk *staging_for(cr_worker *worker, int32_t count)
 {
 	if (!worker->staging || worker->staging->capacity < count)
@@ -61,7 +68,7 @@ static cr_ray_chunk *staging_for(cr_worker *worker, int32_t count)
 /// Copy rays from the staging chunk to a chunk that keeps them, behind its last ray.
 static cr_ray_chunk *move_staged(cr_worker *worker, const cr_ray_chunk *staging, int32_t count)
 {
-	cr_ray_chunk *chunk = chunk_for(worker, count);
+	cr_ray_chunk *chunk = make_room(worker, &worker->chunk, count);
 	if (!chunk)
 		return NULL;
 	const cr_sample_rays *from = &staging->rays, *to = &chunk->rays;
@@ -76,49 +83,143 @@ static cr_ray_chunk *move_staged(cr_worker *worker, const cr_ray_chunk *staging,
 	return chunk;
 }
 
-static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count)
+{
+	return count > CHUNK_RAYS ? staging_for(worker, count) : make_room(worker, &worker->chunk, count);
+}
+
+cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count)
+{
+	if (chunk == worker->staging)
+		chunk = move_staged(worker, chunk, count);
+	if (!chunk)
+		return (cr_ray_range){ 0 };
+	const cr_ray_range range = { chunk, chunk->count, count };
+	chunk->count += count;
+	return range;
+}
+
+void cr_collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
 	const cr_collider *target = p->bodies[side == 0 ? w->b : w->a].shape.collider;
+	w->rays[side].count = 0;
 	// Only a closed target has an inside to be in.
 	if (!target->closed)
 		return;
-	const bool staged = source->sample_count > CHUNK_RAYS;
-	cr_ray_chunk *chunk = staged ? staging_for(worker, source->sample_count) : chunk_for(worker, source->sample_count);
+	cr_ray_chunk *chunk = cr_open_rays(worker, source->sample_count);
 	if (!chunk)
 		return;
 	const cr_transform *to_target = side == 0 ? &w->a_to_b : &w->b_to_a, *to_source = side == 0 ? &w->b_to_a : &w->a_to_b;
 	int64_t tested = 0;
-	const int32_t count = p->detect->collect(source, target, to_target, to_source, (float)p->settings.speculative_distance,
-		p->settings.exit_distance_test, &chunk->rays, chunk->count, &tested);
-	if (staged)
-		chunk = move_staged(worker, chunk, count);
-	if (!chunk)
-		return;
-	w->rays[side] = (cr_ray_range){ chunk, chunk->count, count };
-	chunk->count += count;
+	const int32_t count = p->detect->collect(source, target, to_target, to_source, w->extension, p->settings.exit_distance_test,
+		&chunk->rays, chunk->count, &tested);
+	w->rays[side] = cr_close_rays(worker, chunk, count);
 	worker->vertices_tested += tested;
 	worker->vertices_culled += tested - count;
+}
+
+// ---- Iterative rays ----
+
+/// An ordered pair that continues.
+typedef struct walking_side {
+	const cr_collider *target;
+	cr_pair_work *work;
+	int side;
+} walking_side;
+
+static void add_run(cr_worker *worker, const cr_collider *target, cr_ray_chunk *chunk, int32_t count)
+{
+	if (count == 0)
+		return;
+	if (worker->runs.count > 0) {
+		cr_ray_run *last = &worker->runs.data[worker->runs.count - 1];
+		if (last->target == target && last->chunk == chunk && last->first + last->count == chunk->count &&
+			last->count < CHUNK_RAYS / 4) {
+			last->count += count;
+			return;
+		}
+	}
+	if (worker->runs.count == worker->runs.capacity) {
+		const int32_t capacity = worker->runs.capacity ? 2 * worker->runs.capacity : 64;
+		cr_ray_run *data = cr_arena_alloc(&worker->arena, (size_t)capacity * sizeof *data);
+		if (!data) {
+			worker->failed = true;
+			return;
+		}
+		for (int32_t i = 0; i < worker->runs.count; i++)
+			data[i] = worker->runs.data[i];
+		worker->runs.data = data;
+		worker->runs.capacity = capacity;
+	}
+	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, chunk, chunk->count, count };
+}
+
+/// The rays of those watched samples of one side that may have entered, from where each met the target last.
+static void continue_side(const cr_pipeline *p, cr_worker *worker, const walking_side *s)
+{
+	cr_pair_work *w = s->work;
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	// All that the pair watches, also when the stage is done again; less only where there is no room (buffers.c).
+	const bool cut = p->settings.ray_buffers == CAROM_BUFFERS_IGNORE;
+	const int32_t watched = cut ? w->rays[s->side].count : m->watched_count[s->side];
+	const cr_collider *source = p->bodies[s->side == 0 ? w->a : w->b].shape.collider;
+	const cr_transform *to_target = s->side == 0 ? &w->a_to_b : &w->b_to_a;
+	cr_ray_chunk *chunk = make_room(worker, &worker->walking, watched);
+	if (!chunk)
+		return;
+	const cr_transform then = cr_reference_transform(&m->full, s->side);
+	const int32_t count =
+		p->detect->follow(source, to_target, &then, m->watched[s->side], watched, (float)p->settings.speculative_distance,
+			p->settings.exit_distance_test, &chunk->rays, chunk->triangle, chunk->behind_triangle, chunk->count);
+	add_run(worker, s->target, chunk, count);
+	w->rays[s->side] = (cr_ray_range){ chunk, chunk->count, count };
+	chunk->count += count;
+	worker->vertices_watched += watched;
+	worker->rays_iterative += count;
+}
+
+/// Insert by target, stable: there are few, and mostly few targets.
+static void insert_sorted(walking_side *sides, int count, walking_side side)
+{
+	int at = count;
+	for (; at > 0 && (uintptr_t)side.target < (uintptr_t)sides[at - 1].target; at--)
+		sides[at] = sides[at - 1];
+	sides[at] = side;
+}
+
+static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end)
+{
+	walking_side sides[2 * PAIRS_PER_TASK];
+	int count = 0;
+	for (int64_t i = begin; i < end && !worker->failed; i++) {
+		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		if (w->algorithm != CR_ALGORITHM_RAYS)
+			continue;
+		for (int side = 0; side < 2; side++) {
+			if (!w->iterative)
+				cr_collect_side(p, worker, w, side);
+			else if (cr_memory_of(p, w)->watched_count[side] > 0)
+				insert_sorted(sides, count++, (walking_side){ p->bodies[side == 0 ? w->b : w->a].shape.collider, w, side });
+		}
+	}
+	for (int i = 0; i < count && !worker->failed; i++)
+		continue_side(p, worker, &sides[i]);
 }
 
 static void vertex_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	const cr_pipeline *p = task;
-	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
-		cr_pair_work *w = &p->work.data[p->kept.data[i]];
-		if (w->algorithm != CR_ALGORITHM_RAYS)
-			continue;
-		collect_side(p, &p->workers[worker], w, 0);
-		collect_side(p, &p->workers[worker], w, 1);
-	}
+	for (int64_t i = begin; i < end; i += PAIRS_PER_TASK)
+		vertex_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
 }
 
 carom_result cr_stage_vertices(cr_pipeline *p)
 {
-	cr_parallel_for(p->context, vertex_task, p->kept.count, PAIRS_PER_TASK, p);
-	for (int i = 0; i < p->context->thread_count; i++) {
-		if (p->workers[i].failed)
-			return cr_fail_memory(p->context, "the rays of a step");
-	}
-	return CAROM_SUCCESS;
+	cr_plan_rays(p);
+	cr_for_pairs(p, vertex_task, PAIRS_PER_TASK);
+	if (cr_must_backtrack(p))
+		cr_for_pairs(p, vertex_task, PAIRS_PER_TASK);
+	cr_cut_rays(p);
+	return cr_check_workers(p, "the rays of a step");
 }

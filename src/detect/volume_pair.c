@@ -216,7 +216,8 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 	return best;
 }
 
-/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no direction.
+/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no
+/// direction.
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
 /// An end of the core that lies inside: out through the nearest point of the surface, which may be out of reach of the radius.
@@ -254,8 +255,8 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 }
 
 /// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum there: a corner of the
-/// neighbour on a smooth or hollow surface, which must not push (ghost contact). A neighbour across an edge nearly always tells; only what is left
-/// is compared with all.
+/// neighbour on a smooth or hollow surface, which must not push (ghost contact). A neighbour across an edge nearly always
+/// tells; only what is left is compared with all.
 static bool is_shadowed(const round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];

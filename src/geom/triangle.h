@@ -28,8 +28,8 @@ typedef struct cr_triangle_hit {
 bool cr_ray_triangle_watertight(
 	const cr_ray_shear *shear, const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
 
-/// Moeller, Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997, as the thesis uses it: float, u, v, t >= 0, u + v <= 1.
-/// Parallel rays are discarded. May leak at shared edges.
+/// Moeller, Trumbore, Fast, Minimum Storage Ray/Triangle Intersection, 1997, as the thesis uses it: float, u, v, t >= 0, u + v
+/// <= 1. Parallel rays are discarded. May leak at shared edges.
 bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const float a[3], const float b[3], const float c[3],
 	float t_max, cr_triangle_hit *hit);
 
@@ -65,7 +65,8 @@ bool cr_triangles_intersect(const v3d a[3], const v3d b[3]);
 /// Does the line through p0 and p1, which is not in the triangle's plane, meet the triangle (closed)? Exact.
 bool cr_line_meets_triangle(v3d p0, v3d p1, const v3d t[3]);
 
-/// Where segment p0p1 pierces triangle abc: true with the parameter s in [0, 1] when the signs say so (closed sets). Coplanar: false.
+/// Where segment p0p1 pierces triangle abc: true with the parameter s in [0, 1] when the signs say so (closed sets). Coplanar:
+/// false.
 bool cr_segment_pierces_triangle(v3d p0, v3d p1, v3d a, v3d b, v3d c, double *s);
 
 /// Smallest move of triangle a along a unit direction that separates it from b (separating axis test over the 2 normals,

@@ -31,7 +31,8 @@ static bool segments_intersect_2d(v3d p, v3d q, v3d r, v3d s, int axis)
 		(rsp == 0 && on_segment_2d(r, s, p, axis)) || (rsq == 0 && on_segment_2d(r, s, q, axis));
 }
 
-// Closed segments in space. Of points in one plane, at least one of the three views hides nothing, and an intersection shows in all.
+// Closed segments in space. Of points in one plane, at least one of the three views hides nothing, and an intersection shows in
+// all.
 static bool segments_intersect(v3d p, v3d q, v3d r, v3d s)
 {
 	if (cr_orient3d_sign(p, q, r, s) != 0)

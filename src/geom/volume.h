@@ -21,10 +21,12 @@ typedef struct cr_volume_contact {
 int cr_volume_contacts(const carom_shape *a, const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b,
 	double margin, cr_volume_contact *contacts);
 
-/// Signed distance from p to the surface of a volume (own frame; negative inside), with the nearest surface point and its outward normal.
+/// Signed distance from p to the surface of a volume (own frame; negative inside), with the nearest surface point and its
+/// outward normal.
 double cr_volume_distance(const carom_shape *shape, v3d p, v3d *nearest, v3d *normal);
 
-/// A ray (own frame) against the surface of a volume: all crossings with t_min <= t <= t_max, sorted; at most 2. back[i] when it comes from inside.
+/// A ray (own frame) against the surface of a volume: all crossings with t_min <= t <= t_max, sorted; at most 2. back[i] when
+/// it comes from inside.
 int cr_volume_ray(
 	const carom_shape *shape, v3d origin, v3d direction, double t_min, double t_max, double t[2], v3d normal[2], bool back[2]);
 

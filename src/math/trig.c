@@ -54,8 +54,8 @@ void cr_sincos(double angle, double *sine, double *cosine)
 /// arc sine for |x| <= 1/2.
 static double small_asin(double x)
 {
-	// The series is off by less than 1e-4 here. A step of Newton on sin(angle) = x makes of an error e one of e^2 tan(angle) / 2:
-	// below 3e-9 after the first step and below rounding after the second.
+	// The series is off by less than 1e-4 here. A step of Newton on sin(angle) = x makes of an error e one of e^2 tan(angle) /
+	// 2: below 3e-9 after the first step and below rounding after the second.
 	const double x2 = x * x;
 	double angle = x + x * x2 * (1.0 / 6 + x2 * (3.0 / 40 + x2 * (15.0 / 336)));
 	for (int step = 0; step < 2; step++)

@@ -63,6 +63,11 @@ static inline v3d m3d_tmul(const m3d *m, v3d v)
 {
 	return v3d_mad(v3d_mad(v3d_scale(m->row[0], v.x), v.y, m->row[1]), v.z, m->row[2]);
 }
+static inline m3d m3d_transposed(const m3d *m)
+{
+	return (m3d){ { { m->row[0].x, m->row[1].x, m->row[2].x }, { m->row[0].y, m->row[1].y, m->row[2].y },
+		{ m->row[0].z, m->row[1].z, m->row[2].z } } };
+}
 /// a^T b
 static inline m3d m3d_transpose_mul(const m3d *a, const m3d *b)
 {

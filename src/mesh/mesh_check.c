@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48 6,542, 64 4,886; beyond 48 the grid of a
-	// 902-triangle body leaves the first-level cache.
+	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48 6,542, 64 4,886; beyond 48
+	// the grid of a 902-triangle body leaves the first-level cache.
 	DEFAULT_GRID_RESOLUTION = 48,
 	MAX_GRID_RESOLUTION = 128,
 };

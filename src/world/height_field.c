@@ -1,5 +1,5 @@
-/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom fanned around its middle, so that
-/// everything that works for meshes works for them: rays from below the surface find the way up.
+/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom fanned around its middle, so
+/// that everything that works for meshes works for them: rays from below the surface find the way up.
 
 #include "world/world.h"
 

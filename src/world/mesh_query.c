@@ -89,7 +89,7 @@ static carom_result find_crossings(
 {
 	const cr_transform identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } }, { 0, 0, 0 } };
 	cr_candidates found = { .arena = arena };
-	kernels->pairs(c, c, &identity, &identity, &found);
+	kernels->pairs(c, c, &identity, &identity, 0, &found);
 	if (found.failed)
 		return CAROM_OUT_OF_MEMORY;
 	int32_t crossing = 0;

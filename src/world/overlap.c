@@ -1,5 +1,6 @@
-/// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each volume; two
-/// meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: what lies inside overlaps.
+/// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each
+/// volume; two meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: what lies inside
+/// overlaps.
 #include "geom/triangle.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
@@ -103,7 +104,8 @@ static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *ker
 	placed_volume v = place_volume(shape, pose, mesh_pose);
 	if (cr_collider_walk(mesh, &(cr_query_walk){ volume_meets_box, volume_meets_triangle, &v }))
 		return true;
-	// No surface is met: the volume is inside or outside with any one of its points. (A plane that holds the mesh meets its triangles.)
+	// No surface is met: the volume is inside or outside with any one of its points. (A plane that holds the mesh meets its
+	// triangles.)
 	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, v.position);
 }
 
@@ -137,7 +139,7 @@ static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *k
 	cr_arena arena;
 	cr_arena_init(&arena, memory);
 	cr_candidates candidates = { .arena = &arena };
-	kernels->pairs(a, b, &forth, &back, &candidates);
+	kernels->pairs(a, b, &forth, &back, 0, &candidates);
 	*meet = false;
 	for (int32_t i = 0; i < candidates.count && !*meet; i++) {
 		v3d ta[3], tb[3];

@@ -1,5 +1,5 @@
-/// A tree over the boxes of bodies for user queries: built by SAH at the first query after a change, O(n log n), and walked in double.
-/// Its boxes are floats relative to the mean centre, rounded outward; bodies without end (planes) are kept beside it.
+/// A tree over the boxes of bodies for user queries: built by SAH at the first query after a change, O(n log n), and walked in
+/// double. Its boxes are floats relative to the mean centre, rounded outward; bodies without end (planes) are kept beside it.
 #include "world/query_index.h"
 #include "base/array.h"
 #include <sched.h>

@@ -4,7 +4,8 @@
 
 #include "world/world.h"
 
-/// A search among bodies, nearest first by a key that the searcher gives to boxes (a ray's t, a distance; 0 where order does not matter).
+/// A search among bodies, nearest first by a key that the searcher gives to boxes (a ray's t, a distance; 0 where order does
+/// not matter).
 typedef struct cr_index_search {
 	/// Key of a box in the world, or infinite to leave it out. Must not exceed the keys of what the box holds.
 	double (*key)(const void *user, const double lower[3], const double upper[3]);

@@ -176,6 +176,19 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 	put_f64(r, def->max_depth_ratio);
 	put_f64(r, def->speculative_distance);
 	put_f64(r, def->match_distance);
+	put_u32(r, (uint32_t)def->temporal);
+	put_u8(r, def->predict);
+	put_u32(r, (uint32_t)def->lost_rays);
+	put_u32(r, (uint32_t)def->max_walk);
+	put_f64(r, def->displacement_threshold);
+	put_f64(r, def->distance_extension);
+	put_u32(r, (uint32_t)def->contact_normal);
+	put_f64(r, def->internal_edge_angle);
+	put_u32(r, (uint32_t)def->stages);
+	put_u32(r, (uint32_t)def->ray_buffers);
+	put_u32(r, (uint32_t)def->ray_predictor);
+	put_f64(r, def->buffer_confidence);
+	put_u32(r, (uint32_t)def->worker_groups);
 	end_record(r);
 }
 
@@ -328,6 +341,14 @@ void cr_record_step(cr_recorder *r, uint64_t hash)
 	r->stepped = true;
 }
 
+void cr_record_forget(cr_recorder *r)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_FORGET);
+	end_record(r);
+}
+
 // ---- Life ----
 
 /// Write the end mark and free the recorder. Returns whether the stream is complete.
@@ -362,6 +383,17 @@ static carom_result stop_recording(carom_world *world)
 		"carom_world_record: the recording that ends here is not complete: the writer gave up or memory ran out");
 }
 
+/// The replay begins with bodies that never moved and pairs that remember nothing: so does the world from here on.
+static void forget_the_past(carom_world *world)
+{
+	cr_world_forget(world);
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		cr_body *body = &world->bodies.data[i];
+		body->last_rotation = body->rotation;
+		body->last_position = body->pose.position;
+	}
+}
+
 carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user)
 {
 	const carom_result stopped = stop_recording(world);
@@ -387,6 +419,7 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 		return cr_fail(
 			context, CAROM_INVALID_RECORDING, "carom_world_record: the writer gave up or memory ran out before the first call");
 	}
+	forget_the_past(world);
 	world->recorder = r;
 	return CAROM_SUCCESS;
 }

@@ -16,11 +16,14 @@ void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t u
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
 
-/// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter leaves out (any thread), and after
-/// a step that succeeded. A failed step leaves no trace.
+/// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter leaves out (any thread), and
+/// after a step that succeeded. A failed step leaves no trace but that the world forgets.
 void cr_record_begin_step(cr_recorder *recorder);
 void cr_record_rejection(cr_recorder *recorder, int32_t a, int32_t b);
 void cr_record_step(cr_recorder *recorder, uint64_t hash);
+
+/// The world forgot what its pairs remembered (cr_world_forget): what it finds next depends on that.
+void cr_record_forget(cr_recorder *recorder);
 
 /// End the stream and free the recorder (the world is going).
 void cr_recorder_destroy(cr_recorder *recorder);

@@ -8,7 +8,7 @@
 #define CR_RECORDING_MAGIC "CAROMREC"
 
 enum {
-	CR_RECORDING_VERSION = 1,
+	CR_RECORDING_VERSION = 2, // 1 ended its world before temporal, and knew no CR_RECORD_FORGET
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -26,6 +26,7 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_FILTER,
 	CR_RECORD_SET_IMPULSE,
 	CR_RECORD_STEP,
+	CR_RECORD_FORGET,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

@@ -1,5 +1,6 @@
-/// Replay of a recording: read record by record, check each, do what it says in a world of its own, compare the hash after each step.
-/// The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with bytes that came.
+/// Replay of a recording: read record by record, check each, do what it says in a world of its own, compare the hash after each
+/// step. The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with
+/// bytes that came.
 #include "base/array.h"
 #include "world/recording_format.h"
 #include "world/world.h"
@@ -12,6 +13,7 @@ typedef struct replay {
 	carom_read_fn *read;
 	void *user;
 	uint64_t check;
+	uint32_t version; // of the stream
 	int64_t record_number;
 	CR_ARRAY(uint8_t) payload;
 	int64_t at;         // next byte of the payload
@@ -160,6 +162,30 @@ static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_
 	return low == r->rejected.count || r->rejected.data[low] != wanted;
 }
 
+/// Settings of recordings since version 2; before there was one algorithm, in full in every step.
+static void get_temporal_settings(replay *r, carom_world_def *def)
+{
+	if (r->version < 2) {
+		def->temporal = CAROM_TEMPORAL_NONE;
+		def->contact_normal = CAROM_NORMAL_RAY;
+		def->internal_edge_angle = 0;
+		return;
+	}
+	def->temporal = (carom_temporal)get_u32(r);
+	def->predict = get_bool(r);
+	def->lost_rays = (carom_lost_rays)get_u32(r);
+	def->max_walk = (int32_t)get_u32(r);
+	def->displacement_threshold = get_f64(r);
+	def->distance_extension = get_f64(r);
+	def->contact_normal = (carom_contact_normal)get_u32(r);
+	def->internal_edge_angle = get_f64(r);
+	def->stages = (carom_stages)get_u32(r);
+	def->ray_buffers = (carom_ray_buffers)get_u32(r);
+	def->ray_predictor = (carom_ray_predictor)get_u32(r);
+	def->buffer_confidence = get_f64(r);
+	def->worker_groups = (int32_t)get_u32(r);
+}
+
 static carom_result replay_world(replay *r)
 {
 	carom_world_def def = carom_default_world_def();
@@ -171,6 +197,7 @@ static carom_result replay_world(replay *r)
 	def.max_depth_ratio = get_f64(r);
 	def.speculative_distance = get_f64(r);
 	def.match_distance = get_f64(r);
+	get_temporal_settings(r, &def);
 	def.pair_filter = replay_verdict;
 	def.pair_filter_user = r;
 	if (!used_up(r) || r->world)
@@ -269,7 +296,8 @@ static carom_result replay_slot(replay *r, int32_t index)
 	// The recorded pose is normalised; once more could change its last bits.
 	cr_body *body = &world->bodies.data[index];
 	body->pose = def.pose;
-	body->rotation = m3d_from_quat(def.pose.orientation);
+	body->rotation = body->last_rotation = m3d_from_quat(def.pose.orientation);
+	body->last_position = def.pose.position;
 	return CAROM_SUCCESS;
 }
 
@@ -418,6 +446,14 @@ static carom_result replay_step(replay *r)
 		(unsigned long long)recorded);
 }
 
+static carom_result replay_forget(replay *r)
+{
+	if (!used_up(r) || r->version < 2)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	cr_world_forget(r->world);
+	return CAROM_SUCCESS;
+}
+
 // ---- The stream ----
 
 static carom_result replay_record(replay *r, uint32_t opcode)
@@ -433,6 +469,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_FILTER] = replay_set_filter,
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,
 		[CR_RECORD_STEP] = replay_step,
+		[CR_RECORD_FORGET] = replay_forget,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");
@@ -446,10 +483,11 @@ static carom_result replay_all(replay *r)
 	uint8_t head[CR_RECORDING_MAGIC_SIZE + 4];
 	if (!read_bytes(r, head, sizeof head) || memcmp(head, CR_RECORDING_MAGIC, CR_RECORDING_MAGIC_SIZE) != 0)
 		return cr_fail(r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: the stream is not a recording");
-	const uint32_t version = (uint32_t)cr_load_le(head + CR_RECORDING_MAGIC_SIZE, 4);
-	if (version != CR_RECORDING_VERSION)
+	r->version = (uint32_t)cr_load_le(head + CR_RECORDING_MAGIC_SIZE, 4);
+	if (r->version < 1 || r->version > CR_RECORDING_VERSION)
 		return cr_fail(r->context, CAROM_INVALID_RECORDING,
-			"carom_replay_recording: the recording is of version %u; this library reads %d", version, CR_RECORDING_VERSION);
+			"carom_replay_recording: the recording is of version %u; this library reads 1 to %d", r->version,
+			CR_RECORDING_VERSION);
 	for (;; r->record_number++) {
 		uint32_t opcode = CR_RECORD_END;
 		carom_result result = read_record(r, &opcode);

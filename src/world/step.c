@@ -48,6 +48,16 @@ carom_result cr_explain_failure(carom_world *world, const char *function, carom_
 		world->def.memory_budget);
 }
 
+static void finish_body(cr_body *body)
+{
+	if (!body->moved)
+		return;
+	body->moved = false;
+	body->last_rotation = body->rotation;
+	body->last_position = body->pose.position;
+	body->turn = 0;
+}
+
 carom_result carom_world_step(carom_world *world)
 {
 	const double start = cr_time_ms();
@@ -63,11 +73,14 @@ carom_result carom_world_step(carom_world *world)
 	const double merge_start = cr_time_ms();
 	if (result == CAROM_SUCCESS)
 		result = cr_merge(&world->pipeline, then, now);
-	if (result != CAROM_SUCCESS)
+	if (result != CAROM_SUCCESS) {
+		// What pairs remember may be of two steps: the next one begins anew.
+		cr_world_forget(world);
 		return cr_explain_failure(world, "carom_world_step", result);
+	}
 
 	for (int64_t i = 0; i < world->bodies.count; i++)
-		world->bodies.data[i].moved = false;
+		finish_body(&world->bodies.data[i]);
 	world->current = 1 - world->current;
 	finish_stats(world, now, &stats);
 	stats.ms_merge += cr_time_ms() - merge_start;

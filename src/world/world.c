@@ -2,6 +2,9 @@
 
 #include "world/world.h"
 
+// A prediction never needs more, and products with it stay finite.
+static const double MAX_CONFIDENCE = 1e6;
+
 carom_world_def carom_default_world_def(void)
 {
 	return (carom_world_def){
@@ -12,35 +15,90 @@ carom_world_def carom_default_world_def(void)
 		.complete = true,
 		.max_depth_ratio = 2,
 		.match_distance = 0.02,
+		.temporal = CAROM_TEMPORAL_ITERATIVE,
+		.predict = true,
+		.max_walk = 32,
+		.internal_edge_angle = 0.08726646259971647, // 5 degrees
+		.buffer_confidence = 1.02,
 	};
+}
+
+static const char *const create_name = "carom_create_world";
+
+static carom_result check_choices(carom_context *context, const carom_world_def *def)
+{
+	const struct {
+		const char *field;
+		int value, last;
+	} choices[] = {
+		{ "broad_phase", (int)def->broad_phase, CAROM_BROAD_BRUTE },
+		{ "ray_method", (int)def->ray_method, CAROM_RAYS_PLUGIN },
+		{ "temporal", (int)def->temporal, CAROM_TEMPORAL_ITERATIVE },
+		{ "lost_rays", (int)def->lost_rays, CAROM_LOST_DROP },
+		{ "contact_normal", (int)def->contact_normal, CAROM_NORMAL_TRIANGLE },
+		{ "stages", (int)def->stages, CAROM_STAGES_NAIVE },
+		{ "ray_buffers", (int)def->ray_buffers, CAROM_BUFFERS_BACKTRACK },
+		{ "ray_predictor", (int)def->ray_predictor, CAROM_PREDICTOR_LAST },
+	};
+	for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+		if (choices[i].value < 0 || choices[i].value > choices[i].last)
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %d, which is none; they go from 0 to %d", create_name,
+				choices[i].field, choices[i].value, choices[i].last);
+	}
+	return CAROM_SUCCESS;
+}
+
+static carom_result check_numbers(carom_context *context, const carom_world_def *def)
+{
+	const struct {
+		const char *field;
+		double value, least, most;
+	} numbers[] = {
+		{ "max_contacts_per_pair", def->max_contacts_per_pair, 0, 256 },
+		{ "speculative_distance", def->speculative_distance, 0, CAROM_MAX_COORDINATE },
+		{ "match_distance", def->match_distance, 0, CAROM_MAX_COORDINATE },
+		{ "max_walk", def->max_walk, 1, 65536 },
+		{ "displacement_threshold", def->displacement_threshold, 0, CAROM_MAX_COORDINATE },
+		{ "distance_extension", def->distance_extension, 0, CAROM_MAX_COORDINATE },
+		{ "internal_edge_angle", def->internal_edge_angle, 0, 3.14159265358979323846 },
+		{ "buffer_confidence", def->buffer_confidence, 1, MAX_CONFIDENCE },
+		{ "worker_groups", def->worker_groups, 0, CAROM_MAX_WORKER_GROUPS },
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+		// Written so that NaN fails.
+		if (!(numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %g; it must be %.9g to %.9g", create_name,
+				numbers[i].field, numbers[i].value, numbers[i].least, numbers[i].most);
+	}
+	return CAROM_SUCCESS;
+}
+
+/// Fields that depend on each other or have two ranges.
+static carom_result check_combinations(carom_context *context, const carom_world_def *def)
+{
+	const carom_ray_plugin *plugin = def->ray_plugin;
+	if (def->ray_method == CAROM_RAYS_PLUGIN && (!plugin || !plugin->build || !plugin->cast || !plugin->destroy))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: ray_method is CAROM_RAYS_PLUGIN, but ray_plugin is NULL or lacks a function", create_name);
+	if (!(def->max_depth_ratio == 0 || (def->max_depth_ratio >= 1 && def->max_depth_ratio <= CAROM_MAX_COORDINATE)))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_depth_ratio is %g; it must be 0, or 1 to %g", create_name,
+			def->max_depth_ratio, CAROM_MAX_COORDINATE);
+	if (def->predict && def->distance_extension > 0 && def->displacement_threshold > def->distance_extension)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: displacement_threshold is %g; with predict it must be at most distance_extension, %g: a vertex that no outward "
+			"ray reached could enter before the pair's next full step",
+			create_name, def->displacement_threshold, def->distance_extension);
+	return CAROM_SUCCESS;
 }
 
 static carom_result check_def(carom_context *context, const carom_world_def *def)
 {
-	static const char *const name = "carom_create_world";
 	if (def->cookie != CR_WORLD_COOKIE)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_world_def", name);
-	if ((int)def->broad_phase < CAROM_BROAD_TREE || def->broad_phase > CAROM_BROAD_BRUTE)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: broad_phase is %d, which is none", name, (int)def->broad_phase);
-	if ((int)def->ray_method < CAROM_RAYS_WIDE || def->ray_method > CAROM_RAYS_PLUGIN)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray_method is %d, which is none", name, (int)def->ray_method);
-	const carom_ray_plugin *plugin = def->ray_plugin;
-	if (def->ray_method == CAROM_RAYS_PLUGIN && (!plugin || !plugin->build || !plugin->cast || !plugin->destroy))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: ray_method is CAROM_RAYS_PLUGIN, but ray_plugin is NULL or lacks a function", name);
-	if (def->max_contacts_per_pair < 0 || def->max_contacts_per_pair > 256)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_contacts_per_pair is %d; it must be 0 to 256", name,
-			def->max_contacts_per_pair);
-	if (!(def->max_depth_ratio == 0 || (def->max_depth_ratio >= 1 && def->max_depth_ratio <= CAROM_MAX_COORDINATE)))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_depth_ratio is %g; it must be 0 or at least 1", name,
-			def->max_depth_ratio);
-	if (!(def->speculative_distance >= 0 && def->speculative_distance <= CAROM_MAX_COORDINATE))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: speculative_distance is %g; it must be at least 0 and finite",
-			name, def->speculative_distance);
-	if (!(def->match_distance >= 0 && def->match_distance <= CAROM_MAX_COORDINATE))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: match_distance is %g; it must be at least 0 and finite", name,
-			def->match_distance);
-	return CAROM_SUCCESS;
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_world_def", create_name);
+	carom_result result = check_choices(context, def);
+	if (result == CAROM_SUCCESS)
+		result = check_numbers(context, def);
+	return result == CAROM_SUCCESS ? check_combinations(context, def) : result;
 }
 
 carom_result carom_create_world(carom_context *context, const carom_world_def *def, carom_world **world)
@@ -142,3 +200,14 @@ carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const 
 uint64_t carom_world_hash(const carom_world *world) { return cr_results_hash(&world->results[world->current]); }
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }
+
+carom_group_stats carom_world_group_stats(const carom_world *world, int group)
+{
+	return group >= 0 && group < world->def.worker_groups ? world->pipeline.groups[group] : (carom_group_stats){ 0 };
+}
+
+void cr_world_forget(carom_world *world)
+{
+	cr_pipeline_forget(&world->pipeline);
+	cr_record_forget(world->recorder);
+}

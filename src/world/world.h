@@ -39,6 +39,11 @@ const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, co
 /// CAROM_OVER_BUDGET with its text where an allocation failed for memory_budget; else result.
 carom_result cr_explain_failure(carom_world *world, const char *function, carom_result result);
 
+/// Drop what pairs remember and what predictions of room start from, as if no step had been made: the next step works
+/// everything out in full. To be called when a step failed and when a recording begins: a replay has no memory from before.
+/// Results stay.
+void cr_world_forget(carom_world *world);
+
 /// Check a shape as the body of a world may have it; the text names the field. kind as in carom_body_def.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
 /// Check and normalise a pose.

@@ -18,6 +18,17 @@ for extension in ply stl; do
 	same "volume in $extension" "$(field volume $extension.json)" "$(field volume out)"
 done
 
+# The sizes of the scenes, each as a shape of its own.
+while read -r shape triangles; do
+	expect 0 out ", $triangles triangles" make "$shape" -n "$triangles" -o "$shape.ply"
+	expect 0 out 'does not intersect itself' check "$shape.ply"
+done << 'END'
+lumpy 3458
+knot 2130
+lock 3264
+lock 3456
+END
+
 expect 2 err 'a shape is missing' make -n 902 -o x.obj
 expect 2 err 'there is no shape lumpi; did you mean lumpy\?' make lumpi -n 902 -o x.obj
 expect 2 err '--triangles N is missing' make lumpy -o x.obj

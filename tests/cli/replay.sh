@@ -31,7 +31,8 @@ same steps "$(field steps out)" 20
 same bodies "$(field bodies out)" 3
 same colliding_pairs "$(field colliding_pairs out)" 0.8
 same "pair lines" "$(cat pairs.txt)" "$(seq -f '%g 0 1' 4 19)"
-for name in total trees pair vertex ray complete merge min median full iterative predictive lost contacts pairs; do
+for name in total trees pair vertex ray complete merge min median full iterative predictive lost recast missed contacts pairs \
+	pairs_full pairs_iterative pairs_apart vertices_watched walk_steps backtracks; do
 	[ -n "$(field $name out)" ] || fail "no field $name: $(cat out)"
 done
 awk '$1 < 4 || NF != 12 || !($2 == 0 && $3 == 1 || $2 == 1 && $3 == 0) { exit 1 }
@@ -44,6 +45,46 @@ for way in "--threads 1" "--threads 3" "--simd scalar" "--broad brute" "--broad 
 	expect 0 out '"hash"' replay plain.rbt --mesh cube.obj --json $way
 	same "hash with $way" "$(field hash out)" "$hash"
 done
+
+# Ways that may take another path but find the same: laid out otherwise, in groups, with room predicted and made.
+for way in "--naive" "--groups 2" "--groups 16 --threads 3" "--buffers backtrack --predictor last" "--confidence 1.5 --buffers backtrack" "--warm-up 0"; do
+	expect 0 out '"hash"' replay plain.rbt --mesh cube.obj --json $way
+	same "hash with $way" "$(field hash out)" "$hash"
+done
+expect 0 out '"new_pairs"' replay plain.rbt --mesh cube.obj --json --groups 2
+expect 0 out 'group 1 ' replay plain.rbt --mesh cube.obj --groups 2
+
+# Nothing taken over: every pair is done in full, and the full world finds the same. The other world must lose no pair.
+expect 0 out '"hash"' replay plain.rbt --mesh cube.obj --json --temporal none --against-full
+for name in iterative pairs_iterative pairs_apart vertices_watched walk_steps missing extra pairs_missing pairs_extra deepest_missing \
+	missing_last_step extra_last_step deepest_missing_last_step iterative_steps_since_full; do
+	same "$name with --temporal none" "$(field $name out)" 0
+done
+same "colliding pairs of the full world" "$(sed -n '/against_full/,$p' out | field pairs /dev/stdin)" 16
+expect 0 out '"against_full"' replay plain.rbt --mesh cube.obj --ground --json --temporal iterative --against-full
+same "pairs missing" "$(field pairs_missing out)" 0
+same "missing contacts of a pair at rest" "$(field missing_last_step out)" 0
+expect 0 out 'last step .* of [1-9][0-9]* contacts missing' replay plain.rbt --mesh cube.obj --temporal iterative --against-full
+# What one world found, less what is extra, is what the other found, less what is missing.
+expect 0 out '"hash"' replay plain.rbt --mesh cube.obj --json --against-full --contacts contacts.txt
+same "contacts of both worlds" "$(awk -v full="$(sed -n '/against_full/,$p' out | field contacts /dev/stdin)" \
+	-v missing="$(field missing out)" -v extra="$(field extra out)" 'END { print NR - full + missing - extra }' contacts.txt)" 0
+
+# All settings at once, and those that are wrong.
+expect 0 out '"hash"' replay plain.rbt -m cube.obj --json --temporal iterative --no-predict --drop-lost --max-walk 7 --threshold 0.01 \
+	--extension 0.005 --normal triangle --edge-angle 10 --naive --buffers ignore --predictor last --confidence 1.1 --groups 3
+expect 2 err 'temporal sometimes: must be one of none, iterative' replay plain.rbt -m cube.obj --temporal sometimes
+expect 2 err 'max-walk 0: must be from 1 to 65536' replay plain.rbt -m cube.obj --max-walk 0
+expect 2 err 'threshold -1: must be from 0' replay plain.rbt -m cube.obj --threshold -1
+expect 2 err 'extension nan: not a number' replay plain.rbt -m cube.obj --extension nan
+expect 2 err 'threshold 0.02 is more than --extension 0.01: a vertex' replay plain.rbt -m cube.obj --threshold 0.02 --extension 0.01
+expect 2 err 'normal up: must be one of ray, triangle' replay plain.rbt -m cube.obj --normal up
+expect 2 err 'edge-angle 181: must be from 0 to 180' replay plain.rbt -m cube.obj --edge-angle 181
+expect 2 err 'buffers big: must be one of exact, ignore, backtrack' replay plain.rbt -m cube.obj --buffers big
+expect 2 err 'predictor all: must be one of pairs, last' replay plain.rbt -m cube.obj --predictor all
+expect 2 err 'confidence 0.5: must be from 1' replay plain.rbt -m cube.obj --confidence 0.5
+expect 2 err 'groups 17: must be from 0 to 16' replay plain.rbt -m cube.obj --groups 17
+expect 2 err 'against-full compares all contacts' replay plain.rbt -m cube.obj --against-full --max-contacts 4
 
 # The ground: body -1, first in its pair; contacts move the cube out of it, upward. Ten steps warm up, and are not counted.
 expect 0 out '"hash"' replay moved.rbt.gz -m cube.obj -g -s 15:17 --json --pairs pairs.txt --contacts contacts.txt
@@ -75,6 +116,7 @@ same steps "$(field steps out)" 20
 expect 0 out 'a recording of library calls' info calls.rec
 expect 0 out '"kind":[[:space:]]*"calls"' info calls.rec --json
 expect 2 err 'do not apply' replay calls.rec --mesh cube.obj
+expect 2 err 'do not apply' replay calls.rec --against-full
 { head -c 2000 calls.rec; printf '\252'; tail -c +2002 calls.rec; } > damaged.rec
 ! cmp -s calls.rec damaged.rec || fail "the damage changed nothing"
 expect 1 err '^carom: error: damaged.rec: ' replay damaged.rec

@@ -14,7 +14,7 @@ END
 
 # The files, the contract's fields, and the same bits for 1 and 2 threads and scalar code.
 expect 0 out '"bodies_above_ground"' run scene.json --out one --threads 1 --contacts --json
-for name in bodies steps bodies_above_ground deepest_penetration kinetic_energy_peak kinetic_energy_final total detection response hash; do
+for name in bodies steps bodies_above_ground deepest_penetration kinetic_energy_peak kinetic_energy_final total detection response hash ray_length rays_inside plane_depth plane_vertices; do
 	[ -n "$(field $name out)" ] || fail "no field $name"
 done
 cmp out one/summary.json || fail "--json is not summary.json"
@@ -26,6 +26,26 @@ expect 0 out . run scene.json --out two --threads 2 --simd scalar --contacts --j
 same hash "$(field hash out)" "$hash"
 cmp one/recording.h5 two/recording.h5 || fail "equal runs left different recordings"
 cmp one/last.png two/last.png || fail "equal runs left different pictures"
+
+# The table has the counters of what is continued from earlier steps.
+for name in rays_iterative rays_predictive rays_lost rays_recast rays_missed walk_steps backtracks pairs_full pairs_iterative pairs_apart vertices_watched; do
+	head -1 one/stats.csv | grep -q ",$name," || fail "no column $name in stats.csv"
+done
+
+# Bodies of a source come in one after another: in the table, in the recording, in its replay and in its pictures.
+cat > source.json << 'END'
+{
+	"steps": 13,
+	"planes": [{}],
+	"sources": [{ "shape": "sphere", "radius": 0.5, "position": [0, 2, 0], "rate": 10, "count": 5, "circle": { "radius": 1, "turns_per_second": 2 } }]
+}
+END
+expect 0 out '"bodies":[[:space:]]*3,' run source.json --out source --json
+same "bodies in each step" "$(tail -n +2 source/stats.csv | cut -d, -f4 | tr '\n' ' ')" "2 2 2 2 2 2 3 3 3 3 3 3 4 "
+expect 0 out '"steps":[[:space:]]*13' replay source/recording.h5 --steps 0:13 --json
+"$CAROM" render source/recording.h5 --frames 0:13 --every 6 --camera 0,2,9,0,2,0 --plain --size 64x48 -o source/%02d.png 2> err || fail "render: $(cat err)"
+cmp -s source/00.png source/06.png && fail "a new body does not show"
+cmp -s source/06.png source/12.png && fail "another new body does not show"
 
 # Another mesh, fewer steps, no picture.
 "$CAROM" make knot --triangles 902 -o knot.obj

@@ -17,6 +17,7 @@ static void compute(simd_op op, const float a[8], const float b[8], float r[8])
 	case SIMD_NEG: f8_store(r, f8_neg(x)); break;
 	case SIMD_SET1: f8_store(r, f8_set1(a[0])); break;
 	case SIMD_SELECT: f8_store(r, f8_select(f8_lt(x, y), f8_neg(y), x)); break;
+	case SIMD_SQRT: f8_store(r, f8_sqrt(x)); break;
 	default: f8_store(r, x); break;
 	}
 }
@@ -41,5 +42,30 @@ static void gather(const uint8_t *base, const float index[8], float r[8])
 	f8_store(r, f8_gather_bytes(base, f8_load(index)));
 }
 
+static void compute_whole(simd_whole_op op, const int32_t a[8], const int32_t b[8], int32_t r[8])
+{
+	const i8 x = i8_load(a), y = i8_load(b);
+	switch (op) {
+	case SIMD_WHOLE_ADD: i8_store(r, i8_add(x, y)); break;
+	case SIMD_WHOLE_AND: i8_store(r, i8_and(x, y)); break;
+	case SIMD_WHOLE_SHIFT: i8_store(r, i8_shift_left(x, 3)); break;
+	case SIMD_WHOLE_SELECT: i8_store(r, i8_select(i8_lt(x, y), y, x)); break;
+	default: i8_store(r, i8_set1(a[0])); break;
+	}
+}
+
+static uint32_t whole_less(const int32_t a[8], const int32_t b[8]) { return m8_bits(i8_lt(i8_load(a), i8_load(b))); }
+
+static void gather_floats(const float *base, const int32_t index[8], float r[8])
+{
+	f8_store(r, f8_gather(base, i8_load(index)));
+}
+
+static void gather_whole(const int32_t *base, const int32_t index[8], int32_t r[8])
+{
+	i8_store(r, i8_gather(base, i8_load(index)));
+}
+
 extern const simd_ops CR_ISA_NAME(simd_ops);
-const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather };
+const simd_ops CR_ISA_NAME(
+	simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats, gather_whole };

@@ -16,16 +16,30 @@ typedef enum simd_op {
 	SIMD_SET1,
 	SIMD_COPY,
 	SIMD_SELECT,
+	SIMD_SQRT,
 	SIMD_OPS
 } simd_op;
 
 typedef enum simd_test { SIMD_LT, SIMD_LE, SIMD_EQ, SIMD_LT_AND_LE, SIMD_LT_OR_EQ, SIMD_TESTS } simd_test;
+
+typedef enum simd_whole_op {
+	SIMD_WHOLE_ADD,
+	SIMD_WHOLE_AND,
+	SIMD_WHOLE_SHIFT,
+	SIMD_WHOLE_SELECT,
+	SIMD_WHOLE_SET1,
+	SIMD_WHOLE_OPS
+} simd_whole_op;
 
 typedef struct simd_ops {
 	void (*compute)(simd_op op, const float a[8], const float b[8], float r[8]);
 	uint32_t (*compare)(simd_test test, const float a[8], const float b[8]);
 	void (*truncate)(const float a[8], float r[8]);
 	void (*gather)(const uint8_t *base, const float index[8], float r[8]);
+	void (*compute_whole)(simd_whole_op op, const int32_t a[8], const int32_t b[8], int32_t r[8]);
+	uint32_t (*whole_less)(const int32_t a[8], const int32_t b[8]);
+	void (*gather_floats)(const float *base, const int32_t index[8], float r[8]);
+	void (*gather_whole)(const int32_t *base, const int32_t index[8], int32_t r[8]);
 } simd_ops;
 
 #endif

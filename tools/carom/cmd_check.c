@@ -178,6 +178,7 @@ static int report_pair(const check_options *o, const carom_world *world, cJSON *
 static int check_pair(const check_options *o, carom_context *context, carom_mesh *const meshes[2], cJSON *warnings)
 {
 	carom_world_def def = carom_default_world_def();
+	def.temporal = CAROM_TEMPORAL_NONE; // there is one step
 	def.max_contacts_per_pair = 0;
 	def.complete = true;
 	carom_world *world;

@@ -5,45 +5,38 @@
 #include "motion.h"
 #include "options.h"
 #include "progress.h"
-#include "report.h"
+#include "replay_compare.h"
+#include "replay_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Steps before the measured ones that let caches, pools and temporal data settle.
-enum { WARM_UP_STEPS = 10 };
-
 typedef struct replay_options {
 	const char *motion;
 	motion_options source;
 	option_range steps;
-	int64_t threads;
+	int64_t warm_up, threads;
 	int simd, rays, broad;
-	bool no_complete, exit_distance, json;
+	bool no_complete, exit_distance, against_full, json;
 	int64_t max_contacts;
 	double speculative;
+	// Temporal data and stages; -1: the library's default.
+	int temporal, normal, buffers, predictor;
+	bool no_predict, drop_lost, naive;
+	int64_t max_walk, groups;
+	double threshold, extension, edge_angle, confidence;
 	const char *pairs, *contacts, *record;
 } replay_options;
-
-// Sums over the measured steps.
-typedef struct replay_sums {
-	int64_t steps;
-	double box_pairs, narrow_pairs, colliding_pairs, contacts, contacts_found, vertices_tested, rays_full, pairs_completed,
-		pairs_crossing, triangle_tests;
-	double total, trees, pair, vertex, ray, complete, merge;
-	double *totals; // milliseconds of each step
-	double deepest;
-	uint64_t hash;
-	size_t memory_peak;
-} replay_sums;
 
 typedef struct replay {
 	replay_options options;
 	carom_context *context;
 	motion motion;
 	carom_world *world;
+	carom_world *full; // --against-full
 	replay_sums sums;
+	replay_compare compare;
 	sim_output_file pairs_file, contacts_file, record_file;
 } replay;
 
@@ -56,7 +49,9 @@ static int parse(replay_options *o, int argc, char **argv)
 		{ .name = "ground", .letter = 'g', .kind = OPTION_FLAG, .value = &o->source.ground,
 			.help = "add the recording's ground plane as body -1" },
 		{ .name = "steps", .letter = 's', .argument = "A:B", .kind = OPTION_RANGE, .value = &o->steps,
-			.help = "measure steps A to B-1 (all); the ten before A run unmeasured" },
+			.help = "measure steps A to B-1 (all)" },
+		{ .name = "warm-up", .argument = "N", .kind = OPTION_INTEGER, .value = &o->warm_up, .maximum = 1e9,
+			.help = "unmeasured steps before A (10)" },
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
 			.help = "threads (0: one for each core)" },
 		{ .name = "rays", .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->rays, .choices = options_ray_words,
@@ -71,6 +66,33 @@ static int parse(replay_options *o, int argc, char **argv)
 			.help = "contacts kept for each pair (0: all)" },
 		{ .name = "speculative", .argument = "D", .kind = OPTION_REAL, .value = &o->speculative, .maximum = 1e6,
 			.help = "report surfaces apart by at most D metres too (0)" },
+		{ .name = "temporal", .argument = "WHAT", .kind = OPTION_CHOICE, .value = &o->temporal, .choices = options_temporal_words,
+			.help = "what steps take over from those before (the library's default)" },
+		{ .name = "no-predict", .kind = OPTION_FLAG, .value = &o->no_predict,
+			.help = "cast no rays outward: vertices that enter are not seen ahead" },
+		{ .name = "drop-lost", .kind = OPTION_FLAG, .value = &o->drop_lost,
+			.help = "drop iterative rays that get lost, do not cast them anew" },
+		{ .name = "max-walk", .argument = "N", .kind = OPTION_INTEGER, .value = &o->max_walk, .minimum = 1, .maximum = 65536,
+			.help = "most triangles that an iterative ray visits (32)" },
+		{ .name = "threshold", .argument = "D", .kind = OPTION_REAL, .value = &o->threshold, .maximum = 1e6,
+			.help = "metres that a pair may move between full steps (0: chosen)" },
+		{ .name = "extension", .argument = "D", .kind = OPTION_REAL, .value = &o->extension, .maximum = 1e6,
+			.help = "metres that rays are followed outward (0: chosen)" },
+		{ .name = "normal", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->normal, .choices = options_normal_words,
+			.help = "which way contacts of rays point (the library's default)" },
+		{ .name = "edge-angle", .argument = "DEGREES", .kind = OPTION_REAL, .value = &o->edge_angle, .maximum = 180,
+			.help = "edges flatter than this are none to contacts (5)" },
+		{ .name = "naive", .kind = OPTION_FLAG, .value = &o->naive, .help = "one loop over pairs in place of lists" },
+		{ .name = "buffers", .argument = "WAY", .kind = OPTION_CHOICE, .value = &o->buffers, .choices = options_buffer_words,
+			.help = "what to do when rays need more room than predicted (exact)" },
+		{ .name = "predictor", .argument = "RULE", .kind = OPTION_CHOICE, .value = &o->predictor,
+			.choices = options_predictor_words, .help = "how the room for rays is predicted (pairs)" },
+		{ .name = "confidence", .argument = "C", .kind = OPTION_REAL, .value = &o->confidence, .minimum = 1, .maximum = 1e6,
+			.help = "factor of that prediction (1.02)" },
+		{ .name = "groups", .argument = "N", .kind = OPTION_INTEGER, .value = &o->groups, .maximum = CAROM_MAX_WORKER_GROUPS,
+			.help = "deal pairs of meshes to N groups of one worker each (0: no groups)" },
+		{ .name = "against-full", .kind = OPTION_FLAG, .value = &o->against_full,
+			.help = "compare each measured step with one that takes nothing over" },
 		{ .name = "grid", .argument = "N", .kind = OPTION_INTEGER, .value = &o->source.grid_resolution, .maximum = 128,
 			.help = "cells of the inside-outside grid of meshes, 0: none" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
@@ -100,7 +122,41 @@ static int parse(replay_options *o, int argc, char **argv)
 	return options_parse(&line, argc, argv, &o->motion, &count);
 }
 
-static bool create_world(replay *r)
+static void set_temporal(const replay_options *o, carom_world_def *def)
+{
+	if (o->temporal >= 0)
+		def->temporal = (carom_temporal)o->temporal;
+	def->predict = !o->no_predict;
+	def->lost_rays = o->drop_lost ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+	def->max_walk = (int32_t)o->max_walk;
+	def->displacement_threshold = o->threshold;
+	def->distance_extension = o->extension;
+	if (o->normal >= 0)
+		def->contact_normal = (carom_contact_normal)o->normal;
+	if (o->edge_angle >= 0)
+		def->internal_edge_angle = o->edge_angle / 180 * 3.14159265358979323846;
+}
+
+static void set_stages(const replay_options *o, carom_world_def *def)
+{
+	def->stages = o->naive ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+	if (o->buffers >= 0)
+		def->ray_buffers = (carom_ray_buffers)o->buffers;
+	if (o->predictor >= 0)
+		def->ray_predictor = (carom_ray_predictor)o->predictor;
+	def->buffer_confidence = o->confidence;
+	def->worker_groups = (int32_t)o->groups;
+}
+
+static bool create_world(carom_context *context, const carom_world_def *def, carom_world **world)
+{
+	if (carom_create_world(context, def, world) == CAROM_SUCCESS)
+		return true;
+	report_error(NULL, "cannot make the world: %s", carom_error_text(context));
+	return false;
+}
+
+static bool create_worlds(replay *r)
 {
 	const replay_options *o = &r->options;
 	carom_world_def def = carom_default_world_def();
@@ -111,10 +167,14 @@ static bool create_world(replay *r)
 	def.complete = !o->no_complete;
 	def.exit_distance_test = o->exit_distance;
 	def.speculative_distance = o->speculative;
-	if (carom_create_world(r->context, &def, &r->world) == CAROM_SUCCESS)
-		return true;
-	report_error(NULL, "cannot make the world: %s", carom_error_text(r->context));
-	return false;
+	set_temporal(o, &def);
+	set_stages(o, &def);
+	if (!create_world(r->context, &def, &r->world))
+		return false;
+	// Nothing taken over, nothing left out.
+	def.temporal = CAROM_TEMPORAL_NONE;
+	def.ray_buffers = CAROM_BUFFERS_EXACT;
+	return !o->against_full || create_world(r->context, &def, &r->full);
 }
 
 static int64_t number_of(uint64_t user_data)
@@ -141,50 +201,36 @@ static void write_contacts(FILE *file, const carom_world *world, int64_t step)
 	}
 }
 
-static void add_stats(replay_sums *sums, const carom_world *world)
+static bool step_world(const replay *r, carom_world *world, int64_t frame)
 {
-	const carom_stats s = carom_world_stats(world);
-	const carom_contact_view contacts = carom_world_contacts(world);
-	sums->totals[sums->steps++] = s.ms_total;
-	sums->box_pairs += s.box_pairs;
-	sums->narrow_pairs += s.narrow_pairs;
-	sums->colliding_pairs += s.colliding_pairs;
-	sums->contacts += s.contacts;
-	sums->contacts_found += s.contacts_found;
-	sums->vertices_tested += (double)s.vertices_tested;
-	sums->rays_full += (double)s.rays_full;
-	sums->pairs_completed += s.pairs_completed;
-	sums->pairs_crossing += s.pairs_crossing;
-	sums->triangle_tests += (double)s.triangle_tests;
-	sums->total += s.ms_total;
-	sums->trees += s.ms_trees;
-	sums->pair += s.ms_pair;
-	sums->vertex += s.ms_vertex;
-	sums->ray += s.ms_ray;
-	sums->complete += s.ms_complete;
-	sums->merge += s.ms_merge;
-	sums->memory_peak = s.memory_peak;
-	for (int32_t i = 0; i < contacts.count; i++)
-		if ((double)contacts.data[i].depth > sums->deepest)
-			sums->deepest = (double)contacts.data[i].depth;
-	// The finaliser of splitmix64 (Steele, Lea, Flood 2014) makes the order of the steps count.
-	uint64_t h = sums->hash + carom_world_hash(world) + 0x9e3779b97f4a7c15u;
-	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
-	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
-	sums->hash = h ^ h >> 31;
+	if (carom_world_step(world) == CAROM_SUCCESS)
+		return true;
+	report_error(NULL, "step %lld: %s", (long long)frame, carom_error_text(r->context));
+	return false;
+}
+
+// The full step of a measured step, and what differs.
+static bool compare_step(replay *r, int64_t frame)
+{
+	if (!step_world(r, r->full, frame))
+		return false;
+	if (replay_compare_add(&r->compare, r->world, r->full))
+		return true;
+	report_error(NULL, "out of memory");
+	return false;
 }
 
 static bool step(replay *r, int64_t frame)
 {
-	if (!motion_apply(&r->motion, r->world, frame))
+	carom_world *const worlds[2] = { r->world, r->full };
+	if (!motion_apply(&r->motion, worlds, r->full ? 2 : 1, frame) || !step_world(r, r->world, frame))
 		return false;
-	if (carom_world_step(r->world) != CAROM_SUCCESS) {
-		report_error(NULL, "step %lld: %s", (long long)frame, carom_error_text(r->context));
-		return false;
-	}
+	replay_compare_note(&r->compare, r->world);
 	if (frame < r->options.steps.first)
 		return true;
-	add_stats(&r->sums, r->world);
+	replay_sums_add(&r->sums, r->world);
+	if (r->full && !compare_step(r, frame))
+		return false;
 	if (r->pairs_file.stream)
 		write_pairs(r->pairs_file.stream, r->world, frame);
 	if (r->contacts_file.stream)
@@ -195,7 +241,7 @@ static bool step(replay *r, int64_t frame)
 static bool run_steps(replay *r)
 {
 	const option_range range = r->options.steps;
-	const int64_t begin = range.first > WARM_UP_STEPS ? range.first - WARM_UP_STEPS : 0;
+	const int64_t warm_up = r->options.warm_up, begin = range.first > warm_up ? range.first - warm_up : 0;
 	progress bar;
 	progress_start(&bar, "replay", range.end - begin);
 	bool done = true;
@@ -207,86 +253,30 @@ static bool run_steps(replay *r)
 	return done;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-// Sorts the milliseconds.
-static double median_total(replay_sums *sums)
-{
-	qsort(sums->totals, (size_t)sums->steps, sizeof *sums->totals, compare_doubles);
-	const int64_t half = sums->steps / 2;
-	return sums->steps % 2 ? sums->totals[half] : 0.5 * (sums->totals[half - 1] + sums->totals[half]);
-}
-
 static int print_json(replay *r)
 {
-	replay_sums *s = &r->sums;
-	const double n = (double)s->steps, median = median_total(s);
 	cJSON *json = cJSON_CreateObject();
-	cJSON_AddNumberToObject(json, "steps", n);
+	cJSON_AddNumberToObject(json, "steps", (double)r->sums.steps);
 	cJSON_AddNumberToObject(json, "first_step", (double)r->options.steps.first);
 	cJSON_AddNumberToObject(json, "bodies", (double)r->motion.body_count);
 	cJSON_AddBoolToObject(json, "ground", r->options.source.ground);
 	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
 	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
-	cJSON_AddNumberToObject(json, "pairs", s->box_pairs / n);
-	cJSON_AddNumberToObject(json, "narrow_pairs", s->narrow_pairs / n);
-	cJSON_AddNumberToObject(json, "colliding_pairs", s->colliding_pairs / n);
-	cJSON_AddNumberToObject(json, "contacts", s->contacts / n);
-	cJSON_AddNumberToObject(json, "contacts_found", s->contacts_found / n);
-	cJSON_AddNumberToObject(json, "deepest", s->deepest);
-	cJSON_AddNumberToObject(json, "vertices", s->vertices_tested / n);
-	cJSON *rays = cJSON_AddObjectToObject(json, "rays");
-	cJSON_AddNumberToObject(rays, "full", s->rays_full / n);
-	cJSON_AddNumberToObject(rays, "iterative", 0);
-	cJSON_AddNumberToObject(rays, "predictive", 0);
-	cJSON_AddNumberToObject(rays, "lost", 0);
-	cJSON_AddNumberToObject(json, "pairs_completed", s->pairs_completed / n);
-	cJSON_AddNumberToObject(json, "pairs_crossing", s->pairs_crossing / n);
-	cJSON_AddNumberToObject(json, "triangle_tests", s->triangle_tests / n);
-	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
-	cJSON_AddNumberToObject(ms, "total", s->total / n);
-	cJSON_AddNumberToObject(ms, "min", s->totals[0]);
-	cJSON_AddNumberToObject(ms, "median", median);
-	cJSON_AddNumberToObject(ms, "trees", s->trees / n);
-	cJSON_AddNumberToObject(ms, "pair", s->pair / n);
-	cJSON_AddNumberToObject(ms, "vertex", s->vertex / n);
-	cJSON_AddNumberToObject(ms, "ray", s->ray / n);
-	cJSON_AddNumberToObject(ms, "complete", s->complete / n);
-	cJSON_AddNumberToObject(ms, "merge", s->merge / n);
-	cJSON_AddNumberToObject(json, "memory_peak", (double)s->memory_peak);
-	report_add_hash(json, "hash", s->hash);
+	replay_sums_print_json(&r->sums, json);
+	if (r->full)
+		replay_compare_print_json(&r->compare, json);
 	return report_json(json);
 }
 
 static int print_text(replay *r)
 {
-	replay_sums *s = &r->sums;
-	const double n = (double)s->steps, median = median_total(s);
 	printf("%s: %lld bodies%s, steps %lld to %lld, %d thread%s, %s\n", r->options.motion, (long long)r->motion.body_count,
 		r->options.source.ground ? " and the ground" : "", (long long)r->options.steps.first,
 		(long long)r->options.steps.end - 1, carom_context_threads(r->context),
 		carom_context_threads(r->context) == 1 ? "" : "s", carom_simd_name(carom_context_simd(r->context)));
-	const struct {
-		const char *label;
-		double sum;
-	} counts[] = { { "pairs of boxes", s->box_pairs }, { "pairs of oriented boxes", s->narrow_pairs },
-		{ "colliding pairs", s->colliding_pairs }, { "contacts", s->contacts }, { "vertices reached", s->vertices_tested },
-		{ "rays", s->rays_full }, { "pairs completed", s->pairs_completed }, { "triangle tests", s->triangle_tests } },
-	  times[] = { { "trees", s->trees }, { "pair", s->pair }, { "vertex", s->vertex }, { "ray", s->ray },
-		  { "complete", s->complete }, { "merge", s->merge }, { "total", s->total } };
-	printf("\nmean per step\n");
-	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-		printf("  %-24s %12.1f\n", counts[i].label, counts[i].sum / n);
-	printf("\nmilliseconds per step\n");
-	for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
-		printf("  %-24s %12.4f %5.1f %%\n", times[i].label, times[i].sum / n, s->total > 0 ? 100 * times[i].sum / s->total : 0);
-	printf("  %-24s %12.4f\n  %-24s %12.4f\n", "least total", s->totals[0], "median total", median);
-	printf("\ndeepest contact %.6g m, most memory %.1f MiB, hash %016llx\n", s->deepest, (double)s->memory_peak / 1048576,
-		(unsigned long long)s->hash);
+	replay_sums_print_text(&r->sums);
+	if (r->full)
+		replay_compare_print_text(&r->compare);
 	return report_end_of_text();
 }
 
@@ -332,9 +322,10 @@ static int commit_outputs(replay *r)
 static int measure(replay *r)
 {
 	const option_range *steps = &r->options.steps;
-	if (!check_range(r) || !create_world(r))
+	if (!check_range(r) || !create_worlds(r))
 		return EXIT_FAILED;
 	r->sums.totals = malloc((size_t)(steps->end - steps->first) * sizeof(double));
+	r->sums.group_count = (int)r->options.groups;
 	if (!r->sums.totals)
 		return report_error(NULL, "out of memory");
 	if (open_outputs(r) != EXIT_DONE || !run_steps(r) || commit_outputs(r) != EXIT_DONE)
@@ -348,9 +339,10 @@ static bool read_calls(void *bytes, size_t count, void *user) { return fread(byt
 static int replay_calls(replay *r)
 {
 	const replay_options *o = &r->options;
-	if (o->source.mesh || o->source.ground || o->pairs || o->contacts || o->record)
+	if (o->source.mesh || o->source.ground || o->pairs || o->contacts || o->record || o->against_full)
 		return options_misuse("replay",
-			"%s is a recording of library calls: --mesh, --ground, --pairs, --contacts and --record do not apply", o->motion);
+			"%s is a recording of library calls: --mesh, --ground, --pairs, --contacts, --record and --against-full do not apply",
+			o->motion);
 	FILE *file = fopen(o->motion, "rb");
 	if (!file)
 		return report_error(o->motion, "cannot be opened: %s", strerror(errno));
@@ -376,18 +368,54 @@ static int replay_motion(replay *r, file_kind kind)
 	if (status == OPTIONS_GO_ON)
 		status = measure(r);
 	carom_destroy_world(r->world); // first: it may still write to the record
+	carom_destroy_world(r->full);
 	sim_output_abandon(&r->pairs_file);
 	sim_output_abandon(&r->contacts_file);
 	sim_output_abandon(&r->record_file);
 	free(r->sums.totals);
+	replay_compare_free(&r->compare);
 	motion_close(&r->motion);
 	return status;
 }
 
+// Options that exclude each other.
+static int check_options(const replay_options *o)
+{
+	if (o->against_full && o->max_contacts > 0)
+		return options_misuse("replay", "--against-full compares all contacts: leave --max-contacts out");
+	if (!o->no_predict && o->extension > 0 && o->threshold > o->extension)
+		return options_misuse("replay",
+			"--threshold %g is more than --extension %g: a vertex that no ray reached could enter unseen between full steps",
+			o->threshold, o->extension);
+	return OPTIONS_GO_ON;
+}
+
+// What holds for all that the command line does not name.
+static replay_options default_options(void)
+{
+	const carom_world_def def = carom_default_world_def();
+	return (replay_options){ .steps = { 0, INT64_MAX },
+		.warm_up = 10,
+		.broad = -1,
+		.source.grid_resolution = -1,
+		.temporal = -1,
+		.normal = -1,
+		.buffers = -1,
+		.predictor = -1,
+		.max_walk = def.max_walk,
+		.groups = def.worker_groups,
+		.threshold = def.displacement_threshold,
+		.extension = def.distance_extension,
+		.edge_angle = -1,
+		.confidence = def.buffer_confidence };
+}
+
 int cmd_replay(int argc, char **argv)
 {
-	replay r = { .options = { .steps = { 0, INT64_MAX }, .broad = -1, .source.grid_resolution = -1 } };
+	replay r = { .options = default_options() };
 	int status = parse(&r.options, argc, argv);
+	if (status == OPTIONS_GO_ON)
+		status = check_options(&r.options);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	const file_kind kind = motion_file_kind(r.options.motion);

@@ -1,18 +1,18 @@
-// `carom run`: simulate a scene. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and last.png.
+// `carom run`: simulate a scene. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
+// last.png.
 #include "commands.h"
 #include "options.h"
 #include "progress.h"
 #include "report.h"
+#include "sim/interpenetration.h"
 #include "sim/output_file.h"
 #include "sim/renderer.h"
 #include "sim/simulation.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 typedef struct run_options {
@@ -32,6 +32,7 @@ typedef struct run {
 	carom_context *context;
 	sim_simulation *simulation;
 	sim_output_file stats;
+	sim_interpenetration inside; // at the end
 } run;
 
 // Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
@@ -128,27 +129,6 @@ static int parse(run_options *o, int argc, char **argv)
 
 // ---- Output ----
 
-// Make a folder with those above it.
-static int make_folder(const char *path)
-{
-	char part[SIM_PATH_MAX];
-	const size_t length = strlen(path);
-	if (length >= sizeof part - 20)
-		return report_error(path, "the path is too long");
-	for (size_t i = 1; i <= length; i++) {
-		if (path[i] != '/' && path[i] != 0)
-			continue;
-		memcpy(part, path, i);
-		part[i] = 0;
-		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			return report_error(part, "cannot make the folder: %s", strerror(errno));
-	}
-	struct stat status;
-	if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-		return report_error(path, "is not a folder; --out needs one");
-	return EXIT_DONE;
-}
-
 static void out_path(const run *r, const char *name, char path[SIM_PATH_MAX])
 {
 	snprintf(path, SIM_PATH_MAX, "%s/%s", r->options.out, name);
@@ -176,6 +156,10 @@ static cJSON *summary_json(const run *r, const sim_summary *s)
 	cJSON_AddNumberToObject(json, "deepest_penetration_relative_step", (double)s->deepest_penetration_relative_step);
 	cJSON_AddNumberToObject(json, "final_penetration", s->final_penetration);
 	cJSON_AddNumberToObject(json, "final_penetration_relative", s->final_penetration_relative);
+	cJSON_AddNumberToObject(json, "ray_length", r->inside.ray_length);
+	cJSON_AddNumberToObject(json, "rays_inside", (double)r->inside.rays_inside);
+	cJSON_AddNumberToObject(json, "plane_depth", r->inside.plane_depth);
+	cJSON_AddNumberToObject(json, "plane_vertices", (double)r->inside.plane_vertices);
 	cJSON_AddNumberToObject(json, "kinetic_energy_peak_step", (double)s->kinetic_energy_peak_step);
 	cJSON_AddNumberToObject(
 		json, "kinetic_energy_relative", s->kinetic_energy_peak > 0 ? s->kinetic_energy_final / s->kinetic_energy_peak : 0);
@@ -221,6 +205,8 @@ static int print_text(const run *r, const sim_summary *s)
 	printf("  deepest penetration          %.4g m (step %lld), %.2f %% of a body (step %lld); at the end %.4g m, %.2f %%\n",
 		s->deepest_penetration, (long long)s->deepest_penetration_step, 100 * s->deepest_penetration_relative,
 		(long long)s->deepest_penetration_relative_step, s->final_penetration, 100 * s->final_penetration_relative);
+	printf("  interpenetration at the end  rays: %.4g m (%lld), below planes: %.4g m (%lld)\n", r->inside.ray_length,
+		(long long)r->inside.rays_inside, r->inside.plane_depth, (long long)r->inside.plane_vertices);
 	printf("  most in one step             %d colliding pairs, %d contacts\n", s->pairs_peak, s->contacts_peak);
 	printf("  detections per step          %.2f\n", (double)s->substeps / steps);
 	printf("  milliseconds per step        %.3f: detection %.3f, response %.3f, recording %.3f\n", s->ms_total / steps,
@@ -248,11 +234,12 @@ static sim_camera choose_camera(const run *r, carom_body_id *ids)
 	const carom_world *world = sim_simulation_world(r->simulation);
 	const carom_body_id *all = sim_simulation_ids(r->simulation);
 	int count = 0;
-	for (int32_t i = 0; i < r->scene.body_count; i++)
+	const int32_t body_count = sim_simulation_body_count(r->simulation);
+	for (int32_t i = 0; i < body_count; i++)
 		if (r->scene.bodies[i].kind != CAROM_STATIC)
 			ids[count++] = all[i];
 	carom_aabb box;
-	if (!sim_bounds_of_bodies(world, ids, count, &box) && !sim_bounds_of_bodies(world, all, r->scene.body_count, &box))
+	if (!sim_bounds_of_bodies(world, ids, count, &box) && !sim_bounds_of_bodies(world, all, body_count, &box))
 		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
 	return sim_frame_box(&box, up_of(&r->scene), (double)given->width / (double)given->height);
 }
@@ -262,13 +249,13 @@ static int draw(const run *r, const sim_camera *camera, const sim_look *looks, c
 	char error[500], caption[120];
 	const int64_t steps = sim_summarise(r->simulation).steps;
 	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)steps * r->scene.time_step,
-		(int)r->scene.body_count);
+		(int)sim_simulation_body_count(r->simulation));
 	sim_picture_options options = sim_default_picture_options();
 	options.width = r->scene.camera.width;
 	options.height = r->scene.camera.height;
 	options.threads = (int)r->options.threads;
 	options.looks = looks;
-	options.look_count = r->scene.body_count;
+	options.look_count = sim_simulation_body_count(r->simulation);
 	options.caption = caption;
 	sim_image image;
 	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, error, sizeof error))
@@ -315,7 +302,7 @@ static int prepare(run *r)
 		r->scene.steps = o->steps;
 	r->scene.record_contacts |= o->contacts;
 	r->context = report_create_context(o->threads, o->simd);
-	if (!r->context || (o->out && make_folder(o->out) != EXIT_DONE))
+	if (!r->context || (o->out && report_make_folder(o->out) != EXIT_DONE))
 		return EXIT_FAILED;
 	char path[SIM_PATH_MAX];
 	if (o->out)
@@ -353,7 +340,8 @@ static int finish(run *r)
 {
 	char error[600];
 	const sim_summary summary = sim_summarise(r->simulation);
-	if (!sim_finish_recording(r->simulation, error, sizeof error))
+	if (!sim_finish_recording(r->simulation, error, sizeof error) ||
+		!sim_measure_interpenetration(r->simulation, &r->inside, error, sizeof error))
 		return report_error(NULL, "%s", error);
 	if (r->options.out && (report_commit(&r->stats) != EXIT_DONE || write_summary(r, &summary) != EXIT_DONE))
 		return EXIT_FAILED;

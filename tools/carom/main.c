@@ -14,6 +14,7 @@ static const struct {
 	{ "run", cmd_run, "simulate a scene: statistics, recording, picture" },
 	{ "replay", cmd_replay, "detect collisions over recorded poses: times, pairs, contacts" },
 	{ "check", cmd_check, "do two meshes, or one with itself, collide: where, how deep" },
+	{ "bench", cmd_bench, "reproduce the tables and figures of the papers" },
 	{ "make", cmd_make, "make a closed concave mesh of a wanted size" },
 	{ "render", cmd_render, "draw a recording as pictures or a movie" },
 	{ "info", cmd_info, "what a mesh, a motion or a recording holds, and what is wrong with it" },

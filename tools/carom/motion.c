@@ -142,17 +142,25 @@ void motion_close(motion *opened)
 	memset(opened, 0, sizeof *opened);
 }
 
-static bool add_body(const motion_source *s, carom_world *world, carom_body_def *def, int64_t number, carom_body_id *id)
+// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of them.
+typedef struct movers {
+	carom_world *const *worlds;
+	int count;
+} movers;
+
+static bool add_body(const motion_source *s, movers m, carom_body_def *def, int64_t number, carom_body_id *id)
 {
 	def->user_data = (uint64_t)number;
-	if (carom_world_add_body(world, def, id) == CAROM_SUCCESS)
-		return true;
-	report_error(s->path, "body %lld: %s", (long long)number, carom_error_text(carom_world_context(world)));
-	return false;
+	for (int i = 0; i < m.count; i++)
+		if (carom_world_add_body(m.worlds[i], def, id) != CAROM_SUCCESS) {
+			report_error(s->path, "body %lld: %s", (long long)number, carom_error_text(carom_world_context(m.worlds[i])));
+			return false;
+		}
+	return true;
 }
 
 // The ground goes in first: the lower index makes it body A of its pairs.
-static bool add_ground(motion_source *s, carom_world *world)
+static bool add_ground(motion_source *s, movers m)
 {
 	carom_body_def def = carom_default_body_def();
 	def.shape.type = CAROM_PLANE;
@@ -160,10 +168,10 @@ static bool add_ground(motion_source *s, carom_world *world)
 	def.pose = sim_trajectory_ground_pose(&s->trajectory);
 	carom_body_id id;
 	s->ground = false;
-	return add_body(s, world, &def, -1, &id);
+	return add_body(s, m, &def, -1, &id);
 }
 
-static bool add_recorded_body(const motion_source *s, carom_world *world, int32_t index)
+static bool add_recorded_body(const motion_source *s, movers m, int32_t index)
 {
 	carom_body_def def = carom_default_body_def();
 	def.kind = CAROM_DYNAMIC;
@@ -179,7 +187,18 @@ static bool add_recorded_body(const motion_source *s, carom_world *world, int32_
 		memcpy(def.shape.half_extents, body->half_extents, sizeof def.shape.half_extents);
 		def.shape.mesh = body->mesh >= 0 ? s->meshes[body->mesh] : NULL;
 	}
-	return add_body(s, world, &def, index, &s->ids[index]);
+	return add_body(s, m, &def, index, &s->ids[index]);
+}
+
+// Bodies first..first+count-1, which are all in the worlds.
+static bool move_run(const motion_source *s, movers m, int64_t first, int64_t count, int64_t frame)
+{
+	for (int i = 0; count > 0 && i < m.count; i++)
+		if (carom_world_set_poses(m.worlds[i], (int)count, s->ids + first, s->poses + first) != CAROM_SUCCESS) {
+			report_error(s->path, "step %lld: %s", (long long)frame, carom_error_text(carom_world_context(m.worlds[i])));
+			return false;
+		}
+	return true;
 }
 
 static bool read_poses(motion_source *s, int64_t frame)
@@ -195,23 +214,22 @@ static bool read_poses(motion_source *s, int64_t frame)
 	return false;
 }
 
-bool motion_apply(motion *opened, carom_world *world, int64_t frame)
+bool motion_apply(motion *opened, carom_world *const *worlds, int world_count, int64_t frame)
 {
 	motion_source *s = opened->source;
-	if (!read_poses(s, frame) || (s->ground && !add_ground(s, world)))
+	const movers m = { worlds, world_count };
+	if (!read_poses(s, frame) || (s->ground && !add_ground(s, m)))
 		return false;
-	// Bodies that are in the world are moved in runs, one call for each; those that were born in this frame are added.
+	// Bodies that are in the worlds are moved in runs, one call for each; those that were born in this frame are added.
 	int64_t first = 0;
 	for (int64_t i = 0; i <= opened->body_count; i++) {
 		const bool known = i < opened->body_count && s->ids[i].index1 != 0;
 		if (known)
 			continue;
-		if (i > first && carom_world_set_poses(world, (int)(i - first), s->ids + first, s->poses + first) != CAROM_SUCCESS) {
-			report_error(s->path, "step %lld: %s", (long long)frame, carom_error_text(carom_world_context(world)));
+		if (!move_run(s, m, first, i - first, frame))
 			return false;
-		}
 		const bool born = i < opened->body_count && !isnan(s->poses[i].position.x);
-		if (born && !add_recorded_body(s, world, (int32_t)i))
+		if (born && !add_recorded_body(s, m, (int32_t)i))
 			return false;
 		first = i + 1;
 	}

@@ -12,6 +12,10 @@
 const char *const options_simd_words[] = { "auto", "scalar", "sse2", "avx2", "avx512", "neon", NULL };
 const char *const options_broad_words[] = { "tree", "sweep", "brute", NULL };
 const char *const options_ray_words[] = { "wide", "binary", "basic", "moller-trumbore", NULL };
+const char *const options_temporal_words[] = { "none", "iterative", NULL };
+const char *const options_normal_words[] = { "ray", "triangle", NULL };
+const char *const options_buffer_words[] = { "exact", "ignore", "backtrack", NULL };
+const char *const options_predictor_words[] = { "pairs", "last", NULL };
 
 // Words longer than this are never taken for a misspelling of one of ours.
 enum { WORD_MAX = 32, OPTIONS_MAX = 64 };

@@ -95,6 +95,18 @@ extern const char *const options_simd_words[];
 /// Words for --broad, in the order of carom_broad_phase.
 extern const char *const options_broad_words[];
 
+/// Words for --temporal, in the order of carom_temporal.
+extern const char *const options_temporal_words[];
+
+/// Words for --normal, in the order of carom_contact_normal.
+extern const char *const options_normal_words[];
+
+/// Words for --buffers, in the order of carom_ray_buffers.
+extern const char *const options_buffer_words[];
+
+/// Words for --predictor, in the order of carom_ray_predictor.
+extern const char *const options_predictor_words[];
+
 /// Words for --rays, in the order of carom_ray_method, without the plug-in.
 extern const char *const options_ray_words[];
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void say(const char *kind, const char *file, const char *format, va_list arguments)
@@ -89,6 +90,26 @@ void report_add_hash(cJSON *object, const char *name, uint64_t hash)
 void report_add_vector(cJSON *object, const char *name, const double v[3])
 {
 	cJSON_AddItemToObject(object, name, cJSON_CreateDoubleArray(v, 3));
+}
+
+int report_make_folder(const char *path)
+{
+	char part[SIM_PATH_MAX];
+	const size_t length = strlen(path);
+	if (length >= sizeof part - 64)
+		return report_error(path, "the path is too long");
+	for (size_t i = 1; i <= length; i++) {
+		if (path[i] != '/' && path[i] != 0)
+			continue;
+		memcpy(part, path, i);
+		part[i] = 0;
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			return report_error(part, "cannot make the folder: %s", strerror(errno));
+	}
+	struct stat status;
+	if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+		return report_error(path, "is not a folder; --out needs one");
+	return EXIT_DONE;
 }
 
 int report_open(sim_output_file *file, const char *path)

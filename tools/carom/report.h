@@ -33,6 +33,9 @@ void report_add_hash(cJSON *object, const char *name, uint64_t hash);
 /// Add three numbers as an array.
 void report_add_vector(cJSON *object, const char *name, const double v[3]);
 
+/// Make a folder for --out, with those above it. EXIT_DONE (also when it is there), or EXIT_FAILED after a message.
+int report_make_folder(const char *path);
+
 /// Open an output file (sim/output_file.h). EXIT_DONE, or EXIT_FAILED after a message.
 int report_open(sim_output_file *file, const char *path);
 

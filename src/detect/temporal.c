@@ -1,0 +1,144 @@
+/// Memory of pairs: slots that stay put while a pair's boxes overlap, and the bound on its motion. See temporal.h.
+
+#include "detect/temporal.h"
+
+// Measured on the recorded avalanche (docs/temporal.md): flat between half and twice these.
+static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's diagonal
+static const double LEAST_THRESHOLD = 2e-3; // of the same: what rests keeps its memory through the solver's jitter
+static const double USEFUL_STEPS = 4;       // memory that lasts for fewer steps costs more than it saves
+
+void cr_temporal_free(carom_context *context, cr_temporal *t)
+{
+	cr_array_free(context, &t->slots);
+	cr_array_free(context, &t->free);
+	cr_array_free(context, &t->pairs);
+	cr_array_free(context, &t->slot);
+	cr_array_free(context, &t->next_slot);
+}
+
+/// Order of pairs in the lists.
+static int compare(cr_body_pair p, cr_body_pair q)
+{
+	if (p.a != q.a)
+		return p.a < q.a ? -1 : 1;
+	return p.b < q.b ? -1 : p.b > q.b;
+}
+
+static int32_t take_slot(cr_temporal *t)
+{
+	const int32_t slot = t->free.count > 0 ? t->free.data[--t->free.count] : (int32_t)t->slots.count++;
+	t->slots.data[slot] = (cr_pair_memory){ .fresh = true };
+	return slot;
+}
+
+bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
+{
+	// Room first, so that nothing can fail half way: a slot for each pair that ends or begins.
+	if (!cr_array_reserve(context, &t->slots, t->slots.count + pairs->count) ||
+		!cr_array_reserve(context, &t->free, t->slots.count + pairs->count) ||
+		!cr_array_reserve(context, &t->next_slot, pairs->count))
+		return false;
+	int64_t old = 0;
+	for (int64_t i = 0; i < pairs->count; i++) {
+		while (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) < 0)
+			t->free.data[t->free.count++] = t->slot.data[old++];
+		if (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) == 0) {
+			t->next_slot.data[i] = t->slot.data[old++];
+			t->slots.data[t->next_slot.data[i]].fresh = false;
+		} else {
+			t->next_slot.data[i] = take_slot(t);
+		}
+	}
+	while (old < t->pairs.count)
+		t->free.data[t->free.count++] = t->slot.data[old++];
+	t->next_slot.count = pairs->count;
+	t->pairs.count = 0; // their slots are handed on
+	return true;
+}
+
+bool cr_temporal_keep(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
+{
+	if (!cr_array_reserve(context, &t->pairs, pairs->count) || !cr_array_reserve(context, &t->slot, pairs->count)) {
+		cr_temporal_forget(t);
+		return false;
+	}
+	for (int64_t i = 0; i < pairs->count; i++) {
+		t->pairs.data[i] = pairs->data[i];
+		t->slot.data[i] = t->next_slot.data[i];
+	}
+	t->pairs.count = t->slot.count = pairs->count;
+	return true;
+}
+
+void cr_temporal_forget(cr_temporal *t)
+{
+	t->slots.count = t->free.count = 0;
+	t->pairs.count = t->slot.count = t->next_slot.count = 0;
+}
+
+static cr_transform transform_to_float(const m3d *r, v3d t)
+{
+	cr_transform m;
+	for (int i = 0; i < 3; i++) {
+		m.r[i][0] = (float)r->row[i].x;
+		m.r[i][1] = (float)r->row[i].y;
+		m.r[i][2] = (float)r->row[i].z;
+	}
+	m.t[0] = (float)t.x;
+	m.t[1] = (float)t.y;
+	m.t[2] = (float)t.z;
+	return m;
+}
+
+cr_transform cr_reference_transform(const cr_reference *r, int side)
+{
+	if (side == 1)
+		return transform_to_float(&r->rotation, r->translation);
+	const m3d inverse = m3d_transposed(&r->rotation);
+	return transform_to_float(&inverse, v3d_neg(m3d_mul(&inverse, r->translation)));
+}
+
+cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b)
+{
+	double centre[3], squares = 0;
+	for (int k = 0; k < 3; k++) {
+		const double lower = fmax(a->lower[k], b->lower[k]), upper = fmin(a->upper[k], b->upper[k]);
+		centre[k] = 0.5 * (lower + upper);
+		squares += 0.25 * (upper - lower) * (upper - lower);
+	}
+	return (cr_shared_region){ { centre[0], centre[1], centre[2] }, sqrt(squares) };
+}
+
+double cr_turn(const m3d *p, const m3d *q)
+{
+	double squares = 0;
+	for (int i = 0; i < 3; i++) {
+		const v3d d = v3d_sub(p->row[i], q->row[i]);
+		squares += v3d_dot(d, d);
+	}
+	return sqrt(0.5 * squares);
+}
+
+double cr_displacement(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
+{
+	// The point of each body that is now at the centre; where they were against each other at the reference.
+	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
+	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(region->centre, b->pose.position));
+	const v3d then = v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation);
+	return v3d_length(v3d_sub(of_a, then)) + cr_turn(now_rotation, &reference->rotation) * region->radius;
+}
+
+double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)
+{
+	const v3d from_a = v3d_sub(region->centre, a->pose.position), from_b = v3d_sub(region->centre, b->pose.position);
+	const v3d moved_a = v3d_sub(a->pose.position, a->last_position), moved_b = v3d_sub(b->pose.position, b->last_position);
+	return v3d_length(v3d_sub(moved_b, moved_a)) + a->turn * (v3d_length(from_a) + region->radius) +
+		b->turn * (v3d_length(from_b) + region->radius);
+}
+
+double cr_choose_threshold(double motion, double size)
+{
+	const double best = fmax(sqrt(COST_LENGTH * size * motion), LEAST_THRESHOLD * size);
+	return best < USEFUL_STEPS * motion ? 0 : best;
+}

@@ -1,0 +1,85 @@
+/// What pairs of meshes keep from step to step, and how long it holds.
+///
+/// A pair that was worked out in full remembers the samples, and where it needed them the triangles, that were near the other
+/// surface. While no two points that could touch have moved against each other by more than that, nothing else can have come
+/// into contact, and a step only looks at what is remembered: the pair is iterative. Where nothing was near, the pair is known to
+/// be apart. (Lehericey, Iterative and Predictive Ray-Traced Collision Detection for Multi-GPU Architectures, 2013; the bound on
+/// the motion and the memory of triangles and of pairs apart are ours. docs/temporal.md)
+#ifndef CR_DETECT_TEMPORAL_H
+#define CR_DETECT_TEMPORAL_H
+
+#include "detect/broad.h"
+#include "detect/detect_kernels.h"
+
+/// A relative pose and what is known from it.
+typedef struct cr_reference {
+	m3d rotation; // of b in a's frame
+	v3d translation;
+	double allowed; // displacement from here up to which it holds
+} cr_reference;
+
+/// Memory of one pair a < b of the broad phase.
+typedef struct cr_pair_memory {
+	bool valid;    // full and watched hold, and bodies and shapes are still those
+	bool has_near; // near holds
+	bool apart;    // apart_from holds
+	bool fresh;    // came with this step
+	uint8_t group; // worker group that holds the pair
+	uint32_t generation[2];
+	int32_t watched_count[2];
+	int32_t near_count;
+	cr_watch *watched[2];    // samples of a against b, and of b against a; in the kept memory of some worker
+	cr_candidate *near;      // triangles that may touch, likewise; gap: how far apart they were at near_from
+	cr_reference full;       // the last full step: no sample can be inside but those watched
+	cr_reference near_from;  // a step without a ray hit: no triangles can meet but those in near
+	cr_reference apart_from; // a step in which the pair was apart: it still is
+} cr_pair_memory;
+
+typedef struct cr_temporal {
+	CR_ARRAY(cr_pair_memory) slots;
+	CR_ARRAY(int32_t) free;
+	cr_pair_list pairs;          // of the last step, sorted
+	CR_ARRAY(int32_t) slot;      // [pairs] of the last step's pairs
+	CR_ARRAY(int32_t) next_slot; // [pairs of this step]
+} cr_temporal;
+
+void cr_temporal_free(carom_context *context, cr_temporal *temporal);
+/// Give each pair of this step its slot (next_slot): that of the last step's, or a new one. Both lists are sorted. False: out
+/// of memory, nothing has changed.
+bool cr_temporal_match(carom_context *context, cr_temporal *temporal, const cr_pair_list *pairs);
+/// Make this step's pairs the last step's, after it succeeded. False: out of memory; then forget.
+bool cr_temporal_keep(carom_context *context, cr_temporal *temporal, const cr_pair_list *pairs);
+/// Forget everything, after a step that failed half way.
+void cr_temporal_forget(cr_temporal *temporal);
+
+/// Transform of points of a to b's frame (side 0) or of b to a's (side 1), in float.
+cr_transform cr_reference_transform(const cr_reference *reference, int side);
+
+/// Where two bodies could touch: a ball around the part that their world boxes share.
+typedef struct cr_shared_region {
+	v3d centre; // world
+	double radius;
+} cr_shared_region;
+
+cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
+
+/// Upper bound of how far two points, one of each body, that now coincide in the region were apart at a reference;
+/// now_rotation: of b in a's frame now. Holds for both directions of the pair at once. (Lehericey 2013, Eq. 2.1, bounds it by
+/// the largest radius of the two objects and the arc; that fails for points of the boxes' corners, and is needlessly large
+/// elsewhere. Here the motion is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
+/// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).)
+double cr_displacement(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
+
+/// Chord of the turn between two rotations: how far it moves a point at distance 1.
+double cr_turn(const m3d *p, const m3d *q);
+/// How far the bodies have moved against each other since the last step, about: what thresholds are chosen from (metres).
+double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region);
+
+/// The displacement to allow a pair until its next full step, from its last motion and the size (diagonal) of the smaller body;
+/// 0: not worth remembering. A full step of cost F serves m / v steps when m is allowed at v a step, and each of these looks at
+/// what was within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share of
+/// the body's size, measured on the avalanche (docs/temporal.md).
+double cr_choose_threshold(double motion, double size);
+
+#endif

@@ -1,0 +1,605 @@
+/// Pairs that continue from their last full step, against a world that works out every pair anew: no colliding pair may ever be lost.
+#include "moving.h"
+
+#include "detect/temporal.h"
+
+/// As in the judge's tests: sanitizers see fewer steps.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STEPS(n) ((n) / 4)
+#else
+#define STEPS(n) (n)
+#endif
+
+/// All contacts, so that what is compared does not depend on which are kept.
+static carom_world_def all_contacts(void)
+{
+	carom_world_def def = carom_default_world_def();
+	def.max_contacts_per_pair = 0;
+	return def;
+}
+
+/// What two worlds did over some steps.
+typedef struct outcome {
+	moving_difference difference;
+	int64_t pairs_full;
+	int64_t pairs_iterative;
+	int64_t pairs_apart;
+	int64_t rays_iterative;
+	int64_t rays_lost;
+	int64_t rays_recast;
+	int64_t rays_full;
+} outcome;
+
+/// Step a world of a definition and one that forgets nothing because it remembers nothing.
+static outcome run_against_full(moving_kind kind, bool scenery, const carom_world_def *def, int steps)
+{
+	moving_scene s;
+	moving_open(&s, fixture_context(2), kind, scenery);
+	carom_world_def full_def = *def;
+	full_def.temporal = CAROM_TEMPORAL_NONE;
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, def, 0, ids), *full = moving_world(&s, &full_def, 0, NULL);
+	outcome o = { 0 };
+	for (int step = 0; step < steps; step++) {
+		moving_place(&s, world, ids, step);
+		moving_place(&s, full, ids, step);
+		fixture_step(world);
+		fixture_step(full);
+		fixture_check_views(world);
+		const int64_t before = o.difference.pairs_missing + o.difference.pairs_added;
+		moving_compare(full, world, &o.difference);
+		CHECK_INT(o.difference.pairs_missing + o.difference.pairs_added, before);
+		const carom_stats stats = carom_world_stats(world);
+		o.pairs_full += stats.pairs_full;
+		o.pairs_iterative += stats.pairs_iterative;
+		o.pairs_apart += stats.pairs_apart;
+		o.rays_iterative += stats.rays_iterative;
+		o.rays_lost += stats.rays_lost;
+		o.rays_recast += stats.rays_recast;
+		o.rays_full += stats.rays_full;
+	}
+	carom_destroy_world(world);
+	carom_destroy_world(full);
+	moving_close(&s);
+	return o;
+}
+
+/// With prediction, and lost rays cast again: at most one contact in a thousand is missing, and none deeper than the bodies may have moved.
+static void check_contacts(const outcome *o, double threshold)
+{
+	CHECK(o->difference.pairs > 0);
+	CHECK(1000 * o->difference.contacts_missing <= o->difference.contacts);
+	CHECK(o->difference.deepest_missing <= threshold);
+}
+
+// The largest threshold that is chosen for the largest diagonal of two moving bodies (cr_choose_threshold).
+static const double CHOSEN_THRESHOLD = 0.025 * 4;
+
+// ---- No pair is lost, few contacts are ----
+
+static void run_kind(moving_kind kind)
+{
+	const carom_world_def def = all_contacts();
+	const outcome o = run_against_full(kind, true, &def, STEPS(150));
+	check_contacts(&o, CHOSEN_THRESHOLD);
+	CHECK(kind == MOVING_FLY || o.pairs_iterative > 0);
+}
+
+TEST(temporal, rest_finds_all_pairs) { run_kind(MOVING_REST); }
+TEST(temporal, jitter_finds_all_pairs) { run_kind(MOVING_JITTER); }
+TEST(temporal, settling_finds_all_pairs) { run_kind(MOVING_SETTLE); }
+TEST(temporal, sliding_finds_all_pairs) { run_kind(MOVING_SLIDE); }
+TEST(temporal, rolling_finds_all_pairs) { run_kind(MOVING_ROLL); }
+TEST(temporal, spinning_finds_all_pairs) { run_kind(MOVING_SPIN); }
+TEST(temporal, leaving_and_coming_back_finds_all_pairs) { run_kind(MOVING_RETURN); }
+TEST(temporal, flying_finds_all_pairs) { run_kind(MOVING_FLY); }
+TEST(temporal, teleports_find_all_pairs) { run_kind(MOVING_TELEPORT); }
+
+TEST(temporal, given_thresholds_find_all_pairs)
+{
+	static const double thresholds[] = { 0.001, 0.01, 0.05, 0.2 };
+	for (int i = 0; i < 4; i++) {
+		carom_world_def def = all_contacts();
+		def.displacement_threshold = thresholds[i];
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(40));
+		check_contacts(&o, thresholds[i]);
+		CHECK(o.pairs_iterative > 0 && o.pairs_full > 0);
+	}
+}
+
+TEST(temporal, given_extensions_find_all_pairs)
+{
+	static const double extensions[] = { 0.002, 0.03 };
+	for (int i = 0; i < 2; i++) {
+		carom_world_def def = all_contacts();
+		def.distance_extension = extensions[i];
+		def.displacement_threshold = i == 0 ? 0 : 0.02;
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(40));
+		check_contacts(&o, extensions[i]);
+		CHECK(o.pairs_iterative > 0);
+	}
+}
+
+TEST(temporal, exit_tests_find_all_pairs)
+{
+	for (int i = 0; i < 2; i++) {
+		carom_world_def def = all_contacts();
+		def.exit_distance_test = true;
+		def.displacement_threshold = i == 0 ? 0 : 0.05;
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(60));
+		check_contacts(&o, CHOSEN_THRESHOLD);
+	}
+}
+
+TEST(temporal, speculative_worlds_find_all_pairs)
+{
+	for (int i = 0; i < 2; i++) {
+		carom_world_def def = all_contacts();
+		def.speculative_distance = 0.04;
+		def.displacement_threshold = i == 0 ? 0 : 0.05;
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(60));
+		check_contacts(&o, CHOSEN_THRESHOLD);
+	}
+}
+
+TEST(temporal, plain_depths_find_all_pairs)
+{
+	carom_world_def def = all_contacts();
+	def.max_depth_ratio = 0;
+	def.contact_normal = CAROM_NORMAL_TRIANGLE;
+	const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(60));
+	// Depth here is the length of a ray, which does not tell how far the vertex went in.
+	CHECK(1000 * o.difference.contacts_missing <= o.difference.contacts);
+}
+
+TEST(temporal, all_ray_methods_find_all_pairs)
+{
+	static const carom_ray_method methods[] = { CAROM_RAYS_BINARY, CAROM_RAYS_BASIC, CAROM_RAYS_MOLLER_TRUMBORE };
+	for (int i = 0; i < 3; i++) {
+		carom_world_def def = all_contacts();
+		def.ray_method = methods[i];
+		const outcome o = run_against_full(MOVING_KINDS, methods[i] == CAROM_RAYS_BINARY, &def, STEPS(24));
+		check_contacts(&o, CHOSEN_THRESHOLD);
+	}
+}
+
+/// Whatever becomes of the contacts, the pairs are all there.
+TEST(temporal, no_setting_loses_a_pair)
+{
+	for (int i = 0; i < 8; i++) {
+		carom_world_def def = all_contacts();
+		def.predict = i & 1;
+		def.lost_rays = i & 2 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+		def.max_walk = i & 4 ? 1 : 32;
+		def.displacement_threshold = 0.1;
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(40));
+		CHECK(o.pairs_iterative > 0);
+	}
+}
+
+// ---- A vertex that comes in between two full steps (Lehericey 2013, Figure 2.4) ----
+
+/// A cube on its corner sinks into the top of another: 10 mm above it, then 10 and 50 mm deep. colliding: pairs in each step.
+static void run_sinking_corner(bool predict, int colliding[3])
+{
+	static const double heights[] = { 0.01, -0.01, -0.05 };
+	carom_context *context = fixture_context(1);
+	// A slab with a post at its rim, so that the boxes overlap from the first step on.
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_box(&soup, (v3d){ 0, 0, 0 }, 1, 1, 1);
+	fixture_soup_box(&soup, (v3d){ 1.5, 0, 0 }, 0.1, 0.1, 2);
+	carom_mesh *big = fixture_mesh(context, &soup), *small = fixture_box_mesh(context, 0.2, 0.2, 0.2);
+	carom_world_def def = all_contacts();
+	def.complete = false;
+	def.predict = predict;
+	def.displacement_threshold = 0.05;
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(big), fixture_at(0, 0, -1), CAROM_STATIC);
+	// The diagonal (1, 1, 1) turned downward.
+	carom_pose pose = { { 0.13, 0.07, 0 }, fixture_turn((v3d){ -1, 1, 0 }, FIXTURE_PI - acos(1 / sqrt(3))) };
+	const double reach = -carom_rotate(pose.orientation, (carom_vec3){ 0.2, 0.2, 0.2 }).z;
+	REQUIRE(fabs(reach - 0.2 * sqrt(3)) < 1e-9);
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(small), pose, CAROM_DYNAMIC);
+	for (int step = 0; step < 3; step++) {
+		pose.position.z = reach + heights[step];
+		REQUIRE(carom_world_set_pose(world, id, &pose) == CAROM_SUCCESS);
+		fixture_step(world);
+		colliding[step] = carom_world_pairs(world).count;
+		if (colliding[step])
+			CHECK_NEAR(carom_world_contacts(world).data[0].depth, -heights[step], 1e-5);
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(big);
+	carom_release_mesh(small);
+	carom_destroy_context(context);
+}
+
+TEST(temporal, prediction_takes_away_the_delay)
+{
+	int colliding[3];
+	run_sinking_corner(false, colliding);
+	CHECK_INT(colliding[0], 0);
+	CHECK_INT(colliding[1], 0);
+	CHECK_INT(colliding[2], 1);
+	run_sinking_corner(true, colliding);
+	CHECK_INT(colliding[0], 0);
+	CHECK_INT(colliding[1], 1);
+	CHECK_INT(colliding[2], 1);
+}
+
+// ---- The bound on the motion ----
+
+static cr_body body_at(carom_pose pose, const double half[3])
+{
+	cr_body body = { .pose = pose, .rotation = m3d_from_quat(pose.orientation) };
+	const double centre[3] = { pose.position.x, pose.position.y, pose.position.z };
+	for (int k = 0; k < 3; k++) {
+		body.lower[k] = centre[k] - half[k];
+		body.upper[k] = centre[k] + half[k];
+	}
+	return body;
+}
+
+static carom_pose moved(carom_pose pose, uint64_t *seed, double shift, double angle)
+{
+	const v3d axis = { test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), test_random_double(seed, 0.1, 1) };
+	carom_pose to = fixture_compose(pose, (carom_pose){ { 0, 0, 0 }, fixture_turn(axis, angle) });
+	to.position.x += test_random_double(seed, -shift, shift);
+	to.position.y += test_random_double(seed, -shift, shift);
+	to.position.z += test_random_double(seed, -shift, shift);
+	return to;
+}
+
+/// The relative pose of two bodies, from the poses alone.
+static cr_reference reference_of(carom_pose a, carom_pose b)
+{
+	const m3d of_a = m3d_from_quat(a.orientation), of_b = m3d_from_quat(b.orientation);
+	return (cr_reference){ m3d_transpose_mul(&of_a, &of_b), m3d_tmul(&of_a, v3d_sub(b.position, a.position)), 0 };
+}
+
+/// How far apart two points that now coincide at p were at the reference.
+static double true_displacement(const cr_body *a, const cr_body *b, const cr_reference *then, v3d p)
+{
+	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(p, a->pose.position));
+	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(p, b->pose.position));
+	return v3d_length(v3d_sub(of_a, v3d_add(m3d_mul(&then->rotation, of_b), then->translation)));
+}
+
+static v3d point_in_region(const cr_body *a, const cr_body *b, uint64_t *seed, bool corner)
+{
+	double p[3];
+	for (int k = 0; k < 3; k++) {
+		const double lower = fmax(a->lower[k], b->lower[k]), upper = fmin(a->upper[k], b->upper[k]);
+		p[k] = corner ? (test_random(seed) & 1 ? lower : upper) : test_random_double(seed, lower, upper);
+	}
+	return (v3d){ p[0], p[1], p[2] };
+}
+
+TEST(temporal, displacement_is_never_exceeded)
+{
+	static const double angles[] = { 0, 1e-6, 1e-3, 0.1, 1, 3.1 };
+	uint64_t seed = 21;
+	double tightest = 0;
+	for (int i = 0; i < 4000; i++) {
+		const carom_pose a0 = fixture_random_pose(&seed, 1), b0 = fixture_random_pose(&seed, 1);
+		const double shift = i % 3 ? test_random_double(&seed, 0, 0.5) : 0, half_a[3] = { 1.2, 1.5, 2 },
+					 half_b[3] = { 2, 1.3, 1.1 };
+		const cr_body a = body_at(moved(a0, &seed, shift, angles[i % 6]), half_a);
+		const cr_body b = body_at(moved(b0, &seed, shift, i % 5 ? angles[i / 6 % 6] : 0), half_b);
+		const cr_shared_region region = cr_find_shared_region(&a, &b);
+		if (region.radius == 0 || !cr_boxes_overlap(&a, &b))
+			continue;
+		const cr_reference then = reference_of(a0, b0), now = reference_of(a.pose, b.pose);
+		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		for (int k = 0; k < 20; k++) {
+			const v3d p = point_in_region(&a, &b, &seed, k % 2);
+			const double d = true_displacement(&a, &b, &then, p);
+			CHECK(d <= bound + 1e-12);
+			if (bound > 1e-3)
+				tightest = fmax(tightest, d / bound);
+		}
+	}
+	CHECK(tightest > 0.95); // and it is no wild guess
+}
+
+/// The paper bounds the motion by the way of the centres plus angle * maxRadius, the distance of the vertex farthest out. Where two boxes share a
+/// corner a body's own points go that far, but points of the other one at that place do not stay within it.
+TEST(temporal, displacement_of_box_corners_exceeds_the_paper)
+{
+	const double radius = 1, half[3] = { radius, radius, radius };
+	const carom_pose a0 = fixture_at(0, 0, 0), b0 = fixture_at(0.1, 0.1, 0.1);
+	for (int i = 1; i <= 20; i++) {
+		const double angle = 0.05 * i;
+		carom_pose turned = b0;
+		turned.orientation = fixture_turn((v3d){ 1, -1, 0 }, angle); // across the boxes' diagonal
+		const cr_body a = body_at(a0, half), b = body_at(turned, half);
+		const cr_shared_region region = cr_find_shared_region(&a, &b);
+		const cr_reference then = reference_of(a0, b0), now = reference_of(a0, turned);
+		const v3d corner = { 1, 1, 1 };
+		const double d = true_displacement(&a, &b, &then, corner), paper = angle * radius;
+		CHECK(d > paper);
+		CHECK(d <= cr_displacement(&a, &b, &region, &now.rotation, &then) + 1e-12);
+	}
+}
+
+TEST(temporal, displacement_of_a_turn_is_its_chord)
+{
+	const double half[3] = { 1, 1, 1 };
+	for (int i = 0; i <= 31; i++) {
+		const double angle = 0.1 * i;
+		carom_pose turned = carom_pose_identity();
+		turned.orientation = fixture_turn((v3d){ 1, 2, 3 }, angle);
+		const cr_body a = body_at(carom_pose_identity(), half), b = body_at(turned, half);
+		const cr_shared_region region = cr_find_shared_region(&a, &b);
+		CHECK_NEAR(region.radius, sqrt(3), 1e-12);
+		const cr_reference then = reference_of(a.pose, carom_pose_identity()), now = reference_of(a.pose, turned);
+		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		CHECK_NEAR(bound, 2 * sin(angle / 2) * sqrt(3), 1e-12);
+		CHECK(bound <= angle * sqrt(3) + 1e-12); // the arc
+	}
+}
+
+// ---- Walks that get lost ----
+
+TEST(temporal, lost_rays_are_cast_again_or_dropped)
+{
+	carom_world_def def = all_contacts();
+	def.displacement_threshold = 0.3;
+	def.max_walk = 2;
+	const outcome recast = run_against_full(MOVING_ROLL, true, &def, STEPS(60));
+	CHECK(recast.rays_lost > 0);
+	CHECK(recast.rays_recast > 0);
+	CHECK(1000 * recast.difference.contacts_missing <= recast.difference.contacts);
+	def.lost_rays = CAROM_LOST_DROP;
+	const outcome drop = run_against_full(MOVING_ROLL, true, &def, STEPS(60));
+	CHECK(drop.rays_lost > 0);
+	CHECK(drop.difference.contacts_missing > 10 * recast.difference.contacts_missing);
+	CHECK(drop.rays_full < recast.rays_full);
+}
+
+// ---- Thresholds that are chosen ----
+
+TEST(temporal, a_world_at_rest_does_nothing_in_full)
+{
+	moving_scene s;
+	moving_open(&s, fixture_context(1), MOVING_JITTER, true);
+	const carom_world_def def = carom_default_world_def();
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, &def, 0, ids);
+	int64_t full = 0, iterative = 0, rays_full = 0, first_rays = 0;
+	for (int step = 0; step < 40; step++) {
+		moving_place(&s, world, ids, step);
+		fixture_step(world);
+		const carom_stats stats = carom_world_stats(world);
+		first_rays = step == 0 ? stats.rays_full : first_rays;
+		if (step < 5)
+			continue;
+		full += stats.pairs_full;
+		iterative += stats.pairs_iterative;
+		rays_full += stats.rays_full;
+	}
+	CHECK(iterative > 0);
+	CHECK(50 * full < iterative);
+	CHECK(5 * rays_full < 35 * first_rays);
+	carom_destroy_world(world);
+	moving_close(&s);
+}
+
+TEST(temporal, a_fast_world_does_all_in_full)
+{
+	const carom_world_def def = all_contacts();
+	const outcome o = run_against_full(MOVING_FLY, true, &def, 20);
+	CHECK(o.pairs_full > 0);
+	CHECK(20 * o.pairs_iterative <= o.pairs_full);
+}
+
+// ---- The past that is gone ----
+
+/// A world of the same poses that has no past must find the same pairs.
+static void compare_with_fresh(const moving_scene *s, const carom_world *world, const carom_world_def *def, int step)
+{
+	carom_world *fresh = moving_world(s, def, step, NULL);
+	fixture_step(fresh);
+	moving_difference d = { 0 };
+	moving_compare(fresh, world, &d);
+	CHECK(d.pairs > 0);
+	CHECK_INT(d.pairs_missing, 0);
+	CHECK_INT(d.pairs_added, 0);
+	CHECK(100 * d.contacts_missing <= d.contacts);
+	carom_destroy_world(fresh);
+}
+
+/// Other shapes at the same numbers and places, while nothing else moves.
+TEST(temporal, replaced_bodies_are_new)
+{
+	for (int stages = 0; stages < 2; stages++) {
+		moving_scene s;
+		moving_open(&s, fixture_context(1), MOVING_JITTER, true);
+		carom_world_def def = all_contacts();
+		def.stages = (carom_stages)stages;
+		carom_body_id ids[MOVING_BODIES];
+		carom_world *world = moving_world(&s, &def, 0, ids);
+		for (int step = 0; step < 24; step++) {
+			moving_place(&s, world, ids, step);
+			fixture_step(world);
+			compare_with_fresh(&s, world, &def, step);
+			const int i = MOVING_FIXED + step % (s.count - MOVING_FIXED);
+			REQUIRE(carom_world_remove_body(world, ids[i]) == CAROM_SUCCESS);
+			s.shape[i] = s.shape[MOVING_FIXED + (step + 7) % (s.count - MOVING_FIXED)];
+			const carom_body_id old = ids[i];
+			ids[i] = fixture_add(world, s.shape[i], moving_pose(&s, i, step), CAROM_DYNAMIC);
+			CHECK(ids[i].index1 == old.index1 && ids[i].generation != old.generation);
+		}
+		carom_destroy_world(world);
+		moving_close(&s);
+	}
+}
+
+static void set_mask(carom_world *world, carom_body_id id, uint64_t mask)
+{
+	REQUIRE(carom_world_set_filter(world, id, 1, mask, 0) == CAROM_SUCCESS);
+}
+
+/// Bodies that do not meet for a while, and meet again after they were moved or not.
+TEST(temporal, filters_come_and_go)
+{
+	moving_scene s;
+	moving_open(&s, fixture_context(1), MOVING_KINDS, true);
+	const carom_world_def def = all_contacts();
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, &def, 0, ids);
+	for (int step = 0; step < 30; step++) {
+		moving_place(&s, world, ids, step);
+		for (int i = MOVING_FIXED; i < s.count; i++)
+			set_mask(world, ids[i], step % 3 == 1 && i % 2 ? 2 : UINT64_MAX);
+		fixture_step(world);
+		if (step % 3 != 1)
+			compare_with_fresh(&s, world, &def, step);
+		else
+			CHECK(carom_world_stats(world).colliding_pairs > 0);
+	}
+	carom_destroy_world(world);
+	moving_close(&s);
+}
+
+static bool pass_when_told(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)user_data_a, (void)user_data_b;
+	const bool *all = user;
+	return *all || (a.index1 + b.index1) % 2 == 0;
+}
+
+/// What the user's filter rejects moves on unseen: its memory must not outlive that.
+TEST(temporal, a_pair_filter_interrupts_memory)
+{
+	moving_scene s;
+	moving_open(&s, fixture_context(1), MOVING_RETURN, true);
+	bool all = true;
+	carom_world_def def = all_contacts();
+	def.pair_filter = pass_when_told;
+	def.pair_filter_user = &all;
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, &def, 0, ids);
+	for (int step = 0; step < 40; step++) {
+		moving_place(&s, world, ids, step);
+		all = step % 4 != 1;
+		fixture_step(world);
+		compare_with_fresh(&s, world, &def, step);
+	}
+	carom_destroy_world(world);
+	moving_close(&s);
+}
+
+TEST(temporal, moved_scenery_is_seen)
+{
+	moving_scene s;
+	moving_open(&s, fixture_context(1), MOVING_REST, true);
+	const carom_world_def def = all_contacts();
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, &def, 0, ids);
+	for (int step = 0; step < 20; step++) {
+		for (int i = 0; i < MOVING_FIXED; i++) {
+			s.rest[i].position.z += step % 5 == 4 ? 0.4 : 0.003;
+			s.rest[i].position.z -= step % 5 == 1 ? 0.4 : 0;
+			REQUIRE(carom_world_set_pose(world, ids[i], &s.rest[i]) == CAROM_SUCCESS);
+		}
+		fixture_step(world);
+		compare_with_fresh(&s, world, &def, step);
+	}
+	carom_destroy_world(world);
+	moving_close(&s);
+}
+
+// ---- Memory ----
+
+/// Every allocation of some consecutive steps fails once: the results stay those of the last good step, and the repeated one is right.
+TEST(temporal, allocation_failures_leave_a_usable_world)
+{
+	static fixture_heap heap;
+	moving_scene s;
+	moving_open(&s, fixture_heap_context(&heap, 1), MOVING_KINDS, false);
+	const carom_world_def def = all_contacts();
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, &def, 0, ids);
+	int failures = 0;
+	for (int step = 0; step < 8; step++) {
+		moving_place(&s, world, ids, step);
+		bool failed = true;
+		for (int n = 0; failed; n++) {
+			const uint64_t before = carom_world_hash(world);
+			atomic_store(&heap.fail_at, atomic_load(&heap.calls) + n);
+			const carom_result result = carom_world_step(world);
+			failed = atomic_load(&heap.calls) > atomic_load(&heap.fail_at);
+			atomic_store(&heap.fail_at, -1);
+			CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
+			CHECK(!failed || carom_world_hash(world) == before);
+			failures += failed;
+			REQUIRE(n < 10000);
+		}
+		fixture_check_views(world);
+		compare_with_fresh(&s, world, &def, step);
+	}
+	CHECK(failures > 20);
+	carom_destroy_world(world);
+	moving_close(&s);
+	CHECK_INT(atomic_load(&heap.blocks), 0);
+}
+
+/// What pairs leave behind is tidied up: pairs that are made anew all the time need no more memory after 300 steps than after 60.
+TEST(temporal, memory_does_not_grow)
+{
+	for (int groups = 0; groups <= 3; groups += 3) {
+		moving_scene s;
+		moving_open(&s, fixture_context(1), MOVING_JITTER, true);
+		carom_world_def def = carom_default_world_def();
+		def.displacement_threshold = 2e-4; // of the jitter: a good part of the pairs is full in each step
+		def.worker_groups = groups;
+		carom_body_id ids[MOVING_BODIES];
+		carom_world *world = moving_world(&s, &def, 0, ids);
+		size_t early = 0;
+		int64_t full = 0;
+		for (int step = 0; step < 300; step++) {
+			moving_place(&s, world, ids, step);
+			fixture_step(world);
+			full += carom_world_stats(world).pairs_full;
+			if (step < 60)
+				early = carom_world_stats(world).memory;
+		}
+		CHECK(full > 300);
+		CHECK(carom_world_stats(world).memory <= early + early / 4);
+		carom_destroy_world(world);
+		moving_close(&s);
+	}
+}
+
+TEST(temporal, steps_over_budget_can_be_repeated)
+{
+	moving_scene s;
+	moving_open(&s, fixture_context(1), MOVING_KINDS, true);
+	carom_world_def def = all_contacts();
+	carom_body_id ids[MOVING_BODIES];
+	carom_world *world = moving_world(&s, &def, 0, ids);
+	fixture_step(world);
+	const size_t needed = carom_world_stats(world).memory_peak;
+	carom_destroy_world(world);
+	int over = 0, good = 0;
+	for (int share = 5; share <= 13; share++) {
+		def.memory_budget = needed * (size_t)share / 10;
+		const carom_world_def unbound = all_contacts();
+		world = moving_world(&s, &def, 0, ids);
+		for (int step = 0; step < 6; step++) {
+			moving_place(&s, world, ids, step);
+			const carom_result result = carom_world_step(world);
+			CHECK(result == CAROM_SUCCESS || result == CAROM_OVER_BUDGET);
+			over += result == CAROM_OVER_BUDGET;
+			good += result == CAROM_SUCCESS;
+			CHECK(carom_world_stats(world).memory <= def.memory_budget);
+			if (result == CAROM_SUCCESS)
+				compare_with_fresh(&s, world, &unbound, step);
+		}
+		carom_destroy_world(world);
+	}
+	CHECK(over > 0 && good > 0);
+	moving_close(&s);
+}

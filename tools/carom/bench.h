@@ -1,0 +1,63 @@
+/// @file bench.h
+/// What the benches of `carom bench` share: their registry, and what one of them is given.
+///
+/// A bench reproduces one table or figure of a paper: it makes motions (bench_motion.h), detects their collisions again with
+/// settings that are compared (bench_replay.h), and fills tables and figures (bench_table.h) with our values beside the
+/// paper's.
+#ifndef CAROM_TOOL_BENCH_H
+#define CAROM_TOOL_BENCH_H
+
+#include "bench_table.h"
+
+#include "carom/carom.h"
+
+struct bench_motion;
+struct depth_runs;
+
+enum { BENCH_MAX_MOTIONS = 8 };
+
+/// One call of `carom bench`.
+typedef struct bench {
+	bool quick;
+	int threads; ///< of what is measured, at least 1; benches that compare numbers of threads choose their own
+	int simd;
+	const char *scenes;                              ///< folder of the scene files, or NULL: looked for (bench_motion.h)
+	const char *peers;                               ///< the program carom_peers, or NULL: looked for
+	const char *out;                                 ///< folder for CSV and SVG, or NULL: none
+	const char *program;                             ///< the running command: scenes and carom_peers are looked for near it
+	struct bench_motion *motions[BENCH_MAX_MOTIONS]; ///< made so far; a scene is simulated once
+	int motion_count;
+	struct depth_runs *depths; ///< of bench_depth.c, or NULL
+} bench;
+
+/// One table or figure.
+typedef struct bench_entry {
+	const char *name;
+	const char *title;
+	const char *source; ///< paper and place
+	/// Fill the report. EXIT_DONE, or EXIT_FAILED after a message.
+	int (*run)(bench *b, bench_report *report);
+} bench_entry;
+
+int bench_table_2_1(bench *b, bench_report *report);
+int bench_figure_2_12(bench *b, bench_report *report);
+int bench_scene_2(bench *b, bench_report *report);
+int bench_table_2_2(bench *b, bench_report *report);
+int bench_table_2_3(bench *b, bench_report *report);
+int bench_table_2_4(bench *b, bench_report *report);
+int bench_pipeline_2015(bench *b, bench_report *report);
+int bench_table_1_2015(bench *b, bench_report *report);
+int bench_table_2_2015(bench *b, bench_report *report);
+int bench_adaptive(bench *b, bench_report *report);
+
+/// Detection as the papers have it, upon what the library does by default: no triangle tests for completeness, rays as long as
+/// they are, the stackless binary tree, full rays in every step.
+carom_world_def bench_paper_def(void);
+
+/// The same, continued from the last steps: iterative, with prediction.
+carom_world_def bench_paper_iterative_def(void);
+
+/// Memory (zeroed) that is never NULL: the process ends with a message when there is none. Free with free.
+void *bench_allocate(size_t count, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+// table-2.1: ray tracing in the three phases of the avalanche (Lehericey, 2013, Table 2.1 and Figure 2.13). The paper's times
+// are those of a GTX 660; ours are of CPU threads, so that only the ratios compare. Where our ratio is smaller the cost of a
+// ray says why.
+#include "bench_replay.h"
+#include "options.h"
+
+enum { BASIC, ITERATIVE_BASIC, BVH, ITERATIVE_BVH, CAROM_FULL, CAROM_DEFAULT, VARIANTS, PAPER_VARIANTS = CAROM_FULL };
+
+// Milliseconds: average in A, peak in B, average in C.
+static const double paper_ms[VARIANTS][3] = {
+	[BASIC] = { 3.78, 82.6, 66.2 },
+	[ITERATIVE_BASIC] = { 1.04, 56.7, 3.02 },
+	[BVH] = { 9.43, 18.5, 14.0 },
+	[ITERATIVE_BVH] = { 9.71, 14.1, 2.27 },
+};
+
+static void make_variants(bench_variant *v)
+{
+	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
+	v[BASIC] = (bench_variant){ "full, basic", full, 0, BASIC, true };
+	v[BASIC].def.ray_method = CAROM_RAYS_BASIC;
+	v[ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, 0, BASIC, true };
+	v[ITERATIVE_BASIC].def.ray_method = CAROM_RAYS_BASIC;
+	v[BVH] = (bench_variant){ "full, BVH", full, 0, BASIC, true };
+	v[ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, 0, BVH, true };
+	// What Carom does when nobody asks for anything: 8-wide trees, recast, complete.
+	v[CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), 0, CAROM_FULL, false };
+	v[CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), 0, CAROM_FULL, false };
+	v[CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
+}
+
+// Ours of a result in phase 0 to 2. results cover the whole motion.
+static double phase_ms(const bench_result *result, const bench_phases *phases, int phase)
+{
+	if (phase == 0)
+		return bench_mean_ms(result, phases->a.first, phases->a.end);
+	if (phase == 1)
+		return bench_peak_ms(result);
+	return bench_mean_ms(result, phases->c.first, phases->c.end);
+}
+
+static void add_times(
+	bench_report *report, const bench_variant *variants, const bench_result *results, const bench_phases *phases)
+{
+	bench_table *table = bench_add_table(report, "table-2.1",
+		"Ray tracing in three phases, ms per step: A free fall (mean), B impact (peak), C rest (mean)",
+		"rays|A|A paper|B|B paper|C|C paper|median / least");
+	for (int i = 0; i < VARIANTS; i++) {
+		bench_text(table, "%s", variants[i].name);
+		for (int k = 0; k < 3; k++) {
+			bench_number(table, phase_ms(&results[i], phases, k), 3);
+			if (i < PAPER_VARIANTS)
+				bench_number(table, paper_ms[i][k], 2);
+			else
+				bench_text(table, "-");
+		}
+		bench_number(table, bench_mean_median_ms(&results[i]) / bench_mean_ms(&results[i], 0, results[i].frame_count), 2);
+	}
+}
+
+static void add_ratios(bench_report *report, const bench_result *results, const bench_phases *phases)
+{
+	static const char *const names[] = { "basic", "BVH", "Carom" };
+	bench_table *table = bench_add_table(
+		report, "table-2.1-speedup", "Iterative over full: how many times faster", "rays|A|A paper|B|B paper|C|C paper");
+	bench_draw(table, BENCH_BARS, 1, 6, "times faster than full rays");
+	for (int i = 0; i < VARIANTS; i += 2) {
+		bench_text(table, "%s", names[i / 2]);
+		for (int k = 0; k < 3; k++) {
+			bench_number(table, phase_ms(&results[i], phases, k) / phase_ms(&results[i + 1], phases, k), 2);
+			if (i + 1 < PAPER_VARIANTS)
+				bench_number(table, paper_ms[i][k] / paper_ms[i + 1][k], 2);
+			else
+				bench_text(table, "-");
+		}
+	}
+}
+
+static void add_costs(
+	bench_report *report, const bench_variant *variants, const bench_result *results, const bench_phases *phases)
+{
+	const bench_window windows[3] = { phases->a, phases->b, phases->c };
+	bench_table *table = bench_add_table(report, "table-2.1-rays",
+		"Rays per step and the cost of one (culling and casting), ns", "rays|rays in A|ns|rays in B|ns|rays in C|ns");
+	for (int i = 0; i < VARIANTS; i++) {
+		bench_text(table, "%s", variants[i].name);
+		for (int k = 0; k < 3; k++) {
+			const bench_window *w = &windows[k];
+			const bench_result part = { .frame_count = w->end - w->first, .frames = results[i].frames + w->first };
+			const carom_stats sum = bench_sum(&part);
+			const double rays = (double)(sum.rays_full + sum.rays_iterative);
+			bench_number(table, rays / part.frame_count, 0);
+			bench_number(table, rays > 0 ? 1e6 * (sum.ms_vertex + sum.ms_ray) / rays : 0, 0);
+		}
+	}
+}
+
+static void add_curves(bench_report *report, const bench_variant *variants, const bench_result *results)
+{
+	char columns[VARIANTS * BENCH_CELL_SIZE + 8] = "step";
+	for (int i = 0, used = 4; i < VARIANTS; i++)
+		used += snprintf(columns + used, sizeof columns - (size_t)used, "|%s", variants[i].name);
+	bench_table *table = bench_add_table(report, "figure-2.13", "Time of ray tracing in each step of the avalanche", columns);
+	table->series = true;
+	table->logarithmic = true;
+	bench_draw(table, BENCH_LINES, 1, VARIANTS, "ms");
+	for (int at = 0; at < results[0].frame_count; at++) {
+		bench_text(table, "%d", at);
+		for (int i = 0; i < VARIANTS; i++)
+			bench_number(table, bench_narrow_ms(&results[i].frames[at]), 4);
+	}
+}
+
+int bench_table_2_1(bench *b, bench_report *report)
+{
+	const bench_motion *motion = bench_get_motion(b, &bench_scene_avalanche);
+	if (!motion)
+		return EXIT_FAILED;
+	const bench_window all = { "all", 0, motion->frame_count };
+	const bench_phases phases = bench_find_phases(motion);
+	bench_variant variants[VARIANTS];
+	bench_result results[VARIANTS];
+	make_variants(variants);
+	if (bench_replay(b, motion, &all, variants, VARIANTS, b->quick ? 1 : 3, results) != EXIT_DONE)
+		return EXIT_FAILED;
+	add_times(report, variants, results, &phases);
+	add_ratios(report, results, &phases);
+	add_costs(report, variants, results, &phases);
+	add_curves(report, variants, results);
+	bench_note(report, "A: steps %d to %d, B: peak of all, C: steps %d to %d; per ray, B is steps %d to %d", phases.a.first,
+		phases.a.end - 1, phases.c.first, phases.c.end - 1, phases.b.first, phases.b.end - 1);
+	bench_note_pairs(report, "pairs", variants, results, VARIANTS);
+	bench_free_results(results, VARIANTS);
+	return EXIT_DONE;
+}

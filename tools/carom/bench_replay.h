@@ -1,0 +1,54 @@
+/// @file bench_replay.h
+/// Detection alone over a motion, with settings that take turns, run by run: what else the machine does hits all alike.
+#ifndef CAROM_TOOL_BENCH_REPLAY_H
+#define CAROM_TOOL_BENCH_REPLAY_H
+
+#include "bench_motion.h"
+
+enum { BENCH_MAX_VARIANTS = 24 };
+
+/// One way to detect.
+typedef struct bench_variant {
+	char name[BENCH_CELL_SIZE];
+	carom_world_def def;
+	int threads;   ///< 0: those of the bench
+	int reference; ///< number of the variant that must find the same pairs
+	/// Meshes without the grid that tells inside from outside, so that every vertex within the other's box casts a ray, as in
+	/// the papers.
+	bool no_grid;
+} bench_variant;
+
+/// What a variant found and took, over the frames of a window.
+typedef struct bench_result {
+	int frame_count;
+	carom_stats *frames;   ///< [frame_count] of the repeat in which the frame took least
+	double *median;        ///< [frame_count] narrow milliseconds, median of the repeats
+	int64_t pairs;         ///< colliding pairs of all frames
+	int64_t missing_pairs; ///< those of the reference that this one did not find
+	int64_t extra_pairs;   ///< those that the reference does not have
+} bench_result;
+
+/// Milliseconds of a step between broad phase and merge: culling, rays, completion. This is what the papers time, who do the
+/// rest elsewhere.
+double bench_narrow_ms(const carom_stats *stats);
+
+/// Run the variants over a window, `repeats` times from scratch; ten frames before it run unmeasured. results [count] are
+/// filled; free them with bench_free_results. EXIT_DONE, or EXIT_FAILED after a message (nothing to free then).
+int bench_replay(const bench *b, const bench_motion *motion, const bench_window *window, const bench_variant *variants,
+	int count, int repeats, bench_result *results);
+
+void bench_free_results(bench_result *results, int count);
+
+/// Sums over all frames of a result: counts and milliseconds; the rest is of the last frame.
+carom_stats bench_sum(const bench_result *result);
+
+/// Mean over frames first to end - 1 of the narrow milliseconds; the peak of them all; the mean of the medians.
+double bench_mean_ms(const bench_result *result, int first, int end);
+double bench_peak_ms(const bench_result *result);
+double bench_mean_median_ms(const bench_result *result);
+
+/// Say in the report whether a variant found the pairs of its reference.
+void bench_note_pairs(
+	bench_report *report, const char *where, const bench_variant *variants, const bench_result *results, int count);
+
+#endif

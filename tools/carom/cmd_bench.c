@@ -1,0 +1,313 @@
+// `carom bench`: the tables and figures of the papers again, our values beside theirs.
+#include "bench.h"
+#include "bench_motion.h"
+#include "bench_plot.h"
+#include "commands.h"
+#include "options.h"
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const bench_entry entries[] = {
+	{ "table-2.1", "ray tracing in three phases: full and iterative, basic and BVH", "Lehericey 2013, Table 2.1, Figure 2.13",
+		bench_table_2_1 },
+	{ "fig-2.12", "what the time of a step goes to; other libraries beside", "Lehericey 2013, Figure 2.12", bench_figure_2_12 },
+	{ "scene-2", "the end of the fountain: full and iterative", "Lehericey 2013, section 2.3.4", bench_scene_2 },
+	{ "table-2.2", "from one group of workers to two", "Lehericey 2013, Table 2.2", bench_table_2_2 },
+	{ "table-2.3", "interpenetration with and without prediction", "Lehericey 2013, Table 2.3", bench_table_2_3 },
+	{ "table-2.4", "interpenetration with and without projected constraints", "Lehericey 2013, Table 2.4", bench_table_2_4 },
+	{ "pipeline-2015", "lists against one loop", "Lehericey et al. 2015, section 5.2, Figure 6", bench_pipeline_2015 },
+	{ "table-1-2015", "predicted room for rays against exact room", "Lehericey et al. 2015, Table 1", bench_table_1_2015 },
+	{ "table-2-2015", "rays missed by two predictions", "Lehericey et al. 2015, Table 2", bench_table_2_2015 },
+	{ "adaptive", "thresholds: fixed and chosen", "future work of Lehericey 2013", bench_adaptive },
+};
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+void *bench_allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count ? count : 1, size);
+	if (!memory)
+		exit(report_error(NULL, "out of memory"));
+	return memory;
+}
+
+carom_world_def bench_paper_def(void)
+{
+	carom_world_def def = carom_default_world_def();
+	def.ray_method = CAROM_RAYS_BINARY;
+	def.complete = false;
+	def.exit_distance_test = true;
+	def.max_depth_ratio = 0;
+	def.internal_edge_angle = 0;
+	def.temporal = CAROM_TEMPORAL_NONE;
+	return def;
+}
+
+carom_world_def bench_paper_iterative_def(void)
+{
+	carom_world_def def = bench_paper_def();
+	def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	def.predict = true;
+	def.lost_rays = CAROM_LOST_DROP;
+	return def;
+}
+
+// ---- The machine ----
+
+// The processor by name, as Linux tells it.
+static void processor_name(char name[128])
+{
+	snprintf(name, 128, "unknown");
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	if (!file)
+		return;
+	char line[256];
+	while (fgets(line, sizeof line, file))
+		if (sscanf(line, "model name : %127[^\n]", name) == 1)
+			break;
+	fclose(file);
+}
+
+typedef struct machine {
+	char processor[128];
+	char compiler[128];
+	long cores;
+	const char *simd;
+	int threads;
+} machine;
+
+static bool describe_machine(const bench *b, machine *m)
+{
+	carom_context *context = report_create_context(b->threads, b->simd);
+	if (!context)
+		return false;
+	processor_name(m->processor);
+#ifdef __clang__
+	snprintf(m->compiler, sizeof m->compiler, "%s", __VERSION__);
+#else
+	snprintf(m->compiler, sizeof m->compiler, "gcc %s", __VERSION__);
+#endif
+	m->cores = sysconf(_SC_NPROCESSORS_ONLN);
+	m->simd = carom_simd_name(carom_context_simd(context)); // static text
+	m->threads = b->threads;
+	carom_destroy_context(context);
+	return true;
+}
+
+static cJSON *machine_json(const machine *m)
+{
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "processor", m->processor);
+	cJSON_AddNumberToObject(json, "cores", (double)m->cores);
+	cJSON_AddStringToObject(json, "compiler", m->compiler);
+	cJSON_AddStringToObject(json, "simd", m->simd);
+	cJSON_AddNumberToObject(json, "threads", m->threads);
+	return json;
+}
+
+// Beside the tables, in the form of one.
+static int write_machine(const bench *b, const machine *m)
+{
+	bench_report report = { 0 };
+	bench_table *table = bench_add_table(&report, "machine", "", "processor|cores|compiler|simd|threads|size");
+	bench_text(table, "%s", m->processor);
+	bench_text(table, "%ld", m->cores);
+	bench_text(table, "%s", m->compiler);
+	bench_text(table, "%s", m->simd);
+	bench_text(table, "%d", m->threads);
+	bench_text(table, "%s", b->quick ? "quick" : "full");
+	const int status = bench_write_csv(&report, b->out);
+	bench_clear(&report);
+	return status;
+}
+
+// ---- Running ----
+
+static const bench_entry *find_entry(const char *name)
+{
+	for (int i = 0; i < ENTRIES; i++)
+		if (strcmp(entries[i].name, name) == 0)
+			return &entries[i];
+	return NULL;
+}
+
+static int unknown_name(const char *name)
+{
+	const char *names[ENTRIES + 1] = { NULL };
+	for (int i = 0; i < ENTRIES; i++)
+		names[i] = entries[i].name;
+	const char *nearest = options_nearest(name, names);
+	if (nearest)
+		return options_misuse("bench", "there is no bench %s; did you mean %s?", name, nearest);
+	return options_misuse("bench", "there is no bench %s; --list names them", name);
+}
+
+static int list_entries(bool json)
+{
+	if (!json) {
+		for (int i = 0; i < ENTRIES; i++)
+			printf("%-14s %s (%s)\n", entries[i].name, entries[i].title, entries[i].source);
+		return report_end_of_text();
+	}
+	cJSON *object = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(object, "benches");
+	for (int i = 0; i < ENTRIES; i++) {
+		cJSON *entry = cJSON_CreateObject();
+		cJSON_AddStringToObject(entry, "name", entries[i].name);
+		cJSON_AddStringToObject(entry, "title", entries[i].title);
+		cJSON_AddStringToObject(entry, "source", entries[i].source);
+		cJSON_AddItemToArray(list, entry);
+	}
+	return report_json(object);
+}
+
+// Run one bench; its results go to the folder at once.
+static int run_entry(bench *b, const bench_entry *entry, bench_report *report)
+{
+	int status = entry->run(b, report);
+	if (status == EXIT_DONE && b->out)
+		status = bench_write_csv(report, b->out);
+	if (status == EXIT_DONE && b->out)
+		status = bench_draw_all(report, b->out);
+	return status;
+}
+
+static void print_machine(const bench *b, const machine *m)
+{
+	printf("%s, %ld cores, %s, %s, %d thread%s; %s\n\n", m->processor, m->cores, m->compiler, m->simd, m->threads,
+		m->threads == 1 ? "" : "s",
+		b->quick ? "quick: small scenes, the figures are not to be quoted" : "least of the repeats, settings in turns");
+}
+
+static int run_as_text(bench *b, const machine *m, const bench_entry *const *chosen, int count)
+{
+	for (int i = 0; i < count; i++) {
+		bench_report report = { 0 };
+		const int status = run_entry(b, chosen[i], &report);
+		if (status == EXIT_DONE) {
+			if (i == 0)
+				print_machine(b, m);
+			printf("== %s: %s (%s)\n", chosen[i]->name, chosen[i]->title, chosen[i]->source);
+			bench_print(&report);
+			fflush(stdout);
+		}
+		bench_clear(&report);
+		if (status != EXIT_DONE)
+			return status;
+	}
+	return report_end_of_text();
+}
+
+static int run_as_json(bench *b, const machine *m, const bench_entry *const *chosen, int count)
+{
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddItemToObject(json, "machine", machine_json(m));
+	cJSON_AddBoolToObject(json, "quick", b->quick);
+	cJSON *list = cJSON_AddArrayToObject(json, "benches");
+	for (int i = 0; i < count; i++) {
+		bench_report report = { 0 };
+		const int status = run_entry(b, chosen[i], &report);
+		cJSON *object = cJSON_CreateObject();
+		cJSON_AddStringToObject(object, "name", chosen[i]->name);
+		cJSON_AddStringToObject(object, "source", chosen[i]->source);
+		bench_add_json(object, &report);
+		cJSON_AddItemToArray(list, object);
+		bench_clear(&report);
+		if (status != EXIT_DONE) {
+			cJSON_Delete(json);
+			return status;
+		}
+	}
+	return report_json(json);
+}
+
+static int run_all(bench *b, const bench_entry *const *chosen, int count, bool json)
+{
+	machine m;
+	if (!describe_machine(b, &m))
+		return EXIT_FAILED;
+	if (b->out && (report_make_folder(b->out) != EXIT_DONE || write_machine(b, &m) != EXIT_DONE))
+		return EXIT_FAILED;
+	return json ? run_as_json(b, &m, chosen, count) : run_as_text(b, &m, chosen, count);
+}
+
+// The path of the running command, if the system tells it.
+static const char *own_path(char path[SIM_PATH_MAX])
+{
+	const ssize_t length = readlink("/proc/self/exe", path, SIM_PATH_MAX - 1);
+	path[length > 0 ? length : 0] = 0;
+	return path;
+}
+
+typedef struct bench_options {
+	bool list, quick, json;
+	int64_t threads;
+	int simd;
+	const char *out, *scenes, *peers;
+} bench_options;
+
+static int parse(bench_options *o, int argc, char **argv, const char **names, int *count)
+{
+	// clang-format off
+	const option options[] = {
+		{ .name = "list", .letter = 'l', .kind = OPTION_FLAG, .value = &o->list, .help = "name the benches, and do nothing" },
+		{ .name = "quick", .letter = 'q', .kind = OPTION_FLAG, .value = &o->quick,
+			.help = "small scenes and few steps: to see that all works, not to be quoted" },
+		{ .name = "out", .letter = 'o', .argument = "DIR", .kind = OPTION_TEXT, .value = &o->out,
+			.help = "write each table as CSV and each figure as SVG there (by gnuplot)" },
+		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .minimum = 1, .maximum = 256,
+			.help = "threads of the detection (1)" },
+		{ .name = "scenes", .argument = "DIR", .kind = OPTION_TEXT, .value = &o->scenes,
+			.help = "folder of the scene files (scenes, else where they are installed)" },
+		{ .name = "peers", .argument = "PROGRAM", .kind = OPTION_TEXT, .value = &o->peers,
+			.help = "the program carom_peers (beside this one, else in PATH)" },
+		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
+			.help = "instruction set (auto)" },
+		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
+		{ 0 },
+	};
+	// clang-format on
+	const command_line line = {
+		.command = "bench",
+		.synopsis = "[NAME ...] [options]",
+		.summary = "Reproduce the tables and figures of the papers: our values beside theirs.",
+		.details =
+			"Without a name all benches run, which takes many minutes; --list names them. Times are milliseconds of this\n"
+			"machine's processor, the papers' those of its graphics cards: the ratios are what compares.",
+		.options = options,
+		.least = 0,
+		.most = ENTRIES,
+	};
+	return options_parse(&line, argc, argv, names, count);
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	bench_options o = { .threads = 1 };
+	const char *names[ENTRIES];
+	int count;
+	const int status = parse(&o, argc, argv, names, &count);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	const bench_entry *chosen[ENTRIES];
+	for (int i = 0; i < count; i++)
+		if (!(chosen[i] = find_entry(names[i])))
+			return unknown_name(names[i]);
+	if (o.list)
+		return list_entries(o.json);
+	for (int i = 0; count == 0 && i < ENTRIES; i++)
+		chosen[i] = &entries[i];
+	char program[SIM_PATH_MAX];
+	bench b = { .quick = o.quick,
+		.threads = (int)o.threads,
+		.simd = o.simd,
+		.scenes = o.scenes,
+		.peers = o.peers,
+		.out = o.out,
+		.program = own_path(program) };
+	const int result = run_all(&b, chosen, count ? count : ENTRIES, o.json);
+	bench_free_motions(&b);
+	free(b.depths);
+	return result;
+}
