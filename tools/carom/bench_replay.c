@@ -174,23 +174,16 @@ typedef struct replays {
 	const bench_variant *variants;
 	int count;
 	int repeats;
-	double *times; // [count][frames][repeats], narrow milliseconds
 	pair_list pairs[BENCH_MAX_VARIANTS];
 	bench_result *results;
 } replays;
 
 static int frames_of(const bench_window *window) { return window->end - window->first; }
 
-static double *times_of(const replays *all, int variant, int at)
-{
-	return all->times + ((size_t)variant * (size_t)frames_of(all->window) + (size_t)at) * (size_t)all->repeats;
-}
-
 static void take_frame(replays *all, int variant, int repeat, int at, const carom_world *world)
 {
 	const carom_stats stats = carom_world_stats(world);
 	carom_stats *least = &all->results[variant].frames[at];
-	times_of(all, variant, at)[repeat] = bench_narrow_ms(&stats);
 	if (repeat == 0)
 		keep_pairs(&all->pairs[variant], at, world);
 	if (repeat == 0 || bench_narrow_ms(&stats) < bench_narrow_ms(least))
@@ -229,23 +222,6 @@ static int run_all(replays *all)
 	return status;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static void take_medians(const replays *all)
-{
-	for (int i = 0; i < all->count; i++)
-		for (int at = 0; at < frames_of(all->window); at++) {
-			double *times = times_of(all, i, at);
-			const int n = all->repeats;
-			qsort(times, (size_t)n, sizeof *times, compare_doubles);
-			all->results[i].median[at] = 0.5 * (times[(n - 1) / 2] + times[n / 2]);
-		}
-}
-
 int bench_replay(const bench *b, const bench_motion *motion, const bench_window *window, const bench_variant *variants,
 	int count, int repeats, bench_result *results)
 {
@@ -253,25 +229,19 @@ int bench_replay(const bench *b, const bench_motion *motion, const bench_window 
 	replays all = {
 		.b = b, .motion = motion, .window = window, .variants = variants, .count = count, .repeats = repeats, .results = results
 	};
-	all.times = bench_allocate((size_t)count * frames * (size_t)repeats, sizeof *all.times);
 	for (int i = 0; i < count; i++) {
 		all.pairs[i].ends = bench_allocate(frames, sizeof *all.pairs[i].ends);
-		results[i] = (bench_result){ .frame_count = (int)frames,
-			.frames = bench_allocate(frames, sizeof *results->frames),
-			.median = bench_allocate(frames, sizeof *results->median) };
+		results[i] = (bench_result){ .frame_count = (int)frames, .frames = bench_allocate(frames, sizeof *results->frames) };
 	}
 	const int status = run_all(&all);
 	for (int i = 0; i < count && status == EXIT_DONE; i++)
 		compare_pairs(&all.pairs[i], &all.pairs[variants[i].reference], (int)frames, &results[i]);
-	if (status == EXIT_DONE)
-		take_medians(&all);
-	else
+	if (status != EXIT_DONE)
 		bench_free_results(results, count);
 	for (int i = 0; i < count; i++) {
 		free(all.pairs[i].data);
 		free(all.pairs[i].ends);
 	}
-	free(all.times);
 	return status;
 }
 
@@ -279,7 +249,6 @@ void bench_free_results(bench_result *results, int count)
 {
 	for (int i = 0; i < count; i++) {
 		free(results[i].frames);
-		free(results[i].median);
 		results[i] = (bench_result){ 0 };
 	}
 }
@@ -322,14 +291,6 @@ double bench_peak_ms(const bench_result *result)
 	for (int i = 0; i < result->frame_count; i++)
 		peak = fmax(peak, bench_narrow_ms(&result->frames[i]));
 	return peak;
-}
-
-double bench_mean_median_ms(const bench_result *result)
-{
-	double sum = 0;
-	for (int i = 0; i < result->frame_count; i++)
-		sum += result->median[i];
-	return sum / result->frame_count;
 }
 
 void bench_note_pairs(

@@ -22,7 +22,6 @@ typedef struct bench_variant {
 typedef struct bench_result {
 	int frame_count;
 	carom_stats *frames;   ///< [frame_count] of the repeat in which the frame took least
-	double *median;        ///< [frame_count] narrow milliseconds, median of the repeats
 	int64_t pairs;         ///< colliding pairs of all frames
 	int64_t missing_pairs; ///< those of the reference that this one did not find
 	int64_t extra_pairs;   ///< those that the reference does not have
@@ -42,10 +41,9 @@ void bench_free_results(bench_result *results, int count);
 /// Sums over all frames of a result: counts and milliseconds; the rest is of the last frame.
 carom_stats bench_sum(const bench_result *result);
 
-/// Mean over frames first to end - 1 of the narrow milliseconds; the peak of them all; the mean of the medians.
+/// Mean over frames first to end - 1 of the narrow milliseconds; the peak of them all.
 double bench_mean_ms(const bench_result *result, int first, int end);
 double bench_peak_ms(const bench_result *result);
-double bench_mean_median_ms(const bench_result *result);
 
 /// Say in the report whether a variant found the pairs of its reference.
 void bench_note_pairs(
