@@ -74,12 +74,13 @@ static carom_pose shifted(carom_pose rest, v3d axis, double angle, double x, dou
 carom_pose moving_pose(const moving_scene *s, int body, int step)
 {
 	const carom_pose rest = s->rest[body];
+	const moving_kind kind = s->kind[body];
 	if (body < MOVING_FIXED)
 		return rest;
 	const double way = 1.3 * body, x = cos(way), y = sin(way);
 	const v3d axis = { x, y, cos(2.1 * body) };
-	uint64_t seed = (uint64_t)body * 1000 + (uint64_t)(s->kind[body] == MOVING_TELEPORT ? step / 10 : step);
-	switch (s->kind[body]) {
+	uint64_t seed = (uint64_t)body * 1000 + (uint64_t)(kind == MOVING_TELEPORT ? step / 10 : step);
+	switch (kind) {
 	case MOVING_JITTER: {
 		double d[4];
 		for (int k = 0; k < 4; k++)
@@ -142,9 +143,9 @@ static bool is_touching(const carom_world *world, const carom_pair *pair)
 static const carom_pair *find_pair(const carom_world *world, const carom_pair *like)
 {
 	const carom_pair_view pairs = carom_world_pairs(world);
-	for (int32_t i = 0; i < pairs.count; i++) {
-		if (pairs.data[i].body_a.index1 == like->body_a.index1 && pairs.data[i].body_b.index1 == like->body_b.index1)
-			return &pairs.data[i];
+	for (const carom_pair *p = pairs.data; p < pairs.data + pairs.count; p++) {
+		if (p->body_a.index1 == like->body_a.index1 && p->body_b.index1 == like->body_b.index1)
+			return p;
 	}
 	return NULL;
 }
