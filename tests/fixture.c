@@ -156,6 +156,20 @@ carom_context *fixture_context(int threads)
 	return context;
 }
 
+const carom_simd fixture_all_simd[FIXTURE_SIMD_COUNT] = { CAROM_SIMD_SCALAR, CAROM_SIMD_SSE2, CAROM_SIMD_AVX2,
+	CAROM_SIMD_AVX512, CAROM_SIMD_NEON };
+
+const cr_bvh_kernels *fixture_kernels(carom_simd simd)
+{
+	carom_context_def def = carom_default_context_def();
+	def.simd = simd;
+	carom_context *context = NULL;
+	if (carom_create_context(&def, &context) != CAROM_SUCCESS)
+		return NULL;
+	carom_destroy_context(context);
+	return cr_get_bvh_kernels(simd);
+}
+
 carom_world *fixture_world(carom_context *context, const carom_world_def *def)
 {
 	carom_world *world = NULL;

@@ -2,6 +2,7 @@
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
 
+#include "bvh/bvh_kernels.h"
 #include "carom/carom.h"
 #include "math/vec.h"
 #include "test.h"
@@ -37,6 +38,13 @@ carom_mesh *fixture_sheet_mesh(carom_context *context, int cells, double size);
 
 /// A context; threads as in carom_context_def.
 carom_context *fixture_context(int threads);
+
+enum { FIXTURE_SIMD_COUNT = 5 };
+/// Every instruction set that there are kernels for, on whatever machine; scalar first.
+extern const carom_simd fixture_all_simd[FIXTURE_SIMD_COUNT];
+/// Tree kernels of an instruction set; NULL where the build or the machine lacks it.
+const cr_bvh_kernels *fixture_kernels(carom_simd simd);
+
 carom_world *fixture_world(carom_context *context, const carom_world_def *def);
 
 static inline carom_shape fixture_of_mesh(const carom_mesh *mesh) { return (carom_shape){ .type = CAROM_MESH, .mesh = mesh }; }

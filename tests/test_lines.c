@@ -10,20 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const carom_simd ALL_SIMD[] = { CAROM_SIMD_SCALAR, CAROM_SIMD_SSE2, CAROM_SIMD_AVX2, CAROM_SIMD_AVX512, CAROM_SIMD_NEON };
-enum { SIMD_COUNT = sizeof ALL_SIMD / sizeof *ALL_SIMD, LINES = 1500 };
-
-/// Kernels of an instruction set; NULL where the build or the machine lacks it.
-static const cr_bvh_kernels *find_kernels(carom_simd simd)
-{
-	carom_context_def def = carom_default_context_def();
-	def.simd = simd;
-	carom_context *context = NULL;
-	if (carom_create_context(&def, &context) != CAROM_SUCCESS)
-		return NULL;
-	carom_destroy_context(context);
-	return cr_get_bvh_kernels(simd);
-}
+enum { LINES = 1500 };
 
 // ---- Lines ----
 
@@ -104,8 +91,8 @@ static int check_lines(const cr_collider *c, const line_set *set, float reach)
 	const carom_hit_batch forward = { expected.triangle, expected.t, expected.back };
 	cr_cast_basic(c, &rays, 0, LINES, &forward);
 	look_behind(c, set, reach, &expected);
-	for (int s = 0; s < SIMD_COUNT; s++) {
-		const cr_bvh_kernels *kernels = find_kernels(ALL_SIMD[s]);
+	for (int s = 0; s < FIXTURE_SIMD_COUNT; s++) {
+		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[s]);
 		if (!kernels)
 			continue;
 		memset(&found, 0x55, sizeof found);
@@ -268,8 +255,8 @@ static reach_counts check_pairs(const cr_collider *a, const cr_collider *b, cons
 	cr_candidates expected = { .arena = &arena };
 	cr_get_bvh_kernels(CAROM_SIMD_SCALAR)->pairs(a, b, &p->b_to_a, &p->a_to_b, reach, &expected);
 	CHECK(!expected.failed);
-	for (int s = 1; s < SIMD_COUNT; s++) {
-		const cr_bvh_kernels *kernels = find_kernels(ALL_SIMD[s]);
+	for (int s = 1; s < FIXTURE_SIMD_COUNT; s++) {
+		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[s]);
 		if (!kernels)
 			continue;
 		cr_candidates found = { .arena = &arena };

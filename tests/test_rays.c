@@ -1,5 +1,6 @@
 /// Rays against meshes: the wide tree on every instruction set, the binary tree and the plain loop give the same bits; all agree with a judge
 /// in double away from edges; and no ray slips through an edge or a vertex of a closed mesh.
+#include "fixture.h"
 #include "test.h"
 #include "bvh/bvh_kernels.h"
 #include "carom/query.h"
@@ -26,20 +27,6 @@
 #define RAY_SHARE 8
 #endif
 #endif
-
-static const carom_simd ALL_SIMD[] = { CAROM_SIMD_SCALAR, CAROM_SIMD_SSE2, CAROM_SIMD_AVX2, CAROM_SIMD_AVX512, CAROM_SIMD_NEON };
-
-/// Kernels of an instruction set; NULL where the build or the machine lacks it.
-static const cr_bvh_kernels *find_kernels(carom_simd simd)
-{
-	carom_context_def def = carom_default_context_def();
-	def.simd = simd;
-	carom_context *context = NULL;
-	if (carom_create_context(&def, &context) != CAROM_SUCCESS)
-		return NULL;
-	carom_destroy_context(context);
-	return cr_get_bvh_kernels(simd);
-}
 
 // ---- Meshes ----
 
@@ -192,14 +179,14 @@ static int32_t check_methods(const model *m, const batch *b)
 	cr_cast_basic(m->collider, &b->rays, 0, b->count, &expected.hits);
 	cr_cast_binary(m->collider, &b->rays, 0, b->count, &found.hits);
 	CHECK(same_results(b, &found, &expected));
-	for (size_t i = 0; i < sizeof ALL_SIMD / sizeof *ALL_SIMD; i++) {
-		const cr_bvh_kernels *kernels = find_kernels(ALL_SIMD[i]);
+	for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
+		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[i]);
 		if (!kernels)
 			continue;
 		memset(found.triangle, 0x55, (size_t)b->count * sizeof(int32_t));
 		kernels->cast(m->collider, &b->rays, 0, b->count, &found.hits);
 		if (!CHECK(same_results(b, &found, &expected)))
-			printf("instruction set %s\n", carom_simd_name(ALL_SIMD[i]));
+			printf("instruction set %s\n", carom_simd_name(fixture_all_simd[i]));
 	}
 	int32_t hits = 0;
 	for (int32_t i = 0; i < b->count; i++)
@@ -358,8 +345,8 @@ TEST(rays, rays_that_are_not_finite_do_no_harm)
 	}
 	result expected = make_result(b.count), found = make_result(b.count);
 	REQUIRE(carom_mesh_cast_rays(m.mesh, CAROM_RAYS_WIDE, &b.rays, &expected.hits) == CAROM_SUCCESS);
-	for (size_t i = 0; i < sizeof ALL_SIMD / sizeof *ALL_SIMD; i++) {
-		const cr_bvh_kernels *kernels = find_kernels(ALL_SIMD[i]);
+	for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
+		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[i]);
 		if (!kernels)
 			continue;
 		kernels->cast(m.collider, &b.rays, 0, b.count, &found.hits);

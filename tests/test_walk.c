@@ -9,20 +9,6 @@
 
 enum { LINES = 3000 };
 
-static const carom_simd ALL_SIMD[] = { CAROM_SIMD_SCALAR, CAROM_SIMD_SSE2, CAROM_SIMD_AVX2, CAROM_SIMD_AVX512, CAROM_SIMD_NEON };
-
-/// Kernels of an instruction set; NULL where the build or the machine lacks it.
-static const cr_bvh_kernels *find_kernels(carom_simd simd)
-{
-	carom_context_def def = carom_default_context_def();
-	def.simd = simd;
-	carom_context *context = NULL;
-	if (carom_create_context(&def, &context) != CAROM_SUCCESS)
-		return NULL;
-	carom_destroy_context(context);
-	return cr_get_bvh_kernels(simd);
-}
-
 // ---- Lines ----
 
 typedef struct walks {
@@ -243,8 +229,8 @@ TEST(walk, instruction_sets_and_batches_do_not_show)
 		for (int i = 5; i < 9; i++)
 			CHECK_INT(expected.end[i], CR_WALK_LOST);
 		const walks start = w;
-		for (size_t s = 0; s < sizeof ALL_SIMD / sizeof *ALL_SIMD; s++) {
-			const cr_bvh_kernels *kernels = find_kernels(ALL_SIMD[s]);
+		for (int s = 0; s < FIXTURE_SIMD_COUNT; s++) {
+			const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[s]);
 			if (!kernels)
 				continue;
 			// Runs of any length: neighbours in the lanes must not matter.

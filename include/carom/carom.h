@@ -98,8 +98,11 @@ typedef enum carom_temporal {
 	CAROM_TEMPORAL_NONE,
 	/// A pair that has moved little since its last full step continues from it (Lehericey 2013):
 	/// vertices near the other surface walk over its triangles from the one they met last, pairs known to be apart by more than
-	/// they have moved are left alone, and pairs whose edges cross test only the triangles that were near. No colliding pair is
-	/// lost; contacts may be, see carom_world_def.predict.
+	/// they have moved are left alone, and pairs whose edges cross test only the triangles that were near. With complete, no pair is
+	/// lost whose surfaces cross, or of which one body lies wholly inside the other. A separate piece of a body that has come
+	/// wholly inside the other body, and a vertex that is inside by no more than rounding, are found in every step only if
+	/// their vertices are watched, see predict; else perhaps with the pair's next full step.
+	/// Single contacts of a colliding pair may be missed too, see predict and lost_rays.
 	CAROM_TEMPORAL_ITERATIVE,
 } carom_temporal;
 

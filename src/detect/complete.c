@@ -5,7 +5,6 @@
 /// and the crossing edges give the contacts (edge_contacts.c). Input: kept pairs. Output: raw contacts. Parallel over pairs.
 
 #include "base/parallel.h"
-#include "detect/contact_normal.h"
 #include "detect/crossing.h"
 #include <string.h>
 
@@ -28,9 +27,7 @@ static void add_contained(cr_completion *c, int side)
 		cr_way_out way = { 0, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, -1 };
 		if (!cr_cast_out(c, target, origin, &way) || !cr_is_inside(c->pipeline, c->collider[target], origin, way.direction))
 			continue;
-		cr_limit_depth(c->pipeline, c->collider[side], c->collider[target], origin, &way);
-		if (c->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
-			cr_project_way(c->collider[target], &way);
+		cr_finish_way(c->pipeline, c->collider[side], c->collider[target], origin, &way);
 		const cr_sample8 *block = &c->collider[side]->samples[r->sample[i] / CR_WIDTH];
 		const int lane = r->sample[i] % CR_WIDTH;
 		const v3d point = cr_to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
@@ -41,12 +38,12 @@ static void add_contained(cr_completion *c, int side)
 	}
 }
 
-/// Drop the candidates that were too far apart to have met after moving by distance.
-static void drop_distant(cr_candidates *candidates, double distance)
+/// Drop the candidates with a gap.
+static void keep_meeting(cr_candidates *candidates)
 {
 	int32_t kept = 0;
 	for (int32_t i = 0; i < candidates->count; i++) {
-		if (candidates->data[i].gap <= distance)
+		if (candidates->data[i].gap == 0)
 			candidates->data[kept++] = candidates->data[i];
 	}
 	candidates->count = kept;
@@ -94,12 +91,9 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 {
 	if (w->slot < 0)
 		return 0;
-	if (p->settings.displacement_threshold > 0)
-		return p->settings.displacement_threshold;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	return NEAR_SHARE *
-		cr_choose_threshold(cr_last_motion(a, b, &region), fminf(a->shape.collider->diagonal, b->shape.collider->diagonal));
+	return cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE);
 }
 
 /// Measure candidates anew; gaps beyond enough are good enough.
@@ -207,7 +201,7 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		if (m)
 			m->has_near = false;
 		separate(p, w, c, 0);
-		drop_distant(c, 0);
+		keep_meeting(c);
 		return;
 	}
 	remember_near(p, worker, m);
@@ -252,9 +246,9 @@ static void complete_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 static bool is_contained(const cr_pipeline *p, const cr_pair_work *w)
 {
 	for (int side = 0; side < 2; side++) {
-		const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
-		const cr_collider *target = p->bodies[side == 0 ? w->b : w->a].shape.collider;
-		const cr_transform *m = side == 0 ? &w->a_to_b : &w->b_to_a;
+		const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
+		const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
+		const cr_transform *m = cr_to_target(w, side);
 		if (!target->closed || source->sample_tree.block_count == 0)
 			continue;
 		const float *q[3] = { source->samples[0].point[0], source->samples[0].point[1], source->samples[0].point[2] };

@@ -205,9 +205,7 @@ static bool add_edge_ray(cr_completion *c, const piece *p)
 	}
 	if (best.triangle < 0)
 		return false;
-	cr_limit_depth(c->pipeline, c->collider[p->side], c->collider[target], origin, &best);
-	if (c->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
-		cr_project_way(c->collider[target], &best);
+	cr_finish_way(c->pipeline, c->collider[p->side], c->collider[target], origin, &best);
 	const v3d out = cr_direction_to_a(c, target, (v3d){ best.direction[0], best.direction[1], best.direction[2] });
 	cr_add_crossing_contact(c, p->side, p->middle, v3d_normalize(out), best.depth, p->edge, best.triangle,
 		p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);

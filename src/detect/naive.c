@@ -11,10 +11,10 @@ enum { PAIRS_PER_TASK = 8 };
 static bool collect_one(
 	const cr_pipeline *p, const cr_pair_work *w, int side, int32_t sample, const cr_ray_chunk *chunk, int32_t at)
 {
-	const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
-	const cr_collider *target = p->bodies[side == 0 ? w->b : w->a].shape.collider;
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
+	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
 	const cr_watch one = { sample, 0, -1 };
-	const cr_transform *to_target = side == 0 ? &w->a_to_b : &w->b_to_a;
+	const cr_transform *to_target = cr_to_target(w, side);
 	p->detect->follow(source, to_target, to_target, &one, 1, 0, p->settings.exit_distance_test, &chunk->rays, chunk->triangle,
 		chunk->behind_triangle, at);
 	for (int k = 0; k < 3; k++) {
@@ -39,9 +39,9 @@ static void move_hits(const cr_ray_chunk *from, const cr_ray_range *to)
 
 static void run_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
-	const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
-	const cr_collider *target = p->bodies[side == 0 ? w->b : w->a].shape.collider;
-	const cr_transform *to_target = side == 0 ? &w->a_to_b : &w->b_to_a;
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
+	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
+	const cr_transform *to_target = cr_to_target(w, side);
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	if (!target->closed) {
 		w->rays[side].count = 0;
@@ -79,8 +79,7 @@ static void run_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, i
 			cr_walk_range(p, worker, target, chunk, at, at + 1);
 			count++;
 		} else if (collect_one(p, w, side, sample, chunk, chunk->count + count)) {
-			cr_cast_lines(
-				p, &p->bodies[side == 0 ? w->b : w->a], chunk, chunk->count + count, chunk->count + count + 1, w->extension);
+			cr_cast_lines(p, cr_target_of(p, w, side), chunk, chunk->count + count, chunk->count + count + 1, w->extension);
 			count++;
 		}
 	}

@@ -71,10 +71,7 @@ static bool pair_is_near(const cr_pipeline *p, const cr_pair_work *w, const m3d 
 static void choose_allowed(const cr_pipeline *p, cr_pair_work *w, const cr_shared_region *region)
 {
 	const carom_world_def *d = &p->settings;
-	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	const float size = fminf(a->shape.collider->diagonal, b->shape.collider->diagonal);
-	w->allowed =
-		d->displacement_threshold > 0 ? d->displacement_threshold : cr_choose_threshold(cr_last_motion(a, b, region), size);
+	w->allowed = cr_threshold_of(d, &p->bodies[w->a], &p->bodies[w->b], region, 1);
 	if (!d->predict || w->allowed == 0)
 		return;
 	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.

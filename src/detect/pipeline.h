@@ -215,6 +215,18 @@ bool cr_must_backtrack(cr_pipeline *pipeline);
 /// Under CAROM_BUFFERS_IGNORE cut the full rays to their room. Notes the true lengths for the next step.
 void cr_cut_rays(cr_pipeline *pipeline);
 
+// Side 0 of a pair: samples of a against b; side 1: of b against a.
+static inline const cr_body *cr_source_of(const cr_pipeline *p, const cr_pair_work *w, int side)
+{
+	return &p->bodies[side == 0 ? w->a : w->b];
+}
+static inline const cr_body *cr_target_of(const cr_pipeline *p, const cr_pair_work *w, int side)
+{
+	return cr_source_of(p, w, 1 - side);
+}
+/// Transform of points of the side's source to its target's frame.
+static inline const cr_transform *cr_to_target(const cr_pair_work *w, int side) { return side == 0 ? &w->a_to_b : &w->b_to_a; }
+
 static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_work *w)
 {
 	return w->slot < 0 ? NULL : &p->temporal.slots.data[w->slot];
@@ -241,8 +253,8 @@ typedef struct cr_way_out {
 /// direction.
 bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
 
-/// Apply carom_world_def.max_depth_ratio to what a ray from origin found.
-void cr_limit_depth(
+/// From what a ray from origin found to what its contact tells: apply carom_world_def.max_depth_ratio and contact_normal.
+void cr_finish_way(
 	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 
 /// Cast rays begin..end-1 by a built-in method (all but CAROM_RAYS_PLUGIN).

@@ -175,7 +175,8 @@ bool cr_is_inside(const cr_pipeline *p, const cr_collider *c, const float point[
 	return side != 0 ? side > 0 : p->bvh->winding(c, point, direction) != 0;
 }
 
-void cr_limit_depth(
+/// Apply carom_world_def.max_depth_ratio.
+static void limit_depth(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
 {
 	const double ratio = p->settings.max_depth_ratio;
@@ -198,6 +199,14 @@ void cr_limit_depth(
 		*way = (cr_way_out){ (float)length, { (float)(d.x / length), (float)(d.y / length), (float)(d.z / length) }, triangle };
 }
 
+void cr_finish_way(
+	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
+{
+	limit_depth(p, source, target, origin, way);
+	if (p->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
+		cr_project_way(target, way);
+}
+
 /// Is the origin of ray i inside the target?
 static bool confirm_inside(const ray_side *s, int32_t i)
 {
@@ -217,9 +226,7 @@ static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 	const cr_sample_rays *r = &s->range->chunk->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	cr_way_out way = { t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
-	cr_limit_depth(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
-	if (s->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
-		cr_project_way(s->target->shape.collider, &way);
+	cr_finish_way(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
 	add_sample_contact(s, r->sample[i], &way);
 	s->work->touching = true;
 }
@@ -443,7 +450,7 @@ void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int
 	if (w->iterative ? m->watched_count[side] == 0 : range->count == 0)
 		return;
 	const int64_t before = w->contacts.count;
-	const ray_side s = { p, worker, w, side, &p->bodies[side == 0 ? w->a : w->b], &p->bodies[side == 0 ? w->b : w->a], range };
+	const ray_side s = { p, worker, w, side, cr_source_of(p, w, side), cr_target_of(p, w, side), range };
 	if (w->iterative)
 		judge_walks(&s);
 	else
@@ -456,8 +463,7 @@ void cr_cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int 
 {
 	const cr_ray_range *range = &w->rays[side];
 	if (!w->iterative && range->count > 0)
-		cr_cast_lines(
-			p, &p->bodies[side == 0 ? w->b : w->a], range->chunk, range->first, range->first + range->count, w->extension);
+		cr_cast_lines(p, cr_target_of(p, w, side), range->chunk, range->first, range->first + range->count, w->extension);
 	cr_judge_side(p, worker, w, side);
 }
 

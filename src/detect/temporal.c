@@ -58,15 +58,16 @@ bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_pair_lis
 
 bool cr_temporal_keep(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
 {
-	if (!cr_array_reserve(context, &t->pairs, pairs->count) || !cr_array_reserve(context, &t->slot, pairs->count)) {
+	if (!cr_array_reserve(context, &t->pairs, pairs->count)) {
 		cr_temporal_forget(t);
 		return false;
 	}
-	for (int64_t i = 0; i < pairs->count; i++) {
+	for (int64_t i = 0; i < pairs->count; i++)
 		t->pairs.data[i] = pairs->data[i];
-		t->slot.data[i] = t->next_slot.data[i];
-	}
-	t->pairs.count = t->slot.count = pairs->count;
+	t->pairs.count = pairs->count;
+	const cr_slot_list spare = t->slot;
+	t->slot = t->next_slot;
+	t->next_slot = spare;
 	return true;
 }
 
@@ -141,4 +142,13 @@ double cr_choose_threshold(double motion, double size)
 {
 	const double best = fmax(sqrt(COST_LENGTH * size * motion), LEAST_THRESHOLD * size);
 	return best < USEFUL_STEPS * motion ? 0 : best;
+}
+
+double cr_threshold_of(
+	const carom_world_def *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share)
+{
+	if (settings->displacement_threshold > 0)
+		return settings->displacement_threshold;
+	const float size = fminf(a->shape.collider->diagonal, b->shape.collider->diagonal);
+	return share * cr_choose_threshold(cr_last_motion(a, b, region), size);
 }

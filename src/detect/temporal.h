@@ -35,12 +35,14 @@ typedef struct cr_pair_memory {
 	cr_reference apart_from; // a step in which the pair was apart: it still is
 } cr_pair_memory;
 
+typedef CR_ARRAY(int32_t) cr_slot_list;
+
 typedef struct cr_temporal {
 	CR_ARRAY(cr_pair_memory) slots;
 	CR_ARRAY(int32_t) free;
-	cr_pair_list pairs;          // of the last step, sorted
-	CR_ARRAY(int32_t) slot;      // [pairs] of the last step's pairs
-	CR_ARRAY(int32_t) next_slot; // [pairs of this step]
+	cr_pair_list pairs;     // of the last step, sorted
+	cr_slot_list slot;      // [pairs] of the last step's pairs
+	cr_slot_list next_slot; // [pairs of this step]
 } cr_temporal;
 
 void cr_temporal_free(carom_context *context, cr_temporal *temporal);
@@ -81,5 +83,9 @@ double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region
 /// what was within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share of
 /// the body's size, measured on the avalanche (docs/temporal.md).
 double cr_choose_threshold(double motion, double size);
+
+/// The threshold of a pair: that of the settings, or share of the one chosen from its last motion.
+double cr_threshold_of(
+	const carom_world_def *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share);
 
 #endif

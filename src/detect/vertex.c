@@ -101,8 +101,8 @@ cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count
 
 void cr_collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
-	const cr_collider *source = p->bodies[side == 0 ? w->a : w->b].shape.collider;
-	const cr_collider *target = p->bodies[side == 0 ? w->b : w->a].shape.collider;
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
+	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
 	w->rays[side].count = 0;
 	// Only a closed target has an inside to be in.
 	if (!target->closed)
@@ -110,7 +110,7 @@ void cr_collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, i
 	cr_ray_chunk *chunk = cr_open_rays(worker, source->sample_count);
 	if (!chunk)
 		return;
-	const cr_transform *to_target = side == 0 ? &w->a_to_b : &w->b_to_a, *to_source = side == 0 ? &w->b_to_a : &w->a_to_b;
+	const cr_transform *to_target = cr_to_target(w, side), *to_source = cr_to_target(w, 1 - side);
 	int64_t tested = 0;
 	const int32_t count = p->detect->collect(source, target, to_target, to_source, w->extension, p->settings.exit_distance_test,
 		&chunk->rays, chunk->count, &tested);
@@ -163,8 +163,8 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, const walking
 	// All that the pair watches, also when the stage is done again; less only where there is no room (buffers.c).
 	const bool cut = p->settings.ray_buffers == CAROM_BUFFERS_IGNORE;
 	const int32_t watched = cut ? w->rays[s->side].count : m->watched_count[s->side];
-	const cr_collider *source = p->bodies[s->side == 0 ? w->a : w->b].shape.collider;
-	const cr_transform *to_target = s->side == 0 ? &w->a_to_b : &w->b_to_a;
+	const cr_collider *source = cr_source_of(p, w, s->side)->shape.collider;
+	const cr_transform *to_target = cr_to_target(w, s->side);
 	cr_ray_chunk *chunk = make_room(worker, &worker->walking, watched);
 	if (!chunk)
 		return;
@@ -200,7 +200,7 @@ static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin,
 			if (!w->iterative)
 				cr_collect_side(p, worker, w, side);
 			else if (cr_memory_of(p, w)->watched_count[side] > 0)
-				insert_sorted(sides, count++, (walking_side){ p->bodies[side == 0 ? w->b : w->a].shape.collider, w, side });
+				insert_sorted(sides, count++, (walking_side){ cr_target_of(p, w, side)->shape.collider, w, side });
 		}
 	}
 	for (int i = 0; i < count && !worker->failed; i++)

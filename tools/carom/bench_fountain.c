@@ -2,21 +2,7 @@
 #include "bench_replay.h"
 #include "options.h"
 
-enum { BASIC, ITERATIVE_BASIC, BVH, ITERATIVE_BVH, CAROM_FULL, CAROM_DEFAULT, VARIANTS, WINDOW = 30 };
-
-static void make_variants(bench_variant *v)
-{
-	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
-	v[BASIC] = (bench_variant){ "full, basic", full, 0, BASIC, true };
-	v[BASIC].def.ray_method = CAROM_RAYS_BASIC;
-	v[ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, 0, BASIC, true };
-	v[ITERATIVE_BASIC].def.ray_method = CAROM_RAYS_BASIC;
-	v[BVH] = (bench_variant){ "full, BVH", full, 0, BASIC, true };
-	v[ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, 0, BVH, true };
-	v[CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), 0, CAROM_FULL, false };
-	v[CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), 0, CAROM_FULL, false };
-	v[CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
-}
+enum { VARIANTS = BENCH_RAY_VARIANTS, WINDOW = 30 };
 
 int bench_scene_2(bench *b, bench_report *report)
 {
@@ -28,7 +14,7 @@ int bench_scene_2(bench *b, bench_report *report)
 	const bench_window window = { "end", end > 2 * WINDOW ? end - WINDOW : end / 2, end };
 	bench_variant variants[VARIANTS];
 	bench_result results[VARIANTS];
-	make_variants(variants);
+	bench_make_ray_variants(variants);
 	if (bench_replay(b, motion, &window, variants, VARIANTS, b->quick ? 1 : 2, results) != EXIT_DONE)
 		return EXIT_FAILED;
 
@@ -48,7 +34,7 @@ int bench_scene_2(bench *b, bench_report *report)
 		bench_number(table, ms[0], 3);
 		bench_number(table, ms[1], 3);
 		bench_number(table, ms[0] / ms[1], 2);
-		if (i < CAROM_FULL)
+		if (i < BENCH_CAROM_FULL)
 			bench_number(table, paper[i / 2], 1);
 		else
 			bench_text(table, "-");

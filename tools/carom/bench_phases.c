@@ -4,30 +4,15 @@
 #include "bench_replay.h"
 #include "options.h"
 
-enum { BASIC, ITERATIVE_BASIC, BVH, ITERATIVE_BVH, CAROM_FULL, CAROM_DEFAULT, VARIANTS, PAPER_VARIANTS = CAROM_FULL };
+enum { VARIANTS = BENCH_RAY_VARIANTS, PAPER_VARIANTS = BENCH_CAROM_FULL };
 
 // Milliseconds: average in A, peak in B, average in C.
 static const double paper_ms[VARIANTS][3] = {
-	[BASIC] = { 3.78, 82.6, 66.2 },
-	[ITERATIVE_BASIC] = { 1.04, 56.7, 3.02 },
-	[BVH] = { 9.43, 18.5, 14.0 },
-	[ITERATIVE_BVH] = { 9.71, 14.1, 2.27 },
+	[BENCH_BASIC] = { 3.78, 82.6, 66.2 },
+	[BENCH_ITERATIVE_BASIC] = { 1.04, 56.7, 3.02 },
+	[BENCH_BVH] = { 9.43, 18.5, 14.0 },
+	[BENCH_ITERATIVE_BVH] = { 9.71, 14.1, 2.27 },
 };
-
-static void make_variants(bench_variant *v)
-{
-	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
-	v[BASIC] = (bench_variant){ "full, basic", full, 0, BASIC, true };
-	v[BASIC].def.ray_method = CAROM_RAYS_BASIC;
-	v[ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, 0, BASIC, true };
-	v[ITERATIVE_BASIC].def.ray_method = CAROM_RAYS_BASIC;
-	v[BVH] = (bench_variant){ "full, BVH", full, 0, BASIC, true };
-	v[ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, 0, BVH, true };
-	// What Carom does when nobody asks for anything: 8-wide trees, recast, complete.
-	v[CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), 0, CAROM_FULL, false };
-	v[CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), 0, CAROM_FULL, false };
-	v[CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
-}
 
 // What was measured in the three phases.
 typedef struct phase_results {
@@ -120,7 +105,7 @@ int bench_table_2_1(bench *b, bench_report *report)
 	const bench_phases phases = bench_find_phases(motion);
 	bench_variant variants[VARIANTS];
 	phase_results results = { .windows = { phases.a, phases.b, phases.c } };
-	make_variants(variants);
+	bench_make_ray_variants(variants);
 	// Once each: the mean of a phase is of many steps, and the basic rays take a minute as it is.
 	for (int k = 0; k < 3; k++) {
 		if (bench_replay(b, motion, &results.windows[k], variants, VARIANTS, 1, results.of[k]) != EXIT_DONE)

@@ -12,6 +12,20 @@
 // Frames before the measured ones in which caches, pools and temporal data settle.
 enum { WARM_UP_FRAMES = 10 };
 
+void bench_make_ray_variants(bench_variant *v)
+{
+	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
+	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, 0, BENCH_BASIC, true };
+	v[BENCH_BASIC].def.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BASIC].def.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, 0, BENCH_BVH, true };
+	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), 0, BENCH_CAROM_FULL, false };
+	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
+	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), 0, BENCH_CAROM_FULL, false };
+}
+
 // A variant at work. The simulation is never stepped: it makes the meshes and the bodies' definitions.
 typedef struct runner {
 	const bench_motion *motion;

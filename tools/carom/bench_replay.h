@@ -18,6 +18,21 @@ typedef struct bench_variant {
 	bool no_grid;
 } bench_variant;
 
+/// Full and iterative rays by three methods: the papers' two, and what Carom does when nobody asks for anything: 8-wide trees,
+/// lost rays cast again, complete.
+enum {
+	BENCH_BASIC,
+	BENCH_ITERATIVE_BASIC,
+	BENCH_BVH,
+	BENCH_ITERATIVE_BVH,
+	BENCH_CAROM_FULL,
+	BENCH_CAROM_DEFAULT,
+	BENCH_RAY_VARIANTS
+};
+
+/// Fill variants [BENCH_RAY_VARIANTS].
+void bench_make_ray_variants(bench_variant *variants);
+
 /// What a variant found and took, over the frames of a window.
 typedef struct bench_result {
 	int frame_count;
