@@ -688,7 +688,7 @@ TEST(topology, misuse)
 	def.triangles = NULL;
 	CHECK_INT(carom_check_mesh(context, &def, &r), CAROM_INVALID_ARGUMENT);
 	def = good;
-	def.grid_resolution = 129;
+	def.grid_resolution = 1025;
 	CHECK_INT(carom_check_mesh(context, &def, &r), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_check_mesh(context, &good, &r), CAROM_SUCCESS);
 	carom_destroy_context(context);

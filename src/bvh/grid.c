@@ -13,6 +13,7 @@ static const uint8_t UNKNOWN = 0xff;
 enum {
 	FAR = CR_CELL_DISTANCE - 1,
 	GATHER_PADDING = 3, // wide look-ups read four bytes for one
+	MAX_CELLS = 1 << 22, // wide look-ups count cells in floats, exact up to 2^24
 };
 
 static int64_t cell_count(const cr_grid *g) { return (int64_t)g->size[0] * g->size[1] * g->size[2]; }
@@ -22,13 +23,16 @@ static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 	float longest = 0;
 	for (int k = 0; k < 3; k++)
 		longest = fmaxf(longest, c->upper[k] - c->lower[k]);
-	g->cell = longest / (float)resolution;
-	g->inverse_cell = 1.0f / g->cell;
-	for (int k = 0; k < 3; k++) {
-		// One empty layer all round, so that the outside is one piece and rounding cannot step off the grid.
-		g->size[k] = (int32_t)((c->upper[k] - c->lower[k]) * g->inverse_cell) + 4;
-		g->origin[k] = c->lower[k] - 1.5f * g->cell;
-	}
+	do {
+		g->cell = longest / (float)resolution;
+		g->inverse_cell = 1.0f / g->cell;
+		for (int k = 0; k < 3; k++) {
+			// One empty layer all round, so that the outside is one piece and rounding cannot step off the grid.
+			g->size[k] = (int32_t)((c->upper[k] - c->lower[k]) * g->inverse_cell) + 4;
+			g->origin[k] = c->lower[k] - 1.5f * g->cell;
+		}
+		resolution = resolution * 15 / 16;
+	} while (cell_count(g) > MAX_CELLS && resolution > 0);
 }
 
 /// Mark the cells that a triangle touches. Cells count as larger by a thousandth: far more than the rounding of the look-up.

@@ -10,7 +10,7 @@ enum {
 	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48 6,542, 64 4,886; beyond 48
 	// the grid of a 902-triangle body leaves the first-level cache.
 	DEFAULT_GRID_RESOLUTION = 48,
-	MAX_GRID_RESOLUTION = 128,
+	MAX_GRID_RESOLUTION = 1024,
 };
 
 carom_mesh_def carom_default_mesh_def(void)
