@@ -225,8 +225,10 @@ TEST(edges, the_angle_and_the_side_decide)
 			// A hollow edge is none from outside; but an open surface has no outside.
 			const bool internal = angles[k] > 0 && (bends[i] < 0 || flat);
 			for (int32_t triangle = 0; triangle < 2; triangle++) {
-				CHECK_INT(cr_edge_is_internal(&mesh->collider, 3 * triangle, cosine), internal);
-				CHECK(!cr_edge_is_internal(&mesh->collider, 3 * triangle + 1, cosine)); // border
+				const v3d own = cr_collider_normal(&mesh->collider, triangle);
+				const v3d across = cr_collider_normal(&mesh->collider, 1 - triangle);
+				CHECK_INT(cr_edge_is_internal(&mesh->collider, 3 * triangle, own, across, cosine), internal);
+				CHECK(!cr_edge_is_internal(&mesh->collider, 3 * triangle + 1, own, own, cosine)); // border
 				CHECK_INT((int)cr_counting_edges(&mesh->collider, triangle, cosine), flat ? 6 : 7);
 			}
 		}

@@ -112,6 +112,70 @@ static bool same_lane(simd_op op, float x, float y)
 	return memcmp(&x, &y, sizeof x) == 0;
 }
 
+static void random_doubles(uint64_t *seed, double lanes[8])
+{
+	static const double odd[] = { 0, -0.0, 1, -1, 0x1p-1074, -0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, INFINITY, -INFINITY, NAN,
+		0.1 };
+	for (int i = 0; i < 8; i++) {
+		const uint64_t bits = test_random(seed), kind = test_random(seed) % 3;
+		if (kind == 0)
+			lanes[i] = odd[bits % (sizeof odd / sizeof *odd)];
+		else if (kind == 1)
+			lanes[i] = test_random_double(seed, -10, 10);
+		else
+			memcpy(&lanes[i], &bits, sizeof bits); // any number there is
+	}
+}
+
+static double expected_double(simd_op op, const double a[8], const double b[8], int i)
+{
+	switch (op) {
+	case SIMD_ADD: return a[i] + b[i];
+	case SIMD_SUB: return a[i] - b[i];
+	case SIMD_MUL: return a[i] * b[i];
+	case SIMD_MIN: return a[i] < b[i] ? a[i] : b[i];
+	case SIMD_MAX: return a[i] > b[i] ? a[i] : b[i];
+	case SIMD_ABS: return fabs(a[i]);
+	case SIMD_SET1: return a[0];
+	default: return a[i];
+	}
+}
+
+TEST(simd, doubles_of_any_kind)
+{
+	static const simd_op ops[8] = { SIMD_ADD, SIMD_SUB, SIMD_MUL, SIMD_MIN, SIMD_MAX, SIMD_ABS, SIMD_SET1, SIMD_COPY };
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		uint64_t seed = 52;
+		if (!machine_has(TABLES[t].simd))
+			continue;
+		int wrong = 0;
+		for (int round = 0; round < 20000 && wrong == 0; round++) {
+			double a[8], b[8], r[8], base[40];
+			int32_t index[8];
+			random_doubles(&seed, a);
+			random_doubles(&seed, b);
+			for (int k = 0; k < 8; k++) {
+				TABLES[t].ops->compute_doubles(ops[k], a, b, r);
+				for (int i = 0; i < 8; i++) {
+					const double expected = expected_double(ops[k], a, b, i);
+					const bool any_nan = ops[k] <= SIMD_DIV && isnan(r[i]) && isnan(expected);
+					wrong += !any_nan && memcmp(&r[i], &expected, sizeof expected) != 0;
+				}
+			}
+			const uint32_t less = TABLES[t].ops->doubles_less(a, b);
+			for (int i = 0; i < 40; i++)
+				base[i] = i;
+			for (int i = 0; i < 8; i++)
+				index[i] = (int32_t)(test_random(&seed) % 40);
+			TABLES[t].ops->gather_doubles(base, index, r);
+			for (int i = 0; i < 8; i++)
+				wrong += (less >> i & 1) != (uint32_t)(a[i] < b[i]) || r[i] != index[i];
+			wrong += less >> 8 != 0;
+		}
+		CHECK_INT(wrong, 0);
+	}
+}
+
 TEST(simd, arithmetic_of_any_numbers)
 {
 	for (int t = 0; t < TABLE_COUNT; t++) {
@@ -210,6 +274,13 @@ static int32_t expected_whole(simd_whole_op op, const int32_t a[8], const int32_
 	case SIMD_WHOLE_AND: return a[i] & b[i];
 	case SIMD_WHOLE_SHIFT: return (int32_t)((uint32_t)a[i] << 3);
 	case SIMD_WHOLE_SELECT: return a[i] < b[i] ? b[i] : a[i];
+	case SIMD_WHOLE_SUB: return (int32_t)((uint32_t)a[i] - (uint32_t)b[i]);
+	case SIMD_WHOLE_MUL: return (int32_t)((uint32_t)a[i] * (uint32_t)b[i]);
+	case SIMD_WHOLE_XOR: return a[i] ^ b[i];
+	case SIMD_WHOLE_MIN: return a[i] < b[i] ? a[i] : b[i];
+	case SIMD_WHOLE_MAX: return a[i] > b[i] ? a[i] : b[i];
+	case SIMD_WHOLE_SHIFT_RIGHT: return (int32_t)((uint32_t)a[i] >> 5);
+	case SIMD_WHOLE_EQUAL: return a[i] == b[i] ? -1 : 0;
 	default: return a[0];
 	}
 }
@@ -249,6 +320,43 @@ TEST(simd, whole_numbers)
 				CHECK(f[i] == floats[a[i]]);
 				CHECK_INT(r[i], numbers[a[i]]);
 			}
+		}
+	}
+}
+
+TEST(simd, lanes_are_packed_paired_and_transposed)
+{
+	for (int t = 0; t < TABLE_COUNT; t++) {
+		if (!machine_has(TABLES[t].simd))
+			continue;
+		// Every mask there is.
+		for (int mask = 0; mask < 256; mask++) {
+			int32_t a[8], b[8], packed[8], pairs[16];
+			float fours[32], columns[4][8];
+			for (int i = 0; i < 8; i++) {
+				a[i] = 1000 * mask + 7 * i - 100000;
+				b[i] = a[i] + (mask >> i & 1);
+			}
+			for (int i = 0; i < 32; i++)
+				fours[i] = (float)(mask * 32 + i) - 0.5f;
+			const int count = TABLES[t].ops->compress(a, b, packed);
+			CHECK_INT(count, __builtin_popcount((unsigned)mask));
+			for (int i = 0, at = 0; i < 8; i++) {
+				if (mask >> i & 1)
+					CHECK_INT(packed[at++], a[i]);
+			}
+			TABLES[t].ops->store_pairs(a, b, pairs);
+			for (int i = 0; i < 16; i++)
+				CHECK_INT(pairs[i], i % 2 ? b[i / 2] : a[i / 2]);
+			TABLES[t].ops->load_fours(fours, columns);
+			for (int i = 0; i < 32; i++)
+				CHECK(columns[i % 4][i / 4] == fours[i]);
+			const float halves[8] = { 0, -0.0f, 0.99f, -0.99f, 2147483520.0f, -2147483648.0f, (float)mask + 0.5f,
+				-(float)mask - 0.5f };
+			int32_t whole[8];
+			TABLES[t].ops->truncate_whole(halves, whole);
+			for (int i = 0; i < 8; i++)
+				CHECK_INT(whole[i], (int32_t)halves[i]);
 		}
 	}
 }

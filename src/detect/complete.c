@@ -12,8 +12,6 @@ enum { PAIRS_PER_TASK = 32 };
 
 // Of the threshold of rays: lists of triangles are dearer to keep than lists of samples, and cheaper to make.
 static const double NEAR_SHARE = 0.5;
-// Of that: a gap that spares a list's triangle the next measurements.
-static const double ENOUGH_GAP = 0.5;
 
 /// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
 /// them again without a limit until one finds the way out.
@@ -49,21 +47,25 @@ static void keep_meeting(cr_candidates *candidates)
 	candidates->count = kept;
 }
 
-static cr_completion begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+static cr_completion begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
 {
-	cr_completion c = { .pipeline = p, .worker = worker, .work = w, .body = { &p->bodies[w->a], &p->bodies[w->b] } };
+	cr_completion c = { .pipeline = p,
+		.worker = worker,
+		.work = w,
+		.body = { &p->bodies[w->a], &p->bodies[w->b] },
+		.rotation = now->rotation,
+		.translation = now->translation };
 	for (int side = 0; side < 2; side++)
 		c.collider[side] = c.body[side]->shape.collider;
-	cr_relative_transform(c.body[0], c.body[1], &c.rotation, &c.translation);
 	return c;
 }
 
 /// Decide worker->candidates, and make the contacts of what crosses. Returns whether anything does.
-static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
 {
 	if (worker->candidates.count == 0)
 		return false;
-	cr_completion c = begin_completion(p, worker, w);
+	cr_completion c = begin_completion(p, worker, w, now);
 	if (!cr_find_crossings(&c, &worker->candidates)) {
 		worker->failed = true;
 		return false;
@@ -76,10 +78,10 @@ static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 }
 
 /// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is one.
-static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
 {
 	const int64_t before = w->contacts.count;
-	cr_completion c = begin_completion(p, worker, w);
+	cr_completion c = begin_completion(p, worker, w, now);
 	add_contained(&c, 0);
 	if (w->contacts.count == before)
 		add_contained(&c, 1);
@@ -149,21 +151,17 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	cr_candidates *c = &worker->candidates;
-	int32_t *number = cr_arena_alloc(&worker->arena, (size_t)m->near_count * sizeof *number);
+	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)m->near_count + CR_WIDTH) * sizeof *number);
 	c->count = 0;
 	if (!number || (m->near_count > c->capacity && !cr_candidates_grow(c, m->near_count))) {
 		worker->failed = true;
 		return;
 	}
-	int32_t count = 0;
-	for (int32_t i = 0; i < m->near_count; i++) {
-		// Written anyway, so that there is nothing to guess: some lie on either side at random.
-		number[count] = i;
-		c->data[count] = m->near[i];
-		count += m->near[i].gap <= moved;
-	}
-	c->count = count;
-	separate(p, w, c, ENOUGH_GAP * m->near_from.allowed);
+	float beyond;
+	c->count = p->detect->sift(m->near, m->near_count, cr_round_up(moved), number, &beyond);
+	for (int32_t i = 0; i < c->count; i++)
+		c->data[i] = m->near[number[i]];
+	separate(p, w, c, 0);
 	w->gap = fmax(m->near_from.allowed * kept_share - moved, 0);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < c->count; i++) {
@@ -178,10 +176,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	}
 	c->count = kept;
 	// What was not measured.
-	for (int32_t i = 0; kept == 0 && i < m->near_count; i++) {
-		const double now = fmax(m->near[i].gap * kept_share - moved, 0);
-		w->gap = m->near[i].gap > moved && now < w->gap ? now : w->gap;
-	}
+	w->gap = fmin(fmax(beyond * kept_share - moved, 0), w->gap);
 }
 
 /// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next steps those that come near.
@@ -222,7 +217,7 @@ static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	if (!m->has_near)
+	if (!m || !m->has_near)
 		return false;
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	const double moved = cr_displacement(a, b, &region, &now->rotation, &m->near_from);
@@ -233,12 +228,19 @@ static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	return true;
 }
 
+/// Triangles that may meet now, into worker->candidates. Sets the gap of the pair.
+static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+{
+	if (!recall_near(p, worker, w, now))
+		find_near(p, worker, w, now);
+}
+
 static void complete_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
 {
-	find_near(p, worker, w, now);
+	find_meeting(p, worker, w, now);
 	if (worker->failed)
 		return;
-	if (!add_crossings(p, worker, w) && p->settings.exit_distance_test && add_containment(p, worker, w))
+	if (!add_crossings(p, worker, w, now) && p->settings.exit_distance_test && add_containment(p, worker, w, now))
 		w->allowed = w->gap = 0;
 }
 
@@ -281,11 +283,10 @@ static void start_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 
 static void complete_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
 {
-	if (!recall_near(p, worker, w, now))
-		find_near(p, worker, w, now);
+	find_meeting(p, worker, w, now);
 	if (worker->failed)
 		return;
-	if (!add_crossings(p, worker, w) && (w->dropped || is_contained(p, w)))
+	if (!add_crossings(p, worker, w, now) && (w->dropped || is_contained(p, w)))
 		start_over(p, worker, w, now);
 }
 
@@ -314,15 +315,12 @@ static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
 	cr_reference now = { .allowed = 0 };
-	if (m && !w->iterative)
-		m->has_near = false;
 	if (w->touching && (w->iterative || w->allowed == 0)) {
 		if (m)
 			m->valid = w->iterative;
 		return;
 	}
-	if (m)
-		cr_relative_transform(&p->bodies[w->a], &p->bodies[w->b], &now.rotation, &now.translation);
+	cr_relative_transform(&p->bodies[w->a], &p->bodies[w->b], &now.rotation, &now.translation);
 	if (p->settings.complete && !w->touching) {
 		if (w->iterative)
 			complete_iterative(p, worker, w, &now);

@@ -32,28 +32,33 @@ double cr_internal_cosine(double angle)
 /// How an edge bends between its two faces.
 typedef enum edge_bend { BEND_BORDER, BEND_FLAT, BEND_RIDGE, BEND_HOLLOW } edge_bend;
 
-static edge_bend bend_of(const cr_collider *collider, int32_t half_edge, double cosine)
+static edge_bend bend_between(const cr_collider *collider, int32_t half_edge, v3d n, v3d m, double cosine)
 {
-	const int32_t own = half_edge / 3, corner = half_edge % 3, across = collider->topology->neighbours[half_edge];
-	if (across < 0)
-		return BEND_BORDER;
-	const v3d n = cr_collider_normal(collider, own), m = cr_collider_normal(collider, across);
 	if (v3d_dot(n, m) >= cosine)
 		return BEND_FLAT;
+	const int corner = half_edge % 3;
 	v3d p[3];
-	cr_collider_triangle(collider, own, p);
+	cr_collider_triangle(collider, half_edge / 3, p);
 	const v3d edge = v3d_sub(p[(corner + 1) % 3], p[corner]);
 	// The edge runs counter-clockwise round its own face: over a ridge the normals turn about it. A fold by half a turn is the
 	// rim of a thin body.
 	return v3d_dot(v3d_cross(n, m), edge) < -1e-9 * v3d_length(edge) ? BEND_HOLLOW : BEND_RIDGE;
 }
 
-bool cr_edge_is_internal(const cr_collider *collider, int32_t half_edge, double cosine)
+static edge_bend bend_of(const cr_collider *collider, int32_t half_edge, double cosine)
 {
-	if (cosine > 1)
+	const int32_t across = collider->topology->neighbours[half_edge];
+	if (across < 0)
+		return BEND_BORDER;
+	const v3d n = cr_collider_normal(collider, half_edge / 3), m = cr_collider_normal(collider, across);
+	return bend_between(collider, half_edge, n, m, cosine);
+}
+
+bool cr_edge_is_internal(const cr_collider *collider, int32_t half_edge, v3d own_normal, v3d across_normal, double cosine)
+{
+	if (cosine > 1 || collider->topology->neighbours[half_edge] < 0)
 		return false;
-	const edge_bend bend = bend_of(collider, half_edge, cosine);
-	return bend == BEND_FLAT || bend == BEND_HOLLOW;
+	return bend_between(collider, half_edge, own_normal, across_normal, cosine) != BEND_RIDGE;
 }
 
 unsigned cr_counting_edges(const cr_collider *collider, int32_t triangle, double cosine)

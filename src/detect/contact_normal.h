@@ -17,8 +17,9 @@ void cr_project_way(const cr_collider *target, cr_way_out *way);
 double cr_internal_cosine(double angle);
 
 /// Is a half-edge none to a contact: between two triangles whose outward normals differ by no more than the angle, or hollow?
-/// Borders, and edges of more than two triangles, always count.
-bool cr_edge_is_internal(const cr_collider *collider, int32_t half_edge, double cosine);
+/// Borders, and edges of more than two triangles, always count. The outward unit normals, in the collider's frame, are those
+/// of the edge's own face and of that across.
+bool cr_edge_is_internal(const cr_collider *collider, int32_t half_edge, v3d own_normal, v3d across_normal, double cosine);
 
 /// The edges of a triangle that count where its two sides do (no inside to tell which is out): bit k for edge k. Hollow edges
 /// of open meshes count, for they are ridges seen from behind.

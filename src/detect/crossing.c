@@ -12,7 +12,12 @@ typedef struct plane_sides {
 	double height[3];
 } plane_sides;
 
-static double largest(v3d a) { return fmax(fmax(fabs(a.x), fabs(a.y)), fabs(a.z)); }
+static double larger(double a, double b) { return a > b ? a : b; }
+static double largest(v3d a) { return larger(larger(fabs(a.x), fabs(a.y)), fabs(a.z)); }
+
+// Of a product of three differences, or the dot of one with the cross product of two: six products, each off by at most seven
+// roundings of 2^-53, and as much again for safety. In the product of the largest components.
+static const double PRODUCT_ERROR = 1e-14;
 
 /// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate.
 /// false: all three lie strictly on one side.
@@ -24,12 +29,29 @@ static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 	for (int k = 0; k < 3; k++) {
 		const v3d d = v3d_sub(points[k], t[0]);
 		s->height[k] = v3d_dot(n, d);
-		// Six products of three differences, each off by at most seven roundings of 2^-53, and as much again for safety.
-		const double bound = 1e-14 * size * largest(d);
+		const double bound = PRODUCT_ERROR * size * largest(d);
 		s->sign[k] = fabs(s->height[k]) > bound ? (s->height[k] > 0) - (s->height[k] < 0)
 												: cr_orient3d_sign(t[0], t[1], t[2], points[k]);
 	}
 	return !(s->sign[0] == s->sign[1] && s->sign[1] == s->sign[2] && s->sign[0] != 0);
+}
+
+/// cr_line_meets_triangle: the volumes that the line spans with the triangle's edges share their differences, and only what
+/// rounding leaves open goes to the exact predicates.
+static bool line_meets(v3d p, v3d q, const v3d t[3])
+{
+	const v3d d = v3d_sub(q, p), w[3] = { v3d_sub(t[0], p), v3d_sub(t[1], p), v3d_sub(t[2], p) };
+	const double reach = larger(larger(largest(w[0]), largest(w[1])), largest(w[2]));
+	const double bound = PRODUCT_ERROR * largest(d) * reach * reach;
+	int above = 0, below = 0;
+	for (int k = 0; k < 3; k++) {
+		const double volume = v3d_dot(v3d_cross(d, w[k]), w[(k + 1) % 3]);
+		above += volume > bound;
+		below += volume < -bound;
+	}
+	if (above == 3 || below == 3)
+		return true;
+	return !(above > 0 && below > 0) && cr_line_meets_triangle(p, q, t);
 }
 
 /// Edges of one triangle against the other triangle. An edge is tested by the lower of its two triangles only: that one is a
@@ -44,7 +66,7 @@ static int pierce_edges(cr_completion *c, int side, int32_t number, const v3d ow
 		if (s->sign[k] * s->sign[l] > 0 || (s->sign[k] == 0 && s->sign[l] == 0))
 			continue;
 		const int32_t half_edge = 3 * number + k, across = t->neighbours[half_edge];
-		if ((across >= 0 && across < number) || !cr_line_meets_triangle(own[k], own[l], other))
+		if ((across >= 0 && across < number) || !line_meets(own[k], own[l], other))
 			continue;
 		// The signs have decided; the heights only say where, and may both have rounded to 0.
 		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);

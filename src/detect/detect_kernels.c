@@ -180,26 +180,83 @@ static int32_t follow(const cr_collider *source, const cr_transform *to_target, 
 
 // ---- Separation of triangles ----
 
-enum { BLOCK_FLOATS = sizeof(cr_tri8) / sizeof(float) };
+enum {
+	CANDIDATE_INTS = sizeof(cr_candidate) / sizeof(int32_t),
+	PAIR_CORNERS = 5,
+	// Candidates measured together: enough that the reads of one eight do not wait for the arithmetic of another.
+	SEPARATE_CHUNK = 64,
+};
 
-/// Corners of eight triangles, corner by axis, one in each lane.
-static inline void gather_triangles(const cr_collider *c, const int32_t number[CR_WIDTH], f8 corner[3][3])
+_Static_assert(CANDIDATE_INTS == 3, "find_corners and sift count on it");
+
+/// Two times eight triangles in a's frame, in units of the bodies' size, moved so that the first corner of a's is the origin: the
+/// second and third of a's, then those of b's.
+typedef struct triangle_pairs {
+	f8 corner[PAIR_CORNERS][3];
+} triangle_pairs;
+
+/// Candidates while they are measured.
+typedef struct separate_chunk {
+	int32_t vertex[6][SEPARATE_CHUNK];             // of a's triangle, then b's: where it stands in the mesh
+	float corner[PAIR_CORNERS][3][SEPARATE_CHUNK]; // triangle_pairs
+	float gap[SEPARATE_CHUNK];
+	int32_t waiting[SEPARATE_CHUNK]; // candidates that need a closer look
+	int32_t waiting_count;
+	float scale; // of both bodies
+} separate_chunk;
+
+static inline i8 times3(i8 a) { return i8_add(i8_shift_left(a, 1), a); }
+
+static inline i8 count_from(int32_t first)
 {
-	int32_t at[CR_WIDTH];
-	for (int i = 0; i < CR_WIDTH; i++) {
-		const int32_t place = c->place[number[i]];
-		at[i] = place / CR_WIDTH * BLOCK_FLOATS + place % CR_WIDTH;
-	}
-	const i8 index = i8_load(at);
+	static const int32_t lanes[CR_WIDTH] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	return i8_add(i8_set1(first), i8_load(lanes));
+}
+
+/// Look up the vertices of eight candidates, the last one repeated. From the mesh: the blocks of its tree take several times as
+/// many lines of the cache.
+static inline void find_corners(const cr_collider *a, const cr_collider *b, const cr_candidate *candidates, int32_t count,
+	int32_t at, separate_chunk *chunk)
+{
+	const i8 candidate = times3(i8_min(count_from(at), i8_set1(count - 1)));
+	const i8 of_a = times3(i8_gather(&candidates[0].a, candidate)), of_b = times3(i8_gather(&candidates[0].b, candidate));
 	for (int k = 0; k < 3; k++) {
-		for (int x = 0; x < 3; x++)
-			corner[k][x] = f8_gather(&c->blocks[0].corner[k][x][0], index);
+		i8_store(&chunk->vertex[k][at], times3(i8_gather(a->topology->triangles + k, of_a)));
+		i8_store(&chunk->vertex[3 + k][at], times3(i8_gather(b->topology->triangles + k, of_b)));
+	}
+}
+
+static inline void gather_vertices(const cr_collider *c, const int32_t vertex[CR_WIDTH], f8 point[3])
+{
+	const i8 index = i8_load(vertex);
+	for (int x = 0; x < 3; x++)
+		point[x] = f8_gather(c->topology->vertices + x, index);
+}
+
+static inline void place_corners(
+	const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, int32_t at, separate_chunk *chunk)
+{
+	const f8 unit = f8_set1(1 / chunk->scale);
+	f8 origin[3], point[3];
+	gather_vertices(a, &chunk->vertex[0][at], origin);
+	for (int k = 0; k < PAIR_CORNERS; k++) {
+		gather_vertices(k < 2 ? a : b, &chunk->vertex[1 + k][at], point);
+		for (int x = 0; x < 3; x++) {
+			const f8 in_a = k < 2 ? point[x] : f8_add(rotate_row(b_to_a, x, point), f8_set1(b_to_a->t[x]));
+			f8_store(&chunk->corner[k][x][at], f8_mul(f8_sub(in_a, origin[x]), unit));
+		}
 	}
 }
 
 static inline f8 dot3(const f8 a[3], const f8 b[3])
 {
 	return f8_add(f8_add(f8_mul(a[0], b[0]), f8_mul(a[1], b[1])), f8_mul(a[2], b[2]));
+}
+
+static inline void sub3(const f8 a[3], const f8 b[3], f8 r[3])
+{
+	for (int x = 0; x < 3; x++)
+		r[x] = f8_sub(a[x], b[x]);
 }
 
 static inline void cross3(const f8 a[3], const f8 b[3], f8 r[3])
@@ -210,74 +267,137 @@ static inline void cross3(const f8 a[3], const f8 b[3], f8 r[3])
 	}
 }
 
-/// Distance of two triangles along an axis of any length; not more than 0 where they overlap along it, or where the axis has no
+/// Square of the distance of two triangles along an axis of any length; 0 where they overlap along it, or where the axis has no
 /// direction.
-static inline f8 gap_along(const f8 axis[3], const f8 p[3][3], const f8 q[3][3])
+static inline f8 gap_along(const f8 axis[3], const triangle_pairs *t)
 {
-	const f8 a0 = dot3(axis, p[0]), a1 = dot3(axis, p[1]), a2 = dot3(axis, p[2]);
-	const f8 b0 = dot3(axis, q[0]), b1 = dot3(axis, q[1]), b2 = dot3(axis, q[2]);
-	const f8 gap = f8_max(f8_sub(f8_min(f8_min(b0, b1), b2), f8_max(f8_max(a0, a1), a2)),
-		f8_sub(f8_min(f8_min(a0, a1), a2), f8_max(f8_max(b0, b1), b2)));
-	// Edges that are all but parallel give an axis whose squares are lost in the smallest numbers: taken as longer it gives no
-	// gap too large.
-	return f8_div(gap, f8_sqrt(f8_max(dot3(axis, axis), f8_set1(0x1p-120f))));
+	const f8 zero = f8_set1(0);
+	const f8 a1 = dot3(axis, t->corner[0]), a2 = dot3(axis, t->corner[1]);
+	const f8 b0 = dot3(axis, t->corner[2]), b1 = dot3(axis, t->corner[3]), b2 = dot3(axis, t->corner[4]);
+	const f8 above = f8_sub(f8_min(f8_min(b0, b1), b2), f8_max(f8_max(a1, a2), zero));
+	const f8 below = f8_sub(f8_min(f8_min(a1, a2), zero), f8_max(f8_max(b0, b1), b2));
+	// What squares would lose in the smallest numbers is taken off, and none grows beyond the largest.
+	const f8 gap = f8_max(f8_min(f8_set1(0x1p63f), f8_sub(f8_max(above, below), f8_set1(0x1p-60f))), zero);
+	// Edges that are all but parallel give an axis whose squares are lost likewise: taken as longer it gives no gap too large.
+	return f8_div(f8_mul(gap, gap), f8_max(dot3(axis, axis), f8_set1(0x1p-120f)));
 }
 
-/// Distance of two triangles along that of their eleven separating axes where it is largest, or along a normal where that is
-/// more than enough in all lanes. p's first corner is the origin.
-static f8 largest_gap(const f8 p[3][3], const f8 q[3][3], f8 enough)
+/// Along the two normals.
+static inline f8 gap_by_normals(const triangle_pairs *t)
 {
-	f8 e[3][3], f[3][3], axis[3], gap = f8_set1(0);
-	for (int k = 0; k < 3; k++) {
-		for (int x = 0; x < 3; x++) {
-			e[k][x] = f8_sub(p[(k + 1) % 3][x], p[k][x]);
-			f[k][x] = f8_sub(q[(k + 1) % 3][x], q[k][x]);
-		}
+	f8 e[3], f[3], axis[3];
+	cross3(t->corner[0], t->corner[1], axis);
+	const f8 gap = gap_along(axis, t);
+	sub3(t->corner[3], t->corner[2], e);
+	sub3(t->corner[4], t->corner[2], f);
+	cross3(e, f, axis);
+	return f8_max(gap_along(axis, t), gap);
+}
+
+/// Along the nine products of edges. The third edge of a triangle is the difference of two others, and so are its products.
+static inline f8 gap_by_edges(const triangle_pairs *t)
+{
+	f8 edge[2][3], axis[3][3][3], gap = f8_set1(0);
+	sub3(t->corner[3], t->corner[2], edge[0]);
+	sub3(t->corner[4], t->corner[2], edge[1]);
+	for (int i = 0; i < 2; i++) {
+		for (int j = 0; j < 2; j++)
+			cross3(t->corner[i], edge[j], axis[i][j]);
+		sub3(axis[i][1], axis[i][0], axis[i][2]);
 	}
-	cross3(e[0], e[1], axis);
-	gap = f8_max(gap_along(axis, p, q), gap);
-	cross3(f[0], f[1], axis);
-	gap = f8_max(gap_along(axis, p, q), gap);
-	// Far enough by the normals alone: the edges could only tell of a larger gap.
-	if (m8_bits(f8_lt(enough, gap)) == 0xff)
-		return gap;
+	for (int j = 0; j < 3; j++)
+		sub3(axis[1][j], axis[0][j], axis[2][j]);
 	for (int i = 0; i < 3; i++) {
-		for (int j = 0; j < 3; j++) {
-			cross3(e[i], f[j], axis);
-			gap = f8_max(gap_along(axis, p, q), gap);
-		}
+		for (int j = 0; j < 3; j++)
+			gap = f8_max(gap_along(axis[i][j], t), gap);
 	}
 	return gap;
 }
 
+/// From squares to what is certain. The margin is twice that of the walk for candidates: the axes' products round as well.
+static inline f8 certain_gap(f8 squares, float scale)
+{
+	return f8_mul(f8_max(f8_sub(f8_sqrt(squares), f8_set1(0x1p-18f)), f8_set1(0)), f8_set1(scale));
+}
+
+/// Eight candidates from at on; those that the normals do not part by more than enough have to wait.
+static inline void separate_by_normals(int32_t at, f8 enough, separate_chunk *chunk)
+{
+	triangle_pairs t;
+	for (int k = 0; k < PAIR_CORNERS; k++) {
+		for (int x = 0; x < 3; x++)
+			t.corner[k][x] = f8_load(&chunk->corner[k][x][at]);
+	}
+	const f8 gap = certain_gap(gap_by_normals(&t), chunk->scale);
+	const m8 near = f8_le(gap, enough);
+	f8_store(&chunk->gap[at], gap);
+	i8_store(&chunk->waiting[chunk->waiting_count], i8_compress(near, count_from(at)));
+	chunk->waiting_count += __builtin_popcount(m8_bits(near));
+}
+
+/// Up to eight of those that wait, from first on.
+static inline void separate_by_edges(int32_t first, separate_chunk *chunk)
+{
+	const int32_t *waiting = &chunk->waiting[first], left = chunk->waiting_count - first;
+	int32_t number[CR_WIDTH];
+	for (int i = 0; i < CR_WIDTH; i++)
+		number[i] = waiting[i < left ? i : 0];
+	const i8 index = i8_load(number);
+	triangle_pairs t;
+	for (int k = 0; k < PAIR_CORNERS; k++) {
+		for (int x = 0; x < 3; x++)
+			t.corner[k][x] = f8_gather(chunk->corner[k][x], index);
+	}
+	float gap[CR_WIDTH];
+	f8_store(gap, f8_max(certain_gap(gap_by_edges(&t), chunk->scale), f8_gather(chunk->gap, index)));
+	for (int i = 0; i < CR_WIDTH; i++)
+		chunk->gap[number[i]] = gap[i];
+}
+
+/// The normals part most triangles; the others are gathered for the dearer products of edges.
 static void separate(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 	int32_t count, float enough)
 {
-	// Twice that of the walk for candidates: the axes' products round as well.
-	const f8 margin = f8_set1((a->scale + b->scale) * 0x1p-18f);
-	for (int32_t first = 0; first < count; first += CR_WIDTH) {
-		const int32_t used = count - first < CR_WIDTH ? count - first : CR_WIDTH;
-		int32_t of_a[CR_WIDTH], of_b[CR_WIDTH];
-		for (int i = 0; i < CR_WIDTH; i++) {
-			of_a[i] = candidates[first + (i < used ? i : 0)].a;
-			of_b[i] = candidates[first + (i < used ? i : 0)].b;
-		}
-		f8 p[3][3], own[3][3], q[3][3], origin[3];
-		gather_triangles(a, of_a, p);
-		gather_triangles(b, of_b, own);
-		for (int x = 0; x < 3; x++)
-			origin[x] = p[0][x];
-		for (int k = 0; k < 3; k++) {
-			for (int x = 0; x < 3; x++) {
-				q[k][x] = f8_sub(f8_add(rotate_row(b_to_a, x, own[k]), f8_set1(b_to_a->t[x])), origin[x]);
-				p[k][x] = f8_sub(p[k][x], origin[x]);
-			}
-		}
-		float gaps[CR_WIDTH];
-		f8_store(gaps, f8_max(f8_sub(largest_gap(p, q, f8_set1(enough)), margin), f8_set1(0)));
-		for (int i = 0; i < used; i++)
-			candidates[first + i].gap = gaps[i];
+	separate_chunk chunk;
+	chunk.scale = a->scale + b->scale > 1e-30f ? a->scale + b->scale : 1e-30f;
+	for (int32_t first = 0; first < count; first += SEPARATE_CHUNK) {
+		const int32_t used = count - first < SEPARATE_CHUNK ? count - first : SEPARATE_CHUNK;
+		chunk.waiting_count = 0;
+		for (int32_t i = 0; i < used; i += CR_WIDTH)
+			find_corners(a, b, candidates + first, used, i, &chunk);
+		for (int32_t i = 0; i < used; i += CR_WIDTH)
+			place_corners(a, b, b_to_a, i, &chunk);
+		for (int32_t i = 0; i < used; i += CR_WIDTH)
+			separate_by_normals(i, f8_set1(enough), &chunk);
+		for (int32_t i = 0; i < chunk.waiting_count; i += CR_WIDTH)
+			separate_by_edges(i, &chunk);
+		for (int32_t i = 0; i < used; i++)
+			candidates[first + i].gap = chunk.gap[i];
 	}
+}
+
+static int32_t sift(const cr_candidate *listed, int32_t count, float moved, int32_t *number, float *beyond)
+{
+	const f8 infinite = f8_set1(INFINITY), limit = f8_set1(moved);
+	f8 smallest = infinite;
+	int32_t kept = 0;
+	for (int32_t first = 0; first < count; first += CR_WIDTH) {
+		const i8 here = count_from(first);
+		const f8 gap = f8_gather(&listed[0].gap, times3(i8_min(here, i8_set1(count - 1))));
+		const m8 near = f8_le(gap, limit);
+		smallest = f8_min(f8_select(near, infinite, gap), smallest);
+		i8_store(number + kept, i8_compress(near, here));
+		kept += __builtin_popcount(m8_bits(near));
+	}
+	// The last one was repeated to fill the lanes.
+	while (kept > 0 && number[kept - 1] >= count)
+		kept--;
+	float gaps[CR_WIDTH];
+	f8_store(gaps, smallest);
+	*beyond = gaps[0];
+	for (int i = 1; i < CR_WIDTH; i++)
+		*beyond = gaps[i] < *beyond ? gaps[i] : *beyond;
+	return kept;
 }
 
 /// Smallest box around the turned boxes of the outline.
@@ -306,4 +426,4 @@ static void bounds(const cr_collider *collider, const cr_transform *rotation, fl
 }
 
 extern const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels);
-const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels) = { collect, follow, separate, bounds };
+const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels) = { collect, follow, sift, separate, bounds };

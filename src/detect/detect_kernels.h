@@ -34,9 +34,12 @@ typedef struct cr_detect_kernels {
 	int32_t (*follow)(const cr_collider *source, const cr_transform *to_target, const cr_transform *then,
 		const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t *place,
 		int32_t *entry, int32_t first);
+	/// Of a list of candidates the numbers of those whose gap is at most moved, in their order; room for count + CR_WIDTH.
+	/// Returns how many; the smallest gap of the others, infinite where there is none, goes to *beyond.
+	int32_t (*sift)(const cr_candidate *listed, int32_t count, float moved, int32_t *number, float *beyond);
 	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the distance, 0 where they may
 	/// meet. From the separating axes of two triangles (both normals, the nine products of edges; Gottschalk, Lin, Manocha
-	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest.
+	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest; enough 0: only what may meet is certain.
 	void (*separate)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 		int32_t count, float enough);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline, rounded outward.

@@ -34,17 +34,32 @@ static void edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d e
 	}
 }
 
-/// Outward unit normal of a face in A's frame.
-static v3d face_normal(const cr_completion *c, int side, int32_t triangle)
+/// An edge with the outward unit normals of its two faces; at a border both are those of its own face.
+typedef struct edge_faces {
+	int side;
+	int32_t half_edge;
+	bool border;
+	v3d own_frame[2]; // of its own face and of that across
+	v3d in_a[2];
+} edge_faces;
+
+static edge_faces faces_of(const cr_completion *c, int side, int32_t half_edge)
 {
-	return cr_direction_to_a(c, side, cr_collider_normal(c->collider[side], triangle));
+	const cr_collider *collider = c->collider[side];
+	const int32_t own = half_edge / 3, across = collider->topology->neighbours[half_edge];
+	edge_faces f = { .side = side, .half_edge = half_edge, .border = across < 0 };
+	f.own_frame[0] = cr_collider_normal(collider, own);
+	f.own_frame[1] = f.border ? f.own_frame[0] : cr_collider_normal(collider, across);
+	for (int i = 0; i < 2; i++)
+		f.in_a[i] = cr_direction_to_a(c, side, f.own_frame[i]);
+	return f;
 }
 
 /// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.
 static v3d edge_normal(const cr_completion *c, int side, int32_t half_edge)
 {
 	const v3d n = v3d_from_floats(&c->collider[side]->topology->edge_normals[3 * (int64_t)half_edge]);
-	return v3d_dot(n, n) == 0 ? face_normal(c, side, half_edge / 3) : cr_direction_to_a(c, side, n);
+	return cr_direction_to_a(c, side, v3d_dot(n, n) == 0 ? cr_collider_normal(c->collider[side], half_edge / 3) : n);
 }
 
 void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
@@ -84,17 +99,16 @@ typedef struct piece {
 	v3d middle;
 } piece;
 
-static bool is_internal(const cr_completion *c, int side, int32_t half_edge)
+static bool is_internal(const cr_completion *c, const edge_faces *f)
 {
-	return cr_edge_is_internal(c->collider[side], half_edge, c->internal_cosine);
+	return cr_edge_is_internal(c->collider[f->side], f->half_edge, f->own_frame[0], f->own_frame[1], c->internal_cosine);
 }
 
 /// Does the common normal of an edge and a line lie between the normals of the edge's faces (or their opposites)? All three are
 /// at right angles to the edge: it does where the line goes from in front of one face to behind the other.
-static bool crosses_between_faces(const cr_completion *c, int side, int32_t half_edge, v3d line)
+static bool crosses_between_faces(const edge_faces *f, v3d line)
 {
-	const int32_t across = c->collider[side]->topology->neighbours[half_edge];
-	return across < 0 || v3d_dot(line, face_normal(c, side, half_edge / 3)) * v3d_dot(line, face_normal(c, side, across)) <= 0;
+	return f->border || v3d_dot(line, f->in_a[0]) * v3d_dot(line, f->in_a[1]) <= 0;
 }
 
 /// The common normal of two edges that cross, and how far they have to be parted along it.
@@ -104,13 +118,12 @@ typedef struct edge_axis {
 } edge_axis;
 
 /// If the edge is internal: the nearer normal of its faces, if nearer than what was found so far.
-static void turn_to_face(const cr_completion *c, int side, int32_t half_edge, double sign, v3d axis, v3d *best, double *cosine)
+static void turn_to_face(const cr_completion *c, const edge_faces *f, double sign, v3d axis, v3d *best, double *cosine)
 {
-	if (!is_internal(c, side, half_edge))
+	if (!is_internal(c, f))
 		return;
-	const int32_t faces[2] = { half_edge / 3, c->collider[side]->topology->neighbours[half_edge] };
 	for (int i = 0; i < 2; i++) {
-		const v3d n = v3d_scale(face_normal(c, side, faces[i]), sign);
+		const v3d n = v3d_scale(f->in_a[i], sign);
 		const double d = v3d_dot(n, axis);
 		if (d > *cosine) {
 			*cosine = d;
@@ -120,12 +133,12 @@ static void turn_to_face(const cr_completion *c, int side, int32_t half_edge, do
 }
 
 /// Moving out along n parts the two lines when n . axis times the move is the distance between them.
-static void clamp_to_faces(const cr_completion *c, const piece *p, int32_t other_edge, edge_axis *axis)
+static void clamp_to_faces(const cr_completion *c, const edge_faces *own, const edge_faces *other, edge_axis *axis)
 {
 	v3d best = axis->direction;
 	double cosine = 0;
-	turn_to_face(c, 1 - p->side, other_edge, 1, axis->direction, &best, &cosine);
-	turn_to_face(c, p->side, p->edge, -1, axis->direction, &best, &cosine);
+	turn_to_face(c, other, 1, axis->direction, &best, &cosine);
+	turn_to_face(c, own, -1, axis->direction, &best, &cosine);
 	if (cosine > 0)
 		*axis = (edge_axis){ best, axis->depth / cosine };
 }
@@ -152,11 +165,13 @@ static bool add_edge_edge(cr_completion *c, const piece *p)
 	if (axis.depth < 0 || v3d_dot(axis.direction, edge_normal(c, p->side, p->edge)) >= 0)
 		return false;
 	if (c->internal_cosine <= 1) {
+		const edge_faces at_g = faces_of(c, 1 - p->side, g), at_edge = faces_of(c, p->side, p->edge);
 		// A real edge that passes behind a face cuts the edges drawn on it: the contact is its own, and theirs would only
 		// repeat it.
-		if (!crosses_between_faces(c, 1 - p->side, g, e) || !crosses_between_faces(c, p->side, p->edge, f))
-			return c->collider[p->side]->closed && is_internal(c, p->side, p->edge);
-		clamp_to_faces(c, p, g, &axis);
+		if (!crosses_between_faces(&at_g, e) || !crosses_between_faces(&at_edge, f))
+			return c->collider[p->side]->closed && is_internal(c, &at_edge);
+		if (p->side == 0)
+			clamp_to_faces(c, &at_edge, &at_g, &axis);
 	}
 	// Both edges see the same crossing: A reports it.
 	if (p->side == 0)
@@ -182,12 +197,11 @@ bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out
 static bool add_edge_ray(cr_completion *c, const piece *p)
 {
 	const int target = 1 - p->side;
-	const int32_t own = p->edge / 3, across = c->collider[p->side]->topology->neighbours[p->edge];
-	const v3d outward[3] = { edge_normal(c, p->side, p->edge), face_normal(c, p->side, own),
-		face_normal(c, p->side, across >= 0 ? across : own) };
+	const edge_faces faces = faces_of(c, p->side, p->edge);
+	const v3d outward[3] = { edge_normal(c, p->side, p->edge), faces.in_a[0], faces.in_a[1] };
 	const v3d o = from_a(c, target, p->middle);
 	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
-	const bool internal = is_internal(c, p->side, p->edge);
+	const bool internal = is_internal(c, &faces);
 	cr_way_out best = { INFINITY, { 0, 0, 0 }, -1 };
 	bool by_face = false;
 	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must find the way out first.

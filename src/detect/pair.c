@@ -94,6 +94,7 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	const bool known = m->generation[0] == a->generation && m->generation[1] == b->generation;
+	m->has_near = m->has_near && known;
 	m->apart = m->apart && known && cr_displacement(a, b, &region, r, &m->apart_from) <= m->apart_from.allowed;
 	if (m->apart) {
 		worker->pairs_apart++;

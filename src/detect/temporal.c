@@ -103,7 +103,8 @@ cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b)
 {
 	double centre[3], squares = 0;
 	for (int k = 0; k < 3; k++) {
-		const double lower = fmax(a->lower[k], b->lower[k]), upper = fmin(a->upper[k], b->upper[k]);
+		const double lower = a->lower[k] > b->lower[k] ? a->lower[k] : b->lower[k];
+		const double upper = a->upper[k] < b->upper[k] ? a->upper[k] : b->upper[k];
 		centre[k] = 0.5 * (lower + upper);
 		squares += 0.25 * (upper - lower) * (upper - lower);
 	}

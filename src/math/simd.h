@@ -61,6 +61,38 @@ static inline i8 i8_and(i8 a, i8 b) { return _mm256_and_si256(a, b); }
 static inline f8 f8_gather(const float *base, i8 index) { return _mm256_i32gather_ps(base, index, 4); }
 static inline i8 i8_gather(const int32_t *base, i8 index) { return _mm256_i32gather_epi32((const int *)base, index, 4); }
 static inline f8 f8_sqrt(f8 a) { return _mm256_sqrt_ps(a); }
+static inline i8 i8_sub(i8 a, i8 b) { return _mm256_sub_epi32(a, b); }
+/// The low 32 bits of the product.
+static inline i8 i8_mul(i8 a, i8 b) { return _mm256_mullo_epi32(a, b); }
+static inline i8 i8_xor(i8 a, i8 b) { return _mm256_xor_si256(a, b); }
+static inline i8 i8_min(i8 a, i8 b) { return _mm256_min_epi32(a, b); }
+static inline i8 i8_max(i8 a, i8 b) { return _mm256_max_epi32(a, b); }
+/// Bits moved down, zeros from above, bits a constant.
+#define i8_shift_right(a, bits) _mm256_srli_epi32(a, bits)
+/// Towards zero; the result must fit.
+static inline i8 i8_truncate(f8 a) { return _mm256_cvttps_epi32(a); }
+/// Eight pairs, one after the other: a[0], b[0], a[1], ...
+static inline void i8_store_pairs(int32_t *p, i8 a, i8 b)
+{
+	const i8 low = _mm256_unpacklo_epi32(a, b), high = _mm256_unpackhi_epi32(a, b);
+	i8_store(p, _mm256_permute2x128_si256(low, high, 0x20));
+	i8_store(p + 8, _mm256_permute2x128_si256(low, high, 0x31));
+}
+/// Eight groups of four floats, one after the other: column[k] has the k-th of each group.
+static inline void f8_load_fours(const float *p, f8 column[4])
+{
+	f8 row[4], half[4];
+	for (int i = 0; i < 4; i++)
+		row[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + 4 * i)), _mm_loadu_ps(p + 4 * i + 16), 1);
+	half[0] = _mm256_unpacklo_ps(row[0], row[1]);
+	half[1] = _mm256_unpackhi_ps(row[0], row[1]);
+	half[2] = _mm256_unpacklo_ps(row[2], row[3]);
+	half[3] = _mm256_unpackhi_ps(row[2], row[3]);
+	column[0] = _mm256_shuffle_ps(half[0], half[2], 0x44);
+	column[1] = _mm256_shuffle_ps(half[0], half[2], 0xee);
+	column[2] = _mm256_shuffle_ps(half[1], half[3], 0x44);
+	column[3] = _mm256_shuffle_ps(half[1], half[3], 0xee);
+}
 
 #if CR_ISA_ID == CR_ISA_ID_avx512
 typedef __mmask8 m8;
@@ -74,6 +106,9 @@ static inline uint32_t m8_bits(m8 a) { return a; }
 static inline f8 f8_select(m8 m, f8 a, f8 b) { return _mm256_mask_blend_ps(m, b, a); }
 static inline i8 i8_select(m8 m, i8 a, i8 b) { return _mm256_mask_blend_epi32(m, b, a); }
 static inline m8 i8_lt(i8 a, i8 b) { return _mm256_cmplt_epi32_mask(a, b); }
+static inline m8 i8_eq(i8 a, i8 b) { return _mm256_cmpeq_epi32_mask(a, b); }
+/// The lanes of the mask first, in their order; what follows them is not defined.
+static inline i8 i8_compress(m8 m, i8 a) { return _mm256_maskz_compress_epi32(m, a); }
 #else
 typedef __m256 m8;
 static inline m8 f8_lt(f8 a, f8 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
@@ -85,6 +120,39 @@ static inline uint32_t m8_bits(m8 a) { return (uint32_t)_mm256_movemask_ps(a); }
 static inline f8 f8_select(m8 m, f8 a, f8 b) { return _mm256_blendv_ps(b, a, m); }
 static inline i8 i8_select(m8 m, i8 a, i8 b) { return _mm256_blendv_epi8(b, a, _mm256_castps_si256(m)); }
 static inline m8 i8_lt(i8 a, i8 b) { return _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a)); }
+static inline m8 i8_eq(i8 a, i8 b) { return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)); }
+/// The places of the bits of each mask, lowest first, four bits each.
+static const uint32_t CR_COMPRESS_PLACES[256] = { 0x00000000, 0x00000000, 0x00000001, 0x00000010, 0x00000002, 0x00000020,
+	0x00000021, 0x00000210, 0x00000003, 0x00000030, 0x00000031, 0x00000310, 0x00000032, 0x00000320, 0x00000321, 0x00003210,
+	0x00000004, 0x00000040, 0x00000041, 0x00000410, 0x00000042, 0x00000420, 0x00000421, 0x00004210, 0x00000043, 0x00000430,
+	0x00000431, 0x00004310, 0x00000432, 0x00004320, 0x00004321, 0x00043210, 0x00000005, 0x00000050, 0x00000051, 0x00000510,
+	0x00000052, 0x00000520, 0x00000521, 0x00005210, 0x00000053, 0x00000530, 0x00000531, 0x00005310, 0x00000532, 0x00005320,
+	0x00005321, 0x00053210, 0x00000054, 0x00000540, 0x00000541, 0x00005410, 0x00000542, 0x00005420, 0x00005421, 0x00054210,
+	0x00000543, 0x00005430, 0x00005431, 0x00054310, 0x00005432, 0x00054320, 0x00054321, 0x00543210, 0x00000006, 0x00000060,
+	0x00000061, 0x00000610, 0x00000062, 0x00000620, 0x00000621, 0x00006210, 0x00000063, 0x00000630, 0x00000631, 0x00006310,
+	0x00000632, 0x00006320, 0x00006321, 0x00063210, 0x00000064, 0x00000640, 0x00000641, 0x00006410, 0x00000642, 0x00006420,
+	0x00006421, 0x00064210, 0x00000643, 0x00006430, 0x00006431, 0x00064310, 0x00006432, 0x00064320, 0x00064321, 0x00643210,
+	0x00000065, 0x00000650, 0x00000651, 0x00006510, 0x00000652, 0x00006520, 0x00006521, 0x00065210, 0x00000653, 0x00006530,
+	0x00006531, 0x00065310, 0x00006532, 0x00065320, 0x00065321, 0x00653210, 0x00000654, 0x00006540, 0x00006541, 0x00065410,
+	0x00006542, 0x00065420, 0x00065421, 0x00654210, 0x00006543, 0x00065430, 0x00065431, 0x00654310, 0x00065432, 0x00654320,
+	0x00654321, 0x06543210, 0x00000007, 0x00000070, 0x00000071, 0x00000710, 0x00000072, 0x00000720, 0x00000721, 0x00007210,
+	0x00000073, 0x00000730, 0x00000731, 0x00007310, 0x00000732, 0x00007320, 0x00007321, 0x00073210, 0x00000074, 0x00000740,
+	0x00000741, 0x00007410, 0x00000742, 0x00007420, 0x00007421, 0x00074210, 0x00000743, 0x00007430, 0x00007431, 0x00074310,
+	0x00007432, 0x00074320, 0x00074321, 0x00743210, 0x00000075, 0x00000750, 0x00000751, 0x00007510, 0x00000752, 0x00007520,
+	0x00007521, 0x00075210, 0x00000753, 0x00007530, 0x00007531, 0x00075310, 0x00007532, 0x00075320, 0x00075321, 0x00753210,
+	0x00000754, 0x00007540, 0x00007541, 0x00075410, 0x00007542, 0x00075420, 0x00075421, 0x00754210, 0x00007543, 0x00075430,
+	0x00075431, 0x00754310, 0x00075432, 0x00754320, 0x00754321, 0x07543210, 0x00000076, 0x00000760, 0x00000761, 0x00007610,
+	0x00000762, 0x00007620, 0x00007621, 0x00076210, 0x00000763, 0x00007630, 0x00007631, 0x00076310, 0x00007632, 0x00076320,
+	0x00076321, 0x00763210, 0x00000764, 0x00007640, 0x00007641, 0x00076410, 0x00007642, 0x00076420, 0x00076421, 0x00764210,
+	0x00007643, 0x00076430, 0x00076431, 0x00764310, 0x00076432, 0x00764320, 0x00764321, 0x07643210, 0x00000765, 0x00007650,
+	0x00007651, 0x00076510, 0x00007652, 0x00076520, 0x00076521, 0x00765210, 0x00007653, 0x00076530, 0x00076531, 0x00765310,
+	0x00076532, 0x00765320, 0x00765321, 0x07653210, 0x00007654, 0x00076540, 0x00076541, 0x00765410, 0x00076542, 0x00765420,
+	0x00765421, 0x07654210, 0x00076543, 0x00765430, 0x00765431, 0x07654310, 0x00765432, 0x07654320, 0x07654321, 0x76543210 };
+static inline i8 i8_compress(m8 m, i8 a)
+{
+	const i8 places = _mm256_set1_epi32((int32_t)CR_COMPRESS_PLACES[m8_bits(m)]);
+	return _mm256_permutevar8x32_epi32(a, _mm256_srlv_epi32(places, _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28)));
+}
 #endif
 
 #elif CR_ISA_ID == CR_ISA_ID_sse2
@@ -328,6 +396,203 @@ static inline i8 i8_gather(const int32_t *base, i8 index)
 	for (int i = 0; i < 8; i++)
 		r[i] = base[at[i]];
 	return i8_load(r);
+}
+
+// Lane by lane; compilers make the wide form of most of these themselves.
+#define CR_I8_PAIRWISE(name, expression)       \
+	static inline i8 name(i8 first, i8 second) \
+	{                                          \
+		int32_t a[8], b[8];                    \
+		i8_store(a, first);                    \
+		i8_store(b, second);                   \
+		for (int i = 0; i < 8; i++)            \
+			a[i] = (expression);               \
+		return i8_load(a);                     \
+	}
+CR_I8_PAIRWISE(i8_sub, (int32_t)((uint32_t)a[i] - (uint32_t)b[i]))
+CR_I8_PAIRWISE(i8_mul, (int32_t)((uint32_t)a[i] * (uint32_t)b[i]))
+CR_I8_PAIRWISE(i8_xor, a[i] ^ b[i])
+CR_I8_PAIRWISE(i8_min, a[i] < b[i] ? a[i] : b[i])
+CR_I8_PAIRWISE(i8_max, a[i] > b[i] ? a[i] : b[i])
+
+static inline i8 i8_shift_right(i8 a, int bits)
+{
+	int32_t r[8];
+	i8_store(r, a);
+	for (int i = 0; i < 8; i++)
+		r[i] = (int32_t)((uint32_t)r[i] >> bits);
+	return i8_load(r);
+}
+
+static inline i8 i8_truncate(f8 a)
+{
+	float v[8];
+	int32_t r[8];
+	f8_store(v, a);
+	for (int i = 0; i < 8; i++)
+		r[i] = (int32_t)v[i];
+	return i8_load(r);
+}
+
+static inline void i8_store_pairs(int32_t *p, i8 a, i8 b)
+{
+	int32_t first[8], second[8];
+	i8_store(first, a);
+	i8_store(second, b);
+	for (int i = 0; i < 8; i++) {
+		p[2 * i] = first[i];
+		p[2 * i + 1] = second[i];
+	}
+}
+
+static inline void f8_load_fours(const float *p, f8 column[4])
+{
+	float v[4][8];
+	for (int i = 0; i < 32; i++)
+		v[i % 4][i / 4] = p[i];
+	for (int k = 0; k < 4; k++)
+		column[k] = f8_load(v[k]);
+}
+
+static inline m8 i8_eq(i8 a, i8 b)
+{
+	const i8 off = i8_xor(a, b), one = i8_set1(1);
+	return m8_and(i8_lt(off, one), i8_lt(i8_set1(-1), off));
+}
+
+static inline i8 i8_compress(m8 m, i8 a)
+{
+	int32_t v[8], r[8] = { 0 };
+	const uint32_t bits = m8_bits(m);
+	i8_store(v, a);
+	for (int i = 0, n = 0; i < 8; i++) {
+		r[n] = v[i];
+		n += (int)(bits >> i & 1);
+	}
+	return i8_load(r);
+}
+#endif
+
+// ---- Eight doubles ----
+// As f8; comparisons give the lanes as bits at once, lane 0 lowest.
+
+#if CR_ISA_ID == CR_ISA_ID_avx512
+typedef __m512d d8;
+static inline d8 d8_load(const double *p) { return _mm512_loadu_pd(p); }
+static inline void d8_store(double *p, d8 a) { _mm512_storeu_pd(p, a); }
+static inline d8 d8_set1(double a) { return _mm512_set1_pd(a); }
+static inline d8 d8_add(d8 a, d8 b) { return _mm512_add_pd(a, b); }
+static inline d8 d8_sub(d8 a, d8 b) { return _mm512_sub_pd(a, b); }
+static inline d8 d8_mul(d8 a, d8 b) { return _mm512_mul_pd(a, b); }
+static inline d8 d8_min(d8 a, d8 b) { return _mm512_min_pd(a, b); }
+static inline d8 d8_max(d8 a, d8 b) { return _mm512_max_pd(a, b); }
+static inline d8 d8_abs(d8 a) { return _mm512_andnot_pd(_mm512_set1_pd(-0.0), a); }
+static inline uint32_t d8_lt(d8 a, d8 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+/// Numbers base[index]; an index may be anything from 0 to INT32_MAX.
+static inline d8 d8_gather(const double *base, i8 index)
+{
+	return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, index, base, 8);
+}
+#elif CR_ISA_ID == CR_ISA_ID_avx2
+typedef struct d8 {
+	__m256d l, h;
+} d8;
+static inline d8 d8_load(const double *p) { return (d8){ _mm256_loadu_pd(p), _mm256_loadu_pd(p + 4) }; }
+static inline void d8_store(double *p, d8 a)
+{
+	_mm256_storeu_pd(p, a.l);
+	_mm256_storeu_pd(p + 4, a.h);
+}
+static inline d8 d8_set1(double a) { return (d8){ _mm256_set1_pd(a), _mm256_set1_pd(a) }; }
+static inline d8 d8_add(d8 a, d8 b) { return (d8){ _mm256_add_pd(a.l, b.l), _mm256_add_pd(a.h, b.h) }; }
+static inline d8 d8_sub(d8 a, d8 b) { return (d8){ _mm256_sub_pd(a.l, b.l), _mm256_sub_pd(a.h, b.h) }; }
+static inline d8 d8_mul(d8 a, d8 b) { return (d8){ _mm256_mul_pd(a.l, b.l), _mm256_mul_pd(a.h, b.h) }; }
+static inline d8 d8_min(d8 a, d8 b) { return (d8){ _mm256_min_pd(a.l, b.l), _mm256_min_pd(a.h, b.h) }; }
+static inline d8 d8_max(d8 a, d8 b) { return (d8){ _mm256_max_pd(a.l, b.l), _mm256_max_pd(a.h, b.h) }; }
+static inline d8 d8_abs(d8 a)
+{
+	const __m256d sign = _mm256_set1_pd(-0.0);
+	return (d8){ _mm256_andnot_pd(sign, a.l), _mm256_andnot_pd(sign, a.h) };
+}
+static inline uint32_t d8_lt(d8 a, d8 b)
+{
+	return (uint32_t)_mm256_movemask_pd(_mm256_cmp_pd(a.l, b.l, _CMP_LT_OQ)) |
+		(uint32_t)_mm256_movemask_pd(_mm256_cmp_pd(a.h, b.h, _CMP_LT_OQ)) << 4;
+}
+static inline d8 d8_gather(const double *base, i8 index)
+{
+	return (d8){ _mm256_i32gather_pd(base, _mm256_castsi256_si128(index), 8),
+		_mm256_i32gather_pd(base, _mm256_extracti128_si256(index, 1), 8) };
+}
+#elif CR_ISA_ID == CR_ISA_ID_sse2
+typedef struct d8 {
+	__m128d v[4];
+} d8;
+#define CR_D8_EACH(expression)  \
+	d8 r;                       \
+	for (int i = 0; i < 4; i++) \
+		r.v[i] = (expression);  \
+	return r
+static inline d8 d8_load(const double *p) { CR_D8_EACH(_mm_loadu_pd(p + 2 * i)); }
+static inline void d8_store(double *p, d8 a)
+{
+	for (int i = 0; i < 4; i++)
+		_mm_storeu_pd(p + 2 * i, a.v[i]);
+}
+static inline d8 d8_set1(double a) { CR_D8_EACH(_mm_set1_pd(a)); }
+static inline d8 d8_add(d8 a, d8 b) { CR_D8_EACH(_mm_add_pd(a.v[i], b.v[i])); }
+static inline d8 d8_sub(d8 a, d8 b) { CR_D8_EACH(_mm_sub_pd(a.v[i], b.v[i])); }
+static inline d8 d8_mul(d8 a, d8 b) { CR_D8_EACH(_mm_mul_pd(a.v[i], b.v[i])); }
+static inline d8 d8_min(d8 a, d8 b) { CR_D8_EACH(_mm_min_pd(a.v[i], b.v[i])); }
+static inline d8 d8_max(d8 a, d8 b) { CR_D8_EACH(_mm_max_pd(a.v[i], b.v[i])); }
+static inline d8 d8_abs(d8 a) { CR_D8_EACH(_mm_andnot_pd(_mm_set1_pd(-0.0), a.v[i])); }
+static inline uint32_t d8_lt(d8 a, d8 b)
+{
+	uint32_t bits = 0;
+	for (int i = 0; i < 4; i++)
+		bits |= (uint32_t)_mm_movemask_pd(_mm_cmplt_pd(a.v[i], b.v[i])) << (2 * i);
+	return bits;
+}
+#else
+typedef struct d8 {
+	double v[8];
+} d8;
+#define CR_D8_EACH(expression)  \
+	d8 r;                       \
+	for (int i = 0; i < 8; i++) \
+		r.v[i] = (expression);  \
+	return r
+static inline d8 d8_load(const double *p) { CR_D8_EACH(p[i]); }
+static inline void d8_store(double *p, d8 a)
+{
+	for (int i = 0; i < 8; i++)
+		p[i] = a.v[i];
+}
+static inline d8 d8_set1(double a) { CR_D8_EACH(a); }
+static inline d8 d8_add(d8 a, d8 b) { CR_D8_EACH(a.v[i] + b.v[i]); }
+static inline d8 d8_sub(d8 a, d8 b) { CR_D8_EACH(a.v[i] - b.v[i]); }
+static inline d8 d8_mul(d8 a, d8 b) { CR_D8_EACH(a.v[i] * b.v[i]); }
+static inline d8 d8_min(d8 a, d8 b) { CR_D8_EACH(a.v[i] < b.v[i] ? a.v[i] : b.v[i]); }
+static inline d8 d8_max(d8 a, d8 b) { CR_D8_EACH(a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
+static inline d8 d8_abs(d8 a) { CR_D8_EACH(fabs(a.v[i])); }
+static inline uint32_t d8_lt(d8 a, d8 b)
+{
+	uint32_t bits = 0;
+	for (int i = 0; i < 8; i++)
+		bits |= (uint32_t)(a.v[i] < b.v[i]) << i;
+	return bits;
+}
+#endif
+
+#if CR_ISA_ID != CR_ISA_ID_avx2 && CR_ISA_ID != CR_ISA_ID_avx512
+static inline d8 d8_gather(const double *base, i8 index)
+{
+	int32_t at[8];
+	double r[8];
+	i8_store(at, index);
+	for (int i = 0; i < 8; i++)
+		r[i] = base[at[i]];
+	return d8_load(r);
 }
 #endif
 

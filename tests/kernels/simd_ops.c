@@ -50,6 +50,13 @@ static void compute_whole(simd_whole_op op, const int32_t a[8], const int32_t b[
 	case SIMD_WHOLE_AND: i8_store(r, i8_and(x, y)); break;
 	case SIMD_WHOLE_SHIFT: i8_store(r, i8_shift_left(x, 3)); break;
 	case SIMD_WHOLE_SELECT: i8_store(r, i8_select(i8_lt(x, y), y, x)); break;
+	case SIMD_WHOLE_SUB: i8_store(r, i8_sub(x, y)); break;
+	case SIMD_WHOLE_MUL: i8_store(r, i8_mul(x, y)); break;
+	case SIMD_WHOLE_XOR: i8_store(r, i8_xor(x, y)); break;
+	case SIMD_WHOLE_MIN: i8_store(r, i8_min(x, y)); break;
+	case SIMD_WHOLE_MAX: i8_store(r, i8_max(x, y)); break;
+	case SIMD_WHOLE_SHIFT_RIGHT: i8_store(r, i8_shift_right(x, 5)); break;
+	case SIMD_WHOLE_EQUAL: i8_store(r, i8_select(i8_eq(x, y), i8_set1(-1), i8_set1(0))); break;
 	default: i8_store(r, i8_set1(a[0])); break;
 	}
 }
@@ -66,6 +73,48 @@ static void gather_whole(const int32_t *base, const int32_t index[8], int32_t r[
 	i8_store(r, i8_gather(base, i8_load(index)));
 }
 
+static int compress(const int32_t a[8], const int32_t b[8], int32_t r[8])
+{
+	const i8 x = i8_load(a);
+	const m8 less = i8_lt(x, i8_load(b));
+	i8_store(r, i8_compress(less, x));
+	return __builtin_popcount(m8_bits(less));
+}
+
+static void store_pairs(const int32_t a[8], const int32_t b[8], int32_t r[16]) { i8_store_pairs(r, i8_load(a), i8_load(b)); }
+
+static void load_fours(const float a[32], float r[4][8])
+{
+	f8 column[4];
+	f8_load_fours(a, column);
+	for (int k = 0; k < 4; k++)
+		f8_store(r[k], column[k]);
+}
+
+static void truncate_whole(const float a[8], int32_t r[8]) { i8_store(r, i8_truncate(f8_load(a))); }
+
+static void compute_doubles(simd_op op, const double a[8], const double b[8], double r[8])
+{
+	const d8 x = d8_load(a), y = d8_load(b);
+	switch (op) {
+	case SIMD_ADD: d8_store(r, d8_add(x, y)); break;
+	case SIMD_SUB: d8_store(r, d8_sub(x, y)); break;
+	case SIMD_MUL: d8_store(r, d8_mul(x, y)); break;
+	case SIMD_MIN: d8_store(r, d8_min(x, y)); break;
+	case SIMD_MAX: d8_store(r, d8_max(x, y)); break;
+	case SIMD_ABS: d8_store(r, d8_abs(x)); break;
+	case SIMD_SET1: d8_store(r, d8_set1(a[0])); break;
+	default: d8_store(r, x); break;
+	}
+}
+
+static uint32_t doubles_less(const double a[8], const double b[8]) { return d8_lt(d8_load(a), d8_load(b)); }
+
+static void gather_doubles(const double *base, const int32_t index[8], double r[8])
+{
+	d8_store(r, d8_gather(base, i8_load(index)));
+}
+
 extern const simd_ops CR_ISA_NAME(simd_ops);
-const simd_ops CR_ISA_NAME(
-	simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats, gather_whole };
+const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats,
+	gather_whole, compress, store_pairs, load_fours, truncate_whole, compute_doubles, doubles_less, gather_doubles };

@@ -28,6 +28,13 @@ typedef enum simd_whole_op {
 	SIMD_WHOLE_SHIFT,
 	SIMD_WHOLE_SELECT,
 	SIMD_WHOLE_SET1,
+	SIMD_WHOLE_SUB,
+	SIMD_WHOLE_MUL,
+	SIMD_WHOLE_XOR,
+	SIMD_WHOLE_MIN,
+	SIMD_WHOLE_MAX,
+	SIMD_WHOLE_SHIFT_RIGHT,
+	SIMD_WHOLE_EQUAL, // -1 or 0
 	SIMD_WHOLE_OPS
 } simd_whole_op;
 
@@ -40,6 +47,15 @@ typedef struct simd_ops {
 	uint32_t (*whole_less)(const int32_t a[8], const int32_t b[8]);
 	void (*gather_floats)(const float *base, const int32_t index[8], float r[8]);
 	void (*gather_whole)(const int32_t *base, const int32_t index[8], int32_t r[8]);
+	/// Lanes with a < b, packed; returns how many.
+	int (*compress)(const int32_t a[8], const int32_t b[8], int32_t r[8]);
+	void (*store_pairs)(const int32_t a[8], const int32_t b[8], int32_t r[16]);
+	void (*load_fours)(const float a[32], float r[4][8]);
+	void (*truncate_whole)(const float a[8], int32_t r[8]);
+	/// SIMD_ADD, SUB, MUL, MIN, MAX, ABS, SET1, COPY.
+	void (*compute_doubles)(simd_op op, const double a[8], const double b[8], double r[8]);
+	uint32_t (*doubles_less)(const double a[8], const double b[8]);
+	void (*gather_doubles)(const double *base, const int32_t index[8], double r[8]);
 } simd_ops;
 
 #endif

@@ -1,0 +1,155 @@
+// Gaps between triangles, and the lists of those that may meet: against distances made in double one pair at a time, for bodies
+// of a micrometre and of a thousand kilometres too, and the same bits by every instruction set.
+#include "test.h"
+
+#include "detect/body.h"
+#include "detect/detect_kernels.h"
+#include "fixture.h"
+#include "geom/triangle.h"
+#include <string.h>
+
+enum { PAIRS = 300 };
+
+typedef struct separate_case {
+	carom_mesh *mesh;
+	cr_transform b_to_a;
+	cr_candidate pairs[PAIRS];
+} separate_case;
+
+static cr_transform small_move(uint64_t *seed, double size)
+{
+	const carom_pose pose = fixture_random_pose(seed, 0.1 * size);
+	const m3d r = m3d_from_quat(pose.orientation);
+	cr_transform m = { .t = { (float)pose.position.x, (float)pose.position.y, (float)pose.position.z } };
+	for (int i = 0; i < 3; i++) {
+		m.r[i][0] = (float)r.row[i].x;
+		m.r[i][1] = (float)r.row[i].y;
+		m.r[i][2] = (float)r.row[i].z;
+	}
+	return m;
+}
+
+/// Two lumpy rings of this size within each other, and triangles of theirs at random.
+static void make_case(carom_context *context, uint64_t *seed, double size, separate_case *s)
+{
+	static fixture_soup soup;
+	soup = (fixture_soup){ .vertex_count = 0 };
+	fixture_soup_torus(&soup, 24, 12, 0.4, 0.2);
+	for (int32_t i = 0; i < 3 * soup.vertex_count; i++)
+		soup.vertices[i] = (float)(soup.vertices[i] * size);
+	s->mesh = fixture_mesh(context, &soup);
+	s->b_to_a = small_move(seed, size);
+	for (int i = 0; i < PAIRS; i++) {
+		s->pairs[i].a = (int32_t)(test_random(seed) % (uint64_t)soup.triangle_count);
+		s->pairs[i].b = (int32_t)(test_random(seed) % (uint64_t)soup.triangle_count);
+		s->pairs[i].gap = -1;
+	}
+}
+
+static void corners_in_a(const separate_case *s, const cr_candidate *pair, v3d a[3], v3d b[3])
+{
+	v3d own[3];
+	cr_collider_triangle(&s->mesh->collider, pair->a, a);
+	cr_collider_triangle(&s->mesh->collider, pair->b, own);
+	for (int k = 0; k < 3; k++) {
+		const float(*r)[3] = s->b_to_a.r, *t = s->b_to_a.t;
+		b[k] = (v3d){ r[0][0] * own[k].x + r[0][1] * own[k].y + r[0][2] * own[k].z + t[0],
+			r[1][0] * own[k].x + r[1][1] * own[k].y + r[1][2] * own[k].z + t[1],
+			r[2][0] * own[k].x + r[2][1] * own[k].y + r[2][2] * own[k].z + t[2] };
+	}
+}
+
+static double distance_of(const v3d a[3], const v3d b[3])
+{
+	double least = INFINITY;
+	v3d p, q;
+	for (int k = 0; k < 3; k++) {
+		least = fmin(least, cr_closest_segment_triangle(a[k], a[(k + 1) % 3], b[0], b[1], b[2], &p, &q));
+		least = fmin(least, cr_closest_segment_triangle(b[k], b[(k + 1) % 3], a[0], a[1], a[2], &p, &q));
+	}
+	return sqrt(least);
+}
+
+TEST(separate, gaps_are_lower_bounds_and_none_is_lost)
+{
+	static const double sizes[] = { 1e-6, 1, 1e6 };
+	static separate_case s;
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 11;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		make_case(context, &seed, sizes[i], &s);
+		const cr_collider *c = &s.mesh->collider;
+		static cr_candidate all[PAIRS], some[PAIRS];
+		memcpy(all, s.pairs, sizeof all);
+		memcpy(some, s.pairs, sizeof some);
+		const cr_detect_kernels *kernels = cr_get_detect_kernels(carom_context_simd(context));
+		kernels->separate(c, c, &s.b_to_a, all, PAIRS, INFINITY);
+		kernels->separate(c, c, &s.b_to_a, some, PAIRS, 0);
+		for (int k = 0; k < PAIRS; k++) {
+			v3d a[3], b[3];
+			corners_in_a(&s, &all[k], a, b);
+			const double distance = distance_of(a, b);
+			CHECK(all[k].gap >= 0 && all[k].gap <= distance);
+			CHECK(some[k].gap >= 0 && some[k].gap <= all[k].gap);
+			// What lies apart is known to, both ways. (An axis of the eleven gives at least a part of the distance.)
+			CHECK(distance < 1e-4 * sizes[i] || (all[k].gap > 0.05 * distance && some[k].gap > 0));
+		}
+		carom_release_mesh(s.mesh);
+	}
+	carom_destroy_context(context);
+}
+
+TEST(separate, every_instruction_set_gives_the_same_gaps)
+{
+	static separate_case s;
+	static cr_candidate expected[PAIRS], found[PAIRS];
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 12;
+	make_case(context, &seed, 1, &s);
+	const cr_collider *c = &s.mesh->collider;
+	// Lengths around a whole number of lanes and of chunks.
+	static const int32_t counts[] = { 0, 1, 7, 8, 9, 63, 64, 65, PAIRS };
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		memcpy(expected, s.pairs, sizeof expected);
+		cr_get_detect_kernels(CAROM_SIMD_SCALAR)->separate(c, c, &s.b_to_a, expected, counts[i], 0.2f);
+		CHECK(counts[i] == PAIRS || expected[counts[i]].gap == -1);
+		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+			if (!fixture_kernels(fixture_all_simd[k]))
+				continue;
+			memcpy(found, s.pairs, sizeof found);
+			cr_get_detect_kernels(fixture_all_simd[k])->separate(c, c, &s.b_to_a, found, counts[i], 0.2f);
+			CHECK(memcmp(expected, found, sizeof found) == 0);
+		}
+	}
+	carom_release_mesh(s.mesh);
+	carom_destroy_context(context);
+}
+
+TEST(separate, sifting_is_what_a_plain_loop_finds)
+{
+	static cr_candidate list[PAIRS];
+	static int32_t number[PAIRS + CR_WIDTH], expected[PAIRS];
+	uint64_t seed = 13;
+	for (int round = 0; round < 200; round++) {
+		const int32_t count = (int32_t)(test_random(&seed) % (PAIRS + 1));
+		const float moved = (float)test_random_double(&seed, 0, 1);
+		float least = INFINITY;
+		int32_t kept = 0;
+		for (int32_t i = 0; i < count; i++) {
+			// Some at the limit itself.
+			list[i].gap = test_random(&seed) % 8 == 0 ? moved : (float)test_random_double(&seed, 0, 1.2);
+			if (list[i].gap <= moved)
+				expected[kept++] = i;
+			else
+				least = list[i].gap < least ? list[i].gap : least;
+		}
+		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+			if (!fixture_kernels(fixture_all_simd[k]))
+				continue;
+			float beyond;
+			CHECK_INT(cr_get_detect_kernels(fixture_all_simd[k])->sift(list, count, moved, number, &beyond), kept);
+			CHECK(memcmp(number, expected, (size_t)kept * sizeof *number) == 0);
+			CHECK(beyond == least);
+		}
+	}
+}
