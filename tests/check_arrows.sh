@@ -36,6 +36,8 @@ for folder in base math geom mesh bvh detect world; do
 	seen+=("$folder/")
 	check_includes "src/$folder" "${seen[@]}" carom/
 done
+# Beside detect and world: sees what is to their left, and they do not see it.
+check_includes src/spheres base/ math/ geom/ mesh/ bvh/ spheres/ carom/
 for folder in sim tools bench examples plugins; do
 	check_includes "$folder" carom/ sim/ plugins/
 done

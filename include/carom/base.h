@@ -137,6 +137,11 @@ CAROM_API const char *carom_simd_name(carom_simd simd);
 /// Number of workers in use.
 CAROM_API int carom_context_threads(const carom_context *context);
 
+/// Run fn over 0..count-1 on the workers of the context, in pieces of at least min_range items (1 or more), and return when all are
+/// done: the loop that the library itself runs on. Pieces are handed out as workers become free. From inside a piece it is a
+/// plain loop on the same worker. Nothing happens for a count of 0 or less.
+CAROM_API void carom_parallel_for(carom_context *context, carom_task_fn *fn, int64_t count, int64_t min_range, void *task);
+
 #ifdef __cplusplus
 }
 #endif

@@ -94,3 +94,8 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 	else
 		run_threads(&loop, count, min_range);
 }
+
+void carom_parallel_for(carom_context *context, carom_task_fn *fn, int64_t count, int64_t min_range, void *task)
+{
+	cr_parallel_for(context, fn, count, min_range < 1 ? 1 : min_range, task);
+}

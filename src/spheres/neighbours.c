@@ -1,0 +1,219 @@
+/// Rows of neighbours, and what is read off them: the pairs that touch now. See spheres/sphere_state.h.
+#include "base/parallel.h"
+#include "base/time.h"
+#include "spheres/sphere_state.h"
+#include <string.h>
+
+enum {
+	// Rows of a block of the sorted output.
+	BLOCK_ROWS = 2048,
+	// Least rows of a piece: some ten microseconds of work.
+	MIN_ROWS = 512,
+};
+
+carom_result cr_make_rows(carom_spheres *spheres)
+{
+	if (spheres->has_rows)
+		return CAROM_SUCCESS;
+	carom_context *context = spheres->context;
+	if (!cr_open_pair_store(spheres->store, spheres->set.real, true))
+		return cr_fail_memory(context, "neighbours of spheres");
+	const double start = cr_time_ms();
+	const cr_pair_sink sink = cr_store_sink(spheres->store);
+	const carom_result result = cr_search(spheres, &sink);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const double found = cr_time_ms();
+	if (cr_pair_store_failed(spheres->store) ||
+		!cr_sort_rows(spheres->store, spheres->has_ids ? spheres->ids.data : NULL, &spheres->rows))
+		return cr_fail_memory(context, "neighbours of spheres");
+	spheres->stats.ms_sort += cr_time_ms() - found;
+	spheres->stats.pairs = spheres->rows.other.count / 2;
+	spheres->stats.list_builds++;
+	spheres->has_rows = true;
+	spheres->upper.count = 0;
+	spheres->list.ms_found = cr_time_ms() - start;
+	cr_begin_list(&spheres->list, &spheres->set, spheres->rows.other.count);
+	return CAROM_SUCCESS;
+}
+
+// ---- Touching pairs, in any order ----
+
+typedef struct filter_task {
+	carom_spheres *spheres;
+	const cr_pair_sink *sink;
+	atomic_bool stopped;
+	atomic_llong pairs;
+} filter_task;
+
+static void filter_piece(int64_t begin, int64_t end, int worker, void *user)
+{
+	filter_task *task = user;
+	const carom_spheres *spheres = task->spheres;
+	const int64_t *first = spheres->rows.first.data;
+	const uint32_t *other = spheres->rows.other.data;
+	cr_pair_batch batch = { .count = 0 };
+	int64_t pairs = 0;
+	for (int64_t row = begin; row < end && !batch.stopped; row++) {
+		double a[4], b[4], d[3], d2;
+		if (atomic_load_explicit(&task->stopped, memory_order_relaxed))
+			break;
+		cr_read_now(spheres, (uint32_t)row, a);
+		for (int64_t k = first[row]; k < first[row + 1]; k++) {
+			if (other[k] <= row)
+				continue;
+			cr_read_now(spheres, other[k], b);
+			if (!cr_touch_now(&spheres->space, a, b, d, &d2))
+				continue;
+			batch.pairs[batch.count++] = (carom_sphere_pair){ (uint32_t)row, other[k] };
+			pairs++;
+			if (batch.count == CR_PAIR_BATCH)
+				cr_flush_pairs(&batch, task->sink, worker);
+		}
+	}
+	cr_flush_pairs(&batch, task->sink, worker);
+	if (batch.stopped)
+		atomic_store_explicit(&task->stopped, true, memory_order_relaxed);
+	atomic_fetch_add(&task->pairs, pairs);
+}
+
+void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink)
+{
+	filter_task task = { .spheres = spheres, .sink = sink };
+	const double start = cr_time_ms();
+	cr_parallel_for(spheres->context, filter_piece, spheres->set.real, MIN_ROWS, &task);
+	spheres->stats.ms_find += cr_time_ms() - start;
+	spheres->stats.pairs = atomic_load(&task.pairs);
+	spheres->stats.tests += spheres->rows.other.count / 2;
+}
+
+// ---- Touching pairs, sorted ----
+
+/// The blocks of rows, each filled from where the entries of those before it would end if all touched.
+typedef struct block_task {
+	carom_spheres *spheres;
+	int64_t *counts; // [blocks]
+} block_task;
+
+static uint32_t block_end(const carom_spheres *spheres, int64_t block)
+{
+	const int64_t end = (block + 1) * BLOCK_ROWS;
+	return end < spheres->set.real ? (uint32_t)end : spheres->set.real;
+}
+
+/// Of a row sorted by index, the first entry above the diagonal.
+static int64_t first_above(const carom_spheres *spheres, uint32_t row)
+{
+	int64_t low = spheres->rows.first.data[row], high = spheres->rows.first.data[row + 1];
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (spheres->rows.other.data[middle] > row)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void count_blocks(int64_t begin, int64_t end, int worker, void *user)
+{
+	(void)worker;
+	const block_task *task = user;
+	const carom_spheres *spheres = task->spheres;
+	for (int64_t block = begin; block < end; block++) {
+		int64_t sum = 0;
+		for (uint32_t row = (uint32_t)(block * BLOCK_ROWS); row < block_end(spheres, block); row++)
+			sum += spheres->rows.first.data[row + 1] - first_above(spheres, row);
+		task->counts[block] = sum;
+	}
+}
+
+/// Fill upper, once for each list.
+static bool make_upper(carom_spheres *spheres, int64_t blocks)
+{
+	if (spheres->upper.count == blocks + 1)
+		return true;
+	if (!cr_array_reserve(spheres->context, &spheres->upper, blocks + 1))
+		return false;
+	int64_t *upper = spheres->upper.data, sum = 0;
+	block_task task = { spheres, upper };
+	cr_parallel_for(spheres->context, count_blocks, blocks, 1, &task);
+	for (int64_t block = 0; block < blocks; block++) {
+		const int64_t here = upper[block];
+		upper[block] = sum;
+		sum += here;
+	}
+	upper[blocks] = sum;
+	spheres->upper.count = blocks + 1;
+	return true;
+}
+
+static void fill_blocks(int64_t begin, int64_t end, int worker, void *user)
+{
+	(void)worker;
+	const block_task *task = user;
+	const carom_spheres *spheres = task->spheres;
+	for (int64_t block = begin; block < end; block++) {
+		carom_sphere_pair *out = spheres->pairs.data + spheres->upper.data[block];
+		const carom_sphere_pair *start = out;
+		for (uint32_t row = (uint32_t)(block * BLOCK_ROWS); row < block_end(spheres, block); row++) {
+			double a[4], b[4], d[3], d2;
+			cr_read_now(spheres, row, a);
+			for (int64_t k = first_above(spheres, row); k < spheres->rows.first.data[row + 1]; k++) {
+				const uint32_t other = spheres->rows.other.data[k];
+				cr_read_now(spheres, other, b);
+				*out = (carom_sphere_pair){ row, other };
+				out += cr_touch_now(&spheres->space, a, b, d, &d2);
+			}
+		}
+		task->counts[block] = out - start;
+	}
+}
+
+/// Rows sorted by index: their touching entries are the sorted pairs, but for gaps between blocks.
+static bool collect_sorted(carom_spheres *spheres)
+{
+	carom_context *context = spheres->context;
+	const int64_t blocks = ((int64_t)spheres->set.real + BLOCK_ROWS - 1) / BLOCK_ROWS;
+	const double start = cr_time_ms();
+	int64_t *counts = cr_alloc_array(context, (size_t)blocks, sizeof *counts);
+	const bool ready =
+		counts && make_upper(spheres, blocks) && cr_array_reserve(context, &spheres->pairs, spheres->upper.data[blocks]);
+	if (ready) {
+		block_task task = { spheres, counts };
+		cr_parallel_for(context, fill_blocks, blocks, 1, &task);
+		int64_t sum = 0;
+		for (int64_t block = 0; block < blocks; block++) {
+			carom_sphere_pair *pairs = spheres->pairs.data;
+			memmove(pairs + sum, pairs + spheres->upper.data[block], (size_t)counts[block] * sizeof *pairs);
+			sum += counts[block];
+		}
+		spheres->pairs.count = sum;
+		spheres->stats.ms_find += cr_time_ms() - start;
+		spheres->stats.pairs = sum;
+		spheres->stats.tests += spheres->rows.other.count / 2;
+	}
+	cr_free(context, counts, (size_t)blocks * sizeof *counts);
+	return ready;
+}
+
+bool cr_sort_touching(carom_spheres *spheres)
+{
+	if (spheres->set.real == 0) {
+		spheres->pairs.count = 0;
+		return true;
+	}
+	if (!spheres->has_ids)
+		return collect_sorted(spheres);
+	if (!cr_open_pair_store(spheres->store, spheres->set.real, false))
+		return false;
+	const cr_pair_sink sink = cr_store_sink(spheres->store);
+	cr_filter_rows(spheres, &sink);
+	if (cr_pair_store_failed(spheres->store))
+		return false;
+	const double start = cr_time_ms();
+	if (!cr_sort_pairs(spheres->store, &spheres->pairs))
+		return false;
+	spheres->stats.ms_sort += cr_time_ms() - start;
+	return true;
+}

@@ -1,0 +1,29 @@
+/// The ways of finding pairs, as tables: grid, levels, tree, rays. Another one (ray-tracing hardware) is one more table.
+#ifndef CR_SPHERES_SPHERE_DETECTOR_H
+#define CR_SPHERES_SPHERE_DETECTOR_H
+
+#include "spheres/sphere_set.h"
+
+typedef struct cr_sphere_detector {
+	/// Make the structure for a set; *state is NULL or what an earlier build left (its memory is used again). On failure the
+	/// state is still good for build and release only.
+	carom_result (*build)(void **state, const cr_sphere_set *set);
+	/// The same spheres in other places, with other radii: keep the structure's shape. NULL: it cannot.
+	carom_result (*refit)(void *state, const cr_sphere_set *set);
+	/// Hand every pair of the set that touches (skin included) to the sink, once, from the workers of the context.
+	/// *tests: distances computed. A sink that stops ends the search without error.
+	carom_result (*find)(void *state, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests);
+	/// Surface area heuristic of a tree now; NULL: no tree.
+	double (*cost)(const void *state);
+	/// Order of the first set->real spheres along the curve that the structure is sorted by; NULL: none.
+	void (*order)(const void *state, const cr_sphere_set *set, uint32_t *order);
+	size_t (*bytes)(const void *state);
+	void (*release)(carom_context *context, void *state);
+} cr_sphere_detector;
+
+extern const cr_sphere_detector cr_grid_detector;   // cell_grid.c
+extern const cr_sphere_detector cr_levels_detector; // level_grid.c
+extern const cr_sphere_detector cr_tree_detector;   // sphere_tree.c
+extern const cr_sphere_detector cr_rays_detector;   // point_rays.c
+
+#endif

@@ -1,0 +1,357 @@
+/// carom_spheres_update: is the list of neighbours still proved? If not, copy the spheres in the form that the detectors take and
+/// make the structure fit. Nothing is changed before the input has been checked.
+#include "base/time.h"
+#include "spheres/sphere_state.h"
+#include <math.h>
+#include <string.h>
+
+/// The detectors by method.
+static const cr_sphere_detector *detector_of(carom_sphere_method method)
+{
+	switch (method) {
+	case CAROM_SPHERES_GRID: return &cr_grid_detector;
+	case CAROM_SPHERES_LEVELS: return &cr_levels_detector;
+	case CAROM_SPHERES_RAYS: return &cr_rays_detector;
+	default: return &cr_tree_detector;
+	}
+}
+
+/// One update on its way.
+typedef struct load {
+	const carom_sphere_input *input;
+	cr_sphere_view view;
+	bool exact; // double or periodic
+	cr_bounds4 bounds, motion;
+	double bound; // of the list, if it holds; below 0: unknown
+	bool measured;
+} load;
+
+// ---- Memory ----
+
+/// Room for count elements, the old ones forgotten.
+#define RESERVE_FRESH(context, array, want) \
+	((want) <= (array)->capacity || (cr_array_free((context), (array)), cr_array_reserve((context), (array), (want))))
+
+void cr_forget_spheres(carom_spheres *spheres)
+{
+	spheres->set = (cr_sphere_set){ .context = spheres->context };
+	spheres->now = NULL;
+	spheres->fits = spheres->has_rows = spheres->has_ids = spheres->unread = false;
+	spheres->pairs.count = 0;
+	spheres->stats.count = spheres->stats.images = spheres->stats.pairs = spheres->stats.tests = 0;
+	spheres->stats.kept = spheres->stats.refitted = false;
+	spheres->stats.tree_cost = 0;
+	cr_end_list(&spheres->list, -1);
+}
+
+static void release_state(carom_spheres *spheres, carom_sphere_method method)
+{
+	if (spheres->states[method])
+		detector_of(method)->release(spheres->context, spheres->states[method]);
+	spheres->states[method] = NULL;
+}
+
+void cr_release_states(carom_spheres *spheres)
+{
+	for (int method = CAROM_SPHERES_GRID; method < CR_METHODS; method++)
+		release_state(spheres, (carom_sphere_method)method);
+}
+
+size_t cr_state_bytes(const carom_spheres *spheres)
+{
+	size_t bytes = 0;
+	for (int method = CAROM_SPHERES_GRID; method < CR_METHODS; method++) {
+		if (spheres->states[method])
+			bytes += detector_of((carom_sphere_method)method)->bytes(spheres->states[method]);
+	}
+	return bytes;
+}
+
+// ---- Keeping the list ----
+
+static bool same_ids(const carom_spheres *spheres, const carom_sphere_input *input)
+{
+	if (!spheres->has_ids || !input->ids)
+		return !spheres->has_ids && !input->ids;
+	return memcmp(spheres->ids.data, input->ids, (size_t)input->count * sizeof *input->ids) == 0;
+}
+
+/// Check the spheres, and bound their motion if that may help to keep the list.
+static carom_result measure(carom_spheres *spheres, load *task)
+{
+	const cr_kept_list *list = &spheres->list;
+	const bool comparable = list->held && !isinf(task->input->moved) && task->view.count == spheres->set.real &&
+		task->exact == (spheres->set.exact != NULL) && same_ids(spheres, task->input);
+	task->bound = -1;
+	if (comparable && task->input->moved >= 0)
+		task->bound = list->bound + 2 * task->input->moved;
+	task->measured = comparable && !(task->bound >= 0 && cr_list_holds(list, task->bound));
+	cr_reference reference = { .spheres = spheres->set.spheres };
+	memcpy(reference.origin, spheres->origin, sizeof reference.origin);
+	const carom_result result = cr_measure_input(
+		spheres->context, &task->view, &spheres->space, task->measured ? &reference : NULL, &task->bounds, &task->motion);
+	if (result != CAROM_SUCCESS || !task->measured)
+		return result;
+	task->bound = cr_bound_by_box(&task->motion);
+	if (!cr_list_holds(list, task->bound)) {
+		double shift[3];
+		cr_common_translation(&task->motion, shift);
+		task->bound = cr_bound_by_distance(
+			&task->motion, cr_measure_distance(spheres->context, &task->view, &spheres->space, &reference, shift));
+	}
+	return CAROM_SUCCESS;
+}
+
+static bool keep_list(carom_spheres *spheres, double bound)
+{
+	if (bound < 0 || !cr_list_holds(&spheres->list, bound))
+		return false;
+	spheres->list.bound = bound > 0 ? bound : 0;
+	spheres->list.updates++;
+	spheres->stats.kept = true;
+	spheres->stats.refitted = false;
+	return true;
+}
+
+/// The spheres of a kept list as they are now: beside those that the list was made from.
+static carom_result copy_now(carom_spheres *spheres, const load *task)
+{
+	if (task->exact) {
+		cr_copy_double(spheres->context, &task->view, &spheres->space, spheres->exact.data);
+		return CAROM_SUCCESS;
+	}
+	if (!RESERVE_FRESH(spheres->context, &spheres->moved, task->view.count))
+		return cr_fail_memory(spheres->context, "spheres");
+	cr_copy_single(spheres->context, &task->view, spheres->moved.data);
+	spheres->now = spheres->moved.data;
+	return CAROM_SUCCESS;
+}
+
+// ---- Making the set ----
+
+/// The skin for the next list, and whether the periods leave room for it.
+static carom_result choose_skin(const carom_spheres *spheres, const load *task, const cr_kept_list *last, double *skin)
+{
+	const double r_max = task->bounds.upper[3];
+	double most = INFINITY;
+	int tightest = 0;
+	for (int k = 0; k < 3; k++) {
+		// Two spheres touch in one place at most when the period is more than twice their reach.
+		const double room = spheres->space.periodic[k] ? spheres->space.period[k] / 2 - 2 * r_max : INFINITY;
+		if (room < most) {
+			most = room;
+			tightest = k;
+		}
+	}
+	*skin = spheres->def.skin >= 0 ? spheres->def.skin
+								   : cr_choose_skin(last, 2 * cr_mean_radius(&task->view), fmax(0, 0.99 * most));
+	if (*skin < most)
+		return CAROM_SUCCESS;
+	return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT,
+		"carom_spheres_def.period[%d] is %g, not more than 2 * (2 * largest radius %g + skin %g)", tightest,
+		spheres->space.period[tightest], r_max, *skin);
+}
+
+static carom_result copy_ids(carom_spheres *spheres, const load *task)
+{
+	spheres->has_ids = task->input->ids != NULL && task->view.count > 0;
+	if (!spheres->has_ids)
+		return CAROM_SUCCESS;
+	if (!RESERVE_FRESH(spheres->context, &spheres->ids, task->view.count))
+		return cr_fail_memory(spheres->context, "ids of spheres");
+	memcpy(spheres->ids.data, task->input->ids, (size_t)task->view.count * sizeof(uint32_t));
+	return CAROM_SUCCESS;
+}
+
+static void set_bounds(cr_sphere_set *set, const cr_bounds4 *bounds)
+{
+	for (int k = 0; k < 3; k++) {
+		set->lower[k] = (float)bounds->lower[k];
+		set->upper[k] = (float)bounds->upper[k];
+	}
+	set->r_min = (float)bounds->lower[3];
+	set->r_max = (float)bounds->upper[3];
+}
+
+static carom_result load_single(carom_spheres *spheres, const load *task)
+{
+	if (!RESERVE_FRESH(spheres->context, &spheres->rounded, task->view.count))
+		return cr_fail_memory(spheres->context, "spheres");
+	cr_copy_single(spheres->context, &task->view, spheres->rounded.data);
+	set_bounds(&spheres->set, &task->bounds);
+	memset(spheres->origin, 0, sizeof spheres->origin);
+	return CAROM_SUCCESS;
+}
+
+/// An upper bound of what rounding to float about the origin does to a distance: each coordinate is off by at most 2^-24 of the
+/// largest, the centres of a pair both (sums of radii err by no more than the relative error that slack leaves aside).
+static float slack_of(const cr_bounds4 *bounds)
+{
+	double sum = 0;
+	for (int k = 0; k < 3; k++) {
+		const double largest = fmax(fabs(bounds->lower[k]), fabs(bounds->upper[k]));
+		sum += largest * largest;
+	}
+	return (float)(2 * sqrt(sum) * 0x1p-24 * 1.001) + 0x1p-120f;
+}
+
+static carom_result load_double(carom_spheres *spheres, const load *task)
+{
+	carom_context *context = spheres->context;
+	const cr_sphere_space *space = &spheres->space;
+	// A little more than the reach: the rounding of the sum must not lose an image.
+	const double reach = (2 * task->bounds.upper[3] + spheres->set.skin) * (1 + 0x1p-40);
+	const int64_t images = cr_is_periodic(space) ? cr_count_images(context, &task->view, space, reach) : 0;
+	const int64_t count = task->view.count + images;
+	if (!RESERVE_FRESH(context, &spheres->exact, 4 * count) || !RESERVE_FRESH(context, &spheres->rounded, count) ||
+		!RESERVE_FRESH(context, &spheres->owner, images))
+		return cr_fail_memory(context, "spheres");
+	cr_copy_double(context, &task->view, space, spheres->exact.data);
+	if (images > 0)
+		cr_make_images(space, reach, (uint32_t)task->view.count, spheres->exact.data, spheres->owner.data);
+	for (int k = 0; k < 3; k++)
+		spheres->origin[k] = space->periodic[k] ? space->period[k] / 2
+												: task->bounds.lower[k] + (task->bounds.upper[k] - task->bounds.lower[k]) / 2;
+	cr_bounds4 rounded;
+	cr_round_spheres(context, spheres->exact.data, spheres->origin, (uint32_t)count, spheres->rounded.data, &rounded);
+	set_bounds(&spheres->set, &rounded);
+	spheres->set.count = (uint32_t)count;
+	spheres->set.exact = spheres->exact.data;
+	spheres->set.owner = spheres->owner.data;
+	spheres->set.slack = slack_of(&rounded);
+	return CAROM_SUCCESS;
+}
+
+static carom_result load_spheres(carom_spheres *spheres, const load *task, double skin)
+{
+	const uint32_t count = (uint32_t)task->view.count;
+	spheres->set = (cr_sphere_set){ .context = spheres->context, .count = count, .real = count, .skin = skin };
+	carom_result result = copy_ids(spheres, task);
+	if (result == CAROM_SUCCESS && count > 0)
+		result = task->exact ? load_double(spheres, task) : load_single(spheres, task);
+	if (result != CAROM_SUCCESS)
+		return result;
+	spheres->set.spheres = spheres->now = spheres->rounded.data;
+	spheres->stats.count = count;
+	spheres->stats.images = spheres->set.count - count;
+	spheres->stats.skin = skin;
+	return CAROM_SUCCESS;
+}
+
+// ---- The structure ----
+
+/// The method for the set; what another one held goes.
+static void choose_method(carom_spheres *spheres)
+{
+	const carom_sphere_method old = spheres->method;
+	spheres->method = spheres->def.method;
+	if (spheres->method == CAROM_SPHERES_AUTO)
+		spheres->method = cr_choose_method(&spheres->choice, &spheres->set);
+	if (spheres->method == old)
+		return;
+	release_state(spheres, old);
+	spheres->fits = false;
+}
+
+/// The last fit is over: what it took, with the query that may have followed.
+static bool wants_refit(carom_spheres *spheres)
+{
+	if (!spheres->fits || spheres->fitted_count != spheres->set.count) {
+		spheres->upkeep = cr_make_upkeep(&spheres->def);
+		return false;
+	}
+	cr_upkeep_record(&spheres->upkeep, &spheres->fit);
+	return !cr_upkeep_rebuilds(&spheres->upkeep);
+}
+
+/// Build, or refit if that is possible and thought right.
+static carom_result fit_structure(carom_spheres *spheres)
+{
+	choose_method(spheres);
+	const cr_sphere_detector *detector = detector_of(spheres->method);
+	void **state = &spheres->states[spheres->method];
+	const bool refit = detector->refit && wants_refit(spheres);
+	const double start = cr_time_ms();
+	spheres->fits = false;
+	const carom_result result = refit ? detector->refit(*state, &spheres->set) : detector->build(state, &spheres->set);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const double cost = detector->cost ? detector->cost(*state) : 0;
+	spheres->fits = true;
+	spheres->fitted_count = spheres->set.count;
+	spheres->fit = (cr_upkeep_step){ .rebuilt = !refit, .update_ms = cr_time_ms() - start, .query_ms = -1, .cost = cost };
+	spheres->stats.method = spheres->method;
+	spheres->stats.refitted = refit;
+	spheres->stats.tree_builds += detector->refit && !refit;
+	spheres->stats.tree_cost = cost;
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
+{
+	if (spheres->set.count == 0)
+		return CAROM_SUCCESS;
+	const cr_sphere_detector *detector = detector_of(spheres->method);
+	const double start = cr_time_ms();
+	int64_t tests = 0;
+	const carom_result result = detector->find(spheres->states[spheres->method], &spheres->set, sink, &tests);
+	const double ms = cr_time_ms() - start;
+	spheres->stats.ms_find += ms;
+	spheres->stats.tests += tests;
+	if (result != CAROM_SUCCESS)
+		return result;
+	spheres->fit.query_ms = ms;
+	if (spheres->def.method == CAROM_SPHERES_AUTO)
+		cr_note_cost(&spheres->choice, spheres->fit.update_ms + ms);
+	return CAROM_SUCCESS;
+}
+
+// ---- The update ----
+
+static carom_result make_anew(carom_spheres *spheres, load *task)
+{
+	double skin;
+	cr_kept_list ended = spheres->list;
+	cr_end_list(&ended, task->bound);
+	carom_result result = choose_skin(spheres, task, &ended, &skin);
+	if (result != CAROM_SUCCESS)
+		return result; // nothing has been changed
+	spheres->list = ended;
+	const double start = cr_time_ms();
+	spheres->has_rows = false;
+	result = load_spheres(spheres, task, skin);
+	if (result == CAROM_SUCCESS && spheres->set.count > 0)
+		result = fit_structure(spheres);
+	if (result != CAROM_SUCCESS) {
+		cr_forget_spheres(spheres);
+		return result;
+	}
+	spheres->stats.kept = false;
+	spheres->list.ms_made = cr_time_ms() - start;
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_load_spheres(carom_spheres *spheres, const carom_sphere_input *input)
+{
+	load task = { .input = input };
+	carom_result result = cr_view_input(spheres->context, input, &task.view);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (input->neighbours_only && input->moved >= 0 && task.view.count == spheres->set.real &&
+		keep_list(spheres, spheres->list.bound + 2 * input->moved)) {
+		spheres->unread = true;
+		return CAROM_SUCCESS;
+	}
+	task.exact = task.view.double_centres || task.view.double_radii || cr_is_periodic(&spheres->space);
+	result = measure(spheres, &task);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!keep_list(spheres, task.bound)) {
+		result = make_anew(spheres, &task);
+	} else if ((result = copy_now(spheres, &task)) != CAROM_SUCCESS) {
+		cr_forget_spheres(spheres);
+	}
+	if (result == CAROM_SUCCESS)
+		spheres->unread = false;
+	return result;
+}

@@ -1,0 +1,291 @@
+/// The calls of carom/spheres.h: arguments, and what each call is made of. The work is in sphere_load.c (update), neighbours.c (lists),
+/// sphere_forces.c and the detectors.
+#include "base/time.h"
+#include "spheres/morton.h"
+#include "spheres/sphere_cookie.h"
+#include "spheres/sphere_forces.h"
+#include "spheres/sphere_state.h"
+#include <math.h>
+#include <string.h>
+
+// A shorter period would have no place of its own for its last digits in float.
+static const double MIN_PERIOD = 1e-12;
+
+// ---- Making ----
+
+carom_spheres_def carom_default_spheres_def(void)
+{
+	carom_spheres_def def;
+	memset(&def, 0, sizeof def);
+	def.cookie = CR_SPHERES_COOKIE;
+	def.method = CAROM_SPHERES_AUTO;
+	def.upkeep = CAROM_UPKEEP_AUTO;
+	def.rebuild_interval = 8;
+	def.max_cost_growth = 1.5;
+	return def;
+}
+
+carom_sphere_input carom_default_sphere_input(void) { return (carom_sphere_input){ .moved = -1 }; }
+
+const char *carom_sphere_method_name(carom_sphere_method method)
+{
+	switch (method) {
+	case CAROM_SPHERES_AUTO: return "auto";
+	case CAROM_SPHERES_GRID: return "grid";
+	case CAROM_SPHERES_LEVELS: return "levels";
+	case CAROM_SPHERES_TREE: return "tree";
+	case CAROM_SPHERES_RAYS: return "rays";
+	}
+	return "unknown";
+}
+
+static carom_result check_periods(carom_context *context, const carom_spheres_def *def)
+{
+	for (int k = 0; k < 3; k++) {
+		if (def->periodic[k] && !(def->period[k] >= MIN_PERIOD && def->period[k] <= CAROM_MAX_COORDINATE))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_spheres_def.period[%d] is %g, not in %g to %g", k,
+				def->period[k], MIN_PERIOD, CAROM_MAX_COORDINATE);
+	}
+	return CAROM_SUCCESS;
+}
+
+static carom_result check_def(carom_context *context, const carom_spheres_def *def)
+{
+	const carom_result bad = CAROM_INVALID_ARGUMENT;
+	if (def->cookie != CR_SPHERES_COOKIE)
+		return cr_fail(context, bad, "carom_spheres_def.cookie: start from carom_default_spheres_def");
+	if ((int)def->method < CAROM_SPHERES_AUTO || def->method > CAROM_SPHERES_RAYS)
+		return cr_fail(context, bad, "carom_spheres_def.method is %d, none of carom_sphere_method", (int)def->method);
+	if (isnan(def->skin) || def->skin > CAROM_MAX_COORDINATE)
+		return cr_fail(context, bad, "carom_spheres_def.skin is %g, not a length up to %g", def->skin, CAROM_MAX_COORDINATE);
+	if ((int)def->upkeep < CAROM_UPKEEP_AUTO || def->upkeep > CAROM_UPKEEP_QUALITY)
+		return cr_fail(context, bad, "carom_spheres_def.upkeep is %d, none of carom_tree_upkeep", (int)def->upkeep);
+	if (def->upkeep == CAROM_UPKEEP_INTERVAL && def->rebuild_interval < 1)
+		return cr_fail(context, bad, "carom_spheres_def.rebuild_interval is %d, below 1", def->rebuild_interval);
+	if (def->upkeep == CAROM_UPKEEP_QUALITY && !(def->max_cost_growth > 1))
+		return cr_fail(context, bad, "carom_spheres_def.max_cost_growth is %g, not above 1", def->max_cost_growth);
+	return check_periods(context, def);
+}
+
+carom_result carom_create_spheres(carom_context *context, const carom_spheres_def *def, carom_spheres **spheres)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!spheres)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_spheres: spheres is NULL");
+	*spheres = NULL;
+	const carom_spheres_def default_def = carom_default_spheres_def();
+	if (!def)
+		def = &default_def;
+	const carom_result result = check_def(context, def);
+	if (result != CAROM_SUCCESS)
+		return result;
+	carom_spheres *made = cr_alloc_zero(context, sizeof *made);
+	cr_pair_store *store = cr_make_pair_store(context);
+	if (!made || !store) {
+		cr_free_pair_store(store);
+		cr_free(context, made, sizeof *made);
+		return cr_fail_memory(context, "spheres");
+	}
+	made->context = context;
+	made->def = *def;
+	made->space = cr_make_space(def);
+	made->store = store;
+	made->upkeep = cr_make_upkeep(def);
+	made->method = def->method != CAROM_SPHERES_AUTO ? def->method : CAROM_SPHERES_GRID;
+	made->stats.method = made->method;
+	made->stats.skin = fmax(def->skin, 0);
+	cr_forget_spheres(made);
+	atomic_fetch_add(&context->live_objects, 1);
+	*spheres = made;
+	return CAROM_SUCCESS;
+}
+
+void carom_destroy_spheres(carom_spheres *spheres)
+{
+	if (!spheres)
+		return;
+	carom_context *context = spheres->context;
+	cr_release_states(spheres);
+	cr_free_pair_store(spheres->store);
+	cr_free_rows(context, &spheres->rows);
+	cr_array_free(context, &spheres->pairs);
+	cr_array_free(context, &spheres->upper);
+	cr_array_free(context, &spheres->ids);
+	cr_array_free(context, &spheres->moved);
+	cr_array_free(context, &spheres->owner);
+	cr_array_free(context, &spheres->exact);
+	cr_array_free(context, &spheres->rounded);
+	atomic_fetch_sub(&context->live_objects, 1);
+	cr_free(context, spheres, sizeof *spheres);
+}
+
+// ---- Calls ----
+
+carom_result carom_spheres_update(carom_spheres *spheres, const carom_sphere_input *input)
+{
+	if (!spheres)
+		return CAROM_INVALID_ARGUMENT;
+	if (!input)
+		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "carom_spheres_update: input is NULL");
+	const double start = cr_time_ms();
+	const carom_result result = cr_load_spheres(spheres, input);
+	if (result != CAROM_SUCCESS)
+		return result;
+	spheres->stats.updates++;
+	spheres->stats.ms_update = cr_time_ms() - start;
+	return CAROM_SUCCESS;
+}
+
+/// What every search needs to be true.
+static carom_result check_call(carom_spheres *spheres, const char *call, bool has_result)
+{
+	if (!spheres)
+		return CAROM_INVALID_ARGUMENT;
+	if (!has_result)
+		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "%s: an argument is NULL", call);
+	if (spheres->unread)
+		return cr_fail(
+			spheres->context, CAROM_INVALID_ARGUMENT, "%s: the last update was for neighbours_only and read no sphere", call);
+	return CAROM_SUCCESS;
+}
+
+/// What the stats say of the last search is of this one from here on.
+static void begin_search(carom_spheres *spheres)
+{
+	spheres->stats.ms_find = spheres->stats.ms_sort = 0;
+	spheres->stats.pairs = spheres->stats.tests = 0;
+}
+
+/// Is there a list, or should there be one, to read pairs off?
+static bool uses_list(const carom_spheres *spheres) { return spheres->set.skin > 0 || spheres->has_rows; }
+
+static carom_result search_sorted(carom_spheres *spheres)
+{
+	if (!cr_open_pair_store(spheres->store, spheres->set.real, false))
+		return cr_fail_memory(spheres->context, "pairs of spheres");
+	const cr_pair_sink sink = cr_store_sink(spheres->store);
+	const carom_result result = cr_search(spheres, &sink);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const double start = cr_time_ms();
+	if (cr_pair_store_failed(spheres->store) || !cr_sort_pairs(spheres->store, &spheres->pairs))
+		return cr_fail_memory(spheres->context, "pairs of spheres");
+	spheres->stats.ms_sort += cr_time_ms() - start;
+	spheres->stats.pairs = spheres->pairs.count;
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs)
+{
+	carom_result result = check_call(spheres, "carom_spheres_find_pairs", pairs != NULL);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*pairs = (carom_sphere_pairs){ 0 };
+	begin_search(spheres);
+	if (uses_list(spheres)) {
+		result = cr_make_rows(spheres);
+		if (result == CAROM_SUCCESS && !cr_sort_touching(spheres))
+			result = cr_fail_memory(spheres->context, "pairs of spheres");
+	} else {
+		result = search_sorted(spheres);
+	}
+	if (result == CAROM_SUCCESS)
+		*pairs = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
+	return result;
+}
+
+/// The caller's function as a sink that counts.
+typedef struct visitor {
+	carom_sphere_pairs_fn *fn;
+	void *user;
+	atomic_llong pairs;
+} visitor;
+
+static bool visit(const carom_sphere_pair *pairs, int64_t count, int worker, void *user)
+{
+	visitor *v = user;
+	atomic_fetch_add_explicit(&v->pairs, count, memory_order_relaxed);
+	return v->fn(pairs, count, worker, v->user);
+}
+
+carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pairs_fn *fn, void *user)
+{
+	carom_result result = check_call(spheres, "carom_spheres_visit_pairs", fn != NULL);
+	if (result != CAROM_SUCCESS)
+		return result;
+	visitor v = { .fn = fn, .user = user };
+	const cr_pair_sink sink = { visit, &v };
+	begin_search(spheres);
+	if (uses_list(spheres)) {
+		result = cr_make_rows(spheres);
+		if (result == CAROM_SUCCESS)
+			cr_filter_rows(spheres, &sink);
+	} else {
+		result = cr_search(spheres, &sink);
+	}
+	spheres->stats.pairs = atomic_load(&v.pairs);
+	return result;
+}
+
+carom_result carom_spheres_sum_forces(
+	carom_spheres *spheres, carom_sphere_force_fn *fn, void *user, double *forces, double *torques)
+{
+	carom_result result =
+		check_call(spheres, "carom_spheres_sum_forces", fn != NULL && (forces != NULL || (spheres && spheres->set.real == 0)));
+	if (result != CAROM_SUCCESS)
+		return result;
+	begin_search(spheres);
+	result = cr_make_rows(spheres);
+	if (result == CAROM_SUCCESS)
+		cr_sum_forces(spheres, fn, user, forces, torques);
+	return result;
+}
+
+carom_result carom_spheres_get_neighbours(carom_spheres *spheres, carom_sphere_neighbours *neighbours)
+{
+	if (!spheres)
+		return CAROM_INVALID_ARGUMENT;
+	if (!neighbours)
+		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "carom_spheres_get_neighbours: neighbours is NULL");
+	*neighbours = (carom_sphere_neighbours){ 0 };
+	if (!spheres->has_rows)
+		begin_search(spheres);
+	const carom_result result = cr_make_rows(spheres);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*neighbours = (carom_sphere_neighbours){
+		.first = spheres->rows.first.data,
+		.other = spheres->rows.other.data,
+		.count = spheres->set.real,
+		.build = (uint64_t)spheres->stats.list_builds,
+	};
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_spheres_get_order(carom_spheres *spheres, uint32_t *order)
+{
+	if (!spheres)
+		return CAROM_INVALID_ARGUMENT;
+	if (spheres->set.real == 0)
+		return CAROM_SUCCESS;
+	if (!order)
+		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "carom_spheres_get_order: order is NULL");
+	return cr_morton_order(spheres->context, &spheres->set, order);
+}
+
+// ---- Numbers ----
+
+#define ARRAY_BYTES(array) ((size_t)(array).capacity * sizeof *(array).data)
+
+carom_sphere_stats carom_spheres_get_stats(const carom_spheres *spheres)
+{
+	if (!spheres)
+		return (carom_sphere_stats){ 0 };
+	carom_sphere_stats stats = spheres->stats;
+	stats.bytes_lists = cr_pair_store_bytes(spheres->store) + ARRAY_BYTES(spheres->pairs) + ARRAY_BYTES(spheres->upper) +
+		ARRAY_BYTES(spheres->rows.first) + ARRAY_BYTES(spheres->rows.other) + ARRAY_BYTES(spheres->moved);
+	stats.bytes = stats.bytes_lists + sizeof *spheres + ARRAY_BYTES(spheres->rounded) + ARRAY_BYTES(spheres->exact) +
+		ARRAY_BYTES(spheres->owner) + ARRAY_BYTES(spheres->ids) + cr_state_bytes(spheres);
+	return stats;
+}
