@@ -2,6 +2,7 @@
 // which renumbers vertices.
 #include "sim/mesh_file.h"
 
+#include "sim/input_file.h"
 #include "sim/obj_file.h"
 #include "sim/output_file.h"
 #include "sim/ply_file.h"
@@ -23,45 +24,16 @@ static bool has_extension(const char *path, const char *extension)
 
 // ---- Reading ----
 
-// The whole file and a zero behind it, or NULL with errno set.
-static char *read_bytes(const char *path, size_t *byte_count)
-{
-	FILE *file = fopen(path, "rb");
-	if (!file)
-		return NULL;
-	size_t size = 0, capacity = 0;
-	char *text = NULL;
-	do {
-		if (size + 1 >= capacity) {
-			capacity = capacity ? 2 * capacity : 1 << 16;
-			char *larger = realloc(text, capacity);
-			if (!larger) {
-				free(text);
-				fclose(file);
-				errno = ENOMEM;
-				return NULL;
-			}
-			text = larger;
-		}
-		size += fread(text + size, 1, capacity - size - 1, file);
-	} while (!feof(file) && !ferror(file));
-	text[size] = '\0';
-	const int code = ferror(file) ? errno : 0;
-	fclose(file);
-	*byte_count = size;
-	if (!code)
-		return text;
-	free(text);
-	errno = code;
-	return NULL;
-}
-
 static bool load_bytes(const char *path, bool is_obj, sim_mesh *mesh, char *error, size_t error_size)
 {
+	FILE *file = fopen(path, "rb");
 	size_t size;
-	char *bytes = read_bytes(path, &size);
+	char *bytes = file ? sim_read_rest(file, NULL, 0, &size) : NULL;
+	const int code = errno;
+	if (file)
+		fclose(file);
 	if (!bytes) {
-		snprintf(error, error_size, "cannot be read: %s", strerror(errno));
+		snprintf(error, error_size, "cannot be read: %s", strerror(code));
 		return false;
 	}
 	const bool done = is_obj ? sim_read_obj(bytes, mesh, error, error_size) : sim_read_ply(bytes, size, mesh, error, error_size);

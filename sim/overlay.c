@@ -114,27 +114,34 @@ static bool draw_contacts(
 	return good;
 }
 
-// The dark band that text stands on.
-static void draw_band(sim_image *image, int top)
+// Pixels of a letter's dot, and where the text begins; both grow with the picture.
+static int letter_scale(const sim_image *image) { return image->height >= 720 ? image->height / 360 : 1; }
+
+static int text_top(const sim_image *image) { return image->height - 11 * letter_scale(image); }
+
+void sim_draw_caption(sim_image *image, const char *caption)
 {
-	for (int y = top; y < image->height; ++y)
+	const int scale = letter_scale(image);
+	for (int y = text_top(image) - 4 * scale > 0 ? text_top(image) - 4 * scale : 0; y < image->height; ++y)
 		for (int x = 0; x < image->width; ++x)
 			sim_image_blend(image, x, y, dark, 0.55);
+	if (caption)
+		sim_image_text(image, 6 * scale, text_top(image), scale, light, caption);
 }
 
-// A bar with the colours from depth 0 to the deepest, at the right end of the band.
-static void draw_scale(sim_image *image, int top, int scale, double deepest)
+void sim_draw_color_scale(sim_image *image, const char *label, double highest, sim_rgb (*color)(double part))
 {
 	char text[32];
-	snprintf(text, sizeof text, "%.2g", deepest);
+	snprintf(text, sizeof text, "%.2g", highest);
+	const int scale = letter_scale(image), top = text_top(image);
 	const int bar = 48 * scale, gap = 6 * scale;
 	const int right = image->width - gap - 6 * scale * (int)strlen(text);
 	const int left = right - gap - bar;
 	for (int x = 0; x < bar; ++x)
 		for (int y = 0; y < 7 * scale; ++y)
-			sim_image_blend(image, left + x, top + y, heat((double)x / bar), 1);
+			sim_image_blend(image, left + x, top + y, color((double)x / bar), 1);
 	sim_image_text(image, right, top, scale, light, text);
-	sim_image_text(image, left - gap - 7 * 6 * scale, top, scale, light, "DEPTH 0");
+	sim_image_text(image, left - gap - (int)strlen(label) * 6 * scale, top, scale, light, label);
 }
 
 bool sim_draw_overlay(const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image)
@@ -142,13 +149,9 @@ bool sim_draw_overlay(const carom_world *world, const sim_view *view, const sim_
 	const double deepest = find_deepest(options);
 	if (options->contact_count > 0 && !draw_contacts(world, view, options, deepest, image))
 		return false;
-	const int scale = image->height >= 720 ? image->height / 360 : 1;
-	const int top = image->height - 11 * scale;
 	if (options->caption || options->contact_count > 0)
-		draw_band(image, top - 4 * scale);
-	if (options->caption)
-		sim_image_text(image, 6 * scale, top, scale, light, options->caption);
+		sim_draw_caption(image, options->caption);
 	if (options->contact_count > 0)
-		draw_scale(image, top, scale, deepest);
+		sim_draw_color_scale(image, "DEPTH 0", deepest, heat);
 	return true;
 }

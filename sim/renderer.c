@@ -2,21 +2,15 @@
 // from a neighbour by the mean of several samples. Workers take tiles from a shared counter and write each pixel once, and what
 // is written depends on nothing but the pixel: the picture is the same for any number of threads.
 #include "sim/renderer.h"
+#include "sim/light.h"
 #include "sim/overlay.h"
-#include "sim/view.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { TILE = 32, MAX_THREADS = 256 };
-
-typedef struct color {
-	double r, g, b; // linear
-} color;
+enum { TILE = 32 };
 
 // All that a worker reads, and what the workers share.
 typedef struct render_job {
@@ -32,41 +26,7 @@ typedef struct render_job {
 	atomic_bool failed; // the world refused a query
 } render_job;
 
-// Light that falls on a white surface: from the sun, from the sky above, from the ground below; and the colours of the sky.
-static const color sunlight = { 1.02, 0.94, 0.80 };
-static const color skylight = { 0.34, 0.40, 0.50 };
-static const color bounce = { 0.16, 0.145, 0.125 };
-static const color horizon = { 0.76, 0.83, 0.90 };
-static const color zenith = { 0.22, 0.41, 0.72 };
-
-static color blend(color a, color b, double weight)
-{
-	return (color){ a.r + weight * (b.r - a.r), a.g + weight * (b.g - a.g), a.b + weight * (b.b - a.b) };
-}
-
-static color sky_color(const render_job *job, carom_vec3 direction)
-{
-	const double height = fmax(sim_dot(direction, job->view.up), 0);
-	return blend(horizon, zenith, sqrt(height));
-}
-
 // ---- Surfaces ----
-
-// A checkerboard of -1 and 1 averaged over a square window, so that it fades to 0 instead of flickering in the distance.
-// Inigo Quilez, "Box filtering checkers", 2014: the integral of the pattern is a triangle wave.
-static double checker(carom_vec3 point, carom_vec3 normal, double cell, double window)
-{
-	carom_vec3 first, second;
-	sim_tangents(normal, &first, &second);
-	const double at[2] = { sim_dot(point, first) / cell, sim_dot(point, second) / cell };
-	const double w = fmax(window / cell, 1e-4);
-	double product = 1;
-	for (int i = 0; i < 2; ++i) {
-		const double low = 0.5 * (at[i] - 0.5 * w), high = 0.5 * (at[i] + 0.5 * w);
-		product *= 2 * (fabs(low - floor(low) - 0.5) - fabs(high - floor(high) - 0.5)) / w;
-	}
-	return product;
-}
 
 // A point to be shaded: its look, the normal to shade with, and where its shadow ray starts.
 typedef struct surface {
@@ -134,7 +94,7 @@ static bool sun_part(const render_job *job, const surface *s, double *part)
 	return true;
 }
 
-static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_hit *hit, color *result)
+static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_hit *hit, sim_color *result)
 {
 	surface s;
 	double sun;
@@ -143,54 +103,47 @@ static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_h
 	double tone = 1;
 	if (s.look.checker) {
 		const double slope = fmax(fabs(sim_dot(direction, hit->normal)), 1e-3);
-		tone += 0.09 * checker(hit->point, hit->normal, job->cell, hit->t * job->view.pixel / slope);
+		tone += 0.09 * sim_checker(hit->point, hit->normal, job->cell, hit->t * job->view.pixel / slope);
 	}
-	const color ambient = blend(bounce, skylight, 0.5 + 0.5 * sim_dot(s.normal, job->view.up));
+	const sim_color ambient = sim_mix_colors(sim_bounce, sim_skylight, 0.5 + 0.5 * sim_dot(s.normal, job->view.up));
 	const float *albedo = s.look.color;
-	const color lit = { tone * albedo[0] * (ambient.r + sun * sunlight.r), tone * albedo[1] * (ambient.g + sun * sunlight.g),
-		tone * albedo[2] * (ambient.b + sun * sunlight.b) };
+	const sim_color lit = { tone * albedo[0] * (ambient.r + sun * sim_sunlight.r),
+		tone * albedo[1] * (ambient.g + sun * sim_sunlight.g), tone * albedo[2] * (ambient.b + sun * sim_sunlight.b) };
 	const double far = hit->t / job->fade;
-	*result = blend(sky_color(job, direction), lit, exp(-far * far));
+	*result = sim_mix_colors(sim_sky_color(&job->view, direction), lit, exp(-far * far));
 	return true;
 }
 
 // ---- Pixels ----
 
-static color trace(render_job *job, double x, double y)
+static sim_color trace(render_job *job, double x, double y)
 {
 	const carom_vec3 direction = sim_view_direction(&job->view, x, y);
 	const carom_ray ray = { job->view.position, direction, 0, 10 * job->fade };
 	bool found;
 	carom_ray_hit hit;
-	color result = sky_color(job, direction);
+	sim_color result = sim_sky_color(&job->view, direction);
 	if (carom_world_cast_ray(job->world, &ray, NULL, &found, &hit) != CAROM_SUCCESS ||
 		(found && !shade(job, direction, &hit, &result)))
 		atomic_store(&job->failed, true);
 	return result;
 }
 
-// The gamma of sRGB (IEC 61966-2-1).
-static uint8_t encode(double linear)
-{
-	const double c = fmin(fmax(linear, 0), 1);
-	return (uint8_t)(255 * (c <= 0.0031308 ? 12.92 * c : 1.055 * pow(c, 1 / 2.4) - 0.055) + 0.5);
-}
-
 static void sample_pixel(render_job *job, int x, int y, int side)
 {
-	color sum = { 0, 0, 0 };
+	sim_color sum = { 0, 0, 0 };
 	for (int i = 0; i < side * side; ++i) {
 		// Clamped before the mean: a bright sample must not hide the others.
-		const color c = trace(job, x + (i % side + 0.5) / side, y + (i / side + 0.5) / side);
+		const sim_color c = trace(job, x + (i % side + 0.5) / side, y + (i / side + 0.5) / side);
 		sum.r += fmin(c.r, 1);
 		sum.g += fmin(c.g, 1);
 		sum.b += fmin(c.b, 1);
 	}
 	uint8_t *pixel = sim_image_pixel(job->image, x, y);
 	const double share = 1.0 / (side * side);
-	pixel[0] = encode(sum.r * share);
-	pixel[1] = encode(sum.g * share);
-	pixel[2] = encode(sum.b * share);
+	pixel[0] = sim_encode_gamma(sum.r * share);
+	pixel[1] = sim_encode_gamma(sum.g * share);
+	pixel[2] = sim_encode_gamma(sum.b * share);
 }
 
 // Does a pixel of the first pass differ from one beside it by more than the eye lets pass?
@@ -207,20 +160,12 @@ static bool on_edge(const sim_image *base, int x, int y)
 	return false;
 }
 
-static int sample_side(int samples)
-{
-	for (int side = 1; side <= 4; ++side)
-		if (side * side == samples)
-			return side;
-	return 0;
-}
-
 static void draw_tile(render_job *job, int tile)
 {
 	const sim_image *image = job->image;
 	const int columns = (image->width + TILE - 1) / TILE;
 	const int left = tile % columns * TILE, top = tile / columns * TILE;
-	const int side = sample_side(job->options->samples);
+	const int side = sim_sample_side(job->options->samples);
 	for (int y = top; y < top + TILE && y < image->height; ++y) {
 		for (int x = left; x < left + TILE && x < image->width; ++x) {
 			if (!job->base)
@@ -240,24 +185,10 @@ static void *work(void *argument)
 	return NULL;
 }
 
-static int thread_count(const sim_picture_options *options)
-{
-	const long wanted = options->threads > 0 ? options->threads : sysconf(_SC_NPROCESSORS_ONLN);
-	return wanted < 1 ? 1 : (wanted < MAX_THREADS ? (int)wanted : MAX_THREADS);
-}
-
-// Run one pass. The caller is a worker too, so a system that gives no threads only takes longer.
 static void run_pass(render_job *job)
 {
-	pthread_t threads[MAX_THREADS];
-	const int wanted = thread_count(job->options);
-	int started = 0;
 	atomic_store(&job->next_tile, 0);
-	while (started < wanted - 1 && pthread_create(&threads[started], NULL, work, job) == 0)
-		++started;
-	work(job);
-	for (int i = 0; i < started; ++i)
-		pthread_join(threads[i], NULL);
+	sim_run_workers(job->options->threads, work, job);
 }
 
 // ---- The picture ----
@@ -267,30 +198,9 @@ sim_picture_options sim_default_picture_options(void)
 	return (sim_picture_options){ .width = 1280, .height = 720, .samples = 4 };
 }
 
-// The largest of 1, 2 and 5 times a power of ten that is not above size.
-static double round_size(double size)
-{
-	const double power = pow(10, floor(log10(size)));
-	const double digit = size / power;
-	return power * (digit >= 5 ? 5 : (digit >= 2 ? 2 : 1));
-}
-
-static void set_light(render_job *job)
-{
-	const sim_view *view = &job->view;
-	const carom_vec3 asked = job->options->sun;
-	if (sim_length(asked) > 0) {
-		job->sun = sim_normalize(asked);
-		return;
-	}
-	const carom_vec3 level = sim_normalize(sim_cross(view->up, view->right));
-	const carom_vec3 sideways = sim_add(sim_scale(view->right, -0.75), sim_scale(level, -0.35));
-	job->sun = sim_normalize(sim_add(sideways, view->up));
-}
-
 static bool check_options(const sim_picture_options *options, char *error, size_t error_size)
 {
-	if (sample_side(options->samples) == 0) {
+	if (sim_sample_side(options->samples) == 0) {
 		snprintf(error, error_size, "samples is %d; it must be 1, 4, 9 or 16", options->samples);
 		return false;
 	}
@@ -334,9 +244,9 @@ bool sim_render_world(const carom_world *world, const sim_camera *camera, const 
 	}
 	if (!sim_create_image(options->width, options->height, image, error, error_size))
 		return false;
-	job.cell = round_size(job.view.distance / 12);
+	job.cell = sim_checker_cell(&job.view);
 	job.fade = 5 * job.view.distance;
-	set_light(&job);
+	job.sun = sim_sun_direction(&job.view, options->sun);
 	if (draw_world(&job) && sim_draw_overlay(world, &job.view, options, image))
 		return true;
 	snprintf(error, error_size, "out of memory, or the world cannot be drawn: %s", carom_error_text(carom_world_context(world)));

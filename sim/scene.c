@@ -82,7 +82,12 @@ static void read_solver(const sim_json_node *root, sim_solver_settings *solver)
 	read_sleep(&node, solver);
 }
 
-static void read_camera(const sim_json_node *root, sim_scene_camera *camera)
+sim_scene_camera sim_default_scene_camera(void)
+{
+	return (sim_scene_camera){ .up = { 0, 1, 0 }, .field_of_view = 40, .width = 1280, .height = 720 };
+}
+
+void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera)
 {
 	static const char *const fields[] = { "position", "target", "up", "field_of_view", "width", "height", NULL };
 	sim_json_node node;
@@ -125,7 +130,7 @@ static void set_defaults(sim_scene *scene)
 	scene->detection.max_contacts_per_pair = 8;
 	// Without it a ray that grazes a large body (ground, say) runs on far inside it: a deep contact in a useless direction.
 	scene->detection.exit_distance_test = true;
-	scene->camera = (sim_scene_camera){ .up = { 0, 1, 0 }, .field_of_view = 40, .width = 1280, .height = 720 };
+	scene->camera = sim_default_scene_camera();
 }
 
 static void read_substeps(const sim_json_node *root, sim_scene *scene)
@@ -158,7 +163,7 @@ static void read_scene(const sim_json_node *root, sim_scene *scene)
 	sim_json_bool(root, "record_contacts", &scene->record_contacts);
 	read_solver(root, &scene->solver);
 	sim_read_detection(root, &scene->detection);
-	read_camera(root, &scene->camera);
+	sim_read_camera(root, &scene->camera);
 	sim_read_meshes(root, scene);
 	sim_read_planes(root, scene);
 	sim_read_bodies(root, scene);

@@ -17,19 +17,6 @@ static bool is_mesh_name(const char *name)
 	return length > 0 && length < SIM_NAME_SIZE && strspn(name, letters) == length;
 }
 
-// A relative path counts from the folder of the scene file.
-static char *resolve_path(const char *scene_file, const char *path)
-{
-	const char *slash = strrchr(scene_file, '/');
-	const size_t folder = *path == '/' || !slash ? 0 : (size_t)(slash - scene_file) + 1;
-	char *full = malloc(folder + strlen(path) + 1);
-	if (full) {
-		memcpy(full, scene_file, folder);
-		strcpy(full + folder, path);
-	}
-	return full;
-}
-
 static void read_heights(const sim_json_node *node, sim_mesh_source *mesh)
 {
 	const int count = mesh->columns * mesh->rows;
@@ -181,7 +168,7 @@ static void read_mesh(const sim_json_node *node, sim_scene *scene)
 		sim_forbid_both(node, "file", "triangles");
 		sim_forbid_both(node, "file", "seed");
 		char *path = NULL;
-		if (sim_json_string(node, "file", &path) && !(mesh->file = resolve_path(scene->file, path)))
+		if (sim_json_string(node, "file", &path) && !(mesh->file = sim_resolve_path(scene->file, path)))
 			sim_json_error(node, "out of memory");
 		free(path);
 		return;

@@ -37,6 +37,18 @@ void sim_forbid_both(const sim_json_node *object, const char *a, const char *b)
 		sim_json_member_error(object, b, "cannot be given together with \"%s\"", a);
 }
 
+char *sim_resolve_path(const char *scene_file, const char *path)
+{
+	const char *slash = strrchr(scene_file, '/');
+	const size_t folder = *path == '/' || !slash ? 0 : (size_t)(slash - scene_file) + 1;
+	char *full = malloc(folder + strlen(path) + 1);
+	if (full) {
+		memcpy(full, scene_file, folder);
+		strcpy(full + folder, path);
+	}
+	return full;
+}
+
 void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t size)
 {
 	if ((*count & (*count - 1)) == 0) {

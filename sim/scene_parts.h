@@ -1,4 +1,4 @@
-/// What the readers of a scene's parts share. Only sim/scene*.c include this.
+/// What the readers of a scene's parts share. Only sim/scene*.c and sim/granular_scene.c include this.
 ///
 /// Every reader goes on after an error: the JSON reader keeps the first one and turns the later reads into nothing, so the
 /// result is looked at once, in sim_parse_scene.
@@ -20,6 +20,8 @@ void sim_read_int32(const sim_json_node *object, const char *name, int32_t low, 
 void sim_read_name(const sim_json_node *object, const char *name, char value[SIM_NAME_SIZE]);
 /// Refuse two fields that say the same in different ways.
 void sim_forbid_both(const sim_json_node *object, const char *a, const char *b);
+/// A path in a scene file: a relative one counts from the folder of that file. NULL when memory is short; free() it.
+char *sim_resolve_path(const char *scene_file, const char *path);
 /// A new zeroed element at the end of an array whose room doubles when it is full. NULL with an error when memory is short.
 void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t size);
 
@@ -53,6 +55,9 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 
 // ---- Parts ----
 
+/// The camera of a scene whose file names none.
+sim_scene_camera sim_default_scene_camera(void);
+void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera);
 void sim_read_detection(const sim_json_node *root, carom_world_def *detection);
 void sim_read_meshes(const sim_json_node *root, sim_scene *scene);
 void sim_read_planes(const sim_json_node *root, sim_scene *scene);

@@ -4,6 +4,7 @@
 #include "motion.h"
 #include "options.h"
 #include "report.h"
+#include "sphere_source.h"
 #include "sim/mesh_file.h"
 #include "sim/recording.h"
 #include "sim/trajectory.h"
@@ -28,7 +29,8 @@ static int parse(info_options *o, int argc, char **argv)
 	const command_line line = {
 		.command = "info",
 		.synopsis = "FILE [options]",
-		.summary = "What a file holds: a mesh, a recorded motion, a recording.h5 of `carom run`, or recorded library calls.",
+		.summary =
+			"What a file holds: a mesh, a recorded motion, a recording.h5 of `carom run`, recorded library calls, or spheres.",
 		.details = "A mesh is checked; the exit code is 0 also for a mesh with faults, for they are what was asked for.",
 		.options = options,
 		.least = 1,
@@ -314,5 +316,5 @@ int cmd_info(int argc, char **argv)
 	case FILE_CALLS: return show_calls(&o);
 	case FILE_OTHER: break;
 	}
-	return show_mesh(&o);
+	return sim_is_sphere_file(o.path) ? sphere_source_show(o.path, o.json) : show_mesh(&o);
 }

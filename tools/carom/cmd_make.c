@@ -1,5 +1,6 @@
-// `carom make`: the project's own closed concave meshes of a wanted size.
+// `carom make`: the project's own closed concave meshes of a wanted size. `carom make spheres` is in make_spheres.c.
 #include "commands.h"
+#include "make_spheres.h"
 #include "options.h"
 #include "report.h"
 #include "sim/mesh_file.h"
@@ -35,7 +36,7 @@ static int parse(make_options *o, int argc, char **argv)
 		.command = "make",
 		.synopsis = "SHAPE --triangles N [--seed S] -o FILE",
 		.summary = "Make a closed concave mesh with exactly N triangles; the same words give the same bytes on every machine.",
-		.details = "`carom make --list` names the shapes.",
+		.details = "`carom make --list` names the shapes. `carom make spheres --help` explains how spheres are made.",
 		.options = options,
 		.least = 0,
 		.most = 1,
@@ -68,6 +69,8 @@ static int check_use(const make_options *o)
 {
 	if (!o->shape)
 		return options_misuse("make", "a shape is missing; `carom make --list` names them");
+	if (strcmp(o->shape, "spheres") == 0)
+		return options_misuse("make", "`spheres` must be the first word: carom make spheres ...");
 	if (!o->triangles)
 		return options_misuse("make", "--triangles N is missing");
 	if (!o->output)
@@ -89,6 +92,8 @@ static int check_use(const make_options *o)
 
 int cmd_make(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "spheres") == 0)
+		return make_spheres(argc - 1, argv + 1);
 	make_options o = { .seed = 1 };
 	int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)

@@ -1,39 +1,14 @@
-// `carom run`: simulate a scene. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
-// last.png.
+// `carom run`: simulate a scene. What the scene describes decides who does it: run_bodies.c or run_spheres.c.
 #include "commands.h"
 #include "options.h"
-#include "progress.h"
 #include "report.h"
-#include "sim/interpenetration.h"
-#include "sim/output_file.h"
-#include "sim/renderer.h"
-#include "sim/simulation.h"
+#include "run.h"
+#include "sim/granular_scene.h"
+#include "sim/json_reader.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-typedef struct run_options {
-	const char *scene;
-	const char *out;
-	int64_t steps; // 0: the scene's
-	int64_t threads;
-	int simd;
-	int backend; // one so far: cpu
-	bool json, contacts, no_picture;
-	option_list meshes;
-} run_options;
-
-typedef struct run {
-	run_options options;
-	sim_scene scene;
-	carom_context *context;
-	sim_simulation *simulation;
-	sim_output_file stats;
-	sim_interpenetration inside; // at the end
-} run;
 
 // Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
 static volatile sig_atomic_t interrupted;
@@ -52,15 +27,17 @@ static void on_interrupt(int number)
 	interrupted = 1;
 }
 
-static void watch_interrupts(void (*handler)(int))
+void run_watch_interrupts(bool watch)
 {
-	struct sigaction action = { .sa_handler = handler };
+	struct sigaction action = { .sa_handler = watch ? on_interrupt : SIG_DFL };
 	sigemptyset(&action.sa_mask);
 	sigaddset(&action.sa_mask, SIGINT);
 	sigaddset(&action.sa_mask, SIGTERM);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 }
+
+bool run_interrupted(void) { return interrupted; }
 
 static int parse(run_options *o, int argc, char **argv)
 {
@@ -73,7 +50,7 @@ static int parse(run_options *o, int argc, char **argv)
 			.value = &o->steps,
 			.minimum = 1,
 			.maximum = 1e9,
-			.help = "steps to do (the scene's)" },
+			.help = "steps to do in all (the scene's)" },
 		{ .name = "threads",
 			.letter = 't',
 			.argument = "N",
@@ -92,12 +69,38 @@ static int parse(run_options *o, int argc, char **argv)
 			.argument = "DIR",
 			.kind = OPTION_TEXT,
 			.value = &o->out,
-			.help = "write stats.csv, summary.json, recording.h5 and last.png there" },
+			.help = "write stats.csv, summary.json, last.png and recording.h5 (spheres: checkpoint.h5) there" },
 		{ .name = "contacts",
 			.letter = 'c',
 			.kind = OPTION_FLAG,
 			.value = &o->contacts,
-			.help = "record the contacts too, whatever the scene says" },
+			.help = "bodies: record the contacts too, whatever the scene says" },
+		{ .name = "count",
+			.argument = "N",
+			.kind = OPTION_INTEGER,
+			.value = &o->count,
+			.minimum = 1,
+			.maximum = CAROM_MAX_SPHERES,
+			.help = "spheres: how many random ones (the scene's)" },
+		{ .name = "snapshots",
+			.argument = "N",
+			.kind = OPTION_INTEGER,
+			.value = &o->snapshots,
+			.minimum = 0,
+			.maximum = 1e9,
+			.help = "spheres: write spheres.pvd for ParaView, a file every N steps; 0: none (the scene's)" },
+		{ .name = "checkpoint",
+			.argument = "N",
+			.kind = OPTION_INTEGER,
+			.value = &o->checkpoints,
+			.minimum = 0,
+			.maximum = 1e9,
+			.help = "spheres: write checkpoint.h5 every N steps too; 0: at the end only (the scene's)" },
+		{ .name = "restart",
+			.argument = "FILE",
+			.kind = OPTION_TEXT,
+			.value = &o->restart,
+			.help = "spheres: go on from a checkpoint, bit for bit, up to the same number of steps" },
 		{ .name = "no-picture", .kind = OPTION_FLAG, .value = &o->no_picture, .help = "leave out last.png" },
 		{ .name = "backend",
 			.argument = "NAME",
@@ -117,7 +120,7 @@ static int parse(run_options *o, int argc, char **argv)
 	const command_line line = {
 		.command = "run",
 		.synopsis = "SCENE.json [options]",
-		.summary = "Simulate a scene: rigid bodies fall, collide and come to rest.",
+		.summary = "Simulate a scene: rigid bodies, or millions of spheres, fall, collide and come to rest.",
 		.details = "docs/scenes.md describes scene files and what a run writes.",
 		.options = options,
 		.least = 1,
@@ -127,63 +130,22 @@ static int parse(run_options *o, int argc, char **argv)
 	return options_parse(&line, argc, argv, &o->scene, &count);
 }
 
-// ---- Output ----
+// ---- What both kinds share ----
 
-static void out_path(const run *r, const char *name, char path[SIM_PATH_MAX])
+void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX])
 {
-	snprintf(path, SIM_PATH_MAX, "%s/%s", r->options.out, name);
+	snprintf(path, SIM_PATH_MAX, "%s/%s", options->out, name);
 }
 
-// The fields of summary.json; the command's contract names those of the first block.
-static cJSON *summary_json(const run *r, const sim_summary *s)
-{
-	cJSON *json = cJSON_CreateObject();
-	cJSON_AddNumberToObject(json, "bodies", s->bodies);
-	cJSON_AddNumberToObject(json, "steps", (double)s->steps);
-	cJSON_AddNumberToObject(json, "bodies_above_ground", s->bodies_above_ground);
-	cJSON_AddNumberToObject(json, "deepest_penetration", s->deepest_penetration);
-	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->kinetic_energy_peak);
-	cJSON_AddNumberToObject(json, "kinetic_energy_final", s->kinetic_energy_final);
-	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
-	cJSON_AddNumberToObject(ms, "total", s->ms_total);
-	cJSON_AddNumberToObject(ms, "detection", s->ms_detection);
-	cJSON_AddNumberToObject(ms, "response", s->ms_response);
-	cJSON_AddNumberToObject(ms, "recording", s->ms_recording);
-	report_add_hash(json, "hash", s->hash);
-
-	cJSON_AddNumberToObject(json, "deepest_penetration_step", (double)s->deepest_penetration_step);
-	cJSON_AddNumberToObject(json, "deepest_penetration_relative", s->deepest_penetration_relative);
-	cJSON_AddNumberToObject(json, "deepest_penetration_relative_step", (double)s->deepest_penetration_relative_step);
-	cJSON_AddNumberToObject(json, "final_penetration", s->final_penetration);
-	cJSON_AddNumberToObject(json, "final_penetration_relative", s->final_penetration_relative);
-	cJSON_AddNumberToObject(json, "ray_length", r->inside.ray_length);
-	cJSON_AddNumberToObject(json, "rays_inside", (double)r->inside.rays_inside);
-	cJSON_AddNumberToObject(json, "plane_depth", r->inside.plane_depth);
-	cJSON_AddNumberToObject(json, "plane_vertices", (double)r->inside.plane_vertices);
-	cJSON_AddNumberToObject(json, "kinetic_energy_peak_step", (double)s->kinetic_energy_peak_step);
-	cJSON_AddNumberToObject(
-		json, "kinetic_energy_relative", s->kinetic_energy_peak > 0 ? s->kinetic_energy_final / s->kinetic_energy_peak : 0);
-	cJSON_AddStringToObject(json, "scene", r->scene.name);
-	cJSON_AddNumberToObject(json, "other_bodies", s->others);
-	cJSON_AddNumberToObject(json, "substeps", (double)s->substeps);
-	cJSON_AddNumberToObject(json, "contacts_peak", s->contacts_peak);
-	cJSON_AddNumberToObject(json, "colliding_pairs_peak", s->pairs_peak);
-	cJSON_AddNumberToObject(json, "memory_peak", (double)s->memory_peak);
-	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
-	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
-	return json;
-}
-
-static int write_summary(const run *r, const sim_summary *summary)
+int run_write_summary(const run_options *options, cJSON *json)
 {
 	char path[SIM_PATH_MAX];
 	sim_output_file file;
-	cJSON *json = summary_json(r, summary);
 	char *text = json ? cJSON_Print(json) : NULL;
 	cJSON_Delete(json);
 	if (!text)
 		return report_error(NULL, "out of memory");
-	out_path(r, "summary.json", path);
+	run_out_path(options, "summary.json", path);
 	int status = report_open(&file, path);
 	if (status == EXIT_DONE) {
 		fprintf(file.stream, "%s\n", text);
@@ -193,184 +155,51 @@ static int write_summary(const run *r, const sim_summary *summary)
 	return status;
 }
 
-static int print_text(const run *r, const sim_summary *s)
+int run_end(int status, int64_t done, int64_t wanted)
 {
-	const double steps = s->steps > 0 ? (double)s->steps : 1;
-	printf("%s: %lld x %.4g s, moving bodies: %d, others: %d, threads: %d, %s\n", r->scene.name, (long long)s->steps,
-		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->context),
-		carom_simd_name(carom_context_simd(r->context)));
-	printf("  above the ground at the end  %d of %d\n", s->bodies_above_ground, s->bodies);
-	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak (step %lld)\n", s->kinetic_energy_final,
-		s->kinetic_energy_peak, (long long)s->kinetic_energy_peak_step);
-	printf("  deepest penetration          %.4g m (step %lld), %.2f %% of a body (step %lld); at the end %.4g m, %.2f %%\n",
-		s->deepest_penetration, (long long)s->deepest_penetration_step, 100 * s->deepest_penetration_relative,
-		(long long)s->deepest_penetration_relative_step, s->final_penetration, 100 * s->final_penetration_relative);
-	printf("  interpenetration at the end  rays: %.4g m (%lld), below planes: %.4g m (%lld)\n", r->inside.ray_length,
-		(long long)r->inside.rays_inside, r->inside.plane_depth, (long long)r->inside.plane_vertices);
-	printf("  most in one step             %d colliding pairs, %d contacts\n", s->pairs_peak, s->contacts_peak);
-	printf("  detections per step          %.2f\n", (double)s->substeps / steps);
-	printf("  milliseconds per step        %.3f: detection %.3f, response %.3f, recording %.3f\n", s->ms_total / steps,
-		s->ms_detection / steps, s->ms_response / steps, s->ms_recording / steps);
-	printf("  hash                         %016llx\n", (unsigned long long)s->hash);
-	return report_end_of_text();
-}
-
-// ---- Picture ----
-
-static carom_vec3 up_of(const sim_scene *scene)
-{
-	const carom_vec3 g = scene->gravity;
-	if (g.x == 0 && g.y == 0 && g.z == 0)
-		return (carom_vec3){ 0, 1, 0 };
-	return (carom_vec3){ -g.x, -g.y, -g.z };
-}
-
-// The scene's camera, or one that sees all that moves (all that there is when nothing does).
-static sim_camera choose_camera(const run *r, carom_body_id *ids)
-{
-	const sim_scene_camera *given = &r->scene.camera;
-	if (given->given)
-		return (sim_camera){ given->position, given->target, given->up, given->field_of_view };
-	const carom_world *world = sim_simulation_world(r->simulation);
-	const carom_body_id *all = sim_simulation_ids(r->simulation);
-	int count = 0;
-	const int32_t body_count = sim_simulation_body_count(r->simulation);
-	for (int32_t i = 0; i < body_count; i++)
-		if (r->scene.bodies[i].kind != CAROM_STATIC)
-			ids[count++] = all[i];
-	carom_aabb box;
-	if (!sim_bounds_of_bodies(world, ids, count, &box) && !sim_bounds_of_bodies(world, all, body_count, &box))
-		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
-	return sim_frame_box(&box, up_of(&r->scene), (double)given->width / (double)given->height);
-}
-
-static int draw(const run *r, const sim_camera *camera, const sim_look *looks, const char *path)
-{
-	char error[500], caption[120];
-	const int64_t steps = sim_summarise(r->simulation).steps;
-	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)steps * r->scene.time_step,
-		(int)sim_simulation_body_count(r->simulation));
-	sim_picture_options options = sim_default_picture_options();
-	options.width = r->scene.camera.width;
-	options.height = r->scene.camera.height;
-	options.threads = (int)r->options.threads;
-	options.looks = looks;
-	options.look_count = sim_simulation_body_count(r->simulation);
-	options.caption = caption;
-	sim_image image;
-	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, error, sizeof error))
-		return report_error(path, "%s", error);
-	const bool done = sim_write_png(path, &image, error, sizeof error);
-	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
-}
-
-static int write_picture(const run *r)
-{
-	char path[SIM_PATH_MAX];
-	out_path(r, "last.png", path);
-	const size_t count = (size_t)r->scene.body_count;
-	sim_look *looks = calloc(count, sizeof *looks);
-	carom_body_id *ids = calloc(count, sizeof *ids);
-	int status;
-	if (looks && ids) {
-		// The world is filled in the order of the scene, so body i has the look i.
-		for (size_t i = 0; i < count; i++)
-			looks[i] = sim_make_look(r->scene.bodies[i].type, r->scene.bodies[i].kind, (int)i);
-		const sim_camera camera = choose_camera(r, ids);
-		status = draw(r, &camera, looks, path);
-	} else {
-		status = report_error(NULL, "out of memory");
-	}
-	free(looks);
-	free(ids);
-	return status;
-}
-
-// ---- The run ----
-
-static int prepare(run *r)
-{
-	char error[600];
-	const run_options *o = &r->options;
-	if (!sim_load_scene(o->scene, &r->scene, error, sizeof error))
-		return report_error(NULL, "%s", error);
-	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&r->scene, o->meshes.items[i], error, sizeof error))
-			return report_error(NULL, "--mesh: %s", error);
-	if (o->steps > 0)
-		r->scene.steps = o->steps;
-	r->scene.record_contacts |= o->contacts;
-	r->context = report_create_context(o->threads, o->simd);
-	if (!r->context || (o->out && report_make_folder(o->out) != EXIT_DONE))
-		return EXIT_FAILED;
-	char path[SIM_PATH_MAX];
-	if (o->out)
-		out_path(r, "recording.h5", path);
-	r->simulation = sim_create_simulation(r->context, &r->scene, o->out ? path : NULL, error, sizeof error);
-	if (!r->simulation)
-		return report_error(NULL, "%s", error);
-	if (!o->out)
-		return EXIT_DONE;
-	out_path(r, "stats.csv", path);
-	const int status = report_open(&r->stats, path);
-	if (status == EXIT_DONE)
-		sim_write_step_names(r->stats.stream);
-	return status;
-}
-
-static int simulate(run *r)
-{
-	char error[600];
-	progress bar;
-	bool done = true;
-	progress_start(&bar, "run", r->scene.steps);
-	for (int64_t i = 0; i < r->scene.steps && done && !interrupted; i++) {
-		sim_step step;
-		done = sim_simulate_step(r->simulation, &step, error, sizeof error);
-		if (done && r->stats.stream)
-			sim_write_step(r->stats.stream, &step);
-		progress_update(&bar, i + 1);
-	}
-	progress_finish(&bar);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
-}
-
-static int finish(run *r)
-{
-	char error[600];
-	const sim_summary summary = sim_summarise(r->simulation);
-	if (!sim_finish_recording(r->simulation, error, sizeof error) ||
-		!sim_measure_interpenetration(r->simulation, &r->inside, error, sizeof error))
-		return report_error(NULL, "%s", error);
-	if (r->options.out && (report_commit(&r->stats) != EXIT_DONE || write_summary(r, &summary) != EXIT_DONE))
-		return EXIT_FAILED;
-	if (r->options.out && !r->options.no_picture && write_picture(r) != EXIT_DONE)
-		return EXIT_FAILED;
-	const int status = r->options.json ? report_json(summary_json(r, &summary)) : print_text(r, &summary);
 	if (interrupted)
-		return report_error(NULL, "interrupted after %lld of %lld steps; what is written covers these",
-			(long long)summary.steps, (long long)r->scene.steps);
+		return report_error(
+			NULL, "interrupted after %lld of %lld steps; what is written covers these", (long long)done, (long long)wanted);
 	return status;
+}
+
+// ---- The command ----
+
+// Options that the kind of scene does not know: better said than ignored.
+static int check_kind(const run_options *o, bool spheres)
+{
+	const char *wrong = NULL;
+	if (spheres && o->contacts)
+		wrong = "contacts";
+	else if (!spheres && o->count > 0)
+		wrong = "count";
+	else if (!spheres && o->snapshots >= 0)
+		wrong = "snapshots";
+	else if (!spheres && o->checkpoints >= 0)
+		wrong = "checkpoint";
+	else if (!spheres && o->restart)
+		wrong = "restart";
+	if (wrong)
+		return options_misuse("run", "--%s is for scenes of %s; %s is one of %s", wrong, spheres ? "bodies" : "spheres",
+			o->scene, spheres ? "spheres" : "bodies");
+	return EXIT_DONE;
 }
 
 int cmd_run(int argc, char **argv)
 {
-	run r = { 0 };
-	int status = parse(&r.options, argc, argv);
+	run_options o = { .snapshots = -1, .checkpoints = -1 };
+	char error[600];
+	int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	status = prepare(&r);
-	if (status == EXIT_DONE) {
-		watch_interrupts(on_interrupt);
-		status = simulate(&r);
-		if (status == EXIT_DONE)
-			status = finish(&r);
-		watch_interrupts(SIG_DFL);
-	}
-	sim_output_abandon(&r.stats);
-	sim_destroy_simulation(r.simulation);
-	carom_destroy_context(r.context);
-	sim_destroy_scene(&r.scene);
+	char *text = sim_read_text(o.scene, &o.text_size, error, sizeof error);
+	if (!text)
+		return report_error(NULL, "%s", error);
+	o.text = text;
+	const bool spheres = sim_is_granular_scene(text, o.text_size);
+	status = check_kind(&o, spheres);
+	if (status == EXIT_DONE)
+		status = spheres ? run_spheres(&o) : run_bodies(&o);
+	free(text);
 	return status;
 }

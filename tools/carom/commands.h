@@ -10,5 +10,6 @@ int cmd_bench(int argc, char **argv);
 int cmd_make(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_spheres(int argc, char **argv);
 
 #endif

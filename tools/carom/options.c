@@ -10,6 +10,7 @@
 #include <string.h>
 
 const char *const options_simd_words[] = { "auto", "scalar", "sse2", "avx2", "avx512", "neon", NULL };
+const char *const options_sphere_method_words[] = { "auto", "grid", "levels", "tree", "rays", NULL };
 const char *const options_broad_words[] = { "tree", "sweep", "brute", NULL };
 const char *const options_ray_words[] = { "wide", "binary", "basic", "moller-trumbore", NULL };
 const char *const options_temporal_words[] = { "none", "iterative", NULL };

@@ -92,6 +92,9 @@ bool options_parse_reals(const char *text, int count, double *values);
 /// Words for --simd, in the order of carom_simd.
 extern const char *const options_simd_words[];
 
+/// Words for --method of spheres, in the order of carom_sphere_method.
+extern const char *const options_sphere_method_words[];
+
 /// Words for --broad, in the order of carom_broad_phase.
 extern const char *const options_broad_words[];
 

@@ -1,0 +1,111 @@
+#!/bin/bash
+# carom run of spheres: what a run leaves behind, the same state for any number of threads, method, skin and break, snapshots for
+# ParaView, interrupts, and what it says about mistakes.
+source "$(dirname "$0")/common.bash"
+
+cat > scene.json << 'END'
+{
+	"name": "drum",
+	"time_step": 1e-4,
+	"steps": 400,
+	"gravity": { "direction": [0, -1, 0], "axis": [0, 0, 1], "degrees_per_second": 720 },
+	"box": { "upper": [0.2, 0.2, 0.1], "periodic": ["z"] },
+	"material": { "density": 500, "stiffness": 100, "tangential": "spring", "friction": 0.4 },
+	"spheres": [{ "random": 2000, "radius": [0.003, 0.005], "velocity_spread": [1, 1, 1], "seed": 7 }],
+	"output": { "energy": 100 },
+	"camera": { "width": 320, "height": 200 }
+}
+END
+
+# The files, the contract's fields, and a table with the columns that are promised.
+expect 0 out '"spheres_inside"' run scene.json --out one --threads 1 --snapshots 150 --json
+for name in spheres steps spheres_inside deepest_overlap_relative kinetic_energy_peak kinetic_energy_final contacts_final contacts_per_sphere_final total build detection update output bytes_per_sphere time_step_limit hash; do
+	[ -n "$(field $name out)" ] || fail "no field $name"
+done
+cmp out one/summary.json || fail "--json is not summary.json"
+for file in stats.csv summary.json checkpoint.h5 last.png spheres.pvd; do [ -s "one/$file" ] || fail "no $file"; done
+same spheres "$(field spheres out)" 2000
+same steps "$(field steps out)" 400
+same "spheres inside" "$(field spheres_inside out)" 2000
+same "rows of stats.csv" "$(wc -l < one/stats.csv)" 401
+head -1 one/stats.csv | grep -q '^step,time,contacts,wall_contacts,contacts_per_sphere,max_overlap,kinetic_energy,list_built,sorted,ms_build,ms_detection,ms_update,ms_total$' || fail "columns of stats.csv: $(head -1 one/stats.csv)"
+same "steps with a measured energy" "$(awk -F, 'NR > 1 && $7 != "" { printf "%s ", $1 }' one/stats.csv)" "100 200 300 400 "
+awk -F, '$3 > 0' one/stats.csv | tail -n +2 | grep -q . || fail "nothing touched"
+hash=$(field hash out)
+
+# Snapshots: the first state, every 150 steps, and the last one.
+same snapshots "$(cd one && ls spheres_*.vtp | tr '\n' ' ')" "spheres_000000000.vtp spheres_000000150.vtp spheres_000000300.vtp spheres_000000400.vtp "
+same "files in the collection" "$(grep -c '<DataSet' one/spheres.pvd)" 4
+grep -q '<DataSet timestep="0.03[0-9]*" part="0" file="spheres_000000300.vtp"/>' one/spheres.pvd || fail "$(cat one/spheres.pvd)"
+grep -aq '<Piece NumberOfPoints="2000" NumberOfVerts="1">' one/spheres_000000400.vtp || fail "spheres_000000400.vtp lacks its points"
+
+# The same bits for other threads, code, method and skin.
+expect 0 out . run scene.json --out two --threads 2 --simd scalar --snapshots 150 --json
+same "hash with two threads" "$(field hash out)" "$hash"
+for file in last.png spheres_000000400.vtp; do cmp "one/$file" "two/$file" || fail "$file depends on the threads"; done
+for detection in '"method": "tree", "skin": 0' '"method": "levels", "skin": 0.006'; do
+	sed "s/\"output\"/\"detection\": { $detection }, \"output\"/" scene.json > other.json
+	expect 0 out . run other.json --json
+	same "hash with $detection" "$(field hash out)" "$hash"
+done
+
+# A list that lasts long: wider than a sphere, kept while spheres come near that were two radii apart.
+sed 's/, "periodic": \["z"\]//; s/"tangential": "spring", "friction": 0.4/"restitution": 0.5/' scene.json > dry.json
+for skin in 0 0.006; do
+	sed "s/\"output\"/\"detection\": { \"skin\": $skin }, \"output\"/" dry.json > other.json
+	expect 0 out . run other.json --json
+	[ "$skin" = 0 ] || same "hash with a wide skin" "$(field hash out)" "$dry"
+	dry=$(field hash out)
+done
+
+# A run in two parts ends as the run in one.
+expect 0 out 'spheres: 2000' run scene.json --out part --steps 230 --checkpoint 100 --no-picture
+[ ! -e part/last.png ] || fail "--no-picture left a picture"
+expect 0 out . run scene.json --restart part/checkpoint.h5 --out rest --threads 2 --json
+same "hash after a restart" "$(field hash out)" "$hash"
+same first_step "$(field first_step out)" 230
+same "rows after a restart" "$(wc -l < rest/stats.csv)" 171
+cmp one/last.png rest/last.png || fail "the picture differs after a restart"
+
+# The state of every N-th step is there when a run is cut off.
+"$CAROM" run scene.json --steps 100000000 --checkpoint 5 --out cut --no-picture --threads 1 > out 2> err & run=$!
+while [ ! -e cut/checkpoint.h5 ]; do sleep 0.05; done
+kill -INT "$run" && { kill -INT "$run" || true; }
+status=0
+wait "$run" || status=$?
+same "exit code of an interrupted run" "$status" 1
+grep -q 'interrupted after' err || fail "no word of the interrupt: $(cat err)"
+for file in stats.csv summary.json checkpoint.h5; do [ -s "cut/$file" ] || fail "an interrupted run left no $file"; done
+steps=$(field steps cut/summary.json)
+same "rows of an interrupted run" "$(wc -l < cut/stats.csv)" $((steps + 1))
+
+# Another number of spheres; a scene of the repository; a mesh from a file, in copies with a colour each.
+expect 0 out '"spheres":[[:space:]]*500,' run "$CAROM_SOURCE/scenes/freefall.json" --count 500 --steps 3 --json
+"$CAROM" make sphere --triangles 960 -o ball.obj
+sed 's/"count": 82337/"count": 40/' "$CAROM_SOURCE/scenes/grains14.json" > grains.json
+expect 0 out '"spheres":[[:space:]]*560,' run grains.json --mesh grain=ball.obj --steps 2 --out grains --json
+[ -s grains/last.png ] || fail "no picture of grains"
+cat > csv.json << 'END'
+{ "time_step": 1e-4, "spheres": [{ "file": "three.csv", "position": [0.5, 0.5, 0.5] }], "steps": 1 }
+END
+printf 'x,y,z,radius\n0,0,0,0.1\n0.3,0,0,0.1\n0,0.3,0,0.1\n' > three.csv
+expect 0 out '"spheres":[[:space:]]*3,' run csv.json --json
+
+# Mistakes.
+expect 1 err 'has 0 random sources of spheres' run csv.json --count 5
+expect 1 err 'a checkpoint has its spheres already' run scene.json --restart part/checkpoint.h5 --count 5
+expect 1 err 'has done 230 steps already, and 200 are wanted' run scene.json --restart part/checkpoint.h5 --steps 200
+expect 1 err 'three.csv' run scene.json --restart three.csv
+expect 1 err 'time_step: 0.01 s is not below' run <(sed 's/1e-4/1e-2/' scene.json)
+expect 2 err '--contacts is for scenes of bodies' run scene.json --contacts
+echo '{ "planes": [{}] }' > bodies.json
+for option in "count 5" "snapshots 5" "checkpoint 5" "restart x"; do
+	# shellcheck disable=SC2086
+	expect 2 err "--${option% *} is for scenes of spheres" run bodies.json --$option
+done
+sed 's/"friction": 0.4/"fricton": 0.4/' scene.json > typo.json
+expect 1 err 'typo.json:7: field "material.fricton": unknown field; did you mean "friction"' run typo.json
+sed 's/1e-4/1e-3/; s/"output"/"stability": { "check": "report" }, "output"/' scene.json > unstable.json
+expect 0 err 'carom: warning: .*above the bound of stability' run unstable.json --steps 1
+: > file
+expect 1 err 'cannot make the folder|is not a folder' run scene.json --out file

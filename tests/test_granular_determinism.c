@@ -1,0 +1,138 @@
+/// The same trajectory, bit for bit, whatever is chosen for speed: threads, method, skin, order in memory.
+#include "granular_fixture.h"
+
+/// How a run is done.
+typedef struct manner {
+	int threads;
+	carom_sphere_method method;
+	double skin;
+	bool keep_order;
+} manner;
+
+static uint64_t run_manner(sim_granular_def def, manner m, int64_t steps, sim_granular_info *info)
+{
+	def.method = m.method;
+	def.skin = m.skin;
+	def.keep_order = m.keep_order;
+	carom_context *context = granular_context(m.threads);
+	sim_granular *g = granular_create(context, &def);
+	granular_run(g, steps);
+	const uint64_t hash = granular_hash(g);
+	const sim_granular_energy energy = granular_energy(g);
+	uint64_t bits;
+	memcpy(&bits, &energy.kinetic, sizeof bits);
+	uint64_t elastic;
+	memcpy(&elastic, &energy.elastic, sizeof elastic);
+	*info = sim_granular_get_info(g);
+	sim_destroy_granular(g);
+	carom_destroy_context(context);
+	return hash ^ bits * 3 ^ elastic * 5;
+}
+
+static void compare_manners(const sim_granular_def *def, int64_t steps)
+{
+	static const manner manners[] = {
+		{ 2, CAROM_SPHERES_GRID, 0.002, false },
+		{ 3, CAROM_SPHERES_AUTO, -1, false },
+		{ 1, CAROM_SPHERES_LEVELS, 0.0005, true },
+		{ 2, CAROM_SPHERES_TREE, 0.01, false },
+		{ 3, CAROM_SPHERES_RAYS, 0.004, true },
+	};
+	sim_granular_info first, info;
+	const uint64_t expected = run_manner(*def, (manner){ 1, CAROM_SPHERES_GRID, 0, true }, steps, &first);
+	CHECK(first.max_overlap > 0);
+	for (size_t k = 0; k < sizeof manners / sizeof *manners; k++) {
+		if (!CHECK(run_manner(*def, manners[k], steps, &info) == expected))
+			printf("manner %zu\n", k);
+		CHECK(info.list_builds < first.list_builds);
+		CHECK(info.max_overlap == first.max_overlap);
+	}
+}
+
+TEST(granular_determinism, springs_with_history_on_any_threads)
+{
+	granular_scene s = granular_scene_heap(17, 1, 5);
+	const sim_granular_def def = granular_scene_rough(&s);
+	compare_manners(&def, 150);
+	granular_scene_free(&s);
+}
+
+TEST(granular_determinism, smooth_spheres_on_any_threads)
+{
+	granular_scene s = granular_scene_heap(17, 2, 6);
+	sim_granular_def def = granular_scene_rough(&s);
+	def.spheres.tangential = def.walls.tangential = SIM_GRANULAR_SMOOTH;
+	def.spheres.rolling_friction = def.walls.rolling_friction = 0;
+	compare_manners(&def, 150);
+	def.spheres.stiffness_radius = 0.025;
+	compare_manners(&def, 50);
+	granular_scene_free(&s);
+}
+
+TEST(granular_determinism, mindlin_and_periodic_on_any_threads)
+{
+	granular_scene s = granular_scene_heap(17, 1, 7);
+	sim_granular_def def = granular_scene_rough(&s);
+	def.spheres.normal = SIM_GRANULAR_HERTZ;
+	def.spheres.tangential = SIM_GRANULAR_MINDLIN;
+	def.faces[0] = def.faces[1] = false;
+	def.periodic[0] = true;
+	def.upper[0] = 0.9;
+	def.moving_count = 1;
+	def.moving[0] =
+		(sim_granular_wall){ .point = { 0, 0.02, 0 }, .normal = { 0, 1, 0.1 }, .amplitude = { 0, 0.01, 0 }, .frequency = 500 };
+	compare_manners(&def, 100);
+	def.spheres.tangential = SIM_GRANULAR_SMOOTH;
+	def.spheres.rolling_friction = 0;
+	def.walls = def.spheres;
+	compare_manners(&def, 50);
+	granular_scene_free(&s);
+}
+
+static void lean(const sim_granular_side *a, const sim_granular_side *b, const double normal[3], double overlap,
+	double time_step, double history[3], double force[3], double torque[3], void *user)
+{
+	(void)user;
+	for (int k = 0; k < 3; k++) {
+		history[k] += time_step * (a->velocity[k] - b->velocity[k]);
+		force[k] = 1e4 * overlap * normal[k] - 10 * history[k];
+		torque[k] = -1e-4 * (a->angular_velocity[k] - b->angular_velocity[k]);
+	}
+}
+
+TEST(granular_determinism, a_users_force_on_any_threads)
+{
+	granular_scene s = granular_scene_heap(17, 1, 8);
+	sim_granular_def def = granular_scene_rough(&s);
+	def.force = lean;
+	compare_manners(&def, 60);
+	granular_scene_free(&s);
+}
+
+TEST(granular_determinism, names_do_not_depend_on_the_order_in_memory)
+{
+	granular_scene s = granular_scene_heap(17, 0.1, 10);
+	const sim_granular_def def = granular_scene_rough(&s);
+	carom_context *context = granular_context(2);
+	sim_granular *g = granular_create(context, &def);
+	granular_run(g, 1);
+	CHECK(sim_granular_get_info(g).sorts == 1);
+	const sim_granular_view view = sim_granular_get_view(g);
+	double *radii = malloc((size_t)s.count * sizeof *radii);
+	bool *seen = calloc((size_t)s.count, sizeof *seen);
+	sim_granular_get_state(g, NULL, radii, NULL, NULL);
+	bool moved = false;
+	for (int64_t i = 0; i < view.count; i++) {
+		const uint32_t id = view.ids[i];
+		REQUIRE(id < s.count && !seen[id]);
+		seen[id] = true;
+		moved |= id != i;
+		CHECK(view.spheres[4 * i + 3] == s.radii[id] && radii[id] == s.radii[id]);
+	}
+	CHECK(moved);
+	free(radii);
+	free(seen);
+	sim_destroy_granular(g);
+	carom_destroy_context(context);
+	granular_scene_free(&s);
+}

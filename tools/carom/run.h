@@ -1,0 +1,49 @@
+/// @file run.h
+/// `carom run`: its options, and what scenes of bodies and scenes of spheres share.
+#ifndef CAROM_TOOL_RUN_H
+#define CAROM_TOOL_RUN_H
+
+#include "options.h"
+#include "sim/output_file.h"
+
+#include <cjson/cJSON.h>
+
+typedef struct run_options {
+	const char *scene;
+	const char *out; ///< folder, or NULL
+	int64_t steps;   ///< 0: the scene's
+	int64_t threads;
+	int simd;
+	int backend; ///< one so far: cpu
+	bool json, contacts, no_picture;
+	option_list meshes;
+	int64_t count;       ///< of random spheres; 0: the scene's
+	int64_t snapshots;   ///< steps between two; 0: none; below 0: the scene's
+	int64_t checkpoints; ///< steps between two; 0: at the end only; below 0: the scene's
+	const char *restart; ///< checkpoint, or NULL
+	const char *text;    ///< of the scene file, read once: it may be a pipe
+	size_t text_size;
+} run_options;
+
+/// Simulate a scene of bodies. Returns an exit code.
+int run_bodies(const run_options *options);
+
+/// Simulate a scene of spheres. Returns an exit code.
+int run_spheres(const run_options *options);
+
+/// From now on Ctrl-C only sets a mark (a second one, a second later, ends the program), or ends the program again.
+void run_watch_interrupts(bool watch);
+
+/// Has Ctrl-C been pressed? The run ends after the present step, and what there is so far is written.
+bool run_interrupted(void);
+
+/// The path of a file in the folder of --out.
+void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX]);
+
+/// Write an object as summary.json, and delete it. Returns an exit code; NULL (out of memory) is a failure.
+int run_write_summary(const run_options *options, cJSON *json);
+
+/// The exit code of a run that has come so far: status, or, after a message, that of an interrupted run.
+int run_end(int status, int64_t done, int64_t wanted);
+
+#endif

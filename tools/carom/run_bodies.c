@@ -1,0 +1,239 @@
+// `carom run` of a scene of bodies. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
+// last.png.
+#include "progress.h"
+#include "report.h"
+#include "run.h"
+#include "sim/interpenetration.h"
+#include "sim/renderer.h"
+#include "sim/simulation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct run {
+	run_options options;
+	sim_scene scene;
+	carom_context *context;
+	sim_simulation *simulation;
+	sim_output_file stats;
+	sim_interpenetration inside; // at the end
+} run;
+
+// ---- Output ----
+
+// The fields of summary.json; the command's contract names those of the first block.
+static cJSON *summary_json(const run *r, const sim_summary *s)
+{
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddNumberToObject(json, "bodies", s->bodies);
+	cJSON_AddNumberToObject(json, "steps", (double)s->steps);
+	cJSON_AddNumberToObject(json, "bodies_above_ground", s->bodies_above_ground);
+	cJSON_AddNumberToObject(json, "deepest_penetration", s->deepest_penetration);
+	cJSON_AddNumberToObject(json, "kinetic_energy_peak", s->kinetic_energy_peak);
+	cJSON_AddNumberToObject(json, "kinetic_energy_final", s->kinetic_energy_final);
+	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
+	cJSON_AddNumberToObject(ms, "total", s->ms_total);
+	cJSON_AddNumberToObject(ms, "detection", s->ms_detection);
+	cJSON_AddNumberToObject(ms, "response", s->ms_response);
+	cJSON_AddNumberToObject(ms, "recording", s->ms_recording);
+	report_add_hash(json, "hash", s->hash);
+
+	cJSON_AddNumberToObject(json, "deepest_penetration_step", (double)s->deepest_penetration_step);
+	cJSON_AddNumberToObject(json, "deepest_penetration_relative", s->deepest_penetration_relative);
+	cJSON_AddNumberToObject(json, "deepest_penetration_relative_step", (double)s->deepest_penetration_relative_step);
+	cJSON_AddNumberToObject(json, "final_penetration", s->final_penetration);
+	cJSON_AddNumberToObject(json, "final_penetration_relative", s->final_penetration_relative);
+	cJSON_AddNumberToObject(json, "ray_length", r->inside.ray_length);
+	cJSON_AddNumberToObject(json, "rays_inside", (double)r->inside.rays_inside);
+	cJSON_AddNumberToObject(json, "plane_depth", r->inside.plane_depth);
+	cJSON_AddNumberToObject(json, "plane_vertices", (double)r->inside.plane_vertices);
+	cJSON_AddNumberToObject(json, "kinetic_energy_peak_step", (double)s->kinetic_energy_peak_step);
+	cJSON_AddNumberToObject(
+		json, "kinetic_energy_relative", s->kinetic_energy_peak > 0 ? s->kinetic_energy_final / s->kinetic_energy_peak : 0);
+	cJSON_AddStringToObject(json, "scene", r->scene.name);
+	cJSON_AddNumberToObject(json, "other_bodies", s->others);
+	cJSON_AddNumberToObject(json, "substeps", (double)s->substeps);
+	cJSON_AddNumberToObject(json, "contacts_peak", s->contacts_peak);
+	cJSON_AddNumberToObject(json, "colliding_pairs_peak", s->pairs_peak);
+	cJSON_AddNumberToObject(json, "memory_peak", (double)s->memory_peak);
+	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
+	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
+	return json;
+}
+
+static int print_text(const run *r, const sim_summary *s)
+{
+	const double steps = s->steps > 0 ? (double)s->steps : 1;
+	printf("%s: %lld x %.4g s, moving bodies: %d, others: %d, threads: %d, %s\n", r->scene.name, (long long)s->steps,
+		r->scene.time_step, s->bodies, s->others, carom_context_threads(r->context),
+		carom_simd_name(carom_context_simd(r->context)));
+	printf("  above the ground at the end  %d of %d\n", s->bodies_above_ground, s->bodies);
+	printf("  kinetic energy               %.6g J at the end, %.6g J at its peak (step %lld)\n", s->kinetic_energy_final,
+		s->kinetic_energy_peak, (long long)s->kinetic_energy_peak_step);
+	printf("  deepest penetration          %.4g m (step %lld), %.2f %% of a body (step %lld); at the end %.4g m, %.2f %%\n",
+		s->deepest_penetration, (long long)s->deepest_penetration_step, 100 * s->deepest_penetration_relative,
+		(long long)s->deepest_penetration_relative_step, s->final_penetration, 100 * s->final_penetration_relative);
+	printf("  interpenetration at the end  rays: %.4g m (%lld), below planes: %.4g m (%lld)\n", r->inside.ray_length,
+		(long long)r->inside.rays_inside, r->inside.plane_depth, (long long)r->inside.plane_vertices);
+	printf("  most in one step             %d colliding pairs, %d contacts\n", s->pairs_peak, s->contacts_peak);
+	printf("  detections per step          %.2f\n", (double)s->substeps / steps);
+	printf("  milliseconds per step        %.3f: detection %.3f, response %.3f, recording %.3f\n", s->ms_total / steps,
+		s->ms_detection / steps, s->ms_response / steps, s->ms_recording / steps);
+	printf("  hash                         %016llx\n", (unsigned long long)s->hash);
+	return report_end_of_text();
+}
+
+// ---- Picture ----
+
+static carom_vec3 up_of(const sim_scene *scene)
+{
+	const carom_vec3 g = scene->gravity;
+	if (g.x == 0 && g.y == 0 && g.z == 0)
+		return (carom_vec3){ 0, 1, 0 };
+	return (carom_vec3){ -g.x, -g.y, -g.z };
+}
+
+// The scene's camera, or one that sees all that moves (all that there is when nothing does).
+static sim_camera choose_camera(const run *r, carom_body_id *ids)
+{
+	const sim_scene_camera *given = &r->scene.camera;
+	if (given->given)
+		return (sim_camera){ given->position, given->target, given->up, given->field_of_view };
+	const carom_world *world = sim_simulation_world(r->simulation);
+	const carom_body_id *all = sim_simulation_ids(r->simulation);
+	int count = 0;
+	const int32_t body_count = sim_simulation_body_count(r->simulation);
+	for (int32_t i = 0; i < body_count; i++)
+		if (r->scene.bodies[i].kind != CAROM_STATIC)
+			ids[count++] = all[i];
+	carom_aabb box;
+	if (!sim_bounds_of_bodies(world, ids, count, &box) && !sim_bounds_of_bodies(world, all, body_count, &box))
+		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };
+	return sim_frame_box(&box, up_of(&r->scene), (double)given->width / (double)given->height);
+}
+
+static int draw(const run *r, const sim_camera *camera, const sim_look *looks, const char *path)
+{
+	char error[500], caption[120];
+	const int64_t steps = sim_summarise(r->simulation).steps;
+	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)steps * r->scene.time_step,
+		(int)sim_simulation_body_count(r->simulation));
+	sim_picture_options options = sim_default_picture_options();
+	options.width = r->scene.camera.width;
+	options.height = r->scene.camera.height;
+	options.threads = (int)r->options.threads;
+	options.looks = looks;
+	options.look_count = sim_simulation_body_count(r->simulation);
+	options.caption = caption;
+	sim_image image;
+	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, error, sizeof error))
+		return report_error(path, "%s", error);
+	const bool done = sim_write_png(path, &image, error, sizeof error);
+	sim_destroy_image(&image);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+}
+
+static int write_picture(const run *r)
+{
+	char path[SIM_PATH_MAX];
+	run_out_path(&r->options, "last.png", path);
+	const size_t count = (size_t)r->scene.body_count;
+	sim_look *looks = calloc(count, sizeof *looks);
+	carom_body_id *ids = calloc(count, sizeof *ids);
+	int status;
+	if (looks && ids) {
+		// The world is filled in the order of the scene, so body i has the look i.
+		for (size_t i = 0; i < count; i++)
+			looks[i] = sim_make_look(r->scene.bodies[i].type, r->scene.bodies[i].kind, (int)i);
+		const sim_camera camera = choose_camera(r, ids);
+		status = draw(r, &camera, looks, path);
+	} else {
+		status = report_error(NULL, "out of memory");
+	}
+	free(looks);
+	free(ids);
+	return status;
+}
+
+// ---- The run ----
+
+static int prepare(run *r)
+{
+	char error[600];
+	const run_options *o = &r->options;
+	if (!sim_parse_scene(o->scene, o->text, o->text_size, &r->scene, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	for (int i = 0; i < o->meshes.count; i++)
+		if (!sim_scene_replace_mesh(&r->scene, o->meshes.items[i], error, sizeof error))
+			return report_error(NULL, "--mesh: %s", error);
+	if (o->steps > 0)
+		r->scene.steps = o->steps;
+	r->scene.record_contacts |= o->contacts;
+	r->context = report_create_context(o->threads, o->simd);
+	if (!r->context || (o->out && report_make_folder(o->out) != EXIT_DONE))
+		return EXIT_FAILED;
+	char path[SIM_PATH_MAX];
+	if (o->out)
+		run_out_path(&r->options, "recording.h5", path);
+	r->simulation = sim_create_simulation(r->context, &r->scene, o->out ? path : NULL, error, sizeof error);
+	if (!r->simulation)
+		return report_error(NULL, "%s", error);
+	if (!o->out)
+		return EXIT_DONE;
+	run_out_path(&r->options, "stats.csv", path);
+	const int status = report_open(&r->stats, path);
+	if (status == EXIT_DONE)
+		sim_write_step_names(r->stats.stream);
+	return status;
+}
+
+static int simulate(run *r)
+{
+	char error[600];
+	progress bar;
+	bool done = true;
+	progress_start(&bar, "run", r->scene.steps);
+	for (int64_t i = 0; i < r->scene.steps && done && !run_interrupted(); i++) {
+		sim_step step;
+		done = sim_simulate_step(r->simulation, &step, error, sizeof error);
+		if (done && r->stats.stream)
+			sim_write_step(r->stats.stream, &step);
+		progress_update(&bar, i + 1);
+	}
+	progress_finish(&bar);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+}
+
+static int finish(run *r)
+{
+	char error[600];
+	const sim_summary summary = sim_summarise(r->simulation);
+	if (!sim_finish_recording(r->simulation, error, sizeof error) ||
+		!sim_measure_interpenetration(r->simulation, &r->inside, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	if (r->options.out &&
+		(report_commit(&r->stats) != EXIT_DONE || run_write_summary(&r->options, summary_json(r, &summary)) != EXIT_DONE))
+		return EXIT_FAILED;
+	if (r->options.out && !r->options.no_picture && write_picture(r) != EXIT_DONE)
+		return EXIT_FAILED;
+	const int status = r->options.json ? report_json(summary_json(r, &summary)) : print_text(r, &summary);
+	return run_end(status, summary.steps, r->scene.steps);
+}
+
+int run_bodies(const run_options *options)
+{
+	run r = { .options = *options };
+	int status = prepare(&r);
+	if (status == EXIT_DONE) {
+		run_watch_interrupts(true);
+		status = simulate(&r);
+		if (status == EXIT_DONE)
+			status = finish(&r);
+		run_watch_interrupts(false);
+	}
+	sim_output_abandon(&r.stats);
+	sim_destroy_simulation(r.simulation);
+	carom_destroy_context(r.context);
+	sim_destroy_scene(&r.scene);
+	return status;
+}
