@@ -32,12 +32,14 @@ check_includes() {
 }
 
 seen=()
-for folder in base math geom mesh bvh detect world; do
+for folder in base math geom mesh bvh detect; do
 	seen+=("$folder/")
 	check_includes "src/$folder" "${seen[@]}" carom/
 done
-# Beside detect and world: sees what is to their left, and they do not see it.
+check_includes src/world "${seen[@]}" sweep/ world/ carom/
+# Beside detect: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 check_includes src/spheres base/ math/ geom/ mesh/ bvh/ spheres/ carom/
+check_includes src/sweep base/ math/ geom/ mesh/ bvh/ sweep/ carom/
 for folder in sim tools bench examples plugins; do
 	check_includes "$folder" carom/ sim/ plugins/
 done

@@ -285,6 +285,30 @@ TEST(kept_list, approach_and_growth_up_to_the_skin)
 	carom_destroy_context(context);
 }
 
+/// Two tiny spheres a little further apart than the skin go so far together that their way is rounded to less than the skin; there,
+/// in float, they meet.
+TEST(kept_list, the_rounding_of_long_ways_counts)
+{
+	const double place = 0x3p32, grain = 0x1p-19; // the way's last place
+	carom_context *context = fixture_context(1);
+	for (int part = 1; part < 8; part++) {
+		float centres[6] = { 0 }, radii[2] = { 1e-12f, 1e-12f };
+		carom_spheres *spheres = make_spheres(context, (5242 + (part - 0.5) / 8) * grain, NULL);
+		carom_sphere_input input = carom_default_sphere_input();
+		input.count = 2;
+		input.centres = (carom_strided){ centres, 0, CAROM_FLOAT32 };
+		input.radii = (carom_strided){ radii, 0, CAROM_FLOAT32 };
+		centres[3] = (float)((5242 + part / 8.0) * grain);
+		REQUIRE(carom_spheres_update(spheres, &input) == CAROM_SUCCESS);
+		CHECK_INT(pairs_of(spheres), 0);
+		centres[0] = centres[3] = (float)place;
+		REQUIRE(carom_spheres_update(spheres, &input) == CAROM_SUCCESS);
+		CHECK_INT(pairs_of(spheres), 1);
+		carom_destroy_spheres(spheres);
+	}
+	carom_destroy_context(context);
+}
+
 TEST(kept_list, vouched_motion_adds_up)
 {
 	carom_context *context = fixture_context(1);
@@ -339,7 +363,7 @@ TEST(kept_list, neighbours_only_reads_no_sphere)
 	CHECK_INT(rows.first[2], 2);
 	const uint64_t build = rows.build;
 	// What is not read may be anything.
-	const double nothing[4] = { NAN, NAN, NAN, NAN };
+	const double nothing[6] = { NAN, NAN, NAN, NAN, NAN, NAN };
 	carom_sphere_input input = carom_default_sphere_input();
 	input.count = 2;
 	input.centres = (carom_strided){ nothing, 0, CAROM_FLOAT64 };

@@ -300,10 +300,10 @@ TEST(sphere_tree, algorithm_1_reports_every_pair_once_in_five_arrangements)
 		CLOUD_TWO_SIZES };
 	carom_context *context = fixture_context(2);
 	for (int a = 0; a < 5; a++) {
-		fixture_cloud cloud = fixture_make_cloud(ARRANGEMENTS[a], 19683, 8);
+		fixture_cloud cloud = fixture_make_cloud(ARRANGEMENTS[a], 8000 / FIXTURE_FEWER, 8);
 		fixture_set made = fixture_make_set(context, &cloud, false, 0, NULL);
 		fixture_pairs touching = literal_pairs(&made.set), once = literal_rays(&made.set);
-		CHECK(touching.count > 10000);
+		CHECK(touching.count > 4000 / FIXTURE_FEWER);
 		fixture_check_pairs(&once, &touching, cloud.name);
 		// The detector decides in double; but for what lies within the rounding of float that is the same.
 		fixture_pairs expected = fixture_oracle_pairs(&cloud, 0, NULL);
@@ -321,7 +321,7 @@ TEST(sphere_tree, algorithm_1_reports_every_pair_once_in_five_arrangements)
 TEST(sphere_tree, rays_meet_more_boxes_than_there_are_pairs_of_boxes)
 {
 	carom_context *context = fixture_context(1);
-	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 20000, 9);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 10000, 9);
 	fixture_set made = fixture_make_set(context, &cloud, false, 0, NULL);
 	// Pairs of real boxes that overlap, and centres in proxy boxes but their own: 4 (2 r)^3 against half of (2 r)^3 of volume.
 	int64_t boxes = 0, hits = 0;
@@ -642,12 +642,6 @@ TEST(sphere_tree, state_is_used_again_for_other_sets)
 			REQUIRE(DETECTORS[d].detector->build(&state, &made.set) == CAROM_SUCCESS);
 			fixture_check_found(DETECTORS[d].detector, state, &made.set, &expected, DETECTORS[d].name);
 			check_order(&made.set, "used again");
-			uint32_t *order = must_have((size_t)COUNTS[c] * sizeof *order), *own = must_have((size_t)COUNTS[c] * sizeof *own);
-			DETECTORS[d].detector->order(state, &made.set, own);
-			REQUIRE(cr_morton_order(context, &made.set, order) == CAROM_SUCCESS);
-			CHECK(memcmp(order, own, (size_t)COUNTS[c] * sizeof *own) == 0);
-			free(order);
-			free(own);
 			fixture_free_pairs(&expected);
 			fixture_free_set(&made);
 			fixture_free_cloud(&cloud);

@@ -1,6 +1,7 @@
 /// carom_spheres: every method against the oracle on every kind of cloud and in every layout, the same bits whatever the threads and
 /// the method, misuse, failing memory, and the recorded snapshots.
 #include "fixture.h"
+#include "spheres/sphere_state.h"
 #include "spheres_fixture.h"
 #include <limits.h>
 #include <math.h>
@@ -313,6 +314,41 @@ TEST(spheres, visits_are_the_pairs_that_are_found)
 			CHECK(atomic_load(&part.count) > 3000 && atomic_load(&part.count) < found.count / 2);
 			carom_destroy_spheres(spheres);
 		}
+	}
+	fixture_free_arrays(&arrays);
+	fixture_free_cloud(&cloud);
+	carom_destroy_context(context);
+}
+
+/// Ends the search once and takes what comes after that for more.
+static bool end_once(const carom_sphere_pair *pairs, int64_t count, int worker, void *user)
+{
+	(void)pairs;
+	(void)count;
+	(void)worker;
+	return atomic_fetch_add((atomic_int *)user, 1) > 0;
+}
+
+TEST(spheres, an_ended_visit_is_over_and_teaches_nothing)
+{
+	carom_context *context = fixture_context(1);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 20000, 1);
+	fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_PACKED);
+	for (int method = CAROM_SPHERES_AUTO; method <= CAROM_SPHERES_RAYS; method++) {
+		const carom_spheres_def def = def_of((carom_sphere_method)method, 0);
+		carom_spheres *spheres = make_spheres(context, &def);
+		carom_sphere_pairs found;
+		REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
+		REQUIRE(carom_spheres_find_pairs(spheres, &found) == CAROM_SUCCESS);
+		const cr_method_choice choice = spheres->choice;
+		const double query_ms = spheres->fit.query_ms;
+		atomic_int calls = 0;
+		CHECK(query_ms >= 0);
+		CHECK_INT(carom_spheres_visit_pairs(spheres, end_once, &calls), CAROM_SUCCESS);
+		CHECK_INT(atomic_load(&calls), 1);
+		CHECK(memcmp(&spheres->choice, &choice, sizeof choice) == 0);
+		CHECK(spheres->fit.query_ms == query_ms);
+		carom_destroy_spheres(spheres);
 	}
 	fixture_free_arrays(&arrays);
 	fixture_free_cloud(&cloud);

@@ -17,10 +17,19 @@ void cr_begin_list(cr_kept_list *list, const cr_sphere_set *set, int64_t entries
 
 static double growth_of(const cr_bounds4 *motion) { return motion->upper[3]; }
 
+/// Room for the rounding of the differences that motions are.
+static double rounding_of(const cr_bounds4 *motion)
+{
+	double largest = 0;
+	for (int k = 0; k < 3; k++)
+		largest += fmax(fabs(motion->lower[k]), fabs(motion->upper[k]));
+	return 0x1p-50 * largest;
+}
+
 double cr_bound_by_distance(const cr_bounds4 *motion, double distance)
 {
 	// The factor covers the roundings of sums of squares and roots.
-	return 2 * (distance * (1 + 0x1p-48) + growth_of(motion));
+	return 2 * (distance * (1 + 0x1p-48) + rounding_of(motion) + growth_of(motion));
 }
 
 double cr_bound_by_box(const cr_bounds4 *motion)

@@ -12,8 +12,9 @@
 ///   the spheres are read again for the true largest |v|. Around a period distances are those of nearest images, and u any
 ///   of the differences modulo the period: the distance on a torus obeys the same inequality.
 /// - Vouched for by the caller: twice moved for each update, added to what was known.
-/// Rounding: the tests of list and of touching err by a few 2^-53 of the sum of radii (and the skin), differences by as much; the
-/// reference may be rounded to float, which the error of the set covers. The margin is added to every bound.
+/// Rounding: the tests of list and of touching err by a few 2^-53 of the sum of radii (and the skin); the reference may be rounded
+/// to float, which the error of the set covers. The margin, for these, is added to every bound. A measured u errs by a few 2^-53 of
+/// itself, t included, which may be much more than any radius: measured bounds have room for that.
 #ifndef CR_SPHERES_KEPT_LIST_H
 #define CR_SPHERES_KEPT_LIST_H
 

@@ -330,7 +330,8 @@ static void search_fine_cells(const target_level *t, const cr_sphere_search *sea
 			const float rest = left - row_gap(grid, target, &y, b, grid->last_y[target]);
 			if (rest < 0)
 				continue;
-			const span row = make_span(grid, target, 0, cells->x[place], sqrtf(rest));
+			const float root = sqrtf(rest), half = root < reach ? root : reach; // as in add_row
+			const span row = make_span(grid, target, 0, cells->x[place], half);
 			search_fine_row(t, search, m, hits, place, row.first, row.last, (uint32_t)b, (uint32_t)c);
 		}
 	}

@@ -185,7 +185,8 @@ static bool collect_sorted(carom_spheres *spheres)
 		int64_t sum = 0;
 		for (int64_t block = 0; block < blocks; block++) {
 			carom_sphere_pair *pairs = spheres->pairs.data;
-			memmove(pairs + sum, pairs + spheres->upper.data[block], (size_t)counts[block] * sizeof *pairs);
+			if (counts[block] > 0) // without pairs there may be no array
+				memmove(pairs + sum, pairs + spheres->upper.data[block], (size_t)counts[block] * sizeof *pairs);
 			sum += counts[block];
 		}
 		spheres->pairs.count = sum;

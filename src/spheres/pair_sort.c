@@ -413,7 +413,8 @@ static const uint64_t *sort_bucket(
 	const cr_pair_store *store, store_worker *worker, int bucket, const key_form *form, const uint32_t *ids)
 {
 	const int64_t count = store->first.data[bucket + 1] - store->first.data[bucket];
-	if (!cr_array_reserve(store->context, &worker->keys, 2 * count))
+	// Counters have 32 bits. So many entries of some thousand rows would take 100 GB to sort.
+	if (count > UINT32_MAX || !cr_array_reserve(store->context, &worker->keys, 2 * count))
 		return NULL;
 	pack_bucket(store, bucket, form, ids, worker->keys.data);
 	if (count <= FEW_ENTRIES) {

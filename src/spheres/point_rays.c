@@ -14,7 +14,6 @@
 #include "spheres/sphere_detector.h"
 #include "spheres/tree_search.h"
 #include "base/parallel.h"
-#include <string.h>
 
 enum { RAYS_A_PIECE = 512 };
 
@@ -34,22 +33,11 @@ static carom_result refit(void *state, const cr_sphere_set *set)
 	return CAROM_SUCCESS;
 }
 
-static void read_exact(const cr_sphere_set *set, uint32_t i, double sphere[4])
-{
-	const cr_sphere *s = &set->spheres[i];
-	if (set->exact)
-		memcpy(sphere, set->exact + 4 * (size_t)i, 4 * sizeof *sphere);
-	else
-		sphere[0] = s->x, sphere[1] = s->y, sphere[2] = s->z, sphere[3] = s->r;
-}
-
 /// Is the centre of i in the proxy of j? Symmetric in the centres to the last bit.
 static bool in_proxy(const cr_sphere_set *set, uint32_t i, uint32_t j)
 {
-	double a[4], b[4];
-	read_exact(set, i, a);
-	read_exact(set, j, b);
-	const double dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2], reach = b[3] + b[3] + set->skin;
+	const cr_exact_sphere a = cr_read_sphere(set, i), b = cr_read_sphere(set, j);
+	const double dx = a.x - b.x, dy = a.y - b.y, dz = a.z - b.z, reach = b.r + b.r + set->skin;
 	return dx * dx + dy * dy + dz * dz <= reach * reach;
 }
 
@@ -84,5 +72,5 @@ static carom_result find_pairs(void *state, const cr_sphere_set *set, const cr_p
 	return ready ? CAROM_SUCCESS : cr_fail_memory(set->context, "the search by rays");
 }
 
-const cr_sphere_detector cr_rays_detector = { build, refit, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_order,
-	cr_sphere_tree_bytes, cr_release_sphere_tree };
+const cr_sphere_detector cr_rays_detector = { build, refit, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_bytes,
+	cr_release_sphere_tree };

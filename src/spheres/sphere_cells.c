@@ -55,15 +55,18 @@ static uint32_t bucket_limit(uint32_t count)
 	return buckets < MAX_BUCKETS ? buckets : MAX_BUCKETS;
 }
 
+/// pointer is the address of a pointer of any type: copied as bytes, which is allowed for any. What is in the block may be lost.
 static bool reserve_block(carom_context *context, void *pointer, size_t *bytes, size_t want)
 {
-	void **block = pointer;
 	if (*bytes >= want)
 		return true;
-	cr_free(context, *block, *bytes);
-	*block = cr_alloc(context, want);
-	*bytes = *block ? want : 0;
-	return *block != NULL;
+	void *block;
+	memcpy(&block, pointer, sizeof block);
+	cr_free(context, block, *bytes);
+	block = cr_alloc(context, want);
+	memcpy(pointer, &block, sizeof block);
+	*bytes = block ? want : 0;
+	return block != NULL;
 }
 
 /// Where the parts of the scratch memory begin, in bytes: spheres, keys, tags, counts, buckets; at last its size.
@@ -320,7 +323,7 @@ static uint32_t find_cube(cr_sphere_sample *sample, const cr_sphere *sphere, dou
 	uint64_t key = 0;
 	for (int k = 0; k < 3; k++) {
 		const double at = floor(((double)(&sphere->x)[k] - sample->lower[k]) * inverse);
-		key = mix(key ^ (uint64_t)(int64_t)(at < 0x1p60 ? at : 0x1p60));
+		key = mix(key ^ (uint64_t)(int64_t)fmax(fmin(at, 0x1p60), -0x1p60));
 	}
 	uint32_t entry = (uint32_t)(key % CR_SAMPLE_TABLE);
 	while (sample->counts[entry] > 0 && sample->keys[entry] != key)

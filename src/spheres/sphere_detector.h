@@ -15,8 +15,6 @@ typedef struct cr_sphere_detector {
 	carom_result (*find)(void *state, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests);
 	/// Surface area heuristic of a tree now; NULL: no tree.
 	double (*cost)(const void *state);
-	/// Order of the first set->real spheres along the curve that the structure is sorted by; NULL: none.
-	void (*order)(const void *state, const cr_sphere_set *set, uint32_t *order);
 	size_t (*bytes)(const void *state);
 	void (*release)(carom_context *context, void *state);
 } cr_sphere_detector;

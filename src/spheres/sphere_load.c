@@ -80,7 +80,7 @@ static bool same_ids(const carom_spheres *spheres, const carom_sphere_input *inp
 static carom_result measure(carom_spheres *spheres, load *task)
 {
 	const cr_kept_list *list = &spheres->list;
-	const bool comparable = list->held && !isinf(task->input->moved) && task->view.count == spheres->set.real &&
+	const bool comparable = list->held && task->input->moved < INFINITY && task->view.count == spheres->set.real &&
 		task->exact == (spheres->set.exact != NULL) && same_ids(spheres, task->input);
 	task->bound = -1;
 	if (comparable && task->input->moved >= 0)

@@ -23,9 +23,24 @@ typedef struct cr_sphere_set {
 	float lower[3], upper[3]; // of the rounded centres
 	float r_min, r_max;       // of the rounded radii
 	float slack; // |rounded distance - true distance| and |rounded r_i + r_j - true one|: at most this together, beside
-		// relative errors of a few 2^-24; 0 without exact
+				 // relative errors of a few 2^-24; 0 without exact
 	double skin; // pairs with distance <= r_i + r_j + skin are found
 } cr_sphere_set;
+
+/// A sphere in double as it was given.
+typedef struct cr_exact_sphere {
+	double x, y, z, r;
+} cr_exact_sphere;
+
+static inline cr_exact_sphere cr_read_sphere(const cr_sphere_set *set, uint32_t index)
+{
+	if (set->exact) {
+		const double *s = set->exact + 4 * (size_t)index;
+		return (cr_exact_sphere){ s[0], s[1], s[2], s[3] };
+	}
+	const cr_sphere *s = &set->spheres[index];
+	return (cr_exact_sphere){ s->x, s->y, s->z, s->r };
+}
 
 /// The definition of touching, in double: dx*dx + dy*dy + dz*dz <= (r_a + r_b + skin)^2, summed in this order, differences taken
 /// of the values as given. No fused operations.

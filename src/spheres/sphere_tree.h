@@ -73,7 +73,6 @@ void cr_refit_sphere_tree(cr_sphere_tree *tree, const cr_sphere_set *set);
 
 // The rest of a cr_sphere_detector whose state is a cr_sphere_tree:
 double cr_sphere_tree_cost(const void *tree);
-void cr_sphere_tree_order(const void *tree, const cr_sphere_set *set, uint32_t *order);
 size_t cr_sphere_tree_bytes(const void *tree);
 void cr_release_sphere_tree(carom_context *context, void *tree);
 

@@ -425,16 +425,6 @@ double cr_sphere_tree_cost(const void *tree_pointer)
 	return tree->cost;
 }
 
-void cr_sphere_tree_order(const void *tree_pointer, const cr_sphere_set *set, uint32_t *order)
-{
-	const cr_sphere_tree *tree = tree_pointer;
-	uint32_t count = 0;
-	for (uint32_t k = 0; k < tree->count; k++) {
-		if (tree->id[k] < set->real)
-			order[count++] = tree->id[k];
-	}
-}
-
 size_t cr_sphere_tree_bytes(const void *tree_pointer)
 {
 	const cr_sphere_tree *tree = tree_pointer;

@@ -200,13 +200,32 @@ typedef struct visitor {
 	carom_sphere_pairs_fn *fn;
 	void *user;
 	atomic_llong pairs;
+	atomic_bool ended;
 } visitor;
 
 static bool visit(const carom_sphere_pair *pairs, int64_t count, int worker, void *user)
 {
 	visitor *v = user;
+	if (atomic_load_explicit(&v->ended, memory_order_relaxed))
+		return false; // by another worker
 	atomic_fetch_add_explicit(&v->pairs, count, memory_order_relaxed);
-	return v->fn(pairs, count, worker, v->user);
+	if (v->fn(pairs, count, worker, v->user))
+		return true;
+	atomic_store_explicit(&v->ended, true, memory_order_relaxed);
+	return false;
+}
+
+/// Search for the visitor. What the part of an ended search took says nothing about the method or the tree.
+static carom_result search_visiting(carom_spheres *spheres, const cr_pair_sink *sink, const visitor *v)
+{
+	const cr_method_choice choice = spheres->choice;
+	const double query_ms = spheres->fit.query_ms;
+	const carom_result result = cr_search(spheres, sink);
+	if (atomic_load(&v->ended)) {
+		spheres->choice = choice;
+		spheres->fit.query_ms = query_ms;
+	}
+	return result;
 }
 
 carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pairs_fn *fn, void *user)
@@ -222,7 +241,7 @@ carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pair
 		if (result == CAROM_SUCCESS)
 			cr_filter_rows(spheres, &sink);
 	} else {
-		result = cr_search(spheres, &sink);
+		result = search_visiting(spheres, &sink, &v);
 	}
 	spheres->stats.pairs = atomic_load(&v.pairs);
 	return result;

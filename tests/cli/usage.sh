@@ -9,7 +9,7 @@ expect 2 err 'there is no command repaly; did you mean replay\?' repaly
 expect 2 err 'there is no command xylophone$' xylophone
 expect 2 err 'there is no option --versoin; did you mean --version\?' --versoin
 
-for command in run replay check spheres make render info; do
+for command in run replay check spheres ccd make render info; do
 	expect 0 out "^carom $command " $command --help
 	expect 0 out '^Options:' $command -h
 	grep -q -- '--json' out || fail "$command --help does not list --json"

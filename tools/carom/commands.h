@@ -11,5 +11,6 @@ int cmd_make(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_spheres(int argc, char **argv);
+int cmd_ccd(int argc, char **argv);
 
 #endif

@@ -15,6 +15,7 @@ static const struct {
 	{ "replay", cmd_replay, "detect collisions over recorded poses: times, pairs, contacts" },
 	{ "check", cmd_check, "do two meshes, or one with itself, collide: where, how deep" },
 	{ "spheres", cmd_spheres, "all pairs of touching spheres of a snapshot, CSV or PLY file: count, times" },
+	{ "ccd", cmd_ccd, "impacts of a deforming mesh between frames: features, times" },
 	{ "bench", cmd_bench, "reproduce the tables and figures of the papers" },
 	{ "make", cmd_make, "make a closed concave mesh of a wanted size, or spheres" },
 	{ "render", cmd_render, "draw a recording as pictures or a movie" },
@@ -24,8 +25,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static int print_help(void)
 {
-	puts(
-		"carom COMMAND [arguments]\n\nFinds every collision between rigid concave meshes and between millions of spheres.\n\nCommands:");
+	puts("carom COMMAND [arguments]\n\nFinds every collision between rigid concave meshes, within deforming ones, and between\n"
+		 "millions of spheres.\n\nCommands:");
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
 	puts("\n`carom COMMAND --help` explains a command. All take --json.\n"

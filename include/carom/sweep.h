@@ -1,0 +1,161 @@
+/// @file sweep.h
+/// Impacts between and within deforming triangle meshes during a step (continuous collision): vertex against face, edge against edge.
+///
+/// Every vertex moves on a straight line from its place at the beginning of the step (time 0) to that at its end (time 1). No impact
+/// is missed: what is not reported has been proved, with error bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
+/// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD, 2010).
+#ifndef CAROM_SWEEP_H
+#define CAROM_SWEEP_H
+
+#include "carom/mesh.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How candidate pairs of triangles are found. All find the same impacts.
+typedef enum carom_sweep_method {
+	CAROM_SWEEP_AUTO,  ///< the front, or from the root while the front exceeds its budget
+	CAROM_SWEEP_FRONT, ///< the front of the last step is followed (MCCD, Algorithm 1)
+	CAROM_SWEEP_BVH,   ///< the tree is walked from its root in every step
+	CAROM_SWEEP_PHC,   ///< breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison
+} carom_sweep_method;
+
+/// Boxes of the tree.
+typedef enum carom_sweep_volume {
+	CAROM_SWEEP_DOP18, ///< 18-DOP: x, y, z, x+-y, x+-z, y+-z
+	CAROM_SWEEP_AABB,
+} carom_sweep_volume;
+
+/// How the tree is built, once, from the places at the beginning of the first step.
+typedef enum carom_sweep_build {
+	CAROM_SWEEP_MEDIAN, ///< spatial median of the longest axis (MCCD)
+	CAROM_SWEEP_SAH,    ///< surface area heuristic
+} carom_sweep_build;
+
+/// Elementary tests.
+typedef enum carom_sweep_test {
+	CAROM_SWEEP_CERTIFIED, ///< misses nothing; false impacts within the tolerance
+	CAROM_SWEEP_INCLUSION, ///< inclusion-based bisection alone (Wang et al. 2021): certified, slower
+	CAROM_SWEEP_CUBIC,     ///< roots of the cubic in floating point, as MCCD: misses impacts; for comparison
+} carom_sweep_test;
+
+/// Start from carom_default_sweep_def.
+typedef struct carom_sweep_def {
+	int cookie; ///< set by carom_default_sweep_def; do not touch
+	carom_sweep_method method;
+	carom_sweep_volume volume;
+	carom_sweep_build build;
+	carom_sweep_test test;
+	double tolerance;      ///< above 0: features that come this near may be reported
+	double min_separation; ///< 0 or more: an impact is when features come this near (half of it belongs to each)
+	bool orphan_sets;      ///< leave pairs of adjacent triangles to orphan sets (MCCD, section 4); false: test them like others
+	bool prune_front;      ///< shrink the front where boxes have parted (Wang et al. 2018); else it is only rebuilt (MCCD)
+	double rebuild_sprouted; ///< part of the front that may have sprouted before it is rebuilt (MCCD: Q1, 0.3)
+	double rebuild_replaced; ///< part of the front that may have been replaced by it before it is rebuilt (MCCD: Q2, 0.45)
+	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is kept again once it would take
+	/// three quarters of them. 0: no bound.
+	size_t front_budget;
+} carom_sweep_def;
+
+/// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, orphan sets, pruning, 0.3, 0.45, 256 MiB. Thread-safe.
+CAROM_API carom_sweep_def carom_default_sweep_def(void);
+
+/// A mesh of the scene. Start from carom_default_sweep_mesh_def. Open, closed, manifold or not; triangles with a repeated corner are
+/// left out. Vertices that no triangle uses take no part.
+typedef struct carom_sweep_mesh_def {
+	int cookie; ///< set by carom_default_sweep_mesh_def; do not touch
+	int32_t vertex_count;
+	const int32_t *triangles; ///< [3*triangle_count]
+	int32_t triangle_count;
+	carom_strided vertices; ///< places at the beginning of the first step, world frame
+	bool self;              ///< report impacts within the mesh (pairs that share no vertex)
+	bool is_static; ///< never moves: no impacts within it nor with other static meshes, and its vertices need not be set again
+} carom_sweep_mesh_def;
+
+/// No vertices, no triangles, self-collision on, not static. Thread-safe.
+CAROM_API carom_sweep_mesh_def carom_default_sweep_mesh_def(void);
+
+/// A swept scene. Everything about one scene is for one thread at a time; the searches themselves run on the workers of the context.
+/// Results do not depend on their number, on the instruction set, on method, volume or build (CAROM_SWEEP_CUBIC, which filters
+/// nothing, may find more with CAROM_SWEEP_AABB).
+///
+/// A step ends with a search, however many: the first motion after one begins the next step, and everything then starts from where it
+/// was at the end. Motions without a search between them belong to one step, the last one of a mesh counts.
+typedef struct carom_sweep carom_sweep;
+
+/// Make a scene without meshes. def may be NULL for the defaults. CAROM_INVALID_ARGUMENT names the field. The context must outlive
+/// the scene.
+CAROM_API carom_result carom_create_sweep(carom_context *context, const carom_sweep_def *def, carom_sweep **sweep);
+/// NULL does nothing.
+CAROM_API void carom_destroy_sweep(carom_sweep *sweep);
+
+/// Add a mesh; *mesh is its number, from 0. Between steps only; the tree is made anew by the next search.
+/// CAROM_INVALID_MESH names the triangle or vertex at fault; the scene stays as it was.
+CAROM_API carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
+
+/// Where the vertices of a mesh are at the end of the step; the end of the last step becomes the beginning of this one. Meshes that
+/// are not moved rest at their last place. Finite, at most CAROM_MAX_COORDINATE (the vertex at fault is named, and nothing has
+/// changed). Not for static meshes.
+CAROM_API carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end);
+/// Put a mesh somewhere without sweeping it: beginning and end of the step. For static meshes too.
+CAROM_API carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices);
+
+typedef enum carom_sweep_kind { CAROM_SWEEP_VERTEX_FACE, CAROM_SWEEP_EDGE_EDGE } carom_sweep_kind;
+
+typedef enum carom_sweep_status {
+	CAROM_SWEEP_IMPACT,    ///< converged: clear before time, within tolerance of an impact at it
+	CAROM_SWEEP_TOUCHING,  ///< the same at time 0
+	CAROM_SWEEP_UNDECIDED, ///< out of iterations: clear before time, unknown beyond; treat it as an impact
+} carom_sweep_status;
+
+/// An impact. Vertex against face: vertices[0] of mesh_a hits the triangle feature_b of mesh_b with corners vertices[1..3]. Edge against edge:
+/// vertices[0..1] of mesh_a, lower first, and vertices[2..3] of mesh_b, lower first; a is the lower (mesh, edge).
+typedef struct carom_sweep_hit {
+	carom_sweep_kind kind;
+	carom_sweep_status status;
+	int32_t mesh_a, mesh_b;
+	int32_t vertices[4]; ///< numbers within their meshes, in file order
+	int32_t triangle;    ///< of mesh_b, vertex against face; else -1
+	double time;         ///< in [0, 1], never later than the true impact
+	double weight[4];    ///< nearest points at time: the first feature's weights sum to 1, the second's too
+	double normal[3];    ///< unit, from the second feature to the first
+} carom_sweep_hit;
+
+/// Sorted by kind, mesh_a, mesh_b, vertices. Valid until the next call on the same scene.
+typedef struct carom_sweep_hits {
+	const carom_sweep_hit *data; ///< [count]
+	int64_t count;
+} carom_sweep_hits;
+
+/// All impacts of the step, each pair of features once. When out of memory nothing has changed and the call may be made again.
+CAROM_API carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits);
+
+/// The earliest impact of the step (equal times: the first in the order of carom_sweep_hits); stops early. *found: is there one?
+CAROM_API carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit, bool *found);
+
+typedef struct carom_sweep_stats {
+	int64_t vertices, edges, triangles, nodes;
+	int64_t volume_tests;                             ///< overlap tests of boxes
+	int64_t front;                                    ///< nodes of the front at the end of the step
+	int64_t front_kept, front_sprouted, front_pruned; ///< nodes that stayed, came, went
+	bool front_rebuilt, front_over_budget;
+	int64_t leaf_pairs;             ///< pairs of triangles whose boxes overlap and that share no vertex
+	int64_t adjacent_pairs;         ///< and of those that share one, as the root last met them: not tested with orphan sets
+	int64_t orphans_vf, orphans_ee; ///< size of the orphan sets
+	int64_t tests_vf, tests_ee;     ///< elementary tests
+	int64_t filtered;               ///< of these ruled out by the filters
+	int64_t hits_vf, hits_ee, undecided;
+	/// Building and refitting; traversal; elementary tests; orphans, with their tests; putting in order. Where several workers
+	/// traverse and test, the time of both is shared out by what they spent on each.
+	double ms_total, ms_trees, ms_front, ms_tests, ms_orphans, ms_sort;
+	size_t bytes, bytes_front, bytes_peak; ///< memory of the scene, of that the front; the most ever
+} carom_sweep_stats;
+
+/// What the last search did. Zero before the first one.
+CAROM_API carom_sweep_stats carom_sweep_get_stats(const carom_sweep *sweep);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

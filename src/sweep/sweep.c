@@ -1,0 +1,396 @@
+/// The calls of carom/sweep.h: meshes and their motion, and what a search is made of. The work is in sweep_tree.c (boxes), sweep_search.c
+/// (traversal and tests) and sweep_sort.c (results).
+#include "base/time.h"
+#include "sweep/sweep_cookies.h"
+#include "sweep/sweep_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FIELD_SIZE = 96 };
+
+// ---- Making ----
+
+carom_sweep_def carom_default_sweep_def(void)
+{
+	carom_sweep_def def;
+	memset(&def, 0, sizeof def);
+	def.cookie = CR_SWEEP_COOKIE;
+	def.method = CAROM_SWEEP_AUTO;
+	def.volume = CAROM_SWEEP_DOP18;
+	def.build = CAROM_SWEEP_MEDIAN;
+	def.test = CAROM_SWEEP_CERTIFIED;
+	def.tolerance = 1e-6;
+	def.orphan_sets = true;
+	def.prune_front = true;
+	def.rebuild_sprouted = 0.3;
+	def.rebuild_replaced = 0.45;
+	def.front_budget = (size_t)256 << 20;
+	return def;
+}
+
+carom_sweep_mesh_def carom_default_sweep_mesh_def(void)
+{
+	carom_sweep_mesh_def def;
+	memset(&def, 0, sizeof def);
+	def.cookie = CR_SWEEP_MESH_COOKIE;
+	def.self = true;
+	return def;
+}
+
+carom_result carom_create_sweep(carom_context *context, const carom_sweep_def *def, carom_sweep **sweep)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!sweep)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_sweep: sweep is NULL");
+	*sweep = NULL;
+	const carom_sweep_def default_def = carom_default_sweep_def();
+	if (!def)
+		def = &default_def;
+	const carom_result result = cr_check_sweep_def(context, def);
+	if (result != CAROM_SUCCESS)
+		return result;
+	carom_sweep *made = cr_alloc_zero(context, sizeof *made);
+	if (!made)
+		return cr_fail_memory(context, "a sweep");
+	made->parent = context;
+	cr_context_init_child(&made->context, context, 0);
+	made->def = *def;
+	if (!cr_array_reserve(&made->context, &made->mesh_vertices, 1)) {
+		cr_free(context, made, sizeof *made);
+		return cr_fail_memory(context, "a sweep");
+	}
+	made->mesh_vertices.data[0] = 0;
+	atomic_fetch_add(&context->live_objects, 1);
+	*sweep = made;
+	return CAROM_SUCCESS;
+}
+
+/// Everything that the first search made, and the last one found.
+static void forget_search(carom_sweep *s)
+{
+	cr_front_free(&s->context, &s->front);
+	s->front_held = s->front_due = s->front_over = false;
+	cr_sweep_tree_free(&s->context, &s->tree);
+	cr_sweep_scene_free(&s->context, &s->scene);
+	s->built = s->bounded = false;
+	s->adjacent = 0;
+}
+
+void carom_destroy_sweep(carom_sweep *sweep)
+{
+	if (!sweep)
+		return;
+	carom_context *context = &sweep->context;
+	forget_search(sweep);
+	cr_free_sweep_workers(sweep);
+	cr_array_free(context, &sweep->meshes);
+	cr_array_free(context, &sweep->mesh_vertices);
+	cr_array_free(context, &sweep->triangles);
+	cr_array_free(context, &sweep->triangle_numbers);
+	cr_array_free(context, &sweep->begin);
+	cr_array_free(context, &sweep->end);
+	cr_array_free(context, &sweep->tasks);
+	cr_array_free(context, &sweep->next_tasks);
+	cr_array_free(context, &sweep->keys);
+	cr_array_free(context, &sweep->scratch);
+	cr_array_free(context, &sweep->found);
+	cr_array_free(context, &sweep->hits);
+	atomic_fetch_sub(&sweep->parent->live_objects, 1);
+	cr_free(sweep->parent, sweep, sizeof *sweep);
+}
+
+// ---- Meshes ----
+
+/// A motion after a search begins a new step: everything is where the last one ended.
+static void begin_step(carom_sweep *s)
+{
+	s->bounded = false;
+	s->hits.count = 0;
+	if (!s->searched)
+		return;
+	s->searched = false;
+	if (s->end.count > 0)
+		memcpy(s->begin.data, s->end.data, (size_t)s->end.count * sizeof *s->begin.data);
+	for (int64_t i = 0; i < s->meshes.count; i++)
+		s->meshes.data[i].largest_begin = s->meshes.data[i].largest_end;
+}
+
+static bool is_degenerate(const int32_t *t) { return t[0] == t[1] || t[1] == t[2] || t[2] == t[0]; }
+
+/// Append the triangles of a mesh; there is room.
+static void append_triangles(carom_sweep *s, const carom_sweep_mesh_def *def, int32_t first_vertex)
+{
+	for (int32_t i = 0; i < def->triangle_count; i++) {
+		const int32_t *t = &def->triangles[3 * (int64_t)i];
+		if (is_degenerate(t))
+			continue;
+		for (int k = 0; k < 3; k++)
+			s->triangles.data[s->triangles.count++] = first_vertex + t[k];
+		s->triangle_numbers.data[s->triangle_numbers.count++] = i;
+	}
+}
+
+static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def)
+{
+	carom_context *context = &s->context;
+	return cr_array_reserve(context, &s->meshes, s->meshes.count + 1) &&
+		cr_array_reserve(context, &s->mesh_vertices, s->meshes.count + 2) &&
+		cr_array_reserve(context, &s->triangles, s->triangles.count + 3 * (int64_t)def->triangle_count) &&
+		cr_array_reserve(context, &s->triangle_numbers, s->triangle_numbers.count + def->triangle_count) &&
+		cr_array_reserve(context, &s->begin, s->begin.count + 3 * (int64_t)def->vertex_count) &&
+		cr_array_reserve(context, &s->end, s->end.count + 3 * (int64_t)def->vertex_count);
+}
+
+static carom_result check_size(carom_sweep *s, const carom_sweep_mesh_def *def)
+{
+	// Numbers of coordinates and corners fit into 31 bits.
+	const int64_t most = INT32_MAX / 3;
+	if (s->begin.count / 3 + def->vertex_count > most)
+		return cr_fail(&s->context, CAROM_INVALID_ARGUMENT,
+			"carom_sweep_mesh_def.vertex_count is %d: a sweep has at most %lld vertices", def->vertex_count, (long long)most);
+	if (s->triangles.count / 3 + def->triangle_count > most)
+		return cr_fail(&s->context, CAROM_INVALID_ARGUMENT,
+			"carom_sweep_mesh_def.triangle_count is %d: a sweep has at most %lld triangles", def->triangle_count,
+			(long long)most);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh)
+{
+	if (!sweep)
+		return CAROM_INVALID_ARGUMENT;
+	carom_context *context = &sweep->context;
+	if (!def || !mesh)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sweep_add_mesh: %s is NULL", def ? "mesh" : "def");
+	carom_result result = cr_check_sweep_mesh(context, def);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_sweep_vertices(
+			context, "carom_sweep_mesh_def.vertices", &def->vertices, def->vertex_count, CAROM_INVALID_MESH);
+	if (result == CAROM_SUCCESS)
+		result = check_size(sweep, def);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!reserve_mesh(sweep, def))
+		return cr_fail_memory(context, "a mesh of a sweep");
+	begin_step(sweep);
+	forget_search(sweep);
+	const int32_t first = (int32_t)(sweep->end.count / 3);
+	append_triangles(sweep, def, first);
+	const double largest = cr_read_sweep_vertices(&def->vertices, def->vertex_count, sweep->end.data + sweep->end.count);
+	if (def->vertex_count > 0)
+		memcpy(sweep->begin.data + sweep->begin.count, sweep->end.data + sweep->end.count,
+			3 * (size_t)def->vertex_count * sizeof *sweep->begin.data);
+	sweep->begin.count = sweep->end.count += 3 * (int64_t)def->vertex_count;
+	*mesh = (int32_t)sweep->meshes.count;
+	sweep->meshes.data[sweep->meshes.count++] =
+		(cr_sweep_mesh){ first, def->vertex_count, def->self, def->is_static, largest, largest };
+	sweep->mesh_vertices.data[sweep->meshes.count] = first + def->vertex_count;
+	return CAROM_SUCCESS;
+}
+
+/// Check the arguments of a call that puts the vertices of a mesh somewhere, and begin the step.
+static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices, bool moves)
+{
+	if (!sweep)
+		return CAROM_INVALID_ARGUMENT;
+	carom_context *context = &sweep->context;
+	if (mesh < 0 || mesh >= sweep->meshes.count)
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: mesh is %d, but there are %lld", call, mesh, (long long)sweep->meshes.count);
+	if (!vertices)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the vertices of mesh %d are NULL", call, mesh);
+	const cr_sweep_mesh *m = &sweep->meshes.data[mesh];
+	if (moves && m->is_static)
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: mesh %d is static (carom_sweep_place_mesh puts it elsewhere)", call, mesh);
+	char field[FIELD_SIZE];
+	snprintf(field, sizeof field, "%s, mesh %d", call, mesh);
+	const carom_result result = cr_check_sweep_vertices(context, field, vertices, m->vertex_count, CAROM_INVALID_ARGUMENT);
+	if (result == CAROM_SUCCESS)
+		begin_step(sweep);
+	return result;
+}
+
+carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end)
+{
+	const carom_result result = begin_motion(sweep, "carom_sweep_move_mesh", mesh, end, true);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
+	m->largest_end = cr_read_sweep_vertices(end, m->vertex_count, sweep->end.data + 3 * (int64_t)m->first_vertex);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices)
+{
+	const carom_result result = begin_motion(sweep, "carom_sweep_place_mesh", mesh, vertices, false);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
+	const int64_t at = 3 * (int64_t)m->first_vertex;
+	cr_read_sweep_vertices(vertices, m->vertex_count, sweep->begin.data + at);
+	m->largest_begin = m->largest_end = cr_read_sweep_vertices(vertices, m->vertex_count, sweep->end.data + at);
+	return CAROM_SUCCESS;
+}
+
+// ---- Searching ----
+
+/// Triangles of one group never hit each other: those of a mesh without self-collision, and those of all static meshes together.
+static void make_groups(const carom_sweep *s, int32_t *groups)
+{
+	for (int64_t i = 0; i < s->triangle_numbers.count; i++) {
+		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, s->triangles.data[3 * i]);
+		const cr_sweep_mesh *m = &s->meshes.data[mesh];
+		groups[i] = m->is_static ? 0 : m->self ? -1 : mesh + 1;
+	}
+}
+
+static carom_result build(carom_sweep *s)
+{
+	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = (int32_t)(s->begin.count / 3);
+	const carom_result result = cr_sweep_scene_build(&s->context, s->triangles.data, triangles, vertices, &s->scene);
+	if (result != CAROM_SUCCESS)
+		return result;
+	int32_t *groups = cr_alloc_array(&s->context, (size_t)triangles, sizeof *groups);
+	if (groups) {
+		make_groups(s, groups);
+		s->built = cr_sweep_tree_build(&s->context, &s->scene, s->begin.data, groups, s->def.volume, s->def.build, &s->tree);
+	}
+	cr_free(&s->context, groups, (size_t)triangles * sizeof *groups);
+	if (s->built)
+		return CAROM_SUCCESS;
+	cr_sweep_scene_free(&s->context, &s->scene);
+	return cr_fail_memory(&s->context, "the tree of a sweep");
+}
+
+carom_result cr_prepare_sweep(carom_sweep *s)
+{
+	if (!s->built) {
+		const carom_result result = build(s);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	if (s->bounded)
+		return CAROM_SUCCESS;
+	double largest = 0;
+	for (int64_t i = 0; i < s->meshes.count; i++) {
+		const cr_sweep_mesh *m = &s->meshes.data[i];
+		largest = m->largest_begin > largest ? m->largest_begin : largest;
+		largest = m->largest_end > largest ? m->largest_end : largest;
+	}
+	cr_sweep_tree_refit(&s->context, &s->tree, s->begin.data, s->end.data, largest, s->def.min_separation);
+	s->bounded = true;
+	return CAROM_SUCCESS;
+}
+
+static void count_scene(carom_sweep *s)
+{
+	s->stats = (carom_sweep_stats){
+		.vertices = s->begin.count / 3,
+		.edges = s->built ? s->scene.edge_count : 0,
+		.triangles = s->triangle_numbers.count,
+		.nodes = s->built ? s->tree.node_count : 0,
+		.orphans_vf = s->built ? s->scene.orphan_faces.count : 0,
+		.orphans_ee = s->built ? s->scene.orphan_edges.count : 0,
+	};
+}
+
+static void count_memory(carom_sweep *s)
+{
+	s->stats.bytes = atomic_load(&s->context.memory_in_use);
+	s->stats.bytes_peak = atomic_load(&s->context.memory_peak);
+}
+
+/// Both searches: the impacts are in the lists of the workers. There are none where there are no triangles.
+static carom_result search(carom_sweep *s, bool earliest, double start)
+{
+	s->hits.count = 0;
+	count_scene(s);
+	if (s->triangle_numbers.count == 0) {
+		s->searched = true;
+		return CAROM_SUCCESS;
+	}
+	const carom_result result = cr_prepare_sweep(s);
+	if (result != CAROM_SUCCESS)
+		return result;
+	count_scene(s);
+	s->stats.ms_trees = cr_time_ms() - start;
+	if (!cr_search_sweep(s, earliest))
+		return cr_fail_memory(&s->context, "the impacts of a sweep");
+	s->searched = true;
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)
+{
+	if (!sweep)
+		return CAROM_INVALID_ARGUMENT;
+	if (!hits)
+		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "carom_sweep_find: hits is NULL");
+	*hits = (carom_sweep_hits){ 0 };
+	const double start = cr_time_ms();
+	const carom_result result = search(sweep, false, start);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (sweep->triangle_numbers.count > 0) {
+		const double sorting = cr_time_ms();
+		if (!cr_sort_sweep_hits(sweep))
+			return cr_fail_memory(&sweep->context, "the hits of a sweep");
+		sweep->stats.ms_sort = cr_time_ms() - sorting;
+	}
+	for (int64_t i = 0; i < sweep->hits.count; i++) {
+		sweep->stats.hits_vf += sweep->hits.data[i].kind == CAROM_SWEEP_VERTEX_FACE;
+		sweep->stats.undecided += sweep->hits.data[i].status == CAROM_SWEEP_UNDECIDED;
+	}
+	sweep->stats.hits_ee = sweep->hits.count - sweep->stats.hits_vf;
+	*hits = (carom_sweep_hits){ sweep->hits.data, sweep->hits.count };
+	count_memory(sweep);
+	sweep->stats.ms_total = cr_time_ms() - start;
+	return CAROM_SUCCESS;
+}
+
+/// The earliest of what the workers found; NULL if there is none.
+static const cr_sweep_impact *pick_earliest(const carom_sweep *s)
+{
+	const cr_sweep_impact *best = NULL;
+	for (int i = 0; i < s->context.thread_count; i++) {
+		for (int kind = 0; kind < 2; kind++) {
+			const cr_sweep_impacts *found = &s->workers[i]->found[kind];
+			if (found->count == 0)
+				continue;
+			const cr_sweep_impact *impact = found->data;
+			if (!best || impact->time < best->time || (impact->time == best->time && cr_impact_is_before(&s->job, impact, best)))
+				best = impact;
+		}
+	}
+	return best;
+}
+
+carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit, bool *found)
+{
+	if (!sweep)
+		return CAROM_INVALID_ARGUMENT;
+	if (!hit || !found)
+		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "carom_sweep_find_earliest: %s is NULL", hit ? "found" : "hit");
+	*hit = (carom_sweep_hit){ 0 };
+	*found = false;
+	const double start = cr_time_ms();
+	const carom_result result = search(sweep, true, start);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_sweep_impact *best = sweep->triangle_numbers.count > 0 ? pick_earliest(sweep) : NULL;
+	if (best) {
+		*hit = cr_make_sweep_hit(sweep, best);
+		*found = true;
+		sweep->stats.hits_vf = hit->kind == CAROM_SWEEP_VERTEX_FACE;
+		sweep->stats.hits_ee = 1 - sweep->stats.hits_vf;
+		sweep->stats.undecided = hit->status == CAROM_SWEEP_UNDECIDED;
+	}
+	count_memory(sweep);
+	sweep->stats.ms_total = cr_time_ms() - start;
+	return CAROM_SUCCESS;
+}
+
+carom_sweep_stats carom_sweep_get_stats(const carom_sweep *sweep) { return sweep ? sweep->stats : (carom_sweep_stats){ 0 }; }

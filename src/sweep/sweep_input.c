@@ -1,0 +1,121 @@
+/// Checks of what the caller gives to a swept scene, and the reading of vertices. Each text names the field, mesh or vertex at fault.
+#include "sweep/sweep_cookies.h"
+#include "sweep/sweep_state.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- Definitions ----
+
+carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *def)
+{
+	const carom_result bad = CAROM_INVALID_ARGUMENT;
+	if (def->cookie != CR_SWEEP_COOKIE)
+		return cr_fail(context, bad, "carom_sweep_def.cookie: start from carom_default_sweep_def");
+	if ((int)def->method < CAROM_SWEEP_AUTO || def->method > CAROM_SWEEP_PHC)
+		return cr_fail(context, bad, "carom_sweep_def.method is %d, none of carom_sweep_method", (int)def->method);
+	if ((int)def->volume < CAROM_SWEEP_DOP18 || def->volume > CAROM_SWEEP_AABB)
+		return cr_fail(context, bad, "carom_sweep_def.volume is %d, none of carom_sweep_volume", (int)def->volume);
+	if ((int)def->build < CAROM_SWEEP_MEDIAN || def->build > CAROM_SWEEP_SAH)
+		return cr_fail(context, bad, "carom_sweep_def.build is %d, none of carom_sweep_build", (int)def->build);
+	if ((int)def->test < CAROM_SWEEP_CERTIFIED || def->test > CAROM_SWEEP_CUBIC)
+		return cr_fail(context, bad, "carom_sweep_def.test is %d, none of carom_sweep_test", (int)def->test);
+	if (!(def->tolerance > 0 && def->tolerance <= CAROM_MAX_COORDINATE))
+		return cr_fail(
+			context, bad, "carom_sweep_def.tolerance is %g, not above 0 and at most %g", def->tolerance, CAROM_MAX_COORDINATE);
+	if (!(def->min_separation >= 0 && def->min_separation <= CAROM_MAX_COORDINATE))
+		return cr_fail(
+			context, bad, "carom_sweep_def.min_separation is %g, not in 0 to %g", def->min_separation, CAROM_MAX_COORDINATE);
+	if (!(def->rebuild_sprouted >= 0))
+		return cr_fail(context, bad, "carom_sweep_def.rebuild_sprouted is %g, not 0 or more", def->rebuild_sprouted);
+	if (!(def->rebuild_replaced >= 0))
+		return cr_fail(context, bad, "carom_sweep_def.rebuild_replaced is %g, not 0 or more", def->rebuild_replaced);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_def *def)
+{
+	const carom_result bad = CAROM_INVALID_ARGUMENT;
+	if (def->cookie != CR_SWEEP_MESH_COOKIE)
+		return cr_fail(context, bad, "carom_sweep_mesh_def.cookie: start from carom_default_sweep_mesh_def");
+	if (def->vertex_count < 0)
+		return cr_fail(context, bad, "carom_sweep_mesh_def.vertex_count is %d, below 0", def->vertex_count);
+	if (def->triangle_count < 0)
+		return cr_fail(context, bad, "carom_sweep_mesh_def.triangle_count is %d, below 0", def->triangle_count);
+	if (def->triangle_count > 0 && !def->triangles)
+		return cr_fail(context, bad, "carom_sweep_mesh_def.triangles is NULL, but triangle_count is %d", def->triangle_count);
+	for (int64_t i = 0; i < 3 * (int64_t)def->triangle_count; i++) {
+		const int32_t v = def->triangles[i];
+		if (v < 0 || v >= def->vertex_count)
+			return cr_fail(context, CAROM_INVALID_MESH,
+				"carom_sweep_mesh_def.triangles: triangle %lld names vertex %d, not in 0 to %d", (long long)(i / 3), v,
+				def->vertex_count - 1);
+	}
+	return CAROM_SUCCESS;
+}
+
+// ---- Vertices ----
+
+static int64_t element_bytes(const carom_strided *view)
+{
+	return 3 * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
+}
+
+static void read_vertex(const carom_strided *view, int64_t vertex, double place[3])
+{
+	const int64_t stride = view->stride != 0 ? view->stride : element_bytes(view);
+	const char *at = (const char *)view->data + vertex * stride;
+	if (view->type == CAROM_FLOAT64) {
+		memcpy(place, at, 3 * sizeof *place);
+		return;
+	}
+	float narrow[3];
+	memcpy(narrow, at, sizeof narrow);
+	for (int k = 0; k < 3; k++)
+		place[k] = narrow[k];
+}
+
+static carom_result check_view(carom_context *context, const char *field, const carom_strided *view, int32_t count)
+{
+	if (view->type != CAROM_FLOAT32 && view->type != CAROM_FLOAT64)
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s.type is %d, neither CAROM_FLOAT32 nor CAROM_FLOAT64", field, (int)view->type);
+	if (count > 0 && !view->data)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s.data is NULL, but there are %d vertices", field, count);
+	// A negative stride walks backwards; one shorter than an element is a stride given in elements.
+	const int64_t packed = element_bytes(view);
+	if (view->stride != 0 && view->stride < packed && view->stride > -packed)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s.stride is %lld bytes, less than the %lld of three coordinates",
+			field, (long long)view->stride, (long long)packed);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_sweep_vertices(
+	carom_context *context, const char *field, const carom_strided *view, int32_t count, carom_result fault)
+{
+	const carom_result result = check_view(context, field, view, count);
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int32_t i = 0; i < count; i++) {
+		double p[3];
+		read_vertex(view, i, p);
+		for (int k = 0; k < 3; k++) {
+			if (!(fabs(p[k]) <= CAROM_MAX_COORDINATE))
+				return cr_fail(context, fault, "%s: %c of vertex %d is %g, %s", field, 'x' + k, i, p[k],
+					isfinite(p[k]) ? "beyond CAROM_MAX_COORDINATE" : "not finite");
+		}
+	}
+	return CAROM_SUCCESS;
+}
+
+double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *places)
+{
+	double largest = 0;
+	for (int32_t i = 0; i < count; i++) {
+		double *p = &places[3 * (int64_t)i];
+		read_vertex(view, i, p);
+		for (int k = 0; k < 3; k++)
+			largest = fabs(p[k]) > largest ? fabs(p[k]) : largest;
+	}
+	return largest;
+}

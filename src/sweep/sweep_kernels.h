@@ -1,0 +1,76 @@
+/// Wide kernels over the tree of a swept scene: one table for each instruction set, all with the same bits.
+#ifndef CR_SWEEP_SWEEP_KERNELS_H
+#define CR_SWEEP_SWEEP_KERNELS_H
+
+#include "sweep/sweep_tree.h"
+
+/// A node of the bounding volume test tree (BVTT): two nodes of the tree, a < b apart from each other; or a node against itself.
+typedef struct cr_sweep_pair {
+	int32_t a, b;
+} cr_sweep_pair;
+
+enum {
+	CR_SWEEP_LEAVES = 256, // pairs of leaves that a walk hands on at once
+	CR_SWEEP_STOPS = 4096, // nodes of the front that it hands on at once
+};
+
+/// A traversal: what it does, and what it finds. Lists are handed on when they are full; what is left is the caller's to hand on.
+typedef struct cr_sweep_walk cr_sweep_walk;
+struct cr_sweep_walk {
+	const cr_sweep_tree *tree;
+	bool keep_adjacent; // pairs of leaves that share a vertex count as others
+	bool keep_stops;    // list where the traversal stops: the front
+	bool prune;         // follow: join siblings whose parent's boxes are apart
+	void (*leaves_full)(cr_sweep_walk *walk);
+	void (*stops_full)(cr_sweep_walk *walk);
+	int32_t leaf_count, stop_count;
+	cr_sweep_pair leaves[CR_SWEEP_LEAVES]; // pairs of leaves whose boxes overlap
+	cr_sweep_pair stops[CR_SWEEP_STOPS];
+	// Counters, added to.
+	int64_t tests;
+	int64_t stop_total;                       // nodes where the traversal stopped, listed or not
+	int64_t adjacent;                         // pairs of leaves that share a vertex
+	int64_t kept, sprouted, replaced, pruned; // of a front
+};
+
+/// Lists of queries for geom/swept.h; each has room for what CR_SWEEP_LEAVES pairs may bring.
+typedef struct cr_sweep_queries {
+	int32_t (*faces)[4];
+	int32_t *face_triangle; // of faces
+	int32_t (*edges)[4];
+	int32_t face_count, edge_count;
+} cr_sweep_queries;
+
+/// Places of all vertices at both ends, and what boxes get beyond them.
+typedef struct cr_sweep_motion {
+	const double *begin, *end; // 3 for each vertex
+	double straight;           // along x, y, z
+	double diagonal;           // along the other axes
+} cr_sweep_motion;
+
+typedef struct cr_sweep_kernels {
+	/// Boxes of vertices, edges (from those of vertices) and nodes (from those below them and of vertices) begin..end-1.
+	void (*bound_vertices)(cr_sweep_tree *tree, const cr_sweep_motion *motion, int64_t begin, int64_t end);
+	void (*bound_edges)(cr_sweep_tree *tree, int64_t begin, int64_t end);
+	void (*bound_nodes)(cr_sweep_tree *tree, int32_t begin, int32_t end);
+	/// Do the boxes of two nodes overlap?
+	bool (*overlap)(const cr_sweep_tree *tree, int32_t a, int32_t b);
+	/// Depth-first from a node of the BVTT (MCCD, Algorithms 3 and 4).
+	void (*walk)(cr_sweep_walk *walk, cr_sweep_pair from);
+	/// From each of these nodes of a front: kept while its boxes are apart or when both are leaves, else replaced by where the
+	/// traversal from it stops.
+	void (*follow)(cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count);
+	/// The pairs of features that pairs of leaves answer for, those whose boxes overlap. every: all that share no vertex are
+	/// wanted from the first pair of triangles that holds them, be it of adjacent ones (no orphan sets).
+	void (*list_features)(
+		const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
+} cr_sweep_kernels;
+
+/// The table for an instruction set that was built in.
+const cr_sweep_kernels *cr_get_sweep_kernels(carom_simd simd);
+
+/// The children of a node of the BVTT whose boxes overlap, in the order of the traversal; 0 for a pair of leaves, and for a leaf
+/// against itself. Excluded ones are left out.
+int cr_sweep_children(const cr_sweep_tree *tree, cr_sweep_pair pair, cr_sweep_pair children[3]);
+
+#endif

@@ -1,0 +1,229 @@
+/// The scene as one mesh. See sweep/sweep_scene.h. Cost of the build: sorting the edges, and a few passes over the triangles.
+#include "sweep/sweep_scene.h"
+#include "base/radix.h"
+#include "sweep/orphans.h"
+
+#include <string.h>
+
+// ---- Edges ----
+
+typedef struct half_edge {
+	int32_t low, high;
+} half_edge;
+
+static half_edge edge_of_corner(const int32_t *triangle, int corner)
+{
+	const int32_t a = triangle[corner], b = triangle[corner == 2 ? 0 : corner + 1];
+	return a < b ? (half_edge){ a, b } : (half_edge){ b, a };
+}
+
+/// Sort all half edges by their vertices; equal ones are one edge, their triangles ascend because the sort is stable.
+static bool make_edges(carom_context *context, cr_sweep_scene *s)
+{
+	const int64_t count = 3 * (int64_t)s->triangle_count;
+	cr_key *keys = cr_alloc_array(context, (size_t)count, sizeof *keys);
+	cr_key *scratch = cr_alloc_array(context, (size_t)count, sizeof *scratch);
+	if (keys && scratch) {
+		for (int64_t i = 0; i < count; i++) {
+			const half_edge e = edge_of_corner(&s->triangles[i - i % 3], (int)(i % 3));
+			keys[i] = (cr_key){ (uint64_t)e.low << 32 | (uint32_t)e.high, (uint32_t)i };
+		}
+		cr_radix_sort(keys, scratch, count, 64);
+		int32_t edge = -1;
+		for (int64_t i = 0; i < count; i++) {
+			if (i == 0 || keys[i].key != keys[i - 1].key) {
+				edge++;
+				s->edges[2 * (int64_t)edge] = (int32_t)(keys[i].key >> 32);
+				s->edges[2 * (int64_t)edge + 1] = (int32_t)(keys[i].key & 0xffffffffu);
+				s->edge_first[edge] = (int32_t)i;
+			}
+			s->triangle_edges[keys[i].value] = edge;
+			s->edge_triangles[i] = (int32_t)(keys[i].value / 3);
+		}
+		s->edge_count = edge + 1;
+		s->edge_first[s->edge_count] = (int32_t)count;
+	}
+	const bool done = keys && scratch;
+	cr_free(context, keys, (size_t)count * sizeof *keys);
+	cr_free(context, scratch, (size_t)count * sizeof *scratch);
+	return done;
+}
+
+/// Counting sort of the corners by vertex.
+static void make_vertex_triangles(cr_sweep_scene *s)
+{
+	const int64_t count = 3 * (int64_t)s->triangle_count;
+	int32_t *first = s->vertex_first;
+	memset(first, 0, ((size_t)s->vertex_count + 1) * sizeof *first);
+	for (int64_t i = 0; i < count; i++)
+		first[s->triangles[i] + 1]++;
+	for (int32_t v = 0; v < s->vertex_count; v++)
+		first[v + 1] += first[v];
+	for (int64_t i = 0; i < count; i++)
+		s->vertex_triangles[first[s->triangles[i]]++] = (int32_t)(i / 3);
+	// Every count ended where the next one began.
+	memmove(first + 1, first, (size_t)s->vertex_count * sizeof *first);
+	first[0] = 0;
+}
+
+// ---- Who is first, who is near ----
+
+static void mark_firsts(cr_sweep_scene *s)
+{
+	for (int32_t i = 0; i < s->triangle_count; i++) {
+		uint32_t mask = 0;
+		for (int k = 0; k < 3; k++) {
+			const int32_t v = s->triangles[3 * (int64_t)i + k], e = s->triangle_edges[3 * (int64_t)i + k];
+			mask |= (uint32_t)(s->vertex_triangles[s->vertex_first[v]] == i) << k;
+			mask |= (uint32_t)(s->edge_triangles[s->edge_first[e]] == i) << (3 + k);
+		}
+		s->first_of[i] = (uint8_t)mask;
+	}
+}
+
+static inline void join_near(cr_near_vertices *set, const cr_near_vertices *more)
+{
+	for (int word = 0; word < 4; word++)
+		set->bits[word] |= more->bits[word];
+	set->low = more->low < set->low ? more->low : set->low;
+	set->high = more->high > set->high ? more->high : set->high;
+}
+
+static cr_near_vertices near_vertex(int32_t vertex)
+{
+	cr_near_vertices one = { { 0 }, vertex, vertex };
+	const uint32_t bit = cr_vertex_bit(vertex);
+	one.bits[bit >> 6] = (uint64_t)1 << (bit & 63);
+	return one;
+}
+
+static bool mark_near(carom_context *context, cr_sweep_scene *s)
+{
+	// For each vertex those of its triangles; then for each triangle those of its corners.
+	cr_near_vertices *ring = cr_alloc_array(context, (size_t)s->vertex_count, sizeof *ring);
+	if (!ring)
+		return false;
+	for (int32_t v = 0; v < s->vertex_count; v++)
+		ring[v] = near_vertex(v);
+	for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i++) {
+		for (int k = 0; k < 3; k++) {
+			const cr_near_vertices corner = near_vertex(s->triangles[i - i % 3 + k]);
+			join_near(&ring[s->triangles[i]], &corner);
+		}
+	}
+	for (int32_t i = 0; i < s->triangle_count; i++) {
+		const int32_t *t = &s->triangles[3 * (int64_t)i];
+		s->near[i] = ring[t[0]];
+		join_near(&s->near[i], &ring[t[1]]);
+		join_near(&s->near[i], &ring[t[2]]);
+	}
+	cr_free(context, ring, (size_t)s->vertex_count * sizeof *ring);
+	return true;
+}
+
+// ---- Making ----
+
+static size_t corner_bytes(const cr_sweep_scene *s) { return 3 * (size_t)s->triangle_count * sizeof(int32_t); }
+
+carom_result cr_sweep_scene_build(
+	carom_context *context, const int32_t *triangles, int32_t triangle_count, int32_t vertex_count, cr_sweep_scene *scene)
+{
+	*scene = (cr_sweep_scene){ .vertex_count = vertex_count, .triangle_count = triangle_count, .triangles = triangles };
+	cr_sweep_scene *s = scene;
+	// Room for as many edges as there are corners: what open meshes of single triangles need.
+	s->triangle_edges = cr_alloc(context, corner_bytes(s));
+	s->edges = cr_alloc(context, 2 * corner_bytes(s));
+	s->edge_triangles = cr_alloc(context, corner_bytes(s));
+	s->edge_first = cr_alloc(context, corner_bytes(s) + sizeof(int32_t));
+	s->vertex_triangles = cr_alloc(context, corner_bytes(s));
+	s->vertex_first = cr_alloc(context, ((size_t)vertex_count + 1) * sizeof(int32_t));
+	s->first_of = cr_alloc(context, (size_t)triangle_count);
+	s->near = cr_alloc_array(context, (size_t)triangle_count, sizeof *s->near);
+	bool done = s->edge_first && s->vertex_first && s->triangle_edges && s->edges && s->edge_triangles && s->vertex_triangles &&
+		s->first_of && s->near && make_edges(context, s);
+	if (done) {
+		make_vertex_triangles(s);
+		mark_firsts(s);
+		done = mark_near(context, s) && cr_find_orphans(context, s);
+	}
+	if (done)
+		return CAROM_SUCCESS;
+	cr_sweep_scene_free(context, scene);
+	return cr_fail_memory(context, "the scene of a sweep");
+}
+
+void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene)
+{
+	const size_t corners = corner_bytes(scene);
+	cr_free(context, scene->triangle_edges, corners);
+	cr_free(context, scene->edges, 2 * corners);
+	cr_free(context, scene->edge_triangles, corners);
+	cr_free(context, scene->edge_first, corners + sizeof(int32_t));
+	cr_free(context, scene->vertex_triangles, corners);
+	cr_free(context, scene->vertex_first, ((size_t)scene->vertex_count + 1) * sizeof(int32_t));
+	cr_free(context, scene->first_of, (size_t)scene->triangle_count);
+	cr_free(context, scene->near, (size_t)scene->triangle_count * sizeof *scene->near);
+	cr_array_free(context, &scene->orphan_faces);
+	cr_array_free(context, &scene->orphan_edges);
+	*scene = (cr_sweep_scene){ 0 };
+}
+
+// ---- Who answers for what ----
+
+bool cr_answers_for_vertex(const cr_sweep_scene *s, int32_t vertex, int32_t a, int32_t b)
+{
+	for (int32_t i = s->vertex_first[vertex]; s->vertex_triangles[i] != a; i++) {
+		if (!cr_are_adjacent(s, s->vertex_triangles[i], b))
+			return false;
+	}
+	return true;
+}
+
+bool cr_answers_for_edges(const cr_sweep_scene *s, int32_t edge_a, int32_t edge_b, int32_t a, int32_t b)
+{
+	for (int32_t i = s->edge_first[edge_a]; i < s->edge_first[edge_a + 1]; i++) {
+		const int32_t p = s->edge_triangles[i];
+		for (int32_t j = s->edge_first[edge_b]; j < s->edge_first[edge_b + 1]; j++) {
+			const int32_t q = s->edge_triangles[j];
+			if (p == a && q == b)
+				return true;
+			if (!cr_are_adjacent(s, p, q))
+				return false;
+		}
+	}
+	return false;
+}
+
+static int vertices_against(const cr_sweep_scene *s, int32_t a, int32_t b, cr_feature_pair *faces)
+{
+	int count = 0;
+	const int32_t *face = &s->triangles[3 * (int64_t)b];
+	for (int k = 0; k < 3; k++) {
+		const int32_t v = s->triangles[3 * (int64_t)a + k];
+		if (cr_answers_for_vertex(s, v, a, b))
+			faces[count++] = (cr_feature_pair){ { v, face[0], face[1], face[2] }, v, b };
+	}
+	return count;
+}
+
+int cr_features_of_pair(const cr_sweep_scene *s, int32_t a, int32_t b, cr_feature_pair faces[CR_MOST_VERTEX_FACE],
+	cr_feature_pair edges[CR_MOST_EDGE_EDGE], int *edge_pairs)
+{
+	int count = vertices_against(s, a, b, faces);
+	count += vertices_against(s, b, a, faces + count);
+	int found = 0;
+	for (int i = 0; i < 3; i++) {
+		const int32_t e = s->triangle_edges[3 * (int64_t)a + i];
+		for (int j = 0; j < 3; j++) {
+			const int32_t f = s->triangle_edges[3 * (int64_t)b + j];
+			const bool in_order = e < f;
+			if (!(in_order ? cr_answers_for_edges(s, e, f, a, b) : cr_answers_for_edges(s, f, e, b, a)))
+				continue;
+			const int32_t low = in_order ? e : f, high = in_order ? f : e;
+			const int32_t *p = &s->edges[2 * (int64_t)low], *q = &s->edges[2 * (int64_t)high];
+			edges[found++] = (cr_feature_pair){ { p[0], p[1], q[0], q[1] }, low, high };
+		}
+	}
+	*edge_pairs = found;
+	return count;
+}

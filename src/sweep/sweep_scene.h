@@ -1,0 +1,88 @@
+/// The scene of a sweep as one mesh: vertices, edges and triangles of all meshes one after the other, who touches whom, and which
+/// pair of triangles answers for a pair of features.
+///
+/// A pair of features (vertex and face, or two edges) lies in several pairs of triangles. It is tested in one of them: the first
+/// pair, in the order of the triangles' numbers, that shares no vertex. What has no such pair is an orphan (Tang, Manocha and Tong
+/// 2010, section 4) and is listed once, when the scene is made. So every pair of features is tested once, and pairs of adjacent triangles,
+/// whose boxes always overlap, need not be looked at.
+#ifndef CR_SWEEP_SWEEP_SCENE_H
+#define CR_SWEEP_SWEEP_SCENE_H
+
+#include "base/array.h"
+#include "base/context.h"
+
+/// A vertex and a face, or two edges, by their four vertices as geom/swept.h wants them, and the numbers of the features.
+typedef struct cr_feature_pair {
+	int32_t vertices[4];
+	int32_t a, b; // vertex and triangle, or two edges, a < b
+} cr_feature_pair;
+
+/// A set that holds all of some vertices, and few others.
+typedef struct cr_near_vertices {
+	uint64_t bits[4];  // their hashes, cr_vertex_bit
+	int32_t low, high; // the lowest and the highest
+} cr_near_vertices;
+
+typedef struct cr_sweep_scene {
+	int32_t vertex_count;
+	int32_t triangle_count;
+	int32_t edge_count;
+	const int32_t *triangles;               // [3*triangle_count] vertices; owned by the caller
+	int32_t *triangle_edges;                // [3*triangle_count] edge from corner k to corner k + 1
+	int32_t *edges;                         // [2*edge_count] vertices, lower first; edges sorted by them
+	int32_t *vertex_first;                  // [vertex_count+1] where a vertex' triangles begin
+	int32_t *vertex_triangles;              // [3*triangle_count] ascending for each vertex
+	int32_t *edge_first;                    // [edge_count+1]
+	int32_t *edge_triangles;                // [3*triangle_count] ascending for each edge
+	uint8_t *first_of;                      // [triangle_count] bit k: first triangle of corner k; bit 3 + k: of its side k
+	cr_near_vertices *near;                 // [triangle_count] of the triangles that share a vertex with it
+	CR_ARRAY(cr_feature_pair) orphan_faces; // vertex and face, sorted
+	CR_ARRAY(cr_feature_pair) orphan_edges; // sorted
+} cr_sweep_scene;
+
+/// Make a scene over triangles [3*triangle_count], at least one (each of three different vertices below vertex_count), which must outlive it.
+/// 3 * triangle_count fits into 31 bits. On failure (out of memory) the scene is empty. Deterministic, one thread.
+carom_result cr_sweep_scene_build(
+	carom_context *context, const int32_t *triangles, int32_t triangle_count, int32_t vertex_count, cr_sweep_scene *scene);
+void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene);
+
+/// Place of a vertex in a set of 256 (multiplicative hash, Knuth).
+static inline uint32_t cr_vertex_bit(int32_t vertex) { return (uint32_t)vertex * 0x9e3779b1u >> 24; }
+
+/// Do two triangles share a vertex (or are they the same)?
+static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32_t b)
+{
+	const int32_t *p = &scene->triangles[3 * (int64_t)a], *q = &scene->triangles[3 * (int64_t)b];
+	return p[0] == q[0] || p[0] == q[1] || p[0] == q[2] || p[1] == q[0] || p[1] == q[1] || p[1] == q[2] || p[2] == q[0] ||
+		p[2] == q[1] || p[2] == q[2];
+}
+
+/// False: no triangle that shares a vertex with a (a itself among them) shares one with b. Then each pair of features belongs to
+/// (a, b) exactly when a and b are the first triangles of the two features. May be true without need. Not symmetric.
+static inline bool cr_may_be_near(const cr_sweep_scene *scene, int32_t a, int32_t b)
+{
+	const cr_near_vertices *near = &scene->near[a];
+	bool found = false;
+	for (int k = 0; k < 3; k++) {
+		const int32_t v = scene->triangles[3 * (int64_t)b + k];
+		const uint32_t bit = cr_vertex_bit(v);
+		found |= (v >= near->low) & (v <= near->high) & (near->bits[bit >> 6] >> (bit & 63) & 1);
+	}
+	return found;
+}
+
+/// Is a, a triangle of the vertex, the first one that shares no vertex with b? (a does not.)
+bool cr_answers_for_vertex(const cr_sweep_scene *scene, int32_t vertex, int32_t a, int32_t b);
+
+/// Is (a, b), a triangle of each edge, the first pair that shares no vertex? Ordered by the triangle of edge_a, the lower edge, then by
+/// that of edge_b. ((a, b) does not.)
+bool cr_answers_for_edges(const cr_sweep_scene *scene, int32_t edge_a, int32_t edge_b, int32_t a, int32_t b);
+
+enum { CR_MOST_VERTEX_FACE = 6, CR_MOST_EDGE_EDGE = 9 };
+
+/// The pairs of features that the pair of triangles (a, b) answers for: at most 6 of vertex and face, 9 of edges. The triangles share no
+/// vertex. Returns the number of the former; *edge_pairs gets that of the latter.
+int cr_features_of_pair(const cr_sweep_scene *scene, int32_t a, int32_t b, cr_feature_pair faces[CR_MOST_VERTEX_FACE],
+	cr_feature_pair edges[CR_MOST_EDGE_EDGE], int *edge_pairs);
+
+#endif

@@ -1,0 +1,325 @@
+/// The search of a step: traversal from the root or along the front, elementary tests with it, orphans. In: boxes of the step. Out:
+/// the impacts, in the lists of the workers; the front for the next step.
+///
+/// From the root the bounding volume test tree is opened, in order, until it has some hundred tasks; workers take them as they come
+/// (MCCD does the same with blocks of the front). Which worker does what changes nothing: impacts are sorted, blocks of the front
+/// carry their task's number, and counters are sums.
+#include "base/parallel.h"
+#include "base/time.h"
+#include "sweep/sweep_state.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	// Tasks of a traversal from the root: some hundred for each of many workers, opened in about a tenth of a millisecond.
+	ROOT_TASKS = 1024,
+	// Sub-tasks that PHC collects before it lets the others in: the paper's "enough", at 16 workers and a thousand for each.
+	PHC_TASKS = 16384,
+	// A front that was too large is kept again when it is smaller than the bound by a quarter.
+	SHRUNK_PARTS = 3,
+	ALL_PARTS = 4,
+	// Orphans tested by one worker at a time.
+	ORPHANS_AT_ONCE = 512,
+	// Every fourth step each block of the front is pruned: looking for what may be joined costs a third of following it.
+	PRUNE_INTERVAL = 4,
+};
+
+// ---- Tasks ----
+
+/// Replace every task whose boxes overlap by its children, in order. False when out of memory.
+static bool open_tasks(carom_sweep *s, int64_t *opened)
+{
+	const cr_sweep_kernels *kernels = s->job.kernels;
+	*opened = 0;
+	s->next_tasks.count = 0;
+	for (int64_t i = 0; i < s->tasks.count; i++) {
+		const cr_sweep_pair p = s->tasks.data[i];
+		cr_sweep_pair children[3];
+		int count = 0;
+		if (p.a == p.b || kernels->overlap(&s->tree, p.a, p.b))
+			count = cr_sweep_children(&s->tree, p, children);
+		*opened += count > 0;
+		s->stats.volume_tests += p.a != p.b;
+		if (count == 0)
+			children[count++] = p;
+		if (!cr_array_reserve(&s->context, &s->next_tasks, s->next_tasks.count + count))
+			return false;
+		memcpy(s->next_tasks.data + s->next_tasks.count, children, (size_t)count * sizeof *children);
+		s->next_tasks.count += count;
+	}
+	return true;
+}
+
+static bool make_tasks(carom_sweep *s, int64_t enough)
+{
+	if (!cr_array_reserve(&s->context, &s->tasks, 1))
+		return false;
+	s->tasks.data[0] = (cr_sweep_pair){ 0, 0 };
+	s->tasks.count = 1;
+	for (int64_t opened = 1; s->tasks.count < enough && opened > 0;) {
+		if (!open_tasks(s, &opened))
+			return false;
+		const __typeof__(s->tasks) last = s->tasks;
+		s->tasks.data = s->next_tasks.data;
+		s->tasks.count = s->next_tasks.count;
+		s->tasks.capacity = s->next_tasks.capacity;
+		s->next_tasks.data = last.data;
+		s->next_tasks.count = last.count;
+		s->next_tasks.capacity = last.capacity;
+	}
+	return true;
+}
+
+static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
+{
+	carom_sweep *s = context;
+	cr_sweep_worker *w = s->workers[worker];
+	for (int64_t i = begin; i < end; i++) {
+		w->task = (int32_t)i;
+		w->order = 0;
+		s->job.kernels->walk(&w->walk, s->tasks.data[i]);
+		cr_sweep_worker_end_task(w);
+	}
+}
+
+static void run_blocks(int64_t begin, int64_t end, int worker, void *context)
+{
+	carom_sweep *s = context;
+	cr_sweep_worker *w = s->workers[worker];
+	for (int64_t i = begin; i < end; i++) {
+		cr_front_block *block = &s->front.blocks.data[i];
+		w->task = (int32_t)i;
+		w->order = 0;
+		w->walk.prune = s->def.prune_front && (s->steps + i) % PRUNE_INTERVAL == 0;
+		s->job.kernels->follow(&w->walk, block->nodes, block->count);
+		cr_sweep_worker_end_task(w);
+		cr_front_free_block(&s->context, block);
+	}
+}
+
+static void finish_workers(int64_t begin, int64_t end, int worker, void *context)
+{
+	(void)worker;
+	const carom_sweep *s = context;
+	for (int64_t i = begin; i < end; i++)
+		cr_sweep_worker_finish(s->workers[i]);
+}
+
+/// Orphan faces, then orphan edges.
+static void run_orphans(int64_t begin, int64_t end, int worker, void *context)
+{
+	carom_sweep *s = context;
+	const int64_t faces = s->scene.orphan_faces.count;
+	for (int64_t i = begin; i < end; i++) {
+		const cr_feature_pair *pair = i < faces ? &s->scene.orphan_faces.data[i] : &s->scene.orphan_edges.data[i - faces];
+		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, pair->vertices[0]);
+		if (s->meshes.data[mesh].self && !s->meshes.data[mesh].is_static)
+			cr_sweep_worker_add(s->workers[worker], i < faces ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, pair);
+	}
+}
+
+// ---- The front ----
+
+static void drop_front(carom_sweep *s)
+{
+	cr_front_free(&s->context, &s->front);
+	s->front_held = false;
+	s->front_due = false;
+}
+
+static bool wants_front(const carom_sweep *s)
+{
+	if (s->def.method != CAROM_SWEEP_AUTO && s->def.method != CAROM_SWEEP_FRONT)
+		return false;
+	return !s->front_over || s->front_stops <= s->job.front_limit / ALL_PARTS * SHRUNK_PARTS;
+}
+
+/// Keep what the workers made of the front, unless it was lost on the way.
+static void take_front(carom_sweep *s, bool followed)
+{
+	cr_front_blocks *lists[CR_MAX_WORKERS];
+	const int count = s->context.thread_count;
+	for (int i = 0; i < count; i++)
+		lists[i] = &s->workers[i]->blocks;
+	if (atomic_load(&s->job.front_lost)) {
+		for (int i = 0; i < count; i++)
+			cr_front_free_blocks(&s->context, lists[i]);
+		drop_front(s);
+		s->front_over = true;
+		return;
+	}
+	s->front_held = cr_front_replace(&s->context, &s->front, lists, count);
+	s->front_over = !s->front_held;
+	if (!followed || !s->front_held) {
+		s->front_due = false;
+		s->sum_sprouted = s->sum_replaced = 0;
+	}
+}
+
+/// MCCD, section 4.5: too much of the front has sprouted since it was made, or been replaced.
+static void judge_front(carom_sweep *s)
+{
+	const double nodes = (double)s->front.nodes;
+	if (s->front_held && !s->def.prune_front)
+		s->front_due = (double)s->sum_sprouted > s->def.rebuild_sprouted * nodes ||
+			(double)s->sum_replaced > s->def.rebuild_replaced * nodes;
+}
+
+// ---- The search ----
+
+static bool make_workers(carom_sweep *s)
+{
+	const size_t count = (size_t)s->context.thread_count;
+	if (!s->workers)
+		s->workers = cr_alloc_zero(&s->context, count * sizeof *s->workers);
+	for (size_t i = 0; s->workers && i < count; i++) {
+		if (!s->workers[i])
+			s->workers[i] = cr_make_sweep_worker(&s->context);
+		if (!s->workers[i])
+			return false;
+	}
+	return s->workers != NULL;
+}
+
+void cr_free_sweep_workers(carom_sweep *s)
+{
+	for (int i = 0; s->workers && i < s->context.thread_count; i++)
+		cr_free_sweep_worker(&s->context, s->workers[i]);
+	cr_free(&s->context, s->workers, (size_t)s->context.thread_count * sizeof *s->workers);
+	s->workers = NULL;
+}
+
+static void start_job(carom_sweep *s, bool earliest)
+{
+	cr_sweep_job *job = &s->job;
+	job->context = &s->context;
+	job->tree = &s->tree;
+	job->kernels = cr_get_sweep_kernels(s->context.simd);
+	job->begin = s->begin.data;
+	job->end = s->end.data;
+	job->options = cr_swept_default_options();
+	job->options.tolerance = s->def.tolerance;
+	job->options.min_separation = s->def.min_separation;
+	job->options.simd = s->context.simd;
+	job->options.method = s->def.test == CAROM_SWEEP_CUBIC ? CR_SWEPT_CUBIC
+		: s->def.test == CAROM_SWEEP_INCLUSION             ? CR_SWEPT_INCLUSION
+														   : CR_SWEPT_CERTIFIED;
+	job->every = !s->def.orphan_sets;
+	job->earliest = earliest;
+	job->mesh_vertices = s->mesh_vertices.data;
+	job->mesh_count = (int32_t)s->meshes.count;
+	const double never = INFINITY;
+	unsigned long long bits;
+	memcpy(&bits, &never, sizeof bits);
+	atomic_store(&job->earliest_bits, bits);
+	job->front_limit = s->def.front_budget ? (int64_t)(s->def.front_budget / sizeof(cr_sweep_pair)) : INT64_MAX;
+	atomic_store(&job->front_nodes, 0);
+	atomic_store(&job->front_lost, false);
+}
+
+static void sum_workers(carom_sweep *s, bool followed)
+{
+	carom_sweep_stats *stats = &s->stats;
+	int64_t stops = 0, adjacent = 0, replaced = 0;
+	for (int i = 0; i < s->context.thread_count; i++) {
+		const cr_sweep_walk *walk = &s->workers[i]->walk;
+		stats->volume_tests += walk->tests;
+		stats->front_sprouted += walk->sprouted;
+		stats->front_kept += walk->kept;
+		stats->front_pruned += walk->pruned;
+		stats->leaf_pairs += s->workers[i]->leaf_pairs;
+		stops += walk->stop_total;
+		adjacent += walk->adjacent;
+		replaced += walk->replaced;
+	}
+	s->sum_sprouted += stats->front_sprouted;
+	s->sum_replaced += replaced;
+	s->front_stops = stops;
+	if (!followed)
+		s->adjacent = adjacent;
+	stats->adjacent_pairs = s->adjacent;
+	// With orphan sets no traversal hands on pairs that share a vertex; without them they are always met.
+	if (s->job.every)
+		stats->leaf_pairs -= s->adjacent;
+}
+
+static void count_tests(carom_sweep *s)
+{
+	carom_sweep_stats *stats = &s->stats;
+	for (int i = 0; i < s->context.thread_count; i++) {
+		cr_swept_stats sum = { 0 };
+		const cr_sweep_worker *w = s->workers[i];
+		cr_swept_add_stats(&sum, &w->tests[CR_SWEPT_VERTEX_FACE]);
+		cr_swept_add_stats(&sum, &w->tests[CR_SWEPT_EDGE_EDGE]);
+		stats->tests_vf += w->tests[CR_SWEPT_VERTEX_FACE].queries;
+		stats->tests_ee += w->tests[CR_SWEPT_EDGE_EDGE].queries;
+		stats->filtered += sum.by_axes + sum.by_diagonals + sum.by_cubic;
+	}
+}
+
+/// What tests took of the time of a worker so far.
+static double mean_test_time(const carom_sweep *s)
+{
+	double sum = 0;
+	for (int i = 0; i < s->context.thread_count; i++)
+		sum += s->workers[i]->ms_tests;
+	return sum / s->context.thread_count;
+}
+
+/// Follow the front, or walk from the root; false when out of memory.
+static bool traverse(carom_sweep *s, bool follow, bool keep)
+{
+	for (int i = 0; i < s->context.thread_count; i++)
+		cr_start_sweep_worker(s->workers[i], &s->job, keep);
+	if (follow) {
+		cr_parallel_for(&s->context, run_blocks, s->front.blocks.count, 1, s);
+	} else {
+		if (!make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? PHC_TASKS : ROOT_TASKS))
+			return false;
+		cr_parallel_for(&s->context, run_tasks, s->tasks.count, 1, s);
+	}
+	cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
+	return true;
+}
+
+static bool any_failed(const carom_sweep *s)
+{
+	for (int i = 0; i < s->context.thread_count; i++) {
+		if (s->workers[i]->failed)
+			return true;
+	}
+	return false;
+}
+
+bool cr_search_sweep(carom_sweep *s, bool earliest)
+{
+	if (!make_workers(s))
+		return false;
+	const double start = cr_time_ms();
+	start_job(s, earliest);
+	const bool keep = wants_front(s), follow = keep && s->front_held && !s->front_due;
+	s->stats.front_rebuilt = keep && !follow && s->front_held;
+	if (!follow)
+		drop_front(s);
+	if (!traverse(s, follow, keep))
+		return false;
+	if (keep)
+		take_front(s, follow);
+	sum_workers(s, follow);
+	judge_front(s);
+	s->steps++;
+	const double walked = cr_time_ms();
+	s->stats.ms_tests = mean_test_time(s);
+	s->stats.ms_front = walked - start - s->stats.ms_tests;
+	if (s->def.orphan_sets) {
+		cr_parallel_for(&s->context, run_orphans, s->scene.orphan_faces.count + s->scene.orphan_edges.count, ORPHANS_AT_ONCE, s);
+		cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
+	}
+	s->stats.ms_orphans = cr_time_ms() - walked;
+	count_tests(s);
+	s->stats.front = s->front_held ? s->front.nodes : 0;
+	s->stats.front_over_budget = s->front_over;
+	s->stats.bytes_front = cr_front_bytes(&s->front);
+	return !any_failed(s);
+}

@@ -1,0 +1,71 @@
+/// A swept scene as the files of this folder share it.
+#ifndef CR_SWEEP_SWEEP_STATE_H
+#define CR_SWEEP_SWEEP_STATE_H
+
+#include "base/radix.h"
+#include "sweep/sweep_worker.h"
+
+typedef struct cr_sweep_mesh {
+	int32_t first_vertex, vertex_count;
+	bool self, is_static;
+	double largest_begin, largest_end; // largest coordinate
+} cr_sweep_mesh;
+
+struct carom_sweep {
+	carom_context *parent; // of the user
+	carom_context context; // counts the scene's memory
+	carom_sweep_def def;
+	// Meshes one after the other. Triangles with a repeated corner are left out.
+	CR_ARRAY(cr_sweep_mesh) meshes;
+	CR_ARRAY(int32_t) mesh_vertices;    // [meshes+1] where the vertices of each mesh begin
+	CR_ARRAY(int32_t) triangles;        // [3*n]
+	CR_ARRAY(int32_t) triangle_numbers; // [n] within its mesh
+	CR_ARRAY(double) begin;             // [3*vertices]
+	CR_ARRAY(double) end;
+	bool searched; // the step has been searched: the next motion begins a new one
+	// Made by the first search after a mesh was added.
+	bool built;
+	bool bounded; // boxes are those of the step
+	cr_sweep_scene scene;
+	cr_sweep_tree tree;
+	// The search.
+	cr_sweep_job job;
+	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search
+	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
+	bool front_held;
+	bool front_due;       // to be rebuilt: it has sprouted too much
+	int64_t front_stops;  // nodes that the last traversal from the root stopped at
+	bool front_over;      // those were too many
+	int64_t sum_sprouted; // since it was rebuilt
+	int64_t sum_replaced;
+	int64_t steps;
+	int64_t adjacent; // pairs of adjacent leaves met by the last traversal from the root
+	cr_front front;
+	// Results.
+	CR_ARRAY(cr_key) keys, scratch;
+	CR_ARRAY(const cr_sweep_impact *) found;
+	CR_ARRAY(carom_sweep_hit) hits;
+	carom_sweep_stats stats;
+};
+
+/// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the largest coordinate.
+double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *places);
+/// Check a view of vertices and all of them: field names the view in the text, fault is the result for a bad vertex.
+carom_result cr_check_sweep_vertices(
+	carom_context *context, const char *field, const carom_strided *view, int32_t count, carom_result fault);
+/// Check the fields of definitions, and the triangles of a mesh.
+carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *def);
+carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_def *def);
+
+/// Make the tree and bound the step as far as that is not done. There are triangles.
+carom_result cr_prepare_sweep(carom_sweep *sweep);
+/// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills stats.
+bool cr_search_sweep(carom_sweep *sweep, bool earliest);
+/// Put the impacts of the workers in order: hits. False when out of memory.
+bool cr_sort_sweep_hits(carom_sweep *sweep);
+/// An impact by the numbers of the caller.
+carom_sweep_hit cr_make_sweep_hit(const carom_sweep *sweep, const cr_sweep_impact *impact);
+/// Free the workers.
+void cr_free_sweep_workers(carom_sweep *sweep);
+
+#endif

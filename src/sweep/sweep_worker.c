@@ -1,0 +1,279 @@
+/// From pairs of leaves to impacts. See sweep/sweep_worker.h.
+#include "sweep/sweep_worker.h"
+#include "base/time.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	// Queries gathered of each kind: their lists stay in the second-level cache.
+	MOST_QUERIES = 4096,
+	MOST_FACES_AT_ONCE = CR_SWEEP_LEAVES * CR_MOST_VERTEX_FACE,
+	MOST_EDGES_AT_ONCE = CR_SWEEP_LEAVES * CR_MOST_EDGE_EDGE,
+	// Queries of one call: as many impacts may come of it.
+	AT_ONCE = 512,
+};
+
+// ---- Order ----
+
+int32_t cr_mesh_of_vertex(const int32_t *mesh_vertices, int32_t mesh_count, int32_t vertex)
+{
+	int32_t low = 0, high = mesh_count - 1;
+	while (low < high) {
+		const int32_t middle = low + (high - low + 1) / 2;
+		if (mesh_vertices[middle] <= vertex)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/// The first vertex of the second feature.
+static int32_t second_vertex(const cr_sweep_impact *impact)
+{
+	return impact->vertices[impact->kind == CR_SWEPT_VERTEX_FACE ? 1 : 2];
+}
+
+bool cr_impact_is_before(const cr_sweep_job *job, const cr_sweep_impact *a, const cr_sweep_impact *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	const int32_t a0 = cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, a->vertices[0]);
+	const int32_t b0 = cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, b->vertices[0]);
+	if (a0 != b0)
+		return a0 < b0;
+	const int32_t a1 = cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, second_vertex(a));
+	const int32_t b1 = cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, second_vertex(b));
+	if (a1 != b1)
+		return a1 < b1;
+	for (int k = 0; k < 4; k++) {
+		if (a->vertices[k] != b->vertices[k])
+			return a->vertices[k] < b->vertices[k];
+	}
+	return a->triangle < b->triangle;
+}
+
+// ---- Tests ----
+
+static cr_swept_queries make_queries(const cr_sweep_worker *w, cr_swept_kind kind)
+{
+	const int32_t(*vertices)[4] =
+		kind == CR_SWEPT_VERTEX_FACE ? (const int32_t(*)[4])w->queries.faces : (const int32_t(*)[4])w->queries.edges;
+	return (cr_swept_queries){ .kind = kind, .begin = w->job->begin, .end = w->job->end, .vertices = vertices };
+}
+
+static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_queries *queries, const cr_swept_impact *from)
+{
+	cr_sweep_impact impact = { .kind = (uint8_t)queries->kind, .status = from->status, .triangle = -1, .time = from->time };
+	if (queries->kind == CR_SWEPT_VERTEX_FACE)
+		impact.triangle = w->queries.face_triangle[from->query];
+	memcpy(impact.vertices, queries->vertices[from->query], sizeof impact.vertices);
+	memcpy(impact.weight, from->weight, sizeof impact.weight);
+	memcpy(impact.normal, from->normal, sizeof impact.normal);
+	return impact;
+}
+
+static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
+{
+	cr_sweep_impacts *found = &w->found[queries->kind];
+	const int32_t more = cr_swept_find(queries, first, count, &w->job->options, w->impacts, &w->tests[queries->kind]);
+	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
+		w->failed = true;
+		return;
+	}
+	for (int32_t i = 0; i < more; i++)
+		found->data[found->count++] = make_impact(w, queries, &w->impacts[i]);
+}
+
+static double load_earliest(cr_sweep_job *job)
+{
+	const unsigned long long bits = atomic_load_explicit(&job->earliest_bits, memory_order_relaxed);
+	double time;
+	memcpy(&time, &bits, sizeof time);
+	return time;
+}
+
+static void lower_earliest(cr_sweep_job *job, double time)
+{
+	unsigned long long bits, now = atomic_load_explicit(&job->earliest_bits, memory_order_relaxed);
+	memcpy(&bits, &time, sizeof bits);
+	while (bits < now && !atomic_compare_exchange_weak(&job->earliest_bits, &now, bits)) {
+	}
+}
+
+/// The earliest impact so far of the worker, NULL if there is none.
+static cr_sweep_impact *earliest_of(cr_sweep_worker *w)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		if (w->found[kind].count > 0)
+			return &w->found[kind].data[0];
+	}
+	return NULL;
+}
+
+static void keep_earliest(cr_sweep_worker *w, const cr_sweep_impact *impact)
+{
+	const cr_sweep_impact *best = earliest_of(w);
+	if (best && (impact->time > best->time || (impact->time == best->time && !cr_impact_is_before(w->job, impact, best))))
+		return;
+	cr_sweep_impacts *found = &w->found[impact->kind];
+	if (!cr_array_reserve(w->job->context, found, 1)) {
+		w->failed = true;
+		return;
+	}
+	w->found[0].count = w->found[1].count = 0;
+	found->data[found->count++] = *impact;
+	lower_earliest(w->job, impact->time);
+}
+
+/// The first query to beat the bound tells the time; all that happen then are compared by the order of impacts.
+static void find_earliest(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
+{
+	cr_swept_impact best = cr_swept_no_impact();
+	best.time = load_earliest(w->job);
+	cr_swept_find_earliest(queries, first, count, &w->job->options, &best, &w->tests[queries->kind]);
+	if (best.query == INT64_MAX)
+		return;
+	cr_swept_options until = w->job->options;
+	until.t_max = best.time;
+	cr_swept_stats again = { 0 };
+	const int32_t more = cr_swept_find(queries, first, count, &until, w->impacts, &again);
+	for (int32_t i = 0; i < more; i++) {
+		const cr_sweep_impact impact = make_impact(w, queries, &w->impacts[i]);
+		keep_earliest(w, &impact);
+	}
+}
+
+static void test_queries(cr_sweep_worker *w, cr_swept_kind kind, int32_t count)
+{
+	const double start = cr_time_ms();
+	const cr_swept_queries queries = make_queries(w, kind);
+	for (int32_t first = 0; first < count; first += AT_ONCE) {
+		const int32_t here = count - first < AT_ONCE ? count - first : AT_ONCE;
+		if (w->job->earliest)
+			find_earliest(w, &queries, first, here);
+		else
+			find_all(w, &queries, first, here);
+	}
+	w->ms_tests += cr_time_ms() - start;
+}
+
+static void test_faces(cr_sweep_worker *w)
+{
+	test_queries(w, CR_SWEPT_VERTEX_FACE, w->queries.face_count);
+	w->queries.face_count = 0;
+}
+
+static void test_edges(cr_sweep_worker *w)
+{
+	test_queries(w, CR_SWEPT_EDGE_EDGE, w->queries.edge_count);
+	w->queries.edge_count = 0;
+}
+
+void cr_sweep_worker_add(cr_sweep_worker *w, cr_swept_kind kind, const cr_feature_pair *pair)
+{
+	if (kind == CR_SWEPT_VERTEX_FACE) {
+		memcpy(w->queries.faces[w->queries.face_count], pair->vertices, sizeof pair->vertices);
+		w->queries.face_triangle[w->queries.face_count++] = pair->b;
+		if (w->queries.face_count == MOST_QUERIES)
+			test_faces(w);
+	} else {
+		memcpy(w->queries.edges[w->queries.edge_count++], pair->vertices, sizeof pair->vertices);
+		if (w->queries.edge_count == MOST_QUERIES)
+			test_edges(w);
+	}
+}
+
+// ---- What a walk hands on ----
+
+static void take_leaves(cr_sweep_walk *walk)
+{
+	cr_sweep_worker *w = (cr_sweep_worker *)walk;
+	w->leaf_pairs += walk->leaf_count;
+	if (w->queries.face_count > MOST_QUERIES - MOST_FACES_AT_ONCE)
+		test_faces(w);
+	if (w->queries.edge_count > MOST_QUERIES - MOST_EDGES_AT_ONCE)
+		test_edges(w);
+	w->job->kernels->list_features(walk->tree, walk->leaves, walk->leaf_count, w->job->every, &w->queries);
+}
+
+static void take_stops(cr_sweep_walk *walk)
+{
+	cr_sweep_worker *w = (cr_sweep_worker *)walk;
+	cr_sweep_job *job = w->job;
+	const int64_t before = atomic_fetch_add(&job->front_nodes, walk->stop_count);
+	if (before + walk->stop_count > job->front_limit ||
+		!cr_front_add(job->context, &w->blocks, walk->stops, walk->stop_count, w->task, w->order++))
+		atomic_store(&job->front_lost, true);
+	if (atomic_load(&job->front_lost))
+		walk->keep_stops = false;
+}
+
+void cr_sweep_worker_end_task(cr_sweep_worker *w)
+{
+	if (w->walk.stop_count > 0)
+		take_stops(&w->walk);
+	w->walk.stop_count = 0;
+}
+
+void cr_sweep_worker_finish(cr_sweep_worker *w)
+{
+	if (w->walk.leaf_count > 0)
+		take_leaves(&w->walk);
+	w->walk.leaf_count = 0;
+	test_faces(w);
+	test_edges(w);
+}
+
+// ---- Making ----
+
+cr_sweep_worker *cr_make_sweep_worker(carom_context *context)
+{
+	cr_sweep_worker *w = cr_alloc_zero(context, sizeof *w);
+	if (!w)
+		return NULL;
+	w->queries.faces = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.faces);
+	w->queries.face_triangle = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.face_triangle);
+	w->queries.edges = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.edges);
+	w->impacts = cr_alloc(context, AT_ONCE * sizeof *w->impacts);
+	if (w->queries.faces && w->queries.face_triangle && w->queries.edges && w->impacts)
+		return w;
+	cr_free_sweep_worker(context, w);
+	return NULL;
+}
+
+void cr_free_sweep_worker(carom_context *context, cr_sweep_worker *w)
+{
+	if (!w)
+		return;
+	cr_free(context, w->queries.faces, MOST_QUERIES * sizeof *w->queries.faces);
+	cr_free(context, w->queries.face_triangle, MOST_QUERIES * sizeof *w->queries.face_triangle);
+	cr_free(context, w->queries.edges, MOST_QUERIES * sizeof *w->queries.edges);
+	cr_free(context, w->impacts, AT_ONCE * sizeof *w->impacts);
+	for (int kind = 0; kind < 2; kind++)
+		cr_array_free(context, &w->found[kind]);
+	cr_front_free_blocks(context, &w->blocks);
+	cr_free(context, w, sizeof *w);
+}
+
+void cr_start_sweep_worker(cr_sweep_worker *w, cr_sweep_job *job, bool keep_front)
+{
+	cr_sweep_walk *walk = &w->walk;
+	walk->tree = job->tree;
+	walk->keep_adjacent = job->every;
+	walk->keep_stops = keep_front;
+	walk->prune = false;
+	walk->leaves_full = take_leaves;
+	walk->stops_full = take_stops;
+	walk->leaf_count = walk->stop_count = 0;
+	walk->tests = walk->stop_total = walk->adjacent = 0;
+	walk->kept = walk->sprouted = walk->replaced = walk->pruned = 0;
+	w->job = job;
+	w->queries.face_count = w->queries.edge_count = 0;
+	w->found[0].count = w->found[1].count = 0;
+	w->leaf_pairs = 0;
+	w->tests[0] = w->tests[1] = (cr_swept_stats){ 0 };
+	w->ms_tests = 0;
+	w->failed = false;
+}

@@ -1,0 +1,74 @@
+/// What a worker of a sweep holds: a traversal, the queries that it gathers, and the impacts found.
+///
+/// Pairs of leaves become pairs of features, pairs of features become queries, and a few hundred queries at a time go through the tests of
+/// geom/swept.h: nothing is kept but impacts.
+#ifndef CR_SWEEP_SWEEP_WORKER_H
+#define CR_SWEEP_SWEEP_WORKER_H
+
+#include "geom/swept.h"
+#include "sweep/front.h"
+
+/// An impact, by the numbers of the scene.
+typedef struct cr_sweep_impact {
+	int32_t vertices[4];
+	int32_t triangle; // vertex and face; else -1
+	uint8_t kind;     // cr_swept_kind
+	uint8_t status;   // cr_swept_status
+	double time;
+	double weight[4];
+	double normal[3];
+} cr_sweep_impact;
+
+typedef CR_ARRAY(cr_sweep_impact) cr_sweep_impacts;
+
+/// What all workers of a step look for.
+typedef struct cr_sweep_job {
+	carom_context *context;
+	const cr_sweep_tree *tree;
+	const cr_sweep_kernels *kernels;
+	const double *begin, *end; // 3 for each vertex
+	cr_swept_options options;
+	bool every;                   // no orphan sets
+	bool earliest;                // look for the earliest impact alone
+	const int32_t *mesh_vertices; // [mesh_count+1] where the vertices of each mesh begin
+	int32_t mesh_count;
+	atomic_ullong earliest_bits; // earliest time found by any worker, as the bits of a double: times are not negative
+	int64_t front_limit;         // nodes that the front may have
+	atomic_llong front_nodes;    // that it has so far
+	atomic_bool front_lost;      // beyond the limit, or out of memory: not kept
+} cr_sweep_job;
+
+typedef struct cr_sweep_worker {
+	cr_sweep_walk walk; // first: its calls get the worker by its address
+	cr_sweep_job *job;
+	cr_sweep_queries queries;
+	cr_swept_impact *impacts;
+	cr_sweep_impacts found[2]; // by cr_swept_kind; earliest: at most one in all
+	cr_front_blocks blocks;    // front being made
+	int32_t task, order;       // of the next block
+	int64_t leaf_pairs;
+	cr_swept_stats tests[2]; // by cr_swept_kind
+	double ms_tests;
+	bool failed; // out of memory: impacts are missing
+} cr_sweep_worker;
+
+/// The order of impacts: by kind, meshes, vertices, triangle.
+bool cr_impact_is_before(const cr_sweep_job *job, const cr_sweep_impact *a, const cr_sweep_impact *b);
+
+/// The mesh of a vertex.
+int32_t cr_mesh_of_vertex(const int32_t *mesh_vertices, int32_t mesh_count, int32_t vertex);
+
+/// A worker with its lists; NULL when out of memory.
+cr_sweep_worker *cr_make_sweep_worker(carom_context *context);
+void cr_free_sweep_worker(carom_context *context, cr_sweep_worker *worker);
+/// Prepare for a step: everything found is forgotten.
+void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep_front);
+
+/// Test a pair of features that is not from the tree.
+void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_feature_pair *pair);
+/// Store what is listed of the front.
+void cr_sweep_worker_end_task(cr_sweep_worker *worker);
+/// Test what is left of pairs of leaves and queries.
+void cr_sweep_worker_finish(cr_sweep_worker *worker);
+
+#endif

@@ -1,0 +1,55 @@
+/// @file ccd.h
+/// What `carom ccd` searches (cmd_ccd.c) and prints (ccd_output.c).
+#ifndef CAROM_TOOL_CCD_H
+#define CAROM_TOOL_CCD_H
+
+#include "frames.h"
+
+#include "carom/carom.h"
+#include "carom/sweep.h"
+
+/// What the user asked for.
+typedef struct ccd_options {
+	frames_source source;
+	const char *hits; ///< file for the impacts, or NULL
+	int method, volume, build, test, simd;
+	double tolerance, separation;
+	int64_t threads;
+	bool no_orphans, no_pruning, earliest, json;
+} ccd_options;
+
+/// What one step, from frame number to the next, gave.
+typedef struct ccd_step {
+	int64_t number;
+	int64_t vf, ee, touching, undecided;
+	double earliest; ///< time of the first impact, in [0, 1]; NAN: there is none
+	carom_sweep_stats stats;
+} ccd_step;
+
+/// A run, as far as it got.
+typedef struct ccd_run {
+	frames frames;
+	ccd_step *steps; ///< [step_count] done so far
+	int64_t step_count;
+	ccd_step sums; ///< of the counts
+	carom_sweep_hit first;
+	int64_t first_step; ///< of the first impact, -1: there is none
+	uint64_t hash;
+	int threads;
+	carom_simd simd;
+} ccd_run;
+
+/// Words for the choices, in the order of carom_sweep_method, carom_sweep_volume, carom_sweep_build and carom_sweep_test.
+extern const char *const ccd_method_words[];
+extern const char *const ccd_volume_words[];
+extern const char *const ccd_build_words[];
+extern const char *const ccd_test_words[];
+
+/// "vf" or "ee".
+const char *ccd_kind_word(carom_sweep_kind kind);
+
+/// Print a run of at least one step on stdout, as one JSON object or as text. EXIT_DONE, or EXIT_FAILED after a message.
+int ccd_print_json(const ccd_options *o, const ccd_run *run);
+int ccd_print_text(const ccd_options *o, const ccd_run *run);
+
+#endif

@@ -1,0 +1,268 @@
+// `carom ccd`: swept impacts between consecutive frames of a deforming mesh, and how long finding them takes.
+#include "ccd.h"
+#include "commands.h"
+#include "progress.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse(ccd_options *o, int argc, char **argv)
+{
+	// clang-format off
+	const option options[] = {
+		{ .name = "hits", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->hits,
+			.help = "write the impacts: `vf v f0 f1 f2 t` and `ee a0 a1 b0 b1 t`, sorted" },
+		{ .name = "sequence", .argument = "MESH", .kind = OPTION_TEXT, .value = &o->source.mesh,
+			.help = "the faces of all frames; the one FRAME is then a file of positions" },
+		{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &o->source.range,
+			.help = "take frames A to B-1 (all)" },
+		{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->method,
+			.choices = ccd_method_words, .help = "the same impacts, other times (auto)" },
+		{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &o->volume, .choices = ccd_volume_words,
+			.help = "boxes of the tree (dop18)" },
+		{ .name = "build", .argument = "RULE", .kind = OPTION_CHOICE, .value = &o->build, .choices = ccd_build_words,
+			.help = "how the tree is built (median)" },
+		{ .name = "test", .argument = "TEST", .kind = OPTION_CHOICE, .value = &o->test, .choices = ccd_test_words,
+			.help = "elementary tests (certified); cubic misses impacts" },
+		{ .name = "tolerance", .argument = "T", .kind = OPTION_REAL, .value = &o->tolerance, .minimum = 0,
+			.maximum = CAROM_MAX_COORDINATE, .help = "above 0: features that come this near may be reported (1e-6)" },
+		{ .name = "separation", .argument = "D", .kind = OPTION_REAL, .value = &o->separation, .minimum = 0,
+			.maximum = CAROM_MAX_COORDINATE, .help = "an impact is when features come this near (0)" },
+		{ .name = "no-orphans", .kind = OPTION_FLAG, .value = &o->no_orphans,
+			.help = "test pairs of adjacent triangles like others, without orphan sets" },
+		{ .name = "no-pruning", .kind = OPTION_FLAG, .value = &o->no_pruning,
+			.help = "never shrink the front, only build it anew" },
+		{ .name = "earliest", .kind = OPTION_FLAG, .value = &o->earliest, .help = "find only the earliest impact of each step" },
+		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
+			.help = "threads (0: one for each core)" },
+		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
+			.help = "instruction set (auto)" },
+		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
+		{ 0 },
+	};
+	// clang-format on
+	const command_line line = {
+		.command = "ccd",
+		.synopsis = "FRAME0 FRAME1 [FRAME2 ...] [options]\ncarom ccd --sequence MESH POSITIONS [options]",
+		.summary = "Impacts of a deforming mesh with itself between consecutive frames.",
+		.details =
+			"FRAME: a mesh file; vertices and faces must be the same in all frames. Each vertex moves on a straight line from frame\n"
+			"to frame. Step K is the motion from frame K to frame K+1, time 0 to 1.\n"
+			"POSITIONS: for each frame x, y, z of all vertices of MESH as little-endian floats, and nothing else.",
+		.options = options,
+		.least = 1,
+		.most = argc,
+	};
+	const int status = options_parse(&line, argc, argv, o->source.paths, &o->source.path_count);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (o->source.mesh && o->source.path_count > 1)
+		return options_misuse("ccd", "%s: --sequence goes with one file of positions", o->source.paths[1]);
+	if (!o->source.mesh && o->source.path_count < 2)
+		return options_misuse("ccd", "there is one frame; give two at least, or --sequence MESH for a file of positions");
+	if (!(o->tolerance > 0))
+		return options_misuse("ccd", "--tolerance must be above 0");
+	return OPTIONS_GO_ON;
+}
+
+// ---- Searching ----
+
+// The step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	uint64_t z = (hash ^ value) + 0x9e3779b97f4a7c15u;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+static uint64_t mix_reals(uint64_t hash, const double *values, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint64_t bits;
+		memcpy(&bits, &values[i], sizeof bits);
+		hash = mix(hash, bits);
+	}
+	return hash;
+}
+
+static uint64_t mix_hit(uint64_t hash, const carom_sweep_hit *hit)
+{
+	hash = mix(hash, (uint64_t)hit->kind << 32 | (uint64_t)hit->status);
+	hash = mix(hash, (uint64_t)hit->vertices[0] << 32 | (uint64_t)hit->vertices[1]);
+	hash = mix(hash, (uint64_t)hit->vertices[2] << 32 | (uint64_t)hit->vertices[3]);
+	hash = mix_reals(hash, &hit->time, 1);
+	hash = mix_reals(hash, hit->weight, 4);
+	return mix_reals(hash, hit->normal, 3);
+}
+
+static void write_hit(FILE *stream, const carom_sweep_hit *hit)
+{
+	const int32_t *v = hit->vertices;
+	fprintf(stream, "%s %d %d %d %d %.17g\n", ccd_kind_word(hit->kind), v[0], v[1], v[2], v[3], hit->time);
+}
+
+// Count, hash and write the hits of the step that was searched last.
+static void take_hits(ccd_run *run, ccd_step *step, const carom_sweep_hits *hits, FILE *stream)
+{
+	if (stream && run->frames.count > 2)
+		fprintf(stream, "# step %lld\n", (long long)step->number);
+	run->hash = mix(run->hash, (uint64_t)step->number);
+	const carom_sweep_hit *first = NULL;
+	for (int64_t i = 0; i < hits->count; i++) {
+		const carom_sweep_hit *hit = &hits->data[i];
+		*(hit->kind == CAROM_SWEEP_VERTEX_FACE ? &step->vf : &step->ee) += 1;
+		step->touching += hit->status == CAROM_SWEEP_TOUCHING;
+		step->undecided += hit->status == CAROM_SWEEP_UNDECIDED;
+		if (!first || hit->time < first->time)
+			first = hit;
+		run->hash = mix_hit(run->hash, hit);
+		if (stream)
+			write_hit(stream, hit);
+	}
+	step->earliest = first ? first->time : NAN;
+	if (first && run->first_step < 0) {
+		run->first = *first;
+		run->first_step = step->number;
+	}
+	run->sums.vf += step->vf;
+	run->sums.ee += step->ee;
+	run->sums.touching += step->touching;
+	run->sums.undecided += step->undecided;
+}
+
+static bool find(carom_sweep *sweep, bool earliest, carom_sweep_hit *only, carom_sweep_hits *hits)
+{
+	if (!earliest)
+		return carom_sweep_find(sweep, hits) == CAROM_SUCCESS;
+	bool found = false;
+	if (carom_sweep_find_earliest(sweep, only, &found) != CAROM_SUCCESS)
+		return false;
+	*hits = (carom_sweep_hits){ only, found };
+	return true;
+}
+
+static carom_strided vertices_of(const frames *f) { return (carom_strided){ .data = f->mesh.vertices, .type = CAROM_FLOAT32 }; }
+
+// The mesh as the first frame has it, which was read.
+static bool add_mesh(carom_sweep *sweep, const frames *f)
+{
+	carom_sweep_mesh_def def = carom_default_sweep_mesh_def();
+	def.vertex_count = f->mesh.vertex_count;
+	def.triangles = f->mesh.triangles;
+	def.triangle_count = f->mesh.triangle_count;
+	def.vertices = vertices_of(f);
+	int32_t mesh;
+	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
+}
+
+// One step after another, in one scene: the front lives through them.
+static int search_steps(const ccd_options *o, carom_context *context, carom_sweep *sweep, ccd_run *run, FILE *stream)
+{
+	frames *f = &run->frames;
+	if (!add_mesh(sweep, f))
+		return frames_error(f, "%s", carom_error_text(context));
+	progress bar;
+	progress_start(&bar, "ccd", f->count - 1);
+	int status = EXIT_DONE;
+	while (status == EXIT_DONE && run->step_count < f->count - 1) {
+		ccd_step *step = &run->steps[run->step_count];
+		*step = (ccd_step){ .number = f->number };
+		carom_sweep_hit only;
+		carom_sweep_hits hits;
+		if (!frames_next(f)) {
+			status = EXIT_FAILED;
+			break;
+		}
+		const carom_strided end = vertices_of(f);
+		if (carom_sweep_move_mesh(sweep, 0, &end) == CAROM_SUCCESS && find(sweep, o->earliest, &only, &hits)) {
+			step->stats = carom_sweep_get_stats(sweep);
+			take_hits(run, step, &hits, stream);
+			progress_update(&bar, ++run->step_count);
+		} else {
+			status = frames_error(f, "%s", carom_error_text(context));
+		}
+	}
+	progress_finish(&bar);
+	return status;
+}
+
+static int search(const ccd_options *o, carom_context *context, ccd_run *run, FILE *stream)
+{
+	carom_sweep_def def = carom_default_sweep_def();
+	def.method = (carom_sweep_method)o->method;
+	def.volume = (carom_sweep_volume)o->volume;
+	def.build = (carom_sweep_build)o->build;
+	def.test = (carom_sweep_test)o->test;
+	def.tolerance = o->tolerance;
+	def.min_separation = o->separation;
+	def.orphan_sets = !o->no_orphans;
+	def.prune_front = !o->no_pruning;
+	carom_sweep *sweep;
+	if (carom_create_sweep(context, &def, &sweep) != CAROM_SUCCESS)
+		return report_error(NULL, "%s", carom_error_text(context));
+	run->threads = carom_context_threads(context);
+	run->simd = carom_context_simd(context);
+	const int status = search_steps(o, context, sweep, run, stream);
+	carom_destroy_sweep(sweep);
+	return status;
+}
+
+// ---- The command ----
+
+static int search_and_write(const ccd_options *o, carom_context *context, ccd_run *run)
+{
+	sim_output_file file = { 0 };
+	if (o->hits && report_open(&file, o->hits) != EXIT_DONE)
+		return EXIT_FAILED;
+	int status = search(o, context, run, file.stream);
+	if (status != EXIT_DONE)
+		sim_output_abandon(&file);
+	else if (o->hits)
+		status = report_commit(&file);
+	return status;
+}
+
+static int run_ccd(const ccd_options *o)
+{
+	ccd_run run = { .first_step = -1 };
+	if (!frames_open(&run.frames, &o->source))
+		return EXIT_FAILED;
+	int status = EXIT_FAILED;
+	run.steps = calloc((size_t)run.frames.count, sizeof *run.steps);
+	carom_context *context = NULL;
+	if (!run.steps)
+		report_error(NULL, "out of memory");
+	else if ((context = report_create_context(o->threads, o->simd)) != NULL)
+		status = search_and_write(o, context, &run);
+	if (status == EXIT_DONE)
+		status = (o->json ? ccd_print_json : ccd_print_text)(o, &run);
+	carom_destroy_context(context);
+	free(run.steps);
+	frames_close(&run.frames);
+	return status;
+}
+
+int cmd_ccd(int argc, char **argv)
+{
+	const carom_sweep_def def = carom_default_sweep_def();
+	ccd_options o = {
+		.source = { .range = { 0, INT64_MAX } },
+		.method = (int)def.method,
+		.volume = (int)def.volume,
+		.build = (int)def.build,
+		.test = (int)def.test,
+		.tolerance = def.tolerance,
+		.separation = def.min_separation,
+	};
+	o.source.paths = calloc((size_t)argc, sizeof *o.source.paths);
+	if (!o.source.paths)
+		return report_error(NULL, "out of memory");
+	int status = parse(&o, argc, argv);
+	if (status == OPTIONS_GO_ON)
+		status = run_ccd(&o);
+	free(o.source.paths);
+	return status;
+}

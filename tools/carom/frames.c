@@ -1,0 +1,221 @@
+// Frames of a deforming mesh. See frames.h.
+#include "frames.h"
+
+#include "report.h"
+
+#include "sim/mesh_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *path_of(const frames *f, int64_t number) { return f->source.paths[f->source.mesh ? 0 : number]; }
+
+const char *frames_first_path(const frames *f) { return path_of(f, f->first); }
+const char *frames_last_path(const frames *f) { return path_of(f, f->first + f->count - 1); }
+
+int frames_error(const frames *f, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	if (f->source.mesh)
+		return report_error(path_of(f, f->number), "frame %lld: %s", (long long)f->number, text);
+	return report_error(path_of(f, f->number), "%s", text);
+}
+
+// ---- Checks ----
+
+static bool vertices_are_sound(const frames *f)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)f->mesh.vertex_count; i++) {
+		const double value = (double)f->mesh.vertices[i];
+		if (fabs(value) <= CAROM_MAX_COORDINATE)
+			continue;
+		if (isfinite(value))
+			frames_error(f, "vertex %lld: %g is beyond %g", (long long)(i / 3), value, CAROM_MAX_COORDINATE);
+		else
+			frames_error(f, "vertex %lld: %g is not finite", (long long)(i / 3), value);
+		return false;
+	}
+	return true;
+}
+
+static bool corners_are_in_range(const sim_mesh *mesh, const char *path)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count) {
+			report_error(path, "face %lld names vertex %d, and there are %d", (long long)(i / 3), (int)mesh->triangles[i],
+				(int)mesh->vertex_count);
+			return false;
+		}
+	return true;
+}
+
+// Impacts between frames have a meaning only where a vertex number is the same point of the same surface in both.
+static bool faces_are_same(const frames *f, const sim_mesh *next)
+{
+	const sim_mesh *mesh = &f->mesh;
+	const char *first = frames_first_path(f);
+	if (next->vertex_count != mesh->vertex_count) {
+		frames_error(f, "has %d vertices, but %s has %d", (int)next->vertex_count, first, (int)mesh->vertex_count);
+		return false;
+	}
+	for (int32_t i = 0; i < mesh->triangle_count && i < next->triangle_count; i++) {
+		const int32_t *a = mesh->triangles + 3 * (size_t)i, *b = next->triangles + 3 * (size_t)i;
+		if (memcmp(a, b, 3 * sizeof *a) != 0) {
+			frames_error(f, "face %d has the vertices %d %d %d, but %d %d %d in %s; all frames must have the same faces",
+				(int)i, (int)b[0], (int)b[1], (int)b[2], (int)a[0], (int)a[1], (int)a[2], first);
+			return false;
+		}
+	}
+	if (next->triangle_count == mesh->triangle_count)
+		return true;
+	const bool fewer = next->triangle_count < mesh->triangle_count;
+	frames_error(f, "face %d is in %s only (%d faces against %d); all frames must have the same faces",
+		(int)(fewer ? next->triangle_count : mesh->triangle_count), fewer ? first : "this file", (int)next->triangle_count,
+		(int)mesh->triangle_count);
+	return false;
+}
+
+// ---- Reading ----
+
+static bool load_mesh(const char *path, sim_mesh *mesh)
+{
+	char error[512];
+	if (!sim_load_mesh(path, mesh, error, sizeof error)) {
+		report_error(path, "%s", error);
+		return false;
+	}
+	if (corners_are_in_range(mesh, path))
+		return true;
+	sim_mesh_free(mesh);
+	return false;
+}
+
+// The next mesh file; its vertices become those of the mesh.
+static bool read_mesh_frame(frames *f)
+{
+	sim_mesh next;
+	if (!load_mesh(path_of(f, f->number), &next))
+		return false;
+	const bool same = faces_are_same(f, &next);
+	if (same) {
+		float *vertices = f->mesh.vertices;
+		f->mesh.vertices = next.vertices;
+		next.vertices = vertices;
+	}
+	sim_mesh_free(&next);
+	return same;
+}
+
+// The next frame of the file of positions, whatever the byte order of this machine.
+static bool read_positions(frames *f)
+{
+	const size_t values = 3 * (size_t)f->mesh.vertex_count;
+	errno = 0;
+	if (fread(f->mesh.vertices, sizeof(float), values, f->positions) != values) {
+		frames_error(f, "cannot be read: %s", errno ? strerror(errno) : "the file ends");
+		return false;
+	}
+	for (size_t i = 0; i < values; i++) {
+		unsigned char b[4];
+		memcpy(b, &f->mesh.vertices[i], sizeof b);
+		const uint32_t bits = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+		memcpy(&f->mesh.vertices[i], &bits, sizeof bits);
+	}
+	return true;
+}
+
+bool frames_next(frames *f)
+{
+	f->number++;
+	return (f->source.mesh ? read_positions(f) : read_mesh_frame(f)) && vertices_are_sound(f);
+}
+
+// ---- Opening ----
+
+static bool choose_range(frames *f)
+{
+	const char *file = f->source.mesh ? f->source.paths[0] : NULL;
+	const option_range *range = &f->source.range;
+	f->first = range->first;
+	f->count = (range->end < f->total ? range->end : f->total) - range->first;
+	if (f->total < 2)
+		report_error(file, "holds %lld frame%s; two are needed at least", (long long)f->total, f->total == 1 ? "" : "s");
+	else if (range->first >= f->total || (range->end > f->total && range->end != INT64_MAX))
+		report_error(file, "--frames asks for frame %lld, and there are %lld, from 0",
+			(long long)(range->first >= f->total ? range->first : range->end - 1), (long long)f->total);
+	else if (f->count < 2)
+		report_error(file, "--frames gives one frame; two are needed at least");
+	else
+		return true;
+	return false;
+}
+
+// Open the file of positions and count its frames.
+static bool open_positions(frames *f)
+{
+	const char *path = f->source.paths[0];
+	struct stat status;
+	f->positions = fopen(path, "rb");
+	if (!f->positions || fstat(fileno(f->positions), &status) != 0) {
+		report_error(path, "cannot be opened: %s", strerror(errno));
+		return false;
+	}
+	const int64_t frame_size = 12 * (int64_t)f->mesh.vertex_count;
+	if (!S_ISREG(status.st_mode)) {
+		report_error(path, "is no regular file");
+		return false;
+	}
+	if (status.st_size % frame_size != 0) {
+		report_error(path, "holds %lld bytes, which are not whole frames of %lld bytes: %s has %d vertices of 12 bytes",
+			(long long)status.st_size, (long long)frame_size, f->source.mesh, (int)f->mesh.vertex_count);
+		return false;
+	}
+	f->total = status.st_size / frame_size;
+	return true;
+}
+
+static bool open_sequence(frames *f)
+{
+	if (!load_mesh(f->source.mesh, &f->mesh) || !open_positions(f) || !choose_range(f))
+		return false;
+	if (fseeko(f->positions, (off_t)(12 * (int64_t)f->mesh.vertex_count * f->first), SEEK_SET) != 0) {
+		report_error(f->source.paths[0], "cannot be read: %s", strerror(errno));
+		return false;
+	}
+	f->number = f->first - 1;
+	return frames_next(f);
+}
+
+static bool open_meshes(frames *f)
+{
+	f->total = f->source.path_count;
+	if (!choose_range(f))
+		return false;
+	f->number = f->first;
+	return load_mesh(frames_first_path(f), &f->mesh) && vertices_are_sound(f);
+}
+
+bool frames_open(frames *f, const frames_source *source)
+{
+	*f = (frames){ .source = *source };
+	if (source->mesh ? open_sequence(f) : open_meshes(f))
+		return true;
+	frames_close(f);
+	return false;
+}
+
+void frames_close(frames *f)
+{
+	if (f->positions)
+		fclose(f->positions);
+	sim_mesh_free(&f->mesh);
+	*f = (frames){ 0 };
+}
