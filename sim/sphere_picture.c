@@ -4,6 +4,7 @@
 #include "sim/sphere_picture.h"
 #include "sim/light.h"
 #include "sim/overlay.h"
+#include "sim/sphere_parts.h"
 
 #include <float.h>
 #include <limits.h>
@@ -363,19 +364,11 @@ static sample sample_at(const picture_job *job, int column, int row)
 	return (sample){ (uint32_t)key, (double)float_of_bits((uint32_t)(key >> 32)) };
 }
 
-static uint64_t mix(uint64_t x) // splitmix64, Steele, Lea and Flood 2014
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
 // How much of the sky the neighbourhood leaves to a point p (in the camera's frame) with normal n: other samples' points in
 // front of it take away, the more the nearer they are (reach is how far that goes) and the more they stand above the surface.
 static double open_part(const picture_job *job, int column, int row, camera_point p, camera_point n, double reach)
 {
-	const double *turn = job->turns[mix((uint64_t)row << 32 | (uint64_t)column) % TURNS];
+	const double *turn = job->turns[sim_mix64((uint64_t)row << 32 | (uint64_t)column) % TURNS];
 	const double radius = fmin(fmax(reach / (p.z * job->pitch), 3 * job->side), 64 * job->side);
 	const double range = radius * p.z * job->pitch;
 	double taken = 0;

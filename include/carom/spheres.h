@@ -139,7 +139,8 @@ CAROM_API carom_result carom_spheres_update(carom_spheres *spheres, const carom_
 CAROM_API carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs);
 
 /// Called for touching pairs (a < b in each), some at a time, from the workers of the context (worker below
-/// carom_context_threads), each pair exactly once, in no fixed order. Must be thread-safe. False ends the search.
+/// carom_context_threads), each pair exactly once, in no fixed order. Must be thread-safe. False ends the search; calls that are
+/// under way on other workers go on.
 typedef bool carom_sphere_pairs_fn(const carom_sphere_pair *pairs, int64_t count, int worker, void *user);
 
 /// All touching pairs, handed on as they are found: no list is stored (Mochi, Algorithm 1). CAROM_SUCCESS also when fn ended it.

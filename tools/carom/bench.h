@@ -23,6 +23,7 @@ typedef struct bench {
 	int simd;
 	const char *scenes;                              ///< folder of the scene files, or NULL: looked for (bench_motion.h)
 	const char *peers;                               ///< the program carom_peers, or NULL: looked for
+	const char *data;                                ///< folder with snapshots of spheres, or NULL: none
 	const char *out;                                 ///< folder for CSV and SVG, or NULL: none
 	const char *program;                             ///< the running command: scenes and carom_peers are looked for near it
 	struct bench_motion *motions[BENCH_MAX_MOTIONS]; ///< made so far; a scene is simulated once

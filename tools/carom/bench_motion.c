@@ -15,17 +15,20 @@ const bench_scene bench_scene_terrain = { "terrain1000.json", 24, 60 };
 
 // ---- Scenes ----
 
-// Where the command is installed as PREFIX/bin/carom the scenes are in PREFIX/share/carom/scenes.
-static void scene_path(const bench *b, const char *file, char path[SIM_PATH_MAX])
+bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX])
 {
 	if (b->scenes) {
 		snprintf(path, SIM_PATH_MAX, "%s/%s", b->scenes, file);
-		return;
+		return true;
 	}
 	snprintf(path, SIM_PATH_MAX, "scenes/%s", file);
 	const char *slash = strrchr(b->program, '/');
 	if (access(path, R_OK) != 0 && slash)
 		snprintf(path, SIM_PATH_MAX, "%.*s/../share/carom/scenes/%s", (int)(slash - b->program), b->program, file);
+	if (access(path, R_OK) == 0)
+		return true;
+	report_error(NULL, "the scene %s is neither in the folder scenes nor installed; name its folder with --scenes DIR", file);
+	return false;
 }
 
 // Keep what does not move, and the first bodies that do.
@@ -43,10 +46,8 @@ static void keep_bodies(sim_scene *scene, int most)
 int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene)
 {
 	char path[SIM_PATH_MAX], error[600];
-	scene_path(b, which->file, path);
-	if (!b->scenes && access(path, R_OK) != 0)
-		return report_error(
-			NULL, "the scene %s is neither in the folder scenes nor installed; name its folder with --scenes DIR", which->file);
+	if (!bench_find_scene(b, which->file, path))
+		return EXIT_FAILED;
 	if (!sim_load_scene(path, scene, error, sizeof error))
 		return report_error(NULL, "%s", error);
 	if (b->quick && which->quick_bodies > 0)

@@ -5,6 +5,7 @@
 
 #include "bench.h"
 
+#include "sim/output_file.h"
 #include "sim/simulation.h"
 
 /// A scene in motion. Body numbers are those of the scene; the first `present` of them are there in a frame.
@@ -26,8 +27,12 @@ typedef struct bench_scene {
 /// The two scenes of Lehericey (2013) and the first one of Lehericey, Gouranton and Arnaldi (2015).
 extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_terrain;
 
-/// Read a scene: from the folder of --scenes; else from `scenes` in the working folder, else from where scenes are installed
-/// beside the command. EXIT_DONE, or EXIT_FAILED after a message; sim_destroy_scene gives it back.
+/// The path of a scene file: in the folder of --scenes; else in `scenes` in the working folder, else where scenes are installed
+/// beside the command (PREFIX/share/carom/scenes for PREFIX/bin/carom). False after a message when it is in neither of these; in
+/// the folder of --scenes it is not looked for.
+bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX]);
+
+/// Read a scene. EXIT_DONE, or EXIT_FAILED after a message; sim_destroy_scene gives it back.
 int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene);
 
 /// The motion of a scene; made by the first bench that asks. NULL after a message.

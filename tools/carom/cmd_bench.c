@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "bench_motion.h"
 #include "bench_plot.h"
+#include "bench_spheres.h"
 #include "commands.h"
 #include "options.h"
 #include "report.h"
@@ -22,6 +23,16 @@ static const bench_entry entries[] = {
 	{ "table-1-2015", "predicted room for rays against exact room", "Lehericey et al. 2015, Table 1", bench_table_1_2015 },
 	{ "table-2-2015", "rays missed by two predictions", "Lehericey et al. 2015, Table 2", bench_table_2_2015 },
 	{ "adaptive", "thresholds: fixed and chosen", "future work of Lehericey 2013", bench_adaptive },
+	{ "spheres-table-1", "millions of spheres in free fall: what a step goes to", "Mochi, Table 1, Figure 4",
+		bench_spheres_table_1 },
+	{ "spheres-gravity", "the same under gravity that turns", "Mochi, section 4.1.2, Figure 5", bench_spheres_gravity },
+	{ "spheres-radii", "wide ranges of radii", "Mochi, section 4.1.3, Figure 6", bench_spheres_radii },
+	{ "spheres-grains", "one and fourteen bodies of 82,337 spheres", "Mochi, section 4.1.4, Figure 7", bench_spheres_grains },
+	{ "spheres-scale", "from a thousand to a million spheres", "Mochi, section 4.2.2, Figure 8", bench_spheres_scale },
+	{ "spheres-interval", "how often a tree is made anew", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval },
+	{ "spheres-validation", "collisions per step of 30 perturbed copies", "Mochi, section 5.1", bench_spheres_validation },
+	{ "spheres-methods", "all methods on all kinds of sets", "no figure: what the automatic choice is about",
+		bench_spheres_methods },
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
@@ -148,7 +159,7 @@ static int list_entries(bool json)
 {
 	if (!json) {
 		for (int i = 0; i < ENTRIES; i++)
-			printf("%-14s %s (%s)\n", entries[i].name, entries[i].title, entries[i].source);
+			printf("%-18s %s (%s)\n", entries[i].name, entries[i].title, entries[i].source);
 		return report_end_of_text();
 	}
 	cJSON *object = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(object, "benches");
@@ -244,7 +255,7 @@ typedef struct bench_options {
 	bool list, quick, json;
 	int64_t threads;
 	int simd;
-	const char *out, *scenes, *peers;
+	const char *out, *scenes, *peers, *data;
 } bench_options;
 
 static int parse(bench_options *o, int argc, char **argv, const char **names, int *count)
@@ -262,6 +273,8 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 			.help = "folder of the scene files (scenes, else where they are installed)" },
 		{ .name = "peers", .argument = "PROGRAM", .kind = OPTION_TEXT, .value = &o->peers,
 			.help = "the program carom_peers (beside this one, else in PATH)" },
+		{ .name = "data", .argument = "DIR", .kind = OPTION_TEXT, .value = &o->data,
+			.help = "spheres-methods: measure the snapshots of spheres (*.sph) in this folder too" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
 			.help = "instruction set (auto)" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
@@ -304,6 +317,7 @@ int cmd_bench(int argc, char **argv)
 		.simd = o.simd,
 		.scenes = o.scenes,
 		.peers = o.peers,
+		.data = o.data,
 		.out = o.out,
 		.program = own_path(program) };
 	const int result = run_all(&b, chosen, count ? count : ENTRIES, o.json);
