@@ -2,6 +2,7 @@
 #include "sim/granular_state.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MIN_RANGE = 4 };
 
@@ -30,37 +31,40 @@ static void count_blocks(int64_t begin, int64_t end, int worker, void *granular)
 	}
 }
 
-// Rows of so many entries are looked through faster than cut in halves.
-enum { SHORT_ROW = 32 };
+/// Where the jobs of a block wait for the row of their other sphere, which knows the twin: a chain for each sphere, linked by
+/// the jobs' twins.
+typedef struct waiting {
+	uint32_t last[GRANULAR_BLOCK]; // job of each sphere that came last, from the block's first; NO_JOB: none
+	uint32_t job[GRANULAR_BLOCK];  // job of each neighbour with the sphere at work
+} waiting;
 
-// Entry of sphere i in the row of j: rows are in the order of the ids.
-static int64_t find_twin(const sim_granular *g, uint32_t i, uint32_t j)
+#define NO_JOB UINT32_MAX
+
+// The jobs that wait for sphere i, by their first spheres.
+static void find_waiting(const granular_job *jobs, int64_t first, int64_t i, waiting *wait)
 {
-	int64_t low = g->list.first[j], high = g->list.first[j + 1];
-	while (high - low > SHORT_ROW) {
-		const int64_t middle = low + (high - low) / 2;
-		if (g->ids[g->list.other[middle]] <= g->ids[i])
-			low = middle;
-		else
-			high = middle;
-	}
-	while (g->list.other[low] != i)
-		low++;
-	return low;
+	for (uint32_t q = wait->last[i - first]; q != NO_JOB; q = jobs[q].twin)
+		wait->job[jobs[q].i - first] = q;
 }
 
-static void fill_row(const sim_granular *g, int64_t b, int64_t i, int64_t *job)
+static void fill_row(const sim_granular *g, int64_t b, int64_t i, uint32_t *count, waiting *wait)
 {
-	const int64_t base = g->blocks[b].entry;
+	const int64_t base = g->blocks[b].entry, first = b * GRANULAR_BLOCK;
 	const uint32_t elsewhere = (uint32_t)(g->blocks[b + 1].entry - base);
+	granular_job *jobs = &g->jobs[g->blocks[b].job];
+	find_waiting(jobs, first, i, wait);
 	for (int64_t e = g->list.first[i]; e < g->list.first[i + 1]; e++) {
-		const uint32_t j = g->list.other[e];
+		const uint32_t j = g->list.other[e], entry = (uint32_t)(e - base);
 		const bool inside = in_block(b, j);
-		if (inside && j < i)
+		if (inside && j < i) {
+			jobs[wait->job[j - first]].twin = entry;
 			continue;
-		const uint32_t twin = inside ? (uint32_t)(find_twin(g, (uint32_t)i, j) - base) : elsewhere;
+		}
 		const double mass_root = 1 / sqrt(g->motions[i].inverse_mass + g->motions[j].inverse_mass);
-		g->jobs[(*job)++] = (granular_job){ (uint32_t)i, j, (uint32_t)(e - base), twin, mass_root };
+		jobs[*count] = (granular_job){ (uint32_t)i, j, entry, inside ? wait->last[j - first] : elsewhere, mass_root };
+		if (inside)
+			wait->last[j - first] = *count;
+		++*count;
 	}
 }
 
@@ -68,14 +72,17 @@ static void fill_blocks(int64_t begin, int64_t end, int worker, void *granular)
 {
 	(void)worker;
 	const sim_granular *g = granular;
+	waiting wait;
 	for (int64_t b = begin; b < end; b++) {
-		int64_t crowd = g->blocks[b].crowd, job = g->blocks[b].job;
+		int64_t crowd = g->blocks[b].crowd;
+		uint32_t jobs = 0;
+		memset(wait.last, 0xff, sizeof wait.last);
 		for (int64_t i = b * GRANULAR_BLOCK; i < block_end(g, b); i++) {
 			if (g->list.first[i + 1] == g->list.first[i])
 				continue;
 			g->crowd[crowd++] = (uint32_t)i;
 			if (!g->def.force)
-				fill_row(g, b, i, &job);
+				fill_row(g, b, i, &jobs, &wait);
 		}
 	}
 }
@@ -103,6 +110,7 @@ static bool reserve_crowd(sim_granular *g)
 
 static bool reserve_jobs(sim_granular *g, int64_t count)
 {
+	count += GRANULAR_AHEAD;
 	if (count <= g->job_room)
 		return true;
 	granular_free(g, g->jobs, (size_t)g->job_room * sizeof *g->jobs);
@@ -144,6 +152,8 @@ static bool make_blocks(sim_granular *g)
 		(!g->def.force && (!reserve_jobs(g, g->blocks[g->block_count].job) || !reserve_replies(g, entries))))
 		return false;
 	carom_parallel_for(g->context, fill_blocks, g->block_count, MIN_RANGE, g);
+	if (!g->def.force)
+		memset(&g->jobs[g->blocks[g->block_count].job], 0, GRANULAR_AHEAD * sizeof *g->jobs);
 	return true;
 }
 

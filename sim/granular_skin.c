@@ -1,6 +1,6 @@
 // The skin of the list of neighbours, by measured times. A thin skin makes short rows and frequent lists, a thick one the
-// reverse. The time of a step, lists included, over the life of one list, is what a skin costs; the next list tries a quarter
-// more or less and stays where it was cheapest. Motions do not depend on it.
+// reverse. The time of a step, lists included, over the life of one list, is what a skin costs; the next list tries one 1.4
+// times thicker or thinner and stays where it was cheapest. Motions do not depend on it.
 #include "sim/granular_state.h"
 
 enum { FIRST_REST = 4, LONGEST_REST = 64 };

@@ -25,6 +25,9 @@ typedef struct granular_spin {
 /// Spheres in a block. Within one, each contact is computed once and its opposite given to the other side.
 enum { GRANULAR_BLOCK = 1024 };
 
+/// Jobs ahead of the one at work whose spheres are fetched; as many jobs of spheres 0 and 0 stand behind the last.
+enum { GRANULAR_AHEAD = 12 };
+
 /// Two spheres of the list, the first of them in the block. Entries count from the block's first.
 typedef struct granular_job {
 	uint32_t i, j;
@@ -97,7 +100,7 @@ typedef struct granular_skin {
 	int64_t rest_length;
 } granular_skin;
 
-/// Tells when sorting the arrays pays (granular_list.c).
+/// Tells when sorting the arrays pays (granular_sort.c).
 typedef struct granular_sorting {
 	double ms;     // of the last sorting
 	double rate;   // milliseconds of a step for a unit of work (crowded spheres and entries) right after it; 0: not known

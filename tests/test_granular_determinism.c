@@ -1,9 +1,11 @@
-/// The same trajectory, bit for bit, whatever is chosen for speed: threads, method, skin, order in memory.
+/// The same trajectory, bit for bit, whatever is chosen for speed: threads, instructions, method, skin, order in memory.
+#include "sim/granular.h"
 #include "granular_fixture.h"
 
 /// How a run is done.
 typedef struct manner {
 	int threads;
+	carom_simd simd;
 	carom_sphere_method method;
 	double skin;
 	bool keep_order;
@@ -14,7 +16,11 @@ static uint64_t run_manner(sim_granular_def def, manner m, int64_t steps, sim_gr
 	def.method = m.method;
 	def.skin = m.skin;
 	def.keep_order = m.keep_order;
-	carom_context *context = granular_context(m.threads);
+	carom_context_def context_def = carom_default_context_def();
+	context_def.thread_count = m.threads;
+	context_def.simd = m.simd;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
 	sim_granular *g = granular_create(context, &def);
 	granular_run(g, steps);
 	const uint64_t hash = granular_hash(g);
@@ -32,14 +38,14 @@ static uint64_t run_manner(sim_granular_def def, manner m, int64_t steps, sim_gr
 static void compare_manners(const sim_granular_def *def, int64_t steps)
 {
 	static const manner manners[] = {
-		{ 2, CAROM_SPHERES_GRID, 0.002, false },
-		{ 3, CAROM_SPHERES_AUTO, -1, false },
-		{ 1, CAROM_SPHERES_LEVELS, 0.0005, true },
-		{ 2, CAROM_SPHERES_TREE, 0.01, false },
-		{ 3, CAROM_SPHERES_RAYS, 0.004, true },
+		{ 2, CAROM_SIMD_AUTO, CAROM_SPHERES_GRID, 0.002, false },
+		{ 3, CAROM_SIMD_AUTO, CAROM_SPHERES_AUTO, -1, false },
+		{ 1, CAROM_SIMD_AUTO, CAROM_SPHERES_LEVELS, 0.0005, true },
+		{ 2, CAROM_SIMD_AUTO, CAROM_SPHERES_TREE, 0.01, false },
+		{ 3, CAROM_SIMD_AUTO, CAROM_SPHERES_RAYS, 0.004, true },
 	};
 	sim_granular_info first, info;
-	const uint64_t expected = run_manner(*def, (manner){ 1, CAROM_SPHERES_GRID, 0, true }, steps, &first);
+	const uint64_t expected = run_manner(*def, (manner){ 1, CAROM_SIMD_SCALAR, CAROM_SPHERES_GRID, 0, true }, steps, &first);
 	CHECK(first.max_overlap > 0);
 	for (size_t k = 0; k < sizeof manners / sizeof *manners; k++) {
 		if (!CHECK(run_manner(*def, manners[k], steps, &info) == expected))

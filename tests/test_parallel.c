@@ -84,6 +84,43 @@ TEST(parallel, built_in_loop)
 		check_sizes(make_context(threads, NULL, NULL));
 }
 
+// The public loop: the same, and it takes any piece size.
+static void check_public_loop(carom_context *context, int64_t count, int64_t min_range)
+{
+	loop_record record = { .count = count > 0 ? count : 0,
+		.min_range = min_range,
+		.worker_count = carom_context_threads(context),
+		.visits = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof *record.visits) };
+	REQUIRE(record.visits);
+	carom_parallel_for(context, record_piece, count, min_range, &record);
+	for (int64_t i = 0; i < count; i++) {
+		if (!CHECK_INT(record.visits[i], 1))
+			break;
+	}
+	CHECK_INT(record.visits[record.count], 0);
+	CHECK_INT(record.short_pieces, 0);
+	CHECK_INT(record.wrong_workers, 0);
+	if (count <= min_range || count <= 1)
+		CHECK_INT(record.pieces, count > 0);
+	free(record.visits);
+}
+
+TEST(parallel, public_loop)
+{
+	for (int threads = 1; threads <= 3; threads++) {
+		carom_context *context = make_context(threads, NULL, NULL);
+		REQUIRE(context);
+		for (int64_t min_range = -1; min_range <= 100; min_range += 101) {
+			check_public_loop(context, -5, min_range);
+			check_public_loop(context, 0, min_range);
+			check_public_loop(context, 1, min_range);
+			check_public_loop(context, 199, min_range);
+			check_public_loop(context, 10007, min_range);
+		}
+		carom_destroy_context(context);
+	}
+}
+
 TEST(parallel, thread_count)
 {
 	carom_context *context = make_context(3, NULL, NULL);
@@ -193,6 +230,26 @@ static void outer_piece(int64_t begin, int64_t end, int worker, void *task)
 	}
 }
 
+static void outer_public_piece(int64_t begin, int64_t end, int worker, void *task)
+{
+	nested_record *record = task;
+	for (int64_t i = begin; i < end; i++) {
+		inner_task inner = { record, worker };
+		carom_parallel_for(record->context, inner_piece, 1000, 1, &inner);
+	}
+}
+
+static void check_public_nested(carom_context *context)
+{
+	REQUIRE(context);
+	nested_record record = { .context = context };
+	carom_parallel_for(context, outer_public_piece, 100, 1, &record);
+	CHECK_INT(record.inner_items, 100 * 1000);
+	CHECK_INT(record.other_worker, 0);
+	CHECK_INT(record.pieces, 100);
+	carom_destroy_context(context);
+}
+
 static void check_nested(carom_context *context)
 {
 	REQUIRE(context);
@@ -211,6 +268,9 @@ TEST(parallel, nested_calls_stay_on_their_worker)
 	check_nested(make_context(1, NULL, NULL));
 	check_nested(make_context(4, NULL, NULL));
 	check_nested(make_context(3, pthread_scheduler, NULL));
+	check_public_nested(make_context(1, NULL, NULL));
+	check_public_nested(make_context(4, NULL, NULL));
+	check_public_nested(make_context(3, pthread_scheduler, NULL));
 }
 
 // ---- Shared state of a context ----
