@@ -1,5 +1,6 @@
 // `carom bench`: the tables and figures of the papers again, our values beside theirs.
 #include "bench.h"
+#include "bench_ccd.h"
 #include "bench_motion.h"
 #include "bench_plot.h"
 #include "bench_spheres.h"
@@ -33,6 +34,10 @@ static const bench_entry entries[] = {
 	{ "spheres-validation", "collisions per step of 30 perturbed copies", "Mochi, section 5.1", bench_spheres_validation },
 	{ "spheres-methods", "all methods on all kinds of sets", "no figure: what the automatic choice is about",
 		bench_spheres_methods },
+	{ "ccd-table-1", "swept impacts: what a step goes to", "MCCD, Table 1", bench_ccd_table_1 },
+	{ "ccd-table-2", "along the front, from the root, breadth first", "MCCD, Table 2, Figures 4, 7 and 9", bench_ccd_table_2 },
+	{ "ccd-orphans", "adjacent triangles with and without orphan sets", "MCCD, section 4", bench_ccd_orphans },
+	{ "ccd-threads", "swept impacts on several threads", "MCCD, Figures 12 and 13", bench_ccd_threads },
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 

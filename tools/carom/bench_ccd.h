@@ -1,0 +1,61 @@
+/// @file bench_ccd.h
+/// What the benches of swept impacts share: deforming meshes in motion, made here, and the search of all their steps with settings
+/// that are compared.
+#ifndef CAROM_TOOL_BENCH_CCD_H
+#define CAROM_TOOL_BENCH_CCD_H
+
+#include "bench.h"
+
+#include "carom/sweep.h"
+
+/// A mesh and where its vertices are in consecutive frames.
+typedef struct ccd_motion {
+	const char *name;
+	int32_t vertex_count, triangle_count;
+	int32_t *triangles; ///< [3*triangle_count]
+	int frame_count;
+	double *frames; ///< [frame_count][3*vertex_count]
+} ccd_motion;
+
+/// The four scenes: sizes and motions like those of MCCD (Tang, Manocha and Tong 2010), shapes of our own.
+typedef enum ccd_scene {
+	CCD_CLOTH_BALL, ///< a sheet sinks over a turning ball and folds
+	CCD_SKIRT,      ///< ruffles sway about two legs
+	CCD_BODIES,     ///< spheres and cones fly about and through each other
+	CCD_TRIANGLES,  ///< triangles of random motion
+	CCD_SCENES,
+} ccd_scene;
+
+/// Make the last steps of a scene's motion, few and of a small mesh when quick. Free with bench_free_ccd_motion.
+void bench_make_ccd_motion(ccd_scene scene, bool quick, ccd_motion *motion);
+void bench_free_ccd_motion(ccd_motion *motion);
+/// How far vertices move in a step, in lengths of sides; both means, over all steps and over the first frame.
+double bench_ccd_sides_per_step(const ccd_motion *motion);
+
+/// One way to search.
+typedef struct ccd_way {
+	carom_sweep_def def;
+	int threads;
+} ccd_way;
+
+/// Means over the measured steps.
+typedef struct ccd_cost {
+	double ms; ///< of a whole step: told of the motion, and searched
+	double ms_trees, ms_front, ms_tests, ms_orphans, ms_sort;
+	double volume_tests, front, queries, adjacent, impacts;
+	int64_t orphans;
+	size_t bytes;
+} ccd_cost;
+
+enum { CCD_MOST_WAYS = 16 };
+
+/// Search the steps of a motion in each way, in turns. EXIT_DONE, or EXIT_FAILED after a message: when two ways find other impacts,
+/// for instance.
+int bench_search_ccd(const bench *b, const ccd_motion *motion, const ccd_way *ways, int count, ccd_cost *costs);
+
+int bench_ccd_table_1(bench *b, bench_report *report);
+int bench_ccd_table_2(bench *b, bench_report *report);
+int bench_ccd_orphans(bench *b, bench_report *report);
+int bench_ccd_threads(bench *b, bench_report *report);
+
+#endif
