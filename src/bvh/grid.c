@@ -12,11 +12,14 @@
 static const uint8_t UNKNOWN = 0xff;
 enum {
 	FAR = CR_CELL_DISTANCE - 1,
-	GATHER_PADDING = 3, // wide look-ups read four bytes for one
+	GATHER_PADDING = 3,  // wide look-ups read four bytes for one
 	MAX_CELLS = 1 << 22, // wide look-ups count cells in floats, exact up to 2^24
 };
 
 static int64_t cell_count(const cr_grid *g) { return (int64_t)g->size[0] * g->size[1] * g->size[2]; }
+
+// A box may be so flat or so small that cells mean nothing in float.
+static bool is_usable(const cr_grid *g) { return g->cell > 0 && isfinite(g->inverse_cell); }
 
 static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 {
@@ -26,6 +29,8 @@ static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 	do {
 		g->cell = longest / (float)resolution;
 		g->inverse_cell = 1.0f / g->cell;
+		if (!is_usable(g))
+			return;
 		for (int k = 0; k < 3; k++) {
 			// One empty layer all round, so that the outside is one piece and rounding cannot step off the grid.
 			g->size[k] = (int32_t)((c->upper[k] - c->lower[k]) * g->inverse_cell) + 4;
@@ -139,8 +144,7 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 	*grid = (cr_grid){ 0 };
 	cr_grid g = { 0 };
 	place_grid(c, resolution, &g);
-	// A box so flat or so small that cells mean nothing in float: go without.
-	if (!(g.cell > 0) || !isfinite(g.inverse_cell) || g.cell < c->scale * 0x1p-16f)
+	if (!is_usable(&g) || g.cell < c->scale * 0x1p-16f) // go without
 		return CAROM_SUCCESS;
 	const size_t cells = (size_t)cell_count(&g);
 	g.cells = cr_alloc(context, cells + GATHER_PADDING);
