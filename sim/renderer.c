@@ -236,13 +236,8 @@ bool sim_render_world(const carom_world *world, const sim_camera *camera, const 
 	render_job job = { .world = world, .options = options, .image = image };
 	if (!check_options(options, error, error_size))
 		return false;
-	if (!sim_make_view(camera, options->width, options->height, &job.view)) {
-		snprintf(error, error_size,
-			"the camera cannot be used: its position and target must differ, up must not point along the "
-			"line of sight, and the field of view must lie between 0 and 180 degrees");
-		return false;
-	}
-	if (!sim_create_image(options->width, options->height, image, error, error_size))
+	if (!sim_make_view(camera, options->width, options->height, &job.view, error, error_size) ||
+		!sim_create_image(options->width, options->height, image, error, error_size))
 		return false;
 	job.cell = sim_checker_cell(&job.view);
 	job.fade = 5 * job.view.distance;

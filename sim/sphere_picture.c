@@ -642,13 +642,8 @@ bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, c
 	picture_job job = { .cloud = cloud, .options = options, .image = image };
 	if (!check_options(cloud, options, error, error_size))
 		return false;
-	if (!sim_make_view(camera, options->width, options->height, &job.view)) {
-		snprintf(error, error_size,
-			"the camera cannot be used: its position and target must differ, up must not point along the "
-			"line of sight, and the field of view must lie between 0 and 180 degrees");
-		return false;
-	}
-	if (!sim_create_image(options->width, options->height, image, error, error_size))
+	if (!sim_make_view(camera, options->width, options->height, &job.view, error, error_size) ||
+		!sim_create_image(options->width, options->height, image, error, error_size))
 		return false;
 	const bool ready = prepare(&job);
 	if (ready) {

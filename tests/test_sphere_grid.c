@@ -455,43 +455,12 @@ TEST(sphere_grid, a_sink_can_end_the_search)
 	carom_destroy_context(context);
 }
 
-typedef struct failing_memory {
-	int allocations, live;
-	int fail_at; // below 0: never
-} failing_memory;
-
-static void *failing_allocate(size_t size, size_t alignment, void *user)
-{
-	failing_memory *memory = user;
-	if (memory->allocations++ == memory->fail_at)
-		return NULL;
-	memory->live++;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-
-static void failing_release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment;
-	((failing_memory *)user)->live--;
-	free(pointer);
-}
-
-static carom_context *failing_context(failing_memory *memory)
-{
-	carom_context_def def = carom_default_context_def();
-	def.allocator = (carom_allocator){ failing_allocate, failing_release, memory };
-	def.thread_count = 1;
-	carom_context *context = NULL;
-	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
-	return context;
-}
-
 /// Every allocation of a build fails once; the state is good for the next build then.
 TEST(sphere_grid, builds_survive_failing_memory)
 {
-	failing_memory memory = { .fail_at = -1 };
-	carom_context *context = failing_context(&memory);
-	const int before = memory.live;
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	const long long before = atomic_load(&heap.blocks);
 	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 2000, 18);
 	fixture_set made = fixture_make_set(context, &cloud, false, 0, NULL);
 	fixture_pairs expected = fixture_oracle_pairs(&cloud, 0, NULL);
@@ -499,9 +468,9 @@ TEST(sphere_grid, builds_survive_failing_memory)
 		int failures = 0;
 		for (int fail = 0;; fail++) {
 			void *state = NULL;
-			memory.fail_at = memory.allocations + fail;
+			atomic_store(&heap.fail_at, atomic_load(&heap.calls) + fail);
 			const carom_result result = DETECTORS[d].detector->build(&state, &made.set);
-			memory.fail_at = -1;
+			atomic_store(&heap.fail_at, -1);
 			if (result == CAROM_SUCCESS) {
 				DETECTORS[d].detector->release(context, state);
 				break;
@@ -511,12 +480,12 @@ TEST(sphere_grid, builds_survive_failing_memory)
 			REQUIRE(DETECTORS[d].detector->build(&state, &made.set) == CAROM_SUCCESS);
 			fixture_check_found(DETECTORS[d].detector, state, &made.set, &expected, DETECTORS[d].name);
 			DETECTORS[d].detector->release(context, state);
-			CHECK_INT(memory.live, before);
+			CHECK_INT(atomic_load(&heap.blocks), before);
 		}
 		CHECK(failures >= 4);
-		memory.fail_at = memory.allocations;
+		atomic_store(&heap.fail_at, atomic_load(&heap.calls));
 		CHECK(isinf(DETECTORS[d].expected_tests(&made.set)));
-		memory.fail_at = -1;
+		atomic_store(&heap.fail_at, -1);
 	}
 	fixture_free_pairs(&expected);
 	fixture_free_set(&made);
@@ -526,11 +495,11 @@ TEST(sphere_grid, builds_survive_failing_memory)
 
 TEST(sphere_grid, the_same_size_again_allocates_nothing)
 {
-	failing_memory memory = { .fail_at = -1 };
-	carom_context *context = failing_context(&memory);
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
 	for (int d = 0; d < DETECTOR_COUNT; d++) {
 		void *state = NULL;
-		int allocations = 0;
+		long long allocations = 0;
 		for (int kind = 0; kind < CLOUD_KINDS; kind++) {
 			for (int count = 20000; count > 0; count -= 9500) {
 				fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, count, 19);
@@ -538,9 +507,9 @@ TEST(sphere_grid, the_same_size_again_allocates_nothing)
 				fixture_pairs expected = fixture_oracle_pairs(&cloud, 0, NULL);
 				REQUIRE(DETECTORS[d].detector->build(&state, &made.set) == CAROM_SUCCESS);
 				if (allocations == 0)
-					allocations = memory.allocations;
+					allocations = atomic_load(&heap.calls);
 				fixture_check_found(DETECTORS[d].detector, state, &made.set, &expected, cloud.name);
-				CHECK_INT(memory.allocations, allocations);
+				CHECK_INT(atomic_load(&heap.calls), allocations);
 				fixture_free_pairs(&expected);
 				fixture_free_set(&made);
 				fixture_free_cloud(&cloud);

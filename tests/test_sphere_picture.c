@@ -176,7 +176,7 @@ static void find_pixel(const sim_camera *camera, carom_vec3 point, int *x, int *
 {
 	sim_view view;
 	double at[2] = { -1, -1 };
-	REQUIRE(sim_make_view(camera, SIZE, SIZE, &view) && sim_view_project(&view, point, &at[0], &at[1]));
+	REQUIRE(sim_make_view(camera, SIZE, SIZE, &view, NULL, 0) && sim_view_project(&view, point, &at[0], &at[1]));
 	*x = (int)floor(at[0]);
 	*y = (int)floor(at[1]);
 	REQUIRE(*x >= 0 && *x < SIZE && *y >= 0 && *y < SIZE);

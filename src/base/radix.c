@@ -11,17 +11,6 @@ enum {
 	INSERTION_COUNT = 48,
 };
 
-static void insertion_sort(cr_key *keys, int64_t count)
-{
-	for (int64_t i = 1; i < count; i++) {
-		const cr_key moving = keys[i];
-		int64_t j = i;
-		for (; j > 0 && keys[j - 1].key > moving.key; j--)
-			keys[j] = keys[j - 1];
-		keys[j] = moving;
-	}
-}
-
 static inline unsigned digit_of(uint64_t key, int pass) { return (unsigned)(key >> (pass * DIGIT_BITS)) & (DIGIT_VALUES - 1); }
 
 static void count_digits(const cr_key *keys, int64_t count, int passes, int64_t counts[MAX_PASSES][DIGIT_VALUES])
@@ -48,7 +37,7 @@ static void move_by_digit(const cr_key *from, cr_key *to, int64_t count, int pas
 void cr_radix_sort(cr_key *keys, cr_key *scratch, int64_t count, int key_bits)
 {
 	if (count < INSERTION_COUNT) {
-		insertion_sort(keys, count);
+		cr_insertion_sort(keys, count);
 		return;
 	}
 	const int passes = (key_bits + DIGIT_BITS - 1) / DIGIT_BITS;

@@ -13,4 +13,16 @@ typedef struct cr_key {
 /// key_bits: only the lowest key_bits of the keys differ (64 if unknown).
 void cr_radix_sort(cr_key *keys, cr_key *scratch, int64_t count, int key_bits);
 
+/// The same for a few keys (some tens), stable.
+static inline void cr_insertion_sort(cr_key *keys, int64_t count)
+{
+	for (int64_t i = 1; i < count; i++) {
+		const cr_key moving = keys[i];
+		int64_t j = i;
+		for (; j > 0 && keys[j - 1].key > moving.key; j--)
+			keys[j] = keys[j - 1];
+		keys[j] = moving;
+	}
+}
+
 #endif

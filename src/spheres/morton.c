@@ -60,23 +60,12 @@ uint64_t cr_morton_code(const cr_morton_frame *frame, double x, double y, double
 
 // ---- Sort of a heap by one worker ----
 
-static void insertion_sort(cr_key *keys, int64_t count)
-{
-	for (int64_t i = 1; i < count; i++) {
-		const cr_key moving = keys[i];
-		int64_t j = i;
-		for (; j > 0 && keys[j - 1].key > moving.key; j--)
-			keys[j] = keys[j - 1];
-		keys[j] = moving;
-	}
-}
-
 /// Sort data[count], which agree in all but the lowest bits, into other (in_other) or in place.
 static void sort_heap(cr_key *data, cr_key *other, int64_t count, int bits, bool in_other)
 {
 	if (count <= INSERTION_COUNT || bits == 0) {
 		if (bits > 0)
-			insertion_sort(data, count);
+			cr_insertion_sort(data, count);
 		if (in_other)
 			memcpy(other, data, (size_t)count * sizeof *data);
 		return;

@@ -19,19 +19,7 @@ enum { RAYS_A_PIECE = 512 };
 
 static const cr_tree_reach REACH = { 2, 1 };
 
-static carom_result build(void **state, const cr_sphere_set *set)
-{
-	cr_sphere_tree *tree = *state;
-	const carom_result result = cr_build_sphere_tree(&tree, set, REACH);
-	*state = tree;
-	return result;
-}
-
-static carom_result refit(void *state, const cr_sphere_set *set)
-{
-	cr_refit_sphere_tree(state, set);
-	return CAROM_SUCCESS;
-}
+static carom_result build(void **state, const cr_sphere_set *set) { return cr_build_sphere_tree(state, set, REACH); }
 
 /// Is the centre of i in the proxy of j? Symmetric in the centres to the last bit.
 static bool in_proxy(const cr_sphere_set *set, uint32_t i, uint32_t j)
@@ -72,5 +60,5 @@ static carom_result find_pairs(void *state, const cr_sphere_set *set, const cr_p
 	return ready ? CAROM_SUCCESS : cr_fail_memory(set->context, "the search by rays");
 }
 
-const cr_sphere_detector cr_rays_detector = { build, refit, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_bytes,
+const cr_sphere_detector cr_rays_detector = { build, cr_refit_sphere_tree, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_bytes,
 	cr_release_sphere_tree };

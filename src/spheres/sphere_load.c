@@ -28,10 +28,6 @@ typedef struct load {
 
 // ---- Memory ----
 
-/// Room for count elements, the old ones forgotten.
-#define RESERVE_FRESH(context, array, want) \
-	((want) <= (array)->capacity || (cr_array_free((context), (array)), cr_array_reserve((context), (array), (want))))
-
 void cr_forget_spheres(carom_spheres *spheres)
 {
 	spheres->set = (cr_sphere_set){ .context = spheres->context };
@@ -120,7 +116,7 @@ static carom_result copy_now(carom_spheres *spheres, const load *task)
 		cr_copy_double(spheres->context, &task->view, &spheres->space, spheres->exact.data);
 		return CAROM_SUCCESS;
 	}
-	if (!RESERVE_FRESH(spheres->context, &spheres->moved, task->view.count))
+	if (!cr_array_reserve_fresh(spheres->context, &spheres->moved, task->view.count))
 		return cr_fail_memory(spheres->context, "spheres");
 	cr_copy_single(spheres->context, &task->view, spheres->moved.data);
 	spheres->now = spheres->moved.data;
@@ -157,7 +153,7 @@ static carom_result copy_ids(carom_spheres *spheres, const load *task)
 	spheres->has_ids = task->input->ids != NULL && task->view.count > 0;
 	if (!spheres->has_ids)
 		return CAROM_SUCCESS;
-	if (!RESERVE_FRESH(spheres->context, &spheres->ids, task->view.count))
+	if (!cr_array_reserve_fresh(spheres->context, &spheres->ids, task->view.count))
 		return cr_fail_memory(spheres->context, "ids of spheres");
 	memcpy(spheres->ids.data, task->input->ids, (size_t)task->view.count * sizeof(uint32_t));
 	return CAROM_SUCCESS;
@@ -175,7 +171,7 @@ static void set_bounds(cr_sphere_set *set, const cr_bounds4 *bounds)
 
 static carom_result load_single(carom_spheres *spheres, const load *task)
 {
-	if (!RESERVE_FRESH(spheres->context, &spheres->rounded, task->view.count))
+	if (!cr_array_reserve_fresh(spheres->context, &spheres->rounded, task->view.count))
 		return cr_fail_memory(spheres->context, "spheres");
 	cr_copy_single(spheres->context, &task->view, spheres->rounded.data);
 	set_bounds(&spheres->set, &task->bounds);
@@ -203,8 +199,8 @@ static carom_result load_double(carom_spheres *spheres, const load *task)
 	const double reach = (2 * task->bounds.upper[3] + spheres->set.skin) * (1 + 0x1p-40);
 	const int64_t images = cr_is_periodic(space) ? cr_count_images(context, &task->view, space, reach) : 0;
 	const int64_t count = task->view.count + images;
-	if (!RESERVE_FRESH(context, &spheres->exact, 4 * count) || !RESERVE_FRESH(context, &spheres->rounded, count) ||
-		!RESERVE_FRESH(context, &spheres->owner, images))
+	if (!cr_array_reserve_fresh(context, &spheres->exact, 4 * count) || !cr_array_reserve_fresh(context, &spheres->rounded, count) ||
+		!cr_array_reserve_fresh(context, &spheres->owner, images))
 		return cr_fail_memory(context, "spheres");
 	cr_copy_double(context, &task->view, space, spheres->exact.data);
 	if (images > 0)

@@ -15,19 +15,7 @@ enum { FRONT_SIZE = 1024 };
 
 static const cr_tree_reach REACH = { 1, 0.5f };
 
-static carom_result build(void **state, const cr_sphere_set *set)
-{
-	cr_sphere_tree *tree = *state;
-	const carom_result result = cr_build_sphere_tree(&tree, set, REACH);
-	*state = tree;
-	return result;
-}
-
-static carom_result refit(void *state, const cr_sphere_set *set)
-{
-	cr_refit_sphere_tree(state, set);
-	return CAROM_SUCCESS;
-}
+static carom_result build(void **state, const cr_sphere_set *set) { return cr_build_sphere_tree(state, set, REACH); }
 
 /// One piece of one item: the parallel loop says which worker this is.
 static void widen_front(int64_t begin, int64_t end, int worker, void *find_pointer)
@@ -87,5 +75,5 @@ static carom_result find_pairs(void *state, const cr_sphere_set *set, const cr_p
 	return done ? CAROM_SUCCESS : cr_fail_memory(set->context, "the search of the tree of spheres");
 }
 
-const cr_sphere_detector cr_tree_detector = { build, refit, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_bytes,
+const cr_sphere_detector cr_tree_detector = { build, cr_refit_sphere_tree, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_bytes,
 	cr_release_sphere_tree };

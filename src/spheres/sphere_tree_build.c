@@ -323,15 +323,16 @@ static void gather_top_leaves(cr_sphere_tree *tree, const cr_sphere_set *set)
 	}
 }
 
-void cr_refit_sphere_tree(cr_sphere_tree *tree, const cr_sphere_set *set)
+carom_result cr_refit_sphere_tree(void *state, const cr_sphere_set *set)
 {
+	cr_sphere_tree *tree = state;
 	assert(set->count == tree->count);
 	// Rounded up; the smallest part keeps spheres whose squares vanish in double together.
 	tree->add =
 		(float)((tree->reach.skin_share * set->skin + tree->reach.scale * (double)set->slack) * (1 + 0x1p-20)) + 0x1p-100f;
 	tree->cost = 0;
 	if (tree->count == 0)
-		return;
+		return CAROM_SUCCESS;
 	cr_parallel_for(tree->context, fit_jobs, tree->jobs.count, 1, &(fit_task){ tree, set });
 	gather_top_leaves(tree, set);
 	for (uint32_t n = tree->top_count; n-- > 0;)
@@ -340,6 +341,7 @@ void cr_refit_sphere_tree(cr_sphere_tree *tree, const cr_sphere_set *set)
 		tree->cost += tree->jobs.data[i].cost;
 	const box root = node_box(&tree->nodes.data[0]);
 	tree->cost /= box_area(&root);
+	return CAROM_SUCCESS;
 }
 
 // ---- Making ----
@@ -372,10 +374,6 @@ static bool reserve_places(cr_sphere_tree *tree, int64_t count)
 	return true;
 }
 
-/// Like cr_array_reserve, but what is in the array may be lost: never both old and new memory at once.
-#define RESERVE_EMPTY(context, array, want) \
-	((array)->capacity < (want) ? (cr_array_free((context), (array)), cr_array_reserve((context), (array), (want))) : true)
-
 static void copy_ids(int64_t begin, int64_t end, int worker, void *tree_pointer)
 {
 	(void)worker;
@@ -388,8 +386,8 @@ static carom_result make_tree(cr_sphere_tree *tree, const cr_sphere_set *set)
 {
 	carom_context *context = tree->context;
 	const int64_t count = set->count;
-	if (!reserve_places(tree, count) || !RESERVE_EMPTY(context, &tree->keys, count) ||
-		!RESERVE_EMPTY(context, &tree->scratch, count))
+	if (!reserve_places(tree, count) || !cr_array_reserve_fresh(context, &tree->keys, count) ||
+		!cr_array_reserve_fresh(context, &tree->scratch, count))
 		return cr_fail_memory(context, "the tree of spheres");
 	const carom_result result = cr_morton_sort(set, set->count, tree->keys.data, tree->scratch.data);
 	if (result != CAROM_SUCCESS)
@@ -398,24 +396,24 @@ static carom_result make_tree(cr_sphere_tree *tree, const cr_sphere_set *set)
 	tree->count = set->count;
 	if (!build_nodes(tree))
 		return cr_fail_memory(context, "the tree of spheres");
-	cr_refit_sphere_tree(tree, set);
-	return CAROM_SUCCESS;
+	return cr_refit_sphere_tree(tree, set);
 }
 
-carom_result cr_build_sphere_tree(cr_sphere_tree **tree, const cr_sphere_set *set, cr_tree_reach reach)
+carom_result cr_build_sphere_tree(void **state, const cr_sphere_set *set, cr_tree_reach reach)
 {
-	if (!*tree) {
-		*tree = cr_alloc_zero(set->context, sizeof **tree);
-		if (!*tree)
+	cr_sphere_tree *tree = *state;
+	if (!tree) {
+		*state = tree = cr_alloc_zero(set->context, sizeof *tree);
+		if (!tree)
 			return cr_fail_memory(set->context, "the tree of spheres");
-		(*tree)->context = set->context;
-		(*tree)->reach = reach;
+		tree->context = set->context;
+		tree->reach = reach;
 	}
-	(*tree)->count = 0;
-	(*tree)->cost = 0;
-	const carom_result result = set->count > 0 ? make_tree(*tree, set) : CAROM_SUCCESS;
+	tree->count = 0;
+	tree->cost = 0;
+	const carom_result result = set->count > 0 ? make_tree(tree, set) : CAROM_SUCCESS;
 	if (result != CAROM_SUCCESS)
-		(*tree)->count = 0;
+		tree->count = 0;
 	return result;
 }
 
