@@ -20,7 +20,8 @@ static sweep_mesh *add_mesh(sweep_world *world, int32_t vertices, int32_t triang
 {
 	REQUIRE(world->count < SWEEP_MOST_MESHES);
 	sweep_mesh *mesh = &world->meshes[world->count++];
-	*mesh = (sweep_mesh){ .vertex_count = vertices, .triangle_count = triangles, .self = true };
+	*mesh =
+		(sweep_mesh){ .vertex_count = vertices, .triangle_count = triangles, .self = true, .category = 1, .mask = UINT64_MAX };
 	mesh->triangles = make_array(3 * (int64_t)triangles, sizeof *mesh->triangles);
 	mesh->begin = make_array(3 * (int64_t)vertices, sizeof *mesh->begin);
 	mesh->end = make_array(3 * (int64_t)vertices, sizeof *mesh->end);
@@ -177,12 +178,13 @@ void sweep_move(sweep_world *world, double drift, double shake, uint64_t *random
 		double by[3];
 		for (int k = 0; k < 3; k++)
 			by[k] = test_random_double(random, -drift, drift);
-		for (int32_t j = 0; j < mesh->vertex_count && !mesh->is_static; j++) {
-			const bool round = test_random(random) % 8 == 0;
+		memcpy(mesh->begin, mesh->end, 3 * (size_t)mesh->vertex_count * sizeof *mesh->begin);
+		const bool rests = mesh->is_rigid && test_random(random) % 2;
+		for (int32_t j = 0; j < mesh->vertex_count && !rests; j++) {
+			const bool round = !mesh->is_rigid && test_random(random) % 8 == 0;
 			for (int k = 0; k < 3; k++) {
 				double *place = &mesh->end[3 * j + k];
-				mesh->begin[3 * j + k] = *place;
-				*place += by[k] + test_random_double(random, -shake, shake);
+				*place += by[k] + (mesh->is_rigid ? 0 : test_random_double(random, -shake, shake));
 				if (round)
 					*place = floor(*place * 8) / 8;
 			}
@@ -204,7 +206,10 @@ carom_sweep *sweep_load(carom_context *context, const carom_sweep_def *def, cons
 		m.triangle_count = mesh->triangle_count;
 		m.vertices = (carom_strided){ mesh->begin, 0, CAROM_FLOAT64 };
 		m.self = mesh->self;
-		m.is_static = mesh->is_static;
+		m.is_rigid = mesh->is_rigid;
+		m.category = mesh->category;
+		m.mask = mesh->mask;
+		m.group = mesh->group;
 		int32_t id = -1;
 		REQUIRE(carom_sweep_add_mesh(sweep, &m, &id) == CAROM_SUCCESS);
 		REQUIRE(id == i);
@@ -215,8 +220,10 @@ carom_sweep *sweep_load(carom_context *context, const carom_sweep_def *def, cons
 void sweep_tell(carom_sweep *sweep, const sweep_world *world)
 {
 	for (int i = 0; i < world->count; i++) {
-		const carom_strided end = { world->meshes[i].end, 0, CAROM_FLOAT64 };
-		if (!world->meshes[i].is_static)
+		const sweep_mesh *mesh = &world->meshes[i];
+		const carom_strided end = { mesh->end, 0, CAROM_FLOAT64 };
+		const bool rests = !memcmp(mesh->begin, mesh->end, 3 * (size_t)mesh->vertex_count * sizeof *mesh->begin);
+		if (!mesh->is_rigid || !rests)
 			CHECK(carom_sweep_move_mesh(sweep, i, &end) == CAROM_SUCCESS);
 	}
 }
@@ -291,9 +298,14 @@ static void list_features(const sweep_world *world, features *vertices, features
 static bool may_hit(const sweep_world *world, const feature *a, int count_a, const feature *b, int count_b)
 {
 	const sweep_mesh *p = &world->meshes[a->mesh], *q = &world->meshes[b->mesh];
-	if (a->mesh != b->mesh)
-		return !(p->is_static && q->is_static);
-	if (!p->self || p->is_static)
+	if (a->mesh != b->mesh) {
+		if (p->is_rigid && q->is_rigid)
+			return false;
+		if (p->group != 0 && p->group == q->group)
+			return p->group > 0;
+		return (p->category & q->mask) && (q->category & p->mask);
+	}
+	if (!p->self || p->is_rigid)
 		return false;
 	for (int i = 0; i < count_a; i++) {
 		for (int k = 0; k < count_b; k++) {

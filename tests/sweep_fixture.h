@@ -18,7 +18,9 @@ typedef struct sweep_mesh {
 	int32_t *triangles; // [3*triangle_count]
 	double *begin;      // [3*vertex_count]
 	double *end;
-	bool self, is_static;
+	bool self, is_rigid;
+	uint64_t category, mask;
+	int32_t group;
 } sweep_mesh;
 
 typedef struct sweep_world {
@@ -47,12 +49,12 @@ void sweep_free_world(sweep_world *world);
 /// Move the beginning and the end of a mesh.
 void sweep_shift(sweep_mesh *mesh, double x, double y, double z);
 /// The step is over, and a new end is drawn: each mesh as a whole moves by up to drift along each axis, and each vertex by up to shake.
-/// Static meshes stay. Some vertices land on multiples of 1/8.
+/// Rigid meshes do not change their form, and rest in every other step. Some vertices of others land on multiples of 1/8.
 void sweep_move(sweep_world *world, double drift, double shake, uint64_t *random);
 
 /// A scene of the world, at its beginning.
 carom_sweep *sweep_load(carom_context *context, const carom_sweep_def *def, const sweep_world *world);
-/// Tell a scene of this world where everything is at the end of the step.
+/// Tell a scene of this world where everything is at the end of the step, but for rigid meshes that rest.
 void sweep_tell(carom_sweep *sweep, const sweep_world *world);
 
 /// All impacts of the step by trying each pair of features, in order. Free with sweep_free_list.

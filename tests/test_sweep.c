@@ -66,7 +66,12 @@ static void make_world(sweep_world *world, uint64_t *random)
 	for (int i = 0; i < count; i++) {
 		sweep_mesh *mesh = sweep_add_random(world, random);
 		mesh->self = test_random(random) % 4 != 0;
-		mesh->is_static = test_random(random) % 5 == 0;
+		mesh->is_rigid = test_random(random) % 5 == 0;
+		if (test_random(random) % 3 == 0) {
+			mesh->category = 1 + test_random(random) % 3;
+			mesh->mask = test_random(random) % 4;
+			mesh->group = (int32_t)(test_random(random) % 3) - 1;
+		}
 		sweep_shift(mesh, test_random_double(random, -1, 1), test_random_double(random, -1, 1), 0.25 * i);
 	}
 }
@@ -164,6 +169,64 @@ TEST(sweep, earliest_is_the_first_of_all_for_any_threads)
 	CHECK(ties > 50 / SWEEP_FEWER);
 }
 
+/// Two sheets that cross in the middle of the step, by the filters of each.
+TEST(sweep, filters_keep_meshes_apart)
+{
+	static const struct {
+		uint64_t category[2], mask[2];
+		int32_t group[2];
+		bool meet;
+	} cases[] = {
+		{ { 1, 1 }, { UINT64_MAX, UINT64_MAX }, { 0, 0 }, true },
+		{ { 1, 2 }, { 2, 1 }, { 0, 0 }, true },
+		{ { 1, 2 }, { 2, 2 }, { 0, 0 }, false }, // the second wants no first
+		{ { 1, 2 }, { 1, 1 }, { 0, 0 }, false },
+		{ { 1, 2 }, { 0, 0 }, { 3, 3 }, true },
+		{ { 1, 1 }, { 1, 1 }, { -3, -3 }, false },
+		{ { 1, 1 }, { 1, 1 }, { -3, -2 }, true },
+		{ { 1, 1 }, { 1, 0 }, { 3, 2 }, false },
+		{ { 0, 0 }, { UINT64_MAX, UINT64_MAX }, { 0, 0 }, false },
+	};
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	sweep_world world = { 0 };
+	for (int i = 0; i < 2; i++) {
+		sweep_mesh *mesh = sweep_add_sheet(&world, 9, 9, 2);
+		mesh->self = false;
+		for (int32_t v = 0; v < mesh->vertex_count; v++) {
+			mesh->begin[3 * v + 2] = i - 0.5;
+			mesh->end[3 * v + 2] = 0.5 - i;
+			mesh->end[3 * v] += 0.01 * i * v;
+		}
+	}
+	carom_sweep *sweep = sweep_load(context, NULL, &world);
+	const carom_sweep_def def = carom_default_sweep_def();
+	sweep_tell(sweep, &world);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		for (int m = 0; m < 2; m++) {
+			sweep_mesh *mesh = &world.meshes[m];
+			mesh->category = cases[i].category[m];
+			mesh->mask = cases[i].mask[m];
+			mesh->group = cases[i].group[m];
+			CHECK(carom_sweep_set_filter(sweep, m, mesh->category, mesh->mask, mesh->group) == CAROM_SUCCESS);
+		}
+		// Filters are no motion: the same step again.
+		carom_sweep_hits hits;
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		CHECK_INT(hits.count > 100, cases[i].meet);
+		CHECK_INT(carom_sweep_get_stats(sweep).leaf_pairs > 100, cases[i].meet);
+		sweep_list expected = sweep_find_dully(&world, &def);
+		sweep_check_same(hits.data, hits.count, &expected, "filters");
+		carom_sweep_hit hit;
+		bool found;
+		CHECK(carom_sweep_find_earliest(sweep, &hit, &found) == CAROM_SUCCESS);
+		CHECK_INT(found, cases[i].meet);
+		sweep_free_list(&expected);
+	}
+	carom_destroy_sweep(sweep);
+	sweep_free_world(&world);
+	carom_destroy_context(context);
+}
+
 TEST(sweep, who_hits_whom)
 {
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
@@ -175,24 +238,24 @@ TEST(sweep, who_hits_whom)
 			sweep_mesh *mesh = sweep_add_torus(&world, 8, 6);
 			sweep_shift(mesh, 0.3 * i, 0, 0.1 * i);
 			mesh->self = choice >> i & 1;
-			mesh->is_static = i < 2 && choice >> 3;
+			mesh->is_rigid = i < 2 && choice >> 3;
 		}
 		sweep_move(&world, 0.1, 0.4, &random);
 		carom_sweep *sweep = sweep_load(context, &def, &world);
 		sweep_tell(sweep, &world);
 		carom_sweep_hits hits;
 		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
-		int64_t within[3] = { 0 }, among_static = 0;
+		int64_t within[3] = { 0 }, among_rigid = 0;
 		for (int64_t i = 0; i < hits.count; i++) {
 			if (hits.data[i].mesh_a == hits.data[i].mesh_b)
 				within[hits.data[i].mesh_a]++;
 			else
-				among_static += hits.data[i].mesh_a < 2 && hits.data[i].mesh_b < 2;
+				among_rigid += hits.data[i].mesh_a < 2 && hits.data[i].mesh_b < 2;
 		}
 		CHECK_INT(within[2] > 0, choice >> 2 & 1);
 		for (int i = 0; i < 2; i++)
 			CHECK_INT(within[i] > 0, !(choice >> 3) && (choice >> i & 1));
-		CHECK_INT(among_static > 0, !(choice >> 3));
+		CHECK_INT(among_rigid > 0, !(choice >> 3));
 		sweep_list expected = sweep_find_dully(&world, &def);
 		sweep_check_same(hits.data, hits.count, &expected, "groups");
 		sweep_free_list(&expected);
@@ -591,7 +654,7 @@ TEST(sweep, refuses_bad_calls)
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
 	sweep_world world = { 0 };
 	sweep_add_box(&world);
-	sweep_add_box(&world)->is_static = true;
+	sweep_add_box(&world)->is_rigid = true;
 	carom_sweep *sweep = sweep_load(context, NULL, &world);
 	const carom_strided good = { world.meshes[0].end, 0, CAROM_FLOAT64 }, none = { NULL, 0, CAROM_FLOAT32 };
 	CHECK(carom_sweep_move_mesh(NULL, 0, &good) == CAROM_INVALID_ARGUMENT);
@@ -604,9 +667,9 @@ TEST(sweep, refuses_bad_calls)
 	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh: the vertices of mesh 0 are NULL");
 	CHECK(carom_sweep_move_mesh(sweep, 0, &none) == CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh, mesh 0.data is NULL, but there are 8 vertices");
-	CHECK(carom_sweep_move_mesh(sweep, 1, &good) == CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh: mesh 1 is static (carom_sweep_place_mesh puts it elsewhere)");
-	CHECK(carom_sweep_place_mesh(sweep, 1, &good) == CAROM_SUCCESS);
+	CHECK(carom_sweep_set_filter(NULL, 0, 1, 1, 0) == CAROM_INVALID_ARGUMENT);
+	CHECK(carom_sweep_set_filter(sweep, 2, 1, 1, 0) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_set_filter: mesh is 2, but there are 2");
 	carom_sweep_hits hits;
 	carom_sweep_hit hit;
 	bool found;

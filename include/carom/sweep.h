@@ -70,10 +70,15 @@ typedef struct carom_sweep_mesh_def {
 	int32_t triangle_count;
 	carom_strided vertices; ///< places at the beginning of the first step, world frame
 	bool self;              ///< report impacts within the mesh (pairs that share no vertex)
-	bool is_static; ///< never moves: no impacts within it nor with other static meshes, and its vertices need not be set again
+	bool is_rigid;          ///< moves as a whole or not at all: no impacts within it nor with other rigid meshes
+	/// Two meshes are tested against each other when each one's category has a bit in common with the other's mask ...
+	uint64_t category;
+	uint64_t mask;
+	/// ... unless they share a group other than 0: negative groups never collide, positive ones always do. (Two rigid ones never do.)
+	int32_t group;
 } carom_sweep_mesh_def;
 
-/// No vertices, no triangles, self-collision on, not static. Thread-safe.
+/// No vertices, no triangles, self-collision on, not rigid, category 1, all bits of the mask, no group. Thread-safe.
 CAROM_API carom_sweep_mesh_def carom_default_sweep_mesh_def(void);
 
 /// A swept scene. Everything about one scene is for one thread at a time; the searches themselves run on the workers of the context.
@@ -96,10 +101,12 @@ CAROM_API carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_swee
 
 /// Where the vertices of a mesh are at the end of the step; the end of the last step becomes the beginning of this one. Meshes that
 /// are not moved rest at their last place. Finite, at most CAROM_MAX_COORDINATE (the vertex at fault is named, and nothing has
-/// changed). Not for static meshes.
+/// changed). That a rigid mesh keeps its form is the caller's to see to.
 CAROM_API carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end);
-/// Put a mesh somewhere without sweeping it: beginning and end of the step. For static meshes too.
+/// Put a mesh somewhere without sweeping it: beginning and end of the step. A motion after it starts from there.
 CAROM_API carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices);
+/// Change which other meshes a mesh is tested against (carom_sweep_mesh_def), from the next search on.
+CAROM_API carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);
 
 typedef enum carom_sweep_kind { CAROM_SWEEP_VERTEX_FACE, CAROM_SWEEP_EDGE_EDGE } carom_sweep_kind;
 
@@ -140,7 +147,7 @@ typedef struct carom_sweep_stats {
 	int64_t front;                                    ///< nodes of the front at the end of the step
 	int64_t front_kept, front_sprouted, front_pruned; ///< nodes that stayed, came, went
 	bool front_rebuilt, front_over_budget;
-	int64_t leaf_pairs;             ///< pairs of triangles whose boxes overlap and that share no vertex
+	int64_t leaf_pairs; ///< pairs of triangles whose boxes overlap, that share no vertex, and whose meshes' filters let each other pass
 	int64_t adjacent_pairs;         ///< and of those that share one, as the root last met them: not tested with orphan sets
 	int64_t orphans_vf, orphans_ee; ///< size of the orphan sets
 	int64_t tests_vf, tests_ee;     ///< elementary tests

@@ -35,6 +35,8 @@ carom_sweep_mesh_def carom_default_sweep_mesh_def(void)
 	memset(&def, 0, sizeof def);
 	def.cookie = CR_SWEEP_MESH_COOKIE;
 	def.self = true;
+	def.category = 1;
+	def.mask = UINT64_MAX;
 	return def;
 }
 
@@ -86,6 +88,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 	forget_search(sweep);
 	cr_free_sweep_workers(sweep);
 	cr_array_free(context, &sweep->meshes);
+	cr_array_free(context, &sweep->filters);
 	cr_array_free(context, &sweep->mesh_vertices);
 	cr_array_free(context, &sweep->triangles);
 	cr_array_free(context, &sweep->triangle_numbers);
@@ -136,6 +139,7 @@ static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def)
 {
 	carom_context *context = &s->context;
 	return cr_array_reserve(context, &s->meshes, s->meshes.count + 1) &&
+		cr_array_reserve(context, &s->filters, s->meshes.count + 1) &&
 		cr_array_reserve(context, &s->mesh_vertices, s->meshes.count + 2) &&
 		cr_array_reserve(context, &s->triangles, s->triangles.count + 3 * (int64_t)def->triangle_count) &&
 		cr_array_reserve(context, &s->triangle_numbers, s->triangle_numbers.count + def->triangle_count) &&
@@ -185,29 +189,34 @@ carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def
 	sweep->begin.count = sweep->end.count += 3 * (int64_t)def->vertex_count;
 	*mesh = (int32_t)sweep->meshes.count;
 	sweep->meshes.data[sweep->meshes.count++] =
-		(cr_sweep_mesh){ first, def->vertex_count, def->self, def->is_static, largest, largest };
+		(cr_sweep_mesh){ first, def->vertex_count, def->self, def->is_rigid, largest, largest };
+	sweep->filters.data[sweep->filters.count++] = (cr_sweep_filter){ def->category, def->mask, def->group };
 	sweep->mesh_vertices.data[sweep->meshes.count] = first + def->vertex_count;
 	return CAROM_SUCCESS;
 }
 
-/// Check the arguments of a call that puts the vertices of a mesh somewhere, and begin the step.
-static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices, bool moves)
+static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int32_t mesh)
 {
 	if (!sweep)
 		return CAROM_INVALID_ARGUMENT;
-	carom_context *context = &sweep->context;
 	if (mesh < 0 || mesh >= sweep->meshes.count)
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: mesh is %d, but there are %lld", call, mesh, (long long)sweep->meshes.count);
+		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "%s: mesh is %d, but there are %lld", call, mesh,
+			(long long)sweep->meshes.count);
+	return CAROM_SUCCESS;
+}
+
+/// Check the arguments of a call that puts the vertices of a mesh somewhere, and begin the step.
+static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices)
+{
+	carom_result result = check_mesh_number(sweep, call, mesh);
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (!vertices)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: the vertices of mesh %d are NULL", call, mesh);
-	const cr_sweep_mesh *m = &sweep->meshes.data[mesh];
-	if (moves && m->is_static)
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: mesh %d is static (carom_sweep_place_mesh puts it elsewhere)", call, mesh);
+		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "%s: the vertices of mesh %d are NULL", call, mesh);
 	char field[FIELD_SIZE];
 	snprintf(field, sizeof field, "%s, mesh %d", call, mesh);
-	const carom_result result = cr_check_sweep_vertices(context, field, vertices, m->vertex_count, CAROM_INVALID_ARGUMENT);
+	result = cr_check_sweep_vertices(
+		&sweep->context, field, vertices, sweep->meshes.data[mesh].vertex_count, CAROM_INVALID_ARGUMENT);
 	if (result == CAROM_SUCCESS)
 		begin_step(sweep);
 	return result;
@@ -215,7 +224,7 @@ static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t m
 
 carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end)
 {
-	const carom_result result = begin_motion(sweep, "carom_sweep_move_mesh", mesh, end, true);
+	const carom_result result = begin_motion(sweep, "carom_sweep_move_mesh", mesh, end);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
@@ -225,7 +234,7 @@ carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom
 
 carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices)
 {
-	const carom_result result = begin_motion(sweep, "carom_sweep_place_mesh", mesh, vertices, false);
+	const carom_result result = begin_motion(sweep, "carom_sweep_place_mesh", mesh, vertices);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
@@ -235,15 +244,25 @@ carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const caro
 	return CAROM_SUCCESS;
 }
 
+carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)
+{
+	const carom_result result = check_mesh_number(sweep, "carom_sweep_set_filter", mesh);
+	if (result != CAROM_SUCCESS)
+		return result;
+	sweep->hits.count = 0;
+	sweep->filters.data[mesh] = (cr_sweep_filter){ category, mask, group };
+	return CAROM_SUCCESS;
+}
+
 // ---- Searching ----
 
-/// Triangles of one group never hit each other: those of a mesh without self-collision, and those of all static meshes together.
+/// Triangles of one group never hit each other: those of a mesh without self-collision, and those of all rigid meshes together.
 static void make_groups(const carom_sweep *s, int32_t *groups)
 {
 	for (int64_t i = 0; i < s->triangle_numbers.count; i++) {
 		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, s->triangles.data[3 * i]);
 		const cr_sweep_mesh *m = &s->meshes.data[mesh];
-		groups[i] = m->is_static ? 0 : m->self ? -1 : mesh + 1;
+		groups[i] = m->is_rigid ? 0 : m->self ? -1 : mesh + 1;
 	}
 }
 

@@ -114,7 +114,7 @@ static void run_orphans(int64_t begin, int64_t end, int worker, void *context)
 	for (int64_t i = begin; i < end; i++) {
 		const cr_feature_pair *pair = i < faces ? &s->scene.orphan_faces.data[i] : &s->scene.orphan_edges.data[i - faces];
 		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, pair->vertices[0]);
-		if (s->meshes.data[mesh].self && !s->meshes.data[mesh].is_static)
+		if (s->meshes.data[mesh].self && !s->meshes.data[mesh].is_rigid)
 			cr_sweep_worker_add(s->workers[worker], i < faces ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, pair);
 	}
 }
@@ -190,6 +190,17 @@ void cr_free_sweep_workers(carom_sweep *s)
 	s->workers = NULL;
 }
 
+/// Is there a pair of meshes that filters may keep apart?
+static bool is_filtered(const carom_sweep *s)
+{
+	bool filtered = s->verdict != NULL;
+	for (int64_t i = 0; i < s->filters.count && !filtered; i++) {
+		const cr_sweep_filter *f = &s->filters.data[i];
+		filtered = f->category != 1 || f->mask != UINT64_MAX || f->group != 0;
+	}
+	return filtered;
+}
+
 static void start_job(carom_sweep *s, bool earliest)
 {
 	cr_sweep_job *job = &s->job;
@@ -209,6 +220,9 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->earliest = earliest;
 	job->mesh_vertices = s->mesh_vertices.data;
 	job->mesh_count = (int32_t)s->meshes.count;
+	job->filters = is_filtered(s) ? s->filters.data : NULL;
+	job->verdict = s->verdict;
+	job->verdict_user = s->verdict_user;
 	const double never = INFINITY;
 	unsigned long long bits;
 	memcpy(&bits, &never, sizeof bits);

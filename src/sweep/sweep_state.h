@@ -7,7 +7,7 @@
 
 typedef struct cr_sweep_mesh {
 	int32_t first_vertex, vertex_count;
-	bool self, is_static;
+	bool self, is_rigid;
 	double largest_begin, largest_end; // largest coordinate
 } cr_sweep_mesh;
 
@@ -17,11 +17,14 @@ struct carom_sweep {
 	carom_sweep_def def;
 	// Meshes one after the other. Triangles with a repeated corner are left out.
 	CR_ARRAY(cr_sweep_mesh) meshes;
+	CR_ARRAY(cr_sweep_filter) filters;  // [meshes]
 	CR_ARRAY(int32_t) mesh_vertices;    // [meshes+1] where the vertices of each mesh begin
 	CR_ARRAY(int32_t) triangles;        // [3*n]
 	CR_ARRAY(int32_t) triangle_numbers; // [n] within its mesh
 	CR_ARRAY(double) begin;             // [3*vertices]
 	CR_ARRAY(double) end;
+	cr_sweep_verdict_fn *verdict; // NULL: none
+	void *verdict_user;
 	bool searched; // the step has been searched: the next motion begins a new one
 	// Made by the first search after a mesh was added.
 	bool built;

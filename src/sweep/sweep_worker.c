@@ -185,11 +185,55 @@ void cr_sweep_worker_add(cr_sweep_worker *w, cr_swept_kind kind, const cr_featur
 	}
 }
 
+// ---- Filters ----
+
+static int32_t mesh_of_node(const cr_sweep_worker *w, int32_t node, int32_t guess)
+{
+	const cr_sweep_job *job = w->job;
+	const int32_t vertex = w->walk.tree->scene->triangles[3 * (int64_t)~w->walk.tree->nodes[node].right];
+	if (vertex >= job->mesh_vertices[guess] && vertex < job->mesh_vertices[guess + 1])
+		return guess;
+	return cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, vertex);
+}
+
+static bool ask_meshes(const cr_sweep_job *job, int32_t a, int32_t b)
+{
+	const cr_sweep_filter *f = &job->filters[a], *g = &job->filters[b];
+	const bool pass =
+		f->group != 0 && f->group == g->group ? f->group > 0 : (f->category & g->mask) != 0 && (g->category & f->mask) != 0;
+	return pass && (!job->verdict || job->verdict(job->verdict_user, a, b));
+}
+
+static bool do_meshes_meet(cr_sweep_worker *w, int32_t a, int32_t b)
+{
+	cr_mesh_verdict *known = &w->verdicts[((uint32_t)a * 31 + (uint32_t)b) % CR_SWEEP_VERDICTS];
+	if (known->a != a || known->b != b)
+		*known = (cr_mesh_verdict){ a, b, ask_meshes(w->job, a, b) };
+	return known->meet;
+}
+
+/// Leave out the pairs of leaves whose meshes do not meet.
+static void filter_leaves(cr_sweep_worker *w)
+{
+	cr_sweep_walk *walk = &w->walk;
+	int32_t kept = 0;
+	for (int32_t i = 0; i < walk->leaf_count; i++) {
+		const cr_sweep_pair p = walk->leaves[i];
+		const int32_t a = w->last_mesh[0] = mesh_of_node(w, p.a, w->last_mesh[0]);
+		const int32_t b = w->last_mesh[1] = mesh_of_node(w, p.b, w->last_mesh[1]);
+		if (a == b || do_meshes_meet(w, a < b ? a : b, a < b ? b : a))
+			walk->leaves[kept++] = p;
+	}
+	walk->leaf_count = kept;
+}
+
 // ---- What a walk hands on ----
 
 static void take_leaves(cr_sweep_walk *walk)
 {
 	cr_sweep_worker *w = (cr_sweep_worker *)walk;
+	if (w->job->filters)
+		filter_leaves(w);
 	w->leaf_pairs += walk->leaf_count;
 	if (w->queries.face_count > MOST_QUERIES - MOST_FACES_AT_ONCE)
 		test_faces(w);
@@ -273,6 +317,9 @@ void cr_start_sweep_worker(cr_sweep_worker *w, cr_sweep_job *job, bool keep_fron
 	w->queries.face_count = w->queries.edge_count = 0;
 	w->found[0].count = w->found[1].count = 0;
 	w->leaf_pairs = 0;
+	w->last_mesh[0] = w->last_mesh[1] = 0;
+	for (int i = 0; i < CR_SWEEP_VERDICTS; i++)
+		w->verdicts[i].a = -1;
 	w->tests[0] = w->tests[1] = (cr_swept_stats){ 0 };
 	w->ms_tests = 0;
 	w->failed = false;

@@ -21,6 +21,15 @@ typedef struct cr_sweep_impact {
 
 typedef CR_ARRAY(cr_sweep_impact) cr_sweep_impacts;
 
+/// Which other meshes a mesh meets (carom_sweep_mesh_def).
+typedef struct cr_sweep_filter {
+	uint64_t category, mask;
+	int32_t group;
+} cr_sweep_filter;
+
+/// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more than once.
+typedef bool cr_sweep_verdict_fn(void *user, int32_t a, int32_t b);
+
 /// What all workers of a step look for.
 typedef struct cr_sweep_job {
 	carom_context *context;
@@ -32,11 +41,22 @@ typedef struct cr_sweep_job {
 	bool earliest;                // look for the earliest impact alone
 	const int32_t *mesh_vertices; // [mesh_count+1] where the vertices of each mesh begin
 	int32_t mesh_count;
+	const cr_sweep_filter *filters; // [mesh_count]; NULL: all meshes meet
+	cr_sweep_verdict_fn *verdict;   // NULL: none
+	void *verdict_user;
 	atomic_ullong earliest_bits; // earliest time found by any worker, as the bits of a double: times are not negative
 	int64_t front_limit;         // nodes that the front may have
 	atomic_llong front_nodes;    // that it has so far
 	atomic_bool front_lost;      // beyond the limit, or out of memory: not kept
 } cr_sweep_job;
+
+enum { CR_SWEEP_VERDICTS = 64 };
+
+/// Whether two meshes, a < b, meet, as a worker remembers it during a step.
+typedef struct cr_mesh_verdict {
+	int32_t a, b; // a is -1: nothing remembered
+	bool meet;
+} cr_mesh_verdict;
 
 typedef struct cr_sweep_worker {
 	cr_sweep_walk walk; // first: its calls get the worker by its address
@@ -46,6 +66,8 @@ typedef struct cr_sweep_worker {
 	cr_sweep_impacts found[2]; // by cr_swept_kind; earliest: at most one in all
 	cr_front_blocks blocks;    // front being made
 	int32_t task, order;       // of the next block
+	int32_t last_mesh[2];      // of the two triangles of the pair of leaves looked at last: most often those of the next
+	cr_mesh_verdict verdicts[CR_SWEEP_VERDICTS];
 	int64_t leaf_pairs;
 	cr_swept_stats tests[2]; // by cr_swept_kind
 	double ms_tests;
