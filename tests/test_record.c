@@ -244,6 +244,17 @@ static carom_world_def odd_settings(void)
 	def.ray_predictor = CAROM_PREDICTOR_LAST;
 	def.buffer_confidence = 1.5;
 	def.worker_groups = 3;
+	def.sweep.method = CAROM_SWEEP_PHC;
+	def.sweep.volume = CAROM_SWEEP_AABB;
+	def.sweep.build = CAROM_SWEEP_SAH;
+	def.sweep.test = CAROM_SWEEP_INCLUSION;
+	def.sweep.tolerance = 0.0625;
+	def.sweep.min_separation = 0.03125;
+	def.sweep.orphan_sets = false;
+	def.sweep.prune_front = false;
+	def.sweep.rebuild_sprouted = 0.75;
+	def.sweep.rebuild_replaced = 0.875;
+	def.sweep.front_budget = 12345;
 	return def;
 }
 
@@ -285,7 +296,18 @@ enum {
 	PREDICTOR_AT = 111,
 	CONFIDENCE_AT = 115,
 	GROUPS_AT = 123,
-	WORLD_END = 127,
+	SWEEP_AT = 127, // the first field that version 2 did not have
+	SWEEP_VOLUME_AT = 131,
+	SWEEP_BUILD_AT = 135,
+	SWEEP_TEST_AT = 139,
+	SWEEP_TOLERANCE_AT = 143,
+	SWEEP_SEPARATION_AT = 151,
+	SWEEP_ORPHANS_AT = 159,
+	SWEEP_PRUNE_AT = 160,
+	SWEEP_SPROUTED_AT = 161,
+	SWEEP_REPLACED_AT = 169,
+	SWEEP_BUDGET_AT = 177,
+	WORLD_END = 185,
 };
 
 static double load_double(const uint8_t *bytes)
@@ -323,6 +345,17 @@ TEST(record, every_setting_is_written)
 	CHECK_INT(cr_load_le(b + PREDICTOR_AT, 4), CAROM_PREDICTOR_LAST);
 	CHECK(load_double(b + CONFIDENCE_AT) == 1.5);
 	CHECK_INT(cr_load_le(b + GROUPS_AT, 4), 3);
+	CHECK_INT(cr_load_le(b + SWEEP_AT, 4), CAROM_SWEEP_PHC);
+	CHECK_INT(cr_load_le(b + SWEEP_VOLUME_AT, 4), CAROM_SWEEP_AABB);
+	CHECK_INT(cr_load_le(b + SWEEP_BUILD_AT, 4), CAROM_SWEEP_SAH);
+	CHECK_INT(cr_load_le(b + SWEEP_TEST_AT, 4), CAROM_SWEEP_INCLUSION);
+	CHECK(load_double(b + SWEEP_TOLERANCE_AT) == 0.0625);
+	CHECK(load_double(b + SWEEP_SEPARATION_AT) == 0.03125);
+	CHECK_INT(b[SWEEP_ORPHANS_AT], 0);
+	CHECK_INT(b[SWEEP_PRUNE_AT], 0);
+	CHECK(load_double(b + SWEEP_SPROUTED_AT) == 0.75);
+	CHECK(load_double(b + SWEEP_REPLACED_AT) == 0.875);
+	CHECK_INT(cr_load_le(b + SWEEP_BUDGET_AT, 8), 12345);
 	free(t.bytes);
 }
 
@@ -346,7 +379,7 @@ TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
 	tape t = make_recording(NULL, 3, 2, &hash);
-	CHECK(memcmp(t.bytes, "CAROMREC\2\0\0\0", 12) == 0);
+	CHECK(memcmp(t.bytes, "CAROMREC\3\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
 	int records = 0, steps = 0;
@@ -483,6 +516,11 @@ TEST(record, settings_out_of_range_are_refused)
 		{ PREDICTOR_AT, -2, "ray_predictor" },
 		{ GROUPS_AT, 17, "worker_groups" },
 		{ GROUPS_AT, -1, "worker_groups" },
+		{ SWEEP_AT, 4, "method" },
+		{ SWEEP_VOLUME_AT, 2, "volume" },
+		{ SWEEP_BUILD_AT, -1, "build" },
+		{ SWEEP_TEST_AT, 3, "test" },
+		{ SWEEP_PRUNE_AT, 2, "size is wrong" },
 	};
 	static const struct {
 		int at;
@@ -495,13 +533,17 @@ TEST(record, settings_out_of_range_are_refused)
 		{ EDGE_ANGLE_AT, 4, "internal_edge_angle" },
 		{ CONFIDENCE_AT, 0, "buffer_confidence" },
 		{ CONFIDENCE_AT, INFINITY, "buffer_confidence" },
+		{ SWEEP_TOLERANCE_AT, 0, "tolerance" },
+		{ SWEEP_SEPARATION_AT, NAN, "min_separation" },
+		{ SWEEP_REPLACED_AT, -1, "rebuild_replaced" },
 	};
 	uint64_t hash;
 	tape t = make_recording(NULL, 4, 1, &hash);
 	uint8_t kept[WORLD_END];
 	memcpy(kept, t.bytes, WORLD_END);
 	for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
-		cr_store_le(t.bytes + integers[i].at, (uint64_t)integers[i].value, integers[i].at == PREDICT_AT ? 1 : 4);
+		cr_store_le(t.bytes + integers[i].at, (uint64_t)integers[i].value,
+			integers[i].at == PREDICT_AT || integers[i].at == SWEEP_PRUNE_AT ? 1 : 4);
 		refuse_setting(&t, integers[i].field);
 		memcpy(t.bytes, kept, WORLD_END);
 	}
@@ -516,40 +558,88 @@ TEST(record, settings_out_of_range_are_refused)
 	free(t.bytes);
 }
 
-/// What the library of version 1 would have written: without the newer settings and without the memory that they tell of.
-static tape to_version_1(const tape *t)
+enum { OLD_BODY_SIZE = 137 }; // the newer body ends with self_collision
+
+static void copy(tape *to, const uint8_t **from, size_t count)
 {
-	tape old = { .bytes = malloc(t->count), .count = t->count - (WORLD_END - TEMPORAL_AT) };
-	memcpy(old.bytes, t->bytes, TEMPORAL_AT);
-	memcpy(old.bytes + TEMPORAL_AT, t->bytes + WORLD_END, t->count - WORLD_END);
-	cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, 1, 4);
-	cr_store_le(old.bytes + WORLD_SIZE_AT, TEMPORAL_AT - 24, 8);
+	memcpy(to->bytes + to->count, *from, count);
+	to->count += count;
+	*from += count;
+}
+
+/// A body, and in a state the motion that follows, of one that rests.
+static void copy_old_body(tape *to, const uint8_t **from, bool in_state)
+{
+	copy(to, from, OLD_BODY_SIZE);
+	*from += 1 + in_state;
+	CHECK(!in_state || (*from)[-1] == 0);
+}
+
+static void copy_old_state(tape *to, const uint8_t **from)
+{
+	const int64_t slots = (int64_t)cr_load_le(*from, 4);
+	copy(to, from, 4);
+	for (int64_t i = 0; i < slots; i++) {
+		const bool alive = (*from)[4];
+		copy(to, from, 5);
+		if (alive)
+			copy_old_body(to, from, true);
+	}
+}
+
+/// What the library of an older version would have written: without the newer settings, and what they tell of.
+static tape to_version(const tape *t, uint32_t version)
+{
+	tape old = { .bytes = malloc(t->count) };
+	const uint8_t *from = t->bytes, *const end = t->bytes + t->count;
+	copy(&old, &from, 12);
+	cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, version, 4);
+	while (from < end) {
+		const uint32_t opcode = (uint32_t)cr_load_le(from, 4);
+		const uint8_t *next = from + CR_RECORD_HEAD_SIZE + cr_load_le(from + 4, 8);
+		const size_t head = old.count;
+		copy(&old, &from, CR_RECORD_HEAD_SIZE);
+		if (opcode == CR_RECORD_WORLD)
+			copy(&old, &from, (version == 1 ? TEMPORAL_AT : SWEEP_AT) - 24);
+		else if (opcode == CR_RECORD_ADD_BODY)
+			copy_old_body(&old, &from, false);
+		else if (opcode == CR_RECORD_STATE)
+			copy_old_state(&old, &from);
+		if (opcode == CR_RECORD_WORLD)
+			from = next;
+		copy(&old, &from, (size_t)(next - from));
+		cr_store_le(old.bytes + head + 4, old.count - head - CR_RECORD_HEAD_SIZE, 8);
+		copy(&old, &from, CR_RECORD_CHECK_SIZE);
+	}
 	repair_checks(&old);
 	return old;
 }
 
-TEST(record, recordings_of_version_1_replay)
+TEST(record, recordings_of_older_versions_replay)
 {
-	carom_world_def def = carom_default_world_def();
-	def.temporal = CAROM_TEMPORAL_NONE;
-	def.internal_edge_angle = 0;
-	uint64_t hash;
-	tape t = make_recording(&def, 20, 8, &hash), old = to_version_1(&t);
-	carom_replay_result result;
-	char text[600];
-	if (!CHECK_INT(replay(old, &result, text), CAROM_SUCCESS))
-		CHECK_STR(text, "");
-	CHECK_INT(result.steps, 8);
-	CHECK(result.hash == hash);
-	// Other versions are not guessed at, nor is one version's world under the other's number.
-	for (uint32_t version = 0; version < 5; version++) {
-		cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, version, 4);
-		repair_checks(&old);
-		CHECK_INT(replay(old, &result, text), version == 1 ? CAROM_SUCCESS : CAROM_INVALID_RECORDING);
-		CHECK(version == 1 || strstr(text, version == 2 ? "size is wrong" : "version") != NULL);
+	carom_world_def defs[3] = { carom_default_world_def(), carom_default_world_def(), carom_default_world_def() };
+	defs[1].temporal = CAROM_TEMPORAL_NONE;
+	defs[1].internal_edge_angle = 0;
+	for (uint32_t version = 1; version < CR_RECORDING_VERSION; version++) {
+		uint64_t hash;
+		tape t = make_recording(&defs[version], 20, 8, &hash), old = to_version(&t, version);
+		carom_replay_result result;
+		char text[600];
+		if (!CHECK_INT(replay(old, &result, text), CAROM_SUCCESS))
+			CHECK_STR(text, "");
+		CHECK_INT(result.steps, 8);
+		CHECK(result.hash == hash);
+		// Other versions are not guessed at, nor is one version's world under the other's number.
+		for (uint32_t other = 0; other < 6; other++) {
+			const bool known = other >= 1 && other <= CR_RECORDING_VERSION;
+			cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, other, 4);
+			repair_checks(&old);
+			CHECK_INT(replay(old, &result, text), other == version ? CAROM_SUCCESS : CAROM_INVALID_RECORDING);
+			CHECK(other == version || strstr(text, known ? "size is wrong" : "version") != NULL);
+		}
+		free(t.bytes);
+		free(old.bytes);
 	}
-	free(t.bytes);
-	free(old.bytes);
 }
 
 TEST(record, what_was_forgotten_is_forgotten_in_the_replay)

@@ -14,6 +14,7 @@
 #include "carom/math.h"
 #include "carom/mesh.h"
 #include "carom/plugin.h"
+#include "carom/sweep.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,10 @@ typedef enum carom_body_kind {
 	CAROM_STATIC,    ///< does not move by itself; never collides with static or kinematic bodies
 	CAROM_KINEMATIC, ///< moved by the caller regardless of contacts; collides with dynamic bodies only
 	CAROM_DYNAMIC,
+	/// A solid whose vertices the caller moves (carom_world_set_vertices): its mesh is closed, and queries see an inside.
+	CAROM_DEFORMABLE,
+	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when it is closed.
+	CAROM_CLOTH,
 } carom_body_kind;
 
 /// How to make a body. Start from carom_default_body_def.
@@ -65,15 +70,20 @@ typedef struct carom_body_def {
 	uint64_t mask;
 	/// ... unless they share a group other than 0: negative groups never collide, positive ones always do.
 	int32_t group;
-	bool sensor; ///< reports pairs and events but no contacts
+	bool sensor; ///< reports pairs and events but no contacts; takes no part in impacts, and cannot deform
+	/// Report impacts within a deforming body, between features that share no vertex. Vertices are told apart by their numbers,
+	/// so triangles that belong together must share them. Rigid bodies never hit themselves.
+	bool self_collision;
 	uint64_t user_data;
 } carom_body_def;
 
-/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor. The shape is to be set. Thread-safe.
+/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor, self-collision on. The shape is to be set.
+/// Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping boxes that categories,
-/// masks and groups let pass, a < b by index, from worker threads; it must depend on nothing but its arguments.
+/// masks and groups let pass (where one body deforms: of boxes of triangles, so perhaps more than once), a < b by index, from
+/// worker threads; it must depend on nothing but its arguments.
 typedef bool carom_pair_filter_fn(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
 /// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures them.
@@ -192,6 +202,7 @@ typedef struct carom_world_def {
 	int32_t worker_groups;
 	carom_pair_filter_fn *pair_filter; ///< NULL: none
 	void *pair_filter_user;
+	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
 	/// Most bytes that the world may hold, meshes aside; 0: no limit. A body or a step that needs more fails with
 	/// CAROM_OVER_BUDGET; such a step leaves the results of the last one.
 	size_t memory_budget;
@@ -199,7 +210,7 @@ typedef struct carom_world_def {
 
 /// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing speculative, match_distance
 /// 0.02 m, iterative with prediction, recast, max_walk 32 and thresholds chosen, normals along the rays, internal edges below 5
-/// degrees, lists, exact buffers, confidence 1.02, no groups, no filter, no budget. Thread-safe.
+/// degrees, lists, exact buffers, confidence 1.02, no groups, no filter, carom_default_sweep_def, no budget. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults.
@@ -225,13 +236,14 @@ CAROM_API bool carom_world_is_body(const carom_world *world, carom_body_id id);
 /// Number of bodies.
 CAROM_API int carom_world_body_count(const carom_world *world);
 
-/// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved.
+/// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved. Deforming bodies have no pose to be set:
+/// carom_world_set_vertices moves them.
 CAROM_API carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose);
 
 /// Put many bodies at once: poses[i] for ids[i]. One call a step; all are checked before the first is moved.
 CAROM_API carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
 
-/// The pose set last (world frame), with its quaternion normalised.
+/// The pose set last (world frame), with its quaternion normalised; of a deforming body that of its definition.
 CAROM_API carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, carom_pose *pose);
 /// The caller's number; the library only hands it on: to filters, pairs and events.
 CAROM_API carom_result carom_world_get_user_data(const carom_world *world, carom_body_id id, uint64_t *user_data);
@@ -241,13 +253,39 @@ CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 /// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane
-/// gives infinite sides.
+/// gives infinite sides. Of a deforming body it holds the places set last.
 CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box);
+
+// ---- Deforming bodies ----
+//
+// A body of kind CAROM_DEFORMABLE or CAROM_CLOTH takes its triangles from a mesh, and its first places from the mesh and the pose
+// of its definition. In each step its vertices move on straight lines from where they are to where carom_world_set_vertices wants
+// them, and the step reports every impact on the way (carom_world_impacts): within the body, with other deforming bodies, and
+// with rigid bodies of mesh shape, whatever moves these. The vertices of a rigid body move on straight lines too, from its pose at the
+// last step to the present one: one that turns by an angle cuts the arc by up to an eighth of angle^2 times the radius.
+// Spheres, boxes, capsules, planes and sensors take no part in impacts; deforming bodies take no part in contacts, pairs and events.
+
+/// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is not NULL, at its beginning;
+/// without begin they start from where they are: where the last step ended, or a call since then said. With begin alone the
+/// body is put there without sweeping. World frame, one place for each vertex of the mesh, finite and at most
+/// CAROM_MAX_COORDINATE. Between steps the last call counts; a body of which none was made rests.
+/// CAROM_INVALID_ARGUMENT names the field, and the first vertex at fault.
+CAROM_API carom_result carom_world_set_vertices(
+	carom_world *world, carom_body_id id, const carom_strided *begin, const carom_strided *end);
+
+/// Places of vertices: read-only, valid until the next call that changes the world.
+typedef struct carom_vertex_view {
+	const double *data; ///< [3*count] world frame
+	int32_t count;
+} carom_vertex_view;
+
+/// The places of a deforming body's vertices set last.
+CAROM_API carom_result carom_world_get_vertices(const carom_world *world, carom_body_id id, carom_vertex_view *view);
 
 // ---- Step and results ----
 
-/// Find all contacts at the present poses. On failure the results of the last good step stay in place and the step may be
-/// repeated.
+/// Find all contacts at the present poses, and all impacts since the last step. On failure the results of the last good step stay
+/// in place and the step may be repeated.
 CAROM_API carom_result carom_world_step(carom_world *world);
 
 /// How a contact was found; it says what feature_a and feature_b are.
@@ -324,11 +362,36 @@ CAROM_API carom_pair_view carom_world_pairs(const carom_world *world);
 /// One event for each pair of this step or the last, sorted by body_a, body_b.
 CAROM_API carom_event_view carom_world_events(const carom_world *world);
 
+/// Two features that meet on their way through the step. Vertex against face: vertices[0] of body_a hits the triangle of body_b with
+/// corners vertices[1..3]. Edge against edge: vertices[0..1] of body_a, lower first, and vertices[2..3] of body_b, lower first;
+/// a is the lower (body, edge). Numbers are those of the bodies' meshes.
+typedef struct carom_impact {
+	carom_body_id body_a, body_b; ///< the same for an impact within a body
+	carom_sweep_kind kind;
+	carom_sweep_status status;
+	int32_t vertices[4];
+	int32_t triangle; ///< of body_b, vertex against face; else -1
+	double time;      ///< in the step, 0 to 1; never later than the true impact
+	double weight[4]; ///< nearest points at time: the first feature's weights sum to 1, the second's too
+	double normal[3]; ///< world, unit, from the second feature to the first
+} carom_impact;
+
+typedef struct carom_impact_view {
+	const carom_impact *data;
+	int64_t count;
+} carom_impact_view;
+
+/// Every impact of the last step, each pair of features once, sorted by kind, body_a, body_b, vertices. docs/sweep.md says what is
+/// promised.
+CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
+/// The earliest of them (equal times: the first in order), NULL if there is none. Costs nothing. Valid as the view is.
+CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *world);
+
 /// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact that matches it in the next
 /// step hands it back for a warm start.
 CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
 
-/// A hash of the last step's contacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.
+/// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
 /// What the last step did, and what it cost.
@@ -359,6 +422,7 @@ typedef struct carom_stats {
 	int32_t pairs_completed;  ///< pairs without a ray hit that were tested triangle against triangle
 	int32_t pairs_crossing;   ///< of these, pairs whose surfaces intersect
 	int64_t triangle_tests;   ///< pairs of triangles tested exactly
+	int64_t impacts;          ///< of deforming bodies
 	// Milliseconds of wall time.
 	double ms_total;
 	double ms_trees;  ///< poses, boxes
@@ -367,6 +431,7 @@ typedef struct carom_stats {
 	double ms_ray;
 	double ms_complete;
 	double ms_merge;     ///< reduction, matching, events
+	double ms_sweep;     ///< impacts
 	size_t memory;       ///< bytes the world holds
 	size_t memory_peak;  ///< most it ever held
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
@@ -383,8 +448,13 @@ typedef struct carom_group_stats {
 CAROM_API carom_stats carom_world_stats(const carom_world *world);
 /// Counts of group 0 <= group < worker_groups; zero before the first step and for other numbers.
 CAROM_API carom_group_stats carom_world_group_stats(const carom_world *world, int group);
+/// How the impacts of the last good step were found; zero when no body deformed in it.
+CAROM_API carom_sweep_stats carom_world_sweep_stats(const carom_world *world);
 
-// ---- Queries between steps (they see the poses set last, stepped or not) ----
+// ---- Queries between steps ----
+//
+// They see the poses and the places of vertices set last, stepped or not. A deforming body is looked at as it is, rounded to float about
+// the middle of its box: its tree is made by the first query that comes near it after its vertices were set.
 
 /// Which bodies a query sees. Start from carom_default_query_filter (all).
 typedef struct carom_query_filter {

@@ -7,8 +7,13 @@ enum { BODIES_PER_TASK = 256 };
 
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
 {
-	if (a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC)
+	if ((a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC) || a->kind > CAROM_DYNAMIC || b->kind > CAROM_DYNAMIC)
 		return false;
+	return cr_filters_pass(a, b);
+}
+
+bool cr_filters_pass(const cr_body *a, const cr_body *b)
+{
 	if (a->group != 0 && a->group == b->group)
 		return a->group > 0;
 	return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
@@ -56,9 +61,11 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 {
 	const cr_shape *shape = &body->shape;
 	for (int k = 0; k < 3; k++) {
-		lower[k] = INFINITY;
-		upper[k] = -INFINITY;
+		lower[k] = body->deforming ? body->deforming->lower[k] : INFINITY;
+		upper[k] = body->deforming ? body->deforming->upper[k] : -INFINITY;
 	}
+	if (body->deforming)
+		return;
 	if (shape->def.type == CAROM_PLANE) {
 		for (int k = 0; k < 3; k++) {
 			lower[k] = -INFINITY;

@@ -24,18 +24,32 @@ typedef struct cr_shape {
 	double half[3];              // half extents of the local box; infinite for planes
 } cr_shape;
 
+typedef struct cr_deforming_view cr_deforming_view;
+
+/// Where the vertices of a deforming body are, world frame (world/deforming.c).
+typedef struct cr_deforming {
+	int32_t vertex_count;
+	double *begin;   // [3*vertex_count] of the coming step
+	double *end;     // the places set last
+	double lower[3]; // box of the triangles at the end; lower above upper when there are none
+	double upper[3];
+	cr_deforming_view *view; // what queries see of it
+} cr_deforming;
+
 typedef struct cr_body {
 	bool alive;
 	bool sensor;
+	bool self_collision;
 	uint8_t kind; // carom_body_kind
-	bool moved;   // pose changed since the last step: box to be updated
+	bool moved;   // pose or vertices changed since the last step: box to be updated
 	uint32_t generation;
 	cr_shape shape;
+	cr_deforming *deforming; // NULL: rigid
 	carom_pose pose;
-	m3d rotation;      // of pose
-	m3d last_rotation; // of the last good step; of the first pose before it
-	v3d last_position;
-	double turn; // since then: how far a point at distance 1 of the origin has moved at most
+	m3d rotation;         // of pose
+	carom_pose last_pose; // of the last good step; the first pose before it
+	m3d last_rotation;    // of last_pose
+	double turn;          // since then: how far a point at distance 1 of the origin has moved at most
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
 	double lower[3];
 	double upper[3];
@@ -45,8 +59,10 @@ typedef struct cr_body {
 	uint64_t user_data;
 } cr_body;
 
-/// Do kinds, categories, masks and groups let two bodies collide? (Not the user's filter.)
+/// Do kinds, categories, masks and groups let two bodies have contacts? (Not the user's filter.) Deforming bodies have none.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
+/// Do categories, masks and groups alone let two bodies meet?
+bool cr_filters_pass(const cr_body *a, const cr_body *b);
 
 static inline bool cr_boxes_overlap(const cr_body *a, const cr_body *b)
 {

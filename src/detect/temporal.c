@@ -134,7 +134,8 @@ double cr_displacement(
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)
 {
 	const v3d from_a = v3d_sub(region->centre, a->pose.position), from_b = v3d_sub(region->centre, b->pose.position);
-	const v3d moved_a = v3d_sub(a->pose.position, a->last_position), moved_b = v3d_sub(b->pose.position, b->last_position);
+	const v3d moved_a = v3d_sub(a->pose.position, a->last_pose.position),
+			  moved_b = v3d_sub(b->pose.position, b->last_pose.position);
 	return v3d_length(v3d_sub(moved_b, moved_a)) + a->turn * (v3d_length(from_a) + region->radius) +
 		b->turn * (v3d_length(from_b) + region->radius);
 }

@@ -24,6 +24,9 @@ typedef struct cr_topology {
 /// CAROM_SUCCESS with report->usable false is not an error here. On failure the topology is empty.
 carom_result cr_topology_build(
 	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology);
+/// The same, but triangles stay as they are turned, whatever volume they enclose: for a mesh that was built before and has been moved.
+carom_result cr_topology_build_as_given(
+	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology);
 void cr_topology_free(carom_context *context, cr_topology *topology);
 size_t cr_topology_bytes(const cr_topology *topology);
 

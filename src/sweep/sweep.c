@@ -106,8 +106,7 @@ void carom_destroy_sweep(carom_sweep *sweep)
 
 // ---- Meshes ----
 
-/// A motion after a search begins a new step: everything is where the last one ended.
-static void begin_step(carom_sweep *s)
+void cr_begin_sweep_step(carom_sweep *s)
 {
 	s->bounded = false;
 	s->hits.count = 0;
@@ -178,7 +177,7 @@ carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def
 		return result;
 	if (!reserve_mesh(sweep, def))
 		return cr_fail_memory(context, "a mesh of a sweep");
-	begin_step(sweep);
+	cr_begin_sweep_step(sweep);
 	forget_search(sweep);
 	const int32_t first = (int32_t)(sweep->end.count / 3);
 	append_triangles(sweep, def, first);
@@ -218,7 +217,7 @@ static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t m
 	result = cr_check_sweep_vertices(
 		&sweep->context, field, vertices, sweep->meshes.data[mesh].vertex_count, CAROM_INVALID_ARGUMENT);
 	if (result == CAROM_SUCCESS)
-		begin_step(sweep);
+		cr_begin_sweep_step(sweep);
 	return result;
 }
 
@@ -242,6 +241,19 @@ carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const caro
 	cr_read_sweep_vertices(vertices, m->vertex_count, sweep->begin.data + at);
 	m->largest_begin = m->largest_end = cr_read_sweep_vertices(vertices, m->vertex_count, sweep->end.data + at);
 	return CAROM_SUCCESS;
+}
+
+cr_sweep_places cr_get_sweep_places(carom_sweep *s, int32_t mesh)
+{
+	cr_sweep_mesh *m = &s->meshes.data[mesh];
+	const int64_t at = 3 * (int64_t)m->first_vertex;
+	return (cr_sweep_places){ s->begin.data + at, s->end.data + at, &m->largest_begin, &m->largest_end, m->vertex_count };
+}
+
+void cr_set_sweep_verdict(carom_sweep *s, cr_sweep_verdict_fn *verdict, void *user)
+{
+	s->verdict = verdict;
+	s->verdict_user = user;
 }
 
 carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)

@@ -51,13 +51,7 @@ struct carom_sweep {
 	carom_sweep_stats stats;
 };
 
-/// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the largest coordinate.
-double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *places);
-/// Check a view of vertices and all of them: field names the view in the text, fault is the result for a bad vertex.
-carom_result cr_check_sweep_vertices(
-	carom_context *context, const char *field, const carom_strided *view, int32_t count, carom_result fault);
-/// Check the fields of definitions, and the triangles of a mesh.
-carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *def);
+/// Check the fields of a mesh, and its triangles.
 carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_def *def);
 
 /// Make the tree and bound the step as far as that is not done. There are triangles.

@@ -7,6 +7,7 @@
 
 #include "geom/swept.h"
 #include "sweep/front.h"
+#include "sweep/sweep_motion.h"
 
 /// An impact, by the numbers of the scene.
 typedef struct cr_sweep_impact {
@@ -26,9 +27,6 @@ typedef struct cr_sweep_filter {
 	uint64_t category, mask;
 	int32_t group;
 } cr_sweep_filter;
-
-/// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more than once.
-typedef bool cr_sweep_verdict_fn(void *user, int32_t a, int32_t b);
 
 /// What all workers of a step look for.
 typedef struct cr_sweep_job {

@@ -10,6 +10,7 @@ carom_body_def carom_default_body_def(void)
 		.pose = carom_pose_identity(),
 		.category = 1,
 		.mask = UINT64_MAX,
+		.self_collision = true,
 	};
 }
 
@@ -34,6 +35,24 @@ cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function
 	return (cr_body *)cr_find_body_const(world, id, function);
 }
 
+static bool is_deforming(const carom_body_def *def) { return def->kind == CAROM_DEFORMABLE || def->kind == CAROM_CLOTH; }
+
+/// What deforming bodies must be besides. The shape is checked.
+static carom_result check_deforming(carom_context *context, const carom_body_def *def, const char *name)
+{
+	const char *kind = def->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE";
+	if (def->shape.type != CAROM_MESH)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %s, but shape.type is not CAROM_MESH", name, kind);
+	if (def->sensor)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: sensor is set, but kind is %s: sensors do not deform", name, kind);
+	const carom_mesh_report *report = &def->shape.mesh->report;
+	if (def->kind == CAROM_DEFORMABLE && !report->closed)
+		return cr_fail(context, CAROM_INVALID_MESH,
+			"%s: kind is CAROM_DEFORMABLE, but the mesh is open (CAROM_CLOTH may be): %s", name,
+			report->triangle_count > 0 ? report->first_finding : "it has no triangles");
+	return CAROM_SUCCESS;
+}
+
 static carom_result check_def(carom_context *context, const carom_body_def *def)
 {
 	static const char *const name = "carom_world_add_body";
@@ -41,12 +60,13 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def is NULL", name);
 	if (def->cookie != CR_BODY_COOKIE)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_body_def", name);
-	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_DYNAMIC)
+	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_CLOTH)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
 	if (def->shape.type == CAROM_PLANE && def->kind == CAROM_DYNAMIC)
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
-	return cr_check_shape(context, &def->shape, name);
+	const carom_result result = cr_check_shape(context, &def->shape, name);
+	return result == CAROM_SUCCESS && is_deforming(def) ? check_deforming(context, def, name) : result;
 }
 
 // ---- Ray plugin ----
@@ -125,8 +145,12 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, "carom_world_add_body", result);
 	cr_shape shape;
+	cr_deforming *deforming = NULL;
 	result = cr_shape_init(&world->memory, &def->shape, &shape);
-	if (result == CAROM_SUCCESS)
+	if (result == CAROM_SUCCESS && is_deforming(def))
+		result = cr_deforming_create(
+			&world->memory, shape.mesh, &pose, def->kind == CAROM_DEFORMABLE, "carom_world_add_body", &deforming);
+	else if (result == CAROM_SUCCESS)
 		result = attach_plugin(world, &shape);
 	if (result != CAROM_SUCCESS) {
 		cr_shape_free(&shape);
@@ -143,20 +167,24 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->bodies.data[index] = (cr_body){
 		.alive = true,
 		.sensor = def->sensor,
+		.self_collision = def->self_collision,
 		.kind = (uint8_t)def->kind,
 		.moved = true,
 		.generation = generation,
 		.shape = shape,
+		.deforming = deforming,
 		.pose = pose,
 		.rotation = m3d_from_quat(pose.orientation),
+		.last_pose = pose,
 		.last_rotation = m3d_from_quat(pose.orientation),
-		.last_position = pose.position,
 		.category = def->category,
 		.mask = def->mask,
 		.group = def->group,
 		.user_data = def->user_data,
 	};
 	world->body_count++;
+	world->impacts.deforming_count += deforming != NULL;
+	world->impacts.stale = true;
 	*id = (carom_body_id){ (uint32_t)index + 1, generation };
 	cr_query_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
@@ -168,7 +196,12 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	cr_body *body = cr_find_body(world, id, "carom_world_remove_body");
 	if (!body)
 		return CAROM_INVALID_BODY;
-	detach_plugin(world, &body->shape);
+	if (!body->deforming)
+		detach_plugin(world, &body->shape);
+	world->impacts.deforming_count -= body->deforming != NULL;
+	world->impacts.stale = true;
+	cr_deforming_free(&world->memory, body->deforming);
+	body->deforming = NULL;
 	cr_shape_free(&body->shape);
 	body->alive = false;
 	body->moved = true;
@@ -215,8 +248,12 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? "poses" : "ids");
 	carom_pose normalized;
 	for (int i = 0; i < count; i++) {
-		if (!cr_find_body(world, ids[i], name))
+		const cr_body *body = cr_find_body(world, ids[i], name);
+		if (!body)
 			return CAROM_INVALID_BODY;
+		if (body->deforming)
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+				"%s: body %d of the call deforms: carom_world_set_vertices moves it", name, i);
 		const carom_result result = cr_check_pose(world->context, &poses[i], name, &normalized);
 		if (result != CAROM_SUCCESS)
 			return result;
@@ -270,6 +307,7 @@ carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64
 	body->category = category;
 	body->mask = mask;
 	body->group = group;
+	world->impacts.stale = true;
 	cr_record_set_filter(world->recorder, id, category, mask, group);
 	return CAROM_SUCCESS;
 }

@@ -53,6 +53,14 @@ void cr_query_index_invalidate(cr_query_index *index) { atomic_store_explicit(&i
 
 // ---- Making the tree ----
 
+static v3d place_of(const cr_body *body)
+{
+	const cr_deforming *d = body->deforming;
+	if (!d || !(d->lower[0] <= d->upper[0]))
+		return body->pose.position;
+	return (v3d){ 0.5 * (d->lower[0] + d->upper[0]), 0.5 * (d->lower[1] + d->upper[1]), 0.5 * (d->lower[2] + d->upper[2]) };
+}
+
 static void choose_origin(cr_query_index *index, const carom_world *world)
 {
 	double sum[3] = { 0 };
@@ -60,9 +68,10 @@ static void choose_origin(cr_query_index *index, const carom_world *world)
 		const cr_body *body = &world->bodies.data[i];
 		if (!body->alive)
 			continue;
-		sum[0] += body->pose.position.x;
-		sum[1] += body->pose.position.y;
-		sum[2] += body->pose.position.z;
+		const v3d at = place_of(body);
+		sum[0] += at.x;
+		sum[1] += at.y;
+		sum[2] += at.z;
 	}
 	for (int k = 0; k < 3; k++) {
 		const double mean = sum[k] / (double)world->body_count;

@@ -73,6 +73,12 @@ static void put_pose(cr_recorder *r, const carom_pose *pose)
 		put_f64(r, values[i]);
 }
 
+static void put_places(cr_recorder *r, const double *places, int32_t vertex_count)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
+		put_f64(r, places[i]);
+}
+
 static void write_bytes(cr_recorder *r, const uint8_t *bytes, size_t count)
 {
 	if (!r->broken && !r->write(bytes, count, r->user))
@@ -161,9 +167,25 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u32(r, (uint32_t)def->group);
 	put_u8(r, def->sensor);
 	put_u64(r, def->user_data);
+	put_u8(r, def->self_collision);
 }
 
 // ---- The present state ----
+
+static void put_sweep(cr_recorder *r, const carom_sweep_def *def)
+{
+	put_u32(r, (uint32_t)def->method);
+	put_u32(r, (uint32_t)def->volume);
+	put_u32(r, (uint32_t)def->build);
+	put_u32(r, (uint32_t)def->test);
+	put_f64(r, def->tolerance);
+	put_f64(r, def->min_separation);
+	put_u8(r, def->orphan_sets);
+	put_u8(r, def->prune_front);
+	put_f64(r, def->rebuild_sprouted);
+	put_f64(r, def->rebuild_replaced);
+	put_u64(r, def->front_budget);
+}
 
 static void record_world(cr_recorder *r, const carom_world_def *def)
 {
@@ -189,6 +211,7 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 	put_u32(r, (uint32_t)def->ray_predictor);
 	put_f64(r, def->buffer_confidence);
 	put_u32(r, (uint32_t)def->worker_groups);
+	put_sweep(r, &def->sweep);
 	end_record(r);
 }
 
@@ -202,8 +225,22 @@ static carom_body_def def_of(const cr_body *body)
 	def.mask = body->mask;
 	def.group = body->group;
 	def.sensor = body->sensor;
+	def.self_collision = body->self_collision;
 	def.user_data = body->user_data;
 	return def;
+}
+
+/// What a body has before it in the coming step.
+static void put_motion(cr_recorder *r, const cr_body *body)
+{
+	const cr_deforming *d = body->deforming;
+	put_u8(r, body->moved);
+	if (d)
+		put_places(r, d->end, d->vertex_count);
+	if (body->moved && d)
+		put_places(r, d->begin, d->vertex_count);
+	else if (body->moved)
+		put_pose(r, &body->last_pose);
 }
 
 static void record_state(cr_recorder *r, const carom_world *world)
@@ -223,6 +260,7 @@ static void record_state(cr_recorder *r, const carom_world *world)
 			continue;
 		const carom_body_def def = def_of(body);
 		put_body(r, &def);
+		put_motion(r, body);
 	}
 	put_u32(r, (uint32_t)world->free_bodies.count);
 	for (int64_t i = 0; i < world->free_bodies.count; i++)
@@ -263,6 +301,22 @@ void cr_record_set_poses(cr_recorder *r, int count, const carom_body_id *ids, co
 		put_id(r, ids[i]);
 		put_pose(r, &poses[i]);
 	}
+	end_record(r);
+}
+
+void cr_record_set_vertices(
+	cr_recorder *r, carom_body_id id, const cr_deforming *deforming, const carom_strided *begin, const carom_strided *end)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_VERTICES);
+	put_id(r, id);
+	put_u32(r, (begin ? CR_RECORD_HAS_BEGIN : 0) | (end ? CR_RECORD_HAS_END : 0));
+	put_u32(r, (uint32_t)deforming->vertex_count);
+	if (begin)
+		put_places(r, deforming->begin, deforming->vertex_count);
+	if (end)
+		put_places(r, deforming->end, deforming->vertex_count);
 	end_record(r);
 }
 
@@ -319,6 +373,19 @@ void cr_record_rejection(cr_recorder *r, int32_t a, int32_t b)
 	atomic_flag_clear_explicit(&r->lock, memory_order_release);
 }
 
+/// Workers ask the filter in any order, about bodies that deform perhaps more than once. There is room in scratch.
+static void sort_rejected(cr_recorder *r)
+{
+	if (r->rejected.count > 0)
+		cr_radix_sort(r->rejected.data, r->scratch.data, r->rejected.count, 64);
+	int64_t kept = 0;
+	for (int64_t i = 0; i < r->rejected.count; i++) {
+		if (kept == 0 || r->rejected.data[kept - 1].key != r->rejected.data[i].key)
+			r->rejected.data[kept++] = r->rejected.data[i];
+	}
+	r->rejected.count = kept;
+}
+
 void cr_record_step(cr_recorder *r, uint64_t hash)
 {
 	if (!r || r->broken)
@@ -327,9 +394,7 @@ void cr_record_step(cr_recorder *r, uint64_t hash)
 		give_up(r, "out of memory");
 		return;
 	}
-	// Workers ask the filter in any order.
-	if (r->rejected.count > 0)
-		cr_radix_sort(r->rejected.data, r->scratch.data, r->rejected.count, 64);
+	sort_rejected(r);
 	begin_record(r, CR_RECORD_STEP);
 	put_u32(r, (uint32_t)r->rejected.count);
 	for (int64_t i = 0; i < r->rejected.count; i++) {
@@ -383,17 +448,6 @@ static carom_result stop_recording(carom_world *world)
 		"carom_world_record: the recording that ends here is not complete: the writer gave up or memory ran out");
 }
 
-/// The replay begins with bodies that never moved and pairs that remember nothing: so does the world from here on.
-static void forget_the_past(carom_world *world)
-{
-	cr_world_forget(world);
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		cr_body *body = &world->bodies.data[i];
-		body->last_rotation = body->rotation;
-		body->last_position = body->pose.position;
-	}
-}
-
 carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user)
 {
 	const carom_result stopped = stop_recording(world);
@@ -419,7 +473,8 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 		return cr_fail(
 			context, CAROM_INVALID_RECORDING, "carom_world_record: the writer gave up or memory ran out before the first call");
 	}
-	forget_the_past(world);
+	// The replay begins with pairs that remember nothing: so does the world from here on.
+	cr_world_forget(world);
 	world->recorder = r;
 	return CAROM_SUCCESS;
 }

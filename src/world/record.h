@@ -4,7 +4,7 @@
 #ifndef CR_WORLD_RECORD_H
 #define CR_WORLD_RECORD_H
 
-#include "carom/carom.h"
+#include "detect/body.h"
 
 typedef struct cr_recorder cr_recorder;
 
@@ -12,6 +12,9 @@ void cr_record_add_body(cr_recorder *recorder, const carom_body_def *def, carom_
 void cr_record_remove_body(cr_recorder *recorder, carom_body_id id);
 /// Poses as the caller gave them.
 void cr_record_set_poses(cr_recorder *recorder, int count, const carom_body_id *ids, const carom_pose *poses);
+/// After the places were taken over: begin and end tell which of them the caller gave.
+void cr_record_set_vertices(cr_recorder *recorder, carom_body_id id, const cr_deforming *deforming, const carom_strided *begin,
+	const carom_strided *end);
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);

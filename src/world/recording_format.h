@@ -8,7 +8,9 @@
 #define CR_RECORDING_MAGIC "CAROMREC"
 
 enum {
-	CR_RECORDING_VERSION = 2, // 1 ended its world before temporal, and knew no CR_RECORD_FORGET
+	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before self_collision, had no
+	// motion in its state, and knew no CR_RECORD_SET_VERTICES.
+	CR_RECORDING_VERSION = 3,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -27,8 +29,12 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_IMPULSE,
 	CR_RECORD_STEP,
 	CR_RECORD_FORGET,
+	CR_RECORD_SET_VERTICES,
 	CR_RECORD_OPCODES,
 } cr_opcode;
+
+/// Which places a record of kind CR_RECORD_SET_VERTICES holds.
+enum { CR_RECORD_HAS_BEGIN = 1, CR_RECORD_HAS_END = 2 };
 
 #define CR_CHECK_SEED 0xcbf29ce484222325u
 

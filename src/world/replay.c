@@ -24,6 +24,7 @@ typedef struct replay {
 	CR_ARRAY(uint64_t) rejected; // pairs of the step: a << 32 | b, sorted
 	CR_ARRAY(carom_body_id) ids;
 	CR_ARRAY(carom_pose) poses;
+	CR_ARRAY(double) places[2];
 	carom_replay_result *result;
 } replay;
 
@@ -186,6 +187,24 @@ static void get_temporal_settings(replay *r, carom_world_def *def)
 	def->worker_groups = (int32_t)get_u32(r);
 }
 
+/// Settings of recordings since version 3; before it no body deformed.
+static void get_sweep_settings(replay *r, carom_sweep_def *def)
+{
+	if (r->version < 3)
+		return;
+	def->method = (carom_sweep_method)get_u32(r);
+	def->volume = (carom_sweep_volume)get_u32(r);
+	def->build = (carom_sweep_build)get_u32(r);
+	def->test = (carom_sweep_test)get_u32(r);
+	def->tolerance = get_f64(r);
+	def->min_separation = get_f64(r);
+	def->orphan_sets = get_bool(r);
+	def->prune_front = get_bool(r);
+	def->rebuild_sprouted = get_f64(r);
+	def->rebuild_replaced = get_f64(r);
+	def->front_budget = (size_t)get_u64(r);
+}
+
 static carom_result replay_world(replay *r)
 {
 	carom_world_def def = carom_default_world_def();
@@ -198,6 +217,7 @@ static carom_result replay_world(replay *r)
 	def.speculative_distance = get_f64(r);
 	def.match_distance = get_f64(r);
 	get_temporal_settings(r, &def);
+	get_sweep_settings(r, &def.sweep);
 	def.pair_filter = replay_verdict;
 	def.pair_filter_user = r;
 	if (!used_up(r) || r->world)
@@ -264,12 +284,62 @@ static bool get_body(replay *r, carom_body_def *def)
 	def->group = (int32_t)get_u32(r);
 	def->sensor = get_bool(r);
 	def->user_data = get_u64(r);
+	if (r->version >= 3)
+		def->self_collision = get_bool(r);
 	if (def->shape.type == CAROM_MESH) {
 		if (mesh >= r->meshes.count)
 			return false;
 		def->shape.mesh = r->meshes.data[mesh];
 	}
 	return !r->short_payload;
+}
+
+/// Read count places of vertices. *view shows them until the next read into the same list.
+static carom_result get_places(replay *r, int list, int32_t count, carom_strided *view)
+{
+	if (24 * (int64_t)count > r->payload.count - r->at)
+		return damaged(r, "its size is wrong");
+	if (!cr_array_reserve(r->context, &r->places[list], 3 * (int64_t)count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int64_t i = 0; i < 3 * (int64_t)count; i++)
+		r->places[list].data[i] = get_f64(r);
+	*view = (carom_strided){ r->places[list].data, 0, CAROM_FLOAT64 };
+	return CAROM_SUCCESS;
+}
+
+static carom_result replay_deforming_motion(replay *r, int32_t index, carom_body_id id, bool moved)
+{
+	const int32_t count = r->world->bodies.data[index].deforming->vertex_count;
+	carom_strided begin, end;
+	carom_result result = get_places(r, 0, count, &end);
+	if (result == CAROM_SUCCESS && moved)
+		result = get_places(r, 1, count, &begin);
+	if (result != CAROM_SUCCESS)
+		return result;
+	// At rest it is put where it ended.
+	return judge(
+		r, moved ? carom_world_set_vertices(r->world, id, &begin, &end) : carom_world_set_vertices(r->world, id, &end, NULL));
+}
+
+/// What a body had before it when the recording began. Before version 3 that was nothing.
+static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
+{
+	if (r->version < 3)
+		return CAROM_SUCCESS;
+	const bool moved = get_bool(r);
+	cr_body *body = &r->world->bodies.data[index];
+	if (body->deforming)
+		return replay_deforming_motion(r, index, id, moved);
+	if (!moved)
+		return CAROM_SUCCESS;
+	const carom_pose last = get_pose(r);
+	carom_pose checked;
+	const carom_result result = cr_check_pose(r->context, &last, "carom_world_set_pose", &checked);
+	if (result != CAROM_SUCCESS)
+		return judge(r, result);
+	body->last_pose = last;
+	body->last_rotation = m3d_from_quat(last.orientation);
+	return CAROM_SUCCESS;
 }
 
 /// Fill one slot of the array of bodies: by adding a body when the slot is the only free one.
@@ -296,9 +366,9 @@ static carom_result replay_slot(replay *r, int32_t index)
 	// The recorded pose is normalised; once more could change its last bits.
 	cr_body *body = &world->bodies.data[index];
 	body->pose = def.pose;
+	body->last_pose = def.pose;
 	body->rotation = body->last_rotation = m3d_from_quat(def.pose.orientation);
-	body->last_position = def.pose.position;
-	return CAROM_SUCCESS;
+	return replay_motion(r, index, id);
 }
 
 /// The numbers to use again: every dead slot once, in the order of the recorded world.
@@ -380,6 +450,29 @@ static carom_result replay_set_poses(replay *r)
 	}
 	return used_up(r) ? judge(r, carom_world_set_poses(r->world, count, r->ids.data, r->poses.data))
 					  : damaged(r, "its size is wrong");
+}
+
+static carom_result replay_set_vertices(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	const uint32_t given = get_u32(r), count = get_u32(r);
+	if (r->short_payload || r->version < 3 || given > (CR_RECORD_HAS_BEGIN | CR_RECORD_HAS_END) || count > INT32_MAX)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	const cr_body *body = cr_find_body(r->world, id, "carom_world_set_vertices");
+	if (!body)
+		return judge(r, CAROM_INVALID_BODY);
+	if (body->deforming && body->deforming->vertex_count != (int32_t)count)
+		return damaged(r, "the body has another number of vertices");
+	const bool has_begin = given & CR_RECORD_HAS_BEGIN, has_end = given & CR_RECORD_HAS_END;
+	carom_strided begin, end;
+	carom_result result = has_begin ? get_places(r, 0, (int32_t)count, &begin) : CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS && has_end)
+		result = get_places(r, 1, (int32_t)count, &end);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!used_up(r))
+		return damaged(r, "its size is wrong");
+	return judge(r, carom_world_set_vertices(r->world, id, has_begin ? &begin : NULL, has_end ? &end : NULL));
 }
 
 static carom_result replay_set_user_data(replay *r)
@@ -470,6 +563,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,
 		[CR_RECORD_STEP] = replay_step,
 		[CR_RECORD_FORGET] = replay_forget,
+		[CR_RECORD_SET_VERTICES] = replay_set_vertices,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");
@@ -519,5 +613,7 @@ carom_result carom_replay_recording(carom_context *context, carom_read_fn *read,
 	cr_array_free(context, &r.rejected);
 	cr_array_free(context, &r.ids);
 	cr_array_free(context, &r.poses);
+	cr_array_free(context, &r.places[0]);
+	cr_array_free(context, &r.places[1]);
 	return outcome;
 }

@@ -1,11 +1,10 @@
-/// One step: run the pipeline, merge into the spare set of results, and only then make them current.
+/// One step: run the pipeline, merge into the spare set of results, find impacts, and only then make all of it current.
 
 #include "base/time.h"
 #include "world/world.h"
 
-static bool ask_filter(void *user, int32_t a, int32_t b)
+bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 {
-	const carom_world *world = user;
 	const cr_body *body_a = &world->bodies.data[a], *body_b = &world->bodies.data[b];
 	const bool keep = world->def.pair_filter((carom_body_id){ (uint32_t)a + 1, body_a->generation },
 		(carom_body_id){ (uint32_t)b + 1, body_b->generation }, body_a->user_data, body_b->user_data,
@@ -14,6 +13,8 @@ static bool ask_filter(void *user, int32_t a, int32_t b)
 		cr_record_rejection(world->recorder, a, b);
 	return keep;
 }
+
+static bool ask_filter(void *user, int32_t a, int32_t b) { return cr_ask_pair_filter(user, a, b); }
 
 static int32_t count_colliding(const cr_results *r)
 {
@@ -33,6 +34,7 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->step++;
 	stats->bodies = world->body_count;
 	stats->contacts = (int32_t)now->contacts.count;
+	stats->impacts = world->impacts.found.count;
 	stats->colliding_pairs = count_colliding(now);
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
@@ -54,8 +56,10 @@ static void finish_body(cr_body *body)
 		return;
 	body->moved = false;
 	body->last_rotation = body->rotation;
-	body->last_position = body->pose.position;
+	body->last_pose = body->pose;
 	body->turn = 0;
+	if (body->deforming)
+		cr_deforming_rest(body->deforming);
 }
 
 carom_result carom_world_step(carom_world *world)
@@ -73,6 +77,11 @@ carom_result carom_world_step(carom_world *world)
 	const double merge_start = cr_time_ms();
 	if (result == CAROM_SUCCESS)
 		result = cr_merge(&world->pipeline, then, now);
+	const double sweep_start = cr_time_ms();
+	stats.ms_merge += sweep_start - merge_start;
+	if (result == CAROM_SUCCESS)
+		result = cr_find_impacts(world);
+	stats.ms_sweep = cr_time_ms() - sweep_start;
 	if (result != CAROM_SUCCESS) {
 		// What pairs remember may be of two steps: the next one begins anew.
 		cr_world_forget(world);
@@ -83,7 +92,6 @@ carom_result carom_world_step(carom_world *world)
 		finish_body(&world->bodies.data[i]);
 	world->current = 1 - world->current;
 	finish_stats(world, now, &stats);
-	stats.ms_merge += cr_time_ms() - merge_start;
 	stats.ms_total = cr_time_ms() - start;
 	world->stats = stats;
 	if (world->recorder)

@@ -1,6 +1,7 @@
 /// Worlds: making, destroying, views of results.
 
 #include "world/world.h"
+#include "sweep/sweep_motion.h"
 
 // A prediction never needs more, and products with it stay finite.
 static const double MAX_CONFIDENCE = 1e6;
@@ -20,6 +21,7 @@ carom_world_def carom_default_world_def(void)
 		.max_walk = 32,
 		.internal_edge_angle = 0.08726646259971647, // 5 degrees
 		.buffer_confidence = 1.02,
+		.sweep = carom_default_sweep_def(),
 	};
 }
 
@@ -98,7 +100,9 @@ static carom_result check_def(carom_context *context, const carom_world_def *def
 	carom_result result = check_choices(context, def);
 	if (result == CAROM_SUCCESS)
 		result = check_numbers(context, def);
-	return result == CAROM_SUCCESS ? check_combinations(context, def) : result;
+	if (result == CAROM_SUCCESS)
+		result = check_combinations(context, def);
+	return result == CAROM_SUCCESS ? cr_check_sweep_def(context, &def->sweep) : result;
 }
 
 carom_result carom_create_world(carom_context *context, const carom_world_def *def, carom_world **world)
@@ -118,6 +122,7 @@ carom_result carom_create_world(carom_context *context, const carom_world_def *d
 		return cr_fail_memory(context, "a world");
 	made->context = context;
 	made->def = *def;
+	made->impacts.earliest = -1;
 	cr_context_init_child(&made->memory, context, def->memory_budget);
 	result = cr_pipeline_init(&made->pipeline, &made->memory, def);
 	if (result != CAROM_SUCCESS) {
@@ -146,9 +151,12 @@ void carom_destroy_world(carom_world *world)
 	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
 		world->def.ray_plugin->destroy(world->plugin_meshes.data[i].state, world->def.ray_plugin->user);
 	for (int64_t i = 0; i < world->bodies.count; i++) {
-		if (world->bodies.data[i].alive)
-			cr_shape_free(&world->bodies.data[i].shape);
+		if (!world->bodies.data[i].alive)
+			continue;
+		cr_deforming_free(&world->memory, world->bodies.data[i].deforming);
+		cr_shape_free(&world->bodies.data[i].shape);
 	}
+	cr_impacts_free(&world->memory, &world->impacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->plugin_meshes);
@@ -197,7 +205,20 @@ carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const 
 	return CAROM_SUCCESS;
 }
 
-uint64_t carom_world_hash(const carom_world *world) { return cr_results_hash(&world->results[world->current]); }
+carom_impact_view carom_world_impacts(const carom_world *world)
+{
+	return (carom_impact_view){ world->impacts.found.data, world->impacts.found.count };
+}
+
+const carom_impact *carom_world_earliest_impact(const carom_world *world)
+{
+	return world->impacts.earliest < 0 ? NULL : &world->impacts.found.data[world->impacts.earliest];
+}
+
+uint64_t carom_world_hash(const carom_world *world)
+{
+	return cr_hash_impacts(&world->impacts, cr_results_hash(&world->results[world->current]));
+}
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }
 
@@ -205,6 +226,8 @@ carom_group_stats carom_world_group_stats(const carom_world *world, int group)
 {
 	return group >= 0 && group < world->def.worker_groups ? world->pipeline.groups[group] : (carom_group_stats){ 0 };
 }
+
+carom_sweep_stats carom_world_sweep_stats(const carom_world *world) { return world->impacts.stats; }
 
 void cr_world_forget(carom_world *world)
 {

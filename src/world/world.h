@@ -4,6 +4,8 @@
 
 #include "detect/merge.h"
 #include "detect/pipeline.h"
+#include "world/deforming.h"
+#include "world/impacts.h"
 #include "world/record.h"
 #include "world/world_query.h"
 
@@ -27,6 +29,7 @@ struct carom_world {
 	cr_pipeline pipeline;
 	cr_results results[2];
 	int current; // which results are the last step's
+	cr_impacts impacts;
 	carom_stats stats;
 	cr_query_index *query_index; // of user queries
 	cr_recorder *recorder;       // NULL: not recording
@@ -43,6 +46,9 @@ carom_result cr_explain_failure(carom_world *world, const char *function, carom_
 /// everything out in full. To be called when a step failed and when a recording begins: a replay has no memory from before.
 /// Results stay.
 void cr_world_forget(carom_world *world);
+
+/// What the user's filter says of two bodies, a < b; a refusal is recorded. There is a filter. Any thread.
+bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
 /// Check a shape as the body of a world may have it; the text names the field. kind as in carom_body_def.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);

@@ -42,7 +42,7 @@ typedef struct ray_search {
 	int32_t body;
 	carom_ray_hit hit;
 	CR_ARRAY(carom_ray_hit) all;
-	bool failed; // out of memory
+	carom_result result; // of the visits
 } ray_search;
 
 static carom_result begin_ray(
@@ -94,7 +94,10 @@ static bool visit_nearest(void *user, int32_t body, double *limit)
 	carom_ray_hit hit;
 	if (!passes(s->filter, s->world, body))
 		return true;
-	if (!cr_body_cast(&s->world->bodies.data[body], s->world->pipeline.bvh, &s->ray, &hit))
+	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
+	if (!seen)
+		return false;
+	if (!cr_body_cast(seen, s->world->pipeline.bvh, &s->ray, &hit))
 		return true;
 	if (s->found && (hit.t > s->hit.t || (hit.t == s->hit.t && body > s->body)))
 		return true;
@@ -108,14 +111,14 @@ static bool visit_nearest(void *user, int32_t body, double *limit)
 static bool visit_any(void *user, int32_t body, double *limit)
 {
 	ray_search *s = user;
-	visit_nearest(user, body, limit);
-	return !s->found;
+	return visit_nearest(user, body, limit) && !s->found;
 }
 
 static carom_result search_ray(ray_search *s, bool (*visit)(void *user, int32_t body, double *limit))
 {
 	cr_index_search search = { ray_key, visit, s, s->ray.t_max };
-	return cr_query_index_search(s->world, &search);
+	const carom_result result = cr_query_index_search(s->world, &search);
+	return result == CAROM_SUCCESS ? s->result : result;
 }
 
 carom_result carom_world_cast_ray(
@@ -155,7 +158,7 @@ static bool keep_hit(const carom_ray_hit *hit, void *user)
 {
 	ray_search *s = user;
 	if (!cr_array_reserve(s->world->context, &s->all, s->all.count + 1)) {
-		s->failed = true;
+		s->result = cr_fail_memory(s->world->context, "the hits of a ray");
 		return false;
 	}
 	s->all.data[s->all.count++] = finish_hit(s, *hit, s->body);
@@ -167,9 +170,12 @@ static bool visit_all(void *user, int32_t body, double *limit)
 	(void)limit;
 	ray_search *s = user;
 	s->body = body;
-	if (passes(s->filter, s->world, body))
-		cr_body_cast_all(&s->world->bodies.data[body], &s->ray, keep_hit, s);
-	return !s->failed;
+	if (!passes(s->filter, s->world, body))
+		return true;
+	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
+	if (seen)
+		cr_body_cast_all(seen, &s->ray, keep_hit, s);
+	return s->result == CAROM_SUCCESS;
 }
 
 static bool hit_before(const carom_ray_hit *a, const carom_ray_hit *b)
@@ -229,13 +235,10 @@ carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray 
 	*count = 0;
 	ray_search s;
 	result = begin_ray(world, ray, filter, name, &s);
-	if (result == CAROM_SUCCESS)
-		result = search_ray(&s, visit_all);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (s.failed) {
-		result = cr_fail_memory(world->context, "the hits of a ray");
-	} else if (s.all.count > 0) {
+	result = search_ray(&s, visit_all);
+	if (result == CAROM_SUCCESS && s.all.count > 0) {
 		sort_hits(s.all.data, s.all.count);
 		*count = (int32_t)s.all.count;
 		for (int32_t i = 0; i < *count && i < capacity; i++)
@@ -253,7 +256,8 @@ typedef struct point_search {
 	v3d point;
 	bool found;
 	int32_t body;
-	carom_closest_point result;
+	carom_closest_point nearest;
+	carom_result result; // of the visits
 } point_search;
 
 static double point_key(const void *user, const double lower[3], const double upper[3])
@@ -274,14 +278,17 @@ static bool visit_point(void *user, int32_t body, double *limit)
 	carom_closest_point near;
 	if (!passes(s->filter, s->world, body))
 		return true;
-	if (!cr_body_closest_point(&s->world->bodies.data[body], s->world->pipeline.bvh, s->point, *limit, &near))
+	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
+	if (!seen)
+		return false;
+	if (!cr_body_closest_point(seen, s->world->pipeline.bvh, s->point, *limit, &near))
 		return true;
-	const double distance = fabs(near.distance), best = fabs(s->result.distance);
+	const double distance = fabs(near.distance), best = fabs(s->nearest.distance);
 	if (s->found && (distance > best || (distance == best && body > s->body)))
 		return true;
 	s->found = true;
 	s->body = body;
-	s->result = near;
+	s->nearest = near;
 	*limit = distance;
 	return true;
 }
@@ -300,11 +307,13 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
 	point_search s = { .world = world, .filter = filter, .point = point };
 	cr_index_search search = { point_key, visit_point, &s, max_distance };
-	const carom_result outcome = cr_query_index_search(world, &search);
+	carom_result outcome = cr_query_index_search(world, &search);
+	if (outcome == CAROM_SUCCESS)
+		outcome = s.result;
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
 	*found = true;
-	*result = s.result;
+	*result = s.nearest;
 	result->body = id_of(world, s.body);
 	return CAROM_SUCCESS;
 }
@@ -337,7 +346,9 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 	overlap_search *s = user;
 	if (!passes(s->filter, s->world, index))
 		return true;
-	const cr_body *body = &s->world->bodies.data[index];
+	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
+	if (!body)
+		return false;
 	bool overlap = false;
 	s->result = cr_shapes_overlap(
 		s->world->context, s->world->pipeline.bvh, &body->shape.def, &body->pose, s->shape, &s->pose, &overlap);
