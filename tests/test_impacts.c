@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -812,7 +813,7 @@ TEST(impacts, keep_the_budget)
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
 	carom_world_def def = carom_default_world_def();
 	impact_scene s;
-	def.memory_budget = 200000;
+	def.memory_budget = 1000000;
 	open_crossing(&s, context, &def, CAROM_STATIC);
 	sweep_mesh *mesh = sweep_add_sheet(&s.places, 60, 60, 2);
 	sweep_shift(mesh, 0, 0, 5);
@@ -820,7 +821,7 @@ TEST(impacts, keep_the_budget)
 	const uint64_t hash = carom_world_hash(s.world);
 	add_body(&s, CAROM_CLOTH);
 	CHECK_INT(carom_world_step(s.world), CAROM_OVER_BUDGET);
-	CHECK_STR(carom_error_text(context), "carom_world_step: needs more than the memory_budget of 200000 bytes");
+	CHECK_STR(carom_error_text(context), "carom_world_step: needs more than the memory_budget of 1000000 bytes");
 	CHECK(carom_world_hash(s.world) == hash);
 	CHECK(carom_world_stats(s.world).memory_peak <= def.memory_budget);
 	// Without it all goes on.
@@ -885,4 +886,265 @@ TEST(impacts, recordings_replay)
 		free(t.bytes);
 		carom_destroy_context(context);
 	}
+}
+
+// ---- Queries ----
+
+/// A torus or a sphere bent out of form, as a deforming body; and beside it a rigid body of the same form, in a world of its own.
+typedef struct twins {
+	carom_context *context;
+	carom_world *soft, *hard;
+	carom_mesh *mesh, *copy;
+	carom_body_id soft_id, hard_id;
+} twins;
+
+static void open_twins(twins *t, carom_context *context, carom_body_kind kind, double bend)
+{
+	*t = (twins){ .context = context, .soft = fixture_world(context, NULL), .hard = fixture_world(context, NULL) };
+	t->mesh = kind == CAROM_CLOTH ? fixture_sheet_mesh(context, 12, 2) : fixture_torus_mesh(context, 24, 12, 0.4, 0.1);
+	t->soft_id = fixture_add(t->soft, fixture_of_mesh(t->mesh), carom_pose_identity(), kind);
+	carom_vertex_view view;
+	REQUIRE(carom_world_get_vertices(t->soft, t->soft_id, &view) == CAROM_SUCCESS);
+	double *places = malloc(3 * (size_t)view.count * sizeof *places);
+	float *local = malloc(3 * (size_t)view.count * sizeof *local);
+	REQUIRE(places && local);
+	for (int32_t i = 0; i < view.count; i++) {
+		const double *p = &view.data[3 * i];
+		places[3 * i] = 1000 + p[0];
+		places[3 * i + 1] = p[1] * (1 + 0.3 * bend * p[0]);
+		places[3 * i + 2] = p[2] + bend * p[0] * p[0];
+	}
+	const carom_strided end = doubles(places);
+	REQUIRE(carom_world_set_vertices(t->soft, t->soft_id, NULL, &end) == CAROM_SUCCESS);
+	carom_aabb box;
+	REQUIRE(carom_world_get_aabb(t->soft, t->soft_id, &box) == CAROM_SUCCESS);
+	const double middle[3] = { 0.5 * (box.lower.x + box.upper.x), 0.5 * (box.lower.y + box.upper.y),
+		0.5 * (box.lower.z + box.upper.z) };
+	for (int32_t i = 0; i < 3 * view.count; i++)
+		local[i] = (float)(places[i] - middle[i % 3]);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ local, 0, CAROM_FLOAT32 };
+	def.vertex_count = view.count;
+	def.triangles = carom_mesh_get_triangles(t->mesh);
+	def.triangle_count = carom_mesh_get_report(t->mesh)->triangle_count;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &t->copy) == CAROM_SUCCESS);
+	t->hard_id = fixture_add(t->hard, fixture_of_mesh(t->copy), fixture_at(middle[0], middle[1], middle[2]), CAROM_STATIC);
+	free(places);
+	free(local);
+}
+
+static void close_twins(twins *t)
+{
+	carom_destroy_world(t->soft);
+	carom_destroy_world(t->hard);
+	carom_release_mesh(t->mesh);
+	carom_release_mesh(t->copy);
+}
+
+static v3d random_point(uint64_t *random, double span)
+{
+	return (v3d){ 1000 + test_random_double(random, -span, span), test_random_double(random, -span, span),
+		test_random_double(random, -span, span) };
+}
+
+static bool is_same_hit(const carom_ray_hit *a, const carom_ray_hit *b)
+{
+	return a->t == b->t && a->triangle == b->triangle && a->u == b->u && a->v == b->v && a->back_face == b->back_face &&
+		!memcmp(&a->normal, &b->normal, sizeof a->normal) && !memcmp(&a->point, &b->point, sizeof a->point);
+}
+
+/// One random question of each kind, asked of both worlds. Counts what was found.
+static void ask_twins(const twins *t, uint64_t *random, int found_count[4])
+{
+	const v3d from = random_point(random, 2), to = random_point(random, 1);
+	const carom_ray ray = { from, v3d_sub(to, from), 0, 3 };
+	bool found[2];
+	carom_ray_hit hit[2], all[2][16];
+	CHECK(carom_world_cast_ray(t->soft, &ray, NULL, &found[0], &hit[0]) == CAROM_SUCCESS);
+	CHECK(carom_world_cast_ray(t->hard, &ray, NULL, &found[1], &hit[1]) == CAROM_SUCCESS);
+	CHECK_INT(found[0], found[1]);
+	CHECK(!found[0] || is_same_hit(&hit[0], &hit[1]));
+	found_count[0] += found[0];
+	CHECK(carom_world_cast_ray_any(t->soft, &ray, NULL, &found[0]) == CAROM_SUCCESS);
+	CHECK_INT(found[0], found[1]);
+	int32_t count[2];
+	CHECK(carom_world_cast_ray_all(t->soft, &ray, NULL, 16, all[0], &count[0]) == CAROM_SUCCESS);
+	CHECK(carom_world_cast_ray_all(t->hard, &ray, NULL, 16, all[1], &count[1]) == CAROM_SUCCESS);
+	CHECK_INT(count[0], count[1]);
+	for (int32_t i = 0; i < count[0] && i < count[1] && i < 16; i++)
+		CHECK(is_same_hit(&all[0][i], &all[1][i]));
+	carom_closest_point near[2];
+	CHECK(carom_world_closest_point(t->soft, from, 1, NULL, &found[0], &near[0]) == CAROM_SUCCESS);
+	CHECK(carom_world_closest_point(t->hard, from, 1, NULL, &found[1], &near[1]) == CAROM_SUCCESS);
+	CHECK_INT(found[0], found[1]);
+	if (found[0] && found[1]) {
+		CHECK(near[0].distance == near[1].distance && near[0].triangle == near[1].triangle);
+		CHECK(!memcmp(&near[0].point, &near[1].point, sizeof near[0].point));
+		found_count[1]++;
+		found_count[2] += near[0].distance < 0;
+	}
+	const carom_shape ball = fixture_sphere(0.3);
+	const carom_pose at = { from, { 0, 0, 0, 1 } };
+	carom_body_id body;
+	CHECK(carom_world_overlap_shape(t->soft, &ball, &at, NULL, 1, &body, &count[0]) == CAROM_SUCCESS);
+	CHECK(carom_world_overlap_shape(t->hard, &ball, &at, NULL, 1, &body, &count[1]) == CAROM_SUCCESS);
+	CHECK_INT(count[0], count[1]);
+	found_count[3] += count[0];
+}
+
+TEST(impacts, queries_see_the_places_set_last)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	for (int kind = 0; kind < 2; kind++) {
+		uint64_t random = 11;
+		int found[4] = { 0 };
+		twins t;
+		open_twins(&t, context, kind ? CAROM_CLOTH : CAROM_DEFORMABLE, 0.4);
+		for (int i = 0; i < 400; i++)
+			ask_twins(&t, &random, found);
+		CHECK(found[0] > 50 && found[1] > 100 && found[3] > 20);
+		CHECK_INT(found[2] > 10, kind == 0); // a sheet has no inside
+		// Two meshes: a rigid one against the deforming body, through the surface and within.
+		carom_mesh *small = fixture_sphere_mesh(context, 0.1, 6);
+		const carom_shape shape = fixture_of_mesh(small);
+		int overlaps = 0;
+		for (int i = 0; i < 200; i++) {
+			const carom_pose at = { random_point(&random, 1.2), { 0, 0, 0, 1 } };
+			int32_t count[2];
+			carom_body_id body;
+			CHECK(carom_world_overlap_shape(t.soft, &shape, &at, NULL, 1, &body, &count[0]) == CAROM_SUCCESS);
+			CHECK(carom_world_overlap_shape(t.hard, &shape, &at, NULL, 1, &body, &count[1]) == CAROM_SUCCESS);
+			CHECK_INT(count[0], count[1]);
+			overlaps += count[0];
+		}
+		CHECK(overlaps > 5);
+		carom_release_mesh(small);
+		// What is seen follows the vertices: nothing is left where the body was.
+		const carom_ray ray = { { 1000.9, 0, 5 }, { 0, 0, -1 }, 0, 10 };
+		bool before, after;
+		REQUIRE(carom_world_cast_ray_any(t.soft, &ray, NULL, &before) == CAROM_SUCCESS);
+		carom_vertex_view view;
+		REQUIRE(carom_world_get_vertices(t.soft, t.soft_id, &view) == CAROM_SUCCESS);
+		double *places = malloc(3 * (size_t)view.count * sizeof *places);
+		REQUIRE(places != NULL);
+		for (int32_t i = 0; i < 3 * view.count; i++)
+			places[i] = view.data[i] + 100 * (i % 3 == 0);
+		const carom_strided end = doubles(places);
+		REQUIRE(carom_world_set_vertices(t.soft, t.soft_id, NULL, &end) == CAROM_SUCCESS);
+		free(places);
+		REQUIRE(carom_world_cast_ray_any(t.soft, &ray, NULL, &after) == CAROM_SUCCESS);
+		CHECK(before && !after);
+		close_twins(&t);
+	}
+	carom_destroy_context(context);
+}
+
+/// The kind alone says whether a closed mesh has an inside; and a solid turned inside out by its caller keeps the mesh's corners.
+TEST(impacts, cloth_has_no_inside)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_mesh *mesh = fixture_sphere_mesh(context, 1, 12);
+	const int32_t count = carom_mesh_get_report(mesh)->vertex_count;
+	double *inside_out = malloc(3 * (size_t)count * sizeof *inside_out);
+	REQUIRE(inside_out != NULL);
+	for (int32_t i = 0; i < 3 * count; i++)
+		inside_out[i] = carom_mesh_get_vertices(mesh)[i] * (i % 3 == 2 ? -1.0 : 1.0);
+	const carom_strided turned = doubles(inside_out);
+	for (int kind = 0; kind < 2; kind++) {
+		carom_world *world = fixture_world(context, NULL);
+		const carom_body_id id =
+			fixture_add(world, fixture_of_mesh(mesh), carom_pose_identity(), kind ? CAROM_CLOTH : CAROM_DEFORMABLE);
+		bool found;
+		carom_closest_point near;
+		const v3d middle = { 0.1, 0, 0 };
+		REQUIRE(carom_world_closest_point(world, middle, 2, NULL, &found, &near) == CAROM_SUCCESS);
+		CHECK(found);
+		CHECK_NEAR(near.distance, kind ? 0.87 : -0.87, 0.05);
+		const carom_shape ball = fixture_sphere(0.1);
+		const carom_pose at = carom_pose_identity();
+		carom_body_id body;
+		int32_t overlaps;
+		REQUIRE(carom_world_overlap_shape(world, &ball, &at, NULL, 1, &body, &overlaps) == CAROM_SUCCESS);
+		CHECK_INT(overlaps, !kind);
+		// From outside it is then met from its back.
+		const carom_ray ray = { { 0.2, 0.1, 5 }, { 0, 0, -1 }, 0, 10 };
+		carom_ray_hit hit;
+		REQUIRE(carom_world_cast_ray(world, &ray, NULL, &found, &hit) == CAROM_SUCCESS);
+		CHECK(found && !hit.back_face && hit.normal.z > 0);
+		REQUIRE(carom_world_set_vertices(world, id, &turned, NULL) == CAROM_SUCCESS);
+		REQUIRE(carom_world_cast_ray(world, &ray, NULL, &found, &hit) == CAROM_SUCCESS);
+		CHECK(found && hit.back_face && hit.normal.z < 0);
+		const int32_t *t = &carom_mesh_get_triangles(mesh)[3 * hit.triangle];
+		const double *p[3] = { &inside_out[3 * t[0]], &inside_out[3 * t[1]], &inside_out[3 * t[2]] };
+		for (int k = 0; k < 2; k++)
+			CHECK_NEAR(p[0][k] + hit.u * (p[1][k] - p[0][k]) + hit.v * (p[2][k] - p[0][k]), k ? 0.1 : 0.2, 1e-5);
+		carom_destroy_world(world);
+	}
+	free(inside_out);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+enum { ASKERS = 4 };
+
+static void *ask_alone(void *user)
+{
+	uint64_t random = 12;
+	int found[4] = { 0 };
+	for (int i = 0; i < 20; i++)
+		ask_twins(user, &random, found);
+	return NULL;
+}
+
+/// The first query after a change may come from any thread, and from several at once.
+TEST(impacts, many_threads_may_ask_first)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	for (int round = 0; round < 8; round++) {
+		twins t;
+		pthread_t threads[ASKERS];
+		open_twins(&t, context, round % 2 ? CAROM_CLOTH : CAROM_DEFORMABLE, 0.1 * round);
+		for (int i = 0; i < ASKERS; i++)
+			REQUIRE(pthread_create(&threads[i], NULL, ask_alone, &t) == 0);
+		for (int i = 0; i < ASKERS; i++)
+			pthread_join(threads[i], NULL);
+		close_twins(&t);
+	}
+	carom_destroy_context(context);
+}
+
+/// A query without memory says so, and asks again when there is some.
+TEST(impacts, queries_survive_every_failed_allocation)
+{
+	fixture_heap heap;
+	int failed = 0;
+	for (int64_t fail_at = 0, more = 1; more; fail_at++) {
+		carom_context *context = fixture_heap_context(&heap, 1);
+		twins t;
+		open_twins(&t, context, CAROM_DEFORMABLE, 0.3);
+		const carom_ray ray = { { 1000.9, 0, 5 }, { 0, 0, -1 }, 0, 10 };
+		const v3d point = { 1000.9, 0, 5 };
+		const carom_aabb box = { { 999, -1, -1 }, { 1001, 1, 1 } };
+		carom_ray_hit hit;
+		carom_closest_point near;
+		carom_body_id body;
+		bool found;
+		int32_t count;
+		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + fail_at);
+		const carom_result results[4] = { fail_at % 4 == 0 ? carom_world_cast_ray(t.soft, &ray, NULL, &found, &hit) : 0,
+			fail_at % 4 == 1 ? carom_world_closest_point(t.soft, point, 10, NULL, &found, &near) : 0,
+			fail_at % 4 == 2 ? carom_world_overlap_aabb(t.soft, &box, NULL, 1, &body, &count) : 0,
+			fail_at % 4 == 3 ? carom_world_cast_ray_all(t.soft, &ray, NULL, 1, &hit, &count) : 0 };
+		const carom_result result = results[fail_at % 4];
+		more = result != CAROM_SUCCESS;
+		CHECK(result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY);
+		failed += result == CAROM_OUT_OF_MEMORY;
+		atomic_store(&heap.fail_at, -1);
+		CHECK(carom_world_cast_ray(t.soft, &ray, NULL, &found, &hit) == CAROM_SUCCESS);
+		CHECK(found);
+		close_twins(&t);
+		CHECK_INT(atomic_load(&heap.blocks), 1);
+		carom_destroy_context(context);
+	}
+	CHECK(failed > 20);
 }
