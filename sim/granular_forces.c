@@ -1,33 +1,16 @@
-// Forces between spheres. Each crowded sphere adds up over its row of the list, in the order of the ids, from what its
-// neighbours were before the step: nothing depends on who computes what when. Memory is cut into blocks of spheres near each
-// other; a contact within a block is computed once and given to both rows through a buffer that stays in the cache, one to
-// another block is computed in both. The other side's part is the exact opposite of what it would be if it were computed there
-// (granular_law.h), so it does not matter where the blocks are cut.
+// Forces between spheres. Each crowded sphere adds up over its neighbours, in the order of their ids, from what they were before
+// the step: nothing depends on who computes what when. Memory is cut into blocks of spheres near each other; a contact within a
+// block is computed once and given to both sides, one to another block is computed in both. The other side's part is the exact
+// opposite of what it would be if it were computed there (granular_law.h), so it does not matter where the blocks are cut. The
+// order of a block's jobs (granular_blocks.c) brings each sphere's contacts in the order of the ids. Here are the spheres that
+// turn; granular_smooth.c has the others.
 #include "sim/granular_law.h"
+#include "sim/granular_smooth.h"
 
 #include <string.h>
 
 // Blocks in a piece of work, at least.
 enum { MIN_RANGE = 2 };
-
-// Three numbers and one of no use, in one vector register or two: left to themselves, compilers take some of them apart.
-typedef double fours __attribute__((vector_size(32)));
-
-GRANULAR_INLINE void load_fours(fours *to, const double *from) { memcpy(to, from, sizeof *to); }
-GRANULAR_INLINE void store_fours(double *to, const fours *from) { memcpy(to, from, sizeof *from); }
-
-// A function that is called only where the context has AVX2.
-#if defined(__GNUC__) && defined(__x86_64__)
-#define WIDE __attribute__((target("avx2")))
-#else
-#define WIDE
-#endif
-
-/// What the inner loop is made for.
-typedef struct variant {
-	bool hertz, turns;
-	bool periodic, scaled; // may be
-} variant;
 
 // The nearest image along periodic axes; centres lie within the box.
 GRANULAR_INLINE void nearest_image(const sim_granular *g, double d[3])
@@ -45,13 +28,12 @@ GRANULAR_INLINE void nearest_image(const sim_granular *g, double d[3])
 
 // Vector from sphere j to sphere i and its squared length; false when they do not touch.
 GRANULAR_INLINE bool touches(
-	const sim_granular *g, const granular_place *a, const granular_place *b, bool periodic, double d[3], double *squared)
+	const sim_granular *g, const granular_place *a, const granular_place *b, double d[3], double *squared)
 {
 	d[0] = a->x - b->x;
 	d[1] = a->y - b->y;
 	d[2] = a->z - b->z;
-	if (periodic)
-		nearest_image(g, d);
+	nearest_image(g, d);
 	const double sum = a->r + b->r;
 	*squared = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 	return *squared <= sum * sum;
@@ -113,210 +95,74 @@ GRANULAR_INLINE double *open_history(sim_granular *g, int64_t entry)
 
 // ---- The laws: by blocks ----
 
-GRANULAR_INLINE void clear_replies(double *replies, const granular_job *job)
+GRANULAR_INLINE void add_replies(double *loads, const granular_job *job, const granular_reply *r, double la, double lb)
 {
-	for (int k = 0; k < 6; k++)
-		replies[6 * job->entry + k] = replies[6 * job->twin + k] = 0;
-}
-
-GRANULAR_INLINE void store_replies(double *replies, const granular_job *job, const granular_reply *r, double la, double lb)
-{
-	double *a = &replies[6 * job->entry], *b = &replies[6 * job->twin];
+	double *a = &loads[6 * (size_t)job->a], *b = &loads[6 * (size_t)job->b];
 	for (int k = 0; k < 3; k++) {
-		a[k] = r->force[k];
-		b[k] = -r->force[k];
-		a[3 + k] = r->rolling[k] - la * r->twist[k];
-		b[3 + k] = -r->rolling[k] - lb * r->twist[k];
-	}
-}
-
-/// Jobs that are looked at together: those that touch are found first, without a branch that nobody could predict, and their
-/// roots and divisions are done in a row.
-enum { GROUP = 256 };
-typedef struct smooth_group {
-	double d[GROUP][4]; // vector from j to i, of those that touch
-	double squared[GROUP], distance[GROUP], inverse[GROUP];
-	const granular_job *touching[GROUP], *apart[GROUP];
-	int touching_count, apart_count;
-} smooth_group;
-
-// Part the jobs of spheres that touch from those of spheres that do not.
-GRANULAR_INLINE void part_group(
-	const sim_granular *g, const granular_job *begin, const granular_job *end, bool periodic, smooth_group *group)
-{
-	int touching = 0, apart = 0;
-	for (const granular_job *job = begin; job < end; job++) {
-		GRANULAR_PREFETCH(&g->places[job[GRANULAR_AHEAD].j]);
-		GRANULAR_PREFETCH(&g->motions[job[GRANULAR_AHEAD].j]);
-		const double *a = &g->places[job->i].x, *b = &g->places[job->j].x;
-		double *d = group->d[touching];
-		fours place, other;
-		load_fours(&place, a);
-		load_fours(&other, b);
-		const fours difference = place - other;
-		store_fours(d, &difference);
-		if (periodic)
-			nearest_image(g, d);
-		const fours v = periodic ? (fours){ d[0], d[1], d[2], 0 } : difference;
-		const double squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2], sum = a[3] + b[3];
-		const int touches = squared <= sum * sum;
-		group->squared[touching] = squared;
-		group->touching[touching] = group->apart[apart] = job;
-		touching += touches;
-		apart += !touches;
-	}
-	group->touching_count = touching;
-	group->apart_count = apart;
-}
-
-// Replies of a contact to both sides.
-GRANULAR_INLINE void press_job(const sim_granular *g, const granular_coefficients *law, const smooth_group *group, int at,
-	uint32_t elsewhere, variant v, double *replies, granular_tally *tally)
-{
-	const granular_job *job = group->touching[at];
-	const double ra = g->places[job->i].r, rb = g->places[job->j].r, sum = ra + rb, distance = group->distance[at];
-	fours n, va, vb;
-	load_fours(&n, group->d[at]);
-	n *= group->inverse[at];
-	if (!(distance > 0)) {
-		double along_x[4] = { 0 };
-		make_normal(g, job->i, job->j, group->d[at], group->squared[at], along_x);
-		load_fours(&n, along_x);
-	}
-	const double overlap = sum - distance > 0 ? sum - distance : 0;
-	tally->contacts += 1 + (job->twin != elsewhere);
-	note_overlap(tally, overlap, ra, rb);
-	load_fours(&va, &g->motions[job->i].x);
-	load_fours(&vb, &g->motions[job->j].x);
-	const fours w = va - vb;
-	const double radius = v.hertz || v.scaled ? ra * rb / sum : 0;
-	const double parting = w[0] * n[0] + w[1] * n[1] + w[2] * n[2];
-	const double force = granular_press(law, v.hertz, overlap, parting, job->mass_root, radius).force;
-	const fours here = force * n, there = -here;
-	store_fours(&replies[4 * job->entry], &here);
-	store_fours(&replies[4 * job->twin], &there);
-}
-
-GRANULAR_INLINE void run_smooth_jobs(
-	const sim_granular *g, const granular_block *block, variant v, double *replies, granular_tally *tally)
-{
-	const uint32_t elsewhere = (uint32_t)(block[1].entry - block[0].entry);
-	granular_coefficients law = g->between;
-	law.scaled &= v.scaled;
-	smooth_group group;
-	for (int64_t q = block[0].job; q < block[1].job; q += GROUP) {
-		const int64_t end = q + GROUP < block[1].job ? q + GROUP : block[1].job;
-		part_group(g, &g->jobs[q], &g->jobs[end], v.periodic, &group);
-		for (int k = 0; k < group.apart_count; k++) {
-			const granular_job *job = group.apart[k];
-			const fours none = { 0 };
-			store_fours(&replies[4 * job->entry], &none);
-			store_fours(&replies[4 * job->twin], &none);
-		}
-		for (int k = 0; k < group.touching_count; k++) {
-			group.distance[k] = sqrt(group.squared[k]);
-			group.inverse[k] = 1 / group.distance[k];
-		}
-		for (int k = 0; k < group.touching_count; k++)
-			press_job(g, &law, &group, k, elsewhere, v, replies, tally);
+		a[k] += r->force[k];
+		b[k] += -r->force[k];
+		a[3 + k] += r->rolling[k] - la * r->twist[k];
+		b[3 + k] += -r->rolling[k] - lb * r->twist[k];
 	}
 }
 
 // One contact, or none, of spheres that turn.
 GRANULAR_INLINE void run_turning_job(
-	sim_granular *g, const granular_job *job, const granular_block *block, variant v, double *replies, granular_tally *tally)
+	sim_granular *g, const granular_block *block, int64_t number, bool hertz, double *loads, granular_tally *tally)
 {
-	const granular_place *a = &g->places[job->i], *b = &g->places[job->j];
-	const int64_t entry = block->entry + job->entry;
+	const granular_job *job = &g->jobs[number];
+	const uint32_t i = granular_member(g, block, job->a), j = granular_member(g, block, job->b);
+	const granular_place *a = &g->places[i], *b = &g->places[j];
+	const int64_t entry = g->with_history ? block->entry + g->sides[number].entry : 0;
 	double d[3], squared;
-	if (!touches(g, a, b, v.periodic, d, &squared)) {
-		clear_replies(replies, job);
+	if (!touches(g, a, b, d, &squared)) {
 		if (g->with_history)
 			g->touched[entry] = 0;
 		return;
 	}
 	granular_contact c;
-	const double distance = make_normal(g, job->i, job->j, d, squared, c.normal);
+	const double distance = make_normal(g, i, j, d, squared, c.normal);
 	const double sum = a->r + b->r;
 	c.overlap = sum - distance > 0 ? sum - distance : 0;
-	tally->contacts += block[0].entry + job->twin < block[1].entry ? 2 : 1;
+	tally->contacts += block->crowd + job->b < block[1].crowd ? 2 : 1;
 	note_overlap(tally, c.overlap, a->r, b->r);
-	const granular_motion *va = &g->motions[job->i], *vb = &g->motions[job->j];
+	const granular_motion *va = &g->motions[i], *vb = &g->motions[j];
 	c.velocity[0] = va->x - vb->x;
 	c.velocity[1] = va->y - vb->y;
 	c.velocity[2] = va->z - vb->z;
 	c.mass_root = job->mass_root;
 	c.radius = a->r * b->r / sum;
-	const double other_lever = turn_contact(g, job->i, job->j, distance, &c);
+	const double other_lever = turn_contact(g, i, j, distance, &c);
 	double *spring = g->with_history ? open_history(g, entry) : NULL;
-	const granular_reply reply = granular_touch(&g->between, v.hertz, true, &c, g->def.time_step, spring);
-	store_replies(replies, job, &reply, c.lever, other_lever);
-}
-
-GRANULAR_INLINE void run_turning_jobs(
-	sim_granular *g, const granular_block *block, variant v, double *replies, granular_tally *tally)
-{
-	for (const granular_job *job = &g->jobs[block[0].job]; job < &g->jobs[block[1].job]; job++) {
-		GRANULAR_PREFETCH(&g->places[job[GRANULAR_AHEAD].j]);
-		GRANULAR_PREFETCH(&g->motions[job[GRANULAR_AHEAD].j]);
-		run_turning_job(g, job, block, v, replies, tally);
-	}
-}
-
-// Add up a row in the order of the ids. The sum begins with +0 and so never is -0: entries without contact, of which another
-// list has others, change nothing.
-GRANULAR_INLINE void sum_row(const double *replies, int64_t count, int width, double *load)
-{
-	double sum[6] = { 0, 0, 0, 0, 0, 0 };
-	for (int64_t e = 0; e < count; e++) {
-		for (int k = 0; k < width; k++)
-			sum[k] += replies[width * e + k];
-	}
-	for (int k = 0; k < width; k++)
-		load[k] = sum[k];
+	const granular_reply reply = granular_touch(&g->between, hertz, true, &c, g->def.time_step, spring);
+	add_replies(loads, job, &reply, c.lever, other_lever);
 }
 
 GRANULAR_INLINE void add_walls(sim_granular *g, int64_t k, granular_tally *tally)
 {
 	if (granular_near_wall(g, g->crowd[k]))
-		granular_add_walls(g, g->crowd[k], &g->loads[g->load_width * k], tally);
+		granular_add_walls(g, g->crowd[k], &g->loads[6 * k], tally);
 }
 
-GRANULAR_INLINE void run_blocks(int64_t begin, int64_t end, int worker, sim_granular *g, variant v)
+// Sums begin with +0 and so never are -0: pairs without contact, of which another list has others, change nothing.
+GRANULAR_INLINE void run_turning_blocks(int64_t begin, int64_t end, int worker, sim_granular *g, bool hertz)
 {
 	granular_tally tally = g->tallies[worker];
-	double *replies = &g->replies[worker * g->reply_room];
-	const int width = v.turns ? 6 : 4;
+	double *loads = &g->desks[worker * g->desk_room];
 	for (const granular_block *block = &g->blocks[begin]; block < &g->blocks[end]; block++) {
-		if (v.turns)
-			run_turning_jobs(g, block, v, replies, &tally);
-		else
-			run_smooth_jobs(g, block, v, replies, &tally);
-		for (int64_t k = block[0].crowd; k < block[1].crowd; k++) {
-			const int64_t *row = &g->list.first[g->crowd[k]];
-			sum_row(&replies[width * (row[0] - block->entry)], row[1] - row[0], width, &g->loads[width * k]);
+		const int64_t crowd = block[1].crowd - block->crowd;
+		memset(loads, 0, 6 * (size_t)(crowd + block->halo_count) * sizeof *loads);
+		for (int64_t q = block[0].job; q < block[1].job; q++)
+			run_turning_job(g, block, q, hertz, loads, &tally);
+		memcpy(&g->loads[6 * block->crowd], loads, 6 * (size_t)crowd * sizeof *loads);
+		for (int64_t k = block[0].crowd; k < block[1].crowd; k++)
 			add_walls(g, k, &tally);
-		}
 	}
 	g->tallies[worker] = tally;
 }
 
-// A pass for each law, twice: fours are one instruction where the processor has such, and no bit depends on it, since every
-// number is still rounded by itself.
-#define PASS(name, ...)                                                                                                \
-	static void run_##name(int64_t b, int64_t e, int w, void *g) { run_blocks(b, e, w, g, (variant){ __VA_ARGS__ }); } \
-	WIDE static void run_##name##_wide(int64_t b, int64_t e, int w, void *g)                                           \
-	{                                                                                                                  \
-		run_blocks(b, e, w, g, (variant){ __VA_ARGS__ });                                                              \
-	}
-
-PASS(linear, .turns = false)
-PASS(linear_periodic, .periodic = true, .scaled = true)
-PASS(scaled, .scaled = true)
-PASS(hertz, .hertz = true, .periodic = true)
-PASS(turning, .turns = true, .periodic = true)
-PASS(mindlin, .hertz = true, .turns = true, .periodic = true)
-#undef PASS
+static void run_turning(int64_t b, int64_t e, int w, void *g) { run_turning_blocks(b, e, w, g, false); }
+static void run_mindlin(int64_t b, int64_t e, int w, void *g) { run_turning_blocks(b, e, w, g, true); }
 
 // ---- A user's force: by rows ----
 
@@ -329,7 +175,7 @@ static void custom_row(sim_granular *g, uint32_t i, double *load, granular_tally
 		const uint32_t j = g->list.other[e];
 		const granular_place *b = &g->places[j];
 		double d[3], squared;
-		if (!touches(g, a, b, true, d, &squared)) {
+		if (!touches(g, a, b, d, &squared)) {
 			g->touched[e] = 0;
 			continue;
 		}
@@ -364,31 +210,28 @@ static void run_custom(int64_t begin, int64_t end, int worker, void *granular)
 
 // ---- All ----
 
-static bool is_wide(const sim_granular *g)
-{
-	const carom_simd simd = carom_context_simd(g->context);
-	return simd == CAROM_SIMD_AVX2 || simd == CAROM_SIMD_AVX512;
-}
-
 static carom_task_fn *choose_pass(const sim_granular *g)
 {
-	const bool wide = is_wide(g);
 	if (g->def.force)
 		return run_custom;
-	if (g->turns && g->between.hertz)
-		return wide ? run_mindlin_wide : run_mindlin;
-	if (g->turns)
-		return wide ? run_turning_wide : run_turning;
-	if (g->between.hertz)
-		return wide ? run_hertz_wide : run_hertz;
-	if (g->def.periodic[0] || g->def.periodic[1] || g->def.periodic[2])
-		return wide ? run_linear_periodic_wide : run_linear_periodic;
-	if (g->between.scaled)
-		return wide ? run_scaled_wide : run_scaled;
-	return wide ? run_linear_wide : run_linear;
+	if (!g->turns)
+		return granular_smooth_pass(g);
+	return g->between.hertz ? run_mindlin : run_turning;
 }
 
-void granular_compute_forces(sim_granular *g) { carom_parallel_for(g->context, choose_pass(g), g->block_count, MIN_RANGE, g); }
+// Part of the list's skin within which pairs are chosen to be looked at.
+#define NEAR_SHARE 0.15
+
+void granular_compute_forces(sim_granular *g)
+{
+	g->near_holds = g->near_chosen && 2 * g->near_moved <= (1 - 1e-9) * g->near_skin;
+	if (!g->near_holds) {
+		g->near_skin = NEAR_SHARE * g->skin;
+		g->near_moved = 0;
+	}
+	carom_parallel_for(g->context, choose_pass(g), g->block_count, MIN_RANGE, g);
+	g->near_chosen = g->near != NULL;
+}
 
 static void mirror_blocks(int64_t begin, int64_t end, int worker, void *granular)
 {
@@ -396,9 +239,9 @@ static void mirror_blocks(int64_t begin, int64_t end, int worker, void *granular
 	const sim_granular *g = granular;
 	for (const granular_block *block = &g->blocks[begin]; block < &g->blocks[end]; block++) {
 		for (int64_t q = block[0].job; q < block[1].job; q++) {
-			const int64_t entry = block->entry + g->jobs[q].entry, twin = block->entry + g->jobs[q].twin;
-			if (twin == block[1].entry)
+			if (g->sides[q].twin == GRANULAR_NO_TWIN)
 				continue;
+			const int64_t entry = block->entry + g->sides[q].entry, twin = block->entry + g->sides[q].twin;
 			g->touched[twin] = g->touched[entry];
 			for (int k = 0; k < 3; k++)
 				g->history[3 * twin + k] = -g->history[3 * entry + k];
@@ -421,7 +264,7 @@ double granular_pair_energy(const sim_granular *g, int64_t i, int32_t *contacts)
 		const uint32_t j = g->list.other[e];
 		const granular_place *a = &g->places[i], *b = &g->places[j];
 		double d[3], squared;
-		if (!touches(g, a, b, true, d, &squared))
+		if (!touches(g, a, b, d, &squared))
 			continue;
 		++*contacts;
 		if (g->def.force)

@@ -25,23 +25,31 @@ typedef struct granular_spin {
 /// Spheres in a block. Within one, each contact is computed once and its opposite given to the other side.
 enum { GRANULAR_BLOCK = 1024 };
 
-/// Jobs ahead of the one at work whose spheres are fetched; as many jobs of spheres 0 and 0 stand behind the last.
-enum { GRANULAR_AHEAD = 12 };
-
-/// Two spheres of the list, the first of them in the block. Entries count from the block's first.
+/// Two spheres of the list. Locals count a block's spheres: the crowded ones, then its halo, which is what they meet of other
+/// blocks. a is crowded.
 typedef struct granular_job {
-	uint32_t i, j;
-	uint32_t entry;   // of j in the row of i
-	uint32_t twin;    // of i in the row of j; the number of the block's entries when j is in another block
+	uint32_t a, b;
 	double mass_root; // of m_a m_b / (m_a + m_b): it would cost a division and a root each time
 } granular_job;
+
+/// Where in the list a job's two sides are; entries count from the block's first. GRANULAR_NO_TWIN: b is of another block.
+typedef struct granular_side_entry {
+	uint32_t entry, twin; // of b in the row of a; of a in the row of b
+} granular_side_entry;
+
+#define GRANULAR_NO_TWIN UINT32_MAX
 
 /// Where a block begins; one more at the end.
 typedef struct granular_block {
 	int64_t crowd; // in crowd
 	int64_t entry; // in the list
-	int64_t job;   // in jobs
+	int64_t job;   // in jobs, and in near
+	int64_t halo;  // in halo
+	uint32_t halo_count, near_count;
 } granular_block;
+
+/// Numbers of a local on a worker's desk: place, motion and force, or force and torque.
+enum { GRANULAR_DESK_WIDTH = 12 };
 
 /// A law as the contacts use it.
 typedef struct granular_coefficients {
@@ -143,10 +151,16 @@ struct sim_granular {
 	int64_t crowd_count, crowd_room;
 	granular_block *blocks; // [block_count+1]
 	int64_t block_count;
-	granular_job *jobs; // by blocks; each contact within a block once, each to another block in both
+	granular_job *jobs;         // by blocks; each contact within a block once, each to another block in both
+	granular_job *near;         // those of them that can touch before near_moved is half near_skin; NULL where spheres turn
+	granular_side_entry *sides; // of the jobs; NULL without histories
 	int64_t job_room;
-	double *replies; // [workers][reply_room] of a block's entries and one more
-	int64_t reply_room;
+	bool near_chosen, near_holds; // is there a choice; does it hold in this step?
+	double near_skin, near_moved; // bound on the displacement since they were chosen
+	uint32_t *halo;
+	int64_t halo_room;
+	double *desks; // [workers][desk_room]
+	int64_t desk_room;
 	bool with_history;    // contacts between spheres have histories
 	uint8_t *touched;     // [entries] did the two touch in the last step?
 	double *history;      // [3*entries], where touched
@@ -229,6 +243,13 @@ void granular_clear_tallies(sim_granular *granular);
 granular_tally granular_join_tallies(const sim_granular *granular);
 
 // ---- Blocks (granular_blocks.c) ----
+
+/// Index of a block's local.
+static inline uint32_t granular_member(const sim_granular *g, const granular_block *block, uint32_t local)
+{
+	const int64_t crowd = block[1].crowd - block->crowd;
+	return local < crowd ? g->crowd[block->crowd + local] : g->halo[block->halo + local - crowd];
+}
 
 /// Find the crowd, and cut the present list into blocks and jobs.
 bool granular_make_blocks(sim_granular *granular, char *error, size_t error_size);

@@ -146,7 +146,9 @@ void granular_update(sim_granular *g)
 		g->extent += a.dt * most(fabs(tally.low[k]), fabs(tally.high[k]));
 		g->reference[k] = 0.5 * (tally.low[k] + tally.high[k]);
 	}
-	g->moved += step * (1 + 1e-12) + 1e-15 * g->extent;
+	const double moved = step * (1 + 1e-12) + 1e-15 * g->extent;
+	g->moved += moved;
+	g->near_moved += moved;
 }
 
 void granular_clear_tallies(sim_granular *g)
