@@ -44,6 +44,8 @@ static bool has_turning(const sim_granular_law *law)
 	return law->tangential != SIM_GRANULAR_SMOOTH || law->rolling_friction > 0;
 }
 
+static size_t blocks_of(const sim_granular *g) { return ((size_t)g->count + GRANULAR_BLOCK - 1) / GRANULAR_BLOCK; }
+
 static bool make_arrays(sim_granular *g)
 {
 	const size_t count = (size_t)g->count;
@@ -55,7 +57,10 @@ static bool make_arrays(sim_granular *g)
 	g->places = granular_alloc(g, count * sizeof *g->places);
 	g->motions = granular_alloc(g, count * sizeof *g->motions);
 	g->ids = granular_alloc(g, count * sizeof *g->ids);
-	if (!g->places || !g->motions || !g->ids)
+	// Where few spheres are wary, little of this is ever touched.
+	g->lag.wary = granular_alloc(g, count * sizeof *g->lag.wary);
+	g->lag.wary_counts = granular_alloc(g, blocks_of(g) * sizeof *g->lag.wary_counts);
+	if (!g->places || !g->motions || !g->ids || !g->lag.wary || !g->lag.wary_counts)
 		return false;
 	if (g->def.skin != 0) {
 		g->held = granular_alloc(g, 3 * count * sizeof *g->held);
@@ -121,6 +126,8 @@ void sim_destroy_granular(sim_granular *g)
 	granular_free(g, g->wall_touched, count * sizeof *g->wall_touched);
 	granular_free(g, g->wall_history, count * (size_t)g->wall_slots * 3 * sizeof *g->wall_history);
 	granular_free(g, g->spins, count * sizeof *g->spins);
+	granular_free(g, g->lag.wary_counts, blocks_of(g) * sizeof *g->lag.wary_counts);
+	granular_free(g, g->lag.wary, count * sizeof *g->lag.wary);
 	granular_free(g, g->ids, count * sizeof *g->ids);
 	granular_free(g, g->motions, count * sizeof *g->motions);
 	granular_free(g, g->places, count * sizeof *g->places);
@@ -318,9 +325,9 @@ sim_granular_info sim_granular_get_info(const sim_granular *g)
 	return info;
 }
 
-void sim_granular_get_state(
-	const sim_granular *g, double *centres, double *radii, double *velocities, double *angular_velocities)
+void sim_granular_get_state(sim_granular *g, double *centres, double *radii, double *velocities, double *angular_velocities)
 {
+	granular_catch_up(g);
 	for (int64_t i = 0; i < g->count; i++) {
 		const size_t at = g->ids[i];
 		if (centres)
@@ -336,8 +343,9 @@ void sim_granular_get_state(
 	}
 }
 
-sim_granular_view sim_granular_get_view(const sim_granular *g)
+sim_granular_view sim_granular_get_view(sim_granular *g)
 {
+	granular_catch_up(g);
 	return (sim_granular_view){ .count = g->count,
 		.spheres = g->count ? &g->places->x : NULL,
 		.motions = g->count ? &g->motions->x : NULL,

@@ -194,9 +194,10 @@ bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy
 /// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where not wanted. Centres lie
 /// within the box along periodic axes.
 void sim_granular_get_state(
-	const sim_granular *granular, double *centres, double *radii, double *velocities, double *angular_velocities);
+	sim_granular *granular, double *centres, double *radii, double *velocities, double *angular_velocities);
 
-/// The simulation's own arrays, as they lie in memory: sphere k has the id ids[k]. Valid until the next step.
+/// The simulation's own arrays, as they lie in memory: sphere k has the id ids[k]. Valid until the next step. Asking is what brings
+/// them up to now.
 typedef struct sim_granular_view {
 	int64_t count;
 	const double *spheres;            ///< [4*count] x, y, z, radius
@@ -205,7 +206,7 @@ typedef struct sim_granular_view {
 	const uint32_t *ids;              ///< [count]
 } sim_granular_view;
 
-sim_granular_view sim_granular_get_view(const sim_granular *granular);
+sim_granular_view sim_granular_get_view(sim_granular *granular);
 
 /// Number of spheres that each sphere touches now: counts [count], in the order of the definition. False, with the reason in
 /// error, when memory is short.

@@ -40,7 +40,7 @@ static void write_walls(
 	granular_move_array(t, "wall_springs", GRANULAR_FLOAT64, (size_t)count, 3, values);
 }
 
-static void write_spheres(granular_transfer *t, const sim_granular *g, double *numbers)
+static void write_spheres(granular_transfer *t, sim_granular *g, double *numbers)
 {
 	const size_t count = (size_t)g->count;
 	sim_granular_get_state(g, numbers, NULL, NULL, NULL);

@@ -105,6 +105,7 @@ bool sim_granular_get_energy(sim_granular *g, sim_granular_energy *energy, char 
 		return true;
 	if (!granular_keep_list(g, error, error_size))
 		return false;
+	granular_catch_up(g);
 	const size_t count = (size_t)g->count;
 	survey s = {
 		.g = g, .index = granular_alloc(g, count * sizeof *s.index), .elastic = granular_alloc(g, count * sizeof *s.elastic)

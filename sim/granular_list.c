@@ -128,6 +128,7 @@ static void measure_range(int64_t begin, int64_t end, int worker, void *granular
 // bound.
 static void measure_moved(sim_granular *g)
 {
+	granular_catch_up(g);
 	granular_clear_tallies(g);
 	carom_parallel_for(g->context, measure_range, g->count, MIN_RANGE, g);
 	const double measured = sqrt(granular_join_tallies(g).fastest) * (1 + 1e-12) + 1e-15 * g->extent;
@@ -172,6 +173,8 @@ static bool make_list(sim_granular *g, char *error, size_t error_size)
 	// Before the first list, packed holds what a checkpoint brought, or nothing.
 	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error, error_size))
 		return false;
+	granular_catch_up(g);
+	g->lag.open = false;
 	g->list.count = 0;
 	if (!measure_extent(g, error, error_size))
 		return false;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool sim_take_granular_frame(const sim_granular *granular, sim_granular_frame *frame)
+bool sim_take_granular_frame(sim_granular *granular, sim_granular_frame *frame)
 {
 	const size_t count = (size_t)sim_granular_get_info(granular).count;
 	*frame = (sim_granular_frame){
@@ -83,7 +83,7 @@ static double energy_of(const sim_granular_view *view, int64_t k)
 	return energy + 0.5 * 0.4 * mass * radius * radius * square(view->angular_velocities + 4 * k); // a solid sphere: 2/5 m r^2
 }
 
-double sim_granular_kinetic_energy(const sim_granular *granular)
+double sim_granular_kinetic_energy(sim_granular *granular)
 {
 	const sim_granular_view view = sim_granular_get_view(granular);
 	double largest = 0;

@@ -18,7 +18,7 @@ typedef struct sim_granular_frame {
 
 /// Copy the present state: 80 bytes a sphere. False when memory is short; *frame is empty then. Give it back with
 /// sim_free_granular_frame.
-bool sim_take_granular_frame(const sim_granular *granular, sim_granular_frame *frame);
+bool sim_take_granular_frame(sim_granular *granular, sim_granular_frame *frame);
 
 /// Free it. An empty (all zero) frame is fine.
 void sim_free_granular_frame(sim_granular_frame *frame);
@@ -35,6 +35,6 @@ int64_t sim_count_spheres_inside(const sim_granular_frame *frame, const double l
 /// Kinetic energy of places and spins, J. Two passes over the simulation's arrays as they lie in memory, summed in whole numbers:
 /// the same bits for any order of them (and cheaper than sim_granular_get_energy, which sums by id, springs too). INFINITY when
 /// a sphere's is not finite.
-double sim_granular_kinetic_energy(const sim_granular *granular);
+double sim_granular_kinetic_energy(sim_granular *granular);
 
 #endif

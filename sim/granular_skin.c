@@ -22,7 +22,7 @@ void granular_start_skin(sim_granular *g)
 		s->most = 0.99 * room < s->most ? 0.99 * room : s->most;
 	}
 	s->least = s->least < s->most ? s->least : s->most;
-	const double first = 0.3 * g->mean_radius;
+	const double first = 0.6 * g->mean_radius;
 	g->skin = g->def.skin >= 0 ? g->def.skin : first < s->most ? first : s->most;
 }
 

@@ -3,7 +3,8 @@
 ///
 /// Spheres lie in memory in any order (that of a Morton curve, mostly): index. Their ids are their places in the definition.
 /// A sphere with neighbours in the list is crowded: its forces are computed in a pass of their own, because its neighbours read
-/// where it was. The others are lone: nobody reads them, so they move in the pass that reads them.
+/// where it was. The others are lone: nobody reads them, so they move in the pass that reads them. Of these, the free cannot touch
+/// a wall either, and may be some steps behind.
 #ifndef SIM_GRANULAR_STATE_H
 #define SIM_GRANULAR_STATE_H
 
@@ -116,6 +117,21 @@ typedef struct granular_sorting {
 	int64_t steps; // since then
 } granular_sorting;
 
+/// Steps that free spheres stay behind, at most: more gain little (a million falling: 8 to 32).
+enum { GRANULAR_MOST_LAG = 16 };
+
+/// Free spheres and what they missed (granular_update.c).
+typedef struct granular_lag {
+	bool open;                          // it is known who is free
+	int steps;                          // that the free are behind
+	double gains[GRANULAR_MOST_LAG][3]; // of velocity by gravity in each
+	double margin, way;                 // of free spheres to walls when it was found, and how far any has come since
+	double low[3], high[3];             // of the velocities
+	double speed;                       // bound on those relative to the reference
+	uint32_t *wary;                     // by blocks, from the index of each block's first sphere on: lone but not free
+	uint32_t *wary_counts;              // [block_count]
+} granular_lag;
+
 struct sim_granular {
 	carom_context *context;
 	carom_spheres *detector;
@@ -178,6 +194,8 @@ struct sim_granular {
 	int64_t list_builds, sorts;
 	bool list_built, sorted; // in this step
 
+	granular_lag lag;
+
 	granular_tally *tallies; // [workers]
 	int workers;
 };
@@ -234,8 +252,10 @@ void granular_compute_forces(sim_granular *granular);
 void granular_mirror_histories(sim_granular *granular);
 /// Energy of the springs of a sphere's contacts with others, half of each (granular_forces.c).
 double granular_pair_energy(const sim_granular *granular, int64_t index, int32_t *contacts);
-/// Velocities and places of all spheres (granular_update.c).
+/// Velocities and places of all spheres, but for those that may lag behind (granular_update.c).
 void granular_update(sim_granular *granular);
+/// Bring those up to now (granular_update.c).
+void granular_catch_up(sim_granular *granular);
 
 /// Set all tallies back.
 void granular_clear_tallies(sim_granular *granular);

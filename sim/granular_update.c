@@ -1,10 +1,17 @@
 // Velocities and places: semi-implicit Euler. Lone spheres get the forces of the walls here, in the same pass; and the pass
 // finds how far spheres can have moved against each other, for the list of neighbours.
+//
+// Lone spheres far from all walls are free: until the list is made anew nothing but gravity moves them, and nobody reads them.
+// While a good part is free, a step moves the others only and notes what gravity gave; every so many steps, or when somebody
+// asks, the free ones catch up, each through all its steps while it is in registers, with the same roundings. What bounds their
+// speeds is known meanwhile: gravity is common to all.
 #include "sim/granular_state.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { MIN_RANGE = 1024 };
+// Blocks in a piece of work, at least.
+enum { MIN_RANGE = 2 };
 
 /// What is the same for all spheres of a step.
 typedef struct advance {
@@ -14,6 +21,7 @@ typedef struct advance {
 	double reference[3]; // velocity that the spheres' are compared with afterwards
 	double low[3], high[3], period[3];
 	bool periodic;
+	double margin; // to the walls, of the spheres that are to be free from now on; infinite: none are
 } advance;
 
 // Into low <= x < high: rounding may put the sum or the difference on the wrong border.
@@ -83,72 +91,221 @@ static inline void advance_sphere(const advance *a, int64_t i, const double *loa
 		t->lost = a->g->ids[i];
 }
 
-static void advance_lone(const advance *a, int64_t begin, int64_t end, granular_tally *tally)
+// One step of a sphere that may touch walls.
+static inline void advance_wary(const advance *a, int64_t i, granular_tally *tally)
 {
-	for (int64_t i = begin; i < end; i++) {
-		if (!granular_near_wall(a->g, i)) {
-			advance_sphere(a, i, NULL, tally);
-			continue;
+	if (!granular_near_wall(a->g, i)) {
+		advance_sphere(a, i, NULL, tally);
+		return;
+	}
+	double load[6] = { 0, 0, 0, 0, 0, 0 };
+	granular_add_walls(a->g, i, load, tally);
+	advance_sphere(a, i, load, tally);
+}
+
+// The steps that a free sphere is behind.
+static inline void catch_up(const advance *a, int64_t i)
+{
+	const granular_lag *lag = &a->g->lag;
+	granular_motion *v = &a->g->motions[i];
+	granular_place *p = &a->g->places[i];
+	double x[3] = { p->x, p->y, p->z }, u[3] = { v->x, v->y, v->z };
+	for (int s = 0; s < lag->steps; s++) {
+		for (int k = 0; k < 3; k++) {
+			u[k] += lag->gains[s][k];
+			x[k] += a->dt * u[k];
 		}
-		double load[6] = { 0, 0, 0, 0, 0, 0 };
-		granular_add_walls(a->g, i, load, tally);
-		advance_sphere(a, i, load, tally);
+		if (a->periodic) {
+			granular_place wrapped = { x[0], x[1], x[2], p->r };
+			wrap_place(a, &wrapped);
+			memcpy(x, &wrapped, sizeof x);
+		}
 	}
+	memcpy(p, x, sizeof x);
+	memcpy(v, u, sizeof u);
 }
 
-// First crowded sphere at or behind an index.
-static int64_t first_crowded(const sim_granular *g, int64_t index)
+static inline bool is_free(const advance *a, int64_t i)
 {
-	int64_t low = 0, high = g->crowd_count;
-	while (low < high) {
-		const int64_t middle = (low + high) / 2;
-		if (g->crowd[middle] < index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const sim_granular *g = a->g;
+	const granular_place *p = &g->places[i];
+	const double m = a->margin;
+	return p->x >= g->inner_low[0] + m && p->x <= g->inner_high[0] - m && p->y >= g->inner_low[1] + m &&
+		p->y <= g->inner_high[1] - m && p->z >= g->inner_low[2] + m && p->z <= g->inner_high[2] - m &&
+		!(g->wall_touched && g->wall_touched[i]);
 }
 
-static void advance_range(int64_t begin, int64_t end, int worker, void *task)
+// Do something for all spheres of a block: crowded number k of the crowd, wary, free.
+#define FOR_EACH_SPHERE(g, block, on_crowded, on_wary, on_free)                                           \
+	do {                                                                                                  \
+		const int64_t first_ = (block)*GRANULAR_BLOCK;                                                    \
+		const int64_t end_ = first_ + GRANULAR_BLOCK < (g)->count ? first_ + GRANULAR_BLOCK : (g)->count; \
+		uint8_t kind_[GRANULAR_BLOCK]; /* 0: free, 1: wary, 2: crowded */                                 \
+		memset(kind_, !(g)->lag.open, sizeof kind_);                                                      \
+		for (uint32_t w_ = 0; (g)->lag.open && w_ < (g)->lag.wary_counts[block]; w_++)                    \
+			kind_[(g)->lag.wary[first_ + w_] - first_] = 1;                                               \
+		int64_t k = (g)->blocks[block].crowd;                                                             \
+		for (int64_t c_ = k; c_ < (g)->blocks[(block) + 1].crowd; c_++)                                   \
+			kind_[(g)->crowd[c_] - first_] = 2;                                                           \
+		for (int64_t i = first_; i < end_; i++) {                                                         \
+			if (kind_[i - first_] == 0) {                                                                 \
+				on_free;                                                                                  \
+			} else if (kind_[i - first_] == 1) {                                                          \
+				on_wary;                                                                                  \
+			} else {                                                                                      \
+				on_crowded;                                                                               \
+				k++;                                                                                      \
+			}                                                                                             \
+		}                                                                                                 \
+	} while (0)
+
+// All spheres, and who is wary from now on.
+static void advance_all(int64_t begin, int64_t end, int worker, void *task)
+{
+	const advance *a = task;
+	sim_granular *g = a->g;
+	granular_tally tally = g->tallies[worker];
+	for (int64_t b = begin; b < end; b++) {
+		uint32_t *wary = &g->lag.wary[b * GRANULAR_BLOCK], count = 0;
+		FOR_EACH_SPHERE(
+			g, b, advance_sphere(a, i, &g->loads[g->load_width * k], &tally);,
+			{
+				advance_wary(a, i, &tally);
+				wary[count] = (uint32_t)i;
+				count += !is_free(a, i);
+			},
+			{
+				catch_up(a, i);
+				advance_sphere(a, i, NULL, &tally);
+				wary[count] = (uint32_t)i;
+				count += !is_free(a, i);
+			});
+		g->lag.wary_counts[b] = count;
+	}
+	g->tallies[worker] = tally;
+}
+
+// All but the free.
+static void advance_some(int64_t begin, int64_t end, int worker, void *task)
 {
 	const advance *a = task;
 	const sim_granular *g = a->g;
 	granular_tally tally = g->tallies[worker];
-	int64_t i = begin;
-	for (int64_t k = first_crowded(g, begin); k < g->crowd_count && g->crowd[k] < end; k++) {
-		advance_lone(a, i, g->crowd[k], &tally);
-		i = g->crowd[k];
-		advance_sphere(a, i++, &g->loads[g->load_width * k], &tally);
+	for (int64_t b = begin; b < end; b++) {
+		for (int64_t k = g->blocks[b].crowd; k < g->blocks[b + 1].crowd; k++)
+			advance_sphere(a, g->crowd[k], &g->loads[g->load_width * k], &tally);
+		for (uint32_t w = 0; w < g->lag.wary_counts[b]; w++)
+			advance_wary(a, g->lag.wary[b * GRANULAR_BLOCK + w], &tally);
 	}
-	advance_lone(a, i, end, &tally);
 	g->tallies[worker] = tally;
 }
 
-void granular_update(sim_granular *g)
+static void advance_free(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const advance *a = task;
+	const sim_granular *g = a->g;
+	for (int64_t b = begin; b < end; b++)
+		FOR_EACH_SPHERE(g, b, , , catch_up(a, i));
+}
+
+static advance make_advance(sim_granular *g)
 {
 	advance a = { .g = g, .dt = g->def.time_step };
 	for (int k = 0; k < 3; k++) {
-		a.gain[k] = a.dt * g->gravity[k];
-		a.reference[k] = g->reference[k] + a.gain[k];
 		a.low[k] = g->def.lower[k];
 		a.high[k] = g->def.upper[k];
 		a.period[k] = a.high[k] - a.low[k];
 		a.periodic |= g->def.periodic[k];
 	}
-	carom_parallel_for(g->context, advance_range, g->count, MIN_RANGE, &a);
+	return a;
+}
 
-	const granular_tally tally = granular_join_tallies(g);
+void granular_catch_up(sim_granular *g)
+{
+	if (g->lag.steps == 0)
+		return;
+	advance a = make_advance(g);
+	carom_parallel_for(g->context, advance_free, g->block_count, MIN_RANGE, &a);
+	g->lag.steps = 0;
+}
+
+static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+// Where nothing but walls that stand still is in the way of a good part of the spheres.
+static bool may_lag(const sim_granular *g) { return g->def.moving_count == 0 && 4 * g->crowd_count < 3 * g->count; }
+
+// How far a free sphere can come before the lag is full, more or less: as fast as now, and as gravity makes it.
+static double margin_for(const advance *a)
+{
+	const double steps = GRANULAR_MOST_LAG + 1;
+	double speed = 0;
+	for (int k = 0; k < 3; k++)
+		speed = most(speed, most(fabs(a->g->lag.low[k]), fabs(a->g->lag.high[k])));
+	return 1.5 * steps * a->dt * (speed + steps * length_of(a->gain));
+}
+
+// The velocities are known to be within a box and not faster than fastest against a reference: bounds against its middle.
+static void begin_lag(const advance *a, const granular_tally *tally)
+{
+	granular_lag *lag = &a->g->lag;
+	double shift[3], half[3];
+	memcpy(lag->low, tally->low, sizeof lag->low);
+	memcpy(lag->high, tally->high, sizeof lag->high);
+	for (int k = 0; k < 3; k++) {
+		shift[k] = a->g->reference[k] - a->reference[k];
+		half[k] = most(tally->high[k] - a->g->reference[k], a->g->reference[k] - tally->low[k]);
+	}
+	lag->speed = least(sqrt(tally->fastest) + length_of(shift), length_of(half)) * (1 + 1e-12);
+	lag->margin = a->margin;
+	lag->way = 0;
+	lag->steps = 0;
+	// Nothing that is slower can be lost on the way.
+	lag->open = a->margin < 1e100 && lag->speed < 1e100;
+}
+
+// Free spheres get what gravity gives, but not yet.
+static void extend_lag(const advance *a, granular_tally *tally)
+{
+	granular_lag *lag = &a->g->lag;
+	memcpy(lag->gains[lag->steps++], a->gain, sizeof a->gain);
+	tally->fastest = most(tally->fastest, lag->speed * lag->speed);
+	for (int k = 0; k < 3; k++) {
+		lag->low[k] += a->gain[k];
+		lag->high[k] += a->gain[k];
+		tally->low[k] = least(tally->low[k], lag->low[k]);
+		tally->high[k] = most(tally->high[k], lag->high[k]);
+	}
+}
+
+void granular_update(sim_granular *g)
+{
+	advance a = make_advance(g);
+	for (int k = 0; k < 3; k++) {
+		a.gain[k] = a.dt * g->gravity[k];
+		a.reference[k] = g->reference[k] + a.gain[k];
+	}
+	const bool some = g->lag.open && g->lag.steps < GRANULAR_MOST_LAG && g->lag.way * (1 + 1e-9) <= g->lag.margin;
+	a.margin = may_lag(g) ? margin_for(&a) : INFINITY;
+	carom_parallel_for(g->context, some ? advance_some : advance_all, g->block_count, MIN_RANGE, &a);
+
+	granular_tally tally = granular_join_tallies(g);
+	if (some)
+		extend_lag(&a, &tally);
 	const double step = a.dt * sqrt(tally.fastest);
 	// Beside the exact displacement: the rounding of the places, and of this sum.
 	for (int k = 0; k < 3; k++) {
 		g->drift[k] += a.dt * a.reference[k];
 		g->extent += a.dt * most(fabs(tally.low[k]), fabs(tally.high[k]));
-		g->reference[k] = 0.5 * (tally.low[k] + tally.high[k]);
+		g->reference[k] = some ? a.reference[k] : 0.5 * (tally.low[k] + tally.high[k]);
 	}
+	if (!some)
+		begin_lag(&a, &tally);
 	const double moved = step * (1 + 1e-12) + 1e-15 * g->extent;
 	g->moved += moved;
 	g->near_moved += moved;
+	if (some)
+		g->lag.way += a.dt * length_of(a.reference) + moved;
 }
 
 void granular_clear_tallies(sim_granular *g)

@@ -132,7 +132,7 @@ static inline sim_granular_def granular_scene_rough(const granular_scene *s)
 }
 
 /// Everything that moves, as one number that depends on every bit and the ids.
-static inline uint64_t granular_hash(const sim_granular *granular)
+static inline uint64_t granular_hash(sim_granular *granular)
 {
 	const size_t n = (size_t)sim_granular_get_info(granular).count;
 	double *numbers = malloc(9 * n * sizeof *numbers + 8);
