@@ -425,6 +425,7 @@ static bool detect(sim_simulation *s, sim_step *step, char *error, size_t error_
 	step->detection.ms_ray += sum.ms_ray;
 	step->detection.ms_complete += sum.ms_complete;
 	step->detection.ms_merge += sum.ms_merge;
+	step->detection.ms_sweep += sum.ms_sweep;
 	s->summary.hash = hash_word(s->summary.hash, carom_world_hash(s->world));
 	return take_contacts(s, step) || out_of_memory(s, error, error_size);
 }
@@ -601,8 +602,8 @@ void sim_write_step_names(FILE *file)
 	fputs(
 		"step,time,substeps,bodies,box_pairs,narrow_pairs,colliding_pairs,contacts_found,contacts,vertices_tested,vertices_culled,"
 		"rays_full,rays_outward,rays_iterative,rays_predictive,rays_lost,rays_recast,rays_missed,walk_steps,backtracks,pairs_full,"
-		"pairs_iterative,pairs_apart,vertices_watched,pairs_completed,pairs_crossing,triangle_tests,ms_total,ms_trees,ms_pair,ms_vertex,"
-		"ms_ray,ms_complete,ms_merge,memory,memory_peak,scratch_peak,ms_response,ms_recording,deepest_penetration,"
+		"pairs_iterative,pairs_apart,vertices_watched,pairs_completed,pairs_crossing,triangle_tests,impacts,ms_total,ms_trees,ms_pair,"
+		"ms_vertex,ms_ray,ms_complete,ms_merge,ms_sweep,memory,memory_peak,scratch_peak,ms_response,ms_recording,deepest_penetration,"
 		"deepest_penetration_relative,kinetic_energy,lowest_centre\n",
 		file);
 }
@@ -617,9 +618,10 @@ void sim_write_step(FILE *file, const sim_step *step)
 		(long long)d->rays_lost, (long long)d->rays_recast, (long long)d->rays_missed);
 	fprintf(file, ",%lld,%d,%d,%d,%d,%lld", (long long)d->walk_steps, d->backtracks, d->pairs_full, d->pairs_iterative,
 		d->pairs_apart, (long long)d->vertices_watched);
-	fprintf(file, ",%d,%d,%lld", d->pairs_completed, d->pairs_crossing, (long long)d->triangle_tests);
-	fprintf(file, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,%zu,%zu", d->ms_total, d->ms_trees, d->ms_pair, d->ms_vertex,
-		d->ms_ray, d->ms_complete, d->ms_merge, d->memory, d->memory_peak, d->scratch_peak);
+	fprintf(
+		file, ",%d,%d,%lld,%lld", d->pairs_completed, d->pairs_crossing, (long long)d->triangle_tests, (long long)d->impacts);
+	fprintf(file, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,%zu,%zu", d->ms_total, d->ms_trees, d->ms_pair, d->ms_vertex,
+		d->ms_ray, d->ms_complete, d->ms_merge, d->ms_sweep, d->memory, d->memory_peak, d->scratch_peak);
 	fprintf(file, ",%.4f,%.4f,%.9g,%.9g,%.9g,%.9g\n", step->ms_response, step->ms_recording, step->deepest,
 		step->deepest_relative, step->kinetic_energy, step->lowest);
 }
