@@ -909,7 +909,7 @@ static void open_twins(twins *t, carom_context *context, carom_body_kind kind, d
 	float *local = malloc(3 * (size_t)view.count * sizeof *local);
 	REQUIRE(places && local);
 	for (int32_t i = 0; i < view.count; i++) {
-		const double *p = &view.data[3 * i];
+		const double *p = view.data + 3 * i;
 		places[3 * i] = 1000 + p[0];
 		places[3 * i + 1] = p[1] * (1 + 0.3 * bend * p[0]);
 		places[3 * i + 2] = p[2] + bend * p[0] * p[0];

@@ -49,8 +49,9 @@ void cr_deforming_rest(cr_deforming *d)
 static carom_result place_at(carom_context *memory, cr_deforming *d, const carom_pose *pose, const char *name)
 {
 	const m3d rotation = m3d_from_quat(pose->orientation);
+	const float *vertices = d->view->mesh->topology.vertices;
 	for (int32_t i = 0; i < d->vertex_count; i++) {
-		const v3d local = v3d_from_floats(&d->view->mesh->topology.vertices[3 * (int64_t)i]);
+		const v3d local = v3d_from_floats(vertices + 3 * (int64_t)i);
 		const v3d p = v3d_add(m3d_mul(&rotation, local), pose->position);
 		for (int k = 0; k < 3; k++) {
 			const double x = v3d_get(p, k);
