@@ -94,6 +94,7 @@ typedef struct play {
 	int count;
 	uint64_t seed;
 	int64_t contacts;
+	carom_body_id soft[2]; // deforming bodies; null: none
 } play;
 
 static void add_random_body(play *p)
@@ -118,6 +119,32 @@ static void remove_random_body(play *p)
 	p->ids[i] = p->ids[--p->count];
 }
 
+/// Two bodies that deform, and hit each other in most steps.
+static void add_soft_bodies(play *p)
+{
+	for (int i = 0; i < 2; i++) {
+		carom_body_def def = carom_default_body_def();
+		def.shape = (carom_shape){ .type = CAROM_MESH, .mesh = p->meshes[i] };
+		def.kind = i ? CAROM_CLOTH : CAROM_DEFORMABLE;
+		def.self_collision = i;
+		REQUIRE(carom_world_add_body(p->world, &def, &p->soft[i]) == CAROM_SUCCESS);
+	}
+}
+
+static void move_soft_bodies(play *p, int step)
+{
+	for (int i = 0; i < 2 && p->soft[i].index1; i++) {
+		double begin[18], end[18];
+		for (int k = 0; k < 18; k++) {
+			begin[k] = test_random_double(&p->seed, -1, 1);
+			end[k] = test_random_double(&p->seed, -1, 1);
+		}
+		const carom_strided from = { begin, 0, CAROM_FLOAT64 }, to = { end, 0, CAROM_FLOAT64 };
+		REQUIRE(carom_world_set_vertices(
+					p->world, p->soft[i], step % 2 ? &from : NULL, step % 3 == 2 && step % 2 ? NULL : &to) == CAROM_SUCCESS);
+	}
+}
+
 static void act(play *p, int steps)
 {
 	for (int step = 0; step < steps; step++) {
@@ -136,6 +163,7 @@ static void act(play *p, int steps)
 		REQUIRE(carom_world_set_filter(p->world, p->ids[step % p->count], 1, step % 2 ? 2 : UINT64_MAX, -(step % 3)) ==
 			CAROM_SUCCESS);
 		REQUIRE(carom_world_set_user_data(p->world, p->ids[1], (uint64_t)step) == CAROM_SUCCESS);
+		move_soft_bodies(p, step);
 		// Failing calls leave no trace.
 		CHECK(carom_world_set_pose(p->world, (carom_body_id){ 0, 0 }, &poses[0]) == CAROM_INVALID_BODY);
 		REQUIRE(carom_world_step(p->world) == CAROM_SUCCESS);
@@ -171,11 +199,13 @@ static void close_play(play *p)
 }
 
 /// A recording of steps that begins when the world has a past.
-static tape make_recording(const carom_world_def *def, int bodies, int steps, uint64_t *hash)
+static tape make_recording_of(const carom_world_def *def, bool soft, int bodies, int steps, uint64_t *hash)
 {
 	play p;
 	tape t = { 0 };
 	open_play(&p, def, bodies);
+	if (soft)
+		add_soft_bodies(&p);
 	act(&p, 4);
 	p.contacts = 0;
 	REQUIRE(carom_world_record(p.world, tape_write, &t) == CAROM_SUCCESS);
@@ -186,6 +216,11 @@ static tape make_recording(const carom_world_def *def, int bodies, int steps, ui
 	act(&p, 1); // no longer recorded
 	close_play(&p);
 	return t;
+}
+
+static tape make_recording(const carom_world_def *def, int bodies, int steps, uint64_t *hash)
+{
+	return make_recording_of(def, false, bodies, steps, hash);
 }
 
 static carom_result replay(tape t, carom_replay_result *result, char *text)
@@ -378,7 +413,7 @@ TEST(record, a_recording_of_an_empty_world)
 TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
-	tape t = make_recording(NULL, 3, 2, &hash);
+	tape t = make_recording_of(NULL, true, 3, 2, &hash);
 	CHECK(memcmp(t.bytes, "CAROMREC\3\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
@@ -407,7 +442,7 @@ TEST(record, the_stream_is_the_documented_one)
 TEST(record, every_prefix_is_refused)
 {
 	uint64_t hash;
-	tape t = make_recording(NULL, 4, 3, &hash);
+	tape t = make_recording_of(NULL, true, 4, 3, &hash);
 	int64_t most_steps = 0;
 	for (size_t length = 0; length < t.count; length++) {
 		tape prefix = t;
@@ -428,7 +463,7 @@ TEST(record, every_prefix_is_refused)
 TEST(record, every_flipped_byte_is_found)
 {
 	uint64_t hash;
-	tape t = make_recording(NULL, 4, 1, &hash);
+	tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	for (size_t i = 0; i < t.count; i++) {
 		carom_replay_result result;
 		t.bytes[i] ^= (uint8_t)(1u << i % 8);
@@ -476,7 +511,7 @@ TEST(record, forged_recordings_never_crash)
 {
 	// Any byte may hold anything with a right check sum: fields out of range, wrong counts, foreign ids, broken meshes.
 	uint64_t hash;
-	tape t = make_recording(NULL, 4, 1, &hash);
+	tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	int counts[2] = { 0, 0 };
 	for (size_t i = 0; i < t.count; i++) {
 		const uint8_t values[3] = { 0xff, (uint8_t)(t.bytes[i] ^ 1), (uint8_t)(t.bytes[i] ^ 0x80) };
@@ -538,7 +573,7 @@ TEST(record, settings_out_of_range_are_refused)
 		{ SWEEP_REPLACED_AT, -1, "rebuild_replaced" },
 	};
 	uint64_t hash;
-	tape t = make_recording(NULL, 4, 1, &hash);
+	tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	uint8_t kept[WORLD_END];
 	memcpy(kept, t.bytes, WORLD_END);
 	for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
@@ -672,7 +707,7 @@ TEST(record, what_was_forgotten_is_forgotten_in_the_replay)
 TEST(record, the_first_differing_step_is_named)
 {
 	uint64_t hash;
-	tape t = make_recording(NULL, 8, 6, &hash);
+	tape t = make_recording_of(NULL, true, 8, 6, &hash);
 	int step = 0;
 	for (size_t at = 12; at < t.count;) {
 		const uint32_t opcode = (uint32_t)cr_load_le(t.bytes + at, 4);
@@ -759,7 +794,7 @@ static void limited_release(void *pointer, size_t size, size_t alignment, void *
 TEST(record, replay_out_of_memory_leaks_nothing)
 {
 	uint64_t hash;
-	tape t = make_recording(NULL, 5, 2, &hash);
+	tape t = make_recording_of(NULL, true, 5, 2, &hash);
 	int failures = 0;
 	for (int64_t fail_at = 0; fail_at < 3000; fail_at += 1 + fail_at / 40) {
 		int64_t allowed = INT64_MAX;
