@@ -20,9 +20,9 @@ typedef struct golden {
 } golden;
 
 static const golden GOLDEN[] = {
-	{ "pile", 0x65b5b3422d414898 },
-	{ "zoo", 0x5c742da214e00cc6 },
-	{ "near", 0x5554d4dc831f3879 },
+	{ "pile", 0xbdd35150bed9ccc8 },
+	{ "zoo", 0x05839a1632a958b2 },
+	{ "near", 0x072f5d588d4f78d7 },
 	{ "scene1_step_80", 0x01b2c9857181dc00 },
 	{ "scene1_step_420", 0x3cc4ad670647b933 },
 };

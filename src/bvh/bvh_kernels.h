@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "bvh/collider.h"
 #include "carom/plugin.h"
+#include "geom/triangle.h"
 #include "math/transform.h"
 
 /// Triangles of two colliders that may intersect, or come within reach of each other.
@@ -51,6 +52,13 @@ typedef struct cr_walk_lines {
 	uint8_t *end;   // out: cr_walk_end
 } cr_walk_lines;
 
+/// Where two colliders are nearest, in the frame of the first.
+typedef struct cr_collider_gap {
+	double distance2; // squared
+	int32_t a, b;     // triangle numbers, file order
+	cr_triangle_point on_a, on_b;
+} cr_collider_gap;
+
 typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: the lower triangle number.
 	void (*cast)(
@@ -78,6 +86,11 @@ typedef struct cr_bvh_kernels {
 	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none.
 	/// Float: off by a few roundings of the coordinates. Equal distances: the lower number.
 	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
+	/// Nearest points of the surfaces of a and b, not further apart than max_distance (>= 0, may be infinite); false when there
+	/// are none (gap_kernels.c). b's points go to a's frame by b_to_a, then b_in_a is added. Of pairs equally near, the lowest
+	/// numbers, a's first; of pairs that intersect (cr_triangles_intersect), the one met first, the same on every machine.
+	bool (*gap)(
+		const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap);
 } cr_bvh_kernels;
 
 /// The table for an instruction set that was built in.

@@ -207,9 +207,8 @@ typedef struct near_entry {
 
 typedef struct nearest_point {
 	double distance2;
-	v3d point;
 	int32_t triangle;
-	cr_feature feature;
+	cr_triangle_point on;
 } nearest_point;
 
 static void nearest_in_block(const cr_collider *c, int32_t block, v3d p, nearest_point *best)
@@ -217,12 +216,12 @@ static void nearest_in_block(const cr_collider *c, int32_t block, v3d p, nearest
 	const cr_tri8 *b = &c->blocks[block];
 	for (int32_t i = 0; i < b->count; i++) {
 		v3d t[3];
-		cr_feature feature;
 		cr_collider_triangle(c, b->number[i], t);
-		const v3d q = cr_closest_point_triangle(p, t[0], t[1], t[2], &feature), d = v3d_sub(p, q);
+		const cr_triangle_point q = cr_closest_on_triangle(p, t);
+		const v3d d = v3d_sub(p, q.point);
 		const double distance2 = v3d_dot(d, d);
 		if (distance2 < best->distance2 || (distance2 == best->distance2 && (uint32_t)b->number[i] < (uint32_t)best->triangle))
-			*best = (nearest_point){ distance2, q, b->number[i], feature };
+			*best = (nearest_point){ distance2, b->number[i], q };
 	}
 }
 
@@ -249,7 +248,7 @@ static int push_nearest(near_entry *stack, int top, const cr_node8 *node, v3d p,
 static bool find_nearest(const cr_collider *c, v3d p, double max_distance, nearest_point *best)
 {
 	// A hair more, so that a surface at just max_distance is not lost to the rounding of the square.
-	*best = (nearest_point){ max_distance * max_distance * (1 + 0x1p-50), p, -1, CR_FEATURE_FACE };
+	*best = (nearest_point){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .triangle = -1 };
 	near_entry stack[QUERY_STACK];
 	int top = 0;
 	if (c->tree.node_count > 0)
@@ -309,7 +308,7 @@ static bool is_inside(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p
 	const double near = FLOAT_LOSS * c->scale;
 	if (nearest->distance2 > near * near)
 		return winds_around(c, kernels, p);
-	return v3d_dot(v3d_sub(p, nearest->point), normal) < 0;
+	return v3d_dot(v3d_sub(p, nearest->on.point), normal) < 0;
 }
 
 bool cr_collider_closest_point(
@@ -318,10 +317,11 @@ bool cr_collider_closest_point(
 	nearest_point best;
 	if (!find_nearest(c, point, max_distance, &best))
 		return false;
-	const v3d normal = normal_at(c, best.triangle, best.feature);
+	const v3d normal = normal_at(c, best.triangle, best.on.feature);
 	const double distance = sqrt(best.distance2);
 	const bool inside = is_inside(c, kernels, point, &best, normal);
-	*result = (cr_surface_point){ best.point, normal, inside ? -distance : distance, best.triangle };
+	*result = (cr_surface_point){ best.on.point, normal, inside ? -distance : distance, best.triangle,
+		{ best.on.weight[0], best.on.weight[1], best.on.weight[2] }, best.on.feature };
 	return true;
 }
 
@@ -333,5 +333,5 @@ bool cr_collider_contains(const cr_collider *c, const cr_bvh_kernels *kernels, v
 	// Most points are far from the surface: only the others need the nearest point.
 	if (!find_nearest(c, point, FLOAT_LOSS * c->scale, &best))
 		return winds_around(c, kernels, point);
-	return is_inside(c, kernels, point, &best, normal_at(c, best.triangle, best.feature));
+	return is_inside(c, kernels, point, &best, normal_at(c, best.triangle, best.on.feature));
 }

@@ -41,6 +41,8 @@ typedef struct cr_surface_point {
 	v3d normal;      // outward, unit: of the face, or the mean at an edge or vertex
 	double distance; // negative inside a closed collider
 	int32_t triangle;
+	double weight[3]; // of the triangle's corners
+	cr_feature feature;
 } cr_surface_point;
 
 /// False when there is none within max_distance (>= 0, may be infinite). Of triangles equally near, the lowest number.

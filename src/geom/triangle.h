@@ -44,14 +44,32 @@ typedef enum cr_feature {
 	CR_FEATURE_C
 } cr_feature;
 
-/// Point of the triangle nearest to p (Ericson, Real-Time Collision Detection, 5.1.5). Degenerate triangles work.
+/// A point of a triangle. The weights of the corners are at least 0 and sum to 1 but for rounding; those that are 0 tell the
+/// feature: a corner has weight 1 and lies at the corner to the bit.
+typedef struct cr_triangle_point {
+	v3d point;
+	double weight[3];
+	cr_feature feature;
+} cr_triangle_point;
+
+/// Point of the triangle nearest to p (Ericson, Real-Time Collision Detection, 5.1.5, areas by cross products instead of his
+/// differences of products, which leave no digit of a needle). Degenerate triangles work.
+cr_triangle_point cr_closest_on_triangle(v3d p, const v3d t[3]);
+
+/// The same, without the weights.
 v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature);
 
 /// Nearest points of two segments p0p1 and q0q1 (Ericson 5.1.9), with parameters in [0, 1]; returns the squared distance.
+/// Points instead of segments, and parallel ones, work.
 double cr_closest_segments(v3d p0, v3d p1, v3d q0, v3d q1, double *s, double *t, v3d *on_p, v3d *on_q);
 
 /// Nearest points of a segment and a triangle; distance squared, 0 when they cross (then both points are the crossing).
 double cr_closest_segment_triangle(v3d p0, v3d p1, v3d a, v3d b, v3d c, v3d *on_segment, v3d *on_triangle);
+
+/// Nearest points of two triangles; distance squared, 0 when they intersect (cr_triangles_intersect; then both points are one
+/// of both, the same but for rounding in the weights). Of equally near points corners go before edges. Degenerate triangles
+/// work.
+double cr_closest_triangles(const v3d a[3], const v3d b[3], cr_triangle_point *on_a, cr_triangle_point *on_b);
 
 /// Sign of the volume of (a, b, c, d): > 0 when d lies on the side of the plane abc to which (b-a) x (c-a) points.
 /// Exact for every finite input: an error bound decides (Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust

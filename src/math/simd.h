@@ -479,6 +479,7 @@ static inline i8 i8_compress(m8 m, i8 a)
 #if CR_ISA_ID == CR_ISA_ID_avx512
 typedef __m512d d8;
 static inline d8 d8_load(const double *p) { return _mm512_loadu_pd(p); }
+static inline d8 d8_load_floats(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 static inline void d8_store(double *p, d8 a) { _mm512_storeu_pd(p, a); }
 static inline d8 d8_set1(double a) { return _mm512_set1_pd(a); }
 static inline d8 d8_add(d8 a, d8 b) { return _mm512_add_pd(a, b); }
@@ -498,6 +499,10 @@ typedef struct d8 {
 	__m256d l, h;
 } d8;
 static inline d8 d8_load(const double *p) { return (d8){ _mm256_loadu_pd(p), _mm256_loadu_pd(p + 4) }; }
+static inline d8 d8_load_floats(const float *p)
+{
+	return (d8){ _mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4)) };
+}
 static inline void d8_store(double *p, d8 a)
 {
 	_mm256_storeu_pd(p, a.l);
@@ -534,6 +539,7 @@ typedef struct d8 {
 		r.v[i] = (expression);  \
 	return r
 static inline d8 d8_load(const double *p) { CR_D8_EACH(_mm_loadu_pd(p + 2 * i)); }
+static inline d8 d8_load_floats(const float *p) { CR_D8_EACH(_mm_set_pd((double)p[2 * i + 1], (double)p[2 * i])); }
 static inline void d8_store(double *p, d8 a)
 {
 	for (int i = 0; i < 4; i++)
@@ -563,6 +569,7 @@ typedef struct d8 {
 		r.v[i] = (expression);  \
 	return r
 static inline d8 d8_load(const double *p) { CR_D8_EACH(p[i]); }
+static inline d8 d8_load_floats(const float *p) { CR_D8_EACH((double)p[i]); }
 static inline void d8_store(double *p, d8 a)
 {
 	for (int i = 0; i < 8; i++)

@@ -1,46 +1,8 @@
-/// Stateless queries of one mesh (carom/query.h): nearest point, inside, triangles that intersect each other.
+/// Stateless queries of one mesh (carom/query.h): triangles that intersect each other, rays.
 #include "base/radix.h"
-#include "bvh/collider_query.h"
 #include "carom/query.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
-
-static bool is_finite_point(carom_vec3 p) { return isfinite(p.x) && isfinite(p.y) && isfinite(p.z); }
-
-carom_result carom_mesh_closest_point(
-	const carom_mesh *mesh, carom_vec3 point, double max_distance, bool *found, carom_mesh_point *result)
-{
-	static const char *const name = "carom_mesh_closest_point";
-	if (!mesh)
-		return CAROM_INVALID_ARGUMENT;
-	if (!found || !result)
-		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
-	*found = false;
-	if (!is_finite_point(point))
-		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: point is not finite", name);
-	if (!(max_distance >= 0))
-		return cr_fail(
-			mesh->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
-	cr_surface_point p;
-	if (!cr_collider_closest_point(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), point, max_distance, &p))
-		return CAROM_SUCCESS;
-	*found = true;
-	*result = (carom_mesh_point){ p.point, p.normal, p.distance, p.triangle };
-	return CAROM_SUCCESS;
-}
-
-carom_result carom_mesh_contains(const carom_mesh *mesh, carom_vec3 point, bool *inside)
-{
-	if (!mesh)
-		return CAROM_INVALID_ARGUMENT;
-	if (!inside)
-		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_contains: inside is NULL");
-	*inside = false;
-	if (!is_finite_point(point))
-		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_contains: point is not finite");
-	*inside = cr_collider_contains(&mesh->collider, cr_get_bvh_kernels(mesh->context->simd), point);
-	return CAROM_SUCCESS;
-}
 
 // ---- Self-intersections ----
 

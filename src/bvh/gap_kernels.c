@@ -1,0 +1,339 @@
+/// Least distance of two colliders: both wide trees at once, branch and bound. Compiled once for each instruction set (CR_ISA).
+///
+/// A stack holds pairs of boxes, the nearest of those pushed together on top; the larger box of a pair is opened, its eight
+/// children are compared with the other box in one go. Three things are known of a pair of boxes: how far they are apart along
+/// the axes of the opened one's frame, the same along the direction of the best points found so far (for bodies that are apart
+/// that alone drops nearly all), and that nothing nearer than the larger of the two is in them. Two leaves: each triangle of B
+/// against eight of A, by boxes, by the planes of both, and along the same direction; what is left is worked out in double.
+///
+/// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding, so
+/// the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of boxes for
+/// bodies that are apart; more where surfaces are parallel over a large part, for there many pairs are nearly equal.
+#include "bvh/bvh_kernels.h"
+#include "math/simd.h"
+
+enum {
+	// Either tree is opened at most CR_MAX_DEPTH times on the way down, and each opening leaves seven more pairs.
+	GAP_STACK = 2 * CR_MAX_DEPTH * (CR_WIDTH - 1) + 1,
+	GAP_A = 0,
+	GAP_B = 1,
+};
+
+#define GAP_ROOT UINT32_MAX // of a near_pair: the whole collider
+
+/// Two boxes, each named by the slot of the node that holds it: 8 * node + slot.
+typedef struct near_pair {
+	double bound2; // squared: nothing in them is nearer
+	uint32_t box[2];
+} near_pair;
+
+/// One of the two colliders.
+typedef struct gap_side {
+	const cr_collider *collider;
+	m3d to_other; // rotation of points of this one to the frame of the other; then the shift is added
+	v3d shift;
+	v3d toward; // unit, own frame: from this one to the other at the best points so far; zero: none yet
+} gap_side;
+
+typedef struct gap_walk {
+	gap_side side[2];
+	double margin; // what rounding may do to a bound on a distance
+	double needle; // and to the height of a corner over a plane, in lengths of the product of the plane's two edges
+	double limit2; // pairs beyond it are of no use
+	double limit;
+	cr_collider_gap *best;
+	near_pair stack[GAP_STACK];
+	int top;
+} gap_walk;
+
+/// A box in its own frame.
+typedef struct gap_box {
+	v3d centre;
+	v3d extent;
+} gap_box;
+
+static double largest_of(v3d v) { return v.x > v.y ? (v.x > v.z ? v.x : v.z) : (v.y > v.z ? v.y : v.z); }
+
+static gap_box box_between(const float lower[3], const float upper[3], int step)
+{
+	const v3d l = { lower[0], lower[step], lower[2 * step] }, u = { upper[0], upper[step], upper[2 * step] };
+	return (gap_box){ v3d_scale(v3d_add(l, u), 0.5), v3d_scale(v3d_sub(u, l), 0.5) };
+}
+
+static gap_box box_of(const cr_collider *c, uint32_t box)
+{
+	if (box == GAP_ROOT)
+		return box_between(c->lower, c->upper, 1);
+	const cr_node8 *node = &c->tree.nodes[box / CR_WIDTH];
+	return box_between(&node->lower[0][box % CR_WIDTH], &node->upper[0][box % CR_WIDTH], CR_WIDTH);
+}
+
+static uint32_t child_of(const cr_collider *c, uint32_t box)
+{
+	return box == GAP_ROOT ? 0 : c->tree.nodes[box / CR_WIDTH].child[box % CR_WIDTH];
+}
+
+static v3d to_other(const gap_side *s, v3d p) { return v3d_add(m3d_mul(&s->to_other, p), s->shift); }
+
+static v3d absolute(v3d v) { return (v3d){ fabs(v.x), fabs(v.y), fabs(v.z) }; }
+
+/// Squared distances from the eight children of a node to a box of the other side, from below. toward: see gap_side, of this
+/// side.
+static d8 child_distances(const cr_node8 *node, const gap_box *box, const gap_side *other, v3d toward)
+{
+	const v3d centre = to_other(other, box->centre), e = box->extent;
+	const d8 zero = d8_set1(0);
+	d8 sum = zero, near = zero;
+	for (int k = 0; k < 3; k++) {
+		const v3d row = absolute(other->to_other.row[k]);
+		const double reach = row.x * e.x + row.y * e.y + row.z * e.z, middle = v3d_get(centre, k), u = v3d_get(toward, k);
+		const d8 lower = d8_load_floats(node->lower[k]), upper = d8_load_floats(node->upper[k]);
+		const d8 gap = d8_max(d8_max(d8_sub(lower, d8_set1(middle + reach)), d8_sub(d8_set1(middle - reach), upper)), zero);
+		sum = d8_add(sum, d8_mul(gap, gap));
+		near = d8_add(near, d8_mul(d8_set1(u), u > 0 ? upper : lower));
+	}
+	// The other side's toward points back at this one.
+	const double far = v3d_dot(centre, toward) - v3d_dot(absolute(other->toward), e);
+	const d8 along = d8_max(d8_sub(d8_set1(far), near), zero);
+	return d8_max(sum, d8_mul(along, along));
+}
+
+/// Push the children that may hold something nearer so that the nearest is on top.
+static void open_box(gap_walk *w, const near_pair *pair, int opened)
+{
+	const gap_side *s = &w->side[opened], *other = &w->side[1 - opened];
+	const uint32_t node_number = child_of(s->collider, pair->box[opened]);
+	const cr_node8 *node = &s->collider->tree.nodes[node_number];
+	const gap_box box = box_of(other->collider, pair->box[1 - opened]);
+	const d8 distances = child_distances(node, &box, other, s->toward);
+	uint32_t met = ~d8_lt(d8_set1(w->limit2), distances) & ((1u << node->child_count) - 1);
+	if (!met)
+		return;
+	double d[CR_WIDTH];
+	d8_store(d, distances);
+	const int base = w->top;
+	do {
+		const int i = cr_take_lowest_bit(&met);
+		near_pair child = *pair;
+		child.bound2 = d[i] > pair->bound2 ? d[i] : pair->bound2;
+		child.box[opened] = CR_WIDTH * node_number + (uint32_t)i;
+		int at = w->top++;
+		for (; at > base && w->stack[at - 1].bound2 < child.bound2; at--)
+			w->stack[at] = w->stack[at - 1];
+		w->stack[at] = child;
+	} while (met);
+}
+
+// ---- Leaves ----
+
+/// Eight triangles of A, and what the bounds need of them.
+typedef struct gap_block {
+	d8 corner[3][3]; // corner, axis
+	d8 lower[3], upper[3];
+	d8 normal[3];
+	d8 length2;   // of the normal
+	d8 tolerance; // of heights over the plane
+	uint32_t used;
+} gap_block;
+
+/// A triangle of B in A's frame.
+typedef struct gap_triangle {
+	v3d corner[3];
+	v3d normal;
+	double tolerance;
+} gap_triangle;
+
+static inline d8 dot_d8(const d8 a[3], v3d b)
+{
+	return d8_add(d8_add(d8_mul(a[0], d8_set1(b.x)), d8_mul(a[1], d8_set1(b.y))), d8_mul(a[2], d8_set1(b.z)));
+}
+
+static inline d8 min3_d8(d8 a, d8 b, d8 c) { return d8_min(d8_min(a, b), c); }
+static inline d8 max3_d8(d8 a, d8 b, d8 c) { return d8_max(d8_max(a, b), c); }
+
+static void load_block(const gap_walk *w, const cr_tri8 *block, gap_block *b)
+{
+	d8 e[3], f[3], e_size = d8_set1(0), f_size = d8_set1(0);
+	for (int k = 0; k < 3; k++) {
+		for (int c = 0; c < 3; c++)
+			b->corner[c][k] = d8_load_floats(block->corner[c][k]);
+		b->lower[k] = min3_d8(b->corner[0][k], b->corner[1][k], b->corner[2][k]);
+		b->upper[k] = max3_d8(b->corner[0][k], b->corner[1][k], b->corner[2][k]);
+		e[k] = d8_sub(b->corner[1][k], b->corner[0][k]);
+		f[k] = d8_sub(b->corner[2][k], b->corner[0][k]);
+		e_size = d8_add(e_size, d8_abs(e[k]));
+		f_size = d8_add(f_size, d8_abs(f[k]));
+	}
+	b->length2 = d8_set1(0);
+	for (int k = 0; k < 3; k++) {
+		const int l = (k + 1) % 3, m = (k + 2) % 3;
+		b->normal[k] = d8_sub(d8_mul(e[l], f[m]), d8_mul(e[m], f[l]));
+		b->length2 = d8_add(b->length2, d8_mul(b->normal[k], b->normal[k]));
+	}
+	b->tolerance = d8_mul(d8_mul(e_size, f_size), d8_set1(w->needle));
+	b->used = (1u << block->count) - 1;
+}
+
+static double size_of(v3d v) { return fabs(v.x) + fabs(v.y) + fabs(v.z); }
+
+static gap_triangle load_triangle(const gap_walk *w, int32_t number)
+{
+	const gap_side *s = &w->side[GAP_B];
+	gap_triangle t;
+	v3d p[3];
+	cr_collider_triangle(s->collider, number, p);
+	const v3d e = v3d_sub(p[1], p[0]), f = v3d_sub(p[2], p[0]);
+	for (int c = 0; c < 3; c++)
+		t.corner[c] = to_other(s, p[c]);
+	t.normal = m3d_mul(&s->to_other, v3d_cross(e, f));
+	t.tolerance = size_of(e) * size_of(f) * w->needle;
+	return t;
+}
+
+/// Of three heights over a plane: how far all are on one side of it, at least; 0 or below when they may not be.
+static inline d8 plane_gap(const d8 h[3], d8 tolerance)
+{
+	const d8 low = min3_d8(h[0], h[1], h[2]), high = max3_d8(h[0], h[1], h[2]);
+	return d8_sub(d8_max(low, d8_sub(d8_set1(0), high)), tolerance);
+}
+
+/// Lanes of the block that may be within the limit of the triangle.
+static uint32_t near_lanes(const gap_walk *w, const gap_block *a, const gap_triangle *b)
+{
+	const d8 zero = d8_set1(0), limit2 = d8_set1(w->limit2);
+	d8 sum = zero;
+	for (int k = 0; k < 3; k++) {
+		const double p = v3d_get(b->corner[0], k), q = v3d_get(b->corner[1], k), r = v3d_get(b->corner[2], k);
+		const double low = p < q ? (p < r ? p : r) : (q < r ? q : r), high = p > q ? (p > r ? p : r) : (q > r ? q : r);
+		const d8 gap = d8_max(d8_max(d8_sub(a->lower[k], d8_set1(high)), d8_sub(d8_set1(low), a->upper[k])), zero);
+		sum = d8_add(sum, d8_mul(gap, gap));
+	}
+	uint32_t near = a->used & ~d8_lt(limit2, sum);
+	if (!near)
+		return 0;
+	const v3d u = w->side[GAP_A].toward;
+	d8 along[3], above[3], below[3];
+	double first = INFINITY;
+	for (int c = 0; c < 3; c++) {
+		const double reach = v3d_dot(b->corner[c], u);
+		first = reach < first ? reach : first;
+		along[c] = dot_d8(a->corner[c], u);
+	}
+	near &= ~d8_lt(d8_set1(w->limit), d8_sub(d8_set1(first), max3_d8(along[0], along[1], along[2])));
+	if (!near)
+		return 0;
+	for (int c = 0; c < 3; c++) {
+		const d8 to_a[3] = { d8_sub(a->corner[c][0], d8_set1(b->corner[0].x)), d8_sub(a->corner[c][1], d8_set1(b->corner[0].y)),
+			d8_sub(a->corner[c][2], d8_set1(b->corner[0].z)) };
+		below[c] = dot_d8(to_a, b->normal);
+		const d8 to_b[3] = { d8_sub(d8_set1(b->corner[c].x), a->corner[0][0]), d8_sub(d8_set1(b->corner[c].y), a->corner[0][1]),
+			d8_sub(d8_set1(b->corner[c].z), a->corner[0][2]) };
+		above[c] = d8_add(d8_add(d8_mul(to_b[0], a->normal[0]), d8_mul(to_b[1], a->normal[1])), d8_mul(to_b[2], a->normal[2]));
+	}
+	// g / |n| > limit without a root; a plane that is none has g <= 0.
+	const d8 g = d8_max(plane_gap(above, a->tolerance), zero), h = d8_max(plane_gap(below, d8_set1(b->tolerance)), zero);
+	near &= ~d8_lt(d8_mul(limit2, a->length2), d8_mul(g, g));
+	return near & ~d8_lt(d8_set1(w->limit2 * v3d_dot(b->normal, b->normal)), d8_mul(h, h));
+}
+
+static void set_limit(gap_walk *w, double distance)
+{
+	w->limit = distance + w->margin;
+	w->limit2 = w->limit * w->limit;
+}
+
+static bool is_better(const cr_collider_gap *best, double distance2, int32_t a, int32_t b)
+{
+	if (distance2 != best->distance2)
+		return distance2 < best->distance2;
+	return (uint32_t)a < (uint32_t)best->a || (a == best->a && b < best->b);
+}
+
+/// Is this pair of triangles the best so far?
+static bool try_pair(gap_walk *w, int32_t a, int32_t b, const gap_triangle *t)
+{
+	v3d corners[3];
+	cr_triangle_point on_a, on_b;
+	cr_collider_triangle(w->side[GAP_A].collider, a, corners);
+	const double distance2 = cr_closest_triangles(corners, t->corner, &on_a, &on_b);
+	if (!is_better(w->best, distance2, a, b))
+		return false;
+	*w->best = (cr_collider_gap){ distance2, a, b, on_a, on_b };
+	const double distance = sqrt(distance2);
+	set_limit(w, distance);
+	// Squares of anything shorter have lost their digits, and with them the direction.
+	const v3d apart = v3d_sub(on_b.point, on_a.point);
+	const v3d u = distance > 0x1p-400 ? v3d_scale(apart, 1 / distance) : (v3d){ 0, 0, 0 };
+	w->side[GAP_A].toward = u;
+	w->side[GAP_B].toward = v3d_neg(m3d_tmul(&w->side[GAP_B].to_other, u));
+	return true;
+}
+
+static void try_leaves(gap_walk *w, int32_t leaf_a, int32_t leaf_b)
+{
+	const cr_tri8 *const tri_a = &w->side[GAP_A].collider->blocks[leaf_a], *const tri_b = &w->side[GAP_B].collider->blocks[leaf_b];
+	gap_block block;
+	load_block(w, tri_a, &block);
+	for (int32_t j = 0; j < tri_b->count; j++) {
+		const gap_triangle t = load_triangle(w, tri_b->number[j]);
+		uint32_t near = near_lanes(w, &block, &t);
+		while (near) {
+			const int i = cr_take_lowest_bit(&near);
+			// What was near before the limit fell need not be now.
+			if (try_pair(w, tri_a->number[i], tri_b->number[j], &t) && near)
+				near &= near_lanes(w, &block, &t);
+		}
+	}
+}
+
+/// The larger one of two boxes that can be opened.
+static int choose_opened(const gap_walk *w, const near_pair *pair, const uint32_t child[2])
+{
+	if (child[GAP_A] & CR_LEAF_BIT)
+		return GAP_B;
+	if (child[GAP_B] & CR_LEAF_BIT)
+		return GAP_A;
+	const gap_box a = box_of(w->side[GAP_A].collider, pair->box[GAP_A]), b = box_of(w->side[GAP_B].collider, pair->box[GAP_B]);
+	return largest_of(a.extent) >= largest_of(b.extent) ? GAP_A : GAP_B;
+}
+
+static void start_walk(gap_walk *w, const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a)
+{
+	const v3d zero = { 0, 0, 0 };
+	const double size = (double)a->scale + (double)b->scale, reach = size + size_of(b_in_a);
+	w->side[GAP_A] = (gap_side){ a, m3d_transposed(b_to_a), v3d_neg(m3d_tmul(b_to_a, b_in_a)), zero };
+	w->side[GAP_B] = (gap_side){ b, *b_to_a, b_in_a, zero };
+	// Some thirty roundings of 2^-53 at worst. Where the bodies are so far apart that the distances of all pairs round to the
+	// same few numbers, no more than a millionth of their size is given, or no pair could be dropped.
+	w->margin = reach * 0x1p-46;
+	w->margin = w->margin < 1e-6 * size ? w->margin : 1e-6 * size;
+	w->needle = reach * 0x1p-47;
+	w->stack[0] = (near_pair){ 0, { GAP_ROOT, GAP_ROOT } };
+	w->top = 1;
+}
+
+extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
+
+bool CR_ISA_NAME(cr_gap)(
+	const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap)
+{
+	if (a->tree.node_count == 0 || b->tree.node_count == 0)
+		return false;
+	gap_walk w;
+	w.best = gap;
+	// A hair more, so that a distance of just max_distance is not lost to the rounding of the square.
+	*gap = (cr_collider_gap){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .a = -1, .b = -1 };
+	start_walk(&w, a, b, b_to_a, b_in_a);
+	set_limit(&w, max_distance);
+	while (w.top > 0 && gap->distance2 > 0) {
+		const near_pair pair = w.stack[--w.top];
+		if (pair.bound2 > w.limit2)
+			continue;
+		const uint32_t child[2] = { child_of(a, pair.box[GAP_A]), child_of(b, pair.box[GAP_B]) };
+		if (child[GAP_A] & child[GAP_B] & CR_LEAF_BIT)
+			try_leaves(&w, (int32_t)(child[GAP_A] & ~CR_LEAF_BIT), (int32_t)(child[GAP_B] & ~CR_LEAF_BIT));
+		else
+			open_box(&w, &pair, choose_opened(&w, &pair, child));
+	}
+	return gap->a >= 0;
+}
