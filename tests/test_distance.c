@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "detect/body.h"
 #include "geom/triangle.h"
+#include "sim/mesh_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -486,6 +487,57 @@ TEST(distance, meshes_against_every_pair)
 	}
 	CHECK(apart > 80 && touching > 40);
 	for (int i = 0; i < 4; i++)
+		carom_release_mesh(meshes[i]);
+	carom_destroy_context(context);
+}
+
+/// Found meshes, and nearest points of one against every triangle.
+TEST(distance, found_meshes_against_every_pair)
+{
+	uint64_t seed = 11;
+	static const char *const names[3] = { "meshes/bullet-bunny-902.obj", "meshes/bullet-torus-600.obj",
+		"meshes/fcl-rob-216.obj" };
+	carom_context *context = fixture_context(1);
+	carom_mesh *meshes[3];
+	for (int i = 0; i < 3; i++) {
+		char error[256];
+		sim_mesh file;
+		REQUIRE(sim_load_mesh(test_data_path(names[i]), &file, error, sizeof error));
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ .data = file.vertices, .type = CAROM_FLOAT32 };
+		def.vertex_count = file.vertex_count;
+		def.triangles = file.triangles;
+		def.triangle_count = file.triangle_count;
+		REQUIRE(carom_create_mesh(context, &def, NULL, &meshes[i]) == CAROM_SUCCESS);
+		sim_mesh_free(&file);
+	}
+	for (int round = 0; round < 4; round++) {
+		check_gap(meshes[0], fixture_random_pose(&seed, 1), meshes[1], fixture_random_pose(&seed, 1 + 2 * round), 8);
+		carom_pose far = fixture_random_pose(&seed, 1000);
+		far.position.x += 500;
+		check_gap(meshes[2], fixture_random_pose(&seed, 1), meshes[1], far, 2000);
+	}
+	for (int round = 0; round < 400 && test_failures() == 0; round++) {
+		const v3d p = random_vector(&seed, 2);
+		double best2 = INFINITY;
+		int32_t best = -1;
+		for (int32_t i = 0; i < 902; i++) {
+			v3d t[3];
+			cr_feature feature;
+			mesh_triangle(meshes[0], i, t);
+			const v3d d = v3d_sub(p, cr_closest_point_triangle(p, t[0], t[1], t[2], &feature));
+			if (v3d_dot(d, d) < best2) {
+				best2 = v3d_dot(d, d);
+				best = i;
+			}
+		}
+		bool found;
+		carom_mesh_point near;
+		REQUIRE(carom_mesh_closest_point(meshes[0], p, INFINITY, &found, &near) == CAROM_SUCCESS && found);
+		CHECK(fabs(near.distance) == sqrt(best2));
+		CHECK_INT(near.triangle, best);
+	}
+	for (int i = 0; i < 3; i++)
 		carom_release_mesh(meshes[i]);
 	carom_destroy_context(context);
 }

@@ -114,8 +114,8 @@ static bool same_lane(simd_op op, float x, float y)
 
 static void random_doubles(uint64_t *seed, double lanes[8])
 {
-	static const double odd[] = { 0, -0.0, 1, -1, 0x1p-1074, -0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, INFINITY, -INFINITY, NAN,
-		0.1 };
+	static const double odd[] = { 0, -0.0, 1, -1, 0x1p-1074, -0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, INFINITY, -INFINITY,
+		NAN, 0.1 };
 	for (int i = 0; i < 8; i++) {
 		const uint64_t bits = test_random(seed), kind = test_random(seed) % 3;
 		if (kind == 0)
@@ -133,6 +133,7 @@ static double expected_double(simd_op op, const double a[8], const double b[8], 
 	case SIMD_ADD: return a[i] + b[i];
 	case SIMD_SUB: return a[i] - b[i];
 	case SIMD_MUL: return a[i] * b[i];
+	case SIMD_DIV: return a[i] / b[i];
 	case SIMD_MIN: return a[i] < b[i] ? a[i] : b[i];
 	case SIMD_MAX: return a[i] > b[i] ? a[i] : b[i];
 	case SIMD_ABS: return fabs(a[i]);
@@ -143,7 +144,7 @@ static double expected_double(simd_op op, const double a[8], const double b[8], 
 
 TEST(simd, doubles_of_any_kind)
 {
-	static const simd_op ops[8] = { SIMD_ADD, SIMD_SUB, SIMD_MUL, SIMD_MIN, SIMD_MAX, SIMD_ABS, SIMD_SET1, SIMD_COPY };
+	static const simd_op ops[9] = { SIMD_ADD, SIMD_SUB, SIMD_MUL, SIMD_DIV, SIMD_MIN, SIMD_MAX, SIMD_ABS, SIMD_SET1, SIMD_COPY };
 	for (int t = 0; t < TABLE_COUNT; t++) {
 		uint64_t seed = 52;
 		if (!machine_has(TABLES[t].simd))
@@ -154,7 +155,7 @@ TEST(simd, doubles_of_any_kind)
 			int32_t index[8];
 			random_doubles(&seed, a);
 			random_doubles(&seed, b);
-			for (int k = 0; k < 8; k++) {
+			for (int k = 0; k < 9; k++) {
 				TABLES[t].ops->compute_doubles(ops[k], a, b, r);
 				for (int i = 0; i < 8; i++) {
 					const double expected = expected_double(ops[k], a, b, i);
@@ -167,6 +168,13 @@ TEST(simd, doubles_of_any_kind)
 				base[i] = i;
 			for (int i = 0; i < 8; i++)
 				index[i] = (int32_t)(test_random(&seed) % 40);
+			float narrow[8];
+			double widened[8];
+			for (int i = 0; i < 8; i++)
+				narrow[i] = (float)a[i];
+			TABLES[t].ops->load_floats(narrow, widened);
+			for (int i = 0; i < 8; i++)
+				wrong += widened[i] != (double)narrow[i] && !isnan(narrow[i]);
 			TABLES[t].ops->gather_doubles(base, index, r);
 			for (int i = 0; i < 8; i++)
 				wrong += (less >> i & 1) != (uint32_t)(a[i] < b[i]) || r[i] != index[i];

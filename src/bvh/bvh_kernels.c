@@ -927,9 +927,11 @@ static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_tran
 // walk_kernels.c
 extern void CR_ISA_NAME(cr_walk)(const cr_collider *, const cr_walk_lines *, int32_t, int32_t, int32_t, int64_t *);
 
+// closest_kernels.c
+extern bool CR_ISA_NAME(cr_closest)(const cr_collider *, v3d, double, bool, cr_near_point *);
 // gap_kernels.c
 extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
 
 extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
 const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, cast_lines, CR_ISA_NAME(cr_walk), find_pairs,
-	blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_gap) };
+	blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest), CR_ISA_NAME(cr_gap) };

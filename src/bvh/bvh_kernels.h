@@ -52,6 +52,13 @@ typedef struct cr_walk_lines {
 	uint8_t *end;   // out: cr_walk_end
 } cr_walk_lines;
 
+/// The surface point nearest to a point.
+typedef struct cr_near_point {
+	double distance2; // squared
+	int32_t triangle; // file order
+	cr_triangle_point on;
+} cr_near_point;
+
 /// Where two colliders are nearest, in the frame of the first.
 typedef struct cr_collider_gap {
 	double distance2; // squared
@@ -86,6 +93,10 @@ typedef struct cr_bvh_kernels {
 	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none.
 	/// Float: off by a few roundings of the coordinates. Equal distances: the lower number.
 	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
+	/// The surface point nearest to a point, in double, not further than max_distance (>= 0, may be infinite); false when there is
+	/// none (closest_kernels.c). Of triangles equally near the lowest number. expected: whether one is likely to be found; where
+	/// it is not, no guess is made first.
+	bool (*closest)(const cr_collider *collider, v3d point, double max_distance, bool expected, cr_near_point *nearest);
 	/// Nearest points of the surfaces of a and b, not further apart than max_distance (>= 0, may be infinite); false when there
 	/// are none (gap_kernels.c). b's points go to a's frame by b_to_a, then b_in_a is added. Of pairs equally near, the lowest
 	/// numbers, a's first; of pairs that intersect (cr_triangles_intersect), the one met first, the same on every machine.

@@ -1,5 +1,6 @@
-/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; the
-/// others walk in double, eight boxes of a node at a time in plain loops. O(log n) for most questions, O(n) at worst.
+/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; nearest
+/// points have a kernel of their own; the others walk in double, eight boxes of a node at a time in plain loops. O(log n) for
+/// most questions, O(n) at worst.
 #include "bvh/collider_query.h"
 #include "geom/triangle.h"
 
@@ -200,72 +201,6 @@ bool cr_collider_walk(const cr_collider *c, const cr_query_walk *walk)
 
 // ---- Nearest points ----
 
-typedef struct near_entry {
-	double distance2;
-	uint32_t child;
-} near_entry;
-
-typedef struct nearest_point {
-	double distance2;
-	int32_t triangle;
-	cr_triangle_point on;
-} nearest_point;
-
-static void nearest_in_block(const cr_collider *c, int32_t block, v3d p, nearest_point *best)
-{
-	const cr_tri8 *b = &c->blocks[block];
-	for (int32_t i = 0; i < b->count; i++) {
-		v3d t[3];
-		cr_collider_triangle(c, b->number[i], t);
-		const cr_triangle_point q = cr_closest_on_triangle(p, t);
-		const v3d d = v3d_sub(p, q.point);
-		const double distance2 = v3d_dot(d, d);
-		if (distance2 < best->distance2 || (distance2 == best->distance2 && (uint32_t)b->number[i] < (uint32_t)best->triangle))
-			*best = (nearest_point){ distance2, b->number[i], q };
-	}
-}
-
-static int push_nearest(near_entry *stack, int top, const cr_node8 *node, v3d p, double limit)
-{
-	const int base = top;
-	for (uint32_t i = 0; i < node->child_count; i++) {
-		double distance2 = 0;
-		for (int k = 0; k < 3; k++) {
-			const double x = v3d_get(p, k), below = (double)node->lower[k][i] - x, above = x - (double)node->upper[k][i];
-			const double d = below > 0 ? below : above > 0 ? above : 0;
-			distance2 += d * d;
-		}
-		if (distance2 > limit)
-			continue;
-		int at = top++;
-		for (; at > base && stack[at - 1].distance2 < distance2; at--)
-			stack[at] = stack[at - 1];
-		stack[at] = (near_entry){ distance2, node->child[i] };
-	}
-	return top;
-}
-
-static bool find_nearest(const cr_collider *c, v3d p, double max_distance, nearest_point *best)
-{
-	// A hair more, so that a surface at just max_distance is not lost to the rounding of the square.
-	*best = (nearest_point){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .triangle = -1 };
-	near_entry stack[QUERY_STACK];
-	int top = 0;
-	if (c->tree.node_count > 0)
-		stack[top++] = (near_entry){ 0, 0 };
-	while (top > 0) {
-		const near_entry e = stack[--top];
-		// Boxes are exact, but distances round: an equally near triangle with a lower number must not be cut off.
-		if (e.distance2 * (1 - 0x1p-48) > best->distance2)
-			continue;
-		if (e.child & CR_LEAF_BIT)
-			nearest_in_block(c, (int32_t)(e.child & ~CR_LEAF_BIT), p, best);
-		else
-			top = push_nearest(stack, top, &c->tree.nodes[e.child], p, best->distance2 * (1 + 0x1p-48));
-	}
-	return best->triangle >= 0;
-}
-
 /// Outward normal at a point of a triangle: the mean of what meets there, whose sign tells inside from outside (Baerentzen,
 /// Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
 static v3d normal_at(const cr_collider *c, int32_t triangle, cr_feature feature)
@@ -301,7 +236,7 @@ static bool winds_around(const cr_collider *c, const cr_bvh_kernels *kernels, v3
 }
 
 /// Is p, whose nearest point of the surface is known, inside? Near the surface float would round p to the other side.
-static bool is_inside(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p, const nearest_point *nearest, v3d normal)
+static bool is_inside(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p, const cr_near_point *nearest, v3d normal)
 {
 	if (!c->closed || !in_box(c, p))
 		return false;
@@ -314,8 +249,8 @@ static bool is_inside(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p
 bool cr_collider_closest_point(
 	const cr_collider *c, const cr_bvh_kernels *kernels, v3d point, double max_distance, cr_surface_point *result)
 {
-	nearest_point best;
-	if (!find_nearest(c, point, max_distance, &best))
+	cr_near_point best;
+	if (!kernels->closest(c, point, max_distance, true, &best))
 		return false;
 	const v3d normal = normal_at(c, best.triangle, best.on.feature);
 	const double distance = sqrt(best.distance2);
@@ -329,9 +264,9 @@ bool cr_collider_contains(const cr_collider *c, const cr_bvh_kernels *kernels, v
 {
 	if (!c->closed || !in_box(c, point))
 		return false;
-	nearest_point best;
+	cr_near_point best;
 	// Most points are far from the surface: only the others need the nearest point.
-	if (!find_nearest(c, point, FLOAT_LOSS * c->scale, &best))
+	if (!kernels->closest(c, point, FLOAT_LOSS * c->scale, false, &best))
 		return winds_around(c, kernels, point);
 	return is_inside(c, kernels, point, &best, normal_at(c, best.triangle, best.on.feature));
 }

@@ -1,10 +1,11 @@
 /// Least distance of two colliders: both wide trees at once, branch and bound. Compiled once for each instruction set (CR_ISA).
 ///
-/// A stack holds pairs of boxes, the nearest of those pushed together on top; the larger box of a pair is opened, its eight
-/// children are compared with the other box in one go. Three things are known of a pair of boxes: how far they are apart along
-/// the axes of the opened one's frame, the same along the direction of the best points found so far (for bodies that are apart
-/// that alone drops nearly all), and that nothing nearer than the larger of the two is in them. Two leaves: each triangle of B
-/// against eight of A, by boxes, by the planes of both, and along the same direction; what is left is worked out in double.
+/// A first pair comes from nearest points taken in turns on either mesh. Then a stack holds pairs of boxes, the nearest of those
+/// pushed together on top; the larger box of a pair is opened, and its eight children are compared with the other box in one go. What
+/// two boxes hold is at least as far apart as they are along the axes of the opened one's frame, along the line of their middles,
+/// and along the direction of the best points so far: for bodies that are apart that drops nearly all. Two leaves are compared
+/// by their corners along the same two directions, then each triangle of B with eight of A, by boxes, by the two directions and by
+/// the planes of both; what is left is worked out.
 ///
 /// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding, so
 /// the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of boxes for
@@ -17,6 +18,7 @@ enum {
 	GAP_STACK = 2 * CR_MAX_DEPTH * (CR_WIDTH - 1) + 1,
 	GAP_A = 0,
 	GAP_B = 1,
+	GUESS_ROUNDS = 4,
 };
 
 #define GAP_ROOT UINT32_MAX // of a near_pair: the whole collider
@@ -77,13 +79,18 @@ static v3d to_other(const gap_side *s, v3d p) { return v3d_add(m3d_mul(&s->to_ot
 
 static v3d absolute(v3d v) { return (v3d){ fabs(v.x), fabs(v.y), fabs(v.z) }; }
 
+static inline d8 dot_d8(const d8 a[3], v3d b)
+{
+	return d8_add(d8_add(d8_mul(a[0], d8_set1(b.x)), d8_mul(a[1], d8_set1(b.y))), d8_mul(a[2], d8_set1(b.z)));
+}
+
 /// Squared distances from the eight children of a node to a box of the other side, from below. toward: see gap_side, of this
 /// side.
 static d8 child_distances(const cr_node8 *node, const gap_box *box, const gap_side *other, v3d toward)
 {
 	const v3d centre = to_other(other, box->centre), e = box->extent;
-	const d8 zero = d8_set1(0);
-	d8 sum = zero, near = zero;
+	const d8 zero = d8_set1(0), half = d8_set1(0.5);
+	d8 sum = zero, near = zero, apart[3], length2 = zero, reached = zero;
 	for (int k = 0; k < 3; k++) {
 		const v3d row = absolute(other->to_other.row[k]);
 		const double reach = row.x * e.x + row.y * e.y + row.z * e.z, middle = v3d_get(centre, k), u = v3d_get(toward, k);
@@ -91,11 +98,21 @@ static d8 child_distances(const cr_node8 *node, const gap_box *box, const gap_si
 		const d8 gap = d8_max(d8_max(d8_sub(lower, d8_set1(middle + reach)), d8_sub(d8_set1(middle - reach), upper)), zero);
 		sum = d8_add(sum, d8_mul(gap, gap));
 		near = d8_add(near, d8_mul(d8_set1(u), u > 0 ? upper : lower));
+		apart[k] = d8_sub(d8_mul(half, d8_add(lower, upper)), d8_set1(middle));
+		length2 = d8_add(length2, d8_mul(apart[k], apart[k]));
+		reached = d8_add(reached, d8_mul(d8_mul(half, d8_sub(upper, lower)), d8_abs(apart[k])));
 	}
+	for (int k = 0; k < 3; k++) {
+		const m3d *m = &other->to_other; // transposed: the direction in the other's frame
+		const v3d column = { v3d_get(m->row[0], k), v3d_get(m->row[1], k), v3d_get(m->row[2], k) };
+		reached = d8_add(reached, d8_mul(d8_set1(v3d_get(e, k)), d8_abs(dot_d8(apart, column))));
+	}
+	const d8 between = d8_max(d8_sub(length2, reached), zero);
+	const d8 between2 = d8_div(d8_mul(between, between), d8_max(length2, d8_set1(0x1p-1000)));
 	// The other side's toward points back at this one.
 	const double far = v3d_dot(centre, toward) - v3d_dot(absolute(other->toward), e);
 	const d8 along = d8_max(d8_sub(d8_set1(far), near), zero);
-	return d8_max(sum, d8_mul(along, along));
+	return d8_max(d8_max(sum, between2), d8_mul(along, along));
 }
 
 /// Push the children that may hold something nearer so that the nearest is on top.
@@ -130,6 +147,7 @@ static void open_box(gap_walk *w, const near_pair *pair, int opened)
 typedef struct gap_block {
 	d8 corner[3][3]; // corner, axis
 	d8 lower[3], upper[3];
+	d8 centre[3];
 	d8 normal[3];
 	d8 length2;   // of the normal
 	d8 tolerance; // of heights over the plane
@@ -143,9 +161,9 @@ typedef struct gap_triangle {
 	double tolerance;
 } gap_triangle;
 
-static inline d8 dot_d8(const d8 a[3], v3d b)
+static inline d8 dot8_d8(const d8 a[3], const d8 b[3])
 {
-	return d8_add(d8_add(d8_mul(a[0], d8_set1(b.x)), d8_mul(a[1], d8_set1(b.y))), d8_mul(a[2], d8_set1(b.z)));
+	return d8_add(d8_add(d8_mul(a[0], b[0]), d8_mul(a[1], b[1])), d8_mul(a[2], b[2]));
 }
 
 static inline d8 min3_d8(d8 a, d8 b, d8 c) { return d8_min(d8_min(a, b), c); }
@@ -166,6 +184,7 @@ static void load_block(const gap_walk *w, const cr_tri8 *block, gap_block *b)
 	}
 	b->length2 = d8_set1(0);
 	for (int k = 0; k < 3; k++) {
+		b->centre[k] = d8_mul(d8_add(d8_add(b->corner[0][k], b->corner[1][k]), b->corner[2][k]), d8_set1(1.0 / 3));
 		const int l = (k + 1) % 3, m = (k + 2) % 3;
 		b->normal[k] = d8_sub(d8_mul(e[l], f[m]), d8_mul(e[m], f[l]));
 		b->length2 = d8_add(b->length2, d8_mul(b->normal[k], b->normal[k]));
@@ -222,6 +241,21 @@ static uint32_t near_lanes(const gap_walk *w, const gap_block *a, const gap_tria
 	near &= ~d8_lt(d8_set1(w->limit), d8_sub(d8_set1(first), max3_d8(along[0], along[1], along[2])));
 	if (!near)
 		return 0;
+	d8 apart[3], length2 = zero;
+	const v3d middle = v3d_scale(v3d_add(v3d_add(b->corner[0], b->corner[1]), b->corner[2]), 1.0 / 3);
+	for (int k = 0; k < 3; k++) {
+		apart[k] = d8_sub(d8_set1(v3d_get(middle, k)), a->centre[k]);
+		length2 = d8_add(length2, d8_mul(apart[k], apart[k]));
+	}
+	d8 ha[3], hb[3];
+	for (int c = 0; c < 3; c++) {
+		hb[c] = dot_d8(apart, b->corner[c]);
+		ha[c] = dot8_d8(apart, a->corner[c]);
+	}
+	const d8 over = d8_max(d8_sub(min3_d8(hb[0], hb[1], hb[2]), max3_d8(ha[0], ha[1], ha[2])), zero);
+	near &= ~d8_lt(d8_mul(limit2, length2), d8_mul(over, over));
+	if (!near)
+		return 0;
 	for (int c = 0; c < 3; c++) {
 		const d8 to_a[3] = { d8_sub(a->corner[c][0], d8_set1(b->corner[0].x)), d8_sub(a->corner[c][1], d8_set1(b->corner[0].y)),
 			d8_sub(a->corner[c][2], d8_set1(b->corner[0].z)) };
@@ -269,12 +303,47 @@ static bool try_pair(gap_walk *w, int32_t a, int32_t b, const gap_triangle *t)
 	return true;
 }
 
-static void try_leaves(gap_walk *w, int32_t leaf_a, int32_t leaf_b)
+/// What the corners of eight triangles reach along a direction: the furthest of each back against it, or forth along it.
+static inline d8 reach_of_lanes(const cr_tri8 *block, v3d direction, bool forth)
 {
-	const cr_tri8 *const tri_a = &w->side[GAP_A].collider->blocks[leaf_a], *const tri_b = &w->side[GAP_B].collider->blocks[leaf_b];
+	d8 along[3];
+	for (int c = 0; c < 3; c++) {
+		const d8 p[3] = { d8_load_floats(block->corner[c][0]), d8_load_floats(block->corner[c][1]),
+			d8_load_floats(block->corner[c][2]) };
+		along[c] = dot_d8(p, direction);
+	}
+	return forth ? max3_d8(along[0], along[1], along[2]) : min3_d8(along[0], along[1], along[2]);
+}
+
+/// Triangles of B that may be within the limit of any of A by what both reach along a direction of length at most 1, in A's
+/// frame. Corners lie closer than their boxes.
+static uint32_t reaching_lanes(const gap_walk *w, const cr_tri8 *tri_a, const cr_tri8 *tri_b, v3d direction)
+{
+	const gap_side *b = &w->side[GAP_B];
+	double forth[CR_WIDTH], last = -INFINITY;
+	d8_store(forth, reach_of_lanes(tri_a, direction, true));
+	for (int i = 0; i < CR_WIDTH; i++) // unused lanes repeat the first
+		last = forth[i] > last ? forth[i] : last;
+	const d8 back = reach_of_lanes(tri_b, m3d_tmul(&b->to_other, direction), false);
+	const double within = last + w->limit - v3d_dot(b->shift, direction);
+	return ~d8_lt(d8_set1(within), back) & ((1u << tri_b->count) - 1);
+}
+
+static void try_leaves(gap_walk *w, const near_pair *pair, int32_t leaf_a, int32_t leaf_b)
+{
+	const cr_collider *a = w->side[GAP_A].collider, *b = w->side[GAP_B].collider;
+	const cr_tri8 *const tri_a = &a->blocks[leaf_a], *const tri_b = &b->blocks[leaf_b];
+	uint32_t lanes = reaching_lanes(w, tri_a, tri_b, w->side[GAP_A].toward);
+	if (!lanes)
+		return;
+	const v3d apart = v3d_sub(to_other(&w->side[GAP_B], box_of(b, pair->box[GAP_B]).centre), box_of(a, pair->box[GAP_A]).centre);
+	lanes &= reaching_lanes(w, tri_a, tri_b, v3d_normalize(apart));
+	if (!lanes)
+		return;
 	gap_block block;
 	load_block(w, tri_a, &block);
-	for (int32_t j = 0; j < tri_b->count; j++) {
+	do {
+		const int j = cr_take_lowest_bit(&lanes);
 		const gap_triangle t = load_triangle(w, tri_b->number[j]);
 		uint32_t near = near_lanes(w, &block, &t);
 		while (near) {
@@ -283,7 +352,7 @@ static void try_leaves(gap_walk *w, int32_t leaf_a, int32_t leaf_b)
 			if (try_pair(w, tri_a->number[i], tri_b->number[j], &t) && near)
 				near &= near_lanes(w, &block, &t);
 		}
-	}
+	} while (lanes);
 }
 
 /// The larger one of two boxes that can be opened.
@@ -312,6 +381,46 @@ static void start_walk(gap_walk *w, const cr_collider *a, const cr_collider *b, 
 	w->top = 1;
 }
 
+// bvh_kernels.c
+extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
+
+/// The triangle of a side nearest to a point in its frame, by float, and the point of it. -1 where float says nothing.
+static int32_t nearest_of_side(const gap_side *s, v3d p, v3d *on)
+{
+	const float point[3] = { (float)p.x, (float)p.y, (float)p.z };
+	int32_t number;
+	CR_ISA_NAME(cr_bvh_kernels).nearest(s->collider, point, INFINITY, &number);
+	if (number < 0)
+		return -1;
+	v3d t[3];
+	cr_collider_triangle(s->collider, number, t);
+	*on = cr_closest_on_triangle(p, t).point;
+	return number;
+}
+
+/// A good pair to begin with: from the middle of B to the nearest triangle of A, from there to the nearest one of B, and back,
+/// until nothing changes. What is found this way is often the best, and nearly all of both trees is never looked at.
+static void guess_pair(gap_walk *w)
+{
+	const gap_side *a = &w->side[GAP_A], *b = &w->side[GAP_B];
+	v3d p = to_other(b, box_of(b->collider, GAP_ROOT).centre);
+	int32_t best_a = -1, best_b = -1;
+	for (int round = 0; round < GUESS_ROUNDS; round++) {
+		v3d on_a, on_b;
+		const int32_t near_a = nearest_of_side(a, p, &on_a),
+					  near_b = near_a < 0 ? -1 : nearest_of_side(b, to_other(a, on_a), &on_b);
+		if (near_b < 0)
+			return;
+		if (near_a == best_a && near_b == best_b)
+			break;
+		best_a = near_a;
+		best_b = near_b;
+		p = to_other(b, on_b);
+	}
+	const gap_triangle t = load_triangle(w, best_b);
+	try_pair(w, best_a, best_b, &t);
+}
+
 extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
 
 bool CR_ISA_NAME(cr_gap)(
@@ -325,13 +434,14 @@ bool CR_ISA_NAME(cr_gap)(
 	*gap = (cr_collider_gap){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .a = -1, .b = -1 };
 	start_walk(&w, a, b, b_to_a, b_in_a);
 	set_limit(&w, max_distance);
+	guess_pair(&w);
 	while (w.top > 0 && gap->distance2 > 0) {
 		const near_pair pair = w.stack[--w.top];
 		if (pair.bound2 > w.limit2)
 			continue;
 		const uint32_t child[2] = { child_of(a, pair.box[GAP_A]), child_of(b, pair.box[GAP_B]) };
 		if (child[GAP_A] & child[GAP_B] & CR_LEAF_BIT)
-			try_leaves(&w, (int32_t)(child[GAP_A] & ~CR_LEAF_BIT), (int32_t)(child[GAP_B] & ~CR_LEAF_BIT));
+			try_leaves(&w, &pair, (int32_t)(child[GAP_A] & ~CR_LEAF_BIT), (int32_t)(child[GAP_B] & ~CR_LEAF_BIT));
 		else
 			open_box(&w, &pair, choose_opened(&w, &pair, child));
 	}

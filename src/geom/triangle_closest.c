@@ -241,15 +241,45 @@ static bool find_piercing(const v3d a[3], const v3d b[3], cr_triangle_point *on_
 	return false;
 }
 
+// The inward normals of a triangle's edges in its plane.
+typedef struct face {
+	v3d inward[3];
+	bool needle;
+} face;
+
+static face face_of(const v3d t[3])
+{
+	const v3d e[3] = { v3d_sub(t[1], t[0]), v3d_sub(t[2], t[1]), v3d_sub(t[0], t[2]) }, n = v3d_cross(e[0], e[1]);
+	const double longest2 = max3(v3d_dot(e[0], e[0]), v3d_dot(e[1], e[1]), v3d_dot(e[2], e[2]));
+	face f;
+	for (int i = 0; i < 3; i++)
+		f.inward[i] = v3d_cross(n, e[i]);
+	f.needle = !(v3d_dot(n, n) > NEEDLE * longest2 * longest2);
+	return f;
+}
+
+// May p be nearest to the inside of the face? What is nearest to a border is found edge against edge.
+static bool may_face(const face *f, const v3d t[3], v3d p)
+{
+	for (int i = 0; i < 3 && !f->needle; i++) {
+		if (v3d_dot(f->inward[i], v3d_sub(p, t[i])) < 0)
+			return false;
+	}
+	return true;
+}
+
 double cr_closest_triangles(const v3d a[3], const v3d b[3], cr_triangle_point *on_a, cr_triangle_point *on_b)
 {
 	const bool meet = cr_triangles_intersect(a, b);
 	if (meet && (find_piercing(a, b, on_a, on_b) || find_piercing(b, a, on_b, on_a)))
 		return 0;
 	double best2 = INFINITY;
+	const face faces[2] = { face_of(a), face_of(b) };
 	for (int i = 0; i < 6; i++) {
 		const bool of_a = i < 3;
 		const v3d p = of_a ? a[i] : b[i - 3];
+		if (!may_face(&faces[of_a], of_a ? b : a, p))
+			continue;
 		const cr_triangle_point x = cr_closest_on_triangle(p, of_a ? b : a);
 		const double distance2 = distance_squared(p, x.point);
 		if (!(distance2 < best2))

@@ -485,6 +485,7 @@ static inline d8 d8_set1(double a) { return _mm512_set1_pd(a); }
 static inline d8 d8_add(d8 a, d8 b) { return _mm512_add_pd(a, b); }
 static inline d8 d8_sub(d8 a, d8 b) { return _mm512_sub_pd(a, b); }
 static inline d8 d8_mul(d8 a, d8 b) { return _mm512_mul_pd(a, b); }
+static inline d8 d8_div(d8 a, d8 b) { return _mm512_div_pd(a, b); }
 static inline d8 d8_min(d8 a, d8 b) { return _mm512_min_pd(a, b); }
 static inline d8 d8_max(d8 a, d8 b) { return _mm512_max_pd(a, b); }
 static inline d8 d8_abs(d8 a) { return _mm512_andnot_pd(_mm512_set1_pd(-0.0), a); }
@@ -512,6 +513,7 @@ static inline d8 d8_set1(double a) { return (d8){ _mm256_set1_pd(a), _mm256_set1
 static inline d8 d8_add(d8 a, d8 b) { return (d8){ _mm256_add_pd(a.l, b.l), _mm256_add_pd(a.h, b.h) }; }
 static inline d8 d8_sub(d8 a, d8 b) { return (d8){ _mm256_sub_pd(a.l, b.l), _mm256_sub_pd(a.h, b.h) }; }
 static inline d8 d8_mul(d8 a, d8 b) { return (d8){ _mm256_mul_pd(a.l, b.l), _mm256_mul_pd(a.h, b.h) }; }
+static inline d8 d8_div(d8 a, d8 b) { return (d8){ _mm256_div_pd(a.l, b.l), _mm256_div_pd(a.h, b.h) }; }
 static inline d8 d8_min(d8 a, d8 b) { return (d8){ _mm256_min_pd(a.l, b.l), _mm256_min_pd(a.h, b.h) }; }
 static inline d8 d8_max(d8 a, d8 b) { return (d8){ _mm256_max_pd(a.l, b.l), _mm256_max_pd(a.h, b.h) }; }
 static inline d8 d8_abs(d8 a)
@@ -549,6 +551,7 @@ static inline d8 d8_set1(double a) { CR_D8_EACH(_mm_set1_pd(a)); }
 static inline d8 d8_add(d8 a, d8 b) { CR_D8_EACH(_mm_add_pd(a.v[i], b.v[i])); }
 static inline d8 d8_sub(d8 a, d8 b) { CR_D8_EACH(_mm_sub_pd(a.v[i], b.v[i])); }
 static inline d8 d8_mul(d8 a, d8 b) { CR_D8_EACH(_mm_mul_pd(a.v[i], b.v[i])); }
+static inline d8 d8_div(d8 a, d8 b) { CR_D8_EACH(_mm_div_pd(a.v[i], b.v[i])); }
 static inline d8 d8_min(d8 a, d8 b) { CR_D8_EACH(_mm_min_pd(a.v[i], b.v[i])); }
 static inline d8 d8_max(d8 a, d8 b) { CR_D8_EACH(_mm_max_pd(a.v[i], b.v[i])); }
 static inline d8 d8_abs(d8 a) { CR_D8_EACH(_mm_andnot_pd(_mm_set1_pd(-0.0), a.v[i])); }
@@ -579,6 +582,7 @@ static inline d8 d8_set1(double a) { CR_D8_EACH(a); }
 static inline d8 d8_add(d8 a, d8 b) { CR_D8_EACH(a.v[i] + b.v[i]); }
 static inline d8 d8_sub(d8 a, d8 b) { CR_D8_EACH(a.v[i] - b.v[i]); }
 static inline d8 d8_mul(d8 a, d8 b) { CR_D8_EACH(a.v[i] * b.v[i]); }
+static inline d8 d8_div(d8 a, d8 b) { CR_D8_EACH(a.v[i] / b.v[i]); }
 static inline d8 d8_min(d8 a, d8 b) { CR_D8_EACH(a.v[i] < b.v[i] ? a.v[i] : b.v[i]); }
 static inline d8 d8_max(d8 a, d8 b) { CR_D8_EACH(a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
 static inline d8 d8_abs(d8 a) { CR_D8_EACH(fabs(a.v[i])); }

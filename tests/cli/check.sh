@@ -12,11 +12,16 @@ expect 0 out 'a.obj and b.obj collide: ' check a.obj b.obj --pose-b 0.3,0,2.3142
 expect 0 out '"collides":[[:space:]]*true' check a.obj b.obj --json --contacts c.txt --pose-b 0.3,0,2.3142135623730951,$turned
 same "number of contact lines" "$(wc -l < c.txt)" "$(field contacts out)"
 [ "$(field contacts out)" -ge 1 ] || fail "no contacts"
+! grep -q '"distance"' out || fail "a distance of meshes that collide"
 same "depth" "$(cut -d' ' -f11 c.txt | sort -g | tail -n 1 | cut -c 1-8)" "$(field depth out | cut -c 1-8)"
 # The direction takes the line's first body out: away from the other cube.
 awk '{ sign = $1 == 0 ? -1 : 1; out = $10 * $11 * sign; if (NF != 11 || out < 0.0999 || out > 0.1001) exit 1 }' c.txt ||
 	fail "a line of c.txt does not lead out of the other cube: $(cat c.txt)"
-expect 0 out 'do not collide' check a.obj b.obj --pose-b 0,0,2.5,$turned
+# Apart: how far, and where. The turned cube's edge looks down at the face z = 1 of the other, from 2.6 - sqrt(2).
+expect 0 out 'do not collide: they are 0.185786 apart, at ' check a.obj b.obj --pose-b 0.3,0,2.6,$turned
+expect 0 out '"collides":[[:space:]]*false' check a.obj b.obj --json --pose-b 0.3,0,2.6,$turned
+same "distance" "$(field distance out | cut -c 1-8)" 0.185786
+grep -q '"nearest_a":' out && grep -q '"feature":' out || fail "no nearest points: $(cat out)"
 expect 0 out '"depth":[[:space:]]*0,' check a.obj b.obj --json --pose-b 9,0,0,0,0,0,1
 
 # One mesh: a cube, then two cubes in one file that cross (the second a turned copy, so that nothing is parallel).

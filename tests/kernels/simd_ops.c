@@ -100,6 +100,7 @@ static void compute_doubles(simd_op op, const double a[8], const double b[8], do
 	case SIMD_ADD: d8_store(r, d8_add(x, y)); break;
 	case SIMD_SUB: d8_store(r, d8_sub(x, y)); break;
 	case SIMD_MUL: d8_store(r, d8_mul(x, y)); break;
+	case SIMD_DIV: d8_store(r, d8_div(x, y)); break;
 	case SIMD_MIN: d8_store(r, d8_min(x, y)); break;
 	case SIMD_MAX: d8_store(r, d8_max(x, y)); break;
 	case SIMD_ABS: d8_store(r, d8_abs(x)); break;
@@ -115,6 +116,9 @@ static void gather_doubles(const double *base, const int32_t index[8], double r[
 	d8_store(r, d8_gather(base, i8_load(index)));
 }
 
+static void load_floats(const float a[8], double r[8]) { d8_store(r, d8_load_floats(a)); }
+
 extern const simd_ops CR_ISA_NAME(simd_ops);
 const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats,
-	gather_whole, compress, store_pairs, load_fours, truncate_whole, compute_doubles, doubles_less, gather_doubles };
+	gather_whole, compress, store_pairs, load_fours, truncate_whole, compute_doubles, doubles_less, gather_doubles,
+	load_floats };

@@ -92,7 +92,18 @@ static void add_contact(cJSON *json, const char *name, const carom_contact *cont
 	cJSON_AddNumberToObject(object, "depth", (double)contact->depth);
 }
 
-static int print_pair_json(carom_contact *contacts, int32_t count, cJSON *warnings)
+static void add_side(cJSON *json, const char *name, const carom_triangle_point *on, int32_t triangle)
+{
+	static const char *const features[] = { "face", "edge", "vertex" };
+	cJSON *object = cJSON_AddObjectToObject(json, name);
+	const double point[3] = { on->point.x, on->point.y, on->point.z };
+	report_add_vector(object, "point", point);
+	cJSON_AddNumberToObject(object, "triangle", triangle);
+	cJSON_AddStringToObject(object, "feature", features[on->feature]);
+}
+
+// gap: of meshes without contacts; NULL where a mesh has no surface.
+static int print_pair_json(carom_contact *contacts, int32_t count, const carom_mesh_gap *gap, cJSON *warnings)
 {
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddBoolToObject(json, "collides", count > 0);
@@ -100,14 +111,23 @@ static int print_pair_json(carom_contact *contacts, int32_t count, cJSON *warnin
 	cJSON_AddNumberToObject(json, "depth", count ? (double)contacts[0].depth : 0);
 	if (count)
 		add_contact(json, "deepest", &contacts[0]);
+	if (gap) {
+		cJSON_AddNumberToObject(json, "distance", gap->distance);
+		add_side(json, "nearest_a", &gap->on_a, gap->triangle_a);
+		add_side(json, "nearest_b", &gap->on_b, gap->triangle_b);
+	}
 	cJSON_AddItemToObject(json, "warnings", warnings);
 	return report_json(json);
 }
 
-static int print_pair_text(const check_options *o, const carom_contact *contacts, int32_t count)
+static int print_pair_text(const check_options *o, const carom_contact *contacts, int32_t count, const carom_mesh_gap *gap)
 {
 	if (!count) {
-		printf("%s and %s do not collide\n", o->path[0], o->path[1]);
+		printf("%s and %s do not collide", o->path[0], o->path[1]);
+		if (gap)
+			printf(": they are %.6g apart, at %.6g %.6g %.6g and %.6g %.6g %.6g", gap->distance, gap->on_a.point.x,
+				gap->on_a.point.y, gap->on_a.point.z, gap->on_b.point.x, gap->on_b.point.y, gap->on_b.point.z);
+		printf("\n");
 		return report_end_of_text();
 	}
 	printf("%s and %s collide: %d contact%s, deepest %.6g\n\n", o->path[0], o->path[1], count, count == 1 ? "" : "s",
@@ -149,8 +169,14 @@ static bool collide(carom_world *world, carom_mesh *const meshes[2], const carom
 	return carom_world_step(world) == CAROM_SUCCESS;
 }
 
+static bool find_gap(carom_mesh *const meshes[2], const carom_pose *pose_b, carom_mesh_gap *gap)
+{
+	bool found;
+	return carom_mesh_distance(meshes[0], NULL, meshes[1], pose_b, INFINITY, &found, gap) == CAROM_SUCCESS && found;
+}
+
 // Takes the warnings over.
-static int report_pair(const check_options *o, const carom_world *world, cJSON *warnings)
+static int report_pair(const check_options *o, const carom_world *world, carom_mesh *const meshes[2], cJSON *warnings)
 {
 	const carom_contact_view view = carom_world_contacts(world);
 	carom_contact *sorted = malloc(((size_t)view.count + 1) * sizeof *sorted);
@@ -165,10 +191,12 @@ static int report_pair(const check_options *o, const carom_world *world, cJSON *
 	if (view.count)
 		memcpy(sorted, view.data, (size_t)view.count * sizeof *sorted);
 	qsort(sorted, (size_t)view.count, sizeof *sorted, deeper_first);
+	carom_mesh_gap nearest;
+	const carom_mesh_gap *gap = view.count == 0 && find_gap(meshes, &o->pose_b, &nearest) ? &nearest : NULL;
 	if (o->json) {
-		status = print_pair_json(sorted, view.count, warnings);
+		status = print_pair_json(sorted, view.count, gap, warnings);
 	} else {
-		status = print_pair_text(o, sorted, view.count);
+		status = print_pair_text(o, sorted, view.count, gap);
 		cJSON_Delete(warnings);
 	}
 	free(sorted);
@@ -187,7 +215,7 @@ static int check_pair(const check_options *o, carom_context *context, carom_mesh
 		status = report_error(NULL, "%s", carom_error_text(context));
 		cJSON_Delete(warnings);
 	} else {
-		status = report_pair(o, world, warnings);
+		status = report_pair(o, world, meshes, warnings);
 	}
 	carom_destroy_world(world);
 	return status;
