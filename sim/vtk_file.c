@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *byte_order(void)
 {
@@ -215,6 +216,40 @@ bool sim_vtk_series_add(
 		return false;
 	series->frames[series->count++] = (series_frame){ step, time };
 	return write_collection(series, error, error_size);
+}
+
+// A line of a collection of ours.
+static bool read_frame(const sim_vtk_series *series, const char *line, series_frame *frame)
+{
+	int at = 0;
+	const size_t length = strlen(series->name);
+	if (sscanf(line, "<DataSet timestep=\"%lf\" part=\"0\" file=\"%n", &frame->time, &at) != 1 || at == 0)
+		return false;
+	if (strncmp(line + at, series->name, length) != 0 || line[(size_t)at + length] != '_')
+		return false;
+	frame->step = strtoll(line + at + length + 1, NULL, 10);
+	return true;
+}
+
+bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, char *error, size_t error_size)
+{
+	char path[SIM_PATH_MAX + 80], line[300];
+	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
+	FILE *file = fopen(path, "rb");
+	*last_frame = -1;
+	bool room = true;
+	while (file && room && fgets(line, sizeof line, file)) {
+		series_frame frame;
+		if (!read_frame(series, line, &frame) || frame.step > last_step)
+			continue;
+		room = reserve_frame(series);
+		if (room)
+			series->frames[series->count++] = frame;
+		*last_frame = frame.step;
+	}
+	if (file)
+		fclose(file);
+	return room || refuse(path, "out of memory", error, error_size);
 }
 
 int32_t sim_vtk_series_count(const sim_vtk_series *series) { return series->count; }

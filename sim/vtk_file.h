@@ -22,12 +22,16 @@ typedef struct sim_vtk_series sim_vtk_series;
 /// memory is short or the path too long.
 sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char *error, size_t error_size);
 
+/// Take over, from the collection that is there, the files of steps up to last_step, to go on behind them. last_frame: step of the
+/// last of them, -1 without any (also when there is no collection). False, with path and reason in error, when memory is short.
+bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, char *error, size_t error_size);
+
 /// Write FOLDER/NAME_STEP.vtp (nine digits) and the collection with it added, so that the collection is whole after every call.
 /// False, with path and reason in error, when that fails.
 bool sim_vtk_series_add(
 	sim_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, char *error, size_t error_size);
 
-/// Files written so far.
+/// Files in the collection.
 int32_t sim_vtk_series_count(const sim_vtk_series *series);
 
 /// Free it; the files stay. NULL does nothing.

@@ -188,6 +188,41 @@ TEST(vtk_file, a_collection_is_whole_after_each_file)
 	CHECK_INT(rmdir(folder), 0);
 }
 
+TEST(vtk_file, a_collection_goes_on_behind_a_step)
+{
+	char error[300] = "";
+	const sim_sphere_cloud cloud = make_cloud(3);
+	make_folder();
+	for (int round = 0; round < 2; ++round) {
+		// 0, 10, ... 40; then from 25 on, which drops 30 and 40.
+		sim_vtk_series *series = sim_create_vtk_series(folder, "run", error, sizeof error);
+		REQUIRE(series != NULL);
+		int64_t last = 7;
+		REQUIRE(sim_vtk_series_continue(series, 25, &last, error, sizeof error));
+		CHECK_INT(last, round == 0 ? -1 : 20);
+		CHECK_INT(sim_vtk_series_count(series), round == 0 ? 0 : 3);
+		for (int i = 0; i < 5 && round == 0; ++i)
+			REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.1 * i, error, sizeof error));
+		if (round == 1)
+			REQUIRE(sim_vtk_series_add(series, &cloud, 35, 0.35, error, sizeof error));
+		sim_destroy_vtk_series(series);
+	}
+	size_t size;
+	char *text = read_all("run.pvd", &size), lines[400];
+	snprintf(lines, sizeof lines,
+		"<DataSet timestep=\"%.17g\" part=\"0\" file=\"run_000000010.vtp\"/>\n"
+		"<DataSet timestep=\"%.17g\" part=\"0\" file=\"run_000000020.vtp\"/>\n"
+		"<DataSet timestep=\"%.17g\" part=\"0\" file=\"run_000000035.vtp\"/>\n</Collection>\n</VTKFile>\n",
+		0.1, 0.1 * 2, 0.35);
+	CHECK(size > strlen(lines) && !strcmp(text + size - strlen(lines), lines));
+	free(text);
+	static const char *const names[] = { "run_000000000.vtp", "run_000000010.vtp", "run_000000020.vtp", "run_000000030.vtp",
+		"run_000000040.vtp", "run_000000035.vtp", "run.pvd" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+		remove_file(names[i]);
+	CHECK_INT(rmdir(folder), 0);
+}
+
 TEST(vtk_file, what_cannot_be_written)
 {
 	char error[300] = "", path[128], long_name[100];

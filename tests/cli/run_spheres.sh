@@ -67,6 +67,35 @@ same first_step "$(field first_step out)" 230
 same "rows after a restart" "$(wc -l < rest/stats.csv)" 171
 cmp one/last.png rest/last.png || fail "the picture differs after a restart"
 
+# In the folder of the checkpoint, table and collection go on behind what it has done; in another one they begin with it.
+expect 0 out . run scene.json --steps 230 --snapshots 50 --out whole --no-picture
+expect 0 out . run scene.json --steps 170 --snapshots 50 --out whole --no-picture # what 230 wrote goes
+expect 0 out . run scene.json --restart whole/checkpoint.h5 --out whole/../whole --snapshots 50 --no-picture --json
+same "hash after a restart in place" "$(field hash out)" "$hash"
+same "steps in the table" "$(tail -n +2 whole/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 400 | tr '\n' ' ')"
+cut -d, -f1-6 one/stats.csv > one.columns
+cut -d, -f1-6 whole/stats.csv | cmp - one.columns || fail "the table of a continued run is another"
+same "files in the continued collection" "$(sed -n 's/.*spheres_0*\([0-9]*\).vtp.*/\1/p' whole/spheres.pvd | tr '\n' ' ')" " 50 100 150 170 200 250 300 350 400 "
+same snapshots "$(field snapshots out)" 10
+# A run that was killed left its table as .part, with a row that is not whole; its checkpoint is older than that.
+expect 0 out . run scene.json --steps 100 --out killed --no-picture
+mv killed/stats.csv killed/stats.csv.part
+printf '101,0.0101,5,5,1,1,,0,0,1,1,1,1\n102,0.01' >> killed/stats.csv.part
+expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 110 --out killed --no-picture
+same "steps after a kill" "$(tail -n +2 killed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 110 | tr '\n' ' ')"
+sed -i 1s/time/hour/ killed/stats.csv
+expect 1 err 'has other columns' run scene.json --restart killed/checkpoint.h5 --steps 120 --out killed --no-picture
+
+# A step that fails leaves the rows of those before it.
+cat > lost.json << 'END'
+{ "time_step": 1, "steps": 10000, "gravity": { "magnitude": 1e6 }, "box": { "walls": false },
+	"material": { "stiffness": 1e-3, "density": 1e6 },
+	"spheres": [{ "random": 20, "radius": 0.05, "velocity_spread": [1e6, 1e6, 1e6] }] }
+END
+expect 1 err 'is farther away' run lost.json --out lost --no-picture --threads 1
+[ "$(wc -l < lost/stats.csv)" -gt 2 ] || fail "a failed run left no table"
+[ ! -e lost/summary.json ] || fail "a failed run has a summary"
+
 # The state of every N-th step is there when a run is cut off.
 "$CAROM" run scene.json --steps 100000000 --checkpoint 5 --out cut --no-picture --threads 1 > out 2> err & run=$!
 while [ ! -e cut/checkpoint.h5 ]; do sleep 0.05; done

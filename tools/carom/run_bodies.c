@@ -229,6 +229,8 @@ int run_bodies(const run_options *options)
 		status = simulate(&r);
 		if (status == EXIT_DONE)
 			status = finish(&r);
+		if (r.stats.stream) // something failed: the rows of the steps before tell what led to it
+			report_commit(&r.stats);
 		run_watch_interrupts(false);
 	}
 	sim_output_abandon(&r.stats);

@@ -7,8 +7,11 @@
 #include "sim/granular_output.h"
 #include "sim/vtk_file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 // Sums over the steps of this run.
@@ -162,6 +165,8 @@ static int write_checkpoint(const sphere_run *r)
 {
 	char path[SIM_PATH_MAX], error[SIM_PATH_MAX + 300];
 	run_out_path(r->options, "checkpoint.h5", path);
+	if (r->stats.stream)
+		fflush(r->stats.stream); // should the run be killed, the rows up to the checkpoint are there
 	return sim_granular_write(r->granular, path, error, sizeof error) ? EXIT_DONE : report_error(NULL, "%s", error);
 }
 
@@ -287,19 +292,86 @@ static int make_granular(sphere_run *r)
 	return EXIT_DONE;
 }
 
+// Does the run go on in the folder that the checkpoint is in?
+static bool continues_in_place(const run_options *o)
+{
+	char folder[SIM_PATH_MAX];
+	struct stat from, to;
+	if (!o->restart || strlen(o->restart) >= sizeof folder)
+		return false;
+	snprintf(folder, sizeof folder, "%s", o->restart);
+	char *slash = strrchr(folder, '/');
+	snprintf(slash ? slash + 1 : folder, 2, ".");
+	return stat(folder, &from) == 0 && stat(o->out, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+}
+
+// Hand on the rows of the steps that the checkpoint has done; a row without its end was being written when all ended.
+static void copy_rows(FILE *from, FILE *to, int64_t last_step)
+{
+	char line[512];
+	while (fgets(line, sizeof line, from)) {
+		long long step;
+		if (strchr(line, '\n') && sscanf(line, "%lld,", &step) == 1 && step <= last_step)
+			fputs(line, to);
+	}
+}
+
+// The table of the run before: what a run that was killed had not finished is there as .part. NULL: there is none.
+static FILE *open_rows_before(const char *path)
+{
+	char part[SIM_PATH_MAX + 8];
+	snprintf(part, sizeof part, "%s.part", path);
+	FILE *file = fopen(path, "rb");
+	return file ? file : fopen(part, "rb");
+}
+
+static int open_stats(sphere_run *r, bool in_place)
+{
+	char path[SIM_PATH_MAX], names[sizeof stats_names] = "";
+	run_out_path(r->options, "stats.csv", path);
+	FILE *rows = NULL;
+	FILE *before = in_place ? open_rows_before(path) : NULL;
+	if (before && fgets(names, sizeof names, before) && strcmp(names, stats_names) != 0) {
+		fclose(before);
+		return report_error(path, "has other columns than a run writes now: take another --out");
+	}
+	if (before) { // the new table may be written where the old one is read
+		rows = tmpfile();
+		if (rows)
+			copy_rows(before, rows, r->sums.first_step);
+		fclose(before);
+		if (!rows || ferror(rows) || fseek(rows, 0, SEEK_SET) != 0) {
+			if (rows)
+				fclose(rows);
+			return report_error(path, "cannot be continued: %s", strerror(errno));
+		}
+	}
+	const int status = report_open(&r->stats, path);
+	if (status == EXIT_DONE)
+		fputs(stats_names, r->stats.stream);
+	if (status == EXIT_DONE && rows)
+		copy_rows(rows, r->stats.stream, r->sums.first_step);
+	if (rows)
+		fclose(rows);
+	return status;
+}
+
 static int open_output(sphere_run *r)
 {
-	char path[SIM_PATH_MAX], error[300];
+	char error[SIM_PATH_MAX + 300];
 	if (!r->options->out)
 		return EXIT_DONE;
-	run_out_path(r->options, "stats.csv", path);
-	if (report_open(&r->stats, path) != EXIT_DONE)
+	const bool in_place = continues_in_place(r->options);
+	if (open_stats(r, in_place) != EXIT_DONE)
 		return EXIT_FAILED;
-	fputs(stats_names, r->stats.stream);
 	if (r->scene.snapshot_interval == 0)
 		return EXIT_DONE;
 	r->series = sim_create_vtk_series(r->options->out, "spheres", error, sizeof error);
-	return r->series ? EXIT_DONE : report_error(r->options->out, "%s", error);
+	if (!r->series)
+		return report_error(r->options->out, "%s", error);
+	if (in_place && !sim_vtk_series_continue(r->series, r->sums.first_step, &r->last_snapshot, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	return EXIT_DONE;
 }
 
 static int prepare(sphere_run *r)
@@ -422,6 +494,8 @@ int run_spheres(const run_options *options)
 		status = simulate(&r);
 		if (status == EXIT_DONE)
 			status = finish(&r);
+		if (r.stats.stream) // something failed: the rows of the steps before tell what led to it
+			report_commit(&r.stats);
 		run_watch_interrupts(false);
 	}
 	sim_output_abandon(&r.stats);
