@@ -767,3 +767,40 @@ TEST(sphere_tree, failed_order_leaks_nothing)
 	free(order);
 	fixture_free_cloud(&cloud);
 }
+
+// ---- Memory ----
+
+TEST(sphere_tree, memory_of_trees_over_doubles_stays_below_120_bytes_a_sphere)
+{
+	enum { SIDE = 46, COUNT = SIDE * SIDE * SIDE };
+	uint64_t state = 5;
+	double(*spheres)[4] = must_have(COUNT * sizeof *spheres);
+	for (int i = 0; i < COUNT; i++) {
+		const int at[3] = { i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE };
+		for (int k = 0; k < 3; k++)
+			spheres[i][k] = at[k] + test_random_double(&state, -0.2, 0.2);
+		spheres[i][3] = 0.5;
+	}
+	for (carom_sphere_method method = CAROM_SPHERES_TREE; method <= CAROM_SPHERES_RAYS; method++) {
+		// A lattice's codes fill the nodes least where their number is just above a power of eight.
+		for (int count = COUNT; count > 30000; count -= 20000) {
+			carom_context *context = fixture_context(1);
+			carom_spheres_def def = carom_default_spheres_def();
+			def.method = method;
+			carom_spheres *detector;
+			REQUIRE(carom_create_spheres(context, &def, &detector) == CAROM_SUCCESS);
+			const size_t before = carom_memory_in_use(context);
+			carom_sphere_input input = carom_default_sphere_input();
+			input.count = count;
+			input.centres = (carom_strided){ spheres, sizeof *spheres, CAROM_FLOAT64 };
+			input.radii = (carom_strided){ &spheres[0][3], sizeof *spheres, CAROM_FLOAT64 };
+			REQUIRE(carom_spheres_update(detector, &input) == CAROM_SUCCESS);
+			const double bytes = (double)(carom_memory_peak(context) - before) / count;
+			if (!CHECK(bytes < 120))
+				printf("%d spheres: %.1f bytes each\n", count, bytes);
+			carom_destroy_spheres(detector);
+			carom_destroy_context(context);
+		}
+	}
+	free(spheres);
+}

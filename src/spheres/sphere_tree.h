@@ -54,7 +54,6 @@ typedef struct cr_sphere_tree {
 	uint32_t top_count;             // nodes above the jobs, parents before children
 	CR_ARRAY(cr_tree_job) jobs;
 	CR_ARRAY(cr_key) keys; // of the build
-	CR_ARRAY(cr_key) scratch;
 	double cost;
 } cr_sphere_tree;
 

@@ -170,6 +170,26 @@ static bool build_top(node_builder *builder)
 	return true;
 }
 
+/// Room for so many nodes, of which the top ones are kept: never the old and the new ones in memory at once, and no more than asked
+/// for, since these are a good part of all the tree's memory.
+static bool reserve_nodes(cr_sphere_tree *tree, int64_t count)
+{
+	carom_context *context = tree->context;
+	if (count <= tree->nodes.capacity)
+		return true;
+	const size_t top_bytes = tree->top_count * sizeof *tree->nodes.data;
+	cr_sphere_node *top = cr_alloc(context, top_bytes);
+	if (!top && top_bytes > 0)
+		return false;
+	if (top_bytes > 0)
+		memcpy(top, tree->nodes.data, top_bytes);
+	const bool done = cr_array_reserve_fresh(context, &tree->nodes, count);
+	if (done && top_bytes > 0)
+		memcpy(tree->nodes.data, top, top_bytes);
+	cr_free(context, top, top_bytes);
+	return done;
+}
+
 /// Give each job its nodes.
 static bool place_jobs(cr_sphere_tree *tree)
 {
@@ -178,7 +198,7 @@ static bool place_jobs(cr_sphere_tree *tree)
 		tree->jobs.data[i].first_node = (uint32_t)next;
 		next += tree->jobs.data[i].node_capacity;
 	}
-	if (!cr_array_reserve(tree->context, &tree->nodes, next))
+	if (!reserve_nodes(tree, next))
 		return false;
 	tree->nodes.count = next;
 	return true;
@@ -362,7 +382,7 @@ static bool reserve_places(cr_sphere_tree *tree, int64_t count)
 	free_places(tree);
 	tree->capacity = count + count / 16 + CR_TREE_WIDTH;
 	const size_t capacity = (size_t)tree->capacity;
-	tree->x = cr_alloc_zero(tree->context, 4 * capacity * sizeof *tree->x);
+	tree->x = cr_alloc(tree->context, 4 * capacity * sizeof *tree->x);
 	tree->id = cr_alloc_array(tree->context, capacity, sizeof *tree->id);
 	if (!tree->x || !tree->id) {
 		free_places(tree);
@@ -372,6 +392,13 @@ static bool reserve_places(cr_sphere_tree *tree, int64_t count)
 	tree->z = tree->y + capacity;
 	tree->r = tree->z + capacity;
 	return true;
+}
+
+static void clear_surplus(cr_sphere_tree *tree, int64_t count)
+{
+	float *columns[4] = { tree->x, tree->y, tree->z, tree->r };
+	for (int k = 0; k < 4; k++)
+		memset(columns[k] + count, 0, CR_TREE_WIDTH * sizeof *columns[k]);
 }
 
 static void copy_ids(int64_t begin, int64_t end, int worker, void *tree_pointer)
@@ -386,12 +413,14 @@ static carom_result make_tree(cr_sphere_tree *tree, const cr_sphere_set *set)
 {
 	carom_context *context = tree->context;
 	const int64_t count = set->count;
-	if (!reserve_places(tree, count) || !cr_array_reserve_fresh(context, &tree->keys, count) ||
-		!cr_array_reserve_fresh(context, &tree->scratch, count))
+	if (!reserve_places(tree, count) || !cr_array_reserve_fresh(context, &tree->keys, count))
 		return cr_fail_memory(context, "the tree of spheres");
-	const carom_result result = cr_morton_sort(set, set->count, tree->keys.data, tree->scratch.data);
+	// The columns are filled later: until then their memory is the sort's.
+	_Static_assert(sizeof(cr_key) == 4 * sizeof(float), "the four columns are as wide as a key");
+	const carom_result result = cr_morton_sort(set, set->count, tree->keys.data, (cr_key *)(void *)tree->x);
 	if (result != CAROM_SUCCESS)
 		return result;
+	clear_surplus(tree, count);
 	cr_parallel_for(context, copy_ids, count, COPY_SIZE, tree);
 	tree->count = set->count;
 	if (!build_nodes(tree))
@@ -428,7 +457,7 @@ size_t cr_sphere_tree_bytes(const void *tree_pointer)
 	const cr_sphere_tree *tree = tree_pointer;
 	return sizeof *tree + (size_t)tree->capacity * (4 * sizeof *tree->x + sizeof *tree->id) +
 		(size_t)tree->nodes.capacity * sizeof *tree->nodes.data + (size_t)tree->jobs.capacity * sizeof *tree->jobs.data +
-		(size_t)(tree->keys.capacity + tree->scratch.capacity) * sizeof(cr_key);
+		(size_t)tree->keys.capacity * sizeof(cr_key);
 }
 
 void cr_release_sphere_tree(carom_context *context, void *tree_pointer)
@@ -440,6 +469,5 @@ void cr_release_sphere_tree(carom_context *context, void *tree_pointer)
 	cr_array_free(context, &tree->nodes);
 	cr_array_free(context, &tree->jobs);
 	cr_array_free(context, &tree->keys);
-	cr_array_free(context, &tree->scratch);
 	cr_free(context, tree, sizeof *tree);
 }
