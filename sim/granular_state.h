@@ -117,7 +117,7 @@ typedef struct granular_sorting {
 	int64_t steps; // since then
 } granular_sorting;
 
-/// Steps that free spheres stay behind, at most: more gain little (a million falling: 8 to 32).
+/// Steps that free spheres stay behind, at most: memory is read and written for them once in so many.
 enum { GRANULAR_MOST_LAG = 16 };
 
 /// Free spheres and what they missed (granular_update.c).

@@ -135,52 +135,48 @@ static inline bool is_free(const advance *a, int64_t i)
 		!(g->wall_touched && g->wall_touched[i]);
 }
 
-// Do something for all spheres of a block: crowded number k of the crowd, wary, free.
-#define FOR_EACH_SPHERE(g, block, on_crowded, on_wary, on_free)                                           \
-	do {                                                                                                  \
-		const int64_t first_ = (block)*GRANULAR_BLOCK;                                                    \
-		const int64_t end_ = first_ + GRANULAR_BLOCK < (g)->count ? first_ + GRANULAR_BLOCK : (g)->count; \
-		uint8_t kind_[GRANULAR_BLOCK]; /* 0: free, 1: wary, 2: crowded */                                 \
-		memset(kind_, !(g)->lag.open, sizeof kind_);                                                      \
-		for (uint32_t w_ = 0; (g)->lag.open && w_ < (g)->lag.wary_counts[block]; w_++)                    \
-			kind_[(g)->lag.wary[first_ + w_] - first_] = 1;                                               \
-		int64_t k = (g)->blocks[block].crowd;                                                             \
-		for (int64_t c_ = k; c_ < (g)->blocks[(block) + 1].crowd; c_++)                                   \
-			kind_[(g)->crowd[c_] - first_] = 2;                                                           \
-		for (int64_t i = first_; i < end_; i++) {                                                         \
-			if (kind_[i - first_] == 0) {                                                                 \
-				on_free;                                                                                  \
-			} else if (kind_[i - first_] == 1) {                                                          \
-				on_wary;                                                                                  \
-			} else {                                                                                      \
-				on_crowded;                                                                               \
-				k++;                                                                                      \
-			}                                                                                             \
-		}                                                                                                 \
-	} while (0)
+typedef enum sphere_kind { FREE, WARY, CROWDED } sphere_kind;
+
+// What the spheres of a block are, wary where it is not known who is free; the number of them.
+static int64_t find_kinds(const sim_granular *g, int64_t block, uint8_t kinds[GRANULAR_BLOCK])
+{
+	const int64_t first = block * GRANULAR_BLOCK;
+	memset(kinds, g->lag.open ? FREE : WARY, GRANULAR_BLOCK);
+	for (uint32_t w = 0; g->lag.open && w < g->lag.wary_counts[block]; w++)
+		kinds[g->lag.wary[first + w] - first] = WARY;
+	for (int64_t k = g->blocks[block].crowd; k < g->blocks[block + 1].crowd; k++)
+		kinds[g->crowd[k] - first] = CROWDED;
+	return first + GRANULAR_BLOCK < g->count ? GRANULAR_BLOCK : g->count - first;
+}
 
 // All spheres, and who is wary from now on.
 static void advance_all(int64_t begin, int64_t end, int worker, void *task)
 {
 	const advance *a = task;
-	sim_granular *g = a->g;
+	const sim_granular *g = a->g;
 	granular_tally tally = g->tallies[worker];
+	uint8_t kinds[GRANULAR_BLOCK];
 	for (int64_t b = begin; b < end; b++) {
-		uint32_t *wary = &g->lag.wary[b * GRANULAR_BLOCK], count = 0;
-		FOR_EACH_SPHERE(
-			g, b, advance_sphere(a, i, &g->loads[g->load_width * k], &tally);,
-			{
+		const int64_t first = b * GRANULAR_BLOCK, count = find_kinds(g, b, kinds);
+		const double *load = &g->loads[g->load_width * g->blocks[b].crowd];
+		uint32_t *wary = &g->lag.wary[first], wary_count = 0;
+		for (int64_t i = first; i < first + count; i++) {
+			const sphere_kind kind = (sphere_kind)kinds[i - first];
+			if (kind == CROWDED) {
+				advance_sphere(a, i, load, &tally);
+				load += g->load_width;
+				continue;
+			}
+			if (kind == WARY) {
 				advance_wary(a, i, &tally);
-				wary[count] = (uint32_t)i;
-				count += !is_free(a, i);
-			},
-			{
+			} else {
 				catch_up(a, i);
 				advance_sphere(a, i, NULL, &tally);
-				wary[count] = (uint32_t)i;
-				count += !is_free(a, i);
-			});
-		g->lag.wary_counts[b] = count;
+			}
+			wary[wary_count] = (uint32_t)i;
+			wary_count += !is_free(a, i);
+		}
+		g->lag.wary_counts[b] = wary_count;
 	}
 	g->tallies[worker] = tally;
 }
@@ -204,9 +200,14 @@ static void advance_free(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
 	const advance *a = task;
-	const sim_granular *g = a->g;
-	for (int64_t b = begin; b < end; b++)
-		FOR_EACH_SPHERE(g, b, , , catch_up(a, i));
+	uint8_t kinds[GRANULAR_BLOCK];
+	for (int64_t b = begin; b < end; b++) {
+		const int64_t first = b * GRANULAR_BLOCK, count = find_kinds(a->g, b, kinds);
+		for (int64_t i = first; i < first + count; i++) {
+			if (kinds[i - first] == FREE)
+				catch_up(a, i);
+		}
+	}
 }
 
 static advance make_advance(sim_granular *g)
