@@ -532,9 +532,10 @@ TEST(temporal, allocation_failures_leave_a_usable_world)
 			const carom_result result = carom_world_step(world);
 			failed = atomic_load(&heap.calls) > atomic_load(&heap.fail_at);
 			atomic_store(&heap.fail_at, -1);
-			CHECK_INT(result, failed ? CAROM_OUT_OF_MEMORY : CAROM_SUCCESS);
-			CHECK(!failed || carom_world_hash(world) == before);
-			failures += failed;
+			// An arena whose blocks cannot be joined goes on with them: a step may do without that one allocation.
+			CHECK(result == CAROM_SUCCESS || (failed && result == CAROM_OUT_OF_MEMORY));
+			CHECK(result == CAROM_SUCCESS || carom_world_hash(world) == before);
+			failures += result == CAROM_OUT_OF_MEMORY;
 			REQUIRE(n < 10000);
 		}
 		fixture_check_views(world);

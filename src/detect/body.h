@@ -50,6 +50,7 @@ typedef struct cr_body {
 	carom_pose last_pose; // of the last good step; the first pose before it
 	m3d last_rotation;    // of last_pose
 	double turn;          // since then: how far a point at distance 1 of the origin has moved at most
+	double path;          // how far any of its points may have moved since the pairs forgot; of bodies with a collider only
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
 	double lower[3];
 	double upper[3];

@@ -12,6 +12,10 @@ enum { PAIRS_PER_TASK = 32 };
 
 // Of the threshold of rays: lists of triangles are dearer to keep than lists of samples, and cheaper to make.
 static const double NEAR_SHARE = 0.5;
+// Where a list was empty the next one reaches farther by this.
+static const double FAR_GROWTH = 2;
+// Of the smaller body's diagonal: farther out no empty list reaches.
+static const double FAR_SHARE = 0.1;
 
 /// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
 /// them again without a limit until one finds the way out.
@@ -47,25 +51,25 @@ static void keep_meeting(cr_candidates *candidates)
 	candidates->count = kept;
 }
 
-static cr_completion begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+static cr_completion begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_completion c = { .pipeline = p,
 		.worker = worker,
 		.work = w,
 		.body = { &p->bodies[w->a], &p->bodies[w->b] },
-		.rotation = now->rotation,
-		.translation = now->translation };
+		.rotation = w->now.rotation,
+		.translation = w->now.translation };
 	for (int side = 0; side < 2; side++)
 		c.collider[side] = c.body[side]->shape.collider;
 	return c;
 }
 
 /// Decide worker->candidates, and make the contacts of what crosses. Returns whether anything does.
-static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	if (worker->candidates.count == 0)
 		return false;
-	cr_completion c = begin_completion(p, worker, w, now);
+	cr_completion c = begin_completion(p, worker, w);
 	if (!cr_find_crossings(&c, &worker->candidates)) {
 		worker->failed = true;
 		return false;
@@ -78,10 +82,10 @@ static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 }
 
 /// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is one.
-static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const int64_t before = w->contacts.count;
-	cr_completion c = begin_completion(p, worker, w, now);
+	cr_completion c = begin_completion(p, worker, w);
 	add_contained(&c, 0);
 	if (w->contacts.count == before)
 		add_contained(&c, 1);
@@ -96,6 +100,28 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	return cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE);
+}
+
+/// Walk the two trees for triangles within reach of each other, into worker->candidates.
+static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+{
+	cr_candidates *c = &worker->candidates;
+	c->count = 0;
+	p->bvh->pairs(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, &w->b_to_a, &w->a_to_b, cr_round_up(reach), c);
+	worker->failed |= c->failed;
+}
+
+/// The same; where nothing is near, farther out: such walks cost little, and the pair is left alone for longer. Returns how far.
+static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+{
+	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
+	const double most = FAR_SHARE * fmin(a->diagonal, b->diagonal);
+	walk_pair(p, worker, w, reach);
+	while (worker->candidates.count == 0 && reach > 0 && reach < most && !worker->failed) {
+		reach = fmin(FAR_GROWTH * reach, most);
+		walk_pair(p, worker, w, reach);
+	}
+	return reach;
 }
 
 /// Measure candidates anew; gaps beyond enough are good enough.
@@ -114,13 +140,17 @@ static float smallest_gap(const cr_candidate *data, int32_t count)
 }
 
 /// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
-static void remember_near(const cr_pipeline *p, cr_worker *worker, cr_pair_memory *m)
+static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_pair_memory *m)
 {
 	const cr_candidates *near = &worker->candidates;
 	m->near_count = near->count;
 	m->has_near = true;
 	if (near->count == 0)
 		return;
+	float lower[3], upper[3];
+	p->detect->enclose(b, near->data, near->count, lower, upper);
+	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
+	m->near_part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
 	m->near = cr_arena_alloc(&worker->kept[p->keeping], (size_t)near->count * sizeof *near->data);
 	if (!m->near) {
 		worker->failed = true;
@@ -131,22 +161,11 @@ static void remember_near(const cr_pipeline *p, cr_worker *worker, cr_pair_memor
 		m->near[near->data[i].gap == 0 ? front++ : --back] = near->data[i];
 }
 
-/// Diagonal of a body's world box.
-static double box_diagonal(const cr_body *body)
-{
-	double squares = 0;
-	for (int k = 0; k < 3; k++)
-		squares += (body->upper[k] - body->lower[k]) * (body->upper[k] - body->lower[k]);
-	return sqrt(squares);
-}
-
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: what can have used up its gap by
 /// moving is measured again. Sets the gap of the pair. moved and turn: since near_from, where the bodies could touch
 /// (cr_displacement), and cr_turn.
 static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, double moved, double turn)
 {
-	// Anywhere on the smaller body, that is, also where it cannot touch now but may again.
-	const double moved_at_most = moved + turn * fmin(box_diagonal(&p->bodies[w->a]), box_diagonal(&p->bodies[w->b]));
 	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
 	const cr_pair_memory *m = cr_memory_of(p, w);
@@ -157,8 +176,10 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		worker->failed = true;
 		return;
 	}
+	// No two triangles in the list have come nearer than that.
+	const double listed_moved = m->near_count > 0 ? cr_part_displacement(&m->near_part, &w->now, &m->near_from) : 0;
 	float beyond;
-	c->count = p->detect->sift(m->near, m->near_count, cr_round_up(moved), number, &beyond);
+	c->count = p->detect->sift(m->near, m->near_count, cr_round_up(listed_moved), number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
 		c->data[i] = m->near[number[i]];
 	separate(p, w, c, 0);
@@ -168,7 +189,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		const cr_candidate found = c->data[i];
 		// At near_from they were no nearer than that.
 		cr_candidate *listed = &m->near[number[i]];
-		const float then = (float)(found.gap - moved_at_most);
+		const float then = (float)(found.gap - listed_moved);
 		listed->gap = then > listed->gap ? then : listed->gap;
 		w->gap = found.gap < w->gap ? found.gap : w->gap;
 		if (found.gap == 0)
@@ -176,20 +197,17 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	}
 	c->count = kept;
 	// What was not measured.
-	w->gap = fmin(fmax(beyond * kept_share - moved, 0), w->gap);
+	w->gap = fmin(fmax(beyond - listed_moved, 0), w->gap);
 }
 
 /// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next steps those that come near.
 /// Sets the gap of the pair.
-static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
 	cr_candidates *c = &worker->candidates;
-	const double reach = choose_reach(p, w);
-	c->count = 0;
-	p->bvh->pairs(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, &w->b_to_a, &w->a_to_b, cr_round_up(reach), c);
+	const double reach = walk_far(p, worker, w, choose_reach(p, w));
 	worker->pairs_completed++;
-	worker->failed |= c->failed;
 	if (worker->failed)
 		return;
 	if (reach == 0) {
@@ -199,8 +217,8 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		keep_meeting(c);
 		return;
 	}
-	remember_near(p, worker, m);
-	m->near_from = *now;
+	remember_near(p, worker, p->bodies[w->b].shape.collider, m);
+	m->near_from = w->now;
 	m->near_from.allowed = reach;
 	if (worker->failed)
 		return;
@@ -213,35 +231,40 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 }
 
 /// The same from what the pair remembers. False: it has moved too far.
-static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	if (!m || !m->has_near)
 		return false;
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	const double moved = cr_displacement(a, b, &region, &now->rotation, &m->near_from);
+	const double moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near_from);
 	if (moved > m->near_from.allowed)
 		return false;
 	worker->pairs_completed++;
-	sift_near(p, worker, w, moved, cr_turn(&now->rotation, &m->near_from.rotation));
+	sift_near(p, worker, w, moved, cr_turn(&w->now.rotation, &m->near_from.rotation));
 	return true;
 }
 
 /// Triangles that may meet now, into worker->candidates. Sets the gap of the pair.
-static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	if (!recall_near(p, worker, w, now))
-		find_near(p, worker, w, now);
+	if (!recall_near(p, worker, w))
+		find_near(p, worker, w);
 }
 
-static void complete_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+/// The contacts of a pair without a hit, from worker->candidates.
+static void finish_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	find_meeting(p, worker, w, now);
-	if (worker->failed)
-		return;
-	if (!add_crossings(p, worker, w, now) && p->settings.exit_distance_test && add_containment(p, worker, w, now))
+	if (!add_crossings(p, worker, w) && p->settings.exit_distance_test && add_containment(p, worker, w))
 		w->allowed = w->gap = 0;
+}
+
+static void complete_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	find_meeting(p, worker, w);
+	if (!worker->failed)
+		finish_full(p, worker, w);
 }
 
 /// A vertex of each body: is the pair, whose surfaces do not cross, one inside the other?
@@ -267,38 +290,78 @@ static bool is_contained(const cr_pipeline *p, const cr_pair_work *w)
 	return false;
 }
 
-/// An iterative pair that found nothing in what it remembers, though it must touch: all of it again.
-static void start_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+/// The rays of a pair anew, as in a full step.
+static void cast_all(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	w->iterative = false;
-	w->allowed = 0;
-	w->contacts.count = 0; // speculative ones, which are found again
 	for (int side = 0; side < 2; side++) {
 		cr_collect_side(p, worker, w, side);
 		cr_cast_side(p, worker, w, side);
 	}
-	if (!w->touching)
-		complete_full(p, worker, w, now);
 }
 
-static void complete_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const cr_reference *now)
+/// An iterative pair that found nothing in what it remembers, though it must touch: all of it again.
+static void start_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	find_meeting(p, worker, w, now);
-	if (worker->failed)
+	w->allowed = 0;
+	w->contacts.count = 0; // speculative ones, which are found again
+	cast_all(p, worker, w);
+	if (!w->touching)
+		complete_full(p, worker, w);
+}
+
+/// The contacts of an iterative pair without a hit, from worker->candidates.
+static void finish_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	if (!add_crossings(p, worker, w) && (w->dropped || is_contained(p, w)))
+		start_over(p, worker, w);
+}
+
+static void complete_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	find_meeting(p, worker, w);
+	if (!worker->failed)
+		finish_iterative(p, worker, w);
+}
+
+/// A pair that did not touch when it was last looked at: while the surfaces do not meet, and neither body lies inside the other,
+/// no ray needs to be cast.
+static void complete_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const double ahead = p->settings.speculative_distance;
+	find_meeting(p, worker, w);
+	if (worker->failed || (worker->candidates.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w)))
 		return;
-	if (!add_crossings(p, worker, w, now) && (w->dropped || is_contained(p, w)))
-		start_over(p, worker, w, now);
+	w->surfaces_first = false;
+	if (w->iterative) {
+		cr_continue_pair(p, worker, w);
+		if (!w->touching && !worker->failed)
+			finish_iterative(p, worker, w);
+	} else {
+		cr_choose_allowed(p, w);
+		cast_all(p, worker, w);
+		if (!w->touching && !worker->failed)
+			finish_full(p, worker, w);
+	}
+}
+
+void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	m->apart_from = w->now;
+	m->apart_from.allowed = gap - p->settings.speculative_distance;
+	m->apart = m->apart_from.allowed > 0;
+	m->apart_until = cr_path_until(a->path + b->path, m->apart_from.allowed, 0);
 }
 
 /// The memory of a pair after its step: the full one from now on, and how long it stays apart.
-static void finish_memory(const cr_pipeline *p, cr_pair_work *w, const cr_reference *now)
+static void finish_memory(const cr_pipeline *p, cr_pair_work *w)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
-	m->generation[0] = p->bodies[w->a].generation;
-	m->generation[1] = p->bodies[w->b].generation;
 	if (!w->iterative) {
 		m->valid = w->allowed > 0;
-		m->full = *now;
+		m->full = w->now;
 		m->full.allowed = w->allowed;
 	}
 	if (w->contacts.count > 0 || w->cut)
@@ -306,29 +369,27 @@ static void finish_memory(const cr_pipeline *p, cr_pair_work *w, const cr_refere
 	// Without the complete pass a pair counts as apart, as in the paper, when nothing is watched.
 	if (!p->settings.complete)
 		w->gap = m->valid && !w->iterative && m->watched_count[0] + m->watched_count[1] == 0 ? w->allowed : 0;
-	m->apart_from = *now;
-	m->apart_from.allowed = w->gap - p->settings.speculative_distance;
-	m->apart = m->apart_from.allowed > 0;
+	cr_remember_apart(p, w, w->gap);
 }
 
 static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
-	cr_reference now = { .allowed = 0 };
-	if (w->touching && (w->iterative || w->allowed == 0)) {
-		if (m)
-			m->valid = w->iterative;
+	if (w->surfaces_first)
+		complete_surfaces(p, worker, w);
+	else if (p->settings.complete && !w->touching && w->iterative)
+		complete_iterative(p, worker, w);
+	else if (p->settings.complete && !w->touching)
+		complete_full(p, worker, w);
+	if (!m || worker->failed)
 		return;
-	}
-	cr_relative_transform(&p->bodies[w->a], &p->bodies[w->b], &now.rotation, &now.translation);
-	if (p->settings.complete && !w->touching) {
-		if (w->iterative)
-			complete_iterative(p, worker, w, &now);
-		else
-			complete_full(p, worker, w, &now);
-	}
-	if (m && !worker->failed)
-		finish_memory(p, w, &now);
+	m->touched = w->contacts.count > 0;
+	if (w->touching && w->iterative)
+		return;
+	if (w->touching && w->allowed == 0)
+		m->valid = false;
+	else
+		finish_memory(p, w);
 }
 
 static void complete_task(int64_t begin, int64_t end, int worker, void *task)

@@ -400,6 +400,40 @@ static int32_t sift(const cr_candidate *listed, int32_t count, float moved, int3
 	return kept;
 }
 
+/// The box around eight boxes.
+static void join_lanes(const box8 *boxes, float lower[3], float upper[3])
+{
+	float l[3][CR_WIDTH], u[3][CR_WIDTH];
+	store_boxes(boxes, l, u);
+	for (int k = 0; k < 3; k++) {
+		lower[k] = l[k][0];
+		upper[k] = u[k][0];
+		for (int i = 1; i < CR_WIDTH; i++) {
+			lower[k] = l[k][i] < lower[k] ? l[k][i] : lower[k];
+			upper[k] = u[k][i] > upper[k] ? u[k][i] : upper[k];
+		}
+	}
+}
+
+static void enclose(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3])
+{
+	box8 all;
+	for (int32_t first = 0; first < count; first += CR_WIDTH) {
+		const i8 candidate = times3(i8_min(count_from(first), i8_set1(count - 1)));
+		const i8 triangle = times3(i8_gather(&listed[0].b, candidate));
+		for (int corner = 0; corner < 3; corner++) {
+			const i8 vertex = times3(i8_gather(b->topology->triangles + corner, triangle));
+			for (int k = 0; k < 3; k++) {
+				const f8 x = f8_gather(b->topology->vertices + k, vertex);
+				const bool begin = first == 0 && corner == 0;
+				all.lower[k] = begin ? x : f8_min(x, all.lower[k]);
+				all.upper[k] = begin ? x : f8_max(x, all.upper[k]);
+			}
+		}
+	}
+	join_lanes(&all, lower, upper);
+}
+
 /// Smallest box around the turned boxes of the outline.
 static void bounds(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3])
 {
@@ -413,17 +447,8 @@ static void bounds(const cr_collider *collider, const cr_transform *rotation, fl
 			all.upper[k] = i == 0 ? turned.upper[k] : f8_max(turned.upper[k], all.upper[k]);
 		}
 	}
-	float l[3][CR_WIDTH], u[3][CR_WIDTH];
-	store_boxes(&all, l, u);
-	for (int k = 0; k < 3; k++) {
-		lower[k] = l[k][0];
-		upper[k] = u[k][0];
-		for (int i = 1; i < CR_WIDTH; i++) {
-			lower[k] = l[k][i] < lower[k] ? l[k][i] : lower[k];
-			upper[k] = u[k][i] > upper[k] ? u[k][i] : upper[k];
-		}
-	}
+	join_lanes(&all, lower, upper);
 }
 
 extern const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels);
-const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels) = { collect, follow, sift, separate, bounds };
+const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels) = { collect, follow, sift, enclose, separate, bounds };

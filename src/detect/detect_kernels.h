@@ -37,6 +37,8 @@ typedef struct cr_detect_kernels {
 	/// Of a list of candidates the numbers of those whose gap is at most moved, in their order; room for count + CR_WIDTH.
 	/// Returns how many; the smallest gap of the others, infinite where there is none, goes to *beyond.
 	int32_t (*sift)(const cr_candidate *listed, int32_t count, float moved, int32_t *number, float *beyond);
+	/// Box (own frame) around the triangles of b in a list of candidates, at least one.
+	void (*enclose)(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3]);
 	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the distance, 0 where they may
 	/// meet. From the separating axes of two triangles (both normals, the nine products of edges; Gottschalk, Lin, Manocha
 	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest; enough 0: only what may meet is certain.

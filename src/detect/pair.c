@@ -23,55 +23,68 @@ static const uint8_t ALGORITHMS[5][5] = {
 };
 
 /// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha,
-/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame.
-static bool oriented_boxes_overlap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
+/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame. Returns a lower bound of how far
+/// apart they are, by the faces where these part them by more than margin; 0 or less: they may come within margin of each other.
+static double oriented_gap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
 {
 	const double rot[3][3] = { { r->row[0].x, r->row[0].y, r->row[0].z }, { r->row[1].x, r->row[1].y, r->row[1].z },
 		{ r->row[2].x, r->row[2].y, r->row[2].z } };
 	const double dist[3] = { d.x, d.y, d.z };
-	double abs_rot[3][3];
+	double abs_rot[3][3], gap = 0;
 	for (int i = 0; i < 3; i++) {
 		for (int j = 0; j < 3; j++)
 			abs_rot[i][j] = fabs(rot[i][j]) + 1e-12; // so that near-parallel edges make no axis of rounding errors
 	}
 	for (int i = 0; i < 3; i++) {
 		const double reach_a = ha[i] + hb[0] * abs_rot[i][0] + hb[1] * abs_rot[i][1] + hb[2] * abs_rot[i][2];
-		if (fabs(dist[i]) > reach_a + margin)
-			return false;
+		gap = fmax(gap, fabs(dist[i]) - reach_a);
 		const double along_b = dist[0] * rot[0][i] + dist[1] * rot[1][i] + dist[2] * rot[2][i];
 		const double reach_b = hb[i] + ha[0] * abs_rot[0][i] + ha[1] * abs_rot[1][i] + ha[2] * abs_rot[2][i];
-		if (fabs(along_b) > reach_b + margin)
-			return false;
+		gap = fmax(gap, fabs(along_b) - reach_b);
 	}
+	if (gap > margin)
+		return gap;
 	for (int i = 0; i < 3; i++) {
 		const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
 		for (int j = 0; j < 3; j++) {
 			const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
 			const double reach =
 				ha[i1] * abs_rot[i2][j] + ha[i2] * abs_rot[i1][j] + hb[j1] * abs_rot[i][j2] + hb[j2] * abs_rot[i][j1];
-			if (fabs(dist[i2] * rot[i1][j] - dist[i1] * rot[i2][j]) > reach + margin * 1.5)
-				return false;
+			const double apart = fabs(dist[i2] * rot[i1][j] - dist[i1] * rot[i2][j]) - reach;
+			// The axis is no longer than 1, so they are no less apart.
+			if (apart > margin * 1.5)
+				return apart;
 		}
 	}
-	return true;
+	return 0;
 }
 
-/// Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap.
-static bool pair_is_near(const cr_pipeline *p, const cr_pair_work *w, const m3d *r, v3d t)
+/// Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap. gap: of the boxes of those that
+/// are not near.
+static bool pair_is_near(const cr_pipeline *p, const cr_pair_work *w, const m3d *r, v3d t, double *gap)
 {
+	*gap = 0;
 	if (w->algorithm == CR_ALGORITHM_PLANE || w->algorithm == CR_ALGORITHM_VOLUMES)
 		return true;
 	const cr_shape *a = &p->bodies[w->a].shape, *b = &p->bodies[w->b].shape;
 	const v3d centre_a = { a->centre[0], a->centre[1], a->centre[2] }, centre_b = { b->centre[0], b->centre[1], b->centre[2] };
 	const v3d d = v3d_sub(v3d_add(m3d_mul(r, centre_b), t), centre_a);
-	return oriented_boxes_overlap(a->half, b->half, r, d, p->settings.speculative_distance);
+	*gap = oriented_gap(a->half, b->half, r, d, p->settings.speculative_distance);
+	return *gap <= 0;
 }
 
-/// What a full pair shall remember.
-static void choose_allowed(const cr_pipeline *p, cr_pair_work *w, const cr_shared_region *region)
+static void set_transforms(cr_pair_work *w, const cr_reference *now)
+{
+	w->a_to_b = cr_reference_transform(now, 0);
+	w->b_to_a = cr_reference_transform(now, 1);
+}
+
+void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 {
 	const carom_world_def *d = &p->settings;
-	w->allowed = cr_threshold_of(d, &p->bodies[w->a], &p->bodies[w->b], region, 1);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	w->allowed = cr_threshold_of(d, a, b, &region, 1);
 	if (!d->predict || w->allowed == 0)
 		return;
 	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.
@@ -81,42 +94,73 @@ static void choose_allowed(const cr_pipeline *p, cr_pair_work *w, const cr_share
 	w->extension = cr_round_up(fmax(extension, w->allowed + d->speculative_distance));
 }
 
-/// A pair of meshes: known to be apart, iterative, or full.
-static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, const m3d *r, v3d t)
+/// Is the pair still as far apart as when it was found to be?
+static bool is_apart(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, const cr_reference *now, cr_pair_memory *m)
 {
-	w->extension = cr_round_up(p->settings.speculative_distance);
-	if (w->slot < 0) {
-		w->keep = pair_is_near(p, w, r, t);
-		worker->pairs_full += w->keep;
-		return;
-	}
-	cr_pair_memory *m = cr_memory_of(p, w);
+	if (!m->apart)
+		return false;
+	const double left = m->apart_from.allowed - cr_displacement(a, b, region, &now->rotation, &m->apart_from);
+	m->apart_until = cr_path_until(a->path + b->path, left, cr_turn(&now->rotation, &m->apart_from.rotation));
+	return left >= 0;
+}
+
+static bool is_one_piece(const cr_body *body) { return body->shape.mesh->report.components == 1; }
+
+/// Does a vertex of each body tell on which side all of it lies, when the surfaces do not meet?
+static bool vertex_speaks_for_all(const cr_body *a, const cr_body *b)
+{
+	return (is_one_piece(a) || !b->shape.collider->closed) && (is_one_piece(b) || !a->shape.collider->closed);
+}
+
+static void count_apart(cr_worker *worker)
+{
+	worker->pairs_apart++;
+	worker->pairs_iterative++;
+}
+
+/// A pair of meshes: known to be apart, iterative, or full.
+static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	const cr_shared_region region = cr_find_shared_region(a, b);
-	const bool known = m->generation[0] == a->generation && m->generation[1] == b->generation;
-	m->has_near = m->has_near && known;
-	m->apart = m->apart && known && cr_displacement(a, b, &region, r, &m->apart_from) <= m->apart_from.allowed;
-	if (m->apart) {
-		worker->pairs_apart++;
-		worker->pairs_iterative++;
+	cr_pair_memory *m = cr_memory_of(p, w);
+	w->extension = cr_round_up(p->settings.speculative_distance);
+	if (m && (m->generation[0] != a->generation || m->generation[1] != b->generation))
+		*m = (cr_pair_memory){ .fresh = m->fresh, .group = m->group, .generation = { a->generation, b->generation } };
+	if (m && m->apart && a->path + b->path <= m->apart_until) {
+		count_apart(worker);
 		return;
 	}
-	if (m->valid && known) {
-		w->displacement = cr_displacement(a, b, &region, r, &m->full);
-		w->iterative = w->displacement <= m->full.allowed;
+	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
+	if (m) {
+		const cr_shared_region region = cr_find_shared_region(a, b);
+		m->apart = is_apart(a, b, &region, &w->now, m);
+		if (m->apart) {
+			count_apart(worker);
+			return;
+		}
+		w->iterative = m->valid && cr_displacement(a, b, &region, &w->now.rotation, &m->full) <= m->full.allowed;
+		m->valid = w->iterative;
+		w->surfaces_first = p->settings.complete && !m->touched && vertex_speaks_for_all(a, b);
 	}
-	m->valid = w->iterative;
+	double gap;
+	w->keep = w->iterative || pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
+	if (!w->keep) {
+		if (m)
+			cr_remember_apart(p, w, gap);
+		return;
+	}
+	set_transforms(w, &w->now);
+	worker->pairs_iterative += w->iterative;
+	worker->pairs_full += !w->iterative;
+	if (w->surfaces_first)
+		return;
 	if (w->iterative) {
-		w->keep = true;
 		w->rays[0].count = m->watched_count[0];
 		w->rays[1].count = m->watched_count[1];
-		worker->pairs_iterative++;
-		return;
+	} else if (m) {
+		cr_choose_allowed(p, w);
 	}
-	w->keep = pair_is_near(p, w, r, t);
-	if (w->keep)
-		choose_allowed(p, w, &region);
-	worker->pairs_full += w->keep;
 }
 
 static void pair_task(int64_t begin, int64_t end, int worker, void *task)
@@ -133,19 +177,14 @@ static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 		if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b))) {
 			if (w->slot >= 0)
 				cr_memory_of(p, w)->valid = cr_memory_of(p, w)->apart = false;
-			continue;
-		}
-		m3d r;
-		v3d t;
-		cr_relative_transform(a, b, &r, &t);
-		if (w->algorithm == CR_ALGORITHM_RAYS)
-			begin_rays(p, &p->workers[worker], w, &r, t);
-		else
-			w->keep = pair_is_near(p, w, &r, t);
-		if (w->keep) {
-			const cr_reference now = { r, t, 0 };
-			w->a_to_b = cr_reference_transform(&now, 0);
-			w->b_to_a = cr_reference_transform(&now, 1);
+		} else if (w->algorithm == CR_ALGORITHM_RAYS) {
+			begin_rays(p, &p->workers[worker], w);
+		} else {
+			double gap;
+			cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
+			w->keep = pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
+			if (w->keep)
+				set_transforms(w, &w->now);
 		}
 	}
 }

@@ -70,14 +70,15 @@ typedef struct cr_pair_work {
 	uint8_t algorithm;
 	bool keep;           // boxes overlap as oriented boxes, the user's filter lets it pass, and it is not known to be apart
 	bool iterative;      // continues from its memory
+	bool surfaces_first; // rays only where the surfaces meet, in the complete stage
 	bool cut;            // full, and rays were left out: nothing can be said of what is near
 	bool touching;       // a ray hit or a contact of another algorithm: no completion needed
 	bool dropped;        // a ray was inside but left its own body first (exit_distance_test)
 	int32_t slot;        // of the pair's memory; -1: none
-	double displacement; // iterative: since the reference
 	double allowed;      // full: displacement that the new memory shall bear; 0: remember nothing
 	double gap;          // of surfaces that do not meet: how far apart they are now at least
 	float extension;     // how far rays are followed outward
+	cr_reference now;    // of pairs of meshes: the relative pose
 	cr_transform a_to_b;
 	cr_transform b_to_a;
 	cr_ray_range rays[2]; // from the samples of a against b, and of b against a
@@ -196,6 +197,11 @@ cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count);
 cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count);
 /// The full algorithm of one side of a pair: rays from all samples in reach of the target (vertex.c), cast and judged (ray.c).
 /// Iterative sides are only judged.
+/// The rays of an iterative pair by itself, made, walked and judged (vertex.c).
+void cr_continue_pair(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
+/// Remember that a pair is apart by gap now (complete.c).
+void cr_remember_apart(const cr_pipeline *pipeline, cr_pair_work *work, double gap);
+void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work); // what a full pair shall remember (pair.c)
 void cr_collect_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 void cr_cast_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 /// Cast rows begin..end-1 of a chunk against the target in both directions, or walk them over it.

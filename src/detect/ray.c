@@ -497,6 +497,8 @@ static void ray_task(int64_t begin, int64_t end, int worker, void *task)
 	const cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		if (w->surfaces_first)
+			continue;
 		cr_cast_side(p, &p->workers[worker], w, 0);
 		cr_cast_side(p, &p->workers[worker], w, 1);
 	}

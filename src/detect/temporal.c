@@ -131,6 +131,46 @@ double cr_displacement(
 	return v3d_length(v3d_sub(of_a, then)) + cr_turn(now_rotation, &reference->rotation) * region->radius;
 }
 
+/// The greatest length of p with any signs of e[0], e[1] and e[2] added: of two opposite sums q the longer p + q has the square
+/// |p|^2 + |q|^2 + 2 |p q|.
+static double farthest_corner(v3d p, const v3d e[3])
+{
+	const v3d sum = v3d_add(e[0], e[1]), difference = v3d_sub(e[0], e[1]);
+	const v3d q[4] = { v3d_add(sum, e[2]), v3d_sub(sum, e[2]), v3d_add(difference, e[2]), v3d_sub(difference, e[2]) };
+	double most = 0;
+	for (int i = 0; i < 4; i++) {
+		const double squares = v3d_dot(q[i], q[i]) + 2 * fabs(v3d_dot(p, q[i]));
+		most = squares > most ? squares : most;
+	}
+	return sqrt(v3d_dot(p, p) + most);
+}
+
+double cr_part_displacement(const cr_part *part, const cr_reference *now, const cr_reference *then)
+{
+	const m3d change = { { v3d_sub(now->rotation.row[0], then->rotation.row[0]),
+		v3d_sub(now->rotation.row[1], then->rotation.row[1]), v3d_sub(now->rotation.row[2], then->rotation.row[2]) } };
+	const m3d columns = m3d_transposed(&change);
+	const v3d edges[3] = { v3d_scale(columns.row[0], part->half.x), v3d_scale(columns.row[1], part->half.y),
+		v3d_scale(columns.row[2], part->half.z) };
+	return farthest_corner(v3d_add(m3d_mul(&change, part->middle), v3d_sub(now->translation, then->translation)), edges);
+}
+
+double cr_step_length(const cr_body *body)
+{
+	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
+	const v3d half = { body->shape.half[0], body->shape.half[1], body->shape.half[2] };
+	const v3d now = v3d_add(m3d_mul(&body->rotation, middle), body->pose.position);
+	const v3d then = v3d_add(m3d_mul(&body->last_rotation, middle), body->last_pose.position);
+	return v3d_length(v3d_sub(now, then)) + body->turn * v3d_length(half);
+}
+
+double cr_path_until(double path, double slack, double turn)
+{
+	// What comes together after a further motion g lies beyond what the boxes share now by up to sqrt(3) g, where the turn has
+	// moved it more. The rest is for the roundings of the sums.
+	return path + slack / (1 + 1.7320508075688773 * turn) * (1 - 0x1p-40) - path * 0x1p-50;
+}
+
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)
 {
 	const v3d from_a = v3d_sub(region->centre, a->pose.position), from_b = v3d_sub(region->centre, b->pose.position);

@@ -18,11 +18,18 @@ typedef struct cr_reference {
 	double allowed; // displacement from here up to which it holds
 } cr_reference;
 
+/// A box in a body's frame.
+typedef struct cr_part {
+	v3d middle;
+	v3d half;
+} cr_part;
+
 /// Memory of one pair a < b of the broad phase.
 typedef struct cr_pair_memory {
 	bool valid;    // full and watched hold, and bodies and shapes are still those
 	bool has_near; // near holds
 	bool apart;    // apart_from holds
+	bool touched;  // had contacts when it was last looked at
 	bool fresh;    // came with this step
 	uint8_t group; // worker group that holds the pair
 	uint32_t generation[2];
@@ -30,9 +37,11 @@ typedef struct cr_pair_memory {
 	int32_t near_count;
 	cr_watch *watched[2];    // samples of a against b, and of b against a; in the kept memory of some worker
 	cr_candidate *near;      // triangles that may touch, likewise; gap: how far apart they were at near_from
+	cr_part near_part;       // of b: holds its triangles in near
 	cr_reference full;       // the last full step: no sample can be inside but those watched
 	cr_reference near_from;  // a step without a ray hit: no triangles can meet but those in near
 	cr_reference apart_from; // a step in which the pair was apart: it still is
+	double apart_until;      // sum of the bodies' paths up to which that is so without a closer look
 } cr_pair_memory;
 
 typedef CR_ARRAY(int32_t) cr_slot_list;
@@ -73,8 +82,17 @@ cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 
+/// The greatest distance that a point of a part of b has moved in a's frame since a reference: that of a corner, since the motion
+/// is affine.
+double cr_part_displacement(const cr_part *part, const cr_reference *now, const cr_reference *reference);
+
 /// Chord of the turn between two rotations: how far it moves a point at distance 1.
 double cr_turn(const m3d *p, const m3d *q);
+/// How far a point of the body may have moved since the last step. For bodies with a collider.
+double cr_step_length(const cr_body *body);
+/// Sum of the paths of two bodies, path now, up to which the surfaces of a pair cannot have met that has slack metres left of a
+/// displacement; turn: that of the pair since the reference.
+double cr_path_until(double path, double slack, double turn);
 /// How far the bodies have moved against each other since the last step, about: what thresholds are chosen from (metres).
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region);
 

@@ -128,15 +128,15 @@ typedef struct walking_side {
 	int side;
 } walking_side;
 
-static void add_run(cr_worker *worker, const cr_collider *target, cr_ray_chunk *chunk, int32_t count)
+static void add_run(cr_worker *worker, const cr_collider *target, const cr_ray_range *range)
 {
-	if (count == 0)
+	if (range->count == 0)
 		return;
 	if (worker->runs.count > 0) {
 		cr_ray_run *last = &worker->runs.data[worker->runs.count - 1];
-		if (last->target == target && last->chunk == chunk && last->first + last->count == chunk->count &&
+		if (last->target == target && last->chunk == range->chunk && last->first + last->count == range->first &&
 			last->count < CHUNK_RAYS / 4) {
-			last->count += count;
+			last->count += range->count;
 			return;
 		}
 	}
@@ -152,31 +152,54 @@ static void add_run(cr_worker *worker, const cr_collider *target, cr_ray_chunk *
 		worker->runs.data = data;
 		worker->runs.capacity = capacity;
 	}
-	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, chunk, chunk->count, count };
+	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, range->chunk, range->first, range->count };
 }
 
 /// The rays of those watched samples of one side that may have entered, from where each met the target last.
-static void continue_side(const cr_pipeline *p, cr_worker *worker, const walking_side *s)
+static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
-	cr_pair_work *w = s->work;
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	// All that the pair watches, also when the stage is done again; less only where there is no room (buffers.c).
 	const bool cut = p->settings.ray_buffers == CAROM_BUFFERS_IGNORE;
-	const int32_t watched = cut ? w->rays[s->side].count : m->watched_count[s->side];
-	const cr_collider *source = cr_source_of(p, w, s->side)->shape.collider;
-	const cr_transform *to_target = cr_to_target(w, s->side);
+	const int32_t watched = cut ? w->rays[side].count : m->watched_count[side];
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
+	const cr_transform *to_target = cr_to_target(w, side);
 	cr_ray_chunk *chunk = make_room(worker, &worker->walking, watched);
 	if (!chunk)
 		return;
-	const cr_transform then = cr_reference_transform(&m->full, s->side);
+	const cr_transform then = cr_reference_transform(&m->full, side);
 	const int32_t count =
-		p->detect->follow(source, to_target, &then, m->watched[s->side], watched, (float)p->settings.speculative_distance,
+		p->detect->follow(source, to_target, &then, m->watched[side], watched, (float)p->settings.speculative_distance,
 			p->settings.exit_distance_test, &chunk->rays, chunk->triangle, chunk->behind_triangle, chunk->count);
-	add_run(worker, s->target, chunk, count);
-	w->rays[s->side] = (cr_ray_range){ chunk, chunk->count, count };
+	w->rays[side] = (cr_ray_range){ chunk, chunk->count, count };
 	chunk->count += count;
 	worker->vertices_watched += watched;
 	worker->rays_iterative += count;
+}
+
+void cr_continue_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	for (int side = 0; side < 2 && !worker->failed; side++) {
+		w->rays[side].count = m->watched_count[side];
+		if (m->watched_count[side] == 0)
+			continue;
+		continue_side(p, worker, w, side);
+		const cr_ray_range *range = &w->rays[side];
+		if (!worker->failed)
+			cr_walk_range(
+				p, worker, cr_target_of(p, w, side)->shape.collider, range->chunk, range->first, range->first + range->count);
+	}
+	for (int side = 0; side < 2 && !worker->failed; side++)
+		cr_judge_side(p, worker, w, side);
+}
+
+/// The same, to be walked with those of other pairs.
+static void add_side(const cr_pipeline *p, cr_worker *worker, const walking_side *s)
+{
+	continue_side(p, worker, s->work, s->side);
+	if (!worker->failed)
+		add_run(worker, s->target, &s->work->rays[s->side]);
 }
 
 /// Insert by target, stable: there are few, and mostly few targets.
@@ -194,7 +217,7 @@ static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin,
 	int count = 0;
 	for (int64_t i = begin; i < end && !worker->failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
-		if (w->algorithm != CR_ALGORITHM_RAYS)
+		if (w->algorithm != CR_ALGORITHM_RAYS || w->surfaces_first)
 			continue;
 		for (int side = 0; side < 2; side++) {
 			if (!w->iterative)
@@ -204,7 +227,7 @@ static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin,
 		}
 	}
 	for (int i = 0; i < count && !worker->failed; i++)
-		continue_side(p, worker, &sides[i]);
+		add_side(p, worker, &sides[i]);
 }
 
 static void vertex_task(int64_t begin, int64_t end, int worker, void *task)

@@ -232,5 +232,7 @@ carom_sweep_stats carom_world_sweep_stats(const carom_world *world) { return wor
 void cr_world_forget(carom_world *world)
 {
 	cr_pipeline_forget(&world->pipeline);
+	for (int64_t i = 0; i < world->bodies.count; i++)
+		world->bodies.data[i].path = 0;
 	cr_record_forget(world->recorder);
 }
