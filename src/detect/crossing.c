@@ -15,10 +15,6 @@ typedef struct plane_sides {
 static double larger(double a, double b) { return a > b ? a : b; }
 static double largest(v3d a) { return larger(larger(fabs(a.x), fabs(a.y)), fabs(a.z)); }
 
-// Of a product of three differences, or the dot of one with the cross product of two: six products, each off by at most seven
-// roundings of 2^-53, and as much again for safety. In the product of the largest components.
-static const double PRODUCT_ERROR = 1e-14;
-
 /// Exact signs: the plane's normal serves all three points, and only what its rounding leaves open goes to the exact predicate.
 /// false: all three lie strictly on one side.
 static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
@@ -29,7 +25,7 @@ static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 	for (int k = 0; k < 3; k++) {
 		const v3d d = v3d_sub(points[k], t[0]);
 		s->height[k] = v3d_dot(n, d);
-		const double bound = PRODUCT_ERROR * size * largest(d);
+		const double bound = CR_PRODUCT_ERROR * size * largest(d);
 		s->sign[k] = fabs(s->height[k]) > bound ? (s->height[k] > 0) - (s->height[k] < 0)
 												: cr_orient3d_sign(t[0], t[1], t[2], points[k]);
 	}
@@ -42,7 +38,7 @@ static bool line_meets(v3d p, v3d q, const v3d t[3])
 {
 	const v3d d = v3d_sub(q, p), w[3] = { v3d_sub(t[0], p), v3d_sub(t[1], p), v3d_sub(t[2], p) };
 	const double reach = larger(larger(largest(w[0]), largest(w[1])), largest(w[2]));
-	const double bound = PRODUCT_ERROR * largest(d) * reach * reach;
+	const double bound = CR_PRODUCT_ERROR * largest(d) * reach * reach;
 	int above = 0, below = 0;
 	for (int k = 0; k < 3; k++) {
 		const double volume = v3d_dot(v3d_cross(d, w[k]), w[(k + 1) % 3]);
@@ -54,31 +50,72 @@ static bool line_meets(v3d p, v3d q, const v3d t[3])
 	return !(above > 0 && below > 0) && cr_line_meets_triangle(p, q, t);
 }
 
-/// Edges of one triangle against the other triangle. An edge is tested by the lower of its two triangles only: that one is a
-/// candidate with the same partner whenever the edge pierces. Returns the number of pierces.
+/// An edge is tested by the lower of its two triangles only: that one is a candidate with the same partner whenever the edge
+/// pierces.
+static bool owns_edge(const cr_completion *c, int side, int32_t number, int corner)
+{
+	const int32_t across = c->collider[side]->topology->neighbours[3 * number + corner];
+	return across < 0 || across >= number;
+}
+
+static void add_pierce(cr_completion *c, int side, const cr_pierce *pierce)
+{
+	c->pierces[side].data[c->pierces[side].count++] = *pierce;
+}
+
+/// Edges of one triangle against the other triangle. Returns the number of pierces.
 static int pierce_edges(cr_completion *c, int side, int32_t number, const v3d own[3], const plane_sides *s,
 	int32_t other_number, const v3d other[3])
 {
-	const cr_topology *t = c->collider[side]->topology;
 	int count = 0;
 	for (int k = 0; k < 3; k++) {
 		const int l = (k + 1) % 3;
 		if (s->sign[k] * s->sign[l] > 0 || (s->sign[k] == 0 && s->sign[l] == 0))
 			continue;
-		const int32_t half_edge = 3 * number + k, across = t->neighbours[half_edge];
-		if ((across >= 0 && across < number) || !line_meets(own[k], own[l], other))
+		if (!owns_edge(c, side, number, k) || !line_meets(own[k], own[l], other))
 			continue;
 		// The signs have decided; the heights only say where, and may both have rounded to 0.
 		const double h0 = fabs(s->height[k]), h1 = fabs(s->height[l]);
 		const double at = s->sign[k] == 0 ? 0 : s->sign[l] == 0 ? 1 : h0 + h1 > 0 ? h0 / (h0 + h1) : 0.5;
 		const bool entering = s->sign[k] > 0 || s->sign[l] < 0;
-		c->pierces[side].data[c->pierces[side].count++] = (cr_pierce){ half_edge, other_number, at, entering };
+		add_pierce(c, side, &(cr_pierce){ 3 * number + k, other_number, at, entering });
 		count++;
 	}
 	return count;
 }
 
-/// Two triangles that are not in one plane intersect only where an edge of one meets the other.
+/// Two triangles that are not in one plane intersect only where an edge of one meets the other. Returns the number of pierces, or
+/// 1 for triangles that touch in one plane.
+static int decide_exactly(cr_completion *c, cr_candidate pair)
+{
+	v3d a[3], b[3];
+	plane_sides of_a, of_b;
+	cr_triangle_in_a(c, 0, pair.a, a);
+	cr_triangle_in_a(c, 1, pair.b, b);
+	if (!find_sides(b, a, &of_a) || !find_sides(a, b, &of_b))
+		return 0;
+	if (of_a.sign[0] == 0 && of_a.sign[1] == 0 && of_a.sign[2] == 0)
+		return cr_triangles_intersect(a, b);
+	return pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
+}
+
+/// The pierces of lane i of eight pairs. Returns their number.
+static int take_pierces(cr_completion *c, const cr_pierces8 *found, int i, cr_candidate pair)
+{
+	int count = 0;
+	for (int side = 0; side < 2; side++) {
+		const int32_t number = side == 0 ? pair.a : pair.b, other = side == 0 ? pair.b : pair.a;
+		for (int k = 0; k < 3; k++) {
+			if (!(found->pierces[side][k] >> i & 1) || !owns_edge(c, side, number, k))
+				continue;
+			const double h0 = fabs(found->height[side][k][i]), h1 = fabs(found->height[side][(k + 1) % 3][i]);
+			add_pierce(c, side, &(cr_pierce){ 3 * number + k, other, h0 / (h0 + h1), found->above[side][k] >> i & 1 });
+			count++;
+		}
+	}
+	return count;
+}
+
 static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 {
 	for (int side = 0; side < 2; side++) {
@@ -89,20 +126,16 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 	}
 	c->worker->triangle_tests += candidates->count;
 	int32_t kept = 0;
-	for (int32_t i = 0; i < candidates->count; i++) {
-		const cr_candidate pair = candidates->data[i];
-		v3d a[3], b[3];
-		plane_sides of_a, of_b;
-		cr_triangle_in_a(c, 0, pair.a, a);
-		cr_triangle_in_a(c, 1, pair.b, b);
-		if (!find_sides(b, a, &of_a) || !find_sides(a, b, &of_b))
-			continue;
-		const bool coplanar = of_a.sign[0] == 0 && of_a.sign[1] == 0 && of_a.sign[2] == 0;
-		const int count = coplanar
-			? cr_triangles_intersect(a, b)
-			: pierce_edges(c, 0, pair.a, a, &of_a, pair.b, b) + pierce_edges(c, 1, pair.b, b, &of_b, pair.a, a);
-		if (count > 0)
-			candidates->data[kept++] = pair;
+	for (int32_t first = 0; first < candidates->count; first += CR_WIDTH) {
+		const int32_t used = candidates->count - first < CR_WIDTH ? candidates->count - first : CR_WIDTH;
+		cr_pierces8 found;
+		c->pipeline->detect->pierce(
+			c->collider[0], c->collider[1], &c->rotation, c->translation, candidates->data + first, used, &found);
+		for (int32_t i = 0; i < used; i++) {
+			const cr_candidate pair = candidates->data[first + i];
+			if ((found.open >> i & 1 ? decide_exactly(c, pair) : take_pierces(c, &found, i, pair)) > 0)
+				candidates->data[kept++] = pair;
+		}
 	}
 	candidates->count = kept;
 	return true;

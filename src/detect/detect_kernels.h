@@ -20,6 +20,18 @@ typedef struct cr_sample_rays {
 	uint8_t *certain; // 1: the grid says that the origin is inside
 } cr_sample_rays;
 
+// Of a product of three differences, or the dot of one with the cross product of two: six products, each off by at most seven
+// roundings of 2^-53, and as much again for safety. In the product of the largest components.
+#define CR_PRODUCT_ERROR 1e-14
+
+/// Where the edges of up to eight pairs of triangles pierce the other triangle; by body, a first, then by edge or corner.
+typedef struct cr_pierces8 {
+	double height[2][3][CR_WIDTH]; // of the corners over the other triangle's plane, times twice its area
+	uint32_t above[2][3];          // lanes in which a corner lies above the plane; else it lies below
+	uint32_t pierces[2][3];        // lanes in which edge k, from corner k on, pierces the triangle
+	uint32_t open;                 // lanes that rounding leaves open; the masks are then not to be used
+} cr_pierces8;
+
 typedef struct cr_detect_kernels {
 	/// Rays from the samples of source that lie in the box of target grown by margin and are not certainly farther than margin
 	/// outside its surface. Walks the source's sample tree. exit_limit: t_max is the sample's exit distance, else infinite.
@@ -44,6 +56,9 @@ typedef struct cr_detect_kernels {
 	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest; enough 0: only what may meet is certain.
 	void (*separate)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 		int32_t count, float enough);
+	/// Pierces of up to eight pairs, at least one. rotation and translation: of b in a's frame.
+	void (*pierce)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation, const cr_candidate *pairs,
+		int32_t count, cr_pierces8 *found);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline, rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);
 } cr_detect_kernels;
