@@ -5,7 +5,9 @@
 #include "detect/body.h"
 #include "detect/detect_kernels.h"
 #include "fixture.h"
+#include "geom/predicates.h"
 #include "geom/triangle.h"
+#include <stddef.h>
 #include <string.h>
 
 enum { PAIRS = 300 };
@@ -152,4 +154,107 @@ TEST(separate, sifting_is_what_a_plain_loop_finds)
 			CHECK(beyond == least);
 		}
 	}
+}
+
+// ---- Pierces ----
+
+/// A mesh on itself, where what is the same touches and only exact tests know; or all but on itself.
+static carom_pose pierce_pose(uint64_t *seed, bool aligned)
+{
+	carom_pose pose = fixture_random_pose(seed, 0.02);
+	const v3d axis = { pose.orientation.x, pose.orientation.y, pose.orientation.z };
+	pose.orientation = fixture_turn(axis, 0.1);
+	return aligned ? carom_pose_identity() : pose;
+}
+
+/// Does the kernel's lane say what the exact predicate says of an edge p q and a triangle t?
+static void check_edge(const cr_pierces8 *found, int side, int k, int lane, const v3d own[3], const v3d t[3])
+{
+	const v3d p = own[k], q = own[(k + 1) % 3];
+	const int at_p = cr_orient3d_sign(t[0], t[1], t[2], p), at_q = cr_orient3d_sign(t[0], t[1], t[2], q);
+	CHECK(at_p != 0 && at_q != 0); // what is certain is not on the plane
+	CHECK_INT(found->above[side][k] >> lane & 1, at_p > 0);
+	CHECK((found->height[side][k][lane] > 0) == (at_p > 0));
+	CHECK_INT(found->pierces[side][k] >> lane & 1, at_p * at_q < 0 && cr_line_meets_triangle(p, q, t));
+}
+
+TEST(separate, pierces_are_those_of_the_exact_predicates)
+{
+	static separate_case s;
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 14;
+	make_case(context, &seed, 1, &s);
+	const cr_collider *c = &s.mesh->collider;
+	int64_t decided = 0, open = 0, piercing = 0;
+	for (int round = 0; round < 400; round++) {
+		const carom_pose pose = pierce_pose(&seed, round % 4 == 0);
+		const m3d rotation = m3d_from_quat(pose.orientation);
+		const v3d move = pose.position;
+		const int32_t count = 1 + (int32_t)(test_random(&seed) % CR_WIDTH);
+		cr_candidate pairs[CR_WIDTH];
+		for (int32_t i = 0; i < count; i++) {
+			pairs[i] = s.pairs[test_random(&seed) % PAIRS];
+			if (i % 2)
+				pairs[i].b = pairs[i].a;
+		}
+		cr_pierces8 expected;
+		cr_get_detect_kernels(CAROM_SIMD_SCALAR)->pierce(c, c, &rotation, move, pairs, count, &expected);
+		CHECK_INT(expected.open >> count, 0);
+		for (int k = 1; k < FIXTURE_SIMD_COUNT; k++) {
+			if (!fixture_kernels(fixture_all_simd[k]))
+				continue;
+			cr_pierces8 found;
+			cr_get_detect_kernels(fixture_all_simd[k])->pierce(c, c, &rotation, move, pairs, count, &found);
+			CHECK(memcmp(&expected, &found, offsetof(cr_pierces8, open) + sizeof found.open) == 0);
+		}
+		for (int32_t i = 0; i < count; i++) {
+			open += expected.open >> i & 1;
+			if (expected.open >> i & 1)
+				continue;
+			decided++;
+			v3d a[3], b[3];
+			cr_collider_triangle(c, pairs[i].a, a);
+			cr_collider_triangle(c, pairs[i].b, b);
+			for (int k = 0; k < 3; k++)
+				b[k] = v3d_add(m3d_mul(&rotation, b[k]), move);
+			for (int k = 0; k < 3; k++) {
+				check_edge(&expected, 0, k, i, a, b);
+				check_edge(&expected, 1, k, i, b, a);
+				piercing += (expected.pierces[0][k] >> i & 1) + (expected.pierces[1][k] >> i & 1);
+			}
+		}
+	}
+	CHECK(decided > 1000 && open > 100 && piercing > 20);
+	carom_release_mesh(s.mesh);
+	carom_destroy_context(context);
+}
+
+TEST(separate, boxes_hold_the_triangles_of_a_list)
+{
+	static separate_case s;
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 15;
+	make_case(context, &seed, 1, &s);
+	const cr_collider *c = &s.mesh->collider;
+	for (int32_t count = 1; count <= 20; count++) {
+		float expected[2][3] = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+		for (int32_t i = 0; i < count; i++) {
+			v3d corner[3];
+			cr_collider_triangle(c, s.pairs[i].b, corner);
+			for (int k = 0; k < 9; k++) {
+				const float x = (float)v3d_get(corner[k / 3], k % 3);
+				expected[0][k % 3] = fminf(expected[0][k % 3], x);
+				expected[1][k % 3] = fmaxf(expected[1][k % 3], x);
+			}
+		}
+		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+			if (!fixture_kernels(fixture_all_simd[k]))
+				continue;
+			float found[2][3];
+			cr_get_detect_kernels(fixture_all_simd[k])->enclose(c, s.pairs, count, found[0], found[1]);
+			CHECK(memcmp(expected, found, sizeof found) == 0);
+		}
+	}
+	carom_release_mesh(s.mesh);
+	carom_destroy_context(context);
 }

@@ -228,6 +228,89 @@ TEST(temporal, prediction_takes_away_the_delay)
 	CHECK_INT(colliding[2], 1);
 }
 
+// ---- Bodies that come wholly inside another between two full steps ----
+
+/// A ball beside the tube of a ring, then wholly inside it, then farther in. Returns the steps in which it was found, a bit each.
+static unsigned run_swallowed_ball(bool predict)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *ring = fixture_torus_mesh(context, 32, 16, 0.4, 0), *ball = fixture_sphere_mesh(context, 0.05, 8);
+	carom_world_def def = all_contacts();
+	def.predict = predict;
+	def.displacement_threshold = 1;
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(ring), fixture_at(0, 0, 0), CAROM_STATIC);
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(ball), fixture_at(0.5, 0, 0), CAROM_DYNAMIC);
+	static const double places[] = { 0.5, 0.9, 1.0 };
+	unsigned found = 0;
+	for (unsigned step = 0; step < 3; step++) {
+		const carom_pose pose = fixture_at(places[step], 0, 0);
+		REQUIRE(carom_world_set_pose(world, id, &pose) == CAROM_SUCCESS);
+		fixture_step(world);
+		found |= (unsigned)carom_world_pairs(world).count << step;
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(ring);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
+	return found;
+}
+
+/// Of a body in one piece any vertex tells.
+TEST(temporal, swallowed_bodies_are_found_at_once)
+{
+	CHECK_INT(run_swallowed_ball(false), 6);
+	CHECK_INT(run_swallowed_ball(true), 6);
+}
+
+/// A body of two balls, far apart: one of them is above a slab, then wholly inside it, 0.5 lower, then 0.2 lower still, which is
+/// more than the threshold. Returns the steps in which it was found, a bit each.
+static unsigned run_swallowed_piece(bool predict, bool turned)
+{
+	carom_context *context = fixture_context(1);
+	// A post, so that the boxes overlap from the first step on.
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_box(&soup, (v3d){ 0, 0, -1 }, 1, 1, 1);
+	fixture_soup_box(&soup, (v3d){ 0.9, 0, 4 }, 0.05, 0.05, 4.5);
+	carom_mesh *slab = fixture_mesh(context, &soup);
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_sphere(&soup, (v3d){ 0, 0, 0 }, 0.1, 8);
+	fixture_soup_sphere(&soup, (v3d){ 0, 0, 6 }, 0.1, 8);
+	carom_mesh *balls = fixture_mesh(context, &soup);
+	carom_world_def def = all_contacts();
+	def.predict = predict;
+	def.displacement_threshold = 0.6;
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(slab), fixture_at(0, 0, 0), CAROM_STATIC);
+	carom_pose pose = { { 0, 0, 0 }, fixture_turn((v3d){ 1, 0, 0 }, turned ? FIXTURE_PI : 0) };
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(balls), pose, CAROM_DYNAMIC);
+	static const double heights[] = { 0.2, -0.3, -0.5 };
+	unsigned found = 0;
+	for (unsigned step = 0; step < 3; step++) {
+		pose.position.z = heights[step] + (turned ? 6 : 0);
+		REQUIRE(carom_world_set_pose(world, id, &pose) == CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK_INT(carom_world_stats(world).pairs_iterative, step == 1);
+		found |= (unsigned)carom_world_pairs(world).count << step;
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(slab);
+	carom_release_mesh(balls);
+	carom_destroy_context(context);
+	return found;
+}
+
+/// One vertex of a body is asked. Of two pieces it tells of the one that has it; the other is seen by its watched vertices, which
+/// there are with prediction, or else by the next full step.
+TEST(temporal, one_vertex_speaks_for_its_piece_alone)
+{
+	const unsigned without[2] = { run_swallowed_piece(false, false), run_swallowed_piece(false, true) };
+	CHECK((without[0] == 6 && without[1] == 4) || (without[0] == 4 && without[1] == 6));
+	CHECK_INT(run_swallowed_piece(true, false), 6);
+	CHECK_INT(run_swallowed_piece(true, true), 6);
+}
+
 // ---- The bound on the motion ----
 
 static cr_body body_at(carom_pose pose, const double half[3])
@@ -338,6 +421,68 @@ TEST(temporal, displacement_of_a_turn_is_its_chord)
 		CHECK_NEAR(bound, 2 * sin(angle / 2) * sqrt(3), 1e-12);
 		CHECK(bound <= angle * sqrt(3) + 1e-12); // the arc
 	}
+}
+
+/// A part of b is bounded by its own corners: never exceeded, reached at one of them.
+TEST(temporal, displacement_of_a_part_is_that_of_a_corner)
+{
+	uint64_t seed = 22;
+	for (int i = 0; i < 2000; i++) {
+		const carom_pose a0 = fixture_random_pose(&seed, 1), b0 = fixture_random_pose(&seed, 1);
+		const carom_pose b1 = moved(b0, &seed, i % 3 ? 0.2 : 0, i % 4 ? 0.3 : 0);
+		const cr_reference then = reference_of(a0, b0), now = reference_of(a0, b1);
+		const cr_part part = { { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
+								   test_random_double(&seed, -1, 1) },
+			{ test_random_double(&seed, 0, 1), test_random_double(&seed, 0, 1), test_random_double(&seed, 0, 1) } };
+		const double bound = cr_part_displacement(&part, &now, &then);
+		double farthest = 0;
+		for (int k = 0; k < 40; k++) {
+			// Corners first, then points inside.
+			double p[3];
+			for (int x = 0; x < 3; x++) {
+				const double half = x == 0 ? part.half.x : x == 1 ? part.half.y : part.half.z;
+				p[x] = v3d_get(part.middle, x) + half * (k < 8 ? (k >> x & 1 ? 1 : -1) : test_random_double(&seed, -1, 1));
+			}
+			const v3d point = { p[0], p[1], p[2] };
+			const v3d here = v3d_add(m3d_mul(&now.rotation, point), now.translation);
+			const v3d there = v3d_add(m3d_mul(&then.rotation, point), then.translation);
+			farthest = fmax(farthest, v3d_length(v3d_sub(here, there)));
+		}
+		CHECK_NEAR(bound, farthest, 1e-12);
+	}
+}
+
+/// What a body's path grows by in a step is never less than the way of any of its points.
+TEST(temporal, paths_are_never_exceeded)
+{
+	uint64_t seed = 23;
+	double tightest = 0;
+	for (int i = 0; i < 2000; i++) {
+		const carom_pose last = fixture_random_pose(&seed, 1), now = moved(last, &seed, i % 3 ? 0.2 : 0, i % 4 ? 0.3 : 0);
+		cr_body body = {
+			.pose = now, .rotation = m3d_from_quat(now.orientation), .last_rotation = m3d_from_quat(last.orientation)
+		};
+		body.last_position = last.position;
+		body.turn = cr_turn(&body.rotation, &body.last_rotation);
+		for (int x = 0; x < 3; x++) {
+			body.shape.centre[x] = test_random_double(&seed, -1, 1);
+			body.shape.half[x] = test_random_double(&seed, 0.1, 1);
+		}
+		const double bound = cr_step_length(&body);
+		for (int k = 0; k < 8; k++) {
+			double p[3];
+			for (int x = 0; x < 3; x++)
+				p[x] = body.shape.centre[x] + (k >> x & 1 ? 1 : -1) * body.shape.half[x];
+			const v3d point = { p[0], p[1], p[2] };
+			const v3d here = v3d_add(m3d_mul(&body.rotation, point), now.position);
+			const v3d there = v3d_add(m3d_mul(&body.last_rotation, point), last.position);
+			const double way = v3d_length(v3d_sub(here, there));
+			CHECK(way <= bound + 1e-12);
+			if (bound > 1e-3)
+				tightest = fmax(tightest, way / bound);
+		}
+	}
+	CHECK(tightest > 0.95);
 }
 
 // ---- Walks that get lost ----

@@ -65,8 +65,7 @@ static inline sides8 sides_of(d8 x, d8 bound) { return (sides8){ d8_lt(bound, x)
 
 /// The corners p of one triangle over the plane of another, in the arithmetic of crossing.c. distance: largest component of any
 /// difference of corners of the two.
-static inline void measure_heights(
-	const point8 t[3], const point8 p[3], d8 distance, double height[3][CR_WIDTH], sides8 side[3])
+static inline void measure_heights(const point8 t[3], const point8 p[3], d8 distance, double height[3][CR_WIDTH], sides8 side[3])
 {
 	const point8 e = sub8(t[1], t[0]), g = sub8(t[2], t[0]), n = cross8(e, g);
 	const d8 bound = d8_mul(d8_mul(d8_set1(CR_PRODUCT_ERROR), d8_mul(largest8(e), largest8(g))), distance);

@@ -455,4 +455,5 @@ extern void CR_ISA_NAME(cr_find_pierces)(
 	const cr_collider *, const cr_collider *, const m3d *, v3d, const cr_candidate *, int32_t, cr_pierces8 *);
 
 extern const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels);
-const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels) = { collect, follow, sift, enclose, separate, CR_ISA_NAME(cr_find_pierces), bounds };
+const cr_detect_kernels CR_ISA_NAME(
+	cr_detect_kernels) = { collect, follow, sift, enclose, separate, CR_ISA_NAME(cr_find_pierces), bounds };

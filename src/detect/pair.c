@@ -124,13 +124,13 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	cr_pair_memory *m = cr_memory_of(p, w);
-	w->extension = cr_round_up(p->settings.speculative_distance);
 	if (m && (m->generation[0] != a->generation || m->generation[1] != b->generation))
 		*m = (cr_pair_memory){ .fresh = m->fresh, .group = m->group, .generation = { a->generation, b->generation } };
 	if (m && m->apart && a->path + b->path <= m->apart_until) {
 		count_apart(worker);
 		return;
 	}
+	w->extension = cr_round_up(p->settings.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
 	if (m) {
 		const cr_shared_region region = cr_find_shared_region(a, b);
