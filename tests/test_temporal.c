@@ -462,7 +462,7 @@ TEST(temporal, paths_are_never_exceeded)
 		cr_body body = {
 			.pose = now, .rotation = m3d_from_quat(now.orientation), .last_rotation = m3d_from_quat(last.orientation)
 		};
-		body.last_position = last.position;
+		body.last_pose.position = last.position;
 		body.turn = cr_turn(&body.rotation, &body.last_rotation);
 		for (int x = 0; x < 3; x++) {
 			body.shape.centre[x] = test_random_double(&seed, -1, 1);

@@ -60,5 +60,5 @@ static carom_result find_pairs(void *state, const cr_sphere_set *set, const cr_p
 	return ready ? CAROM_SUCCESS : cr_fail_memory(set->context, "the search by rays");
 }
 
-const cr_sphere_detector cr_rays_detector = { build, cr_refit_sphere_tree, find_pairs, cr_sphere_tree_cost, cr_sphere_tree_bytes,
-	cr_release_sphere_tree };
+const cr_sphere_detector cr_rays_detector = { build, cr_refit_sphere_tree, find_pairs, cr_sphere_tree_cost,
+	cr_sphere_tree_bytes, cr_release_sphere_tree };

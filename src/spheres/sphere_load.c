@@ -199,8 +199,8 @@ static carom_result load_double(carom_spheres *spheres, const load *task)
 	const double reach = (2 * task->bounds.upper[3] + spheres->set.skin) * (1 + 0x1p-40);
 	const int64_t images = cr_is_periodic(space) ? cr_count_images(context, &task->view, space, reach) : 0;
 	const int64_t count = task->view.count + images;
-	if (!cr_array_reserve_fresh(context, &spheres->exact, 4 * count) || !cr_array_reserve_fresh(context, &spheres->rounded, count) ||
-		!cr_array_reserve_fresh(context, &spheres->owner, images))
+	if (!cr_array_reserve_fresh(context, &spheres->exact, 4 * count) ||
+		!cr_array_reserve_fresh(context, &spheres->rounded, count) || !cr_array_reserve_fresh(context, &spheres->owner, images))
 		return cr_fail_memory(context, "spheres");
 	cr_copy_double(context, &task->view, space, spheres->exact.data);
 	if (images > 0)
