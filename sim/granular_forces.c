@@ -151,6 +151,8 @@ GRANULAR_INLINE void run_turning_blocks(int64_t begin, int64_t end, int worker, 
 	double *loads = &g->desks[worker * g->desk_room];
 	for (const granular_block *block = &g->blocks[begin]; block < &g->blocks[end]; block++) {
 		const int64_t crowd = block[1].crowd - block->crowd;
+		if (crowd == 0) // without any crowd there may be no loads
+			continue;
 		memset(loads, 0, 6 * (size_t)(crowd + block->halo_count) * sizeof *loads);
 		for (int64_t q = block[0].job; q < block[1].job; q++)
 			run_turning_job(g, block, q, hertz, loads, &tally);

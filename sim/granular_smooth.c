@@ -271,6 +271,8 @@ GRANULAR_INLINE void run_blocks(int64_t begin, int64_t end, int worker, sim_gran
 {
 	granular_tally tally = g->tallies[worker];
 	for (granular_block *block = &g->blocks[begin]; block < &g->blocks[end]; block++) {
+		if (block[1].crowd == block->crowd) // without any crowd there may be no loads
+			continue;
 		spread desk = lay_out_block(g, block, worker);
 		run_jobs(g, block, &desk, kind, &tally);
 		for (uint32_t k = 0; k < desk.crowd; k++) {
