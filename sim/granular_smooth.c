@@ -104,7 +104,7 @@ GRANULAR_INLINE void take_nearest(double *d, double period)
 	const double half = period / 2;
 	for (int k = 0; k < GROUP; k++) {
 		const double shifted = d[k] > half ? d[k] - period : d[k] + period;
-		d[k] = (d[k] > half) | (d[k] < -half) ? shifted : d[k];
+		d[k] = ((d[k] > half) | (d[k] < -half)) ? shifted : d[k];
 	}
 }
 
@@ -259,9 +259,9 @@ static spread lay_out_block(const sim_granular *g, const granular_block *block, 
 {
 	spread d = { .crowd = (uint32_t)(block[1].crowd - block->crowd), .spheres = &g->desks[worker * g->desk_room] };
 	d.locals = d.crowd + block->halo_count;
-	d.forces = &d.spheres[8 * (size_t)d.locals];
+	d.forces = d.spheres + 8 * (size_t)d.locals;
 	lay_out(g, &g->crowd[block->crowd], d.crowd, d.spheres);
-	lay_out(g, &g->halo[block->halo], block->halo_count, &d.spheres[8 * (size_t)d.crowd]);
+	lay_out(g, &g->halo[block->halo], block->halo_count, d.spheres + 8 * (size_t)d.crowd);
 	// Sums begin with +0 and so never are -0: pairs without contact, of which another list has others, change nothing.
 	memset(d.forces, 0, 4 * (size_t)d.locals * sizeof *d.forces);
 	return d;

@@ -159,7 +159,7 @@ static void advance_all(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t b = begin; b < end; b++) {
 		const int64_t first = b * GRANULAR_BLOCK, count = find_kinds(g, b, kinds);
 		const double *load = g->loads ? &g->loads[g->load_width * g->blocks[b].crowd] : NULL;
-		uint32_t *wary = &g->lag.wary[first], wary_count = 0;
+		uint32_t *wary = g->lag.wary + first, wary_count = 0;
 		for (int64_t i = first; i < first + count; i++) {
 			const sphere_kind kind = (sphere_kind)kinds[i - first];
 			if (kind == CROWDED) {
