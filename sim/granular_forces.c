@@ -120,9 +120,9 @@ GRANULAR_INLINE void run_turning_job(
 			g->touched[entry] = 0;
 		return;
 	}
-	granular_contact c;
-	const double distance = make_normal(g, i, j, d, squared, c.normal);
 	const double sum = a->r + b->r;
+	granular_contact c = { .mass_root = job->mass_root, .radius = a->r * b->r / sum };
+	const double distance = make_normal(g, i, j, d, squared, c.normal);
 	c.overlap = sum - distance > 0 ? sum - distance : 0;
 	tally->contacts += block->crowd + job->b < block[1].crowd ? 2 : 1;
 	note_overlap(tally, c.overlap, a->r, b->r);
@@ -130,8 +130,6 @@ GRANULAR_INLINE void run_turning_job(
 	c.velocity[0] = va->x - vb->x;
 	c.velocity[1] = va->y - vb->y;
 	c.velocity[2] = va->z - vb->z;
-	c.mass_root = job->mass_root;
-	c.radius = a->r * b->r / sum;
 	const double other_lever = turn_contact(g, i, j, distance, &c);
 	double *spring = g->with_history ? open_history(g, entry) : NULL;
 	const granular_reply reply = granular_touch(&g->between, hertz, true, &c, g->def.time_step, spring);
