@@ -72,7 +72,7 @@ static void read_size(const sim_json_node *node, sim_scene_body *body)
 	sim_json_numbers(node, "half_extents", 3, 1e-6, 1e6, body->half_extents);
 }
 
-static void read_orientation(const sim_json_node *node, carom_quat *orientation)
+void sim_read_orientation(const sim_json_node *node, carom_quat *orientation)
 {
 	sim_json_node rotation;
 	sim_forbid_both(node, "orientation", "rotation");
@@ -127,7 +127,7 @@ static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
 	body->kind = (carom_body_kind)kind;
 	read_size(node, body);
 	sim_read_vec3(node, "position", SIM_FARTHEST, &body->pose.position);
-	read_orientation(node, &body->pose.orientation);
+	sim_read_orientation(node, &body->pose.orientation);
 	sim_read_vec3(node, "velocity", 1e6, &body->velocity);
 	sim_read_vec3(node, "angular_velocity", 1e6, &body->angular_velocity);
 	sim_forbid_both(node, "density", "mass");

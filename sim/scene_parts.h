@@ -1,4 +1,4 @@
-/// What the readers of a scene's parts share. Only sim/scene*.c and sim/granular_scene.c include this.
+/// What the readers of a scene's parts share. Only the readers of scenes (sim/scene*.c, sim/granular_scene.c, sim/soft_scene.c) include this.
 ///
 /// Every reader goes on after an error: the JSON reader keeps the first one and turns the later reads into nothing, so the
 /// result is looked at once, in sim_parse_scene.
@@ -16,6 +16,8 @@
 /// Each component within -most..most.
 void sim_read_vec3(const sim_json_node *object, const char *name, double most, carom_vec3 *value);
 void sim_read_int32(const sim_json_node *object, const char *name, int32_t low, int32_t high, int32_t *value);
+/// "orientation", a unit quaternion, or "rotation", an axis and degrees.
+void sim_read_orientation(const sim_json_node *object, carom_quat *orientation);
 /// At most SIM_NAME_SIZE - 1 bytes.
 void sim_read_name(const sim_json_node *object, const char *name, char value[SIM_NAME_SIZE]);
 /// Refuse two fields that say the same in different ways.

@@ -1,0 +1,28 @@
+/// @file soft_motion.h
+/// How a rigid body moves that nothing hinders: on and on, and to and fro.
+#ifndef SIM_SOFT_MOTION_H
+#define SIM_SOFT_MOTION_H
+
+#include "carom/math.h"
+
+/// A motion. All zero but for the start: at rest.
+typedef struct sim_soft_motion {
+	carom_pose start;     ///< at time 0 when phase is 0
+	double velocity[3];   ///< m/s
+	double spin_axis[3];  ///< not zero where spin is not, world frame
+	double spin;          ///< rad/s
+	double swing_axis[3]; ///< not zero where swing is not, world frame
+	double swing;         ///< to and fro by so much each way, rad
+	double shift[3];      ///< to and fro by so much each way, m
+	double period;        ///< of both, seconds; above 0 where one of them is not 0
+	double phase;         ///< of both, rad
+	double ramp;          ///< seconds in which the motion gathers its full speed
+} sim_soft_motion;
+
+/// The pose at a time >= 0: turned about the body's own origin by the spin, then by the swing.
+carom_pose sim_soft_pose(const sim_soft_motion *motion, double time);
+
+/// Does it never move?
+bool sim_soft_rests(const sim_soft_motion *motion);
+
+#endif
