@@ -1,10 +1,12 @@
-// `carom run`: simulate a scene. What the scene describes decides who does it: run_bodies.c or run_spheres.c.
+// `carom run`: simulate a scene. What the scene describes decides who does it: run_bodies.c, run_spheres.c or
+// run_cloth.c.
 #include "commands.h"
 #include "options.h"
 #include "report.h"
 #include "run.h"
 #include "sim/granular_scene.h"
 #include "sim/json_reader.h"
+#include "sim/soft_scene.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -69,7 +71,7 @@ static int parse(run_options *o, int argc, char **argv)
 			.argument = "DIR",
 			.kind = OPTION_TEXT,
 			.value = &o->out,
-			.help = "write stats.csv, summary.json, last.png and recording.h5 (spheres: checkpoint.h5) there" },
+			.help = "write stats.csv, summary.json, last.png and recording.h5 (spheres: checkpoint.h5; cloth: frames) there" },
 		{ .name = "contacts",
 			.letter = 'c',
 			.kind = OPTION_FLAG,
@@ -101,6 +103,24 @@ static int parse(run_options *o, int argc, char **argv)
 			.kind = OPTION_TEXT,
 			.value = &o->restart,
 			.help = "spheres: go on from a checkpoint, bit for bit, up to the same number of steps" },
+		{ .name = "resolution",
+			.argument = "R",
+			.kind = OPTION_REAL,
+			.value = &o->resolution,
+			.minimum = 1e-3,
+			.maximum = 1e3,
+			.help = "cloth: factor of the divisions of all surfaces (the scene's)" },
+		{ .name = "frames",
+			.argument = "N",
+			.kind = OPTION_INTEGER,
+			.value = &o->frames,
+			.minimum = 0,
+			.maximum = 1e9,
+			.help = "cloth: write frames/*.ply (or .obj, as the scene says) every N steps; 0: none (the scene's)" },
+		{ .name = "movie",
+			.kind = OPTION_FLAG,
+			.value = &o->movie,
+			.help = "cloth: write movie.mp4 too, a picture for each step (needs ffmpeg)" },
 		{ .name = "no-picture", .kind = OPTION_FLAG, .value = &o->no_picture, .help = "leave out last.png" },
 		{ .name = "backend",
 			.argument = "NAME",
@@ -120,7 +140,7 @@ static int parse(run_options *o, int argc, char **argv)
 	const command_line line = {
 		.command = "run",
 		.synopsis = "SCENE.json [options]",
-		.summary = "Simulate a scene: rigid bodies, or millions of spheres, fall, collide and come to rest.",
+		.summary = "Simulate a scene: rigid bodies, millions of spheres, or cloth fall, collide and come to rest.",
 		.details = "docs/scenes.md describes scene files and what a run writes.",
 		.options = options,
 		.least = 1,
@@ -165,29 +185,40 @@ int run_end(int status, int64_t done, int64_t wanted)
 
 // ---- The command ----
 
-// Options that the kind of scene does not know: better said than ignored.
-static int check_kind(const run_options *o, bool spheres)
+typedef enum scene_kind { SCENE_BODIES = 1, SCENE_SPHERES = 2, SCENE_CLOTH = 4 } scene_kind;
+
+static const char *kind_word(scene_kind kind)
 {
-	const char *wrong = NULL;
-	if (spheres && o->contacts)
-		wrong = "contacts";
-	else if (!spheres && o->count > 0)
-		wrong = "count";
-	else if (!spheres && o->snapshots >= 0)
-		wrong = "snapshots";
-	else if (!spheres && o->checkpoints >= 0)
-		wrong = "checkpoint";
-	else if (!spheres && o->restart)
-		wrong = "restart";
-	if (wrong)
-		return options_misuse("run", "--%s is for scenes of %s; %s is one of %s", wrong, spheres ? "bodies" : "spheres",
-			o->scene, spheres ? "spheres" : "bodies");
+	return kind == SCENE_BODIES ? "bodies" : (kind == SCENE_SPHERES ? "spheres" : "cloth");
+}
+
+// Options that the kind of scene does not know: better said than ignored.
+static int check_kind(const run_options *o, scene_kind kind)
+{
+	const struct {
+		const char *name;
+		bool given;
+		scene_kind of;
+	} options[] = {
+		{ "contacts", o->contacts, SCENE_BODIES },
+		{ "count", o->count > 0, SCENE_SPHERES },
+		{ "snapshots", o->snapshots >= 0, SCENE_SPHERES },
+		{ "checkpoint", o->checkpoints >= 0, SCENE_SPHERES },
+		{ "restart", o->restart != NULL, SCENE_SPHERES },
+		{ "resolution", o->resolution > 0, SCENE_CLOTH },
+		{ "frames", o->frames >= 0, SCENE_CLOTH },
+		{ "movie", o->movie, SCENE_CLOTH },
+	};
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (options[i].given && kind != options[i].of)
+			return options_misuse("run", "--%s is for scenes of %s; %s is one of %s", options[i].name, kind_word(options[i].of),
+				o->scene, kind_word(kind));
 	return EXIT_DONE;
 }
 
 int cmd_run(int argc, char **argv)
 {
-	run_options o = { .snapshots = -1, .checkpoints = -1 };
+	run_options o = { .snapshots = -1, .checkpoints = -1, .frames = -1 };
 	char error[600];
 	int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
@@ -196,10 +227,12 @@ int cmd_run(int argc, char **argv)
 	if (!text)
 		return report_error(NULL, "%s", error);
 	o.text = text;
-	const bool spheres = sim_is_granular_scene(text, o.text_size);
-	status = check_kind(&o, spheres);
+	const scene_kind kind = sim_is_granular_scene(text, o.text_size) ? SCENE_SPHERES
+		: sim_is_soft_scene(text, o.text_size)                       ? SCENE_CLOTH
+																	 : SCENE_BODIES;
+	status = check_kind(&o, kind);
 	if (status == EXIT_DONE)
-		status = spheres ? run_spheres(&o) : run_bodies(&o);
+		status = kind == SCENE_SPHERES ? run_spheres(&o) : (kind == SCENE_CLOTH ? run_cloth(&o) : run_bodies(&o));
 	free(text);
 	return status;
 }

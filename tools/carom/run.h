@@ -1,5 +1,5 @@
 /// @file run.h
-/// `carom run`: its options, and what scenes of bodies and scenes of spheres share.
+/// `carom run`: its options, and what scenes of bodies, of spheres and of cloth share.
 #ifndef CAROM_TOOL_RUN_H
 #define CAROM_TOOL_RUN_H
 
@@ -21,7 +21,10 @@ typedef struct run_options {
 	int64_t snapshots;   ///< steps between two; 0: none; below 0: the scene's
 	int64_t checkpoints; ///< steps between two; 0: at the end only; below 0: the scene's
 	const char *restart; ///< checkpoint, or NULL
-	const char *text;    ///< of the scene file, read once: it may be a pipe
+	double resolution;   ///< of cloth; 0: the scene's
+	int64_t frames;      ///< steps between two files of cloth; 0: none; below 0: the scene's
+	bool movie;
+	const char *text; ///< of the scene file, read once: it may be a pipe
 	size_t text_size;
 } run_options;
 
@@ -30,6 +33,9 @@ int run_bodies(const run_options *options);
 
 /// Simulate a scene of spheres. Returns an exit code.
 int run_spheres(const run_options *options);
+
+/// Simulate a scene of cloth. Returns an exit code.
+int run_cloth(const run_options *options);
 
 /// From now on Ctrl-C only sets a mark (a second one, a second later, ends the program), or ends the program again.
 void run_watch_interrupts(bool watch);
