@@ -142,6 +142,20 @@ static void guess_triangle(closest_walk *w)
 		try_triangle(w, number);
 }
 
+static void start_walk(closest_walk *w, const cr_collider *c, v3d point, cr_near_point *best)
+{
+	const double scale = c->scale, reach = scale + fabs(point.x) + fabs(point.y) + fabs(point.z);
+	w->collider = c;
+	w->point = point;
+	w->best = best;
+	// As in gap_kernels.c.
+	w->margin = reach * 0x1p-46;
+	w->margin = w->margin < 1e-6 * scale ? w->margin : 1e-6 * scale;
+	w->needle = reach * 0x1p-47;
+	w->stack[0] = (near_entry){ 0, 0 };
+	w->top = 1;
+}
+
 extern bool CR_ISA_NAME(cr_closest)(const cr_collider *, v3d, double, bool, cr_near_point *);
 
 bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distance, bool expected, cr_near_point *nearest)
@@ -151,16 +165,7 @@ bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distanc
 	// A hair more, so that a surface at just max_distance is not lost to the rounding of the square.
 	*nearest = (cr_near_point){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .triangle = -1 };
 	closest_walk w;
-	const double scale = c->scale, reach = scale + fabs(point.x) + fabs(point.y) + fabs(point.z);
-	// As in gap_kernels.c.
-	w.margin = reach * 0x1p-46;
-	w.margin = w.margin < 1e-6 * scale ? w.margin : 1e-6 * scale;
-	w.needle = reach * 0x1p-47;
-	w.collider = c;
-	w.point = point;
-	w.best = nearest;
-	w.stack[0] = (near_entry){ 0, 0 };
-	w.top = 1;
+	start_walk(&w, c, point, nearest);
 	set_limit(&w, max_distance);
 	if (expected)
 		guess_triangle(&w);

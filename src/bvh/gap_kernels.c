@@ -56,18 +56,17 @@ typedef struct gap_box {
 
 static double largest_of(v3d v) { return v.x > v.y ? (v.x > v.z ? v.x : v.z) : (v.y > v.z ? v.y : v.z); }
 
-static gap_box box_between(const float lower[3], const float upper[3], int step)
-{
-	const v3d l = { lower[0], lower[step], lower[2 * step] }, u = { upper[0], upper[step], upper[2 * step] };
-	return (gap_box){ v3d_scale(v3d_add(l, u), 0.5), v3d_scale(v3d_sub(u, l), 0.5) };
-}
-
 static gap_box box_of(const cr_collider *c, uint32_t box)
 {
-	if (box == GAP_ROOT)
-		return box_between(c->lower, c->upper, 1);
-	const cr_node8 *node = &c->tree.nodes[box / CR_WIDTH];
-	return box_between(&node->lower[0][box % CR_WIDTH], &node->upper[0][box % CR_WIDTH], CR_WIDTH);
+	double centre[3], extent[3];
+	for (int k = 0; k < 3; k++) {
+		const cr_node8 *node = box == GAP_ROOT ? NULL : &c->tree.nodes[box / CR_WIDTH];
+		const double lower = node ? node->lower[k][box % CR_WIDTH] : c->lower[k];
+		const double upper = node ? node->upper[k][box % CR_WIDTH] : c->upper[k];
+		centre[k] = 0.5 * (lower + upper);
+		extent[k] = 0.5 * (upper - lower);
+	}
+	return (gap_box){ { centre[0], centre[1], centre[2] }, { extent[0], extent[1], extent[2] } };
 }
 
 static uint32_t child_of(const cr_collider *c, uint32_t box)
