@@ -13,6 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/// Vertices numbered as they were given.
+static const int32_t *same_numbers(void)
+{
+	static int32_t numbers[1 << 16];
+	for (int32_t i = 0; i < 1 << 16; i++)
+		numbers[i] = i;
+	return numbers;
+}
+
 /// A scene over one mesh without triangles that repeat a corner; the mesh is changed.
 static cr_sweep_scene build_scene(carom_context *context, sweep_mesh *mesh)
 {
@@ -24,7 +33,8 @@ static cr_sweep_scene build_scene(carom_context *context, sweep_mesh *mesh)
 	}
 	mesh->triangle_count = kept;
 	cr_sweep_scene scene;
-	REQUIRE(cr_sweep_scene_build(context, mesh->triangles, kept, mesh->vertex_count, &scene) == CAROM_SUCCESS);
+	REQUIRE(mesh->vertex_count < 1 << 16);
+	REQUIRE(cr_sweep_scene_build(context, mesh->triangles, kept, same_numbers(), mesh->vertex_count, &scene));
 	return scene;
 }
 
@@ -242,8 +252,9 @@ static void check_tree(carom_context *context, sweep_mesh *mesh, double separati
 		groups[i] = i % 2 - 1;
 	for (int choice = 0; choice < 4; choice++) {
 		cr_sweep_tree tree;
-		REQUIRE(cr_sweep_tree_build(
-			context, &scene, mesh->begin, groups, (carom_sweep_volume)(choice & 1), (carom_sweep_build)(choice >> 1), &tree));
+		REQUIRE(cr_sweep_tree_build(context, mesh->triangles, scene.triangle_count, mesh->begin, groups,
+			(carom_sweep_build)(choice >> 1), &tree));
+		REQUIRE(cr_sweep_tree_attach(context, &scene, (carom_sweep_volume)(choice & 1), &tree));
 		int32_t *seen = calloc((size_t)scene.triangle_count, sizeof *seen);
 		REQUIRE(seen != NULL);
 		CHECK(check_nodes(&tree, 0, 0, seen) <= CR_SWEEP_MAX_DEPTH);
@@ -326,10 +337,11 @@ TEST(sweep_scene, boxes_apart_are_ruled_out_by_filters)
 		}
 		const int32_t triangles[6] = { 0, 1, 2, 3, 4, 5 }, groups[2] = { -1, -1 };
 		cr_sweep_scene scene;
-		REQUIRE(cr_sweep_scene_build(context, triangles, 2, 6, &scene) == CAROM_SUCCESS);
+		REQUIRE(cr_sweep_scene_build(context, triangles, 2, same_numbers(), 6, &scene));
 		for (int volume = 0; volume < 2; volume++) {
 			cr_sweep_tree tree;
-			REQUIRE(cr_sweep_tree_build(context, &scene, begin, groups, (carom_sweep_volume)volume, CAROM_SWEEP_MEDIAN, &tree));
+			REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));
+			REQUIRE(cr_sweep_tree_attach(context, &scene, (carom_sweep_volume)volume, &tree));
 			cr_sweep_tree_refit(context, &tree, begin, end, largest, separation);
 			if (kernels->overlap(&tree, 1, 2)) {
 				close++;

@@ -136,8 +136,7 @@ static bool find_edges(finder *f)
 				continue;
 			if (!cr_array_reserve(f->context, &s->orphan_edges, s->orphan_edges.count + 1))
 				return false;
-			const int32_t *p = &s->edges[2 * (int64_t)e], *q = &s->edges[2 * (int64_t)other];
-			s->orphan_edges.data[s->orphan_edges.count++] = (cr_feature_pair){ { p[0], p[1], q[0], q[1] }, e, other };
+			s->orphan_edges.data[s->orphan_edges.count++] = cr_make_edge_pair(s, e, other);
 		}
 		if (s->orphan_edges.count > before + 1)
 			qsort(&s->orphan_edges.data[before], (size_t)(s->orphan_edges.count - before), sizeof(cr_feature_pair),

@@ -1,5 +1,6 @@
 /// The calls of carom/sweep.h: meshes and their motion, and what a search is made of. The work is in sweep_tree.c (boxes), sweep_search.c
 /// (traversal and tests) and sweep_sort.c (results).
+#include "base/parallel.h"
 #include "base/time.h"
 #include "sweep/sweep_cookies.h"
 #include "sweep/sweep_state.h"
@@ -7,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELD_SIZE = 96 };
+enum {
+	FIELD_SIZE = 96,
+	PLACES_AT_ONCE = 4096, // vertices put in order by one worker at a time: about 20 microseconds
+};
 
 // ---- Making ----
 
@@ -69,6 +73,15 @@ carom_result carom_create_sweep(carom_context *context, const carom_sweep_def *d
 	return CAROM_SUCCESS;
 }
 
+static size_t place_bytes(const carom_sweep *s) { return 3 * (size_t)s->order.vertex_count * sizeof(double); }
+
+static void free_places(carom_sweep *s)
+{
+	cr_free(&s->context, s->scene_begin, place_bytes(s));
+	cr_free(&s->context, s->scene_end, place_bytes(s));
+	s->scene_begin = s->scene_end = NULL;
+}
+
 /// Everything that the first search made, and the last one found.
 static void forget_search(carom_sweep *s)
 {
@@ -76,6 +89,8 @@ static void forget_search(carom_sweep *s)
 	s->front_held = s->front_due = s->front_over = false;
 	cr_sweep_tree_free(&s->context, &s->tree);
 	cr_sweep_scene_free(&s->context, &s->scene);
+	free_places(s);
+	cr_sweep_order_free(&s->context, &s->order);
 	s->built = s->bounded = false;
 	s->adjacent = 0;
 }
@@ -278,30 +293,52 @@ static void make_groups(const carom_sweep *s, int32_t *groups)
 	}
 }
 
-static carom_result build(carom_sweep *s)
+static bool build_tree(carom_sweep *s, int32_t triangles)
 {
-	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = (int32_t)(s->begin.count / 3);
-	const carom_result result = cr_sweep_scene_build(&s->context, s->triangles.data, triangles, vertices, &s->scene);
-	if (result != CAROM_SUCCESS)
-		return result;
 	int32_t *groups = cr_alloc_array(&s->context, (size_t)triangles, sizeof *groups);
-	if (groups) {
+	bool done = groups != NULL;
+	if (done) {
 		make_groups(s, groups);
-		s->built = cr_sweep_tree_build(&s->context, &s->scene, s->begin.data, groups, s->def.volume, s->def.build, &s->tree);
+		done = cr_sweep_tree_build(
+			&s->context, s->triangles.data, triangles, s->begin.data, groups, s->def.build, &s->tree);
 	}
 	cr_free(&s->context, groups, (size_t)triangles * sizeof *groups);
-	if (s->built)
-		return CAROM_SUCCESS;
-	cr_sweep_scene_free(&s->context, &s->scene);
-	return cr_fail_memory(&s->context, "the tree of a sweep");
+	return done;
+}
+
+/// The tree gives the order of the scene, and gets the scene.
+static bool build(carom_sweep *s)
+{
+	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = (int32_t)(s->begin.count / 3);
+	const cr_sweep_order *order = &s->order;
+	if (!build_tree(s, triangles) ||
+		!cr_sweep_order_make(&s->context, &s->tree, s->triangles.data, vertices, &s->order) ||
+		!cr_sweep_scene_build(&s->context, order->corners, triangles, order->given_vertices, vertices, &s->scene) ||
+		!cr_sweep_tree_attach(&s->context, &s->scene, s->def.volume, &s->tree))
+		return false;
+	s->scene_begin = cr_alloc(&s->context, place_bytes(s));
+	s->scene_end = cr_alloc(&s->context, place_bytes(s));
+	return s->scene_begin && s->scene_end;
+}
+
+static void order_places(int64_t begin, int64_t end, int worker, void *context)
+{
+	(void)worker;
+	const carom_sweep *s = context;
+	for (int64_t i = begin; i < end; i++) {
+		const int64_t given = 3 * (int64_t)s->order.given_vertices[i];
+		for (int k = 0; k < 3; k++) {
+			s->scene_begin[3 * i + k] = s->begin.data[given + k];
+			s->scene_end[3 * i + k] = s->end.data[given + k];
+		}
+	}
 }
 
 carom_result cr_prepare_sweep(carom_sweep *s)
 {
-	if (!s->built) {
-		const carom_result result = build(s);
-		if (result != CAROM_SUCCESS)
-			return result;
+	if (!s->built && !(s->built = build(s))) {
+		forget_search(s);
+		return cr_fail_memory(&s->context, "the tree of a sweep");
 	}
 	if (s->bounded)
 		return CAROM_SUCCESS;
@@ -311,7 +348,8 @@ carom_result cr_prepare_sweep(carom_sweep *s)
 		largest = m->largest_begin > largest ? m->largest_begin : largest;
 		largest = m->largest_end > largest ? m->largest_end : largest;
 	}
-	cr_sweep_tree_refit(&s->context, &s->tree, s->begin.data, s->end.data, largest, s->def.min_separation);
+	cr_parallel_for(&s->context, order_places, s->order.vertex_count, PLACES_AT_ONCE, s);
+	cr_sweep_tree_refit(&s->context, &s->tree, s->scene_begin, s->scene_end, largest, s->def.min_separation);
 	s->bounded = true;
 	return CAROM_SUCCESS;
 }

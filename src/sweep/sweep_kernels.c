@@ -324,7 +324,8 @@ static inline void add_face(const cr_sweep_scene *s, cr_sweep_queries *q, int32_
 
 static inline void add_edges(const cr_sweep_scene *s, cr_sweep_queries *q, int32_t e, int32_t f)
 {
-	const int64_t low = e < f ? e : f, high = e < f ? f : e;
+	const bool in_order = cr_edge_is_first(s, e, f);
+	const int64_t low = in_order ? e : f, high = in_order ? f : e;
 	int32_t *query = q->edges[q->edge_count++];
 	query[0] = s->edges[2 * low];
 	query[1] = s->edges[2 * low + 1];

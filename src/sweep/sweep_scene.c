@@ -17,33 +17,55 @@ static half_edge edge_of_corner(const int32_t *triangle, int corner)
 	return a < b ? (half_edge){ a, b } : (half_edge){ b, a };
 }
 
-/// Sort all half edges by their vertices; equal ones are one edge, their triangles ascend because the sort is stable.
+/// All half edges by their lower vertex, in the order of the triangles; first [vertex_count+1] tells where those of each begin.
+static void bucket_half_edges(const cr_sweep_scene *s, int32_t *first, cr_key *keys)
+{
+	const int64_t count = 3 * (int64_t)s->triangle_count;
+	memset(first, 0, ((size_t)s->vertex_count + 1) * sizeof *first);
+	for (int64_t i = 0; i < count; i++)
+		first[edge_of_corner(&s->triangles[i - i % 3], (int)(i % 3)).low + 1]++;
+	for (int32_t v = 0; v < s->vertex_count; v++)
+		first[v + 1] += first[v];
+	for (int64_t i = 0; i < count; i++) {
+		const half_edge e = edge_of_corner(&s->triangles[i - i % 3], (int)(i % 3));
+		keys[first[e.low]++] = (cr_key){ (uint64_t)(uint32_t)e.high, (uint32_t)i };
+	}
+	// Every bucket ended where the next one began.
+	memmove(first + 1, first, (size_t)s->vertex_count * sizeof *first);
+	first[0] = 0;
+}
+
+/// Equal half edges, from..end-1 of those of a vertex by the other one, are one edge; their triangles ascend because the sorts are stable.
+static void number_edges(cr_sweep_scene *s, int32_t low, const cr_key *keys, int32_t from, int32_t end)
+{
+	for (int32_t i = from; i < end; i++) {
+		if (i == from || keys[i].key != keys[i - 1].key) {
+			const int32_t high = (int32_t)keys[i].key;
+			const bool in_order = s->given_vertices[low] < s->given_vertices[high];
+			s->edges[2 * (int64_t)s->edge_count] = in_order ? low : high;
+			s->edges[2 * (int64_t)s->edge_count + 1] = in_order ? high : low;
+			s->edge_first[s->edge_count++] = i;
+		}
+		s->triangle_edges[keys[i].value] = s->edge_count - 1;
+		s->edge_triangles[i] = (int32_t)(keys[i].value / 3);
+	}
+}
+
 static bool make_edges(carom_context *context, cr_sweep_scene *s)
 {
 	const int64_t count = 3 * (int64_t)s->triangle_count;
 	cr_key *keys = cr_alloc_array(context, (size_t)count, sizeof *keys);
 	cr_key *scratch = cr_alloc_array(context, (size_t)count, sizeof *scratch);
-	if (keys && scratch) {
-		for (int64_t i = 0; i < count; i++) {
-			const half_edge e = edge_of_corner(&s->triangles[i - i % 3], (int)(i % 3));
-			keys[i] = (cr_key){ (uint64_t)e.low << 32 | (uint32_t)e.high, (uint32_t)i };
+	const bool done = keys && scratch;
+	if (done) {
+		int32_t *first = s->vertex_first; // gets its content afterwards
+		bucket_half_edges(s, first, keys);
+		for (int32_t v = 0; v < s->vertex_count; v++) {
+			cr_radix_sort(keys + first[v], scratch, first[v + 1] - first[v], 32);
+			number_edges(s, v, keys, first[v], first[v + 1]);
 		}
-		cr_radix_sort(keys, scratch, count, 64);
-		int32_t edge = -1;
-		for (int64_t i = 0; i < count; i++) {
-			if (i == 0 || keys[i].key != keys[i - 1].key) {
-				edge++;
-				s->edges[2 * (int64_t)edge] = (int32_t)(keys[i].key >> 32);
-				s->edges[2 * (int64_t)edge + 1] = (int32_t)(keys[i].key & 0xffffffffu);
-				s->edge_first[edge] = (int32_t)i;
-			}
-			s->triangle_edges[keys[i].value] = edge;
-			s->edge_triangles[i] = (int32_t)(keys[i].value / 3);
-		}
-		s->edge_count = edge + 1;
 		s->edge_first[s->edge_count] = (int32_t)count;
 	}
-	const bool done = keys && scratch;
 	cr_free(context, keys, (size_t)count * sizeof *keys);
 	cr_free(context, scratch, (size_t)count * sizeof *scratch);
 	return done;
@@ -125,10 +147,13 @@ static bool mark_near(carom_context *context, cr_sweep_scene *s)
 
 static size_t corner_bytes(const cr_sweep_scene *s) { return 3 * (size_t)s->triangle_count * sizeof(int32_t); }
 
-carom_result cr_sweep_scene_build(
-	carom_context *context, const int32_t *triangles, int32_t triangle_count, int32_t vertex_count, cr_sweep_scene *scene)
+bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int32_t triangle_count,
+	const int32_t *given_vertices, int32_t vertex_count, cr_sweep_scene *scene)
 {
-	*scene = (cr_sweep_scene){ .vertex_count = vertex_count, .triangle_count = triangle_count, .triangles = triangles };
+	*scene = (cr_sweep_scene){ .vertex_count = vertex_count,
+		.triangle_count = triangle_count,
+		.triangles = triangles,
+		.given_vertices = given_vertices };
 	cr_sweep_scene *s = scene;
 	// Room for as many edges as there are corners: what open meshes of single triangles need.
 	s->triangle_edges = cr_alloc(context, corner_bytes(s));
@@ -146,10 +171,9 @@ carom_result cr_sweep_scene_build(
 		mark_firsts(s);
 		done = mark_near(context, s) && cr_find_orphans(context, s);
 	}
-	if (done)
-		return CAROM_SUCCESS;
-	cr_sweep_scene_free(context, scene);
-	return cr_fail_memory(context, "the scene of a sweep");
+	if (!done)
+		cr_sweep_scene_free(context, scene);
+	return done;
 }
 
 void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene)
@@ -216,12 +240,8 @@ int cr_features_of_pair(const cr_sweep_scene *s, int32_t a, int32_t b, cr_featur
 		const int32_t e = s->triangle_edges[3 * (int64_t)a + i];
 		for (int j = 0; j < 3; j++) {
 			const int32_t f = s->triangle_edges[3 * (int64_t)b + j];
-			const bool in_order = e < f;
-			if (!(in_order ? cr_answers_for_edges(s, e, f, a, b) : cr_answers_for_edges(s, f, e, b, a)))
-				continue;
-			const int32_t low = in_order ? e : f, high = in_order ? f : e;
-			const int32_t *p = &s->edges[2 * (int64_t)low], *q = &s->edges[2 * (int64_t)high];
-			edges[found++] = (cr_feature_pair){ { p[0], p[1], q[0], q[1] }, low, high };
+			if (e < f ? cr_answers_for_edges(s, e, f, a, b) : cr_answers_for_edges(s, f, e, b, a))
+				edges[found++] = cr_make_edge_pair(s, e, f);
 		}
 	}
 	*edge_pairs = found;

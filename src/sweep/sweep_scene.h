@@ -14,7 +14,7 @@
 /// A vertex and a face, or two edges, by their four vertices as geom/swept.h wants them, and the numbers of the features.
 typedef struct cr_feature_pair {
 	int32_t vertices[4];
-	int32_t a, b; // vertex and triangle, or two edges, a < b
+	int32_t a, b; // vertex and triangle, or two edges
 } cr_feature_pair;
 
 /// A set that holds all of some vertices, and few others.
@@ -28,8 +28,9 @@ typedef struct cr_sweep_scene {
 	int32_t triangle_count;
 	int32_t edge_count;
 	const int32_t *triangles;               // [3*triangle_count] vertices; owned by the caller
+	const int32_t *given_vertices;          // [vertex_count] numbers that decide which end, and which edge, comes first
 	int32_t *triangle_edges;                // [3*triangle_count] edge from corner k to corner k + 1
-	int32_t *edges;                         // [2*edge_count] vertices, lower first; edges sorted by them
+	int32_t *edges;                         // [2*edge_count] vertices, the lower given one first; edges sorted by their own numbers
 	int32_t *vertex_first;                  // [vertex_count+1] where a vertex' triangles begin
 	int32_t *vertex_triangles;              // [3*triangle_count] ascending for each vertex
 	int32_t *edge_first;                    // [edge_count+1]
@@ -40,14 +41,30 @@ typedef struct cr_sweep_scene {
 	CR_ARRAY(cr_feature_pair) orphan_edges; // sorted
 } cr_sweep_scene;
 
-/// Make a scene over triangles [3*triangle_count], at least one (each of three different vertices below vertex_count), which must outlive it.
-/// 3 * triangle_count fits into 31 bits. On failure (out of memory) the scene is empty. Deterministic, one thread.
-carom_result cr_sweep_scene_build(
-	carom_context *context, const int32_t *triangles, int32_t triangle_count, int32_t vertex_count, cr_sweep_scene *scene);
+/// Make a scene over triangles [3*triangle_count], at least one (each of three different vertices below vertex_count), and
+/// given_vertices [vertex_count], all different; both must outlive it.
+/// 3 * triangle_count fits into 31 bits. False when out of memory; the scene is empty then. Deterministic, one thread.
+bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int32_t triangle_count,
+	const int32_t *given_vertices, int32_t vertex_count, cr_sweep_scene *scene);
 void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene);
 
 /// Place of a vertex in a set of 256 (multiplicative hash, Knuth).
 static inline uint32_t cr_vertex_bit(int32_t vertex) { return (uint32_t)vertex * 0x9e3779b1u >> 24; }
+
+/// Whether edge e is named before edge f in a query: by the given numbers of their first ends. (Edges that share a vertex are never in one.)
+static inline bool cr_edge_is_first(const cr_sweep_scene *scene, int32_t e, int32_t f)
+{
+	return scene->given_vertices[scene->edges[2 * (int64_t)e]] < scene->given_vertices[scene->edges[2 * (int64_t)f]];
+}
+
+/// Two edges that share no vertex, as a query names them.
+static inline cr_feature_pair cr_make_edge_pair(const cr_sweep_scene *scene, int32_t e, int32_t f)
+{
+	const bool in_order = cr_edge_is_first(scene, e, f);
+	const int32_t a = in_order ? e : f, b = in_order ? f : e;
+	const int32_t *p = &scene->edges[2 * (int64_t)a], *q = &scene->edges[2 * (int64_t)b];
+	return (cr_feature_pair){ { p[0], p[1], q[0], q[1] }, a, b };
+}
 
 /// Do two triangles share a vertex (or are they the same)?
 static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32_t b)
@@ -74,7 +91,7 @@ static inline bool cr_may_be_near(const cr_sweep_scene *scene, int32_t a, int32_
 /// Is a, a triangle of the vertex, the first one that shares no vertex with b? (a does not.)
 bool cr_answers_for_vertex(const cr_sweep_scene *scene, int32_t vertex, int32_t a, int32_t b);
 
-/// Is (a, b), a triangle of each edge, the first pair that shares no vertex? Ordered by the triangle of edge_a, the lower edge, then by
+/// Is (a, b), a triangle of each edge, the first pair that shares no vertex? Ordered by the triangle of edge_a, the lower number, then by
 /// that of edge_b. ((a, b) does not.)
 bool cr_answers_for_edges(const cr_sweep_scene *scene, int32_t edge_a, int32_t edge_b, int32_t a, int32_t b);
 

@@ -113,7 +113,7 @@ static void run_orphans(int64_t begin, int64_t end, int worker, void *context)
 	const int64_t faces = s->scene.orphan_faces.count;
 	for (int64_t i = begin; i < end; i++) {
 		const cr_feature_pair *pair = i < faces ? &s->scene.orphan_faces.data[i] : &s->scene.orphan_edges.data[i - faces];
-		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, pair->vertices[0]);
+		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, s->order.given_vertices[pair->vertices[0]]);
 		if (s->meshes.data[mesh].self && !s->meshes.data[mesh].is_rigid)
 			cr_sweep_worker_add(s->workers[worker], i < faces ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, pair);
 	}
@@ -207,8 +207,9 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->context = &s->context;
 	job->tree = &s->tree;
 	job->kernels = cr_get_sweep_kernels(s->context.simd);
-	job->begin = s->begin.data;
-	job->end = s->end.data;
+	job->order = &s->order;
+	job->begin = s->scene_begin;
+	job->end = s->scene_end;
 	job->options = cr_swept_default_options();
 	job->options.tolerance = s->def.tolerance;
 	job->options.min_separation = s->def.min_separation;

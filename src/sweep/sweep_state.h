@@ -29,8 +29,10 @@ struct carom_sweep {
 	// Made by the first search after a mesh was added.
 	bool built;
 	bool bounded; // boxes are those of the step
+	cr_sweep_order order;
 	cr_sweep_scene scene;
 	cr_sweep_tree tree;
+	double *scene_begin, *scene_end; // [3*vertices] begin and end, by the numbers of the scene
 	// The search.
 	cr_sweep_job job;
 	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search

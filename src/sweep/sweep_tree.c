@@ -12,6 +12,8 @@
 typedef struct builder {
 	cr_sweep_tree *tree;
 	carom_sweep_build build;
+	const int32_t *triangles; // [3*triangle_count]
+	int32_t triangle_count;
 	const int32_t *groups;
 	float *low, *high; // [3*triangle_count]
 	int32_t *order;
@@ -19,9 +21,8 @@ typedef struct builder {
 
 static void bound_triangles(builder *b, const double *positions)
 {
-	const cr_sweep_scene *s = b->tree->scene;
-	for (int32_t i = 0; i < s->triangle_count; i++) {
-		const int32_t *t = &s->triangles[3 * (int64_t)i];
+	for (int32_t i = 0; i < b->triangle_count; i++) {
+		const int32_t *t = &b->triangles[3 * (int64_t)i];
 		for (int k = 0; k < 3; k++) {
 			const float p[3] = { (float)positions[3 * (int64_t)t[0] + k], (float)positions[3 * (int64_t)t[1] + k],
 				(float)positions[3 * (int64_t)t[2] + k] };
@@ -43,7 +44,7 @@ static void make_nodes(builder *b)
 {
 	task stack[CR_SWEEP_MAX_DEPTH + 1];
 	int top = 0;
-	stack[top++] = (task){ 0, 0, b->tree->scene->triangle_count, 0 };
+	stack[top++] = (task){ 0, 0, b->triangle_count, 0 };
 	while (top > 0) {
 		const task t = stack[--top];
 		cr_sweep_node *node = &b->tree->nodes[t.node];
@@ -111,7 +112,7 @@ static void free_boxes(carom_context *context, carom_sweep_volume volume, cr_swe
 static bool build_tree(carom_context *context, builder *b, const double *positions)
 {
 	cr_sweep_tree *tree = b->tree;
-	const size_t bytes = 3 * (size_t)tree->scene->triangle_count * sizeof(float);
+	const size_t bytes = 3 * (size_t)b->triangle_count * sizeof(float);
 	b->low = cr_alloc(context, bytes);
 	b->high = cr_alloc(context, bytes);
 	b->order = cr_alloc(context, bytes / 3);
@@ -128,11 +129,11 @@ static bool build_tree(carom_context *context, builder *b, const double *positio
 	return done;
 }
 
-bool cr_sweep_tree_build(carom_context *context, const cr_sweep_scene *scene, const double *positions, const int32_t *groups,
-	carom_sweep_volume volume, carom_sweep_build build, cr_sweep_tree *tree)
+bool cr_sweep_tree_build(carom_context *context, const int32_t *triangles, int32_t triangle_count, const double *positions,
+	const int32_t *groups, carom_sweep_build build, cr_sweep_tree *tree)
 {
-	*tree = (cr_sweep_tree){ .volume = volume, .scene = scene, .node_count = 2 * scene->triangle_count - 1 };
-	builder b = { .tree = tree, .build = build, .groups = groups };
+	*tree = (cr_sweep_tree){ .node_count = 2 * triangle_count - 1 };
+	builder b = { .tree = tree, .build = build, .triangles = triangles, .triangle_count = triangle_count, .groups = groups };
 	tree->nodes = cr_alloc_array(context, (size_t)tree->node_count, sizeof *tree->nodes);
 	bool done = tree->nodes && build_tree(context, &b, positions);
 	if (done) {
@@ -143,12 +144,18 @@ bool cr_sweep_tree_build(carom_context *context, const cr_sweep_scene *scene, co
 	}
 	if (done)
 		make_parts(tree);
-	done = done && alloc_boxes(context, volume, tree->node_count, &tree->node_boxes);
-	done = done && alloc_boxes(context, volume, scene->vertex_count, &tree->vertex_boxes);
-	done = done && alloc_boxes(context, volume, scene->edge_count, &tree->edge_boxes);
-	if (!done)
+	else
 		cr_sweep_tree_free(context, tree);
 	return done;
+}
+
+bool cr_sweep_tree_attach(carom_context *context, const cr_sweep_scene *scene, carom_sweep_volume volume, cr_sweep_tree *tree)
+{
+	tree->scene = scene;
+	tree->volume = volume;
+	return alloc_boxes(context, volume, tree->node_count, &tree->node_boxes) &&
+		alloc_boxes(context, volume, scene->vertex_count, &tree->vertex_boxes) &&
+		alloc_boxes(context, volume, scene->edge_count, &tree->edge_boxes);
 }
 
 void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree)

@@ -62,10 +62,14 @@ static inline bool cr_is_excluded(const cr_sweep_node *a, const cr_sweep_node *b
 	return a->group >= 0 && a->group == b->group;
 }
 
-/// Build over a scene with triangles, which must outlive the tree. positions [3*vertex_count]; groups [triangle_count]. False when
-/// out of memory; the tree is then empty. Boxes are not filled in yet. Deterministic, one thread.
-bool cr_sweep_tree_build(carom_context *context, const cr_sweep_scene *scene, const double *positions, const int32_t *groups,
-	carom_sweep_volume volume, carom_sweep_build build, cr_sweep_tree *tree);
+/// Build over triangles [3*triangle_count], at least one. positions [3*vertices]; groups [triangle_count]. False when out of memory; the
+/// tree is then empty. There are no boxes yet. Deterministic, one thread.
+bool cr_sweep_tree_build(carom_context *context, const int32_t *triangles, int32_t triangle_count, const double *positions,
+	const int32_t *groups, carom_sweep_build build, cr_sweep_tree *tree);
+/// Make room for the boxes of a scene, which must outlive the tree and holds the triangles that its leaves name. Boxes are not filled in yet.
+/// False when out of memory; the tree can then only be freed.
+bool cr_sweep_tree_attach(
+	carom_context *context, const cr_sweep_scene *scene, carom_sweep_volume volume, cr_sweep_tree *tree);
 void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree);
 
 /// Boxes of all features and nodes for a step, in parallel. largest: no coordinate at either end is larger.

@@ -66,9 +66,11 @@ static cr_swept_queries make_queries(const cr_sweep_worker *w, cr_swept_kind kin
 static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_queries *queries, const cr_swept_impact *from)
 {
 	cr_sweep_impact impact = { .kind = (uint8_t)queries->kind, .status = from->status, .triangle = -1, .time = from->time };
+	const cr_sweep_order *order = w->job->order;
 	if (queries->kind == CR_SWEPT_VERTEX_FACE)
-		impact.triangle = w->queries.face_triangle[from->query];
-	memcpy(impact.vertices, queries->vertices[from->query], sizeof impact.vertices);
+		impact.triangle = order->given_triangles[w->queries.face_triangle[from->query]];
+	for (int k = 0; k < 4; k++)
+		impact.vertices[k] = order->given_vertices[queries->vertices[from->query][k]];
 	memcpy(impact.weight, from->weight, sizeof impact.weight);
 	memcpy(impact.normal, from->normal, sizeof impact.normal);
 	return impact;
@@ -190,7 +192,8 @@ void cr_sweep_worker_add(cr_sweep_worker *w, cr_swept_kind kind, const cr_featur
 static int32_t mesh_of_node(const cr_sweep_worker *w, int32_t node, int32_t guess)
 {
 	const cr_sweep_job *job = w->job;
-	const int32_t vertex = w->walk.tree->scene->triangles[3 * (int64_t)~w->walk.tree->nodes[node].right];
+	const int32_t corner = w->walk.tree->scene->triangles[3 * (int64_t)~w->walk.tree->nodes[node].right];
+	const int32_t vertex = job->order->given_vertices[corner];
 	if (vertex >= job->mesh_vertices[guess] && vertex < job->mesh_vertices[guess + 1])
 		return guess;
 	return cr_mesh_of_vertex(job->mesh_vertices, job->mesh_count, vertex);

@@ -8,8 +8,9 @@
 #include "geom/swept.h"
 #include "sweep/front.h"
 #include "sweep/sweep_motion.h"
+#include "sweep/sweep_order.h"
 
-/// An impact, by the numbers of the scene.
+/// An impact, by the numbers that were given: of vertices and triangles of all meshes one after the other.
 typedef struct cr_sweep_impact {
 	int32_t vertices[4];
 	int32_t triangle; // vertex and face; else -1
@@ -33,7 +34,8 @@ typedef struct cr_sweep_job {
 	carom_context *context;
 	const cr_sweep_tree *tree;
 	const cr_sweep_kernels *kernels;
-	const double *begin, *end; // 3 for each vertex
+	const cr_sweep_order *order;
+	const double *begin, *end; // 3 for each vertex of the scene
 	cr_swept_options options;
 	bool every;                   // no orphan sets
 	bool earliest;                // look for the earliest impact alone
