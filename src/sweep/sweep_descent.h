@@ -8,6 +8,9 @@
 
 #include "sweep/sweep_kernels.h"
 
+/// Which of two different nodes is split?
+static inline bool cr_splits_first(const cr_sweep_node *a, const cr_sweep_node *b) { return a->size >= b->size; }
+
 /// Children in the order of the traversal; returns how many. 0: two leaves, or a leaf against itself.
 static inline int cr_descend(const cr_sweep_tree *tree, cr_sweep_pair p, cr_sweep_pair children[3])
 {
@@ -21,7 +24,7 @@ static inline int cr_descend(const cr_sweep_tree *tree, cr_sweep_pair p, cr_swee
 		children[2] = (cr_sweep_pair){ right, right };
 		return 3;
 	}
-	if (a->size >= b->size) {
+	if (cr_splits_first(a, b)) {
 		if (cr_is_leaf(a))
 			return 0;
 		children[0] = (cr_sweep_pair){ p.a + 1, p.b };
@@ -33,16 +36,26 @@ static inline int cr_descend(const cr_sweep_tree *tree, cr_sweep_pair p, cr_swee
 	return 2;
 }
 
-/// The parent of two nodes of the BVTT that may be siblings: true when one of a, b is the same in both, and the other ones are the
-/// children of one node. (Whatever the front holds in their place covers the same pairs of triangles.)
-static inline bool cr_are_siblings(const cr_sweep_tree *tree, cr_sweep_pair first, cr_sweep_pair second, cr_sweep_pair *parent)
+/// The parent of a pair of two different nodes. Sizes of what is split fall along the path to it, so of the two parents the smaller one was
+/// split last; of equal ones the second.
+static inline cr_sweep_pair cr_parent(const cr_sweep_tree *tree, cr_sweep_pair p)
 {
-	if (first.b == second.b) {
-		*parent = (cr_sweep_pair){ first.a - 1, first.b };
-		return first.a > 0 && tree->nodes[first.a - 1].right == second.a;
-	}
-	*parent = (cr_sweep_pair){ first.a, first.b - 1 };
-	return first.a == second.a && first.b > 0 && tree->nodes[first.b - 1].right == second.b;
+	const int32_t a = tree->nodes[p.a].parent, b = tree->nodes[p.b].parent;
+	if (a == b)
+		return (cr_sweep_pair){ a, a };
+	return tree->nodes[a].size < tree->nodes[b].size ? (cr_sweep_pair){ a, p.b } : (cr_sweep_pair){ p.a, b };
+}
+
+/// Of the two children of a pair of two different nodes.
+static inline bool cr_is_first_child(cr_sweep_pair parent, cr_sweep_pair child)
+{
+	return child.a == parent.a ? child.b == parent.b + 1 : child.a == parent.a + 1;
+}
+
+/// As a front holds it.
+static inline cr_sweep_pair cr_mark_in_front(const cr_sweep_tree *tree, cr_sweep_pair p)
+{
+	return cr_mark_leaves_if(cr_is_leaf(&tree->nodes[p.a]) & cr_is_leaf(&tree->nodes[p.b]), p);
 }
 
 #endif

@@ -1,14 +1,20 @@
-/// Boxes, traversal and features of a swept scene. Compiled once for each instruction set (CR_ISA).
+/// Boxes and traversal of a swept scene. Compiled once for each instruction set (CR_ISA).
 ///
 /// A box of the 18-DOP is two rows of eight floats, so one comparison of rows each way tells eight of nine axes; the record is a cache
 /// line, and most pairs that are apart need no more than the two records.
 #include "sweep/sweep_kernels.h"
-#include "math/simd.h"
 #include "sweep/sweep_descent.h"
+#include "sweep/sweep_overlap.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { PREFETCH = 8 }; // nodes of the front ahead
+enum {
+	BATCH = 64,     // pairs opened, or nodes of the front looked at, before what came of them is
+	MOST_FRESH = 3, // children of a pair
+	// Pairs waiting; beyond it they are opened one at a time, in depth-first order, which needs CR_SWEEP_DEPTH_FIRST at most.
+	BATCH_ROOM = CR_SWEEP_STACK - CR_SWEEP_DEPTH_FIRST - (MOST_FRESH - 1) * BATCH,
+};
 
 // ---- Boxes ----
 
@@ -122,115 +128,135 @@ static void bound_nodes(cr_sweep_tree *tree, int32_t begin, int32_t end)
 	}
 }
 
-static inline bool overlap_dop(const cr_sweep_boxes *first, int64_t a, const cr_sweep_boxes *second, int64_t b)
-{
-	const float *p = first->main + CR_DOP_STRIDE * a, *q = second->main + CR_DOP_STRIDE * b;
-	const m8 meet = m8_and(f8_le(f8_load(p), f8_load(q + 8)), f8_le(f8_load(q), f8_load(p + 8)));
-	if (m8_bits(meet) != 0xff)
-		return false;
-	const float *s = first->last + 2 * a, *t = second->last + 2 * b;
-	return (s[0] <= t[1]) & (t[0] <= s[1]);
-}
-
-static inline bool overlap_aabb(const cr_sweep_boxes *first, int64_t a, const cr_sweep_boxes *second, int64_t b)
-{
-	const float *p = first->main + CR_AABB_STRIDE * a, *q = second->main + CR_AABB_STRIDE * b;
-	// Without branches: which axis tells two boxes apart cannot be foreseen.
-	return (p[0] <= q[4]) & (q[0] <= p[4]) & (p[1] <= q[5]) & (q[1] <= p[5]) & (p[2] <= q[6]) & (q[2] <= p[6]);
-}
-
-static inline bool overlap_boxes(bool dop, const cr_sweep_boxes *first, int64_t a, const cr_sweep_boxes *second, int64_t b)
-{
-	return dop ? overlap_dop(first, a, second, b) : overlap_aabb(first, a, second, b);
-}
-
 static bool overlap(const cr_sweep_tree *tree, int32_t a, int32_t b)
 {
-	return overlap_boxes(tree->volume == CAROM_SWEEP_DOP18, &tree->node_boxes, a, &tree->node_boxes, b);
+	return cr_overlap(tree->volume == CAROM_SWEEP_DOP18, &tree->node_boxes, a, &tree->node_boxes, b);
 }
 
 // ---- Traversal ----
+//
+// Pairs whose boxes overlap wait on a stack; the uppermost BATCH of them are opened together, and each child goes where it belongs without a
+// branch: it is written at the end of each list, and the list grows or does not. (Branches foreseen wrongly took most of the time.)
 
-static inline void add_stop(cr_sweep_walk *walk, cr_sweep_pair pair)
+/// Hand on the lists that have no room for as many more.
+static inline void make_room(cr_sweep_walk *walk, int32_t leaves, int32_t stops)
 {
-	walk->stop_total++;
-	if (!walk->keep_stops)
-		return;
-	walk->stops[walk->stop_count++] = pair;
-	if (walk->stop_count == CR_SWEEP_STOPS) {
+	if (walk->leaf_count > CR_SWEEP_LEAVES - leaves) {
+		walk->leaves_full(walk);
+		walk->leaf_count = 0;
+	}
+	if (walk->stop_count > CR_SWEEP_STOPS - stops) {
 		walk->stops_full(walk);
 		walk->stop_count = 0;
 	}
 }
 
-static inline void add_leaves(cr_sweep_walk *walk, cr_sweep_pair pair)
-{
-	walk->leaves[walk->leaf_count++] = pair;
-	if (walk->leaf_count == CR_SWEEP_LEAVES) {
-		walk->leaves_full(walk);
-		walk->leaf_count = 0;
-	}
-}
-
-/// A pair of leaves whose boxes overlap. Adjacent ones never part: no front needs them.
-static inline void meet_leaves(cr_sweep_walk *walk, cr_sweep_pair p)
-{
-	const cr_sweep_node *nodes = walk->tree->nodes;
-	if (cr_are_adjacent(walk->tree->scene, ~nodes[p.a].right, ~nodes[p.b].right)) {
-		walk->adjacent++;
-		if (!walk->keep_adjacent)
-			return;
-	}
-	add_leaves(walk, p);
-	add_stop(walk, p);
-}
-
-/// Everything below the children of a node of the BVTT; its own boxes are known to overlap.
-static inline void walk_below(bool dop, cr_sweep_walk *walk, cr_sweep_pair from)
+/// Pairs of leaves whose boxes overlap. Adjacent ones never part: no front needs them.
+static inline void meet_leaves(cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count)
 {
 	const cr_sweep_tree *tree = walk->tree;
-	const cr_sweep_boxes *boxes = &tree->node_boxes;
-	cr_sweep_pair stack[CR_SWEEP_STACK], children[3];
-	int64_t tests = 0;
-	int top = 0;
-	for (cr_sweep_pair p = from;;) {
-		const int count = cr_descend(tree, p, children);
-		if (count == 0 && p.a != p.b)
-			meet_leaves(walk, p);
-		for (int i = count - 1; i >= 0; i--)
-			stack[top++] = children[i];
-		// On to the next one whose boxes overlap.
-		for (;;) {
-			if (top == 0) {
-				walk->tests += tests;
-				return;
-			}
-			p = stack[--top];
-			if (tree->grouped && cr_is_excluded(&tree->nodes[p.a], &tree->nodes[p.b]))
-				continue;
-			if (p.a == p.b)
-				break;
-			tests++;
-			if (overlap_boxes(dop, boxes, p.a, boxes, p.b))
-				break;
-			add_stop(walk, p);
-		}
+	make_room(walk, count, count);
+	int32_t leaves = walk->leaf_count, stops = walk->stop_count;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_sweep_pair p = pairs[i];
+		const bool adjacent = cr_are_adjacent(tree->scene, ~tree->nodes[p.a].right, ~tree->nodes[p.b].right);
+		const bool keep = !adjacent | walk->keep_adjacent;
+		walk->adjacent += adjacent;
+		walk->leaves[leaves] = p;
+		leaves += keep;
+		walk->stops[stops] = cr_mark_leaves_if(true, p);
+		stops += keep & walk->keep_stops;
+		walk->stop_total += keep;
 	}
+	walk->leaf_count = leaves;
+	walk->stop_count = stops;
+}
+
+/// Where the children of a batch go.
+typedef struct fresh {
+	cr_sweep_pair leaves[MOST_FRESH * BATCH];
+	int32_t leaf_count, stop_count, top;
+	int64_t tests, apart;
+} fresh;
+
+static inline void place_child(bool dop, bool grouped, cr_sweep_walk *walk, fresh *to, int32_t a, int32_t b)
+{
+	const cr_sweep_tree *tree = walk->tree;
+	const cr_sweep_node *p = &tree->nodes[a], *q = &tree->nodes[b];
+	const cr_sweep_pair pair = { a, b };
+	const bool wanted = !grouped || !cr_is_excluded(p, q);
+	const bool meet = cr_overlap(dop, &tree->node_boxes, a, &tree->node_boxes, b);
+	const bool leaves = (p->size == 1) & (q->size == 1);
+	walk->stack[to->top] = pair;
+	to->top += wanted & meet & !leaves;
+	to->leaves[to->leaf_count] = pair;
+	to->leaf_count += wanted & meet & leaves;
+	walk->stops[to->stop_count] = cr_mark_leaves_if(leaves, pair);
+	to->stop_count += wanted & !meet & walk->keep_stops;
+	to->tests += wanted;
+	to->apart += wanted & !meet;
+}
+
+/// A node against itself waits, unless nothing in it is to be looked at.
+static inline void place_self(cr_sweep_walk *walk, fresh *to, int32_t a)
+{
+	const cr_sweep_node *node = &walk->tree->nodes[a];
+	walk->stack[to->top] = (cr_sweep_pair){ a, a };
+	to->top += (node->size > 1) & (node->group < 0);
+}
+
+static inline void open_pair(bool dop, bool grouped, cr_sweep_walk *walk, fresh *to, cr_sweep_pair p)
+{
+	const cr_sweep_node *a = &walk->tree->nodes[p.a], *b = &walk->tree->nodes[p.b];
+	if (p.a == p.b) {
+		place_child(dop, grouped, walk, to, p.a + 1, a->right);
+		place_self(walk, to, a->right);
+		place_self(walk, to, p.a + 1);
+		return;
+	}
+	const bool first = cr_splits_first(a, b);
+	place_child(dop, grouped, walk, to, first ? a->right : p.a, first ? p.b : b->right);
+	place_child(dop, grouped, walk, to, first ? p.a + 1 : p.a, first ? p.b : p.b + 1);
+}
+
+/// Everything below the pairs that wait. The boxes of each overlap, or it is a node against itself; none is a pair of leaves.
+static inline void walk_waiting(bool dop, bool grouped, cr_sweep_walk *walk, int32_t waiting)
+{
+	fresh to = { .top = waiting };
+	cr_sweep_pair batch[BATCH];
+	while (to.top > 0) {
+		const int32_t most = to.top < BATCH ? to.top : BATCH;
+		const int32_t count = to.top > BATCH_ROOM ? 1 : most;
+		to.top -= count;
+		memcpy(batch, walk->stack + to.top, (size_t)count * sizeof *batch);
+		make_room(walk, 0, MOST_FRESH * BATCH);
+		to.stop_count = walk->stop_count;
+		to.leaf_count = 0;
+		for (int32_t i = 0; i < count; i++)
+			open_pair(dop, grouped, walk, &to, batch[i]);
+		walk->stop_count = to.stop_count;
+		meet_leaves(walk, to.leaves, to.leaf_count);
+	}
+	walk->tests += to.tests;
+	walk->stop_total += to.apart;
 }
 
 static inline void walk_from(bool dop, cr_sweep_walk *walk, cr_sweep_pair from)
 {
-	const cr_sweep_tree *tree = walk->tree;
-	if (cr_is_excluded(&tree->nodes[from.a], &tree->nodes[from.b]))
-		return;
-	if (from.a != from.b) {
-		walk->tests++;
-		if (!overlap_boxes(dop, &tree->node_boxes, from.a, &tree->node_boxes, from.b)) {
-			add_stop(walk, from);
-			return;
-		}
-	}
-	walk_below(dop, walk, from);
+	make_room(walk, 0, 1);
+	fresh to = { .stop_count = walk->stop_count };
+	if (from.a == from.b)
+		place_self(walk, &to, from.a);
+	else
+		place_child(dop, true, walk, &to, from.a, from.b);
+	walk->stop_count = to.stop_count;
+	walk->tests += to.tests;
+	walk->stop_total += to.apart;
+	meet_leaves(walk, to.leaves, to.leaf_count);
+	if (walk->tree->grouped)
+		walk_waiting(dop, true, walk, to.top);
+	else
+		walk_waiting(dop, false, walk, to.top);
 }
 
 static void walk(cr_sweep_walk *w, cr_sweep_pair from)
@@ -241,59 +267,98 @@ static void walk(cr_sweep_walk *w, cr_sweep_pair from)
 		walk_from(false, w, from);
 }
 
-/// The last two of the list are apart: as long as they are siblings whose parent's boxes are apart as well, the parent takes their place.
-/// Returns how many at the end of the list are known to be apart, 2 at most.
-static inline int prune_stops(bool dop, cr_sweep_walk *walk)
+// ---- The front ----
+
+/// The last parent whose boxes were tested, since siblings are neighbours most often.
+typedef struct parent_test {
+	cr_sweep_pair pair;
+	bool meet;
+} parent_test;
+
+static inline bool parents_meet(bool dop, cr_sweep_walk *walk, parent_test *last, cr_sweep_pair parent)
+{
+	if (parent.a == parent.b)
+		return true;
+	if (parent.a != last->pair.a || parent.b != last->pair.b) {
+		const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
+		*last = (parent_test){ parent, cr_overlap(dop, boxes, parent.a, boxes, parent.b) };
+		walk->tests++;
+	}
+	return last->meet;
+}
+
+/// Put pairs that are apart back into the front, or their uppermost ancestors that are apart. An ancestor takes the place of all that is below it:
+/// it is put there by the one that only first children lead to, and the others, which are apart as well, go.
+static inline void raise_stops(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *apart, int32_t count)
+{
+	parent_test last = { .pair = { -1, -1 } };
+	for (int32_t i = 0; i < count; i++) {
+		cr_sweep_pair p = apart[i];
+		bool first = true;
+		for (;;) {
+			const cr_sweep_pair parent = cr_parent(walk->tree, p);
+			if (parents_meet(dop, walk, &last, parent))
+				break;
+			first = cr_is_first_child(parent, p);
+			if (!first)
+				break;
+			p = parent;
+		}
+		walk->stops[walk->stop_count] = cr_mark_in_front(walk->tree, p);
+		walk->stop_count += first;
+		walk->stop_total += first;
+		walk->pruned += !first;
+	}
+}
+
+/// At most BATCH nodes of a front: those that sprout wait. Returns how many.
+static inline int32_t look_at(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count)
 {
 	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
-	cr_sweep_pair parent;
-	while (walk->stop_count >= 2) {
-		cr_sweep_pair *last = &walk->stops[walk->stop_count - 1];
-		if (!cr_are_siblings(walk->tree, last[-1], last[0], &parent))
-			return 2;
-		walk->tests++;
-		// The box before them may overlap; then so does that of any pair's parent that holds it.
-		if (overlap_boxes(dop, boxes, parent.a, boxes, parent.b))
-			return 2;
-		last[-1] = parent;
-		walk->stop_count--;
-		walk->stop_total--;
-		walk->pruned++;
+	make_room(walk, BATCH, BATCH);
+	const bool prune = walk->prune & walk->keep_stops;
+	cr_sweep_pair apart[BATCH];
+	int32_t waiting = 0, leaves = walk->leaf_count, stops = walk->stop_count, apart_count = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const bool both_leaves = cr_is_marked(front[i]);
+		const cr_sweep_pair p = cr_unmark(front[i]);
+		const bool meet = cr_overlap(dop, boxes, p.a, boxes, p.b);
+		walk->leaves[leaves] = p;
+		leaves += meet & both_leaves;
+		walk->stack[waiting] = p;
+		waiting += meet & !both_leaves;
+		apart[apart_count] = p;
+		apart_count += !meet & prune;
+		walk->stops[stops] = front[i];
+		stops += (both_leaves | !meet) & walk->keep_stops & (meet | !prune);
 	}
-	return walk->stop_count;
+	walk->leaf_count = leaves;
+	walk->tests += count;
+	walk->kept += count - waiting;
+	walk->replaced += waiting;
+	walk->stop_total += count - waiting - apart_count;
+	walk->stop_count = stops;
+	raise_stops(dop, walk, apart, apart_count);
+	return waiting;
 }
 
 static inline void follow_with(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count)
 {
-	const cr_sweep_tree *tree = walk->tree;
-	const cr_sweep_boxes *boxes = &tree->node_boxes;
-	const int stride = dop ? CR_DOP_STRIDE : CR_AABB_STRIDE;
-	int apart = 0; // at the end of the list, 2 at most
-	for (int32_t i = 0; i < count; i++) {
-		const cr_sweep_pair p = front[i];
-		if (i + PREFETCH < count) {
-			__builtin_prefetch(boxes->main + (int64_t)stride * front[i + PREFETCH].a);
-			__builtin_prefetch(boxes->main + (int64_t)stride * front[i + PREFETCH].b);
+	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
+	for (int32_t i = 0; i < count; i += BATCH) {
+		const int32_t here = count - i < BATCH ? count - i : BATCH;
+		const int stride = dop ? CR_DOP_STRIDE : CR_AABB_STRIDE;
+		for (int32_t k = i + BATCH; k < i + 2 * BATCH && k < count; k++) {
+			const cr_sweep_pair p = cr_unmark(front[k]);
+			__builtin_prefetch(boxes->main + (int64_t)stride * p.a);
+			__builtin_prefetch(boxes->main + (int64_t)stride * p.b);
 		}
-		walk->tests++;
-		if (!overlap_boxes(dop, boxes, p.a, boxes, p.b)) {
-			walk->kept++;
-			add_stop(walk, p);
-			apart = walk->stop_count == 0 ? 0 : apart + 1;
-			if (walk->prune && walk->keep_stops && apart >= 2)
-				apart = prune_stops(dop, walk);
-			continue;
-		}
-		apart = 0;
-		if (tree->nodes[p.a].size == 1 && tree->nodes[p.b].size == 1) {
-			walk->kept++;
-			add_leaves(walk, p);
-			add_stop(walk, p);
-			continue;
-		}
+		const int32_t waiting = look_at(dop, walk, front + i, here);
 		const int64_t before = walk->stop_total;
-		walk_below(dop, walk, p);
-		walk->replaced++;
+		if (walk->tree->grouped)
+			walk_waiting(dop, true, walk, waiting);
+		else
+			walk_waiting(dop, false, walk, waiting);
 		walk->sprouted += walk->stop_total - before;
 	}
 }
@@ -306,188 +371,8 @@ static void follow(cr_sweep_walk *w, const cr_sweep_pair *front, int32_t count)
 		follow_with(false, w, front, count);
 }
 
-// ---- Features ----
-
-/// A triangle's mask of the features for which it is the first triangle: corners in the lowest bits, sides above.
-enum { ALL_THREE = 7, SIDES_SHIFT = 3 };
-
-static inline void add_face(const cr_sweep_scene *s, cr_sweep_queries *q, int32_t vertex, int32_t triangle)
-{
-	const int32_t *corners = &s->triangles[3 * (int64_t)triangle];
-	int32_t *query = q->faces[q->face_count];
-	query[0] = vertex;
-	query[1] = corners[0];
-	query[2] = corners[1];
-	query[3] = corners[2];
-	q->face_triangle[q->face_count++] = triangle;
-}
-
-static inline void add_edges(const cr_sweep_scene *s, cr_sweep_queries *q, int32_t e, int32_t f)
-{
-	const bool in_order = cr_edge_is_first(s, e, f);
-	const int64_t low = in_order ? e : f, high = in_order ? f : e;
-	int32_t *query = q->edges[q->edge_count++];
-	query[0] = s->edges[2 * low];
-	query[1] = s->edges[2 * low + 1];
-	query[2] = s->edges[2 * high];
-	query[3] = s->edges[2 * high + 1];
-}
-
-// Near pairs: a triangle at a feature of one may share a vertex with the other.
-
-typedef struct near_pair {
-	cr_sweep_pair nodes;
-	int32_t a, b;
-	bool every; // no orphan sets: the first triangles answer, adjacent or not
-} near_pair;
-
-static inline bool has_corner(const int32_t *corners, int32_t vertex)
-{
-	return corners[0] == vertex || corners[1] == vertex || corners[2] == vertex;
-}
-
-/// Corners of triangle a against triangle b, whose node is given.
-static inline void list_near_corners(
-	bool dop, const cr_sweep_tree *tree, bool every, int32_t a, int32_t b, int32_t node, cr_sweep_queries *queries)
-{
-	const cr_sweep_scene *s = tree->scene;
-	const int32_t *p = &s->triangles[3 * (int64_t)a], *q = &s->triangles[3 * (int64_t)b];
-	uint32_t left = every ? s->first_of[a] & ALL_THREE : ALL_THREE;
-	while (left) {
-		const int32_t v = p[cr_take_lowest_bit(&left)];
-		if (!overlap_boxes(dop, &tree->vertex_boxes, v, &tree->node_boxes, node))
-			continue;
-		if (every ? !has_corner(q, v) : cr_answers_for_vertex(s, v, a, b))
-			add_face(s, queries, v, b);
-	}
-}
-
-static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
-{
-	const int32_t *p = &s->edges[2 * (int64_t)e], *q = &s->edges[2 * (int64_t)f];
-	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
-}
-
-static inline bool answers_for_sides(const cr_sweep_scene *s, const near_pair *l, int32_t e, int32_t f)
-{
-	if (l->every)
-		return !share_vertex(s, e, f);
-	return e < f ? cr_answers_for_edges(s, e, f, l->a, l->b) : cr_answers_for_edges(s, f, e, l->b, l->a);
-}
-
-static inline void list_near_sides(bool dop, const cr_sweep_tree *tree, const near_pair *l, cr_sweep_queries *queries)
-{
-	const cr_sweep_scene *s = tree->scene;
-	const int32_t *p = &s->triangle_edges[3 * (int64_t)l->a], *q = &s->triangle_edges[3 * (int64_t)l->b];
-	const uint32_t of_b = l->every ? (uint32_t)s->first_of[l->b] >> SIDES_SHIFT : ALL_THREE;
-	uint32_t left = l->every ? (uint32_t)s->first_of[l->a] >> SIDES_SHIFT : ALL_THREE;
-	while (left) {
-		const int32_t e = p[cr_take_lowest_bit(&left)];
-		if (!overlap_boxes(dop, &tree->edge_boxes, e, &tree->node_boxes, l->nodes.b))
-			continue;
-		uint32_t others = of_b;
-		while (others) {
-			const int32_t f = q[cr_take_lowest_bit(&others)];
-			if (overlap_boxes(dop, &tree->edge_boxes, e, &tree->edge_boxes, f) && answers_for_sides(s, l, e, f))
-				add_edges(s, queries, e, f);
-		}
-	}
-}
-
-// All other pairs, most by far: the masks say whose features they are. No branch depends on data: each list is written at its end
-// whether or not the entry stays.
-
-enum { FAR_PAIRS = 64 }; // at a time: their features stay in the first-level cache
-
-typedef struct far_features {
-	int32_t face_count, edge_count;
-	int32_t faces[FAR_PAIRS * CR_MOST_VERTEX_FACE + 1][2]; // vertex, node of the face
-	int32_t edges[FAR_PAIRS * CR_MOST_EDGE_EDGE + 1][2];
-} far_features;
-
-static inline void gather_far(const cr_sweep_scene *s, cr_sweep_pair nodes, int32_t a, int32_t b, far_features *far)
-{
-	const int32_t *p = &s->triangles[3 * (int64_t)a], *q = &s->triangles[3 * (int64_t)b];
-	const int of_a = s->first_of[a], of_b = s->first_of[b];
-	int32_t count = far->face_count;
-	for (int k = 0; k < 3; k++) {
-		far->faces[count][0] = p[k];
-		far->faces[count][1] = nodes.b;
-		count += of_a >> k & 1;
-	}
-	for (int k = 0; k < 3; k++) {
-		far->faces[count][0] = q[k];
-		far->faces[count][1] = nodes.a;
-		count += of_b >> k & 1;
-	}
-	far->face_count = count;
-	p = &s->triangle_edges[3 * (int64_t)a];
-	q = &s->triangle_edges[3 * (int64_t)b];
-	count = far->edge_count;
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 3; k++) {
-			far->edges[count][0] = p[i];
-			far->edges[count][1] = q[k];
-			count += of_a >> (SIDES_SHIFT + i) & of_b >> (SIDES_SHIFT + k) & 1;
-		}
-	}
-	far->edge_count = count;
-}
-
-static inline int32_t keep_overlapping(
-	bool dop, const cr_sweep_boxes *first, const cr_sweep_boxes *second, int32_t (*pairs)[2], int32_t count)
-{
-	int32_t kept = 0;
-	for (int32_t i = 0; i < count; i++) {
-		const int32_t a = pairs[i][0], b = pairs[i][1];
-		pairs[kept][0] = a;
-		pairs[kept][1] = b;
-		kept += overlap_boxes(dop, first, a, second, b);
-	}
-	return kept;
-}
-
-static inline void list_far(bool dop, const cr_sweep_tree *tree, far_features *far, cr_sweep_queries *queries)
-{
-	const cr_sweep_scene *s = tree->scene;
-	const int32_t faces = keep_overlapping(dop, &tree->vertex_boxes, &tree->node_boxes, far->faces, far->face_count);
-	const int32_t edges = keep_overlapping(dop, &tree->edge_boxes, &tree->edge_boxes, far->edges, far->edge_count);
-	for (int32_t i = 0; i < faces; i++)
-		add_face(s, queries, far->faces[i][0], ~tree->nodes[far->faces[i][1]].right);
-	for (int32_t i = 0; i < edges; i++)
-		add_edges(s, queries, far->edges[i][0], far->edges[i][1]);
-}
-
-static inline void list_with(
-	bool dop, const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
-{
-	far_features far;
-	for (int32_t first = 0; first < count; first += FAR_PAIRS) {
-		const int32_t end = count - first < FAR_PAIRS ? count : first + FAR_PAIRS;
-		far.face_count = far.edge_count = 0;
-		for (int32_t i = first; i < end; i++) {
-			const int32_t a = ~tree->nodes[leaves[i].a].right, b = ~tree->nodes[leaves[i].b].right;
-			if (!cr_may_be_near(tree->scene, a, b)) {
-				gather_far(tree->scene, leaves[i], a, b, &far);
-				continue;
-			}
-			const near_pair near = { leaves[i], a, b, every };
-			list_near_corners(dop, tree, every, a, b, leaves[i].b, queries);
-			list_near_corners(dop, tree, every, b, a, leaves[i].a, queries);
-			list_near_sides(dop, tree, &near, queries);
-		}
-		list_far(dop, tree, &far, queries);
-	}
-}
-
-static void list_features(
-	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
-{
-	if (tree->volume == CAROM_SWEEP_DOP18)
-		list_with(true, tree, leaves, count, every, queries);
-	else
-		list_with(false, tree, leaves, count, every, queries);
-}
+extern void CR_ISA_NAME(cr_list_features)(
+	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
 
 extern const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels);
 const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
@@ -497,5 +382,5 @@ const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
 	.overlap = overlap,
 	.walk = walk,
 	.follow = follow,
-	.list_features = list_features,
+	.list_features = CR_ISA_NAME(cr_list_features),
 };

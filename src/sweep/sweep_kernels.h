@@ -9,6 +9,14 @@ typedef struct cr_sweep_pair {
 	int32_t a, b;
 } cr_sweep_pair;
 
+/// In a front pairs of leaves are marked, so that their nodes need not be looked at: ~a in the place of a.
+static inline cr_sweep_pair cr_mark_leaves_if(bool leaves, cr_sweep_pair pair)
+{
+	return (cr_sweep_pair){ pair.a ^ -(int32_t)leaves, pair.b };
+}
+static inline bool cr_is_marked(cr_sweep_pair pair) { return pair.a < 0; }
+static inline cr_sweep_pair cr_unmark(cr_sweep_pair pair) { return (cr_sweep_pair){ pair.a ^ -(int32_t)(pair.a < 0), pair.b }; }
+
 enum {
 	CR_SWEEP_LEAVES = 256, // pairs of leaves that a walk hands on at once
 	CR_SWEEP_STOPS = 4096, // nodes of the front that it hands on at once
@@ -20,12 +28,13 @@ struct cr_sweep_walk {
 	const cr_sweep_tree *tree;
 	bool keep_adjacent; // pairs of leaves that share a vertex count as others
 	bool keep_stops;    // list where the traversal stops: the front
-	bool prune;         // follow: join siblings whose parent's boxes are apart
+	bool prune;         // follow: what is below boxes that are apart gives way to them
 	void (*leaves_full)(cr_sweep_walk *walk);
 	void (*stops_full)(cr_sweep_walk *walk);
 	int32_t leaf_count, stop_count;
 	cr_sweep_pair leaves[CR_SWEEP_LEAVES]; // pairs of leaves whose boxes overlap
-	cr_sweep_pair stops[CR_SWEEP_STOPS];
+	cr_sweep_pair stops[CR_SWEEP_STOPS];   // where it stopped
+	cr_sweep_pair stack[CR_SWEEP_STACK];   // pairs to be opened
 	// Counters, added to.
 	int64_t tests;
 	int64_t stop_total;                       // nodes where the traversal stopped, listed or not

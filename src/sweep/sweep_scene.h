@@ -70,8 +70,9 @@ static inline cr_feature_pair cr_make_edge_pair(const cr_sweep_scene *scene, int
 static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32_t b)
 {
 	const int32_t *p = &scene->triangles[3 * (int64_t)a], *q = &scene->triangles[3 * (int64_t)b];
-	return p[0] == q[0] || p[0] == q[1] || p[0] == q[2] || p[1] == q[0] || p[1] == q[1] || p[1] == q[2] || p[2] == q[0] ||
-		p[2] == q[1] || p[2] == q[2];
+	// Without branches: which corners are the same cannot be foreseen.
+	return (p[0] == q[0]) | (p[0] == q[1]) | (p[0] == q[2]) | (p[1] == q[0]) | (p[1] == q[1]) | (p[1] == q[2]) | (p[2] == q[0]) |
+		(p[2] == q[1]) | (p[2] == q[2]);
 }
 
 /// False: no triangle that shares a vertex with a (a itself among them) shares one with b. Then each pair of features belongs to

@@ -21,7 +21,7 @@ enum {
 	ALL_PARTS = 4,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
-	// Every fourth step each block of the front is pruned: looking for what may be joined costs a third of following it.
+	// Every fourth step the front is pruned, all of it: looking at parents costs half of following it.
 	PRUNE_INTERVAL = 4,
 };
 
@@ -91,7 +91,7 @@ static void run_blocks(int64_t begin, int64_t end, int worker, void *context)
 		cr_front_block *block = &s->front.blocks.data[i];
 		w->task = (int32_t)i;
 		w->order = 0;
-		w->walk.prune = s->def.prune_front && (s->steps + i) % PRUNE_INTERVAL == 0;
+		w->walk.prune = s->def.prune_front && s->steps % PRUNE_INTERVAL == 0;
 		s->job.kernels->follow(&w->walk, block->nodes, block->count);
 		cr_sweep_worker_end_task(w);
 		cr_front_free_block(&s->context, block);

@@ -45,6 +45,7 @@ static void make_nodes(builder *b)
 	task stack[CR_SWEEP_MAX_DEPTH + 1];
 	int top = 0;
 	stack[top++] = (task){ 0, 0, b->triangle_count, 0 };
+	b->tree->nodes[0].parent = -1;
 	while (top > 0) {
 		const task t = stack[--top];
 		cr_sweep_node *node = &b->tree->nodes[t.node];
@@ -56,6 +57,7 @@ static void make_nodes(builder *b)
 		}
 		const int32_t left = cr_sweep_split(b->build, b->low, b->high, b->order + t.first, t.count, t.depth);
 		node->right = t.node + 2 * left;
+		b->tree->nodes[node->right].parent = b->tree->nodes[t.node + 1].parent = t.node;
 		stack[top++] = (task){ node->right, t.first + left, t.count - left, t.depth + 1 };
 		stack[top++] = (task){ t.node + 1, t.first, left, t.depth + 1 };
 	}

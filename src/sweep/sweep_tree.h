@@ -20,7 +20,9 @@ enum {
 	/// No leaf is deeper.
 	CR_SWEEP_MAX_DEPTH = 96,
 	/// Pairs that a traversal in depth-first order may have before it: each level of the two trees adds at most two.
-	CR_SWEEP_STACK = 2 * 2 * CR_SWEEP_MAX_DEPTH + 4,
+	CR_SWEEP_DEPTH_FIRST = 2 * 2 * CR_SWEEP_MAX_DEPTH + 4,
+	/// Pairs that any traversal has before it.
+	CR_SWEEP_STACK = 4096,
 	/// Boxes to be joined by one worker at a time.
 	CR_SWEEP_PART_NODES = 4096,
 };
@@ -36,6 +38,7 @@ typedef struct cr_sweep_boxes {
 typedef struct cr_sweep_node {
 	int32_t right; // inner: right child; leaf: ~triangle
 	int32_t size;  // nodes of the subtree, itself included
+	int32_t parent;
 	int32_t group; // the group of all its triangles, -1 when they are of several or of none
 } cr_sweep_node;
 
