@@ -3,7 +3,7 @@
 #include "sweep/sweep_overlap.h"
 
 /// A triangle's mask of the features for which it is the first triangle: corners in the lowest bits, sides above.
-enum { ALL_THREE = 7, SIDES_SHIFT = 3 };
+enum { SIDES_SHIFT = 3 };
 
 static inline void add_face(const cr_sweep_scene *s, cr_sweep_queries *q, int32_t vertex, int32_t triangle)
 {
@@ -27,33 +27,9 @@ static inline void add_edges(const cr_sweep_scene *s, cr_sweep_queries *q, int32
 	query[3] = s->edges[2 * high + 1];
 }
 
-// Near pairs: a triangle at a feature of one may share a vertex with the other.
-
-typedef struct near_pair {
-	cr_sweep_pair nodes;
-	int32_t a, b;
-	bool every; // no orphan sets: the first triangles answer, adjacent or not
-} near_pair;
-
 static inline bool has_corner(const int32_t *corners, int32_t vertex)
 {
 	return corners[0] == vertex || corners[1] == vertex || corners[2] == vertex;
-}
-
-/// Corners of triangle a against triangle b, whose node is given.
-static inline void list_near_corners(
-	bool dop, const cr_sweep_tree *tree, bool every, int32_t a, int32_t b, int32_t node, cr_sweep_queries *queries)
-{
-	const cr_sweep_scene *s = tree->scene;
-	const int32_t *p = &s->triangles[3 * (int64_t)a], *q = &s->triangles[3 * (int64_t)b];
-	uint32_t left = every ? s->first_of[a] & ALL_THREE : ALL_THREE;
-	while (left) {
-		const int32_t v = p[cr_take_lowest_bit(&left)];
-		if (!cr_overlap(dop, &tree->vertex_boxes, v, &tree->node_boxes, node))
-			continue;
-		if (every ? !has_corner(q, v) : cr_answers_for_vertex(s, v, a, b))
-			add_face(s, queries, v, b);
-	}
 }
 
 static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
@@ -62,41 +38,15 @@ static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
 }
 
-static inline bool answers_for_sides(const cr_sweep_scene *s, const near_pair *l, int32_t e, int32_t f)
-{
-	if (l->every)
-		return !share_vertex(s, e, f);
-	return e < f ? cr_answers_for_edges(s, e, f, l->a, l->b) : cr_answers_for_edges(s, f, e, l->b, l->a);
-}
+// Far pairs: the masks say whose features they are. No branch depends on data: each list is written at its end whether or not the entry
+// stays.
 
-static inline void list_near_sides(bool dop, const cr_sweep_tree *tree, const near_pair *l, cr_sweep_queries *queries)
-{
-	const cr_sweep_scene *s = tree->scene;
-	const int32_t *p = &s->triangle_edges[3 * (int64_t)l->a], *q = &s->triangle_edges[3 * (int64_t)l->b];
-	const uint32_t of_b = l->every ? (uint32_t)s->first_of[l->b] >> SIDES_SHIFT : ALL_THREE;
-	uint32_t left = l->every ? (uint32_t)s->first_of[l->a] >> SIDES_SHIFT : ALL_THREE;
-	while (left) {
-		const int32_t e = p[cr_take_lowest_bit(&left)];
-		if (!cr_overlap(dop, &tree->edge_boxes, e, &tree->node_boxes, l->nodes.b))
-			continue;
-		uint32_t others = of_b;
-		while (others) {
-			const int32_t f = q[cr_take_lowest_bit(&others)];
-			if (cr_overlap(dop, &tree->edge_boxes, e, &tree->edge_boxes, f) && answers_for_sides(s, l, e, f))
-				add_edges(s, queries, e, f);
-		}
-	}
-}
-
-// All other pairs, most by far: the masks say whose features they are. No branch depends on data: each list is written at its end
-// whether or not the entry stays.
-
-enum { FAR_PAIRS = 64 }; // at a time: their features stay in the first-level cache
+enum { PAIRS = 64 }; // at a time: their features stay in the first-level cache
 
 typedef struct far_features {
 	int32_t face_count, edge_count;
-	int32_t faces[FAR_PAIRS * CR_MOST_VERTEX_FACE + 1][2]; // vertex, node of the face
-	int32_t edges[FAR_PAIRS * CR_MOST_EDGE_EDGE + 1][2];
+	int32_t faces[PAIRS * CR_MOST_VERTEX_FACE + 1][2]; // vertex, node of the face
+	int32_t edges[PAIRS * CR_MOST_EDGE_EDGE + 1][2];
 } far_features;
 
 static inline void gather_far(const cr_sweep_scene *s, cr_sweep_pair nodes, int32_t a, int32_t b, far_features *far)
@@ -152,25 +102,129 @@ static inline void list_far(bool dop, const cr_sweep_tree *tree, far_features *f
 		add_edges(s, queries, far->edges[i][0], far->edges[i][1]);
 }
 
+// Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for two features, the masks say whose they are as
+// well; what may be otherwise is looked at when the boxes overlap.
+
+typedef struct near_features {
+	int32_t a, b;   // vertex and node of the face, or two edges
+	int32_t of, to; // the triangles
+} near_features;
+
+typedef struct near_lists {
+	int32_t face_count, edge_count;
+	near_features faces[PAIRS * CR_MOST_VERTEX_FACE + 1];
+	near_features edges[PAIRS * CR_MOST_EDGE_EDGE + 1];
+} near_lists;
+
+static inline uint64_t own_bits(const int32_t *corners)
+{
+	return cr_ring_bit(corners[0]) | cr_ring_bit(corners[1]) | cr_ring_bit(corners[2]);
+}
+
+static inline bool may_touch(uint64_t first, uint64_t second) { return (first & second) != 0; }
+
+/// Corners of triangle a with triangle b. rings: 0 where only the first triangle of a feature counts, all bits elsewhere.
+static inline void gather_near_corners(
+	const cr_sweep_scene *s, int32_t a, int32_t b, int32_t node, uint64_t rings, near_lists *near)
+{
+	const int32_t *p = &s->triangles[3 * (int64_t)a];
+	const uint64_t own = own_bits(&s->triangles[3 * (int64_t)b]) & rings;
+	int32_t count = near->face_count;
+	for (int k = 0; k < 3; k++) {
+		near->faces[count] = (near_features){ p[k], node, a, b };
+		count += (s->first_of[a] >> k & 1) | may_touch(s->vertex_ring[p[k]], own);
+	}
+	near->face_count = count;
+}
+
+static inline void gather_near(
+	const cr_sweep_scene *s, cr_sweep_pair nodes, int32_t a, int32_t b, uint64_t rings, near_lists *near)
+{
+	gather_near_corners(s, a, b, nodes.b, rings, near);
+	gather_near_corners(s, b, a, nodes.a, rings, near);
+	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
+	const int of_a = s->first_of[a] >> SIDES_SHIFT, of_b = s->first_of[b] >> SIDES_SHIFT;
+	int32_t count = near->edge_count;
+	for (int i = 0; i < 3; i++) {
+		const uint64_t ring = s->edge_ring[p[i]] & rings;
+		for (int k = 0; k < 3; k++) {
+			near->edges[count] = (near_features){ p[i], q[k], a, b };
+			count += (of_a >> i & of_b >> k & 1) | may_touch(ring, s->edge_ring[q[k]]);
+		}
+	}
+	near->edge_count = count;
+}
+
+static inline int32_t keep_near(
+	bool dop, const cr_sweep_boxes *first, const cr_sweep_boxes *second, near_features *pairs, int32_t count)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const near_features pair = pairs[i];
+		pairs[kept] = pair;
+		kept += cr_overlap(dop, first, pair.a, second, pair.b);
+	}
+	return kept;
+}
+
+static inline bool answers_for_edges(const cr_sweep_scene *s, const near_features *n)
+{
+	return n->a < n->b ? cr_answers_for_edges(s, n->a, n->b, n->of, n->to) : cr_answers_for_edges(s, n->b, n->a, n->to, n->of);
+}
+
+static inline void list_near(bool dop, const cr_sweep_tree *tree, bool every, near_lists *near, cr_sweep_queries *queries)
+{
+	const cr_sweep_scene *s = tree->scene;
+	const int32_t faces = keep_near(dop, &tree->vertex_boxes, &tree->node_boxes, near->faces, near->face_count);
+	const int32_t edges = keep_near(dop, &tree->edge_boxes, &tree->edge_boxes, near->edges, near->edge_count);
+	for (int32_t i = 0; i < faces; i++) {
+		const near_features *n = &near->faces[i];
+		if (every ? !has_corner(&s->triangles[3 * (int64_t)n->to], n->a) : cr_answers_for_vertex(s, n->a, n->of, n->to))
+			add_face(s, queries, n->a, n->to);
+	}
+	for (int32_t i = 0; i < edges; i++) {
+		const near_features *n = &near->edges[i];
+		if (every ? !share_vertex(s, n->a, n->b) : answers_for_edges(s, n))
+			add_edges(s, queries, n->a, n->b);
+	}
+}
+
+typedef struct leaf_pair {
+	cr_sweep_pair nodes;
+	int32_t a, b; // triangles
+} leaf_pair;
+
+/// Near pairs apart from far ones; returns how many are near.
+static inline int32_t part_near(
+	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, leaf_pair *near, leaf_pair *far)
+{
+	int32_t near_count = 0, far_count = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const leaf_pair pair = { leaves[i], ~tree->nodes[leaves[i].a].right, ~tree->nodes[leaves[i].b].right };
+		const bool is_near = cr_may_be_near(tree->scene, pair.a, pair.b);
+		near[near_count] = far[far_count] = pair;
+		near_count += is_near;
+		far_count += !is_near;
+	}
+	return near_count;
+}
+
 static inline void list_with(
 	bool dop, const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
 {
 	far_features far;
-	for (int32_t first = 0; first < count; first += FAR_PAIRS) {
-		const int32_t end = count - first < FAR_PAIRS ? count : first + FAR_PAIRS;
-		far.face_count = far.edge_count = 0;
-		for (int32_t i = first; i < end; i++) {
-			const int32_t a = ~tree->nodes[leaves[i].a].right, b = ~tree->nodes[leaves[i].b].right;
-			if (!cr_may_be_near(tree->scene, a, b)) {
-				gather_far(tree->scene, leaves[i], a, b, &far);
-				continue;
-			}
-			const near_pair near = { leaves[i], a, b, every };
-			list_near_corners(dop, tree, every, a, b, leaves[i].b, queries);
-			list_near_corners(dop, tree, every, b, a, leaves[i].a, queries);
-			list_near_sides(dop, tree, &near, queries);
-		}
+	near_lists near;
+	leaf_pair near_pairs[PAIRS], far_pairs[PAIRS];
+	for (int32_t first = 0; first < count; first += PAIRS) {
+		const int32_t here = count - first < PAIRS ? count - first : PAIRS;
+		const int32_t near_count = part_near(tree, leaves + first, here, near_pairs, far_pairs);
+		far.face_count = far.edge_count = near.face_count = near.edge_count = 0;
+		for (int32_t i = 0; i < here - near_count; i++)
+			gather_far(tree->scene, far_pairs[i].nodes, far_pairs[i].a, far_pairs[i].b, &far);
+		for (int32_t i = 0; i < near_count; i++)
+			gather_near(tree->scene, near_pairs[i].nodes, near_pairs[i].a, near_pairs[i].b, every ? 0 : ~(uint64_t)0, &near);
 		list_far(dop, tree, &far, queries);
+		list_near(dop, tree, every, &near, queries);
 	}
 }
 

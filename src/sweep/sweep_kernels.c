@@ -172,9 +172,9 @@ static inline void meet_leaves(cr_sweep_walk *walk, const cr_sweep_pair *pairs, 
 	walk->stop_count = stops;
 }
 
-/// Where the children of a batch go.
+/// Where the children of a batch go: how much there is in the lists of the walk, and a list of pairs of leaves.
 typedef struct fresh {
-	cr_sweep_pair leaves[MOST_FRESH * BATCH];
+	cr_sweep_pair *leaves; // [MOST_FRESH * BATCH]
 	int32_t leaf_count, stop_count, top;
 	int64_t tests, apart;
 } fresh;
@@ -222,8 +222,8 @@ static inline void open_pair(bool dop, bool grouped, cr_sweep_walk *walk, fresh 
 /// Everything below the pairs that wait. The boxes of each overlap, or it is a node against itself; none is a pair of leaves.
 static inline void walk_waiting(bool dop, bool grouped, cr_sweep_walk *walk, int32_t waiting)
 {
-	fresh to = { .top = waiting };
-	cr_sweep_pair batch[BATCH];
+	cr_sweep_pair batch[BATCH], leaves[MOST_FRESH * BATCH];
+	fresh to = { .leaves = leaves, .top = waiting };
 	while (to.top > 0) {
 		const int32_t most = to.top < BATCH ? to.top : BATCH;
 		const int32_t count = to.top > BATCH_ROOM ? 1 : most;
@@ -244,7 +244,8 @@ static inline void walk_waiting(bool dop, bool grouped, cr_sweep_walk *walk, int
 static inline void walk_from(bool dop, cr_sweep_walk *walk, cr_sweep_pair from)
 {
 	make_room(walk, 0, 1);
-	fresh to = { .stop_count = walk->stop_count };
+	cr_sweep_pair leaves[1];
+	fresh to = { .leaves = leaves, .stop_count = walk->stop_count };
 	if (from.a == from.b)
 		place_self(walk, &to, from.a);
 	else

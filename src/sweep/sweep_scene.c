@@ -143,6 +143,20 @@ static bool mark_near(carom_context *context, cr_sweep_scene *s)
 	return true;
 }
 
+static void mark_rings(cr_sweep_scene *s)
+{
+	memset(s->vertex_ring, 0, (size_t)s->vertex_count * sizeof *s->vertex_ring);
+	memset(s->edge_ring, 0, (size_t)s->edge_count * sizeof *s->edge_ring);
+	for (int64_t i = 0; i < 3 * (int64_t)s->triangle_count; i += 3) {
+		const int32_t *t = &s->triangles[i], *e = &s->triangle_edges[i];
+		const uint64_t bits = cr_ring_bit(t[0]) | cr_ring_bit(t[1]) | cr_ring_bit(t[2]);
+		for (int k = 0; k < 3; k++) {
+			s->vertex_ring[t[k]] |= bits;
+			s->edge_ring[e[k]] |= bits;
+		}
+	}
+}
+
 // ---- Making ----
 
 static size_t corner_bytes(const cr_sweep_scene *s) { return 3 * (size_t)s->triangle_count * sizeof(int32_t); }
@@ -164,11 +178,14 @@ bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int3
 	s->vertex_first = cr_alloc(context, ((size_t)vertex_count + 1) * sizeof(int32_t));
 	s->first_of = cr_alloc(context, (size_t)triangle_count);
 	s->near = cr_alloc_array(context, (size_t)triangle_count, sizeof *s->near);
+	s->vertex_ring = cr_alloc_array(context, (size_t)vertex_count, sizeof *s->vertex_ring);
+	s->edge_ring = cr_alloc(context, 2 * corner_bytes(s));
 	bool done = s->edge_first && s->vertex_first && s->triangle_edges && s->edges && s->edge_triangles && s->vertex_triangles &&
-		s->first_of && s->near && make_edges(context, s);
+		s->first_of && s->near && s->vertex_ring && s->edge_ring && make_edges(context, s);
 	if (done) {
 		make_vertex_triangles(s);
 		mark_firsts(s);
+		mark_rings(s);
 		done = mark_near(context, s) && cr_find_orphans(context, s);
 	}
 	if (!done)
@@ -187,6 +204,8 @@ void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene)
 	cr_free(context, scene->vertex_first, ((size_t)scene->vertex_count + 1) * sizeof(int32_t));
 	cr_free(context, scene->first_of, (size_t)scene->triangle_count);
 	cr_free(context, scene->near, (size_t)scene->triangle_count * sizeof *scene->near);
+	cr_free(context, scene->vertex_ring, (size_t)scene->vertex_count * sizeof *scene->vertex_ring);
+	cr_free(context, scene->edge_ring, 2 * corners);
 	cr_array_free(context, &scene->orphan_faces);
 	cr_array_free(context, &scene->orphan_edges);
 	*scene = (cr_sweep_scene){ 0 };

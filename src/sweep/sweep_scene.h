@@ -37,6 +37,8 @@ typedef struct cr_sweep_scene {
 	int32_t *edge_triangles;                // [3*triangle_count] ascending for each edge
 	uint8_t *first_of;                      // [triangle_count] bit k: first triangle of corner k; bit 3 + k: of its side k
 	cr_near_vertices *near;                 // [triangle_count] of the triangles that share a vertex with it
+	uint64_t *vertex_ring;                  // [vertex_count] bits of the vertices of its triangles, cr_ring_bit
+	uint64_t *edge_ring;                    // [edge_count]
 	CR_ARRAY(cr_feature_pair) orphan_faces; // vertex and face, sorted
 	CR_ARRAY(cr_feature_pair) orphan_edges; // sorted
 } cr_sweep_scene;
@@ -65,6 +67,9 @@ static inline cr_feature_pair cr_make_edge_pair(const cr_sweep_scene *scene, int
 	const int32_t *p = &scene->edges[2 * (int64_t)a], *q = &scene->edges[2 * (int64_t)b];
 	return (cr_feature_pair){ { p[0], p[1], q[0], q[1] }, a, b };
 }
+
+/// Place of a vertex in a set of 64. Neighbours have numbers near each other: the lowest bits tell them apart.
+static inline uint64_t cr_ring_bit(int32_t vertex) { return (uint64_t)1 << (vertex & 63); }
 
 /// Do two triangles share a vertex (or are they the same)?
 static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32_t b)
