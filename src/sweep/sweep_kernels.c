@@ -172,92 +172,98 @@ static inline void meet_leaves(cr_sweep_walk *walk, const cr_sweep_pair *pairs, 
 	walk->stop_count = stops;
 }
 
-/// Where the children of a batch go: how much there is in the lists of the walk, and a list of pairs of leaves.
-typedef struct fresh {
-	cr_sweep_pair *leaves; // [MOST_FRESH * BATCH]
-	int32_t leaf_count, stop_count, top;
-	int64_t tests, apart;
-} fresh;
-
-static inline void place_child(bool dop, bool grouped, cr_sweep_walk *walk, fresh *to, int32_t a, int32_t b)
+/// A node against itself waits, unless nothing in it is to be looked at. Returns how many pairs wait.
+static inline int32_t wait_alone(cr_sweep_walk *walk, int32_t node, int32_t waiting)
 {
-	const cr_sweep_tree *tree = walk->tree;
-	const cr_sweep_node *p = &tree->nodes[a], *q = &tree->nodes[b];
-	const cr_sweep_pair pair = { a, b };
-	const bool wanted = !grouped || !cr_is_excluded(p, q);
-	const bool meet = cr_overlap(dop, &tree->node_boxes, a, &tree->node_boxes, b);
-	const bool leaves = (p->size == 1) & (q->size == 1);
-	walk->stack[to->top] = pair;
-	to->top += wanted & meet & !leaves;
-	to->leaves[to->leaf_count] = pair;
-	to->leaf_count += wanted & meet & leaves;
-	walk->stops[to->stop_count] = cr_mark_leaves_if(leaves, pair);
-	to->stop_count += wanted & !meet & walk->keep_stops;
-	to->tests += wanted;
-	to->apart += wanted & !meet;
+	const cr_sweep_node *n = &walk->tree->nodes[node];
+	walk->stack[waiting] = (cr_sweep_pair){ node, node };
+	return waiting + ((n->size > 1) & (n->group < 0));
 }
 
-/// A node against itself waits, unless nothing in it is to be looked at.
-static inline void place_self(cr_sweep_walk *walk, fresh *to, int32_t a)
+static inline int32_t leave_out_excluded(const cr_sweep_node *nodes, cr_sweep_pair *pairs, int32_t count)
 {
-	const cr_sweep_node *node = &walk->tree->nodes[a];
-	walk->stack[to->top] = (cr_sweep_pair){ a, a };
-	to->top += (node->size > 1) & (node->group < 0);
-}
-
-static inline void open_pair(bool dop, bool grouped, cr_sweep_walk *walk, fresh *to, cr_sweep_pair p)
-{
-	const cr_sweep_node *a = &walk->tree->nodes[p.a], *b = &walk->tree->nodes[p.b];
-	if (p.a == p.b) {
-		place_child(dop, grouped, walk, to, p.a + 1, a->right);
-		place_self(walk, to, a->right);
-		place_self(walk, to, p.a + 1);
-		return;
+	int32_t left = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_sweep_pair p = pairs[i];
+		pairs[left] = p;
+		left += !cr_is_excluded(&nodes[p.a], &nodes[p.b]);
 	}
-	const bool first = cr_splits_first(a, b);
-	place_child(dop, grouped, walk, to, first ? a->right : p.a, first ? p.b : b->right);
-	place_child(dop, grouped, walk, to, first ? p.a + 1 : p.a, first ? p.b : p.b + 1);
+	return left;
+}
+
+/// The children of pairs, which are no pairs of leaves. Nodes against themselves wait at once. Returns how many are left to look at.
+static inline int32_t open_pairs(cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t *waiting, cr_sweep_pair *children)
+{
+	const cr_sweep_node *nodes = walk->tree->nodes;
+	int32_t opened = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const int32_t a = pairs[i].a, b = pairs[i].b;
+		if (a == b) {
+			*waiting = wait_alone(walk, nodes[a].right, *waiting);
+			*waiting = wait_alone(walk, a + 1, *waiting);
+			children[opened++] = (cr_sweep_pair){ a + 1, nodes[a].right };
+			continue;
+		}
+		// Exchange the two where the second is split, and back, by masks: the compiler would make a branch of it.
+		const int32_t swap = -(int32_t)!cr_splits_first(&nodes[a], &nodes[b]);
+		const int32_t split = a ^ ((a ^ b) & swap), other = b ^ ((a ^ b) & swap), right = nodes[split].right;
+		const int32_t low = (right ^ other) & swap, high = ((split + 1) ^ other) & swap;
+		children[opened++] = (cr_sweep_pair){ right ^ low, other ^ low };
+		children[opened++] = (cr_sweep_pair){ (split + 1) ^ high, other ^ high };
+	}
+	return walk->tree->grouped ? leave_out_excluded(nodes, children, opened) : opened;
+}
+
+/// Put each of these pairs of different nodes where it belongs. Returns how many pairs wait.
+static inline int32_t place_pairs(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t waiting)
+{
+	const cr_sweep_node *nodes = walk->tree->nodes;
+	const cr_sweep_boxes boxes = walk->tree->node_boxes;
+	cr_sweep_pair meeting[MOST_FRESH * BATCH], *stack = walk->stack, *stops = walk->stops;
+	int32_t top = waiting, meeting_count = 0, stop_count = walk->stop_count;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_sweep_pair p = pairs[i];
+		const bool leaves = (nodes[p.a].size | nodes[p.b].size) == 1;
+		const bool meet = cr_overlap(dop, &boxes, p.a, &boxes, p.b);
+		stack[top] = p;
+		top += meet & !leaves;
+		meeting[meeting_count] = p;
+		meeting_count += meet & leaves;
+		stops[stop_count] = cr_mark_leaves_if(leaves, p);
+		stop_count += !meet;
+	}
+	walk->tests += count;
+	walk->stop_total += count - (top - waiting) - meeting_count;
+	if (walk->keep_stops)
+		walk->stop_count = stop_count;
+	meet_leaves(walk, meeting, meeting_count);
+	return top;
 }
 
 /// Everything below the pairs that wait. The boxes of each overlap, or it is a node against itself; none is a pair of leaves.
-static inline void walk_waiting(bool dop, bool grouped, cr_sweep_walk *walk, int32_t waiting)
+static inline void walk_waiting(bool dop, cr_sweep_walk *walk, int32_t waiting)
 {
-	cr_sweep_pair batch[BATCH], leaves[MOST_FRESH * BATCH];
-	fresh to = { .leaves = leaves, .top = waiting };
-	while (to.top > 0) {
-		const int32_t most = to.top < BATCH ? to.top : BATCH;
-		const int32_t count = to.top > BATCH_ROOM ? 1 : most;
-		to.top -= count;
-		memcpy(batch, walk->stack + to.top, (size_t)count * sizeof *batch);
+	cr_sweep_pair batch[BATCH], children[MOST_FRESH * BATCH];
+	while (waiting > 0) {
+		const int32_t most = waiting < BATCH ? waiting : BATCH;
+		const int32_t count = waiting > BATCH_ROOM ? 1 : most;
+		waiting -= count;
+		memcpy(batch, walk->stack + waiting, (size_t)count * sizeof *batch);
 		make_room(walk, 0, MOST_FRESH * BATCH);
-		to.stop_count = walk->stop_count;
-		to.leaf_count = 0;
-		for (int32_t i = 0; i < count; i++)
-			open_pair(dop, grouped, walk, &to, batch[i]);
-		walk->stop_count = to.stop_count;
-		meet_leaves(walk, to.leaves, to.leaf_count);
+		const int32_t opened = open_pairs(walk, batch, count, &waiting, children);
+		waiting = place_pairs(dop, walk, children, opened, waiting);
 	}
-	walk->tests += to.tests;
-	walk->stop_total += to.apart;
 }
 
 static inline void walk_from(bool dop, cr_sweep_walk *walk, cr_sweep_pair from)
 {
 	make_room(walk, 0, 1);
-	cr_sweep_pair leaves[1];
-	fresh to = { .leaves = leaves, .stop_count = walk->stop_count };
+	int32_t waiting = 0;
 	if (from.a == from.b)
-		place_self(walk, &to, from.a);
-	else
-		place_child(dop, true, walk, &to, from.a, from.b);
-	walk->stop_count = to.stop_count;
-	walk->tests += to.tests;
-	walk->stop_total += to.apart;
-	meet_leaves(walk, to.leaves, to.leaf_count);
-	if (walk->tree->grouped)
-		walk_waiting(dop, true, walk, to.top);
-	else
-		walk_waiting(dop, false, walk, to.top);
+		waiting = wait_alone(walk, from.a, waiting);
+	else if (leave_out_excluded(walk->tree->nodes, &from, 1) > 0)
+		waiting = place_pairs(dop, walk, &from, 1, waiting);
+	walk_waiting(dop, walk, waiting);
 }
 
 static void walk(cr_sweep_walk *w, cr_sweep_pair from)
@@ -356,10 +362,7 @@ static inline void follow_with(bool dop, cr_sweep_walk *walk, const cr_sweep_pai
 		}
 		const int32_t waiting = look_at(dop, walk, front + i, here);
 		const int64_t before = walk->stop_total;
-		if (walk->tree->grouped)
-			walk_waiting(dop, true, walk, waiting);
-		else
-			walk_waiting(dop, false, walk, waiting);
+		walk_waiting(dop, walk, waiting);
 		walk->sprouted += walk->stop_total - before;
 	}
 }
