@@ -261,7 +261,8 @@ static void check_tree(carom_context *context, sweep_mesh *mesh, double separati
 		for (int32_t i = 0; i < scene.triangle_count; i++)
 			CHECK_INT(seen[i], 1);
 		CHECK_INT(tree.nodes[0].group, scene.triangle_count > 1 ? -1 : groups[0]);
-		cr_sweep_tree_refit(context, &tree, mesh->begin, mesh->end, largest, separation);
+		const cr_sweep_bounds bounds = { mesh->begin, mesh->end, largest, separation, 1e-6, 1 };
+		cr_sweep_tree_refit(context, &tree, &bounds);
 		check_boxes(&tree, mesh, separation);
 		free(seen);
 		cr_sweep_tree_free(context, &tree);
@@ -342,7 +343,8 @@ TEST(sweep_scene, boxes_apart_are_ruled_out_by_filters)
 			cr_sweep_tree tree;
 			REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));
 			REQUIRE(cr_sweep_tree_attach(context, &scene, (carom_sweep_volume)volume, &tree));
-			cr_sweep_tree_refit(context, &tree, begin, end, largest, separation);
+			const cr_sweep_bounds bounds = { begin, end, largest, separation, 1e-6, 1 };
+			cr_sweep_tree_refit(context, &tree, &bounds);
 			if (kernels->overlap(&tree, 1, 2)) {
 				close++;
 				cr_sweep_tree_free(context, &tree);

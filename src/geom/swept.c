@@ -61,6 +61,13 @@ static cr_swept_status climb(const cr_swept_motion *motion, const cr_swept_optio
 		impact->rung = 3;
 		status = cr_swept_bisect(motion, options, impact->time, impact, &stats->bisections);
 	}
+	if (status == CR_SWEPT_UNDECIDED) {
+		// Never before the boxes of the features meet: who looks at a part of the step alone relies on it.
+		const double apart = cr_swept_clear_along_axes(motion, options->min_separation);
+		impact->time = apart > impact->time ? apart : impact->time;
+		if (impact->time > options->t_max)
+			status = CR_SWEPT_CLEAR;
+	}
 	return status;
 }
 

@@ -64,6 +64,19 @@ static double clear_until(const cr_swept_motion *motion, v3d w, double min_separ
 	return until;
 }
 
+double cr_swept_clear_along_axes(const cr_swept_motion *motion, double min_separation)
+{
+	static const v3d axes[9] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 }, { 1, 1, 0 }, { 1, -1, 0 }, { 1, 0, 1 }, { 1, 0, -1 },
+		{ 0, 1, 1 }, { 0, 1, -1 } };
+	double most = 0;
+	for (int i = 0; i < 18; i++) {
+		const v3d axis = i < 9 ? axes[i] : v3d_neg(axes[i - 9]);
+		const double until = clear_until(motion, axis, min_separation, 0);
+		most = until > most ? until : most;
+	}
+	return most;
+}
+
 /// Other directions, for when the nearest point gives none: the normal of the figure, both ways.
 static double clear_until_otherwise(
 	const cr_swept_motion *motion, v3d normal, double min_separation, double time, v3d *direction)

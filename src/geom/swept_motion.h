@@ -49,6 +49,10 @@ void cr_swept_describe(const cr_swept_motion *motion, v3d direction, double weig
 cr_swept_status cr_swept_advance(
 	const cr_swept_motion *motion, const cr_swept_options *options, cr_swept_impact *impact, v3d *direction, int64_t *advances);
 
+/// How far the features are proved apart, beyond min_separation, along one of the nine axes of the 18-DOP alone; 0 when along none, above 1 when
+/// during the whole step (swept_advance.c).
+double cr_swept_clear_along_axes(const cr_swept_motion *motion, double min_separation);
+
 /// Rung 3 (swept_inclusion.c), given that nothing happens before clear_until. Fills time, time_high and status.
 cr_swept_status cr_swept_bisect(const cr_swept_motion *motion, const cr_swept_options *options, double clear_until,
 	cr_swept_impact *impact, int64_t *bisections);

@@ -9,6 +9,7 @@ typedef struct finder {
 	cr_sweep_scene *scene;
 	CR_ARRAY(int32_t) near; // features that may be orphans with the present one, each once
 	int32_t *seen;          // [triangles or edges] the last feature that put it among them
+	int32_t *opposite;      // [3*triangles] third corners, as edge_triangles
 } finder;
 
 /// Put a feature among those near the present one, unless it is there.
@@ -26,7 +27,7 @@ static bool add_near(finder *f, int32_t feature, int32_t present)
 static int compare_pairs(const void *first, const void *second)
 {
 	const cr_feature_pair *a = first, *b = second;
-	return (a->b > b->b) - (a->b < b->b);
+	return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
 // ---- Vertex and face ----
@@ -89,35 +90,66 @@ static bool find_faces(finder *f)
 }
 
 // ---- Two edges ----
+//
+// Edges e and f without a common vertex; x is the third corner of a triangle of e, y of one of f. The two triangles are adjacent when x is an end of f,
+// or y one of e, or x = y. So f is opposite to an end of e in one of its triangles; or else, by the first triangle of e, it ends at
+// x or is opposite to it.
 
-static bool is_orphan_edge(const cr_sweep_scene *s, int32_t a, int32_t b)
+/// The third corner of each triangle of each edge, in the order of edge_triangles.
+static void find_opposite(const cr_sweep_scene *s, int32_t *opposite)
 {
-	const int32_t *p = &s->edges[2 * (int64_t)a], *q = &s->edges[2 * (int64_t)b];
-	if (p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1])
+	for (int32_t e = 0; e < s->edge_count; e++) {
+		const int64_t ends = (int64_t)s->edges[2 * (int64_t)e] + s->edges[2 * (int64_t)e + 1];
+		for (int32_t i = s->edge_first[e]; i < s->edge_first[e + 1]; i++) {
+			const int32_t *t = &s->triangles[3 * (int64_t)s->edge_triangles[i]];
+			opposite[i] = (int32_t)((int64_t)t[0] + t[1] + t[2] - ends);
+		}
+	}
+}
+
+static inline bool are_near(const int32_t *e, int32_t x, const int32_t *f, int32_t y)
+{
+	return (x == f[0]) | (x == f[1]) | (y == e[0]) | (y == e[1]) | (x == y);
+}
+
+static inline bool is_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int32_t a, int32_t b)
+{
+	const int32_t *e = &s->edges[2 * (int64_t)a], *f = &s->edges[2 * (int64_t)b];
+	const int32_t first = s->edge_first[a], last = s->edge_first[a + 1] - 1;
+	const int32_t other_first = s->edge_first[b], other_last = s->edge_first[b + 1] - 1;
+	// The first and last triangles, which are all most often: without branches, since hardly a pair is one of orphans.
+	const int32_t x[2] = { opposite[first], opposite[last] }, y[2] = { opposite[other_first], opposite[other_last] };
+	const bool apart = (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]);
+	if (!(apart & are_near(e, x[0], f, y[0]) & are_near(e, x[0], f, y[1]) & are_near(e, x[1], f, y[0]) &
+			are_near(e, x[1], f, y[1])))
 		return false;
-	for (int32_t i = s->edge_first[a]; i < s->edge_first[a + 1]; i++) {
-		for (int32_t j = s->edge_first[b]; j < s->edge_first[b + 1]; j++) {
-			if (!cr_are_adjacent(s, s->edge_triangles[i], s->edge_triangles[j]))
+	for (int32_t i = first; i <= last; i++) {
+		for (int32_t j = other_first; j <= other_last; j++) {
+			if (!are_near(e, opposite[i], f, opposite[j]))
 				return false;
 		}
 	}
 	return true;
 }
 
-/// The edges, above edge, of the triangles that share a corner with its first triangle.
-static bool gather_edges(finder *f, int32_t edge)
+/// A candidate, if it is above the present edge.
+static inline bool try_edge(finder *f, int32_t present, int32_t other)
+{
+	if (other > present && is_orphan_edge(f->scene, f->opposite, present, other))
+		return add_near(f, other, present);
+	return true;
+}
+
+/// The orphans of an edge among the sides of the triangles around a vertex: those opposite to it, and all of them.
+static bool gather_edges(finder *f, int32_t edge, int32_t vertex, bool all)
 {
 	const cr_sweep_scene *s = f->scene;
-	const int32_t triangle = s->edge_triangles[s->edge_first[edge]];
-	f->near.count = 0;
-	for (int k = 0; k < 3; k++) {
-		const int32_t v = s->triangles[3 * (int64_t)triangle + k];
-		for (int32_t i = s->vertex_first[v]; i < s->vertex_first[v + 1]; i++) {
-			for (int side = 0; side < 3; side++) {
-				const int32_t other = s->triangle_edges[3 * (int64_t)s->vertex_triangles[i] + side];
-				if (other > edge && !add_near(f, other, edge))
-					return false;
-			}
+	for (int32_t i = s->vertex_first[vertex]; i < s->vertex_first[vertex + 1]; i++) {
+		const int64_t triangle = 3 * (int64_t)s->vertex_triangles[i];
+		for (int side = 0; side < 3; side++) {
+			const bool opposite = s->triangles[triangle + (side + 2) % 3] == vertex;
+			if ((all || opposite) && !try_edge(f, edge, s->triangle_edges[triangle + side]))
+				return false;
 		}
 	}
 	return true;
@@ -126,17 +158,18 @@ static bool gather_edges(finder *f, int32_t edge)
 static bool find_edges(finder *f)
 {
 	cr_sweep_scene *s = f->scene;
+	find_opposite(s, f->opposite);
 	for (int32_t e = 0; e < s->edge_count; e++) {
 		const int64_t before = s->orphan_edges.count;
-		if (!gather_edges(f, e))
+		const int32_t *ends = &s->edges[2 * (int64_t)e];
+		f->near.count = 0;
+		if (!gather_edges(f, e, ends[0], false) || !gather_edges(f, e, ends[1], false) ||
+			!gather_edges(f, e, f->opposite[s->edge_first[e]], true))
 			return false;
 		for (int64_t i = 0; i < f->near.count; i++) {
-			const int32_t other = f->near.data[i];
-			if (!is_orphan_edge(s, e, other))
-				continue;
 			if (!cr_array_reserve(f->context, &s->orphan_edges, s->orphan_edges.count + 1))
 				return false;
-			s->orphan_edges.data[s->orphan_edges.count++] = cr_make_edge_pair(s, e, other);
+			s->orphan_edges.data[s->orphan_edges.count++] = cr_make_edge_pair(s, e, f->near.data[i]);
 		}
 		if (s->orphan_edges.count > before + 1)
 			qsort(&s->orphan_edges.data[before], (size_t)(s->orphan_edges.count - before), sizeof(cr_feature_pair),
@@ -158,7 +191,8 @@ bool cr_find_orphans(carom_context *context, cr_sweep_scene *scene)
 	if (most == 0)
 		return true;
 	f.seen = cr_alloc_array(context, (size_t)most, sizeof *f.seen);
-	bool done = f.seen != NULL;
+	f.opposite = cr_alloc_array(context, (size_t)scene->triangle_count, 3 * sizeof *f.opposite);
+	bool done = f.seen && f.opposite;
 	if (done) {
 		forget_seen(&f, most);
 		done = find_faces(&f);
@@ -168,6 +202,7 @@ bool cr_find_orphans(carom_context *context, cr_sweep_scene *scene)
 		done = find_edges(&f);
 	}
 	cr_free(context, f.seen, (size_t)most * sizeof *f.seen);
+	cr_free(context, f.opposite, (size_t)scene->triangle_count * 3 * sizeof *f.opposite);
 	cr_array_free(context, &f.near);
 	return done;
 }

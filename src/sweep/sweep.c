@@ -342,16 +342,24 @@ carom_result cr_prepare_sweep(carom_sweep *s)
 	}
 	if (s->bounded)
 		return CAROM_SUCCESS;
+	cr_parallel_for(&s->context, order_places, s->order.vertex_count, PLACES_AT_ONCE, s);
+	cr_bound_sweep(s, 1);
+	s->bounded = true;
+	return CAROM_SUCCESS;
+}
+
+void cr_bound_sweep(carom_sweep *s, double until)
+{
 	double largest = 0;
 	for (int64_t i = 0; i < s->meshes.count; i++) {
 		const cr_sweep_mesh *m = &s->meshes.data[i];
 		largest = m->largest_begin > largest ? m->largest_begin : largest;
 		largest = m->largest_end > largest ? m->largest_end : largest;
 	}
-	cr_parallel_for(&s->context, order_places, s->order.vertex_count, PLACES_AT_ONCE, s);
-	cr_sweep_tree_refit(&s->context, &s->tree, s->scene_begin, s->scene_end, largest, s->def.min_separation);
-	s->bounded = true;
-	return CAROM_SUCCESS;
+	const cr_sweep_bounds bounds = {
+		s->scene_begin, s->scene_end, largest, s->def.min_separation, s->def.tolerance, until
+	};
+	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }
 
 static void count_scene(carom_sweep *s)

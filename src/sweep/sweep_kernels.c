@@ -35,12 +35,22 @@ static inline void project(const double p[3], double along[CR_DOP_AXES])
 	along[8] = p[1] - p[2];
 }
 
+static inline void place_until(const cr_sweep_motion *m, int64_t vertex, double place[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const double from = m->begin[3 * vertex + k], to = m->end[3 * vertex + k];
+		place[k] = m->until < 1 ? from + m->until * (to - from) : to;
+	}
+}
+
 static inline void bound_vertex_dop(const cr_sweep_motion *m, int64_t vertex, float main[CR_DOP_STRIDE], float last[2])
 {
 	double from[CR_DOP_AXES], to[CR_DOP_AXES];
 	float low[CR_DOP_AXES], high[CR_DOP_AXES];
+	double last_place[3];
+	place_until(m, vertex, last_place);
 	project(m->begin + 3 * vertex, from);
-	project(m->end + 3 * vertex, to);
+	project(last_place, to);
 	for (int k = 0; k < CR_DOP_AXES; k++) {
 		const double margin = k < 3 ? m->straight : m->diagonal;
 		low[k] = round_below((from[k] < to[k] ? from[k] : to[k]) - margin);
@@ -54,8 +64,10 @@ static inline void bound_vertex_dop(const cr_sweep_motion *m, int64_t vertex, fl
 
 static inline void bound_vertex_aabb(const cr_sweep_motion *m, int64_t vertex, float main[CR_AABB_STRIDE])
 {
+	double last_place[3];
+	place_until(m, vertex, last_place);
 	for (int k = 0; k < 3; k++) {
-		const double from = m->begin[3 * vertex + k], to = m->end[3 * vertex + k];
+		const double from = m->begin[3 * vertex + k], to = last_place[k];
 		main[k] = round_below((from < to ? from : to) - m->straight);
 		main[4 + k] = round_above((from > to ? from : to) + m->straight);
 	}

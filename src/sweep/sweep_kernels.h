@@ -50,9 +50,10 @@ typedef struct cr_sweep_queries {
 	int32_t face_count, edge_count;
 } cr_sweep_queries;
 
-/// Places of all vertices at both ends, and what boxes get beyond them.
+/// Places of all vertices at both ends of the step, and what boxes get beyond them.
 typedef struct cr_sweep_motion {
 	const double *begin, *end; // 3 for each vertex
+	double until;              // boxes hold the motion from 0 to this time
 	double straight;           // along x, y, z
 	double diagonal;           // along the other axes
 } cr_sweep_motion;

@@ -19,11 +19,16 @@ enum {
 	// A front that was too large is kept again when it is smaller than the bound by a quarter.
 	SHRUNK_PARTS = 3,
 	ALL_PARTS = 4,
+	// Parts of the search for the earliest impact: 1/64, 1/16, 1/4 of the tasks, and the rest.
+	EARLIEST_ROUNDS = 4,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
 	// Every fourth step the front is pruned, all of it: looking at parents costs half of following it.
 	PRUNE_INTERVAL = 4,
 };
+
+/// A step that ends this much earlier is worth new boxes: they cost a twentieth of a search.
+#define WORTH_BOUNDING 0.5
 
 // ---- Tasks ----
 
@@ -71,11 +76,27 @@ static bool make_tasks(carom_sweep *s, int64_t enough)
 	return true;
 }
 
+/// The earliest impact is looked for in rounds: a few of the tasks, or blocks of the front, spread over all; four times as many; and so on. An
+/// impact found ends the step: the boxes of later rounds hold the motion until then alone.
+static int round_of(int64_t task)
+{
+	int64_t part = (int64_t)1 << 2 * (EARLIEST_ROUNDS - 1);
+	for (int round = 0; round < EARLIEST_ROUNDS - 1; round++, part /= 4) {
+		if (task % part == 0)
+			return round;
+	}
+	return EARLIEST_ROUNDS - 1;
+}
+
+static bool is_due(const carom_sweep *s, int64_t task) { return s->round < 0 || round_of(task) == s->round; }
+
 static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
 {
 	carom_sweep *s = context;
 	cr_sweep_worker *w = s->workers[worker];
 	for (int64_t i = begin; i < end; i++) {
+		if (!is_due(s, i))
+			continue;
 		w->task = (int32_t)i;
 		w->order = 0;
 		s->job.kernels->walk(&w->walk, s->tasks.data[i]);
@@ -88,10 +109,13 @@ static void run_blocks(int64_t begin, int64_t end, int worker, void *context)
 	carom_sweep *s = context;
 	cr_sweep_worker *w = s->workers[worker];
 	for (int64_t i = begin; i < end; i++) {
+		if (!is_due(s, i))
+			continue;
 		cr_front_block *block = &s->front.blocks.data[i];
 		w->task = (int32_t)i;
 		w->order = 0;
-		w->walk.prune = s->def.prune_front && s->steps % PRUNE_INTERVAL == 0;
+		// What is dropped counts on what its ancestor's boxes are for others: they must be the same for all.
+		w->walk.prune = s->def.prune_front && s->round < 0 && s->steps % PRUNE_INTERVAL == 0;
 		s->job.kernels->follow(&w->walk, block->nodes, block->count);
 		cr_sweep_worker_end_task(w);
 		cr_front_free_block(&s->context, block);
@@ -161,7 +185,7 @@ static void take_front(carom_sweep *s, bool followed)
 static void judge_front(carom_sweep *s)
 {
 	const double nodes = (double)s->front.nodes;
-	if (s->front_held && !s->def.prune_front)
+	if (s->front_held && (!s->def.prune_front || s->job.earliest))
 		s->front_due = (double)s->sum_sprouted > s->def.rebuild_sprouted * nodes ||
 			(double)s->sum_replaced > s->def.rebuild_replaced * nodes;
 }
@@ -282,19 +306,45 @@ static double mean_test_time(const carom_sweep *s)
 	return sum / s->context.thread_count;
 }
 
+static void run_round(carom_sweep *s, bool follow)
+{
+	if (follow)
+		cr_parallel_for(&s->context, run_blocks, s->front.blocks.count, 1, s);
+	else
+		cr_parallel_for(&s->context, run_tasks, s->tasks.count, 1, s);
+	cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
+}
+
+/// The time of the earliest impact so far; infinite when there is none.
+static double earliest_so_far(const carom_sweep *s)
+{
+	const unsigned long long bits = atomic_load(&s->job.earliest_bits);
+	double time;
+	memcpy(&time, &bits, sizeof time);
+	return time;
+}
+
 /// Follow the front, or walk from the root; false when out of memory.
 static bool traverse(carom_sweep *s, bool follow, bool keep)
 {
 	for (int i = 0; i < s->context.thread_count; i++)
 		cr_start_sweep_worker(s->workers[i], &s->job, keep);
-	if (follow) {
-		cr_parallel_for(&s->context, run_blocks, s->front.blocks.count, 1, s);
-	} else {
-		if (!make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? PHC_TASKS : ROOT_TASKS))
-			return false;
-		cr_parallel_for(&s->context, run_tasks, s->tasks.count, 1, s);
+	if (!follow && !make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? PHC_TASKS : ROOT_TASKS))
+		return false;
+	// The plain cubic's times say nothing about where the boxes are.
+	const bool rounds = s->job.earliest && s->def.test != CAROM_SWEEP_CUBIC;
+	s->round = rounds ? 0 : -1;
+	run_round(s, follow);
+	double until = 1;
+	for (s->round = 1; rounds && s->round < EARLIEST_ROUNDS; s->round++) {
+		const double earliest = earliest_so_far(s);
+		if (earliest < WORTH_BOUNDING * until) {
+			until = earliest;
+			cr_bound_sweep(s, until);
+			s->bounded = false; // for another search of this step
+		}
+		run_round(s, follow);
 	}
-	cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
 	return true;
 }
 

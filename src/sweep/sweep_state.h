@@ -35,6 +35,7 @@ struct carom_sweep {
 	double *scene_begin, *scene_end; // [3*vertices] begin and end, by the numbers of the scene
 	// The search.
 	cr_sweep_job job;
+	int round; // of a search for the earliest impact
 	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search
 	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
 	bool front_held;
@@ -58,6 +59,8 @@ carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_
 
 /// Make the tree and bound the step as far as that is not done. There are triangles.
 carom_result cr_prepare_sweep(carom_sweep *sweep);
+/// Boxes that hold the motion from time 0 to until.
+void cr_bound_sweep(carom_sweep *sweep, double until);
 /// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
 /// Put the impacts of the workers in order: hits. False when out of memory.

@@ -203,14 +203,19 @@ static void bound_parts(int64_t begin, int64_t end, int worker, void *context)
 	}
 }
 
-void cr_sweep_tree_refit(
-	carom_context *context, cr_sweep_tree *tree, const double *begin, const double *end, double largest, double min_separation)
+void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_sweep_bounds *bounds)
 {
 	// Features within min_separation of each other differ by at most that along an axis of length 1, and by the root of 2 times
 	// that along the diagonal ones. Sums are off by a rounding: the filters allow for 2^-49 of the largest coordinate.
-	const double straight = 0.5 * min_separation * (1 + 0x1p-20);
+	double straight = 0.5 * bounds->min_separation * (1 + 0x1p-20), rounding = bounds->largest * 0x1p-46;
+	if (bounds->until < 1) {
+		// Tests report features that come as near as the tolerance, or as 2^-43 of their size (which is at most 48 times the largest
+		// coordinate): rung 3 within a hull of half of it and that far from the origin along each axis. Twice that is taken. The
+		// places at the end of the part are off by three roundings.
+		straight += 2 * bounds->tolerance + bounds->largest * 0x1p-36;
+	}
 	refit r = { tree, cr_get_sweep_kernels(context->simd),
-		{ begin, end, straight, straight * 1.4142135623730952 + largest * 0x1p-46 } };
+		{ bounds->begin, bounds->end, bounds->until, straight, straight * 1.4142135623730952 + rounding } };
 	const int64_t piece = 2048; // about 20 microseconds
 	cr_parallel_for(context, bound_vertices, tree->scene->vertex_count, piece, &r);
 	cr_parallel_for(context, bound_edges, tree->scene->edge_count, 2 * piece, &r);

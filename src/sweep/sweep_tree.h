@@ -75,9 +75,17 @@ bool cr_sweep_tree_attach(
 	carom_context *context, const cr_sweep_scene *scene, carom_sweep_volume volume, cr_sweep_tree *tree);
 void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree);
 
-/// Boxes of all features and nodes for a step, in parallel. largest: no coordinate at either end is larger.
-void cr_sweep_tree_refit(
-	carom_context *context, cr_sweep_tree *tree, const double *begin, const double *end, double largest, double min_separation);
+/// What is bounded: the motion of all vertices from time 0 to until.
+typedef struct cr_sweep_bounds {
+	const double *begin, *end; // [3*vertex_count] at both ends of the step
+	double largest;            // no coordinate at either end is larger
+	double min_separation;
+	double tolerance; // of the elementary tests, for a part of the step
+	double until;     // 1: the whole step
+} cr_sweep_bounds;
+
+/// Boxes of all features and nodes, in parallel. What the boxes of a part of the step tell apart, the elementary tests never report before its end.
+void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_sweep_bounds *bounds);
 
 /// The order of the triangles, and where each subtree splits: sweep_split.c. order[count] is permuted; returns how many of them are
 /// to the left. low and high are the corners of the triangles' boxes, 3 floats each; depth is that of the node.
