@@ -112,19 +112,22 @@ static inline bool are_near(const int32_t *e, int32_t x, const int32_t *f, int32
 	return (x == f[0]) | (x == f[1]) | (y == e[0]) | (y == e[1]) | (x == y);
 }
 
-static inline bool is_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int32_t a, int32_t b)
+/// False when two edges are certainly no orphans, by their first and last triangles, which are all most often. Without branches, since hardly
+/// a pair is one of orphans.
+static inline bool may_be_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int32_t a, int32_t b)
 {
 	const int32_t *e = &s->edges[2 * (int64_t)a], *f = &s->edges[2 * (int64_t)b];
-	const int32_t first = s->edge_first[a], last = s->edge_first[a + 1] - 1;
-	const int32_t other_first = s->edge_first[b], other_last = s->edge_first[b + 1] - 1;
-	// The first and last triangles, which are all most often: without branches, since hardly a pair is one of orphans.
-	const int32_t x[2] = { opposite[first], opposite[last] }, y[2] = { opposite[other_first], opposite[other_last] };
-	const bool apart = (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]);
-	if (!(apart & are_near(e, x[0], f, y[0]) & are_near(e, x[0], f, y[1]) & are_near(e, x[1], f, y[0]) &
-			are_near(e, x[1], f, y[1])))
-		return false;
-	for (int32_t i = first; i <= last; i++) {
-		for (int32_t j = other_first; j <= other_last; j++) {
+	const int32_t x[2] = { opposite[s->edge_first[a]], opposite[s->edge_first[a + 1] - 1] };
+	const int32_t y[2] = { opposite[s->edge_first[b]], opposite[s->edge_first[b + 1] - 1] };
+	return (a < b) & (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]) & are_near(e, x[0], f, y[0]) &
+		are_near(e, x[0], f, y[1]) & are_near(e, x[1], f, y[0]) & are_near(e, x[1], f, y[1]);
+}
+
+static bool is_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int32_t a, int32_t b)
+{
+	const int32_t *e = &s->edges[2 * (int64_t)a], *f = &s->edges[2 * (int64_t)b];
+	for (int32_t i = s->edge_first[a]; i < s->edge_first[a + 1]; i++) {
+		for (int32_t j = s->edge_first[b]; j < s->edge_first[b + 1]; j++) {
 			if (!are_near(e, opposite[i], f, opposite[j]))
 				return false;
 		}
@@ -132,23 +135,18 @@ static inline bool is_orphan_edge(const cr_sweep_scene *s, const int32_t *opposi
 	return true;
 }
 
-/// A candidate, if it is above the present edge.
-static inline bool try_edge(finder *f, int32_t present, int32_t other)
-{
-	if (other > present && is_orphan_edge(f->scene, f->opposite, present, other))
-		return add_near(f, other, present);
-	return true;
-}
-
-/// The orphans of an edge among the sides of the triangles around a vertex: those opposite to it, and all of them.
+/// The orphans, above an edge, among the sides of the triangles around a vertex: those opposite to it, or all of them.
 static bool gather_edges(finder *f, int32_t edge, int32_t vertex, bool all)
 {
 	const cr_sweep_scene *s = f->scene;
 	for (int32_t i = s->vertex_first[vertex]; i < s->vertex_first[vertex + 1]; i++) {
 		const int64_t triangle = 3 * (int64_t)s->vertex_triangles[i];
-		for (int side = 0; side < 3; side++) {
-			const bool opposite = s->triangles[triangle + (side + 2) % 3] == vertex;
-			if ((all || opposite) && !try_edge(f, edge, s->triangle_edges[triangle + side]))
+		const int32_t *corners = &s->triangles[triangle], *sides = &s->triangle_edges[triangle];
+		const int opposite = (corners[0] == vertex) + 2 * (corners[1] == vertex);
+		for (int k = 0; k < (all ? 3 : 1); k++) {
+			const int32_t other = sides[all ? k : opposite];
+			if (may_be_orphan_edge(s, f->opposite, edge, other) && is_orphan_edge(s, f->opposite, edge, other) &&
+				!add_near(f, other, edge))
 				return false;
 		}
 	}
