@@ -79,7 +79,7 @@ static void make_world(sweep_world *world, uint64_t *random)
 static carom_sweep_def random_def(uint64_t *random)
 {
 	carom_sweep_def def = carom_default_sweep_def();
-	def.method = (carom_sweep_method)(test_random(random) % 4);
+	def.method = (carom_sweep_method)(test_random(random) % 5);
 	def.volume = (carom_sweep_volume)(test_random(random) % 2);
 	def.build = (carom_sweep_build)(test_random(random) % 2);
 	def.orphan_sets = test_random(random) % 3 != 0;
@@ -286,7 +286,7 @@ TEST(sweep, every_choice_and_any_threads_give_the_same)
 			if (c > 0 && (choice * 7 + c) % 8 != 0)
 				continue;
 			carom_sweep_def def = carom_default_sweep_def();
-			def.method = (carom_sweep_method)(choice % 4);
+			def.method = (carom_sweep_method)(choice % 5);
 			def.volume = (carom_sweep_volume)(choice >> 2 & 1);
 			def.build = (carom_sweep_build)(choice >> 3 & 1);
 			def.orphan_sets = choice >> 4 & 1;
@@ -525,7 +525,7 @@ TEST(sweep, nothing_to_find)
 			sweep_mesh *mesh = sweep_add_tetrahedron(&world);
 			mesh->triangle_count = triangles;
 		}
-		for (int method = 0; method < 4; method++) {
+		for (int method = 0; method < 5; method++) {
 			carom_sweep_def def = carom_default_sweep_def();
 			def.method = (carom_sweep_method)method;
 			carom_sweep *sweep = sweep_load(context, &def, &world);
@@ -552,7 +552,7 @@ typedef void change_def(carom_sweep_def *def);
 #define CHANGE(name, change) \
 	static void name(carom_sweep_def *def) { def->change; }
 CHANGE(no_cookie, cookie = 0)
-CHANGE(bad_method, method = (carom_sweep_method)4)
+CHANGE(bad_method, method = (carom_sweep_method)5)
 CHANGE(bad_volume, volume = (carom_sweep_volume)2)
 CHANGE(bad_build, build = (carom_sweep_build)-1)
 CHANGE(bad_test, test = (carom_sweep_test)3)
@@ -570,7 +570,7 @@ TEST(sweep, refuses_bad_definitions)
 		const char *text;
 	} cases[] = {
 		{ no_cookie, "carom_sweep_def.cookie: start from carom_default_sweep_def" },
-		{ bad_method, "carom_sweep_def.method is 4, none of carom_sweep_method" },
+		{ bad_method, "carom_sweep_def.method is 5, none of carom_sweep_method" },
 		{ bad_volume, "carom_sweep_def.volume is 2, none of carom_sweep_volume" },
 		{ bad_build, "carom_sweep_def.build is -1, none of carom_sweep_build" },
 		{ bad_test, "carom_sweep_def.test is 3, none of carom_sweep_test" },

@@ -175,7 +175,7 @@ TEST(sweep_front, beyond_its_budget_the_root_takes_over)
 /// Counters are sums over all workers: of the same work.
 TEST(sweep_front, threads_change_no_counter)
 {
-	for (int method = 0; method < 4; method++) {
+	for (int method = 0; method < 5; method++) {
 		carom_sweep_stats first[12];
 		for (int threads = 1; threads <= 5; threads += 2) {
 			carom_context *context = sweep_context(threads, CAROM_SIMD_AUTO);

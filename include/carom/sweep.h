@@ -19,6 +19,7 @@ typedef enum carom_sweep_method {
 	CAROM_SWEEP_FRONT, ///< the front of the last step is followed (MCCD, Algorithm 1)
 	CAROM_SWEEP_BVH,   ///< the tree is walked from its root in every step
 	CAROM_SWEEP_PHC,   ///< breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison
+	CAROM_SWEEP_SORT,  ///< sweep and prune: boxes of triangles sorted along an axis (Belgrod et al. 2023): for comparison
 } carom_sweep_method;
 
 /// Boxes of the tree.

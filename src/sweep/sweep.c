@@ -87,6 +87,8 @@ static void forget_search(carom_sweep *s)
 {
 	cr_front_free(&s->context, &s->front);
 	s->front_held = s->front_due = s->front_over = false;
+	s->front_rest = s->front_next_rest = 0;
+	cr_sweep_line_free(&s->context, &s->line);
 	cr_sweep_tree_free(&s->context, &s->tree);
 	cr_sweep_scene_free(&s->context, &s->scene);
 	free_places(s);

@@ -12,7 +12,7 @@ carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *d
 	const carom_result bad = CAROM_INVALID_ARGUMENT;
 	if (def->cookie != CR_SWEEP_COOKIE)
 		return cr_fail(context, bad, "carom_sweep_def.cookie: start from carom_default_sweep_def");
-	if ((int)def->method < CAROM_SWEEP_AUTO || def->method > CAROM_SWEEP_PHC)
+	if ((int)def->method < CAROM_SWEEP_AUTO || def->method > CAROM_SWEEP_SORT)
 		return cr_fail(context, bad, "carom_sweep_def.method is %d, none of carom_sweep_method", (int)def->method);
 	if ((int)def->volume < CAROM_SWEEP_DOP18 || def->volume > CAROM_SWEEP_AABB)
 		return cr_fail(context, bad, "carom_sweep_def.volume is %d, none of carom_sweep_volume", (int)def->volume);

@@ -2,7 +2,7 @@
 #ifndef CR_SWEEP_SWEEP_KERNELS_H
 #define CR_SWEEP_SWEEP_KERNELS_H
 
-#include "sweep/sweep_tree.h"
+#include "sweep/sweep_line.h"
 
 /// A node of the bounding volume test tree (BVTT): two nodes of the tree, a < b apart from each other; or a node against itself.
 typedef struct cr_sweep_pair {
@@ -70,6 +70,8 @@ typedef struct cr_sweep_kernels {
 	/// From each of these nodes of a front: kept while its boxes are apart or when both are leaves, else replaced by where the
 	/// traversal from it stops.
 	void (*follow)(cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count);
+	/// Boxes begin..end-1 of a sorted line against those that follow each and begin before it ends.
+	void (*pass)(cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end);
 	/// The pairs of features that pairs of leaves answer for, those whose boxes overlap. every: all that share no vertex are
 	/// wanted from the first pair of triangles that holds them, be it of adjacent ones (no orphan sets).
 	void (*list_features)(

@@ -19,8 +19,13 @@ enum {
 	// A front that was too large is kept again when it is smaller than the bound by a quarter.
 	SHRUNK_PARTS = 3,
 	ALL_PARTS = 4,
+	// Searches for which AUTO leaves the front alone.
+	LEAST_REST = 4,
+	MOST_REST = 64,
 	// Parts of the search for the earliest impact: 1/64, 1/16, 1/4 of the tasks, and the rest.
 	EARLIEST_ROUNDS = 4,
+	// Boxes that a worker passes from at a time.
+	LINE_PIECE = 256,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
 	// Every fourth step the front is pruned, all of it: looking at parents costs half of following it.
@@ -90,6 +95,10 @@ static int round_of(int64_t task)
 
 static bool is_due(const carom_sweep *s, int64_t task) { return s->round < 0 || round_of(task) == s->round; }
 
+/// Is the front pruned in this step? Not in rounds: what is dropped counts on what its ancestor's boxes are for others, so they must be the same
+/// for all.
+static bool prunes(const carom_sweep *s) { return s->def.prune_front && s->round < 0 && s->steps % PRUNE_INTERVAL == 0; }
+
 static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
 {
 	carom_sweep *s = context;
@@ -114,8 +123,7 @@ static void run_blocks(int64_t begin, int64_t end, int worker, void *context)
 		cr_front_block *block = &s->front.blocks.data[i];
 		w->task = (int32_t)i;
 		w->order = 0;
-		// What is dropped counts on what its ancestor's boxes are for others: they must be the same for all.
-		w->walk.prune = s->def.prune_front && s->round < 0 && s->steps % PRUNE_INTERVAL == 0;
+		w->walk.prune = prunes(s);
 		s->job.kernels->follow(&w->walk, block->nodes, block->count);
 		cr_sweep_worker_end_task(w);
 		cr_front_free_block(&s->context, block);
@@ -156,6 +164,8 @@ static bool wants_front(const carom_sweep *s)
 {
 	if (s->def.method != CAROM_SWEEP_AUTO && s->def.method != CAROM_SWEEP_FRONT)
 		return false;
+	if (s->def.method == CAROM_SWEEP_AUTO && s->front_rest > 0)
+		return false;
 	return !s->front_over || s->front_stops <= s->job.front_limit / ALL_PARTS * SHRUNK_PARTS;
 }
 
@@ -188,6 +198,38 @@ static void judge_front(carom_sweep *s)
 	if (s->front_held && (!s->def.prune_front || s->job.earliest))
 		s->front_due = (double)s->sum_sprouted > s->def.rebuild_sprouted * nodes ||
 			(double)s->sum_replaced > s->def.rebuild_replaced * nodes;
+}
+
+/// Tests that walking from the root would have taken, when the front has just been pruned and so is where that would stop: each node opened adds
+/// two tests and one stop.
+static int64_t tests_from_root(const carom_sweep *s) { return s->root_tests + 2 * (s->front.nodes - s->root_stops); }
+
+/// AUTO: where everything leaps, following the front takes more tests than walking from the root. Then it is left alone for some searches, for twice as
+/// many each time it is tried in vain.
+static void judge_method(carom_sweep *s, bool followed)
+{
+	if (s->job.earliest)
+		return;
+	s->front_rest -= s->front_rest > 0;
+	if (!followed) {
+		s->root_tests = s->stats.volume_tests;
+		s->root_stops = s->front_stops;
+		s->followed_tests = s->followed_steps = 0;
+		return;
+	}
+	s->followed_tests += s->stats.volume_tests;
+	s->followed_steps++;
+	if (s->def.method != CAROM_SWEEP_AUTO || !s->front_held || (s->def.prune_front && !prunes(s)))
+		return;
+	const bool in_vain = s->followed_tests > s->followed_steps * tests_from_root(s);
+	s->followed_tests = s->followed_steps = 0;
+	if (!in_vain) {
+		s->front_next_rest = LEAST_REST;
+		return;
+	}
+	drop_front(s);
+	s->front_rest = s->front_next_rest > LEAST_REST ? s->front_next_rest : LEAST_REST;
+	s->front_next_rest = s->front_rest < MOST_REST ? 2 * s->front_rest : MOST_REST;
 }
 
 // ---- The search ----
@@ -306,13 +348,35 @@ static double mean_test_time(const carom_sweep *s)
 	return sum / s->context.thread_count;
 }
 
-static void run_round(carom_sweep *s, bool follow)
+/// Where candidates come from.
+typedef enum source { FROM_ROOT, FROM_FRONT, FROM_LINE } source;
+
+/// Boxes may change places from round to round, so the last one passes along the whole line.
+static void run_pieces(int64_t begin, int64_t end, int worker, void *context)
 {
-	if (follow)
+	carom_sweep *s = context;
+	const int32_t count = s->line.count;
+	for (int64_t i = begin; i < end; i++) {
+		const int32_t first = (int32_t)i * LINE_PIECE;
+		if (s->round < 0 || s->round == EARLIEST_ROUNDS - 1 || round_of(i) == s->round)
+			s->job.kernels->pass(
+				&s->workers[worker]->walk, &s->line, first, count - first < LINE_PIECE ? count : first + LINE_PIECE);
+	}
+}
+
+/// False when out of memory.
+static bool run_round(carom_sweep *s, source from)
+{
+	if (from == FROM_LINE && !cr_sweep_line_sort(&s->context, &s->tree, &s->line))
+		return false;
+	if (from == FROM_FRONT)
 		cr_parallel_for(&s->context, run_blocks, s->front.blocks.count, 1, s);
-	else
+	else if (from == FROM_ROOT)
 		cr_parallel_for(&s->context, run_tasks, s->tasks.count, 1, s);
+	else
+		cr_parallel_for(&s->context, run_pieces, (s->line.count + LINE_PIECE - 1) / LINE_PIECE, 1, s);
 	cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
+	return true;
 }
 
 /// The time of the earliest impact so far; infinite when there is none.
@@ -324,28 +388,30 @@ static double earliest_so_far(const carom_sweep *s)
 	return time;
 }
 
-/// Follow the front, or walk from the root; false when out of memory.
-static bool traverse(carom_sweep *s, bool follow, bool keep)
+/// Follow the front, walk from the root, or pass along the line; false when out of memory.
+static bool traverse(carom_sweep *s, source from, bool keep)
 {
 	for (int i = 0; i < s->context.thread_count; i++)
 		cr_start_sweep_worker(s->workers[i], &s->job, keep);
-	if (!follow && !make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? PHC_TASKS : ROOT_TASKS))
+	if (from == FROM_ROOT && !make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? PHC_TASKS : ROOT_TASKS))
 		return false;
 	// The plain cubic's times say nothing about where the boxes are.
 	const bool rounds = s->job.earliest && s->def.test != CAROM_SWEEP_CUBIC;
 	s->round = rounds ? 0 : -1;
-	run_round(s, follow);
+	bool done = run_round(s, from);
 	double until = 1;
-	for (s->round = 1; rounds && s->round < EARLIEST_ROUNDS; s->round++) {
+	for (int round = 1; done && rounds && round < EARLIEST_ROUNDS; round++) {
 		const double earliest = earliest_so_far(s);
 		if (earliest < WORTH_BOUNDING * until) {
 			until = earliest;
 			cr_bound_sweep(s, until);
 			s->bounded = false; // for another search of this step
 		}
-		run_round(s, follow);
+		s->round = round;
+		done = run_round(s, from);
 	}
-	return true;
+	s->round = -1;
+	return done;
 }
 
 static bool any_failed(const carom_sweep *s)
@@ -367,12 +433,13 @@ bool cr_search_sweep(carom_sweep *s, bool earliest)
 	s->stats.front_rebuilt = keep && !follow && s->front_held;
 	if (!follow)
 		drop_front(s);
-	if (!traverse(s, follow, keep))
+	if (!traverse(s, follow ? FROM_FRONT : s->def.method == CAROM_SWEEP_SORT ? FROM_LINE : FROM_ROOT, keep))
 		return false;
 	if (keep)
 		take_front(s, follow);
 	sum_workers(s, follow);
 	judge_front(s);
+	judge_method(s, follow);
 	s->steps++;
 	const double walked = cr_time_ms();
 	s->stats.ms_tests = mean_test_time(s);

@@ -38,10 +38,15 @@ struct carom_sweep {
 	int round; // of a search for the earliest impact
 	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search
 	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
+	cr_sweep_line line; // CAROM_SWEEP_SORT
 	bool front_held;
 	bool front_due;       // to be rebuilt: it has sprouted too much
 	int64_t front_stops;  // nodes that the last traversal from the root stopped at
 	bool front_over;      // those were too many
+	int64_t root_tests, root_stops;         // of the last search of a whole step from the root: tests of boxes, nodes where it stopped
+	int64_t followed_tests, followed_steps; // since the two ways were compared
+	int front_rest;       // AUTO: searches to go from the root, since following the front took more tests than that
+	int front_next_rest;  // and the next time
 	int64_t sum_sprouted; // since it was rebuilt
 	int64_t sum_replaced;
 	int64_t steps;

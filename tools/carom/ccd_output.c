@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-const char *const ccd_method_words[] = { "auto", "front", "bvh", "phc", NULL };
+const char *const ccd_method_words[] = { "auto", "front", "bvh", "phc", "sort", NULL };
 const char *const ccd_volume_words[] = { "dop18", "aabb", NULL };
 const char *const ccd_build_words[] = { "median", "sah", NULL };
 const char *const ccd_test_words[] = { "certified", "inclusion", "cubic", NULL };
