@@ -11,6 +11,7 @@
 
 enum {
 	BATCH = 64,     // pairs opened, or nodes of the front looked at, before what came of them is
+	SAMPLE = 16,    // of so many batches of a front one is a sample
 	MOST_FRESH = 3, // children of a pair
 	// Pairs waiting; beyond it they are opened one at a time, in depth-first order, which needs CR_SWEEP_DEPTH_FIRST at most.
 	BATCH_ROOM = CR_SWEEP_STACK - CR_SWEEP_DEPTH_FIRST - (MOST_FRESH - 1) * BATCH,
@@ -330,8 +331,17 @@ static inline void raise_stops(bool dop, cr_sweep_walk *walk, const cr_sweep_pai
 	}
 }
 
-/// At most BATCH nodes of a front: those that sprout wait. Returns how many.
-static inline int32_t look_at(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count)
+/// Count those of a sample whose parents are apart.
+static inline void count_stale(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *apart, int32_t count)
+{
+	parent_test last = { .pair = { -1, -1 } };
+	for (int32_t i = 0; i < count; i++)
+		walk->stale += !parents_meet(dop, walk, &last, cr_parent(walk->tree, apart[i]));
+	walk->sampled += count;
+}
+
+/// At most BATCH nodes of a front: those that sprout wait. Returns how many. sample: see how many are below what is apart.
+static inline int32_t look_at(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count, bool sample)
 {
 	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
 	make_room(walk, BATCH, BATCH);
@@ -347,7 +357,7 @@ static inline int32_t look_at(bool dop, cr_sweep_walk *walk, const cr_sweep_pair
 		walk->stack[waiting] = p;
 		waiting += meet & !both_leaves;
 		apart[apart_count] = p;
-		apart_count += !meet & prune;
+		apart_count += (prune | sample) & !meet;
 		walk->stops[stops] = front[i];
 		stops += (both_leaves | !meet) & walk->keep_stops & (meet | !prune);
 	}
@@ -355,9 +365,14 @@ static inline int32_t look_at(bool dop, cr_sweep_walk *walk, const cr_sweep_pair
 	walk->tests += count;
 	walk->kept += count - waiting;
 	walk->replaced += waiting;
-	walk->stop_total += count - waiting - apart_count;
+	walk->stop_total += count - waiting;
 	walk->stop_count = stops;
-	raise_stops(dop, walk, apart, apart_count);
+	if (sample)
+		count_stale(dop, walk, apart, apart_count);
+	if (prune) {
+		walk->stop_total -= apart_count;
+		raise_stops(dop, walk, apart, apart_count);
+	}
 	return waiting;
 }
 
@@ -372,7 +387,7 @@ static inline void follow_with(bool dop, cr_sweep_walk *walk, const cr_sweep_pai
 			__builtin_prefetch(boxes->main + (int64_t)stride * p.a);
 			__builtin_prefetch(boxes->main + (int64_t)stride * p.b);
 		}
-		const int32_t waiting = look_at(dop, walk, front + i, here);
+		const int32_t waiting = look_at(dop, walk, front + i, here, i / BATCH % SAMPLE == 0);
 		const int64_t before = walk->stop_total;
 		walk_waiting(dop, walk, waiting);
 		walk->sprouted += walk->stop_total - before;

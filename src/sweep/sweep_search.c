@@ -28,8 +28,10 @@ enum {
 	LINE_PIECE = 256,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
-	// Every fourth step the front is pruned, all of it: looking at parents costs half of following it.
-	PRUNE_INTERVAL = 4,
+	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below nodes that are apart. It is built anew when more than the
+	// second are: the root then takes fewer tests than pruning (kick, where fronts of 13 million nodes are left by a leap).
+	PRUNE_STALE = 25,
+	REBUILD_STALE = 50,
 };
 
 /// A step that ends this much earlier is worth new boxes: they cost a twentieth of a search.
@@ -97,7 +99,7 @@ static bool is_due(const carom_sweep *s, int64_t task) { return s->round < 0 || 
 
 /// Is the front pruned in this step? Not in rounds: what is dropped counts on what its ancestor's boxes are for others, so they must be the same
 /// for all.
-static bool prunes(const carom_sweep *s) { return s->def.prune_front && s->round < 0 && s->steps % PRUNE_INTERVAL == 0; }
+static bool prunes(const carom_sweep *s) { return s->def.prune_front && s->round < 0 && s->front_stale; }
 
 static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
 {
@@ -157,7 +159,7 @@ static void drop_front(carom_sweep *s)
 {
 	cr_front_free(&s->context, &s->front);
 	s->front_held = false;
-	s->front_due = false;
+	s->front_due = s->front_stale = false;
 }
 
 static bool wants_front(const carom_sweep *s)
@@ -191,21 +193,28 @@ static void take_front(carom_sweep *s, bool followed)
 	}
 }
 
-/// MCCD, section 4.5: too much of the front has sprouted since it was made, or been replaced.
+/// Without pruning (MCCD, section 4.5): too much of the front has sprouted since it was made, or been replaced. With it: too much is stale.
 static void judge_front(carom_sweep *s)
 {
+	if (!s->front_held)
+		return;
+	int64_t sampled = 0, stale = 0;
+	for (int i = 0; i < s->context.thread_count; i++) {
+		sampled += s->workers[i]->walk.sampled;
+		stale += s->workers[i]->walk.stale;
+	}
 	const double nodes = (double)s->front.nodes;
-	if (s->front_held && (!s->def.prune_front || s->job.earliest))
+	if (!s->def.prune_front || s->job.earliest) {
 		s->front_due = (double)s->sum_sprouted > s->def.rebuild_sprouted * nodes ||
 			(double)s->sum_replaced > s->def.rebuild_replaced * nodes;
+		return;
+	}
+	s->front_due = !prunes(s) && 100 * stale > REBUILD_STALE * sampled;
+	s->front_stale = !prunes(s) && 100 * stale > PRUNE_STALE * sampled;
 }
 
-/// Tests that walking from the root would have taken, when the front has just been pruned and so is where that would stop: each node opened adds
-/// two tests and one stop.
-static int64_t tests_from_root(const carom_sweep *s) { return s->root_tests + 2 * (s->front.nodes - s->root_stops); }
-
-/// AUTO: where everything leaps, following the front takes more tests than walking from the root. Then it is left alone for some searches, for twice as
-/// many each time it is tried in vain.
+/// AUTO: where everything leaps, following the front takes more tests than walking from the root would have: each node opened from there adds two
+/// tests and one stop. Then it is left alone for some searches, for twice as many each time it is tried in vain.
 static void judge_method(carom_sweep *s, bool followed)
 {
 	if (s->job.earliest)
@@ -214,16 +223,11 @@ static void judge_method(carom_sweep *s, bool followed)
 	if (!followed) {
 		s->root_tests = s->stats.volume_tests;
 		s->root_stops = s->front_stops;
-		s->followed_tests = s->followed_steps = 0;
 		return;
 	}
-	s->followed_tests += s->stats.volume_tests;
-	s->followed_steps++;
-	if (s->def.method != CAROM_SWEEP_AUTO || !s->front_held || (s->def.prune_front && !prunes(s)))
+	if (s->def.method != CAROM_SWEEP_AUTO || !s->front_held)
 		return;
-	const bool in_vain = s->followed_tests > s->followed_steps * tests_from_root(s);
-	s->followed_tests = s->followed_steps = 0;
-	if (!in_vain) {
+	if (s->stats.volume_tests <= s->root_tests + 2 * (s->front.nodes - s->root_stops)) {
 		s->front_next_rest = LEAST_REST;
 		return;
 	}

@@ -40,11 +40,11 @@ struct carom_sweep {
 	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
 	cr_sweep_line line; // CAROM_SWEEP_SORT
 	bool front_held;
-	bool front_due;       // to be rebuilt: it has sprouted too much
+	bool front_due;       // to be rebuilt: it has sprouted too much, or is mostly stale
+	bool front_stale;     // to be pruned
 	int64_t front_stops;  // nodes that the last traversal from the root stopped at
 	bool front_over;      // those were too many
-	int64_t root_tests, root_stops;         // of the last search of a whole step from the root: tests of boxes, nodes where it stopped
-	int64_t followed_tests, followed_steps; // since the two ways were compared
+	int64_t root_tests, root_stops; // of the last search of a whole step from the root: tests of boxes, nodes where it stopped
 	int front_rest;       // AUTO: searches to go from the root, since following the front took more tests than that
 	int front_next_rest;  // and the next time
 	int64_t sum_sprouted; // since it was rebuilt

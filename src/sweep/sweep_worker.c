@@ -316,6 +316,7 @@ void cr_start_sweep_worker(cr_sweep_worker *w, cr_sweep_job *job, bool keep_fron
 	walk->leaf_count = walk->stop_count = 0;
 	walk->tests = walk->stop_total = walk->adjacent = 0;
 	walk->kept = walk->sprouted = walk->replaced = walk->pruned = 0;
+	walk->sampled = walk->stale = 0;
 	w->job = job;
 	w->queries.face_count = w->queries.edge_count = 0;
 	w->found[0].count = w->found[1].count = 0;
