@@ -265,6 +265,80 @@ TEST(sweep, who_hits_whom)
 	carom_destroy_context(context);
 }
 
+/// A deep tree whose boxes all overlap: more pairs wait than a traversal holds, and it goes on in depth-first order.
+TEST(sweep, deep_trees_are_walked_within_bounds)
+{
+	enum { COUNT = 300 };
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	uint64_t random = 13;
+	sweep_world world = { 0 };
+	sweep_mesh *mesh = sweep_add_mess(&world, 3 * COUNT, COUNT, &random);
+	double place = 1e6;
+	for (int32_t i = 0; i < 3 * COUNT; i++) {
+		mesh->triangles[i] = i;
+		for (int k = 0; k < 3; k++) {
+			mesh->begin[3 * i + k] = place * (1 + (i + k) % 3 * 0.1);
+			mesh->end[3 * i + k] = -place * (1 + (i + 2 * k) % 3 * 0.1);
+		}
+		if (i % 3 == 2)
+			place *= 0.8;
+	}
+	sweep_list lists[3];
+	const carom_sweep_method methods[3] = { CAROM_SWEEP_BVH, CAROM_SWEEP_FRONT, CAROM_SWEEP_SORT };
+	for (int i = 0; i < 3; i++) {
+		carom_sweep_def def = carom_default_sweep_def();
+		def.method = methods[i];
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		sweep_tell(sweep, &world);
+		carom_sweep_hits hits;
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		lists[i] = sweep_copy_hits(&hits);
+		CHECK_INT(carom_sweep_get_stats(sweep).leaf_pairs, COUNT * (COUNT - 1) / 2);
+		carom_destroy_sweep(sweep);
+	}
+	CHECK(lists[0].count > 0);
+	for (int i = 1; i < 3; i++)
+		sweep_check_same(lists[i].data, lists[i].count, &lists[0], "deep tree");
+	for (int i = 0; i < 3; i++)
+		sweep_free_list(&lists[i]);
+	sweep_free_world(&world);
+	carom_destroy_context(context);
+}
+
+/// The earliest impact of a step that holds many takes fewer queries than all of them.
+TEST(sweep, earliest_ends_early)
+{
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	for (int method = 0; method < 5; method++) {
+		carom_sweep_def def = carom_default_sweep_def();
+		def.method = (carom_sweep_method)method;
+		sweep_world world = { 0 };
+		uint64_t random = 14;
+		sweep_add_sheet(&world, 60, 60, 3);
+		sweep_shift(sweep_add_sheet(&world, 60, 60, 3), 0.01, 0.02, 0.5);
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		sweep_move(&world, 0, 0, &random);
+		for (int32_t i = 0; i < world.meshes[1].vertex_count; i++)
+			world.meshes[1].end[3 * i + 2] -= 0.6 + 0.001 * (i % 7);
+		sweep_tell(sweep, &world);
+		carom_sweep_hit hit;
+		bool found;
+		REQUIRE(carom_sweep_find_earliest(sweep, &hit, &found) == CAROM_SUCCESS && found);
+		const carom_sweep_stats early = carom_sweep_get_stats(sweep);
+		carom_sweep_hits hits;
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		const carom_sweep_stats all = carom_sweep_get_stats(sweep);
+		double first = 2;
+		for (int64_t i = 0; i < hits.count; i++)
+			first = hits.data[i].time < first ? hits.data[i].time : first;
+		CHECK(first == hit.time);
+		CHECK(early.tests_vf + early.tests_ee < (all.tests_vf + all.tests_ee) * 3 / 4);
+		carom_destroy_sweep(sweep);
+		sweep_free_world(&world);
+	}
+	carom_destroy_context(context);
+}
+
 /// Every combination of choices gives the same hits over a sequence of steps.
 TEST(sweep, every_choice_and_any_threads_give_the_same)
 {

@@ -172,6 +172,41 @@ TEST(sweep_front, beyond_its_budget_the_root_takes_over)
 	CHECK(front[2] > 0);
 }
 
+/// Where everything leaps, what the leaps leave behind is found by samples and the front is built anew: it never takes many more tests than the root.
+TEST(sweep_front, leaps_cost_no_more_than_the_root)
+{
+	enum { STEPS = 60, PERIOD = 6 };
+	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
+	int64_t tests[2] = { 0 };
+	int rebuilt = 0;
+	for (int method = 0; method < 2; method++) {
+		carom_sweep_def def = carom_default_sweep_def();
+		def.method = method ? CAROM_SWEEP_BVH : CAROM_SWEEP_FRONT;
+		sweep_world world = { 0 };
+		uint64_t random = 12;
+		sweep_add_sheet(&world, 30, 30, 2);
+		sweep_add_torus(&world, 24, 12);
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		for (int step = 0; step < STEPS; step++) {
+			// Vertices leap over the whole sheet and back, then everything moves a little.
+			sweep_mesh *sheet = &world.meshes[0];
+			sweep_move(&world, 0.01, 0, &random);
+			for (int32_t i = 0; i < 3 * sheet->vertex_count && step % PERIOD < 2; i++)
+				sheet->end[i] = step % PERIOD == 0 ? sheet->begin[i] * (1 + i % 5) : sheet->begin[i] / (1 + i % 5);
+			sweep_tell(sweep, &world);
+			find(sweep);
+			const carom_sweep_stats stats = carom_sweep_get_stats(sweep);
+			tests[method] += stats.volume_tests;
+			rebuilt += stats.front_rebuilt;
+		}
+		carom_destroy_sweep(sweep);
+		sweep_free_world(&world);
+	}
+	CHECK(rebuilt >= STEPS / PERIOD / 2);
+	CHECK((double)tests[0] < 1.05 * (double)tests[1]);
+	carom_destroy_context(context);
+}
+
 /// Counters are sums over all workers: of the same work.
 TEST(sweep_front, threads_change_no_counter)
 {

@@ -3,6 +3,7 @@
 #include "geom/swept.h"
 #include "sweep/orphans.h"
 #include "sweep/sweep_descent.h"
+#include "sweep/sweep_order.h"
 #include "sweep/sweep_tree.h"
 #include "sweep_fixture.h"
 #include "test.h"
@@ -160,6 +161,57 @@ TEST(sweep_scene, every_pair_of_features_is_given_out_once)
 	carom_destroy_context(context);
 }
 
+/// Every order of numbers gives the same pairs of features; queries name edges by the numbers that were given.
+TEST(sweep_scene, order_follows_the_leaves)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	uint64_t random = 6;
+	for (int round = 0; round < 30 && test_failures() == 0; round++) {
+		sweep_world world = { 0 };
+		sweep_mesh *mesh = sweep_add_random(&world, &random);
+		cr_sweep_scene dropped = build_scene(context, mesh); // leaves out triangles with a repeated corner
+		cr_sweep_scene_free(context, &dropped);
+		const int32_t count = mesh->triangle_count, vertices = mesh->vertex_count;
+		int32_t *groups = malloc((size_t)count * sizeof *groups), *seen = calloc((size_t)(count + vertices), sizeof *seen);
+		REQUIRE(groups && seen);
+		for (int32_t i = 0; i < count; i++)
+			groups[i] = -1;
+		cr_sweep_tree tree;
+		cr_sweep_order order;
+		cr_sweep_scene scene;
+		REQUIRE(cr_sweep_tree_build(context, mesh->triangles, count, mesh->begin, groups, CAROM_SWEEP_MEDIAN, &tree));
+		REQUIRE(cr_sweep_order_make(context, &tree, mesh->triangles, vertices, &order));
+		int32_t leaf = 0;
+		for (int32_t i = 0; i < tree.node_count; i++) {
+			if (cr_is_leaf(&tree.nodes[i]))
+				CHECK_INT(~tree.nodes[i].right, leaf++);
+		}
+		for (int32_t i = 0; i < count; i++) {
+			seen[order.given_triangles[i]]++;
+			for (int k = 0; k < 3; k++)
+				CHECK_INT(order.given_vertices[order.corners[3 * i + k]], mesh->triangles[3 * order.given_triangles[i] + k]);
+		}
+		for (int32_t v = 0; v < vertices; v++)
+			seen[count + order.given_vertices[v]]++;
+		for (int32_t i = 0; i < count + vertices; i++)
+			CHECK_INT(seen[i], 1);
+		REQUIRE(cr_sweep_scene_build(context, order.corners, count, order.given_vertices, vertices, &scene));
+		for (int64_t i = 0; i < scene.orphan_edges.count; i++) {
+			const int32_t *v = scene.orphan_edges.data[i].vertices;
+			CHECK(order.given_vertices[v[0]] < order.given_vertices[v[1]]);
+			CHECK(order.given_vertices[v[2]] < order.given_vertices[v[3]]);
+			CHECK(order.given_vertices[v[0]] < order.given_vertices[v[2]]);
+		}
+		cr_sweep_scene_free(context, &scene);
+		cr_sweep_order_free(context, &order);
+		cr_sweep_tree_free(context, &tree);
+		free(groups);
+		free(seen);
+		sweep_free_world(&world);
+	}
+	carom_destroy_context(context);
+}
+
 // ---- Trees ----
 
 typedef struct box_axes {
@@ -240,6 +292,23 @@ static int check_nodes(const cr_sweep_tree *tree, int32_t node, int depth, int32
 	return left > right ? left : right;
 }
 
+/// Each child of a pair knows its parent, and whether it is the first one. Pairs below pair, at most so many levels.
+static void check_parents(const cr_sweep_tree *tree, cr_sweep_pair pair, int levels)
+{
+	cr_sweep_pair children[3];
+	const int count = cr_descend(tree, pair, children);
+	for (int i = 0; i < count; i++) {
+		if (children[i].a != children[i].b) {
+			const cr_sweep_pair parent = cr_parent(tree, children[i]);
+			CHECK_INT(parent.a, pair.a);
+			CHECK_INT(parent.b, pair.b);
+			CHECK(pair.a == pair.b || cr_is_first_child(parent, children[i]) == (i == 0));
+		}
+		if (levels > 0)
+			check_parents(tree, children[i], levels - 1);
+	}
+}
+
 static void check_tree(carom_context *context, sweep_mesh *mesh, double separation)
 {
 	cr_sweep_scene scene = build_scene(context, mesh);
@@ -252,8 +321,8 @@ static void check_tree(carom_context *context, sweep_mesh *mesh, double separati
 		groups[i] = i % 2 - 1;
 	for (int choice = 0; choice < 4; choice++) {
 		cr_sweep_tree tree;
-		REQUIRE(cr_sweep_tree_build(context, mesh->triangles, scene.triangle_count, mesh->begin, groups,
-			(carom_sweep_build)(choice >> 1), &tree));
+		REQUIRE(cr_sweep_tree_build(
+			context, mesh->triangles, scene.triangle_count, mesh->begin, groups, (carom_sweep_build)(choice >> 1), &tree));
 		REQUIRE(cr_sweep_tree_attach(context, &scene, (carom_sweep_volume)(choice & 1), &tree));
 		int32_t *seen = calloc((size_t)scene.triangle_count, sizeof *seen);
 		REQUIRE(seen != NULL);
@@ -264,6 +333,7 @@ static void check_tree(carom_context *context, sweep_mesh *mesh, double separati
 		const cr_sweep_bounds bounds = { mesh->begin, mesh->end, largest, separation, 1e-6, 1 };
 		cr_sweep_tree_refit(context, &tree, &bounds);
 		check_boxes(&tree, mesh, separation);
+		check_parents(&tree, (cr_sweep_pair){ 0, 0 }, 9);
 		free(seen);
 		cr_sweep_tree_free(context, &tree);
 	}
@@ -314,6 +384,57 @@ TEST(sweep_scene, trees_stay_shallow)
 		mesh->begin[i] = mesh->end[i] = i % 9 == 1;
 	check_tree(context, mesh, 0);
 	sweep_free_world(&world);
+	carom_destroy_context(context);
+}
+
+/// What the boxes of a part of the step tell apart is never reported before the end of that part, be it undecided.
+TEST(sweep_scene, boxes_of_a_part_tell_when)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	const cr_sweep_kernels *kernels = cr_get_sweep_kernels(CAROM_SIMD_SCALAR);
+	const int32_t triangles[6] = { 0, 1, 2, 3, 4, 5 }, groups[2] = { -1, -1 };
+	uint64_t random = 5;
+	int later = 0, undecided = 0;
+	for (int round = 0; round < 20000 / SWEEP_FEWER && test_failures() == 0; round++) {
+		double begin[18], end[18], largest = 0;
+		for (int i = 0; i < 18; i++) {
+			begin[i] = (double)(test_random(&random) % 5) / 4 + (i >= 9 ? 0.75 : 0);
+			end[i] = (double)(test_random(&random) % 5) / 4 + (i >= 9 ? -0.5 : 0);
+			largest = fmax(largest, fmax(fabs(begin[i]), fabs(end[i])));
+		}
+		const double separation = round % 2 ? 0.0625 : 0;
+		cr_sweep_scene scene;
+		cr_sweep_tree tree;
+		REQUIRE(cr_sweep_scene_build(context, triangles, 2, same_numbers(), 6, &scene));
+		REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));
+		REQUIRE(cr_sweep_tree_attach(context, &scene, CAROM_SWEEP_DOP18, &tree));
+		const double until = test_random_double(&random, 0, 0.5);
+		const cr_sweep_bounds bounds = { begin, end, largest, separation, 1e-6, until };
+		cr_sweep_tree_refit(context, &tree, &bounds);
+		cr_feature_pair faces[CR_MOST_VERTEX_FACE], edges[CR_MOST_EDGE_EDGE];
+		int edge_count;
+		const int face_count = cr_features_of_pair(&scene, 0, 1, faces, edges, &edge_count);
+		for (int i = 0; i < face_count + edge_count && !kernels->overlap(&tree, 1, 2); i++) {
+			const cr_feature_pair *pair = i < face_count ? &faces[i] : &edges[i - face_count];
+			const cr_swept_queries queries = { i < face_count ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, begin, end,
+				(const int32_t(*)[4])pair->vertices };
+			cr_swept_options options = cr_swept_default_options();
+			options.min_separation = separation;
+			options.method = round % 4 < 2 ? CR_SWEPT_CERTIFIED : CR_SWEPT_INCLUSION;
+			options.max_iterations = round % 4 == 2 ? 3 : 4096; // too few
+			cr_swept_impact impact;
+			cr_swept_stats stats = { 0 };
+			if (cr_swept_find(&queries, 0, 1, &options, &impact, &stats)) {
+				CHECK(impact.time > until);
+				later++;
+				undecided += impact.status == CR_SWEPT_UNDECIDED;
+			}
+		}
+		cr_sweep_tree_free(context, &tree);
+		cr_sweep_scene_free(context, &scene);
+	}
+	CHECK(later > 1000 / SWEEP_FEWER);
+	CHECK(undecided > 100 / SWEEP_FEWER);
 	carom_destroy_context(context);
 }
 

@@ -51,7 +51,9 @@ typedef struct carom_sweep_def {
 	double tolerance;      ///< above 0: features that come this near may be reported
 	double min_separation; ///< 0 or more: an impact is when features come this near (half of it belongs to each)
 	bool orphan_sets;      ///< leave pairs of adjacent triangles to orphan sets (MCCD, section 4); false: test them like others
-	bool prune_front;      ///< shrink the front where boxes have parted (Wang et al. 2018); else it is only rebuilt (MCCD)
+	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due, or build it anew where most have; else it is
+	/// only rebuilt (MCCD).
+	bool prune_front;
 	double rebuild_sprouted; ///< part of the front that may have sprouted before it is rebuilt (MCCD: Q1, 0.3)
 	double rebuild_replaced; ///< part of the front that may have been replaced by it before it is rebuilt (MCCD: Q2, 0.45)
 	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is kept again once it would take

@@ -87,7 +87,6 @@ static void forget_search(carom_sweep *s)
 {
 	cr_front_free(&s->context, &s->front);
 	s->front_held = s->front_due = s->front_over = false;
-	s->front_rest = s->front_next_rest = 0;
 	cr_sweep_line_free(&s->context, &s->line);
 	cr_sweep_tree_free(&s->context, &s->tree);
 	cr_sweep_scene_free(&s->context, &s->scene);
@@ -301,8 +300,7 @@ static bool build_tree(carom_sweep *s, int32_t triangles)
 	bool done = groups != NULL;
 	if (done) {
 		make_groups(s, groups);
-		done = cr_sweep_tree_build(
-			&s->context, s->triangles.data, triangles, s->begin.data, groups, s->def.build, &s->tree);
+		done = cr_sweep_tree_build(&s->context, s->triangles.data, triangles, s->begin.data, groups, s->def.build, &s->tree);
 	}
 	cr_free(&s->context, groups, (size_t)triangles * sizeof *groups);
 	return done;
@@ -313,8 +311,7 @@ static bool build(carom_sweep *s)
 {
 	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = (int32_t)(s->begin.count / 3);
 	const cr_sweep_order *order = &s->order;
-	if (!build_tree(s, triangles) ||
-		!cr_sweep_order_make(&s->context, &s->tree, s->triangles.data, vertices, &s->order) ||
+	if (!build_tree(s, triangles) || !cr_sweep_order_make(&s->context, &s->tree, s->triangles.data, vertices, &s->order) ||
 		!cr_sweep_scene_build(&s->context, order->corners, triangles, order->given_vertices, vertices, &s->scene) ||
 		!cr_sweep_tree_attach(&s->context, &s->scene, s->def.volume, &s->tree))
 		return false;
@@ -358,9 +355,7 @@ void cr_bound_sweep(carom_sweep *s, double until)
 		largest = m->largest_begin > largest ? m->largest_begin : largest;
 		largest = m->largest_end > largest ? m->largest_end : largest;
 	}
-	const cr_sweep_bounds bounds = {
-		s->scene_begin, s->scene_end, largest, s->def.min_separation, s->def.tolerance, until
-	};
+	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, largest, s->def.min_separation, s->def.tolerance, until };
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }
 

@@ -228,7 +228,8 @@ static inline void list_with(
 	}
 }
 
-extern void CR_ISA_NAME(cr_list_features)(const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
+extern void CR_ISA_NAME(cr_list_features)(
+	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
 void CR_ISA_NAME(cr_list_features)(
 	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
 {
@@ -237,4 +238,3 @@ void CR_ISA_NAME(cr_list_features)(
 	else
 		list_with(false, tree, leaves, count, every, queries);
 }
-

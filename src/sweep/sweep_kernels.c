@@ -205,7 +205,8 @@ static inline int32_t leave_out_excluded(const cr_sweep_node *nodes, cr_sweep_pa
 }
 
 /// The children of pairs, which are no pairs of leaves. Nodes against themselves wait at once. Returns how many are left to look at.
-static inline int32_t open_pairs(cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t *waiting, cr_sweep_pair *children)
+static inline int32_t open_pairs(
+	cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t *waiting, cr_sweep_pair *children)
 {
 	const cr_sweep_node *nodes = walk->tree->nodes;
 	int32_t opened = 0;

@@ -164,10 +164,9 @@ static size_t corner_bytes(const cr_sweep_scene *s) { return 3 * (size_t)s->tria
 bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int32_t triangle_count,
 	const int32_t *given_vertices, int32_t vertex_count, cr_sweep_scene *scene)
 {
-	*scene = (cr_sweep_scene){ .vertex_count = vertex_count,
-		.triangle_count = triangle_count,
-		.triangles = triangles,
-		.given_vertices = given_vertices };
+	*scene = (cr_sweep_scene){
+		.vertex_count = vertex_count, .triangle_count = triangle_count, .triangles = triangles, .given_vertices = given_vertices
+	};
 	cr_sweep_scene *s = scene;
 	// Room for as many edges as there are corners: what open meshes of single triangles need.
 	s->triangle_edges = cr_alloc(context, corner_bytes(s));

@@ -27,18 +27,18 @@ typedef struct cr_sweep_scene {
 	int32_t vertex_count;
 	int32_t triangle_count;
 	int32_t edge_count;
-	const int32_t *triangles;               // [3*triangle_count] vertices; owned by the caller
-	const int32_t *given_vertices;          // [vertex_count] numbers that decide which end, and which edge, comes first
-	int32_t *triangle_edges;                // [3*triangle_count] edge from corner k to corner k + 1
-	int32_t *edges;                         // [2*edge_count] vertices, the lower given one first; edges sorted by their own numbers
-	int32_t *vertex_first;                  // [vertex_count+1] where a vertex' triangles begin
-	int32_t *vertex_triangles;              // [3*triangle_count] ascending for each vertex
-	int32_t *edge_first;                    // [edge_count+1]
-	int32_t *edge_triangles;                // [3*triangle_count] ascending for each edge
-	uint8_t *first_of;                      // [triangle_count] bit k: first triangle of corner k; bit 3 + k: of its side k
-	cr_near_vertices *near;                 // [triangle_count] of the triangles that share a vertex with it
-	uint64_t *vertex_ring;                  // [vertex_count] bits of the vertices of its triangles, cr_ring_bit
-	uint64_t *edge_ring;                    // [edge_count]
+	const int32_t *triangles;      // [3*triangle_count] vertices; owned by the caller
+	const int32_t *given_vertices; // [vertex_count] numbers that decide which end, and which edge, comes first
+	int32_t *triangle_edges;       // [3*triangle_count] edge from corner k to corner k + 1
+	int32_t *edges;                // [2*edge_count] vertices, the lower given one first; edges sorted by their own numbers
+	int32_t *vertex_first;         // [vertex_count+1] where a vertex' triangles begin
+	int32_t *vertex_triangles;     // [3*triangle_count] ascending for each vertex
+	int32_t *edge_first;           // [edge_count+1]
+	int32_t *edge_triangles;       // [3*triangle_count] ascending for each edge
+	uint8_t *first_of;             // [triangle_count] bit k: first triangle of corner k; bit 3 + k: of its side k
+	cr_near_vertices *near;        // [triangle_count] of the triangles that share a vertex with it
+	uint64_t *vertex_ring;         // [vertex_count] bits of the vertices of its triangles, cr_ring_bit
+	uint64_t *edge_ring;           // [edge_count]
 	CR_ARRAY(cr_feature_pair) orphan_faces; // vertex and face, sorted
 	CR_ARRAY(cr_feature_pair) orphan_edges; // sorted
 } cr_sweep_scene;
@@ -76,8 +76,8 @@ static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32
 {
 	const int32_t *p = &scene->triangles[3 * (int64_t)a], *q = &scene->triangles[3 * (int64_t)b];
 	// Without branches: which corners are the same cannot be foreseen.
-	return (p[0] == q[0]) | (p[0] == q[1]) | (p[0] == q[2]) | (p[1] == q[0]) | (p[1] == q[1]) | (p[1] == q[2]) | (p[2] == q[0]) |
-		(p[2] == q[1]) | (p[2] == q[2]);
+	return (p[0] == q[0]) | (p[0] == q[1]) | (p[0] == q[2]) | (p[1] == q[0]) | (p[1] == q[1]) | (p[1] == q[2]) |
+		(p[2] == q[0]) | (p[2] == q[1]) | (p[2] == q[2]);
 }
 
 /// False: no triangle that shares a vertex with a (a itself among them) shares one with b. Then each pair of features belongs to

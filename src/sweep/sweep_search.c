@@ -19,9 +19,6 @@ enum {
 	// A front that was too large is kept again when it is smaller than the bound by a quarter.
 	SHRUNK_PARTS = 3,
 	ALL_PARTS = 4,
-	// Searches for which AUTO leaves the front alone.
-	LEAST_REST = 4,
-	MOST_REST = 64,
 	// Parts of the search for the earliest impact: 1/64, 1/16, 1/4 of the tasks, and the rest.
 	EARLIEST_ROUNDS = 4,
 	// Boxes that a worker passes from at a time.
@@ -147,7 +144,8 @@ static void run_orphans(int64_t begin, int64_t end, int worker, void *context)
 	const int64_t faces = s->scene.orphan_faces.count;
 	for (int64_t i = begin; i < end; i++) {
 		const cr_feature_pair *pair = i < faces ? &s->scene.orphan_faces.data[i] : &s->scene.orphan_edges.data[i - faces];
-		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, s->order.given_vertices[pair->vertices[0]]);
+		const int32_t mesh =
+			cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, s->order.given_vertices[pair->vertices[0]]);
 		if (s->meshes.data[mesh].self && !s->meshes.data[mesh].is_rigid)
 			cr_sweep_worker_add(s->workers[worker], i < faces ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, pair);
 	}
@@ -165,8 +163,6 @@ static void drop_front(carom_sweep *s)
 static bool wants_front(const carom_sweep *s)
 {
 	if (s->def.method != CAROM_SWEEP_AUTO && s->def.method != CAROM_SWEEP_FRONT)
-		return false;
-	if (s->def.method == CAROM_SWEEP_AUTO && s->front_rest > 0)
 		return false;
 	return !s->front_over || s->front_stops <= s->job.front_limit / ALL_PARTS * SHRUNK_PARTS;
 }
@@ -211,29 +207,6 @@ static void judge_front(carom_sweep *s)
 	}
 	s->front_due = !prunes(s) && 100 * stale > REBUILD_STALE * sampled;
 	s->front_stale = !prunes(s) && 100 * stale > PRUNE_STALE * sampled;
-}
-
-/// AUTO: where everything leaps, following the front takes more tests than walking from the root would have: each node opened from there adds two
-/// tests and one stop. Then it is left alone for some searches, for twice as many each time it is tried in vain.
-static void judge_method(carom_sweep *s, bool followed)
-{
-	if (s->job.earliest)
-		return;
-	s->front_rest -= s->front_rest > 0;
-	if (!followed) {
-		s->root_tests = s->stats.volume_tests;
-		s->root_stops = s->front_stops;
-		return;
-	}
-	if (s->def.method != CAROM_SWEEP_AUTO || !s->front_held)
-		return;
-	if (s->stats.volume_tests <= s->root_tests + 2 * (s->front.nodes - s->root_stops)) {
-		s->front_next_rest = LEAST_REST;
-		return;
-	}
-	drop_front(s);
-	s->front_rest = s->front_next_rest > LEAST_REST ? s->front_next_rest : LEAST_REST;
-	s->front_next_rest = s->front_rest < MOST_REST ? 2 * s->front_rest : MOST_REST;
 }
 
 // ---- The search ----
@@ -443,7 +416,6 @@ bool cr_search_sweep(carom_sweep *s, bool earliest)
 		take_front(s, follow);
 	sum_workers(s, follow);
 	judge_front(s);
-	judge_method(s, follow);
 	s->steps++;
 	const double walked = cr_time_ms();
 	s->stats.ms_tests = mean_test_time(s);

@@ -35,7 +35,7 @@ struct carom_sweep {
 	double *scene_begin, *scene_end; // [3*vertices] begin and end, by the numbers of the scene
 	// The search.
 	cr_sweep_job job;
-	int round; // of a search for the earliest impact
+	int round;                 // of a search for the earliest impact
 	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search
 	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
 	cr_sweep_line line; // CAROM_SWEEP_SORT
@@ -44,9 +44,6 @@ struct carom_sweep {
 	bool front_stale;     // to be pruned
 	int64_t front_stops;  // nodes that the last traversal from the root stopped at
 	bool front_over;      // those were too many
-	int64_t root_tests, root_stops; // of the last search of a whole step from the root: tests of boxes, nodes where it stopped
-	int front_rest;       // AUTO: searches to go from the root, since following the front took more tests than that
-	int front_next_rest;  // and the next time
 	int64_t sum_sprouted; // since it was rebuilt
 	int64_t sum_replaced;
 	int64_t steps;

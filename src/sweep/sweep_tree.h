@@ -71,8 +71,7 @@ bool cr_sweep_tree_build(carom_context *context, const int32_t *triangles, int32
 	const int32_t *groups, carom_sweep_build build, cr_sweep_tree *tree);
 /// Make room for the boxes of a scene, which must outlive the tree and holds the triangles that its leaves name. Boxes are not filled in yet.
 /// False when out of memory; the tree can then only be freed.
-bool cr_sweep_tree_attach(
-	carom_context *context, const cr_sweep_scene *scene, carom_sweep_volume volume, cr_sweep_tree *tree);
+bool cr_sweep_tree_attach(carom_context *context, const cr_sweep_scene *scene, carom_sweep_volume volume, cr_sweep_tree *tree);
 void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree);
 
 /// What is bounded: the motion of all vertices from time 0 to until.

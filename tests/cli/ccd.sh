@@ -54,7 +54,7 @@ hash=$(field hash out)
 
 # Every way to search finds the same.
 cp hits.txt all.txt
-for more in "--method front" "--method bvh" "--method phc" "--threads 1" "--threads 3" "--simd scalar" "--volume aabb" "--build sah" \
+for more in "--method front" "--method bvh" "--method phc" "--method sort" "--threads 1" "--threads 3" "--simd scalar" "--volume aabb" "--build sah" \
 	"--no-orphans" "--no-pruning"; do
 	# shellcheck disable=SC2086
 	expect 0 out '"hash"' ccd 0.obj 1.obj 2.obj --json --hits hits.txt $more
@@ -158,7 +158,7 @@ awk '$1 == "ee" && !($2 < $3 && $4 < $5) { exit 1 }' body.txt || fail "an edge b
 awk '$1 != "#" && ($6 < 0 || $6 > 1) { exit 1 }' body.txt || fail "a time is not in 0 to 1"
 awk '$1 == "f" { seen[$2 - 1, $3 - 1, $4 - 1] = 1; next } $1 == "vf" && !(($3, $4, $5) in seen) { exit 1 }' body0.obj body.txt ||
 	fail "a face is none of the mesh"
-for more in "--method front" "--method bvh" "--method phc" "--threads 1" "--threads 3" "--simd scalar" "--no-orphans" "--no-pruning"; do
+for more in "--method front" "--method bvh" "--method phc" "--method sort" "--threads 1" "--threads 3" "--simd scalar" "--no-orphans" "--no-pruning"; do
 	# shellcheck disable=SC2086
 	expect 0 out '"hash"' ccd body?.obj --json $more
 	same "hash of $more" "$(field hash out)" "$hash"
@@ -211,7 +211,7 @@ expect 1 err '^carom: error: --frames gives one frame; two are needed' ccd 0.obj
 expect 2 err 'there is one frame; give two at least, or --sequence MESH' ccd 0.obj
 expect 2 err 'an argument is missing; usage: carom ccd FRAME0 FRAME1' ccd
 expect 2 err '1.obj: --sequence goes with one file of positions' ccd --sequence 0.obj positions.f32 1.obj
-expect 2 err '--method fast: must be one of auto, front, bvh, phc' ccd 0.obj 1.obj --method fast
+expect 2 err '--method fast: must be one of auto, front, bvh, phc, sort' ccd 0.obj 1.obj --method fast
 expect 2 err '--volume obb: must be one of dop18, aabb' ccd 0.obj 1.obj --volume obb
 expect 2 err '--test exact: must be one of certified, inclusion, cubic' ccd 0.obj 1.obj --test exact
 expect 2 err '--tolerance must be above 0' ccd 0.obj 1.obj --tolerance 0
