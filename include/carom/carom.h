@@ -415,7 +415,7 @@ typedef struct carom_stats {
 	int64_t rays_missed;      ///< rays that CAROM_BUFFERS_IGNORE left out
 	int64_t walk_steps;       ///< triangles visited by all walks
 	int32_t backtracks;       ///< times that CAROM_BUFFERS_BACKTRACK did a stage again
-	int32_t pairs_full;       ///< pairs of meshes done with the full algorithm
+	int32_t pairs_full;       ///< pairs of meshes done anew: by the full algorithm, or found apart by their surfaces
 	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
 	int32_t pairs_apart;      ///< of these, pairs that were known to be apart and needed no test
 	int64_t vertices_watched; ///< vertices near the other surface that pairs remember
