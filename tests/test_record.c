@@ -551,7 +551,7 @@ TEST(record, settings_out_of_range_are_refused)
 		{ PREDICTOR_AT, -2, "ray_predictor" },
 		{ GROUPS_AT, 17, "worker_groups" },
 		{ GROUPS_AT, -1, "worker_groups" },
-		{ SWEEP_AT, 4, "method" },
+		{ SWEEP_AT, 5, "method" },
 		{ SWEEP_VOLUME_AT, 2, "volume" },
 		{ SWEEP_BUILD_AT, -1, "build" },
 		{ SWEEP_TEST_AT, 3, "test" },
