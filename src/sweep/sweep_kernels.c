@@ -308,6 +308,17 @@ static inline bool parents_meet(bool dop, cr_sweep_walk *walk, parent_test *last
 	return last->meet;
 }
 
+/// The first child of its parent that is not excluded? (One is wanted at least, since excluded children make an excluded parent.)
+static inline bool is_first_wanted(const cr_sweep_tree *tree, cr_sweep_pair parent, cr_sweep_pair child)
+{
+	if (cr_is_first_child(parent, child))
+		return true;
+	cr_sweep_pair children[3];
+	if (!tree->grouped || cr_descend(tree, parent, children) != 2)
+		return false;
+	return cr_is_excluded(&tree->nodes[children[0].a], &tree->nodes[children[0].b]);
+}
+
 /// Put pairs that are apart back into the front, or their uppermost ancestors that are apart. An ancestor takes the place of all that is below it:
 /// it is put there by the one that only first children lead to, and the others, which are apart as well, go.
 static inline void raise_stops(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *apart, int32_t count)
@@ -320,7 +331,7 @@ static inline void raise_stops(bool dop, cr_sweep_walk *walk, const cr_sweep_pai
 			const cr_sweep_pair parent = cr_parent(walk->tree, p);
 			if (parents_meet(dop, walk, &last, parent))
 				break;
-			first = cr_is_first_child(parent, p);
+			first = is_first_wanted(walk->tree, parent, p);
 			if (!first)
 				break;
 			p = parent;
