@@ -95,14 +95,15 @@ GRANULAR_INLINE void void_rest(columns *c, int count)
 		c->dx[k] = 1;
 		c->ra[k] = c->rb[k] = 0.25;
 		c->dy[k] = c->dz[k] = c->ux[k] = c->uy[k] = c->uz[k] = c->mass_root[k] = 0;
+		c->sides[k] = 0;
 	}
 }
 
 // The nearest image along a periodic axis; centres lie within the box.
-GRANULAR_INLINE void take_nearest(double *d, double period)
+GRANULAR_INLINE void take_nearest(double *d, int count, double period)
 {
 	const double half = period / 2;
-	for (int k = 0; k < GROUP; k++) {
+	for (int k = 0; k < count; k++) {
 		const double shifted = d[k] > half ? d[k] - period : d[k] + period;
 		d[k] = ((d[k] > half) | (d[k] < -half)) ? shifted : d[k];
 	}
@@ -220,13 +221,13 @@ GRANULAR_INLINE void run_jobs(sim_granular *g, granular_block *block, spread *de
 		const granular_job *jobs = &all[q];
 		const int count = all_count - q < GROUP ? (int)(all_count - q) : GROUP;
 		read_jobs(desk, jobs, count, &c);
-		if (count < GROUP)
-			void_rest(&c, count);
 		double *axes[3] = { c.dx, c.dy, c.dz };
 		for (int k = 0; k < 3; k++) {
 			if (g->def.periodic[k])
-				take_nearest(axes[k], g->def.upper[k] - g->def.lower[k]);
+				take_nearest(axes[k], count, g->def.upper[k] - g->def.lower[k]);
 		}
+		if (count < GROUP)
+			void_rest(&c, count);
 		press_columns(&c, &g->between, kind == HERTZ, kind == SCALED, g->near_skin, tally->max_overlap);
 		tally->contacts += c.touching;
 		if (c.deeper)

@@ -365,6 +365,28 @@ TEST(granular, contacts_reach_across_a_periodic_border)
 	granular_scene_free(&s);
 }
 
+TEST(granular, contacts_are_counted_right_whatever_the_period)
+{
+	granular_scene s = granular_scene_make(2);
+	s.radii[0] = s.radii[1] = 0.05;
+	s.centres[3] = 0.08;
+	for (int k = 0; k < 3; k++) {
+		for (double period = 0.3; period < 2.5; period += 0.1) {
+			sim_granular_def def = granular_scene_def(&s);
+			def.periodic[k] = true;
+			def.upper[k] = period;
+			carom_context *context = granular_context(1);
+			sim_granular *g = granular_create(context, &def);
+			if (!CHECK_INT(granular_run(g, 1).contacts, 1))
+				printf("axis %d, period %g\n", k, period);
+			CHECK_INT(granular_run(g, 1).contacts, 1); // now of the pairs that were chosen
+			sim_destroy_granular(g);
+			carom_destroy_context(context);
+		}
+	}
+	granular_scene_free(&s);
+}
+
 static void repel(const sim_granular_side *a, const sim_granular_side *b, const double normal[3], double overlap,
 	double time_step, double history[3], double force[3], double torque[3], void *user)
 {
