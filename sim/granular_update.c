@@ -167,12 +167,9 @@ static void advance_all(int64_t begin, int64_t end, int worker, void *task)
 				load += g->load_width;
 				continue;
 			}
-			if (kind == WARY) {
-				advance_wary(a, i, &tally);
-			} else {
+			if (kind == FREE)
 				catch_up(a, i);
-				advance_sphere(a, i, NULL, &tally);
-			}
+			advance_wary(a, i, &tally); // what was free may have come to a wall
 			wary[wary_count] = (uint32_t)i;
 			wary_count += !is_free(a, i);
 		}

@@ -206,6 +206,28 @@ TEST(granular_determinism, free_spheres_that_lag_arrive_where_they_would_have_be
 	granular_scene_free(&s);
 }
 
+TEST(granular_determinism, a_sphere_faster_than_foreseen_meets_its_wall_in_time)
+{
+	// In the first step no speed is known yet, so a sphere close to a wall counts as free.
+	granular_scene s = granular_scene_make(1);
+	s.radii[0] = 0.01;
+	s.centres[1] = s.centres[2] = 0.5;
+	s.velocities[0] = -1;
+	sim_granular_def def = granular_scene_def(&s);
+	def.faces[0] = true;
+	for (int start = 0; start < 40; start++) {
+		s.centres[0] = 0.01 + 1e-5 * (start + 0.5);
+		int64_t expected_wall_contacts, contacts, wall_contacts;
+		def.skin = 0;
+		const uint64_t expected = run_asking(&def, ASK_NOTHING, &contacts, &expected_wall_contacts);
+		CHECK(expected_wall_contacts > 0);
+		def.skin = 0.01;
+		CHECK(run_asking(&def, ASK_NOTHING, &contacts, &wall_contacts) == expected);
+		CHECK_INT(wall_contacts, expected_wall_contacts);
+	}
+	granular_scene_free(&s);
+}
+
 TEST(granular_determinism, a_view_shows_free_spheres_where_they_are)
 {
 	granular_scene s = thin_cloud(0);
