@@ -283,10 +283,6 @@ static bool run_step(sim_granular *g, sim_granular_step *step, char *error, size
 bool sim_granular_advance(sim_granular *g, sim_granular_step *step, char *error, size_t error_size)
 {
 	sim_granular_step unwanted;
-	if (g->failed) {
-		snprintf(error, error_size, "the simulation failed before");
-		return false;
-	}
 	if (g->count > 0)
 		return run_step(g, step ? step : &unwanted, error, error_size);
 	g->steps++;

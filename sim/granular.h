@@ -187,8 +187,8 @@ typedef struct sim_granular_energy {
 	double angular_momentum[3]; ///< kg m^2/s about the origin, spins included
 } sim_granular_energy;
 
-/// Energies now. False, with the reason in error, when memory is short. The elastic part is 0 with def.force. May make the list
-/// of neighbours anew; motions do not depend on when that happens.
+/// Energies now. False, with the reason in error, when memory is short or the simulation failed before. The elastic part is 0
+/// with def.force. May make the list of neighbours anew; motions do not depend on when that happens.
 bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy, char *error, size_t error_size);
 
 /// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where not wanted. Centres lie
@@ -209,7 +209,7 @@ typedef struct sim_granular_view {
 sim_granular_view sim_granular_get_view(sim_granular *granular);
 
 /// Number of spheres that each sphere touches now: counts [count], in the order of the definition. False, with the reason in
-/// error, when memory is short.
+/// error, when memory is short or the simulation failed before.
 bool sim_granular_count_contacts(sim_granular *granular, int32_t *counts, char *error, size_t error_size);
 
 /// Gravity now (it may turn).

@@ -201,6 +201,10 @@ static bool make_list(sim_granular *g, char *error, size_t error_size)
 bool granular_keep_list(sim_granular *g, char *error, size_t error_size)
 {
 	g->list_built = g->sorted = false;
+	if (g->failed) {
+		snprintf(error, error_size, "the simulation failed before");
+		return false;
+	}
 	if (g->count == 0)
 		return true;
 	const double begin = granular_now();

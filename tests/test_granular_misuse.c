@@ -169,6 +169,14 @@ TEST(granular_misuse, a_motion_that_is_not_finite_is_an_error)
 	CHECK_STR(error, "step 1: the motion of sphere 3 is not finite");
 	CHECK(!sim_granular_advance(g, NULL, error, sizeof error));
 	CHECK_STR(error, "the simulation failed before");
+	// Asking does not mend it.
+	sim_granular_energy energy;
+	int32_t counts[5];
+	CHECK(!sim_granular_get_energy(g, &energy, error, sizeof error));
+	CHECK_STR(error, "the simulation failed before");
+	CHECK(!sim_granular_count_contacts(g, counts, error, sizeof error));
+	CHECK(!sim_granular_advance(g, NULL, error, sizeof error));
+	CHECK_STR(error, "the simulation failed before");
 	sim_destroy_granular(g);
 
 	// Too far away is an error too, with the id though the arrays may be sorted.
