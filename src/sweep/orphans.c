@@ -107,7 +107,7 @@ static void find_opposite(const cr_sweep_scene *s, int32_t *opposite)
 	}
 }
 
-static inline bool are_near(const int32_t *e, int32_t x, const int32_t *f, int32_t y)
+static inline int are_near(const int32_t *e, int32_t x, const int32_t *f, int32_t y)
 {
 	return (x == f[0]) | (x == f[1]) | (y == e[0]) | (y == e[1]) | (x == y);
 }
@@ -119,8 +119,10 @@ static inline bool may_be_orphan_edge(const cr_sweep_scene *s, const int32_t *op
 	const int32_t *e = &s->edges[2 * (int64_t)a], *f = &s->edges[2 * (int64_t)b];
 	const int32_t x[2] = { opposite[s->edge_first[a]], opposite[s->edge_first[a + 1] - 1] };
 	const int32_t y[2] = { opposite[s->edge_first[b]], opposite[s->edge_first[b + 1] - 1] };
-	return (a < b) & (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]) & are_near(e, x[0], f, y[0]) &
-		are_near(e, x[0], f, y[1]) & are_near(e, x[1], f, y[0]) & are_near(e, x[1], f, y[1]);
+	const int are_apart = (a < b) & (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]);
+	const int first_near = are_near(e, x[0], f, y[0]) & are_near(e, x[0], f, y[1]);
+	const int last_near = are_near(e, x[1], f, y[0]) & are_near(e, x[1], f, y[1]);
+	return are_apart & first_near & last_near;
 }
 
 static bool is_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int32_t a, int32_t b)
