@@ -55,7 +55,7 @@ static inline bool cr_is_first_child(cr_sweep_pair parent, cr_sweep_pair child)
 /// As a front holds it.
 static inline cr_sweep_pair cr_mark_in_front(const cr_sweep_tree *tree, cr_sweep_pair p)
 {
-	return cr_mark_leaves_if(cr_is_leaf(&tree->nodes[p.a]) & cr_is_leaf(&tree->nodes[p.b]), p);
+	return cr_mark_leaves_if((tree->nodes[p.a].size | tree->nodes[p.b].size) == 1, p);
 }
 
 #endif
