@@ -382,10 +382,8 @@ static carom_result search(carom_sweep *s, bool earliest, double start)
 {
 	s->hits.count = 0;
 	count_scene(s);
-	if (s->triangle_numbers.count == 0) {
-		s->searched = true;
+	if (s->triangle_numbers.count == 0)
 		return CAROM_SUCCESS;
-	}
 	const carom_result result = cr_prepare_sweep(s);
 	if (result != CAROM_SUCCESS)
 		return result;
@@ -393,8 +391,15 @@ static carom_result search(carom_sweep *s, bool earliest, double start)
 	s->stats.ms_trees = cr_time_ms() - start;
 	if (!cr_search_sweep(s, earliest))
 		return cr_fail_memory(&s->context, "the impacts of a sweep");
-	s->searched = true;
 	return CAROM_SUCCESS;
+}
+
+/// A search succeeded: the next motion begins a new step. (After one that failed it belongs to the same step.)
+static void finish_search(carom_sweep *s, double start)
+{
+	s->searched = true;
+	count_memory(s);
+	s->stats.ms_total = cr_time_ms() - start;
 }
 
 carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)
@@ -420,8 +425,7 @@ carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)
 	}
 	sweep->stats.hits_ee = sweep->hits.count - sweep->stats.hits_vf;
 	*hits = (carom_sweep_hits){ sweep->hits.data, sweep->hits.count };
-	count_memory(sweep);
-	sweep->stats.ms_total = cr_time_ms() - start;
+	finish_search(sweep, start);
 	return CAROM_SUCCESS;
 }
 
@@ -462,8 +466,7 @@ carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit,
 		sweep->stats.hits_ee = 1 - sweep->stats.hits_vf;
 		sweep->stats.undecided = hit->status == CAROM_SWEEP_UNDECIDED;
 	}
-	count_memory(sweep);
-	sweep->stats.ms_total = cr_time_ms() - start;
+	finish_search(sweep, start);
 	return CAROM_SUCCESS;
 }
 
