@@ -2,7 +2,8 @@
 /// by body. One carom_sweep does the work (docs/sweep.md); its meshes are in the order of the bodies' numbers, so that its order of
 /// impacts is the world's. It is made anew when another set of bodies takes part, else its tree and its front live on.
 ///
-/// Cost beyond the sweep: a copy of all places that moved, in parallel over bodies, and a copy of the impacts.
+/// Cost beyond the sweep: a copy of all places that moved, in parallel over bodies, and a copy of the impacts. Who takes part is asked
+/// after bodies came or went or filters changed: each rigid mesh of each deforming body until one lets it pass.
 #include "world/impacts.h"
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -12,11 +13,24 @@
 
 // ---- Who takes part ----
 
+static bool list_deforming(carom_world *world)
+{
+	cr_impacts *impacts = &world->impacts;
+	if (!cr_array_reserve(&world->memory, &impacts->deforming, impacts->deforming_count))
+		return false;
+	impacts->deforming.count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		if (world->bodies.data[i].alive && world->bodies.data[i].deforming)
+			impacts->deforming.data[impacts->deforming.count++] = (int32_t)i;
+	}
+	return true;
+}
+
 static bool meets_deforming_body(const carom_world *world, const cr_body *rigid)
 {
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_body *body = &world->bodies.data[i];
-		if (body->alive && body->deforming && cr_filters_pass(rigid, body))
+	const cr_impacts *impacts = &world->impacts;
+	for (int64_t i = 0; i < impacts->deforming.count; i++) {
+		if (cr_filters_pass(rigid, &world->bodies.data[impacts->deforming.data[i]]))
 			return true;
 	}
 	return false;
@@ -31,6 +45,8 @@ static bool takes_part(const carom_world *world, const cr_body *body)
 
 static bool list_members(carom_world *world)
 {
+	if (!list_deforming(world))
+		return false;
 	cr_members *next = &world->impacts.next;
 	next->count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
@@ -261,5 +277,6 @@ void cr_impacts_free(carom_context *memory, cr_impacts *impacts)
 	impacts->sweep = NULL;
 	cr_array_free(memory, &impacts->members);
 	cr_array_free(memory, &impacts->next);
+	cr_array_free(memory, &impacts->deforming);
 	cr_array_free(memory, &impacts->found);
 }

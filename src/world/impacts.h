@@ -13,11 +13,12 @@ typedef struct cr_member {
 typedef CR_ARRAY(cr_member) cr_members;
 
 typedef struct cr_impacts {
-	int32_t deforming_count; // bodies that deform
-	bool stale;              // bodies came or went, or filters changed: who takes part is to be asked anew
-	carom_sweep *sweep;      // NULL: none made
-	cr_members members;      // by mesh of the sweep: in the order of the bodies' numbers
-	cr_members next;         // while they are asked
+	int32_t deforming_count;     // bodies that deform
+	bool stale;                  // bodies came or went, or filters changed: who takes part is to be asked anew
+	carom_sweep *sweep;          // NULL: none made
+	cr_members members;          // by mesh of the sweep: in the order of the bodies' numbers
+	cr_members next;             // while they are asked
+	CR_ARRAY(int32_t) deforming; // numbers of the bodies that deform, while members are asked
 	// Of the last good step:
 	CR_ARRAY(carom_impact) found;
 	int64_t earliest; // in found, -1: none
