@@ -54,6 +54,7 @@ typedef struct carom_sweep_def {
 	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due, or build it anew where most have; else it is
 	/// only rebuilt (MCCD).
 	bool prune_front;
+	/// Without prune_front, and when the earliest impact alone is asked for, which never prunes:
 	double rebuild_sprouted; ///< part of the front that may have sprouted before it is rebuilt (MCCD: Q1, 0.3)
 	double rebuild_replaced; ///< part of the front that may have been replaced by it before it is rebuilt (MCCD: Q2, 0.45)
 	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is kept again once it would take

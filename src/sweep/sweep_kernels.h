@@ -66,7 +66,7 @@ typedef struct cr_sweep_kernels {
 	void (*bound_nodes)(cr_sweep_tree *tree, int32_t begin, int32_t end);
 	/// Do the boxes of two nodes overlap?
 	bool (*overlap)(const cr_sweep_tree *tree, int32_t a, int32_t b);
-	/// Depth-first from a node of the BVTT (MCCD, Algorithms 3 and 4).
+	/// Everything below a node of the BVTT whose boxes overlap (MCCD, Algorithms 3 and 4), opened in batches.
 	void (*walk)(cr_sweep_walk *walk, cr_sweep_pair from);
 	/// From each of these nodes of a front: kept while its boxes are apart or when both are leaves, else replaced by where the
 	/// traversal from it stops.

@@ -40,7 +40,7 @@ typedef struct cr_sweep_scene {
 	uint64_t *vertex_ring;         // [vertex_count] bits of the vertices of its triangles, cr_ring_bit
 	uint64_t *edge_ring;           // [edge_count]
 	CR_ARRAY(cr_feature_pair) orphan_faces; // vertex and face, sorted
-	CR_ARRAY(cr_feature_pair) orphan_edges; // sorted
+	CR_ARRAY(cr_feature_pair) orphan_edges; // by the edge of lower number, which may be named second
 } cr_sweep_scene;
 
 /// Make a scene over triangles [3*triangle_count], at least one (each of three different vertices below vertex_count), and
