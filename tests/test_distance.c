@@ -459,8 +459,13 @@ static double check_gap(const carom_mesh *mesh_a, carom_pose a, const carom_mesh
 	}
 	CHECK_NEAR(v3d_length(v3d_sub(on_a, gap.on_a.point)), 0, 1e-14 * scale);
 	CHECK_NEAR(v3d_length(v3d_sub(on_b, gap.on_b.point)), 0, 1e-14 * scale);
+	carom_mesh_gap near;
+	// Within 0 what touches is found, and nothing else; the same within what has no square.
+	REQUIRE(carom_mesh_distance(mesh_a, &a, mesh_b, &b, 0, &found, &near) == CAROM_SUCCESS);
+	CHECK_INT(found, gap.distance == 0);
+	REQUIRE(carom_mesh_distance(mesh_a, &a, mesh_b, &b, 1e-200, &found, &near) == CAROM_SUCCESS);
+	CHECK_INT(found, gap.distance == 0);
 	if (gap.distance > 0) { // found up to just this far
-		carom_mesh_gap near;
 		REQUIRE(carom_mesh_distance(mesh_a, &a, mesh_b, &b, gap.distance, &found, &near) == CAROM_SUCCESS && found);
 		CHECK(near.distance == gap.distance && near.triangle_a == gap.triangle_a && near.triangle_b == gap.triangle_b);
 		REQUIRE(carom_mesh_distance(mesh_a, &a, mesh_b, &b, 0.999999 * gap.distance, &found, &near) == CAROM_SUCCESS);

@@ -434,7 +434,8 @@ bool CR_ISA_NAME(cr_gap)(
 	start_walk(&w, a, b, b_to_a, b_in_a);
 	set_limit(&w, max_distance);
 	guess_pair(&w);
-	while (w.top > 0 && gap->distance2 > 0) {
+	// At distance 0 nothing can be nearer. Before any pair was found 0 may also be the limit.
+	while (w.top > 0 && !(gap->a >= 0 && gap->distance2 == 0)) {
 		const near_pair pair = w.stack[--w.top];
 		if (pair.bound2 > w.limit2)
 			continue;
