@@ -719,6 +719,39 @@ TEST(temporal, memory_does_not_grow)
 	}
 }
 
+/// A ball in a hollow one: where surfaces run beside each other, the triangles that are near are too many to be kept.
+TEST(temporal, a_ball_in_a_hollow_one_needs_no_long_list)
+{
+	carom_context *context = fixture_context(1);
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_sphere(&soup, (v3d){ 0, 0, 0 }, 1, 24);
+	const int32_t hole = soup.triangle_count;
+	fixture_soup_sphere(&soup, (v3d){ 0, 0, 0 }, 0.58, 32);
+	for (int32_t *t = &soup.triangles[3 * hole]; t < &soup.triangles[3 * soup.triangle_count]; t += 3) {
+		const int32_t second = t[1];
+		t[1] = t[2];
+		t[2] = second;
+	}
+	carom_mesh *hollow = fixture_mesh(context, &soup), *ball = fixture_sphere_mesh(context, 0.5, 32);
+	const carom_world_def def = all_contacts();
+	carom_world *world = fixture_world(context, &def);
+	fixture_add(world, fixture_of_mesh(hollow), fixture_at(0, 0, 0), CAROM_STATIC);
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(ball), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	for (int step = 0; step <= 20; step++) {
+		const carom_pose pose = fixture_at(0, 0, 0.005 * step);
+		REQUIRE(carom_world_set_pose(world, id, &pose) == CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK_INT(carom_world_pairs(world).count, pose.position.z > 0.08 - 1e-9);
+		CHECK(step != 1 || carom_world_stats(world).pairs_apart == 1);
+	}
+	CHECK(carom_world_stats(world).memory_peak < 5e6); // 28 MB with all of them
+	carom_destroy_world(world);
+	carom_release_mesh(hollow);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
+}
+
 TEST(temporal, steps_over_budget_can_be_repeated)
 {
 	moving_scene s;

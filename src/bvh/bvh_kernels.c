@@ -829,6 +829,8 @@ typedef struct pair_walk {
 	cr_candidates *out;
 } pair_walk;
 
+static inline bool has_ended(const cr_candidates *c) { return c->failed || (c->most > 0 && c->count > c->most); }
+
 /// The source triangles in lanes against a block of the target.
 static void test_block(const pair_walk *w, const source_block *s, const cr_tri8 *block, uint32_t lanes)
 {
@@ -866,7 +868,7 @@ static void walk_target(const pair_walk *w, const source_block *s)
 	uint32_t stack[RAY_STACK];
 	int top = 0;
 	stack[top++] = 0;
-	while (top > 0 && !w->out->failed) {
+	while (top > 0 && !has_ended(w->out)) {
 		const cr_node8 *node = &w->target->tree.nodes[stack[--top]];
 		const box8 boxes = load_boxes(node->lower, node->upper);
 		uint32_t met = overlap_one(&boxes, s->union_lower, s->union_upper);
@@ -902,7 +904,7 @@ static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_tran
 	uint32_t stack[RAY_STACK];
 	int top = 0;
 	stack[top++] = 0;
-	while (top > 0 && !out->failed) {
+	while (top > 0 && !has_ended(out)) {
 		const cr_node8 *node = &w.source->tree.nodes[stack[--top]];
 		const box8 boxes = load_boxes(node->lower, node->upper);
 		const box8 there = transform_boxes(&boxes, w.to_target, margin);

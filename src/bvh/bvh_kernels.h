@@ -20,7 +20,8 @@ typedef struct cr_candidates {
 	int32_t count;
 	int32_t capacity;
 	cr_arena *arena;
-	bool failed; // out of memory: the list is incomplete
+	int32_t most; // above 0: a walk that has found more gives up, and the list is incomplete
+	bool failed;  // out of memory: the list is incomplete
 } cr_candidates;
 
 /// Make room for more candidates (copies within the arena). Sets failed.

@@ -16,6 +16,8 @@ static const double NEAR_SHARE = 0.5;
 static const double FAR_GROWTH = 2;
 // Of the smaller body's diagonal: farther out no empty list reaches.
 static const double FAR_SHARE = 0.1;
+// A walk farther out that finds more is in vain: surfaces that run beside each other have far too many pairs to be kept.
+enum { FAR_MOST = 1024 };
 
 /// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
 /// them again without a limit until one finds the way out.
@@ -102,11 +104,12 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 	return cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE);
 }
 
-/// Walk the two trees for triangles within reach of each other, into worker->candidates.
-static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+/// Walk the two trees for triangles within reach of each other, into worker->candidates. most: see cr_candidates.
+static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach, int32_t most)
 {
 	cr_candidates *c = &worker->candidates;
 	c->count = 0;
+	c->most = most;
 	p->bvh->pairs(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, &w->b_to_a, &w->a_to_b, cr_round_up(reach), c);
 	worker->failed |= c->failed;
 }
@@ -115,11 +118,17 @@ static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_wor
 static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
 {
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
+	cr_candidates *c = &worker->candidates;
 	const double most = FAR_SHARE * fmin(a->diagonal, b->diagonal);
-	walk_pair(p, worker, w, reach);
-	while (worker->candidates.count == 0 && reach > 0 && reach < most && !worker->failed) {
-		reach = fmin(FAR_GROWTH * reach, most);
-		walk_pair(p, worker, w, reach);
+	walk_pair(p, worker, w, reach, 0);
+	while (c->count == 0 && reach > 0 && reach < most && !worker->failed) {
+		const double farther = fmin(FAR_GROWTH * reach, most);
+		walk_pair(p, worker, w, farther, FAR_MOST);
+		if (c->count > FAR_MOST) {
+			c->count = 0; // as the walk before it
+			break;
+		}
+		reach = farther;
 	}
 	return reach;
 }
