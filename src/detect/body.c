@@ -110,7 +110,7 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		cr_body_bounds(body, u->simd, body->lower, body->upper);
 		body->turn = cr_turn(&body->rotation, &body->last_rotation);
 		if (body->shape.collider)
-			body->path += cr_step_length(body);
+			body->path = cr_path_after(body->path, cr_step_length(body));
 		for (int k = 0; k < 3; k++) {
 			body->lower[k] -= u->margin;
 			body->upper[k] += u->margin;

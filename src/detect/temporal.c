@@ -164,6 +164,8 @@ double cr_step_length(const cr_body *body)
 	return v3d_length(v3d_sub(now, then)) + body->turn * v3d_length(half);
 }
 
+double cr_path_after(double path, double step) { return step > 0 ? nextafter(path + step, INFINITY) : path; }
+
 double cr_path_until(double path, double slack, double turn)
 {
 	// What comes together after a further motion g lies beyond what the boxes share now by up to sqrt(3) g, where the turn has

@@ -90,6 +90,8 @@ double cr_part_displacement(const cr_part *part, const cr_reference *now, const 
 double cr_turn(const m3d *p, const m3d *q);
 /// How far a point of the body may have moved since the last step. For bodies with a collider.
 double cr_step_length(const cr_body *body);
+/// The path after a step: never less than the true sum, however short the step is beside it.
+double cr_path_after(double path, double step);
 /// Sum of the paths of two bodies, path now, up to which the surfaces of a pair cannot have met that has slack metres left of a
 /// displacement; turn: that of the pair since the reference.
 double cr_path_until(double path, double slack, double turn);
