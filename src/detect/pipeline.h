@@ -195,13 +195,14 @@ carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
 /// the number made.
 cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count);
 cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count);
-/// The full algorithm of one side of a pair: rays from all samples in reach of the target (vertex.c), cast and judged (ray.c).
-/// Iterative sides are only judged.
-/// The rays of an iterative pair by itself, made, walked and judged (vertex.c).
-void cr_continue_pair(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
+/// The displacement that the memory of a full pair shall bear, and how far its rays are followed outward: sets both (pair.c).
+void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work);
 /// Remember that a pair is apart by gap now (complete.c).
 void cr_remember_apart(const cr_pipeline *pipeline, cr_pair_work *work, double gap);
-void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work); // what a full pair shall remember (pair.c)
+/// The rays of an iterative pair by itself, made, walked and judged (vertex.c).
+void cr_continue_pair(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
+/// The full algorithm of one side of a pair: rays from all samples in reach of the target (vertex.c), cast and judged (ray.c).
+/// Iterative sides are only judged.
 void cr_collect_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 void cr_cast_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 /// Cast rows begin..end-1 of a chunk against the target in both directions, or walk them over it.
