@@ -377,6 +377,48 @@ TEST(distance, closest_points_of_a_mesh_have_features)
 	carom_destroy_context(context);
 }
 
+/// From any distance that a double holds; as far as rounding tells triangles apart, the lowest number of the nearest.
+TEST(distance, closest_points_from_afar)
+{
+	uint64_t seed = 12;
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_torus_mesh(context, 16, 8, 0.4, 0.3);
+	const int32_t count = carom_mesh_get_report(mesh)->triangle_count;
+	for (double away = 1; away < 1e9; away *= 10) {
+		for (int round = 0; round < 50; round++) {
+			const v3d p = random_vector(&seed, away);
+			double best2 = INFINITY;
+			int32_t best = -1;
+			for (int32_t i = 0; i < count; i++) {
+				v3d t[3];
+				mesh_triangle(mesh, i, t);
+				const v3d d = v3d_sub(p, cr_closest_on_triangle(p, t).point);
+				if (v3d_dot(d, d) < best2) {
+					best2 = v3d_dot(d, d);
+					best = i;
+				}
+			}
+			bool found;
+			carom_mesh_point near;
+			REQUIRE(carom_mesh_closest_point(mesh, p, INFINITY, &found, &near) == CAROM_SUCCESS && found);
+			CHECK(fabs(near.distance) == sqrt(best2));
+			CHECK_INT(near.triangle, best);
+		}
+	}
+	for (double away = 1e10; away < 1e307; away *= 1e9) {
+		bool found;
+		carom_mesh_point near;
+		const v3d p = { 0, away, 0 };
+		REQUIRE(carom_mesh_closest_point(mesh, p, INFINITY, &found, &near) == CAROM_SUCCESS && found);
+		CHECK_NEAR(near.distance / away, 1, 1e-9);
+		REQUIRE(carom_mesh_closest_point(mesh, p, 1.1 * away, &found, &near) == CAROM_SUCCESS && found);
+		REQUIRE(carom_mesh_closest_point(mesh, p, 0.9 * away, &found, &near) == CAROM_SUCCESS);
+		CHECK(!found);
+	}
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
 // ---- Two meshes ----
 
 typedef struct dull_gap {
@@ -659,6 +701,25 @@ TEST(distance, meshes_of_poor_triangles)
 	carom_destroy_context(context);
 }
 
+/// The nearest point of a collider by each instruction set, with a guess made first and without.
+static void check_closest_bits(const cr_collider *c, v3d p, double max_distance)
+{
+	cr_near_point first;
+	const bool first_found = fixture_kernels(CAROM_SIMD_SCALAR)->closest(c, p, max_distance, true, &first);
+	for (int i = 0; i < 2 * FIXTURE_SIMD_COUNT; i++) {
+		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[i / 2]);
+		if (!kernels)
+			continue;
+		cr_near_point near;
+		REQUIRE(CHECK_INT(kernels->closest(c, p, max_distance, i % 2, &near), first_found));
+		if (!first_found)
+			continue;
+		CHECK(near.distance2 == first.distance2 && near.triangle == first.triangle && near.on.feature == first.on.feature);
+		CHECK(memcmp(&near.on.point, &first.on.point, sizeof near.on.point) == 0);
+		CHECK(memcmp(&near.on.weight, &first.on.weight, sizeof near.on.weight) == 0);
+	}
+}
+
 TEST(distance, every_instruction_set_the_same_bits)
 {
 	uint64_t seed = 10;
@@ -685,6 +746,7 @@ TEST(distance, every_instruction_set_the_same_bits)
 			CHECK(!found || memcmp(&gap.on_a.point, &first.on_a.point, sizeof gap.on_a.point) == 0);
 			CHECK(!found || memcmp(&gap.on_b.weight, &first.on_b.weight, sizeof gap.on_b.weight) == 0);
 		}
+		check_closest_bits(&torus->collider, pose.position, round % 3 ? INFINITY : 0.5);
 	}
 	CHECK(sets >= 60);
 	carom_release_mesh(torus);

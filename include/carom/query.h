@@ -75,7 +75,7 @@ typedef struct carom_mesh_point {
 	carom_vec3 point;
 	carom_vec3 normal; ///< outward, unit: of the triangle, or the mean of those that meet at the edge or vertex
 	double distance;   ///< from the asked point; negative when that is inside a closed mesh
-	int32_t triangle;  ///< of equally near ones the lowest number
+	int32_t triangle;  ///< of equally near ones the lowest number; from more than 1e9 sizes of the mesh away any one
 	double weights[3]; ///< of that triangle's corners, and what of it the point lies on, as in carom_triangle_point
 	carom_feature feature;
 	int32_t number;

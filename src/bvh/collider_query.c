@@ -252,8 +252,13 @@ bool cr_collider_closest_point(
 	cr_near_point best;
 	if (!kernels->closest(c, point, max_distance, true, &best))
 		return false;
+	double distance = sqrt(best.distance2);
+	if (isinf(distance)) { // the square is too large for a double
+		distance = 0x1p520 * v3d_length(v3d_scale(v3d_sub(best.on.point, point), 0x1p-520));
+		if (distance > max_distance)
+			return false;
+	}
 	const v3d normal = normal_at(c, best.triangle, best.on.feature);
-	const double distance = sqrt(best.distance2);
 	const bool inside = is_inside(c, kernels, point, &best, normal);
 	*result = (cr_surface_point){ best.on.point, normal, inside ? -distance : distance, best.triangle,
 		{ best.on.weight[0], best.on.weight[1], best.on.weight[2] }, best.on.feature };
