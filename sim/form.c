@@ -25,9 +25,11 @@ static form_grid grid_of(const sim_form *form, double resolution)
 	return (form_grid){ scaled(form->divisions[0], resolution, around), scaled(form->divisions[1], resolution, rows) };
 }
 
-static int32_t lone_triangles(const sim_form *form, double resolution)
+// Up to 10^12 at the highest resolution of a scene.
+static int64_t lone_triangles(const sim_form *form, double resolution)
 {
-	return scaled(form->count, resolution * resolution, 1);
+	const double wanted = floor(form->count * (resolution * resolution) + 0.5);
+	return wanted > 1 ? (int64_t)wanted : 1;
 }
 
 int64_t sim_form_triangles(const sim_form *form, double resolution)
@@ -246,7 +248,7 @@ static bool make_bowl(const sim_form *form, form_grid grid, sim_form_mesh *mesh)
 static bool make_triangles(const sim_form *form, double resolution, sim_form_mesh *mesh)
 {
 	maker m;
-	const int32_t count = lone_triangles(form, resolution);
+	const int32_t count = (int32_t)lone_triangles(form, resolution);
 	if (!begin(&m, mesh, 3 * (int64_t)count, count))
 		return false;
 	int32_t cells[3];

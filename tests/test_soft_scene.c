@@ -215,6 +215,13 @@ TEST(soft_scene, errors_of_the_bodies_themselves)
 		"folder/x.json:2: field \"cloth[1]\": no vertex starts in the boxes of its pins");
 	check_start_error("{\"resolution\": 1000, \"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [9, 9]}]}",
 		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+	// 3.6e9 of them, then 1e12: more than an int32_t holds.
+	check_start_error(
+		"{\"resolution\": 1000, \"cloth\": [{\"form\": \"triangles\", \"count\": 3600, \"size\": [1, 1, 1], \"radius\": 1}]}",
+		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+	check_start_error(
+		"{\"resolution\": 1000, \"cloth\": [{\"form\": \"triangles\", \"count\": 1000000, \"size\": [1, 1, 1], \"radius\": 1}]}",
+		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
 	check_start_error("{\"cloth\": [{" SHEET "}, {" SHEET ", \"position\": [0.1, 0.1, 0.2],"
 					  " \"rotation\": {\"axis\": [1, 0, 0], \"degrees\": 80}}]}",
 		"folder/x.json: triangle 4 of body \"cloth\" and triangle 4 of body \"cloth\" cross at the start");
@@ -304,6 +311,9 @@ TEST(soft_scene, lone_triangles_keep_apart_in_their_box)
 	const sim_form form = { .kind = SIM_FORM_TRIANGLES, .count = 500, .size = { 1, 2, 0.5 }, .radius = 0.05, .seed = 3 };
 	sim_form_mesh mesh;
 	CHECK_INT(sim_form_triangles(&form, 0.5), 125);
+	CHECK_INT(sim_form_triangles(&form, 0.001), 1);
+	CHECK_INT(sim_form_triangles(&form, 1000), 500000000);
+	CHECK_INT(sim_form_triangles(&(sim_form){ .kind = SIM_FORM_TRIANGLES, .count = 1000000 }, 1000), 1000000000000);
 	REQUIRE(sim_make_form(&form, 1, &mesh));
 	CHECK_INT(mesh.triangle_count, 500);
 	CHECK_INT(mesh.vertex_count, 1500);
