@@ -69,6 +69,18 @@ same "exit code of an interrupted run" "$status" 1
 grep -q 'interrupted after' err || fail "no word of the interrupt: $(cat err)"
 same "rows of an interrupted run" "$(wc -l < cut/stats.csv)" $(($(field steps cut/summary.json) + 1))
 
+# A step that fails leaves the rows and frames of those before it.
+cat > press.json << 'END'
+{ "steps": 60, "thickness": 0.004,
+	"rigid": [{ "name": "below", "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, -0.2, 0], "motion": { "velocity": [0, 1, 0] } },
+		{ "name": "above", "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, 0.2, 0], "motion": { "velocity": [0, -1, 0] } }],
+	"cloth": [{ "name": "rag", "form": "sheet", "size": [0.5, 0.5], "divisions": [4, 4] }] }
+END
+expect 1 err 'step [0-9]+: vertex [0-9]+ of body "rag" is squeezed between (below and above|above and below)' run press.json --out press --no-picture
+[ "$(wc -l < press/stats.csv)" -gt 10 ] || fail "a failed run left no table"
+same "frames of a failed run" "$(ls press/frames | wc -l)" "$(wc -l < press/stats.csv)"
+[ ! -e press/summary.json ] || fail "a failed run has a summary"
+
 # Mistakes.
 sed 's/"thickness"/"thicknes"/' scene.json > typo.json
 expect 1 err 'typo.json:4: field "thicknes": unknown field; did you mean "thickness"' run typo.json

@@ -209,6 +209,8 @@ static int load_scene(cloth_run *r)
 {
 	char error[600];
 	const run_options *o = r->options;
+	if (o->movie && !o->out)
+		return report_error(NULL, "--movie needs --out: where should it go?");
 	if (!sim_parse_soft_scene(o->scene, o->text, o->text_size, &r->scene, error, sizeof error))
 		return report_error(NULL, "%s", error);
 	for (int i = 0; i < o->meshes.count; i++)
@@ -238,7 +240,7 @@ static int open_output(cloth_run *r)
 {
 	char path[SIM_PATH_MAX];
 	if (!r->options->out)
-		return r->options->movie ? report_error(NULL, "--movie needs --out: where should it go?") : EXIT_DONE;
+		return EXIT_DONE;
 	if (r->scene.frame_interval > 0 && open_frames(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->camera = sim_soft_camera(&r->scene, r->soft);
@@ -337,6 +339,8 @@ int run_cloth(const run_options *options)
 		status = simulate(&r);
 		if (status == EXIT_DONE)
 			status = finish(&r);
+		if (r.stats.stream) // something failed: the rows of the steps before tell what led to it
+			report_commit(&r.stats);
 		run_watch_interrupts(false);
 	}
 	movie_abandon(&r.film);
