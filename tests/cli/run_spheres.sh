@@ -83,8 +83,22 @@ mv killed/stats.csv killed/stats.csv.part
 printf '101,0.0101,5,5,1,1,,0,0,1,1,1,1\n102,0.01' >> killed/stats.csv.part
 expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 110 --out killed --no-picture
 same "steps after a kill" "$(tail -n +2 killed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 110 | tr '\n' ' ')"
+# Nor do rows get lost where a run before it finished: a table ends at 110, one that was killed came to 130 and its checkpoint to 120.
+cp killed/stats.csv before.csv
+expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 120 --out killed --no-picture
+cp killed/checkpoint.h5 at120.h5
+expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 130 --out killed --no-picture
+mv killed/stats.csv killed/stats.csv.part
+cp before.csv killed/stats.csv
+cp at120.h5 killed/checkpoint.h5
+expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 140 --out killed --no-picture
+same "steps after a second kill" "$(tail -n +2 killed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 140 | tr '\n' ' ')"
+# One that was killed before it came to the checkpoint's step has nothing to add.
+head -4 killed/stats.csv > killed/stats.csv.part
+expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 150 --out killed --no-picture
+same "steps after a third kill" "$(tail -n +2 killed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 150 | tr '\n' ' ')"
 sed -i 1s/time/hour/ killed/stats.csv
-expect 1 err 'has other columns' run scene.json --restart killed/checkpoint.h5 --steps 120 --out killed --no-picture
+expect 1 err 'has other columns' run scene.json --restart killed/checkpoint.h5 --steps 160 --out killed --no-picture
 
 # A step that fails leaves the rows of those before it.
 cat > lost.json << 'END'

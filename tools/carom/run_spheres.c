@@ -305,24 +305,53 @@ static bool continues_in_place(const run_options *o)
 	return stat(folder, &from) == 0 && stat(o->out, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
 }
 
-// Hand on the rows of the steps that the checkpoint has done; a row without its end was being written when all ended.
+// The next row of a table and its step; a row without its end was being written when all ended.
+static bool next_row(FILE *table, char line[512], long long *step)
+{
+	while (fgets(line, 512, table)) {
+		if (strchr(line, '\n') && sscanf(line, "%lld,", step) == 1)
+			return true;
+	}
+	return false;
+}
+
+// Hand on the rows of the steps that the checkpoint has done.
 static void copy_rows(FILE *from, FILE *to, int64_t last_step)
 {
 	char line[512];
-	while (fgets(line, sizeof line, from)) {
-		long long step;
-		if (strchr(line, '\n') && sscanf(line, "%lld,", &step) == 1 && step <= last_step)
+	long long step;
+	while (next_row(from, line, &step)) {
+		if (step <= last_step)
 			fputs(line, to);
 	}
 }
 
-// The table of the run before: what a run that was killed had not finished is there as .part. NULL: there is none.
-static FILE *open_rows_before(const char *path)
+static bool has_step(FILE *table, int64_t wanted)
 {
-	char part[SIM_PATH_MAX + 8];
-	snprintf(part, sizeof part, "%s.part", path);
-	FILE *file = fopen(path, "rb");
-	return file ? file : fopen(part, "rb");
+	char line[512];
+	long long step;
+	bool found = false;
+	while (!found && next_row(table, line, &step))
+		found = step == wanted;
+	rewind(table);
+	return found;
+}
+
+// The table of the run before. One that was killed had not finished its own, which is there as .part, maybe beside that of a
+// run before it: the newest that comes to the checkpoint's step. NULL: there is none.
+static FILE *open_rows_before(const char *path, int64_t last_step)
+{
+	char part_path[SIM_PATH_MAX + 8];
+	snprintf(part_path, sizeof part_path, "%s.part", path);
+	FILE *part = fopen(part_path, "rb");
+	if (part && has_step(part, last_step))
+		return part;
+	FILE *whole = fopen(path, "rb");
+	if (!whole)
+		return part;
+	if (part)
+		fclose(part);
+	return whole;
 }
 
 static int open_stats(sphere_run *r, bool in_place)
@@ -330,7 +359,7 @@ static int open_stats(sphere_run *r, bool in_place)
 	char path[SIM_PATH_MAX], names[sizeof stats_names] = "";
 	run_out_path(r->options, "stats.csv", path);
 	FILE *rows = NULL;
-	FILE *before = in_place ? open_rows_before(path) : NULL;
+	FILE *before = in_place ? open_rows_before(path, r->sums.first_step) : NULL;
 	if (before && fgets(names, sizeof names, before) && strcmp(names, stats_names) != 0) {
 		fclose(before);
 		return report_error(path, "has other columns than a run writes now: take another --out");
