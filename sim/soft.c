@@ -161,6 +161,10 @@ static bool check_body(const sim_soft_def *def, int32_t number, char *error, siz
 	const sim_soft_body *body = &def->bodies[number];
 	const bool rigid = body->kind == SIM_SOFT_RIGID;
 	char where[100];
+	if (!body->name) {
+		snprintf(error, error_size, "body %d: name is NULL", (int)number);
+		return false;
+	}
 	snprintf(where, sizeof where, "body %d (\"%.60s\"): ", (int)number, body->name);
 	const checked_number numbers[] = {
 		{ "vertex_count", body->vertex_count, 3, INT32_MAX / 12 },
@@ -174,6 +178,11 @@ static bool check_body(const sim_soft_def *def, int32_t number, char *error, siz
 		{ "velocity[1]", body->velocity[1], -1e6, 1e6 },
 		{ "velocity[2]", body->velocity[2], -1e6, 1e6 },
 	};
+	const char *fault = rigid ? sim_soft_motion_fault(&body->motion) : NULL;
+	if (fault) {
+		snprintf(error, error_size, "%s%s is out of range", where, fault);
+		return false;
+	}
 	return check_numbers(where, numbers, (int)(sizeof numbers / sizeof *numbers), error, error_size) &&
 		check_mesh(body, where, error, error_size) && check_pins(def, body, where, error, error_size);
 }

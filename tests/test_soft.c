@@ -470,6 +470,48 @@ TEST(soft, each_field_is_checked)
 	carom_destroy_context(m.context);
 }
 
+#define REFUSED_MOTION(field, value)                                                        \
+	do {                                                                                    \
+		sim_soft_body bad = m.bodies[0];                                                    \
+		bad.motion.field = (value);                                                         \
+		refused(&m, &m.def, &bad, "body 0 (\"floor\"): motion." #field " is out of range"); \
+	} while (0)
+
+TEST(soft, motions_of_rigid_bodies_are_checked)
+{
+	misuse m = make_misuse();
+	sim_soft_motion *motion = &m.bodies[0].motion;
+	motion->velocity[1] = (double)NAN;
+	refused(&m, &m.def, &m.bodies[0], "body 0 (\"floor\"): motion.velocity is out of range");
+	motion->velocity[1] = 0;
+	motion->start.orientation.w = 0;
+	refused(&m, &m.def, &m.bodies[0], "body 0 (\"floor\"): motion.start.orientation is out of range");
+	motion->start.orientation.w = 1;
+	motion->start.position.z = (double)INFINITY;
+	refused(&m, &m.def, &m.bodies[0], "body 0 (\"floor\"): motion.start.position is out of range");
+	motion->start.position.z = 0;
+	REFUSED_MOTION(spin, (double)INFINITY);
+	REFUSED_MOTION(swing, (double)NAN);
+	REFUSED_MOTION(phase, (double)NAN);
+	REFUSED_MOTION(ramp, -1);
+	REFUSED_MOTION(period, -1);
+	// What moves needs an axis, and a period.
+	motion->spin = motion->swing = 1;
+	refused(&m, &m.def, &m.bodies[0], "body 0 (\"floor\"): motion.spin_axis is out of range");
+	motion->spin_axis[1] = 1;
+	refused(&m, &m.def, &m.bodies[0], "body 0 (\"floor\"): motion.swing_axis is out of range");
+	motion->swing_axis[0] = motion->shift[2] = 1;
+	REFUSED_MOTION(period, 0);
+	motion->swing = 0;
+	REFUSED_MOTION(period, 0);
+	motion->shift[2] = (double)NAN;
+	refused(&m, &m.def, &m.bodies[0], "body 0 (\"floor\"): motion.shift is out of range");
+	m.bodies[1].name = NULL;
+	refused(&m, &m.def, &m.bodies[1], "body 0: name is NULL");
+	sim_free_form_mesh(&m.sheet);
+	carom_destroy_context(m.context);
+}
+
 TEST(soft, bodies_that_cross_at_the_start_are_refused)
 {
 	misuse m = make_misuse();
