@@ -373,7 +373,8 @@ TEST(temporal, displacement_is_never_exceeded)
 		const cr_shared_region region = cr_find_shared_region(&a, &b);
 		if (region.radius == 0 || !cr_boxes_overlap(&a, &b))
 			continue;
-		const cr_reference then = reference_of(a0, b0), now = reference_of(a.pose, b.pose);
+		cr_reference then = reference_of(a0, b0), now = reference_of(a.pose, b.pose);
+		then.allowed = INFINITY;
 		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
 		for (int k = 0; k < 20; k++) {
 			const v3d p = point_in_region(&a, &b, &seed, k % 2);
@@ -384,6 +385,35 @@ TEST(temporal, displacement_is_never_exceeded)
 		}
 	}
 	CHECK(tightest > 0.95); // and it is no wild guess
+}
+
+/// Where the first bound is more than what is allowed, the answer is the motion of a corner: never exceeded, reached at one of them.
+TEST(temporal, displacement_beyond_what_is_allowed_is_that_of_a_corner)
+{
+	uint64_t seed = 24;
+	int less = 0;
+	for (int i = 0; i < 2000; i++) {
+		const carom_pose a0 = fixture_random_pose(&seed, 1), b0 = fixture_random_pose(&seed, 1);
+		const double half_a[3] = { 1.2, 1.5, 2 }, half_b[3] = { 2, 1.3, 1.1 };
+		const cr_body a = body_at(moved(a0, &seed, 0.2, i % 3 ? 0.3 : 0), half_a);
+		const cr_body b = body_at(moved(b0, &seed, i % 5 ? 0.2 : 0, i % 4 ? 0.3 : 0), half_b);
+		if (!cr_boxes_overlap(&a, &b))
+			continue;
+		const cr_shared_region region = cr_find_shared_region(&a, &b);
+		cr_reference then = reference_of(a0, b0);
+		const cr_reference now = reference_of(a.pose, b.pose);
+		then.allowed = INFINITY;
+		const double first = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		then.allowed = 0.999 * first;
+		const double bound = cr_displacement(&a, &b, &region, &now.rotation, &then);
+		double farthest = 0;
+		for (int k = 0; k < 200; k++)
+			farthest = fmax(farthest, true_displacement(&a, &b, &then, point_in_region(&a, &b, &seed, k % 4 > 0)));
+		CHECK(farthest <= bound + 1e-12);
+		CHECK_NEAR(bound, farthest, 1e-12);
+		less += bound < 0.8 * first;
+	}
+	CHECK(less > 100);
 }
 
 /// The paper bounds the motion by the way of the centres plus angle * maxRadius, the distance of the vertex farthest out. Where two boxes share a

@@ -101,14 +101,15 @@ cr_transform cr_reference_transform(const cr_reference *r, int side)
 
 cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b)
 {
-	double centre[3], squares = 0;
+	double centre[3], half[3];
 	for (int k = 0; k < 3; k++) {
 		const double lower = a->lower[k] > b->lower[k] ? a->lower[k] : b->lower[k];
 		const double upper = a->upper[k] < b->upper[k] ? a->upper[k] : b->upper[k];
 		centre[k] = 0.5 * (lower + upper);
-		squares += 0.25 * (upper - lower) * (upper - lower);
+		half[k] = 0.5 * (upper - lower);
 	}
-	return (cr_shared_region){ { centre[0], centre[1], centre[2] }, sqrt(squares) };
+	const v3d extent = { half[0], half[1], half[2] };
+	return (cr_shared_region){ { centre[0], centre[1], centre[2] }, extent, v3d_length(extent) };
 }
 
 double cr_turn(const m3d *p, const m3d *q)
@@ -119,16 +120,6 @@ double cr_turn(const m3d *p, const m3d *q)
 		squares += v3d_dot(d, d);
 	}
 	return sqrt(0.5 * squares);
-}
-
-double cr_displacement(
-	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
-{
-	// The point of each body that is now at the centre; where they were against each other at the reference.
-	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
-	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(region->centre, b->pose.position));
-	const v3d then = v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation);
-	return v3d_length(v3d_sub(of_a, then)) + cr_turn(now_rotation, &reference->rotation) * region->radius;
 }
 
 /// The greatest length of p with any signs of e[0], e[1] and e[2] added: of two opposite sums q the longer p + q has the square
@@ -143,6 +134,25 @@ static double farthest_corner(v3d p, const v3d e[3])
 		most = squares > most ? squares : most;
 	}
 	return sqrt(v3d_dot(p, p) + most);
+}
+
+double cr_displacement(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
+{
+	// The point of each body that is now at the centre; where they were against each other at the reference.
+	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
+	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(region->centre, b->pose.position));
+	const v3d moved = v3d_sub(of_a, v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation));
+	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
+	if (bound <= reference->allowed)
+		return bound;
+	// The motion is affine: from the centre to a side of the box it changes by what a and b have turned differently.
+	v3d edges[3];
+	for (int k = 0; k < 3; k++) {
+		const v3d turned = v3d_sub(a->rotation.row[k], m3d_mul(&reference->rotation, b->rotation.row[k]));
+		edges[k] = v3d_scale(turned, v3d_get(region->half, k));
+	}
+	return fmin(bound, farthest_corner(moved, edges));
 }
 
 double cr_part_displacement(const cr_part *part, const cr_reference *now, const cr_reference *then)
