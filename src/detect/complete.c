@@ -12,6 +12,9 @@ enum { PAIRS_PER_TASK = 32 };
 
 // Of the threshold of rays: lists of triangles are dearer to keep than lists of samples, and cheaper to make.
 static const double NEAR_SHARE = 0.5;
+// Of a list of triangles: where so many must be measured in a step, all gaps are brought up to date (avalanche at rest: flat from an eighth
+// to a half).
+static const float RENEW_SHARE = 0.25f;
 // Where a list was empty the next one reaches farther by this.
 static const double FAR_GROWTH = 2;
 // Of the smaller body's diagonal: farther out no empty list reaches.
@@ -140,14 +143,6 @@ static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates 
 	p->detect->separate(a, b, &w->b_to_a, c->data, c->count, (float)enough);
 }
 
-static float smallest_gap(const cr_candidate *data, int32_t count)
-{
-	float gap = INFINITY;
-	for (int32_t i = 0; i < count; i++)
-		gap = data[i].gap < gap ? data[i].gap : gap;
-	return gap;
-}
-
 /// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
 static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_pair_memory *m)
 {
@@ -160,14 +155,34 @@ static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 	p->detect->enclose(b, near->data, near->count, lower, upper);
 	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
 	m->near_part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
-	m->near = cr_arena_alloc(&worker->kept[p->keeping], (size_t)near->count * sizeof *near->data);
-	if (!m->near) {
+	m->near = cr_arena_alloc(&worker->kept[p->keeping], (size_t)near->count * sizeof *m->near);
+	m->near_gap = cr_arena_alloc(&worker->kept[p->keeping], (size_t)cr_lanes_of(near->count) * sizeof *m->near_gap);
+	if (!m->near || !m->near_gap) {
 		worker->failed = true;
 		return;
 	}
 	int32_t front = 0, back = near->count;
-	for (int32_t i = 0; i < near->count; i++)
-		m->near[near->data[i].gap == 0 ? front++ : --back] = near->data[i];
+	for (int32_t i = 0; i < near->count; i++) {
+		const int32_t at = near->data[i].gap == 0 ? front++ : --back;
+		m->near[at] = near->data[i];
+		m->near_gap[at] = near->data[i].gap;
+	}
+	for (int32_t i = near->count; i < cr_lanes_of(near->count); i++)
+		m->near_gap[i] = INFINITY;
+}
+
+/// Let the gaps of the list count from now on, where so many have been used up by the motion since gaps_from that most are measured
+/// in each step. What is not measured now loses by it: the way is longer than what it leads to. Returns whether it was done.
+static bool renew_gaps(cr_pair_memory *m, const cr_reference *now, int32_t measured, float moved)
+{
+	if (moved == 0 || measured < RENEW_SHARE * (float)m->near_count)
+		return false;
+	for (int32_t i = 0; i < m->near_count; i++) {
+		const float left = (m->near_gap[i] - moved) * (1 - 0x1p-22f);
+		m->near_gap[i] = left > 0 ? left : 0;
+	}
+	m->gaps_from = *now;
+	return true;
 }
 
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: what can have used up its gap by
@@ -177,7 +192,7 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 {
 	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
-	const cr_pair_memory *m = cr_memory_of(p, w);
+	cr_pair_memory *m = cr_memory_of(p, w);
 	cr_candidates *c = &worker->candidates;
 	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)m->near_count + CR_WIDTH) * sizeof *number);
 	c->count = 0;
@@ -186,20 +201,22 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		return;
 	}
 	// No two triangles in the list have come nearer than that.
-	const double listed_moved = m->near_count > 0 ? cr_part_displacement(&m->near_part, &w->now, &m->near_from) : 0;
+	const double listed_moved = m->near_count > 0 ? cr_part_displacement(&m->near_part, &w->now, &m->gaps_from) : 0;
+	const float used = cr_round_up(listed_moved);
 	float beyond;
-	c->count = p->detect->sift(m->near, m->near_count, cr_round_up(listed_moved), number, &beyond);
+	c->count = p->detect->sift(m->near_gap, m->near_count, used, number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
 		c->data[i] = m->near[number[i]];
 	separate(p, w, c, 0);
 	w->gap = fmax(m->near_from.allowed * kept_share - moved, 0);
+	const bool anew = renew_gaps(m, &w->now, c->count, used);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < c->count; i++) {
 		const cr_candidate found = c->data[i];
-		// At near_from they were no nearer than that.
-		cr_candidate *listed = &m->near[number[i]];
-		const float then = (float)(found.gap - listed_moved);
-		listed->gap = then > listed->gap ? then : listed->gap;
+		float *listed = &m->near_gap[number[i]];
+		// At gaps_from they were no nearer than that.
+		const float then = anew ? found.gap : (float)(found.gap - listed_moved);
+		*listed = then > *listed ? then : *listed;
 		w->gap = found.gap < w->gap ? found.gap : w->gap;
 		if (found.gap == 0)
 			c->data[kept++] = found;
@@ -229,6 +246,7 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	remember_near(p, worker, p->bodies[w->b].shape.collider, m);
 	m->near_from = w->now;
 	m->near_from.allowed = reach;
+	m->gaps_from = w->now;
 	if (worker->failed)
 		return;
 	sift_near(p, worker, w, 0, 0);
@@ -236,7 +254,11 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 		return;
 	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
 	separate(p, w, &(cr_candidates){ .data = m->near, .count = m->near_count }, reach);
-	w->gap = fmin(reach, smallest_gap(m->near, m->near_count));
+	w->gap = reach;
+	for (int32_t i = 0; i < m->near_count; i++) {
+		m->near_gap[i] = m->near[i].gap;
+		w->gap = fmin(m->near_gap[i], w->gap);
+	}
 }
 
 /// The same from what the pair remembers. False: it has moved too far.

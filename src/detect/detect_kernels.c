@@ -187,7 +187,7 @@ enum {
 	SEPARATE_CHUNK = 64,
 };
 
-_Static_assert(CANDIDATE_INTS == 3, "find_corners and sift count on it");
+_Static_assert(CANDIDATE_INTS == 3, "find_corners and enclose count on it");
 
 /// Two times eight triangles in a's frame, in units of the bodies' size, moved so that the first corner of a's is the origin: the
 /// second and third of a's, then those of b's.
@@ -376,27 +376,26 @@ static void separate(const cr_collider *a, const cr_collider *b, const cr_transf
 	}
 }
 
-static int32_t sift(const cr_candidate *listed, int32_t count, float moved, int32_t *number, float *beyond)
+static int32_t sift(const float *gaps, int32_t count, float moved, int32_t *number, float *beyond)
 {
 	const f8 infinite = f8_set1(INFINITY), limit = f8_set1(moved);
 	f8 smallest = infinite;
 	int32_t kept = 0;
 	for (int32_t first = 0; first < count; first += CR_WIDTH) {
-		const i8 here = count_from(first);
-		const f8 gap = f8_gather(&listed[0].gap, times3(i8_min(here, i8_set1(count - 1))));
+		const f8 gap = f8_load(gaps + first);
 		const m8 near = f8_le(gap, limit);
 		smallest = f8_min(f8_select(near, infinite, gap), smallest);
-		i8_store(number + kept, i8_compress(near, here));
+		i8_store(number + kept, i8_compress(near, count_from(first)));
 		kept += __builtin_popcount(m8_bits(near));
 	}
-	// The last one was repeated to fill the lanes.
+	// What fills up the last eight is within an infinite motion.
 	while (kept > 0 && number[kept - 1] >= count)
 		kept--;
-	float gaps[CR_WIDTH];
-	f8_store(gaps, smallest);
-	*beyond = gaps[0];
+	float least[CR_WIDTH];
+	f8_store(least, smallest);
+	*beyond = least[0];
 	for (int i = 1; i < CR_WIDTH; i++)
-		*beyond = gaps[i] < *beyond ? gaps[i] : *beyond;
+		*beyond = least[i] < *beyond ? least[i] : *beyond;
 	return kept;
 }
 

@@ -11,6 +11,9 @@ typedef struct cr_watch {
 	float gap;      // distance from the surface at the last full step; negative: inside then or since
 } cr_watch;
 
+/// Room for a list whose last lanes are filled up.
+static inline int32_t cr_lanes_of(int32_t count) { return (count + CR_WIDTH - 1) / CR_WIDTH * CR_WIDTH; }
+
 /// Rays made from samples, in the target's frame. Rows of equal length.
 typedef struct cr_sample_rays {
 	float *origin[3];
@@ -46,9 +49,10 @@ typedef struct cr_detect_kernels {
 	int32_t (*follow)(const cr_collider *source, const cr_transform *to_target, const cr_transform *then,
 		const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t *place,
 		int32_t *entry, int32_t first);
-	/// Of a list of candidates the numbers of those whose gap is at most moved, in their order; room for count + CR_WIDTH.
-	/// Returns how many; the smallest gap of the others, infinite where there is none, goes to *beyond.
-	int32_t (*sift)(const cr_candidate *listed, int32_t count, float moved, int32_t *number, float *beyond);
+	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of those that are at most moved, in
+	/// their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is none, goes
+	/// to *beyond.
+	int32_t (*sift)(const float *gaps, int32_t count, float moved, int32_t *number, float *beyond);
 	/// Box (own frame) around the triangles of b in a list of candidates, at least one.
 	void (*enclose)(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3]);
 	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the distance, 0 where they may

@@ -105,7 +105,8 @@ static bool tidy_kept(cr_pipeline *p)
 			m->watched_count[0] = m->watched_count[1] = 0;
 		if (!move_list(arena, &m->watched[0], m->watched_count[0], sizeof *m->watched[0]) ||
 			!move_list(arena, &m->watched[1], m->watched_count[1], sizeof *m->watched[1]) ||
-			!move_list(arena, &m->near, m->near_count, sizeof *m->near))
+			!move_list(arena, &m->near, m->near_count, sizeof *m->near) ||
+			!move_list(arena, &m->near_gap, cr_lanes_of(m->near_count), sizeof *m->near_gap))
 			return false;
 	}
 	p->keeping = to;

@@ -36,10 +36,12 @@ typedef struct cr_pair_memory {
 	int32_t watched_count[2];
 	int32_t near_count;
 	cr_watch *watched[2];    // samples of a against b, and of b against a; in the kept memory of some worker
-	cr_candidate *near;      // triangles that may touch, likewise; gap: how far apart they were at near_from
+	cr_candidate *near;      // triangles that may touch, likewise
+	float *near_gap;         // how far apart they were at gaps_from at least; infinite up to a multiple of CR_WIDTH
 	cr_part near_part;       // of b: holds its triangles in near
 	cr_reference full;       // the last full step: no sample can be inside but those watched
 	cr_reference near_from;  // a step without a ray hit: no triangles can meet but those in near
+	cr_reference gaps_from;  // that step, or a later one in which the gaps were renewed
 	cr_reference apart_from; // a step in which the pair was apart: it still is
 	double apart_until;      // sum of the bodies' paths up to which that is so without a closer look
 } cr_pair_memory;
