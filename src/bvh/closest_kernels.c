@@ -3,7 +3,8 @@
 ///
 /// All is double. A float walk (cr_bvh_kernels.nearest) makes the first guess, after which few leaves are left; in them each
 /// triangle is bounded from below by its box, by its plane and by its corners along the direction to its middle, and only what
-/// passes is worked out. Bounds give way to rounding, so the answer is the least over all triangles, to the bit. O(log n).
+/// passes is worked out. Bounds give way to rounding, so the answer is the least over all triangles, to the bit; for a point that
+/// is more than 1e9 sizes of the mesh away, where all distances round to a few numbers, the least but for rounding. O(log n).
 #include "bvh/bvh_kernels.h"
 #include "math/simd.h"
 
