@@ -313,7 +313,7 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 	bool closed;
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		const double area = soft_triangle_area(s, t);
-		if (!(area > 0)) {
+		if (soft_triangle_is_line(s, t)) {
 			snprintf(error, error_size, "body \"%.60s\": triangle %d has no area", body->name, (int)(t - part->first_triangle));
 			return false;
 		}

@@ -88,12 +88,15 @@ soft_detector *soft_create_detector(const sim_soft *s, double separation, double
 	return NULL;
 }
 
-static bool move_parts(const sim_soft *s, const soft_detector *d, const double *begin, const double *end)
+static bool move_parts(
+	const sim_soft *s, const soft_detector *d, const double *begin, const double *end, char *error, size_t error_size)
 {
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const carom_strided from = places_of(&s->parts[i], begin), to = places_of(&s->parts[i], end);
-		if (!s->parts[i].rests && carom_world_set_vertices(d->world, d->ids[i], &from, &to) != CAROM_SUCCESS)
+		if (!s->parts[i].rests && carom_world_set_vertices(d->world, d->ids[i], &from, &to) != CAROM_SUCCESS) {
+			snprintf(error, error_size, "body \"%s\": %s", s->parts[i].name, carom_error_text(s->context));
 			return false;
+		}
 	}
 	return true;
 }
@@ -126,7 +129,9 @@ bool soft_find(sim_soft *s, soft_detector *detector, const double *begin, const 
 {
 	const double start = soft_now();
 	s->found.count = 0;
-	if (!move_parts(s, detector, begin, end) || carom_world_step(detector->world) != CAROM_SUCCESS)
+	if (!move_parts(s, detector, begin, end, error, error_size))
+		return false;
+	if (carom_world_step(detector->world) != CAROM_SUCCESS)
 		return say(s, error, error_size);
 	const carom_impact_view impacts = carom_world_impacts(detector->world);
 	s->step.ms_detection += soft_now() - start;

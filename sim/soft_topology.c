@@ -52,6 +52,18 @@ double soft_triangle_area(const sim_soft *s, int32_t triangle)
 	return 0.5 * cross_length(a, b);
 }
 
+bool soft_triangle_is_line(const sim_soft *s, int32_t triangle)
+{
+	const int32_t *v = s->triangles + 3 * (int64_t)triangle;
+	double longest = 0; // squared
+	for (int i = 0; i < 3; i++) {
+		double d[3];
+		vector(s, v[i], v[(i + 1) % 3], d);
+		longest = fmax(longest, soft_dot(d, d));
+	}
+	return !(soft_triangle_area(s, triangle) > 1e-12 * longest);
+}
+
 // Cotangent of the angle at a vertex between the directions to two others.
 static double cotangent(const sim_soft *s, int32_t at, int32_t one, int32_t other)
 {

@@ -12,4 +12,7 @@ bool soft_connect_part(sim_soft *soft, const soft_part *part, const sim_soft_bod
 /// At the present places.
 double soft_triangle_area(const sim_soft *soft, int32_t triangle);
 
+/// Is it a line, but for what roundings of its corners (as turning it makes them) amount to? Its angles mean nothing then.
+bool soft_triangle_is_line(const sim_soft *soft, int32_t triangle);
+
 #endif

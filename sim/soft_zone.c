@@ -128,6 +128,14 @@ static void count_zones(sim_soft *s)
 	}
 }
 
+// The first vertex of an impact and the last are of its two features.
+static void say_touching(const sim_soft *s, const int32_t vertices[4], char *error, size_t error_size)
+{
+	const soft_part *a = &s->parts[s->part_of[vertices[0]]], *b = &s->parts[s->part_of[vertices[3]]];
+	snprintf(error, error_size, "vertex %d of body \"%s\" touches body \"%s\" (near its vertex %d) already",
+		(int)(vertices[0] - a->first_vertex), a->name, b->name, (int)(vertices[3] - b->first_vertex));
+}
+
 soft_verdict soft_merge_zones(sim_soft *s, char *error, size_t error_size)
 {
 	for (int32_t i = 0; i < s->vertex_count; i++)
@@ -142,7 +150,7 @@ soft_verdict soft_merge_zones(sim_soft *s, char *error, size_t error_size)
 			if (!join(s, &s->found.data[i], &grown, error, error_size))
 				return SOFT_SQUEEZED;
 		if (!grown) {
-			snprintf(error, error_size, "vertex %d of all touches another surface already", (int)s->found.data[0].vertices[0]);
+			say_touching(s, s->found.data[0].vertices, error, error_size);
 			return SOFT_SQUEEZED;
 		}
 		place_zones(s);

@@ -463,6 +463,15 @@ TEST(soft, each_field_is_checked)
 	body = m.bodies[1];
 	body.places = places;
 	refused(&m, &m.def, &body, "body \"cloth\": triangle 0 has no area");
+	// In a line but for roundings: some area at one corner, none at another, whose cotangent is a division by 0.
+	static const double line[9] = { 0.4, 0.5, 0.7, 0.5, 1.0, 1.5, 0.7, 2.0, 3.1 };
+	static const int32_t corners_of_line[3] = { 0, 1, 2 };
+	body = m.bodies[1];
+	body.vertex_count = 3;
+	body.triangle_count = 1;
+	body.places = line;
+	body.triangles = corners_of_line;
+	refused(&m, &m.def, &body, "body \"cloth\": triangle 0 has no area");
 	body = m.bodies[1];
 	body.triangle_count = 1;
 	refused(&m, &m.def, &body, "body \"cloth\": vertex 2 belongs to no triangle");
@@ -532,6 +541,27 @@ TEST(soft, bodies_that_cross_at_the_start_are_refused)
 	m.bodies[1].kind = SIM_SOFT_RIGID;
 	sim_soft *soft = sim_create_soft(m.context, &m.def, error, sizeof error);
 	CHECK(soft != NULL);
+	sim_destroy_soft(soft);
+	sim_free_form_mesh(&m.sheet);
+	carom_destroy_context(m.context);
+}
+
+// What flies apart is named.
+TEST(soft, what_leaves_space_is_named)
+{
+	misuse m = make_misuse();
+	char error[300] = "";
+	m.bodies[1].velocity[0] = 1e6;
+	m.def.bodies = &m.bodies[1];
+	m.def.gravity[0] = 1e6;
+	m.def.time_step = 1;
+	m.def.damping = 0;
+	for (int i = 0; i < 9; i++)
+		m.sheet.places[3 * i] += 1e12 - 8;
+	sim_soft *soft = sim_create_soft(m.context, &m.def, error, sizeof error);
+	REQUIRE(soft != NULL);
+	CHECK(!sim_soft_advance(soft, NULL, error, sizeof error));
+	CHECK(strstr(error, "body \"cloth\": carom_world_set_vertices: end: ") == error);
 	sim_destroy_soft(soft);
 	sim_free_form_mesh(&m.sheet);
 	carom_destroy_context(m.context);

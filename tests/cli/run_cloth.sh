@@ -81,6 +81,12 @@ expect 1 err 'step [0-9]+: vertex [0-9]+ of body "rag" is squeezed between (belo
 same "frames of a failed run" "$(ls press/frames | wc -l)" "$(wc -l < press/stats.csv)"
 [ ! -e press/summary.json ] || fail "a failed run has a summary"
 
+# A vertex that lies on an edge it is no part of: turned, it is no crossing for floats, but nothing can part them.
+printf 'v %s\n' "0 0 0" "1 0 0" "0.3 0 0" "0.5 0 1" "0.5 0 -1" > joint.obj
+printf 'f %s\n' "1 3 4" "3 2 4" "1 5 2" >> joint.obj
+echo '{ "meshes": { "m": { "file": "joint.obj" } }, "cloth": [{ "name": "rag", "mesh": "m", "rotation": { "axis": [1, 0.2, 3], "degrees": 50 } }] }' > joint.json
+expect 1 err 'step 1: vertex 2 of body "rag" touches body "rag" \(near its vertex [0-9]\) already' run joint.json
+
 # Mistakes.
 sed 's/"thickness"/"thicknes"/' scene.json > typo.json
 expect 1 err 'typo.json:4: field "thicknes": unknown field; did you mean "thickness"' run typo.json
