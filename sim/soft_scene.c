@@ -357,7 +357,9 @@ static void read_scene(const sim_json_node *root, sim_soft_scene *scene)
 bool sim_is_soft_scene(const char *text, size_t size)
 {
 	cJSON *root = cJSON_ParseWithLength(text, size);
-	const bool found = root && cJSON_GetObjectItemCaseSensitive(root, "cloth");
+	// "rigid" is a field of no other kind: who forgot "cloth" is told so.
+	const bool found =
+		root && (cJSON_GetObjectItemCaseSensitive(root, "cloth") || cJSON_GetObjectItemCaseSensitive(root, "rigid"));
 	cJSON_Delete(root);
 	return found;
 }

@@ -45,7 +45,7 @@ typedef struct sim_soft_scene {
 	bool ground;            ///< the picture has a ground below all
 } sim_soft_scene;
 
-/// Does the text of a scene file describe cloth ("cloth" at its top level)? False too when it is no JSON.
+/// Does the text of a scene file describe cloth ("cloth", or "rigid", at its top level)? False too when it is no JSON.
 bool sim_is_soft_scene(const char *text, size_t size);
 
 /// Read a scene from text (size bytes); file is the name for messages, and relative files count from its folder. False, with

@@ -31,6 +31,7 @@ TEST(soft_scene, kinds_of_scenes_are_told_apart)
 {
 	static const char cloth[] = "{\"cloth\": []}", bodies[] = "{\"bodies\": [{\"cloth\": 1}]}", broken[] = "{\"cloth\": [}";
 	CHECK(sim_is_soft_scene(cloth, strlen(cloth)));
+	CHECK(sim_is_soft_scene("{\"rigid\": []}", strlen("{\"rigid\": []}")));
 	CHECK(!sim_is_soft_scene(bodies, strlen(bodies)));
 	CHECK(!sim_is_soft_scene(broken, strlen(broken)));
 	CHECK(!sim_is_soft_scene("", 0));
