@@ -167,8 +167,8 @@ static bool check_body(const sim_soft_def *def, int32_t number, char *error, siz
 	}
 	snprintf(where, sizeof where, "body %d (\"%.60s\"): ", (int)number, body->name);
 	const checked_number numbers[] = {
-		{ "vertex_count", body->vertex_count, 3, INT32_MAX / 12 },
-		{ "triangle_count", body->triangle_count, 1, INT32_MAX / 12 },
+		{ "vertex_count", body->vertex_count, 3, SIM_SOFT_MOST_VERTICES },
+		{ "triangle_count", body->triangle_count, 1, SIM_SOFT_MOST_VERTICES },
 		{ "friction", body->friction, 0, 1e6 },
 		{ "density", rigid ? 1 : body->density, 1e-6, 1e9 },
 		{ "stiffness", rigid ? 1 : body->stiffness, 1e-9, 1e12 },
@@ -436,9 +436,9 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, char *error, size_t 
 		vertices += def->bodies[i].vertex_count;
 		triangles += def->bodies[i].triangle_count;
 	}
-	if (vertices > INT32_MAX / 12 || triangles > INT32_MAX / 12) {
+	if (vertices > SIM_SOFT_MOST_VERTICES || triangles > SIM_SOFT_MOST_VERTICES) {
 		snprintf(error, error_size, "all bodies together have %lld vertices and %lld triangles; at most %d are possible",
-			(long long)vertices, (long long)triangles, INT32_MAX / 12);
+			(long long)vertices, (long long)triangles, SIM_SOFT_MOST_VERTICES);
 		return false;
 	}
 	s->vertex_count = (int32_t)vertices;

@@ -24,8 +24,9 @@ typedef enum sim_soft_kind {
 } sim_soft_kind;
 
 enum {
-	SIM_SOFT_FREE = -1,   ///< a vertex that nothing holds
-	SIM_SOFT_PINNED = -2, ///< a vertex held where it is
+	SIM_SOFT_FREE = -1,                      ///< a vertex that nothing holds
+	SIM_SOFT_PINNED = -2,                    ///< a vertex held where it is
+	SIM_SOFT_MOST_VERTICES = INT32_MAX / 12, ///< of all bodies together, and most triangles
 };
 
 /// A body. Arrays are the caller's and are copied.

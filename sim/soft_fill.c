@@ -11,6 +11,7 @@ typedef struct filling {
 	const sim_soft_scene *scene;
 	sim_soft_body *bodies;
 	int32_t count;
+	int64_t vertices; // of all
 	char *error;
 	size_t error_size;
 } filling;
@@ -132,11 +133,25 @@ static bool add_copy(filling *f, int32_t number, const sim_form_mesh *mesh, cons
 	return body->places ? pin_vertices(f, source, body) : no_memory(f);
 }
 
+// Better said than tried: copies are made before the simulation counts them.
+static bool check_room(filling *f, const sim_soft_source *source, const sim_form_mesh *mesh)
+{
+	char text[120];
+	f->vertices += (int64_t)source->count[0] * source->count[1] * source->count[2] * mesh->vertex_count;
+	if (f->vertices <= SIM_SOFT_MOST_VERTICES)
+		return true;
+	snprintf(text, sizeof text, "all bodies up to this one have %lld vertices; at most %d are possible", (long long)f->vertices,
+		SIM_SOFT_MOST_VERTICES);
+	return say(f, source, text);
+}
+
 static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 {
 	const sim_soft_source *source = &f->scene->sources[number];
 	const int32_t *count = source->count;
 	uint64_t state = source->jitter_seed;
+	if (!check_room(f, source, mesh))
+		return false;
 	for (int32_t i = 0; i < count[0] * count[1] * count[2]; i++) {
 		const int32_t at[3] = { i % count[0], i / count[0] / count[2], i / count[0] % count[2] };
 		carom_pose pose = source->body.motion.start;

@@ -223,6 +223,11 @@ TEST(soft_scene, errors_of_the_bodies_themselves)
 	check_start_error(
 		"{\"resolution\": 1000, \"cloth\": [{\"form\": \"triangles\", \"count\": 1000000, \"size\": [1, 1, 1], \"radius\": 1}]}",
 		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+	// 100,000 copies of 90,002 vertices.
+	check_start_error(
+		"{\"cloth\": [{" SHEET
+		"},\n{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [300, 300], \"grid\": {\"count\": [100, 100, 10]}}]}",
+		"folder/x.json:2: field \"cloth[1]\": all bodies up to this one have 9000200009 vertices; at most 178956970 are possible");
 	check_start_error("{\"cloth\": [{" SHEET "}, {" SHEET ", \"position\": [0.1, 0.1, 0.2],"
 					  " \"rotation\": {\"axis\": [1, 0, 0], \"degrees\": 80}}]}",
 		"folder/x.json: triangle 4 of body \"cloth\" and triangle 4 of body \"cloth\" cross at the start");
