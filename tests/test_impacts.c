@@ -1066,6 +1066,56 @@ TEST(impacts, queries_see_the_places_set_last)
 }
 
 /// The kind alone says whether a closed mesh has an inside; and a solid turned inside out by its caller keeps the mesh's corners.
+TEST(impacts, parts_of_a_solid_may_lie_on_each_other)
+{
+	// Two boxes, apart at first; then one is a slanted block, the other stands in it and out of it, and they share a face.
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_mesh *box = fixture_box_mesh(context, 0.5, 0.5, 0.5);
+	const int32_t half = carom_mesh_get_report(box)->vertex_count, triangles = carom_mesh_get_report(box)->triangle_count;
+	float vertices[2 * 3 * 24];
+	int32_t corners[2 * 3 * 12];
+	REQUIRE(half <= 24 && triangles == 12);
+	for (int32_t i = 0; i < 2 * 3 * half; i++)
+		vertices[i] = carom_mesh_get_vertices(box)[i % (3 * half)] + 3 * (i >= 3 * half && i % 3 == 0);
+	for (int32_t i = 0; i < 2 * 3 * triangles; i++)
+		corners[i] = carom_mesh_get_triangles(box)[i % (3 * triangles)] + half * (i >= 3 * triangles);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = 2 * half;
+	def.triangles = corners;
+	def.triangle_count = 2 * triangles;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(mesh), carom_pose_identity(), CAROM_DEFORMABLE);
+	double places[2 * 3 * 24];
+	for (int32_t i = 0; i < 2 * half; i++) {
+		const float *p = &vertices[3 * (i % half)];
+		const bool is_outer = i < half, is_left = p[0] < 0;
+		places[3 * i] = !is_left ? 0.5 : !is_outer ? 0 : p[2] < 0 ? -1.5 : 0.45;
+		places[3 * i + 1] = 4 * p[1];
+		places[3 * i + 2] = 4 * p[2];
+	}
+	const carom_strided end = doubles(places);
+	REQUIRE(carom_world_set_vertices(world, id, &end, NULL) == CAROM_SUCCESS);
+	int inside = 0, wrong = 0;
+	for (int i = 0; i < 4000; i++) {
+		const v3d q = { -1.97 + 0.1 * (i % 40), -1.88 + 0.4 * (i / 40 % 10), -1.96 + 0.4 * (i / 400) };
+		bool found;
+		carom_closest_point near;
+		REQUIRE(carom_world_closest_point(world, q, 10, NULL, &found, &near) == CAROM_SUCCESS);
+		const bool expected = q.x < 0.5 && (q.x > 0 || q.x > 1.95 / 4 * q.z - 0.525);
+		inside += expected;
+		wrong += (near.distance < 0) != expected;
+	}
+	CHECK(inside > 1000);
+	CHECK_INT(wrong, 0);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_release_mesh(box);
+	carom_destroy_context(context);
+}
+
 TEST(impacts, cloth_has_no_inside)
 {
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);

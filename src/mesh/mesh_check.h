@@ -11,7 +11,7 @@ typedef struct cr_mesh_scan {
 	carom_context *context;
 	const carom_mesh_def *def;
 	carom_mesh_report *report;
-	bool as_given; // closed meshes that face inwards are not turned round
+	const cr_topology *before; // of the same triangles before they moved, or NULL: see cr_topology_build_moved
 	cr_topology topology;
 	uint8_t *carries; // [triangle_count] 1: three distinct positions and no duplicate, so its edges count (a flat one's too)
 	cr_key *edges;    // [edge_count] one for each side of a carrying triangle: key = edge, value = 3 * triangle + side; sorted

@@ -44,7 +44,7 @@ static double enclosed_volume(const cr_mesh_scan *scan)
 static void judge_volume(cr_mesh_scan *scan)
 {
 	carom_mesh_report *report = scan->report;
-	if (!report->closed || scan->as_given) {
+	if (!report->closed || scan->before) {
 		return;
 	}
 	report->volume = enclosed_volume(scan);
@@ -202,8 +202,8 @@ static bool run_stages(cr_mesh_scan *scan, bool with_normals)
 	return true;
 }
 
-static carom_result build(
-	carom_context *context, const carom_mesh_def *def, bool as_given, carom_mesh_report *report, cr_topology *topology)
+static carom_result build(carom_context *context, const carom_mesh_def *def, const cr_topology *before,
+	carom_mesh_report *report, cr_topology *topology)
 {
 	memset(report, 0, sizeof *report);
 	report->first_element = -1;
@@ -220,7 +220,7 @@ static carom_result build(
 	memset(&scan, 0, sizeof scan);
 	scan.context = context;
 	scan.def = def;
-	scan.as_given = as_given;
+	scan.before = before;
 	scan.report = report;
 	bool done = run_stages(&scan, topology != NULL);
 	cr_free(context, scan.carries, (size_t)def->triangle_count);
@@ -236,13 +236,13 @@ static carom_result build(
 carom_result cr_topology_build(
 	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology)
 {
-	return build(context, def, false, report, topology);
+	return build(context, def, NULL, report, topology);
 }
 
-carom_result cr_topology_build_as_given(
-	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology)
+carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_def *def, const cr_topology *before,
+	carom_mesh_report *report, cr_topology *topology)
 {
-	return build(context, def, true, report, topology);
+	return build(context, def, before, report, topology);
 }
 
 void cr_topology_free(carom_context *context, cr_topology *topology)

@@ -51,6 +51,14 @@ static uint64_t hash_position(const float *position)
 
 static bool same_position(const float *a, const float *b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2]; }
 
+// Whether two vertices are one: at one position, and, in a mesh that has moved, there before as well.
+static bool is_one_vertex(const cr_mesh_scan *scan, int32_t a, int32_t b)
+{
+	const float *vertices = scan->topology.vertices;
+	return same_position(vertices + 3 * (int64_t)a, vertices + 3 * (int64_t)b) &&
+		(!scan->before || scan->before->weld[a] == scan->before->weld[b]);
+}
+
 static bool weld_vertices(cr_mesh_scan *scan)
 {
 	cr_topology *topology = &scan->topology;
@@ -61,7 +69,7 @@ static bool weld_vertices(cr_mesh_scan *scan)
 	for (int32_t vertex = 0; vertex < topology->vertex_count; vertex++) {
 		const float *position = topology->vertices + 3 * (int64_t)vertex;
 		uint64_t slot = hash_position(position) & table.mask;
-		while (table.slots[slot] >= 0 && !same_position(position, topology->vertices + 3 * (int64_t)table.slots[slot])) {
+		while (table.slots[slot] >= 0 && !is_one_vertex(scan, vertex, table.slots[slot])) {
 			slot = (slot + 1) & table.mask;
 		}
 		if (table.slots[slot] < 0) {

@@ -135,7 +135,7 @@ static carom_result build_seen(cr_deforming_view *view, const float *vertices)
 	def.vertex_count = t->vertex_count;
 	def.triangles = t->triangles;
 	def.triangle_count = t->triangle_count;
-	const carom_result result = cr_topology_build_as_given(view->memory, &def, &view->seen.report, &view->seen.topology);
+	const carom_result result = cr_topology_build_moved(view->memory, &def, t, &view->seen.report, &view->seen.topology);
 	if (result != CAROM_SUCCESS)
 		return result;
 	// No samples and no grid: queries need neither.

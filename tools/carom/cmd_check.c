@@ -130,11 +130,12 @@ static int print_pair_text(const check_options *o, const carom_contact *contacts
 		printf("\n");
 		return report_end_of_text();
 	}
+	// Adding 0 makes 0 of -0, a depth of surfaces that just touch.
 	printf("%s and %s collide: %d contact%s, deepest %.6g\n\n", o->path[0], o->path[1], count, count == 1 ? "" : "s",
-		(double)contacts[0].depth);
+		(double)contacts[0].depth + 0.0);
 	printf("%11s   %11s %11s %11s   %9s %9s %9s\n", "depth", "point x", "y", "z", "out of B x", "y", "z");
 	for (int32_t i = 0; i < count && i < LISTED_MAX; i++)
-		printf("%11.5g   %11.5g %11.5g %11.5g   %9.4f %9.4f %9.4f\n", (double)contacts[i].depth, contacts[i].point[0],
+		printf("%11.5g   %11.5g %11.5g %11.5g   %9.4f %9.4f %9.4f\n", (double)contacts[i].depth + 0.0, contacts[i].point[0],
 			contacts[i].point[1], contacts[i].point[2], (double)contacts[i].normal[0], (double)contacts[i].normal[1],
 			(double)contacts[i].normal[2]);
 	if (count > LISTED_MAX)
