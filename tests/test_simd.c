@@ -86,6 +86,20 @@ static void random_lanes(uint64_t *seed, float lanes[8])
 	}
 }
 
+/// By halves, as simd.h says: which of two NaN or zeros is left depends on it.
+static float expected_extreme(const float a[8], bool lowest)
+{
+	float left[8];
+	memcpy(left, a, sizeof left);
+	for (int step = 4; step > 0; step /= 2) {
+		for (int i = 0; i < step; i++) {
+			const bool first = lowest ? left[i] < left[i + step] : left[i] > left[i + step];
+			left[i] = first ? left[i] : left[i + step];
+		}
+	}
+	return left[0];
+}
+
 static float expected_lane(simd_op op, const float a[8], const float b[8], int i)
 {
 	switch (op) {
@@ -100,6 +114,8 @@ static float expected_lane(simd_op op, const float a[8], const float b[8], int i
 	case SIMD_SET1: return a[0];
 	case SIMD_SELECT: return a[i] < b[i] ? -b[i] : a[i];
 	case SIMD_SQRT: return sqrtf(a[i]);
+	case SIMD_LOWEST: return expected_extreme(a, true);
+	case SIMD_HIGHEST: return expected_extreme(a, false);
 	default: return a[i];
 	}
 }

@@ -729,7 +729,7 @@ typedef struct source_block {
 	float normal[3][CR_WIDTH];
 	float offset[CR_WIDTH];
 	float tolerance[CR_WIDTH];
-	float length[CR_WIDTH]; // of the normal, rounded up; set where reach > 0
+	float inverse[CR_WIDTH]; // of the length of the normal, rounded up; set where reach > 0
 	float lower[3][CR_WIDTH];
 	float upper[3][CR_WIDTH];
 	float union_lower[3]; // of all lanes
@@ -742,7 +742,7 @@ static void load_source(const cr_tri8 *block, const cr_transform *to_target, flo
 {
 	load_transformed(block, to_target, margin, reach, &s->triangles);
 	if (reach > 0)
-		f8_store(s->length, normal_length(s->triangles.normal, s->triangles.size));
+		f8_store(s->inverse, f8_div(f8_set1(1), normal_length(s->triangles.normal, s->triangles.size)));
 	for (int k = 0; k < 3; k++) {
 		for (int c = 0; c < 3; c++)
 			f8_store(s->corner[c][k], s->triangles.corner[c][k]);
@@ -753,12 +753,8 @@ static void load_source(const cr_tri8 *block, const cr_transform *to_target, flo
 	store_boxes(&s->triangles.box, s->lower, s->upper);
 	// Unused lanes repeat the first, so all eight may be taken.
 	for (int k = 0; k < 3; k++) {
-		s->union_lower[k] = s->lower[k][0];
-		s->union_upper[k] = s->upper[k][0];
-		for (int i = 1; i < CR_WIDTH; i++) {
-			s->union_lower[k] = s->lower[k][i] < s->union_lower[k] ? s->lower[k][i] : s->union_lower[k];
-			s->union_upper[k] = s->upper[k][i] > s->union_upper[k] ? s->upper[k][i] : s->union_upper[k];
-		}
+		s->union_lower[k] = f8_lowest(s->triangles.box.lower[k]);
+		s->union_upper[k] = f8_highest(s->triangles.box.upper[k]);
 	}
 	s->used = (1u << block->count) - 1;
 	s->number = block->number;
@@ -793,31 +789,41 @@ static inline uint32_t straddling_lanes(const tri8 *target, const source_block *
 	return met & m8_bits(straddles(d, f8_set1(s->tolerance[j])));
 }
 
-/// Lower bound on the distance from a plane to the triangle whose corners have these heights over it, in lengths of its normal;
-/// negative when the triangle may meet it. The last term is for heights that are lost in the smallest numbers. NaN for a plane
-/// that is none.
-static inline f8 plane_gap(const f8 d[3], f8 tolerance, f8 length)
+/// Lower bound on the distance from a plane to the triangle whose corners have these heights over it, in lengths of its normal
+/// (inverse: of that length); negative when the triangle may meet it. The last term is for heights that are lost in the smallest
+/// numbers. Infinitely below zero for a plane that is none.
+static inline f8 plane_gap(const f8 d[3], f8 tolerance, f8 inverse)
 {
 	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
-	return f8_div(f8_sub(f8_max(low, f8_neg(high)), f8_add(tolerance, f8_set1(0x1p-140f))), length);
+	return f8_mul(f8_sub(f8_max(low, f8_neg(high)), f8_add(tolerance, f8_set1(0x1p-140f))), inverse);
 }
 
-/// Lower bounds on the distances of the target's triangles to lane j of the source: of their boxes, or of one triangle and the
-/// other's plane. The boxes of the source have grown by reach and a margin that covers the roundings here too.
-static inline f8 triangle_gaps(const tri8 *target, const source_block *s, int j, f8 target_length, float reach)
+/// Lanes of the target, out of met, that may be within reach of lane j of the source, and lower bounds on their distances: of their
+/// boxes, or of one triangle and the other's plane. The boxes of the source have grown by reach and a margin that covers the roundings
+/// here too.
+static inline uint32_t lanes_in_reach(
+	const tri8 *target, const source_block *s, int j, f8 target_inverse, float reach, uint32_t met, float gaps[CR_WIDTH])
 {
+	const f8 shorten = f8_set1(1 - 0x1p-20f), limit = f8_set1(reach);
 	f8 box[3], d[3];
 	for (int k = 0; k < 3; k++) {
 		const f8 above = f8_sub(target->box.lower[k], f8_set1(s->upper[k][j]));
 		const f8 below = f8_sub(f8_set1(s->lower[k][j]), target->box.upper[k]);
-		box[k] = f8_max(f8_add(f8_max(above, below), f8_set1(reach)), f8_set1(0));
+		box[k] = f8_max(f8_add(f8_max(above, below), limit), f8_set1(0));
 	}
-	f8 gap = f8_sqrt(dot8(box, box));
+	f8 gap = f8_mul(f8_sqrt(dot8(box, box)), shorten);
+	met &= m8_bits(f8_le(gap, limit));
+	if (!met)
+		return 0;
 	source_heights(target, s, j, d);
-	gap = f8_max(plane_gap(d, target->tolerance, target_length), gap);
+	gap = f8_max(f8_mul(plane_gap(d, target->tolerance, target_inverse), shorten), gap);
+	met &= m8_bits(f8_le(gap, limit));
+	if (!met)
+		return 0;
 	target_heights(target, s, j, d);
-	gap = f8_max(plane_gap(d, f8_set1(s->tolerance[j]), f8_set1(s->length[j])), gap);
-	return f8_mul(gap, f8_set1(1 - 0x1p-20f));
+	gap = f8_max(f8_mul(plane_gap(d, f8_set1(s->tolerance[j]), f8_set1(s->inverse[j])), shorten), gap);
+	f8_store(gaps, gap);
+	return met & m8_bits(f8_le(gap, limit));
 }
 
 typedef struct pair_walk {
@@ -838,21 +844,17 @@ static void test_block(const pair_walk *w, const source_block *s, const cr_tri8 
 		return;
 	tri8 target;
 	load_triangles(block, w->margin, &target);
-	f8 length = f8_set1(0);
+	f8 inverse = f8_set1(0);
 	if (w->reach > 0)
-		length = normal_length(target.normal, target.size);
+		inverse = f8_div(f8_set1(1), normal_length(target.normal, target.size));
 	const uint32_t used = (1u << block->count) - 1;
 	while (lanes) {
 		const int j = cr_take_lowest_bit(&lanes);
 		float gaps[CR_WIDTH] = { 0 };
 		uint32_t met = used & overlap_lane(&target.box, s->lower, s->upper, j);
-		if (met && w->reach > 0) {
-			const f8 gap = triangle_gaps(&target, s, j, length, w->reach);
-			met &= m8_bits(f8_le(gap, f8_set1(w->reach)));
-			f8_store(gaps, gap);
-		} else if (met) {
-			met = straddling_lanes(&target, s, j, met);
-		}
+		if (met)
+			met = w->reach > 0 ? lanes_in_reach(&target, s, j, inverse, w->reach, met, gaps)
+							   : straddling_lanes(&target, s, j, met);
 		while (met) {
 			const int i = cr_take_lowest_bit(&met);
 			const int32_t own = s->number[j], other = block->number[i];

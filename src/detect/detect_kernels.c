@@ -391,26 +391,16 @@ static int32_t sift(const float *gaps, int32_t count, float moved, int32_t *numb
 	// What fills up the last eight is within an infinite motion.
 	while (kept > 0 && number[kept - 1] >= count)
 		kept--;
-	float least[CR_WIDTH];
-	f8_store(least, smallest);
-	*beyond = least[0];
-	for (int i = 1; i < CR_WIDTH; i++)
-		*beyond = least[i] < *beyond ? least[i] : *beyond;
+	*beyond = f8_lowest(smallest);
 	return kept;
 }
 
 /// The box around eight boxes.
 static void join_lanes(const box8 *boxes, float lower[3], float upper[3])
 {
-	float l[3][CR_WIDTH], u[3][CR_WIDTH];
-	store_boxes(boxes, l, u);
 	for (int k = 0; k < 3; k++) {
-		lower[k] = l[k][0];
-		upper[k] = u[k][0];
-		for (int i = 1; i < CR_WIDTH; i++) {
-			lower[k] = l[k][i] < lower[k] ? l[k][i] : lower[k];
-			upper[k] = u[k][i] > upper[k] ? u[k][i] : upper[k];
-		}
+		lower[k] = f8_lowest(boxes->lower[k]);
+		upper[k] = f8_highest(boxes->upper[k]);
 	}
 }
 

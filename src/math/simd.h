@@ -39,6 +39,19 @@ static inline f8 f8_min(f8 a, f8 b) { return _mm256_min_ps(a, b); }
 static inline f8 f8_max(f8 a, f8 b) { return _mm256_max_ps(a, b); }
 static inline f8 f8_abs(f8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 static inline f8 f8_neg(f8 a) { return _mm256_xor_ps(_mm256_set1_ps(-0.0f), a); }
+/// The least and the greatest of the eight: lanes i and i + 4 first, then i and i + 2, then the last two.
+static inline float f8_lowest(f8 a)
+{
+	const __m128 four = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)),
+				 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_min_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+static inline float f8_highest(f8 a)
+{
+	const __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)),
+				 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
 /// Towards zero, to a whole number below 2^24 in magnitude.
 static inline f8 f8_truncate(f8 a) { return _mm256_cvtepi32_ps(_mm256_cvttps_epi32(a)); }
 /// Bytes base[index], index a whole number >= 0; reads up to three bytes beyond each.
@@ -202,6 +215,16 @@ static inline f8 f8_select(m8 m, f8 a, f8 b)
 		_mm_or_ps(_mm_and_ps(m.h, a.h), _mm_andnot_ps(m.h, b.h)) };
 }
 static inline f8 f8_sqrt(f8 a) { return (f8){ _mm_sqrt_ps(a.l), _mm_sqrt_ps(a.h) }; }
+static inline float f8_lowest(f8 a)
+{
+	const __m128 four = _mm_min_ps(a.l, a.h), two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_min_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+static inline float f8_highest(f8 a)
+{
+	const __m128 four = _mm_max_ps(a.l, a.h), two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
 
 typedef struct i8 {
 	__m128i l, h;
@@ -265,6 +288,20 @@ static inline f8 f8_max(f8 a, f8 b)
 {
 	const m8 m = f8_lt(b, a);
 	return (f8){ vbslq_f32(m.l, a.l, b.l), vbslq_f32(m.h, a.h, b.h) };
+}
+static inline float f8_lowest(f8 a)
+{
+	const float32x4_t four = vbslq_f32(vcltq_f32(a.l, a.h), a.l, a.h);
+	const float32x2_t l = vget_low_f32(four), h = vget_high_f32(four), two = vbsl_f32(vclt_f32(l, h), l, h);
+	const float x = vget_lane_f32(two, 0), y = vget_lane_f32(two, 1);
+	return x < y ? x : y;
+}
+static inline float f8_highest(f8 a)
+{
+	const float32x4_t four = vbslq_f32(vcltq_f32(a.h, a.l), a.l, a.h);
+	const float32x2_t l = vget_low_f32(four), h = vget_high_f32(four), two = vbsl_f32(vclt_f32(h, l), l, h);
+	const float x = vget_lane_f32(two, 0), y = vget_lane_f32(two, 1);
+	return x > y ? x : y;
 }
 static inline f8 f8_abs(f8 a) { return (f8){ vabsq_f32(a.l), vabsq_f32(a.h) }; }
 static inline f8 f8_neg(f8 a) { return (f8){ vnegq_f32(a.l), vnegq_f32(a.h) }; }
@@ -332,6 +369,22 @@ static inline f8 f8_mul(f8 a, f8 b) { CR_F8_EACH(a.v[i] * b.v[i]); }
 static inline f8 f8_div(f8 a, f8 b) { CR_F8_EACH(a.v[i] / b.v[i]); }
 static inline f8 f8_min(f8 a, f8 b) { CR_F8_EACH(a.v[i] < b.v[i] ? a.v[i] : b.v[i]); }
 static inline f8 f8_max(f8 a, f8 b) { CR_F8_EACH(a.v[i] > b.v[i] ? a.v[i] : b.v[i]); }
+static inline float f8_lowest(f8 a)
+{
+	for (int step = 4; step > 0; step /= 2) {
+		for (int i = 0; i < step; i++)
+			a.v[i] = a.v[i] < a.v[i + step] ? a.v[i] : a.v[i + step];
+	}
+	return a.v[0];
+}
+static inline float f8_highest(f8 a)
+{
+	for (int step = 4; step > 0; step /= 2) {
+		for (int i = 0; i < step; i++)
+			a.v[i] = a.v[i] > a.v[i + step] ? a.v[i] : a.v[i + step];
+	}
+	return a.v[0];
+}
 static inline f8 f8_abs(f8 a) { CR_F8_EACH(fabsf(a.v[i])); }
 static inline f8 f8_neg(f8 a) { CR_F8_EACH(-a.v[i]); }
 static inline f8 f8_truncate(f8 a) { CR_F8_EACH((float)(int32_t)a.v[i]); }

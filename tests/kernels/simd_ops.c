@@ -18,6 +18,8 @@ static void compute(simd_op op, const float a[8], const float b[8], float r[8])
 	case SIMD_SET1: f8_store(r, f8_set1(a[0])); break;
 	case SIMD_SELECT: f8_store(r, f8_select(f8_lt(x, y), f8_neg(y), x)); break;
 	case SIMD_SQRT: f8_store(r, f8_sqrt(x)); break;
+	case SIMD_LOWEST: f8_store(r, f8_set1(f8_lowest(x))); break;
+	case SIMD_HIGHEST: f8_store(r, f8_set1(f8_highest(x))); break;
 	default: f8_store(r, x); break;
 	}
 }

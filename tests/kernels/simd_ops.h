@@ -17,6 +17,8 @@ typedef enum simd_op {
 	SIMD_COPY,
 	SIMD_SELECT,
 	SIMD_SQRT,
+	SIMD_LOWEST,
+	SIMD_HIGHEST,
 	SIMD_OPS
 } simd_op;
 
