@@ -119,17 +119,21 @@ static void count_apart(cr_worker *worker)
 	worker->pairs_iterative++;
 }
 
-/// A pair of meshes: known to be apart, iterative, or full.
+/// A pair of meshes whose paths alone say that it is still apart.
+static bool is_known_apart(const cr_pipeline *p, const cr_body *a, const cr_body *b, int32_t slot)
+{
+	const cr_pair_memory *m = &p->temporal.slots.data[slot];
+	return m->apart && a->path + b->path <= m->apart_until && m->generation[0] == a->generation &&
+		m->generation[1] == b->generation;
+}
+
+/// Any other pair of meshes: apart by a closer look, iterative, or full.
 static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (m && (m->generation[0] != a->generation || m->generation[1] != b->generation))
 		*m = (cr_pair_memory){ .fresh = m->fresh, .group = m->group, .generation = { a->generation, b->generation } };
-	if (m && m->apart && a->path + b->path <= m->apart_until) {
-		count_apart(worker);
-		return;
-	}
 	w->extension = cr_round_up(p->settings.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
 	if (m) {
@@ -163,30 +167,43 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	}
 }
 
+/// A pair with its algorithm, the slot of its memory, and whether the user's filter lets it pass. Of one that is not kept only the first
+/// fields are written: most are known to be apart, and the whole would be a megabyte a step (avalanche).
+static void begin_pair(cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
+{
+	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
+	const uint8_t algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
+	const bool wanted = algorithm != CR_ALGORITHM_NONE && (!p->verdict || p->verdict(p->verdict_user, pair.a, pair.b));
+	if (wanted && algorithm == CR_ALGORITHM_RAYS && slot >= 0 && is_known_apart(p, a, b, slot)) {
+		w->a = pair.a;
+		w->b = pair.b;
+		w->slot = slot;
+		w->algorithm = algorithm;
+		w->keep = false;
+		count_apart(worker);
+		return;
+	}
+	*w = (cr_pair_work){ .a = pair.a, .b = pair.b, .slot = slot, .algorithm = algorithm };
+	if (!wanted) {
+		if (slot >= 0)
+			cr_memory_of(p, w)->valid = cr_memory_of(p, w)->apart = false;
+	} else if (algorithm == CR_ALGORITHM_RAYS) {
+		begin_rays(p, worker, w);
+	} else {
+		double gap;
+		cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
+		w->keep = pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
+		if (w->keep)
+			set_transforms(w, &w->now);
+	}
+}
+
 static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
-	for (int64_t i = begin; i < end; i++) {
-		cr_pair_work *w = &p->work.data[i];
-		const cr_body_pair pair = p->pairs.data[i];
-		const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
-		*w = (cr_pair_work){ .a = pair.a, .b = pair.b, .slot = -1 };
-		w->algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
-		if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE)
-			w->slot = p->temporal.next_slot.data[i];
-		if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b))) {
-			if (w->slot >= 0)
-				cr_memory_of(p, w)->valid = cr_memory_of(p, w)->apart = false;
-		} else if (w->algorithm == CR_ALGORITHM_RAYS) {
-			begin_rays(p, &p->workers[worker], w);
-		} else {
-			double gap;
-			cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
-			w->keep = pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
-			if (w->keep)
-				set_transforms(w, &w->now);
-		}
-	}
+	const bool iterative = p->settings.temporal == CAROM_TEMPORAL_ITERATIVE;
+	for (int64_t i = begin; i < end; i++)
+		begin_pair(p, &p->workers[worker], &p->work.data[i], p->pairs.data[i], iterative ? p->temporal.next_slot.data[i] : -1);
 }
 
 carom_result cr_stage_pairs(cr_pipeline *p)

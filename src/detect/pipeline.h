@@ -63,10 +63,11 @@ typedef struct cr_ray_run {
 	int32_t count;
 } cr_ray_run;
 
-/// A pair on its way through the stages. Bodies a < b.
+/// A pair on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
 typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
+	int32_t slot; // of the pair's memory; -1: none
 	uint8_t algorithm;
 	bool keep;           // boxes overlap as oriented boxes, the user's filter lets it pass, and it is not known to be apart
 	bool iterative;      // continues from its memory
@@ -74,7 +75,6 @@ typedef struct cr_pair_work {
 	bool cut;            // full, and rays were left out: nothing can be said of what is near
 	bool touching;       // a ray hit or a contact of another algorithm: no completion needed
 	bool dropped;        // a ray was inside but left its own body first (exit_distance_test)
-	int32_t slot;        // of the pair's memory; -1: none
 	double allowed;      // full: displacement that the new memory shall bear; 0: remember nothing
 	double gap;          // of surfaces that do not meet: how far apart they are now at least
 	float extension;     // how far rays are followed outward

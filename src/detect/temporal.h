@@ -33,6 +33,7 @@ typedef struct cr_pair_memory {
 	bool fresh;    // came with this step
 	uint8_t group; // worker group that holds the pair
 	uint32_t generation[2];
+	double apart_until; // sum of the bodies' paths up to which it is apart without a closer look
 	int32_t watched_count[2];
 	int32_t near_count;
 	cr_watch *watched[2];    // samples of a against b, and of b against a; in the kept memory of some worker
@@ -43,7 +44,6 @@ typedef struct cr_pair_memory {
 	cr_reference near_from;  // a step without a ray hit: no triangles can meet but those in near
 	cr_reference gaps_from;  // that step, or a later one in which the gaps were renewed
 	cr_reference apart_from; // a step in which the pair was apart: it still is
-	double apart_until;      // sum of the bodies' paths up to which that is so without a closer look
 } cr_pair_memory;
 
 typedef CR_ARRAY(int32_t) cr_slot_list;
