@@ -406,7 +406,7 @@ static void join_lanes(const box8 *boxes, float lower[3], float upper[3])
 
 static void enclose(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3])
 {
-	box8 all;
+	box8 all = spread_box((const float[3]){ INFINITY, INFINITY, INFINITY }, (const float[3]){ -INFINITY, -INFINITY, -INFINITY });
 	for (int32_t first = 0; first < count; first += CR_WIDTH) {
 		const i8 candidate = times3(i8_min(count_from(first), i8_set1(count - 1)));
 		const i8 triangle = times3(i8_gather(&listed[0].b, candidate));
@@ -414,9 +414,8 @@ static void enclose(const cr_collider *b, const cr_candidate *listed, int32_t co
 			const i8 vertex = times3(i8_gather(b->topology->triangles + corner, triangle));
 			for (int k = 0; k < 3; k++) {
 				const f8 x = f8_gather(b->topology->vertices + k, vertex);
-				const bool begin = first == 0 && corner == 0;
-				all.lower[k] = begin ? x : f8_min(x, all.lower[k]);
-				all.upper[k] = begin ? x : f8_max(x, all.upper[k]);
+				all.lower[k] = f8_min(x, all.lower[k]);
+				all.upper[k] = f8_max(x, all.upper[k]);
 			}
 		}
 	}
