@@ -5,24 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cr_front_add(
-	carom_context *context, cr_front_blocks *blocks, const cr_sweep_pair *nodes, int32_t count, int32_t task, int32_t order)
+/// A block without nodes, and room for some.
+static bool make_room(carom_context *context, int32_t nodes, int32_t leaves, cr_front_block *block)
+{
+	*block = (cr_front_block){ .node_room = nodes, .leaf_room = leaves };
+	if (nodes > 0)
+		block->nodes = cr_alloc_array(context, (size_t)nodes, sizeof *block->nodes);
+	if (leaves > 0)
+		block->leaves = cr_alloc_array(context, (size_t)leaves, sizeof *block->leaves);
+	if ((nodes == 0 || block->nodes) && (leaves == 0 || block->leaves))
+		return true;
+	cr_front_free_block(context, block);
+	return false;
+}
+
+static void append(
+	cr_front_block *block, const cr_sweep_pair *nodes, int32_t count, const cr_leaf_pair *leaves, int32_t leaf_count)
+{
+	if (count > 0)
+		memcpy(block->nodes + block->count, nodes, (size_t)count * sizeof *nodes);
+	if (leaf_count > 0)
+		memcpy(block->leaves + block->leaf_count, leaves, (size_t)leaf_count * sizeof *leaves);
+	block->count += count;
+	block->leaf_count += leaf_count;
+}
+
+bool cr_front_make_block(carom_context *context, const cr_sweep_walk *walk, cr_front_block *block)
+{
+	if (!make_room(context, walk->stop_count, walk->leaf_stop_count, block))
+		return false;
+	append(block, walk->stops, walk->stop_count, walk->leaf_stops, walk->leaf_stop_count);
+	return true;
+}
+
+bool cr_front_add(carom_context *context, cr_front_blocks *blocks, const cr_front_block *block)
 {
 	if (!cr_array_reserve(context, blocks, blocks->count + 1))
 		return false;
-	cr_sweep_pair *copy = cr_alloc_array(context, (size_t)count, sizeof *copy);
-	if (!copy)
-		return false;
-	memcpy(copy, nodes, (size_t)count * sizeof *copy);
-	blocks->data[blocks->count++] = (cr_front_block){ copy, count, task, order };
+	blocks->data[blocks->count++] = *block;
 	return true;
 }
 
 void cr_front_free_block(carom_context *context, cr_front_block *block)
 {
-	cr_free(context, block->nodes, (size_t)block->count * sizeof *block->nodes);
-	block->nodes = NULL;
-	block->count = 0;
+	cr_free(context, block->nodes, (size_t)block->node_room * sizeof *block->nodes);
+	cr_free(context, block->leaves, (size_t)block->leaf_room * sizeof *block->leaves);
+	*block = (cr_front_block){ 0 };
 }
 
 void cr_front_free_blocks(carom_context *context, cr_front_blocks *blocks)
@@ -40,7 +68,10 @@ void cr_front_free(carom_context *context, cr_front *front)
 
 size_t cr_front_bytes(const cr_front *front)
 {
-	return (size_t)front->nodes * sizeof(cr_sweep_pair) + (size_t)front->blocks.capacity * sizeof(cr_front_block);
+	int64_t bytes = front->blocks.capacity * (int64_t)sizeof(cr_front_block);
+	for (int64_t i = 0; i < front->blocks.count; i++)
+		bytes += cr_front_block_bytes(front->blocks.data[i].node_room, front->blocks.data[i].leaf_room);
+	return (size_t)bytes;
 }
 
 static int compare_blocks(const void *first, const void *second)
@@ -52,19 +83,24 @@ static int compare_blocks(const void *first, const void *second)
 }
 
 /// Make one block of blocks first..end-1, in the place of the first; left as they are when there is no memory.
-static bool join_blocks(carom_context *context, cr_front_block *blocks, int64_t first, int64_t end, int32_t count)
+static bool join_blocks(
+	carom_context *context, cr_front_block *blocks, int64_t first, int64_t end, int32_t nodes, int32_t leaves)
 {
-	cr_sweep_pair *nodes = cr_alloc_array(context, (size_t)count, sizeof *nodes);
-	if (!nodes)
+	cr_front_block joined;
+	if (!make_room(context, nodes, leaves, &joined))
 		return false;
-	int32_t at = 0;
 	for (int64_t i = first; i < end; i++) {
-		memcpy(nodes + at, blocks[i].nodes, (size_t)blocks[i].count * sizeof *nodes);
-		at += blocks[i].count;
+		append(&joined, blocks[i].nodes, blocks[i].count, blocks[i].leaves, blocks[i].leaf_count);
 		cr_front_free_block(context, &blocks[i]);
 	}
-	blocks[first] = (cr_front_block){ nodes, count, 0, 0 };
+	blocks[first] = joined;
 	return true;
+}
+
+/// Has more than a quarter of its room become free?
+static bool is_loose(const cr_front_block *block)
+{
+	return 4 * (block->node_room - block->count + block->leaf_room - block->leaf_count) > block->node_room + block->leaf_room;
 }
 
 static void join_small(carom_context *context, cr_front *front)
@@ -72,12 +108,17 @@ static void join_small(carom_context *context, cr_front *front)
 	cr_front_block *blocks = front->blocks.data;
 	int64_t kept = 0;
 	for (int64_t first = 0, end; first < front->blocks.count; first = end) {
-		int32_t count = blocks[first].count;
-		for (end = first + 1; end < front->blocks.count && count + blocks[end].count <= CR_SWEEP_STOPS; end++)
-			count += blocks[end].count;
-		if (end > first + 1 && !join_blocks(context, blocks, first, end, count))
+		int32_t nodes = blocks[first].count, leaves = blocks[first].leaf_count;
+		for (end = first + 1; end < front->blocks.count; end++) {
+			const cr_front_block *next = &blocks[end];
+			if (nodes + next->count + leaves + next->leaf_count > CR_FRONT_BLOCK)
+				break;
+			nodes += next->count;
+			leaves += next->leaf_count;
+		}
+		if ((end > first + 1 || is_loose(&blocks[first])) && !join_blocks(context, blocks, first, end, nodes, leaves))
 			end = first + 1;
-		front->nodes += blocks[first].count;
+		front->nodes += blocks[first].count + blocks[first].leaf_count;
 		blocks[kept++] = blocks[first];
 	}
 	front->blocks.count = kept;

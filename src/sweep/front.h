@@ -6,25 +6,23 @@
 #include "base/array.h"
 #include "sweep/sweep_kernels.h"
 
-/// Nodes of the front one after the other. What the traversal from task (a node of the BVTT, or a block of the last front) gave is in
-/// blocks of this number, in their order.
-typedef struct cr_front_block {
-	cr_sweep_pair *nodes; // [count], allocated for as many
-	int32_t count;
-	int32_t task, order;
-} cr_front_block;
-
 typedef CR_ARRAY(cr_front_block) cr_front_blocks;
 
 typedef struct cr_front {
 	cr_front_blocks blocks;
-	int64_t nodes;
+	int64_t nodes; // of both kinds
 } cr_front;
 
-/// Append a block with a copy of nodes; false when out of memory.
-bool cr_front_add(
-	carom_context *context, cr_front_blocks *blocks, const cr_sweep_pair *nodes, int32_t count, int32_t task, int32_t order);
-/// Free the nodes of a block.
+/// A block with what a walk has listed; false when out of memory, it is empty then.
+bool cr_front_make_block(carom_context *context, const cr_sweep_walk *walk, cr_front_block *block);
+/// Append a block, which is the list's then; false when out of memory.
+bool cr_front_add(carom_context *context, cr_front_blocks *blocks, const cr_front_block *block);
+/// What so many nodes that are no pairs of leaves, and pairs of leaves, take.
+static inline int64_t cr_front_block_bytes(int64_t nodes, int64_t leaves)
+{
+	return nodes * (int64_t)sizeof(cr_sweep_pair) + leaves * (int64_t)sizeof(cr_leaf_pair);
+}
+/// Free what a block holds.
 void cr_front_free_block(carom_context *context, cr_front_block *block);
 /// Free all blocks of a list, and the list.
 void cr_front_free_blocks(carom_context *context, cr_front_blocks *blocks);

@@ -52,10 +52,4 @@ static inline bool cr_is_first_child(cr_sweep_pair parent, cr_sweep_pair child)
 	return child.a == parent.a ? child.b == parent.b + 1 : child.a == parent.a + 1;
 }
 
-/// As a front holds it.
-static inline cr_sweep_pair cr_mark_in_front(const cr_sweep_tree *tree, cr_sweep_pair p)
-{
-	return cr_mark_leaves_if((tree->nodes[p.a].size | tree->nodes[p.b].size) == 1, p);
-}
-
 #endif

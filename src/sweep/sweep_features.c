@@ -2,9 +2,6 @@
 #include "sweep/sweep_kernels.h"
 #include "sweep/sweep_overlap.h"
 
-/// A triangle's mask of the features for which it is the first triangle: corners in the lowest bits, sides above.
-enum { SIDES_SHIFT = 3 };
-
 static inline void add_face(const cr_sweep_scene *s, cr_sweep_queries *q, int32_t vertex, int32_t triangle)
 {
 	const int32_t *corners = &s->triangles[3 * (int64_t)triangle];
@@ -38,44 +35,51 @@ static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
 }
 
-// Far pairs: the masks say whose features they are. No branch depends on data: each list is written at its end whether or not the entry
+// Pairs whose features a mask tells: known ones, and far ones, by who is the first triangle of each feature. No branch depends on data: each list is written at its end whether or not the entry
 // stays.
 
 enum { PAIRS = 64 }; // at a time: their features stay in the first-level cache
 
-typedef struct far_features {
+typedef struct known_features {
 	int32_t face_count, edge_count;
 	int32_t faces[PAIRS * CR_MOST_VERTEX_FACE + 1][2]; // vertex, node of the face
 	int32_t edges[PAIRS * CR_MOST_EDGE_EDGE + 1][2];
-} far_features;
+} known_features;
 
-static inline void gather_far(const cr_sweep_scene *s, cr_sweep_pair nodes, int32_t a, int32_t b, far_features *far)
+/// The triangles of two leaves, and the features that they answer for.
+typedef struct known_pair {
+	cr_sweep_pair nodes;
+	int32_t a, b;
+	uint32_t features;
+} known_pair;
+
+static inline void gather_known(const cr_sweep_scene *s, const known_pair *pair, known_features *known)
 {
-	const int32_t *p = &s->triangles[3 * (int64_t)a], *q = &s->triangles[3 * (int64_t)b];
-	const int of_a = s->first_of[a], of_b = s->first_of[b];
-	int32_t count = far->face_count;
+	const int32_t *p = &s->triangles[3 * (int64_t)pair->a], *q = &s->triangles[3 * (int64_t)pair->b];
+	const uint32_t features = pair->features;
+	int32_t count = known->face_count;
 	for (int k = 0; k < 3; k++) {
-		far->faces[count][0] = p[k];
-		far->faces[count][1] = nodes.b;
-		count += of_a >> k & 1;
+		known->faces[count][0] = p[k];
+		known->faces[count][1] = pair->nodes.b;
+		count += features >> k & 1;
 	}
 	for (int k = 0; k < 3; k++) {
-		far->faces[count][0] = q[k];
-		far->faces[count][1] = nodes.a;
-		count += of_b >> k & 1;
+		known->faces[count][0] = q[k];
+		known->faces[count][1] = pair->nodes.a;
+		count += features >> (CR_FEATURES_OF_B + k) & 1;
 	}
-	far->face_count = count;
-	p = &s->triangle_edges[3 * (int64_t)a];
-	q = &s->triangle_edges[3 * (int64_t)b];
-	count = far->edge_count;
+	known->face_count = count;
+	p = &s->triangle_edges[3 * (int64_t)pair->a];
+	q = &s->triangle_edges[3 * (int64_t)pair->b];
+	count = known->edge_count;
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < 3; k++) {
-			far->edges[count][0] = p[i];
-			far->edges[count][1] = q[k];
-			count += of_a >> (SIDES_SHIFT + i) & of_b >> (SIDES_SHIFT + k) & 1;
+			known->edges[count][0] = p[i];
+			known->edges[count][1] = q[k];
+			count += features >> (CR_FEATURES_EDGES + 3 * i + k) & 1;
 		}
 	}
-	far->edge_count = count;
+	known->edge_count = count;
 }
 
 static inline int32_t keep_overlapping(
@@ -91,15 +95,15 @@ static inline int32_t keep_overlapping(
 	return kept;
 }
 
-static inline void list_far(bool dop, const cr_sweep_tree *tree, far_features *far, cr_sweep_queries *queries)
+static inline void list_known(bool dop, const cr_sweep_tree *tree, known_features *known, cr_sweep_queries *queries)
 {
 	const cr_sweep_scene *s = tree->scene;
-	const int32_t faces = keep_overlapping(dop, &tree->vertex_boxes, &tree->node_boxes, far->faces, far->face_count);
-	const int32_t edges = keep_overlapping(dop, &tree->edge_boxes, &tree->edge_boxes, far->edges, far->edge_count);
+	const int32_t faces = keep_overlapping(dop, &tree->vertex_boxes, &tree->node_boxes, known->faces, known->face_count);
+	const int32_t edges = keep_overlapping(dop, &tree->edge_boxes, &tree->edge_boxes, known->edges, known->edge_count);
 	for (int32_t i = 0; i < faces; i++)
-		add_face(s, queries, far->faces[i][0], ~tree->nodes[far->faces[i][1]].right);
+		add_face(s, queries, known->faces[i][0], ~tree->nodes[known->faces[i][1]].right);
 	for (int32_t i = 0; i < edges; i++)
-		add_edges(s, queries, far->edges[i][0], far->edges[i][1]);
+		add_edges(s, queries, known->edges[i][0], known->edges[i][1]);
 }
 
 // Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for two features, the masks say whose they are as
@@ -143,7 +147,7 @@ static inline void gather_near(
 	gather_near_corners(s, a, b, nodes.b, rings, near);
 	gather_near_corners(s, b, a, nodes.a, rings, near);
 	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
-	const int of_a = s->first_of[a] >> SIDES_SHIFT, of_b = s->first_of[b] >> SIDES_SHIFT;
+	const int of_a = s->first_of[a] >> CR_SIDES_SHIFT, of_b = s->first_of[b] >> CR_SIDES_SHIFT;
 	int32_t count = near->edge_count;
 	for (int i = 0; i < 3; i++) {
 		const uint64_t ring = s->edge_ring[p[i]] & rings;
@@ -189,49 +193,48 @@ static inline void list_near(bool dop, const cr_sweep_tree *tree, bool every, ne
 	}
 }
 
-typedef struct leaf_pair {
-	cr_sweep_pair nodes;
-	int32_t a, b; // triangles
-} leaf_pair;
-
-/// Near pairs apart from far ones; returns how many are near.
+/// Near pairs apart from those whose features are known, or told by masks; returns how many are near.
 static inline int32_t part_near(
-	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, leaf_pair *near, leaf_pair *far)
+	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, known_pair *near, known_pair *known)
 {
-	int32_t near_count = 0, far_count = 0;
+	const cr_sweep_scene *s = tree->scene;
+	int32_t near_count = 0, known_count = 0;
 	for (int32_t i = 0; i < count; i++) {
-		const leaf_pair pair = { leaves[i], ~tree->nodes[leaves[i].a].right, ~tree->nodes[leaves[i].b].right };
-		const bool is_near = cr_may_be_near(tree->scene, pair.a, pair.b);
-		near[near_count] = far[far_count] = pair;
+		const cr_sweep_pair nodes = leaves[i].nodes;
+		known_pair pair = { nodes, ~tree->nodes[nodes.a].right, ~tree->nodes[nodes.b].right, leaves[i].features };
+		const bool is_known = pair.features != CR_FEATURES_UNKNOWN;
+		const bool is_near = !is_known & cr_may_be_near(s, pair.a, pair.b);
+		pair.features = is_known ? pair.features : cr_features_of_firsts(s, pair.a, pair.b);
+		near[near_count] = known[known_count] = pair;
 		near_count += is_near;
-		far_count += !is_near;
+		known_count += !is_near;
 	}
 	return near_count;
 }
 
 static inline void list_with(
-	bool dop, const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
+	bool dop, const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
 {
-	far_features far;
+	known_features known;
 	near_lists near;
-	leaf_pair near_pairs[PAIRS], far_pairs[PAIRS];
+	known_pair near_pairs[PAIRS], known_pairs[PAIRS];
 	for (int32_t first = 0; first < count; first += PAIRS) {
 		const int32_t here = count - first < PAIRS ? count - first : PAIRS;
-		const int32_t near_count = part_near(tree, leaves + first, here, near_pairs, far_pairs);
-		far.face_count = far.edge_count = near.face_count = near.edge_count = 0;
+		const int32_t near_count = part_near(tree, leaves + first, here, near_pairs, known_pairs);
+		known.face_count = known.edge_count = near.face_count = near.edge_count = 0;
 		for (int32_t i = 0; i < here - near_count; i++)
-			gather_far(tree->scene, far_pairs[i].nodes, far_pairs[i].a, far_pairs[i].b, &far);
+			gather_known(tree->scene, &known_pairs[i], &known);
 		for (int32_t i = 0; i < near_count; i++)
 			gather_near(tree->scene, near_pairs[i].nodes, near_pairs[i].a, near_pairs[i].b, every ? 0 : ~(uint64_t)0, &near);
-		list_far(dop, tree, &far, queries);
+		list_known(dop, tree, &known, queries);
 		list_near(dop, tree, every, &near, queries);
 	}
 }
 
 extern void CR_ISA_NAME(cr_list_features)(
-	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
+	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
 void CR_ISA_NAME(cr_list_features)(
-	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
+	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
 {
 	if (tree->volume == CAROM_SWEEP_DOP18)
 		list_with(true, tree, leaves, count, every, queries);

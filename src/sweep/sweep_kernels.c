@@ -150,6 +150,7 @@ static bool overlap(const cr_sweep_tree *tree, int32_t a, int32_t b)
 //
 // Pairs whose boxes overlap wait on a stack; the uppermost BATCH of them are opened together, and each child goes where it belongs without a
 // branch: it is written at the end of each list, and the list grows or does not. (Branches foreseen wrongly took most of the time.)
+// listed: where it stops is listed for a front; when the front has been lost on the way, nobody takes what is listed.
 
 /// Hand on the lists that have no room for as many more.
 static inline void make_room(cr_sweep_walk *walk, int32_t leaves, int32_t stops)
@@ -158,31 +159,35 @@ static inline void make_room(cr_sweep_walk *walk, int32_t leaves, int32_t stops)
 		walk->leaves_full(walk);
 		walk->leaf_count = 0;
 	}
-	if (walk->stop_count > CR_SWEEP_STOPS - stops) {
+	const int32_t most = walk->stop_count > walk->leaf_stop_count ? walk->stop_count : walk->leaf_stop_count;
+	if (most > CR_SWEEP_STOPS - stops) {
 		walk->stops_full(walk);
-		walk->stop_count = 0;
+		walk->stop_count = walk->leaf_stop_count = 0;
 	}
 }
 
 /// Pairs of leaves whose boxes overlap. Adjacent ones never part: no front needs them.
-static inline void meet_leaves(cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count)
+static inline void meet_leaves(bool listed, cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count)
 {
 	const cr_sweep_tree *tree = walk->tree;
 	make_room(walk, count, count);
-	int32_t leaves = walk->leaf_count, stops = walk->stop_count;
+	int32_t leaves = walk->leaf_count, stops = walk->leaf_stop_count;
 	for (int32_t i = 0; i < count; i++) {
-		const cr_sweep_pair p = pairs[i];
-		const bool adjacent = cr_are_adjacent(tree->scene, ~tree->nodes[p.a].right, ~tree->nodes[p.b].right);
+		const cr_leaf_pair p = { pairs[i], CR_FEATURES_UNKNOWN };
+		const bool adjacent = cr_are_adjacent(tree->scene, ~tree->nodes[p.nodes.a].right, ~tree->nodes[p.nodes.b].right);
 		const bool keep = !adjacent | walk->keep_adjacent;
 		walk->adjacent += adjacent;
 		walk->leaves[leaves] = p;
 		leaves += keep;
-		walk->stops[stops] = cr_mark_leaves_if(true, p);
-		stops += keep & walk->keep_stops;
-		walk->stop_total += keep;
+		if (listed) {
+			walk->leaf_stops[stops] = p;
+			stops += keep;
+		}
 	}
+	walk->stop_total += leaves - walk->leaf_count;
+	walk->leaf_stop_total += leaves - walk->leaf_count;
 	walk->leaf_count = leaves;
-	walk->stop_count = stops;
+	walk->leaf_stop_count = stops;
 }
 
 /// A node against itself waits, unless nothing in it is to be looked at. Returns how many pairs wait.
@@ -229,12 +234,14 @@ static inline int32_t open_pairs(
 }
 
 /// Put each of these pairs of different nodes where it belongs. Returns how many pairs wait.
-static inline int32_t place_pairs(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t waiting)
+static inline int32_t place_pairs(
+	bool dop, bool listed, cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t waiting)
 {
 	const cr_sweep_node *nodes = walk->tree->nodes;
 	const cr_sweep_boxes boxes = walk->tree->node_boxes;
 	cr_sweep_pair meeting[MOST_FRESH * BATCH], *stack = walk->stack, *stops = walk->stops;
-	int32_t top = waiting, meeting_count = 0, stop_count = walk->stop_count;
+	cr_leaf_pair *leaf_stops = walk->leaf_stops;
+	int32_t top = waiting, meeting_count = 0, stop_count = walk->stop_count, leaf_stop_count = walk->leaf_stop_count;
 	for (int32_t i = 0; i < count; i++) {
 		const cr_sweep_pair p = pairs[i];
 		const bool leaves = (nodes[p.a].size | nodes[p.b].size) == 1;
@@ -243,19 +250,26 @@ static inline int32_t place_pairs(bool dop, cr_sweep_walk *walk, const cr_sweep_
 		top += meet & !leaves;
 		meeting[meeting_count] = p;
 		meeting_count += meet & leaves;
-		stops[stop_count] = cr_mark_leaves_if(leaves, p);
-		stop_count += !meet;
+		if (listed) {
+			stops[stop_count] = p;
+			leaf_stops[leaf_stop_count] = (cr_leaf_pair){ p, CR_FEATURES_UNKNOWN };
+		}
+		stop_count += !(meet | leaves);
+		leaf_stop_count += leaves & !meet;
 	}
 	walk->tests += count;
 	walk->stop_total += count - (top - waiting) - meeting_count;
-	if (walk->keep_stops)
+	walk->leaf_stop_total += leaf_stop_count - walk->leaf_stop_count;
+	if (listed) {
 		walk->stop_count = stop_count;
-	meet_leaves(walk, meeting, meeting_count);
+		walk->leaf_stop_count = leaf_stop_count;
+	}
+	meet_leaves(listed, walk, meeting, meeting_count);
 	return top;
 }
 
 /// Everything below the pairs that wait. The boxes of each overlap, or it is a node against itself; none is a pair of leaves.
-static inline void walk_waiting(bool dop, cr_sweep_walk *walk, int32_t waiting)
+static inline void walk_waiting(bool dop, bool listed, cr_sweep_walk *walk, int32_t waiting)
 {
 	cr_sweep_pair batch[BATCH], children[MOST_FRESH * BATCH];
 	while (waiting > 0) {
@@ -265,27 +279,30 @@ static inline void walk_waiting(bool dop, cr_sweep_walk *walk, int32_t waiting)
 		memcpy(batch, walk->stack + waiting, (size_t)count * sizeof *batch);
 		make_room(walk, 0, MOST_FRESH * BATCH);
 		const int32_t opened = open_pairs(walk, batch, count, &waiting, children);
-		waiting = place_pairs(dop, walk, children, opened, waiting);
+		waiting = place_pairs(dop, listed, walk, children, opened, waiting);
 	}
 }
 
-static inline void walk_from(bool dop, cr_sweep_walk *walk, cr_sweep_pair from)
+static inline void walk_from(bool dop, bool listed, cr_sweep_walk *walk, cr_sweep_pair from)
 {
 	make_room(walk, 0, 1);
 	int32_t waiting = 0;
 	if (from.a == from.b)
 		waiting = wait_alone(walk, from.a, waiting);
 	else if (leave_out_excluded(walk->tree->nodes, &from, 1) > 0)
-		waiting = place_pairs(dop, walk, &from, 1, waiting);
-	walk_waiting(dop, walk, waiting);
+		waiting = place_pairs(dop, listed, walk, &from, 1, waiting);
+	walk_waiting(dop, listed, walk, waiting);
 }
 
 static void walk(cr_sweep_walk *w, cr_sweep_pair from)
 {
-	if (w->tree->volume == CAROM_SWEEP_DOP18)
-		walk_from(true, w, from);
+	const bool dop = w->tree->volume == CAROM_SWEEP_DOP18;
+	if (dop && w->keep_stops)
+		walk_from(true, true, w, from);
+	else if (dop)
+		walk_from(true, false, w, from);
 	else
-		walk_from(false, w, from);
+		walk_from(false, w->keep_stops, w, from);
 }
 
 // ---- The front ----
@@ -319,99 +336,219 @@ static inline bool is_first_wanted(const cr_sweep_tree *tree, cr_sweep_pair pare
 	return cr_is_excluded(&tree->nodes[children[0].a], &tree->nodes[children[0].b]);
 }
 
-/// Put pairs that are apart back into the front, or their uppermost ancestors that are apart. An ancestor takes the place of all that is below it:
-/// it is put there by the one that only first children lead to, and the others, which are apart as well, go.
-static inline void raise_stops(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *apart, int32_t count)
+/// The uppermost ancestor of a pair that is apart. It takes the place of all that is below it: *first tells whether only first children lead to the
+/// pair, which puts it there; the others, which are apart as well, go.
+static inline cr_sweep_pair raise(bool dop, cr_sweep_walk *walk, parent_test *last, cr_sweep_pair p, bool *first)
 {
-	parent_test last = { .pair = { -1, -1 } };
-	for (int32_t i = 0; i < count; i++) {
-		cr_sweep_pair p = apart[i];
-		bool first = true;
-		for (;;) {
-			const cr_sweep_pair parent = cr_parent(walk->tree, p);
-			if (parents_meet(dop, walk, &last, parent))
-				break;
-			first = is_first_wanted(walk->tree, parent, p);
-			if (!first)
-				break;
-			p = parent;
-		}
-		walk->stops[walk->stop_count] = cr_mark_in_front(walk->tree, p);
-		walk->stop_count += first;
-		walk->stop_total += first;
-		walk->pruned += !first;
+	*first = true;
+	for (;;) {
+		const cr_sweep_pair parent = cr_parent(walk->tree, p);
+		if (parents_meet(dop, walk, last, parent))
+			return p;
+		*first = is_first_wanted(walk->tree, parent, p);
+		if (!*first)
+			return p;
+		p = parent;
 	}
 }
 
-/// Count those of a sample whose parents are apart.
-static inline void count_stale(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *apart, int32_t count)
+/// Put pairs that are apart back into the block, or their uppermost ancestors that are apart.
+static inline void raise_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_sweep_pair *apart, int32_t count)
 {
 	parent_test last = { .pair = { -1, -1 } };
-	for (int32_t i = 0; i < count; i++)
-		walk->stale += !parents_meet(dop, walk, &last, cr_parent(walk->tree, apart[i]));
-	walk->sampled += count;
+	int32_t kept = block->count;
+	for (int32_t i = 0; i < count; i++) {
+		bool first;
+		block->nodes[kept] = raise(dop, walk, &last, apart[i], &first);
+		kept += first;
+	}
+	walk->pruned += count - (kept - block->count);
+	block->count = kept;
 }
 
-/// At most BATCH nodes of a front: those that sprout wait. Returns how many. sample: see how many are below what is apart.
-static inline int32_t look_at(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count, bool sample)
+/// The same for pairs of leaves: their ancestors are listed.
+static inline void raise_leaves(bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_leaf_pair *apart, int32_t count)
 {
-	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
-	make_room(walk, BATCH, BATCH);
-	const bool prune = walk->prune & walk->keep_stops;
-	cr_sweep_pair apart[BATCH];
-	int32_t waiting = 0, leaves = walk->leaf_count, stops = walk->stop_count, apart_count = 0;
+	parent_test last = { .pair = { -1, -1 } };
+	int32_t kept = block->leaf_count, stops = walk->stop_count;
 	for (int32_t i = 0; i < count; i++) {
-		const bool both_leaves = cr_is_marked(front[i]);
-		const cr_sweep_pair p = cr_unmark(front[i]);
-		const bool meet = cr_overlap(dop, boxes, p.a, boxes, p.b);
-		walk->leaves[leaves] = p;
-		leaves += meet & both_leaves;
-		walk->stack[waiting] = p;
-		waiting += meet & !both_leaves;
-		apart[apart_count] = p;
-		apart_count += (prune | sample) & !meet;
-		walk->stops[stops] = front[i];
-		stops += (both_leaves | !meet) & walk->keep_stops & (meet | !prune);
+		bool first;
+		const cr_sweep_pair p = raise(dop, walk, &last, apart[i].nodes, &first);
+		const bool stays = (p.a == apart[i].nodes.a) & (p.b == apart[i].nodes.b);
+		block->leaves[kept] = apart[i];
+		kept += first & stays;
+		walk->stops[stops] = p;
+		stops += first & !stays;
 	}
-	walk->leaf_count = leaves;
-	walk->tests += count;
-	walk->kept += count - waiting;
-	walk->replaced += waiting;
-	walk->stop_total += count - waiting;
+	walk->pruned += count - (kept - block->leaf_count) - (stops - walk->stop_count);
+	walk->stop_total += stops - walk->stop_count;
+	block->leaf_count = kept;
 	walk->stop_count = stops;
-	if (sample)
-		count_stale(dop, walk, apart, apart_count);
-	if (prune) {
-		walk->stop_total -= apart_count;
-		raise_stops(dop, walk, apart, apart_count);
+}
+
+static inline void count_if_stale(bool dop, cr_sweep_walk *walk, parent_test *last, cr_sweep_pair apart)
+{
+	walk->stale += !parents_meet(dop, walk, last, cr_parent(walk->tree, apart));
+	walk->sampled++;
+}
+
+static inline void prefetch(bool dop, const cr_sweep_boxes *boxes, cr_sweep_pair p)
+{
+	const int64_t stride = dop ? CR_DOP_STRIDE : CR_AABB_STRIDE;
+	__builtin_prefetch(boxes->main + stride * p.a);
+	__builtin_prefetch(boxes->main + stride * p.b);
+}
+
+/// At most BATCH nodes of a block, which are no pairs of leaves: those that sprout wait, the others go to its end. Returns how many wait.
+static inline int32_t look_at_nodes(
+	bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_sweep_pair *nodes, int32_t count, bool sample)
+{
+	const cr_sweep_boxes boxes = walk->tree->node_boxes;
+	cr_sweep_pair apart[BATCH], *stack = walk->stack;
+	int32_t waiting = 0, apart_count = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_sweep_pair p = nodes[i];
+		const bool meet = cr_overlap(dop, &boxes, p.a, &boxes, p.b);
+		stack[waiting] = p;
+		waiting += meet;
+		apart[apart_count] = p;
+		apart_count += !meet;
+	}
+	walk->tests += count;
+	walk->kept += apart_count;
+	walk->replaced += waiting;
+	parent_test last = { .pair = { -1, -1 } };
+	for (int32_t i = 0; sample && i < apart_count; i++)
+		count_if_stale(dop, walk, &last, apart[i]);
+	if (walk->prune) {
+		raise_nodes(dop, walk, block, apart, apart_count);
+	} else {
+		memcpy(block->nodes + block->count, apart, (size_t)apart_count * sizeof *apart);
+		block->count += apart_count;
 	}
 	return waiting;
 }
 
-static inline void follow_with(bool dop, cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count)
+static inline void follow_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *block)
 {
 	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
+	const int32_t count = block->count;
+	block->count = 0; // what stays never overtakes what is looked at
 	for (int32_t i = 0; i < count; i += BATCH) {
 		const int32_t here = count - i < BATCH ? count - i : BATCH;
-		const int stride = dop ? CR_DOP_STRIDE : CR_AABB_STRIDE;
-		for (int32_t k = i + BATCH; k < i + 2 * BATCH && k < count; k++) {
-			const cr_sweep_pair p = cr_unmark(front[k]);
-			__builtin_prefetch(boxes->main + (int64_t)stride * p.a);
-			__builtin_prefetch(boxes->main + (int64_t)stride * p.b);
-		}
-		const int32_t waiting = look_at(dop, walk, front + i, here, i / BATCH % SAMPLE == 0);
+		for (int32_t k = i + BATCH; k < i + 2 * BATCH && k < count; k++)
+			prefetch(dop, boxes, block->nodes[k]);
+		const int32_t waiting = look_at_nodes(dop, walk, block, block->nodes + i, here, i / BATCH % SAMPLE == 0);
 		const int64_t before = walk->stop_total;
-		walk_waiting(dop, walk, waiting);
+		walk_waiting(dop, true, walk, waiting);
 		walk->sprouted += walk->stop_total - before;
 	}
 }
 
-static void follow(cr_sweep_walk *w, const cr_sweep_pair *front, int32_t count)
+/// What a pair of leaves answers for is found out when it meets for the second time.
+static inline void learn_features(cr_sweep_walk *walk, cr_leaf_pair *in_block, cr_leaf_pair *in_list)
+{
+	const cr_sweep_node *nodes = walk->tree->nodes;
+	in_block->features = in_list->features = cr_features_mask(
+		walk->tree->scene, ~nodes[in_block->nodes.a].right, ~nodes[in_block->nodes.b].right, walk->keep_adjacent);
+}
+
+/// At most BATCH pairs of leaves of a block: those that meet are listed.
+static inline void look_at_leaves(bool dop, cr_sweep_walk *walk, cr_leaf_pair *pairs, int32_t count)
+{
+	const cr_sweep_boxes boxes = walk->tree->node_boxes;
+	make_room(walk, BATCH, 0);
+	struct {
+		int32_t in_block, in_list;
+	} unknown[BATCH];
+	int32_t leaves = walk->leaf_count, unknown_count = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_leaf_pair p = pairs[i];
+		const bool meet = cr_overlap(dop, &boxes, p.nodes.a, &boxes, p.nodes.b);
+		unknown[unknown_count].in_block = i;
+		unknown[unknown_count].in_list = leaves;
+		unknown_count += meet & (p.features == CR_FEATURES_UNKNOWN);
+		walk->leaves[leaves] = p;
+		leaves += meet;
+	}
+	for (int32_t i = 0; i < unknown_count; i++)
+		learn_features(walk, &pairs[unknown[i].in_block], &walk->leaves[unknown[i].in_list]);
+	walk->leaf_count = leaves;
+	walk->tests += count;
+	walk->kept += count;
+}
+
+/// Those of a batch that are apart; returns how many.
+static inline int32_t find_apart(
+	bool dop, const cr_sweep_walk *walk, const cr_leaf_pair *pairs, int32_t count, cr_leaf_pair apart[BATCH])
+{
+	const cr_sweep_boxes boxes = walk->tree->node_boxes;
+	int32_t apart_count = 0;
+	for (int32_t i = 0; i < count; i++) {
+		apart[apart_count] = pairs[i];
+		apart_count += !cr_overlap(dop, &boxes, pairs[i].nodes.a, &boxes, pairs[i].nodes.b);
+	}
+	return apart_count;
+}
+
+/// Keep those of a batch that meet, and of the others what raising leaves.
+static inline void prune_leaves(bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_leaf_pair *pairs, int32_t count)
+{
+	const cr_sweep_boxes boxes = walk->tree->node_boxes;
+	cr_leaf_pair apart[BATCH];
+	make_room(walk, 0, BATCH);
+	const int32_t apart_count = find_apart(dop, walk, pairs, count, apart);
+	for (int32_t i = 0; i < count; i++) {
+		const cr_leaf_pair p = pairs[i];
+		block->leaves[block->leaf_count] = p;
+		block->leaf_count += cr_overlap(dop, &boxes, p.nodes.a, &boxes, p.nodes.b);
+	}
+	raise_leaves(dop, walk, block, apart, apart_count);
+}
+
+static inline void sample_leaves(bool dop, cr_sweep_walk *walk, const cr_leaf_pair *pairs, int32_t count)
+{
+	cr_leaf_pair apart[BATCH];
+	const int32_t apart_count = find_apart(dop, walk, pairs, count, apart);
+	parent_test last = { .pair = { -1, -1 } };
+	for (int32_t i = 0; i < apart_count; i++)
+		count_if_stale(dop, walk, &last, apart[i].nodes);
+}
+
+/// Pairs of leaves stay where they are, unless the front is pruned.
+static inline void follow_leaves(bool dop, cr_sweep_walk *walk, cr_front_block *block)
+{
+	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
+	const int32_t count = block->leaf_count;
+	const bool prune = walk->prune;
+	block->leaf_count = prune ? 0 : count;
+	for (int32_t i = 0; i < count; i += BATCH) {
+		const int32_t here = count - i < BATCH ? count - i : BATCH;
+		for (int32_t k = i + BATCH; k < i + 2 * BATCH && k < count; k++)
+			prefetch(dop, boxes, block->leaves[k].nodes);
+		look_at_leaves(dop, walk, block->leaves + i, here);
+		if (i / BATCH % SAMPLE == 0)
+			sample_leaves(dop, walk, block->leaves + i, here);
+		if (prune)
+			prune_leaves(dop, walk, block, block->leaves + i, here);
+	}
+}
+
+static inline void follow_with(bool dop, cr_sweep_walk *walk, cr_front_block *block)
+{
+	follow_nodes(dop, walk, block);
+	follow_leaves(dop, walk, block);
+	// What was listed before is in the block.
+	walk->stop_total += block->count + block->leaf_count;
+	walk->leaf_stop_total += block->leaf_count;
+}
+
+static void follow(cr_sweep_walk *w, cr_front_block *block)
 {
 	if (w->tree->volume == CAROM_SWEEP_DOP18)
-		follow_with(true, w, front, count);
+		follow_with(true, w, block);
 	else
-		follow_with(false, w, front, count);
+		follow_with(false, w, block);
 }
 
 // ---- Sweep and prune ----
@@ -427,7 +564,7 @@ static inline void meet_on_line(bool dop, cr_sweep_walk *walk, cr_sweep_pair *pa
 		pairs[kept] = p;
 		kept += cr_overlap(dop, boxes, p.a, boxes, p.b);
 	}
-	meet_leaves(walk, pairs, kept);
+	meet_leaves(false, walk, pairs, kept);
 }
 
 static inline void pass_with(bool dop, cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end)
@@ -471,7 +608,7 @@ static void pass(cr_sweep_walk *w, const cr_sweep_line *line, int32_t begin, int
 }
 
 extern void CR_ISA_NAME(cr_list_features)(
-	const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
+	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
 
 extern const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels);
 const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {

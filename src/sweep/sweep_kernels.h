@@ -9,18 +9,26 @@ typedef struct cr_sweep_pair {
 	int32_t a, b;
 } cr_sweep_pair;
 
-/// In a front pairs of leaves are marked, so that their nodes need not be looked at: ~a in the place of a.
-static inline cr_sweep_pair cr_mark_leaves_if(bool leaves, cr_sweep_pair pair)
-{
-	return (cr_sweep_pair){ pair.a ^ -(int32_t)leaves, pair.b };
-}
-static inline bool cr_is_marked(cr_sweep_pair pair) { return pair.a < 0; }
-static inline cr_sweep_pair cr_unmark(cr_sweep_pair pair) { return (cr_sweep_pair){ pair.a ^ -(int32_t)(pair.a < 0), pair.b }; }
+/// A pair of leaves, and the pairs of features that it answers for: that is a rule of the mesh alone, so a front remembers it.
+typedef struct cr_leaf_pair {
+	cr_sweep_pair nodes;
+	uint32_t features; // cr_features_mask, or CR_FEATURES_UNKNOWN
+} cr_leaf_pair;
 
 enum {
 	CR_SWEEP_LEAVES = 256, // pairs of leaves that a walk hands on at once
-	CR_SWEEP_STOPS = 4096, // nodes of the front that it hands on at once
+	CR_SWEEP_STOPS = 2048, // nodes of the front that it hands on at once, of either kind
+	CR_FRONT_BLOCK = 4096, // nodes of blocks that were joined
 };
+
+/// A part of a front: pairs that were apart, and pairs of leaves, which stay until an ancestor is apart.
+typedef struct cr_front_block {
+	cr_sweep_pair *nodes; // [count], allocated for node_room
+	cr_leaf_pair *leaves; // [leaf_count], allocated for leaf_room
+	int32_t count, leaf_count;
+	int32_t node_room, leaf_room;
+	int32_t task, order; // its place in the front: that of the task it comes of, then its order among those of the task
+} cr_front_block;
 
 /// A traversal: what it does, and what it finds. Lists are handed on when they are full; what is left is the caller's to hand on.
 typedef struct cr_sweep_walk cr_sweep_walk;
@@ -31,13 +39,14 @@ struct cr_sweep_walk {
 	bool prune;         // follow: what is below boxes that are apart gives way to them
 	void (*leaves_full)(cr_sweep_walk *walk);
 	void (*stops_full)(cr_sweep_walk *walk);
-	int32_t leaf_count, stop_count;
-	cr_sweep_pair leaves[CR_SWEEP_LEAVES]; // pairs of leaves whose boxes overlap
-	cr_sweep_pair stops[CR_SWEEP_STOPS];   // where it stopped
-	cr_sweep_pair stack[CR_SWEEP_STACK];   // pairs to be opened
+	int32_t leaf_count, stop_count, leaf_stop_count;
+	cr_leaf_pair leaves[CR_SWEEP_LEAVES];    // pairs of leaves whose boxes overlap
+	cr_sweep_pair stops[CR_SWEEP_STOPS];     // where it stopped: pairs that are apart and no pairs of leaves
+	cr_leaf_pair leaf_stops[CR_SWEEP_STOPS]; // pairs of leaves where it stopped
+	cr_sweep_pair stack[CR_SWEEP_STACK];     // pairs to be opened
 	// Counters, added to.
 	int64_t tests;
-	int64_t stop_total;                       // nodes where the traversal stopped, listed or not
+	int64_t stop_total, leaf_stop_total;      // nodes where the traversal stopped, listed or not: all, pairs of leaves
 	int64_t adjacent;                         // pairs of leaves that share a vertex
 	int64_t kept, sprouted, replaced, pruned; // of a front
 	int64_t sampled, stale;                   // of a sample of those apart: how many, and how many whose parents are apart
@@ -68,15 +77,15 @@ typedef struct cr_sweep_kernels {
 	bool (*overlap)(const cr_sweep_tree *tree, int32_t a, int32_t b);
 	/// Everything below a node of the BVTT whose boxes overlap (MCCD, Algorithms 3 and 4), opened in batches.
 	void (*walk)(cr_sweep_walk *walk, cr_sweep_pair from);
-	/// From each of these nodes of a front: kept while its boxes are apart or when both are leaves, else replaced by where the
-	/// traversal from it stops.
-	void (*follow)(cr_sweep_walk *walk, const cr_sweep_pair *front, int32_t count);
+	/// From each node of this part of a front: it stays in the part while its boxes are apart or when both are leaves; else it goes, and
+	/// where the traversal from it stops is listed.
+	void (*follow)(cr_sweep_walk *walk, cr_front_block *block);
 	/// Boxes begin..end-1 of a sorted line against those that follow each and begin before it ends.
 	void (*pass)(cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end);
 	/// The pairs of features that pairs of leaves answer for, those whose boxes overlap. every: all that share no vertex are
 	/// wanted from the first pair of triangles that holds them, be it of adjacent ones (no orphan sets).
 	void (*list_features)(
-		const cr_sweep_tree *tree, const cr_sweep_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
+		const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
 } cr_sweep_kernels;
 
 /// The table for an instruction set that was built in.

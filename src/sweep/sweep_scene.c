@@ -236,31 +236,77 @@ bool cr_answers_for_edges(const cr_sweep_scene *s, int32_t edge_a, int32_t edge_
 	return false;
 }
 
-static int vertices_against(const cr_sweep_scene *s, int32_t a, int32_t b, cr_feature_pair *faces)
+static bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 {
-	int count = 0;
-	const int32_t *face = &s->triangles[3 * (int64_t)b];
-	for (int k = 0; k < 3; k++) {
-		const int32_t v = s->triangles[3 * (int64_t)a + k];
-		if (cr_answers_for_vertex(s, v, a, b))
-			faces[count++] = (cr_feature_pair){ { v, face[0], face[1], face[2] }, v, b };
+	const int32_t *p = &s->edges[2 * (int64_t)e], *q = &s->edges[2 * (int64_t)f];
+	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
+}
+
+static uint32_t corners_against(const cr_sweep_scene *s, int32_t a, int32_t b)
+{
+	const int32_t *corners = &s->triangles[3 * (int64_t)a];
+	uint32_t mask = 0;
+	for (int k = 0; k < 3; k++)
+		mask |= (uint32_t)cr_answers_for_vertex(s, corners[k], a, b) << k;
+	return mask;
+}
+
+static uint32_t sides_against(const cr_sweep_scene *s, int32_t a, int32_t b)
+{
+	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
+	uint32_t mask = 0;
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++) {
+			const bool answers =
+				p[i] < q[k] ? cr_answers_for_edges(s, p[i], q[k], a, b) : cr_answers_for_edges(s, q[k], p[i], b, a);
+			mask |= (uint32_t)answers << (3 * i + k);
+		}
 	}
-	return count;
+	return mask;
+}
+
+/// Pairs of features of two triangles that share a vertex.
+static uint32_t sharing_features(const cr_sweep_scene *s, int32_t a, int32_t b)
+{
+	const int32_t *t = &s->triangles[3 * (int64_t)a], *u = &s->triangles[3 * (int64_t)b];
+	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
+	uint32_t mask = 0;
+	for (int i = 0; i < 3; i++) {
+		mask |= (uint32_t)(t[i] == u[0] || t[i] == u[1] || t[i] == u[2]) << i;
+		mask |= (uint32_t)(u[i] == t[0] || u[i] == t[1] || u[i] == t[2]) << (CR_FEATURES_OF_B + i);
+		for (int k = 0; k < 3; k++)
+			mask |= (uint32_t)share_vertex(s, p[i], q[k]) << (CR_FEATURES_EDGES + 3 * i + k);
+	}
+	return mask;
+}
+
+uint32_t cr_features_mask(const cr_sweep_scene *s, int32_t a, int32_t b, bool every)
+{
+	if (every)
+		return cr_features_of_firsts(s, a, b) & ~sharing_features(s, a, b);
+	if (!cr_may_be_near(s, a, b))
+		return cr_features_of_firsts(s, a, b);
+	return corners_against(s, a, b) | corners_against(s, b, a) << CR_FEATURES_OF_B | sides_against(s, a, b) << CR_FEATURES_EDGES;
 }
 
 int cr_features_of_pair(const cr_sweep_scene *s, int32_t a, int32_t b, cr_feature_pair faces[CR_MOST_VERTEX_FACE],
 	cr_feature_pair edges[CR_MOST_EDGE_EDGE], int *edge_pairs)
 {
-	int count = vertices_against(s, a, b, faces);
-	count += vertices_against(s, b, a, faces + count);
-	int found = 0;
-	for (int i = 0; i < 3; i++) {
-		const int32_t e = s->triangle_edges[3 * (int64_t)a + i];
-		for (int j = 0; j < 3; j++) {
-			const int32_t f = s->triangle_edges[3 * (int64_t)b + j];
-			if (e < f ? cr_answers_for_edges(s, e, f, a, b) : cr_answers_for_edges(s, f, e, b, a))
-				edges[found++] = cr_make_edge_pair(s, e, f);
-		}
+	const uint32_t mask = cr_features_mask(s, a, b, false);
+	const int32_t *t = &s->triangles[3 * (int64_t)a], *u = &s->triangles[3 * (int64_t)b];
+	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
+	int count = 0, found = 0;
+	for (int k = 0; k < 3; k++) {
+		if (mask >> k & 1)
+			faces[count++] = (cr_feature_pair){ { t[k], u[0], u[1], u[2] }, t[k], b };
+	}
+	for (int k = 0; k < 3; k++) {
+		if (mask >> (CR_FEATURES_OF_B + k) & 1)
+			faces[count++] = (cr_feature_pair){ { u[k], t[0], t[1], t[2] }, u[k], a };
+	}
+	for (int i = 0; i < 9; i++) {
+		if (mask >> (CR_FEATURES_EDGES + i) & 1)
+			edges[found++] = cr_make_edge_pair(s, p[i / 3], q[i % 3]);
 	}
 	*edge_pairs = found;
 	return count;

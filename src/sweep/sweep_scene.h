@@ -103,8 +103,30 @@ bool cr_answers_for_edges(const cr_sweep_scene *scene, int32_t edge_a, int32_t e
 
 enum { CR_MOST_VERTEX_FACE = 6, CR_MOST_EDGE_EDGE = 9 };
 
-/// The pairs of features that the pair of triangles (a, b) answers for: at most 6 of vertex and face, 9 of edges. The triangles share no
-/// vertex. Returns the number of the former; *edge_pairs gets that of the latter.
+/// Bits of a mask of pairs of features: corner k of a with b is bit k, corner k of b with a is bit CR_FEATURES_OF_B + k,
+/// side i of a with side k of b is bit CR_FEATURES_EDGES + 3 i + k. A bit above all stands for "not known".
+enum {
+	CR_FEATURES_OF_B = 3,
+	CR_FEATURES_EDGES = 6,
+	CR_FEATURES_UNKNOWN = 1 << (CR_FEATURES_EDGES + 9),
+	CR_SIDES_SHIFT = 3, // of first_of
+};
+
+/// The pairs of features for which a and b are the first triangles of both features.
+static inline uint32_t cr_features_of_firsts(const cr_sweep_scene *scene, int32_t a, int32_t b)
+{
+	const uint32_t of_a = scene->first_of[a], of_b = scene->first_of[b], sides = of_b >> CR_SIDES_SHIFT;
+	const uint32_t corners = (of_a & 7) | (of_b & 7) << CR_FEATURES_OF_B;
+	const uint32_t first = of_a >> 3 & 1, second = of_a >> 4 & 1, third = of_a >> 5 & 1;
+	return corners | (first * sides | second * sides << 3 | third * sides << 6) << CR_FEATURES_EDGES;
+}
+
+/// The pairs of features that the pair of triangles (a, b) answers for. The triangles share no vertex; or every is true: all
+/// pairs of features that share no vertex count, from their first triangles, be these adjacent or not (no orphan sets).
+uint32_t cr_features_mask(const cr_sweep_scene *scene, int32_t a, int32_t b, bool every);
+
+/// The same as a list, not every: at most 6 of vertex and face, 9 of edges. Returns the number of the former; *edge_pairs gets that of the
+/// latter.
 int cr_features_of_pair(const cr_sweep_scene *scene, int32_t a, int32_t b, cr_feature_pair faces[CR_MOST_VERTEX_FACE],
 	cr_feature_pair edges[CR_MOST_EDGE_EDGE], int *edge_pairs);
 

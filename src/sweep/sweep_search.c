@@ -101,14 +101,9 @@ static bool prunes(const carom_sweep *s) { return s->def.prune_front && s->round
 static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
 {
 	carom_sweep *s = context;
-	cr_sweep_worker *w = s->workers[worker];
 	for (int64_t i = begin; i < end; i++) {
-		if (!is_due(s, i))
-			continue;
-		w->task = (int32_t)i;
-		w->order = 0;
-		s->job.kernels->walk(&w->walk, s->tasks.data[i]);
-		cr_sweep_worker_end_task(w);
+		if (is_due(s, i))
+			cr_sweep_worker_walk(s->workers[worker], (int32_t)i, s->tasks.data[i]);
 	}
 }
 
@@ -116,16 +111,10 @@ static void run_blocks(int64_t begin, int64_t end, int worker, void *context)
 {
 	carom_sweep *s = context;
 	cr_sweep_worker *w = s->workers[worker];
+	w->walk.prune = prunes(s);
 	for (int64_t i = begin; i < end; i++) {
-		if (!is_due(s, i))
-			continue;
-		cr_front_block *block = &s->front.blocks.data[i];
-		w->task = (int32_t)i;
-		w->order = 0;
-		w->walk.prune = prunes(s);
-		s->job.kernels->follow(&w->walk, block->nodes, block->count);
-		cr_sweep_worker_end_task(w);
-		cr_front_free_block(&s->context, block);
+		if (is_due(s, i))
+			cr_sweep_worker_follow(w, (int32_t)i, &s->front.blocks.data[i]);
 	}
 }
 
@@ -164,7 +153,7 @@ static bool wants_front(const carom_sweep *s)
 {
 	if (s->def.method != CAROM_SWEEP_AUTO && s->def.method != CAROM_SWEEP_FRONT)
 		return false;
-	return !s->front_over || s->front_stops <= s->job.front_limit / ALL_PARTS * SHRUNK_PARTS;
+	return !s->front_over || s->front_size <= s->job.front_limit / ALL_PARTS * SHRUNK_PARTS;
 }
 
 /// Keep what the workers made of the front, unless it was lost on the way.
@@ -271,15 +260,15 @@ static void start_job(carom_sweep *s, bool earliest)
 	unsigned long long bits;
 	memcpy(&bits, &never, sizeof bits);
 	atomic_store(&job->earliest_bits, bits);
-	job->front_limit = s->def.front_budget ? (int64_t)(s->def.front_budget / sizeof(cr_sweep_pair)) : INT64_MAX;
-	atomic_store(&job->front_nodes, 0);
+	job->front_limit = s->def.front_budget && s->def.front_budget < INT64_MAX ? (int64_t)s->def.front_budget : INT64_MAX;
+	atomic_store(&job->front_bytes, 0);
 	atomic_store(&job->front_lost, false);
 }
 
 static void sum_workers(carom_sweep *s, bool followed)
 {
 	carom_sweep_stats *stats = &s->stats;
-	int64_t stops = 0, adjacent = 0, replaced = 0;
+	int64_t stops = 0, leaf_stops = 0, adjacent = 0, replaced = 0;
 	for (int i = 0; i < s->context.thread_count; i++) {
 		const cr_sweep_walk *walk = &s->workers[i]->walk;
 		stats->volume_tests += walk->tests;
@@ -288,12 +277,13 @@ static void sum_workers(carom_sweep *s, bool followed)
 		stats->front_pruned += walk->pruned;
 		stats->leaf_pairs += s->workers[i]->leaf_pairs;
 		stops += walk->stop_total;
+		leaf_stops += walk->leaf_stop_total;
 		adjacent += walk->adjacent;
 		replaced += walk->replaced;
 	}
 	s->sum_sprouted += stats->front_sprouted;
 	s->sum_replaced += replaced;
-	s->front_stops = stops;
+	s->front_size = cr_front_block_bytes(stops - leaf_stops, leaf_stops);
 	if (!followed)
 		s->adjacent = adjacent;
 	stats->adjacent_pairs = s->adjacent;

@@ -42,7 +42,7 @@ struct carom_sweep {
 	bool front_held;
 	bool front_due;       // to be rebuilt: it has sprouted too much, or is mostly stale
 	bool front_stale;     // to be pruned
-	int64_t front_stops;  // nodes that the last traversal from the root stopped at
+	int64_t front_size;   // bytes of where the last traversal stopped
 	bool front_over;      // those were too many
 	int64_t sum_sprouted; // since it was rebuilt
 	int64_t sum_replaced;

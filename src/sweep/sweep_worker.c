@@ -221,9 +221,9 @@ static void filter_leaves(cr_sweep_worker *w)
 	cr_sweep_walk *walk = &w->walk;
 	int32_t kept = 0;
 	for (int32_t i = 0; i < walk->leaf_count; i++) {
-		const cr_sweep_pair p = walk->leaves[i];
-		const int32_t a = w->last_mesh[0] = mesh_of_node(w, p.a, w->last_mesh[0]);
-		const int32_t b = w->last_mesh[1] = mesh_of_node(w, p.b, w->last_mesh[1]);
+		const cr_leaf_pair p = walk->leaves[i];
+		const int32_t a = w->last_mesh[0] = mesh_of_node(w, p.nodes.a, w->last_mesh[0]);
+		const int32_t b = w->last_mesh[1] = mesh_of_node(w, p.nodes.b, w->last_mesh[1]);
 		if (a == b || do_meshes_meet(w, a < b ? a : b, a < b ? b : a))
 			walk->leaves[kept++] = p;
 	}
@@ -245,23 +245,57 @@ static void take_leaves(cr_sweep_walk *walk)
 	w->job->kernels->list_features(walk->tree, walk->leaves, walk->leaf_count, w->job->every, &w->queries);
 }
 
+/// Keep a block of the front that is being made, unless that is too large, or lost already. The block is the list's, or empty, afterwards.
+static void keep_block(cr_sweep_worker *w, cr_front_block *block)
+{
+	cr_sweep_job *job = w->job;
+	const int64_t more = cr_front_block_bytes(block->count, block->leaf_count);
+	const int64_t before = atomic_fetch_add(&job->front_bytes, more);
+	block->task = w->task;
+	block->order = w->order++;
+	if (before + more > job->front_limit || atomic_load(&job->front_lost) || !cr_front_add(job->context, &w->blocks, block)) {
+		cr_front_free_block(job->context, block);
+		atomic_store(&job->front_lost, true);
+		w->walk.keep_stops = false;
+	}
+}
+
 static void take_stops(cr_sweep_walk *walk)
 {
 	cr_sweep_worker *w = (cr_sweep_worker *)walk;
-	cr_sweep_job *job = w->job;
-	const int64_t before = atomic_fetch_add(&job->front_nodes, walk->stop_count);
-	if (before + walk->stop_count > job->front_limit ||
-		!cr_front_add(job->context, &w->blocks, walk->stops, walk->stop_count, w->task, w->order++))
-		atomic_store(&job->front_lost, true);
-	if (atomic_load(&job->front_lost))
+	cr_front_block block;
+	if (cr_front_make_block(w->job->context, walk, &block)) {
+		keep_block(w, &block);
+	} else {
+		atomic_store(&w->job->front_lost, true);
 		walk->keep_stops = false;
+	}
 }
 
-void cr_sweep_worker_end_task(cr_sweep_worker *w)
+static void end_task(cr_sweep_worker *w)
 {
-	if (w->walk.stop_count > 0)
+	if (w->walk.stop_count + w->walk.leaf_stop_count > 0)
 		take_stops(&w->walk);
-	w->walk.stop_count = 0;
+	w->walk.stop_count = w->walk.leaf_stop_count = 0;
+}
+
+void cr_sweep_worker_walk(cr_sweep_worker *w, int32_t task, cr_sweep_pair from)
+{
+	w->task = task;
+	w->order = 0;
+	w->job->kernels->walk(&w->walk, from);
+	end_task(w);
+}
+
+void cr_sweep_worker_follow(cr_sweep_worker *w, int32_t task, cr_front_block *block)
+{
+	w->task = task;
+	w->order = 1;
+	w->job->kernels->follow(&w->walk, block);
+	end_task(w);
+	w->order = 0; // what stayed is before what was listed
+	keep_block(w, block);
+	*block = (cr_front_block){ 0 };
 }
 
 void cr_sweep_worker_finish(cr_sweep_worker *w)
@@ -313,8 +347,8 @@ void cr_start_sweep_worker(cr_sweep_worker *w, cr_sweep_job *job, bool keep_fron
 	walk->prune = false;
 	walk->leaves_full = take_leaves;
 	walk->stops_full = take_stops;
-	walk->leaf_count = walk->stop_count = 0;
-	walk->tests = walk->stop_total = walk->adjacent = 0;
+	walk->leaf_count = walk->stop_count = walk->leaf_stop_count = 0;
+	walk->tests = walk->stop_total = walk->leaf_stop_total = walk->adjacent = 0;
 	walk->kept = walk->sprouted = walk->replaced = walk->pruned = 0;
 	walk->sampled = walk->stale = 0;
 	w->job = job;

@@ -45,8 +45,8 @@ typedef struct cr_sweep_job {
 	cr_sweep_verdict_fn *verdict;   // NULL: none
 	void *verdict_user;
 	atomic_ullong earliest_bits; // earliest time found by any worker, as the bits of a double: times are not negative
-	int64_t front_limit;         // nodes that the front may have
-	atomic_llong front_nodes;    // that it has so far
+	int64_t front_limit;         // bytes that the front may have
+	atomic_llong front_bytes;    // that it has so far
 	atomic_bool front_lost;      // beyond the limit, or out of memory: not kept
 } cr_sweep_job;
 
@@ -88,8 +88,10 @@ void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep
 
 /// Test a pair of features that is not from the tree.
 void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_feature_pair *pair);
-/// Store what is listed of the front.
-void cr_sweep_worker_end_task(cr_sweep_worker *worker);
+/// Walk from a node of the BVTT. What is to be kept of the front goes to the blocks, under the number of this task.
+void cr_sweep_worker_walk(cr_sweep_worker *worker, int32_t task, cr_sweep_pair from);
+/// Follow a block of the front, which is taken: it is empty afterwards.
+void cr_sweep_worker_follow(cr_sweep_worker *worker, int32_t task, cr_front_block *block);
 /// Test what is left of pairs of leaves and queries.
 void cr_sweep_worker_finish(cr_sweep_worker *worker);
 
