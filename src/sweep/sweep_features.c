@@ -40,10 +40,16 @@ static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 
 enum { PAIRS = 64 }; // at a time: their features stay in the first-level cache
 
+/// Two numbers in one word: the compiler would put them together in a vector register.
+static inline uint64_t low_half(int32_t number) { return (uint32_t)number; }
+static inline uint64_t high_half(int32_t number) { return (uint64_t)(uint32_t)number << 32; }
+static inline int32_t get_low(uint64_t both) { return (int32_t)(uint32_t)both; }
+static inline int32_t get_high(uint64_t both) { return (int32_t)(uint32_t)(both >> 32); }
+
 typedef struct known_features {
 	int32_t face_count, edge_count;
-	int32_t faces[PAIRS * CR_MOST_VERTEX_FACE + 1][2]; // vertex, node of the face
-	int32_t edges[PAIRS * CR_MOST_EDGE_EDGE + 1][2];
+	uint64_t faces[PAIRS * CR_MOST_VERTEX_FACE + 1]; // low: vertex, high: node of the face
+	uint64_t edges[PAIRS * CR_MOST_EDGE_EDGE + 1];
 } known_features;
 
 /// The triangles of two leaves, and the features that they answer for.
@@ -57,25 +63,25 @@ static inline void gather_known(const cr_sweep_scene *s, const known_pair *pair,
 {
 	const int32_t *p = &s->triangles[3 * (int64_t)pair->a], *q = &s->triangles[3 * (int64_t)pair->b];
 	const uint32_t features = pair->features;
+	const uint64_t face_a = high_half(pair->nodes.a), face_b = high_half(pair->nodes.b);
 	int32_t count = known->face_count;
 	for (int k = 0; k < 3; k++) {
-		known->faces[count][0] = p[k];
-		known->faces[count][1] = pair->nodes.b;
+		known->faces[count] = low_half(p[k]) | face_b;
 		count += features >> k & 1;
 	}
 	for (int k = 0; k < 3; k++) {
-		known->faces[count][0] = q[k];
-		known->faces[count][1] = pair->nodes.a;
+		known->faces[count] = low_half(q[k]) | face_a;
 		count += features >> (CR_FEATURES_OF_B + k) & 1;
 	}
 	known->face_count = count;
 	p = &s->triangle_edges[3 * (int64_t)pair->a];
 	q = &s->triangle_edges[3 * (int64_t)pair->b];
+	const uint64_t seconds[3] = { high_half(q[0]), high_half(q[1]), high_half(q[2]) };
 	count = known->edge_count;
 	for (int i = 0; i < 3; i++) {
+		const uint64_t first = low_half(p[i]);
 		for (int k = 0; k < 3; k++) {
-			known->edges[count][0] = p[i];
-			known->edges[count][1] = q[k];
+			known->edges[count] = first | seconds[k];
 			count += features >> (CR_FEATURES_EDGES + 3 * i + k) & 1;
 		}
 	}
@@ -83,14 +89,14 @@ static inline void gather_known(const cr_sweep_scene *s, const known_pair *pair,
 }
 
 static inline int32_t keep_overlapping(
-	bool dop, const cr_sweep_boxes *first, const cr_sweep_boxes *second, int32_t (*pairs)[2], int32_t count)
+	bool dop, const cr_sweep_boxes *first, const cr_sweep_boxes *second, uint64_t *pairs, int32_t count)
 {
+	const cr_sweep_boxes of_low = *first, of_high = *second;
 	int32_t kept = 0;
 	for (int32_t i = 0; i < count; i++) {
-		const int32_t a = pairs[i][0], b = pairs[i][1];
-		pairs[kept][0] = a;
-		pairs[kept][1] = b;
-		kept += cr_overlap(dop, first, a, second, b);
+		const uint64_t pair = pairs[i];
+		pairs[kept] = pair;
+		kept += cr_overlap(dop, &of_low, get_low(pair), &of_high, get_high(pair));
 	}
 	return kept;
 }
@@ -101,9 +107,9 @@ static inline void list_known(bool dop, const cr_sweep_tree *tree, known_feature
 	const int32_t faces = keep_overlapping(dop, &tree->vertex_boxes, &tree->node_boxes, known->faces, known->face_count);
 	const int32_t edges = keep_overlapping(dop, &tree->edge_boxes, &tree->edge_boxes, known->edges, known->edge_count);
 	for (int32_t i = 0; i < faces; i++)
-		add_face(s, queries, known->faces[i][0], ~tree->nodes[known->faces[i][1]].right);
+		add_face(s, queries, get_low(known->faces[i]), ~tree->nodes[get_high(known->faces[i])].right);
 	for (int32_t i = 0; i < edges; i++)
-		add_edges(s, queries, known->edges[i][0], known->edges[i][1]);
+		add_edges(s, queries, get_low(known->edges[i]), get_high(known->edges[i]));
 }
 
 // Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for two features, the masks say whose they are as
@@ -127,33 +133,34 @@ static inline uint64_t own_bits(const int32_t *corners)
 
 static inline bool may_touch(uint64_t first, uint64_t second) { return (first & second) != 0; }
 
-/// Corners of triangle a with triangle b. rings: 0 where only the first triangle of a feature counts, all bits elsewhere.
+/// Corners of triangle a with triangle b. firsts: a bit for each corner whose first triangle a is. rings: 0 where only the first triangle of a
+/// feature counts, all bits elsewhere.
 static inline void gather_near_corners(
-	const cr_sweep_scene *s, int32_t a, int32_t b, int32_t node, uint64_t rings, near_lists *near)
+	const cr_sweep_scene *s, int32_t a, int32_t b, int32_t node, uint32_t firsts, uint64_t rings, near_lists *near)
 {
 	const int32_t *p = &s->triangles[3 * (int64_t)a];
 	const uint64_t own = own_bits(&s->triangles[3 * (int64_t)b]) & rings;
 	int32_t count = near->face_count;
 	for (int k = 0; k < 3; k++) {
 		near->faces[count] = (near_features){ p[k], node, a, b };
-		count += (s->first_of[a] >> k & 1) | may_touch(s->vertex_ring[p[k]], own);
+		count += (firsts >> k & 1) | may_touch(s->vertex_ring[p[k]], own);
 	}
 	near->face_count = count;
 }
 
-static inline void gather_near(
-	const cr_sweep_scene *s, cr_sweep_pair nodes, int32_t a, int32_t b, uint64_t rings, near_lists *near)
+static inline void gather_near(const cr_sweep_scene *s, const known_pair *pair, uint64_t rings, near_lists *near)
 {
-	gather_near_corners(s, a, b, nodes.b, rings, near);
-	gather_near_corners(s, b, a, nodes.a, rings, near);
+	const int32_t a = pair->a, b = pair->b;
+	const uint32_t firsts = pair->features;
+	gather_near_corners(s, a, b, pair->nodes.b, firsts, rings, near);
+	gather_near_corners(s, b, a, pair->nodes.a, firsts >> CR_FEATURES_OF_B, rings, near);
 	const int32_t *p = &s->triangle_edges[3 * (int64_t)a], *q = &s->triangle_edges[3 * (int64_t)b];
-	const int of_a = s->first_of[a] >> CR_SIDES_SHIFT, of_b = s->first_of[b] >> CR_SIDES_SHIFT;
 	int32_t count = near->edge_count;
 	for (int i = 0; i < 3; i++) {
 		const uint64_t ring = s->edge_ring[p[i]] & rings;
 		for (int k = 0; k < 3; k++) {
 			near->edges[count] = (near_features){ p[i], q[k], a, b };
-			count += (of_a >> i & of_b >> k & 1) | may_touch(ring, s->edge_ring[q[k]]);
+			count += (firsts >> (CR_FEATURES_EDGES + 3 * i + k) & 1) | may_touch(ring, s->edge_ring[q[k]]);
 		}
 	}
 	near->edge_count = count;
@@ -202,9 +209,13 @@ static inline int32_t part_near(
 	for (int32_t i = 0; i < count; i++) {
 		const cr_sweep_pair nodes = leaves[i].nodes;
 		known_pair pair = { nodes, ~tree->nodes[nodes.a].right, ~tree->nodes[nodes.b].right, leaves[i].features };
-		const bool is_known = pair.features != CR_FEATURES_UNKNOWN;
-		const bool is_near = !is_known & cr_may_be_near(s, pair.a, pair.b);
-		pair.features = is_known ? pair.features : cr_features_of_firsts(s, pair.a, pair.b);
+		// Foreseen rightly most often: a front knows most of its pairs, a traversal none.
+		if (pair.features != CR_FEATURES_UNKNOWN) {
+			known[known_count++] = pair;
+			continue;
+		}
+		const bool is_near = cr_may_be_near(s, pair.a, pair.b);
+		pair.features = cr_features_of_firsts(s, pair.a, pair.b);
 		near[near_count] = known[known_count] = pair;
 		near_count += is_near;
 		known_count += !is_near;
@@ -225,7 +236,7 @@ static inline void list_with(
 		for (int32_t i = 0; i < here - near_count; i++)
 			gather_known(tree->scene, &known_pairs[i], &known);
 		for (int32_t i = 0; i < near_count; i++)
-			gather_near(tree->scene, near_pairs[i].nodes, near_pairs[i].a, near_pairs[i].b, every ? 0 : ~(uint64_t)0, &near);
+			gather_near(tree->scene, &near_pairs[i], every ? 0 : ~(uint64_t)0, &near);
 		list_known(dop, tree, &known, queries);
 		list_near(dop, tree, every, &near, queries);
 	}
