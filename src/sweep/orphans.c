@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { CANDIDATES = 64 }; // edges listed before they are looked at
+
 typedef struct finder {
 	carom_context *context;
 	cr_sweep_scene *scene;
@@ -42,22 +44,25 @@ static bool is_orphan_face(const cr_sweep_scene *s, int32_t vertex, int32_t face
 {
 	if (has_corner(s, face, vertex))
 		return false;
-	for (int32_t i = s->vertex_first[vertex]; i < s->vertex_first[vertex + 1]; i++) {
+	// From the last one: the face was found around the first.
+	for (int32_t i = s->vertex_first[vertex + 1] - 1; i >= s->vertex_first[vertex]; i--) {
 		if (!cr_are_adjacent(s, s->vertex_triangles[i], face))
 			return false;
 	}
 	return true;
 }
 
-/// The triangles that share a corner with triangle.
-static bool gather_triangles(finder *f, int32_t triangle, int32_t present)
+/// The orphans of a vertex: among the triangles around the other corners of its first triangle.
+static bool gather_triangles(finder *f, int32_t vertex)
 {
 	const cr_sweep_scene *s = f->scene;
+	const int32_t *corners = &s->triangles[3 * (int64_t)s->vertex_triangles[s->vertex_first[vertex]]];
 	f->near.count = 0;
 	for (int k = 0; k < 3; k++) {
-		const int32_t v = s->triangles[3 * (int64_t)triangle + k];
-		for (int32_t i = s->vertex_first[v]; i < s->vertex_first[v + 1]; i++) {
-			if (!add_near(f, s->vertex_triangles[i], present))
+		const int32_t v = corners[k];
+		for (int32_t i = s->vertex_first[v]; i < s->vertex_first[v + 1] && v != vertex; i++) {
+			const int32_t face = s->vertex_triangles[i];
+			if (is_orphan_face(s, vertex, face) && !add_near(f, face, vertex))
 				return false;
 		}
 	}
@@ -71,12 +76,10 @@ static bool find_faces(finder *f)
 		if (s->vertex_first[v] == s->vertex_first[v + 1])
 			continue;
 		const int64_t before = s->orphan_faces.count;
-		if (!gather_triangles(f, s->vertex_triangles[s->vertex_first[v]], v))
+		if (!gather_triangles(f, v))
 			return false;
 		for (int64_t i = 0; i < f->near.count; i++) {
 			const int32_t face = f->near.data[i];
-			if (!is_orphan_face(s, v, face))
-				continue;
 			if (!cr_array_reserve(f->context, &s->orphan_faces, s->orphan_faces.count + 1))
 				return false;
 			const int32_t *t = &s->triangles[3 * (int64_t)face];
@@ -119,7 +122,7 @@ static inline bool may_be_orphan_edge(const cr_sweep_scene *s, const int32_t *op
 	const int32_t *e = &s->edges[2 * (int64_t)a], *f = &s->edges[2 * (int64_t)b];
 	const int32_t x[2] = { opposite[s->edge_first[a]], opposite[s->edge_first[a + 1] - 1] };
 	const int32_t y[2] = { opposite[s->edge_first[b]], opposite[s->edge_first[b + 1] - 1] };
-	const int are_apart = (a < b) & (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]);
+	const int are_apart = (e[0] != f[0]) & (e[0] != f[1]) & (e[1] != f[0]) & (e[1] != f[1]);
 	const int first_near = are_near(e, x[0], f, y[0]) & are_near(e, x[0], f, y[1]);
 	const int last_near = are_near(e, x[1], f, y[0]) & are_near(e, x[1], f, y[1]);
 	return are_apart & first_near & last_near;
@@ -137,22 +140,41 @@ static bool is_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int
 	return true;
 }
 
-/// The orphans, above an edge, among the sides of the triangles around a vertex: those opposite to it, or all of them.
+/// Put the orphans of an edge among those near it.
+static bool keep_orphans(finder *f, int32_t edge, const int32_t *others, int count)
+{
+	const cr_sweep_scene *s = f->scene;
+	for (int i = 0; i < count; i++) {
+		if (may_be_orphan_edge(s, f->opposite, edge, others[i]) && is_orphan_edge(s, f->opposite, edge, others[i]) &&
+			!add_near(f, others[i], edge))
+			return false;
+	}
+	return true;
+}
+
+/// The orphans, above an edge, among the sides of the triangles around a vertex: those opposite to it, or all of them, each that ends there by
+/// its first triangle.
 static bool gather_edges(finder *f, int32_t edge, int32_t vertex, bool all)
 {
 	const cr_sweep_scene *s = f->scene;
+	int32_t others[CANDIDATES];
+	int count = 0;
 	for (int32_t i = s->vertex_first[vertex]; i < s->vertex_first[vertex + 1]; i++) {
-		const int64_t triangle = 3 * (int64_t)s->vertex_triangles[i];
-		const int32_t *corners = &s->triangles[triangle], *sides = &s->triangle_edges[triangle];
+		const int32_t triangle = s->vertex_triangles[i];
+		const int32_t *corners = &s->triangles[3 * (int64_t)triangle], *sides = &s->triangle_edges[3 * (int64_t)triangle];
 		const int opposite = (corners[0] == vertex) + 2 * (corners[1] == vertex);
-		for (int k = 0; k < (all ? 3 : 1); k++) {
-			const int32_t other = sides[all ? k : opposite];
-			if (may_be_orphan_edge(s, f->opposite, edge, other) && is_orphan_edge(s, f->opposite, edge, other) &&
-				!add_near(f, other, edge))
+		const int wanted = 1 << opposite | (all ? s->first_of[triangle] >> CR_SIDES_SHIFT : 0);
+		for (int k = all ? 0 : opposite; k < (all ? 3 : opposite + 1); k++) {
+			others[count] = sides[k];
+			count += (wanted >> k & 1) & (sides[k] > edge);
+		}
+		if (count > CANDIDATES - 3) {
+			if (!keep_orphans(f, edge, others, count))
 				return false;
+			count = 0;
 		}
 	}
-	return true;
+	return keep_orphans(f, edge, others, count);
 }
 
 static bool find_edges(finder *f)
