@@ -693,9 +693,24 @@ static inline void load_triangles(const cr_tri8 *block, float margin, tri8 *t)
 	bound_corners(t, f8_set1(0));
 }
 
-/// The same in another frame, the box grown by reach. The normal is made before the transform, where the corners are exact, and
-/// turned.
-static inline void load_transformed(const cr_tri8 *block, const cr_transform *m, float margin, float reach, tri8 *t)
+/// Corners and boxes in another frame, the boxes grown by growth.
+static inline void place_triangles(const cr_tri8 *block, const cr_transform *m, float growth, tri8 *t)
+{
+	f8 own[3][3];
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			own[c][k] = f8_load(block->corner[c][k]);
+	}
+	for (int i = 0; i < 3; i++) {
+		const f8 row[3] = { f8_set1(m->r[i][0]), f8_set1(m->r[i][1]), f8_set1(m->r[i][2]) };
+		for (int c = 0; c < 3; c++)
+			t->corner[c][i] = f8_add(dot8(row, own[c]), f8_set1(m->t[i]));
+	}
+	bound_corners(t, f8_set1(growth));
+}
+
+/// The planes of placed triangles. The normal is made before the transform, where the corners are exact, and turned.
+static inline void place_planes(const cr_tri8 *block, const cr_transform *m, float margin, tri8 *t)
 {
 	f8 own[3][3], normal[3], size;
 	for (int c = 0; c < 3; c++) {
@@ -705,14 +720,11 @@ static inline void load_transformed(const cr_tri8 *block, const cr_transform *m,
 	plane_of(own, normal, &size);
 	for (int i = 0; i < 3; i++) {
 		const f8 row[3] = { f8_set1(m->r[i][0]), f8_set1(m->r[i][1]), f8_set1(m->r[i][2]) };
-		for (int c = 0; c < 3; c++)
-			t->corner[c][i] = f8_add(dot8(row, own[c]), f8_set1(m->t[i]));
 		t->normal[i] = dot8(row, normal);
 	}
 	t->offset = dot8(t->normal, t->corner[0]);
 	t->tolerance = f8_mul(size, f8_set1(margin));
 	t->size = size;
-	bound_corners(t, f8_set1(margin + reach));
 }
 
 /// Lanes in which three distances are not all beyond the tolerance on one side.
@@ -732,15 +744,41 @@ typedef struct source_block {
 	float inverse[CR_WIDTH]; // of the length of the normal, rounded up; set where reach > 0
 	float lower[3][CR_WIDTH];
 	float upper[3][CR_WIDTH];
-	float union_lower[3]; // of all lanes
+	float union_lower[3]; // of the lanes in use
 	float union_upper[3];
-	uint32_t used;
+	uint32_t used; // lanes that may come near the target
 	const int32_t *number;
 } source_block;
 
-static void load_source(const cr_tri8 *block, const cr_transform *to_target, float margin, float reach, source_block *s)
+/// The box around the boxes of the lanes in use.
+static inline void join_used(source_block *s)
 {
-	load_transformed(block, to_target, margin, reach, &s->triangles);
+	uint32_t lanes = s->used;
+	const int first = cr_take_lowest_bit(&lanes);
+	for (int k = 0; k < 3; k++) {
+		s->union_lower[k] = s->lower[k][first];
+		s->union_upper[k] = s->upper[k][first];
+	}
+	while (lanes) {
+		const int i = cr_take_lowest_bit(&lanes);
+		for (int k = 0; k < 3; k++) {
+			s->union_lower[k] = s->lower[k][i] < s->union_lower[k] ? s->lower[k][i] : s->union_lower[k];
+			s->union_upper[k] = s->upper[k][i] > s->union_upper[k] ? s->upper[k][i] : s->union_upper[k];
+		}
+	}
+}
+
+/// false: no triangle of the block can come near the target's surface, by its box and grid.
+static bool load_source(
+	const cr_tri8 *block, const cr_collider *target, const cr_transform *to_target, float margin, float reach, source_block *s)
+{
+	place_triangles(block, to_target, margin + reach, &s->triangles);
+	s->used = overlap_one(&s->triangles.box, target->lower, target->upper) & ((1u << block->count) - 1);
+	if (s->used)
+		s->used &= ~grid_clear(&target->grid, &s->triangles.box, 0);
+	if (!s->used)
+		return false;
+	place_planes(block, to_target, margin, &s->triangles);
 	if (reach > 0)
 		f8_store(s->inverse, f8_div(f8_set1(1), normal_length(s->triangles.normal, s->triangles.size)));
 	for (int k = 0; k < 3; k++) {
@@ -751,13 +789,9 @@ static void load_source(const cr_tri8 *block, const cr_transform *to_target, flo
 	f8_store(s->offset, s->triangles.offset);
 	f8_store(s->tolerance, s->triangles.tolerance);
 	store_boxes(&s->triangles.box, s->lower, s->upper);
-	// Unused lanes repeat the first, so all eight may be taken.
-	for (int k = 0; k < 3; k++) {
-		s->union_lower[k] = f8_lowest(s->triangles.box.lower[k]);
-		s->union_upper[k] = f8_highest(s->triangles.box.upper[k]);
-	}
-	s->used = (1u << block->count) - 1;
+	join_used(s);
 	s->number = block->number;
+	return true;
 }
 
 /// normal . p - offset for the corners of lane j of the source and the planes of the target.
@@ -920,9 +954,7 @@ static void find_pairs(const cr_collider *a, const cr_collider *b, const cr_tran
 				continue;
 			}
 			source_block s;
-			load_source(&w.source->blocks[child & ~CR_LEAF_BIT], w.to_target, w.margin, reach, &s);
-			// The box of the turned corners is smaller than the turned box.
-			if (!grid_clear_one(&w.target->grid, s.union_lower, s.union_upper))
+			if (load_source(&w.source->blocks[child & ~CR_LEAF_BIT], w.target, w.to_target, w.margin, reach, &s))
 				walk_target(&w, &s);
 		}
 	}

@@ -46,23 +46,6 @@ static inline uint32_t grid_clear(const cr_grid *grid, const box8 *boxes, float 
 	return m8_bits(m8_or(clear_outside, clear_inside));
 }
 
-/// grid_clear for one box.
-static inline bool grid_clear_one(const cr_grid *grid, const float lower[3], const float upper[3])
-{
-	if (!grid->cells)
-		return false;
-	float reach = 0;
-	int32_t index = 0;
-	for (int k = 2; k >= 0; k--) {
-		const float half = 0.5f * (upper[k] - lower[k]);
-		const float position = (0.5f * (lower[k] + upper[k]) - grid->origin[k]) * grid->inverse_cell;
-		const int32_t last = grid->size[k] - 1;
-		index = index * grid->size[k] + (position > 0 ? position < (float)last ? (int32_t)position : last : 0);
-		reach = half > reach ? half : reach;
-	}
-	return (float)((grid->cells[index] & CR_CELL_DISTANCE) - 1) > reach * grid->inverse_cell + 0.001f;
-}
-
 /// grid_clear for boxes that lie outside.
 static inline uint32_t grid_outside(const cr_grid *grid, const box8 *boxes, float margin)
 {
