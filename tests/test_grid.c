@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int32_t CUBE[36] = { 0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4, 1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3,
+	0, 4, 3, 4, 7 };
+static const float CUBE_CORNERS[24] = { 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1 };
+
 typedef struct model_def {
 	const char *shape;
 	int32_t triangles;
@@ -232,6 +236,55 @@ static void check_points(const cr_collider *c, uint64_t seed, int points)
 	CHECK(inside > 0);
 }
 
+static bool is_touched(const cr_grid *g, int64_t cell) { return (g->cells[cell] & CR_CELL_DISTANCE) == 0; }
+
+static v3d point_in_cell(const cr_grid *g, int64_t cell, uint64_t *seed, float point[3])
+{
+	int32_t at[3];
+	cell_at(g, cell, at);
+	for (int k = 0; k < 3; k++)
+		point[k] = (float)(g->origin[k] + (at[k] + test_random_double(seed, 0, 1)) * g->cell);
+	return v3d_from_floats(point);
+}
+
+/// The side of random points in touched cells. Returns how many of them are told.
+static int check_sides(const cr_collider *c, uint64_t seed, int points)
+{
+	const cr_grid *g = &c->grid;
+	int told = 0, asked = 0, inside = 0;
+	for (int i = 0; i < points; i++) {
+		int64_t cell = (int64_t)(test_random(&seed) % (uint64_t)cell_count(g));
+		while (!is_touched(g, cell))
+			cell = (cell + 1) % cell_count(g);
+		float point[3];
+		const v3d p = point_in_cell(g, cell, &seed, point);
+		int32_t at[3];
+		const int64_t index = cr_cell_of(g, point, at);
+		if (!is_touched(g, index)) // rounded into the next cell
+			continue;
+		const cr_touched_cell *touched = cr_touched_cell_at(g, index);
+		const int side = cr_side_of(c, point);
+		asked += touched->count > 0;
+		CHECK(side == 0 || touched->count > 0);
+		if (side == 0)
+			continue;
+		told++;
+		inside += side > 0;
+		const double winding = winding_at(c, p);
+		CHECK_NEAR(winding, floor(winding + 0.5), 1e-6);
+		CHECK_INT(side, fabs(winding) > 0.5 ? 1 : -1);
+		// Beyond the cell nothing is promised, and nothing told.
+		float anchor[3];
+		cr_anchor_of_cell(g, at, anchor);
+		CHECK_INT(cr_side_in_cell(c, index, anchor, point), side);
+		anchor[i % 3] += 2 * g->cell;
+		CHECK_INT(cr_side_in_cell(c, index, anchor, point), 0);
+	}
+	CHECK(told >= 0.99 * asked);
+	CHECK(told < 200 || (inside > 0 && inside < told));
+	return told;
+}
+
 static void check_model(const model_def *d, int32_t resolution, int points)
 {
 	const int before = test_failures();
@@ -251,6 +304,7 @@ static void check_model(const model_def *d, int32_t resolution, int points)
 	check_touched(c);
 	check_distances(c);
 	check_points(c, 61, points);
+	check_sides(c, 62, points);
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 	if (test_failures() != before)
@@ -286,6 +340,39 @@ TEST(grid, scaled_and_shifted)
 	check_model(&(model_def){ "torus", 200, 1, { 50, -30, 20 } }, 16, 500);
 }
 
+TEST(grid, sides_in_touched_cells_are_nearly_all_told)
+{
+	carom_context *context = make_context();
+	carom_mesh *lumpy = make_model(context, &(model_def){ "lumpy", 902, 1, { 0 } }, 48, 0);
+	CHECK(check_sides(&lumpy->collider, 63, 4000) > 3900);
+	// Far finer than the cells: lists would be too long, and hardly any is kept.
+	carom_mesh *fine = make_model(context, &(model_def){ "lumpy", 20000, 1, { 0 } }, 8, 0);
+	CHECK(check_sides(&fine->collider, 64, 500) < 10);
+	carom_release_mesh(fine);
+	carom_release_mesh(lumpy);
+	carom_destroy_context(context);
+}
+
+TEST(grid, sides_where_the_surface_winds_twice)
+{
+	// Two blocks that overlap, as one mesh, and a third one turned inside out, around which it winds backward.
+	static const float origins[3][3] = { { 0, 0, 0 }, { 0.37f, 0.41f, 0.23f }, { 2.1f, 0.1f, 0.2f } };
+	float vertices[72];
+	int32_t triangles[108];
+	for (int block = 0; block < 3; block++) {
+		for (int i = 0; i < 24; i++)
+			vertices[24 * block + i] = origins[block][i % 3] + CUBE_CORNERS[i];
+		for (int i = 0; i < 36; i++)
+			triangles[36 * block + i] = 8 * block + CUBE[block < 2 ? i : i - i % 3 + (3 - i % 3) % 3];
+	}
+	carom_context *context = make_context();
+	carom_mesh *mesh = make_mesh(context, vertices, 24, triangles, 36, 32);
+	REQUIRE(mesh->collider.grid.cells);
+	CHECK(check_sides(&mesh->collider, 65, 4000) > 3900);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
 TEST(grid, finest_resolution)
 {
 	carom_context *context = make_context();
@@ -312,15 +399,11 @@ TEST(grid, none_where_there_is_no_inside)
 	carom_destroy_context(context);
 }
 
-static const int32_t CUBE[36] = { 0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4, 1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3,
-	0, 4, 3, 4, 7 };
-
 static carom_mesh *make_block(carom_context *context, const double size[3], const double origin[3], int32_t resolution)
 {
-	static const float corners[24] = { 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1 };
 	float vertices[24];
 	for (int i = 0; i < 24; i++)
-		vertices[i] = (float)(origin[i % 3] + corners[i] * size[i % 3]);
+		vertices[i] = (float)(origin[i % 3] + CUBE_CORNERS[i] * size[i % 3]);
 	return make_mesh(context, vertices, 8, CUBE, 12, resolution);
 }
 

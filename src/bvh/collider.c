@@ -306,7 +306,5 @@ size_t cr_collider_bytes(const cr_collider *c)
 	bytes += (size_t)c->sample_tree.block_count * sizeof(cr_sample8) + tree8_bytes(&c->tree) + tree8_bytes(&c->sample_tree);
 	if (n > 0)
 		bytes += (2 * n - 1) * sizeof(cr_node2) + n * sizeof(int32_t);
-	if (c->grid.cells)
-		bytes += (size_t)c->grid.size[0] * (size_t)c->grid.size[1] * (size_t)c->grid.size[2];
-	return bytes;
+	return bytes + cr_grid_bytes(&c->grid);
 }

@@ -35,14 +35,39 @@ enum {
 	CR_CELL_DISTANCE = 0x7f, // Chebyshev distance in cells to the nearest cell that the surface touches; 0: this one is
 };
 
+// Triangles listed for a cell that the surface touches: a cell of the default grid is touched by one or two triangles of a mesh of
+// a thousand, by six or seven at a vertex.
+enum { CR_CELL_TRIANGLES = 7 };
+
+/// A cell that the surface touches, and all triangles that do: how often the surface winds around a point of the cell follows from
+/// the triangles between it and the cell's anchor.
+typedef struct cr_touched_cell {
+	int32_t triangle[CR_CELL_TRIANGLES]; // in file order
+	uint8_t count;                       // 0: not listed, for they are too many or one is too near the anchor to tell its side
+	uint8_t above;                       // bits of the triangles that the anchor lies outside of
+	int16_t winding;                     // of the surface around the anchor
+} cr_touched_cell;
+
+/// Which of 64 cells are touched, and how many are before them.
+typedef struct cr_cell_word {
+	uint64_t touched;
+	int64_t before;
+} cr_cell_word;
+
 /// A uniform grid over the box of a closed mesh. A point in a cell at distance d >= 1 is at least (d-1) cells from the surface
-/// and on the side that the bit says: most vertices near a body need no ray to be known outside it.
+/// and on the side that the bit says: most vertices near a body need no ray to be known outside it. For those in touched cells the
+/// triangles there tell (cr_side_of).
 typedef struct cr_grid {
 	float origin[3];
 	float inverse_cell;
 	float cell;
 	int32_t size[3];
-	uint8_t *cells; // [size[2]][size[1]][size[0]]; NULL: no grid
+	uint8_t *cells;           // [size[2]][size[1]][size[0]]; NULL: no grid
+	cr_cell_word *words;      // [cells / 64, rounded up]
+	cr_touched_cell *touched; // [touched_count] in the order of the cells
+	int64_t touched_count;
+	float (*planes)[4]; // [plane_count] outward unit normal and offset of each triangle, in file order
+	int32_t plane_count;
 } cr_grid;
 
 /// Eight boxes that enclose part of a mesh.
@@ -92,6 +117,46 @@ size_t cr_collider_bytes(const cr_collider *collider);
 /// Make the grid of a closed collider whose trees are ready (grid.c).
 carom_result cr_grid_build(carom_context *context, const cr_collider *collider, int32_t resolution, cr_grid *grid);
 void cr_grid_free(carom_context *context, cr_grid *grid);
+/// Bytes held.
+size_t cr_grid_bytes(const cr_grid *grid);
+
+// In cells, how far from its middle a cell reaches along an axis: half a cell, and what is far more than the rounding of the
+// look-up. Triangles touch a cell when they do so with twice as much.
+#define CR_CELL_REACH 0.5005f
+
+// Where the anchor of a cell is, in cells: not in the middle, where the lowest sides of a block lie.
+static const float CR_CELL_ANCHOR[3] = { 0.61f, 0.57f, 0.53f };
+
+/// The point of a touched cell whose side is listed.
+static inline void cr_anchor_of_cell(const cr_grid *g, const int32_t cell[3], float anchor[3])
+{
+	for (int k = 0; k < 3; k++)
+		anchor[k] = g->origin[k] + ((float)cell[k] + CR_CELL_ANCHOR[k]) * g->cell;
+}
+
+/// The record of a touched cell.
+static inline cr_touched_cell *cr_touched_cell_at(const cr_grid *g, int64_t index)
+{
+	const cr_cell_word *word = &g->words[index / 64];
+	return &g->touched[word->before + __builtin_popcountll(word->touched & (((uint64_t)1 << (index & 63)) - 1))];
+}
+
+/// The cell that a point counts to, in x, y and z; points beyond the grid count as the nearest point of it. Returns its index.
+static inline int64_t cr_cell_of(const cr_grid *g, const float point[3], int32_t cell[3])
+{
+	int64_t index = 0;
+	for (int k = 2; k >= 0; k--) {
+		const float position = (point[k] - g->origin[k]) * g->inverse_cell, last = (float)(g->size[k] - 1);
+		cell[k] = (int32_t)(position > 0 ? position < last ? position : last : 0);
+		index = index * g->size[k] + cell[k];
+	}
+	return index;
+}
+
+/// What the grid and the triangles in the cell of a point know of its side: 1 inside, -1 outside, 0 nothing (cell_side.c).
+int cr_side_of(const cr_collider *collider, const float point[3]);
+/// The same for a point in a touched cell, whose index and anchor are known.
+int cr_side_in_cell(const cr_collider *collider, int64_t index, const float anchor[3], const float point[3]);
 
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.

@@ -6,6 +6,7 @@
 
 #include "bvh/bvh_kernels.h"
 #include "geom/triangle.h"
+#include <stdlib.h>
 #include <string.h>
 
 // Before a cell has a side and a distance: no such pair, since distances stop one short of the mask.
@@ -40,30 +41,53 @@ static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 	} while (cell_count(g) > MAX_CELLS && resolution > 0);
 }
 
-/// Mark the cells that a triangle touches. Cells count as larger by a thousandth: far more than the rounding of the look-up.
-static void mark_triangle(cr_grid *g, const v3d corner[3])
+/// The cells that the box of a triangle touches.
+typedef struct cell_range {
+	int32_t first[3];
+	int32_t last[3];
+} cell_range;
+
+static cell_range cells_around(const cr_grid *g, const v3d corner[3])
 {
-	int32_t first[3], last[3];
+	cell_range range;
 	for (int k = 0; k < 3; k++) {
 		double lower = INFINITY, upper = -INFINITY;
 		for (int c = 0; c < 3; c++) {
 			lower = fmin(lower, v3d_get(corner[c], k));
 			upper = fmax(upper, v3d_get(corner[c], k));
 		}
-		first[k] = (int32_t)((lower - g->origin[k]) / g->cell - 0.001);
-		last[k] = (int32_t)((upper - g->origin[k]) / g->cell + 0.001);
-		first[k] = first[k] < 0 ? 0 : first[k];
-		last[k] = last[k] >= g->size[k] ? g->size[k] - 1 : last[k];
+		const int32_t first = (int32_t)((lower - g->origin[k]) / g->cell - 0.001);
+		const int32_t last = (int32_t)((upper - g->origin[k]) / g->cell + 0.001);
+		range.first[k] = first < 0 ? 0 : first;
+		range.last[k] = last >= g->size[k] ? g->size[k] - 1 : last;
 	}
+	return range;
+}
+
+/// Cells count as larger by a thousandth on each side.
+static bool touches(const cr_grid *g, int32_t x, int32_t y, int32_t z, const v3d corner[3])
+{
 	const double half = 0.501 * g->cell;
 	const v3d extent = { half, half, half };
-	for (int32_t z = first[2]; z <= last[2]; z++) {
-		for (int32_t y = first[1]; y <= last[1]; y++) {
-			for (int32_t x = first[0]; x <= last[0]; x++) {
-				const v3d centre = { g->origin[0] + (x + 0.5) * g->cell, g->origin[1] + (y + 0.5) * g->cell,
-					g->origin[2] + (z + 0.5) * g->cell };
-				uint8_t *cell = &g->cells[((int64_t)z * g->size[1] + y) * g->size[0] + x];
-				if (*cell != 0 && cr_triangle_box_overlap(centre, extent, corner[0], corner[1], corner[2]))
+	const v3d centre = { g->origin[0] + (x + 0.5) * g->cell, g->origin[1] + (y + 0.5) * g->cell,
+		g->origin[2] + (z + 0.5) * g->cell };
+	return cr_triangle_box_overlap(centre, extent, corner[0], corner[1], corner[2]);
+}
+
+static int64_t cell_index(const cr_grid *g, int32_t x, int32_t y, int32_t z)
+{
+	return ((int64_t)z * g->size[1] + y) * g->size[0] + x;
+}
+
+/// Mark the cells that a triangle touches.
+static void mark_triangle(cr_grid *g, const v3d corner[3])
+{
+	const cell_range r = cells_around(g, corner);
+	for (int32_t z = r.first[2]; z <= r.last[2]; z++) {
+		for (int32_t y = r.first[1]; y <= r.last[1]; y++) {
+			for (int32_t x = r.first[0]; x <= r.last[0]; x++) {
+				uint8_t *cell = &g->cells[cell_index(g, x, y, z)];
+				if (*cell != 0 && touches(g, x, y, z, corner))
 					*cell = 0;
 			}
 		}
@@ -94,19 +118,29 @@ static void flood(cr_grid *g, int64_t seed, uint8_t side, int32_t *stack)
 	}
 }
 
+static void cell_at(const cr_grid *g, int64_t index, int32_t cell[3])
+{
+	const int64_t row = index / g->size[0];
+	cell[0] = (int32_t)(index % g->size[0]);
+	cell[1] = (int32_t)(row % g->size[1]);
+	cell[2] = (int32_t)(row / g->size[1]);
+}
+
+// Not along an axis: meshes love axes, and then every edge would need the exact signs.
+static const float DIRECTION[3] = { 0.5f, 0.7f, 0.3f };
+
 static void classify(carom_context *context, const cr_collider *c, cr_grid *g, int32_t *stack)
 {
 	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(context->simd);
-	// Not along an axis: meshes love axes, and then every edge would need the exact signs.
-	const float direction[3] = { 0.5f, 0.7f, 0.3f };
 	for (int64_t i = 0; i < cell_count(g); i++) {
 		if (g->cells[i] != UNKNOWN)
 			continue;
-		const int64_t at[3] = { i % g->size[0], i / g->size[0] % g->size[1], i / g->size[0] / g->size[1] };
+		int32_t cell[3];
 		float centre[3];
+		cell_at(g, i, cell);
 		for (int k = 0; k < 3; k++)
-			centre[k] = g->origin[k] + ((float)at[k] + 0.5f) * g->cell;
-		const bool inside = kernels->winding(c, centre, direction) != 0;
+			centre[k] = g->origin[k] + ((float)cell[k] + 0.5f) * g->cell;
+		const bool inside = kernels->winding(c, centre, DIRECTION) != 0;
 		flood(g, i, (uint8_t)((inside ? CR_CELL_INSIDE : 0) | FAR), stack);
 	}
 }
@@ -139,6 +173,130 @@ static void measure_distances(cr_grid *g)
 	}
 }
 
+// ---- Touched cells ----
+
+static int64_t word_count(const cr_grid *g) { return (cell_count(g) + 63) / 64; }
+
+/// Number the touched cells.
+static void number_touched(cr_grid *g)
+{
+	for (int64_t w = 0; w < word_count(g); w++) {
+		g->words[w] = (cr_cell_word){ 0, g->touched_count };
+		for (int64_t i = 64 * w; i < 64 * w + 64 && i < cell_count(g); i++) {
+			const bool touched = g->cells[i] == 0;
+			g->words[w].touched |= (uint64_t)touched << (i & 63);
+			g->touched_count += touched;
+		}
+	}
+}
+
+/// Add a triangle to the cells that it touches; one triangle too many is counted, so that the list is known to be too long.
+static void list_triangle(const cr_grid *g, int32_t number, const v3d corner[3])
+{
+	const cell_range r = cells_around(g, corner);
+	for (int32_t z = r.first[2]; z <= r.last[2]; z++) {
+		for (int32_t y = r.first[1]; y <= r.last[1]; y++) {
+			for (int32_t x = r.first[0]; x <= r.last[0]; x++) {
+				const int64_t index = cell_index(g, x, y, z);
+				if (g->cells[index] != 0)
+					continue;
+				cr_touched_cell *cell = cr_touched_cell_at(g, index);
+				if (cell->count > CR_CELL_TRIANGLES || !touches(g, x, y, z, corner))
+					continue;
+				if (cell->count < CR_CELL_TRIANGLES)
+					cell->triangle[cell->count] = number;
+				cell->count++;
+			}
+		}
+	}
+}
+
+/// Outward unit normal and offset. false: its direction is lost in rounding.
+static bool plane_of(const v3d corner[3], v3d *normal, double *offset)
+{
+	const v3d e = v3d_sub(corner[1], corner[0]), f = v3d_sub(corner[2], corner[0]), n = v3d_cross(e, f);
+	const double length = v3d_length(n);
+	if (length <= 1e-8 * v3d_length(e) * v3d_length(f))
+		return false;
+	*normal = v3d_scale(n, 1 / length);
+	*offset = v3d_dot(*normal, corner[0]);
+	return true;
+}
+
+/// On which side of its triangles the anchor of a listed cell lies. false: too near one of them, or their planes, for floats to
+/// tell, or for the winding number around it.
+static bool place_anchor(const cr_collider *c, const float anchor[3], cr_touched_cell *cell)
+{
+	for (int i = 0; i < cell->count; i++) {
+		v3d corner[3], normal;
+		double offset;
+		cr_collider_triangle(c, cell->triangle[i], corner);
+		if (!plane_of(corner, &normal, &offset))
+			return false;
+		const double height = v3d_dot(normal, v3d_from_floats(anchor)) - offset;
+		if (fabs(height) <= c->scale * 0x1p-18)
+			return false;
+		cell->above |= (uint8_t)((height > 0) << i);
+	}
+	return true;
+}
+
+/// The sides and windings of the anchors of the touched cells; where these cannot be told, or a thousandth of a cell is less than
+/// the rounding of coordinates, the list is dropped.
+static void place_anchors(carom_context *context, const cr_collider *c, cr_grid *g)
+{
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(context->simd);
+	const bool coarse = g->cell >= c->scale * 0x1p-13f;
+	for (int64_t i = 0; i < cell_count(g); i++) {
+		if (g->cells[i] != 0)
+			continue;
+		cr_touched_cell *cell = cr_touched_cell_at(g, i);
+		int32_t at[3];
+		float anchor[3];
+		cell_at(g, i, at);
+		cr_anchor_of_cell(g, at, anchor);
+		int winding = INT16_MAX;
+		if (coarse && cell->count <= CR_CELL_TRIANGLES && place_anchor(c, anchor, cell))
+			winding = kernels->winding(c, anchor, DIRECTION);
+		cell->winding = (int16_t)winding;
+		if (abs(winding) >= INT16_MAX)
+			cell->count = 0;
+	}
+}
+
+static void list_planes(const cr_collider *c, cr_grid *g)
+{
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		const int32_t number = c->triangle_number[i];
+		v3d corner[3], normal;
+		double offset;
+		cr_collider_triangle(c, number, corner);
+		list_triangle(g, number, corner);
+		if (!plane_of(corner, &normal, &offset))
+			continue;
+		const double plane[4] = { normal.x, normal.y, normal.z, offset };
+		for (int k = 0; k < 4; k++)
+			g->planes[number][k] = (float)plane[k];
+	}
+}
+
+/// What the touched cells know. false: out of memory.
+static bool list_touched(carom_context *context, const cr_collider *c, cr_grid *g)
+{
+	g->words = cr_alloc_array(context, (size_t)word_count(g), sizeof *g->words);
+	if (!g->words)
+		return false;
+	number_touched(g);
+	g->touched = cr_alloc_zero(context, (size_t)g->touched_count * sizeof *g->touched);
+	g->plane_count = c->topology->triangle_count;
+	g->planes = cr_alloc_zero(context, (size_t)g->plane_count * sizeof *g->planes);
+	if (!g->touched || !g->planes)
+		return false;
+	list_planes(c, g);
+	place_anchors(context, c, g);
+	return true;
+}
+
 carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t resolution, cr_grid *grid)
 {
 	*grid = (cr_grid){ 0 };
@@ -150,8 +308,8 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 	g.cells = cr_alloc(context, cells + GATHER_PADDING);
 	int32_t *stack = cr_alloc_array(context, cells, sizeof *stack);
 	if (!g.cells || !stack) {
-		cr_free(context, g.cells, cells + GATHER_PADDING);
 		cr_free(context, stack, cells * sizeof *stack);
+		cr_grid_free(context, &g);
 		return cr_fail_memory(context, "the grid of a mesh");
 	}
 	memset(g.cells, UNKNOWN, cells + GATHER_PADDING);
@@ -163,6 +321,10 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 	classify(context, c, &g, stack);
 	measure_distances(&g);
 	cr_free(context, stack, cells * sizeof *stack);
+	if (!list_touched(context, c, &g)) {
+		cr_grid_free(context, &g);
+		return cr_fail_memory(context, "the grid of a mesh");
+	}
 	*grid = g;
 	return CAROM_SUCCESS;
 }
@@ -170,5 +332,16 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 void cr_grid_free(carom_context *context, cr_grid *g)
 {
 	cr_free(context, g->cells, (size_t)cell_count(g) + GATHER_PADDING);
+	cr_free(context, g->words, (size_t)word_count(g) * sizeof *g->words);
+	cr_free(context, g->touched, (size_t)g->touched_count * sizeof *g->touched);
+	cr_free(context, g->planes, (size_t)g->plane_count * sizeof *g->planes);
 	*g = (cr_grid){ 0 };
+}
+
+size_t cr_grid_bytes(const cr_grid *g)
+{
+	if (!g->cells)
+		return 0;
+	return (size_t)cell_count(g) + (size_t)word_count(g) * sizeof *g->words + (size_t)g->touched_count * sizeof *g->touched +
+		(size_t)g->plane_count * sizeof *g->planes;
 }

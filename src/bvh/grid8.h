@@ -5,18 +5,24 @@
 #include "bvh/collider.h"
 #include "math/box8.h"
 
-/// What the cells of eight points know (see CR_CELL_INSIDE), as numbers. Points beyond the grid count as the nearest point of
-/// it: that is no farther from anything in the grid than they are.
-static inline f8 grid_at(const cr_grid *grid, const f8 point[3])
+/// The cells that eight points count to (cr_cell_of), along each axis; returns their indices. Whole numbers below 2^24: exact.
+static inline f8 grid_cells(const cr_grid *grid, const f8 point[3], f8 cell[3])
 {
 	f8 index = f8_set1(0);
 	for (int k = 2; k >= 0; k--) {
 		const f8 position = f8_mul(f8_sub(point[k], f8_set1(grid->origin[k])), f8_set1(grid->inverse_cell));
-		const f8 cell = f8_truncate(f8_min(f8_max(position, f8_set1(0)), f8_set1((float)(grid->size[k] - 1))));
-		// Whole numbers below 2^24: exact.
-		index = f8_add(f8_mul(index, f8_set1((float)grid->size[k])), cell);
+		cell[k] = f8_truncate(f8_min(f8_max(position, f8_set1(0)), f8_set1((float)(grid->size[k] - 1))));
+		index = f8_add(f8_mul(index, f8_set1((float)grid->size[k])), cell[k]);
 	}
-	return f8_gather_bytes(grid->cells, index);
+	return index;
+}
+
+/// What the cells of eight points know (see CR_CELL_INSIDE), as numbers. Points beyond the grid count as the nearest point of
+/// it: that is no farther from anything in the grid than they are.
+static inline f8 grid_at(const cr_grid *grid, const f8 point[3])
+{
+	f8 cell[3];
+	return f8_gather_bytes(grid->cells, grid_cells(grid, point, cell));
 }
 
 /// Middles and largest half extents of boxes; the latter in cells, with a thousandth of a cell for the roundings of the middle.

@@ -8,11 +8,12 @@ enum { SAMPLE_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 
 typedef struct collector {
 	const cr_collider *source;
+	const cr_collider *target;
 	const cr_transform *to_target;
-	const cr_grid *grid;
 	float lower[3]; // of the target's box, grown
 	float upper[3];
 	float far_distance; // cells at least this far from the surface, outside, need no ray
+	bool all_inside;    // samples outside need none, however near
 	bool exit_limit;
 	const cr_sample_rays *rays;
 	int32_t count;
@@ -22,6 +23,38 @@ static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
 {
 	return f8_add(
 		f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
+}
+
+/// Lanes that are known to be inside, and outside.
+typedef struct cell_sides {
+	uint32_t inside;
+	uint32_t outside;
+} cell_sides;
+
+/// Points in cells that the surface touches: the triangles there tell.
+static inline cell_sides ask_cells(const cr_collider *target, const f8 point[3], f8 index, const f8 cell[3], uint32_t lanes)
+{
+	const cr_grid *grid = &target->grid;
+	float points[3][CR_WIDTH], anchors[3][CR_WIDTH], indices[CR_WIDTH];
+	cell_sides sides = { 0, 0 };
+	if (!lanes)
+		return sides;
+	f8_store(indices, index);
+	for (int k = 0; k < 3; k++) {
+		// As in cr_anchor_of_cell.
+		const f8 along = f8_mul(f8_add(cell[k], f8_set1(CR_CELL_ANCHOR[k])), f8_set1(grid->cell));
+		f8_store(anchors[k], f8_add(f8_set1(grid->origin[k]), along));
+		f8_store(points[k], point[k]);
+	}
+	do {
+		const int i = cr_take_lowest_bit(&lanes);
+		const float own[3] = { points[0][i], points[1][i], points[2][i] };
+		const float anchor[3] = { anchors[0][i], anchors[1][i], anchors[2][i] };
+		const int side = cr_side_in_cell(target, (int64_t)indices[i], anchor, own);
+		sides.inside |= (uint32_t)(side > 0) << i;
+		sides.outside |= (uint32_t)(side < 0) << i;
+	} while (lanes);
+	return sides;
 }
 
 static void collect_block(collector *c, int32_t number)
@@ -38,18 +71,25 @@ static void collect_block(collector *c, int32_t number)
 	if (!lanes)
 		return;
 	uint32_t certain = 0;
-	if (c->grid->cells) {
-		const f8 known = grid_at(c->grid, p), side = f8_set1(CR_CELL_INSIDE);
+	if (c->target->grid.cells) {
+		const cr_grid *grid = &c->target->grid;
+		f8 cell[3];
+		const f8 index = grid_cells(grid, p, cell), known = f8_gather_bytes(grid->cells, index), side = f8_set1(CR_CELL_INSIDE);
 		certain = m8_bits(f8_le(side, known));
 		lanes &= certain | m8_bits(f8_lt(known, f8_set1(c->far_distance)));
 		if (!lanes)
 			return;
+		if (c->all_inside) {
+			const cell_sides sides = ask_cells(c->target, p, index, cell, lanes & m8_bits(f8_eq(known, f8_set1(0))));
+			certain |= sides.inside;
+			lanes &= ~sides.outside;
+		}
 	}
 	float origin[3][CR_WIDTH];
 	for (int k = 0; k < 3; k++)
 		f8_store(origin[k], p[k]);
 	const cr_sample_rays *r = c->rays;
-	do {
+	while (lanes) {
 		const int i = cr_take_lowest_bit(&lanes);
 		const int32_t at = c->count++;
 		for (int k = 0; k < 3; k++) {
@@ -60,7 +100,7 @@ static void collect_block(collector *c, int32_t number)
 		r->t_max[at] = c->exit_limit ? block->exit[i] : INFINITY;
 		r->sample[at] = CR_WIDTH * number + i;
 		r->certain[at] = (uint8_t)(certain >> i & 1);
-	} while (lanes);
+	}
 }
 
 static int32_t collect(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
@@ -68,7 +108,7 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 {
 	if (source->sample_tree.node_count == 0 || target->tree.node_count == 0)
 		return 0;
-	collector c = { source, to_target, &target->grid, { 0 }, { 0 }, 1, exit_limit, rays, first };
+	collector c = { source, target, to_target, { 0 }, { 0 }, 1, margin == 0, exit_limit, rays, first };
 	for (int k = 0; k < 3; k++) {
 		c.lower[k] = target->lower[k] - margin;
 		c.upper[k] = target->upper[k] + margin;
@@ -99,7 +139,7 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 			const box8 boxes_in_target = transform_boxes(&boxes, to_target, f8_set1(rounding));
 			met &= overlap_one(&boxes_in_target, c.lower, c.upper);
 			if (met)
-				met &= ~grid_outside(c.grid, &boxes_in_target, margin);
+				met &= ~grid_outside(&target->grid, &boxes_in_target, margin);
 		}
 		while (met) {
 			const uint32_t child = node->child[cr_take_lowest_bit(&met)];

@@ -142,36 +142,19 @@ static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_o
 	cr_add_contact(s->worker, s->work, &contact);
 }
 
-/// The grid's cell at a point; points beyond it count as the nearest point of it.
-static uint8_t cell_at(const cr_grid *g, const float point[3])
-{
-	int64_t index = 0;
-	for (int k = 2; k >= 0; k--) {
-		const float position = (point[k] - g->origin[k]) * g->inverse_cell, last = (float)(g->size[k] - 1);
-		index = index * g->size[k] + (int64_t)(position > 0 ? position < last ? position : last : 0);
-	}
-	return g->cells[index];
-}
-
-/// What the grid knows of a point: 1 inside, -1 outside, 0 nothing.
-static int side_by_grid(const cr_grid *g, const float point[3])
-{
-	if (!g->cells)
-		return 0;
-	const uint8_t cell = cell_at(g, point);
-	return cell & CR_CELL_INSIDE ? 1 : (cell & CR_CELL_DISTANCE) > 0 ? -1 : 0;
-}
-
 /// The surface is at least this far from a point.
 static float distance_by_grid(const cr_grid *g, const float point[3])
 {
-	const int cells = g->cells ? (cell_at(g, point) & CR_CELL_DISTANCE) - 1 : 0;
-	return cells > 0 ? (float)cells * g->cell * 0.999f : 0;
+	if (!g->cells)
+		return 0;
+	int32_t cell[3];
+	const int distance = (g->cells[cr_cell_of(g, point, cell)] & CR_CELL_DISTANCE) - 1;
+	return distance > 0 ? (float)distance * g->cell * 0.999f : 0;
 }
 
 bool cr_is_inside(const cr_pipeline *p, const cr_collider *c, const float point[3], const float direction[3])
 {
-	const int side = side_by_grid(&c->grid, point);
+	const int side = cr_side_of(c, point);
 	return side != 0 ? side > 0 : p->bvh->winding(c, point, direction) != 0;
 }
 
