@@ -18,6 +18,9 @@
 /// The same where what is in the array may be lost: never both old and new memory at once, and nothing is copied.
 #define cr_array_reserve_fresh(context, array, want) \
 	((want) <= (array)->capacity || (cr_array_free((context), (array)), cr_array_reserve((context), (array), (want))))
+/// Room for one more element: no call while there is some.
+#define cr_array_reserve_one(context, array) \
+	((array)->count < (array)->capacity || cr_array_reserve((context), (array), (array)->count + 1))
 /// Release the memory and make the array empty.
 #define cr_array_free(context, array)                                                                            \
 	(cr_free((context), (array)->data, (size_t)(array)->capacity * sizeof *(array)->data), (array)->data = NULL, \

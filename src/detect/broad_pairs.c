@@ -22,7 +22,7 @@ void cr_pair_sink_free(cr_pair_sink *sink)
 void cr_pair_sink_add(cr_pair_sink *sink, int worker, int32_t a, int32_t b)
 {
 	cr_worker_pairs *mine = &sink->workers[worker];
-	if (!cr_array_reserve(sink->context, &mine->list, mine->list.count + 1)) {
+	if (!cr_array_reserve_one(sink->context, &mine->list)) {
 		mine->failed = true;
 		return;
 	}

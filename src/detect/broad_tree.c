@@ -686,7 +686,7 @@ static void emit(broad_tree *t, int worker, int32_t a, int32_t b)
 
 static void walk_push(const broad_tree *t, walk_stack *stack, int32_t a, int32_t b)
 {
-	if (cr_array_reserve(t->base.context, &stack->entries, stack->entries.count + 1))
+	if (cr_array_reserve_one(t->base.context, &stack->entries))
 		stack->entries.data[stack->entries.count++] = (walk_entry){ a, b };
 	else
 		stack->failed = true;
