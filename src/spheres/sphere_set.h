@@ -23,7 +23,7 @@ typedef struct cr_sphere_set {
 	float lower[3], upper[3]; // of the rounded centres
 	float r_min, r_max;       // of the rounded radii
 	float slack; // |rounded distance - true distance| and |rounded r_i + r_j - true one|: at most this together, beside
-				 // relative errors of a few 2^-24; 0 without exact
+		// relative errors of a few 2^-24; 0 without exact
 	double skin; // pairs with distance <= r_i + r_j + skin are found
 } cr_sphere_set;
 
