@@ -110,7 +110,7 @@ static void measure_range(int64_t begin, int64_t end, int worker, void *granular
 	const sim_granular *g = granular;
 	granular_tally *t = &g->tallies[worker];
 	for (int64_t i = begin; i < end; i++) {
-		const double *at = &g->places[i].x, *held = &g->held[3 * i];
+		const double *at = (const double *)(g->places + i), *held = &g->held[3 * i];
 		double squared = 0;
 		for (int k = 0; k < 3; k++) {
 			double d = at[k] - held[k] - g->drift[k];

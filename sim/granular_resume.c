@@ -48,7 +48,7 @@ static bool read_array(
 	granular_transfer *t, const char *name, granular_scalar type, int64_t rows, size_t width, size_t size, void *array)
 {
 	void *data = malloc((size_t)rows * width * size + 1);
-	memcpy(array, &data, sizeof data);
+	memcpy(array, &data, sizeof data); // cppcheck-suppress uninitdata
 	if (data)
 		granular_move_array(t, name, type, (size_t)rows, width, data);
 	return data;

@@ -282,7 +282,7 @@ static void list_features(const sweep_world *world, features *vertices, features
 	faces->data = make_array(most, sizeof(feature));
 	for (int m = 0; m < world->count; m++) {
 		for (int32_t i = 0; i < world->meshes[m].triangle_count; i++) {
-			const int32_t *t = &world->meshes[m].triangles[3 * i];
+			const int32_t *t = world->meshes[m].triangles + 3 * (int64_t)i;
 			if (!is_used(t))
 				continue;
 			add_feature(faces, m, 3, t, i);

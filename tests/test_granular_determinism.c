@@ -244,7 +244,7 @@ TEST(granular_determinism, a_view_shows_free_spheres_where_they_are)
 			continue;
 		const sim_granular_view view = sim_granular_get_view(g);
 		for (int64_t i = 0; i < view.count; i++) {
-			const double *start = &s.centres[3 * view.ids[i]];
+			const double *start = s.centres + 3 * (int64_t)view.ids[i];
 			CHECK_NEAR(view.spheres[4 * i + 1], start[1] + fall, 1e-12);
 			CHECK_NEAR(view.motions[4 * i + 1], speed, 1e-12);
 			CHECK(view.spheres[4 * i] == start[0]);

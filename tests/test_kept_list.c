@@ -51,10 +51,10 @@ TEST(kept_list, bounds_cover_what_pairs_close_in)
 	carom_context *context = fixture_context(1);
 	for (int round = 0; round < 200; round++) {
 		const double step = pow(10, test_random_double(&seed, -6, 1));
-		cr_sphere was[COUNT], now[COUNT];
+		cr_sphere was[COUNT] = { 0 }, now[COUNT] = { 0 };
 		const float drift[3] = { (float)test_random_double(&seed, -3, 3), 0, round % 2 ? 100 : 0 };
 		for (int i = 0; i < COUNT; i++) {
-			float *w = &was[i].x, *n = &now[i].x;
+			float *w = (float *)(was + i), *n = (float *)(now + i);
 			for (int k = 0; k < 4; k++) {
 				w[k] = (float)test_random_double(&seed, 0, 1);
 				n[k] = w[k] + (float)test_random_double(&seed, -step, step) * (k == 3 ? 0.1f : 1) + (k < 3 ? drift[k] : 0);
@@ -78,10 +78,11 @@ TEST(kept_list, bounds_cover_what_pairs_close_in)
 		for (int i = 0; i < COUNT; i++) {
 			for (int j = 0; j < i; j++) {
 				double before = 0, after = 0;
+				const float *w = (const float *)(was + i), *v = (const float *)(was + j);
+				const float *n = (const float *)(now + i), *m = (const float *)(now + j);
 				for (int k = 0; k < 3; k++) {
-					const double d0 = (double)(&was[i].x)[k] - (&was[j].x)[k], d = (double)(&now[i].x)[k] - (&now[j].x)[k];
-					before += d0 * d0;
-					after += d * d;
+					before += ((double)w[k] - v[k]) * ((double)w[k] - v[k]);
+					after += ((double)n[k] - m[k]) * ((double)n[k] - m[k]);
 				}
 				const double grown = (double)now[i].r + now[j].r - was[i].r - was[j].r;
 				closest = fmax(closest, sqrt(before) - sqrt(after) + grown);

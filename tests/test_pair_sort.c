@@ -133,7 +133,7 @@ static void check_rows(carom_context *context, cr_pair_store *store, const pair_
 static uint32_t *random_ids(uint32_t count, uint64_t seed)
 {
 	uint32_t *ids = malloc(((size_t)count + 1) * sizeof *ids);
-	REQUIRE(ids);
+	REQUIRE(ids != NULL);
 	for (uint32_t i = 0; i < count; i++) {
 		// All different, and over the whole range.
 		const uint32_t k = (uint32_t)(test_random(&seed) % (i + 1));
@@ -200,7 +200,7 @@ TEST(pair_sort, rows_of_every_length)
 	enum { MOST = 400 };
 	uint64_t seed = 3;
 	for (int64_t count = 0; count < MOST; count++) {
-		uint32_t ids[MOST], row[MOST], expected[MOST];
+		uint32_t ids[MOST], row[MOST], expected[MOST] = { 0 };
 		const uint64_t range = count % 3 == 0 ? 5 : UINT32_MAX; // with equal ids, and without
 		for (uint32_t i = 0; i < count; i++) {
 			ids[i] = (uint32_t)(test_random(&seed) % range);

@@ -118,7 +118,7 @@ TEST(sphere_picture, same_for_any_number_of_threads)
 	enum { COUNT = 30000 };
 	double *spheres = malloc(sizeof(double[4]) * COUNT);
 	uint64_t state = 5;
-	REQUIRE(spheres);
+	REQUIRE(spheres != NULL);
 	for (int i = 0; i < COUNT; ++i) {
 		for (int k = 0; k < 3; ++k)
 			spheres[4 * i + k] = test_random_double(&state, -4, 4);
@@ -149,7 +149,7 @@ TEST(sphere_picture, dust_covers_as_much_as_its_area)
 	const double pixel = 20 * 2 * tan(15 * 3.14159265358979 / 180) / SIZE, radius = 0.2 * pixel;
 	double *spheres = malloc(sizeof(double[4]) * COUNT);
 	uint64_t state = 9;
-	REQUIRE(spheres);
+	REQUIRE(spheres != NULL);
 	for (int i = 0; i < COUNT; ++i) {
 		spheres[4 * i] = test_random_double(&state, -0.5, 0.5) * SIZE * pixel;
 		spheres[4 * i + 1] = test_random_double(&state, -0.5, 0.5) * SIZE * pixel;

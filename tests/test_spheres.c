@@ -52,7 +52,7 @@ static carom_result brute_find(void *state, const cr_sphere_set *set, const cr_p
 {
 	(void)state;
 	cr_pair_batch *batch = malloc(sizeof *batch);
-	REQUIRE(batch);
+	REQUIRE(batch != NULL);
 	batch->count = 0;
 	batch->stopped = false;
 	*tests = 0;
@@ -472,7 +472,7 @@ static void check_forces(const fixture_cloud *cloud, const double period[3])
 	forces expected = oracle_forces(cloud, period);
 	static const int threads[] = { 1, 2, 3, 8 };
 	uint32_t *ids = malloc((size_t)cloud->count * sizeof *ids);
-	REQUIRE(ids);
+	REQUIRE(ids != NULL);
 	fixture_cloud permuted = permute(cloud, ids, 77);
 	for (int method = CAROM_SPHERES_AUTO; method <= CAROM_SPHERES_RAYS; method++) {
 		for (int skinned = 0; skinned < 2; skinned++) {

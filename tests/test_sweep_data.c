@@ -52,12 +52,14 @@ static feature_pair *load_truth(const char *path, int64_t *count)
 			continue;
 		if (*count == capacity) {
 			capacity = 2 * capacity + 1024;
-			pairs = realloc(pairs, (size_t)capacity * sizeof *pairs);
-			REQUIRE(pairs != NULL);
+			feature_pair *longer = realloc(pairs, (size_t)capacity * sizeof *pairs);
+			REQUIRE(longer != NULL);
+			pairs = longer;
 		}
 		pairs[(*count)++] = pair;
 	}
 	fclose(file);
+	REQUIRE(pairs != NULL);
 	qsort(pairs, (size_t)*count, sizeof *pairs, compare_pairs);
 	return pairs;
 }

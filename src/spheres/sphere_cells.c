@@ -138,7 +138,7 @@ static void count_pieces(int64_t begin, int64_t end, int worker, void *task)
 		memset(count, 0, s->buckets * sizeof *count);
 		for (int64_t i = p * s->piece; i < piece_end(s, p); i += CHUNK) {
 			const int64_t n = piece_end(s, p) - i < CHUNK ? piece_end(s, p) - i : CHUNK;
-			s->locate(s->map, s->set->spheres + i, n, cell, s->tags ? tag : NULL);
+			s->locate(s->map, s->set->spheres + i, n, cell, s->tags ? tag : NULL); // cppcheck-suppress legacyUninitvar
 			for (int64_t k = 0; k < n; k++)
 				count[cell[k] >> s->shift]++;
 		}
@@ -178,7 +178,7 @@ static void fill_buckets(int64_t begin, int64_t end, int worker, void *task)
 		uint32_t *next = s->count + (size_t)p * s->buckets;
 		for (int64_t i = p * s->piece; i < piece_end(s, p); i += CHUNK) {
 			const int64_t n = piece_end(s, p) - i < CHUNK ? piece_end(s, p) - i : CHUNK;
-			s->locate(s->map, s->set->spheres + i, n, cell, s->tags ? tag : NULL);
+			s->locate(s->map, s->set->spheres + i, n, cell, s->tags ? tag : NULL); // cppcheck-suppress legacyUninitvar
 			for (int64_t k = 0; k < n; k++) {
 				const uint32_t place = next[cell[k] >> s->shift]++;
 				prefetch_ahead(s, place);
@@ -297,8 +297,9 @@ static void bound_sample(cr_sphere_sample *sample)
 		for (int i = 0; i <= FAR_OUT; i++)
 			lowest[i] = highest[i] = INFINITY;
 		for (uint32_t i = 0; i < sample->count; i++) {
-			keep_lowest(lowest, (&sample->spheres[i].x)[k]);
-			keep_lowest(highest, -(&sample->spheres[i].x)[k]);
+			const float *centre = (const float *)(sample->spheres + i);
+			keep_lowest(lowest, centre[k]);
+			keep_lowest(highest, -centre[k]);
 		}
 		sample->lower[k] = sample->count > 0 ? lowest[skip] : 0;
 		sample->upper[k] = sample->count > 0 ? -highest[skip] : 0;

@@ -71,7 +71,7 @@ static void hand_on_hits(hit_list *hits, const cr_sphere_search *search)
 	cr_pair_batch *batch = search->batch;
 	for (int32_t i = 0; i < hits->count; i += 8) {
 		const i8 id = i8_load(hits->id + i), other = i8_load(hits->other + i);
-		i8_store_pairs((int32_t *)&batch->pairs[i].a, i8_min(id, other), i8_max(id, other));
+		i8_store_pairs((int32_t *)(batch->pairs + i), i8_min(id, other), i8_max(id, other));
 	}
 	batch->count = hits->count;
 	hits->count = 0;

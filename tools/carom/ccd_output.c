@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const ccd_method_words[] = { "auto", "front", "bvh", "phc", "sort", NULL };
 const char *const ccd_volume_words[] = { "dop18", "aabb", NULL };
@@ -45,8 +46,11 @@ enum { TIMES = sizeof times / sizeof times[0], COUNTS = sizeof counts / sizeof c
 static double mean_time(const ccd_run *run, size_t offset)
 {
 	double sum = 0;
-	for (int64_t i = 0; i < run->step_count; i++)
-		sum += *(const double *)((const char *)&run->steps[i].stats + offset);
+	for (int64_t i = 0; i < run->step_count; i++) {
+		double ms;
+		memcpy(&ms, (const char *)&run->steps[i].stats + offset, sizeof ms);
+		sum += ms;
+	}
 	return sum / (double)run->step_count;
 }
 
