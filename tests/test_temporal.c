@@ -551,6 +551,16 @@ TEST(temporal, short_steps_after_a_long_way_count)
 
 // ---- Walks that get lost ----
 
+TEST(temporal, samples_known_outside_are_not_cast)
+{
+	const carom_world_def def = all_contacts();
+	// A cast for each of them in each step would be one of twenty rays.
+	const outcome o = run_against_full(MOVING_SLIDE, true, &def, STEPS(60));
+	CHECK(o.rays_iterative > 0);
+	CHECK(100 * o.rays_recast < o.rays_iterative);
+	check_contacts(&o, CHOSEN_THRESHOLD);
+}
+
 TEST(temporal, lost_rays_are_cast_again_or_dropped)
 {
 	carom_world_def def = all_contacts();

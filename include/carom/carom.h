@@ -411,7 +411,7 @@ typedef struct carom_stats {
 	int64_t rays_predictive; ///< of the outward rays, those of pairs that remember what they found (predict)
 	int64_t rays_lost;       ///< iterative rays whose walk found nothing
 	int64_t rays_recast; ///< iterative rays cast again in full: lost ones, those without a place to begin, and those that seem to have come
-						 ///< out (counted in rays_full too)
+						 ///< out, where the grid does not know them outside (counted in rays_full too)
 	int64_t rays_missed;      ///< rays that CAROM_BUFFERS_IGNORE left out
 	int64_t walk_steps;       ///< triangles visited by all walks
 	int32_t backtracks;       ///< times that CAROM_BUFFERS_BACKTRACK did a stage again

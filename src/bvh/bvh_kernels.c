@@ -885,10 +885,11 @@ static void test_block(const pair_walk *w, const source_block *s, const cr_tri8 
 	while (lanes) {
 		const int j = cr_take_lowest_bit(&lanes);
 		float gaps[CR_WIDTH] = { 0 };
-		uint32_t met = used & overlap_lane(&target.box, s->lower, s->upper, j);
-		if (met)
-			met = w->reach > 0 ? lanes_in_reach(&target, s, j, inverse, w->reach, met, gaps)
-							   : straddling_lanes(&target, s, j, met);
+		uint32_t met = used;
+		if (w->reach > 0)
+			met = lanes_in_reach(&target, s, j, inverse, w->reach, met, gaps);
+		else if ((met &= overlap_lane(&target.box, s->lower, s->upper, j)) != 0)
+			met = straddling_lanes(&target, s, j, met);
 		while (met) {
 			const int i = cr_take_lowest_bit(&met);
 			const int32_t own = s->number[j], other = block->number[i];
