@@ -7,6 +7,8 @@
 /// Handles must not be NULL unless a comment says otherwise.
 /// Results: a failing call changes nothing, unless its comment says otherwise, and leaves its reason in carom_error_text.
 /// Determinism: contacts, pairs and events are the same, bit for bit, for any number of threads, instruction set, and run.
+/// This, and all that is promised, holds with the floating-point unit in its default mode on every thread that runs the library: round to
+/// nearest, denormals kept (no FTZ or DAZ, which a program linked with -ffast-math may set).
 #ifndef CAROM_CAROM_H
 #define CAROM_CAROM_H
 

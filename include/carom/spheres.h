@@ -5,7 +5,7 @@
 /// is found, each exactly once, by every method, for any number of threads. Along a periodic axis centres are first brought into
 /// the period and cut to a multiple of the period's last place (2e-16 of it), and the nearest image counts.
 ///
-/// The unit of length is the caller's. Spheres are named by their index in the caller's arrays.
+/// The floating-point unit must be in its default mode (carom.h). The unit of length is the caller's. Spheres are named by their index in the caller's arrays.
 #ifndef CAROM_SPHERES_H
 #define CAROM_SPHERES_H
 
@@ -20,7 +20,7 @@ extern "C" {
 
 /// How the pairs are found. All find the same pairs; the choice changes time and memory only.
 typedef enum carom_sphere_method {
-	/// Chosen for each build by what grid and levels would cost on these spheres, corrected by what they did cost.
+	/// Chosen for each build by what grid, levels and tree would cost on these spheres, corrected by what they did cost.
 	CAROM_SPHERES_AUTO,
 	/// One grid of cells as wide as the largest diameter, spheres sorted by cell: the fastest for sizes alike.
 	CAROM_SPHERES_GRID,

@@ -3,7 +3,7 @@
 ///
 /// Every vertex moves on a straight line from its place at the beginning of the step (time 0) to that at its end (time 1). No impact
 /// is missed: what is not reported has been proved, with error bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
-/// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD, 2010).
+/// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD, 2010). The floating-point unit must be in its default mode (carom.h).
 #ifndef CAROM_SWEEP_H
 #define CAROM_SWEEP_H
 
@@ -120,7 +120,7 @@ typedef enum carom_sweep_status {
 	CAROM_SWEEP_UNDECIDED, ///< out of iterations: clear before time, unknown beyond; treat it as an impact
 } carom_sweep_status;
 
-/// An impact. Vertex against face: vertices[0] of mesh_a hits the triangle feature_b of mesh_b with corners vertices[1..3]. Edge against edge:
+/// An impact. Vertex against face: vertices[0] of mesh_a hits the triangle (number: triangle) of mesh_b with corners vertices[1..3]. Edge against edge:
 /// vertices[0..1] of mesh_a, lower first, and vertices[2..3] of mesh_b, lower first; a is the lower (mesh, edge).
 typedef struct carom_sweep_hit {
 	carom_sweep_kind kind;

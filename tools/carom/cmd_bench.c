@@ -292,7 +292,7 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 		.summary = "Reproduce the tables and figures of the papers: our values beside theirs.",
 		.details =
 			"Without a name all benches run, which takes many minutes; --list names them. Times are milliseconds of this\n"
-			"machine's processor, the papers' those of its graphics cards: the ratios are what compares.",
+			"machine's processor, the papers' those of their graphics cards or processors: the ratios are what compares.",
 		.options = options,
 		.least = 0,
 		.most = ENTRIES,

@@ -39,7 +39,7 @@ static int parse(spheres_options *o, int argc, char **argv)
 	// clang-format off
 	const option options[] = {
 		{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->method,
-			.choices = options_sphere_method_words, .help = "auto (default), grid, levels, tree, rays: the same pairs, other times" },
+			.choices = options_sphere_method_words, .help = "the same pairs, other times (auto)" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,
 			.maximum = REPEAT_MAX, .help = "build and query N times, each time anew (5)" },
 		{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->pairs,
@@ -51,7 +51,7 @@ static int parse(spheres_options *o, int argc, char **argv)
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
 			.help = "threads (0: one for each core)" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
-			.help = "instruction set: auto, scalar, sse2, avx2, avx512, neon" },
+			.help = "instruction set (auto)" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
 		{ 0 },
 	};

@@ -29,7 +29,7 @@ static int print_help(void)
 		 "millions of spheres.\n\nCommands:");
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-	puts("\n`carom COMMAND --help` explains a command. All take --json.\n"
+	puts("\n`carom COMMAND --help` explains a command. All take --json. `carom --version` names the version.\n"
 		 "Exit code: 0 done, 1 bad input or failure, 2 wrong use.");
 	return report_end_of_text();
 }
