@@ -3,6 +3,7 @@
 #include "detect/detect_kernels.h"
 #include "bvh/grid8.h"
 #include "math/box8.h"
+#include "math/vec8.h"
 
 enum { SAMPLE_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 
@@ -247,18 +248,12 @@ typedef struct separate_chunk {
 
 static inline i8 times3(i8 a) { return i8_add(i8_shift_left(a, 1), a); }
 
-static inline i8 count_from(int32_t first)
-{
-	static const int32_t lanes[CR_WIDTH] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-	return i8_add(i8_set1(first), i8_load(lanes));
-}
-
 /// Look up the vertices of eight candidates, the last one repeated. From the mesh: the blocks of its tree take several times as
 /// many lines of the cache.
 static inline void find_corners(const cr_collider *a, const cr_collider *b, const cr_candidate *candidates, int32_t count,
 	int32_t at, separate_chunk *chunk)
 {
-	const i8 candidate = times3(i8_min(count_from(at), i8_set1(count - 1)));
+	const i8 candidate = times3(i8_min(i8_count_from(at), i8_set1(count - 1)));
 	const i8 of_a = times3(i8_gather(&candidates[0].a, candidate)), of_b = times3(i8_gather(&candidates[0].b, candidate));
 	for (int k = 0; k < 3; k++) {
 		i8_store(&chunk->vertex[k][at], times3(i8_gather(a->topology->triangles + k, of_a)));
@@ -288,49 +283,30 @@ static inline void place_corners(
 	}
 }
 
-static inline f8 dot3(const f8 a[3], const f8 b[3])
-{
-	return f8_add(f8_add(f8_mul(a[0], b[0]), f8_mul(a[1], b[1])), f8_mul(a[2], b[2]));
-}
-
-static inline void sub3(const f8 a[3], const f8 b[3], f8 r[3])
-{
-	for (int x = 0; x < 3; x++)
-		r[x] = f8_sub(a[x], b[x]);
-}
-
-static inline void cross3(const f8 a[3], const f8 b[3], f8 r[3])
-{
-	for (int k = 0; k < 3; k++) {
-		const int l = (k + 1) % 3, m = (k + 2) % 3;
-		r[k] = f8_sub(f8_mul(a[l], b[m]), f8_mul(a[m], b[l]));
-	}
-}
-
 /// Square of the distance of two triangles along an axis of any length; 0 where they overlap along it, or where the axis has no
 /// direction.
 static inline f8 gap_along(const f8 axis[3], const triangle_pairs *t)
 {
 	const f8 zero = f8_set1(0);
-	const f8 a1 = dot3(axis, t->corner[0]), a2 = dot3(axis, t->corner[1]);
-	const f8 b0 = dot3(axis, t->corner[2]), b1 = dot3(axis, t->corner[3]), b2 = dot3(axis, t->corner[4]);
+	const f8 a1 = dot8(axis, t->corner[0]), a2 = dot8(axis, t->corner[1]);
+	const f8 b0 = dot8(axis, t->corner[2]), b1 = dot8(axis, t->corner[3]), b2 = dot8(axis, t->corner[4]);
 	const f8 above = f8_sub(f8_min(f8_min(b0, b1), b2), f8_max(f8_max(a1, a2), zero));
 	const f8 below = f8_sub(f8_min(f8_min(a1, a2), zero), f8_max(f8_max(b0, b1), b2));
 	// What squares would lose in the smallest numbers is taken off, and none grows beyond the largest.
 	const f8 gap = f8_max(f8_min(f8_set1(0x1p63f), f8_sub(f8_max(above, below), f8_set1(0x1p-60f))), zero);
 	// Edges that are all but parallel give an axis whose squares are lost likewise: taken as longer it gives no gap too large.
-	return f8_div(f8_mul(gap, gap), f8_max(dot3(axis, axis), f8_set1(0x1p-120f)));
+	return f8_div(f8_mul(gap, gap), f8_max(dot8(axis, axis), f8_set1(0x1p-120f)));
 }
 
 /// Along the two normals.
 static inline f8 gap_by_normals(const triangle_pairs *t)
 {
 	f8 e[3], f[3], axis[3];
-	cross3(t->corner[0], t->corner[1], axis);
+	cross8(t->corner[0], t->corner[1], axis);
 	const f8 gap = gap_along(axis, t);
-	sub3(t->corner[3], t->corner[2], e);
-	sub3(t->corner[4], t->corner[2], f);
-	cross3(e, f, axis);
+	sub8(t->corner[3], t->corner[2], e);
+	sub8(t->corner[4], t->corner[2], f);
+	cross8(e, f, axis);
 	return f8_max(gap_along(axis, t), gap);
 }
 
@@ -338,15 +314,15 @@ static inline f8 gap_by_normals(const triangle_pairs *t)
 static inline f8 gap_by_edges(const triangle_pairs *t)
 {
 	f8 edge[2][3], axis[3][3][3], gap = f8_set1(0);
-	sub3(t->corner[3], t->corner[2], edge[0]);
-	sub3(t->corner[4], t->corner[2], edge[1]);
+	sub8(t->corner[3], t->corner[2], edge[0]);
+	sub8(t->corner[4], t->corner[2], edge[1]);
 	for (int i = 0; i < 2; i++) {
 		for (int j = 0; j < 2; j++)
-			cross3(t->corner[i], edge[j], axis[i][j]);
-		sub3(axis[i][1], axis[i][0], axis[i][2]);
+			cross8(t->corner[i], edge[j], axis[i][j]);
+		sub8(axis[i][1], axis[i][0], axis[i][2]);
 	}
 	for (int j = 0; j < 3; j++)
-		sub3(axis[1][j], axis[0][j], axis[2][j]);
+		sub8(axis[1][j], axis[0][j], axis[2][j]);
 	for (int i = 0; i < 3; i++) {
 		for (int j = 0; j < 3; j++)
 			gap = f8_max(gap_along(axis[i][j], t), gap);
@@ -371,7 +347,7 @@ static inline void separate_by_normals(int32_t at, f8 enough, separate_chunk *ch
 	const f8 gap = certain_gap(gap_by_normals(&t), chunk->scale);
 	const m8 near = f8_le(gap, enough);
 	f8_store(&chunk->gap[at], gap);
-	i8_store(&chunk->waiting[chunk->waiting_count], i8_compress(near, count_from(at)));
+	i8_store(&chunk->waiting[chunk->waiting_count], i8_compress(near, i8_count_from(at)));
 	chunk->waiting_count += __builtin_popcount(m8_bits(near));
 }
 
@@ -425,7 +401,7 @@ static int32_t sift(const float *gaps, int32_t count, float moved, int32_t *numb
 		const f8 gap = f8_load(gaps + first);
 		const m8 near = f8_le(gap, limit);
 		smallest = f8_min(f8_select(near, infinite, gap), smallest);
-		i8_store(number + kept, i8_compress(near, count_from(first)));
+		i8_store(number + kept, i8_compress(near, i8_count_from(first)));
 		kept += __builtin_popcount(m8_bits(near));
 	}
 	// What fills up the last eight is within an infinite motion.
@@ -448,7 +424,7 @@ static void enclose(const cr_collider *b, const cr_candidate *listed, int32_t co
 {
 	box8 all = spread_box((const float[3]){ INFINITY, INFINITY, INFINITY }, (const float[3]){ -INFINITY, -INFINITY, -INFINITY });
 	for (int32_t first = 0; first < count; first += CR_WIDTH) {
-		const i8 candidate = times3(i8_min(count_from(first), i8_set1(count - 1)));
+		const i8 candidate = times3(i8_min(i8_count_from(first), i8_set1(count - 1)));
 		const i8 triangle = times3(i8_gather(&listed[0].b, candidate));
 		for (int corner = 0; corner < 3; corner++) {
 			const i8 vertex = times3(i8_gather(b->topology->triangles + corner, triangle));

@@ -211,6 +211,23 @@ static void insert_sorted(walking_side *sides, int count, walking_side side)
 	sides[at] = side;
 }
 
+static void prefetch(const void *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += CR_CACHE_LINE)
+		__builtin_prefetch((const char *)p + i);
+}
+
+/// Note a side that continues, and ask for what it watches, which is read when all of the piece are noted. Returns how many were noted.
+static int begin_walking(const cr_pipeline *p, cr_pair_work *w, int side, walking_side *sides, int count)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	if (m->watched_count[side] == 0)
+		return 0;
+	prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
+	insert_sorted(sides, count, (walking_side){ cr_target_of(p, w, side)->shape.collider, w, side });
+	return 1;
+}
+
 static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end)
 {
 	walking_side sides[2 * PAIRS_PER_TASK];
@@ -222,8 +239,8 @@ static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin,
 		for (int side = 0; side < 2; side++) {
 			if (!w->iterative)
 				cr_collect_side(p, worker, w, side);
-			else if (cr_memory_of(p, w)->watched_count[side] > 0)
-				insert_sorted(sides, count++, (walking_side){ cr_target_of(p, w, side)->shape.collider, w, side });
+			else
+				count += begin_walking(p, w, side, sides, count);
 		}
 	}
 	for (int i = 0; i < count && !worker->failed; i++)

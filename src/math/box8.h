@@ -62,12 +62,18 @@ static inline box8 transform_boxes(const box8 *boxes, const cr_transform *m, f8 
 }
 
 /// Lanes that overlap one box.
-static inline uint32_t overlap_one(const box8 *boxes, const float lower[3], const float upper[3])
+static inline m8 overlap_mask(const box8 *boxes, const float lower[3], const float upper[3])
 {
 	m8 m = m8_and(f8_le(boxes->lower[0], f8_set1(upper[0])), f8_le(f8_set1(lower[0]), boxes->upper[0]));
 	for (int k = 1; k < 3; k++)
 		m = m8_and(m, m8_and(f8_le(boxes->lower[k], f8_set1(upper[k])), f8_le(f8_set1(lower[k]), boxes->upper[k])));
-	return m8_bits(m);
+	return m;
+}
+
+/// The same as bits.
+static inline uint32_t overlap_one(const box8 *boxes, const float lower[3], const float upper[3])
+{
+	return m8_bits(overlap_mask(boxes, lower, upper));
 }
 
 /// Lanes that overlap one lane of stored boxes.

@@ -1,0 +1,394 @@
+/// Pairs of triangles of two colliders that may meet, or come within a reach of each other: both wide trees. Compiled once for each
+/// instruction set (CR_ISA).
+///
+/// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop what cannot meet the
+/// target's surface. Each block of eight source triangles that is left is turned into the target's frame once, and walks the target's
+/// tree with its box. What it meets is listed: leaves first, then lanes of the source in them, then pairs. Each list is a flat loop, in
+/// which what boxes do decides where the next entry goes and nothing else: taken depth first, with a branch for each child and lane, a
+/// pair of bodies had 146 branches foreseen wrongly (callgrind's model), so it has 45, and a step at rest takes 3 % less for more
+/// instructions.
+
+#include "bvh/bvh_kernels.h"
+#include "bvh/grid8.h"
+#include "math/box8.h"
+#include "math/vec8.h"
+
+/// Eight triangles with what the filters need.
+typedef struct tri8 {
+	f8 corner[3][3];
+	f8 normal[3]; // not unit
+	f8 offset;    // normal . corner 0
+	f8 tolerance; // bound on the rounding of normal . p - offset for p near both bodies
+	f8 size;      // of the normal, and of what rounding may do to it
+	box8 box;
+} tri8;
+
+static inline void plane_of(const f8 corner[3][3], f8 normal[3], f8 *size)
+{
+	f8 e[3], g[3];
+	sub8(corner[1], corner[0], e);
+	sub8(corner[2], corner[0], g);
+	cross8(e, g, normal);
+	const f8 e_size = f8_add(f8_add(f8_abs(e[0]), f8_abs(e[1])), f8_abs(e[2]));
+	const f8 g_size = f8_add(f8_add(f8_abs(g[0]), f8_abs(g[1])), f8_abs(g[2]));
+	*size = f8_mul(e_size, g_size);
+}
+
+static inline void bound_corners(tri8 *t, f8 margin)
+{
+	for (int k = 0; k < 3; k++) {
+		t->box.lower[k] = f8_sub(f8_min(f8_min(t->corner[0][k], t->corner[1][k]), t->corner[2][k]), margin);
+		t->box.upper[k] = f8_add(f8_max(f8_max(t->corner[0][k], t->corner[1][k]), t->corner[2][k]), margin);
+	}
+}
+
+/// At least the length of a normal as it would be without rounding. size: see plane_of. Scaled, so that no square overflows or
+/// vanishes.
+static f8 normal_length(const f8 normal[3], f8 size)
+{
+	const f8 largest = f8_max(f8_max(f8_max(f8_abs(normal[0]), f8_abs(normal[1])), f8_abs(normal[2])), f8_set1(0x1p-126f));
+	f8 unit[3];
+	for (int k = 0; k < 3; k++)
+		unit[k] = f8_div(normal[k], largest);
+	return f8_add(f8_mul(largest, f8_mul(f8_sqrt(dot8(unit, unit)), f8_set1(1 + 0x1p-20f))), f8_mul(size, f8_set1(0x1p-20f)));
+}
+
+static inline void load_triangles(const cr_tri8 *block, float margin, tri8 *t)
+{
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			t->corner[c][k] = f8_load(block->corner[c][k]);
+	}
+	f8 size;
+	plane_of(t->corner, t->normal, &size);
+	t->offset = dot8(t->normal, t->corner[0]);
+	t->tolerance = f8_mul(size, f8_set1(margin));
+	t->size = size;
+	bound_corners(t, f8_set1(0));
+}
+
+/// Corners and boxes in another frame, the boxes grown by growth.
+static inline void place_triangles(const cr_tri8 *block, const cr_transform *m, float growth, tri8 *t)
+{
+	f8 own[3][3];
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			own[c][k] = f8_load(block->corner[c][k]);
+	}
+	for (int i = 0; i < 3; i++) {
+		const f8 row[3] = { f8_set1(m->r[i][0]), f8_set1(m->r[i][1]), f8_set1(m->r[i][2]) };
+		for (int c = 0; c < 3; c++)
+			t->corner[c][i] = f8_add(dot8(row, own[c]), f8_set1(m->t[i]));
+	}
+	bound_corners(t, f8_set1(growth));
+}
+
+/// The planes of placed triangles. The normal is made before the transform, where the corners are exact, and turned.
+static inline void place_planes(const cr_tri8 *block, const cr_transform *m, float margin, tri8 *t)
+{
+	f8 own[3][3], normal[3], size;
+	for (int c = 0; c < 3; c++) {
+		for (int k = 0; k < 3; k++)
+			own[c][k] = f8_load(block->corner[c][k]);
+	}
+	plane_of(own, normal, &size);
+	for (int i = 0; i < 3; i++) {
+		const f8 row[3] = { f8_set1(m->r[i][0]), f8_set1(m->r[i][1]), f8_set1(m->r[i][2]) };
+		t->normal[i] = dot8(row, normal);
+	}
+	t->offset = dot8(t->normal, t->corner[0]);
+	t->tolerance = f8_mul(size, f8_set1(margin));
+	t->size = size;
+}
+
+/// Lanes in which three distances are not all beyond the tolerance on one side.
+static inline m8 straddles(const f8 d[3], f8 tolerance)
+{
+	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
+	return m8_and(f8_le(low, tolerance), f8_le(f8_neg(tolerance), high));
+}
+
+/// A block of the source in the target's frame, as arrays for taking one triangle at a time.
+typedef struct source_block {
+	box8 boxes;                   // of the triangles; empty in lanes that cannot come near the target
+	float corner[3][3][CR_WIDTH]; // corner, axis, lane
+	float normal[3][CR_WIDTH];
+	float offset[CR_WIDTH];
+	float tolerance[CR_WIDTH];
+	float inverse[CR_WIDTH]; // of the length of the normal, rounded up; set where reach > 0
+	float lower[3][CR_WIDTH];
+	float upper[3][CR_WIDTH];
+	float union_lower[3];
+	float union_upper[3];
+	const int32_t *number;
+} source_block;
+
+/// A block of the target.
+typedef struct target_block {
+	tri8 triangles;
+	f8 inverse; // as of a source
+	const cr_tri8 *block;
+} target_block;
+
+// Blocks of the source in hand, and leaves of the target that they meet: enough for most pairs of bodies at once.
+enum { PAIR_SOURCES = 16, PAIR_LEAVES = 32, PAIR_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
+
+/// What of the source is in hand is first walked down the target's tree, then all leaves met are tested, then all triangles in them:
+/// each a flat loop, whose branches do not depend on what boxes do.
+typedef struct pair_walk {
+	const cr_collider *source, *target;
+	const cr_transform *to_target;
+	float margin; // what float may lose in a transform, in the lengths of the two bodies
+	float reach;
+	bool source_is_b;
+	cr_candidates *out;
+	int32_t source_count, leaf_count;
+	source_block sources[PAIR_SOURCES];
+	int32_t leaf_source[PAIR_LEAVES + CR_WIDTH];
+	int32_t leaf_slot[PAIR_LEAVES + CR_WIDTH]; // 8 * node + child of the target's tree
+} pair_walk;
+
+static inline bool has_ended(const cr_candidates *c) { return c->failed || (c->most > 0 && c->count > c->most); }
+
+/// The mask of these bits.
+static inline m8 mask_of(uint32_t bits)
+{
+	static const int32_t bit[CR_WIDTH] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+	return i8_lt(i8_set1(0), i8_and(i8_set1((int32_t)bits), i8_load(bit)));
+}
+
+/// Write the lanes of a mask to the end of a list; room for eight. Returns how many.
+static inline int32_t append_lanes(int32_t *end, m8 mask, i8 values)
+{
+	i8_store(end, i8_compress(mask, values));
+	return __builtin_popcount(m8_bits(mask));
+}
+
+/// false: no triangle of the block can come near the target's surface, by its box and grid.
+static bool load_source(const pair_walk *w, const cr_tri8 *block, source_block *s)
+{
+	tri8 t;
+	place_triangles(block, w->to_target, w->margin + w->reach, &t);
+	uint32_t used = overlap_one(&t.box, w->target->lower, w->target->upper) & ((1u << block->count) - 1);
+	if (used)
+		used &= ~grid_clear(&w->target->grid, &t.box, 0);
+	if (!used)
+		return false;
+	const m8 near = mask_of(used);
+	place_planes(block, w->to_target, w->margin, &t);
+	if (w->reach > 0)
+		f8_store(s->inverse, f8_div(f8_set1(1), normal_length(t.normal, t.size)));
+	for (int k = 0; k < 3; k++) {
+		for (int c = 0; c < 3; c++)
+			f8_store(s->corner[c][k], t.corner[c][k]);
+		f8_store(s->normal[k], t.normal[k]);
+		s->boxes.lower[k] = f8_select(near, t.box.lower[k], f8_set1(INFINITY));
+		s->boxes.upper[k] = f8_select(near, t.box.upper[k], f8_set1(-INFINITY));
+		s->union_lower[k] = f8_lowest(s->boxes.lower[k]);
+		s->union_upper[k] = f8_highest(s->boxes.upper[k]);
+	}
+	f8_store(s->offset, t.offset);
+	f8_store(s->tolerance, t.tolerance);
+	store_boxes(&s->boxes, s->lower, s->upper);
+	s->number = block->number;
+	return true;
+}
+
+static void load_target(const pair_walk *w, const cr_tri8 *block, target_block *t)
+{
+	t->block = block;
+	load_triangles(block, w->margin, &t->triangles);
+	if (w->reach > 0)
+		t->inverse = f8_div(f8_set1(1), normal_length(t->triangles.normal, t->triangles.size));
+}
+
+/// normal . p - offset for the corners of lane j of the source and the planes of the target.
+static inline void source_heights(const tri8 *target, const source_block *s, int j, f8 d[3])
+{
+	for (int c = 0; c < 3; c++) {
+		const f8 p[3] = { f8_set1(s->corner[c][0][j]), f8_set1(s->corner[c][1][j]), f8_set1(s->corner[c][2][j]) };
+		d[c] = f8_sub(dot8(target->normal, p), target->offset);
+	}
+}
+
+/// The same for the corners of the target and the plane of lane j.
+static inline void target_heights(const tri8 *target, const source_block *s, int j, f8 d[3])
+{
+	const f8 n[3] = { f8_set1(s->normal[0][j]), f8_set1(s->normal[1][j]), f8_set1(s->normal[2][j]) };
+	for (int c = 0; c < 3; c++)
+		d[c] = f8_sub(dot8(n, target->corner[c]), f8_set1(s->offset[j]));
+}
+
+/// Lanes of the target whose box meets that of lane j of the source, and in which neither triangle lies on one side of the other's plane.
+static inline m8 straddling_lanes(const target_block *t, const source_block *s, int j)
+{
+	const float lower[3] = { s->lower[0][j], s->lower[1][j], s->lower[2][j] };
+	const float upper[3] = { s->upper[0][j], s->upper[1][j], s->upper[2][j] };
+	f8 above[3], below[3];
+	source_heights(&t->triangles, s, j, above);
+	target_heights(&t->triangles, s, j, below);
+	const m8 met = overlap_mask(&t->triangles.box, lower, upper);
+	return m8_and(met, m8_and(straddles(above, t->triangles.tolerance), straddles(below, f8_set1(s->tolerance[j]))));
+}
+
+/// Lower bound on the distance from a plane to the triangle whose corners have these heights over it, in lengths of its normal
+/// (inverse: of that length); negative when the triangle may meet it. The last term is for heights that are lost in the smallest
+/// numbers. Infinitely below zero for a plane that is none.
+static inline f8 plane_gap(const f8 d[3], f8 tolerance, f8 inverse)
+{
+	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
+	return f8_mul(f8_sub(f8_max(low, f8_neg(high)), f8_add(tolerance, f8_set1(0x1p-140f))), inverse);
+}
+
+/// Lower bounds on the distances of the target's triangles from lane j of the source: of their boxes, or of one triangle and the
+/// other's plane. The boxes of the source have grown by reach and a margin that covers the roundings here too.
+static inline f8 gaps_to(const target_block *t, const source_block *s, int j, float reach)
+{
+	const f8 shorten = f8_set1(1 - 0x1p-20f), limit = f8_set1(reach);
+	f8 box[3], above[3], below[3];
+	for (int k = 0; k < 3; k++) {
+		const f8 over = f8_sub(t->triangles.box.lower[k], f8_set1(s->upper[k][j]));
+		const f8 under = f8_sub(f8_set1(s->lower[k][j]), t->triangles.box.upper[k]);
+		box[k] = f8_max(f8_add(f8_max(over, under), limit), f8_set1(0));
+	}
+	source_heights(&t->triangles, s, j, above);
+	target_heights(&t->triangles, s, j, below);
+	const f8 by_box = f8_mul(f8_sqrt(dot8(box, box)), shorten);
+	const f8 by_target = f8_mul(plane_gap(above, t->triangles.tolerance, t->inverse), shorten);
+	const f8 by_source = f8_mul(plane_gap(below, f8_set1(s->tolerance[j]), f8_set1(s->inverse[j])), shorten);
+	// A plane that is none gives no number, and max takes its second operand then.
+	return f8_max(by_source, f8_max(by_target, by_box));
+}
+
+/// Lanes of the source, with the target block that they meet, in the order of the leaves.
+typedef struct lane_list {
+	int32_t count;
+	int32_t block_count;
+	int32_t lane[PAIR_LEAVES * CR_WIDTH + CR_WIDTH]; // 8 * source + lane
+	int32_t target[PAIR_LEAVES * CR_WIDTH + CR_WIDTH];
+	target_block blocks[PAIR_LEAVES];
+} lane_list;
+
+static void list_lanes(const pair_walk *w, lane_list *l)
+{
+	uint32_t block[PAIR_LEAVES + 1];
+	l->count = l->block_count = 0;
+	for (int32_t i = 0; i < w->leaf_count; i++) {
+		const int32_t source = w->leaf_source[i], slot = w->leaf_slot[i], child = slot % CR_WIDTH;
+		const cr_node8 *node = &w->target->tree.nodes[slot / CR_WIDTH];
+		const float lower[3] = { node->lower[0][child], node->lower[1][child], node->lower[2][child] };
+		const float upper[3] = { node->upper[0][child], node->upper[1][child], node->upper[2][child] };
+		const m8 near = overlap_mask(&w->sources[source].boxes, lower, upper);
+		i8_store(l->target + l->count, i8_set1(l->block_count));
+		const int32_t met = append_lanes(l->lane + l->count, near, i8_count_from(CR_WIDTH * source));
+		block[l->block_count] = node->child[child] & ~CR_LEAF_BIT;
+		l->block_count += met > 0;
+		l->count += met;
+	}
+	for (int32_t i = 0; i < l->block_count; i++)
+		load_target(w, &w->target->blocks[block[i]], &l->blocks[i]);
+}
+
+/// Test the triangles of the leaves in hand, and let go of all that is in hand.
+static void test_leaves(pair_walk *w)
+{
+	lane_list l;
+	float gaps[PAIR_LEAVES * CR_WIDTH][CR_WIDTH];
+	int32_t found[PAIR_LEAVES * CR_WIDTH * CR_WIDTH + CR_WIDTH], count = 0;
+	list_lanes(w, &l);
+	for (int32_t i = 0; i < l.count; i++) {
+		const source_block *s = &w->sources[l.lane[i] / CR_WIDTH];
+		const target_block *t = &l.blocks[l.target[i]];
+		const int j = l.lane[i] % CR_WIDTH;
+		m8 met = i8_lt(i8_count_from(0), i8_set1(t->block->count));
+		f8 gap = f8_set1(0);
+		if (w->reach > 0) {
+			gap = gaps_to(t, s, j, w->reach);
+			met = m8_and(met, f8_le(gap, f8_set1(w->reach)));
+		} else {
+			met = m8_and(met, straddling_lanes(t, s, j));
+		}
+		f8_store(gaps[i], gap);
+		count += append_lanes(found + count, met, i8_count_from(CR_WIDTH * i));
+	}
+	w->leaf_count = 0;
+	if (w->out->count + count > w->out->capacity && !cr_candidates_grow(w->out, count))
+		return;
+	for (int32_t i = 0; i < count; i++) {
+		const int32_t at = found[i] / CR_WIDTH, lane = found[i] % CR_WIDTH;
+		const int32_t own = w->sources[l.lane[at] / CR_WIDTH].number[l.lane[at] % CR_WIDTH];
+		const int32_t other = l.blocks[l.target[at]].block->number[lane];
+		const float gap = gaps[at][lane];
+		w->out->data[w->out->count++] = w->source_is_b ? (cr_candidate){ other, own, gap } : (cr_candidate){ own, other, gap };
+	}
+}
+
+/// Walk the target's tree with a block of the source.
+static void list_leaves(pair_walk *w, int32_t source)
+{
+	const source_block *s = &w->sources[source];
+	int32_t stack[PAIR_STACK + CR_WIDTH];
+	int top = 0;
+	stack[top++] = 0;
+	while (top > 0 && !has_ended(w->out)) {
+		const int32_t number = stack[--top];
+		const cr_node8 *node = &w->target->tree.nodes[number];
+		const box8 boxes = load_boxes(node->lower, node->upper);
+		const m8 met = overlap_mask(&boxes, s->union_lower, s->union_upper);
+		const i8 child = i8_load((const int32_t *)node->child); // leaves are below zero
+		const m8 is_leaf = i8_lt(child, i8_set1(0));
+		top += append_lanes(stack + top, m8_and(met, i8_lt(i8_set1(-1), child)), child);
+		i8_store(w->leaf_source + w->leaf_count, i8_set1(source));
+		w->leaf_count += append_lanes(w->leaf_slot + w->leaf_count, m8_and(met, is_leaf), i8_count_from(CR_WIDTH * number));
+		if (w->leaf_count > PAIR_LEAVES - CR_WIDTH)
+			test_leaves(w);
+	}
+}
+
+extern void CR_ISA_NAME(cr_find_pairs)(
+	const cr_collider *, const cr_collider *, const cr_transform *, const cr_transform *, float, cr_candidates *);
+
+void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a,
+	const cr_transform *a_to_b, float reach, cr_candidates *out)
+{
+	if (a->tree.node_count == 0 || b->tree.node_count == 0)
+		return;
+	pair_walk w;
+	w.source_is_b = b->triangle_count < a->triangle_count;
+	w.source = w.source_is_b ? b : a;
+	w.target = w.source_is_b ? a : b;
+	w.to_target = w.source_is_b ? b_to_a : a_to_b;
+	w.reach = reach;
+	w.out = out;
+	w.source_count = w.leaf_count = 0;
+	// A coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the two scales in size: about 20
+	// roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
+	w.margin = (a->scale + b->scale + reach) * 0x1p-19f;
+	const f8 margin = f8_set1(w.margin + reach);
+	uint32_t stack[PAIR_STACK];
+	int top = 0;
+	stack[top++] = 0;
+	while (top > 0 && !has_ended(out)) {
+		const cr_node8 *node = &w.source->tree.nodes[stack[--top]];
+		const box8 boxes = load_boxes(node->lower, node->upper);
+		const box8 there = transform_boxes(&boxes, w.to_target, margin);
+		uint32_t met = overlap_one(&there, w.target->lower, w.target->upper);
+		if (met)
+			met &= ~grid_clear(&w.target->grid, &there, 0);
+		while (met) {
+			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
+			if (!(child & CR_LEAF_BIT)) {
+				stack[top++] = child;
+				continue;
+			}
+			if (!load_source(&w, &w.source->blocks[child & ~CR_LEAF_BIT], &w.sources[w.source_count]))
+				continue;
+			list_leaves(&w, w.source_count++);
+			if (w.source_count == PAIR_SOURCES) {
+				test_leaves(&w);
+				w.source_count = 0;
+			}
+		}
+	}
+	test_leaves(&w);
+}
