@@ -69,7 +69,7 @@ static void check_sizes(carom_context *context)
 {
 	REQUIRE(context);
 	static const int64_t counts[] = { 0, 1, 2, 3, 7, 63, 64, 65, 1000, 100001 };
-	static const int64_t ranges[] = { 1, 2, 64, 1000, 1000000 };
+	static const int64_t ranges[] = { 1, 2, 64, 1000, 1000000, INT64_MAX / 2, INT64_MAX / 2 + 1, INT64_MAX };
 	for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
 		for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++)
 			check_loop(context, counts[c], ranges[r]);
@@ -154,6 +154,19 @@ TEST(parallel, user_scheduler_in_any_order)
 	CHECK_INT(carom_context_threads(context), 4);
 	check_sizes(context);
 	CHECK(calls > 0);
+}
+
+TEST(parallel, one_piece_is_asked_for_by_the_largest_range)
+{
+	int calls = 0;
+	carom_context *contexts[] = { make_context(2, NULL, NULL), make_context(2, backward_scheduler, &calls) };
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(contexts[i]);
+		check_public_loop(contexts[i], 100, INT64_MAX);
+		check_public_loop(contexts[i], 100, INT64_MAX / 2 + 1);
+		carom_destroy_context(contexts[i]);
+	}
+	CHECK_INT(calls, 0); // one piece needs no scheduler
 }
 
 typedef struct pthread_loop {

@@ -87,7 +87,7 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 		return;
 	}
 	parallel_loop loop = { context, task_fn, task };
-	if (context->thread_count == 1 || count < 2 * min_range)
+	if (context->thread_count == 1 || count / 2 < min_range) // no room for two pieces; twice a min_range may overflow
 		run_piece(0, count, 0, &loop);
 	else if (context->parallel_for)
 		context->parallel_for(run_piece, count, min_range, &loop, context->parallel_for_user);
