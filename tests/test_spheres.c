@@ -785,6 +785,7 @@ TEST(spheres, bad_fields_of_the_input)
 	input = arrays.input;  \
 	change;                \
 	expect_bad_input(spheres, context, &input, field)
+	BAD(input.cookie++, "carom_sphere_input.cookie: start from carom_default_sphere_input");
 	BAD(input.count = -1, "count");
 	BAD(input.count = CAROM_MAX_SPHERES + 1ll, "count");
 	BAD(input.centres.data = NULL, "centres.data");
@@ -798,6 +799,32 @@ TEST(spheres, bad_fields_of_the_input)
 #undef BAD
 	fixture_free_arrays(&arrays);
 	fixture_free_cloud(&cloud);
+	carom_destroy_spheres(spheres);
+	carom_destroy_context(context);
+}
+
+/// All zero, moved says that nothing moved: with a skin the list would then be kept whatever the spheres do.
+TEST(spheres, zeroed_input_is_refused)
+{
+	carom_context *context = fixture_context(1);
+	const carom_spheres_def def = def_of(CAROM_SPHERES_AUTO, 0.1);
+	carom_spheres *spheres = make_spheres(context, &def);
+	float centres[2][3] = { { 0 }, { 5 } };
+	const float radii[2] = { 1, 1 };
+	carom_sphere_input input = carom_default_sphere_input(), zeroed = { 0 };
+	input.centres = zeroed.centres = (carom_strided){ centres, 0, CAROM_FLOAT32 };
+	input.radii = zeroed.radii = (carom_strided){ radii, 0, CAROM_FLOAT32 };
+	input.count = zeroed.count = 2;
+	carom_sphere_pairs pairs;
+	REQUIRE(carom_spheres_update(spheres, &input) == CAROM_SUCCESS);
+	REQUIRE(carom_spheres_find_pairs(spheres, &pairs) == CAROM_SUCCESS);
+	CHECK_INT(pairs.count, 0);
+	centres[1][0] = 1;
+	CHECK_INT(carom_spheres_update(spheres, &zeroed), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sphere_input.cookie: start from carom_default_sphere_input");
+	CHECK_INT(carom_spheres_update(spheres, &input), CAROM_SUCCESS);
+	REQUIRE(carom_spheres_find_pairs(spheres, &pairs) == CAROM_SUCCESS);
+	CHECK_INT(pairs.count, 1);
 	carom_destroy_spheres(spheres);
 	carom_destroy_context(context);
 }

@@ -63,8 +63,10 @@ typedef struct carom_spheres_def {
 /// Method AUTO, no skin, upkeep AUTO, interval 8, growth 1.5, not periodic. Thread-safe.
 CAROM_API carom_spheres_def carom_default_spheres_def(void);
 
-/// Where the spheres are, for one call. The library copies what it keeps; the memory is the caller's again when the call returns.
+/// Where the spheres are, for one call. Start from carom_default_sphere_input: an input that did not is refused, because one of
+/// zeros would vouch that nothing has moved. The library copies what it keeps; the memory is the caller's again when the call returns.
 typedef struct carom_sphere_input {
+	int cookie;            ///< set by carom_default_sphere_input; do not touch
 	int64_t count;         ///< 0 to CAROM_MAX_SPHERES
 	carom_strided centres; ///< x, y, z of each; finite, at most CAROM_MAX_COORDINATE
 	carom_strided radii;   ///< one value each (stride 0: packed); finite, not negative, at most CAROM_MAX_COORDINATE
@@ -78,7 +80,7 @@ typedef struct carom_sphere_input {
 	bool neighbours_only;
 } carom_sphere_input;
 
-/// Nothing: no spheres, moved unknown, all wanted.
+/// Nothing: no spheres, moved unknown, all wanted. Thread-safe.
 CAROM_API carom_sphere_input carom_default_sphere_input(void);
 
 /// A touching pair, a < b (indices).

@@ -1,6 +1,7 @@
 /// Sweeps over the caller's arrays. See spheres/sphere_input.h.
 #include "spheres/sphere_input.h"
 #include "base/parallel.h"
+#include "spheres/sphere_cookie.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -78,6 +79,8 @@ static cr_view_form find_form(const cr_sphere_view *view)
 
 carom_result cr_view_input(carom_context *context, const carom_sphere_input *input, cr_sphere_view *view)
 {
+	if (input->cookie != CR_SPHERE_INPUT_COOKIE)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.cookie: start from carom_default_sphere_input");
 	if (input->count < 0 || input->count > CAROM_MAX_SPHERES)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.count is %lld, not in 0 to %d",
 			(long long)input->count, CAROM_MAX_SPHERES);

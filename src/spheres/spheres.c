@@ -25,7 +25,10 @@ carom_spheres_def carom_default_spheres_def(void)
 	return def;
 }
 
-carom_sphere_input carom_default_sphere_input(void) { return (carom_sphere_input){ .moved = -1 }; }
+carom_sphere_input carom_default_sphere_input(void)
+{
+	return (carom_sphere_input){ .cookie = CR_SPHERE_INPUT_COOKIE, .moved = -1 };
+}
 
 const char *carom_sphere_method_name(carom_sphere_method method)
 {
