@@ -73,23 +73,23 @@ TEST(context, wrong_definitions_are_refused)
 	memset(&def, 0, sizeof def);
 	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT);
 	CHECK(context == NULL);
+	CHECK_STR(carom_error_text(NULL), "carom_context_def.cookie: start from carom_default_context_def");
 	CHECK_INT(carom_create_context(NULL, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(NULL), "carom_create_context: context is NULL");
 
 	counting_memory memory = { .fail_at = -1 };
-	def = counting_def(&memory);
-	def.allocator.release = NULL;
-	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT);
-	def = counting_def(&memory);
-	def.allocator.allocate = NULL;
-	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT);
-	def = counting_def(&memory);
-	def.thread_count = -1;
-	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT);
-	def.thread_count = CR_MAX_WORKERS + 1;
-	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT);
-	def = counting_def(&memory);
-	def.simd = (carom_simd)99;
-	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT);
+#define REFUSED(change, text)                                                \
+	def = counting_def(&memory);                                             \
+	change;                                                                  \
+	CHECK_INT(carom_create_context(&def, &context), CAROM_INVALID_ARGUMENT); \
+	CHECK(context == NULL);                                                  \
+	CHECK_STR(carom_error_text(NULL), text)
+	REFUSED(def.allocator.release = NULL, "carom_context_def.allocator.release is NULL, but allocate is not");
+	REFUSED(def.allocator.allocate = NULL, "carom_context_def.allocator.allocate is NULL, but release is not");
+	REFUSED(def.thread_count = -1, "carom_context_def.thread_count is -1, not in 0 to 256");
+	REFUSED(def.thread_count = CR_MAX_WORKERS + 1, "carom_context_def.thread_count is 257, not in 0 to 256");
+	REFUSED(def.simd = (carom_simd)99, "carom_context_def.simd is 99, none of carom_simd");
+#undef REFUSED
 	CHECK_INT(memory.allocations, 0);
 }
 
@@ -100,6 +100,7 @@ TEST(context, creation_out_of_memory)
 	carom_context *context = (carom_context *)&memory;
 	CHECK_INT(carom_create_context(&def, &context), CAROM_OUT_OF_MEMORY);
 	CHECK(context == NULL);
+	CHECK_STR(carom_error_text(NULL), "out of memory for a context");
 	CHECK_INT(memory.live, 0);
 }
 
@@ -171,6 +172,56 @@ TEST(context, error_text)
 	cr_fail(context, CAROM_INVALID_MESH, "%2000d", 1);
 	CHECK_INT(strlen(carom_error_text(context)), CR_ERROR_TEXT_SIZE - 1);
 	carom_destroy_context(context);
+}
+
+// ---- Whose failure ----
+
+TEST(context, error_text_is_of_the_context_asked)
+{
+	carom_context *a, *b;
+	CHECK_STR(carom_error_text(NULL), "");
+	REQUIRE(carom_create_context(NULL, &a) == CAROM_SUCCESS && carom_create_context(NULL, &b) == CAROM_SUCCESS);
+	cr_fail(a, CAROM_INVALID_BODY, "a failed");
+	CHECK_STR(carom_error_text(a), "a failed");
+	CHECK_STR(carom_error_text(b), "");
+	CHECK_STR(carom_error_text(NULL), "");
+	cr_fail(b, CAROM_INVALID_BODY, "b failed");
+	CHECK_STR(carom_error_text(a), "a failed"); // still the last on a
+	CHECK_STR(carom_error_text(b), "b failed");
+	carom_context child;
+	cr_context_init_child(&child, a, 0);
+	cr_fail(&child, CAROM_INVALID_BODY, "a child failed");
+	CHECK_STR(carom_error_text(a), "a child failed");
+	CHECK_STR(carom_error_text(&child), "a child failed");
+	carom_destroy_context(a);
+	carom_destroy_context(b);
+}
+
+/// One block of memory, so that each context has the address of the last one.
+static void *take_block(size_t size, size_t alignment, void *user)
+{
+	(void)alignment;
+	return size <= 4096 ? user : NULL;
+}
+
+static void leave_block(void *pointer, size_t size, size_t alignment, void *user)
+{
+	(void)pointer, (void)size, (void)alignment, (void)user;
+}
+
+TEST(context, error_text_does_not_outlive_its_context)
+{
+	static _Alignas(CR_CACHE_LINE) char block[4096];
+	carom_context_def def = carom_default_context_def();
+	def.allocator = (carom_allocator){ take_block, leave_block, block };
+	carom_context *first, *second;
+	REQUIRE(carom_create_context(&def, &first) == CAROM_SUCCESS);
+	cr_fail(first, CAROM_INVALID_BODY, "the first failed");
+	carom_destroy_context(first);
+	REQUIRE(carom_create_context(&def, &second) == CAROM_SUCCESS);
+	CHECK(second == first);
+	CHECK_STR(carom_error_text(second), "");
+	carom_destroy_context(second);
 }
 
 typedef struct log_record {

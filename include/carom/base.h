@@ -38,7 +38,7 @@ typedef struct carom_version {
 /// The linked library's version. Thread-safe.
 CAROM_API carom_version carom_get_version(void);
 
-/// What a fallible call returns. The text of the last failure is one call away: carom_error_text.
+/// What a fallible call returns. The text of this thread's last failure is one call away: carom_error_text.
 typedef enum carom_result {
 	CAROM_SUCCESS = 0,
 	/// An argument or a field of a definition is wrong; the text names the function and the field.
@@ -115,15 +115,20 @@ CAROM_API carom_context_def carom_default_context_def(void);
 /// Memory, messages, threads and error text for everything made from it. Contexts share nothing with each other.
 typedef struct carom_context carom_context;
 
-/// Make a context. def may be NULL for the defaults. On failure *context is NULL (there is no text to ask for).
+/// Make a context. def may be NULL for the defaults. On failure *context is NULL, and carom_error_text(NULL) names the field.
+/// Thread-safe.
 CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_context **context);
 
 /// Destroy a context. Everything made from it must have been destroyed first; what was not is named in the log
 /// and leaks. NULL does nothing.
 CAROM_API void carom_destroy_context(carom_context *context);
 
-/// What went wrong in the last call that failed on this context, in one sentence that names the field or element.
-/// Never NULL; valid until the next call that fails on this context, from any thread. Empty before the first failure.
+/// What went wrong, in one sentence that names the field or element: in the last call of this thread that failed, if it failed on
+/// this context or something made from it (what fails in a piece of a parallel loop counts for the thread that called the loop,
+/// too); else in the last call of any thread that failed on this context. So threads that ask right after their own call do not
+/// see each other's texts. A call that succeeds changes nothing. NULL: why carom_create_context failed in this thread, if that was
+/// the thread's last failure. Never NULL; empty when nothing failed. Valid in this thread until it asks again or a call of its own
+/// fails, also when the context is gone. Thread-safe.
 CAROM_API const char *carom_error_text(const carom_context *context);
 
 /// Bytes that the context and all made from it hold now, and the most they ever held. Thread-safe.

@@ -161,20 +161,49 @@ size_t carom_memory_peak(const carom_context *context)
 
 // ---- Messages ----
 
+/// The last failure of this thread. Its own copy, so that failures of other threads neither change nor replace it.
+static _Thread_local cr_failure s_failure;
+static _Thread_local uint64_t s_failures;
+
+uint64_t cr_failure_count(void) { return s_failures; }
+
+cr_failure cr_get_failure(void) { return s_failure; }
+
+void cr_take_failure(const cr_failure *failure)
+{
+	s_failure = *failure;
+	s_failures++;
+}
+
+static carom_context *without_parent(carom_context *context)
+{
+	while (context->parent)
+		context = context->parent;
+	return context;
+}
+
+static void lock_error(carom_context *context)
+{
+	while (atomic_flag_test_and_set_explicit(&context->error_lock, memory_order_acquire)) {
+	}
+}
+
+static void unlock_error(carom_context *context) { atomic_flag_clear_explicit(&context->error_lock, memory_order_release); }
+
 carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...)
 {
 	// Formatted aside first: the arguments may contain the present error text.
-	char text[CR_ERROR_TEXT_SIZE];
+	cr_failure failure = { 0 };
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	vsnprintf(failure.text, sizeof failure.text, format, arguments);
 	va_end(arguments);
-	while (context->parent)
-		context = context->parent;
-	while (atomic_flag_test_and_set_explicit(&context->error_lock, memory_order_acquire)) {
-	}
-	memcpy(context->error_text, text, sizeof text);
-	atomic_flag_clear_explicit(&context->error_lock, memory_order_release);
+	context = without_parent(context);
+	failure.serial = context->serial;
+	cr_take_failure(&failure);
+	lock_error(context);
+	memcpy(context->error_text, failure.text, sizeof failure.text);
+	unlock_error(context);
 	return result;
 }
 
@@ -183,7 +212,20 @@ carom_result cr_fail_memory(carom_context *context, const char *what)
 	return cr_fail(context, CAROM_OUT_OF_MEMORY, "out of memory for %s", what);
 }
 
-const char *carom_error_text(const carom_context *context) { return context->error_text; }
+const char *carom_error_text(const carom_context *context)
+{
+	// What other threads failed at is shown from a copy too: the text of the context may change at any time.
+	static _Thread_local char s_shown[CR_ERROR_TEXT_SIZE];
+	carom_context *root = context ? without_parent((carom_context *)context) : NULL;
+	if (s_failure.serial == (root ? root->serial : 0))
+		return s_failure.text;
+	if (!root)
+		return "";
+	lock_error(root);
+	memcpy(s_shown, root->error_text, sizeof s_shown);
+	unlock_error(root);
+	return s_shown;
+}
 
 void cr_log(const carom_context *context, carom_log_level level, const char *format, ...)
 {
@@ -219,18 +261,39 @@ carom_context_def carom_default_context_def(void)
 	return (carom_context_def){ .cookie = CONTEXT_COOKIE, .simd = CAROM_SIMD_AUTO };
 }
 
+/// Fail without a context: the thread alone remembers the text.
+static carom_result refuse(carom_result result, const char *format, ...)
+#if defined(__GNUC__)
+	__attribute__((format(printf, 2, 3)))
+#endif
+	;
+
+static carom_result refuse(carom_result result, const char *format, ...)
+{
+	cr_failure failure = { 0 };
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(failure.text, sizeof failure.text, format, arguments);
+	va_end(arguments);
+	cr_take_failure(&failure);
+	return result;
+}
+
 static carom_result check_def(const carom_context_def *def)
 {
+	const carom_result bad = CAROM_INVALID_ARGUMENT;
 	if (def->cookie != CONTEXT_COOKIE)
-		return CAROM_INVALID_ARGUMENT;
+		return refuse(bad, "carom_context_def.cookie: start from carom_default_context_def");
 	if (!def->allocator.allocate != !def->allocator.release)
-		return CAROM_INVALID_ARGUMENT;
+		return refuse(bad, "carom_context_def.allocator.%s is NULL, but %s is not",
+			def->allocator.allocate ? "release" : "allocate", def->allocator.allocate ? "allocate" : "release");
 	if (def->thread_count < 0 || def->thread_count > CR_MAX_WORKERS)
-		return CAROM_INVALID_ARGUMENT;
+		return refuse(bad, "carom_context_def.thread_count is %d, not in 0 to %d", def->thread_count, CR_MAX_WORKERS);
 	if ((int)def->simd < CAROM_SIMD_AUTO || def->simd > CAROM_SIMD_NEON)
-		return CAROM_INVALID_ARGUMENT;
+		return refuse(bad, "carom_context_def.simd is %d, none of carom_simd", (int)def->simd);
 	if (def->simd != CAROM_SIMD_AUTO && !has_simd(def->simd))
-		return CAROM_UNSUPPORTED;
+		return refuse(CAROM_UNSUPPORTED, "carom_context_def.simd is %s, which this machine or this build lacks",
+			carom_simd_name(def->simd));
 	return CAROM_SUCCESS;
 }
 
@@ -241,10 +304,17 @@ static int choose_thread_count(const carom_context_def *def)
 	return def->thread_count > 0 ? def->thread_count : cr_default_thread_count();
 }
 
+/// Addresses are used again, serial numbers are not: a thread may remember a failure longer than the context lives.
+static uint64_t next_serial(void)
+{
+	static atomic_uint_least64_t s_last;
+	return atomic_fetch_add_explicit(&s_last, 1, memory_order_relaxed) + 1;
+}
+
 carom_result carom_create_context(const carom_context_def *def, carom_context **context)
 {
 	if (!context)
-		return CAROM_INVALID_ARGUMENT;
+		return refuse(CAROM_INVALID_ARGUMENT, "carom_create_context: context is NULL");
 	*context = NULL;
 	const carom_context_def default_def = carom_default_context_def();
 	if (!def)
@@ -258,7 +328,7 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 		allocator = (carom_allocator){ default_allocate, default_release, NULL };
 	carom_context *made = allocator.allocate(sizeof *made, CR_CACHE_LINE, allocator.user);
 	if (!made)
-		return CAROM_OUT_OF_MEMORY;
+		return refuse(CAROM_OUT_OF_MEMORY, "out of memory for a context");
 	*made = (carom_context){
 		.allocator = allocator,
 		.log = def->log,
@@ -267,6 +337,7 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 		.parallel_for_user = def->parallel_for_user,
 		.thread_count = choose_thread_count(def),
 		.simd = def->simd == CAROM_SIMD_AUTO ? widest_simd() : def->simd,
+		.serial = next_serial(),
 		.error_lock = ATOMIC_FLAG_INIT,
 	};
 	count_memory(made, sizeof *made);

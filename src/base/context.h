@@ -22,9 +22,22 @@ struct carom_context {
 	carom_context *parent;   // of a child: takes its memory and its error text; NULL: none
 	size_t memory_limit;     // bytes that a child may hold; 0: no limit
 	atomic_bool over_limit;  // an allocation failed for the limit
+	uint64_t serial;         // of a context without a parent: no two of a process have the same, and none has 0
 	atomic_flag error_lock;
-	char error_text[CR_ERROR_TEXT_SIZE];
+	char error_text[CR_ERROR_TEXT_SIZE]; // of the last failure, from any thread
 };
+
+/// A failure as the thread remembers it in which it happened.
+typedef struct cr_failure {
+	uint64_t serial; // of the context without a parent; 0: there was none, carom_create_context failed
+	char text[CR_ERROR_TEXT_SIZE];
+} cr_failure;
+
+/// How many failures this thread has had: tells whether there was one in between.
+uint64_t cr_failure_count(void);
+/// The last failure of this thread, and: let another thread's be its last one. For loops, whose pieces fail in other threads.
+cr_failure cr_get_failure(void);
+void cr_take_failure(const cr_failure *failure);
 
 /// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must
 /// outlive it. It has nothing to destroy.
@@ -39,7 +52,8 @@ void *cr_alloc_array(carom_context *context, size_t count, size_t size);
 /// Give back what cr_alloc returned for size. NULL does nothing.
 void cr_free(carom_context *context, void *pointer, size_t size);
 
-/// Set the error text (printf) and return result, so that a failure is one line: return cr_fail(...). Thread-safe.
+/// Set the error text (printf), of the context and of this thread, and return result, so that a failure is one line:
+/// return cr_fail(...). Thread-safe.
 carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...)
 #if defined(__GNUC__)
 	__attribute__((format(printf, 3, 4)))

@@ -14,6 +14,9 @@ typedef struct parallel_loop {
 	carom_context *context;
 	carom_task_fn *task_fn;
 	void *task;
+	atomic_flag failure_lock;
+	bool failed;
+	cr_failure *failure; // the last of any piece, if failed
 } parallel_loop;
 
 /// What this thread is doing: a loop inside a piece runs on the same worker, since another could use that worker's memory.
@@ -24,13 +27,26 @@ typedef struct running_piece {
 
 static _Thread_local running_piece s_running;
 
+/// Keep this thread's last failure for the thread that called the loop, which would not see it otherwise.
+static void pass_failure_on(parallel_loop *loop)
+{
+	while (atomic_flag_test_and_set_explicit(&loop->failure_lock, memory_order_acquire)) {
+	}
+	*loop->failure = cr_get_failure();
+	loop->failed = true;
+	atomic_flag_clear_explicit(&loop->failure_lock, memory_order_release);
+}
+
 static void run_piece(int64_t begin, int64_t end, int worker, void *loop_pointer)
 {
-	const parallel_loop *loop = loop_pointer;
+	parallel_loop *loop = loop_pointer;
 	assert(worker >= 0 && worker < loop->context->thread_count);
 	const running_piece outer = s_running;
 	s_running = (running_piece){ loop->context, worker };
+	const uint64_t failures = cr_failure_count();
 	loop->task_fn(begin, end, worker, loop->task);
+	if (cr_failure_count() != failures)
+		pass_failure_on(loop);
 	s_running = outer;
 }
 
@@ -86,13 +102,16 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 		task_fn(0, count, s_running.worker, task);
 		return;
 	}
-	parallel_loop loop = { context, task_fn, task };
+	cr_failure failure;
+	parallel_loop loop = { context, task_fn, task, ATOMIC_FLAG_INIT, false, &failure };
 	if (context->thread_count == 1 || count / 2 < min_range) // no room for two pieces; twice a min_range may overflow
 		run_piece(0, count, 0, &loop);
 	else if (context->parallel_for)
 		context->parallel_for(run_piece, count, min_range, &loop, context->parallel_for_user);
 	else
 		run_threads(&loop, count, min_range);
+	if (loop.failed)
+		cr_take_failure(&failure);
 }
 
 void carom_parallel_for(carom_context *context, carom_task_fn *fn, int64_t count, int64_t min_range, void *task)
