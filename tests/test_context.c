@@ -66,6 +66,11 @@ TEST(context, default_context)
 	carom_destroy_context(NULL);
 }
 
+static void no_scheduler(carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user)
+{
+	(void)task_fn, (void)count, (void)min_range, (void)task, (void)user;
+}
+
 TEST(context, wrong_definitions_are_refused)
 {
 	carom_context *context = (carom_context *)&context;
@@ -88,6 +93,8 @@ TEST(context, wrong_definitions_are_refused)
 	REFUSED(def.allocator.allocate = NULL, "carom_context_def.allocator.allocate is NULL, but release is not");
 	REFUSED(def.thread_count = -1, "carom_context_def.thread_count is -1, not in 0 to 256");
 	REFUSED(def.thread_count = CR_MAX_WORKERS + 1, "carom_context_def.thread_count is 257, not in 0 to 256");
+	REFUSED(def.parallel_for = no_scheduler,
+		"carom_context_def.thread_count is 0, but parallel_for is set: say how many workers it uses, 1 to 256");
 	REFUSED(def.simd = (carom_simd)99, "carom_context_def.simd is 99, none of carom_simd");
 #undef REFUSED
 	CHECK_INT(memory.allocations, 0);

@@ -77,13 +77,15 @@ typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INF
 /// Receives messages. The library itself never prints. Called on the thread that made the call being served.
 typedef void carom_log_fn(carom_log_level level, const char *text, void *user);
 
-/// A piece of parallel work: process items begin..end-1. worker is in 0..worker_count-1; no two pieces run
+/// A piece of parallel work: process items begin..end-1. worker is in 0..carom_context_threads-1; no two pieces of one loop run
 /// with the same worker at the same time.
 typedef void carom_task_fn(int64_t begin, int64_t end, int worker, void *task);
 
 /// A user scheduler: call task over all of 0..count-1 in pieces of at least min_range items (the last may be
 /// shorter), from any threads, and return when all are done. The results of the library do not depend on how the
-/// range is cut or on the order of the pieces.
+/// range is cut or on the order of the pieces. worker is in 0..thread_count-1 of carom_context_def, and no two pieces of one call run with
+/// the same worker at the same time: workers have memory of their own. Another number would corrupt memory; it is named in the log
+/// (CAROM_LOG_ERROR), and the program is ended by abort().
 typedef void carom_parallel_for_fn(carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user);
 
 /// Instruction set of the wide kernels. All give the same bits; the choice changes the time only.
@@ -102,7 +104,8 @@ typedef struct carom_context_def {
 	carom_allocator allocator; ///< both functions NULL: the C library's aligned_alloc and free
 	carom_log_fn *log;         ///< NULL: silent
 	void *log_user;
-	/// Worker threads, 1 to 256; 0: one for each core. With parallel_for it is the number of workers that it uses.
+	/// Worker threads, 1 to 256; 0: one for each core (of OpenMP: omp_get_max_threads). With parallel_for it is the number of workers
+	/// that it uses, and 0 is refused: the library cannot know it.
 	int thread_count;
 	carom_parallel_for_fn *parallel_for; ///< NULL: OpenMP if it was built in, else a plain loop
 	void *parallel_for_user;

@@ -289,6 +289,10 @@ static carom_result check_def(const carom_context_def *def)
 			def->allocator.allocate ? "release" : "allocate", def->allocator.allocate ? "allocate" : "release");
 	if (def->thread_count < 0 || def->thread_count > CR_MAX_WORKERS)
 		return refuse(bad, "carom_context_def.thread_count is %d, not in 0 to %d", def->thread_count, CR_MAX_WORKERS);
+	// OpenMP's number of threads says nothing about the workers of somebody else's pool.
+	if (def->parallel_for && def->thread_count == 0)
+		return refuse(bad, "carom_context_def.thread_count is 0, but parallel_for is set: say how many workers it uses, 1 to %d",
+			CR_MAX_WORKERS);
 	if ((int)def->simd < CAROM_SIMD_AUTO || def->simd > CAROM_SIMD_NEON)
 		return refuse(bad, "carom_context_def.simd is %d, none of carom_simd", (int)def->simd);
 	if (def->simd != CAROM_SIMD_AUTO && !has_simd(def->simd))

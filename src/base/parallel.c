@@ -1,6 +1,7 @@
 /// The parallel loop, and the only file that is compiled with OpenMP. See base/parallel.h.
 #include "base/parallel.h"
 #include <assert.h>
+#include <stdlib.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -37,10 +38,21 @@ static void pass_failure_on(parallel_loop *loop)
 	atomic_flag_clear_explicit(&loop->failure_lock, memory_order_release);
 }
 
+/// Workers have memory of their own, found by their numbers: going on with a number that has none would write elsewhere.
+static void check_worker(const carom_context *context, int worker)
+{
+	if (worker >= 0 && worker < context->thread_count)
+		return;
+	cr_log(context, CAROM_LOG_ERROR,
+		"carom_context_def.parallel_for ran a piece with worker %d, but thread_count is %d: workers are 0 to %d; the program ends",
+		worker, context->thread_count, context->thread_count - 1);
+	abort();
+}
+
 static void run_piece(int64_t begin, int64_t end, int worker, void *loop_pointer)
 {
 	parallel_loop *loop = loop_pointer;
-	assert(worker >= 0 && worker < loop->context->thread_count);
+	check_worker(loop->context, worker);
 	const running_piece outer = s_running;
 	s_running = (running_piece){ loop->context, worker };
 	const uint64_t failures = cr_failure_count();

@@ -11,7 +11,7 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 /// Can the library make threads itself (was OpenMP built in)?
 bool cr_has_threads(void);
 
-/// Number of workers that OpenMP or the machine offers (for the default of thread_count).
+/// Number of workers that OpenMP or the machine offers (for the default of thread_count, without a user's scheduler).
 int cr_default_thread_count(void);
 
 #endif
