@@ -77,15 +77,17 @@ typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INF
 /// Receives messages. The library itself never prints. Called on the thread that made the call being served.
 typedef void carom_log_fn(carom_log_level level, const char *text, void *user);
 
-/// A piece of parallel work: process items begin..end-1. worker is in 0..carom_context_threads-1; no two pieces of one loop run
-/// with the same worker at the same time.
+/// A piece of parallel work: process items begin..end-1. worker is in 0..carom_context_threads-1; no two pieces of one loop,
+/// with all loops inside its pieces, run with the same worker at the same time.
 typedef void carom_task_fn(int64_t begin, int64_t end, int worker, void *task);
 
 /// A user scheduler: call task over all of 0..count-1 in pieces of at least min_range items (the last may be
 /// shorter), from any threads, and return when all are done. The results of the library do not depend on how the
-/// range is cut or on the order of the pieces. worker is in 0..thread_count-1 of carom_context_def, and no two pieces of one call run with
-/// the same worker at the same time: workers have memory of their own. Another number would corrupt memory; it is named in the log
-/// (CAROM_LOG_ERROR), and the program is ended by abort().
+/// range is cut or on the order of the pieces. worker is in 0..thread_count-1 of carom_context_def, and no two pieces of one call
+/// run with the same worker at the same time: workers have memory of their own. A number out of range would corrupt memory; it is
+/// named in the log (CAROM_LOG_ERROR), and the program is ended by abort(). The scheduler is never called from inside a piece of
+/// the same context. It is called from several threads at once when the application uses worlds, bodies of spheres or sweeps of
+/// one context in several threads; each call may then have a piece with the same worker.
 typedef void carom_parallel_for_fn(carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user);
 
 /// Instruction set of the wide kernels. All give the same bits; the choice changes the time only.
@@ -145,9 +147,13 @@ CAROM_API const char *carom_simd_name(carom_simd simd);
 /// Number of workers in use.
 CAROM_API int carom_context_threads(const carom_context *context);
 
-/// Run fn over 0..count-1 on the workers of the context, in pieces of at least min_range items (1 or more), and return when all are
-/// done: the loop that the library itself runs on. Pieces are handed out as workers become free. From inside a piece it is a
-/// plain loop on the same worker. Nothing happens for a count of 0 or less.
+/// Run fn over 0..count-1 on the workers of the context, in pieces of at least min_range items (1 or more; INT64_MAX: one piece),
+/// and return when all are done: the loop that the library itself runs on. Pieces are handed out as workers become free. Nothing
+/// happens for a count of 0 or less.
+/// From inside a piece it is a plain loop on the same worker: from the caller's own pieces, and from callbacks of worlds, sweeps and
+/// bodies of spheres of the context. So are their own loops, when they are used inside a piece.
+/// For one application thread at a time on one context where memory is told apart by worker: two threads that loop at once each have
+/// a worker 0. Worlds, sweeps and bodies of spheres have their own memory for each worker, so different ones may run at once.
 CAROM_API void carom_parallel_for(carom_context *context, carom_task_fn *fn, int64_t count, int64_t min_range, void *task);
 
 #ifdef __cplusplus

@@ -175,13 +175,6 @@ void cr_take_failure(const cr_failure *failure)
 	s_failures++;
 }
 
-static carom_context *without_parent(carom_context *context)
-{
-	while (context->parent)
-		context = context->parent;
-	return context;
-}
-
 static void lock_error(carom_context *context)
 {
 	while (atomic_flag_test_and_set_explicit(&context->error_lock, memory_order_acquire)) {
@@ -198,7 +191,7 @@ carom_result cr_fail(carom_context *context, carom_result result, const char *fo
 	va_start(arguments, format);
 	vsnprintf(failure.text, sizeof failure.text, format, arguments);
 	va_end(arguments);
-	context = without_parent(context);
+	context = (carom_context *)cr_context_root(context);
 	failure.serial = context->serial;
 	cr_take_failure(&failure);
 	lock_error(context);
@@ -216,7 +209,7 @@ const char *carom_error_text(const carom_context *context)
 {
 	// What other threads failed at is shown from a copy too: the text of the context may change at any time.
 	static _Thread_local char s_shown[CR_ERROR_TEXT_SIZE];
-	carom_context *root = context ? without_parent((carom_context *)context) : NULL;
+	carom_context *root = context ? (carom_context *)cr_context_root(context) : NULL;
 	if (s_failure.serial == (root ? root->serial : 0))
 		return s_failure.text;
 	if (!root)

@@ -43,6 +43,14 @@ void cr_take_failure(const cr_failure *failure);
 /// outlive it. It has nothing to destroy.
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
 
+/// The context that a child, or a child's child, was made from; of others themselves.
+static inline const carom_context *cr_context_root(const carom_context *context)
+{
+	while (context->parent)
+		context = context->parent;
+	return context;
+}
+
 /// Allocate size bytes aligned to CR_CACHE_LINE; NULL on failure and for size 0. Thread-safe.
 void *cr_alloc(carom_context *context, size_t size);
 /// Zeroed memory.

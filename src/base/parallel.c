@@ -20,13 +20,26 @@ typedef struct parallel_loop {
 	cr_failure *failure; // the last of any piece, if failed
 } parallel_loop;
 
-/// What this thread is doing: a loop inside a piece runs on the same worker, since another could use that worker's memory.
+/// What this thread is doing, innermost piece first. A loop inside a piece runs on the piece's worker, since another thread could be
+/// using any other worker's memory. Worlds and sweeps loop on children of the context: it is the root that has the workers. Loops of
+/// different roots may be inside one another.
 typedef struct running_piece {
-	const carom_context *context;
+	const carom_context *root;
 	int worker;
+	const struct running_piece *outer;
 } running_piece;
 
-static _Thread_local running_piece s_running;
+static _Thread_local const running_piece *s_running;
+
+/// The piece of the context, or of one with the same root, that this thread is in; NULL: none.
+static const running_piece *find_running(const carom_context *context)
+{
+	const running_piece *piece = s_running;
+	const carom_context *root = cr_context_root(context);
+	while (piece && piece->root != root)
+		piece = piece->outer;
+	return piece;
+}
 
 /// Keep this thread's last failure for the thread that called the loop, which would not see it otherwise.
 static void pass_failure_on(parallel_loop *loop)
@@ -53,13 +66,13 @@ static void run_piece(int64_t begin, int64_t end, int worker, void *loop_pointer
 {
 	parallel_loop *loop = loop_pointer;
 	check_worker(loop->context, worker);
-	const running_piece outer = s_running;
-	s_running = (running_piece){ loop->context, worker };
+	const running_piece piece = { cr_context_root(loop->context), worker, s_running };
+	s_running = &piece;
 	const uint64_t failures = cr_failure_count();
 	loop->task_fn(begin, end, worker, loop->task);
 	if (cr_failure_count() != failures)
 		pass_failure_on(loop);
-	s_running = outer;
+	s_running = piece.outer;
 }
 
 #ifdef _OPENMP
@@ -110,8 +123,9 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 	assert(min_range >= 1);
 	if (count <= 0)
 		return;
-	if (s_running.context == context) {
-		task_fn(0, count, s_running.worker, task);
+	const running_piece *running = find_running(context);
+	if (running) {
+		task_fn(0, count, running->worker, task);
 		return;
 	}
 	cr_failure failure;
