@@ -234,7 +234,7 @@ TEST(context, error_text_does_not_outlive_its_context)
 typedef struct log_record {
 	int count;
 	carom_log_level level;
-	char text[256];
+	char text[CR_ERROR_TEXT_SIZE];
 } log_record;
 
 static void record_log(carom_log_level level, const char *text, void *user)
@@ -273,7 +273,9 @@ TEST(context, destruction_names_leaks)
 	carom_destroy_context(context);
 	CHECK_INT(record.count, 1);
 	CHECK_INT(record.level, CAROM_LOG_ERROR);
-	CHECK_STR(record.text, "carom_destroy_context: 2 meshes or worlds were not destroyed; 0 bytes leak");
+	CHECK_STR(record.text,
+		"carom_destroy_context: 2 meshes, worlds, detectors of spheres or sweeps were not destroyed; 0 bytes leak, and what is left "
+		"must not be used or destroyed any more");
 
 	// Without a callback the log is silent, not a crash.
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);

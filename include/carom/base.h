@@ -124,8 +124,9 @@ typedef struct carom_context carom_context;
 /// Thread-safe.
 CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_context **context);
 
-/// Destroy a context. Everything made from it must have been destroyed first; what was not is named in the log
-/// and leaks. NULL does nothing.
+/// Destroy a context. Everything made from it (meshes, worlds, detectors of spheres, sweeps) must have been destroyed first. What was
+/// not leaks, and must not be used or destroyed afterwards: it has no context to work with. The log is told how many and how many
+/// bytes (CAROM_LOG_ERROR). No other call on the context may be under way. NULL does nothing.
 CAROM_API void carom_destroy_context(carom_context *context);
 
 /// What went wrong, in one sentence that names the field or element: in the last call of this thread that failed, if it failed on

@@ -348,7 +348,9 @@ void carom_destroy_context(carom_context *context)
 		return;
 	int live_objects = atomic_load(&context->live_objects);
 	if (live_objects > 0) {
-		cr_log(context, CAROM_LOG_ERROR, "carom_destroy_context: %d meshes or worlds were not destroyed; %zu bytes leak",
+		cr_log(context, CAROM_LOG_ERROR,
+			"carom_destroy_context: %d meshes, worlds, detectors of spheres or sweeps were not destroyed; %zu bytes leak, and what is "
+			"left must not be used or destroyed any more",
 			live_objects, carom_memory_in_use(context) - sizeof *context);
 	}
 	const carom_allocator allocator = context->allocator;

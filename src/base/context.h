@@ -18,7 +18,7 @@ struct carom_context {
 	carom_simd simd;
 	atomic_size_t memory_in_use;
 	atomic_size_t memory_peak;
-	atomic_int live_objects; // meshes and worlds, to name leaks on destruction
+	atomic_int live_objects; // meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction
 	carom_context *parent;   // of a child: takes its memory and its error text; NULL: none
 	size_t memory_limit;     // bytes that a child may hold; 0: no limit
 	atomic_bool over_limit;  // an allocation failed for the limit
