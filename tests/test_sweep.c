@@ -505,7 +505,7 @@ TEST(sweep, a_search_ends_the_step)
 	CHECK_INT(count_hits(sweep), 1); // without a search in between the later end counts
 	down[4] = NAN;
 	CHECK(carom_sweep_move_mesh(sweep, 1, &to_down) == CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh, mesh 1: y of vertex 1 is nan, not finite");
+	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh, mesh 1: end: y of vertex 1 is nan, not finite");
 	CHECK_INT(count_hits(sweep), 1); // as if it had not been called
 	carom_destroy_sweep(sweep);
 	carom_destroy_context(context);
@@ -738,9 +738,13 @@ TEST(sweep, refuses_bad_calls)
 	CHECK(carom_sweep_place_mesh(sweep, -1, &good) == CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_sweep_place_mesh: mesh is -1, but there are 2");
 	CHECK(carom_sweep_move_mesh(sweep, 0, NULL) == CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh: the vertices of mesh 0 are NULL");
+	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh, mesh 0: end is NULL");
 	CHECK(carom_sweep_move_mesh(sweep, 0, &none) == CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh, mesh 0.data is NULL, but there are 8 vertices");
+	CHECK_STR(carom_error_text(context), "carom_sweep_move_mesh, mesh 0: end.data is NULL, but there are 8 vertices");
+	CHECK(carom_sweep_place_mesh(sweep, 1, NULL) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_place_mesh, mesh 1: vertices is NULL");
+	CHECK(carom_sweep_place_mesh(sweep, 1, &none) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_place_mesh, mesh 1: vertices.data is NULL, but there are 8 vertices");
 	CHECK(carom_sweep_set_filter(NULL, 0, 1, 1, 0) == CAROM_INVALID_ARGUMENT);
 	CHECK(carom_sweep_set_filter(sweep, 2, 1, 1, 0) == CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_sweep_set_filter: mesh is 2, but there are 2");

@@ -126,7 +126,8 @@ typedef struct carom_sphere_stats {
 /// The detector of one body of spheres. Functions on one of them may not run at the same time; different ones share nothing.
 typedef struct carom_spheres carom_spheres;
 
-/// Make a detector without spheres. CAROM_INVALID_ARGUMENT names the field.
+/// Make a detector without spheres. CAROM_INVALID_ARGUMENT names the field. The context must outlive it. def may be NULL for the defaults.
+/// Thread-safe: detectors of one context may be made, used and destroyed in different threads at once.
 CAROM_API carom_result carom_create_spheres(carom_context *context, const carom_spheres_def *def, carom_spheres **spheres);
 
 /// Destroy it. NULL does nothing.

@@ -94,7 +94,7 @@ CAROM_API carom_sweep_mesh_def carom_default_sweep_mesh_def(void);
 typedef struct carom_sweep carom_sweep;
 
 /// Make a scene without meshes. def may be NULL for the defaults. CAROM_INVALID_ARGUMENT names the field. The context must outlive
-/// the scene.
+/// the scene. Thread-safe: scenes of one context may be made, used and destroyed in different threads at once.
 CAROM_API carom_result carom_create_sweep(carom_context *context, const carom_sweep_def *def, carom_sweep **sweep);
 /// NULL does nothing.
 CAROM_API void carom_destroy_sweep(carom_sweep *sweep);
@@ -104,10 +104,11 @@ CAROM_API void carom_destroy_sweep(carom_sweep *sweep);
 CAROM_API carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
 
 /// Where the vertices of a mesh are at the end of the step; the end of the last step becomes the beginning of this one. Meshes that
-/// are not moved rest at their last place. Finite, at most CAROM_MAX_COORDINATE (the vertex at fault is named, and nothing has
-/// changed). That a rigid mesh keeps its form is the caller's to see to.
+/// are not moved rest at their last place. Finite, at most CAROM_MAX_COORDINATE (CAROM_INVALID_ARGUMENT names the argument and the
+/// vertex at fault, and nothing has changed). That a rigid mesh keeps its form is the caller's to see to.
 CAROM_API carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end);
-/// Put a mesh somewhere without sweeping it: beginning and end of the step. A motion after it starts from there.
+/// Put a mesh somewhere without sweeping it: beginning and end of the step. A motion after it starts from there. Values and errors as
+/// of carom_sweep_move_mesh.
 CAROM_API carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices);
 /// Change which other meshes a mesh is tested against (carom_sweep_mesh_def), from the next search on.
 CAROM_API carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);

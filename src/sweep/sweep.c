@@ -220,16 +220,17 @@ static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int3
 	return CAROM_SUCCESS;
 }
 
-/// Check the arguments of a call that puts the vertices of a mesh somewhere, and begin the step.
-static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices)
+/// Check the arguments of a call that puts the vertices of a mesh somewhere, in its argument of the given name, and begin the step.
+static carom_result begin_motion(
+	carom_sweep *sweep, const char *call, int32_t mesh, const char *name, const carom_strided *vertices)
 {
 	carom_result result = check_mesh_number(sweep, call, mesh);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!vertices)
-		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "%s: the vertices of mesh %d are NULL", call, mesh);
+		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "%s, mesh %d: %s is NULL", call, mesh, name);
 	char field[FIELD_SIZE];
-	snprintf(field, sizeof field, "%s, mesh %d", call, mesh);
+	snprintf(field, sizeof field, "%s, mesh %d: %s", call, mesh, name);
 	result = cr_check_sweep_vertices(
 		&sweep->context, field, vertices, sweep->meshes.data[mesh].vertex_count, CAROM_INVALID_ARGUMENT);
 	if (result == CAROM_SUCCESS)
@@ -239,7 +240,7 @@ static carom_result begin_motion(carom_sweep *sweep, const char *call, int32_t m
 
 carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end)
 {
-	const carom_result result = begin_motion(sweep, "carom_sweep_move_mesh", mesh, end);
+	const carom_result result = begin_motion(sweep, "carom_sweep_move_mesh", mesh, "end", end);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
@@ -249,7 +250,7 @@ carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom
 
 carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices)
 {
-	const carom_result result = begin_motion(sweep, "carom_sweep_place_mesh", mesh, vertices);
+	const carom_result result = begin_motion(sweep, "carom_sweep_place_mesh", mesh, "vertices", vertices);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
