@@ -829,6 +829,41 @@ TEST(spheres, zeroed_input_is_refused)
 	carom_destroy_context(context);
 }
 
+/// Ids that occur twice are named with their places; the last spheres stay. Where ids are thin they are not looked for.
+TEST(spheres, equal_ids_are_refused)
+{
+	enum { COUNT = 300 };
+	carom_context *context = fixture_context(1);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, COUNT, 1);
+	for (int skin = 0; skin < 2; skin++) {
+		const carom_spheres_def def = def_of(CAROM_SPHERES_AUTO, skin * 0.01);
+		carom_spheres *spheres = make_spheres(context, &def);
+		fixture_arrays arrays = fixture_lay_out(&cloud, LAYOUT_PACKED);
+		uint32_t ids[COUNT], twins[COUNT];
+		for (uint32_t i = 0; i < COUNT; i++)
+			ids[i] = twins[i] = 31 * (COUNT - 1 - i) + 7;
+		arrays.input.ids = ids;
+		REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
+		carom_sphere_input input = arrays.input;
+		input.ids = twins;
+		twins[41] = twins[250] = twins[12];
+		expect_bad_input(spheres, context, &input, "carom_sphere_input.ids of spheres 12 and 41 are both 8904");
+		twins[12] = ids[12];
+		expect_bad_input(spheres, context, &input, "carom_sphere_input.ids of spheres 12 and 41 are both 8904");
+		twins[41] = ids[41];
+		expect_bad_input(spheres, context, &input, "carom_sphere_input.ids of spheres 12 and 250 are both 8904");
+		twins[250] = ids[250];
+		CHECK_INT(carom_spheres_update(spheres, &input), CAROM_SUCCESS);
+		twins[0] = UINT32_MAX;
+		twins[1] = twins[2];
+		CHECK_INT(carom_spheres_update(spheres, &input), CAROM_SUCCESS);
+		fixture_free_arrays(&arrays);
+		carom_destroy_spheres(spheres);
+	}
+	fixture_free_cloud(&cloud);
+	carom_destroy_context(context);
+}
+
 TEST(spheres, negative_radii_are_refused)
 {
 	carom_context *context = fixture_context(1);

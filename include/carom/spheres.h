@@ -70,7 +70,10 @@ typedef struct carom_sphere_input {
 	int64_t count;         ///< 0 to CAROM_MAX_SPHERES
 	carom_strided centres; ///< x, y, z of each; finite, at most CAROM_MAX_COORDINATE
 	carom_strided radii;   ///< one value each (stride 0: packed); finite, not negative, at most CAROM_MAX_COORDINATE
-	const uint32_t *ids; ///< [count] names, all different, that stay with the spheres when the caller re-orders them; NULL: the index
+	/// [count] names, all different, that stay with the spheres when the caller re-orders them; NULL: the index. Names that occur twice
+	/// are refused where the largest one is below 32 * count. Beyond that nobody looks: neighbours with one name then stand in no
+	/// fixed order, so that sums may differ in their last bits from run to run, and two that coincide push each other the same way.
+	const uint32_t *ids;
 	/// No two spheres' distance, nor a sum of their radii, has changed by more than twice this since the last update, taken
 	/// together (the caller vouches for it; for spheres of another order it must be below 0). Below 0: unknown, the library
 	/// measures. INFINITY: the list is made anew, whether it still holds or not. Only read when a list is kept.
@@ -146,7 +149,9 @@ CAROM_API carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sp
 /// under way on other workers go on.
 typedef bool carom_sphere_pairs_fn(const carom_sphere_pair *pairs, int64_t count, int worker, void *user);
 
-/// All touching pairs, handed on as they are found: no list is stored (Mochi, Algorithm 1). CAROM_SUCCESS also when fn ended it.
+/// All touching pairs, handed on as they are found: no list is stored (Mochi, Algorithm 1). With a skin, or while there is a list of
+/// neighbours (carom_spheres_get_neighbours and carom_spheres_sum_forces make one), the list is made if it is not there, and read.
+/// CAROM_SUCCESS also when fn ended it. CAROM_OUT_OF_MEMORY when there is none for the search or the list; fn may have seen some pairs.
 CAROM_API carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pairs_fn *fn, void *user);
 
 /// Force of sphere b on sphere a, which touch: direction is the unit vector from b's centre to a's ((1,0,0), or its opposite,

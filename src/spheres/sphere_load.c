@@ -123,6 +123,52 @@ static carom_result copy_now(carom_spheres *spheres, const load *task)
 	return CAROM_SUCCESS;
 }
 
+// ---- Ids ----
+
+/// Ids below so many times the number of spheres are looked through for twins: with a bit for each, 4 bytes a sphere at most.
+enum { TWIN_RANGE = 32 };
+
+/// Spheres with one id cannot be told apart: rows would stand in no fixed order. The second one is at i.
+static carom_result refuse_twins(carom_context *context, const uint32_t *ids, int64_t i)
+{
+	int64_t first = 0;
+	while (ids[first] != ids[i])
+		first++;
+	return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sphere_input.ids of spheres %lld and %lld are both %u",
+		(long long)first, (long long)i, ids[i]);
+}
+
+static carom_result find_twins(carom_context *context, const uint32_t *ids, int64_t count)
+{
+	uint32_t most = 0;
+	for (int64_t i = 0; i < count; i++)
+		most = ids[i] > most ? ids[i] : most;
+	if (most / TWIN_RANGE >= count)
+		return CAROM_SUCCESS; // strewn so thinly that looking would cost more than it is worth
+	const size_t bytes = ((size_t)most / 64 + 1) * sizeof(uint64_t);
+	uint64_t *seen = cr_alloc_zero(context, bytes);
+	if (!seen)
+		return cr_fail_memory(context, "ids of spheres");
+	carom_result result = CAROM_SUCCESS;
+	for (int64_t i = 0; i < count && result == CAROM_SUCCESS; i++) {
+		const uint64_t bit = 1ull << ids[i] % 64;
+		if (seen[ids[i] / 64] & bit)
+			result = refuse_twins(context, ids, i);
+		seen[ids[i] / 64] |= bit;
+	}
+	cr_free(context, seen, bytes);
+	return result;
+}
+
+/// Those of the last update were checked then.
+static carom_result check_ids(const carom_spheres *spheres, const load *task)
+{
+	const bool same = spheres->has_ids && task->view.count == spheres->set.real && same_ids(spheres, task->input);
+	if (!task->input->ids || same)
+		return CAROM_SUCCESS;
+	return find_twins(spheres->context, task->input->ids, task->view.count);
+}
+
 // ---- Making the set ----
 
 /// The skin for the next list, and whether the periods leave room for it.
@@ -310,8 +356,12 @@ static carom_result make_anew(carom_spheres *spheres, load *task)
 	cr_kept_list ended = spheres->list;
 	cr_end_list(&ended, task->bound);
 	carom_result result = choose_skin(spheres, task, &ended, &skin);
+	if (result == CAROM_SUCCESS)
+		result = check_ids(spheres, task);
+	if (result == CAROM_OUT_OF_MEMORY)
+		cr_forget_spheres(spheres);
 	if (result != CAROM_SUCCESS)
-		return result; // nothing has been changed
+		return result; // nothing else has been changed
 	spheres->list = ended;
 	const double start = cr_time_ms();
 	spheres->has_rows = false;
