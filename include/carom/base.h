@@ -1,5 +1,11 @@
 /// @file base.h
 /// Results, version, memory, logging and threads: what every other header builds on.
+///
+/// NULL, in all headers: handles (carom_context, carom_world, carom_mesh, carom_spheres, carom_sweep) must not be NULL unless a
+/// comment says otherwise. Calls that return carom_result nevertheless look, and refuse a NULL handle with CAROM_INVALID_ARGUMENT
+/// (without a text: there is no context to keep it), except those of worlds (carom_world_...). These, and calls that return
+/// anything else, do not look: with NULL they crash. Only destroying or releasing NULL does nothing, and the statistics of NULL
+/// spheres and sweeps are zero.
 #ifndef CAROM_BASE_H
 #define CAROM_BASE_H
 
