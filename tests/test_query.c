@@ -544,6 +544,65 @@ TEST(query, boxes_against_every_triangle)
 	close_scene(&s);
 }
 
+static int32_t count_in_box(const scene *s, carom_aabb box)
+{
+	int32_t count = -1;
+	REQUIRE(carom_world_overlap_aabb(s->world, &box, NULL, 0, NULL, &count) == CAROM_SUCCESS);
+	return count;
+}
+
+/// A body of each kind that ends at x = 0.6; all hold (0.5, 0, 0).
+static void add_small_bodies(scene *s)
+{
+	const double half = 0.1;
+	carom_pose pose = carom_pose_identity();
+	const carom_shape shapes[] = { { .type = CAROM_SPHERE, .radius = half },
+		{ .type = CAROM_BOX, .half_extents = { half, half, half } },
+		{ .type = CAROM_CAPSULE, .radius = half, .half_length = 0.2 }, { .type = CAROM_MESH, .mesh = s->cube } };
+	for (int i = 0; i < 4; i++) {
+		pose.position.x = shapes[i].type == CAROM_MESH ? 0.6 - 0.5 : 0.5;
+		add_shape(s, &shapes[i], &pose, CAROM_DYNAMIC);
+	}
+}
+
+TEST(query, boxes_of_any_size_keep_their_near_side)
+{
+	scene s;
+	open_scene(&s);
+	add_small_bodies(&s);
+	for (int e = -6; e <= 308; e++) {
+		const double far = pow(10, e);
+		CHECK_INT(count_in_box(&s, (carom_aabb){ { 1, -1, -1 }, { 1 + far, 1, 1 } }), 0);
+		CHECK_INT(count_in_box(&s, (carom_aabb){ { 1, -far, -far }, { 1 + far, far, far } }), 0);
+		CHECK_INT(count_in_box(&s, (carom_aabb){ { -2 - far, -far, -far }, { -1.5, far, far } }), 0);
+		CHECK_INT(count_in_box(&s, (carom_aabb){ { 0.6001, -1, -1 }, { 0.7 + far, 1, 1 } }), 0);
+		CHECK_INT(count_in_box(&s, (carom_aabb){ { 0.5999, -0.2, -0.2 }, { 0.7 + far, 0.2, 0.2 } }), 4);
+		CHECK_INT(count_in_box(&s, (carom_aabb){ { -far, -far, -far }, { 1 + far, far, far } }), 4);
+	}
+	const double most = 1.7e308;
+	CHECK_INT(count_in_box(&s, (carom_aabb){ { -most, -most, -most }, { most, most, most } }), 4);
+	close_scene(&s);
+}
+
+TEST(query, boxes_of_any_size_against_a_plane)
+{
+	scene s;
+	open_scene(&s);
+	carom_pose pose = carom_pose_identity();
+	pose.orientation = (carom_quat){ 0.6, 0, 0, 0.8 };
+	const v3d up = carom_rotate(pose.orientation, (v3d){ 0, 0, 1 });
+	CHECK(up.y < 0 && up.z > 0);
+	add_shape(&s, &(carom_shape){ .type = CAROM_PLANE }, &pose, CAROM_STATIC);
+	for (int e = 0; e <= 308; e += 4) {
+		const double far = pow(10, e), deep = 0.001;
+		const carom_aabb above = { { -far, -far, deep }, { far, -deep, far } },
+						 below = { { -far, -far, -deep }, { far, deep, far } };
+		CHECK_INT(count_in_box(&s, above), 0);
+		CHECK_INT(count_in_box(&s, below), 1);
+	}
+	close_scene(&s);
+}
+
 TEST(query, spheres_and_capsules_against_every_triangle)
 {
 	uint64_t seed = 7;

@@ -323,9 +323,9 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 typedef struct overlap_search {
 	const carom_world *world;
 	const carom_query_filter *filter;
-	const carom_shape *shape;
+	const carom_shape *shape; // NULL: the box lower..upper itself
 	carom_pose pose;
-	double lower[3];
+	double lower[3]; // of the box around the shape
 	double upper[3];
 	CR_ARRAY(int32_t) found;
 	carom_result result;
@@ -340,6 +340,69 @@ static double overlap_key(const void *user, const double lower[3], const double 
 	return overlap ? 0 : INFINITY;
 }
 
+/// The corner of the query's box that lies deepest below a plane.
+static v3d deepest_corner(const overlap_search *s, const cr_body *plane)
+{
+	double corner[3];
+	for (int k = 0; k < 3; k++)
+		corner[k] = plane->rotation.row[k].z > 0 ? s->lower[k] : s->upper[k];
+	return (v3d){ corner[0], corner[1], corner[2] };
+}
+
+/// More than how far a body reaches from its position, along each axis.
+static double reach_of(const cr_body *body)
+{
+	const carom_shape *shape = &body->shape.def;
+	const cr_collider *c = body->shape.collider;
+	double sum = 0;
+	for (int k = 0; k < 3; k++)
+		sum += shape->type == CAROM_MESH ? fmax(fabs((double)c->lower[k]), fabs((double)c->upper[k])) : body->shape.half[k];
+	return 1.25 * sum;
+}
+
+/// The query's box as a shape at a pose, cut to what the body can reach: as centre and half extents a box of any size would lose
+/// the side that is near. False when they are apart.
+static bool cut_box(const overlap_search *s, const cr_body *body, carom_shape *shape, carom_pose *pose)
+{
+	*shape = (carom_shape){ .type = CAROM_BOX };
+	*pose = carom_pose_identity();
+	if (body->shape.def.type == CAROM_PLANE) {
+		pose->position = deepest_corner(s, body);
+		return true;
+	}
+	if (body->shape.def.type == CAROM_MESH && body->shape.collider->triangle_count == 0)
+		return false;
+	const double reach = reach_of(body);
+	double centre[3];
+	for (int k = 0; k < 3; k++) {
+		const double position = v3d_get(body->pose.position, k), slack = fabs(position) * 0x1p-48;
+		const double lower = fmax(s->lower[k], position - reach - slack), upper = fmin(s->upper[k], position + reach + slack);
+		if (lower > upper)
+			return false;
+		centre[k] = 0.5 * (lower + upper);
+		shape->half_extents[k] = 0.5 * (upper - lower);
+	}
+	pose->position = (v3d){ centre[0], centre[1], centre[2] };
+	return true;
+}
+
+/// Does a body touch what the query asks about?
+static carom_result test_overlap(const overlap_search *s, const cr_body *body, bool *overlap)
+{
+	const carom_shape *shape = s->shape;
+	const carom_pose *pose = &s->pose;
+	carom_shape box;
+	carom_pose box_pose;
+	*overlap = false;
+	if (!shape) {
+		if (!cut_box(s, body, &box, &box_pose))
+			return CAROM_SUCCESS;
+		shape = &box;
+		pose = &box_pose;
+	}
+	return cr_shapes_overlap(s->world->context, s->world->pipeline.bvh, &body->shape.def, &body->pose, shape, pose, overlap);
+}
+
 static bool visit_overlap(void *user, int32_t index, double *limit)
 {
 	(void)limit;
@@ -349,9 +412,8 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
 	if (!body)
 		return false;
-	bool overlap = false;
-	s->result = cr_shapes_overlap(
-		s->world->context, s->world->pipeline.bvh, &body->shape.def, &body->pose, s->shape, &s->pose, &overlap);
+	bool overlap;
+	s->result = test_overlap(s, body, &overlap);
 	if (s->result != CAROM_SUCCESS)
 		return false;
 	if (!overlap)
@@ -386,9 +448,6 @@ static void bound_query(overlap_search *s)
 
 static carom_result find_overlaps(overlap_search *s, int32_t capacity, carom_body_id *bodies, int32_t *count)
 {
-	if (s->shape->type == CAROM_MESH && s->shape->mesh->collider.triangle_count == 0)
-		return CAROM_SUCCESS;
-	bound_query(s);
 	cr_index_search search = { overlap_key, visit_overlap, s, 0 };
 	carom_result result = cr_query_index_search(s->world, &search);
 	result = result == CAROM_SUCCESS ? s->result : result;
@@ -411,14 +470,15 @@ carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb
 	*count = 0;
 	if (!box)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is NULL", name);
-	const v3d size = v3d_sub(box->upper, box->lower);
-	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper) || !is_finite_vec(size))
+	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is not finite", name);
-	if (size.x < 0 || size.y < 0 || size.z < 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
-	const carom_shape shape = { .type = CAROM_BOX, .half_extents = { 0.5 * size.x, 0.5 * size.y, 0.5 * size.z } };
-	overlap_search s = { .world = world, .filter = filter, .shape = &shape, .pose = carom_pose_identity() };
-	s.pose.position = v3d_mad(box->lower, 0.5, size);
+	overlap_search s = { .world = world, .filter = filter };
+	for (int k = 0; k < 3; k++) {
+		s.lower[k] = v3d_get(box->lower, k);
+		s.upper[k] = v3d_get(box->upper, k);
+		if (s.lower[k] > s.upper[k])
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
+	}
 	return find_overlaps(&s, capacity, bodies, count);
 }
 
@@ -438,5 +498,8 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	result = cr_check_shape(world->context, shape, name);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, pose, name, &s.pose);
-	return result == CAROM_SUCCESS ? find_overlaps(&s, capacity, bodies, count) : result;
+	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
+		return result;
+	bound_query(&s);
+	return find_overlaps(&s, capacity, bodies, count);
 }
