@@ -4,6 +4,8 @@
 #include "world/recording_format.h"
 #include "world/world.h"
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -765,6 +767,92 @@ TEST(record, a_second_recording_ends_the_first)
 	free(second.bytes);
 }
 
+/// A writer that calls the library on the world that it records.
+typedef struct meddler {
+	tape tape;
+	carom_world *world;
+	carom_body_id body;
+	int at;     // the call of the writer in which it meddles
+	int calls;  // so far
+	bool moves; // it moves the body; else it stops the recording
+	carom_result result;
+	char text[128];
+} meddler;
+
+static bool meddling_write(const void *bytes, size_t count, void *user)
+{
+	meddler *m = user;
+	if (m->calls++ == m->at) {
+		const carom_pose pose = carom_pose_identity();
+		m->result = m->moves ? carom_world_set_pose(m->world, m->body, &pose)
+							 : carom_world_record(m->world, m->at % 2 ? tape_write : NULL, NULL);
+		snprintf(m->text, sizeof m->text, "%s", carom_error_text(carom_world_context(m->world)));
+	}
+	return tape_write(bytes, count, &m->tape);
+}
+
+TEST(record, a_writer_cannot_stop_its_own_recording)
+{
+	int last = 1;
+	for (int at = 0; at < last; at++) {
+		play p;
+		open_play(&p, NULL, 4);
+		meddler m = { .world = p.world, .at = at };
+		REQUIRE(carom_world_record(p.world, meddling_write, &m) == CAROM_SUCCESS);
+		act(&p, 1);
+		REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
+		CHECK_INT(m.result, CAROM_INVALID_ARGUMENT);
+		CHECK_STR(m.text, "carom_world_record: called from inside the write function");
+		carom_replay_result result;
+		CHECK_INT(replay(m.tape, &result, NULL), CAROM_SUCCESS);
+		last = m.calls;
+		free(m.tape.bytes);
+		close_play(&p);
+	}
+	CHECK(last > 10);
+}
+
+TEST(record, a_writer_that_changes_its_world_ends_the_recording)
+{
+	int at = 0;
+	for (bool reached = true; reached; at++) {
+		play p;
+		open_play(&p, NULL, 4);
+		meddler m = { .world = p.world, .body = p.ids[0], .at = at, .moves = true };
+		const carom_result started = carom_world_record(p.world, meddling_write, &m);
+		act(&p, 1);
+		const carom_result ended = carom_world_record(p.world, NULL, NULL);
+		reached = m.calls > at;
+		CHECK_INT(started == CAROM_INVALID_RECORDING || ended == CAROM_INVALID_RECORDING, reached);
+		CHECK_INT(m.result, CAROM_SUCCESS);
+		free(m.tape.bytes);
+		close_play(&p);
+	}
+	CHECK(at > 10);
+}
+
+TEST(record, a_recording_may_take_the_place_of_a_broken_one)
+{
+	play p;
+	tape broken = { .limit = 3000 }, whole = { 0 }, full = { .limit = 1 };
+	open_play(&p, NULL, 4);
+	REQUIRE(carom_world_record(p.world, tape_write, &broken) == CAROM_SUCCESS);
+	act(&p, 20);
+	CHECK_INT(carom_world_record(p.world, tape_write, &whole), CAROM_SUCCESS);
+	act(&p, 3);
+	// One that cannot begin ends the one before it all the same.
+	CHECK_INT(carom_world_record(p.world, tape_write, &full), CAROM_INVALID_RECORDING);
+	CHECK_INT(carom_world_record(p.world, NULL, NULL), CAROM_SUCCESS);
+	carom_replay_result result;
+	CHECK_INT(replay(broken, &result, NULL), CAROM_INVALID_RECORDING);
+	CHECK_INT(replay(whole, &result, NULL), CAROM_SUCCESS);
+	CHECK_INT(result.steps, 3);
+	CHECK_INT(full.count, 0);
+	free(broken.bytes);
+	free(whole.bytes);
+	close_play(&p);
+}
+
 TEST(record, wrong_arguments_are_refused)
 {
 	carom_context *context = make_context();
@@ -789,6 +877,100 @@ static void limited_release(void *pointer, size_t size, size_t alignment, void *
 {
 	(void)size, (void)alignment, (void)user;
 	free(pointer);
+}
+
+/// Runs every loop on a thread of its own, refuses the memory that a rejection takes there, and notes where the log is called.
+typedef struct far_worker {
+	pthread_t caller;
+	int64_t refused;
+	int logged;
+	bool logged_elsewhere;
+} far_worker;
+
+static _Thread_local bool refuse_next;
+
+static void *refusing_allocate(size_t size, size_t alignment, void *user)
+{
+	far_worker *w = user;
+	if (refuse_next) {
+		refuse_next = false;
+		w->refused++;
+		return NULL;
+	}
+	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void note_log(carom_log_level level, const char *text, void *user)
+{
+	(void)level, (void)text;
+	far_worker *w = user;
+	w->logged++;
+	w->logged_elsewhere |= !pthread_equal(pthread_self(), w->caller);
+}
+
+static bool refuse_pair(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)a, (void)b, (void)user_data_a, (void)user_data_b, (void)user;
+	refuse_next = true; // what is allocated next is the list of what was left out
+	return false;
+}
+
+typedef struct far_loop {
+	carom_task_fn *fn;
+	int64_t count;
+	void *task;
+} far_loop;
+
+static void *run_far_loop(void *argument)
+{
+	const far_loop *loop = argument;
+	loop->fn(0, loop->count, 0, loop->task);
+	refuse_next = false;
+	return NULL;
+}
+
+static void far_parallel_for(carom_task_fn *fn, int64_t count, int64_t min_range, void *task, void *user)
+{
+	(void)min_range, (void)user;
+	far_loop loop = { fn, count, task };
+	pthread_t thread;
+	REQUIRE(pthread_create(&thread, NULL, run_far_loop, &loop) == 0);
+	pthread_join(thread, NULL);
+}
+
+TEST(record, the_log_is_never_called_on_a_worker_thread)
+{
+	far_worker worker = { .caller = pthread_self() };
+	carom_context_def def = carom_default_context_def();
+	def.allocator = (carom_allocator){ refusing_allocate, limited_release, &worker };
+	def.log = note_log;
+	def.log_user = &worker;
+	def.parallel_for = far_parallel_for;
+	def.thread_count = 2;
+	carom_context *context;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	carom_world_def world_def = carom_default_world_def();
+	world_def.pair_filter = refuse_pair;
+	world_def.broad_phase = CAROM_BROAD_BRUTE;
+	carom_world *world;
+	REQUIRE(carom_create_world(context, &world_def, &world) == CAROM_SUCCESS);
+	carom_body_def body = carom_default_body_def();
+	body.shape = (carom_shape){ .type = CAROM_SPHERE, .radius = 1 };
+	carom_body_id id;
+	for (int i = 0; i < 600; i++) {
+		body.pose.position.x = 1.5 * i;
+		REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
+	}
+	tape t = { 0 };
+	REQUIRE(carom_world_record(world, tape_write, &t) == CAROM_SUCCESS);
+	CHECK_INT(carom_world_step(world), CAROM_SUCCESS);
+	CHECK(worker.refused > 0);
+	CHECK_INT(worker.logged, 1);
+	CHECK(!worker.logged_elsewhere);
+	CHECK_INT(carom_world_record(world, NULL, NULL), CAROM_INVALID_RECORDING);
+	free(t.bytes);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
 }
 
 TEST(record, replay_out_of_memory_leaks_nothing)

@@ -85,7 +85,7 @@ CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping boxes that categories,
 /// masks and groups let pass (where one body deforms: of boxes of triangles, so perhaps more than once), a < b by index, from
-/// worker threads; it must depend on nothing but its arguments.
+/// worker threads, while the step runs: it must depend on nothing but its arguments, and not call anything on the world that steps.
 typedef bool carom_pair_filter_fn(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
 /// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures them.
@@ -524,14 +524,20 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 
 // ---- Recording of every call, for bug reports and regression tests ----
 
-/// Receives bytes in order; return false to give up.
+/// Receives bytes in order; return false to give up. Called on the thread of the call that is recorded, while that call runs: it must
+/// not call anything on that world but carom_world_context. (carom_world_record refuses with CAROM_INVALID_ARGUMENT.)
 typedef bool carom_write_fn(const void *bytes, size_t count, void *user);
-/// Delivers exactly count bytes; return false at the end or on error.
+/// Delivers exactly count bytes; return false at the end or on error. Called on the thread that replays. It may use other worlds; it must
+/// not destroy the context.
 typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 
 /// Write every following call that changes the world, and the hash after each step, to a stream (docs/recording.md describes
-/// it). The present state goes first. NULL stops. A pair filter is not recorded: its verdicts are. CAROM_INVALID_RECORDING when
-/// the writer gave up or memory ran out: now, or, for the recording that this call ends, since it began.
+/// it). The present state goes first. A pair filter is not recorded: its verdicts are. A recording that runs is ended first, also when
+/// the new one then cannot begin. NULL only ends it: CAROM_INVALID_RECORDING then tells that its writer gave up or memory ran out on the
+/// way. With a new writer that is left to the log: the result is that of the new recording, CAROM_INVALID_RECORDING when its
+/// writer gave up or memory ran out at once; nothing is being recorded then. A replay begins without memory, so a recording that
+/// begins makes the world forget what its pairs remember: the next step works all of them out in full, which costs time and may
+/// give other contacts than a step without the recording. CAROM_INVALID_ARGUMENT from inside a write function of this world.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
 
 /// How far a replay got.

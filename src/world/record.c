@@ -16,8 +16,10 @@ struct cr_recorder {
 	CR_ARRAY(cr_key) rejected;           // pairs that the filter left out in this step
 	CR_ARRAY(cr_key) scratch;
 	atomic_flag lock; // of rejected
+	bool incomplete;  // memory ran out for rejected: a worker may not say so in the log, the end of the step does
 	bool stepped;     // a step was recorded: impulses have contacts to go to
 	bool broken;      // the stream has a hole: nothing more is written
+	bool writing;     // the user's function is being called
 };
 
 static void give_up(cr_recorder *r, const char *why)
@@ -81,13 +83,21 @@ static void put_places(cr_recorder *r, const double *places, int32_t vertex_coun
 
 static void write_bytes(cr_recorder *r, const uint8_t *bytes, size_t count)
 {
-	if (!r->broken && !r->write(bytes, count, r->user))
-		give_up(r, "the writer gave up");
+	if (!r->broken) {
+		r->writing = true;
+		const bool written = r->write(bytes, count, r->user);
+		r->writing = false;
+		if (!written)
+			give_up(r, "the writer gave up");
+	}
 	r->check = cr_check_bytes(r->check, bytes, count);
 }
 
 static void begin_record(cr_recorder *r, cr_opcode opcode)
 {
+	// The record before this one is still being written: its memory must stay where it is.
+	if (r->writing)
+		give_up(r, "the write function changed the world");
 	r->record.count = 0;
 	put_u32(r, opcode);
 	put_u64(r, 0); // the size, known at the end
@@ -356,8 +366,10 @@ void cr_record_set_impulse(cr_recorder *r, int32_t contact, const float impulse[
 
 void cr_record_begin_step(cr_recorder *r)
 {
-	if (r)
-		r->rejected.count = 0;
+	if (!r)
+		return;
+	r->rejected.count = 0;
+	r->incomplete = false;
 }
 
 void cr_record_rejection(cr_recorder *r, int32_t a, int32_t b)
@@ -369,7 +381,7 @@ void cr_record_rejection(cr_recorder *r, int32_t a, int32_t b)
 	if (cr_array_reserve(r->context, &r->rejected, r->rejected.count + 1))
 		r->rejected.data[r->rejected.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, 0 };
 	else
-		give_up(r, "out of memory");
+		r->incomplete = true;
 	atomic_flag_clear_explicit(&r->lock, memory_order_release);
 }
 
@@ -390,7 +402,7 @@ void cr_record_step(cr_recorder *r, uint64_t hash)
 {
 	if (!r || r->broken)
 		return;
-	if (!cr_array_reserve(r->context, &r->scratch, r->rejected.count)) {
+	if (r->incomplete || !cr_array_reserve(r->context, &r->scratch, r->rejected.count)) {
 		give_up(r, "out of memory");
 		return;
 	}
@@ -438,21 +450,16 @@ void cr_recorder_destroy(cr_recorder *r)
 		finish(r);
 }
 
-static carom_result stop_recording(carom_world *world)
+/// Returns whether the stream is complete; true when there is none.
+static bool end_recording(carom_world *world)
 {
-	cr_recorder *r = world->recorder;
+	const bool complete = !world->recorder || finish(world->recorder);
 	world->recorder = NULL;
-	if (!r || finish(r))
-		return CAROM_SUCCESS;
-	return cr_fail(world->context, CAROM_INVALID_RECORDING,
-		"carom_world_record: the recording that ends here is not complete: the writer gave up or memory ran out");
+	return complete;
 }
 
-carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user)
+static carom_result begin_recording(carom_world *world, carom_write_fn *write, void *user)
 {
-	const carom_result stopped = stop_recording(world);
-	if (!write || stopped != CAROM_SUCCESS)
-		return stopped;
 	carom_context *context = world->context;
 	cr_recorder *r = cr_alloc_zero(context, sizeof *r);
 	if (!r)
@@ -462,6 +469,8 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 	r->user = user;
 	r->check = CR_CHECK_SEED;
 	atomic_flag_clear(&r->lock);
+	// From here on, so that a call from inside the writer is known as one.
+	world->recorder = r;
 	uint8_t head[CR_RECORDING_MAGIC_SIZE + 4];
 	memcpy(head, CR_RECORDING_MAGIC, CR_RECORDING_MAGIC_SIZE);
 	cr_store_le(head + CR_RECORDING_MAGIC_SIZE, CR_RECORDING_VERSION, 4);
@@ -469,12 +478,27 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 	record_world(r, &world->def);
 	record_state(r, world);
 	if (r->broken) {
-		finish(r);
+		end_recording(world);
 		return cr_fail(
 			context, CAROM_INVALID_RECORDING, "carom_world_record: the writer gave up or memory ran out before the first call");
 	}
 	// The replay begins with pairs that remember nothing: so does the world from here on.
+	world->recorder = NULL;
 	cr_world_forget(world);
 	world->recorder = r;
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user)
+{
+	if (world->recorder && world->recorder->writing)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_record: called from inside the write function");
+	// Of a recording that another replaces the log has told how it ended; what the caller waits for is how the new one begins.
+	const bool complete = end_recording(world);
+	if (write)
+		return begin_recording(world, write, user);
+	if (complete)
+		return CAROM_SUCCESS;
+	return cr_fail(world->context, CAROM_INVALID_RECORDING,
+		"carom_world_record: the recording that ends here is not complete: the writer gave up or memory ran out");
 }
