@@ -681,7 +681,7 @@ TEST(impacts, refuses_bad_calls)
 	CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], &tight, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK(strstr(carom_error_text(context), "begin.stride is 8 bytes") != NULL);
 	CHECK_INT(carom_world_set_pose(s.world, s.ids[1], &pose), CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_world_set_poses: body 0 of the call deforms: carom_world_set_vertices moves it");
+	CHECK_STR(carom_error_text(context), "carom_world_set_pose: id names a body that deforms: carom_world_set_vertices moves it");
 	CHECK_INT(carom_world_get_vertices(s.world, strange, &view), CAROM_INVALID_BODY);
 	CHECK_INT(carom_world_get_vertices(s.world, s.ids[1], NULL), CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_world_get_vertices: view is NULL");

@@ -321,7 +321,7 @@ TEST(world, misuse_of_poses)
 	const uint64_t hash = carom_world_hash(s.world);
 	CHECK_INT(carom_world_set_pose(s.world, s.a, NULL), CAROM_INVALID_ARGUMENT);
 	check_text(&s, "carom_world_set_pose", "pose");
-	const carom_body_id ids[3] = { s.a, s.b, { 9, 9 } };
+	const carom_body_id ids[3] = { s.a, s.b, { 9, 9 } }, with_null[2] = { s.a, { 0, 0 } };
 	carom_pose poses[3] = { fixture_at(5, 0, 0), fixture_at(6, 0, 0), fixture_at(7, 0, 0) };
 	CHECK_INT(carom_world_set_poses(s.world, -1, ids, poses), CAROM_INVALID_ARGUMENT);
 	check_text(&s, "carom_world_set_poses", "count");
@@ -332,13 +332,20 @@ TEST(world, misuse_of_poses)
 	CHECK_INT(carom_world_set_poses(s.world, 0, NULL, NULL), CAROM_SUCCESS);
 	// All or nothing.
 	CHECK_INT(carom_world_set_poses(s.world, 3, ids, poses), CAROM_INVALID_BODY);
+	check_text(&s, "carom_world_set_poses: ids[2]:", "(9, 9)");
+	CHECK_INT(carom_world_set_poses(s.world, 2, with_null, poses), CAROM_INVALID_BODY);
+	check_text(&s, "carom_world_set_poses: ids[1]:", "null");
 	poses[1].position.y = NAN;
 	CHECK_INT(carom_world_set_poses(s.world, 2, ids, poses), CAROM_INVALID_ARGUMENT);
-	check_text(&s, "carom_world_set_poses", "pose");
+	check_text(&s, "carom_world_set_poses: poses[1].position", "finite");
 	poses[1] = fixture_at(0, 0, 0);
 	poses[1].orientation.w = 0.9;
 	CHECK_INT(carom_world_set_poses(s.world, 2, ids, poses), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_poses: poses[1].orientation", "unit");
 	CHECK_INT(carom_world_set_pose(s.world, s.b, &poses[1]), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_set_pose: pose.orientation", "unit");
+	CHECK_INT(carom_world_set_pose(s.world, ids[2], &poses[0]), CAROM_INVALID_BODY);
+	check_text(&s, "carom_world_set_pose:", "(9, 9)");
 	carom_pose pose;
 	REQUIRE(carom_world_get_pose(s.world, s.a, &pose) == CAROM_SUCCESS);
 	CHECK_NEAR(pose.position.x, 0, 0);

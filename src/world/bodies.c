@@ -1,6 +1,7 @@
 /// Bodies of a world: adding, removing, moving, asking.
 
 #include "world/world.h"
+#include <stdio.h>
 
 carom_body_def carom_default_body_def(void)
 {
@@ -139,7 +140,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	carom_result result = check_def(world->context, def);
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", &pose);
+		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", "pose", &pose);
 	if (result == CAROM_SUCCESS)
 		result = reserve_body(world);
 	if (result != CAROM_SUCCESS)
@@ -232,11 +233,44 @@ static void place(cr_body *body, carom_pose pose)
 	body->moved = true;
 }
 
+/// May a body be put at a pose? Checked and normalised; the text names the function and the field.
+static carom_result check_place(const carom_world *world, carom_body_id id, const carom_pose *pose, const char *function,
+	const char *id_field, const char *pose_field, carom_pose *normalized)
+{
+	const cr_body *body = cr_find_body_const(world, id, function);
+	if (!body)
+		return CAROM_INVALID_BODY;
+	if (body->deforming)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: %s names a body that deforms: carom_world_set_vertices moves it", function, id_field);
+	return cr_check_pose(world->context, pose, function, pose_field, normalized);
+}
+
 carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose)
 {
+	static const char *const name = "carom_world_set_pose";
 	if (!pose)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_pose: pose is NULL");
-	return carom_world_set_poses(world, 1, &id, pose);
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: pose is NULL", name);
+	carom_pose normalized;
+	const carom_result result = check_place(world, id, pose, name, "id", "pose", &normalized);
+	if (result != CAROM_SUCCESS)
+		return result;
+	place(&world->bodies.data[id.index1 - 1], normalized);
+	cr_query_index_invalidate(world->query_index);
+	cr_record_set_poses(world->recorder, 1, &id, pose);
+	return CAROM_SUCCESS;
+}
+
+/// Fail for element i of a call with many: the same check again, with names for its text.
+static carom_result refuse_place(const carom_world *world, int i, carom_body_id id, const carom_pose *pose)
+{
+	static const char *const name = "carom_world_set_poses";
+	char function[64], id_field[32], pose_field[32];
+	snprintf(id_field, sizeof id_field, "ids[%d]", i);
+	snprintf(pose_field, sizeof pose_field, "poses[%d]", i);
+	snprintf(function, sizeof function, "%s: %s", name, id_field);
+	carom_pose normalized;
+	return check_place(world, id, pose, carom_world_is_body(world, id) ? name : function, id_field, pose_field, &normalized);
 }
 
 carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses)
@@ -248,18 +282,11 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? "poses" : "ids");
 	carom_pose normalized;
 	for (int i = 0; i < count; i++) {
-		const cr_body *body = cr_find_body(world, ids[i], name);
-		if (!body)
-			return CAROM_INVALID_BODY;
-		if (body->deforming)
-			return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-				"%s: body %d of the call deforms: carom_world_set_vertices moves it", name, i);
-		const carom_result result = cr_check_pose(world->context, &poses[i], name, &normalized);
-		if (result != CAROM_SUCCESS)
-			return result;
+		if (check_place(world, ids[i], &poses[i], name, "id", "pose", &normalized) != CAROM_SUCCESS)
+			return refuse_place(world, i, ids[i], &poses[i]);
 	}
 	for (int i = 0; i < count; i++) {
-		cr_check_pose(world->context, &poses[i], name, &normalized);
+		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
 		place(&world->bodies.data[ids[i].index1 - 1], normalized);
 	}
 	cr_query_index_invalidate(world->query_index);

@@ -180,10 +180,11 @@ static void write_gap(const cr_collider_gap *gap, const m3d *rotation, const car
 /// Both poses, checked and normalised, or an error.
 static carom_result check_poses(carom_context *context, const carom_pose *given[2], carom_pose poses[2])
 {
-	static const char *const names[2] = { "carom_mesh_distance: pose_a", "carom_mesh_distance: pose_b" };
+	static const char *const names[2] = { "pose_a", "pose_b" };
 	for (int i = 0; i < 2; i++) {
 		poses[i] = carom_pose_identity();
-		const carom_result result = given[i] ? cr_check_pose(context, given[i], names[i], &poses[i]) : CAROM_SUCCESS;
+		const carom_result result =
+			given[i] ? cr_check_pose(context, given[i], "carom_mesh_distance", names[i], &poses[i]) : CAROM_SUCCESS;
 		if (result != CAROM_SUCCESS)
 			return result;
 	}

@@ -334,7 +334,7 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 		return CAROM_SUCCESS;
 	const carom_pose last = get_pose(r);
 	carom_pose checked;
-	const carom_result result = cr_check_pose(r->context, &last, "carom_world_set_pose", &checked);
+	const carom_result result = cr_check_pose(r->context, &last, "carom_world_set_pose", "pose", &checked);
 	if (result != CAROM_SUCCESS)
 		return judge(r, result);
 	body->last_pose = last;

@@ -45,20 +45,21 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 	return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is %d, which is no shape", function, (int)shape->type);
 }
 
-carom_result cr_check_pose(carom_context *context, const carom_pose *pose, const char *function, carom_pose *normalized)
+carom_result cr_check_pose(
+	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized)
 {
 	const carom_vec3 p = pose->position;
 	const carom_quat q = pose->orientation;
 	if (!isfinite(p.x) || !isfinite(p.y) || !isfinite(p.z))
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: pose.position is (%g, %g, %g); it must be finite", function, p.x, p.y, p.z);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s.position is (%g, %g, %g); it must be finite", function, field,
+			p.x, p.y, p.z);
 	if (!(fabs(p.x) <= MAX_POSITION && fabs(p.y) <= MAX_POSITION && fabs(p.z) <= MAX_POSITION))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: pose.position is (%g, %g, %g); it must lie within %g of the origin", function, p.x, p.y, p.z, MAX_POSITION);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s.position is (%g, %g, %g); it must lie within %g of the origin",
+			function, field, p.x, p.y, p.z, MAX_POSITION);
 	const double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
 	if (!(fabs(length - 1) <= 1e-3))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: pose.orientation has length %g; it must be a unit quaternion",
-			function, length);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s.orientation has length %g; it must be a unit quaternion",
+			function, field, length);
 	*normalized = (carom_pose){ p, { q.x / length, q.y / length, q.z / length, q.w / length } };
 	return CAROM_SUCCESS;
 }

@@ -52,8 +52,9 @@ bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
 /// Check a shape as the body of a world may have it; the text names the field. kind as in carom_body_def.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
-/// Check and normalise a pose.
-carom_result cr_check_pose(carom_context *context, const carom_pose *pose, const char *function, carom_pose *normalized);
+/// Check and normalise a pose; the text names the function and the field.
+carom_result cr_check_pose(
+	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);
 
 /// Derive a shape: takes a reference to its mesh, or makes the mesh of a box. memory pays for the latter.
 carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_shape *shape);

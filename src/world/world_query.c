@@ -54,9 +54,10 @@ static carom_result begin_ray(
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.origin is not finite", function);
 	const v3d d = ray->direction;
 	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
-	if (!is_finite_vec(d) || largest == 0)
-		return cr_fail(
-			world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is %s", function, largest == 0 ? "zero" : "not finite");
+	if (!is_finite_vec(d))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is not finite", function);
+	if (largest == 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is zero", function);
 	if (!isfinite(ray->t_min) || !(ray->t_max >= ray->t_min))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: ray.t_min is %g and ray.t_max is %g; they must be an interval", function, ray->t_min, ray->t_max);
@@ -497,7 +498,7 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	overlap_search s = { .world = world, .filter = filter, .shape = shape };
 	result = cr_check_shape(world->context, shape, name);
 	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, pose, name, &s.pose);
+		result = cr_check_pose(world->context, pose, name, "pose", &s.pose);
 	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
 		return result;
 	bound_query(&s);
