@@ -299,6 +299,76 @@ TEST(limits, the_budget_of_a_world)
 	close_crowd(&c);
 }
 
+TEST(limits, a_budget_too_small_for_a_world)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world_def def = carom_default_world_def();
+	int refused = 0;
+	for (bool made = false; !made; def.memory_budget = 2 * def.memory_budget + 1, refused += !made) {
+		carom_world *world;
+		const carom_result result = carom_create_world(context, &def, &world);
+		made = result == CAROM_SUCCESS && def.memory_budget > 0;
+		if (result != CAROM_SUCCESS) {
+			CHECK_INT(result, CAROM_OVER_BUDGET);
+			CHECK(strstr(carom_error_text(context), "carom_create_world: needs more than the memory_budget of") != NULL);
+		}
+		carom_destroy_world(world);
+		CHECK_INT(atomic_load(&heap.blocks), 1); // the context itself
+	}
+	CHECK(refused > 1);
+	carom_destroy_context(context);
+}
+
+static void check_over_budget(const carom_context *context, carom_result result, const char *function)
+{
+	CHECK_INT(result, CAROM_OVER_BUDGET);
+	const char *text = carom_error_text(context);
+	if (!CHECK(strncmp(text, function, strlen(function)) == 0 && strstr(text, "memory_budget") != NULL))
+		CHECK_STR(text, function); // prints it
+}
+
+/// A cloth fits, but not the tree that queries want of it.
+TEST(limits, a_budget_too_small_for_queries)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world_def def = carom_default_world_def();
+	def.memory_budget = 500000;
+	carom_world *world = fixture_world(context, &def);
+	carom_mesh *sheet = fixture_sheet_mesh(context, 40, 40);
+	carom_body_def body = carom_default_body_def();
+	body.shape = fixture_of_mesh(sheet);
+	body.kind = CAROM_CLOTH;
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
+	const carom_ray ray = { { 0, 0, 5 }, { 0, 0, -1 }, 0, 10 };
+	const carom_aabb box = { { -1, -1, -1 }, { 1, 1, 1 } };
+	const carom_shape shape = fixture_sphere(1);
+	const carom_pose pose = fixture_at(0, 0, 0);
+	carom_ray_hit hit;
+	carom_closest_point near;
+	bool found;
+	int32_t count;
+	check_over_budget(context, carom_world_cast_ray(world, &ray, NULL, &found, &hit), "carom_world_cast_ray:");
+	check_over_budget(context, carom_world_cast_ray_any(world, &ray, NULL, &found), "carom_world_cast_ray_any:");
+	check_over_budget(context, carom_world_cast_ray_all(world, &ray, NULL, 0, NULL, &count), "carom_world_cast_ray_all:");
+	check_over_budget(
+		context, carom_world_closest_point(world, pose.position, 1, NULL, &found, &near), "carom_world_closest_point:");
+	check_over_budget(context, carom_world_overlap_aabb(world, &box, NULL, 0, NULL, &count), "carom_world_overlap_aabb:");
+	check_over_budget(
+		context, carom_world_overlap_shape(world, &shape, &pose, NULL, 0, NULL, &count), "carom_world_overlap_shape:");
+	// A real lack of memory after that is not blamed on the budget.
+	arm(&heap, 0, true);
+	CHECK_INT(carom_world_cast_ray(world, &ray, NULL, &found, &hit), CAROM_OUT_OF_MEMORY);
+	disarm(&heap);
+	REQUIRE(carom_world_remove_body(world, id) == CAROM_SUCCESS);
+	CHECK_INT(carom_world_cast_ray(world, &ray, NULL, &found, &hit), CAROM_SUCCESS);
+	carom_destroy_world(world);
+	carom_release_mesh(sheet);
+	carom_destroy_context(context);
+}
+
 /// A real lack of memory is not blamed on the budget.
 TEST(limits, out_of_memory_within_the_budget)
 {

@@ -205,8 +205,9 @@ typedef struct carom_world_def {
 	carom_pair_filter_fn *pair_filter; ///< NULL: none
 	void *pair_filter_user;
 	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
-	/// Most bytes that the world may hold, meshes aside; 0: no limit. A body or a step that needs more fails with
-	/// CAROM_OVER_BUDGET; such a step leaves the results of the last one.
+	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a body, a step or a query that needs more
+	/// fails with CAROM_OVER_BUDGET; such a step leaves the results of the last one. What queries make counts too, and is kept: a
+	/// tree over the bodies, and one over each deforming body that a query came near.
 	size_t memory_budget;
 } carom_world_def;
 
@@ -456,7 +457,8 @@ CAROM_API carom_sweep_stats carom_world_sweep_stats(const carom_world *world);
 // ---- Queries between steps ----
 //
 // They see the poses and the places of vertices set last, stepped or not. A deforming body is looked at as it is, rounded to float about
-// the middle of its box: its tree is made by the first query that comes near it after its vertices were set.
+// the middle of its box: its tree is made by the first query that comes near it after its vertices were set. A query that finds no memory
+// for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids it; all else stays usable.
 
 /// Which bodies a query sees. Start from carom_default_query_filter (all).
 typedef struct carom_query_filter {

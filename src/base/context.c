@@ -108,7 +108,7 @@ static bool breaks_limit(carom_context *context, size_t size)
 	const size_t held = atomic_load_explicit(&context->memory_in_use, memory_order_relaxed);
 	if (context->memory_limit == 0 || (size <= context->memory_limit && held <= context->memory_limit - size))
 		return false;
-	atomic_store_explicit(&context->over_limit, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&context->refusals, 1, memory_order_relaxed);
 	return true;
 }
 

@@ -21,7 +21,7 @@ struct carom_context {
 	atomic_int live_objects; // meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction
 	carom_context *parent;   // of a child: takes its memory and its error text; NULL: none
 	size_t memory_limit;     // bytes that a child may hold; 0: no limit
-	atomic_bool over_limit;  // an allocation failed for the limit
+	atomic_uint refusals;    // allocations that failed for the limit, counted: queries on many threads look for more of them
 	uint64_t serial;         // of a context without a parent: no two of a process have the same, and none has 0
 	atomic_flag error_lock;
 	char error_text[CR_ERROR_TEXT_SIZE]; // of the last failure, from any thread

@@ -136,7 +136,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (!id)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
 	*id = (carom_body_id){ 0, 0 };
-	atomic_store(&world->memory.over_limit, false);
+	const unsigned refusals = cr_count_refusals(world);
 	carom_result result = check_def(world->context, def);
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
@@ -144,7 +144,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	if (result == CAROM_SUCCESS)
 		result = reserve_body(world);
 	if (result != CAROM_SUCCESS)
-		return cr_explain_failure(world, "carom_world_add_body", result);
+		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
 	cr_shape shape;
 	cr_deforming *deforming = NULL;
 	result = cr_shape_init(&world->memory, &def->shape, &shape);
@@ -155,7 +155,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		result = attach_plugin(world, &shape);
 	if (result != CAROM_SUCCESS) {
 		cr_shape_free(&shape);
-		return cr_explain_failure(world, "carom_world_add_body", result);
+		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
 	}
 	int32_t index;
 	uint32_t generation = 1;

@@ -42,9 +42,11 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->memory_peak = carom_memory_peak(&world->memory);
 }
 
-carom_result cr_explain_failure(carom_world *world, const char *function, carom_result result)
+unsigned cr_count_refusals(const carom_world *world) { return atomic_load(&world->memory.refusals); }
+
+carom_result cr_explain_failure(const carom_world *world, const char *function, unsigned refusals, carom_result result)
 {
-	if (result != CAROM_OUT_OF_MEMORY || !atomic_load(&world->memory.over_limit))
+	if (result != CAROM_OUT_OF_MEMORY || cr_count_refusals(world) == refusals)
 		return result;
 	return cr_fail(world->context, CAROM_OVER_BUDGET, "%s: needs more than the memory_budget of %zu bytes", function,
 		world->def.memory_budget);
@@ -68,7 +70,7 @@ carom_result carom_world_step(carom_world *world)
 	carom_stats stats = { .step = world->stats.step, .scratch_peak = world->stats.scratch_peak };
 	const cr_results *then = &world->results[world->current];
 	cr_results *now = &world->results[1 - world->current];
-	atomic_store(&world->memory.over_limit, false);
+	const unsigned refusals = cr_count_refusals(world);
 	world->pipeline.verdict = world->def.pair_filter ? ask_filter : NULL;
 	world->pipeline.verdict_user = world;
 	cr_record_begin_step(world->recorder);
@@ -85,7 +87,7 @@ carom_result carom_world_step(carom_world *world)
 	if (result != CAROM_SUCCESS) {
 		// What pairs remember may be of two steps: the next one begins anew.
 		cr_world_forget(world);
-		return cr_explain_failure(world, "carom_world_step", result);
+		return cr_explain_failure(world, "carom_world_step", refusals, result);
 	}
 
 	for (int64_t i = 0; i < world->bodies.count; i++)

@@ -125,15 +125,17 @@ carom_result carom_create_world(carom_context *context, const carom_world_def *d
 	made->impacts.earliest = -1;
 	cr_context_init_child(&made->memory, context, def->memory_budget);
 	result = cr_pipeline_init(&made->pipeline, &made->memory, def);
+	if (result == CAROM_SUCCESS) {
+		made->query_index = cr_query_index_create(&made->memory);
+		if (!made->query_index) {
+			cr_pipeline_free(&made->pipeline);
+			result = cr_fail_memory(context, "a world");
+		}
+	}
 	if (result != CAROM_SUCCESS) {
+		result = cr_explain_failure(made, create_name, 0, result);
 		cr_free(context, made, sizeof *made);
 		return result;
-	}
-	made->query_index = cr_query_index_create(&made->memory);
-	if (!made->query_index) {
-		cr_pipeline_free(&made->pipeline);
-		cr_free(context, made, sizeof *made);
-		return cr_fail_memory(context, "a world");
 	}
 	atomic_fetch_add(&context->live_objects, 1);
 	*world = made;

@@ -39,8 +39,10 @@ struct carom_world {
 cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function);
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
 
-/// CAROM_OVER_BUDGET with its text where an allocation failed for memory_budget; else result.
-carom_result cr_explain_failure(carom_world *world, const char *function, carom_result result);
+/// Allocations that memory_budget has refused so far: to be asked at the beginning of what may fail. Any thread.
+unsigned cr_count_refusals(const carom_world *world);
+/// CAROM_OVER_BUDGET with its text where memory ran out and memory_budget has refused more than that; else result. Any thread.
+carom_result cr_explain_failure(const carom_world *world, const char *function, unsigned refusals, carom_result result);
 
 /// Drop what pairs remember and what predictions of room start from, as if no step had been made: the next step works
 /// everything out in full. To be called when a step failed and when a recording begins: a replay has no memory from before.

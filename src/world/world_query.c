@@ -30,6 +30,15 @@ static carom_body_id id_of(const carom_world *world, int32_t index)
 
 static bool is_finite_vec(v3d v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
 
+/// Search with memory of the world; *visits is what the visits came to.
+static carom_result search_bodies(
+	const carom_world *world, const char *function, cr_index_search *search, const carom_result *visits)
+{
+	const unsigned refusals = cr_count_refusals(world);
+	const carom_result result = cr_query_index_search(world, search);
+	return cr_explain_failure(world, function, refusals, result == CAROM_SUCCESS ? *visits : result);
+}
+
 // ---- Rays ----
 
 /// A ray query on its way through the bodies.
@@ -115,11 +124,10 @@ static bool visit_any(void *user, int32_t body, double *limit)
 	return visit_nearest(user, body, limit) && !s->found;
 }
 
-static carom_result search_ray(ray_search *s, bool (*visit)(void *user, int32_t body, double *limit))
+static carom_result search_ray(ray_search *s, const char *function, bool (*visit)(void *user, int32_t body, double *limit))
 {
 	cr_index_search search = { ray_key, visit, s, s->ray.t_max };
-	const carom_result result = cr_query_index_search(s->world, &search);
-	return result == CAROM_SUCCESS ? s->result : result;
+	return search_bodies(s->world, function, &search, &s->result);
 }
 
 carom_result carom_world_cast_ray(
@@ -132,7 +140,7 @@ carom_result carom_world_cast_ray(
 	ray_search s;
 	carom_result result = begin_ray(world, ray, filter, name, &s);
 	if (result == CAROM_SUCCESS)
-		result = search_ray(&s, visit_nearest);
+		result = search_ray(&s, name, visit_nearest);
 	if (result != CAROM_SUCCESS || !s.found)
 		return result;
 	*found = true;
@@ -150,7 +158,7 @@ carom_result carom_world_cast_ray_any(
 	ray_search s;
 	carom_result result = begin_ray(world, ray, filter, name, &s);
 	if (result == CAROM_SUCCESS)
-		result = search_ray(&s, visit_any);
+		result = search_ray(&s, name, visit_any);
 	*found = result == CAROM_SUCCESS && s.found;
 	return result;
 }
@@ -238,7 +246,7 @@ carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray 
 	result = begin_ray(world, ray, filter, name, &s);
 	if (result != CAROM_SUCCESS)
 		return result;
-	result = search_ray(&s, visit_all);
+	result = search_ray(&s, name, visit_all);
 	if (result == CAROM_SUCCESS && s.all.count > 0) {
 		sort_hits(s.all.data, s.all.count);
 		*count = (int32_t)s.all.count;
@@ -308,9 +316,7 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
 	point_search s = { .world = world, .filter = filter, .point = point };
 	cr_index_search search = { point_key, visit_point, &s, max_distance };
-	carom_result outcome = cr_query_index_search(world, &search);
-	if (outcome == CAROM_SUCCESS)
-		outcome = s.result;
+	const carom_result outcome = search_bodies(world, name, &search, &s.result);
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
 	*found = true;
@@ -447,11 +453,11 @@ static void bound_query(overlap_search *s)
 	cr_body_bounds(&body, s->world->context->simd, s->lower, s->upper);
 }
 
-static carom_result find_overlaps(overlap_search *s, int32_t capacity, carom_body_id *bodies, int32_t *count)
+static carom_result find_overlaps(
+	overlap_search *s, const char *function, int32_t capacity, carom_body_id *bodies, int32_t *count)
 {
 	cr_index_search search = { overlap_key, visit_overlap, s, 0 };
-	carom_result result = cr_query_index_search(s->world, &search);
-	result = result == CAROM_SUCCESS ? s->result : result;
+	const carom_result result = search_bodies(s->world, function, &search, &s->result);
 	if (result == CAROM_SUCCESS) {
 		*count = (int32_t)s->found.count;
 		for (int32_t i = 0; i < *count && i < capacity; i++)
@@ -480,7 +486,7 @@ carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb
 		if (s.lower[k] > s.upper[k])
 			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
 	}
-	return find_overlaps(&s, capacity, bodies, count);
+	return find_overlaps(&s, name, capacity, bodies, count);
 }
 
 carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
@@ -502,5 +508,5 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
 		return result;
 	bound_query(&s);
-	return find_overlaps(&s, capacity, bodies, count);
+	return find_overlaps(&s, name, capacity, bodies, count);
 }
