@@ -598,6 +598,35 @@ TEST(impacts, a_pose_puts_the_mesh_at_first)
 
 // ---- Misuse ----
 
+TEST(impacts, vertex_views_stay_until_the_body_goes)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *sheet = fixture_sheet_mesh(context, 3, 1);
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(sheet), fixture_at(0, 0, 0), CAROM_CLOTH);
+	carom_vertex_view view;
+	REQUIRE(carom_world_get_vertices(world, id, &view) == CAROM_SUCCESS);
+	double places[48];
+	REQUIRE(3 * view.count == 48);
+	for (int i = 0; i < 48; i++)
+		places[i] = view.data[i] + 1;
+	const carom_strided end = doubles(places);
+	REQUIRE(carom_world_set_vertices(world, id, NULL, &end) == CAROM_SUCCESS);
+	CHECK(memcmp(view.data, places, sizeof places) == 0);
+	for (int i = 0; i < 100; i++) {
+		const carom_body_id other = fixture_add(world, fixture_sphere(1), fixture_at(i, 0, 9), CAROM_DYNAMIC);
+		fixture_step(world);
+		if (i % 2 == 0)
+			REQUIRE(carom_world_remove_body(world, other) == CAROM_SUCCESS);
+	}
+	carom_vertex_view again;
+	REQUIRE(carom_world_get_vertices(world, id, &again) == CAROM_SUCCESS);
+	CHECK(again.data == view.data && memcmp(view.data, places, sizeof places) == 0);
+	carom_destroy_world(world);
+	carom_release_mesh(sheet);
+	carom_destroy_context(context);
+}
+
 TEST(impacts, refuses_bad_bodies)
 {
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
@@ -681,7 +710,8 @@ TEST(impacts, refuses_bad_calls)
 	CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], &tight, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK(strstr(carom_error_text(context), "begin.stride is 8 bytes") != NULL);
 	CHECK_INT(carom_world_set_pose(s.world, s.ids[1], &pose), CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_world_set_pose: id names a body that deforms: carom_world_set_vertices moves it");
+	CHECK_STR(
+		carom_error_text(context), "carom_world_set_pose: id names a body that deforms: carom_world_set_vertices moves it");
 	CHECK_INT(carom_world_get_vertices(s.world, strange, &view), CAROM_INVALID_BODY);
 	CHECK_INT(carom_world_get_vertices(s.world, s.ids[1], NULL), CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_world_get_vertices: view is NULL");

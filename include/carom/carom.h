@@ -5,7 +5,8 @@
 /// (everything that takes a const carom_world *) may be used from many threads at once. Different worlds, also of one context,
 /// are independent.
 /// Handles must not be NULL unless a comment says otherwise.
-/// Results: a failing call changes nothing, unless its comment says otherwise, and leaves its reason in carom_error_text.
+/// Results: a failing call changes nothing, unless its comment says otherwise (carom_world_step and carom_world_record do), and leaves its
+/// reason in carom_error_text.
 /// Determinism: contacts, pairs and events are the same, bit for bit, for any number of threads, instruction set, and run.
 /// This, and all that is promised, holds with the floating-point unit in its default mode on every thread that runs the library: round to
 /// nearest, denormals kept (no FTZ or DAZ, which a program linked with -ffast-math may set).
@@ -276,7 +277,8 @@ CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body
 CAROM_API carom_result carom_world_set_vertices(
 	carom_world *world, carom_body_id id, const carom_strided *begin, const carom_strided *end);
 
-/// Places of vertices: read-only, valid until the next call that changes the world.
+/// Places of vertices: read-only, valid until the body is removed or the world destroyed. carom_world_set_vertices writes the new places
+/// into the same memory; nothing else changes them, a step neither.
 typedef struct carom_vertex_view {
 	const double *data; ///< [3*count] world frame
 	int32_t count;
@@ -287,8 +289,10 @@ CAROM_API carom_result carom_world_get_vertices(const carom_world *world, carom_
 
 // ---- Step and results ----
 
-/// Find all contacts at the present poses, and all impacts since the last step. On failure the results of the last good step stay
-/// in place and the step may be repeated.
+/// Find all contacts at the present poses, and all impacts since the last step. On failure the results of the last good step, with
+/// their views and counts, stay in place, bodies stay where they were put, and the step may be repeated. One thing is lost:
+/// what pairs remember of earlier steps (carom_world_def.temporal), so that the next step works all of them out in full. That costs
+/// time and may give other contacts than a step that did not follow a failure.
 CAROM_API carom_result carom_world_step(carom_world *world);
 
 /// How a contact was found; it says what feature_a and feature_b are.
@@ -344,7 +348,9 @@ typedef struct carom_event {
 	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
 } carom_event;
 
-/// Views of the last step's results: read-only, valid until the next call that changes the world.
+/// Views of the last good step's results: read-only, valid until the next step that succeeds or the end of the world. All other calls,
+/// also those that remove bodies, leave them as they are, but for carom_world_set_impulse, which writes into its contact; the bodies
+/// that they name may be gone (carom_world_is_body).
 typedef struct carom_contact_view {
 	const carom_contact *data;
 	int32_t count;
@@ -391,8 +397,9 @@ CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
 CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *world);
 
 /// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact that matches it in the next
-/// step hands it back for a warm start.
+/// step hands it back for a warm start. It is written into the view, which stays valid: it may be walked while doing so.
 CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
+/// As the other views.
 
 /// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
