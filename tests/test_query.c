@@ -838,6 +838,39 @@ TEST(query, wrong_arguments_are_named)
 	close_scene(&s);
 }
 
+/// Nothing is told from anything beyond CAROM_MAX_POSITION: refused, for meshes and volumes alike. At it all work.
+TEST(query, places_beyond_the_limit_are_refused)
+{
+	scene s;
+	open_scene(&s);
+	add_small_bodies(&s);
+	bool found;
+	carom_ray_hit hit;
+	carom_closest_point near;
+	int32_t count;
+	for (double away = CAROM_MAX_POSITION; away < 1e308; away *= 1e10) {
+		const carom_result expected = away > CAROM_MAX_POSITION ? CAROM_INVALID_ARGUMENT : CAROM_SUCCESS;
+		const carom_vec3 places[3] = { { away, 0, 0 }, { 0.5, -away, 0 }, { 0.5, 0, away } };
+		for (int k = 0; k < 3; k++) {
+			const carom_vec3 p = places[k];
+			const carom_ray ray = { p, { k == 0 ? -1 : 0, k == 1, k == 2 ? -1 : 0 }, 0, INFINITY };
+			CHECK_INT(carom_world_cast_ray(s.world, &ray, NULL, &found, &hit), expected);
+			CHECK_INT(found, expected == CAROM_SUCCESS);
+			CHECK_INT(carom_world_cast_ray_any(s.world, &ray, NULL, &found), expected);
+			CHECK_INT(carom_world_cast_ray_all(s.world, &ray, NULL, 0, NULL, &count), expected);
+			if (expected == CAROM_SUCCESS)
+				CHECK(count >= 8); // through an edge of a mesh more
+			else
+				CHECK(strstr(carom_error_text(s.context), "ray.origin is (") != NULL);
+			CHECK_INT(carom_world_closest_point(s.world, p, INFINITY, NULL, &found, &near), expected);
+			CHECK_INT(found, expected == CAROM_SUCCESS);
+			if (expected != CAROM_SUCCESS)
+				CHECK(strstr(carom_error_text(s.context), "carom_world_closest_point: point is (") != NULL);
+		}
+	}
+	close_scene(&s);
+}
+
 TEST(query, degenerate_worlds)
 {
 	scene s;

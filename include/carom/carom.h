@@ -480,8 +480,8 @@ CAROM_API carom_query_filter carom_default_query_filter(void);
 
 /// A ray in the world. direction need not have unit length; t counts in its lengths.
 typedef struct carom_ray {
-	carom_vec3 origin;
-	carom_vec3 direction;
+	carom_vec3 origin;    ///< no coordinate beyond CAROM_MAX_POSITION
+	carom_vec3 direction; ///< finite, not zero
 	double t_min;
 	double t_max;
 } carom_ray;
@@ -519,11 +519,13 @@ typedef struct carom_closest_point {
 	int32_t triangle;
 } carom_closest_point;
 
-/// Surface point nearest to point, over all bodies within max_distance (>= 0, may be INFINITY) of their surface.
+/// Surface point nearest to point (no coordinate beyond CAROM_MAX_POSITION), over all bodies within max_distance (>= 0, may be INFINITY) of
+/// their surface.
 CAROM_API carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
 	const carom_query_filter *filter, bool *found, carom_closest_point *result);
 
-/// Bodies that touch an axis-aligned box (solid, closed), sorted by index. count and capacity as in carom_world_cast_ray_all.
+/// Bodies that touch an axis-aligned box (solid, closed, of any finite size), sorted by index. count and capacity as in
+/// carom_world_cast_ray_all.
 CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box,
 	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 

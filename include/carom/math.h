@@ -21,7 +21,11 @@ typedef struct carom_quat {
 	double x, y, z, w;
 } carom_quat;
 
-/// Positions are refused beyond 1e15 from the origin. A body point v lies at rotate(orientation, v) + position in the world.
+/// Positions with a coordinate beyond this are refused: of poses, and of points and origins of rays that a world is asked about. double
+/// still tells an eighth there.
+#define CAROM_MAX_POSITION 1e15
+
+/// A place and a turn. No coordinate of position may be beyond CAROM_MAX_POSITION. A body point v lies at rotate(orientation, v) + position in the world.
 typedef struct carom_pose {
 	carom_vec3 position;
 	carom_quat orientation;

@@ -2,9 +2,6 @@
 
 #include "world/world.h"
 
-// Beyond this, distances between bodies would not fit in a float, and a millimetre not in a double.
-static const double MAX_POSITION = 1e15;
-
 enum {
 	BOX_GRID = 3, // samples along each side of a face, corners and edges included
 	BOX_SAMPLES = 6 * BOX_GRID * BOX_GRID,
@@ -53,9 +50,9 @@ carom_result cr_check_pose(
 	if (!isfinite(p.x) || !isfinite(p.y) || !isfinite(p.z))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s.position is (%g, %g, %g); it must be finite", function, field,
 			p.x, p.y, p.z);
-	if (!(fabs(p.x) <= MAX_POSITION && fabs(p.y) <= MAX_POSITION && fabs(p.z) <= MAX_POSITION))
+	if (!(fabs(p.x) <= CAROM_MAX_POSITION && fabs(p.y) <= CAROM_MAX_POSITION && fabs(p.z) <= CAROM_MAX_POSITION))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s.position is (%g, %g, %g); it must lie within %g of the origin",
-			function, field, p.x, p.y, p.z, MAX_POSITION);
+			function, field, p.x, p.y, p.z, CAROM_MAX_POSITION);
 	const double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
 	if (!(fabs(length - 1) <= 1e-3))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s.orientation has length %g; it must be a unit quaternion",

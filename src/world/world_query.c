@@ -30,6 +30,18 @@ static carom_body_id id_of(const carom_world *world, int32_t index)
 
 static bool is_finite_vec(v3d v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
 
+/// May a query start at p? Farther away squares of distances leave the range of double, and nothing is told from anything long before.
+static carom_result check_position(const carom_world *world, v3d p, const char *function, const char *field)
+{
+	if (!is_finite_vec(p))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is not finite", function, field);
+	if (fmax(fmax(fabs(p.x), fabs(p.y)), fabs(p.z)) > CAROM_MAX_POSITION)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: %s is (%g, %g, %g); it must lie within %g of the origin (CAROM_MAX_POSITION)", function, field, p.x, p.y, p.z,
+			CAROM_MAX_POSITION);
+	return CAROM_SUCCESS;
+}
+
 /// Search with memory of the world; *visits is what the visits came to.
 static carom_result search_bodies(
 	const carom_world *world, const char *function, cr_index_search *search, const carom_result *visits)
@@ -59,8 +71,9 @@ static carom_result begin_ray(
 {
 	if (!ray)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray is NULL", function);
-	if (!is_finite_vec(ray->origin))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.origin is not finite", function);
+	const carom_result result = check_position(world, ray->origin, function, "ray.origin");
+	if (result != CAROM_SUCCESS)
+		return result;
 	const v3d d = ray->direction;
 	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
 	if (!is_finite_vec(d))
@@ -309,8 +322,9 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 	if (!found || !result)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
 	*found = false;
-	if (!is_finite_vec(point))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: point is not finite", name);
+	const carom_result checked = check_position(world, point, name, "point");
+	if (checked != CAROM_SUCCESS)
+		return checked;
 	if (!(max_distance >= 0))
 		return cr_fail(
 			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
