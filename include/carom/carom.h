@@ -257,7 +257,8 @@ CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 /// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane
-/// gives infinite sides. Of a deforming body it holds the places set last.
+/// gives infinite sides. Of a deforming body it holds the places set last. A mesh without triangles has no box: lower is INFINITY,
+/// upper -INFINITY.
 CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box);
 
 // ---- Deforming bodies ----
@@ -398,8 +399,8 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 
 /// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact that matches it in the next
 /// step hands it back for a warm start. It is written into the view, which stays valid: it may be walked while doing so.
-CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
 /// As the other views.
+CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
 
 /// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);

@@ -77,7 +77,8 @@ static carom_result attach_plugin(carom_world *world, cr_shape *shape)
 {
 	const carom_ray_plugin *plugin = world->def.ray_plugin;
 	const cr_collider *c = shape->collider;
-	if (world->def.ray_method != CAROM_RAYS_PLUGIN || !c)
+	// No ray is ever cast at a mesh without triangles.
+	if (world->def.ray_method != CAROM_RAYS_PLUGIN || !c || c->triangle_count == 0)
 		return CAROM_SUCCESS;
 	for (int64_t i = 0; i < world->plugin_meshes.count; i++) {
 		cr_plugin_mesh *m = &world->plugin_meshes.data[i];
@@ -89,7 +90,7 @@ static carom_result attach_plugin(carom_world *world, cr_shape *shape)
 	}
 	const size_t bytes = 3 * (size_t)c->triangle_count * sizeof(int32_t);
 	int32_t *triangles = cr_alloc(&world->memory, bytes);
-	if ((bytes > 0 && !triangles) || !cr_array_reserve(&world->memory, &world->plugin_meshes, world->plugin_meshes.count + 1)) {
+	if (!triangles || !cr_array_reserve(&world->memory, &world->plugin_meshes, world->plugin_meshes.count + 1)) {
 		cr_free(&world->memory, triangles, bytes);
 		return cr_fail_memory(world->context, "a mesh of the ray plugin");
 	}
