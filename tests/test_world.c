@@ -447,6 +447,208 @@ TEST(world, poses_and_user_data_come_back)
 	close_small(&s);
 }
 
+TEST(world, filters_come_back)
+{
+	small s;
+	open_small(&s);
+	uint64_t category = 0, mask = 0;
+	int32_t group = 9;
+	REQUIRE(carom_world_get_filter(s.world, s.a, &category, &mask, &group) == CAROM_SUCCESS);
+	CHECK(category == 1 && mask == UINT64_MAX && group == 0);
+	REQUIRE(carom_world_set_filter(s.world, s.a, 6, 5, -4) == CAROM_SUCCESS);
+	REQUIRE(carom_world_get_filter(s.world, s.a, &category, &mask, &group) == CAROM_SUCCESS);
+	CHECK(category == 6 && mask == 5 && group == -4);
+	CHECK_INT(carom_world_get_filter(s.world, s.a, NULL, &mask, &group), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_get_filter", "category");
+	CHECK_INT(carom_world_get_filter(s.world, s.a, &category, NULL, &group), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_get_filter", "mask");
+	CHECK_INT(carom_world_get_filter(s.world, s.a, &category, &mask, NULL), CAROM_INVALID_ARGUMENT);
+	check_text(&s, "carom_world_get_filter", "group");
+	CHECK_INT(carom_world_get_filter(s.world, (carom_body_id){ 7, 1 }, &category, &mask, &group), CAROM_INVALID_BODY);
+	check_text(&s, "carom_world_get_filter", "(7, 1)");
+	close_small(&s);
+}
+
+TEST(world, all_bodies_are_listed)
+{
+	small s;
+	open_small(&s);
+	carom_body_id added[5], ids[8];
+	for (int i = 0; i < 5; i++)
+		added[i] = fixture_add(s.world, fixture_sphere(1), fixture_at(9, 9, i), CAROM_DYNAMIC);
+	REQUIRE(carom_world_remove_body(s.world, s.b) == CAROM_SUCCESS);
+	REQUIRE(carom_world_remove_body(s.world, added[2]) == CAROM_SUCCESS);
+	const carom_body_id again = fixture_add(s.world, fixture_sphere(1), fixture_at(0, 9, 0), CAROM_DYNAMIC);
+	CHECK_INT(again.index1, added[2].index1);
+	const carom_body_id expected[6] = { s.a, added[0], added[1], again, added[3], added[4] };
+	for (int capacity = 0; capacity <= 8; capacity++) {
+		memset(ids, 0, sizeof ids);
+		CHECK_INT(carom_world_body_ids(s.world, capacity, capacity > 0 ? ids : NULL), 6);
+		for (int i = 0; i < 8; i++)
+			CHECK(fixture_same_id(ids[i], i < capacity && i < 6 ? expected[i] : (carom_body_id){ 0, 0 }));
+	}
+	CHECK_INT(carom_world_body_ids(s.world, -1, NULL), 6);
+	close_small(&s);
+}
+
+TEST(world, definitions_come_back)
+{
+	small s;
+	open_small(&s);
+	const carom_shape shapes[] = { fixture_sphere(1), fixture_box(1, 2, 3), fixture_capsule(0.5, 1), { .type = CAROM_PLANE },
+		fixture_of_mesh(s.mesh), fixture_of_mesh(s.mesh) };
+	const carom_body_kind kinds[] = { CAROM_DYNAMIC, CAROM_KINEMATIC, CAROM_DYNAMIC, CAROM_STATIC, CAROM_DYNAMIC,
+		CAROM_DEFORMABLE };
+	for (int i = 0; i < 6; i++) {
+		carom_body_def def = carom_default_body_def(), got = { 0 }, second;
+		def.shape = shapes[i];
+		def.kind = kinds[i];
+		def.pose = fixture_at(i, 2, 3);
+		def.sensor = i == 2;
+		def.self_collision = i != 5;
+		def.category = 8;
+		def.user_data = 77;
+		carom_body_id id, copy;
+		REQUIRE(carom_world_add_body(s.world, &def, &id) == CAROM_SUCCESS);
+		if (i != 5) {
+			def.pose = fixture_at(4, 5, i);
+			REQUIRE(carom_world_set_pose(s.world, id, &def.pose) == CAROM_SUCCESS);
+		}
+		def.mask = 3;
+		def.group = -2;
+		REQUIRE(carom_world_set_filter(s.world, id, def.category, def.mask, def.group) == CAROM_SUCCESS);
+		REQUIRE(carom_world_get_body_def(s.world, id, &got) == CAROM_SUCCESS);
+		CHECK(got.shape.type == def.shape.type && got.shape.radius == def.shape.radius && got.shape.mesh == def.shape.mesh);
+		CHECK(got.shape.half_length == def.shape.half_length);
+		CHECK(memcmp(got.shape.half_extents, def.shape.half_extents, sizeof def.shape.half_extents) == 0);
+		CHECK(got.kind == def.kind && memcmp(&got.pose, &def.pose, sizeof def.pose) == 0);
+		CHECK(got.category == 8 && got.mask == 3 && got.group == -2 && got.user_data == 77);
+		CHECK(got.sensor == def.sensor && got.self_collision == def.self_collision);
+		// It makes a like body.
+		REQUIRE(carom_world_add_body(s.world, &got, &copy) == CAROM_SUCCESS);
+		REQUIRE(carom_world_get_body_def(s.world, copy, &second) == CAROM_SUCCESS);
+		CHECK(memcmp(&second.pose, &got.pose, sizeof got.pose) == 0 && second.shape.type == got.shape.type);
+		CHECK_INT(carom_world_get_body_def(s.world, id, NULL), CAROM_INVALID_ARGUMENT);
+		check_text(&s, "carom_world_get_body_def", "def");
+		REQUIRE(carom_world_remove_body(s.world, id) == CAROM_SUCCESS);
+		CHECK_INT(carom_world_get_body_def(s.world, id, &got), CAROM_INVALID_BODY);
+	}
+	close_small(&s);
+}
+
+/// The mesh of a body outlives it where another reference was taken.
+TEST(world, the_mesh_of_a_body_may_be_kept)
+{
+	small s;
+	open_small(&s);
+	carom_body_def def;
+	REQUIRE(carom_world_get_body_def(s.world, s.a, &def) == CAROM_SUCCESS);
+	carom_mesh *kept = carom_retain_mesh(def.shape.mesh);
+	carom_release_mesh(s.mesh);
+	REQUIRE(carom_world_remove_body(s.world, s.a) == CAROM_SUCCESS);
+	REQUIRE(carom_world_remove_body(s.world, s.b) == CAROM_SUCCESS);
+	CHECK(carom_mesh_get_report(kept)->closed);
+	fixture_add(s.world, fixture_of_mesh(kept), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	s.mesh = kept;
+	close_small(&s);
+}
+
+TEST(world, views_of_results_stay_until_the_next_step)
+{
+	small s;
+	open_small(&s);
+	const carom_contact_view contacts = carom_world_contacts(s.world);
+	const carom_pair_view pairs = carom_world_pairs(s.world);
+	const carom_event_view events = carom_world_events(s.world);
+	REQUIRE(contacts.count > 0 && contacts.count < 16 && pairs.count == 1 && events.count == 1);
+	carom_contact copies[16];
+	const carom_pair pair = pairs.data[0];
+	const carom_event event = events.data[0];
+	memcpy(copies, contacts.data, (size_t)contacts.count * sizeof *copies);
+	for (int i = 0; i < 200; i++)
+		fixture_add(s.world, fixture_sphere(1), fixture_at(0, 0, i), CAROM_DYNAMIC);
+	REQUIRE(carom_world_set_pose(s.world, s.a, &(carom_pose){ { 3, 3, 3 }, { 0, 0, 0, 1 } }) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_user_data(s.world, s.a, 4) == CAROM_SUCCESS);
+	REQUIRE(carom_world_remove_body(s.world, s.b) == CAROM_SUCCESS);
+	CHECK(memcmp(copies, contacts.data, (size_t)contacts.count * sizeof *copies) == 0);
+	CHECK(memcmp(&pair, pairs.data, sizeof pair) == 0 && memcmp(&event, events.data, sizeof event) == 0);
+	for (int i = 0; i < contacts.count; i++) {
+		REQUIRE(carom_world_set_impulse(s.world, i, (float[3]){ (float)i, 1, 2 }) == CAROM_SUCCESS);
+		CHECK(contacts.data[i].impulse[0] == (float)i);
+	}
+	CHECK(carom_world_contacts(s.world).data == contacts.data);
+	close_small(&s);
+}
+
+TEST(world, bodies_of_empty_meshes_have_no_box)
+{
+	small s;
+	open_small(&s);
+	carom_mesh *none = NULL;
+	const carom_mesh_def empty = carom_default_mesh_def();
+	REQUIRE(carom_create_mesh(s.context, &empty, NULL, &none) == CAROM_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		const carom_body_id id =
+			fixture_add(s.world, fixture_of_mesh(none), fixture_at(1, 2, 3), i ? CAROM_CLOTH : CAROM_DYNAMIC);
+		carom_aabb box;
+		REQUIRE(carom_world_get_aabb(s.world, id, &box) == CAROM_SUCCESS);
+		CHECK(box.lower.x == INFINITY && box.lower.y == INFINITY && box.lower.z == INFINITY);
+		CHECK(box.upper.x == -INFINITY && box.upper.y == -INFINITY && box.upper.z == -INFINITY);
+	}
+	carom_release_mesh(none);
+	close_small(&s);
+}
+
+/// A plug-in that refuses what it should never be asked for.
+static void *build_some(const float *vertices, int32_t vertex_count, const int32_t *triangles, const int32_t *number,
+	int32_t triangle_count, void *user)
+{
+	CHECK(vertices != NULL && vertex_count > 0 && triangles != NULL && number != NULL);
+	++*(int *)user;
+	return triangle_count > 0 ? user : NULL;
+}
+
+static void cast_nothing(void *state, const carom_ray_batch *rays, const carom_hit_batch *hits, void *user)
+{
+	CHECK(state != NULL && state == user);
+	for (int32_t i = 0; i < rays->count; i++)
+		hits->triangle[i] = -1;
+}
+
+static void destroy_some(void *state, void *user)
+{
+	CHECK(state != NULL);
+	--*(int *)user;
+}
+
+TEST(world, plugins_are_not_asked_about_empty_meshes)
+{
+	int states = 0;
+	const carom_ray_plugin plugin = { "some", build_some, cast_nothing, destroy_some, &states };
+	carom_context *context = fixture_context(1);
+	carom_world_def def = carom_default_world_def();
+	def.ray_method = CAROM_RAYS_PLUGIN;
+	def.ray_plugin = &plugin;
+	carom_world *world = fixture_world(context, &def);
+	carom_mesh *none = NULL, *ball = fixture_sphere_mesh(context, 0.5, 8);
+	const carom_mesh_def empty = carom_default_mesh_def();
+	REQUIRE(carom_create_mesh(context, &empty, NULL, &none) == CAROM_SUCCESS);
+	carom_body_id ids[4];
+	for (int i = 0; i < 4; i++)
+		ids[i] = fixture_add(world, fixture_of_mesh(i % 2 ? ball : none), fixture_at(0.2 * i, 0, 0), CAROM_DYNAMIC);
+	CHECK_INT(states, 1);
+	fixture_step(world);
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 1); // by its crossing triangles
+	for (int i = 0; i < 4; i++)
+		REQUIRE(carom_world_remove_body(world, ids[i]) == CAROM_SUCCESS);
+	CHECK_INT(states, 0);
+	carom_destroy_world(world);
+	carom_release_mesh(none);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
+}
+
 /// Bodies hold their mesh; a world gives all back.
 TEST(world, bodies_keep_their_mesh_alive)
 {
@@ -749,6 +951,61 @@ TEST(world, two_worlds_of_one_context_in_two_threads)
 		CHECK(together[i].hash == alone[i].hash);
 	}
 	CHECK(alone[0].hash != alone[1].hash);
+	carom_release_mesh(mesh);
+	CHECK_INT(carom_memory_in_use(context), empty);
+	carom_destroy_context(context);
+}
+
+/// Add a body of a mesh; no check macros here: they are for one thread.
+static bool add_quietly(carom_world *world, const carom_mesh *mesh, double x)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_of_mesh(mesh);
+	def.pose.position.x = x;
+	carom_body_id id;
+	return carom_world_add_body(world, &def, &id) == CAROM_SUCCESS;
+}
+
+/// Make and give up meshes and worlds, one mesh shared with the other thread, and calls that fail.
+static void *make_things(void *argument)
+{
+	life *l = argument;
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ carom_mesh_get_vertices(l->mesh), 0, CAROM_FLOAT32 };
+	def.vertex_count = carom_mesh_get_report(l->mesh)->vertex_count;
+	def.triangles = carom_mesh_get_triangles(l->mesh);
+	def.triangle_count = carom_mesh_get_report(l->mesh)->triangle_count;
+	for (int i = 0; i < 20; i++) {
+		carom_mesh *kept = carom_retain_mesh(l->mesh), *own = NULL, *none;
+		carom_world *world = NULL;
+		l->good &= carom_create_mesh(l->context, &def, NULL, &own) == CAROM_SUCCESS;
+		l->good &= carom_create_world(l->context, NULL, &world) == CAROM_SUCCESS;
+		l->good &= add_quietly(world, own, 0) && add_quietly(world, kept, 0.5);
+		carom_release_mesh(own);
+		carom_release_mesh(kept);
+		l->good &= carom_world_step(world) == CAROM_SUCCESS;
+		l->hash = l->hash * 31 + carom_world_hash(world);
+		l->good &= carom_create_mesh(l->context, NULL, NULL, &none) == CAROM_INVALID_ARGUMENT;
+		carom_destroy_world(world);
+	}
+	return NULL;
+}
+
+TEST(world, meshes_and_worlds_are_made_in_two_threads)
+{
+	carom_context *context = fixture_context(2);
+	const size_t empty = carom_memory_in_use(context);
+	carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.3);
+	life together[2];
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++) {
+		together[i] = (life){ context, mesh, 0, 0, true };
+		REQUIRE(pthread_create(&threads[i], NULL, make_things, &together[i]) == 0);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(together[0].good && together[1].good);
+	CHECK(together[0].hash == together[1].hash);
 	carom_release_mesh(mesh);
 	CHECK_INT(carom_memory_in_use(context), empty);
 	carom_destroy_context(context);

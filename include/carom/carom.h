@@ -48,7 +48,7 @@ typedef struct carom_shape {
 	double radius;
 	double half_length;
 	double half_extents[3];
-	const carom_mesh *mesh; ///< the body takes a reference
+	const carom_mesh *mesh; ///< made from the context of the world; the body takes a reference
 } carom_shape;
 
 /// What moves a body, and what it is tested against.
@@ -217,10 +217,11 @@ typedef struct carom_world_def {
 /// degrees, lists, exact buffers, confidence 1.02, no groups, no filter, carom_default_sweep_def, no budget. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
-/// Make an empty world. def may be NULL for the defaults.
+/// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe: several threads may make and destroy
+/// worlds and meshes of one context at once.
 CAROM_API carom_result carom_create_world(carom_context *context, const carom_world_def *def, carom_world **world);
 
-/// Destroy a world with its bodies. NULL does nothing.
+/// Destroy a world with its bodies. NULL does nothing. No other call on this world may be running; calls on others may.
 CAROM_API void carom_destroy_world(carom_world *world);
 
 /// The context that a world was made from.
@@ -240,6 +241,15 @@ CAROM_API bool carom_world_is_body(const carom_world *world, carom_body_id id);
 /// Number of bodies.
 CAROM_API int carom_world_body_count(const carom_world *world);
 
+/// The ids of all bodies, sorted by index. Returns how many there are (carom_world_body_count); the first capacity of them are
+/// written. ids may be NULL when capacity is 0.
+CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_id *ids);
+
+/// The definition of a body as it is now: its shape, kind, sensor and self_collision as it was added, and the pose, filter and user data set
+/// last (of a deforming body the pose of its definition). It may be used to add a like body. shape.mesh is the body's and lives with it:
+/// carom_retain_mesh keeps it longer.
+CAROM_API carom_result carom_world_get_body_def(const carom_world *world, carom_body_id id, carom_body_def *def);
+
 /// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved. Deforming bodies have no pose to be set:
 /// carom_world_set_vertices moves them.
 CAROM_API carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose);
@@ -256,6 +266,9 @@ CAROM_API carom_result carom_world_set_user_data(carom_world *world, carom_body_
 /// Change whom a body meets (carom_body_def), from the next step on.
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
+/// Whom a body meets, as set last.
+CAROM_API carom_result carom_world_get_filter(
+	const carom_world *world, carom_body_id id, uint64_t *category, uint64_t *mask, int32_t *group);
 /// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane
 /// gives infinite sides. Of a deforming body it holds the places set last. A mesh without triangles has no box: lower is INFINITY,
 /// upper -INFINITY.
@@ -386,6 +399,7 @@ typedef struct carom_impact {
 	double normal[3]; ///< world, unit, from the second feature to the first
 } carom_impact;
 
+/// As the other views.
 typedef struct carom_impact_view {
 	const carom_impact *data;
 	int64_t count;
@@ -399,7 +413,6 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 
 /// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact that matches it in the next
 /// step hands it back for a warm start. It is written into the view, which stays valid: it may be walked while doing so.
-/// As the other views.
 CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
 
 /// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.

@@ -83,7 +83,8 @@ CAROM_API carom_result carom_check_mesh(carom_context *context, const carom_mesh
 typedef struct carom_mesh carom_mesh;
 
 /// Check a mesh and build its trees. CAROM_INVALID_MESH when its report says not usable, with the finding as error text.
-/// report may be NULL; it is filled also on CAROM_INVALID_MESH.
+/// report may be NULL; it is filled also on CAROM_INVALID_MESH. On failure *mesh is NULL. The caller holds a reference. Thread-safe: several
+/// threads may make meshes of one context at once.
 CAROM_API carom_result carom_create_mesh(
 	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, carom_mesh **mesh);
 
@@ -94,10 +95,14 @@ CAROM_API carom_result carom_create_mesh(
 CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t columns, int32_t rows, const float *heights,
 	const double spacing[2], double thickness, carom_mesh **mesh);
 
-/// Give up the caller's reference. The mesh lives on while bodies use it. NULL does nothing.
+/// Take another reference, to be given up by carom_release_mesh: for a second owner, or to keep the mesh of a body
+/// (carom_world_get_body_def). Returns the mesh. NULL does nothing. Thread-safe.
+CAROM_API carom_mesh *carom_retain_mesh(const carom_mesh *mesh);
+
+/// Give up a reference of the caller. The mesh lives on while bodies or others hold one. NULL does nothing. Thread-safe.
 CAROM_API void carom_release_mesh(carom_mesh *mesh);
 
-/// The report made on creation. Thread-safe.
+/// The report made on creation. Valid while the mesh lives. Thread-safe.
 CAROM_API const carom_mesh_report *carom_mesh_get_report(const carom_mesh *mesh);
 
 /// Mass, centre and inertia of a closed mesh at density 1 (Eberly, Polyhedral Mass Properties, 2002).

@@ -225,6 +225,42 @@ bool carom_world_is_body(const carom_world *world, carom_body_id id)
 
 int carom_world_body_count(const carom_world *world) { return world->body_count; }
 
+int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_id *ids)
+{
+	int32_t written = 0;
+	for (int64_t i = 0; i < world->bodies.count && written < capacity; i++) {
+		if (world->bodies.data[i].alive)
+			ids[written++] = (carom_body_id){ (uint32_t)i + 1, world->bodies.data[i].generation };
+	}
+	return world->body_count;
+}
+
+carom_body_def cr_def_of_body(const cr_body *body)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = body->shape.def;
+	def.kind = (carom_body_kind)body->kind;
+	def.pose = body->pose;
+	def.category = body->category;
+	def.mask = body->mask;
+	def.group = body->group;
+	def.sensor = body->sensor;
+	def.self_collision = body->self_collision;
+	def.user_data = body->user_data;
+	return def;
+}
+
+carom_result carom_world_get_body_def(const carom_world *world, carom_body_id id, carom_body_def *def)
+{
+	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_body_def");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	if (!def)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_body_def: def is NULL");
+	*def = cr_def_of_body(body);
+	return CAROM_SUCCESS;
+}
+
 // ---- Moving and asking ----
 
 static void place(cr_body *body, carom_pose pose)
@@ -337,6 +373,23 @@ carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64
 	body->group = group;
 	world->impacts.stale = true;
 	cr_record_set_filter(world->recorder, id, category, mask, group);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_filter(
+	const carom_world *world, carom_body_id id, uint64_t *category, uint64_t *mask, int32_t *group)
+{
+	const cr_body *body = cr_find_body_const(world, id, "carom_world_get_filter");
+	if (!body)
+		return CAROM_INVALID_BODY;
+	if (!category || !mask || !group)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_filter: %s is NULL",
+			!category   ? "category"
+				: !mask ? "mask"
+						: "group");
+	*category = body->category;
+	*mask = body->mask;
+	*group = body->group;
 	return CAROM_SUCCESS;
 }
 

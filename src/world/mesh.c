@@ -48,6 +48,15 @@ carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def
 	return cr_create_mesh(context, def, NULL, report, mesh);
 }
 
+carom_mesh *carom_retain_mesh(const carom_mesh *mesh)
+{
+	// A mesh is immutable but for the count of its references.
+	carom_mesh *kept = (carom_mesh *)mesh;
+	if (kept)
+		atomic_fetch_add(&kept->references, 1);
+	return kept;
+}
+
 void carom_release_mesh(carom_mesh *mesh)
 {
 	if (!mesh || atomic_fetch_sub(&mesh->references, 1) > 1)

@@ -138,8 +138,7 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 		give_up(r, "out of memory");
 		return;
 	}
-	r->meshes.data[r->meshes.count++] = mesh;
-	atomic_fetch_add(&((carom_mesh *)mesh)->references, 1);
+	r->meshes.data[r->meshes.count++] = carom_retain_mesh(mesh);
 	const cr_topology *t = &mesh->topology;
 	begin_record(r, CR_RECORD_MESH);
 	put_u32(r, (uint32_t)t->vertex_count);
@@ -225,21 +224,6 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 	end_record(r);
 }
 
-static carom_body_def def_of(const cr_body *body)
-{
-	carom_body_def def = carom_default_body_def();
-	def.shape = body->shape.def;
-	def.kind = (carom_body_kind)body->kind;
-	def.pose = body->pose;
-	def.category = body->category;
-	def.mask = body->mask;
-	def.group = body->group;
-	def.sensor = body->sensor;
-	def.self_collision = body->self_collision;
-	def.user_data = body->user_data;
-	return def;
-}
-
 /// What a body has before it in the coming step.
 static void put_motion(cr_recorder *r, const cr_body *body)
 {
@@ -268,7 +252,7 @@ static void record_state(cr_recorder *r, const carom_world *world)
 		put_u8(r, body->alive);
 		if (!body->alive)
 			continue;
-		const carom_body_def def = def_of(body);
+		const carom_body_def def = cr_def_of_body(body);
 		put_body(r, &def);
 		put_motion(r, body);
 	}

@@ -137,8 +137,7 @@ carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_sha
 			shape->half[k] = INFINITY;
 		return CAROM_SUCCESS;
 	case CAROM_MESH: {
-		shape->mesh = (carom_mesh *)def->mesh;
-		atomic_fetch_add(&shape->mesh->references, 1);
+		shape->mesh = carom_retain_mesh(def->mesh);
 		shape->collider = &shape->mesh->collider;
 		double lower[3] = { 0, 0, 0 }, upper[3] = { 0, 0, 0 };
 		for (int k = 0; k < 3 && shape->collider->triangle_count > 0; k++) {

@@ -39,6 +39,9 @@ struct carom_world {
 cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function);
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
 
+/// The definition of a body as it is now.
+carom_body_def cr_def_of_body(const cr_body *body);
+
 /// Allocations that memory_budget has refused so far: to be asked at the beginning of what may fail. Any thread.
 unsigned cr_count_refusals(const carom_world *world);
 /// CAROM_OVER_BUDGET with its text where memory ran out and memory_budget has refused more than that; else result. Any thread.
