@@ -3,6 +3,7 @@
 #include "test.h"
 #include "carom/carom.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -510,14 +511,18 @@ TEST(mesh, wrong_height_fields_are_named)
 	WRONG(2, 2, NULL, spacing, 1, "heights");
 	WRONG(2, 2, heights, NULL, 1, "spacing");
 	const double zero[2] = { 0, 1 }, negative[2] = { 1, -1 }, odd[2] = { 1, NAN }, endless[2] = { INFINITY, 1 };
+	const double tiny[2] = { 1e-300, 1 }, small[2] = { 1, 1e-46 }, wide[2] = { 1, 1e12 };
+	WRONG(2, 2, heights, tiny, 1, "spacing[0] is 1e-300, which float does not resolve between columns 0 and 1");
+	WRONG(2, 2, heights, small, 1, "spacing[1] is 1e-46, which float does not resolve between rows 0 and 1");
+	WRONG(2, 3, heights, wide, 1, "spacing[1] is 1e+12, with which 3 rows end at 2e+12, beyond the limit of 1e+12");
 	WRONG(2, 2, heights, zero, 1, "spacing[0]");
 	WRONG(2, 2, heights, negative, 1, "spacing[1]");
 	WRONG(2, 2, heights, odd, 1, "spacing[1]");
-	WRONG(2, 2, heights, endless, 1, "spacing[0]");
+	WRONG(2, 2, heights, endless, 1, "spacing[0] is inf; it must be above 0 and at most 1e+12");
 	WRONG(2, 2, heights, spacing, 0, "thickness");
 	WRONG(2, 2, heights, spacing, -1, "thickness");
 	WRONG(2, 2, heights, spacing, NAN, "thickness");
-	WRONG(2, 2, heights, spacing, INFINITY, "thickness");
+	WRONG(2, 2, heights, spacing, INFINITY, "thickness is inf; it must be above 0 and at most 1e+12");
 	heights[2] = NAN;
 	WRONG(2, 2, heights, spacing, 1, "heights[2]");
 	heights[2] = -INFINITY;
@@ -527,6 +532,74 @@ TEST(mesh, wrong_height_fields_are_named)
 	heights[2] = 2e12f;
 	CHECK_INT(carom_create_height_field(context, 2, 2, heights, spacing, 1, &mesh), CAROM_INVALID_MESH);
 	CHECK_INT(carom_memory_in_use(context), before);
+	close_context(context, &heap);
+}
+
+/// Refused by name (false), or a closed solid of good triangles.
+static bool make_solid_field(carom_context *context, int32_t columns, int32_t rows, double x, double y)
+{
+	const float heights[12] = { 0 };
+	const double spacing[2] = { x, y };
+	carom_mesh *mesh;
+	const carom_result result = carom_create_height_field(context, columns, rows, heights, spacing, 1, &mesh);
+	if (result != CAROM_SUCCESS) {
+		CHECK_INT(result, CAROM_INVALID_ARGUMENT);
+		CHECK(strstr(carom_error_text(context), "carom_create_height_field: spacing[") != NULL);
+		return false;
+	}
+	const carom_mesh_report *report = carom_mesh_get_report(mesh);
+	if (!CHECK(report->closed && report->degenerate_triangles == 0 && report->euler == 2))
+		printf("%d x %d, spacing %g x %g\n", columns, rows, x, y);
+	carom_release_mesh(mesh);
+	return true;
+}
+
+TEST(mesh, height_fields_are_solid_at_any_spacing)
+{
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
+	int made = 0;
+	for (double a = 1e-47; a < 1e13; a *= 1.9) {
+		for (int columns = 2; columns <= 4; columns++)
+			made += make_solid_field(context, columns, 5 - columns < 2 ? 2 : 5 - columns, a, a);
+	}
+	CHECK(made > 500);
+	// Narrow ones have grids of a thousand cells, which take their time.
+	CHECK(!make_solid_field(context, 3, 2, 1e-46, 1));
+	CHECK(!make_solid_field(context, 4, 2, 1e-45, 1));   // the second sample would lie on the first
+	CHECK(!make_solid_field(context, 2, 2, 1, 1.5e-45)); // and the middle on an end
+	CHECK(make_solid_field(context, 3, 2, 1e-44, 1));
+	CHECK(make_solid_field(context, 2, 3, 1, 1e-30));
+	close_context(context, &heap);
+}
+
+/// Coordinates so large that float does not hold the spacing between them.
+TEST(mesh, height_fields_too_fine_for_their_far_end_are_refused)
+{
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
+	enum { MANY = (1 << 24) + 3 };
+	float *heights = calloc(2 * (size_t)MANY, sizeof *heights);
+	REQUIRE(heights != NULL);
+	carom_mesh *mesh;
+	CHECK_INT(carom_create_height_field(context, MANY, 2, heights, (double[2]){ 1, 1 }, 1, &mesh), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "between columns 16777216 and 16777217") != NULL);
+	free(heights);
+	close_context(context, &heap);
+}
+
+TEST(mesh, references_keep_a_mesh)
+{
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
+	const size_t before = carom_memory_in_use(context);
+	carom_mesh *mesh = fixture_box_mesh(context, 1, 1, 1);
+	CHECK(carom_retain_mesh(mesh) == mesh);
+	carom_release_mesh(mesh);
+	CHECK_INT(carom_mesh_get_report(mesh)->vertex_count, 8);
+	carom_release_mesh(mesh);
+	CHECK_INT(carom_memory_in_use(context), before);
+	CHECK(carom_retain_mesh(NULL) == NULL);
 	close_context(context, &heap);
 }
 

@@ -76,6 +76,35 @@ static int32_t choose_resolution(int32_t columns, int32_t rows, const double spa
 	return cells < 48 ? 48 : cells > 1024 ? 1024 : (int32_t)cells;
 }
 
+/// First sample along a side that float does not tell from the one before it, or -1. The middle of the bottom lies between the ends.
+static int32_t unresolved_sample(int32_t count, double spacing)
+{
+	for (int32_t i = 1; i < count; i++) {
+		if (!((float)(i * spacing) > (float)((i - 1) * spacing)))
+			return i;
+	}
+	const float middle = (float)(0.5 * (count - 1) * spacing);
+	return middle > 0 && middle < (float)((count - 1) * spacing) ? -1 : count - 1;
+}
+
+static carom_result check_spacing(carom_context *context, int k, int32_t count, double spacing)
+{
+	static const char *const name = "carom_create_height_field", *const sides[2] = { "columns", "rows" };
+	if (!(spacing > 0 && spacing <= CAROM_MAX_COORDINATE))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: spacing[%d] is %g; it must be above 0 and at most %g", name, k,
+			spacing, CAROM_MAX_COORDINATE);
+	if ((count - 1) * spacing > CAROM_MAX_COORDINATE)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: spacing[%d] is %g, with which %d %s end at %g, beyond the limit of %g", name, k, spacing, count, sides[k],
+			(count - 1) * spacing, CAROM_MAX_COORDINATE);
+	const int32_t sample = unresolved_sample(count, spacing);
+	if (sample >= 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: spacing[%d] is %g, which float does not resolve between %s %d and %d", name, k, spacing, sides[k], sample - 1,
+			sample);
+	return CAROM_SUCCESS;
+}
+
 static carom_result check_field(
 	carom_context *context, int32_t columns, int32_t rows, const float *heights, const double spacing[2], double thickness)
 {
@@ -88,11 +117,13 @@ static carom_result check_field(
 	if (!heights || !spacing)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, heights ? "spacing" : "heights");
 	for (int k = 0; k < 2; k++) {
-		if (!(spacing[k] > 0 && spacing[k] <= CAROM_MAX_COORDINATE))
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: spacing[%d] is %g; it must be above 0", name, k, spacing[k]);
+		const carom_result result = check_spacing(context, k, k ? rows : columns, spacing[k]);
+		if (result != CAROM_SUCCESS)
+			return result;
 	}
 	if (!(thickness > 0 && thickness <= CAROM_MAX_COORDINATE))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: thickness is %g; it must be above 0", name, thickness);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: thickness is %g; it must be above 0 and at most %g", name,
+			thickness, CAROM_MAX_COORDINATE);
 	return CAROM_SUCCESS;
 }
 
