@@ -779,9 +779,9 @@ TEST(distance, wrong_arguments_are_named_and_no_memory_is_taken)
 	CHECK(!found);
 	CHECK_INT(carom_mesh_distance(box, NULL, box, NULL, NAN, &found, &gap), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_mesh_distance(box, &lost, box, NULL, 1, &found, &gap), CAROM_INVALID_ARGUMENT);
-	CHECK(strstr(carom_error_text(context), "carom_mesh_distance: pose_a: pose.position is"));
+	CHECK(strstr(carom_error_text(context), "carom_mesh_distance: pose_a.position is"));
 	CHECK_INT(carom_mesh_distance(box, NULL, box, &long_turn, 1, &found, &gap), CAROM_INVALID_ARGUMENT);
-	CHECK(strstr(carom_error_text(context), "carom_mesh_distance: pose_b: pose.orientation has length 2"));
+	CHECK(strstr(carom_error_text(context), "carom_mesh_distance: pose_b.orientation has length 2"));
 	heap.fail_at = -1;
 	heap.fail_on = false;
 	carom_release_mesh(box);
