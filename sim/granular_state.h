@@ -242,7 +242,8 @@ static inline bool granular_near_wall_at(const sim_granular *g, const double pla
 }
 static inline bool granular_near_wall(const sim_granular *g, int64_t index)
 {
-	return granular_near_wall_at(g, (const double *)(g->places + index), index);
+	const granular_place *p = &g->places[index];
+	return granular_near_wall_at(g, (const double[3]){ p->x, p->y, p->z }, index);
 }
 /// Add force and torque of all walls on a sphere to load [load_width], and go on with its wall histories. Different spheres may
 /// run at the same time.
