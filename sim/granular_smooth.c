@@ -280,7 +280,7 @@ GRANULAR_INLINE void run_blocks(int64_t begin, int64_t end, int worker, sim_gran
 			const uint32_t i = g->crowd[block->crowd + k];
 			double *load = &g->loads[4 * (block->crowd + k)];
 			memcpy(load, &desk.forces[4 * (size_t)k], 4 * sizeof *load);
-			if (granular_near_wall_at(g, &desk.spheres[8 * (size_t)k], i))
+			if (granular_near_wall_at(g, desk.spheres + 8 * (size_t)k, i))
 				granular_add_walls(g, i, load, &tally);
 		}
 	}
