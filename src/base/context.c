@@ -1,6 +1,7 @@
 /// The context: allocation with accounting, error text, log, and the choice of the instruction set. See base/context.h.
 #include "base/context.h"
 #include "base/parallel.h"
+#include "base/spin_lock.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,28 +176,24 @@ void cr_take_failure(const cr_failure *failure)
 	s_failures++;
 }
 
-static void lock_error(carom_context *context)
+static void note_failure(uint64_t serial, const char *format, va_list arguments)
 {
-	while (atomic_flag_test_and_set_explicit(&context->error_lock, memory_order_acquire)) {
-	}
+	// Formatted aside first: the arguments may contain the present error text.
+	cr_failure failure = { .serial = serial };
+	vsnprintf(failure.text, sizeof failure.text, format, arguments);
+	cr_take_failure(&failure);
 }
-
-static void unlock_error(carom_context *context) { atomic_flag_clear_explicit(&context->error_lock, memory_order_release); }
 
 carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...)
 {
-	// Formatted aside first: the arguments may contain the present error text.
-	cr_failure failure = { 0 };
+	context = (carom_context *)cr_context_root(context);
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(failure.text, sizeof failure.text, format, arguments);
+	note_failure(context->serial, format, arguments);
 	va_end(arguments);
-	context = (carom_context *)cr_context_root(context);
-	failure.serial = context->serial;
-	cr_take_failure(&failure);
-	lock_error(context);
-	memcpy(context->error_text, failure.text, sizeof failure.text);
-	unlock_error(context);
+	cr_lock(&context->error_lock);
+	memcpy(context->error_text, s_failure.text, sizeof s_failure.text);
+	cr_unlock(&context->error_lock);
 	return result;
 }
 
@@ -214,9 +211,9 @@ const char *carom_error_text(const carom_context *context)
 		return s_failure.text;
 	if (!root)
 		return "";
-	lock_error(root);
+	cr_lock(&root->error_lock);
 	memcpy(s_shown, root->error_text, sizeof s_shown);
-	unlock_error(root);
+	cr_unlock(&root->error_lock);
 	return s_shown;
 }
 
@@ -263,12 +260,10 @@ static carom_result refuse(carom_result result, const char *format, ...)
 
 static carom_result refuse(carom_result result, const char *format, ...)
 {
-	cr_failure failure = { 0 };
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(failure.text, sizeof failure.text, format, arguments);
+	note_failure(0, format, arguments);
 	va_end(arguments);
-	cr_take_failure(&failure);
 	return result;
 }
 

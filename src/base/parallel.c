@@ -1,5 +1,6 @@
 /// The parallel loop, and the only file that is compiled with OpenMP. See base/parallel.h.
 #include "base/parallel.h"
+#include "base/spin_lock.h"
 #include <assert.h>
 #include <stdlib.h>
 #ifdef _OPENMP
@@ -44,11 +45,10 @@ static const running_piece *find_running(const carom_context *context)
 /// Keep this thread's last failure for the thread that called the loop, which would not see it otherwise.
 static void pass_failure_on(parallel_loop *loop)
 {
-	while (atomic_flag_test_and_set_explicit(&loop->failure_lock, memory_order_acquire)) {
-	}
+	cr_lock(&loop->failure_lock);
 	*loop->failure = cr_get_failure();
 	loop->failed = true;
-	atomic_flag_clear_explicit(&loop->failure_lock, memory_order_release);
+	cr_unlock(&loop->failure_lock);
 }
 
 /// Workers have memory of their own, found by their numbers: going on with a number that has none would write elsewhere.

@@ -1,6 +1,7 @@
 /// Sweeps over the caller's arrays. See spheres/sphere_input.h.
 #include "spheres/sphere_input.h"
 #include "base/parallel.h"
+#include "base/spin_lock.h"
 #include "spheres/sphere_cookie.h"
 #include <float.h>
 #include <math.h>
@@ -268,14 +269,6 @@ static measure_task begin_measure(const cr_sphere_view *view, const cr_sphere_sp
 	return task;
 }
 
-static void lock_task(atomic_flag *lock)
-{
-	while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) {
-	}
-}
-
-static void unlock_task(atomic_flag *lock) { atomic_flag_clear_explicit(lock, memory_order_release); }
-
 /// The block's motion: what it is less what the reference says.
 static void subtract_reference(const measure_task *task, int64_t begin, int count, double block[][4])
 {
@@ -346,11 +339,11 @@ static void measure_piece(int64_t begin, int64_t end, int worker, void *user)
 		}
 	}
 	const int64_t bad = finite && within_limits(&bounds) ? task->view->count : find_fault(task->view, begin, end);
-	lock_task(&task->lock);
+	cr_lock(&task->lock);
 	join_bounds(&task->bounds, &bounds);
 	join_bounds(&task->motion, &motion);
 	task->first_bad = bad < task->first_bad ? bad : task->first_bad;
-	unlock_task(&task->lock);
+	cr_unlock(&task->lock);
 }
 
 carom_result cr_measure_input(carom_context *context, const cr_sphere_view *view, const cr_sphere_space *space,
@@ -390,9 +383,9 @@ static void distance_piece(int64_t begin, int64_t end, int worker, void *user)
 			largest = d2 > largest ? d2 : largest;
 		}
 	}
-	lock_task(&task->lock);
+	cr_lock(&task->lock);
 	task->distance2 = largest > task->distance2 ? largest : task->distance2;
-	unlock_task(&task->lock);
+	cr_unlock(&task->lock);
 }
 
 double cr_measure_distance(carom_context *context, const cr_sphere_view *view, const cr_sphere_space *space,
@@ -556,9 +549,9 @@ static void round_piece(int64_t begin, int64_t end, int worker, void *user)
 		}
 		bound_block(count, block, &bounds);
 	}
-	lock_task(&task->lock);
+	cr_lock(&task->lock);
 	join_bounds(&task->bounds, &bounds);
-	unlock_task(&task->lock);
+	cr_unlock(&task->lock);
 }
 
 void cr_round_spheres(

@@ -1,9 +1,9 @@
 /// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a collider over them, built by the first
 /// query that comes near, O(n log n), and kept until the vertices are set again.
 #include "world/deforming.h"
+#include "base/spin_lock.h"
 #include "sweep/sweep_motion.h"
 #include "world/world.h"
-#include <sched.h>
 #include <string.h>
 
 struct cr_deforming_view {
@@ -178,14 +178,13 @@ const cr_body *cr_see_body(const cr_body *body, carom_result *result)
 	cr_deforming_view *view = body->deforming->view;
 	if (atomic_load_explicit(&view->valid, memory_order_acquire))
 		return &view->body;
-	while (atomic_flag_test_and_set_explicit(&view->lock, memory_order_acquire))
-		sched_yield();
+	cr_lock(&view->lock);
 	carom_result made = CAROM_SUCCESS;
 	if (!atomic_load_explicit(&view->valid, memory_order_relaxed)) {
 		made = look(body->deforming);
 		atomic_store_explicit(&view->valid, made == CAROM_SUCCESS, memory_order_release);
 	}
-	atomic_flag_clear_explicit(&view->lock, memory_order_release);
+	cr_unlock(&view->lock);
 	if (made == CAROM_SUCCESS)
 		return &view->body;
 	*result = made;

@@ -2,7 +2,7 @@
 /// double. Its boxes are floats relative to the mean centre, rounded outward; bodies without end (planes) are kept beside it.
 #include "world/query_index.h"
 #include "base/array.h"
-#include <sched.h>
+#include "base/spin_lock.h"
 
 enum { INDEX_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1, SIDES = 6 };
 
@@ -129,14 +129,13 @@ static carom_result make_ready(cr_query_index *index, const carom_world *world)
 {
 	if (atomic_load_explicit(&index->valid, memory_order_acquire))
 		return CAROM_SUCCESS;
-	while (atomic_flag_test_and_set_explicit(&index->lock, memory_order_acquire))
-		sched_yield();
+	cr_lock(&index->lock);
 	carom_result result = CAROM_SUCCESS;
 	if (!atomic_load_explicit(&index->valid, memory_order_relaxed)) {
 		result = build(index, world);
 		atomic_store_explicit(&index->valid, result == CAROM_SUCCESS, memory_order_release);
 	}
-	atomic_flag_clear_explicit(&index->lock, memory_order_release);
+	cr_unlock(&index->lock);
 	return result;
 }
 

@@ -2,6 +2,7 @@
 #include "world/record.h"
 #include "base/array.h"
 #include "base/radix.h"
+#include "base/spin_lock.h"
 #include "world/recording_format.h"
 #include "world/world.h"
 #include <string.h>
@@ -360,13 +361,12 @@ void cr_record_rejection(cr_recorder *r, int32_t a, int32_t b)
 {
 	if (!r)
 		return;
-	while (atomic_flag_test_and_set_explicit(&r->lock, memory_order_acquire)) {
-	}
+	cr_lock(&r->lock);
 	if (cr_array_reserve(r->context, &r->rejected, r->rejected.count + 1))
 		r->rejected.data[r->rejected.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, 0 };
 	else
 		r->incomplete = true;
-	atomic_flag_clear_explicit(&r->lock, memory_order_release);
+	cr_unlock(&r->lock);
 }
 
 /// Workers ask the filter in any order, about bodies that deform perhaps more than once. There is room in scratch.
