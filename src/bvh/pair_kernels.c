@@ -157,13 +157,6 @@ static inline m8 mask_of(uint32_t bits)
 	return i8_lt(i8_set1(0), i8_and(i8_set1((int32_t)bits), i8_load(bit)));
 }
 
-/// Write the lanes of a mask to the end of a list; room for eight. Returns how many.
-static inline int32_t append_lanes(int32_t *end, m8 mask, i8 values)
-{
-	i8_store(end, i8_compress(mask, values));
-	return __builtin_popcount(m8_bits(mask));
-}
-
 /// false: no triangle of the block can come near the target's surface, by its box and grid.
 static bool load_source(const pair_walk *w, const cr_tri8 *block, source_block *s)
 {
@@ -222,12 +215,10 @@ static inline void target_heights(const tri8 *target, const source_block *s, int
 /// Lanes of the target whose box meets that of lane j of the source, and in which neither triangle lies on one side of the other's plane.
 static inline m8 straddling_lanes(const target_block *t, const source_block *s, int j)
 {
-	const float lower[3] = { s->lower[0][j], s->lower[1][j], s->lower[2][j] };
-	const float upper[3] = { s->upper[0][j], s->upper[1][j], s->upper[2][j] };
 	f8 above[3], below[3];
 	source_heights(&t->triangles, s, j, above);
 	target_heights(&t->triangles, s, j, below);
-	const m8 met = overlap_mask(&t->triangles.box, lower, upper);
+	const m8 met = overlap_lane_mask(&t->triangles.box, s->lower, s->upper, j);
 	return m8_and(met, m8_and(straddles(above, t->triangles.tolerance), straddles(below, f8_set1(s->tolerance[j]))));
 }
 
@@ -276,11 +267,9 @@ static void list_lanes(const pair_walk *w, lane_list *l)
 	for (int32_t i = 0; i < w->leaf_count; i++) {
 		const int32_t source = w->leaf_source[i], slot = w->leaf_slot[i], child = slot % CR_WIDTH;
 		const cr_node8 *node = &w->target->tree.nodes[slot / CR_WIDTH];
-		const float lower[3] = { node->lower[0][child], node->lower[1][child], node->lower[2][child] };
-		const float upper[3] = { node->upper[0][child], node->upper[1][child], node->upper[2][child] };
-		const m8 near = overlap_mask(&w->sources[source].boxes, lower, upper);
+		const m8 near = overlap_lane_mask(&w->sources[source].boxes, node->lower, node->upper, child);
 		i8_store(l->target + l->count, i8_set1(l->block_count));
-		const int32_t met = append_lanes(l->lane + l->count, near, i8_count_from(CR_WIDTH * source));
+		const int32_t met = i8_append(l->lane + l->count, near, i8_count_from(CR_WIDTH * source));
 		block[l->block_count] = node->child[child] & ~CR_LEAF_BIT;
 		l->block_count += met > 0;
 		l->count += met;
@@ -309,7 +298,7 @@ static void test_leaves(pair_walk *w)
 			met = m8_and(met, straddling_lanes(t, s, j));
 		}
 		f8_store(gaps[i], gap);
-		count += append_lanes(found + count, met, i8_count_from(CR_WIDTH * i));
+		count += i8_append(found + count, met, i8_count_from(CR_WIDTH * i));
 	}
 	w->leaf_count = 0;
 	if (w->out->count + count > w->out->capacity && !cr_candidates_grow(w->out, count))
@@ -337,9 +326,9 @@ static void list_leaves(pair_walk *w, int32_t source)
 		const m8 met = overlap_mask(&boxes, s->union_lower, s->union_upper);
 		const i8 child = i8_load((const int32_t *)node->child); // leaves are below zero
 		const m8 is_leaf = i8_lt(child, i8_set1(0));
-		top += append_lanes(stack + top, m8_and(met, i8_lt(i8_set1(-1), child)), child);
+		top += i8_append(stack + top, m8_and(met, i8_lt(i8_set1(-1), child)), child);
 		i8_store(w->leaf_source + w->leaf_count, i8_set1(source));
-		w->leaf_count += append_lanes(w->leaf_slot + w->leaf_count, m8_and(met, is_leaf), i8_count_from(CR_WIDTH * number));
+		w->leaf_count += i8_append(w->leaf_slot + w->leaf_count, m8_and(met, is_leaf), i8_count_from(CR_WIDTH * number));
 		if (w->leaf_count > PAIR_LEAVES - CR_WIDTH)
 			test_leaves(w);
 	}

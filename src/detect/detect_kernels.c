@@ -347,8 +347,7 @@ static inline void separate_by_normals(int32_t at, f8 enough, separate_chunk *ch
 	const f8 gap = certain_gap(gap_by_normals(&t), chunk->scale);
 	const m8 near = f8_le(gap, enough);
 	f8_store(&chunk->gap[at], gap);
-	i8_store(&chunk->waiting[chunk->waiting_count], i8_compress(near, i8_count_from(at)));
-	chunk->waiting_count += __builtin_popcount(m8_bits(near));
+	chunk->waiting_count += i8_append(&chunk->waiting[chunk->waiting_count], near, i8_count_from(at));
 }
 
 /// Up to eight of those that wait, from first on.
@@ -401,8 +400,7 @@ static int32_t sift(const float *gaps, int32_t count, float moved, int32_t *numb
 		const f8 gap = f8_load(gaps + first);
 		const m8 near = f8_le(gap, limit);
 		smallest = f8_min(f8_select(near, infinite, gap), smallest);
-		i8_store(number + kept, i8_compress(near, i8_count_from(first)));
-		kept += __builtin_popcount(m8_bits(near));
+		kept += i8_append(number + kept, near, i8_count_from(first));
 	}
 	// What fills up the last eight is within an infinite motion.
 	while (kept > 0 && number[kept - 1] >= count)

@@ -77,11 +77,17 @@ static inline uint32_t overlap_one(const box8 *boxes, const float lower[3], cons
 }
 
 /// Lanes that overlap one lane of stored boxes.
-static inline uint32_t overlap_lane(const box8 *boxes, const float lower[3][8], const float upper[3][8], int lane)
+static inline m8 overlap_lane_mask(const box8 *boxes, const float lower[3][8], const float upper[3][8], int lane)
 {
 	const float l[3] = { lower[0][lane], lower[1][lane], lower[2][lane] };
 	const float u[3] = { upper[0][lane], upper[1][lane], upper[2][lane] };
-	return overlap_one(boxes, l, u);
+	return overlap_mask(boxes, l, u);
+}
+
+/// The same as bits.
+static inline uint32_t overlap_lane(const box8 *boxes, const float lower[3][8], const float upper[3][8], int lane)
+{
+	return m8_bits(overlap_lane_mask(boxes, lower, upper, lane));
 }
 
 #endif

@@ -1,4 +1,4 @@
-/// Eight vectors side by side. Included by kernel files only.
+/// Eight vectors side by side, and lists made of lanes. Included by kernel files only.
 #ifndef CR_MATH_VEC8_H
 #define CR_MATH_VEC8_H
 
@@ -28,6 +28,13 @@ static inline i8 i8_count_from(int32_t first)
 {
 	static const int32_t lanes[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	return i8_add(i8_set1(first), i8_load(lanes));
+}
+
+/// Write the lanes of a mask to the end of a list; room for eight. Returns how many.
+static inline int32_t i8_append(int32_t *end, m8 mask, i8 values)
+{
+	i8_store(end, i8_compress(mask, values));
+	return __builtin_popcount(m8_bits(mask));
 }
 
 #endif
