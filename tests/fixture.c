@@ -1,6 +1,7 @@
 /// What the tests of worlds share. See fixture.h.
 #include "fixture.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -397,4 +398,13 @@ carom_context *fixture_heap_context(fixture_heap *heap, int threads)
 	carom_context *context = NULL;
 	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
 	return context;
+}
+
+void fixture_run_two(void *(*fn)(void *), void *users[2])
+{
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++)
+		REQUIRE(pthread_create(&threads[i], NULL, fn, users[i]) == 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
 }

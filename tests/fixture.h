@@ -91,6 +91,9 @@ typedef struct fixture_hit {
 } fixture_hit;
 fixture_hit fixture_cast(const carom_mesh *mesh, v3d origin, v3d direction);
 
+/// Run fn on two threads at once, with users[0] and users[1]. fn must use no check macros: they are for one thread.
+void fixture_run_two(void *(*fn)(void *), void *users[2]);
+
 /// Memory that counts, and fails when told. Thread-safe.
 typedef struct fixture_heap {
 	atomic_llong calls;  // allocations asked for

@@ -7,25 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static carom_context *make_context(int thread_count)
-{
-	carom_context_def def = carom_default_context_def();
-	def.thread_count = thread_count;
-	carom_context *context = NULL;
-	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
-	return context;
-}
-
-/// Run fn on two threads at once, with users[0] and users[1].
-static void run_two(void *(*fn)(void *), void *users[2])
-{
-	pthread_t threads[2];
-	for (int i = 0; i < 2; i++)
-		REQUIRE(pthread_create(&threads[i], NULL, fn, users[i]) == 0);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-}
-
 // ---- Error texts ----
 
 typedef struct turn_taker {
@@ -49,11 +30,11 @@ static void *fail_then_ask(void *user)
 
 TEST(threads, each_thread_sees_its_own_failure)
 {
-	carom_context *context = make_context(1);
+	carom_context *context = fixture_context(1);
 	pthread_barrier_t barrier;
 	REQUIRE(pthread_barrier_init(&barrier, NULL, 2) == 0);
 	turn_taker t[2] = { { context, &barrier, 0, false }, { context, &barrier, 1, false } };
-	run_two(fail_then_ask, (void *[]){ &t[0], &t[1] });
+	fixture_run_two(fail_then_ask, (void *[]){ &t[0], &t[1] });
 	CHECK(t[0].own && t[1].own);
 	CHECK(strncmp(carom_error_text(context), "failure of thread ", 18) == 0); // this one had none of its own
 	pthread_barrier_destroy(&barrier);
@@ -91,9 +72,9 @@ static void *fail_often(void *user)
 
 TEST(threads, error_texts_of_two_threads_do_not_mix)
 {
-	carom_context *context = make_context(1);
+	carom_context *context = fixture_context(1);
 	failing f[2] = { { context, 0, 0 }, { context, 1, 0 } };
-	run_two(fail_often, (void *[]){ &f[0], &f[1] });
+	fixture_run_two(fail_often, (void *[]){ &f[0], &f[1] });
 	CHECK_INT(f[0].wrong, 0);
 	CHECK_INT(f[1].wrong, 0);
 	// A thread without a failure of its own sees the last one of either.
@@ -121,9 +102,9 @@ static void *fail_or_watch(void *user) { return ((failing *)user)->number == 0 ?
 
 TEST(threads, error_text_of_another_thread_is_whole)
 {
-	carom_context *context = make_context(1);
+	carom_context *context = fixture_context(1);
 	failing f[2] = { { context, 0, 0 }, { context, 1, 0 } };
-	run_two(fail_or_watch, (void *[]){ &f[0], &f[1] });
+	fixture_run_two(fail_or_watch, (void *[]){ &f[0], &f[1] });
 	CHECK_INT(f[0].wrong, 0);
 	CHECK_INT(f[1].wrong, 0);
 	carom_destroy_context(context);
@@ -306,7 +287,7 @@ static void step_worlds(int64_t begin, int64_t end, int worker, void *task)
 TEST(threads, worlds_stepped_in_pieces_of_a_parallel_loop)
 {
 	pool p = { 0 };
-	carom_context *contexts[2] = { pool_context(&p), make_context(2) };
+	carom_context *contexts[2] = { pool_context(&p), fixture_context(2) };
 	for (int c = 0; c < 2; c++) {
 		carom_world *worlds[WORLDS];
 		for (int i = 0; i < WORLDS; i++)
@@ -419,7 +400,7 @@ static void *use_context(void *user)
 TEST(threads, spheres_and_sweeps_of_one_context_in_two_threads)
 {
 	pool p = { 0 };
-	carom_context *contexts[2] = { pool_context(&p), make_context(2) };
+	carom_context *contexts[2] = { pool_context(&p), fixture_context(2) };
 	for (int c = 0; c < 2; c++) {
 		const size_t empty = carom_memory_in_use(contexts[c]);
 		user_thread alone[2], together[2];
@@ -427,7 +408,7 @@ TEST(threads, spheres_and_sweeps_of_one_context_in_two_threads)
 			alone[i] = together[i] = (user_thread){ .context = contexts[c], .seed = 3 + (uint64_t)i };
 			use_context(&alone[i]);
 		}
-		run_two(use_context, (void *[]){ &together[0], &together[1] });
+		fixture_run_two(use_context, (void *[]){ &together[0], &together[1] });
 		for (int i = 0; i < 2; i++) {
 			CHECK(alone[i].good && together[i].good);
 			CHECK(alone[i].pairs > 1000 && alone[i].hits > 100);

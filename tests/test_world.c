@@ -1,7 +1,6 @@
 /// Worlds: misuse is refused with a text that names function and field, and changes nothing; bodies, filters, boxes, threads.
 #include "fixture.h"
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 /// A world with two bodies that touch.
@@ -936,16 +935,12 @@ TEST(world, two_worlds_of_one_context_in_two_threads)
 	const size_t empty = carom_memory_in_use(context);
 	carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.3);
 	life alone[2], together[2];
-	pthread_t threads[2];
 	for (int i = 0; i < 2; i++) {
 		alone[i] = together[i] = (life){ context, mesh, 60 + (uint64_t)i, 0, false };
 		live(&alone[i]);
 		CHECK(alone[i].good);
 	}
-	for (int i = 0; i < 2; i++)
-		REQUIRE(pthread_create(&threads[i], NULL, live, &together[i]) == 0);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
+	fixture_run_two(live, (void *[]){ &together[0], &together[1] });
 	for (int i = 0; i < 2; i++) {
 		CHECK(together[i].good);
 		CHECK(together[i].hash == alone[i].hash);
@@ -996,14 +991,8 @@ TEST(world, meshes_and_worlds_are_made_in_two_threads)
 	carom_context *context = fixture_context(2);
 	const size_t empty = carom_memory_in_use(context);
 	carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.3);
-	life together[2];
-	pthread_t threads[2];
-	for (int i = 0; i < 2; i++) {
-		together[i] = (life){ context, mesh, 0, 0, true };
-		REQUIRE(pthread_create(&threads[i], NULL, make_things, &together[i]) == 0);
-	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
+	life together[2] = { { context, mesh, 0, 0, true }, { context, mesh, 0, 0, true } };
+	fixture_run_two(make_things, (void *[]){ &together[0], &together[1] });
 	CHECK(together[0].good && together[1].good);
 	CHECK(together[0].hash == together[1].hash);
 	carom_release_mesh(mesh);
