@@ -92,7 +92,7 @@ sim_granular *granular_make(carom_context *context, const sim_granular_def *def,
 		return NULL;
 	}
 	g->context = context;
-	g->allocator = def->allocator;
+	g->allocator = def->allocator.allocate ? def->allocator : carom_default_allocator();
 	g->def = *def;
 	g->count = def->count;
 	g->workers = carom_context_threads(context);

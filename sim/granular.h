@@ -119,7 +119,7 @@ typedef struct sim_granular_def {
 	carom_sphere_method method;
 	double skin;               ///< m, of the list of neighbours; below 0: chosen and adapted by measured times
 	bool keep_order;           ///< never sort the arrays in memory (for tests and measurements)
-	carom_allocator allocator; ///< for all the simulation's memory but the detector's; both functions NULL: the C library's
+	carom_allocator allocator; ///< for all the simulation's memory but the detector's; both functions NULL: carom_default_allocator
 } sim_granular_def;
 
 /// No spheres; gravity 9.81 m/s^2 along -y, density 2500, step 1e-5 s, LINEAR with 1000 N/m and restitution 0.5, SMOOTH,

@@ -1,38 +1,17 @@
 // Memory and time for the granular simulation.
-#ifdef __linux__
-#define _DEFAULT_SOURCE // madvise
-#endif
 #include "sim/granular_state.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21 };
-
-// Large arrays on large pages, where the system gives them when asked: spheres of a block and its halo lie strewn over them, and each
-// small page costs a look-up (a settled heap of a million: 4 % of a step).
-static void *allocate(size_t size)
-{
-	const size_t alignment = size < 2 * HUGE_PAGE ? ALIGNMENT : HUGE_PAGE;
-	const size_t rounded = (size + alignment - 1) / alignment * alignment;
-	void *memory = aligned_alloc(alignment, rounded);
-#ifdef MADV_HUGEPAGE
-	if (memory && alignment == HUGE_PAGE)
-		madvise(memory, rounded, MADV_HUGEPAGE); // only a wish
-#endif
-	return memory;
-}
+enum { ALIGNMENT = 64 };
 
 void *granular_alloc(sim_granular *granular, size_t size)
 {
-	if (size == 0 || size > SIZE_MAX - HUGE_PAGE)
+	if (size == 0)
 		return NULL;
 	const carom_allocator *allocator = &granular->allocator;
-	void *pointer = allocator->allocate ? allocator->allocate(size, ALIGNMENT, allocator->user) : allocate(size);
+	void *pointer = allocator->allocate(size, ALIGNMENT, allocator->user);
 	if (pointer)
 		granular->bytes += size;
 	return pointer;
@@ -43,10 +22,7 @@ void granular_free(sim_granular *granular, void *pointer, size_t size)
 	if (!pointer)
 		return;
 	granular->bytes -= size;
-	if (granular->allocator.release)
-		granular->allocator.release(pointer, size, ALIGNMENT, granular->allocator.user);
-	else
-		free(pointer);
+	granular->allocator.release(pointer, size, ALIGNMENT, granular->allocator.user);
 }
 
 bool granular_no_memory(const char *what, char *error, size_t error_size)

@@ -22,16 +22,14 @@ void *soft_alloc(const sim_soft *s, size_t size)
 {
 	size = size ? (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
 	const carom_allocator *a = &s->allocator;
-	return a->allocate ? a->allocate(size, ALIGNMENT, a->user) : aligned_alloc(ALIGNMENT, size);
+	return a->allocate(size, ALIGNMENT, a->user);
 }
 
 void soft_free(const sim_soft *s, void *pointer, size_t size)
 {
 	size = size ? (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
-	if (pointer && s->allocator.release)
+	if (pointer)
 		s->allocator.release(pointer, size, ALIGNMENT, s->allocator.user);
-	else
-		free(pointer);
 }
 
 soft_contact *soft_add_contact(const sim_soft *s, soft_contacts *contacts)
@@ -118,6 +116,10 @@ static bool check_def(const sim_soft_def *def, char *error, size_t error_size)
 	};
 	if (!def->bodies) {
 		snprintf(error, error_size, "bodies is NULL");
+		return false;
+	}
+	if (!def->allocator.allocate != !def->allocator.release) {
+		snprintf(error, error_size, "allocator: one of its functions is missing");
 		return false;
 	}
 	return check_numbers("", numbers, (int)(sizeof numbers / sizeof *numbers), error, error_size);
@@ -450,6 +452,8 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, char *error, size_t 
 sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, char *error, size_t error_size)
 {
 	sim_soft start = { .context = context, .allocator = def->allocator, .def = *def };
+	if (!start.allocator.allocate)
+		start.allocator = carom_default_allocator();
 	start.def.bodies = NULL;
 	if (!check_def(def, error, error_size) || !count_all(&start, def, error, error_size))
 		return NULL;

@@ -60,7 +60,7 @@ typedef struct sim_soft_def {
 	double damping;            ///< part of the velocity lost in a second, 1/s
 	int32_t solves;            ///< times that a step is solved anew with the impacts found so far
 	int32_t rounds;            ///< times that only places are corrected, after these; then zones move as one
-	carom_allocator allocator; ///< for all but the detector; both functions NULL: the C library's
+	carom_allocator allocator; ///< for all but the detector; both functions NULL: carom_default_allocator
 } sim_soft_def;
 
 /// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.

@@ -54,6 +54,23 @@ TEST(context, version_matches_header)
 	CHECK_INT(version.patch, CAROM_VERSION_PATCH);
 }
 
+TEST(context, default_allocator)
+{
+	const carom_allocator a = carom_default_allocator();
+	const size_t sizes[] = { 1, 63, 64, 4097, (2u << 20) - 1, 2u << 20, (2u << 20) + 1, 3u << 20, 5u * 1048576 + 7 };
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		for (size_t alignment = 8; alignment <= 64; alignment *= 2) {
+			char *block = a.allocate(sizes[i], alignment, a.user);
+			REQUIRE(block != NULL);
+			CHECK_INT((uintptr_t)block % alignment, 0);
+			memset(block, 1, sizes[i]); // all of it is there
+			a.release(block, sizes[i], alignment, a.user);
+		}
+	}
+	CHECK(a.allocate(SIZE_MAX, 64, a.user) == NULL);
+	CHECK(a.allocate(SIZE_MAX - 40, 64, a.user) == NULL);
+}
+
 TEST(context, default_context)
 {
 	carom_context *context = NULL;

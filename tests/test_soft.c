@@ -435,6 +435,8 @@ TEST(soft, each_field_is_checked)
 	REFUSED_DEF(rounds, -1, "rounds is -1; it must be from 0 to 1000");
 	REFUSED_DEF(gravity[2], (double)INFINITY, "gravity[2] is inf; it must be from -1000000 to 1000000");
 	refused(&m, &m.def, NULL, "bodies is NULL");
+	REFUSED_DEF(allocator.allocate, carom_default_allocator().allocate, "allocator: one of its functions is missing");
+	REFUSED_DEF(allocator.release, carom_default_allocator().release, "allocator: one of its functions is missing");
 	REFUSED_BODY(vertex_count, 2, "vertex_count is 2; it must be from 3 to 178956970");
 	REFUSED_BODY(triangle_count, 0, "triangle_count is 0; it must be from 1 to 178956970");
 	REFUSED_BODY(friction, -1, "friction is -1; it must be from 0 to 1000000");

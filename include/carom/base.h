@@ -78,6 +78,10 @@ typedef struct carom_allocator {
 	void *user;
 } carom_allocator;
 
+/// The allocator of a context that is given none, for who wants to wrap it: the C library's aligned_alloc and free. On Linux arrays
+/// of 2 MiB and more begin at a large page, and large pages are asked for (madvise). Thread-safe.
+CAROM_API carom_allocator carom_default_allocator(void);
+
 /// How grave a message is.
 typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INFO } carom_log_level;
 
@@ -110,7 +114,7 @@ typedef enum carom_simd {
 /// How to make a context. Start from carom_default_context_def: a definition that did not is refused.
 typedef struct carom_context_def {
 	int cookie;                ///< set by carom_default_context_def; do not touch
-	carom_allocator allocator; ///< both functions NULL: the C library's aligned_alloc and free
+	carom_allocator allocator; ///< both functions NULL: carom_default_allocator
 	carom_log_fn *log;         ///< NULL: silent
 	void *log_user;
 	/// Worker threads, 1 to 256; 0: one for each core (of OpenMP: omp_get_max_threads). With parallel_for it is the number of workers

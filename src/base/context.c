@@ -80,20 +80,6 @@ static carom_simd widest_simd(void)
 
 // ---- Memory ----
 
-static void *default_allocate(size_t size, size_t alignment, void *user)
-{
-	(void)user;
-	// aligned_alloc wants a multiple of the alignment.
-	size_t rounded = (size + alignment - 1) & ~(alignment - 1);
-	return rounded >= size ? aligned_alloc(alignment, rounded) : NULL;
-}
-
-static void default_release(void *pointer, size_t size, size_t alignment, void *user)
-{
-	(void)size, (void)alignment, (void)user;
-	free(pointer);
-}
-
 static void count_memory(carom_context *context, size_t size)
 {
 	size_t now = atomic_fetch_add_explicit(&context->memory_in_use, size, memory_order_relaxed) + size;
@@ -317,7 +303,7 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 
 	carom_allocator allocator = def->allocator;
 	if (!allocator.allocate)
-		allocator = (carom_allocator){ default_allocate, default_release, NULL };
+		allocator = carom_default_allocator();
 	carom_context *made = allocator.allocate(sizeof *made, CR_CACHE_LINE, allocator.user);
 	if (!made)
 		return refuse(CAROM_OUT_OF_MEMORY, "out of memory for a context");
