@@ -215,6 +215,12 @@ carom_pose fixture_random_pose(uint64_t *seed, double span)
 	return p;
 }
 
+cr_transform fixture_transform(carom_pose pose)
+{
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	return cr_make_transform(&rotation, (v3d){ pose.position.x, pose.position.y, pose.position.z });
+}
+
 carom_pose fixture_compose(carom_pose a, carom_pose b)
 {
 	const carom_quat p = a.orientation, q = b.orientation;

@@ -4,7 +4,7 @@
 
 #include "bvh/bvh_kernels.h"
 #include "carom/carom.h"
-#include "math/vec.h"
+#include "math/transform.h"
 #include "test.h"
 #include <stdatomic.h>
 
@@ -66,6 +66,7 @@ void fixture_step(carom_world *world);
 carom_quat fixture_turn(v3d axis, double angle);
 /// Any orientation, position within span of the origin along each axis.
 carom_pose fixture_random_pose(uint64_t *seed, double span);
+cr_transform fixture_transform(carom_pose pose);
 /// First b, then a: rotate(a.q, b.p) + a.p.
 carom_pose fixture_compose(carom_pose a, carom_pose b);
 

@@ -164,17 +164,6 @@ static carom_mesh *make_soup(carom_context *context, uint64_t seed, double scale
 	return mesh;
 }
 
-static cr_transform float_transform(const m3d *r, v3d t)
-{
-	cr_transform m;
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 3; k++)
-			m.r[i][k] = (float)v3d_get(r->row[i], k);
-		m.t[i] = (float)v3d_get(t, i);
-	}
-	return m;
-}
-
 /// Distance of two triangles: an edge of one to the other, all ways; 0 when they meet.
 static double triangle_distance(const v3d s[3], const v3d t[3])
 {
@@ -201,8 +190,8 @@ static pose_pair make_poses(uint64_t *seed, double span)
 	p.shift = pose.position;
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	const m3d inverse = m3d_transpose_mul(&p.rotation, &identity);
-	p.b_to_a = float_transform(&p.rotation, p.shift);
-	p.a_to_b = float_transform(&inverse, v3d_neg(m3d_tmul(&p.rotation, p.shift)));
+	p.b_to_a = cr_make_transform(&p.rotation, p.shift);
+	p.a_to_b = cr_make_transform(&inverse, v3d_neg(m3d_tmul(&p.rotation, p.shift)));
 	return p;
 }
 
@@ -304,8 +293,8 @@ TEST(lines, pairs_of_closed_meshes_use_the_grid)
 	carom_context *context = fixture_context(1);
 	carom_mesh *a = fixture_box_mesh(context, 0.5, 0.5, 0.5), *b = fixture_sphere_mesh(context, 0.5, 6);
 	pose_pair p = { .rotation = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, .shift = { 0, 0, 1.25 } };
-	p.b_to_a = float_transform(&p.rotation, p.shift);
-	p.a_to_b = float_transform(&p.rotation, v3d_neg(p.shift));
+	p.b_to_a = cr_make_transform(&p.rotation, p.shift);
+	p.a_to_b = cr_make_transform(&p.rotation, v3d_neg(p.shift));
 	CHECK_INT(check_pairs(&a->collider, &b->collider, &p, 0).listed, 0);
 	CHECK_INT(check_pairs(&a->collider, &b->collider, &p, 0.24f).listed, 0);
 	CHECK(check_pairs(&a->collider, &b->collider, &p, 0.26f).near > 0);

@@ -18,19 +18,6 @@ typedef struct separate_case {
 	cr_candidate pairs[PAIRS];
 } separate_case;
 
-static cr_transform small_move(uint64_t *seed, double size)
-{
-	const carom_pose pose = fixture_random_pose(seed, 0.1 * size);
-	const m3d r = m3d_from_quat(pose.orientation);
-	cr_transform m = { .t = { (float)pose.position.x, (float)pose.position.y, (float)pose.position.z } };
-	for (int i = 0; i < 3; i++) {
-		m.r[i][0] = (float)r.row[i].x;
-		m.r[i][1] = (float)r.row[i].y;
-		m.r[i][2] = (float)r.row[i].z;
-	}
-	return m;
-}
-
 /// Two lumpy rings of this size within each other, and triangles of theirs at random.
 static void make_case(carom_context *context, uint64_t *seed, double size, separate_case *s)
 {
@@ -40,7 +27,7 @@ static void make_case(carom_context *context, uint64_t *seed, double size, separ
 	for (int32_t i = 0; i < 3 * soup.vertex_count; i++)
 		soup.vertices[i] = (float)(soup.vertices[i] * size);
 	s->mesh = fixture_mesh(context, &soup);
-	s->b_to_a = small_move(seed, size);
+	s->b_to_a = fixture_transform(fixture_random_pose(seed, 0.1 * size));
 	for (int i = 0; i < PAIRS; i++) {
 		s->pairs[i].a = (int32_t)(test_random(seed) % (uint64_t)soup.triangle_count);
 		s->pairs[i].b = (int32_t)(test_random(seed) % (uint64_t)soup.triangle_count);

@@ -40,13 +40,7 @@ static void grow_by_box(const cr_body *body, const double centre[3], const doubl
 static void bound_mesh(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
 {
 	const cr_collider *c = body->shape.collider;
-	const m3d *r = &body->rotation;
-	cr_transform rotation = { { { 0 } }, { 0, 0, 0 } };
-	for (int i = 0; i < 3; i++) {
-		rotation.r[i][0] = (float)r->row[i].x;
-		rotation.r[i][1] = (float)r->row[i].y;
-		rotation.r[i][2] = (float)r->row[i].z;
-	}
+	const cr_transform rotation = cr_make_transform(&body->rotation, (v3d){ 0, 0, 0 });
 	float own_lower[3], own_upper[3];
 	cr_get_detect_kernels(simd)->bounds(c, &rotation, own_lower, own_upper);
 	const double position[3] = { body->pose.position.x, body->pose.position.y, body->pose.position.z };

@@ -109,17 +109,6 @@ static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *ker
 	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, v.position);
 }
 
-static cr_transform float_transform(const m3d *rotation, v3d position)
-{
-	cr_transform t;
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 3; k++)
-			t.r[i][k] = (float)v3d_get(rotation->row[i], k);
-		t.t[i] = (float)v3d_get(position, i);
-	}
-	return t;
-}
-
 static bool is_first_point_inside(
 	const cr_collider *a, const cr_bvh_kernels *kernels, const cr_collider *b, const m3d *b_to_a, v3d b_in_a)
 {
@@ -134,8 +123,8 @@ static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *k
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	const m3d a_to_b = m3d_transpose_mul(b_to_a, &identity);
-	const cr_transform forth = float_transform(b_to_a, b_in_a),
-					   back = float_transform(&a_to_b, v3d_neg(m3d_tmul(b_to_a, b_in_a)));
+	const cr_transform forth = cr_make_transform(b_to_a, b_in_a),
+					   back = cr_make_transform(&a_to_b, v3d_neg(m3d_tmul(b_to_a, b_in_a)));
 	cr_arena arena;
 	cr_arena_init(&arena, memory);
 	cr_candidates candidates = { .arena = &arena };
