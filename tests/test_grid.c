@@ -276,9 +276,9 @@ static int check_sides(const cr_collider *c, uint64_t seed, int points)
 		// Beyond the cell nothing is promised, and nothing told.
 		float anchor[3];
 		cr_anchor_of_cell(g, at, anchor);
-		CHECK_INT(cr_side_in_cell(c, index, anchor, point), side);
+		CHECK_INT(cr_side_in_cell(c, touched, anchor, point), side);
 		anchor[i % 3] += 2 * g->cell;
-		CHECK_INT(cr_side_in_cell(c, index, anchor, point), 0);
+		CHECK_INT(cr_side_in_cell(c, touched, anchor, point), 0);
 	}
 	CHECK(told >= 0.99 * asked);
 	CHECK(told < 200 || (inside > 0 && inside < told));

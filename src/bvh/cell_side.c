@@ -54,10 +54,9 @@ static bool find_parting(const cr_grid *g, const cr_touched_cell *cell, const fl
 	return near == 0;
 }
 
-int cr_side_in_cell(const cr_collider *c, int64_t index, const float anchor[3], const float point[3])
+int cr_side_in_cell(const cr_collider *c, const cr_touched_cell *cell, const float anchor[3], const float point[3])
 {
 	const cr_grid *g = &c->grid;
-	const cr_touched_cell *cell = cr_touched_cell_at(g, index);
 	// Beyond the cell there may be triangles that are not listed.
 	for (int k = 0; k < 3; k++) {
 		const float from_middle = point[k] - anchor[k] + (CR_CELL_ANCHOR[k] - 0.5f) * g->cell;
@@ -94,5 +93,5 @@ int cr_side_of(const cr_collider *c, const float point[3])
 	if (known > 0)
 		return -1;
 	cr_anchor_of_cell(g, cell, anchor);
-	return cr_side_in_cell(c, index, anchor, point);
+	return cr_side_in_cell(c, cr_touched_cell_at(g, index), anchor, point);
 }

@@ -155,8 +155,8 @@ static inline int64_t cr_cell_of(const cr_grid *g, const float point[3], int32_t
 
 /// What the grid and the triangles in the cell of a point know of its side: 1 inside, -1 outside, 0 nothing (cell_side.c).
 int cr_side_of(const cr_collider *collider, const float point[3]);
-/// The same for a point in a touched cell, whose index and anchor are known.
-int cr_side_in_cell(const cr_collider *collider, int64_t index, const float anchor[3], const float point[3]);
+/// The same for a point in a touched cell, whose record and anchor are known.
+int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, const float anchor[3], const float point[3]);
 
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.

@@ -423,11 +423,33 @@ static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 		finish_memory(p, w);
 }
 
+/// Ask for what later pairs remember: it lies strewn over more memory than the near caches hold.
+static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
+{
+	if (next + 1 < end) {
+		const cr_pair_work *w = &p->work.data[p->order.data[next + 1]];
+		const cr_pair_memory *m = cr_memory_of(p, w);
+		if (m)
+			__builtin_prefetch(m);
+		if (m && !w->touching)
+			cr_prefetch(&m->near_gap, offsetof(cr_pair_memory, apart_from) - offsetof(cr_pair_memory, near_gap));
+	}
+	if (next >= end)
+		return;
+	const cr_pair_work *w = &p->work.data[p->order.data[next]];
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	if (!m || w->touching || !m->has_near || m->near_count == 0)
+		return;
+	cr_prefetch(m->near_gap, (size_t)m->near_count * sizeof *m->near_gap);
+	cr_prefetch(m->near, (size_t)(m->near_count < 32 ? m->near_count : 32) * sizeof *m->near);
+}
+
 static void complete_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		ask_ahead(p, i + 1, end);
 		switch (w->algorithm) {
 		case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, &p->workers[worker], w); break;
 		case CR_ALGORITHM_PLANE: cr_collide_plane(p, &p->workers[worker], w); break;

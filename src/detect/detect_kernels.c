@@ -7,6 +7,69 @@
 
 enum { SAMPLE_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 
+static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
+{
+	return f8_add(
+		f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
+}
+
+/// Cells that the surface touches and points lie in, by lane. Their records are asked for long before they are read, for they lie strewn
+/// over a table larger than the near caches.
+typedef struct cell_questions {
+	uint32_t lanes;
+	float anchor[3][CR_WIDTH];
+	const cr_touched_cell *cell[CR_WIDTH];
+} cell_questions;
+
+/// Lanes that are known to be inside, and outside.
+typedef struct cell_sides {
+	uint32_t inside;
+	uint32_t outside;
+} cell_sides;
+
+static inline void find_cells(const cr_grid *grid, f8 index, const f8 cell[3], uint32_t lanes, cell_questions *q)
+{
+	float indices[CR_WIDTH];
+	q->lanes = lanes;
+	if (!lanes)
+		return;
+	f8_store(indices, index);
+	for (int k = 0; k < 3; k++) {
+		// As in cr_anchor_of_cell.
+		const f8 along = f8_mul(f8_add(cell[k], f8_set1(CR_CELL_ANCHOR[k])), f8_set1(grid->cell));
+		f8_store(q->anchor[k], f8_add(f8_set1(grid->origin[k]), along));
+	}
+	do {
+		const int i = cr_take_lowest_bit(&lanes);
+		q->cell[i] = cr_touched_cell_at(grid, (int64_t)indices[i]);
+		__builtin_prefetch(q->cell[i]);
+	} while (lanes);
+}
+
+/// The triangles in the cells tell.
+static inline cell_sides ask_cells(const cr_collider *target, const cell_questions *q, const float point[3][CR_WIDTH])
+{
+	cell_sides sides = { 0, 0 };
+	for (uint32_t lanes = q->lanes; lanes;) {
+		const int i = cr_take_lowest_bit(&lanes);
+		const float own[3] = { point[0][i], point[1][i], point[2][i] };
+		const float anchor[3] = { q->anchor[0][i], q->anchor[1][i], q->anchor[2][i] };
+		const int side = cr_side_in_cell(target, q->cell[i], anchor, own);
+		sides.inside |= (uint32_t)(side > 0) << i;
+		sides.outside |= (uint32_t)(side < 0) << i;
+	}
+	return sides;
+}
+
+/// Samples of a block that cast a ray unless the triangles near them say otherwise.
+typedef struct waiting_block {
+	int32_t number;
+	uint32_t lanes;
+	uint32_t certain; // known to be inside
+	float origin[3][CR_WIDTH];
+	cell_questions questions;
+} waiting_block;
+
 typedef struct collector {
 	const cr_collider *source;
 	const cr_collider *target;
@@ -18,46 +81,33 @@ typedef struct collector {
 	bool exit_limit;
 	const cr_sample_rays *rays;
 	int32_t count;
+	waiting_block waiting;
 } collector;
 
-static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
+/// Make the rays of the block that waits.
+static void finish_block(collector *c)
 {
-	return f8_add(
-		f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
-}
-
-/// Lanes that are known to be inside, and outside.
-typedef struct cell_sides {
-	uint32_t inside;
-	uint32_t outside;
-} cell_sides;
-
-/// Points in cells that the surface touches: the triangles there tell.
-static inline cell_sides ask_cells(const cr_collider *target, const f8 point[3], f8 index, const f8 cell[3], uint32_t lanes)
-{
-	const cr_grid *grid = &target->grid;
-	float points[3][CR_WIDTH], anchors[3][CR_WIDTH], indices[CR_WIDTH];
-	cell_sides sides = { 0, 0 };
-	if (!lanes)
-		return sides;
-	f8_store(indices, index);
-	for (int k = 0; k < 3; k++) {
-		// As in cr_anchor_of_cell.
-		const f8 along = f8_mul(f8_add(cell[k], f8_set1(CR_CELL_ANCHOR[k])), f8_set1(grid->cell));
-		f8_store(anchors[k], f8_add(f8_set1(grid->origin[k]), along));
-		f8_store(points[k], point[k]);
+	waiting_block *w = &c->waiting;
+	const cr_sample8 *block = &c->source->samples[w->number];
+	const cell_sides sides = ask_cells(c->target, &w->questions, w->origin);
+	const cr_sample_rays *r = c->rays;
+	w->certain |= sides.inside;
+	w->lanes &= ~sides.outside;
+	while (w->lanes) {
+		const int i = cr_take_lowest_bit(&w->lanes);
+		const int32_t at = c->count++;
+		for (int k = 0; k < 3; k++) {
+			const float *m = c->to_target->r[k];
+			r->origin[k][at] = w->origin[k][i];
+			r->direction[k][at] = (m[0] * block->inward[0][i] + m[1] * block->inward[1][i]) + m[2] * block->inward[2][i];
+		}
+		r->t_max[at] = c->exit_limit ? block->exit[i] : INFINITY;
+		r->sample[at] = CR_WIDTH * w->number + i;
+		r->certain[at] = (uint8_t)(w->certain >> i & 1);
 	}
-	do {
-		const int i = cr_take_lowest_bit(&lanes);
-		const float own[3] = { points[0][i], points[1][i], points[2][i] };
-		const float anchor[3] = { anchors[0][i], anchors[1][i], anchors[2][i] };
-		const int side = cr_side_in_cell(target, (int64_t)indices[i], anchor, own);
-		sides.inside |= (uint32_t)(side > 0) << i;
-		sides.outside |= (uint32_t)(side < 0) << i;
-	} while (lanes);
-	return sides;
 }
 
+/// Find the samples of a block that cast a ray, as far as the grid tells without its triangles; the rest waits for the next block.
 static void collect_block(collector *c, int32_t number)
 {
 	const cr_sample8 *block = &c->source->samples[number];
@@ -68,40 +118,28 @@ static void collect_block(collector *c, int32_t number)
 		p[k] = f8_add(rotate_row(c->to_target, k, own), f8_set1(c->to_target->t[k]));
 		inside = m8_and(inside, m8_and(f8_le(f8_set1(c->lower[k]), p[k]), f8_le(p[k], f8_set1(c->upper[k]))));
 	}
-	uint32_t lanes = m8_bits(inside) & ((1u << block->count) - 1);
+	uint32_t lanes = m8_bits(inside) & ((1u << block->count) - 1), certain = 0, open = 0;
 	if (!lanes)
 		return;
-	uint32_t certain = 0;
-	if (c->target->grid.cells) {
-		const cr_grid *grid = &c->target->grid;
-		f8 cell[3];
-		const f8 index = grid_cells(grid, p, cell), known = f8_gather_bytes(grid->cells, index), side = f8_set1(CR_CELL_INSIDE);
-		certain = m8_bits(f8_le(side, known));
+	const cr_grid *grid = &c->target->grid;
+	f8 cell[3], index = f8_set1(0);
+	if (grid->cells) {
+		index = grid_cells(grid, p, cell);
+		const f8 known = f8_gather_bytes(grid->cells, index);
+		certain = m8_bits(f8_le(f8_set1(CR_CELL_INSIDE), known));
 		lanes &= certain | m8_bits(f8_lt(known, f8_set1(c->far_distance)));
 		if (!lanes)
 			return;
-		if (c->all_inside) {
-			const cell_sides sides = ask_cells(c->target, p, index, cell, lanes & m8_bits(f8_eq(known, f8_set1(0))));
-			certain |= sides.inside;
-			lanes &= ~sides.outside;
-		}
+		open = c->all_inside ? lanes & m8_bits(f8_eq(known, f8_set1(0))) : 0;
 	}
-	float origin[3][CR_WIDTH];
+	finish_block(c);
+	waiting_block *w = &c->waiting;
+	w->number = number;
+	w->lanes = lanes;
+	w->certain = certain;
 	for (int k = 0; k < 3; k++)
-		f8_store(origin[k], p[k]);
-	const cr_sample_rays *r = c->rays;
-	while (lanes) {
-		const int i = cr_take_lowest_bit(&lanes);
-		const int32_t at = c->count++;
-		for (int k = 0; k < 3; k++) {
-			const float *m = c->to_target->r[k];
-			r->origin[k][at] = origin[k][i];
-			r->direction[k][at] = (m[0] * block->inward[0][i] + m[1] * block->inward[1][i]) + m[2] * block->inward[2][i];
-		}
-		r->t_max[at] = c->exit_limit ? block->exit[i] : INFINITY;
-		r->sample[at] = CR_WIDTH * number + i;
-		r->certain[at] = (uint8_t)(certain >> i & 1);
-	}
+		f8_store(w->origin[k], p[k]);
+	find_cells(grid, index, cell, open, &w->questions);
 }
 
 static int32_t collect(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
@@ -109,7 +147,7 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 {
 	if (source->sample_tree.node_count == 0 || target->tree.node_count == 0)
 		return 0;
-	collector c = { source, target, to_target, { 0 }, { 0 }, 1, margin == 0, exit_limit, rays, first };
+	collector c = { source, target, to_target, { 0 }, { 0 }, 1, margin == 0, exit_limit, rays, first, { 0 } };
 	for (int k = 0; k < 3; k++) {
 		c.lower[k] = target->lower[k] - margin;
 		c.upper[k] = target->upper[k] + margin;
@@ -153,50 +191,72 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 			}
 		}
 	}
+	finish_block(&c);
 	return c.count - first;
 }
 
 // ---- Iterative rays ----
 
-enum { SAMPLE_FLOATS = sizeof(cr_sample8) / sizeof(float) };
+enum { SAMPLE_FLOATS = sizeof(cr_sample8) / sizeof(float), SAMPLE_SHIFT = 3 };
 
-/// Of eight watched samples from first on: those whose gap may be used up. now: where they are in the target's frame.
-static inline uint32_t find_free(const cr_collider *source, const cr_transform *to_target, const cr_transform *then,
-	const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
+_Static_assert(1 << SAMPLE_SHIFT == CR_WIDTH, "a watched sample is 8 * block + lane");
+_Static_assert(sizeof(cr_watch) == 3 * sizeof(int32_t), "find_free counts on it");
+
+static inline i8 times3(i8 a) { return i8_add(i8_shift_left(a, 1), a); }
+
+/// Of those lanes the ones that the target's grid knows to be outside.
+static inline uint32_t find_outside(
+	const cr_collider *target, const f8 point[3], const float stored[3][CR_WIDTH], uint32_t lanes)
 {
-	int32_t at[CR_WIDTH];
-	float gaps[CR_WIDTH];
-	for (int i = 0; i < CR_WIDTH; i++) {
-		const cr_watch *w = &watched[i < used ? i : 0];
-		at[i] = w->sample / CR_WIDTH * SAMPLE_FLOATS + w->sample % CR_WIDTH;
-		gaps[i] = w->gap;
-	}
-	const i8 index = i8_load(at);
-	f8 own[3], squares = f8_set1(0), size = f8_set1(source->scale);
+	if (!lanes || !target->grid.cells)
+		return 0;
+	f8 cell[3];
+	const f8 index = grid_cells(&target->grid, point, cell), known = f8_gather_bytes(target->grid.cells, index);
+	const f8 zero = f8_set1(0);
+	const uint32_t away = m8_bits(m8_and(f8_lt(zero, known), f8_lt(known, f8_set1(CR_CELL_INSIDE))));
+	cell_questions questions;
+	find_cells(&target->grid, index, cell, lanes & m8_bits(f8_eq(known, zero)), &questions);
+	return (lanes & away) | ask_cells(target, &questions, stored).outside;
+}
+
+/// Of up to eight watched samples: those whose gap may be used up, but for those that are known to be outside still and have nowhere to
+/// begin a walk: a ray would tell nothing. now: where they are in the target's frame.
+static inline uint32_t find_free(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
+	const cr_transform *then, const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
+{
+	const i8 entry = times3(i8_min(i8_count_from(0), i8_set1(used - 1)));
+	const i8 sample = i8_gather(&watched[0].sample, entry), block = i8_shift_right(sample, SAMPLE_SHIFT);
+	const i8 index = i8_add(sample, i8_mul(block, i8_set1(SAMPLE_FLOATS - CR_WIDTH)));
+	f8 own[3], here[3], squares = f8_set1(0), size = f8_set1(source->scale);
 	for (int k = 0; k < 3; k++)
 		own[k] = f8_gather(&source->samples[0].point[k][0], index);
 	for (int k = 0; k < 3; k++) {
-		const f8 here = f8_add(rotate_row(to_target, k, own), f8_set1(to_target->t[k]));
-		const f8 moved = f8_sub(here, f8_add(rotate_row(then, k, own), f8_set1(then->t[k])));
+		here[k] = f8_add(rotate_row(to_target, k, own), f8_set1(to_target->t[k]));
+		const f8 moved = f8_sub(here[k], f8_add(rotate_row(then, k, own), f8_set1(then->t[k])));
 		squares = f8_add(squares, f8_mul(moved, moved));
-		size = f8_add(size, f8_abs(here));
-		f8_store(now[k], here);
+		size = f8_add(size, f8_abs(here[k]));
+		f8_store(now[k], here[k]);
 	}
 	// Less the roundings of the two points and of the gap.
-	const f8 allowed = f8_sub(f8_sub(f8_load(gaps), f8_set1(margin)), f8_mul(size, f8_set1(0x1p-20f)));
+	const f8 gap = f8_gather(&watched[0].gap, entry);
+	const f8 allowed = f8_sub(f8_sub(gap, f8_set1(margin)), f8_mul(size, f8_set1(0x1p-20f)));
 	const m8 held = m8_and(f8_lt(f8_set1(0), allowed), f8_lt(squares, f8_mul(allowed, allowed)));
-	return ~m8_bits(held) & ((1u << used) - 1);
+	const uint32_t lanes = ~m8_bits(held) & ((1u << used) - 1);
+	if (margin > 0)
+		return lanes; // what lies ahead is told
+	const m8 nowhere = i8_lt(i8_gather(&watched[0].place, entry), i8_set1(0)), was_outside = f8_le(f8_set1(0), gap);
+	return lanes & ~find_outside(target, here, now, lanes & m8_bits(m8_and(nowhere, was_outside)));
 }
 
-static int32_t follow(const cr_collider *source, const cr_transform *to_target, const cr_transform *then,
-	const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t *place,
-	int32_t *entry, int32_t first)
+static int32_t follow(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
+	const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays,
+	int32_t *place, int32_t *entry, int32_t first)
 {
 	int32_t at = first;
 	for (int32_t begin = 0; begin < count; begin += CR_WIDTH) {
 		float now[3][CR_WIDTH];
 		const int32_t used = count - begin < CR_WIDTH ? count - begin : CR_WIDTH;
-		uint32_t lanes = find_free(source, to_target, then, watched + begin, used, margin, now);
+		uint32_t lanes = find_free(source, target, to_target, then, watched + begin, used, margin, now);
 		while (lanes) {
 			const int i = cr_take_lowest_bit(&lanes);
 			const cr_watch *w = &watched[begin + i];
@@ -245,8 +305,6 @@ typedef struct separate_chunk {
 	int32_t waiting_count;
 	float scale; // of both bodies
 } separate_chunk;
-
-static inline i8 times3(i8 a) { return i8_add(i8_shift_left(a, 1), a); }
 
 /// Look up the vertices of eight candidates, the last one repeated. From the mesh: the blocks of its tree take several times as
 /// many lines of the cache.

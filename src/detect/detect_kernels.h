@@ -45,10 +45,11 @@ typedef struct cr_detect_kernels {
 		int64_t *tested);
 	/// Rays from those watched samples of source that may be inside, with the places where their walks begin and the numbers of
 	/// their entries: rows from position first on. Left out is what has moved by less than its gap, and margin, between the
-	/// transforms then (the last full step) and to_target. Returns the number of rays. exit_limit as above.
-	int32_t (*follow)(const cr_collider *source, const cr_transform *to_target, const cr_transform *then,
-		const cr_watch *watched, int32_t count, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t *place,
-		int32_t *entry, int32_t first);
+	/// transforms then (the last full step) and to_target; and, where margin is 0, what was outside and has no place to begin, while the
+	/// target's grid knows it outside. Returns the number of rays. exit_limit as above.
+	int32_t (*follow)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
+		const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
+		const cr_sample_rays *rays, int32_t *place, int32_t *entry, int32_t first);
 	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of those that are at most moved, in
 	/// their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is none, goes
 	/// to *beyond.

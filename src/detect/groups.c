@@ -18,12 +18,12 @@ static void deal_new_pairs(cr_pipeline *p)
 		p->groups[g] = (carom_group_stats){ 0 };
 	for (int64_t i = 0; i < p->work.count; i++) {
 		const cr_pair_work *w = &p->work.data[i];
-		if (is_grouped(w) && !cr_memory_of(p, w)->fresh)
+		if (is_grouped(w) && !cr_memory_of(p, w)->ungrouped)
 			p->groups[cr_memory_of(p, w)->group].pairs++;
 	}
 	for (int64_t i = 0; i < p->work.count; i++) {
 		const cr_pair_work *w = &p->work.data[i];
-		if (!is_grouped(w) || !cr_memory_of(p, w)->fresh)
+		if (!is_grouped(w) || !cr_memory_of(p, w)->ungrouped)
 			continue;
 		int32_t least = 0;
 		for (int32_t g = 1; g < groups; g++) {
@@ -31,6 +31,7 @@ static void deal_new_pairs(cr_pipeline *p)
 				least = g;
 		}
 		cr_memory_of(p, w)->group = (uint8_t)least;
+		cr_memory_of(p, w)->ungrouped = false;
 		p->groups[least].pairs++;
 		p->groups[least].new_pairs++;
 	}

@@ -114,6 +114,8 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t row = begin; row < end; row++) {
 		carom_pair *pair = &f->now->pairs.data[row];
 		const cr_pair_work *w = &p->work.data[p->kept.data[f->kept[row]]];
+		if (row + 2 < end)
+			__builtin_prefetch(p->work.data[p->kept.data[f->kept[row + 2]]].contacts.data);
 		for (int32_t k = 0; k < pair->contact_count; k++)
 			fill_contact(f, w, pair, (int32_t)row, k);
 		if (f->before[row] < 0)

@@ -15,8 +15,8 @@ static bool collect_one(
 	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
 	const cr_watch one = { sample, 0, -1 };
 	const cr_transform *to_target = cr_to_target(w, side);
-	p->detect->follow(source, to_target, to_target, &one, 1, 0, p->settings.exit_distance_test, &chunk->rays, chunk->triangle,
-		chunk->behind_triangle, at);
+	p->detect->follow(source, target, to_target, to_target, &one, 1, 0, p->settings.exit_distance_test, &chunk->rays,
+		chunk->triangle, chunk->behind_triangle, at);
 	for (int k = 0; k < 3; k++) {
 		const float x = chunk->rays.origin[k][at];
 		if (x < target->lower[k] - w->extension || x > target->upper[k] + w->extension)
@@ -70,7 +70,7 @@ static void run_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, i
 			if (entry[sample] < 0)
 				continue;
 			const int32_t at = chunk->count + count;
-			const int32_t made = p->detect->follow(source, to_target, &then, &m->watched[side][entry[sample]], 1,
+			const int32_t made = p->detect->follow(source, target, to_target, &then, &m->watched[side][entry[sample]], 1,
 				(float)p->settings.speculative_distance, p->settings.exit_distance_test, &chunk->rays, chunk->triangle,
 				chunk->behind_triangle, at);
 			if (made == 0)

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "detect/pipeline.h"
 
-enum { PAIRS_PER_TASK = 128 };
+enum { PAIRS_PER_TASK = 128, PAIRS_AHEAD = 8 };
 
 /// The selection table by shape types: a new shape adds a row and a column, a new algorithm an entry.
 static const uint8_t ALGORITHMS[5][5] = {
@@ -120,9 +120,8 @@ static void count_apart(cr_worker *worker)
 }
 
 /// A pair of meshes whose paths alone say that it is still apart.
-static bool is_known_apart(const cr_pipeline *p, const cr_body *a, const cr_body *b, int32_t slot)
+static bool is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
 {
-	const cr_pair_memory *m = &p->temporal.slots.data[slot];
 	return m->apart && a->path + b->path <= m->apart_until && m->generation[0] == a->generation &&
 		m->generation[1] == b->generation;
 }
@@ -133,7 +132,7 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (m && (m->generation[0] != a->generation || m->generation[1] != b->generation))
-		*m = (cr_pair_memory){ .fresh = m->fresh, .group = m->group, .generation = { a->generation, b->generation } };
+		*m = (cr_pair_memory){ .ungrouped = m->ungrouped, .group = m->group, .generation = { a->generation, b->generation } };
 	w->extension = cr_round_up(p->settings.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
 	if (m) {
@@ -167,43 +166,72 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	}
 }
 
-/// A pair with its algorithm, the slot of its memory, and whether the user's filter lets it pass. Of one that is not kept only the first
-/// fields are written: most are known to be apart, and the whole would be a megabyte a step (avalanche).
-static void begin_pair(cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
+/// Begin a pair: its algorithm, the slot of its memory, and whether the user's filter lets it pass. Returns whether it needs more. Of one
+/// that is not kept only the first fields are written: most are known to be apart, and the whole would be a megabyte a step (avalanche).
+static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
 {
 	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
-	const uint8_t algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
-	const bool wanted = algorithm != CR_ALGORITHM_NONE && (!p->verdict || p->verdict(p->verdict_user, pair.a, pair.b));
-	if (wanted && algorithm == CR_ALGORITHM_RAYS && slot >= 0 && is_known_apart(p, a, b, slot)) {
-		w->a = pair.a;
-		w->b = pair.b;
-		w->slot = slot;
-		w->algorithm = algorithm;
-		w->keep = false;
+	w->a = pair.a;
+	w->b = pair.b;
+	w->slot = slot;
+	w->algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
+	w->keep = false;
+	cr_pair_memory *m = cr_memory_of(p, w);
+	if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b))) {
+		if (m)
+			m->valid = m->apart = false;
+		return false;
+	}
+	if (!m || w->algorithm != CR_ALGORITHM_RAYS)
+		return true;
+	if (is_known_apart(a, b, m)) {
 		count_apart(worker);
+		return false;
+	}
+	// What is read next.
+	if (m->apart)
+		cr_prefetch(&m->apart_from, sizeof m->apart_from);
+	if (m->valid)
+		cr_prefetch(&m->full, sizeof m->full);
+	return true;
+}
+
+/// The rest of it: the relative pose, and what that says.
+static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	*w = (cr_pair_work){ .a = w->a, .b = w->b, .slot = w->slot, .algorithm = w->algorithm };
+	if (w->algorithm == CR_ALGORITHM_RAYS) {
+		begin_rays(p, worker, w);
 		return;
 	}
-	*w = (cr_pair_work){ .a = pair.a, .b = pair.b, .slot = slot, .algorithm = algorithm };
-	if (!wanted) {
-		if (slot >= 0)
-			cr_memory_of(p, w)->valid = cr_memory_of(p, w)->apart = false;
-	} else if (algorithm == CR_ALGORITHM_RAYS) {
-		begin_rays(p, worker, w);
-	} else {
-		double gap;
-		cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
-		w->keep = pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
-		if (w->keep)
-			set_transforms(w, &w->now);
+	double gap;
+	cr_relative_transform(&p->bodies[w->a], &p->bodies[w->b], &w->now.rotation, &w->now.translation);
+	w->keep = pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
+	if (w->keep)
+		set_transforms(w, &w->now);
+}
+
+static void pair_piece(cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end)
+{
+	const bool iterative = p->settings.temporal == CAROM_TEMPORAL_ITERATIVE;
+	cr_pair_work *rest[PAIRS_PER_TASK];
+	int count = 0;
+	for (int64_t i = begin; i < end; i++) {
+		cr_pair_work *w = &p->work.data[i];
+		if (iterative && i + PAIRS_AHEAD < p->pairs.count)
+			__builtin_prefetch(&p->temporal.slots.data[p->temporal.next_slot.data[i + PAIRS_AHEAD]]);
+		if (begin_pair(p, worker, w, p->pairs.data[i], iterative ? p->temporal.next_slot.data[i] : -1))
+			rest[count++] = w;
 	}
+	for (int i = 0; i < count; i++)
+		finish_pair(p, worker, rest[i]);
 }
 
 static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
-	const bool iterative = p->settings.temporal == CAROM_TEMPORAL_ITERATIVE;
-	for (int64_t i = begin; i < end; i++)
-		begin_pair(p, &p->workers[worker], &p->work.data[i], p->pairs.data[i], iterative ? p->temporal.next_slot.data[i] : -1);
+	for (int64_t i = begin; i < end; i += PAIRS_PER_TASK)
+		pair_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
 }
 
 carom_result cr_stage_pairs(cr_pipeline *p)

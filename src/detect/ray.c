@@ -492,11 +492,23 @@ static void walk_task(int64_t begin, int64_t end, int worker, void *task)
 		walk_worker(p, &p->workers[i]);
 }
 
+/// Ask for what a pair watches: it was read last when its rays were made, many pairs ago.
+static void ask_for_watches(const cr_pipeline *p, const cr_pair_work *w)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	if (!w->iterative || w->surfaces_first)
+		return;
+	for (int side = 0; side < 2; side++)
+		cr_prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
+}
+
 static void ray_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	const cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		if (i + 1 < end)
+			ask_for_watches(p, &p->work.data[p->order.data[i + 1]]);
 		if (w->surfaces_first)
 			continue;
 		cr_cast_side(p, &p->workers[worker], w, 0);

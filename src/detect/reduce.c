@@ -123,6 +123,8 @@ static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
 	const int64_t most = p->settings.max_contacts_per_pair;
 	for (int64_t i = begin; i < end; i++) {
 		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		if (i + 2 < end)
+			__builtin_prefetch(p->work.data[p->kept.data[i + 2]].contacts.data);
 		w->found = (int32_t)w->contacts.count;
 		if (w->contacts.count > 1)
 			sort_contacts(w->contacts.data, w->contacts.count);

@@ -27,7 +27,7 @@ static int compare(cr_body_pair p, cr_body_pair q)
 static int32_t take_slot(cr_temporal *t)
 {
 	const int32_t slot = t->free.count > 0 ? t->free.data[--t->free.count] : (int32_t)t->slots.count++;
-	t->slots.data[slot] = (cr_pair_memory){ .fresh = true };
+	t->slots.data[slot] = (cr_pair_memory){ .ungrouped = true };
 	return slot;
 }
 
@@ -44,7 +44,6 @@ bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_pair_lis
 			t->free.data[t->free.count++] = t->slot.data[old++];
 		if (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) == 0) {
 			t->next_slot.data[i] = t->slot.data[old++];
-			t->slots.data[t->next_slot.data[i]].fresh = false;
 		} else {
 			t->next_slot.data[i] = take_slot(t);
 		}
@@ -77,26 +76,12 @@ void cr_temporal_forget(cr_temporal *t)
 	t->pairs.count = t->slot.count = t->next_slot.count = 0;
 }
 
-static cr_transform transform_to_float(const m3d *r, v3d t)
-{
-	cr_transform m;
-	for (int i = 0; i < 3; i++) {
-		m.r[i][0] = (float)r->row[i].x;
-		m.r[i][1] = (float)r->row[i].y;
-		m.r[i][2] = (float)r->row[i].z;
-	}
-	m.t[0] = (float)t.x;
-	m.t[1] = (float)t.y;
-	m.t[2] = (float)t.z;
-	return m;
-}
-
 cr_transform cr_reference_transform(const cr_reference *r, int side)
 {
 	if (side == 1)
-		return transform_to_float(&r->rotation, r->translation);
+		return cr_make_transform(&r->rotation, r->translation);
 	const m3d inverse = m3d_transposed(&r->rotation);
-	return transform_to_float(&inverse, v3d_neg(m3d_mul(&inverse, r->translation)));
+	return cr_make_transform(&inverse, v3d_neg(m3d_mul(&inverse, r->translation)));
 }
 
 cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b)

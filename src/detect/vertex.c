@@ -168,9 +168,9 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	if (!chunk)
 		return;
 	const cr_transform then = cr_reference_transform(&m->full, side);
-	const int32_t count =
-		p->detect->follow(source, to_target, &then, m->watched[side], watched, (float)p->settings.speculative_distance,
-			p->settings.exit_distance_test, &chunk->rays, chunk->triangle, chunk->behind_triangle, chunk->count);
+	const int32_t count = p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then,
+		m->watched[side], watched, (float)p->settings.speculative_distance, p->settings.exit_distance_test, &chunk->rays,
+		chunk->triangle, chunk->behind_triangle, chunk->count);
 	w->rays[side] = (cr_ray_range){ chunk, chunk->count, count };
 	chunk->count += count;
 	worker->vertices_watched += watched;
@@ -211,19 +211,13 @@ static void insert_sorted(walking_side *sides, int count, walking_side side)
 	sides[at] = side;
 }
 
-static void prefetch(const void *p, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += CR_CACHE_LINE)
-		__builtin_prefetch((const char *)p + i);
-}
-
 /// Note a side that continues, and ask for what it watches, which is read when all of the piece are noted. Returns how many were noted.
 static int begin_walking(const cr_pipeline *p, cr_pair_work *w, int side, walking_side *sides, int count)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	if (m->watched_count[side] == 0)
 		return 0;
-	prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
+	cr_prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
 	insert_sorted(sides, count, (walking_side){ cr_target_of(p, w, side)->shape.collider, w, side });
 	return 1;
 }
