@@ -8,7 +8,10 @@
 #include "detect/crossing.h"
 #include <string.h>
 
-enum { PAIRS_PER_TASK = 32 };
+enum {
+	PAIRS_PER_TASK = 32,
+	FIRST_NEAR = 32, // of a list, which begins with those that are read most
+};
 
 // Of the threshold of rays: lists of triangles are dearer to keep than lists of samples, and cheaper to make.
 static const double NEAR_SHARE = 0.5;
@@ -144,76 +147,76 @@ static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates 
 }
 
 /// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
-static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_pair_memory *m)
+static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_near_list *list)
 {
-	const cr_candidates *near = &worker->candidates;
-	m->near_count = near->count;
-	m->has_near = true;
-	if (near->count == 0)
+	const cr_candidates *walked = &worker->candidates;
+	list->count = walked->count;
+	list->holds = true;
+	if (walked->count == 0)
 		return;
 	float lower[3], upper[3];
-	p->detect->enclose(b, near->data, near->count, lower, upper);
+	p->detect->enclose(b, walked->data, walked->count, lower, upper);
 	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
-	m->near_part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
-	m->near = cr_arena_alloc(&worker->kept[p->keeping], (size_t)near->count * sizeof *m->near);
-	m->near_gap = cr_arena_alloc(&worker->kept[p->keeping], (size_t)cr_lanes_of(near->count) * sizeof *m->near_gap);
-	if (!m->near || !m->near_gap) {
+	list->part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
+	list->data = cr_arena_alloc(&worker->kept[p->keeping], (size_t)walked->count * sizeof *list->data);
+	list->gap = cr_arena_alloc(&worker->kept[p->keeping], (size_t)cr_lanes_of(walked->count) * sizeof *list->gap);
+	if (!list->data || !list->gap) {
 		worker->failed = true;
 		return;
 	}
-	int32_t front = 0, back = near->count;
-	for (int32_t i = 0; i < near->count; i++) {
-		const int32_t at = near->data[i].gap == 0 ? front++ : --back;
-		m->near[at] = near->data[i];
-		m->near_gap[at] = near->data[i].gap;
+	int32_t front = 0, back = walked->count;
+	for (int32_t i = 0; i < walked->count; i++) {
+		const int32_t at = walked->data[i].gap == 0 ? front++ : --back;
+		list->data[at] = walked->data[i];
+		list->gap[at] = walked->data[i].gap;
 	}
-	for (int32_t i = near->count; i < cr_lanes_of(near->count); i++)
-		m->near_gap[i] = INFINITY;
+	for (int32_t i = walked->count; i < cr_lanes_of(walked->count); i++)
+		list->gap[i] = INFINITY;
 }
 
 /// Let the gaps of the list count from now on, where so many have been used up by the motion since gaps_from that most are measured
 /// in each step. What is not measured now loses by it: the way is longer than what it leads to. Returns whether it was done.
-static bool renew_gaps(cr_pair_memory *m, const cr_reference *now, int32_t measured, float moved)
+static bool renew_gaps(cr_near_list *list, const cr_reference *now, int32_t measured, float moved)
 {
-	if (moved == 0 || measured < RENEW_SHARE * (float)m->near_count)
+	if (moved == 0 || measured < RENEW_SHARE * (float)list->count)
 		return false;
-	for (int32_t i = 0; i < m->near_count; i++) {
-		const float left = (m->near_gap[i] - moved) * (1 - 0x1p-22f);
-		m->near_gap[i] = left > 0 ? left : 0;
+	for (int32_t i = 0; i < list->count; i++) {
+		const float left = (list->gap[i] - moved) * (1 - 0x1p-22f);
+		list->gap[i] = left > 0 ? left : 0;
 	}
-	m->gaps_from = *now;
+	list->gaps_from = *now;
 	return true;
 }
 
 /// Of the list that the pair remembers, those that may meet now, into worker->candidates: what can have used up its gap by
-/// moving is measured again. Sets the gap of the pair. moved and turn: since near_from, where the bodies could touch
+/// moving is measured again. Sets the gap of the pair. moved and turn: since the step of the list, where the bodies could touch
 /// (cr_displacement), and cr_turn.
 static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, double moved, double turn)
 {
 	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
-	cr_pair_memory *m = cr_memory_of(p, w);
+	cr_near_list *list = &cr_memory_of(p, w)->near;
 	cr_candidates *c = &worker->candidates;
-	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)m->near_count + CR_WIDTH) * sizeof *number);
+	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)list->count + CR_WIDTH) * sizeof *number);
 	c->count = 0;
-	if (!number || (m->near_count > c->capacity && !cr_candidates_grow(c, m->near_count))) {
+	if (!number || (list->count > c->capacity && !cr_candidates_grow(c, list->count))) {
 		worker->failed = true;
 		return;
 	}
 	// No two triangles in the list have come nearer than that.
-	const double listed_moved = m->near_count > 0 ? cr_part_displacement(&m->near_part, &w->now, &m->gaps_from) : 0;
+	const double listed_moved = list->count > 0 ? cr_part_displacement(&list->part, &w->now, &list->gaps_from) : 0;
 	const float used = cr_round_up(listed_moved);
 	float beyond;
-	c->count = p->detect->sift(m->near_gap, m->near_count, used, number, &beyond);
+	c->count = p->detect->sift(list->gap, list->count, used, number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
-		c->data[i] = m->near[number[i]];
+		c->data[i] = list->data[number[i]];
 	separate(p, w, c, 0);
-	w->gap = fmax(m->near_from.allowed * kept_share - moved, 0);
-	const bool anew = renew_gaps(m, &w->now, c->count, used);
+	w->gap = fmax(list->from.allowed * kept_share - moved, 0);
+	const bool anew = renew_gaps(list, &w->now, c->count, used);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < c->count; i++) {
 		const cr_candidate found = c->data[i];
-		float *listed = &m->near_gap[number[i]];
+		float *listed = &list->gap[number[i]];
 		// At gaps_from they were no nearer than that.
 		const float then = anew ? found.gap : (float)(found.gap - listed_moved);
 		*listed = then > *listed ? then : *listed;
@@ -238,26 +241,27 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 		return;
 	if (reach == 0) {
 		if (m)
-			m->has_near = false;
+			m->near.holds = false;
 		separate(p, w, c, 0);
 		keep_meeting(c);
 		return;
 	}
-	remember_near(p, worker, p->bodies[w->b].shape.collider, m);
-	m->near_from = w->now;
-	m->near_from.allowed = reach;
-	m->gaps_from = w->now;
+	cr_near_list *list = &m->near;
+	remember_near(p, worker, p->bodies[w->b].shape.collider, list);
+	list->from = w->now;
+	list->from.allowed = reach;
+	list->gaps_from = w->now;
 	if (worker->failed)
 		return;
 	sift_near(p, worker, w, 0, 0);
-	if (c->count > 0 || m->near_count == 0)
+	if (c->count > 0 || list->count == 0)
 		return;
 	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
-	separate(p, w, &(cr_candidates){ .data = m->near, .count = m->near_count }, reach);
+	separate(p, w, &(cr_candidates){ .data = list->data, .count = list->count }, reach);
 	w->gap = reach;
-	for (int32_t i = 0; i < m->near_count; i++) {
-		m->near_gap[i] = m->near[i].gap;
-		w->gap = fmin(m->near_gap[i], w->gap);
+	for (int32_t i = 0; i < list->count; i++) {
+		list->gap[i] = list->data[i].gap;
+		w->gap = fmin(list->gap[i], w->gap);
 	}
 }
 
@@ -266,14 +270,14 @@ static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	if (!m || !m->has_near)
+	if (!m || !m->near.holds)
 		return false;
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	const double moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near_from);
-	if (moved > m->near_from.allowed)
+	const double moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near.from);
+	if (moved > m->near.from.allowed)
 		return false;
 	worker->pairs_completed++;
-	sift_near(p, worker, w, moved, cr_turn(&w->now.rotation, &m->near_from.rotation));
+	sift_near(p, worker, w, moved, cr_turn(&w->now.rotation, &m->near.from.rotation));
 	return true;
 }
 
@@ -423,7 +427,7 @@ static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 		finish_memory(p, w);
 }
 
-/// Ask for what later pairs remember: it lies strewn over more memory than the near caches hold.
+/// Ask for what the next two pairs remember: it lies strewn over more memory than the near caches hold.
 static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 {
 	if (next + 1 < end) {
@@ -432,16 +436,17 @@ static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 		if (m)
 			__builtin_prefetch(m);
 		if (m && !w->touching)
-			cr_prefetch(&m->near_gap, offsetof(cr_pair_memory, apart_from) - offsetof(cr_pair_memory, near_gap));
+			cr_prefetch(&m->near, sizeof m->near);
 	}
 	if (next >= end)
 		return;
 	const cr_pair_work *w = &p->work.data[p->order.data[next]];
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	if (!m || w->touching || !m->has_near || m->near_count == 0)
+	if (!m || w->touching || !m->near.holds)
 		return;
-	cr_prefetch(m->near_gap, (size_t)m->near_count * sizeof *m->near_gap);
-	cr_prefetch(m->near, (size_t)(m->near_count < 32 ? m->near_count : 32) * sizeof *m->near);
+	const int32_t first = m->near.count < FIRST_NEAR ? m->near.count : FIRST_NEAR;
+	cr_prefetch(m->near.gap, (size_t)m->near.count * sizeof *m->near.gap);
+	cr_prefetch(m->near.data, (size_t)first * sizeof *m->near.data);
 }
 
 static void complete_task(int64_t begin, int64_t end, int worker, void *task)

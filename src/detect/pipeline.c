@@ -100,13 +100,13 @@ static bool tidy_kept(cr_pipeline *p)
 	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
 		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
 		cr_arena *arena = &p->workers[p->settings.worker_groups > 0 ? m->group : 0].kept[to];
-		m->near_count = m->has_near ? m->near_count : 0;
+		m->near.count = m->near.holds ? m->near.count : 0;
 		if (!m->valid)
 			m->watched_count[0] = m->watched_count[1] = 0;
 		if (!move_list(arena, &m->watched[0], m->watched_count[0], sizeof *m->watched[0]) ||
 			!move_list(arena, &m->watched[1], m->watched_count[1], sizeof *m->watched[1]) ||
-			!move_list(arena, &m->near, m->near_count, sizeof *m->near) ||
-			!move_list(arena, &m->near_gap, cr_lanes_of(m->near_count), sizeof *m->near_gap))
+			!move_list(arena, &m->near.data, m->near.count, sizeof *m->near.data) ||
+			!move_list(arena, &m->near.gap, cr_lanes_of(m->near.count), sizeof *m->near.gap))
 			return false;
 	}
 	p->keeping = to;

@@ -499,7 +499,7 @@ static void ask_for_watches(const cr_pipeline *p, const cr_pair_work *w)
 	if (!w->iterative || w->surfaces_first)
 		return;
 	for (int side = 0; side < 2; side++)
-		cr_prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
+		cr_prefetch_watched(m, side);
 }
 
 static void ray_task(int64_t begin, int64_t end, int worker, void *task)

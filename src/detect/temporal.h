@@ -24,17 +24,20 @@ typedef struct cr_part {
 	v3d half;
 } cr_part;
 
-/// Ask for memory that is soon read.
-static inline void cr_prefetch(const void *p, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += CR_CACHE_LINE)
-		__builtin_prefetch((const char *)p + i);
-}
+/// Triangles of two bodies that may touch, and until when no others can.
+typedef struct cr_near_list {
+	bool holds; // up to the displacement of from
+	int32_t count;
+	cr_candidate *data;     // in the kept memory of some worker
+	float *gap;             // how far apart they were at gaps_from at least; infinite up to a multiple of CR_WIDTH
+	cr_part part;           // of b: holds its triangles
+	cr_reference from;      // a step without a ray hit
+	cr_reference gaps_from; // that step, or a later one in which the gaps were renewed
+} cr_near_list;
 
-/// Memory of one pair a < b of the broad phase.
+/// Memory of one pair a < b of the broad phase. What most pairs are asked comes first.
 typedef struct cr_pair_memory {
 	bool valid;     // full and watched hold, and bodies and shapes are still those
-	bool has_near;  // near holds
 	bool apart;     // apart_from holds
 	bool touched;   // had contacts when it was last looked at
 	bool ungrouped; // no worker group holds the pair yet
@@ -42,16 +45,24 @@ typedef struct cr_pair_memory {
 	uint32_t generation[2];
 	double apart_until; // sum of the bodies' paths up to which it is apart without a closer look
 	int32_t watched_count[2];
-	int32_t near_count;
 	cr_watch *watched[2];    // samples of a against b, and of b against a; in the kept memory of some worker
-	cr_candidate *near;      // triangles that may touch, likewise
-	cr_reference full;       // the last full step: no sample can be inside but those watched
-	float *near_gap;         // how far apart they were at gaps_from at least; infinite up to a multiple of CR_WIDTH
-	cr_part near_part;       // of b: holds its triangles in near
-	cr_reference near_from;  // a step without a ray hit: no triangles can meet but those in near
-	cr_reference gaps_from;  // that step, or a later one in which the gaps were renewed
 	cr_reference apart_from; // a step in which the pair was apart: it still is
+	cr_reference full;       // the last full step: no sample can be inside but those watched
+	cr_near_list near;
 } cr_pair_memory;
+
+/// Ask for memory that is soon read.
+static inline void cr_prefetch(const void *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += CR_CACHE_LINE)
+		__builtin_prefetch((const char *)p + i);
+}
+
+/// Ask for what one side of a pair watches.
+static inline void cr_prefetch_watched(const cr_pair_memory *m, int side)
+{
+	cr_prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
+}
 
 typedef CR_ARRAY(int32_t) cr_slot_list;
 

@@ -217,7 +217,7 @@ static int begin_walking(const cr_pipeline *p, cr_pair_work *w, int side, walkin
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	if (m->watched_count[side] == 0)
 		return 0;
-	cr_prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
+	cr_prefetch_watched(m, side);
 	insert_sorted(sides, count, (walking_side){ cr_target_of(p, w, side)->shape.collider, w, side });
 	return 1;
 }
