@@ -65,7 +65,8 @@ static inline cell_sides ask_cells(const cr_collider *target, const cell_questio
 typedef struct waiting_block {
 	int32_t number;
 	uint32_t lanes;
-	uint32_t certain; // known to be inside
+	uint32_t inside; // as far as is known
+	uint32_t outside;
 	float origin[3][CR_WIDTH];
 	cell_questions questions;
 } waiting_block;
@@ -91,7 +92,7 @@ static void finish_block(collector *c)
 	const cr_sample8 *block = &c->source->samples[w->number];
 	const cell_sides sides = ask_cells(c->target, &w->questions, w->origin);
 	const cr_sample_rays *r = c->rays;
-	w->certain |= sides.inside;
+	w->inside |= sides.inside;
 	w->lanes &= ~sides.outside;
 	while (w->lanes) {
 		const int i = cr_take_lowest_bit(&w->lanes);
@@ -103,7 +104,7 @@ static void finish_block(collector *c)
 		}
 		r->t_max[at] = c->exit_limit ? block->exit[i] : INFINITY;
 		r->sample[at] = CR_WIDTH * w->number + i;
-		r->certain[at] = (uint8_t)(w->certain >> i & 1);
+		r->side[at] = (int8_t)((int)(w->inside >> i & 1) - (int)(w->outside >> i & 1));
 	}
 }
 
@@ -118,7 +119,7 @@ static void collect_block(collector *c, int32_t number)
 		p[k] = f8_add(rotate_row(c->to_target, k, own), f8_set1(c->to_target->t[k]));
 		inside = m8_and(inside, m8_and(f8_le(f8_set1(c->lower[k]), p[k]), f8_le(p[k], f8_set1(c->upper[k]))));
 	}
-	uint32_t lanes = m8_bits(inside) & ((1u << block->count) - 1), certain = 0, open = 0;
+	uint32_t lanes = m8_bits(inside) & ((1u << block->count) - 1), inner = 0, outer = 0, open = 0;
 	if (!lanes)
 		return;
 	const cr_grid *grid = &c->target->grid;
@@ -126,8 +127,9 @@ static void collect_block(collector *c, int32_t number)
 	if (grid->cells) {
 		index = grid_cells(grid, p, cell);
 		const f8 known = f8_gather_bytes(grid->cells, index);
-		certain = m8_bits(f8_le(f8_set1(CR_CELL_INSIDE), known));
-		lanes &= certain | m8_bits(f8_lt(known, f8_set1(c->far_distance)));
+		inner = m8_bits(f8_le(f8_set1(CR_CELL_INSIDE), known));
+		outer = ~inner & m8_bits(f8_lt(f8_set1(0), known));
+		lanes &= inner | m8_bits(f8_lt(known, f8_set1(c->far_distance)));
 		if (!lanes)
 			return;
 		open = c->all_inside ? lanes & m8_bits(f8_eq(known, f8_set1(0))) : 0;
@@ -136,7 +138,8 @@ static void collect_block(collector *c, int32_t number)
 	waiting_block *w = &c->waiting;
 	w->number = number;
 	w->lanes = lanes;
-	w->certain = certain;
+	w->inside = inner;
+	w->outside = outer;
 	for (int k = 0; k < 3; k++)
 		f8_store(w->origin[k], p[k]);
 	find_cells(grid, index, cell, open, &w->questions);
@@ -270,7 +273,7 @@ static int32_t follow(const cr_collider *source, const cr_collider *target, cons
 			}
 			rays->t_max[at] = exit_limit ? block->exit[lane] : INFINITY;
 			rays->sample[at] = w->sample;
-			rays->certain[at] = 0;
+			rays->side[at] = 0;
 			place[at] = w->place;
 			entry[at] = begin + i;
 			at++;

@@ -19,8 +19,8 @@ typedef struct cr_sample_rays {
 	float *origin[3];
 	float *direction[3];
 	float *t_max;
-	int32_t *sample;  // 8 * block + lane in the source's samples
-	uint8_t *certain; // 1: the grid says that the origin is inside
+	int32_t *sample; // 8 * block + lane in the source's samples
+	int8_t *side;    // of the origin, as the grid says: 1 inside, -1 outside, 0 not known
 } cr_sample_rays;
 
 // Of a product of three differences, or the dot of one with the cross product of two: six products, each off by at most seven

@@ -94,6 +94,11 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 	w->extension = cr_round_up(fmax(extension, w->allowed + d->speculative_distance));
 }
 
+float cr_entry_reach(const cr_pipeline *p, const cr_pair_work *w)
+{
+	return cr_round_up((p->settings.predict ? w->allowed : 0) + p->settings.speculative_distance);
+}
+
 /// Is the pair still as far apart as when it was found to be?
 static bool is_apart(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const cr_reference *now, cr_pair_memory *m)

@@ -197,6 +197,8 @@ cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count);
 cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count);
 /// The displacement that the memory of a full pair shall bear, and how far its rays are followed outward: sets both (pair.c).
 void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work);
+/// How near a sample outside must be at a full step to be watched or told of (pair.c).
+float cr_entry_reach(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Remember that a pair is apart by gap now (complete.c).
 void cr_remember_apart(const cr_pipeline *pipeline, cr_pair_work *work, double gap);
 /// The rays of an iterative pair by itself, made, walked and judged (vertex.c).

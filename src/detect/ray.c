@@ -194,8 +194,8 @@ void cr_finish_way(
 static bool confirm_inside(const ray_side *s, int32_t i)
 {
 	const cr_ray_chunk *chunk = s->range->chunk;
-	if (chunk->rays.certain[i])
-		return true;
+	if (chunk->rays.side[i] != 0)
+		return chunk->rays.side[i] > 0;
 	const cr_sample_rays *r = &chunk->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	const cr_collider *target = s->target->shape.collider;
@@ -325,7 +325,7 @@ static void predict_entry(const ray_side *s, int32_t i, int32_t ahead)
 		c->triangle[i] = NOTHING_AHEAD;
 		return;
 	}
-	const float reach = cr_round_up(s->work->allowed + s->pipeline->settings.speculative_distance);
+	const float reach = cr_entry_reach(s->pipeline, s->work);
 	int32_t nearest;
 	c->t[i] = s->pipeline->bvh->nearest(s->target->shape.collider, origin, reach, &nearest);
 	c->triangle[i] = nearest < 0 ? NOT_WATCHED : ahead >= 0 ? ahead : NOTHING_AHEAD;

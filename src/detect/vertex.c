@@ -41,7 +41,7 @@ static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)
 	chunk->rays.sample = ints;
 	chunk->triangle = ints + n;
 	chunk->behind_triangle = ints + 2 * n;
-	chunk->rays.certain = bytes;
+	chunk->rays.side = (int8_t *)bytes;
 	chunk->back = bytes + n;
 	chunk->behind_back = bytes + 2 * n;
 	return chunk;
@@ -79,7 +79,7 @@ static cr_ray_chunk *move_staged(cr_worker *worker, const cr_ray_chunk *staging,
 	}
 	memcpy(to->t_max + at, from->t_max, n * sizeof(float));
 	memcpy(to->sample + at, from->sample, n * sizeof(int32_t));
-	memcpy(to->certain + at, from->certain, n);
+	memcpy(to->side + at, from->side, n);
 	return chunk;
 }
 
@@ -99,6 +99,38 @@ cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count
 	return range;
 }
 
+static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
+{
+	for (int k = 0; k < 3; k++) {
+		r->origin[k][to] = r->origin[k][from];
+		r->direction[k][to] = r->direction[k][from];
+	}
+	r->t_max[to] = r->t_max[from];
+	r->sample[to] = r->sample[from];
+	r->side[to] = r->side[from];
+}
+
+/// Drop those of count rays from first on whose origins are known to be outside and are too far to enter: cells tell distances only
+/// roughly (avalanche at rest: three rays in four of those outside). Returns how many are left.
+static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r,
+	int32_t first, int32_t count)
+{
+	const float reach = cr_entry_reach(p, w);
+	int32_t kept = first;
+	for (int32_t i = first; i < first + count; i++) {
+		if (r->side[i] < 0) {
+			int32_t nearest;
+			p->bvh->nearest(target, (const float[3]){ r->origin[0][i], r->origin[1][i], r->origin[2][i] }, reach, &nearest);
+			if (nearest < 0)
+				continue;
+		}
+		if (kept < i)
+			move_ray(r, i, kept);
+		kept++;
+	}
+	return kept - first;
+}
+
 void cr_collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
@@ -112,8 +144,9 @@ void cr_collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, i
 		return;
 	const cr_transform *to_target = cr_to_target(w, side), *to_source = cr_to_target(w, 1 - side);
 	int64_t tested = 0;
-	const int32_t count = p->detect->collect(source, target, to_target, to_source, w->extension, p->settings.exit_distance_test,
+	int32_t count = p->detect->collect(source, target, to_target, to_source, w->extension, p->settings.exit_distance_test,
 		&chunk->rays, chunk->count, &tested);
+	count = drop_far(p, w, target, &chunk->rays, chunk->count, count);
 	w->rays[side] = cr_close_rays(worker, chunk, count);
 	worker->vertices_tested += tested;
 	worker->vertices_culled += tested - count;
