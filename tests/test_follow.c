@@ -19,7 +19,7 @@ typedef struct follow_case {
 
 /// The rays of one call, memory cleared before.
 typedef struct followed {
-	float rows[7][MOST];
+	float rows[8][MOST];
 	int32_t sample[MOST];
 	int8_t side[MOST];
 	int32_t place[MOST];
@@ -50,7 +50,7 @@ static void follow(const follow_case *f, carom_simd simd, followed *out)
 {
 	memset(out, 0, sizeof *out);
 	const cr_sample_rays rays = { { out->rows[0], out->rows[1], out->rows[2] }, { out->rows[3], out->rows[4], out->rows[5] },
-		out->rows[6], out->sample, out->side };
+		out->rows[6], out->sample, out->side, out->rows[7] };
 	out->count = cr_get_detect_kernels(simd)->follow(
 		f->mesh, f->mesh, &f->to_target, &f->then, f->watched, f->count, f->margin, true, &rays, out->place, out->entry, 0);
 }

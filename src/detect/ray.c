@@ -318,6 +318,11 @@ static void watch_side(const ray_side *s)
 static void predict_entry(const ray_side *s, int32_t i, int32_t ahead)
 {
 	cr_ray_chunk *c = s->range->chunk;
+	if (c->rays.side[i] < 0) {
+		c->t[i] = c->rays.gap[i];
+		c->triangle[i] = ahead >= 0 ? ahead : NOTHING_AHEAD;
+		return;
+	}
 	const float origin[3] = { c->rays.origin[0][i], c->rays.origin[1][i], c->rays.origin[2][i] };
 	const float inward[3] = { c->rays.direction[0][i], c->rays.direction[1][i], c->rays.direction[2][i] };
 	// Inside, but its ray left its own body first: t stays negative, so that it is followed in every step.

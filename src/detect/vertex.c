@@ -23,7 +23,7 @@ static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)
 {
 	const size_t n = (size_t)capacity;
 	cr_ray_chunk *chunk = cr_arena_alloc(&worker->arena, sizeof *chunk);
-	float *rows = cr_arena_alloc(&worker->arena, 9 * n * sizeof(float));
+	float *rows = cr_arena_alloc(&worker->arena, 10 * n * sizeof(float));
 	int32_t *ints = cr_arena_alloc(&worker->arena, 3 * n * sizeof(int32_t));
 	uint8_t *bytes = cr_arena_alloc(&worker->arena, 3 * n);
 	if (!chunk || !rows || !ints || !bytes) {
@@ -38,6 +38,7 @@ static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)
 	chunk->rays.t_max = rows + 6 * n;
 	chunk->t = rows + 7 * n;
 	chunk->behind_t = rows + 8 * n;
+	chunk->rays.gap = rows + 9 * n;
 	chunk->rays.sample = ints;
 	chunk->triangle = ints + n;
 	chunk->behind_triangle = ints + 2 * n;
@@ -80,6 +81,7 @@ static cr_ray_chunk *move_staged(cr_worker *worker, const cr_ray_chunk *staging,
 	memcpy(to->t_max + at, from->t_max, n * sizeof(float));
 	memcpy(to->sample + at, from->sample, n * sizeof(int32_t));
 	memcpy(to->side + at, from->side, n);
+	memcpy(to->gap + at, from->gap, n * sizeof(float));
 	return chunk;
 }
 
@@ -111,22 +113,24 @@ static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
 }
 
 /// Drop those of count rays from first on whose origins are known to be outside and are too far to enter: cells tell distances only
-/// roughly (avalanche at rest: three rays in four of those outside). Returns how many are left.
+/// roughly (avalanche at rest: three rays in four of those outside). The others get their gap. Returns how many are left.
 static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r,
 	int32_t first, int32_t count)
 {
 	const float reach = cr_entry_reach(p, w);
 	int32_t kept = first;
 	for (int32_t i = first; i < first + count; i++) {
+		float gap = 0;
 		if (r->side[i] < 0) {
+			const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 			int32_t nearest;
-			p->bvh->nearest(target, (const float[3]){ r->origin[0][i], r->origin[1][i], r->origin[2][i] }, reach, &nearest);
+			gap = p->bvh->nearest(target, origin, reach, &nearest);
 			if (nearest < 0)
 				continue;
 		}
 		if (kept < i)
 			move_ray(r, i, kept);
-		kept++;
+		r->gap[kept++] = gap;
 	}
 	return kept - first;
 }
