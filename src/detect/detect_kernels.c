@@ -85,6 +85,19 @@ typedef struct collector {
 	waiting_block waiting;
 } collector;
 
+/// How far points are from the border of their cell, in cells, less what rounding may do; 0 beyond the grid. All cells that the surface
+/// touches lie beyond a cube of whole cells, so they are farther by this than the distance of the cell tells.
+static inline f8 cell_border(const cr_grid *grid, const f8 point[3], const f8 cell[3])
+{
+	f8 border = f8_set1(0.5f);
+	for (int k = 0; k < 3; k++) {
+		const f8 position = f8_mul(f8_sub(point[k], f8_set1(grid->origin[k])), f8_set1(grid->inverse_cell));
+		const f8 along = f8_sub(position, cell[k]);
+		border = f8_min(f8_min(along, f8_sub(f8_set1(1), along)), border);
+	}
+	return f8_max(f8_sub(border, f8_set1(0.001f)), f8_set1(0));
+}
+
 /// Make the rays of the block that waits.
 static void finish_block(collector *c)
 {
@@ -129,7 +142,8 @@ static void collect_block(collector *c, int32_t number)
 		const f8 known = f8_gather_bytes(grid->cells, index);
 		inner = m8_bits(f8_le(f8_set1(CR_CELL_INSIDE), known));
 		outer = ~inner & m8_bits(f8_lt(f8_set1(0), known));
-		lanes &= inner | m8_bits(f8_lt(known, f8_set1(c->far_distance)));
+		const f8 border = c->all_inside ? f8_set1(0) : cell_border(grid, p, cell);
+		lanes &= inner | m8_bits(f8_lt(f8_add(known, border), f8_set1(c->far_distance)));
 		if (!lanes)
 			return;
 		open = c->all_inside ? lanes & m8_bits(f8_eq(known, f8_set1(0))) : 0;
