@@ -7,6 +7,8 @@
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
+#include <stddef.h>
+#include <string.h>
 
 enum { PAIRS_PER_TASK = 128, PAIRS_AHEAD = 8 };
 
@@ -204,7 +206,7 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 /// The rest of it: the relative pose, and what that says.
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	*w = (cr_pair_work){ .a = w->a, .b = w->b, .slot = w->slot, .algorithm = w->algorithm };
+	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
 	if (w->algorithm == CR_ALGORITHM_RAYS) {
 		begin_rays(p, worker, w);
 		return;

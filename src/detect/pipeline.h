@@ -69,21 +69,22 @@ typedef struct cr_pair_work {
 	int32_t b;
 	int32_t slot; // of the pair's memory; -1: none
 	uint8_t algorithm;
-	bool keep;           // boxes overlap as oriented boxes, the user's filter lets it pass, and it is not known to be apart
-	bool iterative;      // continues from its memory
-	bool surfaces_first; // rays only where the surfaces meet, in the complete stage
-	bool cut;            // full, and rays were left out: nothing can be said of what is near
-	bool touching;       // a ray hit or a contact of another algorithm: no completion needed
-	bool dropped;        // a ray was inside but left its own body first (exit_distance_test)
-	double allowed;      // full: displacement that the new memory shall bear; 0: remember nothing
-	double gap;          // of surfaces that do not meet: how far apart they are now at least
-	float extension;     // how far rays are followed outward
-	cr_reference now;    // of pairs of meshes: the relative pose
-	cr_transform a_to_b;
-	cr_transform b_to_a;
+	bool keep;            // boxes overlap as oriented boxes, the user's filter lets it pass, and it is not known to be apart
+	bool iterative;       // continues from its memory
+	bool surfaces_first;  // rays only where the surfaces meet, in the complete stage
+	bool cut;             // full, and rays were left out: nothing can be said of what is near
+	bool touching;        // a ray hit or a contact of another algorithm: no completion needed
+	bool dropped;         // a ray was inside but left its own body first (exit_distance_test)
+	double allowed;       // full: displacement that the new memory shall bear; 0: remember nothing
+	double gap;           // of surfaces that do not meet: how far apart they are now at least
+	float extension;      // how far rays are followed outward
 	cr_ray_range rays[2]; // from the samples of a against b, and of b against a
 	cr_raw_contacts contacts;
 	int32_t found; // contacts before reduction
+	// From here on not cleared for the pairs of a step.
+	cr_reference now; // of pairs of meshes: the relative pose
+	cr_transform a_to_b;
+	cr_transform b_to_a;
 } cr_pair_work;
 
 /// What a worker owns during a step.
