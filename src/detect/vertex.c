@@ -3,7 +3,7 @@
 /// Input: kept pairs of the ray algorithm. Output: two lists of rays in the target's frame, in chunks of the worker that made
 /// them; each ordered pair remembers its range.
 /// - Full: samples are found by walking the source's tree in the target's box, not by scanning (Lehericey 2013, 1.2), and those
-///   that the target's grid knows to be outside are dropped.
+///   that the target's grid knows to be outside are dropped; where entries are predicted, those too far outside.
 /// - Iterative: the samples that the pair watches, and nothing else. Within a piece of the work the sides come sorted by
 ///   target, so that the rays of many pairs fill the lanes of one walk.
 /// Parallel over pairs; no order is needed, since ranges hang on the pairs. (Lehericey, Gouranton and Arnaldi 2015, per-vertex
