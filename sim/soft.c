@@ -20,16 +20,13 @@ static const double near_part = 0.5;
 
 void *soft_alloc(const sim_soft *s, size_t size)
 {
-	size = size ? (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
-	const carom_allocator *a = &s->allocator;
-	return a->allocate(size, ALIGNMENT, a->user);
+	return s->allocator.allocate(size ? size : 1, ALIGNMENT, s->allocator.user);
 }
 
 void soft_free(const sim_soft *s, void *pointer, size_t size)
 {
-	size = size ? (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : ALIGNMENT;
 	if (pointer)
-		s->allocator.release(pointer, size, ALIGNMENT, s->allocator.user);
+		s->allocator.release(pointer, size ? size : 1, ALIGNMENT, s->allocator.user);
 }
 
 soft_contact *soft_add_contact(const sim_soft *s, soft_contacts *contacts)

@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #endif
 
-enum { LARGE_PAGE = 1 << 21 }; // bytes; of x86-64, and of 64-bit ARM with small pages of 4 KiB
-
 static void *allocate_aligned(size_t size, size_t alignment)
 {
 	// aligned_alloc wants a multiple of the alignment.
@@ -18,22 +16,28 @@ static void *allocate_aligned(size_t size, size_t alignment)
 	return rounded >= size ? aligned_alloc(alignment, rounded) : NULL;
 }
 
+#ifdef MADV_HUGEPAGE
+enum { LARGE_PAGE = 1 << 21 }; // bytes; of x86-64, and of 64-bit ARM with small pages of 4 KiB
+
+// A step reads what lies strewn over its arrays, and each small page costs a look-up: 5 % of a step at rest (avalanche). The last page is
+// a large one only if it is at least half full.
+static void *allocate_large(size_t size)
+{
+	void *memory = allocate_aligned(size, LARGE_PAGE);
+	if (memory)
+		madvise(memory, (size + LARGE_PAGE / 2) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE); // only a wish
+	return memory;
+}
+#endif
+
 static void *allocate(size_t size, size_t alignment, void *user)
 {
 	(void)user;
-	// A step reads what lies strewn over its arrays, and each small page costs a look-up: 5 % of a step at rest (avalanche). The last
-	// page is a large one only if it is at least half full.
-	const size_t large = (size + LARGE_PAGE / 2) & ~(size_t)(LARGE_PAGE - 1);
-	if (size < LARGE_PAGE || size > SIZE_MAX - LARGE_PAGE)
-		return allocate_aligned(size, alignment);
-	void *memory = allocate_aligned(size, LARGE_PAGE);
 #ifdef MADV_HUGEPAGE
-	if (memory)
-		madvise(memory, large, MADV_HUGEPAGE); // only a wish
-#else
-	(void)large;
+	if (size >= LARGE_PAGE)
+		return allocate_large(size);
 #endif
-	return memory;
+	return allocate_aligned(size, alignment);
 }
 
 static void release(void *pointer, size_t size, size_t alignment, void *user)

@@ -398,8 +398,8 @@ static line_result judge_walk(const ray_side *s, int32_t i)
 	return LINE_INSIDE;
 }
 
-/// Is the sample known to be outside, and nothing to be told of what lies ahead of it? Then no ray is needed: most watched samples
-/// without a place to begin come near the surface beside it (avalanche at rest: 510 of 520 a step).
+/// Is the sample known to be outside, and nothing to be told of what lies ahead of it? Then no ray is needed: most that are judged
+/// again have come out beside the surface that their walks know (avalanche at rest: nine of ten).
 static bool is_surely_outside(const ray_side *s, int32_t i)
 {
 	const cr_sample_rays *r = &s->range->chunk->rays;

@@ -117,6 +117,8 @@ static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
 static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r,
 	int32_t first, int32_t count)
 {
+	if (w->extension == 0)
+		return count; // what is known to be outside was not collected
 	const float reach = cr_entry_reach(p, w);
 	int32_t kept = first;
 	for (int32_t i = first; i < first + count; i++) {

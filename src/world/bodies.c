@@ -283,18 +283,6 @@ static carom_result check_place(const carom_world *world, carom_body_id id, cons
 	return cr_check_pose(world->context, pose, function, pose_field, normalized);
 }
 
-/// Poses that have been checked.
-static void set_checked_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses)
-{
-	carom_pose normalized;
-	for (int i = 0; i < count; i++) {
-		cr_check_pose(world->context, &poses[i], "", "", &normalized);
-		place(&world->bodies.data[ids[i].index1 - 1], normalized);
-	}
-	cr_query_index_invalidate(world->query_index);
-	cr_record_set_poses(world->recorder, count, ids, poses);
-}
-
 carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const carom_pose *pose)
 {
 	static const char *const name = "carom_world_set_pose";
@@ -302,9 +290,12 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: pose is NULL", name);
 	carom_pose normalized;
 	const carom_result result = check_place(world, id, pose, name, "id", "pose", &normalized);
-	if (result == CAROM_SUCCESS)
-		set_checked_poses(world, 1, &id, pose);
-	return result;
+	if (result != CAROM_SUCCESS)
+		return result;
+	place(&world->bodies.data[id.index1 - 1], normalized);
+	cr_query_index_invalidate(world->query_index);
+	cr_record_set_poses(world->recorder, 1, &id, pose);
+	return CAROM_SUCCESS;
 }
 
 /// Fail for element i of a call with many: the same check again, with names for its text.
@@ -331,7 +322,12 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 		if (check_place(world, ids[i], &poses[i], name, "id", "pose", &normalized) != CAROM_SUCCESS)
 			return refuse_place(world, i, ids[i], &poses[i]);
 	}
-	set_checked_poses(world, count, ids, poses);
+	for (int i = 0; i < count; i++) {
+		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
+		place(&world->bodies.data[ids[i].index1 - 1], normalized);
+	}
+	cr_query_index_invalidate(world->query_index);
+	cr_record_set_poses(world->recorder, count, ids, poses);
 	return CAROM_SUCCESS;
 }
 
