@@ -1,6 +1,6 @@
 /// Bounding volume hierarchies: a binary tree built by binned SAH and its 8-wide form.
 ///
-/// Both are flat arrays with 32-bit indices that a GPU can take as they are. The wide tree is the one that the CPU walks: one
+/// Both are flat arrays with 32-bit indices and without pointers. The wide tree is the one that rays and queries walk: one
 /// SIMD test for the eight boxes of a node. Leaves hold up to eight primitives, one block of structure-of-arrays data each.
 #ifndef CR_BVH_TREE_H
 #define CR_BVH_TREE_H

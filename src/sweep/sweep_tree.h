@@ -51,7 +51,7 @@ typedef struct cr_sweep_tree {
 	cr_sweep_boxes node_boxes;
 	cr_sweep_boxes vertex_boxes;
 	cr_sweep_boxes edge_boxes;
-	int32_t *parts;  // roots of subtrees that cover all leaves, in order: the static partition of the refit by subtree cost
+	int32_t *parts;  // roots of subtrees that cover all leaves, in order: the pieces of the parallel refit
 	int32_t *joints; // nodes above them, parents first
 	int32_t part_count, joint_count;
 	bool grouped; // some node has a group

@@ -50,12 +50,17 @@ expect 0 out '"tables"' bench "${names[@]}" --quick --json --scenes "$scenes" --
 for name in "${names[@]}"; do grep -q "\"name\":[[:space:]]*\"$name\"" out || fail "$name did not run"; done
 grep -q 'carom_peers is neither' out || fail "no word of carom_peers"
 for table in table-2.1 table-2.1-speedup table-2.1-rays figure-2.13 figure-2.12 figure-2.12-shares scene-2 table-2.2 table-2.3 table-2.4 \
-	table-1-2015 adaptive; do
+	table-1-2015 adaptive figure-2.15 figure-2.16 figure-2.17 figure-6-2015; do
 	[ -s "all/$table.csv" ] || fail "no $table.csv"
 done
 grep -q '^basic,.*,21\.92$' all/table-2.1-speedup.csv || fail "Table 2.1 lacks the paper's ratio"
 # The three phases of the quick avalanche, and the names.
 same "steps of figure-2.13.csv" "$(wc -l < all/figure-2.13.csv)" 108
+# Curves have a row for each step of the run.
+same "steps of figure-2.15.csv" "$(wc -l < all/figure-2.15.csv)" 121
+same "steps of figure-6-2015.csv" "$(wc -l < all/figure-6-2015.csv)" 61
+# Projected constraints leave less below the ground.
+awk -F, '/^standard/ { a = $3 } /^projected/ { exit !($3 < a) }' all/figure-2.17.csv || fail "projected constraints do not help on the plane"
 # A step's pairs and rays are the same whatever was measured: the number of rays of full casts does not depend on the clock.
 rays() { grep '^full, B' "$1/table-2.1-rays.csv" 2> /dev/null || grep '^"full, BVH"' "$1/table-2.1-rays.csv"; }
 expect 0 out . bench table-2.1 --quick --scenes "$scenes" --out again --threads 2 --simd scalar

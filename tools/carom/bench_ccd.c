@@ -15,8 +15,7 @@ static carom_sweep_def def_of(carom_sweep_method method)
 	return def;
 }
 
-// As the paper: the front is only made anew, never pruned.
-static carom_sweep_def paper_def(void)
+carom_sweep_def bench_ccd_paper_def(void)
 {
 	carom_sweep_def def = def_of(CAROM_SWEEP_FRONT);
 	def.prune_front = false;
@@ -30,7 +29,7 @@ static carom_sweep_def no_orphans_def(void)
 	return def;
 }
 
-static double saved(double now, double before) { return 100 * (1 - now / before); }
+double bench_saved(double now, double before) { return 100 * (1 - now / before); }
 
 static void note_scenes(const bench *b, bench_report *report)
 {
@@ -42,10 +41,7 @@ static void note_scenes(const bench *b, bench_report *report)
 		bench_note(report, "quick: meshes of 300 to 4,000 triangles, six steps");
 }
 
-// Search each scene in some ways, and have a row added for it.
-typedef void add_row(bench_report *report, const bench *b, ccd_scene scene, const ccd_motion *motion, const ccd_cost *costs);
-
-static int measure_scenes(const bench *b, bench_report *report, const ccd_way *ways, int count, add_row *add)
+int bench_measure_ccd_scenes(const bench *b, bench_report *report, const ccd_way *ways, int count, ccd_add_row *add)
 {
 	int status = EXIT_DONE;
 	for (int scene = 0; scene < CCD_SCENES && status == EXIT_DONE; scene++) {
@@ -62,7 +58,7 @@ static int measure_scenes(const bench *b, bench_report *report, const ccd_way *w
 	return status;
 }
 
-static void add_names(bench_table *table, const ccd_motion *motion)
+void bench_add_ccd_names(bench_table *table, const ccd_motion *motion)
 {
 	bench_text(table, "%s", motion->name);
 	bench_text(table, "%d", (int)motion->triangle_count);
@@ -81,7 +77,7 @@ static void add_table_1(bench_report *report, const bench *b, ccd_scene scene, c
 	double sum = 0;
 	for (int i = 0; i < 5; i++)
 		sum += parts[i];
-	add_names(table, motion);
+	bench_add_ccd_names(table, motion);
 	bench_number(table, costs->impacts, 0);
 	bench_number(table, costs->ms, 2);
 	for (int i = 0; i < 5; i++)
@@ -97,11 +93,11 @@ int bench_ccd_table_1(bench *b, bench_report *report)
 	bench_note(report,
 		"the paper's shares are those of its serial algorithm; its elementary tests take about 3 us each, so that they weigh more "
 		"there");
-	const ccd_way way = { def_of(CAROM_SWEEP_BVH), b->threads };
-	return measure_scenes(b, report, &way, 1, add_table_1);
+	const ccd_way way = { .def = def_of(CAROM_SWEEP_BVH), .threads = b->threads };
+	return bench_measure_ccd_scenes(b, report, &way, 1, add_table_1);
 }
 
-// ---- Table 2, Figures 4, 7 and 9 ----
+// ---- Table 2, Figure 7 ----
 
 enum { ROOT, FRONT, PAPER_FRONT, PHC, METHODS };
 
@@ -112,20 +108,20 @@ static void add_table_2(bench_report *report, const bench *b, ccd_scene scene, c
 {
 	(void)b;
 	bench_table *times = &report->tables[0], *boxes = &report->tables[1];
-	add_names(times, motion);
+	bench_add_ccd_names(times, motion);
 	bench_number(times, bench_ccd_sides_per_step(motion), 2);
 	for (int i = 0; i < METHODS; i++)
 		bench_number(times, costs[i].ms, 2);
 	bench_number(times, costs[ROOT].ms / costs[FRONT].ms, 2);
 	bench_number(times, costs[PHC].ms / costs[FRONT].ms, 2);
 	bench_text(times, "%s", paper_times[scene]);
-	add_names(boxes, motion);
+	bench_add_ccd_names(boxes, motion);
 	bench_number(boxes, costs[ROOT].volume_tests, 0);
 	bench_number(boxes, costs[FRONT].volume_tests, 0);
 	bench_number(boxes, costs[PAPER_FRONT].volume_tests, 0);
-	bench_number(boxes, saved(costs[FRONT].volume_tests, costs[ROOT].volume_tests), 1);
-	bench_number(boxes, saved(costs[PAPER_FRONT].volume_tests, costs[ROOT].volume_tests), 1);
-	bench_number(boxes, saved(costs[FRONT].ms, costs[ROOT].ms), 1);
+	bench_number(boxes, bench_saved(costs[FRONT].volume_tests, costs[ROOT].volume_tests), 1);
+	bench_number(boxes, bench_saved(costs[PAPER_FRONT].volume_tests, costs[ROOT].volume_tests), 1);
+	bench_number(boxes, bench_saved(costs[FRONT].ms, costs[ROOT].ms), 1);
 	bench_number(boxes, costs[FRONT].front, 0);
 	bench_number(boxes, (double)costs[FRONT].bytes / (1 << 20), 1);
 }
@@ -143,9 +139,10 @@ int bench_ccd_table_2(bench *b, bench_report *report)
 		"says `to` for `by`)");
 	bench_note(
 		report, "not pruned: rebuilt by Q1 > 30 %% and Q2 > 45 %%, as in the paper; Q2 can never be the first to ask for it");
-	const ccd_way ways[METHODS] = { { def_of(CAROM_SWEEP_BVH), b->threads }, { def_of(CAROM_SWEEP_FRONT), b->threads },
-		{ paper_def(), b->threads }, { def_of(CAROM_SWEEP_PHC), b->threads } };
-	return measure_scenes(b, report, ways, METHODS, add_table_2);
+	const ccd_way ways[METHODS] = { { .def = def_of(CAROM_SWEEP_BVH), .threads = b->threads },
+		{ .def = def_of(CAROM_SWEEP_FRONT), .threads = b->threads }, { .def = bench_ccd_paper_def(), .threads = b->threads },
+		{ .def = def_of(CAROM_SWEEP_PHC), .threads = b->threads } };
+	return bench_measure_ccd_scenes(b, report, ways, METHODS, add_table_2);
 }
 
 // ---- Orphan sets ----
@@ -157,16 +154,16 @@ static void add_orphans(bench_report *report, const bench *b, ccd_scene scene, c
 	bench_table *table = &report->tables[0];
 	// Six vertices against faces and nine pairs of edges for each pair of triangles.
 	const double plain = 15 * costs[1].adjacent;
-	add_names(table, motion);
+	bench_add_ccd_names(table, motion);
 	bench_number(table, costs[1].adjacent, 0);
 	bench_number(table, plain, 0);
 	bench_text(table, "%lld", (long long)costs[0].orphans);
-	bench_number(table, plain > 0 ? saved((double)costs[0].orphans, plain) : 0, 2);
+	bench_number(table, plain > 0 ? bench_saved((double)costs[0].orphans, plain) : 0, 2);
 	bench_number(table, costs[1].queries, 0);
 	bench_number(table, costs[0].queries, 0);
 	bench_number(table, costs[1].ms, 2);
 	bench_number(table, costs[0].ms, 2);
-	bench_number(table, saved(costs[0].ms, costs[1].ms), 1);
+	bench_number(table, bench_saved(costs[0].ms, costs[1].ms), 1);
 }
 
 int bench_ccd_orphans(bench *b, bench_report *report)
@@ -177,8 +174,9 @@ int bench_ccd_orphans(bench *b, bench_report *report)
 	bench_note(report,
 		"the paper: 99.9 %% fewer tests of adjacent pairs, up to 17 %% of the time. Here every pair of features is tested once in either "
 		"case, so orphan sets save the adjacent pairs of leaves, not repeated tests");
-	const ccd_way ways[] = { { def_of(CAROM_SWEEP_BVH), b->threads }, { no_orphans_def(), b->threads } };
-	return measure_scenes(b, report, ways, 2, add_orphans);
+	const ccd_way ways[] = { { .def = def_of(CAROM_SWEEP_BVH), .threads = b->threads },
+		{ .def = no_orphans_def(), .threads = b->threads } };
+	return bench_measure_ccd_scenes(b, report, ways, 2, add_orphans);
 }
 
 // ---- Threads ----
@@ -228,9 +226,9 @@ int bench_ccd_threads(bench *b, bench_report *report)
 	int counts[MOST_THREADS];
 	const int n = thread_counts(b, counts);
 	for (int i = 0; i < n; i++) {
-		ways[3 * i] = (ccd_way){ def_of(CAROM_SWEEP_BVH), counts[i] };
-		ways[3 * i + 1] = (ccd_way){ def_of(CAROM_SWEEP_FRONT), counts[i] };
-		ways[3 * i + 2] = (ccd_way){ def_of(CAROM_SWEEP_PHC), counts[i] };
+		ways[3 * i] = (ccd_way){ .def = def_of(CAROM_SWEEP_BVH), .threads = counts[i] };
+		ways[3 * i + 1] = (ccd_way){ .def = def_of(CAROM_SWEEP_FRONT), .threads = counts[i] };
+		ways[3 * i + 2] = (ccd_way){ .def = def_of(CAROM_SWEEP_PHC), .threads = counts[i] };
 	}
-	return measure_scenes(b, report, ways, 3 * n, add_threads);
+	return bench_measure_ccd_scenes(b, report, ways, 3 * n, add_threads);
 }

@@ -1,5 +1,5 @@
-// table-2.3 and table-2.4: how deep bodies lie in each other at the end of a simulation, with and without predictive rays, with
-// and without projected constraints (Lehericey, 2013, Tables 2.3 and 2.4). Both tables come from the same four simulations of
+// table-2.3, table-2.4 and fig-2.17: how deep bodies lie in each other at the end of a simulation, with and without predictive rays, with
+// and without projected constraints (Lehericey, 2013, Tables 2.3 and 2.4, Figure 2.17). Both tables come from the same four simulations of
 // each scene, since the paper does not say how the other setting was in either (its two tables have no row in common).
 #include "bench_motion.h"
 #include "options.h"
@@ -150,4 +150,36 @@ int bench_table_2_4(bench *b, bench_report *report)
 		"simulation|without|with|less by, %|paper, %|meshes only, without|with|less by, %");
 	bench_draw(table, BENCH_BARS, 3, 2, "less interpenetration by, %");
 	return compare(b, report, table, PROJECTED, others, paper);
+}
+
+// The figure is a view from below the ground at bodies that have sunk into it; these are the numbers behind such a picture.
+int bench_figure_2_17(bench *b, bench_report *report)
+{
+	static const int runs[] = { PREDICTED, PREDICTED_PROJECTED, CAROM_DEFAULT };
+	static const char *const names[] = { "standard constraints", "projected constraints", "Carom's defaults" };
+	bench_table *table = bench_add_table(report, "figure-2.17",
+		"216 bodies fallen on a plane: what lies below it, and in other bodies",
+		"simulation|vertices below the plane|sum of their depths, m|mean depth, mm|vertices in other meshes|sum of ray lengths, m");
+	bench_draw(table, BENCH_BARS, 2, 1, "sum of depths below the plane, m");
+	for (int i = 0; i < 3; i++) {
+		sim_scene scene;
+		sim_interpenetration inside;
+		if (bench_load_scene(b, &bench_scene_pile, &scene) != EXIT_DONE)
+			return EXIT_FAILED;
+		set_up(&scene, runs[i]);
+		const int status = simulate(b, &scene, &inside);
+		sim_destroy_scene(&scene);
+		if (status != EXIT_DONE)
+			return EXIT_FAILED;
+		bench_text(table, "%s", names[i]);
+		bench_text(table, "%lld", (long long)inside.plane_vertices);
+		bench_number(table, inside.plane_depth, 4);
+		bench_number(table, inside.plane_vertices > 0 ? 1e3 * inside.plane_depth / (double)inside.plane_vertices : 0, 3);
+		bench_text(table, "%lld", (long long)inside.rays_inside);
+		bench_number(table, inside.ray_length, 4);
+	}
+	bench_note(
+		report, "bodies of about 1 m, iterative rays with prediction; the first two runs without substeps, as in table-2.4");
+	bench_note(report, "the picture: carom run scenes/pile216.json --out DIR, and carom render DIR/recording.h5 -o FILE.png");
+	return EXIT_DONE;
 }

@@ -43,6 +43,29 @@ static int measure(bench *b, bench_report *report, bench_table *table, const cha
 	return EXIT_DONE;
 }
 
+// Figures 2.15 and 2.16: the time of ray tracing in each step of a whole run, BVH rays on one and two groups.
+static int add_curve(bench *b, bench_report *report, const char *name, const bench_motion *motion)
+{
+	const bench_window all = { "all", 0, motion->frame_count };
+	bench_variant variants[VARIANTS];
+	bench_result results[2];
+	make_variants(variants);
+	variants[BVH_ONE].reference = variants[BVH_TWO].reference = 0; // of the two that run
+	if (bench_replay(b, motion, &all, &variants[BVH_ONE], 2, 1, results) != EXIT_DONE)
+		return EXIT_FAILED;
+	bench_table *table =
+		bench_add_table(report, name, "Time of ray tracing in each step, iterative BVH rays", "step|1 group|2 groups");
+	table->series = true;
+	bench_draw(table, BENCH_LINES, 1, 2, "ms");
+	for (int i = 0; i < results[0].frame_count; i++) {
+		bench_text(table, "%d", i);
+		for (int k = 0; k < 2; k++)
+			bench_number(table, bench_narrow_ms(&results[k].frames[i]), 4);
+	}
+	bench_free_results(results, 2);
+	return EXIT_DONE;
+}
+
 int bench_table_2_2(bench *b, bench_report *report)
 {
 	static const double paper_1[] = { 1.72, 1.77 }, paper_2[] = { 1.64, 1.66 };
@@ -64,5 +87,11 @@ int bench_table_2_2(bench *b, bench_report *report)
 		return EXIT_FAILED;
 	bench_note(report, "scene 1: the avalanche's impact, steps %d to %d; scene 2: the fountain's end, steps %d to %d",
 		impact.first, impact.end - 1, last.first, last.end - 1);
-	return measure(b, report, table, "scene 2", fountain, &last, paper_2);
+	if (measure(b, report, table, "scene 2", fountain, &last, paper_2) != EXIT_DONE)
+		return EXIT_FAILED;
+	bench_note(
+		report, "figure-2.15 and figure-2.16 hold the curves over the whole runs, of BVH rays: basic ones would take hours");
+	if (add_curve(b, report, "figure-2.15", avalanche) != EXIT_DONE)
+		return EXIT_FAILED;
+	return add_curve(b, report, "figure-2.16", fountain);
 }

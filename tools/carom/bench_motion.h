@@ -24,8 +24,8 @@ typedef struct bench_scene {
 	int quick_steps;  ///< steps in a quick run, at most; 0: all
 } bench_scene;
 
-/// The two scenes of Lehericey (2013) and the first one of Lehericey, Gouranton and Arnaldi (2015).
-extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_terrain;
+/// The scenes of Lehericey (2013) and the first one of Lehericey, Gouranton and Arnaldi (2015).
+extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_pile, bench_scene_terrain;
 
 /// The path of a scene file: in the folder of --scenes; else in `scenes` in the working folder, else where scenes are installed
 /// beside the command (PREFIX/share/carom/scenes for PREFIX/bin/carom). False after a message when it is in neither of these; in
