@@ -45,27 +45,37 @@ static const char *skip_value(const char *p)
 	return p;
 }
 
-// Start of child number i of the object or array at p: its key when it has one.
-static const char *find_child(const char *p, int i)
+// Start of child number i of the object or array at parent: its key when it has one. The walk goes on where the last one of
+// this depth stopped, so that a list is walked once however many of its elements are looked for.
+static const char *find_child(sim_json *json, int depth, const char *parent, int i)
 {
-	const bool object = *p == '{';
-	p = skip_space(p + 1);
-	for (; i > 0; i--) {
-		if (object)
+	sim_json_place *last = &json->places[depth];
+	if (last->parent != parent || last->index > i)
+		*last = (sim_json_place){ parent, 0, skip_space(parent + 1) };
+	const char *from = last->child, *p = from;
+	for (; last->index < i; last->index++) {
+		if (*parent == '{')
 			p = skip_space(skip_space(skip_string(p)) + 1);
 		p = skip_space(skip_value(p));
 		if (*p == ',')
 			p = skip_space(p + 1);
 	}
+	json->steps += p - from;
+	last->child = p;
 	return p;
 }
 
-static int line_at(const char *text, const char *place)
+// The line of a place, counted on from the place before when that comes earlier in the text.
+static int line_at(sim_json *json, const char *place)
 {
-	int line = 1;
-	for (const char *p = text; p < place; p++)
-		line += *p == '\n';
-	return line;
+	if (!json->counted || json->counted > place) {
+		json->counted = json->text;
+		json->line = 1;
+	}
+	json->steps += place - json->counted;
+	for (; json->counted < place; json->counted++)
+		json->line += *json->counted == '\n';
+	return json->line;
 }
 
 int sim_json_line(const sim_json_node *node)
@@ -73,11 +83,11 @@ int sim_json_line(const sim_json_node *node)
 	const char *p = skip_space(node->json->text);
 	for (int i = 0; i < node->depth; i++) {
 		const bool object = *p == '{';
-		p = find_child(p, node->place[i]);
+		p = find_child(node->json, i, p, node->place[i]);
 		if (object && i + 1 < node->depth)
 			p = skip_space(skip_space(skip_string(p)) + 1);
 	}
-	return line_at(node->json->text, p);
+	return line_at(node->json, p);
 }
 
 // ---- Errors ----
@@ -161,11 +171,34 @@ char *sim_read_text(const char *path, size_t *size, char *error, size_t error_si
 	return text;
 }
 
+// The first byte that is no part of UTF-8 (The Unicode Standard, table 3-7), or NULL.
+static const char *find_foreign_byte(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	while (*p) {
+		const int more = *p < 0x80     ? 0
+			: *p >= 0xc2 && *p <= 0xdf ? 1
+			: (*p & 0xf0) == 0xe0      ? 2
+			: *p >= 0xf0 && *p <= 0xf4 ? 3
+									   : -1;
+		if (more < 0)
+			return (const char *)p;
+		// The second byte excludes what a shorter form holds, halves of surrogate pairs, and what lies above U+10FFFF.
+		const unsigned char low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
+		const unsigned char high = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;
+		for (int i = 1; i <= more; i++)
+			if (p[i] < (i == 1 ? low : 0x80) || p[i] > (i == 1 ? high : 0xbf))
+				return (const char *)p;
+		p += 1 + more;
+	}
+	return NULL;
+}
+
 static bool fail_at(sim_json *json, const char *place, const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);
-	record(json, place ? line_at(json->text, place) : 1, "", format, arguments);
+	record(json, place ? line_at(json, place) : 1, "", format, arguments);
 	va_end(arguments);
 	return false;
 }
@@ -184,6 +217,10 @@ bool sim_json_parse(
 	const char *zero = memchr(json->text, 0, size - mark);
 	if (zero)
 		return fail_at(json, zero, "holds a byte 0: this is not a JSON text");
+	const char *foreign = find_foreign_byte(json->text);
+	if (foreign)
+		return fail_at(json, foreign, "holds the byte 0x%02x where no character of UTF-8 has it; save the file as UTF-8",
+			(unsigned)(unsigned char)*foreign);
 
 	const char *stop = json->text;
 	json->root = cJSON_ParseWithOpts(json->text, &stop, true);
@@ -206,12 +243,22 @@ void sim_json_close(sim_json *json)
 
 // ---- Nodes ----
 
+// Child number i of an item, found from the child of this depth that was looked for last.
+static const cJSON *find_item(sim_json *json, int depth, const cJSON *parent, int i)
+{
+	sim_json_cursor *last = &json->cursors[depth < SIM_JSON_DEPTH ? depth : SIM_JSON_DEPTH - 1];
+	if (last->parent != parent || last->index > i)
+		*last = (sim_json_cursor){ parent, 0, parent->child };
+	json->steps += i - last->index;
+	for (; last->index < i; last->index++)
+		last->item = last->item->next;
+	return last->item;
+}
+
 sim_json_node sim_json_child(const sim_json_node *node, int i)
 {
 	sim_json_node child = *node;
-	child.item = node->item->child;
-	for (int k = 0; k < i; k++)
-		child.item = child.item->next;
+	child.item = find_item(node->json, node->depth, node->item, i);
 	if (cJSON_IsArray(node->item))
 		snprintf(child.path, sizeof child.path, "%.180s[%d]", node->path, i);
 	else
@@ -409,12 +456,12 @@ bool sim_json_numbers(const sim_json_node *object, const char *name, int count, 
 		return sim_json_error(&node, "must be an array of %d numbers", count);
 	int i = 0;
 	for (const cJSON *item = node.item->child; item; item = item->next, i++) {
-		values[i] = item->valuedouble;
 		// The node with its path is made for errors only: finding it takes a walk along the siblings.
-		if (cJSON_IsNumber(item) && isfinite(values[i]) && values[i] >= low && values[i] <= high)
-			continue;
-		const sim_json_node element = sim_json_child(&node, i);
-		return check_number(&element, low, high, &values[i]);
+		if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high)) {
+			const sim_json_node element = sim_json_child(&node, i);
+			return check_number(&element, low, high, &values[i]);
+		}
+		values[i] = item->valuedouble;
 	}
 	return !object->json->failed;
 }

@@ -4,7 +4,8 @@
 ///     scenes/pile.json:12: field "bodies[0].mesh": there is no mesh "bnuny"; did you mean "bunny"?
 ///
 /// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings, from the root down, and its
-/// line is found by walking the text again when an error needs it. The first error stays; every read after it does nothing and
+/// line is found by walking the text again. Walks go on where the last one stopped: reading a list from its first element to its
+/// last, lines and all, takes time that grows with the text. The first error stays; every read after it does nothing and
 /// returns false, so a reader of many fields checks once at its end.
 #ifndef SIM_JSON_READER_H
 #define SIM_JSON_READER_H
@@ -17,6 +18,19 @@
 /// Deepest nesting of a document that is read.
 #define SIM_JSON_DEPTH 12
 
+/// Where a walk along the children of an item, or of its text, stopped.
+typedef struct sim_json_cursor {
+	const cJSON *parent;
+	int index;
+	const cJSON *item;
+} sim_json_cursor;
+
+typedef struct sim_json_place {
+	const char *parent;
+	int index;
+	const char *child;
+} sim_json_place;
+
 /// A parsed text.
 typedef struct sim_json {
 	const char *file; ///< name for messages; not owned
@@ -25,6 +39,11 @@ typedef struct sim_json {
 	char *error;      ///< the caller's buffer for the first error
 	size_t error_size;
 	bool failed;
+	sim_json_cursor cursors[SIM_JSON_DEPTH]; ///< of the last walk at each depth
+	sim_json_place places[SIM_JSON_DEPTH];
+	const char *counted; ///< the lines up to here are counted
+	int line;
+	int64_t steps; ///< siblings and bytes that walks have passed so far
 } sim_json;
 
 /// A node of the document: what it is called, and where it is.

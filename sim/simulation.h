@@ -37,6 +37,7 @@ typedef struct sim_summary {
 	int64_t substeps;            ///< of all steps
 	int32_t bodies_above_ground; ///< dynamic bodies whose centre of mass is on the outer side of all static planes; without planes,
 								 ///< higher than the lowest point of what is static; without that, all
+	int64_t plane_tests;         ///< of a body against a static plane, made to count these: bodies times planes at most
 	double deepest_penetration; ///< of all steps, metres
 	int64_t deepest_penetration_step;
 	double deepest_penetration_relative; ///< the largest part of a body's size (the longest side of its box)

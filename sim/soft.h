@@ -17,6 +17,9 @@
 #include "carom/carom.h"
 #include "sim/soft_motion.h"
 
+/// Longest name of a body, its end mark included: that of a scene, and the number of a copy.
+#define SIM_SOFT_NAME 80
+
 typedef enum sim_soft_kind {
 	SIM_SOFT_RIGID,      ///< moves as its motion says, regardless of what it meets
 	SIM_SOFT_CLOTH,      ///< a surface, open or closed

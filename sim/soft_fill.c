@@ -10,6 +10,7 @@
 typedef struct filling {
 	const sim_soft_scene *scene;
 	sim_soft_body *bodies;
+	char (*names)[SIM_SOFT_NAME]; // of copies
 	int32_t count;
 	int64_t vertices; // of all
 	char *error;
@@ -116,13 +117,23 @@ static bool pin_vertices(const filling *f, const sim_soft_source *source, sim_so
 	return held > 0 || say(f, source, "no vertex starts in the boxes of its pins");
 }
 
-static bool add_copy(filling *f, int32_t number, const sim_form_mesh *mesh, const carom_pose *pose)
+// A message about one of many copies says which: "cone[12]".
+static const char *name_copy(filling *f, const sim_soft_source *source, int32_t copy)
+{
+	const char *name = source->name[0] ? source->name : (source->rigid ? "rigid" : "cloth");
+	if (source->count[0] * source->count[1] * source->count[2] == 1)
+		return name;
+	snprintf(f->names[f->count], sizeof *f->names, "%s[%d]", name, (int)copy);
+	return f->names[f->count];
+}
+
+static bool add_copy(filling *f, int32_t number, int32_t copy, const sim_form_mesh *mesh, const carom_pose *pose)
 {
 	const sim_soft_source *source = &f->scene->sources[number];
 	sim_soft_body *body = &f->bodies[f->count];
-	f->count++;
 	*body = source->body;
-	body->name = source->name[0] ? source->name : (source->rigid ? "rigid" : "cloth");
+	body->name = name_copy(f, source, copy);
+	f->count++;
 	body->vertex_count = mesh->vertex_count;
 	body->triangle_count = mesh->triangle_count;
 	body->triangles = mesh->triangles;
@@ -162,7 +173,7 @@ static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 		if (source->degrees > 0)
 			pose.orientation =
 				sim_unit_quat(sim_multiply(sim_random_rotation(&state, source->degrees * SIM_PI / 180), pose.orientation));
-		if (!add_copy(f, number, mesh, &pose))
+		if (!add_copy(f, number, i, mesh, &pose))
 			return false;
 	}
 	return true;
@@ -184,10 +195,11 @@ sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *sce
 	int64_t most = 0;
 	for (int32_t i = 0; i < scene->source_count; i++)
 		most += (int64_t)scene->sources[i].count[0] * scene->sources[i].count[1] * scene->sources[i].count[2];
-	sim_form_mesh *meshes = calloc((size_t)scene->source_count, sizeof *meshes);
+	sim_form_mesh *meshes = calloc((size_t)(uint32_t)scene->source_count, sizeof *meshes);
 	f.bodies = calloc((size_t)most, sizeof *f.bodies);
+	f.names = calloc((size_t)most, sizeof *f.names);
 	sim_soft *soft = NULL;
-	if (!meshes || !f.bodies) {
+	if (!meshes || !f.bodies || !f.names) {
 		no_memory(&f);
 	} else if (fill(&f, meshes)) {
 		sim_soft_def def = scene->def;
@@ -205,6 +217,7 @@ sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *sce
 		free((void *)f.bodies[i].pins);
 	}
 	free(meshes);
+	free(f.names);
 	free(f.bodies);
 	return soft;
 }

@@ -50,7 +50,7 @@ typedef struct soft_part {
 	bool rests;                ///< a rigid body that never moves
 	carom_pose from, to;       ///< of a rigid body: poses of this step
 	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
-	char name[64];
+	char name[SIM_SOFT_NAME];
 } soft_part;
 
 typedef struct soft_detector soft_detector;

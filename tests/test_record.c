@@ -255,8 +255,7 @@ TEST(record, a_recording_replays_to_the_same_hashes)
 		carom_replay_result result;
 		char text[600];
 		CHECK_INT(replay(t, &result, text), CAROM_SUCCESS);
-		if (result.steps != 12)
-			CHECK_STR(text, "");
+		CHECK_STR(text, ""); // a call that succeeds says nothing
 		CHECK_INT(result.steps, 12);
 		CHECK_INT(result.first_difference, -1);
 		CHECK(result.hash == hash);

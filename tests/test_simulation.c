@@ -383,6 +383,21 @@ TEST(simulation, what_is_above_the_ground)
 	}
 }
 
+/// Each body is compared with the planes alone, not with all bodies.
+TEST(simulation, counting_what_is_above_the_ground_is_linear)
+{
+	run r;
+	start_text(&r,
+		"{\"planes\": [{}, {\"offset\": -1}], \"grids\": [{\"shape\": \"sphere\", \"radius\": 0.1, "
+		"\"count\": [20, 20, 20], \"position\": [0, 1, 0]}]}",
+		1, NULL);
+	const sim_summary summary = sim_summarise(r.simulation);
+	CHECK_INT(summary.bodies, 8000);
+	CHECK_INT(summary.bodies_above_ground, 8000);
+	CHECK_INT(summary.plane_tests, 16000);
+	end(&r);
+}
+
 static void check_refused(const char *text, const char *expected)
 {
 	sim_scene scene;

@@ -172,6 +172,10 @@ TEST(soft_scene, errors_name_file_line_and_field)
 		"{\"cloth\": [{" SHEET ", \"seed\": 1}]}", "folder/x.json:1: field \"cloth[0].seed\": does not belong to a sheet");
 	check_error("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [2, 2.5]}]}",
 		"folder/x.json:1: field \"cloth[0].divisions\": must be whole numbers");
+	check_error("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [1e300, 1]}]}",
+		"folder/x.json:1: field \"cloth[0].divisions[0]\": must be from 1 to 10000, not 1e+300");
+	check_error("{\"cloth\": [{" SHEET ", \"grid\": {\"count\": [1, 1, -1e300]}}]}",
+		"folder/x.json:1: field \"cloth[0].grid.count[2]\": must be from 1 to 10000, not -1e+300");
 	check_error("{\"cloth\": [{\"form\": \"capsule\", \"radius\": 1, \"length\": 1, \"divisions\": [3, 3]}]}",
 		"folder/x.json:1: field \"cloth[0].length\": holds the round ends too: at least twice the radius");
 	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}}, \"cloth\": [{\"mesh\": \"bnuny\"}]}",
@@ -223,6 +227,10 @@ TEST(soft_scene, errors_of_the_bodies_themselves)
 	check_start_error(
 		"{\"resolution\": 1000, \"cloth\": [{\"form\": \"triangles\", \"count\": 1000000, \"size\": [1, 1, 1], \"radius\": 1}]}",
 		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+	// Of copies it is said which: the one on the right of four and the one that lies in it.
+	check_start_error("{\"cloth\": [{\"name\": \"rag\", " SHEET ", \"grid\": {\"count\": [2, 1, 2], \"spacing\": [3, 3, 3]}},"
+					  "{" SHEET ", \"position\": [3, 0, 0], \"rotation\": {\"axis\": [1, 0, 0.3], \"degrees\": 80}}]}",
+		"folder/x.json: triangle 0 of body \"rag[1]\" and triangle 0 of body \"cloth\" cross at the start");
 	// 100,000 copies of 90,002 vertices.
 	check_start_error(
 		"{\"cloth\": [{" SHEET

@@ -248,8 +248,10 @@ static carom_result replay_mesh(replay *r)
 	const size_t vertex_bytes = 12 * (size_t)vertex_count, triangle_bytes = 12 * (size_t)triangle_count;
 	float *vertices = cr_alloc(r->context, vertex_bytes);
 	int32_t *triangles = cr_alloc(r->context, triangle_bytes);
-	carom_result result = cr_fail_memory(r->context, "a recording");
-	if ((vertices || vertex_count == 0) && (triangles || triangle_count == 0)) {
+	carom_result result;
+	if ((!vertices && vertex_count > 0) || (!triangles && triangle_count > 0)) {
+		result = cr_fail_memory(r->context, "a recording");
+	} else {
 		for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
 			vertices[i] = get_f32(r);
 		for (int64_t i = 0; i < 3 * (int64_t)triangle_count; i++)

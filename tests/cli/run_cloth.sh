@@ -43,6 +43,11 @@ expect 0 out 'triangles: 1452' run obj.json --out one --no-picture
 same "frames as OBJ" "$(ls one/frames | tr '\n' ' ')" "frame_000000.obj frame_000001.obj frame_000002.obj "
 expect 0 out . run scene.json --out none --frames 0 --steps 1 --no-picture
 { [ ! -e none/frames ] && [ ! -e none/last.png ]; } || fail "frames or a picture that nobody wanted"
+# A run without frames leaves none of an earlier one: they would look like its own.
+expect 0 out . run scene.json --frames 1 --steps 2 --out none --no-picture
+same "frames before" "$(ls none/frames | wc -l)" 3
+expect 0 out . run scene.json --frames 0 --steps 1 --out none --no-picture
+same "frames of an earlier run" "$(ls none/frames | wc -l)" 0
 
 # The scenes of the repository, coarse.
 for scene in cloth_ball skirt spheres_cones triangles; do

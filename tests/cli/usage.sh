@@ -43,4 +43,10 @@ if [ -w /dev/full ]; then
 	"$CAROM" --help > /dev/full 2> err || status=$?
 	same "exit code of --help on a full device" $status 1
 	grep -q 'cannot write to standard output: No space left' err || fail "a full device is not reported: $(cat err)"
+	for command in run replay check spheres ccd bench make render info "make spheres"; do
+		status=0
+		# shellcheck disable=SC2086
+		"$CAROM" $command --help > /dev/full 2> err || status=$?
+		same "exit code of $command --help on a full device" $status 1
+	done
 fi

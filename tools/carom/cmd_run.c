@@ -43,7 +43,6 @@ bool run_interrupted(void) { return interrupted; }
 
 static int parse(run_options *o, int argc, char **argv)
 {
-	static const char *const backends[] = { "cpu", NULL };
 	const option options[] = {
 		{ .name = "steps",
 			.letter = 's',
@@ -122,12 +121,6 @@ static int parse(run_options *o, int argc, char **argv)
 			.value = &o->movie,
 			.help = "cloth: write movie.mp4 too, a picture for each step (needs ffmpeg)" },
 		{ .name = "no-picture", .kind = OPTION_FLAG, .value = &o->no_picture, .help = "leave out last.png" },
-		{ .name = "backend",
-			.argument = "NAME",
-			.kind = OPTION_CHOICE,
-			.value = &o->backend,
-			.choices = backends,
-			.help = "what detects (cpu)" },
 		{ .name = "simd",
 			.argument = "SET",
 			.kind = OPTION_CHOICE,

@@ -2,6 +2,8 @@
 // when something was mistyped.
 #include "options.h"
 
+#include "report.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -240,7 +242,7 @@ static int print_help(const command_line *line)
 	for (const option *o = line->options; o->name; o++)
 		print_option(o);
 	print_option(&(option){ .name = "help", .letter = 'h', .help = "show this text" });
-	return EXIT_DONE;
+	return report_end_of_text();
 }
 
 // The option at argv[*i] with its argument, which may be the next element.

@@ -14,7 +14,6 @@ typedef struct run_options {
 	int64_t steps;   ///< 0: the scene's
 	int64_t threads;
 	int simd;
-	int backend; ///< one so far: cpu
 	bool json, contacts, no_picture;
 	option_list meshes;
 	int64_t count;       ///< of random spheres; 0: the scene's

@@ -231,7 +231,6 @@ static int open_frames(cloth_run *r)
 	run_out_path(r->options, "frames", path);
 	if (report_make_folder(path) != EXIT_DONE)
 		return EXIT_FAILED;
-	remove_old_frames(r);
 	r->floats = malloc((size_t)sim_soft_get_surface(r->soft).vertex_count * 3 * sizeof *r->floats);
 	return r->floats ? EXIT_DONE : report_error(NULL, "out of memory");
 }
@@ -241,6 +240,7 @@ static int open_output(cloth_run *r)
 	char path[SIM_PATH_MAX];
 	if (!r->options->out)
 		return EXIT_DONE;
+	remove_old_frames(r);
 	if (r->scene.frame_interval > 0 && open_frames(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->camera = sim_soft_camera(&r->scene, r->soft);
