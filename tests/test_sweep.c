@@ -59,6 +59,50 @@ TEST(sweep, vertex_meets_face)
 	sweep_free_world(&world);
 }
 
+/// Impacts of a vertex that is distance from a corner of a face, which is a line or not; all normals must be unit.
+static int64_t find_tiny_impacts(double distance, bool is_line)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	sweep_world world = { 0 };
+	sweep_mesh *mesh = sweep_add_fan(&world, 3);
+	const double begin[18] = { 0, -3, -3, distance, -3, -3, -2, -2, -2, -2, -2, is_line ? -2 : -1, 9, 9, 9, 9, 8, 9 };
+	const int32_t triangles[6] = { 0, 4, 5, 1, 2, 3 };
+	mesh->vertex_count = 6;
+	mesh->triangle_count = 2;
+	mesh->triangles = realloc(mesh->triangles, sizeof triangles);
+	mesh->begin = realloc(mesh->begin, sizeof begin);
+	mesh->end = realloc(mesh->end, sizeof begin);
+	REQUIRE(mesh->triangles && mesh->begin && mesh->end);
+	memcpy(mesh->triangles, triangles, sizeof triangles);
+	memcpy(mesh->begin, begin, sizeof begin);
+	memcpy(mesh->end, begin, sizeof begin);
+	mesh->end[0] = -3;
+	mesh->end[3 * 3 + 1] = -3;
+	mesh->end[3 * 3 + 2] = -1;
+	carom_sweep *sweep = sweep_load(context, NULL, &world);
+	sweep_tell(sweep, &world);
+	carom_sweep_hits hits;
+	REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+	for (int64_t i = 0; i < hits.count; i++) {
+		const double *n = hits.data[i].normal;
+		CHECK_NEAR(n[0] * n[0] + n[1] * n[1] + n[2] * n[2], 1, 1e-14);
+	}
+	const int64_t count = hits.count;
+	carom_destroy_sweep(sweep);
+	carom_destroy_context(context);
+	sweep_free_world(&world);
+	return count;
+}
+
+TEST(sweep, normals_of_tiny_distances_are_unit)
+{
+	static const double distances[8] = { 0, 0x1p-1074, 1e-320, 1e-310, 1e-200, 1e-160, 1e-30, 1e-7 };
+	for (int i = 0; i < 8; i++) {
+		CHECK(find_tiny_impacts(distances[i], false) > 0);
+		CHECK(find_tiny_impacts(distances[i], true) > 0);
+	}
+}
+
 /// A random world of one to four meshes near each other.
 static void make_world(sweep_world *world, uint64_t *random)
 {

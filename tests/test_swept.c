@@ -146,8 +146,8 @@ static uint64_t hash_impacts(const cr_swept_impact *impacts, int32_t count)
 
 TEST(swept, determinism)
 {
-	static const uint64_t expected[2][2] = { { 0xb7ce406c809dc3f1, 0x1d577f682a7f4974 },
-		{ 0x5335451ef310bc37, 0xc2bbcaf8a4ffd384 } };
+	static const uint64_t expected[2][2] = { { 0x8e7845517b67520c, 0x8f01c3fe2d5c4b49 },
+		{ 0xe200a0fc9c661548, 0x3ff4293def643123 } };
 	for (int kind = 0; kind < 2; kind++) {
 		list *l = make_list((cr_swept_kind)kind, 9);
 		for (int method = 0; method < 2; method++) {
@@ -385,6 +385,87 @@ TEST(swept, impacts_are_described)
 		CHECK(impact.time <= impact.time_high && impact.distance <= options.tolerance);
 	}
 	CHECK(found > 300);
+}
+
+/// Whether the description of an impact keeps its promises: a unit normal, weights that sum to 1, all finite.
+static bool is_described(const cr_swept_impact *impact, cr_swept_kind kind)
+{
+	const int split = kind == CR_SWEPT_EDGE_EDGE ? 2 : 1;
+	const double *n = impact->normal, *w = impact->weight;
+	const double square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+	const double first = split == 2 ? w[0] + w[1] : w[0], second = (split == 2 ? 0 : w[1]) + w[2] + w[3];
+	bool within = impact->time >= 0 && impact->time <= impact->time_high && impact->time_high <= 1;
+	for (int v = 0; v < 4; v++)
+		within &= w[v] >= -1e-9 && w[v] <= 1 + 1e-9;
+	return within && fabs(square - 1) <= 1e-14 && fabs(first - 1) <= 1e-12 && fabs(second - 1) <= 1e-12;
+}
+
+/// Numbers of sizes that differ: of each coordinate, of each vertex, or of each query.
+static void spread_sizes(swept_query *q, int way, uint64_t *random)
+{
+	static const double sizes[12] = { 0x1p-1074, 1e-320, 1e-310, 1e-300, 1e-200, 1e-160, 1e-100, 1e-30, 1, 1e12, 1e90, 1e300 };
+	double size = 1;
+	for (int i = 0; i < 24; i++) {
+		if (way == 0 ? i == 0 : way == 1 ? i % 3 == 0 : true)
+			size = sizes[test_random(random) % 12];
+		(i < 12 ? q->begin : q->end)[i % 12 / 3][i % 3] *= size;
+	}
+}
+
+TEST(swept, normals_are_unit_whatever_the_size)
+{
+	uint64_t random = 19;
+	int found = 0;
+	for (int i = 0; i < 60000; i++) {
+		swept_query q;
+		cr_swept_impact impact = { .time = 2 };
+		cr_swept_options options = cr_swept_default_options();
+		options.method = (cr_swept_method)(i / 2 % 3);
+		options.tolerance = i % 5 ? 1e-6 : 0;
+		options.min_separation = i % 7 ? 0 : 1e-3;
+		swept_make_query((cr_swept_kind)(i % 2), (swept_family)(i / 6 % SWEPT_FAMILY_COUNT),
+			(swept_change)(i / 60 % SWEPT_CHANGE_COUNT), &random, &q);
+		spread_sizes(&q, i % 3, &random);
+		if (i % 4 == 0)
+			memcpy(q.end, q.begin, sizeof q.end);
+		if (cr_swept_test(q.kind, q.begin, q.end, &options, &impact, NULL) == CR_SWEPT_CLEAR)
+			continue;
+		found++;
+		if (CHECK(is_described(&impact, q.kind)))
+			continue;
+		printf("    query %d: normal %g %g %g, weights %g %g %g %g, time %g\n", i, impact.normal[0], impact.normal[1],
+			impact.normal[2], impact.weight[0], impact.weight[1], impact.weight[2], impact.weight[3], impact.time);
+		swept_print_query(&q);
+	}
+	CHECK(found > 10000);
+}
+
+TEST(swept, what_touches_is_described_alike_at_any_size)
+{
+	uint64_t random = 20;
+	static const double sizes[5] = { 0x1p-1074, 0x1p-1030, 0x1p-800, 0x1p-540, 0x1p-270 };
+	int found = 0;
+	for (int i = 0; i < 4000; i++) {
+		swept_query q;
+		cr_swept_impact impact = { .time = 2 };
+		cr_swept_options options = cr_swept_default_options();
+		options.tolerance = 0;
+		swept_make_query((cr_swept_kind)(i % 2), (swept_family)(SWEPT_GRID + i / 2 % 8), SWEPT_AS_IS, &random, &q);
+		memcpy(q.end, q.begin, sizeof q.end);
+		if (cr_swept_test(q.kind, q.begin, q.end, &options, &impact, NULL) != CR_SWEPT_TOUCHING || impact.distance > 0)
+			continue;
+		found++;
+		for (int k = 0; k < 5; k++) {
+			swept_query tiny = q;
+			cr_swept_impact other = { .time = 2 };
+			for (int n = 0; n < 24; n++)
+				(n < 12 ? tiny.begin : tiny.end)[n % 12 / 3][n % 3] *= sizes[k];
+			CHECK(cr_swept_test(q.kind, tiny.begin, tiny.end, &options, &other, NULL) == CR_SWEPT_TOUCHING);
+			CHECK(memcmp(other.weight, impact.weight, sizeof other.weight) == 0);
+			CHECK(memcmp(other.normal, impact.normal, sizeof other.normal) == 0);
+		}
+	}
+	CHECK(found > 500);
 }
 
 TEST(swept, what_is_not_finite_is_not_clear)

@@ -131,7 +131,9 @@ typedef struct carom_sweep_hit {
 	int32_t triangle;    ///< of mesh_b, vertex against face; else -1
 	double time;         ///< in [0, 1], never later than the true impact
 	double weight[4];    ///< nearest points at time: the first feature's weights sum to 1, the second's too
-	double normal[3];    ///< unit, from the second feature to the first
+	/// Unit, from the second feature to the first. Along z where the features give no direction: they touch, and all that
+	/// meets lies on one line or in one point.
+	double normal[3];
 } carom_sweep_hit;
 
 /// Sorted by kind, mesh_a, mesh_b, vertices. Valid until the next call on the same scene.

@@ -74,7 +74,8 @@ typedef struct cr_swept_impact {
 	double time_high; // the features come within tolerance no later than this; 1 when UNDECIDED
 	double distance;  // of the features at time, up to rounding
 	double weight[4]; // of the vertices, nearest points at time: first feature's sum to 1, second's sum to 1
-	double normal[3]; // unit, from the second feature (face, edge b) to the first, side of the begin of the step
+	double normal[3]; // unit, from the second feature (face, edge b) to the first, side of the begin of the step; along z where
+					  // the features touch and give no direction
 	uint8_t status;   // cr_swept_status, not CLEAR
 	uint8_t rung;     // 1..3 of the ladder that decided (0: method CUBIC)
 } cr_swept_impact;

@@ -85,18 +85,64 @@ static void nearest_on_sides(cr_swept_kind kind, const v3d corners[4], cr_swept_
 	nearest->point = v3d_mad(nearest->point, -v3d_dot(nearest->point, along) / v3d_dot(along, along), along);
 }
 
-void cr_swept_find_nearest(const cr_swept_motion *motion, double time, cr_swept_nearest *nearest)
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static double largest_component(v3d a) { return larger(larger(fabs(a.x), fabs(a.y)), fabs(a.z)); }
+
+/// The power of two that brings a size below 2^-200 to between 2^-100 and 1; 1 for larger sizes, and for 0.
+static double factor_of_tiny(double size)
 {
-	v3d corners[4];
+	double factor = 1;
+	if (!(size > 0 && size < 0x1p-200))
+		return factor;
+	for (; size < 0x1p-100; size *= 0x1p100)
+		factor *= 0x1p100;
+	return factor;
+}
+
+/// A triangle, or a parallelogram, and its sides from corner 0.
+typedef struct flat_figure {
+	v3d corners[4], side[2];
+} flat_figure;
+
+static flat_figure figure_at(const cr_swept_motion *motion, double time)
+{
+	flat_figure f;
 	for (int i = 0; i < 3; i++)
-		corners[i] = blend_at(motion->begin[i], motion->end[i], time);
+		f.corners[i] = blend_at(motion->begin[i], motion->end[i], time);
 	if (motion->count == 4)
-		corners[3] = blend_at(motion->begin[3], motion->end[3], time);
-	const v3d c = corners[0];
-	const v3d a = blend_at(motion->side_begin[0], motion->side_end[0], time);
-	const v3d b = blend_at(motion->side_begin[1], motion->side_end[1], time);
-	const v3d n = v3d_cross(a, b);
-	const double square = v3d_dot(n, n);
+		f.corners[3] = blend_at(motion->begin[3], motion->end[3], time);
+	for (int i = 0; i < 2; i++)
+		f.side[i] = blend_at(motion->side_begin[i], motion->side_end[i], time);
+	return f;
+}
+
+/// Make a tiny figure larger by a power of two, which changes no digit; returns that.
+static double enlarge(flat_figure *f, int count)
+{
+	double size = 0;
+	for (int i = 0; i < count; i++)
+		size = larger(size, largest_component(f->corners[i]));
+	const double factor = factor_of_tiny(size);
+	for (int i = 0; i < count; i++)
+		f->corners[i] = v3d_scale(f->corners[i], factor);
+	for (int i = 0; i < 2; i++)
+		f->side[i] = v3d_scale(f->side[i], factor);
+	return factor;
+}
+
+/// As cr_swept_find_nearest, but of the figure made larger by the power of two that is returned.
+static double find_nearest_enlarged(const cr_swept_motion *motion, double time, cr_swept_nearest *nearest)
+{
+	flat_figure f = figure_at(motion, time);
+	v3d n = v3d_cross(f.side[0], f.side[1]);
+	double square = v3d_dot(n, n), factor = 1;
+	// Products of four lengths: only those of a tiny figure, or of a flat one, are as small as that.
+	if (square < 0x1p-700 && (factor = enlarge(&f, motion->count)) > 1) {
+		n = v3d_cross(f.side[0], f.side[1]);
+		square = v3d_dot(n, n);
+	}
+	const v3d a = f.side[0], b = f.side[1], c = f.corners[0];
 	*nearest = (cr_swept_nearest){ .distance = INFINITY };
 	// Below that angle between the sides the normal is rounding alone, and the figure as good as its sides.
 	if (square > 1e-28 * v3d_dot(a, a) * v3d_dot(b, b)) {
@@ -109,18 +155,29 @@ void cr_swept_find_nearest(const cr_swept_motion *motion, double time, cr_swept_
 			nearest->s = s;
 			nearest->r = r;
 			nearest->inside = true;
-			return;
+			return factor;
 		}
 	}
-	nearest_on_sides(motion->kind, corners, nearest);
+	nearest_on_sides(motion->kind, f.corners, nearest);
+	return factor;
+}
+
+void cr_swept_find_nearest(const cr_swept_motion *motion, double time, cr_swept_nearest *nearest)
+{
+	const double factor = find_nearest_enlarged(motion, time, nearest);
+	if (factor > 1) {
+		nearest->point = v3d_scale(nearest->point, 1 / factor);
+		nearest->distance /= factor;
+	}
 }
 
 static void set_normal(v3d direction, double normal[3])
 {
 	// Scaled first: squares of small components would underflow.
-	const double x = fabs(direction.x), y = fabs(direction.y), z = fabs(direction.z), larger = x > y ? x : y;
-	const double size = larger > z ? larger : z;
-	const v3d unit = size > 0 && size < INFINITY ? v3d_normalize(v3d_scale(direction, 1 / size)) : v3d_make(0, 0, 1);
+	direction = v3d_scale(direction, factor_of_tiny(largest_component(direction)));
+	const double size = largest_component(direction);
+	const bool is_finite = fabs(direction.x) < INFINITY && fabs(direction.y) < INFINITY && fabs(direction.z) < INFINITY;
+	const v3d unit = size > 0 && is_finite ? v3d_normalize(v3d_scale(direction, 1 / size)) : v3d_make(0, 0, 1);
 	normal[0] = unit.x;
 	normal[1] = unit.y;
 	normal[2] = unit.z;
@@ -129,12 +186,12 @@ static void set_normal(v3d direction, double normal[3])
 void cr_swept_describe(const cr_swept_motion *motion, v3d direction, double weight[4], cr_swept_impact *impact)
 {
 	cr_swept_nearest nearest;
-	cr_swept_find_nearest(motion, impact->time, &nearest);
+	const double factor = find_nearest_enlarged(motion, impact->time, &nearest);
 	const double s = nearest.s, r = nearest.r;
 	const double vertex_face[4] = { 1, 1 - s - r, s, r }, edge_edge[4] = { 1 - s, s, 1 - r, r };
 	for (int i = 0; i < 4; i++)
 		weight[i] = motion->kind == CR_SWEPT_VERTEX_FACE ? vertex_face[i] : edge_edge[i];
-	impact->distance = nearest.distance;
+	impact->distance = nearest.distance / factor;
 	if (!(v3d_dot(direction, direction) > 0))
 		direction = v3d_dot(nearest.normal, nearest.normal) > 0 ? nearest.normal : nearest.point;
 	set_normal(direction, impact->normal);
