@@ -11,6 +11,10 @@ if(TARGET carom_cli)
 	install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/carom" FILES_MATCHING PATTERN "*.json")
 endif()
 
+set(CAROM_PACKAGE_NEEDS_THREADS OFF) # of those who link it: a shared library brings them itself
+if(CAROM_THREADS AND NOT BUILD_SHARED_LIBS)
+	set(CAROM_PACKAGE_NEEDS_THREADS ON)
+endif()
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/carom-config.cmake.in" "${PROJECT_BINARY_DIR}/carom-config.cmake"
 	INSTALL_DESTINATION "${package_folder}")
 # Before 1.0 a minor version may break its users.
@@ -19,9 +23,9 @@ install(FILES "${PROJECT_BINARY_DIR}/carom-config.cmake" "${PROJECT_BINARY_DIR}/
 	DESTINATION "${package_folder}")
 
 set(pc_libs_private "-lm")
-foreach(name IN LISTS OpenMP_C_LIB_NAMES)
-	string(APPEND pc_libs_private " -l${name}")
-endforeach()
+if(CAROM_THREADS AND CMAKE_USE_PTHREADS_INIT)
+	string(APPEND pc_libs_private " -pthread")
+endif()
 set(pc_cflags "")
 set(pc_libs_public "")
 if(BUILD_SHARED_LIBS)

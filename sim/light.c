@@ -1,10 +1,5 @@
-// Light, patterns and threads of pictures.
+// Light, patterns and workers of pictures.
 #include "sim/light.h"
-
-#include <pthread.h>
-#include <unistd.h>
-
-enum { MAX_THREADS = 256 };
 
 // Inigo Quilez, "Box filtering checkers", 2014: the integral of the pattern is a triangle wave.
 double sim_checker(carom_vec3 point, carom_vec3 normal, double cell, double window)
@@ -52,15 +47,20 @@ int sim_sample_side(int samples)
 	return 0;
 }
 
-void sim_run_workers(int threads, void *(*work)(void *job), void *job)
+carom_context *sim_create_workers(int threads)
 {
-	pthread_t started[MAX_THREADS];
-	const long asked = threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN);
-	const int wanted = asked < 1 ? 1 : (asked < MAX_THREADS ? (int)asked : MAX_THREADS);
-	int count = 0;
-	while (count < wanted - 1 && pthread_create(&started[count], NULL, work, job) == 0)
-		++count;
-	work(job);
-	for (int i = 0; i < count; ++i)
-		pthread_join(started[i], NULL);
+	enum { MOST_THREADS = 256 }; // of a context
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads < MOST_THREADS ? threads : MOST_THREADS;
+	carom_context *workers = NULL;
+	carom_create_context(&def, &workers);
+	return workers;
+}
+
+void sim_run_pieces(carom_context *workers, int64_t count, carom_task_fn *work, void *job)
+{
+	if (workers)
+		carom_parallel_for(workers, work, count, 1, job);
+	else if (count > 0)
+		work(0, count, 0, job);
 }

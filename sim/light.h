@@ -1,5 +1,5 @@
 /// @file light.h
-/// What all pictures have in common: colours of sun, sky and ground, the checkered pattern, the threads that draw.
+/// What all pictures have in common: colours of sun, sky and ground, the checkered pattern, the workers that draw.
 #ifndef SIM_LIGHT_H
 #define SIM_LIGHT_H
 
@@ -47,8 +47,10 @@ uint8_t sim_encode_gamma(double linear);
 /// Side of the square of samples in a pixel: of 1, 4, 9 or 16 samples; 0 for other numbers.
 int sim_sample_side(int samples);
 
-/// Call work(job) from several threads at once, the caller among them, and return when all have returned. threads: 0: one for
-/// each core. A system that gives no threads only makes it take longer.
-void sim_run_workers(int threads, void *(*work)(void *job), void *job);
+/// Make a context whose workers draw. threads: 0: one for each core. Returns NULL where memory is short: sim_run_pieces takes it.
+carom_context *sim_create_workers(int threads);
+
+/// Call work(begin, end, worker, job) over the pieces 0..count-1 on all workers and return when all are done. NULL: on this thread alone.
+void sim_run_pieces(carom_context *workers, int64_t count, carom_task_fn *work, void *job);
 
 #endif

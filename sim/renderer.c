@@ -1,5 +1,5 @@
 // Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
-// from a neighbour by the mean of several samples. Workers take tiles from a shared counter and write each pixel once, and what
+// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and what
 // is written depends on nothing but the pixel: the picture is the same for any number of threads.
 #include "sim/renderer.h"
 #include "sim/light.h"
@@ -22,7 +22,7 @@ typedef struct render_job {
 	double fade;           // distance at which the ground melts into the sky
 	const sim_image *base; // the first pass while the second runs, else NULL
 	sim_image *image;
-	atomic_int next_tile;
+	carom_context *workers;
 	atomic_bool failed; // the world refused a query
 } render_job;
 
@@ -176,19 +176,18 @@ static void draw_tile(render_job *job, int tile)
 	}
 }
 
-static void *work(void *argument)
+static void draw_tiles(int64_t begin, int64_t end, int worker, void *argument)
 {
+	(void)worker;
 	render_job *job = argument;
-	const int columns = (job->image->width + TILE - 1) / TILE, rows = (job->image->height + TILE - 1) / TILE;
-	for (int tile; (tile = atomic_fetch_add(&job->next_tile, 1)) < columns * rows && !atomic_load(&job->failed);)
-		draw_tile(job, tile);
-	return NULL;
+	for (int64_t tile = begin; tile < end && !atomic_load(&job->failed); ++tile)
+		draw_tile(job, (int)tile);
 }
 
 static void run_pass(render_job *job)
 {
-	atomic_store(&job->next_tile, 0);
-	sim_run_workers(job->options->threads, work, job);
+	const int columns = (job->image->width + TILE - 1) / TILE, rows = (job->image->height + TILE - 1) / TILE;
+	sim_run_pieces(job->workers, (int64_t)columns * rows, draw_tiles, job);
 }
 
 // ---- The picture ----
@@ -242,7 +241,10 @@ bool sim_render_world(const carom_world *world, const sim_camera *camera, const 
 	job.cell = sim_checker_cell(&job.view);
 	job.fade = 5 * job.view.distance;
 	job.sun = sim_sun_direction(&job.view, options->sun);
-	if (draw_world(&job) && sim_draw_overlay(world, &job.view, options, image))
+	job.workers = sim_create_workers(options->threads);
+	const bool drawn = draw_world(&job) && sim_draw_overlay(world, &job.view, options, image);
+	carom_destroy_context(job.workers);
+	if (drawn)
 		return true;
 	snprintf(error, error_size, "out of memory, or the world cannot be drawn: %s", carom_error_text(carom_world_context(world)));
 	sim_destroy_image(image);

@@ -43,8 +43,7 @@ typedef struct picture_job {
 	float id_colors[ID_COLORS][3];
 	sim_image *image;
 	void (*piece)(struct picture_job *job, int64_t piece);
-	int64_t piece_count;
-	atomic_llong next_piece;
+	carom_context *workers;
 } picture_job;
 
 typedef struct camera_point {
@@ -88,20 +87,18 @@ static double speed_of(const sim_sphere_cloud *cloud, int64_t i)
 
 // ---- Workers ----
 
-static void *work(void *argument)
+static void do_pieces(int64_t begin, int64_t end, int worker, void *argument)
 {
+	(void)worker;
 	picture_job *job = argument;
-	for (int64_t piece; (piece = (int64_t)atomic_fetch_add(&job->next_piece, 1)) < job->piece_count;)
+	for (int64_t piece = begin; piece < end; ++piece)
 		job->piece(job, piece);
-	return NULL;
 }
 
 static void run_pass(picture_job *job, void (*piece)(picture_job *job, int64_t piece), int64_t piece_count)
 {
 	job->piece = piece;
-	job->piece_count = piece_count;
-	atomic_store(&job->next_piece, 0);
-	sim_run_workers(job->options->threads, work, job);
+	sim_run_pieces(job->workers, piece_count, do_pieces, job);
 }
 
 // ---- What the samples see ----
@@ -647,7 +644,9 @@ bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, c
 		return false;
 	const bool ready = prepare(&job);
 	if (ready) {
+		job.workers = sim_create_workers(options->threads);
 		draw_all(&job);
+		carom_destroy_context(job.workers);
 		draw_band(&job);
 	} else {
 		snprintf(error, error_size, "out of memory");

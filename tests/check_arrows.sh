@@ -1,5 +1,5 @@
 #!/bin/bash
-# The rules of the folders: who includes whom, one name for one file, where intrinsics and OpenMP may be, all sources listed. Usage: check_arrows.sh [ROOT]
+# The rules of the folders: who includes whom, one name for one file, where intrinsics and threads may be, all sources listed. Usage: check_arrows.sh [ROOT]
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
 failures=0
@@ -56,8 +56,9 @@ while IFS= read -r hit; do
 done < <(sources src sim tools plugins | grep -v '^src/math/simd\.h$' |
 	xargs grep -nE '(immintrin|emmintrin|xmmintrin|arm_neon)\.h|\b_mm(256|512)?_[a-z]|\bv[a-z0-9_]+q_[fsu](8|16|32|64)\(' /dev/null)
 while IFS= read -r hit; do
-	complain "$hit: OpenMP belongs into src/base/parallel.c"
-done < <(sources include src sim tools | grep -v '^src/base/parallel\.c$' | xargs grep -nE '#[ \t]*pragma[ \t]+omp|<omp\.h>|\b_OPENMP\b' /dev/null)
+	complain "$hit: threads and locks of the system belong into src/base/thread.c"
+done < <(sources include src sim tools plugins | grep -v '^src/base/thread\.[ch]$' |
+	xargs grep -nE '#[ \t]*pragma[ \t]+omp|<(omp|pthread|threads)\.h>|\b_OPENMP\b|\bpthread_[a-z]|\bCreateThread\b' /dev/null)
 
 # A source that no list names would be compiled by nobody.
 for folder in src sim tools/carom; do

@@ -68,7 +68,7 @@ typedef enum carom_result {
 /// The name of a result, for example "out of memory". Static text, never NULL. Thread-safe.
 CAROM_API const char *carom_result_name(carom_result result);
 
-/// User-supplied memory. All memory of a context comes from here, nothing from anywhere else.
+/// User-supplied memory. All memory of a context comes from here, nothing from anywhere else but the stacks of its threads.
 /// Called from any thread at any time, so both functions must be thread-safe.
 typedef struct carom_allocator {
 	/// Return size bytes aligned to alignment (a power of two, at most 64), or NULL. size is never 0.
@@ -117,15 +117,23 @@ typedef struct carom_context_def {
 	carom_allocator allocator; ///< both functions NULL: carom_default_allocator
 	carom_log_fn *log;         ///< NULL: silent
 	void *log_user;
-	/// Worker threads, 1 to 256; 0: one for each core (of OpenMP: omp_get_max_threads). With parallel_for it is the number of workers
+	/// Number of workers, 1 to 256; 0: one for each core that the process may use. With parallel_for it is the number of workers
 	/// that it uses, and 0 is refused: the library cannot know it.
+	///
+	/// Without parallel_for the thread that calls is one worker, and the context has a thread for each of the others:
+	/// - They start when a loop first needs them and end with the context. Where the system refuses one, the log is warned, and fewer
+	///   workers do the work. A library built without threads (CAROM_THREADS=OFF) has one worker.
+	/// - A thread without work spins for some microseconds and then sleeps. A loop never waits for a thread that has none of its pieces.
+	/// - Each has a stack of 1 MiB, the default floating-point mode, and all signals blocked but those of crashes and profilers.
+	/// - After fork, a child has none of the threads that its parent had started: there, loops on the context run on the calling thread
+	///   alone. Contexts whose threads had not started, or that the child makes, have threads in the child too.
 	int thread_count;
-	carom_parallel_for_fn *parallel_for; ///< NULL: OpenMP if it was built in, else a plain loop
+	carom_parallel_for_fn *parallel_for; ///< NULL: threads of the context
 	void *parallel_for_user;
 	carom_simd simd;
 } carom_context_def;
 
-/// The C library's memory, no log, OpenMP if it was built in, a thread for each core, the widest instruction set. Thread-safe.
+/// The C library's memory, no log, a worker for each core, the widest instruction set. Thread-safe.
 CAROM_API carom_context_def carom_default_context_def(void);
 
 /// Memory, messages, threads and error text for everything made from it. Contexts share nothing with each other.

@@ -1,7 +1,8 @@
 /// The context: allocation with accounting, error text, log, and the choice of the instruction set. See base/context.h.
 #include "base/context.h"
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "base/spin_lock.h"
+#include "base/thread.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,7 +264,7 @@ static carom_result check_def(const carom_context_def *def)
 			def->allocator.allocate ? "release" : "allocate", def->allocator.allocate ? "allocate" : "release");
 	if (def->thread_count < 0 || def->thread_count > CR_MAX_WORKERS)
 		return refuse(bad, "carom_context_def.thread_count is %d, not in 0 to %d", def->thread_count, CR_MAX_WORKERS);
-	// OpenMP's number of threads says nothing about the workers of somebody else's pool.
+	// The number of cores says nothing about the workers of somebody else's pool.
 	if (def->parallel_for && def->thread_count == 0)
 		return refuse(bad, "carom_context_def.thread_count is 0, but parallel_for is set: say how many workers it uses, 1 to %d",
 			CR_MAX_WORKERS);
@@ -277,9 +278,22 @@ static carom_result check_def(const carom_context_def *def)
 
 static int choose_thread_count(const carom_context_def *def)
 {
-	if (!def->parallel_for && !cr_has_threads())
+	if (!def->parallel_for && !CR_THREADS)
 		return 1;
-	return def->thread_count > 0 ? def->thread_count : cr_default_thread_count();
+	if (def->thread_count > 0)
+		return def->thread_count;
+	const int cores = cr_processor_count();
+	return cores < CR_MAX_WORKERS ? cores : CR_MAX_WORKERS;
+}
+
+/// Where the pool lies behind the context. Both are one allocation, so a context that was made can always loop.
+enum { POOL_OFFSET = (sizeof(carom_context) + CR_CACHE_LINE - 1) / CR_CACHE_LINE * CR_CACHE_LINE };
+
+/// Give a context of POOL_OFFSET + cr_pool_size bytes its pool.
+static void init_pool(carom_context *context)
+{
+	context->pool = (cr_pool *)((char *)context + POOL_OFFSET);
+	cr_pool_init(context->pool, context->thread_count, context);
 }
 
 /// Addresses are used again, serial numbers are not: a thread may remember a failure longer than the context lives.
@@ -304,7 +318,10 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 	carom_allocator allocator = def->allocator;
 	if (!allocator.allocate)
 		allocator = carom_default_allocator();
-	carom_context *made = allocator.allocate(sizeof *made, CR_CACHE_LINE, allocator.user);
+	const int threads = choose_thread_count(def);
+	const bool has_pool = !def->parallel_for && threads > 1;
+	const size_t size = has_pool ? POOL_OFFSET + cr_pool_size(threads) : sizeof(carom_context);
+	carom_context *made = allocator.allocate(size, CR_CACHE_LINE, allocator.user);
 	if (!made)
 		return refuse(CAROM_OUT_OF_MEMORY, "out of memory for a context");
 	*made = (carom_context){
@@ -313,12 +330,15 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 		.log_user = def->log_user,
 		.parallel_for = def->parallel_for,
 		.parallel_for_user = def->parallel_for_user,
-		.thread_count = choose_thread_count(def),
+		.thread_count = threads,
 		.simd = def->simd == CAROM_SIMD_AUTO ? widest_simd() : def->simd,
+		.size = size,
 		.serial = next_serial(),
 		.error_lock = ATOMIC_FLAG_INIT,
 	};
-	count_memory(made, sizeof *made);
+	if (has_pool)
+		init_pool(made);
+	count_memory(made, size);
 	*context = made;
 	return CAROM_SUCCESS;
 }
@@ -332,10 +352,12 @@ void carom_destroy_context(carom_context *context)
 		cr_log(context, CAROM_LOG_ERROR,
 			"carom_destroy_context: %d meshes, worlds, detectors of spheres or sweeps were not destroyed; %zu bytes leak, and what is "
 			"left must not be used or destroyed any more",
-			live_objects, carom_memory_in_use(context) - sizeof *context);
+			live_objects, carom_memory_in_use(context) - context->size);
 	}
+	if (context->pool)
+		cr_pool_end(context->pool);
 	const carom_allocator allocator = context->allocator;
-	allocator.release(context, sizeof *context, CR_CACHE_LINE, allocator.user);
+	allocator.release(context, context->size, CR_CACHE_LINE, allocator.user);
 }
 
 carom_simd carom_context_simd(const carom_context *context) { return context->simd; }

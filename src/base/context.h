@@ -8,14 +8,18 @@
 
 enum { CR_MAX_WORKERS = 256, CR_ERROR_TEXT_SIZE = 512, CR_CACHE_LINE = 64 };
 
+typedef struct cr_pool cr_pool;
+
 struct carom_context {
 	carom_allocator allocator;
 	carom_log_fn *log;
 	void *log_user;
 	carom_parallel_for_fn *parallel_for;
 	void *parallel_for_user;
+	cr_pool *pool; // of a context without a parent that has threads; NULL: none
 	int thread_count;
 	carom_simd simd;
+	size_t size; // bytes of this context with its pool
 	atomic_size_t memory_in_use;
 	atomic_size_t memory_peak;
 	atomic_int live_objects; // meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction

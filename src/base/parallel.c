@@ -1,12 +1,9 @@
-/// The parallel loop, and the only file that is compiled with OpenMP. See base/parallel.h.
+/// The parallel loop: cuts it into pieces, and remembers which pieces this thread is in. See base/parallel.h.
 #include "base/parallel.h"
+#include "base/pool.h"
 #include "base/spin_lock.h"
 #include <assert.h>
 #include <stdlib.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-#include <unistd.h>
 
 // Pieces for each worker: enough to even out pieces of unequal cost, few enough that claiming them costs nothing.
 enum { PIECES_PER_WORKER = 32 };
@@ -75,14 +72,19 @@ static void run_piece(int64_t begin, int64_t end, int worker, void *loop_pointer
 	s_running = piece.outer;
 }
 
-#ifdef _OPENMP
+/// A loop as the pool sees it: pieces with numbers.
+typedef struct pool_loop {
+	parallel_loop *loop;
+	int64_t count;
+	int64_t range; // items of a piece
+	int64_t pieces;
+} pool_loop;
 
-bool cr_has_threads(void) { return true; }
-
-int cr_default_thread_count(void)
+/// The last piece may be longer by less than a range, so that none is shorter than min_range.
+static void run_pool_piece(int64_t piece, int worker, void *loop_pointer)
 {
-	int count = omp_get_max_threads();
-	return count < CR_MAX_WORKERS ? count : CR_MAX_WORKERS;
+	const pool_loop *p = loop_pointer;
+	run_piece(piece * p->range, piece + 1 < p->pieces ? (piece + 1) * p->range : p->count, worker, p->loop);
 }
 
 static void run_threads(parallel_loop *loop, int64_t count, int64_t min_range)
@@ -90,33 +92,9 @@ static void run_threads(parallel_loop *loop, int64_t count, int64_t min_range)
 	int64_t range = count / ((int64_t)loop->context->thread_count * PIECES_PER_WORKER);
 	if (range < min_range)
 		range = min_range;
-	// The last piece may be longer by less than a range, so that none is shorter than min_range.
-	const int64_t pieces = count / range;
-	const int threads = pieces < loop->context->thread_count ? (int)pieces : loop->context->thread_count;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-	for (int64_t i = 0; i < pieces; i++)
-		run_piece(i * range, i + 1 < pieces ? (i + 1) * range : count, omp_get_thread_num(), loop);
+	pool_loop p = { loop, count, range, count / range };
+	cr_pool_run(cr_context_root(loop->context)->pool, run_pool_piece, p.pieces, &p);
 }
-
-#else
-
-bool cr_has_threads(void) { return false; }
-
-int cr_default_thread_count(void)
-{
-	long count = sysconf(_SC_NPROCESSORS_ONLN);
-	if (count < 1)
-		return 1;
-	return count < CR_MAX_WORKERS ? (int)count : CR_MAX_WORKERS;
-}
-
-static void run_threads(parallel_loop *loop, int64_t count, int64_t min_range)
-{
-	(void)min_range;
-	run_piece(0, count, 0, loop);
-}
-
-#endif
 
 void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task)
 {

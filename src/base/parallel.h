@@ -1,4 +1,4 @@
-/// The parallel loop: the only door to threads. OpenMP, a user scheduler, or a plain loop behind it.
+/// The parallel loop: the only door to threads. The context's pool, a user scheduler, or a plain loop is behind it.
 #ifndef CR_BASE_PARALLEL_H
 #define CR_BASE_PARALLEL_H
 
@@ -8,11 +8,5 @@
 /// is computed may depend on the cut or on the worker. A call from inside a piece, on a context of the same root, runs as a plain loop
 /// on the piece's worker.
 void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task);
-
-/// Can the library make threads itself (was OpenMP built in)?
-bool cr_has_threads(void);
-
-/// Number of workers that OpenMP or the machine offers (for the default of thread_count, without a user's scheduler).
-int cr_default_thread_count(void);
 
 #endif

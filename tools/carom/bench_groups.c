@@ -3,9 +3,6 @@
 #include "bench_replay.h"
 #include "options.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BASIC_ONE, BASIC_TWO, BVH_ONE, BVH_TWO, VARIANTS };
 
 static void make_variants(bench_variant *v)
@@ -79,10 +76,6 @@ int bench_table_2_2(bench *b, bench_report *report)
 	const bench_window impact = bench_find_phases(avalanche).b;
 	const int end = fountain->frame_count;
 	const bench_window last = { "end", end > 120 ? end - 30 : end / 2, end };
-	const char *policy = getenv("OMP_WAIT_POLICY");
-	if (!policy || strcmp(policy, "passive") != 0)
-		bench_note(report,
-			"threads of OpenMP wait by spinning: where other work runs beside, measure with OMP_WAIT_POLICY=passive in the environment");
 	if (measure(b, report, table, "scene 1", avalanche, &impact, paper_1) != EXIT_DONE)
 		return EXIT_FAILED;
 	bench_note(report, "scene 1: the avalanche's impact, steps %d to %d; scene 2: the fountain's end, steps %d to %d",
