@@ -565,3 +565,65 @@ TEST(tree, epo_against_sampling)
 	}
 	carom_destroy_context(context);
 }
+
+/// The sum of the costs of all nodes: no triangle has more of its area inside each of them than all
+/// of it.
+static double cost_of_all_nodes(const cr_collider *c)
+{
+	double sum = 0;
+	for (int32_t at = 0; at < c->binary.node_count; at++)
+		sum += c->binary.nodes[at].count > 0 ? c->binary.nodes[at].count : 1.2;
+	return sum;
+}
+
+static void check_epo_bounds(carom_context *context, const float *vertices, int32_t triangle_count)
+{
+	carom_mesh *mesh = make_mesh(context, vertices, triangle_count);
+	const double epo = cr_collider_epo(&mesh->collider);
+	// A sliver's corners are rounded by more than it is wide: its clipped area is then as uncertain
+	// as its area.
+	CHECK(epo >= 0 && isfinite(epo));
+	if (mesh->collider.triangle_count > 0)
+		CHECK(epo <= 4 * cost_of_all_nodes(&mesh->collider));
+	carom_release_mesh(mesh);
+}
+
+/// Eleven triangles that a fuzzer found, of sizes from 1e-44 to 1e-11: nine corners were not enough
+/// for one of them.
+TEST(tree, epo_of_a_polygon_that_rounding_bends)
+{
+	static const float corners[13][3] = { { 0x1.ep-145f, 0x1.1818p-136f, 0x1.4p-136f },
+		{ 0x1.48p-136f, 0x1.1818p-128f, 0x1.48p-128f }, { 0x1p-43f, 0x1p-121f, 0x1.2p-144f },
+		{ 0x1.5p-144f, 0x1.28p-144f, 0x1.2818p-136f }, { 0x1.5p-136f, 0x1.58p-136f, 0x1.2818p-128f },
+		{ 0x1.58p-128f, 0x1.3p-128f, 0x1.06p-51f }, { 0x1.3p-144f, 0x1.6p-144f, 0x1.38p-144f },
+		{ 0x1.3818p-136f, 0x1.6p-136f, 0x1.4p-136f }, { 0x1.3818p-128f, 0x1.4p-128f, 0x1.18p-128f },
+		{ 0x1.06p-47f, 0x1p-37f, 0x1p-35f }, { 0x1.48p-144f, 0x1.4818p-136f, 0x1.7p-136f },
+		{ 0x1.78p-136f, 0x1.4818p-128f, 0x1.78p-128f }, { 0x1.8p-147f, 0x1.8p-146f, 0x1.cp-147f } };
+	static const int32_t triangles[11][3] = { { 0, 4, 5 }, { 0, 5, 1 }, { 2, 6, 7 }, { 2, 7, 3 }, { 3, 7, 8 }, { 3, 8, 4 },
+		{ 4, 8, 9 }, { 4, 9, 5 }, { 6, 10, 11 }, { 6, 11, 7 }, { 8, 12, 9 } };
+	carom_context *context = make_context(1);
+	for (int power = 0; power <= 60; power += 60) {
+		float vertices[9 * 11];
+		for (int i = 0; i < 9 * 11; i++)
+			vertices[i] = ldexpf(corners[triangles[i / 9][i % 9 / 3]][i % 3], power);
+		check_epo_bounds(context, vertices, 11);
+	}
+	carom_destroy_context(context);
+}
+
+/// Rounded corners make a clipped polygon non-convex, and a side of a box then cuts it more than
+/// twice. Sizes differ by up to 56 powers of ten, in every fourth mesh without denormal numbers.
+TEST(tree, epo_of_triangles_of_wildly_different_sizes)
+{
+	carom_context *context = make_context(1);
+	uint64_t seed = 43;
+	for (int round = 0; round < 800; round++) {
+		enum { COUNT = 48 };
+		float vertices[9 * COUNT];
+		for (int i = 0; i < 9 * COUNT; i++)
+			vertices[i] =
+				(float)(test_random_double(&seed, 0, 1) * exp2(test_random_double(&seed, round % 4 == 0 ? -120 : -149, 38)));
+		check_epo_bounds(context, vertices, COUNT);
+	}
+	carom_destroy_context(context);
+}

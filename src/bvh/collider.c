@@ -27,6 +27,8 @@ static cr_build_boxes view_boxes(const box_list *list)
 {
 	const size_t n = (size_t)list->count;
 	const float *r = list->rows;
+	if (!r)
+		return (cr_build_boxes){ .count = 0 }; // an offset from NULL is undefined, 0 too
 	return (cr_build_boxes){ { r, r + n, r + 2 * n }, { r + 3 * n, r + 4 * n, r + 5 * n }, list->count };
 }
 

@@ -1,6 +1,7 @@
 /// Quality of trees: surface area heuristic and end-point overlap.
 
 #include "bvh/quality.h"
+#include <assert.h>
 #include <string.h>
 
 static const double BOX_COST = 1.2, BLOCK_COST = 1; // as in Aila et al.: an inner node costs 1.2 triangle tests
@@ -28,9 +29,16 @@ double cr_tree2_sah_cost(const cr_tree2 *tree)
 
 // ---- End-point overlap ----
 
-enum { MAX_CORNERS = 3 + 6 };
+/// Corners of a triangle after the six sides of a box. A side leaves a convex polygon one corner
+/// more at most, but rounded corners bend the polygon, and then a side can cut it more than twice.
+/// For any polygon of n corners: the corners outside form r runs around it. A run has a corner
+/// outside and is followed by one inside, so 2 r <= n (or all are outside, and nothing is kept).
+/// Each run is replaced by two corners at most, so at most n - r + 2 r <= n + n / 2 are kept: 3, 4,
+/// 6, 9, 13, 19, 28.
+enum { MAX_CORNERS = 28 };
 
-/// Clip a polygon by one side of a box (Sutherland, Hodgman, Reentrant Polygon Clipping, 1974). Returns the corners left.
+/// Clip a polygon by one side of a box (Sutherland, Hodgman, Reentrant Polygon Clipping, 1974).
+/// Returns the number of corners of out, count + count / 2 at most.
 static int clip_side(const v3d *in, int count, int axis, double bound, double sign, v3d *out)
 {
 	int kept = 0;
@@ -42,6 +50,7 @@ static int clip_side(const v3d *in, int count, int axis, double bound, double si
 		if ((dp > 0 && dq < 0) || (dp < 0 && dq > 0))
 			out[kept++] = v3d_mad(p, dp / (dp - dq), v3d_sub(q, p));
 	}
+	assert(kept <= count + count / 2);
 	return kept;
 }
 
@@ -70,7 +79,8 @@ static bool boxes_meet(const cr_node2 *n, const v3d t[3])
 	return true;
 }
 
-/// First position in leaf order of a node's subtree: that of the first leaf from there in depth-first order.
+/// First position in leaf order of a node's subtree: that of the first leaf from there in
+/// depth-first order.
 static int32_t first_position(const cr_tree2 *tree, int32_t at)
 {
 	while (tree->nodes[at].count == 0)
@@ -78,8 +88,9 @@ static int32_t first_position(const cr_tree2 *tree, int32_t at)
 	return tree->nodes[at].first;
 }
 
-/// Area of triangle number position (in leaf order) inside the boxes of nodes that do not hold it, weighted by their cost. A
-/// subtree holds the positions from its first leaf to its last, so the walk knows what is foreign.
+/// Area of triangle number position (in leaf order) inside the boxes of nodes that do not hold it,
+/// weighted by their cost. A subtree holds the positions from its first leaf to its last, so the
+/// walk knows what is foreign.
 static double foreign_overlap(const cr_collider *c, int32_t position, const v3d t[3])
 {
 	double sum = 0;
