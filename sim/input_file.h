@@ -1,13 +1,40 @@
 /// @file input_file.h
-/// Input files as one piece of memory.
+/// Input files: opened once, since a pipe can be read only once, with the first bytes kept to tell what the file holds.
 #ifndef SIM_INPUT_FILE_H
 #define SIM_INPUT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-/// start [start_size] (bytes that were read already), the rest of the stream, and a zero behind it; *size does not count the
-/// zero. NULL with errno set when it cannot be read or memory runs out. Free with free.
-char *sim_read_rest(FILE *stream, const char *start, size_t start_size, size_t *size);
+/// A file that is read from its beginning to its end.
+typedef struct sim_input {
+	const char *path; ///< the caller's
+	FILE *stream;
+	char *start; ///< [start_size] the first bytes, 64 KiB at most; a zero is behind them
+	size_t start_size;
+	size_t taken; ///< bytes of start that were handed out
+	bool regular; ///< a file that can be opened again; no pipe and no terminal
+	int64_t size; ///< of a regular file, else INT64_MAX: what a header claims can be checked before memory is asked for
+} sim_input;
+
+/// Open a file and read its first bytes. On failure false with one sentence in error, without the
+/// path; an empty file is a failure. The path must stay as it is until sim_close_input.
+bool sim_open_input(sim_input *input, const char *path, char *error, size_t error_size);
+
+/// Read the next bytes. Returns their number: less than size at the end of the file and when it
+/// cannot be read, which ferror of the stream tells.
+size_t sim_take_input(sim_input *input, void *bytes, size_t size);
+
+/// Read all bytes that were not taken yet, and put a zero behind them; *size does not count the
+/// zero. NULL with errno set when the file cannot be read or memory runs out. Free with free.
+char *sim_take_rest(sim_input *input, size_t *size);
+
+/// Close the file and free what is kept of it. A second call does nothing.
+void sim_close_input(sim_input *input);
+
+/// Does the path end in this extension (".obj"), in capitals or small letters?
+bool sim_has_extension(const char *path, const char *extension);
 
 #endif

@@ -1,166 +1,102 @@
-// Meshes from and to files. OBJ and PLY have readers of our own; assimp reads the rest, without any of its post-processing,
-// which renumbers vertices.
+// Meshes from and to files: which format, welding, writing. OBJ, PLY, STL and OFF have readers of
+// our own; assimp reads the rest.
 #include "sim/mesh_file.h"
 
-#include "sim/input_file.h"
+#include "sim/foreign_mesh.h"
 #include "sim/obj_file.h"
+#include "sim/off_file.h"
 #include "sim/output_file.h"
 #include "sim/ply_file.h"
+#include "sim/stl_file.h"
 
-#include <assimp/cimport.h>
-#include <assimp/scene.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-static bool has_extension(const char *path, const char *extension)
-{
-	const size_t length = strlen(path), tail = strlen(extension);
-	return length > tail && strcasecmp(path + length - tail, extension) == 0;
-}
 
 // ---- Reading ----
 
-static bool load_bytes(const char *path, bool is_obj, sim_mesh *mesh, char *error, size_t error_size)
+typedef enum mesh_format { FORMAT_OBJ, FORMAT_PLY, FORMAT_STL, FORMAT_OFF, FORMAT_OTHER } mesh_format;
+
+// Does a text begin, behind comments, with a word of OBJ files? What comes through a pipe has no
+// extension.
+static bool is_obj(const char *text)
 {
-	FILE *file = fopen(path, "rb");
+	static const char *const words[] = { "v", "vn", "vt", "o", "g", "s", "mtllib", "usemtl" };
+	text += strspn(text, " \t\r\n");
+	while (*text == '#') {
+		text += strcspn(text, "\r\n");
+		text += strspn(text, " \t\r\n");
+	}
+	const size_t length = strcspn(text, " \t\r\n");
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (length == strlen(words[i]) && memcmp(text, words[i], length) == 0)
+			return true;
+	return false;
+}
+
+// The format by the extension of the path, else by what the bytes look like.
+static mesh_format format_of(const char *path, const char *bytes, size_t size)
+{
+	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off" };
+	for (int i = 0; i < FORMAT_OTHER; i++)
+		if (sim_has_extension(path, extensions[i]))
+			return (mesh_format)i;
+	if (strncmp(bytes, "ply", 3) == 0 && (bytes[3] == '\n' || bytes[3] == '\r'))
+		return FORMAT_PLY;
+	if (sim_is_off(bytes))
+		return FORMAT_OFF;
+	return sim_is_stl(bytes, size) ? FORMAT_STL : is_obj(bytes) ? FORMAT_OBJ : FORMAT_OTHER;
+}
+
+// A regular file is read by assimp itself, since some formats name further files beside it.
+static bool read_bytes(const sim_input *input, char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+{
+	switch (format_of(input->path, bytes, size)) {
+	case FORMAT_OBJ: return sim_read_obj(bytes, size, mesh, error, error_size);
+	case FORMAT_PLY: return sim_read_ply(bytes, size, mesh, error, error_size);
+	case FORMAT_OFF: return sim_read_off(bytes, size, mesh, error, error_size);
+	case FORMAT_OTHER: return sim_read_foreign_mesh(input->path, input->regular ? NULL : bytes, size, mesh, error, error_size);
+	case FORMAT_STL: break;
+	}
+	if (!sim_read_stl(bytes, size, mesh, error, error_size))
+		return false;
+	if (sim_weld_mesh(mesh))
+		return true;
+	sim_mesh_free(mesh);
+	snprintf(error, error_size, "out of memory");
+	return false;
+}
+
+bool sim_read_mesh(sim_input *input, sim_mesh *mesh, char *error, size_t error_size)
+{
+	memset(mesh, 0, sizeof *mesh);
 	size_t size;
-	char *bytes = file ? sim_read_rest(file, NULL, 0, &size) : NULL;
-	const int code = errno;
-	if (file)
-		fclose(file);
+	char *bytes = sim_take_rest(input, &size);
 	if (!bytes) {
-		snprintf(error, error_size, "cannot be read: %s", strerror(code));
+		snprintf(error, error_size, "cannot be read: %s", strerror(errno));
 		return false;
 	}
-	const bool done = is_obj ? sim_read_obj(bytes, mesh, error, error_size) : sim_read_ply(bytes, size, mesh, error, error_size);
+	const bool done = read_bytes(input, bytes, size, mesh, error, error_size);
 	free(bytes);
-	return done;
-}
-
-// What a node and those below it hold, to know the sizes before anything is copied.
-static void count_node(const struct aiScene *scene, const struct aiNode *node, int64_t *vertices, int64_t *triangles)
-{
-	for (unsigned i = 0; i < node->mNumMeshes; i++) {
-		const struct aiMesh *part = scene->mMeshes[node->mMeshes[i]];
-		*vertices += part->mNumVertices;
-		for (unsigned f = 0; f < part->mNumFaces; f++)
-			if (part->mFaces[f].mNumIndices >= 3)
-				*triangles += part->mFaces[f].mNumIndices - 2;
-	}
-	for (unsigned i = 0; i < node->mNumChildren; i++)
-		count_node(scene, node->mChildren[i], vertices, triangles);
-}
-
-// Append one part: its vertices, moved unless they stand where they should (so that they keep their bits), and its faces as
-// fans.
-static void append_part(sim_mesh *mesh, const struct aiMesh *part, const struct aiMatrix4x4 *frame, bool moved)
-{
-	const int32_t first = mesh->vertex_count;
-	for (unsigned i = 0; i < part->mNumVertices; i++) {
-		struct aiVector3D v = part->mVertices[i];
-		if (moved)
-			aiTransformVecByMatrix4(&v, frame);
-		float *to = mesh->vertices + 3 * (size_t)mesh->vertex_count++;
-		to[0] = v.x;
-		to[1] = v.y;
-		to[2] = v.z;
-	}
-	for (unsigned f = 0; f < part->mNumFaces; f++) {
-		const struct aiFace *face = &part->mFaces[f];
-		for (unsigned k = 2; k < face->mNumIndices; k++) {
-			int32_t *to = mesh->triangles + 3 * (size_t)mesh->triangle_count++;
-			to[0] = (int32_t)(face->mIndices[0] + (unsigned)first);
-			to[1] = (int32_t)(face->mIndices[k - 1] + (unsigned)first);
-			to[2] = (int32_t)(face->mIndices[k] + (unsigned)first);
-		}
-	}
-}
-
-static void append_node(sim_mesh *mesh, const struct aiScene *scene, const struct aiNode *node, const struct aiMatrix4x4 *parent)
-{
-	struct aiMatrix4x4 frame = *parent, identity;
-	aiMultiplyMatrix4(&frame, &node->mTransformation);
-	aiIdentityMatrix4(&identity);
-	const bool moved = !aiMatrix4AreEqual(&frame, &identity);
-	for (unsigned i = 0; i < node->mNumMeshes; i++)
-		append_part(mesh, scene->mMeshes[node->mMeshes[i]], &frame, moved);
-	for (unsigned i = 0; i < node->mNumChildren; i++)
-		append_node(mesh, scene, node->mChildren[i], &frame);
-}
-
-static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, char *error, size_t error_size)
-{
-	int64_t vertices = 0, triangles = 0;
-	count_node(scene, scene->mRootNode, &vertices, &triangles);
-	if (vertices > INT32_MAX / 3 || triangles > INT32_MAX / 3) {
-		snprintf(error, error_size, "holds more vertices or triangles than 32-bit numbers can count");
-		return false;
-	}
-	mesh->vertices = malloc(vertices ? (size_t)vertices * 12 : 1);
-	mesh->triangles = malloc(triangles ? (size_t)triangles * 12 : 1);
-	if (!mesh->vertices || !mesh->triangles) {
-		sim_mesh_free(mesh);
-		snprintf(error, error_size, "out of memory");
-		return false;
-	}
-	struct aiMatrix4x4 identity;
-	aiIdentityMatrix4(&identity);
-	append_node(mesh, scene, scene->mRootNode, &identity);
-	return true;
-}
-
-static bool load_by_assimp(const char *path, sim_mesh *mesh, char *error, size_t error_size)
-{
-	const struct aiScene *scene = aiImportFile(path, 0);
-	if (!scene) {
-		snprintf(error, error_size, "cannot be read as a mesh: %s", aiGetErrorString());
-		size_t length = strcspn(error, "\r\n");
-		while (length > 0 && error[length - 1] == '.')
-			length--;
-		snprintf(error + length, error_size - length, "; give an .obj, .ply or .stl file");
-		return false;
-	}
-	const bool done = flatten_scene(scene, mesh, error, error_size);
-	aiReleaseImport(scene);
-	return done;
+	if (!done || mesh->triangle_count > 0)
+		return done;
+	snprintf(error, error_size, mesh->vertex_count ? "holds %d vertices but no triangles" : "holds no triangles",
+		(int)mesh->vertex_count);
+	sim_mesh_free(mesh);
+	return false;
 }
 
 bool sim_load_mesh(const char *path, sim_mesh *mesh, char *error, size_t error_size)
 {
 	memset(mesh, 0, sizeof *mesh);
-	FILE *file = fopen(path, "rb");
-	if (!file) {
-		snprintf(error, error_size, "cannot be opened: %s", strerror(errno));
+	sim_input input;
+	if (!sim_open_input(&input, path, error, error_size))
 		return false;
-	}
-	const int first = fgetc(file);
-	const int code = errno;
-	const bool broken = ferror(file) != 0;
-	fclose(file);
-	if (broken || first == EOF) {
-		snprintf(error, error_size, broken ? "cannot be read: %s" : "is empty", strerror(code));
-		return false;
-	}
-	const bool is_obj = has_extension(path, ".obj");
-	const bool ours = is_obj || has_extension(path, ".ply");
-	if (!(ours ? load_bytes(path, is_obj, mesh, error, error_size) : load_by_assimp(path, mesh, error, error_size)))
-		return false;
-	if (has_extension(path, ".stl") && !sim_weld_mesh(mesh)) {
-		sim_mesh_free(mesh);
-		snprintf(error, error_size, "out of memory");
-		return false;
-	}
-	if (mesh->triangle_count == 0) {
-		snprintf(error, error_size, mesh->vertex_count ? "holds %d vertices but no triangles" : "holds no triangles",
-			(int)mesh->vertex_count);
-		sim_mesh_free(mesh);
-		return false;
-	}
-	return true;
+	const bool done = sim_read_mesh(&input, mesh, error, error_size);
+	sim_close_input(&input);
+	return done;
 }
 
 // ---- Welding ----
@@ -174,13 +110,14 @@ static void position_key(const float *vertex, uint32_t key[3])
 	}
 }
 
-// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex number + 1, 0 when free.
+// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex
+// number + 1, 0 when free.
 static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32_t v)
 {
 	uint32_t key[3], other[3];
 	position_key(mesh->vertices + 3 * (size_t)v, key);
-	// Mixing constants of the spatial hash of Teschner and others, Optimized Spatial Hashing, 2003; the shift brings the high
-	// bits down.
+	// Mixing constants of the spatial hash of Teschner and others, Optimized Spatial Hashing, 2003;
+	// the shift brings the high bits down.
 	uint32_t hash = key[0] * 73856093u ^ key[1] * 19349663u ^ key[2] * 83492791u;
 	hash ^= hash >> 15;
 	for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -309,7 +246,7 @@ bool sim_save_mesh(const char *path, const sim_mesh *mesh, char *error, size_t e
 		void (*write)(FILE *file, const sim_mesh *mesh);
 	} formats[] = { { ".obj", write_obj }, { ".ply", write_ply }, { ".stl", write_stl } };
 	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-		if (!has_extension(path, formats[i].extension))
+		if (!sim_has_extension(path, formats[i].extension))
 			continue;
 		sim_output_file file;
 		if (!indices_in_range(mesh, error, error_size) || !sim_output_open(&file, path, error, error_size))

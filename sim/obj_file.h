@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Read the text of an OBJ file, which is overwritten while it is read and must end with a zero. Vertices and faces are read;
-/// groups, materials, normals and the like are skipped. On failure false with the line and what is wrong in error.
-bool sim_read_obj(char *text, sim_mesh *mesh, char *error, size_t error_size);
+/// Read the bytes of an OBJ file, which are overwritten while they are read; a zero must follow the
+/// last byte. Vertices and faces are read; groups, materials, normals and the like are skipped. On
+/// failure false with the line and what is wrong in error.
+bool sim_read_obj(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
 
 #endif

@@ -9,11 +9,41 @@
 
 static const int type_size[] = { 1, 1, 2, 2, 4, 4, 4, 8, 0 };
 
+sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, char *error, size_t error_size)
+{
+	sim_ply_reader *r = calloc(1, sizeof *r);
+	if (!r) {
+		snprintf(error, error_size, "out of memory");
+		return NULL;
+	}
+	r->start = r->at = bytes;
+	r->end = bytes + size;
+	r->error = error;
+	r->error_size = error_size;
+	return r;
+}
+
+// The place of a message: its line, or its byte behind the header of a binary file. Returns the length.
+static int write_place(const sim_ply_reader *r)
+{
+	if (!r->place)
+		return 0;
+	if (r->body && r->place >= r->body && r->format != SIM_PLY_ASCII)
+		return snprintf(r->error, r->error_size, "byte %lld: ", (long long)(r->place - r->start));
+	int64_t line = 1;
+	for (const char *c = r->start; c < r->place; c++)
+		line += *c == '\n';
+	return snprintf(r->error, r->error_size, "line %lld: ", (long long)line);
+}
+
 bool sim_ply_fail(sim_ply_reader *r, const char *format, ...)
 {
+	const int used = write_place(r);
+	if (used < 0 || (size_t)used >= r->error_size)
+		return false;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(r->error, r->error_size, format, arguments);
+	vsnprintf(r->error + used, r->error_size - (size_t)used, format, arguments);
 	va_end(arguments);
 	return false;
 }
@@ -33,6 +63,7 @@ static sim_ply_type type_of(const char *word)
 // Words of one line of the header, at most five; returns their number, or -1 at the end of the file.
 static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 {
+	r->place = r->at;
 	const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
 	if (!stop)
 		return -1;
@@ -73,6 +104,7 @@ static bool parse_element(sim_ply_reader *r, const char *name, const char *numbe
 		return sim_ply_fail(r, "the header has more than %d kinds of elements", SIM_PLY_ELEMENTS_MAX);
 	sim_ply_element *element = &r->elements[r->element_count++];
 	strcpy(element->name, name);
+	element->place = r->place;
 	element->count = count;
 	return true;
 }
@@ -99,8 +131,10 @@ static bool parse_property(sim_ply_reader *r, int count, char words[5][SIM_PLY_W
 bool sim_ply_read_header(sim_ply_reader *r)
 {
 	char words[5][SIM_PLY_WORD_SIZE];
-	if (header_words(r, words) != 1 || strcmp(words[0], "ply") != 0)
+	if (header_words(r, words) != 1 || strcmp(words[0], "ply") != 0) {
+		r->place = NULL;
 		return sim_ply_fail(r, "is not a PLY file: it does not begin with a line \"ply\"");
+	}
 	bool formatted = false;
 	for (;;) {
 		const int count = header_words(r, words);
@@ -109,8 +143,13 @@ bool sim_ply_read_header(sim_ply_reader *r)
 		bool sound = true;
 		if (count == 0 || strcmp(words[0], "comment") == 0 || strcmp(words[0], "obj_info") == 0)
 			continue;
-		if (strcmp(words[0], "end_header") == 0)
-			return formatted || sim_ply_fail(r, "the header has no format");
+		if (strcmp(words[0], "end_header") == 0) {
+			if (!formatted)
+				return sim_ply_fail(r, "the header has no format");
+			r->body = r->at;
+			r->place = NULL;
+			return true;
+		}
 		if (strcmp(words[0], "format") == 0 && count >= 2)
 			sound = formatted = parse_format(r, words[1]);
 		else if (strcmp(words[0], "element") == 0 && count == 3)
@@ -128,19 +167,25 @@ bool sim_ply_read_header(sim_ply_reader *r)
 
 static bool ends_early(sim_ply_reader *r, const sim_ply_element *element)
 {
+	r->place = r->end;
 	return sim_ply_fail(r, "ends too early, in %s %lld of %lld", element->name, (long long)r->row, (long long)element->count);
 }
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
 static bool read_text_value(sim_ply_reader *r, const sim_ply_element *element, sim_ply_type type, double *value)
 {
-	while (r->at < r->end && strchr(" \t\r\n", *r->at))
+	while (r->at < r->end && is_blank(*r->at))
 		r->at++;
 	if (r->at == r->end)
 		return ends_early(r, element);
+	r->place = r->at;
 	char *end;
 	// Straight to the nearest float: by way of double it could be rounded twice.
 	*value = type == SIM_PLY_FLOAT ? (double)strtof(r->at, &end) : strtod(r->at, &end);
-	if (end == r->at || (end < r->end && !strchr(" \t\r\n", *end)))
+	if (end < r->end && *end == '\0')
+		return sim_ply_fail(r, "holds a zero byte, which no text does: the file is damaged");
+	if (end == r->at || (end < r->end && !is_blank(*end)))
 		return sim_ply_fail(r, "%s %lld: this is not a number: %.*s", element->name, (long long)r->row,
 			(int)strcspn(r->at, " \t\r\n") % SIM_PLY_WORD_SIZE, r->at);
 	r->at = end;
@@ -152,6 +197,7 @@ static bool read_binary_value(sim_ply_reader *r, const sim_ply_element *element,
 	const int size = type_size[type];
 	if (r->end - r->at < size)
 		return ends_early(r, element);
+	r->place = r->at;
 	uint64_t bits = 0;
 	for (int i = 0; i < size; i++)
 		bits |= (uint64_t)(unsigned char)r->at[i] << 8 * (r->format == SIM_PLY_BIG ? size - 1 - i : i);
@@ -209,7 +255,10 @@ bool sim_ply_skip_element(sim_ply_reader *r, const sim_ply_element *element)
 	return true;
 }
 
-bool sim_ply_has_room(const sim_ply_reader *r, const sim_ply_element *element)
+bool sim_ply_check_room(sim_ply_reader *r, const sim_ply_element *element, const char *name)
 {
-	return element->property_count == 0 || element->count <= (r->end - r->at) / element->property_count;
+	if (element->property_count == 0 || element->count <= (r->end - r->at) / element->property_count)
+		return true;
+	r->place = r->end;
+	return sim_ply_fail(r, "ends too early: %lld %s do not fit in it", (long long)element->count, name);
 }

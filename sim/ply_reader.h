@@ -32,15 +32,19 @@ typedef struct sim_ply_property {
 
 typedef struct sim_ply_element {
 	char name[SIM_PLY_WORD_SIZE];
+	const char *place; ///< of its line in the header, for messages
 	int64_t count;
 	int property_count;
 	sim_ply_property properties[SIM_PLY_PROPERTIES_MAX];
 } sim_ply_element;
 
-/// Where a reader stands. All zero but at, end, error and error_size at first.
+/// Where a reader stands. Made by sim_ply_make_reader.
 typedef struct sim_ply_reader {
+	const char *start;
 	const char *at;
-	const char *end; ///< a zero must stand there
+	const char *end;   ///< a zero must stand there
+	const char *body;  ///< where the values begin; NULL in the header
+	const char *place; ///< of what is being read, for messages; NULL: they name none
 	sim_ply_format format;
 	int element_count;
 	sim_ply_element elements[SIM_PLY_ELEMENTS_MAX];
@@ -49,10 +53,15 @@ typedef struct sim_ply_reader {
 	size_t error_size;
 } sim_ply_reader;
 
-/// Say what is wrong (printf style). Returns false.
+/// Make a reader of bytes, which a zero must follow. NULL, with a sentence in error, when memory
+/// runs out. Free with free.
+sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, char *error, size_t error_size);
+
+/// Say what is wrong (printf style), behind the line or, in a binary file, the byte. Returns false.
 bool sim_ply_fail(sim_ply_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// Read the header. The functions below read on from there, element after element. All return false after sim_ply_fail.
+/// Read the header. The functions below read on from there, element after element. All return false
+/// after sim_ply_fail.
 bool sim_ply_read_header(sim_ply_reader *r);
 
 /// Read a single value.
@@ -68,8 +77,9 @@ bool sim_ply_skip_property(sim_ply_reader *r, const sim_ply_element *element, co
 /// Read over all rows of an element.
 bool sim_ply_skip_element(sim_ply_reader *r, const sim_ply_element *element);
 
-/// Can the rows be in what is left of the file? A row takes a byte for each property at least, so that a damaged count cannot
-/// ask for much more memory than the file has bytes.
-bool sim_ply_has_room(const sim_ply_reader *r, const sim_ply_element *element);
+/// Check that the rows can be in what is left of the file: a row takes a byte for each property at
+/// least, so that a damaged count cannot ask for much more memory than the file has bytes. False
+/// after a message, which calls the rows by name.
+bool sim_ply_check_room(sim_ply_reader *r, const sim_ply_element *element, const char *name);
 
 #endif

@@ -3,7 +3,6 @@
 // and 0: not known), zero (u64); then x, y, z, radius (float) of each sphere.
 #include "sim/sphere_file.h"
 
-#include "sim/input_file.h"
 #include "sim/output_file.h"
 #include "sim/sphere_parts.h"
 
@@ -12,7 +11,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { HEADER_BYTES = 64, SPHERE_BYTES = 16 };
 
@@ -132,16 +130,19 @@ static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, cha
 	return true;
 }
 
-// The header behind SPHERES1, with room for the spheres.
-static bool read_header(FILE *stream, sim_sphere_set *spheres, char *error, size_t error_size)
+// The header, with room for the spheres.
+static bool read_header(sim_input *input, sim_sphere_set *spheres, char *error, size_t error_size)
 {
 	unsigned char header[HEADER_BYTES];
-	if (fread(header + sizeof magic, 1, HEADER_BYTES - sizeof magic, stream) != HEADER_BYTES - sizeof magic)
+	if (sim_take_input(input, header, HEADER_BYTES) != HEADER_BYTES)
 		return fail(error, error_size, "ends too early, in its header");
 	const uint64_t count = get_bits(header + 8, 8);
 	if (count > CAROM_MAX_SPHERES)
 		return fail(error, error_size, "holds %llu spheres by its header; at most %d can be read", (unsigned long long)count,
 			CAROM_MAX_SPHERES);
+	const int64_t there = (input->size - HEADER_BYTES) / SPHERE_BYTES;
+	if (there < (int64_t)count)
+		return fail(error, error_size, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
 	if (get_bits(header + 56, 8))
 		return fail(error, error_size, "is damaged or of another version: the last eight bytes of its header are not zero");
 	if (!sim_allocate_spheres(spheres, (int64_t)count, false))
@@ -152,17 +153,18 @@ static bool read_header(FILE *stream, sim_sphere_set *spheres, char *error, size
 	return read_walls(header, spheres, error, error_size);
 }
 
-static bool read_snapshot(FILE *stream, sim_sphere_set *spheres, char *error, size_t error_size)
+static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, char *error, size_t error_size)
 {
-	if (!read_header(stream, spheres, error, error_size))
+	if (!read_header(input, spheres, error, error_size))
 		return false;
 	const int64_t count = spheres->count;
-	const int64_t there = (int64_t)fread(spheres->values, SPHERE_BYTES, (size_t)count, stream);
-	if (ferror(stream))
+	const int64_t there = (int64_t)(sim_take_input(input, spheres->values, (size_t)count * SPHERE_BYTES) / SPHERE_BYTES);
+	if (ferror(input->stream))
 		return fail(error, error_size, "cannot be read: %s", strerror(errno));
 	if (there < count)
 		return fail(error, error_size, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
-	if (fgetc(stream) != EOF)
+	char more;
+	if (sim_take_input(input, &more, 1) != 0)
 		return fail(error, error_size, "goes on behind the last of its %lld spheres", (long long)count);
 	for (int64_t i = 0; i < count; i++) {
 		// In place: the bytes of a sphere become its values.
@@ -177,12 +179,12 @@ static bool read_snapshot(FILE *stream, sim_sphere_set *spheres, char *error, si
 	return true;
 }
 
-// Text of either kind; start holds the bytes read so far.
-static bool read_text(FILE *stream, const char *start, size_t start_size, const sim_sphere_reading *reading,
-	sim_sphere_set *spheres, char *error, size_t error_size)
+// Text of either kind.
+static bool read_text(
+	sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
 {
 	size_t size;
-	char *text = sim_read_rest(stream, start, start_size, &size);
+	char *text = sim_take_rest(input, &size);
 	if (!text)
 		return fail(error, error_size, "cannot be read: %s", strerror(errno));
 	const bool is_ply = strncmp(text, "ply", 3) == 0 && (text[3] == '\n' || text[3] == '\r');
@@ -192,52 +194,38 @@ static bool read_text(FILE *stream, const char *start, size_t start_size, const 
 	return done;
 }
 
+static bool is_snapshot(const sim_input *input)
+{
+	return input->start_size >= sizeof magic && memcmp(input->start, magic, sizeof magic) == 0;
+}
+
+bool sim_read_spheres(
+	sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+{
+	memset(spheres, 0, sizeof *spheres);
+	if (is_snapshot(input) ? read_snapshot(input, spheres, error, error_size)
+						   : read_text(input, reading, spheres, error, error_size))
+		return true;
+	sim_free_spheres(spheres);
+	return false;
+}
+
 bool sim_load_spheres(
 	const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
 {
 	memset(spheres, 0, sizeof *spheres);
-	FILE *stream = fopen(path, "rb");
-	if (!stream)
-		return fail(error, error_size, "cannot be opened: %s", strerror(errno));
-	char start[sizeof magic];
-	const size_t start_size = fread(start, 1, sizeof start, stream);
-	bool done;
-	if (ferror(stream))
-		done = fail(error, error_size, "cannot be read: %s", strerror(errno));
-	else if (start_size == 0)
-		done = fail(error, error_size, "is empty");
-	else if (start_size == sizeof magic && memcmp(start, magic, sizeof magic) == 0)
-		done = read_snapshot(stream, spheres, error, error_size);
-	else
-		done = read_text(stream, start, start_size, reading, spheres, error, error_size);
-	fclose(stream);
-	if (!done)
-		sim_free_spheres(spheres);
+	sim_input input;
+	if (!sim_open_input(&input, path, error, error_size))
+		return false;
+	const bool done = sim_read_spheres(&input, reading, spheres, error, error_size);
+	sim_close_input(&input);
 	return done;
 }
 
-static bool has_extension(const char *path, const char *extension)
+bool sim_holds_spheres(const sim_input *input)
 {
-	const size_t length = strlen(path), tail = strlen(extension);
-	return length > tail && strcasecmp(path + length - tail, extension) == 0;
-}
-
-bool sim_is_sphere_file(const char *path)
-{
-	// Longer headers than this are not worth looking for: the file is then taken for what its extension says.
-	enum { START_BYTES = 1 << 16 };
-	char *start = malloc(START_BYTES + 1);
-	FILE *stream = start ? fopen(path, "rb") : NULL;
-	bool answer = false;
-	if (stream) {
-		const size_t size = fread(start, 1, START_BYTES, stream);
-		start[size] = '\0';
-		answer = (size >= sizeof magic && memcmp(start, magic, sizeof magic) == 0) || has_extension(path, ".csv") ||
-			sim_ply_holds_points(start, size);
-		fclose(stream);
-	}
-	free(start);
-	return answer;
+	// Longer PLY headers than the first bytes hold are not worth looking for.
+	return is_snapshot(input) || sim_has_extension(input->path, ".csv") || sim_ply_holds_points(input->start, input->start_size);
 }
 
 // ---- Writing ----
@@ -319,8 +307,8 @@ static bool check_spheres(const sim_sphere_set *spheres, bool as_float, char *er
 
 bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, char *error, size_t error_size)
 {
-	const bool snapshot = has_extension(path, ".sph");
-	if (!snapshot && !has_extension(path, ".csv"))
+	const bool snapshot = sim_has_extension(path, ".sph");
+	if (!snapshot && !sim_has_extension(path, ".csv"))
 		return fail(error, error_size, "no format of spheres has this extension; use .sph or .csv");
 	sim_output_file file;
 	if (!check_spheres(spheres, snapshot, error, error_size) || !sim_output_open(&file, path, error, error_size))

@@ -4,6 +4,7 @@
 #define SIM_SPHERE_FILE_H
 
 #include "carom/spheres.h"
+#include "sim/input_file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,14 +37,17 @@ typedef struct sim_sphere_reading {
 bool sim_load_spheres(
 	const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size);
 
+/// Do so with a file that is open, from its beginning. It stays open.
+bool sim_read_spheres(
+	sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size);
+
 /// Save as snapshot (.sph; doubles become the nearest float) or CSV (.csv; the numbers come back exactly), by the extension of
 /// the path. The walls of a set without them are the box of its spheres. The file appears whole or not at all. On failure
 /// false with one sentence in error, without the path.
 bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, char *error, size_t error_size);
 
-/// Does the path name spheres: a snapshot by its first bytes, a PLY file with points and without faces, or a .csv? False also
-/// when it cannot be read.
-bool sim_is_sphere_file(const char *path);
+/// Does a file hold spheres: a snapshot by its first bytes, a PLY file with points and without faces, or a .csv?
+bool sim_holds_spheres(const sim_input *input);
 
 /// Make room for count spheres; values are not set. False when out of memory or count is not in 0..CAROM_MAX_SPHERES; the set is
 /// empty then.

@@ -34,6 +34,7 @@ static bool read_points(
 	sim_ply_reader *r, const sim_ply_element *element, const sim_sphere_reading *reading, sim_sphere_set *spheres)
 {
 	int found[4] = { 0, 0, 0, 0 };
+	r->place = element->place;
 	for (int i = 0; i < element->property_count; i++) {
 		const int k = meaning(&element->properties[i]);
 		if (k >= 0)
@@ -46,8 +47,8 @@ static bool read_points(
 	for (int k = 0; k < 4; k++)
 		if (found[k] > 1)
 			return sim_ply_fail(r, "the element vertex has more than one %s", names[k][0]);
-	if (!sim_ply_has_room(r, element))
-		return sim_ply_fail(r, "ends too early: %lld points do not fit in it", (long long)element->count);
+	if (!sim_ply_check_room(r, element, "points"))
+		return false;
 	if (element->count > CAROM_MAX_SPHERES)
 		return sim_ply_fail(r, "holds %lld points; at most %d can be read", (long long)element->count, CAROM_MAX_SPHERES);
 	if (!sim_allocate_spheres(spheres, element->count, reading->wide))
@@ -64,24 +65,10 @@ static bool read_points(
 	return true;
 }
 
-static sim_ply_reader *make_reader(const char *bytes, size_t size, char *error, size_t error_size)
-{
-	sim_ply_reader *r = calloc(1, sizeof *r);
-	if (!r) {
-		snprintf(error, error_size, "out of memory");
-		return NULL;
-	}
-	r->at = bytes;
-	r->end = bytes + size;
-	r->error = error;
-	r->error_size = error_size;
-	return r;
-}
-
 bool sim_read_sphere_ply(
 	const char *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
 {
-	sim_ply_reader *r = make_reader(bytes, size, error, error_size);
+	sim_ply_reader *r = sim_ply_make_reader(bytes, size, error, error_size);
 	if (!r)
 		return false;
 	bool sound = sim_ply_read_header(r), found = false;
@@ -90,8 +77,10 @@ bool sim_read_sphere_ply(
 		found = strcmp(element->name, "vertex") == 0;
 		sound = found ? read_points(r, element, reading, spheres) : sim_ply_skip_element(r, element);
 	}
-	if (sound && !found)
+	if (sound && !found) {
+		r->place = NULL; // it is said of the whole file
 		sound = sim_ply_fail(r, "holds no points: there is no element vertex");
+	}
 	free(r);
 	return sound;
 }
@@ -99,7 +88,7 @@ bool sim_read_sphere_ply(
 bool sim_ply_holds_points(const char *bytes, size_t size)
 {
 	char error[256];
-	sim_ply_reader *r = make_reader(bytes, size, error, sizeof error);
+	sim_ply_reader *r = sim_ply_make_reader(bytes, size, error, sizeof error);
 	bool points = false, faces = false;
 	if (r && sim_ply_read_header(r))
 		for (int i = 0; i < r->element_count; i++) {

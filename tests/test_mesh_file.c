@@ -149,33 +149,33 @@ TEST(mesh_file, ply_says_what_is_wrong)
 {
 	char text[1024];
 	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0\n1 0 0 zero\n");
-	check_refused("a.ply", text, "vertex 1: this is not a number: zero");
+	check_refused("a.ply", text, "line 17: vertex 1: this is not a number: zero");
 	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0\n1 0 0 0\n");
-	check_refused("a.ply", text, "ends too early, in vertex 2 of 4");
+	check_refused("a.ply", text, "line 18: ends too early, in vertex 2 of 4");
 	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0 1 0 0 0 1 0 1 0 0 0 1 0 7 9 2 0 1 0\n");
-	check_refused("a.ply", text, "face 0: has 2 corners; a face needs three");
+	check_refused("a.ply", text, "line 16: face 0: has 2 corners; a face needs three");
 	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0 1 0 0 0 1 0 1 0 0 0 1 0 7 9 3 0 1 0.5 0\n");
-	check_refused("a.ply", text, "face 0: names vertex 0.5");
+	check_refused("a.ply", text, "line 16: face 0: names vertex 0.5");
 	snprintf(text, sizeof text, "%s%s", ply_start, "0 0 0 0 1 0 0 0 1 0 1 0 0 0 1 0 7 9 3 0 1 2 -1\n");
-	check_refused("a.ply", text, "face 0: a list of -1 elements");
+	check_refused("a.ply", text, "line 16: face 0: a list of -1 elements");
 	check_refused("a.ply", "plx\n", "is not a PLY file: it does not begin with a line \"ply\"");
-	check_refused("a.ply", "ply\nformat ascii 1.0\n", "the header has no end_header");
-	check_refused("a.ply", "ply\nend_header\n", "the header has no format");
-	check_refused("a.ply", "ply\nformat morse 1.0\n", "the header names an unknown format: morse");
-	check_refused(
-		"a.ply", "ply\nformat ascii 1.0\nelement vertex -1\n", "the header has a bad number of elements: element vertex -1");
-	check_refused("a.ply", "ply\nformat ascii 1.0\nproperty float x\n", "the header has a property before any element");
+	check_refused("a.ply", "ply\nformat ascii 1.0\n", "line 3: the header has no end_header");
+	check_refused("a.ply", "ply\nend_header\n", "line 2: the header has no format");
+	check_refused("a.ply", "ply\nformat morse 1.0\n", "line 2: the header names an unknown format: morse");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex -1\n",
+		"line 3: the header has a bad number of elements: element vertex -1");
+	check_refused("a.ply", "ply\nformat ascii 1.0\nproperty float x\n", "line 3: the header has a property before any element");
 	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty list uchar x\n",
-		"the header has an incomplete property in the element vertex");
+		"line 4: the header has an incomplete property in the element vertex");
 	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty half x\n",
-		"the header gives the property x an unknown type");
+		"line 4: the header gives the property x an unknown type");
 	check_refused("a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n",
-		"the element vertex has no x, y and z");
+		"line 3: the element vertex has no x, y and z");
 	check_refused("a.ply", "ply\nformat ascii 1.0\nelement face 1\nproperty int x\nend_header\n0\n",
-		"the element face has no list vertex_indices");
+		"line 3: the element face has no list vertex_indices");
 	check_refused("a.ply",
 		"ply\nformat binary_little_endian 1.0\nelement vertex 2000000000\nproperty float x\nproperty float y\nproperty float z\nend_header\nxy",
-		"ends too early: 2000000000 vertices do not fit in it");
+		"byte 126: ends too early: 2000000000 vertices do not fit in it");
 	check_refused("a.ply", "ply\nformat ascii 1.0\nend_header\n", "holds no triangles");
 }
 
@@ -217,6 +217,265 @@ TEST(mesh_file, ply_binary_in_both_byte_orders)
 			CHECK(!load_bytes("a.ply", bytes, size - cut, &mesh, error, sizeof error));
 	}
 }
+
+// ---- OFF ----
+
+TEST(mesh_file, off_keeps_order_and_fans_polygons)
+{
+	static const char *const heads[] = { "OFF\n5 3 0\n", "# a comment\r\n\r\nOFF # more\r\n5\r\n3 9\r\n", "OFF 5 3 0\n",
+		"OFF5 3\n", "\xef\xbb\xbfOFF\r5 3 0\r" };
+	static const char body[] =
+		"0 0 0\n1 0 0 # the second\n\n 1 1 0\n0 1 0\n-0.5\t0.5 1e-3\n5 0 1 2 3 4\n3 2 3 4 255 0 0\n3 2 8 0 0.1 0.2 0.3 1";
+	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+		char text[512], error[256] = "";
+		sim_mesh mesh;
+		snprintf(text, sizeof text, "%s%s", heads[i], body);
+		if (!CHECK(load_text("a.off", text, &mesh, error, sizeof error))) {
+			printf("  head %zu: %s\n", i, error);
+			continue;
+		}
+		CHECK_INT(mesh.vertex_count, 5);
+		CHECK_INT(mesh.triangle_count, 5);
+		check_triangle(&mesh, 0, 0, 1, 2);
+		check_triangle(&mesh, 1, 0, 2, 3);
+		check_triangle(&mesh, 2, 0, 3, 4);
+		check_triangle(&mesh, 3, 2, 3, 4);
+		check_triangle(&mesh, 4, 2, 8, 0); // out of range: left for the library to report
+		CHECK_NEAR(mesh.vertices[12], -0.5, 0);
+		CHECK_NEAR(mesh.vertices[14], 1e-3f, 0);
+		sim_mesh_free(&mesh);
+	}
+}
+
+TEST(mesh_file, off_skips_colours_normals_and_texture)
+{
+	static const char *const texts[] = { "COFF\n3 1 0\n1 2 3 255 0 0\n4 5 6 1 0 0 0.5\n7 8 9 0 0 0 255\n3 0 1 2\n",
+		"NOFF\n3 1 0\n1 2 3 0 0 1\n4 5 6 0 0 1\n7 8 9 0 0 1\n3 0 1 2\n",
+		"STCNOFF\n3 1 0\n1 2 3 0 0 1 9 9 9 0 0\n4 5 6 0 0 1 9 9 9 0 0\n7 8 9 0 0 1 9 9 9 9 0 0\n3 0 1 2\n" };
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		sim_mesh mesh;
+		char error[256];
+		REQUIRE(load_text("a.off", texts[i], &mesh, error, sizeof error));
+		for (int k = 0; k < 9; k++)
+			CHECK_NEAR(mesh.vertices[k], k + 1, 0);
+		check_triangle(&mesh, 0, 0, 1, 2);
+		sim_mesh_free(&mesh);
+	}
+}
+
+TEST(mesh_file, off_says_which_line_is_wrong)
+{
+	static const char no_keyword[] =
+		"line 1: is not an OFF file with three coordinates a vertex: it does not begin with OFF, COFF, NOFF, "
+		"CNOFF or one of these with ST before it";
+	check_refused("a.off", "3 1 0\n", no_keyword);
+	check_refused("a.off", "4OFF\n3 1 0\n", no_keyword);
+	check_refused("a.off", "OFFER 3 1 0\n", no_keyword);
+	check_refused("a.off", "OFF BINARY\n", "line 1: is a binary OFF file; only OFF files in text are read");
+	check_refused("a.off", "OFF\n", "line 1: ends before the number of vertices");
+	check_refused("a.off", "OFF\n3", "line 2: ends before the number of faces");
+	check_refused("a.off", "OFF\n-3 1 0\n", "line 2: this is not a number of vertices: -3");
+	check_refused("a.off", "OFF\n3 1.5 0\n", "line 2: this is not a number of faces: 1.5");
+	check_refused("a.off", "OFF\n3 4294967297 0\n", "line 2: this is not a number of faces: 4294967297");
+	check_refused("a.off", "OFF\n3 1 0 7\n", "line 2: holds more than the numbers of vertices, faces and edges");
+	check_refused("a.off", "OFF\n3 1 0\n0 0 0\n1 0 zero\n0 1 0\n3 0 1 2\n", "line 4: this coordinate is not a number: zero");
+	check_refused("a.off", "OFF\n3 1 0\n0 0 0\n1 0\n0 1 0 0\n3 0 1 2\n", "line 4: a vertex needs three coordinates");
+	check_refused("a.off", "OFF\n3 1 0\n0 0 0 1 0 0\n0 1 0\n3 0 1 2\n",
+		"line 3: 3 numbers follow the coordinates; by the first line of the file there are 0");
+	check_refused("a.off", "COFF\n3 1 0\n0 0 0 1 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+		"line 3: 2 numbers follow the coordinates; by the first line of the file there are 3 to 4");
+	check_refused(
+		"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1\n", "line 6: a face has fewer corners than its first number says");
+	check_refused("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n2 0 1\n", "line 6: a face needs three corners");
+	check_refused(
+		"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2.5\n", "line 6: this corner of a face is not a vertex number: 2.5");
+	check_refused("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2 red\n", "line 6: this is not a number: red");
+	check_refused(
+		"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 1 2\n", "line 7: goes on behind the last of its 1 faces");
+	check_refused("a.off", "OFF\n3 2 0\n0 0 0 # a\n1 0 0\n0 1 0\n3 0 1 2\n", "line 6: ends too early, behind face 1 of 2");
+	check_refused("a.off", "OFF\n4 1 0\n0 0 0 # long\n1 0 0 # long\n0 1 0\n", "line 5: ends too early, behind vertex 3 of 4");
+	check_refused("a.off", "OFF\n3 0 0\n0 0 0\n1 0 0\n0 1 0\n", "holds 3 vertices but no triangles");
+}
+
+// What a header claims costs no memory: the file cannot hold it.
+TEST(mesh_file, off_counts_are_compared_with_the_size_of_the_file)
+{
+	check_refused(
+		"a.off", "OFF\n900000000 1 0\n0 0 0\n", "line 2: ends too early: 900000000 vertices and 1 faces do not fit in it");
+	check_refused("a.off", "OFF\n3 200000000 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+		"line 2: ends too early: 3 vertices and 200000000 faces do not fit in it");
+	check_refused("a.off", "OFF\n2147483647 2147483647 0\n",
+		"line 2: ends too early: 2147483647 vertices and 2147483647 faces do not fit in it");
+	sim_mesh mesh;
+	char error[256];
+	// The smallest rows that there are still fit.
+	REQUIRE(load_text("a.off", "OFF\n3 2\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 2 1", &mesh, error, sizeof error));
+	CHECK_INT(mesh.triangle_count, 2);
+	sim_mesh_free(&mesh);
+}
+
+// ---- Damage ----
+
+// A sound file is read; cut anywhere it is refused, unless only what means nothing was cut off: the ends of the last lines.
+static void check_cuts(const char *name, const char *bytes, size_t size, size_t harmless)
+{
+	sim_mesh mesh;
+	char error[256] = "";
+	REQUIRE(load_bytes(name, bytes, size, &mesh, error, sizeof error));
+	sim_mesh_free(&mesh);
+	for (size_t cut = 1; cut < size; cut++) {
+		const bool read = load_bytes(name, bytes, size - cut, &mesh, error, sizeof error);
+		const bool named = read || strncmp(error, "line ", 5) == 0 || strncmp(error, "byte ", 5) == 0 || size - cut < 4;
+		if (!CHECK_INT(read, cut <= harmless) || !CHECK(named))
+			printf("  %s without its last %zu bytes: %s\n", name, cut, read ? "read" : error);
+		if (read)
+			sim_mesh_free(&mesh);
+	}
+}
+
+static const char text_stl[] =
+	"solid a b#c\n facet normal 0 0 1\n  outer loop\n   vertex 0 0 0\n   vertex 1 0 0\n   vertex 0 1 0.5\n  endloop\n endfacet\n"
+	"FACET NORMAL 0 0 -1\nOUTER LOOP\nVERTEX 1 0 0\nVERTEX 0 0 0\nVERTEX 0.1 1e-3 -0.75\nENDLOOP\nENDFACET\nendsolid a b\n";
+
+TEST(mesh_file, files_that_are_cut_are_refused)
+{
+	static const char off[] = "OFF\n4 4 6\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
+	check_cuts("a.off", off, sizeof off - 1, 1);
+	check_cuts("a.stl", text_stl, sizeof text_stl - 1, 5);
+	char binary[84 + 100] = "solid, but binary";
+	binary[80] = 2;
+	binary[84 + 12] = 1;
+	check_cuts("b.stl", binary, sizeof binary, 0);
+}
+
+// A text that ends within its last number looks whole: only the missing end of the line tells, where the number could go on.
+TEST(mesh_file, a_last_number_that_may_be_cut_is_refused)
+{
+	char head[512] = "", ply_head[1024], text[2048];
+	for (int i = 0; i < 25; i++)
+		snprintf(head + strlen(head), sizeof head - strlen(head), "%d %d %d\n", i, i * i, -i * i * i);
+	snprintf(ply_head, sizeof ply_head,
+		"ply\nformat ascii 1.0\nelement vertex 25\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n"
+		"property list uchar int vertex_indices\nend_header\n%s",
+		head);
+	static const struct {
+		const char *face;
+		bool read;
+	} ends[] = { { "3 0 1 2\n", true }, { "3 0 1 2 ", true }, { "3 0 1 24", true }, { "3 0 1 3", true }, { "3 2 1 0", true },
+		{ "3 0 1 2", false } };
+	for (size_t i = 0; i < 2 * sizeof ends / sizeof ends[0]; i++) {
+		sim_mesh mesh;
+		char error[256] = "";
+		const bool off = i % 2 == 0;
+		snprintf(text, sizeof text, "%s%s%s", off ? "OFF\n25 1 0\n" : ply_head, off ? head : "", ends[i / 2].face);
+		if (!CHECK_INT(load_text(off ? "a.off" : "a.ply", text, &mesh, error, sizeof error), ends[i / 2].read))
+			printf("  %s: %s\n", ends[i / 2].face, error);
+		if (!ends[i / 2].read) {
+			char wanted[256];
+			snprintf(wanted, sizeof wanted,
+				"line %d: the file may be cut within its last number, 2: nothing ends this line; if it is whole, end it",
+				off ? 28 : 35);
+			CHECK_STR(error, wanted);
+		}
+		sim_mesh_free(&mesh);
+	}
+}
+
+TEST(mesh_file, stl_text_is_read_to_the_nearest_float)
+{
+	sim_mesh mesh;
+	char error[256] = "";
+	REQUIRE(load_text("a.stl", text_stl, &mesh, error, sizeof error));
+	CHECK_INT(mesh.vertex_count, 4);
+	CHECK_INT(mesh.triangle_count, 2);
+	check_triangle(&mesh, 0, 0, 1, 2);
+	check_triangle(&mesh, 1, 1, 0, 3);
+	CHECK_NEAR(mesh.vertices[9], 0.1f, 0);
+	CHECK_NEAR(mesh.vertices[10], 1e-3f, 0);
+	sim_mesh_free(&mesh);
+	// Two solids are one mesh.
+	char text[1024];
+	snprintf(text, sizeof text, "%s%s", text_stl, text_stl);
+	REQUIRE(load_text("a.stl", text, &mesh, error, sizeof error));
+	CHECK_INT(mesh.vertex_count, 4);
+	CHECK_INT(mesh.triangle_count, 4);
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, stl_says_what_is_wrong)
+{
+	check_refused("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0\n",
+		"line 5: ends too early, where a number must stand");
+	check_refused(
+		"a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 x\n", "line 5: this is not a number: x");
+	check_refused("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nendloop\n",
+		"line 6: vertex must stand here, not: endloop");
+	check_refused("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nvertex 1 1 0\n",
+		"line 7: endloop must stand here, not: vertex");
+	check_refused("a.stl", "solid\nface\n", "line 2: facet or endsolid must stand here, not: face");
+	check_refused("a.stl", "solid\nendsolid\nendsolid\n", "line 3: solid must stand here, not: endsolid");
+	check_refused("a.stl", "solid x\n", "line 1: ends too early, where facet or endsolid must stand");
+	check_refused("a.stl", "solid\nendsolid\n", "holds no triangles");
+	check_refused("a.stl", "what is this", "byte 12: ends too early, in its header of 84 bytes");
+	char bytes[84 + 60] = "binary";
+	sim_mesh mesh;
+	char error[256];
+	CHECK(!load_bytes("a.stl", bytes, 84, &mesh, error, sizeof error));
+	CHECK_STR(error, "holds no triangles");
+	bytes[80] = 1;
+	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, error, sizeof error));
+	CHECK_STR(error, "byte 134: goes on behind triangle 1 of 1");
+	memset(bytes + 80, 0xff, 4);
+	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, error, sizeof error));
+	CHECK_STR(error, "byte 144: ends too early, in triangle 1 of 4294967295");
+}
+
+// A disk that loses a block leaves zeros: no text goes on behind them in silence.
+TEST(mesh_file, text_with_zero_bytes_is_refused)
+{
+	static const char obj[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n\0\0\0\0\0\0\0\nf 3 2 1\n";
+	static const char off[] = "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 \0\n3 0 1 2\n";
+	static const char ply[] =
+		"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+		"element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 \0 1 0\n3 0 1 2\n";
+	char stl[sizeof text_stl];
+	memcpy(stl, text_stl, sizeof stl);
+	memset(stl + 120, 0, 7);
+	const struct {
+		const char *name, *bytes;
+		size_t size;
+		int line;
+	} files[] = { { "a.obj", obj, sizeof obj - 1, 5 }, { "a.off", off, sizeof off - 1, 5 },
+		{ "a.ply", ply, sizeof ply - 1, 12 }, { "a.stl", stl, sizeof stl - 1, 9 } };
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+		sim_mesh mesh;
+		char error[256] = "", wanted[128];
+		CHECK(!load_bytes(files[i].name, files[i].bytes, files[i].size, &mesh, error, sizeof error));
+		snprintf(wanted, sizeof wanted, "line %d: holds a zero byte, which no text does: the file is damaged", files[i].line);
+		CHECK_STR(error, wanted);
+		CHECK(mesh.vertices == NULL && mesh.triangles == NULL);
+	}
+}
+
+// ---- Formats by their bytes ----
+
+TEST(mesh_file, a_path_without_extension_is_told_by_its_bytes)
+{
+	static const char *const texts[] = { "# made\n\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+		"OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+		"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n"
+		"property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+		text_stl };
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		sim_mesh mesh;
+		char error[256] = "";
+		if (!CHECK(load_text("mesh", texts[i], &mesh, error, sizeof error)))
+			printf("  text %zu: %s\n", i, error);
+		sim_mesh_free(&mesh);
+	}
+}
+
+// ---- STL, and writing ----
 
 TEST(mesh_file, stl_is_welded_to_a_closed_mesh)
 {

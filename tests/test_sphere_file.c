@@ -438,7 +438,7 @@ TEST(sphere_file, ply_points_in_both_byte_orders)
 			sim_sphere_set set;
 			char error[256];
 			CHECK(!load_bytes(bytes, size - cut, &plain, &set, error, sizeof error));
-			CHECK(strncmp(error, "ends too early", 14) == 0);
+			CHECK(strstr(error, ": ends too early") != NULL && strncmp(error, "byte ", 5) == 0);
 		}
 	}
 }
@@ -447,26 +447,27 @@ TEST(sphere_file, ply_says_what_is_wrong)
 {
 #define START "ply\nformat ascii 1.0\n"
 #define XYZ "property float x\nproperty float y\nproperty float z\n"
-	check_text_refused(START "element vertex 1\n" XYZ "end_header\n1 2 3\n", "has no radii: no property radius, r or scale");
+	check_text_refused(
+		START "element vertex 1\n" XYZ "end_header\n1 2 3\n", "line 3: has no radii: no property radius, r or scale");
 	check_text_refused(START "element vertex 1\nproperty float x\nproperty float z\nproperty float r\nend_header\n1 2 3\n",
-		"the element vertex has no x, y and z");
+		"line 3: the element vertex has no x, y and z");
 	check_text_refused(START "element vertex 1\n" XYZ "property float r\nproperty float scale\nend_header\n1 2 3 4 5\n",
-		"the element vertex has more than one radius");
+		"line 3: the element vertex has more than one radius");
 	check_text_refused(START "element vertex 1\n" XYZ "property list uchar float r\nend_header\n1 2 3 1 4\n",
-		"has no radii: no property radius, r or scale");
+		"line 3: has no radii: no property radius, r or scale");
 	check_text_refused(START "element face 0\nproperty list uchar int vertex_indices\nend_header\n",
 		"holds no points: there is no element vertex");
 	check_text_refused(START "element vertex 2\n" XYZ "property float r\nend_header\n1 2 3 4\n5 6 7 nan\n",
-		"vertex 1: the radius is not finite");
+		"line 10: vertex 1: the radius is not finite");
 	check_text_refused(
-		START "element vertex 1\n" XYZ "property float r\nend_header\n1 2 3 -4\n", "vertex 0: the radius is negative");
+		START "element vertex 1\n" XYZ "property float r\nend_header\n1 2 3 -4\n", "line 9: vertex 0: the radius is negative");
 	check_text_refused(
-		START "element vertex 1\n" XYZ "property float r\nend_header\n1 2 c 4\n", "vertex 0: this is not a number: c");
-	check_text_refused(
-		START "element vertex 2\n" XYZ "property float r\nend_header\n1 2 3 4\n5 6\n", "ends too early, in vertex 1 of 2");
+		START "element vertex 1\n" XYZ "property float r\nend_header\n1 2 c 4\n", "line 9: vertex 0: this is not a number: c");
+	check_text_refused(START "element vertex 2\n" XYZ "property float r\nend_header\n1 2 3 4\n5 6\n",
+		"line 11: ends too early, in vertex 1 of 2");
 	check_text_refused(START "element vertex 2000000000\n" XYZ "property float r\nend_header\n1 2 3 4\n",
-		"ends too early: 2000000000 points do not fit in it");
-	check_text_refused("ply\nformat morse 1.0\nend_header\n", "the header names an unknown format: morse");
+		"line 10: ends too early: 2000000000 points do not fit in it");
+	check_text_refused("ply\nformat morse 1.0\nend_header\n", "line 2: the header names an unknown format: morse");
 	const sim_sphere_reading given = { .default_radius = 2 };
 	sim_sphere_set set = load_text(START "element vertex 1\n" XYZ "end_header\n1 2 3\n", &given);
 	CHECK(!set.has_radii);
@@ -475,6 +476,15 @@ TEST(sphere_file, ply_says_what_is_wrong)
 }
 
 // ---- What a file is, and writing ----
+
+static bool is_sphere_file(const char *path)
+{
+	char error[256];
+	sim_input input;
+	const bool answer = sim_open_input(&input, path, error, sizeof error) && sim_holds_spheres(&input);
+	sim_close_input(&input);
+	return answer;
+}
 
 TEST(sphere_file, kinds_are_told_apart)
 {
@@ -493,11 +503,10 @@ TEST(sphere_file, kinds_are_told_apart)
 		{ "a.obj", "v 0 0 0\n", 8, false }, { "e.sph", "", 0, false } };
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		write_bytes(files[i].name, files[i].bytes, files[i].size);
-		if (!CHECK_INT(sim_is_sphere_file(temporary(files[i].name)), files[i].spheres))
+		if (!CHECK_INT(is_sphere_file(temporary(files[i].name)), files[i].spheres))
 			printf("  of %s\n", files[i].name);
 		remove(temporary(files[i].name));
 	}
-	CHECK(!sim_is_sphere_file(temporary("nothing.sph")));
 }
 
 TEST(sphere_file, saving_refuses_what_cannot_be_read_back)

@@ -188,7 +188,7 @@ expect 1 err '^carom: error: range.obj: face 3 names vertex 12, and there are 12
 printf 'v 0 0 zero\n' > word.obj
 expect 1 err '^carom: error: word.obj: line 1' ccd 0.obj word.obj
 head -c 300 1.ply > cut.ply
-expect 1 err '^carom: error: cut.ply: ends too early' ccd 0.ply cut.ply
+expect 1 err '^carom: error: cut.ply: byte 300: ends too early' ccd 0.ply cut.ply
 [ ! -e none.txt ] && [ ! -e none.txt.part ] || fail "a failure wrote impacts"
 expect 1 err '^carom: error: nowhere/h.txt: cannot be written' ccd 0.obj 1.obj --hits nowhere/h.txt
 

@@ -33,6 +33,47 @@ expect 1 err '^carom: error: .*broken.h5' info broken.h5
 printf '\037\213rubbish' > broken.rbt.gz
 expect 1 err '^carom: error: broken.rbt.gz: is not a recorded motion' info broken.rbt.gz
 
+
+# What comes through a pipe can be read once only, and its format is told by its bytes.
+# piped FILE PATTERN ARGUMENT...
+piped() {
+	local file=$1 pattern=$2
+	shift 2
+	cat "$file" | "$CAROM" "$@" > out 2> err || fail "exit code $?: cat $file | carom $* ($(head -c 600 err))"
+	grep -qE -- "$pattern" out || fail "no '$pattern' on stdout: cat $file | carom $* ($(head -c 600 out))"
+}
+"$CAROM" make lumpy --triangles 902 -o l.obj && "$CAROM" make lumpy --triangles 902 -o l.ply && "$CAROM" make lumpy --triangles 902 -o l.stl
+awk '/^v/ { $1 = ""; v[++n] = $0 } /^f/ { f[++m] = "3 " $2 - 1 " " $3 - 1 " " $4 - 1 } END { print "OFF"; print n, m, 0
+	for (i = 1; i <= n; i++) print v[i]; for (i = 1; i <= m; i++) print f[i] }' l.obj > l.off
+for extension in obj ply stl off; do
+	piped l.$extension ': a mesh of 453 vertices and 902 triangles$' info /dev/stdin
+	piped l.$extension 'does not intersect itself' check /dev/stdin
+	piped l.$extension '"spheres":[[:space:]]*[1-9]' make spheres /dev/stdin --radius 0.1 -o s.sph --json
+	"$CAROM" info l.$extension --json | grep -v '"first_finding"' > by_path
+	piped l.$extension '"kind":[[:space:]]*"mesh"' info /dev/stdin --json
+	grep -v '"first_finding"' out | diff by_path - || fail "l.$extension holds something else by pipe"
+done
+piped l.obj '"collides":[[:space:]]*false' check /dev/stdin l.ply --pose-b 9,0,0,0,0,0,1 --json
+piped s.sph '[0-9] spheres$' info /dev/stdin
+printf 'x,y,z,r\n1,2,3,4\n' > s.csv
+piped s.csv '1 touching|0 touching|spheres' spheres /dev/stdin
+printf 'RBTRAJ1\0' | "$CAROM" info /dev/stdin 2> err && fail "a motion from a pipe was read"
+grep -q '^carom: error: /dev/stdin: is a recorded motion, and those are read from files' err || fail "no word on pipes: $(cat err)"
+
+# Damage is told with its place, and what a header claims takes no memory.
+head -c -3 l.off > cut.off
+expect 1 err '^carom: error: cut.off: line 1357: ' info cut.off
+printf 'OFF\n900000000 1 0\n0 0 0\n' > claim.off
+expect 1 err '^carom: error: claim.off: line 2: ends too early: 900000000 vertices and 1 faces do not fit in it' info claim.off
+head -c 200 l.stl > cut.stl
+expect 1 err '^carom: error: cut.stl: byte 200: ends too early, in triangle 2 of 902' info cut.stl
+head -c 84 /dev/zero > none.stl
+expect 1 err '^carom: error: none.stl: holds no triangles$' info none.stl
+{ head -c 30000 l.obj; head -c 512 /dev/zero; tail -c +30513 l.obj; } > zeros.obj
+expect 1 err '^carom: error: zeros.obj: line [0-9]+: holds a zero byte' info zeros.obj
+printf 'not a mesh at all' > words.txt
+expect 1 err '^carom: error: words.txt: cannot be read as a mesh: .*; give an .obj, .ply, .stl or .off file$' info words.txt
+
 if [ -n "${CAROM_DATA:-}" ] && [ -d "$CAROM_DATA/meshes/dirty" ]; then
 	for mesh in "$CAROM_DATA"/meshes/dirty/*; do
 		status=0

@@ -45,7 +45,7 @@ expect 0 out 'centres.csv: 5 spheres, 1 pairs' spheres centres.csv --radius 0.25
 expect 0 out 'centres.csv: 5 spheres, 0 pairs' spheres centres.csv --radius 0
 expect 1 err '^carom: error: row.csv: has radii of its own; leave --radius out$' spheres row.csv --radius 1
 { printf 'ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\nend_header\n'; tr , ' ' < centres.csv; } > centres.ply
-expect 1 err '^carom: error: centres.ply: has no radii: .*; --radius R' spheres centres.ply
+expect 1 err '^carom: error: centres.ply: line [0-9]+: has no radii: .*; --radius R' spheres centres.ply
 expect 0 out 'centres.ply: 5 spheres, 3 pairs' spheres centres.ply --radius 0.375
 
 # A gap that floats do not see: 0.1 + 0.2 reaches 0.3 as double, not as float, and 2^-30 beyond 1 is 1.

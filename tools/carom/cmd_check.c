@@ -46,7 +46,7 @@ static int parse(check_options *o, int argc, char **argv)
 		.summary = "Do two meshes collide, where, how deep? With one mesh: does its surface pass through itself?",
 		.details =
 			"A stands at the origin, B at its pose. With one mesh, pairs of triangles that share no vertex and intersect are found.\n"
-			"Meshes: .obj, .ply, .stl and what assimp reads.",
+			"Meshes: .obj, .ply, .stl, .off and what assimp reads.",
 		.options = options,
 		.least = 1,
 		.most = 2,

@@ -174,11 +174,11 @@ static bool examine(const info_options *o, carom_context *context, const sim_mes
 	return result == CAROM_SUCCESS;
 }
 
-static int show_mesh(const info_options *o)
+static int show_mesh(const info_options *o, sim_input *input)
 {
 	char error[512];
 	sim_mesh mesh;
-	if (!sim_load_mesh(o->path, &mesh, error, sizeof error))
+	if (!sim_read_mesh(input, &mesh, error, sizeof error))
 		return report_error(o->path, "%s", error);
 	carom_context *context = NULL;
 	mesh_facts facts = { 0 };
@@ -303,18 +303,31 @@ static int show_calls(const info_options *o)
 	return report_end_of_text();
 }
 
+// What the file is tells which reader takes it.
+static int show(const info_options *o, sim_input *input)
+{
+	const file_kind kind = motion_kind_of(input);
+	if (!input->regular && (kind == FILE_TRAJECTORY || kind == FILE_RECORDING))
+		return report_error(o->path, "is a recorded motion, and those are read from files, not from pipes");
+	switch (kind) {
+	case FILE_TRAJECTORY: return show_trajectory(o);
+	case FILE_RECORDING: return show_recording(o);
+	case FILE_CALLS: return show_calls(o);
+	default: return sim_holds_spheres(input) ? sphere_source_show(input, o->json) : show_mesh(o, input);
+	}
+}
+
 int cmd_info(int argc, char **argv)
 {
 	info_options o = { 0 };
 	const int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	switch (motion_file_kind(o.path)) {
-	case FILE_UNREADABLE: return EXIT_FAILED;
-	case FILE_TRAJECTORY: return show_trajectory(&o);
-	case FILE_RECORDING: return show_recording(&o);
-	case FILE_CALLS: return show_calls(&o);
-	case FILE_OTHER: break;
-	}
-	return sim_is_sphere_file(o.path) ? sphere_source_show(o.path, o.json) : show_mesh(&o);
+	char error[512];
+	sim_input input;
+	if (!sim_open_input(&input, o.path, error, sizeof error))
+		return report_error(o.path, "%s", error);
+	const int code = show(&o, &input);
+	sim_close_input(&input);
+	return code;
 }

@@ -7,7 +7,6 @@
 #include "sim/recording.h"
 #include "sim/trajectory.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +22,27 @@ typedef struct motion_source {
 	bool ground; ///< still to be added
 } motion_source;
 
+file_kind motion_kind_of(const sim_input *input)
+{
+	const char *start = input->start;
+	if (input->start_size >= 8 && memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
+		return FILE_RECORDING;
+	if (memcmp(start, "\x1f\x8b", 2) == 0 || (input->start_size >= 8 && memcmp(start, "RBTRAJ1", 8) == 0))
+		return FILE_TRAJECTORY;
+	return input->start_size >= 8 && memcmp(start, "CAROMREC", 8) == 0 ? FILE_CALLS : FILE_OTHER;
+}
+
 file_kind motion_file_kind(const char *path)
 {
-	FILE *file = fopen(path, "rb");
-	unsigned char start[8] = { 0 };
-	if (!file || (fread(start, 1, sizeof start, file) == 0 && ferror(file))) {
-		report_error(path, "cannot be opened: %s", strerror(errno));
-		if (file)
-			fclose(file);
+	char error[512];
+	sim_input input;
+	if (!sim_open_input(&input, path, error, sizeof error)) {
+		report_error(path, "%s", error);
 		return FILE_UNREADABLE;
 	}
-	fclose(file);
-	if (memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
-		return FILE_RECORDING;
-	if (memcmp(start, "\x1f\x8b", 2) == 0 || memcmp(start, "RBTRAJ1", 8) == 0)
-		return FILE_TRAJECTORY;
-	if (memcmp(start, "CAROMREC", 8) == 0)
-		return FILE_CALLS;
-	return FILE_OTHER;
+	const file_kind kind = motion_kind_of(&input);
+	sim_close_input(&input);
+	return kind;
 }
 
 static int out_of_memory(const char *path) { return report_error(path, "out of memory"); }

@@ -5,6 +5,7 @@
 #define CAROM_TOOL_MOTION_H
 
 #include "carom/carom.h"
+#include "sim/input_file.h"
 
 /// What a file is, by its first bytes.
 typedef enum file_kind {
@@ -15,6 +16,7 @@ typedef enum file_kind {
 	FILE_OTHER,      ///< a mesh, perhaps
 } file_kind;
 
+file_kind motion_kind_of(const sim_input *input);
 file_kind motion_file_kind(const char *path);
 
 typedef struct motion_options {

@@ -121,15 +121,15 @@ static int print_text(const char *path, const sim_sphere_set *set, const sphere_
 	return report_end_of_text();
 }
 
-int sphere_source_show(const char *path, bool json)
+int sphere_source_show(sim_input *input, bool json)
 {
 	const sim_sphere_reading reading = { .default_radius = 0, .wide = true };
 	char error[512];
 	sim_sphere_set set;
-	if (!sim_load_spheres(path, &reading, &set, error, sizeof error))
-		return report_error(path, "%s", error);
+	if (!sim_read_spheres(input, &reading, &set, error, sizeof error))
+		return report_error(input->path, "%s", error);
 	const sphere_facts facts = examine(&set);
-	const int status = json ? print_json(&set, &facts) : print_text(path, &set, &facts);
+	const int status = json ? print_json(&set, &facts) : print_text(input->path, &set, &facts);
 	sim_free_spheres(&set);
 	return status;
 }

@@ -13,7 +13,7 @@ typedef struct sphere_source_options {
 /// Load spheres. False after an error message; a radius that was given for a file with radii is an error.
 bool sphere_source_load(const char *path, const sphere_source_options *options, sim_sphere_set *spheres);
 
-/// `carom info` of a file of spheres. Returns the exit code.
-int sphere_source_show(const char *path, bool json);
+/// `carom info` of an open file of spheres. Returns the exit code.
+int sphere_source_show(sim_input *input, bool json);
 
 #endif
