@@ -103,7 +103,7 @@ static bool bench_check(bench *b, cr_body *bodies, int32_t count)
 		}
 	}
 	for (int32_t i = 0; i < count; i++)
-		bodies[i].moved = false;
+		bodies[i].moved = bodies[i].refiltered = false;
 	return same;
 }
 
@@ -150,6 +150,17 @@ typedef struct walk {
 	int threads;
 } walk;
 
+/// One of few filters, so that many pairs share one, as set by a call between steps.
+static void random_filter(uint64_t *seed, cr_body *body)
+{
+	static const uint64_t masks[] = { UINT64_MAX, UINT64_MAX, 1, 2, 3, 0 };
+	static const int32_t groups[] = { 0, 0, 0, -3, 5, 6 };
+	body->category = test_random(seed) % 4;
+	body->mask = masks[test_random(seed) % 6];
+	body->group = groups[test_random(seed) % 6];
+	body->refiltered = true;
+}
+
 static void random_walk(const walk *w, uint64_t seed)
 {
 	bench b;
@@ -179,6 +190,8 @@ static void random_walk(const walk *w, uint64_t seed)
 				random_box(&seed, &bodies[i], w->span, w->origin);
 				if (test_random(&seed) % 16 == 0 && bodies[i].kind != CAROM_DYNAMIC)
 					endless_box(&bodies[i]);
+			} else if (w->comes_and_goes && w->count > 20 && bodies[i].alive && test_random(&seed) % 4 == 0) {
+				random_filter(&seed, &bodies[i]);
 			} else if (bodies[i].alive) {
 				for (int k = 0; k < 3; k++) {
 					const double d = test_random_double(&seed, -w->step, w->step);
@@ -356,6 +369,216 @@ TEST(broad, many_planes_and_many_bodies)
 	CHECK(b.pairs > 60 * 540);
 	free(bodies);
 	bench_close(&b);
+}
+
+// ---- What far bodies, filters and planes cost ----
+
+enum { CLOUD = 2000 };
+
+/// Boxes in a cube, and how many pairs of boxes a broad phase compares in a first call; 1 in share of them lies far off in each axis.
+static int64_t compared_in_cloud(create_fn *create, double far, int share)
+{
+	carom_context *context = make_context(1);
+	cr_broad *broad, *oracle;
+	REQUIRE(create(context, &broad) == CAROM_SUCCESS && cr_broad_create_brute(context, &oracle) == CAROM_SUCCESS);
+	static cr_body bodies[CLOUD];
+	memset(bodies, 0, sizeof bodies);
+	uint64_t seed = 31;
+	for (int i = 0; i < CLOUD; i++) {
+		const double off = share > 0 && i % share == share / 2 ? far : 0;
+		make_body(&bodies[i], CAROM_DYNAMIC);
+		random_box(&seed, &bodies[i], 12, (double[]){ off, off, off });
+	}
+	cr_pair_list found = { 0 }, expected = { 0 };
+	REQUIRE(broad->find(broad, bodies, CLOUD, &found) == CAROM_SUCCESS);
+	REQUIRE(oracle->find(oracle, bodies, CLOUD, &expected) == CAROM_SUCCESS);
+	CHECK(same_pairs(&found, &expected));
+	CHECK(found.count > CLOUD / 4);
+	const int64_t compared = broad->compared;
+	cr_array_free(context, &found);
+	cr_array_free(context, &expected);
+	broad->destroy(broad);
+	oracle->destroy(oracle);
+	carom_destroy_context(context);
+	return compared;
+}
+
+TEST(broad, far_bodies_cost_nothing)
+{
+	for (int i = 0; i < FAST_COUNT; i++) {
+		const int64_t near = compared_in_cloud(FAST[i], 0, 0);
+		for (double far = 1e5; far <= 1e15; far *= 100) {
+			// One body, one in a hundred, and two heaps.
+			CHECK(compared_in_cloud(FAST[i], far, CLOUD) <= near + near / 10);
+			CHECK(compared_in_cloud(FAST[i], far, 100) <= near + near / 10);
+			// At 1e15 the far boxes, of 0.4 to 2, are blurred in double.
+			if (far <= 1e13)
+				CHECK(compared_in_cloud(FAST[i], far, 2) <= near + near / 2);
+		}
+	}
+}
+
+TEST(broad, a_body_that_flies_off_costs_nothing)
+{
+	// Bodies change places, few at a time, while one body flies off to 1e13.
+	int64_t compared[2] = { 0 };
+	for (int far = 0; far < 2; far++) {
+		bench b;
+		bench_open(&b, 1);
+		static cr_body bodies[CLOUD];
+		memset(bodies, 0, sizeof bodies);
+		uint64_t seed = 37;
+		for (int i = 0; i < CLOUD; i++) {
+			make_body(&bodies[i], CAROM_DYNAMIC);
+			random_box(&seed, &bodies[i], 12, (double[]){ 0, 0, 0 });
+		}
+		for (int step = 0; step < 150; step++) {
+			const double out = far ? 10 * pow(1.2, step) : 0;
+			set_box(&bodies[7], (double[]){ out, -out, out }, (double[]){ 0.5, 0.5, 0.5 });
+			for (int i = 0; i < CLOUD / 10; i++)
+				random_box(&seed, &bodies[test_random(&seed) % (CLOUD - 8) + 8], 12, (double[]){ 0, 0, 0 });
+			REQUIRE(b.fast[1]->find(b.fast[1], bodies, CLOUD, &b.found) == CAROM_SUCCESS);
+			compared[far] += b.fast[1]->compared;
+			for (int i = 0; i < CLOUD; i++)
+				bodies[i].moved = false;
+		}
+		CHECK(bench_check(&b, bodies, CLOUD));
+		bench_close(&b);
+	}
+	CHECK(compared[1] < compared[0] + compared[0] / 5);
+}
+
+TEST(broad, masks_and_groups_are_asked_of_subtrees)
+{
+	// All at one place, and no two may collide: two kinds of body that want neither their own nor the other, and one negative group.
+	for (int scene = 0; scene < 3; scene++) {
+		bench b;
+		bench_open(&b, 1);
+		static cr_body bodies[CLOUD];
+		memset(bodies, 0, sizeof bodies);
+		for (int i = 0; i < CLOUD; i++) {
+			make_body(&bodies[i], CAROM_DYNAMIC);
+			set_box(&bodies[i], (double[]){ 0, 0, 0 }, (double[]){ 1, 1, 1 });
+			bodies[i].category = scene == 0 ? 1 : scene == 1 ? 1 + i % 2 : 3;
+			bodies[i].mask = scene == 0 ? 2 : scene == 1 ? 4 : UINT64_MAX;
+			bodies[i].group = scene == 2 ? -7 : 0;
+		}
+		bench_check(&b, bodies, CLOUD);
+		CHECK_INT(b.pairs, 0);
+		CHECK(b.fast[1]->compared < 3 * CLOUD);
+		CHECK(carom_memory_peak(b.context) < 600 * CLOUD);
+		// One of them wants the others, who want it: its pairs come, and go again.
+		for (int step = 0; step < 4; step++) {
+			bodies[5].category = bodies[5].mask = step % 2 == 0 ? UINT64_MAX : 0;
+			bodies[5].group = 0;
+			bodies[5].refiltered = true;
+			const int64_t before = b.pairs;
+			bench_check(&b, bodies, CLOUD);
+			CHECK_INT(b.pairs - before, step % 2 == 0 ? CLOUD - 1 : 0);
+		}
+		bench_close(&b);
+	}
+}
+
+/// A filter that lets few pairs pass, and counts.
+typedef struct asked_pairs {
+	int64_t count;
+	int64_t wrong;
+	int32_t share; // one pair in so many passes; 0: none
+} asked_pairs;
+
+static bool let_few_pass(void *user, int32_t a, int32_t b)
+{
+	asked_pairs *q = user;
+	q->count++;
+	q->wrong += a >= b;
+	return q->share > 0 && (a + b) % q->share == 0;
+}
+
+TEST(broad, refused_pairs_take_no_memory)
+{
+	// Far more pairs than are kept, nearly all refused by the user's filter; then the bodies part, and come back.
+	for (int share = 0; share <= 1000; share += 1000) {
+		bench b;
+		bench_open(&b, 1);
+		asked_pairs asked[1 + FAST_COUNT] = { { .share = share }, { .share = share }, { .share = share } };
+		cr_broad *all[1 + FAST_COUNT] = { b.oracle, b.fast[0], b.fast[1] };
+		for (int i = 0; i <= FAST_COUNT; i++) {
+			all[i]->verdict = let_few_pass;
+			all[i]->verdict_user = &asked[i];
+		}
+		static cr_body bodies[CLOUD];
+		memset(bodies, 0, sizeof bodies);
+		for (int i = 0; i < CLOUD; i++)
+			make_body(&bodies[i], CAROM_DYNAMIC);
+		uint64_t seed = 41;
+		for (int step = 0; step < 6; step++) {
+			const double span = step == 2 || step == 3 ? 30 : 0.1;
+			for (int i = 0; i < CLOUD; i++) {
+				if (step != 1 && step != 3)
+					random_box(&seed, &bodies[i], span, (double[]){ 0, 0, 0 });
+			}
+			bench_check(&b, bodies, CLOUD);
+			for (int i = 0; i <= FAST_COUNT; i++) {
+				CHECK_INT(asked[i].count, asked[0].count);
+				CHECK_INT(all[i]->met, b.oracle->met);
+				CHECK_INT(asked[i].wrong, 0);
+			}
+		}
+		CHECK(asked[0].count > 4 * 1000000);
+		// 2 million pairs a step: of 8 bytes each 16 MB. The tree found out after 300,000.
+		CHECK(carom_memory_peak(b.context) < 10 * 1000000);
+		bench_close(&b);
+	}
+}
+
+TEST(broad, many_refused_pairs_and_many_threads)
+{
+	bench b;
+	bench_open(&b, 4);
+	static cr_body bodies[CLOUD];
+	memset(bodies, 0, sizeof bodies);
+	uint64_t seed = 43;
+	for (int i = 0; i < CLOUD; i++) {
+		make_body(&bodies[i], i % 9 == 0 ? CAROM_STATIC : CAROM_DYNAMIC);
+		random_box(&seed, &bodies[i], 0.1, (double[]){ 0, 0, 0 });
+	}
+	for (int step = 0; step < 2; step++)
+		CHECK(bench_check(&b, bodies, CLOUD));
+	bench_close(&b);
+}
+
+TEST(broad, planes_meet_what_is_not_wholly_above)
+{
+	// Against the lowest corner of the box, in long double, over planes of any pose.
+	uint64_t seed = 47;
+	int64_t counts[2] = { 0 };
+	for (int i = 0; i < 20000; i++) {
+		cr_body plane = { .shape.def.type = CAROM_PLANE }, body = { 0 };
+		const double scale = pow(10, test_random_double(&seed, -3, 6)), margin = i % 2 ? 0.1 * scale : 0;
+		const v3d axis = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
+			test_random_double(&seed, -1, 1) };
+		const double turn = i % 5 == 0 ? 0 : test_random_double(&seed, -3, 3), s = sin(0.5 * turn) / v3d_length(axis);
+		plane.rotation = m3d_from_quat((carom_quat){ s * axis.x, s * axis.y, s * axis.z, cos(0.5 * turn) });
+		plane.pose.position = (carom_vec3){ test_random_double(&seed, -scale, scale), test_random_double(&seed, -scale, scale),
+			test_random_double(&seed, -scale, scale) };
+		random_box(&seed, &body, scale, (double[]){ 0, 0, 0 });
+		const double at[3] = { plane.pose.position.x, plane.pose.position.y, plane.pose.position.z };
+		long double lowest = INFINITY;
+		for (int corner = 0; corner < 8; corner++) {
+			long double height = 0;
+			for (int k = 0; k < 3; k++)
+				height += plane.rotation.row[k].z * ((long double)(corner >> k & 1 ? body.upper[k] : body.lower[k]) - at[k]);
+			lowest = height < lowest ? height : lowest;
+		}
+		const bool meets = cr_plane_meets_box(&plane, &body, margin);
+		counts[meets]++;
+		if (lowest <= margin)
+			CHECK(meets);
+		if (lowest > margin + 1e-9 * (scale + 10))
+			CHECK(!meets);
+	}
+	CHECK(counts[0] > 5000 && counts[1] > 5000);
 }
 
 // ---- Out of memory ----

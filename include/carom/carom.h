@@ -87,6 +87,8 @@ CAROM_API carom_body_def carom_default_body_def(void);
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping boxes that categories,
 /// masks and groups let pass (where one body deforms: of boxes of triangles, so perhaps more than once), a < b by index, from
 /// worker threads, while the step runs: it must depend on nothing but its arguments, and not call anything on the world that steps.
+/// A plane is asked about with bodies that are not wholly above it. A pair that is left out takes no memory, but a call in each step;
+/// masks and groups leave out whole heaps of bodies at once.
 typedef bool carom_pair_filter_fn(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
 /// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures them.
@@ -422,7 +424,9 @@ CAROM_API uint64_t carom_world_hash(const carom_world *world);
 typedef struct carom_stats {
 	int64_t step; ///< steps done
 	int32_t bodies;
-	int32_t box_pairs;    ///< pairs of overlapping world boxes (after categories, masks and groups)
+	/// Pairs of overlapping world boxes, after categories, masks and groups, before the user's filter; at most INT32_MAX. A plane counts with
+	/// bodies that are not wholly above it.
+	int32_t box_pairs;
 	int32_t narrow_pairs; ///< of these, pairs whose oriented boxes overlap too
 	int32_t colliding_pairs;
 	int64_t contacts_found; ///< before reduction

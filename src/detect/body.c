@@ -19,6 +19,19 @@ bool cr_filters_pass(const cr_body *a, const cr_body *b)
 	return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
 }
 
+bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin)
+{
+	double height = 0, size = 0;
+	for (int k = 0; k < 3; k++) {
+		const double n = plane->rotation.row[k].z, at = v3d_get(plane->pose.position, k);
+		const double lowest = n > 0 ? body->lower[k] : body->upper[k];
+		height += n * (lowest - at);
+		size += fabs(n) * (fabs(lowest) + fabs(at));
+	}
+	// A box without end gives no number, and meets the plane. The last term is for roundings, here and where contacts are made.
+	return !(height > margin + size * 0x1p-46);
+}
+
 /// Grow a world box by a local box (centre, half extents): |R| maps the half extents (Arvo 1990).
 static void grow_by_box(const cr_body *body, const double centre[3], const double half[3], double lower[3], double upper[3])
 {

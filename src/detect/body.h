@@ -40,8 +40,9 @@ typedef struct cr_body {
 	bool alive;
 	bool sensor;
 	bool self_collision;
-	uint8_t kind; // carom_body_kind
-	bool moved;   // pose or vertices changed since the last step: box to be updated
+	uint8_t kind;    // carom_body_kind
+	bool moved;      // pose or vertices changed since the last step: box to be updated
+	bool refiltered; // category, mask or group changed since the last step
 	uint32_t generation;
 	cr_shape shape;
 	cr_deforming *deforming; // NULL: rigid
@@ -64,6 +65,9 @@ typedef struct cr_body {
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?
 bool cr_filters_pass(const cr_body *a, const cr_body *b);
+
+/// May the world box of a body, which has grown by margin on each side, come within margin of the half space below a plane?
+bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin);
 
 static inline bool cr_boxes_overlap(const cr_body *a, const cr_body *b)
 {

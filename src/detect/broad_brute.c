@@ -4,12 +4,15 @@
 
 static carom_result find_brute(cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs)
 {
-	pairs->count = 0;
+	pairs->count = broad->met = 0;
 	for (int32_t a = 0; a < count; a++) {
 		for (int32_t b = a + 1; b < count; b++) {
 			if (!bodies[a].alive || !bodies[b].alive)
 				continue;
-			if (!cr_bodies_may_collide(&bodies[a], &bodies[b]) || !cr_boxes_overlap(&bodies[a], &bodies[b]))
+			if (!cr_bodies_may_collide(&bodies[a], &bodies[b]) || !cr_broad_meet(broad, &bodies[a], &bodies[b]))
+				continue;
+			broad->met++;
+			if (!cr_broad_ask(broad, a, b))
 				continue;
 			if (!cr_array_reserve(broad->context, pairs, pairs->count + 1)) {
 				pairs->count = 0;
@@ -18,6 +21,7 @@ static carom_result find_brute(cr_broad *broad, const cr_body *bodies, int32_t c
 			pairs->data[pairs->count++] = (cr_body_pair){ a, b };
 		}
 	}
+	broad->compared = (int64_t)count * (count - 1) / 2;
 	return CAROM_SUCCESS;
 }
 
@@ -28,6 +32,6 @@ carom_result cr_broad_create_brute(carom_context *context, cr_broad **broad)
 	*broad = cr_alloc(context, sizeof **broad);
 	if (!*broad)
 		return cr_fail_memory(context, "a broad phase");
-	**broad = (cr_broad){ find_brute, destroy_brute, context };
+	**broad = (cr_broad){ .find = find_brute, .destroy = destroy_brute, .context = context };
 	return CAROM_SUCCESS;
 }

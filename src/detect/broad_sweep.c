@@ -3,21 +3,30 @@
 /// Input: the tight boxes of all bodies. Output: overlapping pairs. The boxes are sorted by lower bound along the axis on which
 /// their centres vary most; each is then compared with those that follow until one begins behind its upper bound.
 /// Cost: O(n + k) for k pairs that overlap along the axis; in a cube full of bodies k grows as n^(5/3). Parallel over ranges of
-/// the sorted boxes. The compared boxes are floats relative to the mean centre, rounded outward, structure of arrays, so that a
-/// world far from its origin loses nothing and the comparison of a block runs in SIMD registers; what passes is decided by the
-/// double boxes. Boxes without end (planes) are kept out and compared with all others.
+/// the sorted boxes. The compared boxes are floats relative to a place among most bodies, rounded outward, structure of arrays, so
+/// that a world far from its origin loses nothing and the comparison of a block runs in SIMD registers; what passes is decided by the
+/// double boxes. Where many bodies are so far from there that float would blur their boxes (a world of two heaps far apart), the
+/// ranks of the bounds take their place, which overlap as the bounds do. Boxes without end (planes) are kept out and compared with
+/// all others.
 #include "base/parallel.h"
+#include "base/radix.h"
 #include "detect/broad_pairs.h"
+#include "geom/spread.h"
 #include <string.h>
 
 enum {
 	BLOCK = 16, // boxes compared at a time
 	// Sorted boxes in a piece: below that, claiming a piece costs more than its work (20,000 boxes in a cube, 2 workers).
 	MIN_RANGE = 128,
+	// Ranks are used when more than 1 in BLURRED_SHARE of the boxes are blurred, and BLURRED_FEW.
+	BLURRED_SHARE = 64,
+	BLURRED_FEW = 16,
 };
 
-// Boxes that reach further than this from the mean centre count as endless: products of floats stay finite below.
+// Boxes that reach further than this from the origin count as endless: products of floats stay finite below.
 static const double END_OF_WORLD = 1e30;
+// Of its distance from the origin: a box that is smaller is blurred. Each side is rounded outward by up to a fifth of that.
+static const double BLURRED = 0x1p-20;
 
 /// The rows of the sorted boxes: bounds along the sweep axis and the two others.
 enum { LOWER_0, UPPER_0, LOWER_1, UPPER_1, LOWER_2, UPPER_2, ROWS };
@@ -31,14 +40,15 @@ typedef struct sweep {
 	CR_ARRAY(float) rows;      // ROWS rows of stride floats
 	CR_ARRAY(int32_t) owner;   // [bounded] body of a sorted box
 	CR_ARRAY(int32_t) fixed;   // [stride] -1: static or kinematic, else 0
+	CR_ARRAY(float) ranks;     // of the bounds of bodies: a row of count for each
+	int64_t count;             // bodies
 	int64_t stride;
 	int64_t bounded;
+	bool ranked; // rows are ranks, not bounds
 	int axis;
 	double origin[3];
 	const cr_body *bodies; // of the call being served
 } sweep;
-
-static double centre_of(const cr_body *body, int axis) { return 0.5 * body->lower[axis] + 0.5 * body->upper[axis]; }
 
 static bool is_finite_box(const cr_body *body)
 {
@@ -59,30 +69,23 @@ static bool is_endless(const sweep *s, const cr_body *body)
 	return !near;
 }
 
-/// Mean centre and axis of largest variance of the finite boxes.
-static void choose_axis(sweep *s, const cr_body *bodies, int32_t count)
+/// A place among most of the boxes, and the axis along which these are strewn widest.
+static void choose_axis(sweep *s)
 {
-	double sum[3] = { 0 }, squares[3] = { 0 };
-	int64_t finite = 0;
-	for (int32_t i = 0; i < count; i++) {
-		if (!bodies[i].alive || !is_finite_box(&bodies[i]))
-			continue;
-		finite++;
-		for (int k = 0; k < 3; k++)
-			sum[k] += centre_of(&bodies[i], k);
+	v3d places[CR_SPREAD_SAMPLES];
+	int sampled = 0;
+	const int64_t stride = cr_spread_stride(s->count);
+	for (int64_t i = 0; i < s->count; i += stride) {
+		const cr_body *body = &s->bodies[i];
+		if (body->alive && is_finite_box(body))
+			places[sampled++] = (v3d){ 0.5 * body->lower[0] + 0.5 * body->upper[0], 0.5 * body->lower[1] + 0.5 * body->upper[1],
+				0.5 * body->lower[2] + 0.5 * body->upper[2] };
 	}
+	const cr_spread spread = cr_find_spread(places, sampled);
 	for (int k = 0; k < 3; k++)
-		s->origin[k] = finite > 0 ? sum[k] / (double)finite : 0;
-	for (int32_t i = 0; i < count; i++) {
-		if (!bodies[i].alive || !is_finite_box(&bodies[i]))
-			continue;
-		for (int k = 0; k < 3; k++) {
-			const double d = centre_of(&bodies[i], k) - s->origin[k];
-			squares[k] += d * d;
-		}
-	}
-	s->axis = squares[1] > squares[0] ? 1 : 0;
-	s->axis = squares[2] > squares[s->axis] ? 2 : s->axis;
+		s->origin[k] = spread.middle[k];
+	s->axis = spread.width[1] > spread.width[0] ? 1 : 0;
+	s->axis = spread.width[2] > spread.width[s->axis] ? 2 : s->axis;
 }
 
 /// A float below / above x by one to three units in the last place: cheaper than the next one. |x| is below END_OF_WORLD.
@@ -105,30 +108,124 @@ static uint64_t key_of(float f)
 	return bits ^ (bits >> 31 ? 0xffffffffu : 0x80000000u);
 }
 
-static bool reserve(sweep *s, int32_t count)
+/// A key that sorts as the double does; one key for both zeros.
+static uint64_t key_of_double(double d)
 {
-	carom_context *context = s->base.context;
-	const int64_t stride = (int64_t)count + BLOCK;
-	return cr_array_reserve(context, &s->keys, count) && cr_array_reserve(context, &s->scratch, count) &&
-		cr_array_reserve(context, &s->endless, count) && cr_array_reserve(context, &s->rows, ROWS * stride) &&
-		cr_array_reserve(context, &s->owner, count) && cr_array_reserve(context, &s->fixed, stride);
+	uint64_t bits;
+	d += 0.0;
+	memcpy(&bits, &d, sizeof bits);
+	return bits ^ (bits >> 63 ? UINT64_MAX : (uint64_t)1 << 63);
 }
 
-static void sort_boxes(sweep *s, int32_t count)
+static bool reserve(sweep *s)
 {
+	carom_context *context = s->base.context;
+	const int64_t stride = s->count + BLOCK;
+	return cr_array_reserve(context, &s->keys, s->count) && cr_array_reserve(context, &s->scratch, s->count) &&
+		cr_array_reserve(context, &s->endless, s->count) && cr_array_reserve(context, &s->rows, ROWS * stride) &&
+		cr_array_reserve(context, &s->owner, s->count) && cr_array_reserve(context, &s->fixed, stride);
+}
+
+static bool reserve_ranks(sweep *s)
+{
+	carom_context *context = s->base.context;
+	return cr_array_reserve(context, &s->keys, 2 * s->count) && cr_array_reserve(context, &s->scratch, 2 * s->count) &&
+		cr_array_reserve(context, &s->ranks, ROWS * s->count);
+}
+
+/// Would float, relative to the origin, blur a box that is not endless?
+static bool is_blurred(const sweep *s, const cr_body *body)
+{
+	double longest = 0, farthest = 0;
+	for (int k = 0; k < 3; k++) {
+		longest = fmax(longest, body->upper[k] - body->lower[k]);
+		farthest = fmax(farthest, fmax(s->origin[k] - body->lower[k], body->upper[k] - s->origin[k]));
+	}
+	return longest < BLURRED * farthest;
+}
+
+/// Part the boxes in bounded ones, whose bodies become the values of the keys, and endless ones. Returns how many are blurred.
+static int64_t part_boxes(sweep *s)
+{
+	int64_t blurred = 0;
 	s->keys.count = s->endless.count = 0;
-	for (int32_t i = 0; i < count; i++) {
+	for (int64_t i = 0; i < s->count; i++) {
 		if (!s->bodies[i].alive)
 			continue;
-		if (is_endless(s, &s->bodies[i]))
-			s->endless.data[s->endless.count++] = i;
-		else
-			s->keys.data[s->keys.count++] =
-				(cr_key){ key_of(below(s->bodies[i].lower[s->axis] - s->origin[s->axis])), (uint32_t)i };
+		if (is_endless(s, &s->bodies[i])) {
+			s->endless.data[s->endless.count++] = (int32_t)i;
+		} else {
+			s->keys.data[s->keys.count++].value = (uint32_t)i;
+			blurred += is_blurred(s, &s->bodies[i]);
+		}
 	}
-	cr_radix_sort(s->keys.data, s->scratch.data, s->keys.count, 32);
 	s->bounded = s->keys.count;
 	s->stride = s->bounded + BLOCK;
+	return blurred;
+}
+
+/// Rank the bounds of the bounded boxes along an axis among each other; equal ones have one rank. Returns the sum of how far the ranks of
+/// each box are apart: twice the number of boxes that overlap along the axis, about.
+static double rank_bounds(sweep *s, int axis)
+{
+	float *lower = s->ranks.data + 2 * axis * s->count, *upper = lower + s->count;
+	for (int64_t i = 0; i < s->bounded; i++) {
+		const uint32_t owner = (uint32_t)s->owner.data[i];
+		s->keys.data[2 * i] = (cr_key){ key_of_double(s->bodies[owner].lower[axis]), 2 * owner };
+		s->keys.data[2 * i + 1] = (cr_key){ key_of_double(s->bodies[owner].upper[axis]), 2 * owner + 1 };
+	}
+	cr_radix_sort(s->keys.data, s->scratch.data, 2 * s->bounded, 64);
+	int64_t rank = 0;
+	double sum = 0;
+	for (int64_t i = 0; i < 2 * s->bounded; i++) {
+		rank += i > 0 && s->keys.data[i].key != s->keys.data[i - 1].key;
+		const uint32_t value = s->keys.data[i].value;
+		// Above 2^24 rounding makes ranks equal, never turns them around.
+		(value % 2 ? upper : lower)[value / 2] = (float)rank;
+		sum += value % 2 ? (double)rank : -(double)rank;
+	}
+	return sum;
+}
+
+/// Ranks in place of bounds, along the axis with the fewest overlaps. false: out of memory.
+static bool rank_boxes(sweep *s)
+{
+	for (int64_t i = 0; i < s->bounded; i++)
+		s->owner.data[i] = (int32_t)s->keys.data[i].value;
+	if (!reserve_ranks(s))
+		return false;
+	double least = INFINITY;
+	for (int axis = 0; axis < 3; axis++) {
+		const double overlaps = rank_bounds(s, axis);
+		s->axis = overlaps < least ? axis : s->axis;
+		least = fmin(least, overlaps);
+	}
+	for (int64_t i = 0; i < s->bounded; i++)
+		s->keys.data[i].value = (uint32_t)s->owner.data[i];
+	return true;
+}
+
+/// The bounds of a body along an axis as they are compared.
+static float lower_of(const sweep *s, int64_t body, int axis)
+{
+	return s->ranked ? s->ranks.data[2 * axis * s->count + body] : below(s->bodies[body].lower[axis] - s->origin[axis]);
+}
+static float upper_of(const sweep *s, int64_t body, int axis)
+{
+	return s->ranked ? s->ranks.data[(2 * axis + 1) * s->count + body] : above(s->bodies[body].upper[axis] - s->origin[axis]);
+}
+
+/// Sort the bounded boxes along the axis. false: out of memory.
+static bool sort_boxes(sweep *s)
+{
+	const int64_t blurred = part_boxes(s);
+	s->ranked = blurred > BLURRED_FEW && blurred * BLURRED_SHARE > s->bounded;
+	if (s->ranked && !rank_boxes(s))
+		return false;
+	for (int64_t i = 0; i < s->bounded; i++)
+		s->keys.data[i].key = key_of(lower_of(s, s->keys.data[i].value, s->axis));
+	cr_radix_sort(s->keys.data, s->scratch.data, s->bounded, 32);
+	return true;
 }
 
 static void copy_boxes(int64_t begin, int64_t end, int worker, void *task)
@@ -137,14 +234,13 @@ static void copy_boxes(int64_t begin, int64_t end, int worker, void *task)
 	sweep *s = task;
 	for (int64_t i = begin; i < end; i++) {
 		const int32_t owner = (int32_t)s->keys.data[i].value;
-		const cr_body *body = &s->bodies[owner];
 		for (int k = 0; k < 3; k++) {
 			const int axis = (s->axis + k) % 3;
-			s->rows.data[(2 * k) * s->stride + i] = below(body->lower[axis] - s->origin[axis]);
-			s->rows.data[(2 * k + 1) * s->stride + i] = above(body->upper[axis] - s->origin[axis]);
+			s->rows.data[(2 * k) * s->stride + i] = lower_of(s, owner, axis);
+			s->rows.data[(2 * k + 1) * s->stride + i] = upper_of(s, owner, axis);
 		}
 		s->owner.data[i] = owner;
-		s->fixed.data[i] = body->kind == CAROM_DYNAMIC ? 0 : -1;
+		s->fixed.data[i] = s->bodies[owner].kind == CAROM_DYNAMIC ? 0 : -1;
 	}
 }
 
@@ -160,7 +256,10 @@ static void pad_rows(sweep *s)
 
 static void add_if_overlapping(sweep *s, int worker, int32_t a, int32_t b)
 {
-	if (cr_boxes_overlap(&s->bodies[a], &s->bodies[b]) && cr_bodies_may_collide(&s->bodies[a], &s->bodies[b]))
+	if (!cr_bodies_may_collide(&s->bodies[a], &s->bodies[b]) || !cr_broad_meet(&s->base, &s->bodies[a], &s->bodies[b]))
+		return;
+	s->sink.workers[worker].met++;
+	if (cr_broad_ask(&s->base, a, b))
 		cr_pair_sink_add(&s->sink, worker, a, b);
 }
 
@@ -190,9 +289,11 @@ static void sweep_range(int64_t begin, int64_t end, int worker, void *task)
 {
 	sweep *s = task;
 	const float *lowers = s->rows.data + LOWER_0 * s->stride, *uppers = s->rows.data + UPPER_0 * s->stride;
+	int64_t blocks = 0;
 	for (int64_t i = begin; i < end; i++) {
 		for (int64_t j = i + 1; j < s->bounded && lowers[j] <= uppers[i]; j += BLOCK) {
 			int32_t hit[BLOCK];
+			blocks++;
 			if (!compare_block(s, i, j, hit))
 				continue;
 			for (int k = 0; k < BLOCK; k++) {
@@ -201,6 +302,7 @@ static void sweep_range(int64_t begin, int64_t end, int worker, void *task)
 			}
 		}
 	}
+	s->sink.workers[worker].compared += BLOCK * blocks;
 }
 
 static void pair_endless(int64_t begin, int64_t end, int worker, void *task)
@@ -216,11 +318,13 @@ static carom_result find_sweep(cr_broad *broad, const cr_body *bodies, int32_t c
 {
 	sweep *s = (sweep *)broad;
 	pairs->count = 0;
-	if (!reserve(s, count))
-		return cr_fail_memory(broad->context, "the sweep over bodies");
 	s->bodies = bodies;
-	choose_axis(s, bodies, count);
-	sort_boxes(s, count);
+	s->count = count;
+	if (!reserve(s))
+		return cr_fail_memory(broad->context, "the sweep over bodies");
+	choose_axis(s);
+	if (!sort_boxes(s))
+		return cr_fail_memory(broad->context, "the sweep over bodies");
 	cr_parallel_for(broad->context, copy_boxes, s->bounded, MIN_RANGE, s);
 	pad_rows(s);
 	cr_parallel_for(broad->context, sweep_range, s->bounded, MIN_RANGE, s);
@@ -230,6 +334,7 @@ static carom_result find_sweep(cr_broad *broad, const cr_body *bodies, int32_t c
 		for (int64_t f = e + 1; f < s->endless.count; f++)
 			add_if_overlapping(s, 0, s->endless.data[e], s->endless.data[f]);
 	}
+	cr_pair_sink_count(&s->sink, broad);
 	if (!cr_pair_sink_drain(&s->sink, count, pairs))
 		return cr_fail_memory(broad->context, "pairs of bodies");
 	return CAROM_SUCCESS;
@@ -246,6 +351,7 @@ static void destroy_sweep(cr_broad *broad)
 	cr_array_free(context, &s->rows);
 	cr_array_free(context, &s->owner);
 	cr_array_free(context, &s->fixed);
+	cr_array_free(context, &s->ranks);
 	cr_free(context, s, sizeof *s);
 }
 
@@ -257,7 +363,7 @@ carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad)
 		cr_free(context, s, sizeof *s);
 		return cr_fail_memory(context, "a broad phase");
 	}
-	s->base = (cr_broad){ find_sweep, destroy_sweep, context };
+	s->base = (cr_broad){ .find = find_sweep, .destroy = destroy_sweep, .context = context };
 	*broad = &s->base;
 	return CAROM_SUCCESS;
 }

@@ -4,10 +4,14 @@
 /// one tree, static and kinematic ones of another, which is never tested against itself. A leaf's box is wider than its body's,
 /// so most motion changes no tree; a leaf is put in anew when its body leaves the box. The pairs of overlapping leaf boxes are
 /// kept from step to step: those of changed leaves are asked of the trees again, or all pairs at once when much has changed.
-/// The tight double boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing
-/// leaves its box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. Leaf boxes
-/// are floats relative to an origin near the bodies, rounded outward, so that a world far from its origin loses nothing. Boxes
-/// without end (planes) are in no tree and pair with all bodies.
+/// The tight boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing
+/// leaves its box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. All boxes are in
+/// double, so that neither a world far from its origin nor one far body costs more than another. Boxes without end (planes) are
+/// in no tree and pair with all bodies.
+///
+/// Pairs that may not collide are never listed, and subtrees in which no two bodies may are not walked. Where leaves have very many
+/// pairs that boxes or the user's filter then refuse, keeping them would cost more memory than the bodies: beyond a limit the trees are
+/// walked in each step, and only what passes everything is listed.
 #include "base/parallel.h"
 #include "detect/broad_pairs.h"
 #include <string.h>
@@ -23,20 +27,22 @@ enum {
 	// From this depth on a build halves the leaves, which bounds the depth for any input.
 	HALVE_DEPTH = 40,
 	MIN_RANGE = 64,
+	PAIRS_PER_TASK = 1024,
+	// No more pairs of leaves are kept than MANY_PAIRS and MANY_EACH for each leaf (spheres packed at random have 7 each).
+	MANY_PAIRS = 1 << 18,
+	MANY_EACH = 16,
 };
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
 static const double MARGIN = 0.125;
 // Inner area relative to the root's may grow by this factor before the tree is built anew.
 static const double WORN_OUT = 1.5;
-// Boxes that reach further than this from the origin count as endless: areas of floats stay finite below.
-static const double END_OF_WORLD = 1e15;
-// The origin is chosen anew when the bodies are this many times their extent away: leaf boxes then lose a thousandth of it.
-static const float FAR_AWAY = 8192;
+// Boxes that reach further than this count as endless: areas stay finite below.
+static const double END_OF_WORLD = 1e100;
 
 typedef struct box {
-	float lower[3];
-	float upper[3];
+	double lower[3];
+	double upper[3];
 } box;
 
 typedef struct node {
@@ -48,13 +54,21 @@ typedef struct node {
 
 /// An entry of the search for the best sibling.
 typedef struct candidate {
-	float inherited; // growth of the ancestors' areas
+	double inherited; // growth of the ancestors' areas
 	int32_t node;
 } candidate;
+
+/// What the bodies below a node have in common for cr_filters_pass.
+typedef struct filters {
+	uint64_t category; // of any of them
+	uint64_t mask;
+	int32_t group; // of all of them; 0: they have none, or not one
+} filters;
 
 typedef struct tree {
 	CR_ARRAY(node) nodes;      // count: high-water mark
 	CR_ARRAY(candidate) queue; // as large as nodes
+	CR_ARRAY(filters) filters; // of nodes; valid while pairs are asked for in a world where not all may collide
 	int32_t root;
 	int32_t free_node; // list through parent
 	int32_t leaves;
@@ -73,6 +87,7 @@ typedef struct member {
 	int32_t leaf;
 	uint8_t place;
 	uint8_t change; // of the call being served
+	bool choosy;    // its filter refuses some bodies
 } member;
 
 /// A stack of one worker's walk through two trees.
@@ -82,6 +97,7 @@ typedef struct walk_entry {
 } walk_entry;
 typedef struct walk_stack {
 	_Alignas(CR_CACHE_LINE) CR_ARRAY(walk_entry) entries;
+	int64_t seen; // pairs of leaves that may collide
 	bool failed;
 } walk_stack;
 
@@ -95,21 +111,25 @@ typedef struct broad_tree {
 	CR_ARRAY(int32_t) build;   // bodies, then leaves of a build
 	CR_ARRAY(box) build_boxes;
 	CR_ARRAY(int32_t) endless;
-	cr_pair_list kept;   // pairs of overlapping leaf boxes, sorted
-	cr_pair_list fresh;  // pairs of changed leaves
-	cr_pair_list merged; // the next kept
-	double origin[3];
-	bool stale;      // a call failed: flags of moved bodies may have been lost
-	bool kept_valid; // kept holds the pairs of the trees before this call
-	bool partial;    // only the pairs of changed bodies are asked for
+	cr_pair_list kept;        // pairs of overlapping leaf boxes, sorted
+	cr_pair_list fresh;       // pairs of changed leaves
+	cr_pair_list merged;      // the next kept
+	CR_ARRAY(uint8_t) passed; // [kept] what the user's filter says
+	int64_t choosy;           // members that are
+	int64_t limit;            // of pairs that are kept
+	int64_t seen;             // pairs of leaves by the last walks
+	bool stale;               // a call failed: flags of changed bodies may have been lost
+	bool kept_valid;          // kept holds the pairs of the trees before this call
+	bool partial;             // only the pairs of changed bodies are asked for
+	bool direct;              // there are too many to be kept: what passes everything is listed at once
 	const cr_body *bodies;
 } broad_tree;
 
 // ---- Boxes ----
 
-static inline float box_area(const box *b)
+static inline double box_area(const box *b)
 {
-	const float x = b->upper[0] - b->lower[0], y = b->upper[1] - b->lower[1], z = b->upper[2] - b->lower[2];
+	const double x = b->upper[0] - b->lower[0], y = b->upper[1] - b->lower[1], z = b->upper[2] - b->lower[2];
 	return x * y + y * z + z * x;
 }
 
@@ -131,16 +151,16 @@ static inline bool boxes_overlap(const box *a, const box *b)
 
 static inline bool box_equal(const box *a, const box *b) { return memcmp(a, b, sizeof *a) == 0; }
 
-static bool contains_tight(const broad_tree *t, const box *b, const cr_body *body)
+static bool contains_tight(const box *b, const cr_body *body)
 {
 	bool inside = true;
 	for (int k = 0; k < 3; k++)
-		inside = inside && body->lower[k] - t->origin[k] >= (double)b->lower[k] &&
-			body->upper[k] - t->origin[k] <= (double)b->upper[k];
+		inside = inside && body->lower[k] >= b->lower[k] && body->upper[k] <= b->upper[k];
 	return inside;
 }
 
-static box widened_box(const broad_tree *t, const cr_body *body)
+/// Rounding to nearest never takes a bound back over the tight one.
+static box widened_box(const cr_body *body)
 {
 	double longest = 0;
 	for (int k = 0; k < 3; k++) {
@@ -149,20 +169,18 @@ static box widened_box(const broad_tree *t, const cr_body *body)
 	}
 	box b;
 	for (int k = 0; k < 3; k++) {
-		b.lower[k] = cr_round_down(body->lower[k] - t->origin[k] - MARGIN * longest);
-		b.upper[k] = cr_round_up(body->upper[k] - t->origin[k] + MARGIN * longest);
+		b.lower[k] = body->lower[k] - MARGIN * longest;
+		b.upper[k] = body->upper[k] + MARGIN * longest;
 	}
 	return b;
 }
 
-static bool is_endless(const broad_tree *t, const cr_body *body)
+static bool is_endless(const cr_body *body)
 {
 	// Written so that NaN counts as endless; the empty box (inf to -inf) too.
 	bool near = true;
-	for (int k = 0; k < 3; k++) {
-		const double lower = body->lower[k] - t->origin[k], upper = body->upper[k] - t->origin[k];
-		near = near && fabs(lower) < END_OF_WORLD && fabs(upper) < END_OF_WORLD;
-	}
+	for (int k = 0; k < 3; k++)
+		near = near && fabs(body->lower[k]) < END_OF_WORLD && fabs(body->upper[k]) < END_OF_WORLD;
 	return !near;
 }
 
@@ -249,9 +267,9 @@ static candidate queue_pop(tree *t)
 static int32_t find_sibling(tree *t, const box *leaf)
 {
 	const node *nodes = t->nodes.data;
-	const float leaf_area = box_area(leaf);
+	const double leaf_area = box_area(leaf);
 	int32_t best = t->root;
-	float best_cost = INFINITY;
+	double best_cost = INFINITY;
 	t->queue.count = 0;
 	queue_push(t, (candidate){ 0, t->root });
 	while (t->queue.count > 0) {
@@ -260,12 +278,12 @@ static int32_t find_sibling(tree *t, const box *leaf)
 			break;
 		const node *n = &nodes[c.node];
 		const box joined = box_union(&n->bounds, leaf);
-		const float joined_area = box_area(&joined), cost = c.inherited + joined_area;
+		const double joined_area = box_area(&joined), cost = c.inherited + joined_area;
 		if (cost < best_cost) {
 			best_cost = cost;
 			best = c.node;
 		}
-		const float below = c.inherited + (joined_area - box_area(&n->bounds));
+		const double below = c.inherited + (joined_area - box_area(&n->bounds));
 		if (!is_leaf(n) && below + leaf_area < best_cost) {
 			queue_push(t, (candidate){ below, n->child[0] });
 			queue_push(t, (candidate){ below, n->child[1] });
@@ -288,7 +306,7 @@ static void replace_child(tree *t, int32_t parent, int32_t old, int32_t new)
 static void rotate(tree *t, int32_t top)
 {
 	node *nodes = t->nodes.data;
-	float best_gain = 0;
+	double best_gain = 0;
 	int best_side = -1, best_grandchild = 0;
 	for (int side = 0; side < 2; side++) {
 		const node *moved_down = &nodes[nodes[top].child[side]], *other = &nodes[nodes[top].child[1 - side]];
@@ -296,7 +314,7 @@ static void rotate(tree *t, int32_t top)
 			continue;
 		for (int g = 0; g < 2; g++) {
 			const box joined = box_union(&moved_down->bounds, &nodes[other->child[1 - g]].bounds);
-			const float gain = box_area(&other->bounds) - box_area(&joined);
+			const double gain = box_area(&other->bounds) - box_area(&joined);
 			if (gain > best_gain) {
 				best_gain = gain;
 				best_side = side;
@@ -368,9 +386,9 @@ static double tree_cost(const tree *t)
 	double sum = 0;
 	for (int64_t i = 0; i < t->nodes.count; i++) {
 		if (!is_leaf(&t->nodes.data[i]))
-			sum += (double)box_area(&t->nodes.data[i].bounds);
+			sum += box_area(&t->nodes.data[i].bounds);
 	}
-	const double root = (double)box_area(&t->nodes.data[t->root].bounds);
+	const double root = box_area(&t->nodes.data[t->root].bounds);
 	return root > 0 ? sum / root : 0;
 }
 
@@ -384,31 +402,31 @@ typedef struct build_job {
 	int32_t depth;
 } build_job;
 
-static float leaf_centre(const tree *t, int32_t leaf, int axis)
+static double leaf_centre(const tree *t, int32_t leaf, int axis)
 {
-	return 0.5f * t->nodes.data[leaf].bounds.lower[axis] + 0.5f * t->nodes.data[leaf].bounds.upper[axis];
+	return 0.5 * t->nodes.data[leaf].bounds.lower[axis] + 0.5 * t->nodes.data[leaf].bounds.upper[axis];
 }
 
 /// How leaves are put in bins: along the longest axis of their centres.
 typedef struct binning {
 	int axis;
-	float origin;
-	float scale; // 0: all centres are the same
+	double origin;
+	double scale; // 0: all centres are the same
 } binning;
 
 static binning choose_binning(const tree *t, const build_job *job)
 {
-	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
 	for (int32_t i = 0; i < job->count; i++) {
 		for (int k = 0; k < 3; k++) {
-			const float c = leaf_centre(t, job->leaves[i], k);
+			const double c = leaf_centre(t, job->leaves[i], k);
 			lower[k] = c < lower[k] ? c : lower[k];
 			upper[k] = c > upper[k] ? c : upper[k];
 		}
 	}
 	int axis = upper[1] - lower[1] > upper[0] - lower[0] ? 1 : 0;
 	axis = upper[2] - lower[2] > upper[axis] - lower[axis] ? 2 : axis;
-	const float scale = (float)SPLIT_BINS / (upper[axis] - lower[axis]);
+	const double scale = SPLIT_BINS / (upper[axis] - lower[axis]);
 	return (binning){ axis, lower[axis], isfinite(scale) ? scale : 0 };
 }
 
@@ -431,22 +449,22 @@ static int best_bin(const tree *t, const binning *b, const build_job *job)
 		bounds[at] = box_union(&bounds[at], &t->nodes.data[job->leaves[i]].bounds);
 		counts[at]++;
 	}
-	float right_cost[SPLIT_BINS];
+	double right_cost[SPLIT_BINS];
 	box grown = none;
 	int32_t count = 0;
 	for (int i = SPLIT_BINS - 1; i > 0; i--) {
 		grown = box_union(&grown, &bounds[i]);
 		count += counts[i];
-		right_cost[i] = count > 0 ? box_area(&grown) * (float)count : 0;
+		right_cost[i] = count > 0 ? box_area(&grown) * count : 0;
 	}
 	int best = 1;
-	float best_cost = INFINITY;
+	double best_cost = INFINITY;
 	grown = none;
 	count = 0;
 	for (int i = 1; i < SPLIT_BINS; i++) {
 		grown = box_union(&grown, &bounds[i - 1]);
 		count += counts[i - 1];
-		const float cost = box_area(&grown) * (float)count + right_cost[i];
+		const double cost = box_area(&grown) * count + right_cost[i];
 		if (cost < best_cost) {
 			best_cost = cost;
 			best = i;
@@ -511,9 +529,9 @@ static void tree_build(tree *t, int32_t *leaves, int32_t count)
 
 // ---- Bodies in and out ----
 
-static place place_of(const broad_tree *t, const cr_body *body)
+static place place_of(const cr_body *body)
 {
-	if (is_endless(t, body))
+	if (is_endless(body))
 		return ENDLESS;
 	return body->kind == CAROM_DYNAMIC ? IN_DYNAMIC : IN_FIXED;
 }
@@ -528,14 +546,14 @@ static change judge(broad_tree *t, const cr_body *body, const member *m)
 	const bool alive = body && body->alive;
 	if (!alive)
 		return m->place == NOWHERE ? UNCHANGED : REMOVED;
-	if (m->place == NOWHERE || m->generation != body->generation)
+	if (m->place == NOWHERE || m->generation != body->generation || body->refiltered)
 		return PLACED;
 	if (!body->moved && !t->stale)
 		return UNCHANGED;
-	const place now = place_of(t, body);
+	const place now = place_of(body);
 	if (now != m->place)
 		return PLACED;
-	return now == ENDLESS || contains_tight(t, &tree_of(t, m)->nodes.data[m->leaf].bounds, body) ? UNCHANGED : PLACED;
+	return now == ENDLESS || contains_tight(&tree_of(t, m)->nodes.data[m->leaf].bounds, body) ? UNCHANGED : PLACED;
 }
 
 static void list_changes(broad_tree *t, const cr_body *bodies, int32_t count)
@@ -556,8 +574,16 @@ static void take_out(broad_tree *t, const bool build[TREES])
 		member *m = &t->members.data[t->changed.data[i]];
 		if (is_in_tree(m) && !build[m->place - IN_DYNAMIC])
 			tree_remove(tree_of(t, m), m->leaf);
+		t->choosy -= m->choosy;
+		m->choosy = false;
 		m->place = NOWHERE;
 	}
+}
+
+/// May a body refuse another by cr_filters_pass? (One that is refused by others is among choosy ones, or has no category.)
+static bool is_choosy(const cr_body *body)
+{
+	return body->mask != UINT64_MAX || body->category == 0 || body->group != 0 || body->kind > CAROM_DYNAMIC;
 }
 
 static void put_in(broad_tree *t, const bool build[TREES])
@@ -569,10 +595,12 @@ static void put_in(broad_tree *t, const bool build[TREES])
 			continue;
 		const cr_body *body = &t->bodies[index];
 		m->generation = body->generation;
-		m->place = (uint8_t)place_of(t, body);
+		m->choosy = is_choosy(body);
+		t->choosy += m->choosy;
+		m->place = (uint8_t)place_of(body);
 		if (!is_in_tree(m) || build[m->place - IN_DYNAMIC])
 			continue;
-		const box bounds = widened_box(t, body);
+		const box bounds = widened_box(body);
 		m->leaf = make_leaf(tree_of(t, m), index, &bounds);
 		tree_insert(tree_of(t, m), m->leaf);
 	}
@@ -587,7 +615,7 @@ static void build_tree(broad_tree *t, place where)
 		const member *m = &t->members.data[i];
 		if (m->place != where)
 			continue;
-		t->build_boxes.data[count] = m->change == PLACED ? widened_box(t, &t->bodies[i]) : target->nodes.data[m->leaf].bounds;
+		t->build_boxes.data[count] = m->change == PLACED ? widened_box(&t->bodies[i]) : target->nodes.data[m->leaf].bounds;
 		t->build.data[count++] = i;
 	}
 	tree_clear(target);
@@ -605,7 +633,7 @@ static void choose_builds(const broad_tree *t, bool build[TREES])
 	for (int64_t i = 0; i < t->changed.count; i++) {
 		const int32_t index = t->changed.data[i];
 		const member *m = &t->members.data[index];
-		const place next = m->change == REMOVED ? NOWHERE : place_of(t, &t->bodies[index]);
+		const place next = m->change == REMOVED ? NOWHERE : place_of(&t->bodies[index]);
 		for (int k = 0; k < TREES; k++)
 			affected[k] += m->place == IN_DYNAMIC + k || next == (place)(IN_DYNAMIC + k);
 	}
@@ -632,55 +660,37 @@ static void update_trees(broad_tree *t)
 	}
 }
 
-/// Begin again around the mean centre of the bodies.
-static void start_over(broad_tree *t, const cr_body *bodies, int32_t count)
-{
-	double sum[3] = { 0 };
-	int64_t finite = 0;
-	for (int32_t i = 0; i < count; i++) {
-		v3d c;
-		c.x = 0.5 * bodies[i].lower[0] + 0.5 * bodies[i].upper[0];
-		c.y = 0.5 * bodies[i].lower[1] + 0.5 * bodies[i].upper[1];
-		c.z = 0.5 * bodies[i].lower[2] + 0.5 * bodies[i].upper[2];
-		if (!bodies[i].alive || !isfinite(c.x) || !isfinite(c.y) || !isfinite(c.z))
-			continue;
-		finite++;
-		sum[0] += c.x;
-		sum[1] += c.y;
-		sum[2] += c.z;
-	}
-	for (int k = 0; k < 3; k++)
-		t->origin[k] = finite > 0 ? sum[k] / (double)finite : 0;
-	for (int k = 0; k < TREES; k++)
-		tree_clear(&t->trees[k]);
-	for (int64_t i = 0; i < t->members.count; i++)
-		t->members.data[i].place = NOWHERE;
-	t->kept_valid = false;
-}
-
-static bool is_far_away(const broad_tree *t)
-{
-	const tree *a = &t->trees[0], *b = &t->trees[1];
-	const int32_t roots = (a->leaves > 0) + (b->leaves > 0);
-	if (roots == 0)
-		return true;
-	const box *first = a->leaves > 0 ? &a->nodes.data[a->root].bounds : &b->nodes.data[b->root].bounds;
-	const box all = roots == 2 ? box_union(first, &b->nodes.data[b->root].bounds) : *first;
-	float extent = 0, distance = 0;
-	for (int k = 0; k < 3; k++) {
-		extent = fmaxf(extent, all.upper[k] - all.lower[k]);
-		distance = fmaxf(distance, fmaxf(fabsf(all.lower[k]), fabsf(all.upper[k])));
-	}
-	return distance > FAR_AWAY * extent;
-}
-
 // ---- Pairs ----
 
+/// May two nodes hold bodies that may collide? For nodes of a world in which not all may.
+static bool filters_may_pass(const filters *a, const filters *b)
+{
+	if (a->group != 0 && a->group == b->group)
+		return a->group > 0;
+	return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
+}
+
+/// Has this worker met more pairs than are kept? Then its list is of no use.
+static bool has_too_many(const broad_tree *t, int worker) { return !t->direct && t->stacks[worker].seen > t->limit; }
+
+/// A pair of leaves: into the list of its worker, if the bodies may collide; where pairs are not kept, if it passes everything.
 static void emit(broad_tree *t, int worker, int32_t a, int32_t b)
 {
 	// Two changed bodies find each other twice.
 	if (a == b || (t->partial && a > b && t->members.data[b].change != UNCHANGED))
 		return;
+	if (!cr_bodies_may_collide(&t->bodies[a], &t->bodies[b]))
+		return;
+	t->stacks[worker].seen++;
+	if (has_too_many(t, worker))
+		return;
+	if (t->direct) {
+		if (!cr_broad_meet(&t->base, &t->bodies[a], &t->bodies[b]))
+			return;
+		t->sink.workers[worker].met++;
+		if (!cr_broad_ask(&t->base, a, b))
+			return;
+	}
 	cr_pair_sink_add(&t->sink, worker, a, b);
 }
 
@@ -696,11 +706,16 @@ static void walk_push(const broad_tree *t, walk_stack *stack, int32_t a, int32_t
 static void walk(broad_tree *t, int worker, const tree *tree_a, int32_t a, const tree *tree_b, int32_t b)
 {
 	walk_stack *stack = &t->stacks[worker];
+	stack->entries.count = 0; // a walk that met too many was left
 	walk_push(t, stack, a, b);
-	while (stack->entries.count > 0) {
+	int64_t compared = 0;
+	while (stack->entries.count > 0 && !has_too_many(t, worker)) {
+		compared++;
 		const walk_entry e = stack->entries.data[--stack->entries.count];
 		const node *na = &tree_a->nodes.data[e.a], *nb = &tree_b->nodes.data[e.b];
 		if (!boxes_overlap(&na->bounds, &nb->bounds))
+			continue;
+		if (t->choosy > 0 && !filters_may_pass(&tree_a->filters.data[e.a], &tree_b->filters.data[e.b]))
 			continue;
 		if (is_leaf(na) && is_leaf(nb)) {
 			emit(t, worker, na->body, nb->body);
@@ -712,6 +727,7 @@ static void walk(broad_tree *t, int worker, const tree *tree_a, int32_t a, const
 			walk_push(t, stack, e.a, nb->child[1]);
 		}
 	}
+	t->sink.workers[worker].compared += compared;
 }
 
 /// All pairs of the dynamic tree are those between the two children of each of its nodes.
@@ -773,15 +789,79 @@ static void pair_endless(broad_tree *t)
 	}
 }
 
+/// Did a worker fail? seen: what all have seen together.
 static bool take_walk_failures(broad_tree *t)
 {
 	bool failed = false;
+	t->seen = 0;
 	for (int w = 0; w < t->base.context->thread_count; w++) {
 		failed = failed || t->stacks[w].failed;
+		t->seen += t->stacks[w].seen;
 		t->stacks[w].failed = false;
-		t->stacks[w].entries.count = 0;
+		t->stacks[w].seen = 0;
 	}
 	return failed;
+}
+
+static filters filters_of(const cr_body *body)
+{
+	if (body->kind > CAROM_DYNAMIC)
+		return (filters){ 0 }; // collides with nothing
+	// A positive group beats the masks, whatever else is below a node.
+	if (body->group > 0)
+		return (filters){ UINT64_MAX, UINT64_MAX, body->group };
+	return (filters){ body->category, body->mask, body->group };
+}
+
+/// The filters of all nodes, from the leaves up. The queue serves as the list of nodes, parents first. false: out of memory.
+static bool gather_filters(broad_tree *t, tree *target)
+{
+	if (target->root == NO_NODE)
+		return true;
+	if (!cr_array_reserve(t->base.context, &target->filters, target->nodes.count))
+		return false;
+	candidate *order = target->queue.data;
+	int64_t count = 0;
+	order[count++].node = target->root;
+	for (int64_t i = 0; i < count; i++) {
+		const node *n = &target->nodes.data[order[i].node];
+		if (is_leaf(n))
+			continue;
+		order[count++].node = n->child[0];
+		order[count++].node = n->child[1];
+	}
+	filters *all = target->filters.data;
+	while (count-- > 0) {
+		const node *n = &target->nodes.data[order[count].node];
+		if (is_leaf(n)) {
+			all[order[count].node] = filters_of(&t->bodies[n->body]);
+			continue;
+		}
+		const filters *a = &all[n->child[0]], *b = &all[n->child[1]];
+		all[order[count].node] = (filters){ a->category | b->category, a->mask | b->mask, a->group == b->group ? a->group : 0 };
+	}
+	return true;
+}
+
+/// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list. false: out of memory, or there are
+/// more than the limit.
+static bool list_pairs(broad_tree *t, cr_pair_list *list)
+{
+	bool good = true;
+	for (int k = 0; k < TREES && t->choosy > 0; k++)
+		good = good && gather_filters(t, &t->trees[k]);
+	if (good && t->partial) {
+		cr_parallel_for(t->base.context, pair_changed, t->changed.count, 1, t);
+	} else if (good) {
+		cr_parallel_for(t->base.context, pair_nodes, t->trees[0].nodes.count, MIN_RANGE, t);
+		pair_endless(t);
+	}
+	good = !take_walk_failures(t) && good;
+	cr_pair_sink_count(&t->sink, &t->base);
+	if (t->direct || t->seen <= t->limit)
+		return cr_pair_sink_drain(&t->sink, (int32_t)t->members.count, list) && good;
+	cr_pair_sink_clear(&t->sink);
+	return false;
 }
 
 /// Kept pairs of unchanged bodies and fresh ones, both sorted, in one sorted list.
@@ -808,36 +888,69 @@ static bool merge_kept(broad_tree *t)
 	return true;
 }
 
-/// Bring the kept pairs up to date with the trees.
+/// Bring the kept pairs up to date with the trees. Where there are too many it says so and keeps none. false: out of memory.
 static bool update_kept(broad_tree *t)
 {
-	const int32_t bodies = (int32_t)t->members.count;
+	t->base.compared = 0;
 	if (t->kept_valid && t->changed.count == 0)
 		return true;
 	t->partial = t->kept_valid && t->changed.count * REQUERY_SHARE < t->trees[0].leaves + t->trees[1].leaves;
 	t->kept_valid = false;
-	if (t->partial) {
-		cr_parallel_for(t->base.context, pair_changed, t->changed.count, 1, t);
-	} else {
-		cr_parallel_for(t->base.context, pair_nodes, t->trees[0].nodes.count, MIN_RANGE, t);
-		pair_endless(t);
-	}
-	const bool walked = !take_walk_failures(t);
-	const bool drained = cr_pair_sink_drain(&t->sink, bodies, t->partial ? &t->fresh : &t->kept);
-	t->kept_valid = walked && drained && (!t->partial || merge_kept(t));
-	return t->kept_valid;
+	const bool listed = list_pairs(t, t->partial ? &t->fresh : &t->kept);
+	t->direct = t->seen > t->limit || (t->partial && listed && t->kept.count + t->fresh.count > 2 * t->limit);
+	if (!t->direct)
+		t->kept_valid = listed && (!t->partial || merge_kept(t));
+	return t->direct || t->kept_valid;
 }
 
-static bool keep_overlapping(const broad_tree *t, cr_pair_list *pairs)
+/// Ask the user's filter about kept pairs whose tight boxes meet: 0: they do not, 1: refused, 2: it passes.
+static void ask_kept(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	broad_tree *t = task;
+	for (int64_t i = begin; i < end; i++) {
+		const cr_body_pair p = t->kept.data[i];
+		const bool met = cr_broad_meet(&t->base, &t->bodies[p.a], &t->bodies[p.b]);
+		t->passed.data[i] = (uint8_t)(met ? 1 + cr_broad_ask(&t->base, p.a, p.b) : 0);
+	}
+}
+
+/// The kept pairs that come out in this step. false: out of memory.
+static bool keep_overlapping(broad_tree *t, cr_pair_list *pairs)
 {
 	if (!cr_array_reserve(t->base.context, pairs, t->kept.count))
 		return false;
-	for (int64_t i = 0; i < t->kept.count; i++) {
-		const cr_body_pair p = t->kept.data[i];
-		const cr_body *a = &t->bodies[p.a], *b = &t->bodies[p.b];
-		if (cr_boxes_overlap(a, b) && cr_bodies_may_collide(a, b))
-			pairs->data[pairs->count++] = p;
+	t->base.met = 0;
+	if (!t->base.verdict) {
+		for (int64_t i = 0; i < t->kept.count; i++) {
+			const cr_body_pair p = t->kept.data[i];
+			if (cr_broad_meet(&t->base, &t->bodies[p.a], &t->bodies[p.b]))
+				pairs->data[pairs->count++] = p;
+		}
+		t->base.met = pairs->count;
+		return true;
 	}
+	if (!cr_array_reserve(t->base.context, &t->passed, t->kept.count))
+		return false;
+	cr_parallel_for(t->base.context, ask_kept, t->kept.count, PAIRS_PER_TASK, t);
+	for (int64_t i = 0; i < t->kept.count; i++) {
+		t->base.met += t->passed.data[i] > 0;
+		if (t->passed.data[i] > 1)
+			pairs->data[pairs->count++] = t->kept.data[i];
+	}
+	return true;
+}
+
+/// The pairs that come out in this step, where there are too many to be kept. Keeps them again when there are far fewer. false: out of
+/// memory.
+static bool list_directly(broad_tree *t, cr_pair_list *pairs)
+{
+	t->partial = t->kept_valid = false;
+	if (!list_pairs(t, pairs)) {
+		pairs->count = 0;
+		return false;
+	}
+	t->direct = t->seen > t->limit / 2;
 	return true;
 }
 
@@ -871,13 +984,16 @@ static carom_result find_tree(cr_broad *broad, const cr_body *bodies, int32_t co
 		t->stale = true;
 		return cr_fail_memory(broad->context, "the tree of bodies");
 	}
-	if (is_far_away(t))
-		start_over(t, bodies, count);
 	list_changes(t, bodies, count);
+	t->kept_valid = t->kept_valid && !t->stale; // bodies whose filter changed are not known then
 	t->stale = false;
 	if (t->changed.count > 0)
 		update_trees(t);
-	if (!update_kept(t) || !keep_overlapping(t, pairs))
+	t->limit = MANY_PAIRS + (int64_t)MANY_EACH * (t->trees[0].leaves + t->trees[1].leaves);
+	bool good = t->direct || update_kept(t);
+	if (good)
+		good = t->direct ? list_directly(t, pairs) : keep_overlapping(t, pairs);
+	if (!good)
 		return cr_fail_memory(broad->context, "pairs of bodies");
 	return CAROM_SUCCESS;
 }
@@ -895,6 +1011,7 @@ static void destroy_tree(cr_broad *broad)
 	for (int k = 0; k < TREES; k++) {
 		cr_array_free(context, &t->trees[k].nodes);
 		cr_array_free(context, &t->trees[k].queue);
+		cr_array_free(context, &t->trees[k].filters);
 	}
 	cr_array_free(context, &t->members);
 	cr_array_free(context, &t->changed);
@@ -904,6 +1021,7 @@ static void destroy_tree(cr_broad *broad)
 	cr_array_free(context, &t->kept);
 	cr_array_free(context, &t->fresh);
 	cr_array_free(context, &t->merged);
+	cr_array_free(context, &t->passed);
 	cr_free(context, t, sizeof *t);
 }
 
@@ -913,7 +1031,7 @@ carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad)
 	broad_tree *t = cr_alloc_zero(context, sizeof *t);
 	if (!t)
 		return cr_fail_memory(context, "a broad phase");
-	t->base = (cr_broad){ find_tree, destroy_tree, context };
+	t->base = (cr_broad){ .find = find_tree, .destroy = destroy_tree, .context = context };
 	for (int k = 0; k < TREES; k++)
 		tree_clear(&t->trees[k]);
 	t->stacks = cr_alloc_zero(context, (size_t)context->thread_count * sizeof *t->stacks);

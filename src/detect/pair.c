@@ -173,7 +173,7 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	}
 }
 
-/// Begin a pair: its algorithm, the slot of its memory, and whether the user's filter lets it pass. Returns whether it needs more. Of one
+/// Begin a pair: its algorithm and the slot of its memory. Returns whether it needs more. Of one
 /// that is not kept only the first fields are written: most are known to be apart, and the whole would be a megabyte a step (avalanche).
 static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
 {
@@ -184,11 +184,6 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 	w->algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
 	w->keep = false;
 	cr_pair_memory *m = cr_memory_of(p, w);
-	if (w->algorithm == CR_ALGORITHM_NONE || (p->verdict && !p->verdict(p->verdict_user, pair.a, pair.b))) {
-		if (m)
-			m->valid = m->apart = false;
-		return false;
-	}
 	if (!m || w->algorithm != CR_ALGORITHM_RAYS)
 		return true;
 	if (is_known_apart(a, b, m)) {

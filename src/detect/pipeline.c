@@ -7,6 +7,9 @@
 // Lists left behind that are not worth tidying up.
 enum { TIDY_BYTES = 1 << 18 };
 
+/// Two bodies within the speculative distance overlap when each box grows by half of it.
+static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.speculative_distance; }
+
 static carom_result create_broad(cr_pipeline *p)
 {
 	switch (p->settings.broad_phase) {
@@ -33,6 +36,8 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const caro
 	const carom_result result = create_broad(p);
 	if (result != CAROM_SUCCESS)
 		cr_pipeline_free(p);
+	else
+		p->broad->margin = box_margin(p);
 	return result;
 }
 
@@ -152,7 +157,7 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 	}
 	stats->rays_missed = p->rooms.missed;
 	stats->backtracks = p->rooms.backtracks;
-	stats->box_pairs = (int32_t)p->pairs.count;
+	stats->box_pairs = p->broad->met < INT32_MAX ? (int32_t)p->broad->met : INT32_MAX;
 	stats->narrow_pairs = (int32_t)p->kept.count;
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
 }
@@ -200,8 +205,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 		return cr_fail_memory(p->context, "what pairs remember");
 	}
 	const double start = cr_time_ms();
-	// Two bodies within the speculative distance overlap when each box grows by half of it.
-	cr_bodies_update(p->context, bodies, body_count, 0.5 * p->settings.speculative_distance);
+	cr_bodies_update(p->context, bodies, body_count, box_margin(p));
 	stats->ms_trees = cr_time_ms() - start;
 	const carom_result result = run_stages(p, stats);
 	if (result != CAROM_SUCCESS) {

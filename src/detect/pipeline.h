@@ -69,7 +69,7 @@ typedef struct cr_pair_work {
 	int32_t b;
 	int32_t slot; // of the pair's memory; -1: none
 	uint8_t algorithm;
-	bool keep;            // boxes overlap as oriented boxes, the user's filter lets it pass, and it is not known to be apart
+	bool keep;            // boxes overlap as oriented boxes, and it is not known to be apart
 	bool iterative;       // continues from its memory
 	bool surfaces_first;  // rays only where the surfaces meet, in the complete stage
 	bool cut;             // full, and rays were left out: nothing can be said of what is near
@@ -121,9 +121,6 @@ typedef struct cr_worker {
 	char padding[CR_CACHE_LINE];
 } cr_worker;
 
-/// Decides for one pair of box-overlapping bodies; the world supplies it (user filter and its recording). May be NULL.
-typedef bool cr_pair_verdict_fn(void *user, int32_t a, int32_t b);
-
 /// Lists of rays by algorithm.
 enum { CR_LIST_FULL, CR_LIST_ITERATIVE, CR_LIST_COUNT };
 
@@ -156,8 +153,6 @@ typedef struct cr_pipeline {
 	cr_temporal temporal;
 	int keeping;      // which of the workers' kept memories is in use
 	size_t live_kept; // bytes in use in them after they were tidied last
-	cr_pair_verdict_fn *verdict;
-	void *verdict_user;
 } cr_pipeline;
 
 /// Make and free the state between steps.

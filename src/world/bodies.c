@@ -371,6 +371,7 @@ carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64
 	body->category = category;
 	body->mask = mask;
 	body->group = group;
+	body->refiltered = true;
 	world->impacts.stale = true;
 	cr_record_set_filter(world->recorder, id, category, mask, group);
 	return CAROM_SUCCESS;

@@ -1,12 +1,13 @@
 /// A tree over the boxes of bodies for user queries: built by SAH at the first query after a change, O(n log n), and walked in
-/// double. Its boxes are floats relative to the mean centre, rounded outward; bodies without end (planes) are kept beside it.
+/// double. Its boxes are floats relative to a place among most bodies, rounded outward; bodies without end (planes) are kept beside it.
 #include "world/query_index.h"
 #include "base/array.h"
 #include "base/spin_lock.h"
+#include "geom/spread.h"
 
 enum { INDEX_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1, SIDES = 6 };
 
-// Bodies that reach further from the mean centre count as endless. Below the empty boxes of the tree.
+// Bodies that reach further from there count as endless. Below the empty boxes of the tree.
 static const double END_OF_TREE = 1e29;
 
 struct cr_query_index {
@@ -63,20 +64,16 @@ static v3d place_of(const cr_body *body)
 
 static void choose_origin(cr_query_index *index, const carom_world *world)
 {
-	double sum[3] = { 0 };
-	for (int64_t i = 0; i < world->bodies.count; i++) {
-		const cr_body *body = &world->bodies.data[i];
-		if (!body->alive)
-			continue;
-		const v3d at = place_of(body);
-		sum[0] += at.x;
-		sum[1] += at.y;
-		sum[2] += at.z;
+	v3d places[CR_SPREAD_SAMPLES];
+	int sampled = 0;
+	const int64_t stride = cr_spread_stride(world->bodies.count);
+	for (int64_t i = 0; i < world->bodies.count; i += stride) {
+		if (world->bodies.data[i].alive)
+			places[sampled++] = place_of(&world->bodies.data[i]);
 	}
-	for (int k = 0; k < 3; k++) {
-		const double mean = sum[k] / (double)world->body_count;
-		index->origin[k] = isfinite(mean) ? mean : 0;
-	}
+	const cr_spread spread = cr_find_spread(places, sampled);
+	for (int k = 0; k < 3; k++)
+		index->origin[k] = spread.middle[k];
 }
 
 static void take_body(cr_query_index *index, const carom_world *world, int32_t body, int64_t stride)

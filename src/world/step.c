@@ -54,6 +54,7 @@ carom_result cr_explain_failure(const carom_world *world, const char *function, 
 
 static void finish_body(cr_body *body)
 {
+	body->refiltered = false;
 	if (!body->moved)
 		return;
 	body->moved = false;
@@ -71,8 +72,8 @@ carom_result carom_world_step(carom_world *world)
 	const cr_results *then = &world->results[world->current];
 	cr_results *now = &world->results[1 - world->current];
 	const unsigned refusals = cr_count_refusals(world);
-	world->pipeline.verdict = world->def.pair_filter ? ask_filter : NULL;
-	world->pipeline.verdict_user = world;
+	world->pipeline.broad->verdict = world->def.pair_filter ? ask_filter : NULL;
+	world->pipeline.broad->verdict_user = world;
 	cr_record_begin_step(world->recorder);
 
 	carom_result result = cr_pipeline_run(&world->pipeline, world->bodies.data, (int32_t)world->bodies.count, &stats);

@@ -1,0 +1,187 @@
+/// What scenes cost that are hostile by their extent or their numbers: memory at its peak and counts of work, never time. Results beside
+/// them, so that cheaper does not mean less.
+#include "fixture.h"
+#include "geom/volume.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Bodies ----
+
+enum { CLOUD = 1000 };
+
+/// A cloud of spheres stepped twice, body number 7 far away where far > 0. Returns the peak of the world's memory.
+static size_t cloud_with_stray(carom_broad_phase broad, double far, int32_t *contacts)
+{
+	carom_context *context = fixture_context(1);
+	carom_world_def def = carom_default_world_def();
+	def.broad_phase = broad;
+	carom_world *world = fixture_world(context, &def);
+	uint64_t seed = 3;
+	for (int i = 0; i < CLOUD; i++) {
+		carom_pose pose = fixture_random_pose(&seed, 6);
+		if (i == 7)
+			pose.position = far > 0 ? (carom_vec3){ far, far, far } : (carom_vec3){ 30, 0, 0 };
+		fixture_add(world, fixture_sphere(0.5), pose, CAROM_DYNAMIC);
+	}
+	fixture_step(world);
+	fixture_step(world);
+	*contacts = carom_world_contacts(world).count;
+	const size_t peak = carom_world_stats(world).memory_peak;
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+	return peak;
+}
+
+TEST(load, a_far_body_takes_no_memory)
+{
+	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_SWEEP; broad++) {
+		int32_t near_contacts, far_contacts;
+		const size_t near = cloud_with_stray((carom_broad_phase)broad, 0, &near_contacts);
+		CHECK(near_contacts > 200);
+		for (double far = 1e11; far <= 1e15; far *= 100) {
+			CHECK(cloud_with_stray((carom_broad_phase)broad, far, &far_contacts) <= near + near / 10);
+			CHECK_INT(far_contacts, near_contacts);
+		}
+	}
+}
+
+static bool refuse_all(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)user_data_a, (void)user_data_b;
+	*(int64_t *)user += a.index1 < b.index1;
+	return false;
+}
+
+/// How bodies at one place are kept apart.
+typedef enum refusal { BY_MASK, BY_GROUP, BY_FILTER, REFUSALS } refusal;
+
+TEST(load, refused_pairs_take_no_memory)
+{
+	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+		for (int how = 0; how < REFUSALS; how++) {
+			int64_t asked = 0;
+			carom_context *context = fixture_context(1);
+			carom_world_def def = carom_default_world_def();
+			def.broad_phase = (carom_broad_phase)broad;
+			def.pair_filter = how == BY_FILTER ? refuse_all : NULL;
+			def.pair_filter_user = &asked;
+			// 500,000 pairs of 8 bytes are 4 MB; bodies, trees and what pairs would remember come on top.
+			def.memory_budget = CLOUD * 2500 + 4000000 * (how == BY_FILTER);
+			carom_world *world = fixture_world(context, &def);
+			for (int i = 0; i < CLOUD; i++) {
+				carom_body_def body = carom_default_body_def();
+				body.shape = fixture_sphere(1);
+				body.mask = how == BY_MASK ? 2 : body.mask;
+				body.group = how == BY_GROUP ? -1 : 0;
+				carom_body_id id;
+				REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
+			}
+			fixture_step(world);
+			fixture_step(world);
+			CHECK_INT(carom_world_pairs(world).count, 0);
+			CHECK_INT(asked, how == BY_FILTER ? CLOUD * (CLOUD - 1) : 0);
+			CHECK_INT(carom_world_stats(world).box_pairs, how == BY_FILTER ? CLOUD * (CLOUD - 1) / 2 : 0);
+			carom_destroy_world(world);
+			carom_destroy_context(context);
+		}
+	}
+}
+
+TEST(load, a_plane_costs_what_it_touches)
+{
+	// One sphere in a hundred lies on the ground, the others far above it.
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, (carom_shape){ .type = CAROM_PLANE }, fixture_at(0, 0, 0), CAROM_STATIC);
+	for (int i = 0; i < CLOUD; i++)
+		fixture_add(world, fixture_sphere(0.4), fixture_at(i, 0, i % 100 == 0 ? 0.3 : 50), CAROM_DYNAMIC);
+	fixture_step(world);
+	CHECK_INT(carom_world_stats(world).box_pairs, CLOUD / 100);
+	CHECK_INT(carom_world_pairs(world).count, CLOUD / 100);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+TEST(load, planes_lose_no_contact)
+{
+	// Volumes beside planes of any pose, within a hair of touching, or of the speculative distance: as the pair by itself says.
+	int64_t touching = 0, apart = 0;
+	uint64_t seed = 5;
+	for (int round = 0; round < 40; round++) {
+		carom_context *context = fixture_context(1);
+		carom_world_def def = carom_default_world_def();
+		def.speculative_distance = round % 2 ? 0.05 : 0;
+		carom_world *world = fixture_world(context, &def);
+		carom_pose plane = fixture_random_pose(&seed, round < 20 ? 10 : 1e5);
+		const carom_shape ground = { .type = CAROM_PLANE };
+		const m3d turn = m3d_from_quat(plane.orientation);
+		const v3d up = { turn.row[0].z, turn.row[1].z, turn.row[2].z };
+		const carom_body_id plane_id = fixture_add(world, ground, plane, CAROM_STATIC);
+		REQUIRE(carom_world_get_pose(world, plane_id, &plane) == CAROM_SUCCESS); // with the quaternion normalised
+		int32_t expected = 0;
+		for (int i = 0; i < 60; i++) {
+			const carom_shape shape = i % 3 == 0 ? fixture_sphere(0.5)
+				: i % 3 == 1                     ? fixture_capsule(0.2, 0.6)
+												 : fixture_box(0.3, 0.5, 0.7);
+			carom_pose pose = fixture_random_pose(&seed, 5);
+			// Onto the plane: as deep as the shape is high there, give or take nothing, a rounding or a hair.
+			cr_volume_contact found[CR_MAX_VOLUME_CONTACTS];
+			pose.position = v3d_add(v3d_add(plane.position, v3d_scale(up, 0.1)),
+				v3d_sub(pose.position, v3d_scale(up, v3d_dot(up, pose.position))));
+			REQUIRE(cr_volume_contacts(&ground, &plane, &shape, &pose, 10, found) > 0);
+			double depth = -INFINITY;
+			for (int k = 0; k < cr_volume_contacts(&ground, &plane, &shape, &pose, 10, found); k++)
+				depth = fmax(depth, found[k].depth);
+			const double hair = i % 5 == 0 ? 0 : pow(10, test_random_double(&seed, -17, -1)) * (i % 2 ? 1 : -1);
+			pose.position = v3d_add(pose.position, v3d_scale(up, depth + def.speculative_distance + hair));
+			const carom_body_id id = fixture_add(world, shape, pose, CAROM_DYNAMIC);
+			REQUIRE(carom_world_get_pose(world, id, &pose) == CAROM_SUCCESS);
+			const bool meets = cr_volume_contacts(&ground, &plane, &shape, &pose, def.speculative_distance, found) > 0;
+			expected += meets;
+			apart += !meets;
+		}
+		// The shapes may meet each other too.
+		int32_t with_plane = 0;
+		fixture_step(world);
+		const carom_pair_view pairs = carom_world_pairs(world);
+		for (int32_t i = 0; i < pairs.count; i++)
+			with_plane += pairs.data[i].body_a.index1 == 1;
+		CHECK_INT(with_plane, expected);
+		touching += expected;
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+	CHECK(touching > 800 && apart > 800);
+}
+
+TEST(load, queries_do_not_mind_far_bodies)
+{
+	// The tree over the bodies that queries make: floats about a place among most bodies.
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	uint64_t seed = 11;
+	for (int i = 0; i < CLOUD; i++) {
+		carom_pose pose = fixture_random_pose(&seed, 20);
+		if (i % 100 == 50)
+			pose.position = (carom_vec3){ 1e15, -1e15, 1e14 };
+		fixture_add(world, fixture_sphere(0.5), pose, CAROM_DYNAMIC);
+	}
+	for (int i = 0; i < 50; i++) {
+		const carom_pose at = fixture_random_pose(&seed, 20);
+		carom_closest_point nearest;
+		bool found;
+		REQUIRE(carom_world_closest_point(world, at.position, 5, NULL, &found, &nearest) == CAROM_SUCCESS);
+		double least = INFINITY;
+		for (uint32_t k = 1; k <= CLOUD; k++) {
+			carom_pose pose;
+			REQUIRE(carom_world_get_pose(world, (carom_body_id){ k, 1 }, &pose) == CAROM_SUCCESS);
+			least = fmin(least, v3d_length(v3d_sub(pose.position, at.position)) - 0.5);
+		}
+		REQUIRE(found == (least <= 5));
+		if (found)
+			CHECK_NEAR(nearest.distance, least, 1e-9);
+	}
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
