@@ -3,8 +3,9 @@
 ///
 /// Poses come from + - * / and square roots of doubles only. After a change that is meant to change contacts (and only then) put
 /// the printed hashes into GOLDEN: build release, run `carom_tests determinism`, and say in the commit why they changed.
-#include "test.h"
-#include "carom/carom.h"
+#include "fixture.h"
+
+#include "carom/collide.h"
 #include "sim/mesh_file.h"
 #include "sim/shapes.h"
 #include "sim/trajectory.h"
@@ -23,6 +24,7 @@ static const golden GOLDEN[] = {
 	{ "pile", 0xbdd35150bed9ccc8 },
 	{ "zoo", 0x05839a1632a958b2 },
 	{ "near", 0x072f5d588d4f78d7 },
+	{ "convex_shapes", 0x93cc8c124c8ba2f4 },
 	{ "scene1_step_80", 0x01b2c9857181dc00 },
 	{ "scene1_step_420", 0x3cc4ad670647b933 },
 };
@@ -431,6 +433,74 @@ static void check_frame(const char *name, int frame)
 	}
 	report_hash(name, expected);
 	free_recorded(&r);
+}
+
+// ---- Convex shapes ----
+
+static uint64_t hash_double(uint64_t hash, double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return (hash ^ bits) * 1099511628211u;
+}
+
+static uint64_t hash_vector(uint64_t hash, carom_vec3 v) { return hash_double(hash_double(hash_double(hash, v.x), v.y), v.z); }
+
+static carom_shape random_convex(uint64_t *seed, const carom_mesh *hull)
+{
+	static const carom_shape_type types[] = { CAROM_SPHERE, CAROM_BOX, CAROM_CAPSULE, CAROM_HULL, CAROM_CYLINDER, CAROM_CONE,
+		CAROM_ELLIPSOID };
+	carom_shape shape = { .type = types[test_random(seed) % 7], .mesh = hull };
+	shape.radius = test_random_double(seed, 0.2, 1);
+	shape.half_length = test_random_double(seed, 0.2, 1);
+	for (int k = 0; k < 3; k++)
+		shape.half_extents[k] = test_random_double(seed, 0.2, 1);
+	shape.rounding = test_random(seed) % 2 ? test_random_double(seed, 0, 0.2) : 0;
+	return shape;
+}
+
+static carom_pose random_pose(uint64_t *seed, double span)
+{
+	double v[7], length = 0;
+	for (int i = 0; i < 7; i++)
+		v[i] = test_random_double(seed, -1, 1);
+	for (int i = 0; i < 4; i++)
+		length += v[i] * v[i];
+	length = sqrt(length);
+	return (carom_pose){ { span * v[4], span * v[5], span * v[6] },
+		{ v[0] / length, v[1] / length, v[2] / length, v[3] / length } };
+}
+
+/// Separations, manifolds and times of impact of random pairs: one hash for all machines.
+TEST(determinism, convex_shapes)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 12, hash = 14695981039346656037u;
+	float points[3 * 60];
+	for (int i = 0; i < 3 * 60; i++)
+		points[i] = (float)test_random_double(&seed, -1, 1);
+	const carom_strided view = { points, 0, CAROM_FLOAT32 };
+	carom_mesh *hull;
+	REQUIRE(carom_create_hull(context, &view, 60, &hull) == CAROM_SUCCESS);
+	for (int round = 0; round < 500; round++) {
+		const carom_shape a = random_convex(&seed, hull), b = random_convex(&seed, hull);
+		const carom_pose pa = random_pose(&seed, 1), pb = random_pose(&seed, 1);
+		const carom_motion ma = { pa, random_pose(&seed, 3) }, mb = { pb, random_pose(&seed, 3) };
+		carom_separation s;
+		carom_manifold m;
+		carom_toi toi;
+		REQUIRE(carom_distance(context, &a, &pa, &b, &pb, &s) == CAROM_SUCCESS);
+		REQUIRE(carom_collide(context, &a, &pa, &b, &pb, 0.1, &m) == CAROM_SUCCESS);
+		REQUIRE(carom_time_of_impact(context, &a, &ma, &b, &mb, 1e-3, &toi) == CAROM_SUCCESS);
+		hash = hash_vector(hash_vector(hash_vector(hash_double(hash, s.distance), s.normal), s.point_a), s.point_b);
+		hash = hash_vector(hash_double(hash, m.count), m.normal);
+		for (int i = 0; i < m.count; i++)
+			hash = hash_double(hash_vector(hash, m.points[i].point), m.points[i].depth);
+		hash = hash_double(hash_double(hash, toi.time), toi.status);
+	}
+	carom_release_mesh(hull);
+	carom_destroy_context(context);
+	report_hash("convex_shapes", hash);
 }
 
 TEST(determinism, scene1_step_80) { check_frame("scene1_step_80", 80); }

@@ -40,6 +40,11 @@ typedef enum carom_shape_type {
 	CAROM_CAPSULE, ///< radius about the segment from (0,0,-half_length) to (0,0,half_length)
 	CAROM_PLANE,   ///< the half space z <= 0 of the body's frame; static or kinematic bodies only
 	CAROM_MESH,    ///< a triangle mesh or a height field
+	// Convex shapes for the calls of carom/collide.h. A world refuses them (CAROM_UNSUPPORTED).
+	CAROM_HULL,      ///< a convex hull: a mesh that carom_create_hull made
+	CAROM_CYLINDER,  ///< radius about the segment from (0,0,-half_length) to (0,0,half_length), flat ends
+	CAROM_CONE,      ///< base of this radius at z = -half_length, apex at (0,0,half_length)
+	CAROM_ELLIPSOID, ///< half_extents: semi-axes along x, y, z
 } carom_shape_type;
 
 /// The form of a body, in its own frame. Set the fields of its type.
@@ -49,6 +54,9 @@ typedef struct carom_shape {
 	double half_length;
 	double half_extents[3];
 	const carom_mesh *mesh; ///< made from the context of the world; the body takes a reference
+	/// Radius of a ball that is added to a box, hull, cylinder, cone or ellipsoid: it grows by this much, and its edges become round.
+	/// 0 or more; not used for other types. For the calls of carom/collide.h: a world refuses a value other than 0.
+	double rounding;
 } carom_shape;
 
 /// What moves a body, and what it is tested against.

@@ -97,6 +97,13 @@ CAROM_API carom_result carom_create_mesh(
 CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t columns, int32_t rows, const float *heights,
 	const double spacing[2], double thickness, carom_mesh **mesh);
 
+/// The convex hull of count points, as a closed mesh that is also the form of CAROM_HULL. Points become floats first, and the hull is that
+/// of the floats, exactly; the mesh's vertices are those of the hull, in the order of the points. Points inside, on faces and at equal
+/// places are fine. CAROM_INVALID_ARGUMENT names a missing argument, a count below 4, and the point whose coordinate is not finite or beyond
+/// CAROM_MAX_COORDINATE. CAROM_INVALID_MESH: all points lie in one plane. On failure *mesh is NULL. The caller holds a reference. Source:
+/// Barber, Dobkin and Huhdanpaa, The Quickhull Algorithm for Convex Hulls (1996), with exact signs. Thread-safe.
+CAROM_API carom_result carom_create_hull(carom_context *context, const carom_strided *points, int32_t count, carom_mesh **mesh);
+
 /// Take another reference, to be given up by carom_release_mesh: for a second owner, or to keep the mesh of a body
 /// (carom_world_get_body_def). Returns the mesh. NULL does nothing. Thread-safe.
 CAROM_API carom_mesh *carom_retain_mesh(const carom_mesh *mesh);

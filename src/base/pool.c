@@ -36,8 +36,9 @@ typedef struct pool_thread {
 
 struct cr_pool {
 	loop_place places[PLACES];
-	_Alignas(CR_CACHE_LINE) atomic_uint opened; // counts the loops, and the end of the pool: a change is news for threads without work
-	atomic_int sleeping;                        // threads that sleep and that nobody is waking yet; changes under the lock
+	_Alignas(
+		CR_CACHE_LINE) atomic_uint opened; // counts the loops, and the end of the pool: a change is news for threads without work
+	atomic_int sleeping;                   // threads that sleep and that nobody is waking yet; changes under the lock
 	_Alignas(CR_CACHE_LINE) cr_mutex mutex;
 	cr_condition news;            // for threads without work
 	cr_condition done;            // for callers: nobody is inside their loops any more
@@ -200,8 +201,8 @@ static void start_threads(cr_pool *pool, int wanted)
 	const bool refused = atomic_load(&pool->thread_count) < most;
 	cr_mutex_unlock(&pool->mutex);
 	if (refused)
-		cr_log(pool->context, CAROM_LOG_WARNING, "the system gave %d of %d threads: loops run on %d workers from now on", started,
-			most, started + 1);
+		cr_log(pool->context, CAROM_LOG_WARNING, "the system gave %d of %d threads: loops run on %d workers from now on",
+			started, most, started + 1);
 }
 
 /// Are the threads this process's? A forked child has none, and locks may be as another thread held them.

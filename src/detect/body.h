@@ -4,6 +4,7 @@
 
 #include "bvh/collider.h"
 #include "carom/carom.h"
+#include "mesh/hull.h"
 
 /// The mesh that users hold (carom_mesh).
 struct carom_mesh {
@@ -12,6 +13,7 @@ struct carom_mesh {
 	carom_mesh_report report;
 	cr_topology topology;
 	cr_collider collider;
+	cr_hull_data hull; // of carom_create_hull; else empty
 };
 
 /// A shape with what detection derives from it.

@@ -64,6 +64,7 @@ void carom_release_mesh(carom_mesh *mesh)
 	carom_context *context = mesh->context;
 	cr_collider_free(context, &mesh->collider);
 	cr_topology_free(context, &mesh->topology);
+	cr_hull_free(context, &mesh->hull);
 	cr_free(context, mesh, sizeof *mesh);
 	atomic_fetch_sub(&context->live_objects, 1);
 }
@@ -98,7 +99,7 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 		.depth = c->tree.depth,
 		.sah_cost = cr_tree2_sah_cost(&c->binary),
 		.epo = with_epo ? cr_collider_epo(c) : 0,
-		.bytes = sizeof *mesh + cr_topology_bytes(&mesh->topology) + cr_collider_bytes(c),
+		.bytes = sizeof *mesh + cr_topology_bytes(&mesh->topology) + cr_collider_bytes(c) + cr_hull_bytes(&mesh->hull),
 		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
 	};
 	return CAROM_SUCCESS;

@@ -18,9 +18,44 @@ static carom_result check_length(
 		zero_allowed ? "at least" : "above", CAROM_MAX_COORDINATE);
 }
 
-carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function)
+static carom_result check_half_extents(carom_context *context, const carom_shape *shape, const char *function)
 {
 	static const char *const sides[3] = { "shape.half_extents[0]", "shape.half_extents[1]", "shape.half_extents[2]" };
+	carom_result result = CAROM_SUCCESS;
+	for (int k = 0; k < 3 && result == CAROM_SUCCESS; k++)
+		result = check_length(context, shape->half_extents[k], false, function, sides[k]);
+	return result;
+}
+
+/// The mesh of a mesh or hull.
+static carom_result check_mesh(carom_context *context, const carom_shape *shape, const char *function)
+{
+	if (!shape->mesh)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh is NULL", function);
+	if (shape->mesh->context != context)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh was made from another context", function);
+	if (shape->type == CAROM_HULL && shape->mesh->hull.hull.vertex_count == 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh is no hull: carom_create_hull makes one", function);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_world_shape(carom_context *context, const carom_shape *shape, const char *function)
+{
+	const carom_result result = cr_check_shape(context, shape, function);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (shape->type > CAROM_MESH)
+		return cr_fail(context, CAROM_UNSUPPORTED,
+			"%s: shape.type is %d, which carom/collide.h takes and a world does not; give a mesh of it (a hull is one)",
+			function, (int)shape->type);
+	if (shape->type == CAROM_BOX && shape->rounding != 0)
+		return cr_fail(
+			context, CAROM_UNSUPPORTED, "%s: shape.rounding is %g; in a world it must be 0", function, shape->rounding);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function)
+{
 	carom_result result = CAROM_SUCCESS;
 	switch (shape->type) {
 	case CAROM_SPHERE: return check_length(context, shape->radius, false, function, "shape.radius");
@@ -28,16 +63,15 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 		result = check_length(context, shape->radius, false, function, "shape.radius");
 		return result == CAROM_SUCCESS ? check_length(context, shape->half_length, true, function, "shape.half_length") : result;
 	case CAROM_BOX:
-		for (int k = 0; k < 3 && result == CAROM_SUCCESS; k++)
-			result = check_length(context, shape->half_extents[k], false, function, sides[k]);
-		return result;
+	case CAROM_ELLIPSOID: return check_half_extents(context, shape, function);
 	case CAROM_PLANE: return CAROM_SUCCESS;
 	case CAROM_MESH:
-		if (!shape->mesh)
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh is NULL", function);
-		if (shape->mesh->context != context)
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.mesh was made from another context", function);
-		return CAROM_SUCCESS;
+	case CAROM_HULL: return check_mesh(context, shape, function);
+	case CAROM_CYLINDER:
+	case CAROM_CONE:
+		result = check_length(context, shape->radius, false, function, "shape.radius");
+		return result == CAROM_SUCCESS ? check_length(context, shape->half_length, false, function, "shape.half_length")
+									   : result;
 	}
 	return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is %d, which is no shape", function, (int)shape->type);
 }
@@ -147,8 +181,8 @@ carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_sha
 		set_bounds(shape, lower, upper);
 		return CAROM_SUCCESS;
 	}
+	default: return CAROM_SUCCESS; // refused by cr_check_world_shape
 	}
-	return CAROM_SUCCESS;
 }
 
 void cr_shape_free(cr_shape *shape)

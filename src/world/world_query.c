@@ -516,7 +516,7 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	if (shape->type == CAROM_PLANE)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", name);
 	overlap_search s = { .world = world, .filter = filter, .shape = shape };
-	result = cr_check_shape(world->context, shape, name);
+	result = cr_check_world_shape(world->context, shape, name);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, pose, name, "pose", &s.pose);
 	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))

@@ -1,0 +1,90 @@
+/// @file collide.h
+/// Two convex shapes at two poses, without a world: how far apart, where they touch, and when they first meet.
+///
+/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any pair; a plane against any of these. Not
+/// CAROM_MESH (CAROM_UNSUPPORTED): see carom_mesh_distance, or use a world. Poses may be NULL: the identity. Positions are taken
+/// relative to each other first, so places far from the origin lose nothing.
+///
+/// All calls are thread-safe, take no memory, and give the same bits on every machine. They return CAROM_INVALID_ARGUMENT for wrong
+/// arguments; carom_error_text(context) names the call and the field. The context is used for nothing but that text.
+#ifndef CAROM_COLLIDE_H
+#define CAROM_COLLIDE_H
+
+#include "carom/carom.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How far two shapes are apart, or how far one must move to come out of the other.
+typedef struct carom_separation {
+	/// Signed distance. Negative: moving A by -distance along normal parts the shapes. It is never above the true one: a plane across
+	/// normal parts shapes that are apart, and moving so far always parts those that overlap.
+	double distance;
+	/// The true signed distance lies between distance and distance + error. A millionth of the sizes or less, but for some deep
+	/// overlaps of two curved shapes.
+	double error;
+	carom_vec3 normal;  ///< unit, world frame, from B to A
+	carom_vec3 point_a; ///< the nearest point of A's surface, or the deepest; world frame
+	carom_vec3 point_b; ///< and of B's
+} carom_separation;
+
+/// The separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) apart, van den Bergen (2001) overlapping.
+CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
+	const carom_shape *b, const carom_pose *pose_b, carom_separation *separation);
+
+#define CAROM_MAX_MANIFOLD 8
+
+/// A point of a manifold.
+typedef struct carom_manifold_point {
+	carom_vec3 point; ///< on A's surface, world frame
+	double depth;     ///< along the normal; negative: so far apart
+} carom_manifold_point;
+
+/// The patch in which two shapes meet.
+typedef struct carom_manifold {
+	carom_vec3 normal; ///< unit, world frame, from B to A; of all points
+	int32_t count;     ///< 0: the shapes are farther apart than the margin
+	carom_manifold_point points[CAROM_MAX_MANIFOLD];
+} carom_manifold;
+
+/// The contacts of two shapes, with depth at least -margin (margin 0 or more). Faces that lie on each other give the corners of their
+/// common part, edges side by side its two ends, all else one point. Source: Gregorius, Robust Contact Creation for Physics
+/// Simulations (2015).
+CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, double margin, carom_manifold *manifold);
+
+/// A motion from begin (time 0) to end (time 1): the origin of the shape's frame moves on a straight line at a constant speed, while the
+/// shape turns at a constant rate, the shorter way.
+typedef struct carom_motion {
+	carom_pose begin;
+	carom_pose end;
+} carom_motion;
+
+/// The pose of a motion at a time from 0 to 1. Poses must be valid (carom_pose). Thread-safe, the same bits on every machine.
+CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
+
+typedef enum carom_toi_status {
+	CAROM_TOI_APART,     ///< the shapes stay farther apart than the tolerance
+	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
+	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
+	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
+} carom_toi_status;
+
+typedef struct carom_toi {
+	carom_toi_status status;
+	double time;                 ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART
+	carom_separation separation; ///< at that time, where the shapes come near each other; for CAROM_TOI_APART as last looked at
+	int32_t steps;               ///< how many separations it took
+} carom_toi;
+
+/// The first time at which two moving shapes come within tolerance (above 0) of each other. No impact is missed, however fast they turn: each
+/// step of the search is proved to be free of impacts. A motion of NULL: at rest at the identity. Planes: not here. A shape cast is a motion
+/// without a turn. Source: Mirtich, Impulse-based Dynamic Simulation (1996), conservative advancement.
+CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
+	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,220 @@
+/// Support functions and facing polygons of convex cores.
+#include "geom/convex.h"
+
+// Up to this many vertices a hull is searched one by one; beyond, along its edges.
+enum { FEW_VERTICES = 32, RIM_CORNERS = 16 };
+
+static double with_sign(double size, double sign) { return sign < 0 ? -size : size; }
+
+/// The vertex of a convex polyhedron that is best has no better neighbour, so that going to better neighbours ends at it.
+static v3d support_hull(const cr_hull *hull, v3d d)
+{
+	int32_t best = 0;
+	double most = v3d_dot(hull->vertices[0], d);
+	if (hull->vertex_count <= FEW_VERTICES) {
+		for (int32_t i = 1; i < hull->vertex_count; i++) {
+			const double along = v3d_dot(hull->vertices[i], d);
+			if (along > most) {
+				most = along;
+				best = i;
+			}
+		}
+		return hull->vertices[best];
+	}
+	for (bool better = true; better;) {
+		better = false;
+		const int32_t end = hull->neighbour_first[best + 1];
+		for (int32_t k = hull->neighbour_first[best]; k < end; k++) {
+			const double along = v3d_dot(hull->vertices[hull->neighbours[k]], d);
+			if (along > most) {
+				most = along;
+				best = hull->neighbours[k];
+				better = true;
+			}
+		}
+	}
+	return hull->vertices[best];
+}
+
+/// The point of the rim of radius r that lies farthest along d; any point for a d along z.
+static v3d rim_point(double r, double z, v3d d)
+{
+	const double across = sqrt(d.x * d.x + d.y * d.y);
+	if (!(across > 0))
+		return (v3d){ r, 0, z };
+	return (v3d){ d.x * (r / across), d.y * (r / across), z };
+}
+
+static v3d support_cone(const cr_convex *c, v3d d)
+{
+	const v3d rim = rim_point(c->radius, -c->half_length, d), apex = { 0, 0, c->half_length };
+	return v3d_dot(apex, d) > v3d_dot(rim, d) ? apex : rim;
+}
+
+static v3d support_ellipsoid(const cr_convex *c, v3d d)
+{
+	const v3d scaled = { c->half[0] * d.x, c->half[1] * d.y, c->half[2] * d.z };
+	const v3d unit = v3d_normalize(scaled);
+	return (v3d){ c->half[0] * unit.x, c->half[1] * unit.y, c->half[2] * unit.z };
+}
+
+static v3d support_triangle(const v3d corner[3], v3d d)
+{
+	int best = 0;
+	for (int i = 1; i < 3; i++)
+		best = v3d_dot(corner[i], d) > v3d_dot(corner[best], d) ? i : best;
+	return corner[best];
+}
+
+v3d cr_convex_support(const cr_convex *c, v3d d)
+{
+	switch (c->core) {
+	case CR_CORE_SEGMENT: return (v3d){ 0, 0, with_sign(c->half_length, d.z) };
+	case CR_CORE_BOX: return (v3d){ with_sign(c->half[0], d.x), with_sign(c->half[1], d.y), with_sign(c->half[2], d.z) };
+	case CR_CORE_HULL: return support_hull(c->hull, d);
+	case CR_CORE_CYLINDER: return rim_point(c->radius, with_sign(c->half_length, d.z), d);
+	case CR_CORE_CONE: return support_cone(c, d);
+	case CR_CORE_ELLIPSOID: return support_ellipsoid(c, d);
+	case CR_CORE_TRIANGLE: return support_triangle(c->corner, d);
+	default: return (v3d){ 0, 0, 0 };
+	}
+}
+
+v3d cr_convex_centre(const cr_convex *c)
+{
+	switch (c->core) {
+	case CR_CORE_HULL: return c->hull->centre;
+	case CR_CORE_CONE: return (v3d){ 0, 0, -0.5 * c->half_length };
+	case CR_CORE_TRIANGLE: return v3d_scale(v3d_add(v3d_add(c->corner[0], c->corner[1]), c->corner[2]), 1.0 / 3);
+	default: return (v3d){ 0, 0, 0 };
+	}
+}
+
+double cr_convex_size(const cr_convex *c)
+{
+	double size = 0;
+	switch (c->core) {
+	case CR_CORE_POINT: return 0;
+	case CR_CORE_SEGMENT: return c->half_length;
+	case CR_CORE_BOX: return v3d_length((v3d){ c->half[0], c->half[1], c->half[2] });
+	case CR_CORE_CYLINDER: return sqrt(c->radius * c->radius + c->half_length * c->half_length);
+	case CR_CORE_CONE: return fmax(1.5 * c->half_length, sqrt(c->radius * c->radius + 0.25 * c->half_length * c->half_length));
+	case CR_CORE_ELLIPSOID: return fmax(c->half[0], fmax(c->half[1], c->half[2]));
+	case CR_CORE_HULL: return c->hull->size;
+	case CR_CORE_TRIANGLE:
+		for (int i = 0; i < 3; i++)
+			size = fmax(size, v3d_length(v3d_sub(c->corner[i], cr_convex_centre(c))));
+		return size;
+	}
+	return size;
+}
+
+// ---- Facing parts ----
+
+static void set_point(const cr_convex *c, v3d d, cr_face *face)
+{
+	face->count = 1;
+	face->point[0] = cr_convex_support(c, d);
+}
+
+static void face_of_box(const cr_convex *c, v3d d, cr_face *face)
+{
+	const double size[3] = { fabs(d.x), fabs(d.y), fabs(d.z) }, part[3] = { d.x, d.y, d.z };
+	const int axis = size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2;
+	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	const double side = part[axis] < 0 ? -1 : 1;
+	double normal[3] = { 0, 0, 0 };
+	normal[axis] = side;
+	face->normal = (v3d){ normal[0], normal[1], normal[2] };
+	face->count = 4;
+	static const double around[4][2] = { { -1, -1 }, { 1, -1 }, { 1, 1 }, { -1, 1 } };
+	for (int i = 0; i < 4; i++) {
+		double p[3];
+		p[axis] = side * c->half[axis];
+		p[u] = around[i][0] * c->half[u] * side; // the other way about on the lower side
+		p[v] = around[i][1] * c->half[v];
+		face->point[i] = (v3d){ p[0], p[1], p[2] };
+	}
+}
+
+static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
+{
+	int32_t best = 0;
+	for (int32_t i = 1; i < hull->face_count; i++)
+		best = v3d_dot(hull->normals[i], d) > v3d_dot(hull->normals[best], d) ? i : best;
+	const int32_t first = hull->face_first[best], corners = hull->face_first[best + 1] - first;
+	face->normal = hull->normals[best];
+	face->count = corners < CR_MAX_FACE ? corners : CR_MAX_FACE;
+	for (int i = 0; i < face->count; i++)
+		face->point[i] = hull->vertices[hull->corners[first + (int64_t)i * corners / face->count]];
+}
+
+/// A cap of radius r at height z, whose outward normal is side * z. Its first corner lies farthest along d.
+static void set_cap(double r, double z, double side, v3d d, cr_face *face)
+{
+	// Cosine and sine of a sixteenth of a turn, to the last place.
+	static const double cosine = 0.92387953251128674, sine = 0.38268343236508978;
+	v3d p = rim_point(r, z, d);
+	face->normal = (v3d){ 0, 0, side };
+	face->count = RIM_CORNERS;
+	for (int i = 0; i < RIM_CORNERS; i++) {
+		face->point[i] = p;
+		p = (v3d){ cosine * p.x - side * sine * p.y, cosine * p.y + side * sine * p.x, z };
+	}
+}
+
+static void set_edge(v3d p, v3d q, cr_face *face)
+{
+	face->count = 2;
+	face->point[0] = p;
+	face->point[1] = q;
+}
+
+static void face_of_cylinder(const cr_convex *c, v3d d, cr_face *face)
+{
+	const double across = sqrt(d.x * d.x + d.y * d.y), side = d.z < 0 ? -1 : 1;
+	if (fabs(d.z) >= across)
+		set_cap(c->radius, side * c->half_length, side, d, face);
+	else
+		set_edge(rim_point(c->radius, -c->half_length, d), rim_point(c->radius, c->half_length, d), face);
+}
+
+static void face_of_cone(const cr_convex *c, v3d d, cr_face *face)
+{
+	// The slope's outward normal has the parts (height, radius) across and along the axis.
+	const double height = 2 * c->half_length, slope = sqrt(height * height + c->radius * c->radius);
+	const double across = sqrt(d.x * d.x + d.y * d.y);
+	const double along_slope = (across * height + d.z * c->radius) / slope, along_apex = d.z;
+	if (-d.z >= along_slope)
+		set_cap(c->radius, -c->half_length, -1, d, face);
+	else if (along_apex > along_slope)
+		set_point(c, d, face);
+	else
+		set_edge(rim_point(c->radius, -c->half_length, d), (v3d){ 0, 0, c->half_length }, face);
+}
+
+static void face_of_triangle(const cr_convex *c, v3d d, cr_face *face)
+{
+	const v3d *p = c->corner;
+	const v3d normal = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
+	const bool front = v3d_dot(normal, d) >= 0;
+	face->normal = front ? normal : v3d_neg(normal);
+	face->count = 3;
+	face->point[0] = p[0];
+	face->point[1] = front ? p[1] : p[2];
+	face->point[2] = front ? p[2] : p[1];
+}
+
+void cr_convex_face(const cr_convex *c, v3d d, cr_face *face)
+{
+	face->normal = (v3d){ 0, 0, 0 };
+	switch (c->core) {
+	case CR_CORE_SEGMENT: set_edge((v3d){ 0, 0, -c->half_length }, (v3d){ 0, 0, c->half_length }, face); break;
+	case CR_CORE_BOX: face_of_box(c, d, face); break;
+	case CR_CORE_HULL: face_of_hull(c->hull, d, face); break;
+	case CR_CORE_CYLINDER: face_of_cylinder(c, d, face); break;
+	case CR_CORE_CONE: face_of_cone(c, d, face); break;
+	case CR_CORE_TRIANGLE: face_of_triangle(c, d, face); break;
+	default: set_point(c, d, face); break;
+	}
+}

@@ -1,0 +1,68 @@
+/// Convex bodies for closest points, penetration and contacts: each is a core with a support function, and a rounding radius
+/// about the core. Pure functions in double; nothing here allocates. Bodies are given in their own frames.
+#ifndef CR_GEOM_CONVEX_H
+#define CR_GEOM_CONVEX_H
+
+#include "math/vec.h"
+#include <stdint.h>
+
+typedef enum cr_core {
+	CR_CORE_POINT,     // sphere
+	CR_CORE_SEGMENT,   // capsule: along z
+	CR_CORE_BOX,       // half
+	CR_CORE_HULL,      // hull
+	CR_CORE_CYLINDER,  // radius, half_length along z
+	CR_CORE_CONE,      // radius of the base at -half_length, apex at +half_length
+	CR_CORE_ELLIPSOID, // half: semi-axes
+	CR_CORE_TRIANGLE,  // corner
+} cr_core;
+
+/// A convex polyhedron. Faces are polygons, counter-clockwise seen from outside.
+typedef struct cr_hull {
+	v3d *vertices;            // [vertex_count]
+	int32_t *corners;         // vertices of the faces, face by face
+	int32_t *face_first;      // [face_count + 1] into corners
+	v3d *normals;             // [face_count] outward, unit
+	int32_t *neighbours;      // vertices at the other ends of the edges, vertex by vertex
+	int32_t *neighbour_first; // [vertex_count + 1] into neighbours
+	int32_t vertex_count, face_count;
+	v3d centre;  // a point inside
+	double size; // of the farthest vertex from there
+} cr_hull;
+
+typedef struct cr_convex {
+	cr_core core;
+	double rounding; // radius of the ball that is added to the core
+	double radius;
+	double half_length;
+	double half[3];
+	const cr_hull *hull;
+	v3d corner[3];
+} cr_convex;
+
+/// Pose of one convex body in the frame of another: p -> rotation p + position.
+typedef struct cr_relative {
+	m3d rotation;
+	v3d position;
+} cr_relative;
+
+/// Point of the core that lies farthest along a direction (any length but zero). Of equally far vertices the first counts.
+v3d cr_convex_support(const cr_convex *convex, v3d direction);
+/// A point inside the core.
+v3d cr_convex_centre(const cr_convex *convex);
+/// A length within which all points of the core lie from its centre.
+double cr_convex_size(const cr_convex *convex);
+
+enum { CR_MAX_FACE = 32 };
+
+/// The flat part of a core that faces a direction best: a polygon (counter-clockwise seen against its normal), the two ends of
+/// an edge, or one point. Round caps are polygons of 16 corners on their rim, and faces of hulls with more corners than
+/// CR_MAX_FACE leave some out.
+typedef struct cr_face {
+	v3d point[CR_MAX_FACE];
+	int count;
+	v3d normal; // unit; of a polygon only
+} cr_face;
+void cr_convex_face(const cr_convex *convex, v3d direction, cr_face *face);
+
+#endif

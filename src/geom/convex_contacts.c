@@ -1,0 +1,203 @@
+/// Contacts of convex bodies. See geom/convex_contacts.h.
+
+#include "geom/convex_contacts.h"
+
+enum { MOST_POINTS = 2 * CR_MAX_FACE };
+
+// A face stands for the patch when its normal is within 25 degrees of the least direction, and when the bodies are not deeper along it
+// by more than a twentieth and two thousandths of the smaller one's size: at rest a solver keeps about that depth.
+static const double ALIGNED = 0.9, DEEPER = 0.05, DEEPER_SIZE = 2e-3;
+// Edges are side by side within a degree.
+static const double PARALLEL = 0.02;
+
+/// Points of a patch while it is clipped.
+typedef struct patch {
+	v3d point[MOST_POINTS];
+	int count;
+} patch;
+
+typedef struct meeting {
+	const cr_convex *a;
+	const cr_convex *b;
+	const cr_relative *at;
+	double margin;
+	double size; // of the smaller body
+	cr_separation least;
+	cr_face face_a; // frame of A
+	cr_face face_b;
+} meeting;
+
+static void find_faces(meeting *m)
+{
+	const v3d n = m->least.normal;
+	cr_convex_face(m->a, v3d_neg(n), &m->face_a);
+	cr_convex_face(m->b, m3d_tmul(&m->at->rotation, n), &m->face_b);
+	for (int i = 0; i < m->face_b.count; i++)
+		m->face_b.point[i] = v3d_add(m3d_mul(&m->at->rotation, m->face_b.point[i]), m->at->position);
+	m->face_b.normal = m3d_mul(&m->at->rotation, m->face_b.normal);
+}
+
+/// Signed distance of the bodies along a direction from B to A.
+static double gap_along(const meeting *m, v3d n)
+{
+	const v3d a = cr_convex_support(m->a, v3d_neg(n));
+	const v3d b = v3d_add(m3d_mul(&m->at->rotation, cr_convex_support(m->b, m3d_tmul(&m->at->rotation, n))), m->at->position);
+	return v3d_dot(n, v3d_sub(a, b)) - (m->a->rounding + m->b->rounding);
+}
+
+/// May a face stand for the patch? n: its normal, from B to A. Sets how far apart the bodies are along it.
+static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
+{
+	if (face->count < 3 || !(v3d_dot(n, m->least.normal) >= ALIGNED))
+		return false;
+	*gap = gap_along(m, n);
+	return *gap >= m->least.gap - DEEPER * fabs(m->least.gap) - DEEPER_SIZE * m->size;
+}
+
+/// The part of a patch (a polygon, a segment or a point) on the inner side of a plane: outward . p <= offset.
+static void clip(patch *p, v3d outward, double offset)
+{
+	patch out = { .count = 0 };
+	const bool closed = p->count > 2;
+	for (int i = 0; i < p->count; i++) {
+		const v3d here = p->point[i], next = p->point[(i + 1) % p->count];
+		const double h = v3d_dot(outward, here) - offset, k = v3d_dot(outward, next) - offset;
+		if (h <= 0 && out.count < MOST_POINTS)
+			out.point[out.count++] = here;
+		const bool last = !closed && i + 1 == p->count;
+		if (!last && ((h < 0 && k > 0) || (h > 0 && k < 0)) && out.count < MOST_POINTS)
+			out.point[out.count++] = v3d_mad(here, h / (h - k), v3d_sub(next, here));
+	}
+	*p = out;
+}
+
+static void clip_by_sides(patch *p, const cr_face *reference, double slack)
+{
+	for (int i = 0; i < reference->count && p->count > 0; i++) {
+		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
+		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
+		clip(p, outward, v3d_dot(outward, from) + slack);
+	}
+}
+
+static int emit(const meeting *m, v3d on_a, v3d normal, double depth, cr_volume_contact *contacts, int count)
+{
+	if (!(depth >= -m->margin))
+		return count;
+	contacts[count] = (cr_volume_contact){ on_a, normal, depth };
+	return count + 1;
+}
+
+/// Keep the deepest contact, and from there always the one that is farthest from those kept.
+static int reduce(cr_volume_contact *contacts, int count)
+{
+	if (count <= CR_MAX_VOLUME_CONTACTS)
+		return count;
+	int deepest = 0;
+	for (int i = 1; i < count; i++)
+		deepest = contacts[i].depth > contacts[deepest].depth ? i : deepest;
+	for (int kept = 0; kept < CR_MAX_VOLUME_CONTACTS; kept++) {
+		int best = kept == 0 ? deepest : kept;
+		double most = -1;
+		for (int i = kept; i < count && kept > 0; i++) {
+			double nearest = (double)INFINITY;
+			for (int k = 0; k < kept; k++)
+				nearest = fmin(nearest, v3d_length(v3d_sub(contacts[i].point, contacts[k].point)));
+			if (nearest > most) {
+				most = nearest;
+				best = i;
+			}
+		}
+		const cr_volume_contact swap = contacts[kept];
+		contacts[kept] = contacts[best];
+		contacts[best] = swap;
+	}
+	return CR_MAX_VOLUME_CONTACTS;
+}
+
+/// The point of A's surface at the place where the bodies are deepest in each other along the normal of a face.
+static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
+{
+	if (!by_a)
+		return v3d_mad(cr_convex_support(m->a, v3d_neg(n)), -m->a->rounding, n);
+	const v3d b = v3d_add(m3d_mul(&m->at->rotation, cr_convex_support(m->b, m3d_tmul(&m->at->rotation, n))), m->at->position);
+	return v3d_mad(b, m->b->rounding + gap, n);
+}
+
+/// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the bodies along its normal.
+static int clip_contacts(const meeting *m, bool by_a, double gap, cr_volume_contact *contacts)
+{
+	const cr_face *reference = by_a ? &m->face_a : &m->face_b, *facing = by_a ? &m->face_b : &m->face_a;
+	const v3d out = reference->normal, n = by_a ? v3d_neg(out) : out;
+	const double rounding = m->a->rounding + m->b->rounding;
+	cr_volume_contact all[MOST_POINTS];
+	patch p = { .count = facing->count };
+	for (int i = 0; i < facing->count; i++)
+		p.point[i] = facing->point[i];
+	clip_by_sides(&p, reference, 1e-9 * m->size);
+	int count = 0;
+	for (int i = 0; i < p.count; i++) {
+		const double height = v3d_dot(out, v3d_sub(p.point[i], reference->point[0]));
+		const v3d core = by_a ? v3d_mad(p.point[i], -height, out) : p.point[i];
+		count = emit(m, v3d_mad(core, -m->a->rounding, n), n, rounding - height, all, count);
+	}
+	double deepest = -INFINITY;
+	for (int i = 0; i < count; i++)
+		deepest = fmax(deepest, all[i].depth);
+	// The deepest place may lie beside the face: without it moving by the deepest contact would not part the bodies.
+	if (count < MOST_POINTS && deepest < -gap - 1e-9 * m->size)
+		count = emit(m, deepest_on_a(m, by_a, n, gap), n, -gap, all, count);
+	count = reduce(all, count);
+	for (int i = 0; i < count; i++)
+		contacts[i] = all[i];
+	return count;
+}
+
+/// Two edges side by side: the ends of the part that they have in common.
+static int edge_contacts(const meeting *m, cr_volume_contact *contacts)
+{
+	const v3d *p = m->face_a.point, *q = m->face_b.point, n = m->least.normal;
+	const v3d along = v3d_normalize(v3d_sub(q[1], q[0])), other = v3d_normalize(v3d_sub(p[1], p[0]));
+	if (!(v3d_length(v3d_cross(along, other)) <= PARALLEL) || !(fabs(v3d_dot(along, n)) <= PARALLEL))
+		return 0;
+	const double length = v3d_length(v3d_sub(q[1], q[0])), turn = v3d_dot(along, other);
+	const double s0 = v3d_dot(along, v3d_sub(p[0], q[0])), s1 = v3d_dot(along, v3d_sub(p[1], q[0]));
+	const double from = fmax(0, fmin(s0, s1)), to = fmin(length, fmax(s0, s1));
+	if (!(to - from > 1e-6 * m->size))
+		return 0;
+	int count = 0;
+	for (int i = 0; i < 2; i++) {
+		const double s = i == 0 ? from : to;
+		const v3d on_b = v3d_mad(q[0], s, along), on_a = v3d_mad(p[0], (s - s0) / turn, other);
+		const double depth = m->a->rounding + m->b->rounding - v3d_dot(n, v3d_sub(on_a, on_b));
+		count = emit(m, v3d_mad(on_a, -m->a->rounding, n), n, depth, contacts, count);
+	}
+	return count;
+}
+
+/// The patch by faces or edges; 0: neither.
+static int patch_contacts(const meeting *m, cr_volume_contact *contacts)
+{
+	double gap_a = 0, gap_b = 0;
+	const bool by_a = speaks(m, &m->face_a, v3d_neg(m->face_a.normal), &gap_a);
+	const bool by_b = speaks(m, &m->face_b, m->face_b.normal, &gap_b);
+	// Of two faces that are as good, B's, so that the choice does not change with rounding.
+	if (by_a && (!by_b || gap_a > gap_b + 1e-4 * m->size))
+		return clip_contacts(m, true, gap_a, contacts);
+	if (by_b)
+		return clip_contacts(m, false, gap_b, contacts);
+	return m->face_a.count == 2 && m->face_b.count == 2 ? edge_contacts(m, contacts) : 0;
+}
+
+int cr_convex_contacts(
+	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double margin, cr_volume_contact *contacts)
+{
+	meeting m = { .a = a, .b = b, .at = b_in_a, .margin = margin };
+	cr_convex_separation(a, b, b_in_a, &m.least);
+	if (!(m.least.gap <= margin))
+		return 0;
+	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(b) + b->rounding);
+	find_faces(&m);
+	const int count = patch_contacts(&m, contacts);
+	return count > 0 ? count : emit(&m, m.least.on_a, m.least.normal, -m.least.gap, contacts, 0);
+}

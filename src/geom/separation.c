@@ -1,0 +1,459 @@
+/// Signed distance of convex bodies: simplex descent outside, growing polytope inside. See geom/separation.h.
+///
+/// Both work on the difference D of the cores, the set of all a - b, of which a support function gives the farthest point along any
+/// direction. The bodies overlap where D holds the origin. For a unit n let h(n) be the most of n . d over D. Then
+/// (1) -h(-n) is a lower bound of the distance for every n: the plane with normal n lies between the bodies.
+/// (2) h(n) is an upper bound of the depth for every n: moved by h(n) against n, D no longer holds the origin inside.
+/// Whatever the loops below arrive at, gap is made by (1) or (2) from the direction that they found best.
+
+#include "geom/separation.h"
+
+enum { MOST_STEPS = 64, MOST_VERTICES = 72, MOST_FACES = 2 * MOST_VERTICES, START_TRIES = 12 };
+
+// Parts of the sizes. Progress below the first is none; a depth is known well enough when its bounds are as near as the second (finer
+// faces would be slivers, whose normals are rounding); the third is told to the caller.
+static const double SMALL = 1e-13, NEAR = 1e-9, GOOD = 1e-6;
+
+typedef struct vertex {
+	v3d d; // a - b
+	v3d a; // of the core of A
+} vertex;
+
+/// Two bodies in the frame of A.
+typedef struct pair {
+	const cr_convex *a;
+	const cr_convex *b;
+	const cr_relative *at;
+	double size; // of both cores and what lies between them
+} pair;
+
+static vertex support(const pair *p, v3d direction)
+{
+	const v3d a = cr_convex_support(p->a, direction);
+	const v3d b = cr_convex_support(p->b, m3d_tmul(&p->at->rotation, v3d_neg(direction)));
+	return (vertex){ v3d_sub(v3d_sub(a, m3d_mul(&p->at->rotation, b)), p->at->position), a };
+}
+
+// ---- Outside: the point of D nearest to the origin ----
+
+/// Up to four vertices of D, and the weights of the nearest point of what they span.
+typedef struct simplex {
+	vertex v[4];
+	double weight[4];
+	int count;
+} simplex;
+
+static simplex of_one(const vertex *v) { return (simplex){ { *v }, { 1 }, 1 }; }
+
+static v3d point_of(const simplex *s)
+{
+	v3d p = { 0, 0, 0 };
+	for (int i = 0; i < s->count; i++)
+		p = v3d_mad(p, s->weight[i], s->v[i].d);
+	return p;
+}
+
+static simplex nearest_on_segment(const vertex *p, const vertex *q)
+{
+	const v3d along = v3d_sub(q->d, p->d);
+	const double t = -v3d_dot(p->d, along), length = v3d_dot(along, along);
+	if (!(t > 0))
+		return of_one(p);
+	if (t >= length)
+		return of_one(q);
+	return (simplex){ { *p, *q }, { 1 - t / length, t / length }, 2 };
+}
+
+static double square_of(const simplex *s)
+{
+	const v3d p = point_of(s);
+	return v3d_dot(p, p);
+}
+
+/// The nearer of two.
+static simplex nearer(const simplex *s, const simplex *t) { return square_of(t) < square_of(s) ? *t : *s; }
+
+static simplex nearest_on_triangle(const vertex *p, const vertex *q, const vertex *r)
+{
+	const v3d n = v3d_cross(v3d_sub(q->d, p->d), v3d_sub(r->d, p->d));
+	const double square = v3d_dot(n, n);
+	// Areas of the triangles that the foot of the origin makes with the sides.
+	const double wp = v3d_dot(n, v3d_cross(q->d, r->d)), wq = v3d_dot(n, v3d_cross(r->d, p->d)),
+				 wr = v3d_dot(n, v3d_cross(p->d, q->d));
+	if (square > 0 && wp > 0 && wq > 0 && wr > 0) {
+		const double sum = wp + wq + wr;
+		return (simplex){ { *p, *q, *r }, { wp / sum, wq / sum, wr / sum }, 3 };
+	}
+	const simplex pq = nearest_on_segment(p, q), qr = nearest_on_segment(q, r), rp = nearest_on_segment(r, p);
+	const simplex best = nearer(&pq, &qr);
+	return nearer(&best, &rp);
+}
+
+/// Does the plane through p, q, r part the origin from s? Flat tetrahedra: yes, so that all their faces are looked at.
+static bool parts(const vertex *p, const vertex *q, const vertex *r, const vertex *s)
+{
+	const v3d n = v3d_cross(v3d_sub(q->d, p->d), v3d_sub(r->d, p->d));
+	return v3d_dot(n, v3d_neg(p->d)) * v3d_dot(n, v3d_sub(s->d, p->d)) <= 0;
+}
+
+/// count 4: the origin lies inside.
+static simplex nearest_on_tetrahedron(const vertex v[4])
+{
+	static const int faces[4][4] = { { 0, 1, 2, 3 }, { 0, 1, 3, 2 }, { 0, 2, 3, 1 }, { 1, 2, 3, 0 } };
+	simplex best = { .count = 0 };
+	for (int i = 0; i < 4; i++) {
+		const vertex *p = &v[faces[i][0]], *q = &v[faces[i][1]], *r = &v[faces[i][2]];
+		if (!parts(p, q, r, &v[faces[i][3]]))
+			continue;
+		const simplex s = nearest_on_triangle(p, q, r);
+		best = best.count == 0 ? s : nearer(&best, &s);
+	}
+	return best.count > 0 ? best : (simplex){ { v[0], v[1], v[2], v[3] }, { 0.25, 0.25, 0.25, 0.25 }, 4 };
+}
+
+static simplex nearest_of(const simplex *s)
+{
+	switch (s->count) {
+	case 1: return of_one(&s->v[0]);
+	case 2: return nearest_on_segment(&s->v[0], &s->v[1]);
+	case 3: return nearest_on_triangle(&s->v[0], &s->v[1], &s->v[2]);
+	default: return nearest_on_tetrahedron(s->v);
+	}
+}
+
+static bool holds(const simplex *s, v3d d)
+{
+	for (int i = 0; i < s->count; i++) {
+		if (s->v[i].d.x == d.x && s->v[i].d.y == d.y && s->v[i].d.z == d.z)
+			return true;
+	}
+	return false;
+}
+
+/// Descend to the point of D nearest to the origin. Returns a lower bound of its distance with the direction that proves it; 0 or
+/// less: D holds the origin, or comes too near for a direction to be told.
+static double descend(const pair *p, simplex *s, v3d *normal)
+{
+	double lower = -INFINITY;
+	const v3d start =
+		v3d_sub(cr_convex_centre(p->a), v3d_add(m3d_mul(&p->at->rotation, cr_convex_centre(p->b)), p->at->position));
+	const vertex first = support(p, v3d_dot(start, start) > 0 ? v3d_neg(start) : (v3d){ 1, 0, 0 });
+	*s = of_one(&first);
+	*normal = (v3d){ 0, 0, 1 };
+	for (int step = 0; step < MOST_STEPS; step++) {
+		const v3d v = point_of(s);
+		const double length = v3d_length(v);
+		if (s->count == 4 || !(length > SMALL * p->size))
+			return 0;
+		const vertex w = support(p, v3d_neg(v));
+		const double bound = v3d_dot(v, w.d) / length;
+		if (bound > lower) {
+			lower = bound;
+			*normal = v3d_scale(v, 1 / length);
+		}
+		if (length - lower <= SMALL * p->size || holds(s, w.d))
+			break;
+		simplex wider = *s;
+		wider.v[wider.count++] = w;
+		const simplex next = nearest_of(&wider);
+		if (next.count < 4 && !(square_of(&next) < length * length))
+			break;
+		*s = next;
+	}
+	return lower;
+}
+
+// ---- Inside: the face of D nearest to the origin ----
+
+typedef struct face {
+	v3d normal;
+	double distance; // of its plane from the origin, along the normal
+	int16_t corner[3];
+	bool gone;
+} face;
+
+typedef struct edge {
+	int16_t from, to;
+} edge;
+
+typedef struct polytope {
+	vertex vertices[MOST_VERTICES];
+	face faces[MOST_FACES];
+	int vertex_count;
+	int face_count;
+	v3d inside; // a point within
+} polytope;
+
+static bool add_face(polytope *t, int i, int j, int k)
+{
+	if (t->face_count == MOST_FACES)
+		return false;
+	const v3d p = t->vertices[i].d;
+	const v3d n = v3d_normalize(v3d_cross(v3d_sub(t->vertices[j].d, p), v3d_sub(t->vertices[k].d, p)));
+	const bool flat = n.x == 0 && n.y == 0 && n.z == 0;
+	// A face without area is never the nearest one.
+	t->faces[t->face_count++] =
+		(face){ n, flat ? (double)INFINITY : v3d_dot(n, p), { (int16_t)i, (int16_t)j, (int16_t)k }, false };
+	return true;
+}
+
+/// The support that lies farthest from what the vertices so far span, of some directions; false: D is flat there.
+static bool add_start_vertex(const pair *p, polytope *t)
+{
+	static const v3d axes[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
+	const vertex *v = t->vertices;
+	v3d normal = { 0, 0, 0 };
+	vertex best = { 0 };
+	double most = 0;
+	if (t->vertex_count == 3)
+		normal = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
+	for (int i = 0; i < START_TRIES; i++) {
+		const v3d axis = axes[i % 3];
+		const v3d d = t->vertex_count == 3 ? (i % 2 ? v3d_neg(normal) : normal) : i % 6 < 3 ? axis : v3d_neg(axis);
+		const vertex w = support(p, d);
+		const v3d from = v3d_sub(w.d, v[0].d);
+		const double far = t->vertex_count == 1 ? v3d_length(from)
+			: t->vertex_count == 2              ? v3d_length(v3d_cross(from, v3d_normalize(v3d_sub(v[1].d, v[0].d))))
+												: fabs(v3d_dot(normal, from));
+		if (far > most) {
+			most = far;
+			best = w;
+		}
+	}
+	if (!(most > 1e-9 * p->size))
+		return false;
+	t->vertices[t->vertex_count++] = best;
+	return true;
+}
+
+/// Is a vertex away from what those before it span?
+static bool widens(const polytope *t, v3d d, double size)
+{
+	const vertex *v = t->vertices;
+	const v3d from = v3d_sub(d, v[0].d);
+	const double least = 1e-9 * size;
+	if (t->vertex_count == 1)
+		return v3d_length(from) > least;
+	const v3d along = v3d_normalize(v3d_sub(v[1].d, v[0].d));
+	if (t->vertex_count == 2)
+		return v3d_length(v3d_cross(from, along)) > least;
+	return fabs(v3d_dot(from, v3d_normalize(v3d_cross(along, v3d_sub(v[2].d, v[0].d))))) > least;
+}
+
+/// Begin with a tetrahedron of the simplex where it has room, else of other supports. False: D is flat; the vertices made so far
+/// span it.
+static bool start_polytope(const pair *p, const simplex *s, polytope *t)
+{
+	t->vertices[0] = s->v[0];
+	t->vertex_count = 1;
+	t->face_count = 0;
+	for (int i = 1; i < s->count; i++) {
+		if (widens(t, s->v[i].d, p->size))
+			t->vertices[t->vertex_count++] = s->v[i];
+	}
+	while (t->vertex_count < 4) {
+		if (!add_start_vertex(p, t))
+			return false;
+	}
+	const vertex *v = t->vertices;
+	t->inside = v3d_scale(v3d_add(v3d_add(v[0].d, v[1].d), v3d_add(v[2].d, v[3].d)), 0.25);
+	const v3d n = v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d));
+	const bool above = v3d_dot(n, v3d_sub(v[3].d, v[0].d)) > 0; // then 0 1 2 faces inward
+	static const int faces[2][4][3] = { { { 0, 1, 2 }, { 0, 3, 1 }, { 1, 3, 2 }, { 2, 3, 0 } },
+		{ { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 2, 0, 3 } } };
+	for (int i = 0; i < 4; i++)
+		add_face(t, faces[above][i][0], faces[above][i][1], faces[above][i][2]);
+	return true;
+}
+
+static int nearest_face(const polytope *t)
+{
+	int best = -1;
+	for (int i = 0; i < t->face_count; i++) {
+		if (!t->faces[i].gone && (best < 0 || t->faces[i].distance < t->faces[best].distance))
+			best = i;
+	}
+	return best;
+}
+
+/// Add an edge of the rim, or take its twin away: edges between two faces that go are none of the rim.
+static bool toggle_edge(edge *rim, int *count, int from, int to)
+{
+	for (int i = 0; i < *count; i++) {
+		if (rim[i].from == to && rim[i].to == from) {
+			rim[i] = rim[--*count];
+			return true;
+		}
+	}
+	if (*count == MOST_FACES)
+		return false;
+	rim[(*count)++] = (edge){ (int16_t)from, (int16_t)to };
+	return true;
+}
+
+/// Put a new vertex outside: the faces that it sees give way to those that join it with their rim. False: no room.
+static bool grow(polytope *t, const vertex *w, double size)
+{
+	edge rim[MOST_FACES];
+	int rim_count = 0;
+	if (t->vertex_count == MOST_VERTICES)
+		return false;
+	for (int i = 0; i < t->face_count; i++) {
+		face *f = &t->faces[i];
+		if (f->gone || !(v3d_dot(f->normal, w->d) - f->distance > SMALL * size))
+			continue;
+		f->gone = true;
+		for (int k = 0; k < 3; k++) {
+			if (!toggle_edge(rim, &rim_count, f->corner[k], f->corner[(k + 1) % 3]))
+				return false;
+		}
+	}
+	int kept = 0;
+	for (int i = 0; i < t->face_count; i++) {
+		if (!t->faces[i].gone)
+			t->faces[kept++] = t->faces[i];
+	}
+	t->face_count = kept;
+	t->vertices[t->vertex_count] = *w;
+	for (int i = 0; i < rim_count; i++) {
+		if (!add_face(t, rim[i].from, rim[i].to, t->vertex_count))
+			return false;
+	}
+	t->vertex_count++;
+	return true;
+}
+
+/// The deepest pair of points along a direction.
+typedef struct depth {
+	v3d direction; // outward from D: against the normal of the pair
+	double upper;  // h(direction)
+	double lower;  // no depth is less
+	v3d a;         // point of the core of A
+	v3d d;         // and of D
+} depth;
+
+/// The point of a face nearest to the origin, as a point of D and of A.
+static void set_witness(const polytope *t, const face *f, depth *found)
+{
+	const simplex s = nearest_on_triangle(&t->vertices[f->corner[0]], &t->vertices[f->corner[1]], &t->vertices[f->corner[2]]);
+	found->d = point_of(&s);
+	found->a = (v3d){ 0, 0, 0 };
+	for (int i = 0; i < s.count; i++)
+		found->a = v3d_mad(found->a, s.weight[i], s.v[i].a);
+}
+
+/// D is flat, or as good as flat: its normal parts the bodies by moving nothing.
+static void set_flat_depth(const pair *p, const polytope *t, depth *found)
+{
+	const vertex *v = t->vertices;
+	v3d n = { 0, 0, 1 };
+	if (t->vertex_count == 3)
+		n = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
+	else if (t->vertex_count == 2) {
+		const v3d along = v3d_sub(v[1].d, v[0].d), size = { fabs(along.x), fabs(along.y), fabs(along.z) };
+		const v3d least = size.x <= size.y && size.x <= size.z ? (v3d){ 1, 0, 0 }
+			: size.y <= size.z                                 ? (v3d){ 0, 1, 0 }
+															   : (v3d){ 0, 0, 1 };
+		n = v3d_normalize(v3d_cross(along, least));
+	}
+	const vertex w = support(p, n);
+	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, w.a, w.d };
+}
+
+/// Two curved bodies have more faces than there is room for. Turn the direction downhill on h, whose slope is the part of the farthest
+/// point that lies across the direction.
+static void polish(const pair *p, depth *found)
+{
+	double step = 1 / p->size;
+	vertex w = support(p, found->direction);
+	for (int i = 0; i < MOST_STEPS && found->upper - found->lower > NEAR * p->size; i++) {
+		const v3d slope = v3d_mad(w.d, -v3d_dot(found->direction, w.d), found->direction);
+		const v3d turned = v3d_normalize(v3d_mad(found->direction, -step, slope));
+		const vertex next = support(p, turned);
+		const double upper = v3d_dot(turned, next.d);
+		step *= upper < found->upper ? 1.5 : 0.3;
+		if (upper < found->upper) {
+			w = next;
+			found->upper = upper;
+			found->direction = turned;
+			found->d = next.d;
+			found->a = next.a;
+		}
+	}
+}
+
+static void find_depth(const pair *p, const simplex *s, depth *found)
+{
+	polytope t;
+	if (!start_polytope(p, s, &t)) {
+		set_flat_depth(p, &t, found);
+		return;
+	}
+	*found = (depth){ .upper = (double)INFINITY };
+	for (;;) {
+		const int nearest = nearest_face(&t);
+		const face f = t.faces[nearest];
+		if (!(f.distance < INFINITY))
+			return;
+		// Once the origin is inside, the nearest face only moves outward, unless rounding has broken the surface.
+		if (found->lower > 0 && f.distance < found->lower - NEAR * p->size)
+			return;
+		const vertex w = support(p, f.normal);
+		const double most = v3d_dot(f.normal, w.d);
+		found->lower = fmax(f.distance, found->lower);
+		if (most < found->upper) {
+			found->upper = most;
+			found->direction = f.normal;
+			set_witness(&t, &f, found);
+		}
+		if (found->upper - f.distance <= NEAR * p->size || !(most - f.distance > SMALL * p->size) || !grow(&t, &w, p->size))
+			return;
+	}
+}
+
+// ---- Both ----
+
+/// From a pair of points of the cores to the surfaces, with a direction from B to A.
+static void set_points(const pair *p, v3d on_a, v3d d, cr_separation *s)
+{
+	const v3d on_b = v3d_sub(on_a, d);
+	s->on_a = v3d_mad(on_a, -p->a->rounding, s->normal);
+	s->on_b = v3d_mad(on_b, p->b->rounding, s->normal);
+}
+
+static void set_outside(const pair *p, const simplex *found, double lower, v3d normal, cr_separation *s)
+{
+	v3d on_a = { 0, 0, 0 };
+	for (int i = 0; i < found->count; i++)
+		on_a = v3d_mad(on_a, found->weight[i], found->v[i].a);
+	const v3d d = point_of(found);
+	s->normal = normal;
+	s->gap = lower - (p->a->rounding + p->b->rounding);
+	s->error = fmax(v3d_length(d) - lower, 0);
+	set_points(p, on_a, d, s);
+}
+
+static void set_inside(const pair *p, const simplex *start, cr_separation *s)
+{
+	depth found;
+	find_depth(p, start, &found);
+	polish(p, &found);
+	s->normal = v3d_neg(found.direction);
+	s->gap = -found.upper - (p->a->rounding + p->b->rounding);
+	s->error = fmax(found.upper - found.lower, 0);
+	set_points(p, found.a, found.d, s);
+}
+
+void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+{
+	const v3d apart = v3d_sub(v3d_add(m3d_mul(&b_in_a->rotation, cr_convex_centre(b)), b_in_a->position), cr_convex_centre(a));
+	const pair p = { a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)) };
+	simplex nearest;
+	v3d normal;
+	const double lower = descend(&p, &nearest, &normal);
+	if (lower > 0)
+		set_outside(&p, &nearest, lower, normal, separation);
+	else
+		set_inside(&p, &nearest, separation);
+	separation->converged = separation->error <= GOOD * p.size;
+}

@@ -1,0 +1,269 @@
+/// The calls of carom/collide.h: checks, and from the frame of A to the world.
+
+#include "carom/collide.h"
+#include "geom/convex_contacts.h"
+#include "geom/time_of_impact.h"
+#include "world/world.h"
+
+/// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
+typedef struct question {
+	cr_convex convex[2];
+	carom_pose pose[2];
+	m3d rotation[2];
+	cr_relative b_in_a;
+	int plane; // which of the two is a plane; -1: none
+} question;
+
+static carom_result check_rounding(carom_context *context, const carom_shape *shape, const char *function)
+{
+	if (shape->rounding >= 0 && shape->rounding <= CAROM_MAX_COORDINATE)
+		return CAROM_SUCCESS;
+	return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.rounding is %g; it must be at least 0 and at most %g", function,
+		shape->rounding, CAROM_MAX_COORDINATE);
+}
+
+/// The convex body of a shape; planes are none. Checks it.
+static carom_result make_convex(carom_context *context, const carom_shape *shape, const char *function, cr_convex *convex)
+{
+	static const cr_core cores[] = { [CAROM_SPHERE] = CR_CORE_POINT,
+		[CAROM_BOX] = CR_CORE_BOX,
+		[CAROM_CAPSULE] = CR_CORE_SEGMENT,
+		[CAROM_HULL] = CR_CORE_HULL,
+		[CAROM_CYLINDER] = CR_CORE_CYLINDER,
+		[CAROM_CONE] = CR_CORE_CONE,
+		[CAROM_ELLIPSOID] = CR_CORE_ELLIPSOID };
+	if (!shape)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
+	if (shape->type == CAROM_MESH)
+		return cr_fail(context, CAROM_UNSUPPORTED, "%s: shape.type is CAROM_MESH, which need not be convex", function);
+	carom_result result = cr_check_shape(context, shape, function);
+	if (result != CAROM_SUCCESS || shape->type == CAROM_PLANE)
+		return result;
+	const bool is_round = shape->type == CAROM_SPHERE || shape->type == CAROM_CAPSULE;
+	if (!is_round)
+		result = check_rounding(context, shape, function);
+	*convex = (cr_convex){ .core = cores[shape->type],
+		.rounding = is_round ? shape->radius : shape->rounding,
+		.radius = shape->radius,
+		.half_length = shape->half_length,
+		.half = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
+		.hull = shape->type == CAROM_HULL ? &shape->mesh->hull.hull : NULL };
+	return result;
+}
+
+static carom_result take_pose(
+	carom_context *context, const carom_pose *given, const char *function, const char *field, carom_pose *pose)
+{
+	*pose = carom_pose_identity();
+	return given ? cr_check_pose(context, given, function, field, pose) : CAROM_SUCCESS;
+}
+
+static carom_result ask(carom_context *context, const char *function, const carom_shape *const shapes[2],
+	const carom_pose *const poses[2], question *q)
+{
+	static const char *const fields[2] = { "pose_a", "pose_b" };
+	q->plane = -1;
+	for (int i = 0; i < 2; i++) {
+		carom_result result = make_convex(context, shapes[i], function, &q->convex[i]);
+		if (result == CAROM_SUCCESS)
+			result = take_pose(context, poses[i], function, fields[i], &q->pose[i]);
+		if (result != CAROM_SUCCESS)
+			return result;
+		if (shapes[i]->type == CAROM_PLANE && q->plane >= 0)
+			return cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no distance", function);
+		if (shapes[i]->type == CAROM_PLANE)
+			q->plane = i;
+		q->rotation[i] = m3d_from_quat(q->pose[i].orientation);
+	}
+	q->b_in_a = (cr_relative){ m3d_transpose_mul(&q->rotation[0], &q->rotation[1]),
+		m3d_tmul(&q->rotation[0], v3d_sub(q->pose[1].position, q->pose[0].position)) };
+	return CAROM_SUCCESS;
+}
+
+static v3d from_a(const question *q, v3d p) { return v3d_add(m3d_mul(&q->rotation[0], p), q->pose[0].position); }
+
+// ---- Planes ----
+
+/// A convex body over a plane: normal and height of the plane in the body's frame, normal . p = height on it.
+typedef struct over_plane {
+	const cr_convex *convex;
+	const carom_pose *pose;
+	const m3d *rotation;
+	v3d up; // world frame
+	v3d own_up;
+	double height;
+	double sign; // 1: the body is A; -1: the plane is
+} over_plane;
+
+static over_plane place_over(const question *q)
+{
+	const int body = 1 - q->plane;
+	over_plane o = { &q->convex[body], &q->pose[body], &q->rotation[body], .sign = body == 0 ? 1 : -1 };
+	o.up = m3d_mul(&q->rotation[q->plane], (v3d){ 0, 0, 1 });
+	o.own_up = m3d_tmul(o.rotation, o.up);
+	o.height = v3d_dot(o.up, v3d_sub(q->pose[q->plane].position, o.pose->position));
+	return o;
+}
+
+static v3d to_world(const over_plane *o, v3d p) { return v3d_add(m3d_mul(o->rotation, p), o->pose->position); }
+
+/// Height of a point of the core, with the rounding below it, above the plane.
+static double height_of(const over_plane *o, v3d p) { return v3d_dot(o->own_up, p) - o->height - o->convex->rounding; }
+
+static v3d on_surface(const over_plane *o, v3d p) { return v3d_mad(to_world(o, p), -o->convex->rounding, o->up); }
+
+static carom_separation separate_from_plane(const over_plane *o)
+{
+	const v3d lowest = cr_convex_support(o->convex, v3d_neg(o->own_up)), point = on_surface(o, lowest);
+	const double height = height_of(o, lowest);
+	const v3d below = v3d_mad(point, -height, o->up);
+	return (carom_separation){ height, 0, v3d_scale(o->up, o->sign), o->sign > 0 ? point : below, o->sign > 0 ? below : point };
+}
+
+static int add_plane_point(const over_plane *o, v3d p, double margin, carom_manifold *m)
+{
+	const double height = height_of(o, p);
+	if (height > margin || m->count == CAROM_MAX_MANIFOLD)
+		return 0;
+	const v3d surface = on_surface(o, p);
+	m->points[m->count++] = (carom_manifold_point){ o->sign > 0 ? surface : v3d_mad(surface, -height, o->up), -height };
+	return 1;
+}
+
+/// The part that faces the plane: every other corner where there are more than fit, the lowest one first.
+static void collide_with_plane(const over_plane *o, double margin, carom_manifold *m)
+{
+	cr_face face;
+	const v3d down = v3d_neg(o->own_up), lowest = cr_convex_support(o->convex, down);
+	cr_convex_face(o->convex, down, &face);
+	m->normal = v3d_scale(o->up, o->sign);
+	const int step = (face.count + CAROM_MAX_MANIFOLD - 1) / CAROM_MAX_MANIFOLD;
+	bool has_lowest = false;
+	for (int i = 0; i < face.count; i += step) {
+		const v3d p = face.point[i];
+		if (add_plane_point(o, p, margin, m) && height_of(o, p) <= height_of(o, lowest))
+			has_lowest = true;
+	}
+	if (has_lowest)
+		return;
+	if (m->count == CAROM_MAX_MANIFOLD)
+		m->count--;
+	add_plane_point(o, lowest, margin, m);
+}
+
+// ---- Calls ----
+
+carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, carom_separation *separation)
+{
+	static const char *const name = "carom_distance";
+	question q;
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!separation)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: separation is NULL", name);
+	const carom_result result =
+		ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, &q);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (q.plane >= 0) {
+		const over_plane o = place_over(&q);
+		*separation = separate_from_plane(&o);
+		return CAROM_SUCCESS;
+	}
+	cr_separation s;
+	cr_convex_separation(&q.convex[0], &q.convex[1], &q.b_in_a, &s);
+	*separation =
+		(carom_separation){ s.gap, s.error, m3d_mul(&q.rotation[0], s.normal), from_a(&q, s.on_a), from_a(&q, s.on_b) };
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, double margin, carom_manifold *manifold)
+{
+	static const char *const name = "carom_collide";
+	question q;
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!manifold)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: manifold is NULL", name);
+	if (!(margin >= 0))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: margin is %g; it must be at least 0", name, margin);
+	const carom_result result =
+		ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, &q);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*manifold = (carom_manifold){ .count = 0 };
+	if (q.plane >= 0) {
+		const over_plane o = place_over(&q);
+		collide_with_plane(&o, margin, manifold);
+		return CAROM_SUCCESS;
+	}
+	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	_Static_assert((int)CR_MAX_VOLUME_CONTACTS <= CAROM_MAX_MANIFOLD, "a manifold holds all contacts");
+	manifold->count = cr_convex_contacts(&q.convex[0], &q.convex[1], &q.b_in_a, margin, contacts);
+	for (int i = 0; i < manifold->count; i++) {
+		manifold->normal = m3d_mul(&q.rotation[0], contacts[i].normal);
+		manifold->points[i] = (carom_manifold_point){ from_a(&q, contacts[i].point), contacts[i].depth };
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_pose carom_motion_pose(const carom_motion *motion, double time)
+{
+	const cr_motion m = cr_motion_between(&motion->begin, &motion->end);
+	return cr_motion_at(&m, time);
+}
+
+/// A motion relative to an origin, checked.
+static carom_result take_motion(
+	carom_context *context, const carom_motion *given, const char *const fields[2], v3d origin, cr_motion *motion)
+{
+	static const char *const name = "carom_time_of_impact";
+	carom_pose begin, end;
+	carom_result result = take_pose(context, given ? &given->begin : NULL, name, fields[0], &begin);
+	if (result == CAROM_SUCCESS)
+		result = take_pose(context, given ? &given->end : NULL, name, fields[1], &end);
+	if (result != CAROM_SUCCESS)
+		return result;
+	begin.position = v3d_sub(begin.position, origin);
+	end.position = v3d_sub(end.position, origin);
+	*motion = cr_motion_between(&begin, &end);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
+	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi)
+{
+	static const char *const name = "carom_time_of_impact";
+	static const char *const fields[2][2] = { { "motion_a.begin", "motion_a.end" }, { "motion_b.begin", "motion_b.end" } };
+	question q;
+	cr_motion motions[2];
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!toi)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi is NULL", name);
+	if (!(tolerance > 0))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be above 0", name, tolerance);
+	carom_result result = ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ NULL, NULL }, &q);
+	if (result == CAROM_SUCCESS && q.plane >= 0)
+		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: shape.type is CAROM_PLANE, which does not move", name);
+	const v3d origin = motion_a ? motion_a->begin.position : (v3d){ 0, 0, 0 };
+	if (result == CAROM_SUCCESS)
+		result = take_motion(context, motion_a, fields[0], origin, &motions[0]);
+	if (result == CAROM_SUCCESS)
+		result = take_motion(context, motion_b, fields[1], origin, &motions[1]);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_impact impact;
+	cr_find_impact(&q.convex[0], &motions[0], &q.convex[1], &motions[1], tolerance, &impact);
+	const cr_separation *s = &impact.separation;
+	const v3d at = v3d_add(cr_motion_at(&motions[0], impact.separation_time).position, origin);
+	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
+		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
+		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
+		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
+	*toi = (carom_toi){ statuses[impact.state], impact.time,
+		{ s->gap, s->error, s->normal, v3d_add(s->on_a, at), v3d_add(s->on_b, at) }, impact.steps };
+	return CAROM_SUCCESS;
+}
