@@ -2,6 +2,10 @@
 /// Recordings of simulations in HDF5: meshes once, poses of each frame, contacts when wanted. docs/scenes.md ("Recordings")
 /// lists groups, types and units; h5py reads them without our code. A frame holds the poses that the detection of its step saw,
 /// and the contacts that it found.
+///
+/// A run that is under way writes PATH.part, a file that only grows; when it ends, PATH is made from it and appears whole. A run
+/// that was killed leaves PATH.part, which is opened like a finished recording. Finished ones begin with a digest of all their
+/// bytes, which is compared before anything of them is believed.
 #ifndef SIM_RECORDING_H
 #define SIM_RECORDING_H
 
@@ -57,7 +61,8 @@ typedef struct sim_recorded_contact {
 
 typedef struct sim_recorder sim_recorder;
 
-/// Begin a recording; a file of that name is replaced. NULL, with path and reason in error, when that fails.
+/// Begin a recording. It is written as PATH.part; what lies at PATH stays until the recording is closed. NULL, with path and
+/// reason in error, when that fails.
 sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, char *error, size_t error_size);
 
 /// Add a mesh; its number is the count of those before it. False, with path and reason in error, when that fails.
@@ -66,11 +71,13 @@ bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh
 /// Add a body, also between frames; in the frames before it its pose is NaN.
 bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, char *error, size_t error_size);
 
-/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them).
+/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them). On return it is in
+/// the hands of the system: a kill of the program does not cost it.
 bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
 	int32_t contact_count, char *error, size_t error_size);
 
-/// Finish and close. False, with path and reason in error, when not everything could be written. The recorder is gone in both
+/// Finish and close: PATH is made from PATH.part, which goes. False, with path and reason in error, when not everything could be
+/// written; PATH is what it was then, and PATH.part holds all frames that came before the failure. The recorder is gone in both
 /// cases. NULL does nothing and returns true.
 bool sim_close_recorder(sim_recorder *recorder, char *error, size_t error_size);
 
@@ -78,19 +85,31 @@ bool sim_close_recorder(sim_recorder *recorder, char *error, size_t error_size);
 
 typedef struct sim_recording sim_recording;
 
-/// Open a recording. NULL, with path and what is wrong in error, when the file cannot be read, is no recording, of another
-/// version, or damaged.
+/// Open a recording, finished or not. The whole file is read and compared with its digest first. NULL, with path and what is
+/// wrong in error, when the file cannot be read, is no recording, of another version, or damaged.
 sim_recording *sim_open_recording(const char *path, char *error, size_t error_size);
 
 /// Close it. NULL does nothing.
 void sim_close_recording(sim_recording *recording);
 
-/// Is this a file that begins like HDF5? For telling kinds of files apart.
-bool sim_is_recording_file(const char *path);
+/// Do the first bytes of a file (520 of them, where it has so many) look like those of a recording, finished or not, or of HDF5?
+bool sim_starts_like_recording(const void *start, size_t size);
+
+/// What to tell a user who asks for a recording that is not there: that the one of a run that was cut off is. NULL: nothing.
+const char *sim_missing_recording_hint(const char *path);
+
+/// What a user should know about an opened recording, without its path: that it is unfinished, or has no digest. NULL: nothing.
+/// Valid while it is open.
+const char *sim_recording_note(const sim_recording *recording);
+
+/// Was it closed by its run? If not, the run goes on or was cut off.
+bool sim_recording_is_finished(const sim_recording *recording);
 
 const sim_recording_info *sim_recording_get_info(const sim_recording *recording);
 int32_t sim_recording_frame_count(const sim_recording *recording);
 int32_t sim_recording_body_count(const sim_recording *recording);
+/// Dynamic ones among the bodies.
+int32_t sim_recording_moving_count(const sim_recording *recording);
 int32_t sim_recording_mesh_count(const sim_recording *recording);
 /// index below the count of its kind.
 const sim_recorded_body *sim_recording_get_body(const sim_recording *recording, int32_t index);

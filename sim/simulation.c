@@ -337,8 +337,13 @@ sim_simulation *sim_create_simulation(
 bool sim_finish_recording(sim_simulation *s, char *error, size_t error_size)
 {
 	sim_recorder *recorder = s->recorder;
+	const double start = now_ms();
 	s->recorder = NULL;
-	return sim_close_recorder(recorder, error, error_size);
+	const bool done = sim_close_recorder(recorder, error, error_size);
+	const double duration = now_ms() - start;
+	s->summary.ms_recording += duration;
+	s->summary.ms_total += duration;
+	return done;
 }
 
 void sim_destroy_simulation(sim_simulation *s)

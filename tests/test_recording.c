@@ -5,9 +5,11 @@
 
 #include <hdf5.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { FRAMES = 70, BODIES = 3 };
@@ -43,7 +45,8 @@ static sim_recorded_contact contact_of(int frame, int i)
 		.kind = CAROM_VERTEX_B };
 }
 
-static void write_all(const char *path, bool contacts)
+// All frames, but not the end: they are in PATH.part now.
+static sim_recorder *write_frames(const char *path, bool contacts)
 {
 	char error[300] = "";
 	const sim_recording_info info = { .gravity = { 0, -9.81, 0.5 },
@@ -77,8 +80,51 @@ static void write_all(const char *path, bool contacts)
 			list[i] = contact_of(f, i);
 		CHECK(sim_recorder_add_frame(recorder, 0.25 * f, poses, list, f % 4, error, sizeof error));
 	}
-	CHECK(sim_close_recorder(recorder, error, sizeof error));
 	CHECK_STR(error, "");
+	return recorder;
+}
+
+static void write_all(const char *path, bool contacts)
+{
+	char error[300] = "";
+	CHECK(sim_close_recorder(write_frames(path, contacts), error, sizeof error));
+	CHECK_STR(error, "");
+}
+
+static char *read_bytes(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	REQUIRE(file != NULL && fseek(file, 0, SEEK_END) == 0);
+	*size = (size_t)ftell(file);
+	char *bytes = malloc(*size + 1);
+	rewind(file);
+	REQUIRE(bytes != NULL && fread(bytes, 1, *size, file) == *size);
+	fclose(file);
+	return bytes;
+}
+
+static bool starts_like_recording(const char *path)
+{
+	size_t size;
+	char *bytes = read_bytes(path, &size);
+	const bool found = sim_starts_like_recording(bytes, size);
+	free(bytes);
+	return found;
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+	REQUIRE(file != NULL && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+}
+
+// A recording as earlier versions wrote it: HDF5 without a digest ahead.
+static void remove_digest(const char *path)
+{
+	size_t size;
+	char *bytes = read_bytes(path, &size);
+	write_bytes(path, bytes + 512, size - 512);
+	free(bytes);
 }
 
 static sim_recording *open_good(const char *path)
@@ -130,7 +176,7 @@ TEST(recording, comes_back_as_written)
 	for (int contacts = 0; contacts < 2; contacts++) {
 		char path[64];
 		write_all(new_path(path), contacts);
-		CHECK(sim_is_recording_file(path));
+		CHECK(starts_like_recording(path));
 		sim_recording *recording = open_good(path);
 		const sim_recording_info *info = sim_recording_get_info(recording);
 		CHECK_STR(info->scene_text, "{\"name\": \"\xc3\xa4\"}");
@@ -210,7 +256,7 @@ TEST(recording, foreign_files_are_refused)
 	check_refused("/nowhere/x.h5", ": cannot be opened: is the path right?");
 	check_refused("/tmp", ": not an HDF5 file, so not a recording");
 	check_refused(new_path(path), ": not an HDF5 file, so not a recording"); // empty
-	CHECK(!sim_is_recording_file(path));
+	CHECK(!starts_like_recording(path));
 	const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
 	H5Fclose(file);
 	check_refused(path, ": an HDF5 file, but not a recording of carom (attribute \"format\" is not \"carom-recording\")");
@@ -218,7 +264,7 @@ TEST(recording, foreign_files_are_refused)
 
 	const sim_recording_info info = { 0 };
 	CHECK(sim_create_recorder("/nowhere/x.h5", &info, error, sizeof error) == NULL);
-	CHECK_STR(error, "/nowhere/x.h5: cannot be written: is the folder there and writable?");
+	CHECK_STR(error, "/nowhere/x.h5: cannot be written: No such file or directory");
 }
 
 // Change one thing of a good file with HDF5 itself.
@@ -273,25 +319,208 @@ TEST(recording, damaged_contents_are_named)
 		char path[64];
 		write_all(new_path(path), true);
 		damage(path, way);
+		check_refused(path,
+			": damaged recording: its bytes do not have the digest that it begins with (or another program has changed them)");
+		remove_digest(path);
 		check_refused(path, messages[way]);
 		unlink(path);
 	}
+}
+
+// Until a recording is closed, what lay at its place stays; then it is replaced, and nothing else is left.
+TEST(recording, appears_whole_or_not_at_all)
+{
+	char path[64], part[80], error[300] = "";
+	size_t size;
+	write_bytes(new_path(path), "before", 6);
+	snprintf(part, sizeof part, "%s.part", path);
+	sim_recorder *recorder = write_frames(path, true);
+	char *bytes = read_bytes(path, &size);
+	CHECK(size == 6 && memcmp(bytes, "before", 6) == 0);
+	free(bytes);
+	CHECK(access(part, F_OK) == 0);
+	CHECK(starts_like_recording(part));
+	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK(access(part, F_OK) != 0);
+	sim_recording *recording = open_good(path);
+	CHECK(sim_recording_note(recording) == NULL && sim_recording_is_finished(recording));
+	CHECK_INT(sim_recording_moving_count(recording), 1);
+	sim_close_recording(recording);
+	unlink(path);
+}
+
+// A run may be killed after any byte: all frames that were whole then are there, and they are what was written.
+TEST(recording, a_log_cut_anywhere_keeps_its_whole_frames)
+{
+	char path[64], part[80], error[300] = "";
+	size_t size;
+	snprintf(part, sizeof part, "%s.part", new_path(path));
+	sim_recorder *recorder = write_frames(path, true);
+	char *bytes = read_bytes(part, &size);
+	int before = 0;
+	bool rising = true, empty_told = true;
+	for (size_t length = 16; length <= size; length += length < 600 || length + 600 > size ? 1 : 37) {
+		write_bytes(path, bytes, length);
+		sim_recording *recording = sim_open_recording(path, error, sizeof error);
+		if (!recording) {
+			empty_told &= before == 0 && strstr(error, "there is nothing in it") != NULL;
+			continue;
+		}
+		const int frames = sim_recording_frame_count(recording);
+		rising &= frames >= before && !sim_recording_is_finished(recording) && sim_recording_note(recording) != NULL;
+		if (frames > before && sim_recording_body_count(recording) == BODIES)
+			check_frame(recording, frames - 1, true);
+		before = frames;
+		sim_close_recording(recording);
+	}
+	CHECK(rising);
+	CHECK(empty_told);
+	CHECK_INT(before, FRAMES);
+	sim_recording *recording = open_good(part);
+	for (int f = 0; f < FRAMES; f++)
+		check_frame(recording, f, true);
+	CHECK_STR(sim_recording_note(recording), "the recording of a run that goes on or was cut off: 70 frames of it are whole");
+	CHECK_STR(sim_recording_get_info(recording)->scene_text, "{\"name\": \"\xc3\xa4\"}");
+	sim_close_recording(recording);
+	unlink(path);
+	check_refused(path,
+		": is not there, but that of a run that goes on or was cut off is, under this name with .part behind it: take that");
+	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	free(bytes);
+	unlink(path);
+}
+
+// One bit anywhere, in a finished file or in a log: it is found before anything is believed.
+TEST(recording, every_flipped_bit_is_found)
+{
+	char path[64], part[80], error[300] = "";
+	snprintf(part, sizeof part, "%s.part", new_path(path));
+	sim_recorder *recorder = write_frames(path, true);
+	for (int finished = 0; finished < 2; finished++) {
+		size_t size;
+		char *bytes = read_bytes(finished ? path : part, &size);
+		bool found = true;
+		uint64_t state = 1;
+		for (size_t i = 0; i < size; i += i < 600 ? 1 : 1 + size / 500) {
+			const char bit = (char)(1 << test_random(&state) % 8);
+			bytes[i] ^= bit;
+			write_bytes(path, bytes, size);
+			bytes[i] ^= bit;
+			sim_recording *recording = sim_open_recording(path, error, sizeof error);
+			found &= recording == NULL && strstr(error, path) != NULL;
+			sim_close_recording(recording);
+		}
+		CHECK(found);
+		free(bytes);
+		unlink(path);
+		CHECK(finished || sim_close_recorder(recorder, error, sizeof error));
+	}
+	unlink(path);
+}
+
+TEST(recording, those_of_earlier_versions_open_with_a_note)
+{
+	char path[64];
+	write_all(new_path(path), true);
+	remove_digest(path);
+	sim_recording *recording = open_good(path);
+	CHECK_STR(sim_recording_note(recording),
+		"it has no digest, as recordings of earlier versions: damage within it may go unnoticed");
+	for (int f = 0; f < FRAMES; f++)
+		check_frame(recording, f, true);
+	sim_close_recording(recording);
+	unlink(path);
+}
+
+// Put an array in the place of another that claims many rows and stores none of them.
+static void claim(const char *path, const char *object, int rank, hid_t type)
+{
+	const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), properties = H5Pcreate(H5P_DATASET_CREATE);
+	const hsize_t size[3] = { INT32_MAX, rank == 3 ? BODIES : 3, 7 }, chunk[3] = { 1024, 1, 1 };
+	const hid_t space = H5Screate_simple(rank, size, NULL);
+	H5Pset_chunk(properties, rank, chunk);
+	REQUIRE(file >= 0 && H5Ldelete(file, object, H5P_DEFAULT) >= 0);
+	H5Dclose(H5Dcreate2(file, object, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+	H5Sclose(space);
+	H5Pclose(properties);
+	H5Fclose(file);
+}
+
+// Memory is taken for what a file stores, not for what it claims.
+TEST(recording, claims_without_bytes_are_refused)
+{
+	static const struct {
+		const char *object;
+		int rank;
+		bool real;
+	} arrays[] = { { "/time", 1, true }, { "/bodies/kind", 1, false }, { "/meshes/z-first/vertices", 2, true },
+		{ "/meshes/z-first/triangles", 2, false }, { "/poses", 3, true } };
+	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		char path[64], expected[120];
+		write_all(new_path(path), true);
+		claim(path, arrays[i].object, arrays[i].rank, arrays[i].real ? H5T_IEEE_F64LE : H5T_STD_I32LE);
+		remove_digest(path);
+		snprintf(expected, sizeof expected, ": damaged recording: %s %s", arrays[i].object,
+			arrays[i].rank == 3 ? "has another number of frames or bodies than /time and /bodies"
+								: "claims more than the file holds");
+		check_refused(path, expected);
+		unlink(path);
+	}
+}
+
+// A full disk, in the shape of a limit for the size of files: whatever the byte at which it strikes, the file that was there
+// stays, and what was recorded before can be read.
+TEST(recording, a_full_disk_costs_nothing)
+{
+	char path[64], part[80];
+	struct rlimit old;
+	signal(SIGXFSZ, SIG_IGN);
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &old) == 0);
+	snprintf(part, sizeof part, "%s.part", new_path(path));
+	int early = 0, late = 0, kept = 0;
+	for (rlim_t limit = 100; limit < 22000; limit += 700) {
+		char error[400] = "";
+		sim_recording_info info = { .contacts = true, .scene_text = "text", .scene_name = "test" };
+		write_bytes(path, "before", 6);
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limit, old.rlim_max });
+		sim_recorder *recorder = sim_create_recorder(path, &info, error, sizeof error);
+		bool done = recorder != NULL;
+		int frames = 0;
+		for (; done && frames < 100; frames += done) {
+			const sim_recorded_contact contact = contact_of(frames, 0);
+			done = sim_recorder_add_frame(recorder, frames, NULL, &contact, 1, error, sizeof error);
+		}
+		early += recorder && !done;
+		CHECK(done || strstr(error, "cannot be written: File too large") != NULL);
+		if (recorder && !sim_close_recorder(recorder, error, sizeof error)) {
+			late += done;
+			CHECK(strstr(error, path) != NULL);
+			done = false;
+		}
+		setrlimit(RLIMIT_FSIZE, &old);
+		size_t size;
+		char *bytes = read_bytes(path, &size);
+		CHECK(done == (size != 6 || memcmp(bytes, "before", 6) != 0));
+		free(bytes);
+		sim_recording *recording = sim_open_recording(part, error, sizeof error);
+		CHECK((recording != NULL) == (recorder && !done));
+		kept += recording != NULL;
+		CHECK(!recording || sim_recording_frame_count(recording) == frames);
+		sim_close_recording(recording);
+		unlink(part);
+	}
+	CHECK(early > 0 && late > 0 && kept == early + late);
+	unlink(path);
 }
 
 // A file that was cut off at any place: an error, no crash, and nothing printed.
 TEST(recording, truncated_files_are_refused)
 {
 	char path[64], cut[64], error[300];
+	size_t size;
 	write_all(new_path(path), true);
 	new_path(cut);
-	FILE *file = fopen(path, "rb");
-	REQUIRE(file != NULL);
-	fseek(file, 0, SEEK_END);
-	const long size = ftell(file);
-	char *bytes = malloc((size_t)size);
-	rewind(file);
-	REQUIRE(bytes != NULL && fread(bytes, 1, (size_t)size, file) == (size_t)size);
-	fclose(file);
+	char *bytes = read_bytes(path, &size);
 
 	fflush(stderr);
 	FILE *messages = tmpfile();
@@ -299,10 +528,8 @@ TEST(recording, truncated_files_are_refused)
 	const int saved = dup(STDERR_FILENO);
 	dup2(fileno(messages), STDERR_FILENO);
 	bool all_refused = true, all_explained = true;
-	for (long length = 0; length < size; length += 1 + size / 60) {
-		file = fopen(cut, "wb");
-		fwrite(bytes, 1, (size_t)length, file);
-		fclose(file);
+	for (size_t length = 0; length < size; length += 1 + size / 60) {
+		write_bytes(cut, bytes, length);
 		error[0] = 0;
 		sim_recording *recording = sim_open_recording(cut, error, sizeof error);
 		all_refused &= recording == NULL;

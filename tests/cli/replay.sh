@@ -144,7 +144,17 @@ expect 0 out '"hash"' run scene.json --out out.d --no-picture --json
 expect 0 out '"colliding_pairs"' replay out.d/recording.h5 --json --steps 30:40
 awk "BEGIN { exit !($(field colliding_pairs out) > 0) }" || fail "the recording has no collisions: $(cat out)"
 expect 2 err 'holds its own meshes and ground' replay out.d/recording.h5 --mesh cube.obj
-expect 0 out '8 bodies|9 bodies' info out.d/recording.h5
+# Bodies are counted as the run counted them: the plane is another one.
+expect 0 out '"other_bodies":[[:space:]]*1,' replay out.d/recording.h5 --json --steps 0:1
+same "bodies of the replay" "$(field bodies out)" "$(field bodies out.d/summary.json)"
+expect 0 out 'moving bodies: 8, others: 1' replay out.d/recording.h5 --steps 0:1
+expect 0 out 'moving bodies: 8, others: 1, frames: 40' info out.d/recording.h5
+expect 0 out '"bodies":[[:space:]]*8,' info out.d/recording.h5 --json
+same "other bodies" "$(field other_bodies out)" 1
+# One byte that is another is found before anything is believed.
+printf '\377' | dd of=out.d/recording.h5 bs=1 seek=5000 conv=notrunc status=none
+expect 1 err 'do not have the digest' replay out.d/recording.h5
+expect 1 err 'do not have the digest' info out.d/recording.h5
 
 if [ -n "${CAROM_DATA:-}" ] && [ -f "$CAROM_DATA/trajectories/scene1.rbt.gz" ]; then
 	# Pairs that exact predicates call intersecting, at the listed frames of the impact.

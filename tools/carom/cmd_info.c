@@ -246,8 +246,11 @@ static int print_recording_json(const sim_recording *recording)
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "kind", "recording");
 	cJSON_AddStringToObject(json, "scene", info->scene_name);
-	cJSON_AddNumberToObject(json, "bodies", sim_recording_body_count(recording));
+	const int32_t moving = sim_recording_moving_count(recording);
+	cJSON_AddNumberToObject(json, "bodies", moving);
+	cJSON_AddNumberToObject(json, "other_bodies", sim_recording_body_count(recording) - moving);
 	cJSON_AddNumberToObject(json, "frames", sim_recording_frame_count(recording));
+	cJSON_AddBoolToObject(json, "finished", sim_recording_is_finished(recording));
 	cJSON_AddNumberToObject(json, "time_step", info->time_step);
 	report_add_vector(json, "gravity", gravity);
 	cJSON_AddBoolToObject(json, "holds_contacts", info->contacts);
@@ -267,9 +270,9 @@ static int print_recording_json(const sim_recording *recording)
 static int print_recording_text(const char *path, const sim_recording *recording)
 {
 	const sim_recording_info *info = sim_recording_get_info(recording);
-	const int32_t frames = sim_recording_frame_count(recording);
-	printf("%s: a recording of %d bodies over %d frames%s%s\n", path, sim_recording_body_count(recording), frames,
-		info->scene_name[0] ? ", scene " : "", info->scene_name);
+	const int32_t frames = sim_recording_frame_count(recording), moving = sim_recording_moving_count(recording);
+	printf("%s: a recording of moving bodies: %d, others: %d, frames: %d%s%s\n", path, moving,
+		sim_recording_body_count(recording) - moving, frames, info->scene_name[0] ? ", scene " : "", info->scene_name);
 	printf("  %-12s %.9g s (%.4g s in all)\n", "time step", info->time_step, info->time_step * frames);
 	printf("  %-12s %.9g %.9g %.9g\n", "gravity", info->gravity.x, info->gravity.y, info->gravity.z);
 	if (info->contacts)
@@ -287,6 +290,8 @@ static int show_recording(const info_options *o)
 	sim_recording *recording = sim_open_recording(o->path, error, sizeof error);
 	if (!recording)
 		return report_error(NULL, "%s", error);
+	if (sim_recording_note(recording))
+		report_warning(o->path, "%s", sim_recording_note(recording));
 	const int status = o->json ? print_recording_json(recording) : print_recording_text(o->path, recording);
 	sim_close_recording(recording);
 	return status;

@@ -243,7 +243,7 @@ static int choose_camera(const render_settings *settings, render_state *state)
 static void write_caption(const playback *play, int32_t frame, bool contacts, char *text, size_t size)
 {
 	const double time = sim_recording_get_time(play->recording, frame);
-	const int length = snprintf(text, size, "Frame %d   %.2f s   %d bodies", frame, time, play->moving_count);
+	const int length = snprintf(text, size, "Frame %d   %.2f s   %d bodies", frame, time, play->dynamic_count);
 	if (contacts && length > 0 && (size_t)length < size)
 		snprintf(text + length, size - (size_t)length, "   %d contacts", play->mark_count);
 }

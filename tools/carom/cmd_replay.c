@@ -258,7 +258,8 @@ static int print_json(replay *r)
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddNumberToObject(json, "steps", (double)r->sums.steps);
 	cJSON_AddNumberToObject(json, "first_step", (double)r->options.steps.first);
-	cJSON_AddNumberToObject(json, "bodies", (double)r->motion.body_count);
+	cJSON_AddNumberToObject(json, "bodies", (double)(r->motion.body_count - r->motion.other_count));
+	cJSON_AddNumberToObject(json, "other_bodies", (double)r->motion.other_count);
 	cJSON_AddBoolToObject(json, "ground", r->options.source.ground);
 	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
 	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
@@ -270,8 +271,13 @@ static int print_json(replay *r)
 
 static int print_text(replay *r)
 {
-	printf("%s: %lld bodies%s, steps %lld to %lld, %d thread%s, %s\n", r->options.motion, (long long)r->motion.body_count,
-		r->options.source.ground ? " and the ground" : "", (long long)r->options.steps.first,
+	char others[60] = "";
+	if (r->options.source.ground)
+		snprintf(others, sizeof others, ", and the ground");
+	else if (r->motion.other_count > 0)
+		snprintf(others, sizeof others, ", others: %lld", (long long)r->motion.other_count);
+	printf("%s: moving bodies: %lld%s, steps %lld to %lld, %d thread%s, %s\n", r->options.motion,
+		(long long)(r->motion.body_count - r->motion.other_count), others, (long long)r->options.steps.first,
 		(long long)r->options.steps.end - 1, carom_context_threads(r->context),
 		carom_context_threads(r->context) == 1 ? "" : "s", carom_simd_name(carom_context_simd(r->context)));
 	replay_sums_print_text(&r->sums);

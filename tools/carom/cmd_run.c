@@ -8,8 +8,12 @@
 #include "sim/json_reader.h"
 #include "sim/soft_scene.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <time.h>
 
 // Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
@@ -143,7 +147,23 @@ static int parse(run_options *o, int argc, char **argv)
 	return options_parse(&line, argc, argv, &o->scene, &count);
 }
 
-// ---- What both kinds share ----
+// ---- What all kinds share ----
+
+// The lock is one on the folder itself: no file is left over, and the system gives it up with the program, however that ends.
+int run_open_folder(const run_options *options)
+{
+	if (!options->out)
+		return EXIT_DONE;
+	if (report_make_folder(options->out) != EXIT_DONE)
+		return EXIT_FAILED;
+	const int folder = open(options->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC); // stays open
+	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
+		return EXIT_DONE;
+	if (folder >= 0 && errno == EWOULDBLOCK)
+		return report_error(options->out, "another run is writing into this folder: wait for its end, or take another --out");
+	report_warning(options->out, "cannot be locked (%s): see to it that no other run writes there", strerror(errno));
+	return EXIT_DONE;
+}
 
 void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX])
 {

@@ -25,11 +25,17 @@ typedef struct motion_source {
 file_kind motion_kind_of(const sim_input *input)
 {
 	const char *start = input->start;
-	if (input->start_size >= 8 && memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0)
+	if (sim_starts_like_recording(start, input->start_size))
 		return FILE_RECORDING;
 	if (memcmp(start, "\x1f\x8b", 2) == 0 || (input->start_size >= 8 && memcmp(start, "RBTRAJ1", 8) == 0))
 		return FILE_TRAJECTORY;
 	return input->start_size >= 8 && memcmp(start, "CAROMREC", 8) == 0 ? FILE_CALLS : FILE_OTHER;
+}
+
+int motion_unreadable(const char *path, const char *error)
+{
+	const char *hint = sim_missing_recording_hint(path);
+	return report_error(path, "%s", hint ? hint : error);
 }
 
 file_kind motion_file_kind(const char *path)
@@ -37,7 +43,7 @@ file_kind motion_file_kind(const char *path)
 	char error[512];
 	sim_input input;
 	if (!sim_open_input(&input, path, error, sizeof error)) {
-		report_error(path, "%s", error);
+		motion_unreadable(path, error);
 		return FILE_UNREADABLE;
 	}
 	const file_kind kind = motion_kind_of(&input);
@@ -98,7 +104,10 @@ static int open_recording(carom_context *context, const motion_options *options,
 	s->recording = sim_open_recording(s->path, error, sizeof error);
 	if (!s->recording)
 		return report_error(NULL, "%s", error);
+	if (sim_recording_note(s->recording))
+		report_warning(s->path, "%s", sim_recording_note(s->recording));
 	m->body_count = sim_recording_body_count(s->recording);
+	m->other_count = m->body_count - sim_recording_moving_count(s->recording);
 	m->frame_count = sim_recording_frame_count(s->recording);
 	const int status = allocate(m, sim_recording_mesh_count(s->recording));
 	if (status != OPTIONS_GO_ON)

@@ -19,6 +19,10 @@ typedef enum file_kind {
 file_kind motion_kind_of(const sim_input *input);
 file_kind motion_file_kind(const char *path);
 
+/// Say why a file cannot be read, or, where it is the recording of a run that was cut off, what to take in its place. Returns
+/// EXIT_FAILED.
+int motion_unreadable(const char *path, const char *error);
+
 typedef struct motion_options {
 	const char *mesh;        ///< mesh of the bodies of a trajectory; NULL for recordings, which hold theirs
 	bool ground;             ///< add the ground of a trajectory
@@ -26,7 +30,8 @@ typedef struct motion_options {
 } motion_options;
 
 typedef struct motion {
-	int64_t body_count; ///< without the ground
+	int64_t body_count;  ///< without the ground
+	int64_t other_count; ///< of these, static and kinematic ones
 	int64_t frame_count;
 	struct motion_source *source;
 } motion;

@@ -44,6 +44,8 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 	play->recording = sim_open_recording(path, error, sizeof error);
 	if (!play->recording)
 		return report_error(NULL, "%s", error);
+	if (sim_recording_note(play->recording))
+		report_warning(path, "%s", sim_recording_note(play->recording));
 	// One more than needed: no list is empty.
 	const size_t bodies = (size_t)sim_recording_body_count(play->recording) + 1;
 	const size_t meshes = (size_t)sim_recording_mesh_count(play->recording) + 1;
@@ -103,6 +105,7 @@ static bool add_body(playback *play, carom_world *world, int32_t number)
 		look.surface = &play->smooth[recorded->mesh];
 	if (recorded->kind != CAROM_STATIC)
 		play->moving[play->moving_count++] = id;
+	play->dynamic_count += recorded->kind == CAROM_DYNAMIC;
 	play->looks[play->body_count] = look;
 	play->ids[play->body_count++] = id;
 	return true;
@@ -113,6 +116,7 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 	char error[500];
 	play->body_count = 0;
 	play->moving_count = 0;
+	play->dynamic_count = 0;
 	if (!sim_recording_read_poses(play->recording, frame, play->poses, error, sizeof error)) {
 		report_error(NULL, "%s", error);
 		return NULL;

@@ -18,7 +18,8 @@ typedef struct playback {
 	carom_pose *poses;
 	// The bodies of the world made last: body i of it has index1 = i + 1.
 	int body_count;
-	int moving_count; ///< of these, not static
+	int moving_count;  ///< of these, not static
+	int dynamic_count; ///< of these, dynamic: what `carom run` counts as bodies
 	carom_body_id *ids;
 	carom_body_id *moving; ///< ids of those that are not static
 	sim_look *looks;

@@ -42,6 +42,10 @@ void run_watch_interrupts(bool watch);
 /// Has Ctrl-C been pressed? The run ends after the present step, and what there is so far is written.
 bool run_interrupted(void);
 
+/// Make the folder of --out, if there is one, and keep other runs out of it until the program ends. EXIT_DONE, or EXIT_FAILED
+/// after a message.
+int run_open_folder(const run_options *options);
+
 /// The path of a file in the folder of --out.
 void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX]);
 

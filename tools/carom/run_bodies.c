@@ -115,9 +115,9 @@ static sim_camera choose_camera(const run *r, carom_body_id *ids)
 static int draw(const run *r, const sim_camera *camera, const sim_look *looks, const char *path)
 {
 	char error[500], caption[120];
-	const int64_t steps = sim_summarise(r->simulation).steps;
-	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)steps * r->scene.time_step,
-		(int)sim_simulation_body_count(r->simulation));
+	const sim_summary summary = sim_summarise(r->simulation);
+	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)summary.steps * r->scene.time_step,
+		(int)summary.bodies);
 	sim_picture_options options = sim_default_picture_options();
 	options.width = r->scene.camera.width;
 	options.height = r->scene.camera.height;
@@ -170,7 +170,7 @@ static int prepare(run *r)
 		r->scene.steps = o->steps;
 	r->scene.record_contacts |= o->contacts;
 	r->context = report_create_context(o->threads, o->simd);
-	if (!r->context || (o->out && report_make_folder(o->out) != EXIT_DONE))
+	if (!r->context || run_open_folder(o) != EXIT_DONE)
 		return EXIT_FAILED;
 	char path[SIM_PATH_MAX];
 	if (o->out)
@@ -207,10 +207,10 @@ static int simulate(run *r)
 static int finish(run *r)
 {
 	char error[600];
-	const sim_summary summary = sim_summarise(r->simulation);
 	if (!sim_finish_recording(r->simulation, error, sizeof error) ||
 		!sim_measure_interpenetration(r->simulation, &r->inside, error, sizeof error))
 		return report_error(NULL, "%s", error);
+	const sim_summary summary = sim_summarise(r->simulation);
 	if (r->options.out &&
 		(report_commit(&r->stats) != EXIT_DONE || run_write_summary(&r->options, summary_json(r, &summary)) != EXIT_DONE))
 		return EXIT_FAILED;

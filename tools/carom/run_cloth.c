@@ -261,7 +261,7 @@ static int prepare(cloth_run *r)
 	if (load_scene(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->context = report_create_context(r->options->threads, r->options->simd);
-	if (!r->context || (r->options->out && report_make_folder(r->options->out) != EXIT_DONE))
+	if (!r->context || run_open_folder(r->options) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->soft = sim_start_soft_scene(r->context, &r->scene, error, sizeof error);
 	return r->soft ? open_output(r) : report_error(NULL, "%s", error);

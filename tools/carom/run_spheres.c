@@ -408,7 +408,7 @@ static int prepare(sphere_run *r)
 	if (load_scene(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->context = report_create_context(r->options->threads, r->options->simd);
-	if (!r->context || (r->options->out && report_make_folder(r->options->out) != EXIT_DONE) || make_granular(r) != EXIT_DONE)
+	if (!r->context || run_open_folder(r->options) != EXIT_DONE || make_granular(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
 	r->sums.first_step = info.steps;
