@@ -293,6 +293,10 @@ bool sim_granular_advance(sim_granular *g, sim_granular_step *step, char *error,
 
 // ---- Asking ----
 
+void sim_granular_set_mark(sim_granular *g, const sim_granular_mark *mark) { g->mark = *mark; }
+
+sim_granular_mark sim_granular_get_mark(const sim_granular *g) { return g->mark; }
+
 sim_granular_info sim_granular_get_info(const sim_granular *g)
 {
 	sim_granular_info info = { .count = g->count,

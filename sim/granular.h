@@ -218,8 +218,20 @@ void sim_granular_get_gravity(const sim_granular *granular, double gravity[3]);
 /// Point of moving wall number i now.
 void sim_granular_get_wall(const sim_granular *granular, int32_t i, double point[3]);
 
-/// Write everything that the coming steps depend on (HDF5: docs/scenes.md, "Checkpoints"). False, with path and reason in
-/// error, when that fails; a file of that name is replaced only when everything was written.
+/// What a program keeps with a simulation, for itself: checkpoints hold it and a continued simulation gives it back. The motion
+/// does not depend on it. All zero at first.
+typedef struct sim_granular_mark {
+	uint64_t run;                    ///< tells the files of one run from another's
+	uint64_t table;                  ///< a sum of the table of steps as far as it was written; 0: there is none
+	int64_t contacts, wall_contacts; ///< of the last step
+} sim_granular_mark;
+
+void sim_granular_set_mark(sim_granular *granular, const sim_granular_mark *mark);
+sim_granular_mark sim_granular_get_mark(const sim_granular *granular);
+
+/// Write everything that the coming steps depend on, and the mark (HDF5 behind a digest of all bytes: docs/scenes.md,
+/// "Checkpoints"). False, with path and reason in error, when that fails; a file of that name is replaced only when everything
+/// was written.
 bool sim_granular_write(sim_granular *granular, const char *path, char *error, size_t error_size);
 
 /// What a checkpoint cannot hold, or what may be another in the continued run without changing its motion.
@@ -235,7 +247,8 @@ typedef struct sim_granular_resume {
 sim_granular_resume sim_default_granular_resume(void);
 
 /// Continue from a checkpoint, bit for bit. resume may be NULL for the defaults. NULL, with path and what is wrong in error,
-/// when the file cannot be read, is no checkpoint, of another version, or damaged (a checksum covers all of it).
+/// when the file cannot be read, is no checkpoint, of another version, or damaged (a digest covers all of it). Checkpoints of
+/// version 1 are read too; they hold no mark.
 sim_granular *sim_granular_read(
 	carom_context *context, const char *path, const sim_granular_resume *resume, char *error, size_t error_size);
 

@@ -1,6 +1,7 @@
 // Writing a checkpoint of the granular simulation (HDF5): what the coming steps depend on, by ids, so that neither the order in
 // memory nor the list of neighbours is in it. docs/scenes.md ("Checkpoints") lists groups and types.
 #include "sim/granular_transfer.h"
+#include "sim/hdf5_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static bool write_all(granular_transfer *t, sim_granular *g)
 	if (room) {
 		granular_remainder r = { g->steps, g->with_history ? g->packed.first[g->count] : 0, walls, g->turns,
 			g->def.force != NULL, g->max_overlap };
+		granular_move_mark(t, &g->mark);
 		granular_move_definition(t, &g->def);
 		granular_move_remainder(t, &r);
 		write_spheres(t, g, numbers);
@@ -110,17 +112,13 @@ bool sim_granular_write(sim_granular *g, const char *path, char *error, size_t e
 	char part[4096];
 	if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
 		return say(path, "the path is too long", error, error_size);
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL); // else HDF5 prints every failure
-	granular_transfer t = { .writing = true, .file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) };
+	granular_transfer t = { .writing = true, .file = sim_create_hdf5(part) };
 	if (t.file < 0)
 		return say(path, "cannot be written", error, error_size);
 	int32_t version = GRANULAR_FORMAT_VERSION;
 	write_format(&t);
 	granular_move_attribute(&t, "version", GRANULAR_INT32, 1, &version);
 	const bool room = write_all(&t, g);
-	const bool closed = H5Fclose(t.file) >= 0;
-	if (room && !t.failed && closed && rename(part, path) == 0)
-		return true;
-	remove(part);
-	return say(path, room ? "cannot be written" : "out of memory", error, error_size);
+	return sim_finish_hdf5(t.file, part, path, room && !t.failed) ||
+		say(path, room ? "cannot be written: is the disk full?" : "out of memory", error, error_size);
 }

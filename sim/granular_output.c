@@ -1,6 +1,8 @@
 // States of spheres for files and pictures, and sums over them.
 #include "sim/granular_output.h"
 
+#include "sim/hash.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,23 +43,12 @@ sim_sphere_cloud sim_granular_frame_cloud(const sim_granular_frame *frame)
 	};
 }
 
-static uint64_t hash_doubles(uint64_t hash, const double *values, int64_t count)
-{
-	for (int64_t i = 0; i < count; ++i) {
-		uint64_t word;
-		memcpy(&word, &values[i], sizeof word);
-		hash = (hash ^ word) * UINT64_C(0x100000001b3);
-		hash ^= hash >> 29;
-	}
-	return hash;
-}
-
 uint64_t sim_hash_granular_frame(const sim_granular_frame *frame)
 {
-	uint64_t hash = hash_doubles(UINT64_C(0xcbf29ce484222325), frame->centres, 3 * frame->count);
-	hash = hash_doubles(hash, frame->radii, frame->count);
-	hash = hash_doubles(hash, frame->velocities, 3 * frame->count);
-	return hash_doubles(hash, frame->angular_velocities, 3 * frame->count);
+	uint64_t hash = sim_hash_doubles(SIM_HASH_START, frame->centres, 3 * frame->count);
+	hash = sim_hash_doubles(hash, frame->radii, frame->count);
+	hash = sim_hash_doubles(hash, frame->velocities, 3 * frame->count);
+	return sim_hash_doubles(hash, frame->angular_velocities, 3 * frame->count);
 }
 
 int64_t sim_count_spheres_inside(const sim_granular_frame *frame, const double lower[3], const double upper[3])

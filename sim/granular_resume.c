@@ -1,6 +1,7 @@
-// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: format and version, sizes,
-// checksum, then everything that a definition is checked for.
+// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: digest of all bytes, format and
+// version, sizes, the sum of what was read, then everything that a definition is checked for.
 #include "sim/granular_transfer.h"
+#include "sim/hdf5_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ sim_granular_resume sim_default_granular_resume(void) { return (sim_granular_res
 typedef struct contents {
 	sim_granular_def def;
 	granular_remainder rest;
+	sim_granular_mark mark;
 	double *centres, *radii, *velocities, *angular_velocities;
 	int64_t *first;
 	uint32_t *other;
@@ -43,11 +45,12 @@ static bool keeps_walls(const contents *c)
 	return walls && c->def.walls.tangential != SIM_GRANULAR_SMOOTH;
 }
 
-// Room for rows of width numbers, read. False when memory is short.
+// Room for rows of width numbers, read. False when memory is short. What the file does not hold fails before that.
 static bool read_array(
 	granular_transfer *t, const char *name, granular_scalar type, int64_t rows, size_t width, size_t size, void *array)
 {
-	void *data = malloc((size_t)rows * width * size + 1);
+	t->failed |= !granular_holds_array(t, name, (uint64_t)rows * width * size);
+	void *data = malloc(t->failed ? 1 : (size_t)rows * width * size + 1);
 	memcpy(array, &data, sizeof data); // cppcheck-suppress uninitdata
 	if (data)
 		granular_move_array(t, name, type, (size_t)rows, width, data);
@@ -98,10 +101,10 @@ static bool fits(const contents *c)
 }
 
 // What is wrong with the file; NULL: nothing.
-static const char *read_format(granular_transfer *t)
+static const char *read_format(granular_transfer *t, int32_t *version)
 {
 	char format[sizeof GRANULAR_FORMAT] = "";
-	int32_t version = 0;
+	*version = 0;
 	const hid_t type = H5Tcopy(H5T_C_S1), attribute = H5Aopen(t->file, "format", H5P_DEFAULT);
 	H5Tset_size(type, sizeof format);
 	const bool known =
@@ -111,15 +114,18 @@ static const char *read_format(granular_transfer *t)
 	H5Tclose(type);
 	if (!known)
 		return "is no checkpoint of a granular simulation";
-	granular_move_attribute(t, "version", GRANULAR_INT32, 1, &version);
-	return t->failed || version != GRANULAR_FORMAT_VERSION ? "is a checkpoint of another version" : NULL;
+	granular_move_attribute(t, "version", GRANULAR_INT32, 1, version);
+	return t->failed || *version < 1 || *version > GRANULAR_FORMAT_VERSION ? "is a checkpoint of another version" : NULL;
 }
 
 static const char *read_contents(granular_transfer *t, contents *c)
 {
-	const char *wrong = read_format(t);
+	int32_t version;
+	const char *wrong = read_format(t, &version);
 	if (wrong)
 		return wrong;
+	if (version > 1)
+		granular_move_mark(t, &c->mark);
 	granular_move_definition(t, &c->def);
 	granular_move_remainder(t, &c->rest);
 	const granular_remainder *r = &c->rest;
@@ -180,6 +186,7 @@ static sim_granular *make_from(
 	sim_granular *g = sim_create_granular(context, def, error, error_size);
 	if (!g)
 		return NULL;
+	g->mark = c->mark;
 	g->steps = c->rest.steps;
 	g->max_overlap = c->rest.max_overlap;
 	if (give_histories(g, c, error, error_size))
@@ -192,8 +199,12 @@ sim_granular *sim_granular_read(
 	carom_context *context, const char *path, const sim_granular_resume *resume, char *error, size_t error_size)
 {
 	const sim_granular_resume defaults = sim_default_granular_resume();
-	H5Eset_auto2(H5E_DEFAULT, NULL, NULL); // else HDF5 prints every failure
-	granular_transfer t = { .file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT) };
+	const sim_seal seal = sim_check_seal(path); // those of version 1 have none, but a sum of their own
+	if (seal == SIM_SEAL_BROKEN) {
+		snprintf(error, error_size, "%s: is damaged: its bytes do not have the digest that it begins with", path);
+		return NULL;
+	}
+	granular_transfer t = { .file = seal == SIM_SEAL_WHOLE || seal == SIM_SEAL_NONE ? sim_open_hdf5(path) : -1 };
 	if (t.file < 0) {
 		snprintf(error, error_size, "%s: cannot be read, or is no HDF5 file", path);
 		return NULL;

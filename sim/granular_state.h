@@ -198,6 +198,8 @@ struct sim_granular {
 
 	granular_lag lag;
 
+	sim_granular_mark mark; // the caller's
+
 	granular_tally *tallies; // [workers]
 	int workers;
 };

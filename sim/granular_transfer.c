@@ -1,6 +1,9 @@
 // Numbers between memory and a checkpoint's HDF5 file: see granular_transfer.h.
 #include "sim/granular_transfer.h"
 
+#include "sim/hash.h"
+#include "sim/hdf5_file.h"
+
 #include <string.h>
 
 /// A field of the definition: an attribute of the file.
@@ -71,7 +74,7 @@ static size_t scalar_size(granular_scalar type)
 	return type == GRANULAR_UINT16 ? 2 : type == GRANULAR_INT32 || type == GRANULAR_UINT32 ? 4 : 8;
 }
 
-// Multiply and fold of each number (FNV-1a with 64-bit words and a shift, so that high bits matter too).
+// Each number as a word.
 static void add_sum(granular_transfer *t, const void *data, granular_scalar type, size_t count)
 {
 	const size_t size = scalar_size(type);
@@ -86,8 +89,7 @@ static void add_sum(granular_transfer *t, const void *data, granular_scalar type
 			memcpy(&half, at, 4);
 		else
 			memcpy(&quarter, at, 2);
-		t->sum = (t->sum ^ (word + half + quarter)) * UINT64_C(0x100000001b3);
-		t->sum ^= t->sum >> 29;
+		t->sum = sim_hash_word(t->sum, word + half + quarter);
 	}
 }
 
@@ -140,6 +142,24 @@ void granular_move_array(granular_transfer *t, const char *name, granular_scalar
 		H5Dclose(set);
 	if (!t->failed)
 		add_sum(t, data, type, rows * width);
+}
+
+bool granular_holds_array(const granular_transfer *t, const char *name, uint64_t bytes)
+{
+	if (t->failed || bytes == 0)
+		return true; // moving it tells
+	const hid_t set = H5Dopen2(t->file, name, H5P_DEFAULT);
+	const bool holds = set >= 0 && sim_hdf5_holds(t->file, set, bytes);
+	if (set >= 0)
+		H5Dclose(set);
+	return holds;
+}
+
+void granular_move_mark(granular_transfer *t, sim_granular_mark *mark)
+{
+	int64_t numbers[4] = { (int64_t)mark->run, (int64_t)mark->table, mark->contacts, mark->wall_contacts };
+	granular_move_attribute(t, "run, table, last contacts, last wall_contacts", GRANULAR_INT64, 4, numbers);
+	*mark = (sim_granular_mark){ (uint64_t)numbers[0], (uint64_t)numbers[1], numbers[2], numbers[3] };
 }
 
 void granular_move_definition(granular_transfer *t, sim_granular_def *def)

@@ -8,7 +8,7 @@
 #include <hdf5.h>
 
 #define GRANULAR_FORMAT "carom-granular"
-enum { GRANULAR_FORMAT_VERSION = 1 };
+enum { GRANULAR_FORMAT_VERSION = 2 }; // 1 has neither a digest of the file nor a mark
 
 typedef enum granular_scalar {
 	GRANULAR_UINT16,
@@ -40,6 +40,9 @@ void granular_move_attribute(granular_transfer *transfer, const char *name, gran
 /// rows of width numbers as a dataset. None without rows.
 void granular_move_array(
 	granular_transfer *transfer, const char *name, granular_scalar type, size_t rows, size_t width, void *data);
+/// Tell whether a file that is read holds so many bytes of a dataset: to be asked before memory is taken for it.
+bool granular_holds_array(const granular_transfer *transfer, const char *name, uint64_t bytes);
+void granular_move_mark(granular_transfer *transfer, sim_granular_mark *mark);
 void granular_move_definition(granular_transfer *transfer, sim_granular_def *def);
 void granular_move_remainder(granular_transfer *transfer, granular_remainder *remainder);
 

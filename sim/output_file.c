@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool sim_output_open(sim_output_file *file, const char *path, char *error, size_t error_size)
+static bool open_part(sim_output_file *file, const char *path, const char *suffix, char *error, size_t error_size)
 {
 	memset(file, 0, sizeof *file);
 	if (strlen(path) >= sizeof file->path) {
@@ -24,12 +24,37 @@ bool sim_output_open(sim_output_file *file, const char *path, char *error, size_
 	const bool direct = exists && !S_ISREG(status.st_mode);
 	const bool refused = exists && access(path, W_OK) != 0;
 	if (!direct)
-		snprintf(file->part, sizeof file->part, "%s.part", path);
+		snprintf(file->part, sizeof file->part, "%s%s", path, suffix);
 	if (!refused)
 		file->stream = fopen(direct ? path : file->part, "wb");
 	if (!file->stream)
 		snprintf(error, error_size, "cannot be written: %s", strerror(errno));
 	return file->stream != NULL;
+}
+
+bool sim_output_open(sim_output_file *file, const char *path, char *error, size_t error_size)
+{
+	return open_part(file, path, ".part", error, error_size);
+}
+
+bool sim_output_open_beside(sim_output_file *file, const char *path, char *error, size_t error_size)
+{
+	return open_part(file, path, ".part.new", error, error_size);
+}
+
+bool sim_output_take_part(sim_output_file *file, char *error, size_t error_size)
+{
+	char part[sizeof file->part];
+	if (!file->part[0]) // written directly
+		return true;
+	snprintf(part, sizeof part, "%s.part", file->path);
+	errno = 0;
+	if (fflush(file->stream) == 0 && !ferror(file->stream) && rename(file->part, part) == 0) {
+		strcpy(file->part, part);
+		return true;
+	}
+	snprintf(error, error_size, "cannot be written: %s", strerror(errno ? errno : EIO));
+	return false;
 }
 
 bool sim_output_commit(sim_output_file *file, char *error, size_t error_size)

@@ -13,11 +13,18 @@ enum { SIM_PATH_MAX = 4096 };
 typedef struct sim_output_file {
 	FILE *stream; ///< write here; errors may be left to sim_output_commit
 	char path[SIM_PATH_MAX];
-	char part[SIM_PATH_MAX + 8]; ///< "" when path is a device or pipe, which is written directly
+	char part[SIM_PATH_MAX + 16]; ///< "" when path is a device or pipe, which is written directly
 } sim_output_file;
 
 /// Open for writing (binary). On failure false, with the reason in error; nothing is open then.
 bool sim_output_open(sim_output_file *file, const char *path, char *error, size_t error_size);
+
+/// Like sim_output_open, but a PATH.part that is there, left by a run that was cut off, stays until sim_output_take_part.
+bool sim_output_open_beside(sim_output_file *file, const char *path, char *error, size_t error_size);
+
+/// Put what was written so far in the place of that PATH.part, and write on there: at every instant there is the one or the other,
+/// whole. On failure false, with the reason in error.
+bool sim_output_take_part(sim_output_file *file, char *error, size_t error_size);
 
 /// Finish and give the file its name. On failure false, with the reason in error, and what was written is removed. Closed in
 /// both cases.

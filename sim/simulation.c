@@ -2,6 +2,7 @@
 #include "sim/simulation.h"
 
 #include "sim/dynamics.h"
+#include "sim/hash.h"
 #include "sim/recording.h"
 
 #include <math.h>
@@ -41,21 +42,12 @@ static double now_ms(void)
 	return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
 }
 
-// FNV-1a over eight-byte words (Fowler, Noll, Vo), with the high bits mixed back down.
-static uint64_t hash_word(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x100000001b3);
-	return hash ^ (hash >> 29);
-}
-
 static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 {
-	uint64_t words[7];
-	_Static_assert(sizeof words == sizeof *pose, "a pose is seven doubles");
-	memcpy(words, pose, sizeof words);
-	for (int i = 0; i < 7; i++)
-		hash = hash_word(hash, words[i]);
-	return hash;
+	double numbers[7];
+	_Static_assert(sizeof numbers == sizeof *pose, "a pose is seven doubles");
+	memcpy(numbers, pose, sizeof numbers);
+	return sim_hash_doubles(hash, numbers, 7);
 }
 
 // ---- Setting up ----
@@ -307,7 +299,7 @@ static bool set_up(sim_simulation *s, carom_context *context, const char *record
 	if (!allocate(s))
 		return out_of_memory(s, error, error_size);
 	s->up = against(s->scene->gravity);
-	s->summary.hash = UINT64_C(0xcbf29ce484222325);
+	s->summary.hash = SIM_HASH_START;
 	if (!create_meshes(s, context, error, error_size))
 		return false;
 	if (carom_create_world(context, &s->scene->detection, &s->world) != CAROM_SUCCESS) {
@@ -437,7 +429,7 @@ static bool detect(sim_simulation *s, sim_step *step, char *error, size_t error_
 	step->detection.ms_complete += sum.ms_complete;
 	step->detection.ms_merge += sum.ms_merge;
 	step->detection.ms_sweep += sum.ms_sweep;
-	s->summary.hash = hash_word(s->summary.hash, carom_world_hash(s->world));
+	s->summary.hash = sim_hash_word(s->summary.hash, carom_world_hash(s->world));
 	return take_contacts(s, step) || out_of_memory(s, error, error_size);
 }
 

@@ -1,4 +1,5 @@
 // The cloth simulation: making it, and its steps. See soft.h.
+#include "sim/hash.h"
 #include "sim/soft_state.h"
 #include "sim/soft_topology.h"
 
@@ -652,19 +653,8 @@ sim_soft_surface sim_soft_get_surface(const sim_soft *s)
 
 bool sim_soft_is_rigid(const sim_soft *s, int32_t body) { return s->parts[body].kind == SIM_SOFT_RIGID; }
 
-static uint64_t hash_numbers(uint64_t hash, const double *numbers, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++) {
-		uint64_t bits;
-		memcpy(&bits, &numbers[i], sizeof bits);
-		hash = (hash ^ bits) * 0x100000001b3u; // FNV-1a, eight bytes at a time
-		hash ^= hash >> 29;
-	}
-	return hash;
-}
-
 uint64_t sim_soft_hash(const sim_soft *s)
 {
-	const uint64_t hash = hash_numbers(0xcbf29ce484222325u, s->committed, 3 * (int64_t)s->vertex_count);
-	return hash_numbers(hash, s->committed_velocity, 3 * (int64_t)s->vertex_count);
+	const uint64_t hash = sim_hash_doubles(SIM_HASH_START, s->committed, 3 * (int64_t)s->vertex_count);
+	return sim_hash_doubles(hash, s->committed_velocity, 3 * (int64_t)s->vertex_count);
 }

@@ -160,6 +160,7 @@ struct sim_vtk_series {
 	char name[64];
 	series_frame *frames;
 	int32_t count, room;
+	uint64_t run;
 };
 
 sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char *error, size_t error_size)
@@ -175,6 +176,8 @@ sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char
 	return series;
 }
 
+void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run) { series->run = run; }
+
 static bool write_collection(const sim_vtk_series *series, char *error, size_t error_size)
 {
 	sim_output_file file;
@@ -185,6 +188,8 @@ static bool write_collection(const sim_vtk_series *series, char *error, size_t e
 	fprintf(file.stream,
 		"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"%s\">\n<Collection>\n",
 		byte_order());
+	if (series->run)
+		fprintf(file.stream, "<!-- run %016llx -->\n", (unsigned long long)series->run);
 	for (int32_t i = 0; i < series->count; ++i)
 		fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%09lld.vtp\"/>\n", series->frames[i].time,
 			series->name, (long long)series->frames[i].step);
@@ -237,9 +242,12 @@ bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t 
 	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
 	FILE *file = fopen(path, "rb");
 	*last_frame = -1;
-	bool room = true;
-	while (file && room && fgets(line, sizeof line, file)) {
+	bool room = true, ours = true;
+	while (file && room && ours && fgets(line, sizeof line, file)) {
 		series_frame frame;
+		unsigned long long run;
+		if (series->run && sscanf(line, "<!-- run %llx", &run) == 1)
+			ours = run == series->run;
 		if (!read_frame(series, line, &frame) || frame.step > last_step)
 			continue;
 		room = reserve_frame(series);
@@ -249,6 +257,8 @@ bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t 
 	}
 	if (file)
 		fclose(file);
+	if (!ours)
+		return refuse(path, "is that of another run than the one to be continued: take another --out", error, error_size);
 	return room || refuse(path, "out of memory", error, error_size);
 }
 

@@ -22,8 +22,12 @@ typedef struct sim_vtk_series sim_vtk_series;
 /// memory is short or the path too long.
 sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char *error, size_t error_size);
 
+/// Tell the collection of one run from another's by a number; 0 (the default): not told. The file names it in a comment.
+void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run);
+
 /// Take over, from the collection that is there, the files of steps up to last_step, to go on behind them. last_frame: step of the
-/// last of them, -1 without any (also when there is no collection). False, with path and reason in error, when memory is short.
+/// last of them, -1 without any (also when there is no collection). False, with path and reason in error, when memory is short, or
+/// the collection is that of another run.
 bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, char *error, size_t error_size);
 
 /// Write FOLDER/NAME_STEP.vtp (nine digits) and the collection with it added, so that the collection is whole after every call.

@@ -223,6 +223,35 @@ TEST(vtk_file, a_collection_goes_on_behind_a_step)
 	CHECK_INT(rmdir(folder), 0);
 }
 
+/// A collection is continued by the run that began it, or by one that does not say which it is.
+TEST(vtk_file, a_collection_of_another_run_is_refused)
+{
+	char error[300] = "";
+	const sim_sphere_cloud cloud = make_cloud(3);
+	make_folder();
+	static const struct {
+		uint64_t run;
+		bool done;
+	} rounds[] = { { 0x1234567890abcdef, true }, { 0x1234567890abcdef, true }, { 7, false }, { 0, true }, { 7, true } };
+	for (int i = 0; i < 5; ++i) {
+		sim_vtk_series *series = sim_create_vtk_series(folder, "run", error, sizeof error);
+		REQUIRE(series != NULL);
+		sim_vtk_series_set_run(series, rounds[i].run);
+		int64_t last = 7;
+		CHECK(sim_vtk_series_continue(series, 100, &last, error, sizeof error) == rounds[i].done);
+		if (rounds[i].done)
+			CHECK(sim_vtk_series_add(series, &cloud, i, i, error, sizeof error));
+		else
+			CHECK(strstr(error, "run.pvd: is that of another run than the one to be continued: take another --out") != NULL);
+		sim_destroy_vtk_series(series);
+	}
+	static const char *const names[] = { "run_000000000.vtp", "run_000000001.vtp", "run_000000003.vtp", "run_000000004.vtp",
+		"run.pvd" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+		remove_file(names[i]);
+	CHECK_INT(rmdir(folder), 0);
+}
+
 TEST(vtk_file, what_cannot_be_written)
 {
 	char error[300] = "", path[128], long_name[100];

@@ -10,6 +10,11 @@ cat > bodies.json << 'END'
 	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
 }
 END
+cat > spheres.json << 'END'
+{ "time_step": 1e-5, "material": { "stiffness": 1000, "tangential": "spring" }, "output": { "checkpoints": 20 },
+	"spheres": [{ "random": 1000, "radius": 0.03 }] }
+END
+
 # limited KILOBYTES COMMAND...: with a full disk "disk" after so many.
 if unshare --user --map-root-user --mount true 2> /dev/null &&
 	unshare --user --map-root-user --mount bash -c 'mkdir -p probe && mount -t tmpfs -o size=64k tmpfs probe' 2> /dev/null; then
@@ -68,3 +73,16 @@ cp -r saved/o first
 refused 400 bodies.json --steps 4000 --contacts
 cmp first/recording.h5 saved/o/recording.h5 || fail "the recording that was there is another"
 expect 0 out 'frames: 20' info saved/o/recording.h5
+
+# Spheres: a checkpoint that was there stays whole.
+for size in 4 20 60 120; do
+	rm -rf saved
+	refused $size spheres.json --steps 100
+	[ ! -e saved/o/checkpoint.h5.part ] || fail "an unfinished checkpoint is left"
+done
+rm -rf saved
+status=0
+limited 400 "$CAROM" run spheres.json --steps 20 --out disk/o --no-picture > out 2> err || status=$?
+same "exit code of the first run of spheres ($(cat err))" "$status" 0
+cp -r saved/o spheres
+expect 0 out 'continued after step' run spheres.json --restart spheres/checkpoint.h5 --steps 40

@@ -55,3 +55,51 @@ expect 1 err 'under this name with .part behind it' info again/recording.h5
 expect 0 out . run bodies.json --steps 3 --out again --no-picture
 [ ! -e again/recording.h5.part ] || fail "a finished run left recording.h5.part"
 expect 0 out 'frames: 3' info again/recording.h5
+
+# Spheres: killed again and again, and continued from the checkpoint; the end is that of a run that was left alone, the table whole.
+cat > spheres.json << 'END'
+{ "time_step": 1e-5, "steps": 400, "material": { "stiffness": 1000, "tangential": "spring" }, "output": { "checkpoints": 10, "snapshots": 40 },
+	"spheres": [{ "random": 20000, "radius": 0.008, "apart": false }] }
+END
+expect 0 out . run spheres.json --out alone --no-picture --threads 1 --json
+rm -rf dir
+restart=()
+for i in $(seq $kills); do
+	"$CAROM" run spheres.json "${restart[@]}" --out dir --no-picture --threads 1 > /dev/null 2> killed.err & run=$!
+	for _ in $(seq 600); do [ ! -e dir/checkpoint.h5 ] || break; sleep 0.02; done
+	sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+	kill -KILL "$run" 2> /dev/null || break # it has come to its end
+	wait "$run" 2> /dev/null || true
+	restart=(--restart dir/checkpoint.h5)
+done
+wait "$run" 2> /dev/null || true
+expect 0 out . run spheres.json --restart dir/checkpoint.h5 --out dir --no-picture --threads 1 --json
+same "hash after kills" "$(field hash out)" "$(field hash alone/summary.json)"
+same "rows after kills" "$(tail -n +2 dir/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 400 | tr '\n' ' ')"
+cut -d, -f1-6 alone/stats.csv > alone.columns
+cut -d, -f1-6 dir/stats.csv | cmp - alone.columns || fail "the table of a run that was killed is another"
+same "collection after kills" "$(grep -c '<DataSet' dir/spheres.pvd)" "$(grep -c '<DataSet' alone/spheres.pvd)"
+# A restart that is killed at once loses no rows: they are in the old .part or in the new one.
+cp -r dir before
+for i in 1 2 3 4; do
+	rm -rf dir
+	cp -r before dir
+	mv dir/stats.csv dir/stats.csv.part
+	inode=$(stat -c %i dir/stats.csv.part)
+	"$CAROM" run spheres.json --restart dir/checkpoint.h5 --steps 100000 --checkpoint 0 --out dir --no-picture --threads 1 > /dev/null 2> killed.err & run=$!
+	[ $i = 1 ] || for _ in $(seq 400); do [ "$(stat -c %i dir/stats.csv.part)" = "$inode" ] || break; done
+	kill -KILL "$run" || fail "a restarted run has ended by itself: $(cat killed.err)"
+	wait "$run" 2> /dev/null || true
+	same "rows of a restart that was killed at once" "$(tail -n +2 dir/stats.csv.part | head -400 | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 400 | tr '\n' ' ')"
+done
+
+# Cloth: every frame that is there is whole.
+cat > cloth.json << 'END'
+{ "steps": 100000000, "rigid": [{ "form": "sphere", "radius": 0.5, "divisions": [24, 16] }],
+	"cloth": [{ "form": "sheet", "size": [2, 2], "divisions": [30, 30], "position": [0, 0.6, 0] }] }
+END
+for i in 1 2; do
+	rm -rf dir
+	killed cloth.json --out dir
+	for frame in dir/frames/*.ply; do expect 0 out 'triangles' info "$frame"; done
+done

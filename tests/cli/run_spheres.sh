@@ -99,6 +99,35 @@ expect 0 out . run scene.json --restart killed/checkpoint.h5 --steps 150 --out k
 same "steps after a third kill" "$(tail -n +2 killed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 150 | tr '\n' ' ')"
 sed -i 1s/time/hour/ killed/stats.csv
 expect 1 err 'has other columns' run scene.json --restart killed/checkpoint.h5 --steps 160 --out killed --no-picture
+# A table or a collection that another run has left in the folder is not taken for the checkpoint's own; nothing of it is lost.
+sed 's/"seed": 7/"seed": 8/' scene.json > other.json
+expect 0 out . run scene.json --steps 60 --snapshots 20 --out mixed --no-picture
+cp -r mixed mine
+expect 0 out . run other.json --steps 70 --snapshots 20 --out mixed --no-picture
+cp mine/checkpoint.h5 mixed/checkpoint.h5
+mv mixed/stats.csv mixed/stats.csv.part
+cp mixed/stats.csv.part theirs.csv
+expect 1 err 'stats.csv: does not hold the rows up to step 60 that were there when mixed/checkpoint.h5 was written: take another --out' \
+	run scene.json --restart mixed/checkpoint.h5 --steps 80 --out mixed --no-picture
+cmp theirs.csv mixed/stats.csv.part || fail "the table of another run is gone"
+cp mine/stats.csv mixed/stats.csv
+expect 1 err 'spheres.pvd: is that of another run' run scene.json --restart mixed/checkpoint.h5 --steps 80 --snapshots 20 --out mixed --no-picture
+cmp theirs.csv mixed/stats.csv.part || fail "the table of another run is gone"
+expect 0 out . run scene.json --restart mixed/checkpoint.h5 --steps 80 --out mixed --no-picture
+same "steps beside another run" "$(tail -n +2 mixed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 80 | tr '\n' ' ')"
+cut -d, -f1-6 one/stats.csv | head -81 > one.columns
+cut -d, -f1-6 mixed/stats.csv | cmp - one.columns || fail "rows of another run got into the table"
+# A run that was killed between its last checkpoint and its summary is finished by a restart without steps.
+expect 0 out . run scene.json --steps 80 --out whole80 --no-picture --json
+expect 0 out . run scene.json --steps 80 --out ended --no-picture
+rm ended/summary.json
+mv ended/stats.csv ended/stats.csv.part
+expect 0 out . run scene.json --restart ended/checkpoint.h5 --steps 80 --out ended --json
+for name in steps hash contacts_final wall_contacts_final kinetic_energy_final; do
+	same "$name of a run that was killed at its end" "$(field $name ended/summary.json)" "$(field $name whole80/summary.json)"
+done
+same "rows of a run that was killed at its end" "$(wc -l < ended/stats.csv)" 81
+[ -s ended/last.png ] || fail "no picture"
 
 # A step that fails leaves the rows of those before it.
 cat > lost.json << 'END'

@@ -5,14 +5,16 @@
 #include "run.h"
 #include "sim/granular_fill.h"
 #include "sim/granular_output.h"
+#include "sim/hash.h"
 #include "sim/vtk_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+enum { ROW_SIZE = 512 }; // of the table of steps, most
 
 // Sums over the steps of this run.
 typedef struct run_sums {
@@ -33,6 +35,7 @@ typedef struct sphere_run {
 	carom_context *context;
 	sim_granular *granular;
 	sim_output_file stats;
+	uint64_t rows; // a sum of the rows of the table, those of the runs before this one too
 	sim_vtk_series *series;
 	int64_t last_snapshot; // its step, -1: none yet
 	run_sums sums;
@@ -54,17 +57,25 @@ static const char stats_names[] =
 	"step,time,contacts,wall_contacts,contacts_per_sphere,max_overlap,kinetic_energy,list_built,sorted,ms_build,ms_detection,"
 	"ms_update,ms_total\n";
 
-// energy below 0: not measured in this step.
-static void write_row(const sphere_run *r, const sim_granular_step *step, double energy, double ms_total)
+static void put_row(sphere_run *r, const char *row)
 {
+	fputs(row, r->stats.stream);
+	r->rows = sim_hash_text(r->rows, row, strlen(row));
+}
+
+// energy below 0: not measured in this step.
+static void write_row(sphere_run *r, const sim_granular_step *step, double energy, double ms_total)
+{
+	char row[ROW_SIZE];
 	const double count = (double)sim_granular_get_info(r->granular).count;
 	char energy_text[32] = "";
 	if (energy >= 0)
 		snprintf(energy_text, sizeof energy_text, "%.17g", energy);
-	fprintf(r->stats.stream, "%lld,%.9g,%lld,%lld,%.6g,%.6g,%s,%d,%d,%.4f,%.4f,%.4f,%.4f\n", (long long)step->step, step->time,
+	snprintf(row, sizeof row, "%lld,%.9g,%lld,%lld,%.6g,%.6g,%s,%d,%d,%.4f,%.4f,%.4f,%.4f\n", (long long)step->step, step->time,
 		(long long)step->contacts, (long long)step->wall_contacts, count > 0 ? (double)step->contacts / count : 0,
 		step->max_overlap, energy_text, step->list_built, step->sorted, step->ms_build, step->ms_detection, step->ms_update,
 		ms_total);
+	put_row(r, row);
 }
 
 static cJSON *summary_json(const sphere_run *r)
@@ -161,9 +172,15 @@ static int write_snapshot(sphere_run *r)
 	return done ? EXIT_DONE : report_error(NULL, "%s", error);
 }
 
-static int write_checkpoint(const sphere_run *r)
+// The mark lets a run that goes on from here tell what in the folder is its own.
+static int write_checkpoint(sphere_run *r)
 {
 	char path[SIM_PATH_MAX], error[SIM_PATH_MAX + 300];
+	sim_granular_mark mark = sim_granular_get_mark(r->granular);
+	mark.table = r->rows;
+	mark.contacts = r->sums.last.contacts;
+	mark.wall_contacts = r->sums.last.wall_contacts;
+	sim_granular_set_mark(r->granular, &mark);
 	run_out_path(r->options, "checkpoint.h5", path);
 	if (r->stats.stream)
 		fflush(r->stats.stream); // should the run be killed, the rows up to the checkpoint are there
@@ -263,6 +280,14 @@ static int load_scene(sphere_run *r)
 	return EXIT_DONE;
 }
 
+// A number that tells this run from others: what the scene says, and where its spheres begin.
+static uint64_t number_of_run(const sphere_run *r)
+{
+	const sim_granular_filling *f = &r->filling;
+	const uint64_t hash = sim_hash_text(SIM_HASH_START, r->options->text, r->options->text_size);
+	return sim_hash_doubles(sim_hash_doubles(hash, f->centres, 3 * f->count), f->radii, f->count);
+}
+
 // From a checkpoint, or from the scene. The spheres' places are not needed any more once the simulation has them.
 static int make_granular(sphere_run *r)
 {
@@ -283,6 +308,7 @@ static int make_granular(sphere_run *r)
 		r->granular = sim_create_granular(r->context, &def, error, sizeof error);
 		if (!r->granular)
 			return report_error(r->options->scene, "%s", error);
+		sim_granular_set_mark(r->granular, &(sim_granular_mark){ .run = number_of_run(r) });
 	}
 	free(r->filling.centres);
 	free(r->filling.radii);
@@ -306,101 +332,104 @@ static bool continues_in_place(const run_options *o)
 }
 
 // The next row of a table and its step; a row without its end was being written when all ended.
-static bool next_row(FILE *table, char line[512], long long *step)
+static bool next_row(FILE *table, char line[ROW_SIZE], long long *step)
 {
-	while (fgets(line, 512, table)) {
+	while (fgets(line, ROW_SIZE, table)) {
 		if (strchr(line, '\n') && sscanf(line, "%lld,", step) == 1)
 			return true;
 	}
 	return false;
 }
 
-// Hand on the rows of the steps that the checkpoint has done.
-static void copy_rows(FILE *from, FILE *to, int64_t last_step)
+// Tell whether the rows up to a step are those that were written when the checkpoint was. Checkpoints of version 1 do not say
+// (wanted is 0): there the step itself must be among them.
+static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 {
-	char line[512];
-	long long step;
-	while (next_row(from, line, &step)) {
-		if (step <= last_step)
-			fputs(line, to);
-	}
-}
-
-static bool has_step(FILE *table, int64_t wanted)
-{
-	char line[512];
+	char line[ROW_SIZE];
 	long long step;
 	bool found = false;
-	while (!found && next_row(table, line, &step))
-		found = step == wanted;
+	uint64_t sum = SIM_HASH_START;
+	while (next_row(table, line, &step)) {
+		if (step <= last_step)
+			sum = sim_hash_text(sum, line, strlen(line));
+		found |= step == last_step;
+	}
 	rewind(table);
-	return found;
+	return wanted ? sum == wanted : found;
 }
 
-// The table of the run before. One that was killed had not finished its own, which is there as .part, maybe beside that of a
-// run before it: the newest that comes to the checkpoint's step. NULL: there is none.
-static FILE *open_rows_before(const char *path, int64_t last_step)
+// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the rows. *table is NULL where there
+// is no table at all. Returns EXIT_FAILED, after a message, where there are tables but of other runs.
+static int open_rows_before(const sphere_run *r, const char *path, FILE **table)
 {
-	char part_path[SIM_PATH_MAX + 8];
-	snprintf(part_path, sizeof part_path, "%s.part", path);
-	FILE *part = fopen(part_path, "rb");
-	if (part && has_step(part, last_step))
-		return part;
-	FILE *whole = fopen(path, "rb");
-	if (!whole)
-		return part;
-	if (part)
-		fclose(part);
-	return whole;
+	const uint64_t wanted = sim_granular_get_mark(r->granular).table;
+	bool any = false;
+	for (int part = 1; part >= 0; part--) {
+		char name[SIM_PATH_MAX + 8], names[sizeof stats_names] = "";
+		snprintf(name, sizeof name, "%s%s", path, part ? ".part" : "");
+		*table = fopen(name, "rb");
+		if (!*table)
+			continue;
+		any = true;
+		if (has_rows(*table, r->sums.first_step, wanted)) {
+			if (fgets(names, sizeof names, *table) && !strcmp(names, stats_names))
+				return EXIT_DONE;
+			fclose(*table);
+			return report_error(name, "has other columns than a run writes now: take another --out");
+		}
+		fclose(*table);
+		*table = NULL;
+	}
+	if (!any)
+		return EXIT_DONE;
+	return report_error(path, "does not hold the rows up to step %lld that were there when %s was written: take another --out",
+		(long long)r->sums.first_step, r->options->restart);
 }
 
+// Begin the table, with the rows of the steps that the checkpoint has done. Where these come from stays until all are copied.
 static int open_stats(sphere_run *r, bool in_place)
 {
-	char path[SIM_PATH_MAX], names[sizeof stats_names] = "";
+	char path[SIM_PATH_MAX], error[300], line[ROW_SIZE];
+	long long step;
+	FILE *before = NULL;
 	run_out_path(r->options, "stats.csv", path);
-	FILE *rows = NULL;
-	FILE *before = in_place ? open_rows_before(path, r->sums.first_step) : NULL;
-	if (before && fgets(names, sizeof names, before) && strcmp(names, stats_names) != 0) {
-		fclose(before);
-		return report_error(path, "has other columns than a run writes now: take another --out");
-	}
-	if (before) { // the new table may be written where the old one is read
-		rows = tmpfile();
-		if (rows)
-			copy_rows(before, rows, r->sums.first_step);
-		fclose(before);
-		if (!rows || ferror(rows) || fseek(rows, 0, SEEK_SET) != 0) {
-			if (rows)
-				fclose(rows);
-			return report_error(path, "cannot be continued: %s", strerror(errno));
-		}
-	}
-	const int status = report_open(&r->stats, path);
-	if (status == EXIT_DONE)
+	if (in_place && open_rows_before(r, path, &before) != EXIT_DONE)
+		return EXIT_FAILED;
+	const bool open = before ? sim_output_open_beside(&r->stats, path, error, sizeof error)
+							 : sim_output_open(&r->stats, path, error, sizeof error);
+	r->rows = SIM_HASH_START;
+	if (open)
 		fputs(stats_names, r->stats.stream);
-	if (status == EXIT_DONE && rows)
-		copy_rows(rows, r->stats.stream, r->sums.first_step);
-	if (rows)
-		fclose(rows);
-	return status;
+	while (open && before && next_row(before, line, &step)) {
+		if (step <= r->sums.first_step)
+			put_row(r, line);
+	}
+	if (before)
+		fclose(before);
+	return open ? EXIT_DONE : report_error(path, "%s", error);
+}
+
+static int open_snapshots(sphere_run *r, bool in_place)
+{
+	char error[SIM_PATH_MAX + 300];
+	r->series = sim_create_vtk_series(r->options->out, "spheres", error, sizeof error);
+	if (!r->series)
+		return report_error(r->options->out, "%s", error);
+	sim_vtk_series_set_run(r->series, sim_granular_get_mark(r->granular).run);
+	if (in_place && !sim_vtk_series_continue(r->series, r->sums.first_step, &r->last_snapshot, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	return EXIT_DONE;
 }
 
 static int open_output(sphere_run *r)
 {
-	char error[SIM_PATH_MAX + 300];
+	char error[300];
 	if (!r->options->out)
 		return EXIT_DONE;
 	const bool in_place = continues_in_place(r->options);
-	if (open_stats(r, in_place) != EXIT_DONE)
+	if (open_stats(r, in_place) != EXIT_DONE || (r->scene.snapshot_interval > 0 && open_snapshots(r, in_place) != EXIT_DONE))
 		return EXIT_FAILED;
-	if (r->scene.snapshot_interval == 0)
-		return EXIT_DONE;
-	r->series = sim_create_vtk_series(r->options->out, "spheres", error, sizeof error);
-	if (!r->series)
-		return report_error(r->options->out, "%s", error);
-	if (in_place && !sim_vtk_series_continue(r->series, r->sums.first_step, &r->last_snapshot, error, sizeof error))
-		return report_error(NULL, "%s", error);
-	return EXIT_DONE;
+	return sim_output_take_part(&r->stats, error, sizeof error) ? EXIT_DONE : report_error(r->stats.path, "%s", error);
 }
 
 static int prepare(sphere_run *r)
@@ -415,7 +444,10 @@ static int prepare(sphere_run *r)
 	r->last_snapshot = -1;
 	r->sums.energy_peak = r->sums.energy_final = sim_granular_kinetic_energy(r->granular);
 	r->sums.energy_peak_step = info.steps;
-	if (info.steps >= r->scene.base.steps)
+	r->sums.last.contacts = sim_granular_get_mark(r->granular).contacts;
+	r->sums.last.wall_contacts = sim_granular_get_mark(r->granular).wall_contacts;
+	// One that was killed when all steps were done has its end yet to write.
+	if (r->options->restart && info.steps > r->scene.base.steps)
 		return report_error(r->options->restart, "has done %lld steps already, and %lld are wanted (--steps)",
 			(long long)info.steps, (long long)r->scene.base.steps);
 	if (info.time_step > info.step_limit)
@@ -475,7 +507,8 @@ static int simulate(sphere_run *r)
 {
 	progress bar;
 	const int64_t first = r->sums.first_step, steps = r->scene.base.steps;
-	int status = write_snapshot(r);
+	// A run that goes on in its folder has its first state there.
+	int status = r->last_snapshot >= 0 ? EXIT_DONE : write_snapshot(r);
 	progress_start(&bar, "run", steps - first);
 	for (int64_t i = first; i < steps && status == EXIT_DONE && !run_interrupted(); i++) {
 		status = one_step(r);
