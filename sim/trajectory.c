@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { HEADER_BYTES = 128, POSE_BYTES = 28 };
+enum { HEADER_BYTES = 128, POSE_BYTES = 28, BLOCK_POSES = 32768 };
 
 static uint32_t get_u32(const unsigned char *bytes)
 {
@@ -65,71 +65,85 @@ static const char *parse_header(const unsigned char *h, sim_trajectory *t)
 	return NULL;
 }
 
-// Read count bytes; false at the end of the file, on damage and on errors, with the reason in *reason.
-static bool read_bytes(gzFile file, void *bytes, size_t count, const char **reason)
+// Why a read ended before its time.
+static const char *reason_of(gzFile file)
 {
-	char *to = bytes;
-	while (count > 0) {
-		const unsigned piece = count < 1u << 30 ? (unsigned)count : 1u << 30;
-		const int got = gzread(file, to, piece);
-		if (got <= 0 || (unsigned)got < piece) {
-			int code;
-			const char *text = gzerror(file, &code);
-			*reason = code == Z_OK || code == Z_BUF_ERROR ? "the file ends too early"
-				: code == Z_ERRNO                         ? strerror(errno)
-														  : text;
-			return false;
-		}
-		to += got;
-		count -= (size_t)got;
+	int code;
+	const char *text = gzerror(file, &code);
+	return code == Z_OK || code == Z_BUF_ERROR ? "the file ends too early" : code == Z_ERRNO ? strerror(errno) : text;
+}
+
+// Bring poses to the byte order of the machine and look at each. Returns the index of the first that is none, or count.
+static int64_t check_poses(float *poses, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		float *pose = poses + 7 * i;
+		double p[7];
+		for (int k = 0; k < 7; k++)
+			p[k] = (double)(pose[k] = get_float((const unsigned char *)(pose + k)));
+		const double length = sqrt(p[3] * p[3] + p[4] * p[4] + p[5] * p[5] + p[6] * p[6]);
+		if (!all_finite(p, 7) || !(fabs(length - 1) <= 1e-3))
+			return i;
 	}
+	return count;
+}
+
+// Room for one more block of poses, behind done ones. Doubled, but never more than all.
+static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t *room)
+{
+	if (done < *room)
+		return true;
+	const int64_t wanted = *room < BLOCK_POSES / 2 ? BLOCK_POSES : 2 * *room, most = INT64_MAX / POSE_BYTES;
+	*room = wanted < all ? wanted : all;
+	float *larger = *room > most ? NULL : realloc(t->poses, (size_t)*room * POSE_BYTES);
+	if (!larger)
+		return false;
+	t->poses = larger;
 	return true;
 }
 
-// Read all frames. Memory grows with what arrives, so that a damaged count cannot ask for more than the file holds.
+// Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count nor a file of zeros can ask for
+// more.
 static bool read_poses(gzFile file, sim_trajectory *t, char *error, size_t error_size)
 {
-	const size_t frame_bytes = (size_t)t->body_count * POSE_BYTES;
-	size_t capacity = 0;
-	for (int32_t frame = 0; frame < t->frame_count; frame++) {
-		if ((size_t)frame == capacity) {
-			capacity = capacity ? 2 * capacity : 1;
-			if (capacity > (size_t)t->frame_count)
-				capacity = (size_t)t->frame_count;
-			float *larger = capacity > SIZE_MAX / frame_bytes ? NULL : realloc(t->poses, capacity * frame_bytes);
-			if (!larger) {
-				snprintf(error, error_size, "out of memory after %d of %d frames", frame, t->frame_count);
-				return false;
-			}
-			t->poses = larger;
+	const int64_t all = (int64_t)t->frame_count * t->body_count;
+	int64_t room = 0;
+	for (int64_t done = 0; done < all;) {
+		if (!reserve_poses(t, done, all, &room)) {
+			snprintf(
+				error, error_size, "out of memory after %lld of %d frames", (long long)(done / t->body_count), t->frame_count);
+			return false;
 		}
-		const char *reason;
-		if (!read_bytes(file, t->poses + 7 * (size_t)frame * (size_t)t->body_count, frame_bytes, &reason)) {
-			snprintf(error, error_size, "is damaged in frame %d of %d: %s; fetch it again", frame, t->frame_count, reason);
+		const int64_t wanted = room - done < BLOCK_POSES ? room - done : BLOCK_POSES;
+		const int got = gzread(file, t->poses + 7 * done, (unsigned)(wanted * POSE_BYTES));
+		const int64_t whole = got > 0 ? got / POSE_BYTES : 0, sound = check_poses(t->poses + 7 * done, whole);
+		done += sound;
+		if (sound < whole) {
+			snprintf(error, error_size, "frame %d, body %d: the pose is not a finite position and a unit quaternion",
+				(int)(done / t->body_count), (int)(done % t->body_count));
+			return false;
+		}
+		if (whole < wanted) {
+			snprintf(error, error_size, "is damaged in frame %d of %d: %s; fetch it again", (int)(done / t->body_count),
+				t->frame_count, reason_of(file));
 			return false;
 		}
 	}
 	return true;
 }
 
-// Bring the poses to the byte order of the machine and look at each.
-static bool check_poses(sim_trajectory *t, char *error, size_t error_size)
+// Behind the last frame comes the end; that of a gzipped file has a sum of all bytes, which is compared when it is reached.
+static bool check_end(gzFile file, char *error, size_t error_size)
 {
-	for (int32_t frame = 0; frame < t->frame_count; frame++) {
-		for (int32_t body = 0; body < t->body_count; body++) {
-			float *pose = t->poses + 7 * ((size_t)frame * (size_t)t->body_count + (size_t)body);
-			double p[7];
-			for (int i = 0; i < 7; i++)
-				p[i] = (double)(pose[i] = get_float((const unsigned char *)(pose + i)));
-			const double length = sqrt(p[3] * p[3] + p[4] * p[4] + p[5] * p[5] + p[6] * p[6]);
-			if (all_finite(p, 7) && fabs(length - 1) <= 1e-3)
-				continue;
-			snprintf(
-				error, error_size, "frame %d, body %d: the pose is not a finite position and a unit quaternion", frame, body);
-			return false;
-		}
-	}
-	return true;
+	char more;
+	int code;
+	const int got = gzread(file, &more, 1);
+	gzerror(file, &code);
+	if (got == 0 && code == Z_OK)
+		return true;
+	snprintf(
+		error, error_size, "is damaged behind its last frame: %s; fetch it again", got > 0 ? "it goes on" : reason_of(file));
+	return false;
 }
 
 bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, char *error, size_t error_size)
@@ -141,15 +155,14 @@ bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, char *err
 		return false;
 	}
 	unsigned char header[HEADER_BYTES];
-	const char *reason;
-	bool done = read_bytes(file, header, sizeof header, &reason);
+	bool done = gzread(file, header, sizeof header) == (int)sizeof header;
 	if (!done) {
-		snprintf(error, error_size, "is not a recorded motion: %s", reason);
+		snprintf(error, error_size, "is not a recorded motion: %s", reason_of(file));
 	} else {
 		const char *fault = parse_header(header, trajectory);
 		if (fault)
 			snprintf(error, error_size, "%s", fault);
-		done = !fault && read_poses(file, trajectory, error, error_size) && check_poses(trajectory, error, error_size);
+		done = !fault && read_poses(file, trajectory, error, error_size) && check_end(file, error, error_size);
 	}
 	gzclose(file);
 	if (!done)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -145,6 +146,67 @@ TEST(trajectory, refuses_damaged_files)
 		HEADER + 28 * 3 + 4, nan_bytes, 4, SIZE, "frame 1, body 1: the pose is not a finite position and a unit quaternion");
 	check_refused(
 		HEADER + 28 * 5 + 24, zero, 4, SIZE, "frame 2, body 1: the pose is not a finite position and a unit quaternion");
+}
+
+static size_t zip(const unsigned char *bytes, size_t size, unsigned char *zipped, size_t room)
+{
+	z_stream stream = { .next_in = (Bytef *)bytes, .avail_in = (uInt)size, .next_out = zipped, .avail_out = (uInt)room };
+	REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+	REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+	deflateEnd(&stream);
+	return stream.total_out;
+}
+
+// The sum of a gzipped file lies behind all that is read from it.
+TEST(trajectory, every_cut_and_flip_of_a_gzipped_file_is_found)
+{
+	unsigned char bytes[SIZE + 1], zipped[2 * SIZE];
+	sim_trajectory t;
+	char error[256];
+	make_file(bytes);
+	const size_t size = zip(bytes, SIZE, zipped, sizeof zipped);
+	REQUIRE(load(zipped, size, false, &t, error, sizeof error));
+	sim_free_trajectory(&t);
+	for (size_t length = 0; length < size; length++)
+		CHECK(!load(zipped, length, false, &t, error, sizeof error));
+	CHECK(!load(zipped, size - 1, false, &t, error, sizeof error));
+	CHECK_STR(error, "is damaged behind its last frame: the file ends too early; fetch it again");
+	for (size_t i = size - 8; i < size; i++) { // sum and length
+		zipped[i] ^= 1;
+		CHECK(!load(zipped, size, false, &t, error, sizeof error));
+		zipped[i] ^= 1;
+	}
+	bytes[SIZE] = 0;
+	for (int way = 0; way < 2; way++) {
+		CHECK(!load(bytes, SIZE + 1, way == 1, &t, error, sizeof error));
+		CHECK_STR(error, "is damaged behind its last frame: it goes on; fetch it again");
+	}
+}
+
+// 40 KB that unpack to 40 MB of zeros, in one frame of as many bodies, which are no poses: memory is not taken for what follows
+// the first of them.
+TEST(trajectory, a_file_of_zeros_takes_no_memory)
+{
+	const size_t size = (size_t)40 << 20;
+	unsigned char *bytes = calloc(1, size), start[SIZE];
+	sim_trajectory t;
+	char error[256];
+	REQUIRE(bytes != NULL);
+	make_file(start);
+	memcpy(bytes, start, HEADER);
+	put_u32(bytes + 16, (uint32_t)((size - HEADER) / 28));
+	put_u32(bytes + 20, 1);
+	unsigned char *zipped = malloc(size / 100);
+	REQUIRE(zipped != NULL);
+	const size_t zipped_size = zip(bytes, size, zipped, size / 100);
+	free(bytes);
+	struct rusage before, after;
+	getrusage(RUSAGE_SELF, &before);
+	CHECK(!load(zipped, zipped_size, false, &t, error, sizeof error));
+	getrusage(RUSAGE_SELF, &after);
+	CHECK_STR(error, "frame 0, body 0: the pose is not a finite position and a unit quaternion");
+	CHECK(after.ru_maxrss - before.ru_maxrss < 16000); // KB
+	free(zipped);
 }
 
 TEST(trajectory, a_file_that_is_not_there_is_an_error)
