@@ -127,8 +127,8 @@ TEST(load, planes_lose_no_contact)
 			carom_pose pose = fixture_random_pose(&seed, 5);
 			// Onto the plane: as deep as the shape is high there, give or take nothing, a rounding or a hair.
 			cr_volume_contact found[CR_MAX_VOLUME_CONTACTS];
-			pose.position = v3d_add(v3d_add(plane.position, v3d_scale(up, 0.1)),
-				v3d_sub(pose.position, v3d_scale(up, v3d_dot(up, pose.position))));
+			pose.position = v3d_add(
+				v3d_add(plane.position, v3d_scale(up, 0.1)), v3d_sub(pose.position, v3d_scale(up, v3d_dot(up, pose.position))));
 			REQUIRE(cr_volume_contacts(&ground, &plane, &shape, &pose, 10, found) > 0);
 			double depth = -INFINITY;
 			for (int k = 0; k < cr_volume_contacts(&ground, &plane, &shape, &pose, 10, found); k++)

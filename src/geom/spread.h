@@ -14,7 +14,10 @@ typedef struct cr_spread {
 } cr_spread;
 
 /// How far apart samples of count places are, so that there are no more than CR_SPREAD_SAMPLES.
-static inline int64_t cr_spread_stride(int64_t count) { return (count + CR_SPREAD_SAMPLES - 1) / CR_SPREAD_SAMPLES + (count == 0); }
+static inline int64_t cr_spread_stride(int64_t count)
+{
+	return (count + CR_SPREAD_SAMPLES - 1) / CR_SPREAD_SAMPLES + (count == 0);
+}
 
 /// From finite samples, at most CR_SPREAD_SAMPLES; of none all is 0.
 cr_spread cr_find_spread(const v3d *places, int count);

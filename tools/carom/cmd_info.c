@@ -331,7 +331,7 @@ int cmd_info(int argc, char **argv)
 	char error[512];
 	sim_input input;
 	if (!sim_open_input(&input, o.path, error, sizeof error))
-		return report_error(o.path, "%s", error);
+		return motion_unreadable(o.path, error);
 	const int code = show(&o, &input);
 	sim_close_input(&input);
 	return code;
