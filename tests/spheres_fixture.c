@@ -15,8 +15,9 @@ static void *must_alloc(size_t size)
 
 // ---- Clouds ----
 
-static const char *const cloud_names[CLOUD_KINDS] = { "free fall", "dense", "wide", "power law", "clusters", "touching lattice",
-	"coincident", "zero radii", "collinear", "coplanar", "far away", "two sizes" };
+static const char *const cloud_names[CLOUD_ALL_KINDS] = { "free fall", "dense", "wide", "power law", "clusters",
+	"touching lattice", "coincident", "zero radii", "collinear", "coplanar", "far away", "two sizes", "strays", "far heaps",
+	"all scales", "planet" };
 
 static void put_sphere(fixture_cloud *cloud, int64_t i, double x, double y, double z, double r)
 {
@@ -121,8 +122,48 @@ static void fill_two_sizes(fixture_cloud *cloud, uint64_t *seed)
 		put_near(cloud, i, seed, origin, side, i % 500 == 250 ? 1 : 0.01);
 }
 
+static void fill_strays(fixture_cloud *cloud, uint64_t *seed)
+{
+	fill_uniform(cloud, seed, dense_side((double)cloud->count, 0.0005, 0.0006), 0.0005, 0.0006, 0);
+	for (int64_t i = 0; i < 10 && i < cloud->count; i++)
+		cloud->spheres[4 * i + (int64_t)(test_random(seed) % 3)] = (i % 2 ? 1 : -1) * pow(10, 3 + (double)i);
+}
+
+/// Heaps around places that lie side by side, one sphere in turn for each.
+static void fill_heaps(fixture_cloud *cloud, uint64_t *seed, const double (*places)[3], int64_t heaps)
+{
+	const double side = dense_side((double)cloud->count / (double)heaps, 0.0005, 0.0006);
+	for (int64_t i = 0; i < cloud->count; i++)
+		put_near(cloud, i, seed, places[i % heaps], side, test_random_double(seed, 0.0005, 0.0006));
+}
+
+static void fill_planet(fixture_cloud *cloud, uint64_t *seed)
+{
+	static const double places[2][3] = { { 0, 0, 6.4e6 }, { 1, 6.4e6, 2 } };
+	fill_heaps(cloud, seed, places, 2);
+	if (cloud->count > 0)
+		put_sphere(cloud, cloud->count / 2, 0, 0, 0, 6.4e6);
+}
+
+static void fill_all_scales(fixture_cloud *cloud, uint64_t *seed)
+{
+	for (int64_t i = 0; i < cloud->count; i++) {
+		const double distance = 1e-3 * pow(1e15, test_random_double(seed, 0, 1));
+		double d[3], length = 0;
+		while (length < 0.1) {
+			for (int k = 0; k < 3; k++)
+				d[k] = test_random_double(seed, -1, 1);
+			length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+		}
+		for (int k = 0; k < 3; k++)
+			d[k] *= distance / length;
+		put_sphere(cloud, i, d[0], d[1], d[2], 0.02 * distance);
+	}
+}
+
 static void fill_cloud(fixture_cloud *cloud, uint64_t *seed)
 {
+	static const double far_apart[3][3] = { { -1e9, 3, 0 }, { 1e9, -2, 5e8 }, { 0, 0, 0 } };
 	const double count = (double)cloud->count;
 	switch (cloud->kind) {
 	case CLOUD_FREE_FALL: fill_uniform(cloud, seed, 1, 0.0005, 0.0006, 0.5); break;
@@ -137,6 +178,10 @@ static void fill_cloud(fixture_cloud *cloud, uint64_t *seed)
 	case CLOUD_COPLANAR: fill_flat(cloud, seed, 2); break;
 	case CLOUD_FAR_AWAY: fill_uniform(cloud, seed, dense_side(count, 0.0005, 0.0006), 0.0005, 0.0006, 1e6); break;
 	case CLOUD_TWO_SIZES: fill_two_sizes(cloud, seed); break;
+	case CLOUD_STRAYS: fill_strays(cloud, seed); break;
+	case CLOUD_FAR_HEAPS: fill_heaps(cloud, seed, far_apart, 3); break;
+	case CLOUD_ALL_SCALES: fill_all_scales(cloud, seed); break;
+	case CLOUD_PLANET: fill_planet(cloud, seed); break;
 	default: test_stop();
 	}
 }
@@ -145,7 +190,7 @@ fixture_cloud fixture_make_cloud(fixture_cloud_kind kind, int64_t count, uint64_
 {
 	fixture_cloud cloud = { .kind = kind, .name = cloud_names[kind], .count = count, .seed = seed };
 	cloud.spheres = must_alloc((size_t)count * 4 * sizeof(double));
-	cloud.single = kind != CLOUD_FAR_AWAY;
+	cloud.single = kind != CLOUD_FAR_AWAY && kind < CLOUD_KINDS;
 	fill_cloud(&cloud, &seed);
 	for (int64_t i = 0; cloud.single && i < 4 * count; i++)
 		cloud.spheres[i] = (float)cloud.spheres[i];

@@ -27,6 +27,12 @@ typedef enum fixture_cloud_kind {
 	CLOUD_FAR_AWAY,   // dense, 1e6 away, in double: differences are lost in float
 	CLOUD_TWO_SIZES,  // one large sphere for 500 small ones that is 100 times as wide
 	CLOUD_KINDS,
+	// In double, and such that no single origin tells the spheres apart: for carom_spheres, whose frames are made for them.
+	CLOUD_STRAYS = CLOUD_KINDS, // dense, and a few from 1e3 to 1e12 away
+	CLOUD_FAR_HEAPS,            // three dense heaps, 1e9 apart
+	CLOUD_ALL_SCALES,           // around a place, from 1e-3 to 1e12, radii a fiftieth of how far they are
+	CLOUD_PLANET,               // dense, on the surface of a sphere of 6.4e6, and another heap on the other side
+	CLOUD_ALL_KINDS,
 } fixture_cloud_kind;
 
 /// x, y, z, radius of each in double. Free with fixture_free_cloud.

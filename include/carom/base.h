@@ -57,7 +57,8 @@ typedef enum carom_result {
 	/// An allocation failed. What was being made was undone; everything else stays usable.
 	CAROM_OUT_OF_MEMORY,
 	/// The memory budget of the world does not allow what was asked for: to make it, to add a body, a step, or a query
-	/// (carom_world_def.memory_budget). Everything else stays usable.
+	/// (carom_world_def.memory_budget); or that of a detector of spheres (carom_spheres_def.memory_budget). Everything else stays
+	/// usable.
 	CAROM_OVER_BUDGET,
 	/// The library or the machine lacks what was asked for, for example an instruction set.
 	CAROM_UNSUPPORTED,

@@ -58,9 +58,13 @@ typedef struct carom_spheres_def {
 	/// 2 * (2 * largest radius + skin), so that two spheres touch in one place at most.
 	bool periodic[3];
 	double period[3];
+	/// Most bytes that the detector may hold, pairs and lists included; 0: no limit. A call that needs more fails with
+	/// CAROM_OVER_BUDGET as it does with CAROM_OUT_OF_MEMORY, as soon as the limit is reached. To visit pairs takes the least: a list
+	/// of all that touch grows with the square of how many share a place.
+	size_t memory_budget;
 } carom_spheres_def;
 
-/// Method AUTO, no skin, upkeep AUTO, interval 8, growth 1.5, not periodic. Thread-safe.
+/// Method AUTO, no skin, upkeep AUTO, interval 8, growth 1.5, not periodic, no budget. Thread-safe.
 CAROM_API carom_spheres_def carom_default_spheres_def(void);
 
 /// Where the spheres are, for one call. Start from carom_default_sphere_input: an input that did not is refused, because one of
@@ -124,6 +128,7 @@ typedef struct carom_sphere_stats {
 	double ms_sort;                            ///< of sorting the pairs found (not part of ms_find)
 	size_t bytes;                              ///< held now, pairs and lists included
 	size_t bytes_lists;                        ///< of these, pairs and lists of neighbours
+	size_t bytes_peak;                         ///< held at most since creation
 } carom_sphere_stats;
 
 /// The detector of one body of spheres. Functions on one of them may not run at the same time; different ones share nothing.
@@ -138,10 +143,12 @@ CAROM_API void carom_destroy_spheres(carom_spheres *spheres);
 
 /// Tell where the spheres are now, and make the search structure fit: build, rebuild or refit, or (with a skin) show that
 /// the list of neighbours still holds. CAROM_INVALID_ARGUMENT names the field and the first sphere at fault; the last spheres
-/// and their list then stay as they were. On CAROM_OUT_OF_MEMORY there are no spheres afterwards.
+/// and their list then stay as they were. On CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET there are no spheres afterwards, and what
+/// they took has been given back.
 CAROM_API carom_result carom_spheres_update(carom_spheres *spheres, const carom_sphere_input *input);
 
-/// All touching pairs, sorted.
+/// All touching pairs, sorted. On CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET what lists had taken is given back; the spheres stay, and
+/// their pairs can be visited. So with forces and neighbours.
 CAROM_API carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs);
 
 /// Called for touching pairs (a < b in each), some at a time, from the workers of the context (worker below
@@ -151,7 +158,8 @@ typedef bool carom_sphere_pairs_fn(const carom_sphere_pair *pairs, int64_t count
 
 /// All touching pairs, handed on as they are found: no list is stored (Mochi, Algorithm 1). With a skin, or while there is a list of
 /// neighbours (carom_spheres_get_neighbours and carom_spheres_sum_forces make one), the list is made if it is not there, and read.
-/// CAROM_SUCCESS also when fn ended it. CAROM_OUT_OF_MEMORY when there is none for the search or the list; fn may have seen some pairs.
+/// CAROM_SUCCESS also when fn ended it. CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET when there is none for the search or the list; fn may
+/// have seen some pairs.
 CAROM_API carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pairs_fn *fn, void *user);
 
 /// Force of sphere b on sphere a, which touch: direction is the unit vector from b's centre to a's ((1,0,0), or its opposite,

@@ -81,33 +81,41 @@ static carom_simd widest_simd(void)
 
 // ---- Memory ----
 
-static void count_memory(carom_context *context, size_t size)
+/// Count size more bytes as held; false where that would break the limit of a child. *held: bytes with them.
+static bool claim_memory(carom_context *context, size_t size, size_t *held)
 {
-	size_t now = atomic_fetch_add_explicit(&context->memory_in_use, size, memory_order_relaxed) + size;
-	size_t peak = atomic_load_explicit(&context->memory_peak, memory_order_relaxed);
-	while (now > peak &&
-		!atomic_compare_exchange_weak_explicit(&context->memory_peak, &peak, now, memory_order_relaxed, memory_order_relaxed)) {
-	}
+	const size_t limit = context->memory_limit != 0 ? context->memory_limit : SIZE_MAX;
+	size_t before = atomic_load_explicit(&context->memory_in_use, memory_order_relaxed);
+	do {
+		if (size > limit || before > limit - size) {
+			atomic_fetch_add_explicit(&context->refusals, 1, memory_order_relaxed);
+			return false;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(
+		&context->memory_in_use, &before, before + size, memory_order_relaxed, memory_order_relaxed));
+	*held = before + size;
+	return true;
 }
 
-/// Would size more bytes break the limit of a child? (Between threads the limit may be missed by what they allocate at once.)
-static bool breaks_limit(carom_context *context, size_t size)
+static void raise_peak(carom_context *context, size_t held)
 {
-	const size_t held = atomic_load_explicit(&context->memory_in_use, memory_order_relaxed);
-	if (context->memory_limit == 0 || (size <= context->memory_limit && held <= context->memory_limit - size))
-		return false;
-	atomic_fetch_add_explicit(&context->refusals, 1, memory_order_relaxed);
-	return true;
+	size_t peak = atomic_load_explicit(&context->memory_peak, memory_order_relaxed);
+	while (held > peak &&
+		!atomic_compare_exchange_weak_explicit(&context->memory_peak, &peak, held, memory_order_relaxed, memory_order_relaxed)) {
+	}
 }
 
 void *cr_alloc(carom_context *context, size_t size)
 {
-	if (size == 0 || breaks_limit(context, size))
+	size_t held;
+	if (size == 0 || !claim_memory(context, size, &held))
 		return NULL;
 	void *pointer = context->parent ? cr_alloc(context->parent, size)
 									: context->allocator.allocate(size, CR_CACHE_LINE, context->allocator.user);
 	if (pointer)
-		count_memory(context, size);
+		raise_peak(context, held);
+	else
+		atomic_fetch_sub_explicit(&context->memory_in_use, size, memory_order_relaxed);
 	return pointer;
 }
 
@@ -187,6 +195,14 @@ carom_result cr_fail(carom_context *context, carom_result result, const char *fo
 carom_result cr_fail_memory(carom_context *context, const char *what)
 {
 	return cr_fail(context, CAROM_OUT_OF_MEMORY, "out of memory for %s", what);
+}
+
+carom_result cr_explain_refusal(carom_context *child, const char *function, unsigned refusals, carom_result result)
+{
+	if (result != CAROM_OUT_OF_MEMORY || atomic_load(&child->refusals) == refusals)
+		return result;
+	return cr_fail(
+		child, CAROM_OVER_BUDGET, "%s: needs more than the memory_budget of %zu bytes", function, child->memory_limit);
 }
 
 const char *carom_error_text(const carom_context *context)
@@ -338,7 +354,8 @@ carom_result carom_create_context(const carom_context_def *def, carom_context **
 	};
 	if (has_pool)
 		init_pool(made);
-	count_memory(made, size);
+	atomic_store(&made->memory_in_use, size);
+	atomic_store(&made->memory_peak, size);
 	*context = made;
 	return CAROM_SUCCESS;
 }

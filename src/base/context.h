@@ -73,6 +73,9 @@ carom_result cr_fail(carom_context *context, carom_result result, const char *fo
 	;
 /// cr_fail with CAROM_OUT_OF_MEMORY, naming what was being made.
 carom_result cr_fail_memory(carom_context *context, const char *what);
+/// Of a call that may have asked a child for more memory than its limit allows: CAROM_OVER_BUDGET, with its text, where result is
+/// CAROM_OUT_OF_MEMORY and the child has refused more than `refusals`, its count of them before the call; else result.
+carom_result cr_explain_refusal(carom_context *child, const char *function, unsigned refusals, carom_result result);
 /// Send a message to the log callback (printf).
 void cr_log(const carom_context *context, carom_log_level level, const char *format, ...)
 #if defined(__GNUC__)

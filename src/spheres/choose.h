@@ -5,7 +5,11 @@
 
 #include "spheres/sphere_set.h"
 
-enum { CR_METHODS = CAROM_SPHERES_RAYS + 1 };
+enum {
+	CR_METHODS = CAROM_SPHERES_RAYS + 1,
+	CR_SPHERES_WIDE = CR_METHODS, // beside what the caller can choose: the wide tree (wide_tree.h)
+	CR_STATES,
+};
 
 typedef struct cr_method_choice {
 	double expected_ms[CR_METHODS]; // by the model, for the set that was looked at last

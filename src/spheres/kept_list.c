@@ -8,9 +8,9 @@ void cr_begin_list(cr_kept_list *list, const cr_sphere_set *set, int64_t entries
 	list->skin = set->skin;
 	list->bound = 0;
 	// Radii of the reference are rounded to nearest: 2^-24 of each. All else that is relative is some 2^-50.
-	list->margin = (double)set->slack + 0x1p-45 * (2 * (double)set->r_max + set->skin);
-	if (set->exact)
-		list->margin += 4 * 0x1p-24 * (double)set->r_max;
+	list->margin = 0x1p-45 * (2 * (double)set->r_max + set->skin);
+	if (set->exact && !set->reference)
+		list->margin += (double)set->slack + 4 * 0x1p-24 * (double)set->r_max;
 	list->updates = 0;
 	list->entries = entries;
 }

@@ -83,12 +83,11 @@ static void free_worker(carom_context *context, store_worker *worker)
 	cr_array_free(context, &worker->own);
 	cr_array_free(context, &worker->keys);
 	cr_free(context, worker->ends, (size_t)worker->bucket_capacity * sizeof *worker->ends);
+	*worker = (store_worker){ 0 };
 }
 
-void cr_free_pair_store(cr_pair_store *store)
+void cr_empty_pair_store(cr_pair_store *store)
 {
-	if (!store)
-		return;
 	carom_context *context = store->context;
 	for (int w = 0; w < context->thread_count; w++)
 		free_worker(context, &store->workers[w]);
@@ -96,7 +95,15 @@ void cr_free_pair_store(cr_pair_store *store)
 		free_slab(context, store->slabs.data[i]);
 	cr_array_free(context, &store->slabs);
 	cr_array_free(context, &store->first);
-	cr_free(context, store, store_size(context));
+	atomic_store(&store->next, 0);
+}
+
+void cr_free_pair_store(cr_pair_store *store)
+{
+	if (!store)
+		return;
+	cr_empty_pair_store(store);
+	cr_free(store->context, store, store_size(store->context));
 }
 
 size_t cr_pair_store_bytes(const cr_pair_store *store)

@@ -22,6 +22,8 @@ typedef struct cr_neighbour_rows {
 /// Make an empty store, NULL when out of memory.
 cr_pair_store *cr_make_pair_store(carom_context *context);
 void cr_free_pair_store(cr_pair_store *store);
+/// Give back what it holds: an empty store.
+void cr_empty_pair_store(cr_pair_store *store);
 /// Bytes held.
 size_t cr_pair_store_bytes(const cr_pair_store *store);
 

@@ -150,7 +150,7 @@ static void wrap_block(const cr_sphere_space *space, int count, double block[][4
 
 // ---- Bounds ----
 
-static void no_bounds(cr_bounds4 *bounds)
+void cr_clear_bounds(cr_bounds4 *bounds)
 {
 	for (int k = 0; k < 4; k++) {
 		bounds->lower[k] = INFINITY;
@@ -158,7 +158,7 @@ static void no_bounds(cr_bounds4 *bounds)
 	}
 }
 
-static void join_bounds(cr_bounds4 *bounds, const cr_bounds4 *other)
+void cr_join_bounds(cr_bounds4 *bounds, const cr_bounds4 *other)
 {
 	for (int k = 0; k < 4; k++) {
 		bounds->lower[k] = other->lower[k] < bounds->lower[k] ? other->lower[k] : bounds->lower[k];
@@ -231,7 +231,7 @@ static bool bound_quads(const cr_sphere_view *view, int64_t begin, int64_t end, 
 		const float *l = low + (records ? 4 : 3) * i, *h = high + (records ? 4 : 3) * i;
 		const cr_bounds4 lane = { { l[0], l[1], l[2], records ? l[3] : low_radius[i] },
 			{ h[0], h[1], h[2], records ? h[3] : high_radius[i] } };
-		join_bounds(bounds, &lane);
+		cr_join_bounds(bounds, &lane);
 	}
 	return finite;
 }
@@ -264,8 +264,8 @@ static measure_task begin_measure(const cr_sphere_view *view, const cr_sphere_sp
 	measure_task task = {
 		.view = view, .space = space, .reference = reference, .lock = ATOMIC_FLAG_INIT, .first_bad = view->count
 	};
-	no_bounds(&task.bounds);
-	no_bounds(&task.motion);
+	cr_clear_bounds(&task.bounds);
+	cr_clear_bounds(&task.motion);
 	return task;
 }
 
@@ -274,7 +274,11 @@ static void subtract_reference(const measure_task *task, int64_t begin, int coun
 {
 	const cr_reference *reference = task->reference;
 	wrap_block(task->space, count, block);
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; reference->exact && i < count; i++) {
+		for (int k = 0; k < 4; k++)
+			block[i][k] -= reference->exact[4 * (begin + i) + k];
+	}
+	for (int i = 0; !reference->exact && i < count; i++) {
 		const cr_sphere *was = &reference->spheres[begin + i];
 		block[i][0] = block[i][0] - reference->origin[0] - was->x;
 		block[i][1] = block[i][1] - reference->origin[1] - was->y;
@@ -320,8 +324,8 @@ static void measure_piece(int64_t begin, int64_t end, int worker, void *user)
 	(void)worker;
 	measure_task *task = user;
 	cr_bounds4 bounds, motion;
-	no_bounds(&bounds);
-	no_bounds(&motion);
+	cr_clear_bounds(&bounds);
+	cr_clear_bounds(&motion);
 	bool finite = true;
 	int64_t i = begin;
 	if (task->view->form != CR_VIEW_ANY && !task->reference && end - begin >= QUAD) {
@@ -340,8 +344,8 @@ static void measure_piece(int64_t begin, int64_t end, int worker, void *user)
 	}
 	const int64_t bad = finite && within_limits(&bounds) ? task->view->count : find_fault(task->view, begin, end);
 	cr_lock(&task->lock);
-	join_bounds(&task->bounds, &bounds);
-	join_bounds(&task->motion, &motion);
+	cr_join_bounds(&task->bounds, &bounds);
+	cr_join_bounds(&task->motion, &motion);
 	task->first_bad = bad < task->first_bad ? bad : task->first_bad;
 	cr_unlock(&task->lock);
 }
@@ -537,7 +541,7 @@ static void round_piece(int64_t begin, int64_t end, int worker, void *user)
 	round_task *task = user;
 	const double ox = task->origin[0], oy = task->origin[1], oz = task->origin[2];
 	cr_bounds4 bounds;
-	no_bounds(&bounds);
+	cr_clear_bounds(&bounds);
 	for (int64_t i = begin; i < end; i += BLOCK) {
 		double block[BLOCK][4];
 		const int count = end - i < BLOCK ? (int)(end - i) : BLOCK;
@@ -550,7 +554,7 @@ static void round_piece(int64_t begin, int64_t end, int worker, void *user)
 		bound_block(count, block, &bounds);
 	}
 	cr_lock(&task->lock);
-	join_bounds(&task->bounds, &bounds);
+	cr_join_bounds(&task->bounds, &bounds);
 	cr_unlock(&task->lock);
 }
 
@@ -563,7 +567,7 @@ void cr_round_spheres(
 	round_task task = {
 		.exact = exact, .origin = { origin[0], origin[1], origin[2] }, .spheres = spheres, .lock = ATOMIC_FLAG_INIT
 	};
-	no_bounds(&task.bounds);
+	cr_clear_bounds(&task.bounds);
 	cr_parallel_for(context, round_piece, count, MIN_PIECE, &task);
 	*bounds = task.bounds;
 }

@@ -53,8 +53,14 @@ typedef struct cr_bounds4 {
 	double lower[4], upper[4];
 } cr_bounds4;
 
-/// Where spheres were, to measure their motion from: as floats about an origin.
+/// Nothing yet: the bounds of no sphere.
+void cr_clear_bounds(cr_bounds4 *bounds);
+/// Widen bounds to hold other too.
+void cr_join_bounds(cr_bounds4 *bounds, const cr_bounds4 *other);
+
+/// Where spheres were, to measure their motion from: in double, or else as floats about an origin.
 typedef struct cr_reference {
+	const double *exact;      // [4*count] or NULL
 	const cr_sphere *spheres; // [count]
 	double origin[3];
 } cr_reference;

@@ -1,17 +1,20 @@
 /// carom_spheres_update: is the list of neighbours still proved? If not, copy the spheres in the form that the detectors take and
 /// make the structure fit. Nothing is changed before the input has been checked.
 #include "base/time.h"
+#include "spheres/sphere_frame.h"
 #include "spheres/sphere_state.h"
+#include "spheres/wide_tree.h"
 #include <math.h>
 #include <string.h>
 
 /// The detectors by method.
 static const cr_sphere_detector *detector_of(carom_sphere_method method)
 {
-	switch (method) {
+	switch ((int)method) {
 	case CAROM_SPHERES_GRID: return &cr_grid_detector;
 	case CAROM_SPHERES_LEVELS: return &cr_levels_detector;
 	case CAROM_SPHERES_RAYS: return &cr_rays_detector;
+	case CR_SPHERES_WIDE: return &cr_wide_detector;
 	default: return &cr_tree_detector;
 	}
 }
@@ -47,16 +50,36 @@ static void release_state(carom_spheres *spheres, carom_sphere_method method)
 	spheres->states[method] = NULL;
 }
 
-void cr_release_states(carom_spheres *spheres)
+void cr_release_lists(carom_spheres *spheres)
 {
-	for (int method = CAROM_SPHERES_GRID; method < CR_METHODS; method++)
+	carom_context *context = spheres->context;
+	cr_empty_pair_store(spheres->store);
+	cr_free_rows(context, &spheres->rows);
+	cr_array_free(context, &spheres->pairs);
+	cr_array_free(context, &spheres->upper);
+	spheres->has_rows = false;
+	cr_end_list(&spheres->list, -1);
+}
+
+void cr_release_spheres(carom_spheres *spheres)
+{
+	carom_context *context = spheres->context;
+	for (int method = CAROM_SPHERES_GRID; method < CR_STATES; method++)
 		release_state(spheres, (carom_sphere_method)method);
+	cr_release_lists(spheres);
+	cr_array_free(context, &spheres->ids);
+	cr_array_free(context, &spheres->moved);
+	cr_array_free(context, &spheres->owner);
+	cr_array_free(context, &spheres->reference);
+	cr_array_free(context, &spheres->exact);
+	cr_array_free(context, &spheres->rounded);
+	cr_forget_spheres(spheres);
 }
 
 size_t cr_state_bytes(const carom_spheres *spheres)
 {
 	size_t bytes = 0;
-	for (int method = CAROM_SPHERES_GRID; method < CR_METHODS; method++) {
+	for (int method = CAROM_SPHERES_GRID; method < CR_STATES; method++) {
 		if (spheres->states[method])
 			bytes += detector_of((carom_sphere_method)method)->bytes(spheres->states[method]);
 	}
@@ -77,12 +100,12 @@ static carom_result measure(carom_spheres *spheres, load *task)
 {
 	const cr_kept_list *list = &spheres->list;
 	const bool comparable = list->held && task->input->moved < INFINITY && task->view.count == spheres->set.real &&
-		task->exact == (spheres->set.exact != NULL) && same_ids(spheres, task->input);
+		task->exact == spheres->given_exact && same_ids(spheres, task->input);
 	task->bound = -1;
 	if (comparable && task->input->moved >= 0)
 		task->bound = list->bound + 2 * task->input->moved;
 	task->measured = comparable && !(task->bound >= 0 && cr_list_holds(list, task->bound));
-	cr_reference reference = { .spheres = spheres->set.spheres };
+	cr_reference reference = { .exact = spheres->set.reference, .spheres = spheres->set.spheres };
 	memcpy(reference.origin, spheres->origin, sizeof reference.origin);
 	const carom_result result = cr_measure_input(
 		spheres->context, &task->view, &spheres->space, task->measured ? &reference : NULL, &task->bounds, &task->motion);
@@ -112,7 +135,7 @@ static bool keep_list(carom_spheres *spheres, double bound)
 /// The spheres of a kept list as they are now: beside those that the list was made from.
 static carom_result copy_now(carom_spheres *spheres, const load *task)
 {
-	if (task->exact) {
+	if (spheres->set.exact) {
 		cr_copy_double(spheres->context, &task->view, &spheres->space, spheres->exact.data);
 		return CAROM_SUCCESS;
 	}
@@ -221,6 +244,7 @@ static carom_result load_single(carom_spheres *spheres, const load *task)
 		return cr_fail_memory(spheres->context, "spheres");
 	cr_copy_single(spheres->context, &task->view, spheres->rounded.data);
 	set_bounds(&spheres->set, &task->bounds);
+	spheres->set.spheres = spheres->rounded.data;
 	memset(spheres->origin, 0, sizeof spheres->origin);
 	return CAROM_SUCCESS;
 }
@@ -258,22 +282,69 @@ static carom_result load_double(carom_spheres *spheres, const load *task)
 	cr_round_spheres(context, spheres->exact.data, spheres->origin, (uint32_t)count, spheres->rounded.data, &rounded);
 	set_bounds(&spheres->set, &rounded);
 	spheres->set.count = (uint32_t)count;
+	spheres->set.spheres = spheres->rounded.data;
 	spheres->set.exact = spheres->exact.data;
 	spheres->set.owner = spheres->owner.data;
 	spheres->set.slack = slack_of(&rounded);
 	return CAROM_SUCCESS;
 }
 
+/// Round the set again with the gaps between its spheres cut out, for which it has to be in double.
+static carom_result cut_gaps(carom_spheres *spheres, const load *task)
+{
+	carom_context *context = spheres->context;
+	cr_sphere_set *set = &spheres->set;
+	carom_result result = set->exact ? CAROM_SUCCESS : load_double(spheres, task);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_bounds4 bounds = { .lower = { [3] = set->r_min }, .upper = { [3] = set->r_max } };
+	for (int k = 0; k < 3; k++) {
+		bounds.lower[k] = spheres->origin[k] + set->lower[k];
+		bounds.upper[k] = spheres->origin[k] + set->upper[k];
+	}
+	result = cr_cut_gaps(context, set->exact, set->count, set->skin, spheres->rounded.data, &bounds);
+	if (result != CAROM_SUCCESS)
+		return result;
+	set_bounds(set, &bounds);
+	set->slack = slack_of(&bounds);
+	if (set->skin == 0)
+		return CAROM_SUCCESS;
+	// Rounded spheres no longer tell where they were.
+	if (!cr_array_reserve_fresh(context, &spheres->reference, 4 * (int64_t)set->real))
+		return cr_fail_memory(context, "spheres");
+	memcpy(spheres->reference.data, set->exact, 4 * (size_t)set->real * sizeof(double));
+	set->reference = spheres->reference.data;
+	return CAROM_SUCCESS;
+}
+
+/// See to it that the spheres can be told apart: without the gaps between them, or else by the wide tree.
+static carom_result check_frame(carom_spheres *spheres, const load *task)
+{
+	bool resolved;
+	carom_result result = cr_check_frame(&spheres->set, &resolved);
+	if (result != CAROM_SUCCESS || resolved)
+		return result;
+	result = cut_gaps(spheres, task);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_frame(&spheres->set, &resolved);
+	spheres->wide = !resolved;
+	return result;
+}
+
 static carom_result load_spheres(carom_spheres *spheres, const load *task, double skin)
 {
 	const uint32_t count = (uint32_t)task->view.count;
+	spheres->wide = false;
+	spheres->given_exact = task->exact;
 	spheres->set = (cr_sphere_set){ .context = spheres->context, .count = count, .real = count, .skin = skin };
 	carom_result result = copy_ids(spheres, task);
 	if (result == CAROM_SUCCESS && count > 0)
 		result = task->exact ? load_double(spheres, task) : load_single(spheres, task);
+	if (result == CAROM_SUCCESS)
+		result = check_frame(spheres, task);
 	if (result != CAROM_SUCCESS)
 		return result;
-	spheres->set.spheres = spheres->now = spheres->rounded.data;
+	spheres->now = spheres->rounded.data;
 	spheres->stats.count = count;
 	spheres->stats.images = spheres->set.count - count;
 	spheres->stats.skin = skin;
@@ -286,7 +357,7 @@ static carom_result load_spheres(carom_spheres *spheres, const load *task, doubl
 static void choose_method(carom_spheres *spheres)
 {
 	const carom_sphere_method old = spheres->method;
-	spheres->method = spheres->def.method;
+	spheres->method = spheres->wide ? (carom_sphere_method)CR_SPHERES_WIDE : spheres->def.method;
 	if (spheres->method == CAROM_SPHERES_AUTO)
 		spheres->method = cr_choose_method(&spheres->choice, &spheres->set);
 	if (spheres->method == old)
@@ -322,7 +393,7 @@ static carom_result fit_structure(carom_spheres *spheres)
 	spheres->fits = true;
 	spheres->fitted_count = spheres->set.count;
 	spheres->fit = (cr_upkeep_step){ .rebuilt = !refit, .update_ms = cr_time_ms() - start, .query_ms = -1, .cost = cost };
-	spheres->stats.method = spheres->method;
+	spheres->stats.method = spheres->wide ? CAROM_SPHERES_TREE : spheres->method;
 	spheres->stats.refitted = refit;
 	spheres->stats.tree_builds += detector->refit && !refit;
 	spheres->stats.tree_cost = cost;
@@ -343,7 +414,7 @@ carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
 	if (result != CAROM_SUCCESS)
 		return result;
 	spheres->fit.query_ms = ms;
-	if (spheres->def.method == CAROM_SPHERES_AUTO)
+	if (spheres->def.method == CAROM_SPHERES_AUTO && !spheres->wide)
 		cr_note_cost(&spheres->choice, spheres->fit.update_ms + ms);
 	return CAROM_SUCCESS;
 }
@@ -359,7 +430,7 @@ static carom_result make_anew(carom_spheres *spheres, load *task)
 	if (result == CAROM_SUCCESS)
 		result = check_ids(spheres, task);
 	if (result == CAROM_OUT_OF_MEMORY)
-		cr_forget_spheres(spheres);
+		cr_release_spheres(spheres);
 	if (result != CAROM_SUCCESS)
 		return result; // nothing else has been changed
 	spheres->list = ended;
@@ -369,7 +440,7 @@ static carom_result make_anew(carom_spheres *spheres, load *task)
 	if (result == CAROM_SUCCESS && spheres->set.count > 0)
 		result = fit_structure(spheres);
 	if (result != CAROM_SUCCESS) {
-		cr_forget_spheres(spheres);
+		cr_release_spheres(spheres);
 		return result;
 	}
 	spheres->stats.kept = false;
@@ -395,7 +466,7 @@ carom_result cr_load_spheres(carom_spheres *spheres, const carom_sphere_input *i
 	if (!keep_list(spheres, task.bound)) {
 		result = make_anew(spheres, &task);
 	} else if ((result = copy_now(spheres, &task)) != CAROM_SUCCESS) {
-		cr_forget_spheres(spheres);
+		cr_release_spheres(spheres);
 	}
 	if (result == CAROM_SUCCESS)
 		spheres->unread = false;

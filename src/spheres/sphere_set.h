@@ -17,15 +17,17 @@ typedef struct cr_sphere_set {
 	carom_context *context;
 	uint32_t count;           // with images
 	uint32_t real;            // the caller's; those behind are periodic images
-	const cr_sphere *spheres; // [count] rounded to nearest from what was given, less an origin when exact is not NULL
+	const cr_sphere *spheres; // [count] rounded to nearest from what was given, less an origin when exact is not NULL, or with gaps
+							  // cut out (sphere_frame.h)
 	const double *exact;      // [4*count] x, y, z, r as given (images shifted); NULL: spheres are as given, exactly
 	const uint32_t *owner;    // [count-real] of which sphere each image is one (CR_IMAGE_INDEX), and in which axes (above)
-	float lower[3], upper[3]; // of the rounded centres
+	float lower[3], upper[3]; // of the rounded centres; where they needed looking at (sphere_frame.h), without a few far out
 	float r_min, r_max;       // of the rounded radii
 	// |rounded distance - true distance| and |rounded r_i + r_j - true one|: at most slack together, beside relative errors of a
 	// few 2^-24; 0 without exact.
 	float slack;
-	double skin; // pairs with distance <= r_i + r_j + skin are found
+	double skin;             // pairs with distance <= r_i + r_j + skin are found
+	const double *reference; // [4*real] the caller's spheres, where gaps have been cut out; NULL: rounded ones tell
 } cr_sphere_set;
 
 /// A sphere in double as it was given.

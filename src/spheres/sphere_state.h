@@ -12,7 +12,8 @@
 #include "spheres/upkeep.h"
 
 struct carom_spheres {
-	carom_context *context;
+	carom_context *context; // memory: everything but the failures of arguments goes through it
+	carom_context memory;   // child of the caller's, with the budget
 	carom_spheres_def def;
 	cr_sphere_space space;
 
@@ -22,6 +23,9 @@ struct carom_spheres {
 	CR_ARRAY(double) exact;      // set.exact, but of the last update: while a list is kept it runs ahead of rounded
 	CR_ARRAY(uint32_t) owner;    // set.owner
 	double origin[3];            // of rounded, where there is exact
+	CR_ARRAY(double) reference;  // set.reference
+	bool given_exact;            // the input was in double, or is periodic; else exact, if there, is a copy of floats
+	bool wide;                   // no frame tells the spheres apart: the wide tree does
 
 	// Where they are now.
 	CR_ARRAY(cr_sphere) moved; // while a list of float32 spheres is kept
@@ -31,7 +35,7 @@ struct carom_spheres {
 	bool has_ids;
 
 	// How pairs are found.
-	void *states[CR_METHODS];
+	void *states[CR_STATES];
 	carom_sphere_method method;
 	bool fits; // the method's structure has been made for set
 	uint32_t fitted_count;
@@ -92,8 +96,11 @@ carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink);
 
 /// No spheres from now on.
 void cr_forget_spheres(carom_spheres *spheres);
-/// Give back the structures of all methods; bytes that they hold.
-void cr_release_states(carom_spheres *spheres);
+/// Give back what pairs and lists hold: there is no list afterwards.
+void cr_release_lists(carom_spheres *spheres);
+/// No spheres from now on, and all memory given back.
+void cr_release_spheres(carom_spheres *spheres);
+/// Bytes that the structures of all methods hold.
 size_t cr_state_bytes(const carom_spheres *spheres);
 
 #endif

@@ -84,13 +84,17 @@ carom_result carom_create_spheres(carom_context *context, const carom_spheres_de
 	if (result != CAROM_SUCCESS)
 		return result;
 	carom_spheres *made = cr_alloc_zero(context, sizeof *made);
-	cr_pair_store *store = cr_make_pair_store(context);
-	if (!made || !store) {
-		cr_free_pair_store(store);
-		cr_free(context, made, sizeof *made);
+	if (!made)
 		return cr_fail_memory(context, "spheres");
+	cr_context_init_child(&made->memory, context, def->memory_budget);
+	cr_pair_store *store = cr_make_pair_store(&made->memory);
+	if (!store) {
+		const carom_result failed = cr_fail_memory(context, "spheres");
+		const carom_result explained = cr_explain_refusal(&made->memory, "carom_create_spheres", 0, failed);
+		cr_free(context, made, sizeof *made);
+		return explained;
 	}
-	made->context = context;
+	made->context = &made->memory;
 	made->def = *def;
 	made->space = cr_make_space(def);
 	made->store = store;
@@ -108,17 +112,9 @@ void carom_destroy_spheres(carom_spheres *spheres)
 {
 	if (!spheres)
 		return;
-	carom_context *context = spheres->context;
-	cr_release_states(spheres);
+	carom_context *context = spheres->memory.parent;
+	cr_release_spheres(spheres);
 	cr_free_pair_store(spheres->store);
-	cr_free_rows(context, &spheres->rows);
-	cr_array_free(context, &spheres->pairs);
-	cr_array_free(context, &spheres->upper);
-	cr_array_free(context, &spheres->ids);
-	cr_array_free(context, &spheres->moved);
-	cr_array_free(context, &spheres->owner);
-	cr_array_free(context, &spheres->exact);
-	cr_array_free(context, &spheres->rounded);
 	atomic_fetch_sub(&context->live_objects, 1);
 	cr_free(context, spheres, sizeof *spheres);
 }
@@ -132,9 +128,10 @@ carom_result carom_spheres_update(carom_spheres *spheres, const carom_sphere_inp
 	if (!input)
 		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "carom_spheres_update: input is NULL");
 	const double start = cr_time_ms();
+	const unsigned refusals = atomic_load(&spheres->memory.refusals);
 	const carom_result result = cr_load_spheres(spheres, input);
 	if (result != CAROM_SUCCESS)
-		return result;
+		return cr_explain_refusal(&spheres->memory, "carom_spheres_update", refusals, result);
 	spheres->stats.updates++;
 	spheres->stats.ms_update = cr_time_ms() - start;
 	return CAROM_SUCCESS;
@@ -153,11 +150,20 @@ static carom_result check_call(carom_spheres *spheres, const char *call, bool ha
 	return CAROM_SUCCESS;
 }
 
-/// What the stats say of the last search is of this one from here on.
-static void begin_search(carom_spheres *spheres)
+/// What the stats say of the last search is of this one from here on. Returns the allocations that the budget has refused so far.
+static unsigned begin_search(carom_spheres *spheres)
 {
 	spheres->stats.ms_find = spheres->stats.ms_sort = 0;
 	spheres->stats.pairs = spheres->stats.tests = 0;
+	return atomic_load(&spheres->memory.refusals);
+}
+
+/// The result of a search: one that ran out of memory keeps no part of a list, and says whether the budget was the reason.
+static carom_result end_search(carom_spheres *spheres, const char *call, unsigned refusals, carom_result result)
+{
+	if (result == CAROM_OUT_OF_MEMORY)
+		cr_release_lists(spheres);
+	return cr_explain_refusal(&spheres->memory, call, refusals, result);
 }
 
 /// Is there a list, or should there be one, to read pairs off?
@@ -185,7 +191,7 @@ carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs
 	if (result != CAROM_SUCCESS)
 		return result;
 	*pairs = (carom_sphere_pairs){ 0 };
-	begin_search(spheres);
+	const unsigned refusals = begin_search(spheres);
 	if (uses_list(spheres)) {
 		result = cr_make_rows(spheres);
 		if (result == CAROM_SUCCESS && !cr_sort_touching(spheres))
@@ -195,7 +201,7 @@ carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs
 	}
 	if (result == CAROM_SUCCESS)
 		*pairs = (carom_sphere_pairs){ spheres->pairs.data, spheres->pairs.count };
-	return result;
+	return end_search(spheres, "carom_spheres_find_pairs", refusals, result);
 }
 
 /// The caller's function as a sink that counts.
@@ -238,7 +244,7 @@ carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pair
 		return result;
 	visitor v = { .fn = fn, .user = user };
 	const cr_pair_sink sink = { visit, &v };
-	begin_search(spheres);
+	const unsigned refusals = begin_search(spheres);
 	if (uses_list(spheres)) {
 		result = cr_make_rows(spheres);
 		if (result == CAROM_SUCCESS)
@@ -247,7 +253,7 @@ carom_result carom_spheres_visit_pairs(carom_spheres *spheres, carom_sphere_pair
 		result = search_visiting(spheres, &sink, &v);
 	}
 	spheres->stats.pairs = atomic_load(&v.pairs);
-	return result;
+	return end_search(spheres, "carom_spheres_visit_pairs", refusals, result);
 }
 
 carom_result carom_spheres_sum_forces(
@@ -257,11 +263,11 @@ carom_result carom_spheres_sum_forces(
 		check_call(spheres, "carom_spheres_sum_forces", fn != NULL && (forces != NULL || (spheres && spheres->set.real == 0)));
 	if (result != CAROM_SUCCESS)
 		return result;
-	begin_search(spheres);
+	const unsigned refusals = begin_search(spheres);
 	result = cr_make_rows(spheres);
 	if (result == CAROM_SUCCESS)
 		cr_sum_forces(spheres, fn, user, forces, torques);
-	return result;
+	return end_search(spheres, "carom_spheres_sum_forces", refusals, result);
 }
 
 carom_result carom_spheres_get_neighbours(carom_spheres *spheres, carom_sphere_neighbours *neighbours)
@@ -271,11 +277,10 @@ carom_result carom_spheres_get_neighbours(carom_spheres *spheres, carom_sphere_n
 	if (!neighbours)
 		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "carom_spheres_get_neighbours: neighbours is NULL");
 	*neighbours = (carom_sphere_neighbours){ 0 };
-	if (!spheres->has_rows)
-		begin_search(spheres);
+	const unsigned refusals = spheres->has_rows ? 0 : begin_search(spheres);
 	const carom_result result = cr_make_rows(spheres);
 	if (result != CAROM_SUCCESS)
-		return result;
+		return end_search(spheres, "carom_spheres_get_neighbours", refusals, result);
 	*neighbours = (carom_sphere_neighbours){
 		.first = spheres->rows.first.data,
 		.other = spheres->rows.other.data,
@@ -293,7 +298,9 @@ carom_result carom_spheres_get_order(carom_spheres *spheres, uint32_t *order)
 		return CAROM_SUCCESS;
 	if (!order)
 		return cr_fail(spheres->context, CAROM_INVALID_ARGUMENT, "carom_spheres_get_order: order is NULL");
-	return cr_morton_order(spheres->context, &spheres->set, order);
+	const unsigned refusals = atomic_load(&spheres->memory.refusals);
+	const carom_result result = cr_morton_order(spheres->context, &spheres->set, order);
+	return cr_explain_refusal(&spheres->memory, "carom_spheres_get_order", refusals, result);
 }
 
 // ---- Numbers ----
@@ -308,6 +315,7 @@ carom_sphere_stats carom_spheres_get_stats(const carom_spheres *spheres)
 	stats.bytes_lists = cr_pair_store_bytes(spheres->store) + ARRAY_BYTES(spheres->pairs) + ARRAY_BYTES(spheres->upper) +
 		ARRAY_BYTES(spheres->rows.first) + ARRAY_BYTES(spheres->rows.other) + ARRAY_BYTES(spheres->moved);
 	stats.bytes = stats.bytes_lists + sizeof *spheres + ARRAY_BYTES(spheres->rounded) + ARRAY_BYTES(spheres->exact) +
-		ARRAY_BYTES(spheres->owner) + ARRAY_BYTES(spheres->ids) + cr_state_bytes(spheres);
+		ARRAY_BYTES(spheres->reference) + ARRAY_BYTES(spheres->owner) + ARRAY_BYTES(spheres->ids) + cr_state_bytes(spheres);
+	stats.bytes_peak = carom_memory_peak(&spheres->memory) + sizeof *spheres;
 	return stats;
 }

@@ -46,10 +46,7 @@ unsigned cr_count_refusals(const carom_world *world) { return atomic_load(&world
 
 carom_result cr_explain_failure(const carom_world *world, const char *function, unsigned refusals, carom_result result)
 {
-	if (result != CAROM_OUT_OF_MEMORY || cr_count_refusals(world) == refusals)
-		return result;
-	return cr_fail(world->context, CAROM_OVER_BUDGET, "%s: needs more than the memory_budget of %zu bytes", function,
-		world->def.memory_budget);
+	return cr_explain_refusal((carom_context *)&world->memory, function, refusals, result);
 }
 
 static void finish_body(cr_body *body)

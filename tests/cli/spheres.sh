@@ -53,6 +53,13 @@ printf '0,0,0,0.5\n1.000000000931322574615478515625,0,0,0.5\n' > gap.csv
 expect 0 out 'gap.csv: 2 spheres, 1 pairs' spheres gap.csv
 expect 0 out 'gap.csv: 2 spheres, 0 pairs' spheres gap.csv --double
 
+# A budget: twenty thousand spheres at one place have 200 million pairs.
+for ((i = 0; i < 20000; i++)); do echo 0,0,0,1; done > heap.csv
+expect 1 err '^carom: error: heap.csv: carom_spheres_find_pairs: needs more than the memory_budget of 33554432 bytes$' \
+	spheres heap.csv --memory 32 --repeat 1
+expect 0 out 'row.csv: 5 spheres, 3 pairs' spheres row.csv --memory 32
+expect 2 err '.--memory' spheres row.csv --memory 0
+
 # Bad files.
 expect 1 err '^carom: error: nothing.sph: cannot be opened: No such file' spheres nothing.sph
 printf '1,2,3,4\n5,six,7,8\n' > words.csv

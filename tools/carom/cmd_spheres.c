@@ -12,7 +12,7 @@ enum { REPEAT_MAX = 1000 };
 typedef struct spheres_options {
 	const char *path;
 	const char *pairs;
-	int64_t repeat, threads;
+	int64_t repeat, threads, memory;
 	int method, simd;
 	sphere_source_options input;
 	bool json;
@@ -48,6 +48,8 @@ static int parse(spheres_options *o, int argc, char **argv)
 			.help = "radius of all spheres of a CSV or PLY file that has no radii" },
 		{ .name = "double", .kind = OPTION_FLAG, .value = &o->input.wide,
 			.help = "take the numbers of CSV and PLY files as double, not as the nearest float" },
+		{ .name = "memory", .argument = "MIB", .kind = OPTION_INTEGER, .value = &o->memory, .minimum = 1, .maximum = 1 << 24,
+			.help = "most memory for the search and its pairs; what needs more fails (no limit)" },
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
 			.help = "threads (0: one for each core)" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
@@ -151,6 +153,7 @@ static int print_json(const spheres_options *o, const measured *m)
 	cJSON_AddNumberToObject(json, "tests", (double)m->stats.tests);
 	cJSON_AddNumberToObject(json, "bytes", (double)m->stats.bytes);
 	cJSON_AddNumberToObject(json, "bytes_lists", (double)m->stats.bytes_lists);
+	cJSON_AddNumberToObject(json, "bytes_peak", (double)m->stats.bytes_peak);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere", for_each_sphere(m, (double)(m->stats.bytes - m->stats.bytes_lists)));
 	report_add_hash(json, "hash", m->hash);
 	cJSON_AddBoolToObject(json, "checked", m->set.has_expected);
@@ -179,6 +182,7 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 	def.method = (carom_sphere_method)o->method;
 	// A refitted tree would be measured for what it is not.
 	def.upkeep = CAROM_UPKEEP_REBUILD;
+	def.memory_budget = (size_t)o->memory << 20;
 	carom_spheres *spheres;
 	carom_sphere_pairs pairs;
 	m->threads = carom_context_threads(context);
