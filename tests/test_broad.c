@@ -79,7 +79,7 @@ static void bench_close(bench *b)
 		b->fast[i]->destroy(b->fast[i]);
 	cr_array_free(b->context, &b->expected);
 	cr_array_free(b->context, &b->found);
-	CHECK_INT(carom_memory_in_use(b->context), sizeof *b->context);
+	CHECK_INT(carom_memory_in_use(b->context), b->context->size);
 	carom_destroy_context(b->context);
 }
 
@@ -669,7 +669,7 @@ static bool steps_with_failure(create_fn *create, int64_t fail_at)
 	cr_array_free(context, &expected);
 	broad->destroy(broad);
 	oracle->destroy(oracle);
-	CHECK_INT(carom_memory_in_use(context), sizeof *context);
+	CHECK_INT(carom_memory_in_use(context), context->size);
 	carom_destroy_context(context);
 	return failed;
 }
@@ -701,7 +701,7 @@ TEST(broad, failed_creation_leaks_nothing)
 				CHECK_INT(result, CAROM_OUT_OF_MEMORY);
 				CHECK(broad == NULL);
 			}
-			CHECK_INT(carom_memory_in_use(context), sizeof *context);
+			CHECK_INT(carom_memory_in_use(context), context->size);
 			carom_destroy_context(context);
 			if (result == CAROM_SUCCESS) {
 				CHECK(allowed >= 1);

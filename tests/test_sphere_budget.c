@@ -57,7 +57,8 @@ static int64_t count_visited(carom_spheres *spheres)
 	return sum;
 }
 
-static void no_force(uint32_t a, uint32_t b, const double direction[3], double overlap, double force[3], double torque[3], void *user)
+static void no_force(
+	uint32_t a, uint32_t b, const double direction[3], double overlap, double force[3], double torque[3], void *user)
 {
 	(void)a, (void)b, (void)direction, (void)torque, (void)user;
 	force[0] += overlap;
@@ -79,7 +80,8 @@ static void check_one_place(carom_context *context, carom_sphere_method method, 
 	CHECK(stats.tests < 100000000); // of 5e9
 	CHECK(stats.bytes_peak <= budget + sizeof(void *) * 1024);
 	CHECK(stats.bytes_lists < 100000);
-	check_over_budget(context, carom_spheres_sum_forces(spheres, no_force, NULL, forces, NULL), "carom_spheres_sum_forces", budget);
+	check_over_budget(
+		context, carom_spheres_sum_forces(spheres, no_force, NULL, forces, NULL), "carom_spheres_sum_forces", budget);
 	check_over_budget(context, carom_spheres_get_neighbours(spheres, &rows), "carom_spheres_get_neighbours", budget);
 	CHECK(rows.first == NULL);
 	stats = carom_spheres_get_stats(spheres);
@@ -105,7 +107,7 @@ TEST(sphere_budget, all_at_one_place_fails_promptly)
 		check_one_place(context, (carom_sphere_method)method, &cloud, forces);
 	free(forces);
 	fixture_free_cloud(&cloud);
-	CHECK_INT(carom_memory_in_use(context), (int64_t)sizeof *context);
+	CHECK_INT(carom_memory_in_use(context), context->size);
 	carom_destroy_context(context);
 }
 
@@ -164,7 +166,7 @@ static void climb(carom_sphere_method method, double skin, fixture_layout layout
 		}
 		refused += result != CAROM_SUCCESS;
 		carom_destroy_spheres(spheres);
-		CHECK_INT(carom_memory_in_use(context), (int64_t)sizeof *context);
+		CHECK_INT(carom_memory_in_use(context), context->size);
 		carom_destroy_context(context);
 	}
 	CHECK(refused > 10);
@@ -279,14 +281,16 @@ static carom_result make_call(carom_spheres *spheres, int call, const carom_sphe
 	switch (call) {
 	case CALL_UPDATE: return carom_spheres_update(spheres, input);
 	case CALL_FIND: return carom_spheres_find_pairs(spheres, &results->pairs);
-	case CALL_VISIT: memset(&results->visited, 0, sizeof results->visited);
+	case CALL_VISIT:
+		memset(&results->visited, 0, sizeof results->visited);
 		return carom_spheres_visit_pairs(spheres, count_pairs, &results->visited);
 	default: return carom_spheres_sum_forces(spheres, no_force, NULL, results->forces, NULL);
 	}
 }
 
 /// The call with failing memory, and where it fails once more with all of it. A failed update or search may not change what follows.
-static void call_until_done(moody_heap *heap, carom_spheres *spheres, int call, const carom_sphere_input *input, call_results *results)
+static void call_until_done(
+	moody_heap *heap, carom_spheres *spheres, int call, const carom_sphere_input *input, call_results *results)
 {
 	heap->failing = true;
 	const carom_result result = make_call(spheres, call, input, results);
@@ -318,7 +322,8 @@ static void check_trial(moody_heap *heap, carom_context *moody, carom_context *s
 	carom_spheres *a, *b;
 	REQUIRE(carom_create_spheres(moody, &def, &a) == CAROM_SUCCESS && carom_create_spheres(sound, &def, &b) == CAROM_SUCCESS);
 	uint64_t seed = (uint64_t)trial;
-	fixture_cloud cloud = fixture_make_cloud(trial % 4 ? CLOUD_DENSE : CLOUD_STRAYS, 200 + (int64_t)(test_random(&seed) % 2000), seed);
+	fixture_cloud cloud =
+		fixture_make_cloud(trial % 4 ? CLOUD_DENSE : CLOUD_STRAYS, 200 + (int64_t)(test_random(&seed) % 2000), seed);
 	cloud.single = false;
 	call_results mine = { 0 }, right = { 0 };
 	mine.forces = malloc(3 * (size_t)cloud.count * sizeof(double));
@@ -330,8 +335,9 @@ static void check_trial(moody_heap *heap, carom_context *moody, carom_context *s
 			call_until_done(heap, a, call, &arrays.input, &mine);
 			REQUIRE(make_call(b, call, &arrays.input, &right) == CAROM_SUCCESS);
 			if (call == CALL_FIND)
-				CHECK(mine.pairs.count == right.pairs.count && (mine.pairs.count == 0 ||
-					memcmp(mine.pairs.pairs, right.pairs.pairs, (size_t)mine.pairs.count * sizeof *mine.pairs.pairs) == 0));
+				CHECK(mine.pairs.count == right.pairs.count &&
+					(mine.pairs.count == 0 ||
+						memcmp(mine.pairs.pairs, right.pairs.pairs, (size_t)mine.pairs.count * sizeof *mine.pairs.pairs) == 0));
 			if (call == CALL_VISIT)
 				CHECK_INT(mine.visited.of[0], right.visited.of[0]);
 			if (call == CALL_SUM)
@@ -361,7 +367,7 @@ TEST(sphere_budget, random_failures_change_no_result)
 		check_trial(&heap, moody, sound, trial);
 	}
 	CHECK(heap.refused > 100);
-	CHECK_INT(carom_memory_in_use(moody), (int64_t)sizeof *moody);
+	CHECK_INT(carom_memory_in_use(moody), moody->size);
 	carom_destroy_context(moody);
 	carom_destroy_context(sound);
 	CHECK_INT(heap.blocks, 0);

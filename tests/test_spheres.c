@@ -106,7 +106,7 @@ static void check_method(carom_sphere_method method, int64_t count)
 		check_cloud(context, &cloud, method, 0.0002);
 		fixture_free_cloud(&cloud);
 	}
-	CHECK_INT(carom_memory_in_use(context), (int64_t)sizeof *context);
+	CHECK_INT(carom_memory_in_use(context), context->size);
 	carom_destroy_context(context);
 }
 
@@ -692,7 +692,7 @@ TEST(spheres, bad_definitions_are_named)
 	carom_spheres *spheres;
 	CHECK_INT(carom_create_spheres(NULL, NULL, &spheres), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_create_spheres(context, NULL, NULL), CAROM_INVALID_ARGUMENT);
-	CHECK_INT(carom_memory_in_use(context), (int64_t)sizeof *context);
+	CHECK_INT(carom_memory_in_use(context), context->size);
 	CHECK_STR(carom_sphere_method_name((carom_sphere_method)99), "unknown");
 	carom_destroy_context(context);
 }
@@ -976,7 +976,7 @@ TEST(spheres, bytes_are_what_is_held)
 		fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 20000, 1);
 		fixture_check_spheres(spheres, &cloud, NULL, "bytes");
 		const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
-		CHECK_INT(stats.bytes, carom_memory_in_use(context) - sizeof *context);
+		CHECK_INT(stats.bytes, carom_memory_in_use(context) - context->size);
 		CHECK(stats.bytes_lists >= (size_t)stats.pairs * sizeof(carom_sphere_pair));
 		fixture_free_cloud(&cloud);
 		carom_destroy_spheres(spheres);
@@ -997,7 +997,7 @@ TEST(spheres, a_sphere_takes_less_than_150_bytes)
 			REQUIRE(carom_spheres_update(spheres, &arrays.input) == CAROM_SUCCESS);
 			visit_log log = { .stop_after = LLONG_MAX };
 			REQUIRE(carom_spheres_visit_pairs(spheres, log_pairs, &log) == CAROM_SUCCESS);
-			const double each = (double)(carom_memory_peak(context) - sizeof *context) / (double)cloud.count;
+			const double each = (double)(carom_memory_peak(context) - context->size) / (double)cloud.count;
 			if (!CHECK(each < (layout && def.method >= CAROM_SPHERES_TREE ? 176 : 150)))
 				printf("%s, layout %d: %.1f bytes at the peak\n", carom_sphere_method_name(def.method), layout, each);
 			fixture_free_arrays(&arrays);

@@ -120,7 +120,10 @@ static inline const slab *slab_of(const axis *a, double x)
 }
 
 /// Half of the interval that a sphere covers: see the claims in the header.
-static inline double half_of(const cut_task *task, double radius) { return (radius + task->half_skin) * (1 + 0x1p-40) + 0x1p-100; }
+static inline double half_of(const cut_task *task, double radius)
+{
+	return (radius + task->half_skin) * (1 + 0x1p-40) + 0x1p-100;
+}
 
 static void bin_piece(int64_t begin, int64_t end, int worker, void *user)
 {

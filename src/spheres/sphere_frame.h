@@ -31,7 +31,7 @@ carom_result cr_check_frame(cr_sphere_set *set, bool *resolved);
 
 /// Round exact[4*count] with the gaps cut out. bounds: of exact, to about its rounding; then those of the result. O(count) for each
 /// of at most eight passes; one where a few gaps are all. CAROM_OUT_OF_MEMORY leaves spheres and bounds undefined.
-carom_result cr_cut_gaps(carom_context *context, const double *exact, uint32_t count, double skin, cr_sphere *spheres,
-	cr_bounds4 *bounds);
+carom_result cr_cut_gaps(
+	carom_context *context, const double *exact, uint32_t count, double skin, cr_sphere *spheres, cr_bounds4 *bounds);
 
 #endif
