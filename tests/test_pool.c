@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -162,18 +163,89 @@ static void meet(int64_t begin, int64_t end, int worker, void *task)
 TEST(pool, all_threads_take_part_in_long_loops)
 {
 	require_threads();
-	for (int workers = 2; workers <= 9; workers += 7) {
-		carom_context *context = fixture_context(workers);
-		for (int i = 0; i < 20; i++) {
-			meeting m = { .expected = workers };
-			carom_parallel_for(context, meet, workers, 1, &m);
-			CHECK_INT(m.late, 0);
-			for (int w = 0; w < workers; w++)
-				CHECK_INT(m.met[w], 1);
-		}
+	for (int i = 0; i < 40; i++) {
+		const int workers = i % 2 ? 9 : 2;
+		carom_context *context = fixture_context(workers); // whose threads have not yet been found to be of no use
+		meeting m = { .expected = workers };
+		carom_parallel_for(context, meet, workers, 1, &m);
+		CHECK_INT(m.late, 0);
+		for (int w = 0; w < workers; w++)
+			CHECK_INT(m.met[w], 1);
 		carom_destroy_context(context);
 	}
 }
+
+// ---- Help that does not pay ----
+
+static void wait_ms(double ms)
+{
+	for (const double end = cr_time_ms() + ms; cr_time_ms() < end;)
+		cr_thread_yield();
+}
+
+static void sleep_ms(int ms) { nanosleep(&(struct timespec){ .tv_nsec = 1000000 * ms }, NULL); }
+
+/// Takes long for other workers than 0, which do not work meanwhile: so it is where other processes have the core of a thread.
+static void lose_core(int64_t begin, int64_t end, int worker, void *task)
+{
+	count_piece(begin, end, worker, task);
+	if (worker != 0)
+		sleep_ms(30);
+	else
+		wait_ms(1); // leaves pieces to the other one
+}
+
+static void work_a_millisecond(int64_t begin, int64_t end, int worker, void *task)
+{
+	count_piece(begin, end, worker, task);
+	wait_ms((double)(end - begin));
+}
+
+/// Makes a context of two workers whose last loop has lost time by help, at *when.
+static carom_context *disappointed_context(double *when)
+{
+	carom_context *context = fixture_context(2);
+	count_task t = { 0 };
+	for (int i = 0; i < 100 && t.elsewhere == 0; i++)
+		carom_parallel_for(context, lose_core, 4, 1, &t);
+	CHECK(t.elsewhere > 0);
+	*when = cr_time_ms();
+	return context;
+}
+
+TEST(pool, threads_that_lose_their_cores_are_not_asked_for_a_while)
+{
+	require_threads();
+	for (int attempt = 0; attempt < 20; attempt++) {
+		double start;
+		carom_context *context = disappointed_context(&start);
+		count_task t = { 0 };
+		for (int i = 0; i < 100; i++)
+			carom_parallel_for(context, count_piece, 1000, 1, &t);
+		const double taken = cr_time_ms() - start;
+		carom_destroy_context(context);
+		CHECK_INT(t.items, 100000);
+		if (taken > 100)
+			continue; // this thread lost its core itself
+		CHECK_INT(t.elsewhere, 0);
+		return;
+	}
+	test_skip("this machine is too busy");
+}
+
+TEST(pool, threads_are_asked_again_in_the_middle_of_a_long_loop)
+{
+	require_threads();
+	double start;
+	carom_context *context = disappointed_context(&start);
+	count_task t = { 0 };
+	carom_parallel_for(context, work_a_millisecond, 3000, 1, &t);
+	CHECK_INT(t.items, 3000);
+	CHECK(t.elsewhere > 0);
+	carom_destroy_context(context);
+}
+
+// ---- Several callers ----
 
 /// A loop whose pieces wait for a signal, while another application thread loops.
 typedef struct blocked_loop {
@@ -294,8 +366,8 @@ static void fail_elsewhere(int64_t begin, int64_t end, int worker, void *task)
 	(void)begin, (void)end;
 	if (worker != 0)
 		cr_fail(task, CAROM_OUT_OF_MEMORY, "a piece of another worker failed");
-	for (const double start = cr_time_ms(); worker == 0 && cr_time_ms() - start < 1;)
-		cr_thread_yield(); // leaves pieces to the other one
+	else
+		wait_ms(1); // leaves pieces to the other one
 }
 
 TEST(pool, failures_of_threads_are_the_callers)

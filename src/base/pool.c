@@ -18,7 +18,15 @@ enum { INSIDE = 0xffff, TAKEN = 1 << 16, OPEN = 1 << 17, CALLER_SLEEPS = 1 << 18
 // A thread that sleeps is woken by another one, which has other work to do: each wakes two at most, and those wake the next.
 enum { WAKES = 2 };
 
-static const double spin_ms = 0.03;
+// Nanoseconds. Tuned by bench/threads on two cores, idle and beside two busy processes.
+static const int64_t long_spin = 300000; // serial parts of a step are shorter: OpenMP's times on idle cores took 0.3 ms
+static const int64_t short_spin = 30000; // while other processes want the cores, more of it was lost than won
+static const int64_t late = 200000;      // a thread that is away from its spin, or its pieces, for so long has lost its core
+static const int64_t crowded_time = 1000000 * 100; // for which that is taken as a sign
+static const int64_t most_credit = 1000000 * 10;
+static const int64_t most_debt = 1000000 * 1;
+static const int64_t most_loss = 1000000 * 50; // of a loop that counts: a debugger may have held a thread for hours
+enum { ALONE = 20 };                           // what was lost is a part of 1/20 of the time that follows without help
 
 typedef struct loop_place {
 	_Alignas(CR_CACHE_LINE) atomic_uint state;
@@ -26,6 +34,7 @@ typedef struct loop_place {
 	void *task;
 	atomic_int_least64_t count;
 	_Alignas(CR_CACHE_LINE) atomic_int_least64_t next; // first piece that nobody has claimed
+	atomic_int_least64_t helped;                       // nanoseconds that threads of the pool have worked for it
 } loop_place;
 
 typedef struct pool_thread {
@@ -48,6 +57,10 @@ struct cr_pool {
 	atomic_int started;           // threads that were
 	atomic_int_least64_t process; // the process that has the threads; 0: none yet
 	const carom_context *context; // for its log
+	// Of the account, in nanoseconds. Callers may change them at once; what one of them then forgets does not matter.
+	atomic_int_least64_t balance;
+	atomic_int_least64_t alone_until;   // help is not asked for before
+	atomic_int_least64_t crowded_until; // spins are short before
 	pool_thread threads[];
 };
 
@@ -63,16 +76,52 @@ void cr_pool_init(cr_pool *pool, int worker_count, const carom_context *context)
 
 int cr_pool_threads(const cr_pool *pool) { return atomic_load(&pool->started); }
 
+// ---- Waiting ----
+
+static int64_t now(void) { return (int64_t)(1e6 * cr_time_ms()); }
+
+/// A thread has lost its core: other processes want it.
+static void note_crowd(cr_pool *pool)
+{
+	atomic_store_explicit(&pool->crowded_until, now() + crowded_time, memory_order_relaxed);
+}
+
+/// Spin until *value is no longer `seen` under the mask, or the time is up. Returns whether it has changed.
+static bool spin(cr_pool *pool, const atomic_uint *value, unsigned mask, unsigned seen)
+{
+	enum { LOOKS = 32 }; // for each look at the clock
+	int64_t time = now();
+	const bool crowded = time < atomic_load_explicit(&pool->crowded_until, memory_order_relaxed);
+	const int64_t end = time + (crowded ? short_spin : long_spin);
+	while (time < end) {
+		for (int i = 0; i < LOOKS; i++) {
+			if ((atomic_load_explicit(value, memory_order_acquire) & mask) != seen)
+				return true;
+			cr_thread_pause();
+		}
+		const int64_t before = time;
+		time = now();
+		if (time - before > late)
+			note_crowd(pool);
+	}
+	return false;
+}
+
 // ---- Inside a loop ----
 
-static void claim_pieces(loop_place *place, int worker)
+/// Claim a piece and do it. Returns whether there was one.
+static bool do_piece(loop_place *place, int worker)
 {
-	const int64_t count = atomic_load_explicit(&place->count, memory_order_relaxed);
-	for (;;) {
-		const int64_t piece = atomic_fetch_add_explicit(&place->next, 1, memory_order_relaxed);
-		if (piece >= count)
-			return;
-		place->fn(piece, worker, place->task);
+	const int64_t piece = atomic_fetch_add_explicit(&place->next, 1, memory_order_relaxed);
+	if (piece >= atomic_load_explicit(&place->count, memory_order_relaxed))
+		return false;
+	place->fn(piece, worker, place->task);
+	return true;
+}
+
+static void do_pieces(loop_place *place, int worker)
+{
+	while (do_piece(place, worker)) {
 	}
 }
 
@@ -122,6 +171,21 @@ static void wake_threads(cr_pool *pool, int64_t pieces)
 		cr_condition_signal(&pool->news);
 }
 
+/// Do pieces of a loop that this thread has entered, and note how long it worked.
+static void do_share(cr_pool *pool, loop_place *place, int worker)
+{
+	const int64_t begin = now(), worked = cr_thread_work_ns();
+	do_pieces(place, worker);
+	const int64_t inside = now() - begin;
+	int64_t work = inside;
+	if (inside > late) {
+		work = cr_thread_work_ns() - worked;
+		if (inside - work > late)
+			note_crowd(pool);
+	}
+	atomic_fetch_add_explicit(&place->helped, work, memory_order_relaxed);
+}
+
 /// Help with a loop, if there is one. Each worker begins to look at another place, so that loops of several callers all get help.
 static bool help(cr_pool *pool, int worker)
 {
@@ -130,7 +194,7 @@ static bool help(cr_pool *pool, int worker)
 		if (!enter(place))
 			continue;
 		wake_threads(pool, unclaimed(place) - 1);
-		claim_pieces(place, worker);
+		do_share(pool, place, worker);
 		leave(pool, place);
 		return true;
 	}
@@ -154,21 +218,6 @@ static void sleep_until_woken(cr_pool *pool, unsigned seen)
 	cr_mutex_unlock(&pool->mutex);
 }
 
-/// Spin until *value is no longer `seen` under the mask, or the time is up. Returns whether it has changed.
-static bool spin(const atomic_uint *value, unsigned mask, unsigned seen)
-{
-	enum { LOOKS = 32 }; // for each look at the clock
-	const double end = cr_time_ms() + spin_ms;
-	do {
-		for (int i = 0; i < LOOKS; i++) {
-			if ((atomic_load_explicit(value, memory_order_acquire) & mask) != seen)
-				return true;
-			cr_thread_pause();
-		}
-	} while (cr_time_ms() < end);
-	return false;
-}
-
 static void run_thread(void *thread_pointer)
 {
 	const pool_thread *thread = thread_pointer;
@@ -177,28 +226,31 @@ static void run_thread(void *thread_pointer)
 		const unsigned seen = atomic_load(&pool->opened); // before it looks for loops: it sleeps only if none opened since
 		if (atomic_load(&pool->ending))
 			return;
-		if (!help(pool, thread->worker) && !spin(&pool->opened, ~0u, seen))
+		if (!help(pool, thread->worker) && !spin(pool, &pool->opened, ~0u, seen))
 			sleep_until_woken(pool, seen);
 	}
 }
 
-/// Start threads until there are so many, or until the system refuses one. It is not asked again then.
-static void start_threads(cr_pool *pool, int wanted)
+/// Start threads until there are so many, or as many as there may be. Once the system has refused one, it is not asked again.
+static void start_threads(cr_pool *pool, int64_t wanted)
 {
+	const int most = atomic_load_explicit(&pool->thread_count, memory_order_relaxed);
+	wanted = wanted < most ? wanted : most;
+	if (atomic_load_explicit(&pool->started, memory_order_relaxed) >= wanted)
+		return;
+	bool refused = false;
 	cr_mutex_lock(&pool->mutex);
-	const int most = atomic_load(&pool->thread_count);
 	int started = atomic_load(&pool->started);
-	for (; started < most && started < wanted; started++) {
+	while (started < wanted && !refused) {
 		pool_thread *thread = &pool->threads[started];
 		thread->pool = pool;
 		thread->worker = started + 1;
-		if (!cr_thread_start(&thread->thread, run_thread, thread)) {
-			atomic_store(&pool->thread_count, started);
-			break;
-		}
+		refused = !cr_thread_start(&thread->thread, run_thread, thread);
+		started += !refused;
 	}
 	atomic_store(&pool->started, started);
-	const bool refused = atomic_load(&pool->thread_count) < most;
+	if (refused)
+		atomic_store(&pool->thread_count, started);
 	cr_mutex_unlock(&pool->mutex);
 	if (refused)
 		cr_log(pool->context, CAROM_LOG_WARNING, "the system gave %d of %d threads: loops run on %d workers from now on",
@@ -245,23 +297,19 @@ static loop_place *take_place(cr_pool *pool)
 	return NULL;
 }
 
+/// Ask for help with a loop.
 static void open_place(cr_pool *pool, loop_place *place)
 {
 	atomic_store_explicit(&place->state, TAKEN | OPEN, memory_order_release);
 	atomic_fetch_add(&pool->opened, 1);
-	const int64_t helpers = atomic_load_explicit(&place->count, memory_order_relaxed) - 1;
-	const int most = atomic_load_explicit(&pool->thread_count, memory_order_relaxed);
-	const int wanted = helpers < most ? (int)helpers : most;
-	if (atomic_load_explicit(&pool->started, memory_order_relaxed) < wanted)
-		start_threads(pool, wanted);
-	wake_threads(pool, helpers);
+	wake_threads(pool, unclaimed(place) - 1);
 }
 
 /// Let nobody in any more, and wait until nobody is inside.
 static void close_place(cr_pool *pool, loop_place *place)
 {
 	unsigned inside = atomic_fetch_and_explicit(&place->state, ~(unsigned)OPEN, memory_order_acq_rel) & INSIDE;
-	while (inside != 0 && spin(&place->state, INSIDE, inside))
+	while (inside != 0 && spin(pool, &place->state, INSIDE, inside))
 		inside = atomic_load_explicit(&place->state, memory_order_acquire) & INSIDE;
 	if (inside != 0) {
 		cr_mutex_lock(&pool->mutex);
@@ -270,7 +318,39 @@ static void close_place(cr_pool *pool, loop_place *place)
 			cr_condition_wait(&pool->done, &pool->mutex);
 		cr_mutex_unlock(&pool->mutex);
 	}
-	atomic_store_explicit(&place->state, 0, memory_order_release);
+}
+
+/// Enter into the account that a loop has gained, or lost, so much time by help. Losses beyond the credit are paid for by a time without help,
+/// of which they are a small part: so help costs at most that part, whatever the other processes do.
+static void settle(cr_pool *pool, int64_t gain)
+{
+	int64_t balance = atomic_load_explicit(&pool->balance, memory_order_relaxed);
+	balance += gain < -most_loss ? -most_loss : gain;
+	if (balance < -most_debt) {
+		atomic_store_explicit(&pool->alone_until, now() - ALONE * balance, memory_order_relaxed);
+		balance = 0;
+	}
+	atomic_store_explicit(&pool->balance, balance < most_credit ? balance : most_credit, memory_order_relaxed);
+}
+
+/// Do pieces as long as help is not to be asked for.
+static void do_pieces_alone(cr_pool *pool, loop_place *place)
+{
+	const int64_t end = atomic_load_explicit(&pool->alone_until, memory_order_relaxed);
+	while (now() < end && do_piece(place, 0)) {
+	}
+}
+
+static void do_pieces_with_help(cr_pool *pool, loop_place *place)
+{
+	start_threads(pool, unclaimed(place) - 1);
+	const int64_t begin = now();
+	open_place(pool, place);
+	const int64_t opened = now();
+	do_pieces(place, 0);
+	const int64_t done = now();
+	close_place(pool, place);
+	settle(pool, atomic_load_explicit(&place->helped, memory_order_relaxed) - (opened - begin) - (now() - done));
 }
 
 void cr_pool_run(cr_pool *pool, cr_piece_fn *fn, int64_t count, void *task)
@@ -285,7 +365,11 @@ void cr_pool_run(cr_pool *pool, cr_piece_fn *fn, int64_t count, void *task)
 	place->task = task;
 	atomic_store_explicit(&place->next, 0, memory_order_relaxed);
 	atomic_store_explicit(&place->count, count, memory_order_relaxed);
-	open_place(pool, place);
-	claim_pieces(place, 0);
-	close_place(pool, place);
+	atomic_store_explicit(&place->helped, 0, memory_order_relaxed);
+	do_pieces_alone(pool, place);
+	if (unclaimed(place) > 1)
+		do_pieces_with_help(pool, place);
+	else
+		do_pieces(place, 0);
+	atomic_store_explicit(&place->state, 0, memory_order_release);
 }

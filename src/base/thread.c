@@ -4,6 +4,7 @@
 #define _GNU_SOURCE // sched_getaffinity
 #endif
 #include "base/thread.h"
+#include "base/time.h"
 
 void cr_thread_pause(void)
 {
@@ -25,6 +26,8 @@ bool cr_thread_start(cr_thread *thread, void (*fn)(void *user), void *user)
 void cr_thread_join(cr_thread *thread) { (void)thread; }
 
 void cr_thread_yield(void) {}
+
+int64_t cr_thread_work_ns(void) { return (int64_t)(1e6 * cr_time_ms()); }
 
 int cr_processor_count(void) { return 1; }
 
@@ -81,6 +84,9 @@ void cr_thread_join(cr_thread *thread)
 
 void cr_thread_yield(void) { SwitchToThread(); }
 
+// GetThreadTimes counts in ticks of the scheduler, QueryThreadCycleTime in cycles of no known length.
+int64_t cr_thread_work_ns(void) { return (int64_t)(1e6 * cr_time_ms()); }
+
 int cr_processor_count(void)
 {
 	DWORD_PTR mine, all;
@@ -120,6 +126,7 @@ void cr_condition_broadcast(cr_condition *condition) { WakeAllConditionVariable(
 #include <fenv.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 static void *run_thread(void *thread_pointer)
@@ -169,6 +176,14 @@ bool cr_thread_start(cr_thread *thread, void (*fn)(void *user), void *user)
 void cr_thread_join(cr_thread *thread) { pthread_join(thread->handle, NULL); }
 
 void cr_thread_yield(void) { sched_yield(); }
+
+int64_t cr_thread_work_ns(void)
+{
+	struct timespec work;
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &work) != 0)
+		return (int64_t)(1e6 * cr_time_ms());
+	return (int64_t)work.tv_sec * 1000000000 + work.tv_nsec;
+}
 
 int cr_processor_count(void)
 {

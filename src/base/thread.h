@@ -46,6 +46,10 @@ void cr_thread_yield(void);
 /// Tell the processor that this thread waits in a loop.
 void cr_thread_pause(void);
 
+/// Return the nanoseconds that this thread has spent on a core, since some fixed point. Where the system does not tell precisely, it is the
+/// time on the clock: all of it, then.
+int64_t cr_thread_work_ns(void);
+
 /// Return the number of cores that this process may use, at least 1.
 int cr_processor_count(void);
 /// Return a number that a forked child does not share with its parent. It is 0 on systems without fork.
