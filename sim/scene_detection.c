@@ -6,7 +6,7 @@ static void read_rays(const sim_json_node *node, carom_world_def *detection)
 {
 	static const char *const broad_words[] = { "tree", "sweep", "brute", NULL }; // in the order of carom_broad_phase
 	static const char *const ray_words[] = { "wide", "binary", "basic", "moller_trumbore", NULL }; // of carom_ray_method
-	static const char *const normal_words[] = { "ray", "triangle", NULL };                         // of carom_contact_normal
+	static const char *const normal_words[] = { "ray", "triangle", "patch", NULL };                // of carom_contact_normal
 	int broad = (int)detection->broad_phase, ray = (int)detection->ray_method, normal = (int)detection->contact_normal;
 	sim_json_choice(node, "broad_phase", broad_words, &broad);
 	sim_json_choice(node, "ray_method", ray_words, &ray);

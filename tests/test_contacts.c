@@ -10,6 +10,8 @@ static carom_world_def plain_def(void)
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
 	def.max_depth_ratio = 0;
+	// As the rays find them: patches have tests of their own (test_manifold.c).
+	def.contact_normal = CAROM_NORMAL_RAY;
 	return def;
 }
 

@@ -86,6 +86,7 @@ TEST(depth, long_rays_give_way_to_the_nearest_surface)
 		carom_world_def def = carom_default_world_def();
 		def.max_contacts_per_pair = 0;
 		def.max_depth_ratio = 0;
+		def.contact_normal = CAROM_NORMAL_RAY;
 		carom_world *plain = fixture_world(context, &def);
 		def.max_depth_ratio = ratios[i % 3];
 		carom_world *limited = fixture_world(context, &def);
@@ -132,6 +133,7 @@ TEST(depth, corners_of_a_box_take_the_shortest_way)
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
 	def.max_depth_ratio = 0;
+	def.contact_normal = CAROM_NORMAL_RAY;
 	carom_world *world = fixture_world(context, &def);
 	fixture_add(world, fixture_of_mesh(ground), fixture_at(0, 0, -1), CAROM_STATIC);
 	fixture_add(world, fixture_box(0.5, 0.4, 0.3), fixture_at(0.3, 0.2, 0.25), CAROM_DYNAMIC);

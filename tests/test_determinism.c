@@ -21,12 +21,12 @@ typedef struct golden {
 } golden;
 
 static const golden GOLDEN[] = {
-	{ "pile", 0xbdd35150bed9ccc8 },
-	{ "zoo", 0x05839a1632a958b2 },
-	{ "near", 0x072f5d588d4f78d7 },
+	{ "pile", 0x60bcf6853db5cf4c },
+	{ "zoo", 0x5560274de494248a },
+	{ "near", 0x10b998a78e53e4ca },
 	{ "convex_shapes", 0x93cc8c124c8ba2f4 },
-	{ "scene1_step_80", 0x01b2c9857181dc00 },
-	{ "scene1_step_420", 0x3cc4ad670647b933 },
+	{ "scene1_step_80", 0x647edbd94b3ed575 },
+	{ "scene1_step_420", 0x7c6830622c91f9ef },
 };
 
 static void report_hash(const char *scene, uint64_t hash)

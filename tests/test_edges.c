@@ -13,6 +13,7 @@ static carom_world_def edge_def(double angle)
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
 	def.internal_edge_angle = angle;
+	def.contact_normal = CAROM_NORMAL_RAY; // patches have no use for edges within a plane (test_manifold.c)
 	return def;
 }
 

@@ -61,7 +61,9 @@ static duel duel_open_with(const oracle_shape *first, const oracle_shape *second
 
 static duel duel_open(const oracle_shape *first, const oracle_shape *second)
 {
-	return duel_open_with(first, second, carom_default_world_def());
+	carom_world_def def = carom_default_world_def();
+	def.contact_normal = CAROM_NORMAL_RAY; // what is known of rays; patches have tests of their own (test_manifold.c)
+	return duel_open_with(first, second, def);
 }
 
 static void duel_close(duel *d)

@@ -546,7 +546,7 @@ TEST(record, settings_out_of_range_are_refused)
 		{ LOST_RAYS_AT, -1, "lost_rays" },
 		{ MAX_WALK_AT, 0, "max_walk" },
 		{ MAX_WALK_AT, 65537, "max_walk" },
-		{ NORMAL_AT, 2, "contact_normal" },
+		{ NORMAL_AT, 3, "contact_normal" },
 		{ STAGES_AT, 7, "stages" },
 		{ BUFFERS_AT, 3, "ray_buffers" },
 		{ PREDICTOR_AT, -2, "ray_predictor" },
@@ -656,6 +656,7 @@ TEST(record, recordings_of_older_versions_replay)
 	carom_world_def defs[3] = { carom_default_world_def(), carom_default_world_def(), carom_default_world_def() };
 	defs[1].temporal = CAROM_TEMPORAL_NONE;
 	defs[1].internal_edge_angle = 0;
+	defs[1].contact_normal = CAROM_NORMAL_RAY;
 	for (uint32_t version = 1; version < CR_RECORDING_VERSION; version++) {
 		uint64_t hash;
 		tape t = make_recording(&defs[version], 20, 8, &hash), old = to_version(&t, version);

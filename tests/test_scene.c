@@ -412,7 +412,7 @@ TEST(scene, errors_of_detection)
 		{ "\"max_walk\": 0", "max_walk\": must be from 1 to 65536, not 0" },
 		{ "\"displacement_threshold\": -1", "displacement_threshold\": must be from 0 to 1000000, not -1" },
 		{ "\"distance_extension\": null", "distance_extension\": must be a number, not null" },
-		{ "\"contact_normal\": \"face\"", "contact_normal\": must be \"ray\" or \"triangle\"" },
+		{ "\"contact_normal\": \"face\"", "contact_normal\": must be \"ray\", \"triangle\" or \"patch\"" },
 		{ "\"internal_edge_angle\": 181", "internal_edge_angle\": must be from 0 to 180, not 181" },
 		{ "\"stages\": \"list\"", "stages\": must be \"lists\" or \"naive\"" },
 		{ "\"ray_buffers\": \"none\"", "ray_buffers\": must be \"exact\", \"ignore\" or \"backtrack\"" },

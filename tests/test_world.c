@@ -103,7 +103,7 @@ TEST(world, misuse_of_create_world)
 	REFUSE(distance_extension, -1e-9);
 	REFUSE(distance_extension, NAN);
 	REFUSE(distance_extension, INFINITY);
-	REFUSE(contact_normal, (carom_contact_normal)2);
+	REFUSE(contact_normal, (carom_contact_normal)3);
 	REFUSE(contact_normal, (carom_contact_normal)-1);
 	REFUSE(internal_edge_angle, -0.01);
 	REFUSE(internal_edge_angle, 3.1416);

@@ -139,6 +139,12 @@ typedef enum carom_lost_rays {
 typedef enum carom_contact_normal {
 	CAROM_NORMAL_RAY, ///< along the ray
 	CAROM_NORMAL_TRIANGLE, ///< projected on the normal of the triangle that was hit, the depth likewise (Lehericey 2013, projected constraints)
+	/// The normal that belongs to the patch, and the points of the whole patch. Where a body of the pair consists of few flat facets,
+	/// however many triangles these are made of, or is open but static (carom_mesh_def), contacts are made of facets and real edges:
+	/// the plane of a facet of either body, or of two edges that cross, which parts the bodies soonest where they overlap gives the
+	/// normal and all depths; points are vertices below it and where edges leave the overlap. Other pairs as CAROM_NORMAL_TRIANGLE.
+	/// Needs complete; without it as CAROM_NORMAL_TRIANGLE.
+	CAROM_NORMAL_PATCH,
 } carom_contact_normal;
 
 /// How the work on meshes is laid out; both give the same contacts.
@@ -223,7 +229,7 @@ typedef struct carom_world_def {
 } carom_world_def;
 
 /// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing speculative, match_distance
-/// 0.02 m, iterative with prediction, recast, max_walk 32 and thresholds chosen, normals along the rays, internal edges below 5
+/// 0.02 m, iterative with prediction, recast, max_walk 32 and thresholds chosen, normals of patches, internal edges below 5
 /// degrees, lists, exact buffers, confidence 1.02, no groups, no filter, carom_default_sweep_def, no budget. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
@@ -321,10 +327,12 @@ CAROM_API carom_result carom_world_step(carom_world *world);
 
 /// How a contact was found; it says what feature_a and feature_b are.
 typedef enum carom_contact_kind {
-	CAROM_VERTEX_A, ///< a ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio)
-	CAROM_VERTEX_B, ///< a ray from vertex feature_b of B hit triangle feature_a of A
+	/// A ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio). Of patches: the vertex lies below the
+	/// facet that the triangle is part of, or the facet of the vertex above the triangle.
+	CAROM_VERTEX_A,
+	CAROM_VERTEX_B, ///< the same with A and B exchanged
 	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner where the edge starts,
-	/// feature_b the triangle that limits it.
+	/// feature_b the triangle that limits it. Of patches: the edge pierces B beside the patch's facet, or crosses an edge of feature_b.
 	CAROM_EDGE_A,
 	CAROM_EDGE_B,  ///< the same with A and B exchanged
 	CAROM_FACES,   ///< two triangles cross, without an inside to measure in (open meshes): their numbers

@@ -23,6 +23,13 @@ typedef struct carom_strided {
 	carom_scalar type;
 } carom_strided;
 
+/// Which way out of an open mesh is, where a body crosses it. A closed mesh has an inside and heeds none of this.
+typedef enum carom_mesh_sides {
+	CAROM_SIDES_AUTO, ///< as CAROM_SIDES_FRONT where the body is static, else as CAROM_SIDES_BOTH
+	CAROM_SIDES_FRONT, ///< to the front, from where triangles are counter-clockwise: level geometry, which stops what sinks in deeply
+	CAROM_SIDES_BOTH, ///< of each flat part: to the side on which the middle of the other body's box is
+} carom_mesh_sides;
+
 /// A triangle mesh. Start from carom_default_mesh_def.
 typedef struct carom_mesh_def {
 	int cookie; ///< set by carom_default_mesh_def; do not touch
@@ -34,9 +41,10 @@ typedef struct carom_mesh_def {
 	/// more than four million cells of a byte. The grid tells for most
 	/// vertices without a ray that they are outside; results do not depend on it.
 	int32_t grid_resolution;
+	carom_mesh_sides sides; ///< of an open mesh
 } carom_mesh_def;
 
-/// No vertices, no triangles, packed floats, a grid of 48 cells. Thread-safe.
+/// No vertices, no triangles, packed floats, a grid of 48 cells, CAROM_SIDES_AUTO. Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 
 /// What the check of a mesh found. Positions that are equal bit for bit count as one vertex for everything that is
@@ -61,7 +69,7 @@ typedef struct carom_mesh_report {
 	int32_t components;           ///< pieces connected through edges
 	int32_t euler;                ///< V - E + F of the welded mesh without what is left out
 	/// Every edge is used as often in one direction as in the other: the surface bounds a solid. Only closed meshes have an
-	/// inside; rays from other bodies' vertices see only them. Open meshes collide by their triangles.
+	/// inside; rays from other bodies' vertices see only them. Open meshes collide where their triangles cross, see carom_mesh_sides.
 	bool closed;
 	/// Closed with negative volume: the orientation is turned round on creation, triangle numbers stay.
 	bool inverted;

@@ -4,6 +4,7 @@
 
 #include "bvh/collider.h"
 #include "carom/carom.h"
+#include "mesh/facets.h"
 #include "mesh/hull.h"
 
 /// The mesh that users hold (carom_mesh).
@@ -11,7 +12,9 @@ struct carom_mesh {
 	carom_context *context;
 	atomic_int references;
 	carom_mesh_report report;
+	carom_mesh_sides sides;
 	cr_topology topology;
+	cr_facets facets;
 	cr_collider collider;
 	cr_hull_data hull; // of carom_create_hull; else empty
 };

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "detect/crossing.h"
+#include "detect/manifold.h"
 #include <string.h>
 
 enum {
@@ -85,7 +86,8 @@ static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	if (worker->candidates.count == 0)
 		return false;
 	worker->pairs_crossing++;
-	cr_add_crossing_contacts(&c, &worker->candidates);
+	if (!cr_wants_manifold(p, w) || !cr_make_manifold(&c, &worker->candidates))
+		cr_add_crossing_contacts(&c, &worker->candidates);
 	return true;
 }
 
@@ -365,6 +367,8 @@ static void complete_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_w
 {
 	const double ahead = p->settings.speculative_distance;
 	find_meeting(p, worker, w);
+	if (!worker->failed && cr_wants_manifold(p, w) && add_crossings(p, worker, w))
+		return;
 	if (worker->failed || (worker->candidates.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w)))
 		return;
 	w->surfaces_first = false;
@@ -378,6 +382,25 @@ static void complete_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_w
 		if (!w->touching && !worker->failed)
 			finish_full(p, worker, w);
 	}
+}
+
+/// A pair of which pieces may lie inside, so that its rays were cast: where the surfaces meet, patches take the place of their contacts.
+static void complete_patches(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const cr_raw_contacts of_rays = w->contacts;
+	find_meeting(p, worker, w);
+	if (worker->failed)
+		return;
+	w->contacts = (cr_raw_contacts){ 0 };
+	if (add_crossings(p, worker, w)) {
+		w->touching = true;
+		return;
+	}
+	w->contacts = of_rays;
+	if (!w->touching && w->iterative)
+		finish_iterative(p, worker, w);
+	else if (!w->touching)
+		finish_full(p, worker, w);
 }
 
 void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
@@ -412,6 +435,8 @@ static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (w->surfaces_first)
 		complete_surfaces(p, worker, w);
+	else if (cr_wants_manifold(p, w))
+		complete_patches(p, worker, w);
 	else if (p->settings.complete && !w->touching && w->iterative)
 		complete_iterative(p, worker, w);
 	else if (p->settings.complete && !w->touching)

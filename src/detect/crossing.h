@@ -48,6 +48,16 @@ static inline v3d cr_direction_to_a(const cr_completion *c, int side, v3d d)
 	return side == 0 ? d : m3d_mul(&c->rotation, d);
 }
 
+/// A point and a direction of A's frame in the frame of a body.
+static inline v3d cr_from_a(const cr_completion *c, int side, v3d p)
+{
+	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
+}
+static inline v3d cr_direction_from_a(const cr_completion *c, int side, v3d d)
+{
+	return side == 0 ? d : m3d_tmul(&c->rotation, d);
+}
+
 /// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces of
 /// both bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
 bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);

@@ -17,13 +17,6 @@
 #include "detect/contact_normal.h"
 #include "detect/crossing.h"
 
-static v3d from_a(const cr_completion *c, int side, v3d p)
-{
-	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
-}
-
-static v3d direction_from_a(const cr_completion *c, int side, v3d d) { return side == 0 ? d : m3d_tmul(&c->rotation, d); }
-
 static void edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d ends[2])
 {
 	const cr_topology *t = c->collider[side]->topology;
@@ -199,14 +192,14 @@ static bool add_edge_ray(cr_completion *c, const piece *p)
 	const int target = 1 - p->side;
 	const edge_faces faces = faces_of(c, p->side, p->edge);
 	const v3d outward[3] = { edge_normal(c, p->side, p->edge), faces.in_a[0], faces.in_a[1] };
-	const v3d o = from_a(c, target, p->middle);
+	const v3d o = cr_from_a(c, target, p->middle);
 	const float origin[3] = { (float)o.x, (float)o.y, (float)o.z };
 	const bool internal = is_internal(c, &faces);
 	cr_way_out best = { INFINITY, { 0, 0, 0 }, -1 };
 	bool by_face = false;
 	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must find the way out first.
 	for (int i = 0; i < 3 && (i == 0 || best.triangle >= 0); i++) {
-		const v3d d = direction_from_a(c, target, v3d_neg(outward[i]));
+		const v3d d = cr_direction_from_a(c, target, v3d_neg(outward[i]));
 		cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
 		if (!cr_cast_out(c, target, origin, &way))
 			continue;

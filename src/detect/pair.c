@@ -6,6 +6,7 @@
 /// over pairs, each writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
 
 #include "base/parallel.h"
+#include "detect/manifold.h"
 #include "detect/pipeline.h"
 #include <stddef.h>
 #include <string.h>
@@ -151,8 +152,8 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 		}
 		w->iterative = m->valid && cr_displacement(a, b, &region, &w->now.rotation, &m->full) <= m->full.allowed;
 		m->valid = w->iterative;
-		w->surfaces_first = p->settings.complete && !m->touched && vertex_speaks_for_all(a, b);
 	}
+	w->surfaces_first = p->settings.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) && vertex_speaks_for_all(a, b);
 	double gap;
 	w->keep = w->iterative || pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {

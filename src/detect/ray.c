@@ -158,6 +158,23 @@ bool cr_is_inside(const cr_pipeline *p, const cr_collider *c, const float point[
 	return side != 0 ? side > 0 : p->bvh->winding(c, point, direction) != 0;
 }
 
+/// The way to the nearest surface point instead, if one is within reach.
+static void take_nearest(const cr_pipeline *p, const cr_collider *target, const float origin[3], float reach, cr_way_out *way)
+{
+	int32_t triangle;
+	if (!isfinite(p->bvh->nearest(target, origin, reach, &triangle)))
+		return;
+	v3d corners[3];
+	cr_feature feature;
+	cr_collider_triangle(target, triangle, corners);
+	const v3d o = { origin[0], origin[1], origin[2] };
+	const v3d d = v3d_sub(cr_closest_point_triangle(o, corners[0], corners[1], corners[2], &feature), o);
+	const double length = v3d_length(d);
+	// On the surface itself the way out is that triangle's, and it is no way at all.
+	const v3d out = length > 0 ? v3d_scale(d, 1 / length) : cr_collider_normal(target, triangle);
+	*way = (cr_way_out){ (float)length, { (float)out.x, (float)out.y, (float)out.z }, triangle };
+}
+
 /// Apply carom_world_def.max_depth_ratio.
 static void limit_depth(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
@@ -168,26 +185,37 @@ static void limit_depth(
 	float reach = (float)(way->depth / ratio);
 	if (distance_by_grid(&target->grid, origin) > reach)
 		return;
-	int32_t triangle;
-	if (!isfinite(p->bvh->nearest(target, origin, reach, &triangle)))
-		return;
-	v3d corners[3];
-	cr_feature feature;
-	cr_collider_triangle(target, triangle, corners);
-	const v3d o = { origin[0], origin[1], origin[2] };
-	const v3d d = v3d_sub(cr_closest_point_triangle(o, corners[0], corners[1], corners[2], &feature), o);
-	const double length = v3d_length(d);
-	// On the surface itself there is no direction: the ray's stays.
-	if (length > 0)
-		*way = (cr_way_out){ (float)length, { (float)(d.x / length), (float)(d.y / length), (float)(d.z / length) }, triangle };
+	take_nearest(p, target, origin, reach, way);
+}
+
+/// The way to the plane of the triangle that was hit, along its normal, where that ends on the triangle; else to the nearest surface point.
+static void straighten(const cr_pipeline *p, const cr_collider *target, const float origin[3], cr_way_out *way)
+{
+	cr_way_out straight = *way;
+	cr_project_way(target, &straight);
+	v3d t[3];
+	cr_collider_triangle(target, way->triangle, t);
+	const v3d n = cr_collider_normal(target, way->triangle);
+	const v3d end = v3d_mad(v3d_from_floats(origin), straight.depth, v3d_from_floats(straight.direction));
+	for (int k = 0; k < 3; k++) {
+		if (v3d_dot(v3d_cross(v3d_sub(t[(k + 1) % 3], t[k]), v3d_sub(end, t[k])), n) < 0) {
+			take_nearest(p, target, origin, way->depth, way);
+			return;
+		}
+	}
+	*way = straight;
 }
 
 void cr_finish_way(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
 {
+	const float *d = way->direction, before[3] = { d[0], d[1], d[2] };
 	limit_depth(p, source, target, origin, way);
+	const bool turned = before[0] != d[0] || before[1] != d[1] || before[2] != d[2];
 	if (p->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
 		cr_project_way(target, way);
+	else if (p->settings.contact_normal == CAROM_NORMAL_PATCH && !turned)
+		straighten(p, target, origin, way);
 }
 
 /// Is the origin of ray i inside the target?
@@ -219,7 +247,7 @@ static void add_ahead(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
 	const cr_sample_rays *r = &s->range->chunk->rays;
 	cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
-	if (s->pipeline->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
+	if (s->pipeline->settings.contact_normal != CAROM_NORMAL_RAY)
 		cr_project_way(s->target->shape.collider, &way);
 	add_sample_contact(s, r->sample[i], &way);
 }

@@ -89,6 +89,10 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.grid_resolution is %d, not in 0 to %d",
 			def->grid_resolution, MAX_GRID_RESOLUTION);
 	}
+	if ((int)def->sides < 0 || def->sides > CAROM_SIDES_BOTH) {
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.sides is %d, not in 0 to %d", (int)def->sides,
+			(int)CAROM_SIDES_BOTH);
+	}
 	return CAROM_SUCCESS;
 }
 

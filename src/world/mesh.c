@@ -6,11 +6,14 @@
 static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples)
 {
 	carom_context *context = mesh->context;
+	mesh->sides = def->sides;
 	carom_result result = cr_topology_build(context, def, &mesh->report, &mesh->topology);
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!mesh->report.usable)
 		return cr_fail(context, CAROM_INVALID_MESH, "carom_create_mesh: %s", mesh->report.first_finding);
+	if (!cr_facets_build(context, &mesh->topology, mesh->report.closed && mesh->report.components == 1, &mesh->facets))
+		return cr_fail_memory(context, "the facets of a mesh");
 	return cr_collider_build(context, &mesh->topology, mesh->report.closed, samples, def->grid_resolution, &mesh->collider);
 }
 
@@ -27,6 +30,7 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 	if (report)
 		*report = made->report;
 	if (result != CAROM_SUCCESS) {
+		cr_facets_free(context, &made->facets);
 		cr_topology_free(context, &made->topology);
 		cr_free(context, made, sizeof *made);
 		return result;
@@ -63,6 +67,7 @@ void carom_release_mesh(carom_mesh *mesh)
 		return;
 	carom_context *context = mesh->context;
 	cr_collider_free(context, &mesh->collider);
+	cr_facets_free(context, &mesh->facets);
 	cr_topology_free(context, &mesh->topology);
 	cr_hull_free(context, &mesh->hull);
 	cr_free(context, mesh, sizeof *mesh);
@@ -99,7 +104,8 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 		.depth = c->tree.depth,
 		.sah_cost = cr_tree2_sah_cost(&c->binary),
 		.epo = with_epo ? cr_collider_epo(c) : 0,
-		.bytes = sizeof *mesh + cr_topology_bytes(&mesh->topology) + cr_collider_bytes(c) + cr_hull_bytes(&mesh->hull),
+		.bytes = sizeof *mesh + cr_topology_bytes(&mesh->topology) + cr_facets_bytes(&mesh->facets) + cr_collider_bytes(c) +
+			cr_hull_bytes(&mesh->hull),
 		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
 	};
 	return CAROM_SUCCESS;

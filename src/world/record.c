@@ -144,7 +144,7 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	begin_record(r, CR_RECORD_MESH);
 	put_u32(r, (uint32_t)t->vertex_count);
 	put_u32(r, (uint32_t)t->triangle_count);
-	put_u32(r, grid_resolution(&mesh->collider));
+	put_u32(r, grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16);
 	for (int64_t i = 0; i < 3 * (int64_t)t->vertex_count; i++)
 		put_f32(r, t->vertices[i]);
 	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++)

@@ -241,7 +241,7 @@ static carom_result make_mesh(replay *r, const carom_mesh_def *def)
 
 static carom_result replay_mesh(replay *r)
 {
-	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r), grid_resolution = get_u32(r);
+	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r), grid_and_sides = get_u32(r);
 	const int64_t numbers = 3 * ((int64_t)vertex_count + triangle_count);
 	if (r->short_payload || vertex_count > INT32_MAX || triangle_count > INT32_MAX || 4 * numbers != r->payload.count - r->at)
 		return damaged(r, "its size is wrong");
@@ -261,7 +261,8 @@ static carom_result replay_mesh(replay *r)
 		def.vertex_count = (int32_t)vertex_count;
 		def.triangles = triangles;
 		def.triangle_count = (int32_t)triangle_count;
-		def.grid_resolution = (int32_t)grid_resolution;
+		def.grid_resolution = (int32_t)(grid_and_sides & 0xffff);
+		def.sides = (carom_mesh_sides)(grid_and_sides >> 16);
 		result = make_mesh(r, &def);
 	}
 	cr_free(r->context, vertices, vertex_bytes);

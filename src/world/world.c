@@ -19,6 +19,7 @@ carom_world_def carom_default_world_def(void)
 		.temporal = CAROM_TEMPORAL_ITERATIVE,
 		.predict = true,
 		.max_walk = 32,
+		.contact_normal = CAROM_NORMAL_PATCH,
 		.internal_edge_angle = 0.08726646259971647, // 5 degrees
 		.buffer_confidence = 1.02,
 		.sweep = carom_default_sweep_def(),
@@ -37,7 +38,7 @@ static carom_result check_choices(carom_context *context, const carom_world_def 
 		{ "ray_method", (int)def->ray_method, CAROM_RAYS_PLUGIN },
 		{ "temporal", (int)def->temporal, CAROM_TEMPORAL_ITERATIVE },
 		{ "lost_rays", (int)def->lost_rays, CAROM_LOST_DROP },
-		{ "contact_normal", (int)def->contact_normal, CAROM_NORMAL_TRIANGLE },
+		{ "contact_normal", (int)def->contact_normal, CAROM_NORMAL_PATCH },
 		{ "stages", (int)def->stages, CAROM_STAGES_NAIVE },
 		{ "ray_buffers", (int)def->ray_buffers, CAROM_BUFFERS_BACKTRACK },
 		{ "ray_predictor", (int)def->ray_predictor, CAROM_PREDICTOR_LAST },

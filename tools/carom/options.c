@@ -16,7 +16,7 @@ const char *const options_sphere_method_words[] = { "auto", "grid", "levels", "t
 const char *const options_broad_words[] = { "tree", "sweep", "brute", NULL };
 const char *const options_ray_words[] = { "wide", "binary", "basic", "moller-trumbore", NULL };
 const char *const options_temporal_words[] = { "none", "iterative", NULL };
-const char *const options_normal_words[] = { "ray", "triangle", NULL };
+const char *const options_normal_words[] = { "ray", "triangle", "patch", NULL };
 const char *const options_buffer_words[] = { "exact", "ignore", "backtrack", NULL };
 const char *const options_predictor_words[] = { "pairs", "last", NULL };
 

@@ -1,0 +1,44 @@
+/// Contacts that a solver can use: patches, each with the direction that belongs to it.
+#ifndef CR_DETECT_MANIFOLD_H
+#define CR_DETECT_MANIFOLD_H
+
+#include "detect/common_part.h"
+
+/// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges that cross.
+typedef struct cr_reference_plane {
+	int side;        // the body whose facet it is; 1 for edges
+	int32_t facet;   // -1: edges
+	int32_t edge[2]; // half-edges of A and of B
+	v3d normal;      // out of that body, A's frame, unit
+	double offset;   // normal . p on the plane
+	double area;     // of the facet; 0 for edges, -1 where they are nearest at an end
+	double depth;    // of small hulls: of all that is below; else 0
+	bool chosen;
+} cr_reference_plane;
+
+/// The work on one pair.
+typedef struct cr_manifold {
+	cr_completion *completion;
+	const cr_overlap *overlap;
+	double tolerance; // metres: what is nearer counts as touching
+	cr_reference_plane *planes;
+	int32_t plane_count;
+	float *depth; // [plane_count][overlap->count] of the corners below the planes; negative: the plane does not stand for the corner
+	bool *settled; // [overlap->count] corners that have their patch
+	bool failed;
+} cr_manifold;
+
+/// Is a pair of meshes one for cr_make_manifold?
+bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
+/// Make the contacts of a pair whose crossings are found. Returns whether there is one.
+bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
+
+/// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none (manifold_points.c).
+int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);
+/// How far it is from a point of a body (A's frame) to its surface along a direction, and the triangle there; 0, and -1, where that is not
+/// known (manifold_points.c).
+double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);
+/// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
+void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
+
+#endif

@@ -1,0 +1,239 @@
+// What contacts are for: stacks stand, bodies that are dropped come to rest, and what slides goes on, whatever the ground is made of
+// and however finely the bodies are cut into triangles. Dynamics by the simulation's solver.
+#include "manifold_fixture.h"
+#include "sim/dynamics.h"
+
+#include <math.h>
+
+enum { MAX_BODIES = 16, MAX_CONTACTS = 4096 };
+
+/// Bodies in a world and in the solver; body 0 of both is the ground.
+typedef struct yard {
+	carom_context *context;
+	carom_world *world;
+	sim_dynamics *dynamics;
+	carom_body_id id[MAX_BODIES];
+	int count;
+	double friction;
+} yard;
+
+static const carom_vec3 still = { 0, 0, 0 };
+
+static void open_yard(yard *y, double friction)
+{
+	const sim_solver_settings settings = { .iterations = 50,
+		.over_relaxation = 1.3,
+		.error_reduction = 0.2,
+		.softness = 1e-9,
+		.max_correcting_speed = 2,
+		.restitution_speed = 0.1,
+		.max_angular_speed = INFINITY };
+	*y = (yard){ .context = fixture_context(1), .friction = friction };
+	y->world = fixture_world(y->context, NULL);
+	y->dynamics = sim_create_dynamics(&settings, (carom_vec3){ 0, 0, -9.81 });
+	REQUIRE(y->dynamics != NULL);
+}
+
+static void close_yard(yard *y)
+{
+	sim_destroy_dynamics(y->dynamics);
+	carom_destroy_world(y->world);
+	carom_destroy_context(y->context);
+}
+
+/// Add a cube that moves, or a ground (half 0).
+static void put(yard *y, carom_shape shape, carom_pose pose, double half, carom_vec3 velocity)
+{
+	char error[200] = "";
+	const carom_shape box = fixture_box(half, half, half);
+	sim_dynamic_body body = {
+		.kind = half > 0 ? CAROM_DYNAMIC : CAROM_STATIC, .pose = pose, .velocity = velocity, .friction = y->friction
+	};
+	if (half > 0)
+		body.mass = sim_volume_mass(&box);
+	y->id[y->count++] = fixture_add(y->world, shape, pose, body.kind);
+	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, error, sizeof error));
+}
+
+/// Find the contacts, solve, move.
+static void step_yard(yard *y)
+{
+	static sim_dynamic_contact contacts[MAX_CONTACTS];
+	carom_pose poses[MAX_BODIES];
+	for (int i = 0; i < y->count; i++)
+		poses[i] = sim_dynamics_get_pose(y->dynamics, i);
+	REQUIRE(carom_world_set_poses(y->world, y->count, y->id, poses) == CAROM_SUCCESS);
+	fixture_step(y->world);
+	const carom_contact_view c = carom_world_contacts(y->world);
+	int32_t lost = -1;
+	REQUIRE(c.count <= MAX_CONTACTS);
+	for (int i = 0; i < c.count; i++) {
+		const carom_contact *from = &c.data[i];
+		contacts[i] = (sim_dynamic_contact){ .body_a = (int32_t)from->body_a.index1 - 1,
+			.body_b = (int32_t)from->body_b.index1 - 1,
+			.point = { from->point[0], from->point[1], from->point[2] },
+			.normal = { from->normal[0], from->normal[1], from->normal[2] },
+			.depth = from->depth };
+	}
+	REQUIRE(sim_dynamics_step(y->dynamics, 1.0 / 60, contacts, c.count, &lost));
+}
+
+/// How far bodies have gone sideways, but for what is meant, from where they began; the lowest and the highest; the fastest.
+typedef struct outcome {
+	double drift, lowest, highest, fastest;
+} outcome;
+
+/// Run and look: the fastest is that of the last second. Bodies are meant to go way along x.
+static outcome run_yard(yard *y, int steps, double way)
+{
+	carom_vec3 start[MAX_BODIES];
+	outcome o = { 0, INFINITY, -INFINITY, 0 };
+	for (int i = 1; i < y->count; i++)
+		start[i] = sim_dynamics_get_centre(y->dynamics, i);
+	for (int step = 0; step < steps; step++) {
+		step_yard(y);
+		for (int i = 1; i < y->count && step >= steps - 60; i++) {
+			const carom_vec3 v = sim_dynamics_get_velocity(y->dynamics, i),
+							 w = sim_dynamics_get_angular_velocity(y->dynamics, i);
+			o.fastest = fmax(o.fastest, sqrt(v.x * v.x + v.y * v.y + v.z * v.z) + 0.5 * sqrt(w.x * w.x + w.y * w.y + w.z * w.z));
+		}
+	}
+	for (int i = 1; i < y->count; i++) {
+		const carom_vec3 p = sim_dynamics_get_centre(y->dynamics, i);
+		o.drift = fmax(o.drift, hypot(p.x - start[i].x - way, p.y - start[i].y));
+		o.lowest = fmin(o.lowest, p.z);
+		o.highest = fmax(o.highest, p.z);
+	}
+	return o;
+}
+
+/// A cube of 12 * cells^2 triangles, or a box (0 cells: then *mesh is NULL).
+static carom_shape cube_of(const yard *y, int cells, double half, carom_mesh **mesh)
+{
+	*mesh = cells > 0 ? manifold_cube(y->context, cells, half) : NULL;
+	return *mesh ? fixture_of_mesh(*mesh) : fixture_box(half, half, half);
+}
+
+static void check_stack(int cells, int ground_cells, int height, bool shifted, double seconds)
+{
+	yard y;
+	carom_mesh *cube, *ground;
+	open_yard(&y, 0.6);
+	const carom_shape crate = cube_of(&y, cells, 0.5, &cube), slab = cube_of(&y, ground_cells, 5, &ground);
+	put(&y, slab, fixture_at(0, 0, -5), 0, still);
+	for (int i = 0; i < height; i++)
+		put(&y, crate, fixture_at(shifted ? 0.1 * (i % 2) : 0, shifted ? 0.07 * (i % 3) : 0, 0.5 + i), 0.5, still);
+	carom_release_mesh(cube);
+	carom_release_mesh(ground);
+	const outcome o = run_yard(&y, (int)(60 * seconds), 0);
+	CHECK(o.drift < 0.1);
+	CHECK_NEAR(o.lowest, 0.5, 0.02);
+	CHECK_NEAR(o.highest, height - 0.5, 0.01 * height);
+	close_yard(&y);
+}
+
+TEST(stacking, five_crates_stand)
+{
+	for (int cells = 0; cells <= 4; cells = cells ? 2 * cells : 1) {
+		for (int shifted = 0; shifted < 2; shifted++) {
+			check_stack(cells, 1, 5, shifted, 10);
+			check_stack(cells, 0, 5, shifted, 10);
+		}
+	}
+}
+
+TEST(stacking, crates_of_3072_triangles_stand) { check_stack(16, 1, 5, true, 4); }
+
+TEST(stacking, ten_crates_stand)
+{
+	for (int cells = 0; cells <= 4; cells = cells ? 2 * cells : 1)
+		check_stack(cells, 1, 10, false, 10);
+}
+
+enum { GROUNDS = 4 };
+
+/// Ground in z = 0: open floors of 2 and 800 triangles, a height field, a slab. The mesh is the caller's.
+static carom_mesh *ground_of(const yard *y, int kind)
+{
+	static const float heights[21 * 21];
+	carom_mesh *mesh = NULL;
+	if (kind == 2)
+		REQUIRE(carom_create_height_field(y->context, 21, 21, heights, (double[2]){ 1, 1 }, 1, &mesh) == CAROM_SUCCESS);
+	else if (kind == 3)
+		mesh = fixture_box_mesh(y->context, 10, 10, 0.5);
+	else
+		mesh = manifold_floor(y->context, kind == 0 ? 1 : 20, 20, CAROM_SIDES_AUTO);
+	return mesh;
+}
+
+static carom_pose ground_pose(int kind) { return kind == 2 ? fixture_at(-10, -10, 0) : fixture_at(0, 0, kind == 3 ? -0.5 : 0); }
+
+TEST(stacking, dropped_cubes_come_to_rest)
+{
+	for (int kind = 0; kind < GROUNDS; kind++) {
+		for (int cells = 0; cells <= 4; cells = cells ? 4 * cells : 1) {
+			yard y;
+			carom_mesh *mesh, *ground;
+			open_yard(&y, 0.6);
+			ground = ground_of(&y, kind);
+			put(&y, fixture_of_mesh(ground), ground_pose(kind), 0, still);
+			const carom_shape cube = cube_of(&y, cells, 0.5, &mesh);
+			for (int i = 0; i < 4; i++) {
+				const carom_quat turned = fixture_turn((v3d){ 1, 2, 0.3 }, 0.6);
+				put(&y, cube, (carom_pose){ { 3.13 * (i % 2) + 1.3, 2.7 * (i / 2) - 4.2, 1.5 }, turned }, 0.5, still);
+			}
+			carom_release_mesh(mesh);
+			carom_release_mesh(ground);
+			const outcome o = run_yard(&y, 600, 0);
+			CHECK(o.fastest < 0.01);
+			CHECK_NEAR(o.lowest, 0.5, 0.01);
+			CHECK_NEAR(o.highest, 0.5, 0.01);
+			close_yard(&y);
+		}
+	}
+}
+
+/// Nothing catches: 6 m over the edges of triangles without friction.
+TEST(stacking, what_slides_keeps_its_speed)
+{
+	for (int kind = 0; kind < GROUNDS; kind++) {
+		for (int cells = 0; cells <= 4; cells = cells ? 4 * cells : 1) {
+			yard y;
+			carom_mesh *mesh, *ground;
+			open_yard(&y, 0);
+			ground = ground_of(&y, kind);
+			put(&y, fixture_of_mesh(ground), ground_pose(kind), 0, still);
+			put(&y, cube_of(&y, cells, 0.1, &mesh), fixture_at(-3.04, 0.03, 0.0999), 0.1, (carom_vec3){ 3, 0, 0 });
+			carom_release_mesh(mesh);
+			carom_release_mesh(ground);
+			const outcome o = run_yard(&y, 120, 6);
+			CHECK(o.drift < 0.018);
+			CHECK_NEAR(sim_dynamics_get_velocity(y.dynamics, 1).x, 3, 0.009);
+			CHECK_NEAR(o.lowest, 0.1, 0.002);
+			close_yard(&y);
+		}
+	}
+}
+
+/// Steps of nearly half a cube: nothing falls through an open floor.
+TEST(stacking, fast_cubes_do_not_fall_through_open_floors)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		for (int i = 0; i < 8; i++) {
+			yard y;
+			carom_mesh *mesh, *ground;
+			open_yard(&y, 0.6);
+			ground = ground_of(&y, kind);
+			put(&y, fixture_of_mesh(ground), fixture_at(0, 0, 0), 0, still);
+			const carom_pose pose = { { 0.7 * i - 2, 1, 0.9 + 0.05 * i }, fixture_turn((v3d){ 1, i, 2 }, 0.4 * i) };
+			put(&y, cube_of(&y, i % 3, 0.5, &mesh), pose, 0.5, (carom_vec3){ 0, 0, -28 });
+			carom_release_mesh(mesh);
+			carom_release_mesh(ground);
+			for (int step = 0; step < 240; step++)
+				step_yard(&y);
+			const carom_vec3 p = sim_dynamics_get_centre(y.dynamics, 1);
+			CHECK(p.z > 0.4 || fabs(p.x) > 9.4 || fabs(p.y) > 9.4); // or it was thrown over the border
+			close_yard(&y);
+		}
+	}
+}
