@@ -52,6 +52,8 @@ size_t recording_record_size(const recording_column *columns, int count)
 
 void recording_pack(const recording_column *column, const void *records, size_t record_size, int64_t count, void *packed)
 {
+	if (count == 0)
+		return; // records may be NULL
 	const size_t size = recording_row_size(column);
 	const char *from = (const char *)records + column->offset;
 	for (int64_t i = 0; i < count; i++)
@@ -60,6 +62,8 @@ void recording_pack(const recording_column *column, const void *records, size_t 
 
 void recording_unpack(const recording_column *column, const void *packed, size_t record_size, int64_t count, void *records)
 {
+	if (count == 0)
+		return;
 	const size_t size = recording_row_size(column);
 	char *to = (char *)records + column->offset;
 	for (int64_t i = 0; i < count; i++)

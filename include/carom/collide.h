@@ -51,8 +51,8 @@ typedef struct carom_manifold {
 /// The contacts of two shapes, with depth at least -margin (margin 0 or more). Faces that lie on each other give the corners of their
 /// common part, edges side by side its two ends, all else one point. Source: Gregorius, Robust Contact Creation for Physics
 /// Simulations (2015).
-CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
-	const carom_pose *pose_b, double margin, carom_manifold *manifold);
+CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
+	const carom_shape *b, const carom_pose *pose_b, double margin, carom_manifold *manifold);
 
 /// A motion from begin (time 0) to end (time 1): the origin of the shape's frame moves on a straight line at a constant speed, while the
 /// shape turns at a constant rate, the shorter way.
