@@ -1,7 +1,7 @@
 // States of spheres for files and pictures, and sums over them.
 #include "sim/granular_output.h"
 
-#include "sim/hash.h"
+#include "sim/state_hash.h"
 
 #include <math.h>
 #include <stdlib.h>

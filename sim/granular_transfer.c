@@ -1,7 +1,7 @@
 // Numbers between memory and a checkpoint's HDF5 file: see granular_transfer.h.
 #include "sim/granular_transfer.h"
 
-#include "sim/hash.h"
+#include "sim/state_hash.h"
 #include "sim/hdf5_file.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "sim/simulation.h"
 
 #include "sim/dynamics.h"
-#include "sim/hash.h"
+#include "sim/state_hash.h"
 #include "sim/recording.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // The cloth simulation: making it, and its steps. See soft.h.
-#include "sim/hash.h"
+#include "sim/state_hash.h"
 #include "sim/soft_state.h"
 #include "sim/soft_topology.h"
 

@@ -5,7 +5,7 @@
 #include "run.h"
 #include "sim/granular_fill.h"
 #include "sim/granular_output.h"
-#include "sim/hash.h"
+#include "sim/state_hash.h"
 #include "sim/vtk_file.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/// @file hash.h
+/// @file state_hash.h
 /// The hash of simulations: FNV-1a (Fowler, Noll, Vo) over words of eight bytes, with the high bits mixed back down.
-#ifndef SIM_HASH_H
-#define SIM_HASH_H
+#ifndef SIM_STATE_HASH_H
+#define SIM_STATE_HASH_H
 
 #include <stdint.h>
 #include <string.h>
