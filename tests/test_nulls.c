@@ -41,6 +41,7 @@ TEST(nulls, meshes)
 	REFUSED(carom_mesh_get_mass(NULL, &mass));
 	REFUSED(carom_mesh_get_tree_info(NULL, false, &info));
 	REFUSED(carom_mesh_self_intersections(NULL, 1, pairs, &count));
+	REFUSED(carom_mesh_intersections(NULL, &pose, NULL, &pose, 1, pairs, &count));
 	REFUSED(carom_mesh_cast_rays(NULL, CAROM_RAYS_WIDE, &rays, &hits));
 	REFUSED(carom_mesh_closest_point(NULL, (carom_vec3){ 0 }, 1, &found, &point));
 	REFUSED(carom_mesh_distance(NULL, &pose, NULL, &pose, 1, &found, &gap));

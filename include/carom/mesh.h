@@ -33,6 +33,9 @@ typedef enum carom_mesh_sides {
 /// A triangle mesh. Start from carom_default_mesh_def.
 typedef struct carom_mesh_def {
 	int cookie; ///< set by carom_default_mesh_def; do not touch
+	/// Float or double. Trees, rays and contacts work on the vertices rounded to float (carom_mesh_report.rounding tells what that changed),
+	/// so keep a mesh near its origin. Doubles are kept beside them where a float does not hold one: carom_mesh_self_intersections and
+	/// carom_mesh_intersections decide by the numbers given.
 	carom_strided vertices;
 	int32_t vertex_count;
 	const int32_t *triangles; ///< [3*triangle_count], counter-clockwise seen from outside
@@ -61,6 +64,9 @@ typedef struct carom_mesh_report {
 	int32_t duplicate_triangles;   ///< the same three corners in the same direction as an earlier triangle
 	int32_t unreferenced_vertices; ///< used by no triangle; they cast no rays
 	int32_t duplicate_vertices;    ///< vertices at the position of an earlier one
+	// What rounding to float did (no finding): see carom_mesh_def.vertices.
+	int32_t rounded_vertices; ///< vertices with a coordinate that float does not hold
+	double rounding;          ///< most that a coordinate changed
 	// What decides whether the mesh has an inside:
 	int32_t border_edges;         ///< used by one triangle
 	int32_t nonmanifold_edges;    ///< used by more than two triangles

@@ -15,6 +15,7 @@ struct carom_mesh {
 	carom_mesh_sides sides;
 	cr_topology topology;
 	cr_facets facets;
+	double *exact; // [3*vertex_count] the vertices as they were given, where a float does not hold one of them; else NULL
 	cr_collider collider;
 	cr_hull_data hull; // of carom_create_hull; else empty
 };

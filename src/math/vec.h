@@ -79,6 +79,14 @@ static inline m3d m3d_transpose_mul(const m3d *a, const m3d *b)
 	return r;
 }
 
+/// The pose of b in the frame of a.
+static inline void cr_relative_pose(const carom_pose *a, const carom_pose *b, m3d *rotation, v3d *position)
+{
+	const m3d ra = m3d_from_quat(a->orientation), rb = m3d_from_quat(b->orientation);
+	*rotation = m3d_transpose_mul(&ra, &rb);
+	*position = m3d_tmul(&ra, v3d_sub(b->position, a->position));
+}
+
 /// Next float below / above a double: for boxes rounded outward.
 static inline float cr_round_down(double x)
 {

@@ -34,9 +34,9 @@ void cr_mesh_finding(carom_mesh_report *report, int32_t element, const char *for
 	va_end(arguments);
 }
 
-static int64_t packed_stride(const carom_mesh_def *def)
+static int64_t packed_stride(const carom_strided *view)
 {
-	return 3 * (int64_t)(def->vertices.type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
+	return 3 * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
 }
 
 static carom_result check_vertices(carom_context *context, const carom_mesh_def *def)
@@ -53,7 +53,7 @@ static carom_result check_vertices(carom_context *context, const carom_mesh_def 
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"carom_mesh_def.vertices.type is %d, neither CAROM_FLOAT32 nor CAROM_FLOAT64", (int)vertices->type);
 	}
-	int64_t packed = packed_stride(def);
+	int64_t packed = packed_stride(vertices);
 	// A negative stride walks backwards; one shorter than three coordinates is a stride given in elements.
 	if (vertices->stride != 0 && vertices->stride < packed && vertices->stride > -packed) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
@@ -96,11 +96,10 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 	return CAROM_SUCCESS;
 }
 
-// A vertex of the definition in double, whatever its type and alignment.
-static void read_vertex(const carom_mesh_def *def, int64_t stride, int32_t vertex, double point[3])
+void cr_read_vertex(const carom_strided *view, int64_t vertex, double point[3])
 {
-	const char *source = (const char *)def->vertices.data + vertex * stride;
-	if (def->vertices.type == CAROM_FLOAT64) {
+	const char *source = (const char *)view->data + vertex * (view->stride != 0 ? view->stride : packed_stride(view));
+	if (view->type == CAROM_FLOAT64) {
 		memcpy(point, source, 3 * sizeof(double));
 		return;
 	}
@@ -123,15 +122,26 @@ static int bad_axis(const double point[3], bool huge)
 	return -1;
 }
 
+static void round_vertex(carom_mesh_report *report, const double point[3], float *rounded)
+{
+	bool differs = false;
+	for (int axis = 0; axis < 3; axis++) {
+		rounded[axis] = (float)point[axis];
+		const double change = fabs(point[axis] - (double)rounded[axis]);
+		differs = differs || change > 0;
+		report->rounding = change > report->rounding ? change : report->rounding;
+	}
+	report->rounded_vertices += differs;
+}
+
 static void read_vertices(cr_mesh_scan *scan)
 {
 	static const char axis_name[3] = { 'x', 'y', 'z' };
 	carom_mesh_report *report = scan->report;
-	int64_t stride = scan->def->vertices.stride != 0 ? scan->def->vertices.stride : packed_stride(scan->def);
 	int32_t huge_vertex = -1;
 	for (int32_t vertex = 0; vertex < report->vertex_count; vertex++) {
 		double point[3];
-		read_vertex(scan->def, stride, vertex, point);
+		cr_read_vertex(&scan->def->vertices, vertex, point);
 		int axis = bad_axis(point, false);
 		if (axis >= 0) {
 			report->nonfinite_vertices++;
@@ -143,13 +153,11 @@ static void read_vertices(cr_mesh_scan *scan)
 			huge_vertex = report->huge_vertices++ == 0 ? vertex : huge_vertex;
 			continue;
 		}
-		for (int k = 0; k < 3; k++) {
-			scan->topology.vertices[3 * (int64_t)vertex + k] = (float)point[k];
-		}
+		round_vertex(report, point, scan->topology.vertices + 3 * (int64_t)vertex);
 	}
 	if (huge_vertex >= 0) {
 		double point[3];
-		read_vertex(scan->def, stride, huge_vertex, point);
+		cr_read_vertex(&scan->def->vertices, huge_vertex, point);
 		int axis = bad_axis(point, true);
 		cr_mesh_finding(report, huge_vertex, "vertex %d: %c is %g, beyond the limit of %g", huge_vertex, axis_name[axis],
 			point[axis], CAROM_MAX_COORDINATE);

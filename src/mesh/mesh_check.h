@@ -11,6 +11,7 @@ typedef struct cr_mesh_scan {
 	carom_context *context;
 	const carom_mesh_def *def;
 	carom_mesh_report *report;
+	const double *exact; // [3*vertex_count] the vertices as they were given, to be judged instead of those of the topology, or NULL
 	const cr_topology *before; // of the same triangles before they moved, or NULL: see cr_topology_build_moved
 	cr_topology topology;
 	uint8_t *carries; // [triangle_count] 1: three distinct positions and no duplicate, so its edges count (a flat one's too)

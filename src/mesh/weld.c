@@ -1,5 +1,6 @@
 // Equal positions and equal triangles, by hashing: open addressing with linear probing in tables at most half full. Linear in
-// the size of the mesh. Positions are compared as floats, so 0 and -0 are one position.
+// the size of the mesh. Positions are compared as numbers, so 0 and -0 are one position.
+#include "geom/predicates.h"
 #include "mesh/mesh_check.h"
 #include <string.h>
 
@@ -39,23 +40,35 @@ static uint64_t mix(uint64_t x)
 
 static uint64_t hash_three(uint32_t a, uint32_t b, uint32_t c) { return mix(mix((uint64_t)a << 32 | b) + c); }
 
-static uint64_t hash_position(const float *position)
+// A vertex as the scan judges it: as the mesh holds it, or as it was given.
+static v3d position_of(const cr_mesh_scan *scan, int32_t vertex)
 {
-	uint32_t bits[3];
-	for (int axis = 0; axis < 3; axis++) {
-		float value = position[axis] == 0 ? 0 : position[axis];
-		memcpy(&bits[axis], &value, sizeof value);
+	if (scan->exact) {
+		const double *p = scan->exact + 3 * (int64_t)vertex;
+		return v3d_make(p[0], p[1], p[2]);
 	}
-	return hash_three(bits[0], bits[1], bits[2]);
+	return v3d_from_floats(scan->topology.vertices + 3 * (int64_t)vertex);
 }
 
-static bool same_position(const float *a, const float *b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2]; }
+static uint64_t hash_position(v3d p)
+{
+	const double values[3] = { p.x, p.y, p.z };
+	uint64_t hash = 0;
+	for (int axis = 0; axis < 3; axis++) {
+		uint64_t bits;
+		double value = values[axis] == 0 ? 0 : values[axis];
+		memcpy(&bits, &value, sizeof value);
+		hash = mix(hash + bits);
+	}
+	return hash;
+}
+
+static bool same_position(v3d a, v3d b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
 // Whether two vertices are one: at one position, and, in a mesh that has moved, there before as well.
 static bool is_one_vertex(const cr_mesh_scan *scan, int32_t a, int32_t b)
 {
-	const float *vertices = scan->topology.vertices;
-	return same_position(vertices + 3 * (int64_t)a, vertices + 3 * (int64_t)b) &&
+	return same_position(position_of(scan, a), position_of(scan, b)) &&
 		(!scan->before || scan->before->weld[a] == scan->before->weld[b]);
 }
 
@@ -67,8 +80,7 @@ static bool weld_vertices(cr_mesh_scan *scan)
 		return false;
 	}
 	for (int32_t vertex = 0; vertex < topology->vertex_count; vertex++) {
-		const float *position = topology->vertices + 3 * (int64_t)vertex;
-		uint64_t slot = hash_position(position) & table.mask;
+		uint64_t slot = hash_position(position_of(scan, vertex)) & table.mask;
 		while (table.slots[slot] >= 0 && !is_one_vertex(scan, vertex, table.slots[slot])) {
 			slot = (slot + 1) & table.mask;
 		}
@@ -107,13 +119,20 @@ static uint64_t find_triangle(const cr_topology *topology, const hash_table *tab
 }
 
 // Twice the area of a triangle as a vector, in double from the float coordinates.
-static v3d area_vector(const cr_topology *topology, int32_t triangle)
+static v3d area_vector(const cr_mesh_scan *scan, int32_t triangle)
 {
-	const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
-	v3d a = v3d_from_floats(topology->vertices + 3 * (int64_t)corner[0]);
-	v3d b = v3d_from_floats(topology->vertices + 3 * (int64_t)corner[1]);
-	v3d c = v3d_from_floats(topology->vertices + 3 * (int64_t)corner[2]);
-	return v3d_cross(v3d_sub(b, a), v3d_sub(c, a));
+	const int32_t *corner = scan->topology.triangles + 3 * (int64_t)triangle;
+	const v3d a = position_of(scan, corner[0]);
+	return v3d_cross(v3d_sub(position_of(scan, corner[1]), a), v3d_sub(position_of(scan, corner[2]), a));
+}
+
+// Whether three corners lie on one line. Exact for coordinates as they were given, whose area may round to zero or from it.
+static bool is_flat(const cr_mesh_scan *scan, int32_t triangle, v3d area)
+{
+	const int32_t *corner = scan->topology.triangles + 3 * (int64_t)triangle;
+	if (!scan->exact)
+		return area.x == 0 && area.y == 0 && area.z == 0;
+	return cr_projection_axis(position_of(scan, corner[0]), position_of(scan, corner[1]), position_of(scan, corner[2])) < 0;
 }
 
 // Which triangles of a mesh are left out, with the first of each kind.
@@ -132,8 +151,8 @@ static void judge_triangle(cr_mesh_scan *scan, int32_t triangle, hash_table *tab
 	int32_t corner[3];
 	canonical_corners(topology, triangle, corner);
 	bool repeated = corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0];
-	v3d normal = area_vector(topology, triangle);
-	bool flat = repeated || (normal.x == 0 && normal.y == 0 && normal.z == 0);
+	v3d normal = area_vector(scan, triangle);
+	bool flat = repeated || is_flat(scan, triangle, normal);
 	int32_t original = -1;
 	if (!repeated) {
 		int32_t *slot = &table->slots[find_triangle(topology, table, corner)];
@@ -232,4 +251,21 @@ bool cr_mesh_weld(cr_mesh_scan *scan)
 	topology->used = cr_mesh_alloc(scan->context, topology->triangle_count, sizeof(uint8_t), &ok);
 	scan->carries = cr_mesh_alloc(scan->context, topology->triangle_count, sizeof(uint8_t), &ok);
 	return ok && weld_vertices(scan) && judge_triangles(scan) && judge_vertices(scan);
+}
+
+bool cr_mesh_judge_exact(carom_context *context, const cr_topology *topology, const double *exact, uint8_t *used)
+{
+	carom_mesh_report report = { 0 }; // nobody reads it
+	cr_mesh_scan scan = { .context = context, .report = &report, .exact = exact };
+	bool ok = true;
+	scan.topology = (cr_topology){ .vertex_count = topology->vertex_count,
+		.triangle_count = topology->triangle_count,
+		.triangles = topology->triangles,
+		.used = used };
+	scan.topology.weld = cr_mesh_alloc(context, topology->vertex_count, sizeof(int32_t), &ok);
+	scan.carries = cr_mesh_alloc(context, topology->triangle_count, sizeof(uint8_t), &ok);
+	ok = ok && weld_vertices(&scan) && judge_triangles(&scan);
+	cr_free(context, scan.topology.weld, (size_t)topology->vertex_count * sizeof(int32_t));
+	cr_free(context, scan.carries, (size_t)topology->triangle_count);
+	return ok;
 }

@@ -1,4 +1,5 @@
 /// Checks of what the caller gives to a swept scene, and the reading of vertices. Each text names the field, mesh or vertex at fault.
+#include "mesh/topology.h"
 #include "sweep/sweep_cookies.h"
 #include "sweep/sweep_state.h"
 
@@ -61,20 +62,6 @@ static int64_t element_bytes(const carom_strided *view)
 	return 3 * (int64_t)(view->type == CAROM_FLOAT64 ? sizeof(double) : sizeof(float));
 }
 
-static void read_vertex(const carom_strided *view, int64_t vertex, double place[3])
-{
-	const int64_t stride = view->stride != 0 ? view->stride : element_bytes(view);
-	const char *at = (const char *)view->data + vertex * stride;
-	if (view->type == CAROM_FLOAT64) {
-		memcpy(place, at, 3 * sizeof *place);
-		return;
-	}
-	float narrow[3];
-	memcpy(narrow, at, sizeof narrow);
-	for (int k = 0; k < 3; k++)
-		place[k] = narrow[k];
-}
-
 static carom_result check_view(carom_context *context, const char *field, const carom_strided *view, int32_t count)
 {
 	if (view->type != CAROM_FLOAT32 && view->type != CAROM_FLOAT64)
@@ -98,7 +85,7 @@ carom_result cr_check_sweep_vertices(
 		return result;
 	for (int32_t i = 0; i < count; i++) {
 		double p[3];
-		read_vertex(view, i, p);
+		cr_read_vertex(view, i, p);
 		for (int k = 0; k < 3; k++) {
 			if (!(fabs(p[k]) <= CAROM_MAX_COORDINATE))
 				return cr_fail(context, fault, "%s: %c of vertex %d is %g, %s", field, 'x' + k, i, p[k],
@@ -113,7 +100,7 @@ double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *
 	double largest = 0;
 	for (int32_t i = 0; i < count; i++) {
 		double *p = &places[3 * (int64_t)i];
-		read_vertex(view, i, p);
+		cr_read_vertex(view, i, p);
 		for (int k = 0; k < 3; k++)
 			largest = fabs(p[k]) > largest ? fabs(p[k]) : largest;
 	}

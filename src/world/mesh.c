@@ -17,6 +17,36 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 	return cr_collider_build(context, &mesh->topology, mesh->report.closed, samples, def->grid_resolution, &mesh->collider);
 }
 
+static size_t exact_bytes(const carom_mesh *mesh)
+{
+	return mesh->exact ? 3 * (size_t)mesh->topology.vertex_count * sizeof *mesh->exact : 0;
+}
+
+/// Keep the vertices as they were given, if float does not hold them.
+static carom_result keep_exact(carom_mesh *mesh, const carom_mesh_def *def)
+{
+	const int32_t count = mesh->topology.vertex_count;
+	if (mesh->report.rounded_vertices == 0)
+		return CAROM_SUCCESS;
+	mesh->exact = cr_alloc_array(mesh->context, 3 * (size_t)count, sizeof *mesh->exact);
+	if (!mesh->exact)
+		return cr_fail_memory(mesh->context, "a mesh");
+	for (int32_t i = 0; i < count; i++)
+		cr_read_vertex(&def->vertices, i, mesh->exact + 3 * (int64_t)i);
+	return CAROM_SUCCESS;
+}
+
+static void free_mesh(carom_mesh *mesh)
+{
+	carom_context *context = mesh->context;
+	cr_collider_free(context, &mesh->collider);
+	cr_facets_free(context, &mesh->facets);
+	cr_free(context, mesh->exact, exact_bytes(mesh));
+	cr_topology_free(context, &mesh->topology);
+	cr_hull_free(context, &mesh->hull);
+	cr_free(context, mesh, sizeof *mesh);
+}
+
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh)
 {
@@ -26,13 +56,13 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 		return cr_fail_memory(context, "a mesh");
 	made->context = context;
 	atomic_init(&made->references, 1);
-	const carom_result result = build_mesh(made, def, samples);
+	carom_result result = build_mesh(made, def, samples);
+	if (result == CAROM_SUCCESS)
+		result = keep_exact(made, def);
 	if (report)
 		*report = made->report;
 	if (result != CAROM_SUCCESS) {
-		cr_facets_free(context, &made->facets);
-		cr_topology_free(context, &made->topology);
-		cr_free(context, made, sizeof *made);
+		free_mesh(made);
 		return result;
 	}
 	atomic_fetch_add(&context->live_objects, 1);
@@ -66,11 +96,7 @@ void carom_release_mesh(carom_mesh *mesh)
 	if (!mesh || atomic_fetch_sub(&mesh->references, 1) > 1)
 		return;
 	carom_context *context = mesh->context;
-	cr_collider_free(context, &mesh->collider);
-	cr_facets_free(context, &mesh->facets);
-	cr_topology_free(context, &mesh->topology);
-	cr_hull_free(context, &mesh->hull);
-	cr_free(context, mesh, sizeof *mesh);
+	free_mesh(mesh);
 	atomic_fetch_sub(&context->live_objects, 1);
 }
 
@@ -104,8 +130,8 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 		.depth = c->tree.depth,
 		.sah_cost = cr_tree2_sah_cost(&c->binary),
 		.epo = with_epo ? cr_collider_epo(c) : 0,
-		.bytes = sizeof *mesh + cr_topology_bytes(&mesh->topology) + cr_facets_bytes(&mesh->facets) + cr_collider_bytes(c) +
-			cr_hull_bytes(&mesh->hull),
+		.bytes = sizeof *mesh + exact_bytes(mesh) + cr_topology_bytes(&mesh->topology) + cr_facets_bytes(&mesh->facets) +
+			cr_collider_bytes(c) + cr_hull_bytes(&mesh->hull),
 		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
 	};
 	return CAROM_SUCCESS;

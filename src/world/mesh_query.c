@@ -1,10 +1,15 @@
-/// Stateless queries of one mesh (carom/query.h): triangles that intersect each other, rays.
+/// Stateless queries of one mesh (carom/query.h): triangles that intersect each other (meshes with doubles: surface_pairs.c), rays.
 #include "base/radix.h"
 #include "carom/query.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
+#include "world/surface_pairs.h"
 
-// ---- Self-intersections ----
+// ---- Intersections ----
+
+bool carom_triangles_intersect(const carom_vec3 a[3], const carom_vec3 b[3]) { return a && b && cr_triangles_intersect(a, b); }
+
+int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d) { return cr_orient3d_sign(a, b, c, d); }
 
 static bool share_vertex(const cr_topology *t, int32_t a, int32_t b)
 {
@@ -73,6 +78,10 @@ carom_result carom_mesh_self_intersections(const carom_mesh *mesh, int32_t capac
 	*count = 0;
 	if (capacity < 0)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
+	if (mesh->exact)
+		return cr_find_self_pairs(mesh, capacity, pairs, count)
+			? CAROM_SUCCESS
+			: cr_fail_memory(mesh->context, "the self-intersections of a mesh");
 	if (mesh->collider.triangle_count == 0)
 		return CAROM_SUCCESS;
 	cr_arena arena;

@@ -14,14 +14,6 @@ typedef struct placed_volume {
 	double upper[3];
 } placed_volume;
 
-/// Pose of b in the frame of a.
-static void relative_pose(const carom_pose *a, const carom_pose *b, m3d *rotation, v3d *position)
-{
-	const m3d ra = m3d_from_quat(a->orientation), rb = m3d_from_quat(b->orientation);
-	*rotation = m3d_transpose_mul(&ra, &rb);
-	*position = m3d_tmul(&ra, v3d_sub(b->position, a->position));
-}
-
 /// Half extents of the volume's box in the mesh's frame.
 static v3d reach_of(const carom_shape *shape, const m3d *rotation)
 {
@@ -39,7 +31,7 @@ static v3d reach_of(const carom_shape *shape, const m3d *rotation)
 static placed_volume place_volume(const carom_shape *shape, const carom_pose *pose, const carom_pose *mesh_pose)
 {
 	placed_volume v = { .shape = shape };
-	relative_pose(mesh_pose, pose, &v.rotation, &v.position);
+	cr_relative_pose(mesh_pose, pose, &v.rotation, &v.position);
 	if (shape->type == CAROM_PLANE)
 		return v;
 	const v3d reach = reach_of(shape, &v.rotation);
@@ -151,8 +143,8 @@ static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *
 		return CAROM_SUCCESS;
 	m3d b_to_a, a_to_b;
 	v3d b_in_a, a_in_b;
-	relative_pose(pose_a, pose_b, &b_to_a, &b_in_a);
-	relative_pose(pose_b, pose_a, &a_to_b, &a_in_b);
+	cr_relative_pose(pose_a, pose_b, &b_to_a, &b_in_a);
+	cr_relative_pose(pose_b, pose_a, &a_to_b, &a_in_b);
 	// Bodies that are further apart than float can say do not touch.
 	const double reach = 4 * ((double)a->scale + (double)b->scale);
 	if (v3d_length(b_in_a) > reach)

@@ -1,0 +1,242 @@
+/// Pairs of triangles that intersect, within one mesh or between two (carom/query.h), decided on the coordinates as they were given: doubles
+/// where the caller gave doubles that a float does not hold.
+///
+/// The trees of a mesh are over rounded vertices, and leave out what rounding made flat. So a mesh with doubles, and two meshes at poses,
+/// get a tree of their own for the call: boxes of the triangles as given, rounded outward to float. Each triangle walks it, and what its box
+/// meets goes to the exact test. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
+#include "base/array.h"
+#include "base/radix.h"
+#include "carom/query.h"
+#include "geom/triangle.h"
+#include "world/surface_pairs.h"
+#include "world/world.h"
+
+/// The triangles of a mesh that take part, where they are.
+typedef struct surface {
+	const carom_mesh *mesh;
+	m3d rotation; // from the mesh's frame to that of the other one
+	v3d position;
+	uint8_t *used;        // [triangle_count] of the mesh as given
+	int32_t *numbers;     // [count] of the triangles that take part
+	float *lower, *upper; // [3][count] boxes
+	cr_build_boxes boxes; // the same
+	int32_t count;
+	int32_t triangle_count;
+} surface;
+
+typedef CR_ARRAY(cr_key) pair_list;
+
+static v3d corner_of(const surface *s, int32_t triangle, int k)
+{
+	const cr_topology *t = &s->mesh->topology;
+	const int64_t place = 3 * (int64_t)t->triangles[3 * (int64_t)triangle + k];
+	const double *exact = s->mesh->exact;
+	const v3d p = exact ? v3d_make(exact[place], exact[place + 1], exact[place + 2]) : v3d_from_floats(t->vertices + place);
+	return v3d_add(m3d_mul(&s->rotation, p), s->position);
+}
+
+static void corners_of(const surface *s, int32_t triangle, v3d corners[3])
+{
+	for (int k = 0; k < 3; k++)
+		corners[k] = corner_of(s, triangle, k);
+}
+
+static void close_surface(carom_context *context, surface *s)
+{
+	cr_free(context, s->used, (size_t)s->triangle_count);
+	cr_free(context, s->numbers, (size_t)s->triangle_count * sizeof *s->numbers);
+	cr_free(context, s->lower, 3 * (size_t)s->triangle_count * sizeof(float));
+	cr_free(context, s->upper, 3 * (size_t)s->triangle_count * sizeof(float));
+}
+
+static void bound_triangles(surface *s)
+{
+	for (int32_t i = 0; i < s->count; i++) {
+		v3d c[3];
+		corners_of(s, s->numbers[i], c);
+		for (int axis = 0; axis < 3; axis++) {
+			const double x = v3d_get(c[0], axis), y = v3d_get(c[1], axis), z = v3d_get(c[2], axis);
+			const double low = x < y ? x : y, high = x > y ? x : y;
+			s->lower[(int64_t)axis * s->count + i] = cr_round_down(low < z ? low : z);
+			s->upper[(int64_t)axis * s->count + i] = cr_round_up(high > z ? high : z);
+		}
+	}
+	s->boxes.count = s->count;
+	for (int axis = 0; axis < 3; axis++) {
+		s->boxes.lower[axis] = s->lower + (int64_t)axis * s->count;
+		s->boxes.upper[axis] = s->upper + (int64_t)axis * s->count;
+	}
+}
+
+/// The surface of a mesh at its place in the other's frame. False when out of memory; close_surface in any case.
+static bool open_surface(carom_context *context, const carom_mesh *mesh, const m3d *rotation, v3d position, surface *s)
+{
+	const cr_topology *t = &mesh->topology;
+	const size_t count = (size_t)t->triangle_count;
+	*s = (surface){ .mesh = mesh, .rotation = *rotation, .position = position, .triangle_count = t->triangle_count };
+	if (count == 0)
+		return true;
+	s->used = cr_alloc_array(context, count, 1);
+	s->numbers = cr_alloc_array(context, count, sizeof *s->numbers);
+	s->lower = cr_alloc_array(context, 3 * count, sizeof *s->lower);
+	s->upper = cr_alloc_array(context, 3 * count, sizeof *s->upper);
+	if (!s->used || !s->numbers || !s->lower || !s->upper)
+		return false;
+	if (mesh->exact && !cr_mesh_judge_exact(context, t, mesh->exact, s->used))
+		return false;
+	const uint8_t *used = mesh->exact ? s->used : t->used;
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		if (used[i])
+			s->numbers[s->count++] = i;
+	}
+	bound_triangles(s);
+	return true;
+}
+
+static bool share_vertex(const cr_topology *t, int32_t a, int32_t b)
+{
+	for (int i = 0; i < 9; i++) {
+		if (t->triangles[3 * (int64_t)a + i / 3] == t->triangles[3 * (int64_t)b + i % 3])
+			return true;
+	}
+	return false;
+}
+
+/// A search of b's tree with triangle number i of a's list; a == b within one mesh.
+typedef struct search {
+	carom_context *context;
+	const surface *a, *b;
+	const cr_tree2 *tree; // over b
+	pair_list found;
+} search;
+
+static bool test_leaf(
+	search *s, const cr_node2 *leaf, int32_t a, const float lower[3], const float upper[3], const v3d corners[3])
+{
+	for (int32_t k = leaf->first; k < leaf->first + leaf->count; k++) {
+		const int32_t place = s->tree->order[k], b = s->b->numbers[place];
+		bool meets = true;
+		for (int axis = 0; axis < 3; axis++)
+			meets = meets && s->b->boxes.lower[axis][place] <= upper[axis] && lower[axis] <= s->b->boxes.upper[axis][place];
+		// Within one mesh each pair is met from both sides.
+		if (!meets || (s->a == s->b && (b <= a || share_vertex(&s->a->mesh->topology, a, b))))
+			continue;
+		v3d other[3];
+		corners_of(s->b, b, other);
+		if (!cr_triangles_intersect(corners, other))
+			continue;
+		if (!cr_array_reserve_one(s->context, &s->found))
+			return false;
+		s->found.data[s->found.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, 0 };
+	}
+	return true;
+}
+
+static bool search_triangle(search *s, int32_t i)
+{
+	float lower[3], upper[3];
+	v3d corners[3];
+	corners_of(s->a, s->a->numbers[i], corners);
+	for (int axis = 0; axis < 3; axis++) {
+		lower[axis] = s->a->boxes.lower[axis][i];
+		upper[axis] = s->a->boxes.upper[axis][i];
+	}
+	for (int32_t n = 0; n < s->tree->node_count;) {
+		const cr_node2 *node = &s->tree->nodes[n];
+		bool meets = true;
+		for (int axis = 0; axis < 3; axis++)
+			meets = meets && node->lower[axis] <= upper[axis] && lower[axis] <= node->upper[axis];
+		if (meets && node->count > 0 && !test_leaf(s, node, s->a->numbers[i], lower, upper, corners))
+			return false;
+		n = meets && node->count == 0 ? n + 1 : node->skip;
+	}
+	return true;
+}
+
+/// Sort the pairs and write the first capacity of them.
+static bool write_pairs(search *s, int32_t capacity, int32_t (*pairs)[2])
+{
+	if (capacity == 0 || s->found.count == 0)
+		return true;
+	cr_key *scratch = cr_alloc_array(s->context, (size_t)s->found.count, sizeof *scratch);
+	if (!scratch)
+		return false;
+	cr_radix_sort(s->found.data, scratch, s->found.count, 64);
+	cr_free(s->context, scratch, (size_t)s->found.count * sizeof *scratch);
+	for (int64_t i = 0; i < s->found.count && i < capacity; i++) {
+		pairs[i][0] = (int32_t)(s->found.data[i].key >> 32);
+		pairs[i][1] = (int32_t)(s->found.data[i].key & UINT32_MAX);
+	}
+	return true;
+}
+
+/// All pairs of a's and b's triangles. False when out of memory, or of numbers to count them.
+static bool find_pairs(
+	carom_context *context, const surface *a, const surface *b, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
+{
+	search s = { .context = context, .a = a, .b = b };
+	cr_tree2 tree = { 0 };
+	if (a->count == 0 || b->count == 0)
+		return true;
+	bool done = cr_tree2_build(context, &b->boxes, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS;
+	s.tree = &tree;
+	for (int32_t i = 0; done && i < a->count; i++)
+		done = search_triangle(&s, i);
+	done = done && s.found.count <= INT32_MAX && write_pairs(&s, capacity, pairs);
+	*count = done ? (int32_t)s.found.count : 0;
+	cr_array_free(context, &s.found);
+	cr_tree2_free(context, &tree);
+	return done;
+}
+
+bool cr_find_self_pairs(const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
+{
+	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	surface s;
+	*count = 0;
+	const bool done = open_surface(mesh->context, mesh, &identity, v3d_make(0, 0, 0), &s) &&
+		find_pairs(mesh->context, &s, &s, capacity, pairs, count);
+	close_surface(mesh->context, &s);
+	return done;
+}
+
+/// The pose of b in the frame of a; to the bit that of b where a is at the identity.
+static carom_result place(
+	carom_context *context, const carom_pose *pose_a, const carom_pose *pose_b, m3d *rotation, v3d *position)
+{
+	static const char *const name = "carom_mesh_intersections";
+	const carom_pose identity = carom_pose_identity();
+	carom_pose a = identity, b = identity;
+	carom_result result = pose_a ? cr_check_pose(context, pose_a, name, "pose_a", &a) : CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS && pose_b)
+		result = cr_check_pose(context, pose_b, name, "pose_b", &b);
+	if (result == CAROM_SUCCESS)
+		cr_relative_pose(&a, &b, rotation, position);
+	return result;
+}
+
+carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose *pose_a, const carom_mesh *mesh_b,
+	const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
+{
+	static const char *const name = "carom_mesh_intersections";
+	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	if (!mesh_a)
+		return CAROM_INVALID_ARGUMENT;
+	carom_context *context = mesh_a->context;
+	if (!mesh_b || !count || (capacity > 0 && !pairs))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, !mesh_b ? "mesh_b" : count ? "pairs" : "count");
+	*count = 0;
+	if (capacity < 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
+	m3d rotation;
+	v3d position;
+	const carom_result result = place(context, pose_a, pose_b, &rotation, &position);
+	if (result != CAROM_SUCCESS)
+		return result;
+	surface a, b = { 0 };
+	const bool done = open_surface(context, mesh_a, &identity, v3d_make(0, 0, 0), &a) &&
+		open_surface(context, mesh_b, &rotation, position, &b) && find_pairs(context, &a, &b, capacity, pairs, count);
+	close_surface(context, &a);
+	close_surface(context, &b);
+	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the intersections of two meshes");
+}
