@@ -1,5 +1,6 @@
-/// Triangles that intersect, within a mesh and between two, on doubles as they were given: against every pair, judged by CGAL where it is
-/// there. The meshes lie far from the origin beside their size, so that rounding to float would tell another story.
+/// Triangles that intersect, within a mesh and between two, on doubles as they were given: against
+/// every pair, judged by CGAL where it is there. The meshes lie far from the origin beside their
+/// size, so that rounding to float would tell another story.
 #include "carom/query.h"
 #include "fixture.h"
 #include "geom/predicates.h"
@@ -23,8 +24,9 @@ typedef struct pair_set {
 	int32_t pairs[MOST_PAIRS][2], count;
 } pair_set;
 
-/// Small triangles around a far place. Of every eight one is of each kind: anywhere, on a grid of whole steps (touching, coplanar, in one
-/// point), flat, a repetition of an earlier one with vertices of its own, one that shares a vertex with an earlier one.
+/// Small triangles around a far place. Of every eight one is of each kind: anywhere, on a grid of
+/// whole steps (touching, coplanar, in one point), flat, a repetition of an earlier one with
+/// vertices of its own, one that shares a vertex with an earlier one.
 static void make_soup(soup *s, const double offset[3], double step, uint64_t *random)
 {
 	*s = (soup){ .triangle_count = MOST_TRIANGLES };

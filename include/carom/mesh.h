@@ -33,9 +33,10 @@ typedef enum carom_mesh_sides {
 /// A triangle mesh. Start from carom_default_mesh_def.
 typedef struct carom_mesh_def {
 	int cookie; ///< set by carom_default_mesh_def; do not touch
-	/// Float or double. Trees, rays and contacts work on the vertices rounded to float (carom_mesh_report.rounding tells what that changed),
-	/// so keep a mesh near its origin. Doubles are kept beside them where a float does not hold one: carom_mesh_self_intersections and
-	/// carom_mesh_intersections decide by the numbers given.
+	/// Float or double. Trees, rays and contacts work on the vertices rounded to float
+	/// (carom_mesh_report.rounding tells what that changed), so keep a mesh near its origin.
+	/// Doubles are kept beside them where a float does not hold one: carom_mesh_self_intersections
+	/// and carom_mesh_intersections decide by the numbers given.
 	carom_strided vertices;
 	int32_t vertex_count;
 	const int32_t *triangles; ///< [3*triangle_count], counter-clockwise seen from outside

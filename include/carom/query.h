@@ -9,28 +9,32 @@
 extern "C" {
 #endif
 
-/// Pairs of triangles of one mesh that intersect and share no vertex: where the surface passes through or touches itself.
-/// Exact, on the coordinates that the mesh was made from: doubles are not rounded to float. Touching counts. Vertices are told apart by
-/// number, not by position, so neighbours in a mesh with its own three vertices for each triangle count too; weld such a mesh first.
-/// Triangles without an area, and those that repeat the corners of an earlier one in the same direction, are not in any pair. pairs[i]
-/// holds two triangle numbers, the lower first; pairs are sorted. *count is the number of pairs there are; the first capacity of them are
-/// written. pairs may be NULL when capacity is 0. Fails for wrong arguments and out of memory. Thread-safe.
+/// Pairs of triangles of one mesh that intersect and share no vertex: where the surface passes
+/// through or touches itself. Exact, on the coordinates that the mesh was made from: doubles are
+/// not rounded to float. Touching counts. Vertices are told apart by number, not by position, so
+/// neighbours in a mesh with its own three vertices for each triangle count too; weld such a mesh
+/// first. Triangles without an area, and those that repeat the corners of an earlier one in the
+/// same direction, are not in any pair. pairs[i] holds two triangle numbers, the lower first; pairs
+/// are sorted. *count is the number of pairs there are; the first capacity of them are written.
+/// pairs may be NULL when capacity is 0. Fails for wrong arguments and out of memory. Thread-safe.
 CAROM_API carom_result carom_mesh_self_intersections(
 	const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
 
-/// Pairs of triangles of two meshes at their poses (NULL: the identity) that intersect; touching counts. Exact, on the coordinates that the
-/// meshes were made from; B's are moved to A's frame in double, so a pose of B against A that is not the identity rounds there, and
-/// nowhere else. pairs[i] holds a triangle of A and one of B; pairs are sorted. Meshes that do not intersect may still lie one in the
-/// other (carom_mesh_contains). Triangles that are in no pair, capacity, count and errors as in carom_mesh_self_intersections. The meshes
-/// may come from two contexts; memory and errors are mesh_a's. Thread-safe.
+/// Pairs of triangles of two meshes at their poses (NULL: the identity) that intersect; touching
+/// counts. Exact, on the coordinates that the meshes were made from; B's are moved to A's frame in
+/// double, so a pose of B against A that is not the identity rounds there, and nowhere else.
+/// pairs[i] holds a triangle of A and one of B; pairs are sorted. Meshes that do not intersect may
+/// still lie one in the other (carom_mesh_contains). Triangles that are in no pair, capacity, count
+/// and errors as in carom_mesh_self_intersections. The meshes may come from two contexts; memory
+/// and errors are mesh_a's. Thread-safe.
 CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose *pose_a, const carom_mesh *mesh_b,
 	const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
 
 /// Do two triangles share a point? Exact for all finite doubles, whether or not they have an area. Pure, thread-safe.
 CAROM_API bool carom_triangles_intersect(const carom_vec3 a[3], const carom_vec3 b[3]);
 
-/// On which side of the plane abc is d? 1: d sees a, b, c counter-clockwise; -1: clockwise; 0: all four in one plane. Exact for all finite doubles.
-/// Pure, thread-safe.
+/// On which side of the plane abc is d? 1: d sees a, b, c counter-clockwise; -1: clockwise; 0: all
+/// four in one plane. Exact for all finite doubles. Pure, thread-safe.
 CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d);
 
 /// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from either side, with 0 <= t <=

@@ -31,8 +31,9 @@ carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_de
 void cr_topology_free(carom_context *context, cr_topology *topology);
 size_t cr_topology_bytes(const cr_topology *topology);
 
-/// Which triangles take part when the vertices are exact [3*vertex_count], as they were given, instead of rounded to float: those that have
-/// an area, and repeat no earlier one. Fills used [triangle_count]; false when out of memory.
+/// Which triangles take part when the vertices are exact [3*vertex_count], as they were given,
+/// instead of rounded to float: those that have an area, and repeat no earlier one. Fills used
+/// [triangle_count]; false when out of memory.
 bool cr_mesh_judge_exact(carom_context *context, const cr_topology *topology, const double *exact, uint8_t *used);
 
 /// A vertex of the caller's in double, whatever its type and alignment.

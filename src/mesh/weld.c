@@ -118,7 +118,7 @@ static uint64_t find_triangle(const cr_topology *topology, const hash_table *tab
 	return slot;
 }
 
-// Twice the area of a triangle as a vector, in double from the float coordinates.
+// Twice the area of a triangle as a vector.
 static v3d area_vector(const cr_mesh_scan *scan, int32_t triangle)
 {
 	const int32_t *corner = scan->topology.triangles + 3 * (int64_t)triangle;
@@ -126,7 +126,8 @@ static v3d area_vector(const cr_mesh_scan *scan, int32_t triangle)
 	return v3d_cross(v3d_sub(position_of(scan, corner[1]), a), v3d_sub(position_of(scan, corner[2]), a));
 }
 
-// Whether three corners lie on one line. Exact for coordinates as they were given, whose area may round to zero or from it.
+// Whether three corners lie on one line. Exact for coordinates as they were given, whose area may
+// round to zero or from it.
 static bool is_flat(const cr_mesh_scan *scan, int32_t triangle, v3d area)
 {
 	const int32_t *corner = scan->topology.triangles + 3 * (int64_t)triangle;

@@ -1,4 +1,5 @@
-/// Stateless queries of one mesh (carom/query.h): triangles that intersect each other (meshes with doubles: surface_pairs.c), rays.
+/// Stateless queries of one mesh (carom/query.h): triangles that intersect each other (meshes with
+/// doubles: surface_pairs.c), rays.
 #include "base/radix.h"
 #include "carom/query.h"
 #include "detect/pipeline.h"

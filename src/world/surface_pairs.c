@@ -1,9 +1,11 @@
-/// Pairs of triangles that intersect, within one mesh or between two (carom/query.h), decided on the coordinates as they were given: doubles
-/// where the caller gave doubles that a float does not hold.
+/// Pairs of triangles that intersect, within one mesh or between two (carom/query.h), decided on
+/// the coordinates as they were given: doubles where the caller gave doubles that a float does not
+/// hold.
 ///
-/// The trees of a mesh are over rounded vertices, and leave out what rounding made flat. So a mesh with doubles, and two meshes at poses,
-/// get a tree of their own for the call: boxes of the triangles as given, rounded outward to float. Each triangle walks it, and what its box
-/// meets goes to the exact test. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
+/// The trees of a mesh are over rounded vertices, and leave out what rounding made flat. So a mesh
+/// with doubles, and two meshes at poses, get a tree of their own for the call: boxes of the
+/// triangles as given, rounded outward to float. Each triangle walks it, and what its box meets
+/// goes to the exact test. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
 #include "base/array.h"
 #include "base/radix.h"
 #include "carom/query.h"

@@ -4,8 +4,8 @@
 
 #include "carom/mesh.h"
 
-/// Find the pairs of triangles of one mesh that intersect and share no vertex, sorted; the first capacity of them are written. False when
-/// out of memory, with *count 0.
+/// Find the pairs of triangles of one mesh that intersect and share no vertex, sorted; the first
+/// capacity of them are written. False when out of memory, with *count 0.
 bool cr_find_self_pairs(const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
 
 #endif
