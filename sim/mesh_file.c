@@ -102,31 +102,45 @@ bool sim_load_mesh(const char *path, sim_mesh *mesh, char *error, size_t error_s
 // ---- Welding ----
 
 // The bits of a position, with -0 as 0.
-static void position_key(const float *vertex, uint32_t key[3])
+static void position_key(const sim_mesh *mesh, int32_t vertex, uint64_t key[3])
 {
 	for (int axis = 0; axis < 3; axis++) {
-		const float value = vertex[axis] == 0.0f ? 0.0f : vertex[axis];
+		const size_t place = 3 * (size_t)vertex + (size_t)axis;
+		double value = mesh->doubles ? mesh->doubles[place] : (double)mesh->vertices[place];
+		value = value == 0 ? 0 : value;
 		memcpy(&key[axis], &value, sizeof value);
 	}
+}
+
+// Move a vertex down over one that was left out.
+static void move_vertex(sim_mesh *mesh, int32_t to, int32_t from)
+{
+	memmove(mesh->vertices + 3 * (size_t)to, mesh->vertices + 3 * (size_t)from, 3 * sizeof *mesh->vertices);
+	if (mesh->doubles)
+		memmove(mesh->doubles + 3 * (size_t)to, mesh->doubles + 3 * (size_t)from, 3 * sizeof *mesh->doubles);
 }
 
 // The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex
 // number + 1, 0 when free.
 static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32_t v)
 {
-	uint32_t key[3], other[3];
-	position_key(mesh->vertices + 3 * (size_t)v, key);
-	// Mixing constants of the spatial hash of Teschner and others, Optimized Spatial Hashing, 2003;
-	// the shift brings the high bits down.
-	uint32_t hash = key[0] * 73856093u ^ key[1] * 19349663u ^ key[2] * 83492791u;
-	hash ^= hash >> 15;
-	for (uint32_t slot = hash & mask;; slot = (slot + 1) & mask) {
+	uint64_t key[3], other[3];
+	position_key(mesh, v, key);
+	// A step of splitmix64 for each number (Steele, Lea, Flood, Fast Splittable Pseudorandom Number
+	// Generators, 2014).
+	uint64_t hash = 0;
+	for (int axis = 0; axis < 3; axis++) {
+		hash = (hash + key[axis]) * 0xbf58476d1ce4e5b9u;
+		hash = (hash ^ hash >> 29) * 0x94d049bb133111ebu;
+		hash ^= hash >> 32;
+	}
+	for (uint32_t slot = (uint32_t)hash & mask;; slot = (slot + 1) & mask) {
 		if (!slots[slot]) {
-			memmove(mesh->vertices + 3 * (size_t)mesh->vertex_count, mesh->vertices + 3 * (size_t)v, 3 * sizeof(float));
+			move_vertex(mesh, mesh->vertex_count, v);
 			slots[slot] = ++mesh->vertex_count;
 			return mesh->vertex_count - 1;
 		}
-		position_key(mesh->vertices + 3 * (size_t)(slots[slot] - 1), other);
+		position_key(mesh, slots[slot] - 1, other);
 		if (memcmp(key, other, sizeof key) == 0)
 			return slots[slot] - 1;
 	}
@@ -171,11 +185,39 @@ static void put_float(FILE *file, float value)
 	put_u32(file, bits);
 }
 
+static double coordinate(const sim_mesh *mesh, int64_t place)
+{
+	return mesh->doubles ? mesh->doubles[place] : (double)mesh->vertices[place];
+}
+
+static void put_double(FILE *file, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	put_u32(file, (uint32_t)bits);
+	put_u32(file, (uint32_t)(bits >> 32));
+}
+
+// In as few digits as a reader of doubles needs to get the very number: with nine, which bring a
+// float back, it could read another one.
+static void put_text(FILE *file, double value)
+{
+	char text[40];
+	for (int digits = 9; digits <= 17; digits += 4) {
+		snprintf(text, sizeof text, " %.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	fputs(text, file);
+}
+
 static void write_obj(FILE *file, const sim_mesh *mesh)
 {
 	for (int32_t i = 0; i < mesh->vertex_count; i++) {
-		const float *v = mesh->vertices + 3 * (size_t)i;
-		fprintf(file, "v %.9g %.9g %.9g\n", (double)v[0], (double)v[1], (double)v[2]);
+		fputc('v', file);
+		for (int axis = 0; axis < 3; axis++)
+			put_text(file, coordinate(mesh, 3 * (int64_t)i + axis));
+		fputc('\n', file);
 	}
 	for (int32_t i = 0; i < mesh->triangle_count; i++) {
 		const int32_t *t = mesh->triangles + 3 * (size_t)i;
@@ -185,12 +227,17 @@ static void write_obj(FILE *file, const sim_mesh *mesh)
 
 static void write_ply(FILE *file, const sim_mesh *mesh)
 {
+	const char *type = mesh->doubles ? "double" : "float";
 	fprintf(file,
-		"ply\nformat binary_little_endian 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty float z\n"
+		"ply\nformat binary_little_endian 1.0\nelement vertex %d\nproperty %s x\nproperty %s y\nproperty %s z\n"
 		"element face %d\nproperty list uchar int vertex_indices\nend_header\n",
-		mesh->vertex_count, mesh->triangle_count);
-	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++)
-		put_float(file, mesh->vertices[i]);
+		mesh->vertex_count, type, type, type, mesh->triangle_count);
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
+		if (mesh->doubles)
+			put_double(file, mesh->doubles[i]);
+		else
+			put_float(file, mesh->vertices[i]);
+	}
 	for (int32_t i = 0; i < mesh->triangle_count; i++) {
 		fputc(3, file);
 		for (int k = 0; k < 3; k++)

@@ -17,18 +17,19 @@ extern "C" {
 /// PLY, STL and OFF by readers of our own, other formats by assimp. The file is opened once, so a
 /// pipe will do. Polygons become fans about their first corner, so a file of triangles keeps its
 /// triangle numbers. The corners of an STL file, which has no vertex numbers, are welded: the first
-/// corner at a position is its vertex. Numbers that are not finite and indices out of range are
-/// left for carom_check_mesh to report; a file of our own formats that ends early is a failure. On
-/// failure false with one sentence in error, without the path but with the line or byte; a file
-/// without triangles is a failure. Free the mesh with sim_mesh_free.
+/// corner at a position is its vertex. Where a float does not hold a coordinate, of a type double
+/// or of any number in text, the mesh has doubles; assimp reads floats. Numbers that are not finite
+/// and indices out of range are left for carom_check_mesh to report; a file of our own formats that
+/// ends early is a failure. On failure false with one sentence in error, without the path but with
+/// the line or byte; a file without triangles is a failure. Free the mesh with sim_mesh_free.
 bool sim_load_mesh(const char *path, sim_mesh *mesh, char *error, size_t error_size);
 
 /// Do so with a file that is open, from its beginning. It stays open.
 bool sim_read_mesh(sim_input *input, sim_mesh *mesh, char *error, size_t error_size);
 
-/// Save as .obj (9 digits: floats come back exactly), .ply or .stl (binary), by the extension of
-/// the path. The file appears whole or not at all. On failure false with one sentence in error,
-/// without the path.
+/// Save as .obj (in so many digits that every number comes back exactly), .ply (doubles where the mesh
+/// has them) or .stl (binary, floats), by the extension of the path. The file appears whole or not at
+/// all. On failure false with one sentence in error, without the path.
 bool sim_save_mesh(const char *path, const sim_mesh *mesh, char *error, size_t error_size);
 
 /// Make vertices at equal positions (0 and -0 are equal) one: the first of them. Triangles keep

@@ -80,24 +80,24 @@ char *sim_mesh_text_word(sim_mesh_text *text)
 	return word;
 }
 
-bool sim_mesh_text_number(const char *word, float *value)
+bool sim_mesh_text_number(const char *word, double *value)
 {
 	char *end;
-	*value = strtof(word, &end);
+	*value = strtod(word, &end);
 	return end > word && *end == '\0';
 }
 
 // ---- The mesh ----
 
-// Make room for one more element of 3 * 4 bytes.
-static bool reserve(sim_mesh_text *text, void **array, int32_t count, int32_t *capacity)
+// Make room for one more element of 3 numbers of size bytes.
+static bool reserve(sim_mesh_text *text, void **array, size_t size, int32_t count, int32_t *capacity)
 {
 	if (count < *capacity)
 		return true;
 	if (*capacity > INT32_MAX / 4)
 		return sim_mesh_text_fail(text, "more elements than 32-bit numbers can count");
 	const int32_t larger = *capacity ? 2 * *capacity : 1024;
-	void *memory = realloc(*array, (size_t)larger * 12);
+	void *memory = realloc(*array, (size_t)larger * 3 * size);
 	if (!memory)
 		return sim_mesh_text_fail(text, "out of memory");
 	*array = memory;
@@ -105,19 +105,19 @@ static bool reserve(sim_mesh_text *text, void **array, int32_t count, int32_t *c
 	return true;
 }
 
-bool sim_mesh_text_add_vertex(sim_mesh_text *text, const float vertex[3])
+bool sim_mesh_text_add_vertex(sim_mesh_text *text, const double vertex[3])
 {
 	sim_mesh *mesh = &text->mesh;
-	if (!reserve(text, (void **)&mesh->vertices, mesh->vertex_count, &text->vertex_capacity))
+	if (!reserve(text, (void **)&mesh->doubles, sizeof *vertex, mesh->vertex_count, &text->vertex_capacity))
 		return false;
-	memcpy(mesh->vertices + 3 * (size_t)mesh->vertex_count++, vertex, 3 * sizeof *vertex);
+	memcpy(mesh->doubles + 3 * (size_t)mesh->vertex_count++, vertex, 3 * sizeof *vertex);
 	return true;
 }
 
 bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3])
 {
 	sim_mesh *mesh = &text->mesh;
-	if (!reserve(text, (void **)&mesh->triangles, mesh->triangle_count, &text->triangle_capacity))
+	if (!reserve(text, (void **)&mesh->triangles, sizeof *corner, mesh->triangle_count, &text->triangle_capacity))
 		return false;
 	memcpy(mesh->triangles + 3 * (size_t)mesh->triangle_count++, corner, 3 * sizeof *corner);
 	return true;
@@ -125,7 +125,7 @@ bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3])
 
 bool sim_mesh_text_read_vertex(sim_mesh_text *text)
 {
-	float vertex[3];
+	double vertex[3];
 	for (int axis = 0; axis < 3; axis++) {
 		const char *word = sim_mesh_text_word(text);
 		if (!word)
@@ -138,6 +138,10 @@ bool sim_mesh_text_read_vertex(sim_mesh_text *text)
 
 bool sim_mesh_text_close(sim_mesh_text *text, bool sound, sim_mesh *mesh)
 {
+	if (sound && !sim_mesh_round(&text->mesh)) {
+		snprintf(text->error, text->error_size, "out of memory");
+		sound = false;
+	}
 	if (!sound)
 		sim_mesh_free(&text->mesh);
 	*mesh = text->mesh;

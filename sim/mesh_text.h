@@ -38,16 +38,16 @@ bool sim_mesh_text_next_line(sim_mesh_text *text, bool joined);
 /// The next word of the present line, ended by a zero, or NULL.
 char *sim_mesh_text_word(sim_mesh_text *text);
 
-/// Read a whole word as a coordinate: the nearest float; nan and inf are numbers. False, without a
+/// Read a whole word as a coordinate: the nearest double; nan and inf are numbers. False, without a
 /// message, when it is something else.
-bool sim_mesh_text_number(const char *word, float *value);
+bool sim_mesh_text_number(const char *word, double *value);
 
 /// Read three coordinates from the present line and append them as a vertex. False after a message.
 bool sim_mesh_text_read_vertex(sim_mesh_text *text);
 
 /// Append a vertex or a triangle. False after a message when memory runs out or 32-bit numbers
 /// cannot count it.
-bool sim_mesh_text_add_vertex(sim_mesh_text *text, const float vertex[3]);
+bool sim_mesh_text_add_vertex(sim_mesh_text *text, const double vertex[3]);
 bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3]);
 
 /// Could the last number of a text that no end of line ends be the beginning of a longer one? Then
@@ -57,7 +57,8 @@ bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3]);
 	"the file may be cut within its last number, %lld: nothing ends this line; if it is whole, end it"
 static inline bool sim_mesh_text_maybe_cut(int64_t number, int64_t limit) { return number > 0 && 10 * number < limit; }
 
-/// Hand the mesh over if sound, else free it. Returns sound.
+/// Hand the mesh over if sound, with floats (sim_mesh_round), else free it. Returns sound, or false
+/// after a message when out of memory.
 bool sim_mesh_text_close(sim_mesh_text *text, bool sound, sim_mesh *mesh);
 
 #endif

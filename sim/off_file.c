@@ -118,7 +118,7 @@ static bool next_line(sim_mesh_text *text)
 static bool skip_numbers(sim_mesh_text *text, extra_numbers extra, const char *whose)
 {
 	int count = 0;
-	float value;
+	double value;
 	for (const char *word; (word = sim_mesh_text_word(text)); count++)
 		if (!sim_mesh_text_number(word, &value))
 			return sim_mesh_text_fail(text, "this is not a number: %.40s", word);

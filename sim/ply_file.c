@@ -1,6 +1,6 @@
 // Vertices and faces of PLY files, in file order.
 // Assimp is not used for it: files that end early or hold fewer elements than they say come back as meshes full of zeros, and
-// coordinates in text are not rounded to the nearest float.
+// coordinates in text are not read to the last digit.
 #include "sim/ply_file.h"
 
 #include "sim/mesh_text.h"
@@ -19,7 +19,7 @@ typedef struct mesh_reader {
 
 static bool read_vertex(mesh_reader *r, const sim_ply_element *element, const int place[SIM_PLY_PROPERTIES_MAX])
 {
-	float *vertex = r->mesh.vertices + 3 * r->ply->row;
+	const int64_t vertex = 3 * r->ply->row;
 	for (int i = 0; i < element->property_count; i++) {
 		double value;
 		if (place[i] < 0) {
@@ -27,12 +27,25 @@ static bool read_vertex(mesh_reader *r, const sim_ply_element *element, const in
 				return false;
 		} else if (!sim_ply_read_value(r->ply, element, element->properties[i].type, &value)) {
 			return false;
+		} else if (r->mesh.doubles) {
+			r->mesh.doubles[vertex + place[i]] = value;
 		} else {
-			vertex[place[i]] = (float)value;
+			r->mesh.vertices[vertex + place[i]] = (float)value;
 		}
 	}
 	r->mesh.vertex_count++;
 	return true;
+}
+
+// Are all coordinates of a type that float holds? In text a number is as long as it is written.
+static bool is_all_floats(const sim_ply_reader *r, const sim_ply_element *element, const int place[SIM_PLY_PROPERTIES_MAX])
+{
+	for (int i = 0; i < element->property_count; i++) {
+		const sim_ply_type type = element->properties[i].type;
+		if (place[i] >= 0 && (type == SIM_PLY_INT32 || type == SIM_PLY_UINT32 || type == SIM_PLY_DOUBLE))
+			return false;
+	}
+	return r->format != SIM_PLY_ASCII;
 }
 
 static bool read_vertices(mesh_reader *r, const sim_ply_element *element)
@@ -52,13 +65,18 @@ static bool read_vertices(mesh_reader *r, const sim_ply_element *element)
 		return sim_ply_fail(r->ply, "the element vertex has no x, y and z");
 	if (!sim_ply_check_room(r->ply, element, "vertices"))
 		return false;
-	r->mesh.vertices = malloc((size_t)element->count * 12 + 1);
-	if (!r->mesh.vertices)
+	const size_t count = 3 * (size_t)element->count;
+	const bool floats = is_all_floats(r->ply, element, place);
+	if (floats)
+		r->mesh.vertices = malloc(count * sizeof *r->mesh.vertices + 1);
+	else
+		r->mesh.doubles = malloc(count * sizeof *r->mesh.doubles + 1);
+	if (!r->mesh.vertices && !r->mesh.doubles)
 		return sim_ply_fail(r->ply, "out of memory");
 	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++)
 		if (!read_vertex(r, element, place))
 			return false;
-	return true;
+	return floats || sim_mesh_round(&r->mesh) || sim_ply_fail(r->ply, "out of memory");
 }
 
 static bool add_triangle(mesh_reader *r, const int32_t corner[3])
@@ -142,6 +160,7 @@ bool sim_read_ply(const char *bytes, size_t size, sim_mesh *mesh, char *error, s
 	mesh_reader r = { .ply = sim_ply_make_reader(bytes, size, error, error_size) };
 	if (!r.ply)
 		return false;
+	r.ply->as_doubles = true;
 	const bool done = sim_ply_read_header(r.ply) && read_elements(&r);
 	if (done)
 		*mesh = r.mesh;

@@ -182,7 +182,7 @@ static bool read_text_value(sim_ply_reader *r, const sim_ply_element *element, s
 	r->place = r->at;
 	char *end;
 	// Straight to the nearest float: by way of double it could be rounded twice.
-	*value = type == SIM_PLY_FLOAT ? (double)strtof(r->at, &end) : strtod(r->at, &end);
+	*value = type == SIM_PLY_FLOAT && !r->as_doubles ? (double)strtof(r->at, &end) : strtod(r->at, &end);
 	if (end < r->end && *end == '\0')
 		return sim_ply_fail(r, "holds a zero byte, which no text does: the file is damaged");
 	if (end == r->at || (end < r->end && !is_blank(*end)))

@@ -48,7 +48,8 @@ typedef struct sim_ply_reader {
 	sim_ply_format format;
 	int element_count;
 	sim_ply_element elements[SIM_PLY_ELEMENTS_MAX];
-	int64_t row; ///< of the element being read, for messages
+	bool as_doubles; ///< numbers in text are read to the nearest double, whatever their type
+	int64_t row;     ///< of the element being read, for messages
 	char *error;
 	size_t error_size;
 } sim_ply_reader;

@@ -226,6 +226,11 @@ bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, char *erro
 	return false;
 }
 
+static double coordinate(const sim_mesh *mesh, int32_t place)
+{
+	return mesh->doubles ? mesh->doubles[place] : (double)mesh->vertices[place];
+}
+
 static void mesh_box(const sim_mesh *mesh, double lower[3], double upper[3])
 {
 	for (int k = 0; k < 3; k++) {
@@ -233,11 +238,12 @@ static void mesh_box(const sim_mesh *mesh, double lower[3], double upper[3])
 		upper[k] = -DBL_MAX;
 	}
 	for (int32_t i = 0; i < 3 * mesh->vertex_count; i++) {
-		lower[i % 3] = fmin(lower[i % 3], (double)mesh->vertices[i]);
-		upper[i % 3] = fmax(upper[i % 3], (double)mesh->vertices[i]);
+		lower[i % 3] = fmin(lower[i % 3], coordinate(mesh, i));
+		upper[i % 3] = fmax(upper[i % 3], coordinate(mesh, i));
 	}
 }
 
+// Move and scale a mesh as its source asks; rounded to float where it stands then.
 static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 {
 	double lower[3], upper[3], scale[3];
@@ -253,8 +259,10 @@ static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 	for (int32_t i = 0; i < 3 * mesh->vertex_count; i++) {
 		const int k = i % 3;
 		const double middle = source->centre ? 0.5 * (lower[k] + upper[k]) : 0;
-		mesh->vertices[i] = (float)(((double)mesh->vertices[i] - middle) * scale[k]);
+		mesh->vertices[i] = (float)((coordinate(mesh, i) - middle) * scale[k]);
 	}
+	free(mesh->doubles);
+	mesh->doubles = NULL;
 }
 
 bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, char *error, size_t error_size)

@@ -73,9 +73,29 @@ void sim_surface_free(sim_surface *surface)
 	memset(surface, 0, sizeof *surface);
 }
 
+bool sim_mesh_round(sim_mesh *mesh)
+{
+	const size_t count = 3 * (size_t)mesh->vertex_count;
+	mesh->vertices = malloc(count * sizeof *mesh->vertices + 1);
+	if (!mesh->vertices)
+		return false;
+	bool differs = false;
+	for (size_t i = 0; i < count; i++) {
+		const double value = mesh->doubles[i];
+		mesh->vertices[i] = (float)value;
+		differs = differs || (value == value && (double)mesh->vertices[i] != value);
+	}
+	if (!differs) {
+		free(mesh->doubles);
+		mesh->doubles = NULL;
+	}
+	return true;
+}
+
 void sim_mesh_free(sim_mesh *mesh)
 {
 	free(mesh->vertices);
+	free(mesh->doubles);
 	free(mesh->triangles);
 	memset(mesh, 0, sizeof *mesh);
 }

@@ -18,6 +18,7 @@ typedef struct sim_mesh {
 	int32_t triangle_count;
 	float *vertices;    // [3*vertex_count] metres
 	int32_t *triangles; // [3*triangle_count] counter-clockwise seen from outside
+	double *doubles;    // [3*vertex_count] the vertices as a file has them, where a float does not hold one of them; else NULL
 } sim_mesh;
 
 /// A shape that can be made: its name and what it is, in one line each.
@@ -32,6 +33,10 @@ const sim_shape_info *sim_shape_list(int32_t *count);
 /// Make a shape of exactly the wanted number of triangles. seed varies the proportions of "lumpy" and is ignored by the others.
 /// On failure false, the mesh is empty and error says why, naming the nearest numbers that work; or that memory ran out.
 bool sim_make_shape(const char *shape, int32_t triangles, uint64_t seed, sim_mesh *mesh, char *error, size_t error_size);
+
+/// Make the floats of a mesh that has doubles alone. The doubles stay only where a float does not hold
+/// one of them. False, with nothing changed, when out of memory.
+bool sim_mesh_round(sim_mesh *mesh);
 
 /// Free the arrays and make the mesh empty. An empty mesh may be freed again.
 void sim_mesh_free(sim_mesh *mesh);

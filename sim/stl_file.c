@@ -1,6 +1,6 @@
 // Triangles of STL files (3D Systems, StereoLithography Interface Specification, 1989), in file
 // order, with the place of each mistake. Assimp is not used for it: it takes a text that is cut
-// behind a facet or within a number, and does not round to the nearest float.
+// behind a facet or within a number, and does not read numbers to the last digit.
 #include "sim/stl_file.h"
 
 #include "sim/mesh_text.h"
@@ -103,7 +103,7 @@ static bool expect(sim_mesh_text *text, const char *wanted)
 	return strcasecmp(word, wanted) == 0 || sim_mesh_text_fail(text, "%s must stand here, not: %.40s", wanted, word);
 }
 
-static bool read_numbers(sim_mesh_text *text, float values[3])
+static bool read_numbers(sim_mesh_text *text, double values[3])
 {
 	for (int i = 0; i < 3; i++) {
 		const char *word = next_word(text);
@@ -118,7 +118,7 @@ static bool read_numbers(sim_mesh_text *text, float values[3])
 // What follows the word facet.
 static bool read_facet(sim_mesh_text *text)
 {
-	float values[3];
+	double values[3];
 	if (!expect(text, "normal") || !read_numbers(text, values) || !expect(text, "outer") || !expect(text, "loop"))
 		return false;
 	const int32_t first = text->mesh.vertex_count;

@@ -525,11 +525,113 @@ TEST(mesh_file, obj_and_ply_come_back_bit_for_bit)
 	sim_mesh_free(&mesh);
 }
 
+// 0.1, 2^24 + 1 and 1e300 are no floats; the last is beyond all of them.
+static void check_doubles(const sim_mesh *mesh)
+{
+	static const double expected[9] = { 0.1, 0, 16777217, 1, 1e300, -0.5, 3, 4, 5 };
+	REQUIRE(mesh->doubles != NULL && mesh->vertex_count == 3);
+	for (int i = 0; i < 9; i++) {
+		CHECK_NEAR(mesh->doubles[i], expected[i], 0);
+		CHECK(mesh->vertices[i] == (float)expected[i]);
+	}
+}
+
+TEST(mesh_file, doubles_stay_doubles)
+{
+	static const char numbers[] = "0.1 0 16777217\n1 1e300 -0.5\n3 4 5\n";
+	static const char *const types[] = { "float", "double" };
+	char error[256], text[1024];
+	sim_mesh mesh;
+	REQUIRE(load_text("a.obj", "v 0.1 0 16777217\nv 1 1e300 -0.5\nv 3 4 5\nf 1 2 3\n", &mesh, error, sizeof error));
+	check_doubles(&mesh);
+	// As OBJ and PLY they come back exactly.
+	static const char *const files[] = { "x.obj", "x.ply" };
+	for (int i = 0; i < 2; i++) {
+		sim_mesh back;
+		REQUIRE(sim_save_mesh(temporary(files[i]), &mesh, error, sizeof error));
+		REQUIRE(sim_load_mesh(temporary(files[i]), &back, error, sizeof error));
+		check_doubles(&back);
+		sim_mesh_free(&back);
+		remove(temporary(files[i]));
+	}
+	sim_mesh_free(&mesh);
+	for (int i = 0; i < 2; i++) {
+		snprintf(text, sizeof text,
+			"ply\nformat ascii 1.0\nelement vertex 3\nproperty %s x\nproperty %s y\nproperty %s z\nelement face 1\n"
+			"property list uchar int vertex_indices\nend_header\n%s3 0 1 2\n",
+			types[i], types[i], types[i], numbers);
+		REQUIRE(load_text("a.ply", text, &mesh, error, sizeof error));
+		check_doubles(&mesh);
+		sim_mesh_free(&mesh);
+	}
+	snprintf(text, sizeof text, "OFF\n3 1 0\n%s3 0 1 2\n", numbers);
+	REQUIRE(load_text("a.off", text, &mesh, error, sizeof error));
+	check_doubles(&mesh);
+	sim_mesh_free(&mesh);
+	REQUIRE(load_text("a.stl",
+		"solid\nfacet normal 0 0 0\nouter loop\nvertex 0.1 0 16777217\nvertex 1 1e300 -0.5\nvertex 3 4 5\nendloop\nendfacet\n"
+		"endsolid\n",
+		&mesh, error, sizeof error));
+	check_doubles(&mesh);
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, doubles_that_floats_hold_are_floats)
+{
+	char error[256];
+	sim_mesh mesh;
+	REQUIRE(
+		load_text("a.obj", "v 0.5 0 -0\nv 1 1e10 0.10000000149011612\nv nan inf -inf\nf 1 2 3\n", &mesh, error, sizeof error));
+	CHECK(mesh.doubles == NULL);
+	CHECK_NEAR(mesh.vertices[5], 0.1f, 0);
+	CHECK(isnan(mesh.vertices[6]) && isinf(mesh.vertices[8]));
+	sim_mesh_free(&mesh);
+}
+
+TEST(mesh_file, binary_doubles_in_both_byte_orders)
+{
+	const double numbers[9] = { 0.1, 0, 16777217, 1, 1e300, -0.5, 3, 4, 5 };
+	for (int order = 0; order < 2; order++) {
+		char bytes[512], error[256];
+		int size = snprintf(bytes, sizeof bytes,
+			"ply\nformat binary_%s_endian 1.0\nelement vertex 3\nproperty double x\nproperty double y\nproperty double z\n"
+			"element face 1\nproperty list uchar uchar vertex_indices\nend_header\n",
+			order ? "big" : "little");
+		for (int i = 0; i < 9; i++) {
+			uint64_t bits;
+			memcpy(&bits, &numbers[i], sizeof bits);
+			for (int k = 0; k < 8; k++)
+				bytes[size++] = (char)(bits >> 8 * (order ? 7 - k : k));
+		}
+		memcpy(bytes + size, "\3\0\1\2", 4);
+		sim_mesh mesh;
+		REQUIRE(load_bytes("a.ply", bytes, (size_t)size + 4, &mesh, error, sizeof error));
+		check_doubles(&mesh);
+		sim_mesh_free(&mesh);
+	}
+}
+
+TEST(mesh_file, doubles_are_welded_as_doubles)
+{
+	char error[256];
+	sim_mesh mesh;
+	// As floats all are one vertex; as doubles the third is the first, and the fourth the second.
+	REQUIRE(load_text("a.obj",
+		"v 0.1 0 1\nv 0.10000000000000001 -0 1\nv 0.1000000000000001 0 1\nv 0.1000000000000001 0 1\nf 1 2 3\nf 4 3 2\n", &mesh,
+		error, sizeof error));
+	REQUIRE(sim_weld_mesh(&mesh));
+	CHECK_INT(mesh.vertex_count, 2);
+	check_triangle(&mesh, 0, 0, 0, 1);
+	check_triangle(&mesh, 1, 1, 1, 0);
+	CHECK_NEAR(mesh.doubles[3], 0.1000000000000001, 0);
+	sim_mesh_free(&mesh);
+}
+
 TEST(mesh_file, saving_refuses_what_cannot_be_read_back)
 {
 	float vertices[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
 	int32_t triangles[3] = { 0, 1, 3 };
-	sim_mesh mesh = { 3, 1, vertices, triangles };
+	sim_mesh mesh = { 3, 1, vertices, triangles, NULL };
 	char error[256];
 	CHECK(!sim_save_mesh(temporary("x.obj"), &mesh, error, sizeof error));
 	CHECK_STR(error, "triangle 0 names vertex 3, and there are 3");

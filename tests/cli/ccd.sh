@@ -21,7 +21,7 @@ obj -1 1.5 > 2.obj
 near() { awk -v t="$2" -v truth="$3" 'BEGIN { exit !(t <= truth && t > truth - 1e-4) }' || fail "$1: $2 instead of $3"; }
 
 # Two frames: no comment in the file.
-expect 0 out '^0.obj to 1.obj: 2 frames, 12 vertices, 4 triangles$' ccd 0.obj 1.obj --hits hits.txt
+expect 0 out '^0.obj to 1.obj: 2 frames, 12 vertices, 4 triangles, floats$' ccd 0.obj 1.obj --hits hits.txt
 grep -qE '^  impacts +1 vf, 0 ee; 0 touching at the beginning of a step, 0 undecided$' out || fail "other impacts: $(cat out)"
 grep -qE '^  earliest +0\.(5|4999[0-9]*) in step 0: vf 3 0 1 2$' out || fail "the earliest is wrong: $(cat out)"
 for word in trees front tests orphans sort total; do
@@ -93,7 +93,7 @@ grep -qE '^  earliest +none$' out || fail "an earliest impact of none: $(cat out
 expect 0 out '"earliest":[[:space:]]*null' ccd 0.obj 0.obj --earliest --json
 cube cube.obj 5
 cube moved.obj 9
-expect 0 out '^cube.obj to moved.obj: 2 frames, 8 vertices, 12 triangles$' ccd cube.obj moved.obj
+expect 0 out '^cube.obj to moved.obj: 2 frames, 8 vertices, 12 triangles, floats$' ccd cube.obj moved.obj
 
 # Binary files. bytes ORDER: numbers of the frames as floats in that order.
 bytes() {
@@ -107,6 +107,15 @@ bytes() {
 		[ "$1" = big ] || hex=${hex:6:2}${hex:4:2}${hex:2:2}${hex:0:2}
 		printf '%b' "\\x${hex:0:2}\\x${hex:2:2}\\x${hex:4:2}\\x${hex:6:2}"
 	done
+}
+# Numbers as little-endian doubles.
+doubles() {
+	local text
+	text=$(awk '{ v = $1 < 0 ? -$1 : +$1; e = m = 0
+		if (v > 0) { e = 1023; while (v >= 2) { v /= 2; e++ } while (v < 1) { v *= 2; e-- } m = (v - 1) * 4503599627370496 }
+		for (i = 0; i < 6; i++) { low = int(m / 256); printf "\\0%03o", m - 256 * low; m = low }
+		printf "\\0%03o\\0%03o", e % 16 * 16 + m, ($1 < 0) * 128 + int(e / 16) }')
+	printf '%b' "$text"
 }
 # Big endian, with colours after the coordinates and an element of no interest.
 ply() {
@@ -124,13 +133,13 @@ ply() {
 ply 1 0 > 0.ply
 ply -1 0 > 1.ply
 ply -1 1.5 > 2.ply
-expect 0 out '^0.ply to 2.ply: 3 frames, 12 vertices, 4 triangles$' ccd 0.ply 1.ply 2.ply --hits hits.txt
+expect 0 out '^0.ply to 2.ply: 3 frames, 12 vertices, 4 triangles, floats$' ccd 0.ply 1.ply 2.ply --hits hits.txt
 cmp hits.txt all.txt || fail "PLY frames collide otherwise: $(cat hits.txt)"
 expect 0 out "^  hash +$hash\$" ccd 0.obj 1.ply 2.obj
 
 # One file of positions, with the faces of a mesh file whose own positions do not count.
 { vertices 1 0; vertices -1 0; vertices -1 1.5; } | tr ' ' '\n' | bytes little > positions.f32
-expect 0 out '^positions.f32: 3 frames, 12 vertices, 4 triangles$' ccd --sequence 2.obj positions.f32 --hits hits.txt
+expect 0 out '^positions.f32: 3 frames, 12 vertices, 4 triangles, floats$' ccd --sequence 2.obj positions.f32 --hits hits.txt
 cmp hits.txt all.txt || fail "a file of positions collides otherwise: $(cat hits.txt)"
 expect 0 out '"first_frame":[[:space:]]*1' ccd positions.f32 --sequence 2.obj --frames 1:3 --json --hits hits.txt
 same "impacts of frames 1 and 2" "$(cut -d' ' -f1-5 hits.txt)" "ee 6 7 9 10"
@@ -191,6 +200,48 @@ head -c 300 1.ply > cut.ply
 expect 1 err '^carom: error: cut.ply: byte 300: ends too early' ccd 0.ply cut.ply
 [ ! -e none.txt ] && [ ! -e none.txt.part ] || fail "a failure wrote impacts"
 expect 1 err '^carom: error: nowhere/h.txt: cannot be written' ccd 0.obj 1.obj --hits nowhere/h.txt
+
+# Doubles stay doubles: far from the origin, where floats lie 8 apart, the same impacts. In files of every format that holds them.
+far() { awk '/^v/ { printf "v %.17g %.17g %.17g\n", 1e8 + $2 / 4, $3 / 4 - 1e8, $4 / 4; next } { print }' "$1"; }
+far_ply() {
+	printf 'ply\nformat %s 1.0\nelement vertex 12\nproperty %s x\nproperty %s y\nproperty %s z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n' "$2" "$3" "$3" "$3"
+	if [ "$2" = ascii ]; then
+		far "$1" | awk '/^v/ { print $2, $3, $4 } /^f/ { print 3, $2 - 1, $3 - 1, $4 - 1 }'
+	else
+		far "$1" | awk '/^v/ { print $2; print $3; print $4 }' | doubles
+		printf '\003\0\0\0\0\001\0\0\0\002\0\0\0\003\003\0\0\0\004\0\0\0\005\0\0\0\003\006\0\0\0\007\0\0\0\010\0\0\0\003\011\0\0\0\012\0\0\0\013\0\0\0'
+	fi
+}
+for i in 0 1 2; do
+	far $i.obj > far$i.obj
+	far_ply $i.obj ascii double > double$i.ply
+	far_ply $i.obj ascii float > text$i.ply
+	far_ply $i.obj binary_little_endian double > binary$i.ply
+done
+for frames in far{0,1,2}.obj double{0,1,2}.ply text{0,1,2}.ply binary{0,1,2}.ply; do echo "$frames"; done | paste -d' ' - - - > lists.txt
+while read -r -a frames; do
+	expect 0 out ', 12 vertices, 4 triangles, doubles$' ccd "${frames[@]}" --hits hits.txt
+	same "impacts of doubles, ${frames[0]}" "$(cut -d' ' -f1-5 hits.txt)" "$(cut -d' ' -f1-5 all.txt)"
+	expect 0 out '"scalar":[[:space:]]*"float64"' ccd "${frames[@]}" --json
+	same "hash, ${frames[0]}" "$(field hash out)" "${hash_of_doubles:=$(field hash out)}"
+done < lists.txt
+expect 0 out ', 12 vertices, 4 triangles, floats$' ccd far{0,1,2}.obj --scalar float32 --hits hits.txt
+! cmp -s <(cut -d' ' -f1-5 hits.txt) <(cut -d' ' -f1-5 all.txt) || fail "rounding to float changed no impact"
+expect 0 out '"scalar":[[:space:]]*"float32"' ccd far{0,1,2}.obj --scalar float32 --json
+# A file of positions: doubles by its name, or when told so.
+for i in 0 1 2; do far $i.obj | awk '/^v/ { print $2; print $3; print $4 }'; done | doubles > positions.f64
+cp positions.f64 positions.raw
+expect 0 out '^positions.f64: 3 frames, 12 vertices, 4 triangles, doubles$' ccd --sequence 0.obj positions.f64 --hits hits.txt
+same "impacts of a file of doubles" "$(cut -d' ' -f1-5 hits.txt)" "$(cut -d' ' -f1-5 all.txt)"
+expect 0 out '"hash":[[:space:]]*"'"$hash_of_doubles" ccd --sequence 0.obj positions.raw --scalar float64 --json
+expect 0 out '"first_frame":[[:space:]]*1' ccd positions.f64 --sequence 2.obj --frames 1:3 --json
+same "impacts of the second step" "$(field vf out) $(field ee out)" "0 1"
+expect 1 err '^carom: error: positions.f64: holds 864 bytes, which are not whole frames of 192 bytes: cube.obj has 8 vertices of 24 bytes$' \
+	ccd --sequence cube.obj positions.f64
+# Doubles whose numbers floats hold give the very results of floats.
+for i in 0 1 2; do awk '/^v/ { print $2; print $3; print $4 }' $i.obj; done | doubles > exact.f64
+expect 0 out '^exact.f64: 3 frames, 12 vertices, 4 triangles, floats$' ccd --sequence 0.obj exact.f64 --hits hits.txt
+cmp hits.txt all.txt || fail "doubles that floats hold collide otherwise: $(cat hits.txt)"
 
 # Bad files of positions.
 expect 1 err '^carom: error: absent.f32: cannot be opened: No such file' ccd --sequence 0.obj absent.f32

@@ -38,6 +38,31 @@ awk '/^v/ { v[++n] = $0 } /^f/ { print v[$2]; print v[$3]; print v[$4]; print v[
 expect 0 out 'soup.obj intersects itself' check soup.obj
 expect 0 out 'soup.obj does not intersect itself' check soup.obj --weld
 
+# Decided by the numbers given: two squares 1e-9 apart at 1e5 do not meet, and floats cannot tell them apart. In OBJ and in both kinds of PLY
+# text, whatever type the header gives.
+awk 'BEGIN { for (i = 0; i < 2; i++) printf "v 10000%s 0 %.17g\nv 100001 0 %.17g\nv 100001 1 %.17g\nv 100000 1 %.17g\n", i ? 0.5 : 0, z = 1e5 + i * 1e-9, z, z, z
+	print "f 1 2 3 4\nf 5 6 7 8" }' > layers.obj
+for type in float double; do
+	printf 'ply\nformat ascii 1.0\nelement vertex 8\nproperty %s x\nproperty %s y\nproperty %s z\nelement face 2\nproperty list uchar int vertex_indices\nend_header\n' $type $type $type
+	awk '/^v/ { print $2, $3, $4 } /^f/ { print 4, $2 - 1, $3 - 1, $4 - 1, $5 - 1 }' layers.obj
+done > both.ply
+csplit -s -z -f layers both.ply '/^ply$/' '{*}'
+mv layers00 float.ply
+mv layers01 double.ply
+for file in layers.obj float.ply double.ply; do
+	expect 0 out "$file does not intersect itself" check $file
+	expect 0 out '"scalar":[[:space:]]*"float64"' check $file --json
+	expect 0 out "$file intersects itself: 4 pairs of triangles" check $file --scalar float32
+	expect 0 out '"scalar":[[:space:]]*"float32"' check $file --scalar float32 --json
+done
+# The other way round: a corner that pierces a square by 1e-9 there.
+awk '{ sub(/^v 100001 1 100000.00000000[0-9]*[1-9]$/, "v 100000.75 0.25 99999.999999999") } { print }' layers.obj > pierced.obj
+grep -q 99999.999999999 pierced.obj || fail "no pierced.obj: $(cat pierced.obj)"
+expect 0 out 'pierced.obj intersects itself: 3 pairs of triangles' check pierced.obj --pairs pairs.txt
+awk '$1 > 1 || $2 < 2 { exit 1 }' pairs.txt || fail "pairs within a square: $(cat pairs.txt)"
+# Vertices are welded by the numbers given.
+expect 0 out 'does not intersect itself' check layers.obj --weld
+
 # An open mesh collides by its triangles, with a warning on stderr and in JSON.
 grep -v '^f 5' a.obj > open.obj
 expect 0 err '^carom: warning: open.obj: 4 border edges, not closed' check open.obj b.obj --pose-b 0,0,-1.5,$turned

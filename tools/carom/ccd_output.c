@@ -146,6 +146,7 @@ int ccd_print_json(const ccd_options *o, const ccd_run *run)
 	cJSON_AddNumberToObject(json, "vertices", run->frames.mesh.vertex_count);
 	cJSON_AddNumberToObject(json, "edges", (double)last->edges);
 	cJSON_AddNumberToObject(json, "triangles", run->frames.mesh.triangle_count);
+	cJSON_AddStringToObject(json, "scalar", mesh_scalar_words[run->frames.has_doubles ? SCALAR_FLOAT64 : SCALAR_FLOAT32]);
 	add_settings(json, o, run);
 	cJSON_AddNumberToObject(json, "vf", (double)run->sums.vf);
 	cJSON_AddNumberToObject(json, "ee", (double)run->sums.ee);
@@ -187,8 +188,8 @@ int ccd_print_text(const ccd_options *o, const ccd_run *run)
 	const frames *f = &run->frames;
 	const char *from = frames_first_path(f), *to = frames_last_path(f);
 	const ccd_extremes extremes = extremes_of(run);
-	printf("%s%s%s: %lld frames, %d vertices, %d triangles\n", from, from == to ? "" : " to ", from == to ? "" : to,
-		(long long)f->count, (int)f->mesh.vertex_count, (int)f->mesh.triangle_count);
+	printf("%s%s%s: %lld frames, %d vertices, %d triangles, %s\n", from, from == to ? "" : " to ", from == to ? "" : to,
+		(long long)f->count, (int)f->mesh.vertex_count, (int)f->mesh.triangle_count, f->has_doubles ? "doubles" : "floats");
 	printf("  %-12s %s, %s, %s, %s, tolerance %g, separation %g, %d thread%s, %s\n", "method", ccd_method_words[o->method],
 		ccd_volume_words[o->volume], ccd_build_words[o->build], ccd_test_words[o->test], o->tolerance, o->separation,
 		run->threads, run->threads == 1 ? "" : "s", carom_simd_name(run->simd));

@@ -18,6 +18,8 @@ static int parse(ccd_options *o, int argc, char **argv)
 			.help = "the faces of all frames; the one FRAME is then a file of positions" },
 		{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &o->source.range,
 			.help = "take frames A to B-1 (all)" },
+		{ .name = "scalar", .argument = "TYPE", .kind = OPTION_CHOICE, .value = &o->source.scalar,
+			.choices = mesh_scalar_words, .help = "numbers of the files, see above (auto)" },
 		{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->method,
 			.choices = ccd_method_words, .help = "the same impacts, other times (auto)" },
 		{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &o->volume, .choices = ccd_volume_words,
@@ -50,7 +52,11 @@ static int parse(ccd_options *o, int argc, char **argv)
 		.details =
 			"FRAME: a mesh file; vertices and faces must be the same in all frames. Each vertex moves on a straight line from frame\n"
 			"to frame. Step K is the motion from frame K to frame K+1, time 0 to 1.\n"
-			"POSITIONS: for each frame x, y, z of all vertices of MESH as little-endian floats, and nothing else.",
+			"POSITIONS: for each frame x, y, z of all vertices of MESH as little-endian floats, and nothing else; as doubles where\n"
+			"its name ends in .f64, or with --scalar float64.\n"
+			"Impacts are those of the exact motion of the numbers given: nothing is rounded. Doubles in a file stay doubles; so do\n"
+			"numbers in text that a float does not hold (a file of floats may have been written with too few digits: --scalar\n"
+			"float32 takes the nearest floats).",
 		.options = options,
 		.least = 1,
 		.most = argc,
@@ -144,8 +150,6 @@ static bool find(carom_sweep *sweep, bool earliest, carom_sweep_hit *only, carom
 	return true;
 }
 
-static carom_strided vertices_of(const frames *f) { return (carom_strided){ .data = f->mesh.vertices, .type = CAROM_FLOAT32 }; }
-
 // The mesh as the first frame has it, which was read.
 static bool add_mesh(carom_sweep *sweep, const frames *f)
 {
@@ -153,7 +157,7 @@ static bool add_mesh(carom_sweep *sweep, const frames *f)
 	def.vertex_count = f->mesh.vertex_count;
 	def.triangles = f->mesh.triangles;
 	def.triangle_count = f->mesh.triangle_count;
-	def.vertices = vertices_of(f);
+	def.vertices = mesh_input_vertices(&f->mesh);
 	int32_t mesh;
 	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
 }
@@ -176,7 +180,7 @@ static int search_steps(const ccd_options *o, carom_context *context, carom_swee
 			status = EXIT_FAILED;
 			break;
 		}
-		const carom_strided end = vertices_of(f);
+		const carom_strided end = mesh_input_vertices(&f->mesh);
 		if (carom_sweep_move_mesh(sweep, 0, &end) == CAROM_SUCCESS && find(sweep, o->earliest, &only, &hits)) {
 			step->stats = carom_sweep_get_stats(sweep);
 			take_hits(run, step, &hits, stream);

@@ -19,6 +19,7 @@ typedef struct check_options {
 	carom_pose pose_b;
 	int64_t threads;
 	bool weld, json;
+	int scalar;
 	const char *contacts, *pairs;
 } check_options;
 
@@ -34,6 +35,8 @@ static int parse(check_options *o, int argc, char **argv)
 			.help = "two meshes: write the contacts: `a b vertex triangle p n depth`" },
 		{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->pairs,
 			.help = "one mesh: write the pairs of triangles that intersect: `i j`" },
+		{ .name = "scalar", .argument = "TYPE", .kind = OPTION_CHOICE, .value = &o->scalar, .choices = mesh_scalar_words,
+			.help = "float32: round what the files hold to float first (auto: decide by it as it is)" },
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
 			.help = "threads (0: one for each core)" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
@@ -45,7 +48,8 @@ static int parse(check_options *o, int argc, char **argv)
 		.synopsis = "A [B] [--pose-b x,y,z,qx,qy,qz,qw] [options]",
 		.summary = "Do two meshes collide, where, how deep? With one mesh: does its surface pass through itself?",
 		.details =
-			"A stands at the origin, B at its pose. With one mesh, pairs of triangles that share no vertex and intersect are found.\n"
+			"A stands at the origin, B at its pose. With one mesh, pairs of triangles that share no vertex and intersect are found,\n"
+			"exactly, by the numbers of the file: doubles stay doubles, and so do numbers in text that a float does not hold.\n"
 			"Meshes: .obj, .ply, .stl, .off and what assimp reads.",
 		.options = options,
 		.least = 1,
@@ -225,16 +229,14 @@ static int check_pair(const check_options *o, carom_context *context, carom_mesh
 // ---- One mesh ----
 
 // The middle of what the boxes of two triangles have in common: near where they meet.
-static void meeting_place(const carom_mesh *mesh, const int32_t pair[2], double place[3])
+static void meeting_place(const sim_mesh *mesh, const int32_t pair[2], double place[3])
 {
-	const float *vertices = carom_mesh_get_vertices(mesh);
-	const int32_t *triangles = carom_mesh_get_triangles(mesh);
 	for (int axis = 0; axis < 3; axis++) {
 		double lower = -INFINITY, upper = INFINITY;
 		for (int k = 0; k < 2; k++) {
-			const int32_t *t = triangles + 3 * (size_t)pair[k];
-			const double a = (double)vertices[3 * (size_t)t[0] + axis], b = (double)vertices[3 * (size_t)t[1] + axis],
-						 c = (double)vertices[3 * (size_t)t[2] + axis];
+			const int32_t *t = mesh->triangles + 3 * (size_t)pair[k];
+			const double a = mesh_input_coordinate(mesh, t[0], axis), b = mesh_input_coordinate(mesh, t[1], axis),
+						 c = mesh_input_coordinate(mesh, t[2], axis);
 			lower = fmax(lower, fmin(a, fmin(b, c)));
 			upper = fmin(upper, fmax(a, fmax(b, c)));
 		}
@@ -252,12 +254,13 @@ static int write_pairs(const char *path, int32_t (*pairs)[2], int32_t count)
 	return report_commit(&file);
 }
 
-static int print_self_json(const carom_mesh *mesh, int32_t (*pairs)[2], int32_t count, cJSON *warnings)
+static int print_self_json(const sim_mesh *mesh, int32_t (*pairs)[2], int32_t count, cJSON *warnings)
 {
 	cJSON *json = cJSON_CreateObject();
 	cJSON_AddBoolToObject(json, "collides", count > 0);
 	cJSON_AddNumberToObject(json, "contacts", count);
 	cJSON_AddNumberToObject(json, "depth", 0);
+	cJSON_AddStringToObject(json, "scalar", mesh_input_scalar(mesh));
 	if (count) {
 		double place[3];
 		meeting_place(mesh, pairs[0], place);
@@ -269,7 +272,7 @@ static int print_self_json(const carom_mesh *mesh, int32_t (*pairs)[2], int32_t 
 	return report_json(json);
 }
 
-static int print_self_text(const check_options *o, const carom_mesh *mesh, int32_t (*pairs)[2], int32_t count)
+static int print_self_text(const check_options *o, const sim_mesh *mesh, int32_t (*pairs)[2], int32_t count)
 {
 	if (!count) {
 		printf("%s does not intersect itself\n", o->path[0]);
@@ -299,7 +302,7 @@ static int32_t (*find_pairs(const carom_mesh *mesh, int32_t *count))[2]
 	return NULL;
 }
 
-static int check_self(const check_options *o, const carom_mesh *mesh, cJSON *warnings)
+static int check_self(const check_options *o, const carom_mesh *mesh, const sim_mesh *source, cJSON *warnings)
 {
 	int32_t count;
 	int32_t(*pairs)[2] = find_pairs(mesh, &count);
@@ -307,11 +310,11 @@ static int check_self(const check_options *o, const carom_mesh *mesh, cJSON *war
 	if (status == EXIT_DONE && o->pairs)
 		status = write_pairs(o->pairs, pairs, count);
 	if (status == EXIT_DONE && o->json) {
-		status = print_self_json(mesh, pairs, count, warnings);
+		status = print_self_json(source, pairs, count, warnings);
 	} else {
 		cJSON_Delete(warnings);
 		if (status == EXIT_DONE)
-			status = print_self_text(o, mesh, pairs, count);
+			status = print_self_text(o, source, pairs, count);
 	}
 	free(pairs);
 	return status;
@@ -330,19 +333,28 @@ int cmd_check(int argc, char **argv)
 		return EXIT_FAILED;
 	cJSON *warnings = cJSON_CreateArray();
 	carom_mesh *meshes[2] = { NULL, NULL };
+	sim_mesh sources[2] = { { 0 }, { 0 } };
 	bool loaded = true;
 	for (int i = 0; loaded && i < o.path_count; i++) {
-		const mesh_input input = { .path = o.path[i], .scale = 1, .weld = o.weld, .grid_resolution = -1, .warnings = warnings };
-		meshes[i] = mesh_input_load(context, &input, NULL);
+		const mesh_input input = { .path = o.path[i],
+			.scalar = (mesh_scalar)o.scalar,
+			.scale = 1,
+			.weld = o.weld,
+			.grid_resolution = -1,
+			.warnings = warnings };
+		meshes[i] = mesh_input_load(context, &input, &sources[i]);
 		loaded = meshes[i] != NULL;
 	}
 	status = EXIT_FAILED;
 	if (!loaded)
 		cJSON_Delete(warnings);
 	else
-		status = o.path_count == 2 ? check_pair(&o, context, meshes, warnings) : check_self(&o, meshes[0], warnings);
-	carom_release_mesh(meshes[0]);
-	carom_release_mesh(meshes[1]);
+		status =
+			o.path_count == 2 ? check_pair(&o, context, meshes, warnings) : check_self(&o, meshes[0], &sources[0], warnings);
+	for (int i = 0; i < 2; i++) {
+		carom_release_mesh(meshes[i]);
+		sim_mesh_free(&sources[i]);
+	}
 	carom_destroy_context(context);
 	return status;
 }

@@ -3,6 +3,7 @@
 
 #include "report.h"
 
+#include "sim/input_file.h"
 #include "sim/mesh_file.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ int frames_error(const frames *f, const char *format, ...)
 static bool vertices_are_sound(const frames *f)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)f->mesh.vertex_count; i++) {
-		const double value = (double)f->mesh.vertices[i];
+		const double value = f->mesh.doubles ? f->mesh.doubles[i] : (double)f->mesh.vertices[i];
 		if (fabs(value) <= CAROM_MAX_COORDINATE)
 			continue;
 		if (isfinite(value))
@@ -85,13 +86,16 @@ static bool faces_are_same(const frames *f, const sim_mesh *next)
 
 // ---- Reading ----
 
-static bool load_mesh(const char *path, sim_mesh *mesh)
+static bool load_mesh(frames *f, const char *path, sim_mesh *mesh)
 {
 	char error[512];
 	if (!sim_load_mesh(path, mesh, error, sizeof error)) {
 		report_error(path, "%s", error);
 		return false;
 	}
+	if (f->source.scalar == SCALAR_FLOAT32)
+		mesh_input_drop_doubles(mesh);
+	f->has_doubles = f->has_doubles || mesh->doubles;
 	if (corners_are_in_range(mesh, path))
 		return true;
 	sim_mesh_free(mesh);
@@ -102,33 +106,67 @@ static bool load_mesh(const char *path, sim_mesh *mesh)
 static bool read_mesh_frame(frames *f)
 {
 	sim_mesh next;
-	if (!load_mesh(path_of(f, f->number), &next))
+	if (!load_mesh(f, path_of(f, f->number), &next))
 		return false;
 	const bool same = faces_are_same(f, &next);
 	if (same) {
-		float *vertices = f->mesh.vertices;
-		f->mesh.vertices = next.vertices;
-		next.vertices = vertices;
+		const sim_mesh last = f->mesh;
+		f->mesh = next;
+		next = last;
 	}
 	sim_mesh_free(&next);
 	return same;
 }
 
+// Bytes of a number in the file of positions.
+static size_t bytes_of_number(const frames *f)
+{
+	const frames_source *s = &f->source;
+	const bool doubles = s->scalar == SCALAR_FLOAT64 || (s->scalar == SCALAR_AUTO && sim_has_extension(s->paths[0], ".f64"));
+	return doubles ? sizeof(double) : sizeof(float);
+}
+
+// Turn little-endian numbers into those of this machine, in place.
+static void order_bytes(void *numbers, size_t count, size_t size)
+{
+	for (size_t i = 0; i < count; i++) {
+		unsigned char bytes[8];
+		uint64_t bits = 0;
+		memcpy(bytes, (char *)numbers + i * size, size);
+		for (size_t k = 0; k < size; k++)
+			bits |= (uint64_t)bytes[k] << 8 * k;
+		const uint32_t low = (uint32_t)bits;
+		memcpy((char *)numbers + i * size, size == sizeof bits ? (const void *)&bits : &low, size);
+	}
+}
+
 // The next frame of the file of positions, whatever the byte order of this machine.
 static bool read_positions(frames *f)
 {
-	const size_t values = 3 * (size_t)f->mesh.vertex_count;
+	sim_mesh *mesh = &f->mesh;
+	const size_t values = 3 * (size_t)mesh->vertex_count, size = bytes_of_number(f);
+	if (size == sizeof(double)) {
+		free(mesh->vertices);
+		mesh->vertices = NULL;
+		if (!mesh->doubles && !(mesh->doubles = malloc(values * size))) {
+			frames_error(f, "out of memory");
+			return false;
+		}
+	} else {
+		mesh_input_drop_doubles(mesh);
+	}
+	void *numbers = mesh->doubles ? (void *)mesh->doubles : mesh->vertices;
 	errno = 0;
-	if (fread(f->mesh.vertices, sizeof(float), values, f->positions) != values) {
+	if (fread(numbers, size, values, f->positions) != values) {
 		frames_error(f, "cannot be read: %s", errno ? strerror(errno) : "the file ends");
 		return false;
 	}
-	for (size_t i = 0; i < values; i++) {
-		unsigned char b[4];
-		memcpy(b, &f->mesh.vertices[i], sizeof b);
-		const uint32_t bits = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-		memcpy(&f->mesh.vertices[i], &bits, sizeof bits);
+	order_bytes(numbers, values, size);
+	if (mesh->doubles && !sim_mesh_round(mesh)) {
+		frames_error(f, "out of memory");
+		return false;
 	}
+	f->has_doubles = f->has_doubles || mesh->doubles;
 	return true;
 }
 
@@ -168,14 +206,15 @@ static bool open_positions(frames *f)
 		report_error(path, "cannot be opened: %s", strerror(errno));
 		return false;
 	}
-	const int64_t frame_size = 12 * (int64_t)f->mesh.vertex_count;
+	const int vertex_bytes = 3 * (int)bytes_of_number(f);
+	const int64_t frame_size = vertex_bytes * (int64_t)f->mesh.vertex_count;
 	if (!S_ISREG(status.st_mode)) {
 		report_error(path, "is no regular file");
 		return false;
 	}
 	if (status.st_size % frame_size != 0) {
-		report_error(path, "holds %lld bytes, which are not whole frames of %lld bytes: %s has %d vertices of 12 bytes",
-			(long long)status.st_size, (long long)frame_size, f->source.mesh, (int)f->mesh.vertex_count);
+		report_error(path, "holds %lld bytes, which are not whole frames of %lld bytes: %s has %d vertices of %d bytes",
+			(long long)status.st_size, (long long)frame_size, f->source.mesh, (int)f->mesh.vertex_count, vertex_bytes);
 		return false;
 	}
 	f->total = status.st_size / frame_size;
@@ -184,9 +223,11 @@ static bool open_positions(frames *f)
 
 static bool open_sequence(frames *f)
 {
-	if (!load_mesh(f->source.mesh, &f->mesh) || !open_positions(f) || !choose_range(f))
+	if (!load_mesh(f, f->source.mesh, &f->mesh) || !open_positions(f) || !choose_range(f))
 		return false;
-	if (fseeko(f->positions, (off_t)(12 * (int64_t)f->mesh.vertex_count * f->first), SEEK_SET) != 0) {
+	f->has_doubles = false; // of the mesh only its faces count
+	const int64_t frame_size = 3 * (int64_t)bytes_of_number(f) * f->mesh.vertex_count;
+	if (fseeko(f->positions, (off_t)(frame_size * f->first), SEEK_SET) != 0) {
 		report_error(f->source.paths[0], "cannot be read: %s", strerror(errno));
 		return false;
 	}
@@ -200,7 +241,7 @@ static bool open_meshes(frames *f)
 	if (!choose_range(f))
 		return false;
 	f->number = f->first;
-	return load_mesh(frames_first_path(f), &f->mesh) && vertices_are_sound(f);
+	return load_mesh(f, frames_first_path(f), &f->mesh) && vertices_are_sound(f);
 }
 
 bool frames_open(frames *f, const frames_source *source)

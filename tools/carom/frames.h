@@ -3,28 +3,32 @@
 #ifndef CAROM_TOOL_FRAMES_H
 #define CAROM_TOOL_FRAMES_H
 
+#include "mesh_input.h"
 #include "options.h"
-#include "sim/shapes.h"
 
 #include <stdio.h>
 
 /// Where frames come from. The texts stay the caller's.
 typedef struct frames_source {
 	/// Mesh files, frame 0 first; or, with a mesh, the one file of positions: for each frame x, y, z of all vertices as
-	/// little-endian floats, and nothing else.
+	/// little-endian floats or doubles (sequence_type), and nothing else.
 	const char **paths;
 	int path_count;
 	const char *mesh;   ///< file with the faces of all frames, or NULL
 	option_range range; ///< the frames to read; { 0, INT64_MAX }: all
+	/// SCALAR_FLOAT32 rounds mesh files to float. Positions are floats, or doubles by SCALAR_FLOAT64 or
+	/// by a name that ends in .f64.
+	int scalar;
 } frames_source;
 
 typedef struct frames {
 	frames_source source;
-	int64_t total;  ///< frames there are
-	int64_t first;  ///< of those to read
-	int64_t count;  ///< frames to read, at least two
-	int64_t number; ///< of the frame read last, from 0
-	sim_mesh mesh;  ///< the frame read last; the faces stay
+	int64_t total;    ///< frames there are
+	int64_t first;    ///< of those to read
+	int64_t count;    ///< frames to read, at least two
+	int64_t number;   ///< of the frame read last, from 0
+	sim_mesh mesh;    ///< the frame read last; the faces stay
+	bool has_doubles; ///< some frame so far had a number that a float does not hold
 	FILE *positions;
 } frames;
 

@@ -5,13 +5,39 @@
 #include "sim/mesh_file.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+const char *const mesh_scalar_words[] = { "auto", "float32", "float64", NULL };
+
+carom_strided mesh_input_vertices(const sim_mesh *mesh)
+{
+	if (mesh->doubles)
+		return (carom_strided){ .data = mesh->doubles, .type = CAROM_FLOAT64 };
+	return (carom_strided){ .data = mesh->vertices, .type = CAROM_FLOAT32 };
+}
+
+double mesh_input_coordinate(const sim_mesh *mesh, int32_t vertex, int axis)
+{
+	const size_t place = 3 * (size_t)vertex + (size_t)axis;
+	return mesh->doubles ? mesh->doubles[place] : (double)mesh->vertices[place];
+}
+
+const char *mesh_input_scalar(const sim_mesh *mesh)
+{
+	return mesh_scalar_words[mesh->doubles ? SCALAR_FLOAT64 : SCALAR_FLOAT32];
+}
+
+void mesh_input_drop_doubles(sim_mesh *mesh)
+{
+	free(mesh->doubles);
+	mesh->doubles = NULL;
+}
 
 carom_mesh_def mesh_input_def(const sim_mesh *mesh)
 {
 	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices.data = mesh->vertices;
-	def.vertices.type = CAROM_FLOAT32;
+	def.vertices = mesh_input_vertices(mesh);
 	def.vertex_count = mesh->vertex_count;
 	def.triangles = mesh->triangles;
 	def.triangle_count = mesh->triangle_count;
@@ -54,8 +80,11 @@ void mesh_input_findings(const carom_mesh_report *r, char *text, size_t size)
 
 static void scale_mesh(sim_mesh *mesh, double scale)
 {
-	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++)
-		mesh->vertices[i] = (float)(scale * (double)mesh->vertices[i]);
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
+		if (mesh->doubles)
+			mesh->doubles[i] *= scale;
+		mesh->vertices[i] = (float)(mesh->doubles ? mesh->doubles[i] : scale * (double)mesh->vertices[i]);
+	}
 }
 
 static void warn(const mesh_input *input, const carom_mesh_report *report)
@@ -78,6 +107,8 @@ carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim
 		report_error(input->path, "%s", error);
 		return NULL;
 	}
+	if (input->scalar == SCALAR_FLOAT32)
+		mesh_input_drop_doubles(&mesh);
 	if (input->weld && !sim_weld_mesh(&mesh)) {
 		report_error(input->path, "out of memory");
 		sim_mesh_free(&mesh);

@@ -8,9 +8,14 @@
 
 #include <cjson/cJSON.h>
 
+/// What the numbers of a file are taken for.
+typedef enum mesh_scalar { SCALAR_AUTO, SCALAR_FLOAT32, SCALAR_FLOAT64 } mesh_scalar;
+extern const char *const mesh_scalar_words[];
+
 /// How to take a mesh from a file.
 typedef struct mesh_input {
 	const char *path;
+	mesh_scalar scalar;  ///< SCALAR_FLOAT32: round to float what the file holds; else as it is
 	double scale;        ///< factor of all coordinates
 	bool weld;           ///< make vertices at equal positions one
 	int grid_resolution; ///< -1: the library's default
@@ -21,6 +26,18 @@ typedef struct mesh_input {
 /// are left out, ...) is one warning on stderr and in input->warnings. NULL after an error message. source, unless NULL, gets
 /// the mesh as it was read, to be freed with sim_mesh_free.
 carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim_mesh *source);
+
+/// The vertices of a mesh that was read: doubles where it has them.
+carom_strided mesh_input_vertices(const sim_mesh *mesh);
+
+/// A coordinate of a vertex, as the file has it.
+double mesh_input_coordinate(const sim_mesh *mesh, int32_t vertex, int axis);
+
+/// "float64" for a mesh with doubles, else "float32".
+const char *mesh_input_scalar(const sim_mesh *mesh);
+
+/// Forget the doubles of a mesh; what is left is rounded to float.
+void mesh_input_drop_doubles(sim_mesh *mesh);
 
 /// The definition of a mesh that was read.
 carom_mesh_def mesh_input_def(const sim_mesh *mesh);

@@ -151,7 +151,7 @@ static int write_frame(cloth_run *r)
 	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
 	for (int64_t i = 0; i < 3 * (int64_t)surface.vertex_count; i++)
 		r->floats[i] = (float)surface.places[i];
-	const sim_mesh mesh = { surface.vertex_count, surface.triangle_count, r->floats, (int32_t *)surface.triangles };
+	const sim_mesh mesh = { surface.vertex_count, surface.triangle_count, r->floats, (int32_t *)surface.triangles, NULL };
 	frame_path(r, r->frame_count++, r->scene.frames_as_obj, path);
 	return sim_save_mesh(path, &mesh, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
 }
