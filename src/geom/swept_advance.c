@@ -164,5 +164,7 @@ cr_swept_status cr_swept_advance(
 			return CR_SWEPT_CLEAR;
 		time = until;
 	}
+	// Proved clear until there: a search bounded by the time reported here must not find it clear beyond it.
+	impact->time = time;
 	return CR_SWEPT_UNDECIDED;
 }
