@@ -211,7 +211,8 @@ static void fill_blocks(int64_t begin, int64_t end, int worker, void *task)
 	const blocks_task *t = task;
 	for (int64_t b = begin; b < end; b++) {
 		find_crowd(t->g, b);
-		if (!t->shops)
+		// Without any crowd there may be no array of it.
+		if (!t->shops || t->g->blocks[b + 1].crowd == t->g->blocks[b].crowd)
 			continue;
 		workshop *w = &t->shops[worker];
 		find_locals(t->g, b, w);

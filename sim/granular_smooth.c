@@ -262,7 +262,8 @@ static spread lay_out_block(const sim_granular *g, const granular_block *block, 
 	d.locals = d.crowd + block->halo_count;
 	d.forces = d.spheres + 8 * (size_t)d.locals;
 	lay_out(g, &g->crowd[block->crowd], d.crowd, d.spheres);
-	lay_out(g, &g->halo[block->halo], block->halo_count, d.spheres + 8 * (size_t)d.crowd);
+	if (block->halo_count > 0) // without any halo there may be no array
+		lay_out(g, &g->halo[block->halo], block->halo_count, d.spheres + 8 * (size_t)d.crowd);
 	// Sums begin with +0 and so never are -0: pairs without contact, of which another list has others, change nothing.
 	memset(d.forces, 0, 4 * (size_t)d.locals * sizeof *d.forces);
 	return d;

@@ -154,8 +154,8 @@ static void fill_blocks(int64_t begin, int64_t end, int worker, void *user)
 	const block_task *task = user;
 	const carom_spheres *spheres = task->spheres;
 	for (int64_t block = begin; block < end; block++) {
-		carom_sphere_pair *out = spheres->pairs.data + spheres->upper.data[block];
-		const carom_sphere_pair *start = out;
+		// Where no list has an entry there is no array.
+		carom_sphere_pair *start = spheres->pairs.data ? spheres->pairs.data + spheres->upper.data[block] : NULL, *out = start;
 		for (uint32_t row = (uint32_t)(block * BLOCK_ROWS); row < block_end(spheres, block); row++) {
 			double a[4], b[4], d[3], d2;
 			cr_read_now(spheres, row, a);
