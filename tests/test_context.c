@@ -1,8 +1,12 @@
 /// Contexts: definitions, memory accounting and failure, error text, log, instruction sets.
 #include "test.h"
 #include "base/context.h"
+#include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 /// An allocator that counts, checks sizes on release, and fails at a chosen allocation.
 typedef struct counting_memory {
@@ -86,6 +90,41 @@ TEST(context, default_context)
 static void no_scheduler(carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user)
 {
 	(void)task_fn, (void)count, (void)min_range, (void)task, (void)user;
+}
+
+/// No context in this mode of the thread, which is the default one again afterwards.
+static void check_mode_refused(const char *expected)
+{
+	carom_context *context = (carom_context *)&context;
+	const carom_result result = carom_create_context(NULL, &context);
+	fesetenv(FE_DFL_ENV);
+	CHECK_INT(result, CAROM_UNSUPPORTED);
+	CHECK(context == NULL);
+	CHECK_STR(carom_error_text(NULL), expected);
+}
+
+TEST(context, only_the_default_floating_point_mode_is_taken)
+{
+	static const int modes[] = { FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO };
+	for (int i = 0; i < 3; i++) {
+		REQUIRE(fesetround(modes[i]) == 0);
+		check_mode_refused(
+			"the floating-point arithmetic of this thread does not round to nearest; Carom needs the default mode: "
+			"fesetenv(FE_DFL_ENV) sets it");
+	}
+#ifdef __SSE__
+	_mm_setcsr(_mm_getcsr() | 0x8000);
+	check_mode_refused(
+		"the floating-point arithmetic of this thread flushes small results to zero (FTZ); Carom needs the default "
+		"mode: fesetenv(FE_DFL_ENV) sets it");
+	_mm_setcsr(_mm_getcsr() | 0x40);
+	check_mode_refused(
+		"the floating-point arithmetic of this thread takes small arguments for zero (DAZ); Carom needs the default "
+		"mode: fesetenv(FE_DFL_ENV) sets it");
+#endif
+	carom_context *context;
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	carom_destroy_context(context);
 }
 
 TEST(context, wrong_definitions_are_refused)

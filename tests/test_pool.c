@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_TSAN 1
@@ -430,6 +434,39 @@ TEST(pool, threads_have_a_stack_and_leave_signals_to_the_application)
 	CHECK_INT(p.bad_stacks, 0);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
 	CHECK_INT(sigismember(&after, SIGINT), sigismember(&before, SIGINT));
+	carom_destroy_context(context);
+}
+
+typedef struct mode_check {
+	meeting meeting;
+	atomic_int faults; // of workers other than 0
+} mode_check;
+
+static void look_at_mode(int64_t begin, int64_t end, int worker, void *task)
+{
+	mode_check *m = task;
+	meet(begin, end, worker, &m->meeting);
+	if (worker != 0 && cr_float_mode_fault())
+		atomic_fetch_add(&m->faults, 1);
+}
+
+TEST(pool, threads_have_the_default_floating_point_mode)
+{
+	require_threads();
+	carom_context *context = fixture_context(4);
+	// The threads start now, in the mode of their maker.
+	CHECK(fesetround(FE_UPWARD) == 0);
+#ifdef __SSE__
+	_mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+	mode_check m = { .meeting = { .expected = 4 } };
+	carom_parallel_for(context, look_at_mode, 4, 1, &m);
+	const bool own_is_other = cr_float_mode_fault() != NULL;
+	fesetenv(FE_DFL_ENV);
+	CHECK(own_is_other);
+	CHECK(!cr_float_mode_fault());
+	CHECK_INT(m.meeting.late, 0);
+	CHECK_INT(m.faults, 0);
 	carom_destroy_context(context);
 }
 

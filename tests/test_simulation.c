@@ -144,7 +144,7 @@ TEST(simulation, avalanche_starts_without_contacts)
 	const sim_step step = advance(&r, 1);
 	CHECK_INT(step.detection.bodies, 513);
 	CHECK_INT(step.detection.contacts, 0);
-	CHECK(step.detection.box_pairs > 520); // but near
+	CHECK(step.detection.box_pairs > 30); // but near each other; all are above the plane, which pairs with none of them
 	end(&r);
 }
 

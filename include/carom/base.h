@@ -141,7 +141,9 @@ CAROM_API carom_context_def carom_default_context_def(void);
 typedef struct carom_context carom_context;
 
 /// Make a context. def may be NULL for the defaults. On failure *context is NULL, and carom_error_text(NULL) names the field.
-/// Thread-safe.
+/// CAROM_UNSUPPORTED also where the floating-point arithmetic of this thread is not in its default mode: it must round to nearest and
+/// keep denormals (no FTZ or DAZ, which a program linked with -ffast-math may set). fesetenv(FE_DFL_ENV) sets it. Other threads that use
+/// the context, and this one later, are not looked at. Thread-safe.
 CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_context **context);
 
 /// Destroy a context. Everything made from it (meshes, worlds, detectors of spheres, sweeps) must have been destroyed first. What was

@@ -284,6 +284,11 @@ static carom_result check_def(const carom_context_def *def)
 	if (def->parallel_for && def->thread_count == 0)
 		return refuse(bad, "carom_context_def.thread_count is 0, but parallel_for is set: say how many workers it uses, 1 to %d",
 			CR_MAX_WORKERS);
+	const char *fault = cr_float_mode_fault();
+	if (fault)
+		return refuse(CAROM_UNSUPPORTED,
+			"the floating-point arithmetic of this thread %s; Carom needs the default mode: fesetenv(FE_DFL_ENV) sets it",
+			fault);
 	if ((int)def->simd < CAROM_SIMD_AUTO || def->simd > CAROM_SIMD_NEON)
 		return refuse(bad, "carom_context_def.simd is %d, none of carom_simd", (int)def->simd);
 	if (def->simd != CAROM_SIMD_AUTO && !has_simd(def->simd))

@@ -3,6 +3,7 @@
 #ifndef CR_BASE_CONTEXT_H
 #define CR_BASE_CONTEXT_H
 
+#include "base/float_mode.h"
 #include "carom/base.h"
 #include <stdatomic.h>
 

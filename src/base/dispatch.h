@@ -2,6 +2,7 @@
 #ifndef CR_BASE_DISPATCH_H
 #define CR_BASE_DISPATCH_H
 
+#include "base/float_mode.h"
 #include "carom/base.h"
 
 // CR_WITH_X(code): code where the build has instruction set X, else nothing.

@@ -2,6 +2,7 @@
 #ifndef CR_DETECT_MATCH_H
 #define CR_DETECT_MATCH_H
 
+#include "base/float_mode.h"
 #include "carom/carom.h"
 
 /// A contact's point in the frame of body A, kept beside the contacts for the next step.

@@ -6,6 +6,7 @@
 #ifndef CR_MATH_SIMD_H
 #define CR_MATH_SIMD_H
 
+#include "base/float_mode.h"
 #include <math.h>
 #include <stdint.h>
 

@@ -2,6 +2,8 @@
 #ifndef CR_MATH_TRIG_H
 #define CR_MATH_TRIG_H
 
+#include "base/float_mode.h"
+
 /// arc cosine in radians of x clamped to [-1, 1]; error below 1e-14.
 double cr_acos(double x);
 /// sine and cosine of an angle in radians, |angle| <= 1e5; error below 1e-11.

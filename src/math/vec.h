@@ -3,6 +3,7 @@
 #ifndef CR_MATH_VEC_H
 #define CR_MATH_VEC_H
 
+#include "base/float_mode.h"
 #include "carom/math.h"
 #include <math.h>
 

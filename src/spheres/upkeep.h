@@ -9,6 +9,7 @@
 #ifndef CR_SPHERES_UPKEEP_H
 #define CR_SPHERES_UPKEEP_H
 
+#include "base/float_mode.h"
 #include "carom/spheres.h"
 
 enum {

@@ -1,0 +1,60 @@
+#!/bin/bash
+# No source of the library may be compiled with arithmetic that breaks its promises. Usage: check_float_mode.sh CC SOURCE_FOLDER
+set -u
+cc=$1
+cd "$2" || exit 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+complain() {
+	echo "$*"
+	failures=$((failures + 1))
+}
+
+preprocess() {
+	"$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -DCR_ISA=scalar -DCR_HAVE_SCALAR=1 -DCAROM_BUILDING -Iinclude -Isrc -E -o /dev/null "$@" 2>"$work/log"
+}
+
+# refuses FILE MESSAGE FLAG...: the compiler stops at the message.
+refuses() {
+	local file=$1 message=$2
+	shift 2
+	preprocess "$@" "$file" && complain "$file compiles with $*"
+	grep -q "error.*$message" "$work/log" || complain "$file with $*: the message is not '$message' but $(head -1 "$work/log")"
+}
+
+while read -r file; do
+	preprocess "$file" || complain "$file does not compile without flags: $(head -1 "$work/log")"
+	refuses "$file" 'Carom must not be compiled with -ffast-math' -ffast-math
+done < <(find src -name '*.c' | sort)
+refuses src/math/trig.c 'Carom must not be compiled with -ffast-math' -Ofast
+refuses src/math/trig.c 'Carom must not be compiled with -ffast-math' -ffinite-math-only
+# Only gcc for x86 computes floats as longer ones when told to.
+if echo | "$cc" -mfpmath=387 -E -dM -include float.h - 2>/dev/null | grep -q '__FLT_EVAL_METHOD__ 2'; then
+	refuses src/math/trig.c 'Carom needs floats computed as floats' -mfpmath=387
+fi
+
+# What no macro tells is found when a context is made.
+cat >"$work/main.c" <<'END'
+#include "base/float_mode.h"
+#include <stdio.h>
+int main(void)
+{
+	const char *fault = cr_float_mode_fault();
+	puts(fault ? fault : "default");
+}
+END
+# says WORDS FLAG...: the look at the arithmetic gives these words.
+says() {
+	local words=$1
+	shift
+	"$cc" -std=c17 -O2 "$@" -Iinclude -Isrc "$work/main.c" src/base/float_mode.c -o "$work/look" || complain "float_mode.c does not compile with $*"
+	[[ $("$work/look") == "$words" ]] || complain "with $*: '$("$work/look")' instead of '$words'"
+}
+says default -ffp-contract=off
+if grep -qw fma /proc/cpuinfo 2>/dev/null && [[ $(uname -m) == x86_64 ]]; then
+	says default -ffp-contract=off -mfma
+	says 'fuses multiplication and addition (the library was compiled without -ffp-contract=off)' -ffp-contract=fast -mfma
+fi
+echo "$failures failures"
+((failures == 0))
