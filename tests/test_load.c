@@ -185,3 +185,134 @@ TEST(load, queries_do_not_mind_far_bodies)
 	carom_destroy_world(world);
 	carom_destroy_context(context);
 }
+
+// ---- Stray triangles ----
+
+enum { CELLS = 60, SHEET_TRIANGLES = 2 * CELLS * CELLS };
+
+/// A wavy open sheet of size 1 and, where far > 0, one small triangle that far away.
+static carom_mesh *stray_sheet(carom_context *context, double far)
+{
+	static fixture_soup soup;
+	soup = (fixture_soup){ 0 };
+	fixture_soup_sheet(&soup, CELLS, 1);
+	for (int32_t i = 0; i < soup.vertex_count; i++) {
+		float *p = &soup.vertices[3 * i];
+		p[2] = (float)(0.02 * sin(30 * p[0]) * cos(20 * p[1]));
+	}
+	for (int k = 0; k < 3 && far > 0; k++) {
+		const int32_t v = soup.vertex_count++;
+		soup.vertices[3 * v] = (float)(far + 0.01 * k);
+		soup.vertices[3 * v + 1] = (float)(far + 0.01 * (k & 1));
+		soup.vertices[3 * v + 2] = 2;
+		soup.triangles[3 * soup.triangle_count + k] = v;
+	}
+	soup.triangle_count += far > 0;
+	return fixture_mesh(context, &soup);
+}
+
+/// What some steps of two sheets cost that creep through each other, and what they found.
+typedef struct sheet_costs {
+	size_t peak;
+	int64_t tests;
+	int64_t found;
+	uint64_t hash;
+} sheet_costs;
+
+enum { SHEET_STEPS = 12 };
+
+static sheet_costs creep_sheets(const double far[2], const carom_world_def *def)
+{
+	sheet_costs costs = { 0 };
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh[2] = { stray_sheet(context, far[0]), stray_sheet(context, far[1]) };
+	carom_world *world = fixture_world(context, def);
+	carom_body_id id[2];
+	for (int i = 0; i < 2; i++)
+		id[i] = fixture_add(world, fixture_of_mesh(mesh[i]), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	for (int step = 0; step < SHEET_STEPS; step++) {
+		carom_pose pose = fixture_at(0.3, 0.2, 0.01 + 0.0002 * step);
+		pose.orientation = fixture_turn((v3d){ 0.1, 0, 1 }, 0.4 + 0.0001 * step);
+		REQUIRE(carom_world_set_pose(world, id[1], &pose) == CAROM_SUCCESS);
+		fixture_step(world);
+		const carom_stats stats = carom_world_stats(world);
+		costs.tests += stats.triangle_tests;
+		costs.found += stats.contacts_found;
+		costs.hash = costs.hash * 31 + carom_world_hash(world);
+	}
+	costs.peak = carom_world_stats(world).memory_peak;
+	carom_destroy_world(world);
+	for (int i = 0; i < 2; i++)
+		carom_release_mesh(mesh[i]);
+	carom_destroy_context(context);
+	return costs;
+}
+
+TEST(load, a_stray_triangle_takes_no_memory)
+{
+	const carom_world_def def = carom_default_world_def();
+	const sheet_costs near = creep_sheets((double[]){ 0, 0 }, &def);
+	CHECK(near.found > SHEET_STEPS * 100);
+	CHECK(near.peak < 6000000);
+	for (double far = 30; far <= 1e6; far *= 10) {
+		for (int both = 0; both < 2; both++) {
+			const sheet_costs costs = creep_sheets((double[]){ far, both ? far : 0 }, &def);
+			// Up to ten times as far the extent of the mesh, and so the reach of its lists, still grows a little.
+			CHECK(costs.peak <= (far < 100 ? 4 : 2) * near.peak);
+			CHECK(costs.tests <= 2 * near.tests);
+			CHECK_INT(costs.found, near.found);
+		}
+	}
+}
+
+TEST(load, a_stray_triangle_loses_no_crossing)
+{
+	// Open sheets have contacts from crossing triangles alone: as without a memory, to the bit.
+	carom_world_def full = carom_default_world_def();
+	full.temporal = CAROM_TEMPORAL_NONE;
+	for (double threshold = 0; threshold < 2; threshold += 0.5) {
+		carom_world_def def = carom_default_world_def();
+		def.displacement_threshold = threshold;
+		for (double far = 1; far <= 1e5; far *= 10) {
+			const sheet_costs costs = creep_sheets((double[]){ far, far }, &def);
+			CHECK(costs.hash == creep_sheets((double[]){ far, far }, &full).hash);
+			// Half of all pairs of triangles would be 26 million, of 16 bytes each.
+			CHECK(costs.peak < 16000000);
+		}
+	}
+}
+
+TEST(load, what_serves_later_steps_gives_way_to_the_budget)
+{
+	// With less and less memory the lists of near triangles go first; then steps fail, in plain words. The world lives on.
+	carom_world_def def = carom_default_world_def();
+	def.displacement_threshold = 0.02;
+	const double far[2] = { 0, 0 };
+	const sheet_costs all = creep_sheets(far, &def);
+	def.temporal = CAROM_TEMPORAL_NONE;
+	const sheet_costs none = creep_sheets(far, &def);
+	CHECK(none.peak < all.peak / 2);
+	def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	def.memory_budget = none.peak + none.peak / 4;
+	const sheet_costs some = creep_sheets(far, &def);
+	CHECK(some.peak <= def.memory_budget);
+	CHECK(some.hash == all.hash);
+
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = stray_sheet(context, 0);
+	def.memory_budget = none.peak / 2;
+	carom_world *world = fixture_world(context, &def);
+	carom_body_id id[2];
+	for (int i = 0; i < 2; i++)
+		id[i] = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0.02 * i, 0, 0.01 * i), CAROM_DYNAMIC);
+	CHECK_INT(carom_world_step(world), CAROM_OVER_BUDGET);
+	CHECK(strstr(carom_error_text(context), "memory_budget") != NULL);
+	carom_pose away = fixture_at(0.9, 0, 0);
+	away.orientation = fixture_turn((v3d){ 1, 0, 0 }, 0.5);
+	REQUIRE(carom_world_set_pose(world, id[1], &away) == CAROM_SUCCESS);
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 1);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}

@@ -36,7 +36,8 @@ void *cr_arena_alloc(cr_arena *arena, size_t size)
 	cr_arena_block *block = arena->block;
 	if (!block || block->capacity - block->used < rounded) {
 		size_t wanted = block ? cr_arena_bytes(arena) : FIRST_BLOCK_SIZE;
-		block = add_block(arena, rounded > wanted ? rounded : wanted);
+		const bool ahead = wanted > rounded && cr_has_room(arena->context, CR_CACHE_LINE + wanted);
+		block = add_block(arena, ahead ? wanted : rounded);
 		if (!block)
 			return NULL;
 	}

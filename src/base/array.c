@@ -7,7 +7,7 @@ bool cr_array_reserve_bytes(carom_context *context, void *data, int64_t *capacit
 	if (want <= *capacity)
 		return true;
 	int64_t grown = *capacity + *capacity / 2;
-	if (grown < want)
+	if (grown < want || !cr_has_room(context, (size_t)grown * element))
 		grown = want;
 	void *bigger = cr_alloc_array(context, (size_t)grown, element);
 	if (!bigger)

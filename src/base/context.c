@@ -105,6 +105,12 @@ static void raise_peak(carom_context *context, size_t held)
 	}
 }
 
+bool cr_has_room(const carom_context *context, size_t size)
+{
+	const size_t held = atomic_load_explicit(&context->memory_in_use, memory_order_relaxed);
+	return context->memory_limit == 0 || (size <= context->memory_limit && held <= context->memory_limit - size);
+}
+
 void *cr_alloc(carom_context *context, size_t size)
 {
 	size_t held;

@@ -44,6 +44,9 @@ uint64_t cr_failure_count(void);
 cr_failure cr_get_failure(void);
 void cr_take_failure(const cr_failure *failure);
 
+/// Do size more bytes fit in the limit of a child? What grows ahead of its need does so only then.
+bool cr_has_room(const carom_context *context, size_t size);
+
 /// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must
 /// outlive it. It has nothing to destroy.
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);

@@ -55,16 +55,49 @@ static void triangle_box(const cr_topology *t, int32_t number, float lower[3], f
 	}
 }
 
+// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
+enum { LENGTH_SHIFT = 20, LENGTHS = 0x7f800000 >> LENGTH_SHIFT };
+static const double EXTENT = 2;
+
+/// The class of the longest side of a box.
+static uint32_t length_class(const float lower[3], const float upper[3])
+{
+	float longest = 0;
+	for (int k = 0; k < 3; k++)
+		longest = fmaxf(longest, upper[k] - lower[k]);
+	uint32_t bits;
+	memcpy(&bits, &longest, sizeof bits);
+	const uint32_t number = bits >> LENGTH_SHIFT;
+	return number < LENGTHS ? number : LENGTHS - 1;
+}
+
+/// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: what most of the triangles of a
+/// mesh span, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class of lengths.
+static float typical_extent(const cr_collider *c, const int32_t counts[LENGTHS])
+{
+	int64_t shorter = 0;
+	uint32_t number = 0;
+	for (; number < LENGTHS - 1 && 2 * (shorter + counts[number]) < c->triangle_count; number++)
+		shorter += counts[number];
+	const uint32_t bits = (number + 1) << LENGTH_SHIFT; // of the upper end of the class
+	float length;
+	memcpy(&length, &bits, sizeof length);
+	const double extent = EXTENT * sqrt(c->triangle_count) * length;
+	return extent < c->diagonal ? (float)extent : c->diagonal;
+}
+
 static void fill_triangle_boxes(cr_collider *c, box_list *boxes)
 {
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = INFINITY;
 		c->upper[k] = -INFINITY;
 	}
+	int32_t lengths[LENGTHS] = { 0 };
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		float lower[3], upper[3];
 		triangle_box(c->topology, c->triangle_number[i], lower, upper);
 		set_box(boxes, i, lower, upper);
+		lengths[length_class(lower, upper)]++;
 		for (int k = 0; k < 3; k++) {
 			c->lower[k] = lower[k] < c->lower[k] ? lower[k] : c->lower[k];
 			c->upper[k] = upper[k] > c->upper[k] ? upper[k] : c->upper[k];
@@ -75,6 +108,7 @@ static void fill_triangle_boxes(cr_collider *c, box_list *boxes)
 	if (c->triangle_count > 0)
 		size = v3d_sub(v3d_from_floats(c->upper), v3d_from_floats(c->lower));
 	c->diagonal = (float)v3d_length(size);
+	c->extent = typical_extent(c, lengths);
 }
 
 static void fill_triangle_block(const cr_collider *c, int32_t b)

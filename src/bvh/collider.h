@@ -82,6 +82,7 @@ typedef struct cr_collider {
 	float upper[3];
 	float scale;    // largest |coordinate|
 	float diagonal; // of the box
+	float extent;   // the same of most of the triangles: strays do not count
 	bool closed;
 	int32_t triangle_count;   // in use
 	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
@@ -105,6 +106,9 @@ typedef struct cr_sample_set {
 	const int32_t *numbers; // negative: left out
 	int32_t count;
 } cr_sample_set;
+
+/// Do a few triangles lie so far from most that floats good for them are too rough for the others?
+static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125f * c->diagonal; }
 
 /// Build everything over a topology, which must outlive the collider. samples NULL: the welded vertices of the used triangles.
 /// grid_resolution as in carom_mesh_def. On failure the collider is empty.

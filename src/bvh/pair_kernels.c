@@ -18,7 +18,7 @@ typedef struct tri8 {
 	f8 corner[3][3];
 	f8 normal[3]; // not unit
 	f8 offset;    // normal . corner 0
-	f8 tolerance; // bound on the rounding of normal . p - offset for p near both bodies
+	f8 tolerance; // bound on the rounding of normal . p - offset for p that are looked at: the size times a margin
 	f8 size;      // of the normal, and of what rounding may do to it
 	box8 box;
 } tri8;
@@ -53,17 +53,14 @@ static f8 normal_length(const f8 normal[3], f8 size)
 	return f8_add(f8_mul(largest, f8_mul(f8_sqrt(dot8(unit, unit)), f8_set1(1 + 0x1p-20f))), f8_mul(size, f8_set1(0x1p-20f)));
 }
 
-static inline void load_triangles(const cr_tri8 *block, float margin, tri8 *t)
+static inline void load_triangles(const cr_tri8 *block, tri8 *t)
 {
 	for (int c = 0; c < 3; c++) {
 		for (int k = 0; k < 3; k++)
 			t->corner[c][k] = f8_load(block->corner[c][k]);
 	}
-	f8 size;
-	plane_of(t->corner, t->normal, &size);
+	plane_of(t->corner, t->normal, &t->size);
 	t->offset = dot8(t->normal, t->corner[0]);
-	t->tolerance = f8_mul(size, f8_set1(margin));
-	t->size = size;
 	bound_corners(t, f8_set1(0));
 }
 
@@ -84,21 +81,19 @@ static inline void place_triangles(const cr_tri8 *block, const cr_transform *m, 
 }
 
 /// The planes of placed triangles. The normal is made before the transform, where the corners are exact, and turned.
-static inline void place_planes(const cr_tri8 *block, const cr_transform *m, float margin, tri8 *t)
+static inline void place_planes(const cr_tri8 *block, const cr_transform *m, tri8 *t)
 {
-	f8 own[3][3], normal[3], size;
+	f8 own[3][3], normal[3];
 	for (int c = 0; c < 3; c++) {
 		for (int k = 0; k < 3; k++)
 			own[c][k] = f8_load(block->corner[c][k]);
 	}
-	plane_of(own, normal, &size);
+	plane_of(own, normal, &t->size);
 	for (int i = 0; i < 3; i++) {
 		const f8 row[3] = { f8_set1(m->r[i][0]), f8_set1(m->r[i][1]), f8_set1(m->r[i][2]) };
 		t->normal[i] = dot8(row, normal);
 	}
 	t->offset = dot8(t->normal, t->corner[0]);
-	t->tolerance = f8_mul(size, f8_set1(margin));
-	t->size = size;
 }
 
 /// Lanes in which three distances are not all beyond the tolerance on one side.
@@ -115,11 +110,13 @@ typedef struct source_block {
 	float normal[3][CR_WIDTH];
 	float offset[CR_WIDTH];
 	float tolerance[CR_WIDTH];
+	float size[CR_WIDTH];    // set in walks with local margins
 	float inverse[CR_WIDTH]; // of the length of the normal, rounded up; set where reach > 0
 	float lower[3][CR_WIDTH];
 	float upper[3][CR_WIDTH];
 	float union_lower[3];
 	float union_upper[3];
+	float margin; // of its coordinates
 	const int32_t *number;
 } source_block;
 
@@ -139,16 +136,18 @@ typedef struct pair_walk {
 	const cr_collider *source, *target;
 	const cr_transform *to_target;
 	float margin; // what float may lose in a transform, in the lengths of the two bodies
+	bool local;   // a body is uneven: each place has a margin of its own
 	float reach;
 	bool source_is_b;
 	cr_candidates *out;
+	int32_t most; // of them
 	int32_t source_count, leaf_count;
 	source_block sources[PAIR_SOURCES];
 	int32_t leaf_source[PAIR_LEAVES + CR_WIDTH];
 	int32_t leaf_slot[PAIR_LEAVES + CR_WIDTH]; // 8 * node + child of the target's tree
 } pair_walk;
 
-static inline bool has_ended(const cr_candidates *c) { return c->failed || (c->most > 0 && c->count > c->most); }
+static inline bool has_ended(const pair_walk *w) { return w->out->failed || w->out->count > w->most; }
 
 /// The mask of these bits.
 static inline m8 mask_of(uint32_t bits)
@@ -157,18 +156,33 @@ static inline m8 mask_of(uint32_t bits)
 	return i8_lt(i8_set1(0), i8_and(i8_set1((int32_t)bits), i8_load(bit)));
 }
 
+// What float may lose in a transform or in the height over a plane, of the largest coordinate. A coordinate is a sum of up to three products
+// and a translation, each up to sqrt(3) of the coordinates there are: about 20 roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
+static const float ROUNDING = 0x1p-19f;
+
+/// The local margins of eight boxes of the source. Apart from the loops that need it seldom.
+static __attribute__((noinline)) void set_margins(const pair_walk *w, const box8 *boxes, float margins[CR_WIDTH])
+{
+	const float *t = w->to_target->t;
+	f8 largest = f8_set1(0);
+	for (int k = 0; k < 3; k++)
+		largest = f8_max(f8_max(f8_abs(boxes->lower[k]), f8_abs(boxes->upper[k])), largest);
+	const float moved = fmaxf(fmaxf(fabsf(t[0]), fabsf(t[1])), fabsf(t[2]));
+	f8_store(margins, f8_mul(f8_add(largest, f8_set1(moved + w->reach)), f8_set1(ROUNDING)));
+}
+
 /// false: no triangle of the block can come near the target's surface, by its box and grid.
-static bool load_source(const pair_walk *w, const cr_tri8 *block, source_block *s)
+static bool load_source(const pair_walk *w, const cr_tri8 *block, float margin, source_block *s)
 {
 	tri8 t;
-	place_triangles(block, w->to_target, w->margin + w->reach, &t);
+	place_triangles(block, w->to_target, margin + w->reach, &t);
 	uint32_t used = overlap_one(&t.box, w->target->lower, w->target->upper) & ((1u << block->count) - 1);
 	if (used)
 		used &= ~grid_clear(&w->target->grid, &t.box, 0);
 	if (!used)
 		return false;
 	const m8 near = mask_of(used);
-	place_planes(block, w->to_target, w->margin, &t);
+	place_planes(block, w->to_target, &t);
 	if (w->reach > 0)
 		f8_store(s->inverse, f8_div(f8_set1(1), normal_length(t.normal, t.size)));
 	for (int k = 0; k < 3; k++) {
@@ -181,8 +195,10 @@ static bool load_source(const pair_walk *w, const cr_tri8 *block, source_block *
 		s->union_upper[k] = f8_highest(s->boxes.upper[k]);
 	}
 	f8_store(s->offset, t.offset);
-	f8_store(s->tolerance, t.tolerance);
+	f8_store(s->size, t.size);
+	f8_store(s->tolerance, f8_mul(t.size, f8_set1(margin)));
 	store_boxes(&s->boxes, s->lower, s->upper);
+	s->margin = margin;
 	s->number = block->number;
 	return true;
 }
@@ -190,7 +206,8 @@ static bool load_source(const pair_walk *w, const cr_tri8 *block, source_block *
 static void load_target(const pair_walk *w, const cr_tri8 *block, target_block *t)
 {
 	t->block = block;
-	load_triangles(block, w->margin, &t->triangles);
+	load_triangles(block, &t->triangles);
+	t->triangles.tolerance = f8_mul(t->triangles.size, f8_set1(w->margin));
 	if (w->reach > 0)
 		t->inverse = f8_div(f8_set1(1), normal_length(t->triangles.normal, t->triangles.size));
 }
@@ -260,7 +277,30 @@ typedef struct lane_list {
 	target_block blocks[PAIR_LEAVES];
 } lane_list;
 
-static void list_lanes(const pair_walk *w, lane_list *l)
+/// Tolerances of the blocks in hand in a walk with local margins: for the largest coordinates among them.
+static __attribute__((noinline)) void set_local_tolerances(pair_walk *w, lane_list *l)
+{
+	float of_sources = 0;
+	f8 of_targets = f8_set1(0);
+	for (int32_t i = 0; i < w->source_count; i++)
+		of_sources = fmaxf(of_sources, w->sources[i].margin);
+	for (int32_t i = 0; i < l->block_count; i++) {
+		tri8 *t = &l->blocks[i].triangles;
+		f8 largest = f8_set1(0);
+		for (int c = 0; c < 3; c++) {
+			for (int k = 0; k < 3; k++)
+				largest = f8_max(f8_abs(t->corner[c][k]), largest);
+		}
+		const f8 margin = f8_mul(largest, f8_set1(ROUNDING));
+		of_targets = f8_max(margin, of_targets);
+		t->tolerance = f8_mul(t->size, f8_add(margin, f8_set1(of_sources)));
+	}
+	const f8 margin = f8_set1(f8_highest(of_targets) + of_sources);
+	for (int32_t i = 0; i < w->source_count; i++)
+		f8_store(w->sources[i].tolerance, f8_mul(f8_load(w->sources[i].size), margin));
+}
+
+static void list_lanes(pair_walk *w, lane_list *l)
 {
 	uint32_t block[PAIR_LEAVES + 1];
 	l->count = l->block_count = 0;
@@ -276,6 +316,8 @@ static void list_lanes(const pair_walk *w, lane_list *l)
 	}
 	for (int32_t i = 0; i < l->block_count; i++)
 		load_target(w, &w->target->blocks[block[i]], &l->blocks[i]);
+	if (w->local)
+		set_local_tolerances(w, l);
 }
 
 /// Test the triangles of the leaves in hand, and let go of all that is in hand.
@@ -319,7 +361,7 @@ static void list_leaves(pair_walk *w, int32_t source)
 	int32_t stack[PAIR_STACK + CR_WIDTH];
 	int top = 0;
 	stack[top++] = 0;
-	while (top > 0 && !has_ended(w->out)) {
+	while (top > 0 && !has_ended(w)) {
 		const int32_t number = stack[--top];
 		const cr_node8 *node = &w->target->tree.nodes[number];
 		const box8 boxes = load_boxes(node->lower, node->upper);
@@ -349,28 +391,32 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 	w.to_target = w.source_is_b ? b_to_a : a_to_b;
 	w.reach = reach;
 	w.out = out;
+	w.most = out->most > 0 ? out->most : INT32_MAX;
 	w.source_count = w.leaf_count = 0;
-	// A coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the two scales in size: about 20
-	// roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
-	w.margin = (a->scale + b->scale + reach) * 0x1p-19f;
-	const f8 margin = f8_set1(w.margin + reach);
+	w.margin = (a->scale + b->scale + reach) * ROUNDING;
+	w.local = cr_is_uneven(a) || cr_is_uneven(b);
+	float margins[CR_WIDTH];
+	f8_store(margins, f8_set1(w.margin));
 	uint32_t stack[PAIR_STACK];
 	int top = 0;
 	stack[top++] = 0;
-	while (top > 0 && !has_ended(out)) {
+	while (top > 0 && !has_ended(&w)) {
 		const cr_node8 *node = &w.source->tree.nodes[stack[--top]];
 		const box8 boxes = load_boxes(node->lower, node->upper);
-		const box8 there = transform_boxes(&boxes, w.to_target, margin);
+		if (w.local)
+			set_margins(&w, &boxes, margins);
+		const box8 there = transform_boxes(&boxes, w.to_target, f8_add(f8_load(margins), f8_set1(reach)));
 		uint32_t met = overlap_one(&there, w.target->lower, w.target->upper);
 		if (met)
 			met &= ~grid_clear(&w.target->grid, &there, 0);
 		while (met) {
-			const uint32_t child = node->child[cr_take_lowest_bit(&met)];
+			const int lane = cr_take_lowest_bit(&met);
+			const uint32_t child = node->child[lane];
 			if (!(child & CR_LEAF_BIT)) {
 				stack[top++] = child;
 				continue;
 			}
-			if (!load_source(&w, &w.source->blocks[child & ~CR_LEAF_BIT], &w.sources[w.source_count]))
+			if (!load_source(&w, &w.source->blocks[child & ~CR_LEAF_BIT], margins[lane], &w.sources[w.source_count]))
 				continue;
 			list_leaves(&w, w.source_count++);
 			if (w.source_count == PAIR_SOURCES) {

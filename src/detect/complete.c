@@ -25,6 +25,10 @@ static const double FAR_GROWTH = 2;
 static const double FAR_SHARE = 0.1;
 // A walk farther out that finds more is in vain: surfaces that run beside each other have far too many pairs to be kept.
 enum { FAR_MOST = 1024 };
+// No list is longer than LONG_LIST, and LONG_EACH for each triangle of both bodies: with more the reach is cut down to CUT_REACH of it. One
+// that is at most 1 in EASY_SHARE as long may reach farther again.
+enum { LONG_LIST = 4096, LONG_EACH = 4, EASY_SHARE = 32 };
+static const double CUT_REACH = 0.25;
 
 /// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
 /// them again without a limit until one finds the way out.
@@ -109,7 +113,19 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 		return 0;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const cr_shared_region region = cr_find_shared_region(a, b);
-	return cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE);
+	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE), most = cr_memory_of(p, w)->near.most_reach;
+	if (most == 0 || reach <= most)
+		return reach;
+	return cr_is_threshold_useful(most, cr_last_motion(a, b, &region)) ? most : 0;
+}
+
+/// The longest list of near triangles that a pair may keep.
+static int32_t longest_list(const cr_pipeline *p, const cr_pair_work *w)
+{
+	const int64_t triangles =
+		(int64_t)p->bodies[w->a].shape.collider->triangle_count + p->bodies[w->b].shape.collider->triangle_count;
+	const int64_t most = LONG_LIST + LONG_EACH * triangles;
+	return most < INT32_MAX / 2 ? (int32_t)most : INT32_MAX / 2;
 }
 
 /// Walk the two trees for triangles within reach of each other, into worker->candidates. most: see cr_candidates.
@@ -122,13 +138,52 @@ static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_wor
 	worker->failed |= c->failed;
 }
 
-/// The same; where nothing is near, farther out: such walks cost little, and the pair is left alone for longer. Returns how far.
+/// How often the memory budget has refused something. What only serves later steps is done without then.
+static unsigned count_refusals(const cr_pipeline *p)
+{
+	return atomic_load_explicit(&p->context->refusals, memory_order_relaxed);
+}
+
+/// Walk as far as a list that is not too long reaches, or that fits in the memory budget: at most reach. Returns how far; 0: without a reach.
+static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+{
+	cr_candidates *c = &worker->candidates;
+	const unsigned refusals = count_refusals(p);
+	const int32_t longest = longest_list(p, w);
+	cr_near_list *list = reach > 0 ? &cr_memory_of(p, w)->near : NULL;
+	while (reach > 0) {
+		walk_pair(p, worker, w, reach, longest);
+		if (c->failed && count_refusals(p) == refusals)
+			return reach;
+		if (c->failed)
+			break;
+		if (c->count <= longest) {
+			// What was cut off may have gone meanwhile.
+			if (list->most_reach > 0 && c->count <= longest / EASY_SHARE)
+				list->most_reach /= CUT_REACH;
+			return reach;
+		}
+		list->most_reach = CUT_REACH * reach;
+		reach = choose_reach(p, w);
+	}
+	if (c->failed) {
+		// What the walk had listed makes room.
+		cr_arena_free(&worker->walked);
+		worker->walked.peak = 0;
+		*c = (cr_candidates){ .arena = &worker->walked };
+		worker->failed = false;
+	}
+	walk_pair(p, worker, w, 0, 0);
+	return 0;
+}
+
+/// walk_near, and where nothing is near, farther out: such walks cost little, and the pair is left alone for longer. Returns how far.
 static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
 {
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
 	cr_candidates *c = &worker->candidates;
 	const double most = FAR_SHARE * fmin(a->diagonal, b->diagonal);
-	walk_pair(p, worker, w, reach, 0);
+	reach = walk_near(p, worker, w, reach);
 	while (c->count == 0 && reach > 0 && reach < most && !worker->failed) {
 		const double farther = fmin(FAR_GROWTH * reach, most);
 		walk_pair(p, worker, w, farther, FAR_MOST);
@@ -148,14 +203,16 @@ static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates 
 	p->detect->separate(a, b, &w->b_to_a, c->data, c->count, (float)enough);
 }
 
-/// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
-static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_near_list *list)
+/// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure. false: the
+/// memory budget does not allow it, or the worker failed.
+static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_near_list *list)
 {
 	const cr_candidates *walked = &worker->candidates;
+	const unsigned refusals = count_refusals(p);
 	list->count = walked->count;
 	list->holds = true;
 	if (walked->count == 0)
-		return;
+		return true;
 	float lower[3], upper[3];
 	p->detect->enclose(b, walked->data, walked->count, lower, upper);
 	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
@@ -163,8 +220,8 @@ static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 	list->data = cr_arena_alloc(&worker->kept[p->keeping], (size_t)walked->count * sizeof *list->data);
 	list->gap = cr_arena_alloc(&worker->kept[p->keeping], (size_t)cr_lanes_of(walked->count) * sizeof *list->gap);
 	if (!list->data || !list->gap) {
-		worker->failed = true;
-		return;
+		worker->failed = count_refusals(p) == refusals;
+		return false;
 	}
 	int32_t front = 0, back = walked->count;
 	for (int32_t i = 0; i < walked->count; i++) {
@@ -174,6 +231,7 @@ static void remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 	}
 	for (int32_t i = walked->count; i < cr_lanes_of(walked->count); i++)
 		list->gap[i] = INFINITY;
+	return true;
 }
 
 /// Let the gaps of the list count from now on, where so many have been used up by the motion since gaps_from that most are measured
@@ -241,7 +299,7 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	worker->pairs_completed++;
 	if (worker->failed)
 		return;
-	if (reach == 0) {
+	if (reach == 0 || !remember_near(p, worker, p->bodies[w->b].shape.collider, &m->near)) {
 		if (m)
 			m->near.holds = false;
 		separate(p, w, c, 0);
@@ -249,12 +307,9 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 		return;
 	}
 	cr_near_list *list = &m->near;
-	remember_near(p, worker, p->bodies[w->b].shape.collider, list);
 	list->from = w->now;
 	list->from.allowed = reach;
 	list->gaps_from = w->now;
-	if (worker->failed)
-		return;
 	sift_near(p, worker, w, 0, 0);
 	if (c->count > 0 || list->count == 0)
 		return;

@@ -320,7 +320,7 @@ typedef struct separate_chunk {
 	float gap[SEPARATE_CHUNK];
 	int32_t waiting[SEPARATE_CHUNK]; // candidates that need a closer look
 	int32_t waiting_count;
-	float scale; // of both bodies
+	float scale; // of both bodies, or of these triangles
 } separate_chunk;
 
 /// Look up the vertices of eight candidates, the last one repeated. From the mesh: the blocks of its tree take several times as
@@ -444,17 +444,36 @@ static inline void separate_by_edges(int32_t first, separate_chunk *chunk)
 		chunk->gap[number[i]] = gap[i];
 }
 
+/// The largest coordinates of the triangles of a chunk, of both bodies and of the way between them: the scale where a body is uneven.
+static float scale_here(
+	const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, int32_t used, const separate_chunk *chunk)
+{
+	f8 largest[2] = { f8_set1(0), f8_set1(0) };
+	for (int32_t i = 0; i < used; i += CR_WIDTH) {
+		for (int k = 0; k < 6; k++) {
+			f8 point[3];
+			gather_vertices(k < 3 ? a : b, &chunk->vertex[k][i], point);
+			for (int x = 0; x < 3; x++)
+				largest[k / 3] = f8_max(f8_abs(point[x]), largest[k / 3]);
+		}
+	}
+	const float *t = b_to_a->t;
+	return f8_highest(largest[0]) + f8_highest(largest[1]) + fmaxf(fmaxf(fabsf(t[0]), fabsf(t[1])), fabsf(t[2]));
+}
+
 /// The normals part most triangles; the others are gathered for the dearer products of edges.
 static void separate(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 	int32_t count, float enough)
 {
 	separate_chunk chunk;
-	chunk.scale = a->scale + b->scale > 1e-30f ? a->scale + b->scale : 1e-30f;
+	const bool local = cr_is_uneven(a) || cr_is_uneven(b);
+	const float scale = a->scale + b->scale;
 	for (int32_t first = 0; first < count; first += SEPARATE_CHUNK) {
 		const int32_t used = count - first < SEPARATE_CHUNK ? count - first : SEPARATE_CHUNK;
 		chunk.waiting_count = 0;
 		for (int32_t i = 0; i < used; i += CR_WIDTH)
 			find_corners(a, b, candidates + first, used, i, &chunk);
+		chunk.scale = fmaxf(local ? scale_here(a, b, b_to_a, used, &chunk) : scale, 1e-30f);
 		for (int32_t i = 0; i < used; i += CR_WIDTH)
 			place_corners(a, b, b_to_a, i, &chunk);
 		for (int32_t i = 0; i < used; i += CR_WIDTH)

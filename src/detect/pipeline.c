@@ -30,6 +30,7 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const caro
 		return cr_fail_memory(context, "a world");
 	for (int i = 0; i < p->worker_count; i++) {
 		cr_arena_init(&p->workers[i].arena, context);
+		cr_arena_init(&p->workers[i].walked, context);
 		cr_arena_init(&p->workers[i].kept[0], context);
 		cr_arena_init(&p->workers[i].kept[1], context);
 	}
@@ -45,6 +46,7 @@ void cr_pipeline_free(cr_pipeline *p)
 {
 	for (int i = 0; p->workers && i < p->worker_count; i++) {
 		cr_arena_free(&p->workers[i].arena);
+		cr_arena_free(&p->workers[i].walked);
 		cr_arena_free(&p->workers[i].kept[0]);
 		cr_arena_free(&p->workers[i].kept[1]);
 	}
@@ -66,10 +68,11 @@ static void reset_workers(cr_pipeline *p)
 {
 	for (int i = 0; i < p->worker_count; i++) {
 		cr_worker *w = &p->workers[i];
-		const cr_arena arena = w->arena, kept[2] = { w->kept[0], w->kept[1] };
-		*w = (cr_worker){ .arena = arena, .kept = { kept[0], kept[1] } };
+		const cr_arena arena = w->arena, walked = w->walked, kept[2] = { w->kept[0], w->kept[1] };
+		*w = (cr_worker){ .arena = arena, .walked = walked, .kept = { kept[0], kept[1] } };
 		cr_arena_reset(&w->arena);
-		w->candidates.arena = &w->arena;
+		cr_arena_reset(&w->walked);
+		w->candidates.arena = &w->walked;
 	}
 }
 
@@ -153,7 +156,7 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		stats->triangle_tests += w->triangle_tests;
 		stats->pairs_completed += w->pairs_completed;
 		stats->pairs_crossing += w->pairs_crossing;
-		scratch += w->arena.used;
+		scratch += w->arena.used + w->walked.used;
 	}
 	stats->rays_missed = p->rooms.missed;
 	stats->backtracks = p->rooms.backtracks;

@@ -90,6 +90,7 @@ typedef struct cr_pair_work {
 /// What a worker owns during a step.
 typedef struct cr_worker {
 	cr_arena arena;
+	cr_arena walked;       // of candidates alone, so that a list that does not fit can be let go
 	cr_arena kept[2];      // what pairs remember: one in use, the other for when that is tidied
 	cr_ray_chunk *chunk;   // of full rays: the one being filled
 	cr_ray_chunk *walking; // of iterative rays

@@ -3,7 +3,7 @@
 #include "detect/temporal.h"
 
 // Measured on the recorded avalanche (docs/temporal.md): flat between half and twice these.
-static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's diagonal
+static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's extent
 static const double LEAST_THRESHOLD = 2e-3; // of the same: what rests keeps its memory through the solver's jitter
 static const double USEFUL_STEPS = 4;       // memory that lasts for fewer steps costs more than it saves
 
@@ -180,14 +180,16 @@ double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region
 double cr_choose_threshold(double motion, double size)
 {
 	const double best = fmax(sqrt(COST_LENGTH * size * motion), LEAST_THRESHOLD * size);
-	return best < USEFUL_STEPS * motion ? 0 : best;
+	return cr_is_threshold_useful(best, motion) ? best : 0;
 }
+
+bool cr_is_threshold_useful(double threshold, double motion) { return threshold >= USEFUL_STEPS * motion; }
 
 double cr_threshold_of(
 	const carom_world_def *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share)
 {
 	if (settings->displacement_threshold > 0)
 		return settings->displacement_threshold;
-	const float size = fminf(a->shape.collider->diagonal, b->shape.collider->diagonal);
+	const float size = fminf(a->shape.collider->extent, b->shape.collider->extent);
 	return share * cr_choose_threshold(cr_last_motion(a, b, region), size);
 }

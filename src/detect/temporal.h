@@ -33,6 +33,7 @@ typedef struct cr_near_list {
 	cr_part part;           // of b: holds its triangles
 	cr_reference from;      // a step without a ray hit
 	cr_reference gaps_from; // that step, or a later one in which the gaps were renewed
+	double most_reach;      // farther out the list was too long; 0: it never was
 } cr_near_list;
 
 /// Memory of one pair a < b of the broad phase. What most pairs are asked comes first.
@@ -120,11 +121,13 @@ double cr_path_until(double path, double slack, double turn);
 /// How far the bodies have moved against each other since the last step, about: what thresholds are chosen from (metres).
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region);
 
-/// The displacement to allow a pair until its next full step, from its last motion and the size (diagonal) of the smaller body;
+/// The displacement to allow a pair until its next full step, from its last motion and the size (extent) of the smaller body;
 /// 0: not worth remembering. A full step of cost F serves m / v steps when m is allowed at v a step, and each of these looks at
 /// what was within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share of
 /// the body's size, measured on the avalanche (docs/temporal.md).
 double cr_choose_threshold(double motion, double size);
+/// Does memory that bears a displacement last for enough steps at this motion?
+bool cr_is_threshold_useful(double threshold, double motion);
 
 /// The threshold of a pair: that of the settings, or share of the one chosen from its last motion.
 double cr_threshold_of(
