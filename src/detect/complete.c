@@ -29,6 +29,8 @@ enum { FAR_MOST = 1024 };
 // that is at most 1 in EASY_SHARE as long may reach farther again.
 enum { LONG_LIST = 4096, LONG_EACH = 4, EASY_SHARE = 32 };
 static const double CUT_REACH = 0.25;
+// Of the reach that was wanted: what is cut down to less is not worth keeping. So there are at most three cuts, where surfaces coincide.
+static const double LEAST_REACH = 1.0 / 64;
 
 /// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
 /// them again without a limit until one finds the way out.
@@ -116,7 +118,7 @@ static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
 	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE), most = cr_memory_of(p, w)->near.most_reach;
 	if (most == 0 || reach <= most)
 		return reach;
-	return cr_is_threshold_useful(most, cr_last_motion(a, b, &region)) ? most : 0;
+	return most >= LEAST_REACH * reach && cr_is_threshold_useful(most, cr_last_motion(a, b, &region)) ? most : 0;
 }
 
 /// The longest list of near triangles that a pair may keep.
@@ -150,19 +152,13 @@ static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_w
 	cr_candidates *c = &worker->candidates;
 	const unsigned refusals = count_refusals(p);
 	const int32_t longest = longest_list(p, w);
-	cr_near_list *list = reach > 0 ? &cr_memory_of(p, w)->near : NULL;
+	cr_near_list *list = w->slot < 0 ? NULL : &cr_memory_of(p, w)->near;
 	while (reach > 0) {
 		walk_pair(p, worker, w, reach, longest);
 		if (c->failed && count_refusals(p) == refusals)
 			return reach;
-		if (c->failed)
+		if (c->failed || c->count <= longest)
 			break;
-		if (c->count <= longest) {
-			// What was cut off may have gone meanwhile.
-			if (list->most_reach > 0 && c->count <= longest / EASY_SHARE)
-				list->most_reach /= CUT_REACH;
-			return reach;
-		}
 		list->most_reach = CUT_REACH * reach;
 		reach = choose_reach(p, w);
 	}
@@ -172,9 +168,14 @@ static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_w
 		worker->walked.peak = 0;
 		*c = (cr_candidates){ .arena = &worker->walked };
 		worker->failed = false;
+		reach = 0;
 	}
-	walk_pair(p, worker, w, 0, 0);
-	return 0;
+	if (reach == 0)
+		walk_pair(p, worker, w, 0, 0);
+	// What was cut off may have gone meanwhile.
+	if (list && list->most_reach > 0 && c->count <= longest / EASY_SHARE)
+		list->most_reach /= CUT_REACH;
+	return reach;
 }
 
 /// walk_near, and where nothing is near, farther out: such walks cost little, and the pair is left alone for longer. Returns how far.
