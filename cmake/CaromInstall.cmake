@@ -5,6 +5,10 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/carom")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/carom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(TARGETS carom EXPORT carom-targets)
 install(EXPORT carom-targets NAMESPACE carom:: DESTINATION "${package_folder}")
+# README.md names files of docs/, so these lie beside it in a folder of that name.
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+	DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(TARGET carom_cli)
 	install(TARGETS carom_cli)
 	# Where `carom bench` looks for them from its own place.

@@ -1,15 +1,33 @@
 # What all targets share, and the kernels that are compiled once for each instruction set.
 include(CheckCSourceCompiles)
 
-# Language, warnings, include paths. -ffp-contract=off: else gcc and clang give other bits where the machine has fused multiply-add.
+# The flags of every target, in the words of the compiler: gcc, clang (Apple's too), or clang that takes the options of Microsoft's.
+# Without fused multiply-add, else compilers give other bits where the machine has it.
+if(CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang|AppleClang)$" AND NOT CMAKE_C_COMPILER_FRONTEND_VARIANT STREQUAL "MSVC")
+	set(carom_options -ffp-contract=off -Wall -Wextra $<$<COMPILE_LANGUAGE:C>:-Wshadow> $<$<BOOL:${CAROM_WERROR}>:-Werror>)
+	set(carom_definitions $<$<COMPILE_LANGUAGE:C>:_POSIX_C_SOURCE=200809L>)
+elseif(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+	set(carom_options /clang:-ffp-contract=off /W4 $<$<COMPILE_LANGUAGE:C>:-Wshadow> $<$<BOOL:${CAROM_WERROR}>:/WX>)
+	set(carom_definitions _CRT_SECURE_NO_WARNINGS)
+else()
+	message(FATAL_ERROR "Carom is compiled by gcc or clang, on Windows by MinGW's gcc or clang-cl (Visual Studio: -T ClangCL), "
+		"not by ${CMAKE_C_COMPILER_ID}: nothing is known of the flags that make its results the same bits.")
+endif()
+# One compilation for several machines would get the kernels of one of them only.
+list(LENGTH CMAKE_OSX_ARCHITECTURES architecture_count)
+if(architecture_count GREATER 1 AND NOT CAROM_SCALAR)
+	message(FATAL_ERROR "CMAKE_OSX_ARCHITECTURES is \"${CMAKE_OSX_ARCHITECTURES}\": kernels are built for one architecture at a time. "
+		"Build Carom once for each and join the libraries with lipo, or set CAROM_SCALAR=ON.")
+endif()
+
+# Language, warnings, visibility.
 function(carom_set_defaults target)
 	set_target_properties(${target} PROPERTIES
 		C_STANDARD 17 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
 		CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
 		C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
-	target_compile_options(${target} PRIVATE -ffp-contract=off -Wall -Wextra $<$<COMPILE_LANGUAGE:C>:-Wshadow>
-		$<$<BOOL:${CAROM_WERROR}>:-Werror>)
-	target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:_POSIX_C_SOURCE=200809L>)
+	target_compile_options(${target} PRIVATE ${carom_options})
+	target_compile_definitions(${target} PRIVATE ${carom_definitions})
 endfunction()
 
 # carom_probe_isa(ISA INTRINSIC_PROGRAM FLAG...): append ISA to carom_isas and set carom_flags_ISA when the compiler takes the flags.
@@ -27,28 +45,30 @@ endmacro()
 set(carom_isas scalar)
 set(carom_flags_scalar "")
 if(NOT CAROM_SCALAR)
-	if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-		carom_probe_isa(sse2 "#include <emmintrin.h>\nint main(void) { return _mm_cvtsi128_si32(_mm_setzero_si128()); }" -msse2)
-		carom_probe_isa(avx2 "#include <immintrin.h>\nint main(void) { return _mm256_extract_epi32(_mm256_abs_epi32(_mm256_setzero_si256()), 0); }"
-			-mavx2 -mno-fma)
-		# No -mno-fma here: clang takes the fused instructions for a part of AVX-512 and would drop it. Contraction is off anyway.
-		carom_probe_isa(avx512 "#include <immintrin.h>\nint main(void) { return (int)_mm256_cmp_ps_mask(_mm256_setzero_ps(), _mm256_setzero_ps(), 0); }"
-			-mavx512f -mavx512vl -mavx512bw -mavx512dq)
-	elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
-		carom_probe_isa(neon "#include <arm_neon.h>\nint main(void) { return (int)vgetq_lane_f32(vdupq_n_f32(0), 0); }")
-	endif()
+	# The compiler is asked what it compiles for: CMAKE_SYSTEM_PROCESSOR is this machine's on macOS, whatever CMAKE_OSX_ARCHITECTURES says.
+	set(on_x86_64 "#if !defined(__x86_64__) && !defined(_M_X64)\n#error not x86-64\n#endif\n#include <immintrin.h>\n")
+	carom_probe_isa(sse2 "${on_x86_64}int main(void) { return _mm_cvtsi128_si32(_mm_setzero_si128()); }" -msse2)
+	carom_probe_isa(avx2 "${on_x86_64}int main(void) { return _mm256_extract_epi32(_mm256_abs_epi32(_mm256_setzero_si256()), 0); }"
+		-mavx2 -mno-fma)
+	# No -mno-fma here: clang takes the fused instructions for a part of AVX-512 and would drop it. Contraction is off anyway.
+	carom_probe_isa(avx512 "${on_x86_64}int main(void) { return (int)_mm256_cmp_ps_mask(_mm256_setzero_ps(), _mm256_setzero_ps(), 0); }"
+		-mavx512f -mavx512vl -mavx512bw -mavx512dq)
+	# Only 64-bit ARM divides and takes roots of whole vectors.
+	carom_probe_isa(neon "#include <arm_neon.h>\nint main(void) { return (int)vgetq_lane_f32(vsqrtq_f32(vdupq_n_f32(0)), 0); }")
 endif()
 
-# Compile files (paths below the current folder) once for each instruction set with CR_ISA set to its name, into target.
-function(carom_add_kernels target)
+# Compile files (paths below the current folder) once for each instruction set with CR_ISA set to its name; NAME_objects gets all of them.
+function(carom_add_kernels name)
+	set(all "")
 	foreach(isa IN LISTS carom_isas)
-		set(objects ${target}_${isa})
+		set(objects ${name}_${isa})
 		add_library(${objects} OBJECT ${ARGN})
 		carom_set_defaults(${objects})
 		set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 		target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 		target_compile_definitions(${objects} PRIVATE CR_ISA=${isa} CAROM_BUILDING $<$<BOOL:${BUILD_SHARED_LIBS}>:CAROM_SHARED>)
 		target_compile_options(${objects} PRIVATE ${carom_flags_${isa}})
-		target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+		list(APPEND all $<TARGET_OBJECTS:${objects}>)
 	endforeach()
+	set(${name}_objects "${all}" PARENT_SCOPE)
 endfunction()

@@ -1,18 +1,45 @@
 #!/bin/bash
-# Install a build and use it from outside, by find_package and by pkg-config.
-# Usage: check_install.sh CMAKE BUILD_FOLDER CC C_FLAGS SOURCE_FOLDER GENERATOR
+# Install a build and use it from outside, by find_package and by pkg-config. What comes with it: the licence and the documents, and no
+# global name that is not public (where internal names are hidden).
+# Usage: check_install.sh CMAKE BUILD_FOLDER CC C_FLAGS SOURCE_FOLDER GENERATOR NM NAMES_ARE_HIDDEN
 set -eu
 cmake=$1
 build=$2
 cc=$3
 read -ra flags <<<"$4"
 consumer=$5/examples/consumer
+nm=$7
+hidden=$8
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+fail() {
+	echo "$*"
+	exit 1
+}
 
 "$cmake" --install "$build" --prefix "$work/usr" >"$work/install.log"
 if [[ -x $build/tools/carom/carom ]]; then
 	"$work/usr/bin/carom" --version
+fi
+
+# The documents keep their places, so that links from one to another lead somewhere.
+licence=$(find "$work/usr" -name LICENSE)
+cmp "$licence" "$5/LICENSE"
+while read -r file; do
+	cmp "$5/$file" "${licence%/*}/$file" || fail "$file is not beside the licence"
+done < <(cd "$5" && ls README.md CHANGELOG.md docs/*)
+
+# Global names of the library, those that it defines.
+library=$(find "$work/usr" -name 'libcarom.a' -o -name 'libcarom.so')
+case $library in
+*.so) names=$("$nm" -D --defined-only "$library") ;;
+*.a) names=$("$nm" -g --defined-only "$library") ;;
+*) fail "no library was installed" ;;
+esac
+grep -q ' T carom_world_step$' <<<"$names" || fail "$library does not define carom_world_step"
+others=$(sed -nE 's/^[0-9a-f]+ [A-Za-z] //p' <<<"$names" | grep -v '^carom_' || true)
+if [[ -n $others && $hidden == ON ]]; then
+	fail "$library shows $(wc -l <<<"$others") names that are not public:" $others
 fi
 
 "$cmake" -G "$6" -S "$consumer" -B "$work/found" -DCMAKE_PREFIX_PATH="$work/usr" \
@@ -25,4 +52,4 @@ export PKG_CONFIG_PATH=${config%/*}
 read -ra from_pkg_config < <(pkg-config --cflags --libs carom)
 "$cc" "${flags[@]}" -std=c17 "$consumer/consumer.c" -o "$work/packaged" "${from_pkg_config[@]}"
 LD_LIBRARY_PATH=${config%/pkgconfig/*} "$work/packaged"
-echo "installed, found and run"
+echo "installed, found and run; $(wc -l <<<"$names") global names"

@@ -373,7 +373,7 @@ static void *heap_allocate(size_t size, size_t alignment, void *user)
 	const long long call = atomic_fetch_add(&heap->calls, 1), fail_at = atomic_load(&heap->fail_at);
 	if (fail_at >= 0 && (call == fail_at || (call > fail_at && atomic_load(&heap->fail_on))))
 		return NULL;
-	void *pointer = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	void *pointer = test_allocate(size, alignment);
 	if (pointer) {
 		memset(pointer, 0xa5, size); // nobody may count on zeros
 		atomic_fetch_add(&heap->blocks, 1);
@@ -388,7 +388,7 @@ static void heap_release(void *pointer, size_t size, size_t alignment, void *use
 	fixture_heap *heap = user;
 	atomic_fetch_sub(&heap->blocks, 1);
 	atomic_fetch_sub(&heap->bytes, (long long)size);
-	free(pointer);
+	test_release(pointer);
 }
 
 carom_context *fixture_heap_context(fixture_heap *heap, int threads)

@@ -4,6 +4,7 @@
 #ifndef CAROM_TEST_H
 #define CAROM_TEST_H
 
+#include "base/printf_like.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +52,7 @@ bool test_check_str(const char *actual, const char *expected, const char *text, 
 /// End the case as failed.
 _Noreturn void test_stop(void);
 /// End the case as skipped (exit code 77), with the reason (printf).
-_Noreturn void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void test_skip(const char *format, ...) CR_PRINTF_LIKE(1, 2);
 
 /// Number of checks that have failed in the running case: to print the seed or the scene of a random case once it went wrong.
 int test_failures(void);
@@ -59,6 +60,10 @@ int test_failures(void);
 /// Path of a file or folder below the folder that CAROM_DATA names; skips the case when the variable is unset or the file absent.
 /// The text stays valid for four further calls.
 const char *test_data_path(const char *relative);
+
+/// Allocate as an allocator of a context must, and give back: the C libraries of some systems have no aligned_alloc.
+void *test_allocate(size_t size, size_t alignment);
+void test_release(void *pointer);
 
 /// Deterministic pseudo-random numbers (splitmix64, Steele, Lea and Flood 2014). *state may start at any value.
 uint64_t test_random(uint64_t *state);

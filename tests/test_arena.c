@@ -16,14 +16,14 @@ static void *failing_allocate(size_t size, size_t alignment, void *user)
 	if (memory->allocations++ == memory->fail_at)
 		return NULL;
 	memory->live++;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	return test_allocate(size, alignment);
 }
 
 static void failing_release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment;
 	((failing_memory *)user)->live--;
-	free(pointer);
+	test_release(pointer);
 }
 
 static carom_context *make_context(failing_memory *memory)

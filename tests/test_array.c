@@ -40,13 +40,13 @@ TEST(array, grows_by_half_and_keeps_its_content)
 static void *allocate_while_allowed(size_t size, size_t alignment, void *user)
 {
 	int *allowed = user;
-	return (*allowed)-- > 0 ? aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment) : NULL;
+	return (*allowed)-- > 0 ? test_allocate(size, alignment) : NULL;
 }
 
 static void release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment, (void)user;
-	free(pointer);
+	test_release(pointer);
 }
 
 TEST(array, failed_growth_changes_nothing)

@@ -594,13 +594,13 @@ static void *counted_allocate(size_t size, size_t alignment, void *user)
 	memory->done++;
 	if (memory->allowed-- <= 0)
 		return NULL;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	return test_allocate(size, alignment);
 }
 
 static void counted_release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment, (void)user;
-	free(pointer);
+	test_release(pointer);
 }
 
 static carom_context *counted_context(counted_memory *memory)

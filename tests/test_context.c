@@ -2,6 +2,7 @@
 #include "test.h"
 #include "base/context.h"
 #include <fenv.h>
+#include "base/cpu.h"
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE__
@@ -26,7 +27,7 @@ static void *counting_allocate(size_t size, size_t alignment, void *user)
 	counting_memory *memory = user;
 	if (memory->allocations++ == memory->fail_at)
 		return NULL;
-	char *block = aligned_alloc(64, (size + 64 + 63) / 64 * 64);
+	char *block = test_allocate(size + 64, 64);
 	*(block_header *)block = (block_header){ size, alignment };
 	memory->live += (int64_t)size;
 	return block + 64;
@@ -40,7 +41,7 @@ static void counting_release(void *pointer, size_t size, size_t alignment, void 
 	if (header->size != size || header->alignment != alignment)
 		memory->wrong_frees++;
 	memory->live -= (int64_t)size;
-	free(block);
+	test_release(block);
 }
 
 static carom_context_def counting_def(counting_memory *memory)
@@ -337,6 +338,25 @@ TEST(context, destruction_names_leaks)
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	cr_log(context, CAROM_LOG_ERROR, "nobody listens");
 	carom_destroy_context(context);
+}
+
+/// What the processor says of itself, and what the compiler's library makes of it.
+TEST(context, processor_has_what_the_compiler_finds)
+{
+	CHECK(cr_cpu_has(CAROM_SIMD_SCALAR));
+	CHECK(!cr_cpu_has(CAROM_SIMD_AUTO));
+	CHECK(!cr_cpu_has((carom_simd)99));
+#if defined(__x86_64__) && defined(__GNUC__)
+	CHECK_INT(cr_cpu_has(CAROM_SIMD_SSE2), !!__builtin_cpu_supports("sse2"));
+	CHECK_INT(cr_cpu_has(CAROM_SIMD_AVX2), !!__builtin_cpu_supports("avx2"));
+	CHECK_INT(cr_cpu_has(CAROM_SIMD_AVX512),
+		__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+			__builtin_cpu_supports("avx512dq"));
+	CHECK(!cr_cpu_has(CAROM_SIMD_NEON));
+#elif defined(__aarch64__)
+	CHECK(cr_cpu_has(CAROM_SIMD_NEON));
+	CHECK(!cr_cpu_has(CAROM_SIMD_SSE2));
+#endif
 }
 
 TEST(context, instruction_sets)

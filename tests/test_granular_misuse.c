@@ -14,7 +14,7 @@ static void *short_allocate(size_t size, size_t alignment, void *user)
 	if (memory->left-- <= 0)
 		return NULL;
 	memory->live += (int64_t)size;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	return test_allocate(size, alignment);
 }
 
 static void short_release(void *pointer, size_t size, size_t alignment, void *user)
@@ -22,7 +22,7 @@ static void short_release(void *pointer, size_t size, size_t alignment, void *us
 	(void)alignment;
 	short_memory *memory = user;
 	memory->live -= (int64_t)size;
-	free(pointer);
+	test_release(pointer);
 }
 
 static carom_context *s_context;

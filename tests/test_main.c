@@ -2,9 +2,12 @@
 /// Runs test cases: `carom_tests` runs all, `carom_tests TOPIC` a topic, `carom_tests TOPIC CASE` one case, `carom_tests --list`
 /// names them. Exit code 0: all passed; 1: some failed; 2: nothing of that name; 77: everything that ran was skipped.
 #include "test.h"
+#include "carom/base.h"
 #include <inttypes.h>
 #include <math.h>
+#ifndef __wasi__
 #include <setjmp.h>
+#endif
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +19,25 @@ typedef enum test_outcome { TEST_PASSED, TEST_FAILED, TEST_SKIPPED } test_outcom
 
 static test_case *s_first;
 static test_case **s_last = &s_first;
-static jmp_buf s_end_of_case;
 static int s_failures;
 static bool s_skipped;
+
+// How a case ends before its last line. WASI has no setjmp: the program ends with the case, so each runs in a process of its own (ctest).
+#ifdef __wasi__
+static _Noreturn void end_case(void) { exit(s_failures > 0 ? EXIT_FAILURE : EXIT_SKIPPED); }
+
+static void call_case(const test_case *test) { test->run(); }
+#else
+static jmp_buf s_end_of_case;
+
+static _Noreturn void end_case(void) { longjmp(s_end_of_case, 1); }
+
+static void call_case(const test_case *test)
+{
+	if (setjmp(s_end_of_case) == 0)
+		test->run();
+}
+#endif
 
 void test_register(test_case *test)
 {
@@ -67,7 +86,7 @@ bool test_check_str(const char *actual, const char *expected, const char *text, 
 	return false;
 }
 
-_Noreturn void test_stop(void) { longjmp(s_end_of_case, 1); }
+_Noreturn void test_stop(void) { end_case(); }
 
 _Noreturn void test_skip(const char *format, ...)
 {
@@ -78,7 +97,7 @@ _Noreturn void test_skip(const char *format, ...)
 	va_end(arguments);
 	printf("\n");
 	s_skipped = true;
-	longjmp(s_end_of_case, 1);
+	end_case();
 }
 
 const char *test_data_path(const char *relative)
@@ -96,6 +115,10 @@ const char *test_data_path(const char *relative)
 	fclose(file);
 	return path;
 }
+
+void *test_allocate(size_t size, size_t alignment) { return carom_default_allocator().allocate(size, alignment, NULL); }
+
+void test_release(void *pointer) { carom_default_allocator().release(pointer, 0, 0, NULL); }
 
 uint64_t test_random(uint64_t *state)
 {
@@ -116,8 +139,7 @@ static test_outcome run_case(const test_case *test)
 	s_skipped = false;
 	printf("%s %s\n", test->topic, test->name);
 	fflush(stdout);
-	if (setjmp(s_end_of_case) == 0)
-		test->run();
+	call_case(test);
 	fflush(stdout);
 	if (s_failures > 0)
 		return TEST_FAILED;
@@ -141,6 +163,12 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--list") == 0)
 		return list_cases();
+#ifdef __wasi__
+	if (argc != 3) {
+		printf("here a process runs one case: carom_tests TOPIC CASE\n");
+		return EXIT_USAGE;
+	}
+#endif
 	int counts[3] = { 0 };
 	for (const test_case *test = s_first; test; test = test->next) {
 		if (argc > 1 && strcmp(argv[1], test->topic) != 0)

@@ -972,13 +972,13 @@ typedef struct limited_memory {
 static void *limited_allocate(size_t size, size_t alignment, void *user)
 {
 	limited_memory *memory = user;
-	return memory->allowed-- > 0 ? aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment) : NULL;
+	return memory->allowed-- > 0 ? test_allocate(size, alignment) : NULL;
 }
 
 static void limited_release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment, (void)user;
-	free(pointer);
+	test_release(pointer);
 }
 
 TEST(query, out_of_memory_fails_one_query_only)

@@ -870,13 +870,13 @@ TEST(record, wrong_arguments_are_refused)
 static void *limited_allocate(size_t size, size_t alignment, void *user)
 {
 	int64_t *allowed = user;
-	return (*allowed)-- > 0 ? aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment) : NULL;
+	return (*allowed)-- > 0 ? test_allocate(size, alignment) : NULL;
 }
 
 static void limited_release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment, (void)user;
-	free(pointer);
+	test_release(pointer);
 }
 
 /// Runs every loop on a thread of its own, refuses the memory that a rejection takes there, and notes where the log is called.
@@ -897,7 +897,7 @@ static void *refusing_allocate(size_t size, size_t alignment, void *user)
 		w->refused++;
 		return NULL;
 	}
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	return test_allocate(size, alignment);
 }
 
 static void note_log(carom_log_level level, const char *text, void *user)

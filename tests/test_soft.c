@@ -582,14 +582,14 @@ static void *short_allocate(size_t size, size_t alignment, void *user)
 	if (memory->calls++ == memory->fails)
 		return NULL;
 	memory->live += (int64_t)size;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	return test_allocate(size, alignment);
 }
 
 static void short_release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)alignment;
 	((short_memory *)user)->live -= (int64_t)size;
-	free(pointer);
+	test_release(pointer);
 }
 
 // A ball falls on a sheet; memory of simulation and detector fails once on the way, and what failed is done again. The hash at the end.

@@ -604,7 +604,7 @@ TEST(sweep, reads_any_layout)
 	const carom_sweep_def def = carom_default_sweep_def();
 	sweep_list expected = sweep_find_dully(&world, &def);
 	CHECK(expected.count > 20);
-	float *records = calloc((size_t)(14 * n), sizeof *records), *begin = records, *end = records + 7 * n;
+	float *records = calloc(14 * (size_t)n, sizeof *records), *begin = records, *end = records + 7 * n;
 	REQUIRE(records != NULL);
 	// Single precision, seven floats apart, from the last to the first.
 	for (int32_t i = 0; i < n; i++) {

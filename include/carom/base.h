@@ -79,8 +79,9 @@ typedef struct carom_allocator {
 	void *user;
 } carom_allocator;
 
-/// The allocator of a context that is given none, for who wants to wrap it: the C library's aligned_alloc and free. On Linux arrays
-/// of 2 MiB and more begin at a large page, and large pages are asked for (madvise). Thread-safe.
+/// The allocator of a context that is given none, for who wants to wrap it: the C library's aligned_alloc and free (Windows:
+/// _aligned_malloc and _aligned_free). On Linux arrays of 2 MiB and more begin at a large page, and large pages are asked for
+/// (madvise). Thread-safe.
 CAROM_API carom_allocator carom_default_allocator(void);
 
 /// How grave a message is.

@@ -1,5 +1,7 @@
 /// The context: allocation with accounting, error text, log, and the choice of the instruction set. See base/context.h.
 #include "base/context.h"
+#include "base/cpu.h"
+#include "base/dispatch.h"
 #include "base/pool.h"
 #include "base/spin_lock.h"
 #include "base/thread.h"
@@ -50,21 +52,12 @@ const char *carom_simd_name(carom_simd simd)
 static bool has_simd(carom_simd simd)
 {
 	switch (simd) {
-	case CAROM_SIMD_SCALAR: return true;
-#ifdef CR_HAVE_SSE2
-	case CAROM_SIMD_SSE2: return __builtin_cpu_supports("sse2");
-#endif
-#ifdef CR_HAVE_AVX2
-	case CAROM_SIMD_AVX2: return __builtin_cpu_supports("avx2");
-#endif
-#ifdef CR_HAVE_AVX512
-	case CAROM_SIMD_AVX512:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-			__builtin_cpu_supports("avx512dq");
-#endif
-#ifdef CR_HAVE_NEON
-	case CAROM_SIMD_NEON: return true; // a part of every 64-bit ARM
-#endif
+	case CAROM_SIMD_SCALAR:
+		return true;
+		CR_WITH_SSE2(case CAROM_SIMD_SSE2 : return cr_cpu_has(simd);)
+		CR_WITH_AVX2(case CAROM_SIMD_AVX2 : return cr_cpu_has(simd);)
+		CR_WITH_AVX512(case CAROM_SIMD_AVX512 : return cr_cpu_has(simd);)
+		CR_WITH_NEON(case CAROM_SIMD_NEON : return cr_cpu_has(simd);)
 	default: return false;
 	}
 }
@@ -261,11 +254,7 @@ carom_context_def carom_default_context_def(void)
 }
 
 /// Fail without a context: the thread alone remembers the text.
-static carom_result refuse(carom_result result, const char *format, ...)
-#if defined(__GNUC__)
-	__attribute__((format(printf, 2, 3)))
-#endif
-	;
+static carom_result refuse(carom_result result, const char *format, ...) CR_PRINTF_LIKE(2, 3);
 
 static carom_result refuse(carom_result result, const char *format, ...)
 {

@@ -4,6 +4,7 @@
 #define CR_BASE_CONTEXT_H
 
 #include "base/float_mode.h"
+#include "base/printf_like.h"
 #include "carom/base.h"
 #include <stdatomic.h>
 
@@ -70,21 +71,13 @@ void cr_free(carom_context *context, void *pointer, size_t size);
 
 /// Set the error text (printf), of the context and of this thread, and return result, so that a failure is one line:
 /// return cr_fail(...). Thread-safe.
-carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...)
-#if defined(__GNUC__)
-	__attribute__((format(printf, 3, 4)))
-#endif
-	;
+carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...) CR_PRINTF_LIKE(3, 4);
 /// cr_fail with CAROM_OUT_OF_MEMORY, naming what was being made.
 carom_result cr_fail_memory(carom_context *context, const char *what);
 /// Of a call that may have asked a child for more memory than its limit allows: CAROM_OVER_BUDGET, with its text, where result is
 /// CAROM_OUT_OF_MEMORY and the child has refused more than `refusals`, its count of them before the call; else result.
 carom_result cr_explain_refusal(carom_context *child, const char *function, unsigned refusals, carom_result result);
 /// Send a message to the log callback (printf).
-void cr_log(const carom_context *context, carom_log_level level, const char *format, ...)
-#if defined(__GNUC__)
-	__attribute__((format(printf, 3, 4)))
-#endif
-	;
+void cr_log(const carom_context *context, carom_log_level level, const char *format, ...) CR_PRINTF_LIKE(3, 4);
 
 #endif

@@ -8,6 +8,19 @@
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#ifdef _WIN32
+#include <malloc.h>
+
+// The C library of Windows has no aligned_alloc: its free could not tell such blocks from others. Nor does it look whether the sum of
+// size, alignment and its own words is still a number.
+static void *allocate_aligned(size_t size, size_t alignment)
+{
+	return size <= PTRDIFF_MAX ? _aligned_malloc(size, alignment) : NULL;
+}
+
+static void free_aligned(void *pointer) { _aligned_free(pointer); }
+
+#else
 
 static void *allocate_aligned(size_t size, size_t alignment)
 {
@@ -15,6 +28,10 @@ static void *allocate_aligned(size_t size, size_t alignment)
 	const size_t rounded = (size + alignment - 1) & ~(alignment - 1);
 	return rounded >= size ? aligned_alloc(alignment, rounded) : NULL;
 }
+
+static void free_aligned(void *pointer) { free(pointer); }
+
+#endif
 
 #ifdef MADV_HUGEPAGE
 enum { LARGE_PAGE = 1 << 21 }; // bytes; of x86-64, and of 64-bit ARM with small pages of 4 KiB
@@ -43,7 +60,7 @@ static void *allocate(size_t size, size_t alignment, void *user)
 static void release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment, (void)user;
-	free(pointer);
+	free_aligned(pointer);
 }
 
 carom_allocator carom_default_allocator(void) { return (carom_allocator){ allocate, release, NULL }; }

@@ -316,11 +316,14 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 		return;
 	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
 	separate(p, w, &(cr_candidates){ .data = list->data, .count = list->count }, reach);
-	w->gap = reach;
+	// The least is a float: gcc 12.2 for 64-bit ARM dies where floats are reduced to a double (vect_transform_reduction).
+	float least = INFINITY;
 	for (int32_t i = 0; i < list->count; i++) {
-		list->gap[i] = list->data[i].gap;
-		w->gap = fmin(list->gap[i], w->gap);
+		const float gap = list->data[i].gap;
+		list->gap[i] = gap;
+		least = gap < least ? gap : least;
 	}
+	w->gap = (double)least < reach ? (double)least : reach;
 }
 
 /// The same from what the pair remembers. False: it has moved too far.

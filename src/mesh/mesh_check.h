@@ -20,11 +20,7 @@ typedef struct cr_mesh_scan {
 } cr_mesh_scan;
 
 /// Note a finding: only the first one of a report is kept (printf). element as carom_mesh_report.first_element.
-void cr_mesh_finding(carom_mesh_report *report, int32_t element, const char *format, ...)
-#if defined(__GNUC__)
-	__attribute__((format(printf, 3, 4)))
-#endif
-	;
+void cr_mesh_finding(carom_mesh_report *report, int32_t element, const char *format, ...) CR_PRINTF_LIKE(3, 4);
 
 /// Check the fields of a definition: CAROM_INVALID_ARGUMENT names the field. Reads no vertex and no triangle.
 carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def);

@@ -260,7 +260,8 @@ static void start_job(carom_sweep *s, bool earliest)
 	unsigned long long bits;
 	memcpy(&bits, &never, sizeof bits);
 	atomic_store(&job->earliest_bits, bits);
-	job->front_limit = s->def.front_budget && s->def.front_budget < INT64_MAX ? (int64_t)s->def.front_budget : INT64_MAX;
+	job->front_limit =
+		s->def.front_budget && (uint64_t)s->def.front_budget < INT64_MAX ? (int64_t)s->def.front_budget : INT64_MAX;
 	atomic_store(&job->front_bytes, 0);
 	atomic_store(&job->front_lost, false);
 }

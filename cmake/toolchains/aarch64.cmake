@@ -1,0 +1,6 @@
+# Linux on 64-bit ARM, by Debian's cross compiler (gcc-aarch64-linux-gnu); programs run under qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
+include("${CMAKE_CURRENT_LIST_DIR}/foreign.cmake")

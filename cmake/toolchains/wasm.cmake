@@ -1,0 +1,12 @@
+# WebAssembly (32 bits, WASI), by clang and Debian's wasi-libc; programs run under Node. Scalar kernels, one thread.
+set(CMAKE_SYSTEM_NAME Generic) # CMake 3.25 knows no WASI
+set(CMAKE_SYSTEM_PROCESSOR wasm32)
+set(CMAKE_C_COMPILER clang)
+set(CMAKE_C_COMPILER_TARGET wasm32-wasi)
+set(CMAKE_AR llvm-ar)
+set(CMAKE_RANLIB llvm-ranlib)
+set(CMAKE_EXECUTABLE_SUFFIX_C .wasm)
+set(CMAKE_CROSSCOMPILING_EMULATOR node --no-warnings "${CMAKE_CURRENT_LIST_DIR}/run_wasm.mjs")
+# The tests put meshes of some hundred kilobytes on the stack.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-z,stack-size=8388608")
+include("${CMAKE_CURRENT_LIST_DIR}/foreign.cmake")
