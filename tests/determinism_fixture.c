@@ -1,0 +1,106 @@
+/// See determinism_fixture.h.
+#include "determinism_fixture.h"
+#include "test.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct golden {
+	const char *scene;
+	uint64_t hash;
+} golden;
+
+/// After a change that is meant to change results (and only then): build release, run `carom_tests determinism`, put the printed hashes
+/// here, and say in the commit why they changed.
+static const golden GOLDEN[] = {
+	{ "pile", 0x60bcf6853db5cf4c },
+	{ "zoo", 0x5560274de494248a },
+	{ "near", 0x10b998a78e53e4ca },
+	{ "scene1_step_80", 0x647edbd94b3ed575 },
+	{ "scene1_step_420", 0x7c6830622c91f9ef },
+	{ "convex_shapes", 0x7d40bb2c01dfe45e },
+	{ "rays", 0x2420a836c7868ab2 },
+	{ "distances", 0xbcbb9bbc3d9051b2 },
+	{ "impacts", 0xb0bf3721979cc93c },
+	{ "spheres", 0xb4f70333c83a19ca },
+};
+
+static void report_hash(const char *scene, uint64_t hash)
+{
+	printf("hash %s %016" PRIx64 "\n", scene, hash);
+	for (size_t i = 0; i < sizeof GOLDEN / sizeof *GOLDEN; i++) {
+		if (strcmp(GOLDEN[i].scene, scene) == 0) {
+			if (!CHECK(hash == GOLDEN[i].hash))
+				printf("the hash that GOLDEN has is %016" PRIx64 "\n", GOLDEN[i].hash);
+			return;
+		}
+	}
+	CHECK_STR(scene, "a scene of GOLDEN");
+}
+
+// ---- Ways to compute the same ----
+
+/// Runs the pieces last first and as small as allowed, and hands the workers round.
+static void reversed_scheduler(carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task, void *user)
+{
+	const int workers = *(const int *)user;
+	int worker = 0;
+	for (int64_t piece = (count + min_range - 1) / min_range - 1; piece >= 0; piece--) {
+		const int64_t end = (piece + 1) * min_range;
+		task_fn(piece * min_range, end < count ? end : count, worker, task);
+		worker = (worker + 1) % workers;
+	}
+}
+
+static int s_reversed_workers = 5;
+
+/// The first is what the others are compared with.
+static const determinism_way WAYS[] = {
+	{ "brute force on one thread, scalar", CAROM_BROAD_BRUTE, 1, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, false },
+	{ "sweep on one thread", CAROM_BROAD_SWEEP, 1, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false },
+	{ "tree on one thread", CAROM_BROAD_TREE, 1, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false },
+	{ "tree on two threads", CAROM_BROAD_TREE, 2, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false },
+	{ "tree on three threads", CAROM_BROAD_TREE, 3, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, false },
+	{ "sweep on three threads", CAROM_BROAD_SWEEP, 3, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false },
+	{ "sse2", CAROM_BROAD_TREE, 1, CAROM_SIMD_SSE2, CAROM_RAYS_WIDE, false },
+	{ "avx2", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX2, CAROM_RAYS_WIDE, false },
+	{ "avx512", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX512, CAROM_RAYS_WIDE, false },
+	{ "neon", CAROM_BROAD_TREE, 2, CAROM_SIMD_NEON, CAROM_RAYS_WIDE, false },
+	{ "pieces in reversed order, tree", CAROM_BROAD_TREE, 5, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, true },
+	{ "pieces in reversed order, sweep, scalar", CAROM_BROAD_SWEEP, 5, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, true },
+	{ "rays by the binary tree", CAROM_BROAD_TREE, 1, CAROM_SIMD_AUTO, CAROM_RAYS_BINARY, false },
+};
+enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
+
+/// NULL: the machine or the build lacks the instruction set.
+static carom_context *make_context(const determinism_way *w)
+{
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = w->threads;
+	def.simd = w->simd;
+	if (w->reversed) {
+		def.parallel_for = reversed_scheduler;
+		def.parallel_for_user = &s_reversed_workers;
+	}
+	carom_context *context = NULL;
+	const carom_result result = carom_create_context(&def, &context);
+	REQUIRE(result == CAROM_SUCCESS || result == CAROM_UNSUPPORTED);
+	return context;
+}
+
+void determinism_check(const char *scene, determinism_fn *fn, void *user)
+{
+	uint64_t expected = 0;
+	for (int i = 0; i < WAY_COUNT; i++) {
+		carom_context *context = make_context(&WAYS[i]);
+		if (!context)
+			continue;
+		const uint64_t hash = fn(&WAYS[i], context, user);
+		carom_destroy_context(context);
+		if (i == 0)
+			expected = hash;
+		if (!CHECK(hash == expected))
+			printf("scene %s: %s differs from %s\n", scene, WAYS[i].name, WAYS[0].name);
+	}
+	report_hash(scene, expected);
+}

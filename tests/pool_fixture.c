@@ -1,0 +1,47 @@
+/// See pool_fixture.h.
+#include "pool_fixture.h"
+#include "base/thread.h"
+#include "base/time.h"
+#include "test.h"
+
+void pool_require_threads(void)
+{
+	if (!CR_THREADS)
+		test_skip("built without threads (CAROM_THREADS=OFF)");
+}
+
+void pool_count_piece(int64_t begin, int64_t end, int worker, void *task)
+{
+	pool_count *t = task;
+	atomic_fetch_add(&t->items, end - begin);
+	if (worker != 0)
+		atomic_fetch_add(&t->elsewhere, 1);
+}
+
+bool pool_loop_is_whole(carom_context *context, int64_t count)
+{
+	pool_count t = { 0 };
+	carom_parallel_for(context, pool_count_piece, count, 1, &t);
+	return atomic_load(&t.items) == count;
+}
+
+bool pool_wait_for(atomic_int *value, int wanted)
+{
+	const double end = cr_time_ms() + POOL_LONGEST_MS;
+	while (atomic_load(value) < wanted) {
+		if (cr_time_ms() > end)
+			return false;
+		cr_thread_yield();
+	}
+	return true;
+}
+
+void pool_meet(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)begin, (void)end;
+	pool_meeting *m = task;
+	atomic_fetch_add(&m->met[worker], 1);
+	atomic_fetch_add(&m->present, 1);
+	if (!pool_wait_for(&m->present, m->expected))
+		atomic_fetch_add(&m->late, 1);
+}
