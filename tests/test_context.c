@@ -93,6 +93,7 @@ static void no_scheduler(carom_task_fn *task_fn, int64_t count, int64_t min_rang
 	(void)task_fn, (void)count, (void)min_range, (void)task, (void)user;
 }
 
+#ifdef FE_UPWARD
 /// No context in this mode of the thread, which is the default one again afterwards.
 static void check_mode_refused(const char *expected)
 {
@@ -103,9 +104,13 @@ static void check_mode_refused(const char *expected)
 	CHECK(context == NULL);
 	CHECK_STR(carom_error_text(NULL), expected);
 }
+#endif
 
 TEST(context, only_the_default_floating_point_mode_is_taken)
 {
+#ifndef FE_UPWARD
+	test_skip("this machine rounds in one way only");
+#else
 	static const int modes[] = { FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO };
 	for (int i = 0; i < 3; i++) {
 		REQUIRE(fesetround(modes[i]) == 0);
@@ -126,6 +131,7 @@ TEST(context, only_the_default_floating_point_mode_is_taken)
 	carom_context *context;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	carom_destroy_context(context);
+#endif
 }
 
 TEST(context, wrong_definitions_are_refused)
