@@ -287,6 +287,7 @@ TEST(load, what_serves_later_steps_gives_way_to_the_budget)
 	// With less and less memory the lists of near triangles go first; then steps fail, in plain words. The world lives on.
 	carom_world_def def = carom_default_world_def();
 	def.displacement_threshold = 0.02;
+	def.contact_normal = CAROM_NORMAL_RAY; // patches need memory of their own, which serves no later step
 	const double far[2] = { 0, 0 };
 	const sheet_costs all = creep_sheets(far, &def);
 	def.temporal = CAROM_TEMPORAL_NONE;

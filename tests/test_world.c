@@ -224,7 +224,7 @@ TEST(world, misuse_of_add_body)
 	refuse_body(&s, &def, name)
 	REFUSE(kind, (carom_body_kind)3, "kind");
 	REFUSE(kind, (carom_body_kind)-1, "kind");
-	REFUSE(shape.type, (carom_shape_type)5, "shape.type");
+	REFUSE(shape.type, (carom_shape_type)99, "shape.type");
 	REFUSE(shape.type, (carom_shape_type)-1, "shape.type");
 	REFUSE(shape.type, CAROM_PLANE, "kind");
 	REFUSE(shape.type, CAROM_MESH, "shape.mesh");

@@ -1,5 +1,6 @@
 /// Asks the processor itself: what compilers offer (__builtin_cpu_supports) needs a library that clang for MSVC does not link.
 #include "base/cpu.h"
+#include "base/float_mode.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

@@ -436,7 +436,8 @@ static void complete_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_w
 		if (!w->touching && !worker->failed)
 			finish_iterative(p, worker, w);
 	} else {
-		cr_choose_allowed(p, w);
+		if (cr_memory_of(p, w))
+			cr_choose_allowed(p, w);
 		cast_all(p, worker, w);
 		if (!w->touching && !worker->failed)
 			finish_full(p, worker, w);

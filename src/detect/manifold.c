@@ -17,7 +17,7 @@
 ///
 /// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of many triangles keep to their rays,
 /// which sample their curved surfaces better (pipeline: ray.c).
-/// Cost: planes x corners; for two cubes 12 x 12. All in double, in A's frame, in an order that only the meshes give.
+/// Cost: planes x corners, at most MOST_MEASURED; for two cubes 12 x 12. All in double, in A's frame, in an order that only the meshes give.
 
 #include "detect/manifold.h"
 #include "detect/contact_normal.h"
@@ -28,6 +28,10 @@ enum {
 	ALL_FACETS = 32,   // a convex body of so many facets, or fewer, brings all
 	MOST_EDGES = 64,   // of each body that are tried against each other
 	MOST_PATCHES = 64, // of a pair
+	// Planes times corners of a pair, and crossing triangles of two bodies of many facets. Two fine open sheets that cross would bring
+	// tens of millions, seconds and gigabytes: beyond this a pair gets the contacts of its crossing triangles (edge_contacts.c).
+	MOST_MEASURED = 1 << 18,
+	MOST_CROSSINGS = 1024,
 };
 
 // Of the coordinates: touching.
@@ -41,15 +45,19 @@ static const double SLIP = 0.3, SLIP_COST = 3;
 // Sine of the angle between edges that make a plane.
 static const double PARALLEL = 1e-4;
 
+static int32_t fewest_facets(const cr_body *a, const cr_body *b)
+{
+	const int32_t of_a = a->shape.mesh->facets.count, of_b = b->shape.mesh->facets.count;
+	return of_a < of_b ? of_a : of_b;
+}
+
 bool cr_wants_manifold(const cr_pipeline *p, const cr_pair_work *w)
 {
 	if (p->settings.contact_normal != CAROM_NORMAL_PATCH || !p->settings.complete)
 		return false;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const bool closed = a->shape.collider->closed && b->shape.collider->closed;
-	const int32_t fewest =
-		a->shape.mesh->facets.count < b->shape.mesh->facets.count ? a->shape.mesh->facets.count : b->shape.mesh->facets.count;
-	return !closed || fewest <= FEW_FACETS;
+	return !closed || fewest_facets(a, b) <= FEW_FACETS;
 }
 
 // ---- Planes ----
@@ -396,6 +404,9 @@ static void settle(cr_manifold *m, int32_t plane, double deepest)
 	}
 }
 
+/// Are there so few planes and corners that each of the one can be measured against each of the other?
+static bool can_measure(const cr_manifold *m) { return (int64_t)m->plane_count * m->overlap->count <= MOST_MEASURED; }
+
 /// Choose planes for the elements, and add their contacts. Returns how many planes.
 static int choose_patches(cr_manifold *m, const float *own, bool pierces)
 {
@@ -419,7 +430,11 @@ static int choose_patches(cr_manifold *m, const float *own, bool pierces)
 
 static bool make_patches(cr_manifold *m)
 {
-	if (!find_planes(m) || !measure(m))
+	if (!find_planes(m))
+		return false;
+	if (!can_measure(m))
+		return true;
+	if (!measure(m))
 		return false;
 	float *own = cr_arena_alloc(&m->completion->worker->arena, (size_t)m->overlap->count * sizeof *own);
 	if (!own)
@@ -435,6 +450,8 @@ bool cr_make_manifold(cr_completion *c, const cr_candidates *crossing)
 {
 	cr_overlap overlap;
 	const int64_t before = c->work->contacts.count;
+	if (crossing->count > MOST_CROSSINGS && fewest_facets(c->body[0], c->body[1]) > FEW_FACETS)
+		return false;
 	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.internal_edge_angle);
 	cr_manifold m = { .completion = c, .overlap = &overlap };
 	m.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale);
