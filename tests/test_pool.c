@@ -59,17 +59,34 @@ TEST(pool, contexts_that_need_no_threads_have_no_pool)
 	carom_destroy_context(context);
 }
 
+static void sleep_ms(int ms) { nanosleep(&(struct timespec){ .tv_nsec = 1000000 * ms }, NULL); }
+
+/// Wait until this process has as many threads as expected, since the system counts a joined thread a little longer. Returns the last count.
+static int settled_threads(int expected)
+{
+	int threads = threads_of_process();
+	for (int i = 0; i < 2000 && threads != expected; i++) {
+		sleep_ms(1);
+		threads = threads_of_process();
+	}
+	return threads;
+}
+
 TEST(pool, thousands_of_contexts_leave_no_threads)
 {
 	pool_require_threads();
-	const int before = threads_of_process();
+	carom_context *first = fixture_context(2); // after which a sanitizer has started the thread of its own
+	REQUIRE(pool_loop_is_whole(first, 2));
+	const int with_one = threads_of_process();
+	carom_destroy_context(first);
 	for (int i = 0; i < 2000; i++) {
 		carom_context *context = fixture_context(2 + i % 3);
 		for (int loops = i % 4; loops > 0; loops--)
 			REQUIRE(pool_loop_is_whole(context, 1 + i % 100));
 		carom_destroy_context(context);
 	}
-	CHECK_INT(threads_of_process(), before);
+	if (with_one)
+		CHECK_INT(settled_threads(with_one - 1), with_one - 1);
 }
 
 TEST(pool, many_more_threads_than_cores)
@@ -117,8 +134,6 @@ static void wait_ms(double ms)
 	for (const double end = cr_time_ms() + ms; cr_time_ms() < end;)
 		cr_thread_yield();
 }
-
-static void sleep_ms(int ms) { nanosleep(&(struct timespec){ .tv_nsec = 1000000 * ms }, NULL); }
 
 /// Takes long for other workers than 0, which do not work meanwhile: so it is where other processes have the core of a thread.
 static void lose_core(int64_t begin, int64_t end, int worker, void *task)
