@@ -491,6 +491,86 @@ TEST(contacts, speculative_gap_between_flat_faces)
 	carom_destroy_context(context);
 }
 
+// ---- Numbers of triangles ----
+
+/// The triangles of a soup in another order, each beginning with another corner. was: the number that each of them had.
+static void shuffle_triangles(const fixture_soup *from, uint64_t *seed, fixture_soup *to, int32_t *was)
+{
+	*to = *from;
+	for (int32_t i = 0; i < from->triangle_count; i++)
+		was[i] = i;
+	for (int32_t i = from->triangle_count - 1; i > 0; i--) {
+		const int32_t other = (int32_t)(test_random(seed) % (uint64_t)(i + 1)), swapped = was[i];
+		was[i] = was[other];
+		was[other] = swapped;
+	}
+	for (int32_t i = 0; i < from->triangle_count; i++) {
+		const int turn = (int)(test_random(seed) % 3);
+		for (int k = 0; k < 3; k++)
+			to->triangles[3 * i + k] = from->triangles[3 * was[i] + (k + turn) % 3];
+	}
+}
+
+/// A corner of a box at a place, its three edges along the axes: the ray of its vertex goes along the diagonal exactly.
+static carom_mesh *corner_probe(carom_context *context, double x, double y, double z)
+{
+	static fixture_soup soup;
+	soup = (fixture_soup){ .vertex_count = 4, .triangle_count = 4, .triangles = { 0, 2, 1, 0, 3, 2, 0, 1, 3, 1, 2, 3 } };
+	const double size = 0.0625, p[4][3] = { { x, y, z }, { x + size, y, z }, { x, y + size, z }, { x, y, z + size } };
+	for (int i = 0; i < 12; i++)
+		soup.vertices[i] = (float)p[i / 3][i % 3];
+	return fixture_mesh(context, &soup);
+}
+
+static bool same_contact(const carom_contact *c, const carom_contact *d, const int32_t *was)
+{
+	return memcmp(c->point, d->point, sizeof c->point) == 0 && memcmp(c->normal, d->normal, sizeof c->normal) == 0 &&
+		c->depth == d->depth && c->kind == d->kind && c->feature_a == d->feature_a &&
+		(c->kind == CAROM_VERTEX_A ? c->feature_b == was[d->feature_b] : c->feature_b == d->feature_b);
+}
+
+/// Rays of a probe inside a body of two boxes that touch in a corner, or along an edge: some go exactly there. The contacts are what they
+/// are, however the triangles are numbered, and the vertex whose ray meets the corner has one.
+TEST(contacts, closed_parts_that_touch_in_a_corner)
+{
+	static fixture_soup boxes, shuffled;
+	static int32_t was[FIXTURE_MAX_TRIANGLES];
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 8;
+	for (int i = 0; i < 24; i++) {
+		boxes.vertex_count = boxes.triangle_count = 0;
+		fixture_soup_box(&boxes, (v3d){ -0.5, -0.5, -0.5 }, 0.5, 0.5, 0.5);
+		fixture_soup_box(&boxes, (v3d){ 0.5, 0.5, i % 2 ? -0.5 : 0.5 }, 0.5, 0.5, 0.5);
+		carom_mesh *plain = fixture_mesh(context, &boxes), *probe = corner_probe(context, -0.25, -0.25, i % 2 ? -0.75 : -0.25);
+		carom_world_def def = plain_def();
+		def.contact_normal = i / 2 % 2 ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
+		def.ray_method = (carom_ray_method[]){ CAROM_RAYS_WIDE, CAROM_RAYS_BINARY, CAROM_RAYS_BASIC }[i / 4 % 3];
+		shuffle_triangles(&boxes, &seed, &shuffled, was);
+		carom_mesh *other = fixture_mesh(context, &shuffled);
+		duo d, e;
+		const carom_pose zero = fixture_at(0, 0, 0);
+		open_duo(&d, context, &def, fixture_of_mesh(probe), zero, fixture_of_mesh(plain), zero);
+		open_duo(&e, context, &def, fixture_of_mesh(probe), zero, fixture_of_mesh(other), zero);
+		const carom_contact_view first = carom_world_contacts(d.world), second = carom_world_contacts(e.world);
+		CHECK_INT(second.count, first.count);
+		bool corner = false;
+		for (int32_t k = 0; k < first.count; k++) {
+			int32_t at = 0;
+			while (at < second.count && !same_contact(&first.data[k], &second.data[at], was))
+				at++;
+			CHECK(at < second.count);
+			corner = corner || (first.data[k].kind == CAROM_VERTEX_A && first.data[k].feature_a == 0);
+		}
+		CHECK(corner);
+		close_duo(&d);
+		close_duo(&e);
+		carom_release_mesh(plain);
+		carom_release_mesh(other);
+		carom_release_mesh(probe);
+	}
+	carom_destroy_context(context);
+}
+
 // ---- Symmetry and invariance ----
 
 static carom_contact_kind mirrored(carom_contact_kind kind)

@@ -75,7 +75,9 @@ static void look_behind(const cr_collider *c, const line_set *s, float reach, li
 			cr_triangle_hit hit;
 			if (!cr_ray_triangle_watertight(&ray.shear, v + 3 * t[0], v + 3 * t[1], v + 3 * t[2], reach, &hit) || hit.t == 0)
 				continue;
-			if (r->behind_triangle[i] >= 0 && hit.t >= r->behind_t[i])
+			const bool first = r->behind_triangle[i] < 0 || hit.t < r->behind_t[i];
+			if (!first &&
+				(hit.t > r->behind_t[i] || !cr_hit_precedes(c, k, hit.back, r->behind_triangle[i], !r->behind_back[i])))
 				continue;
 			r->behind_triangle[i] = k;
 			r->behind_t[i] = hit.t;

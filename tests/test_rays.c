@@ -47,7 +47,20 @@ typedef struct model_def {
 	int32_t left_out; // last triangles, to make the mesh open
 } model_def;
 
-static model make_model(const model_def *d)
+/// Turn the order of the triangles round.
+static void renumber(sim_mesh *m)
+{
+	for (int32_t i = 0; i < m->triangle_count / 2; i++) {
+		for (int k = 0; k < 3; k++) {
+			int32_t *p = &m->triangles[3 * i + k], *q = &m->triangles[3 * (m->triangle_count - 1 - i) + k];
+			const int32_t swapped = *p;
+			*p = *q;
+			*q = swapped;
+		}
+	}
+}
+
+static model make_model_numbered(const model_def *d, bool otherwise)
 {
 	model m = { 0 };
 	sim_mesh made;
@@ -55,6 +68,8 @@ static model make_model(const model_def *d)
 	REQUIRE(sim_make_shape(d->shape, d->triangles, 3, &made, error, sizeof error));
 	for (int32_t i = 0; i < 3 * made.vertex_count; i++)
 		made.vertices[i] = (float)((made.vertices[i] + d->offset[i % 3]) * d->scale);
+	if (otherwise)
+		renumber(&made);
 	REQUIRE(carom_create_context(NULL, &m.context) == CAROM_SUCCESS);
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices = (carom_strided){ made.vertices, 0, CAROM_FLOAT32 };
@@ -70,6 +85,8 @@ static model make_model(const model_def *d)
 	sim_mesh_free(&made);
 	return m;
 }
+
+static model make_model(const model_def *d) { return make_model_numbered(d, false); }
 
 static void free_model(model *m)
 {
@@ -301,6 +318,41 @@ TEST(rays, all_methods_give_the_same_bits)
 			printf("mesh %d: %s of %d triangles, scale %g\n", i, MODELS[i].shape, MODELS[i].triangles, MODELS[i].scale);
 		free_batch(&b);
 		free_model(&m);
+	}
+}
+
+/// Rays through edges and corners hit what they hit, however the triangles are numbered: the same t, face and triangle.
+TEST(rays, numbers_of_triangles_do_not_matter)
+{
+	uint64_t seed = 44;
+	for (int i = 0; i < MODEL_COUNT; i++) {
+		if (MODELS[i].left_out > 0)
+			continue;
+		model m = make_model(&MODELS[i]), other = make_model_numbered(&MODELS[i], true);
+		batch b = make_batch(RAY_SHARE == 1 ? 8000 : 800);
+		result x = make_result(b.count), y = make_result(b.count);
+		int32_t hits = 0;
+		for (int32_t k = 0; k < b.count; k++) {
+			const ray_kind kinds[4] = { RAY_AT_EDGE, RAY_AT_CORNER, RAY_ALONG_AXIS, RAY_AXIS_AT_CORNER };
+			float origin[3], direction[3];
+			make_ray(&m, kinds[k % 4], &seed, origin, direction);
+			set_ray(&b, k, origin, direction, INFINITY);
+		}
+		cr_cast_basic(m.collider, &b.rays, 0, b.count, &x.hits);
+		cr_cast_basic(other.collider, &b.rays, 0, b.count, &y.hits);
+		for (int32_t k = 0; k < b.count; k++) {
+			const bool hit = x.triangle[k] >= 0;
+			const int32_t expected = hit ? m.triangle_count - 1 - x.triangle[k] : -1;
+			if (!CHECK(y.triangle[k] == expected && x.t[k] == y.t[k] && x.back[k] == y.back[k]))
+				print_ray(&b, k);
+			hits += hit;
+		}
+		CHECK(hits > b.count / 4);
+		free_result(&x);
+		free_result(&y);
+		free_batch(&b);
+		free_model(&m);
+		free_model(&other);
 	}
 }
 

@@ -38,10 +38,11 @@ CAROM_API bool carom_triangles_intersect(const carom_vec3 a[3], const carom_vec3
 CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d);
 
 /// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from either side, with 0 <= t <=
-/// t_max; of triangles hit at the same t the one with the lowest number is taken. Directions of length below 1e-30 hit nothing
-/// or anything. The results are the same, bit for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every
-/// machine (triangles seen so nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for CAROM_RAYS_PLUGIN, an
-/// unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
+/// t_max; of triangles hit at the same t, as around an edge or a corner, one that is hit from behind is taken, and of these the one with
+/// the lowest corner (in x, then y, then z; then by its other corners), so that the numbers of triangles do not matter. Directions of
+/// length below 1e-30 hit nothing or anything. The results are the same, bit for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and
+/// CAROM_RAYS_BASIC on every machine (triangles seen so nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for
+/// CAROM_RAYS_PLUGIN, an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
 CAROM_API carom_result carom_mesh_cast_rays(
 	const carom_mesh *mesh, carom_ray_method method, const carom_ray_batch *rays, const carom_hit_batch *hits);
 

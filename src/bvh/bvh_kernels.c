@@ -114,14 +114,18 @@ typedef struct nearest {
 	bool back;
 } nearest;
 
-static inline void keep_nearest(nearest *best, float t, int32_t triangle, bool back)
+/// At equal t: see cr_hit_precedes. leaving: does the ray, or the turned ray of what lies behind, leave the solid there?
+static inline void keep_nearest(const cr_collider *c, nearest *best, float t, int32_t triangle, bool back, bool leaving)
 {
-	if (t < best->t || (t == best->t && (uint32_t)triangle < (uint32_t)best->triangle))
-		*best = (nearest){ t, triangle, back };
+	if (t > best->t)
+		return;
+	if (t == best->t && !cr_hit_precedes(c, triangle, leaving, best->triangle, leaving == back ? best->back : !best->back))
+		return;
+	*best = (nearest){ t, triangle, back };
 }
 
 /// Lanes with an edge function of zero: the sign must come from double.
-static void intersect_edge_lanes(const block_ray *ray, const cr_tri8 *block, uint32_t lanes, nearest *best)
+static void intersect_edge_lanes(const cr_collider *c, const block_ray *ray, const cr_tri8 *block, uint32_t lanes, nearest *best)
 {
 	while (lanes) {
 		const int lane = cr_take_lowest_bit(&lanes);
@@ -129,7 +133,7 @@ static void intersect_edge_lanes(const block_ray *ray, const cr_tri8 *block, uin
 		cr_triangle_hit hit;
 		block_triangle(block, lane, corners);
 		if (cr_ray_triangle_watertight(&ray->shear, corners[0], corners[1], corners[2], best->t, &hit))
-			keep_nearest(best, hit.t, block->number[lane], hit.back);
+			keep_nearest(c, best, hit.t, block->number[lane], hit.back, hit.back);
 	}
 }
 
@@ -140,7 +144,8 @@ static cr_ray_shear reverse_shear(const cr_ray_shear *s)
 }
 
 /// intersect_edge_lanes behind the origin.
-static void intersect_edge_lanes_behind(const block_ray *ray, const cr_tri8 *block, uint32_t lanes, nearest *behind)
+static void intersect_edge_lanes_behind(
+	const cr_collider *c, const block_ray *ray, const cr_tri8 *block, uint32_t lanes, nearest *behind)
 {
 	const cr_ray_shear reverse = reverse_shear(&ray->shear);
 	while (lanes) {
@@ -149,23 +154,27 @@ static void intersect_edge_lanes_behind(const block_ray *ray, const cr_tri8 *blo
 		cr_triangle_hit hit;
 		block_triangle(block, lane, corners);
 		if (cr_ray_triangle_watertight(&reverse, corners[0], corners[1], corners[2], behind->t, &hit) && hit.t > 0)
-			keep_nearest(behind, hit.t, block->number[lane], !hit.back);
+			keep_nearest(c, behind, hit.t, block->number[lane], !hit.back, hit.back);
 	}
 }
 
-static inline void keep_lanes(const cr_tri8 *block, uint32_t lanes, f8 t, f8 det, nearest *best)
+/// behind: are they behind the origin of a line?
+static inline void keep_lanes(
+	const cr_collider *c, const cr_tri8 *block, uint32_t lanes, f8 t, f8 det, bool behind, nearest *best)
 {
 	float ts[CR_WIDTH], dets[CR_WIDTH];
 	f8_store(ts, t);
 	f8_store(dets, det);
 	while (lanes) {
 		const int lane = cr_take_lowest_bit(&lanes);
-		keep_nearest(best, ts[lane], block->number[lane], dets[lane] < 0);
+		const bool back = dets[lane] < 0;
+		keep_nearest(c, best, ts[lane], block->number[lane], back, back != behind);
 	}
 }
 
 /// behind: NULL for rays. The compiler makes two functions of it.
-static inline void intersect_block(const block_ray *ray, const cr_tri8 *block, nearest *best, nearest *behind)
+static inline void intersect_block(
+	const cr_collider *c, const block_ray *ray, const cr_tri8 *block, nearest *best, nearest *behind)
 {
 	sheared s;
 	shear_block(ray, block, &s);
@@ -185,18 +194,18 @@ static inline void intersect_block(const block_ray *ray, const cr_tri8 *block, n
 		const f8 t = f8_div(scaled, det);
 		const uint32_t ahead = candidates & m8_bits(m8_and(f8_le(zero, t), f8_le(t, f8_set1(best->t))));
 		if (ahead)
-			keep_lanes(block, ahead, t, det, best);
+			keep_lanes(c, block, ahead, t, det, false, best);
 		if (behind) {
 			const f8 back = f8_neg(t);
 			candidates &= m8_bits(m8_and(f8_lt(zero, back), f8_le(back, f8_set1(behind->t))));
 			if (candidates)
-				keep_lanes(block, candidates, back, det, behind);
+				keep_lanes(c, block, candidates, back, det, true, behind);
 		}
 	}
 	if (edge_lanes) {
-		intersect_edge_lanes(ray, block, edge_lanes, best);
+		intersect_edge_lanes(c, ray, block, edge_lanes, best);
 		if (behind)
-			intersect_edge_lanes_behind(ray, block, edge_lanes, behind);
+			intersect_edge_lanes_behind(c, ray, block, edge_lanes, behind);
 	}
 }
 
@@ -241,7 +250,7 @@ static nearest cast_one(
 				block_ray_init(&blocks, origin, direction);
 				blocks_ready = true;
 			}
-			intersect_block(&blocks, &c->blocks[child & ~CR_LEAF_BIT], &best, NULL);
+			intersect_block(c, &blocks, &c->blocks[child & ~CR_LEAF_BIT], &best, NULL);
 		} else {
 			const cr_node8 *node = &c->tree.nodes[child];
 			f8 enter;
@@ -336,7 +345,7 @@ static void cast_line(const cr_collider *c, const float origin[3], const float d
 				block_ray_init(&blocks, origin, direction);
 				blocks_ready = true;
 			}
-			intersect_block(&blocks, &c->blocks[child & ~CR_LEAF_BIT], best, behind);
+			intersect_block(c, &blocks, &c->blocks[child & ~CR_LEAF_BIT], best, behind);
 		} else {
 			const cr_node8 *node = &c->tree.nodes[child];
 			f8 enter, leave;
@@ -606,7 +615,7 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 		f8_store(d, distances);
 		while (lanes) {
 			const int i = cr_take_lowest_bit(&lanes);
-			if (d[i] < best || (d[i] == best && (uint32_t)block->number[i] < (uint32_t)*triangle)) {
+			if (d[i] < best || (d[i] == best && (*triangle < 0 || cr_triangle_precedes(c, block->number[i], *triangle)))) {
 				best = d[i];
 				*triangle = block->number[i];
 			}

@@ -68,14 +68,14 @@ typedef struct cr_collider_gap {
 } cr_collider_gap;
 
 typedef struct cr_bvh_kernels {
-	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: the lower triangle number.
+	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: by cr_hit_precedes.
 	void (*cast)(
 		const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 	/// How often a closed surface winds around the origin of a ray: crossings from inside minus crossings from outside, points
 	/// of edges given to one side by symbolic perturbation so that none counts twice. 0: outside.
 	int (*winding)(const cr_collider *collider, const float origin[3], const float direction[3]);
 	/// Nearest hits of lines begin..end-1: forward as cast, to t_max, and in the same traversal backward, to reach (>= 0,
-	/// finite). Watertight. What lies at the origin counts as forward. Equal t: the lower triangle number.
+	/// finite). Watertight. What lies at the origin counts as forward. Equal t: by cr_hit_precedes, behind as of the turned ray.
 	void (*cast_lines)(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, float reach,
 		const cr_line_hits *hits);
 	/// Walk lines begin..end-1 over the triangles of a collider, at most max_walk each (walk_kernels.c). visited grows by the
@@ -92,7 +92,7 @@ typedef struct cr_bvh_kernels {
 	int32_t (*blocks_in_box)(
 		const cr_collider *collider, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks);
 	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none.
-	/// Float: off by a few roundings of the coordinates. Equal distances: the lower number.
+	/// Float: off by a few roundings of the coordinates. Equal distances: by cr_triangle_precedes.
 	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
 	/// The surface point nearest to a point, in double, not further than max_distance (>= 0, may be infinite); false when there is
 	/// none (closest_kernels.c). Of triangles equally near the lowest number. expected: whether one is likely to be found; where

@@ -331,6 +331,42 @@ void cr_collider_free(carom_context *context, cr_collider *c)
 	*c = (cr_collider){ 0 };
 }
 
+/// Compare two points by x, then y, then z.
+static int compare_points(const float *p, const float *q)
+{
+	for (int k = 0; k < 3; k++) {
+		if (p[k] != q[k])
+			return p[k] < q[k] ? -1 : 1;
+	}
+	return 0;
+}
+
+/// The corners of a triangle around from the lowest one.
+static void list_corners(const cr_topology *t, int32_t triangle, const float *corners[3])
+{
+	const float *p[3];
+	int lowest = 0;
+	for (int k = 0; k < 3; k++) {
+		p[k] = &t->vertices[3 * (int64_t)t->triangles[3 * (int64_t)triangle + k]];
+		lowest = compare_points(p[k], p[lowest]) < 0 ? k : lowest;
+	}
+	for (int k = 0; k < 3; k++)
+		corners[k] = p[(lowest + k) % 3];
+}
+
+bool cr_triangle_precedes(const cr_collider *c, int32_t triangle, int32_t other)
+{
+	const float *p[3], *q[3];
+	list_corners(c->topology, triangle, p);
+	list_corners(c->topology, other, q);
+	for (int k = 0; k < 3; k++) {
+		const int order = compare_points(p[k], q[k]);
+		if (order != 0)
+			return order < 0;
+	}
+	return triangle < other;
+}
+
 static size_t tree8_bytes(const cr_tree8 *t) { return (size_t)t->leaf_capacity * (sizeof(cr_node8) + 2 * sizeof(int32_t)); }
 
 size_t cr_collider_bytes(const cr_collider *c)

@@ -166,6 +166,20 @@ int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, co
 /// vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
 
+/// Does a triangle come before another by where they are, whatever their numbers? Each lists its corners around from the lowest
+/// one (in x, then y, then z), and the lower list is first; of triangles with the same corners the lower number.
+bool cr_triangle_precedes(const cr_collider *collider, int32_t triangle, int32_t other);
+
+/// Does a triangle that a ray meets take the place of another one at the same t (-1: none)? One that it leaves the solid through
+/// goes first, because a ray from inside leaves before it can enter anything, as where closed parts touch in a corner. Of two such
+/// ones cr_triangle_precedes decides.
+static inline bool cr_hit_precedes(const cr_collider *c, int32_t triangle, bool leaving, int32_t other, bool other_leaving)
+{
+	if (other < 0 || leaving != other_leaving)
+		return other < 0 || leaving;
+	return cr_triangle_precedes(c, triangle, other);
+}
+
 /// Number (file order) of the triangle at a place.
 static inline int32_t cr_place_number(const cr_collider *c, int32_t place)
 {

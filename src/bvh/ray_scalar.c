@@ -49,10 +49,10 @@ static void store_hit(const carom_hit_batch *hits, int32_t i, scalar_hit hit)
 	hits->back_face[i] = hit.triangle >= 0 && hit.back;
 }
 
-/// Equal t: the lower number, so that the order of the tests does not matter.
-static void keep_nearest(scalar_hit *best, const cr_triangle_hit *hit, int32_t triangle)
+/// At equal t: see cr_hit_precedes.
+static void keep_nearest(const cr_collider *c, scalar_hit *best, const cr_triangle_hit *hit, int32_t triangle)
 {
-	if (hit->t < best->t || (hit->t == best->t && (uint32_t)triangle < (uint32_t)best->triangle))
+	if (hit->t < best->t || (hit->t == best->t && cr_hit_precedes(c, triangle, hit->back, best->triangle, best->back)))
 		*best = (scalar_hit){ hit->t, triangle, hit->back };
 }
 
@@ -65,7 +65,7 @@ static void test_triangle(const cr_collider *c, const cr_scalar_ray *ray, int32_
 	const bool met = watertight ? cr_ray_triangle_watertight(&ray->shear, p, q, r, best->t, &hit)
 								: cr_ray_triangle_mt(ray->origin, ray->direction, p, q, r, best->t, &hit);
 	if (met)
-		keep_nearest(best, &hit, number);
+		keep_nearest(c, best, &hit, number);
 }
 
 static void cast_all(

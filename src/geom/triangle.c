@@ -38,6 +38,40 @@ static float max3f(float a, float b, float c) { return a > b ? (a > c ? a : c) :
 static double min3(double a, double b, double c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
 static double max3(double a, double b, double c) { return a > b ? (a > c ? a : c) : (b > c ? b : c); }
 
+static bool comes_before(sheared p, sheared q) { return p.x != q.x ? p.x < q.x : p.y != q.y ? p.y < q.y : p.z < q.z; }
+
+// How far along the ray the edge pq is met, which lies on a line through it. By the edge alone, from its lower end, so that all
+// triangles around it say the same to the bit.
+static double meet_edge(sheared p, sheared q)
+{
+	if (comes_before(q, p)) {
+		sheared swapped = p;
+		p = q;
+		q = swapped;
+	}
+	double dx = (double)p.x - (double)q.x, dy = (double)p.y - (double)q.y;
+	double s = fabs(dx) >= fabs(dy) ? (double)p.x / dx : (double)p.y / dy;
+	return (double)p.z + s * ((double)q.z - (double)p.z);
+}
+
+// The same for a triangle of which the ray misses no edge, by what it meets: a corner, an edge, or the face.
+static double meet_triangle(sheared a, sheared b, sheared c, double u, double v, double w)
+{
+	if (v == 0 && w == 0)
+		return (double)a.z;
+	if (w == 0 && u == 0)
+		return (double)b.z;
+	if (u == 0 && v == 0)
+		return (double)c.z;
+	if (u == 0)
+		return meet_edge(b, c);
+	if (v == 0)
+		return meet_edge(c, a);
+	if (w == 0)
+		return meet_edge(a, b);
+	return ((u * (double)a.z + v * (double)b.z) + w * (double)c.z) / ((u + v) + w);
+}
+
 // Products of two floats are exact in double, so the signs of the edge functions are those of the real numbers. The results
 // are rounded to float only at the end: a weight too small for a float must not look like a zero.
 static bool watertight_double(sheared a, sheared b, sheared c, float t_max, cr_triangle_hit *hit)
@@ -50,7 +84,7 @@ static bool watertight_double(sheared a, sheared b, sheared c, float t_max, cr_t
 	double determinant = (u + v) + w;
 	if (determinant == 0)
 		return false;
-	float t = (float)(((u * (double)a.z + v * (double)b.z) + w * (double)c.z) / determinant);
+	float t = (float)meet_triangle(a, b, c, u, v, w);
 	if (!(t >= 0 && t <= t_max))
 		return false;
 	*hit = (cr_triangle_hit){ t, (float)(v / determinant), (float)(w / determinant), determinant < 0 };

@@ -24,7 +24,7 @@ typedef struct cr_triangle_hit {
 
 /// Watertight: a ray that passes through the surface of a closed mesh meets at least one triangle, whatever the rounding: the
 /// signs of the 2D edge functions are exact (float products compared; double where they cancel). Edges and corners belong to
-/// all triangles around them. Zero determinant is no hit. Accepts 0 <= t <= t_max.
+/// all triangles around them, with the same t to the bit. Zero determinant is no hit. Accepts 0 <= t <= t_max.
 bool cr_ray_triangle_watertight(
 	const cr_ray_shear *shear, const float a[3], const float b[3], const float c[3], float t_max, cr_triangle_hit *hit);
 
