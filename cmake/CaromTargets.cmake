@@ -30,6 +30,14 @@ function(carom_set_defaults target)
 	target_compile_definitions(${target} PRIVATE ${carom_definitions})
 endfunction()
 
+# Most bytes of stack that one function of the library may take of CAROM_STACK_BYTES (carom/base.h), in an optimized build.
+# The test "stack" measures whole calls.
+set(CAROM_MAX_FRAME 20480)
+function(carom_limit_frames target)
+	target_compile_options(${target} PRIVATE
+		$<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<COMPILE_LANG_AND_ID:C,GNU,Clang>>:-Wframe-larger-than=${CAROM_MAX_FRAME}>)
+endfunction()
+
 # carom_probe_isa(ISA INTRINSIC_PROGRAM FLAG...): append ISA to carom_isas and set carom_flags_ISA when the compiler takes the flags.
 macro(carom_probe_isa isa program)
 	set(CMAKE_REQUIRED_FLAGS "${ARGN}")
@@ -64,6 +72,7 @@ function(carom_add_kernels name)
 		set(objects ${name}_${isa})
 		add_library(${objects} OBJECT ${ARGN})
 		carom_set_defaults(${objects})
+		carom_limit_frames(${objects})
 		set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 		target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 		target_compile_definitions(${objects} PRIVATE CR_ISA=${isa} CAROM_BUILDING $<$<BOOL:${BUILD_SHARED_LIBS}>:CAROM_SHARED>)

@@ -1,5 +1,5 @@
 #include "sweep_fixture.h"
-#include "geom/swept.h"
+#include "swept_fixture.h"
 #include "test.h"
 
 #include <math.h>
@@ -376,7 +376,7 @@ sweep_list sweep_find_dully(const sweep_world *world, const carom_sweep_def *def
 {
 	features vertices = { 0 }, edges = { 0 }, faces = { 0 };
 	list_features(world, &vertices, &edges, &faces);
-	search s = { .world = world, .options = cr_swept_default_options() };
+	search s = { .world = world, .options = cr_swept_default_options(swept_boxes()) };
 	s.options.tolerance = def->tolerance;
 	s.options.min_separation = def->min_separation;
 	for (int i = 0; i < vertices.count; i++) {

@@ -175,6 +175,12 @@ static void turn(swept_query *q, uint64_t *random)
 	}
 }
 
+cr_swept_boxes *swept_boxes(void)
+{
+	static _Thread_local cr_swept_boxes s_boxes;
+	return &s_boxes;
+}
+
 void swept_make_query(cr_swept_kind kind, swept_family family, swept_change change, uint64_t *random, swept_query *q)
 {
 	q->kind = kind;

@@ -39,6 +39,9 @@ typedef enum swept_change {
 extern const char *const SWEPT_FAMILY_NAMES[SWEPT_FAMILY_COUNT];
 extern const char *const SWEPT_CHANGE_NAMES[SWEPT_CHANGE_COUNT];
 
+/// Boxes for rung 3 of the calling thread (cr_swept_options).
+cr_swept_boxes *swept_boxes(void);
+
 void swept_make_query(cr_swept_kind kind, swept_family family, swept_change change, uint64_t *random, swept_query *query);
 
 /// Edges that touch exactly at an end of a at t = 1/2: a from (x0, 0, -1) to (x1, 0, -1) rises to z = 1, b from (x1, -y, 0) to

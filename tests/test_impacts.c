@@ -869,7 +869,7 @@ TEST(impacts, keep_the_budget)
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
 	carom_world_def def = carom_default_world_def();
 	impact_scene s;
-	def.memory_budget = 1000000;
+	def.memory_budget = 1100000;
 	open_crossing(&s, context, &def, CAROM_STATIC);
 	sweep_mesh *mesh = sweep_add_sheet(&s.places, 60, 60, 2);
 	sweep_shift(mesh, 0, 0, 5);
@@ -877,7 +877,7 @@ TEST(impacts, keep_the_budget)
 	const uint64_t hash = carom_world_hash(s.world);
 	add_body(&s, CAROM_CLOTH);
 	CHECK_INT(carom_world_step(s.world), CAROM_OVER_BUDGET);
-	CHECK_STR(carom_error_text(context), "carom_world_step: needs more than the memory_budget of 1000000 bytes");
+	CHECK_STR(carom_error_text(context), "carom_world_step: needs more than the memory_budget of 1100000 bytes");
 	CHECK(carom_world_hash(s.world) == hash);
 	CHECK(carom_world_stats(s.world).memory_peak <= def.memory_budget);
 	// Without it all goes on.

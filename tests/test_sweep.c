@@ -926,3 +926,92 @@ TEST(sweep, counts_its_memory)
 	carom_destroy_context(context);
 	sweep_free_world(&world);
 }
+
+// ---- Meshes far away ----
+
+/// What a search compared, and what it found.
+typedef struct far_counts {
+	int64_t boxes, tests, hits;
+	double earliest;
+} far_counts;
+
+/// A sheet that is crumpled over three steps, beside a rigid tetrahedron at a distance: what its searches compare, all impacts and the
+/// earliest alone.
+static far_counts crumple_beside(carom_context *context, const carom_sweep_def *def, double distance)
+{
+	enum { SIDE = 24, COUNT = SIDE * SIDE };
+	static double places[COUNT][3];
+	static int32_t triangles[2 * SIDE * SIDE][3];
+	static const int32_t faces[4][3] = { { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 2, 0, 3 } };
+	const double corners[4][3] = { { distance, 0, 0 }, { distance, 1, 0 }, { distance, 0, 1 }, { 1.1 * distance, 0, 0 } };
+	int32_t triangle_count = 0, number;
+	for (int v = 0; v < COUNT; v++) {
+		places[v][0] = 0.1 * (v % SIDE);
+		places[v][1] = 0.1 * (v / SIDE);
+		places[v][2] = 0;
+		if (v % SIDE < SIDE - 1 && v < COUNT - SIDE) {
+			const int32_t two[2][3] = { { v, v + 1, v + SIDE }, { v + 1, v + SIDE + 1, v + SIDE } };
+			memcpy(triangles[triangle_count], two, sizeof two);
+			triangle_count += 2;
+		}
+	}
+	carom_sweep *sweep = NULL;
+	carom_sweep_mesh_def sheet = carom_default_sweep_mesh_def(), rigid = carom_default_sweep_mesh_def();
+	sheet.vertices = (carom_strided){ places, 0, CAROM_FLOAT64 };
+	sheet.vertex_count = COUNT;
+	sheet.triangles = triangles[0];
+	sheet.triangle_count = triangle_count;
+	rigid.vertices = (carom_strided){ corners, 0, CAROM_FLOAT64 };
+	rigid.vertex_count = 4;
+	rigid.triangles = faces[0];
+	rigid.triangle_count = 4;
+	rigid.is_rigid = true;
+	REQUIRE(carom_create_sweep(context, def, &sweep) == CAROM_SUCCESS);
+	REQUIRE(carom_sweep_add_mesh(sweep, &rigid, &number) == CAROM_SUCCESS);
+	REQUIRE(carom_sweep_add_mesh(sweep, &sheet, &number) == CAROM_SUCCESS);
+	far_counts counts = { 0 };
+	uint64_t seed = 9;
+	for (int step = 0; step < 3; step++) {
+		carom_sweep_hits hits;
+		carom_sweep_hit hit;
+		bool found;
+		for (int v = 0; v < COUNT; v++) {
+			for (int k = 0; k < 3; k++)
+				places[v][k] += test_random_double(&seed, -0.08, 0.08);
+		}
+		REQUIRE(carom_sweep_move_mesh(sweep, number, &sheet.vertices) == CAROM_SUCCESS);
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		carom_sweep_stats stats = carom_sweep_get_stats(sweep);
+		counts.boxes += stats.volume_tests;
+		counts.tests += stats.tests_vf + stats.tests_ee;
+		counts.hits += hits.count;
+		REQUIRE(carom_sweep_find_earliest(sweep, &hit, &found) == CAROM_SUCCESS);
+		stats = carom_sweep_get_stats(sweep);
+		counts.boxes += stats.volume_tests;
+		counts.tests += stats.tests_vf + stats.tests_ee;
+		counts.earliest += found ? hit.time : 1;
+	}
+	carom_destroy_sweep(sweep);
+	return counts;
+}
+
+/// A rigid mesh parked far away gives its own boxes room for its rounding, and no others: a sheet near the origin is searched with no
+/// more comparisons, and with the same impacts, as when the other one is near.
+TEST(sweep, a_mesh_parked_far_away_costs_nothing)
+{
+	carom_context *context = fixture_context(1);
+	for (int method = CAROM_SWEEP_AUTO; method <= CAROM_SWEEP_SORT; method++) {
+		for (int volume = 0; volume < 2; volume++) {
+			carom_sweep_def def = carom_default_sweep_def();
+			def.method = (carom_sweep_method)method;
+			def.volume = (carom_sweep_volume)volume;
+			const far_counts near = crumple_beside(context, &def, 100), far = crumple_beside(context, &def, 1e11);
+			CHECK_INT(far.hits, near.hits);
+			CHECK(far.hits > 0 && far.earliest == near.earliest);
+			if (!CHECK(far.boxes <= near.boxes * 1.1 && far.tests <= near.tests * 1.1))
+				printf("method %d, volume %d: %lld boxes and %lld tests, beside a near one %lld and %lld\n", method, volume,
+					(long long)far.boxes, (long long)far.tests, (long long)near.boxes, (long long)near.tests);
+		}
+	}
+	carom_destroy_context(context);
+}

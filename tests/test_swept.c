@@ -106,7 +106,7 @@ TEST(swept, lists_are_cut_anywhere)
 {
 	for (int kind = 0; kind < 2; kind++) {
 		list *l = make_list((cr_swept_kind)kind, 8);
-		const cr_swept_options options = cr_swept_default_options();
+		const cr_swept_options options = cr_swept_default_options(swept_boxes());
 		cr_swept_stats stats = { 0 };
 		const int32_t count = cr_swept_find(&l->queries, 0, LIST_COUNT, &options, l->impacts, &stats);
 		CHECK(count > LIST_COUNT / 20);
@@ -151,7 +151,7 @@ TEST(swept, determinism)
 	for (int kind = 0; kind < 2; kind++) {
 		list *l = make_list((cr_swept_kind)kind, 9);
 		for (int method = 0; method < 2; method++) {
-			cr_swept_options options = cr_swept_default_options();
+			cr_swept_options options = cr_swept_default_options(swept_boxes());
 			cr_swept_stats stats = { 0 };
 			options.method = (cr_swept_method)method;
 			const int32_t count = cr_swept_find(&l->queries, 0, LIST_COUNT, &options, l->impacts, &stats);
@@ -167,7 +167,7 @@ TEST(swept, earliest_is_the_first_of_all)
 {
 	for (int kind = 0; kind < 2; kind++) {
 		list *l = make_list((cr_swept_kind)kind, 10);
-		const cr_swept_options options = cr_swept_default_options();
+		const cr_swept_options options = cr_swept_default_options(swept_boxes());
 		cr_swept_stats stats = { 0 };
 		// Whole lists hold impacts at time 0; so ever shorter pieces too.
 		for (int32_t begin = 0; begin < LIST_COUNT; begin += 30) {
@@ -194,7 +194,7 @@ TEST(swept, later_impacts_are_not_looked_for)
 	for (int i = 0; i < 4000; i++) {
 		swept_query q;
 		cr_swept_impact whole, part;
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		swept_make_query((cr_swept_kind)(i % 2), i % 4 < 2 ? SWEPT_FREE : SWEPT_TOUCH, SWEPT_AS_IS, &random, &q);
 		if (cr_swept_test(q.kind, q.begin, q.end, &options, &whole, NULL) == CR_SWEPT_CLEAR)
 			continue;
@@ -220,7 +220,7 @@ TEST(swept, ends_that_touch_exactly)
 			swept_query q;
 			swept_make_touching_ends(sizes[s], &random, &q);
 			for (int method = 0; method < 2; method++) {
-				cr_swept_options options = cr_swept_default_options();
+				cr_swept_options options = cr_swept_default_options(swept_boxes());
 				cr_swept_impact impact = { .time = 2 };
 				options.method = (cr_swept_method)method;
 				const cr_swept_status status = cr_swept_test(q.kind, q.begin, q.end, &options, &impact, NULL);
@@ -263,7 +263,7 @@ TEST(swept, separation_is_kept)
 	for (int i = 0; i < 3000; i++) {
 		swept_query q;
 		static const double separations[4] = { 1e-5, 0.01, 0.2, 1 };
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		options.min_separation = separations[i / 2 % 4];
 		options.method = i % 16 < 14 ? CR_SWEPT_CERTIFIED : CR_SWEPT_INCLUSION;
 		swept_make_query(
@@ -312,7 +312,7 @@ static void rename_vertices(const swept_query *q, int way, swept_query *other)
 TEST(swept, order_of_the_vertices_does_not_matter)
 {
 	uint64_t random = 14;
-	const cr_swept_options options = cr_swept_default_options();
+	const cr_swept_options options = cr_swept_default_options(swept_boxes());
 	for (int i = 0; i < 8000; i++) {
 		swept_query q, other;
 		cr_swept_impact impact = { .time = 2 };
@@ -331,7 +331,7 @@ TEST(swept, order_of_the_vertices_does_not_matter)
 TEST(swept, moving_all_exactly_changes_no_bit)
 {
 	uint64_t random = 15;
-	const cr_swept_options options = cr_swept_default_options();
+	const cr_swept_options options = cr_swept_default_options(swept_boxes());
 	for (int i = 0; i < 2000; i++) {
 		swept_query q, moved;
 		cr_swept_impact impact = { .time = 2 }, other = { .time = 2 };
@@ -351,7 +351,7 @@ TEST(swept, moving_all_exactly_changes_no_bit)
 TEST(swept, impacts_are_described)
 {
 	uint64_t random = 16;
-	const cr_swept_options options = cr_swept_default_options();
+	const cr_swept_options options = cr_swept_default_options(swept_boxes());
 	int found = 0;
 	for (int i = 0; i < 20000; i++) {
 		swept_query q;
@@ -419,7 +419,7 @@ TEST(swept, normals_are_unit_whatever_the_size)
 	for (int i = 0; i < 60000; i++) {
 		swept_query q;
 		cr_swept_impact impact = { .time = 2 };
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		options.method = (cr_swept_method)(i / 2 % 3);
 		options.tolerance = i % 5 ? 1e-6 : 0;
 		options.min_separation = i % 7 ? 0 : 1e-3;
@@ -448,7 +448,7 @@ TEST(swept, what_touches_is_described_alike_at_any_size)
 	for (int i = 0; i < 4000; i++) {
 		swept_query q;
 		cr_swept_impact impact = { .time = 2 };
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		options.tolerance = 0;
 		swept_make_query((cr_swept_kind)(i % 2), (swept_family)(SWEPT_GRID + i / 2 % 8), SWEPT_AS_IS, &random, &q);
 		memcpy(q.end, q.begin, sizeof q.end);
@@ -477,7 +477,7 @@ TEST(swept, what_is_not_finite_is_not_clear)
 		cr_swept_impact impact;
 		cr_swept_stats stats = { 0 };
 		static const int32_t vertices[1][4] = { { 0, 1, 2, 3 } };
-		const cr_swept_options options = cr_swept_default_options();
+		const cr_swept_options options = cr_swept_default_options(swept_boxes());
 		swept_make_query((cr_swept_kind)(i % 2), SWEPT_STILL, SWEPT_AS_IS, &random, &q);
 		const int place = i / 2 % 24;
 		(place < 12 ? q.begin : q.end)[place % 12 / 3][place % 3] = bad[i / 48];
@@ -497,7 +497,7 @@ TEST(swept, the_plain_cubic_misses_what_stays_in_a_plane)
 	for (int i = 0; i < 2000; i++) {
 		swept_query q;
 		cr_swept_impact impact;
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		swept_make_query((cr_swept_kind)(i % 2), i < 1000 ? SWEPT_PLANE : SWEPT_FREE, SWEPT_AS_IS, &random, &q);
 		const bool found = cr_swept_test(q.kind, q.begin, q.end, &options, &impact, NULL) != CR_SWEPT_CLEAR;
 		const double time = impact.time;

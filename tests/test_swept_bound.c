@@ -4,6 +4,7 @@
 #include "test.h"
 #include "carom/sweep.h"
 #include "geom/swept.h"
+#include "swept_fixture.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static const double edges_end[4][3] = { { -1, -1, -1 }, { -0.5, -1, -1 }, { -0.6
 
 TEST(swept_bound, an_undecided_query_is_undecided_up_to_its_own_time)
 {
-	cr_swept_options options = cr_swept_default_options();
+	cr_swept_options options = cr_swept_default_options(swept_boxes());
 	for (size_t i = 0; i < sizeof tolerances / sizeof tolerances[0]; i++) {
 		options.tolerance = tolerances[i];
 		CHECK(check_bound(CR_SWEPT_EDGE_EDGE, edges_begin, edges_end, &options) != CR_SWEPT_CLEAR);
@@ -47,7 +48,7 @@ TEST(swept_bound, an_undecided_query_is_undecided_up_to_its_own_time)
 /// Coordinates on a coarse grid, so that features meet exactly, in planes, along lines and in points.
 TEST(swept_bound, random_queries_are_found_up_to_their_own_time)
 {
-	cr_swept_options options = cr_swept_default_options();
+	cr_swept_options options = cr_swept_default_options(swept_boxes());
 	uint64_t seed = 5;
 	int64_t found[4] = { 0, 0, 0, 0 };
 	for (int round = 0; round < 200000; round++) {

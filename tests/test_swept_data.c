@@ -27,7 +27,7 @@ static void count_file(const char *path, cr_swept_method method, verdicts *sum)
 	REQUIRE(fread(magic, 1, 4, file) == 4 && memcmp(magic, "CCDQ", 4) == 0 && fread(head, 4, 3, file) == 3);
 	for (uint32_t i = 0; i < head[1]; i++) {
 		static const int32_t vertices[1][4] = { { 0, 1, 2, 3 } };
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		cr_swept_impact impact = { .time = 2 };
 		cr_swept_stats stats = { 0 };
 		REQUIRE(fread(record, sizeof record, 1, file) == 1);
@@ -125,7 +125,7 @@ static void read_frame(const char *path, int which, frames *f)
 static void count_list(const frames *f, const char *path, FILE *times, verdicts *sum)
 {
 	FILE *file = open_data(path);
-	const cr_swept_options options = cr_swept_default_options();
+	const cr_swept_options options = cr_swept_default_options(swept_boxes());
 	char line[256];
 	while (fgets(line, sizeof line, file)) {
 		int32_t v[4], face;

@@ -69,7 +69,7 @@ static tally run_families(cr_swept_method method, int64_t count, uint64_t seed)
 		const int family = (int)(i / 2 % SWEPT_FAMILY_COUNT), change = (int)(i / 2 / SWEPT_FAMILY_COUNT % SWEPT_CHANGE_COUNT);
 		uint64_t random = seed + (uint64_t)i * 0x9e3779b97f4a7c15u;
 		swept_query q;
-		cr_swept_options options = cr_swept_default_options();
+		cr_swept_options options = cr_swept_default_options(swept_boxes());
 		char what[96];
 		swept_make_query(
 			i % 2 ? CR_SWEPT_EDGE_EDGE : CR_SWEPT_VERTEX_FACE, (swept_family)family, (swept_change)change, &random, &q);

@@ -762,7 +762,7 @@ TEST(temporal, allocation_failures_leave_a_usable_world)
 		fixture_check_views(world);
 		compare_with_fresh(&s, world, &def, step);
 	}
-	CHECK(failures > 20);
+	CHECK(failures > 12);
 	carom_destroy_world(world);
 	moving_close(&s);
 	CHECK_INT(atomic_load(&heap.blocks), 0);

@@ -44,6 +44,10 @@ typedef struct carom_version {
 /// The linked library's version. Thread-safe.
 CAROM_API carom_version carom_get_version(void);
 
+/// Most bytes of stack that any call of the library needs, in an optimized build. Functions of the caller (allocator, log, scheduler,
+/// filters, forces, visitors, ray plug-ins) need theirs in addition. Fibers of 64 KiB are enough. The test "stack" measures it.
+#define CAROM_STACK_BYTES 32768
+
 /// What a fallible call returns. The text of this thread's last failure is one call away: carom_error_text.
 typedef enum carom_result {
 	CAROM_SUCCESS = 0,

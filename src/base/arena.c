@@ -1,5 +1,6 @@
 /// Bump allocation out of a chain of blocks. See base/arena.h.
 #include "base/arena.h"
+#include <string.h>
 
 // First block of an arena: small, as there is one arena for each worker; blocks double from there.
 enum { FIRST_BLOCK_SIZE = 16 * 1024 };
@@ -47,6 +48,18 @@ void *cr_arena_alloc(cr_arena *arena, size_t size)
 	if (arena->used > arena->peak)
 		arena->peak = arena->used;
 	return pointer;
+}
+
+void *cr_arena_grow(cr_arena *arena, const void *data, int64_t count, int64_t *capacity, size_t element_size)
+{
+	const int64_t wanted = *capacity > 0 ? 2 * *capacity : 8;
+	void *grown = cr_arena_alloc(arena, (size_t)wanted * element_size);
+	if (!grown)
+		return NULL;
+	if (count > 0)
+		memcpy(grown, data, (size_t)count * element_size);
+	*capacity = wanted;
+	return grown;
 }
 
 static void free_blocks(cr_arena *arena)

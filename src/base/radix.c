@@ -13,7 +13,7 @@ enum {
 
 static inline unsigned digit_of(uint64_t key, int pass) { return (unsigned)(key >> (pass * DIGIT_BITS)) & (DIGIT_VALUES - 1); }
 
-static void count_digits(const cr_key *keys, int64_t count, int passes, int64_t counts[MAX_PASSES][DIGIT_VALUES])
+static void count_digits(const cr_key *keys, int64_t count, int passes, uint32_t counts[MAX_PASSES][DIGIT_VALUES])
 {
 	memset(counts, 0, (size_t)passes * sizeof counts[0]);
 	for (int64_t i = 0; i < count; i++) {
@@ -22,11 +22,11 @@ static void count_digits(const cr_key *keys, int64_t count, int passes, int64_t 
 	}
 }
 
-static void move_by_digit(const cr_key *from, cr_key *to, int64_t count, int pass, int64_t *offsets)
+static void move_by_digit(const cr_key *from, cr_key *to, int64_t count, int pass, uint32_t *offsets)
 {
-	int64_t sum = 0;
+	uint32_t sum = 0;
 	for (int value = 0; value < DIGIT_VALUES; value++) {
-		const int64_t here = offsets[value];
+		const uint32_t here = offsets[value];
 		offsets[value] = sum;
 		sum += here;
 	}
@@ -41,7 +41,7 @@ void cr_radix_sort(cr_key *keys, cr_key *scratch, int64_t count, int key_bits)
 		return;
 	}
 	const int passes = (key_bits + DIGIT_BITS - 1) / DIGIT_BITS;
-	int64_t counts[MAX_PASSES][DIGIT_VALUES];
+	uint32_t counts[MAX_PASSES][DIGIT_VALUES];
 	count_digits(keys, count, passes, counts);
 	cr_key *from = keys;
 	cr_key *to = scratch;

@@ -20,6 +20,7 @@ typedef struct cr_candidates {
 	int32_t count;
 	int32_t capacity;
 	cr_arena *arena;
+	void *room;   // in the arena, of the walk: NULL until the first one
 	int32_t most; // above 0: a walk that has found more gives up, and the list is incomplete
 	bool failed;  // out of memory: the list is incomplete
 } cr_candidates;

@@ -300,6 +300,14 @@ static __attribute__((noinline)) void set_local_tolerances(pair_walk *w, lane_li
 		f8_store(w->sources[i].tolerance, f8_mul(f8_load(w->sources[i].size), margin));
 }
 
+/// What a walk works in: in the arena of its list, since it is more than a stack should hold.
+typedef struct pair_room {
+	pair_walk walk;
+	lane_list lanes;
+	float gaps[PAIR_LEAVES * CR_WIDTH][CR_WIDTH];
+	int32_t found[PAIR_LEAVES * CR_WIDTH * CR_WIDTH + CR_WIDTH];
+} pair_room;
+
 static void list_lanes(pair_walk *w, lane_list *l)
 {
 	uint32_t block[PAIR_LEAVES + 1];
@@ -321,16 +329,16 @@ static void list_lanes(pair_walk *w, lane_list *l)
 }
 
 /// Test the triangles of the leaves in hand, and let go of all that is in hand.
-static void test_leaves(pair_walk *w)
+static void test_leaves(pair_room *room)
 {
-	lane_list l;
-	float gaps[PAIR_LEAVES * CR_WIDTH][CR_WIDTH];
-	int32_t found[PAIR_LEAVES * CR_WIDTH * CR_WIDTH + CR_WIDTH], count = 0;
-	list_lanes(w, &l);
-	for (int32_t i = 0; i < l.count; i++) {
-		const source_block *s = &w->sources[l.lane[i] / CR_WIDTH];
-		const target_block *t = &l.blocks[l.target[i]];
-		const int j = l.lane[i] % CR_WIDTH;
+	pair_walk *w = &room->walk;
+	lane_list *l = &room->lanes;
+	int32_t *found = room->found, count = 0;
+	list_lanes(w, l);
+	for (int32_t i = 0; i < l->count; i++) {
+		const source_block *s = &w->sources[l->lane[i] / CR_WIDTH];
+		const target_block *t = &l->blocks[l->target[i]];
+		const int j = l->lane[i] % CR_WIDTH;
 		m8 met = i8_lt(i8_count_from(0), i8_set1(t->block->count));
 		f8 gap = f8_set1(0);
 		if (w->reach > 0) {
@@ -339,7 +347,7 @@ static void test_leaves(pair_walk *w)
 		} else {
 			met = m8_and(met, straddling_lanes(t, s, j));
 		}
-		f8_store(gaps[i], gap);
+		f8_store(room->gaps[i], gap);
 		count += i8_append(found + count, met, i8_count_from(CR_WIDTH * i));
 	}
 	w->leaf_count = 0;
@@ -347,16 +355,17 @@ static void test_leaves(pair_walk *w)
 		return;
 	for (int32_t i = 0; i < count; i++) {
 		const int32_t at = found[i] / CR_WIDTH, lane = found[i] % CR_WIDTH;
-		const int32_t own = w->sources[l.lane[at] / CR_WIDTH].number[l.lane[at] % CR_WIDTH];
-		const int32_t other = l.blocks[l.target[at]].block->number[lane];
-		const float gap = gaps[at][lane];
+		const int32_t own = w->sources[l->lane[at] / CR_WIDTH].number[l->lane[at] % CR_WIDTH];
+		const int32_t other = l->blocks[l->target[at]].block->number[lane];
+		const float gap = room->gaps[at][lane];
 		w->out->data[w->out->count++] = w->source_is_b ? (cr_candidate){ other, own, gap } : (cr_candidate){ own, other, gap };
 	}
 }
 
 /// Walk the target's tree with a block of the source.
-static void list_leaves(pair_walk *w, int32_t source)
+static void list_leaves(pair_room *room, int32_t source)
 {
+	pair_walk *w = &room->walk;
 	const source_block *s = &w->sources[source];
 	int32_t stack[PAIR_STACK + CR_WIDTH];
 	int top = 0;
@@ -372,7 +381,7 @@ static void list_leaves(pair_walk *w, int32_t source)
 		i8_store(w->leaf_source + w->leaf_count, i8_set1(source));
 		w->leaf_count += i8_append(w->leaf_slot + w->leaf_count, m8_and(met, is_leaf), i8_count_from(CR_WIDTH * number));
 		if (w->leaf_count > PAIR_LEAVES - CR_WIDTH)
-			test_leaves(w);
+			test_leaves(room);
 	}
 }
 
@@ -384,31 +393,38 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 {
 	if (a->tree.node_count == 0 || b->tree.node_count == 0)
 		return;
-	pair_walk w;
-	w.source_is_b = b->triangle_count < a->triangle_count;
-	w.source = w.source_is_b ? b : a;
-	w.target = w.source_is_b ? a : b;
-	w.to_target = w.source_is_b ? b_to_a : a_to_b;
-	w.reach = reach;
-	w.out = out;
-	w.most = out->most > 0 ? out->most : INT32_MAX;
-	w.source_count = w.leaf_count = 0;
-	w.margin = (a->scale + b->scale + reach) * ROUNDING;
-	w.local = cr_is_uneven(a) || cr_is_uneven(b);
+	if (!out->room)
+		out->room = cr_arena_alloc(out->arena, sizeof(pair_room));
+	if (!out->room) {
+		out->failed = true;
+		return;
+	}
+	pair_room *room = out->room;
+	pair_walk *w = &room->walk;
+	w->source_is_b = b->triangle_count < a->triangle_count;
+	w->source = w->source_is_b ? b : a;
+	w->target = w->source_is_b ? a : b;
+	w->to_target = w->source_is_b ? b_to_a : a_to_b;
+	w->reach = reach;
+	w->out = out;
+	w->most = out->most > 0 ? out->most : INT32_MAX;
+	w->source_count = w->leaf_count = 0;
+	w->margin = (a->scale + b->scale + reach) * ROUNDING;
+	w->local = cr_is_uneven(a) || cr_is_uneven(b);
 	float margins[CR_WIDTH];
-	f8_store(margins, f8_set1(w.margin));
+	f8_store(margins, f8_set1(w->margin));
 	uint32_t stack[PAIR_STACK];
 	int top = 0;
 	stack[top++] = 0;
-	while (top > 0 && !has_ended(&w)) {
-		const cr_node8 *node = &w.source->tree.nodes[stack[--top]];
+	while (top > 0 && !has_ended(w)) {
+		const cr_node8 *node = &w->source->tree.nodes[stack[--top]];
 		const box8 boxes = load_boxes(node->lower, node->upper);
-		if (w.local)
-			set_margins(&w, &boxes, margins);
-		const box8 there = transform_boxes(&boxes, w.to_target, f8_add(f8_load(margins), f8_set1(reach)));
-		uint32_t met = overlap_one(&there, w.target->lower, w.target->upper);
+		if (w->local)
+			set_margins(w, &boxes, margins);
+		const box8 there = transform_boxes(&boxes, w->to_target, f8_add(f8_load(margins), f8_set1(reach)));
+		uint32_t met = overlap_one(&there, w->target->lower, w->target->upper);
 		if (met)
-			met &= ~grid_clear(&w.target->grid, &there, 0);
+			met &= ~grid_clear(&w->target->grid, &there, 0);
 		while (met) {
 			const int lane = cr_take_lowest_bit(&met);
 			const uint32_t child = node->child[lane];
@@ -416,14 +432,14 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 				stack[top++] = child;
 				continue;
 			}
-			if (!load_source(&w, &w.source->blocks[child & ~CR_LEAF_BIT], margins[lane], &w.sources[w.source_count]))
+			if (!load_source(w, &w->source->blocks[child & ~CR_LEAF_BIT], margins[lane], &w->sources[w->source_count]))
 				continue;
-			list_leaves(&w, w.source_count++);
-			if (w.source_count == PAIR_SOURCES) {
-				test_leaves(&w);
-				w.source_count = 0;
+			list_leaves(room, w->source_count++);
+			if (w->source_count == PAIR_SOURCES) {
+				test_leaves(room);
+				w->source_count = 0;
 			}
 		}
 	}
-	test_leaves(&w);
+	test_leaves(room);
 }

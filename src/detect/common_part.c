@@ -55,16 +55,13 @@ static bool add_number(cr_overlap *o, cr_number_set *s, int32_t number)
 static void add_corner(cr_overlap *o, cr_overlap_corner corner)
 {
 	if (o->count == o->capacity) {
-		const int32_t capacity = o->capacity ? 2 * o->capacity : 64;
-		cr_overlap_corner *corners = cr_arena_alloc(&o->completion->worker->arena, (size_t)capacity * sizeof *corners);
-		if (!corners) {
+		cr_overlap_corner *grown =
+			cr_arena_grow(&o->completion->worker->arena, o->corners, o->count, &o->capacity, sizeof *grown);
+		if (!grown) {
 			o->failed = true;
 			return;
 		}
-		for (int32_t i = 0; i < o->count; i++)
-			corners[i] = o->corners[i];
-		o->corners = corners;
-		o->capacity = capacity;
+		o->corners = grown;
 	}
 	o->corners[o->count++] = corner;
 }
@@ -107,7 +104,7 @@ typedef struct flood {
 	const cr_topology *topology;
 	cr_number_set reached; // of vertices as welded
 	int32_t *corner;       // 3 * triangle + corner of those in reached.list
-	int32_t capacity;
+	int64_t capacity;
 } flood;
 
 static void reach(flood *f, int32_t triangle, int corner)
@@ -117,16 +114,13 @@ static void reach(flood *f, int32_t triangle, int corner)
 	if (!add_number(f->overlap, &f->reached, f->topology->weld[vertex]))
 		return;
 	if (at == f->capacity) {
-		const int32_t capacity = f->capacity ? 2 * f->capacity : 64;
-		int32_t *grown = cr_arena_alloc(&f->overlap->completion->worker->arena, (size_t)capacity * sizeof *grown);
+		int32_t *grown = cr_arena_grow(&f->overlap->completion->worker->arena, f->corner, at, &f->capacity, sizeof *grown);
 		if (!grown) {
 			f->overlap->failed = true;
+			f->reached.count = at; // there is a corner for each of the list
 			return;
 		}
-		if (at > 0)
-			memcpy(grown, f->corner, (size_t)at * sizeof *grown);
 		f->corner = grown;
-		f->capacity = capacity;
 	}
 	f->corner[at] = 3 * triangle + corner;
 }

@@ -30,7 +30,7 @@ typedef struct cr_overlap {
 	const cr_facets *facets[2];
 	cr_overlap_corner *corners;
 	int32_t count;
-	int32_t capacity;
+	int64_t capacity;
 	cr_number_set touched[2]; // facets of each body that take part
 	bool two_sided[2];        // open, and its front tells nothing (carom_mesh_sides)
 	v3d middle[2];            // of each body's box, in the other's frame

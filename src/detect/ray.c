@@ -25,16 +25,12 @@ void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact 
 {
 	cr_raw_contacts *list = &work->contacts;
 	if (list->count == list->capacity) {
-		const int64_t capacity = list->capacity ? 2 * list->capacity : 8;
-		cr_raw_contact *data = cr_arena_alloc(&worker->arena, (size_t)capacity * sizeof *data);
-		if (!data) {
+		cr_raw_contact *grown = cr_arena_grow(&worker->arena, list->data, list->count, &list->capacity, sizeof *grown);
+		if (!grown) {
 			worker->failed = true;
 			return;
 		}
-		for (int64_t i = 0; i < list->count; i++)
-			data[i] = list->data[i];
-		list->data = data;
-		list->capacity = capacity;
+		list->data = grown;
 	}
 	list->data[list->count++] = *contact;
 }

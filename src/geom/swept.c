@@ -10,10 +10,15 @@ enum { PIECE = 512 }; // queries filtered at once: their list stays on the stack
 /// Beyond that size products of the rungs' bounds could overflow.
 #define MAX_SIZE 1e100
 
-cr_swept_options cr_swept_default_options(void)
+cr_swept_options cr_swept_default_options(cr_swept_boxes *boxes)
 {
 	return (cr_swept_options){
-		.tolerance = 1e-6, .t_max = 1, .max_iterations = 4096, .method = CR_SWEPT_CERTIFIED, .simd = CAROM_SIMD_SCALAR
+		.tolerance = 1e-6,
+		.t_max = 1,
+		.max_iterations = 4096,
+		.method = CR_SWEPT_CERTIFIED,
+		.simd = CAROM_SIMD_SCALAR,
+		.boxes = boxes,
 	};
 }
 

@@ -21,8 +21,8 @@
 /// lower edge first): then every candidate gives the same bits wherever it is found. Static features take part like others,
 /// with equal positions at both ends. Neighbours that share a vertex always touch: leave them out.
 ///
-/// All functions are pure, allocate nothing, and may run on any number of threads. Results are the same bits for every
-/// instruction set and compiler, and do not depend on how the queries are cut into calls.
+/// The functions change nothing except the boxes that they are lent. They allocate nothing, and may run on any number of threads.
+/// Results are the same bits for every instruction set and compiler, and do not depend on how the queries are cut into calls.
 #ifndef CR_GEOM_SWEPT_H
 #define CR_GEOM_SWEPT_H
 
@@ -47,17 +47,32 @@ typedef enum cr_swept_method {
 	CR_SWEPT_CUBIC,     // no filter, roots of the cubic in plain floating point: misses impacts, for comparison only
 } cr_swept_method;
 
+/// A box of parameters of rung 3: ranges of t, s, r. All bounds are multiples of 2^-50, so halving is exact.
+typedef struct cr_swept_box {
+	double low[3], high[3];
+	int32_t depth;
+} cr_swept_box;
+
+enum { CR_SWEPT_MAX_BOXES = 1024 };
+
+/// Boxes by ascending time, deeper ones first among equals: a binary heap. More than a stack should hold.
+typedef struct cr_swept_boxes {
+	int count;
+	cr_swept_box box[CR_SWEPT_MAX_BOXES];
+} cr_swept_boxes;
+
 typedef struct cr_swept_options {
 	double tolerance;       // >= 0: features that come this near (beyond min_separation) may be reported
 	double min_separation;  // >= 0: impact is when features come this near
 	double t_max;           // in [0, 1]: later impacts are not looked for
 	int32_t max_iterations; // >= 1: of the inclusion-based bisection, each query
 	cr_swept_method method;
-	carom_simd simd; // a set that this machine has; any gives the same bits
+	carom_simd simd;       // a set that this machine has; any gives the same bits
+	cr_swept_boxes *boxes; // that rung 3 works in, of one thread at a time; not needed by CR_SWEPT_CUBIC
 } cr_swept_options;
 
 /// Tolerance 1e-6, no separation, the whole step, 4096 iterations, certified, scalar filters.
-cr_swept_options cr_swept_default_options(void);
+cr_swept_options cr_swept_default_options(cr_swept_boxes *boxes);
 
 /// Many queries of one kind. Vertices must be below INT32_MAX / 3. Finite coordinates up to 1e90 in magnitude get exact
 /// treatment; a query with larger or not finite ones is reported UNDECIDED or decided rightly, never wrongly clear.

@@ -18,29 +18,15 @@
 #include "geom/swept_motion.h"
 #include <math.h>
 
-enum { MAX_BOXES = 1024 };
-
-/// A box of parameters: ranges of t, s, r. All bounds are multiples of 2^-50, so halving is exact.
-typedef struct parameter_box {
-	double low[3], high[3];
-	int32_t depth;
-} parameter_box;
-
-/// Boxes by ascending time, deeper ones first among equals: a binary heap.
-typedef struct box_heap {
-	int count;
-	parameter_box box[MAX_BOXES];
-} box_heap;
-
-static bool comes_before(const parameter_box *a, const parameter_box *b)
+static bool comes_before(const cr_swept_box *a, const cr_swept_box *b)
 {
 	return a->low[0] < b->low[0] || (a->low[0] == b->low[0] && a->depth > b->depth);
 }
 
 /// False when the heap is full.
-static bool push_box(box_heap *heap, const parameter_box *box)
+static bool push_box(cr_swept_boxes *heap, const cr_swept_box *box)
 {
-	if (heap->count == MAX_BOXES)
+	if (heap->count == CR_SWEPT_MAX_BOXES)
 		return false;
 	int at = heap->count++;
 	for (int parent; at > 0 && comes_before(box, &heap->box[parent = (at - 1) / 2]); at = parent)
@@ -49,9 +35,9 @@ static bool push_box(box_heap *heap, const parameter_box *box)
 	return true;
 }
 
-static parameter_box pop_box(box_heap *heap)
+static cr_swept_box pop_box(cr_swept_boxes *heap)
 {
-	const parameter_box first = heap->box[0], last = heap->box[--heap->count];
+	const cr_swept_box first = heap->box[0], last = heap->box[--heap->count];
 	int at = 0;
 	for (int child = 1; child < heap->count; at = child, child = 2 * at + 1) {
 		if (child + 1 < heap->count && comes_before(&heap->box[child + 1], &heap->box[child]))
@@ -96,7 +82,7 @@ static void init_inclusion(inclusion *in, const cr_swept_motion *motion, const c
 }
 
 /// Component k of F at the corners of a box: bit 2 of the place: later time, bit 1: greater s, bit 0: greater r.
-static void evaluate_corners(const inclusion *in, const parameter_box *box, int k, double value[8])
+static void evaluate_corners(const inclusion *in, const cr_swept_box *box, int k, double value[8])
 {
 	for (int late = 0; late < 2; late++) {
 		const double t = late ? box->high[0] : box->low[0];
@@ -168,7 +154,7 @@ static int longest_parameter(double value[3][8])
 }
 
 /// Whether the features are within tolerance at the begin of the box, at one of its corners.
-static bool near_at_begin(const inclusion *in, const parameter_box *box, double value[3][8])
+static bool near_at_begin(const inclusion *in, const cr_swept_box *box, double value[3][8])
 {
 	for (int i = 0; i < 4; i++) {
 		// A corner beyond the triangle's third side is no point of it.
@@ -185,7 +171,7 @@ static bool near_at_begin(const inclusion *in, const parameter_box *box, double 
 typedef enum box_verdict { BOX_CLEAR, BOX_SMALL, BOX_SPLIT } box_verdict;
 
 /// What to do with a box, and where to halve it.
-static box_verdict judge_box(const inclusion *in, const parameter_box *box, int *parameter)
+static box_verdict judge_box(const inclusion *in, const cr_swept_box *box, int *parameter)
 {
 	double value[3][8], low[3], high[3];
 	bool small = true;
@@ -210,11 +196,11 @@ static box_verdict judge_box(const inclusion *in, const parameter_box *box, int 
 }
 
 /// Halve a box and push the halves that matter. False when the heap is full.
-static bool push_halves(box_heap *heap, const parameter_box *box, int parameter, cr_swept_kind kind, double clear_until)
+static bool push_halves(cr_swept_boxes *heap, const cr_swept_box *box, int parameter, cr_swept_kind kind, double clear_until)
 {
 	const double middle = 0.5 * (box->low[parameter] + box->high[parameter]);
 	for (int upper = 1; upper >= 0; upper--) {
-		parameter_box half = *box;
+		cr_swept_box half = *box;
 		half.depth++;
 		*(upper ? &half.low[parameter] : &half.high[parameter]) = middle;
 		const bool outside = kind == CR_SWEPT_VERTEX_FACE && half.low[1] + half.low[2] > 1;
@@ -229,13 +215,13 @@ cr_swept_status cr_swept_bisect(const cr_swept_motion *motion, const cr_swept_op
 {
 	inclusion in;
 	init_inclusion(&in, motion, options);
-	box_heap heap;
-	heap.count = 1;
-	heap.box[0] = (parameter_box){ .high = { 1, 1, 1 } };
+	cr_swept_boxes *heap = options->boxes;
+	heap->count = 1;
+	heap->box[0] = (cr_swept_box){ .high = { 1, 1, 1 } };
 	impact->time = clear_until;
 	impact->time_high = 1;
-	for (int32_t i = 0; i < options->max_iterations && heap.count > 0; i++) {
-		const parameter_box box = pop_box(&heap);
+	for (int32_t i = 0; i < options->max_iterations && heap->count > 0; i++) {
+		const cr_swept_box box = pop_box(heap);
 		int parameter = 0;
 		// Only here, so that what happens before does not depend on how far is looked.
 		if (box.low[0] > options->t_max)
@@ -247,8 +233,8 @@ cr_swept_status cr_swept_bisect(const cr_swept_motion *motion, const cr_swept_op
 			impact->time_high = box.high[0];
 			return impact->time > 0 ? CR_SWEPT_IMPACT : CR_SWEPT_TOUCHING;
 		}
-		if (verdict == BOX_SPLIT && !push_halves(&heap, &box, parameter, motion->kind, clear_until))
+		if (verdict == BOX_SPLIT && !push_halves(heap, &box, parameter, motion->kind, clear_until))
 			return CR_SWEPT_UNDECIDED;
 	}
-	return heap.count > 0 ? CR_SWEPT_UNDECIDED : CR_SWEPT_CLEAR;
+	return heap->count > 0 ? CR_SWEPT_UNDECIDED : CR_SWEPT_CLEAR;
 }

@@ -41,6 +41,7 @@ typedef struct store_worker {
 	int32_t free_count;
 	CR_ARRAY(chunk_slab) own; // made by this worker since the store was opened
 	CR_ARRAY(uint64_t) keys;  // of the bucket that is being sorted, and as many to sort them
+	CR_ARRAY(uint32_t) count; // of the digits of all passes of its sort: more than a stack should hold
 	bool failed;
 	char pad[CR_CACHE_LINE];
 } store_worker;
@@ -82,6 +83,7 @@ static void free_worker(carom_context *context, store_worker *worker)
 		free_slab(context, worker->own.data[i]);
 	cr_array_free(context, &worker->own);
 	cr_array_free(context, &worker->keys);
+	cr_array_free(context, &worker->count);
 	cr_free(context, worker->ends, (size_t)worker->bucket_capacity * sizeof *worker->ends);
 	*worker = (store_worker){ 0 };
 }
@@ -117,7 +119,7 @@ size_t cr_pair_store_bytes(const cr_pair_store *store)
 		for (int64_t i = 0; i < worker->own.count; i++)
 			bytes += (size_t)worker->own.data[i].count * sizeof(pair_chunk);
 		bytes += (size_t)worker->own.capacity * sizeof(chunk_slab) + (size_t)worker->keys.capacity * sizeof(uint64_t) +
-			(size_t)worker->bucket_capacity * sizeof(bucket_end);
+			(size_t)worker->count.capacity * sizeof(uint32_t) + (size_t)worker->bucket_capacity * sizeof(bucket_end);
 	}
 	return bytes;
 }
@@ -370,13 +372,14 @@ static inline void count_digits(
 	}
 }
 
-/// Sort keys by the bits from low_bits up, stable, by digits of equal width. Returns where the result is: keys or scratch.
-static uint64_t *sort_keys(uint64_t *keys, uint64_t *scratch, int64_t count, const key_form *form)
+/// Sort keys by the bits from low_bits up, stable, by digits of equal width. at: counters of MAX_PASSES digits. Returns where the
+/// result is: keys or scratch.
+static uint64_t *sort_keys(
+	uint64_t *keys, uint64_t *scratch, int64_t count, const key_form *form, uint32_t at[][1 << MAX_DIGIT_BITS])
 {
 	const int passes = (form->bits - form->low_bits + MAX_DIGIT_BITS - 1) / MAX_DIGIT_BITS;
 	const int digit_bits = (form->bits - form->low_bits + passes - 1) / passes;
 	const uint64_t mask = (1ull << digit_bits) - 1;
-	uint32_t at[MAX_PASSES][1 << MAX_DIGIT_BITS];
 	for (int pass = 0; pass < passes; pass++)
 		memset(at[pass], 0, sizeof(uint32_t) << digit_bits);
 	switch (passes) {
@@ -428,7 +431,10 @@ static const uint64_t *sort_bucket(
 		sort_few(worker->keys.data, count);
 		return worker->keys.data;
 	}
-	return sort_keys(worker->keys.data, worker->keys.data + count, count, form);
+	if (!cr_array_reserve(store->context, &worker->count, MAX_PASSES << MAX_DIGIT_BITS))
+		return NULL;
+	uint32_t(*at)[1 << MAX_DIGIT_BITS] = (uint32_t(*)[1 << MAX_DIGIT_BITS]) worker->count.data;
+	return sort_keys(worker->keys.data, worker->keys.data + count, count, form, at);
 }
 
 typedef struct sort_task {

@@ -53,7 +53,8 @@ static void search_front(int64_t begin, int64_t end, int worker, void *find_poin
 static bool search_tree(cr_tree_find *find)
 {
 	carom_context *context = find->set->context;
-	if (!cr_array_reserve(context, &find->front, 1))
+	if (!cr_array_reserve(context, &find->front, 1) ||
+		!cr_array_reserve(context, &find->stacks, (int64_t)context->thread_count * CR_TREE_PAIR_STACK))
 		return false;
 	find->front.data[find->front.count++] = (cr_tree_pair){ 0, CR_TREE_SELF };
 	cr_parallel_for(context, widen_front, 1, 1, find);

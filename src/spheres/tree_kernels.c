@@ -3,7 +3,6 @@
 #include "math/box8.h"
 
 enum {
-	PAIR_STACK = CR_TREE_MAX_DEPTH * CR_TREE_STEP,
 	POINT_STACK = CR_TREE_MAX_DEPTH * (CR_TREE_WIDTH - 1) + 1,
 };
 
@@ -178,7 +177,7 @@ static int32_t open_pair(const cr_tree_search *search, cr_tree_pair pair, cr_tre
 
 static void search_pair(const cr_tree_search *search, cr_tree_pair pair)
 {
-	cr_tree_pair stack[PAIR_STACK];
+	cr_tree_pair *stack = search->stack;
 	int32_t count = 1;
 	stack[0] = pair;
 	while (count > 0 && !search->batch->stopped) {

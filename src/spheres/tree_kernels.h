@@ -11,6 +11,7 @@ typedef struct cr_tree_search {
 	const cr_pair_sink *sink;
 	cr_pair_batch *batch;
 	int worker;
+	struct cr_tree_pair *stack; // [CR_TREE_PAIR_STACK] of search_pair; NULL where it is not called
 	// Spheres further apart than r_a + r_b + far do not touch, those nearer than r_a + r_b + near do, both beyond relative errors.
 	float near, far;
 } cr_tree_search;
@@ -23,6 +24,7 @@ typedef struct cr_tree_pair {
 #define CR_TREE_SELF UINT32_MAX
 enum {
 	CR_TREE_STEP = CR_TREE_WIDTH * CR_TREE_WIDTH, // pairs that one step can leave
+	CR_TREE_PAIR_STACK = CR_TREE_MAX_DEPTH * CR_TREE_STEP,
 };
 
 typedef struct cr_tree_kernels {

@@ -18,6 +18,7 @@ void cr_end_find(cr_tree_find *find, int64_t *tests)
 	cr_free(context, find->batches, (size_t)context->thread_count * sizeof *find->batches);
 	cr_array_free(context, &find->front);
 	cr_array_free(context, &find->next);
+	cr_array_free(context, &find->stacks);
 }
 
 cr_tree_search cr_make_tree_search(const cr_tree_find *find, int worker)
@@ -25,7 +26,8 @@ cr_tree_search cr_make_tree_search(const cr_tree_find *find, int worker)
 	const cr_sphere_set *set = find->set;
 	// The differences of radii and slack are rounded relative to the widest sum of radii: that goes to the slack.
 	const double slack = set->slack > 0 ? set->slack + (2.0 * set->r_max + set->skin + set->slack) * 0x1p-20 : 0;
-	return (cr_tree_search){ find->tree, set, find->sink, &find->batches[worker], worker, (float)(set->skin - slack),
+	cr_tree_pair *stack = find->stacks.data ? find->stacks.data + (size_t)worker * CR_TREE_PAIR_STACK : NULL;
+	return (cr_tree_search){ find->tree, set, find->sink, &find->batches[worker], worker, stack, (float)(set->skin - slack),
 		(float)(set->skin + slack) };
 }
 

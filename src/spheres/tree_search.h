@@ -12,7 +12,8 @@ typedef struct cr_tree_find {
 	cr_pair_batch *batches;       // [thread_count]
 	CR_ARRAY(cr_tree_pair) front; // of the detector "tree": pairs to be searched by one worker each
 	CR_ARRAY(cr_tree_pair) next;
-	bool failed; // no memory for them
+	CR_ARRAY(cr_tree_pair) stacks; // of the same: [thread_count][CR_TREE_PAIR_STACK]
+	bool failed;                   // no memory for them
 } cr_tree_find;
 
 /// Get ready; false when out of memory. Call cr_end_find in any case.

@@ -5,6 +5,7 @@
 #include "sweep/sweep_cookies.h"
 #include "sweep/sweep_state.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ static size_t place_bytes(const carom_sweep *s) { return 3 * (size_t)s->order.ve
 
 static void free_places(carom_sweep *s)
 {
+	cr_array_free(&s->context, &s->sizes);
 	cr_free(&s->context, s->scene_begin, place_bytes(s));
 	cr_free(&s->context, s->scene_end, place_bytes(s));
 	s->scene_begin = s->scene_end = NULL;
@@ -321,6 +323,9 @@ static bool build(carom_sweep *s)
 	return s->scene_begin && s->scene_end;
 }
 
+/// The largest coordinate of a mesh at either end of the step.
+static double largest_of(const cr_sweep_mesh *m) { return fmax(m->largest_begin, m->largest_end); }
+
 static void order_places(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
@@ -331,7 +336,26 @@ static void order_places(int64_t begin, int64_t end, int worker, void *context)
 			s->scene_begin[3 * i + k] = s->begin.data[given + k];
 			s->scene_end[3 * i + k] = s->end.data[given + k];
 		}
+		if (s->sizes.count > 0) {
+			const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, s->order.given_vertices[i]);
+			s->sizes.data[i] = (float)(largest_of(&s->meshes.data[mesh]) * (1 + 0x1p-20));
+		}
 	}
+}
+
+/// From how many times another one's size on a mesh counts as another size: below that boxes are not worth telling apart.
+#define OTHER_SIZE 1024
+
+/// Make room for the sizes of vertices where meshes differ. False when out of memory.
+static bool reserve_sizes(carom_sweep *s)
+{
+	double least = INFINITY, most = 0;
+	for (int64_t i = 0; i < s->meshes.count; i++) {
+		least = fmin(least, largest_of(&s->meshes.data[i]));
+		most = fmax(most, largest_of(&s->meshes.data[i]));
+	}
+	s->sizes.count = most > OTHER_SIZE * least ? s->order.vertex_count : 0;
+	return cr_array_reserve(&s->context, &s->sizes, s->sizes.count);
 }
 
 carom_result cr_prepare_sweep(carom_sweep *s)
@@ -342,6 +366,8 @@ carom_result cr_prepare_sweep(carom_sweep *s)
 	}
 	if (s->bounded)
 		return CAROM_SUCCESS;
+	if (!reserve_sizes(s))
+		return cr_fail_memory(&s->context, "the boxes of a sweep");
 	cr_parallel_for(&s->context, order_places, s->order.vertex_count, PLACES_AT_ONCE, s);
 	cr_bound_sweep(s, 1);
 	s->bounded = true;
@@ -351,12 +377,10 @@ carom_result cr_prepare_sweep(carom_sweep *s)
 void cr_bound_sweep(carom_sweep *s, double until)
 {
 	double largest = 0;
-	for (int64_t i = 0; i < s->meshes.count; i++) {
-		const cr_sweep_mesh *m = &s->meshes.data[i];
-		largest = m->largest_begin > largest ? m->largest_begin : largest;
-		largest = m->largest_end > largest ? m->largest_end : largest;
-	}
-	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, largest, s->def.min_separation, s->def.tolerance, until };
+	for (int64_t i = 0; i < s->meshes.count; i++)
+		largest = fmax(largest, largest_of(&s->meshes.data[i]));
+	const cr_sweep_bounds bounds = { s->scene_begin, s->scene_end, largest, s->def.min_separation, s->def.tolerance, until,
+		s->sizes.count > 0 ? s->sizes.data : NULL };
 	cr_sweep_tree_refit(&s->context, &s->tree, &bounds);
 }
 

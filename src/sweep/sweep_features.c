@@ -200,6 +200,14 @@ static inline void list_near(bool dop, const cr_sweep_tree *tree, bool every, ne
 	}
 }
 
+/// What list_features works in.
+typedef struct feature_room {
+	known_features known;
+	near_lists near;
+	known_pair near_pairs[PAIRS], known_pairs[PAIRS];
+} feature_room;
+_Static_assert(sizeof(feature_room) <= CR_SWEEP_FEATURE_ROOM, "workers make room for it");
+
 /// Near pairs apart from those whose features are known, or told by masks; returns how many are near.
 static inline int32_t part_near(
 	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, known_pair *near, known_pair *known)
@@ -226,19 +234,19 @@ static inline int32_t part_near(
 static inline void list_with(
 	bool dop, const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
 {
-	known_features known;
-	near_lists near;
-	known_pair near_pairs[PAIRS], known_pairs[PAIRS];
+	feature_room *room = queries->room;
+	known_features *known = &room->known;
+	near_lists *near = &room->near;
 	for (int32_t first = 0; first < count; first += PAIRS) {
 		const int32_t here = count - first < PAIRS ? count - first : PAIRS;
-		const int32_t near_count = part_near(tree, leaves + first, here, near_pairs, known_pairs);
-		known.face_count = known.edge_count = near.face_count = near.edge_count = 0;
+		const int32_t near_count = part_near(tree, leaves + first, here, room->near_pairs, room->known_pairs);
+		known->face_count = known->edge_count = near->face_count = near->edge_count = 0;
 		for (int32_t i = 0; i < here - near_count; i++)
-			gather_known(tree->scene, &known_pairs[i], &known);
+			gather_known(tree->scene, &room->known_pairs[i], known);
 		for (int32_t i = 0; i < near_count; i++)
-			gather_near(tree->scene, &near_pairs[i], every ? 0 : ~(uint64_t)0, &near);
-		list_known(dop, tree, &known, queries);
-		list_near(dop, tree, every, &near, queries);
+			gather_near(tree->scene, &room->near_pairs[i], every ? 0 : ~(uint64_t)0, near);
+		list_known(dop, tree, known, queries);
+		list_near(dop, tree, every, near, queries);
 	}
 }
 

@@ -44,6 +44,17 @@ static inline void place_until(const cr_sweep_motion *m, int64_t vertex, double 
 	}
 }
 
+/// What the box of a vertex gets beyond its places, along x, y, z and along the other axes.
+static inline double straight_margin(const cr_sweep_motion *m, int64_t vertex)
+{
+	return m->sizes ? m->base + m->share * m->sizes[vertex] : m->straight;
+}
+
+static inline double diagonal_margin(const cr_sweep_motion *m, int64_t vertex, double straight)
+{
+	return m->sizes ? CR_SWEEP_DIAGONAL * straight + CR_SWEEP_DIAGONAL_ROUNDING * m->sizes[vertex] : m->diagonal;
+}
+
 static inline void bound_vertex_dop(const cr_sweep_motion *m, int64_t vertex, float main[CR_DOP_STRIDE], float last[2])
 {
 	double from[CR_DOP_AXES], to[CR_DOP_AXES];
@@ -52,8 +63,9 @@ static inline void bound_vertex_dop(const cr_sweep_motion *m, int64_t vertex, fl
 	place_until(m, vertex, last_place);
 	project(m->begin + 3 * vertex, from);
 	project(last_place, to);
+	const double straight = straight_margin(m, vertex), diagonal = diagonal_margin(m, vertex, straight);
 	for (int k = 0; k < CR_DOP_AXES; k++) {
-		const double margin = k < 3 ? m->straight : m->diagonal;
+		const double margin = k < 3 ? straight : diagonal;
 		low[k] = round_below((from[k] < to[k] ? from[k] : to[k]) - margin);
 		high[k] = round_above((from[k] > to[k] ? from[k] : to[k]) + margin);
 	}
@@ -67,10 +79,11 @@ static inline void bound_vertex_aabb(const cr_sweep_motion *m, int64_t vertex, f
 {
 	double last_place[3];
 	place_until(m, vertex, last_place);
+	const double margin = straight_margin(m, vertex);
 	for (int k = 0; k < 3; k++) {
 		const double from = m->begin[3 * vertex + k], to = last_place[k];
-		main[k] = round_below((from < to ? from : to) - m->straight);
-		main[4 + k] = round_above((from > to ? from : to) + m->straight);
+		main[k] = round_below((from < to ? from : to) - margin);
+		main[4 + k] = round_above((from > to ? from : to) + margin);
 	}
 	main[3] = main[7] = 0;
 }

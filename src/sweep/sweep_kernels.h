@@ -58,7 +58,10 @@ typedef struct cr_sweep_queries {
 	int32_t *face_triangle; // of faces
 	int32_t (*edges)[4];
 	int32_t face_count, edge_count;
+	void *room; // CR_SWEEP_FEATURE_ROOM bytes that list_features works in: more than a stack should hold
 } cr_sweep_queries;
+
+enum { CR_SWEEP_FEATURE_ROOM = 26 << 10 };
 
 /// Places of all vertices at both ends of the step, and what boxes get beyond them.
 typedef struct cr_sweep_motion {
@@ -66,7 +69,15 @@ typedef struct cr_sweep_motion {
 	double until;              // boxes hold the motion from 0 to this time
 	double straight;           // along x, y, z
 	double diagonal;           // along the other axes
+	// Where meshes differ in size: instead of these two, base + share * size, and of that as much more as diagonals take.
+	const float *sizes; // [vertices]; NULL: straight and diagonal
+	double base, share;
 } cr_sweep_motion;
+
+// Of the largest coordinate: what sums along a diagonal axis may be off by.
+#define CR_SWEEP_DIAGONAL_ROUNDING 0x1p-46
+// And how much longer features that differ by 1 along an axis can be apart along a diagonal one.
+#define CR_SWEEP_DIAGONAL 1.4142135623730952
 
 typedef struct cr_sweep_kernels {
 	/// Boxes of vertices, edges (from those of vertices) and nodes (from those below them and of vertices) begin..end-1.

@@ -242,7 +242,7 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->order = &s->order;
 	job->begin = s->scene_begin;
 	job->end = s->scene_end;
-	job->options = cr_swept_default_options();
+	job->options = cr_swept_default_options(NULL);
 	job->options.tolerance = s->def.tolerance;
 	job->options.min_separation = s->def.min_separation;
 	job->options.simd = s->context.simd;

@@ -33,6 +33,7 @@ struct carom_sweep {
 	cr_sweep_scene scene;
 	cr_sweep_tree tree;
 	double *scene_begin, *scene_end; // [3*vertices] begin and end, by the numbers of the scene
+	CR_ARRAY(float) sizes;           // [vertices] of the meshes of the scene's vertices, where these differ much; else empty
 	// The search.
 	cr_sweep_job job;
 	int round;                 // of a search for the earliest impact

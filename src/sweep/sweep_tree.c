@@ -207,15 +207,21 @@ void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_s
 {
 	// Features within min_separation of each other differ by at most that along an axis of length 1, and by the root of 2 times
 	// that along the diagonal ones. Sums are off by a rounding: the filters allow for 2^-49 of the largest coordinate.
-	double straight = 0.5 * bounds->min_separation * (1 + 0x1p-20), rounding = bounds->largest * 0x1p-46;
+	//
+	// The largest coordinate is that of the two features alone. So it need only be that of the mesh of each: of a pair from two meshes
+	// the boxes get both allowances, and each box at least that of its own mesh. A mesh parked at 1e12 then widens no box but its own.
+	double base = 0.5 * bounds->min_separation * (1 + 0x1p-20), share = 0;
 	if (bounds->until < 1) {
 		// Tests report features that come as near as the tolerance, or as 2^-43 of their size (which is at most 48 times the largest
 		// coordinate): rung 3 within a hull of half of it and that far from the origin along each axis. Twice that is taken. The
 		// places at the end of the part are off by three roundings.
-		straight += 2 * bounds->tolerance + bounds->largest * 0x1p-36;
+		base += 2 * bounds->tolerance;
+		share = 0x1p-36;
 	}
+	const double straight = base + share * bounds->largest;
 	refit r = { tree, cr_get_sweep_kernels(context->simd),
-		{ bounds->begin, bounds->end, bounds->until, straight, straight * 1.4142135623730952 + rounding } };
+		{ bounds->begin, bounds->end, bounds->until, straight,
+			straight * CR_SWEEP_DIAGONAL + bounds->largest * CR_SWEEP_DIAGONAL_ROUNDING, bounds->sizes, base, share } };
 	const int64_t piece = 2048; // about 20 microseconds
 	cr_parallel_for(context, bound_vertices, tree->scene->vertex_count, piece, &r);
 	cr_parallel_for(context, bound_edges, tree->scene->edge_count, 2 * piece, &r);

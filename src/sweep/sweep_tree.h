@@ -79,8 +79,9 @@ typedef struct cr_sweep_bounds {
 	const double *begin, *end; // [3*vertex_count] at both ends of the step
 	double largest;            // no coordinate at either end is larger
 	double min_separation;
-	double tolerance; // of the elementary tests, for a part of the step
-	double until;     // 1: the whole step
+	double tolerance;   // of the elementary tests, for a part of the step
+	double until;       // 1: the whole step
+	const float *sizes; // [vertex_count] at least the largest coordinate of each vertex's mesh; NULL: largest will do for all
 } cr_sweep_bounds;
 
 /// Boxes of all features and nodes, in parallel. What the boxes of a part of the step tell apart, the elementary tests never report before its end.

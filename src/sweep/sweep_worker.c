@@ -79,7 +79,7 @@ static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_quer
 static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
 {
 	cr_sweep_impacts *found = &w->found[queries->kind];
-	const int32_t more = cr_swept_find(queries, first, count, &w->job->options, w->impacts, &w->tests[queries->kind]);
+	const int32_t more = cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
 	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
 		w->failed = true;
 		return;
@@ -134,10 +134,10 @@ static void find_earliest(cr_sweep_worker *w, const cr_swept_queries *queries, i
 {
 	cr_swept_impact best = cr_swept_no_impact();
 	best.time = load_earliest(w->job);
-	cr_swept_find_earliest(queries, first, count, &w->job->options, &best, &w->tests[queries->kind]);
+	cr_swept_find_earliest(queries, first, count, &w->options, &best, &w->tests[queries->kind]);
 	if (best.query == INT64_MAX)
 		return;
-	cr_swept_options until = w->job->options;
+	cr_swept_options until = w->options;
 	until.t_max = best.time;
 	cr_swept_stats again = { 0 };
 	const int32_t more = cr_swept_find(queries, first, count, &until, w->impacts, &again);
@@ -317,8 +317,10 @@ cr_sweep_worker *cr_make_sweep_worker(carom_context *context)
 	w->queries.faces = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.faces);
 	w->queries.face_triangle = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.face_triangle);
 	w->queries.edges = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.edges);
+	w->queries.room = cr_alloc(context, CR_SWEEP_FEATURE_ROOM);
 	w->impacts = cr_alloc(context, AT_ONCE * sizeof *w->impacts);
-	if (w->queries.faces && w->queries.face_triangle && w->queries.edges && w->impacts)
+	w->boxes = cr_alloc(context, sizeof *w->boxes);
+	if (w->queries.faces && w->queries.face_triangle && w->queries.edges && w->queries.room && w->impacts && w->boxes)
 		return w;
 	cr_free_sweep_worker(context, w);
 	return NULL;
@@ -331,7 +333,9 @@ void cr_free_sweep_worker(carom_context *context, cr_sweep_worker *w)
 	cr_free(context, w->queries.faces, MOST_QUERIES * sizeof *w->queries.faces);
 	cr_free(context, w->queries.face_triangle, MOST_QUERIES * sizeof *w->queries.face_triangle);
 	cr_free(context, w->queries.edges, MOST_QUERIES * sizeof *w->queries.edges);
+	cr_free(context, w->queries.room, CR_SWEEP_FEATURE_ROOM);
 	cr_free(context, w->impacts, AT_ONCE * sizeof *w->impacts);
+	cr_free(context, w->boxes, sizeof *w->boxes);
 	for (int kind = 0; kind < 2; kind++)
 		cr_array_free(context, &w->found[kind]);
 	cr_front_free_blocks(context, &w->blocks);
@@ -352,6 +356,8 @@ void cr_start_sweep_worker(cr_sweep_worker *w, cr_sweep_job *job, bool keep_fron
 	walk->kept = walk->sprouted = walk->replaced = walk->pruned = 0;
 	walk->sampled = walk->stale = 0;
 	w->job = job;
+	w->options = job->options;
+	w->options.boxes = w->boxes;
 	w->queries.face_count = w->queries.edge_count = 0;
 	w->found[0].count = w->found[1].count = 0;
 	w->leaf_pairs = 0;

@@ -63,6 +63,8 @@ typedef struct cr_sweep_worker {
 	cr_sweep_job *job;
 	cr_sweep_queries queries;
 	cr_swept_impact *impacts;
+	cr_swept_options options; // those of the job, with boxes of the worker's own
+	cr_swept_boxes *boxes;
 	cr_sweep_impacts found[2]; // by cr_swept_kind; earliest: at most one in all
 	cr_front_blocks blocks;    // front being made
 	int32_t task, order;       // of the next block
