@@ -1,7 +1,9 @@
 /// Basic volumes against meshes: analytic answers on boxes and spheres, brute force on tori, no ghost contacts on flat ground.
 #include "fixture.h"
 #include "geom/triangle.h"
+#include "sim/shapes.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /// One volume and one mesh body; the volume is moved about.
@@ -234,7 +236,38 @@ TEST(volume_pair, sphere_in_a_hollow_corner)
 	close_duo(&d);
 }
 
-/// Random spheres and a concave solid: the deepest contact is that of the nearest point of the surface.
+/// How far a round body (core, mesh frame) is from a mesh, by trying all triangles.
+static double gap_of(const carom_mesh *mesh, const v3d core[2])
+{
+	const float *v = carom_mesh_get_vertices(mesh);
+	const int32_t *triangles = carom_mesh_get_triangles(mesh);
+	double least = INFINITY;
+	for (int32_t k = 0; k < carom_mesh_get_report(mesh)->triangle_count; k++) {
+		const int32_t *t = &triangles[3 * k];
+		v3d on_core, on_surface;
+		const double distance2 = cr_closest_segment_triangle(core[0], core[1], v3d_from_floats(&v[3 * t[0]]),
+			v3d_from_floats(&v[3 * t[1]]), v3d_from_floats(&v[3 * t[2]]), &on_core, &on_surface);
+		least = fmin(least, distance2);
+	}
+	return sqrt(least);
+}
+
+static bool lies_inside(const carom_mesh *mesh, v3d p)
+{
+	const fixture_hit hit = fixture_cast(mesh, p, (v3d){ 0.3, 0.5, 0.81 });
+	return carom_mesh_get_report(mesh)->closed && hit.triangle >= 0 && hit.back;
+}
+
+static const carom_contact *deepest_of(carom_contact_view c)
+{
+	const carom_contact *best = c.data;
+	for (int32_t k = 1; k < c.count; k++)
+		best = c.data[k].depth > best->depth ? &c.data[k] : best;
+	return best;
+}
+
+/// Random spheres and a concave solid: the deepest contact of a centre outside is that of the nearest point of the
+/// surface; one inside leaves by a way that is no shorter than that, and brings it clear.
 TEST(volume_pair, sphere_and_torus_by_brute_force)
 {
 	duo d;
@@ -276,6 +309,14 @@ TEST(volume_pair, sphere_and_torus_by_brute_force)
 			best = c.data[k].depth > c.data[best].depth ? k : best;
 		if (c.count == 0 || depth < 0)
 			continue;
+		if (inside) {
+			const carom_vec3 way = { c.data[best].normal[0], c.data[best].normal[1], c.data[best].normal[2] };
+			const v3d local = to_v3d(carom_inverse_transform_point((carom_pose){ .orientation = frame.orientation }, way));
+			const v3d moved = v3d_mad(at, c.data[best].depth, local);
+			CHECK(c.data[best].depth > depth - 2e-6 && c.data[best].depth < 1.5 * depth);
+			CHECK(gap_of(d.mesh, (v3d[2]){ moved, moved }) > 0.25 - 2e-6 && !lies_inside(d.mesh, moved));
+			continue;
+		}
 		CHECK_NEAR(c.data[best].depth, depth, 2e-6);
 		const v3d out = v3d_scale(v3d_sub(at, surface), (inside ? -1 : 1) / nearest);
 		const v3d expected = to_v3d(carom_rotate(frame.orientation, (carom_vec3){ out.x, out.y, out.z }));
@@ -333,6 +374,149 @@ TEST(volume_pair, capsule_dips_into_a_solid)
 		CHECK_NEAR(deepest, 0.4, 1e-5);
 		close_duo(&d);
 	}
+}
+
+// ---- The way out of what the core has entered ----
+
+/// What a round body goes into: its mesh, and how large it is.
+typedef struct entered {
+	const char *name;
+	carom_mesh *mesh;
+	carom_body_kind kind;
+	double span;         // of the places of the body's middle, about the origin
+	double flat;         // the same in z
+	bool front_is_above; // an open sheet: bodies leave upward
+} entered;
+
+/// A sheet with hills, its front up.
+static carom_mesh *hilly_sheet(carom_context *context)
+{
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_sheet(&soup, 12, 6);
+	uint64_t seed = 5;
+	for (int32_t i = 0; i < soup.vertex_count; i++)
+		soup.vertices[3 * i + 2] = (float)test_random_double(&seed, -0.15, 0.15);
+	return fixture_mesh(context, &soup);
+}
+
+static carom_mesh *shape_mesh(carom_context *context, const char *name, int32_t triangles)
+{
+	sim_mesh made;
+	char error[256];
+	REQUIRE(sim_make_shape(name, triangles, 3, &made, error, sizeof error));
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ made.vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = made.vertex_count;
+	def.triangles = made.triangles;
+	def.triangle_count = made.triangle_count;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	sim_mesh_free(&made);
+	return mesh;
+}
+
+/// Move a body that has entered by its deepest contact. Returns whether its core was inside, or pierced.
+static bool check_parted(duo *d, const entered *e, carom_shape round, carom_pose at, carom_pose frame)
+{
+	const double half = round.type == CAROM_CAPSULE ? round.half_length : 0;
+	v3d core[2] = { to_v3d(carom_transform_point(at, (carom_vec3){ 0, 0, -half })),
+		to_v3d(carom_transform_point(at, (carom_vec3){ 0, 0, half })) };
+	if (gap_of(e->mesh, core) > 1e-9 && !lies_inside(e->mesh, core[0]))
+		return false;
+	const carom_contact_view c = collide(d, fixture_compose(frame, at), frame);
+	if (!CHECK(c.count > 0))
+		return true;
+	const carom_contact *best = deepest_of(c);
+	const v3d way = way_out(d, best);
+	const carom_pose turn = { .orientation = frame.orientation };
+	const v3d local = to_v3d(carom_inverse_transform_point(turn, (carom_vec3){ way.x, way.y, way.z }));
+	const v3d move = v3d_scale(local, best->depth);
+	core[0] = v3d_add(core[0], move);
+	core[1] = v3d_add(core[1], move);
+	const double gap = gap_of(e->mesh, core);
+	const bool parted = gap > round.radius - 1e-5 && gap < round.radius + 1e-5 && !lies_inside(e->mesh, core[0]);
+	if (!CHECK(parted))
+		printf("%s: %g apart, radius %g, after a move by %g\n", e->name, gap, round.radius, (double)best->depth);
+	for (int32_t k = 0; k < c.count; k++)
+		CHECK(v3d_dot(way_out(d, &c.data[k]), way) > 0 && c.data[k].depth <= best->depth);
+	if (e->front_is_above)
+		CHECK(core[0].z + core[1].z > 0 && local.z > 0.2);
+	// As the library itself sees it.
+	const carom_pose moved = { { at.position.x + move.x, at.position.y + move.y, at.position.z + move.z }, at.orientation };
+	const carom_contact_view after = collide(d, fixture_compose(frame, moved), frame);
+	CHECK(after.count == 0 || deepest_of(after)->depth < 1e-5);
+	return true;
+}
+
+/// Moving by the deepest contact brings a sphere or a capsule clear of what its core is in or pierces: thin and thick
+/// slabs, open sheets, which are left to their front, and concave bodies.
+TEST(volume_pair, the_deepest_contact_parts_what_has_entered)
+{
+	carom_context *context = fixture_context(1);
+	const entered all[] = {
+		{ "thin slab", fixture_box_mesh(context, 2, 2, 0.05), CAROM_DYNAMIC, 2, 0.5, false },
+		{ "thick slab", fixture_box_mesh(context, 2, 2, 0.6), CAROM_DYNAMIC, 2, 0.8, false },
+		{ "sheet", fixture_sheet_mesh(context, 6, 6), CAROM_STATIC, 2, 0.5, true },
+		{ "hilly sheet", hilly_sheet(context), CAROM_STATIC, 2, 0.5, true },
+		{ "sheet with two sides", fixture_sheet_mesh(context, 6, 6), CAROM_DYNAMIC, 2, 0.5, false },
+		{ "torus", fixture_torus_mesh(context, 24, 12, 0.4, 0.3), CAROM_DYNAMIC, 1.3, 0.4, false },
+		{ "lumpy", shape_mesh(context, "lumpy", 902), CAROM_DYNAMIC, 1, 1, false },
+		{ "knot", shape_mesh(context, "knot", 720), CAROM_DYNAMIC, 1.5, 1, false },
+	};
+	uint64_t seed = 77;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		int entered_count = 0;
+		for (int shape = 0; shape < 4; shape++) {
+			const carom_shape round = shape % 2 ? fixture_sphere(0.2) : fixture_capsule(shape ? 0.1 : 0.25, shape ? 0.8 : 0.4);
+			duo d = { .context = context, .mesh = all[i].mesh, .world = fixture_world(context, NULL) };
+			if (shape < 2)
+				d.volume = fixture_add(d.world, round, carom_pose_identity(), CAROM_DYNAMIC);
+			d.target = fixture_add(d.world, fixture_of_mesh(d.mesh), carom_pose_identity(), all[i].kind);
+			if (shape >= 2)
+				d.volume = fixture_add(d.world, round, carom_pose_identity(), CAROM_DYNAMIC);
+			for (int k = 0; k < 100; k++) {
+				carom_pose at = fixture_random_pose(&seed, all[i].span);
+				at.position.z *= all[i].flat / all[i].span;
+				const carom_pose frame = k % 2 ? carom_pose_identity() : fixture_random_pose(&seed, 3);
+				entered_count += check_parted(&d, &all[i], round, at, frame);
+			}
+			carom_destroy_world(d.world);
+		}
+		CHECK(entered_count > (carom_mesh_get_report(all[i].mesh)->closed ? 30 : 15));
+		carom_release_mesh(all[i].mesh);
+	}
+	carom_destroy_context(context);
+}
+
+TEST(volume_pair, a_way_out_without_memory_is_an_error)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_mesh *ball = fixture_sphere_mesh(context, 1, 24);
+	int failures = 0;
+	for (int64_t at = 0;; at++) {
+		carom_world *world = fixture_world(context, NULL);
+		fixture_add(world, fixture_of_mesh(ball), fixture_at(0, 0, 0), CAROM_STATIC);
+		fixture_add(world, fixture_capsule(0.3, 1), fixture_at(0.1, 0, 0.6), CAROM_DYNAMIC);
+		heap.calls = 0;
+		heap.fail_at = at;
+		const carom_result result = carom_world_step(world);
+		heap.fail_at = -1;
+		if (result != CAROM_SUCCESS) {
+			failures++;
+			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+			fixture_step(world);
+		}
+		CHECK_INT(carom_world_pairs(world).count, 1);
+		carom_destroy_world(world);
+		if (result == CAROM_SUCCESS)
+			break;
+	}
+	CHECK(failures > 2);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
 }
 
 TEST(volume_pair, capsule_of_no_length_is_a_sphere)

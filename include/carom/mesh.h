@@ -27,7 +27,7 @@ typedef struct carom_strided {
 typedef enum carom_mesh_sides {
 	CAROM_SIDES_AUTO, ///< as CAROM_SIDES_FRONT where the body is static, else as CAROM_SIDES_BOTH
 	CAROM_SIDES_FRONT, ///< to the front, from where triangles are counter-clockwise: level geometry, which stops what sinks in deeply
-	CAROM_SIDES_BOTH, ///< of each flat part: to the side on which the middle of the other body's box is
+	CAROM_SIDES_BOTH, ///< of each flat part: to the side of the middle of the other body's box (of a sphere or capsule: of its own middle)
 } carom_mesh_sides;
 
 /// A triangle mesh. Start from carom_default_mesh_def.

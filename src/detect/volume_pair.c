@@ -1,6 +1,7 @@
 /// Pairs in which a basic volume takes part: closed forms and closest points instead of rays, which would only sample them.
 
 #include "detect/pipeline.h"
+#include "detect/round_way.h"
 #include "geom/triangle.h"
 #include "geom/volume.h"
 
@@ -180,11 +181,11 @@ static bool find_near(round_pair *r, double reach)
 	r->near = cr_arena_alloc(&r->worker->arena, (size_t)count * CR_WIDTH * ROUND_PARTS * sizeof *r->near);
 	if (!r->near)
 		return false;
-	const bool is_sphere = r->round->shape.def.type == CAROM_SPHERE;
+	const int parts = r->round->shape.def.type == CAROM_SPHERE ? 1 : ROUND_PARTS;
 	for (int32_t i = 0; i < count; i++) {
 		const cr_tri8 *block = &r->collider->blocks[blocks[i]];
 		for (int lane = 0; lane < block->count; lane++) {
-			for (int part = 0; part < (is_sphere ? 1 : ROUND_PARTS); part++) {
+			for (int part = 0; part < parts; part++) {
 				const near_triangle n = measure(r, part, block->number[lane]);
 				if (n.distance <= reach)
 					r->near[r->near_count++] = n;
@@ -220,22 +221,16 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 /// direction.
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
-/// An end of the core that lies inside: out through the nearest point of the surface, which may be out of reach of the radius.
-static void add_inside(round_pair *r, int part)
+/// The nearest point of the surface to an end of the core, which may be out of reach of the radius. false: there is none.
+static bool measure_far(const round_pair *r, int part, near_triangle *n)
 {
-	const near_triangle *n = nearest_of(r, part);
-	near_triangle far;
-	if (!n) {
-		const v3d p = r->core[part];
-		const float origin[3] = { (float)p.x, (float)p.y, (float)p.z };
-		int32_t triangle;
-		r->pipeline->bvh->nearest(r->collider, origin, INFINITY, &triangle);
-		if (triangle < 0)
-			return;
-		far = measure(r, part, triangle);
-		n = &far;
-	}
-	add_round_contact(r, n->core, v3d_normalize(v3d_sub(n->surface, n->core)), r->radius + n->distance, n);
+	const v3d p = r->core[part];
+	const float origin[3] = { (float)p.x, (float)p.y, (float)p.z };
+	int32_t triangle;
+	r->pipeline->bvh->nearest(r->collider, origin, INFINITY, &triangle);
+	if (triangle >= 0)
+		*n = measure(r, part, triangle);
+	return triangle >= 0;
 }
 
 /// Does a triangle, which comes nearer to its part than n (or as near, at the same point, and comes first), hold n's point?
@@ -291,24 +286,188 @@ static void add_outside(round_pair *r, int32_t i)
 	add_round_contact(r, n->core, normal, r->radius - v3d_dot(away, normal), n);
 }
 
+// ---- Cores that are inside, or pierce ----
+
+static bool is_sphere(const round_pair *r) { return r->round->shape.def.type == CAROM_SPHERE; }
+
+/// Does the core pierce the triangle, with both ends clear of its plane?
+static bool is_pierced(const round_pair *r, const near_triangle *n)
+{
+	if (n->part != 2 || n->distance > surface_tolerance(r))
+		return false;
+	const v3d normal = cr_collider_normal(r->collider, n->triangle);
+	const double from = v3d_dot(normal, v3d_sub(r->core[0], n->surface)), to = v3d_dot(normal, v3d_sub(r->core[1], n->surface));
+	return from * to < 0 && fmin(fabs(from), fabs(to)) > surface_tolerance(r);
+}
+
+/// Do bodies leave an open mesh by its front, wherever they are? See carom_mesh_sides.
+static bool has_front(const round_pair *r)
+{
+	const carom_mesh_sides sides = r->mesh->shape.mesh->sides;
+	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && r->mesh->kind == CAROM_STATIC);
+}
+
+/// How far a part of the core lies in front of the surface, where that is nearest to it: along the normal that says
+/// most of the triangles that share the nearest point. Positive where nothing is near.
+static double height_of(const round_pair *r, int part)
+{
+	const near_triangle *nearest = nearest_of(r, part);
+	double height = 0;
+	for (int32_t i = 0; nearest && i < r->near_count; i++) {
+		const near_triangle *n = &r->near[i];
+		if (n->part != part || v3d_length(v3d_sub(n->surface, nearest->surface)) > surface_tolerance(r))
+			continue;
+		const double along = v3d_dot(cr_collider_normal(r->collider, n->triangle), v3d_sub(n->core, n->surface));
+		height = fabs(along) > fabs(height) ? along : height;
+	}
+	return nearest ? height : INFINITY;
+}
+
+/// Is an end of the core on the side that the body must leave: inside a solid, or behind an open mesh that has a front
+/// and that it touches?
+static bool must_leave(const round_pair *r, int part)
+{
+	const near_triangle *n = nearest_of(r, part);
+	if (r->collider->closed)
+		return (!n || n->distance > surface_tolerance(r)) && is_inside(r, part);
+	return has_front(r) && n && n->distance < r->radius && height_of(r, part) < -surface_tolerance(r);
+}
+
+/// The side that the body leaves an open mesh by: the front of the triangles that it pierces, or is nearest to; where
+/// that tells nothing, the side of its middle.
+static v3d find_front(const round_pair *r)
+{
+	if (r->collider->closed)
+		return (v3d){ 0, 0, 0 };
+	v3d sum = { 0, 0, 0 };
+	for (int32_t i = 0; i < r->near_count; i++) {
+		if (is_pierced(r, &r->near[i]))
+			sum = v3d_add(sum, cr_collider_normal(r->collider, r->near[i].triangle));
+	}
+	const near_triangle *nearest = nearest_of(r, is_sphere(r) ? 0 : 2);
+	if (v3d_length(sum) < 1e-3 && nearest)
+		sum = cr_collider_normal(r->collider, nearest->triangle);
+	const v3d middle = v3d_scale(v3d_add(r->core[0], r->core[1]), 0.5);
+	const bool turned = !has_front(r) && nearest && v3d_dot(sum, v3d_sub(middle, nearest->surface)) < 0;
+	return v3d_normalize(turned ? v3d_neg(sum) : sum);
+}
+
+/// Along a triangle's normal, and across the core and its edges.
+static void try_triangle(const round_pair *r, int32_t triangle, cr_round_tries *tries)
+{
+	v3d t[3];
+	cr_collider_triangle(r->collider, triangle, t);
+	const v3d normal = cr_collider_normal(r->collider, triangle), axis = v3d_sub(r->core[1], r->core[0]);
+	cr_try_round_way(tries, v3d_dot(normal, tries->front) < 0 ? v3d_neg(normal) : normal);
+	for (int k = 0; k < 3 && !is_sphere(r); k++) {
+		const v3d across = v3d_cross(axis, v3d_sub(t[(k + 1) % 3], t[k]));
+		if (v3d_length(across) < 1e-6 * v3d_length(axis) * v3d_length(v3d_sub(t[(k + 1) % 3], t[k])))
+			continue;
+		cr_try_round_way(tries, across);
+		cr_try_round_way(tries, v3d_neg(across));
+	}
+}
+
+/// Directions about one that leads into a hollow too narrow for the body: eight around it at 27 degrees, eight at 56.
+static void try_around(v3d direction, cr_round_tries *tries)
+{
+	static const double tilts[2] = { 0.5, 1.5 }, diagonal = 0.70710678118654752;
+	const v3d across = v3d_normalize(v3d_cross(direction, fabs(direction.x) < 0.6 ? (v3d){ 1, 0, 0 } : (v3d){ 0, 1, 0 }));
+	const v3d beside = v3d_cross(direction, across);
+	const double x[8] = { 1, diagonal, 0, -diagonal, -1, -diagonal, 0, diagonal };
+	for (int i = 0; i < 16; i++) {
+		const double tilt = tilts[i / 8];
+		cr_try_round_way(tries, v3d_mad(v3d_mad(direction, tilt * x[i % 8], across), tilt * x[(i + 6) % 8], beside));
+	}
+}
+
+/// The directions in which the way out is looked for: to the nearest surface from the ends, those of the triangles that
+/// are pierced or nearest to the ends, along the axis, and those of all others that are near.
+static void list_tries(const round_pair *r, const bool leaves[2], cr_round_tries *tries)
+{
+	*tries = (cr_round_tries){ .front = find_front(r) };
+	for (int part = 0; part < (is_sphere(r) ? 1 : 2); part++) {
+		near_triangle far;
+		const near_triangle *n = nearest_of(r, part);
+		if (!n && leaves[part] && measure_far(r, part, &far))
+			n = &far;
+		if (!n)
+			continue;
+		tries->inside[part] = leaves[part] && r->collider->closed;
+		if (tries->inside[part])
+			tries->least = fmax(tries->least, r->radius + n->distance);
+		const v3d to_surface = v3d_sub(n->surface, n->core);
+		cr_try_round_way(tries, leaves[part] ? to_surface : v3d_neg(to_surface));
+		try_triangle(r, n->triangle, tries);
+	}
+	for (int32_t i = 0; i < r->near_count; i++) {
+		if (is_pierced(r, &r->near[i]))
+			try_triangle(r, r->near[i].triangle, tries);
+	}
+	const v3d axis = v3d_sub(r->core[1], r->core[0]);
+	cr_try_round_way(tries, axis);
+	cr_try_round_way(tries, v3d_neg(axis));
+	for (int32_t i = 0; i < r->near_count && tries->count < CR_MOST_ROUND_WAYS / 2; i++)
+		cr_try_round_way(tries, cr_collider_normal(r->collider, r->near[i].triangle));
+	tries->spare = tries->count;
+	if (tries->least > 0 && tries->count > 0)
+		try_around(tries->direction[0], tries);
+}
+
+/// The contacts of a body that leaves along a way: at the end of the core that lies deepest along it; at the other end,
+/// if that must leave too; and where that end is outside and near the surface, of what that asks for as much as the way
+/// does not bring by itself.
+static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2])
+{
+	const double ahead = is_sphere(r) ? 0 : v3d_dot(way->direction, v3d_sub(r->core[1], r->core[0]));
+	const int deepest = ahead < 0 ? 1 : 0, other = 1 - deepest;
+	for (int i = 0; i < (is_sphere(r) ? 1 : 2); i++) {
+		const int part = i == 0 ? deepest : other;
+		near_triangle n = measure(r, part, way->triangle);
+		const double depth = way->depth - (i == 0 ? 0 : fabs(ahead));
+		n.surface = v3d_mad(n.core, depth - r->radius, way->direction);
+		if (i == 0 || (leaves[part] && depth > 0))
+			add_round_contact(r, n.core, way->direction, depth, &n);
+	}
+	for (int32_t i = 0; i < r->near_count && !is_sphere(r); i++) {
+		const near_triangle *n = &r->near[i];
+		if (n->part != other || leaves[other] || n->distance <= surface_tolerance(r) || is_shadowed(r, i))
+			continue;
+		const v3d away = v3d_scale(v3d_sub(n->core, n->surface), 1 / n->distance);
+		const double depth = fmin(r->radius - n->distance, way->depth * v3d_dot(away, way->direction));
+		if (depth > 0)
+			add_round_contact(r, n->core, away, depth, n);
+	}
+}
+
+/// The contacts of a body whose core is inside, or pierces. Returns whether it has a way out.
+static bool add_way_out(round_pair *r, const bool leaves[2])
+{
+	cr_round_tries tries;
+	cr_round_way way;
+	list_tries(r, leaves, &tries);
+	if (!cr_find_round_way(r->pipeline->bvh, &r->worker->arena, r->collider, r->core, r->radius, &tries, &way)) {
+		r->worker->failed = true;
+		return true;
+	}
+	if (!isfinite(way.depth))
+		return false;
+	add_way(r, &way, leaves);
+	return true;
+}
+
 static void collide_core(round_pair *r)
 {
-	const bool is_sphere = r->round->shape.def.type == CAROM_SPHERE;
-	bool inside[2] = { false, false };
-	for (int part = 0; part < (is_sphere ? 1 : 2); part++) {
-		const near_triangle *n = nearest_of(r, part);
-		inside[part] = (!n || n->distance > surface_tolerance(r)) && is_inside(r, part);
-	}
-	// The segment between the ends counts while both are outside: else it crosses the surface, and has no way out of its own.
+	bool leaves[2] = { false, false }, pierced = false;
+	for (int part = 0; part < (is_sphere(r) ? 1 : 2); part++)
+		leaves[part] = must_leave(r, part);
+	for (int32_t i = 0; i < r->near_count && !pierced; i++)
+		pierced = is_pierced(r, &r->near[i]);
+	if ((leaves[0] || leaves[1] || pierced) && add_way_out(r, leaves))
+		return;
 	for (int32_t i = 0; i < r->near_count; i++) {
-		const int part = r->near[i].part;
-		const bool counts = part < 2 ? !inside[part] : !inside[0] && !inside[1];
-		if (counts && !is_shadowed(r, i))
+		if (!is_shadowed(r, i))
 			add_outside(r, i);
-	}
-	for (int part = 0; part < 2; part++) {
-		if (inside[part])
-			add_inside(r, part);
 	}
 }
 
