@@ -532,6 +532,37 @@ TEST(broad, refused_pairs_take_no_memory)
 	}
 }
 
+TEST(broad, running_out_of_memory_is_noticed_at_once)
+{
+	// Two million pairs, and a budget for some ten thousand of them: no broad phase looks for the others first.
+	create_fn *const all[] = { cr_broad_create_brute, cr_broad_create_sweep, cr_broad_create_tree };
+	static cr_body bodies[CLOUD];
+	memset(bodies, 0, sizeof bodies);
+	uint64_t seed = 53;
+	for (int i = 0; i < CLOUD; i++) {
+		make_body(&bodies[i], CAROM_DYNAMIC);
+		random_box(&seed, &bodies[i], 0.1, (double[]){ 0, 0, 0 });
+	}
+	for (int i = 0; i < 3; i++) {
+		carom_context *parent = make_context(1), child;
+		cr_context_init_child(&child, parent, 1500000);
+		cr_broad *broad;
+		cr_pair_list found = { 0 };
+		REQUIRE(all[i](&child, &broad) == CAROM_SUCCESS);
+		CHECK_INT(broad->find(broad, bodies, CLOUD, &found), CAROM_OUT_OF_MEMORY);
+		CHECK_INT(found.count, 0);
+		CHECK(broad->compared < 1000000);
+		CHECK(carom_memory_peak(&child) <= 1500000);
+		// It lives on.
+		REQUIRE(broad->find(broad, bodies, 200, &found) == CAROM_SUCCESS);
+		CHECK_INT(found.count, 200 * 199 / 2);
+		cr_array_free(&child, &found);
+		broad->destroy(broad);
+		CHECK_INT(carom_memory_in_use(&child), 0);
+		carom_destroy_context(parent);
+	}
+}
+
 TEST(broad, many_refused_pairs_and_many_threads)
 {
 	bench b;

@@ -317,3 +317,25 @@ TEST(load, what_serves_later_steps_gives_way_to_the_budget)
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 }
+
+// ---- Pairs of spheres ----
+
+TEST(load, pairs_of_volumes_are_small)
+{
+	// Rows of spheres, each touching the next one, against the same spheres apart: what a colliding pair takes, its contact included.
+	enum { SPHERES = 20000 };
+	size_t peak[2] = { 0 };
+	for (int touching = 0; touching < 2; touching++) {
+		carom_context *context = fixture_context(1);
+		carom_world *world = fixture_world(context, NULL);
+		for (int i = 0; i < SPHERES; i++)
+			fixture_add(world, fixture_sphere(touching ? 0.51 : 0.3), fixture_at(i, 0, 0), CAROM_DYNAMIC);
+		for (int step = 0; step < 3; step++)
+			fixture_step(world);
+		CHECK_INT(carom_world_contacts(world).count, touching ? SPHERES - 1 : 0);
+		peak[touching] = carom_world_stats(world).memory_peak;
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+	CHECK(peak[1] - peak[0] < 450 * (size_t)SPHERES);
+}

@@ -162,7 +162,7 @@ typedef enum carom_ray_buffers {
 
 /// How the room for rays is predicted from the last step.
 typedef enum carom_ray_predictor {
-	CAROM_PREDICTOR_PAIRS, ///< rays of the last step * pairs now / pairs then * buffer_confidence (Eq. 1 of the 2015 paper)
+	CAROM_PREDICTOR_PAIRS, ///< rays of the last step * pairs of meshes now / then * buffer_confidence (Eq. 1 of the 2015 paper)
 	CAROM_PREDICTOR_LAST,  ///< rays of the last step * buffer_confidence (its Eq. 2)
 } carom_ray_predictor;
 

@@ -290,7 +290,7 @@ static void sweep_range(int64_t begin, int64_t end, int worker, void *task)
 	sweep *s = task;
 	const float *lowers = s->rows.data + LOWER_0 * s->stride, *uppers = s->rows.data + UPPER_0 * s->stride;
 	int64_t blocks = 0;
-	for (int64_t i = begin; i < end; i++) {
+	for (int64_t i = begin; i < end && !s->sink.workers[worker].failed; i++) {
 		for (int64_t j = i + 1; j < s->bounded && lowers[j] <= uppers[i]; j += BLOCK) {
 			int32_t hit[BLOCK];
 			blocks++;

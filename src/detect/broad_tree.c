@@ -670,8 +670,11 @@ static bool filters_may_pass(const filters *a, const filters *b)
 	return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
 }
 
-/// Has this worker met more pairs than are kept? Then its list is of no use.
-static bool has_too_many(const broad_tree *t, int worker) { return !t->direct && t->stacks[worker].seen > t->limit; }
+/// Has this worker met more pairs than are kept, or run out of memory? Then its list is of no use.
+static bool has_too_many(const broad_tree *t, int worker)
+{
+	return t->sink.workers[worker].failed || (!t->direct && t->stacks[worker].seen > t->limit);
+}
 
 /// A pair of leaves: into the list of its worker, if the bodies may collide; where pairs are not kept, if it passes everything.
 static void emit(broad_tree *t, int worker, int32_t a, int32_t b)

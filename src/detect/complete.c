@@ -1,4 +1,4 @@
-/// Complete stage: pairs that the rays left without a hit, triangle against triangle; and the pairs of basic volumes.
+/// Complete stage: pairs that the rays left without a hit, triangle against triangle.
 ///
 /// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of the intersecting pairs of
 /// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly (crossing.c),
@@ -540,13 +540,7 @@ static void complete_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
 		ask_ahead(p, i + 1, end);
-		switch (w->algorithm) {
-		case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, &p->workers[worker], w); break;
-		case CR_ALGORITHM_PLANE: cr_collide_plane(p, &p->workers[worker], w); break;
-		case CR_ALGORITHM_ROUND: cr_collide_round(p, &p->workers[worker], w); break;
-		case CR_ALGORITHM_RAYS: complete_rays(p, &p->workers[worker], w); break;
-		default: break;
-		}
+		complete_rays(p, &p->workers[worker], w);
 	}
 }
 

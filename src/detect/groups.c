@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "detect/pipeline.h"
 
-static bool is_grouped(const cr_pair_work *w) { return w->algorithm == CR_ALGORITHM_RAYS && w->slot >= 0; }
+static bool is_grouped(const cr_pair_work *w) { return w->slot >= 0; }
 
 /// New pairs, in order, each to the least loaded group (the first of them).
 static void deal_new_pairs(cr_pipeline *p)
@@ -37,7 +37,7 @@ static void deal_new_pairs(cr_pipeline *p)
 	}
 }
 
-/// Pairs without a memory (volumes, or no temporal coherence) are dealt in turn.
+/// Pairs without a memory (no temporal coherence) are dealt in turn.
 static int32_t group_of(const cr_pipeline *p, const cr_pair_work *w, int64_t turn)
 {
 	return is_grouped(w) ? cr_memory_of(p, w)->group : (int32_t)(turn % p->settings.worker_groups);

@@ -1,30 +1,30 @@
 /// Second half of the merge stage: pairs with contacts become rows of the views; contacts are matched with the last step's;
-/// pairs that begin, persist or end become events. The kept pairs come sorted, so every view is in order as it is written.
-/// Counting (in order) gives each pair its place; filling is parallel over pairs.
+/// pairs that begin, persist or end become events. The pairs of meshes and the simple pairs come sorted and are joined in order, so
+/// every view is in order as it is written. Counting (in order) gives each pair its place; filling is parallel over pairs.
 
 #include "detect/merge.h"
 #include "base/hash.h"
 #include "base/parallel.h"
 
-enum { PAIRS_PER_TASK = 256 };
+enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
 
 static carom_body_id id_of(const cr_pipeline *p, int32_t body)
 {
 	return (carom_body_id){ (uint32_t)body + 1, p->bodies[body].generation };
 }
 
-static bool is_sensor_pair(const cr_pipeline *p, const cr_pair_work *w)
+static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 {
-	return p->bodies[w->a].sensor || p->bodies[w->b].sensor;
+	return p->bodies[f->a].sensor || p->bodies[f->b].sensor;
 }
 
 /// Does the pair belong in the view? Sensors tell of overlap only, not of what is ahead (speculative contacts).
-static bool is_listed(const cr_pipeline *p, const cr_pair_work *w)
+static bool is_listed(const cr_pipeline *p, const cr_found_pair *f)
 {
-	if (!is_sensor_pair(p, w))
-		return w->contacts.count > 0;
-	for (int64_t i = 0; i < w->contacts.count; i++) {
-		if (w->contacts.data[i].depth >= 0)
+	if (f->count == 0 || !is_sensor_pair(p, f))
+		return f->count > 0;
+	for (int32_t i = 0; i < f->count; i++) {
+		if (f->contacts[i].depth >= 0)
 			return true;
 	}
 	return false;
@@ -43,28 +43,52 @@ static int compare_pairs(const carom_pair *a, const carom_pair *b)
 	return order != 0 ? order : compare_ids(a->body_b, b->body_b);
 }
 
-/// One row for each pair with contacts, with its place in the view of contacts.
+/// Put the kept pairs of meshes among the simple pairs in p->found, in order. false: out of memory.
+static bool join_meshes(cr_pipeline *p)
+{
+	int64_t i = p->kept.count, j = p->found.count, end = i + j;
+	if (!cr_array_reserve(p->context, &p->found, end))
+		return false;
+	p->found.count = end;
+	// From the back, in place: once all pairs of meshes are in, the other simple pairs lie where they belong.
+	while (i > 0) {
+		const cr_pair_work *w = &p->work.data[p->kept.data[i - 1]];
+		const cr_found_pair *simple = j > 0 ? &p->found.data[j - 1] : NULL;
+		if (simple && (simple->a > w->a || (simple->a == w->a && simple->b > w->b))) {
+			p->found.data[--end] = p->found.data[--j];
+		} else {
+			p->found.data[--end] = (cr_found_pair){ w->a, w->b, (int32_t)w->contacts.count, w->found, w->contacts.data };
+			i--;
+		}
+	}
+	return true;
+}
+
+/// Leave the pairs that belong in the view in p->found, and make a row for each, with its place in the view of contacts.
 static carom_result list_pairs(cr_pipeline *p, cr_results *now)
 {
-	if (!cr_array_reserve(p->context, &now->pairs, p->kept.count))
+	int64_t count = 0, contacts = 0;
+	for (int64_t i = 0; i < p->found.count; i++) {
+		if (is_listed(p, &p->found.data[i]))
+			p->found.data[count++] = p->found.data[i];
+	}
+	p->found.count = count;
+	if (count > INT32_MAX || !cr_array_reserve(p->context, &now->pairs, count))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	now->pairs.count = 0;
-	int64_t contacts = 0;
-	for (int64_t i = 0; i < p->kept.count; i++) {
-		const cr_pair_work *w = &p->work.data[p->kept.data[i]];
-		if (!is_listed(p, w))
-			continue;
-		const bool sensor = is_sensor_pair(p, w);
-		now->pairs.data[now->pairs.count++] = (carom_pair){
-			.body_a = id_of(p, w->a),
-			.body_b = id_of(p, w->b),
-			.user_data_a = p->bodies[w->a].user_data,
-			.user_data_b = p->bodies[w->b].user_data,
+	now->pairs.count = count;
+	for (int64_t i = 0; i < count; i++) {
+		const cr_found_pair *f = &p->found.data[i];
+		const int32_t listed = is_sensor_pair(p, f) ? 0 : f->count;
+		now->pairs.data[i] = (carom_pair){
+			.body_a = id_of(p, f->a),
+			.body_b = id_of(p, f->b),
+			.user_data_a = p->bodies[f->a].user_data,
+			.user_data_b = p->bodies[f->b].user_data,
 			.first_contact = (int32_t)contacts,
-			.contact_count = sensor ? 0 : (int32_t)w->contacts.count,
-			.found_count = w->found,
+			.contact_count = listed,
+			.found_count = f->found,
 		};
-		contacts += sensor ? 0 : w->contacts.count;
+		contacts += listed;
 	}
 	if (contacts > INT32_MAX || !cr_array_reserve(p->context, &now->contacts, contacts) ||
 		!cr_array_reserve(p->context, &now->local, contacts))
@@ -73,19 +97,18 @@ static carom_result list_pairs(cr_pipeline *p, cr_results *now)
 	return CAROM_SUCCESS;
 }
 
-/// Work of filling: which kept pair is which row, and which row of the last step it continues.
+/// Work of filling the rows of the pairs found.
 typedef struct fill {
 	cr_pipeline *pipeline;
 	const cr_results *then;
 	cr_results *now;
-	const int32_t *kept;   // [pairs] index into pipeline->kept
-	const int32_t *before; // [pairs] row of the last step, or -1
+	const int32_t *before; // [pairs] row of the last step that the pair continues, or -1
 } fill;
 
-static void fill_contact(const fill *f, const cr_pair_work *w, const carom_pair *pair, int32_t row, int32_t k)
+static void fill_contact(const fill *f, const cr_found_pair *found, const carom_pair *pair, int32_t row, int32_t k)
 {
-	const cr_raw_contact *raw = &w->contacts.data[k];
-	const cr_body *a = &f->pipeline->bodies[w->a];
+	const cr_raw_contact *raw = &found->contacts[k];
+	const cr_body *a = &f->pipeline->bodies[found->a];
 	carom_contact *c = &f->now->contacts.data[pair->first_contact + k];
 	*c = (carom_contact){
 		.body_a = pair->body_a,
@@ -113,18 +136,19 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 	cr_pipeline *p = f->pipeline;
 	for (int64_t row = begin; row < end; row++) {
 		carom_pair *pair = &f->now->pairs.data[row];
-		const cr_pair_work *w = &p->work.data[p->kept.data[f->kept[row]]];
 		if (row + 2 < end)
-			__builtin_prefetch(p->work.data[p->kept.data[f->kept[row + 2]]].contacts.data);
+			__builtin_prefetch(p->found.data[row + 2].contacts);
 		for (int32_t k = 0; k < pair->contact_count; k++)
-			fill_contact(f, w, pair, (int32_t)row, k);
+			fill_contact(f, &p->found.data[row], pair, (int32_t)row, k);
 		if (f->before[row] < 0)
 			continue;
 		const carom_pair *last = &f->then->pairs.data[f->before[row]];
 		pair->age = last->age < INT32_MAX ? last->age + 1 : last->age;
 		if (pair->contact_count == 0 || last->contact_count == 0)
 			continue;
-		uint8_t *used = cr_arena_alloc(&p->workers[worker].arena, (size_t)last->contact_count);
+		uint8_t few[FEW_CONTACTS], *used = few;
+		if (last->contact_count > FEW_CONTACTS)
+			used = cr_arena_alloc(&p->workers[worker].arena, (size_t)last->contact_count);
 		if (!used) {
 			p->workers[worker].failed = true;
 			return;
@@ -139,55 +163,59 @@ static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32
 	return (carom_event){ pair->body_a, pair->body_b, pair->user_data_a, pair->user_data_b, kind, row };
 }
 
-/// Both lists of pairs are sorted: one pass gives the events and the row that each pair continues.
+/// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how many of the last step have ended.
+static int64_t find_before(const cr_results *then, const cr_results *now, int32_t *before)
+{
+	int64_t j = 0, ended = then->pairs.count;
+	for (int64_t i = 0; i < now->pairs.count; i++) {
+		while (j < then->pairs.count && compare_pairs(&then->pairs.data[j], &now->pairs.data[i]) < 0)
+			j++;
+		const bool goes_on = j < then->pairs.count && compare_pairs(&then->pairs.data[j], &now->pairs.data[i]) == 0;
+		before[i] = goes_on ? (int32_t)j : -1;
+		ended -= goes_on;
+	}
+	return ended;
+}
+
+/// One event for each pair of this step or the last.
 static carom_result list_events(cr_pipeline *p, const cr_results *then, cr_results *now, int32_t *before)
 {
-	if (!cr_array_reserve(p->context, &now->events, then->pairs.count + now->pairs.count))
+	if (!cr_array_reserve(p->context, &now->events, now->pairs.count + find_before(then, now, before)))
 		return cr_fail_memory(p->context, "the events of a step");
 	now->events.count = 0;
-	int64_t i = 0, j = 0;
-	while (i < now->pairs.count || j < then->pairs.count) {
-		const carom_pair *new_pair = i < now->pairs.count ? &now->pairs.data[i] : NULL;
-		const carom_pair *old_pair = j < then->pairs.count ? &then->pairs.data[j] : NULL;
-		const int order = !old_pair ? 1 : !new_pair ? -1 : compare_pairs(old_pair, new_pair);
-		carom_event *event = &now->events.data[now->events.count++];
-		if (order < 0) {
-			*event = event_of(old_pair, CAROM_EVENT_END, -1);
-			j++;
-			continue;
+	int64_t j = 0;
+	for (int64_t i = 0; i <= now->pairs.count; i++) {
+		// Those that come before the next pair, or after the last, have ended.
+		for (; j < then->pairs.count; j++) {
+			if (i < now->pairs.count && compare_pairs(&then->pairs.data[j], &now->pairs.data[i]) >= 0)
+				break;
+			now->events.data[now->events.count++] = event_of(&then->pairs.data[j], CAROM_EVENT_END, -1);
 		}
-		*event = event_of(new_pair, order == 0 ? CAROM_EVENT_PERSIST : CAROM_EVENT_BEGIN, (int32_t)i);
-		before[i++] = order == 0 ? (int32_t)j : -1;
-		j += order == 0;
+		if (i == now->pairs.count)
+			break;
+		const carom_event_kind kind = before[i] >= 0 ? CAROM_EVENT_PERSIST : CAROM_EVENT_BEGIN;
+		now->events.data[now->events.count++] = event_of(&now->pairs.data[i], kind, (int32_t)i);
+		j += before[i] >= 0;
 	}
 	return CAROM_SUCCESS;
 }
 
 carom_result cr_merge(cr_pipeline *p, const cr_results *then, cr_results *now)
 {
+	if (!join_meshes(p))
+		return cr_fail_memory(p->context, "the pairs of a step");
 	carom_result result = list_pairs(p, now);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const size_t rows = (size_t)now->pairs.count;
-	int32_t *kept = cr_arena_alloc(&p->workers[0].arena, rows * sizeof *kept);
-	int32_t *before = cr_arena_alloc(&p->workers[0].arena, rows * sizeof *before);
-	if (!kept || !before)
+	int32_t *before = cr_arena_alloc(&p->workers[0].arena, (size_t)now->pairs.count * sizeof *before);
+	if (!before)
 		return cr_fail_memory(p->context, "the pairs of a step");
-	int64_t row = 0;
-	for (int64_t i = 0; i < p->kept.count; i++) {
-		if (is_listed(p, &p->work.data[p->kept.data[i]]))
-			kept[row++] = (int32_t)i;
-	}
 	result = list_events(p, then, now, before);
 	if (result != CAROM_SUCCESS)
 		return result;
-	fill task = { p, then, now, kept, before };
+	fill task = { p, then, now, before };
 	cr_parallel_for(p->context, fill_task, now->pairs.count, PAIRS_PER_TASK, &task);
-	for (int i = 0; i < p->context->thread_count; i++) {
-		if (p->workers[i].failed)
-			return cr_fail_memory(p->context, "the contacts of a step");
-	}
-	return CAROM_SUCCESS;
+	return cr_check_workers(p, "the contacts of a step");
 }
 
 void cr_results_free(carom_context *context, cr_results *r)

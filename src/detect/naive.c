@@ -97,7 +97,7 @@ static void naive_task(int64_t begin, int64_t end, int worker, void *task)
 	const cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
-		for (int side = 0; w->algorithm == CR_ALGORITHM_RAYS && !w->surfaces_first && side < 2; side++)
+		for (int side = 0; !w->surfaces_first && side < 2; side++)
 			run_side(p, &p->workers[worker], w, side);
 	}
 }

@@ -1,7 +1,8 @@
 /// Pair stage: from bodies to the list of pairs worth a closer look.
 ///
-/// Input: bodies with up-to-date boxes. Output: kept pairs with their algorithm and relative transforms (made in double, used
-/// in float); pairs of meshes are either full or iterative, by how far they have moved since their last full step (temporal.h).
+/// Input: bodies with up-to-date boxes. Output: a list of the simple pairs, which go on in simple_pairs.c; and the kept pairs of meshes
+/// with their relative transforms (made in double, used in float), full or iterative, by how far they have moved since their last
+/// full step (temporal.h).
 /// Cost: the broad phase, and per pair one relative transform and a bound on the motion or a test of oriented boxes. Parallel
 /// over pairs, each writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
 
@@ -62,14 +63,14 @@ static double oriented_gap(const double ha[3], const double hb[3], const m3d *r,
 	return 0;
 }
 
-/// Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap. gap: of the boxes of those that
-/// are not near.
-static bool pair_is_near(const cr_pipeline *p, const cr_pair_work *w, const m3d *r, v3d t, double *gap)
+cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b)
 {
-	*gap = 0;
-	if (w->algorithm == CR_ALGORITHM_PLANE || w->algorithm == CR_ALGORITHM_VOLUMES)
-		return true;
-	const cr_shape *a = &p->bodies[w->a].shape, *b = &p->bodies[w->b].shape;
+	return (cr_algorithm)ALGORITHMS[a->shape.def.type][b->shape.def.type];
+}
+
+bool cr_boxes_are_near(const cr_pipeline *p, const cr_body *body_a, const cr_body *body_b, const m3d *r, v3d t, double *gap)
+{
+	const cr_shape *a = &body_a->shape, *b = &body_b->shape;
 	const v3d centre_a = { a->centre[0], a->centre[1], a->centre[2] }, centre_b = { b->centre[0], b->centre[1], b->centre[2] };
 	const v3d d = v3d_sub(v3d_add(m3d_mul(r, centre_b), t), centre_a);
 	*gap = oriented_gap(a->half, b->half, r, d, p->settings.speculative_distance);
@@ -127,16 +128,17 @@ static void count_apart(cr_worker *worker)
 	worker->pairs_iterative++;
 }
 
-/// A pair of meshes whose paths alone say that it is still apart.
+/// Do the paths of the bodies alone say that the pair is still apart?
 static bool is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
 {
 	return m->apart && a->path + b->path <= m->apart_until && m->generation[0] == a->generation &&
 		m->generation[1] == b->generation;
 }
 
-/// Any other pair of meshes: apart by a closer look, iterative, or full.
-static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+/// The rest of a pair that was begun: its relative pose, and what that makes it: apart, iterative, or full.
+static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
+	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (m && (m->generation[0] != a->generation || m->generation[1] != b->generation))
@@ -155,7 +157,7 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	}
 	w->surfaces_first = p->settings.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) && vertex_speaks_for_all(a, b);
 	double gap;
-	w->keep = w->iterative || pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
+	w->keep = w->iterative || cr_boxes_are_near(p, a, b, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {
 		if (m)
 			cr_remember_apart(p, w, gap);
@@ -174,18 +176,17 @@ static void begin_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	}
 }
 
-/// Begin a pair: its algorithm and the slot of its memory. Returns whether it needs more. Of one
-/// that is not kept only the first fields are written: most are known to be apart, and the whole would be a megabyte a step (avalanche).
+/// Begin a pair: its bodies and the slot of its memory. Returns whether finish_pair must go on. Of a pair that is known to be apart
+/// only the first fields are written: most are, and the whole would be a megabyte a step (avalanche).
 static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
 {
 	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	w->a = pair.a;
 	w->b = pair.b;
 	w->slot = slot;
-	w->algorithm = ALGORITHMS[a->shape.def.type][b->shape.def.type];
 	w->keep = false;
 	cr_pair_memory *m = cr_memory_of(p, w);
-	if (!m || w->algorithm != CR_ALGORITHM_RAYS)
+	if (!m)
 		return true;
 	if (is_known_apart(a, b, m)) {
 		count_apart(worker);
@@ -197,21 +198,6 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 	if (m->valid)
 		cr_prefetch(&m->full, sizeof m->full);
 	return true;
-}
-
-/// The rest of it: the relative pose, and what that says.
-static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
-	if (w->algorithm == CR_ALGORITHM_RAYS) {
-		begin_rays(p, worker, w);
-		return;
-	}
-	double gap;
-	cr_relative_transform(&p->bodies[w->a], &p->bodies[w->b], &w->now.rotation, &w->now.translation);
-	w->keep = pair_is_near(p, w, &w->now.rotation, w->now.translation, &gap);
-	if (w->keep)
-		set_transforms(w, &w->now);
 }
 
 static void pair_piece(cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end)
@@ -237,11 +223,31 @@ static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 		pair_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
 }
 
+/// Move the simple pairs from the pairs of the broad phase to a list of their own. false: out of memory.
+static bool part_simple(cr_pipeline *p)
+{
+	if (!cr_array_reserve_fresh(p->context, &p->simple, p->pairs.count))
+		return false;
+	p->simple.count = 0;
+	int64_t meshes = 0;
+	for (int64_t i = 0; i < p->pairs.count; i++) {
+		const cr_body_pair pair = p->pairs.data[i];
+		if (cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]) == CR_ALGORITHM_RAYS)
+			p->pairs.data[meshes++] = pair;
+		else
+			p->simple.data[p->simple.count++] = pair;
+	}
+	p->pairs.count = meshes;
+	return true;
+}
+
 carom_result cr_stage_pairs(cr_pipeline *p)
 {
 	const carom_result result = p->broad->find(p->broad, p->bodies, p->body_count, &p->pairs);
 	if (result != CAROM_SUCCESS)
 		return result;
+	if (!part_simple(p))
+		return cr_fail_memory(p->context, "the pairs of a step");
 	const int64_t count = p->pairs.count;
 	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count) ||
 		!cr_array_reserve(p->context, &p->order, count))

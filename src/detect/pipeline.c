@@ -56,6 +56,8 @@ void cr_pipeline_free(cr_pipeline *p)
 	if (p->broad)
 		p->broad->destroy(p->broad);
 	cr_array_free(p->context, &p->pairs);
+	cr_array_free(p->context, &p->simple);
+	cr_array_free(p->context, &p->found);
 	cr_array_free(p->context, &p->work);
 	cr_array_free(p->context, &p->kept);
 	cr_array_free(p->context, &p->order);
@@ -138,6 +140,7 @@ void cr_pipeline_forget(cr_pipeline *p)
 static void add_counts(const cr_pipeline *p, carom_stats *stats)
 {
 	size_t scratch = 0;
+	int64_t simple = 0;
 	for (int i = 0; i < p->worker_count; i++) {
 		const cr_worker *w = &p->workers[i];
 		stats->vertices_tested += w->vertices_tested;
@@ -156,12 +159,13 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		stats->triangle_tests += w->triangle_tests;
 		stats->pairs_completed += w->pairs_completed;
 		stats->pairs_crossing += w->pairs_crossing;
+		simple += w->pairs_simple;
 		scratch += w->arena.used + w->walked.used;
 	}
 	stats->rays_missed = p->rooms.missed;
 	stats->backtracks = p->rooms.backtracks;
 	stats->box_pairs = p->broad->met < INT32_MAX ? (int32_t)p->broad->met : INT32_MAX;
-	stats->narrow_pairs = (int32_t)p->kept.count;
+	stats->narrow_pairs = (int32_t)(p->kept.count + simple);
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
 }
 
@@ -182,6 +186,7 @@ static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
 		{ naive ? NULL : cr_stage_vertices, &stats->ms_vertex },
 		{ naive ? cr_stage_naive : cr_stage_rays, &stats->ms_ray },
 		{ cr_stage_complete, &stats->ms_complete },
+		{ cr_stage_simple, &stats->ms_complete },
 		{ cr_stage_reduce, &stats->ms_merge },
 	};
 	for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -189,7 +194,7 @@ static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
 			continue;
 		const double start = cr_time_ms();
 		const carom_result result = stages[i].run(p);
-		*stages[i].ms = cr_time_ms() - start;
+		*stages[i].ms += cr_time_ms() - start;
 		if (result != CAROM_SUCCESS)
 			return result;
 	}

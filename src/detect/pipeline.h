@@ -63,17 +63,25 @@ typedef struct cr_ray_run {
 	int32_t count;
 } cr_ray_run;
 
-/// A pair on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
+/// A pair a < b that has passed all stages, with the contacts that are reported.
+typedef struct cr_found_pair {
+	int32_t a;
+	int32_t b;
+	int32_t count;
+	int32_t found; // contacts before reduction
+	const cr_raw_contact *contacts;
+} cr_found_pair;
+
+/// A pair of meshes on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
 typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
-	int32_t slot; // of the pair's memory; -1: none
-	uint8_t algorithm;
+	int32_t slot;         // of the pair's memory; -1: none
 	bool keep;            // boxes overlap as oriented boxes, and it is not known to be apart
 	bool iterative;       // continues from its memory
 	bool surfaces_first;  // rays only where the surfaces meet, in the complete stage
 	bool cut;             // full, and rays were left out: nothing can be said of what is near
-	bool touching;        // a ray hit or a contact of another algorithm: no completion needed
+	bool touching;        // a ray hit: no completion needed
 	bool dropped;         // a ray was inside but left its own body first (exit_distance_test)
 	double allowed;       // full: displacement that the new memory shall bear; 0: remember nothing
 	double gap;           // of surfaces that do not meet: how far apart they are now at least
@@ -82,7 +90,7 @@ typedef struct cr_pair_work {
 	cr_raw_contacts contacts;
 	int32_t found; // contacts before reduction
 	// From here on not cleared for the pairs of a step.
-	cr_reference now; // of pairs of meshes: the relative pose
+	cr_reference now; // the relative pose
 	cr_transform a_to_b;
 	cr_transform b_to_a;
 } cr_pair_work;
@@ -101,7 +109,8 @@ typedef struct cr_worker {
 		int32_t capacity;
 	} runs; // in the arena
 	cr_candidates candidates;
-	bool failed; // out of memory
+	cr_raw_contacts contacts; // of the simple pair in hand
+	bool failed;              // out of memory
 	// Counters of the step, summed at its end.
 	int64_t vertices_tested;
 	int64_t vertices_culled;
@@ -119,6 +128,7 @@ typedef struct cr_worker {
 	int32_t pairs_apart;
 	int32_t pairs_completed;
 	int32_t pairs_crossing;
+	int32_t pairs_simple; // looked at closely
 	char padding[CR_CACHE_LINE];
 } cr_worker;
 
@@ -127,7 +137,7 @@ enum { CR_LIST_FULL, CR_LIST_ITERATIVE, CR_LIST_COUNT };
 
 /// Prediction of the lengths of the lists of rays.
 typedef struct cr_ray_rooms {
-	int64_t last_pairs; // of the broad phase in the last step; 0: none yet
+	int64_t last_pairs; // of meshes, of the broad phase, in the last step; 0: none yet
 	int64_t last_rays[CR_LIST_COUNT];
 	int64_t room[CR_LIST_COUNT]; // of this step
 	int64_t missed;              // rays that found no room
@@ -144,8 +154,10 @@ typedef struct cr_pipeline {
 	int32_t worker_count; // threads, or worker groups if these are more
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
-	cr_pair_list pairs;          // of the broad phase
-	CR_ARRAY(cr_pair_work) work; // one for each broad pair; dense list of those kept:
+	cr_pair_list pairs;            // of the broad phase; from the pair stage on those of meshes alone
+	cr_pair_list simple;           // those in which a basic volume or a plane takes part
+	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
+	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; dense list of those kept:
 	CR_ARRAY(int32_t) kept;
 	CR_ARRAY(int32_t) order;                           // the kept pairs as the stages take them: by worker group, then as kept
 	int64_t group_first[CAROM_MAX_WORKER_GROUPS + 1];  // in order
@@ -178,7 +190,8 @@ void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3
 carom_result cr_stage_pairs(cr_pipeline *pipeline);    // pair.c
 carom_result cr_stage_vertices(cr_pipeline *pipeline); // vertex.c
 carom_result cr_stage_rays(cr_pipeline *pipeline);     // ray.c
-carom_result cr_stage_complete(cr_pipeline *pipeline); // complete.c; other algorithms: volume_pair.c
+carom_result cr_stage_complete(cr_pipeline *pipeline); // complete.c
+carom_result cr_stage_simple(cr_pipeline *pipeline);   // simple_pairs.c: the one stage of the simple pairs
 
 /// Make the order in which the stages take the kept pairs: by worker group (groups.c).
 void cr_deal_to_groups(cr_pipeline *pipeline);
@@ -240,13 +253,27 @@ static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_w
 /// Sort the contacts of each pair by kind and features and reduce them to the number of the settings.
 carom_result cr_stage_reduce(cr_pipeline *pipeline); // reduce.c
 
-/// Tests by pair that the complete stage calls (volume_pair.c).
-void cr_collide_volumes(cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
-void cr_collide_plane(cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
-void cr_collide_round(cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
+/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory.
+int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts); // reduce.c
 
-/// Append a contact in the worker's arena. Sets worker->failed when out of memory.
-void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact);
+/// Choose how a pair of bodies is tested (pair.c).
+cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
+/// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation and translation: of b in a's
+/// frame. *gap: 0 if they may, else a lower bound of how far apart they are (pair.c).
+bool cr_boxes_are_near(
+	const cr_pipeline *pipeline, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
+
+/// Append the contacts of a simple pair to worker->contacts (volume_pair.c).
+void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+
+/// Append a contact to a list in the worker's arena, or to those of a pair. Both set worker->failed when out of memory.
+void cr_append_contact(cr_worker *worker, cr_raw_contacts *list, const cr_raw_contact *contact);
+static inline void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
+{
+	cr_append_contact(worker, &work->contacts, contact);
+}
 
 /// A way out of a body: how far along a direction, and through which triangle. Float, in the target's frame.
 typedef struct cr_way_out {

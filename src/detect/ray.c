@@ -21,9 +21,8 @@ enum { PAIRS_PER_TASK = 64 };
 // search.
 static const double SHORT_RAY = 0.02;
 
-void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
+void cr_append_contact(cr_worker *worker, cr_raw_contacts *list, const cr_raw_contact *contact)
 {
-	cr_raw_contacts *list = &work->contacts;
 	if (list->count == list->capacity) {
 		cr_raw_contact *grown = cr_arena_grow(&worker->arena, list->data, list->count, &list->capacity, sizeof *grown);
 		if (!grown) {

@@ -76,10 +76,10 @@ static double distance_of(const cr_raw_contact *a, const cr_raw_contact *b, doub
 	return points + 0.25 * scale * normals;
 }
 
-static void reduce_pair(cr_worker *worker, cr_pair_work *w, int64_t keep)
+static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep)
 {
-	cr_raw_contact *data = w->contacts.data;
-	const int64_t count = w->contacts.count;
+	cr_raw_contact *data = contacts->data;
+	const int64_t count = contacts->count;
 	double *distance = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *distance);
 	if (!distance) {
 		worker->failed = true;
@@ -113,23 +113,28 @@ static void reduce_pair(cr_worker *worker, cr_pair_work *w, int64_t keep)
 			}
 		}
 	}
-	w->contacts.count = keep;
+	contacts->count = keep;
 	sort_contacts(data, keep);
+}
+
+int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_contacts *contacts)
+{
+	const int64_t found = contacts->count, most = p->settings.max_contacts_per_pair;
+	if (found > 1)
+		sort_contacts(contacts->data, found);
+	if (most > 0 && found > most)
+		keep_some(worker, contacts, most);
+	return (int32_t)found;
 }
 
 static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
-	const int64_t most = p->settings.max_contacts_per_pair;
 	for (int64_t i = begin; i < end; i++) {
 		cr_pair_work *w = &p->work.data[p->kept.data[i]];
 		if (i + 2 < end)
 			__builtin_prefetch(p->work.data[p->kept.data[i + 2]].contacts.data);
-		w->found = (int32_t)w->contacts.count;
-		if (w->contacts.count > 1)
-			sort_contacts(w->contacts.data, w->contacts.count);
-		if (most > 0 && w->contacts.count > most)
-			reduce_pair(&p->workers[worker], w, most);
+		w->found = cr_reduce_contacts(p, &p->workers[worker], &w->contacts);
 	}
 }
 

@@ -267,7 +267,7 @@ static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin,
 	int count = 0;
 	for (int64_t i = begin; i < end && !worker->failed; i++) {
 		cr_pair_work *w = &p->work.data[p->order.data[i]];
-		if (w->algorithm != CR_ALGORITHM_RAYS || w->surfaces_first)
+		if (w->surfaces_first)
 			continue;
 		for (int side = 0; side < 2; side++) {
 			if (!w->iterative)

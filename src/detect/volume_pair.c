@@ -7,9 +7,9 @@
 
 // ---- Two volumes ----
 
-void cr_collide_volumes(cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
 {
-	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
 	const int count =
 		cr_volume_contacts(&a->shape.def, &a->pose, &b->shape.def, &b->pose, p->settings.speculative_distance, contacts);
@@ -23,7 +23,7 @@ void cr_collide_volumes(cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 			0,
 			CAROM_VOLUMES,
 		};
-		cr_add_contact(worker, w, &contact);
+		cr_append_contact(worker, &worker->contacts, &contact);
 	}
 }
 
@@ -32,7 +32,6 @@ void cr_collide_volumes(cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 /// A plane z = 0 of its body as seen from the mesh: height of a mesh point is normal . p + offset.
 typedef struct plane_side {
 	cr_worker *worker;
-	cr_pair_work *work;
 	const cr_body *mesh;
 	bool mesh_is_a;
 	v3d normal; // mesh frame
@@ -58,7 +57,7 @@ static void add_low_samples(const plane_side *s, const cr_sample8 *block)
 			s->mesh_is_a ? 0 : block->number[i],
 			s->mesh_is_a ? CAROM_VERTEX_A : CAROM_VERTEX_B,
 		};
-		cr_add_contact(s->worker, s->work, &contact);
+		cr_append_contact(s->worker, &s->worker->contacts, &contact);
 	}
 }
 
@@ -72,14 +71,14 @@ static double lowest_of_box(const plane_side *s, const cr_node8 *node, uint32_t 
 	return height;
 }
 
-void cr_collide_plane(cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
 {
-	const bool mesh_is_a = p->bodies[w->a].shape.def.type == CAROM_MESH;
-	const cr_body *mesh = &p->bodies[mesh_is_a ? w->a : w->b], *plane = &p->bodies[mesh_is_a ? w->b : w->a];
+	const bool mesh_is_a = p->bodies[pair.a].shape.def.type == CAROM_MESH;
+	const cr_body *mesh = &p->bodies[mesh_is_a ? pair.a : pair.b], *plane = &p->bodies[mesh_is_a ? pair.b : pair.a];
 	const cr_collider *c = mesh->shape.collider;
 	if (c->sample_tree.node_count == 0)
 		return;
-	plane_side s = { worker, w, mesh, mesh_is_a, { 0, 0, 0 }, 0, { 0, 0, 0 }, p->settings.speculative_distance };
+	plane_side s = { worker, mesh, mesh_is_a, { 0, 0, 0 }, 0, { 0, 0, 0 }, p->settings.speculative_distance };
 	s.world_normal = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
 	s.normal = m3d_tmul(&mesh->rotation, s.world_normal);
 	s.offset = v3d_dot(s.world_normal, v3d_sub(mesh->pose.position, plane->pose.position));
@@ -113,9 +112,8 @@ typedef struct near_triangle {
 } near_triangle;
 
 typedef struct round_pair {
-	cr_pipeline *pipeline;
+	const cr_pipeline *pipeline;
 	cr_worker *worker;
-	cr_pair_work *work;
 	const cr_body *round;
 	const cr_body *mesh;
 	bool round_is_a;
@@ -140,7 +138,7 @@ static void add_round_contact(const round_pair *r, v3d core, v3d direction, doub
 		r->round_is_a ? n->triangle : n->part,
 		CAROM_VOLUMES,
 	};
-	cr_add_contact(r->worker, r->work, &contact);
+	cr_append_contact(r->worker, &r->worker->contacts, &contact);
 }
 
 /// Nearest points of a part of the core and a triangle.
@@ -471,11 +469,11 @@ static void collide_core(round_pair *r)
 	}
 }
 
-void cr_collide_round(cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+void cr_collide_round(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
 {
-	const bool round_is_a = p->bodies[w->a].shape.def.type != CAROM_MESH;
-	const cr_body *round = &p->bodies[round_is_a ? w->a : w->b], *mesh = &p->bodies[round_is_a ? w->b : w->a];
-	round_pair r = { p, worker, w, round, mesh, round_is_a, mesh->shape.collider, { { 0, 0, 0 }, { 0, 0, 0 } },
+	const bool round_is_a = p->bodies[pair.a].shape.def.type != CAROM_MESH;
+	const cr_body *round = &p->bodies[round_is_a ? pair.a : pair.b], *mesh = &p->bodies[round_is_a ? pair.b : pair.a];
+	round_pair r = { p, worker, round, mesh, round_is_a, mesh->shape.collider, { { 0, 0, 0 }, { 0, 0, 0 } },
 		round->shape.def.radius, NULL, 0 };
 	if (r.collider->tree.node_count == 0)
 		return;

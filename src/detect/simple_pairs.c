@@ -1,0 +1,77 @@
+/// Simple pairs: those in which a basic volume or a plane takes part, from the broad phase to their contacts in one go.
+///
+/// Input: the simple pairs of the pair stage. Output: those with contacts, which are sorted and reduced. These pairs remember nothing and
+/// pass no other stage. So one takes 40 bytes, and 56 for each contact, where a pair of meshes takes a kilobyte. Parallel over pairs,
+/// each writing its own slot; the list is made dense in order afterwards.
+
+#include "base/parallel.h"
+#include "detect/pipeline.h"
+#include <string.h>
+
+enum { PAIRS_PER_TASK = 64 };
+
+/// May the pair touch? Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap.
+static bool is_near(const cr_pipeline *p, cr_algorithm algorithm, cr_body_pair pair)
+{
+	if (algorithm != CR_ALGORITHM_ROUND)
+		return true;
+	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
+	m3d rotation;
+	v3d translation;
+	double gap;
+	cr_relative_transform(a, b, &rotation, &translation);
+	return cr_boxes_are_near(p, a, b, &rotation, translation, &gap);
+}
+
+/// Work out one pair: its reported contacts, in the worker's arena.
+static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
+{
+	const cr_algorithm algorithm = cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]);
+	*found = (cr_found_pair){ .a = pair.a, .b = pair.b };
+	if (!is_near(p, algorithm, pair))
+		return;
+	worker->pairs_simple++;
+	worker->contacts.count = 0;
+	switch (algorithm) {
+	case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, worker, pair); break;
+	case CR_ALGORITHM_PLANE: cr_collide_plane(p, worker, pair); break;
+	case CR_ALGORITHM_ROUND: cr_collide_round(p, worker, pair); break;
+	default: break;
+	}
+	if (worker->contacts.count == 0)
+		return;
+	found->found = cr_reduce_contacts(p, worker, &worker->contacts);
+	const size_t bytes = (size_t)worker->contacts.count * sizeof *found->contacts;
+	cr_raw_contact *contacts = cr_arena_alloc(&worker->arena, bytes);
+	if (!contacts) {
+		worker->failed = true;
+		return;
+	}
+	memcpy(contacts, worker->contacts.data, bytes);
+	found->contacts = contacts;
+	found->count = (int32_t)worker->contacts.count;
+}
+
+static void simple_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++)
+		collide(p, &p->workers[worker], p->simple.data[i], &p->found.data[i]);
+}
+
+carom_result cr_stage_simple(cr_pipeline *p)
+{
+	const int64_t count = p->simple.count;
+	p->found.count = 0;
+	if (!cr_array_reserve_fresh(p->context, &p->found, count + p->kept.count)) // those of meshes join them later
+		return cr_fail_memory(p->context, "the pairs of a step");
+	cr_parallel_for(p->context, simple_task, count, PAIRS_PER_TASK, p);
+	const carom_result result = cr_check_workers(p, "the contacts of a step");
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int64_t i = 0; i < count; i++) {
+		if (p->found.data[i].count > 0)
+			p->found.data[p->found.count++] = p->found.data[i];
+	}
+	return CAROM_SUCCESS;
+}
