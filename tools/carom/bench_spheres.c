@@ -44,7 +44,28 @@ static int gravity_axis(const sim_granular_def *def, bool *upward)
 // Strewn one after the other, spheres of many sizes that may not touch fill little more than a fifth of the space.
 static const double filled_part = 0.15;
 
-static void pack(sim_sphere_source *source, const sim_granular_def *def, bench_packing packing)
+enum { HEAP_LAYERS = 10 };
+
+// Where a heap comes to be: a bin along gravity, whose floor is as wide as ten layers take.
+static void pack_heap(sim_sphere_source *source, sim_granular_def *def, double volume)
+{
+	const double settled = 0.6, diameter = 2 * source->radius[1];
+	const double area = fmax(volume * filled_part / (settled * HEAP_LAYERS * diameter), 25 * diameter * diameter);
+	const double depth = volume / area + diameter;
+	bool upward;
+	const int axis = gravity_axis(def, &upward);
+	for (int k = 0; k < 3; k++) {
+		const double side = k == axis ? depth : sqrt(area);
+		if (k == axis && upward)
+			def->lower[k] = def->upper[k] - side;
+		else
+			def->upper[k] = def->lower[k] + side;
+		source->lower[k] = def->lower[k];
+		source->upper[k] = def->upper[k];
+	}
+}
+
+static void pack(sim_sphere_source *source, sim_granular_def *def, bench_packing packing)
 {
 	const double pi = 3.14159265358979323846;
 	const double volume = (double)source->count * 4.0 / 3.0 * pi * mean_cube(source->radius[0], source->radius[1]) / filled_part;
@@ -58,19 +79,7 @@ static void pack(sim_sphere_source *source, const sim_granular_def *def, bench_p
 		}
 		return;
 	}
-	bool upward;
-	const int axis = gravity_axis(def, &upward);
-	double area = 1;
-	for (int k = 0; k < 3; k++) {
-		source->lower[k] = def->lower[k];
-		source->upper[k] = def->upper[k];
-		area *= k == axis ? 1 : def->upper[k] - def->lower[k];
-	}
-	const double depth = fmax(volume / area + 2 * source->radius[1], least);
-	if (upward)
-		source->lower[axis] = source->upper[axis] - depth;
-	else
-		source->upper[axis] = source->lower[axis] + depth;
+	pack_heap(source, def, volume);
 }
 
 static void set_moving(sim_sphere_source *source, const sim_granular_def *def, const bench_sphere_case *which)
@@ -146,8 +155,9 @@ static int settle(
 	sim_granular_def def = sim_filled_def(scene, filling);
 	def.spheres.restitution = def.walls.restitution = 0;
 	def.stability = SIM_GRANULAR_REPORT;
+	def.gravity_rate = 0;
 	for (int k = 0; k < 3; k++)
-		def.gravity[k] *= 10;
+		def.gravity[k] *= 4;
 	sim_granular *granular = sim_create_granular(context, &def, error, sizeof error);
 	bool done = granular != NULL;
 	progress bar;
@@ -179,7 +189,9 @@ int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench
 	if (status == EXIT_DONE && which->settle > 0)
 		status = settle(context, &scene, which, &filling);
 	if (status == EXIT_DONE) {
-		const sim_granular_def def = sim_filled_def(&scene, &filling);
+		sim_granular_def def = sim_filled_def(&scene, &filling);
+		if (which->turned > 0)
+			def.gravity_rate = which->turned * (3.14159265358979323846 / 180) / (which->warm_up * def.time_step);
 		granular = sim_create_granular(context, &def, error, sizeof error);
 		status = granular ? run_steps(granular, which, cost) : report_error(NULL, "%s: %s", which->file, error);
 	}

@@ -13,7 +13,7 @@
 /// the end instead of simulating the way there.
 typedef enum bench_packing {
 	BENCH_AS_IN_SCENE,
-	BENCH_BED,   ///< no two touch, 15 % of the space filled, in a layer along the wall that gravity points to, thrown at it
+	BENCH_HEAP,  ///< no two touch, 15 % of a bin filled, whose floor they cover in ten layers once they have settled
 	BENCH_CROWD, ///< no two touch, 15 % of the space filled, in a cube in the middle, each with a velocity of its own
 } bench_packing;
 
@@ -22,10 +22,11 @@ typedef struct bench_sphere_case {
 	const char *state; ///< in words, for tables
 	int64_t count;     ///< of the random source; 0: the scene's
 	bench_packing packing;
-	double speed;      ///< m/s: all spheres', along gravity; with BENCH_CROWD at random up to so much along each axis
-	int settle;        ///< BENCH_BED: steps under ten times the gravity and without any bouncing, before all others
-	int warm_up;       ///< steps before those that are measured
-	int steps;         ///< measured
+	double speed;  ///< m/s: all spheres', along gravity; with BENCH_CROWD at random up to so much along each axis
+	int settle;    ///< BENCH_HEAP: steps under four times the gravity and without any bouncing, before all others
+	double turned; ///< degrees that gravity turns during the warm-up, at an even pace kept on after it; 0: as the scene says
+	int warm_up;   ///< steps before those that are measured
+	int steps;     ///< measured
 	int64_t mesh_most; ///< spheres of a mesh, at most; 0: the scene's
 } bench_sphere_case;
 
