@@ -29,7 +29,7 @@ sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec
 /// Free everything. NULL does nothing.
 void sim_destroy_dynamics(sim_dynamics *dynamics);
 
-/// Add a body; its number is the count of those before it. False, with the reason in error, when mass or inertia are not those
+/// Add a body; its number is the count of the bodies before it. False, with the reason in error, when mass or inertia are not those
 /// of a solid (dynamic bodies) or memory is short.
 bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *body, char *error, size_t error_size);
 

@@ -143,7 +143,7 @@ typedef struct sim_granular_step {
 	int64_t contacts; ///< touching pairs of spheres at its beginning (where forces are computed)
 	int64_t wall_contacts;
 	double max_overlap;  ///< between spheres, largest, as a part of the smaller radius
-	bool list_built;     ///< the list of neighbours was made anew
+	bool list_built;     ///< the list of neighbours was rebuilt
 	bool sorted;         ///< the arrays in memory were sorted along the Morton curve
 	double ms_build;     ///< milliseconds of the list and the sorting
 	double ms_detection; ///< of the distances, the forces between spheres, and between crowded spheres and walls
@@ -188,7 +188,7 @@ typedef struct sim_granular_energy {
 } sim_granular_energy;
 
 /// Energies now. False, with the reason in error, when memory is short or the simulation failed before. The elastic part is 0
-/// with def.force. May make the list of neighbours anew; motions do not depend on when that happens.
+/// with def.force. May rebuild the list of neighbours; motions do not depend on when that happens.
 bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy, char *error, size_t error_size);
 
 /// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where not wanted. Centres lie

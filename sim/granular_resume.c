@@ -1,5 +1,5 @@
-// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: digest of all bytes, format and
-// version, sizes, the sum of what was read, then everything that a definition is checked for.
+// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: the digest of all bytes, the format
+// and its version, the sizes, the check sum of the arrays, and last everything that a definition is checked for.
 #include "sim/granular_transfer.h"
 #include "sim/hdf5_file.h"
 

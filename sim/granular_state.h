@@ -311,7 +311,7 @@ void granular_free_packed(sim_granular *granular);
 // ---- Skin (granular_skin.c) ----
 
 void granular_start_skin(sim_granular *granular);
-/// The list is to be made anew: the skin it should have.
+/// The list is to be rebuilt: the skin it should have.
 double granular_next_skin(sim_granular *granular);
 
 // ---- Making (granular.c) ----

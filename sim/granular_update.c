@@ -1,7 +1,7 @@
 // Velocities and places: semi-implicit Euler. Lone spheres get the forces of the walls here, in the same pass; and the pass
 // finds how far spheres can have moved against each other, for the list of neighbours.
 //
-// Lone spheres far from all walls are free: until the list is made anew nothing but gravity moves them, and nobody reads them.
+// Lone spheres far from all walls are free: until the list is rebuilt nothing but gravity moves them, and nobody reads them.
 // While a good part is free, a step moves the others only and notes what gravity gave; every so many steps, or when somebody
 // asks, the free ones catch up, each through all its steps while it is in registers, with the same roundings. What bounds their
 // speeds is known meanwhile: gravity is common to all.

@@ -44,7 +44,7 @@ typedef struct sim_ply_reader {
 	const char *at;
 	const char *end;   ///< a zero must stand there
 	const char *body;  ///< where the values begin; NULL in the header
-	const char *place; ///< of what is being read, for messages; NULL: they name none
+	const char *place; ///< of the part in hand, for messages; NULL: they name none
 	sim_ply_format format;
 	int element_count;
 	sim_ply_element elements[SIM_PLY_ELEMENTS_MAX];
@@ -78,7 +78,7 @@ bool sim_ply_skip_property(sim_ply_reader *r, const sim_ply_element *element, co
 /// Read over all rows of an element.
 bool sim_ply_skip_element(sim_ply_reader *r, const sim_ply_element *element);
 
-/// Check that the rows can be in what is left of the file: a row takes a byte for each property at
+/// Check that the rows fit into the rest of the file: a row takes a byte for each property at
 /// least, so that a damaged count cannot ask for much more memory than the file has bytes. False
 /// after a message, which calls the rows by name.
 bool sim_ply_check_room(sim_ply_reader *r, const sim_ply_element *element, const char *name);

@@ -65,7 +65,7 @@ typedef struct sim_recorder sim_recorder;
 /// reason in error, when that fails.
 sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, char *error, size_t error_size);
 
-/// Add a mesh; its number is the count of those before it. False, with path and reason in error, when that fails.
+/// Add a mesh; its number is the count of the meshes before it. False, with path and reason in error, when that fails.
 bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, char *error, size_t error_size);
 
 /// Add a body, also between frames; in the frames before it its pose is NaN.

@@ -1,5 +1,5 @@
 // The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that file: between two flushes it
-// writes parts of what is there anew at other places, and a run that is killed then leaves nothing that can be read.
+// moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
 //
 // A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
 // and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so what a kill can

@@ -61,7 +61,7 @@ typedef struct sim_soft_def {
 	int32_t substeps;          ///< of the solver in a step
 	double thickness;          ///< metres that surfaces keep apart, and at least half of it while rounds suffice
 	double damping;            ///< part of the velocity lost in a second, 1/s
-	int32_t solves;            ///< times that a step is solved anew with the impacts found so far
+	int32_t solves;            ///< times that a step is solved again with the impacts found so far
 	int32_t rounds;            ///< times that only places are corrected, after these; then zones move as one
 	carom_allocator allocator; ///< for all but the detector; both functions NULL: carom_default_allocator
 } sim_soft_def;

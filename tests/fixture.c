@@ -414,3 +414,29 @@ void fixture_run_two(void *(*fn)(void *), void *users[2])
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 }
+
+bool fixture_write_tape(const void *bytes, size_t count, void *user)
+{
+	fixture_tape *t = user;
+	if (t->limit > 0 && t->count + count > t->limit)
+		return false;
+	if (t->count + count > t->capacity) {
+		t->capacity = 2 * (t->count + count);
+		t->bytes = realloc(t->bytes, t->capacity);
+	}
+	if (!t->bytes)
+		return false;
+	memcpy(t->bytes + t->count, bytes, count);
+	t->count += count;
+	return true;
+}
+
+bool fixture_read_tape(void *bytes, size_t count, void *user)
+{
+	fixture_tape *t = user;
+	if (count > t->count - t->at)
+		return false;
+	memcpy(bytes, t->bytes + t->at, count);
+	t->at += count;
+	return true;
+}

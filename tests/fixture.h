@@ -106,4 +106,16 @@ typedef struct fixture_heap {
 /// A context whose memory comes from the heap, which is reset.
 carom_context *fixture_heap_context(fixture_heap *heap, int threads);
 
+/// A recording in memory: bytes are malloc's, free them. Zero is empty.
+typedef struct fixture_tape {
+	uint8_t *bytes;
+	size_t count;
+	size_t capacity;
+	size_t at;    // of the reader
+	size_t limit; // the writer gives up beyond; 0: never
+} fixture_tape;
+/// For carom_world_record and carom_replay_recording; user is a fixture_tape.
+bool fixture_write_tape(const void *bytes, size_t count, void *user);
+bool fixture_read_tape(void *bytes, size_t count, void *user);
+
 #endif

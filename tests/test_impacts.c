@@ -890,31 +890,6 @@ TEST(impacts, keep_the_budget)
 	carom_destroy_context(context);
 }
 
-typedef struct tape {
-	uint8_t *bytes;
-	size_t count, at;
-} tape;
-
-static bool write_tape(const void *bytes, size_t count, void *user)
-{
-	tape *t = user;
-	t->bytes = realloc(t->bytes, t->count + count);
-	REQUIRE(t->bytes != NULL);
-	memcpy(t->bytes + t->count, bytes, count);
-	t->count += count;
-	return true;
-}
-
-static bool read_tape(void *bytes, size_t count, void *user)
-{
-	tape *t = user;
-	if (count > t->count - t->at)
-		return false;
-	memcpy(bytes, t->bytes + t->at, count);
-	t->at += count;
-	return true;
-}
-
 static bool odd_pairs(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
 {
 	(void)user_data_a, (void)user_data_b, (void)user;
@@ -928,14 +903,14 @@ TEST(impacts, recordings_replay)
 		carom_world_def def = carom_default_world_def();
 		def.pair_filter = filtered ? odd_pairs : NULL;
 		def.sweep.min_separation = 0.01;
-		tape t = { 0 };
+		fixture_tape t = { 0 };
 		uint64_t hashes[PLAY_STEPS], unrecorded[PLAY_STEPS];
-		play(context, &(play_options){ .def = &def, .seed = 8, .write = write_tape, .tape = &t }, hashes);
+		play(context, &(play_options){ .def = &def, .seed = 8, .write = fixture_write_tape, .tape = &t }, hashes);
 		play(context, &(play_options){ .def = &def, .seed = 8 }, unrecorded);
 		for (int step = 0; step < PLAY_STEPS; step++)
 			CHECK(hashes[step] == unrecorded[step]); // to be recorded changes nothing
 		carom_replay_result result;
-		if (!CHECK_INT(carom_replay_recording(context, read_tape, &t, &result), CAROM_SUCCESS))
+		if (!CHECK_INT(carom_replay_recording(context, fixture_read_tape, &t, &result), CAROM_SUCCESS))
 			CHECK_STR(carom_error_text(context), "");
 		CHECK_INT(result.steps, PLAY_STEPS - 1);
 		CHECK(result.hash == hashes[PLAY_STEPS - 1]);

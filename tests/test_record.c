@@ -1,4 +1,5 @@
 /// Recordings: what was recorded replays to the same hashes; what is damaged is refused, whatever the damage, and never crashes.
+#include "fixture.h"
 #include "test.h"
 #include "carom/carom.h"
 #include "world/recording_format.h"
@@ -8,39 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/// A stream in memory.
-typedef struct tape {
-	uint8_t *bytes;
-	size_t count;
-	size_t capacity;
-	size_t at;    // of the reader
-	size_t limit; // the writer gives up beyond; 0: never
-} tape;
-
-static bool tape_write(const void *bytes, size_t count, void *user)
-{
-	tape *t = user;
-	if (t->limit > 0 && t->count + count > t->limit)
-		return false;
-	if (t->count + count > t->capacity) {
-		t->capacity = 2 * (t->count + count);
-		t->bytes = realloc(t->bytes, t->capacity);
-	}
-	memcpy(t->bytes + t->count, bytes, count);
-	t->count += count;
-	return true;
-}
-
-static bool tape_read(void *bytes, size_t count, void *user)
-{
-	tape *t = user;
-	if (count > t->count - t->at)
-		return false;
-	memcpy(bytes, t->bytes + t->at, count);
-	t->at += count;
-	return true;
-}
 
 static carom_context *make_context(void)
 {
@@ -201,16 +169,16 @@ static void close_play(play *p)
 }
 
 /// A recording of steps that begins when the world has a past.
-static tape make_recording_of(const carom_world_def *def, bool soft, int bodies, int steps, uint64_t *hash)
+static fixture_tape make_recording_of(const carom_world_def *def, bool soft, int bodies, int steps, uint64_t *hash)
 {
 	play p;
-	tape t = { 0 };
+	fixture_tape t = { 0 };
 	open_play(&p, def, bodies);
 	if (soft)
 		add_soft_bodies(&p);
 	act(&p, 4);
 	p.contacts = 0;
-	REQUIRE(carom_world_record(p.world, tape_write, &t) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(p.world, fixture_write_tape, &t) == CAROM_SUCCESS);
 	act(&p, steps);
 	REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
 	*hash = carom_world_hash(p.world);
@@ -220,15 +188,15 @@ static tape make_recording_of(const carom_world_def *def, bool soft, int bodies,
 	return t;
 }
 
-static tape make_recording(const carom_world_def *def, int bodies, int steps, uint64_t *hash)
+static fixture_tape make_recording(const carom_world_def *def, int bodies, int steps, uint64_t *hash)
 {
 	return make_recording_of(def, false, bodies, steps, hash);
 }
 
-static carom_result replay(tape t, carom_replay_result *result, char *text)
+static carom_result replay(fixture_tape t, carom_replay_result *result, char *text)
 {
 	carom_context *context = make_context();
-	const carom_result outcome = carom_replay_recording(context, tape_read, &t, result);
+	const carom_result outcome = carom_replay_recording(context, fixture_read_tape, &t, result);
 	if (text)
 		strcpy(text, carom_error_text(context));
 	CHECK(carom_memory_in_use(context) < 4096);
@@ -251,7 +219,7 @@ TEST(record, a_recording_replays_to_the_same_hashes)
 			def.pair_filter_user = &modulus;
 		}
 		uint64_t hash;
-		tape t = make_recording(&def, 20, 12, &hash);
+		fixture_tape t = make_recording(&def, 20, 12, &hash);
 		carom_replay_result result;
 		char text[600];
 		CHECK_INT(replay(t, &result, text), CAROM_SUCCESS);
@@ -304,7 +272,7 @@ TEST(record, settings_of_temporal_data_replay_to_the_same_hashes)
 		if (variant == 3)
 			def.ray_buffers = CAROM_BUFFERS_IGNORE; // what is missed depends on the step before
 		uint64_t hash;
-		tape t = make_recording(&def, 20, 12, &hash);
+		fixture_tape t = make_recording(&def, 20, 12, &hash);
 		carom_replay_result result;
 		char text[600];
 		if (!CHECK_INT(replay(t, &result, text), CAROM_SUCCESS))
@@ -365,7 +333,7 @@ TEST(record, every_setting_is_written)
 {
 	const carom_world_def def = odd_settings();
 	uint64_t hash;
-	tape t = make_recording(&def, 8, 1, &hash);
+	fixture_tape t = make_recording(&def, 8, 1, &hash);
 	const uint8_t *b = t.bytes;
 	CHECK_INT(cr_load_le(b + WORLD_SIZE_AT, 8), WORLD_END - 24);
 	CHECK_INT(cr_load_le(b + TEMPORAL_AT, 4), CAROM_TEMPORAL_ITERATIVE);
@@ -399,9 +367,9 @@ TEST(record, a_recording_of_an_empty_world)
 {
 	carom_context *context = make_context();
 	carom_world *world;
-	tape t = { 0 };
+	fixture_tape t = { 0 };
 	REQUIRE(carom_create_world(context, NULL, &world) == CAROM_SUCCESS);
-	REQUIRE(carom_world_record(world, tape_write, &t) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(world, fixture_write_tape, &t) == CAROM_SUCCESS);
 	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
 	carom_destroy_world(world); // ends the recording
 	carom_destroy_context(context);
@@ -414,7 +382,7 @@ TEST(record, a_recording_of_an_empty_world)
 TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 3, 2, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 3, 2, &hash);
 	CHECK(memcmp(t.bytes, "CAROMREC\3\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
@@ -443,10 +411,10 @@ TEST(record, the_stream_is_the_documented_one)
 TEST(record, every_prefix_is_refused)
 {
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 4, 3, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 4, 3, &hash);
 	int64_t most_steps = 0;
 	for (size_t length = 0; length < t.count; length++) {
-		tape prefix = t;
+		fixture_tape prefix = t;
 		prefix.count = length;
 		carom_replay_result result;
 		char text[600];
@@ -464,7 +432,7 @@ TEST(record, every_prefix_is_refused)
 TEST(record, every_flipped_byte_is_found)
 {
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 4, 1, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	for (size_t i = 0; i < t.count; i++) {
 		carom_replay_result result;
 		t.bytes[i] ^= (uint8_t)(1u << i % 8);
@@ -478,7 +446,7 @@ TEST(record, every_flipped_byte_is_found)
 }
 
 /// Make the check sums right again, as far as the sizes of the records lead.
-static void repair_checks(tape *t)
+static void repair_checks(fixture_tape *t)
 {
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t->bytes, 12);
 	for (size_t at = 12; at + CR_RECORD_HEAD_SIZE + CR_RECORD_CHECK_SIZE <= t->count;) {
@@ -493,9 +461,9 @@ static void repair_checks(tape *t)
 	}
 }
 
-static void check_forged(const tape *t, size_t at, uint8_t value, int counts[2])
+static void check_forged(const fixture_tape *t, size_t at, uint8_t value, int counts[2])
 {
-	tape forged = *t;
+	fixture_tape forged = *t;
 	forged.bytes = malloc(t->count);
 	memcpy(forged.bytes, t->bytes, t->count);
 	forged.bytes[at] = value;
@@ -512,7 +480,7 @@ TEST(record, forged_recordings_never_crash)
 {
 	// Any byte may hold anything with a right check sum: fields out of range, wrong counts, foreign ids, broken meshes.
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 4, 1, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	int counts[2] = { 0, 0 };
 	for (size_t i = 0; i < t.count; i++) {
 		const uint8_t values[3] = { 0xff, (uint8_t)(t.bytes[i] ^ 1), (uint8_t)(t.bytes[i] ^ 0x80) };
@@ -524,9 +492,9 @@ TEST(record, forged_recordings_never_crash)
 }
 
 /// With right check sums, the replay refuses the world and names the field.
-static void refuse_setting(const tape *t, const char *field)
+static void refuse_setting(const fixture_tape *t, const char *field)
 {
-	repair_checks(&(tape){ .bytes = t->bytes, .count = t->count });
+	repair_checks(&(fixture_tape){ .bytes = t->bytes, .count = t->count });
 	carom_replay_result result;
 	char text[600];
 	CHECK_INT(replay(*t, &result, text), CAROM_INVALID_RECORDING);
@@ -574,7 +542,7 @@ TEST(record, settings_out_of_range_are_refused)
 		{ SWEEP_REPLACED_AT, -1, "rebuild_replaced" },
 	};
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 4, 1, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	uint8_t kept[WORLD_END];
 	memcpy(kept, t.bytes, WORLD_END);
 	for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
@@ -596,7 +564,7 @@ TEST(record, settings_out_of_range_are_refused)
 
 enum { OLD_BODY_SIZE = 137 }; // the newer body ends with self_collision
 
-static void copy(tape *to, const uint8_t **from, size_t count)
+static void copy(fixture_tape *to, const uint8_t **from, size_t count)
 {
 	memcpy(to->bytes + to->count, *from, count);
 	to->count += count;
@@ -604,14 +572,14 @@ static void copy(tape *to, const uint8_t **from, size_t count)
 }
 
 /// A body, and in a state the motion that follows, of one that rests.
-static void copy_old_body(tape *to, const uint8_t **from, bool in_state)
+static void copy_old_body(fixture_tape *to, const uint8_t **from, bool in_state)
 {
 	copy(to, from, OLD_BODY_SIZE);
 	*from += 1 + in_state;
 	CHECK(!in_state || (*from)[-1] == 0);
 }
 
-static void copy_old_state(tape *to, const uint8_t **from)
+static void copy_old_state(fixture_tape *to, const uint8_t **from)
 {
 	const int64_t slots = (int64_t)cr_load_le(*from, 4);
 	copy(to, from, 4);
@@ -624,9 +592,9 @@ static void copy_old_state(tape *to, const uint8_t **from)
 }
 
 /// What the library of an older version would have written: without the newer settings, and what they tell of.
-static tape to_version(const tape *t, uint32_t version)
+static fixture_tape to_version(const fixture_tape *t, uint32_t version)
 {
-	tape old = { .bytes = malloc(t->count) };
+	fixture_tape old = { .bytes = malloc(t->count) };
 	const uint8_t *from = t->bytes, *const end = t->bytes + t->count;
 	copy(&old, &from, 12);
 	cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, version, 4);
@@ -659,7 +627,7 @@ TEST(record, recordings_of_older_versions_replay)
 	defs[1].contact_normal = CAROM_NORMAL_RAY;
 	for (uint32_t version = 1; version < CR_RECORDING_VERSION; version++) {
 		uint64_t hash;
-		tape t = make_recording(&defs[version], 20, 8, &hash), old = to_version(&t, version);
+		fixture_tape t = make_recording(&defs[version], 20, 8, &hash), old = to_version(&t, version);
 		carom_replay_result result;
 		char text[600];
 		if (!CHECK_INT(replay(old, &result, text), CAROM_SUCCESS))
@@ -682,13 +650,13 @@ TEST(record, recordings_of_older_versions_replay)
 TEST(record, what_was_forgotten_is_forgotten_in_the_replay)
 {
 	play p;
-	tape t = { 0 };
+	fixture_tape t = { 0 };
 	carom_world_def def = carom_default_world_def();
 	def.temporal = CAROM_TEMPORAL_ITERATIVE;
 	def.displacement_threshold = 4;
 	open_play(&p, &def, 20);
 	act(&p, 3);
-	REQUIRE(carom_world_record(p.world, tape_write, &t) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(p.world, fixture_write_tape, &t) == CAROM_SUCCESS);
 	act(&p, 3);
 	for (int k = 0; k < 3; k++) {
 		cr_world_forget(p.world); // as a step that failed does
@@ -709,7 +677,7 @@ TEST(record, what_was_forgotten_is_forgotten_in_the_replay)
 TEST(record, the_first_differing_step_is_named)
 {
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 8, 6, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 8, 6, &hash);
 	int step = 0;
 	for (size_t at = 12; at < t.count;) {
 		const uint32_t opcode = (uint32_t)cr_load_le(t.bytes + at, 4);
@@ -732,9 +700,9 @@ TEST(record, a_writer_that_gives_up_is_reported)
 {
 	for (size_t limit = 1; limit < 6000; limit += 97) {
 		play p;
-		tape t = { .limit = limit };
+		fixture_tape t = { .limit = limit };
 		open_play(&p, NULL, 6);
-		const carom_result started = carom_world_record(p.world, tape_write, &t);
+		const carom_result started = carom_world_record(p.world, fixture_write_tape, &t);
 		CHECK(started == CAROM_SUCCESS || started == CAROM_INVALID_RECORDING);
 		act(&p, 2); // the world goes on
 		const bool complete =
@@ -750,11 +718,11 @@ TEST(record, a_writer_that_gives_up_is_reported)
 TEST(record, a_second_recording_ends_the_first)
 {
 	play p;
-	tape first = { 0 }, second = { 0 };
+	fixture_tape first = { 0 }, second = { 0 };
 	open_play(&p, NULL, 10);
-	REQUIRE(carom_world_record(p.world, tape_write, &first) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(p.world, fixture_write_tape, &first) == CAROM_SUCCESS);
 	act(&p, 2);
-	REQUIRE(carom_world_record(p.world, tape_write, &second) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(p.world, fixture_write_tape, &second) == CAROM_SUCCESS);
 	act(&p, 3);
 	REQUIRE(carom_world_record(p.world, NULL, NULL) == CAROM_SUCCESS);
 	close_play(&p);
@@ -769,7 +737,7 @@ TEST(record, a_second_recording_ends_the_first)
 
 /// A writer that calls the library on the world that it records.
 typedef struct meddler {
-	tape tape;
+	fixture_tape tape;
 	carom_world *world;
 	carom_body_id body;
 	int at;     // the call of the writer in which it meddles
@@ -785,10 +753,10 @@ static bool meddling_write(const void *bytes, size_t count, void *user)
 	if (m->calls++ == m->at) {
 		const carom_pose pose = carom_pose_identity();
 		m->result = m->moves ? carom_world_set_pose(m->world, m->body, &pose)
-							 : carom_world_record(m->world, m->at % 2 ? tape_write : NULL, NULL);
+							 : carom_world_record(m->world, m->at % 2 ? fixture_write_tape : NULL, NULL);
 		snprintf(m->text, sizeof m->text, "%s", carom_error_text(carom_world_context(m->world)));
 	}
-	return tape_write(bytes, count, &m->tape);
+	return fixture_write_tape(bytes, count, &m->tape);
 }
 
 TEST(record, a_writer_cannot_stop_its_own_recording)
@@ -834,14 +802,14 @@ TEST(record, a_writer_that_changes_its_world_ends_the_recording)
 TEST(record, a_recording_may_take_the_place_of_a_broken_one)
 {
 	play p;
-	tape broken = { .limit = 3000 }, whole = { 0 }, full = { .limit = 1 };
+	fixture_tape broken = { .limit = 3000 }, whole = { 0 }, full = { .limit = 1 };
 	open_play(&p, NULL, 4);
-	REQUIRE(carom_world_record(p.world, tape_write, &broken) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(p.world, fixture_write_tape, &broken) == CAROM_SUCCESS);
 	act(&p, 20);
-	CHECK_INT(carom_world_record(p.world, tape_write, &whole), CAROM_SUCCESS);
+	CHECK_INT(carom_world_record(p.world, fixture_write_tape, &whole), CAROM_SUCCESS);
 	act(&p, 3);
 	// One that cannot begin ends the one before it all the same.
-	CHECK_INT(carom_world_record(p.world, tape_write, &full), CAROM_INVALID_RECORDING);
+	CHECK_INT(carom_world_record(p.world, fixture_write_tape, &full), CAROM_INVALID_RECORDING);
 	CHECK_INT(carom_world_record(p.world, NULL, NULL), CAROM_SUCCESS);
 	carom_replay_result result;
 	CHECK_INT(replay(broken, &result, NULL), CAROM_INVALID_RECORDING);
@@ -857,11 +825,11 @@ TEST(record, wrong_arguments_are_refused)
 {
 	carom_context *context = make_context();
 	carom_replay_result result;
-	tape t = { 0 };
-	CHECK_INT(carom_replay_recording(NULL, tape_read, &t, &result), CAROM_INVALID_ARGUMENT);
+	fixture_tape t = { 0 };
+	CHECK_INT(carom_replay_recording(NULL, fixture_read_tape, &t, &result), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_replay_recording(context, NULL, &t, &result), CAROM_INVALID_ARGUMENT);
-	CHECK_INT(carom_replay_recording(context, tape_read, &t, NULL), CAROM_INVALID_ARGUMENT);
-	CHECK_INT(carom_replay_recording(context, tape_read, &t, &result), CAROM_INVALID_RECORDING);
+	CHECK_INT(carom_replay_recording(context, fixture_read_tape, &t, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_replay_recording(context, fixture_read_tape, &t, &result), CAROM_INVALID_RECORDING);
 	carom_destroy_context(context);
 }
 
@@ -961,8 +929,8 @@ TEST(record, the_log_is_never_called_on_a_worker_thread)
 		body.pose.position.x = 1.5 * i;
 		REQUIRE(carom_world_add_body(world, &body, &id) == CAROM_SUCCESS);
 	}
-	tape t = { 0 };
-	REQUIRE(carom_world_record(world, tape_write, &t) == CAROM_SUCCESS);
+	fixture_tape t = { 0 };
+	REQUIRE(carom_world_record(world, fixture_write_tape, &t) == CAROM_SUCCESS);
 	CHECK_INT(carom_world_step(world), CAROM_SUCCESS);
 	CHECK(worker.refused > 0);
 	CHECK_INT(worker.logged, 1);
@@ -976,7 +944,7 @@ TEST(record, the_log_is_never_called_on_a_worker_thread)
 TEST(record, replay_out_of_memory_leaks_nothing)
 {
 	uint64_t hash;
-	tape t = make_recording_of(NULL, true, 5, 2, &hash);
+	fixture_tape t = make_recording_of(NULL, true, 5, 2, &hash);
 	int failures = 0;
 	for (int64_t fail_at = 0; fail_at < 3000; fail_at += 1 + fail_at / 40) {
 		int64_t allowed = INT64_MAX;
@@ -986,9 +954,9 @@ TEST(record, replay_out_of_memory_leaks_nothing)
 		carom_context *context;
 		REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
 		allowed = fail_at;
-		tape reader = t;
+		fixture_tape reader = t;
 		carom_replay_result result;
-		const carom_result outcome = carom_replay_recording(context, tape_read, &reader, &result);
+		const carom_result outcome = carom_replay_recording(context, fixture_read_tape, &reader, &result);
 		CHECK(outcome == CAROM_SUCCESS || outcome == CAROM_OUT_OF_MEMORY);
 		failures += outcome != CAROM_SUCCESS;
 		CHECK(carom_memory_in_use(context) < 4096);

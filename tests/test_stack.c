@@ -340,45 +340,16 @@ static void use_sweeps(void *context)
 TEST(stack, sweeps) { for_each_simd("sweeps", use_sweeps); }
 
 /// A cloth of a world that falls through rigid meshes, is asked, recorded and replayed.
-typedef struct tape {
-	char *bytes;
-	size_t count, capacity, at;
-} tape;
-
-static bool write_tape(const void *bytes, size_t count, void *user)
-{
-	tape *t = user;
-	if (t->count + count > t->capacity) {
-		t->capacity = 2 * (t->count + count);
-		t->bytes = realloc(t->bytes, t->capacity);
-	}
-	if (!t->bytes)
-		return false;
-	memcpy(t->bytes + t->count, bytes, count);
-	t->count += count;
-	return true;
-}
-
-static bool read_tape(void *bytes, size_t count, void *user)
-{
-	tape *t = user;
-	if (count > t->count - t->at)
-		return false;
-	memcpy(bytes, t->bytes + t->at, count);
-	t->at += count;
-	return true;
-}
-
 static void drop_cloth(void *context)
 {
-	tape t = { 0 };
+	fixture_tape t = { 0 };
 	uint64_t seed = 5;
 	carom_mesh *sheet = fixture_sheet_mesh(context, 12, 2), *ball = fixture_sphere_mesh(context, 0.6, 8);
 	stage s = { .world = fixture_world(context, NULL) };
 	s.meshes[0] = fixture_torus_mesh(context, 12, 8, 0.4, 0.2);
 	s.meshes[1] = s.meshes[2] = ball;
 	s.meshes[3] = sheet;
-	REQUIRE(carom_world_record(s.world, write_tape, &t) == CAROM_SUCCESS);
+	REQUIRE(carom_world_record(s.world, fixture_write_tape, &t) == CAROM_SUCCESS);
 	add_all(&s, &seed);
 	const carom_body_id cloth = fixture_add(s.world, fixture_of_mesh(sheet), fixture_at(0, 0, 0), CAROM_CLOTH);
 	const int count = 13 * 13;
@@ -396,7 +367,7 @@ static void drop_cloth(void *context)
 	CHECK_INT(carom_world_record(s.world, NULL, NULL), CAROM_SUCCESS);
 	carom_destroy_world(s.world);
 	carom_replay_result result;
-	CHECK_INT(carom_replay_recording(context, read_tape, &t, &result), CAROM_SUCCESS);
+	CHECK_INT(carom_replay_recording(context, fixture_read_tape, &t, &result), CAROM_SUCCESS);
 	CHECK_INT(result.steps, 4);
 	free(places);
 	free(t.bytes);

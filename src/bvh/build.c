@@ -275,7 +275,7 @@ static void build_subtree_task(int64_t begin, int64_t end, int worker, void *tas
 		build_subtree(b, b->jobs[i]);
 }
 
-/// Split from the root until what is left is small enough for one task each.
+/// Split from the root until the rest is small enough for one task each.
 static void split_top(builder *b, int32_t count)
 {
 	job stack[CR_MAX_DEPTH + 1];

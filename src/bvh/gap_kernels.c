@@ -5,7 +5,7 @@
 /// two boxes hold is at least as far apart as they are along the axes of the opened one's frame, along the line of their middles,
 /// and along the direction of the best points so far: for bodies that are apart that drops nearly all. Two leaves are compared
 /// by their corners along the same two directions, then each triangle of B with eight of A, by boxes, by the two directions and by
-/// the planes of both; what is left is worked out.
+/// the planes of both; the remaining pairs are measured.
 ///
 /// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding, so
 /// the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of boxes for

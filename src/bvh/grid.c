@@ -1,6 +1,6 @@
 /// The inside-outside grid: which cells of a closed mesh's box the surface touches, and on which side the others lie.
 ///
-/// Cells that a triangle may touch are marked; what is left falls into pieces connected through faces, each wholly inside or
+/// Cells that a triangle may touch are marked; the remaining cells fall into pieces connected through faces, each wholly inside or
 /// outside, and one winding number decides for a piece. Cost: cells + triangle-cell overlaps + one ray a piece. A refinement of
 /// "only vertices inside the intersection of the bounding volumes cast a ray": the grid is a tighter bounding volume.
 

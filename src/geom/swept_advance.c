@@ -10,7 +10,7 @@
 ///
 /// Over the inside of the figure, a corner far from the contact is often the first to reach zero, and steps shrink by a
 /// constant factor only. But there contact needs the four vertices to be coplanar: each step begins with a leap to shortly
-/// before the next root of the cubic (swept_cubic.c), certified as well; what is left is mostly to see whether the features
+/// before the next root of the cubic (swept_cubic.c), certified as well; the remaining question is mostly whether the features
 /// meet there.
 ///
 /// Bound: with k off by u |k|, u = 2^-53, the computed component g = w . k is off by at most gamma_4 m, m = sum of |w_i k_i|
@@ -24,7 +24,7 @@
 #include <math.h>
 
 enum {
-	MAX_ADVANCES = 64, // all steps: generous, since what is left goes to bisection
+	MAX_ADVANCES = 64, // all steps: generous, since bisection decides the rest
 	MAX_PLAIN = 4,     // steps before looking ahead
 	MAX_NEAR = 24,     // steps within tolerance, which only sharpen the time or prove a close miss
 };

@@ -199,14 +199,22 @@ static int32_t farthest_waiting(const builder *b, int32_t face)
 	return best;
 }
 
+/// Put a face on the stack of a search. Returns false when memory runs out.
+static bool push_face(builder *b, int32_t face)
+{
+	if (!cr_array_reserve_one(b->context, &b->stack))
+		return false;
+	b->stack.data[b->stack.count++] = face;
+	return true;
+}
+
 /// The faces that a point sees, from one of them on, and the edges between them and the others.
 static bool find_horizon(builder *b, int32_t face, int32_t point)
 {
 	b->visible.count = b->horizon.count = b->stack.count = 0;
 	b->faces.data[face].seen = true;
-	if (!cr_array_reserve_one(b->context, &b->stack))
+	if (!push_face(b, face))
 		return false;
-	b->stack.data[b->stack.count++] = face;
 	while (b->stack.count > 0) {
 		const int32_t f = b->stack.data[--b->stack.count];
 		if (!cr_array_reserve_one(b->context, &b->visible))
@@ -219,9 +227,8 @@ static bool find_horizon(builder *b, int32_t face, int32_t point)
 				continue;
 			if (is_above(b, other, point)) {
 				b->faces.data[other].seen = true;
-				if (!cr_array_reserve_one(b->context, &b->stack))
+				if (!push_face(b, other))
 					return false;
-				b->stack.data[b->stack.count++] = other;
 			} else {
 				if (!cr_array_reserve_one(b->context, &b->horizon))
 					return false;
@@ -316,9 +323,8 @@ static bool spread_region(builder *b, int32_t seed, int32_t region)
 	const v3d normal = v3d_normalize(normal_of(b, seed)), origin = corner_of(b, seed, 0);
 	b->stack.count = 0;
 	b->faces.data[seed].region = region;
-	if (!cr_array_reserve_one(b->context, &b->stack))
+	if (!push_face(b, seed))
 		return false;
-	b->stack.data[b->stack.count++] = seed;
 	while (b->stack.count > 0) {
 		const int32_t f = b->stack.data[--b->stack.count];
 		for (int k = 0; k < 3; k++) {
@@ -326,9 +332,8 @@ static bool spread_region(builder *b, int32_t seed, int32_t region)
 			if (b->faces.data[other].region >= 0 || !in_plane(b, other, normal, origin))
 				continue;
 			b->faces.data[other].region = region;
-			if (!cr_array_reserve_one(b->context, &b->stack))
+			if (!push_face(b, other))
 				return false;
-			b->stack.data[b->stack.count++] = other;
 		}
 	}
 	return true;

@@ -19,7 +19,7 @@ typedef struct cr_tree_find {
 /// Get ready; false when out of memory. Call cr_end_find in any case.
 bool cr_begin_find(cr_tree_find *find, const cr_sphere_tree *tree, const cr_sphere_set *set, const cr_pair_sink *sink);
 
-/// Hand on what is left in the batches, add up the tests and free the memory.
+/// Hand on the rest of the batches, add up the tests and free the memory.
 void cr_end_find(cr_tree_find *find, int64_t *tests);
 
 /// The search of one worker, with the margins of its tests in single precision.

@@ -94,7 +94,7 @@ void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_f
 void cr_sweep_worker_walk(cr_sweep_worker *worker, int32_t task, cr_sweep_pair from);
 /// Follow a block of the front, which is taken: it is empty afterwards.
 void cr_sweep_worker_follow(cr_sweep_worker *worker, int32_t task, cr_front_block *block);
-/// Test what is left of pairs of leaves and queries.
+/// Test the remaining pairs of leaves and the remaining queries.
 void cr_sweep_worker_finish(cr_sweep_worker *worker);
 
 #endif

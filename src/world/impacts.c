@@ -1,6 +1,6 @@
 /// Impacts of a step. In: the places of deforming bodies at both ends of the step, the poses of rigid ones at both. Out: all impacts,
 /// by body. One carom_sweep does the work (docs/sweep.md); its meshes are in the order of the bodies' numbers, so that its order of
-/// impacts is the world's. It is made anew when another set of bodies takes part, else its tree and its front live on.
+/// impacts is the world's. It is rebuilt when another set of bodies takes part, else its tree and its front live on.
 ///
 /// Cost beyond the sweep: a copy of all places that moved, in parallel over bodies, and a copy of the impacts. Who takes part is asked
 /// after bodies came or went or filters changed: each rigid mesh of each deforming body until one lets it pass.

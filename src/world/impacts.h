@@ -14,7 +14,7 @@ typedef CR_ARRAY(cr_member) cr_members;
 
 typedef struct cr_impacts {
 	int32_t deforming_count;     // bodies that deform
-	bool stale;                  // bodies came or went, or filters changed: who takes part is to be asked anew
+	bool stale;                  // bodies came or went, or filters changed: who takes part is asked again
 	carom_sweep *sweep;          // NULL: none made
 	cr_members members;          // by mesh of the sweep: in the order of the bodies' numbers
 	cr_members next;             // while they are asked
