@@ -19,6 +19,7 @@ static const golden GOLDEN[] = {
 	{ "scene1_step_80", 0x653e814261a2d056 },
 	{ "scene1_step_420", 0x7c6830622c91f9ef },
 	{ "convex_shapes", 0x7d40bb2c01dfe45e },
+	{ "convex_bodies", 0x9cf4dfa67b86a32a },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },
 	{ "impacts", 0xb0bf3721979cc93c },

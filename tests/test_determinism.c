@@ -10,7 +10,7 @@
 
 // ---- Scenes ----
 
-enum { MAX_BODIES = 160, MAX_MESHES = 8 };
+enum { MAX_BODIES = 200, MAX_MESHES = 8 };
 
 typedef struct scene {
 	carom_context *context;
@@ -160,6 +160,33 @@ static void fill_zoo(scene *s, const model *models)
 	add_bodies(s, &(carom_shape){ .type = CAROM_CAPSULE, .radius = 0.1, .half_length = 0.9 }, 8, 1.8, -1.8, 1.8);
 }
 
+/// Convex bodies among each other and with everything else, which stands still, so that no other pairs come into it.
+static void fill_convex(scene *s, const model *models)
+{
+	float points[3 * 40];
+	for (int i = 0; i < 3 * 40; i++)
+		points[i] = (float)between(s, -0.4, 0.4);
+	carom_mesh *hull = NULL;
+	REQUIRE(carom_create_hull(s->context, &(carom_strided){ points, 0, CAROM_FLOAT32 }, 40, &hull) == CAROM_SUCCESS);
+	s->meshes[s->mesh_count++] = hull;
+	add_ground(s);
+	const carom_shape scenery[] = { determinism_mesh_shape(add_mesh(s, models)),
+		{ .type = CAROM_BOX, .half_extents = { 0.5, 0.3, 0.2 } }, { .type = CAROM_SPHERE, .radius = 0.5 },
+		{ .type = CAROM_CAPSULE, .radius = 0.3, .half_length = 0.4 } };
+	for (int i = 0; i < 12; i++)
+		add_scenery(s, &scenery[i % 4], (carom_vec3){ between(s, -2, 2), between(s, -2, 2), between(s, 0, 1.5) });
+	const carom_shape shapes[] = {
+		{ .type = CAROM_HULL, .mesh = hull },
+		{ .type = CAROM_CYLINDER, .radius = 0.3, .half_length = 0.2 },
+		{ .type = CAROM_CONE, .radius = 0.3, .half_length = 0.3 },
+		{ .type = CAROM_ELLIPSOID, .half_extents = { 0.4, 0.3, 0.2 } },
+		{ .type = CAROM_BOX, .half_extents = { 0.2, 0.2, 0.2 }, .rounding = 0.1 },
+		{ .type = CAROM_HULL, .mesh = hull, .rounding = 0.05 },
+	};
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		add_bodies(s, &shapes[i], 12, 2, 0, 1.5);
+}
+
 static void open_scene(scene *s, const plan *p, const determinism_way *w, carom_context *context)
 {
 	*s = (scene){ .context = context, .seed = 20 };
@@ -231,6 +258,17 @@ TEST(determinism, reduced_and_speculative)
 	model models[] = { { .shape = "lumpy", .triangles = 902, .scale = 1 }, { .shape = NULL } };
 	check_plan(&(plan){
 		.name = "near", .models = models, .fill = fill_pile, .steps = 3, .max_contacts = 4, .speculative_distance = 0.02 });
+}
+
+TEST(determinism, convex_bodies)
+{
+	model models[] = { { .shape = "lumpy", .triangles = 902, .scale = 1 }, { .shape = NULL } };
+	check_plan(&(plan){ .name = "convex_bodies",
+		.models = models,
+		.fill = fill_convex,
+		.steps = 3,
+		.max_contacts = 0,
+		.speculative_distance = 0.01 });
 }
 
 TEST(determinism, zoo)

@@ -383,7 +383,7 @@ TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 3, 2, &hash);
-	CHECK(memcmp(t.bytes, "CAROMREC\3\0\0\0", 12) == 0);
+	CHECK(memcmp(t.bytes, "CAROMREC\4\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
 	int records = 0, steps = 0;
@@ -562,7 +562,7 @@ TEST(record, settings_out_of_range_are_refused)
 	free(t.bytes);
 }
 
-enum { OLD_BODY_SIZE = 137 }; // the newer body ends with self_collision
+enum { OLD_BODY_SIZE = 137, ROUNDING_SIZE = 8 }; // bodies of version 3 end with self_collision, those of 4 with rounding
 
 static void copy(fixture_tape *to, const uint8_t **from, size_t count)
 {
@@ -572,14 +572,20 @@ static void copy(fixture_tape *to, const uint8_t **from, size_t count)
 }
 
 /// A body, and in a state the motion that follows, of one that rests.
-static void copy_old_body(fixture_tape *to, const uint8_t **from, bool in_state)
+static void copy_old_body(fixture_tape *to, const uint8_t **from, bool in_state, uint32_t version)
 {
 	copy(to, from, OLD_BODY_SIZE);
-	*from += 1 + in_state;
+	if (version >= 3)
+		copy(to, from, 1);
+	*from += ROUNDING_SIZE + (version < 3);
+	if (in_state && version >= 3)
+		copy(to, from, 1);
+	else
+		*from += in_state;
 	CHECK(!in_state || (*from)[-1] == 0);
 }
 
-static void copy_old_state(fixture_tape *to, const uint8_t **from)
+static void copy_old_state(fixture_tape *to, const uint8_t **from, uint32_t version)
 {
 	const int64_t slots = (int64_t)cr_load_le(*from, 4);
 	copy(to, from, 4);
@@ -587,7 +593,7 @@ static void copy_old_state(fixture_tape *to, const uint8_t **from)
 		const bool alive = (*from)[4];
 		copy(to, from, 5);
 		if (alive)
-			copy_old_body(to, from, true);
+			copy_old_body(to, from, true, version);
 	}
 }
 
@@ -604,11 +610,11 @@ static fixture_tape to_version(const fixture_tape *t, uint32_t version)
 		const size_t head = old.count;
 		copy(&old, &from, CR_RECORD_HEAD_SIZE);
 		if (opcode == CR_RECORD_WORLD)
-			copy(&old, &from, (version == 1 ? TEMPORAL_AT : SWEEP_AT) - 24);
+			copy(&old, &from, (version == 1 ? TEMPORAL_AT : version == 2 ? SWEEP_AT : WORLD_END) - 24);
 		else if (opcode == CR_RECORD_ADD_BODY)
-			copy_old_body(&old, &from, false);
+			copy_old_body(&old, &from, false, version);
 		else if (opcode == CR_RECORD_STATE)
-			copy_old_state(&old, &from);
+			copy_old_state(&old, &from, version);
 		if (opcode == CR_RECORD_WORLD)
 			from = next;
 		copy(&old, &from, (size_t)(next - from));
@@ -621,7 +627,8 @@ static fixture_tape to_version(const fixture_tape *t, uint32_t version)
 
 TEST(record, recordings_of_older_versions_replay)
 {
-	carom_world_def defs[3] = { carom_default_world_def(), carom_default_world_def(), carom_default_world_def() };
+	carom_world_def defs[4] = { carom_default_world_def(), carom_default_world_def(), carom_default_world_def(),
+		carom_default_world_def() };
 	defs[1].temporal = CAROM_TEMPORAL_NONE;
 	defs[1].internal_edge_angle = 0;
 	defs[1].contact_normal = CAROM_NORMAL_RAY;
@@ -640,7 +647,9 @@ TEST(record, recordings_of_older_versions_replay)
 			cr_store_le(old.bytes + CR_RECORDING_MAGIC_SIZE, other, 4);
 			repair_checks(&old);
 			CHECK_INT(replay(old, &result, text), other == version ? CAROM_SUCCESS : CAROM_INVALID_RECORDING);
-			CHECK(other == version || strstr(text, known ? "size is wrong" : "version") != NULL);
+			// The bodies of version 3 are shorter: the state falls out of step behind the first.
+			const bool in_body = version == 3 && strstr(text, ": a body with") != NULL;
+			CHECK(other == version || in_body || strstr(text, known ? "size is wrong" : "version") != NULL);
 		}
 		free(t.bytes);
 		free(old.bytes);

@@ -40,7 +40,7 @@ typedef enum carom_shape_type {
 	CAROM_CAPSULE, ///< radius about the segment from (0,0,-half_length) to (0,0,half_length)
 	CAROM_PLANE,   ///< the half space z <= 0 of the body's frame; static or kinematic bodies only
 	CAROM_MESH,    ///< a triangle mesh or a height field
-	// Convex shapes for the calls of carom/collide.h. A world refuses them (CAROM_UNSUPPORTED).
+	// Convex shapes (docs/convex.md). They have no impacts with bodies that deform; give a mesh for that.
 	CAROM_HULL,      ///< a convex hull: a mesh that carom_create_hull made
 	CAROM_CYLINDER,  ///< radius about the segment from (0,0,-half_length) to (0,0,half_length), flat ends
 	CAROM_CONE,      ///< base of this radius at z = -half_length, apex at (0,0,half_length)
@@ -55,7 +55,7 @@ typedef struct carom_shape {
 	double half_extents[3];
 	const carom_mesh *mesh; ///< made from the context of the world; the body takes a reference
 	/// Radius of a ball that is added to a box, hull, cylinder, cone or ellipsoid: it grows by this much, and its edges become round.
-	/// 0 or more; not used for other types. For the calls of carom/collide.h: a world refuses a value other than 0.
+	/// 0 or more; not used for other types.
 	double rounding;
 } carom_shape;
 

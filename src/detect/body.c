@@ -2,6 +2,8 @@
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
+#include "detect/shape_table.h"
+#include "geom/convex_query.h"
 
 enum { BODIES_PER_TASK = 256 };
 
@@ -64,6 +66,34 @@ static void bound_mesh(const cr_body *body, carom_simd simd, double lower[3], do
 	}
 }
 
+/// Round volumes: the segment's ends grown by the radius.
+static void bound_round(const cr_body *body, double lower[3], double upper[3])
+{
+	const double zero[3] = { 0, 0, 0 }, radius = body->shape.def.radius;
+	const double length = body->shape.def.type == CAROM_CAPSULE ? body->shape.def.half_length : 0;
+	for (int end = -1; end <= 1; end += 2) {
+		const double tip[3] = { 0, 0, end * length };
+		grow_by_box(body, tip, zero, lower, upper);
+	}
+	for (int k = 0; k < 3; k++) {
+		// The ends' slack was added before the radius: another rounding for it.
+		const double slack = (fabs(lower[k]) + fabs(upper[k]) + radius) * 0x1p-50;
+		lower[k] -= radius + slack;
+		upper[k] += radius + slack;
+	}
+}
+
+static void bound_convex(const cr_body *body, double lower[3], double upper[3])
+{
+	const cr_convex convex = cr_convex_of(&body->shape.def);
+	cr_convex_bounds(&convex, &body->rotation, lower, upper);
+	for (int k = 0; k < 3; k++) {
+		const double position = v3d_get(body->pose.position, k), slack = fabs(position) * 0x1p-50;
+		lower[k] += position - slack;
+		upper[k] += position + slack;
+	}
+}
+
 void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
 {
 	const cr_shape *shape = &body->shape;
@@ -73,30 +103,20 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 	}
 	if (body->deforming)
 		return;
-	if (shape->def.type == CAROM_PLANE) {
+	switch (shape->family) {
+	case CR_FAMILY_PLANE:
 		for (int k = 0; k < 3; k++) {
 			lower[k] = -INFINITY;
 			upper[k] = INFINITY;
 		}
-	} else if (shape->def.type == CAROM_MESH) {
+		break;
+	case CR_FAMILY_MESH:
 		if (shape->collider->tree.node_count > 0)
 			bound_mesh(body, simd, lower, upper);
-	} else if (shape->def.type == CAROM_BOX) {
-		grow_by_box(body, shape->centre, shape->half, lower, upper);
-	} else {
-		// Round volumes: the segment's ends grown by the radius.
-		const double zero[3] = { 0, 0, 0 };
-		const double length = shape->def.type == CAROM_CAPSULE ? shape->def.half_length : 0;
-		for (int end = -1; end <= 1; end += 2) {
-			const double tip[3] = { 0, 0, end * length };
-			grow_by_box(body, tip, zero, lower, upper);
-		}
-		for (int k = 0; k < 3; k++) {
-			// The ends' slack was added before the radius: another rounding for it.
-			const double slack = (fabs(lower[k]) + fabs(upper[k]) + shape->def.radius) * 0x1p-50;
-			lower[k] -= shape->def.radius + slack;
-			upper[k] += shape->def.radius + slack;
-		}
+		break;
+	case CR_FAMILY_BOX: grow_by_box(body, shape->centre, shape->half, lower, upper); break;
+	case CR_FAMILY_ROUND: bound_round(body, lower, upper); break;
+	default: bound_convex(body, lower, upper); break;
 	}
 }
 

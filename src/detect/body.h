@@ -20,11 +20,22 @@ struct carom_mesh {
 	cr_hull_data hull; // of carom_create_hull; else empty
 };
 
+/// Types of shapes that are treated alike (detect/shape_table.h).
+typedef enum cr_family {
+	CR_FAMILY_ROUND, // sphere, capsule
+	CR_FAMILY_BOX,
+	CR_FAMILY_PLANE,
+	CR_FAMILY_MESH,
+	CR_FAMILY_CONVEX, // hull, cylinder, cone, ellipsoid, and whatever is rounded
+	CR_FAMILY_COUNT,
+} cr_family;
+
 /// A shape with what detection derives from it.
 typedef struct cr_shape {
 	carom_shape def;
-	carom_mesh *mesh;            // a reference: the user's mesh, or for boxes one of their own; NULL for the others
-	const cr_collider *collider; // of the mesh
+	cr_family family;
+	carom_mesh *mesh;            // a reference: the user's mesh or hull, or for boxes one of their own; NULL for the others
+	const cr_collider *collider; // of the mesh; NULL for hulls, whose contacts are not made by it
 	void *plugin_state;          // of the ray plugin for the collider, or NULL
 	double centre[3];            // of the local box; unused for planes
 	double half[3];              // half extents of the local box; infinite for planes

@@ -14,16 +14,19 @@
 
 enum { PAIRS_PER_TASK = 128, PAIRS_AHEAD = 8 };
 
-/// The selection table by shape types: a new shape adds a row and a column, a new algorithm an entry.
-static const uint8_t ALGORITHMS[5][5] = {
-	// sphere, box, capsule, plane, mesh
-	[CAROM_SPHERE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES,
-		CR_ALGORITHM_ROUND },
-	[CAROM_BOX] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_RAYS },
-	[CAROM_CAPSULE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES,
-		CR_ALGORITHM_ROUND },
-	[CAROM_PLANE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_NONE, CR_ALGORITHM_PLANE },
-	[CAROM_MESH] = { CR_ALGORITHM_ROUND, CR_ALGORITHM_RAYS, CR_ALGORITHM_ROUND, CR_ALGORITHM_PLANE, CR_ALGORITHM_RAYS },
+/// The selection table by families of shapes: a new family adds a row and a column, a new algorithm an entry.
+static const uint8_t ALGORITHMS[CR_FAMILY_COUNT][CR_FAMILY_COUNT] = {
+	// round, box, plane, mesh, convex
+	[CR_FAMILY_ROUND] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND,
+		CR_ALGORITHM_CONVEX },
+	[CR_FAMILY_BOX] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_RAYS,
+		CR_ALGORITHM_CONVEX },
+	[CR_FAMILY_PLANE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_NONE, CR_ALGORITHM_PLANE,
+		CR_ALGORITHM_CONVEX_PLANE },
+	[CR_FAMILY_MESH] = { CR_ALGORITHM_ROUND, CR_ALGORITHM_RAYS, CR_ALGORITHM_PLANE, CR_ALGORITHM_RAYS,
+		CR_ALGORITHM_CONVEX_MESH },
+	[CR_FAMILY_CONVEX] = { CR_ALGORITHM_CONVEX, CR_ALGORITHM_CONVEX, CR_ALGORITHM_CONVEX_PLANE, CR_ALGORITHM_CONVEX_MESH,
+		CR_ALGORITHM_CONVEX },
 };
 
 /// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha,
@@ -65,7 +68,7 @@ static double oriented_gap(const double ha[3], const double hb[3], const m3d *r,
 
 cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b)
 {
-	return (cr_algorithm)ALGORITHMS[a->shape.def.type][b->shape.def.type];
+	return (cr_algorithm)ALGORITHMS[a->shape.family][b->shape.family];
 }
 
 bool cr_boxes_are_near(const cr_pipeline *p, const cr_body *body_a, const cr_body *body_b, const m3d *r, v3d t, double *gap)

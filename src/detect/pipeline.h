@@ -13,13 +13,16 @@
 #include "detect/detect_kernels.h"
 #include "detect/temporal.h"
 
-/// How a pair of shape types is tested: the selection table is in pair.c.
+/// How a pair of shapes is tested: the selection table is in pair.c.
 typedef enum cr_algorithm {
 	CR_ALGORITHM_NONE,
 	CR_ALGORITHM_VOLUMES, // two basic volumes: closed forms
 	CR_ALGORITHM_PLANE,   // plane and mesh: vertices below the plane
 	CR_ALGORITHM_ROUND,   // sphere or capsule and mesh: closest points
 	CR_ALGORITHM_RAYS,    // two meshes (a box counts as one): rays, then triangles
+	CR_ALGORITHM_CONVEX,  // two volumes, one of the convex family: least separation and clipped faces
+	CR_ALGORITHM_CONVEX_PLANE,
+	CR_ALGORITHM_CONVEX_MESH, // triangle by triangle
 } cr_algorithm;
 
 /// A contact before it is sorted and reduced. See carom_contact.
@@ -267,6 +270,10 @@ bool cr_boxes_are_near(
 void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 void cr_collide_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+/// Those with a body of the convex family (convex_pair.c, convex_mesh.c).
+void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 
 /// Append a contact to a list in the worker's arena, or to those of a pair. Both set worker->failed when out of memory.
 void cr_append_contact(cr_worker *worker, cr_raw_contacts *list, const cr_raw_contact *contact);

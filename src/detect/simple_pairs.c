@@ -13,7 +13,7 @@ enum { PAIRS_PER_TASK = 64 };
 /// May the pair touch? Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap.
 static bool is_near(const cr_pipeline *p, cr_algorithm algorithm, cr_body_pair pair)
 {
-	if (algorithm != CR_ALGORITHM_ROUND)
+	if (algorithm != CR_ALGORITHM_ROUND && algorithm != CR_ALGORITHM_CONVEX && algorithm != CR_ALGORITHM_CONVEX_MESH)
 		return true;
 	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	m3d rotation;
@@ -36,6 +36,9 @@ static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, 
 	case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, worker, pair); break;
 	case CR_ALGORITHM_PLANE: cr_collide_plane(p, worker, pair); break;
 	case CR_ALGORITHM_ROUND: cr_collide_round(p, worker, pair); break;
+	case CR_ALGORITHM_CONVEX: cr_collide_convex(p, worker, pair); break;
+	case CR_ALGORITHM_CONVEX_PLANE: cr_collide_convex_plane(p, worker, pair); break;
+	case CR_ALGORITHM_CONVEX_MESH: cr_collide_convex_mesh(p, worker, pair); break;
 	default: break;
 	}
 	if (worker->contacts.count == 0)

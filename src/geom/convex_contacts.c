@@ -4,15 +4,19 @@
 
 enum { MOST_POINTS = 2 * CR_MAX_FACE };
 
-// A face stands for the patch when its normal is within 25 degrees of the least direction, and when the bodies are not deeper along it
-// by more than a twentieth and two thousandths of the smaller one's size: at rest a solver keeps about that depth.
+// A face stands for the patch when its normal is within 25 degrees of the least direction, and when the bodies
+// are not deeper along it by more than a twentieth and two thousandths of the smaller one's size: at rest a
+// solver keeps about that depth.
 static const double ALIGNED = 0.9, DEEPER = 0.05, DEEPER_SIZE = 2e-3;
 // Edges are side by side within a degree.
 static const double PARALLEL = 0.02;
 
+static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
+
 /// Points of a patch while it is clipped.
 typedef struct patch {
 	v3d point[MOST_POINTS];
+	uint8_t cut[MOST_POINTS]; // by which side of the other face a point was made, from 1; 0: it is a corner of the patch
 	int count;
 } patch;
 
@@ -25,6 +29,8 @@ typedef struct meeting {
 	cr_separation least;
 	cr_face face_a; // frame of A
 	cr_face face_b;
+	unsigned inner; // bit i: side i of B's face goes on beyond, and its cuts are no contacts
+	bool goes_on;   // contacts were left out because they are such cuts
 } meeting;
 
 static void find_faces(meeting *m)
@@ -55,18 +61,23 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 }
 
 /// The part of a patch (a polygon, a segment or a point) on the inner side of a plane: outward . p <= offset.
-static void clip(patch *p, v3d outward, double offset)
+/// side: number of the plane.
+static void clip(patch *p, v3d outward, double offset, int side)
 {
 	patch out = { .count = 0 };
 	const bool closed = p->count > 2;
 	for (int i = 0; i < p->count; i++) {
 		const v3d here = p->point[i], next = p->point[(i + 1) % p->count];
 		const double h = v3d_dot(outward, here) - offset, k = v3d_dot(outward, next) - offset;
-		if (h <= 0 && out.count < MOST_POINTS)
+		if (h <= 0 && out.count < MOST_POINTS) {
+			out.cut[out.count] = p->cut[i];
 			out.point[out.count++] = here;
+		}
 		const bool last = !closed && i + 1 == p->count;
-		if (!last && ((h < 0 && k > 0) || (h > 0 && k < 0)) && out.count < MOST_POINTS)
+		if (!last && ((h < 0 && k > 0) || (h > 0 && k < 0)) && out.count < MOST_POINTS) {
+			out.cut[out.count] = (uint8_t)(side + 1);
 			out.point[out.count++] = v3d_mad(here, h / (h - k), v3d_sub(next, here));
+		}
 	}
 	*p = out;
 }
@@ -76,8 +87,22 @@ static void clip_by_sides(patch *p, const cr_face *reference, double slack)
 	for (int i = 0; i < reference->count && p->count > 0; i++) {
 		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
 		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
-		clip(p, outward, v3d_dot(outward, from) + slack);
+		clip(p, outward, v3d_dot(outward, from) + slack, i);
 	}
+}
+
+/// Was a point made by an inner side of a face, and does it lie on none of the others?
+static bool is_inner_cut(const meeting *m, const cr_face *reference, v3d point, int cut)
+{
+	if (cut == 0 || !(m->inner >> (cut - 1) & 1))
+		return false;
+	for (int i = 0; i < reference->count; i++) {
+		const v3d from = reference->point[i], to = reference->point[(i + 1) % reference->count];
+		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(to, from), reference->normal));
+		if (!(m->inner >> i & 1) && v3d_dot(outward, v3d_sub(point, from)) > -1e-8 * m->size)
+			return false;
+	}
+	return true;
 }
 
 static int emit(const meeting *m, v3d on_a, v3d normal, double depth, cr_volume_contact *contacts, int count)
@@ -124,20 +149,27 @@ static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 	return v3d_mad(b, m->b->rounding + gap, n);
 }
 
-/// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the bodies along its normal.
-static int clip_contacts(const meeting *m, bool by_a, double gap, cr_volume_contact *contacts)
+/// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the bodies along
+/// its normal.
+static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *contacts)
 {
 	const cr_face *reference = by_a ? &m->face_a : &m->face_b, *facing = by_a ? &m->face_b : &m->face_a;
 	const v3d out = reference->normal, n = by_a ? v3d_neg(out) : out;
 	const double rounding = m->a->rounding + m->b->rounding;
 	cr_volume_contact all[MOST_POINTS];
 	patch p = { .count = facing->count };
-	for (int i = 0; i < facing->count; i++)
+	for (int i = 0; i < facing->count; i++) {
 		p.point[i] = facing->point[i];
+		p.cut[i] = 0;
+	}
 	clip_by_sides(&p, reference, 1e-9 * m->size);
 	int count = 0;
 	for (int i = 0; i < p.count; i++) {
 		const double height = v3d_dot(out, v3d_sub(p.point[i], reference->point[0]));
+		if (rounding - height >= -m->margin && is_inner_cut(m, reference, p.point[i], p.cut[i])) {
+			m->goes_on = true;
+			continue;
+		}
 		const v3d core = by_a ? v3d_mad(p.point[i], -height, out) : p.point[i];
 		count = emit(m, v3d_mad(core, -m->a->rounding, n), n, rounding - height, all, count);
 	}
@@ -176,7 +208,7 @@ static int edge_contacts(const meeting *m, cr_volume_contact *contacts)
 }
 
 /// The patch by faces or edges; 0: neither.
-static int patch_contacts(const meeting *m, cr_volume_contact *contacts)
+static int patch_contacts(meeting *m, cr_volume_contact *contacts)
 {
 	double gap_a = 0, gap_b = 0;
 	const bool by_a = speaks(m, &m->face_a, v3d_neg(m->face_a.normal), &gap_a);
@@ -200,4 +232,100 @@ int cr_convex_contacts(
 	find_faces(&m);
 	const int count = patch_contacts(&m, contacts);
 	return count > 0 ? count : emit(&m, m.least.on_a, m.least.normal, -m.least.gap, contacts, 0);
+}
+
+/// The facing part of a body need not hold the point that lies lowest over a triangle B. Adds it where it lies
+/// over the triangle.
+static int add_lowest(const meeting *m, cr_volume_contact *contacts, int count)
+{
+	const v3d n = m->least.normal, *p = m->b->corner, lowest = cr_convex_support(m->a, v3d_neg(n));
+	const double depth = m->a->rounding - v3d_dot(n, v3d_sub(lowest, p[0]));
+	for (int i = 0; i < count; i++) {
+		if (contacts[i].depth >= depth - 1e-9 * m->size)
+			return count;
+	}
+	for (int k = 0; k < 3; k++) {
+		const v3d outward = v3d_normalize(v3d_cross(v3d_sub(p[(k + 1) % 3], p[k]), n));
+		if (v3d_dot(outward, v3d_sub(lowest, p[k])) > 1e-9 * m->size)
+			return count;
+	}
+	if (!(depth >= -m->margin))
+		return count;
+	count -= count == CR_MAX_VOLUME_CONTACTS;
+	return emit(m, v3d_mad(lowest, -m->a->rounding, n), n, depth, contacts, count);
+}
+
+/// Fills m for the normal of the triangle B, and contacts; returns their number.
+static int contacts_on_triangle(meeting *m, cr_volume_contact *contacts)
+{
+	const v3d *p = m->b->corner;
+	m->least.normal = v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
+	m->size = fmin(cr_convex_size(m->a) + m->a->rounding, cr_convex_size(m->b));
+	find_faces(m);
+	const int count = clip_contacts(m, false, INFINITY, contacts);
+	return add_lowest(m, contacts, count);
+}
+
+int cr_convex_contacts_on_triangle(
+	const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, cr_volume_contact *contacts)
+{
+	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .inner = inner };
+	return contacts_on_triangle(&m, contacts);
+}
+
+int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, bool *meets,
+	bool *on_face, cr_volume_contact *contacts)
+{
+	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin };
+	cr_convex_separation(a, triangle, &in_place, &m.least);
+	*meets = m.least.gap <= margin;
+	*on_face = false;
+	if (!*meets)
+		return 0;
+	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(triangle));
+	find_faces(&m);
+	double gap_a = 0, gap_b = 0;
+	const bool by_a = speaks(&m, &m.face_a, v3d_neg(m.face_a.normal), &gap_a);
+	int count = 0;
+	if (speaks(&m, &m.face_b, m.face_b.normal, &gap_b) && (!by_a || gap_a <= gap_b + 1e-4 * m.size)) {
+		meeting along = { .a = a, .b = triangle, .at = &in_place, .margin = margin, .inner = inner };
+		count = contacts_on_triangle(&along, contacts);
+		*on_face = count > 0 || along.goes_on;
+		if (*on_face)
+			return count;
+	}
+	if (count == 0 && by_a)
+		count = clip_contacts(&m, true, gap_a, contacts);
+	else if (count == 0 && m.face_a.count == 2 && m.face_b.count == 2)
+		count = edge_contacts(&m, contacts);
+	return count > 0 ? count : emit(&m, m.least.on_a, m.least.normal, -m.least.gap, contacts, 0);
+}
+
+/// Height of a point of the core, with the rounding below it, above a plane.
+static double height_over(const cr_convex *convex, v3d up, double height, v3d p)
+{
+	return v3d_dot(up, p) - height - convex->rounding;
+}
+
+int cr_convex_plane_contacts(const cr_convex *convex, v3d up, double height, double margin, cr_volume_contact *contacts)
+{
+	cr_face face;
+	const v3d down = v3d_neg(up), lowest = cr_convex_support(convex, down);
+	const double least = height_over(convex, up, height, lowest);
+	cr_convex_face(convex, down, &face);
+	const int step = (face.count + CR_MAX_VOLUME_CONTACTS - 1) / CR_MAX_VOLUME_CONTACTS;
+	bool has_lowest = false;
+	int count = 0;
+	for (int i = 0; i < face.count; i += step) {
+		const double over = height_over(convex, up, height, face.point[i]);
+		if (over > margin)
+			continue;
+		contacts[count++] = (cr_volume_contact){ face.point[i], up, -over };
+		has_lowest = has_lowest || over <= least;
+	}
+	if (has_lowest || least > margin)
+		return count;
+	count -= count == CR_MAX_VOLUME_CONTACTS;
+	contacts[count++] = (cr_volume_contact){ lowest, up, -least };
+	return count;
 }

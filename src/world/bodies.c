@@ -66,7 +66,7 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 	if (def->shape.type == CAROM_PLANE && def->kind == CAROM_DYNAMIC)
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
-	const carom_result result = cr_check_world_shape(context, &def->shape, name);
+	const carom_result result = cr_check_shape(context, &def->shape, name);
 	return result == CAROM_SUCCESS && is_deforming(def) ? check_deforming(context, def, name) : result;
 }
 

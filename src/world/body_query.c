@@ -1,6 +1,8 @@
 /// Rays and nearest points of one body: to the body's frame in double, the closed form or the tree there, and back.
 #include "world/body_query.h"
 #include "geom/volume.h"
+#include "detect/shape_table.h"
+#include "geom/convex_query.h"
 
 static v3d to_body(const cr_body *body, v3d p) { return m3d_tmul(&body->rotation, v3d_sub(p, body->pose.position)); }
 
@@ -24,14 +26,28 @@ static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, 
 	};
 }
 
-/// The up to two hits of a basic volume, in order.
+/// The mesh that answers for a body: its own, or that of a hull without rounding, which is exact. NULL: there is none.
+static const cr_collider *mesh_of(const cr_body *body)
+{
+	const cr_shape *shape = &body->shape;
+	if (shape->def.type == CAROM_HULL && shape->def.rounding == 0)
+		return &shape->mesh->collider;
+	return shape->family == CR_FAMILY_MESH ? shape->collider : NULL;
+}
+
+/// The up to two hits of a volume, in order.
 static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, carom_ray_hit hits[2])
 {
 	double t[2];
 	v3d normal[2];
 	bool back[2];
-	const int count =
-		cr_volume_ray(&body->shape.def, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
+	int count;
+	if (body->shape.family == CR_FAMILY_CONVEX) {
+		const cr_convex convex = cr_convex_of(&body->shape.def);
+		count = cr_convex_ray(&convex, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
+	} else {
+		count = cr_volume_ray(&body->shape.def, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
+	}
 	for (int i = 0; i < count; i++)
 		hits[i] = hit_to_world(body, ray, &(cr_query_hit){ .t = t[i], .normal = normal[i], .back = back[i] });
 	return count;
@@ -40,7 +56,8 @@ static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_qu
 bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_query_ray *ray, carom_ray_hit *hit)
 {
 	const cr_query_ray local = ray_to_body(body, ray);
-	if (body->shape.def.type != CAROM_MESH) {
+	const cr_collider *mesh = mesh_of(body);
+	if (!mesh) {
 		carom_ray_hit hits[2];
 		if (cast_volume(body, ray, &local, hits) == 0)
 			return false;
@@ -48,7 +65,7 @@ bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_q
 		return true;
 	}
 	cr_query_hit found;
-	if (!cr_collider_cast(body->shape.collider, kernels, &local, &found))
+	if (!cr_collider_cast(mesh, kernels, &local, &found))
 		return false;
 	*hit = hit_to_world(body, ray, &found);
 	return true;
@@ -71,9 +88,10 @@ static bool pass_hit(const cr_query_hit *hit, void *user)
 void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_fn *fn, void *user)
 {
 	const cr_query_ray local = ray_to_body(body, ray);
-	if (body->shape.def.type == CAROM_MESH) {
+	const cr_collider *mesh = mesh_of(body);
+	if (mesh) {
 		all_hits all = { body, ray, fn, user };
-		cr_collider_cast_all(body->shape.collider, &local, pass_hit, &all);
+		cr_collider_cast_all(mesh, &local, pass_hit, &all);
 		return;
 	}
 	carom_ray_hit hits[2];
@@ -87,11 +105,17 @@ bool cr_body_closest_point(
 {
 	const v3d local = to_body(body, point);
 	cr_surface_point found = { .triangle = 0 };
-	if (body->shape.def.type == CAROM_MESH) {
-		if (!cr_collider_closest_point(body->shape.collider, kernels, local, max_distance, &found))
+	const cr_collider *mesh = mesh_of(body);
+	if (mesh) {
+		if (!cr_collider_closest_point(mesh, kernels, local, max_distance, &found))
 			return false;
 	} else {
-		found.distance = cr_volume_distance(&body->shape.def, local, &found.point, &found.normal);
+		if (body->shape.family == CR_FAMILY_CONVEX) {
+			const cr_convex convex = cr_convex_of(&body->shape.def);
+			found.distance = cr_convex_distance(&convex, local, &found.point, &found.normal);
+		} else {
+			found.distance = cr_volume_distance(&body->shape.def, local, &found.point, &found.normal);
+		}
 		if (!(fabs(found.distance) <= max_distance))
 			return false;
 	}

@@ -3,6 +3,7 @@
 #include "carom/collide.h"
 #include "geom/convex_contacts.h"
 #include "geom/time_of_impact.h"
+#include "detect/shape_table.h"
 #include "world/world.h"
 
 /// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
@@ -14,40 +15,16 @@ typedef struct question {
 	int plane; // which of the two is a plane; -1: none
 } question;
 
-static carom_result check_rounding(carom_context *context, const carom_shape *shape, const char *function)
-{
-	if (shape->rounding >= 0 && shape->rounding <= CAROM_MAX_COORDINATE)
-		return CAROM_SUCCESS;
-	return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.rounding is %g; it must be at least 0 and at most %g", function,
-		shape->rounding, CAROM_MAX_COORDINATE);
-}
-
 /// The convex body of a shape; planes are none. Checks it.
 static carom_result make_convex(carom_context *context, const carom_shape *shape, const char *function, cr_convex *convex)
 {
-	static const cr_core cores[] = { [CAROM_SPHERE] = CR_CORE_POINT,
-		[CAROM_BOX] = CR_CORE_BOX,
-		[CAROM_CAPSULE] = CR_CORE_SEGMENT,
-		[CAROM_HULL] = CR_CORE_HULL,
-		[CAROM_CYLINDER] = CR_CORE_CYLINDER,
-		[CAROM_CONE] = CR_CORE_CONE,
-		[CAROM_ELLIPSOID] = CR_CORE_ELLIPSOID };
 	if (!shape)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
 	if (shape->type == CAROM_MESH)
 		return cr_fail(context, CAROM_UNSUPPORTED, "%s: shape.type is CAROM_MESH, which need not be convex", function);
-	carom_result result = cr_check_shape(context, shape, function);
-	if (result != CAROM_SUCCESS || shape->type == CAROM_PLANE)
-		return result;
-	const bool is_round = shape->type == CAROM_SPHERE || shape->type == CAROM_CAPSULE;
-	if (!is_round)
-		result = check_rounding(context, shape, function);
-	*convex = (cr_convex){ .core = cores[shape->type],
-		.rounding = is_round ? shape->radius : shape->rounding,
-		.radius = shape->radius,
-		.half_length = shape->half_length,
-		.half = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
-		.hull = shape->type == CAROM_HULL ? &shape->mesh->hull.hull : NULL };
+	const carom_result result = cr_check_shape(context, shape, function);
+	if (result == CAROM_SUCCESS && shape->type != CAROM_PLANE)
+		*convex = cr_convex_of(shape);
 	return result;
 }
 
@@ -120,35 +97,16 @@ static carom_separation separate_from_plane(const over_plane *o)
 	return (carom_separation){ height, 0, v3d_scale(o->up, o->sign), o->sign > 0 ? point : below, o->sign > 0 ? below : point };
 }
 
-static int add_plane_point(const over_plane *o, v3d p, double margin, carom_manifold *m)
-{
-	const double height = height_of(o, p);
-	if (height > margin || m->count == CAROM_MAX_MANIFOLD)
-		return 0;
-	const v3d surface = on_surface(o, p);
-	m->points[m->count++] = (carom_manifold_point){ o->sign > 0 ? surface : v3d_mad(surface, -height, o->up), -height };
-	return 1;
-}
-
-/// The part that faces the plane: every other corner where there are more than fit, the lowest one first.
 static void collide_with_plane(const over_plane *o, double margin, carom_manifold *m)
 {
-	cr_face face;
-	const v3d down = v3d_neg(o->own_up), lowest = cr_convex_support(o->convex, down);
-	cr_convex_face(o->convex, down, &face);
+	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
 	m->normal = v3d_scale(o->up, o->sign);
-	const int step = (face.count + CAROM_MAX_MANIFOLD - 1) / CAROM_MAX_MANIFOLD;
-	bool has_lowest = false;
-	for (int i = 0; i < face.count; i += step) {
-		const v3d p = face.point[i];
-		if (add_plane_point(o, p, margin, m) && height_of(o, p) <= height_of(o, lowest))
-			has_lowest = true;
+	m->count = cr_convex_plane_contacts(o->convex, o->own_up, o->height, margin, contacts);
+	for (int i = 0; i < m->count; i++) {
+		const v3d surface = on_surface(o, contacts[i].point);
+		const double depth = contacts[i].depth;
+		m->points[i] = (carom_manifold_point){ o->sign > 0 ? surface : v3d_mad(surface, depth, o->up), depth };
 	}
-	if (has_lowest)
-		return;
-	if (m->count == CAROM_MAX_MANIFOLD)
-		m->count--;
-	add_plane_point(o, lowest, margin, m);
 }
 
 // ---- Calls ----

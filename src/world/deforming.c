@@ -164,7 +164,9 @@ static carom_result look(const cr_deforming *d)
 	}
 	view->body = (cr_body){
 		.alive = true,
-		.shape = { .def = { .type = CAROM_MESH, .mesh = &view->seen }, .collider = &view->seen.collider },
+		.shape = { .def = { .type = CAROM_MESH, .mesh = &view->seen },
+			.family = CR_FAMILY_MESH,
+			.collider = &view->seen.collider },
 		.pose = { middle, { 0, 0, 0, 1 } },
 		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
 	};

@@ -1,6 +1,9 @@
 /// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each
 /// volume; two meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: what lies inside
 /// overlaps.
+#include "detect/shape_table.h"
+#include "geom/convex_contacts.h"
+#include "geom/convex_query.h"
 #include "geom/triangle.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
@@ -8,37 +11,46 @@
 /// A volume in the frame of a mesh.
 typedef struct placed_volume {
 	const carom_shape *shape;
-	m3d rotation; // volume to mesh
+	cr_family family;
+	cr_convex convex; // of the convex family
+	m3d rotation;     // volume to mesh
 	v3d position;
 	double lower[3]; // of its box; unused for planes
 	double upper[3];
 } placed_volume;
 
-/// Half extents of the volume's box in the mesh's frame.
-static v3d reach_of(const carom_shape *shape, const m3d *rotation)
+/// The volume's box in the mesh's frame, about the volume's origin.
+static void find_reach(const placed_volume *v, double lower[3], double upper[3])
 {
-	double reach[3];
+	const carom_shape *shape = v->shape;
+	if (v->family == CR_FAMILY_CONVEX) {
+		cr_convex_bounds(&v->convex, &v->rotation, lower, upper);
+		return;
+	}
 	for (int k = 0; k < 3; k++) {
-		const v3d row = rotation->row[k];
+		const v3d row = v->rotation.row[k];
 		const double *h = shape->half_extents;
-		reach[k] = shape->type == CAROM_BOX ? fabs(row.x) * h[0] + fabs(row.y) * h[1] + fabs(row.z) * h[2]
+		upper[k] = shape->type == CAROM_BOX ? fabs(row.x) * h[0] + fabs(row.y) * h[1] + fabs(row.z) * h[2]
 			: shape->type == CAROM_CAPSULE  ? fabs(row.z) * shape->half_length + shape->radius
 											: shape->radius;
+		lower[k] = -upper[k];
 	}
-	return (v3d){ reach[0], reach[1], reach[2] };
 }
 
 static placed_volume place_volume(const carom_shape *shape, const carom_pose *pose, const carom_pose *mesh_pose)
 {
-	placed_volume v = { .shape = shape };
+	placed_volume v = { .shape = shape, .family = cr_family_of(shape) };
 	cr_relative_pose(mesh_pose, pose, &v.rotation, &v.position);
 	if (shape->type == CAROM_PLANE)
 		return v;
-	const v3d reach = reach_of(shape, &v.rotation);
+	if (v.family == CR_FAMILY_CONVEX)
+		v.convex = cr_convex_of(shape);
+	double lower[3], upper[3];
+	find_reach(&v, lower, upper);
 	for (int k = 0; k < 3; k++) {
-		const double p = v3d_get(v.position, k), r = v3d_get(reach, k), slack = (fabs(p) + r) * 0x1p-48;
-		v.lower[k] = p - r - slack;
-		v.upper[k] = p + r + slack;
+		const double p = v3d_get(v.position, k), slack = (fabs(p) + fmax(-lower[k], upper[k])) * 0x1p-48;
+		v.lower[k] = p + lower[k] - slack;
+		v.upper[k] = p + upper[k] + slack;
 	}
 	return v;
 }
@@ -71,6 +83,13 @@ static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corner
 	for (int k = 0; k < 3; k++)
 		c[k] = to_volume(v, corners[k]);
 	const v3d zero = { 0, 0, 0 };
+	if (v->family == CR_FAMILY_CONVEX) {
+		const cr_convex t = { .core = CR_CORE_TRIANGLE, .corner = { c[0], c[1], c[2] } };
+		const cr_relative same = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
+		cr_separation least;
+		cr_convex_separation(&v->convex, &t, &same, &least);
+		return least.gap <= 0;
+	}
 	switch (s->type) {
 	case CAROM_SPHERE: {
 		cr_feature feature;
@@ -90,6 +109,14 @@ static bool volume_meets_triangle(void *user, int32_t triangle, const v3d corner
 	}
 }
 
+/// A point of the volume, in the mesh's frame.
+static v3d point_inside(const placed_volume *v)
+{
+	if (v->family != CR_FAMILY_CONVEX)
+		return v->position;
+	return v3d_add(m3d_mul(&v->rotation, cr_convex_centre(&v->convex)), v->position);
+}
+
 static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *kernels, const carom_pose *mesh_pose,
 	const carom_shape *shape, const carom_pose *pose)
 {
@@ -98,7 +125,7 @@ static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *ker
 		return true;
 	// No surface is met: the volume is inside or outside with any one of its points. (A plane that holds the mesh meets its
 	// triangles.)
-	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, v.position);
+	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, point_inside(&v));
 }
 
 static bool is_first_point_inside(
@@ -156,6 +183,25 @@ static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *
 	return result;
 }
 
+/// Two volumes of which one at least is of the convex family. A plane is none.
+static bool convex_overlap(const carom_shape *a, const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b)
+{
+	if (a->type == CAROM_PLANE)
+		return convex_overlap(b, pose_b, a, pose_a);
+	const cr_convex convex = cr_convex_of(a);
+	cr_relative b_in_a;
+	cr_relative_pose(pose_a, pose_b, &b_in_a.rotation, &b_in_a.position);
+	if (b->type == CAROM_PLANE) {
+		const v3d up = m3d_mul(&b_in_a.rotation, (v3d){ 0, 0, 1 });
+		cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+		return cr_convex_plane_contacts(&convex, up, v3d_dot(up, b_in_a.position), 0, contacts) > 0;
+	}
+	const cr_convex other = cr_convex_of(b);
+	cr_separation least;
+	cr_convex_separation(&convex, &other, &b_in_a, &least);
+	return least.gap <= 0;
+}
+
 carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap)
 {
@@ -165,6 +211,8 @@ carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kern
 		*overlap = mesh_meets_volume(&a->mesh->collider, kernels, pose_a, b, pose_b);
 	else if (b->type == CAROM_MESH)
 		*overlap = mesh_meets_volume(&b->mesh->collider, kernels, pose_b, a, pose_a);
+	else if (cr_family_of(a) == CR_FAMILY_CONVEX || cr_family_of(b) == CR_FAMILY_CONVEX)
+		*overlap = convex_overlap(a, pose_a, b, pose_b);
 	else
 		*overlap = cr_volume_gap(a, pose_a, b, pose_b) <= 0;
 	return CAROM_SUCCESS;

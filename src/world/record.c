@@ -1,6 +1,7 @@
 /// The recorder: each call becomes one record, put together in a buffer and written in one go. See docs/recording.md.
 #include "world/record.h"
 #include "base/array.h"
+#include "detect/shape_table.h"
 #include "base/radix.h"
 #include "base/spin_lock.h"
 #include "world/recording_format.h"
@@ -141,13 +142,16 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	}
 	r->meshes.data[r->meshes.count++] = carom_retain_mesh(mesh);
 	const cr_topology *t = &mesh->topology;
-	begin_record(r, CR_RECORD_MESH);
+	const bool is_hull = mesh->hull.hull.vertex_count > 0;
+	begin_record(r, is_hull ? CR_RECORD_HULL : CR_RECORD_MESH);
 	put_u32(r, (uint32_t)t->vertex_count);
-	put_u32(r, (uint32_t)t->triangle_count);
-	put_u32(r, grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16);
+	if (!is_hull) {
+		put_u32(r, (uint32_t)t->triangle_count);
+		put_u32(r, grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16);
+	}
 	for (int64_t i = 0; i < 3 * (int64_t)t->vertex_count; i++)
 		put_f32(r, t->vertices[i]);
-	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++)
+	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count && !is_hull; i++)
 		put_u32(r, (uint32_t)t->triangles[i]);
 	end_record(r);
 }
@@ -155,7 +159,7 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 static void put_shape(cr_recorder *r, const carom_shape *shape)
 {
 	uint32_t mesh = 0;
-	for (int64_t i = 0; i < r->meshes.count && shape->type == CAROM_MESH; i++) {
+	for (int64_t i = 0; i < r->meshes.count && cr_has_mesh(shape); i++) {
 		if (r->meshes.data[i] == shape->mesh)
 			mesh = (uint32_t)i;
 	}
@@ -178,6 +182,7 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u8(r, def->sensor);
 	put_u64(r, def->user_data);
 	put_u8(r, def->self_collision);
+	put_f64(r, def->shape.rounding);
 }
 
 // ---- The present state ----
@@ -242,7 +247,7 @@ static void record_state(cr_recorder *r, const carom_world *world)
 {
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		if (body->alive && body->shape.def.type == CAROM_MESH)
+		if (body->alive && cr_has_mesh(&body->shape.def))
 			record_mesh(r, body->shape.def.mesh);
 	}
 	begin_record(r, CR_RECORD_STATE);
@@ -269,7 +274,7 @@ void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id
 {
 	if (!r || r->broken)
 		return;
-	if (def->shape.type == CAROM_MESH)
+	if (cr_has_mesh(&def->shape))
 		record_mesh(r, def->shape.mesh);
 	begin_record(r, CR_RECORD_ADD_BODY);
 	put_body(r, def);

@@ -9,8 +9,8 @@
 
 enum {
 	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before self_collision, had no
-	// motion in its state, and knew no CR_RECORD_SET_VERTICES.
-	CR_RECORDING_VERSION = 3,
+	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL.
+	CR_RECORDING_VERSION = 4,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -30,6 +30,7 @@ typedef enum cr_opcode {
 	CR_RECORD_STEP,
 	CR_RECORD_FORGET,
 	CR_RECORD_SET_VERTICES,
+	CR_RECORD_HULL,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

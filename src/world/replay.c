@@ -1,6 +1,7 @@
 /// Replay of a recording: read record by record, check each, do what it says in a world of its own, compare the hash after each
 /// step. The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with
 /// bytes that came.
+#include "detect/shape_table.h"
 #include "base/array.h"
 #include "world/recording_format.h"
 #include "world/world.h"
@@ -270,6 +271,29 @@ static carom_result replay_mesh(replay *r)
 	return result;
 }
 
+/// A hull, of the vertices of the recorded one: the hull of these is that hull again.
+static carom_result replay_hull(replay *r)
+{
+	const uint32_t vertex_count = get_u32(r);
+	if (r->short_payload || vertex_count > INT32_MAX || 12 * (int64_t)vertex_count != r->payload.count - r->at || r->version < 4)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	const size_t bytes = 12 * (size_t)vertex_count;
+	float *vertices = cr_alloc(r->context, bytes);
+	if (!vertices || !cr_array_reserve(r->context, &r->meshes, r->meshes.count + 1)) {
+		cr_free(r->context, vertices, bytes);
+		return cr_fail_memory(r->context, "a recording");
+	}
+	for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
+		vertices[i] = get_f32(r);
+	carom_mesh *mesh;
+	const carom_strided points = { vertices, 0, CAROM_FLOAT32 };
+	const carom_result result = carom_create_hull(r->context, &points, (int32_t)vertex_count, &mesh);
+	if (result == CAROM_SUCCESS)
+		r->meshes.data[r->meshes.count++] = mesh;
+	cr_free(r->context, vertices, bytes);
+	return judge(r, result);
+}
+
 /// False when a field has a value that the type of the field cannot hold. Ranges are the world's to check.
 static bool get_body(replay *r, carom_body_def *def)
 {
@@ -289,7 +313,9 @@ static bool get_body(replay *r, carom_body_def *def)
 	def->user_data = get_u64(r);
 	if (r->version >= 3)
 		def->self_collision = get_bool(r);
-	if (def->shape.type == CAROM_MESH) {
+	if (r->version >= 4)
+		def->shape.rounding = get_f64(r);
+	if (cr_has_mesh(&def->shape)) {
 		if (mesh >= r->meshes.count)
 			return false;
 		def->shape.mesh = r->meshes.data[mesh];
@@ -557,6 +583,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 	static carom_result (*const handlers[CR_RECORD_OPCODES])(replay *) = {
 		[CR_RECORD_WORLD] = replay_world,
 		[CR_RECORD_MESH] = replay_mesh,
+		[CR_RECORD_HULL] = replay_hull,
 		[CR_RECORD_STATE] = replay_state,
 		[CR_RECORD_ADD_BODY] = replay_add_body,
 		[CR_RECORD_REMOVE_BODY] = replay_remove_body,
@@ -570,7 +597,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");
-	if (opcode > CR_RECORD_STATE && !r->has_state)
+	if (opcode > CR_RECORD_STATE && opcode != CR_RECORD_HULL && !r->has_state)
 		return damaged(r, "it comes before the state of the world");
 	return handlers[opcode](r);
 }

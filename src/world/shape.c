@@ -1,6 +1,8 @@
 /// Shapes of bodies: checks, and what detection derives from them.
 
 #include "world/world.h"
+#include "detect/shape_table.h"
+#include "geom/convex_query.h"
 
 enum {
 	BOX_GRID = 3, // samples along each side of a face, corners and edges included
@@ -39,41 +41,23 @@ static carom_result check_mesh(carom_context *context, const carom_shape *shape,
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_check_world_shape(carom_context *context, const carom_shape *shape, const char *function)
-{
-	const carom_result result = cr_check_shape(context, shape, function);
-	if (result != CAROM_SUCCESS)
-		return result;
-	if (shape->type > CAROM_MESH)
-		return cr_fail(context, CAROM_UNSUPPORTED,
-			"%s: shape.type is %d, which carom/collide.h takes and a world does not; give a mesh of it (a hull is one)",
-			function, (int)shape->type);
-	if (shape->type == CAROM_BOX && shape->rounding != 0)
-		return cr_fail(
-			context, CAROM_UNSUPPORTED, "%s: shape.rounding is %g; in a world it must be 0", function, shape->rounding);
-	return CAROM_SUCCESS;
-}
-
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function)
 {
+	const cr_shape_row *row = cr_shape_row_of(shape->type);
+	if (!row)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is %d, which is no shape", function, (int)shape->type);
 	carom_result result = CAROM_SUCCESS;
-	switch (shape->type) {
-	case CAROM_SPHERE: return check_length(context, shape->radius, false, function, "shape.radius");
-	case CAROM_CAPSULE:
+	if (row->fields & (CR_FIELD_MESH | CR_FIELD_HULL))
+		result = check_mesh(context, shape, function);
+	if (result == CAROM_SUCCESS && row->fields & CR_FIELD_RADIUS)
 		result = check_length(context, shape->radius, false, function, "shape.radius");
-		return result == CAROM_SUCCESS ? check_length(context, shape->half_length, true, function, "shape.half_length") : result;
-	case CAROM_BOX:
-	case CAROM_ELLIPSOID: return check_half_extents(context, shape, function);
-	case CAROM_PLANE: return CAROM_SUCCESS;
-	case CAROM_MESH:
-	case CAROM_HULL: return check_mesh(context, shape, function);
-	case CAROM_CYLINDER:
-	case CAROM_CONE:
-		result = check_length(context, shape->radius, false, function, "shape.radius");
-		return result == CAROM_SUCCESS ? check_length(context, shape->half_length, false, function, "shape.half_length")
-									   : result;
-	}
-	return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: shape.type is %d, which is no shape", function, (int)shape->type);
+	if (result == CAROM_SUCCESS && row->fields & (CR_FIELD_LENGTH | CR_FIELD_ANY_LENGTH))
+		result = check_length(context, shape->half_length, row->fields & CR_FIELD_ANY_LENGTH, function, "shape.half_length");
+	if (result == CAROM_SUCCESS && row->fields & CR_FIELD_EXTENTS)
+		result = check_half_extents(context, shape, function);
+	if (result == CAROM_SUCCESS && row->fields & CR_FIELD_ROUNDING)
+		result = check_length(context, shape->rounding, true, function, "shape.rounding");
+	return result;
 }
 
 carom_result cr_check_pose(
@@ -148,40 +132,55 @@ static void set_bounds(cr_shape *shape, const double lower[3], const double uppe
 	}
 }
 
+/// The box of a convex body.
+static void bound_convex(cr_shape *shape)
+{
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const cr_convex convex = cr_convex_of(&shape->def);
+	double lower[3], upper[3];
+	cr_convex_bounds(&convex, &identity, lower, upper);
+	set_bounds(shape, lower, upper);
+}
+
+static carom_result init_box(carom_context *memory, cr_shape *shape)
+{
+	const double *h = shape->def.half_extents;
+	set_bounds(shape, (double[3]){ -h[0], -h[1], -h[2] }, (double[3]){ h[0], h[1], h[2] });
+	const carom_result result = create_box_mesh(memory, h, &shape->mesh);
+	shape->collider = result == CAROM_SUCCESS ? &shape->mesh->collider : NULL;
+	return result;
+}
+
+static void init_mesh(cr_shape *shape)
+{
+	shape->mesh = carom_retain_mesh(shape->def.mesh);
+	shape->collider = &shape->mesh->collider;
+	double lower[3] = { 0, 0, 0 }, upper[3] = { 0, 0, 0 };
+	for (int k = 0; k < 3 && shape->collider->triangle_count > 0; k++) {
+		lower[k] = shape->collider->lower[k];
+		upper[k] = shape->collider->upper[k];
+	}
+	set_bounds(shape, lower, upper);
+}
+
 carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_shape *shape)
 {
-	*shape = (cr_shape){ .def = *def };
-	const double radius = def->radius, length = def->half_length;
-	switch (def->type) {
-	case CAROM_SPHERE:
-		set_bounds(shape, (double[3]){ -radius, -radius, -radius }, (double[3]){ radius, radius, radius });
-		return CAROM_SUCCESS;
-	case CAROM_CAPSULE:
+	*shape = (cr_shape){ .def = *def, .family = cr_family_of(def) };
+	const double radius = def->radius, length = def->type == CAROM_CAPSULE ? def->half_length : 0;
+	switch (shape->family) {
+	case CR_FAMILY_ROUND:
 		set_bounds(shape, (double[3]){ -radius, -radius, -radius - length }, (double[3]){ radius, radius, radius + length });
 		return CAROM_SUCCESS;
-	case CAROM_BOX: {
-		const double *h = def->half_extents;
-		set_bounds(shape, (double[3]){ -h[0], -h[1], -h[2] }, (double[3]){ h[0], h[1], h[2] });
-		const carom_result result = create_box_mesh(memory, h, &shape->mesh);
-		shape->collider = result == CAROM_SUCCESS ? &shape->mesh->collider : NULL;
-		return result;
-	}
-	case CAROM_PLANE:
+	case CR_FAMILY_BOX: return init_box(memory, shape);
+	case CR_FAMILY_MESH: init_mesh(shape); return CAROM_SUCCESS;
+	case CR_FAMILY_PLANE:
 		for (int k = 0; k < 3; k++)
 			shape->half[k] = INFINITY;
 		return CAROM_SUCCESS;
-	case CAROM_MESH: {
-		shape->mesh = carom_retain_mesh(def->mesh);
-		shape->collider = &shape->mesh->collider;
-		double lower[3] = { 0, 0, 0 }, upper[3] = { 0, 0, 0 };
-		for (int k = 0; k < 3 && shape->collider->triangle_count > 0; k++) {
-			lower[k] = shape->collider->lower[k];
-			upper[k] = shape->collider->upper[k];
-		}
-		set_bounds(shape, lower, upper);
+	default:
+		shape->mesh = def->type == CAROM_HULL ? carom_retain_mesh(def->mesh) : NULL;
+		bound_convex(shape);
 		return CAROM_SUCCESS;
-	}
-	default: return CAROM_SUCCESS; // refused by cr_check_world_shape
 	}
 }
 

@@ -55,10 +55,8 @@ void cr_world_forget(carom_world *world);
 /// What the user's filter says of two bodies, a < b; a refusal is recorded. There is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
-/// Check a shape as the body of a world may have it; the text names the field. kind as in carom_body_def.
+/// Check a shape; the text names the function and the field.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
-/// As cr_check_shape, and refuse what worlds do not take.
-carom_result cr_check_world_shape(carom_context *context, const carom_shape *shape, const char *function);
 /// Check and normalise a pose; the text names the function and the field.
 carom_result cr_check_pose(
 	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);

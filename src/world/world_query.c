@@ -1,5 +1,6 @@
 /// User queries over a world: check the arguments, search the tree over bodies, ask each body that the filter lets through.
 /// Everything here takes a const world and may run on many threads at once.
+#include "detect/shape_table.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
 #include "world/query_index.h"
@@ -377,7 +378,8 @@ static double reach_of(const cr_body *body)
 	const cr_collider *c = body->shape.collider;
 	double sum = 0;
 	for (int k = 0; k < 3; k++)
-		sum += shape->type == CAROM_MESH ? fmax(fabs((double)c->lower[k]), fabs((double)c->upper[k])) : body->shape.half[k];
+		sum += shape->type == CAROM_MESH ? fmax(fabs((double)c->lower[k]), fabs((double)c->upper[k]))
+										 : fabs(body->shape.centre[k]) + body->shape.half[k];
 	return 1.25 * sum;
 }
 
@@ -454,7 +456,9 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 /// Box of the query's shape in the world.
 static void bound_query(overlap_search *s)
 {
-	cr_body body = { .pose = s->pose, .rotation = m3d_from_quat(s->pose.orientation), .shape = { .def = *s->shape } };
+	cr_body body = { .pose = s->pose,
+		.rotation = m3d_from_quat(s->pose.orientation),
+		.shape = { .def = *s->shape, .family = cr_family_of(s->shape) } };
 	if (s->shape->type == CAROM_MESH)
 		body.shape.collider = &s->shape->mesh->collider;
 	const carom_aabb local = s->shape->type == CAROM_MESH
@@ -516,7 +520,7 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	if (shape->type == CAROM_PLANE)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", name);
 	overlap_search s = { .world = world, .filter = filter, .shape = shape };
-	result = cr_check_world_shape(world->context, shape, name);
+	result = cr_check_shape(world->context, shape, name);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, pose, name, "pose", &s.pose);
 	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))

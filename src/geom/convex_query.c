@@ -1,0 +1,81 @@
+/// Box, distance and rays of one convex body. See geom/convex_query.h.
+
+#include "geom/convex_query.h"
+#include "geom/separation.h"
+
+// A search along a ray ends after so many planes, or within this part of the size.
+enum { MOST_PLANES = 64 };
+static const double NEAR_SURFACE = 1e-10;
+
+void cr_convex_bounds(const cr_convex *convex, const m3d *rotation, double lower[3], double upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		const v3d row = rotation->row[k];
+		upper[k] = v3d_dot(row, cr_convex_support(convex, row)) + convex->rounding;
+		lower[k] = v3d_dot(row, cr_convex_support(convex, v3d_neg(row))) - convex->rounding;
+		// A few roundings of what was added.
+		const double slack = (fabs(lower[k]) + fabs(upper[k]) + cr_convex_size(convex) + convex->rounding) * 0x1p-48;
+		lower[k] -= slack;
+		upper[k] += slack;
+	}
+}
+
+double cr_convex_distance(const cr_convex *convex, v3d p, v3d *nearest, v3d *normal)
+{
+	const cr_convex point = { .core = CR_CORE_POINT };
+	const cr_relative at = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, v3d_neg(p) };
+	cr_separation s;
+	cr_convex_separation(&point, convex, &at, &s);
+	*nearest = v3d_add(s.on_b, p);
+	*normal = s.normal;
+	return s.gap;
+}
+
+/// Where a ray from outside enters, as a distance along its unit direction: the plane across the nearest
+/// direction is never behind the surface. False: it misses.
+static bool find_entry(const cr_convex *convex, v3d origin, v3d direction, double size, double *distance, v3d *normal)
+{
+	v3d nearest;
+	*distance = 0;
+	for (int i = 0; i < MOST_PLANES; i++) {
+		const double gap = cr_convex_distance(convex, v3d_mad(origin, *distance, direction), &nearest, normal);
+		const double approach = -v3d_dot(*normal, direction);
+		if (gap <= NEAR_SURFACE * size)
+			return true;
+		if (!(approach > 0))
+			return false;
+		*distance += gap / approach;
+		if (*distance > 4 * size)
+			return false;
+	}
+	return true; // a line that all but touches
+}
+
+int cr_convex_ray(
+	const cr_convex *convex, v3d origin, v3d direction, double t_min, double t_max, double t[2], v3d normal[2], bool back[2])
+{
+	const double length = v3d_length(direction), size = cr_convex_size(convex) + convex->rounding;
+	if (!(length > 0))
+		return 0;
+	const v3d along = v3d_scale(direction, 1 / length), centre = cr_convex_centre(convex);
+	// The place of the line nearest to the centre; both ends of the search lie outside of the body's ball about it.
+	const double middle = v3d_dot(along, v3d_sub(centre, origin));
+	const v3d foot = v3d_mad(origin, middle, along);
+	const double across = v3d_length(v3d_sub(foot, centre)), half = 1.5 * size;
+	double in, out;
+	v3d in_normal, out_normal;
+	if (!(across <= size * (1 + 1e-9)) || !find_entry(convex, v3d_mad(foot, -half, along), along, size, &in, &in_normal) ||
+		!find_entry(convex, v3d_mad(foot, half, along), v3d_neg(along), size, &out, &out_normal))
+		return 0;
+	const double at[2] = { (middle - half + in) / length, (middle + half - out) / length };
+	const v3d normals[2] = { in_normal, out_normal };
+	int count = 0;
+	for (int i = 0; i < 2; i++) {
+		if (!(at[i] >= t_min && at[i] <= t_max) || !(at[0] <= at[1]))
+			continue;
+		t[count] = at[i];
+		normal[count] = normals[i];
+		back[count++] = i == 1;
+	}
+	return count;
+}
