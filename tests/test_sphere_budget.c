@@ -101,7 +101,7 @@ TEST(sphere_budget, all_at_one_place_fails_promptly)
 {
 	carom_context *context = fixture_context(2);
 	fixture_cloud cloud = one_place(100000 / FIXTURE_FEWER);
-	double *forces = malloc(3 * (size_t)cloud.count * sizeof *forces);
+	double *forces = calloc(3 * (size_t)cloud.count, sizeof *forces);
 	REQUIRE(forces);
 	for (int method = CAROM_SPHERES_AUTO; method <= CAROM_SPHERES_RAYS; method++)
 		check_one_place(context, (carom_sphere_method)method, &cloud, forces);

@@ -252,6 +252,8 @@ TEST(sphere_frame, lists_of_floats_in_a_double_frame)
 
 // ---- Cutting ----
 
+static double coordinate(const cr_sphere *s, int k) { return k == 0 ? s->x : k == 1 ? s->y : s->z; }
+
 /// The claims at the head of sphere_frame.h, pair by pair.
 static void check_claims(const fixture_cloud *cloud, double skin, const cr_sphere *cut, double slack)
 {
@@ -261,7 +263,7 @@ static void check_claims(const fixture_cloud *cloud, double skin, const cr_spher
 			const double *a = cloud->spheres + 4 * i, *b = cloud->spheres + 4 * j;
 			double given = 0, found = 0;
 			for (int k = 0; k < 3; k++) {
-				const double d = a[k] - b[k], e = (double)(&cut[i].x)[k] - (&cut[j].x)[k];
+				const double d = a[k] - b[k], e = coordinate(&cut[i], k) - coordinate(&cut[j], k);
 				given += d * d;
 				found += e * e;
 			}
@@ -282,7 +284,7 @@ TEST(sphere_frame, cutting_moves_nothing_that_touches)
 		for (int skinned = 0; skinned < 2; skinned++) {
 			fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 2000, 9);
 			const double skin = skinned ? 0.0002 : 0;
-			cr_sphere *cut = malloc((size_t)cloud.count * sizeof *cut);
+			cr_sphere *cut = calloc((size_t)cloud.count, sizeof *cut);
 			REQUIRE(cut);
 			cr_bounds4 bounds;
 			cr_clear_bounds(&bounds);

@@ -86,7 +86,7 @@ typedef struct outcome {
 /// Run and look: the fastest is that of the last second. Bodies are meant to go way along x.
 static outcome run_yard(yard *y, int steps, double way)
 {
-	carom_vec3 start[MAX_BODIES];
+	carom_vec3 start[MAX_BODIES] = { 0 };
 	outcome o = { 0, INFINITY, -INFINITY, 0 };
 	for (int i = 1; i < y->count; i++)
 		start[i] = sim_dynamics_get_centre(y->dynamics, i);

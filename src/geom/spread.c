@@ -6,7 +6,8 @@ cr_spread cr_find_spread(const v3d *places, int count)
 	cr_spread spread = { { 0, 0, 0 }, { 0, 0, 0 } };
 	for (int k = 0; k < 3 && count > 0; k++) {
 		double sorted[CR_SPREAD_SAMPLES];
-		for (int i = 0; i < count; i++) {
+		sorted[0] = v3d_get(places[0], k);
+		for (int i = 1; i < count; i++) {
 			const double x = v3d_get(places[i], k);
 			int at = i;
 			for (; at > 0 && sorted[at - 1] > x; at--)
