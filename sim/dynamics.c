@@ -28,32 +28,6 @@ struct sim_dynamics {
 	unsigned long seed; // of the solver's order of rows: ODE keeps it in a global, which other worlds use too
 };
 
-static const double pi = 3.14159265358979323846;
-
-carom_mass sim_volume_mass(const carom_shape *shape)
-{
-	const double r = shape->radius;
-	if (shape->type == CAROM_SPHERE) {
-		const double mass = 4.0 / 3.0 * pi * r * r * r;
-		const double i = 0.4 * mass * r * r;
-		return (carom_mass){ .mass = mass, .inertia = { i, i, i } };
-	}
-	if (shape->type == CAROM_BOX) {
-		const double *h = shape->half_extents;
-		const double mass = 8 * h[0] * h[1] * h[2];
-		return (carom_mass){ .mass = mass,
-			.inertia = { mass / 3 * (h[1] * h[1] + h[2] * h[2]), mass / 3 * (h[0] * h[0] + h[2] * h[2]),
-				mass / 3 * (h[0] * h[0] + h[1] * h[1]) } };
-	}
-	// A cylinder of half length l about z, and two half spheres whose centres of mass lie 3/8 r beyond its ends.
-	const double l = shape->half_length;
-	const double cylinder = 2 * pi * r * r * l;
-	const double caps = 4.0 / 3.0 * pi * r * r * r;
-	const double along = cylinder * r * r / 2 + caps * 0.4 * r * r;
-	const double across = cylinder * (r * r / 4 + l * l / 3) + caps * (0.4 * r * r + l * l + 0.75 * l * r);
-	return (carom_mass){ .mass = cylinder + caps, .inertia = { across, across, along } };
-}
-
 // ---- World ----
 
 sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec3 gravity)

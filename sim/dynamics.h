@@ -20,9 +20,6 @@ typedef struct sim_dynamic_body {
 	double restitution;
 } sim_dynamic_body;
 
-/// Mass and inertia of a solid sphere, box or capsule of density 1, in the frame of carom_shape. Not for planes and meshes.
-carom_mass sim_volume_mass(const carom_shape *shape);
-
 /// Make a world without bodies. NULL when memory is short.
 sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec3 gravity);
 

@@ -17,6 +17,7 @@ const recording_column recording_body_columns[RECORDING_BODY_COLUMNS] = {
 	{ "/bodies/radius", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, radius) },
 	{ "/bodies/half_length", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, half_length) },
 	{ "/bodies/half_extents", RECORDING_FLOAT64, 3, offsetof(sim_recorded_body, half_extents) },
+	{ "/bodies/rounding", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, rounding) }, // earlier versions had none
 };
 const recording_column recording_contact_columns[RECORDING_CONTACT_COLUMNS] = {
 	{ "/contacts/body_a", RECORDING_INT32, 1, offsetof(sim_recorded_contact, body_a) },
@@ -95,12 +96,12 @@ bool recording_check_triangles(const sim_recorded_mesh *mesh)
 bool recording_check_body(const recording_problem *p, const sim_recording *recording, int32_t index)
 {
 	const sim_recorded_body *body = &recording->bodies[index];
-	const bool is_mesh = body->type == CAROM_MESH;
+	const bool is_mesh = body->type == CAROM_MESH || body->type == CAROM_HULL;
 	char name[48];
 	snprintf(name, sizeof name, "body %d", (int)index);
 	if ((int)body->kind < (int)CAROM_STATIC || (int)body->kind > (int)CAROM_DYNAMIC)
 		return recording_damaged(p, name, "has an unknown kind");
-	if ((int)body->type < (int)CAROM_SPHERE || (int)body->type > (int)CAROM_MESH)
+	if ((int)body->type < (int)CAROM_SPHERE || (int)body->type > (int)CAROM_ELLIPSOID)
 		return recording_damaged(p, name, "has an unknown shape");
 	if (is_mesh && (body->mesh < 0 || body->mesh >= recording->mesh_count))
 		return recording_damaged(p, name, "has a mesh that is not there");

@@ -39,10 +39,11 @@ typedef struct sim_recorded_mesh {
 typedef struct sim_recorded_body {
 	carom_body_kind kind;
 	carom_shape_type type;
-	int32_t mesh; ///< number of its mesh, -1 for basic volumes
+	int32_t mesh; ///< number of the mesh that it is, or is the hull of; -1 for the others
 	double radius;
 	double half_length;
 	double half_extents[3];
+	double rounding; ///< 0 in recordings of earlier versions
 } sim_recorded_body;
 
 /// A contact, with body numbers of the recording.

@@ -242,7 +242,8 @@ static bool read_meshes(const recording_problem *p, sim_recording *recording)
 static bool read_bodies(const recording_problem *p, sim_recording *recording)
 {
 	int64_t rows = -1;
-	for (int i = 0; i < RECORDING_BODY_COLUMNS; i++) {
+	const bool is_old = H5Lexists(recording->file, recording_body_columns[RECORDING_OLD_BODY_COLUMNS].path, H5P_DEFAULT) <= 0;
+	for (int i = 0; i < (is_old ? RECORDING_OLD_BODY_COLUMNS : RECORDING_BODY_COLUMNS); i++) {
 		char *data = read_all(p, recording->file, &recording_body_columns[i], &rows);
 		if (!data)
 			return false;

@@ -350,14 +350,15 @@ static bool take_mesh(log_reader *l)
 static bool take_body(log_reader *l)
 {
 	sim_recording *r = l->recording;
-	if (l->head.size != recording_record_size(recording_body_columns, RECORDING_BODY_COLUMNS))
+	const bool is_old = l->head.size == recording_record_size(recording_body_columns, RECORDING_OLD_BODY_COLUMNS);
+	if (!is_old && l->head.size != recording_record_size(recording_body_columns, RECORDING_BODY_COLUMNS))
 		return broken(l, "is no body");
 	if (!make_room((void **)&r->bodies, r->body_count, &l->body_room, sizeof *r->bodies))
 		return out_of_memory(l);
 	const char *from = l->bytes;
 	sim_recorded_body *body = &r->bodies[r->body_count++];
 	memset(body, 0, sizeof *body);
-	for (int i = 0; i < RECORDING_BODY_COLUMNS; i++) {
+	for (int i = 0; i < (is_old ? RECORDING_OLD_BODY_COLUMNS : RECORDING_BODY_COLUMNS); i++) {
 		recording_unpack(&recording_body_columns[i], from, sizeof *body, 1, body);
 		from += recording_row_size(&recording_body_columns[i]);
 	}

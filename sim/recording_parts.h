@@ -24,7 +24,7 @@ typedef struct recording_column {
 	size_t offset; ///< of the first of them in the record
 } recording_column;
 
-enum { RECORDING_BODY_COLUMNS = 6, RECORDING_CONTACT_COLUMNS = 8 };
+enum { RECORDING_BODY_COLUMNS = 7, RECORDING_OLD_BODY_COLUMNS = 6, RECORDING_CONTACT_COLUMNS = 8 };
 extern const recording_column recording_body_columns[RECORDING_BODY_COLUMNS];
 extern const recording_column recording_contact_columns[RECORDING_CONTACT_COLUMNS];
 extern const recording_column recording_time_column, recording_first_column, recording_poses_column;

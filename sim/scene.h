@@ -55,10 +55,11 @@ typedef struct sim_mesh_source {
 typedef struct sim_scene_body {
 	char name[SIM_NAME_SIZE]; ///< "" when the scene names none
 	carom_shape_type type;
-	int32_t mesh; ///< index in the scene's meshes, -1 for basic volumes
+	int32_t mesh; ///< index in the scene's meshes, of a mesh or hull; -1 for the others
 	double radius;
 	double half_length;
 	double half_extents[3];
+	double rounding;
 	carom_body_kind kind;
 	carom_pose pose;             ///< of the body's frame (a mesh's origin, not its centre of mass)
 	carom_vec3 velocity;         ///< of the centre of mass, m/s

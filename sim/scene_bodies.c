@@ -47,22 +47,32 @@ static sim_scene_body default_body(const sim_scene *scene)
 	};
 }
 
+#define SHAPE(type) (1u << (type))
+
+// In the order of carom_shape_type.
+static const char *const shape_names[] = { "sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid",
+	NULL };
+
 // Sizes: those that a shape needs must be there, others must not.
 static void read_size(const sim_json_node *node, sim_scene_body *body)
 {
-	static const struct {
+	static const unsigned upright = SHAPE(CAROM_CAPSULE) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
+	static const unsigned cornered = SHAPE(CAROM_BOX) | SHAPE(CAROM_HULL) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
+	const struct {
 		const char *name;
-		carom_shape_type types[2];
+		unsigned types;
+		bool needed;
 	} sizes[] = {
-		{ "radius", { CAROM_SPHERE, CAROM_CAPSULE } },
-		{ "half_length", { CAROM_CAPSULE, CAROM_CAPSULE } },
-		{ "half_extents", { CAROM_BOX, CAROM_BOX } },
-		{ "mesh", { CAROM_MESH, CAROM_MESH } },
+		{ "radius", SHAPE(CAROM_SPHERE) | upright, true },
+		{ "half_length", upright, true },
+		{ "half_extents", SHAPE(CAROM_BOX) | SHAPE(CAROM_ELLIPSOID), true },
+		{ "mesh", SHAPE(CAROM_MESH) | SHAPE(CAROM_HULL), true },
+		{ "rounding", cornered | SHAPE(CAROM_ELLIPSOID), false },
 	};
-	for (int i = 0; i < 4; i++) {
-		const bool wanted = body->type == sizes[i].types[0] || body->type == sizes[i].types[1];
+	for (int i = 0; i < 5; i++) {
+		const bool wanted = (sizes[i].types & SHAPE(body->type)) != 0;
 		const bool given = sim_json_has(node, sizes[i].name);
-		if (wanted && !given)
+		if (wanted && !given && sizes[i].needed)
 			sim_json_member_error(node, sizes[i].name, "is missing: this shape needs it");
 		else if (given && !wanted)
 			sim_json_member_error(node, sizes[i].name, "does not belong to this shape");
@@ -70,6 +80,7 @@ static void read_size(const sim_json_node *node, sim_scene_body *body)
 	sim_json_number(node, "radius", 1e-6, 1e6, &body->radius);
 	sim_json_number(node, "half_length", 1e-6, 1e6, &body->half_length);
 	sim_json_numbers(node, "half_extents", 3, 1e-6, 1e6, body->half_extents);
+	sim_json_number(node, "rounding", 0, 1e6, &body->rounding);
 }
 
 void sim_read_orientation(const sim_json_node *node, carom_quat *orientation)
@@ -105,6 +116,8 @@ static void check_kind(const sim_json_node *node, const sim_scene *scene, const 
 	if (body->kind == CAROM_DYNAMIC && body->type == CAROM_MESH && body->mesh >= 0 &&
 		scene->meshes[body->mesh].kind == SIM_MESH_HEIGHT_FIELD)
 		sim_json_member_error(node, "kind", "a height field must be \"static\" or \"kinematic\"");
+	if (body->type == CAROM_HULL && body->mesh >= 0 && scene->meshes[body->mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		sim_json_member_error(node, "mesh", "a height field has no hull");
 	if (body->kind == CAROM_STATIC && (sim_json_has(node, "velocity") || sim_json_has(node, "angular_velocity")))
 		sim_json_member_error(node, sim_json_has(node, "velocity") ? "velocity" : "angular_velocity",
 			"a static body does not move; \"kind\": \"kinematic\" does");
@@ -115,12 +128,10 @@ static void check_kind(const sim_json_node *node, const sim_scene *scene, const 
 // All fields of a body except "mesh", which a grid reads in its own way.
 static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
 {
-	static const char *const shapes[] = { "sphere", "box", "capsule", "plane", "mesh",
-		NULL };                                                                    // in the order of carom_shape_type
 	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL }; // of carom_body_kind
 	int type = (int)body->type, kind;
 	sim_read_name(node, "name", body->name);
-	sim_json_choice(node, "shape", shapes, &type);
+	sim_json_choice(node, "shape", shape_names, &type);
 	body->type = (carom_shape_type)type;
 	kind = body->type == CAROM_PLANE ? (int)CAROM_STATIC : (int)body->kind;
 	sim_json_choice(node, "kind", kinds, &kind);

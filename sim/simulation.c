@@ -2,6 +2,7 @@
 #include "sim/simulation.h"
 
 #include "sim/dynamics.h"
+#include "sim/volumes.h"
 #include "sim/state_hash.h"
 #include "sim/recording.h"
 
@@ -14,6 +15,7 @@ struct sim_simulation {
 	const sim_scene *scene;
 	carom_world *world;
 	carom_mesh **meshes; // [scene->mesh_count]
+	carom_mesh **hulls;  // [scene->mesh_count] of those that a body is the hull of; else NULL
 	int32_t body_count;  // bodies that are there: the first ones of the scene
 	carom_body_id *ids;  // [scene->body_count]
 	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
@@ -105,6 +107,16 @@ static bool body_error(const sim_simulation *s, int32_t i, const char *text, cha
 	return false;
 }
 
+static bool create_hulls(sim_simulation *s, carom_context *context, char *error, size_t error_size)
+{
+	for (int32_t i = 0; i < s->scene->body_count; i++) {
+		const sim_scene_body *body = &s->scene->bodies[i];
+		if (body->type == CAROM_HULL && sim_hull_of(context, s->meshes[body->mesh], &s->hulls[body->mesh]) != CAROM_SUCCESS)
+			return body_error(s, i, carom_error_text(context), error, error_size);
+	}
+	return true;
+}
+
 static carom_shape shape_of(const sim_simulation *s, const sim_scene_body *body)
 {
 	return (carom_shape){
@@ -112,16 +124,23 @@ static carom_shape shape_of(const sim_simulation *s, const sim_scene_body *body)
 		.radius = body->radius,
 		.half_length = body->half_length,
 		.half_extents = { body->half_extents[0], body->half_extents[1], body->half_extents[2] },
-		.mesh = body->type == CAROM_MESH ? s->meshes[body->mesh] : NULL,
+		.mesh = body->type == CAROM_MESH ? s->meshes[body->mesh]
+			: body->type == CAROM_HULL   ? s->hulls[body->mesh]
+										 : NULL,
+		.rounding = body->rounding,
 	};
 }
 
 static double longest_side(const carom_shape *shape)
 {
+	const double *half = shape->half_extents, more = 2 * shape->rounding;
 	switch (shape->type) {
 	case CAROM_SPHERE: return 2 * shape->radius;
 	case CAROM_CAPSULE: return 2 * (shape->radius + shape->half_length);
-	case CAROM_BOX: return 2 * fmax(shape->half_extents[0], fmax(shape->half_extents[1], shape->half_extents[2]));
+	case CAROM_BOX:
+	case CAROM_ELLIPSOID: return 2 * fmax(half[0], fmax(half[1], half[2])) + more;
+	case CAROM_CYLINDER:
+	case CAROM_CONE: return 2 * fmax(shape->radius, shape->half_length) + more;
 	case CAROM_PLANE: return INFINITY;
 	default: break;
 	}
@@ -129,7 +148,7 @@ static double longest_side(const carom_shape *shape)
 	double side = 0;
 	for (int k = 0; k < 3; k++)
 		side = fmax(side, report->upper[k] - report->lower[k]);
-	return side;
+	return shape->type == CAROM_HULL ? side + more : side;
 }
 
 // Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
@@ -224,6 +243,7 @@ static bool record_body(sim_simulation *s, int32_t i, char *error, size_t error_
 		.radius = from->radius,
 		.half_length = from->half_length,
 		.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
+		.rounding = from->rounding,
 	};
 	return sim_recorder_add_body(s->recorder, &body, error, error_size);
 }
@@ -273,6 +293,7 @@ static bool allocate(sim_simulation *s)
 {
 	const size_t bodies = (size_t)s->scene->body_count;
 	s->meshes = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->meshes);
+	s->hulls = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->hulls);
 	s->ids = calloc(bodies, sizeof *s->ids);
 	s->sizes = calloc(bodies, sizeof *s->sizes);
 	s->radii = calloc(bodies, sizeof *s->radii);
@@ -282,8 +303,8 @@ static bool allocate(sim_simulation *s)
 	s->planes = calloc(bodies, sizeof *s->planes);
 	s->poses = calloc(bodies, sizeof *s->poses);
 	s->dynamics = sim_create_dynamics(&s->scene->solver, s->scene->gravity);
-	return s->meshes && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses && s->planes &&
-		s->poses && s->dynamics;
+	return s->meshes && s->hulls && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses &&
+		s->planes && s->poses && s->dynamics;
 }
 
 static carom_vec3 against(carom_vec3 gravity)
@@ -300,7 +321,7 @@ static bool set_up(sim_simulation *s, carom_context *context, const char *record
 		return out_of_memory(s, error, error_size);
 	s->up = against(s->scene->gravity);
 	s->summary.hash = SIM_HASH_START;
-	if (!create_meshes(s, context, error, error_size))
+	if (!create_meshes(s, context, error, error_size) || !create_hulls(s, context, error, error_size))
 		return false;
 	if (carom_create_world(context, &s->scene->detection, &s->world) != CAROM_SUCCESS) {
 		snprintf(error, error_size, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
@@ -347,8 +368,11 @@ void sim_destroy_simulation(sim_simulation *s)
 	carom_destroy_world(s->world);
 	for (int32_t i = 0; s->meshes && i < s->scene->mesh_count; i++)
 		carom_release_mesh(s->meshes[i]);
+	for (int32_t i = 0; s->hulls && i < s->scene->mesh_count; i++)
+		carom_release_mesh(s->hulls[i]);
 	sim_destroy_dynamics(s->dynamics);
 	free(s->meshes);
+	free(s->hulls);
 	free(s->ids);
 	free(s->sizes);
 	free(s->radii);

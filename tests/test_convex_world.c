@@ -142,7 +142,8 @@ static void check_rest(carom_context *context, const ground *g, const resting *b
 		fixture_step(world);
 		const carom_contact_view contacts = carom_world_contacts(world);
 		view.count = contacts.count < MANIFOLD_CONTACTS ? contacts.count : MANIFOLD_CONTACTS;
-		memcpy(view.data, contacts.data, (size_t)view.count * sizeof *view.data);
+		for (int k = 0; k < view.count; k++)
+			view.data[k] = contacts.data[k];
 		held += stands(body, &view, x, y, swapped ? -1 : 1, 0.001);
 		fixture_check_views(world);
 		carom_destroy_world(world);
@@ -226,7 +227,8 @@ static void meet(carom_context *context, double near, carom_shape a, carom_pose 
 	fixture_check_views(world);
 	const carom_contact_view contacts = carom_world_contacts(world);
 	view->count = contacts.count < MANIFOLD_CONTACTS ? contacts.count : MANIFOLD_CONTACTS;
-	memcpy(view->data, contacts.data, (size_t)view->count * sizeof *view->data);
+	for (int i = 0; i < view->count; i++)
+		view->data[i] = contacts.data[i];
 	carom_destroy_world(world);
 }
 

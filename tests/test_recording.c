@@ -64,7 +64,13 @@ static sim_recorder *write_frames(const char *path, bool contacts)
 	};
 	const sim_recorded_body bodies[BODIES] = { { .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 },
 		{ .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
-		{ .kind = CAROM_KINEMATIC, .type = CAROM_BOX, .mesh = -1, .radius = 1, .half_length = 2, .half_extents = { 3, 4, 5 } } };
+		{ .kind = CAROM_KINEMATIC,
+			.type = CAROM_BOX,
+			.mesh = -1,
+			.radius = 1,
+			.half_length = 2,
+			.half_extents = { 3, 4, 5 },
+			.rounding = 6 } };
 	for (int i = 0; i < 2; i++)
 		CHECK(sim_recorder_add_mesh(recorder, &meshes[i], error, sizeof error));
 	for (int f = 0; f < FRAMES; f++) {
@@ -197,6 +203,7 @@ TEST(recording, comes_back_as_written)
 		CHECK_INT(sim_recording_get_body(recording, 1)->kind, CAROM_DYNAMIC);
 		CHECK_NEAR(sim_recording_get_body(recording, 2)->half_extents[2], 5, 0);
 		CHECK_NEAR(sim_recording_get_body(recording, 2)->half_length, 2, 0);
+		CHECK_NEAR(sim_recording_get_body(recording, 2)->rounding, 6, 0);
 		REQUIRE(sim_recording_frame_count(recording) == FRAMES);
 		for (int f = FRAMES - 1; f >= 0; f--)
 			check_frame(recording, f, contacts);
@@ -428,6 +435,22 @@ TEST(recording, those_of_earlier_versions_open_with_a_note)
 		"it has no digest, as recordings of earlier versions: damage within it may go unnoticed");
 	for (int f = 0; f < FRAMES; f++)
 		check_frame(recording, f, true);
+	sim_close_recording(recording);
+	unlink(path);
+}
+
+// Recordings of earlier versions know no rounding: it is 0.
+TEST(recording, bodies_without_rounding_are_read)
+{
+	char path[64];
+	write_all(new_path(path), true);
+	const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+	REQUIRE(file >= 0 && H5Ldelete(file, "/bodies/rounding", H5P_DEFAULT) >= 0);
+	H5Fclose(file);
+	remove_digest(path);
+	sim_recording *recording = open_good(path);
+	CHECK_NEAR(sim_recording_get_body(recording, 2)->rounding, 0, 0);
+	CHECK_NEAR(sim_recording_get_body(recording, 2)->half_extents[1], 4, 0);
 	sim_close_recording(recording);
 	unlink(path);
 }

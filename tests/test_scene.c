@@ -491,6 +491,15 @@ TEST(scene, errors_of_bodies)
 		"folder/x.json:2: field \"bodies[0].half_length\": is missing: this shape needs it");
 	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1,\n\"half_extents\": [1, 1, 1]}]}",
 		"folder/x.json:2: field \"bodies[0].half_extents\": does not belong to this shape");
+	check_error("{\"bodies\": [{\"shape\": \"cone\", \"radius\": 1}]}",
+		"folder/x.json:1: field \"bodies[0].half_length\": is missing: this shape needs it");
+	check_error(
+		"{\"bodies\": [{\"shape\": \"hull\"}]}", "folder/x.json:1: field \"bodies[0].mesh\": is missing: this shape needs it");
+	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1,\n\"rounding\": 1}]}",
+		"folder/x.json:2: field \"bodies[0].rounding\": does not belong to this shape");
+	check_error(
+		"{\"meshes\": {\"h\": {\"height_field\": {\"hills\": {}}}}, \"bodies\": [{\"shape\": \"hull\", \"mesh\": \"h\"}]}",
+		"folder/x.json:1: field \"bodies[0].mesh\": a height field has no hull");
 	check_error("{\"bodies\": [{\"shape\": \"plane\", \"kind\": \"dynamic\"}]}",
 		"folder/x.json:1: field \"bodies[0].kind\": a plane must be \"static\" or \"kinematic\"");
 	check_error("{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"static\", \"mass\": 1}]}",
@@ -589,7 +598,7 @@ TEST(scene, shipped_scenes_are_valid)
 		const char *name;
 		int bodies;
 	} scenes[] = { { "avalanche", 513 }, { "pile27", 28 }, { "pile216", 217 }, { "mixed", 178 }, { "fountain", 501 },
-		{ "terrain1000", 1001 } };
+		{ "terrain1000", 1001 }, { "convex", 116 } };
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
 		char path[500], error[500] = "";
 		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);

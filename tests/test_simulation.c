@@ -457,3 +457,31 @@ TEST(simulation, table_has_a_value_for_each_name)
 	CHECK(commas[0] > 20);
 	fclose(file);
 }
+
+// The stacks of scenes/convex.json stand for two seconds: drums, hulls, rounded chests, logs on logs, cones on top.
+TEST(simulation, stacks_of_convex_bodies_stand)
+{
+	run r;
+	start_file(&r, "convex", 1, NULL);
+	const char *const names[] = { "drum", "crate", "chest", "hat", "log" };
+	carom_pose before[128];
+	REQUIRE(r.scene.body_count <= 128);
+	for (int32_t i = 0; i < r.scene.body_count; i++)
+		before[i] = pose_of(&r, i);
+	advance(&r, 120);
+	int standing = 0;
+	for (int32_t i = 0; i < r.scene.body_count; i++) {
+		bool named = false;
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			named = named || strncmp(r.scene.bodies[i].name, names[k], strlen(names[k])) == 0;
+		if (!named || r.scene.bodies[i].kind != CAROM_DYNAMIC)
+			continue;
+		standing++;
+		const carom_vec3 from = before[i].position, to = pose_of(&r, i).position;
+		CHECK_NEAR(to.x, from.x, 0.05);
+		CHECK_NEAR(to.y, from.y, 0.05);
+		CHECK_NEAR(to.z, from.z, 0.05);
+	}
+	CHECK_INT(standing, 5 + 5 + 5 + 4 + 2 + 10);
+	end(&r);
+}

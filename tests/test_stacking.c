@@ -2,6 +2,7 @@
 // and however finely the bodies are cut into triangles. Dynamics by the simulation's solver.
 #include "manifold_fixture.h"
 #include "sim/dynamics.h"
+#include "sim/volumes.h"
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
 #include "mesh_input.h"
 #include "options.h"
 #include "report.h"
+#include "sim/volumes.h"
 #include "sim/recording.h"
 #include "sim/trajectory.h"
 
@@ -16,6 +17,7 @@ typedef struct motion_source {
 	sim_trajectory trajectory;
 	sim_recording *recording; ///< NULL for trajectories
 	carom_mesh **meshes;
+	carom_mesh **hulls; ///< of those meshes that a body is the hull of
 	int32_t mesh_count;
 	carom_body_id *ids; ///< null ids: not in the world yet
 	carom_pose *poses;
@@ -60,8 +62,9 @@ static int allocate(motion *m, int32_t mesh_count)
 	s->ids = calloc((size_t)m->body_count + 1, sizeof *s->ids);
 	s->poses = malloc(((size_t)m->body_count + 1) * sizeof *s->poses);
 	s->meshes = calloc((size_t)mesh_count + 1, sizeof *s->meshes);
+	s->hulls = calloc((size_t)mesh_count + 1, sizeof *s->hulls);
 	s->mesh_count = mesh_count;
-	return s->ids && s->poses && s->meshes ? OPTIONS_GO_ON : out_of_memory(s->path);
+	return s->ids && s->poses && s->meshes && s->hulls ? OPTIONS_GO_ON : out_of_memory(s->path);
 }
 
 static int open_trajectory(carom_context *context, const motion_options *options, motion *m)
@@ -144,7 +147,10 @@ void motion_close(motion *opened)
 		return;
 	for (int32_t i = 0; s->meshes && i < s->mesh_count; i++)
 		carom_release_mesh(s->meshes[i]);
+	for (int32_t i = 0; s->hulls && i < s->mesh_count; i++)
+		carom_release_mesh(s->hulls[i]);
 	free(s->meshes);
+	free(s->hulls);
 	free(s->ids);
 	free(s->poses);
 	sim_free_trajectory(&s->trajectory);
@@ -192,11 +198,11 @@ static bool add_recorded_body(const motion_source *s, movers m, int32_t index)
 	if (s->recording) {
 		const sim_recorded_body *body = sim_recording_get_body(s->recording, index);
 		def.kind = body->kind;
-		def.shape.type = body->type;
-		def.shape.radius = body->radius;
-		def.shape.half_length = body->half_length;
-		memcpy(def.shape.half_extents, body->half_extents, sizeof def.shape.half_extents);
-		def.shape.mesh = body->mesh >= 0 ? s->meshes[body->mesh] : NULL;
+		carom_context *context = carom_world_context(m.worlds[0]);
+		if (sim_recorded_shape(context, body, s->meshes, s->hulls, &def.shape) != CAROM_SUCCESS) {
+			report_error(s->path, "body %d: %s", (int)index, carom_error_text(context));
+			return false;
+		}
 	}
 	return add_body(s, m, &def, index, &s->ids[index]);
 }

@@ -5,6 +5,7 @@
 #include "options.h"
 #include "report.h"
 
+#include "sim/volumes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +55,9 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 	play->moving = calloc(bodies, sizeof *play->moving);
 	play->looks = calloc(bodies, sizeof *play->looks);
 	play->meshes = calloc(meshes, sizeof *play->meshes);
+	play->hulls = calloc(meshes, sizeof *play->hulls);
 	play->smooth = calloc(meshes, sizeof *play->smooth);
-	if (!play->poses || !play->ids || !play->moving || !play->looks || !play->meshes || !play->smooth)
+	if (!play->poses || !play->ids || !play->moving || !play->looks || !play->meshes || !play->hulls || !play->smooth)
 		return report_error(NULL, "out of memory");
 	play->context = report_create_context(threads, CAROM_SIMD_AUTO);
 	if (!play->context)
@@ -72,8 +74,11 @@ void playback_close(playback *play)
 			sim_destroy_smooth_mesh(&play->smooth[i]);
 		if (play->meshes)
 			carom_release_mesh(play->meshes[i]);
+		if (play->hulls)
+			carom_release_mesh(play->hulls[i]);
 	}
 	free(play->meshes);
+	free(play->hulls);
 	free(play->smooth);
 	free(play->poses);
 	free(play->ids);
@@ -90,18 +95,15 @@ static bool add_body(playback *play, carom_world *world, int32_t number)
 {
 	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, number);
 	carom_body_def def = carom_default_body_def();
-	def.shape.type = recorded->type;
-	def.shape.radius = recorded->radius;
-	def.shape.half_length = recorded->half_length;
-	memcpy(def.shape.half_extents, recorded->half_extents, sizeof def.shape.half_extents);
-	def.shape.mesh = recorded->mesh >= 0 ? play->meshes[recorded->mesh] : NULL;
+	if (sim_recorded_shape(play->context, recorded, play->meshes, play->hulls, &def.shape) != CAROM_SUCCESS)
+		return false;
 	def.kind = recorded->kind;
 	def.pose = play->poses[number];
 	carom_body_id id;
 	if (carom_world_add_body(world, &def, &id) != CAROM_SUCCESS)
 		return false;
 	sim_look look = sim_make_look(recorded->type, recorded->kind, number);
-	if (recorded->mesh >= 0 && play->smooth[recorded->mesh].normals)
+	if (recorded->type == CAROM_MESH && play->smooth[recorded->mesh].normals)
 		look.surface = &play->smooth[recorded->mesh];
 	if (recorded->kind != CAROM_STATIC)
 		play->moving[play->moving_count++] = id;

@@ -14,6 +14,7 @@ typedef struct playback {
 	sim_scene scene; ///< what the recording was made from; empty when it does not say, or when that cannot be read
 	carom_context *context;
 	carom_mesh **meshes;
+	carom_mesh **hulls; ///< of those meshes that a body is the hull of
 	sim_smooth_mesh *smooth;
 	carom_pose *poses;
 	// The bodies of the world made last: body i of it has index1 = i + 1.
