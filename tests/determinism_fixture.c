@@ -13,9 +13,9 @@ typedef struct golden {
 /// After a change that is meant to change results (and only then): build release, run `carom_tests determinism`, put the printed hashes
 /// here, and say in the commit why they changed.
 static const golden GOLDEN[] = {
-	{ "pile", 0xb7b33e4fe9cb5e4a },
+	{ "pile", 0xa6b58742cb54abb4 },
 	{ "zoo", 0x1d1e13b0cec16c53 },
-	{ "near", 0x9b4cea0e185913d9 },
+	{ "near", 0x0cc173bac0d141a7 },
 	{ "scene1_step_80", 0x653e814261a2d056 },
 	{ "scene1_step_420", 0x7c6830622c91f9ef },
 	{ "convex_shapes", 0x7d40bb2c01dfe45e },

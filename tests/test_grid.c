@@ -383,6 +383,86 @@ TEST(grid, finest_resolution)
 	carom_destroy_context(context);
 }
 
+/// What making a grid costs: cells, and for each triangle the cells that its box touches.
+static double work_of(const cr_collider *c)
+{
+	const cr_grid *g = &c->grid;
+	double work = (double)g->size[0] * g->size[1] * g->size[2];
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		v3d corner[3];
+		cr_collider_triangle(c, i, corner);
+		double cells = 1;
+		for (int k = 0; k < 3; k++) {
+			const double p = v3d_get(corner[0], k), q = v3d_get(corner[1], k), r = v3d_get(corner[2], k);
+			cells *= floor((fmax(fmax(p, q), r) - fmin(fmin(p, q), r)) / g->cell) + 1;
+		}
+		work += cells;
+	}
+	return work;
+}
+
+TEST(grid, work_follows_the_samples_of_a_height_field)
+{
+	static const struct {
+		int32_t columns, rows;
+		double spacing[2], height, most;
+	} fields[] = {
+		{ 3, 3, { 1, 1 }, 3, 2e5 },
+		{ 3, 3, { 1e-20, 1 }, 3, 2e5 },
+		{ 3, 3, { 1, 1e-6 }, 3, 2e5 },
+		{ 3, 3, { 1e-3, 1e3 }, 3, 2e5 },
+		{ 3, 3, { 1e-30, 1e6 }, 3, 2e5 },
+		{ 60, 60, { 1, 1 }, 5, 2e6 },
+		{ 60, 60, { 1, 4 }, 5, 2e6 },
+		{ 60, 60, { 100, 1 }, 5, 2e6 },
+		{ 60, 60, { 1, 100 }, 1000, 2e6 },
+		{ 5000, 2, { 1e-3, 1e3 }, 300, 8e6 },
+		{ 2, 5000, { 1e3, 1e-3 }, 300, 8e6 },
+	};
+	float *heights = malloc(10000 * sizeof *heights);
+	REQUIRE(heights != NULL);
+	carom_context *context = make_context();
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		uint64_t seed = 67;
+		for (int k = 0; k < fields[i].columns * fields[i].rows; k++)
+			heights[k] = (float)test_random_double(&seed, 0, fields[i].height);
+		carom_mesh *mesh;
+		REQUIRE(carom_create_height_field(context, fields[i].columns, fields[i].rows, heights, fields[i].spacing, 1, &mesh) ==
+			CAROM_SUCCESS);
+		if (!CHECK(work_of(&mesh->collider) <= fields[i].most))
+			printf("field %d: %g\n", (int)i, work_of(&mesh->collider));
+		carom_release_mesh(mesh);
+	}
+	free(heights);
+	carom_destroy_context(context);
+}
+
+TEST(grid, work_follows_long_triangles)
+{
+	// A sheaf of 300 spikes through the whole box: its boxes touch nearly all cells each.
+	enum { SPIKES = 300 };
+	static float vertices[12 * SPIKES];
+	static int32_t triangles[12 * SPIKES];
+	uint64_t seed = 68;
+	for (int i = 0; i < SPIKES; i++) {
+		float *v = &vertices[12 * i];
+		for (int k = 0; k < 12; k++)
+			v[k] = (float)(k < 3 ? test_random_double(&seed, 0.9, 1) : test_random_double(&seed, 0, 0.2));
+		const int32_t faces[12] = { 0, 1, 2, 0, 2, 3, 0, 3, 1, 1, 3, 2 };
+		const v3d p[4] = { v3d_from_floats(v), v3d_from_floats(v + 3), v3d_from_floats(v + 6), v3d_from_floats(v + 9) };
+		const bool outward = v3d_dot(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])), v3d_sub(p[3], p[0])) < 0;
+		for (int k = 0; k < 12; k++)
+			triangles[12 * i + k] = 4 * i + faces[outward || k % 3 == 0 ? k : k - k % 3 + 3 - k % 3];
+	}
+	carom_context *context = make_context();
+	carom_mesh *mesh = make_mesh(context, vertices, 4 * SPIKES, triangles, 4 * SPIKES, 48);
+	REQUIRE(mesh->collider.grid.cells);
+	CHECK(work_of(&mesh->collider) <= 6e6);
+	check_touched(&mesh->collider);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
 TEST(grid, none_where_there_is_no_inside)
 {
 	carom_context *context = make_context();

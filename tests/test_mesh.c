@@ -564,10 +564,9 @@ TEST(mesh, height_fields_are_solid_at_any_spacing)
 			made += make_solid_field(context, columns, 5 - columns < 2 ? 2 : 5 - columns, a, a);
 	}
 	CHECK(made > 500);
-	// Narrow ones have grids of a thousand cells, which take their time.
-	CHECK(!make_solid_field(context, 3, 2, 1e-46, 1));
-	CHECK(!make_solid_field(context, 4, 2, 1e-45, 1));   // the second sample would lie on the first
-	CHECK(!make_solid_field(context, 2, 2, 1, 1.5e-45)); // and the middle on an end
+	CHECK(!make_solid_field(context, 3, 2, 1e-46, 1)); // the second sample would lie on the first
+	CHECK(make_solid_field(context, 4, 2, 1.5e-45, 1));
+	CHECK(make_solid_field(context, 2, 2, 1, 1.5e-45));
 	CHECK(make_solid_field(context, 3, 2, 1e-44, 1));
 	CHECK(make_solid_field(context, 2, 3, 1, 1e-30));
 	close_context(context, &heap);
@@ -673,6 +672,47 @@ TEST(mesh, height_field_is_the_documented_solid)
 	REQUIRE(carom_mesh_get_mass(mesh, &mass) == CAROM_SUCCESS);
 	CHECK_NEAR(mass.mass, volume, 1e-6 * volume);
 	carom_release_mesh(mesh);
+	close_context(context, &heap);
+}
+
+/// On how many boxes of triangles of the bottom does the middle of a cell lie, on average? Checks that these are as wide as the field.
+static double bottoms_over_a_cell(const carom_mesh *mesh, int32_t columns, int32_t rows)
+{
+	const float *v = carom_mesh_get_vertices(mesh);
+	const int32_t *t = carom_mesh_get_triangles(mesh);
+	const int32_t triangles = carom_mesh_get_report(mesh)->triangle_count, bottom = 2 * (columns + rows - 2) - 2;
+	double covered = 0, area = 0;
+	for (int32_t i = triangles - bottom; i < triangles; i++) {
+		const float *p = &v[3 * t[3 * i]], *q = &v[3 * t[3 * i + 1]], *r = &v[3 * t[3 * i + 2]];
+		CHECK(p[2] == -1 && q[2] == -1 && r[2] == -1);
+		area -= 0.5 * (((double)q[0] - p[0]) * ((double)r[1] - p[1]) - ((double)q[1] - p[1]) * ((double)r[0] - p[0]));
+		double cells = 1;
+		for (int k = 0; k < 2; k++)
+			cells *= fmax(fmax(p[k], q[k]), r[k]) - fmin(fmin(p[k], q[k]), r[k]);
+		covered += cells;
+	}
+	const double cells = (double)(columns - 1) * (rows - 1);
+	CHECK_NEAR(area, cells, 1e-9 * cells);
+	return covered / cells;
+}
+
+TEST(mesh, few_triangles_of_a_height_fields_bottom_lie_over_a_place)
+{
+	fixture_heap heap;
+	carom_context *context = make_context(&heap, -1);
+	static const int32_t sizes[][2] = { { 2, 2 }, { 2, 3 }, { 3, 2 }, { 3, 3 }, { 4, 3 }, { 5, 6 }, { 40, 40 }, { 50, 3 },
+		{ 3, 50 }, { 2, 50 }, { 50, 2 } };
+	static const float heights[1600] = { 0 };
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const int32_t columns = sizes[i][0], rows = sizes[i][1];
+		carom_mesh *mesh = NULL;
+		REQUIRE(carom_create_height_field(context, columns, rows, heights, (double[]){ 1, 1 }, 1, &mesh) == CAROM_SUCCESS);
+		const carom_mesh_report *report = carom_mesh_get_report(mesh);
+		CHECK(report->closed && report->degenerate_triangles == 0 && report->euler == 2 && !report->inverted);
+		CHECK_NEAR(report->volume, (columns - 1) * (rows - 1), 1e-9 * report->volume);
+		CHECK(bottoms_over_a_cell(mesh, columns, rows) <= 4);
+		carom_release_mesh(mesh);
+	}
 	close_context(context, &heap);
 }
 

@@ -42,8 +42,8 @@ typedef struct carom_mesh_def {
 	const int32_t *triangles; ///< [3*triangle_count], counter-clockwise seen from outside
 	int32_t triangle_count;
 	/// Cells of the inside-outside grid along the longest side of the box, 0 for none, at most 1024; fewer where that would make
-	/// more than four million cells of a byte. The grid tells for most
-	/// vertices without a ray that they are outside; results do not depend on it.
+	/// more than four million cells of a byte, or where the boxes of long triangles would touch several hundred cells each. The grid
+	/// tells for most vertices without a ray that they are outside; results do not depend on it.
 	int32_t grid_resolution;
 	carom_mesh_sides sides; ///< of an open mesh
 } carom_mesh_def;

@@ -15,31 +15,16 @@ enum {
 	FAR = CR_CELL_DISTANCE - 1,
 	GATHER_PADDING = 3,  // wide look-ups read four bytes for one
 	MAX_CELLS = 1 << 22, // wide look-ups count cells in floats, exact up to 2^24
+	// The most cells that the boxes of all triangles may touch, counted once for each. Meshes of even triangles touch 10 to 30 each.
+	OVERLAPS = 1 << 22,
+	OVERLAPS_PER_CELL = 16,
+	OVERLAPS_PER_TRIANGLE = 256,
 };
 
 static int64_t cell_count(const cr_grid *g) { return (int64_t)g->size[0] * g->size[1] * g->size[2]; }
 
 // A box may be so flat or so small that cells mean nothing in float.
 static bool is_usable(const cr_grid *g) { return g->cell > 0 && isfinite(g->inverse_cell); }
-
-static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
-{
-	float longest = 0;
-	for (int k = 0; k < 3; k++)
-		longest = fmaxf(longest, c->upper[k] - c->lower[k]);
-	do {
-		g->cell = longest / (float)resolution;
-		g->inverse_cell = 1.0f / g->cell;
-		if (!is_usable(g))
-			return;
-		for (int k = 0; k < 3; k++) {
-			// One empty layer all round, so that the outside is one piece and rounding cannot step off the grid.
-			g->size[k] = (int32_t)((c->upper[k] - c->lower[k]) * g->inverse_cell) + 4;
-			g->origin[k] = c->lower[k] - 1.5f * g->cell;
-		}
-		resolution = resolution * 15 / 16;
-	} while (cell_count(g) > MAX_CELLS && resolution > 0);
-}
 
 /// The cells that the box of a triangle touches.
 typedef struct cell_range {
@@ -62,6 +47,43 @@ static cell_range cells_around(const cr_grid *g, const v3d corner[3])
 		range.last[k] = last >= g->size[k] ? g->size[k] - 1 : last;
 	}
 	return range;
+}
+
+/// Do the boxes of the triangles touch more cells than a grid is worth? Where they are long against their distances these are far more
+/// than the cells or the triangles: a field of 10,000 x 2 samples, 1 mm and 1 km apart, took 82 s.
+static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
+{
+	int64_t overlaps = 0;
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		v3d corner[3];
+		cr_collider_triangle(c, c->triangle_number[i], corner);
+		const cell_range r = cells_around(g, corner);
+		int64_t cells = 1;
+		for (int k = 0; k < 3; k++)
+			cells *= r.last[k] - r.first[k] + 1;
+		overlaps += cells;
+	}
+	return overlaps > OVERLAPS + OVERLAPS_PER_CELL * cell_count(g) + OVERLAPS_PER_TRIANGLE * (int64_t)c->triangle_count;
+}
+
+/// Choose the cells: as many as are asked for along the longest side, or fewer until neither they nor the work is too much.
+static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
+{
+	float longest = 0;
+	for (int k = 0; k < 3; k++)
+		longest = fmaxf(longest, c->upper[k] - c->lower[k]);
+	do {
+		g->cell = longest / (float)resolution;
+		g->inverse_cell = 1.0f / g->cell;
+		if (!is_usable(g))
+			return;
+		for (int k = 0; k < 3; k++) {
+			// One empty layer all round, so that the outside is one piece and rounding cannot step off the grid.
+			g->size[k] = (int32_t)((c->upper[k] - c->lower[k]) * g->inverse_cell) + 4;
+			g->origin[k] = c->lower[k] - 1.5f * g->cell;
+		}
+		resolution = resolution * 15 / 16;
+	} while (resolution > 0 && (cell_count(g) > MAX_CELLS || overlaps_are_many(c, g)));
 }
 
 /// Cells count as larger by a thousandth on each side.

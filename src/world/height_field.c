@@ -1,4 +1,4 @@
-/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom fanned around its middle, so
+/// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom, so
 /// that everything that works for meshes works for them: rays from below the surface find the way up.
 
 #include "world/world.h"
@@ -22,6 +22,29 @@ static int32_t *put_triangle(int32_t *t, int32_t a, int32_t b, int32_t c)
 	t[1] = b;
 	t[2] = c;
 	return t + 3;
+}
+
+/// Close the bottom by a ladder between its longer sides, with a fan at either end, in border - 2 triangles. Few of them lie over any
+/// place: in a fan around the middle a ray downwards met a tenth of all, and a field cost samples times border. first: vertex number
+/// of the border's first sample at the bottom.
+static void fill_bottom(int32_t columns, int32_t rows, int32_t first, int32_t *triangles)
+{
+	const bool wide = columns >= rows;
+	const int32_t along = (wide ? columns : rows) - 1, across = (wide ? rows : columns) - 1, border = 2 * (along + across);
+	const int32_t start = wide ? 0 : across; // of a longer side
+	const int32_t far = 2 * along + across;  // faces 0: i and far - i are the ends of a rung
+	int32_t *t = triangles;
+	for (int32_t i = far; i < border; i++)
+		t = put_triangle(t, 1, i + 1, i);
+	t = put_triangle(t, 1, far, far - 1);
+	for (int32_t i = 1; i + 1 < along; i++) {
+		t = put_triangle(t, far - i, i + 1, i);
+		t = put_triangle(t, i + 1, far - i, far - i - 1);
+	}
+	for (int32_t i = along - 1; along > 1 && i < along + across; i++)
+		t = put_triangle(t, along + across + 1, i + 1, i);
+	for (int32_t *corner = triangles; corner < t; corner++)
+		*corner = first + (start + *corner) % border;
 }
 
 static void fill_surface(int32_t columns, int32_t rows, const float *heights, const double spacing[2], double bottom,
@@ -56,35 +79,28 @@ static void fill_surface(int32_t columns, int32_t rows, const float *heights, co
 		triangles = put_triangle(triangles, a, samples + i, samples + next);
 		triangles = put_triangle(triangles, a, samples + next, b);
 	}
-	// The bottom: a fan around its middle.
-	const int32_t middle = samples + border;
-	float *m = &vertices[3 * (int64_t)middle];
-	m[0] = (float)(0.5 * (columns - 1) * spacing[0]);
-	m[1] = (float)(0.5 * (rows - 1) * spacing[1]);
-	m[2] = (float)bottom;
-	for (int32_t i = 0; i < border; i++)
-		triangles = put_triangle(triangles, middle, samples + (i + 1) % border, samples + i);
+	fill_bottom(columns, rows, samples, triangles);
 }
 
-/// Cells of the inside-outside grid along the longer side. A field is wide and low: with the cells of a mesh (48 along the longest
-/// side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a ray. Cells of half a
-/// sample's spacing tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies).
+/// Choose how many cells the inside-outside grid has along the longer side. A field is wide and low: with the cells of a mesh (48
+/// along the longest side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a ray. Cells of
+/// half the smaller spacing tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies). They are no smaller than a quarter
+/// of the larger spacing: else their number, and that of the cells that a triangle touches, would follow the ratio of the two.
 static int32_t choose_resolution(int32_t columns, int32_t rows, const double spacing[2])
 {
 	const double longest = fmax((columns - 1) * spacing[0], (rows - 1) * spacing[1]);
-	const double cells = 2 * longest / fmin(spacing[0], spacing[1]);
-	return cells < 48 ? 48 : cells > 1024 ? 1024 : (int32_t)cells;
+	const double cell = fmax(0.5 * fmin(spacing[0], spacing[1]), 0.25 * fmax(spacing[0], spacing[1]));
+	return (int32_t)fmax(48, fmin(longest / cell, 1024));
 }
 
-/// First sample along a side that float does not tell from the one before it, or -1. The middle of the bottom lies between the ends.
+/// First sample along a side that float does not tell from the one before it, or -1.
 static int32_t unresolved_sample(int32_t count, double spacing)
 {
 	for (int32_t i = 1; i < count; i++) {
 		if (!((float)(i * spacing) > (float)((i - 1) * spacing)))
 			return i;
 	}
-	const float middle = (float)(0.5 * (count - 1) * spacing);
-	return middle > 0 && middle < (float)((count - 1) * spacing) ? -1 : count - 1;
+	return -1;
 }
 
 static carom_result check_spacing(carom_context *context, int k, int32_t count, double spacing)
@@ -151,8 +167,8 @@ carom_result carom_create_height_field(carom_context *context, int32_t columns, 
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"carom_create_height_field: thickness is %g, which float does not resolve below a height of %g", thickness, lowest);
 	const int32_t border = 2 * (columns + rows - 2);
-	const int32_t vertex_count = (int32_t)samples + border + 1;
-	const int32_t triangle_count = 2 * (columns - 1) * (rows - 1) + 3 * border;
+	const int32_t vertex_count = (int32_t)samples + border;
+	const int32_t triangle_count = 2 * (columns - 1) * (rows - 1) + 3 * border - 2;
 	const size_t vertex_bytes = 3 * (size_t)vertex_count * sizeof(float),
 				 triangle_bytes = 3 * (size_t)triangle_count * sizeof(int32_t);
 	float *vertices = cr_alloc(context, vertex_bytes);
