@@ -411,7 +411,7 @@ static void try_edges(const convex_pair *c, const near_triangle *t, way_out *way
 		v3d beyond, normals[2], direction = t->normal;
 		bool back[2];
 		if (t->inner >> k & 1 || !normal_beyond(c, t, k, &beyond) ||
-			cr_convex_ray(&c->convex, p[k], along, -INFINITY, INFINITY, at, normals, back) < 2 || at[0] > 1 || at[1] < 0)
+			cr_convex_ray(&c->convex, p[k], along, -INFINITY, INFINITY, 2, at, normals, back) < 2 || at[0] > 1 || at[1] < 0)
 			continue;
 		const double depth = search_arc(c, t->normal, beyond, p[k], &direction);
 		const double middle = 0.5 * (fmax(at[0], 0) + fmin(at[1], 1));

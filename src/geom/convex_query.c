@@ -51,8 +51,8 @@ static bool find_entry(const cr_convex *convex, v3d origin, v3d direction, doubl
 	return true; // a line that all but touches
 }
 
-int cr_convex_ray(
-	const cr_convex *convex, v3d origin, v3d direction, double t_min, double t_max, double t[2], v3d normal[2], bool back[2])
+int cr_convex_ray(const cr_convex *convex, v3d origin, v3d direction, double t_min, double t_max, int most, double t[2],
+	v3d normal[2], bool back[2])
 {
 	const double length = v3d_length(direction), size = cr_convex_size(convex) + convex->rounding;
 	if (!(length > 0))
@@ -62,20 +62,25 @@ int cr_convex_ray(
 	const double middle = v3d_dot(along, v3d_sub(centre, origin));
 	const v3d foot = v3d_mad(origin, middle, along);
 	const double across = v3d_length(v3d_sub(foot, centre)), half = 1.5 * size;
-	double in, out;
-	v3d in_normal, out_normal;
-	if (!(across <= size * (1 + 1e-9)) || !find_entry(convex, v3d_mad(foot, -half, along), along, size, &in, &in_normal) ||
-		!find_entry(convex, v3d_mad(foot, half, along), v3d_neg(along), size, &out, &out_normal))
-		return 0;
-	const double at[2] = { (middle - half + in) / length, (middle + half - out) / length };
-	const v3d normals[2] = { in_normal, out_normal };
+	double distance;
 	int count = 0;
-	for (int i = 0; i < 2; i++) {
-		if (!(at[i] >= t_min && at[i] <= t_max) || !(at[0] <= at[1]))
-			continue;
-		t[count] = at[i];
-		normal[count] = normals[i];
-		back[count++] = i == 1;
+	if (!(across <= size * (1 + 1e-9)) || !find_entry(convex, v3d_mad(foot, -half, along), along, size, &distance, &normal[0]))
+		return 0;
+	const double in = (middle - half + distance) / length;
+	if (in > t_max)
+		return 0;
+	if (in >= t_min) {
+		t[0] = in;
+		back[0] = false;
+		count = 1;
 	}
-	return count;
+	// The other end is dear, and often not asked for.
+	if (count == most || !find_entry(convex, v3d_mad(foot, half, along), v3d_neg(along), size, &distance, &normal[count]))
+		return count;
+	const double out = (middle + half - distance) / length;
+	if (!(out >= in && out >= t_min && out <= t_max))
+		return count;
+	t[count] = out;
+	back[count] = true;
+	return count + 1;
 }

@@ -35,8 +35,8 @@ static const cr_collider *mesh_of(const cr_body *body)
 	return shape->family == CR_FAMILY_MESH ? shape->collider : NULL;
 }
 
-/// The up to two hits of a volume, in order.
-static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, carom_ray_hit hits[2])
+/// The first hits of a volume, most (1 or 2) of them, in order. Returns their number.
+static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_query_ray *local, int most, carom_ray_hit hits[2])
 {
 	double t[2];
 	v3d normal[2];
@@ -44,7 +44,7 @@ static int cast_volume(const cr_body *body, const cr_query_ray *ray, const cr_qu
 	int count;
 	if (body->shape.family == CR_FAMILY_CONVEX) {
 		const cr_convex convex = cr_convex_of(&body->shape.def);
-		count = cr_convex_ray(&convex, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
+		count = cr_convex_ray(&convex, local->origin, local->direction, local->t_min, local->t_max, most, t, normal, back);
 	} else {
 		count = cr_volume_ray(&body->shape.def, local->origin, local->direction, local->t_min, local->t_max, t, normal, back);
 	}
@@ -59,7 +59,7 @@ bool cr_body_cast(const cr_body *body, const cr_bvh_kernels *kernels, const cr_q
 	const cr_collider *mesh = mesh_of(body);
 	if (!mesh) {
 		carom_ray_hit hits[2];
-		if (cast_volume(body, ray, &local, hits) == 0)
+		if (cast_volume(body, ray, &local, 1, hits) == 0)
 			return false;
 		*hit = hits[0];
 		return true;
@@ -95,7 +95,7 @@ void cr_body_cast_all(const cr_body *body, const cr_query_ray *ray, cr_body_hit_
 		return;
 	}
 	carom_ray_hit hits[2];
-	const int count = cast_volume(body, ray, &local, hits);
+	const int count = cast_volume(body, ray, &local, 2, hits);
 	for (int i = 0; i < count && fn(&hits[i], user); i++) {
 	}
 }
