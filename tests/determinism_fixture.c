@@ -15,7 +15,7 @@ typedef struct golden {
 static const golden GOLDEN[] = {
 	{ "pile", 0xa6b58742cb54abb4 },
 	{ "zoo", 0x1d1e13b0cec16c53 },
-	{ "near", 0x0cc173bac0d141a7 },
+	{ "near", 0xdaab3f9d30cc7c2e },
 	{ "scene1_step_80", 0x653e814261a2d056 },
 	{ "scene1_step_420", 0x7c6830622c91f9ef },
 	{ "convex_shapes", 0x7d40bb2c01dfe45e },

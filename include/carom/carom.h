@@ -187,8 +187,10 @@ typedef struct carom_world_def {
 	/// triangle instead. Rays shorter than a fiftieth of the diagonal of the smaller body's box stay as they are. At least 1;
 	/// 0: never, the rays as they are.
 	double max_depth_ratio;
-	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Between meshes rays along the
-	/// vertex normals look for it: two edges, or faces that no vertex points at, are not seen ahead.
+	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of two meshes that are apart the nearest
+	/// features are told, whichever they are, at their true distance and along the line between them, and all others that come near
+	/// each other; of faces side by side the patch. Without complete, or CAROM_NORMAL_PATCH, rays along the vertex normals look for it:
+	/// two edges, or faces that no vertex points at, are not seen ahead then.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in the frame of body A (metres).
 	double match_distance;
@@ -328,14 +330,15 @@ CAROM_API carom_result carom_world_step(carom_world *world);
 /// How a contact was found; it says what feature_a and feature_b are.
 typedef enum carom_contact_kind {
 	/// A ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio). Of patches: the vertex lies below the
-	/// facet that the triangle is part of, or the facet of the vertex above the triangle.
+	/// facet that the triangle is part of, or the facet of the vertex above the triangle. Ahead: the triangle is nearest to the vertex.
 	CAROM_VERTEX_A,
 	CAROM_VERTEX_B, ///< the same with A and B exchanged
 	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner where the edge starts,
 	/// feature_b the triangle that limits it. Of patches: the edge pierces B beside the patch's facet, or crosses an edge of feature_b.
+	/// Ahead: it is nearest to an edge of feature_b.
 	CAROM_EDGE_A,
-	CAROM_EDGE_B,  ///< the same with A and B exchanged
-	CAROM_FACES,   ///< two triangles cross, without an inside to measure in (open meshes): their numbers
+	CAROM_EDGE_B, ///< the same with A and B exchanged
+	CAROM_FACES, ///< two triangles cross, without an inside to measure in (open meshes), or are nearest, of too many ahead: their numbers
 	CAROM_VOLUMES, ///< closest points where at least one body is a basic volume: triangle numbers, or 0
 } carom_contact_kind;
 

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "detect/crossing.h"
 #include "detect/manifold.h"
+#include "detect/near_contacts.h"
 #include <string.h>
 
 enum {
@@ -424,7 +425,7 @@ static void complete_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_
 /// no ray needs to be cast.
 static void complete_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	const double ahead = p->settings.speculative_distance;
+	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.speculative_distance;
 	find_meeting(p, worker, w);
 	if (!worker->failed && cr_wants_manifold(p, w) && add_crossings(p, worker, w))
 		return;
@@ -490,6 +491,24 @@ static void finish_memory(const cr_pipeline *p, cr_pair_work *w)
 	cr_remember_apart(p, w, w->gap);
 }
 
+/// Do the bodies overlap, by the contacts so far?
+static bool has_depth(const cr_pair_work *w)
+{
+	for (int64_t i = 0; i < w->contacts.count; i++) {
+		if (w->contacts.data[i].depth >= 0)
+			return true;
+	}
+	return false;
+}
+
+/// A pair that is apart: what is ahead of its features, in place of what its rays met ahead.
+static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	w->contacts.count = 0;
+	cr_completion c = begin_completion(p, worker, w);
+	cr_add_near_contacts(&c);
+}
+
 static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
@@ -501,9 +520,12 @@ static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 		complete_iterative(p, worker, w);
 	else if (p->settings.complete && !w->touching)
 		complete_full(p, worker, w);
+	const bool overlaps = has_depth(w), ahead = cr_wants_near_contacts(p);
+	if (ahead && !overlaps && !worker->failed)
+		look_ahead(p, worker, w);
 	if (!m || worker->failed)
 		return;
-	m->touched = w->contacts.count > 0;
+	m->touched = ahead ? overlaps : w->contacts.count > 0;
 	if (w->touching && w->iterative)
 		return;
 	if (w->touching && w->allowed == 0)

@@ -34,20 +34,6 @@ static patch patch_of(const cr_completion *c, int side, int32_t number)
 	return p;
 }
 
-/// Turn about a corner to the next triangle of its fan, forward or back; false at a border.
-static bool turn(const cr_topology *t, bool forward, int32_t *triangle, int *corner)
-{
-	const int32_t from = *triangle, next = t->neighbours[3 * from + (forward ? (*corner + 2) % 3 : *corner)];
-	for (int j = 0; j < 3 && next >= 0; j++) {
-		if (t->neighbours[3 * next + j] == from) {
-			*triangle = next;
-			*corner = forward ? j : (j + 1) % 3;
-			return true;
-		}
-	}
-	return false;
-}
-
 /// Does a triangle around a corner reach farther along d than limit?
 static bool goes_on(const patch *p, int corner, v3d d, double limit)
 {
@@ -55,7 +41,7 @@ static bool goes_on(const patch *p, int corner, v3d d, double limit)
 	for (int forward = 1; forward >= 0; forward--) {
 		int32_t triangle = p->number;
 		int at = corner;
-		for (int i = 0; i < MAX_FAN && turn(t, forward, &triangle, &at) && triangle != p->number; i++) {
+		for (int i = 0; i < MAX_FAN && cr_next_in_fan(t, forward, &triangle, &at) && triangle != p->number; i++) {
 			v3d q[3];
 			cr_triangle_in_a(p->completion, p->side, triangle, q);
 			if (v3d_dot(d, q[(at + 1) % 3]) > limit || v3d_dot(d, q[(at + 2) % 3]) > limit)

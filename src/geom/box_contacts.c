@@ -176,6 +176,29 @@ static cr_volume_contact edge_contact(const cr_box *a, const cr_box *b, const be
 	return (cr_volume_contact){ on_a, best->normal, best->depth };
 }
 
+// Boxes apart: the points of the face that parts them by the whole gap; or else the nearest points, and with their
+// direction those of a face that nearly does.
+static int contacts_apart(const cr_box *a, const cr_box *b, const best_axis *face, double margin, cr_volume_contact *contacts)
+{
+	v3d on_a, on_b, normal = face->normal;
+	const double gap = cr_closest_boxes(a, b, &on_a, &on_b);
+	if (gap > margin)
+		return 0;
+	int count = 0;
+	if (gap > -face->depth + SAME * (size_of(a) + size_of(b))) {
+		normal = v3d_scale(v3d_sub(on_a, on_b), 1 / gap);
+		contacts[count++] = (cr_volume_contact){ on_a, normal, -gap };
+		// Corners or edges that face each other: no face points from one to the other.
+		if (gap > -face->depth * (1 + 1e-4))
+			return count;
+	}
+	cr_volume_contact of_face[CR_MAX_VOLUME_CONTACTS];
+	const int found = face_contacts(a, b, face, margin, of_face);
+	for (int i = 0; i < found && count < CR_MAX_VOLUME_CONTACTS; i++)
+		contacts[count++] = (cr_volume_contact){ of_face[i].point, normal, fmin(of_face[i].depth, -gap) };
+	return count;
+}
+
 int cr_box_box_contacts(const cr_box *a, const cr_box *b, double margin, cr_volume_contact *contacts)
 {
 	double size = size_of(a) + size_of(b);
@@ -191,29 +214,13 @@ int cr_box_box_contacts(const cr_box *a, const cr_box *b, double margin, cr_volu
 	double depth = edge.depth < face.depth ? edge.depth : face.depth;
 	if (depth < -margin)
 		return 0;
-	double gap = 0;
-	if (depth < 0) {
-		v3d on_a, on_b;
-		gap = cr_closest_boxes(a, b, &on_a, &on_b);
-		if (gap > margin)
-			return 0;
-		// Corners that face each other: no axis of the test points from one to the other.
-		if (gap > -depth * (1 + 1e-4) + SAME * size) {
-			contacts[0] = (cr_volume_contact){ on_a, v3d_scale(v3d_sub(on_a, on_b), 1 / gap), -gap };
-			return 1;
-		}
-	}
+	if (depth < 0)
+		return contacts_apart(a, b, &face, margin, contacts);
 	if (edge.depth < face.depth - EDGE_BIAS * smallest_half(a, b)) {
 		contacts[0] = edge_contact(a, b, &edge);
 		return 1;
 	}
-	int count = face_contacts(a, b, &face, margin, contacts);
-	// A face that was preferred to an edge must not claim that things apart overlap.
-	for (int i = 0; i < count && gap > 0; i++) {
-		if (contacts[i].depth > -gap)
-			contacts[i].depth = -gap;
-	}
-	return count;
+	return face_contacts(a, b, &face, margin, contacts);
 }
 
 // A segment against a box about the origin, in the frame of the box.

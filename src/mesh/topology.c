@@ -258,6 +258,19 @@ void cr_topology_free(carom_context *context, cr_topology *topology)
 	memset(topology, 0, sizeof *topology);
 }
 
+bool cr_next_in_fan(const cr_topology *t, bool forward, int32_t *triangle, int *corner)
+{
+	const int32_t from = *triangle, next = t->neighbours[3 * from + (forward ? (*corner + 2) % 3 : *corner)];
+	for (int j = 0; j < 3 && next >= 0; j++) {
+		if (t->neighbours[3 * next + j] == from) {
+			*triangle = next;
+			*corner = forward ? j : (j + 1) % 3;
+			return true;
+		}
+	}
+	return false;
+}
+
 size_t cr_topology_bytes(const cr_topology *topology)
 {
 	size_t per_vertex = 6 * sizeof(float) + sizeof(int32_t);

@@ -31,6 +31,9 @@ carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_de
 void cr_topology_free(carom_context *context, cr_topology *topology);
 size_t cr_topology_bytes(const cr_topology *topology);
 
+/// Turn about a corner of a triangle to the next triangle of its fan, forward or back; false at a border.
+bool cr_next_in_fan(const cr_topology *topology, bool forward, int32_t *triangle, int *corner);
+
 /// Which triangles take part when the vertices are exact [3*vertex_count], as they were given,
 /// instead of rounded to float: those that have an area, and repeat no earlier one. Fills used
 /// [triangle_count]; false when out of memory.

@@ -1,0 +1,13 @@
+/// Contacts ahead of two meshes that are apart: where their features come near each other.
+#ifndef CR_DETECT_NEAR_CONTACTS_H
+#define CR_DETECT_NEAR_CONTACTS_H
+
+#include "detect/crossing.h"
+
+/// Do pairs of meshes that are apart get these contacts, in place of those of their rays?
+bool cr_wants_near_contacts(const cr_pipeline *pipeline);
+/// Add the contacts of a pair whose surfaces do not meet, with depths from -speculative_distance to 0. Overwrites
+/// worker->candidates.
+void cr_add_near_contacts(cr_completion *completion);
+
+#endif
