@@ -108,7 +108,7 @@ static bool stands(const resting *body, const manifold_view *view, double x, dou
 	bool good = view->count > 0 && view->count <= 8;
 	for (int k = 0; k < view->count; k++) {
 		const carom_contact *c = &view->data[k];
-		good = good && sign * c->normal[2] > 1 - 1e-6 && c->depth <= sunk + 1e-5 && c->depth >= -1e-5;
+		good = good && sign * c->normal[2] > 1 - 1e-6 && c->depth <= sunk + 1e-5 && c->depth >= fmin(sunk, 0) - 1e-5;
 		if (body->stand == ON_A_POINT)
 			good = good && hypot(c->point[0] - x, c->point[1] - y) < 1e-3;
 		for (int i = 0; i < k; i++)
@@ -119,17 +119,19 @@ static bool stands(const resting *body, const manifold_view *view, double x, dou
 	return good && (body->stand == ON_A_LINE ? most > 0.99 * body->span : most < 1e-3);
 }
 
-/// Sinks a body 1 mm at places and yaws at random, as either body of the pair. Returns at how many of them it stands.
-static void check_rest(carom_context *context, const ground *g, const resting *body, int poses)
+/// Sinks a body at places and yaws at random, as either body of the pair, or lets it hover where sunk is negative, and checks that it
+/// stands at all of them.
+static void check_rest(carom_context *context, const ground *g, const resting *body, int poses, double sunk)
 {
-	const carom_world_def def = carom_default_world_def();
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = sunk < 0 ? -2 * sunk : 0;
 	uint64_t seed = 9;
 	int held = 0;
 	for (int i = 0; i < poses; i++) {
 		const double x = g->spread * test_random_double(&seed, -0.5, 0.5), y = g->spread * test_random_double(&seed, -0.5, 0.5);
 		const carom_quat yaw = fixture_turn((v3d){ 0, 0, 1 }, 6.28 * test_random_double(&seed, 0, 1));
 		carom_pose pose = fixture_compose((carom_pose){ { 0, 0, 0 }, yaw }, (carom_pose){ { 0, 0, 0 }, body->turn });
-		pose.position = (carom_vec3){ x, y, body->height - 0.001 };
+		pose.position = (carom_vec3){ x, y, body->height - sunk };
 		manifold_view view;
 		// The static body comes first in every other world: the contacts' normals point from the second to the first.
 		const bool swapped = i % 2 && g->shape.type != CAROM_PLANE;
@@ -144,7 +146,7 @@ static void check_rest(carom_context *context, const ground *g, const resting *b
 		view.count = contacts.count < MANIFOLD_CONTACTS ? contacts.count : MANIFOLD_CONTACTS;
 		for (int k = 0; k < view.count; k++)
 			view.data[k] = contacts.data[k];
-		held += stands(body, &view, x, y, swapped ? -1 : 1, 0.001);
+		held += stands(body, &view, x, y, swapped ? -1 : 1, sunk);
 		fixture_check_views(world);
 		carom_destroy_world(world);
 	}
@@ -154,7 +156,7 @@ static void check_rest(carom_context *context, const ground *g, const resting *b
 	}
 }
 
-TEST(convex_world, bodies_rest_on_every_ground)
+static void rest_everywhere(double sunk, int poses)
 {
 	carom_context *context = fixture_context(1);
 	carom_mesh *cube = cube_hull(context, 0.5);
@@ -178,11 +180,42 @@ TEST(convex_world, bodies_rest_on_every_ground)
 	make_grounds(context, grounds);
 	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
 		for (int g = 0; g < GROUNDS; g++)
-			check_rest(context, &grounds[g], &bodies[i], g < 4 ? 500 : 60);
+			check_rest(context, &grounds[g], &bodies[i], g < 4 ? poses : 60, sunk);
 	}
 	for (int g = 0; g < GROUNDS; g++)
 		carom_release_mesh(grounds[g].mesh);
 	carom_release_mesh(cube);
+	carom_destroy_context(context);
+}
+
+TEST(convex_world, bodies_rest_on_every_ground) { rest_everywhere(0.001, 500); }
+
+TEST(convex_world, hovering_bodies_have_speculative_contacts) { rest_everywhere(-0.005, 60); }
+
+/// A sensor tells of a body that comes and goes, and gives no contacts.
+TEST(convex_world, sensors_report_events_alone)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *floor = manifold_floor(context, 4, 4, CAROM_SIDES_AUTO);
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_def def = carom_default_body_def();
+	def.shape = cylinder(0.5, 0.5);
+	def.sensor = true;
+	carom_body_id sensor;
+	REQUIRE(carom_world_add_body(world, &def, &sensor) == CAROM_SUCCESS);
+	fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, 0), CAROM_STATIC);
+	const carom_body_id egg = fixture_add(world, ellipsoid(0.2, 0.2, 0.2), fixture_at(0.3, 0, 0.4), CAROM_DYNAMIC);
+	fixture_step(world);
+	CHECK_INT(carom_world_contacts(world).count, 0);
+	CHECK_INT(carom_world_pairs(world).count, 2); // with the floor and with the egg
+	const carom_pose away = fixture_at(3, 0, 3);
+	REQUIRE(carom_world_set_pose(world, egg, &away) == CAROM_SUCCESS);
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 1);
+	CHECK_INT(carom_world_events(world).count, 2);
+	fixture_check_views(world);
+	carom_destroy_world(world);
+	carom_release_mesh(floor);
 	carom_destroy_context(context);
 }
 
