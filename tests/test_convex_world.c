@@ -350,6 +350,52 @@ TEST(convex_world, contacts_with_a_solid_part_the_bodies)
 	carom_destroy_context(context);
 }
 
+/// Bodies at random in a concave mesh: there are contacts where, and only where, the solids overlap; none leads far away.
+static void check_concave(carom_context *context, carom_mesh *mesh, const carom_mesh *hull, double span, int poses)
+{
+	uint64_t seed = 16;
+	int overlapping = 0, apart = 0, missed = 0, false_alarms = 0;
+	for (int i = 0; i < poses; i++) {
+		const carom_shape a = shape_of_kind(3 + i % (KINDS - 3), hull);
+		const carom_pose pose = fixture_random_pose(&seed, span), origin = carom_pose_identity();
+		carom_world *world = fixture_world(context, NULL);
+		carom_body_id found[1];
+		int32_t count;
+		fixture_add(world, fixture_of_mesh(mesh), origin, CAROM_STATIC);
+		REQUIRE(carom_world_overlap_shape(world, &a, &pose, NULL, 1, found, &count) == CAROM_SUCCESS);
+		carom_destroy_world(world);
+		manifold_view view;
+		meet(context, 0, a, pose, fixture_of_mesh(mesh), origin, &view);
+		overlapping += count > 0;
+		apart += count == 0;
+		missed += count > 0 && view.count == 0;
+		false_alarms += count == 0 && view.count > 0;
+		for (int k = 0; k < view.count; k++)
+			CHECK(view.data[k].depth >= -1e-6 && view.data[k].depth < 2);
+	}
+	CHECK(overlapping > poses / 10);
+	CHECK(apart > poses / 20);
+	CHECK_INT(missed, 0);
+	CHECK_INT(false_alarms, 0);
+}
+
+TEST(convex_world, no_overlap_with_a_concave_mesh_is_missed)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 26;
+	carom_mesh *hull = random_hull(context, &seed, 24);
+	carom_mesh *torus = fixture_torus_mesh(context, 24, 12, 0.4, 0.3), *coarse = fixture_torus_mesh(context, 5, 4, 0.5, 0);
+	carom_mesh *sheet = fixture_sheet_mesh(context, 6, 3);
+	check_concave(context, torus, hull, 1.5, 900);
+	check_concave(context, coarse, hull, 1.5, 900);
+	check_concave(context, sheet, hull, 1.5, 900);
+	carom_release_mesh(torus);
+	carom_release_mesh(coarse);
+	carom_release_mesh(sheet);
+	carom_release_mesh(hull);
+	carom_destroy_context(context);
+}
+
 /// A world of all kinds, planes aside, at random places; the shapes and poses to compare with.
 enum { CROWD = 3 * KINDS };
 
