@@ -394,6 +394,7 @@ typedef struct mode_check {
 	atomic_int faults; // of workers other than 0
 } mode_check;
 
+#ifdef FE_UPWARD
 static void look_at_mode(int64_t begin, int64_t end, int worker, void *task)
 {
 	mode_check *m = task;
@@ -401,6 +402,7 @@ static void look_at_mode(int64_t begin, int64_t end, int worker, void *task)
 	if (worker != 0 && cr_float_mode_fault())
 		atomic_fetch_add(&m->faults, 1);
 }
+#endif
 
 TEST(pool, threads_have_the_default_floating_point_mode)
 {

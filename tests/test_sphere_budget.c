@@ -228,7 +228,7 @@ TEST(sphere_budget, other_failures_keep_their_names)
 
 	fixture_heap heap;
 	context = fixture_heap_context(&heap, 1);
-	spheres = make_spheres(context, CAROM_SPHERES_GRID, 0, (size_t)1 << 40);
+	spheres = make_spheres(context, CAROM_SPHERES_GRID, 0, SIZE_MAX / 2);
 	cloud = fixture_make_cloud(CLOUD_DENSE, 3000, 5);
 	arrays = fixture_lay_out(&cloud, LAYOUT_RECORDS);
 	atomic_store(&heap.fail_at, atomic_load(&heap.calls));
@@ -257,14 +257,14 @@ static void *moody_allocate(size_t size, size_t alignment, void *user)
 		return NULL;
 	}
 	heap->blocks++;
-	return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+	return test_allocate(size, alignment);
 }
 
 static void moody_release(void *pointer, size_t size, size_t alignment, void *user)
 {
 	(void)size, (void)alignment;
 	((moody_heap *)user)->blocks--;
-	free(pointer);
+	test_release(pointer);
 }
 
 enum { CALL_UPDATE, CALL_FIND, CALL_VISIT, CALL_SUM, CALLS };

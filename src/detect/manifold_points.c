@@ -298,9 +298,9 @@ void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
 		add_edge_point(&p);
 		add_vertices_below(&p, number);
 	}
-	double found = 0;
+	float found = 0;
 	for (int64_t i = first; i < c->work->contacts.count; i++)
-		found = fmax(found, c->work->contacts.data[i].depth);
+		found = fmaxf(found, c->work->contacts.data[i].depth);
 	if (plane->depth > found * (1 + 1e-3) + m->tolerance)
 		add_deepest_corner(&p);
 }
