@@ -254,6 +254,49 @@ TEST(topology, two_cubes_at_a_corner)
 	CHECK_INT(r.euler, 3);
 	CHECK_NEAR(r.volume, 2, 1e-14);
 	CHECK_STR(r.first_finding, "vertex 14 is at the position of vertex 0");
+	// The normals of the two corners cancel out: both vertices there are without one.
+	CHECK_INT(r.normalless_vertices, 2);
+	// With one vertex for both corners there is one, beside the vertex that no triangle uses then.
+	for (int i = 36; i < 72; i++)
+		t[i] = t[i] == 14 ? 0 : t[i];
+	v[42] = 9;
+	r = check_mesh(v, 16, t, 24);
+	CHECK_INT(r.unreferenced_vertices, 1);
+	CHECK_INT(r.normalless_vertices, 1);
+	CHECK_INT(r.nonmanifold_vertices, 1);
+}
+
+TEST(topology, both_sides_of_a_sheet_have_no_normals)
+{
+	const float v[12] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 5, 5, 5 };
+	const int32_t t[9] = { 0, 1, 2, 0, 2, 1, 3, 3, 3 };
+	carom_mesh_report r = check_mesh(v, 3, t, 2);
+	CHECK(r.closed);
+	CHECK_INT(r.normalless_vertices, 3);
+	CHECK_INT(r.first_element, 0);
+	CHECK_STR(r.first_finding, "vertex 0 has no normal: those of the triangles around it cancel out");
+	// Vertices of what is left out do not count.
+	r = check_mesh(v, 4, t, 3);
+	CHECK_INT(r.normalless_vertices, 3);
+}
+
+TEST(topology, a_doubled_triangle_explains_why_a_mesh_is_not_closed)
+{
+	// Two tetrahedra on one face, which both have: one of the two is left out, and its edges have three triangles.
+	const float v[15] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0.2f, 0.2f, -1 };
+	const int32_t t[24] = { 0, 1, 2, 0, 1, 2, 1, 0, 3, 2, 1, 3, 0, 2, 3, 1, 0, 4, 2, 1, 4, 0, 2, 4 };
+	carom_mesh_report r = check_mesh(v, 5, t, 8);
+	CHECK(!r.closed);
+	CHECK_INT(r.duplicate_triangles, 1);
+	CHECK_INT(r.border_edges + r.inconsistent_edges, 0);
+	CHECK_INT(r.nonmanifold_edges, 3);
+	CHECK_INT(r.unbalanced_edges, 3);
+	// As many one way as the other: closed.
+	const int32_t two[24] = { 0, 1, 2, 0, 2, 1, 1, 0, 3, 2, 1, 3, 0, 2, 3, 0, 1, 4, 1, 2, 4, 2, 0, 4 };
+	r = check_mesh(v, 5, two, 8);
+	CHECK_INT(r.nonmanifold_edges, 3);
+	CHECK_INT(r.unbalanced_edges, 0);
+	CHECK(r.closed);
 }
 
 TEST(topology, soup_of_own_corners)
@@ -554,6 +597,7 @@ static void oracle_edges(oracle *o, int32_t vertex_count)
 			o->r.border_edges += there + back == 1;
 			o->r.nonmanifold_edges += there + back > 2;
 			o->r.inconsistent_edges += there + back == 2 && there != 1;
+			o->r.unbalanced_edges += there + back > 2 && there != back;
 			o->r.closed = o->r.closed && there == back;
 		}
 		int fans = oracle_pieces(o, a);
@@ -579,6 +623,18 @@ static void check_against_oracle(const oracle *o, const carom_mesh_report *r, co
 	CHECK_INT(r->nonmanifold_edges, o->r.nonmanifold_edges);
 	CHECK_INT(r->inconsistent_edges, o->r.inconsistent_edges);
 	CHECK_INT(r->nonmanifold_vertices, o->r.nonmanifold_vertices);
+	CHECK_INT(r->unbalanced_edges, o->r.unbalanced_edges);
+	CHECK(r->closed || r->border_edges + r->inconsistent_edges + r->unbalanced_edges > 0 || o->r.components == 0);
+	int32_t normalless = 0;
+	for (int32_t v = 0; v < topology->vertex_count; v++) {
+		bool in_use = false;
+		for (int32_t i = 0; i < 3 * o->count; i++) {
+			in_use = in_use || (o->used[i / 3] && topology->triangles[i] == v);
+		}
+		const float *n = topology->normals + 3 * v;
+		normalless += in_use && n[0] == 0 && n[1] == 0 && n[2] == 0;
+	}
+	CHECK_INT(r->normalless_vertices, normalless);
 	CHECK_INT(r->components, o->r.components);
 	CHECK_INT(r->euler, o->r.euler);
 	CHECK_INT(r->closed, o->r.closed);

@@ -72,11 +72,16 @@ typedef struct carom_mesh_report {
 	int32_t border_edges;         ///< used by one triangle
 	int32_t nonmanifold_edges;    ///< used by more than two triangles
 	int32_t inconsistent_edges;   ///< used by two triangles in the same direction
+	int32_t unbalanced_edges;     ///< used by more than two triangles, and more often one way than the other
 	int32_t nonmanifold_vertices; ///< the triangles around it form more than one fan
-	int32_t components;           ///< pieces connected through edges
-	int32_t euler;                ///< V - E + F of the welded mesh without what is left out
-	/// Every edge is used as often in one direction as in the other: the surface bounds a solid. Only closed meshes have an
-	/// inside; rays from other bodies' vertices see only them. Open meshes collide where their triangles cross, see carom_mesh_sides.
+	/// Vertices of triangles that take part whose normals cancel out (the two sides of a flat sheet, two cubes
+	/// corner to corner): such a vertex has no normal and casts no ray.
+	int32_t normalless_vertices;
+	int32_t components; ///< pieces connected through edges
+	int32_t euler;      ///< V - E + F of the welded mesh without what is left out
+	/// Every edge is used as often in one direction as in the other: the surface bounds a solid. False
+	/// where there are border_edges, inconsistent_edges or unbalanced_edges, or where no triangle takes
+	/// part. Only closed meshes have an inside; rays from other bodies' vertices see only them. Open meshes collide where their triangles cross, see carom_mesh_sides.
 	bool closed;
 	/// Closed with negative volume: the orientation is turned round on creation, triangle numbers stay.
 	bool inverted;

@@ -65,7 +65,7 @@ static void unite(uint32_t *parent, uint32_t a, uint32_t b)
 
 // First sides (3 * triangle + side) of each kind of bad edge, or UINT32_MAX.
 typedef struct bad_edges {
-	uint32_t border, nonmanifold, inconsistent;
+	uint32_t border, nonmanifold, inconsistent, unbalanced;
 	int32_t nonmanifold_sides;
 } bad_edges;
 
@@ -87,6 +87,10 @@ static void judge_edge(cr_mesh_scan *scan, int64_t first, int64_t end, bad_edges
 		report->nonmanifold_edges++;
 		bad->nonmanifold_sides = slot < bad->nonmanifold ? (int32_t)sides : bad->nonmanifold_sides;
 		bad->nonmanifold = slot < bad->nonmanifold ? slot : bad->nonmanifold;
+		if (2 * forward != sides) {
+			report->unbalanced_edges++;
+			bad->unbalanced = slot < bad->unbalanced ? slot : bad->unbalanced;
+		}
 	} else {
 		uint32_t other = scan->edges[first + 1].value;
 		if (forward != 1) {
@@ -116,6 +120,11 @@ static void name_bad_edges(cr_mesh_scan *scan, const bad_edges *bad)
 	slot = bad->inconsistent;
 	if (slot != UINT32_MAX) {
 		cr_mesh_finding(scan->report, (int32_t)(slot / 3), "edge %d-%d of triangle %d runs the same way in its second triangle",
+			corner[slot], corner[next_corner(slot)], (int32_t)(slot / 3));
+	}
+	slot = bad->unbalanced;
+	if (slot != UINT32_MAX) {
+		cr_mesh_finding(scan->report, (int32_t)(slot / 3), "edge %d-%d of triangle %d runs more often one way than the other",
 			corner[slot], corner[next_corner(slot)], (int32_t)(slot / 3));
 	}
 }
@@ -191,7 +200,7 @@ static void count_fans(cr_mesh_scan *scan, uint32_t *parent, uint8_t *fans)
 
 static void judge_edges(cr_mesh_scan *scan)
 {
-	bad_edges bad = { UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 };
+	bad_edges bad = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 };
 	scan->report->closed = scan->edge_count > 0;
 	for (int64_t first = 0, end; first < scan->edge_count; first = end) {
 		end = cr_mesh_edge_end(scan, first);

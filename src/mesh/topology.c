@@ -88,6 +88,32 @@ static void store(float *target, v3d value)
 	target[2] = (float)value.z;
 }
 
+// Find the vertices whose normals cancel out, among those of triangles that take part.
+static bool judge_vertex_normals(cr_mesh_scan *scan)
+{
+	const cr_topology *topology = &scan->topology;
+	uint8_t *seen = cr_alloc_zero(scan->context, (size_t)topology->vertex_count);
+	int32_t first = -1;
+	if (topology->vertex_count > 0 && seen == NULL) {
+		return false;
+	}
+	for (int64_t i = 0; i < 3 * (int64_t)topology->triangle_count; i++) {
+		int32_t vertex = topology->triangles[i];
+		const float *normal = topology->normals + 3 * (int64_t)vertex;
+		if (!topology->used[i / 3] || seen[vertex] || normal[0] != 0 || normal[1] != 0 || normal[2] != 0) {
+			continue;
+		}
+		seen[vertex] = 1;
+		first = first < 0 || vertex < first ? vertex : first;
+		scan->report->normalless_vertices++;
+	}
+	cr_free(scan->context, seen, (size_t)topology->vertex_count);
+	if (first >= 0) {
+		cr_mesh_finding(scan->report, first, "vertex %d has no normal: those of the triangles around it cancel out", first);
+	}
+	return true;
+}
+
 static bool make_vertex_normals(cr_mesh_scan *scan)
 {
 	cr_topology *topology = &scan->topology;
@@ -178,7 +204,7 @@ static void turn_round(cr_topology *topology)
 }
 
 // The stages in order. False when out of memory.
-static bool run_stages(cr_mesh_scan *scan, bool with_normals)
+static bool run_stages(cr_mesh_scan *scan, bool with_edge_normals)
 {
 	if (!cr_mesh_read(scan)) {
 		return false;
@@ -186,14 +212,14 @@ static bool run_stages(cr_mesh_scan *scan, bool with_normals)
 	if (!scan->report->usable) {
 		return true;
 	}
-	if (!cr_mesh_weld(scan) || !cr_mesh_match_edges(scan)) {
+	if (!cr_mesh_weld(scan) || !cr_mesh_match_edges(scan) || !make_vertex_normals(scan) || !judge_vertex_normals(scan)) {
 		return false;
 	}
 	judge_volume(scan);
-	if (!with_normals) {
+	if (!with_edge_normals) {
 		return true;
 	}
-	if (!make_vertex_normals(scan) || !make_edge_normals(scan)) {
+	if (!make_edge_normals(scan)) {
 		return false;
 	}
 	if (scan->report->inverted) {

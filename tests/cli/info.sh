@@ -23,6 +23,25 @@ expect 0 out '^  4 +border edges' info open.obj
 awk '/^f/ { print $1, $5, $4, $3, $2; next } { print }' a.obj > inverted.obj
 expect 0 out 'inside out' info inverted.obj
 
+# A doubled triangle is left out, and its edges then explain why the mesh is not closed.
+awk '/^f 5/ { print "f 5 6 7"; print "f 5 7 8"; print "f 5 6 7"; print "v 0 0 9"; print "f 5 6 9"; print "f 6 7 9"; print "f 7 5 9"; next } { print }' a.obj > doubled.obj
+expect 0 out '^  closed +no' info doubled.obj
+expect 0 out '^  1 +duplicate triangles' info doubled.obj
+expect 0 out '^  3 +edges of more than two triangles, more often one way than the other' info doubled.obj
+expect 0 out '"unbalanced_edges":[[:space:]]*3' info doubled.obj --json
+expect 0 err 'doubled.obj: 1 duplicate triangle \(left out\), 3 edges of more than two triangles, 3 edges more often one way' check doubled.obj
+# Both sides of a sheet: no vertex of it has a normal.
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 3 2 1\n' > sheet.obj
+expect 0 out '^  3 +vertices without a normal' info sheet.obj
+expect 0 out '"normalless_vertices":[[:space:]]*3' info sheet.obj --json
+# Doubles are said to be such.
+awk '/^v/ { $2 = $2 + 100000 ".3" } { print }' a.obj > far.obj
+expect 0 out '^  numbers +doubles; as floats 8 vertices change, a coordinate by at most 0.00' info far.obj
+expect 0 out '"scalar":[[:space:]]*"float64"' info far.obj --json
+same rounded_vertices "$(field rounded_vertices out)" 8
+expect 0 out '"scalar":[[:space:]]*"float32"' info a.obj --json
+same rounding "$(field rounding out)" 0
+
 : > empty.obj
 expect 1 err '^carom: error: empty.obj: is empty' info empty.obj
 expect 1 err '^carom: error: \.: ' info .

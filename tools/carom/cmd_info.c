@@ -49,7 +49,7 @@ typedef struct finding {
 	int32_t count;
 } finding;
 
-enum { FINDING_COUNT = 11 };
+enum { FINDING_COUNT = 13 };
 
 static void list_findings(const carom_mesh_report *r, finding findings[FINDING_COUNT])
 {
@@ -64,13 +64,16 @@ static void list_findings(const carom_mesh_report *r, finding findings[FINDING_C
 		{ "border_edges", "border edges", r->border_edges },
 		{ "nonmanifold_edges", "edges of more than two triangles", r->nonmanifold_edges },
 		{ "inconsistent_edges", "edges with clashing orientation", r->inconsistent_edges },
+		{ "unbalanced_edges", "edges of more than two triangles, more often one way than the other", r->unbalanced_edges },
 		{ "nonmanifold_vertices", "vertices where parts only touch", r->nonmanifold_vertices },
+		{ "normalless_vertices", "vertices without a normal, which cast no rays", r->normalless_vertices },
 	};
 	memcpy(findings, all, sizeof all);
 }
 
 typedef struct mesh_facts {
 	int32_t vertices, triangles;
+	const char *scalar;
 	carom_mesh_report report;
 	bool made; ///< the tree is there
 	carom_tree_info tree;
@@ -85,6 +88,9 @@ static int print_mesh_json(const info_options *o, const mesh_facts *f)
 	cJSON_AddStringToObject(json, "kind", "mesh");
 	cJSON_AddNumberToObject(json, "vertices", f->vertices);
 	cJSON_AddNumberToObject(json, "triangles", f->triangles);
+	cJSON_AddStringToObject(json, "scalar", f->scalar);
+	cJSON_AddNumberToObject(json, "rounded_vertices", r->rounded_vertices);
+	cJSON_AddNumberToObject(json, "rounding", r->rounding);
 	cJSON_AddBoolToObject(json, "usable", r->usable);
 	cJSON_AddBoolToObject(json, "closed", r->closed);
 	cJSON_AddBoolToObject(json, "inverted", r->inverted);
@@ -128,6 +134,9 @@ static int print_mesh_text(const info_options *o, const mesh_facts *f)
 	if (r->first_finding[0])
 		printf("  %-12s %s\n", r->usable ? "note" : "error", r->first_finding);
 	if (r->usable) {
+		if (r->rounded_vertices)
+			printf("  %-12s doubles; as floats %d vertices change, a coordinate by at most %.3g\n", "numbers",
+				r->rounded_vertices, r->rounding);
 		printf("  %-12s %s%s\n", "closed", r->closed ? "yes" : "no: it collides by its triangles, but has no inside",
 			r->inverted ? "; inside out, which the library puts right" : "");
 		printf("  %-12s %.9g %.9g %.9g to %.9g %.9g %.9g\n", "box", r->lower[0], r->lower[1], r->lower[2], r->upper[0],
@@ -159,6 +168,7 @@ static bool examine(const info_options *o, carom_context *context, const sim_mes
 	const carom_mesh_def def = mesh_input_def(mesh);
 	f->vertices = mesh->vertex_count;
 	f->triangles = mesh->triangle_count;
+	f->scalar = mesh_input_scalar(mesh);
 	carom_mesh *made = NULL;
 	carom_result result = carom_check_mesh(context, &def, &f->report);
 	if (result == CAROM_SUCCESS && f->report.usable)
