@@ -16,13 +16,16 @@ TEST(nulls, contexts)
 	carom_replay_result replay;
 	const carom_mesh_def def = carom_default_mesh_def();
 	const float heights[4] = { 0 };
-	const double spacing[2] = { 1, 1 };
+	const double spacing[2] = { 1, 1 }, corners[4][3] = { { 0 } };
+	carom_sweep_hit hit;
+	bool found;
 	REFUSED(carom_create_world(NULL, NULL, &world));
 	REFUSED(carom_create_mesh(NULL, &def, NULL, &mesh));
 	REFUSED(carom_check_mesh(NULL, &def, &report));
 	REFUSED(carom_create_height_field(NULL, 2, 2, heights, spacing, 1, &mesh));
 	REFUSED(carom_create_spheres(NULL, NULL, &spheres));
 	REFUSED(carom_create_sweep(NULL, NULL, &sweep));
+	REFUSED(carom_sweep_test_pair(NULL, NULL, CAROM_SWEEP_VERTEX_FACE, corners, corners, &found, &hit));
 	REFUSED(carom_replay_recording(NULL, NULL, NULL, &replay));
 	CHECK_STR(carom_error_text(NULL), "");
 }

@@ -318,6 +318,10 @@ static void sweep_sheet(carom_context *context, const carom_sweep_def *def)
 		}
 		REQUIRE(carom_sweep_move_mesh(sweep, number, &mesh.vertices) == CAROM_SUCCESS);
 		CHECK_INT(carom_sweep_find(sweep, &hits), CAROM_SUCCESS);
+		const double corners[4][3] = { { 0, 0, 0 }, { -1, -1, 0 }, { 2, -1, 0 }, { -1, 2, 0 } };
+		bool pair_meets;
+		CHECK_INT(carom_sweep_test_pair(context, def, (carom_sweep_kind)(step % 2), corners, corners, &pair_meets, &hit),
+			CAROM_SUCCESS);
 		CHECK(hits.count > 0);
 		CHECK_INT(carom_sweep_find_earliest(sweep, &hit, &found), CAROM_SUCCESS);
 	}

@@ -162,6 +162,131 @@ TEST(sweep, equals_trying_every_pair)
 	carom_destroy_context(context);
 }
 
+/// The impact of one pair of features of a mesh by itself, in the numbers of the mesh.
+static bool test_alone(carom_context *context, const carom_sweep_def *def, const sweep_mesh *mesh, carom_sweep_kind kind,
+	const int32_t vertices[4], carom_sweep_hit *hit)
+{
+	double begin[4][3], end[4][3];
+	bool found;
+	for (int k = 0; k < 4; k++) {
+		memcpy(begin[k], mesh->begin + 3 * vertices[k], sizeof begin[k]);
+		memcpy(end[k], mesh->end + 3 * vertices[k], sizeof end[k]);
+	}
+	REQUIRE(carom_sweep_test_pair(context, def, kind, (const double(*)[3])begin, (const double(*)[3])end, &found, hit) ==
+		CAROM_SUCCESS);
+	if (found) {
+		CHECK(hit->mesh_a == 0 && hit->mesh_b == 0 && hit->kind == kind);
+		CHECK(hit->vertices[0] == 0 && hit->vertices[1] == 1 && hit->vertices[2] == 2 && hit->vertices[3] == 3);
+		CHECK_INT(hit->triangle, kind == CAROM_SWEEP_VERTEX_FACE ? 0 : -1);
+		memcpy(hit->vertices, vertices, sizeof hit->vertices);
+	}
+	return found;
+}
+
+/// Every vertex against every face by itself; returns how many impacts there are.
+static int64_t count_alone(carom_context *context, const carom_sweep_def *def, const sweep_mesh *mesh)
+{
+	int64_t count = 0;
+	for (int32_t v = 0; v < mesh->vertex_count; v++) {
+		for (int32_t i = 0; i < mesh->triangle_count; i++) {
+			const int32_t *t = mesh->triangles + 3 * i, vertices[4] = { v, t[0], t[1], t[2] };
+			carom_sweep_hit hit;
+			if (v != t[0] && v != t[1] && v != t[2])
+				count += test_alone(context, def, mesh, CAROM_SWEEP_VERTEX_FACE, vertices, &hit);
+		}
+	}
+	return count;
+}
+
+TEST(sweep, a_pair_by_itself_has_the_impact_of_the_search)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	uint64_t random = 3;
+	int64_t total = 0;
+	for (int round = 0; round < 12; round++) {
+		sweep_world world = { 0 };
+		const sweep_mesh *mesh = sweep_add_torus(&world, 9, 6);
+		carom_sweep_def def = carom_default_sweep_def();
+		def.min_separation = round % 3 == 0 ? 0.05 : 0;
+		def.test = round % 2 ? CAROM_SWEEP_INCLUSION : CAROM_SWEEP_CERTIFIED;
+		carom_sweep *sweep = sweep_load(context, &def, &world);
+		sweep_move(&world, 0.2, 0.8, &random);
+		sweep_tell(sweep, &world);
+		carom_sweep_hits hits;
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		for (int64_t i = 0; i < hits.count; i++) {
+			carom_sweep_hit hit;
+			REQUIRE(test_alone(context, &def, mesh, hits.data[i].kind, hits.data[i].vertices, &hit));
+			hit.triangle = hits.data[i].triangle;
+			CHECK(sweep_is_same_hit(&hit, &hits.data[i]));
+		}
+		CHECK_INT(count_alone(context, &def, mesh), carom_sweep_get_stats(sweep).hits_vf);
+		total += hits.count;
+		carom_destroy_sweep(sweep);
+		sweep_free_world(&world);
+	}
+	CHECK(total > 1000);
+	carom_destroy_context(context);
+}
+
+TEST(sweep, a_pair_by_itself_refuses_bad_calls)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	const double begin[4][3] = { { 0, 0, 1 }, { -1, -1, 0 }, { 2, -1, 0 }, { -1, 2, 0 } };
+	const double end[4][3] = { { 0, 0, -1 }, { -1, -1, 0 }, { 2, -1, 0 }, { -1, 2, 0 } };
+	const carom_sweep_kind vf = CAROM_SWEEP_VERTEX_FACE;
+	double wrong[4][3];
+	bool found = false;
+	carom_sweep_hit hit = { .triangle = 7 };
+	CHECK_INT(carom_sweep_test_pair(context, NULL, vf, begin, end, &found, &hit), CAROM_SUCCESS);
+	CHECK(found && hit.time <= 0.5 && hit.time > 0.4999);
+	CHECK_INT(carom_sweep_test_pair(context, NULL, vf, begin, begin, &found, &hit), CAROM_SUCCESS);
+	CHECK(!found);
+	CHECK(carom_sweep_test_pair(context, NULL, vf, NULL, end, &found, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_test_pair: begin is NULL");
+	CHECK(carom_sweep_test_pair(context, NULL, vf, begin, NULL, &found, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_test_pair: end is NULL");
+	CHECK(carom_sweep_test_pair(context, NULL, vf, begin, end, NULL, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_test_pair: found is NULL");
+	CHECK(carom_sweep_test_pair(context, NULL, vf, begin, end, &found, NULL) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_test_pair: hit is NULL");
+	CHECK(carom_sweep_test_pair(context, NULL, (carom_sweep_kind)2, begin, end, &found, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_test_pair: kind is 2, none of carom_sweep_kind");
+	memcpy(wrong, begin, sizeof wrong);
+	wrong[1][2] = NAN;
+	CHECK(carom_sweep_test_pair(context, NULL, vf, (const double(*)[3])wrong, end, &found, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "carom_sweep_test_pair: z of begin[1] is ") != NULL);
+	wrong[1][2] = -2e12;
+	CHECK(carom_sweep_test_pair(context, NULL, vf, begin, (const double(*)[3])wrong, &found, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_sweep_test_pair: z of end[1] is -2e+12, not finite or beyond 1e+12");
+	carom_sweep_def def = carom_default_sweep_def();
+	def.tolerance = -1;
+	CHECK(carom_sweep_test_pair(context, &def, vf, begin, end, &found, &hit) == CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "tolerance") != NULL);
+	CHECK(!found);
+	carom_destroy_context(context);
+}
+
+TEST(sweep, a_pair_by_itself_gives_its_memory_back)
+{
+	fixture_heap heap = { .fail_at = -1 };
+	carom_context *context = fixture_heap_context(&heap, 1);
+	const double corners[4][3] = { { 0, 0, 0 }, { -1, -1, 0 }, { 2, -1, 0 }, { -1, 2, 0 } };
+	const int64_t bytes = atomic_load(&heap.bytes);
+	bool found;
+	carom_sweep_hit hit;
+	atomic_store(&heap.fail_at, atomic_load(&heap.calls));
+	CHECK_INT(
+		carom_sweep_test_pair(context, NULL, CAROM_SWEEP_VERTEX_FACE, corners, corners, &found, &hit), CAROM_OUT_OF_MEMORY);
+	CHECK_STR(carom_error_text(context), "out of memory for a pair of features");
+	CHECK(!found);
+	CHECK_INT(carom_sweep_test_pair(context, NULL, CAROM_SWEEP_VERTEX_FACE, corners, corners, &found, &hit), CAROM_SUCCESS);
+	CHECK(found);
+	CHECK_INT(atomic_load(&heap.bytes), bytes);
+	carom_destroy_context(context);
+	CHECK_INT(atomic_load(&heap.blocks), 0);
+}
+
 /// The first of the earliest.
 static const carom_sweep_hit *first_of(const sweep_list *list)
 {

@@ -148,6 +148,16 @@ CAROM_API carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hi
 /// The earliest impact of the step (equal times: the first in the order of carom_sweep_hits); stops early. *found: is there one?
 CAROM_API carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit, bool *found);
 
+/// Test one pair of features by itself: do they meet while their vertices move on straight lines from
+/// begin to end? The vertices are a vertex and the three corners of a face, or both ends of one edge and
+/// both of another. def (NULL: the defaults) gives tolerance, min_separation and test. The verdict and its
+/// bits are those of carom_sweep_find for this pair; no tree is made. *found tells whether there is an
+/// impact; hit is written only then, with meshes 0, the vertices 0 to 3, and triangle 0 or -1.
+/// CAROM_INVALID_ARGUMENT names what is NULL, not finite, or beyond CAROM_MAX_COORDINATE. Holds
+/// less than 64 KiB of memory while it runs; CAROM_OUT_OF_MEMORY. Thread-safe.
+CAROM_API carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def *def, carom_sweep_kind kind,
+	const double begin[4][3], const double end[4][3], bool *found, carom_sweep_hit *hit);
+
 typedef struct carom_sweep_stats {
 	int64_t vertices, edges, triangles, nodes;
 	int64_t volume_tests;                             ///< overlap tests of boxes

@@ -242,13 +242,7 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->order = &s->order;
 	job->begin = s->scene_begin;
 	job->end = s->scene_end;
-	job->options = cr_swept_default_options(NULL);
-	job->options.tolerance = s->def.tolerance;
-	job->options.min_separation = s->def.min_separation;
-	job->options.simd = s->context.simd;
-	job->options.method = s->def.test == CAROM_SWEEP_CUBIC ? CR_SWEPT_CUBIC
-		: s->def.test == CAROM_SWEEP_INCLUSION             ? CR_SWEPT_INCLUSION
-														   : CR_SWEPT_CERTIFIED;
+	job->options = cr_swept_options_of(&s->def, s->context.simd);
 	job->every = !s->def.orphan_sets;
 	job->earliest = earliest;
 	job->mesh_vertices = s->mesh_vertices.data;

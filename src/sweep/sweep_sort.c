@@ -53,9 +53,7 @@ carom_sweep_hit cr_make_sweep_hit(const carom_sweep *s, const cr_sweep_impact *i
 	const int32_t meshes = (int32_t)s->meshes.count;
 	carom_sweep_hit hit = {
 		.kind = impact->kind == CR_SWEPT_VERTEX_FACE ? CAROM_SWEEP_VERTEX_FACE : CAROM_SWEEP_EDGE_EDGE,
-		.status = impact->status == CR_SWEPT_IMPACT ? CAROM_SWEEP_IMPACT
-			: impact->status == CR_SWEPT_TOUCHING   ? CAROM_SWEEP_TOUCHING
-													: CAROM_SWEEP_UNDECIDED,
+		.status = cr_sweep_status_of(impact->status),
 		.mesh_a = cr_mesh_of_vertex(first, meshes, impact->vertices[0]),
 		.mesh_b = cr_mesh_of_vertex(first, meshes, second_vertex(impact)),
 		.triangle = impact->triangle < 0 ? -1 : s->triangle_numbers.data[impact->triangle],
