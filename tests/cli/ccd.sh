@@ -178,6 +178,34 @@ for step in 0 1 2 3; do
 	same "the earliest of step $step" "$(cat hits.txt)" "$least"
 done
 
+# The oracle: every pair of features. It must find what the search finds, and notice what the plain cubic gets wrong.
+expect 0 out '^  oracle +every pair of features: the same 2$' ccd 0.obj 1.obj 2.obj --oracle
+expect 0 out '"oracle"' ccd 0.obj 1.obj 2.obj --oracle --json
+same "what the oracle finds" "$(field found out) $(field missed out) $(field invented out) $(field at_other_times out)" "2 0 0 0"
+for more in "" "--separation 0.01" "--test inclusion" "--no-orphans"; do
+	# shellcheck disable=SC2086
+	expect 0 out '"oracle"' ccd body?.obj --oracle --json $more
+	same "what the oracle finds, $more" "$(field found out)" $(($(field vf out) + $(field ee out)))
+done
+expect 0 out '^  oracle +every pair of features: the same [1-4]$' ccd body?.obj --oracle --earliest
+expect 0 out '^  oracle +every pair of features: the same 0$' ccd 0.obj 0.obj --oracle
+expect 1 err '^carom: error: body1.obj: step 0: differs from the oracle, which finds [0-9]+: [0-9]+ missed, [1-9][0-9]* at another time, [0-9]+ invented; ' \
+	ccd body?.obj --oracle --test cubic --hits none.txt
+[ ! -e none.txt ] || fail "impacts that differ from the oracle's were written"
+
+# What bears on impacts is warned of once, on stderr and in JSON. An open mesh is no matter here.
+expect 0 out '"warnings":[[:space:]]*\[\]' ccd 0.obj 1.obj --json
+[ ! -s err ] || fail "a warning of sound frames: $(cat err)"
+twice() { cat "$1"; sed -n '1p;2p;3p' "$1"; echo "f 1 2 3"; echo "f 1 1 2"; echo "f 13 14 15"; }
+twice 0.obj > twice0.obj
+twice 1.obj > twice1.obj
+warning='1 triangle without area, 2 duplicate triangles, 3 vertices at the position of another one \(features of the two meet at once; make them one vertex\)'
+expect 0 err "^carom: warning: twice0.obj: $warning" ccd twice0.obj twice1.obj
+same "number of warnings" "$(grep -c warning err)" 1
+expect 0 out "\"twice0.obj: $warning" ccd twice0.obj twice1.obj --json
+expect 0 out '^  oracle +every pair of features: the same ' ccd twice0.obj twice1.obj --oracle
+rm -f none.txt
+
 # Bad frames. What was written for the frames before is no result.
 expect 1 err '^carom: error: absent.obj: cannot be opened: No such file' ccd absent.obj 1.obj
 expect 1 err '^carom: error: absent.obj: cannot be opened: No such file' ccd 0.obj 1.obj absent.obj --hits none.txt
@@ -225,6 +253,7 @@ while read -r -a frames; do
 	expect 0 out '"scalar":[[:space:]]*"float64"' ccd "${frames[@]}" --json
 	same "hash, ${frames[0]}" "$(field hash out)" "${hash_of_doubles:=$(field hash out)}"
 done < lists.txt
+expect 0 out '^  oracle +every pair of features: the same 2$' ccd far{0,1,2}.obj --oracle
 expect 0 out ', 12 vertices, 4 triangles, floats$' ccd far{0,1,2}.obj --scalar float32 --hits hits.txt
 ! cmp -s <(cut -d' ' -f1-5 hits.txt) <(cut -d' ' -f1-5 all.txt) || fail "rounding to float changed no impact"
 expect 0 out '"scalar":[[:space:]]*"float32"' ccd far{0,1,2}.obj --scalar float32 --json

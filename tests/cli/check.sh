@@ -35,8 +35,14 @@ awk '$1 >= $2 || $1 > 11 || $2 < 12 { exit 1 }' pairs.txt || fail "pairs.txt has
 
 # Three own vertices for each triangle: neighbours touch until they are welded.
 awk '/^v/ { v[++n] = $0 } /^f/ { print v[$2]; print v[$3]; print v[$4]; print v[$2]; print v[$4]; print v[$5] } END { for (i = 0; i < 12; i++) print "f", 3*i+1, 3*i+2, 3*i+3 }' a.obj > soup.obj
-expect 0 out 'soup.obj intersects itself' check soup.obj
+expect 0 out 'soup.obj intersects itself: 46 pairs' check soup.obj
+grep -qE '^46 of them meet at split vertices, where each has a vertex of its own: with --weld such triangles are neighbours$' out ||
+	fail "no hint at --weld: $(cat out)"
+expect 0 out '"at_split_vertices":[[:space:]]*46' check soup.obj --json
 expect 0 out 'soup.obj does not intersect itself' check soup.obj --weld
+! grep -q weld out || fail "a hint at --weld where it was given"
+expect 0 out 'crossing.obj intersects itself' check crossing.obj
+! grep -q weld out || fail "a hint at --weld where no vertex is split"
 
 # Decided by the numbers given: two squares 1e-9 apart at 1e5 do not meet, and floats cannot tell them apart. In OBJ and in both kinds of PLY
 # text, whatever type the header gives.
@@ -62,6 +68,56 @@ expect 0 out 'pierced.obj intersects itself: 3 pairs of triangles' check pierced
 awk '$1 > 1 || $2 < 2 { exit 1 }' pairs.txt || fail "pairs within a square: $(cat pairs.txt)"
 # Vertices are welded by the numbers given.
 expect 0 out 'does not intersect itself' check layers.obj --weld
+
+# Two meshes too. A square at 1e5, and one 1e-9 above it: apart, by so much; and colliding as floats.
+grep -E '^v .* 100000$' layers.obj > lower.obj
+grep -E '^v .* 100000\.' layers.obj > upper.obj
+[ "$(wc -l < lower.obj) $(wc -l < upper.obj)" = "4 4" ] || fail "layers are parted wrongly"
+echo "f 1 2 3 4" | tee -a lower.obj >> upper.obj
+expect 0 out 'lower.obj and upper.obj do not collide: they are [0-9.]+e-(09|10) apart' check lower.obj upper.obj
+expect 0 out '"collides":[[:space:]]*false' check lower.obj upper.obj --json
+same scalar "$(field scalar out)" float64
+same intersections "$(field intersections out)" 0
+awk -v d="$(field distance out)" 'BEGIN { exit !(d > 0.98e-9 && d < 1.02e-9) }' || fail "the distance is $(field distance out)"
+expect 0 out '"collides":[[:space:]]*true' check lower.obj upper.obj --json --scalar float32
+same "scalar of rounded files" "$(field scalar out)" float32
+same "intersections of rounded files" "$(field intersections out)" 4
+# And by the pose: from where floats do not tell, down by 3e-9.
+expect 0 out '"collides":[[:space:]]*false' check upper.obj lower.obj --json --pose-b 0,0,-3e-9,0,0,0,1
+# A corner that pierces the square by 1e-9.
+{ grep -E '^v .* 99999\.' pierced.obj; printf 'v 100000.7 0.2 100001\nv 100000.8 0.2 100001\nf 1 2 3\n'; } > thorn.obj
+expect 0 out 'lower.obj and thorn.obj collide' check lower.obj thorn.obj
+expect 0 out '"collides":[[:space:]]*true' check lower.obj thorn.obj --json --oracle
+[ "$(field intersections out)" -ge 1 ] || fail "no triangle of thorn.obj intersects: $(cat out)"
+sed 's/99999.999999999/100000.000000001/' thorn.obj > above.obj
+expect 0 out '"collides":[[:space:]]*false' check lower.obj above.obj --json
+# One in the other: no surfaces intersect, and they collide. An open one has no inside.
+awk '/^v/ { print "v", $2 * 0.1, $3 * 0.1, $4 * 0.1; next } { print }' a.obj > small.obj
+expect 0 out '"intersections":[[:space:]]*0' check a.obj small.obj --json
+same "collides, one in the other" "$(field collides out)" true
+expect 0 out 'small.obj and a.obj collide: 8 contacts' check small.obj a.obj
+expect 0 out 'do not collide: they are 0.9 apart' check small.obj a.obj --pose-b 2,0,0,0,0,0,1
+
+# The oracle: every pair of triangles without trees. A difference would be an error.
+expect 0 out '^the oracle, every pair of triangles: the same [1-9]' check crossing.obj --oracle
+expect 0 out '"oracle"' check crossing.obj --oracle --json
+same "what the oracle finds" "$(field found out)" "$(field contacts out)"
+same "missed and invented" "$(field missed out) $(field invented out)" "0 0"
+expect 0 out '^the oracle, every pair of triangles: the same 0$' check a.obj --oracle
+for file in soup.obj layers.obj pierced.obj; do
+	expect 0 out '^the oracle, every pair of triangles: the same ' check $file --oracle
+done
+expect 0 out '^the oracle, every pair of triangles: the same 64 that intersect$' check a.obj b.obj --pose-b 2,0,0,0,0,0,1 --oracle
+expect 0 out '^the oracle, every pair of triangles: the same [1-9][0-9]* that intersect$' check a.obj b.obj --pose-b 0.3,0,2.3142135623730951,$turned --oracle
+expect 0 out '"found":[[:space:]]*4' check lower.obj upper.obj --scalar float32 --oracle --json
+# One triangle, and one that is none.
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' > one.obj
+printf 'v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n' > flat.obj
+expect 0 out '^the oracle, every pair of triangles: the same 0$' check one.obj --oracle
+expect 0 out '^the oracle, every pair of triangles: the same 1 that intersect$' check one.obj one.obj --oracle
+expect 0 out '^the oracle, every pair of triangles: the same 0 that intersect$' check one.obj flat.obj --oracle
+# A pose that leads beyond what coordinates may be.
+expect 1 err '^carom: error: b.obj: at its pose: .*vertex 0: x is 1e\+300, beyond the limit' check a.obj b.obj --pose-b 1e300,0,0,0,0,0,1
 
 # An open mesh collides by its triangles, with a warning on stderr and in JSON.
 grep -v '^f 5' a.obj > open.obj
@@ -106,6 +162,15 @@ if [ -n "${CAROM_DATA:-}" ] && [ -d "$CAROM_DATA/meshes/dirty" ]; then
 		expect 0 out '"collides"' check "$CAROM_DATA/meshes/${known%:*}" --json
 		same "self-intersections of $known" "$(field contacts out)" "${known#*:}"
 	done
+	# The oracle agrees on whatever can be used.
+	for mesh in "$CAROM_DATA"/meshes/dirty/* "$CAROM_DATA"/meshes/*.obj; do
+		"$CAROM" info "$mesh" --json > out 2> err && grep -qE '"usable":[[:space:]]*true' out || continue
+		expect 0 out '"oracle"' check "$mesh" --oracle --json
+	done
+	expect 0 out '"oracle"' check "$CAROM_DATA/meshes/bullet-bunny-902.obj" "$CAROM_DATA/meshes/bullet-torus-600.obj" --pose-b 1.6,0,0,0,0,0,1 --oracle --json
+	[ "$(field found out)" -gt 10 ] || fail "the oracle finds no pairs of two bodies: $(cat out)"
+	# Split vertices: most pairs are neighbours, and the hint says so.
+	expect 0 out '^4954 of them meet at split vertices' check "$CAROM_DATA/meshes/fcl-env-2180.obj"
 	for scene in cloth-ball/frames/cloth_ball92.ply n-body-simulation/frames/balls16_18.ply; do
 		expect 0 out '"collides"' check "$CAROM_DATA/ccd/$scene" --json --pairs pairs.txt
 		awk '/^#/ { next } /^frame/ { frame = $2; next } frame == 0' "$CAROM_DATA/ccd/${scene%%/*}/selfint.txt" | sort > truth.txt

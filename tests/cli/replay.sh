@@ -97,6 +97,13 @@ awk '$3 == -1 && $2 == 2 { n++; d = 0.01 * $1; if ($10 < 0.999 || $12 < d - 1e-5
 expect 2 err 'moved.rbt.gz needs the mesh of its bodies: --mesh FILE with the 8 vertices and 12 triangles of cube.obj' replay moved.rbt.gz
 expect 1 err '^carom: error: nothing.rbt.gz: cannot be opened' replay nothing.rbt.gz --mesh cube.obj
 expect 1 err '^carom: error: nothing.obj: cannot be opened' replay moved.rbt.gz --mesh nothing.obj
+# Rounding to float that moves a vertex is said; what no one feels is not.
+awk '/^v/ { $2 = $2 + 100000 ".3" } { print }' cube.obj > moved.obj
+expect 0 err '^carom: warning: moved.obj: coordinates rounded to float by up to 0\.00[0-9]*, beside a size of ' replay moved.rbt.gz --mesh moved.obj
+awk '/^v/ { $2 *= 0.7; $3 *= 0.7; $4 *= 0.7 } { print }' cube.obj > sevenths.obj
+expect 0 out '"hash"' replay moved.rbt.gz --mesh sevenths.obj --json
+[ ! -s err ] || fail "a warning of what floats hold well: $(cat err)"
+expect 0 out 'rounded to float' replay --help
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n' > tetrahedron.obj
 expect 1 err '^carom: error: tetrahedron.obj: has 4 vertices and 4 triangles, but the bodies of moved.rbt.gz have 8 and 12' \
 	replay moved.rbt.gz --mesh tetrahedron.obj

@@ -13,6 +13,7 @@ cat > scene.json << 'END'
 END
 
 # The files, the contract's fields, and the same bits for 1 and 2 threads and scalar code.
+expect 0 out 'rounded to float' run --help
 expect 0 out '"bodies_above_ground"' run scene.json --out one --threads 1 --contacts --json
 for name in bodies steps bodies_above_ground deepest_penetration kinetic_energy_peak kinetic_energy_final total detection response hash ray_length rays_inside plane_depth plane_vertices; do
 	[ -n "$(field $name out)" ] || fail "no field $name"

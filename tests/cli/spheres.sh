@@ -109,6 +109,13 @@ expect 0 out '^cube.csv: 1000 spheres, 0 pairs' spheres cube.csv
 expect 0 out '^box.csv: 1000 spheres, spacing 0.1$' make spheres cube.obj --radius 0.045 --fit 1 --jitter 0.1 -o box.csv
 expect 0 out '^t.sph: 64 spheres' make spheres torus --triangles 600 -n 64 -o t.sph
 
+# The oracle: every pair of spheres without grid or tree. A difference would be an error.
+expect 0 out '^  oracle +every pair of spheres: the same 0$' spheres cube.csv --oracle --repeat 1
+for method in grid levels tree rays; do
+	expect 0 out '"oracle"' spheres wide.csv --oracle --json --repeat 1 --method $method
+	same "what the oracle finds, $method" "$(field found out) $(field missed out) $(field invented out)" "$(field pairs out) 0 0"
+done
+
 # The header knows its pairs: a snapshot whose pairs are others is an error. Byte 40 holds the number, 48 the hash.
 put() { printf "$(printf '\\x%s' "${@:3}")" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 expect 0 out '^wide.sph: 1500 spheres$' make spheres --wide 1500 --max-radius 0.06 --box 0.8 -o wide.sph

@@ -7,6 +7,7 @@
 
 #include "carom/carom.h"
 #include "carom/sweep.h"
+#include "tool_oracle.h"
 
 /// What the user asked for.
 typedef struct ccd_options {
@@ -15,7 +16,7 @@ typedef struct ccd_options {
 	int method, volume, build, test, simd;
 	double tolerance, separation;
 	int64_t threads;
-	bool no_orphans, no_pruning, earliest, json;
+	bool no_orphans, no_pruning, earliest, oracle, json;
 } ccd_options;
 
 /// What one step, from frame number to the next, gave.
@@ -37,6 +38,8 @@ typedef struct ccd_run {
 	uint64_t hash;
 	int threads;
 	carom_simd simd;
+	oracle_difference difference; ///< with --oracle
+	cJSON *warnings;
 } ccd_run;
 
 /// Words for the choices, in the order of carom_sweep_method, carom_sweep_volume, carom_sweep_build and carom_sweep_test.

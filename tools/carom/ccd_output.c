@@ -165,6 +165,9 @@ int ccd_print_json(const ccd_options *o, const ccd_run *run)
 	cJSON_AddNumberToObject(json, "bytes_peak", (double)extremes.bytes);
 	cJSON_AddNumberToObject(json, "bytes_front", (double)extremes.bytes_front);
 	report_add_hash(json, "hash", run->hash);
+	if (o->oracle)
+		oracle_add_json(json, &run->difference);
+	cJSON_AddItemToObject(json, "warnings", cJSON_Duplicate(run->warnings, true));
 	add_steps(json, run);
 	return report_json(json);
 }
@@ -194,6 +197,8 @@ int ccd_print_text(const ccd_options *o, const ccd_run *run)
 		ccd_volume_words[o->volume], ccd_build_words[o->build], ccd_test_words[o->test], o->tolerance, o->separation,
 		run->threads, run->threads == 1 ? "" : "s", carom_simd_name(run->simd));
 	print_results(run);
+	if (o->oracle)
+		printf("  %-12s every pair of features: the same %lld\n", "oracle", (long long)run->difference.count);
 	printf("%s\n", run->step_count == 1 ? "The step:" : "Means of a step:");
 	for (int i = 1; i < TIMES; i++)
 		printf("  %-12s %12.3f ms\n", times[i].name, mean_time(run, times[i].offset));

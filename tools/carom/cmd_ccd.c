@@ -37,6 +37,8 @@ static int parse(ccd_options *o, int argc, char **argv)
 		{ .name = "no-pruning", .kind = OPTION_FLAG, .value = &o->no_pruning,
 			.help = "never shrink the front, only build it anew" },
 		{ .name = "earliest", .kind = OPTION_FLAG, .value = &o->earliest, .help = "find only the earliest impact of each step" },
+		{ .name = "oracle", .kind = OPTION_FLAG, .value = &o->oracle,
+			.help = "compare with every pair of features, without trees: slow; a difference is an error" },
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
 			.help = "threads (0: one for each core)" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
@@ -162,8 +164,32 @@ static bool add_mesh(carom_sweep *sweep, const frames *f)
 	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
 }
 
+// The frame read last, so that it can be compared with the next one. Its faces are those of all frames.
+static bool keep_frame(const frames *f, sim_mesh *kept)
+{
+	const size_t values = 3 * (size_t)f->mesh.vertex_count;
+	*kept = (sim_mesh){ .vertex_count = f->mesh.vertex_count, .triangle_count = f->mesh.triangle_count };
+	kept->doubles = malloc(values * sizeof *kept->doubles + 1);
+	for (size_t i = 0; kept->doubles && i < values; i++)
+		kept->doubles[i] = f->mesh.doubles ? f->mesh.doubles[i] : (double)f->mesh.vertices[i];
+	return kept->doubles != NULL;
+}
+
+static int ask_oracle(const ccd_options *o, carom_context *context, const carom_sweep_def *def, sim_mesh *begin, ccd_run *run,
+	const carom_sweep_hits *hits)
+{
+	const frames *f = &run->frames;
+	begin->triangles = f->mesh.triangles;
+	const bool done = oracle_compare_impacts(context, def, begin, &f->mesh, hits, o->earliest, &run->difference);
+	begin->triangles = NULL;
+	if (!done)
+		return report_error(NULL, "out of memory");
+	return oracle_report(frames_present_path(f), run->steps[run->step_count].number, &run->difference);
+}
+
 // One step after another, in one scene: the front lives through them.
-static int search_steps(const ccd_options *o, carom_context *context, carom_sweep *sweep, ccd_run *run, FILE *stream)
+static int search_steps(
+	const ccd_options *o, carom_context *context, const carom_sweep_def *def, carom_sweep *sweep, ccd_run *run, FILE *stream)
 {
 	frames *f = &run->frames;
 	if (!add_mesh(sweep, f))
@@ -176,18 +202,26 @@ static int search_steps(const ccd_options *o, carom_context *context, carom_swee
 		*step = (ccd_step){ .number = f->number };
 		carom_sweep_hit only;
 		carom_sweep_hits hits;
-		if (!frames_next(f)) {
+		sim_mesh begin = { 0 };
+		if (o->oracle && !keep_frame(f, &begin))
+			status = report_error(NULL, "out of memory");
+		else if (!frames_next(f))
 			status = EXIT_FAILED;
+		if (status != EXIT_DONE) {
+			sim_mesh_free(&begin);
 			break;
 		}
 		const carom_strided end = mesh_input_vertices(&f->mesh);
 		if (carom_sweep_move_mesh(sweep, 0, &end) == CAROM_SUCCESS && find(sweep, o->earliest, &only, &hits)) {
 			step->stats = carom_sweep_get_stats(sweep);
 			take_hits(run, step, &hits, stream);
+			if (o->oracle)
+				status = ask_oracle(o, context, def, &begin, run, &hits);
 			progress_update(&bar, ++run->step_count);
 		} else {
 			status = frames_error(f, "%s", carom_error_text(context));
 		}
+		sim_mesh_free(&begin);
 	}
 	progress_finish(&bar);
 	return status;
@@ -209,7 +243,7 @@ static int search(const ccd_options *o, carom_context *context, ccd_run *run, FI
 		return report_error(NULL, "%s", carom_error_text(context));
 	run->threads = carom_context_threads(context);
 	run->simd = carom_context_simd(context);
-	const int status = search_steps(o, context, sweep, run, stream);
+	const int status = search_steps(o, context, &def, sweep, run, stream);
 	carom_destroy_sweep(sweep);
 	return status;
 }
@@ -239,10 +273,14 @@ static int run_ccd(const ccd_options *o)
 	carom_context *context = NULL;
 	if (!run.steps)
 		report_error(NULL, "out of memory");
-	else if ((context = report_create_context(o->threads, o->simd)) != NULL)
+	else if ((context = report_create_context(o->threads, o->simd)) != NULL) {
+		run.warnings = cJSON_CreateArray();
+		mesh_input_warn_of_motion(context, frames_first_path(&run.frames), &run.frames.mesh, run.warnings);
 		status = search_and_write(o, context, &run);
+	}
 	if (status == EXIT_DONE)
 		status = (o->json ? ccd_print_json : ccd_print_text)(o, &run);
+	cJSON_Delete(run.warnings);
 	carom_destroy_context(context);
 	free(run.steps);
 	frames_close(&run.frames);

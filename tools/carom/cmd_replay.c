@@ -111,9 +111,11 @@ static int parse(replay_options *o, int argc, char **argv)
 		.command = "replay",
 		.synopsis = "TRAJECTORY --mesh MESH [options]",
 		.summary = "Detect collisions over recorded poses: milliseconds of each stage, pairs, contacts.",
-		.details = "TRAJECTORY is a recorded motion (.rbt.gz), a recording.h5 of `carom run` (which holds its meshes), or a\n"
-				   "recording of library calls, whose results are compared with the recorded ones.\n"
-				   "All numbers are means per step. docs/command.md describes files and fields.",
+		.details =
+			"TRAJECTORY is a recorded motion (.rbt.gz), a recording.h5 of `carom run` (which holds its meshes), or a\n"
+			"recording of library calls, whose results are compared with the recorded ones.\n"
+			"The coordinates of MESH are rounded to float; a warning tells where that moves a vertex by more than a millionth\n"
+			"of the mesh's size. All numbers are means per step. docs/command.md describes files and fields.",
 		.options = options,
 		.least = 1,
 		.most = 1,

@@ -138,7 +138,9 @@ static int parse(run_options *o, int argc, char **argv)
 		.command = "run",
 		.synopsis = "SCENE.json [options]",
 		.summary = "Simulate a scene: rigid bodies, millions of spheres, or cloth fall, collide and come to rest.",
-		.details = "docs/scenes.md describes scene files and what a run writes.",
+		.details =
+			"docs/scenes.md describes scene files and what a run writes. Coordinates of mesh files are moved and scaled as the\n"
+			"scene asks and then rounded to float: simulations compute with floats about the origin of each mesh.",
 		.options = options,
 		.least = 1,
 		.most = 1,

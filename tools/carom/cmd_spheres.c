@@ -1,6 +1,7 @@
 // `carom spheres`: all touching pairs of a file of spheres, and how long finding them takes.
 #include "commands.h"
 #include "options.h"
+#include "tool_oracle.h"
 #include "progress.h"
 #include "report.h"
 #include "sphere_source.h"
@@ -15,7 +16,7 @@ typedef struct spheres_options {
 	int64_t repeat, threads, memory;
 	int method, simd;
 	sphere_source_options input;
-	bool json;
+	bool oracle, json;
 } spheres_options;
 
 // Milliseconds of one repetition.
@@ -32,6 +33,7 @@ typedef struct measured {
 	carom_sphere_stats stats;
 	int threads;
 	carom_simd simd;
+	oracle_difference difference; // with --oracle
 } measured;
 
 static int parse(spheres_options *o, int argc, char **argv)
@@ -50,6 +52,8 @@ static int parse(spheres_options *o, int argc, char **argv)
 			.help = "take the numbers of CSV and PLY files as double, not as the nearest float" },
 		{ .name = "memory", .argument = "MIB", .kind = OPTION_INTEGER, .value = &o->memory, .minimum = 1, .maximum = 1 << 24,
 			.help = "most memory for the search and its pairs; what needs more fails (no limit)" },
+		{ .name = "oracle", .kind = OPTION_FLAG, .value = &o->oracle,
+			.help = "compare with every pair whose boxes overlap, without grid or tree: slow; a difference is an error" },
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
 			.help = "threads (0: one for each core)" },
 		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
@@ -120,6 +124,20 @@ static int check_expected(const spheres_options *o, const measured *m)
 		(unsigned long long)m->hash);
 }
 
+static int ask_oracle(const spheres_options *o, const carom_sphere_pairs *pairs, measured *m)
+{
+	oracle_pairs dull;
+	int status = EXIT_FAILED;
+	if (oracle_find_sphere_pairs(&m->set, &dull)) {
+		oracle_compare_pairs("spheres", (const int32_t(*)[2])(const void *)pairs->pairs, pairs->count, &dull, &m->difference);
+		status = oracle_report(o->path, -1, &m->difference);
+	} else {
+		report_error(NULL, "out of memory");
+	}
+	oracle_free_pairs(&dull);
+	return status;
+}
+
 static int write_pairs(const char *path, const carom_sphere_pairs *pairs)
 {
 	sim_output_file file;
@@ -156,6 +174,8 @@ static int print_json(const spheres_options *o, const measured *m)
 	cJSON_AddNumberToObject(json, "bytes_peak", (double)m->stats.bytes_peak);
 	cJSON_AddNumberToObject(json, "bytes_per_sphere", for_each_sphere(m, (double)(m->stats.bytes - m->stats.bytes_lists)));
 	report_add_hash(json, "hash", m->hash);
+	if (o->oracle)
+		oracle_add_json(json, &m->difference);
 	cJSON_AddBoolToObject(json, "checked", m->set.has_expected);
 	return report_json(json);
 }
@@ -173,6 +193,8 @@ static int print_text(const spheres_options *o, const measured *m)
 	printf("  %-12s %.1f bytes per sphere and %.1f MiB for the pairs\n", "memory",
 		for_each_sphere(m, (double)(m->stats.bytes - m->stats.bytes_lists)), (double)m->stats.bytes_lists / (1 << 20));
 	printf("  %-12s %016llx%s\n", "hash", (unsigned long long)m->hash, m->set.has_expected ? ", as its header has it" : "");
+	if (o->oracle)
+		printf("  %-12s every pair of spheres: the same %lld\n", "oracle", (long long)m->difference.count);
 	return report_end_of_text();
 }
 
@@ -197,6 +219,8 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 		m->hash = sim_hash_sphere_pairs(pairs.pairs, pairs.count);
 		status = check_expected(o, m);
 	}
+	if (status == EXIT_DONE && o->oracle)
+		status = ask_oracle(o, &pairs, m);
 	if (status == EXIT_DONE && o->pairs)
 		status = write_pairs(o->pairs, &pairs);
 	carom_destroy_spheres(spheres);

@@ -16,6 +16,7 @@
 static const char *path_of(const frames *f, int64_t number) { return f->source.paths[f->source.mesh ? 0 : number]; }
 
 const char *frames_first_path(const frames *f) { return path_of(f, f->first); }
+const char *frames_present_path(const frames *f) { return path_of(f, f->number); }
 const char *frames_last_path(const frames *f) { return path_of(f, f->first + f->count - 1); }
 
 int frames_error(const frames *f, const char *format, ...)

@@ -43,8 +43,9 @@ bool frames_next(frames *f);
 /// Print an error about the frame read last (printf style). Returns EXIT_FAILED.
 int frames_error(const frames *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// The file of the first or last frame, for output.
+/// The file of the first frame, of the frame read last, or of the last one, for output.
 const char *frames_first_path(const frames *f);
+const char *frames_present_path(const frames *f);
 const char *frames_last_path(const frames *f);
 
 void frames_close(frames *f);

@@ -19,12 +19,16 @@ typedef struct mesh_input {
 	double scale;        ///< factor of all coordinates
 	bool weld;           ///< make vertices at equal positions one
 	int grid_resolution; ///< -1: the library's default
-	cJSON *warnings;     ///< array that gets a text for each warning, or NULL
+	/// NULL, or where the middle of a mesh with doubles goes (else 0 0 0): the library's mesh is the one about
+	/// it, so that floats hold it as well as they can. Rounding is then no finding.
+	double *middle;
+	bool by_doubles; ///< the caller asks only what is decided by the doubles: rounding is no finding
+	cJSON *warnings; ///< array that gets a text for each warning, or NULL
 } mesh_input;
 
 /// Load a file, check it and build its trees. What the library can use but a user should know of (open borders, triangles that
 /// are left out, ...) is one warning on stderr and in input->warnings. NULL after an error message. source, unless NULL, gets
-/// the mesh as it was read, to be freed with sim_mesh_free.
+/// the mesh as it was read (about no middle), to be freed with sim_mesh_free.
 carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim_mesh *source);
 
 /// The vertices of a mesh that was read: doubles where it has them.
@@ -41,6 +45,10 @@ void mesh_input_drop_doubles(sim_mesh *mesh);
 
 /// The definition of a mesh that was read.
 carom_mesh_def mesh_input_def(const sim_mesh *mesh);
+
+/// Warn on stderr, and in warnings, of what a moving mesh has that bears on its impacts: triangles without
+/// area, repeated ones, vertices at the place of others. Whether it is closed does not matter.
+void mesh_input_warn_of_motion(carom_context *context, const char *path, const sim_mesh *mesh, cJSON *warnings);
 
 /// What a report finds short of an error, as one clause after another; "" when the mesh is sound.
 void mesh_input_findings(const carom_mesh_report *report, char *text, size_t size);
