@@ -1,4 +1,5 @@
 #include "manifold_fixture.h"
+#include "sim/shapes.h"
 
 /// A square of cells x cells, corner + x * right + y * up with x, y from 0 to 1; its front along right x up.
 static void add_square(fixture_soup *soup, int cells, v3d corner, v3d right, v3d up)
@@ -88,4 +89,20 @@ void manifold_meet(carom_context *context, const carom_world_def *def, carom_sha
 	for (int i = 0; i < view->count; i++)
 		view->data[i] = c.data[i];
 	carom_destroy_world(world);
+}
+
+carom_mesh *manifold_made_mesh(carom_context *context, const char *shape, int32_t triangles)
+{
+	sim_mesh made;
+	char error[256];
+	REQUIRE(sim_make_shape(shape, triangles, 3, &made, error, sizeof error));
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ made.vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = made.vertex_count;
+	def.triangles = made.triangles;
+	def.triangle_count = made.triangle_count;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	sim_mesh_free(&made);
+	return mesh;
 }

@@ -2,7 +2,6 @@
 #include "carom/collide.h"
 #include "geom/triangle.h"
 #include "manifold_fixture.h"
-#include "sim/shapes.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,29 +145,13 @@ static void check_pairs(carom_context *context, const kind_of_pair *k, uint64_t 
 	CHECK_INT(near, k->count);
 }
 
-static carom_mesh *made_mesh(carom_context *context, const char *shape, int32_t triangles)
-{
-	sim_mesh made;
-	char error[256];
-	REQUIRE(sim_make_shape(shape, triangles, 3, &made, error, sizeof error));
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ made.vertices, 0, CAROM_FLOAT32 };
-	def.vertex_count = made.vertex_count;
-	def.triangles = made.triangles;
-	def.triangle_count = made.triangle_count;
-	carom_mesh *mesh;
-	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
-	sim_mesh_free(&made);
-	return mesh;
-}
-
 /// Signed distance and normal of the nearest features, whichever they are: vertices, edges, faces.
 TEST(near_contacts, the_nearest_pair_is_told)
 {
 	carom_context *context = fixture_context(1);
 	carom_mesh *cube = manifold_cube(context, 1, 0.5), *cut = manifold_cube(context, 3, 0.5),
 			   *brick = fixture_box_mesh(context, 0.7, 0.4, 0.3);
-	carom_mesh *slab = fixture_box_mesh(context, 2, 2, 0.1), *lumpy = made_mesh(context, "lumpy", 300),
+	carom_mesh *slab = fixture_box_mesh(context, 2, 2, 0.1), *lumpy = manifold_made_mesh(context, "lumpy", 300),
 			   *sheet = fixture_sheet_mesh(context, 4, 3);
 	const carom_shape box = fixture_box(0.5, 0.5, 0.5), flat = fixture_box(0.7, 0.4, 0.3);
 	const kind_of_pair kinds[] = {
@@ -254,7 +237,7 @@ TEST(near_contacts, parallel_faces_are_covered)
 TEST(near_contacts, memory_changes_none)
 {
 	carom_context *context = fixture_context(1);
-	carom_mesh *lumpy = made_mesh(context, "lumpy", 300), *cube = manifold_cube(context, 2, 0.5);
+	carom_mesh *lumpy = manifold_made_mesh(context, "lumpy", 300), *cube = manifold_cube(context, 2, 0.5);
 	const carom_world_def def = near_def();
 	carom_world *world = fixture_world(context, &def);
 	const carom_shape shapes[2] = { fixture_of_mesh(lumpy), fixture_of_mesh(cube) };

@@ -1,7 +1,6 @@
 /// Basic volumes against meshes: analytic answers on boxes and spheres, brute force on tori, no ghost contacts on flat ground.
-#include "fixture.h"
 #include "geom/triangle.h"
-#include "sim/shapes.h"
+#include "manifold_fixture.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -400,22 +399,6 @@ static carom_mesh *hilly_sheet(carom_context *context)
 	return fixture_mesh(context, &soup);
 }
 
-static carom_mesh *shape_mesh(carom_context *context, const char *name, int32_t triangles)
-{
-	sim_mesh made;
-	char error[256];
-	REQUIRE(sim_make_shape(name, triangles, 3, &made, error, sizeof error));
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ made.vertices, 0, CAROM_FLOAT32 };
-	def.vertex_count = made.vertex_count;
-	def.triangles = made.triangles;
-	def.triangle_count = made.triangle_count;
-	carom_mesh *mesh;
-	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
-	sim_mesh_free(&made);
-	return mesh;
-}
-
 /// Move a body that has entered by its deepest contact. Returns whether its core was inside, or pierced.
 static bool check_parted(duo *d, const entered *e, carom_shape round, carom_pose at, carom_pose frame)
 {
@@ -461,8 +444,8 @@ TEST(volume_pair, the_deepest_contact_parts_what_has_entered)
 		{ "hilly sheet", hilly_sheet(context), CAROM_STATIC, 2, 0.5, true },
 		{ "sheet with two sides", fixture_sheet_mesh(context, 6, 6), CAROM_DYNAMIC, 2, 0.5, false },
 		{ "torus", fixture_torus_mesh(context, 24, 12, 0.4, 0.3), CAROM_DYNAMIC, 1.3, 0.4, false },
-		{ "lumpy", shape_mesh(context, "lumpy", 902), CAROM_DYNAMIC, 1, 1, false },
-		{ "knot", shape_mesh(context, "knot", 720), CAROM_DYNAMIC, 1.5, 1, false },
+		{ "lumpy", manifold_made_mesh(context, "lumpy", 902), CAROM_DYNAMIC, 1, 1, false },
+		{ "knot", manifold_made_mesh(context, "knot", 720), CAROM_DYNAMIC, 1.5, 1, false },
 	};
 	uint64_t seed = 77;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -78,6 +78,13 @@ typedef struct cr_body {
 	uint64_t user_data;
 } cr_body;
 
+/// Do bodies leave the mesh of a body by its front, if it is open? See carom_mesh_sides.
+static inline bool cr_has_front(const cr_body *body)
+{
+	const carom_mesh_sides sides = body->shape.mesh->sides;
+	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
+}
+
 /// Do kinds, categories, masks and groups let two bodies have contacts? (Not the user's filter.) Deforming bodies have none.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?

@@ -280,11 +280,9 @@ static void take_side(cr_overlap *o, int side)
 static void begin_side(cr_overlap *o, int side)
 {
 	const cr_body *body = o->completion->body[side];
-	const carom_mesh_sides sides = body->shape.mesh->sides;
 	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
 	o->facets[side] = &body->shape.mesh->facets;
-	o->two_sided[side] = !o->completion->collider[side]->closed &&
-		(sides == CAROM_SIDES_BOTH || (sides == CAROM_SIDES_AUTO && body->kind != CAROM_STATIC));
+	o->two_sided[side] = !o->completion->collider[side]->closed && !cr_has_front(body);
 	o->middle[side] = cr_from_a(o->completion, 1 - side, cr_to_a(o->completion, side, middle));
 }
 

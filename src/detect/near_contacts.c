@@ -366,13 +366,6 @@ static bool find_pairs(near_search *s)
 	return !near->failed && near->count <= MOST_PAIRS;
 }
 
-static bool is_fronted(const cr_body *body)
-{
-	const carom_mesh_sides sides = body->shape.mesh->sides;
-	return !body->shape.collider->closed &&
-		(sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC));
-}
-
 void cr_add_near_contacts(cr_completion *c)
 {
 	const cr_pipeline *p = c->pipeline;
@@ -381,7 +374,7 @@ void cr_add_near_contacts(cr_completion *c)
 		.reach = p->settings.speculative_distance,
 		.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale),
 		.internal_cosine = cr_internal_cosine(p->settings.internal_edge_angle),
-		.fronted = { is_fronted(c->body[0]), is_fronted(c->body[1]) },
+		.fronted = { !c->collider[0]->closed && cr_has_front(c->body[0]), !c->collider[1]->closed && cr_has_front(c->body[1]) },
 		.best = { .distance = INFINITY } };
 	if (!find_pairs(&s))
 		return;

@@ -298,13 +298,6 @@ static bool is_pierced(const round_pair *r, const near_triangle *n)
 	return from * to < 0 && fmin(fabs(from), fabs(to)) > surface_tolerance(r);
 }
 
-/// Do bodies leave an open mesh by its front, wherever they are? See carom_mesh_sides.
-static bool has_front(const round_pair *r)
-{
-	const carom_mesh_sides sides = r->mesh->shape.mesh->sides;
-	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && r->mesh->kind == CAROM_STATIC);
-}
-
 /// How far a part of the core lies in front of the surface, where that is nearest to it: along the normal that says
 /// most of the triangles that share the nearest point. Positive where nothing is near.
 static double height_of(const round_pair *r, int part)
@@ -328,7 +321,7 @@ static bool must_leave(const round_pair *r, int part)
 	const near_triangle *n = nearest_of(r, part);
 	if (r->collider->closed)
 		return (!n || n->distance > surface_tolerance(r)) && is_inside(r, part);
-	return has_front(r) && n && n->distance < r->radius && height_of(r, part) < -surface_tolerance(r);
+	return cr_has_front(r->mesh) && n && n->distance < r->radius && height_of(r, part) < -surface_tolerance(r);
 }
 
 /// The side that the body leaves an open mesh by: the front of the triangles that it pierces, or is nearest to; where
@@ -346,7 +339,7 @@ static v3d find_front(const round_pair *r)
 	if (v3d_length(sum) < 1e-3 && nearest)
 		sum = cr_collider_normal(r->collider, nearest->triangle);
 	const v3d middle = v3d_scale(v3d_add(r->core[0], r->core[1]), 0.5);
-	const bool turned = !has_front(r) && nearest && v3d_dot(sum, v3d_sub(middle, nearest->surface)) < 0;
+	const bool turned = !cr_has_front(r->mesh) && nearest && v3d_dot(sum, v3d_sub(middle, nearest->surface)) < 0;
 	return v3d_normalize(turned ? v3d_neg(sum) : sum);
 }
 
