@@ -6,8 +6,9 @@
 #include "carom/carom.h"
 #include "sim/recording.h"
 
-/// Mass and inertia of a solid volume of density 1 about its centre of mass, in the frame of carom_shape: sphere, box, capsule, hull, cylinder,
-/// cone, ellipsoid. Rounded ones are good to about a hundredth. Not for planes and meshes.
+/// Mass and inertia of a solid volume of density 1 about its centre of mass, in the frame of carom_shape:
+/// sphere, box, capsule, hull, cylinder, cone, ellipsoid. Rounded ones are good to about a hundredth. Not for
+/// planes and meshes.
 carom_mass sim_volume_mass(const carom_shape *shape);
 
 /// The hull of a mesh's vertices, made when *hull is NULL. The caller releases it.

@@ -119,8 +119,8 @@ static bool stands(const resting *body, const manifold_view *view, double x, dou
 	return good && (body->stand == ON_A_LINE ? most > 0.99 * body->span : most < 1e-3);
 }
 
-/// Sinks a body at places and yaws at random, as either body of the pair, or lets it hover where sunk is negative, and checks that it
-/// stands at all of them.
+/// Sinks a body at places and yaws at random, as either body of the pair, or lets it hover where sunk is
+/// negative, and checks that it stands at all of them.
 static void check_rest(carom_context *context, const ground *g, const resting *body, int poses, double sunk)
 {
 	carom_world_def def = carom_default_world_def();
@@ -350,7 +350,8 @@ TEST(convex_world, contacts_with_a_solid_part_the_bodies)
 	carom_destroy_context(context);
 }
 
-/// Bodies at random in a concave mesh: there are contacts where, and only where, the solids overlap; none leads far away.
+/// Bodies at random in a concave mesh: there are contacts where, and only where, the solids overlap; none leads
+/// far away.
 static void check_concave(carom_context *context, carom_mesh *mesh, const carom_mesh *hull, double span, int poses)
 {
 	uint64_t seed = 16;

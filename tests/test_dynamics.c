@@ -76,8 +76,8 @@ TEST(dynamics, mass_of_volumes)
 	CHECK_NEAR(mass.inertia[0], 48.0 / 12 * (16 + 36), 1e-12);
 	CHECK_NEAR(mass.inertia[2], 48.0 / 12 * (4 + 16), 1e-12);
 
-	// A capsule, against the sum over thin discs across its axis: a disc of mass m, radius r at z adds m r^2 / 2 about the axis
-	// and m (r^2 / 4 + z^2) across it.
+	// A capsule, against the sum over thin discs across its axis: a disc of mass m, radius r at z adds m r^2 /
+	// 2 about the axis and m (r^2 / 4 + z^2) across it.
 	const carom_shape capsule = { .type = CAROM_CAPSULE, .radius = 0.7, .half_length = 1.3 };
 	double sum = 0, along = 0, across = 0;
 	const int count = 200000;
@@ -109,8 +109,8 @@ static void expect_mass(const carom_shape *shape, const carom_mass *expected, do
 		CHECK_NEAR(mass.inertia[k], expected->inertia[k], share * turning);
 }
 
-// Cylinder, cone and ellipsoid against the sum over thin discs across their axis: an ellipse with half axes a and b and mass m at z adds
-// m (a^2 + b^2) / 4 about the axis and m (b^2 / 4 + z^2) across.
+// Cylinder, cone and ellipsoid against the sum over thin discs across their axis: an ellipse with half axes a
+// and b and mass m at z adds m (a^2 + b^2) / 4 about the axis and m (b^2 / 4 + z^2) across.
 static carom_mass mass_by_discs(const carom_shape *s)
 {
 	const double l = s->type == CAROM_ELLIPSOID ? s->half_extents[2] : s->half_length;
@@ -188,8 +188,8 @@ TEST(dynamics, free_fall_follows_the_integrator)
 	sim_destroy_dynamics(dynamics);
 }
 
-// The frame of detection is not the centre of mass: a body that turns in flight keeps the centre still, and energy and angular
-// momentum too, also with an inertia tensor that is not diagonal.
+// The frame of detection is not the centre of mass: a body that turns in flight keeps the centre still, and
+// energy and angular momentum too, also with an inertia tensor that is not diagonal.
 TEST(dynamics, rotation_is_about_the_centre_of_mass)
 {
 	const sim_solver_settings with = settings();

@@ -11,10 +11,10 @@ void cr_convex_bounds(const cr_convex *convex, const m3d *rotation, double lower
 /// Signed distance from p to the surface (negative inside), with the nearest surface point and its outward normal.
 double cr_convex_distance(const cr_convex *convex, v3d p, v3d *nearest, v3d *normal);
 
-/// A ray against the surface: the first crossings with t_min <= t <= t_max, most (1 or 2) of them, sorted. back[i] when it comes
-/// from inside. Returns their number. Places are good to about 1e-9 of the size. Source: van den Bergen, Ray
-/// Casting against General Convex Objects with Application to Continuous Collision Detection (2004); the line
-/// is searched from both of its ends.
+/// A ray against the surface: the first crossings with t_min <= t <= t_max, most (1 or 2) of them, sorted.
+/// back[i] when it comes from inside. Returns their number. Places are good to about 1e-9 of the size. Source:
+/// van den Bergen, Ray Casting against General Convex Objects with Application to Continuous Collision
+/// Detection (2004); the line is searched from both of its ends.
 int cr_convex_ray(const cr_convex *convex, v3d origin, v3d direction, double t_min, double t_max, int most, double t[2],
 	v3d normal[2], bool back[2]);
 
