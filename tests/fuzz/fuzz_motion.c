@@ -97,8 +97,8 @@ static void seeds_recording(fuzz_keep_fn *keep, void *user)
 	FUZZ_REQUIRE(recorder, "%s", error);
 	const sim_recorded_mesh mesh = { "tetra", 4, 4, vertices, triangles };
 	bool done = sim_recorder_add_mesh(recorder, &mesh, error, sizeof error);
-	const sim_recorded_body bodies[2] = { { CAROM_DYNAMIC, CAROM_MESH, 0, 0, 0, { 0 } },
-		{ CAROM_STATIC, CAROM_PLANE, -1, 0, 0, { 0 } } };
+	const sim_recorded_body bodies[2] = { { .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
+		{ .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 } };
 	for (int i = 0; i < 2; i++)
 		done = done && sim_recorder_add_body(recorder, &bodies[i], error, sizeof error);
 	const carom_pose poses[2] = { carom_pose_identity(), carom_pose_identity() };
