@@ -190,6 +190,69 @@ TEST(contacts, rays_by_brute_force)
 	carom_destroy_context(context);
 }
 
+// ---- The order of the bodies ----
+
+/// Check that each contact of v is one of w, seen from the other body. Points are compared for vertices alone: those of volumes and
+/// edges may lie on the other surface.
+static void check_mirrored(carom_contact_view v, carom_contact_view w)
+{
+	bool used[256] = { false };
+	REQUIRE(CHECK_INT(w.count, v.count) && w.count <= 256);
+	for (int32_t i = 0; i < v.count; i++) {
+		const carom_contact *a = &v.data[i];
+		int32_t found = -1;
+		for (int32_t j = 0; j < w.count && found < 0; j++) {
+			const carom_contact *b = &w.data[j];
+			double off = fabs(a->depth - b->depth);
+			for (int k = 0; k < 3; k++) {
+				off = fmax(off, fabs(a->normal[k] + b->normal[k]));
+				if (a->kind <= CAROM_VERTEX_B)
+					off = fmax(off, fabs(a->point[k] - b->point[k]));
+			}
+			const bool same_kind = a->kind <= CAROM_VERTEX_B ? (int)a->kind + (int)b->kind == 1 : b->kind > CAROM_VERTEX_B;
+			found = !used[j] && same_kind && off < 1e-4 ? j : -1;
+		}
+		if (CHECK(found >= 0))
+			used[found] = true;
+	}
+}
+
+TEST(contacts, do_not_depend_on_the_order_of_bodies)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh[3] = { fixture_torus_mesh(context, 12, 12, 0.3, 0), fixture_torus_mesh(context, 20, 20, 0.4, 0.3),
+		fixture_torus_mesh(context, 8, 8, 0.35, 0.1) };
+	const carom_shape shapes[6] = { fixture_of_mesh(mesh[0]), fixture_of_mesh(mesh[1]), fixture_of_mesh(mesh[2]),
+		{ .type = CAROM_BOX, .half_extents = { 0.6, 0.6, 0.6 } }, { .type = CAROM_CAPSULE, .radius = 0.6, .half_length = 0.5 },
+		fixture_sphere(0.6) };
+	carom_world_def def = carom_default_world_def();
+	def.max_contacts_per_pair = 0;
+	int64_t contacts = 0, edges = 0;
+	uint64_t seed = 84;
+	for (int i = 0; i < 3000; i++) {
+		def.contact_normal = i % 3 ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_PATCH;
+		const carom_shape a = shapes[i / 3 % 6], b = shapes[i / 18 % 6];
+		const carom_pose p = fixture_random_pose(&seed, 1.2), q = fixture_random_pose(&seed, 1.2);
+		duo d[2];
+		open_duo(&d[0], context, &def, a, p, b, q);
+		open_duo(&d[1], context, &def, b, q, a, p);
+		const carom_contact_view v = carom_world_contacts(d[0].world), w = carom_world_contacts(d[1].world);
+		if (i % 3)
+			check_mirrored(v, w);
+		else // patches may choose other points
+			CHECK_INT(w.count > 0, v.count > 0);
+		contacts += v.count;
+		for (int32_t k = 0; k < v.count; k++)
+			edges += v.data[k].kind == CAROM_EDGE_A || v.data[k].kind == CAROM_EDGE_B;
+		close_duo(&d[0]);
+		close_duo(&d[1]);
+	}
+	CHECK(contacts > 5000 && edges > 200);
+	for (int i = 0; i < 3; i++)
+		carom_release_mesh(mesh[i]);
+	carom_destroy_context(context);
+}
+
 /// A vertex in the hole of a torus, or before it, meets front faces only: no contact.
 TEST(contacts, front_faces_are_no_hits)
 {

@@ -141,16 +141,9 @@ static int32_t owner_of(const cr_topology *t, int32_t triangle, int k)
 
 static bool is_pierced(const flood *f, int32_t edge)
 {
-	const cr_pierce *pierces = f->overlap->completion->pierces[f->side].data;
-	int32_t low = 0, high = f->overlap->completion->pierces[f->side].count;
-	while (low < high) {
-		const int32_t middle = (low + high) / 2;
-		if (pierces[middle].edge < edge)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->overlap->completion->pierces[f->side].count && pierces[low].edge == edge;
+	const cr_completion *c = f->overlap->completion;
+	const cr_pierce *first = cr_first_pierce(c, f->side, edge);
+	return first < c->pierces[f->side].data + c->pierces[f->side].count && first->edge == edge;
 }
 
 /// Turn about a corner to the next triangle of its fan, forward or back; false at a border.

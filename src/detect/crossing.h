@@ -62,6 +62,21 @@ static inline v3d cr_direction_from_a(const cr_completion *c, int side, v3d d)
 /// both bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
 bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);
 
+/// The first pierce of an edge, or of the next one that has any; half-edge as in cr_pierce. Behind the last where there is none.
+static inline const cr_pierce *cr_first_pierce(const cr_completion *c, int side, int32_t edge)
+{
+	const cr_pierce *pierces = c->pierces[side].data;
+	int32_t low = 0, high = c->pierces[side].count;
+	while (low < high) {
+		const int32_t middle = (low + high) / 2;
+		if (pierces[middle].edge < edge)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return pierces + low;
+}
+
 /// The contacts of a pair from its crossings (edge_contacts.c). crossing: the candidates that cr_find_crossings kept; at least
 /// one.
 void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing);

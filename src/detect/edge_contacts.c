@@ -136,6 +136,25 @@ static void clamp_to_faces(const cr_completion *c, const edge_faces *own, const 
 		*axis = (edge_axis){ best, axis->depth / cosine };
 }
 
+/// Has the edge of A between two triangles a piece that lies under an edge of B?
+static bool edge_of_a_lies_under(const cr_completion *c, int32_t triangle, int32_t across, int32_t edge_b)
+{
+	const int32_t f = edge_b / 3, g = c->collider[1]->topology->neighbours[edge_b];
+	const int32_t edge_a = triangle < across ? shared_edge(c->collider[0]->topology, triangle, across)
+											 : shared_edge(c->collider[0]->topology, across, triangle);
+	const cr_pierce *end = c->pierces[0].data + c->pierces[0].count, *open = NULL;
+	for (const cr_pierce *p = cr_first_pierce(c, 0, edge_a); p < end && p->edge == edge_a; p++) {
+		if (p->entering) {
+			open = open ? open : p;
+			continue;
+		}
+		if (open && ((open->other == f && p->other == g) || (open->other == g && p->other == f)))
+			return true;
+		open = NULL;
+	}
+	return false;
+}
+
 /// Edge against edge: only where both are convex there and the piece lies under the other edge.
 static bool add_edge_edge(cr_completion *c, const piece *p)
 {
@@ -163,12 +182,12 @@ static bool add_edge_edge(cr_completion *c, const piece *p)
 		// repeat it.
 		if (!crosses_between_faces(&at_g, e) || !crosses_between_faces(&at_edge, f))
 			return c->collider[p->side]->closed && is_internal(c, &at_edge);
-		if (p->side == 0)
-			clamp_to_faces(c, &at_edge, &at_g, &axis);
+		clamp_to_faces(c, &at_edge, &at_g, &axis);
 	}
-	// Both edges see the same crossing: A reports it.
-	if (p->side == 0)
-		cr_add_crossing_contact(c, 0, p->middle, axis.direction, axis.depth, p->edge, g / 3, CAROM_EDGE_A);
+	// Where each edge lies under the other both see the same crossing: A reports it.
+	if (p->side == 0 || !edge_of_a_lies_under(c, p->enter->other, p->leave->other, p->edge))
+		cr_add_crossing_contact(
+			c, p->side, p->middle, axis.direction, axis.depth, p->edge, g / 3, p->side == 0 ? CAROM_EDGE_A : CAROM_EDGE_B);
 	return true;
 }
 
