@@ -440,3 +440,32 @@ bool fixture_read_tape(void *bytes, size_t count, void *user)
 	t->at += count;
 	return true;
 }
+
+carom_mesh *fixture_hull_mesh(carom_context *context, const float *points, int32_t count)
+{
+	carom_mesh *mesh;
+	const carom_strided view = { points, 0, CAROM_FLOAT32 };
+	REQUIRE(carom_create_hull(context, &view, count, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,
+	void (*fill)(carom_world *world, void *user), void *user, int pairs)
+{
+	for (int failures = 0;; failures++) {
+		carom_world *world = fixture_world(context, def);
+		fill(world, user);
+		heap->calls = 0;
+		heap->fail_at = failures;
+		const carom_result result = carom_world_step(world);
+		heap->fail_at = -1;
+		if (result != CAROM_SUCCESS) {
+			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+			fixture_step(world);
+		}
+		CHECK_INT(carom_world_pairs(world).count, pairs);
+		carom_destroy_world(world);
+		if (result == CAROM_SUCCESS)
+			return failures;
+	}
+}

@@ -57,6 +57,21 @@ static inline carom_shape fixture_capsule(double radius, double half_length)
 {
 	return (carom_shape){ .type = CAROM_CAPSULE, .radius = radius, .half_length = half_length };
 }
+static inline carom_shape fixture_cylinder(double radius, double half_length)
+{
+	return (carom_shape){ .type = CAROM_CYLINDER, .radius = radius, .half_length = half_length };
+}
+static inline carom_shape fixture_cone(double radius, double half_length)
+{
+	return (carom_shape){ .type = CAROM_CONE, .radius = radius, .half_length = half_length };
+}
+static inline carom_shape fixture_ellipsoid(double x, double y, double z)
+{
+	return (carom_shape){ .type = CAROM_ELLIPSOID, .half_extents = { x, y, z } };
+}
+static inline carom_shape fixture_hull(const carom_mesh *mesh) { return (carom_shape){ .type = CAROM_HULL, .mesh = mesh }; }
+/// The hull of points [3*count].
+carom_mesh *fixture_hull_mesh(carom_context *context, const float *points, int32_t count);
 static inline carom_pose fixture_at(double x, double y, double z) { return (carom_pose){ { x, y, z }, { 0, 0, 0, 1 } }; }
 
 /// Add a body of a kind; a failure ends the case.
@@ -105,6 +120,10 @@ typedef struct fixture_heap {
 } fixture_heap;
 /// A context whose memory comes from the heap, which is reset.
 carom_context *fixture_heap_context(fixture_heap *heap, int threads);
+/// One step of a world that fill fills, over and over, where each allocation of it fails once: it ends with CAROM_OUT_OF_MEMORY, the
+/// step after it succeeds, and so many pairs are found. Returns how many allocations failed.
+int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,
+	void (*fill)(carom_world *world, void *user), void *user, int pairs);
 
 /// A recording in memory: bytes are malloc's, free them. Zero is empty.
 typedef struct fixture_tape {

@@ -6,31 +6,12 @@
 
 #include <string.h>
 
-static carom_shape cylinder(double r, double h)
-{
-	return (carom_shape){ .type = CAROM_CYLINDER, .radius = r, .half_length = h };
-}
-static carom_shape cone(double r, double h) { return (carom_shape){ .type = CAROM_CONE, .radius = r, .half_length = h }; }
-static carom_shape ellipsoid(double x, double y, double z)
-{
-	return (carom_shape){ .type = CAROM_ELLIPSOID, .half_extents = { x, y, z } };
-}
-static carom_shape hull_of(const carom_mesh *mesh) { return (carom_shape){ .type = CAROM_HULL, .mesh = mesh }; }
-
-static carom_mesh *make_hull(carom_context *context, const float *points, int32_t count)
-{
-	carom_mesh *mesh;
-	const carom_strided view = { points, 0, CAROM_FLOAT32 };
-	REQUIRE(carom_create_hull(context, &view, count, &mesh) == CAROM_SUCCESS);
-	return mesh;
-}
-
 static carom_mesh *random_hull(carom_context *context, uint64_t *seed, int32_t count)
 {
 	float points[3 * 200];
 	for (int32_t i = 0; i < 3 * count; i++)
 		points[i] = (float)test_random_double(seed, -1, 1);
-	return make_hull(context, points, count);
+	return fixture_hull_mesh(context, points, count);
 }
 
 static carom_separation distance_of(carom_context *context, carom_shape a, carom_pose pa, carom_shape b, carom_pose pb)
@@ -71,7 +52,7 @@ TEST(collide, distances_of_hulls_are_those_of_their_meshes)
 		carom_mesh *a = random_hull(context, &seed, 5 + (int32_t)(test_random(&seed) % 60)),
 				   *b = random_hull(context, &seed, 5 + (int32_t)(test_random(&seed) % 60));
 		const carom_pose pa = fixture_random_pose(&seed, 2), pb = fixture_random_pose(&seed, 2);
-		const carom_separation s = distance_of(context, hull_of(a), pa, hull_of(b), pb);
+		const carom_separation s = distance_of(context, fixture_hull(a), pa, fixture_hull(b), pb);
 		carom_mesh_gap gap;
 		bool found;
 		REQUIRE(carom_mesh_distance(a, &pa, b, &pb, INFINITY, &found, &gap) == CAROM_SUCCESS);
@@ -131,7 +112,7 @@ TEST(collide, spheres_boxes_and_capsules_as_in_a_world)
 TEST(collide, a_cylinder_on_a_plane_and_on_a_box)
 {
 	carom_context *context = fixture_context(1);
-	const carom_shape wheel = cylinder(1, 0.25), ground = { .type = CAROM_PLANE }, slab = fixture_box(5, 5, 1);
+	const carom_shape wheel = fixture_cylinder(1, 0.25), ground = { .type = CAROM_PLANE }, slab = fixture_box(5, 5, 1);
 	const carom_pose standing = fixture_at(3, 4, 0.249), floor = fixture_at(-7, 2, 0), top = fixture_at(0, 0, -1);
 	carom_manifold m;
 	CHECK_INT(carom_collide(context, &wheel, &standing, &ground, &floor, 0, &m), CAROM_SUCCESS);
@@ -167,7 +148,7 @@ TEST(collide, a_cylinder_on_a_plane_and_on_a_box)
 TEST(collide, planes)
 {
 	carom_context *context = fixture_context(1);
-	const carom_shape ground = { .type = CAROM_PLANE }, egg = ellipsoid(1, 2, 3), hat = cone(1, 2);
+	const carom_shape ground = { .type = CAROM_PLANE }, egg = fixture_ellipsoid(1, 2, 3), hat = fixture_cone(1, 2);
 	const carom_pose tilted = { { 10, 20, 30 }, fixture_turn((v3d){ 1, 2, 3 }, 1) };
 	const v3d up = carom_rotate(tilted.orientation, (v3d){ 0, 0, 1 });
 	for (int i = 0; i < 2; i++) {
@@ -191,8 +172,8 @@ TEST(collide, rounding_moves_the_surface_by_as_much)
 	uint64_t seed = 4;
 	carom_mesh *mesh = random_hull(context, &seed, 30);
 	for (int round = 0; round < 100; round++) {
-		carom_shape shapes[5] = { fixture_box(0.5, 0.4, 0.3), hull_of(mesh), cylinder(0.5, 0.3), cone(0.4, 0.5),
-			ellipsoid(0.5, 0.3, 0.7) };
+		carom_shape shapes[5] = { fixture_box(0.5, 0.4, 0.3), fixture_hull(mesh), fixture_cylinder(0.5, 0.3),
+			fixture_cone(0.4, 0.5), fixture_ellipsoid(0.5, 0.3, 0.7) };
 		carom_shape a = shapes[round % 5], b = shapes[(round / 5) % 5];
 		const carom_pose pa = fixture_random_pose(&seed, 1), pb = fixture_random_pose(&seed, 1);
 		const double plain = distance_of(context, a, pa, b, pb).distance;
@@ -208,7 +189,7 @@ TEST(collide, rounding_moves_the_surface_by_as_much)
 TEST(collide, far_places_lose_nothing)
 {
 	carom_context *context = fixture_context(1);
-	const carom_shape wheel = cylinder(1, 0.5), box = fixture_box(1, 1, 1);
+	const carom_shape wheel = fixture_cylinder(1, 0.5), box = fixture_box(1, 1, 1);
 	const carom_pose near_a = fixture_at(0, 0, 2), near_b = fixture_at(0.5, 0, 0), far_a = fixture_at(1e9, -1e9, 2),
 					 far_b = fixture_at(1e9 + 0.5, -1e9, 0);
 	const carom_separation near = distance_of(context, wheel, near_a, box, near_b),
@@ -279,13 +260,13 @@ TEST(collide, misuse_of_shapes)
 	expect_error(context, carom_distance(context, &ball, NULL, &bad, NULL, &s), CAROM_UNSUPPORTED, "CAROM_MESH");
 	bad.type = CAROM_HULL;
 	expect_error(context, carom_distance(context, &ball, NULL, &bad, NULL, &s), CAROM_INVALID_ARGUMENT, "is no hull");
-	bad = cone(1, 0);
+	bad = fixture_cone(1, 0);
 	expect_error(
 		context, carom_distance(context, &bad, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "shape.half_length is 0");
-	bad = ellipsoid(1, -1, 1);
+	bad = fixture_ellipsoid(1, -1, 1);
 	expect_error(
 		context, carom_collide(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT, "half_extents[1] is -1");
-	bad = cylinder(1, 1);
+	bad = fixture_cylinder(1, 1);
 	bad.rounding = -0.5;
 	expect_error(
 		context, carom_collide(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT, "shape.rounding is -0.5");
@@ -326,7 +307,7 @@ TEST(collide, misuse_of_motions_and_hulls)
 	carom_world *world = fixture_world(context, NULL);
 	carom_body_def def = carom_default_body_def();
 	carom_body_id id;
-	def.shape = hull_of(mesh);
+	def.shape = fixture_hull(mesh);
 	CHECK_INT(carom_world_add_body(world, &def, &id), CAROM_SUCCESS);
 	def.shape = fixture_box(1, 1, 1);
 	def.shape.rounding = -0.1;

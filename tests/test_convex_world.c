@@ -9,36 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static carom_shape cylinder(double r, double h)
-{
-	return (carom_shape){ .type = CAROM_CYLINDER, .radius = r, .half_length = h };
-}
-static carom_shape cone(double r, double h) { return (carom_shape){ .type = CAROM_CONE, .radius = r, .half_length = h }; }
-static carom_shape ellipsoid(double x, double y, double z)
-{
-	return (carom_shape){ .type = CAROM_ELLIPSOID, .half_extents = { x, y, z } };
-}
 static carom_shape rounded(carom_shape shape, double rounding)
 {
 	shape.rounding = rounding;
 	return shape;
 }
-static carom_shape hull_of(const carom_mesh *mesh) { return (carom_shape){ .type = CAROM_HULL, .mesh = mesh }; }
-
-static carom_mesh *make_hull(carom_context *context, const float *points, int32_t count)
-{
-	carom_mesh *mesh;
-	const carom_strided view = { points, 0, CAROM_FLOAT32 };
-	REQUIRE(carom_create_hull(context, &view, count, &mesh) == CAROM_SUCCESS);
-	return mesh;
-}
-
 static carom_mesh *cube_hull(carom_context *context, double half)
 {
 	float points[24];
 	for (int i = 0; i < 24; i++)
 		points[i] = (float)((i / 3 >> i % 3 & 1) ? half : -half);
-	return make_hull(context, points, 8);
+	return fixture_hull_mesh(context, points, 8);
 }
 
 // ---- Resting flat ----
@@ -72,8 +53,8 @@ static void make_grounds(carom_context *context, ground g[GROUNDS])
 	g[4] = mesh_ground("block of 3072 triangles", manifold_cube(context, 16, 2), -2, 2);
 	g[5] = (ground){ "slab as a box", fixture_box(10, 10, 0.5), fixture_at(0, 0, -0.5), 16, NULL };
 	g[6] = (ground){ "plane", { .type = CAROM_PLANE }, carom_pose_identity(), 16, NULL };
-	g[7] = (ground){ "block as a hull", hull_of(slab), fixture_at(0, 0, -4), 6, slab };
-	g[8] = (ground){ "cylinder", cylinder(4, 1), fixture_at(0, 0, -1), 4, NULL };
+	g[7] = (ground){ "block as a hull", fixture_hull(slab), fixture_at(0, 0, -4), 6, slab };
+	g[8] = (ground){ "cylinder", fixture_cylinder(4, 1), fixture_at(0, 0, -1), 4, NULL };
 }
 
 /// Is a place surrounded by contacts: is there one on either side of every line through it?
@@ -165,16 +146,16 @@ static void rest_everywhere(double sunk, int poses)
 	const carom_quat on_slope = fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2 + atan2(0.5, 1));
 	const double slope = 0.5 * 0.5 / sqrt(1.25);
 	const resting bodies[] = {
-		{ "hull cube", hull_of(cube), upright, 0.5, ON_A_FACE, 0 },
-		{ "rounded hull cube", rounded(hull_of(cube), 0.1), upright, 0.6, ON_A_FACE, 0 },
+		{ "hull cube", fixture_hull(cube), upright, 0.5, ON_A_FACE, 0 },
+		{ "rounded hull cube", rounded(fixture_hull(cube), 0.1), upright, 0.6, ON_A_FACE, 0 },
 		{ "rounded box", rounded(fixture_box(0.4, 0.3, 0.2), 0.05), upright, 0.25, ON_A_FACE, 0 },
-		{ "cylinder", cylinder(0.5, 0.4), upright, 0.4, ON_A_FACE, 0 },
-		{ "lying cylinder", cylinder(0.5, 0.4), lying, 0.5, ON_A_LINE, 0.8 },
-		{ "lying rounded cylinder", rounded(cylinder(0.4, 0.4), 0.1), lying, 0.5, ON_A_LINE, 0.8 },
-		{ "cone", cone(0.5, 0.5), upright, 0.5, ON_A_FACE, 0 },
-		{ "lying cone", cone(0.5, 0.5), on_slope, slope, ON_A_LINE, sqrt(1.25) },
-		{ "ellipsoid", ellipsoid(0.5, 0.4, 0.3), upright, 0.3, ON_A_POINT, 0 },
-		{ "rounded ellipsoid", rounded(ellipsoid(0.5, 0.4, 0.3), 0.1), upright, 0.4, ON_A_POINT, 0 },
+		{ "cylinder", fixture_cylinder(0.5, 0.4), upright, 0.4, ON_A_FACE, 0 },
+		{ "lying cylinder", fixture_cylinder(0.5, 0.4), lying, 0.5, ON_A_LINE, 0.8 },
+		{ "lying rounded cylinder", rounded(fixture_cylinder(0.4, 0.4), 0.1), lying, 0.5, ON_A_LINE, 0.8 },
+		{ "cone", fixture_cone(0.5, 0.5), upright, 0.5, ON_A_FACE, 0 },
+		{ "lying cone", fixture_cone(0.5, 0.5), on_slope, slope, ON_A_LINE, sqrt(1.25) },
+		{ "ellipsoid", fixture_ellipsoid(0.5, 0.4, 0.3), upright, 0.3, ON_A_POINT, 0 },
+		{ "rounded ellipsoid", rounded(fixture_ellipsoid(0.5, 0.4, 0.3), 0.1), upright, 0.4, ON_A_POINT, 0 },
 	};
 	ground grounds[GROUNDS];
 	make_grounds(context, grounds);
@@ -199,12 +180,12 @@ TEST(convex_world, sensors_report_events_alone)
 	carom_mesh *floor = manifold_floor(context, 4, 4, CAROM_SIDES_AUTO);
 	carom_world *world = fixture_world(context, NULL);
 	carom_body_def def = carom_default_body_def();
-	def.shape = cylinder(0.5, 0.5);
+	def.shape = fixture_cylinder(0.5, 0.5);
 	def.sensor = true;
 	carom_body_id sensor;
 	REQUIRE(carom_world_add_body(world, &def, &sensor) == CAROM_SUCCESS);
 	fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, 0), CAROM_STATIC);
-	const carom_body_id egg = fixture_add(world, ellipsoid(0.2, 0.2, 0.2), fixture_at(0.3, 0, 0.4), CAROM_DYNAMIC);
+	const carom_body_id egg = fixture_add(world, fixture_ellipsoid(0.2, 0.2, 0.2), fixture_at(0.3, 0, 0.4), CAROM_DYNAMIC);
 	fixture_step(world);
 	CHECK_INT(carom_world_contacts(world).count, 0);
 	CHECK_INT(carom_world_pairs(world).count, 2); // with the floor and with the egg
@@ -230,12 +211,12 @@ static carom_shape shape_of_kind(int kind, const carom_mesh *hull)
 	case 0: return fixture_sphere(0.4);
 	case 1: return fixture_box(0.3, 0.4, 0.5);
 	case 2: return fixture_capsule(0.3, 0.3);
-	case 3: return hull_of(hull);
-	case 4: return cylinder(0.4, 0.4);
-	case 5: return cone(0.5, 0.5);
-	case 6: return ellipsoid(0.6, 0.4, 0.3);
+	case 3: return fixture_hull(hull);
+	case 4: return fixture_cylinder(0.4, 0.4);
+	case 5: return fixture_cone(0.5, 0.5);
+	case 6: return fixture_ellipsoid(0.6, 0.4, 0.3);
 	case 7: return rounded(fixture_box(0.3, 0.3, 0.3), 0.1);
-	default: return rounded(hull_of(hull), 0.1);
+	default: return rounded(fixture_hull(hull), 0.1);
 	}
 }
 
@@ -244,7 +225,7 @@ static carom_mesh *random_hull(carom_context *context, uint64_t *seed, int32_t c
 	float points[3 * 64];
 	for (int32_t i = 0; i < 3 * count; i++)
 		points[i] = (float)test_random_double(seed, -0.5, 0.5);
-	return make_hull(context, points, count);
+	return fixture_hull_mesh(context, points, count);
 }
 
 /// The contacts of a pair in a world of its own, where it is a moving one and a moving or static one.
@@ -310,7 +291,7 @@ TEST(convex_world, contacts_with_a_solid_part_the_bodies)
 	uint64_t seed = 6;
 	carom_mesh *hull = random_hull(context, &seed, 24), *solid = manifold_cube(context, 3, 1);
 	carom_mesh *cube = cube_hull(context, 1);
-	const carom_shape target = hull_of(cube);
+	const carom_shape target = fixture_hull(cube);
 	int touching = 0, parted = 0, missed = 0;
 	for (int i = 0; i < 2000; i++) {
 		const carom_shape a = shape_of_kind(3 + i % (KINDS - 3), hull);
@@ -516,7 +497,7 @@ TEST(convex_world, overlaps_are_those_of_the_distances)
 	for (int i = 0; i < 400; i++) {
 		// A mesh of a cube has the distance of its hull.
 		const carom_shape asked = i % 3 ? shape_of_kind(i % KINDS, hull) : fixture_of_mesh(solid);
-		const carom_shape same = i % 3 ? asked : hull_of(cube);
+		const carom_shape same = i % 3 ? asked : fixture_hull(cube);
 		const carom_pose pose = fixture_random_pose(&seed, 2);
 		carom_body_id found[CROWD];
 		int32_t count;
@@ -550,7 +531,7 @@ static carom_mesh *grid_hull(carom_context *context)
 		points[3 * i + 1] = 0.2f * (float)(i / 5 % 5 - 2) + 0.05f * (float)(i % 5);
 		points[3 * i + 2] = 0.2f * (float)(i / 25 - 2);
 	}
-	return make_hull(context, points, 125);
+	return fixture_hull_mesh(context, points, 125);
 }
 
 static carom_mesh *add_crowd(crowd *c, carom_context *context, carom_mesh *hull, uint64_t *seed)
@@ -573,7 +554,7 @@ TEST(convex_world, recordings_replay_to_the_same_hashes)
 		carom_mesh *solid = add_crowd(&c, context, hull, &seed);
 		REQUIRE(carom_world_record(c.world, fixture_write_tape, &tape) == CAROM_SUCCESS);
 		if (late) // bodies that come after the recording has begun
-			fixture_add(c.world, rounded(hull_of(hull), 0.2), carom_pose_identity(), CAROM_DYNAMIC);
+			fixture_add(c.world, rounded(fixture_hull(hull), 0.2), carom_pose_identity(), CAROM_DYNAMIC);
 		int contacts = 0;
 		for (int step = 0; step < 5; step++) {
 			for (int i = 0; i < CROWD; i++)
@@ -645,9 +626,9 @@ TEST(convex_world, odd_sizes_stand)
 		const double s = sizes[i];
 		carom_mesh *floor = manifold_floor(context, 4, 20 * s, CAROM_SIDES_AUTO);
 		const resting bodies[] = {
-			{ "cylinder", cylinder(0.5 * s, 0.4 * s), { 0, 0, 0, 1 }, 0.4 * s, ON_A_FACE, 0 },
-			{ "coin", cylinder(0.5 * s, 0.005 * s), { 0, 0, 0, 1 }, 0.005 * s, ON_A_FACE, 0 },
-			{ "cone", cone(0.5 * s, 0.5 * s), { 0, 0, 0, 1 }, 0.5 * s, ON_A_FACE, 0 },
+			{ "cylinder", fixture_cylinder(0.5 * s, 0.4 * s), { 0, 0, 0, 1 }, 0.4 * s, ON_A_FACE, 0 },
+			{ "coin", fixture_cylinder(0.5 * s, 0.005 * s), { 0, 0, 0, 1 }, 0.005 * s, ON_A_FACE, 0 },
+			{ "cone", fixture_cone(0.5 * s, 0.5 * s), { 0, 0, 0, 1 }, 0.5 * s, ON_A_FACE, 0 },
 		};
 		for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
 			for (int flat = 0; flat < 2; flat++) {
@@ -687,7 +668,7 @@ TEST(convex_world, odd_sizes_stand)
 			CHECK_STR(carom_error_text(context), bad[i].text);
 	}
 	carom_mesh *mesh = manifold_cube(context, 1, 1);
-	def.shape = hull_of(mesh);
+	def.shape = fixture_hull(mesh);
 	CHECK_INT(carom_world_add_body(world, &def, &id), CAROM_INVALID_ARGUMENT);
 	CHECK(strstr(carom_error_text(context), "shape.mesh is no hull") != NULL);
 	carom_release_mesh(mesh);

@@ -465,35 +465,27 @@ TEST(manifold, memory_changes_no_contact)
 	carom_destroy_context(context);
 }
 
+typedef struct pile_meshes {
+	carom_mesh *floor, *cube;
+} pile_meshes;
+
+static void add_pile(carom_world *world, void *user)
+{
+	const pile_meshes *meshes = user;
+	fixture_add(world, fixture_of_mesh(meshes->floor), fixture_at(0, 0, 0), CAROM_STATIC);
+	for (int i = 0; i < 3; i++)
+		fixture_add(world, fixture_of_mesh(meshes->cube), fixture_at(0.1 * i, 0, 0.499 + 0.999 * i), CAROM_DYNAMIC);
+}
+
 /// Each allocation on the way fails once: an error, nothing lost, and the next step works.
 TEST(manifold, out_of_memory_is_an_error)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
-	carom_mesh *floor = manifold_floor(context, 20, 20, CAROM_SIDES_AUTO), *cube = manifold_cube(context, 4, 0.5);
-	int failures = 0;
-	for (int64_t at = 0;; at++) {
-		carom_world *world = fixture_world(context, NULL);
-		fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, 0), CAROM_STATIC);
-		for (int i = 0; i < 3; i++)
-			fixture_add(world, fixture_of_mesh(cube), fixture_at(0.1 * i, 0, 0.499 + 0.999 * i), CAROM_DYNAMIC);
-		heap.calls = 0;
-		heap.fail_at = at;
-		const carom_result result = carom_world_step(world);
-		heap.fail_at = -1;
-		if (result != CAROM_SUCCESS) {
-			failures++;
-			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
-			fixture_step(world);
-		}
-		CHECK_INT(carom_world_pairs(world).count, 3);
-		carom_destroy_world(world);
-		if (result == CAROM_SUCCESS)
-			break;
-	}
-	CHECK(failures > 5);
-	carom_release_mesh(floor);
-	carom_release_mesh(cube);
+	pile_meshes meshes = { manifold_floor(context, 20, 20, CAROM_SIDES_AUTO), manifold_cube(context, 4, 0.5) };
+	CHECK(fixture_fail_each_allocation(&heap, context, NULL, add_pile, &meshes, 3) > 5);
+	carom_release_mesh(meshes.floor);
+	carom_release_mesh(meshes.cube);
 	carom_destroy_context(context);
 	CHECK_INT(heap.blocks, 0);
 }

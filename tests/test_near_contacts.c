@@ -320,32 +320,19 @@ TEST(near_contacts, too_many_pairs_leave_the_nearest)
 	carom_destroy_context(context);
 }
 
+static void add_near_cubes(carom_world *world, void *cube)
+{
+	fixture_add(world, fixture_of_mesh(cube), fixture_at(0, 0, 0), CAROM_STATIC);
+	fixture_add(world, fixture_of_mesh(cube), fixture_at(0, 0.1, 1.02), CAROM_DYNAMIC);
+}
+
 TEST(near_contacts, out_of_memory_is_an_error)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_mesh *cube = manifold_cube(context, 12, 0.5);
 	const carom_world_def def = near_def();
-	int failures = 0;
-	for (int64_t at = 0;; at++) {
-		carom_world *world = fixture_world(context, &def);
-		fixture_add(world, fixture_of_mesh(cube), fixture_at(0, 0, 0), CAROM_STATIC);
-		fixture_add(world, fixture_of_mesh(cube), fixture_at(0, 0.1, 1.02), CAROM_DYNAMIC);
-		heap.calls = 0;
-		heap.fail_at = at;
-		const carom_result result = carom_world_step(world);
-		heap.fail_at = -1;
-		if (result != CAROM_SUCCESS) {
-			failures++;
-			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
-			fixture_step(world);
-		}
-		CHECK_INT(carom_world_pairs(world).count, 1);
-		carom_destroy_world(world);
-		if (result == CAROM_SUCCESS)
-			break;
-	}
-	CHECK(failures > 5);
+	CHECK(fixture_fail_each_allocation(&heap, context, &def, add_near_cubes, cube, 1) > 5);
 	carom_release_mesh(cube);
 	carom_destroy_context(context);
 	CHECK_INT(heap.blocks, 0);

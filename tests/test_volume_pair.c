@@ -472,31 +472,18 @@ TEST(volume_pair, the_deepest_contact_parts_what_has_entered)
 	carom_destroy_context(context);
 }
 
+static void add_ball_and_capsule(carom_world *world, void *ball)
+{
+	fixture_add(world, fixture_of_mesh(ball), fixture_at(0, 0, 0), CAROM_STATIC);
+	fixture_add(world, fixture_capsule(0.3, 1), fixture_at(0.1, 0, 0.6), CAROM_DYNAMIC);
+}
+
 TEST(volume_pair, a_way_out_without_memory_is_an_error)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
 	carom_mesh *ball = fixture_sphere_mesh(context, 1, 24);
-	int failures = 0;
-	for (int64_t at = 0;; at++) {
-		carom_world *world = fixture_world(context, NULL);
-		fixture_add(world, fixture_of_mesh(ball), fixture_at(0, 0, 0), CAROM_STATIC);
-		fixture_add(world, fixture_capsule(0.3, 1), fixture_at(0.1, 0, 0.6), CAROM_DYNAMIC);
-		heap.calls = 0;
-		heap.fail_at = at;
-		const carom_result result = carom_world_step(world);
-		heap.fail_at = -1;
-		if (result != CAROM_SUCCESS) {
-			failures++;
-			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
-			fixture_step(world);
-		}
-		CHECK_INT(carom_world_pairs(world).count, 1);
-		carom_destroy_world(world);
-		if (result == CAROM_SUCCESS)
-			break;
-	}
-	CHECK(failures > 2);
+	CHECK(fixture_fail_each_allocation(&heap, context, NULL, add_ball_and_capsule, ball, 1) > 2);
 	carom_release_mesh(ball);
 	carom_destroy_context(context);
 	CHECK_INT(heap.blocks, 0);

@@ -1,33 +1,16 @@
 // Motions taken apart into connected pieces, so that impacts within a piece can be told from those between pieces.
 #include "bench_ccd.h"
 
+#include "pieces.h"
+
 #include <stdlib.h>
-
-// The lowest vertex of the piece that holds a vertex. Halves the way there for later calls.
-static int32_t find_root(int32_t *parent, int32_t vertex)
-{
-	while (parent[vertex] != vertex) {
-		parent[vertex] = parent[parent[vertex]];
-		vertex = parent[vertex];
-	}
-	return vertex;
-}
-
-static void join(int32_t *parent, int32_t a, int32_t b)
-{
-	const int32_t root_a = find_root(parent, a), root_b = find_root(parent, b);
-	if (root_a < root_b)
-		parent[root_b] = root_a;
-	else
-		parent[root_a] = root_b;
-}
 
 // Number the pieces in the order of their lowest vertices. piece [vertex_count] is filled; returns how many there are.
 static int32_t number_pieces(int32_t *parent, int32_t vertex_count, int32_t *piece)
 {
 	int32_t count = 0;
 	for (int32_t i = 0; i < vertex_count; i++) {
-		const int32_t root = find_root(parent, i);
+		const int32_t root = pieces_find(parent, i);
 		piece[i] = root == i ? count++ : piece[root]; // the root is the lowest, so it has its number
 	}
 	return count;
@@ -52,7 +35,7 @@ void bench_find_pieces(const ccd_motion *motion, ccd_pieces *pieces)
 	for (int32_t i = 0; i < vertices; i++)
 		parent[i] = i;
 	for (int64_t i = 0; i < 3 * (int64_t)triangles; i++)
-		join(parent, motion->triangles[i], motion->triangles[i - i % 3]);
+		pieces_join(parent, motion->triangles[i], motion->triangles[i - i % 3]);
 	const int32_t count = number_pieces(parent, vertices, piece);
 	for (int64_t i = 0; i < triangles; i++)
 		piece_of_triangle[i] = piece[motion->triangles[3 * i]];

@@ -6,6 +6,7 @@
 
 #include "mesh_input.h"
 #include "oracle_boxes.h"
+#include "pieces.h"
 #include "sim/mesh_file.h"
 
 #include <math.h>
@@ -76,23 +77,6 @@ static bool winds_around(carom_vec3 p, const sim_mesh *mesh)
 	return false;
 }
 
-// The piece of a vertex: its lowest vertex that is reached by parents.
-static int32_t piece_of(int32_t *parents, int32_t v)
-{
-	while (parents[v] != v) {
-		parents[v] = parents[parents[v]];
-		v = parents[v];
-	}
-	return v;
-}
-
-static void join(int32_t *parents, int32_t a, int32_t b)
-{
-	a = piece_of(parents, a);
-	b = piece_of(parents, b);
-	parents[a > b ? a : b] = a > b ? b : a;
-}
-
 static bool some_piece_inside(const sim_mesh *inner, const sim_mesh *outer, int32_t *parents, bool *used)
 {
 	for (int32_t v = 0; v < inner->vertex_count; v++)
@@ -100,8 +84,8 @@ static bool some_piece_inside(const sim_mesh *inner, const sim_mesh *outer, int3
 	for (int32_t t = 0; t < inner->triangle_count; t++) {
 		const int32_t *corner = inner->triangles + 3 * (size_t)t;
 		used[corner[0]] = used[corner[1]] = used[corner[2]] = true;
-		join(parents, corner[0], corner[1]);
-		join(parents, corner[0], corner[2]);
+		pieces_join(parents, corner[0], corner[1]);
+		pieces_join(parents, corner[0], corner[2]);
 	}
 	oracle_box box = oracle_empty_box(0);
 	for (int32_t v = 0; v < outer->vertex_count; v++) {
