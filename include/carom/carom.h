@@ -545,7 +545,8 @@ CAROM_API carom_result carom_world_cast_ray(
 CAROM_API carom_result carom_world_cast_ray_any(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count. *count is the
+/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count, and their t
+/// differ by roundings: the first may lie that much before the hit of carom_world_cast_ray. *count is the
 /// number of hits there are; the first capacity of them are written. hits may be NULL when capacity is 0.
 CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
 	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);

@@ -295,7 +295,10 @@ static void cast_ray(twins *t)
 		return;
 	FUZZ_REQUIRE(hits[0].t == hits[1].t && hits[0].triangle == hits[1].triangle && hits[0].body.index1 == hits[1].body.index1,
 		"body %u and %u", hits[0].body.index1, hits[1].body.index1);
-	FUZZ_REQUIRE(all[0].t == hits[1].t, "t %.17g and %.17g", all[0].t, hits[1].t);
+	// Where a ray meets an edge, the triangles around it differ by roundings: of coordinates that may be 1e12.
+	const double length = hypot(hypot(ray.direction.x, ray.direction.y), ray.direction.z), way = hits[1].t * length;
+	const double rounding = (1e-5 * (way + hypot(hypot(ray.origin.x, ray.origin.y), ray.origin.z)) + 1e-3) / length;
+	FUZZ_REQUIRE(all[0].t <= hits[1].t && hits[1].t - all[0].t <= rounding, "t %.17g and %.17g", all[0].t, hits[1].t);
 	FUZZ_REQUIRE(fuzz_is_unit(hits[0].normal.x, hits[0].normal.y, hits[0].normal.z), "body %u", hits[0].body.index1);
 }
 
