@@ -176,13 +176,16 @@ static void make_worlds(twins *t)
 
 static carom_shape read_shape(fuzz_bytes *b, int *mesh)
 {
-	carom_shape shape = { .type = (carom_shape_type)(fuzz_choose(b, 7) % 5) };
+	static const carom_shape_type types[] = { CAROM_SPHERE, CAROM_BOX, CAROM_CAPSULE, CAROM_PLANE, CAROM_CYLINDER, CAROM_CONE,
+		CAROM_ELLIPSOID };
+	carom_shape shape = { .type = types[fuzz_choose(b, 7)] };
 	if (fuzz_byte(b) % 2)
 		shape.type = CAROM_MESH;
 	shape.radius = fuzz_length(b);
 	shape.half_length = fuzz_length(b);
 	for (int k = 0; k < 3; k++)
 		shape.half_extents[k] = fuzz_length(b);
+	shape.rounding = fuzz_byte(b) % 4 == 0 && shape.type >= CAROM_CYLINDER ? fuzz_length(b) : 0;
 	*mesh = fuzz_choose(b, MESHES);
 	return shape;
 }
