@@ -220,7 +220,7 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 	growth g = { context, t, facets, 0, cr_alloc(context, n * sizeof(int32_t)), cr_alloc(context, 2 * n * sizeof(cr_key)),
 		cr_alloc(context, m * sizeof(v3d)), cr_alloc_zero(context, m) };
 	const bool enough = has_memory(facets) && (n == 0 || (g.stack && g.keys)) && (m == 0 || (g.first_line && g.lines));
-	if (enough)
+	if (enough && n > 0)
 		grow_all(&g, closed);
 	cr_free(context, g.stack, n * sizeof(int32_t));
 	cr_free(context, g.keys, 2 * n * sizeof(cr_key));
