@@ -36,6 +36,7 @@ TEST(nulls, meshes)
 	carom_tree_info info;
 	carom_mesh_point point;
 	carom_mesh_gap gap;
+	uint32_t material;
 	const carom_pose pose = { { 0 }, { 0, 0, 0, 1 } };
 	const carom_ray_batch rays = { 0 };
 	const carom_hit_batch hits = { 0 };
@@ -43,6 +44,7 @@ TEST(nulls, meshes)
 	bool found;
 	REFUSED(carom_mesh_get_mass(NULL, &mass));
 	REFUSED(carom_mesh_get_tree_info(NULL, false, &info));
+	REFUSED(carom_mesh_get_material(NULL, 0, &material));
 	REFUSED(carom_mesh_self_intersections(NULL, 1, pairs, &count));
 	REFUSED(carom_mesh_intersections(NULL, &pose, NULL, &pose, 1, pairs, &count));
 	REFUSED(carom_mesh_cast_rays(NULL, CAROM_RAYS_WIDE, &rays, &hits));

@@ -359,6 +359,12 @@ typedef struct carom_contact {
 	int32_t age;
 	float impulse[3]; ///< what the solver stored for it in the last step (carom_world_set_impulse), else 0
 	int32_t pair;     ///< index in the view of pairs
+	/// What carom_mesh_def.materials says of the triangle that the contact touches on A: of a triangle as feature that one, of
+	/// an edge the triangle that names it, of a vertex the lowest-numbered triangle with a corner at its place, those left out
+	/// of detection aside. Of a convex mesh feature_a may name any triangle of a flat facet; the material is that of the
+	/// facet's triangle at the contact. 0 where A is no mesh, or a mesh without materials.
+	uint32_t material_a;
+	uint32_t material_b; ///< of B, likewise
 } carom_contact;
 
 /// Two bodies with contacts (or overlapping, if one is a sensor).
@@ -371,6 +377,7 @@ typedef struct carom_pair {
 	int32_t contact_count; ///< 0 for sensors
 	int32_t found_count;   ///< contacts before reduction
 	int32_t age;           ///< steps since the pair began: 0 when new
+	uint64_t user_data;    ///< set by carom_world_set_pair_data in this or an earlier step of the pair, else 0
 } carom_pair;
 
 /// A pair began in this step, went on, or ended with it.
@@ -384,11 +391,13 @@ typedef struct carom_event {
 	uint64_t user_data_b;
 	carom_event_kind kind;
 	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
+	/// carom_pair.user_data as it was set before the step; what it refers to may be freed with CAROM_EVENT_END.
+	uint64_t pair_data;
 } carom_event;
 
 /// Views of the last good step's results: read-only, valid until the next step that succeeds or the end of the world. All other calls,
-/// also those that remove bodies, leave them as they are, but for carom_world_set_impulse, which writes into its contact; the bodies
-/// that they name may be gone (carom_world_is_body).
+/// also those that remove bodies, leave them as they are, except carom_world_set_impulse, which writes into its contact, and
+/// carom_world_set_pair_data, which writes into its pair; the bodies that they name may be gone (carom_world_is_body).
 typedef struct carom_contact_view {
 	const carom_contact *data;
 	int32_t count;
@@ -439,7 +448,13 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 /// step hands it back for a warm start. It is written into the view, which stays valid: it may be walked while doing so.
 CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const float impulse[3]);
 
-/// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, impulses do not.
+/// Store a number of the caller's with pair i of the view; pairs of sensors too. The pair keeps it in every step until it ends
+/// or the number is set again; the event of its end hands it back. A pair that begins again begins with 0. It is written into
+/// the view as an impulse is.
+CAROM_API carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_t user_data);
+
+/// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, materials where one
+/// is not 0; impulses and user data do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
 /// What the last step did, and what it cost.
@@ -532,7 +547,7 @@ typedef struct carom_ray_hit {
 	double t;
 	carom_vec3 point;
 	carom_vec3 normal; ///< of the surface, outward, unit, world
-	int32_t triangle;  ///< of a mesh; 0 for basic volumes
+	int32_t triangle;  ///< of a mesh (carom_mesh_get_material tells its material); 0 for basic volumes
 	float u, v;        ///< barycentric weights of the triangle's second and third corner
 	bool back_face;    ///< hit from the inside
 } carom_ray_hit;

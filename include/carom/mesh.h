@@ -46,9 +46,13 @@ typedef struct carom_mesh_def {
 	/// tells for most vertices without a ray that they are outside; results do not depend on it.
 	int32_t grid_resolution;
 	carom_mesh_sides sides; ///< of an open mesh
+	/// [triangle_count] a number of the caller's for each triangle, or NULL: all 0. Copied. Contacts hand it on
+	/// (carom_contact.material_a); nothing else depends on it. Height fields and hulls have none: to give them
+	/// materials, make a mesh of their carom_mesh_get_vertices and carom_mesh_get_triangles.
+	const uint32_t *materials;
 } carom_mesh_def;
 
-/// No vertices, no triangles, packed floats, a grid of 48 cells, CAROM_SIDES_AUTO. Thread-safe.
+/// No vertices, no triangles, packed floats, a grid of 48 cells, CAROM_SIDES_AUTO, no materials. Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 
 /// What the check of a mesh found. Positions that are equal bit for bit count as one vertex for everything that is
@@ -162,6 +166,10 @@ CAROM_API carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool wit
 /// turned round). Valid while the mesh lives. Thread-safe.
 CAROM_API const float *carom_mesh_get_vertices(const carom_mesh *mesh);
 CAROM_API const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh);
+
+/// The number that carom_mesh_def.materials gave to a triangle, 0 where the mesh has no materials. For hits of rays and
+/// nearest points, which name the triangle. CAROM_INVALID_ARGUMENT where the mesh has no such triangle. Thread-safe.
+CAROM_API carom_result carom_mesh_get_material(const carom_mesh *mesh, int32_t triangle, uint32_t *material);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,8 @@ struct carom_mesh {
 	carom_mesh_sides sides;
 	cr_topology topology;
 	cr_facets facets;
+	uint32_t *materials;        // [triangle_count] the caller's numbers; NULL: all 0
+	uint32_t *vertex_materials; // [vertex_count] beside materials: of the lowest-numbered used triangle at the vertex's place
 	double *exact; // [3*vertex_count] the vertices as they were given, where a float does not hold one of them; else NULL
 	cr_collider collider;
 	cr_hull_data hull; // of carom_create_hull; else empty

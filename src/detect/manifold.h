@@ -35,6 +35,9 @@ bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
 
 /// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none (manifold_points.c).
 int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);
+/// As cr_facet_triangle_at, of a point in the frame of the facet's mesh.
+int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
+	int32_t facet, v3d point, double tolerance);
 /// How far it is from a point of a body (A's frame) to its surface along a direction, and the triangle there; 0, and -1, where that is not
 /// known (manifold_points.c).
 double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);

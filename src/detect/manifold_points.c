@@ -68,15 +68,20 @@ static int32_t search_tree(
 	return best;
 }
 
+int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
+	int32_t facet, v3d point, double tolerance)
+{
+	const cr_facet *f = &facets->data[facet];
+	const v3d on = v3d_mad(point, f->offset - v3d_dot(f->normal, point), f->normal);
+	if (f->count <= FEW_TRIANGLES)
+		return search_list(collider, facets, f, on, tolerance);
+	return search_tree(kernels, collider, facets, facet, on, tolerance);
+}
+
 int32_t cr_facet_triangle_at(const cr_completion *c, int side, int32_t facet, v3d point, double tolerance)
 {
 	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
-	const cr_facet *f = &facets->data[facet];
-	const v3d own = cr_from_a(c, side, point);
-	const v3d on = v3d_mad(own, f->offset - v3d_dot(f->normal, own), f->normal);
-	if (f->count <= FEW_TRIANGLES)
-		return search_list(c->collider[side], facets, f, on, tolerance);
-	return search_tree(c->pipeline->bvh, c->collider[side], facets, facet, on, tolerance);
+	return cr_triangle_of_facet_at(c->pipeline->bvh, c->collider[side], facets, facet, cr_from_a(c, side, point), tolerance);
 }
 
 double cr_way_through(const cr_completion *c, int side, v3d point, v3d direction, int32_t *triangle)

@@ -5,6 +5,7 @@
 #include "detect/merge.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "detect/material.h"
 
 enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
 
@@ -121,6 +122,7 @@ static void fill_contact(const fill *f, const cr_found_pair *found, const carom_
 		.kind = (carom_contact_kind)raw->kind,
 		.pair = row,
 	};
+	cr_set_materials(f->pipeline, &f->pipeline->bodies[found->a], &f->pipeline->bodies[found->b], c);
 	const v3d local = m3d_tmul(&a->rotation, v3d_sub((v3d){ raw->point[0], raw->point[1], raw->point[2] }, a->pose.position));
 	f->now->local.data[pair->first_contact + k] = (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
 }
@@ -160,7 +162,7 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 
 static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32_t row)
 {
-	return (carom_event){ pair->body_a, pair->body_b, pair->user_data_a, pair->user_data_b, kind, row };
+	return (carom_event){ pair->body_a, pair->body_b, pair->user_data_a, pair->user_data_b, kind, row, pair->user_data };
 }
 
 /// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how many of the last step have ended.
@@ -177,7 +179,7 @@ static int64_t find_before(const cr_results *then, const cr_results *now, int32_
 	return ended;
 }
 
-/// One event for each pair of this step or the last.
+/// One event for each pair of this step or the last. Pairs that go on take their data along.
 static carom_result list_events(cr_pipeline *p, const cr_results *then, cr_results *now, int32_t *before)
 {
 	if (!cr_array_reserve(p->context, &now->events, now->pairs.count + find_before(then, now, before)))
@@ -193,6 +195,7 @@ static carom_result list_events(cr_pipeline *p, const cr_results *then, cr_resul
 		}
 		if (i == now->pairs.count)
 			break;
+		now->pairs.data[i].user_data = before[i] >= 0 ? then->pairs.data[before[i]].user_data : 0;
 		const carom_event_kind kind = before[i] >= 0 ? CAROM_EVENT_PERSIST : CAROM_EVENT_BEGIN;
 		now->events.data[now->events.count++] = event_of(&now->pairs.data[i], kind, (int32_t)i);
 		j += before[i] >= 0;
@@ -240,6 +243,9 @@ uint64_t cr_results_hash(const cr_results *r)
 			hash = cr_hash_double(hash, c->normal[k]);
 		}
 		hash = cr_hash_double(hash, c->depth);
+		// Only where there are some, so that hashes of worlds without materials are those of earlier recordings.
+		if (c->material_a != 0 || c->material_b != 0)
+			hash = cr_hash_u64(hash, (uint64_t)c->material_a << 32 | c->material_b);
 	}
 	return hash;
 }

@@ -2,6 +2,7 @@
 
 #include "bvh/quality.h"
 #include "world/world.h"
+#include <string.h>
 
 static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, const cr_sample_set *samples)
 {
@@ -36,9 +37,45 @@ static carom_result keep_exact(carom_mesh *mesh, const carom_mesh_def *def)
 	return CAROM_SUCCESS;
 }
 
+static size_t material_bytes(const carom_mesh *mesh, int32_t count)
+{
+	return mesh->materials ? (size_t)count * sizeof *mesh->materials : 0;
+}
+
+/// A vertex takes the material of the first triangle at its place that takes part; 0 where there is none.
+static void find_vertex_materials(const cr_topology *t, const uint32_t *materials, uint32_t *of_vertex)
+{
+	memset(of_vertex, 0, (size_t)t->vertex_count * sizeof *of_vertex);
+	// From the last to the first, so that the lowest number stays.
+	for (int32_t i = t->triangle_count - 1; i >= 0; i--) {
+		for (int k = 0; k < 3 && t->used[i]; k++)
+			of_vertex[t->weld[t->triangles[3 * (int64_t)i + k]]] = materials[i];
+	}
+	for (int32_t i = 0; i < t->vertex_count; i++)
+		of_vertex[i] = of_vertex[t->weld[i]];
+}
+
+static carom_result keep_materials(carom_mesh *mesh, const uint32_t *materials)
+{
+	const cr_topology *t = &mesh->topology;
+	if (!materials || t->triangle_count == 0)
+		return CAROM_SUCCESS;
+	mesh->materials = cr_alloc_array(mesh->context, (size_t)t->triangle_count, sizeof *materials);
+	if (!mesh->materials)
+		return cr_fail_memory(mesh->context, "the materials of a mesh");
+	memcpy(mesh->materials, materials, material_bytes(mesh, t->triangle_count));
+	mesh->vertex_materials = cr_alloc_array(mesh->context, (size_t)t->vertex_count, sizeof *materials);
+	if (!mesh->vertex_materials)
+		return cr_fail_memory(mesh->context, "the materials of a mesh");
+	find_vertex_materials(t, mesh->materials, mesh->vertex_materials);
+	return CAROM_SUCCESS;
+}
+
 static void free_mesh(carom_mesh *mesh)
 {
 	carom_context *context = mesh->context;
+	cr_free(context, mesh->vertex_materials, material_bytes(mesh, mesh->topology.vertex_count));
+	cr_free(context, mesh->materials, material_bytes(mesh, mesh->topology.triangle_count));
 	cr_collider_free(context, &mesh->collider);
 	cr_facets_free(context, &mesh->facets);
 	cr_free(context, mesh->exact, exact_bytes(mesh));
@@ -59,6 +96,8 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 	carom_result result = build_mesh(made, def, samples);
 	if (result == CAROM_SUCCESS)
 		result = keep_exact(made, def);
+	if (result == CAROM_SUCCESS)
+		result = keep_materials(made, def->materials);
 	if (report)
 		*report = made->report;
 	if (result != CAROM_SUCCESS) {
@@ -130,8 +169,9 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 		.depth = c->tree.depth,
 		.sah_cost = cr_tree2_sah_cost(&c->binary),
 		.epo = with_epo ? cr_collider_epo(c) : 0,
-		.bytes = sizeof *mesh + exact_bytes(mesh) + cr_topology_bytes(&mesh->topology) + cr_facets_bytes(&mesh->facets) +
-			cr_collider_bytes(c) + cr_hull_bytes(&mesh->hull),
+		.bytes = sizeof *mesh + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
+			material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) +
+			cr_facets_bytes(&mesh->facets) + cr_collider_bytes(c) + cr_hull_bytes(&mesh->hull),
 		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
 	};
 	return CAROM_SUCCESS;
@@ -140,3 +180,16 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 const float *carom_mesh_get_vertices(const carom_mesh *mesh) { return mesh->topology.vertices; }
 
 const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh) { return mesh->topology.triangles; }
+
+carom_result carom_mesh_get_material(const carom_mesh *mesh, int32_t triangle, uint32_t *material)
+{
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	if (!material)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_get_material: material is NULL");
+	if (triangle < 0 || triangle >= mesh->topology.triangle_count)
+		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT,
+			"carom_mesh_get_material: triangle is %d, but there are %d triangles", triangle, mesh->topology.triangle_count);
+	*material = mesh->materials ? mesh->materials[triangle] : 0;
+	return CAROM_SUCCESS;
+}

@@ -19,7 +19,7 @@ struct cr_recorder {
 	CR_ARRAY(cr_key) scratch;
 	atomic_flag lock; // of rejected
 	bool incomplete;  // memory ran out for rejected: a worker may not say so in the log, the end of the step does
-	bool stepped;     // a step was recorded: impulses have contacts to go to
+	bool stepped;     // a step was recorded: impulses have contacts to go to, and data of pairs have pairs
 	bool broken;      // the stream has a hole: nothing more is written
 	bool writing;     // the user's function is being called
 };
@@ -147,12 +147,15 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	put_u32(r, (uint32_t)t->vertex_count);
 	if (!is_hull) {
 		put_u32(r, (uint32_t)t->triangle_count);
-		put_u32(r, grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16);
+		put_u32(r,
+			grid_resolution(&mesh->collider) | (uint32_t)mesh->sides << 16 | (mesh->materials ? CR_RECORD_HAS_MATERIALS : 0));
 	}
 	for (int64_t i = 0; i < 3 * (int64_t)t->vertex_count; i++)
 		put_f32(r, t->vertices[i]);
 	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count && !is_hull; i++)
 		put_u32(r, (uint32_t)t->triangles[i]);
+	for (int64_t i = 0; i < t->triangle_count && mesh->materials; i++)
+		put_u32(r, mesh->materials[i]);
 	end_record(r);
 }
 
@@ -351,6 +354,17 @@ void cr_record_set_impulse(cr_recorder *r, int32_t contact, const float impulse[
 	put_u32(r, (uint32_t)contact);
 	for (int k = 0; k < 3; k++)
 		put_f32(r, impulse[k]);
+	end_record(r);
+}
+
+void cr_record_set_pair_data(cr_recorder *r, int32_t pair, uint64_t user_data)
+{
+	// As impulses: pairs from before the recording are not in it.
+	if (!r || r->broken || !r->stepped)
+		return;
+	begin_record(r, CR_RECORD_SET_PAIR_DATA);
+	put_u32(r, (uint32_t)pair);
+	put_u64(r, user_data);
 	end_record(r);
 }
 

@@ -18,6 +18,7 @@ void cr_record_set_vertices(cr_recorder *recorder, carom_body_id id, const cr_de
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
+void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
 
 /// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter leaves out (any thread), and
 /// after a step that succeeded. A failed step leaves no trace but that the world forgets.

@@ -9,7 +9,8 @@
 
 enum {
 	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before self_collision, had no
-	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL.
+	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL,
+	// no CR_RECORD_SET_PAIR_DATA and no materials.
 	CR_RECORDING_VERSION = 4,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -31,11 +32,15 @@ typedef enum cr_opcode {
 	CR_RECORD_FORGET,
 	CR_RECORD_SET_VERTICES,
 	CR_RECORD_HULL,
+	CR_RECORD_SET_PAIR_DATA,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 
 /// Which places a record of kind CR_RECORD_SET_VERTICES holds.
 enum { CR_RECORD_HAS_BEGIN = 1, CR_RECORD_HAS_END = 2 };
+
+/// Beside the resolution of the grid and the sides in a record of kind CR_RECORD_MESH.
+#define CR_RECORD_HAS_MATERIALS 0x1000000u
 
 #define CR_CHECK_SEED 0xcbf29ce484222325u
 

@@ -243,10 +243,12 @@ static carom_result make_mesh(replay *r, const carom_mesh_def *def)
 static carom_result replay_mesh(replay *r)
 {
 	const uint32_t vertex_count = get_u32(r), triangle_count = get_u32(r), grid_and_sides = get_u32(r);
-	const int64_t numbers = 3 * ((int64_t)vertex_count + triangle_count);
+	const bool has_materials = r->version >= 4 && (grid_and_sides & CR_RECORD_HAS_MATERIALS);
+	// Of each triangle: its corners, and its material behind the corners of all.
+	const int64_t of_triangle = has_materials ? 4 : 3, numbers = 3 * (int64_t)vertex_count + of_triangle * triangle_count;
 	if (r->short_payload || vertex_count > INT32_MAX || triangle_count > INT32_MAX || 4 * numbers != r->payload.count - r->at)
 		return damaged(r, "its size is wrong");
-	const size_t vertex_bytes = 12 * (size_t)vertex_count, triangle_bytes = 12 * (size_t)triangle_count;
+	const size_t vertex_bytes = 12 * (size_t)vertex_count, triangle_bytes = 4 * (size_t)(of_triangle * triangle_count);
 	float *vertices = cr_alloc(r->context, vertex_bytes);
 	int32_t *triangles = cr_alloc(r->context, triangle_bytes);
 	carom_result result;
@@ -255,7 +257,7 @@ static carom_result replay_mesh(replay *r)
 	} else {
 		for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
 			vertices[i] = get_f32(r);
-		for (int64_t i = 0; i < 3 * (int64_t)triangle_count; i++)
+		for (int64_t i = 0; i < of_triangle * triangle_count; i++)
 			triangles[i] = (int32_t)get_u32(r);
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
@@ -263,7 +265,8 @@ static carom_result replay_mesh(replay *r)
 		def.triangles = triangles;
 		def.triangle_count = (int32_t)triangle_count;
 		def.grid_resolution = (int32_t)(grid_and_sides & 0xffff);
-		def.sides = (carom_mesh_sides)(grid_and_sides >> 16);
+		def.sides = (carom_mesh_sides)((has_materials ? grid_and_sides & ~CR_RECORD_HAS_MATERIALS : grid_and_sides) >> 16);
+		def.materials = has_materials ? (const uint32_t *)(triangles + 3 * (int64_t)triangle_count) : NULL;
 		result = make_mesh(r, &def);
 	}
 	cr_free(r->context, vertices, vertex_bytes);
@@ -528,6 +531,15 @@ static carom_result replay_set_impulse(replay *r)
 	return used_up(r) ? judge(r, carom_world_set_impulse(r->world, contact, impulse)) : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_pair_data(replay *r)
+{
+	const int32_t pair = (int32_t)get_u32(r);
+	const uint64_t user_data = get_u64(r);
+	if (!used_up(r) || r->version < 4)
+		return damaged(r, "its size is wrong, or its version has no such record");
+	return judge(r, carom_world_set_pair_data(r->world, pair, user_data));
+}
+
 static carom_result get_rejections(replay *r)
 {
 	int32_t count;
@@ -591,6 +603,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_USER_DATA] = replay_set_user_data,
 		[CR_RECORD_SET_FILTER] = replay_set_filter,
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,
+		[CR_RECORD_SET_PAIR_DATA] = replay_set_pair_data,
 		[CR_RECORD_STEP] = replay_step,
 		[CR_RECORD_FORGET] = replay_forget,
 		[CR_RECORD_SET_VERTICES] = replay_set_vertices,

@@ -208,6 +208,17 @@ carom_result carom_world_set_impulse(carom_world *world, int32_t contact, const 
 	return CAROM_SUCCESS;
 }
 
+carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_t user_data)
+{
+	cr_results *r = &world->results[world->current];
+	if (pair < 0 || pair >= r->pairs.count)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_set_pair_data: pair is %d, but there are %d pairs",
+			pair, (int)r->pairs.count);
+	r->pairs.data[pair].user_data = user_data;
+	cr_record_set_pair_data(world->recorder, pair, user_data);
+	return CAROM_SUCCESS;
+}
+
 carom_impact_view carom_world_impacts(const carom_world *world)
 {
 	return (carom_impact_view){ world->impacts.found.data, world->impacts.found.count };

@@ -129,6 +129,7 @@ static carom_mesh *tetrahedron(carom_context *context)
 	def.vertex_count = 4;
 	def.triangles = triangles;
 	def.triangle_count = 4;
+	def.materials = (const uint32_t[4]){ 1, 2, 3, 4 };
 	def.grid_resolution = 3;
 	carom_mesh *mesh;
 	FUZZ_REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS, "%s", carom_error_text(context));
@@ -171,6 +172,8 @@ static void play(carom_world *world, carom_body_id ids[6], int variant)
 		const float impulse[3] = { 1, 2, 3 };
 		if (carom_world_contacts(world).count > 0)
 			carom_world_set_impulse(world, 0, impulse);
+		if (carom_world_pairs(world).count > 0)
+			carom_world_set_pair_data(world, 0, (uint64_t)step);
 	}
 	carom_world_remove_body(world, ids[5]);
 }

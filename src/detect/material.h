@@ -1,0 +1,11 @@
+/// Materials of contacts: from the features of a contact to the numbers that the caller gave to triangles.
+#ifndef CR_DETECT_MATERIAL_H
+#define CR_DETECT_MATERIAL_H
+
+#include "detect/pipeline.h"
+
+/// Fill material_a and material_b of a contact from all its other fields (carom_contact says what they are). It costs nothing
+/// where neither body has materials.
+void cr_set_materials(const cr_pipeline *pipeline, const cr_body *a, const cr_body *b, carom_contact *contact);
+
+#endif
