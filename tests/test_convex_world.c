@@ -173,6 +173,33 @@ TEST(convex_world, bodies_rest_on_every_ground) { rest_everywhere(0.001, 500); }
 
 TEST(convex_world, hovering_bodies_have_speculative_contacts) { rest_everywhere(-0.005, 60); }
 
+/// Behind an open floor, near it or crossing it: a way out leads to the front, but only what crosses it is led there.
+TEST(convex_world, a_front_is_not_met_from_behind_before_it_is_crossed)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *floor = manifold_floor(context, 5, 4, CAROM_SIDES_AUTO);
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = 0.05;
+	carom_shape round_box = fixture_box(0.1, 0.1, 0.1);
+	round_box.rounding = 0.1;
+	const carom_shape shapes[] = { fixture_cylinder(0.2, 0.2), fixture_ellipsoid(0.2, 0.2, 0.2), round_box };
+	for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+		for (int crosses = 0; crosses < 2; crosses++) {
+			carom_world *world = fixture_world(context, &def);
+			fixture_add(world, shapes[i], fixture_at(0.03, 0.05, crosses ? -0.15 : -0.22), CAROM_DYNAMIC);
+			fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, 0), CAROM_STATIC);
+			fixture_step(world);
+			const carom_contact_view contacts = carom_world_contacts(world);
+			CHECK_INT(contacts.count > 0, crosses);
+			for (int k = 0; k < contacts.count; k++)
+				CHECK(contacts.data[k].normal[2] > 0.99f && contacts.data[k].depth > 0.3f);
+			carom_destroy_world(world);
+		}
+	}
+	carom_release_mesh(floor);
+	carom_destroy_context(context);
+}
+
 /// A sensor tells of a body that comes and goes, and gives no contacts.
 TEST(convex_world, sensors_report_events_alone)
 {

@@ -193,7 +193,9 @@ typedef struct carom_world_def {
 	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of two meshes that are apart the nearest
 	/// features are told, whichever they are, at their true distance and along the line between them, and all others that come near
 	/// each other; of faces side by side the patch. Without complete, or CAROM_NORMAL_PATCH, rays along the vertex normals look for it:
-	/// two edges, or faces that no vertex points at, are not seen ahead then.
+	/// two edges, or faces that no vertex points at, are not seen ahead then. Of two convex shapes the distance told is never
+	/// too long, and may be too short by a tenth, since the normal of a face is preferred. A front (carom_mesh_sides) is not
+	/// seen from behind.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in the frame of body A (metres).
 	double match_distance;
@@ -302,7 +304,7 @@ CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body
 // them, and the step reports every impact on the way (carom_world_impacts): within the body, with other deforming bodies, and
 // with rigid bodies of mesh shape, whatever moves these. The vertices of a rigid body move on straight lines too, from its pose at the
 // last step to the present one: one that turns by an angle cuts the arc by up to an eighth of angle^2 times the radius.
-// Spheres, boxes, capsules, planes and sensors take no part in impacts; deforming bodies take no part in contacts, pairs and events.
+// Only meshes take part in impacts, no other shapes and no sensors; deforming bodies take no part in contacts, pairs and events.
 
 /// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is not NULL, at its beginning;
 /// without begin they start from where they are: where the last step ended, or a call since then said. With begin alone the
@@ -342,7 +344,7 @@ typedef enum carom_contact_kind {
 	CAROM_EDGE_A,
 	CAROM_EDGE_B, ///< the same with A and B exchanged
 	CAROM_FACES, ///< two triangles cross, without an inside to measure in (open meshes), or are nearest, of too many ahead: their numbers
-	CAROM_VOLUMES, ///< closest points where at least one body is a basic volume: triangle numbers, or 0
+	CAROM_VOLUMES, ///< of a pair with a body that is no mesh: the triangle number of a mesh, else the number of the point in the pair, or 0
 } carom_contact_kind;
 
 /// One contact. a has the lower index. Moving A by depth * normal (B at rest) brings the point to the other's surface.

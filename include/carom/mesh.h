@@ -23,7 +23,8 @@ typedef struct carom_strided {
 	carom_scalar type;
 } carom_strided;
 
-/// Which way out of an open mesh is, where a body crosses it. A closed mesh has an inside and heeds none of this.
+/// Which way out of an open mesh is, where a body crosses it, and from which side a body that comes near it is seen
+/// ahead. A closed mesh has an inside and heeds none of this.
 typedef enum carom_mesh_sides {
 	CAROM_SIDES_AUTO, ///< as CAROM_SIDES_FRONT where the body is static, else as CAROM_SIDES_BOTH
 	CAROM_SIDES_FRONT, ///< to the front, from where triangles are counter-clockwise: level geometry, which stops what sinks in deeply

@@ -289,7 +289,8 @@ static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t
 	}
 	const double height = v3d_dot(t->normal, corner[0]);
 	t->depth = height + reach_along(c, v3d_neg(t->normal));
-	return t->depth >= -c->margin && reach_along(c, t->normal) >= height - pad;
+	// A body that nears a front from behind is not met, however near: its way out would lead through the surface.
+	return t->depth >= -c->margin && reach_along(c, t->normal) >= height - 1e-9 * c->size;
 }
 
 /// Does the body stand wholly over a triangle, and off its edges? Then no other direction than the triangle's
