@@ -463,6 +463,39 @@ TEST(grid, work_follows_long_triangles)
 	carom_destroy_context(context);
 }
 
+/// Cells along the longest side of the default grid of a model.
+static int32_t default_resolution(carom_context *context, const char *shape, int32_t triangles)
+{
+	carom_mesh *mesh = make_model(context, &(model_def){ shape, triangles, 1, { 0 } }, CAROM_GRID_BY_SIZE, 0);
+	const cr_collider *c = &mesh->collider;
+	REQUIRE(c->grid.cells);
+	float longest = 0;
+	for (int k = 0; k < 3; k++)
+		longest = fmaxf(longest, c->upper[k] - c->lower[k]);
+	const int32_t resolution = (int32_t)(longest / c->grid.cell + 0.5f);
+	carom_release_mesh(mesh);
+	return resolution;
+}
+
+TEST(grid, cells_follow_the_number_of_triangles)
+{
+	carom_context *context = make_context();
+	CHECK_INT(carom_default_mesh_def().grid_resolution, CAROM_GRID_BY_SIZE);
+	CHECK_INT(default_resolution(context, "box", 12), 4);
+	CHECK_INT(default_resolution(context, "lumpy", 192), 13);
+	CHECK_INT(default_resolution(context, "lumpy", 878), 47);
+	CHECK_INT(default_resolution(context, "lumpy", 902), 48);
+	CHECK_INT(default_resolution(context, "torus", 20000), 48);
+	carom_destroy_context(context);
+}
+
+TEST(grid, coarse_as_by_default)
+{
+	check_model(&(model_def){ "lumpy", 80, 1, { 0 } }, 8, 1500);
+	check_model(&(model_def){ "box", 12, 1, { 0 } }, 4, 1500);
+	check_model(&(model_def){ "box", 192, 1, { 0.3, 7, -2 } }, 13, 600);
+}
+
 TEST(grid, none_where_there_is_no_inside)
 {
 	carom_context *context = make_context();
@@ -582,10 +615,10 @@ static outcome run_scene(int32_t resolution)
 
 TEST(grid, contacts_do_not_depend_on_it)
 {
-	const int32_t resolutions[] = { 8, 48, 128 };
+	const int32_t resolutions[] = { 8, 48, 128, CAROM_GRID_BY_SIZE };
 	outcome without = run_scene(0);
 	CHECK(without.count > 50);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		outcome with = run_scene(resolutions[i]);
 		for (int step = 0; step < 4; step++)
 			CHECK(with.hashes[step] == without.hashes[step]);

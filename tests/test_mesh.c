@@ -87,7 +87,7 @@ TEST(mesh, wrong_fields_are_named)
 	WRONG(triangles, NULL, "triangles");
 	WRONG(triangle_count, -1, "triangle_count");
 	WRONG(triangle_count, INT32_MAX, "triangle_count");
-	WRONG(grid_resolution, -1, "grid_resolution");
+	WRONG(grid_resolution, -2, "grid_resolution");
 	WRONG(grid_resolution, 1025, "grid_resolution");
 #undef WRONG
 	close_context(context, &heap);

@@ -301,6 +301,50 @@ static const model_def MODELS[] = {
 };
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
 
+/// How far a ray travels before it leaves the solid, by every triangle; those with a corner at the origin do not count.
+static float dull_exit(const model *m, const float origin[3], const float direction[3])
+{
+	float best = INFINITY;
+	cr_ray_shear shear;
+	cr_ray_shear_init(&shear, origin, direction);
+	for (int32_t i = 0; i < m->triangle_count; i++) {
+		const float *p[3];
+		bool touches = false;
+		for (int k = 0; k < 3; k++) {
+			p[k] = &m->vertices[3 * m->triangles[3 * i + k]];
+			touches = touches || (p[k][0] == origin[0] && p[k][1] == origin[1] && p[k][2] == origin[2]);
+		}
+		cr_triangle_hit hit;
+		if (!touches && cr_ray_triangle_watertight(&shear, p[0], p[1], p[2], best, &hit) && hit.back)
+			best = hit.t;
+	}
+	return best;
+}
+
+/// The exits of all samples, and of rays along the axes, which meet edges.
+static void check_exits(const model *m)
+{
+	int finite = 0;
+	for (int32_t b = 0; b < m->collider->sample_tree.block_count; b++) {
+		const cr_sample8 *block = &m->collider->samples[b];
+		for (int lane = 0; lane < block->count; lane++) {
+			const float origin[3] = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
+			const float inward[3] = { block->inward[0][lane], block->inward[1][lane], block->inward[2][lane] };
+			CHECK(block->exit[lane] == dull_exit(m, origin, inward));
+			finite += isfinite(block->exit[lane]);
+			float axis[3] = { 0 };
+			axis[lane % 3] = lane % 2 ? 1 : -1;
+			const float along = dull_exit(m, origin, axis);
+			for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
+				const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[i]);
+				CHECK(!kernels || kernels->exit(m->collider, origin, inward) == block->exit[lane]);
+				CHECK(!kernels || kernels->exit(m->collider, origin, axis) == along);
+			}
+		}
+	}
+	CHECK(finite > m->collider->sample_count / 2);
+}
+
 TEST(rays, all_methods_give_the_same_bits)
 {
 	uint64_t seed = 41;
@@ -708,4 +752,15 @@ TEST(rays, watertight_from_outside)
 {
 	check_leaks(CLOSED, sizeof CLOSED / sizeof *CLOSED, false, 700000 / RAY_SHARE);
 	check_leaks(SCALED, sizeof SCALED / sizeof *SCALED, false, 500000 / RAY_SHARE);
+}
+
+TEST(rays, exits_as_by_every_triangle)
+{
+	const model_def defs[] = { { "lumpy", 902, 1, { 0 }, 0 }, { "box", 192, 0.3, { 1, 2, 3 }, 0 }, { "L", 28, 1, { 0 }, 0 },
+		{ "knot", 720, 100, { 0 }, 0 } };
+	for (int i = 0; i < 4; i++) {
+		model m = make_model(&defs[i]);
+		check_exits(&m);
+		free_model(&m);
+	}
 }

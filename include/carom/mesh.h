@@ -12,6 +12,9 @@ extern "C" {
 /// Coordinates beyond this are refused: products of three of them would no longer fit in a float.
 #define CAROM_MAX_COORDINATE 1e12
 
+/// carom_mesh_def.grid_resolution: as many cells as the number of triangles is worth, 4 to 48 along the longest side.
+#define CAROM_GRID_BY_SIZE (-1)
+
 /// The type of coordinates in the caller's memory.
 typedef enum carom_scalar { CAROM_FLOAT32, CAROM_FLOAT64 } carom_scalar;
 
@@ -42,9 +45,9 @@ typedef struct carom_mesh_def {
 	int32_t vertex_count;
 	const int32_t *triangles; ///< [3*triangle_count], counter-clockwise seen from outside
 	int32_t triangle_count;
-	/// Cells of the inside-outside grid along the longest side of the box, 0 for none, at most 1024; fewer where that would make
-	/// more than four million cells of a byte, or where the boxes of long triangles would touch several hundred cells each. The grid
-	/// tells for most vertices without a ray that they are outside; results do not depend on it.
+	/// Cells of the inside-outside grid along the longest side of the box, 0 for none, at most 1024; by default CAROM_GRID_BY_SIZE; fewer
+	/// where that would make more than four million cells of a byte, or where the boxes of long triangles would touch several hundred
+	/// cells each. The grid tells for most vertices without a ray that they are outside; results do not depend on it.
 	int32_t grid_resolution;
 	carom_mesh_sides sides; ///< of an open mesh
 	/// [triangle_count] a number of the caller's for each triangle, or NULL: all 0. Copied. Contacts hand it on

@@ -209,6 +209,38 @@ static inline void intersect_block(
 	}
 }
 
+/// Used lanes of a block without a corner at a point.
+static inline uint32_t lanes_apart(const cr_tri8 *block, const float point[3])
+{
+	uint32_t at = 0;
+	for (int c = 0; c < 3; c++) {
+		const m8 x = f8_eq(f8_load(block->corner[c][0]), f8_set1(point[0]));
+		const m8 y = f8_eq(f8_load(block->corner[c][1]), f8_set1(point[1]));
+		const m8 z = f8_eq(f8_load(block->corner[c][2]), f8_set1(point[2]));
+		at |= m8_bits(m8_and(m8_and(x, y), z));
+	}
+	return ((1u << block->count) - 1) & ~at;
+}
+
+/// Where a ray leaves the solid: back faces alone, and none with a corner at the origin, whose t is zero up to rounding, either sign.
+static inline void leave_block(const block_ray *ray, const cr_tri8 *block, const float origin[3], nearest *best)
+{
+	sheared s;
+	shear_block(ray, block, &s);
+	const f8 zero = f8_set1(0);
+	uint32_t candidates = m8_bits(f8_le(f8_max(f8_max(s.u, s.v), s.w), zero));
+	if (candidates)
+		candidates &= lanes_apart(block, origin);
+	while (candidates) {
+		const int lane = cr_take_lowest_bit(&candidates);
+		float corners[3][3];
+		cr_triangle_hit hit;
+		block_triangle(block, lane, corners);
+		if (cr_ray_triangle_watertight(&ray->shear, corners[0], corners[1], corners[2], best->t, &hit) && hit.back)
+			best->t = hit.t;
+	}
+}
+
 typedef struct ray_entry {
 	uint32_t child;
 	float enter;
@@ -233,8 +265,9 @@ static inline int push_sorted(ray_entry *stack, int top, const cr_node8 *node, u
 	return top;
 }
 
-static nearest cast_one(
-	const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3], float t_max)
+/// leaving: look for the place where the ray leaves the solid; only its t is found. The compiler makes two functions of it.
+static inline nearest follow_ray(
+	const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3], float t_max, bool leaving)
 {
 	wide_ray ray;
 	block_ray blocks;
@@ -250,7 +283,11 @@ static nearest cast_one(
 				block_ray_init(&blocks, origin, direction);
 				blocks_ready = true;
 			}
-			intersect_block(c, &blocks, &c->blocks[child & ~CR_LEAF_BIT], &best, NULL);
+			const cr_tri8 *block = &c->blocks[child & ~CR_LEAF_BIT];
+			if (leaving)
+				leave_block(&blocks, block, origin, &best);
+			else
+				intersect_block(c, &blocks, block, &best, NULL);
 		} else {
 			const cr_node8 *node = &c->tree.nodes[child];
 			f8 enter;
@@ -272,7 +309,21 @@ static nearest cast_one(
 	}
 }
 
+static nearest cast_one(
+	const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3], float t_max)
+{
+	return follow_ray(c, origin, direction, inverse, t_max, false);
+}
+
 static bool usable_direction(const float d[3]) { return d[0] != 0 || d[1] != 0 || d[2] != 0; }
+
+static float find_exit(const cr_collider *c, const float origin[3], const float direction[3])
+{
+	if (c->tree.node_count == 0 || !usable_direction(direction))
+		return INFINITY;
+	const float inverse[3] = { 1.0f / direction[0], 1.0f / direction[1], 1.0f / direction[2] };
+	return follow_ray(c, origin, direction, inverse, INFINITY, true).t;
+}
 
 enum { RAY_BATCH = 64 };
 
@@ -636,5 +687,5 @@ extern bool CR_ISA_NAME(cr_closest)(const cr_collider *, v3d, double, bool, cr_n
 extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
 
 extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
-const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, winding_number, cast_lines, CR_ISA_NAME(cr_walk),
+const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, find_exit, winding_number, cast_lines, CR_ISA_NAME(cr_walk),
 	CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest), CR_ISA_NAME(cr_gap) };

@@ -72,6 +72,9 @@ typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: by cr_hit_precedes.
 	void (*cast)(
 		const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
+	/// How far a ray travels before it leaves the solid through a back face; triangles with a corner at the origin do not count.
+	/// Infinite where there is none, or where the direction is zero.
+	float (*exit)(const cr_collider *collider, const float origin[3], const float direction[3]);
 	/// How often a closed surface winds around the origin of a ray: crossings from inside minus crossings from outside, points
 	/// of edges given to one side by symbolic perturbation so that none counts twice. 0: outside.
 	int (*winding)(const cr_collider *collider, const float origin[3], const float direction[3]);

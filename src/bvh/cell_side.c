@@ -19,8 +19,7 @@ static const double PRODUCT_ERROR = 1e-14;
 static double larger(double a, double b) { return a > b ? a : b; }
 static double largest(v3d a) { return larger(larger(fabs(a.x), fabs(a.y)), fabs(a.z)); }
 
-/// Does the line from anchor to point meet the triangle? 1 yes, 0 no, -1 open.
-static int line_meets(const cr_collider *c, int32_t number, const float anchor[3], const float point[3])
+int cr_line_meets(const cr_collider *c, int32_t number, const float anchor[3], const float point[3])
 {
 	const v3d from = v3d_from_floats(anchor), way = v3d_sub(v3d_from_floats(point), from);
 	v3d t[3];
@@ -71,7 +70,7 @@ int cr_side_in_cell(const cr_collider *c, const cr_touched_cell *cell, const flo
 		if ((parting >> i & 1) == 0)
 			continue;
 		// One alone parts the whole cell: where it ended its neighbour would be listed.
-		const int meets = cell->count == 1 ? 1 : line_meets(c, cell->triangle[i], anchor, point);
+		const int meets = cell->count == 1 ? 1 : cr_line_meets(c, cell->triangle[i], anchor, point);
 		if (meets < 0)
 			return 0;
 		winding += cell->above >> i & 1 ? meets : -meets;

@@ -159,7 +159,9 @@ static inline int64_t cr_cell_of(const cr_grid *g, const float point[3], int32_t
 
 /// What the grid and the triangles in the cell of a point know of its side: 1 inside, -1 outside, 0 nothing (cell_side.c).
 int cr_side_of(const cr_collider *collider, const float point[3]);
-/// The same for a point in a touched cell, whose record and anchor are known.
+/// Does the line through anchor and point meet a triangle (number in file order)? 1 yes, 0 no, -1 open.
+int cr_line_meets(const cr_collider *collider, int32_t number, const float anchor[3], const float point[3]);
+/// cr_side_of for a point in a touched cell, whose record and anchor are known.
 int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, const float anchor[3], const float point[3]);
 
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the

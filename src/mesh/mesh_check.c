@@ -6,19 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48 6,542, 64 4,886; beyond 48
-	// the grid of a 902-triangle body leaves the first-level cache.
-	DEFAULT_GRID_RESOLUTION = 48,
-	MAX_GRID_RESOLUTION = 1024,
-};
+enum { MAX_GRID_RESOLUTION = 1024 };
 
 carom_mesh_def carom_default_mesh_def(void)
 {
 	carom_mesh_def def;
 	memset(&def, 0, sizeof def);
 	def.cookie = CR_MESH_COOKIE;
-	def.grid_resolution = DEFAULT_GRID_RESOLUTION;
+	def.grid_resolution = CAROM_GRID_BY_SIZE;
 	return def;
 }
 
@@ -85,9 +80,10 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 		return cr_fail(
 			context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.triangles is NULL, but triangle_count is %d", def->triangle_count);
 	}
-	if (def->grid_resolution < 0 || def->grid_resolution > MAX_GRID_RESOLUTION) {
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.grid_resolution is %d, not in 0 to %d",
-			def->grid_resolution, MAX_GRID_RESOLUTION);
+	if (def->grid_resolution < CAROM_GRID_BY_SIZE || def->grid_resolution > MAX_GRID_RESOLUTION) {
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"carom_mesh_def.grid_resolution is %d, not in 0 to %d and not CAROM_GRID_BY_SIZE", def->grid_resolution,
+			MAX_GRID_RESOLUTION);
 	}
 	if ((int)def->sides < 0 || def->sides > CAROM_SIDES_BOTH) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.sides is %d, not in 0 to %d", (int)def->sides,
