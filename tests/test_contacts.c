@@ -1,6 +1,7 @@
 /// Contacts between meshes: analytic cases, rays by brute force, options, symmetry and invariance.
 #include "fixture.h"
 #include "oracle.h"
+#include "carom/query.h"
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ static carom_world_def plain_def(void)
 {
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
-	def.max_depth_ratio = 0;
+	def.max_depth_ratio = 2;
 	// As the rays find them: patches have tests of their own (test_manifold.c).
 	def.contact_normal = CAROM_NORMAL_RAY;
 	return def;
@@ -187,6 +188,54 @@ TEST(contacts, rays_by_brute_force)
 	CHECK(checked > 1000);
 	carom_release_mesh(torus);
 	carom_release_mesh(ball);
+	carom_destroy_context(context);
+}
+
+/// How far a point is from the surface of a mesh at a pose.
+static double distance_to(const carom_mesh *mesh, const carom_pose *pose, v3d point)
+{
+	bool found;
+	carom_mesh_point nearest;
+	REQUIRE(carom_mesh_closest_point(mesh, carom_inverse_transform_point(*pose, to_vec3(point)), INFINITY, &found, &nearest) ==
+		CAROM_SUCCESS);
+	return fabs(nearest.distance);
+}
+
+/// Ways of patches between bodies of many facets: each leads its vertex to the surface. None is much more than twice as long as the shortest
+/// that there is, and most are no longer.
+TEST(contacts, ways_of_patches_end_on_the_surface)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh[2] = { fixture_torus_mesh(context, 20, 10, 0.4, 0.3), fixture_sphere_mesh(context, 0.7, 12) };
+	carom_world_def def = plain_def();
+	def.contact_normal = CAROM_NORMAL_PATCH;
+	def.max_depth_ratio = 2;
+	int64_t ways = 0, shortest = 0;
+	uint64_t seed = 79;
+	for (int i = 0; i < 80; i++) {
+		const carom_mesh *of[2] = { mesh[i % 2], mesh[i / 2 % 2] };
+		const carom_pose pose[2] = { fixture_random_pose(&seed, 0.7), fixture_random_pose(&seed, 0.7) };
+		duo d;
+		open_duo(&d, context, &def, fixture_of_mesh(of[0]), pose[0], fixture_of_mesh(of[1]), pose[1]);
+		const carom_contact_view c = carom_world_contacts(d.world);
+		for (int32_t k = 0; k < c.count; k++) {
+			const carom_contact *contact = &c.data[k];
+			if (contact->kind > CAROM_VERTEX_B)
+				continue;
+			const int target = contact->kind == CAROM_VERTEX_A ? 1 : 0;
+			const v3d way = v3d_scale(fixture_normal(contact), target == 1 ? contact->depth : -contact->depth);
+			const double before = distance_to(of[target], &pose[target], fixture_point(contact));
+			CHECK_NEAR(distance_to(of[target], &pose[target], v3d_add(fixture_point(contact), way)), 0, 1e-5);
+			// Of short rays no way is limited.
+			CHECK(contact->depth > before - 1e-5 && contact->depth < fmax(2.001 * before, 0.02 * 4));
+			shortest += contact->depth < 1.01 * before + 1e-5;
+			ways++;
+		}
+		close_duo(&d);
+	}
+	CHECK(ways > 5000 && shortest > 0.85 * (double)ways);
+	carom_release_mesh(mesh[0]);
+	carom_release_mesh(mesh[1]);
 	carom_destroy_context(context);
 }
 

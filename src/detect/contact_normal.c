@@ -7,7 +7,7 @@
 #include "detect/contact_normal.h"
 #include "math/trig.h"
 
-void cr_project_way(const cr_collider *target, cr_way_out *way)
+v3d cr_project_way(const cr_collider *target, cr_way_out *way)
 {
 	const v3d n = cr_collider_normal(target, way->triangle);
 	const double cosine = v3d_dot(n, v3d_from_floats(way->direction));
@@ -16,6 +16,7 @@ void cr_project_way(const cr_collider *target, cr_way_out *way)
 	way->direction[0] = (float)turned.x;
 	way->direction[1] = (float)turned.y;
 	way->direction[2] = (float)turned.z;
+	return n;
 }
 
 double cr_internal_cosine(double angle)

@@ -11,7 +11,9 @@
 /// A way that cr_finish_way has first replaced by the one to the nearest surface point (carom_world_def.max_depth_ratio) is
 /// treated alike: where that point lies within a face, the way is its normal already and stays; at a hollow edge or corner it
 /// becomes the normal of the nearest triangle, and the depth that to its plane.
-void cr_project_way(const cr_collider *target, cr_way_out *way);
+///
+/// Returns the triangle's outward unit normal.
+v3d cr_project_way(const cr_collider *target, cr_way_out *way);
 
 /// What cr_edge_is_internal takes for carom_world_def.internal_edge_angle. Above 1: no edge is internal (angle 0).
 double cr_internal_cosine(double angle);

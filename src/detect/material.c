@@ -47,12 +47,10 @@ static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const caro
 	return found >= 0 ? found : nearest_of_facet(collider, facets, &facets->data[number], own);
 }
 
-/// The material of the feature of body A (side 0) or B (side 1).
+/// The material of the feature of body A (side 0) or B (side 1), whose mesh has materials.
 static uint32_t material_of(const cr_pipeline *p, const cr_body *body, const carom_contact *c, int side)
 {
 	const carom_mesh *mesh = body->shape.mesh;
-	if (!mesh || !mesh->materials)
-		return 0;
 	const int32_t feature = side == 0 ? c->feature_a : c->feature_b;
 	switch (c->kind) {
 	case CAROM_VERTEX_A:
@@ -71,8 +69,16 @@ static uint32_t material_of(const cr_pipeline *p, const cr_body *body, const car
 	return mesh->materials[mesh->facets.convex ? triangle_at(p, body, c, feature, side == 1 ? 1 : -1) : feature];
 }
 
-void cr_set_materials(const cr_pipeline *p, const cr_body *a, const cr_body *b, carom_contact *c)
+static bool has_materials(const cr_body *body) { return body->shape.mesh && body->shape.mesh->materials; }
+
+void cr_set_materials(const cr_pipeline *p, const cr_body *a, const cr_body *b, carom_contact *contacts, int32_t count)
 {
-	c->material_a = material_of(p, a, c, 0);
-	c->material_b = material_of(p, b, c, 1);
+	const bool of_a = has_materials(a), of_b = has_materials(b);
+	for (int32_t i = 0; i < count && (of_a || of_b); i++) {
+		carom_contact *c = &contacts[i];
+		if (of_a)
+			c->material_a = material_of(p, a, c, 0);
+		if (of_b)
+			c->material_b = material_of(p, b, c, 1);
+	}
 }

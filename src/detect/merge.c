@@ -122,7 +122,6 @@ static void fill_contact(const fill *f, const cr_found_pair *found, const carom_
 		.kind = (carom_contact_kind)raw->kind,
 		.pair = row,
 	};
-	cr_set_materials(f->pipeline, &f->pipeline->bodies[found->a], &f->pipeline->bodies[found->b], c);
 	const v3d local = m3d_tmul(&a->rotation, v3d_sub((v3d){ raw->point[0], raw->point[1], raw->point[2] }, a->pose.position));
 	f->now->local.data[pair->first_contact + k] = (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
 }
@@ -140,8 +139,11 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 		carom_pair *pair = &f->now->pairs.data[row];
 		if (row + 2 < end)
 			__builtin_prefetch(p->found.data[row + 2].contacts);
+		const cr_found_pair *found = &p->found.data[row];
 		for (int32_t k = 0; k < pair->contact_count; k++)
-			fill_contact(f, &p->found.data[row], pair, (int32_t)row, k);
+			fill_contact(f, found, pair, (int32_t)row, k);
+		cr_set_materials(
+			p, &p->bodies[found->a], &p->bodies[found->b], f->now->contacts.data + pair->first_contact, pair->contact_count);
 		if (f->before[row] < 0)
 			continue;
 		const carom_pair *last = &f->then->pairs.data[f->before[row]];

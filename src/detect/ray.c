@@ -15,7 +15,10 @@
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 
-enum { PAIRS_PER_TASK = 64 };
+enum {
+	PAIRS_PER_TASK = 64,
+	MOST_ROUND = 32, // triangles round a corner that a descent looks at, in each direction
+};
 
 // Of the diagonal of the smaller body's box: below this the depth of a contact does no harm, and most contacts are spared the
 // search.
@@ -153,48 +156,115 @@ bool cr_is_inside(const cr_pipeline *p, const cr_collider *c, const float point[
 	return side != 0 ? side > 0 : p->bvh->winding(c, point, direction) != 0;
 }
 
-/// The way to the nearest surface point instead, if one is within reach.
-static void take_nearest(const cr_pipeline *p, const cr_collider *target, const float origin[3], float reach, cr_way_out *way)
+/// Set the way to a point of the way's triangle.
+static void set_way_to(const cr_collider *target, v3d origin, v3d point, cr_way_out *way)
+{
+	const v3d d = v3d_sub(point, origin);
+	const double length = v3d_length(d);
+	// On the surface itself the way out is that triangle's, and it is no way at all.
+	const v3d out = length > 0 ? v3d_scale(d, 1 / length) : cr_collider_normal(target, way->triangle);
+	*way = (cr_way_out){ (float)length, { (float)out.x, (float)out.y, (float)out.z }, way->triangle };
+}
+
+/// The way to the nearest surface point instead, if one is within reach. Returns whether it is.
+static bool take_nearest(const cr_pipeline *p, const cr_collider *target, const float origin[3], float reach, cr_way_out *way)
 {
 	int32_t triangle;
 	if (!isfinite(p->bvh->nearest(target, origin, reach, &triangle)))
-		return;
-	v3d corners[3];
-	cr_feature feature;
-	cr_collider_triangle(target, triangle, corners);
-	const v3d o = { origin[0], origin[1], origin[2] };
-	const v3d d = v3d_sub(cr_closest_point_triangle(o, corners[0], corners[1], corners[2], &feature), o);
-	const double length = v3d_length(d);
-	// On the surface itself the way out is that triangle's, and it is no way at all.
-	const v3d out = length > 0 ? v3d_scale(d, 1 / length) : cr_collider_normal(target, triangle);
-	*way = (cr_way_out){ (float)length, { (float)out.x, (float)out.y, (float)out.z }, triangle };
+		return false;
+	v3d t[3];
+	cr_collider_triangle(target, triangle, t);
+	const v3d o = v3d_from_floats(origin);
+	way->triangle = triangle;
+	set_way_to(target, o, cr_closest_on_triangle(o, t).point, way);
+	return true;
 }
 
-/// Apply carom_world_def.max_depth_ratio.
-static void limit_depth(
-	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
+/// How near the surface must be to an origin to take the place of its way (carom_world_def.max_depth_ratio); 0: the way stays.
+static float nearest_limit(
+	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], const cr_way_out *way)
 {
 	const double ratio = p->settings.max_depth_ratio;
 	if (ratio == 0 || way->depth < SHORT_RAY * fminf(source->diagonal, target->diagonal))
-		return;
-	float reach = (float)(way->depth / ratio);
-	if (distance_by_grid(&target->grid, origin) > reach)
-		return;
-	take_nearest(p, target, origin, reach, way);
+		return 0;
+	const float reach = (float)(way->depth / ratio);
+	return distance_by_grid(&target->grid, origin) > reach ? 0 : reach;
 }
 
-/// The way to the plane of the triangle that was hit, along its normal, where that ends on the triangle; else to the nearest surface point.
-static void straighten(const cr_pipeline *p, const cr_collider *target, const float origin[3], cr_way_out *way)
+/// A search for the surface point that is nearest to a point, by steps from triangle to triangle.
+typedef struct descent {
+	const cr_collider *target;
+	v3d point;
+	int32_t triangle; // the nearest so far
+	cr_triangle_point on;
+	double distance2;
+} descent;
+
+/// Go to a triangle if it is nearer. Returns whether it is.
+static bool step_to(descent *d, int32_t triangle)
+{
+	v3d t[3];
+	cr_collider_triangle(d->target, triangle, t);
+	const cr_triangle_point on = cr_closest_on_triangle(d->point, t);
+	const v3d way = v3d_sub(on.point, d->point);
+	const double distance2 = v3d_dot(way, way);
+	if (distance2 >= d->distance2)
+		return false;
+	d->triangle = triangle;
+	d->on = on;
+	d->distance2 = distance2;
+	return true;
+}
+
+/// Go to the first triangle round a corner of this one that is nearer, if there is one.
+static bool step_round(descent *d, int corner)
+{
+	const cr_topology *topology = d->target->topology;
+	for (int forward = 0; forward < 2; forward++) {
+		int32_t at = d->triangle;
+		int k = corner;
+		for (int i = 0; i < MOST_ROUND && cr_next_in_fan(topology, forward, &at, &k) && at != d->triangle; i++) {
+			if (step_to(d, at))
+				return true;
+		}
+	}
+	return false;
+}
+
+/// Go over the edge, or round the corner, on which the nearest point lies. Returns false where that leads no nearer.
+static bool step_on(descent *d)
+{
+	const int feature = (int)d->on.feature;
+	if (feature == CR_FEATURE_FACE)
+		return false;
+	if (feature >= CR_FEATURE_A)
+		return step_round(d, feature - CR_FEATURE_A);
+	const int32_t across = d->target->topology->neighbours[3 * d->triangle + feature - CR_FEATURE_EDGE_AB];
+	return across >= 0 && step_to(d, across);
+}
+
+/// The way to the surface point that is nearest to its origin, as far as steps that come nearer lead there from the way's triangle.
+static void descend(const cr_collider *target, v3d origin, cr_way_out *way)
+{
+	descent d = { .target = target, .point = origin, .distance2 = INFINITY };
+	step_to(&d, way->triangle);
+	while (step_on(&d)) {
+	}
+	way->triangle = d.triangle;
+	set_way_to(target, origin, d.on.point, way);
+}
+
+/// Turn a way to the normal of its triangle, where it then ends on the triangle; else to the nearest surface point around that.
+static void straighten(const cr_collider *target, const float origin[3], cr_way_out *way)
 {
 	cr_way_out straight = *way;
-	cr_project_way(target, &straight);
 	v3d t[3];
 	cr_collider_triangle(target, way->triangle, t);
-	const v3d n = cr_collider_normal(target, way->triangle);
-	const v3d end = v3d_mad(v3d_from_floats(origin), straight.depth, v3d_from_floats(straight.direction));
+	const v3d o = v3d_from_floats(origin), n = cr_project_way(target, &straight);
+	const v3d end = v3d_mad(o, straight.depth, v3d_from_floats(straight.direction));
 	for (int k = 0; k < 3; k++) {
 		if (v3d_dot(v3d_cross(v3d_sub(t[(k + 1) % 3], t[k]), v3d_sub(end, t[k])), n) < 0) {
-			take_nearest(p, target, origin, way->depth, way);
+			descend(target, o, way);
 			return;
 		}
 	}
@@ -204,13 +274,12 @@ static void straighten(const cr_pipeline *p, const cr_collider *target, const fl
 void cr_finish_way(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way)
 {
-	const float *d = way->direction, before[3] = { d[0], d[1], d[2] };
-	limit_depth(p, source, target, origin, way);
-	const bool turned = before[0] != d[0] || before[1] != d[1] || before[2] != d[2];
+	const float limit = nearest_limit(p, source, target, origin, way);
+	const bool replaced = limit > 0 && take_nearest(p, target, origin, limit, way);
 	if (p->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
 		cr_project_way(target, way);
-	else if (p->settings.contact_normal == CAROM_NORMAL_PATCH && !turned)
-		straighten(p, target, origin, way);
+	else if (p->settings.contact_normal == CAROM_NORMAL_PATCH && !replaced)
+		straighten(target, origin, way);
 }
 
 /// Is the origin of ray i inside the target?
