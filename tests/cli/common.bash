@@ -3,6 +3,7 @@ set -euo pipefail
 : "${CAROM:?is the path of the command}"
 
 script=$(basename "$0")
+trap 'echo "$script: line $LINENO ended with $?" >&2' ERR
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

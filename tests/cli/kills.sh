@@ -90,7 +90,7 @@ for i in 1 2 3 4; do
 	[ $i = 1 ] || for _ in $(seq 400); do [ "$(stat -c %i dir/stats.csv.part)" = "$inode" ] || break; done
 	kill -KILL "$run" || fail "a restarted run has ended by itself: $(cat killed.err)"
 	wait "$run" 2> /dev/null || true
-	same "rows of a restart that was killed at once" "$(tail -n +2 dir/stats.csv.part | head -400 | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 400 | tr '\n' ' ')"
+	same "rows of a restart that was killed at once" "$(head -401 dir/stats.csv.part | tail -n +2 | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 400 | tr '\n' ' ')"
 done
 
 # Cloth: every frame that is there is whole.

@@ -115,7 +115,7 @@ expect 1 err 'spheres.pvd: is that of another run' run scene.json --restart mixe
 cmp theirs.csv mixed/stats.csv.part || fail "the table of another run is gone"
 expect 0 out . run scene.json --restart mixed/checkpoint.h5 --steps 80 --out mixed --no-picture
 same "steps beside another run" "$(tail -n +2 mixed/stats.csv | cut -d, -f1 | tr '\n' ' ')" "$(seq 1 80 | tr '\n' ' ')"
-cut -d, -f1-6 one/stats.csv | head -81 > one.columns
+head -81 one/stats.csv | cut -d, -f1-6 > one.columns
 cut -d, -f1-6 mixed/stats.csv | cmp - one.columns || fail "rows of another run got into the table"
 # A run that was killed between its last checkpoint and its summary is finished by a restart without steps.
 expect 0 out . run scene.json --steps 80 --out whole80 --no-picture --json
