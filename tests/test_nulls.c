@@ -22,6 +22,7 @@ TEST(nulls, contexts)
 	REFUSED(carom_create_world(NULL, NULL, &world));
 	REFUSED(carom_create_mesh(NULL, &def, NULL, &mesh));
 	REFUSED(carom_check_mesh(NULL, &def, &report));
+	REFUSED(carom_mesh_load(NULL, heights, sizeof heights, true, &mesh));
 	REFUSED(carom_create_height_field(NULL, 2, 2, heights, spacing, 1, &mesh));
 	REFUSED(carom_create_spheres(NULL, NULL, &spheres));
 	REFUSED(carom_create_sweep(NULL, NULL, &sweep));
@@ -42,6 +43,7 @@ TEST(nulls, meshes)
 	const carom_hit_batch hits = { 0 };
 	int32_t pairs[1][2], count;
 	bool found;
+	REFUSED(carom_mesh_save(NULL, NULL, NULL));
 	REFUSED(carom_mesh_get_mass(NULL, &mass));
 	REFUSED(carom_mesh_get_tree_info(NULL, false, &info));
 	REFUSED(carom_mesh_get_material(NULL, 0, &material));

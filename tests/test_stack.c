@@ -253,7 +253,12 @@ static void make_deep_mesh(void *context)
 	def.triangle_count = COUNT;
 	carom_mesh *mesh = NULL;
 	CHECK_INT(carom_create_mesh(context, &def, NULL, &mesh), CAROM_SUCCESS);
+	fixture_tape tape = { 0 };
+	CHECK_INT(carom_mesh_save(mesh, fixture_write_tape, &tape), CAROM_SUCCESS);
 	carom_release_mesh(mesh);
+	CHECK_INT(carom_mesh_load(context, tape.bytes, tape.count, true, &mesh), CAROM_SUCCESS);
+	carom_release_mesh(mesh);
+	free(tape.bytes);
 }
 
 TEST(stack, meshes)

@@ -94,6 +94,9 @@ typedef enum carom_log_level { CAROM_LOG_ERROR, CAROM_LOG_WARNING, CAROM_LOG_INF
 /// Receives messages. The library itself never prints. Called on the thread that made the call being served.
 typedef void carom_log_fn(carom_log_level level, const char *text, void *user);
 
+/// Receives bytes in order; return false to give up. Called on the thread of the call that writes.
+typedef bool carom_write_fn(const void *bytes, size_t count, void *user);
+
 /// A piece of parallel work: process items begin..end-1. worker is in 0..carom_context_threads-1; no two pieces of one loop,
 /// with all loops inside its pieces, run with the same worker at the same time.
 typedef void carom_task_fn(int64_t begin, int64_t end, int worker, void *task);

@@ -593,15 +593,13 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 
 // ---- Recording of every call, for bug reports and regression tests ----
 
-/// Receives bytes in order; return false to give up. Called on the thread of the call that is recorded, while that call runs: it must
-/// not call anything on that world but carom_world_context. (carom_world_record refuses with CAROM_INVALID_ARGUMENT.)
-typedef bool carom_write_fn(const void *bytes, size_t count, void *user);
 /// Delivers exactly count bytes; return false at the end or on error. Called on the thread that replays. It may use other worlds; it must
 /// not destroy the context.
 typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 
 /// Write every following call that changes the world, and the hash after each step, to a stream (docs/recording.md describes
-/// it). The present state goes first. A pair filter is not recorded: its verdicts are. A recording that runs is ended first, also when
+/// it). write is called on the thread of the call that is recorded, while that call runs: it must not call anything on that world but
+/// carom_world_context. The present state goes first. A pair filter is not recorded: its verdicts are. A recording that runs is ended first, also when
 /// the new one then cannot begin. NULL only ends it: CAROM_INVALID_RECORDING then tells that its writer gave up or memory ran out on the
 /// way. With a new writer that is left to the log: the result is that of the new recording, CAROM_INVALID_RECORDING when its
 /// writer gave up or memory ran out at once; nothing is being recorded then. A replay begins without memory, so a recording that

@@ -175,6 +175,19 @@ CAROM_API const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh);
 /// nearest points, which name the triangle. CAROM_INVALID_ARGUMENT where the mesh has no such triangle. Thread-safe.
 CAROM_API carom_result carom_mesh_get_material(const carom_mesh *mesh, int32_t triangle, uint32_t *material);
 
+/// Write a mesh as it is, trees and all, so that carom_mesh_load need not make it again: one call of write, with a multiple of 64 bytes.
+/// CAROM_INVALID_ARGUMENT where write gives up. Equal meshes give equal bytes, whatever the threads and the instruction set. Only a
+/// library of the same baked version on a machine of the same byte order reads them: keep what the mesh was made from too. Thread-safe.
+CAROM_API carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void *user);
+
+/// Make a mesh from what carom_mesh_save wrote. It does all that the saved one does, to the same bits.
+/// copy true: bytes are the caller's again when the call returns. copy false: the mesh points into them, for a file mapped to memory;
+/// they begin at a multiple of 64, and stay there unchanged until the last reference to the mesh is given up (bodies hold references).
+/// CAROM_INVALID_MESH, naming the field, where the bytes are damaged, cut short or of another version: a digest of all of them is checked
+/// first, and then every count and index, so that bytes that somebody forged give wrong contacts at worst. On failure *mesh is NULL.
+/// Thread-safe.
+CAROM_API carom_result carom_mesh_load(carom_context *context, const void *bytes, size_t size, bool copy, carom_mesh **mesh);
+
 #ifdef __cplusplus
 }
 #endif

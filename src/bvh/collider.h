@@ -35,6 +35,12 @@ enum {
 	CR_CELL_DISTANCE = 0x7f, // Chebyshev distance in cells to the nearest cell that the surface touches; 0: this one is
 };
 
+enum {
+	CR_GRID_MAX_ROW = 1024 + 4,  // cells along a side
+	CR_GRID_MAX_CELLS = 1 << 22, // wide look-ups count cells in floats, exact up to 2^24
+	CR_GRID_PADDING = 3,         // bytes behind the cells: wide look-ups read four bytes for one
+};
+
 // Triangles listed for a cell that the surface touches: a cell of the default grid is touched by one or two triangles of a mesh of
 // a thousand, by six or seven at a vertex.
 enum { CR_CELL_TRIANGLES = 7 };

@@ -13,19 +13,16 @@
 static const uint8_t UNKNOWN = 0xff;
 enum {
 	FAR = CR_CELL_DISTANCE - 1,
-	GATHER_PADDING = 3,  // wide look-ups read four bytes for one
-	MAX_CELLS = 1 << 22, // wide look-ups count cells in floats, exact up to 2^24
 	// The most cells that the boxes of all triangles may touch, counted once for each. Meshes of even triangles touch 10 to 30 each.
 	OVERLAPS = 1 << 22,
 	OVERLAPS_PER_CELL = 16,
 	OVERLAPS_PER_TRIANGLE = 256,
-	MAX_ROW = 1024 + 4, // cells
 	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48 6,542, 64 4,886; beyond 48
 	// the grid of a 902-triangle body leaves the first-level cache.
 	FINEST = 48,
 	COARSEST = 4,
-	// Triangles for each further cell along the longest side. Detection in a pile of 216 bodies: 80 triangles, 8 cells 2 % faster than 48;
-	// 192 triangles, 13 cells 5 % slower.
+	// Triangles for each further cell along the longest side. Detection in a pile of 216 bodies:
+	// with 80 triangles 8 cells were 2 % faster than 48, with 192 triangles 13 cells 5 % slower.
 	TRIANGLES_PER_CELL = 20,
 };
 
@@ -73,7 +70,8 @@ static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 	return overlaps > OVERLAPS + OVERLAPS_PER_CELL * cell_count(g) + OVERLAPS_PER_TRIANGLE * (int64_t)c->triangle_count;
 }
 
-/// As many cells along the longest side as a mesh of so many triangles is worth: of a small one the grid would take nearly all the time.
+/// As many cells along the longest side as a mesh of so many triangles is worth. With 48 cells a
+/// small mesh would take nearly all of its time to make the grid.
 static int32_t resolution_by_size(int32_t triangles)
 {
 	const int32_t resolution = COARSEST + triangles / TRIANGLES_PER_CELL;
@@ -97,7 +95,7 @@ static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 			g->origin[k] = c->lower[k] - 1.5f * g->cell;
 		}
 		resolution = resolution * 15 / 16;
-	} while (resolution > 0 && (cell_count(g) > MAX_CELLS || overlaps_are_many(c, g)));
+	} while (resolution > 0 && (cell_count(g) > CR_GRID_MAX_CELLS || overlaps_are_many(c, g)));
 }
 
 // ---- Touched cells of a triangle ----
@@ -111,7 +109,8 @@ typedef struct span {
 
 typedef CR_ARRAY(span) span_list;
 
-/// An axis that may part a triangle from a cell, for middles of cells as points of whole numbers: those touched lie between two bounds.
+/// An axis that may part a triangle from a cell. Middles of cells are points of whole numbers here;
+/// those of touched cells lie between two bounds.
 typedef struct parting_axis {
 	double x, y, z;
 	double inverse_x; // 0: x is too small to tell cells of a row apart
@@ -129,7 +128,7 @@ static const double HALF_CELL = 0.501;
 static parting_axis make_axis(v3d axis, double lower, double upper, double slack)
 {
 	const double reach = HALF_CELL * (fabs(axis.x) + fabs(axis.y) + fabs(axis.z)) + slack;
-	const bool flat = fabs(axis.x) * MAX_ROW <= 1e-9 * (fabs(axis.y) + fabs(axis.z));
+	const bool flat = fabs(axis.x) * CR_GRID_MAX_ROW <= 1e-9 * (fabs(axis.y) + fabs(axis.z));
 	return (parting_axis){ axis.x, axis.y, axis.z, flat ? 0 : 1 / axis.x, lower - reach, upper + reach };
 }
 
@@ -383,12 +382,12 @@ static void take_row(const cr_grid *g, int64_t y, int64_t z, uint8_t *least)
 static void sweep_row(const cr_grid *g, int64_t y, int64_t z, int direction)
 {
 	const int32_t n = g->size[0];
-	uint8_t room[MAX_ROW + 2], *least = room + 1, *row = &g->cells[(z * g->size[1] + y) * n];
+	uint8_t room[CR_GRID_MAX_ROW + 2], *least = room + 1, *row = &g->cells[(z * g->size[1] + y) * n];
 	memset(room, FAR, (size_t)n + 2);
 	for (int step = -1; step <= 1; step++)
 		take_row(g, y + step, z + direction, least);
 	take_row(g, y + direction, z, least);
-	uint8_t distance[MAX_ROW];
+	uint8_t distance[CR_GRID_MAX_ROW];
 	for (int32_t x = 0; x < n; x++) {
 		const uint8_t beside = lesser(least[x], lesser(least[x - 1], least[x + 1]));
 		distance[x] = lesser(row[x] & CR_CELL_DISTANCE, (uint8_t)(beside + 1));
@@ -431,7 +430,8 @@ static void number_touched(cr_grid *g)
 	}
 }
 
-/// Add a triangle to the cells of a row that it touches; one triangle too many is counted, so that the list is known to be too long.
+/// Add a triangle to the cells of a row that it touches. One triangle too many is counted, so that the
+/// list is known to be too long.
 static void list_span(const cr_grid *g, const span *s)
 {
 	for (int64_t index = s->first; index < (int64_t)s->first + s->count; index++) {
@@ -587,10 +587,10 @@ static bool fill_grid(carom_context *context, const cr_collider *c, cr_grid *g)
 {
 	const size_t cells = (size_t)cell_count(g);
 	span_list spans = { 0 };
-	g->cells = cr_alloc(context, cells + GATHER_PADDING);
+	g->cells = cr_alloc(context, cells + CR_GRID_PADDING);
 	if (!g->cells)
 		return false;
-	memset(g->cells, UNKNOWN, cells + GATHER_PADDING);
+	memset(g->cells, UNKNOWN, cells + CR_GRID_PADDING);
 	int inside = 0;
 	bool enough = mark_triangles(context, c, g, &spans) && classify(context, c, g, &inside);
 	if (enough) {
@@ -618,7 +618,7 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 
 void cr_grid_free(carom_context *context, cr_grid *g)
 {
-	cr_free(context, g->cells, (size_t)cell_count(g) + GATHER_PADDING);
+	cr_free(context, g->cells, (size_t)cell_count(g) + CR_GRID_PADDING);
 	cr_free(context, g->words, (size_t)word_count(g) * sizeof *g->words);
 	cr_free(context, g->touched, (size_t)g->touched_count * sizeof *g->touched);
 	cr_free(context, g->planes, (size_t)g->plane_count * sizeof *g->planes);

@@ -79,6 +79,8 @@ double cr_tree2_sah_cost(const cr_tree2 *tree);
 
 /// Check the invariants: every primitive in one leaf, boxes within their parents', links in range. For tests.
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes);
+/// The part of cr_tree2_check that needs no boxes: links and leaves over so many primitives, but not their order.
+bool cr_tree2_check_links(const cr_tree2 *tree, int32_t primitives);
 bool cr_tree8_check(const cr_tree8 *tree, const cr_tree2 *binary);
 
 #endif

@@ -11,10 +11,8 @@ static bool encloses(const float outer_lower[3], const float outer_upper[3], con
 	return true;
 }
 
-static bool leaf_is_right(const cr_tree2 *tree, const cr_node2 *n, const cr_build_boxes *boxes, int32_t position)
+static bool leaf_encloses(const cr_tree2 *tree, const cr_node2 *n, const cr_build_boxes *boxes)
 {
-	if (n->first != position || n->count > CR_WIDTH)
-		return false;
 	for (int32_t i = 0; i < n->count; i++) {
 		const int32_t p = tree->order[n->first + i];
 		if (p < 0 || p >= boxes->count)
@@ -27,37 +25,55 @@ static bool leaf_is_right(const cr_tree2 *tree, const cr_node2 *n, const cr_buil
 	return true;
 }
 
-static bool children_are_right(const cr_tree2 *tree, int32_t at)
+static bool links_children(const cr_tree2 *tree, int32_t at)
 {
 	const cr_node2 *n = &tree->nodes[at];
 	const int32_t second = n->first;
-	if (second <= at + 1 || second >= n->skip || tree->nodes[at + 1].skip != second || tree->nodes[second].skip != n->skip)
-		return false;
-	return encloses(n->lower, n->upper, tree->nodes[at + 1].lower, tree->nodes[at + 1].upper) &&
-		encloses(n->lower, n->upper, tree->nodes[second].lower, tree->nodes[second].upper);
+	return n->count == 0 && second > at + 1 && second < n->skip && n->skip <= tree->node_count &&
+		tree->nodes[at + 1].skip == second && tree->nodes[second].skip == n->skip;
+}
+
+bool cr_tree2_check_links(const cr_tree2 *tree, int32_t primitives)
+{
+	if (primitives == 0)
+		return tree->node_count == 0;
+	int32_t position = 0;
+	for (int32_t at = 0; at < tree->node_count; at++) {
+		const cr_node2 *n = &tree->nodes[at];
+		if (n->count <= 0) {
+			if (!links_children(tree, at))
+				return false;
+			continue;
+		}
+		if (n->skip != at + 1 || n->first != position || n->count > CR_WIDTH || n->count > primitives - position)
+			return false;
+		position += n->count;
+	}
+	return position == primitives && tree->node_count > 0 && tree->nodes[0].skip == tree->node_count;
 }
 
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes)
 {
-	if (boxes->count == 0)
-		return tree->node_count == 0;
-	int32_t position = 0;
+	if (!cr_tree2_check_links(tree, boxes->count))
+		return false;
 	int64_t sum = 0;
 	for (int32_t at = 0; at < tree->node_count; at++) {
 		const cr_node2 *n = &tree->nodes[at];
-		if (n->count > 0) {
-			if (n->skip != at + 1 || !leaf_is_right(tree, n, boxes, position))
-				return false;
-			for (int32_t i = 0; i < n->count; i++)
-				sum += tree->order[n->first + i];
-			position += n->count;
-		} else if (!children_are_right(tree, at)) {
-			return false;
+		if (n->count == 0) {
+			const cr_node2 *children[2] = { &tree->nodes[at + 1], &tree->nodes[n->first] };
+			for (int i = 0; i < 2; i++) {
+				if (!encloses(n->lower, n->upper, children[i]->lower, children[i]->upper))
+					return false;
+			}
+			continue;
 		}
+		if (!leaf_encloses(tree, n, boxes))
+			return false;
+		for (int32_t i = 0; i < n->count; i++)
+			sum += tree->order[n->first + i];
 	}
 	// Each number once: as many as there are, in range, with the right sum. (A test compares the sets themselves.)
-	return position == boxes->count && sum == (int64_t)boxes->count * (boxes->count - 1) / 2 &&
-		tree->nodes[0].skip == tree->node_count;
+	return sum == (int64_t)boxes->count * (boxes->count - 1) / 2;
 }
 
 bool cr_tree8_check(const cr_tree8 *tree, const cr_tree2 *binary)

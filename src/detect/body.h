@@ -20,6 +20,9 @@ struct carom_mesh {
 	double *exact; // [3*vertex_count] the vertices as they were given, where a float does not hold one of them; else NULL
 	cr_collider collider;
 	cr_hull_data hull; // of carom_create_hull; else empty
+	// Of a mesh that was loaded (world/baked.c): its arrays lie in one block.
+	size_t baked_bytes; // 0: made
+	void *baked;        // the block, where it belongs to the mesh; else NULL
 };
 
 /// Types of shapes that are treated alike (detect/shape_table.h).

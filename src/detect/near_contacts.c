@@ -82,7 +82,9 @@ static bool vertex_is_minimum(const cr_completion *c, int side, int32_t triangle
 	for (int forward = 1; forward >= 0; forward--) {
 		int32_t at = triangle;
 		int k = corner;
-		while (cr_next_in_fan(c->collider[side]->topology, forward, &at, &k) && at != triangle) {
+		const cr_topology *t = c->collider[side]->topology;
+		// The bound is for folds where two triangles share two edges: there a walk may never come back to where it began.
+		for (int32_t i = 0; i < t->triangle_count && cr_next_in_fan(t, forward, &at, &k) && at != triangle; i++) {
 			if (!corners_fall_away(c, side, at, k, d, level))
 				return false;
 		}

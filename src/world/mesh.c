@@ -74,6 +74,11 @@ static carom_result keep_materials(carom_mesh *mesh, const uint32_t *materials)
 static void free_mesh(carom_mesh *mesh)
 {
 	carom_context *context = mesh->context;
+	if (mesh->baked_bytes > 0) {
+		cr_free(context, mesh->baked, mesh->baked_bytes);
+		cr_free(context, mesh, sizeof *mesh);
+		return;
+	}
 	cr_free(context, mesh->vertex_materials, material_bytes(mesh, mesh->topology.vertex_count));
 	cr_free(context, mesh->materials, material_bytes(mesh, mesh->topology.triangle_count));
 	cr_collider_free(context, &mesh->collider);
@@ -156,6 +161,15 @@ carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 	return CAROM_SUCCESS;
 }
 
+static size_t bytes_of(const carom_mesh *mesh)
+{
+	if (mesh->baked_bytes > 0)
+		return sizeof *mesh + mesh->baked_bytes;
+	return sizeof *mesh + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
+		material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) +
+		cr_facets_bytes(&mesh->facets) + cr_collider_bytes(&mesh->collider) + cr_hull_bytes(&mesh->hull);
+}
+
 carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, carom_tree_info *info)
 {
 	if (!mesh)
@@ -169,9 +183,7 @@ carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, car
 		.depth = c->tree.depth,
 		.sah_cost = cr_tree2_sah_cost(&c->binary),
 		.epo = with_epo ? cr_collider_epo(c) : 0,
-		.bytes = sizeof *mesh + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
-			material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) +
-			cr_facets_bytes(&mesh->facets) + cr_collider_bytes(c) + cr_hull_bytes(&mesh->hull),
+		.bytes = bytes_of(mesh),
 		.grid_cells = c->grid.cells ? c->grid.size[0] * c->grid.size[1] * c->grid.size[2] : 0,
 	};
 	return CAROM_SUCCESS;

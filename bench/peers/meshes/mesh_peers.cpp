@@ -1,5 +1,6 @@
-/// carom_mesh_peers: what making a mesh of Carom takes beside ODE, Bullet and FCL, whichever are found: one thread, the same triangles,
-/// in turns. Each is given the arrays that it wants, made off the clock.
+/// carom_mesh_peers: what making a mesh of Carom, and loading a baked one, takes beside ODE, Bullet and
+/// FCL, whichever are found: one thread, the same triangles, in turns. Each is given the arrays that it
+/// wants, made off the clock.
 
 #include "carom/carom.h"
 #include "sim/shapes.h"
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -77,6 +79,54 @@ Maker carom_maker(carom_context *context, const sim_mesh &mesh)
 				fail(carom_error_text(context));
 			}
 			return std::function<void()>([made] { carom_release_mesh(made); });
+		},
+		{} };
+}
+
+/// The bytes of a baked mesh, at a multiple of 64 as a mapped file would be.
+class Baked {
+  public:
+	Baked(carom_context *context, const sim_mesh &mesh)
+	{
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = { mesh.vertices, 0, CAROM_FLOAT32 };
+		def.vertex_count = mesh.vertex_count;
+		def.triangles = mesh.triangles;
+		def.triangle_count = mesh.triangle_count;
+		carom_mesh *made;
+		if (carom_create_mesh(context, &def, nullptr, &made) != CAROM_SUCCESS ||
+			carom_mesh_save(made, keep, this) != CAROM_SUCCESS) {
+			fail(carom_error_text(context));
+		}
+		carom_release_mesh(made);
+	}
+	~Baked() { std::free(bytes); }
+	Baked(const Baked &) = delete;
+	Baked &operator=(const Baked &) = delete;
+
+	void *bytes = nullptr;
+	size_t size = 0;
+
+  private:
+	static bool keep(const void *written, size_t count, void *user)
+	{
+		auto *self = static_cast<Baked *>(user);
+		self->bytes = std::aligned_alloc(64, count);
+		self->size = count;
+		std::memcpy(self->bytes, written, count);
+		return true;
+	}
+};
+
+Maker load_maker(carom_context *context, const Baked &baked, bool copy)
+{
+	return { copy ? "carom load copy" : "carom load",
+		[&baked, context, copy] {
+			carom_mesh *loaded;
+			if (carom_mesh_load(context, baked.bytes, baked.size, copy, &loaded) != CAROM_SUCCESS) {
+				fail(carom_error_text(context));
+			}
+			return std::function<void()>([loaded] { carom_release_mesh(loaded); });
 		},
 		{} };
 }
@@ -156,7 +206,10 @@ void measure(carom_context *context, int32_t triangles, int reps)
 {
 	const Shape shape(triangles);
 	std::vector<Maker> makers;
+	const Baked baked(context, shape.mesh);
 	makers.push_back(carom_maker(context, shape.mesh));
+	makers.push_back(load_maker(context, baked, false));
+	makers.push_back(load_maker(context, baked, true));
 #ifdef BENCH_HAVE_ODE
 	makers.push_back(ode_maker(shape.mesh));
 #endif
@@ -191,7 +244,8 @@ int main(int argc, char **argv)
 	if (argc < 2) {
 		std::fprintf(stderr,
 			"usage: carom_mesh_peers TRIANGLES[:REPETITIONS]...\n"
-			"The time of making a mesh of so many triangles (carom make lumpy), one thread, in turns; 100 repetitions unless told.\n");
+			"The time of making a mesh of so many triangles (carom make lumpy), and of loading a baked one: one thread, in turns;\n"
+			"100 repetitions unless told.\n");
 		return 2;
 	}
 	carom_context_def def = carom_default_context_def();

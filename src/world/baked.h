@@ -1,0 +1,73 @@
+/// The parts of a baked mesh (carom_mesh_save), and their check.
+#ifndef CR_WORLD_BAKED_H
+#define CR_WORLD_BAKED_H
+
+#include "base/hash.h"
+#include "world/world.h"
+
+/// What carom_mesh holds, without what belongs to one mesh in memory alone.
+typedef struct cr_mesh_parts {
+	carom_mesh_report report;
+	carom_mesh_sides sides;
+	cr_topology topology;
+	cr_facets facets;
+	uint32_t *materials;
+	uint32_t *vertex_materials;
+	double *exact;
+	cr_collider collider; // its topology is the one here
+	cr_hull_data hull;
+} cr_mesh_parts;
+
+/// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts say:
+/// nothing that a mesh does may leave an array, or go on for ever. Returns the field that is wrong, or
+/// NULL. Linear (baked_check.c).
+const char *cr_check_baked(const cr_mesh_parts *parts);
+
+enum {
+	CR_BAKED_ALIGNMENT = CR_CACHE_LINE, // of the block, and of each array in it
+	CR_BAKED_LANES = 8,                 // of the digest
+};
+
+/// The beginning of the block. The digest is over all bytes, with 0 in its own place.
+typedef struct cr_baked_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t byte_order;
+	uint64_t size; // of the whole
+	uint64_t digest;
+	uint64_t layout; // of the structures in the arrays
+	uint8_t zero[24];
+} cr_baked_head;
+
+_Static_assert(sizeof(cr_baked_head) == CR_BAKED_ALIGNMENT, "the first array begins a cache line");
+
+/// Digest of bytes, whose number is a multiple of 64: eight lanes side by side, so that multiplications
+/// need not wait for each other. Each step is one to one, so a change of one word always shows.
+static inline uint64_t cr_digest_of(const uint8_t *bytes, size_t count)
+{
+	uint64_t lane[CR_BAKED_LANES], digest = CR_HASH_SEED;
+	for (int i = 0; i < CR_BAKED_LANES; i++)
+		lane[i] = CR_HASH_SEED + (uint64_t)i;
+	for (size_t at = 0; at < count; at += CR_BAKED_LANES * sizeof(uint64_t)) {
+		uint64_t word[CR_BAKED_LANES];
+		memcpy(word, bytes + at, sizeof word);
+		for (int i = 0; i < CR_BAKED_LANES; i++)
+			lane[i] = cr_hash_u64(lane[i], word[i]);
+	}
+	for (int i = 0; i < CR_BAKED_LANES; i++)
+		digest = cr_hash_u64(digest, lane[i]);
+	return cr_hash_u64(digest, count);
+}
+
+/// The digest of the bytes of a baked mesh, at least a head.
+static inline uint64_t cr_baked_digest(const uint8_t *bytes, size_t size)
+{
+	cr_baked_head h;
+	memcpy(&h, bytes, sizeof h);
+	h.digest = 0;
+	uint8_t first[sizeof h];
+	memcpy(first, &h, sizeof h);
+	return cr_hash_u64(cr_digest_of(first, sizeof first), cr_digest_of(bytes + sizeof h, size - sizeof h));
+}
+
+#endif
