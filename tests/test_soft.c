@@ -250,7 +250,7 @@ static const char rain[] =
 	" {\"form\": \"cone\", \"radius\": 0.1, \"length\": 0.2, \"divisions\": [6, 4], \"keeps_volume\": true, \"position\": [-0.2, 1.4, 0],"
 	"  \"stiffness\": 300, \"velocity\": [0, -2, 0], \"grid\": {\"count\": [3, 2, 1], \"spacing\": [0.25, 0.3, 0.3]}, \"jitter\": {\"degrees\": 90}}]}";
 
-// Straight lines between the places of two steps, searched anew for impacts without any thickness.
+// Straight lines between the places of two steps, searched again for impacts without any thickness.
 typedef struct witness {
 	carom_sweep *sweep;
 	sim_soft_surface surface;

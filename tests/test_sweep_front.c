@@ -176,7 +176,7 @@ TEST(sweep_front, beyond_its_budget_the_root_takes_over)
 	CHECK(front[2] > 0);
 }
 
-/// Where everything leaps, what the leaps leave behind is found by samples and the front is built anew: it never takes many more tests than the root.
+/// Where everything leaps, what the leaps leave behind is found by samples and the front is rebuilt: it never takes many more tests than the root.
 TEST(sweep_front, leaps_cost_no_more_than_the_root)
 {
 	enum { STEPS = 60, PERIOD = 6 };

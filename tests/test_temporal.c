@@ -1,4 +1,4 @@
-/// Pairs that continue from their last full step, against a world that works out every pair anew: no colliding pair may ever be lost.
+/// Pairs that continue from their last full step, against a world that works out every pair again: no colliding pair may ever be lost.
 #include "moving.h"
 
 #include "detect/temporal.h"
@@ -768,7 +768,7 @@ TEST(temporal, allocation_failures_leave_a_usable_world)
 	CHECK_INT(atomic_load(&heap.blocks), 0);
 }
 
-/// What pairs leave behind is tidied up: pairs that are made anew all the time need no more memory after 300 steps than after 60.
+/// What pairs leave behind is tidied up: pairs that come and go all the time need no more memory after 300 steps than after 60.
 TEST(temporal, memory_does_not_grow)
 {
 	for (int groups = 0; groups <= 3; groups += 3) {

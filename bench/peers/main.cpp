@@ -16,7 +16,7 @@ const std::vector<PeerEntry> &peer_table()
 {
 	static const std::vector<PeerEntry> table = {
 		{ "carom", "whole step: moving, pairs, all contacts, continued from the steps before", create_carom },
-		{ "carom, full", "the same with every pair worked out anew", create_carom_full },
+		{ "carom, full", "the same with every pair worked out again", create_carom_full },
 #ifdef BENCH_HAVE_ODE
 		{ "ode", "dCollide of trimeshes", create_ode },
 #endif

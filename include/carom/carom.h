@@ -9,8 +9,8 @@
 /// reason in carom_error_text.
 /// Determinism: contacts, pairs and events are the same, bit for bit, for any number of threads, instruction set, and run.
 /// Bodies added in another order collide in the same pairs. A pair whose bodies change places (the lower index is A) has as many contacts
-/// before they are reduced, with the same depths and opposite normals but for rounding; points of volumes and of two edges that cross may
-/// lie on the other surface. Patches (CAROM_NORMAL_PATCH) may choose another plane or other points then.
+/// before they are reduced. Their depths are equal and their normals opposite, up to rounding. Points of volumes, and of two edges that cross,
+/// may lie on the other surface. Patches (CAROM_NORMAL_PATCH) may choose another plane or other points then.
 /// This, and all that is promised, holds with the floating-point unit in its default mode on every thread that runs the library: round to
 /// nearest, denormals kept (no FTZ or DAZ, which a program linked with -ffast-math may set).
 #ifndef CAROM_CAROM_H

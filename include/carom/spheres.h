@@ -38,7 +38,7 @@ typedef enum carom_sphere_method {
 /// What becomes of a tree (methods TREE and RAYS) when the spheres have moved.
 typedef enum carom_tree_upkeep {
 	CAROM_UPKEEP_AUTO,     ///< refit until the growth of the query's time has cost as much as a rebuild (see rebuild_interval)
-	CAROM_UPKEEP_REBUILD,  ///< make it anew each time
+	CAROM_UPKEEP_REBUILD,  ///< rebuild it each time
 	CAROM_UPKEEP_REFIT,    ///< keep its shape, only make its boxes fit
 	CAROM_UPKEEP_INTERVAL, ///< refit, and rebuild every rebuild_interval-th time
 	CAROM_UPKEEP_QUALITY,  ///< refit until the tree's cost (surface area heuristic) has grown by max_cost_growth
@@ -80,7 +80,7 @@ typedef struct carom_sphere_input {
 	const uint32_t *ids;
 	/// No two spheres' distance, nor a sum of their radii, has changed by more than twice this since the last update, taken
 	/// together (the caller vouches for it; for spheres of another order it must be below 0). Below 0: unknown, the library
-	/// measures. INFINITY: the list is made anew, whether it still holds or not. Only read when a list is kept.
+	/// measures. INFINITY: the list is rebuilt, whether it still holds or not. Only read when a list is kept.
 	double moved;
 	/// While the list of neighbours holds, nothing but it is wanted: with moved not below 0 the update then reads no sphere and
 	/// costs nothing, and until one that does, searches and sums return CAROM_INVALID_ARGUMENT.
@@ -108,7 +108,7 @@ typedef struct carom_sphere_neighbours {
 	const int64_t *first;  ///< [count+1]
 	const uint32_t *other; ///< [first[count]]
 	int64_t count;         ///< of rows
-	uint64_t build;        ///< number of the list: another one when it was made anew
+	uint64_t build;        ///< number of the list: another one when it was rebuilt
 } carom_sphere_neighbours;
 
 /// What the last calls did.

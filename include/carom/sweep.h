@@ -51,7 +51,7 @@ typedef struct carom_sweep_def {
 	double tolerance;      ///< above 0: features that come this near may be reported
 	double min_separation; ///< 0 or more: an impact is when features come this near (half of it belongs to each)
 	bool orphan_sets;      ///< leave pairs of adjacent triangles to orphan sets (MCCD, section 4); false: test them like others
-	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due, or build it anew where most have; else it is
+	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due, or rebuild it where most have; else it is
 	/// only rebuilt (MCCD).
 	bool prune_front;
 	/// Without prune_front, and when the earliest impact alone is asked for, which never prunes:
@@ -99,7 +99,7 @@ CAROM_API carom_result carom_create_sweep(carom_context *context, const carom_sw
 /// NULL does nothing.
 CAROM_API void carom_destroy_sweep(carom_sweep *sweep);
 
-/// Add a mesh; *mesh is its number, from 0. Between steps only; the tree is made anew by the next search.
+/// Add a mesh; *mesh is its number, from 0. Between steps only; the tree is rebuilt by the next search.
 /// CAROM_INVALID_MESH names the triangle or vertex at fault; the scene stays as it was.
 CAROM_API carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
 

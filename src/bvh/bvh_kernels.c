@@ -114,7 +114,7 @@ typedef struct nearest {
 	bool back;
 } nearest;
 
-/// At equal t: see cr_hit_precedes. leaving: does the ray, or the turned ray of what lies behind, leave the solid there?
+/// cr_hit_precedes decides between hits of equal t. leaving: does the ray leave the solid there? For what lies behind it is the turned ray.
 static inline void keep_nearest(const cr_collider *c, nearest *best, float t, int32_t triangle, bool back, bool leaving)
 {
 	if (t > best->t)

@@ -43,7 +43,7 @@ static void grow_by_box(const cr_body *body, const double centre[3], const doubl
 		const v3d row = body->rotation.row[k];
 		const double e = fabs(row.x) * half[0] + fabs(row.y) * half[1] + fabs(row.z) * half[2];
 		const double middle = v3d_get(c, k) + position[k];
-		// A few roundings of what was added: the box must hold every point of the body.
+		// Adding rounds a few times. The box must hold every point of the body all the same.
 		const double slack = (fabs(middle) + e) * 0x1p-50;
 		lower[k] = fmin(lower[k], middle - e - slack);
 		upper[k] = fmax(upper[k], middle + e + slack);

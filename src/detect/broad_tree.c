@@ -2,7 +2,7 @@
 ///
 /// Input: the tight boxes of all bodies and which of them moved. Output: overlapping pairs. Dynamic bodies are the leaves of
 /// one tree, static and kinematic ones of another, which is never tested against itself. A leaf's box is wider than its body's,
-/// so most motion changes no tree; a leaf is put in anew when its body leaves the box. The pairs of overlapping leaf boxes are
+/// so most motion changes no tree; a leaf is put in again when its body leaves the box. The pairs of overlapping leaf boxes are
 /// kept from step to step: those of changed leaves are asked of the trees again, or all pairs at once when much has changed.
 /// The tight boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing
 /// leaves its box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. All boxes are in
@@ -18,7 +18,7 @@
 
 enum {
 	NO_NODE = -1,
-	// A tree is built anew when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a cube: an insertion costs 3
+	// A tree is rebuilt when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a cube: an insertion costs 3
 	// to 4 times what a leaf costs in a build).
 	REBUILD_SHARE = 4,
 	// All pairs are asked for when at least 1 in REQUERY_SHARE of the bodies changed.
@@ -35,7 +35,7 @@ enum {
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
 static const double MARGIN = 0.125;
-// Inner area relative to the root's may grow by this factor before the tree is built anew.
+// Inner area relative to the root's may grow by this factor before the tree is rebuilt.
 static const double WORN_OUT = 1.5;
 // Boxes that reach further than this count as endless: areas stay finite below.
 static const double END_OF_WORLD = 1e100;
@@ -626,7 +626,7 @@ static void build_tree(broad_tree *t, place where)
 	tree_build(target, t->build.data, count);
 }
 
-/// Which trees have changed so much that they are built anew.
+/// Which trees have changed so much that they are rebuilt.
 static void choose_builds(const broad_tree *t, bool build[TREES])
 {
 	int64_t affected[TREES] = { 0 };

@@ -198,7 +198,7 @@ static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_wo
 	return reach;
 }
 
-/// Measure candidates anew; gaps beyond enough are good enough.
+/// Measure candidates again; gaps beyond enough are good enough.
 static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates *c, double enough)
 {
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
@@ -274,13 +274,13 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 		c->data[i] = list->data[number[i]];
 	separate(p, w, c, 0);
 	w->gap = fmax(list->from.allowed * kept_share - moved, 0);
-	const bool anew = renew_gaps(list, &w->now, c->count, used);
+	const bool renewed = renew_gaps(list, &w->now, c->count, used);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < c->count; i++) {
 		const cr_candidate found = c->data[i];
 		float *listed = &list->gap[number[i]];
 		// At gaps_from they were no nearer than that.
-		const float then = anew ? found.gap : (float)(found.gap - listed_moved);
+		const float then = renewed ? found.gap : (float)(found.gap - listed_moved);
 		*listed = then > *listed ? then : *listed;
 		w->gap = found.gap < w->gap ? found.gap : w->gap;
 		if (found.gap == 0)
@@ -387,7 +387,7 @@ static bool is_contained(const cr_pipeline *p, const cr_pair_work *w)
 	return false;
 }
 
-/// The rays of a pair anew, as in a full step.
+/// Cast all rays of a pair, as in a full step.
 static void cast_all(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	w->iterative = false;

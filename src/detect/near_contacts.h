@@ -4,7 +4,7 @@
 
 #include "detect/crossing.h"
 
-/// Do pairs of meshes that are apart get these contacts, in place of those of their rays?
+/// Do pairs of meshes that are apart get these contacts, in place of the contacts of their rays?
 bool cr_wants_near_contacts(const cr_pipeline *pipeline);
 /// Add the contacts of a pair whose surfaces do not meet, with depths from -speculative_distance to 0. Overwrites
 /// worker->candidates.

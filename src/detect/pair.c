@@ -138,7 +138,7 @@ static bool is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_mem
 		m->generation[1] == b->generation;
 }
 
-/// The rest of a pair that was begun: its relative pose, and what that makes it: apart, iterative, or full.
+/// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is apart, iterative or full.
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));

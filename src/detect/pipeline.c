@@ -217,7 +217,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 	stats->ms_trees = cr_time_ms() - start;
 	const carom_result result = run_stages(p, stats);
 	if (result != CAROM_SUCCESS) {
-		// The memories may be of two steps: begin anew.
+		// The memories may be of two steps: start over.
 		cr_pipeline_forget(p);
 		return result;
 	}

@@ -113,7 +113,7 @@ static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
 }
 
 /// Drop those of count rays from first on whose origins are known to be outside and are too far to enter: cells tell distances only
-/// roughly (avalanche at rest: three rays in four of those outside). The others get their gap. Returns how many are left.
+/// roughly (avalanche at rest: three rays in four of the vertices outside). The others get their gap. Returns how many rays remain.
 static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r,
 	int32_t first, int32_t count)
 {

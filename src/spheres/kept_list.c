@@ -57,7 +57,7 @@ void cr_end_list(cr_kept_list *list, double bound)
 
 // ---- The width of the skin ----
 
-/// Milliseconds for each update with lists of a skin, but for what does not depend on it.
+/// Milliseconds for each update with lists of a skin, without the work that every skin costs alike.
 static double expected_ms(const cr_kept_list *list, double diameter, double skin)
 {
 	// A force or a test for one entry, measured on settled spheres: 2 to 6 ns.

@@ -421,7 +421,7 @@ carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink)
 
 // ---- The update ----
 
-static carom_result make_anew(carom_spheres *spheres, load *task)
+static carom_result rebuild(carom_spheres *spheres, load *task)
 {
 	double skin;
 	cr_kept_list ended = spheres->list;
@@ -464,7 +464,7 @@ carom_result cr_load_spheres(carom_spheres *spheres, const carom_sphere_input *i
 	if (result != CAROM_SUCCESS)
 		return result;
 	if (!keep_list(spheres, task.bound)) {
-		result = make_anew(spheres, &task);
+		result = rebuild(spheres, &task);
 	} else if ((result = copy_now(spheres, &task)) != CAROM_SUCCESS) {
 		cr_release_spheres(spheres);
 	}

@@ -25,7 +25,7 @@ enum {
 	LINE_PIECE = 256,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
-	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below nodes that are apart. It is built anew when more than the
+	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below nodes that are apart. It is rebuilt when more than the
 	// second are: the root then takes fewer tests than pruning (kick, where fronts of 13 million nodes are left by a leap).
 	PRUNE_STALE = 25,
 	REBUILD_STALE = 50,

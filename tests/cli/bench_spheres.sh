@@ -32,7 +32,7 @@ grep -q '^5000,falling,.*,1\.22,4\.08,0\.37,5\.67,25\.03$' all/spheres-table-1.c
 awk -F, '$2 == "in a heap" && !($3 > 3)' all/spheres-table-1.csv all/spheres-gravity.csv | grep . && fail "a heap without contacts"
 grep -q 'the gain of detection falls from 2 million on' out || fail "nothing about the paper's speed-ups"
 
-# A tree that is made anew every n-th of 24 steps is made so often, and all ways find the same pairs.
+# A tree that is rebuilt every n-th of 24 steps is made so often, and all ways find the same pairs.
 same "trees made" "$(cut -d , -f 1,2 all/spheres-interval.csv | sed -n '2,10p' | tr '\n' ' ')" "1,24 2,12 4,6 8,3 16,2 32,1 64,1 128,1 never,1 "
 grep -q 'tree: all found the same [1-9][0-9]* pairs in 24 steps' out || fail "no pairs of the trees"
 same "pairs of rays and tree" "$(grep -o 'rays: all found the same [0-9]*' out | grep -o '[0-9]*$')" "$(grep -o 'tree: all found the same [0-9]*' out | grep -o '[0-9]*$')"

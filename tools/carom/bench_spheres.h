@@ -66,12 +66,12 @@ typedef struct bench_finding {
 
 enum { BENCH_MAX_FINDERS = 8, BENCH_MAX_FIND_REPEATS = 32 };
 
-/// Find the pairs of a set in each way, over and over in turns, each time anew. EXIT_DONE, or EXIT_FAILED after a message: when two
+/// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE, or EXIT_FAILED after a message: when two
 /// ways find other pairs, or not those that a snapshot knows.
 int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set, const bench_finder *finders, int count,
 	int repeats, bench_finding *findings);
 
-/// The four methods and the automatic choice, in this order; the tree made anew each time.
+/// The four methods and the automatic choice, in this order; the tree rebuilt each time.
 enum { BENCH_METHODS = 5 };
 void bench_make_method_finders(bench_finder finders[BENCH_METHODS]);
 

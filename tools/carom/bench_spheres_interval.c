@@ -1,4 +1,4 @@
-// spheres-interval: a tree made anew every n-th step and refitted in between (Mochi, Figure 10), and the two ways to choose that
+// spheres-interval: a tree rebuilt every n-th step and refitted in between (Mochi, Figure 10), and the two ways to choose that
 // the paper could not have, since graphics hardware does not show its trees: by measured times and by the tree's cost.
 #include "bench_spheres.h"
 

@@ -32,7 +32,7 @@ static const bench_entry entries[] = {
 	{ "spheres-radii", "wide ranges of radii", "Mochi, section 4.1.3, Figure 6", bench_spheres_radii },
 	{ "spheres-grains", "one and fourteen bodies of 82,337 spheres", "Mochi, section 4.1.4, Figure 7", bench_spheres_grains },
 	{ "spheres-scale", "from a thousand to a million spheres", "Mochi, section 4.2.2, Figure 8", bench_spheres_scale },
-	{ "spheres-interval", "how often a tree is made anew", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval },
+	{ "spheres-interval", "how often a tree is rebuilt", "Mochi, section 4.2.4, Figure 10", bench_spheres_interval },
 	{ "spheres-validation", "collisions per step of 30 perturbed copies", "Mochi, section 5.1", bench_spheres_validation },
 	{ "spheres-methods", "all methods on all kinds of sets", "no figure: what the automatic choice is about",
 		bench_spheres_methods },

@@ -35,7 +35,7 @@ static int parse(ccd_options *o, int argc, char **argv)
 		{ .name = "no-orphans", .kind = OPTION_FLAG, .value = &o->no_orphans,
 			.help = "test pairs of adjacent triangles like others, without orphan sets" },
 		{ .name = "no-pruning", .kind = OPTION_FLAG, .value = &o->no_pruning,
-			.help = "never shrink the front, only build it anew" },
+			.help = "never shrink the front, only rebuild it" },
 		{ .name = "earliest", .kind = OPTION_FLAG, .value = &o->earliest, .help = "find only the earliest impact of each step" },
 		{ .name = "oracle", .kind = OPTION_FLAG, .value = &o->oracle,
 			.help = "compare with every pair of features, without trees: slow; a difference is an error" },

@@ -127,7 +127,7 @@ static int parse(int argc, char **argv, render_settings *settings)
 		{ .name = "contacts",
 			.kind = OPTION_FLAG,
 			.value = &settings->contacts,
-			.help = "mark contacts, coloured by depth; found anew when the recording holds none" },
+			.help = "mark contacts, coloured by depth; found again when the recording holds none" },
 		{ .name = "flat", .kind = OPTION_FLAG, .value = &settings->flat, .help = "show triangles: no smooth normals" },
 		{ .name = "plain", .kind = OPTION_FLAG, .value = &settings->plain, .help = "no line of text" },
 		{ .name = "samples",

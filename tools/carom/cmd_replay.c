@@ -71,7 +71,7 @@ static int parse(replay_options *o, int argc, char **argv)
 		{ .name = "no-predict", .kind = OPTION_FLAG, .value = &o->no_predict,
 			.help = "cast no rays outward: vertices that enter are not seen ahead" },
 		{ .name = "drop-lost", .kind = OPTION_FLAG, .value = &o->drop_lost,
-			.help = "drop iterative rays that get lost, do not cast them anew" },
+			.help = "drop iterative rays that get lost, do not cast them again" },
 		{ .name = "max-walk", .argument = "N", .kind = OPTION_INTEGER, .value = &o->max_walk, .minimum = 1, .maximum = 65536,
 			.help = "most triangles that an iterative ray visits (32)" },
 		{ .name = "threshold", .argument = "D", .kind = OPTION_REAL, .value = &o->threshold, .maximum = 1e6,

@@ -43,7 +43,7 @@ static int parse(spheres_options *o, int argc, char **argv)
 		{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->method,
 			.choices = options_sphere_method_words, .help = "the same pairs, other times (auto)" },
 		{ .name = "repeat", .letter = 'r', .argument = "N", .kind = OPTION_INTEGER, .value = &o->repeat, .minimum = 1,
-			.maximum = REPEAT_MAX, .help = "build and query N times, each time anew (5)" },
+			.maximum = REPEAT_MAX, .help = "build and query N times, from scratch each time (5)" },
 		{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->pairs,
 			.help = "write the pairs: `a b`, a < b, sorted" },
 		{ .name = "radius", .argument = "R", .kind = OPTION_REAL, .value = &o->input.radius, .minimum = 0, .maximum = 1e12,
@@ -85,7 +85,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// Build and query anew, time after time. The pairs of the last time stay valid.
+// Build and query again, time after time. The pairs of the last time stay valid.
 static bool measure(carom_spheres *spheres, const spheres_options *o, measured *m, carom_sphere_pairs *pairs)
 {
 	const carom_sphere_input input = sim_sphere_input(&m->set);

@@ -1,4 +1,4 @@
-// Recordings played back: frames become worlds. A world is made anew for each frame, since bodies may come in between; meshes,
+// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may come in between; meshes,
 // which cost most, are made once.
 #include "playback.h"
 

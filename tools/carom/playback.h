@@ -38,7 +38,7 @@ void playback_close(playback *play);
 /// a message.
 carom_world *playback_create_world(playback *play, int32_t frame);
 
-/// Fill marks with the contacts of a frame: as recorded, else found anew in the frame's world. EXIT_DONE, or EXIT_FAILED after
+/// Fill marks with the contacts of a frame: as recorded, else found again in the frame's world. EXIT_DONE, or EXIT_FAILED after
 /// a message.
 int playback_find_contacts(playback *play, carom_world *world, int32_t frame);
 

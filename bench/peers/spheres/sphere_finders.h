@@ -57,7 +57,7 @@ inline Found summary_of(const PairLists &lists)
 class SphereFinder {
   public:
 	virtual ~SphereFinder() = default;
-	/// Make the structure anew. On the clock.
+	/// Make the structure again. On the clock.
 	virtual void build() = 0;
 	/// Find and store all pairs. On the clock.
 	virtual void find() = 0;

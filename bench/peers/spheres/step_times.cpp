@@ -1,4 +1,4 @@
-/// See step_times.h. LAMMPS gets gran/hooke without its tangential part, its list checked in each step and made anew when a sphere has moved
+/// See step_times.h. LAMMPS gets gran/hooke without its tangential part, its list checked in each step and rebuilt when a sphere has moved
 /// by half the skin, and bins that hold about one sphere where half the cutoff would make too many of them.
 
 #include "step_times.h"
