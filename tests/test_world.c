@@ -1,6 +1,7 @@
 /// Worlds: misuse is refused with a text that names function and field, and changes nothing; bodies, filters, boxes, threads.
 #include "fixture.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// A world with two bodies that touch.
@@ -1031,4 +1032,65 @@ TEST(world, determinism)
 		carom_release_mesh(mesh);
 		carom_destroy_context(context);
 	}
+}
+
+/// Bytes that the allocator gave for boxes: equal ones, or each of another size; then all are removed but for a last one.
+static long long bytes_of_boxes(int count, bool equal)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	const long long before = heap.bytes;
+	carom_body_id *ids = malloc((size_t)count * sizeof *ids);
+	REQUIRE(ids);
+	for (int i = 0; i < count; i++) {
+		const carom_shape box = fixture_box(0.5, 0.4, equal ? 0.3 : 0.3 + 0.001 * i);
+		ids[i] = fixture_add(world, box, fixture_at(2.0 * (i % 30), 2.0 * i / 30, 0), CAROM_DYNAMIC);
+	}
+	const long long bytes = heap.bytes - before;
+	for (int i = 0; i + 1 < count; i++)
+		CHECK_INT(carom_world_remove_body(world, ids[i]), CAROM_SUCCESS);
+	fixture_step(world);
+	free(ids);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+	return bytes;
+}
+
+TEST(world, boxes_of_one_size_share_their_mesh)
+{
+	CHECK(bytes_of_boxes(2000, true) < 2000 * 1000);
+	// Those of other sizes have their own.
+	CHECK(bytes_of_boxes(2000, false) > 2000 * 6000);
+}
+
+TEST(world, boxes_that_share_a_mesh_collide_as_boxes_of_their_own)
+{
+	uint64_t hashes[2];
+	for (int between = 0; between < 2; between++) {
+		carom_context *context = fixture_context(1);
+		carom_world *world = fixture_world(context, NULL);
+		for (int i = 0; i < 3; i++) {
+			fixture_add(world, fixture_box(0.5, 0.4, 0.3), fixture_at(0.3 * i, 0.1 * i, 0.5 * i), CAROM_DYNAMIC);
+			// Many other sizes take the place of the kept mesh: the next box makes a new one.
+			for (int k = 0; k < 500 * between; k++) {
+				const carom_shape other = fixture_box(1, 1, 1 + 0.001 * k);
+				const carom_body_id id = fixture_add(world, other, fixture_at(50, 0, 0), CAROM_DYNAMIC);
+				CHECK_INT(carom_world_remove_body(world, id), CAROM_SUCCESS);
+			}
+		}
+		fixture_step(world);
+		const carom_contact_view view = carom_world_contacts(world);
+		CHECK(view.count > 4);
+		hashes[between] = 0;
+		for (int32_t i = 0; i < view.count; i++) {
+			uint64_t bits[3];
+			memcpy(bits, view.data[i].point, sizeof bits);
+			hashes[between] = ((hashes[between] * 31 + bits[0]) * 31 + bits[1]) * 31 + bits[2];
+		}
+		carom_destroy_world(world);
+		carom_destroy_context(context);
+	}
+	CHECK(hashes[0] == hashes[1]);
 }

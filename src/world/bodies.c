@@ -148,7 +148,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
 	cr_shape shape;
 	cr_deforming *deforming = NULL;
-	result = cr_shape_init(&world->memory, &def->shape, &shape);
+	result = cr_shape_init(&world->memory, &def->shape, world->box_meshes, &shape);
 	if (result == CAROM_SUCCESS && is_deforming(def))
 		result = cr_deforming_create(
 			&world->memory, shape.mesh, &pose, def->kind == CAROM_DEFORMABLE, "carom_world_add_body", &deforming);

@@ -1,6 +1,7 @@
 /// Shapes of bodies: checks, and what detection derives from them.
 
 #include "world/world.h"
+#include "base/hash.h"
 #include "detect/shape_table.h"
 #include "geom/convex_query.h"
 
@@ -142,13 +143,39 @@ static void bound_convex(cr_shape *shape)
 	set_bounds(shape, lower, upper);
 }
 
-static carom_result init_box(carom_context *memory, cr_shape *shape)
+/// Where the mesh of a box is kept, if it is.
+static cr_box_mesh *find_box_mesh(cr_box_mesh *box_meshes, const double half[3])
+{
+	uint64_t hash = CR_HASH_SEED;
+	for (int k = 0; k < 3; k++)
+		hash = cr_hash_double(hash, half[k]);
+	return &box_meshes[(hash ^ hash >> 32) % CR_BOX_MESHES];
+}
+
+/// A mesh of a box is 8 KB: boxes of the same size share it.
+static carom_result init_box(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape)
 {
 	const double *h = shape->def.half_extents;
 	set_bounds(shape, (double[3]){ -h[0], -h[1], -h[2] }, (double[3]){ h[0], h[1], h[2] });
-	const carom_result result = create_box_mesh(memory, h, &shape->mesh);
+	cr_box_mesh *kept = find_box_mesh(box_meshes, h);
+	carom_result result = CAROM_SUCCESS;
+	if (kept->mesh && kept->half[0] == h[0] && kept->half[1] == h[1] && kept->half[2] == h[2]) {
+		shape->mesh = carom_retain_mesh(kept->mesh);
+	} else {
+		result = create_box_mesh(memory, h, &shape->mesh);
+		if (result == CAROM_SUCCESS) {
+			carom_release_mesh(kept->mesh);
+			*kept = (cr_box_mesh){ { h[0], h[1], h[2] }, carom_retain_mesh(shape->mesh) };
+		}
+	}
 	shape->collider = result == CAROM_SUCCESS ? &shape->mesh->collider : NULL;
 	return result;
+}
+
+void cr_release_box_meshes(cr_box_mesh *box_meshes)
+{
+	for (int i = 0; i < CR_BOX_MESHES; i++)
+		carom_release_mesh(box_meshes[i].mesh);
 }
 
 static void init_mesh(cr_shape *shape)
@@ -163,7 +190,7 @@ static void init_mesh(cr_shape *shape)
 	set_bounds(shape, lower, upper);
 }
 
-carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_shape *shape)
+carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_box_mesh *box_meshes, cr_shape *shape)
 {
 	*shape = (cr_shape){ .def = *def, .family = cr_family_of(def) };
 	const double radius = def->radius, length = def->type == CAROM_CAPSULE ? def->half_length : 0;
@@ -171,7 +198,7 @@ carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_sha
 	case CR_FAMILY_ROUND:
 		set_bounds(shape, (double[3]){ -radius, -radius, -radius - length }, (double[3]){ radius, radius, radius + length });
 		return CAROM_SUCCESS;
-	case CR_FAMILY_BOX: return init_box(memory, shape);
+	case CR_FAMILY_BOX: return init_box(memory, box_meshes, shape);
 	case CR_FAMILY_MESH: init_mesh(shape); return CAROM_SUCCESS;
 	case CR_FAMILY_PLANE:
 		for (int k = 0; k < 3; k++)

@@ -159,6 +159,7 @@ void carom_destroy_world(carom_world *world)
 		cr_deforming_free(&world->memory, world->bodies.data[i].deforming);
 		cr_shape_free(&world->bodies.data[i].shape);
 	}
+	cr_release_box_meshes(world->box_meshes);
 	cr_impacts_free(&world->memory, &world->impacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);

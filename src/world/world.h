@@ -18,6 +18,14 @@ typedef struct cr_plugin_mesh {
 	int32_t bodies;
 } cr_plugin_mesh;
 
+/// The mesh of a box, kept for further boxes of these half extents. NULL: none.
+typedef struct cr_box_mesh {
+	double half[3];
+	carom_mesh *mesh;
+} cr_box_mesh;
+
+enum { CR_BOX_MESHES = 64 };
+
 struct carom_world {
 	carom_context *context; // the user's
 	carom_context memory;   // child of it that counts and limits what this world holds
@@ -26,6 +34,7 @@ struct carom_world {
 	CR_ARRAY(int32_t) free_bodies; // numbers to use again, last first
 	int32_t body_count;            // alive
 	CR_ARRAY(cr_plugin_mesh) plugin_meshes;
+	cr_box_mesh box_meshes[CR_BOX_MESHES]; // by a hash of the half extents: the last of each
 	cr_pipeline pipeline;
 	cr_results results[2];
 	int current; // which results are the last step's
@@ -61,8 +70,11 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 carom_result cr_check_pose(
 	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);
 
-/// Derive a shape: takes a reference to its mesh, or makes the mesh of a box. memory pays for the latter.
-carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_shape *shape);
+/// Derive a shape: takes a reference to its mesh. A box takes one to the mesh of an equal box (box_meshes [CR_BOX_MESHES]), or makes
+/// its own, for which memory pays, and leaves it there.
+carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_box_mesh *box_meshes, cr_shape *shape);
+/// Give up the references of kept meshes of boxes.
+void cr_release_box_meshes(cr_box_mesh *box_meshes);
 void cr_shape_free(cr_shape *shape);
 
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
