@@ -8,7 +8,8 @@
 /// a side of a slab does not push a body that lies on the slab.
 ///
 /// A body that meets triangles and gets no contact so is led out over the edge that takes the least depth: none
-/// is missed.
+/// is missed. One that meets none, but nears some, gets the nearest points of all as a contact where no other
+/// contact is as near: a distance ahead is never told too long.
 ///
 /// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the surface.
 /// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one that pushes
@@ -34,6 +35,8 @@ static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
 
+static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
+
 /// A triangle near the body, in the frame of the body, turned so that its normal points to the side that it
 /// pushes to.
 typedef struct near_triangle {
@@ -44,7 +47,16 @@ typedef struct near_triangle {
 	unsigned inner; // bit k: the surface goes on in one plane beyond the edge from corner k to k + 1
 	bool meets;     // the body; else it only has a part over or below the triangle
 	bool flipped;   // its front is away from the body
+	bool behind;    // the body's centre is, of a front
 } near_triangle;
+
+/// A way out of the surface for the whole pair.
+typedef struct way_out {
+	v3d point; // on the surface, frame of the body
+	v3d normal;
+	double depth; // infinite: none yet
+	int32_t triangle;
+} way_out;
 
 typedef struct convex_pair {
 	const cr_pipeline *pipeline;
@@ -66,6 +78,7 @@ typedef struct convex_pair {
 	int direction_count;
 	int32_t facet[MOST_DIRECTIONS]; // flat parts of the mesh that the body stands on
 	int facet_count;
+	way_out nearest; // over the triangle that the body is nearest to; triangle -1: none is within the margin
 } convex_pair;
 
 static v3d to_body(const convex_pair *c, v3d p)
@@ -252,11 +265,10 @@ static void remember_facet(convex_pair *c, int32_t triangle)
 
 // ---- Triangles ----
 
-/// A triangle in the frame of the body; false where the body does not meet it, or meets it from a side that
-/// does not push.
-static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t)
+/// A triangle in the frame of the body; false where its box is farther from the body's than reach.
+static bool place_triangle(const convex_pair *c, int32_t number, double reach, near_triangle *t)
 {
-	const double pad = c->margin + 1e-9 * c->size;
+	const double pad = reach + 1e-9 * c->size;
 	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
 	*t = (near_triangle){ .convex = { .core = CR_CORE_TRIANGLE }, .triangle = number };
 	v3d *corner = t->convex.corner;
@@ -273,15 +285,24 @@ static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t
 			return false;
 	}
 	t->normal = v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
-	const bool behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= 0;
-	if (behind && c->collider->closed)
+	t->behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= 0;
+	return true;
+}
+
+/// A triangle in the frame of the body; false where the body does not meet it, or meets it from a side that
+/// does not push.
+static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t)
+{
+	if (!place_triangle(c, number, c->margin, t) || (t->behind && c->collider->closed))
 		return false;
-	if (behind && !c->to_front) {
+	v3d *corner = t->convex.corner;
+	if (t->behind && !c->to_front) {
 		const v3d swapped = corner[1];
 		corner[1] = corner[2];
 		corner[2] = swapped;
 		t->normal = v3d_neg(t->normal);
 		t->flipped = true;
+		t->behind = false;
 	}
 	for (int k = 0; k < 3; k++) {
 		const int edge = t->flipped ? 2 - k : k;
@@ -306,20 +327,35 @@ static bool stands_over(const convex_pair *c, const near_triangle *t)
 	return v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) > 0;
 }
 
+/// Keeps the triangle that the body is nearest to. From behind a front only what lies beside it is near.
+static void note_nearest(convex_pair *c, const near_triangle *t, const cr_separation *least)
+{
+	if (-least->gap <= c->nearest.depth || (t->behind && !c->collider->closed && v3d_dot(least->normal, t->normal) < -FLAT))
+		return;
+	c->nearest = (way_out){ v3d_mad(least->on_a, -least->gap, least->normal), least->normal, -least->gap, t->triangle };
+}
+
 static void collide_triangle(convex_pair *c, int32_t number)
 {
 	near_triangle t;
+	cr_separation least;
 	bool on_face;
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
 	if (!take_triangle(c, number, &t))
 		return;
 	if (stands_over(c, &t)) {
+		const v3d low = v3d_mad(cr_convex_support(&c->convex, v3d_neg(t.normal)), -c->convex.rounding, t.normal);
+		least = (cr_separation){ .gap = -t.depth, .normal = t.normal, .on_a = low };
+		note_nearest(c, &t, &least);
 		remember_direction(c, t.normal);
 		remember_facet(c, number);
 		add_contacts(c, contacts, cr_convex_contacts_on_triangle(&c->convex, &t.convex, t.inner, c->margin, contacts), number);
 		return;
 	}
-	const int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.inner, c->margin, &t.meets, &on_face, contacts);
+	const int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.inner, c->margin, &least, &on_face, contacts);
+	t.meets = least.gap <= c->margin;
+	if (t.meets)
+		note_nearest(c, &t, &least);
 	if (!on_face && (count == 0 || !holds(c, &t, contacts[0].normal))) {
 		c->unsettled[c->unsettled_count++] = t;
 		return;
@@ -350,14 +386,6 @@ static void settle(convex_pair *c, const near_triangle *t)
 }
 
 // ---- Where no normal holds, and no triangle lies below the body's deepest point ----
-
-/// A way out of the surface for the whole pair.
-typedef struct way_out {
-	v3d point; // on the surface, frame of the body
-	v3d normal;
-	double depth; // infinite: none yet
-	int32_t triangle;
-} way_out;
 
 /// The least depth along the directions between two normals, and its direction. on_edge: a point of the edge
 /// between them.
@@ -443,6 +471,42 @@ static void add_last_way(convex_pair *c)
 	add_contacts(c, &contact, 1, way.triangle);
 }
 
+// ---- Where the body meets nothing yet ----
+
+/// A triangle of a closed mesh that has the body's centre behind it may be the nearest all the same: at a vertex
+/// with ridges and valleys.
+static void note_behind(convex_pair *c, int32_t number)
+{
+	near_triangle t;
+	cr_separation least;
+	if (!place_triangle(c, number, -c->nearest.depth, &t) || !t.behind)
+		return;
+	cr_convex_separation(&c->convex, &t.convex, &in_place, &least);
+	if (least.gap > 0)
+		note_nearest(c, &t, &least);
+}
+
+/// A body that is near and meets nothing: the nearest points, where no contact is as near. The normals that were
+/// dropped may be those that lead there.
+static void add_nearest(convex_pair *c, const int32_t *blocks, int32_t count)
+{
+	for (int32_t i = 0; i < count && c->collider->closed; i++) {
+		const cr_tri8 *block = &c->collider->blocks[blocks[i]];
+		for (int lane = 0; lane < block->count; lane++)
+			note_behind(c, block->number[lane]);
+	}
+	const cr_raw_contacts *list = &c->worker->contacts;
+	double deepest = -INFINITY;
+	for (int64_t i = 0; i < list->count; i++)
+		deepest = fmax(deepest, (double)list->data[i].depth);
+	// Depths are told as floats.
+	if (c->nearest.triangle < 0 || !(c->nearest.depth > (1 - 1e-6) * deepest + 1e-9 * c->size))
+		return;
+	const way_out *way = &c->nearest;
+	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth };
+	add_contacts(c, &contact, 1, way->triangle);
+}
+
 /// Blocks of triangles near the body; NULL when out of memory.
 static int32_t *find_blocks(const convex_pair *c, int32_t *few, int32_t *count)
 {
@@ -482,6 +546,8 @@ static void collide_triangles(convex_pair *c)
 	}
 	for (int32_t i = 0; i < c->unsettled_count; i++)
 		settle(c, &c->unsettled[i]);
+	if (c->nearest.depth < 0 && c->margin > 0)
+		add_nearest(c, blocks, count);
 	if (c->worker->contacts.count == 0)
 		add_last_way(c);
 }
@@ -511,6 +577,7 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, cr_body_pai
 	cr_relative_transform(body, mesh, &c.mesh_in_body.rotation, &c.mesh_in_body.position);
 	c.centre = cr_convex_centre(&c.convex);
 	c.size = cr_convex_size(&c.convex) + c.convex.rounding;
+	c.nearest = (way_out){ .depth = -nextafter(c.margin, INFINITY), .triangle = -1 };
 	if (!add_way_out(&c))
 		collide_triangles(&c);
 }

@@ -273,14 +273,14 @@ int cr_convex_contacts_on_triangle(
 	return contacts_on_triangle(&m, contacts);
 }
 
-int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, bool *meets,
-	bool *on_face, cr_volume_contact *contacts)
+int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin,
+	cr_separation *least, bool *on_face, cr_volume_contact *contacts)
 {
 	meeting m = { .a = a, .b = triangle, .at = &in_place, .margin = margin };
 	cr_convex_separation(a, triangle, &in_place, &m.least);
-	*meets = m.least.gap <= margin;
+	*least = m.least;
 	*on_face = false;
-	if (!*meets)
+	if (!(m.least.gap <= margin))
 		return 0;
 	m.size = fmin(cr_convex_size(a) + a->rounding, cr_convex_size(triangle));
 	find_faces(&m);

@@ -24,10 +24,10 @@ int cr_convex_contacts_on_triangle(
 	const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, cr_volume_contact *contacts);
 
 /// Contacts of a body A and a triangle B in the frame of A: as cr_convex_contacts, but the triangle's own
-/// normal counts only where the body touches the triangle itself: *on_face is set then. *meets: the two are
-/// within margin of each other.
-int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, bool *meets,
-	bool *on_face, cr_volume_contact *contacts);
+/// normal counts only where the body touches the triangle itself: *on_face is set then. *least: how far apart
+/// the two are; there are contacts where that is margin at most.
+int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin,
+	cr_separation *least, bool *on_face, cr_volume_contact *contacts);
 
 /// Contacts of a body with the half space up . p <= height in the body's frame, with depth >= -margin. point:
 /// of the core, so that the surface's point lies rounding below it. The part that faces the plane: every other

@@ -1,0 +1,167 @@
+/// Convex bodies ahead of meshes and height fields, against the least distance to any triangle.
+#include "manifold_fixture.h"
+
+#include "detect/shape_table.h"
+#include "geom/separation.h"
+
+enum { FORMS = 6, SURFACES = 7, POSES = 120 };
+
+static const double NEAR = 0.05;
+
+static void make_forms(carom_context *context, carom_shape forms[FORMS], carom_mesh *hulls[2])
+{
+	uint64_t seed = 3;
+	float points[72], corners[24];
+	for (int i = 0; i < 72; i++)
+		points[i] = (float)test_random_double(&seed, -0.5, 0.5);
+	for (int i = 0; i < 24; i++)
+		corners[i] = (i / 3 >> i % 3 & 1 ? 1.0f : -1.0f) * (0.2f + 0.1f * (float)(i % 3));
+	hulls[0] = fixture_hull_mesh(context, points, 24);
+	hulls[1] = fixture_hull_mesh(context, corners, 8);
+	forms[0] = fixture_hull(hulls[0]);
+	forms[1] = fixture_hull(hulls[1]);
+	forms[2] = fixture_cylinder(0.3, 0.5);
+	forms[3] = fixture_cone(0.4, 0.4);
+	forms[4] = fixture_ellipsoid(0.5, 0.3, 0.2);
+	forms[5] = fixture_box(0.2, 0.3, 0.1);
+	forms[5].rounding = 0.05;
+}
+
+/// What bodies come near to. To an open one from above, at places up to width from its middle.
+typedef struct surface {
+	const char *name;
+	carom_mesh *mesh;
+	carom_body_kind kind;
+	double width;
+	double middle; // along x and y
+} surface;
+
+static carom_mesh *rough_field(carom_context *context)
+{
+	uint64_t seed = 4;
+	float heights[81];
+	const double spacing[2] = { 0.4, 0.4 };
+	carom_mesh *mesh;
+	for (int i = 0; i < 81; i++)
+		heights[i] = (float)test_random_double(&seed, -0.2, 0.2);
+	REQUIRE(carom_create_height_field(context, 9, 9, heights, spacing, 1, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+static void make_surfaces(carom_context *context, surface s[SURFACES])
+{
+	static const float tetrahedron[12] = { 0.6f, 0, -0.25f, -0.3f, 0.5f, -0.25f, -0.3f, -0.5f, -0.25f, 0, 0, 0.6f };
+	s[0] = (surface){ "box of 12 triangles", fixture_box_mesh(context, 0.3, 0.4, 0.5), CAROM_STATIC, 0, 0 };
+	s[1] = (surface){ "tetrahedron", fixture_hull_mesh(context, tetrahedron, 4), CAROM_DYNAMIC, 0, 0 };
+	s[2] = (surface){ "sphere", manifold_made_mesh(context, "sphere", 320), CAROM_STATIC, 0, 0 };
+	s[3] = (surface){ "torus", fixture_torus_mesh(context, 9, 6, 0.4, 0.3), CAROM_DYNAMIC, 0, 0 };
+	s[4] = (surface){ "rough field", rough_field(context), CAROM_STATIC, 1, 1.6 };
+	s[5] = (surface){ "open floor", manifold_floor(context, 3, 2, CAROM_SIDES_AUTO), CAROM_STATIC, 1.1, 0 };
+	s[6] = (surface){ "open floor with two sides", manifold_floor(context, 3, 2, CAROM_SIDES_AUTO), CAROM_DYNAMIC, 1.1, 0 };
+}
+
+/// The least distance of a body from the triangles of a mesh at the origin; below zero: it meets one.
+static double distance_from(const carom_shape *shape, carom_pose pose, const carom_mesh *mesh)
+{
+	const cr_convex convex = cr_convex_of(shape);
+	const m3d turn = m3d_from_quat(pose.orientation);
+	const cr_relative mesh_in_body = { m3d_transposed(&turn), v3d_neg(m3d_tmul(&turn, pose.position)) };
+	const float *vertices = carom_mesh_get_vertices(mesh);
+	const int32_t *corners = carom_mesh_get_triangles(mesh), count = carom_mesh_get_report(mesh)->triangle_count;
+	double least = INFINITY;
+	for (int32_t t = 0; t < count; t++) {
+		cr_convex triangle = { .core = CR_CORE_TRIANGLE };
+		for (int k = 0; k < 3; k++)
+			triangle.corner[k] = v3d_from_floats(&vertices[3 * (int64_t)corners[3 * (int64_t)t + k]]);
+		cr_separation s;
+		cr_convex_separation(&convex, &triangle, &mesh_in_body, &s);
+		least = fmin(least, s.gap);
+	}
+	return least;
+}
+
+/// Brings a body to a mesh from afar until it is 0.001 to 0.045 away; false: it passes it.
+static bool approach(const carom_shape *shape, const surface *s, uint64_t *seed, carom_pose *pose, double *distance)
+{
+	const carom_pose side = fixture_random_pose(seed, 1);
+	v3d from = v3d_scale(v3d_normalize(side.position), 3), to = { 0, 0, 0 };
+	if (s->width > 0) {
+		to = (v3d){ s->middle + side.position.x * s->width, s->middle + side.position.y * s->width, -3 };
+		from = (v3d){ to.x, to.y, 3 };
+	}
+	const v3d way = v3d_normalize(v3d_sub(to, from));
+	*pose = fixture_random_pose(seed, 1);
+	pose->position = from;
+	for (int i = 0; i < 60; i++) {
+		*distance = distance_from(shape, *pose, s->mesh);
+		if (*distance > 0.001 && *distance < 0.045)
+			return true;
+		pose->position = v3d_mad(pose->position, 0.9 * (*distance - 0.01), way);
+	}
+	return false;
+}
+
+typedef struct tally {
+	int near, missed, too_long, too_short;
+} tally;
+
+/// The least distance that the contacts of a pair tell; infinite: there are none.
+static double told(carom_context *context, const carom_shape *shape, carom_pose pose, const surface *s, bool mesh_first)
+{
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = NEAR;
+	carom_world *world = fixture_world(context, &def);
+	if (mesh_first)
+		fixture_add(world, fixture_of_mesh(s->mesh), carom_pose_identity(), s->kind);
+	fixture_add(world, *shape, pose, CAROM_DYNAMIC);
+	if (!mesh_first)
+		fixture_add(world, fixture_of_mesh(s->mesh), carom_pose_identity(), s->kind);
+	fixture_step(world);
+	fixture_check_views(world);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	double least = INFINITY;
+	for (int i = 0; i < contacts.count; i++)
+		least = fmin(least, -(double)contacts.data[i].depth);
+	carom_destroy_world(world);
+	return least;
+}
+
+static void check_distances(carom_context *context, const carom_shape *shape, const surface *s, tally *t)
+{
+	uint64_t seed = 5;
+	for (int i = 0; i < POSES; i++) {
+		carom_pose pose;
+		double distance;
+		if (!approach(shape, s, &seed, &pose, &distance))
+			continue;
+		const double least = told(context, shape, pose, s, i % 2);
+		t->near++;
+		t->missed += !(least < INFINITY);
+		t->too_long += least > distance + 1e-6;
+		t->too_short += least < 0.9 * distance - 3e-3;
+	}
+}
+
+/// The nearest contact is never farther than the nearest triangle, and there is one wherever a triangle is near.
+TEST(convex_mesh, distances_ahead_are_those_of_the_nearest_triangle)
+{
+	carom_context *context = fixture_context(1);
+	carom_shape forms[FORMS];
+	carom_mesh *hulls[2];
+	surface surfaces[SURFACES];
+	make_forms(context, forms, hulls);
+	make_surfaces(context, surfaces);
+	for (int s = 0; s < SURFACES; s++) {
+		tally t = { 0 };
+		for (int f = 0; f < FORMS; f++)
+			check_distances(context, &forms[f], &surfaces[s], &t);
+		CHECK(t.near > POSES);
+		if (!CHECK_INT(t.missed, 0) || !CHECK_INT(t.too_long, 0) || !CHECK_INT(t.too_short, 0))
+			CHECK_STR(surfaces[s].name, "");
+	}
+	for (int s = 0; s < SURFACES; s++)
+		carom_release_mesh(surfaces[s].mesh);
+	carom_release_mesh(hulls[0]);
+	carom_release_mesh(hulls[1]);
+	carom_destroy_context(context);
+}
