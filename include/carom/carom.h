@@ -591,6 +591,39 @@ CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const 
 CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 
+// ---- Snapshots, for rollback ----
+
+/// Memory for one state of one world: a caller that rolls back keeps one for each frame that it may return to, and saves into them in
+/// turn. Saving into one that is large enough allocates nothing.
+typedef struct carom_snapshot carom_snapshot;
+
+/// Make an empty snapshot for a world. Its memory comes from the context and does not count for carom_world_def.memory_budget.
+/// CAROM_OUT_OF_MEMORY.
+CAROM_API carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot);
+
+/// NULL does nothing. A world that is destroyed empties its snapshots; this call destroys them all the same, and must do so
+/// before their context is destroyed.
+CAROM_API void carom_destroy_snapshot(carom_snapshot *snapshot);
+
+/// Replace what a snapshot holds by the world as it is, between any two calls: bodies with their ids, poses now and at the last
+/// step, filters, user data and vertices, the ids that bodies added next will get, the last step's contacts, pairs, events and
+/// impacts as the views show them, with impulses and numbers of pairs, all that pairs remember, and the statistics. It takes a reference to each
+/// mesh, which is not copied. Costs a copy of that; CAROM_OUT_OF_MEMORY leaves the snapshot as it was.
+CAROM_API carom_result carom_world_save(carom_world *world, carom_snapshot *snapshot);
+
+/// Put the world back into the state that was saved in it, whatever has been done since: bodies added since are gone, removed ones
+/// are back under their ids, and the steps that follow give bit for bit the results that they gave, or would have given, after the
+/// save. Views end as by a step. Of the statistics after further steps times, memory, and the work of the broad phase and of
+/// carom_world_sweep_stats may differ. The snapshot stays as it is and can be restored again. Ids that were
+/// given out between the save and the restore are void: bodies added afterwards may get them. What the caller holds elsewhere, as the
+/// state of a pair filter, is the caller's to put back.
+/// CAROM_INVALID_ARGUMENT when the snapshot is another world's or empty, and while the world is being recorded: a recording cannot go
+/// back. CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET leave the world as it was, but views end.
+CAROM_API carom_result carom_world_restore(carom_world *world, carom_snapshot *snapshot);
+
+/// Bytes that a snapshot holds, without the meshes.
+CAROM_API size_t carom_snapshot_memory(const carom_snapshot *snapshot);
+
 // ---- Recording of every call, for bug reports and regression tests ----
 
 /// Delivers exactly count bytes; return false at the end or on error. Called on the thread that replays. It may use other worlds; it must

@@ -34,7 +34,7 @@ typedef struct carom_ray_plugin {
 		int32_t triangle_count, void *user);
 	/// Find the nearest hit of each ray. Called from several threads at once.
 	void (*cast)(void *state, const carom_ray_batch *rays, const carom_hit_batch *hits, void *user);
-	/// Free a state: its last body left, or the world is being destroyed.
+	/// Free a state: its last body left and no snapshot of the world holds one, or the world is being destroyed.
 	void (*destroy)(void *state, void *user);
 	void *user;
 } carom_ray_plugin;

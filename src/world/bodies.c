@@ -108,7 +108,13 @@ static carom_result attach_plugin(carom_world *world, cr_shape *shape)
 	return CAROM_SUCCESS;
 }
 
-static void detach_plugin(carom_world *world, const cr_shape *shape)
+void cr_hold_plugin_mesh(carom_world *world, const cr_shape *shape)
+{
+	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
+		world->plugin_meshes.data[i].bodies += world->plugin_meshes.data[i].collider == shape->collider;
+}
+
+void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape)
 {
 	for (int64_t i = 0; i < world->plugin_meshes.count; i++) {
 		cr_plugin_mesh *m = &world->plugin_meshes.data[i];
@@ -172,6 +178,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		.self_collision = def->self_collision,
 		.kind = (uint8_t)def->kind,
 		.moved = true,
+		.refiltered = true, // after a restore the number and generation may have been another body's
 		.generation = generation,
 		.shape = shape,
 		.deforming = deforming,
@@ -199,7 +206,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	if (!body)
 		return CAROM_INVALID_BODY;
 	if (!body->deforming)
-		detach_plugin(world, &body->shape);
+		cr_drop_plugin_mesh(world, &body->shape);
 	world->impacts.deforming_count -= body->deforming != NULL;
 	world->impacts.stale = true;
 	cr_deforming_free(&world->memory, body->deforming);

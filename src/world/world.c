@@ -1,5 +1,6 @@
 /// Worlds: making, destroying, views of results.
 
+#include "world/snapshot.h"
 #include "world/world.h"
 #include "sweep/sweep_motion.h"
 
@@ -150,6 +151,7 @@ void carom_destroy_world(carom_world *world)
 	carom_context *context = world->context;
 	cr_recorder_destroy(world->recorder);
 	cr_query_index_destroy(world->query_index);
+	cr_orphan_snapshots(world);
 	// The plugin's states first: they may point into the meshes.
 	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
 		world->def.ray_plugin->destroy(world->plugin_meshes.data[i].state, world->def.ray_plugin->user);

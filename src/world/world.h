@@ -42,6 +42,7 @@ struct carom_world {
 	carom_stats stats;
 	cr_query_index *query_index; // of user queries
 	cr_recorder *recorder;       // NULL: not recording
+	carom_snapshot *snapshots;   // made for it: a list
 };
 
 /// The body of an id, or NULL with the error text set.
@@ -76,6 +77,11 @@ carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_box
 /// Give up the references of kept meshes of boxes.
 void cr_release_box_meshes(cr_box_mesh *box_meshes);
 void cr_shape_free(cr_shape *shape);
+
+/// One more holder of what the ray plugin made of a shape's mesh, which it has made for a body; and one fewer. Nothing where
+/// it has made none.
+void cr_hold_plugin_mesh(carom_world *world, const cr_shape *shape);
+void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape);
 
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,

@@ -1,0 +1,546 @@
+/// Snapshots: all of a world that its next steps depend on, and what its views show.
+///
+/// Saving copies flat arrays: bodies, places of vertices, results, and what pairs remember, whose lists go
+/// into one block. Restoring first makes all that may fail, beside what the world holds, and then only copies.
+/// Nothing is kept of the broad phase, of the scene of impacts and of the queries' tree, since the results do not
+/// depend on them: restored bodies count as moved, which brings them up to date.
+/// Cost of both: O(bodies + vertices of deforming bodies + results + lists of pairs), and no allocation once the
+/// arrays are long enough.
+
+#include "world/snapshot.h"
+#include "world/world.h"
+#include <string.h>
+
+struct carom_snapshot {
+	carom_context *context;
+	carom_world *world;   // NULL: it was destroyed
+	carom_snapshot *next; // of the world
+	bool filled;
+	// Bodies hold references to their meshes. deforming is set during carom_world_restore alone.
+	CR_ARRAY(cr_body) bodies;
+	CR_ARRAY(int32_t) free_bodies;
+	int32_t body_count;
+	CR_ARRAY(double) places; // of deforming bodies in order: begin, then end of each
+	cr_results results;
+	CR_ARRAY(carom_impact) impacts;
+	int64_t earliest;
+	carom_sweep_stats sweep_stats;
+	carom_stats stats;
+	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS];
+	cr_ray_rooms rooms;
+	cr_pair_list pairs;                // that remember something
+	CR_ARRAY(cr_pair_memory) memories; // [pairs]; pointers are set during carom_world_restore alone
+	CR_ARRAY(uint8_t) lists;           // of the memories, one after the other
+};
+
+static const char *const create_name = "carom_create_snapshot";
+static const char *const save_name = "carom_world_save";
+static const char *const restore_name = "carom_world_restore";
+static const char *const what = "a snapshot";
+
+static bool is_deforming(const cr_body *body) { return body->kind == CAROM_DEFORMABLE || body->kind == CAROM_CLOTH; }
+
+/// Make room in the first array for what the second holds; false: out of memory, nothing has changed.
+#define RESERVE_LIKE(context, to, from) cr_array_reserve((context), (to), (from)->count)
+/// Copy into room that there is.
+#define COPY_ARRAY(to, from) \
+	((to)->count = (from)->count, copy_bytes((to)->data, (from)->data, (size_t)(from)->count * sizeof *(from)->data))
+
+static void copy_bytes(void *to, const void *from, size_t bytes)
+{
+	if (bytes > 0)
+		memcpy(to, from, bytes);
+}
+
+// ---- Results ----
+
+static bool reserve_results(carom_context *context, cr_results *to, const cr_results *from)
+{
+	return RESERVE_LIKE(context, &to->contacts, &from->contacts) && RESERVE_LIKE(context, &to->local, &from->local) &&
+		RESERVE_LIKE(context, &to->pairs, &from->pairs) && RESERVE_LIKE(context, &to->events, &from->events);
+}
+
+static void copy_results(cr_results *to, const cr_results *from)
+{
+	COPY_ARRAY(&to->contacts, &from->contacts);
+	COPY_ARRAY(&to->local, &from->local);
+	COPY_ARRAY(&to->pairs, &from->pairs);
+	COPY_ARRAY(&to->events, &from->events);
+}
+
+// ---- What pairs remember ----
+
+enum { LISTS = 4 };
+
+typedef struct list {
+	const void *data;
+	size_t bytes;
+} list;
+
+static void get_lists(const cr_pair_memory *m, list lists[LISTS])
+{
+	lists[0] = (list){ m->watched[0], (size_t)m->watched_count[0] * sizeof *m->watched[0] };
+	lists[1] = (list){ m->watched[1], (size_t)m->watched_count[1] * sizeof *m->watched[1] };
+	lists[2] = (list){ m->near.data, (size_t)m->near.count * sizeof *m->near.data };
+	lists[3] = (list){ m->near.gap, (size_t)cr_lanes_of(m->near.count) * sizeof *m->near.gap };
+}
+
+/// A memory without the lists that no longer hold.
+static cr_pair_memory trim(const cr_pair_memory *memory)
+{
+	cr_pair_memory m = *memory;
+	m.near.count = m.near.holds ? m.near.count : 0;
+	if (!m.valid)
+		m.watched_count[0] = m.watched_count[1] = 0;
+	return m;
+}
+
+static const cr_pair_memory *memory_of_pair(const cr_temporal *t, int64_t pair) { return &t->slots.data[t->slot.data[pair]]; }
+
+static int64_t count_list_bytes(const cr_temporal *t)
+{
+	size_t bytes = 0;
+	for (int64_t i = 0; i < t->pairs.count; i++) {
+		const cr_pair_memory m = trim(memory_of_pair(t, i));
+		list lists[LISTS];
+		get_lists(&m, lists);
+		for (int k = 0; k < LISTS; k++)
+			bytes += lists[k].bytes;
+	}
+	return (int64_t)bytes;
+}
+
+static void save_memories(carom_snapshot *s, const cr_temporal *t)
+{
+	COPY_ARRAY(&s->pairs, &t->pairs);
+	s->memories.count = t->pairs.count;
+	s->lists.count = 0;
+	for (int64_t i = 0; i < t->pairs.count; i++) {
+		s->memories.data[i] = trim(memory_of_pair(t, i));
+		list lists[LISTS];
+		get_lists(&s->memories.data[i], lists);
+		for (int k = 0; k < LISTS; k++) {
+			copy_bytes(s->lists.data + s->lists.count, lists[k].data, lists[k].bytes);
+			s->lists.count += (int64_t)lists[k].bytes;
+		}
+	}
+}
+
+/// Copy the lists of one memory to an arena and point the memory at them; false: out of memory.
+static bool lay_lists(cr_arena *arena, cr_pair_memory *m, const uint8_t **bytes)
+{
+	list lists[LISTS];
+	void *laid[LISTS] = { NULL };
+	get_lists(m, lists);
+	for (int k = 0; k < LISTS; k++) {
+		if (lists[k].bytes == 0)
+			continue;
+		laid[k] = cr_arena_alloc(arena, lists[k].bytes);
+		if (!laid[k])
+			return false;
+		memcpy(laid[k], *bytes, lists[k].bytes);
+		*bytes += lists[k].bytes;
+	}
+	m->watched[0] = laid[0];
+	m->watched[1] = laid[1];
+	m->near.data = laid[2];
+	m->near.gap = laid[3];
+	return true;
+}
+
+static void reset_kept(cr_pipeline *p, int which)
+{
+	for (int32_t i = 0; i < p->worker_count; i++)
+		cr_arena_reset(&p->workers[i].kept[which]);
+}
+
+/// Lay the lists of all memories into the kept memory that is not in use.
+static bool lay_memories(cr_pipeline *p, carom_snapshot *s)
+{
+	const int to = 1 - p->keeping;
+	const uint8_t *bytes = s->lists.data;
+	for (int64_t i = 0; i < s->memories.count; i++) {
+		cr_pair_memory *m = &s->memories.data[i];
+		if (!lay_lists(&p->workers[p->settings.worker_groups > 0 ? m->group : 0].kept[to], m, &bytes)) {
+			reset_kept(p, to);
+			return false;
+		}
+	}
+	return true;
+}
+
+/// Let the pipeline use what lay_memories made.
+static void adopt_memories(cr_pipeline *p, const carom_snapshot *s)
+{
+	cr_temporal *t = &p->temporal;
+	COPY_ARRAY(&t->pairs, &s->pairs);
+	COPY_ARRAY(&t->slots, &s->memories);
+	t->slot.count = s->pairs.count;
+	for (int64_t i = 0; i < s->pairs.count; i++)
+		t->slot.data[i] = (int32_t)i;
+	t->free.count = t->next_slot.count = 0;
+	reset_kept(p, p->keeping);
+	p->keeping = 1 - p->keeping;
+	p->live_kept = 0;
+	for (int32_t i = 0; i < p->worker_count; i++)
+		p->live_kept += p->workers[i].kept[p->keeping].used;
+	p->rooms = s->rooms;
+	memcpy(p->groups, s->groups, sizeof p->groups);
+}
+
+// ---- Bodies ----
+
+static void hold(carom_world *world, const cr_body *body)
+{
+	carom_retain_mesh(body->shape.mesh);
+	if (!is_deforming(body))
+		cr_hold_plugin_mesh(world, &body->shape);
+}
+
+static void let_go(carom_world *world, cr_body *body)
+{
+	if (!is_deforming(body))
+		cr_drop_plugin_mesh(world, &body->shape);
+	cr_shape_free(&body->shape);
+}
+
+static void release_bodies(carom_snapshot *s)
+{
+	for (int64_t i = 0; s->world && i < s->bodies.count; i++) {
+		if (s->bodies.data[i].alive)
+			let_go(s->world, &s->bodies.data[i]);
+	}
+	s->bodies.count = 0;
+}
+
+static int64_t count_places(const carom_world *world)
+{
+	int64_t count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		count += body->alive && body->deforming ? 6 * (int64_t)body->deforming->vertex_count : 0;
+	}
+	return count;
+}
+
+static void save_bodies(carom_snapshot *s, carom_world *world)
+{
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		if (world->bodies.data[i].alive)
+			hold(world, &world->bodies.data[i]);
+	}
+	release_bodies(s);
+	COPY_ARRAY(&s->bodies, &world->bodies);
+	COPY_ARRAY(&s->free_bodies, &world->free_bodies);
+	s->body_count = world->body_count;
+	s->places.count = 0;
+	for (int64_t i = 0; i < s->bodies.count; i++) {
+		cr_body *body = &s->bodies.data[i];
+		const cr_deforming *d = body->alive ? body->deforming : NULL;
+		body->deforming = NULL;
+		if (!d)
+			continue;
+		const int64_t count = 3 * (int64_t)d->vertex_count;
+		copy_bytes(s->places.data + s->places.count, d->begin, (size_t)count * sizeof(double));
+		copy_bytes(s->places.data + s->places.count + count, d->end, (size_t)count * sizeof(double));
+		s->places.count += 2 * count;
+	}
+}
+
+/// The world's body of this number, alive or not; NULL: there is none.
+static cr_body *body_at(const carom_world *world, int64_t index)
+{
+	return index < world->bodies.count ? &world->bodies.data[index] : NULL;
+}
+
+/// Is what the world has under a number still the body that was saved? Another may have got its id after an earlier restore.
+static bool is_kept(const cr_body *now, const cr_body *saved)
+{
+	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
+		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->shape.mesh == saved->shape.mesh &&
+		now->shape.def.type == saved->shape.def.type;
+}
+
+static void drop_made(carom_world *world, carom_snapshot *s)
+{
+	for (int64_t i = 0; i < s->bodies.count; i++) {
+		cr_body *saved = &s->bodies.data[i];
+		const cr_body *now = body_at(world, i);
+		if (saved->deforming && !(now && now->deforming == saved->deforming))
+			cr_deforming_free(&world->memory, saved->deforming);
+		saved->deforming = NULL;
+	}
+}
+
+/// Find or make the memory of deforming bodies, as deforming of the saved ones.
+static carom_result make_deforming(carom_world *world, carom_snapshot *s)
+{
+	for (int64_t i = 0; i < s->bodies.count; i++) {
+		cr_body *saved = &s->bodies.data[i];
+		const cr_body *now = body_at(world, i);
+		if (!saved->alive || !is_deforming(saved))
+			continue;
+		if (is_kept(now, saved)) {
+			saved->deforming = now->deforming;
+			continue;
+		}
+		const carom_result result = cr_deforming_create(
+			&world->memory, saved->shape.mesh, &saved->pose, saved->kind == CAROM_DEFORMABLE, restore_name, &saved->deforming);
+		if (result != CAROM_SUCCESS) {
+			drop_made(world, s);
+			return result;
+		}
+	}
+	return CAROM_SUCCESS;
+}
+
+static bool filters_differ(const cr_body *a, const cr_body *b)
+{
+	return a->category != b->category || a->mask != b->mask || a->group != b->group;
+}
+
+/// Put a saved body into its place in the world, which may be empty or another body's.
+static void restore_body(carom_world *world, cr_body *now, cr_body *saved)
+{
+	const bool kept = is_kept(now, saved);
+	cr_body old = *now;
+	if (saved->alive)
+		hold(world, saved);
+	*now = *saved;
+	saved->deforming = NULL;
+	now->moved = true;
+	now->refiltered = saved->refiltered || old.refiltered || !kept || filters_differ(&old, saved);
+	if (!old.alive)
+		return;
+	if (old.deforming && old.deforming != now->deforming)
+		cr_deforming_free(&world->memory, old.deforming);
+	let_go(world, &old);
+}
+
+static void restore_places(carom_world *world, const carom_snapshot *s)
+{
+	const double *places = s->places.data;
+	for (int64_t i = 0; i < s->bodies.count; i++) {
+		cr_deforming *d = world->bodies.data[i].deforming;
+		if (!d)
+			continue;
+		const int64_t count = 3 * (int64_t)d->vertex_count;
+		copy_bytes(d->begin, places, (size_t)count * sizeof *places);
+		copy_bytes(d->end, places + count, (size_t)count * sizeof *places);
+		places += 2 * count;
+		cr_deforming_touch(d);
+	}
+}
+
+/// Numbers beyond those saved come last of the free ones, in the order in which they would have been given out.
+static void restore_free_bodies(carom_world *world, const carom_snapshot *s)
+{
+	world->free_bodies.count = 0;
+	for (int64_t i = world->bodies.count - 1; i >= s->bodies.count; i--)
+		world->free_bodies.data[world->free_bodies.count++] = (int32_t)i;
+	copy_bytes(world->free_bodies.data + world->free_bodies.count, s->free_bodies.data,
+		(size_t)s->free_bodies.count * sizeof *s->free_bodies.data);
+	world->free_bodies.count += s->free_bodies.count;
+}
+
+static void restore_bodies(carom_world *world, carom_snapshot *s)
+{
+	while (world->bodies.count < s->bodies.count)
+		world->bodies.data[world->bodies.count++] = (cr_body){ .generation = 1 };
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		cr_body nobody = { .generation = 1 };
+		restore_body(world, &world->bodies.data[i], i < s->bodies.count ? &s->bodies.data[i] : &nobody);
+	}
+	restore_free_bodies(world, s);
+	restore_places(world, s);
+	world->body_count = s->body_count;
+}
+
+// ---- Impacts ----
+
+/// Are the meshes of the scene of impacts still those of the bodies that are to be restored? Ids alone do not tell.
+static bool is_scene_kept(const carom_world *world, const carom_snapshot *s)
+{
+	const cr_members *members = &world->impacts.members;
+	for (int64_t i = 0; i < members->count; i++) {
+		const cr_member *m = &members->data[i];
+		const cr_body *now = body_at(world, m->body);
+		if (m->body >= s->bodies.count || !is_kept(now, &s->bodies.data[m->body]) || now->generation != m->generation)
+			return false;
+	}
+	return true;
+}
+
+static void restore_impacts(carom_world *world, const carom_snapshot *s, bool scene_kept)
+{
+	cr_impacts *impacts = &world->impacts;
+	if (!scene_kept) {
+		carom_destroy_sweep(impacts->sweep);
+		impacts->sweep = NULL;
+		impacts->members.count = 0;
+	}
+	impacts->stale = true;
+	impacts->deforming_count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++)
+		impacts->deforming_count += world->bodies.data[i].deforming != NULL;
+	COPY_ARRAY(&impacts->found, &s->impacts);
+	impacts->earliest = s->earliest;
+	impacts->stats = s->sweep_stats;
+}
+
+// ---- Calls ----
+
+carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot)
+{
+	if (!snapshot)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: snapshot is NULL", create_name);
+	*snapshot = NULL;
+	carom_snapshot *made = cr_alloc_zero(world->context, sizeof *made);
+	if (!made)
+		return cr_fail_memory(world->context, what);
+	made->context = world->context;
+	made->world = world;
+	made->next = world->snapshots;
+	world->snapshots = made;
+	atomic_fetch_add(&world->context->live_objects, 1);
+	*snapshot = made;
+	return CAROM_SUCCESS;
+}
+
+/// Free what was saved.
+static void empty(carom_snapshot *s)
+{
+	release_bodies(s);
+	cr_array_free(s->context, &s->bodies);
+	cr_array_free(s->context, &s->free_bodies);
+	cr_array_free(s->context, &s->places);
+	cr_results_free(s->context, &s->results);
+	cr_array_free(s->context, &s->impacts);
+	cr_array_free(s->context, &s->pairs);
+	cr_array_free(s->context, &s->memories);
+	cr_array_free(s->context, &s->lists);
+	s->filled = false;
+}
+
+void cr_orphan_snapshots(carom_world *world)
+{
+	for (carom_snapshot *s = world->snapshots; s; s = s->next) {
+		empty(s);
+		s->world = NULL;
+	}
+	world->snapshots = NULL;
+}
+
+void carom_destroy_snapshot(carom_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	carom_context *context = snapshot->context;
+	empty(snapshot);
+	for (carom_snapshot **s = snapshot->world ? &snapshot->world->snapshots : NULL; s && *s; s = &(*s)->next) {
+		if (*s == snapshot) {
+			*s = snapshot->next;
+			break;
+		}
+	}
+	cr_free(context, snapshot, sizeof *snapshot);
+	atomic_fetch_sub(&context->live_objects, 1);
+}
+
+size_t carom_snapshot_memory(const carom_snapshot *s)
+{
+	const int64_t bytes = (int64_t)sizeof *s + s->bodies.capacity * (int64_t)sizeof *s->bodies.data +
+		s->free_bodies.capacity * (int64_t)sizeof *s->free_bodies.data + s->places.capacity * (int64_t)sizeof *s->places.data +
+		s->results.contacts.capacity * (int64_t)sizeof *s->results.contacts.data +
+		s->results.local.capacity * (int64_t)sizeof *s->results.local.data +
+		s->results.pairs.capacity * (int64_t)sizeof *s->results.pairs.data +
+		s->results.events.capacity * (int64_t)sizeof *s->results.events.data +
+		s->impacts.capacity * (int64_t)sizeof *s->impacts.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
+		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
+	return (size_t)bytes;
+}
+
+static carom_result check(const carom_world *world, const carom_snapshot *snapshot, const char *name)
+{
+	if (!snapshot)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: snapshot is NULL", name);
+	if (snapshot->world != world)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: snapshot was made for another world", name);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_save(carom_world *world, carom_snapshot *s)
+{
+	const carom_result result = check(world, s, save_name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_temporal *t = &world->pipeline.temporal;
+	const cr_results *results = &world->results[world->current];
+	if (!RESERVE_LIKE(s->context, &s->bodies, &world->bodies) ||
+		!RESERVE_LIKE(s->context, &s->free_bodies, &world->free_bodies) ||
+		!cr_array_reserve(s->context, &s->places, count_places(world)) || !reserve_results(s->context, &s->results, results) ||
+		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) || !RESERVE_LIKE(s->context, &s->pairs, &t->pairs) ||
+		!RESERVE_LIKE(s->context, &s->memories, &t->pairs) || !cr_array_reserve(s->context, &s->lists, count_list_bytes(t)))
+		return cr_fail_memory(world->context, what);
+	save_bodies(s, world);
+	copy_results(&s->results, results);
+	COPY_ARRAY(&s->impacts, &world->impacts.found);
+	s->earliest = world->impacts.earliest;
+	s->sweep_stats = world->impacts.stats;
+	s->stats = world->stats;
+	s->rooms = world->pipeline.rooms;
+	memcpy(s->groups, world->pipeline.groups, sizeof s->groups);
+	save_memories(s, t);
+	s->filled = true;
+	return CAROM_SUCCESS;
+}
+
+/// Room in the world for all that a snapshot holds.
+static bool reserve_world(carom_world *world, const carom_snapshot *s)
+{
+	carom_context *memory = &world->memory;
+	cr_temporal *t = &world->pipeline.temporal;
+	const int64_t bodies = world->bodies.count > s->bodies.count ? world->bodies.count : s->bodies.count;
+	return cr_array_reserve(memory, &world->bodies, bodies) && cr_array_reserve(memory, &world->free_bodies, bodies) &&
+		reserve_results(memory, &world->results[world->current], &s->results) &&
+		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
+		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
+}
+
+/// All that may fail. On success the snapshot points at what was made.
+static carom_result prepare(carom_world *world, carom_snapshot *s)
+{
+	if (!reserve_world(world, s))
+		return cr_fail_memory(world->context, what);
+	const carom_result result = make_deforming(world, s);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (lay_memories(&world->pipeline, s))
+		return CAROM_SUCCESS;
+	drop_made(world, s);
+	return cr_fail_memory(world->context, what);
+}
+
+carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
+{
+	carom_result result = check(world, s, restore_name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!s->filled)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: snapshot is empty: carom_world_save fills it", restore_name);
+	if (world->recorder)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the world is being recorded, and recordings cannot go back: end it by carom_world_record first", restore_name);
+	const unsigned refusals = cr_count_refusals(world);
+	result = prepare(world, s);
+	if (result != CAROM_SUCCESS)
+		return cr_explain_failure(world, restore_name, refusals, result);
+	const bool scene_kept = is_scene_kept(world, s);
+	restore_bodies(world, s);
+	restore_impacts(world, s, scene_kept);
+	adopt_memories(&world->pipeline, s);
+	copy_results(&world->results[world->current], &s->results);
+	world->stats = s->stats;
+	cr_query_index_invalidate(world->query_index);
+	return CAROM_SUCCESS;
+}

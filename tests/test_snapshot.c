@@ -1,0 +1,549 @@
+/// Snapshots: a world that was put back goes on bit for bit as it did, whatever was done to it in between.
+#include "base/hash.h"
+#include "fixture.h"
+#include "test.h"
+#include "carom/carom.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 40, BODIES = 30 };
+
+typedef struct meshes {
+	carom_mesh *torus, *sphere, *sheet, *hull;
+} meshes;
+
+static meshes make_meshes(carom_context *context)
+{
+	static const float points[15] = { 0.4f, 0, 0, -0.4f, 0.3f, 0, -0.4f, -0.3f, 0, 0, 0, 0.5f, 0, 0.1f, -0.4f };
+	return (meshes){ fixture_torus_mesh(context, 16, 8, 0.4, 0.1), fixture_sphere_mesh(context, 0.5, 8),
+		fixture_sheet_mesh(context, 6, 2), fixture_hull_mesh(context, points, 5) };
+}
+
+static void release_meshes(meshes *m)
+{
+	carom_release_mesh(m->torus);
+	carom_release_mesh(m->sphere);
+	carom_release_mesh(m->sheet);
+	carom_release_mesh(m->hull);
+}
+
+// ---- A random life ----
+
+static carom_shape random_shape(const meshes *m, uint64_t *seed)
+{
+	switch (test_random(seed) % 10) {
+	case 0: return fixture_sphere(0.4);
+	case 1: return fixture_box(0.3, 0.4, 0.5);
+	case 2: return fixture_capsule(0.2, 0.4);
+	case 3: return fixture_cylinder(0.3, 0.3);
+	case 4: return fixture_cone(0.3, 0.3);
+	case 5: return fixture_ellipsoid(0.3, 0.4, 0.5);
+	case 6: return fixture_hull(m->hull);
+	case 7: return fixture_of_mesh(m->sphere);
+	default: return fixture_of_mesh(m->torus);
+	}
+}
+
+static void add_random_body(carom_world *world, const meshes *m, uint64_t *seed)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = random_shape(m, seed);
+	def.pose = fixture_random_pose(seed, 1.5);
+	def.user_data = test_random(seed);
+	def.sensor = test_random(seed) % 8 == 0;
+	const uint64_t kind = test_random(seed) % 10;
+	if (kind < 2) {
+		def.sensor = false;
+		def.kind = kind == 0 ? CAROM_CLOTH : CAROM_DEFORMABLE;
+		def.shape = fixture_of_mesh(kind == 0 ? m->sheet : m->sphere);
+	}
+	carom_body_id id;
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+}
+
+static void fill_world(carom_world *world, const meshes *m)
+{
+	uint64_t seed = 5;
+	fixture_add(world, (carom_shape){ .type = CAROM_PLANE }, fixture_at(0, 0, -1.5), CAROM_STATIC);
+	for (int i = 0; i < BODIES; i++)
+		add_random_body(world, m, &seed);
+}
+
+static void move_vertices(carom_world *world, carom_body_id id, uint64_t *seed)
+{
+	carom_vertex_view view;
+	REQUIRE(carom_world_get_vertices(world, id, &view) == CAROM_SUCCESS);
+	double *places = malloc(3 * (size_t)view.count * sizeof *places);
+	REQUIRE(places);
+	for (int32_t i = 0; i < 3 * view.count; i++)
+		places[i] = view.data[i] + test_random_double(seed, -0.02, 0.02);
+	const carom_strided end = { places, 0, CAROM_FLOAT64 };
+	const carom_strided begin = { view.data, 0, CAROM_FLOAT64 };
+	CHECK_INT(carom_world_set_vertices(world, id, &begin, &end), CAROM_SUCCESS);
+	free(places);
+}
+
+static void move_body(carom_world *world, carom_body_id id, uint64_t *seed)
+{
+	carom_body_def def;
+	REQUIRE(carom_world_get_body_def(world, id, &def) == CAROM_SUCCESS);
+	if (def.kind == CAROM_CLOTH || def.kind == CAROM_DEFORMABLE) {
+		move_vertices(world, id, seed);
+	} else if (def.kind == CAROM_DYNAMIC) {
+		const double by = test_random(seed) % 8 == 0 ? 0.2 : 0.003;
+		def.pose.position.x += test_random_double(seed, -by, by);
+		def.pose.position.z += test_random_double(seed, -by, by);
+		CHECK_INT(carom_world_set_pose(world, id, &def.pose), CAROM_SUCCESS);
+	}
+}
+
+/// What the caller does before a step. Depends on the world and on the seed alone.
+static void act(carom_world *world, const meshes *m, uint64_t seed)
+{
+	carom_body_id ids[4 * BODIES];
+	const int count = carom_world_body_ids(world, 4 * BODIES, ids);
+	REQUIRE(count <= 4 * BODIES);
+	for (int i = 0; i < count; i++) {
+		if (test_random(&seed) % 4 != 0)
+			move_body(world, ids[i], &seed);
+	}
+	const carom_body_id chosen = ids[test_random(&seed) % (uint64_t)count];
+	switch (test_random(&seed) % 5) {
+	case 0: CHECK_INT(carom_world_remove_body(world, chosen), CAROM_SUCCESS); break;
+	case 1: CHECK_INT(carom_world_set_filter(world, chosen, test_random(&seed) % 4, 3, 0), CAROM_SUCCESS); break;
+	case 2: CHECK_INT(carom_world_set_user_data(world, chosen, test_random(&seed)), CAROM_SUCCESS); break;
+	default: add_random_body(world, m, &seed); break;
+	}
+	const int32_t contacts = carom_world_contacts(world).count, pairs = carom_world_pairs(world).count;
+	const float impulse[3] = { (float)test_random_double(&seed, 0, 1), 2, 3 };
+	for (int i = 0; i < 5 && contacts > 0; i++)
+		carom_world_set_impulse(world, (int32_t)(test_random(&seed) % (uint64_t)contacts), impulse);
+	if (pairs > 0)
+		carom_world_set_pair_data(world, (int32_t)(test_random(&seed) % (uint64_t)pairs), test_random(&seed));
+}
+
+// ---- Everything that can be read ----
+
+static uint64_t hash_id(uint64_t hash, carom_body_id id)
+{
+	return cr_hash_u64(hash, (uint64_t)id.index1 << 32 | id.generation);
+}
+
+static uint64_t hash_views(const carom_world *world, uint64_t hash)
+{
+	const carom_contact_view contacts = carom_world_contacts(world);
+	for (int32_t i = 0; i < contacts.count; i++) {
+		hash = cr_hash_u64(hash, (uint64_t)contacts.data[i].age);
+		for (int k = 0; k < 3; k++)
+			hash = cr_hash_double(hash, contacts.data[i].impulse[k]);
+	}
+	const carom_pair_view pairs = carom_world_pairs(world);
+	for (int32_t i = 0; i < pairs.count; i++) {
+		const carom_pair *p = &pairs.data[i];
+		hash = hash_id(hash_id(hash, p->body_a), p->body_b);
+		hash = cr_hash_u64(cr_hash_u64(cr_hash_u64(hash, p->user_data_a), p->user_data_b), p->user_data);
+		hash = cr_hash_u64(hash, (uint64_t)p->contact_count << 32 | (uint32_t)p->found_count);
+		hash = cr_hash_u64(hash, (uint64_t)p->age);
+	}
+	const carom_event_view events = carom_world_events(world);
+	for (int32_t i = 0; i < events.count; i++) {
+		const carom_event *e = &events.data[i];
+		hash = hash_id(hash_id(hash, e->body_a), e->body_b);
+		hash = cr_hash_u64(cr_hash_u64(hash, (uint64_t)e->kind), e->pair_data);
+	}
+	return hash;
+}
+
+static uint64_t hash_bodies(const carom_world *world, uint64_t hash)
+{
+	carom_body_id ids[4 * BODIES];
+	const int count = carom_world_body_ids(world, 4 * BODIES, ids);
+	for (int i = 0; i < count; i++) {
+		carom_body_def def;
+		REQUIRE(carom_world_get_body_def(world, ids[i], &def) == CAROM_SUCCESS);
+		hash = cr_hash_u64(hash_id(hash, ids[i]), def.user_data);
+		hash = cr_hash_u64(cr_hash_u64(hash, def.category), (uint64_t)def.kind << 32 | (uint64_t)def.shape.type);
+		hash = cr_hash_double(cr_hash_double(hash, def.pose.position.x), def.pose.position.z);
+		carom_vertex_view view = { 0 };
+		if (def.kind == CAROM_CLOTH || def.kind == CAROM_DEFORMABLE)
+			carom_world_get_vertices(world, ids[i], &view);
+		for (int32_t k = 0; k < 3 * view.count; k++)
+			hash = cr_hash_double(hash, view.data[k]);
+	}
+	return hash;
+}
+
+/// Counts of the work: what pairs remember decides them.
+static uint64_t hash_stats(const carom_world *world, uint64_t hash)
+{
+	const carom_stats s = carom_world_stats(world);
+	const int64_t counts[] = { s.step, s.bodies, s.box_pairs, s.narrow_pairs, s.colliding_pairs, s.contacts_found, s.contacts,
+		s.vertices_tested, s.vertices_culled, s.rays_full, s.rays_outward, s.rays_iterative, s.rays_predictive, s.rays_lost,
+		s.rays_recast, s.rays_missed, s.walk_steps, s.backtracks, s.pairs_full, s.pairs_iterative, s.pairs_apart,
+		s.vertices_watched, s.pairs_completed, s.pairs_crossing, s.triangle_tests, s.impacts };
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		hash = cr_hash_u64(hash, (uint64_t)counts[i]);
+	for (int g = 0; g < 3; g++) {
+		const carom_group_stats of_group = carom_world_group_stats(world, g);
+		hash = cr_hash_u64(
+			cr_hash_u64(hash, (uint64_t)of_group.pairs << 32 | (uint32_t)of_group.new_pairs), (uint64_t)of_group.rays);
+	}
+	return hash;
+}
+
+static uint64_t digest(const carom_world *world)
+{
+	return hash_stats(world, hash_bodies(world, hash_views(world, carom_world_hash(world))));
+}
+
+// ---- Rolling back ----
+
+static void make_snapshots(carom_world *world, carom_snapshot **snapshots, int count)
+{
+	for (int i = 0; i < count; i++)
+		REQUIRE(carom_create_snapshot(world, &snapshots[i]) == CAROM_SUCCESS);
+}
+
+/// Go back to steps at random and forward again; now and then another way first, with bodies that get the ids of others.
+static void roll_back(carom_world *world, const meshes *m, carom_snapshot **snapshots, const uint64_t *digests)
+{
+	uint64_t seed = 77;
+	for (int round = 0; round < 24; round++) {
+		const int from = (int)(test_random(&seed) % STEPS);
+		REQUIRE(carom_world_restore(world, snapshots[from]) == CAROM_SUCCESS);
+		CHECK_INT(digest(world), digests[from]);
+		const bool astray = round % 3 == 0;
+		for (int step = from; step < STEPS && step < from + 6; step++) {
+			act(world, m, (uint64_t)step + (astray ? 1000 * (uint64_t)(round + 1) : 0));
+			if (astray && step == from + 2)
+				break; // not stepped
+			fixture_step(world);
+			if (!astray && !CHECK_INT(digest(world), digests[step + 1]))
+				return;
+		}
+	}
+}
+
+/// Live, keeping each step, and roll back. Returns a hash of all the life.
+static uint64_t live(const carom_world_def *def, int threads)
+{
+	carom_context *context = fixture_context(threads);
+	meshes m = make_meshes(context);
+	carom_world *world = fixture_world(context, def);
+	carom_snapshot *snapshots[STEPS];
+	uint64_t digests[STEPS + 1], all = CR_HASH_SEED;
+	make_snapshots(world, snapshots, STEPS);
+	fill_world(world, &m);
+	for (int step = 0; step < STEPS; step++) {
+		digests[step] = digest(world);
+		REQUIRE(carom_world_save(world, snapshots[step]) == CAROM_SUCCESS);
+		act(world, &m, (uint64_t)step);
+		fixture_step(world);
+		all = cr_hash_u64(all, carom_world_hash(world));
+	}
+	CHECK(carom_world_contacts(world).count > 20);
+	digests[STEPS] = digest(world);
+	roll_back(world, &m, snapshots, digests);
+	for (int i = 0; i < STEPS; i++)
+		carom_destroy_snapshot(snapshots[i]);
+	carom_destroy_world(world);
+	release_meshes(&m);
+	carom_destroy_context(context);
+	return all;
+}
+
+static void live_on_threads(const carom_world_def *def)
+{
+	const uint64_t one = live(def, 1);
+	CHECK_INT(live(def, 2), one);
+	CHECK_INT(live(def, 4), one);
+}
+
+TEST(snapshot, rolls_back_by_tree) { live_on_threads(NULL); }
+
+TEST(snapshot, rolls_back_by_sweep_without_memory)
+{
+	carom_world_def def = carom_default_world_def();
+	def.broad_phase = CAROM_BROAD_SWEEP;
+	def.temporal = CAROM_TEMPORAL_NONE;
+	live_on_threads(&def);
+}
+
+TEST(snapshot, rolls_back_speculative_by_brute_force)
+{
+	carom_world_def def = carom_default_world_def();
+	def.broad_phase = CAROM_BROAD_BRUTE;
+	def.speculative_distance = 0.1;
+	live_on_threads(&def);
+}
+
+TEST(snapshot, rolls_back_in_groups)
+{
+	carom_world_def def = carom_default_world_def();
+	def.worker_groups = 3;
+	def.distance_extension = 0.2;
+	live_on_threads(&def);
+}
+
+TEST(snapshot, rolls_back_predicted_rooms)
+{
+	carom_world_def def = carom_default_world_def();
+	def.ray_buffers = CAROM_BUFFERS_IGNORE;
+	live_on_threads(&def);
+	def.ray_buffers = CAROM_BUFFERS_BACKTRACK;
+	def.ray_predictor = CAROM_PREDICTOR_LAST;
+	live_on_threads(&def);
+}
+
+// ---- Memory ----
+
+TEST(snapshot, holds_no_more_after_a_thousand_rounds)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	meshes m = make_meshes(context);
+	carom_world *world = fixture_world(context, NULL);
+	carom_snapshot *snapshots[2];
+	make_snapshots(world, snapshots, 2);
+	fill_world(world, &m);
+	fixture_step(world);
+	long long calls = 0, bytes = 0;
+	size_t memory = 0;
+	for (int round = 0; round < 1010; round++) {
+		if (round == 10) {
+			calls = heap.calls;
+			bytes = heap.bytes;
+			memory = carom_snapshot_memory(snapshots[0]) + carom_snapshot_memory(snapshots[1]);
+		}
+		REQUIRE(carom_world_save(world, snapshots[round % 2]) == CAROM_SUCCESS);
+		REQUIRE(carom_world_restore(world, snapshots[round % 2]) == CAROM_SUCCESS);
+	}
+	CHECK_INT(heap.calls - calls, 0);
+	CHECK_INT(heap.bytes, bytes);
+	CHECK_INT(carom_snapshot_memory(snapshots[0]) + carom_snapshot_memory(snapshots[1]), memory);
+	carom_destroy_snapshot(snapshots[0]);
+	// The world goes first: the other is empty then, and holds no mesh.
+	carom_destroy_world(world);
+	carom_destroy_snapshot(snapshots[1]);
+	carom_destroy_snapshot(NULL);
+	release_meshes(&m);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
+
+/// Save, or restore a world that has lost its bodies, where allocation number fail of that call fails; *refused counts
+/// the calls that it ended. False: the call makes fewer.
+static bool fail_allocation(bool restore, int fail, int *refused)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	meshes m = make_meshes(context);
+	carom_world *world = fixture_world(context, NULL);
+	carom_snapshot *snapshot;
+	make_snapshots(world, &snapshot, 1);
+	fill_world(world, &m);
+	for (int step = 0; step < 3; step++) {
+		act(world, &m, (uint64_t)step);
+		fixture_step(world);
+	}
+	const uint64_t saved = digest(world);
+	carom_body_id ids[4 * BODIES];
+	const int count = restore ? carom_world_body_ids(world, 4 * BODIES, ids) : 0;
+	if (restore)
+		REQUIRE(carom_world_save(world, snapshot) == CAROM_SUCCESS);
+	for (int i = 0; i < count; i++)
+		carom_world_remove_body(world, ids[i]);
+	for (int i = 0; i < 3 && restore; i++)
+		fixture_step(world);
+
+	const uint64_t before = digest(world);
+	heap.fail_at = heap.calls + fail;
+	const carom_result result = restore ? carom_world_restore(world, snapshot) : carom_world_save(world, snapshot);
+	const bool failed = heap.calls > heap.fail_at;
+	heap.fail_at = -1;
+	// Joining the blocks of an arena may fail without harm.
+	CHECK(result == CAROM_SUCCESS || (failed && result == CAROM_OUT_OF_MEMORY));
+	CHECK_INT(digest(world), result == CAROM_SUCCESS ? saved : before);
+	*refused += result != CAROM_SUCCESS;
+	if (!restore && result != CAROM_SUCCESS) {
+		CHECK_INT(carom_world_restore(world, snapshot), CAROM_INVALID_ARGUMENT); // still empty
+		CHECK_INT(carom_world_save(world, snapshot), CAROM_SUCCESS);
+	}
+	fixture_step(world);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_SUCCESS);
+	CHECK_INT(digest(world), saved);
+	carom_destroy_snapshot(snapshot);
+	carom_destroy_world(world);
+	release_meshes(&m);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+	return failed;
+}
+
+TEST(snapshot, failing_allocations_change_nothing)
+{
+	for (int restore = 0; restore < 2; restore++) {
+		int refused = 0;
+		for (int fail = 0; fail_allocation(restore, fail, &refused);)
+			fail++;
+		CHECK(refused >= 7);
+	}
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_snapshot *snapshot;
+	heap.fail_at = heap.calls;
+	CHECK_INT(carom_create_snapshot(world, &snapshot), CAROM_OUT_OF_MEMORY);
+	CHECK(!snapshot);
+	heap.fail_at = -1;
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+// ---- Meshes, misuse ----
+
+TEST(snapshot, keeps_the_meshes_of_removed_bodies)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *mesh = fixture_sphere_mesh(context, 0.5, 8);
+	carom_snapshot *snapshot;
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	const carom_body_id a = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	const carom_body_id b = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0.8, 0, 0), CAROM_DYNAMIC);
+	carom_release_mesh(mesh);
+	fixture_step(world);
+	const uint64_t hash = carom_world_hash(world);
+	CHECK_INT(carom_world_save(world, snapshot), CAROM_SUCCESS);
+	carom_world_remove_body(world, a);
+	carom_world_remove_body(world, b);
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 0);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_SUCCESS);
+	carom_destroy_snapshot(snapshot);
+	CHECK(carom_world_is_body(world, a) && carom_world_is_body(world, b));
+	CHECK_INT(carom_world_hash(world), hash);
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 1);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+/// A box that was never in a state gets the number of one that is gone from it, and other filters: the broad phase must ask.
+TEST(snapshot, forgets_the_filters_of_bodies_added_since)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_snapshot *snapshot;
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	fixture_add(world, fixture_box(1, 1, 1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	CHECK_INT(carom_world_save(world, snapshot), CAROM_SUCCESS);
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_box(1, 1, 1);
+	def.pose = fixture_at(1.5, 0, 0);
+	def.mask = 0;
+	carom_body_id first, second;
+	CHECK_INT(carom_world_add_body(world, &def, &first), CAROM_SUCCESS);
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 0);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_SUCCESS);
+	CHECK(!carom_world_is_body(world, first));
+	def.mask = UINT64_MAX;
+	CHECK_INT(carom_world_add_body(world, &def, &second), CAROM_SUCCESS);
+	CHECK(fixture_same_id(first, second));
+	fixture_step(world);
+	CHECK_INT(carom_world_pairs(world).count, 1);
+	carom_destroy_snapshot(snapshot);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+typedef struct plugin_counts {
+	int built, destroyed;
+} plugin_counts;
+
+static void *count_build(const float *vertices, int32_t vertex_count, const int32_t *triangles, const int32_t *number,
+	int32_t triangle_count, void *user)
+{
+	(void)vertices, (void)vertex_count, (void)triangles, (void)number, (void)triangle_count;
+	plugin_counts *counts = user;
+	counts->built++;
+	return counts;
+}
+
+static void hit_nothing(void *state, const carom_ray_batch *rays, const carom_hit_batch *hits, void *user)
+{
+	(void)state, (void)rays, (void)hits, (void)user;
+}
+
+static void count_destroy(void *state, void *user)
+{
+	(void)state;
+	((plugin_counts *)user)->destroyed++;
+}
+
+TEST(snapshot, keeps_what_a_ray_plugin_made)
+{
+	carom_context *context = fixture_context(1);
+	plugin_counts counts = { 0 };
+	const carom_ray_plugin plugin = { "counting", count_build, hit_nothing, count_destroy, &counts };
+	carom_world_def world_def = carom_default_world_def();
+	world_def.ray_method = CAROM_RAYS_PLUGIN;
+	world_def.ray_plugin = &plugin;
+	carom_world *world = fixture_world(context, &world_def);
+	carom_mesh *mesh = fixture_sphere_mesh(context, 0.5, 8);
+	carom_snapshot *snapshots[2];
+	make_snapshots(world, snapshots, 2);
+	const carom_body_id id = fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	CHECK_INT(carom_world_save(world, snapshots[0]), CAROM_SUCCESS);
+	CHECK_INT(carom_world_save(world, snapshots[0]), CAROM_SUCCESS);
+	carom_world_remove_body(world, id);
+	CHECK_INT(counts.destroyed, 0);
+	CHECK_INT(carom_world_save(world, snapshots[1]), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(world, snapshots[0]), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(world, snapshots[0]), CAROM_SUCCESS);
+	carom_destroy_snapshot(snapshots[0]);
+	CHECK_INT(counts.destroyed, 0);
+	CHECK_INT(carom_world_restore(world, snapshots[1]), CAROM_SUCCESS);
+	CHECK_INT(counts.built, 1);
+	CHECK_INT(counts.destroyed, 1);
+	carom_destroy_snapshot(snapshots[1]);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+TEST(snapshot, misuse)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL), *other = fixture_world(context, NULL);
+	carom_snapshot *snapshot;
+	CHECK_INT(carom_create_snapshot(world, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_create_snapshot: snapshot is NULL");
+	REQUIRE(carom_create_snapshot(world, &snapshot) == CAROM_SUCCESS);
+	CHECK_INT(carom_world_save(world, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_world_save: snapshot is NULL");
+	CHECK_INT(carom_world_restore(world, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_world_restore: snapshot is NULL");
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_world_restore: snapshot is empty: carom_world_save fills it");
+	CHECK_INT(carom_world_save(other, snapshot), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_world_save: snapshot was made for another world");
+	CHECK_INT(carom_world_save(world, snapshot), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(other, snapshot), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context), "carom_world_restore: snapshot was made for another world");
+	fixture_tape tape = { 0 };
+	CHECK_INT(carom_world_record(world, fixture_write_tape, &tape), CAROM_SUCCESS);
+	CHECK_INT(carom_world_save(world, snapshot), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_INVALID_ARGUMENT);
+	CHECK_STR(carom_error_text(context),
+		"carom_world_restore: the world is being recorded, and recordings cannot go back: end it by carom_world_record first");
+	CHECK_INT(carom_world_record(world, NULL, NULL), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_SUCCESS);
+	free(tape.bytes);
+	carom_destroy_world(world);
+	CHECK_INT(carom_world_restore(other, snapshot), CAROM_INVALID_ARGUMENT);
+	carom_destroy_snapshot(snapshot);
+	carom_destroy_world(other);
+	carom_destroy_context(context);
+}
