@@ -1,4 +1,4 @@
-/// Convex bodies ahead of meshes and height fields, against the least distance to any triangle.
+/// Convex bodies ahead of and deep in meshes and height fields, against the distance to every triangle.
 #include "manifold_fixture.h"
 
 #include "detect/shape_table.h"
@@ -101,12 +101,21 @@ static bool approach(const carom_shape *shape, const surface *s, uint64_t *seed,
 	return false;
 }
 
+/// Lowers a body that is near a mesh into it, by up to its own length along the way that it came.
+static void sink(const surface *s, uint64_t *seed, carom_pose *pose)
+{
+	const v3d middle = { s->middle, s->middle, 0 };
+	const v3d way = s->width > 0 ? (v3d){ 0, 0, -1 } : v3d_normalize(v3d_sub(middle, pose->position));
+	pose->position = v3d_mad(pose->position, test_random_double(seed, 0.03, 0.8), way);
+}
+
 typedef struct tally {
 	int near, missed, too_long, too_short;
 } tally;
 
-/// The least distance that the contacts of a pair tell; infinite: there are none.
-static double told(carom_context *context, const carom_shape *shape, carom_pose pose, const surface *s, bool mesh_first)
+/// The deepest contact of a body and a mesh, its normal towards the body; of depth -INFINITY: there is none.
+static carom_contact deepest_contact(
+	carom_context *context, const carom_shape *shape, carom_pose pose, const surface *s, bool mesh_first)
 {
 	carom_world_def def = carom_default_world_def();
 	def.speculative_distance = NEAR;
@@ -119,11 +128,15 @@ static double told(carom_context *context, const carom_shape *shape, carom_pose 
 	fixture_step(world);
 	fixture_check_views(world);
 	const carom_contact_view contacts = carom_world_contacts(world);
-	double least = INFINITY;
-	for (int i = 0; i < contacts.count; i++)
-		least = fmin(least, -(double)contacts.data[i].depth);
+	carom_contact deepest = { .depth = -INFINITY };
+	for (int i = 0; i < contacts.count; i++) {
+		if (contacts.data[i].depth > deepest.depth)
+			deepest = contacts.data[i];
+	}
+	for (int k = 0; k < 3 && mesh_first; k++)
+		deepest.normal[k] = -deepest.normal[k];
 	carom_destroy_world(world);
-	return least;
+	return deepest;
 }
 
 static void check_distances(carom_context *context, const carom_shape *shape, const surface *s, tally *t)
@@ -134,12 +147,76 @@ static void check_distances(carom_context *context, const carom_shape *shape, co
 		double distance;
 		if (!approach(shape, s, &seed, &pose, &distance))
 			continue;
-		const double least = told(context, shape, pose, s, i % 2);
+		const double least = -(double)deepest_contact(context, shape, pose, s, i % 2).depth;
 		t->near++;
 		t->missed += !(least < INFINITY);
 		t->too_long += least > distance + 1e-6;
 		t->too_short += least < 0.9 * distance - 3e-3;
 	}
+}
+
+/// Is a place inside a closed mesh?
+static bool is_inside(carom_context *context, const surface *s, v3d place)
+{
+	const carom_shape tiny = fixture_sphere(1e-9);
+	const carom_pose at = { place, { 0, 0, 0, 1 } };
+	carom_world *world = fixture_world(context, NULL);
+	carom_body_id found[1];
+	int32_t count;
+	fixture_add(world, fixture_of_mesh(s->mesh), carom_pose_identity(), s->kind);
+	REQUIRE(carom_world_overlap_shape(world, &tiny, &at, NULL, 1, found, &count) == CAROM_SUCCESS);
+	carom_destroy_world(world);
+	return count > 0;
+}
+
+typedef struct depths {
+	int deep, parted, far;
+} depths;
+
+static void check_depths(carom_context *context, const carom_shape *shape, const surface *s, depths *t)
+{
+	uint64_t seed = 6;
+	for (int i = 0; i < POSES; i++) {
+		carom_pose pose;
+		double distance;
+		if (!approach(shape, s, &seed, &pose, &distance))
+			continue;
+		sink(s, &seed, &pose);
+		if (distance_from(shape, pose, s->mesh) > -1e-4 && (s->width > 0 || !is_inside(context, s, pose.position)))
+			continue;
+		const carom_contact c = deepest_contact(context, shape, pose, s, i % 2);
+		t->deep++;
+		if (!(c.depth > 0))
+			continue;
+		t->far += c.depth > 2.5;
+		pose.position = v3d_mad(pose.position, c.depth, fixture_normal(&c));
+		distance = distance_from(shape, pose, s->mesh);
+		t->parted += distance > -1e-5 && (s->width > 0 || !is_inside(context, s, pose.position));
+	}
+}
+
+/// However deep a body has sunk in, moving it by the deepest contact along its normal parts it from every triangle.
+TEST(convex_mesh, the_deepest_contact_parts)
+{
+	carom_context *context = fixture_context(1);
+	carom_shape forms[FORMS];
+	carom_mesh *hulls[2];
+	surface surfaces[SURFACES];
+	make_forms(context, forms, hulls);
+	make_surfaces(context, surfaces);
+	for (int s = 0; s < SURFACES; s++) {
+		depths t = { 0 };
+		for (int f = 0; f < FORMS; f++)
+			check_depths(context, &forms[f], &surfaces[s], &t);
+		CHECK(t.deep > POSES);
+		if (!CHECK_INT(t.parted, t.deep) || !CHECK_INT(t.far, 0))
+			CHECK_STR(surfaces[s].name, "");
+	}
+	for (int s = 0; s < SURFACES; s++)
+		carom_release_mesh(surfaces[s].mesh);
+	carom_release_mesh(hulls[0]);
+	carom_release_mesh(hulls[1]);
+	carom_destroy_context(context);
 }
 
 /// The nearest contact is never farther than the nearest triangle, and there is one wherever a triangle is near.

@@ -17,14 +17,14 @@
 ///    however deep the body has sunk in; one that pushes to both sides is met by the side on which the centre is.
 ///
 /// Cost: a walk of the mesh's tree, and a search of the least separation for each triangle whose box and plane
-/// meet the body.
+/// meet the body. A body that stands deep is looked at once more where its deepest contact leads.
 
 #include "detect/pipeline.h"
 #include "detect/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
 
-enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64 };
+enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12, MOST_TRIALS = 64 };
 
 // Of a triangle's longest edge: corners that differ by no more are equally far along a normal, and a surface
 // that rises by no more over such a length counts as flat.
@@ -34,6 +34,9 @@ static const double FLAT = 1e-4;
 static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
+// Of the body's size: a body that is less deep is not asked whether it is parted; the longest way out; and what counts
+// as parted.
+static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
 
@@ -110,6 +113,16 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 		};
 		cr_append_contact(c->worker, &c->worker->contacts, &contact);
 	}
+}
+
+/// The depth of the deepest contact so far; -INFINITY: there is none.
+static double deepest_of(const convex_pair *c)
+{
+	const cr_raw_contacts *list = &c->worker->contacts;
+	double deepest = -INFINITY;
+	for (int64_t i = 0; i < list->count; i++)
+		deepest = fmax(deepest, (double)list->data[i].depth);
+	return deepest;
 }
 
 // ---- A body whose centre is inside ----
@@ -265,8 +278,9 @@ static void remember_facet(convex_pair *c, int32_t triangle)
 
 // ---- Triangles ----
 
-/// A triangle in the frame of the body; false where its box is farther from the body's than reach.
-static bool place_triangle(const convex_pair *c, int32_t number, double reach, near_triangle *t)
+/// A triangle in the frame of the body; false where its box is farther than reach from that of the body, moved by
+/// shift.
+static bool place_triangle(const convex_pair *c, int32_t number, v3d shift, double reach, near_triangle *t)
 {
 	const double pad = reach + 1e-9 * c->size;
 	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
@@ -280,7 +294,7 @@ static bool place_triangle(const convex_pair *c, int32_t number, double reach, n
 		}
 	}
 	for (int i = 0; i < 3; i++) {
-		const double middle = c->body->shape.centre[i], half = c->body->shape.half[i] + pad;
+		const double middle = c->body->shape.centre[i] + v3d_get(shift, i), half = c->body->shape.half[i] + pad;
 		if (lower[i] > middle + half || upper[i] < middle - half)
 			return false;
 	}
@@ -293,7 +307,7 @@ static bool place_triangle(const convex_pair *c, int32_t number, double reach, n
 /// does not push.
 static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t)
 {
-	if (!place_triangle(c, number, c->margin, t) || (t->behind && c->collider->closed))
+	if (!place_triangle(c, number, (v3d){ 0, 0, 0 }, c->margin, t) || (t->behind && c->collider->closed))
 		return false;
 	v3d *corner = t->convex.corner;
 	if (t->behind && !c->to_front) {
@@ -449,7 +463,7 @@ static void try_edges(const convex_pair *c, const near_triangle *t, way_out *way
 	}
 }
 
-/// One contact for a body that meets the surface and has none: over an edge that passes through it, else out of
+/// One contact for a body that meets the surface and has none, or none but ahead: over an edge that passes through it, else out of
 /// a triangle.
 static void add_last_way(convex_pair *c)
 {
@@ -479,7 +493,7 @@ static void note_behind(convex_pair *c, int32_t number)
 {
 	near_triangle t;
 	cr_separation least;
-	if (!place_triangle(c, number, -c->nearest.depth, &t) || !t.behind)
+	if (!place_triangle(c, number, (v3d){ 0, 0, 0 }, -c->nearest.depth, &t) || !t.behind)
 		return;
 	cr_convex_separation(&c->convex, &t.convex, &in_place, &least);
 	if (least.gap > 0)
@@ -495,10 +509,7 @@ static void add_nearest(convex_pair *c, const int32_t *blocks, int32_t count)
 		for (int lane = 0; lane < block->count; lane++)
 			note_behind(c, block->number[lane]);
 	}
-	const cr_raw_contacts *list = &c->worker->contacts;
-	double deepest = -INFINITY;
-	for (int64_t i = 0; i < list->count; i++)
-		deepest = fmax(deepest, (double)list->data[i].depth);
+	const double deepest = deepest_of(c);
 	// Depths are told as floats.
 	if (c->nearest.triangle < 0 || !(c->nearest.depth > (1 - 1e-6) * deepest + 1e-9 * c->size))
 		return;
@@ -507,11 +518,11 @@ static void add_nearest(convex_pair *c, const int32_t *blocks, int32_t count)
 	add_contacts(c, &contact, 1, way->triangle);
 }
 
-/// Blocks of triangles near the body; NULL when out of memory.
-static int32_t *find_blocks(const convex_pair *c, int32_t *few, int32_t *count)
+/// Blocks of triangles near the body where it is moved by shift; NULL when out of memory.
+static int32_t *find_blocks(const convex_pair *c, v3d shift, int32_t *few, int32_t *count)
 {
 	const m3d to_mesh = m3d_transposed(&c->mesh_in_body.rotation);
-	const v3d origin = m3d_tmul(&c->mesh_in_body.rotation, v3d_neg(c->mesh_in_body.position));
+	const v3d origin = m3d_tmul(&c->mesh_in_body.rotation, v3d_sub(shift, c->mesh_in_body.position));
 	const double pad = c->margin + (c->collider->scale + v3d_length(origin)) * 1e-6;
 	double lower[3], upper[3];
 	cr_convex_bounds(&c->convex, &to_mesh, lower, upper);
@@ -533,7 +544,7 @@ static int32_t *find_blocks(const convex_pair *c, int32_t *few, int32_t *count)
 static void collide_triangles(convex_pair *c)
 {
 	int32_t few[FEW_BLOCKS], count;
-	const int32_t *blocks = find_blocks(c, few, &count);
+	const int32_t *blocks = find_blocks(c, (v3d){ 0, 0, 0 }, few, &count);
 	c->unsettled = blocks ? cr_arena_alloc(&c->worker->arena, (size_t)(count + 1) * CR_WIDTH * sizeof *c->unsettled) : NULL;
 	if (!c->unsettled) {
 		c->worker->failed = true;
@@ -548,8 +559,146 @@ static void collide_triangles(convex_pair *c)
 		settle(c, &c->unsettled[i]);
 	if (c->nearest.depth < 0 && c->margin > 0)
 		add_nearest(c, blocks, count);
-	if (c->worker->contacts.count == 0)
+	// A body that meets a triangle is not told contacts ahead alone.
+	if (c->worker->contacts.count == 0 || (c->nearest.depth > TOUCHES * c->size && deepest_of(c) < 0))
 		add_last_way(c);
+}
+
+// ---- Does the deepest contact part the pair? ----
+
+/// The end of the way along n past the triangles that the body meets where it is moved by so much; 0: it meets none.
+static double end_of_way(const convex_pair *c, v3d n, double moved)
+{
+	const v3d shift = v3d_scale(n, moved);
+	const cr_relative at = { in_place.rotation, v3d_neg(shift) };
+	int32_t few[FEW_BLOCKS], count;
+	const int32_t *blocks = find_blocks(c, shift, few, &count);
+	double end = 0;
+	if (!blocks) {
+		c->worker->failed = true;
+		return 0;
+	}
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &c->collider->blocks[blocks[i]];
+		for (int lane = 0; lane < block->count; lane++) {
+			near_triangle t;
+			cr_separation s;
+			if (!place_triangle(c, block->number[lane], shift, 0, &t))
+				continue;
+			const v3d *p = t.convex.corner;
+			const double top = fmax(v3d_dot(n, p[0]), fmax(v3d_dot(n, p[1]), v3d_dot(n, p[2]))) + reach_along(c, v3d_neg(n));
+			if (top <= fmax(moved, end) + TOUCHES * c->size)
+				continue;
+			cr_convex_separation(&c->convex, &t.convex, &at, &s);
+			if (s.gap < -TOUCHES * c->size)
+				end = fmax(end, cr_convex_exit(&c->convex, &t.convex, n, top));
+		}
+	}
+	return end;
+}
+
+/// How far the body must move along n, at least from, so that it meets no triangle there; infinite: farther than most.
+static double way_along(const convex_pair *c, v3d n, double from, double most)
+{
+	double way = from;
+	for (int i = 0; i < MOST_ROUNDS && way <= most; i++) {
+		const double end = end_of_way(c, n, way);
+		if (!(end > way))
+			return way;
+		way = end;
+	}
+	return INFINITY;
+}
+
+static v3d normal_of(const convex_pair *c, const cr_raw_contact *contact)
+{
+	const v3d n = { contact->normal[0], contact->normal[1], contact->normal[2] };
+	return v3d_scale(m3d_tmul(&c->body->rotation, n), c->body_is_a ? 1 : -1);
+}
+
+/// A direction and how far the body must move along it.
+typedef struct way_along_normal {
+	v3d normal;
+	double length;
+} way_along_normal;
+
+/// Directions that are tried, each once.
+typedef struct trials {
+	v3d tried[MOST_TRIALS];
+	int count;
+	double from; // no way is shorter
+	way_along_normal best;
+} trials;
+
+static void try_normal(const convex_pair *c, trials *t, v3d n)
+{
+	for (int i = 0; i < t->count; i++) {
+		if (v3d_dot(t->tried[i], n) > ALIKE)
+			return;
+	}
+	if (t->count == MOST_TRIALS)
+		return;
+	t->tried[t->count++] = n;
+	const double way = way_along(c, n, t->from, t->best.length);
+	if (way < t->best.length)
+		t->best = (way_along_normal){ n, way };
+}
+
+/// The normals of the contacts, their mean, those of the triangles near, and directions all around.
+static void try_normals(const convex_pair *c, trials *t)
+{
+	const cr_raw_contacts *list = &c->worker->contacts;
+	v3d sum = { 0, 0, 0 };
+	for (int64_t i = 0; i < list->count; i++) {
+		sum = v3d_add(sum, normal_of(c, &list->data[i]));
+		try_normal(c, t, normal_of(c, &list->data[i]));
+	}
+	if (v3d_dot(sum, sum) > 1e-2)
+		try_normal(c, t, v3d_normalize(sum));
+	for (int32_t i = 0; i < c->unsettled_count; i++) {
+		if (c->unsettled[i].meets)
+			try_normal(c, t, c->unsettled[i].normal);
+	}
+	if (c->nearest.depth > 0)
+		try_normal(c, t, c->nearest.normal);
+	// An open mesh has no outside to which any direction leads.
+	for (int i = 0; i < 27 && c->collider->closed; i++) {
+		const v3d d = { i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1 };
+		if (i != 13)
+			try_normal(c, t, v3d_normalize(m3d_mul(&c->mesh_in_body.rotation, d)));
+	}
+}
+
+/// The contacts of a body that stands deep in a mesh were worked out triangle by triangle: the deepest one need not
+/// bring it out of all. Where it does not, the shortest way that does takes its place, and that of the contacts that
+/// are as deep along its normal.
+static void part(convex_pair *c)
+{
+	cr_raw_contacts *list = &c->worker->contacts;
+	int64_t deepest = 0;
+	for (int64_t i = 1; i < list->count; i++)
+		deepest = list->data[i].depth > list->data[deepest].depth ? i : deepest;
+	if (list->count == 0 || !(list->data[deepest].depth > DEEP * c->size))
+		return;
+	cr_raw_contact contact = list->data[deepest];
+	trials t = { .from = contact.depth, .best = { .length = MOST_WAY * c->size } };
+	if (!(end_of_way(c, normal_of(c, &contact), t.from) > t.from))
+		return;
+	try_normals(c, &t);
+	if (!(t.best.length < MOST_WAY * c->size))
+		return;
+	const v3d n = v3d_scale(m3d_mul(&c->body->rotation, t.best.normal), c->body_is_a ? 1 : -1);
+	for (int k = 0; k < 3; k++)
+		contact.normal[k] = (float)v3d_get(n, k);
+	contact.depth = (float)(t.best.length + TOUCHES * c->size);
+	const v3d failed = normal_of(c, &list->data[deepest]);
+	int64_t kept = 0;
+	for (int64_t i = 0; i < list->count; i++) {
+		if (list->data[i].depth < SOONER * t.from || v3d_dot(failed, normal_of(c, &list->data[i])) < ALIKE)
+			list->data[kept++] = list->data[i];
+	}
+	list->data[kept++] = contact;
+	list->count = kept;
 }
 
 static bool pushes_to_front(const cr_body *mesh)
@@ -580,4 +729,5 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, cr_body_pai
 	c.nearest = (way_out){ .depth = -nextafter(c.margin, INFINITY), .triangle = -1 };
 	if (!add_way_out(&c))
 		collide_triangles(&c);
+	part(&c);
 }

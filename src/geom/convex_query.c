@@ -84,3 +84,22 @@ int cr_convex_ray(const cr_convex *convex, v3d origin, v3d direction, double t_m
 	back[count] = true;
 	return count + 1;
 }
+
+double cr_convex_exit(const cr_convex *a, const cr_convex *b, v3d direction, double most)
+{
+	const double near = 1e-6 * (cr_convex_size(a) + a->rounding);
+	cr_relative b_in_a = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
+	double at = most;
+	for (int i = 0; i < MOST_PLANES && at > 0; i++) {
+		cr_separation s;
+		b_in_a.position = v3d_scale(direction, -at);
+		cr_convex_separation(a, b, &b_in_a, &s);
+		const double approach = v3d_dot(s.normal, direction);
+		if (s.gap <= near)
+			return at;
+		if (!(approach > 0))
+			return 0;
+		at -= (s.gap - 0.5 * near) / approach;
+	}
+	return fmax(at, 0);
+}

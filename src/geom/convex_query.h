@@ -18,4 +18,9 @@ double cr_convex_distance(const cr_convex *convex, v3d p, v3d *nearest, v3d *nor
 int cr_convex_ray(const cr_convex *convex, v3d origin, v3d direction, double t_min, double t_max, int most, double t[2],
 	v3d normal[2], bool back[2]);
 
+/// How far A must move along a unit direction until it no more meets B: the end of the last part of the way from 0
+/// to most on which it does. Both in the frame of A; moved by most, A does not meet B. At most 1e-6 of A's size too
+/// far across B's surface; 0: A comes to B nowhere on the way.
+double cr_convex_exit(const cr_convex *a, const cr_convex *b, v3d direction, double most);
+
 #endif
