@@ -1,5 +1,6 @@
 /// Application threads that share a context: whose error text is whose, and what may be made and run at once.
 #include "fixture.h"
+#include "pool_fixture.h"
 #include "base/context.h"
 #include "carom/spheres.h"
 #include "carom/sweep.h"
@@ -152,6 +153,7 @@ static void other_thread(carom_task_fn *task_fn, int64_t count, int64_t min_rang
 
 TEST(threads, failures_in_a_parallel_loop_are_the_callers)
 {
+	pool_require_threads();
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = 2;
 	def.parallel_for = other_thread;

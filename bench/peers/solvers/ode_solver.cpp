@@ -51,8 +51,10 @@ class OdeSolver final : public Solver {
 	{
 		dJointGroupEmpty(joints);
 		const carom_contact_view contacts = carom_world_contacts(carom);
-		for (int32_t i = 0; i < contacts.count; i++)
-			join(contacts.data[i], friction);
+		for (int32_t i = 0; i < contacts.count; i++) {
+			if (contacts.data[i].depth >= 0) // ODE takes a contact ahead for one that touches
+				join(contacts.data[i], friction);
+		}
 		dWorldQuickStep(world, dReal(seconds));
 	}
 
