@@ -3,6 +3,7 @@
 
 #include "solver.h"
 
+#include <BulletCollision/CollisionDispatch/btSimulationIslandManager.h>
 #include <btBulletDynamicsCommon.h>
 
 #include <algorithm>
@@ -22,6 +23,8 @@ class BulletSolver final : public Solver {
 	{
 		world.setGravity(btVector3(0, btScalar(-9.81), 0));
 		world.getSolverInfo().m_numIterations = 40;
+		// Islands follow the pairs of Bullet's own broad phase, which has none here.
+		world.getSimulationIslandManager()->setSplitIslands(false);
 	}
 	~BulletSolver() override
 	{

@@ -73,7 +73,7 @@ Scene slide()
 /// so that the bricks overlap by half their length.
 Scene house()
 {
-	Scene s = { "house of 300 bricks", 60, 0.6, ground(), 0.1, INFINITY, {}, false };
+	Scene s = { "house of 300 bricks", 60, 0.6, ground(), 0.2, INFINITY, {}, false }; // half a brick: none has fallen
 	const double length = 0.4, width = 0.2, x_side = 6 * length, z_side = 5 * length;
 	for (int course = 0; course < 15; course++) {
 		const bool long_corners = course % 2 == 0;
