@@ -100,7 +100,7 @@ static carom_mesh *make(carom_context *context, kind k)
 
 // ---- Bytes ----
 
-/// A baked mesh in memory that may be mapped: aligned. Free bytes.
+/// A baked mesh in memory that may be mapped: aligned.
 typedef struct block {
 	uint8_t *bytes;
 	size_t size;
@@ -110,11 +110,18 @@ static bool write_block(const void *bytes, size_t count, void *user)
 {
 	block *b = user;
 	REQUIRE(!b->bytes && count % 64 == 0);
-	b->bytes = aligned_alloc(64, count);
+	const carom_allocator memory = carom_default_allocator();
+	b->bytes = memory.allocate(count, 64, memory.user);
 	REQUIRE(b->bytes);
 	memcpy(b->bytes, bytes, count);
 	b->size = count;
 	return true;
+}
+
+static void free_block(const block *b)
+{
+	const carom_allocator memory = carom_default_allocator();
+	memory.release(b->bytes, b->size, 64, memory.user);
 }
 
 static block bake(const carom_mesh *mesh)
@@ -175,8 +182,8 @@ static void check_same(carom_context *context, const carom_mesh *a, const carom_
 {
 	const block first = bake(a), second = bake(b);
 	CHECK(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
-	free(first.bytes);
-	free(second.bytes);
+	free_block(&first);
+	free_block(&second);
 	CHECK(memcmp(carom_mesh_get_report(a), carom_mesh_get_report(b), sizeof(carom_mesh_report)) == 0);
 	CHECK(hash_of_steps(context, a, k == HULL) == hash_of_steps(context, b, k == HULL));
 	CHECK(hash_of_steps(context, a, false) == hash_of_steps(context, b, false));
@@ -207,7 +214,7 @@ TEST(baked, loaded_meshes_are_the_saved_ones)
 		memcpy(lent.bytes + 1, b.bytes, b.size);
 		REQUIRE(carom_mesh_load(context, lent.bytes + 1, b.size, true, &copied) == CAROM_SUCCESS);
 		memset(lent.bytes, 0xee, b.size + 1); // the caller's again
-		free(lent.bytes);
+		free_block(&lent);
 		REQUIRE(carom_mesh_load(context, b.bytes, b.size, false, &mapped) == CAROM_SUCCESS);
 		CHECK(mapped && (const uint8_t *)carom_mesh_get_vertices(mapped) >= b.bytes);
 		check_same(context, made, copied, k);
@@ -215,7 +222,7 @@ TEST(baked, loaded_meshes_are_the_saved_ones)
 		carom_release_mesh(made);
 		carom_release_mesh(copied);
 		carom_release_mesh(mapped);
-		free(b.bytes);
+		free_block(&b);
 		CHECK(carom_memory_in_use(context) == before);
 	}
 	carom_destroy_context(context);
@@ -231,8 +238,8 @@ TEST(baked, bytes_do_not_depend_on_threads_or_instruction_set)
 	for (int k = 0; k < KINDS; k++) {
 		const block a = bake_kind(context, k), b = bake_kind(other, k);
 		CHECK(a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0);
-		free(a.bytes);
-		free(b.bytes);
+		free_block(&a);
+		free_block(&b);
 	}
 	carom_destroy_context(other);
 	carom_destroy_context(context);
@@ -259,7 +266,7 @@ TEST(baked, every_beginning_is_refused)
 		check_refused(context, longer, size, "impossible");
 	}
 	free(longer);
-	free(b.bytes);
+	free_block(&b);
 	carom_destroy_context(context);
 }
 
@@ -280,7 +287,7 @@ TEST(baked, every_flipped_bit_is_found)
 							  : "digest");
 			b.bytes[at] ^= (uint8_t)(1u << at % 8);
 		}
-		free(b.bytes);
+		free_block(&b);
 	}
 	carom_destroy_context(context);
 }
@@ -302,7 +309,7 @@ TEST(baked, other_versions_and_layouts_are_refused)
 	b.bytes[32] ^= 1;
 	sign(&b);
 	check_refused(context, b.bytes, b.size, "layout");
-	free(b.bytes);
+	free_block(&b);
 	carom_destroy_context(context);
 }
 
@@ -415,7 +422,7 @@ static void check_forgeries(kind k, const forgery *list, size_t count)
 		check_refused(context, b.bytes, b.size, expected);
 	}
 	free(sound);
-	free(b.bytes);
+	free_block(&b);
 	carom_destroy_context(context);
 }
 
@@ -475,7 +482,7 @@ TEST(baked, forgeries_that_pass_do_no_harm)
 			carom_release_mesh(mesh);
 			memcpy(b.bytes + 4 * word, &kept, 4);
 		}
-		free(b.bytes);
+		free_block(&b);
 	}
 	CHECK(accepted > 100 && refused > 100);
 	carom_destroy_context(context);
@@ -508,7 +515,7 @@ TEST(baked, misuse_is_named)
 	CHECK_STR(carom_error_text(context), "carom_mesh_load: bytes is NULL");
 	CHECK_INT(carom_mesh_load(context, b.bytes + 8, b.size, false, &loaded), CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_mesh_load: bytes is not aligned to 64, as it must be without copy");
-	free(b.bytes);
+	free_block(&b);
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 }
@@ -534,7 +541,7 @@ TEST(baked, every_allocation_may_fail)
 	CHECK(!again.bytes && heap.blocks == held);
 	heap.fail_at = -1;
 	carom_release_mesh(mesh);
-	free(b.bytes);
+	free_block(&b);
 	carom_destroy_context(context);
 	CHECK_INT(heap.blocks, 0);
 }
@@ -553,6 +560,6 @@ TEST(baked, loading_allocates_the_block_and_the_mesh_alone)
 	REQUIRE(carom_mesh_load(context, b.bytes, b.size, false, &loaded) == CAROM_SUCCESS);
 	CHECK_INT(heap.calls - calls, 1);
 	carom_release_mesh(loaded);
-	free(b.bytes);
+	free_block(&b);
 	carom_destroy_context(context);
 }

@@ -119,9 +119,9 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 static double deepest_of(const convex_pair *c)
 {
 	const cr_raw_contacts *list = &c->worker->contacts;
-	double deepest = -INFINITY;
+	float deepest = -INFINITY; // not a double: see find_near in complete.c
 	for (int64_t i = 0; i < list->count; i++)
-		deepest = fmax(deepest, (double)list->data[i].depth);
+		deepest = list->data[i].depth > deepest ? list->data[i].depth : deepest;
 	return deepest;
 }
 

@@ -326,9 +326,11 @@ static void add_vertices(near_search *s, int64_t first)
 static void add_best(near_search *s, int64_t first)
 {
 	const cr_raw_contacts *list = &s->completion->work->contacts;
-	double least = INFINITY;
-	for (int64_t i = first; i < list->count; i++)
-		least = fmin(least, -(double)list->data[i].depth);
+	float least = INFINITY; // not a double: see find_near in complete.c
+	for (int64_t i = first; i < list->count; i++) {
+		const float ahead = -list->data[i].depth;
+		least = ahead < least ? ahead : least;
+	}
 	const double rounding = 1e-6 * s->best.distance + s->tolerance;
 	if (isfinite(s->best.distance) && s->best.distance < least - rounding)
 		add_pair(s, &s->best);
