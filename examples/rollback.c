@@ -1,5 +1,6 @@
 // A game over a network: every frame is saved; when an input arrives late, go back, and forward again with it.
 #include <carom/carom.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { FRAMES = 12, KEPT = 8 };
@@ -17,7 +18,9 @@ static int play(int frame, double input)
 	pose.position.x += 0.1 + input;
 	if (carom_world_set_pose(world, ball, &pose) || carom_world_step(world))
 		return 1;
-	printf("frame %d: %d contacts\n", frame, carom_world_contacts(world).count);
+	// Peers exchange this hash: the first frame in which it differs is the one that went wrong.
+	printf("frame %d: %d contacts, state before it %016" PRIx64 "\n", frame, carom_world_contacts(world).count,
+		carom_snapshot_hash(snapshots[frame % KEPT]));
 	return 0;
 }
 

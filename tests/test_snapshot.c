@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "test.h"
 #include "carom/carom.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -510,6 +511,228 @@ TEST(snapshot, keeps_what_a_ray_plugin_made)
 	carom_destroy_snapshot(snapshots[1]);
 	carom_destroy_world(world);
 	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+// ---- Comparing ----
+
+/// Two worlds that are treated alike, and a snapshot of each.
+typedef struct peers {
+	carom_context *context[2];
+	carom_world *world[2];
+	carom_snapshot *snapshot[2];
+	meshes m[2];
+} peers;
+
+static peers make_peers(void)
+{
+	peers p;
+	for (int k = 0; k < 2; k++) {
+		p.context[k] = fixture_context(1 + 2 * k);
+		p.m[k] = make_meshes(p.context[k]);
+		p.world[k] = fixture_world(p.context[k], NULL);
+		make_snapshots(p.world[k], &p.snapshot[k], 1);
+		fill_world(p.world[k], &p.m[k]);
+	}
+	return p;
+}
+
+static void free_peers(peers *p)
+{
+	for (int k = 0; k < 2; k++) {
+		carom_destroy_snapshot(p->snapshot[k]);
+		carom_destroy_world(p->world[k]);
+		release_meshes(&p->m[k]);
+		carom_destroy_context(p->context[k]);
+	}
+}
+
+/// Let both live through steps first to end - 1 alike.
+static void live_alike(peers *p, int first, int end)
+{
+	for (int k = 0; k < 2; k++) {
+		for (int step = first; step < end; step++) {
+			act(p->world[k], &p->m[k], (uint64_t)step);
+			fixture_step(p->world[k]);
+		}
+	}
+}
+
+static bool peers_differ(peers *p, carom_snapshot_difference *difference)
+{
+	for (int k = 0; k < 2; k++)
+		CHECK_INT(carom_world_save(p->world[k], p->snapshot[k]), CAROM_SUCCESS);
+	const bool differ = carom_snapshots_differ(p->snapshot[0], p->snapshot[1], difference);
+	CHECK_INT(carom_snapshots_differ(p->snapshot[1], p->snapshot[0], NULL), differ);
+	CHECK_INT(carom_snapshot_hash(p->snapshot[0]) != carom_snapshot_hash(p->snapshot[1]), differ);
+	return differ;
+}
+
+TEST(snapshot, worlds_treated_alike_do_not_differ)
+{
+	peers p = make_peers();
+	carom_snapshot_difference d;
+	live_alike(&p, 0, 10);
+	CHECK(!peers_differ(&p, &d));
+	CHECK(!d.list && !d.field && d.index == 0 && d.body.index1 == 0);
+	CHECK(carom_world_contacts(p.world[0]).count > 20);
+	// One goes astray, adds bodies that the other never had, and returns.
+	const uint64_t hash = carom_snapshot_hash(p.snapshot[0]);
+	for (int step = 0; step < 8; step++) {
+		act(p.world[0], &p.m[0], 500 + (uint64_t)step);
+		fixture_step(p.world[0]);
+	}
+	CHECK_INT(carom_world_restore(p.world[0], p.snapshot[0]), CAROM_SUCCESS);
+	CHECK(!peers_differ(&p, &d));
+	CHECK_INT(carom_snapshot_hash(p.snapshot[0]), hash);
+	live_alike(&p, 10, 20);
+	CHECK(!peers_differ(&p, &d));
+	CHECK(carom_snapshot_hash(p.snapshot[0]) != hash);
+	free_peers(&p);
+}
+
+/// The only difference that the peers have just been given.
+static void expect_difference(peers *p, const char *list, const char *field, carom_body_id body)
+{
+	carom_snapshot_difference d;
+	if (!CHECK(peers_differ(p, &d)))
+		return;
+	CHECK_STR(d.list, list);
+	CHECK_STR(d.field, field);
+	CHECK_INT(d.body.index1, body.index1);
+	CHECK_INT(d.body.generation, body.generation);
+	CHECK_INT(carom_world_restore(p->world[1], p->snapshot[1]), CAROM_SUCCESS);
+}
+
+/// The first body of a kind that the caller moves.
+static carom_body_id find_kind(carom_world *world, carom_body_kind kind)
+{
+	carom_body_id ids[4 * BODIES];
+	const int count = carom_world_body_ids(world, 4 * BODIES, ids);
+	for (int i = 0; i < count; i++) {
+		carom_body_def def;
+		REQUIRE(carom_world_get_body_def(world, ids[i], &def) == CAROM_SUCCESS);
+		if (def.kind == kind)
+			return ids[i];
+	}
+	REQUIRE(false);
+	return ids[0];
+}
+
+static void undo(peers *p, carom_snapshot *before)
+{
+	CHECK_INT(carom_world_restore(p->world[1], before), CAROM_SUCCESS);
+	CHECK(!peers_differ(p, NULL));
+}
+
+TEST(snapshot, differences_are_named)
+{
+	peers p = make_peers();
+	carom_snapshot *before;
+	live_alike(&p, 0, 6);
+	make_snapshots(p.world[1], &before, 1);
+	REQUIRE(carom_world_save(p.world[1], before) == CAROM_SUCCESS);
+	carom_world *world = p.world[1];
+	const carom_body_id solid = find_kind(world, CAROM_DYNAMIC), cloth = find_kind(world, CAROM_CLOTH);
+	carom_pose pose;
+	REQUIRE(carom_world_get_pose(world, solid, &pose) == CAROM_SUCCESS);
+	pose.position.y = nextafter(pose.position.y, 9);
+	CHECK_INT(carom_world_set_pose(world, solid, &pose), CAROM_SUCCESS);
+	expect_difference(&p, "bodies", "pose.position", solid);
+	undo(&p, before);
+	CHECK_INT(carom_world_set_filter(world, solid, 1, 77, 0), CAROM_SUCCESS);
+	expect_difference(&p, "bodies", "mask", solid);
+	undo(&p, before);
+	uint64_t seed = 3;
+	move_vertices(world, cloth, &seed);
+	expect_difference(&p, "vertices", "coordinate", cloth);
+	undo(&p, before);
+	const float impulse[3] = { 7, 8, 9 };
+	CHECK_INT(carom_world_set_impulse(world, 4, impulse), CAROM_SUCCESS);
+	expect_difference(&p, "contacts", "impulse", carom_world_contacts(world).data[4].body_a);
+	undo(&p, before);
+	add_random_body(world, &p.m[1], &seed);
+	carom_snapshot_difference d;
+	CHECK(peers_differ(&p, &d));
+	CHECK_STR(d.list, "bodies");
+	undo(&p, before);
+	CHECK_INT(carom_world_remove_body(world, solid), CAROM_SUCCESS);
+	expect_difference(&p, "bodies", "existence", solid);
+	undo(&p, before);
+	// The numbers of the caller's own do not count.
+	CHECK_INT(carom_world_set_user_data(world, solid, 1234567), CAROM_SUCCESS);
+	CHECK_INT(carom_world_set_pair_data(world, 0, 1234567), CAROM_SUCCESS);
+	CHECK(!peers_differ(&p, NULL));
+	carom_destroy_snapshot(before);
+	free_peers(&p);
+}
+
+TEST(snapshot, empty_ones_compare)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_snapshot *snapshots[2];
+	make_snapshots(world, snapshots, 2);
+	CHECK(!carom_snapshots_differ(snapshots[0], snapshots[1], NULL));
+	const carom_body_id ball = fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	CHECK_INT(carom_world_save(world, snapshots[0]), CAROM_SUCCESS);
+	carom_snapshot_difference d;
+	for (int turned = 0; turned < 2; turned++) {
+		CHECK(carom_snapshots_differ(snapshots[turned], snapshots[1 - turned], &d));
+		CHECK_STR(d.list, "bodies");
+		CHECK_STR(d.field, "count");
+		CHECK_INT(d.index, 0);
+		CHECK_INT(d.body.index1, ball.index1);
+	}
+	for (int k = 0; k < 2; k++)
+		carom_destroy_snapshot(snapshots[k]);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+static carom_result add_sheet(carom_world *world, const carom_mesh *sheet, carom_body_id *id)
+{
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_of_mesh(sheet);
+	def.kind = CAROM_CLOTH;
+	return carom_world_add_body(world, &def, id);
+}
+
+TEST(snapshot, restoring_keeps_to_the_budget)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *sheet = fixture_sheet_mesh(context, 60, 2);
+	carom_world_def def = carom_default_world_def();
+	def.memory_budget = 4 << 20;
+	carom_world *world = fixture_world(context, &def);
+	carom_snapshot *snapshot;
+	carom_body_id ids[4];
+	make_snapshots(world, &snapshot, 1);
+	for (int i = 0; i < 4; i++)
+		REQUIRE(add_sheet(world, sheet, &ids[i]) == CAROM_SUCCESS);
+	CHECK_INT(carom_world_save(world, snapshot), CAROM_SUCCESS);
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(carom_world_remove_body(world, ids[i]), CAROM_SUCCESS);
+	carom_body_id id;
+	while (add_sheet(world, sheet, &id) == CAROM_SUCCESS)
+		CHECK(carom_world_body_count(world) < 1000);
+	const int count = carom_world_body_count(world);
+	const uint64_t before = digest(world);
+	CHECK(count >= 4);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_OVER_BUDGET);
+	CHECK(strncmp(carom_error_text(context), "carom_world_restore:", 20) == 0);
+	CHECK_INT(carom_world_body_count(world), count);
+	CHECK_INT(digest(world), before);
+	CHECK_INT(carom_world_remove_body(world, ids[0]), CAROM_INVALID_BODY);
+	carom_body_id all[1000];
+	CHECK_INT(carom_world_body_ids(world, 1000, all), count);
+	for (int i = 0; i < count; i++)
+		CHECK_INT(carom_world_remove_body(world, all[i]), CAROM_SUCCESS);
+	CHECK_INT(carom_world_restore(world, snapshot), CAROM_SUCCESS);
+	CHECK_INT(carom_world_body_count(world), 4);
+	carom_destroy_snapshot(snapshot);
+	carom_destroy_world(world);
+	carom_release_mesh(sheet);
 	carom_destroy_context(context);
 }
 

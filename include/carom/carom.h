@@ -621,6 +621,24 @@ CAROM_API carom_result carom_world_save(carom_world *world, carom_snapshot *snap
 /// back. CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET leave the world as it was, but views end.
 CAROM_API carom_result carom_world_restore(carom_world *world, carom_snapshot *snapshot);
 
+/// A hash for peers that simulate in step: two worlds that were treated alike have equal hashes, on any machine and for any number of
+/// threads. It covers bodies (ids, kinds, shapes, filters, poses now and at the last step, vertices), the ids that bodies added next
+/// will get, and the views with ages and impulses, all bit for bit. Meshes count by their numbers of vertices and triangles. User data,
+/// numbers of pairs and statistics do not count. Costs a pass over what the snapshot holds. An empty snapshot has a hash as well.
+CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
+
+/// The first thing in which two snapshots differ. The texts last as long as the program.
+typedef struct carom_snapshot_difference {
+	const char *list;   ///< "bodies", "free ids", "vertices", "contacts", "pairs", "events" or "impacts"; NULL: nothing differs
+	const char *field;  ///< of the record, as "pose.position"; "count" when one list ends where the other goes on
+	int64_t index;      ///< of the record; of "vertices" the number of a coordinate, over all deforming bodies
+	carom_body_id body; ///< that the record is about, the lower one of a pair; null for "free ids"
+} carom_snapshot_difference;
+
+/// Do two snapshots differ in anything that carom_snapshot_hash covers? They may be of different worlds and contexts. difference may be
+/// NULL; else it tells the first one. Thread-safe as long as nobody saves into either.
+CAROM_API bool carom_snapshots_differ(const carom_snapshot *a, const carom_snapshot *b, carom_snapshot_difference *difference);
+
 /// Bytes that a snapshot holds, without the meshes.
 CAROM_API size_t carom_snapshot_memory(const carom_snapshot *snapshot);
 

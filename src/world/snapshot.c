@@ -8,30 +8,7 @@
 /// arrays are long enough.
 
 #include "world/snapshot.h"
-#include "world/world.h"
 #include <string.h>
-
-struct carom_snapshot {
-	carom_context *context;
-	carom_world *world;   // NULL: it was destroyed
-	carom_snapshot *next; // of the world
-	bool filled;
-	// Bodies hold references to their meshes. deforming is set during carom_world_restore alone.
-	CR_ARRAY(cr_body) bodies;
-	CR_ARRAY(int32_t) free_bodies;
-	int32_t body_count;
-	CR_ARRAY(double) places; // of deforming bodies in order: begin, then end of each
-	cr_results results;
-	CR_ARRAY(carom_impact) impacts;
-	int64_t earliest;
-	carom_sweep_stats sweep_stats;
-	carom_stats stats;
-	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS];
-	cr_ray_rooms rooms;
-	cr_pair_list pairs;                // that remember something
-	CR_ARRAY(cr_pair_memory) memories; // [pairs]; pointers are set during carom_world_restore alone
-	CR_ARRAY(uint8_t) lists;           // of the memories, one after the other
-};
 
 static const char *const create_name = "carom_create_snapshot";
 static const char *const save_name = "carom_world_save";

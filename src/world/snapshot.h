@@ -1,8 +1,30 @@
-/// Snapshots of a world (carom_snapshot), as far as the world must know them.
+/// Snapshots of a world (carom_snapshot): snapshot.c fills them and puts them back, snapshot_compare.c reads them.
 #ifndef CR_WORLD_SNAPSHOT_H
 #define CR_WORLD_SNAPSHOT_H
 
-#include "carom/carom.h"
+#include "world/world.h"
+
+struct carom_snapshot {
+	carom_context *context;
+	carom_world *world;   // NULL: it was destroyed
+	carom_snapshot *next; // of the world
+	bool filled;
+	// Bodies hold references to their meshes. deforming is set during carom_world_restore alone.
+	CR_ARRAY(cr_body) bodies;
+	CR_ARRAY(int32_t) free_bodies;
+	int32_t body_count;
+	CR_ARRAY(double) places; // of deforming bodies in order: begin, then end of each
+	cr_results results;
+	CR_ARRAY(carom_impact) impacts;
+	int64_t earliest;
+	carom_sweep_stats sweep_stats;
+	carom_stats stats;
+	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS];
+	cr_ray_rooms rooms;
+	cr_pair_list pairs;                // that remember something
+	CR_ARRAY(cr_pair_memory) memories; // [pairs]; pointers are set during carom_world_restore alone
+	CR_ARRAY(uint8_t) lists;           // of the memories, one after the other
+};
 
 /// Empty all snapshots of a world that is being destroyed: they hold references to its meshes.
 void cr_orphan_snapshots(carom_world *world);

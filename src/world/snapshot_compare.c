@@ -1,0 +1,295 @@
+/// Do two snapshots say the same? For peers that simulate in step: a hash to exchange, and the first difference where hashes differ.
+///
+/// Each list of a snapshot has records, and each record is a row of words, 64 bits each, under fixed names. A hash folds all words; a
+/// comparison looks for the first word that differs. Both read a record through one function, so they agree on what counts.
+/// Meshes and what users number as they like (user data, pair data) are not read: both may be pointers, which differ between programs.
+/// Cost: O(bodies + vertices of deforming bodies + results), no allocation.
+
+#include "world/snapshot.h"
+#include "base/hash.h"
+#include "detect/shape_table.h"
+
+enum { MAX_WORDS = 40 };
+
+typedef uint64_t words[MAX_WORDS];
+
+/// One list of a snapshot.
+typedef struct list_kind {
+	const char *name;
+	int64_t (*count)(const carom_snapshot *s);
+	void (*read)(const carom_snapshot *s, int64_t i, words w);
+	carom_body_id (*body)(const carom_snapshot *s, int64_t i); // that a record is about
+	int word_count;
+	const char *const *fields; // [word_count]
+} list_kind;
+
+#define FIELDS(array) (int)(sizeof array / sizeof *array), array
+
+static uint64_t word_of(double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return bits;
+}
+
+static uint64_t word_of_id(carom_body_id id) { return (uint64_t)id.index1 << 32 | id.generation; }
+
+static int read_pose(const carom_pose *pose, uint64_t *w)
+{
+	const double numbers[7] = { pose->position.x, pose->position.y, pose->position.z, pose->orientation.x, pose->orientation.y,
+		pose->orientation.z, pose->orientation.w };
+	for (int k = 0; k < 7; k++)
+		w[k] = word_of(numbers[k]);
+	return 7;
+}
+
+// ---- Bodies ----
+
+static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "category", "mask",
+	"group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents", "shape.half_extents", "shape.half_extents",
+	"shape.rounding", "shape.mesh: vertices", "shape.mesh: triangles", "pose.position", "pose.position", "pose.position",
+	"pose.orientation", "pose.orientation", "pose.orientation", "pose.orientation", "last pose.position", "last pose.position",
+	"last pose.position", "last pose.orientation", "last pose.orientation", "last pose.orientation", "last pose.orientation" };
+
+/// Numbers that were never given out are no bodies: a restore leaves such at the end (restore_bodies).
+static int64_t count_bodies(const carom_snapshot *s)
+{
+	int64_t count = s->bodies.count;
+	while (count > 0 && !s->bodies.data[count - 1].alive && s->bodies.data[count - 1].generation == 1)
+		count--;
+	return count;
+}
+
+static carom_body_id id_of_body(const carom_snapshot *s, int64_t i)
+{
+	return (carom_body_id){ (uint32_t)i + 1, s->bodies.data[i].generation };
+}
+
+static void read_body(const carom_snapshot *s, int64_t i, words w)
+{
+	const cr_body *b = &s->bodies.data[i];
+	int n = 0;
+	w[n++] = b->alive;
+	w[n++] = b->generation;
+	if (!b->alive)
+		return;
+	const carom_shape *shape = &b->shape.def;
+	const carom_mesh *mesh = cr_has_mesh(shape) ? b->shape.mesh : NULL;
+	w[n++] = b->kind;
+	w[n++] = b->sensor;
+	w[n++] = b->self_collision;
+	w[n++] = b->category;
+	w[n++] = b->mask;
+	w[n++] = (uint64_t)(int64_t)b->group;
+	w[n++] = (uint64_t)shape->type;
+	w[n++] = word_of(shape->radius);
+	w[n++] = word_of(shape->half_length);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(shape->half_extents[k]);
+	w[n++] = word_of(shape->rounding);
+	w[n++] = mesh ? (uint64_t)mesh->topology.vertex_count : 0;
+	w[n++] = mesh ? (uint64_t)mesh->topology.triangle_count : 0;
+	n += read_pose(&b->pose, w + n);
+	read_pose(&b->last_pose, w + n);
+}
+
+// ---- Other lists of bodies ----
+
+static const char *const free_fields[] = { "number" };
+
+/// Numbers that were never given out come first in the list, since they are given out last.
+static int64_t count_never_used(const carom_snapshot *s) { return s->bodies.count - count_bodies(s); }
+
+static int64_t count_free(const carom_snapshot *s) { return s->free_bodies.count - count_never_used(s); }
+
+static void read_free(const carom_snapshot *s, int64_t i, words w)
+{
+	w[0] = (uint64_t)s->free_bodies.data[count_never_used(s) + i];
+}
+
+static const char *const place_fields[] = { "coordinate" };
+
+static int64_t count_places(const carom_snapshot *s) { return s->places.count; }
+
+static void read_place(const carom_snapshot *s, int64_t i, words w) { w[0] = word_of(s->places.data[i]); }
+
+static carom_body_id no_body(const carom_snapshot *s, int64_t i)
+{
+	(void)s, (void)i;
+	return (carom_body_id){ 0 };
+}
+
+/// The deforming body that a coordinate belongs to.
+static carom_body_id body_of_place(const carom_snapshot *s, int64_t i)
+{
+	for (int64_t body = 0, end = 0; body < s->bodies.count; body++) {
+		const cr_body *b = &s->bodies.data[body];
+		if (b->alive && (b->kind == CAROM_DEFORMABLE || b->kind == CAROM_CLOTH))
+			end += 6 * (int64_t)b->shape.mesh->topology.vertex_count;
+		if (i < end)
+			return id_of_body(s, body);
+	}
+	return (carom_body_id){ 0 };
+}
+
+// ---- Results ----
+
+static const char *const contact_fields[] = { "body_a", "body_b", "point", "point", "point", "normal", "normal", "normal",
+	"depth", "feature_a", "feature_b", "kind", "age", "impulse", "impulse", "impulse", "material_a", "material_b" };
+
+static int64_t count_contacts(const carom_snapshot *s) { return s->results.contacts.count; }
+
+static carom_body_id body_of_contact(const carom_snapshot *s, int64_t i) { return s->results.contacts.data[i].body_a; }
+
+static void read_contact(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_contact *c = &s->results.contacts.data[i];
+	int n = 0;
+	w[n++] = word_of_id(c->body_a);
+	w[n++] = word_of_id(c->body_b);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(c->point[k]);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of((double)c->normal[k]);
+	w[n++] = word_of((double)c->depth);
+	w[n++] = (uint64_t)(int64_t)c->feature_a;
+	w[n++] = (uint64_t)(int64_t)c->feature_b;
+	w[n++] = (uint64_t)c->kind;
+	w[n++] = (uint64_t)(int64_t)c->age;
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of((double)c->impulse[k]);
+	w[n++] = c->material_a;
+	w[n++] = c->material_b;
+}
+
+static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age" };
+
+static int64_t count_pairs(const carom_snapshot *s) { return s->results.pairs.count; }
+
+static carom_body_id body_of_pair(const carom_snapshot *s, int64_t i) { return s->results.pairs.data[i].body_a; }
+
+static void read_pair(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_pair *p = &s->results.pairs.data[i];
+	w[0] = word_of_id(p->body_a);
+	w[1] = word_of_id(p->body_b);
+	w[2] = (uint64_t)(int64_t)p->contact_count;
+	w[3] = (uint64_t)(int64_t)p->found_count;
+	w[4] = (uint64_t)(int64_t)p->age;
+}
+
+static const char *const event_fields[] = { "body_a", "body_b", "kind" };
+
+static int64_t count_events(const carom_snapshot *s) { return s->results.events.count; }
+
+static carom_body_id body_of_event(const carom_snapshot *s, int64_t i) { return s->results.events.data[i].body_a; }
+
+static void read_event(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_event *e = &s->results.events.data[i];
+	w[0] = word_of_id(e->body_a);
+	w[1] = word_of_id(e->body_b);
+	w[2] = (uint64_t)e->kind;
+}
+
+static const char *const impact_fields[] = { "body_a", "body_b", "kind", "status", "vertices", "vertices", "vertices",
+	"vertices", "triangle", "time", "weight", "weight", "weight", "weight", "normal", "normal", "normal" };
+
+static int64_t count_impacts(const carom_snapshot *s) { return s->impacts.count; }
+
+static carom_body_id body_of_impact(const carom_snapshot *s, int64_t i) { return s->impacts.data[i].body_a; }
+
+static void read_impact(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_impact *m = &s->impacts.data[i];
+	int n = 0;
+	w[n++] = word_of_id(m->body_a);
+	w[n++] = word_of_id(m->body_b);
+	w[n++] = (uint64_t)m->kind;
+	w[n++] = (uint64_t)m->status;
+	for (int k = 0; k < 4; k++)
+		w[n++] = (uint64_t)(int64_t)m->vertices[k];
+	w[n++] = (uint64_t)(int64_t)m->triangle;
+	w[n++] = word_of(m->time);
+	for (int k = 0; k < 4; k++)
+		w[n++] = word_of(m->weight[k]);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(m->normal[k]);
+}
+
+// ---- All lists ----
+
+static const list_kind lists[] = {
+	{ "bodies", count_bodies, read_body, id_of_body, FIELDS(body_fields) },
+	{ "free ids", count_free, read_free, no_body, FIELDS(free_fields) },
+	{ "vertices", count_places, read_place, body_of_place, FIELDS(place_fields) },
+	{ "contacts", count_contacts, read_contact, body_of_contact, FIELDS(contact_fields) },
+	{ "pairs", count_pairs, read_pair, body_of_pair, FIELDS(pair_fields) },
+	{ "events", count_events, read_event, body_of_event, FIELDS(event_fields) },
+	{ "impacts", count_impacts, read_impact, body_of_impact, FIELDS(impact_fields) },
+};
+
+enum { LISTS = sizeof lists / sizeof *lists };
+
+static uint64_t hash_list(const list_kind *kind, const carom_snapshot *s, uint64_t hash)
+{
+	const int64_t count = kind->count(s);
+	hash = cr_hash_u64(hash, (uint64_t)count);
+	for (int64_t i = 0; i < count; i++) {
+		words w = { 0 };
+		kind->read(s, i, w);
+		for (int k = 0; k < kind->word_count; k++)
+			hash = cr_hash_u64(hash, w[k]);
+	}
+	return hash;
+}
+
+uint64_t carom_snapshot_hash(const carom_snapshot *snapshot)
+{
+	uint64_t hash = CR_HASH_SEED;
+	for (int k = 0; k < LISTS; k++)
+		hash = hash_list(&lists[k], snapshot, hash);
+	return hash;
+}
+
+/// Finds the first word of two records that differs; word_count when there is none.
+static int find_word(const list_kind *kind, const carom_snapshot *a, const carom_snapshot *b, int64_t i)
+{
+	words wa = { 0 }, wb = { 0 };
+	kind->read(a, i, wa);
+	kind->read(b, i, wb);
+	int k = 0;
+	while (k < kind->word_count && wa[k] == wb[k])
+		k++;
+	return k;
+}
+
+/// Finds the first difference between two lists. Of lists that agree as far as both go the longer one differs in its next record.
+static bool find_difference(
+	const list_kind *kind, const carom_snapshot *a, const carom_snapshot *b, carom_snapshot_difference *difference)
+{
+	const int64_t count_a = kind->count(a), count_b = kind->count(b);
+	const int64_t both = count_a < count_b ? count_a : count_b;
+	for (int64_t i = 0; i < both; i++) {
+		const int word = find_word(kind, a, b, i);
+		if (word < kind->word_count) {
+			*difference = (carom_snapshot_difference){ kind->name, kind->fields[word], i, kind->body(a, i) };
+			return true;
+		}
+	}
+	if (count_a == count_b)
+		return false;
+	*difference = (carom_snapshot_difference){ kind->name, "count", both, kind->body(count_a > both ? a : b, both) };
+	return true;
+}
+
+bool carom_snapshots_differ(const carom_snapshot *a, const carom_snapshot *b, carom_snapshot_difference *difference)
+{
+	carom_snapshot_difference found = { 0 };
+	bool differ = false;
+	for (int k = 0; k < LISTS && !differ; k++)
+		differ = find_difference(&lists[k], a, b, &found);
+	if (difference)
+		*difference = found;
+	return differ;
+}
