@@ -447,7 +447,8 @@ bool sim_json_bool(const sim_json_node *object, const char *name, bool *value)
 	return !object->json->failed;
 }
 
-bool sim_json_numbers(const sim_json_node *object, const char *name, int count, double low, double high, double *values)
+static bool read_numbers(
+	const sim_json_node *object, const char *name, int count, double low, double high, bool nulls, double *values)
 {
 	sim_json_node node;
 	if (!sim_json_member(object, name, &node))
@@ -456,6 +457,10 @@ bool sim_json_numbers(const sim_json_node *object, const char *name, int count, 
 		return sim_json_error(&node, "must be an array of %d numbers", count);
 	int i = 0;
 	for (const cJSON *item = node.item->child; item; item = item->next, i++) {
+		if (nulls && cJSON_IsNull(item)) {
+			values[i] = NAN;
+			continue;
+		}
 		// The node with its path is made for errors only: finding it takes a walk along the siblings.
 		if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high)) {
 			const sim_json_node element = sim_json_child(&node, i);
@@ -464,6 +469,16 @@ bool sim_json_numbers(const sim_json_node *object, const char *name, int count, 
 		values[i] = item->valuedouble;
 	}
 	return !object->json->failed;
+}
+
+bool sim_json_numbers(const sim_json_node *object, const char *name, int count, double low, double high, double *values)
+{
+	return read_numbers(object, name, count, low, high, false, values);
+}
+
+bool sim_json_numbers_or_nulls(const sim_json_node *object, const char *name, int count, double low, double high, double *values)
+{
+	return read_numbers(object, name, count, low, high, true, values);
 }
 
 // The words as "a", "b" or "c".

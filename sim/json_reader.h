@@ -108,6 +108,9 @@ bool sim_json_bits(const sim_json_node *object, const char *name, uint64_t *valu
 bool sim_json_bool(const sim_json_node *object, const char *name, bool *value);
 /// Exactly count finite numbers, each within low..high.
 bool sim_json_numbers(const sim_json_node *object, const char *name, int count, double low, double high, double *values);
+/// As sim_json_numbers; null becomes NaN.
+bool sim_json_numbers_or_nulls(
+	const sim_json_node *object, const char *name, int count, double low, double high, double *values);
 /// The number of a word in words (ended by NULL).
 bool sim_json_choice(const sim_json_node *object, const char *name, const char *const *words, int *value);
 /// Text that is not empty, as a copy that the caller frees; what *value held is freed.

@@ -24,7 +24,7 @@ static void read_heights(const sim_json_node *node, sim_mesh_source *mesh)
 	mesh->heights = malloc((size_t)count * sizeof *mesh->heights);
 	if (!heights || !mesh->heights)
 		sim_json_error(node, "out of memory");
-	else if (sim_json_numbers(node, "heights", count, -1e6, 1e6, heights))
+	else if (sim_json_numbers_or_nulls(node, "heights", count, -1e6, 1e6, heights))
 		for (int i = 0; i < count; i++)
 			mesh->heights[i] = (float)heights[i];
 	free(heights);

@@ -1,6 +1,7 @@
 /// Contexts: definitions, memory accounting and failure, error text, log, instruction sets.
 #include "test.h"
 #include "base/context.h"
+#include "base/float_mode.h"
 #include <fenv.h>
 #include "base/cpu.h"
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static void check_mode_refused(const char *expected)
 {
 	carom_context *context = (carom_context *)&context;
 	const carom_result result = carom_create_context(NULL, &context);
-	fesetenv(FE_DFL_ENV);
+	cr_float_mode_reset();
 	CHECK_INT(result, CAROM_UNSUPPORTED);
 	CHECK(context == NULL);
 	CHECK_STR(carom_error_text(NULL), expected);

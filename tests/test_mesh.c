@@ -524,9 +524,9 @@ TEST(mesh, wrong_height_fields_are_named)
 	WRONG(2, 2, heights, spacing, NAN, "thickness");
 	WRONG(2, 2, heights, spacing, INFINITY, "thickness is inf; it must be above 0 and at most 1e+12");
 	heights[2] = NAN;
-	WRONG(2, 2, heights, spacing, 1, "heights[2]");
+	WRONG(2, 2, heights, spacing, 1, "heights leaves only holes: each cell has a corner that is NaN");
 	heights[2] = -INFINITY;
-	WRONG(2, 2, heights, spacing, 1, "heights[2]");
+	WRONG(2, 2, heights, spacing, 1, "heights[2] is infinite");
 #undef WRONG
 	// Coordinates beyond what meshes take: refused by the mesh check.
 	heights[2] = 2e12f;

@@ -480,6 +480,20 @@ TEST(scene, errors_of_meshes)
 		"folder/x.json:1: field \"meshes.a.height_field.heights\": must be an array of 4 numbers");
 }
 
+TEST(scene, null_heights_are_holes)
+{
+	sim_scene scene;
+	char error[500];
+	REQUIRE(parse(
+		"{\"planes\": [{}], \"meshes\": {\"h\": {\"height_field\": {\"columns\": 3, \"heights\": [1, 2, 3, 4, 5, null]}}}}",
+		&scene, error));
+	CHECK_NEAR(scene.meshes[0].heights[4], 5, 0);
+	CHECK(isnan(scene.meshes[0].heights[5]));
+	sim_destroy_scene(&scene);
+	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"heights\": [1, null,\n2, \"x\"]}}}}",
+		"folder/x.json:2: field \"meshes.a.height_field.heights[3]\": must be a number, not text");
+}
+
 TEST(scene, errors_of_bodies)
 {
 	check_error(

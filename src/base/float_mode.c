@@ -1,9 +1,13 @@
 /// A look at the floating-point arithmetic of a thread, by computing with it. See base/float_mode.h.
 #include "base/float_mode.h"
+#include <fenv.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 // Volatile everywhere: the compiler would compute with the default mode.
 
@@ -60,4 +64,12 @@ const char *cr_float_mode_fault(void)
 	if (fuses())
 		return "fuses multiplication and addition (the library was compiled without -ffp-contract=off)";
 	return NULL;
+}
+
+void cr_float_mode_reset(void)
+{
+	fesetenv(FE_DFL_ENV);
+#ifdef __SSE__
+	_mm_setcsr(0x1f80); // which fesetenv leaves as it is under Wine: the default, all exceptions masked
+#endif
 }

@@ -17,5 +17,7 @@
 
 /// Look at the arithmetic of this thread. Returns NULL if it is the default one, else a few words that name the first fault.
 const char *cr_float_mode_fault(void);
+/// Give this thread the default arithmetic.
+void cr_float_mode_reset(void);
 
 #endif

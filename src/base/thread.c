@@ -4,6 +4,7 @@
 #define _GNU_SOURCE // sched_getaffinity
 #endif
 #include "base/thread.h"
+#include "base/float_mode.h"
 #include "base/time.h"
 
 void cr_thread_pause(void)
@@ -55,7 +56,6 @@ void cr_condition_broadcast(cr_condition *condition) { (void)condition; }
 
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
-#include <fenv.h>
 
 _Static_assert(sizeof(SRWLOCK) == sizeof(cr_mutex), "base/thread.h names a pointer in its place");
 _Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(cr_condition), "base/thread.h names a pointer in its place");
@@ -63,7 +63,7 @@ _Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(cr_condition), "base/thread.
 static DWORD WINAPI run_thread(void *thread_pointer)
 {
 	const cr_thread *thread = thread_pointer;
-	fesetenv(FE_DFL_ENV);
+	cr_float_mode_reset();
 	thread->fn(thread->user);
 	return 0;
 }
@@ -123,7 +123,6 @@ void cr_condition_broadcast(cr_condition *condition) { WakeAllConditionVariable(
 
 #else
 
-#include <fenv.h>
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
@@ -132,7 +131,7 @@ void cr_condition_broadcast(cr_condition *condition) { WakeAllConditionVariable(
 static void *run_thread(void *thread_pointer)
 {
 	const cr_thread *thread = thread_pointer;
-	fesetenv(FE_DFL_ENV);
+	cr_float_mode_reset();
 	thread->fn(thread->user);
 	return NULL;
 }

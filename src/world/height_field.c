@@ -1,5 +1,6 @@
 /// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom, so
-/// that everything that works for meshes works for them: rays from below the surface find the way up.
+/// that everything that works for meshes works for them: rays from below the surface find the way up. A hole is a shaft
+/// down to the bottom, with walls of its own.
 
 #include "world/world.h"
 
@@ -47,31 +48,52 @@ static void fill_bottom(int32_t columns, int32_t rows, int32_t first, int32_t *t
 		*corner = first + (start + *corner) % border;
 }
 
-static void fill_surface(int32_t columns, int32_t rows, const float *heights, const double spacing[2], double bottom,
-	float *vertices, int32_t *triangles)
+/// A field on its way to a mesh.
+typedef struct field {
+	int32_t columns, rows;
+	const float *heights;
+	const double *spacing; // [2]
+	double lowest;         // of the heights that are numbers
+	double bottom;
+	bool holes; // some height is NaN
+} field;
+
+static void fill_samples(const field *f, float *vertices)
 {
-	for (int32_t row = 0; row < rows; row++) {
-		for (int32_t column = 0; column < columns; column++) {
-			float *v = &vertices[3 * ((int64_t)row * columns + column)];
-			v[0] = (float)(column * spacing[0]);
-			v[1] = (float)(row * spacing[1]);
-			v[2] = heights[(int64_t)row * columns + column];
+	for (int32_t row = 0; row < f->rows; row++) {
+		for (int32_t column = 0; column < f->columns; column++) {
+			const int64_t i = (int64_t)row * f->columns + column;
+			vertices[3 * i] = (float)(column * f->spacing[0]);
+			vertices[3 * i + 1] = (float)(row * f->spacing[1]);
+			vertices[3 * i + 2] = isnan(f->heights[i]) ? (float)f->lowest : f->heights[i];
 		}
 	}
+}
+
+/// Put a sample's place at the bottom.
+static void put_below(const field *f, const float *vertices, int32_t sample, float *v)
+{
+	v[0] = vertices[3 * (int64_t)sample];
+	v[1] = vertices[3 * (int64_t)sample + 1];
+	v[2] = (float)f->bottom;
+}
+
+static int32_t *put_cell(int32_t *triangles, int32_t v, int32_t columns)
+{
+	triangles = put_triangle(triangles, v, v + 1, v + columns + 1);
+	return put_triangle(triangles, v, v + columns + 1, v + columns);
+}
+
+static void fill_solid(const field *f, float *vertices, int32_t *triangles)
+{
+	const int32_t columns = f->columns, rows = f->rows;
 	const int32_t border = 2 * (columns + rows - 2), samples = columns * rows;
-	for (int32_t i = 0; i < border; i++) {
-		const float *top = &vertices[3 * (int64_t)border_sample(columns, rows, i)];
-		float *v = &vertices[3 * ((int64_t)samples + i)];
-		v[0] = top[0];
-		v[1] = top[1];
-		v[2] = (float)bottom;
-	}
+	fill_samples(f, vertices);
+	for (int32_t i = 0; i < border; i++)
+		put_below(f, vertices, border_sample(columns, rows, i), &vertices[3 * ((int64_t)samples + i)]);
 	for (int32_t row = 0; row + 1 < rows; row++) {
-		for (int32_t column = 0; column + 1 < columns; column++) {
-			const int32_t v = row * columns + column;
-			triangles = put_triangle(triangles, v, v + 1, v + columns + 1);
-			triangles = put_triangle(triangles, v, v + columns + 1, v + columns);
-		}
+		for (int32_t column = 0; column + 1 < columns; column++)
+			triangles = put_cell(triangles, row * columns + column, columns);
 	}
 	for (int32_t i = 0; i < border; i++) {
 		const int32_t next = (i + 1) % border;
@@ -81,6 +103,90 @@ static void fill_surface(int32_t columns, int32_t rows, const float *heights, co
 	}
 	fill_bottom(columns, rows, samples, triangles);
 }
+
+// ---- Fields with holes ----
+//
+// A cell with a corner that is NaN is no part of the solid. Its two triangles stay in the list, with one corner three times, so that the
+// numbers of all others tell their cell; detection leaves them out. A wall goes down wherever a cell is next to none, and each cell
+// has its own bottom.
+
+static bool is_cell(const field *f, int32_t column, int32_t row)
+{
+	if (column < 0 || row < 0 || column >= f->columns - 1 || row >= f->rows - 1)
+		return false;
+	const float *h = &f->heights[(int64_t)row * f->columns + column];
+	return !isnan(h[0]) && !isnan(h[1]) && !isnan(h[f->columns]) && !isnan(h[f->columns + 1]);
+}
+
+/// Find the sides of a cell at which no other is, as pairs of samples counter-clockwise seen from above. Returns their number.
+static int find_walls(const field *f, int32_t column, int32_t row, int32_t walls[4][2])
+{
+	static const int32_t to[4][2] = { { 0, -1 }, { 1, 0 }, { 0, 1 }, { -1, 0 } };
+	const int32_t v = row * f->columns + column;
+	const int32_t corners[5] = { v, v + 1, v + f->columns + 1, v + f->columns, v };
+	int count = 0;
+	for (int k = 0; k < 4; k++) {
+		if (is_cell(f, column + to[k][0], row + to[k][1]))
+			continue;
+		walls[count][0] = corners[k];
+		walls[count++][1] = corners[k + 1];
+	}
+	return count;
+}
+
+/// Count the triangles of a solid with holes.
+static int64_t count_with_holes(const field *f)
+{
+	int64_t count = 0;
+	for (int32_t row = 0; row + 1 < f->rows; row++) {
+		for (int32_t column = 0; column + 1 < f->columns; column++) {
+			int32_t walls[4][2];
+			count += is_cell(f, column, row) ? 4 + 2 * find_walls(f, column, row, walls) : 2;
+		}
+	}
+	return count;
+}
+
+static void fill_with_holes(const field *f, float *vertices, int32_t *triangles)
+{
+	const int32_t columns = f->columns, rows = f->rows, samples = columns * rows;
+	fill_samples(f, vertices);
+	for (int32_t i = 0; i < samples; i++)
+		put_below(f, vertices, i, &vertices[3 * ((int64_t)samples + i)]);
+	int32_t *rest = triangles + 6 * (int64_t)(columns - 1) * (rows - 1);
+	for (int32_t row = 0; row + 1 < rows; row++) {
+		for (int32_t column = 0; column + 1 < columns; column++) {
+			const int32_t v = row * columns + column, below = samples + v;
+			if (!is_cell(f, column, row)) {
+				triangles = put_triangle(put_triangle(triangles, v, v, v), v, v, v);
+				continue;
+			}
+			triangles = put_cell(triangles, v, columns);
+			rest = put_triangle(rest, below, below + columns + 1, below + 1);
+			rest = put_triangle(rest, below, below + columns, below + columns + 1);
+			int32_t walls[4][2];
+			const int count = find_walls(f, column, row, walls);
+			for (int k = 0; k < count; k++) {
+				const int32_t a = walls[k][0], b = walls[k][1];
+				rest = put_triangle(rest, a, samples + a, samples + b);
+				rest = put_triangle(rest, a, samples + b, b);
+			}
+		}
+	}
+}
+
+static bool has_cells(const field *f)
+{
+	for (int32_t row = 0; row + 1 < f->rows; row++) {
+		for (int32_t column = 0; column + 1 < f->columns; column++) {
+			if (is_cell(f, column, row))
+				return true;
+		}
+	}
+	return false;
+}
+
+// ---- Making ----
 
 /// Choose how many cells the inside-outside grid has along the longer side. A field is wide and low: with the cells of a mesh (48
 /// along the longest side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a ray. Cells of
@@ -143,6 +249,59 @@ static carom_result check_field(
 	return CAROM_SUCCESS;
 }
 
+/// Look for the lowest height and for holes, and check what depends on them.
+static carom_result read_heights(carom_context *context, field *f, double thickness)
+{
+	static const char *const name = "carom_create_height_field";
+	const int64_t samples = (int64_t)f->columns * f->rows;
+	f->lowest = INFINITY;
+	for (int64_t i = 0; i < samples; i++) {
+		if (isinf(f->heights[i]))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: heights[%lld] is infinite", name, (long long)i);
+		if (isnan(f->heights[i]))
+			f->holes = true;
+		else
+			f->lowest = fmin(f->lowest, f->heights[i]);
+	}
+	if (f->holes && !has_cells(f))
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: heights leaves only holes: each cell has a corner that is NaN", name);
+	f->bottom = f->lowest - thickness;
+	// A bottom that float cannot tell from the lowest sample would not enclose anything there.
+	if (!((float)f->bottom < (float)f->lowest))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: thickness is %g, which float does not resolve below a height of %g", name, thickness, f->lowest);
+	return CAROM_SUCCESS;
+}
+
+static carom_result make_mesh(carom_context *context, const field *f, carom_mesh **mesh)
+{
+	const int64_t samples = (int64_t)f->columns * f->rows, border = 2 * ((int64_t)f->columns + f->rows - 2);
+	const int64_t vertex_count = samples + (f->holes ? samples : border);
+	const int64_t triangle_count =
+		f->holes ? count_with_holes(f) : 2 * (int64_t)(f->columns - 1) * (f->rows - 1) + 3 * border - 2;
+	const size_t vertex_bytes = 3 * (size_t)vertex_count * sizeof(float),
+				 triangle_bytes = 3 * (size_t)triangle_count * sizeof(int32_t);
+	float *vertices = cr_alloc(context, vertex_bytes);
+	int32_t *triangles = cr_alloc(context, triangle_bytes);
+	carom_result result;
+	if (vertices && triangles) {
+		(f->holes ? fill_with_holes : fill_solid)(f, vertices, triangles);
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+		def.vertex_count = (int32_t)vertex_count;
+		def.triangles = triangles;
+		def.triangle_count = (int32_t)triangle_count;
+		def.grid_resolution = choose_resolution(f->columns, f->rows, f->spacing);
+		result = cr_create_mesh(context, &def, NULL, NULL, mesh);
+	} else {
+		result = cr_fail_memory(context, "a height field");
+	}
+	cr_free(context, vertices, vertex_bytes);
+	cr_free(context, triangles, triangle_bytes);
+	return result;
+}
+
 carom_result carom_create_height_field(carom_context *context, int32_t columns, int32_t rows, const float *heights,
 	const double spacing[2], double thickness, carom_mesh **mesh)
 {
@@ -154,38 +313,7 @@ carom_result carom_create_height_field(carom_context *context, int32_t columns, 
 	carom_result result = check_field(context, columns, rows, heights, spacing, thickness);
 	if (result != CAROM_SUCCESS)
 		return result;
-	const int64_t samples = (int64_t)columns * rows;
-	double lowest = INFINITY;
-	for (int64_t i = 0; i < samples; i++) {
-		if (!isfinite(heights[i]))
-			return cr_fail(
-				context, CAROM_INVALID_ARGUMENT, "carom_create_height_field: heights[%lld] is not finite", (long long)i);
-		lowest = fmin(lowest, heights[i]);
-	}
-	// A bottom that float cannot tell from the lowest sample would not enclose anything there.
-	if (!((float)(lowest - thickness) < (float)lowest))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"carom_create_height_field: thickness is %g, which float does not resolve below a height of %g", thickness, lowest);
-	const int32_t border = 2 * (columns + rows - 2);
-	const int32_t vertex_count = (int32_t)samples + border;
-	const int32_t triangle_count = 2 * (columns - 1) * (rows - 1) + 3 * border - 2;
-	const size_t vertex_bytes = 3 * (size_t)vertex_count * sizeof(float),
-				 triangle_bytes = 3 * (size_t)triangle_count * sizeof(int32_t);
-	float *vertices = cr_alloc(context, vertex_bytes);
-	int32_t *triangles = cr_alloc(context, triangle_bytes);
-	if (vertices && triangles) {
-		fill_surface(columns, rows, heights, spacing, lowest - thickness, vertices, triangles);
-		carom_mesh_def def = carom_default_mesh_def();
-		def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
-		def.vertex_count = vertex_count;
-		def.triangles = triangles;
-		def.triangle_count = triangle_count;
-		def.grid_resolution = choose_resolution(columns, rows, spacing);
-		result = cr_create_mesh(context, &def, NULL, NULL, mesh);
-	} else {
-		result = cr_fail_memory(context, "a height field");
-	}
-	cr_free(context, vertices, vertex_bytes);
-	cr_free(context, triangles, triangle_bytes);
-	return result;
+	field f = { .columns = columns, .rows = rows, .heights = heights, .spacing = spacing };
+	result = read_heights(context, &f, thickness);
+	return result == CAROM_SUCCESS ? make_mesh(context, &f, mesh) : result;
 }
