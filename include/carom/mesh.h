@@ -56,7 +56,7 @@ typedef struct carom_mesh_def {
 	const uint32_t *materials;
 } carom_mesh_def;
 
-/// No vertices, no triangles, packed floats, a grid of 48 cells, CAROM_SIDES_AUTO, no materials. Thread-safe.
+/// No vertices, no triangles, packed floats, CAROM_GRID_BY_SIZE, CAROM_SIDES_AUTO, no materials. Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 
 /// What the check of a mesh found. Positions that are equal bit for bit count as one vertex for everything that is
@@ -132,6 +132,16 @@ CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t
 /// CAROM_MAX_COORDINATE. CAROM_INVALID_MESH: all points lie in one plane. On failure *mesh is NULL. The caller holds a reference. Source:
 /// Barber, Dobkin and Huhdanpaa, The Quickhull Algorithm for Convex Hulls (1996), with exact signs. Thread-safe.
 CAROM_API carom_result carom_create_hull(carom_context *context, const carom_strided *points, int32_t count, carom_mesh **mesh);
+
+/// A mesh of another size and form: vertex v of mesh becomes (scale[0] v.x, scale[1] v.y, scale[2] v.z) in its own frame. The three need
+/// not be equal, and negative ones mirror; then each triangle has its second and third corner exchanged, so that its front stays the
+/// front. Vertices and triangles keep their numbers, materials and sides stay, doubles stay doubles, and a hull stays a hull (one
+/// so flat that float loses a vertex may get other numbers). It costs what carom_create_mesh or carom_create_hull costs and holds its own
+/// memory: bodies of equal size share one. mesh may belong to another context.
+/// CAROM_INVALID_ARGUMENT names a missing argument, and a scale that is 0 or not finite. CAROM_INVALID_MESH where a vertex ends beyond
+/// CAROM_MAX_COORDINATE. On failure *scaled is NULL. The caller holds a reference. Thread-safe.
+CAROM_API carom_result carom_create_scaled_mesh(
+	carom_context *context, const carom_mesh *mesh, const double scale[3], carom_mesh **scaled);
 
 /// Take another reference, to be given up by carom_release_mesh: for a second owner, or to keep the mesh of a body
 /// (carom_world_get_body_def). Returns the mesh. NULL does nothing. Thread-safe.

@@ -1,0 +1,108 @@
+/// Meshes and hulls of another size. See carom_create_scaled_mesh.
+#include "world/world.h"
+
+static const char *const name = "carom_create_scaled_mesh";
+
+static carom_result check_scale(carom_context *context, const double scale[3])
+{
+	if (!scale)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: scale is NULL", name);
+	for (int k = 0; k < 3; k++) {
+		if (!isfinite(scale[k]) || scale[k] == 0)
+			return cr_fail(
+				context, CAROM_INVALID_ARGUMENT, "%s: scale[%d] is %g; it must be finite and not 0", name, k, scale[k]);
+	}
+	return CAROM_SUCCESS;
+}
+
+/// Does the scale exchange left and right?
+static bool mirrors(const double scale[3]) { return (scale[0] < 0) ^ (scale[1] < 0) ^ (scale[2] < 0); }
+
+/// As many cells along the longest side as the mesh has.
+static int32_t grid_resolution_of(const carom_mesh *mesh)
+{
+	const cr_grid *g = &mesh->collider.grid;
+	int32_t most = 0;
+	for (int k = 0; k < 3 && g->cells; k++)
+		most = g->size[k] > most ? g->size[k] : most;
+	return most < 1024 ? most : 1024;
+}
+
+/// Write the scaled vertices of a mesh as the type that it has: doubles where it keeps them. Returns the first vertex that ends beyond
+/// the limit, or -1.
+static int32_t scale_vertices(const carom_mesh *mesh, const double scale[3], void *to)
+{
+	const int64_t count = 3 * (int64_t)mesh->topology.vertex_count;
+	float *floats = to;
+	double *doubles = to;
+	for (int64_t i = 0; i < count; i++) {
+		const double value = scale[i % 3] * (mesh->exact ? mesh->exact[i] : (double)mesh->topology.vertices[i]);
+		if (!(fabs(value) <= CAROM_MAX_COORDINATE))
+			return (int32_t)(i / 3);
+		if (mesh->exact)
+			doubles[i] = value;
+		else
+			floats[i] = (float)value;
+	}
+	return -1;
+}
+
+/// Write the triangles, the second and third corner exchanged where the scale mirrors.
+static void turn_triangles(const carom_mesh *mesh, bool mirrored, int32_t *to)
+{
+	const cr_topology *t = &mesh->topology;
+	for (int64_t i = 0; i < t->triangle_count; i++) {
+		to[3 * i] = t->triangles[3 * i];
+		to[3 * i + 1] = t->triangles[3 * i + (mirrored ? 2 : 1)];
+		to[3 * i + 2] = t->triangles[3 * i + (mirrored ? 1 : 2)];
+	}
+}
+
+static carom_result create(carom_context *context, const carom_mesh *mesh, const double scale[3], void *vertices,
+	int32_t *triangles, carom_mesh **scaled)
+{
+	const cr_topology *t = &mesh->topology;
+	const carom_strided places = { vertices, 0, mesh->exact ? CAROM_FLOAT64 : CAROM_FLOAT32 };
+	const int32_t beyond = scale_vertices(mesh, scale, vertices);
+	if (beyond >= 0)
+		return cr_fail(context, CAROM_INVALID_MESH, "%s: scale takes vertex %d beyond the limit of %g", name, (int)beyond,
+			CAROM_MAX_COORDINATE);
+	if (mesh->hull.hull.vertex_count > 0)
+		return carom_create_hull(context, &places, t->vertex_count, scaled);
+	turn_triangles(mesh, mirrors(scale), triangles);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = places;
+	def.vertex_count = t->vertex_count;
+	def.triangles = triangles;
+	def.triangle_count = t->triangle_count;
+	def.grid_resolution = grid_resolution_of(mesh);
+	def.sides = mesh->sides;
+	def.materials = mesh->materials;
+	return cr_create_mesh(context, &def, NULL, NULL, scaled);
+}
+
+carom_result carom_create_scaled_mesh(carom_context *context, const carom_mesh *mesh, const double scale[3], carom_mesh **scaled)
+{
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!scaled)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: scaled is NULL", name);
+	*scaled = NULL;
+	if (!mesh)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: mesh is NULL", name);
+	carom_result result = check_scale(context, scale);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const size_t vertex_bytes =
+		3 * (size_t)mesh->topology.vertex_count * (mesh->exact ? sizeof *mesh->exact : sizeof *mesh->topology.vertices);
+	const size_t triangle_bytes = 3 * (size_t)mesh->topology.triangle_count * sizeof(int32_t);
+	void *vertices = cr_alloc(context, vertex_bytes);
+	int32_t *triangles = cr_alloc(context, triangle_bytes);
+	if ((vertices || vertex_bytes == 0) && (triangles || triangle_bytes == 0))
+		result = create(context, mesh, scale, vertices, triangles, scaled);
+	else
+		result = cr_fail_memory(context, "a scaled mesh");
+	cr_free(context, vertices, vertex_bytes);
+	cr_free(context, triangles, triangle_bytes);
+	return result;
+}
