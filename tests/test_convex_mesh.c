@@ -101,12 +101,12 @@ static bool approach(const carom_shape *shape, const surface *s, uint64_t *seed,
 	return false;
 }
 
-/// Lowers a body that is near a mesh into it, by up to its own length along the way that it came.
-static void sink(const surface *s, uint64_t *seed, carom_pose *pose)
+/// Lowers a body that is near a mesh into it along the way that it came: how far is drawn at random between two lengths.
+static void sink(const surface *s, uint64_t *seed, const double range[2], carom_pose *pose)
 {
 	const v3d middle = { s->middle, s->middle, 0 };
 	const v3d way = s->width > 0 ? (v3d){ 0, 0, -1 } : v3d_normalize(v3d_sub(middle, pose->position));
-	pose->position = v3d_mad(pose->position, test_random_double(seed, 0.03, 0.8), way);
+	pose->position = v3d_mad(pose->position, test_random_double(seed, range[0], range[1]), way);
 }
 
 typedef struct tally {
@@ -173,15 +173,15 @@ typedef struct depths {
 	int deep, parted, far;
 } depths;
 
-static void check_depths(carom_context *context, const carom_shape *shape, const surface *s, depths *t)
+static void check_depths(
+	carom_context *context, const carom_shape *shape, const surface *s, uint64_t seed, const double range[2], depths *t)
 {
-	uint64_t seed = 6;
 	for (int i = 0; i < POSES; i++) {
 		carom_pose pose;
 		double distance;
 		if (!approach(shape, s, &seed, &pose, &distance))
 			continue;
-		sink(s, &seed, &pose);
+		sink(s, &seed, range, &pose);
 		if (distance_from(shape, pose, s->mesh) > -1e-4 && (s->width > 0 || !is_inside(context, s, pose.position)))
 			continue;
 		const carom_contact c = deepest_contact(context, shape, pose, s, i % 2);
@@ -195,8 +195,8 @@ static void check_depths(carom_context *context, const carom_shape *shape, const
 	}
 }
 
-/// However deep a body has sunk in, moving it by the deepest contact along its normal parts it from every triangle.
-TEST(convex_mesh, the_deepest_contact_parts)
+/// Surfaces from first to last.
+static void check_parting(int first, int last, uint64_t seed, const double range[2])
 {
 	carom_context *context = fixture_context(1);
 	carom_shape forms[FORMS];
@@ -204,10 +204,10 @@ TEST(convex_mesh, the_deepest_contact_parts)
 	surface surfaces[SURFACES];
 	make_forms(context, forms, hulls);
 	make_surfaces(context, surfaces);
-	for (int s = 0; s < SURFACES; s++) {
+	for (int s = first; s <= last; s++) {
 		depths t = { 0 };
 		for (int f = 0; f < FORMS; f++)
-			check_depths(context, &forms[f], &surfaces[s], &t);
+			check_depths(context, &forms[f], &surfaces[s], seed, range, &t);
 		CHECK(t.deep > POSES);
 		if (!CHECK_INT(t.parted, t.deep) || !CHECK_INT(t.far, 0))
 			CHECK_STR(surfaces[s].name, "");
@@ -218,6 +218,15 @@ TEST(convex_mesh, the_deepest_contact_parts)
 	carom_release_mesh(hulls[1]);
 	carom_destroy_context(context);
 }
+
+/// However deep a body has sunk in, moving it by the deepest contact along its normal parts it from every triangle.
+TEST(convex_mesh, the_deepest_contact_parts) { check_parting(0, SURFACES - 1, 6, (double[]){ 0.03, 0.8 }); }
+
+/// So it does where that contact tells a small depth: because the body has just come in, or though it has sunk in deep.
+TEST(convex_mesh, a_shallow_contact_parts) { check_parting(0, SURFACES - 1, 7, (double[]){ 0.005, 0.1 }); }
+
+/// A way that ends inside a closed mesh, clear of its surface, parts nothing.
+TEST(convex_mesh, no_way_ends_inside) { check_parting(2, 2, 1, (double[]){ 0.5, 0.7 }); }
 
 /// The nearest contact is never farther than the nearest triangle, and there is one wherever a triangle is near.
 TEST(convex_mesh, distances_ahead_are_those_of_the_nearest_triangle)

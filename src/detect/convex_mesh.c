@@ -34,8 +34,8 @@ static const double FLAT = 1e-4;
 static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
-// Of the body's size: a body that is less deep is not asked whether it is parted; the longest way out; and what counts
-// as parted.
+// Of the body's size: a body that is less deep, and is pushed in one direction, is not asked whether it is parted; the longest
+// way out; and what counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
@@ -82,6 +82,7 @@ typedef struct convex_pair {
 	int32_t facet[MOST_DIRECTIONS]; // flat parts of the mesh that the body stands on
 	int facet_count;
 	way_out nearest; // over the triangle that the body is nearest to; triangle -1: none is within the margin
+	double met;      // how deep it meets a triangle that may push it; below zero: it meets none
 } convex_pair;
 
 static v3d to_body(const convex_pair *c, v3d p)
@@ -115,6 +116,12 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 	}
 }
 
+static void add_way(convex_pair *c, const way_out *way)
+{
+	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth };
+	add_contacts(c, &contact, 1, way->triangle);
+}
+
 /// The depth of the deepest contact so far; -INFINITY: there is none.
 static double deepest_of(const convex_pair *c)
 {
@@ -127,19 +134,27 @@ static double deepest_of(const convex_pair *c)
 
 // ---- A body whose centre is inside ----
 
-static bool add_way_out(convex_pair *c)
+/// Does the body's centre, moved by shift, lie inside a closed mesh? Then *centre is its place and *near the point of the surface
+/// next to it, both in the mesh's frame.
+static bool is_centre_inside(const convex_pair *c, v3d shift, v3d *centre, cr_near_point *near)
 {
 	if (!c->collider->closed)
 		return false;
-	const v3d centre = m3d_tmul(&c->mesh_in_body.rotation, v3d_sub(c->centre, c->mesh_in_body.position));
-	const float origin[3] = { (float)centre.x, (float)centre.y, (float)centre.z }, direction[3] = { 0.5f, 0.7f, 0.3f };
+	*centre = m3d_tmul(&c->mesh_in_body.rotation, v3d_sub(v3d_add(c->centre, shift), c->mesh_in_body.position));
+	const float origin[3] = { (float)centre->x, (float)centre->y, (float)centre->z }, direction[3] = { 0.5f, 0.7f, 0.3f };
 	for (int k = 0; k < 3; k++) {
 		if (!(origin[k] >= c->collider->lower[k] && origin[k] <= c->collider->upper[k]))
 			return false;
 	}
+	return c->pipeline->bvh->winding(c->collider, origin, direction) != 0 &&
+		c->pipeline->bvh->closest(c->collider, *centre, INFINITY, true, near);
+}
+
+static bool add_way_out(convex_pair *c)
+{
+	v3d centre;
 	cr_near_point near;
-	if (c->pipeline->bvh->winding(c->collider, origin, direction) == 0 ||
-		!c->pipeline->bvh->closest(c->collider, centre, INFINITY, true, &near))
+	if (!is_centre_inside(c, (v3d){ 0, 0, 0 }, &centre, &near))
 		return false;
 	const v3d away = v3d_sub(near.on.point, centre);
 	const v3d out =
@@ -171,7 +186,7 @@ static v3d vertex_in_body(const convex_pair *c, int32_t t, int k)
 	return to_body(c, v3d_from_floats(&top->vertices[3 * (int64_t)top->triangles[3 * (int64_t)t + k]]));
 }
 
-/// Does q lie below the plane across n through p, but for what counts as flat?
+/// Does q lie below the plane across n through p, or above it by so little that the two count as flat?
 static bool lies_below(v3d n, v3d p, v3d q)
 {
 	const v3d d = v3d_sub(q, p);
@@ -360,6 +375,7 @@ static void collide_triangle(convex_pair *c, int32_t number)
 	if (stands_over(c, &t)) {
 		const v3d low = v3d_mad(cr_convex_support(&c->convex, v3d_neg(t.normal)), -c->convex.rounding, t.normal);
 		least = (cr_separation){ .gap = -t.depth, .normal = t.normal, .on_a = low };
+		c->met = t.depth > c->met ? t.depth : c->met;
 		note_nearest(c, &t, &least);
 		remember_direction(c, t.normal);
 		remember_facet(c, number);
@@ -368,6 +384,7 @@ static void collide_triangle(convex_pair *c, int32_t number)
 	}
 	const int count = cr_convex_triangle_contacts(&c->convex, &t.convex, t.inner, c->margin, &least, &on_face, contacts);
 	t.meets = least.gap <= c->margin;
+	c->met = -least.gap > c->met ? -least.gap : c->met;
 	if (t.meets)
 		note_nearest(c, &t, &least);
 	if (!on_face && (count == 0 || !holds(c, &t, contacts[0].normal))) {
@@ -481,8 +498,7 @@ static void add_last_way(convex_pair *c)
 	}
 	if (!(way.depth < INFINITY && way.depth >= -c->margin))
 		return;
-	const cr_volume_contact contact = { v3d_mad(way.point, -way.depth, way.normal), way.normal, way.depth };
-	add_contacts(c, &contact, 1, way.triangle);
+	add_way(c, &way);
 }
 
 // ---- Where the body meets nothing yet ----
@@ -513,9 +529,7 @@ static void add_nearest(convex_pair *c, const int32_t *blocks, int32_t count)
 	// Depths are told as floats.
 	if (c->nearest.triangle < 0 || !(c->nearest.depth > (1 - 1e-6) * deepest + 1e-9 * c->size))
 		return;
-	const way_out *way = &c->nearest;
-	const cr_volume_contact contact = { v3d_mad(way->point, -way->depth, way->normal), way->normal, way->depth };
-	add_contacts(c, &contact, 1, way->triangle);
+	add_way(c, &c->nearest);
 }
 
 /// Blocks of triangles near the body where it is moved by shift; NULL when out of memory.
@@ -560,14 +574,16 @@ static void collide_triangles(convex_pair *c)
 	if (c->nearest.depth < 0 && c->margin > 0)
 		add_nearest(c, blocks, count);
 	// A body that meets a triangle is not told contacts ahead alone.
-	if (c->worker->contacts.count == 0 || (c->nearest.depth > TOUCHES * c->size && deepest_of(c) < 0))
+	if (c->worker->contacts.count == 0 || (c->met > TOUCHES * c->size && deepest_of(c) < 0))
 		add_last_way(c);
+	if (c->nearest.depth > TOUCHES * c->size && deepest_of(c) < 0)
+		add_way(c, &c->nearest);
 }
 
 // ---- Does the deepest contact part the pair? ----
 
 /// The end of the way along n past the triangles that the body meets where it is moved by so much; 0: it meets none.
-static double end_of_way(const convex_pair *c, v3d n, double moved)
+static double end_of_meeting(const convex_pair *c, v3d n, double moved)
 {
 	const v3d shift = v3d_scale(n, moved);
 	const cr_relative at = { in_place.rotation, v3d_neg(shift) };
@@ -597,7 +613,19 @@ static double end_of_way(const convex_pair *c, v3d n, double moved)
 	return end;
 }
 
-/// How far the body must move along n, at least from, so that it meets no triangle there; infinite: farther than most.
+/// As end_of_meeting, but a body that meets no triangle because it lies wholly inside the mesh must move on at least until its
+/// centre is at the surface.
+static double end_of_way(const convex_pair *c, v3d n, double moved)
+{
+	const double end = end_of_meeting(c, n, moved);
+	v3d centre;
+	cr_near_point near;
+	if (end > moved || !is_centre_inside(c, v3d_scale(n, moved), &centre, &near))
+		return end;
+	return moved + fmax(sqrt(near.distance2), TOUCHES * c->size);
+}
+
+/// How far the body must move along n, at least from, so that the pair is parted there; infinite: farther than most.
 static double way_along(const convex_pair *c, v3d n, double from, double most)
 {
 	double way = from;
@@ -669,6 +697,24 @@ static void try_normals(const convex_pair *c, trials *t)
 	}
 }
 
+/// May the deepest contact lead the body out of the triangle that it was worked out for, but not out of all? Not where the body
+/// touches lightly, all contacts have one normal and none of the triangles is met more deeply than the contact tells.
+static bool may_not_part(const convex_pair *c, const cr_raw_contact *deepest)
+{
+	const cr_raw_contacts *list = &c->worker->contacts;
+	const double depth = deepest->depth, most = depth > c->met ? depth : c->met;
+	if (!(depth > 0))
+		return false;
+	if (most > DEEP * c->size || most > depth + TOUCHES * c->size)
+		return true;
+	const v3d normal = normal_of(c, deepest);
+	for (int64_t i = 0; i < list->count; i++) {
+		if (v3d_dot(normal, normal_of(c, &list->data[i])) < ALIKE)
+			return true;
+	}
+	return false;
+}
+
 /// The contacts of a body that stands deep in a mesh were worked out triangle by triangle: the deepest one need not
 /// bring it out of all. Where it does not, the shortest way that does takes its place, and that of the contacts that
 /// are as deep along its normal.
@@ -678,7 +724,7 @@ static void part(convex_pair *c)
 	int64_t deepest = 0;
 	for (int64_t i = 1; i < list->count; i++)
 		deepest = list->data[i].depth > list->data[deepest].depth ? i : deepest;
-	if (list->count == 0 || !(list->data[deepest].depth > DEEP * c->size))
+	if (list->count == 0 || !may_not_part(c, &list->data[deepest]))
 		return;
 	cr_raw_contact contact = list->data[deepest];
 	trials t = { .from = contact.depth, .best = { .length = MOST_WAY * c->size } };
@@ -727,6 +773,7 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, cr_body_pai
 	c.centre = cr_convex_centre(&c.convex);
 	c.size = cr_convex_size(&c.convex) + c.convex.rounding;
 	c.nearest = (way_out){ .depth = -nextafter(c.margin, INFINITY), .triangle = -1 };
+	c.met = -INFINITY;
 	if (!add_way_out(&c))
 		collide_triangles(&c);
 	part(&c);

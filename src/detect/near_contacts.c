@@ -18,13 +18,13 @@ enum {
 	// Of pairs of triangles: where more are near, as of two fine surfaces side by side, the nearest points of the two
 	// bodies are the contact.
 	MOST_PAIRS = 1 << 15,
-	FEW_CONTACTS = 256, // of those each is compared with all others for its place
+	FEW_CONTACTS = 256, // a new place is compared with those of so many contacts at most
 };
 
 // Sine: a surface that comes nearer around a vertex above a face, or around edges that cross, by less than that counts
 // as level.
 static const double LEVEL = 0.1;
-// The same around a vertex that is nearest to an edge or a vertex: what lies beside a face is no part of its patch.
+// Sine, around a vertex that is nearest to an edge or a vertex: a place beside a face is no part of the face's patch.
 static const double SHARP_LEVEL = 1e-3;
 // Sine of the angle between edges that have nearest points within both.
 static const double PARALLEL = 1e-4;
@@ -63,7 +63,8 @@ bool cr_wants_near_contacts(const cr_pipeline *p)
 
 // ---- Minima ----
 
-/// Does a direction from a corner lead away from the one to the other body, but for what is level? d: unit, to the other body.
+/// Does a direction from a corner lead away from the other body, or toward it by so little that it counts as level? d: unit, to
+/// the other body.
 static bool falls_away(v3d along, v3d d, double level) { return v3d_dot(along, d) <= level * v3d_length(along); }
 
 static bool corners_fall_away(const cr_completion *c, int side, int32_t triangle, int corner, v3d d, double level)
