@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef __SSE__
-#include <xmmintrin.h>
-#endif
 
 // Volatile everywhere: the compiler would compute with the default mode.
 
@@ -70,6 +67,6 @@ void cr_float_mode_reset(void)
 {
 	fesetenv(FE_DFL_ENV);
 #ifdef __SSE__
-	_mm_setcsr(0x1f80); // which fesetenv leaves as it is under Wine: the default, all exceptions masked
+	__builtin_ia32_ldmxcsr(0x1f80); // the default, all exceptions masked; under Wine fesetenv leaves this register as it is
 #endif
 }
