@@ -118,7 +118,7 @@ typedef enum carom_ray_method {
 	CAROM_RAYS_PLUGIN,          ///< carom_world_def.ray_plugin
 } carom_ray_method;
 
-/// Whether pairs of meshes are worked out anew in every step.
+/// Whether pairs of meshes are worked out from the beginning in every step.
 typedef enum carom_temporal {
 	/// Every pair with the full algorithm in every step.
 	CAROM_TEMPORAL_NONE,
@@ -482,7 +482,7 @@ typedef struct carom_stats {
 	int64_t rays_missed;      ///< rays that CAROM_BUFFERS_IGNORE left out
 	int64_t walk_steps;       ///< triangles visited by all walks
 	int32_t backtracks;       ///< times that CAROM_BUFFERS_BACKTRACK did a stage again
-	int32_t pairs_full;       ///< pairs of meshes done anew: by the full algorithm, or found apart by their surfaces
+	int32_t pairs_full;       ///< pairs of meshes done in full: by the full algorithm, or found apart by their surfaces
 	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
 	int32_t pairs_apart;      ///< of these, pairs that were known to be apart and needed no test
 	int64_t vertices_watched; ///< vertices near the other surface that pairs remember

@@ -10,7 +10,7 @@ carom_result cr_deforming_create(
 /// NULL does nothing.
 void cr_deforming_free(carom_context *memory, cr_deforming *deforming);
 
-/// Places were written: measure the box, and let queries look anew.
+/// Places were written: measure the box, and tell queries that it has changed.
 void cr_deforming_touch(cr_deforming *deforming);
 /// A step is done: the next one begins where it ended.
 void cr_deforming_rest(cr_deforming *deforming);
