@@ -257,7 +257,14 @@ TEST(collide, misuse_of_shapes)
 	expect_error(context, carom_distance(context, &ball, NULL, &ball, NULL, NULL), CAROM_INVALID_ARGUMENT, "separation is NULL");
 	expect_error(context, carom_distance(context, NULL, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
 	bad = fixture_of_mesh(mesh);
-	expect_error(context, carom_distance(context, &ball, NULL, &bad, NULL, &s), CAROM_UNSUPPORTED, "CAROM_MESH");
+	expect_error(context, carom_collide(context, &ball, NULL, &bad, NULL, 0, &m), CAROM_UNSUPPORTED, "CAROM_MESH");
+	expect_error(context, carom_distance(context, &bad, NULL, NULL, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
+	expect_error(context, carom_distance(context, &bad, NULL, &ball, &(carom_pose){ { NAN, 0, 0 }, { 0, 0, 0, 1 } }, &s),
+		CAROM_INVALID_ARGUMENT, "pose_b");
+	expect_error(context, carom_distance(context, &bad, NULL, &(carom_shape){ .type = CAROM_SPHERE, .radius = -1 }, NULL, &s),
+		CAROM_INVALID_ARGUMENT, "radius");
+	expect_error(context, carom_distance(context, &(carom_shape){ .type = CAROM_MESH }, NULL, &ball, NULL, &s),
+		CAROM_INVALID_ARGUMENT, "mesh");
 	bad.type = CAROM_HULL;
 	expect_error(context, carom_distance(context, &ball, NULL, &bad, NULL, &s), CAROM_INVALID_ARGUMENT, "is no hull");
 	bad = fixture_cone(1, 0);

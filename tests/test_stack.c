@@ -219,6 +219,7 @@ static void use_meshes(void *context)
 	carom_mass mass;
 	carom_mesh_point nearest;
 	carom_mesh_gap gap;
+	carom_separation way;
 	int32_t count, pairs[8][2];
 	bool found;
 	const carom_pose away = fixture_at(1.7, 0.1, 0.2);
@@ -228,6 +229,10 @@ static void use_meshes(void *context)
 	CHECK_INT(carom_mesh_contains(torus, (carom_vec3){ 1, 0.01, 0.02 }, &found), CAROM_SUCCESS);
 	CHECK_INT(carom_mesh_closest_point(torus, (carom_vec3){ 3, 1, 2 }, INFINITY, &found, &nearest), CAROM_SUCCESS);
 	CHECK_INT(carom_mesh_distance(torus, NULL, ball, &away, INFINITY, &found, &gap), CAROM_SUCCESS);
+	const carom_shape shapes[4] = { fixture_of_mesh(torus), fixture_of_mesh(ball), fixture_cone(0.3, 0.5),
+		{ .type = CAROM_PLANE } };
+	for (int i = 0; i < 12; i++)
+		CHECK_INT(carom_distance(context, &shapes[i & 1], NULL, &shapes[i / 2 % 4], i < 8 ? NULL : &away, &way), CAROM_SUCCESS);
 	carom_release_mesh(torus);
 	carom_release_mesh(ball);
 }

@@ -1,11 +1,12 @@
 /// @file collide.h
 /// Two convex shapes at two poses, without a world: how far apart, where they touch, and when they first meet.
 ///
-/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any pair; a plane against any of these. Not
-/// CAROM_MESH (CAROM_UNSUPPORTED): see carom_mesh_distance, or use a world. Poses may be NULL: the identity. Positions are taken
+/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any pair; a plane against any of these.
+/// CAROM_MESH for carom_distance alone (else CAROM_UNSUPPORTED): use a world. Poses may be NULL: the identity. Positions are taken
 /// relative to each other first, so places far from the origin lose nothing.
 ///
-/// All calls are thread-safe, take no memory, and give the same bits on every machine. They return CAROM_INVALID_ARGUMENT for wrong
+/// All calls are thread-safe, take no memory (carom_distance of a mesh of several pieces: 30 bytes a triangle
+/// while it runs), and give the same bits on every machine. They return CAROM_INVALID_ARGUMENT for wrong
 /// arguments; carom_error_text(context) names the call and the field. The context is used for nothing but that text.
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
@@ -30,6 +31,18 @@ typedef struct carom_separation {
 } carom_separation;
 
 /// The separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) apart, van den Bergen (2001) overlapping.
+///
+/// Meshes and height fields, concave or not, may be A, B or both; they are looked at as worlds see them, in
+/// float. Apart: the nearest points of the surfaces, and normal is the line between them. Overlapping: moving A
+/// by -distance along normal parts the two, whatever their form, also where one lies wholly inside the other,
+/// and also the doubles that a mesh was made from. The move is near the shortest one that does so, but need not
+/// be it: error is all of the depth. point_a and point_b touch when A has been moved; they are told before the
+/// move. A closed mesh is solid. An open one has no inside: it is met where its triangles are, and what lies
+/// behind it is apart. A mesh without triangles is infinitely far from everything. CAROM_OUT_OF_MEMORY is
+/// possible for a mesh of several pieces.
+/// Cost: apart as carom_mesh_distance; overlapping some hundred searches along directions, milliseconds for small
+/// meshes and tens of them for two meshes of a thousand triangles that stand deep in each other. Source: Je et
+/// al., PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space Projection (2012).
 CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
 	const carom_shape *b, const carom_pose *pose_b, carom_separation *separation);
 

@@ -444,16 +444,37 @@ static void set_inside(const pair *p, const simplex *start, cr_separation *s)
 	set_points(p, found.a, found.d, s);
 }
 
-void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+static pair make_pair(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a)
 {
 	const v3d apart = v3d_sub(v3d_add(m3d_mul(&b_in_a->rotation, cr_convex_centre(b)), b_in_a->position), cr_convex_centre(a));
-	const pair p = { a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)) };
-	simplex nearest;
+	return (pair){ a, b, b_in_a, fmax(cr_convex_size(a) + cr_convex_size(b), v3d_length(apart)) };
+}
+
+/// Returns whether the cores are apart; else nearest is where to begin inside.
+static bool separate_outside(const pair *p, simplex *nearest, cr_separation *separation)
+{
 	v3d normal;
-	const double lower = descend(&p, &nearest, &normal);
-	if (lower > 0)
-		set_outside(&p, &nearest, lower, normal, separation);
-	else
-		set_inside(&p, &nearest, separation);
+	const double lower = descend(p, nearest, &normal);
+	if (!(lower > 0))
+		return false;
+	set_outside(p, nearest, lower, normal, separation);
+	separation->converged = separation->error <= GOOD * p->size;
+	return true;
+}
+
+bool cr_convex_apart(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+{
+	const pair p = make_pair(a, b, b_in_a);
+	simplex nearest;
+	return separate_outside(&p, &nearest, separation) && separation->gap > 0;
+}
+
+void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation)
+{
+	const pair p = make_pair(a, b, b_in_a);
+	simplex nearest;
+	if (separate_outside(&p, &nearest, separation))
+		return;
+	set_inside(&p, &nearest, separation);
 	separation->converged = separation->error <= GOOD * p.size;
 }

@@ -23,4 +23,8 @@ typedef struct cr_separation {
 /// The separation of two convex bodies. b_in_a: pose of B in the frame of A. Any sizes from 1e-100 to 1e100 of one order.
 void cr_convex_separation(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
 
+/// Does so for bodies that are apart. Returns false, with nothing of use set, where they overlap or are too near for a direction to be
+/// told. Takes far less stack, for it never looks for a depth.
+bool cr_convex_apart(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, cr_separation *separation);
+
 #endif

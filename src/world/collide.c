@@ -4,6 +4,7 @@
 #include "geom/convex_contacts.h"
 #include "geom/time_of_impact.h"
 #include "detect/shape_table.h"
+#include "world/mesh_distance.h"
 #include "world/world.h"
 
 /// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
@@ -33,6 +34,22 @@ static carom_result take_pose(
 {
 	*pose = carom_pose_identity();
 	return given ? cr_check_pose(context, given, function, field, pose) : CAROM_SUCCESS;
+}
+
+static carom_result ask_meshes(carom_context *context, const char *function, const carom_shape *const shapes[2],
+	const carom_pose *const given[2], carom_separation *separation)
+{
+	static const char *const fields[2] = { "pose_a", "pose_b" };
+	carom_pose poses[2];
+	for (int i = 0; i < 2; i++) {
+		carom_result result = shapes[i] ? cr_check_shape(context, shapes[i], function)
+										: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
+		if (result == CAROM_SUCCESS)
+			result = take_pose(context, given[i], function, fields[i], &poses[i]);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	return cr_mesh_separation(context, shapes, poses, separation);
 }
 
 static carom_result ask(carom_context *context, const char *function, const carom_shape *const shapes[2],
@@ -120,6 +137,9 @@ carom_result carom_distance(carom_context *context, const carom_shape *a, const 
 		return CAROM_INVALID_ARGUMENT;
 	if (!separation)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: separation is NULL", name);
+	if ((a && a->type == CAROM_MESH) || (b && b->type == CAROM_MESH))
+		return ask_meshes(
+			context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, separation);
 	const carom_result result =
 		ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, &q);
 	if (result != CAROM_SUCCESS)

@@ -1,0 +1,291 @@
+/// See parting.h.
+///
+/// Moves that part the bodies are points of the space of moves; the shortest one is the point nearest
+/// to the origin. Along one direction the first clear move is found (bvh/clear_way.c), so whatever is
+/// returned parts the two. First directions are tried that are likely: from middle to middle, normals
+/// of bodies with few faces, and some spread evenly. Then the best ones are bettered as in Je, Tang,
+/// Lee, Lee and Kim, PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space
+/// Projection (2012): the parts that A leaves last tell a half space of moves that are clear of them,
+/// and the nearest point of all half spaces met so far gives the next direction. Where that is nearer
+/// and clear, the search goes on from there; what stands in its way brings a half space more.
+///
+/// Cost: about a hundred directions, each followed no farther than the best so far.
+
+#include "bvh/parting.h"
+
+enum {
+	MOST_NORMALS = 64, // of a body: with more faces they say little
+	SPREAD = 48,
+	STARTS = 8,
+	MOST_PLANES = 6,
+	ROUNDS = 16,
+};
+
+// A start is this much longer than the best at most; starts whose cosine is above the second are one.
+static const double START_LENGTH = 1.6, ALIKE = 0.98;
+// A way that is shorter by less than this share is no gain.
+static const double GAIN = 1e-4;
+
+typedef struct search {
+	const cr_solid_pair *pair;
+	cr_clear_way best;
+	cr_barriers known;
+	cr_clear_way start[STARTS]; // sorted by length
+	int start_count;
+} search;
+
+// ---- Bodies ----
+
+static v3d first_corner(const cr_collider *c, int32_t triangle)
+{
+	v3d p[3];
+	cr_collider_triangle(c, triangle, p);
+	return p[0];
+}
+
+/// A corner of each piece that is connected through edges. Returns false when out of memory.
+static bool find_places(cr_arena *arena, const cr_collider *c, cr_solid *solid)
+{
+	const cr_topology *t = c->topology;
+	const size_t count = (size_t)t->triangle_count;
+	uint8_t *seen = cr_arena_alloc(arena, count);
+	int32_t *open = cr_arena_alloc(arena, count * sizeof *open);
+	v3d *places = cr_arena_alloc(arena, count * sizeof *places);
+	if (!seen || !open || !places)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		seen[i] = !t->used[i];
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		int32_t top = 0;
+		if (seen[i])
+			continue;
+		places[solid->place_count++] = first_corner(c, i);
+		seen[i] = 1;
+		open[top++] = i;
+		while (top > 0) {
+			const int32_t *neighbours = &t->neighbours[3 * (int64_t)open[--top]];
+			for (int k = 0; k < 3; k++) {
+				if (neighbours[k] >= 0 && !seen[neighbours[k]]) {
+					seen[neighbours[k]] = 1;
+					open[top++] = neighbours[k];
+				}
+			}
+		}
+	}
+	solid->places = places;
+	return true;
+}
+
+bool cr_solid_of_mesh(cr_arena *arena, const cr_collider *collider, const cr_facets *facets, int32_t pieces, cr_solid *solid)
+{
+	*solid = (cr_solid){ .collider = collider, .facets = facets };
+	if (collider->triangle_count == 0)
+		return true;
+	if (pieces > 1)
+		return find_places(arena, collider, solid);
+	solid->place = first_corner(collider, collider->triangle_number[0]);
+	solid->place_count = 1;
+	return true;
+}
+
+void cr_solid_of_convex(const cr_convex *convex, cr_solid *solid)
+{
+	*solid = (cr_solid){ .convex = convex, .place = cr_convex_centre(convex), .place_count = 1 };
+}
+
+// ---- Directions to begin with ----
+
+static bool is_alike(v3d p, v3d q) { return v3d_dot(p, q) > ALIKE; }
+
+/// Keep a way to begin from, unless one that is as short leads the same way.
+static void keep_start(search *s, const cr_clear_way *way)
+{
+	int at = s->start_count;
+	for (int i = 0; i < s->start_count; i++) {
+		if (!is_alike(s->start[i].direction, way->direction))
+			continue;
+		if (s->start[i].length <= way->length)
+			return;
+		for (int k = i + 1; k < s->start_count; k++)
+			s->start[k - 1] = s->start[k];
+		at = --s->start_count;
+		i--;
+	}
+	while (at > 0 && s->start[at - 1].length > way->length)
+		at--;
+	if (at == STARTS)
+		return;
+	s->start_count += s->start_count < STARTS;
+	for (int k = s->start_count - 1; k > at; k--)
+		s->start[k] = s->start[k - 1];
+	s->start[at] = *way;
+}
+
+static void try_direction(search *s, v3d direction)
+{
+	const double length = v3d_length(direction);
+	cr_clear_way way;
+	if (!(length > 0))
+		return;
+	cr_find_clear_way(s->pair, v3d_scale(direction, 1 / length), START_LENGTH * s->best.length, &s->known, &way);
+	if (!(way.length < INFINITY))
+		return;
+	if (way.length < s->best.length)
+		s->best = way;
+	keep_start(s, &way);
+}
+
+/// The normals of a body with few faces; sign: 1 for B, which A leaves over them, -1 for A.
+static void try_normals(search *s, const cr_solid *solid, const m3d *to_a, double sign)
+{
+	const cr_hull *hull = solid->convex ? solid->convex->hull : NULL;
+	const cr_facets *facets = solid->facets;
+	if (facets && facets->count <= MOST_NORMALS) {
+		for (int32_t i = 0; i < facets->count; i++)
+			try_direction(s, v3d_scale(m3d_mul(to_a, facets->data[i].normal), sign));
+	} else if (hull && hull->face_count <= MOST_NORMALS) {
+		for (int32_t i = 0; i < hull->face_count; i++)
+			try_direction(s, v3d_scale(m3d_mul(to_a, hull->normals[i]), sign));
+	} else {
+		for (int i = 0; i < 6; i++) {
+			const v3d axis = { i % 3 == 0, i % 3 == 1, i % 3 == 2 };
+			try_direction(s, v3d_scale(m3d_mul(to_a, axis), i < 3 ? 1 : -1));
+		}
+	}
+}
+
+/// Directions spread over the sphere: a spiral, each turned on by the golden angle.
+static void try_spread(search *s)
+{
+	const double cosine = -0.7373688780783197, sine = 0.6754902942615238; // of pi (3 - sqrt 5)
+	double x = 1, y = 0;
+	for (int i = 0; i < SPREAD; i++) {
+		const double z = 1 - (2 * i + 1) / (double)SPREAD, r = sqrt(1 - z * z), turned = x * cosine - y * sine;
+		try_direction(s, (v3d){ r * x, r * y, z });
+		y = x * sine + y * cosine;
+		x = turned;
+	}
+}
+
+// ---- From a start downhill ----
+
+/// Half spaces of moves, normal . p >= reach.
+typedef struct planes {
+	v3d normal[MOST_PLANES];
+	double reach[MOST_PLANES];
+	int count;
+} planes;
+
+static void add_plane(planes *p, const cr_clear_way *way)
+{
+	if (p->count == MOST_PLANES) {
+		for (int i = 1; i < MOST_PLANES; i++) {
+			p->normal[i - 1] = p->normal[i];
+			p->reach[i - 1] = p->reach[i];
+		}
+		p->count--;
+	}
+	p->normal[p->count] = way->normal;
+	p->reach[p->count++] = way->reach;
+}
+
+/// The point nearest to the origin of where up to three planes meet: i, j, k, which may be one. false:
+/// they do not meet in one place.
+static bool meet_planes(const planes *p, int i, int j, int k, v3d *at)
+{
+	const v3d u = p->normal[i], v = p->normal[j];
+	const double r = p->reach[i], q = p->reach[j];
+	if (i == j) {
+		*at = v3d_scale(u, r);
+		return true;
+	}
+	const v3d line = v3d_cross(u, v);
+	const double square = v3d_dot(line, line);
+	if (!(square > 1e-12))
+		return false;
+	*at = v3d_scale(v3d_cross(v3d_sub(v3d_scale(v, r), v3d_scale(u, q)), line), 1 / square);
+	if (j == k)
+		return true;
+	const double rise = v3d_dot(line, p->normal[k]);
+	if (!(fabs(rise) > 1e-6))
+		return false;
+	*at = v3d_mad(*at, (p->reach[k] - v3d_dot(p->normal[k], *at)) / rise, line);
+	return true;
+}
+
+static bool is_feasible(const planes *p, v3d at, double slack)
+{
+	for (int i = 0; i < p->count; i++) {
+		if (v3d_dot(p->normal[i], at) < p->reach[i] - slack)
+			return false;
+	}
+	return true;
+}
+
+/// The shortest move in all half spaces. Returns its length, infinite where there is none.
+static double nearest_move(const planes *p, double slack, v3d *move)
+{
+	double least = INFINITY;
+	for (int i = 0; i < p->count; i++) {
+		for (int j = i; j < p->count; j++) {
+			for (int k = j; k < p->count; k++) {
+				v3d at;
+				if ((i == j && j != k) || !meet_planes(p, i, j, k, &at) || !is_feasible(p, at, slack))
+					continue;
+				const double length = v3d_length(at);
+				if (length < least) {
+					least = length;
+					*move = at;
+				}
+			}
+		}
+	}
+	return least;
+}
+
+/// Better a way as far as half spaces lead.
+static void descend(search *s, const cr_clear_way *start)
+{
+	cr_clear_way here = *start;
+	planes p = { .count = 0 };
+	add_plane(&p, &here);
+	for (int round = 0; round < ROUNDS; round++) {
+		v3d move = { 0, 0, 0 };
+		cr_clear_way way;
+		const double length = nearest_move(&p, s->pair->slack, &move);
+		if (!(length < here.length * (1 - GAIN)) || !(length > 0))
+			break;
+		cr_find_clear_way(s->pair, v3d_scale(move, 1 / length), here.length, &s->known, &way);
+		if (!way.blocked)
+			break;
+		// A way that ends before it comes to the plane left over another one: that one counts alone.
+		if (way.length < length * (1 - GAIN))
+			p.count = 0;
+		add_plane(&p, &way);
+		if (way.length < here.length)
+			here = way;
+	}
+	if (here.length < s->best.length)
+		s->best = here;
+}
+
+void cr_part_solids(const cr_solid_pair *pair, cr_clear_way *way)
+{
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	search s = { .pair = pair };
+	v3d ca, cb, extent;
+	cr_solid_box(pair->a, &ca, &extent);
+	cr_solid_box(pair->b, &cb, &extent);
+	const v3d apart = v3d_sub(ca, v3d_add(m3d_mul(&pair->b_in_a.rotation, cb), pair->b_in_a.position));
+	const v3d first = v3d_length(apart) > pair->slack ? v3d_normalize(apart) : (v3d){ 0, 0, 1 };
+	cr_find_clear_way(pair, first, INFINITY, &s.known, &s.best);
+	if (s.best.length > 0) {
+		keep_start(&s, &s.best);
+		try_normals(&s, pair->b, &pair->b_in_a.rotation, 1);
+		try_normals(&s, pair->a, &identity, -1);
+		try_spread(&s);
+		for (int i = 0; i < s.start_count; i++)
+			descend(&s, &s.start[i]);
+	}
+	*way = s.best;
+}
