@@ -231,8 +231,11 @@ static void use_meshes(void *context)
 	CHECK_INT(carom_mesh_distance(torus, NULL, ball, &away, INFINITY, &found, &gap), CAROM_SUCCESS);
 	const carom_shape shapes[4] = { fixture_of_mesh(torus), fixture_of_mesh(ball), fixture_cone(0.3, 0.5),
 		{ .type = CAROM_PLANE } };
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 12; i++) {
+		CHECK_INT(carom_collide_shapes(context, &shapes[i & 1], NULL, &shapes[i / 2 % 4], &away, 0.1, 0, NULL, &count),
+			CAROM_SUCCESS);
 		CHECK_INT(carom_distance(context, &shapes[i & 1], NULL, &shapes[i / 2 % 4], i < 8 ? NULL : &away, &way), CAROM_SUCCESS);
+	}
 	carom_release_mesh(torus);
 	carom_release_mesh(ball);
 }

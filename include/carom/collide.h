@@ -2,7 +2,7 @@
 /// Two convex shapes at two poses, without a world: how far apart, where they touch, and when they first meet.
 ///
 /// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any pair; a plane against any of these.
-/// CAROM_MESH for carom_distance alone (else CAROM_UNSUPPORTED): use a world. Poses may be NULL: the identity. Positions are taken
+/// CAROM_MESH for carom_distance and carom_collide_shapes (else CAROM_UNSUPPORTED): use a world. Poses may be NULL: the identity. Positions are taken
 /// relative to each other first, so places far from the origin lose nothing.
 ///
 /// All calls are thread-safe, take no memory (carom_distance of a mesh of several pieces: 30 bytes a triangle
@@ -66,6 +66,16 @@ typedef struct carom_manifold {
 /// Simulations (2015).
 CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
 	const carom_shape *b, const carom_pose *pose_b, double margin, carom_manifold *manifold);
+
+/// The contacts of any two shapes but two planes, meshes and height fields included, as a world with default
+/// settings has them in its first step: A is a dynamic body and B a static one (the other way about where A is a
+/// plane), and speculative_distance is margin (0 or more). At most 8 contacts, the order and the meaning of
+/// carom_contact are those of worlds; body ids are null. *count is the number of contacts there are; the first
+/// capacity of them are written. contacts may be NULL when capacity is 0.
+/// Takes memory from the context while it runs and runs on the calling thread alone: a world is cheaper for many
+/// pairs. Thread-safe. CAROM_OUT_OF_MEMORY is possible; *count is 0 on failure.
+CAROM_API carom_result carom_collide_shapes(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
+	const carom_shape *b, const carom_pose *pose_b, double margin, int32_t capacity, carom_contact *contacts, int32_t *count);
 
 /// A motion from begin (time 0) to end (time 1): the origin of the shape's frame moves on a straight line at a constant speed, while the
 /// shape turns at a constant rate, the shorter way.

@@ -5,6 +5,7 @@
 #include "geom/time_of_impact.h"
 #include "detect/shape_table.h"
 #include "world/mesh_distance.h"
+#include "world/shape_contacts.h"
 #include "world/world.h"
 
 /// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
@@ -39,17 +40,9 @@ static carom_result take_pose(
 static carom_result ask_meshes(carom_context *context, const char *function, const carom_shape *const shapes[2],
 	const carom_pose *const given[2], carom_separation *separation)
 {
-	static const char *const fields[2] = { "pose_a", "pose_b" };
 	carom_pose poses[2];
-	for (int i = 0; i < 2; i++) {
-		carom_result result = shapes[i] ? cr_check_shape(context, shapes[i], function)
-										: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
-		if (result == CAROM_SUCCESS)
-			result = take_pose(context, given[i], function, fields[i], &poses[i]);
-		if (result != CAROM_SUCCESS)
-			return result;
-	}
-	return cr_mesh_separation(context, shapes, poses, separation);
+	const carom_result result = cr_check_two_shapes(context, function, shapes, given, poses);
+	return result == CAROM_SUCCESS ? cr_mesh_separation(context, shapes, poses, separation) : result;
 }
 
 static carom_result ask(carom_context *context, const char *function, const carom_shape *const shapes[2],

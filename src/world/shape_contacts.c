@@ -1,0 +1,146 @@
+/// See shape_contacts.h. A pipeline lives for one call: its stages are those of a world, so contacts
+/// are too. Pairs remember nothing, and everything runs on the calling thread, so that calls on many
+/// threads do not wait for each other.
+
+#include "world/shape_contacts.h"
+#include "carom/collide.h"
+
+enum { QUERY_CATEGORY = 1, OTHER_CATEGORY = 2 };
+
+carom_result cr_begin_contacts(cr_contact_query *q, carom_context *context, int32_t capacity)
+{
+	*q = (cr_contact_query){ .capacity = capacity };
+	cr_context_init_child(&q->memory, context, 0);
+	q->memory.thread_count = 1;
+	q->bodies = cr_alloc_array(&q->memory, (size_t)capacity, sizeof *q->bodies);
+	return q->bodies ? CAROM_SUCCESS : cr_fail_memory(context, "the contacts of a shape");
+}
+
+/// Filters were asked already: the first body meets all others, and these do not meet each other.
+static void set_filter(cr_contact_query *q, cr_body *body)
+{
+	const bool is_query = q->count == 0;
+	body->category = is_query ? QUERY_CATEGORY : OTHER_CATEGORY;
+	body->mask = is_query ? OTHER_CATEGORY : QUERY_CATEGORY;
+	body->group = 0;
+	body->alive = body->moved = true;
+	body->generation = 0;
+	q->count++;
+}
+
+carom_result cr_add_contact_shape(cr_contact_query *q, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind)
+{
+	cr_body *body = &q->bodies[q->count];
+	*body = (cr_body){ .kind = (uint8_t)kind, .pose = *pose, .last_pose = *pose };
+	body->rotation = body->last_rotation = m3d_from_quat(pose->orientation);
+	const carom_result result = cr_shape_init(&q->memory, shape, q->box_meshes, &body->shape);
+	if (result != CAROM_SUCCESS)
+		return result;
+	q->shapes++;
+	set_filter(q, body);
+	return CAROM_SUCCESS;
+}
+
+void cr_add_contact_body(cr_contact_query *q, const cr_body *body)
+{
+	q->bodies[q->count] = *body;
+	set_filter(q, &q->bodies[q->count]);
+}
+
+carom_result cr_find_contacts(cr_contact_query *q, const carom_world_def *settings)
+{
+	cr_pipeline pipeline;
+	carom_stats stats = { 0 };
+	carom_world_def def = *settings;
+	def.temporal = CAROM_TEMPORAL_NONE;
+	def.worker_groups = 0;
+	def.pair_filter = NULL;
+	if (def.ray_method == CAROM_RAYS_PLUGIN) // it has made nothing of the query's shape
+		def.ray_method = CAROM_RAYS_WIDE;
+	carom_result result = cr_pipeline_init(&pipeline, &q->memory, &def);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const cr_results none = { .contacts = { .count = 0 } };
+	result = cr_pipeline_run(&pipeline, q->bodies, q->count, &stats);
+	if (result == CAROM_SUCCESS)
+		result = cr_merge(&pipeline, &none, &q->results);
+	cr_pipeline_free(&pipeline);
+	return result;
+}
+
+void cr_end_contacts(cr_contact_query *q)
+{
+	for (int32_t i = 0; i < q->shapes; i++)
+		cr_shape_free(&q->bodies[i].shape);
+	cr_release_box_meshes(q->box_meshes);
+	cr_results_free(&q->memory, &q->results);
+	cr_free(&q->memory, q->bodies, (size_t)q->capacity * sizeof *q->bodies);
+}
+
+// ---- Two shapes ----
+
+static carom_result find_pair(cr_contact_query *q, const carom_shape *const shapes[2], const carom_pose poses[2], double margin)
+{
+	carom_world_def settings = carom_default_world_def();
+	settings.speculative_distance = margin;
+	carom_result result = CAROM_SUCCESS;
+	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++) {
+		// A is the one that moves, unless it is a plane.
+		const bool moves = i == 0 ? shapes[0]->type != CAROM_PLANE : shapes[0]->type == CAROM_PLANE;
+		result = cr_add_contact_shape(q, shapes[i], &poses[i], moves ? CAROM_DYNAMIC : CAROM_STATIC);
+	}
+	return result == CAROM_SUCCESS ? cr_find_contacts(q, &settings) : result;
+}
+
+carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],
+	const carom_pose *const given[2], carom_pose poses[2])
+{
+	static const char *const fields[2] = { "pose_a", "pose_b" };
+	for (int i = 0; i < 2; i++) {
+		if (!shapes[i])
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
+		carom_result result = cr_check_shape(context, shapes[i], function);
+		poses[i] = carom_pose_identity();
+		if (result == CAROM_SUCCESS && given[i])
+			result = cr_check_pose(context, given[i], function, fields[i], &poses[i]);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_collide_shapes(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, double margin, int32_t capacity, carom_contact *contacts, int32_t *count)
+{
+	static const char *const name = "carom_collide_shapes";
+	const carom_shape *const shapes[2] = { a, b };
+	carom_pose poses[2];
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!count || (capacity > 0 && !contacts))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, count ? "contacts" : "count");
+	*count = 0;
+	if (capacity < 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
+	if (!(margin >= 0 && margin <= CAROM_MAX_COORDINATE))
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: margin is %g; it must be 0 to %g", name, margin, CAROM_MAX_COORDINATE);
+	cr_contact_query q;
+	carom_result result = cr_check_two_shapes(context, name, shapes, (const carom_pose *[2]){ pose_a, pose_b }, poses);
+	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
+		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no contacts", name);
+	if (result == CAROM_SUCCESS)
+		result = cr_begin_contacts(&q, context, 2);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = find_pair(&q, shapes, poses, margin);
+	if (result == CAROM_SUCCESS) {
+		*count = (int32_t)q.results.contacts.count;
+		for (int32_t i = 0; i < *count && i < capacity; i++) {
+			contacts[i] = q.results.contacts.data[i];
+			contacts[i].body_a = contacts[i].body_b = (carom_body_id){ 0, 0 };
+		}
+	}
+	cr_end_contacts(&q);
+	return result;
+}

@@ -1,0 +1,198 @@
+// Contacts of shapes without a step (carom_collide_shapes): those of a world with the two, to the bit.
+#include "fixture.h"
+#include "pool_fixture.h"
+
+#include "carom/collide.h"
+
+#include <string.h>
+
+enum { SHAPES = 11, MOST = 64 };
+
+/// One shape of each type, and what they are made of.
+typedef struct stock {
+	carom_mesh *torus, *box, *sheet, *hull;
+	carom_shape shapes[SHAPES];
+} stock;
+
+static stock make_stock(carom_context *context)
+{
+	static const float points[18] = { 0.5f, 0, 0, -0.5f, 0, 0, 0, 0.4f, 0, 0, -0.4f, 0, 0, 0, 0.6f, 0, 0, -0.6f };
+	stock s = { fixture_torus_mesh(context, 16, 8, 0.4, 0.3), fixture_box_mesh(context, 0.5, 0.4, 0.3),
+		fixture_sheet_mesh(context, 4, 3), fixture_hull_mesh(context, points, 6), { { 0 } } };
+	const carom_shape shapes[SHAPES] = { fixture_of_mesh(s.torus), fixture_of_mesh(s.box), fixture_of_mesh(s.sheet),
+		fixture_hull(s.hull), fixture_sphere(0.5), fixture_box(0.4, 0.5, 0.6), fixture_capsule(0.3, 0.5),
+		fixture_cylinder(0.4, 0.3), fixture_cone(0.4, 0.5), fixture_ellipsoid(0.3, 0.5, 0.4), { .type = CAROM_PLANE } };
+	memcpy(s.shapes, shapes, sizeof shapes);
+	return s;
+}
+
+static void free_stock(stock *s)
+{
+	carom_release_mesh(s->torus);
+	carom_release_mesh(s->box);
+	carom_release_mesh(s->sheet);
+	carom_release_mesh(s->hull);
+}
+
+/// Are contacts those of a world's view but for the numbers of bodies and pairs?
+static bool are_alike(const carom_contact *found, int32_t count, carom_contact_view view)
+{
+	bool alike = count == view.count;
+	for (int32_t i = 0; alike && i < count; i++) {
+		carom_contact p = found[i], q = view.data[i];
+		p.body_a = q.body_a;
+		p.body_b = q.body_b;
+		p.pair = q.pair;
+		alike = memcmp(&p, &q, sizeof p) == 0;
+	}
+	return alike;
+}
+
+TEST(shape_contacts, two_shapes_have_those_of_a_world)
+{
+	carom_context *context = fixture_context(2);
+	stock s = make_stock(context);
+	uint64_t seed = 1;
+	int pairs_with_contacts = 0, contacts_seen = 0;
+	for (int round = 0; round < 6 * SHAPES * SHAPES; round++) {
+		const carom_shape a = s.shapes[round % SHAPES], b = s.shapes[round / SHAPES % SHAPES];
+		if (a.type == CAROM_PLANE && b.type == CAROM_PLANE)
+			continue;
+		const carom_pose pa = fixture_random_pose(&seed, 0.7), pb = fixture_random_pose(&seed, 0.7);
+		carom_world_def def = carom_default_world_def();
+		def.speculative_distance = round & 1 ? 0 : 0.1;
+		carom_world *world = fixture_world(context, &def);
+		fixture_add(world, a, pa, a.type == CAROM_PLANE ? CAROM_STATIC : CAROM_DYNAMIC);
+		fixture_add(world, b, pb, a.type == CAROM_PLANE ? CAROM_DYNAMIC : CAROM_STATIC);
+		fixture_step(world);
+		carom_contact found[MOST];
+		int32_t count;
+		CHECK_INT(carom_collide_shapes(context, &a, &pa, &b, &pb, def.speculative_distance, MOST, found, &count), CAROM_SUCCESS);
+		CHECK(are_alike(found, count, carom_world_contacts(world)));
+		pairs_with_contacts += count > 0;
+		contacts_seen += count;
+		carom_destroy_world(world);
+	}
+	CHECK(pairs_with_contacts > 300);
+	CHECK(contacts_seen > 1000);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+TEST(shape_contacts, capacity_and_misuse_of_two_shapes)
+{
+	carom_context *context = fixture_context(1);
+	stock s = make_stock(context);
+	const carom_shape *mesh = &s.shapes[1], *plane = &s.shapes[SHAPES - 1], bad = { .type = CAROM_SPHERE, .radius = -1 };
+	const carom_pose at = fixture_at(0, 0, 0.25);
+	carom_contact found[8], first;
+	int32_t count = 7, all;
+	REQUIRE(carom_collide_shapes(context, mesh, &at, plane, NULL, 0, 8, found, &all) == CAROM_SUCCESS);
+	CHECK_INT(all, 4);
+	CHECK_NEAR(found[0].depth, 0.05, 1e-6);
+	CHECK_INT(found[0].body_a.index1, 0);
+	CHECK_INT(carom_collide_shapes(context, mesh, &at, plane, NULL, 0, 0, NULL, &count), CAROM_SUCCESS);
+	CHECK_INT(count, all);
+	CHECK_INT(carom_collide_shapes(context, mesh, &at, plane, NULL, 0, 1, &first, &count), CAROM_SUCCESS);
+	CHECK(memcmp(&first, found, sizeof first) == 0);
+	const struct {
+		const carom_shape *a, *b;
+		carom_pose pose;
+		double margin;
+		int32_t capacity;
+		carom_result result;
+		const char *text;
+	} cases[] = {
+		{ NULL, mesh, at, 0, 8, CAROM_INVALID_ARGUMENT, "a shape is NULL" },
+		{ mesh, NULL, at, 0, 8, CAROM_INVALID_ARGUMENT, "a shape is NULL" },
+		{ mesh, &bad, at, 0, 8, CAROM_INVALID_ARGUMENT, "shape.radius" },
+		{ mesh, plane, { { NAN, 0, 0 }, { 0, 0, 0, 1 } }, 0, 8, CAROM_INVALID_ARGUMENT, "pose_a.position" },
+		{ mesh, plane, at, -1, 8, CAROM_INVALID_ARGUMENT, "margin is -1" },
+		{ mesh, plane, at, NAN, 8, CAROM_INVALID_ARGUMENT, "margin is" },
+		{ mesh, plane, at, 0, -1, CAROM_INVALID_ARGUMENT, "capacity is -1" },
+		{ plane, plane, at, 0, 8, CAROM_UNSUPPORTED, "two planes" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		count = 7;
+		CHECK_INT(carom_collide_shapes(
+					  context, cases[i].a, &cases[i].pose, cases[i].b, NULL, cases[i].margin, cases[i].capacity, found, &count),
+			cases[i].result);
+		CHECK(strstr(carom_error_text(context), cases[i].text) != NULL);
+		CHECK_INT(count, 0);
+	}
+	CHECK_INT(carom_collide_shapes(NULL, mesh, NULL, mesh, NULL, 0, 8, found, &count), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_collide_shapes(context, mesh, NULL, mesh, NULL, 0, 8, NULL, &count), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "contacts is NULL") != NULL);
+	CHECK_INT(carom_collide_shapes(context, mesh, NULL, mesh, NULL, 0, 8, found, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK(strstr(carom_error_text(context), "count is NULL") != NULL);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+TEST(shape_contacts, out_of_memory_between_two_shapes)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	stock s = make_stock(context);
+	const carom_pose pa = fixture_at(0.3, 0.1, 0.2);
+	const carom_shape *pairs[3][2] = { { &s.shapes[0], &s.shapes[1] }, { &s.shapes[5], &s.shapes[0] },
+		{ &s.shapes[4], &s.shapes[0] } };
+	for (int i = 0; i < 3; i++) {
+		const long long held = atomic_load(&heap.blocks), before = atomic_load(&heap.calls);
+		carom_contact found[8];
+		int32_t count, again;
+		REQUIRE(carom_collide_shapes(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &count) == CAROM_SUCCESS);
+		CHECK(count > 0);
+		const long long wanted = atomic_load(&heap.calls) - before;
+		CHECK(wanted > 3);
+		for (long long k = 0; k < wanted; k++) {
+			atomic_store(&heap.fail_at, atomic_load(&heap.calls) + k);
+			again = 7;
+			const carom_result result = carom_collide_shapes(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &again);
+			CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count)); // some room is only wished for
+			CHECK(result == CAROM_SUCCESS || again == 0);
+			atomic_store(&heap.fail_at, -1);
+			CHECK_INT(atomic_load(&heap.blocks), held);
+		}
+	}
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+/// What one thread asks.
+typedef struct asker {
+	carom_context *context;
+	const stock *stock;
+	double sum;
+	bool failed;
+} asker;
+
+static void *ask_often(void *user)
+{
+	asker *a = user;
+	uint64_t seed = 8;
+	for (int i = 0; i < 60; i++) {
+		const carom_pose pa = fixture_random_pose(&seed, 0.7), pb = fixture_random_pose(&seed, 0.7);
+		carom_contact found[8];
+		int32_t count;
+		a->failed |= carom_collide_shapes(a->context, &a->stock->shapes[i % 10], &pa, &a->stock->shapes[0], &pb, 0, 8, found,
+						 &count) != CAROM_SUCCESS;
+		for (int k = 0; k < count; k++)
+			a->sum += (double)found[k].depth;
+	}
+	return NULL;
+}
+
+TEST(shape_contacts, two_threads_ask_at_once)
+{
+	pool_require_threads();
+	carom_context *context = fixture_context(2);
+	stock s = make_stock(context);
+	asker askers[2] = { { .context = context, .stock = &s }, { .context = context, .stock = &s } };
+	fixture_run_two(ask_often, (void *[2]){ &askers[0], &askers[1] });
+	CHECK(!askers[0].failed && !askers[1].failed);
+	CHECK(askers[0].sum > 0);
+	CHECK_NEAR(askers[0].sum, askers[1].sum, 0);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
