@@ -19,6 +19,7 @@ static const golden GOLDEN[] = {
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x7d40bb2c01dfe45e },
+	{ "impacts_of_meshes", 0x33dab16d19c2c137 },
 	{ "convex_bodies", 0x291931f4cceec954 },
 	{ "rays", 0x2420a836c7868ab2 },
 	{ "distances", 0xbcbb9bbc3d9051b2 },

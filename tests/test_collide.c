@@ -290,9 +290,12 @@ TEST(collide, misuse_of_motions_and_hulls)
 	carom_context *context = fixture_context(1);
 	const carom_shape ball = fixture_sphere(1), plane = { .type = CAROM_PLANE };
 	carom_toi toi;
+	CHECK_INT(carom_time_of_impact(NULL, &ball, NULL, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT);
+	expect_error(
+		context, carom_time_of_impact(context, &ball, NULL, &ball, NULL, 1, NULL), CAROM_INVALID_ARGUMENT, "toi is NULL");
 	expect_error(
 		context, carom_time_of_impact(context, &ball, NULL, &ball, NULL, 0, &toi), CAROM_INVALID_ARGUMENT, "tolerance is 0");
-	expect_error(context, carom_time_of_impact(context, &ball, NULL, &plane, NULL, 1, &toi), CAROM_UNSUPPORTED, "CAROM_PLANE");
+	expect_error(context, carom_time_of_impact(context, &plane, NULL, &plane, NULL, 1, &toi), CAROM_UNSUPPORTED, "two planes");
 	carom_motion bad = { carom_pose_identity(), { { NAN, 0, 0 }, { 0, 0, 0, 1 } } };
 	expect_error(context, carom_time_of_impact(context, &ball, NULL, &ball, &bad, 1, &toi), CAROM_INVALID_ARGUMENT,
 		"motion_b.end.position");

@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "determinism_fixture.h"
 #include "carom/collide.h"
+#include "fixture.h"
 #include "test.h"
 #include <math.h>
 
@@ -67,3 +68,28 @@ static uint64_t hash_convex(const determinism_way *way, carom_context *context, 
 }
 
 TEST(determinism, convex_shapes) { determinism_check("convex_shapes", hash_convex, NULL); }
+
+/// Times of impact of meshes and convex shapes, and what they say of the place.
+static uint64_t hash_movers(const determinism_way *way, carom_context *context, void *user)
+{
+	(void)way, (void)user;
+	uint64_t seed = 13, hash = CR_HASH_SEED;
+	carom_mesh *ring = fixture_torus_mesh(context, 12, 8, 0.4, 0.3), *hull = fixture_box_mesh(context, 0.4, 0.3, 0.2);
+	for (int round = 0; round < 300; round++) {
+		const carom_shape meshes[2] = { fixture_of_mesh(ring), fixture_of_mesh(hull) };
+		const carom_shape a = round % 3 ? meshes[round % 2] : fixture_ellipsoid(0.3, 0.2, 0.4), b = meshes[round / 2 % 2];
+		const carom_motion ma = { random_pose(&seed, 2), random_pose(&seed, 2) },
+						   mb = { random_pose(&seed, 2), random_pose(&seed, 2) };
+		carom_toi toi;
+		REQUIRE(carom_time_of_impact(context, &a, &ma, &b, &mb, 1e-3, &toi) == CAROM_SUCCESS);
+		hash = cr_hash_double(cr_hash_double(hash, toi.time), toi.status);
+		hash = cr_hash_double(
+			hash_vector(hash_vector(hash, toi.separation.normal), toi.separation.point_b), toi.separation.distance);
+		hash = cr_hash_double(cr_hash_double(hash, toi.triangle_a), toi.triangle_b);
+	}
+	carom_release_mesh(ring);
+	carom_release_mesh(hull);
+	return hash;
+}
+
+TEST(determinism, impacts_of_meshes) { determinism_check("impacts_of_meshes", hash_movers, NULL); }

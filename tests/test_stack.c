@@ -290,6 +290,23 @@ static void meet_convex(void *context)
 	}
 }
 
+/// Rings whose tubes come into each other, so that parts are opened on both sides and deep pairs are measured.
+static void meet_meshes(void *context)
+{
+	carom_mesh *ring = fixture_torus_mesh(context, 32, 16, 0.4, 0.2);
+	const carom_shape torus = fixture_of_mesh(ring), egg = fixture_ellipsoid(0.3, 0.4, 0.5);
+	uint64_t seed = 4;
+	for (int i = 0; i < 40; i++) {
+		const carom_motion a = { fixture_random_pose(&seed, 1.5), fixture_random_pose(&seed, 1.5) },
+						   b = { fixture_random_pose(&seed, 1.5), fixture_random_pose(&seed, 1.5) };
+		carom_toi toi;
+		CHECK_INT(carom_time_of_impact(context, &torus, &a, i % 2 ? &torus : &egg, &b, 1e-4, &toi), CAROM_SUCCESS);
+	}
+	carom_release_mesh(ring);
+}
+
+TEST(stack, impacts_of_meshes) { for_each_simd("impacts of meshes", meet_meshes); }
+
 TEST(stack, convex_shapes) { for_each_simd("convex shapes", meet_convex); }
 
 // ---- Deforming meshes ----

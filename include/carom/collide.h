@@ -1,13 +1,17 @@
 /// @file collide.h
-/// Two convex shapes at two poses, without a world: how far apart, where they touch, and when they first meet.
+/// Two shapes at two poses, without a world: how far apart, where they touch, and when they first
+/// meet.
 ///
-/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any pair; a plane against any of these.
-/// CAROM_MESH for carom_distance and carom_collide_shapes (else CAROM_UNSUPPORTED): use a world. Poses may be NULL: the identity. Positions are taken
-/// relative to each other first, so places far from the origin lose nothing.
+/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any
+/// pair; a plane against any of these. All calls but carom_collide take meshes and height fields
+/// too, on either side; carom_collide refuses CAROM_MESH (CAROM_UNSUPPORTED). Poses may be NULL: the
+/// identity. Positions are taken relative to each other first, so places far from the origin lose
+/// nothing.
 ///
-/// All calls are thread-safe, take no memory (carom_distance of a mesh of several pieces: 30 bytes a triangle
-/// while it runs), and give the same bits on every machine. They return CAROM_INVALID_ARGUMENT for wrong
-/// arguments; carom_error_text(context) names the call and the field. The context is used for nothing but that text.
+/// All calls are thread-safe, take no memory (carom_distance of a mesh of several pieces: 30 bytes a
+/// triangle while it runs), and give the same bits on every machine. They return
+/// CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call and the
+/// field. The context is used for that text, that memory and its choice of instruction set.
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
 
@@ -19,8 +23,9 @@ extern "C" {
 
 /// How far two shapes are apart, or how far one must move to come out of the other.
 typedef struct carom_separation {
-	/// Signed distance. Negative: moving A by -distance along normal parts the shapes. It is never above the true one: a plane across
-	/// normal parts shapes that are apart, and moving so far always parts those that overlap.
+	/// Signed distance. Negative: moving A by -distance along normal parts the shapes. It is never
+	/// above the true one: a plane across normal parts shapes that are apart, and moving so far
+	/// always parts those that overlap.
 	double distance;
 	/// The true signed distance lies between distance and distance + error. A millionth of the sizes or less, but for some deep
 	/// overlaps of two curved shapes.
@@ -61,9 +66,9 @@ typedef struct carom_manifold {
 	carom_manifold_point points[CAROM_MAX_MANIFOLD];
 } carom_manifold;
 
-/// The contacts of two shapes, with depth at least -margin (margin 0 or more). Faces that lie on each other give the corners of their
-/// common part, edges side by side its two ends, all else one point. Source: Gregorius, Robust Contact Creation for Physics
-/// Simulations (2015).
+/// The contacts of two shapes, with depth at least -margin (margin 0 or more). Faces that lie on
+/// each other give the corners of their common part, edges side by side its two ends, all else one
+/// point. Source: Gregorius, Robust Contact Creation for Physics Simulations (2015).
 CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
 	const carom_shape *b, const carom_pose *pose_b, double margin, carom_manifold *manifold);
 
@@ -77,13 +82,6 @@ CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *
 CAROM_API carom_result carom_collide_shapes(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
 	const carom_shape *b, const carom_pose *pose_b, double margin, int32_t capacity, carom_contact *contacts, int32_t *count);
 
-/// A motion from begin (time 0) to end (time 1): the origin of the shape's frame moves on a straight line at a constant speed, while the
-/// shape turns at a constant rate, the shorter way.
-typedef struct carom_motion {
-	carom_pose begin;
-	carom_pose end;
-} carom_motion;
-
 /// The pose of a motion at a time from 0 to 1. Poses must be valid (carom_pose). Thread-safe, the same bits on every machine.
 CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
 
@@ -96,14 +94,26 @@ typedef enum carom_toi_status {
 
 typedef struct carom_toi {
 	carom_toi_status status;
-	double time;                 ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART
-	carom_separation separation; ///< at that time, where the shapes come near each other; for CAROM_TOI_APART as last looked at
-	int32_t steps;               ///< how many separations it took
+	double time; ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART
+	/// At that time, where the shapes come near each other; for CAROM_TOI_APART without meshes as last looked at.
+	carom_separation separation;
+	int32_t steps;      ///< how many separations it took
+	int32_t triangle_a; ///< of A's mesh, to which separation belongs; -1 where A is no mesh or has no triangles
+	int32_t triangle_b; ///< of B's, likewise
 } carom_toi;
 
-/// The first time at which two moving shapes come within tolerance (above 0) of each other. No impact is missed, however fast they turn: each
-/// step of the search is proved to be free of impacts. A motion of NULL: at rest at the identity. Planes: not here. A shape cast is a motion
-/// without a turn. Source: Mirtich, Impulse-based Dynamic Simulation (1996), conservative advancement.
+/// Finds the first time at which two moving shapes come within tolerance (above 0) of each other.
+/// No impact is missed, however fast they turn: each step of the search is proved to be free of
+/// impacts. A motion of NULL: at rest at the identity. A shape cast is a carom_straight_motion.
+/// Source: Mirtich, Impulse-based Dynamic Simulation (1996), conservative advancement. Any two
+/// shapes but two planes (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below. Meshes
+/// and height fields, concave or not, may be A, B or both. They are looked at as worlds see them,
+/// in float. separation is that of the two triangles, or the triangle and the other shape, that are
+/// nearest to each other at time (CAROM_TOI_APART: at time 1). A closed mesh is solid: a shape
+/// whose middle begins inside (of a mesh: one corner) is CAROM_TOI_TOUCHING, and separation leads
+/// it out by the way to the nearest point of the surface. A mesh without triangles meets nothing;
+/// separation is zero then. The work is O(log n) where the surfaces come near each other in one
+/// place.
 CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
 	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi);
 

@@ -21,15 +21,23 @@ typedef struct carom_quat {
 	double x, y, z, w;
 } carom_quat;
 
-/// Positions with a coordinate beyond this are refused: of poses, and of points and origins of rays that a world is asked about. double
-/// still tells an eighth there.
+/// Positions with a coordinate beyond this are refused: of poses, and of points and origins of rays
+/// that a world is asked about. double still tells an eighth there.
 #define CAROM_MAX_POSITION 1e15
 
-/// A place and a turn. No coordinate of position may be beyond CAROM_MAX_POSITION. A body point v lies at rotate(orientation, v) + position in the world.
+/// A place and a turn. No coordinate of position may be beyond CAROM_MAX_POSITION. A body point v
+/// lies at rotate(orientation, v) + position in the world.
 typedef struct carom_pose {
 	carom_vec3 position;
 	carom_quat orientation;
 } carom_pose;
+
+/// A motion from begin (time 0) to end (time 1): the origin of the shape's frame moves on a
+/// straight line at a constant speed, while the shape turns at a constant rate, the shorter way.
+typedef struct carom_motion {
+	carom_pose begin;
+	carom_pose end;
+} carom_motion;
 
 /// Axis-aligned box, closed.
 typedef struct carom_aabb {
@@ -69,6 +77,16 @@ static inline carom_vec3 carom_inverse_transform_point(carom_pose pose, carom_ve
 	carom_quat inverse = { -pose.orientation.x, -pose.orientation.y, -pose.orientation.z, pose.orientation.w };
 	carom_vec3 d = { v.x - pose.position.x, v.y - pose.position.y, v.z - pose.position.z };
 	return carom_rotate(inverse, d);
+}
+
+/// The motion from a pose along a way, without a turn: a bullet, a step of a character.
+static inline carom_motion carom_straight_motion(carom_pose begin, carom_vec3 way)
+{
+	carom_motion motion = { begin, begin };
+	motion.end.position.x += way.x;
+	motion.end.position.y += way.y;
+	motion.end.position.z += way.z;
+	return motion;
 }
 
 #ifdef __cplusplus

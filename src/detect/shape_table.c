@@ -36,3 +36,15 @@ cr_convex cr_convex_of(const carom_shape *shape)
 		.half = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
 		.hull = shape->type == CAROM_HULL ? &shape->mesh->hull.hull : NULL };
 }
+
+cr_mover cr_mover_of(const carom_shape *shape, cr_convex *convex)
+{
+	cr_mover mover = { .motion = { .begin = carom_pose_identity(), .axis = { 0, 0, 1 } } };
+	if (shape->type == CAROM_MESH) {
+		mover.collider = &shape->mesh->collider;
+	} else if (shape->type != CAROM_PLANE) {
+		*convex = cr_convex_of(shape);
+		mover.convex = convex;
+	}
+	return mover;
+}

@@ -6,6 +6,7 @@
 #ifndef CR_DETECT_SHAPE_TABLE_H
 #define CR_DETECT_SHAPE_TABLE_H
 
+#include "bvh/mover.h"
 #include "detect/body.h"
 
 /// Which fields of carom_shape a type needs.
@@ -32,6 +33,8 @@ const cr_shape_row *cr_shape_row_of(carom_shape_type type);
 cr_family cr_family_of(const carom_shape *shape);
 /// A checked shape as a convex body; not of planes and meshes.
 cr_convex cr_convex_of(const carom_shape *shape);
+/// A checked shape as one that moves, at rest at the origin. convex: room for its body, which the mover points to.
+cr_mover cr_mover_of(const carom_shape *shape, cr_convex *convex);
 /// Does a shape refer to a mesh? A hull does.
 static inline bool cr_has_mesh(const carom_shape *shape) { return shape->type == CAROM_MESH || shape->type == CAROM_HULL; }
 

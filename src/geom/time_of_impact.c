@@ -1,13 +1,23 @@
 /// Conservative advancement of two convex bodies.
 ///
-/// At time t let the bodies be apart by g > 0 along the unit direction n, from B to A: a plane across n parts them, and every point of A
-/// is at least g beyond every point of B along n. A point of A at the place p from A's origin has the velocity travel + angle * (axis x p).
-/// Along n that is n . travel + angle * p . (n x axis). The point turns about the axis, so its distance from it, at most r, stays;
-/// and n x axis lies across the axis, so p . (n x axis) >= -r |n x axis|, now and at all later times. With the like bound for B, no two points
-/// approach each other along n faster than
+/// At time t let the bodies be apart by g > 0 along the unit direction n, from B to A: a plane
+/// across n parts them, and every point of A is at least g beyond every point of B along n. A point
+/// of A at the place p from A's origin has the velocity travel + angle * (axis x p). Along n that
+/// is n . travel + angle * p . (n x axis). The point turns about the axis, so its distance from it,
+/// at most r, stays; and n x axis lies across the axis, so p . (n x axis) >= -r |n x axis|, now and
+/// at all later times. With the like bound for B, no two points approach each other along n faster
+/// than
 ///     speed = n . (travel_b - travel_a) + angle_a r_a |n x axis_a| + angle_b r_b |n x axis_b|
-/// and the bodies stay apart for g / speed at least. Each step goes so far that a part of the tolerance is left; it ends when g is
-/// within the tolerance, or when time 1 is reached. Roundings of g and of poses are a part in 1e12 of the sizes; g is made smaller by more.
+/// and the bodies stay apart for g / speed at least. Each step goes so far that a part of the
+/// tolerance is left; it ends when g is within the tolerance, or when time 1 is reached. Roundings
+/// of g and of poses are a part in 1e12 of the sizes; g is made smaller by more.
+///
+/// A plane has no reach, so it takes a bound of its own. Let its frame be at o with the normal u,
+/// and x be a point of the body. The height u . (x - o) changes by u' . (x - o) + u . (x' - o').
+/// Here |u'| = angle_p |axis_p x u| = tilt at all times, for u turns about the axis; |x - o| is at
+/// most r + far, with far the greater distance of the two places at time 0 and 1; and u differs
+/// from what it is now by at most tilt. So the height falls no faster than
+///     -u . (travel_a - travel_p) + tilt |travel_a - travel_p| + angle_a r min(1, |u x axis_a| + tilt) + tilt (r + far)
 
 #include "geom/time_of_impact.h"
 #include "math/trig.h"
@@ -16,6 +26,8 @@ enum { MOST_STEPS = 400 };
 
 // Of the sizes: roundings of a separation and of the poses (cr_sincos is good to 1e-11).
 static const double ROUNDING = 1e-10;
+// Of the distance of two places: roundings of a height over a plane that does not turn.
+static const double PLACE_ROUNDING = 0x1p-48;
 
 static carom_quat product(carom_quat p, carom_quat q)
 {
@@ -50,11 +62,11 @@ carom_pose cr_motion_at(const cr_motion *m, double t)
 	return (carom_pose){ v3d_mad(m->begin.position, t, m->travel), { q.x / length, q.y / length, q.z / length, q.w / length } };
 }
 
-/// The most that any point of a body lies away from the origin of its frame.
-static double reach_of(const cr_convex *c) { return v3d_length(cr_convex_centre(c)) + cr_convex_size(c) + c->rounding; }
+double cr_convex_reach(const cr_convex *c) { return v3d_length(cr_convex_centre(c)) + cr_convex_size(c) + c->rounding; }
 
-/// The separation at a time, with everything turned to the axes of the world and taken from A's position.
-static void separate(
+double cr_motion_rounding(double reach_a, double reach_b, double apart) { return ROUNDING * (reach_a + reach_b + apart); }
+
+void cr_motion_separation(
 	const cr_convex *a, const cr_motion *ma, const cr_convex *b, const cr_motion *mb, double t, cr_separation *s)
 {
 	const carom_pose pa = cr_motion_at(ma, t), pb = cr_motion_at(mb, t);
@@ -66,38 +78,94 @@ static void separate(
 	s->on_b = m3d_mul(&ra, s->on_b);
 }
 
-/// How fast any two points may approach each other along n.
-static double approach(const cr_motion *ma, double reach_a, const cr_motion *mb, double reach_b, v3d n)
+double cr_motion_approach(const cr_motion *ma, double reach_a, const cr_motion *mb, double reach_b, v3d n)
 {
 	const double turning_a = ma->angle * reach_a * v3d_length(v3d_cross(n, ma->axis));
 	const double turning_b = mb->angle * reach_b * v3d_length(v3d_cross(n, mb->axis));
 	return v3d_dot(n, v3d_sub(mb->travel, ma->travel)) + turning_a + turning_b;
 }
 
+/// Go on from a time at which the bodies are this far apart. Returns false when the search has ended, with the state set.
+static bool advance(cr_impact *impact, double gap, double speed, double tolerance, double limit)
+{
+	if (!(gap > tolerance)) {
+		impact->state = impact->time > 0 ? CR_IMPACT_FOUND : CR_IMPACT_TOUCHING;
+		return false;
+	}
+	// Half of the tolerance is left, so that the next gap is above zero and a direction can be told.
+	const double step = (gap - 0.5 * tolerance) / speed;
+	if (!(speed > 0) || !(impact->time + step < limit)) {
+		impact->state = CR_IMPACT_NONE;
+		impact->time = 1;
+		return false;
+	}
+	impact->time += step;
+	return true;
+}
+
+void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
+	double tolerance, double from, double limit, cr_impact *impact)
+{
+	const double reach_a = cr_convex_reach(a), reach_b = cr_convex_reach(b);
+	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED, .time = from };
+	for (bool on = true; on && impact->steps < MOST_STEPS;) {
+		const double t = impact->separation_time = impact->time;
+		cr_separation *s = &impact->separation;
+		cr_motion_separation(a, motion_a, b, motion_b, t, s);
+		impact->steps++;
+		const double apart = v3d_length(v3d_sub(cr_motion_at(motion_a, t).position, cr_motion_at(motion_b, t).position));
+		const double gap = s->gap - cr_motion_rounding(reach_a, reach_b, apart);
+		on = advance(impact, gap, cr_motion_approach(motion_a, reach_a, motion_b, reach_b, s->normal), tolerance, limit);
+	}
+}
+
 void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, cr_impact *impact)
 {
-	const double reach_a = reach_of(a), reach_b = reach_of(b);
-	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED };
-	for (double t = 0; impact->steps < MOST_STEPS;) {
+	cr_find_impact_between(a, motion_a, b, motion_b, tolerance, 0, 1, impact);
+}
+
+// ---- Planes ----
+
+static double least(double a, double b) { return a < b ? a : b; }
+
+cr_plane_bounds cr_bound_over_plane(const cr_motion *motion, double reach, const cr_motion *plane, v3d up, double height)
+{
+	// The places move on straight lines, so they are farthest from each other at an end.
+	const v3d begin = v3d_sub(motion->begin.position, plane->begin.position), way = v3d_sub(motion->travel, plane->travel);
+	const double far = fmax(v3d_length(begin), v3d_length(v3d_add(begin, way)));
+	const double across = plane->angle > 0 ? v3d_length(v3d_cross(plane->axis, up)) : 0, tilt = plane->angle * across;
+	const double turning = least(1, v3d_length(v3d_cross(up, motion->axis)) + tilt);
+	return (cr_plane_bounds){
+		.speed = -v3d_dot(up, way) + least(tilt, 2) * v3d_length(way) + motion->angle * reach * turning + tilt * (reach + far),
+		.lost = cr_motion_rounding(reach, across * far, fabs(height)) + PLACE_ROUNDING * far,
+	};
+}
+
+static v3d plane_up(const carom_pose *plane) { return carom_rotate(plane->orientation, (v3d){ 0, 0, 1 }); }
+
+void cr_plane_separation(const cr_convex *a, const cr_motion *ma, const cr_motion *plane, double t, cr_separation *s)
+{
+	const carom_pose pa = cr_motion_at(ma, t), pp = cr_motion_at(plane, t);
+	const m3d rotation = m3d_from_quat(pa.orientation);
+	const v3d up = plane_up(&pp);
+	const v3d lowest = m3d_mul(&rotation, cr_convex_support(a, v3d_neg(m3d_tmul(&rotation, up))));
+	*s = (cr_separation){ .normal = up, .on_a = v3d_mad(lowest, -a->rounding, up), .converged = true };
+	s->gap = v3d_dot(up, v3d_add(s->on_a, v3d_sub(pa.position, pp.position)));
+	s->on_b = v3d_mad(s->on_a, -s->gap, up);
+}
+
+void cr_find_plane_impact(const cr_convex *a, const cr_motion *ma, const cr_motion *plane, double tolerance, double from,
+	double limit, cr_impact *impact)
+{
+	const double reach = cr_convex_reach(a);
+	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED, .time = from };
+	for (bool on = true; on && impact->steps < MOST_STEPS;) {
 		cr_separation *s = &impact->separation;
-		separate(a, motion_a, b, motion_b, t, s);
+		impact->separation_time = impact->time;
+		cr_plane_separation(a, ma, plane, impact->time, s);
 		impact->steps++;
-		impact->time = impact->separation_time = t;
-		const double apart = v3d_length(v3d_sub(cr_motion_at(motion_a, t).position, cr_motion_at(motion_b, t).position));
-		const double gap = s->gap - ROUNDING * (reach_a + reach_b + apart);
-		if (!(gap > tolerance)) {
-			impact->state = t > 0 ? CR_IMPACT_FOUND : CR_IMPACT_TOUCHING;
-			return;
-		}
-		const double speed = approach(motion_a, reach_a, motion_b, reach_b, s->normal);
-		// Half of the tolerance is left, so that the next gap is above zero and a direction can be told.
-		const double step = (gap - 0.5 * tolerance) / speed;
-		if (!(speed > 0) || !(t + step < 1)) {
-			impact->state = CR_IMPACT_NONE;
-			impact->time = 1;
-			return;
-		}
-		t += step;
+		const cr_plane_bounds bounds = cr_bound_over_plane(ma, reach, plane, s->normal, s->gap);
+		on = advance(impact, s->gap - bounds.lost, bounds.speed, tolerance, limit);
 	}
 }

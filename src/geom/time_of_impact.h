@@ -1,5 +1,6 @@
-/// When two convex bodies that move first come near each other: conservative advancement (Mirtich, Impulse-based Dynamic Simulation of
-/// Rigid Body Systems, 1996), with the bound along the separating direction. No impact is missed; the proof is at the head of the source.
+/// When two convex bodies that move first come near each other: conservative advancement (Mirtich,
+/// Impulse-based Dynamic Simulation of Rigid Body Systems, 1996), with the bound along the
+/// separating direction. No impact is missed; the proof is at the head of the source.
 #ifndef CR_GEOM_TIME_OF_IMPACT_H
 #define CR_GEOM_TIME_OF_IMPACT_H
 
@@ -16,6 +17,14 @@ typedef struct cr_motion {
 /// The motion that leads from one pose to another, turning the shorter way.
 cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end);
 carom_pose cr_motion_at(const cr_motion *motion, double t);
+/// Says how fast any two points of two bodies may approach each other along a unit direction n from
+/// B to A, at any time of the motions. reach: the most that a point lies away from the origin of
+/// its body's frame.
+double cr_motion_approach(const cr_motion *a, double reach_a, const cr_motion *b, double reach_b, v3d n);
+/// Bounds what a separation of two bodies loses to roundings, with their places this far apart.
+double cr_motion_rounding(double reach_a, double reach_b, double apart);
+/// Bounds how far any point of a body lies from the origin of its frame.
+double cr_convex_reach(const cr_convex *convex);
 
 typedef enum cr_impact_state {
 	CR_IMPACT_NONE,      // the bodies stay apart
@@ -35,5 +44,33 @@ typedef struct cr_impact {
 /// The first time at which the bodies come within tolerance (above 0) of each other.
 void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, cr_impact *impact);
+
+/// Does so between two times only: the bodies are known to be apart before from (from above 0), and
+/// impacts at limit or later do not count. CR_IMPACT_TOUCHING is said at time 0 only, and there for
+/// any limit.
+void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
+	double tolerance, double from, double limit, cr_impact *impact);
+
+/// Measures two bodies at a time of their motions. Axes of the world, origin at A's position.
+void cr_motion_separation(
+	const cr_convex *a, const cr_motion *ma, const cr_convex *b, const cr_motion *mb, double t, cr_separation *separation);
+
+// ---- Planes: the half space z <= 0 of a frame that moves, which stands in for B ----
+
+/// Bounds for a body over a plane, from the time on at which the plane's normal is up (world, unit).
+typedef struct cr_plane_bounds {
+	double speed; // no point of the body within reach of its origin comes down faster
+	double lost;  // to roundings of a height
+} cr_plane_bounds;
+
+/// height: the one that is measured then.
+cr_plane_bounds cr_bound_over_plane(const cr_motion *motion, double reach, const cr_motion *plane, v3d up, double height);
+
+/// Measures a body over a plane, as cr_motion_separation does.
+void cr_plane_separation(const cr_convex *a, const cr_motion *ma, const cr_motion *plane, double t, cr_separation *separation);
+
+/// Finds an impact with a plane, as cr_find_impact_between does.
+void cr_find_plane_impact(const cr_convex *a, const cr_motion *ma, const cr_motion *plane, double tolerance, double from,
+	double limit, cr_impact *impact);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "carom/collide.h"
 #include "geom/convex_contacts.h"
-#include "geom/time_of_impact.h"
 #include "detect/shape_table.h"
 #include "world/mesh_distance.h"
 #include "world/shape_contacts.h"
@@ -203,38 +202,59 @@ static carom_result take_motion(
 	return CAROM_SUCCESS;
 }
 
+/// A shape that moves, checked. convex: where its body is kept.
+static carom_result take_mover(carom_context *context, const carom_shape *shape, cr_convex *convex, cr_mover *mover)
+{
+	static const char *const name = "carom_time_of_impact";
+	if (!shape)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", name);
+	const carom_result result = cr_check_shape(context, shape, name);
+	if (result == CAROM_SUCCESS)
+		*mover = cr_mover_of(shape, convex);
+	return result;
+}
+
+static void write_impact(const cr_mover *a, const cr_mover_impact *found, v3d origin, carom_toi *toi)
+{
+	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
+		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
+		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
+		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
+	const cr_impact *impact = &found->impact;
+	const cr_separation *s = &impact->separation;
+	const v3d at = v3d_add(cr_motion_at(&a->motion, impact->separation_time).position, origin);
+	*toi = (carom_toi){ statuses[impact->state], impact->time,
+		{ s->gap, s->error, s->normal, v3d_add(s->on_a, at), v3d_add(s->on_b, at) }, impact->steps, found->triangle[0],
+		found->triangle[1] };
+}
+
 carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
 	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi)
 {
 	static const char *const name = "carom_time_of_impact";
 	static const char *const fields[2][2] = { { "motion_a.begin", "motion_a.end" }, { "motion_b.begin", "motion_b.end" } };
-	question q;
-	cr_motion motions[2];
+	cr_convex convex[2];
+	cr_mover movers[2] = { { 0 } };
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	if (!toi)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi is NULL", name);
 	if (!(tolerance > 0))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be above 0", name, tolerance);
-	carom_result result = ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ NULL, NULL }, &q);
-	if (result == CAROM_SUCCESS && q.plane >= 0)
-		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: shape.type is CAROM_PLANE, which does not move", name);
 	const v3d origin = motion_a ? motion_a->begin.position : (v3d){ 0, 0, 0 };
-	if (result == CAROM_SUCCESS)
-		result = take_motion(context, motion_a, fields[0], origin, &motions[0]);
-	if (result == CAROM_SUCCESS)
-		result = take_motion(context, motion_b, fields[1], origin, &motions[1]);
+	carom_result result = CAROM_SUCCESS;
+	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
+		result = take_mover(context, i ? b : a, &convex[i], &movers[i]);
+	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
+		result = take_motion(context, i ? motion_b : motion_a, fields[i], origin, &movers[i].motion);
+	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
+		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no distance", name);
 	if (result != CAROM_SUCCESS)
 		return result;
-	cr_impact impact;
-	cr_find_impact(&q.convex[0], &motions[0], &q.convex[1], &motions[1], tolerance, &impact);
-	const cr_separation *s = &impact.separation;
-	const v3d at = v3d_add(cr_motion_at(&motions[0], impact.separation_time).position, origin);
-	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
-		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
-		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
-		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
-	*toi = (carom_toi){ statuses[impact.state], impact.time,
-		{ s->gap, s->error, s->normal, v3d_add(s->on_a, at), v3d_add(s->on_b, at) }, impact.steps };
+	cr_mover_impact found;
+	cr_find_mover_impact(cr_get_bvh_kernels(context->simd), &movers[0], &movers[1], tolerance, 1, &found);
+	if (!found.inside && (movers[0].collider || movers[1].collider))
+		cr_find_nearest_parts(&movers[0], &movers[1], &found);
+	write_impact(&movers[0], &found, origin, toi);
 	return CAROM_SUCCESS;
 }

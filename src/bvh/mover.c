@@ -1,0 +1,501 @@
+/// Conservative advancement over pairs of parts of two bodies. A part is a convex body, a mesh, a
+/// box of its tree, or a triangle.
+///
+/// Each pair of parts has a time before which nothing in them meets. It begins at 0 for the two
+/// bodies, and is handed down: what holds for two boxes holds for all that they hold. From there it
+/// is advanced. Let a plane with the unit normal n part the two boxes by a gap at time t. No points
+/// of theirs approach each other along n faster than cr_motion_approach says (its proof is at the
+/// head of geom/time_of_impact.c, and holds for any set of points within reach of the body's
+/// origin). So nothing in them meets before t + gap / speed, for each n that is tried. Two
+/// triangles, or a triangle and a convex body, take cr_find_impact_between from their time on. The
+/// least of their times is the impact: a pair of boxes is dropped only when its time is not less
+/// than that. So none is missed, however the tree is walked, and the time is never late because it
+/// is a time of cr_find_impact_between.
+///
+/// A plane is one part, and the only normal that is tried with it is its own (cr_bound_over_plane).
+///
+/// Half of the tolerance is left of each gap, so what begins at a handed-down time is still apart
+/// there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
+
+#include "bvh/mover.h"
+#include "geom/convex_query.h"
+
+enum {
+	// Either tree is opened at most CR_MAX_DEPTH times on the way down, then one leaf; each opening leaves seven more pairs.
+	PART_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
+	ADVANCES = 3, // of two boxes before they are opened
+	AXES = 7,
+};
+
+// A part of a body: all of it, a triangle by its number, or a box of the tree by the slot of the
+// node that holds it, 8 * node + slot.
+#define WHOLE UINT32_MAX
+#define TRIANGLE_BIT 0x80000000u
+
+/// A box in its body's frame, and how far the farthest point in it lies from the origin.
+typedef struct part_box {
+	v3d centre;
+	v3d extent;
+	double reach;
+} part_box;
+
+/// Two parts. Smaller keys go first.
+typedef struct part_pair {
+	float key; // rounded down: floats save a quarter of the stack
+	uint32_t part[2];
+} part_pair;
+
+typedef struct descent descent;
+struct descent {
+	const cr_mover *mover[2];
+	part_box whole[2]; // of a plane: unused
+	double tolerance;
+	double limit; // pairs with this key or a higher one are of no use
+	/// Returns the least key that anything in two boxes may have; from is that of the parts that hold them.
+	double (*bound)(const descent *d, const part_box *a, const part_box *b, double from);
+	/// Looks at two bodies or triangles.
+	void (*meet)(descent *d, const part_pair *pair);
+	cr_mover_impact *best;
+	int steps;
+	double time; // of cr_find_nearest_parts
+	cr_relative b_in_a;
+	part_pair stack[PART_STACK];
+	int top;
+};
+
+// ---- Parts ----
+
+static bool is_plane(const cr_mover *m) { return !m->convex && !m->collider; }
+
+static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || (part != WHOLE && (part & TRIANGLE_BIT)); }
+
+static part_box make_box(const double lower[3], const double upper[3])
+{
+	double centre[3], extent[3], far[3];
+	for (int k = 0; k < 3; k++) {
+		centre[k] = 0.5 * (lower[k] + upper[k]);
+		extent[k] = 0.5 * (upper[k] - lower[k]);
+		far[k] = fmax(fabs(lower[k]), fabs(upper[k]));
+	}
+	return (part_box){ { centre[0], centre[1], centre[2] }, { extent[0], extent[1], extent[2] },
+		v3d_length((v3d){ far[0], far[1], far[2] }) };
+}
+
+static part_box whole_box(const cr_mover *m)
+{
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	double lower[3] = { 0, 0, 0 }, upper[3] = { 0, 0, 0 };
+	for (int k = 0; k < 3 && m->collider; k++) {
+		lower[k] = m->collider->lower[k];
+		upper[k] = m->collider->upper[k];
+	}
+	if (m->convex)
+		cr_convex_bounds(m->convex, &identity, lower, upper);
+	part_box box = make_box(lower, upper);
+	if (m->convex)
+		box.reach = fmin(box.reach, cr_convex_reach(m->convex));
+	return box;
+}
+
+static part_box triangle_box(const v3d p[3])
+{
+	double lower[3], upper[3];
+	for (int k = 0; k < 3; k++) {
+		const double a = v3d_get(p[0], k), b = v3d_get(p[1], k), c = v3d_get(p[2], k);
+		lower[k] = fmin(a, fmin(b, c));
+		upper[k] = fmax(a, fmax(b, c));
+	}
+	return make_box(lower, upper);
+}
+
+static part_box box_of(const descent *d, int side, uint32_t part)
+{
+	const cr_collider *c = d->mover[side]->collider;
+	if (part == WHOLE)
+		return d->whole[side];
+	if (part & TRIANGLE_BIT) {
+		v3d corners[3];
+		cr_collider_triangle(c, (int32_t)(part & ~TRIANGLE_BIT), corners);
+		return triangle_box(corners);
+	}
+	const cr_node8 *node = &c->tree.nodes[part / CR_WIDTH];
+	double lower[3], upper[3];
+	for (int k = 0; k < 3; k++) {
+		lower[k] = node->lower[k][part % CR_WIDTH];
+		upper[k] = node->upper[k][part % CR_WIDTH];
+	}
+	return make_box(lower, upper);
+}
+
+/// List the parts that a part of a mesh consists of. Returns how many.
+static int open_part(const cr_collider *c, uint32_t part, uint32_t children[CR_WIDTH])
+{
+	const uint32_t child = part == WHOLE ? 0 : c->tree.nodes[part / CR_WIDTH].child[part % CR_WIDTH];
+	if (child & CR_LEAF_BIT) {
+		const cr_tri8 *block = &c->blocks[child & ~CR_LEAF_BIT];
+		for (int i = 0; i < block->count; i++)
+			children[i] = TRIANGLE_BIT | (uint32_t)block->number[i];
+		return block->count;
+	}
+	const int count = (int)c->tree.nodes[child].child_count;
+	for (int i = 0; i < count; i++)
+		children[i] = CR_WIDTH * child + (uint32_t)i;
+	return count;
+}
+
+/// The convex body of a part that is not to be opened. Of a plane: one that nobody looks at.
+static cr_convex convex_of(const cr_mover *m, uint32_t part)
+{
+	if (m->convex)
+		return *m->convex;
+	cr_convex triangle = { .core = CR_CORE_TRIANGLE };
+	if (m->collider)
+		cr_collider_triangle(m->collider, (int32_t)(part & ~TRIANGLE_BIT), triangle.corner);
+	return triangle;
+}
+
+static int32_t triangle_of(const cr_mover *m, uint32_t part) { return m->collider ? (int32_t)(part & ~TRIANGLE_BIT) : -1; }
+
+// ---- Two bodies, or a body and a plane ----
+
+/// Turn a separation the other way about: A becomes B. apart: from the place of the new A to that of the old one.
+static void swap_sides(cr_separation *s, v3d apart)
+{
+	const v3d on_a = s->on_a;
+	s->on_a = v3d_add(s->on_b, apart);
+	s->on_b = v3d_add(on_a, apart);
+	s->normal = v3d_neg(s->normal);
+}
+
+static v3d apart_at(const cr_motion *from, const cr_motion *to, double t)
+{
+	return v3d_sub(cr_motion_at(to, t).position, cr_motion_at(from, t).position);
+}
+
+static void find_between(const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double tolerance,
+	double from, double limit, cr_impact *impact)
+{
+	if (is_plane(b)) {
+		cr_find_plane_impact(ca, &a->motion, &b->motion, tolerance, from, limit, impact);
+	} else if (is_plane(a)) {
+		cr_find_plane_impact(cb, &b->motion, &a->motion, tolerance, from, limit, impact);
+		swap_sides(&impact->separation, apart_at(&a->motion, &b->motion, impact->separation_time));
+	} else {
+		cr_find_impact_between(ca, &a->motion, cb, &b->motion, tolerance, from, limit, impact);
+	}
+}
+
+static void measure(
+	const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double t, cr_separation *separation)
+{
+	if (is_plane(b)) {
+		cr_plane_separation(ca, &a->motion, &b->motion, t, separation);
+	} else if (is_plane(a)) {
+		cr_plane_separation(cb, &b->motion, &a->motion, t, separation);
+		swap_sides(separation, apart_at(&a->motion, &b->motion, t));
+	} else {
+		cr_motion_separation(ca, &a->motion, cb, &b->motion, t, separation);
+	}
+}
+
+// ---- The walk ----
+
+static void push(descent *d, int base, const part_pair *pair)
+{
+	int at = d->top++;
+	for (; at > base && d->stack[at - 1].key < pair->key; at--)
+		d->stack[at] = d->stack[at - 1];
+	d->stack[at] = *pair;
+}
+
+/// Open the larger one of two parts.
+static void open_pair(descent *d, const part_pair *pair)
+{
+	const bool single[2] = { is_single(d->mover[0], pair->part[0]), is_single(d->mover[1], pair->part[1]) };
+	const part_box boxes[2] = { box_of(d, 0, pair->part[0]), box_of(d, 1, pair->part[1]) };
+	const double sizes[2] = { v3d_dot(boxes[0].extent, boxes[0].extent), v3d_dot(boxes[1].extent, boxes[1].extent) };
+	const int opened = single[0] || (!single[1] && sizes[1] > sizes[0]);
+	uint32_t children[CR_WIDTH];
+	const int count = open_part(d->mover[opened]->collider, pair->part[opened], children), base = d->top;
+	for (int i = 0; i < count; i++) {
+		const part_box box = box_of(d, opened, children[i]);
+		part_pair child = *pair;
+		child.part[opened] = children[i];
+		child.key = cr_round_down(d->bound(d, opened ? &boxes[0] : &box, opened ? &box : &boxes[1], pair->key));
+		if (child.key < d->limit)
+			push(d, base, &child);
+	}
+}
+
+static bool prepare(descent *d, const cr_mover *a, const cr_mover *b, cr_mover_impact *best)
+{
+	d->mover[0] = a;
+	d->mover[1] = b;
+	d->best = best;
+	d->steps = d->top = 0;
+	for (int i = 0; i < 2; i++) {
+		if (d->mover[i]->collider && d->mover[i]->collider->triangle_count == 0)
+			return false;
+		d->whole[i] = whole_box(d->mover[i]);
+	}
+	return true;
+}
+
+static void descend(descent *d)
+{
+	d->stack[d->top++] = (part_pair){ -INFINITY, { WHOLE, WHOLE } };
+	while (d->top > 0) {
+		const part_pair pair = d->stack[--d->top];
+		if (!(pair.key < d->limit))
+			continue;
+		if (is_single(d->mover[0], pair.part[0]) && is_single(d->mover[1], pair.part[1]))
+			d->meet(d, &pair);
+		else
+			open_pair(d, &pair);
+	}
+}
+
+/// Two boxes in axes of the world, with A's middle seen from B's.
+typedef struct placed_boxes {
+	m3d rotation[2];
+	v3d extent[2];
+	v3d apart;
+} placed_boxes;
+
+/// A direction across which two boxes may be parted, from B to A: along an axis of either, or between their middles.
+static v3d axis_of(const placed_boxes *p, int axis)
+{
+	const m3d *m = &p->rotation[axis / 3 % 2];
+	const v3d n = axis == AXES - 1
+		? v3d_normalize(p->apart)
+		: (v3d){ v3d_get(m->row[0], axis % 3), v3d_get(m->row[1], axis % 3), v3d_get(m->row[2], axis % 3) };
+	return v3d_dot(n, p->apart) < 0 ? v3d_neg(n) : n;
+}
+
+/// How far two boxes are apart along a direction; negative where they overlap.
+static double gap_along(const placed_boxes *p, v3d n)
+{
+	double gap = v3d_dot(n, p->apart);
+	if (!(v3d_dot(n, n) > 0.5)) // the middles are in one place
+		return -INFINITY;
+	for (int i = 0; i < 2; i++) {
+		const v3d own = m3d_tmul(&p->rotation[i], n), e = p->extent[i];
+		gap -= fabs(own.x) * e.x + fabs(own.y) * e.y + fabs(own.z) * e.z;
+	}
+	return gap;
+}
+
+// ---- The first impact ----
+
+/// The height of a box over a plane, and the plane's normal.
+static double height_at(const cr_motion *motion, const part_box *box, const cr_motion *plane, double t, v3d *up)
+{
+	const carom_pose pose = cr_motion_at(motion, t), ground = cr_motion_at(plane, t);
+	*up = carom_rotate(ground.orientation, (v3d){ 0, 0, 1 });
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	const v3d own = m3d_tmul(&rotation, *up), e = box->extent;
+	return v3d_dot(*up, v3d_sub(pose.position, ground.position)) + v3d_dot(own, box->centre) -
+		(fabs(own.x) * e.x + fabs(own.y) * e.y + fabs(own.z) * e.z);
+}
+
+/// How long after t a box stays over a plane at least.
+static double free_time_over(const cr_motion *motion, const part_box *box, const cr_motion *plane, double t, double tolerance)
+{
+	v3d up;
+	const double height = height_at(motion, box, plane, t, &up);
+	const cr_plane_bounds bounds = cr_bound_over_plane(motion, box->reach, plane, up, height);
+	const double gap = height - bounds.lost - 0.5 * tolerance;
+	return gap > 0 ? (bounds.speed > 0 ? gap / bounds.speed : (double)INFINITY) : 0;
+}
+
+/// How long after t two boxes stay apart at least.
+static double free_time(
+	const cr_motion *ma, const part_box *a, const cr_motion *mb, const part_box *b, double t, double tolerance)
+{
+	const carom_pose pa = cr_motion_at(ma, t), pb = cr_motion_at(mb, t);
+	placed_boxes p = { { m3d_from_quat(pa.orientation), m3d_from_quat(pb.orientation) }, { a->extent, b->extent }, { 0, 0, 0 } };
+	const v3d between = v3d_sub(pa.position, pb.position);
+	p.apart = v3d_add(between, v3d_sub(m3d_mul(&p.rotation[0], a->centre), m3d_mul(&p.rotation[1], b->centre)));
+	const double lost = cr_motion_rounding(a->reach, b->reach, v3d_length(between)) + 0.5 * tolerance;
+	double longest = 0;
+	for (int axis = 0; axis < AXES; axis++) {
+		const v3d n = axis_of(&p, axis);
+		const double gap = gap_along(&p, n) - lost, speed = cr_motion_approach(ma, a->reach, mb, b->reach, n);
+		if (gap > 0)
+			longest = speed > 0 ? fmax(longest, gap / speed) : (double)INFINITY;
+	}
+	return longest;
+}
+
+static double bound_time(const descent *d, const part_box *a, const part_box *b, double from)
+{
+	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
+	double t = fmax(from, 0);
+	for (int i = 0; i < ADVANCES && t < 1; i++) {
+		const double longer = is_plane(d->mover[1]) ? free_time_over(ma, a, mb, t, d->tolerance)
+			: is_plane(d->mover[0])                 ? free_time_over(mb, b, ma, t, d->tolerance)
+													: free_time(ma, a, mb, b, t, d->tolerance);
+		if (!(longer > 0))
+			break;
+		t += longer;
+	}
+	// What may meet at time 0 is looked at whatever the limit is.
+	return t > 0 ? t : (double)-INFINITY;
+}
+
+static void meet_on_the_way(descent *d, const part_pair *pair)
+{
+	const cr_mover *a = d->mover[0], *b = d->mover[1];
+	const cr_convex ca = convex_of(a, pair->part[0]), cb = convex_of(b, pair->part[1]);
+	cr_impact impact;
+	find_between(a, &ca, b, &cb, d->tolerance, fmax(pair->key, 0), d->limit, &impact);
+	d->steps += impact.steps;
+	if (impact.state == CR_IMPACT_NONE)
+		return;
+	// Nothing comes before what touches from the first.
+	d->limit = impact.state == CR_IMPACT_TOUCHING ? (double)-INFINITY : impact.time;
+	d->best->impact = impact;
+}
+
+// ---- The nearest parts ----
+
+static double bound_gap(const descent *d, const part_box *a, const part_box *b, double from)
+{
+	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
+	v3d up;
+	if (is_plane(d->mover[1]))
+		return fmax(from, height_at(ma, a, mb, d->time, &up));
+	if (is_plane(d->mover[0]))
+		return fmax(from, height_at(mb, b, ma, d->time, &up));
+	placed_boxes p = { { identity, d->b_in_a.rotation }, { a->extent, b->extent }, { 0, 0, 0 } };
+	p.apart = v3d_sub(a->centre, v3d_add(m3d_mul(&d->b_in_a.rotation, b->centre), d->b_in_a.position));
+	double gap = from;
+	for (int axis = 0; axis < AXES; axis++)
+		gap = fmax(gap, gap_along(&p, axis_of(&p, axis)));
+	return gap;
+}
+
+static void meet_at_rest(descent *d, const part_pair *pair)
+{
+	const cr_mover *a = d->mover[0], *b = d->mover[1];
+	const cr_convex ca = convex_of(a, pair->part[0]), cb = convex_of(b, pair->part[1]);
+	cr_separation s;
+	measure(a, &ca, b, &cb, d->time, &s);
+	d->steps++;
+	if (!(s.gap < d->limit))
+		return;
+	d->limit = s.gap;
+	d->best->impact.separation = s;
+	d->best->triangle[0] = triangle_of(a, pair->part[0]);
+	d->best->triangle[1] = triangle_of(b, pair->part[1]);
+}
+
+bool cr_find_nearest_parts(const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
+{
+	descent d;
+	if (!prepare(&d, a, b, impact))
+		return false;
+	const double time = impact->impact.separation_time;
+	const carom_pose pa = cr_motion_at(&a->motion, time), pb = cr_motion_at(&b->motion, time);
+	cr_relative_pose(&pa, &pb, &d.b_in_a.rotation, &d.b_in_a.position);
+	d.time = time;
+	d.limit = INFINITY;
+	d.bound = bound_gap;
+	d.meet = meet_at_rest;
+	descend(&d);
+	impact->impact.steps += d.steps;
+	return true;
+}
+
+// ---- What begins inside ----
+
+/// A point of a body, in its frame.
+static v3d point_of(const cr_mover *m)
+{
+	if (m->convex)
+		return cr_convex_centre(m->convex);
+	v3d corners[3];
+	cr_collider_triangle(m->collider, m->collider->triangle_number[0], corners);
+	return corners[0];
+}
+
+/// How far a body reaches beyond a point along a unit direction of its frame, at least.
+static double reach_beyond(const cr_mover *m, v3d point, v3d n)
+{
+	if (m->convex)
+		return v3d_dot(n, v3d_sub(cr_convex_support(m->convex, n), point)) + m->convex->rounding;
+	const part_box box = whole_box(m);
+	return v3d_dot(n, v3d_sub(box.centre, point)) + fabs(n.x) * box.extent.x + fabs(n.y) * box.extent.y +
+		fabs(n.z) * box.extent.z;
+}
+
+/// Is a point of the one body inside the other, a closed mesh, at time 0? Then separation leads the
+/// inner one out. Axes of the world, points from the position of the mesh; the normal is the way of
+/// the inner one.
+static bool begins_inside(
+	const cr_bvh_kernels *kernels, const cr_mover *mesh, const cr_mover *inner, cr_separation *s, int32_t *triangle)
+{
+	const m3d rm = m3d_from_quat(mesh->motion.begin.orientation), ri = m3d_from_quat(inner->motion.begin.orientation);
+	const v3d point = point_of(inner);
+	const v3d place = v3d_add(m3d_mul(&ri, point), v3d_sub(inner->motion.begin.position, mesh->motion.begin.position));
+	const v3d local = m3d_tmul(&rm, place);
+	cr_surface_point nearest;
+	if (!cr_collider_contains(mesh->collider, kernels, local) ||
+		!cr_collider_closest_point(mesh->collider, kernels, local, INFINITY, &nearest))
+		return false;
+	const v3d way = v3d_sub(nearest.point, local);
+	const double length = v3d_length(way);
+	// On the surface, as near as floats tell, the way out is that of the surface.
+	const v3d n = m3d_mul(&rm, length > 1e-6 * (double)mesh->collider->scale ? v3d_scale(way, 1 / length) : nearest.normal);
+	const double beyond = reach_beyond(inner, point, m3d_tmul(&ri, v3d_neg(n)));
+	*s = (cr_separation){ .gap = -(length + beyond), .normal = n, .converged = true };
+	s->on_a = v3d_mad(place, -beyond, n);
+	s->on_b = m3d_mul(&rm, nearest.point);
+	*triangle = nearest.triangle;
+	return true;
+}
+
+static bool find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
+{
+	cr_separation *s = &impact->impact.separation;
+	const v3d between = v3d_sub(b->motion.begin.position, a->motion.begin.position);
+	if (is_plane(a) || is_plane(b))
+		return false;
+	if (b->collider && begins_inside(kernels, b, a, s, &impact->triangle[1])) {
+		s->on_a = v3d_add(s->on_a, between);
+		s->on_b = v3d_add(s->on_b, between);
+		return true;
+	}
+	if (!a->collider || !begins_inside(kernels, a, b, s, &impact->triangle[0]))
+		return false;
+	swap_sides(s, (v3d){ 0, 0, 0 });
+	return true;
+}
+
+// ---- Both ----
+
+void cr_find_mover_impact(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
+	cr_mover_impact *impact)
+{
+	*impact = (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, { -1, -1 }, false };
+	if (!a->collider && !b->collider) {
+		find_between(a, a->convex, b, b->convex, tolerance, 0, limit, &impact->impact);
+		return;
+	}
+	descent d;
+	if (!prepare(&d, a, b, impact))
+		return;
+	if (find_inside(kernels, a, b, impact)) {
+		impact->impact.state = CR_IMPACT_TOUCHING;
+		impact->impact.time = impact->impact.separation_time = 0;
+		impact->inside = true;
+		return;
+	}
+	d.tolerance = tolerance;
+	d.limit = limit;
+	d.bound = bound_time;
+	d.meet = meet_on_the_way;
+	descend(&d);
+	impact->impact.steps = d.steps;
+}
