@@ -2,6 +2,7 @@
 #include "test.h"
 #include "math/trig.h"
 #include <math.h>
+#include <string.h>
 
 static const double pi = 3.14159265358979323846;
 
@@ -71,4 +72,29 @@ TEST(trig, acos_clamps_and_passes_nan_on)
 	CHECK_NEAR(cr_acos(-2), pi, 1e-15);
 	CHECK_NEAR(cr_acos(0), pi / 2, 1e-15);
 	CHECK(isnan(cr_acos(NAN)));
+}
+
+TEST(trig, three_arc_cosines_at_once_are_those_of_one_to_the_bit)
+{
+	uint64_t seed = 3;
+	const double special[12] = { 0, -0.0, 0.5, -0.5, 1, -1, 0x1.0000001p-1, -0x1.0000001p-1, 1 - 0x1p-53, 0x1p-53 - 1, 1.5,
+		-INFINITY };
+	for (int i = 0; i < 60000; i++) {
+		double x[3], angle[3];
+		for (int k = 0; k < 3; k++) {
+			x[k] = test_random_double(&seed, -1, 1);
+			if (test_random_double(&seed, 0, 1) < 0.3)
+				x[k] = special[(int)test_random_double(&seed, 0, 11.999)];
+		}
+		cr_acos_three(x, angle);
+		for (int k = 0; k < 3; k++) {
+			const double expected = cr_acos(x[k]);
+			CHECK(memcmp(&angle[k], &expected, sizeof expected) == 0);
+		}
+	}
+	const double mixed[3] = { NAN, 0.25, NAN };
+	double angle[3];
+	cr_acos_three(mixed, angle);
+	CHECK(isnan(angle[0]) && isnan(angle[2]));
+	CHECK(angle[1] == cr_acos(0.25));
 }

@@ -5,8 +5,16 @@
 /// n primitives owns the 2n-1 node slots that follow its root, so nobody waits for slots and the result does not depend on
 /// the threads; a last walk closes the gaps.
 
+// This file is compiled once, so it takes what every processor of the target has.
+#if defined(CR_HAVE_SSE2)
+#define CR_ISA sse2
+#elif defined(CR_HAVE_NEON)
+#define CR_ISA neon
+#endif
+
 #include "base/parallel.h"
 #include "bvh/tree.h"
+#include "math/simd.h"
 #include <math.h>
 #include <string.h>
 
@@ -19,28 +27,31 @@ enum {
 	HALVE_DEPTH = 32,
 };
 
+/// Lower x, y, z and 0, then upper x, y, z negated and 0: one minimum of eight lanes grows a box.
+typedef struct box {
+	float side[8];
+} box;
+
 typedef struct prim {
-	float lower[3];
-	float upper[3];
+	box bounds;
+	float centre[3];
 	int32_t index;
 } prim;
 
-typedef struct box {
-	float lower[3];
-	float upper[3];
-} box;
-
-typedef struct bin {
-	box bounds;
-	int32_t count;
-} bin;
+/// Bins along one axis.
+typedef struct bin_row {
+	box bounds[BINS];
+	int32_t count[BINS];
+	uint32_t used; // a bit for each bin that holds anything
+} bin_row;
 
 typedef struct bin_set {
-	bin bins[3][BINS];
+	bin_row rows[3];
 } bin_set;
 
 typedef struct raw_node {
-	box bounds;
+	float lower[3];
+	float upper[3];
 	int32_t right; // slot of the second child; the first is the next slot. 0: leaf
 	int32_t first;
 	int32_t count;
@@ -63,23 +74,15 @@ typedef struct builder {
 	int32_t job_count;
 } builder;
 
-static const box EMPTY_BOX = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+static inline f8 box_lanes(const box *b) { return f8_load(b->side); }
 
-static inline void box_grow(box *b, const float lower[3], const float upper[3])
+static inline float box_area(f8 lanes)
 {
-	for (int k = 0; k < 3; k++) {
-		b->lower[k] = lower[k] < b->lower[k] ? lower[k] : b->lower[k];
-		b->upper[k] = upper[k] > b->upper[k] ? upper[k] : b->upper[k];
-	}
-}
-
-static inline float box_area(const box *b)
-{
-	const float x = b->upper[0] - b->lower[0], y = b->upper[1] - b->lower[1], z = b->upper[2] - b->lower[2];
+	float side[8];
+	f8_store(side, lanes);
+	const float x = -side[4] - side[0], y = -side[5] - side[1], z = -side[6] - side[2];
 	return x < 0 ? 0 : x * y + y * z + z * x;
 }
-
-static inline float prim_centre(const prim *p, int axis) { return 0.5f * p->lower[axis] + 0.5f * p->upper[axis]; }
 
 /// How primitives are put in bins along the three axes.
 typedef struct binning {
@@ -89,17 +92,17 @@ typedef struct binning {
 
 static inline int bin_of(const binning *b, const prim *p, int axis)
 {
-	const int i = (int)((prim_centre(p, axis) - b->origin[axis]) * b->scale[axis]);
+	const int i = (int)((p->centre[axis] - b->origin[axis]) * b->scale[axis]);
 	return i < 0 ? 0 : i >= BINS ? BINS - 1 : i;
 }
 
-static binning make_binning(const box *centres)
+static binning make_binning(const float lower[3], const float upper[3])
 {
 	binning b;
 	for (int k = 0; k < 3; k++) {
-		const float extent = centres->upper[k] - centres->lower[k];
+		const float extent = upper[k] - lower[k];
 		const float scale = (float)BINS / extent;
-		b.origin[k] = centres->lower[k];
+		b.origin[k] = lower[k];
 		b.scale[k] = extent > 0 && isfinite(scale) ? scale : 0;
 	}
 	return b;
@@ -109,18 +112,25 @@ static void clear_bins(bin_set *set)
 {
 	for (int k = 0; k < 3; k++) {
 		for (int i = 0; i < BINS; i++)
-			set->bins[k][i] = (bin){ EMPTY_BOX, 0 };
+			f8_store(set->rows[k].bounds[i].side, f8_set1(INFINITY));
+		memset(set->rows[k].count, 0, sizeof set->rows[k].count);
+		set->rows[k].used = 0;
 	}
+}
+
+static inline void add_to_bin(bin_row *row, int i, f8 lanes, int32_t count)
+{
+	f8_store(row->bounds[i].side, f8_min(lanes, box_lanes(&row->bounds[i])));
+	row->count[i] += count;
+	row->used |= 1u << i;
 }
 
 static void fill_bins(const binning *b, const prim *prims, int64_t begin, int64_t end, bin_set *set)
 {
 	for (int64_t i = begin; i < end; i++) {
-		for (int k = 0; k < 3; k++) {
-			bin *target = &set->bins[k][bin_of(b, &prims[i], k)];
-			box_grow(&target->bounds, prims[i].lower, prims[i].upper);
-			target->count++;
-		}
+		const f8 lanes = box_lanes(&prims[i].bounds);
+		for (int k = 0; k < 3; k++)
+			add_to_bin(&set->rows[k], bin_of(b, &prims[i], k), lanes, 1);
 	}
 }
 
@@ -150,10 +160,10 @@ static void bin_range(const builder *b, const binning *map, int32_t first, int32
 	cr_parallel_for(b->context, fill_bins_task, count, PARALLEL_BIN_SIZE / 4, &task);
 	for (int w = 0; w < b->context->thread_count; w++) {
 		for (int k = 0; k < 3; k++) {
+			const bin_row *from = &b->worker_bins[w].rows[k];
 			for (int i = 0; i < BINS; i++) {
-				const bin *from = &b->worker_bins[w].bins[k][i];
-				box_grow(&set->bins[k][i].bounds, from->bounds.lower, from->bounds.upper);
-				set->bins[k][i].count += from->count;
+				if (from->used >> i & 1)
+					add_to_bin(&set->rows[k], i, box_lanes(&from->bounds[i]), from->count[i]);
 			}
 		}
 	}
@@ -167,34 +177,42 @@ typedef struct split {
 
 static inline float blocks_of(int32_t count) { return count <= CR_WIDTH ? 1.0f : (float)count * (1.0f / CR_WIDTH); }
 
+/// The best place to part the bins of an axis, if it is better than the best so far. A place behind an empty bin parts them as the
+/// place before it does, so only those behind a bin in use are looked at.
+static void split_axis(const bin_row *row, int axis, split *best)
+{
+	float right_area[BINS];
+	int32_t right_count[BINS];
+	f8 grown = f8_set1(INFINITY);
+	int32_t count = 0;
+	for (uint32_t rest = row->used; (rest & (rest - 1)) != 0;) {
+		const int i = 31 - __builtin_clz(rest);
+		grown = f8_min(box_lanes(&row->bounds[i]), grown);
+		count += row->count[i];
+		right_area[i] = box_area(grown);
+		right_count[i] = count;
+		rest &= ~(1u << i);
+	}
+	grown = f8_set1(INFINITY);
+	count = 0;
+	for (uint32_t rest = row->used; (rest & (rest - 1)) != 0;) {
+		const int i = __builtin_ctz(rest);
+		rest &= rest - 1;
+		const int next = __builtin_ctz(rest);
+		grown = f8_min(box_lanes(&row->bounds[i]), grown);
+		count += row->count[i];
+		const float cost = box_area(grown) * blocks_of(count) + right_area[next] * blocks_of(right_count[next]);
+		if (cost < best->cost)
+			*best = (split){ axis, i + 1, cost };
+	}
+}
+
 static split best_split(const bin_set *set, const binning *b)
 {
 	split best = { -1, 0, INFINITY };
 	for (int axis = 0; axis < 3; axis++) {
-		if (b->scale[axis] == 0)
-			continue;
-		const bin *bins = set->bins[axis];
-		float right_area[BINS];
-		int32_t right_count[BINS];
-		box grown = EMPTY_BOX;
-		int32_t count = 0;
-		for (int i = BINS - 1; i > 0; i--) {
-			box_grow(&grown, bins[i].bounds.lower, bins[i].bounds.upper);
-			count += bins[i].count;
-			right_area[i] = box_area(&grown);
-			right_count[i] = count;
-		}
-		grown = EMPTY_BOX;
-		count = 0;
-		for (int i = 1; i < BINS; i++) {
-			box_grow(&grown, bins[i - 1].bounds.lower, bins[i - 1].bounds.upper);
-			count += bins[i - 1].count;
-			if (count == 0 || right_count[i] == 0)
-				continue;
-			const float cost = box_area(&grown) * blocks_of(count) + right_area[i] * blocks_of(right_count[i]);
-			if (cost < best.cost)
-				best = (split){ axis, i, cost };
-		}
+		if (b->scale[axis] != 0)
+			split_axis(&set->rows[axis], axis, &best);
 	}
 	return best;
 }
@@ -214,35 +232,61 @@ static int32_t partition(prim *prims, int32_t count, const binning *b, const spl
 	return left;
 }
 
+/// The box of a node and its primitives into the node, and the box of their centres.
+static float bound_node(const prim *prims, raw_node *raw, float lower[3], float upper[3])
+{
+	f8 bounds = f8_set1(INFINITY);
+	for (int k = 0; k < 3; k++) {
+		lower[k] = INFINITY;
+		upper[k] = -INFINITY;
+	}
+	for (int32_t i = 0; i < raw->count; i++) {
+		bounds = f8_min(box_lanes(&prims[i].bounds), bounds);
+		for (int k = 0; k < 3; k++) {
+			const float c = prims[i].centre[k];
+			lower[k] = c < lower[k] ? c : lower[k];
+			upper[k] = c > upper[k] ? c : upper[k];
+		}
+	}
+	float side[8];
+	f8_store(side, bounds);
+	for (int k = 0; k < 3; k++) {
+		raw->lower[k] = side[k];
+		raw->upper[k] = -side[4 + k];
+	}
+	return box_area(bounds);
+}
+
+/// Part a node that fits in a block only where that is worth a level of the tree. A level that costs a whole block never is.
+static bool may_split(const builder *b, const job *node)
+{
+	return node->count > CR_WIDTH || (node->count > 1 && node->depth < HALVE_DEPTH && b->traversal_cost < 1);
+}
+
 static bool split_node(const builder *b, const job *node, bool parallel, job children[2])
 {
 	raw_node *raw = &b->nodes[node->slot];
 	prim *prims = b->prims + node->first;
-	box bounds = EMPTY_BOX, centres = EMPTY_BOX;
-	for (int32_t i = 0; i < node->count; i++) {
-		box_grow(&bounds, prims[i].lower, prims[i].upper);
-		const float c[3] = { prim_centre(&prims[i], 0), prim_centre(&prims[i], 1), prim_centre(&prims[i], 2) };
-		box_grow(&centres, c, c);
-	}
-	*raw = (raw_node){ bounds, 0, node->first, node->count };
-	if (node->count <= 1)
+	float lower[3], upper[3];
+	raw->right = 0;
+	raw->first = node->first;
+	raw->count = node->count;
+	const float area = bound_node(prims, raw, lower, upper);
+	if (!may_split(b, node))
 		return false;
 
 	int32_t left = 0;
 	if (node->depth < HALVE_DEPTH) {
-		const binning map = make_binning(&centres);
+		const binning map = make_binning(lower, upper);
 		bin_set set;
 		bin_range(b, &map, node->first, node->count, parallel, &set);
 		const split s = best_split(&set, &map);
 		const bool fits = node->count <= CR_WIDTH;
-		const float area = box_area(&bounds);
 		// The negation also makes a leaf of what has no area or a NaN cost.
 		if (fits && !(s.axis >= 0 && s.cost + b->traversal_cost * area < area))
 			return false;
 		if (s.axis >= 0)
 			left = partition(prims, node->count, &map, &s);
-	} else if (node->count <= CR_WIDTH) {
-		return false;
 	}
 	if (left == 0 || left == node->count)
 		left = node->count / 2;
@@ -305,8 +349,8 @@ static int32_t compact(const raw_node *raw, cr_node2 *out)
 	for (;;) {
 		const raw_node *from = &raw[slot];
 		cr_node2 *to = &out[next_index];
-		memcpy(to->lower, from->bounds.lower, sizeof to->lower);
-		memcpy(to->upper, from->bounds.upper, sizeof to->upper);
+		memcpy(to->lower, from->lower, sizeof to->lower);
+		memcpy(to->upper, from->upper, sizeof to->upper);
 		to->first = from->right ? 0 : from->first;
 		to->count = from->right ? 0 : from->count;
 		to->skip = -1;
@@ -343,9 +387,12 @@ static void build_nodes(builder *b, const cr_build_boxes *boxes, cr_tree2 *tree)
 	const int32_t n = boxes->count;
 	for (int32_t i = 0; i < n; i++) {
 		prim *p = &b->prims[i];
+		p->bounds.side[3] = p->bounds.side[7] = 0;
 		for (int k = 0; k < 3; k++) {
-			p->lower[k] = boxes->lower[k][i];
-			p->upper[k] = boxes->upper[k][i];
+			const float lower = boxes->lower[k][i], upper = boxes->upper[k][i];
+			p->bounds.side[k] = lower;
+			p->bounds.side[4 + k] = -upper;
+			p->centre[k] = 0.5f * lower + 0.5f * upper;
 		}
 		p->index = i;
 	}

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Before a cell has a side and a distance: no such pair, since distances stop one short of the mask.
-static const uint8_t UNKNOWN = 0xff;
+static const uint8_t PADDING_BYTE = 0xff;
 enum {
 	FAR = CR_CELL_DISTANCE - 1,
 	// The most cells that the boxes of all triangles may touch, counted once for each. Meshes of even triangles touch 10 to 30 each.
@@ -27,6 +26,7 @@ enum {
 };
 
 static int64_t cell_count(const cr_grid *g) { return (int64_t)g->size[0] * g->size[1] * g->size[2]; }
+static int64_t word_count(const cr_grid *g) { return (cell_count(g) + 63) / 64; }
 
 // A box may be so flat or so small that cells mean nothing in float.
 static bool is_usable(const cr_grid *g) { return g->cell > 0 && isfinite(g->inverse_cell); }
@@ -53,10 +53,31 @@ static cell_range cells_around(const cr_grid *g, const v3d corner[3])
 	return range;
 }
 
+/// At least as many cells as the boxes of the triangles touch: a side of so many cells reaches into one or two more.
+static double most_overlaps(const cr_collider *c, const cr_grid *g)
+{
+	double sum = 0;
+	for (int32_t i = 0; i < c->triangle_count; i++) {
+		const int32_t *t = &c->topology->triangles[3 * (int64_t)c->triangle_number[i]];
+		const float *p = &c->topology->vertices[3 * (int64_t)t[0]], *q = &c->topology->vertices[3 * (int64_t)t[1]],
+					*r = &c->topology->vertices[3 * (int64_t)t[2]];
+		float cells = 1;
+		for (int k = 0; k < 3; k++) {
+			const float low = p[k] < q[k] ? p[k] : q[k], high = p[k] > q[k] ? p[k] : q[k];
+			cells *= ((high > r[k] ? high : r[k]) - (low < r[k] ? low : r[k])) * g->inverse_cell + 2.1f;
+		}
+		sum += cells;
+	}
+	return 1.01 * sum;
+}
+
 /// Do the boxes of the triangles touch more cells than a grid is worth? Where they are long against their distances these are far more
 /// than the cells or the triangles: a field of 10,000 x 2 samples, 1 mm and 1 km apart, took 82 s.
 static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 {
+	const int64_t allowed = OVERLAPS + OVERLAPS_PER_CELL * cell_count(g) + OVERLAPS_PER_TRIANGLE * (int64_t)c->triangle_count;
+	if (most_overlaps(c, g) <= (double)allowed)
+		return false;
 	int64_t overlaps = 0;
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		v3d corner[3];
@@ -67,7 +88,7 @@ static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 			cells *= r.last[k] - r.first[k] + 1;
 		overlaps += cells;
 	}
-	return overlaps > OVERLAPS + OVERLAPS_PER_CELL * cell_count(g) + OVERLAPS_PER_TRIANGLE * (int64_t)c->triangle_count;
+	return overlaps > allowed;
 }
 
 /// As many cells along the longest side as a mesh of so many triangles is worth. With 48 cells a
@@ -155,32 +176,125 @@ static void make_axes(const cr_grid *g, const v3d corner[3], parting_axis axes[P
 	}
 }
 
-/// Keep of cells *first..*last of a row those that no axis parts from the triangle. false: none.
-static bool clip_row(const parting_axis axes[PARTING_AXES], int32_t y, int32_t z, int32_t *first, int32_t *last)
+// Rows that are clipped side by side.
+enum { ROWS = 4 };
+
+/// Cells lower..upper of ROWS rows that follow one another in y.
+typedef struct row_set {
+	double y[ROWS];
+	double lower[ROWS];
+	double upper[ROWS];
+} row_set;
+
+/// Empty the rows that an axis across them parts from the triangle.
+static void clip_across(const parting_axis *a, double z, row_set *rows)
 {
-	double lower = *first, upper = *last;
-	for (int i = 0; i < PARTING_AXES; i++) {
-		const parting_axis *a = &axes[i];
-		const double at = a->y * y + a->z * z;
+	for (int i = 0; i < ROWS; i++) {
+		const double at = a->y * rows->y[i] + a->z * z;
+		rows->upper[i] = at < a->lower || at > a->upper ? -1 : rows->upper[i];
+	}
+}
+
+/// Keep the cells of all rows at z that the axes without y leave. false: none.
+static bool clip_layer(const parting_axis axes[PARTING_AXES], const cell_range *r, double z, double *lower, double *upper)
+{
+	*lower = r->first[0];
+	*upper = r->last[0];
+	for (int k = 2; k < PARTING_AXES; k += 3) {
+		const parting_axis *a = &axes[k];
+		const double at = a->z * z;
 		if (a->inverse_x == 0) {
 			if (at < a->lower || at > a->upper)
 				return false;
 			continue;
 		}
 		const double p = (a->lower - at) * a->inverse_x, q = (a->upper - at) * a->inverse_x;
-		lower = higher_of(lower, lower_of(p, q));
-		upper = lower_of(upper, higher_of(p, q));
+		*lower = higher_of(*lower, lower_of(p, q));
+		*upper = lower_of(*upper, higher_of(p, q));
 	}
-	if (lower > upper)
-		return false;
-	*first = (int32_t)lower + ((int32_t)lower < lower);
-	*last = (int32_t)upper;
-	return *first <= *last;
+	return *lower <= *upper;
+}
+
+/// Keep the cells of some rows that a slanted axis leaves.
+static void clip_along(const parting_axis *a, double z, row_set *rows)
+{
+	for (int i = 0; i < ROWS; i++) {
+		const double at = a->y * rows->y[i] + a->z * z;
+		const double p = (a->lower - at) * a->inverse_x, q = (a->upper - at) * a->inverse_x;
+		rows->lower[i] = higher_of(rows->lower[i], lower_of(p, q));
+		rows->upper[i] = lower_of(rows->upper[i], higher_of(p, q));
+	}
+}
+
+static void clip_rows(const parting_axis *a, double z, row_set *rows)
+{
+	if (a->inverse_x == 0)
+		clip_across(a, z, rows);
+	else
+		clip_along(a, z, rows);
+}
+
+/// Rows from y on with the cells that the axes without z leave, in all layers.
+static row_set clip_block(const parting_axis axes[PARTING_AXES], const cell_range *r, int32_t y)
+{
+	row_set rows;
+	for (int i = 0; i < ROWS; i++) {
+		rows.y[i] = y + i;
+		rows.lower[i] = r->first[0];
+		rows.upper[i] = r->last[0];
+	}
+	for (int k = 3; k < PARTING_AXES; k += 3)
+		clip_rows(&axes[k], 0, &rows);
+	return rows;
+}
+
+/// The rows of a block at z.
+static row_set clip_block_at(const parting_axis axes[PARTING_AXES], const row_set *block, double z, double lower, double upper)
+{
+	row_set rows = *block;
+	for (int i = 0; i < ROWS; i++) {
+		rows.lower[i] = higher_of(rows.lower[i], lower);
+		rows.upper[i] = lower_of(rows.upper[i], upper);
+	}
+	clip_rows(&axes[0], z, &rows);
+	for (int k = 1; k < PARTING_AXES; k += 3) // their x is zero
+		clip_across(&axes[k], z, &rows);
+	return rows;
 }
 
 static int64_t cell_index(const cr_grid *g, int32_t x, int32_t y, int32_t z)
 {
 	return ((int64_t)z * g->size[1] + y) * g->size[0] + x;
+}
+
+/// Set the bits of cells first..first+count-1.
+static void set_touched(cr_cell_word *words, int64_t first, int32_t count)
+{
+	while (count > 0) {
+		const int shift = (int)(first & 63), taken = count < 64 - shift ? count : 64 - shift;
+		words[first / 64].touched |= (~(uint64_t)0 >> (64 - taken)) << shift;
+		first += taken;
+		count -= taken;
+	}
+}
+
+static void mark_span(cr_grid *g, int32_t number, int64_t cell, int32_t count, span_list *spans)
+{
+	spans->data[spans->count++] = (span){ number, (int32_t)cell, count };
+	set_touched(g->words, cell, count);
+}
+
+/// Mark what is left of some rows, from y on, once they are clipped.
+static void mark_rows(cr_grid *g, int32_t number, const row_set *rows, int32_t y, int32_t z, int32_t last_y, span_list *spans)
+{
+	for (int i = 0; i < ROWS && y + i <= last_y; i++) {
+		const double lower = rows->lower[i];
+		if (lower > rows->upper[i])
+			continue;
+		const int32_t first = (int32_t)lower + ((int32_t)lower < lower), last = (int32_t)rows->upper[i];
+		if (first <= last)
+			mark_span(g, number, cell_index(g, first, y + i, z), last - first + 1, spans);
+	}
 }
 
 /// List the cells that a triangle touches, and mark them. Cells count as larger by a thousandth on each side. false: out of memory.
@@ -190,18 +304,20 @@ static bool mark_triangle(carom_context *context, cr_grid *g, int32_t number, co
 	const int64_t rows = (int64_t)(r.last[1] - r.first[1] + 1) * (r.last[2] - r.first[2] + 1);
 	if (!cr_array_reserve(context, spans, spans->count + rows))
 		return false;
-	// A triangle within one row touches all cells between its ends.
+	if (rows == 1) { // all cells between its ends
+		mark_span(g, number, cell_index(g, r.first[0], r.first[1], r.first[2]), r.last[0] - r.first[0] + 1, spans);
+		return true;
+	}
 	parting_axis axes[PARTING_AXES];
-	if (rows > 1)
-		make_axes(g, corner, axes);
-	for (int32_t z = r.first[2]; z <= r.last[2]; z++) {
-		for (int32_t y = r.first[1]; y <= r.last[1]; y++) {
-			int32_t first = r.first[0], last = r.last[0];
-			if (rows > 1 && !clip_row(axes, y, z, &first, &last))
+	make_axes(g, corner, axes);
+	for (int32_t y = r.first[1]; y <= r.last[1]; y += ROWS) {
+		const row_set block = clip_block(axes, &r, y);
+		for (int32_t z = r.first[2]; z <= r.last[2]; z++) {
+			double lower, upper;
+			if (!clip_layer(axes, &r, z, &lower, &upper))
 				continue;
-			const int64_t cell = cell_index(g, first, y, z);
-			spans->data[spans->count++] = (span){ number, (int32_t)cell, last - first + 1 };
-			memset(&g->cells[cell], 0, (size_t)(last - first + 1));
+			const row_set rows_at = clip_block_at(axes, &block, z, lower, upper);
+			mark_rows(g, number, &rows_at, y, z, r.last[1], spans);
 		}
 	}
 	return true;
@@ -219,12 +335,12 @@ static bool mark_triangles(carom_context *context, const cr_collider *c, cr_grid
 	return true;
 }
 
-static void cell_at(const cr_grid *g, int64_t index, int32_t cell[3])
+static void cell_at(const cr_grid *g, int32_t index, int32_t cell[3])
 {
-	const int64_t row = index / g->size[0];
-	cell[0] = (int32_t)(index % g->size[0]);
-	cell[1] = (int32_t)(row % g->size[1]);
-	cell[2] = (int32_t)(row / g->size[1]);
+	const int32_t row = index / g->size[0];
+	cell[0] = index % g->size[0];
+	cell[1] = row % g->size[1];
+	cell[2] = row / g->size[1];
 }
 
 static void middle_of(const cr_grid *g, const int32_t cell[3], float middle[3])
@@ -252,13 +368,16 @@ typedef struct run_list {
 	int32_t rows;
 } run_list;
 
-/// The end of the stretch of touched or of untouched cells that begins at a cell of a row.
-static int32_t stretch_end(const uint8_t *cells, int32_t first, int32_t row_end)
+/// The first cell from `first` on, before `end`, that is touched or is not; end if there is none.
+static int32_t next_cell(const cr_grid *g, int32_t first, int32_t end, bool touched)
 {
-	const bool touched = cells[first] == 0;
-	int32_t end = first + 1;
-	while (end < row_end && (cells[end] == 0) == touched)
-		end++;
+	for (int32_t at = first; at < end; at = (at | 63) + 1) {
+		const uint64_t word = g->words[at / 64].touched, wanted = (touched ? word : ~word) >> (at & 63);
+		if (wanted != 0) {
+			const int32_t found = at + __builtin_ctzll(wanted);
+			return found < end ? found : end;
+		}
+	}
 	return end;
 }
 
@@ -270,10 +389,9 @@ static void list_runs(const cr_grid *g, run_list *list)
 		const int32_t row_end = (row + 1) * g->size[0];
 		if (list->runs)
 			list->row_first[row] = list->count;
-		for (int32_t first = row * g->size[0], end; first < row_end; first = end) {
-			end = stretch_end(g->cells, first, row_end);
-			if (g->cells[first] == 0)
-				continue;
+		for (int32_t first = next_cell(g, row * g->size[0], row_end, false), end; first < row_end;
+			 first = next_cell(g, end, row_end, false)) {
+			end = next_cell(g, first, row_end, true);
 			if (list->runs)
 				list->runs[list->count] = (run){ first, end, list->count };
 			list->count++;
@@ -340,7 +458,8 @@ static int set_sides(carom_context *context, const cr_collider *c, cr_grid *g, c
 			differ = differ || (winding != 0 && inside != 0 && winding != inside);
 			inside = winding != 0 ? winding : inside;
 		}
-		memset(&g->cells[r->first], side | FAR, (size_t)(r->end - r->first));
+		for (int32_t cell = r->first; side != 0 && cell < r->end; cell++)
+			g->cells[cell] |= CR_CELL_INSIDE;
 	}
 	return differ ? 0 : inside;
 }
@@ -368,74 +487,126 @@ static bool classify(carom_context *context, const cr_collider *c, cr_grid *g, i
 
 static uint8_t lesser(uint8_t a, uint8_t b) { return a < b ? a : b; }
 
-/// Lower what is known of a row by its neighbour row, if there is one.
-static void take_row(const cr_grid *g, int64_t y, int64_t z, uint8_t *least)
+enum { LANES = 16 }; // bytes that are worked on side by side
+
+/// The grid's distances with rows of whole lanes, a far lane before and behind each, and far rows around them in y and z.
+typedef struct room {
+	uint8_t *bytes;
+	int64_t row_bytes; // of a row with the lanes around it
+	int64_t rows;      // of a layer
+	int64_t layers;
+} room;
+
+static uint8_t *row_of(const room *r, int64_t y, int64_t z)
 {
-	if (y < 0 || z < 0 || y >= g->size[1] || z >= g->size[2])
-		return;
-	const uint8_t *row = &g->cells[(z * g->size[1] + y) * g->size[0]];
-	for (int32_t x = 0; x < g->size[0]; x++)
-		least[x] = lesser(least[x], row[x] & CR_CELL_DISTANCE);
+	return r->bytes + ((z + 1) * r->rows + y + 1) * r->row_bytes + LANES;
 }
 
-/// Distances of a row from its own cells and the rows before it (direction -1) or behind it (1).
-static void sweep_row(const cr_grid *g, int64_t y, int64_t z, int direction)
+/// Distances of a row from the cells that are touched in it. Where there are none all stay far.
+static void measure_row(const cr_grid *g, int32_t row, uint8_t *distances)
 {
-	const int32_t n = g->size[0];
-	uint8_t room[CR_GRID_MAX_ROW + 2], *least = room + 1, *row = &g->cells[(z * g->size[1] + y) * n];
-	memset(room, FAR, (size_t)n + 2);
-	for (int step = -1; step <= 1; step++)
-		take_row(g, y + step, z + direction, least);
-	take_row(g, y + direction, z, least);
-	uint8_t distance[CR_GRID_MAX_ROW];
-	for (int32_t x = 0; x < n; x++) {
-		const uint8_t beside = lesser(least[x], lesser(least[x - 1], least[x + 1]));
-		distance[x] = lesser(row[x] & CR_CELL_DISTANCE, (uint8_t)(beside + 1));
+	const int32_t begin = row * g->size[0], end = begin + g->size[0];
+	int32_t touched = next_cell(g, begin, end, true);
+	for (int32_t i = 1; touched < end && i <= touched - begin; i++)
+		distances[touched - begin - i] = i < FAR ? (uint8_t)i : FAR;
+	while (touched < end) {
+		distances[touched - begin] = 0;
+		const int32_t next = next_cell(g, touched + 1, end, true), length = next - touched;
+		const int32_t half = next < end ? length / 2 : length - 1;
+		for (int32_t i = 1; i <= half; i++)
+			distances[touched - begin + i] = i < FAR ? (uint8_t)i : FAR;
+		for (int32_t i = 1; i < length - half; i++)
+			distances[next - begin - i] = i < FAR ? (uint8_t)i : FAR;
+		touched = next;
 	}
-	uint8_t last = FAR;
-	for (int32_t i = 0; i < n; i++) {
-		const int32_t x = direction < 0 ? i : n - 1 - i;
-		last = lesser(distance[x], (uint8_t)(last + 1));
-		distance[x] = last;
-	}
-	for (int32_t x = 0; x < n; x++)
-		row[x] = (row[x] & CR_CELL_INSIDE) | distance[x];
 }
 
-/// Chebyshev distances to the touched cells by one sweep forward and one backward, 13 neighbours each (Rosenfeld, Pfaltz,
-/// Distance Functions on Digital Pictures, 1968), row by row.
-static void measure_distances(cr_grid *g)
+/// Lower some bytes to others.
+static inline void lower_lanes(uint8_t *to, const uint8_t *from)
 {
-	const int64_t rows = (int64_t)g->size[1] * g->size[2];
-	for (int64_t i = 0; i < rows; i++)
-		sweep_row(g, i % g->size[1], i / g->size[1], -1);
-	for (int64_t i = rows - 1; i >= 0; i--)
-		sweep_row(g, i % g->size[1], i / g->size[1], 1);
+	uint8_t a[LANES], b[LANES];
+	memcpy(a, to, LANES);
+	memcpy(b, from, LANES);
+	for (int i = 0; i < LANES; i++)
+		a[i] = lesser(a[i], b[i]);
+	memcpy(to, a, LANES);
+}
+
+/// Lower some bytes to the cells of a row and those beside them.
+static inline void take_cells(uint8_t *least, const uint8_t *row)
+{
+	lower_lanes(least, row - 1);
+	lower_lanes(least, row);
+	lower_lanes(least, row + 1);
+}
+
+/// Distances of a row from its own and the rows before it (direction -1) or behind it (1).
+static void sweep_row(const room *r, int64_t y, int64_t z, int direction)
+{
+	uint8_t *row = row_of(r, y, z);
+	const uint8_t *beside = row_of(r, y + direction, z), *before = row_of(r, y, z + direction);
+	for (int64_t x = 0; x < r->row_bytes - 2 * LANES; x += LANES) {
+		uint8_t least[LANES];
+		memset(least, FAR, LANES);
+		take_cells(least, beside + x);
+		take_cells(least, before + x - r->row_bytes);
+		take_cells(least, before + x);
+		take_cells(least, before + x + r->row_bytes);
+		for (int i = 0; i < LANES; i++)
+			least[i]++;
+		lower_lanes(row + x, least);
+	}
+}
+
+static void measure_room(const cr_grid *g, const room *r)
+{
+	const int32_t rows = g->size[1] * g->size[2];
+	memset(r->bytes, FAR, (size_t)(r->row_bytes * r->rows * r->layers));
+	for (int32_t i = 0; i < rows; i++)
+		measure_row(g, i, row_of(r, i % g->size[1], i / g->size[1]));
+	for (int32_t i = 0; i < rows; i++)
+		sweep_row(r, i % g->size[1], i / g->size[1], -1);
+	for (int32_t i = rows - 1; i >= 0; i--) {
+		const int32_t y = i % g->size[1], z = i / g->size[1];
+		sweep_row(r, y, z, 1);
+		memcpy(&g->cells[cell_index(g, 0, y, z)], row_of(r, y, z), (size_t)g->size[0]);
+	}
+}
+
+/// Chebyshev distances to the touched cells. A shortest way of a king may begin along x, which the distances within rows tell, and
+/// goes from row to row then, with steps along x or without. For those one sweep forward and one backward are enough (Rosenfeld,
+/// Pfaltz, Distance Functions on Digital Pictures, 1968). What a row has beyond the grid is far, or at its true distance. false:
+/// out of memory.
+static bool measure_distances(carom_context *context, const cr_grid *g)
+{
+	room r = { NULL, (g->size[0] + 3 * LANES - 1) / LANES * LANES, g->size[1] + 2, g->size[2] + 2 };
+	const size_t bytes = (size_t)(r.row_bytes * r.rows * r.layers);
+	r.bytes = cr_alloc(context, bytes);
+	if (!r.bytes)
+		return false;
+	measure_room(g, &r);
+	cr_free(context, r.bytes, bytes);
+	return true;
 }
 
 // ---- Touched cells ----
-
-static int64_t word_count(const cr_grid *g) { return (cell_count(g) + 63) / 64; }
 
 /// Number the touched cells.
 static void number_touched(cr_grid *g)
 {
 	for (int64_t w = 0; w < word_count(g); w++) {
-		g->words[w] = (cr_cell_word){ 0, g->touched_count };
-		for (int64_t i = 64 * w; i < 64 * w + 64 && i < cell_count(g); i++) {
-			const bool touched = g->cells[i] == 0;
-			g->words[w].touched |= (uint64_t)touched << (i & 63);
-			g->touched_count += touched;
-		}
+		g->words[w].before = g->touched_count;
+		g->touched_count += __builtin_popcountll(g->words[w].touched);
 	}
 }
 
-/// Add a triangle to the cells of a row that it touches. One triangle too many is counted, so that the
-/// list is known to be too long.
+/// Add a triangle to the cells of a row that it touches, whose records follow one another. One triangle too many is counted, so
+/// that the list is known to be too long.
 static void list_span(const cr_grid *g, const span *s)
 {
-	for (int64_t index = s->first; index < (int64_t)s->first + s->count; index++) {
-		cr_touched_cell *cell = cr_touched_cell_at(g, index);
+	cr_touched_cell *cells = cr_touched_cell_at(g, s->first);
+	for (int32_t i = 0; i < s->count; i++) {
+		cr_touched_cell *cell = &cells[i];
 		if (cell->count > CR_CELL_TRIANGLES)
 			continue;
 		if (cell->count < CR_CELL_TRIANGLES)
@@ -503,15 +674,17 @@ static bool winding_from(const cr_collider *c, const exact_plane *planes, const 
 static bool winding_from_neighbours(const cr_collider *c, const cr_grid *g, const exact_plane *planes, int inside,
 	const int32_t at[3], const cr_touched_cell *cell, const float anchor[3], int *winding)
 {
+	const int64_t strides[3] = { 1, g->size[0], (int64_t)g->size[0] * g->size[1] }, index = cell_index(g, at[0], at[1], at[2]);
 	for (int side = 0; side < 6; side++) {
-		int32_t beside[3] = { at[0], at[1], at[2] };
-		float middle[3];
-		beside[side / 2] += side % 2 ? 1 : -1;
-		if (beside[side / 2] < 0 || beside[side / 2] >= g->size[side / 2])
+		const int axis = side / 2, step = side % 2 ? 1 : -1;
+		if (at[axis] + step < 0 || at[axis] + step >= g->size[axis])
 			continue;
-		const uint8_t known = g->cells[cell_index(g, beside[0], beside[1], beside[2])];
+		const uint8_t known = g->cells[index + step * strides[axis]];
 		if (known == 0 || (known & CR_CELL_INSIDE && inside == 0))
 			continue;
+		int32_t beside[3] = { at[0], at[1], at[2] };
+		float middle[3];
+		beside[axis] += step;
 		*winding = known & CR_CELL_INSIDE ? inside : 0;
 		middle_of(g, beside, middle);
 		if (winding_from(c, planes, cell, middle, anchor, winding))
@@ -520,27 +693,33 @@ static bool winding_from_neighbours(const cr_collider *c, const cr_grid *g, cons
 	return false;
 }
 
+/// Everything that a touched cell's own record tells; see place_anchors.
+static void place_anchor_of(const cr_bvh_kernels *kernels, const cr_collider *c, const exact_plane *planes, int inside,
+	const cr_grid *g, int32_t index, cr_touched_cell *cell)
+{
+	int32_t at[3];
+	float anchor[3];
+	cell_at(g, index, at);
+	cr_anchor_of_cell(g, at, anchor);
+	int winding = INT16_MAX;
+	const bool coarse = g->cell >= c->scale * 0x1p-13f;
+	if (coarse && cell->count <= CR_CELL_TRIANGLES && place_anchor(c, planes, anchor, cell) &&
+		!winding_from_neighbours(c, g, planes, inside, at, cell, anchor, &winding))
+		winding = kernels->winding(c, anchor, DIRECTION);
+	cell->winding = (int16_t)winding;
+	if (abs(winding) >= INT16_MAX)
+		cell->count = 0;
+}
+
 /// The sides and windings of the anchors of the touched cells; where these cannot be told, or a thousandth of a cell is less than
 /// the rounding of coordinates, the list is dropped.
 static void place_anchors(carom_context *context, const cr_collider *c, const exact_plane *planes, int inside, cr_grid *g)
 {
 	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(context->simd);
-	const bool coarse = g->cell >= c->scale * 0x1p-13f;
-	for (int64_t i = 0; i < cell_count(g); i++) {
-		if (g->cells[i] != 0)
-			continue;
-		cr_touched_cell *cell = cr_touched_cell_at(g, i);
-		int32_t at[3];
-		float anchor[3];
-		cell_at(g, i, at);
-		cr_anchor_of_cell(g, at, anchor);
-		int winding = INT16_MAX;
-		if (coarse && cell->count <= CR_CELL_TRIANGLES && place_anchor(c, planes, anchor, cell) &&
-			!winding_from_neighbours(c, g, planes, inside, at, cell, anchor, &winding))
-			winding = kernels->winding(c, anchor, DIRECTION);
-		cell->winding = (int16_t)winding;
-		if (abs(winding) >= INT16_MAX)
-			cell->count = 0;
+	cr_touched_cell *cell = g->touched;
+	for (int64_t w = 0; w < word_count(g); w++) {
+		for (uint64_t rest = g->words[w].touched; rest != 0; rest &= rest - 1)
+			place_anchor_of(kernels, c, planes, inside, g, (int32_t)(64 * w) + __builtin_ctzll(rest), cell++);
 	}
 }
 
@@ -562,9 +741,6 @@ static void list_planes(const cr_collider *c, cr_grid *g, exact_plane *planes)
 /// What the touched cells know. false: out of memory.
 static bool list_touched(carom_context *context, const cr_collider *c, const span_list *spans, int inside, cr_grid *g)
 {
-	g->words = cr_alloc_array(context, (size_t)word_count(g), sizeof *g->words);
-	if (!g->words)
-		return false;
 	number_touched(g);
 	g->touched = cr_alloc_zero(context, (size_t)g->touched_count * sizeof *g->touched);
 	g->plane_count = c->topology->triangle_count;
@@ -588,15 +764,13 @@ static bool fill_grid(carom_context *context, const cr_collider *c, cr_grid *g)
 	const size_t cells = (size_t)cell_count(g);
 	span_list spans = { 0 };
 	g->cells = cr_alloc(context, cells + CR_GRID_PADDING);
-	if (!g->cells)
+	g->words = cr_alloc_zero(context, (size_t)word_count(g) * sizeof *g->words);
+	if (!g->cells || !g->words)
 		return false;
-	memset(g->cells, UNKNOWN, cells + CR_GRID_PADDING);
+	memset(g->cells + cells, PADDING_BYTE, CR_GRID_PADDING);
 	int inside = 0;
-	bool enough = mark_triangles(context, c, g, &spans) && classify(context, c, g, &inside);
-	if (enough) {
-		measure_distances(g);
-		enough = list_touched(context, c, &spans, inside, g);
-	}
+	const bool enough = mark_triangles(context, c, g, &spans) && measure_distances(context, g) &&
+		classify(context, c, g, &inside) && list_touched(context, c, &spans, inside, g);
 	cr_array_free(context, &spans);
 	return enough;
 }

@@ -6,7 +6,7 @@ static const double s_pi = 0x1.921fb54442d18p+1;
 static const double s_half_pi = 0x1.921fb54442d18p+0;
 
 /// sin r for |r| <= pi/4 or a little more; the first term left out is r^17/17! < 5e-17.
-static double taylor_sin(double r)
+static inline double taylor_sin(double r)
 {
 	const double r2 = r * r;
 	double sum = -1.0 / 1307674368000; // -1/15!
@@ -20,7 +20,7 @@ static double taylor_sin(double r)
 }
 
 /// cos r for |r| <= pi/4 or a little more; the first term left out is r^18/18! < 3e-18.
-static double taylor_cos(double r)
+static inline double taylor_cos(double r)
 {
 	const double r2 = r * r;
 	double sum = 1.0 / 20922789888000; // 1/16!
@@ -52,7 +52,7 @@ void cr_sincos(double angle, double *sine, double *cosine)
 }
 
 /// arc sine for |x| <= 1/2.
-static double small_asin(double x)
+static inline double small_asin(double x)
 {
 	// The series is off by less than 1e-4 here. A step of Newton on sin(angle) = x makes of an error e one of e^2 tan(angle) /
 	// 2: below 3e-9 after the first step and below rounding after the second.
@@ -75,4 +75,22 @@ double cr_acos(double x)
 	if (x < -0.5)
 		return s_pi - 2 * small_asin(sqrt((1 + x) * 0.5));
 	return s_half_pi - small_asin(x);
+}
+
+void cr_acos_three(const double x[3], double angle[3])
+{
+	// A fourth lane makes two pairs, which the compiler works out side by side.
+	double small[4] = { 0, 0, 0, 0 };
+	for (int k = 0; k < 3; k++) {
+		const double rest = (1 - fabs(x[k])) * 0.5;
+		small[k] = fabs(x[k]) > 0.5 ? sqrt(rest > 0 ? rest : 0) : x[k];
+	}
+	for (int k = 0; k < 4; k++)
+		small[k] = small_asin(small[k]);
+	for (int k = 0; k < 3; k++)
+		angle[k] = x[k] >= 1 ? 0
+			: x[k] <= -1     ? s_pi
+			: x[k] > 0.5     ? 2 * small[k]
+			: x[k] < -0.5    ? s_pi - 2 * small[k]
+							 : s_half_pi - small[k];
 }

@@ -19,6 +19,8 @@ typedef struct growth {
 	const cr_topology *topology;
 	cr_facets *facets;
 	double tolerance;
+	v3d *areas;      // [triangle_count] twice the areas of the used triangles along their normals
+	double *sizes;   // [triangle_count] their lengths
 	int32_t *stack;  // [triangle_count]
 	cr_key *keys;    // [2 * triangle_count]
 	v3d *first_line; // [vertex_count] direction of the first crease that was met at a vertex
@@ -42,9 +44,10 @@ static int32_t sort_by_area(const growth *g)
 	for (int32_t i = 0; i < g->topology->triangle_count; i++) {
 		if (!g->topology->used[i])
 			continue;
-		const double area = v3d_length(area_of(g->topology, i));
+		g->areas[i] = area_of(g->topology, i);
+		g->sizes[i] = v3d_length(g->areas[i]);
 		uint64_t bits;
-		memcpy(&bits, &area, sizeof bits);
+		memcpy(&bits, &g->sizes[i], sizeof bits);
 		g->keys[count++] = (cr_key){ ~bits, (uint32_t)i };
 	}
 	cr_radix_sort(g->keys, g->keys + count, count, 64);
@@ -53,8 +56,7 @@ static int32_t sort_by_area(const growth *g)
 
 static bool lies_in(const growth *g, const cr_facet *f, int32_t triangle)
 {
-	const v3d area = area_of(g->topology, triangle);
-	if (!(v3d_dot(area, f->normal) >= LEVEL * v3d_length(area)))
+	if (!(v3d_dot(g->areas[triangle], f->normal) >= LEVEL * g->sizes[triangle]))
 		return false;
 	for (int k = 0; k < 3; k++) {
 		const v3d p = point_of(g->topology, g->topology->triangles[3 * (int64_t)triangle + k]);
@@ -70,7 +72,7 @@ static void settle_plane(const growth *g, cr_facet *f)
 	v3d sum = { 0, 0, 0 };
 	double offset = 0;
 	for (int32_t i = 0; i < f->count; i++)
-		sum = v3d_add(sum, area_of(g->topology, g->facets->triangles[f->first + i]));
+		sum = v3d_add(sum, g->areas[g->facets->triangles[f->first + i]]);
 	f->normal = v3d_normalize(sum);
 	f->area = 0.5 * v3d_length(sum);
 	for (int32_t i = 0; i < 3 * f->count; i++) {
@@ -86,7 +88,7 @@ static void grow(const growth *g, int32_t seed, int32_t first)
 	cr_facets *facets = g->facets;
 	const int32_t number = facets->count++;
 	cr_facet *f = &facets->data[number];
-	const v3d normal = v3d_normalize(area_of(g->topology, seed));
+	const v3d normal = v3d_normalize(g->areas[seed]);
 	*f = (cr_facet){ .normal = normal, .first = first };
 	f->offset = v3d_dot(normal, point_of(g->topology, g->topology->triangles[3 * (int64_t)seed]));
 	int32_t top = 0;
@@ -217,11 +219,15 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 		.corner = cr_alloc_zero(context, m),
 		.triangle_count = t->triangle_count,
 		.vertex_count = t->vertex_count };
-	growth g = { context, t, facets, 0, cr_alloc(context, n * sizeof(int32_t)), cr_alloc(context, 2 * n * sizeof(cr_key)),
-		cr_alloc(context, m * sizeof(v3d)), cr_alloc_zero(context, m) };
-	const bool enough = has_memory(facets) && (n == 0 || (g.stack && g.keys)) && (m == 0 || (g.first_line && g.lines));
+	growth g = { context, t, facets, 0, cr_alloc(context, n * sizeof(v3d)), cr_alloc(context, n * sizeof(double)),
+		cr_alloc(context, n * sizeof(int32_t)), cr_alloc(context, 2 * n * sizeof(cr_key)), cr_alloc(context, m * sizeof(v3d)),
+		cr_alloc_zero(context, m) };
+	const bool enough =
+		has_memory(facets) && (n == 0 || (g.areas && g.sizes && g.stack && g.keys)) && (m == 0 || (g.first_line && g.lines));
 	if (enough && n > 0)
 		grow_all(&g, closed);
+	cr_free(context, g.areas, n * sizeof(v3d));
+	cr_free(context, g.sizes, n * sizeof(double));
 	cr_free(context, g.stack, n * sizeof(int32_t));
 	cr_free(context, g.keys, 2 * n * sizeof(cr_key));
 	cr_free(context, g.first_line, m * sizeof(v3d));

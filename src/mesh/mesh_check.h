@@ -17,6 +17,7 @@ typedef struct cr_mesh_scan {
 	uint8_t *carries; // [triangle_count] 1: three distinct positions and no duplicate, so its edges count (a flat one's too)
 	cr_key *edges;    // [edge_count] one for each side of a carrying triangle: key = edge, value = 3 * triangle + side; sorted
 	int64_t edge_count;
+	v3d *face_normals; // [triangle_count] unit normals of the triangles in use, once the vertices have theirs
 } cr_mesh_scan;
 
 /// Note a finding: only the first one of a report is kept (printf). element as carom_mesh_report.first_element.

@@ -12,13 +12,6 @@ static v3d position_of(const cr_topology *topology, int32_t vertex)
 	return v3d_from_floats(topology->vertices + 3 * (int64_t)vertex);
 }
 
-static v3d face_normal(const cr_topology *topology, int32_t triangle)
-{
-	const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
-	v3d a = position_of(topology, corner[0]);
-	return v3d_normalize(v3d_cross(v3d_sub(position_of(topology, corner[1]), a), v3d_sub(position_of(topology, corner[2]), a)));
-}
-
 // Signed volume by tetrahedra from the middle of the box, where the least is lost.
 static double enclosed_volume(const cr_mesh_scan *scan)
 {
@@ -54,26 +47,36 @@ static void judge_volume(cr_mesh_scan *scan)
 	}
 }
 
-// The angle between two sides of a triangle.
-static double corner_angle(v3d corner, v3d next, v3d previous)
+// The angles at the corners of a triangle.
+static void corner_angles(const v3d corner[3], double angles[3])
 {
-	return cr_acos(v3d_dot(v3d_normalize(v3d_sub(next, corner)), v3d_normalize(v3d_sub(previous, corner))));
+	v3d side[3];
+	double cosines[3];
+	for (int k = 0; k < 3; k++)
+		side[k] = v3d_normalize(v3d_sub(corner[(k + 1) % 3], corner[k]));
+	for (int k = 0; k < 3; k++)
+		cosines[k] = -v3d_dot(side[k], side[(k + 2) % 3]);
+	cr_acos_three(cosines, angles);
 }
 
-// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there.
-static void sum_corner_normals(const cr_topology *topology, v3d *sums)
+// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there. Keeps the normals of the faces.
+static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)
 {
 	for (int32_t triangle = 0; triangle < topology->triangle_count; triangle++) {
 		if (!topology->used[triangle]) {
 			continue;
 		}
 		const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
-		v3d normal = face_normal(topology, triangle);
+		v3d points[3];
+		double angles[3];
+		for (int k = 0; k < 3; k++)
+			points[k] = position_of(topology, corner[k]);
+		const v3d normal = v3d_normalize(v3d_cross(v3d_sub(points[1], points[0]), v3d_sub(points[2], points[0])));
+		face_normals[triangle] = normal;
+		corner_angles(points, angles);
 		for (int k = 0; k < 3; k++) {
-			double angle = corner_angle(position_of(topology, corner[k]), position_of(topology, corner[(k + 1) % 3]),
-				position_of(topology, corner[(k + 2) % 3]));
 			v3d *sum = &sums[topology->weld[corner[k]]];
-			*sum = v3d_mad(*sum, angle, normal);
+			*sum = v3d_mad(*sum, angles[k], normal);
 		}
 	}
 }
@@ -119,13 +122,14 @@ static bool make_vertex_normals(cr_mesh_scan *scan)
 	cr_topology *topology = &scan->topology;
 	bool ok = true;
 	topology->normals = cr_mesh_alloc(scan->context, 3 * (int64_t)topology->vertex_count, sizeof(float), &ok);
+	scan->face_normals = cr_mesh_alloc(scan->context, topology->triangle_count, sizeof *scan->face_normals, &ok);
 	v3d *sums = cr_mesh_alloc(scan->context, topology->vertex_count, sizeof *sums, &ok);
 	if (ok) {
 		for (int32_t vertex = 0; vertex < topology->vertex_count; vertex++) {
 			sums[vertex] = (v3d){ 0, 0, 0 };
 			store(topology->normals + 3 * (int64_t)vertex, sums[vertex]);
 		}
-		sum_corner_normals(topology, sums);
+		sum_corner_normals(topology, scan->face_normals, sums);
 		// Only corners of triangles get a normal: other vertices cast no rays, even at a position that is in use.
 		for (int64_t i = 0; i < 3 * (int64_t)topology->triangle_count; i++) {
 			int32_t vertex = topology->triangles[i];
@@ -155,7 +159,7 @@ static bool make_edge_normals(cr_mesh_scan *scan)
 		v3d sum = { 0, 0, 0 };
 		for (int64_t i = first; i < end; i++) {
 			int32_t triangle = (int32_t)(scan->edges[i].value / 3);
-			sum = topology->used[triangle] ? v3d_add(sum, face_normal(topology, triangle)) : sum;
+			sum = topology->used[triangle] ? v3d_add(sum, scan->face_normals[triangle]) : sum;
 		}
 		for (int64_t i = first; i < end; i++) {
 			uint32_t side = scan->edges[i].value;
@@ -249,6 +253,7 @@ static carom_result build(carom_context *context, const carom_mesh_def *def, con
 	scan.before = before;
 	scan.report = report;
 	bool done = run_stages(&scan, topology != NULL);
+	cr_free(context, scan.face_normals, (size_t)def->triangle_count * sizeof *scan.face_normals);
 	cr_free(context, scan.carries, (size_t)def->triangle_count);
 	cr_free(context, scan.edges, 3 * (size_t)def->triangle_count * sizeof *scan.edges);
 	if (done && report->usable && topology != NULL) {
