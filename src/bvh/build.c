@@ -34,7 +34,7 @@ typedef struct box {
 
 typedef struct prim {
 	box bounds;
-	float centre[3];
+	float centre[4]; // the last one is 0
 	int32_t index;
 } prim;
 
@@ -86,8 +86,8 @@ static inline float box_area(f8 lanes)
 
 /// How primitives are put in bins along the three axes.
 typedef struct binning {
-	float origin[3];
-	float scale[3]; // 0: flat along this axis
+	float origin[4];
+	float scale[4]; // 0: flat along this axis
 } binning;
 
 static inline int bin_of(const binning *b, const prim *p, int axis)
@@ -96,9 +96,18 @@ static inline int bin_of(const binning *b, const prim *p, int axis)
 	return i < 0 ? 0 : i >= BINS ? BINS - 1 : i;
 }
 
-static binning make_binning(const float lower[3], const float upper[3])
+/// bin_of for all axes.
+static inline void bins_of(const binning *b, const prim *p, int bins[4])
 {
-	binning b;
+	for (int k = 0; k < 4; k++)
+		bins[k] = (int)((p->centre[k] - b->origin[k]) * b->scale[k]);
+	for (int k = 0; k < 4; k++)
+		bins[k] = bins[k] < 0 ? 0 : bins[k] >= BINS ? BINS - 1 : bins[k];
+}
+
+static binning make_binning(const float lower[4], const float upper[4])
+{
+	binning b = { { 0 }, { 0 } };
 	for (int k = 0; k < 3; k++) {
 		const float extent = upper[k] - lower[k];
 		const float scale = (float)BINS / extent;
@@ -129,8 +138,10 @@ static void fill_bins(const binning *b, const prim *prims, int64_t begin, int64_
 {
 	for (int64_t i = begin; i < end; i++) {
 		const f8 lanes = box_lanes(&prims[i].bounds);
+		int bins[4];
+		bins_of(b, &prims[i], bins);
 		for (int k = 0; k < 3; k++)
-			add_to_bin(&set->rows[k], bin_of(b, &prims[i], k), lanes, 1);
+			add_to_bin(&set->rows[k], bins[k], lanes, 1);
 	}
 }
 
@@ -233,20 +244,20 @@ static int32_t partition(prim *prims, int32_t count, const binning *b, const spl
 }
 
 /// The box of a node and its primitives into the node, and the box of their centres.
-static float bound_node(const prim *prims, raw_node *raw, float lower[3], float upper[3])
+static float bound_node(const prim *prims, raw_node *raw, float lower[4], float upper[4])
 {
 	f8 bounds = f8_set1(INFINITY);
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 4; k++) {
 		lower[k] = INFINITY;
 		upper[k] = -INFINITY;
 	}
 	for (int32_t i = 0; i < raw->count; i++) {
+		const float *c = prims[i].centre;
 		bounds = f8_min(box_lanes(&prims[i].bounds), bounds);
-		for (int k = 0; k < 3; k++) {
-			const float c = prims[i].centre[k];
-			lower[k] = c < lower[k] ? c : lower[k];
-			upper[k] = c > upper[k] ? c : upper[k];
-		}
+		for (int k = 0; k < 4; k++)
+			lower[k] = c[k] < lower[k] ? c[k] : lower[k];
+		for (int k = 0; k < 4; k++)
+			upper[k] = c[k] > upper[k] ? c[k] : upper[k];
 	}
 	float side[8];
 	f8_store(side, bounds);
@@ -267,7 +278,7 @@ static bool split_node(const builder *b, const job *node, bool parallel, job chi
 {
 	raw_node *raw = &b->nodes[node->slot];
 	prim *prims = b->prims + node->first;
-	float lower[3], upper[3];
+	float lower[4], upper[4];
 	raw->right = 0;
 	raw->first = node->first;
 	raw->count = node->count;
@@ -387,7 +398,7 @@ static void build_nodes(builder *b, const cr_build_boxes *boxes, cr_tree2 *tree)
 	const int32_t n = boxes->count;
 	for (int32_t i = 0; i < n; i++) {
 		prim *p = &b->prims[i];
-		p->bounds.side[3] = p->bounds.side[7] = 0;
+		p->bounds.side[3] = p->bounds.side[7] = p->centre[3] = 0;
 		for (int k = 0; k < 3; k++) {
 			const float lower = boxes->lower[k][i], upper = boxes->upper[k][i];
 			p->bounds.side[k] = lower;

@@ -381,24 +381,21 @@ static int32_t next_cell(const cr_grid *g, int32_t first, int32_t end, bool touc
 	return end;
 }
 
-/// List the runs of all rows, or with runs NULL count them.
+/// List the runs of all rows.
 static void list_runs(const cr_grid *g, run_list *list)
 {
 	list->count = 0;
 	for (int32_t row = 0; row < list->rows; row++) {
 		const int32_t row_end = (row + 1) * g->size[0];
-		if (list->runs)
-			list->row_first[row] = list->count;
+		list->row_first[row] = list->count;
 		for (int32_t first = next_cell(g, row * g->size[0], row_end, false), end; first < row_end;
 			 first = next_cell(g, end, row_end, false)) {
 			end = next_cell(g, first, row_end, true);
-			if (list->runs)
-				list->runs[list->count] = (run){ first, end, list->count };
+			list->runs[list->count] = (run){ first, end, list->count };
 			list->count++;
 		}
 	}
-	if (list->runs)
-		list->row_first[list->rows] = list->count;
+	list->row_first[list->rows] = list->count;
 }
 
 /// The first run of the piece of a run.
@@ -464,12 +461,20 @@ static int set_sides(carom_context *context, const cr_collider *c, cr_grid *g, c
 	return differ ? 0 : inside;
 }
 
+/// The most runs that there may be: a row has one more than stretches of touched cells, which are no more than spans and have a cell
+/// between them.
+static int64_t most_runs(const cr_grid *g, int64_t spans)
+{
+	const int64_t rows = (int64_t)g->size[1] * g->size[2], by_cells = rows * ((g->size[0] + 1) / 2);
+	return rows + spans < by_cells ? rows + spans : by_cells;
+}
+
 /// Find the pieces of the cells that are not touched, and their sides. *inside: as set_sides. false: out of memory.
-static bool classify(carom_context *context, const cr_collider *c, cr_grid *g, int *inside)
+static bool classify(carom_context *context, const cr_collider *c, cr_grid *g, int64_t spans, int *inside)
 {
 	run_list list = { .rows = g->size[1] * g->size[2] };
-	list_runs(g, &list);
-	const size_t run_bytes = (size_t)list.count * sizeof *list.runs, row_bytes = ((size_t)list.rows + 1) * sizeof(int32_t);
+	const size_t run_bytes = (size_t)most_runs(g, spans) * sizeof *list.runs,
+				 row_bytes = ((size_t)list.rows + 1) * sizeof(int32_t);
 	list.runs = cr_alloc(context, run_bytes);
 	list.row_first = cr_alloc(context, row_bytes);
 	const bool enough = list.runs && list.row_first;
@@ -770,7 +775,7 @@ static bool fill_grid(carom_context *context, const cr_collider *c, cr_grid *g)
 	memset(g->cells + cells, PADDING_BYTE, CR_GRID_PADDING);
 	int inside = 0;
 	const bool enough = mark_triangles(context, c, g, &spans) && measure_distances(context, g) &&
-		classify(context, c, g, &inside) && list_touched(context, c, &spans, inside, g);
+		classify(context, c, g, spans.count, &inside) && list_touched(context, c, &spans, inside, g);
 	cr_array_free(context, &spans);
 	return enough;
 }
