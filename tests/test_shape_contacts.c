@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SHAPES = 11, MOST = 64 };
+enum { SHAPES = 11, MOST = 64, BODIES = 12 };
 
 /// One shape of each type, and what they are made of.
 typedef struct stock {
@@ -193,6 +193,161 @@ TEST(shape_contacts, two_threads_ask_at_once)
 	CHECK(!askers[0].failed && !askers[1].failed);
 	CHECK(askers[0].sum > 0);
 	CHECK_NEAR(askers[0].sum, askers[1].sum, 0);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+// ---- Against a world ----
+
+/// A crowd of all shapes around the origin, on a plane; the first body is the query's shape where
+/// first is not NULL.
+static carom_world *make_crowd(carom_context *context, const stock *s, const carom_shape *first, carom_pose pose, double margin,
+	uint64_t seed, carom_body_id ids[BODIES])
+{
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = margin;
+	carom_world *world = fixture_world(context, &def);
+	if (first)
+		fixture_add(world, *first, pose, CAROM_DYNAMIC);
+	for (int i = 0; i < BODIES; i++) {
+		const carom_pose at = fixture_random_pose(&seed, 1.5);
+		const carom_shape shape = s->shapes[i % SHAPES];
+		const bool still = shape.type == CAROM_PLANE || i % 3 == 0;
+		ids[i] = fixture_add(
+			world, shape, shape.type == CAROM_PLANE ? fixture_at(0, 0, -0.6) : at, still ? CAROM_STATIC : CAROM_DYNAMIC);
+	}
+	return world;
+}
+
+TEST(shape_contacts, a_query_has_the_contacts_that_a_body_would_have)
+{
+	carom_context *context = fixture_context(2);
+	stock s = make_stock(context);
+	uint64_t seed = 3;
+	int contacts_seen = 0;
+	for (int round = 0; round < 60; round++) {
+		const carom_shape shape = s.shapes[round % (SHAPES - 1)];
+		const carom_pose pose = fixture_random_pose(&seed, 1);
+		const double margin = round & 1 ? 0.1 : 0;
+		carom_body_id ids[BODIES], with_ids[BODIES];
+		carom_world *world = make_crowd(context, &s, NULL, pose, margin, (uint64_t)round + 1, ids);
+		carom_world *with = make_crowd(context, &s, &shape, pose, margin, (uint64_t)round + 1, with_ids);
+		fixture_step(with);
+		carom_contact found[2 * MOST];
+		int32_t count, next = 0;
+		REQUIRE(carom_world_collide_shape(world, &shape, &pose, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
+		const carom_contact_view view = carom_world_contacts(with);
+		for (int32_t i = 0; i < view.count; i++) {
+			if (view.data[i].body_a.index1 != 1)
+				continue;
+			REQUIRE(next < count);
+			carom_contact p = found[next++];
+			CHECK_INT(p.body_b.index1, view.data[i].body_b.index1 - 1);
+			CHECK(fixture_same_id(p.body_b, ids[p.body_b.index1 - 1]));
+			CHECK(p.pair >= 0 && p.pair < BODIES);
+			CHECK_INT(p.body_a.index1, 0);
+			p.body_a = view.data[i].body_a;
+			p.body_b = view.data[i].body_b;
+			p.pair = view.data[i].pair;
+			CHECK(memcmp(&p, &view.data[i], sizeof p) == 0);
+		}
+		CHECK_INT(next, count);
+		contacts_seen += count;
+		carom_destroy_world(world);
+		carom_destroy_world(with);
+	}
+	CHECK(contacts_seen > 300);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+TEST(shape_contacts, filters_and_misuse_of_a_query)
+{
+	carom_context *context = fixture_context(1);
+	stock s = make_stock(context);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_shape ball = fixture_sphere(0.5), plane = { .type = CAROM_PLANE };
+	const carom_body_id first = fixture_add(world, ball, fixture_at(0.8, 0, 0), CAROM_DYNAMIC);
+	const carom_body_id second = fixture_add(world, fixture_of_mesh(s.box), fixture_at(-0.8, 0, 0), CAROM_STATIC);
+	carom_body_def def = carom_default_body_def();
+	def.kind = CAROM_DYNAMIC;
+	def.shape = ball;
+	def.sensor = true;
+	carom_body_id sensor;
+	REQUIRE(carom_world_add_body(world, &def, &sensor) == CAROM_SUCCESS);
+	const carom_pose at = fixture_at(0, 0, 0), wrong = { { 0, NAN, 0 }, { 0, 0, 0, 1 } };
+	carom_contact found[8];
+	int32_t count;
+	REQUIRE(carom_world_collide_shape(world, &ball, &at, NULL, 8, found, &count) == CAROM_SUCCESS);
+	CHECK_INT(count, 2); // none with the sensor
+	CHECK(fixture_same_id(found[0].body_b, first) && fixture_same_id(found[1].body_b, second));
+	CHECK_NEAR(found[0].depth, 0.2, 1e-6);
+	CHECK_NEAR(found[0].normal[0], -1, 1e-6); // takes the query's shape out
+	CHECK_NEAR(found[1].normal[0], 1, 1e-6);
+	carom_query_filter filter = carom_default_query_filter();
+	filter.ignore = first;
+	REQUIRE(carom_world_collide_shape(world, &ball, &at, &filter, 1, found, &count) == CAROM_SUCCESS);
+	CHECK_INT(count, 1);
+	CHECK(fixture_same_id(found[0].body_b, second));
+	const carom_pose away = fixture_at(50, 0, 0);
+	REQUIRE(carom_world_collide_shape(world, &ball, &away, NULL, 8, found, &count) == CAROM_SUCCESS);
+	CHECK_INT(count, 0);
+	const struct {
+		const carom_shape *shape;
+		const carom_pose *pose;
+		int32_t capacity;
+		carom_contact *contacts;
+		const char *text;
+	} cases[] = {
+		{ NULL, &at, 8, found, "shape is NULL" },
+		{ &ball, NULL, 8, found, "pose is NULL" },
+		{ &plane, &at, 8, found, "CAROM_PLANE" },
+		{ &ball, &wrong, 8, found, "pose.position" },
+		{ &ball, &at, -1, found, "capacity is -1" },
+		{ &ball, &at, 8, NULL, "contacts is NULL" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		count = 7;
+		CHECK_INT(
+			carom_world_collide_shape(world, cases[i].shape, cases[i].pose, NULL, cases[i].capacity, cases[i].contacts, &count),
+			CAROM_INVALID_ARGUMENT);
+		CHECK(strstr(carom_error_text(context), cases[i].text) != NULL);
+	}
+	CHECK_INT(carom_world_collide_shape(world, &ball, &at, NULL, 8, found, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_collide_shape(NULL, &ball, &at, NULL, 8, found, &count), CAROM_INVALID_ARGUMENT);
+	carom_destroy_world(world);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+TEST(shape_contacts, out_of_memory_in_a_query)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	stock s = make_stock(context);
+	carom_body_id ids[BODIES];
+	carom_world *world = make_crowd(context, &s, NULL, fixture_at(0, 0, 0), 0, 5, ids);
+	const carom_pose at = fixture_at(0.1, 0, 0);
+	const carom_shape shape = fixture_box(1, 0.8, 0.9);
+	carom_contact found[2 * MOST];
+	int32_t count, again;
+	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
+	CHECK(count > 3);
+	const long long held = atomic_load(&heap.blocks), before = atomic_load(&heap.calls);
+	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
+	const long long wanted = atomic_load(&heap.calls) - before;
+	int failures = 0;
+	for (long long k = 0; k < wanted; k++) {
+		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + k);
+		const carom_result result = carom_world_collide_shape(world, &shape, &at, NULL, 0, NULL, &again);
+		CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count));
+		CHECK(result == CAROM_SUCCESS || again == 0);
+		failures += result != CAROM_SUCCESS;
+		atomic_store(&heap.fail_at, -1);
+		CHECK_INT(atomic_load(&heap.blocks), held);
+	}
+	CHECK(failures > 5);
+	carom_destroy_world(world);
 	free_stock(&s);
 	carom_destroy_context(context);
 }

@@ -152,6 +152,8 @@ static void ask_all(const stage *s)
 		const carom_shape shape = i == 0 ? fixture_of_mesh(s->meshes[1]) : i == 1 ? fixture_box(1, 1, 1) : fixture_sphere(1);
 		CHECK_INT(carom_world_overlap_shape(s->world, &shape, &here, NULL, 64, bodies, &count), CAROM_SUCCESS);
 		CHECK(count > 0);
+		CHECK_INT(carom_world_collide_shape(s->world, &shape, &here, NULL, 0, NULL, &count), CAROM_SUCCESS);
+		CHECK(count > 0);
 	}
 	CHECK_INT(carom_world_cast_ray(s->world, &(carom_ray){ .t_max = 1 }, NULL, &found, hits), CAROM_INVALID_ARGUMENT);
 }

@@ -591,6 +591,15 @@ CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const 
 CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 
+/// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body: as a dynamic
+/// body A that no step has seen, with the settings of the world (max_contacts_per_pair, speculative_distance,
+/// contact_normal, ...; rays of a plug-in by CAROM_RAYS_WIDE instead). Normals take the shape out. body_a is null,
+/// impulses are 0, pair counts the bodies met. The user's pair filter is not asked. Sensors and bodies that deform
+/// have no contacts. Planes are not accepted as the query's shape. count and capacity as in
+/// carom_world_cast_ray_all. Takes memory from the context while it runs, and runs on the calling thread.
+CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, int32_t capacity, carom_contact *contacts, int32_t *count);
+
 // ---- Snapshots, for rollback ----
 
 /// Memory for one state of one world: a caller that rolls back keeps one for each frame that it may return to, and saves into them in

@@ -8,8 +8,8 @@
 /// identity. Positions are taken relative to each other first, so places far from the origin lose
 /// nothing.
 ///
-/// All calls are thread-safe, take no memory (carom_distance of a mesh of several pieces: 30 bytes a
-/// triangle while it runs), and give the same bits on every machine. They return
+/// All calls are thread-safe, take no memory (but carom_collide_shapes, and carom_distance of a mesh of
+/// several pieces: 30 bytes a triangle while it runs), and give the same bits on every machine. They return
 /// CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call and the
 /// field. The context is used for that text, that memory and its choice of instruction set.
 #ifndef CAROM_COLLIDE_H

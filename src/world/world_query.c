@@ -346,6 +346,7 @@ typedef struct overlap_search {
 	const carom_world *world;
 	const carom_query_filter *filter;
 	const carom_shape *shape; // NULL: the box lower..upper itself
+	bool boxes;               // of the bodies are all that counts
 	carom_pose pose;
 	double lower[3]; // of the box around the shape
 	double upper[3];
@@ -435,8 +436,8 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
 	if (!body)
 		return false;
-	bool overlap;
-	s->result = test_overlap(s, body, &overlap);
+	bool overlap = true;
+	s->result = s->boxes ? CAROM_SUCCESS : test_overlap(s, body, &overlap);
 	if (s->result != CAROM_SUCCESS)
 		return false;
 	if (!overlap)
@@ -527,4 +528,26 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 		return result;
 	bound_query(&s);
 	return find_overlaps(&s, name, capacity, bodies, count);
+}
+
+carom_result cr_list_near_bodies(const carom_world *world, const char *function, const carom_shape *shape,
+	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_body_list *list)
+{
+	overlap_search s = { .world = world, .filter = filter, .shape = shape, .pose = *pose, .boxes = true };
+	*list = (cr_body_list){ .count = 0 };
+	if (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0)
+		return CAROM_SUCCESS;
+	bound_query(&s);
+	for (int k = 0; k < 3; k++) {
+		s.lower[k] -= margin;
+		s.upper[k] += margin;
+	}
+	cr_index_search search = { overlap_key, visit_overlap, &s, 0 };
+	const carom_result result = search_bodies(world, function, &search, &s.result);
+	list->data = s.found.data;
+	list->count = s.found.count;
+	list->capacity = s.found.capacity;
+	if (result != CAROM_SUCCESS)
+		cr_array_free(world->context, list);
+	return result;
 }
