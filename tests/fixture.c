@@ -1,5 +1,6 @@
 /// What the tests of worlds share. See fixture.h.
 #include "fixture.h"
+#include "world/recording_format.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -244,9 +245,30 @@ static int compare_bodies(carom_body_id a1, carom_body_id b1, carom_body_id a2, 
 	return order != 0 ? order : compare_ids(b1, b2);
 }
 
+static int compare_parts(int32_t a1, int32_t b1, int32_t a2, int32_t b2)
+{
+	if (a1 != a2)
+		return a1 < a2 ? -1 : 1;
+	return (b1 > b2) - (b1 < b2);
+}
+
+static int compare_pairs(const carom_pair *p, const carom_pair *q)
+{
+	const int order = compare_bodies(p->body_a, p->body_b, q->body_a, q->body_b);
+	return order != 0 ? order : compare_parts(p->shape_a, p->shape_b, q->shape_a, q->shape_b);
+}
+
+static int compare_events(const carom_event *e, const carom_event *f)
+{
+	const int order = compare_bodies(e->body_a, e->body_b, f->body_a, f->body_b);
+	return order != 0 ? order : compare_parts(e->shape_a, e->shape_b, f->shape_a, f->shape_b);
+}
+
 static int compare_contacts(const carom_contact *c, const carom_contact *d)
 {
-	const int order = compare_bodies(c->body_a, c->body_b, d->body_a, d->body_b);
+	int order = compare_bodies(c->body_a, c->body_b, d->body_a, d->body_b);
+	if (order == 0)
+		order = compare_parts(c->shape_a, c->shape_b, d->shape_a, d->shape_b);
 	if (order != 0)
 		return order;
 	const int64_t keys[3][2] = { { c->kind, d->kind }, { c->feature_a, d->feature_a }, { c->feature_b, d->feature_b } };
@@ -266,12 +288,13 @@ static void check_pairs(const carom_world *world)
 		const carom_pair *p = &pairs.data[i];
 		CHECK(p->body_a.index1 < p->body_b.index1);
 		CHECK(carom_world_is_body(world, p->body_a) && carom_world_is_body(world, p->body_b));
-		CHECK(i == 0 || compare_bodies(p[-1].body_a, p[-1].body_b, p->body_a, p->body_b) < 0);
+		CHECK(i == 0 || compare_pairs(&p[-1], p) < 0);
 		CHECK_INT(p->first_contact, next);
 		CHECK(p->contact_count >= 0 && p->contact_count <= p->found_count);
 		for (int32_t k = next; k < next + p->contact_count && k < contacts.count; k++)
 			CHECK(contacts.data[k].pair == i && fixture_same_id(contacts.data[k].body_a, p->body_a) &&
-				fixture_same_id(contacts.data[k].body_b, p->body_b));
+				fixture_same_id(contacts.data[k].body_b, p->body_b) && contacts.data[k].shape_a == p->shape_a &&
+				contacts.data[k].shape_b == p->shape_b);
 		next += p->contact_count;
 	}
 	CHECK_INT(contacts.count, next);
@@ -291,7 +314,7 @@ static void check_events(const carom_world *world)
 	int32_t seen = 0;
 	for (int32_t i = 0; i < events.count; i++) {
 		const carom_event *e = &events.data[i];
-		CHECK(i == 0 || compare_bodies(e[-1].body_a, e[-1].body_b, e->body_a, e->body_b) < 0);
+		CHECK(i == 0 || compare_events(&e[-1], e) < 0);
 		if (e->kind == CAROM_EVENT_END) {
 			CHECK_INT(e->pair, -1);
 			continue;
@@ -301,6 +324,7 @@ static void check_events(const carom_world *world)
 			continue;
 		const carom_pair *p = &pairs.data[e->pair];
 		CHECK(compare_bodies(p->body_a, p->body_b, e->body_a, e->body_b) == 0);
+		CHECK(compare_parts(p->shape_a, p->shape_b, e->shape_a, e->shape_b) == 0);
 		CHECK((p->age == 0) == (e->kind == CAROM_EVENT_BEGIN));
 		CHECK(p->user_data_a == e->user_data_a && p->user_data_b == e->user_data_b);
 	}
@@ -467,5 +491,20 @@ int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, con
 		carom_destroy_world(world);
 		if (result == CAROM_SUCCESS)
 			return failures;
+	}
+}
+
+void fixture_repair_tape(fixture_tape *t)
+{
+	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t->bytes, 12);
+	for (size_t at = 12; at + CR_RECORD_HEAD_SIZE + CR_RECORD_CHECK_SIZE <= t->count;) {
+		const uint64_t payload = cr_load_le(t->bytes + at + 4, 8);
+		if (payload > t->count - at - CR_RECORD_HEAD_SIZE - CR_RECORD_CHECK_SIZE)
+			return;
+		const size_t size = CR_RECORD_HEAD_SIZE + (size_t)payload;
+		check = cr_check_bytes(check, t->bytes + at, size);
+		cr_store_le(t->bytes + at + size, check, CR_RECORD_CHECK_SIZE);
+		check = cr_check_bytes(check, t->bytes + at + size, CR_RECORD_CHECK_SIZE);
+		at += size + CR_RECORD_CHECK_SIZE;
 	}
 }

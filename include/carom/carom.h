@@ -62,6 +62,12 @@ typedef struct carom_shape {
 	double rounding;
 } carom_shape;
 
+/// One of the shapes that a body consists of, and where it is.
+typedef struct carom_part {
+	carom_shape shape;
+	carom_pose pose; ///< in the frame of the body; no coordinate beyond CAROM_MAX_COORDINATE
+} carom_part;
+
 /// What moves a body, and what it is tested against.
 typedef enum carom_body_kind {
 	CAROM_STATIC,    ///< does not move by itself; never collides with static or kinematic bodies
@@ -75,8 +81,13 @@ typedef enum carom_body_kind {
 
 /// How to make a body. Start from carom_default_body_def.
 typedef struct carom_body_def {
-	int cookie; ///< set by carom_default_body_def; do not touch
-	carom_shape shape;
+	int cookie;        ///< set by carom_default_body_def; do not touch
+	carom_shape shape; ///< of a body without parts
+	/// A rigid body of several shapes, or of one that is not at the body's pose (docs/bodies.md): its parts [part_count], which are
+	/// copied. shape stays as carom_default_body_def made it then. Parts of one body never collide with each other. Results name
+	/// a part by its number here, beside the body.
+	const carom_part *parts;
+	int32_t part_count; ///< 0: the body has shape
 	carom_body_kind kind;
 	carom_pose pose;
 	/// Two bodies are tested when each one's category has a bit in common with the other's mask ...
@@ -91,12 +102,13 @@ typedef struct carom_body_def {
 	uint64_t user_data;
 } carom_body_def;
 
-/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor, self-collision on. The shape is to be set.
+/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor, self-collision on. The shape, or parts, are to be set.
 /// Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping boxes that categories,
-/// masks and groups let pass (where one body deforms: of boxes of triangles, so perhaps more than once), a < b by index, from
+/// masks and groups let pass (where one body deforms: of boxes of triangles, and of bodies with parts: of boxes of parts, so
+/// perhaps more than once), a < b by index, from
 /// worker threads, while the step runs: it must depend on nothing but its arguments, and not call anything on the world that steps.
 /// A plane is asked about with bodies that are not wholly above it. A pair that is left out takes no memory, but a call in each step;
 /// masks and groups leave out whole heaps of bodies at once.
@@ -252,7 +264,8 @@ CAROM_API carom_context *carom_world_context(const carom_world *world);
 
 // ---- Bodies ----
 
-/// Add a body. It takes part from the next step on.
+/// Add a body. It takes part from the next step on. Each part takes the memory of a body. CAROM_INVALID_ARGUMENT names the field,
+/// and the part; nothing has been added then, nor on CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET.
 CAROM_API carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id);
 
 /// Remove a body; its pairs end with the next step (their CAROM_EVENT_END names the removed id).
@@ -261,7 +274,7 @@ CAROM_API carom_result carom_world_remove_body(carom_world *world, carom_body_id
 /// Does the id name a body of this world?
 CAROM_API bool carom_world_is_body(const carom_world *world, carom_body_id id);
 
-/// Number of bodies.
+/// Number of bodies; one of many parts counts once.
 CAROM_API int carom_world_body_count(const carom_world *world);
 
 /// The ids of all bodies, sorted by index. Returns how many there are (carom_world_body_count); the first capacity of them are
@@ -270,7 +283,7 @@ CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, c
 
 /// The definition of a body as it is now: its shape, kind, sensor and self_collision as it was added, and the pose, filter and user data set
 /// last (of a deforming body the pose of its definition). It may be used to add a like body. shape.mesh is the body's and lives with it:
-/// carom_retain_mesh keeps it longer.
+/// carom_retain_mesh keeps it longer. parts are the body's too, with their meshes, and with quaternions normalised; they do not change.
 CAROM_API carom_result carom_world_get_body_def(const carom_world *world, carom_body_id id, carom_body_def *def);
 
 /// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved. Deforming bodies have no pose to be set:
@@ -293,7 +306,7 @@ CAROM_API carom_result carom_world_set_filter(
 CAROM_API carom_result carom_world_get_filter(
 	const carom_world *world, carom_body_id id, uint64_t *category, uint64_t *mask, int32_t *group);
 /// A box that holds a body at its present pose, world frame; for meshes never larger than that of the turned local box. A plane
-/// gives infinite sides. Of a deforming body it holds the places set last. A mesh without triangles has no box: lower is INFINITY,
+/// gives infinite sides. Of a body with parts it holds them all. Of a deforming body it holds the places set last. A mesh without triangles has no box: lower is INFINITY,
 /// upper -INFINITY.
 CAROM_API carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, carom_aabb *box);
 
@@ -367,9 +380,12 @@ typedef struct carom_contact {
 	/// facet's triangle at the contact. 0 where A is no mesh, or a mesh without materials.
 	uint32_t material_a;
 	uint32_t material_b; ///< of B, likewise
+	int32_t shape_a;     ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	int32_t shape_b;     ///< of B, likewise
 } carom_contact;
 
-/// Two bodies with contacts (or overlapping, if one is a sensor).
+/// Two bodies with contacts (or overlapping, if one is a sensor). Of bodies with parts each two parts that touch are a pair of
+/// their own, with its contacts, age, data and events: the pairs of two bodies stand side by side in the view.
 typedef struct carom_pair {
 	carom_body_id body_a; ///< the lower index
 	carom_body_id body_b;
@@ -380,6 +396,8 @@ typedef struct carom_pair {
 	int32_t found_count;   ///< contacts before reduction
 	int32_t age;           ///< steps since the pair began: 0 when new
 	uint64_t user_data;    ///< set by carom_world_set_pair_data in this or an earlier step of the pair, else 0
+	int32_t shape_a;       ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	int32_t shape_b;       ///< of B, likewise
 } carom_pair;
 
 /// A pair began in this step, went on, or ended with it.
@@ -395,6 +413,8 @@ typedef struct carom_event {
 	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
 	/// carom_pair.user_data as it was set before the step; what it refers to may be freed with CAROM_EVENT_END.
 	uint64_t pair_data;
+	int32_t shape_a; ///< as in carom_pair
+	int32_t shape_b;
 } carom_event;
 
 /// Views of the last good step's results: read-only, valid until the next step that succeeds or the end of the world. All other calls,
@@ -413,11 +433,11 @@ typedef struct carom_event_view {
 	int32_t count;
 } carom_event_view;
 
-/// Contacts sorted by body_a, body_b, kind, feature_a, feature_b.
+/// Contacts sorted by body_a, body_b, shape_a, shape_b, kind, feature_a, feature_b.
 CAROM_API carom_contact_view carom_world_contacts(const carom_world *world);
-/// Pairs sorted by body_a, body_b.
+/// Pairs sorted by body_a, body_b, shape_a, shape_b.
 CAROM_API carom_pair_view carom_world_pairs(const carom_world *world);
-/// One event for each pair of this step or the last, sorted by body_a, body_b.
+/// One event for each pair of this step or the last, sorted as pairs are.
 CAROM_API carom_event_view carom_world_events(const carom_world *world);
 
 /// Two features that meet on their way through the step. Vertex against face: vertices[0] of body_a hits the triangle of body_b with
@@ -428,10 +448,11 @@ typedef struct carom_impact {
 	carom_sweep_kind kind;
 	carom_sweep_status status;
 	int32_t vertices[4];
-	int32_t triangle; ///< of body_b, vertex against face; else -1
-	double time;      ///< in the step, 0 to 1; never later than the true impact
-	double weight[4]; ///< nearest points at time: the first feature's weights sum to 1, the second's too
-	double normal[3]; ///< world, unit, from the second feature to the first
+	int32_t triangle;         ///< of body_b, vertex against face; else -1
+	double time;              ///< in the step, 0 to 1; never later than the true impact
+	double weight[4];         ///< nearest points at time: the first feature's weights sum to 1, the second's too
+	double normal[3];         ///< world, unit, from the second feature to the first
+	int32_t shape_a, shape_b; ///< numbers of the parts whose meshes these are; 0 of bodies without parts
 } carom_impact;
 
 /// As the other views.
@@ -440,7 +461,7 @@ typedef struct carom_impact_view {
 	int64_t count;
 } carom_impact_view;
 
-/// Every impact of the last step, each pair of features once, sorted by kind, body_a, body_b, vertices. docs/sweep.md says what is
+/// Every impact of the last step, each pair of features once, sorted by kind, body_a, shape_a, body_b, shape_b, vertices. docs/sweep.md says what is
 /// promised.
 CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
 /// The earliest of them (equal times: the first in order), NULL if there is none. Costs nothing. Valid as the view is.
@@ -455,7 +476,7 @@ CAROM_API carom_result carom_world_set_impulse(carom_world *world, int32_t conta
 /// the view as an impulse is.
 CAROM_API carom_result carom_world_set_pair_data(carom_world *world, int32_t pair, uint64_t user_data);
 
-/// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, materials where one
+/// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit for bit, materials and numbers of parts where one
 /// is not 0; impulses and user data do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
@@ -520,6 +541,7 @@ CAROM_API carom_sweep_stats carom_world_sweep_stats(const carom_world *world);
 
 // ---- Queries between steps ----
 //
+// Parts of a body are asked one by one: where they overlap, hits and nearest points may lie on one inside another.
 // They see the poses and the places of vertices set last, stepped or not. A deforming body is looked at as it is, rounded to float about
 // the middle of its box: its tree is made by the first query that comes near it after its vertices were set. A query that finds no memory
 // for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where carom_world_def.memory_budget forbids it; all else stays usable.
@@ -552,6 +574,7 @@ typedef struct carom_ray_hit {
 	int32_t triangle;  ///< of a mesh (carom_mesh_get_material tells its material); 0 for basic volumes
 	float u, v;        ///< barycentric weights of the triangle's second and third corner
 	bool back_face;    ///< hit from the inside
+	int32_t shape;     ///< number of the part (carom_body_def.parts); 0 of a body without parts
 } carom_ray_hit;
 
 /// Nearest hit with t_min <= t <= t_max. *found tells whether there is one; filter may be NULL.
@@ -562,7 +585,7 @@ CAROM_API carom_result carom_world_cast_ray(
 CAROM_API carom_result carom_world_cast_ray_any(
 	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-/// All hits, sorted by t, then body, then triangle; through an edge or a vertex all triangles around it count, and their t
+/// All hits, sorted by t, then body, then part, then triangle; through an edge or a vertex all triangles around it count, and their t
 /// differ by roundings: the first may lie that much before the hit of carom_world_cast_ray. *count is the
 /// number of hits there are; the first capacity of them are written. hits may be NULL when capacity is 0.
 CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
@@ -575,6 +598,7 @@ typedef struct carom_closest_point {
 	carom_vec3 normal; ///< of the surface there, outward, unit, world
 	double distance;   ///< negative when the asked point is inside the body
 	int32_t triangle;
+	int32_t shape; ///< number of the part (carom_body_def.parts); 0 of a body without parts
 } carom_closest_point;
 
 /// Surface point nearest to point (no coordinate beyond CAROM_MAX_POSITION), over all bodies within max_distance (>= 0, may be INFINITY) of
@@ -614,7 +638,7 @@ CAROM_API carom_result carom_create_snapshot(carom_world *world, carom_snapshot 
 /// before their context is destroyed.
 CAROM_API void carom_destroy_snapshot(carom_snapshot *snapshot);
 
-/// Replace what a snapshot holds by the world as it is, between any two calls: bodies with their ids, poses now and at the last
+/// Replace what a snapshot holds by the world as it is, between any two calls: bodies with their ids, their parts, poses now and at the last
 /// step, filters, user data and vertices, the ids that bodies added next will get, the last step's contacts, pairs, events and
 /// impacts as the views show them, with impulses and numbers of pairs, all that pairs remember, and the statistics. It takes a reference to each
 /// mesh, which is not copied. Costs a copy of that; CAROM_OUT_OF_MEMORY leaves the snapshot as it was.
@@ -638,10 +662,11 @@ CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
 
 /// The first thing in which two snapshots differ. The texts last as long as the program.
 typedef struct carom_snapshot_difference {
-	const char *list;   ///< "bodies", "free ids", "vertices", "contacts", "pairs", "events" or "impacts"; NULL: nothing differs
+	const char *
+		list; ///< "bodies", "free ids", "free ids of bodies with parts", "vertices", "contacts", "pairs", "events" or "impacts"; NULL: nothing differs
 	const char *field;  ///< of the record, as "pose.position"; "count" when one list ends where the other goes on
 	int64_t index;      ///< of the record; of "vertices" the number of a coordinate, over all deforming bodies
-	carom_body_id body; ///< that the record is about, the lower one of a pair; null for "free ids"
+	carom_body_id body; ///< that the record is about, the lower one of a pair; null for free ids
 } carom_snapshot_difference;
 
 /// Do two snapshots differ in anything that carom_snapshot_hash covers? They may be of different worlds and contexts. difference may be

@@ -11,6 +11,8 @@ bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
 {
 	if ((a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC) || a->kind > CAROM_DYNAMIC || b->kind > CAROM_DYNAMIC)
 		return false;
+	if ((a->part | b->part) != 0 && a - a->part == b - b->part)
+		return false;
 	return cr_filters_pass(a, b);
 }
 

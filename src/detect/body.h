@@ -58,6 +58,16 @@ typedef struct cr_deforming {
 	cr_deforming_view *view; // what queries see of it
 } cr_deforming;
 
+/// What a body that was given parts knows of them. The body and snapshots share it.
+typedef struct cr_compound {
+	int32_t references;
+	int32_t count;
+	carom_pose pose;   // of the body, set last
+	carom_part part[]; // [count] with poses normalised
+} cr_compound;
+
+/// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in order, so that the order of parts
+/// is that of their bodies. A body's number is that of its first part.
 typedef struct cr_body {
 	bool alive;
 	bool sensor;
@@ -68,20 +78,34 @@ typedef struct cr_body {
 	uint32_t generation;
 	cr_shape shape;
 	cr_deforming *deforming; // NULL: rigid
-	carom_pose pose;
-	m3d rotation;         // of pose
-	carom_pose last_pose; // of the last good step; the first pose before it
-	m3d last_rotation;    // of last_pose
-	double turn;          // since then: how far a point at distance 1 of the origin has moved at most
-	double path;          // how far any of its points may have moved since the pairs forgot; of bodies with a collider only
+	cr_compound *compound;   // of the first part, where the body was given parts; else NULL
+	carom_pose pose;         // of the part
+	m3d rotation;            // of pose
+	carom_pose last_pose;    // of the last good step; the first pose before it
+	m3d last_rotation;       // of last_pose
+	double turn;             // since then: how far a point at distance 1 of the origin has moved at most
+	double path;             // how far any of its points may have moved since the pairs forgot; of bodies with a collider only
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
 	double lower[3];
 	double upper[3];
 	uint64_t category;
 	uint64_t mask;
 	int32_t group;
+	int32_t part; // number within the body
 	uint64_t user_data;
 } cr_body;
+
+/// The number of the body that a part belongs to.
+static inline int32_t cr_first_part(const cr_body *bodies, int32_t index) { return index - bodies[index].part; }
+
+static inline carom_body_id cr_id_of(const cr_body *bodies, int32_t index)
+{
+	const int32_t first = cr_first_part(bodies, index);
+	return (carom_body_id){ (uint32_t)first + 1, bodies[first].generation };
+}
+
+/// Parts of the body whose first part this is.
+static inline int32_t cr_part_count(const cr_body *first) { return first->compound ? first->compound->count : 1; }
 
 /// Do bodies leave the mesh of a body by its front, if it is open? See carom_mesh_sides.
 static inline bool cr_has_front(const cr_body *body)
@@ -90,7 +114,8 @@ static inline bool cr_has_front(const cr_body *body)
 	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
 }
 
-/// Do kinds, categories, masks and groups let two bodies have contacts? (Not the user's filter.) Deforming bodies have none.
+/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the user's filter.) Deforming bodies have
+/// none, and parts of one body have none with each other.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?
 bool cr_filters_pass(const cr_body *a, const cr_body *b);

@@ -1,18 +1,15 @@
 /// Second half of the merge stage: pairs with contacts become rows of the views; contacts are matched with the last step's;
 /// pairs that begin, persist or end become events. The pairs of meshes and the simple pairs come sorted and are joined in order, so
-/// every view is in order as it is written. Counting (in order) gives each pair its place; filling is parallel over pairs.
+/// every view is in order as it is written (where bodies have parts, after one sort). Counting (in order) gives each pair its place; filling is parallel over pairs.
 
 #include "detect/merge.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/radix.h"
 #include "detect/material.h"
+#include <string.h>
 
 enum { PAIRS_PER_TASK = 256, FEW_CONTACTS = 64 };
-
-static carom_body_id id_of(const cr_pipeline *p, int32_t body)
-{
-	return (carom_body_id){ (uint32_t)body + 1, p->bodies[body].generation };
-}
 
 static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 {
@@ -40,8 +37,36 @@ static int compare_ids(carom_body_id a, carom_body_id b)
 
 static int compare_pairs(const carom_pair *a, const carom_pair *b)
 {
-	const int order = compare_ids(a->body_a, b->body_a);
-	return order != 0 ? order : compare_ids(a->body_b, b->body_b);
+	int order = compare_ids(a->body_a, b->body_a);
+	if (order == 0)
+		order = compare_ids(a->body_b, b->body_b);
+	if (order != 0)
+		return order;
+	if (a->shape_a != b->shape_a)
+		return a->shape_a < b->shape_a ? -1 : 1;
+	return (a->shape_b > b->shape_b) - (a->shape_b < b->shape_b);
+}
+
+/// Sorts p->found, which is in the order of parts, by bodies and then by parts, so that the pairs of two bodies stand side by side.
+/// Returns false when out of memory.
+static bool sort_by_bodies(cr_pipeline *p)
+{
+	const int64_t count = p->found.count;
+	cr_arena *arena = &p->workers[0].arena;
+	cr_key *keys = cr_arena_alloc(arena, (size_t)count * sizeof *keys);
+	cr_key *scratch = cr_arena_alloc(arena, (size_t)count * sizeof *scratch);
+	cr_found_pair *sorted = cr_arena_alloc(arena, (size_t)count * sizeof *sorted);
+	if (!keys || !scratch || !sorted)
+		return false;
+	for (int64_t i = 0; i < count; i++) {
+		const uint64_t a = (uint64_t)cr_first_part(p->bodies, p->found.data[i].a);
+		keys[i] = (cr_key){ a << 32 | (uint64_t)cr_first_part(p->bodies, p->found.data[i].b), (uint32_t)i };
+	}
+	cr_radix_sort(keys, scratch, count, 64);
+	for (int64_t i = 0; i < count; i++)
+		sorted[i] = p->found.data[keys[i].value];
+	memcpy(p->found.data, sorted, (size_t)count * sizeof *sorted);
+	return true;
 }
 
 /// Put the kept pairs of meshes among the simple pairs in p->found, in order. false: out of memory.
@@ -81,13 +106,15 @@ static carom_result list_pairs(cr_pipeline *p, cr_results *now)
 		const cr_found_pair *f = &p->found.data[i];
 		const int32_t listed = is_sensor_pair(p, f) ? 0 : f->count;
 		now->pairs.data[i] = (carom_pair){
-			.body_a = id_of(p, f->a),
-			.body_b = id_of(p, f->b),
+			.body_a = cr_id_of(p->bodies, f->a),
+			.body_b = cr_id_of(p->bodies, f->b),
 			.user_data_a = p->bodies[f->a].user_data,
 			.user_data_b = p->bodies[f->b].user_data,
 			.first_contact = (int32_t)contacts,
 			.contact_count = listed,
 			.found_count = f->found,
+			.shape_a = p->bodies[f->a].part,
+			.shape_b = p->bodies[f->b].part,
 		};
 		contacts += listed;
 	}
@@ -121,6 +148,8 @@ static void fill_contact(const fill *f, const cr_found_pair *found, const carom_
 		.feature_b = raw->feature_b,
 		.kind = (carom_contact_kind)raw->kind,
 		.pair = row,
+		.shape_a = pair->shape_a,
+		.shape_b = pair->shape_b,
 	};
 	const v3d local = m3d_tmul(&a->rotation, v3d_sub((v3d){ raw->point[0], raw->point[1], raw->point[2] }, a->pose.position));
 	f->now->local.data[pair->first_contact + k] = (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
@@ -164,7 +193,8 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 
 static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32_t row)
 {
-	return (carom_event){ pair->body_a, pair->body_b, pair->user_data_a, pair->user_data_b, kind, row, pair->user_data };
+	return (carom_event){ pair->body_a, pair->body_b, pair->user_data_a, pair->user_data_b, kind, row, pair->user_data,
+		pair->shape_a, pair->shape_b };
 }
 
 /// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how many of the last step have ended.
@@ -207,7 +237,7 @@ static carom_result list_events(cr_pipeline *p, const cr_results *then, cr_resul
 
 carom_result cr_merge(cr_pipeline *p, const cr_results *then, cr_results *now)
 {
-	if (!join_meshes(p))
+	if (!join_meshes(p) || (p->has_parts && p->found.count > 1 && !sort_by_bodies(p)))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	carom_result result = list_pairs(p, now);
 	if (result != CAROM_SUCCESS)
@@ -248,6 +278,9 @@ uint64_t cr_results_hash(const cr_results *r)
 		// Only where there are some, so that hashes of worlds without materials are those of earlier recordings.
 		if (c->material_a != 0 || c->material_b != 0)
 			hash = cr_hash_u64(hash, (uint64_t)c->material_a << 32 | c->material_b);
+		// And those of worlds without parts.
+		if (c->shape_a != 0 || c->shape_b != 0)
+			hash = cr_hash_u64(hash, ~((uint64_t)c->shape_a << 32 | (uint32_t)c->shape_b));
 	}
 	return hash;
 }

@@ -157,6 +157,7 @@ typedef struct cr_pipeline {
 	int32_t worker_count; // threads, or worker groups if these are more
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
+	bool has_parts;                // some body has several: the pairs found are to be put in the order of bodies
 	cr_pair_list pairs;            // of the broad phase; from the pair stage on those of meshes alone
 	cr_pair_list simple;           // those in which a basic volume or a plane takes part
 	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order

@@ -20,7 +20,7 @@ const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, co
 	const int64_t index = (int64_t)id.index1 - 1;
 	if (index >= 0 && index < world->bodies.count) {
 		const cr_body *body = &world->bodies.data[index];
-		if (body->alive && body->generation == id.generation)
+		if (body->alive && body->generation == id.generation && body->part == 0)
 			return body;
 	}
 	if (index < 0)
@@ -42,6 +42,9 @@ static bool is_deforming(const carom_body_def *def) { return def->kind == CAROM_
 static carom_result check_deforming(carom_context *context, const carom_body_def *def, const char *name)
 {
 	const char *kind = def->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE";
+	if (def->part_count > 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: kind is %s, but the body has parts: only rigid bodies may have them", name, kind);
 	if (def->shape.type != CAROM_MESH)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %s, but shape.type is not CAROM_MESH", name, kind);
 	if (def->sensor)
@@ -54,6 +57,56 @@ static carom_result check_deforming(carom_context *context, const carom_body_def
 	return CAROM_SUCCESS;
 }
 
+static carom_result check_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *name)
+{
+	if (shape->type == CAROM_PLANE && kind == CAROM_DYNAMIC)
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
+	return cr_check_shape(context, shape, name);
+}
+
+/// Is a shape as carom_default_body_def makes it?
+static bool is_unset(const carom_shape *s)
+{
+	return s->type == CAROM_SPHERE && s->radius == 0 && s->half_length == 0 && s->half_extents[0] == 0 &&
+		s->half_extents[1] == 0 && s->half_extents[2] == 0 && !s->mesh && s->rounding == 0;
+}
+
+static carom_result check_part(carom_context *context, const carom_body_def *def, int32_t part, const char *name)
+{
+	const carom_part *p = &def->parts[part];
+	const carom_vec3 at = p->pose.position;
+	carom_pose normalized;
+	carom_result result = check_shape(context, &p->shape, def->kind, name);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(context, &p->pose, name, "pose", &normalized);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!(fabs(at.x) <= CAROM_MAX_COORDINATE && fabs(at.y) <= CAROM_MAX_COORDINATE && fabs(at.z) <= CAROM_MAX_COORDINATE))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: pose.position is (%g, %g, %g); it must lie within %g of the body's origin", name, at.x, at.y, at.z,
+			CAROM_MAX_COORDINATE);
+	return CAROM_SUCCESS;
+}
+
+static carom_result check_parts(carom_context *context, const carom_body_def *def, const char *name)
+{
+	if (!def->parts)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", name, def->part_count);
+	if (!is_unset(&def->shape))
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: shape is set, and parts too; a body with parts has its shapes there", name);
+	for (int32_t i = 0; i < def->part_count; i++) {
+		if (check_part(context, def, i, name) == CAROM_SUCCESS)
+			continue;
+		// The same check again, with the number of the part for its text.
+		char part_name[64];
+		snprintf(part_name, sizeof part_name, "%s: parts[%d]", name, i);
+		return check_part(context, def, i, part_name);
+	}
+	return CAROM_SUCCESS;
+}
+
 static carom_result check_def(carom_context *context, const carom_body_def *def)
 {
 	static const char *const name = "carom_world_add_body";
@@ -63,10 +116,10 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_body_def", name);
 	if ((int)def->kind < CAROM_STATIC || def->kind > CAROM_CLOTH)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
-	if (def->shape.type == CAROM_PLANE && def->kind == CAROM_DYNAMIC)
-		return cr_fail(
-			context, CAROM_INVALID_ARGUMENT, "%s: kind is CAROM_DYNAMIC, but a plane must be static or kinematic", name);
-	const carom_result result = cr_check_shape(context, &def->shape, name);
+	if (def->part_count < 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
+	const carom_result result =
+		def->part_count > 0 ? check_parts(context, def, name) : check_shape(context, &def->shape, def->kind, name);
 	return result == CAROM_SUCCESS && is_deforming(def) ? check_deforming(context, def, name) : result;
 }
 
@@ -128,14 +181,81 @@ void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape)
 
 // ---- Adding and removing ----
 
-/// Room for one more body, so that what follows cannot fail. Also for its number on the free list when it goes.
-static carom_result reserve_body(carom_world *world)
+/// Derive a part's shape and let the ray plugin prepare it.
+static carom_result init_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape)
 {
-	const int64_t want = world->bodies.count + 1;
-	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
-		!cr_array_reserve(&world->memory, &world->free_bodies, want))
-		return cr_fail_memory(world->context, "a body");
+	carom_result result = cr_shape_init(&world->memory, def, world->box_meshes, shape);
+	if (result == CAROM_SUCCESS && !deforming)
+		result = attach_plugin(world, shape);
+	if (result != CAROM_SUCCESS)
+		cr_shape_free(shape);
+	return result;
+}
+
+static void drop_shape(carom_world *world, cr_body *body)
+{
+	if (!body->deforming)
+		cr_drop_plugin_mesh(world, &body->shape);
+	cr_shape_free(&body->shape);
+}
+
+/// The shapes of a body, in the places of its parts, which are not alive yet. On failure nothing is left.
+static carom_result init_shapes(carom_world *world, const carom_body_def *def, cr_body *parts, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++) {
+		const carom_shape *shape = def->part_count > 0 ? &def->parts[i].shape : &def->shape;
+		parts[i].deforming = NULL;
+		const carom_result result = init_shape(world, shape, is_deforming(def), &parts[i].shape);
+		if (result == CAROM_SUCCESS)
+			continue;
+		while (i-- > 0)
+			drop_shape(world, &parts[i]);
+		return result;
+	}
 	return CAROM_SUCCESS;
+}
+
+/// All of a body that may fail to be made: its shapes, in the places of its parts, and what it has beside them.
+static carom_result make_body(
+	carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_body *parts, int32_t count)
+{
+	carom_result result = init_shapes(world, def, parts, count);
+	if (result != CAROM_SUCCESS)
+		return result;
+	parts[0].compound = NULL;
+	if (is_deforming(def))
+		result = cr_deforming_create(&world->memory, parts[0].shape.mesh, pose, def->kind == CAROM_DEFORMABLE,
+			"carom_world_add_body", &parts[0].deforming);
+	else if (def->part_count > 0)
+		result = cr_create_compound(&world->memory, def, &parts[0].compound);
+	for (int32_t i = 0; result != CAROM_SUCCESS && i < count; i++) {
+		if (is_deforming(def))
+			cr_shape_free(&parts[i].shape);
+		else
+			drop_shape(world, &parts[i]);
+	}
+	return result;
+}
+
+/// Fill what make_body left of a part.
+static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, uint32_t generation)
+{
+	*body = (cr_body){
+		.alive = true,
+		.sensor = def->sensor,
+		.self_collision = def->self_collision,
+		.kind = (uint8_t)def->kind,
+		.refiltered = true, // after a restore the number and generation may have been another body's
+		.generation = generation,
+		.shape = body->shape,
+		.deforming = body->deforming,
+		.compound = part == 0 ? body->compound : NULL,
+		.category = def->category,
+		.mask = def->mask,
+		.group = def->group,
+		.part = part,
+		.user_data = def->user_data,
+	};
 }
 
 carom_result carom_world_add_body(carom_world *world, const carom_body_def *def, carom_body_id *id)
@@ -148,56 +268,43 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", "pose", &pose);
+	const int32_t count = result == CAROM_SUCCESS && def->part_count > 0 ? def->part_count : 1;
 	if (result == CAROM_SUCCESS)
-		result = reserve_body(world);
+		result = cr_reserve_numbers(world, count);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
-	cr_shape shape;
-	cr_deforming *deforming = NULL;
-	result = cr_shape_init(&world->memory, &def->shape, world->box_meshes, &shape);
-	if (result == CAROM_SUCCESS && is_deforming(def))
-		result = cr_deforming_create(
-			&world->memory, shape.mesh, &pose, def->kind == CAROM_DEFORMABLE, "carom_world_add_body", &deforming);
-	else if (result == CAROM_SUCCESS)
-		result = attach_plugin(world, &shape);
-	if (result != CAROM_SUCCESS) {
-		cr_shape_free(&shape);
+	const int32_t first = cr_find_numbers(world, count);
+	cr_body *parts = &world->bodies.data[first];
+	result = make_body(world, def, &pose, parts, count);
+	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, "carom_world_add_body", refusals, result);
-	}
-	int32_t index;
-	uint32_t generation = 1;
-	if (world->free_bodies.count > 0) {
-		index = world->free_bodies.data[--world->free_bodies.count];
-		generation = world->bodies.data[index].generation;
-	} else {
-		index = (int32_t)world->bodies.count++;
-	}
-	world->bodies.data[index] = (cr_body){
-		.alive = true,
-		.sensor = def->sensor,
-		.self_collision = def->self_collision,
-		.kind = (uint8_t)def->kind,
-		.moved = true,
-		.refiltered = true, // after a restore the number and generation may have been another body's
-		.generation = generation,
-		.shape = shape,
-		.deforming = deforming,
-		.pose = pose,
-		.rotation = m3d_from_quat(pose.orientation),
-		.last_pose = pose,
-		.last_rotation = m3d_from_quat(pose.orientation),
-		.category = def->category,
-		.mask = def->mask,
-		.group = def->group,
-		.user_data = def->user_data,
-	};
+	for (int32_t i = 0; i < count; i++)
+		begin_part(&parts[i], def, i, first + i < world->bodies.count ? parts[i].generation : 1);
+	cr_take_numbers(world, first, count);
+	cr_place_body(parts, &pose);
+	cr_rest_body(parts);
 	world->body_count++;
-	world->impacts.deforming_count += deforming != NULL;
+	world->shape_count += count;
+	world->impacts.deforming_count += parts->deforming != NULL;
 	world->impacts.stale = true;
-	*id = (carom_body_id){ (uint32_t)index + 1, generation };
+	*id = cr_id_of(world->bodies.data, first);
 	cr_query_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
 	return CAROM_SUCCESS;
+}
+
+static void end_part(carom_world *world, cr_body *body)
+{
+	drop_shape(world, body);
+	cr_deforming_free(&world->memory, body->deforming);
+	body->deforming = NULL;
+	cr_release_compound(&world->memory, body->compound);
+	body->compound = NULL;
+	body->alive = false;
+	body->moved = true;
+	body->part = 0;
+	// 0 is the null id's generation.
+	body->generation = body->generation == UINT32_MAX ? 1 : body->generation + 1;
 }
 
 carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
@@ -205,19 +312,14 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	cr_body *body = cr_find_body(world, id, "carom_world_remove_body");
 	if (!body)
 		return CAROM_INVALID_BODY;
-	if (!body->deforming)
-		cr_drop_plugin_mesh(world, &body->shape);
+	const int32_t count = cr_part_count(body);
 	world->impacts.deforming_count -= body->deforming != NULL;
 	world->impacts.stale = true;
-	cr_deforming_free(&world->memory, body->deforming);
-	body->deforming = NULL;
-	cr_shape_free(&body->shape);
-	body->alive = false;
-	body->moved = true;
-	// 0 is the null id's generation.
-	body->generation = body->generation == UINT32_MAX ? 1 : body->generation + 1;
-	world->free_bodies.data[world->free_bodies.count++] = (int32_t)(id.index1 - 1);
+	for (int32_t i = 0; i < count; i++)
+		end_part(world, &body[i]);
+	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
 	world->body_count--;
+	world->shape_count -= count;
 	cr_query_index_invalidate(world->query_index);
 	cr_record_remove_body(world->recorder, id);
 	return CAROM_SUCCESS;
@@ -227,7 +329,7 @@ bool carom_world_is_body(const carom_world *world, carom_body_id id)
 {
 	const int64_t index = (int64_t)id.index1 - 1;
 	return index >= 0 && index < world->bodies.count && world->bodies.data[index].alive &&
-		world->bodies.data[index].generation == id.generation;
+		world->bodies.data[index].generation == id.generation && world->bodies.data[index].part == 0;
 }
 
 int carom_world_body_count(const carom_world *world) { return world->body_count; }
@@ -236,7 +338,7 @@ int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_
 {
 	int32_t written = 0;
 	for (int64_t i = 0; i < world->bodies.count && written < capacity; i++) {
-		if (world->bodies.data[i].alive)
+		if (world->bodies.data[i].alive && world->bodies.data[i].part == 0)
 			ids[written++] = (carom_body_id){ (uint32_t)i + 1, world->bodies.data[i].generation };
 	}
 	return world->body_count;
@@ -245,9 +347,14 @@ int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_
 carom_body_def cr_def_of_body(const cr_body *body)
 {
 	carom_body_def def = carom_default_body_def();
-	def.shape = body->shape.def;
+	if (body->compound) {
+		def.parts = body->compound->part;
+		def.part_count = body->compound->count;
+	} else {
+		def.shape = body->shape.def;
+	}
 	def.kind = (carom_body_kind)body->kind;
-	def.pose = body->pose;
+	def.pose = *cr_pose_of(body);
 	def.category = body->category;
 	def.mask = body->mask;
 	def.group = body->group;
@@ -269,13 +376,6 @@ carom_result carom_world_get_body_def(const carom_world *world, carom_body_id id
 }
 
 // ---- Moving and asking ----
-
-static void place(cr_body *body, carom_pose pose)
-{
-	body->pose = pose;
-	body->rotation = m3d_from_quat(pose.orientation);
-	body->moved = true;
-}
 
 /// May a body be put at a pose? Checked and normalised; the text names the function and the field.
 static carom_result check_place(const carom_world *world, carom_body_id id, const carom_pose *pose, const char *function,
@@ -299,7 +399,7 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	const carom_result result = check_place(world, id, pose, name, "id", "pose", &normalized);
 	if (result != CAROM_SUCCESS)
 		return result;
-	place(&world->bodies.data[id.index1 - 1], normalized);
+	cr_place_body(&world->bodies.data[id.index1 - 1], &normalized);
 	cr_query_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, 1, &id, pose);
 	return CAROM_SUCCESS;
@@ -331,7 +431,7 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 	}
 	for (int i = 0; i < count; i++) {
 		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
-		place(&world->bodies.data[ids[i].index1 - 1], normalized);
+		cr_place_body(&world->bodies.data[ids[i].index1 - 1], &normalized);
 	}
 	cr_query_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, count, ids, poses);
@@ -345,7 +445,7 @@ carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, ca
 		return CAROM_INVALID_BODY;
 	if (!pose)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_pose: pose is NULL");
-	*pose = body->pose;
+	*pose = *cr_pose_of(body);
 	return CAROM_SUCCESS;
 }
 
@@ -365,7 +465,8 @@ carom_result carom_world_set_user_data(carom_world *world, carom_body_id id, uin
 	cr_body *body = cr_find_body(world, id, "carom_world_set_user_data");
 	if (!body)
 		return CAROM_INVALID_BODY;
-	body->user_data = user_data;
+	for (int32_t i = 0; i < cr_part_count(body); i++)
+		body[i].user_data = user_data;
 	cr_record_set_user_data(world->recorder, id, user_data);
 	return CAROM_SUCCESS;
 }
@@ -375,10 +476,12 @@ carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64
 	cr_body *body = cr_find_body(world, id, "carom_world_set_filter");
 	if (!body)
 		return CAROM_INVALID_BODY;
-	body->category = category;
-	body->mask = mask;
-	body->group = group;
-	body->refiltered = true;
+	for (int32_t i = 0; i < cr_part_count(body); i++) {
+		body[i].category = category;
+		body[i].mask = mask;
+		body[i].group = group;
+		body[i].refiltered = true;
+	}
 	world->impacts.stale = true;
 	cr_record_set_filter(world->recorder, id, category, mask, group);
 	return CAROM_SUCCESS;
@@ -408,8 +511,15 @@ carom_result carom_world_get_aabb(const carom_world *world, carom_body_id id, ca
 		return CAROM_INVALID_BODY;
 	if (!box)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_aabb: box is NULL");
-	double lower[3], upper[3];
-	cr_body_bounds(body, world->context->simd, lower, upper);
-	*box = (carom_aabb){ { lower[0], lower[1], lower[2] }, { upper[0], upper[1], upper[2] } };
+	double all_lower[3] = { INFINITY, INFINITY, INFINITY }, all_upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	for (int32_t i = 0; i < cr_part_count(body); i++) {
+		double lower[3], upper[3];
+		cr_body_bounds(&body[i], world->context->simd, lower, upper);
+		for (int k = 0; k < 3; k++) {
+			all_lower[k] = lower[k] < all_lower[k] ? lower[k] : all_lower[k];
+			all_upper[k] = upper[k] > all_upper[k] ? upper[k] : all_upper[k];
+		}
+	}
+	*box = (carom_aabb){ { all_lower[0], all_lower[1], all_lower[2] }, { all_upper[0], all_upper[1], all_upper[2] } };
 	return CAROM_SUCCESS;
 }

@@ -183,8 +183,12 @@ static void place_members(int64_t begin, int64_t end, int worker, void *task)
 
 static carom_body_id id_of(const carom_world *world, int32_t mesh)
 {
-	const cr_member member = world->impacts.members.data[mesh];
-	return (carom_body_id){ (uint32_t)member.body + 1, member.generation };
+	return cr_id_of(world->bodies.data, world->impacts.members.data[mesh].body);
+}
+
+static int32_t part_of(const carom_world *world, int32_t mesh)
+{
+	return world->bodies.data[world->impacts.members.data[mesh].body].part;
 }
 
 static void take_hits(carom_world *world, const carom_sweep_hits *hits)
@@ -196,6 +200,8 @@ static void take_hits(carom_world *world, const carom_sweep_hits *hits)
 		carom_impact impact = {
 			.body_a = id_of(world, hit->mesh_a),
 			.body_b = id_of(world, hit->mesh_b),
+			.shape_a = part_of(world, hit->mesh_a),
+			.shape_b = part_of(world, hit->mesh_b),
 			.kind = hit->kind,
 			.status = hit->status,
 			.triangle = hit->triangle,
@@ -267,6 +273,8 @@ uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash)
 			hash = cr_hash_double(hash, p->weight[k]);
 		for (int k = 0; k < 3; k++)
 			hash = cr_hash_double(hash, p->normal[k]);
+		if (p->shape_a != 0 || p->shape_b != 0) // so that hashes of worlds without parts are those of earlier recordings
+			hash = cr_hash_u64(hash, ~((uint64_t)p->shape_a << 32 | (uint32_t)p->shape_b));
 	}
 	return hash;
 }

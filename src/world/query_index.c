@@ -99,7 +99,7 @@ static void take_body(cr_query_index *index, const carom_world *world, int32_t b
 
 static carom_result build(cr_query_index *index, const carom_world *world)
 {
-	const int64_t n = world->body_count;
+	const int64_t n = world->shape_count;
 	free_trees(index);
 	index->owners.count = index->endless.count = 0;
 	if (!cr_array_reserve(index->memory, &index->owners, n) || !cr_array_reserve(index->memory, &index->endless, n) ||

@@ -174,6 +174,16 @@ static void put_shape(cr_recorder *r, const carom_shape *shape)
 	put_u32(r, mesh);
 }
 
+static void put_parts(cr_recorder *r, const carom_body_def *def)
+{
+	put_u32(r, (uint32_t)def->part_count);
+	for (int32_t i = 0; i < def->part_count; i++) {
+		put_shape(r, &def->parts[i].shape);
+		put_f64(r, def->parts[i].shape.rounding);
+		put_pose(r, &def->parts[i].pose);
+	}
+}
+
 static void put_body(cr_recorder *r, const carom_body_def *def)
 {
 	put_shape(r, &def->shape);
@@ -186,6 +196,7 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u64(r, def->user_data);
 	put_u8(r, def->self_collision);
 	put_f64(r, def->shape.rounding);
+	put_parts(r, def);
 }
 
 // ---- The present state ----
@@ -242,8 +253,8 @@ static void put_motion(cr_recorder *r, const cr_body *body)
 		put_places(r, d->end, d->vertex_count);
 	if (body->moved && d)
 		put_places(r, d->begin, d->vertex_count);
-	else if (body->moved)
-		put_pose(r, &body->last_pose);
+	for (int32_t i = 0; body->moved && !d && i < cr_part_count(body); i++)
+		put_pose(r, &body[i].last_pose);
 }
 
 static void record_state(cr_recorder *r, const carom_world *world)
@@ -258,8 +269,8 @@ static void record_state(cr_recorder *r, const carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
 		put_u32(r, body->generation);
-		put_u8(r, body->alive);
-		if (!body->alive)
+		put(r, body->alive ? body->part > 0 ? CR_RECORD_FURTHER_PART : CR_RECORD_BODY : CR_RECORD_NO_BODY, 1);
+		if (!body->alive || body->part > 0)
 			continue;
 		const carom_body_def def = cr_def_of_body(body);
 		put_body(r, &def);
@@ -268,6 +279,11 @@ static void record_state(cr_recorder *r, const carom_world *world)
 	put_u32(r, (uint32_t)world->free_bodies.count);
 	for (int64_t i = 0; i < world->free_bodies.count; i++)
 		put_u32(r, (uint32_t)world->free_bodies.data[i]);
+	put_u32(r, (uint32_t)world->free_ranges.count);
+	for (int64_t i = 0; i < world->free_ranges.count; i++) {
+		put_u32(r, (uint32_t)world->free_ranges.data[i].first);
+		put_u32(r, (uint32_t)world->free_ranges.data[i].count);
+	}
 	end_record(r);
 }
 
@@ -277,6 +293,10 @@ void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id
 {
 	if (!r || r->broken)
 		return;
+	for (int32_t i = 0; i < def->part_count; i++) {
+		if (cr_has_mesh(&def->parts[i].shape))
+			record_mesh(r, def->parts[i].shape.mesh);
+	}
 	if (cr_has_mesh(&def->shape))
 		record_mesh(r, def->shape.mesh);
 	begin_record(r, CR_RECORD_ADD_BODY);

@@ -10,8 +10,8 @@
 enum {
 	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before self_collision, had no
 	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL,
-	// no CR_RECORD_SET_PAIR_DATA and no materials.
-	CR_RECORDING_VERSION = 4,
+	// no CR_RECORD_SET_PAIR_DATA and no materials; 4 ended its bodies before parts, and its state before free ranges.
+	CR_RECORDING_VERSION = 5,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
 	CR_RECORD_CHECK_SIZE = 8,
@@ -35,6 +35,9 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_PAIR_DATA,
 	CR_RECORD_OPCODES,
 } cr_opcode;
+
+/// What is under a number in the record of the state.
+enum { CR_RECORD_NO_BODY, CR_RECORD_BODY, CR_RECORD_FURTHER_PART };
 
 /// Which places a record of kind CR_RECORD_SET_VERTICES holds.
 enum { CR_RECORD_HAS_BEGIN = 1, CR_RECORD_HAS_END = 2 };

@@ -7,7 +7,10 @@
 #include "world/world.h"
 #include <string.h>
 
-enum { READ_PIECE = 1 << 16 };
+enum {
+	READ_PIECE = 1 << 16,
+	PART_BYTES = 4 + 8 + 8 + 3 * 8 + 4 + 8 + 56, // of a part of a body: shape, rounding, pose
+};
 
 typedef struct replay {
 	carom_context *context;
@@ -19,12 +22,14 @@ typedef struct replay {
 	CR_ARRAY(uint8_t) payload;
 	int64_t at;         // next byte of the payload
 	bool short_payload; // more was asked for than there is
+	bool out_of_memory; // while a body was read
 	carom_world *world;
 	bool has_state;
 	CR_ARRAY(carom_mesh *) meshes;
 	CR_ARRAY(uint64_t) rejected; // pairs of the step: a << 32 | b, sorted
 	CR_ARRAY(carom_body_id) ids;
 	CR_ARRAY(carom_pose) poses;
+	CR_ARRAY(carom_part) parts; // of the body that get_body read last
 	CR_ARRAY(double) places[2];
 	carom_replay_result *result;
 } replay;
@@ -297,16 +302,62 @@ static carom_result replay_hull(replay *r)
 	return judge(r, result);
 }
 
-/// False when a field has a value that the type of the field cannot hold. Ranges are the world's to check.
+/// Reads a shape up to its mesh, which is the result.
+static uint32_t get_shape(replay *r, carom_shape *shape)
+{
+	*shape = (carom_shape){ .type = (carom_shape_type)get_u32(r) };
+	shape->radius = get_f64(r);
+	shape->half_length = get_f64(r);
+	for (int k = 0; k < 3; k++)
+		shape->half_extents[k] = get_f64(r);
+	return get_u32(r);
+}
+
+/// Gives a shape its mesh, if it has one. Returns false when there is no mesh of this number.
+static bool set_mesh(const replay *r, carom_shape *shape, uint32_t mesh)
+{
+	if (!cr_has_mesh(shape))
+		return true;
+	if (mesh >= r->meshes.count)
+		return false;
+	shape->mesh = r->meshes.data[mesh];
+	return true;
+}
+
+/// Reads the parts of a body into r->parts. Returns false when a field is out of range or memory ran out.
+static bool get_parts(replay *r, carom_body_def *def)
+{
+	int32_t count;
+	if (!get_count(r, PART_BYTES, &count))
+		return false;
+	if (!cr_array_reserve(r->context, &r->parts, count)) {
+		r->out_of_memory = true;
+		return false;
+	}
+	for (int32_t i = 0; i < count; i++) {
+		carom_part *part = &r->parts.data[i];
+		const uint32_t mesh = get_shape(r, &part->shape);
+		part->shape.rounding = get_f64(r);
+		part->pose = get_pose(r);
+		if (!set_mesh(r, &part->shape, mesh))
+			return false;
+	}
+	def->parts = r->parts.data;
+	def->part_count = count;
+	return true;
+}
+
+/// What a call that could not read a body says.
+static carom_result refuse_body(replay *r)
+{
+	return r->out_of_memory ? cr_fail_memory(r->context, "a recording") : damaged(r, "a body with a field out of range");
+}
+
+/// False when a field has a value that the type of the field cannot hold (refuse_body). Ranges are the world's to check.
 static bool get_body(replay *r, carom_body_def *def)
 {
 	*def = carom_default_body_def();
-	def->shape.type = (carom_shape_type)get_u32(r);
-	def->shape.radius = get_f64(r);
-	def->shape.half_length = get_f64(r);
-	for (int k = 0; k < 3; k++)
-		def->shape.half_extents[k] = get_f64(r);
-	const uint32_t mesh = get_u32(r);
+	const uint32_t mesh = get_shape(r, &def->shape);
 	def->kind = (carom_body_kind)get_u32(r);
 	def->pose = get_pose(r);
 	def->category = get_u64(r);
@@ -318,11 +369,8 @@ static bool get_body(replay *r, carom_body_def *def)
 		def->self_collision = get_bool(r);
 	if (r->version >= 4)
 		def->shape.rounding = get_f64(r);
-	if (cr_has_mesh(&def->shape)) {
-		if (mesh >= r->meshes.count)
-			return false;
-		def->shape.mesh = r->meshes.data[mesh];
-	}
+	if (!set_mesh(r, &def->shape, mesh) || (r->version >= 5 && !get_parts(r, def)))
+		return false;
 	return !r->short_payload;
 }
 
@@ -364,43 +412,105 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 		return replay_deforming_motion(r, index, id, moved);
 	if (!moved)
 		return CAROM_SUCCESS;
-	const carom_pose last = get_pose(r);
-	carom_pose checked;
-	const carom_result result = cr_check_pose(r->context, &last, "carom_world_set_pose", "pose", &checked);
-	if (result != CAROM_SUCCESS)
-		return judge(r, result);
-	body->last_pose = last;
-	body->last_rotation = m3d_from_quat(last.orientation);
+	for (int32_t i = 0; i < cr_part_count(body); i++) {
+		const carom_pose last = get_pose(r);
+		carom_pose checked = last;
+		if (body->compound) // a part may lie beyond CAROM_MAX_POSITION, by less than as much again
+			checked.position = v3d_scale(last.position, 0.5);
+		const carom_result result = cr_check_pose(r->context, &checked, "carom_world_set_pose", "pose", &checked);
+		if (result != CAROM_SUCCESS)
+			return judge(r, result);
+		body[i].last_pose = last;
+		body[i].last_rotation = m3d_from_quat(last.orientation);
+	}
 	return CAROM_SUCCESS;
 }
 
-/// Fill one slot of the array of bodies: by adding a body when the slot is the only free one.
-static carom_result replay_slot(replay *r, int32_t index)
+/// Recorded poses are normalised; once more could change their last bits.
+static void take_poses(cr_body *body, const carom_body_def *def)
+{
+	for (int32_t i = 0; i < def->part_count; i++)
+		body->compound->part[i].pose = def->parts[i].pose;
+	cr_place_body(body, &def->pose);
+	cr_rest_body(body);
+}
+
+/// Read a number and what is under it, up to the body.
+static carom_result get_slot(replay *r, int32_t index, uint32_t *kind)
+{
+	const uint32_t generation = get_u32(r);
+	*kind = (uint32_t)get(r, 1);
+	if (r->short_payload || generation == 0 || *kind > (r->version >= 5 ? CR_RECORD_FURTHER_PART : CR_RECORD_BODY))
+		return damaged(r, "a body without generation, or neither there nor not");
+	r->world->bodies.data[index].generation = generation;
+	return CAROM_SUCCESS;
+}
+
+/// Fill the numbers of one body, or one that is free: by adding the body when these are the only free ones. *index: the next one.
+static carom_result replay_slot(replay *r, int32_t *index)
 {
 	carom_world *world = r->world;
-	const uint32_t generation = get_u32(r);
-	const bool alive = get_bool(r);
-	if (r->short_payload || generation == 0)
-		return damaged(r, "a body without generation");
-	world->bodies.data[index].generation = generation;
-	if (!alive)
-		return CAROM_SUCCESS;
+	const int32_t first = (*index)++;
+	uint32_t kind;
+	carom_result result = get_slot(r, first, &kind);
+	if (result != CAROM_SUCCESS || kind == CR_RECORD_NO_BODY)
+		return result;
 	carom_body_def def;
+	if (kind == CR_RECORD_FURTHER_PART)
+		return damaged(r, "a part without its body");
 	if (!get_body(r, &def))
-		return damaged(r, "a body with a field out of range");
-	world->free_bodies.data[0] = index;
-	world->free_bodies.count = 1;
+		return refuse_body(r);
+	const int32_t count = def.part_count > 1 ? def.part_count : 1;
+	if (count > world->bodies.count - first)
+		return damaged(r, "a body with more parts than there are numbers");
+	// So that its numbers are found: of one part in one list, of more in the other, which has room for one.
+	world->free_bodies.count = world->free_ranges.count = 0;
+	cr_free_numbers(world, first, count);
 	carom_body_id id;
-	const carom_result result = carom_world_add_body(world, &def, &id);
-	world->free_bodies.count = 0;
+	result = carom_world_add_body(world, &def, &id);
+	world->free_bodies.count = world->free_ranges.count = 0;
 	if (result != CAROM_SUCCESS)
 		return judge(r, result);
-	// The recorded pose is normalised; once more could change its last bits.
-	cr_body *body = &world->bodies.data[index];
-	body->pose = def.pose;
-	body->last_pose = def.pose;
-	body->rotation = body->last_rotation = m3d_from_quat(def.pose.orientation);
-	return replay_motion(r, index, id);
+	cr_body *body = &world->bodies.data[first];
+	take_poses(body, &def);
+	result = replay_motion(r, first, id);
+	while (result == CAROM_SUCCESS && *index < first + count) {
+		result = get_slot(r, *index, &kind);
+		if (result == CAROM_SUCCESS && kind != CR_RECORD_FURTHER_PART)
+			result = damaged(r, "a body whose parts are not side by side");
+		(*index)++;
+	}
+	return result;
+}
+
+/// Note a number that is to be used again. moved marks what was not noted yet: every slot of the new world was set to it. Returns
+/// whether it was free.
+static bool note_free(carom_world *world, int64_t index)
+{
+	if (index >= world->bodies.count || world->bodies.data[index].alive || !world->bodies.data[index].moved)
+		return false;
+	world->bodies.data[index].moved = false;
+	return true;
+}
+
+static carom_result replay_free_ranges(replay *r)
+{
+	carom_world *world = r->world;
+	int32_t count;
+	if (!get_count(r, 8, &count) || count > (world->bodies.count + 1) / 2)
+		return damaged(r, "the list of free ranges is too long");
+	int64_t end = -1; // of the last one
+	for (int32_t i = 0; i < count; i++) {
+		const int64_t first = get_u32(r), length = get_u32(r);
+		bool is_free = first > end && length > 0 && length <= world->bodies.count;
+		for (int64_t k = 0; k < length && is_free; k++)
+			is_free = note_free(world, first + k);
+		if (!is_free)
+			return damaged(r, "the list of free ranges names a body that is not free, or twice");
+		end = first + length;
+		world->free_ranges.data[world->free_ranges.count++] = (cr_range){ (int32_t)first, (int32_t)length };
+	}
+	return CAROM_SUCCESS;
 }
 
 /// The numbers to use again: every dead slot once, in the order of the recorded world.
@@ -408,18 +518,24 @@ static carom_result replay_free_list(replay *r)
 {
 	carom_world *world = r->world;
 	int32_t count;
-	if (!get_count(r, 4, &count) || count != world->bodies.count - world->body_count)
+	const int64_t dead = world->bodies.count - world->shape_count;
+	if (!get_count(r, 4, &count) || count > dead || (r->version < 5 && count < dead))
 		return damaged(r, "the list of free bodies has the wrong length");
 	for (int32_t i = 0; i < count; i++) {
 		const uint32_t index = get_u32(r);
-		// moved marks what was listed: every slot of the new world was set to it.
-		if (index >= (uint64_t)world->bodies.count || world->bodies.data[index].alive || !world->bodies.data[index].moved)
+		if (!note_free(world, index))
 			return damaged(r, "the list of free bodies names a body that is not free, or twice");
-		world->bodies.data[index].moved = false;
 		world->free_bodies.data[world->free_bodies.count++] = (int32_t)index;
 	}
-	for (int32_t i = 0; i < count; i++)
-		world->bodies.data[world->free_bodies.data[i]].moved = true;
+	const carom_result result = r->version >= 5 ? replay_free_ranges(r) : CAROM_SUCCESS;
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		cr_body *body = &world->bodies.data[i];
+		if (!body->alive && body->moved)
+			return damaged(r, "the lists of free bodies lack one");
+		body->moved = body->moved || !body->alive;
+	}
 	return used_up(r) ? CAROM_SUCCESS : damaged(r, "its size is wrong");
 }
 
@@ -430,14 +546,15 @@ static carom_result replay_state(replay *r)
 	if (r->has_state || !get_count(r, 5, &count))
 		return damaged(r, r->has_state ? "a second state" : "its size is wrong");
 	if (!cr_array_reserve(&world->memory, &world->bodies, count) ||
-		!cr_array_reserve(&world->memory, &world->free_bodies, count))
+		!cr_array_reserve(&world->memory, &world->free_bodies, count) ||
+		!cr_array_reserve(&world->memory, &world->free_ranges, (count + (int64_t)1) / 2))
 		return cr_fail_memory(r->context, "a recording");
 	r->has_state = true;
 	for (int32_t i = 0; i < count; i++)
 		world->bodies.data[i] = (cr_body){ .generation = 1, .moved = true };
 	world->bodies.count = count;
-	for (int32_t i = 0; i < count; i++) {
-		const carom_result result = replay_slot(r, i);
+	for (int32_t i = 0; i < count;) {
+		const carom_result result = replay_slot(r, &i);
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
@@ -451,7 +568,7 @@ static carom_result replay_add_body(replay *r)
 	carom_body_def def;
 	carom_body_id id;
 	if (!get_body(r, &def))
-		return damaged(r, "a body with a field out of range");
+		return refuse_body(r);
 	const carom_body_id recorded = get_id(r);
 	if (!used_up(r))
 		return damaged(r, "its size is wrong");
@@ -656,6 +773,7 @@ carom_result carom_replay_recording(carom_context *context, carom_read_fn *read,
 	cr_array_free(context, &r.rejected);
 	cr_array_free(context, &r.ids);
 	cr_array_free(context, &r.poses);
+	cr_array_free(context, &r.parts);
 	cr_array_free(context, &r.places[0]);
 	cr_array_free(context, &r.places[1]);
 	return outcome;

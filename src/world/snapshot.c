@@ -170,6 +170,8 @@ static void adopt_memories(cr_pipeline *p, const carom_snapshot *s)
 static void hold(carom_world *world, const cr_body *body)
 {
 	carom_retain_mesh(body->shape.mesh);
+	if (body->compound)
+		body->compound->references++;
 	if (!is_deforming(body))
 		cr_hold_plugin_mesh(world, &body->shape);
 }
@@ -179,6 +181,8 @@ static void let_go(carom_world *world, cr_body *body)
 	if (!is_deforming(body))
 		cr_drop_plugin_mesh(world, &body->shape);
 	cr_shape_free(&body->shape);
+	cr_release_compound(&world->memory, body->compound);
+	body->compound = NULL;
 }
 
 static void release_bodies(carom_snapshot *s)
@@ -195,9 +199,19 @@ static int64_t count_places(const carom_world *world)
 	int64_t count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
-		count += body->alive && body->deforming ? 6 * (int64_t)body->deforming->vertex_count : 0;
+		if (body->alive)
+			count += body->deforming ? 6 * (int64_t)body->deforming->vertex_count : body->compound ? CR_POSE_NUMBERS : 0;
 	}
 	return count;
+}
+
+static void save_pose(carom_snapshot *s, const carom_pose *pose)
+{
+	const carom_vec3 p = pose->position;
+	const carom_quat q = pose->orientation;
+	const double numbers[CR_POSE_NUMBERS] = { p.x, p.y, p.z, q.x, q.y, q.z, q.w };
+	memcpy(s->places.data + s->places.count, numbers, sizeof numbers);
+	s->places.count += CR_POSE_NUMBERS;
 }
 
 static void save_bodies(carom_snapshot *s, carom_world *world)
@@ -209,12 +223,16 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 	release_bodies(s);
 	COPY_ARRAY(&s->bodies, &world->bodies);
 	COPY_ARRAY(&s->free_bodies, &world->free_bodies);
+	COPY_ARRAY(&s->free_ranges, &world->free_ranges);
 	s->body_count = world->body_count;
+	s->shape_count = world->shape_count;
 	s->places.count = 0;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *body = &s->bodies.data[i];
 		const cr_deforming *d = body->alive ? body->deforming : NULL;
 		body->deforming = NULL;
+		if (body->alive && body->compound)
+			save_pose(s, &body->compound->pose);
 		if (!d)
 			continue;
 		const int64_t count = 3 * (int64_t)d->vertex_count;
@@ -235,7 +253,7 @@ static bool is_kept(const cr_body *now, const cr_body *saved)
 {
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
 		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->shape.mesh == saved->shape.mesh &&
-		now->shape.def.type == saved->shape.def.type;
+		now->shape.def.type == saved->shape.def.type && now->part == saved->part && now->compound == saved->compound;
 }
 
 static void drop_made(carom_world *world, carom_snapshot *s)
@@ -299,6 +317,11 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 	const double *places = s->places.data;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_deforming *d = world->bodies.data[i].deforming;
+		cr_compound *compound = world->bodies.data[i].compound;
+		if (compound) {
+			compound->pose = (carom_pose){ { places[0], places[1], places[2] }, { places[3], places[4], places[5], places[6] } };
+			places += CR_POSE_NUMBERS;
+		}
 		if (!d)
 			continue;
 		const int64_t count = 3 * (int64_t)d->vertex_count;
@@ -309,17 +332,6 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 	}
 }
 
-/// Numbers beyond those saved come last of the free ones, in the order in which they would have been given out.
-static void restore_free_bodies(carom_world *world, const carom_snapshot *s)
-{
-	world->free_bodies.count = 0;
-	for (int64_t i = world->bodies.count - 1; i >= s->bodies.count; i--)
-		world->free_bodies.data[world->free_bodies.count++] = (int32_t)i;
-	copy_bytes(world->free_bodies.data + world->free_bodies.count, s->free_bodies.data,
-		(size_t)s->free_bodies.count * sizeof *s->free_bodies.data);
-	world->free_bodies.count += s->free_bodies.count;
-}
-
 static void restore_bodies(carom_world *world, carom_snapshot *s)
 {
 	while (world->bodies.count < s->bodies.count)
@@ -328,9 +340,13 @@ static void restore_bodies(carom_world *world, carom_snapshot *s)
 		cr_body nobody = { .generation = 1 };
 		restore_body(world, &world->bodies.data[i], i < s->bodies.count ? &s->bodies.data[i] : &nobody);
 	}
-	restore_free_bodies(world, s);
+	// Numbers beyond those saved were never given out.
+	world->bodies.count = s->bodies.count;
+	COPY_ARRAY(&world->free_bodies, &s->free_bodies);
+	COPY_ARRAY(&world->free_ranges, &s->free_ranges);
 	restore_places(world, s);
 	world->body_count = s->body_count;
+	world->shape_count = s->shape_count;
 }
 
 // ---- Impacts ----
@@ -390,6 +406,7 @@ static void empty(carom_snapshot *s)
 	release_bodies(s);
 	cr_array_free(s->context, &s->bodies);
 	cr_array_free(s->context, &s->free_bodies);
+	cr_array_free(s->context, &s->free_ranges);
 	cr_array_free(s->context, &s->places);
 	cr_results_free(s->context, &s->results);
 	cr_array_free(s->context, &s->impacts);
@@ -427,7 +444,8 @@ void carom_destroy_snapshot(carom_snapshot *snapshot)
 size_t carom_snapshot_memory(const carom_snapshot *s)
 {
 	const int64_t bytes = (int64_t)sizeof *s + s->bodies.capacity * (int64_t)sizeof *s->bodies.data +
-		s->free_bodies.capacity * (int64_t)sizeof *s->free_bodies.data + s->places.capacity * (int64_t)sizeof *s->places.data +
+		s->free_bodies.capacity * (int64_t)sizeof *s->free_bodies.data +
+		s->free_ranges.capacity * (int64_t)sizeof *s->free_ranges.data + s->places.capacity * (int64_t)sizeof *s->places.data +
 		s->results.contacts.capacity * (int64_t)sizeof *s->results.contacts.data +
 		s->results.local.capacity * (int64_t)sizeof *s->results.local.data +
 		s->results.pairs.capacity * (int64_t)sizeof *s->results.pairs.data +
@@ -455,6 +473,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	const cr_results *results = &world->results[world->current];
 	if (!RESERVE_LIKE(s->context, &s->bodies, &world->bodies) ||
 		!RESERVE_LIKE(s->context, &s->free_bodies, &world->free_bodies) ||
+		!RESERVE_LIKE(s->context, &s->free_ranges, &world->free_ranges) ||
 		!cr_array_reserve(s->context, &s->places, count_places(world)) || !reserve_results(s->context, &s->results, results) ||
 		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) || !RESERVE_LIKE(s->context, &s->pairs, &t->pairs) ||
 		!RESERVE_LIKE(s->context, &s->memories, &t->pairs) || !cr_array_reserve(s->context, &s->lists, count_list_bytes(t)))
@@ -478,7 +497,10 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 	carom_context *memory = &world->memory;
 	cr_temporal *t = &world->pipeline.temporal;
 	const int64_t bodies = world->bodies.count > s->bodies.count ? world->bodies.count : s->bodies.count;
+	// As many as the saved bodies with parts may leave when they go (cr_reserve_numbers).
+	const int64_t ranges = s->shape_count > s->body_count ? (s->bodies.count + 1) / 2 : s->free_ranges.count;
 	return cr_array_reserve(memory, &world->bodies, bodies) && cr_array_reserve(memory, &world->free_bodies, bodies) &&
+		cr_array_reserve(memory, &world->free_ranges, ranges) &&
 		reserve_results(memory, &world->results[world->current], &s->results) &&
 		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
 		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);

@@ -4,6 +4,8 @@
 
 #include "world/world.h"
 
+enum { CR_POSE_NUMBERS = 7 };
+
 struct carom_snapshot {
 	carom_context *context;
 	carom_world *world;   // NULL: it was destroyed
@@ -12,8 +14,10 @@ struct carom_snapshot {
 	// Bodies hold references to their meshes. deforming is set during carom_world_restore alone.
 	CR_ARRAY(cr_body) bodies;
 	CR_ARRAY(int32_t) free_bodies;
+	CR_ARRAY(cr_range) free_ranges;
 	int32_t body_count;
-	CR_ARRAY(double) places; // of deforming bodies in order: begin, then end of each
+	int32_t shape_count;
+	CR_ARRAY(double) places; // of bodies in order: of deforming ones begin, then end; of those with parts the pose
 	cr_results results;
 	CR_ARRAY(carom_impact) impacts;
 	int64_t earliest;

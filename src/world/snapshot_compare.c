@@ -46,24 +46,15 @@ static int read_pose(const carom_pose *pose, uint64_t *w)
 // ---- Bodies ----
 
 static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "category", "mask",
-	"group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents", "shape.half_extents", "shape.half_extents",
-	"shape.rounding", "shape.mesh: vertices", "shape.mesh: triangles", "pose.position", "pose.position", "pose.position",
-	"pose.orientation", "pose.orientation", "pose.orientation", "pose.orientation", "last pose.position", "last pose.position",
-	"last pose.position", "last pose.orientation", "last pose.orientation", "last pose.orientation", "last pose.orientation" };
+	"group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents", "shape.half_extents",
+	"shape.half_extents", "shape.rounding", "part", "part_count", "shape.mesh: vertices", "shape.mesh: triangles",
+	"pose.position", "pose.position", "pose.position", "pose.orientation", "pose.orientation", "pose.orientation",
+	"pose.orientation", "last pose.position", "last pose.position", "last pose.position", "last pose.orientation",
+	"last pose.orientation", "last pose.orientation", "last pose.orientation" };
 
-/// Numbers that were never given out are no bodies: a restore leaves such at the end (restore_bodies).
-static int64_t count_bodies(const carom_snapshot *s)
-{
-	int64_t count = s->bodies.count;
-	while (count > 0 && !s->bodies.data[count - 1].alive && s->bodies.data[count - 1].generation == 1)
-		count--;
-	return count;
-}
+static int64_t count_bodies(const carom_snapshot *s) { return s->bodies.count; }
 
-static carom_body_id id_of_body(const carom_snapshot *s, int64_t i)
-{
-	return (carom_body_id){ (uint32_t)i + 1, s->bodies.data[i].generation };
-}
+static carom_body_id id_of_body(const carom_snapshot *s, int64_t i) { return cr_id_of(s->bodies.data, (int32_t)i); }
 
 static void read_body(const carom_snapshot *s, int64_t i, words w)
 {
@@ -87,6 +78,8 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	for (int k = 0; k < 3; k++)
 		w[n++] = word_of(shape->half_extents[k]);
 	w[n++] = word_of(shape->rounding);
+	w[n++] = (uint64_t)b->part;
+	w[n++] = b->compound ? (uint64_t)b->compound->count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.vertex_count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.triangle_count : 0;
 	n += read_pose(&b->pose, w + n);
@@ -97,14 +90,18 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 
 static const char *const free_fields[] = { "number" };
 
-/// Numbers that were never given out come first in the list, since they are given out last.
-static int64_t count_never_used(const carom_snapshot *s) { return s->bodies.count - count_bodies(s); }
+static int64_t count_free(const carom_snapshot *s) { return s->free_bodies.count; }
 
-static int64_t count_free(const carom_snapshot *s) { return s->free_bodies.count - count_never_used(s); }
+static void read_free(const carom_snapshot *s, int64_t i, words w) { w[0] = (uint64_t)s->free_bodies.data[i]; }
 
-static void read_free(const carom_snapshot *s, int64_t i, words w)
+static const char *const range_fields[] = { "number", "count" };
+
+static int64_t count_ranges(const carom_snapshot *s) { return s->free_ranges.count; }
+
+static void read_range(const carom_snapshot *s, int64_t i, words w)
 {
-	w[0] = (uint64_t)s->free_bodies.data[count_never_used(s) + i];
+	w[0] = (uint64_t)s->free_ranges.data[i].first;
+	w[1] = (uint64_t)s->free_ranges.data[i].count;
 }
 
 static const char *const place_fields[] = { "coordinate" };
@@ -119,13 +116,15 @@ static carom_body_id no_body(const carom_snapshot *s, int64_t i)
 	return (carom_body_id){ 0 };
 }
 
-/// The deforming body that a coordinate belongs to.
+/// The body, deforming or with parts, that a coordinate belongs to.
 static carom_body_id body_of_place(const carom_snapshot *s, int64_t i)
 {
 	for (int64_t body = 0, end = 0; body < s->bodies.count; body++) {
 		const cr_body *b = &s->bodies.data[body];
 		if (b->alive && (b->kind == CAROM_DEFORMABLE || b->kind == CAROM_CLOTH))
 			end += 6 * (int64_t)b->shape.mesh->topology.vertex_count;
+		else if (b->alive && b->compound)
+			end += CR_POSE_NUMBERS;
 		if (i < end)
 			return id_of_body(s, body);
 	}
@@ -135,7 +134,8 @@ static carom_body_id body_of_place(const carom_snapshot *s, int64_t i)
 // ---- Results ----
 
 static const char *const contact_fields[] = { "body_a", "body_b", "point", "point", "point", "normal", "normal", "normal",
-	"depth", "feature_a", "feature_b", "kind", "age", "impulse", "impulse", "impulse", "material_a", "material_b" };
+	"depth", "feature_a", "feature_b", "kind", "age", "impulse", "impulse", "impulse", "material_a", "material_b", "shape_a",
+	"shape_b" };
 
 static int64_t count_contacts(const carom_snapshot *s) { return s->results.contacts.count; }
 
@@ -160,9 +160,11 @@ static void read_contact(const carom_snapshot *s, int64_t i, words w)
 		w[n++] = word_of((double)c->impulse[k]);
 	w[n++] = c->material_a;
 	w[n++] = c->material_b;
+	w[n++] = (uint64_t)c->shape_a;
+	w[n++] = (uint64_t)c->shape_b;
 }
 
-static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age" };
+static const char *const pair_fields[] = { "body_a", "body_b", "contact_count", "found_count", "age", "shape_a", "shape_b" };
 
 static int64_t count_pairs(const carom_snapshot *s) { return s->results.pairs.count; }
 
@@ -176,9 +178,11 @@ static void read_pair(const carom_snapshot *s, int64_t i, words w)
 	w[2] = (uint64_t)(int64_t)p->contact_count;
 	w[3] = (uint64_t)(int64_t)p->found_count;
 	w[4] = (uint64_t)(int64_t)p->age;
+	w[5] = (uint64_t)p->shape_a;
+	w[6] = (uint64_t)p->shape_b;
 }
 
-static const char *const event_fields[] = { "body_a", "body_b", "kind" };
+static const char *const event_fields[] = { "body_a", "body_b", "kind", "shape_a", "shape_b" };
 
 static int64_t count_events(const carom_snapshot *s) { return s->results.events.count; }
 
@@ -190,10 +194,12 @@ static void read_event(const carom_snapshot *s, int64_t i, words w)
 	w[0] = word_of_id(e->body_a);
 	w[1] = word_of_id(e->body_b);
 	w[2] = (uint64_t)e->kind;
+	w[3] = (uint64_t)e->shape_a;
+	w[4] = (uint64_t)e->shape_b;
 }
 
 static const char *const impact_fields[] = { "body_a", "body_b", "kind", "status", "vertices", "vertices", "vertices",
-	"vertices", "triangle", "time", "weight", "weight", "weight", "weight", "normal", "normal", "normal" };
+	"vertices", "triangle", "time", "weight", "weight", "weight", "weight", "normal", "normal", "normal", "shape_a", "shape_b" };
 
 static int64_t count_impacts(const carom_snapshot *s) { return s->impacts.count; }
 
@@ -215,6 +221,8 @@ static void read_impact(const carom_snapshot *s, int64_t i, words w)
 		w[n++] = word_of(m->weight[k]);
 	for (int k = 0; k < 3; k++)
 		w[n++] = word_of(m->normal[k]);
+	w[n++] = (uint64_t)m->shape_a;
+	w[n++] = (uint64_t)m->shape_b;
 }
 
 // ---- All lists ----
@@ -222,6 +230,7 @@ static void read_impact(const carom_snapshot *s, int64_t i, words w)
 static const list_kind lists[] = {
 	{ "bodies", count_bodies, read_body, id_of_body, FIELDS(body_fields) },
 	{ "free ids", count_free, read_free, no_body, FIELDS(free_fields) },
+	{ "free ids of bodies with parts", count_ranges, read_range, no_body, FIELDS(range_fields) },
 	{ "vertices", count_places, read_place, body_of_place, FIELDS(place_fields) },
 	{ "contacts", count_contacts, read_contact, body_of_contact, FIELDS(contact_fields) },
 	{ "pairs", count_pairs, read_pair, body_of_pair, FIELDS(pair_fields) },

@@ -5,12 +5,11 @@
 
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 {
-	const cr_body *body_a = &world->bodies.data[a], *body_b = &world->bodies.data[b];
-	const bool keep = world->def.pair_filter((carom_body_id){ (uint32_t)a + 1, body_a->generation },
-		(carom_body_id){ (uint32_t)b + 1, body_b->generation }, body_a->user_data, body_b->user_data,
-		world->def.pair_filter_user);
+	const cr_body *bodies = world->bodies.data;
+	const bool keep = world->def.pair_filter(
+		cr_id_of(bodies, a), cr_id_of(bodies, b), bodies[a].user_data, bodies[b].user_data, world->def.pair_filter_user);
 	if (!keep)
-		cr_record_rejection(world->recorder, a, b);
+		cr_record_rejection(world->recorder, cr_first_part(bodies, a), cr_first_part(bodies, b));
 	return keep;
 }
 
@@ -71,6 +70,7 @@ carom_result carom_world_step(carom_world *world)
 	const unsigned refusals = cr_count_refusals(world);
 	world->pipeline.broad->verdict = world->def.pair_filter ? ask_filter : NULL;
 	world->pipeline.broad->verdict_user = world;
+	world->pipeline.has_parts = world->shape_count > world->body_count;
 	cr_record_begin_step(world->recorder);
 
 	carom_result result = cr_pipeline_run(&world->pipeline, world->bodies.data, (int32_t)world->bodies.count, &stats);

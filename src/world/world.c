@@ -159,12 +159,14 @@ void carom_destroy_world(carom_world *world)
 		if (!world->bodies.data[i].alive)
 			continue;
 		cr_deforming_free(&world->memory, world->bodies.data[i].deforming);
+		cr_release_compound(&world->memory, world->bodies.data[i].compound);
 		cr_shape_free(&world->bodies.data[i].shape);
 	}
 	cr_release_box_meshes(world->box_meshes);
 	cr_impacts_free(&world->memory, &world->impacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
+	cr_array_free(&world->memory, &world->free_ranges);
 	cr_array_free(&world->memory, &world->plugin_meshes);
 	cr_results_free(&world->memory, &world->results[0]);
 	cr_results_free(&world->memory, &world->results[1]);

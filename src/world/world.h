@@ -4,6 +4,7 @@
 
 #include "detect/merge.h"
 #include "detect/pipeline.h"
+#include "world/compound.h"
 #include "world/deforming.h"
 #include "world/impacts.h"
 #include "world/record.h"
@@ -30,9 +31,11 @@ struct carom_world {
 	carom_context *context; // the user's
 	carom_context memory;   // child of it that counts and limits what this world holds
 	carom_world_def def;
-	CR_ARRAY(cr_body) bodies;      // by body number; see alive
-	CR_ARRAY(int32_t) free_bodies; // numbers to use again, last first
-	int32_t body_count;            // alive
+	CR_ARRAY(cr_body) bodies;       // parts of bodies, by number; see alive
+	CR_ARRAY(int32_t) free_bodies;  // numbers of bodies of one part to use again, last first
+	CR_ARRAY(cr_range) free_ranges; // those of bodies of more: by number, none next to another
+	int32_t body_count;             // alive
+	int32_t shape_count;            // parts alive
 	CR_ARRAY(cr_plugin_mesh) plugin_meshes;
 	cr_box_mesh box_meshes[CR_BOX_MESHES]; // by a hash of the half extents: the last of each
 	cr_pipeline pipeline;
@@ -51,6 +54,8 @@ const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, co
 
 /// The definition of a body as it is now.
 carom_body_def cr_def_of_body(const cr_body *body);
+/// The pose of a body.
+static inline const carom_pose *cr_pose_of(const cr_body *body) { return body->compound ? &body->compound->pose : &body->pose; }
 
 /// Allocations that memory_budget has refused so far: to be asked at the beginning of what may fail. Any thread.
 unsigned cr_count_refusals(const carom_world *world);
@@ -62,7 +67,7 @@ carom_result cr_explain_failure(const carom_world *world, const char *function, 
 /// Results stay.
 void cr_world_forget(carom_world *world);
 
-/// What the user's filter says of two bodies, a < b; a refusal is recorded. There is a filter. Any thread.
+/// What the user's filter says of the bodies of two parts, a < b; a refusal is recorded. There is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
 /// Check a shape; the text names the function and the field.

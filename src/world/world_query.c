@@ -21,12 +21,8 @@ static bool passes(const carom_query_filter *filter, const carom_world *world, i
 	const cr_body *body = &world->bodies.data[index];
 	if ((filter->category & body->mask) == 0 || (body->category & filter->mask) == 0 || (filter->skip_sensors && body->sensor))
 		return false;
-	return filter->ignore.index1 != (uint32_t)index + 1 || filter->ignore.generation != body->generation;
-}
-
-static carom_body_id id_of(const carom_world *world, int32_t index)
-{
-	return (carom_body_id){ (uint32_t)index + 1, world->bodies.data[index].generation };
+	const carom_body_id id = cr_id_of(world->bodies.data, index);
+	return filter->ignore.index1 != id.index1 || filter->ignore.generation != id.generation;
 }
 
 static bool is_finite_vec(v3d v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
@@ -100,7 +96,8 @@ static carom_result begin_ray(
 
 static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit, int32_t body)
 {
-	hit.body = id_of(s->world, body);
+	hit.body = cr_id_of(s->world->bodies.data, body);
+	hit.shape = s->world->bodies.data[body].part;
 	hit.t /= s->scale;
 	return hit;
 }
@@ -207,6 +204,8 @@ static bool hit_before(const carom_ray_hit *a, const carom_ray_hit *b)
 		return a->t < b->t;
 	if (a->body.index1 != b->body.index1)
 		return a->body.index1 < b->body.index1;
+	if (a->shape != b->shape)
+		return a->shape < b->shape;
 	return a->triangle < b->triangle;
 }
 
@@ -336,7 +335,8 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 		return outcome;
 	*found = true;
 	*result = s.nearest;
-	result->body = id_of(world, s.body);
+	result->body = cr_id_of(world->bodies.data, s.body);
+	result->shape = world->bodies.data[s.body].part;
 	return CAROM_SUCCESS;
 }
 
@@ -427,11 +427,26 @@ static carom_result test_overlap(const overlap_search *s, const cr_body *body, b
 	return cr_shapes_overlap(s->world->context, s->world->pipeline.bvh, &body->shape.def, &body->pose, shape, pose, overlap);
 }
 
+/// Was a body found already, by another of its parts?
+static bool is_found(const overlap_search *s, int32_t first)
+{
+	int64_t low = 0, high = s->found.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (s->found.data[middle] < first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->found.count && s->found.data[low] == first;
+}
+
 static bool visit_overlap(void *user, int32_t index, double *limit)
 {
 	(void)limit;
 	overlap_search *s = user;
-	if (!passes(s->filter, s->world, index))
+	const int32_t first = cr_first_part(s->world->bodies.data, index);
+	if (!passes(s->filter, s->world, index) || is_found(s, first))
 		return true;
 	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
 	if (!body)
@@ -448,9 +463,9 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 	}
 	// Sorted as they come: an overlap finds few bodies.
 	int64_t at = s->found.count++;
-	for (; at > 0 && s->found.data[at - 1] > index; at--)
+	for (; at > 0 && s->found.data[at - 1] > first; at--)
 		s->found.data[at] = s->found.data[at - 1];
-	s->found.data[at] = index;
+	s->found.data[at] = first;
 	return true;
 }
 
@@ -480,7 +495,7 @@ static carom_result find_overlaps(
 	if (result == CAROM_SUCCESS) {
 		*count = (int32_t)s->found.count;
 		for (int32_t i = 0; i < *count && i < capacity; i++)
-			bodies[i] = id_of(s->world, s->found.data[i]);
+			bodies[i] = cr_id_of(s->world->bodies.data, s->found.data[i]);
 	}
 	cr_array_free(s->world->context, &s->found);
 	return result;

@@ -1,0 +1,67 @@
+/// Bodies of several shapes: a table of five boxes and a dumbbell of two spheres and a capsule stand on a floor.
+#include <carom/carom.h>
+#include <stdio.h>
+
+int main(void)
+{
+	carom_context *context;
+	carom_world *world;
+	if (carom_create_context(NULL, &context) != CAROM_SUCCESS)
+		return 1;
+	if (carom_create_world(context, NULL, &world) != CAROM_SUCCESS)
+		return 1;
+	carom_body_id floor, table, dumbbell;
+
+	carom_body_def floor_def = carom_default_body_def();
+	floor_def.kind = CAROM_STATIC;
+	floor_def.shape = (carom_shape){ .type = CAROM_PLANE };
+	carom_world_add_body(world, &floor_def, &floor);
+
+	// Each part has a pose of its own, in the frame of the body.
+	carom_part boards[5];
+	boards[0].shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { 1, 0.6, 0.05 } };
+	boards[0].pose = carom_pose_identity();
+	boards[0].pose.position.z = 0.75;
+	for (int leg = 0; leg < 4; leg++) {
+		boards[1 + leg].shape = (carom_shape){ .type = CAROM_BOX, .half_extents = { 0.05, 0.05, 0.35 } };
+		boards[1 + leg].pose = carom_pose_identity();
+		boards[1 + leg].pose.position = (carom_vec3){ leg & 1 ? 0.9 : -0.9, leg & 2 ? 0.5 : -0.5, 0.35 };
+	}
+	carom_body_def table_def = carom_default_body_def();
+	table_def.parts = boards;
+	table_def.part_count = 5;
+	table_def.pose.position.z = -0.001;
+	carom_world_add_body(world, &table_def, &table);
+
+	carom_part bells[3];
+	for (int i = 0; i < 3; i++)
+		bells[i].pose = carom_pose_identity();
+	bells[0].shape = bells[1].shape = (carom_shape){ .type = CAROM_SPHERE, .radius = 0.5 };
+	bells[0].pose.position.z = -1;
+	bells[1].pose.position.z = 1;
+	bells[2].shape = (carom_shape){ .type = CAROM_CAPSULE, .radius = 0.1, .half_length = 1 };
+	carom_body_def dumbbell_def = carom_default_body_def();
+	dumbbell_def.parts = bells;
+	dumbbell_def.part_count = 3;
+	dumbbell_def.pose.position = (carom_vec3){ 4, 0, 0.499 };
+	dumbbell_def.pose.orientation = (carom_quat){ 0, 0.70710678118654752, 0, 0.70710678118654752 }; // lying along x
+	carom_world_add_body(world, &dumbbell_def, &dumbbell);
+
+	if (carom_world_step(world) != CAROM_SUCCESS) {
+		fprintf(stderr, "%s\n", carom_error_text(context));
+		return 1;
+	}
+	const carom_pair_view pairs = carom_world_pairs(world);
+	const carom_contact_view contacts = carom_world_contacts(world);
+	printf("%d bodies, %d pairs, %d contacts\n", carom_world_body_count(world), pairs.count, contacts.count);
+	for (int32_t i = 0; i < pairs.count; i++) {
+		const carom_pair *pair = &pairs.data[i];
+		const carom_contact *first = &contacts.data[pair->first_contact];
+		printf("part %d of the %s: %d contacts, the first at (%.2f, %.2f), %.3f deep\n", pair->shape_b,
+			pair->body_b.index1 == table.index1 ? "table" : "dumbbell", pair->contact_count, first->point[0], first->point[1],
+			first->depth);
+	}
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+	return 0;
+}

@@ -1,0 +1,172 @@
+/// Bodies of several parts. compound.h says how they lie.
+///
+/// Numbers of bodies of one part are used again one by one, last first. Those of bodies of more stay together:
+/// a list of free ranges, sorted, neighbours joined. A body takes the shortest range that holds it, and the
+/// remaining numbers stay free. O(ranges) each.
+
+#include "world/world.h"
+#include <string.h>
+
+// ---- What a body knows of its parts ----
+
+static size_t compound_bytes(int32_t count) { return sizeof(cr_compound) + (size_t)count * sizeof(carom_part); }
+
+carom_result cr_create_compound(carom_context *memory, const carom_body_def *def, cr_compound **compound)
+{
+	const int32_t count = def->part_count;
+	cr_compound *made = cr_alloc(memory, compound_bytes(count));
+	*compound = made;
+	if (!made)
+		return cr_fail_memory(memory, "a body with parts");
+	*made = (cr_compound){ .references = 1, .count = count };
+	for (int32_t i = 0; i < count; i++) {
+		made->part[i] = def->parts[i];
+		cr_check_pose(memory, &def->parts[i].pose, "carom_world_add_body", "pose", &made->part[i].pose);
+	}
+	return CAROM_SUCCESS;
+}
+
+void cr_release_compound(carom_context *memory, cr_compound *compound)
+{
+	if (compound && --compound->references == 0)
+		cr_free(memory, compound, compound_bytes(compound->count));
+}
+
+// ---- Poses ----
+
+/// First turn by b, then by a.
+static carom_quat multiply(carom_quat a, carom_quat b)
+{
+	return (carom_quat){
+		a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+		a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+		a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
+		a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+	};
+}
+
+static void place_part(cr_body *part, const carom_pose *pose)
+{
+	part->pose = *pose;
+	part->rotation = m3d_from_quat(pose->orientation);
+	part->moved = true;
+}
+
+void cr_place_body(cr_body *first, const carom_pose *pose)
+{
+	cr_compound *compound = first->compound;
+	if (!compound) {
+		place_part(first, pose);
+		return;
+	}
+	compound->pose = *pose;
+	const m3d rotation = m3d_from_quat(pose->orientation);
+	for (int32_t i = 0; i < compound->count; i++) {
+		const carom_pose *local = &compound->part[i].pose;
+		const carom_pose world = { v3d_add(m3d_mul(&rotation, local->position), pose->position),
+			multiply(pose->orientation, local->orientation) };
+		place_part(&first[i], &world);
+	}
+}
+
+void cr_rest_body(cr_body *first)
+{
+	for (int32_t i = 0; i < cr_part_count(first); i++) {
+		first[i].last_pose = first[i].pose;
+		first[i].last_rotation = first[i].rotation;
+	}
+}
+
+// ---- Numbers ----
+
+carom_result cr_reserve_numbers(carom_world *world, int32_t count)
+{
+	const int64_t want = world->bodies.count + count;
+	// Free ranges do not touch each other.
+	const int64_t ranges = count > 1 ? (want + 1) / 2 : 0;
+	if (want > INT32_MAX - 1 || !cr_array_reserve(&world->memory, &world->bodies, want) ||
+		!cr_array_reserve(&world->memory, &world->free_bodies, want) ||
+		!cr_array_reserve(&world->memory, &world->free_ranges, ranges))
+		return cr_fail_memory(world->context, "a body");
+	return CAROM_SUCCESS;
+}
+
+int32_t cr_find_numbers(const carom_world *world, int32_t count)
+{
+	if (count == 1)
+		return world->free_bodies.count > 0 ? world->free_bodies.data[world->free_bodies.count - 1]
+											: (int32_t)world->bodies.count;
+	const cr_range *best = NULL;
+	for (int64_t i = 0; i < world->free_ranges.count; i++) {
+		const cr_range *range = &world->free_ranges.data[i];
+		if (range->count >= count && (!best || range->count < best->count))
+			best = range;
+	}
+	return best ? best->first : (int32_t)world->bodies.count;
+}
+
+/// The first free range at or behind a number.
+static int64_t find_range(const carom_world *world, int32_t first)
+{
+	int64_t low = 0, high = world->free_ranges.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (world->free_ranges.data[middle].first < first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void move_ranges(carom_world *world, int64_t from, int64_t to)
+{
+	cr_range *data = world->free_ranges.data;
+	memmove(data + to, data + from, (size_t)(world->free_ranges.count - from) * sizeof *data);
+	world->free_ranges.count += to - from;
+}
+
+void cr_take_numbers(carom_world *world, int32_t first, int32_t count)
+{
+	if (first >= world->bodies.count) {
+		world->bodies.count = first + count;
+		return;
+	}
+	if (count == 1) {
+		world->free_bodies.count--;
+		return;
+	}
+	const int64_t at = find_range(world, first);
+	cr_range *range = &world->free_ranges.data[at];
+	range->first += count;
+	range->count -= count;
+	if (range->count == 0)
+		move_ranges(world, at + 1, at);
+}
+
+void cr_free_numbers(carom_world *world, int32_t first, int32_t count)
+{
+	if (count == 1) {
+		world->free_bodies.data[world->free_bodies.count++] = first;
+		return;
+	}
+	const int64_t at = find_range(world, first);
+	cr_range *before = at > 0 ? &world->free_ranges.data[at - 1] : NULL;
+	cr_range *behind = at < world->free_ranges.count ? &world->free_ranges.data[at] : NULL;
+	const bool joins_before = before && before->first + before->count == first;
+	const bool joins_behind = behind && first + count == behind->first;
+	if (joins_before && joins_behind) {
+		before->count += count + behind->count;
+		move_ranges(world, at + 1, at);
+	} else if (joins_before) {
+		before->count += count;
+	} else if (joins_behind) {
+		*behind = (cr_range){ first, count + behind->count };
+	} else {
+		if (behind)
+			move_ranges(world, at, at + 1);
+		else
+			world->free_ranges.count++;
+		world->free_ranges.data[at] = (cr_range){ first, count };
+	}
+}
