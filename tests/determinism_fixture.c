@@ -15,7 +15,7 @@ typedef struct golden {
 static const golden GOLDEN[] = {
 	{ "pile", 0xe0870338261947fc },
 	{ "zoo", 0xcd6dde14e16c43d9 },
-	{ "near", 0xf160b82e607389e4 },
+	{ "near", 0x4b859419c73d01cb },
 	{ "scene1_step_80", 0x676373d6e819e920 },
 	{ "scene1_step_420", 0xcc3ab953184df181 },
 	{ "convex_shapes", 0x7d40bb2c01dfe45e },

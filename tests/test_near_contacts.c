@@ -232,6 +232,120 @@ TEST(near_contacts, parallel_faces_are_covered)
 	carom_destroy_context(context);
 }
 
+/// Is there a contact at a place that is at a height above a plane, or on the plane under it, with that height as its distance?
+static bool has_contact_under(const manifold_view *view, v3d place, double height)
+{
+	for (int i = 0; i < view->count; i++) {
+		const carom_contact *c = &view->data[i];
+		const v3d at = { c->point[0], c->point[1], c->point[2] }, d = v3d_sub(at, place);
+		if (v3d_length(d) < 2e-3 + fabs(height) && fabs(c->depth + height) < 1e-5)
+			return true;
+	}
+	return false;
+}
+
+/// A cube that stands on one edge, or on a corner, nearly flat on a slab: there are the contacts of that edge, and those of the
+/// corners that hang over the slab by less than the speculative distance, each at its height.
+TEST(near_contacts, a_patch_is_completed_beside_what_touches)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *cubes[2] = { manifold_cube(context, 1, 0.5), manifold_cube(context, 4, 0.5) };
+	carom_mesh *slabs[3] = { fixture_box_mesh(context, 2, 2, 0.5), manifold_cube(context, 3, 2),
+		manifold_floor(context, 3, 4, CAROM_SIDES_AUTO) };
+	const double top[3] = { 0.5, 2, 0 };
+	uint64_t seed = 9;
+	for (int i = 0; i < 240; i++) {
+		const double tilt = test_random_double(&seed, 0.002, 0.02), depth = i % 4 ? test_random_double(&seed, 0, 2e-3) : 0;
+		const v3d axis = { 1, i % 3 == 0 ? test_random_double(&seed, -1, 1) : 0, 0 };
+		const carom_pose frame = i % 2 ? carom_pose_identity() : fixture_random_pose(&seed, 4);
+		carom_pose cube =
+			fixture_compose((carom_pose){ { 0.3, 0.2, 0 }, fixture_turn((v3d){ 0, 0, 1 }, test_random_double(&seed, 0, 3)) },
+				(carom_pose){ { 0, 0, 0 }, fixture_turn(v3d_normalize(axis), tilt) });
+		double lowest = INFINITY;
+		v3d corner[4];
+		for (int k = 0; k < 4; k++) {
+			corner[k] = to_world(cube, (v3d){ k % 2 - 0.5, k / 2 - 0.5, -0.5 }); // NOLINT
+			lowest = fmin(lowest, corner[k].z);
+		}
+		cube.position.z += top[i % 3] - lowest - depth;
+		const carom_world_def def = near_def();
+		const carom_shape upper = i % 5 == 0 ? fixture_box(0.5, 0.5, 0.5) : fixture_of_mesh(cubes[i / 3 % 2]);
+		manifold_view view;
+		manifold_meet(context, &def, upper, fixture_compose(frame, cube), fixture_of_mesh(slabs[i % 3]), frame, &view);
+		for (int k = 0; k < 4; k++) {
+			const double height = corner[k].z - lowest - depth;
+			const v3d at = { corner[k].x, corner[k].y, top[i % 3] + height };
+			CHECK(has_contact_under(&view, to_world(frame, at), height));
+		}
+		for (int c = 0; c < view.count; c++) {
+			const carom_vec3 n = carom_inverse_transform_point((carom_pose){ .orientation = frame.orientation },
+				(carom_vec3){ view.data[c].normal[0], view.data[c].normal[1], view.data[c].normal[2] });
+			CHECK(n.z > 0.999 && view.data[c].depth <= depth + 1e-5);
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		carom_release_mesh(cubes[i]);
+	for (int i = 0; i < 3; i++)
+		carom_release_mesh(slabs[i]);
+	carom_destroy_context(context);
+}
+
+/// Bodies that overlap anyhow: the contacts with a depth are those without a speculative distance, and each one ahead is a
+/// point that is outside of the other body by the distance told.
+TEST(near_contacts, what_overlaps_keeps_its_depths)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *cube = manifold_cube(context, 1, 0.5), *brick = fixture_box_mesh(context, 0.7, 0.4, 0.3);
+	const carom_shape shapes[2] = { fixture_of_mesh(cube), fixture_of_mesh(brick) };
+	const carom_shape boxes[2] = { fixture_box(0.5, 0.5, 0.5), fixture_box(0.7, 0.4, 0.3) };
+	carom_world_def ahead = near_def(), plain = near_def();
+	plain.speculative_distance = 0;
+	uint64_t seed = 10;
+	int told = 0;
+	for (int i = 0; i < 2000; i++) {
+		carom_pose poses[2] = { beside(&seed, i % 2 ? 1.0 : 0.6, i), carom_pose_identity() };
+		if (i % 3 == 0) {
+			const double tilt = test_random_double(&seed, 0, 0.1), depth = test_random_double(&seed, 0, 0.1);
+			poses[0].orientation = fixture_turn(v3d_normalize(poses[0].position), tilt);
+			poses[0].position.z = 0.8 - depth;
+		}
+		manifold_view with, without;
+		manifold_meet(context, &plain, shapes[0], poses[0], shapes[1], poses[1], &without);
+		if (without.count == 0)
+			continue;
+		manifold_meet(context, &ahead, shapes[0], poses[0], shapes[1], poses[1], &with);
+		int deep = 0;
+		for (int k = 0; k < with.count; k++) {
+			const carom_contact *c = &with.data[k];
+			if (c->depth >= 0) {
+				CHECK(deep < without.count && memcmp(&c->point, &without.data[deep].point, sizeof c->point) == 0);
+				CHECK(deep < without.count && c->depth == without.data[deep].depth);
+				deep++;
+				continue;
+			}
+			told++;
+			const int side = c->kind == CAROM_VERTEX_B;
+			// The point lies on A's surface, or as far ahead of it as the depth tells.
+			double least = INFINITY;
+			const carom_shape dot = fixture_sphere(1e-6);
+			for (int end = 0; end < 2; end++) {
+				const v3d on = v3d_mad((v3d){ c->point[0], c->point[1], c->point[2] }, end * (double)c->depth * (side ? 1 : -1),
+					fixture_normal(c));
+				carom_separation s;
+				const carom_pose at = { { on.x, on.y, on.z }, { 0, 0, 0, 1 } };
+				REQUIRE(carom_distance(context, &dot, &at, &boxes[1 - side], &poses[1 - side], &s) == CAROM_SUCCESS);
+				least = fmin(least, fabs(s.distance + 1e-6 + c->depth));
+			}
+			CHECK(least < 1e-5 - 0.01 * (double)c->depth);
+		}
+		CHECK_INT(deep, without.count);
+	}
+	CHECK(told > 100);
+	carom_release_mesh(cube);
+	carom_release_mesh(brick);
+	carom_destroy_context(context);
+}
+
 /// What a pair remembers changes nothing of what is ahead: bodies that come near each other slowly, touch and part have
 /// in each step the contacts of a world that knows nothing of the steps before.
 TEST(near_contacts, memory_changes_none)
@@ -254,8 +368,6 @@ TEST(near_contacts, memory_changes_none)
 		fixture_check_views(world);
 		const carom_contact_view c = carom_world_contacts(world);
 		const nearest n = brute_force(lumpy, pose[0], cube, pose[1]);
-		if (n.distance == 0)
-			continue;
 		manifold_view fresh;
 		manifold_meet(context, &def, shapes[0], pose[0], shapes[1], pose[1], &fresh);
 		CHECK_INT(c.count, fresh.count);
@@ -263,8 +375,8 @@ TEST(near_contacts, memory_changes_none)
 			CHECK(memcmp(c.data[k].point, fresh.data[k].point, sizeof c.data[k].point) == 0);
 			CHECK(c.data[k].depth == fresh.data[k].depth && c.data[k].feature_a == fresh.data[k].feature_a);
 		}
-		ahead += c.count > 0;
-		if (c.count > 0)
+		ahead += c.count > 0 && n.distance > 0;
+		if (c.count > 0 && n.distance > 0)
 			check_near(&fresh, &n, 3, "coming");
 	}
 	CHECK(ahead > 20);

@@ -204,7 +204,8 @@ typedef struct carom_world_def {
 	double max_depth_ratio;
 	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of two meshes that are apart the nearest
 	/// features are told, whichever they are, at their true distance and along the line between them, and all others that come near
-	/// each other; of faces side by side the patch. Without complete, or CAROM_NORMAL_PATCH, rays along the vertex normals look for it:
+	/// each other; of faces side by side the patch. Two meshes that touch in patches also have contacts where corners and edges
+	/// come near beside these, along their normals. Without complete, or CAROM_NORMAL_PATCH, rays along the vertex normals look for it:
 	/// two edges, or faces that no vertex points at, are not seen ahead then. Of two convex shapes, and of a convex shape and a mesh,
 	/// the distance told is never too long, and may be too short by a tenth, since the normal of a face is preferred. A front
 	/// (carom_mesh_sides) is not seen from behind.

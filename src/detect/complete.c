@@ -501,12 +501,13 @@ static bool has_depth(const cr_pair_work *w)
 	return false;
 }
 
-/// A pair that is apart: what is ahead of its features, in place of what its rays met ahead.
-static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+/// Contacts ahead of a pair. Where it is apart they replace what its rays met ahead; where it touches they complete its patches.
+static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, bool touching)
 {
-	w->contacts.count = 0;
+	if (!touching)
+		w->contacts.count = 0;
 	cr_completion c = begin_completion(p, worker, w);
-	cr_add_near_contacts(&c);
+	cr_add_near_contacts(&c, touching);
 }
 
 static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
@@ -521,8 +522,8 @@ static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	else if (p->settings.complete && !w->touching)
 		complete_full(p, worker, w);
 	const bool overlaps = has_depth(w), ahead = cr_wants_near_contacts(p);
-	if (ahead && !overlaps && !worker->failed)
-		look_ahead(p, worker, w);
+	if (ahead && (!overlaps || cr_wants_manifold(p, w)) && !worker->failed)
+		look_ahead(p, worker, w, overlaps);
 	if (!m || worker->failed)
 		return;
 	m->touched = ahead ? overlaps : w->contacts.count > 0;

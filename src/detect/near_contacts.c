@@ -8,6 +8,10 @@
 /// so it is always among them: its depth is the distance of the two meshes, its normal the direction of the nearest
 /// points. Cost: fifteen pairs of features for each pair of triangles; only for pairs of bodies that near. Everything
 /// in double in A's frame.
+///
+/// Bodies that touch have their patch already (manifold.c), which ends where the surfaces leave each other. A crate that
+/// stands on one edge has only that edge's contacts. Corners and edges that are near beside the patch complete it: pairs of
+/// points that part the bodies along the normal of a contact, or nearly so, and lie outside of each other's body.
 
 #include "detect/near_contacts.h"
 #include "detect/contact_normal.h"
@@ -15,6 +19,7 @@
 #include "mesh/facets.h"
 
 enum {
+	MOST_NORMALS = 8, // of the contacts of a pair that touches
 	// Of pairs of triangles: where more are near, as of two fine surfaces side by side, the nearest points of the two
 	// bodies are the contact.
 	MOST_PAIRS = 1 << 15,
@@ -28,6 +33,10 @@ static const double LEVEL = 0.1;
 static const double SHARP_LEVEL = 1e-3;
 // Sine of the angle between edges that have nearest points within both.
 static const double PARALLEL = 1e-4;
+// Cosine: what lies beside a patch completes it where it parts the bodies along the patch's normal within 5.7 degrees.
+static const double BESIDE = 0.995;
+// Of the smaller body's diagonal: a point as near as this to one of the patch is the patch's.
+static const double SAME_PLACE = 1e-3;
 // Of the coordinates: nearer than this the line between two points has no direction.
 static const double TOUCHING = 1e-9;
 
@@ -47,7 +56,12 @@ typedef struct near_search {
 	cr_completion *completion;
 	double reach;
 	double tolerance;
+	double same_place; // contacts nearer than this are one
+	int64_t first;     // with which contacts from here on they are compared
 	double internal_cosine;
+	bool touching;             // only what lies beside a contact's patch is looked for
+	v3d normals[MOST_NORMALS]; // of these contacts, A's frame, out of B
+	int normal_count;
 	bool fronted[2]; // is a body open, with a side that nothing comes near it from?
 	near_pair *vertices[2];
 	int32_t *table[2]; // by vertex: 1 + place in vertices; 0: empty
@@ -219,6 +233,56 @@ static void add_pair(const near_search *s, const near_pair *pair)
 		pair->other, pair->kind);
 }
 
+/// The normals of the contacts of a pair that touches, each once.
+static void take_normals(near_search *s)
+{
+	const cr_raw_contacts *list = &s->completion->work->contacts;
+	for (int64_t i = 0; i < list->count && s->normal_count < MOST_NORMALS; i++) {
+		const v3d world = { list->data[i].normal[0], list->data[i].normal[1], list->data[i].normal[2] };
+		const v3d n = m3d_tmul(&s->completion->body[0]->rotation, world);
+		bool known = false;
+		for (int k = 0; k < s->normal_count; k++)
+			known = known || v3d_dot(n, s->normals[k]) > BESIDE;
+		if (!known)
+			s->normals[s->normal_count++] = n;
+	}
+}
+
+/// Is a pair a contact ahead? Of bodies that touch only one that lies outside of the other body and is parted along
+/// the normal of a contact.
+static bool is_ahead(const near_search *s, const near_pair *pair)
+{
+	if (!s->touching)
+		return true;
+	const cr_completion *c = s->completion;
+	const v3d surface = cr_direction_to_a(c, 1 - pair->side, cr_collider_normal(c->collider[1 - pair->side], pair->other));
+	if (!(v3d_dot(surface, pair->across) < 0))
+		return false;
+	const v3d out = v3d_scale(pair->across, pair->side == 0 ? -1 : 1);
+	for (int i = 0; i < s->normal_count; i++) {
+		if (v3d_dot(out, s->normals[i]) > BESIDE)
+			return true;
+	}
+	return false;
+}
+
+/// Is there a contact at a place already, with a vertex over a vertex seen from the other one?
+static bool is_told(const near_search *s, const near_pair *pair)
+{
+	const cr_raw_contacts *list = &s->completion->work->contacts;
+	if (list->count - s->first > FEW_CONTACTS)
+		return false;
+	const cr_body *a = s->completion->body[0];
+	const v3d own = v3d_add(m3d_mul(&a->rotation, pair->own), a->pose.position);
+	const v3d other = v3d_mad(own, pair->distance, m3d_mul(&a->rotation, pair->across));
+	for (int64_t i = s->first; i < list->count; i++) {
+		const v3d at = { list->data[i].point[0], list->data[i].point[1], list->data[i].point[2] };
+		if (v3d_length(v3d_sub(at, other)) <= s->same_place || v3d_length(v3d_sub(at, own)) <= s->same_place)
+			return true;
+	}
+	return false;
+}
+
 /// Two edges with nearest points within both.
 static void take_edges(near_search *s, int32_t edge_a, const v3d a[3], int32_t edge_b, const v3d b[3])
 {
@@ -239,10 +303,10 @@ static void take_edges(near_search *s, int32_t edge_a, const v3d a[3], int32_t e
 		return;
 	const near_pair pair = { distance, on_a, across, 0, edge_a, edge_b / 3, CAROM_EDGE_A, true };
 	note_best(s, &pair);
-	if (is_internal(s, 0, edge_a) || is_internal(s, 1, edge_b))
+	if (!is_ahead(s, &pair) || is_internal(s, 0, edge_a) || is_internal(s, 1, edge_b))
 		return;
 	if (edge_is_minimum(s->completion, 0, edge_a, across, LEVEL) &&
-		edge_is_minimum(s->completion, 1, edge_b, v3d_neg(across), LEVEL))
+		edge_is_minimum(s->completion, 1, edge_b, v3d_neg(across), LEVEL) && !(s->touching && is_told(s, &pair)))
 		add_pair(s, &pair);
 }
 
@@ -253,21 +317,39 @@ static bool owns_edge(const cr_completion *c, int side, int32_t half_edge)
 	return across < 0 || across > half_edge / 3;
 }
 
+/// Which vertices (bits 0 to 2) and edges (bits 3 to 5) of a triangle are to be looked at: of bodies that touch the corners and
+/// creases of their facets.
+static unsigned features_of(const near_search *s, int side, int32_t triangle)
+{
+	const cr_completion *c = s->completion;
+	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
+	const cr_topology *t = c->collider[side]->topology;
+	unsigned features = s->touching ? 0 : 63;
+	for (int32_t k = 0; k < 3 && s->touching; k++) {
+		features |= (unsigned)(facets->corner[t->weld[t->triangles[3 * (int64_t)triangle + k]]] != 0) << k;
+		features |= (unsigned)cr_is_crease(facets, 3 * triangle + k) << (3 + k);
+	}
+	return features;
+}
+
 static void take_triangles(near_search *s, int32_t number_a, int32_t number_b)
 {
 	const cr_completion *c = s->completion;
+	const unsigned of_a = features_of(s, 0, number_a), of_b = features_of(s, 1, number_b);
+	if (((of_a | of_b) & 7) == 0 && (of_a >> 3 == 0 || of_b >> 3 == 0))
+		return;
 	v3d a[3], b[3];
 	cr_triangle_in_a(c, 0, number_a, a);
 	cr_triangle_in_a(c, 1, number_b, b);
-	const v3d of_a = v3d_cross(v3d_sub(a[1], a[0]), v3d_sub(a[2], a[0])),
-			  of_b = v3d_cross(v3d_sub(b[1], b[0]), v3d_sub(b[2], b[0]));
+	const v3d across_a = v3d_cross(v3d_sub(a[1], a[0]), v3d_sub(a[2], a[0])),
+			  across_b = v3d_cross(v3d_sub(b[1], b[0]), v3d_sub(b[2], b[0]));
 	for (int i = 0; i < 3; i++) {
-		if (!is_above(s, a[i], b[0], of_b))
+		if ((of_a >> i & 1) && !is_above(s, a[i], b[0], across_b))
 			take_vertex(s, 0, number_a, i, a[i], number_b, b);
-		if (!is_above(s, b[i], a[0], of_a))
+		if ((of_b >> i & 1) && !is_above(s, b[i], a[0], across_a))
 			take_vertex(s, 1, number_b, i, b[i], number_a, a);
-		for (int j = 0; j < 3 && owns_edge(c, 0, 3 * number_a + i); j++) {
-			if (owns_edge(c, 1, 3 * number_b + j))
+		for (int j = 0; j < 3 && (of_a >> (3 + i) & 1) && owns_edge(c, 0, 3 * number_a + i); j++) {
+			if ((of_b >> (3 + j) & 1) && owns_edge(c, 1, 3 * number_b + j))
 				take_edges(s, 3 * number_a + i, a, 3 * number_b + j, b);
 		}
 	}
@@ -295,40 +377,23 @@ static bool make_room(near_search *s, int32_t pairs)
 	return true;
 }
 
-/// Is there a contact at a place already, with a vertex over a vertex seen from the other one?
-static bool is_told(const near_search *s, const near_pair *pair, int64_t first)
-{
-	const cr_raw_contacts *list = &s->completion->work->contacts;
-	if (list->count - first > FEW_CONTACTS)
-		return false;
-	const cr_body *a = s->completion->body[0];
-	const v3d own = v3d_add(m3d_mul(&a->rotation, pair->own), a->pose.position);
-	const v3d other = v3d_mad(own, pair->distance, m3d_mul(&a->rotation, pair->across));
-	for (int64_t i = first; i < list->count; i++) {
-		const v3d at = { list->data[i].point[0], list->data[i].point[1], list->data[i].point[2] };
-		if (v3d_length(v3d_sub(at, other)) <= s->tolerance || v3d_length(v3d_sub(at, own)) <= s->tolerance)
-			return true;
-	}
-	return false;
-}
-
-static void add_vertices(near_search *s, int64_t first)
+static void add_vertices(near_search *s)
 {
 	for (int side = 0; side < 2; side++) {
 		for (int32_t i = 0; i < s->count[side]; i++) {
 			const near_pair *pair = &s->vertices[side][i];
-			if (pair->minimum && !is_told(s, pair, first))
+			if (pair->minimum && is_ahead(s, pair) && !is_told(s, pair))
 				add_pair(s, pair);
 		}
 	}
 }
 
 /// The nearest pair of all, where it is none of the contacts: an edge within a smooth surface, or a vertex within a flat one.
-static void add_best(near_search *s, int64_t first)
+static void add_best(near_search *s)
 {
 	const cr_raw_contacts *list = &s->completion->work->contacts;
 	float least = INFINITY; // not a double: see find_near in complete.c
-	for (int64_t i = first; i < list->count; i++) {
+	for (int64_t i = s->first; i < list->count; i++) {
 		const float ahead = -list->data[i].depth;
 		least = ahead < least ? ahead : least;
 	}
@@ -348,7 +413,8 @@ static void add_nearest(const near_search *s, const cr_collider_gap *gap)
 }
 
 /// List the pairs of triangles within reach. Where they are too many, those nearly as near as the nearest points, which
-/// are made the contact where these are too many as well. Returns whether there are pairs to be looked at.
+/// are made the contact where these are too many as well; bodies that touch have contacts enough then. Returns whether
+/// there are pairs to be looked at.
 static bool find_pairs(near_search *s)
 {
 	const cr_completion *c = s->completion;
@@ -361,7 +427,7 @@ static bool find_pairs(near_search *s)
 		if (near->failed || near->count <= MOST_PAIRS)
 			break;
 		cr_collider_gap gap;
-		if (!kernels->gap(c->collider[0], c->collider[1], &c->rotation, c->translation, s->reach, &gap))
+		if (s->touching || !kernels->gap(c->collider[0], c->collider[1], &c->rotation, c->translation, s->reach, &gap))
 			return false;
 		if (narrowed)
 			add_nearest(s, &gap);
@@ -371,7 +437,7 @@ static bool find_pairs(near_search *s)
 	return !near->failed && near->count <= MOST_PAIRS;
 }
 
-void cr_add_near_contacts(cr_completion *c)
+void cr_add_near_contacts(cr_completion *c, bool touching)
 {
 	const cr_pipeline *p = c->pipeline;
 	const cr_candidates *near = &c->worker->candidates;
@@ -380,19 +446,25 @@ void cr_add_near_contacts(cr_completion *c)
 		.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale),
 		.internal_cosine = cr_internal_cosine(p->settings.internal_edge_angle),
 		.fronted = { !c->collider[0]->closed && cr_has_front(c->body[0]), !c->collider[1]->closed && cr_has_front(c->body[1]) },
-		.best = { .distance = INFINITY } };
+		.best = { .distance = INFINITY },
+		.touching = touching,
+		.first = touching ? 0 : c->work->contacts.count };
+	const double a = c->collider[0]->diagonal, b = c->collider[1]->diagonal;
+	s.same_place = touching ? SAME_PLACE * (a < b ? a : b) : s.tolerance;
+	if (touching)
+		take_normals(&s);
 	if (!find_pairs(&s))
 		return;
 	if (!make_room(&s, near->count)) {
 		c->worker->failed = true;
 		return;
 	}
-	const int64_t first = c->work->contacts.count;
 	p->detect->separate(c->collider[0], c->collider[1], &c->work->b_to_a, near->data, near->count, cr_round_up(s.reach));
 	for (int32_t i = 0; i < near->count; i++) {
 		if (near->data[i].gap <= s.reach)
 			take_triangles(&s, near->data[i].a, near->data[i].b);
 	}
-	add_vertices(&s, first);
-	add_best(&s, first);
+	add_vertices(&s);
+	if (!touching)
+		add_best(&s);
 }

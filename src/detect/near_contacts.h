@@ -1,4 +1,4 @@
-/// Contacts ahead of two meshes that are apart: where their features come near each other.
+/// Contacts ahead of two meshes: where their features come near each other.
 #ifndef CR_DETECT_NEAR_CONTACTS_H
 #define CR_DETECT_NEAR_CONTACTS_H
 
@@ -6,8 +6,8 @@
 
 /// Do pairs of meshes that are apart get these contacts, in place of the contacts of their rays?
 bool cr_wants_near_contacts(const cr_pipeline *pipeline);
-/// Add the contacts of a pair whose surfaces do not meet, with depths from -speculative_distance to 0. Overwrites
-/// worker->candidates.
-void cr_add_near_contacts(cr_completion *completion);
+/// Add contacts with depths from -speculative_distance to 0: all of a pair whose surfaces do not meet, or, where it touches, those
+/// that complete the patches that it has. Overwrites worker->candidates.
+void cr_add_near_contacts(cr_completion *completion, bool touching);
 
 #endif
