@@ -316,6 +316,25 @@ static void compare_overlaps(twins *t)
 		CHECK(fixture_same_id(whole[i], owners[i]));
 }
 
+static void compare_shape_contacts(twins *t)
+{
+	enum { MAX_CONTACTS = 512 };
+	static carom_contact whole[MAX_CONTACTS], apart[MAX_CONTACTS];
+	const carom_shape *shape = &t->shapes.shape[test_random(&t->seed) % SHAPES];
+	const carom_pose pose = fixture_random_pose(&t->seed, 1.5);
+	int32_t count, expected;
+	REQUIRE(carom_world_collide_shape(t->whole, shape, &pose, NULL, MAX_CONTACTS, whole, &count) == CAROM_SUCCESS);
+	REQUIRE(carom_world_collide_shape(t->apart, shape, &pose, NULL, MAX_CONTACTS, apart, &expected) == CAROM_SUCCESS);
+	if (!CHECK_INT(count, expected))
+		return;
+	for (int32_t i = 0; i < count && i < MAX_CONTACTS; i++) {
+		CHECK_INT(whole[i].body_b.index1 + (uint32_t)whole[i].shape_b, apart[i].body_b.index1);
+		CHECK(carom_world_is_body(t->whole, whole[i].body_b) && whole[i].shape_a == 0);
+		whole[i].shape_b = 0;
+		compare_contact(&whole[i], &apart[i]);
+	}
+}
+
 static void live_as_twins(const carom_world_def *def, int threads, int steps)
 {
 	carom_context *context = fixture_context(threads);
@@ -335,6 +354,7 @@ static void live_as_twins(const carom_world_def *def, int threads, int steps)
 		compare_rays(&t);
 		compare_points(&t);
 		compare_overlaps(&t);
+		compare_shape_contacts(&t);
 		for (int i = 1; i < t.count; i++) {
 			if (step % 4 != 3)
 				move_twin(&t, i); // else what was found in the last step alone must not tell

@@ -616,7 +616,7 @@ CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const 
 CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 
-/// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body: as a dynamic
+/// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body and part: as a dynamic
 /// body A that no step has seen, with the settings of the world (max_contacts_per_pair, speculative_distance,
 /// contact_normal, ...; rays of a plug-in by CAROM_RAYS_WIDE instead). Normals take the shape out. body_a is null,
 /// impulses are 0, pair counts the bodies met. The user's pair filter is not asked. Sensors and bodies that deform

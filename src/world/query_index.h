@@ -18,10 +18,10 @@ typedef struct cr_index_search {
 /// Make the tree if the world changed, then search. Any thread. Bodies without end come first.
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search);
 
-/// Numbers of bodies, which the context of the world pays for: cr_array_free.
+/// Numbers of parts of bodies, which the context of the world pays for: cr_array_free.
 typedef CR_ARRAY(int32_t) cr_body_list;
 
-/// Lists the bodies that the filter lets through and whose boxes come within margin of the box of a checked shape (no plane) at a
+/// Lists the parts of bodies that the filter lets through and whose boxes come within margin of the box of a checked shape (no plane) at a
 /// checked pose, sorted. Any thread. Nothing is to be freed on failure.
 carom_result cr_list_near_bodies(const carom_world *world, const char *function, const carom_shape *shape,
 	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_body_list *list);

@@ -25,6 +25,8 @@ static void set_filter(cr_contact_query *q, cr_body *body)
 	body->group = 0;
 	body->alive = body->moved = true;
 	body->generation = 0;
+	body->part = 0; // a copy of a part stands alone here
+	body->compound = NULL;
 	q->count++;
 }
 

@@ -45,7 +45,8 @@ static void write_contacts(const cr_contact_query *q, const carom_world *world, 
 		const int32_t body = near->data[c->body_b.index1 - 2]; // the query's shape is number 1
 		contacts[i] = *c;
 		contacts[i].body_a = (carom_body_id){ 0, 0 };
-		contacts[i].body_b = (carom_body_id){ (uint32_t)body + 1, world->bodies.data[body].generation };
+		contacts[i].body_b = cr_id_of(world->bodies.data, body);
+		contacts[i].shape_b = world->bodies.data[body].part;
 	}
 }
 

@@ -346,7 +346,7 @@ typedef struct overlap_search {
 	const carom_world *world;
 	const carom_query_filter *filter;
 	const carom_shape *shape; // NULL: the box lower..upper itself
-	bool boxes;               // of the bodies are all that counts
+	bool boxes;               // of parts are all that counts, and each part is listed; else each body once
 	carom_pose pose;
 	double lower[3]; // of the box around the shape
 	double upper[3];
@@ -427,26 +427,26 @@ static carom_result test_overlap(const overlap_search *s, const cr_body *body, b
 	return cr_shapes_overlap(s->world->context, s->world->pipeline.bvh, &body->shape.def, &body->pose, shape, pose, overlap);
 }
 
-/// Was a body found already, by another of its parts?
-static bool is_found(const overlap_search *s, int32_t first)
+/// Was a number found already, by another part of its body?
+static bool is_found(const overlap_search *s, int32_t number)
 {
 	int64_t low = 0, high = s->found.count;
 	while (low < high) {
 		const int64_t middle = low + (high - low) / 2;
-		if (s->found.data[middle] < first)
+		if (s->found.data[middle] < number)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < s->found.count && s->found.data[low] == first;
+	return low < s->found.count && s->found.data[low] == number;
 }
 
 static bool visit_overlap(void *user, int32_t index, double *limit)
 {
 	(void)limit;
 	overlap_search *s = user;
-	const int32_t first = cr_first_part(s->world->bodies.data, index);
-	if (!passes(s->filter, s->world, index) || is_found(s, first))
+	const int32_t number = s->boxes ? index : cr_first_part(s->world->bodies.data, index);
+	if (!passes(s->filter, s->world, index) || is_found(s, number))
 		return true;
 	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
 	if (!body)
@@ -463,9 +463,9 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 	}
 	// Sorted as they come: an overlap finds few bodies.
 	int64_t at = s->found.count++;
-	for (; at > 0 && s->found.data[at - 1] > first; at--)
+	for (; at > 0 && s->found.data[at - 1] > number; at--)
 		s->found.data[at] = s->found.data[at - 1];
-	s->found.data[at] = first;
+	s->found.data[at] = number;
 	return true;
 }
 
