@@ -351,3 +351,103 @@ TEST(shape_contacts, out_of_memory_in_a_query)
 	free_stock(&s);
 	carom_destroy_context(context);
 }
+
+// ---- The nearest body ----
+
+TEST(shape_contacts, the_nearest_body_is_that_of_all_distances)
+{
+	carom_context *context = fixture_context(1);
+	stock s = make_stock(context);
+	uint64_t seed = 13;
+	int overlapping = 0, apart = 0, none = 0;
+	for (int round = 0; round < 80; round++) {
+		carom_body_id ids[BODIES];
+		carom_world *world = make_crowd(context, &s, NULL, fixture_at(0, 0, 0), 0, (uint64_t)round + 1, ids);
+		const carom_shape shape = s.shapes[round % (SHAPES - 1)];
+		carom_pose pose = fixture_random_pose(&seed, round & 1 ? 4 : 1);
+		pose.position.z += round & 1 ? 5 : 0;
+		const double most = round % 3 == 0 ? 2 : INFINITY;
+		double least = INFINITY;
+		int best = -1;
+		for (int i = 0; i < BODIES; i++) {
+			carom_body_def def;
+			carom_separation gap;
+			REQUIRE(carom_world_get_body_def(world, ids[i], &def) == CAROM_SUCCESS);
+			REQUIRE(carom_distance(context, &shape, &pose, &def.shape, &def.pose, &gap) == CAROM_SUCCESS);
+			if (fmax(gap.distance, 0) < least) {
+				least = fmax(gap.distance, 0);
+				best = i;
+			}
+		}
+		bool found;
+		carom_closest_body result;
+		REQUIRE(carom_world_closest_body(world, &shape, &pose, most, NULL, &found, &result) == CAROM_SUCCESS);
+		CHECK_INT(found, least <= most);
+		if (found) {
+			carom_body_def def;
+			carom_separation gap;
+			CHECK(fixture_same_id(result.body, ids[best]));
+			REQUIRE(carom_world_get_body_def(world, result.body, &def) == CAROM_SUCCESS);
+			REQUIRE(carom_distance(context, &shape, &pose, &def.shape, &def.pose, &gap) == CAROM_SUCCESS);
+			// Poses read back are normalised once more.
+			CHECK_NEAR(result.distance, gap.distance, 1e-12);
+			CHECK_NEAR(v3d_length(v3d_sub(result.on_body, gap.point_b)), 0, 1e-9);
+			CHECK_NEAR(v3d_length(v3d_sub(result.normal, gap.normal)), 0, 1e-9);
+			// Without it, another one.
+			carom_query_filter filter = carom_default_query_filter();
+			filter.ignore = result.body;
+			carom_closest_body next;
+			REQUIRE(carom_world_closest_body(world, &shape, &pose, INFINITY, &filter, &found, &next) == CAROM_SUCCESS);
+			CHECK(found && !fixture_same_id(next.body, result.body));
+			CHECK(fmax(next.distance, 0) >= fmax(result.distance, 0));
+			overlapping += result.distance < 0;
+			apart += result.distance > 0;
+		} else {
+			none++;
+		}
+		carom_destroy_world(world);
+	}
+	CHECK(overlapping > 20);
+	CHECK(apart > 20);
+	CHECK(none > 3);
+	free_stock(&s);
+	carom_destroy_context(context);
+}
+
+TEST(shape_contacts, misuse_of_the_nearest_body)
+{
+	carom_context *context = fixture_context(1);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_shape ball = fixture_sphere(0.5), plane = { .type = CAROM_PLANE };
+	const carom_pose at = fixture_at(0, 0, 0), wrong = { { 0, 0, 0 }, { 0, 0, 0, 2 } };
+	bool found = true;
+	carom_closest_body result;
+	CHECK_INT(carom_world_closest_body(world, &ball, &at, INFINITY, NULL, &found, &result), CAROM_SUCCESS);
+	CHECK(!found);
+	const struct {
+		const carom_shape *shape;
+		const carom_pose *pose;
+		double most;
+		bool *found;
+		carom_closest_body *result;
+		const char *text;
+	} cases[] = {
+		{ NULL, &at, 1, &found, &result, "shape is NULL" },
+		{ &ball, NULL, 1, &found, &result, "pose is NULL" },
+		{ &plane, &at, 1, &found, &result, "CAROM_PLANE" },
+		{ &ball, &wrong, 1, &found, &result, "pose.orientation" },
+		{ &ball, &at, -1, &found, &result, "max_distance is -1" },
+		{ &ball, &at, NAN, &found, &result, "max_distance is" },
+		{ &ball, &at, 1, NULL, &result, "found is NULL" },
+		{ &ball, &at, 1, &found, NULL, "result is NULL" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CHECK_INT(carom_world_closest_body(
+					  world, cases[i].shape, cases[i].pose, cases[i].most, NULL, cases[i].found, cases[i].result),
+			CAROM_INVALID_ARGUMENT);
+		CHECK(strstr(carom_error_text(context), cases[i].text) != NULL);
+	}
+	CHECK_INT(carom_world_closest_body(NULL, &ball, &at, 1, NULL, &found, &result), CAROM_INVALID_ARGUMENT);
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+}

@@ -153,6 +153,8 @@ static void ask_all(const stage *s)
 		CHECK_INT(carom_world_overlap_shape(s->world, &shape, &here, NULL, 64, bodies, &count), CAROM_SUCCESS);
 		CHECK(count > 0);
 		CHECK_INT(carom_world_collide_shape(s->world, &shape, &here, NULL, 0, NULL, &count), CAROM_SUCCESS);
+		carom_closest_body near;
+		CHECK_INT(carom_world_closest_body(s->world, &shape, &here, INFINITY, NULL, &found, &near), CAROM_SUCCESS);
 		CHECK(count > 0);
 	}
 	CHECK_INT(carom_world_cast_ray(s->world, &(carom_ray){ .t_max = 1 }, NULL, &found, hits), CAROM_INVALID_ARGUMENT);

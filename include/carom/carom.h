@@ -625,6 +625,22 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, int32_t capacity, carom_contact *contacts, int32_t *count);
 
+/// A body near a shape.
+typedef struct carom_closest_body {
+	carom_body_id body;
+	double distance;     ///< negative: they overlap, and moving the shape by -distance along normal parts the two
+	carom_vec3 normal;   ///< unit, world, from the body to the shape
+	carom_vec3 on_shape; ///< nearest points of the surfaces, or those that carom_distance tells of an overlap; world
+	carom_vec3 on_body;
+} carom_closest_body;
+
+/// The body nearest to a shape at a pose, not farther than max_distance (>= 0, may be INFINITY), by carom_distance
+/// (carom/collide.h). A body that overlaps the shape is nearer than all others; of several such ones, and of equally
+/// near ones, that with the lowest index counts. Planes are not accepted as the query's shape. Bodies that deform are
+/// seen where they are now. May take memory from the context while it runs; thread-safe as all queries.
+CAROM_API carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_body *result);
+
 // ---- Snapshots, for rollback ----
 
 /// Memory for one state of one world: a caller that rolls back keeps one for each frame that it may return to, and saves into them in

@@ -41,7 +41,7 @@ static carom_result ask_meshes(carom_context *context, const char *function, con
 {
 	carom_pose poses[2];
 	const carom_result result = cr_check_two_shapes(context, function, shapes, given, poses);
-	return result == CAROM_SUCCESS ? cr_mesh_separation(context, shapes, poses, separation) : result;
+	return result == CAROM_SUCCESS ? cr_mesh_separation(context, shapes, poses, false, separation) : result;
 }
 
 static carom_result ask(carom_context *context, const char *function, const carom_shape *const shapes[2],

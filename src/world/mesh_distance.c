@@ -11,6 +11,7 @@ typedef struct mesh_question {
 	carom_context *context;
 	const carom_shape *const *shapes;
 	const carom_pose *poses;
+	bool apart; // known before: no way out is sought
 	m3d rotation[2];
 	cr_convex convex[2];
 	cr_solid solid[2];
@@ -26,7 +27,7 @@ static carom_result make_solid(mesh_question *q, cr_arena *arena, int side)
 		return CAROM_SUCCESS;
 	}
 	const carom_mesh *mesh = shape->mesh;
-	return cr_solid_of_mesh(arena, &mesh->collider, &mesh->facets, mesh->report.components, &q->solid[side])
+	return cr_solid_of_mesh(arena, &mesh->collider, &mesh->facets, q->apart ? 1 : mesh->report.components, &q->solid[side])
 		? CAROM_SUCCESS
 		: cr_fail_memory(q->context, "the pieces of a mesh");
 }
@@ -45,9 +46,13 @@ static cr_convex part_of(const cr_solid *s, int32_t triangle)
 	return part;
 }
 
-/// From a way out to what the caller gets: the parts that come clear last touch at its end.
-static void write_way(const mesh_question *q, const cr_clear_way *way, carom_separation *separation)
+/// Find a way out, where there is an overlap; else false. The parts that come clear last touch at its end.
+static bool write_way(const mesh_question *q, carom_separation *separation)
 {
+	cr_clear_way found, *way = &found;
+	cr_part_solids(&q->pair, way);
+	if (!(way->length > 0))
+		return false;
 	const cr_convex a = part_of(&q->solid[0], way->triangle[0]), b = part_of(&q->solid[1], way->triangle[1]);
 	const v3d move = v3d_scale(way->direction, way->length);
 	const cr_relative moved = { q->pair.b_in_a.rotation, v3d_sub(q->pair.b_in_a.position, move) };
@@ -55,6 +60,7 @@ static void write_way(const mesh_question *q, const cr_clear_way *way, carom_sep
 	cr_convex_separation(&a, &b, &moved, &s);
 	*separation = (carom_separation){ -way->length, way->length, m3d_mul(&q->rotation[0], way->direction), to_world(q, s.on_a),
 		to_world(q, v3d_add(s.on_b, move)) };
+	return true;
 }
 
 // ---- Apart ----
@@ -211,19 +217,15 @@ static carom_result separate(mesh_question *q, cr_arena *arena, carom_separation
 	cr_relative b_in_a;
 	cr_relative_pose(&q->poses[0], &q->poses[1], &b_in_a.rotation, &b_in_a.position);
 	cr_prepare_pair(&q->pair, &q->solid[0], &q->solid[1], &b_in_a, rounding, cr_get_bvh_kernels(q->context->simd));
-	cr_clear_way way;
-	cr_part_solids(&q->pair, &way);
-	if (way.length > 0)
-		write_way(q, &way, separation);
-	else
+	if (q->apart || !write_way(q, separation))
 		write_apart(q, separation);
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_mesh_separation(
-	carom_context *context, const carom_shape *const shapes[2], const carom_pose poses[2], carom_separation *separation)
+carom_result cr_mesh_separation(carom_context *context, const carom_shape *const shapes[2], const carom_pose poses[2],
+	bool apart, carom_separation *separation)
 {
-	mesh_question q = { .context = context, .shapes = shapes, .poses = poses };
+	mesh_question q = { .context = context, .shapes = shapes, .poses = poses, .apart = apart };
 	cr_arena arena;
 	cr_arena_init(&arena, context);
 	const carom_result result = separate(&q, &arena, separation);

@@ -5,8 +5,9 @@
 #include "carom/collide.h"
 
 /// Does what carom_distance promises for two checked shapes at checked poses, one of them a mesh, the
-/// other no plane or the only one. Fails only out of memory.
-carom_result cr_mesh_separation(
-	carom_context *context, const carom_shape *const shapes[2], const carom_pose poses[2], carom_separation *separation);
+/// other perhaps a plane. apart: they are known not to overlap; that spares time, memory and stack.
+/// Fails only out of memory.
+carom_result cr_mesh_separation(carom_context *context, const carom_shape *const shapes[2], const carom_pose poses[2],
+	bool apart, carom_separation *separation);
 
 #endif

@@ -3,6 +3,7 @@
 #include "detect/shape_table.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
+#include "world/mesh_distance.h"
 #include "world/query_index.h"
 #include "world/world_query.h"
 
@@ -565,4 +566,148 @@ carom_result cr_list_near_bodies(const carom_world *world, const char *function,
 	if (result != CAROM_SUCCESS)
 		cr_array_free(world->context, list);
 	return result;
+}
+
+// ---- The nearest body ----
+
+/// Bodies are looked at in the order of the distances of their boxes, and outside of the walk of the tree,
+/// whose stack would be too much beside that of two meshes: each walk finds the next body.
+typedef struct body_search {
+	overlap_search query;         // its filter, shape, pose and box
+	double last, next;            // distances of the boxes of the body that was looked at last, and of the next one
+	int32_t last_body, next_body; // -1: none
+	carom_separation nearest;
+	double distance; // bodies farther away are of no use
+	int32_t body;    // the nearest one; -1: none yet
+} body_search;
+
+/// A lower bound of the distance between the query and what a box holds.
+static double body_key(const void *user, const double lower[3], const double upper[3])
+{
+	const overlap_search *q = &((const body_search *)user)->query;
+	double sum = 0, size = 0;
+	for (int k = 0; k < 3; k++) {
+		const double gap = fmax(fmax(lower[k] - q->upper[k], q->lower[k] - upper[k]), 0);
+		sum += gap * gap;
+		size = fmax(size, gap > 0 ? fabs(q->lower[k]) + fabs(q->upper[k]) : 0);
+	}
+	return fmax(sqrt(sum) * (1 - 0x1p-48) - size * 0x1p-48, 0);
+}
+
+/// The distance of a body that does not overlap the query's shape.
+static carom_result measure_gap(const overlap_search *q, const cr_body *body, carom_separation *gap)
+{
+	carom_context *context = q->world->context;
+	const carom_shape *const shapes[2] = { q->shape, &body->shape.def };
+	const carom_pose poses[2] = { q->pose, body->pose };
+	return q->shape->type == CAROM_MESH || body->shape.def.type == CAROM_MESH
+		? cr_mesh_separation(context, shapes, poses, true, gap)
+		: carom_distance(context, shapes[0], &poses[0], shapes[1], &poses[1], gap);
+}
+
+static bool visit_next_body(void *user, int32_t index, double *limit)
+{
+	body_search *s = user;
+	const carom_world *world = s->query.world;
+	double lower[3], upper[3];
+	if (!passes(s->query.filter, world, index))
+		return true;
+	const cr_body *body = cr_see_body(&world->bodies.data[index], &s->query.result);
+	if (!body)
+		return false;
+	cr_body_bounds(body, world->context->simd, lower, upper);
+	const double key = body_key(s, lower, upper);
+	const bool is_after = key > s->last || (key == s->last && index > s->last_body);
+	if (!is_after || key > *limit || (s->next_body >= 0 && key == s->next && index > s->next_body))
+		return true;
+	s->next_body = index;
+	*limit = s->next = key;
+	return true;
+}
+
+/// Is the next body nearer than all before?
+static carom_result look_at_next(body_search *s)
+{
+	overlap_search *q = &s->query;
+	carom_separation gap = { .distance = 0 };
+	bool overlaps = false;
+	const cr_body *body = cr_see_body(&q->world->bodies.data[s->next_body], &q->result);
+	s->last = s->next;
+	s->last_body = s->next_body;
+	if (body)
+		q->result = test_overlap(q, body, &overlaps);
+	if (q->result == CAROM_SUCCESS && !overlaps)
+		q->result = measure_gap(q, body, &gap);
+	if (q->result != CAROM_SUCCESS)
+		return q->result;
+	// Nearer than the slack of carom_distance counts as an overlap.
+	const double distance = fmax(gap.distance, 0);
+	if (isinf(distance) || distance > s->distance || (s->body >= 0 && distance == s->distance && s->next_body > s->body))
+		return CAROM_SUCCESS;
+	s->body = s->next_body;
+	s->nearest = gap;
+	s->distance = distance;
+	return CAROM_SUCCESS;
+}
+
+static carom_result find_nearest_body(body_search *s, const char *function)
+{
+	s->last = -1;
+	s->last_body = s->body = -1;
+	for (;;) {
+		cr_index_search search = { body_key, visit_next_body, s, s->distance };
+		s->next_body = -1;
+		carom_result result = search_bodies(s->query.world, function, &search, &s->query.result);
+		if (result != CAROM_SUCCESS || s->next_body < 0)
+			return result;
+		result = look_at_next(s);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+}
+
+static carom_result begin_body_search(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, body_search *s)
+{
+	static const char *const name = "carom_world_closest_body";
+	if (!shape || !pose)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, shape ? "pose" : "shape");
+	if (!(max_distance >= 0))
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
+	if (shape->type == CAROM_PLANE)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", name);
+	*s = (body_search){ .query = { .world = world, .filter = filter, .shape = shape } };
+	const carom_result result = cr_check_shape(world->context, shape, name);
+	return result == CAROM_SUCCESS ? cr_check_pose(world->context, pose, name, "pose", &s->query.pose) : result;
+}
+
+carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_body *result)
+{
+	static const char *const name = "carom_world_closest_body";
+	body_search s;
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	if (!found || !result)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	*found = false;
+	carom_result outcome = begin_body_search(world, shape, pose, max_distance, filter, &s);
+	if (outcome != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
+		return outcome;
+	bound_query(&s.query);
+	s.distance = max_distance;
+	outcome = find_nearest_body(&s, name);
+	if (outcome != CAROM_SUCCESS || s.body < 0)
+		return outcome;
+	carom_result seen = CAROM_SUCCESS;
+	const cr_body *body = cr_see_body(&world->bodies.data[s.body], &seen);
+	if (body && s.distance == 0)
+		seen = carom_distance(world->context, shape, &s.query.pose, &body->shape.def, &body->pose, &s.nearest);
+	if (seen != CAROM_SUCCESS)
+		return seen;
+	*found = true;
+	*result = (carom_closest_body){ id_of(world, s.body), s.nearest.distance, s.nearest.normal, s.nearest.point_a,
+		s.nearest.point_b };
+	return CAROM_SUCCESS;
 }
