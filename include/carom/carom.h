@@ -628,6 +628,7 @@ CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const
 /// A body near a shape.
 typedef struct carom_closest_body {
 	carom_body_id body;
+	int32_t shape;       ///< the part of a body with parts; else 0. What follows is of this part alone
 	double distance;     ///< negative: they overlap, and moving the shape by -distance along normal parts the two
 	carom_vec3 normal;   ///< unit, world, from the body to the shape
 	carom_vec3 on_shape; ///< nearest points of the surfaces, or those that carom_distance tells of an overlap; world

@@ -707,7 +707,7 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 	if (seen != CAROM_SUCCESS)
 		return seen;
 	*found = true;
-	*result = (carom_closest_body){ cr_id_of(world, s.body), s.nearest.distance, s.nearest.normal, s.nearest.point_a,
-		s.nearest.point_b };
+	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.body), world->bodies.data[s.body].part, s.nearest.distance,
+		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
 	return CAROM_SUCCESS;
 }
