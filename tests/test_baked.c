@@ -161,6 +161,28 @@ static void check_refused(carom_context *context, const void *bytes, size_t size
 
 // ---- Round trips ----
 
+TEST(baked, hulls_get_their_starts_again)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh, *loaded;
+	sim_mesh sphere = { 0 };
+	char error[256];
+	REQUIRE(sim_make_shape("sphere", 200, 1, &sphere, error, sizeof error));
+	REQUIRE(carom_create_hull(context, &(carom_strided){ sphere.vertices, 0, CAROM_FLOAT32 }, sphere.vertex_count, &mesh) ==
+		CAROM_SUCCESS);
+	sim_mesh_free(&sphere);
+	const block b = bake(mesh);
+	REQUIRE(carom_mesh_load(context, b.bytes, b.size, false, &loaded) == CAROM_SUCCESS);
+	const cr_hull *hull = &mesh->hull.hull;
+	CHECK(hull->vertex_count > 32);
+	CHECK(hull->start[0] != hull->start[CR_HULL_STARTS - 1]);
+	CHECK(memcmp(hull->start, loaded->hull.hull.start, sizeof hull->start) == 0);
+	carom_release_mesh(loaded);
+	carom_release_mesh(mesh);
+	free_block(&b);
+	carom_destroy_context(context);
+}
+
 /// Bodies of a mesh heap up on a plane: the hash of the last step.
 static uint64_t hash_of_steps(carom_context *context, const carom_mesh *mesh, bool as_hull)
 {

@@ -104,6 +104,77 @@ TEST(convex, hulls_of_random_points)
 	carom_destroy_context(context);
 }
 
+static double farthest(const cr_hull *h, v3d d)
+{
+	double most = -INFINITY;
+	for (int32_t i = 0; i < h->vertex_count; i++)
+		most = fmax(most, v3d_dot(h->vertices[i], d));
+	return most;
+}
+
+// A direction that may be any, or one of the borders between the parts of the cube that the starts belong to.
+static v3d any_direction(uint64_t *seed)
+{
+	static const double parts[6] = { 0, -0.0, 1, -1, 1.0 / 3, -1.0 / 3 };
+	if (test_random(seed) % 2)
+		return v3d_scale(random_on_sphere(seed, 1), test_random(seed) % 3 ? 1 : 1e-12);
+	const v3d d = { parts[test_random(seed) % 6], parts[test_random(seed) % 6], parts[test_random(seed) % 6] };
+	return v3d_length(d) > 0 ? d : (v3d){ 1, 0, 0 };
+}
+
+TEST(convex, the_farthest_vertex_of_hulls_of_many)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 17;
+	for (int round = 0; round < 24; round++) {
+		v3d points[MOST_POINTS];
+		const int32_t count = round < 4 ? 33 + round : 40 + (int32_t)(test_random(&seed) % (MOST_POINTS - 40));
+		const v3d stretch = { round % 3 == 1 ? 100 : 1, 1, round % 3 == 2 ? 0.01 : 1 };
+		for (int32_t i = 0; i < count; i++) {
+			const v3d p = random_on_sphere(&seed, 1);
+			points[i] = (v3d){ p.x * stretch.x + round, p.y, p.z * stretch.z };
+		}
+		cr_hull_data data;
+		REQUIRE(build(context, points, count, &data) == CAROM_SUCCESS);
+		REQUIRE(data.hull.vertex_count > 32);
+		const cr_convex body = of_hull(&data);
+		for (int i = 0; i < 2000; i++) {
+			const v3d d = any_direction(&seed);
+			const double most = farthest(&data.hull, d);
+			CHECK_NEAR(v3d_dot(cr_convex_support(&body, d), d), most, 1e-13 * v3d_length(d) * (100 + round));
+		}
+		cr_hull_free(context, &data);
+	}
+	carom_destroy_context(context);
+}
+
+// The search begins near its end: the start of each ninth of a cube's side is the farthest vertex along its middle.
+TEST(convex, starts_lie_far_along_their_directions)
+{
+	carom_context *context = fixture_context(1);
+	uint64_t seed = 18;
+	cr_hull_data data;
+	random_hull(context, &seed, 300, &data);
+	int32_t used = 0;
+	for (int i = 0; i < CR_HULL_STARTS; i++) {
+		const int axis = i / 18;
+		double part[3];
+		part[axis] = i / 9 % 2 ? 1 : -1;
+		part[(axis + 1) % 3] = (i % 9 / 3 - 1) / 1.5;
+		part[(axis + 2) % 3] = (i % 3 - 1) / 1.5;
+		const v3d d = { part[0], part[1], part[2] };
+		CHECK_NEAR(v3d_dot(data.hull.vertices[data.hull.start[i]], d), farthest(&data.hull, d), 1e-14);
+		used += i == 0 || data.hull.start[i] != data.hull.start[i - 1];
+	}
+	CHECK(used > CR_HULL_STARTS / 2);
+	cr_hull_free(context, &data);
+	random_hull(context, &seed, 20, &data);
+	for (int i = 0; i < CR_HULL_STARTS; i++)
+		CHECK_INT(data.hull.start[i], 0);
+	cr_hull_free(context, &data);
+	carom_destroy_context(context);
+}
+
 // Points on a grid: many in a plane, on a line, and equal.
 TEST(convex, hulls_of_grids_and_doubles)
 {

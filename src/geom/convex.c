@@ -6,21 +6,28 @@ enum { FEW_VERTICES = 32, RIM_CORNERS = 16 };
 
 static double with_sign(double size, double sign) { return sign < 0 ? -size : size; }
 
-/// The vertex of a convex polyhedron that is best has no better neighbour, so that going to better neighbours ends at it.
-static v3d support_hull(const cr_hull *hull, v3d d)
+/// Third of the side of a cube that a part of a direction lies in, where the cube reaches to +-reach.
+static int third_of(double part, double reach)
 {
-	int32_t best = 0;
-	double most = v3d_dot(hull->vertices[0], d);
-	if (hull->vertex_count <= FEW_VERTICES) {
-		for (int32_t i = 1; i < hull->vertex_count; i++) {
-			const double along = v3d_dot(hull->vertices[i], d);
-			if (along > most) {
-				most = along;
-				best = i;
-			}
-		}
-		return hull->vertices[best];
-	}
+	const double border = reach * (1.0 / 3);
+	return (part > -border) + (part > border);
+}
+
+/// The ninth of a side of a cube that a direction goes through.
+static int start_cell(v3d d)
+{
+	const double x = fabs(d.x), y = fabs(d.y), z = fabs(d.z);
+	if (x >= y && x >= z)
+		return 9 * (d.x > 0) + 3 * third_of(d.y, x) + third_of(d.z, x);
+	if (y >= z)
+		return 18 + 9 * (d.y > 0) + 3 * third_of(d.z, y) + third_of(d.x, y);
+	return 36 + 9 * (d.z > 0) + 3 * third_of(d.x, z) + third_of(d.y, z);
+}
+
+/// The vertex of a convex polyhedron that is best has no better neighbour, so that going to better neighbours ends at it.
+static int32_t climb(const cr_hull *hull, int32_t best, v3d d)
+{
+	double most = v3d_dot(hull->vertices[best], d);
 	for (bool better = true; better;) {
 		better = false;
 		const int32_t end = hull->neighbour_first[best + 1];
@@ -31,6 +38,31 @@ static v3d support_hull(const cr_hull *hull, v3d d)
 				best = hull->neighbours[k];
 				better = true;
 			}
+		}
+	}
+	return best;
+}
+
+void cr_hull_set_starts(cr_hull *hull)
+{
+	for (int i = 0; i < CR_HULL_STARTS; i++) {
+		const double along = i / 9 % 2 ? 1.5 : -1.5, u = i % 9 / 3 - 1, v = i % 3 - 1;
+		const v3d d = i < 18 ? (v3d){ along, u, v } : i < 36 ? (v3d){ v, along, u } : (v3d){ u, v, along };
+		hull->start[i] = hull->vertex_count > FEW_VERTICES ? climb(hull, 0, d) : 0;
+	}
+}
+
+static v3d support_hull(const cr_hull *hull, v3d d)
+{
+	if (hull->vertex_count > FEW_VERTICES)
+		return hull->vertices[climb(hull, hull->start[start_cell(d)], d)];
+	int32_t best = 0;
+	double most = v3d_dot(hull->vertices[0], d);
+	for (int32_t i = 1; i < hull->vertex_count; i++) {
+		const double along = v3d_dot(hull->vertices[i], d);
+		if (along > most) {
+			most = along;
+			best = i;
 		}
 	}
 	return hull->vertices[best];

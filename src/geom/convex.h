@@ -17,6 +17,8 @@ typedef enum cr_core {
 	CR_CORE_TRIANGLE,  // corner
 } cr_core;
 
+enum { CR_HULL_STARTS = 54 };
+
 /// A convex polyhedron. Faces are polygons, counter-clockwise seen from outside.
 typedef struct cr_hull {
 	v3d *vertices;            // [vertex_count]
@@ -26,9 +28,14 @@ typedef struct cr_hull {
 	int32_t *neighbours;      // vertices at the other ends of the edges, vertex by vertex
 	int32_t *neighbour_first; // [vertex_count + 1] into neighbours
 	int32_t vertex_count, face_count;
-	v3d centre;  // a point inside
-	double size; // of the farthest vertex from there
+	v3d centre;                    // a point inside
+	double size;                   // of the farthest vertex from there
+	int32_t start[CR_HULL_STARTS]; // of a hull of many vertices: one that lies far along the directions of a ninth of a cube's side
 } cr_hull;
+
+/// Fill start, once all else is there. Where the search for the farthest vertex begins depends on the direction alone, so that it
+/// ends at the same vertex whatever was asked before.
+void cr_hull_set_starts(cr_hull *hull);
 
 typedef struct cr_convex {
 	cr_core core;

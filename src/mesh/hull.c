@@ -518,6 +518,7 @@ static carom_result finish(builder *b, cr_hull_data *data)
 	fill_vertices(b, data);
 	fill_neighbours(data);
 	fill_faces(b, &data->hull);
+	cr_hull_set_starts(&data->hull);
 	return CAROM_SUCCESS;
 }
 

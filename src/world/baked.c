@@ -395,6 +395,7 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->collider = p->collider;
 	mesh->collider.topology = &mesh->topology;
 	mesh->hull = p->hull;
+	cr_hull_set_starts(&mesh->hull.hull);
 }
 
 /// Make the mesh over a block that is its own (owned) or the caller's.
