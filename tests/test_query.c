@@ -932,6 +932,11 @@ static void *ask_many(void *argument)
 		carom_world_closest_point(a->scene->world, ray.origin, INFINITY, NULL, &found, &near);
 		carom_world_overlap_aabb(a->scene->world, &box, NULL, MAX_BODIES, bodies, &count);
 		a->sum = a->sum * 31 + (uint64_t)near.triangle + (uint64_t)count;
+		const carom_shape ball = { .type = CAROM_SPHERE, .radius = 0.2 };
+		const carom_motion way = carom_straight_motion((carom_pose){ ray.origin, { 0, 0, 0, 1 } }, ray.direction);
+		carom_shape_hit cast = { 0 };
+		carom_world_cast_shape(a->scene->world, &ball, &way, 1e-3, NULL, &found, &cast);
+		a->sum = a->sum * 31 + (found ? cast.body.index1 * 1000u + (uint32_t)cast.triangle : 7);
 	}
 	return NULL;
 }

@@ -157,6 +157,14 @@ static void ask_all(const stage *s)
 		CHECK_INT(carom_world_closest_body(s->world, &shape, &here, INFINITY, NULL, &found, &near), CAROM_SUCCESS);
 		CHECK(count > 0);
 	}
+	for (int i = 0; i < 8; i++) {
+		const carom_shape shape = i % 4 == 3 ? fixture_cylinder(0.2, 0.4) : fixture_of_mesh(s->meshes[i % 4]);
+		carom_motion way = { fixture_at(i < 4 ? 4 : 0, 0.1, 0.2), fixture_at(-4, 0.3, 0) };
+		way.end.orientation = fixture_turn((v3d){ 1, 2, 3 }, 2);
+		carom_shape_hit hit;
+		CHECK_INT(carom_world_cast_shape(s->world, &shape, &way, 1e-4, NULL, &found, &hit), CAROM_SUCCESS);
+		CHECK(found);
+	}
 	CHECK_INT(carom_world_cast_ray(s->world, &(carom_ray){ .t_max = 1 }, NULL, &found, hits), CAROM_INVALID_ARGUMENT);
 }
 

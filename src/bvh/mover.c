@@ -21,8 +21,6 @@
 #include "geom/convex_query.h"
 
 enum {
-	// Either tree is opened at most CR_MAX_DEPTH times on the way down, then one leaf; each opening leaves seven more pairs.
-	PART_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
 	ADVANCES = 3, // of two boxes before they are opened
 	AXES = 7,
 };
@@ -32,34 +30,21 @@ enum {
 #define WHOLE UINT32_MAX
 #define TRIANGLE_BIT 0x80000000u
 
-/// A box in its body's frame, and how far the farthest point in it lies from the origin.
-typedef struct part_box {
-	v3d centre;
-	v3d extent;
-	double reach;
-} part_box;
-
-/// Two parts. Smaller keys go first.
-typedef struct part_pair {
-	float key; // rounded down: floats save a quarter of the stack
-	uint32_t part[2];
-} part_pair;
-
 typedef struct descent descent;
 struct descent {
 	const cr_mover *mover[2];
-	part_box whole[2]; // of a plane: unused
+	cr_mover_box whole[2]; // of a plane: unused
 	double tolerance;
 	double limit; // pairs with this key or a higher one are of no use
 	/// Returns the least key that anything in two boxes may have; from is that of the parts that hold them.
-	double (*bound)(const descent *d, const part_box *a, const part_box *b, double from);
+	double (*bound)(const descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
 	/// Looks at two bodies or triangles.
-	void (*meet)(descent *d, const part_pair *pair);
+	void (*meet)(descent *d, const cr_part_pair *pair);
 	cr_mover_impact *best;
 	int steps;
 	double time; // of cr_find_nearest_parts
 	cr_relative b_in_a;
-	part_pair stack[PART_STACK];
+	cr_part_pair *stack; // of the caller's scratch
 	int top;
 };
 
@@ -69,7 +54,7 @@ static bool is_plane(const cr_mover *m) { return !m->convex && !m->collider; }
 
 static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || (part != WHOLE && (part & TRIANGLE_BIT)); }
 
-static part_box make_box(const double lower[3], const double upper[3])
+static cr_mover_box make_box(const double lower[3], const double upper[3])
 {
 	double centre[3], extent[3], far[3];
 	for (int k = 0; k < 3; k++) {
@@ -77,11 +62,11 @@ static part_box make_box(const double lower[3], const double upper[3])
 		extent[k] = 0.5 * (upper[k] - lower[k]);
 		far[k] = fmax(fabs(lower[k]), fabs(upper[k]));
 	}
-	return (part_box){ { centre[0], centre[1], centre[2] }, { extent[0], extent[1], extent[2] },
+	return (cr_mover_box){ { centre[0], centre[1], centre[2] }, { extent[0], extent[1], extent[2] },
 		v3d_length((v3d){ far[0], far[1], far[2] }) };
 }
 
-static part_box whole_box(const cr_mover *m)
+cr_mover_box cr_mover_bounds(const cr_mover *m)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	double lower[3] = { 0, 0, 0 }, upper[3] = { 0, 0, 0 };
@@ -91,13 +76,13 @@ static part_box whole_box(const cr_mover *m)
 	}
 	if (m->convex)
 		cr_convex_bounds(m->convex, &identity, lower, upper);
-	part_box box = make_box(lower, upper);
+	cr_mover_box box = make_box(lower, upper);
 	if (m->convex)
 		box.reach = fmin(box.reach, cr_convex_reach(m->convex));
 	return box;
 }
 
-static part_box triangle_box(const v3d p[3])
+static cr_mover_box triangle_box(const v3d p[3])
 {
 	double lower[3], upper[3];
 	for (int k = 0; k < 3; k++) {
@@ -108,7 +93,7 @@ static part_box triangle_box(const v3d p[3])
 	return make_box(lower, upper);
 }
 
-static part_box box_of(const descent *d, int side, uint32_t part)
+static cr_mover_box box_of(const descent *d, int side, uint32_t part)
 {
 	const cr_collider *c = d->mover[side]->collider;
 	if (part == WHOLE)
@@ -200,7 +185,7 @@ static void measure(
 
 // ---- The walk ----
 
-static void push(descent *d, int base, const part_pair *pair)
+static void push(descent *d, int base, const cr_part_pair *pair)
 {
 	int at = d->top++;
 	for (; at > base && d->stack[at - 1].key < pair->key; at--)
@@ -209,17 +194,17 @@ static void push(descent *d, int base, const part_pair *pair)
 }
 
 /// Open the larger one of two parts.
-static void open_pair(descent *d, const part_pair *pair)
+static void open_pair(descent *d, const cr_part_pair *pair)
 {
 	const bool single[2] = { is_single(d->mover[0], pair->part[0]), is_single(d->mover[1], pair->part[1]) };
-	const part_box boxes[2] = { box_of(d, 0, pair->part[0]), box_of(d, 1, pair->part[1]) };
+	const cr_mover_box boxes[2] = { box_of(d, 0, pair->part[0]), box_of(d, 1, pair->part[1]) };
 	const double sizes[2] = { v3d_dot(boxes[0].extent, boxes[0].extent), v3d_dot(boxes[1].extent, boxes[1].extent) };
 	const int opened = single[0] || (!single[1] && sizes[1] > sizes[0]);
 	uint32_t children[CR_WIDTH];
 	const int count = open_part(d->mover[opened]->collider, pair->part[opened], children), base = d->top;
 	for (int i = 0; i < count; i++) {
-		const part_box box = box_of(d, opened, children[i]);
-		part_pair child = *pair;
+		const cr_mover_box box = box_of(d, opened, children[i]);
+		cr_part_pair child = *pair;
 		child.part[opened] = children[i];
 		child.key = cr_round_down(d->bound(d, opened ? &boxes[0] : &box, opened ? &box : &boxes[1], pair->key));
 		if (child.key < d->limit)
@@ -227,25 +212,26 @@ static void open_pair(descent *d, const part_pair *pair)
 	}
 }
 
-static bool prepare(descent *d, const cr_mover *a, const cr_mover *b, cr_mover_impact *best)
+static bool prepare(descent *d, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *best)
 {
 	d->mover[0] = a;
 	d->mover[1] = b;
 	d->best = best;
+	d->stack = scratch->stack;
 	d->steps = d->top = 0;
 	for (int i = 0; i < 2; i++) {
 		if (d->mover[i]->collider && d->mover[i]->collider->triangle_count == 0)
 			return false;
-		d->whole[i] = whole_box(d->mover[i]);
+		d->whole[i] = cr_mover_bounds(d->mover[i]);
 	}
 	return true;
 }
 
 static void descend(descent *d)
 {
-	d->stack[d->top++] = (part_pair){ -INFINITY, { WHOLE, WHOLE } };
+	d->stack[d->top++] = (cr_part_pair){ -INFINITY, { WHOLE, WHOLE } };
 	while (d->top > 0) {
-		const part_pair pair = d->stack[--d->top];
+		const cr_part_pair pair = d->stack[--d->top];
 		if (!(pair.key < d->limit))
 			continue;
 		if (is_single(d->mover[0], pair.part[0]) && is_single(d->mover[1], pair.part[1]))
@@ -288,7 +274,7 @@ static double gap_along(const placed_boxes *p, v3d n)
 // ---- The first impact ----
 
 /// The height of a box over a plane, and the plane's normal.
-static double height_at(const cr_motion *motion, const part_box *box, const cr_motion *plane, double t, v3d *up)
+static double height_at(const cr_motion *motion, const cr_mover_box *box, const cr_motion *plane, double t, v3d *up)
 {
 	const carom_pose pose = cr_motion_at(motion, t), ground = cr_motion_at(plane, t);
 	*up = carom_rotate(ground.orientation, (v3d){ 0, 0, 1 });
@@ -299,7 +285,8 @@ static double height_at(const cr_motion *motion, const part_box *box, const cr_m
 }
 
 /// How long after t a box stays over a plane at least.
-static double free_time_over(const cr_motion *motion, const part_box *box, const cr_motion *plane, double t, double tolerance)
+static double free_time_over(
+	const cr_motion *motion, const cr_mover_box *box, const cr_motion *plane, double t, double tolerance)
 {
 	v3d up;
 	const double height = height_at(motion, box, plane, t, &up);
@@ -310,7 +297,7 @@ static double free_time_over(const cr_motion *motion, const part_box *box, const
 
 /// How long after t two boxes stay apart at least.
 static double free_time(
-	const cr_motion *ma, const part_box *a, const cr_motion *mb, const part_box *b, double t, double tolerance)
+	const cr_motion *ma, const cr_mover_box *a, const cr_motion *mb, const cr_mover_box *b, double t, double tolerance)
 {
 	const carom_pose pa = cr_motion_at(ma, t), pb = cr_motion_at(mb, t);
 	placed_boxes p = { { m3d_from_quat(pa.orientation), m3d_from_quat(pb.orientation) }, { a->extent, b->extent }, { 0, 0, 0 } };
@@ -327,7 +314,23 @@ static double free_time(
 	return longest;
 }
 
-static double bound_time(const descent *d, const part_box *a, const part_box *b, double from)
+double cr_mover_box_time(const cr_motion *motion, const cr_mover_box *box, const carom_aabb *rest, double tolerance)
+{
+	const cr_motion still = { .begin = carom_pose_identity(), .axis = { 0, 0, 1 } };
+	const double lower[3] = { rest->lower.x, rest->lower.y, rest->lower.z };
+	const double upper[3] = { rest->upper.x, rest->upper.y, rest->upper.z };
+	const cr_mover_box there = make_box(lower, upper);
+	double t = 0;
+	for (int i = 0; i < ADVANCES && t < 1; i++) {
+		const double longer = free_time(motion, box, &still, &there, t, tolerance);
+		if (!(longer > 0))
+			break;
+		t += longer;
+	}
+	return t;
+}
+
+static double bound_time(const descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	double t = fmax(from, 0);
@@ -343,7 +346,7 @@ static double bound_time(const descent *d, const part_box *a, const part_box *b,
 	return t > 0 ? t : (double)-INFINITY;
 }
 
-static void meet_on_the_way(descent *d, const part_pair *pair)
+static void meet_on_the_way(descent *d, const cr_part_pair *pair)
 {
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
 	const cr_convex ca = convex_of(a, pair->part[0]), cb = convex_of(b, pair->part[1]);
@@ -359,7 +362,7 @@ static void meet_on_the_way(descent *d, const part_pair *pair)
 
 // ---- The nearest parts ----
 
-static double bound_gap(const descent *d, const part_box *a, const part_box *b, double from)
+static double bound_gap(const descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
@@ -376,7 +379,7 @@ static double bound_gap(const descent *d, const part_box *a, const part_box *b, 
 	return gap;
 }
 
-static void meet_at_rest(descent *d, const part_pair *pair)
+static void meet_at_rest(descent *d, const cr_part_pair *pair)
 {
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
 	const cr_convex ca = convex_of(a, pair->part[0]), cb = convex_of(b, pair->part[1]);
@@ -391,10 +394,10 @@ static void meet_at_rest(descent *d, const part_pair *pair)
 	d->best->triangle[1] = triangle_of(b, pair->part[1]);
 }
 
-bool cr_find_nearest_parts(const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
+bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
 {
 	descent d;
-	if (!prepare(&d, a, b, impact))
+	if (!prepare(&d, scratch, a, b, impact))
 		return false;
 	const double time = impact->impact.separation_time;
 	const carom_pose pa = cr_motion_at(&a->motion, time), pb = cr_motion_at(&b->motion, time);
@@ -425,7 +428,7 @@ static double reach_beyond(const cr_mover *m, v3d point, v3d n)
 {
 	if (m->convex)
 		return v3d_dot(n, v3d_sub(cr_convex_support(m->convex, n), point)) + m->convex->rounding;
-	const part_box box = whole_box(m);
+	const cr_mover_box box = cr_mover_bounds(m);
 	return v3d_dot(n, v3d_sub(box.centre, point)) + fabs(n.x) * box.extent.x + fabs(n.y) * box.extent.y +
 		fabs(n.z) * box.extent.z;
 }
@@ -475,8 +478,8 @@ static bool find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const 
 
 // ---- Both ----
 
-void cr_find_mover_impact(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
-	cr_mover_impact *impact)
+void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, cr_mover_impact *impact)
 {
 	*impact = (cr_mover_impact){ { .state = CR_IMPACT_NONE, .time = 1, .separation_time = 1 }, { -1, -1 }, false };
 	if (!a->collider && !b->collider) {
@@ -484,7 +487,7 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, const cr_mover *a, cons
 		return;
 	}
 	descent d;
-	if (!prepare(&d, a, b, impact))
+	if (!prepare(&d, scratch, a, b, impact))
 		return;
 	if (find_inside(kernels, a, b, impact)) {
 		impact->impact.state = CR_IMPACT_TOUCHING;

@@ -20,15 +20,45 @@ typedef struct cr_mover_impact {
 	bool inside;         // one begins inside the other, a closed mesh: separation leads it out
 } cr_mover_impact;
 
+enum {
+	// Either tree is opened at most CR_MAX_DEPTH times on the way down, then one leaf; each opening
+	// leaves seven more pairs.
+	CR_PART_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
+};
+
+/// Two parts that wait. Smaller keys go first.
+typedef struct cr_part_pair {
+	float key; // rounded down: floats save a quarter of the room
+	uint32_t part[2];
+} cr_part_pair;
+
+/// Room for a search, 11 KB, which need not be set. Apart, for some callers have no such stack left.
+typedef struct cr_mover_scratch {
+	cr_part_pair stack[CR_PART_STACK];
+} cr_mover_scratch;
+
 /// Finds the first time before limit (0 to 1) at which A and B come within tolerance (above 0) of
 /// each other. A closed mesh is solid: what begins inside is CR_IMPACT_TOUCHING, and separation
 /// leads its middle out through the nearest point of the surface. Else with a mesh separation is
 /// not set: cr_find_nearest_parts tells it. A mesh without triangles is near nothing.
-void cr_find_mover_impact(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, double tolerance, double limit,
-	cr_mover_impact *impact);
+void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
+	double tolerance, double limit, cr_mover_impact *impact);
 
 /// Sets separation and triangles to the parts of A and B that are nearest to each other at
 /// separation_time. Overlapping parts count by their depth. False: a mesh has no triangles.
-bool cr_find_nearest_parts(const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
+bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
+
+/// A box in a mover's frame, and how far the farthest point in it lies from the origin.
+typedef struct cr_mover_box {
+	v3d centre;
+	v3d extent;
+	double reach;
+} cr_mover_box;
+
+/// Returns the box around a convex body or a mesh with triangles.
+cr_mover_box cr_mover_bounds(const cr_mover *mover);
+/// Returns a time before which a mover within a box of its frame stays farther than half the
+/// tolerance from an axis-aligned box at rest; 0: perhaps not at all, 1 or more: all the way.
+double cr_mover_box_time(const cr_motion *motion, const cr_mover_box *box, const carom_aabb *rest, double tolerance);
 
 #endif

@@ -251,10 +251,11 @@ carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, 
 		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no distance", name);
 	if (result != CAROM_SUCCESS)
 		return result;
+	cr_mover_scratch scratch;
 	cr_mover_impact found;
-	cr_find_mover_impact(cr_get_bvh_kernels(context->simd), &movers[0], &movers[1], tolerance, 1, &found);
+	cr_find_mover_impact(cr_get_bvh_kernels(context->simd), &scratch, &movers[0], &movers[1], tolerance, 1, &found);
 	if (!found.inside && (movers[0].collider || movers[1].collider))
-		cr_find_nearest_parts(&movers[0], &movers[1], &found);
+		cr_find_nearest_parts(&scratch, &movers[0], &movers[1], &found);
 	write_impact(&movers[0], &found, origin, toi);
 	return CAROM_SUCCESS;
 }

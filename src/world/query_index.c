@@ -150,7 +150,7 @@ static void world_box(
 }
 
 typedef struct index_entry {
-	double key;
+	float key; // rounded down: floats halve the stack
 	uint32_t child;
 } index_entry;
 
@@ -166,10 +166,11 @@ static int push_children(
 		const double key = search->key(search->user, lower, upper);
 		if (!(key <= search->limit) || key == INFINITY)
 			continue;
+		const float low = cr_round_down(key);
 		int at = top++;
-		for (; at > base && stack[at - 1].key < key; at--)
+		for (; at > base && stack[at - 1].key < low; at--)
 			stack[at] = stack[at - 1];
-		stack[at] = (index_entry){ key, node->child[i] };
+		stack[at] = (index_entry){ low, node->child[i] };
 	}
 	return top;
 }
@@ -208,7 +209,7 @@ carom_result cr_query_index_search(const carom_world *world, cr_index_search *se
 		stack[top++] = (index_entry){ -INFINITY, 0 };
 	while (top > 0) {
 		const index_entry e = stack[--top];
-		if (e.key > search->limit)
+		if ((double)e.key > search->limit)
 			continue;
 		if (!(e.child & CR_LEAF_BIT))
 			top = push_children(index, &index->tree.nodes[e.child], search, stack, top);

@@ -711,3 +711,153 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
 	return CAROM_SUCCESS;
 }
+
+// ---- Shape casts ----
+
+typedef struct cast_search {
+	const carom_world *world;
+	const carom_query_filter *filter;
+	double tolerance;
+	v3d origin; // of the motions: where the shape begins
+	cr_convex convex;
+	cr_mover mover;
+	cr_mover_box box; // of the mover
+	v3d lower, upper; // around its whole way
+	bool found;
+	int32_t body;
+	cr_mover_impact impact;
+	cr_mover_scratch *scratch;
+	carom_result result; // of the visits
+} cast_search;
+
+static double cast_key(const void *user, const double lower[3], const double upper[3])
+{
+	const cast_search *s = user;
+	const carom_aabb rest = { v3d_sub((v3d){ lower[0], lower[1], lower[2] }, s->origin),
+		v3d_sub((v3d){ upper[0], upper[1], upper[2] }, s->origin) };
+	for (int k = 0; k < 3; k++) {
+		if (v3d_get(rest.lower, k) > v3d_get(s->upper, k) || v3d_get(rest.upper, k) < v3d_get(s->lower, k))
+			return INFINITY;
+	}
+	const double time = cr_mover_box_time(&s->mover.motion, &s->box, &rest, s->tolerance);
+	return time < 1 ? time : (double)INFINITY;
+}
+
+/// A body at rest, seen from where the cast begins.
+static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_convex *convex)
+{
+	cr_mover mover = cr_mover_of(&body->shape.def, convex);
+	const carom_pose pose = { v3d_sub(body->pose.position, s->origin), body->pose.orientation };
+	mover.motion = cr_motion_between(&pose, &pose); // as carom_time_of_impact has it, to the last bit
+	return mover;
+}
+
+/// Is a body, or part of one, before another in the order of bodies and parts?
+static bool comes_before(const carom_world *world, int32_t a, int32_t b)
+{
+	const cr_body *bodies = world->bodies.data;
+	const uint32_t of_a = cr_id_of(bodies, a).index1, of_b = cr_id_of(bodies, b).index1;
+	return of_a != of_b ? of_a < of_b : bodies[a].part < bodies[b].part;
+}
+
+static bool visit_cast(void *user, int32_t index, double *limit)
+{
+	cast_search *s = user;
+	if (!passes(s->filter, s->world, index))
+		return true;
+	const cr_body *seen = cr_see_body(&s->world->bodies.data[index], &s->result);
+	if (!seen)
+		return false;
+	cr_convex convex;
+	const cr_mover body = resting_mover(s, seen, &convex);
+	cr_mover_impact impact;
+	// Impacts at the best time so far are of use too: the lower index counts.
+	const double before = s->found ? nextafter(s->impact.impact.time, 2) : 1;
+	cr_find_mover_impact(s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
+	const double time = impact.impact.time;
+	if (impact.impact.state == CR_IMPACT_NONE ||
+		(s->found && time == s->impact.impact.time && comes_before(s->world, s->body, index)))
+		return true;
+	s->found = true;
+	s->body = index;
+	s->impact = impact;
+	*limit = time;
+	return true;
+}
+
+/// Sets the shape on its way, with the box around all of it.
+static void begin_cast(cast_search *s, const carom_shape *shape, const carom_pose *begin, const carom_pose *end)
+{
+	const carom_pose ends[2] = { { { 0, 0, 0 }, begin->orientation },
+		{ v3d_sub(end->position, begin->position), end->orientation } };
+	s->origin = begin->position;
+	s->mover = cr_mover_of(shape, &s->convex);
+	s->mover.motion = cr_motion_between(&ends[0], &ends[1]);
+	s->box = cr_mover_bounds(&s->mover);
+	const v3d to = ends[1].position;
+	const double reach = (s->box.reach + s->tolerance) * (1 + 1e-9) + 1e-9 * v3d_length(to);
+	s->lower = (v3d){ fmin(to.x, 0) - reach, fmin(to.y, 0) - reach, fmin(to.z, 0) - reach };
+	s->upper = (v3d){ fmax(to.x, 0) + reach, fmax(to.y, 0) + reach, fmax(to.z, 0) + reach };
+}
+
+static void write_hit(cast_search *s, carom_shape_hit *hit)
+{
+	cr_convex convex;
+	const cr_mover body = resting_mover(s, cr_see_body(&s->world->bodies.data[s->body], &s->result), &convex);
+	if (!s->impact.inside && (s->mover.collider || body.collider))
+		cr_find_nearest_parts(s->scratch, &s->mover, &body, &s->impact);
+	const cr_impact *impact = &s->impact.impact;
+	const v3d place = v3d_add(cr_motion_at(&s->mover.motion, impact->separation_time).position, s->origin);
+	*hit = (carom_shape_hit){ .body = cr_id_of(s->world->bodies.data, s->body),
+		.shape = s->world->bodies.data[s->body].part,
+		.time = impact->time,
+		.touching = impact->state == CR_IMPACT_TOUCHING,
+		.distance = impact->separation.gap,
+		.point = v3d_add(impact->separation.on_b, place),
+		.normal = impact->separation.normal,
+		.triangle = s->impact.triangle[1],
+		.own_triangle = s->impact.triangle[0] };
+}
+
+static carom_result check_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const char *function, carom_pose ends[2])
+{
+	if (!shape || !motion)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, shape ? "motion" : "shape");
+	if (shape->type == CAROM_PLANE)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
+	if (!(tolerance > 0) || !isfinite(tolerance))
+		return cr_fail(
+			world->context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function, tolerance);
+	carom_result result = cr_check_shape(world->context, shape, function);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(world->context, &motion->begin, function, "motion.begin", &ends[0]);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_pose(world->context, &motion->end, function, "motion.end", &ends[1]);
+	return result;
+}
+
+carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+{
+	static const char *const name = "carom_world_cast_shape";
+	carom_pose ends[2];
+	if (!found || !hit)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
+	*found = false;
+	carom_result result = check_cast(world, shape, motion, tolerance, name, ends);
+	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
+		return result;
+	cast_search s = { .world = world, .filter = filter, .tolerance = tolerance };
+	begin_cast(&s, shape, &ends[0], &ends[1]);
+	cr_index_search search = { cast_key, visit_cast, &s, 1 };
+	s.scratch = cr_alloc(world->context, sizeof *s.scratch);
+	if (!s.scratch)
+		return cr_fail_memory(world->context, "a shape cast");
+	result = search_bodies(world, name, &search, &s.result);
+	*found = result == CAROM_SUCCESS && s.found;
+	if (*found)
+		write_hit(&s, hit);
+	cr_free(world->context, s.scratch, sizeof *s.scratch);
+	return result;
+}
