@@ -333,6 +333,16 @@ static void compare_shape_contacts(twins *t)
 		whole[i].shape_b = 0;
 		compare_contact(&whole[i], &apart[i]);
 	}
+	carom_closest_body near, twin;
+	bool found, expected_found;
+	REQUIRE(carom_world_closest_body(t->whole, shape, &pose, 2, NULL, &found, &near) == CAROM_SUCCESS);
+	REQUIRE(carom_world_closest_body(t->apart, shape, &pose, 2, NULL, &expected_found, &twin) == CAROM_SUCCESS);
+	CHECK_INT(found, expected_found);
+	if (found && expected_found) {
+		CHECK_INT(near.body.index1 + (uint32_t)near.shape, twin.body.index1);
+		CHECK(carom_world_is_body(t->whole, near.body));
+		CHECK_NEAR(near.distance, twin.distance, 1e-12);
+	}
 }
 
 static void live_as_twins(const carom_world_def *def, int threads, int steps)
