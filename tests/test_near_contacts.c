@@ -409,6 +409,46 @@ TEST(near_contacts, open_sheets_have_a_front)
 	carom_destroy_context(context);
 }
 
+/// A body of any shape that is wholly behind a sheet with a front is told nothing of it; before it, and on both sides of a sheet
+/// with two, it is told the distance.
+TEST(near_contacts, no_shape_sees_a_front_from_behind)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *cube = manifold_cube(context, 1, 0.2);
+	const float corners[24] = { -0.2f, -0.2f, -0.2f, 0.2f, -0.2f, -0.2f, -0.2f, 0.2f, -0.2f, 0.2f, 0.2f, -0.2f, -0.2f, -0.2f,
+		0.2f, 0.2f, -0.2f, 0.2f, -0.2f, 0.2f, 0.2f, 0.2f, 0.2f, 0.2f };
+	carom_mesh *hull = fixture_hull_mesh(context, corners, 8);
+	carom_shape rounded = fixture_box(0.1, 0.1, 0.1);
+	rounded.rounding = 0.1;
+	const carom_shape shapes[] = { fixture_sphere(0.2), fixture_capsule(0.1, 0.1), fixture_box(0.2, 0.2, 0.2),
+		fixture_of_mesh(cube), fixture_hull(hull), fixture_cylinder(0.2, 0.2), fixture_cone(0.2, 0.2),
+		fixture_ellipsoid(0.2, 0.2, 0.2), rounded };
+	const carom_world_def def = near_def();
+	uint64_t seed = 11;
+	for (int sheet = 0; sheet < 4; sheet++) {
+		const bool two_sided = sheet / 2;
+		carom_mesh *floor = manifold_floor(context, sheet % 2 ? 12 : 1, 4, two_sided ? CAROM_SIDES_BOTH : CAROM_SIDES_FRONT);
+		for (int i = 0; i < 20 * (int)(sizeof shapes / sizeof *shapes); i++) {
+			const carom_pose frame = fixture_random_pose(&seed, i % 4 ? 3 : 0);
+			const double side = i % 2 ? -1 : 1, x = test_random_double(&seed, -1, 1), y = test_random_double(&seed, -1, 1);
+			manifold_view view;
+			manifold_meet(context, &def, shapes[i / 20], fixture_compose(frame, fixture_at(x, y, side * 0.25)),
+				fixture_of_mesh(floor), frame, &view);
+			double deepest = -INFINITY;
+			for (int k = 0; k < view.count; k++)
+				deepest = fmax(deepest, view.data[k].depth);
+			if (side < 0 && !two_sided)
+				CHECK_INT(view.count, 0);
+			else
+				CHECK_NEAR(deepest, -0.05, 1e-5);
+		}
+		carom_release_mesh(floor);
+	}
+	carom_release_mesh(cube);
+	carom_release_mesh(hull);
+	carom_destroy_context(context);
+}
+
 /// Two fine surfaces side by side have more pairs of triangles within reach than are looked at: those that are nearly
 /// nearest still make the patch, and where these are too many as well, the nearest points are the contact.
 TEST(near_contacts, too_many_pairs_leave_the_nearest)

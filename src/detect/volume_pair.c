@@ -217,6 +217,9 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 
 /// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no
 /// direction.
+// Cosine: a body ahead of an open mesh is behind its front where it lies further below it than this.
+static const double LEVEL = 1e-4;
+
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
 /// The nearest point of the surface to an end of the core, which may be out of reach of the radius. false: there is none.
@@ -272,10 +275,33 @@ static bool is_shadowed(const round_pair *r, int32_t i)
 	return false;
 }
 
+/// How far a part of the core lies in front of the surface at a place: along the normal that says most of the triangles that
+/// share the place.
+static double height_over(const round_pair *r, const near_triangle *place)
+{
+	double height = 0;
+	for (int32_t i = 0; i < r->near_count; i++) {
+		const near_triangle *n = &r->near[i];
+		if (n->part != place->part || v3d_length(v3d_sub(n->surface, place->surface)) > surface_tolerance(r))
+			continue;
+		const double along = v3d_dot(cr_collider_normal(r->collider, n->triangle), v3d_sub(n->core, n->surface));
+		height = fabs(along) > fabs(height) ? along : height;
+	}
+	return height;
+}
+
+/// Is a body ahead of an open mesh whose front it does not see?
+static bool is_unseen(const round_pair *r, const near_triangle *n)
+{
+	return !r->collider->closed && n->distance > r->radius && cr_has_front(r->mesh) && height_over(r, n) < -LEVEL * n->distance;
+}
+
 static void add_outside(round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];
 	const v3d away = v3d_sub(n->core, n->surface);
+	if (is_unseen(r, n))
+		return;
 	if (n->distance > surface_tolerance(r)) {
 		add_round_contact(r, n->core, v3d_scale(away, 1 / n->distance), r->radius - n->distance, n);
 		return;
@@ -298,20 +324,11 @@ static bool is_pierced(const round_pair *r, const near_triangle *n)
 	return from * to < 0 && fmin(fabs(from), fabs(to)) > surface_tolerance(r);
 }
 
-/// How far a part of the core lies in front of the surface, where that is nearest to it: along the normal that says
-/// most of the triangles that share the nearest point. Positive where nothing is near.
+/// How far a part of the core lies in front of the surface, where that is nearest to it. Positive where nothing is near.
 static double height_of(const round_pair *r, int part)
 {
 	const near_triangle *nearest = nearest_of(r, part);
-	double height = 0;
-	for (int32_t i = 0; nearest && i < r->near_count; i++) {
-		const near_triangle *n = &r->near[i];
-		if (n->part != part || v3d_length(v3d_sub(n->surface, nearest->surface)) > surface_tolerance(r))
-			continue;
-		const double along = v3d_dot(cr_collider_normal(r->collider, n->triangle), v3d_sub(n->core, n->surface));
-		height = fabs(along) > fabs(height) ? along : height;
-	}
-	return nearest ? height : INFINITY;
+	return nearest ? height_over(r, nearest) : INFINITY;
 }
 
 /// Is an end of the core on the side that the body must leave: inside a solid, or behind an open mesh that has a front
