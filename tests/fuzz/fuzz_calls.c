@@ -136,7 +136,7 @@ static carom_mesh *tetrahedron(carom_context *context)
 	return mesh;
 }
 
-// Bodies of every shape and kind; variant 1 with a filter, 2 with groups and another broad phase, 3 with bodies that deform.
+// Bodies of every shape and kind, some with parts; variant 1 with a filter, 2 with groups and another broad phase, 3 with bodies that deform.
 static int add_bodies(carom_world *world, const carom_mesh *mesh, int variant, carom_body_id ids[6])
 {
 	static const carom_shape_type types[6] = { CAROM_MESH, CAROM_MESH, CAROM_SPHERE, CAROM_PLANE, CAROM_CAPSULE, CAROM_BOX };
@@ -148,6 +148,12 @@ static int add_bodies(carom_world *world, const carom_mesh *mesh, int variant, c
 		def.sensor = i == 4;
 		def.pose.position = (carom_vec3){ 0.5 * i, 0.1 * i, 0.2 };
 		def.user_data = (uint64_t)i;
+		const carom_part parts[2] = { { def.shape, carom_pose_identity() }, { def.shape, { { 0.5, 0, 0 }, { 0, 0, 1, 0 } } } };
+		if (i == 2 || (i == 0 && variant == 0)) {
+			def.shape = (carom_shape){ 0 };
+			def.parts = parts;
+			def.part_count = 2;
+		}
 		FUZZ_REQUIRE(
 			carom_world_add_body(world, &def, &ids[i]) == CAROM_SUCCESS, "%s", carom_error_text(carom_world_context(world)));
 	}

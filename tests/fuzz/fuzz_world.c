@@ -190,10 +190,30 @@ static carom_shape read_shape(fuzz_bytes *b, int *mesh)
 	return shape;
 }
 
+enum { MOST_PARTS = 4 };
+
+// Give a definition parts, which each world needs with meshes of its own.
+static void read_parts(fuzz_bytes *b, int count, carom_body_def def[2], carom_part parts[2][MOST_PARTS])
+{
+	for (int i = 0; i < count; i++) {
+		int mesh;
+		parts[0][i] = (carom_part){ read_shape(b, &mesh), fuzz_pose(b) };
+		parts[1][i] = parts[0][i];
+		for (int w = 0; w < 2; w++)
+			parts[w][i].shape.mesh = parts[0][i].shape.type == CAROM_MESH ? meshes[w][mesh] : NULL;
+	}
+	for (int w = 0; w < 2; w++) {
+		def[w].shape = (carom_shape){ 0 };
+		def[w].parts = parts[w];
+		def[w].part_count = count;
+	}
+}
+
 static void add_body(twins *t)
 {
 	fuzz_bytes *b = &t->bytes;
 	int mesh;
+	carom_part parts[2][MOST_PARTS];
 	carom_body_def def[2] = { carom_default_body_def() };
 	def[0].shape = read_shape(b, &mesh);
 	const int kind = fuzz_byte(b);
@@ -211,6 +231,8 @@ static void add_body(twins *t)
 		return;
 	for (int w = 0; w < 2; w++)
 		def[w].shape.mesh = def[0].shape.type == CAROM_MESH ? meshes[w][mesh] : NULL;
+	if (flags % 16 >= 12)
+		read_parts(b, 1 + flags % MOST_PARTS, def, parts);
 	carom_result result[2];
 	carom_body_id ids[2];
 	ON_BOTH(t, result, carom_world_add_body(t->world[w], &def[w], &ids[w]));
