@@ -316,6 +316,20 @@ static void compare_overlaps(twins *t)
 		CHECK(fixture_same_id(whole[i], owners[i]));
 }
 
+static void compare_nearest_bodies(twins *t)
+{
+	const carom_shape *shape = &t->shapes.shape[test_random(&t->seed) % SHAPES];
+	carom_pose pose = fixture_random_pose(&t->seed, 2);
+	pose.position.z += test_random(&t->seed) % 2 ? 4 : 0; // else it overlaps something
+	bool found, also;
+	carom_closest_body whole, apart;
+	REQUIRE(carom_world_closest_body(t->whole, shape, &pose, INFINITY, NULL, &found, &whole) == CAROM_SUCCESS);
+	REQUIRE(carom_world_closest_body(t->apart, shape, &pose, INFINITY, NULL, &also, &apart) == CAROM_SUCCESS);
+	REQUIRE(found && also);
+	CHECK(whole.distance == apart.distance && whole.body.index1 + (uint32_t)whole.shape == apart.body.index1);
+	CHECK(carom_world_is_body(t->whole, whole.body));
+}
+
 static void compare_shape_contacts(twins *t)
 {
 	enum { MAX_CONTACTS = 512 };
@@ -365,6 +379,7 @@ static void live_as_twins(const carom_world_def *def, int threads, int steps)
 		compare_points(&t);
 		compare_overlaps(&t);
 		compare_shape_contacts(&t);
+		compare_nearest_bodies(&t);
 		for (int i = 1; i < t.count; i++) {
 			if (step % 4 != 3)
 				move_twin(&t, i); // else what was found in the last step alone must not tell
