@@ -1,0 +1,206 @@
+// Situations of other libraries' test suites: the numbers are theirs, the code is ours. A comment above each table names the files
+// that its numbers come from. Carom's normals point from B to A. Each pair is measured both ways round, and again in frames that
+// turn or move both shapes.
+#include "fixture.h"
+
+#include "carom/collide.h"
+
+#include <stdio.h>
+
+#define TOLERANCE 1e-6 // of distances, normals and points, in the units of the case
+#define ROOT_HALF 0.70710678118654752440
+
+typedef struct peer_case {
+	const char *name;
+	carom_shape a, b;
+	carom_pose pose_a, pose_b;
+	double distance;
+	const double *normal;  // NULL: not unique
+	const double *point_a; // NULL: not unique
+	const double *point_b;
+} peer_case;
+
+#define V(...) \
+	(const double[3]) { __VA_ARGS__ }
+#define AT(x, y, z)                 \
+	{                               \
+		{ x, y, z }, { 0, 0, 0, 1 } \
+	}
+
+static carom_pose moved(carom_pose frame, carom_pose pose)
+{
+	const carom_quat f = frame.orientation, q = pose.orientation;
+	const carom_vec3 v = carom_rotate(f, (carom_vec3){ q.x, q.y, q.z });
+	// f q = (f q f*) f: the vector part of q turns by f, then f follows.
+	const carom_quat r = { q.w * f.x + f.w * v.x + v.y * f.z - v.z * f.y, q.w * f.y + f.w * v.y + v.z * f.x - v.x * f.z,
+		q.w * f.z + f.w * v.z + v.x * f.y - v.y * f.x, q.w * f.w - v.x * f.x - v.y * f.y - v.z * f.z };
+	return (carom_pose){ carom_transform_point(frame, pose.position), r };
+}
+
+static void check_vector(carom_vec3 actual, carom_vec3 expected)
+{
+	CHECK_NEAR(actual.x, expected.x, TOLERANCE);
+	CHECK_NEAR(actual.y, expected.y, TOLERANCE);
+	CHECK_NEAR(actual.z, expected.z, TOLERANCE);
+}
+
+// Checks one case in a frame, A against B or B against A.
+static void check_in_frame(carom_context *context, const peer_case *p, carom_pose frame, bool swapped)
+{
+	const carom_pose a = moved(frame, p->pose_a), b = moved(frame, p->pose_b);
+	carom_separation s;
+	REQUIRE((swapped ? carom_distance(context, &p->b, &b, &p->a, &a, &s) : carom_distance(context, &p->a, &a, &p->b, &b, &s)) ==
+		CAROM_SUCCESS);
+	CHECK_NEAR(s.distance, p->distance, TOLERANCE);
+	const double sign = swapped ? -1 : 1;
+	if (p->normal)
+		check_vector(s.normal,
+			carom_rotate(frame.orientation, (carom_vec3){ sign * p->normal[0], sign * p->normal[1], sign * p->normal[2] }));
+	if (p->point_a)
+		check_vector(swapped ? s.point_b : s.point_a,
+			carom_transform_point(frame, (carom_vec3){ p->point_a[0], p->point_a[1], p->point_a[2] }));
+	if (p->point_b)
+		check_vector(swapped ? s.point_a : s.point_b,
+			carom_transform_point(frame, (carom_vec3){ p->point_b[0], p->point_b[1], p->point_b[2] }));
+}
+
+static void check_cases(const peer_case *cases, size_t count)
+{
+	carom_context *context = fixture_context(1);
+	// The second frame is that of distance_box_box_3 in hpp-fcl's test/box_box_distance.cpp.
+	const carom_pose frames[] = { AT(0, 0, 0),
+		{ { 4, 5, 6 }, { -0.718287018243, 0.310622451066, 0.444435113443, 0.435952844074 } }, AT(-1000, 2000, 3000) };
+	for (size_t i = 0; i < count; i++) {
+		const int before = test_failures();
+		for (int k = 0; k < 6; k++)
+			check_in_frame(context, &cases[i], frames[k / 2], k % 2);
+		if (test_failures() > before)
+			printf("peer case: %s\n", cases[i].name);
+	}
+	carom_destroy_context(context);
+}
+
+#define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof(*(cases)))
+
+// FCL: test/test_fcl_capsule_capsule.cpp, test/test_fcl_capsule_box_1.cpp. FCL's capsules and boxes
+// have full lengths, ours half. FCL gives the nearest points in the frames of the shapes; here they stand in the world.
+TEST(peer_cases, fcl_capsules)
+{
+	const carom_shape capsule = fixture_capsule(5, 5), thick = fixture_capsule(2, 2), box = fixture_box(0.5, 1, 2);
+	const peer_case cases[] = {
+		{ "side by side", capsule, capsule, AT(0, 0, 0), AT(20.1, 0, 0), 10.1, V(-1, 0, 0), NULL, NULL },
+		{ "askew", capsule, capsule, AT(0, 0, 0), AT(20, 20, 0), 20 * 2 * ROOT_HALF - 10, V(-ROOT_HALF, -ROOT_HALF, 0), NULL,
+			NULL },
+		{ "end to end", capsule, capsule, AT(0, 0, 0), AT(0, 0, 20.1), 0.1, V(0, 0, -1), V(0, 0, 10), V(0, 0, 10.1) },
+		{ "beside a box", thick, box, AT(3, 0, 0), AT(0, 0, 0), 0.5, V(1, 0, 0), NULL, NULL },
+		{ "above a box", thick, box, AT(0, 0, 8), AT(0, 0, 0), 2, V(0, 0, 1), V(0, 0, 4), V(0, 0, 2) },
+		{ "behind a box", thick, box, { { -10, 0, 0 }, { 0, ROOT_HALF, 0, ROOT_HALF } }, AT(0, 0, 0), 5.5, V(-1, 0, 0),
+			V(-6, 0, 0), V(-0.5, 0, 0) },
+	};
+	CHECK_CASES(cases);
+}
+
+// Coal (hpp-fcl): test/sphere_capsule.cpp. Where it says only that the shapes are apart, the distance follows from the sizes.
+TEST(peer_cases, coal_sphere_capsule)
+{
+	const carom_shape s = fixture_sphere(50), c = fixture_capsule(50, 100);
+	const carom_quat along_y = { ROOT_HALF, 0, 0, ROOT_HALF };
+	const peer_case cases[] = {
+		{ "separated z", s, c, AT(0, 0, -50), AT(0, 0, 200), 50, V(0, 0, -1), V(0, 0, 0), V(0, 0, 50) },
+		{ "separated -z", s, c, AT(0, 0, 50), AT(0, 0, -200), 50, V(0, 0, 1), V(0, 0, 0), V(0, 0, -50) },
+		{ "separated x", s, c, AT(0, 0, -50), AT(150, 0, 0), 50, V(-1, 0, 0), V(50, 0, -50), V(100, 0, -50) },
+		{ "separated, turned", s, c, AT(0, 0, -50), { { 150, 0, 0 }, along_y }, 158.11388300841898 - 100, NULL, NULL, NULL },
+		{ "penetration z", s, c, AT(0, 0, -50), AT(0, 0, 125), -25, V(0, 0, -1), NULL, NULL },
+		{ "penetration z, turned", s, c, AT(0, 0, 0), { { 0, 50, 75 }, along_y }, -25, V(0, 0, -1), V(0, 0, 50), V(0, 0, 25) },
+		{ "collision", s, c, AT(0, 0, -50), AT(0, 0, 100), -50, V(0, 0, -1), NULL, NULL },
+		{ "separated by 25", s, c, AT(0, 0, -50), AT(0, 0, 175), 25, V(0, 0, -1), NULL, NULL },
+	};
+	CHECK_CASES(cases);
+}
+
+// Coal (hpp-fcl): test/box_box_distance.cpp.
+TEST(peer_cases, coal_box_box)
+{
+	const carom_shape wide = fixture_box(3, 5, 1), two = fixture_box(1, 1, 1), one = fixture_box(0.5, 0.5, 0.5);
+	const double c = 0.92387953251128674, s = 0.38268343236508977, t = s / 1.7320508075688772; // of pi/8
+	const peer_case cases[] = {
+		{ "corner to corner", wide, two, AT(0, 0, 0), AT(25, 20, 5), 25.41653005427767, NULL, V(3, 5, 1), V(24, 19, 4) },
+		{ "corner above a face", wide, two, AT(0, 0, 0), { { 0, 0, 10 }, { t, t, t, c } }, 7.37876556, V(0, 0, -1),
+			V(0.60947571, 0.01175873, 1), V(0.60947571, 0.01175873, 8.37876556) },
+		{ "crossed edges", one, one, { { -2, 1, 0.5 }, { 0, 0, s, c } }, { { 2, 0.5, 0.5 }, { 0, s, 0, c } }, 4 - 2 * ROOT_HALF,
+			V(-1, 0, 0), V(ROOT_HALF - 2, 1, 0.5), V(2 - ROOT_HALF, 1, 0.5) },
+		{ "faces 1 apart", one, one, AT(2, 0, 0), AT(0, 0, 0), 1, V(1, 0, 0), NULL, NULL },
+		{ "faces 0.01 apart", one, one, AT(1.01, 0, 0), AT(0, 0, 0), 0.01, V(1, 0, 0), NULL, NULL },
+		{ "faces 0.01 deep", one, one, AT(0.99, 0, 0), AT(0, 0, 0), -0.01, V(1, 0, 0), NULL, NULL },
+		{ "one in the other", one, one, AT(0, 0, 0), AT(0, 0, 0), -1, NULL, NULL, NULL },
+	};
+	CHECK_CASES(cases);
+}
+
+// Jolt Physics: UnitTests/Geometry/EPATests.cpp, UnitTests/Geometry/GJKTests.cpp. Jolt's normals point from A to B.
+TEST(peer_cases, jolt_spheres_and_boxes)
+{
+	const carom_shape box = fixture_box(2, 3, 4), bar = fixture_box(0.5, 0.5, 2), cube = fixture_box(0.5, 0.5, 0.5);
+	const double r8 = 2.8284271247461903, r12 = 3.4641016151377544, l = 2 / 1.7320508075688772, u = 0.57735026918962576;
+	const carom_shape unit = fixture_sphere(1);
+	const peer_case cases[] = {
+		{ "misses a face", box, fixture_sphere(1.99), AT(0, 0, 0), AT(4, 0, 0), 0.01, V(-1, 0, 0), V(2, 0, 0), V(2.01, 0, 0) },
+		{ "touches a face", box, fixture_sphere(2.01), AT(0, 0, 0), AT(4, 0, 0), -0.01, V(-1, 0, 0), V(2, 0, 0), V(1.99, 0, 0) },
+		{ "deep in a face", box, fixture_sphere(2), AT(0, 0, 0), AT(3, 0, 0), -1, V(-1, 0, 0), V(2, 0, 0), V(1, 0, 0) },
+		{ "misses an edge", bar, fixture_sphere(r8 - 0.01), AT(1.5, 1.5, 0), AT(4, 4, 0), 0.01, V(-ROOT_HALF, -ROOT_HALF, 0),
+			V(2, 2, 0), NULL },
+		{ "hits an edge", bar, fixture_sphere(r8 + 0.01), AT(1.5, 1.5, 0), AT(4, 4, 0), -0.01, V(-ROOT_HALF, -ROOT_HALF, 0),
+			V(2, 2, 0), NULL },
+		{ "misses a corner", cube, fixture_sphere(r12 - 0.01), AT(1.5, 1.5, 1.5), AT(4, 4, 4), 0.01, V(-u, -u, -u), V(2, 2, 2),
+			NULL },
+		{ "hits a corner", cube, fixture_sphere(r12 + 0.01), AT(1.5, 1.5, 1.5), AT(4, 4, 4), -0.01, V(-u, -u, -u), V(2, 2, 2),
+			NULL },
+		{ "spheres on each other", fixture_sphere(2), fixture_sphere(2), AT(1, 2, 3), AT(1, 2, 3), -4, NULL, NULL, NULL },
+		{ "spheres nearly so", fixture_sphere(2), fixture_sphere(1.8), AT(1, 2, 3), AT(1.1, 2, 3), -3.7, V(-1, 0, 0),
+			V(3, 2, 3), V(-0.7, 2, 3) },
+		{ "spheres far apart", unit, unit, AT(0, 0, 0), AT(10, 10, 10), 17.320508075688775 - 2, V(-u, -u, -u), V(u, u, u),
+			NULL },
+		{ "spheres that touch", unit, unit, AT(0, 0, 0), AT(l, l, l), 0, V(-u, -u, -u), V(u, u, u), V(u, u, u) },
+	};
+	CHECK_CASES(cases);
+}
+
+// Box3D: test/test_distance.c. Its flat squares and bare segments are here a box and capsules of radius 0.25, whose
+// sides lie where the squares and segments do. The tolerance of 0.0025 stands for the gap that Box3D's casts leave; Carom
+// may come nearer than it, so the times here are those of the touch.
+TEST(peer_cases, box3d_distance_and_casts)
+{
+	const carom_shape box = fixture_box(1, 1, 0.5), bar = fixture_capsule(0.25, 1);
+	const carom_quat along_y = { ROOT_HALF, 0, 0, ROOT_HALF };
+	const peer_case apart[] = { { "square and segment", box, bar, AT(0, 0, 0), { { 2.25, 0, 0 }, along_y }, 1, V(-1, 0, 0),
+		NULL, NULL } };
+	CHECK_CASES(apart);
+	const struct {
+		double x, dx, dy, tolerance, time;
+		carom_toi_status status;
+	} casts[] = {
+		{ 2, -2, 0, 1e-4, 0.5, CAROM_TOI_IMPACT },         // ShapeCastTest, TimeOfImpactTest
+		{ 1.002, 1, 0, 1e-4, 1, CAROM_TOI_APART },         // recedes
+		{ 1.002, 0, 2, 1e-4, 1, CAROM_TOI_APART },         // slides
+		{ 1.002, -1, 0, 0.0025, 0, CAROM_TOI_TOUCHING },   // closes in
+		{ 1.005, -1, 0, 0.0025, 0.005, CAROM_TOI_IMPACT }, // graded
+		{ 1.005, -0.001, 2, 0.0025, 1, CAROM_TOI_APART },  // grazes
+		{ 1.002, 1, 0, 0.0025, 0, CAROM_TOI_TOUCHING },    // starts within the tolerance
+		{ 0.5, 1, 0, 0.0025, 0, CAROM_TOI_TOUCHING },      // starts inside
+	};
+	carom_context *context = fixture_context(1);
+	for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+		const carom_motion motion = { { { casts[i].x + 0.25, 0, 0 }, along_y },
+			{ { casts[i].x + 0.25 + casts[i].dx, casts[i].dy, 0 }, along_y } };
+		carom_toi toi;
+		REQUIRE(carom_time_of_impact(context, &box, NULL, &bar, &motion, casts[i].tolerance, &toi) == CAROM_SUCCESS);
+		CHECK_INT(toi.status, casts[i].status);
+		// An impact is found between the time at which the gap is the tolerance and the time at which it is closed.
+		const bool impact = casts[i].status == CAROM_TOI_IMPACT;
+		CHECK(toi.time <= casts[i].time);
+		CHECK(toi.time >= casts[i].time - (impact ? casts[i].tolerance / -casts[i].dx + 1e-12 : 0));
+		if (impact)
+			CHECK_NEAR(toi.separation.normal.x, -1, TOLERANCE);
+	}
+	carom_destroy_context(context);
+}
