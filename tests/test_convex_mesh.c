@@ -251,3 +251,40 @@ TEST(convex_mesh, distances_ahead_are_those_of_the_nearest_triangle)
 	carom_release_mesh(hulls[1]);
 	carom_destroy_context(context);
 }
+
+/// A slab of denormal thickness: in the frame of the body its narrow sides are segments, which have no normal.
+TEST(convex_mesh, triangles_that_lose_their_width_give_no_contact)
+{
+	carom_context *context = fixture_context(1);
+	static const float places[24] = { -5e-41f, -0.5f, -0.5f, 5e-41f, -0.5f, -0.5f, -5e-41f, 0.5f, -0.5f, 5e-41f, 0.5f, -0.5f,
+		-5e-41f, -0.5f, 0.5f, 5e-41f, -0.5f, 0.5f, -5e-41f, 0.5f, 0.5f, 5e-41f, 0.5f, 0.5f };
+	static const int32_t corners[36] = { 0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4, 2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6,
+		2, 1, 3, 7, 1, 7, 5 };
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ places, 0, CAROM_FLOAT32 };
+	def.vertex_count = 8;
+	def.triangles = corners;
+	def.triangle_count = 12;
+	carom_mesh *slab = NULL;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &slab) == CAROM_SUCCESS);
+	uint64_t seed = 41;
+	int contacts = 0;
+	for (int round = 0; round < 300; round++) {
+		carom_world *world = fixture_world(context, NULL);
+		carom_shape shapes[3] = { fixture_cylinder(0.4, 0.3), fixture_cone(0.4, 0.3), fixture_box(0.3, 0.4, 0.2) };
+		shapes[round % 3].rounding = 0.2;
+		fixture_add(world, fixture_of_mesh(slab), fixture_random_pose(&seed, 0.2), CAROM_KINEMATIC);
+		fixture_add(world, shapes[round % 3], fixture_random_pose(&seed, 0.8), CAROM_DYNAMIC);
+		fixture_step(world);
+		const carom_contact_view view = carom_world_contacts(world);
+		contacts += view.count;
+		for (int32_t i = 0; i < view.count; i++) {
+			const float *n = view.data[i].normal;
+			CHECK_NEAR(n[0] * n[0] + n[1] * n[1] + n[2] * n[2], 1, 1e-5);
+		}
+		carom_destroy_world(world);
+	}
+	CHECK(contacts > 100);
+	carom_release_mesh(slab);
+	carom_destroy_context(context);
+}

@@ -86,7 +86,7 @@ CAROM_API carom_result carom_collide_shapes(carom_context *context, const carom_
 CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
 
 typedef enum carom_toi_status {
-	CAROM_TOI_APART,     ///< the shapes stay farther apart than the tolerance
+	CAROM_TOI_APART,     ///< the shapes stay farther apart than half the tolerance
 	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
 	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
 	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
@@ -102,8 +102,8 @@ typedef struct carom_toi {
 	int32_t triangle_b; ///< of B's, likewise
 } carom_toi;
 
-/// Finds the first time at which two moving shapes come within tolerance (above 0) of each other.
-/// No impact is missed, however fast they turn: each step of the search is proved to be free of
+/// Finds when two moving shapes meet: a time at which they are within tolerance (above 0) of each
+/// other, and before which they were never nearer than half of it. No impact is missed, however fast they turn: each step of the search is proved to be free of
 /// impacts. A motion of NULL: at rest at the identity. A shape cast is a carom_straight_motion.
 /// Source: Mirtich, Impulse-based Dynamic Simulation (1996), conservative advancement. Any two
 /// shapes but two planes (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below. Meshes

@@ -315,7 +315,8 @@ static bool place_triangle(const convex_pair *c, int32_t number, v3d shift, doub
 	}
 	t->normal = v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
 	t->behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= 0;
-	return true;
+	// A needle of denormal width is a segment in this frame. Its neighbour at the long edge is met instead.
+	return v3d_dot(t->normal, t->normal) > 0;
 }
 
 /// A triangle in the frame of the body; false where the body does not meet it, or meets it from a side that
@@ -441,8 +442,8 @@ static double search_arc(const convex_pair *c, v3d from, v3d to, v3d on_edge, v3
 	return least;
 }
 
-/// The other normal at edge k of a triangle (its turned corners), if the edge is convex: beyond a border,
-/// straight outward.
+/// The other normal at edge k of a triangle (its turned corners), if the edge is convex: beyond a border, or where
+/// the neighbour has lost its width (place_triangle), straight outward.
 static bool normal_beyond(const convex_pair *c, const near_triangle *t, int k, v3d *normal)
 {
 	const v3d *p = t->convex.corner, along = v3d_sub(p[(k + 1) % 3], p[k]);
@@ -458,6 +459,8 @@ static bool normal_beyond(const convex_pair *c, const near_triangle *t, int k, v
 			return false;
 	}
 	*normal = v3d_scale(v3d_normalize(v3d_cross(v3d_sub(q[1], q[0]), v3d_sub(q[2], q[0]))), t->flipped ? -1 : 1);
+	if (!(v3d_dot(*normal, *normal) > 0))
+		*normal = v3d_normalize(v3d_cross(along, t->normal));
 	return v3d_dot(*normal, t->normal) > -1 + FLAT;
 }
 

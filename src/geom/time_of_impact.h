@@ -41,7 +41,7 @@ typedef struct cr_impact {
 	int steps;
 } cr_impact;
 
-/// The first time at which the bodies come within tolerance (above 0) of each other.
+/// A time at which the bodies are within tolerance (above 0) of each other, and before which they were never nearer than half of it.
 void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, cr_impact *impact);
 
