@@ -4,14 +4,15 @@
 ///
 /// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any
 /// pair; a plane against any of these. All calls but carom_collide take meshes and height fields
-/// too, on either side; carom_collide refuses CAROM_MESH (CAROM_UNSUPPORTED). Poses may be NULL: the
-/// identity. Positions are taken relative to each other first, so places far from the origin lose
-/// nothing.
+/// too, on either side; carom_collide refuses CAROM_MESH (CAROM_UNSUPPORTED). Poses may be NULL:
+/// the identity. Positions are taken relative to each other first, so places far from the origin
+/// lose nothing.
 ///
-/// All calls are thread-safe, take no memory (but carom_collide_shapes, and carom_distance of a mesh of
-/// several pieces: 30 bytes a triangle while it runs), and give the same bits on every machine. They return
-/// CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call and the
-/// field. The context is used for that text, that memory and its choice of instruction set.
+/// All calls are thread-safe, take no memory (but carom_collide_shapes, and carom_distance of a
+/// mesh of several pieces: 30 bytes a triangle while it runs), and give the same bits on every
+/// machine. They return CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names
+/// the call and the field. The context is used for that text, that memory and its choice of
+/// instruction set.
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
 
@@ -27,29 +28,32 @@ typedef struct carom_separation {
 	/// above the true one: a plane across normal parts shapes that are apart, and moving so far
 	/// always parts those that overlap.
 	double distance;
-	/// The true signed distance lies between distance and distance + error. A millionth of the sizes or less, but for some deep
-	/// overlaps of two curved shapes.
+	/// The true signed distance lies between distance and distance + error. A millionth of the
+	/// sizes or less, but for some deep overlaps of two curved shapes.
 	double error;
 	carom_vec3 normal;  ///< unit, world frame, from B to A
 	carom_vec3 point_a; ///< the nearest point of A's surface, or the deepest; world frame
 	carom_vec3 point_b; ///< and of B's
 } carom_separation;
 
-/// The separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) apart, van den Bergen (2001) overlapping.
+/// The separation of two shapes. Sources: Gilbert, Johnson and Keerthi (1988) apart, van den Bergen
+/// (2001) overlapping.
 ///
-/// Meshes and height fields, concave or not, may be A, B or both; they are looked at as worlds see them, in
-/// float. Apart: the nearest points of the surfaces, and normal is the line between them. Overlapping: moving A
-/// by -distance along normal parts the two, whatever their form, also where one lies wholly inside the other,
-/// and also the doubles that a mesh was made from. The move is near the shortest one that does so, but need not
-/// be it: error is all of the depth. point_a and point_b touch when A has been moved; they are told before the
-/// move. A closed mesh is solid. An open one has no inside: it is met where its triangles are, and what lies
-/// behind it is apart. A mesh without triangles is infinitely far from everything. CAROM_OUT_OF_MEMORY is
-/// possible for a mesh of several pieces.
-/// Cost: apart as carom_mesh_distance; overlapping some hundred searches along directions, milliseconds for small
-/// meshes and tens of them for two meshes of a thousand triangles that stand deep in each other. Source: Je et
-/// al., PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space Projection (2012).
-CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
-	const carom_shape *b, const carom_pose *pose_b, carom_separation *separation);
+/// Meshes and height fields, concave or not, may be A, B or both; they are looked at as worlds see
+/// them, in float. Apart: the nearest points of the surfaces, and normal is the line between them.
+/// Overlapping: moving A by -distance along normal parts the two, whatever their form, also where
+/// one lies wholly inside the other, and also the doubles that a mesh was made from. The move is
+/// near the shortest one that does so, but need not be it: error is all of the depth. point_a and
+/// point_b touch when A has been moved; they are told before the move. A closed mesh is solid. An
+/// open one has no inside: it is met where its triangles are, and what lies behind it is apart. A
+/// mesh without triangles is infinitely far from everything. CAROM_OUT_OF_MEMORY is possible for a
+/// mesh of several pieces. Cost: apart as carom_mesh_distance; overlapping some hundred searches
+/// along directions, milliseconds for small meshes and tens of them for two meshes of a thousand
+/// triangles that stand deep in each other. Source: Je et al., PolyDepth: Real-Time Penetration
+/// Depth Computation Using Iterative Contact-Space Projection (2012).
+CAROM_API carom_result carom_distance(carom_context *context, const carom_shape *a,
+	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b,
+	carom_separation *separation);
 
 #define CAROM_MAX_MANIFOLD 8
 
@@ -69,20 +73,24 @@ typedef struct carom_manifold {
 /// The contacts of two shapes, with depth at least -margin (margin 0 or more). Faces that lie on
 /// each other give the corners of their common part, edges side by side its two ends, all else one
 /// point. Source: Gregorius, Robust Contact Creation for Physics Simulations (2015).
-CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
-	const carom_shape *b, const carom_pose *pose_b, double margin, carom_manifold *manifold);
+CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a,
+	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
+	carom_manifold *manifold);
 
-/// The contacts of any two shapes but two planes, meshes and height fields included, as a world with default
-/// settings has them in its first step: A is a dynamic body and B a static one (the other way about where A is a
-/// plane), and speculative_distance is margin (0 or more). At most 8 contacts, the order and the meaning of
-/// carom_contact are those of worlds; body ids are null. *count is the number of contacts there are; the first
-/// capacity of them are written. contacts may be NULL when capacity is 0.
-/// Takes memory from the context while it runs and runs on the calling thread alone: a world is cheaper for many
-/// pairs. Thread-safe. CAROM_OUT_OF_MEMORY is possible; *count is 0 on failure.
-CAROM_API carom_result carom_collide_shapes(carom_context *context, const carom_shape *a, const carom_pose *pose_a,
-	const carom_shape *b, const carom_pose *pose_b, double margin, int32_t capacity, carom_contact *contacts, int32_t *count);
+/// The contacts of any two shapes but two planes, meshes and height fields included, as a world
+/// with default settings has them in its first step: A is a dynamic body and B a static one (the
+/// other way about where A is a plane), and speculative_distance is margin (0 or more). At most 8
+/// contacts, the order and the meaning of carom_contact are those of worlds; body ids are null.
+/// *count is the number of contacts there are; the first capacity of them are written. contacts may
+/// be NULL when capacity is 0. Takes memory from the context while it runs and runs on the calling
+/// thread alone: a world is cheaper for many pairs. Thread-safe. CAROM_OUT_OF_MEMORY is possible;
+/// *count is 0 on failure.
+CAROM_API carom_result carom_collide_shapes(carom_context *context, const carom_shape *a,
+	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
+	int32_t capacity, carom_contact *contacts, int32_t *count);
 
-/// The pose of a motion at a time from 0 to 1. Poses must be valid (carom_pose). Thread-safe, the same bits on every machine.
+/// The pose of a motion at a time from 0 to 1. Poses must be valid (carom_pose). Thread-safe, the
+/// same bits on every machine.
 CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
 
 typedef enum carom_toi_status {
@@ -95,27 +103,30 @@ typedef enum carom_toi_status {
 typedef struct carom_toi {
 	carom_toi_status status;
 	double time; ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART
-	/// At that time, where the shapes come near each other; for CAROM_TOI_APART without meshes as last looked at.
+	/// At that time, where the shapes come near each other; for CAROM_TOI_APART without meshes as
+	/// last looked at.
 	carom_separation separation;
-	int32_t steps;      ///< how many separations it took
-	int32_t triangle_a; ///< of A's mesh, to which separation belongs; -1 where A is no mesh or has no triangles
+	int32_t steps; ///< how many separations it took
+	/// Of A's mesh, to which separation belongs; -1 where A is no mesh or has no triangles.
+	int32_t triangle_a;
 	int32_t triangle_b; ///< of B's, likewise
 } carom_toi;
 
 /// Finds when two moving shapes meet: a time at which they are within tolerance (above 0) of each
-/// other, and before which they were never nearer than half of it. No impact is missed, however fast they turn: each step of the search is proved to be free of
-/// impacts. A motion of NULL: at rest at the identity. A shape cast is a carom_straight_motion.
-/// Source: Mirtich, Impulse-based Dynamic Simulation (1996), conservative advancement. Any two
-/// shapes but two planes (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below. Meshes
-/// and height fields, concave or not, may be A, B or both. They are looked at as worlds see them,
-/// in float. separation is that of the two triangles, or the triangle and the other shape, that are
-/// nearest to each other at time (CAROM_TOI_APART: at time 1). A closed mesh is solid: a shape
-/// whose middle begins inside (of a mesh: one corner) is CAROM_TOI_TOUCHING, and separation leads
-/// it out by the way to the nearest point of the surface. A mesh without triangles meets nothing;
-/// separation is zero then. The work is O(log n) where the surfaces come near each other in one
-/// place.
-CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
-	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi);
+/// other, and before which they were never nearer than half of it. No impact is missed, however
+/// fast they turn: each step of the search is proved to be free of impacts. A motion of NULL: at
+/// rest at the identity. A shape cast is a carom_straight_motion. Source: Mirtich, Impulse-based
+/// Dynamic Simulation (1996), conservative advancement. Any two shapes but two planes
+/// (CAROM_UNSUPPORTED). A plane may move and turn; it is solid below. Meshes and height fields,
+/// concave or not, may be A, B or both. They are looked at as worlds see them, in float. separation
+/// is that of the two triangles, or the triangle and the other shape, that are nearest to each
+/// other at time (CAROM_TOI_APART: at time 1). A closed mesh is solid: a shape whose middle begins
+/// inside (of a mesh: one corner) is CAROM_TOI_TOUCHING, and separation leads it out by the way to
+/// the nearest point of the surface. A mesh without triangles meets nothing; separation is zero
+/// then. The work is O(log n) where the surfaces come near each other in one place.
+CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a,
+	const carom_motion *motion_a, const carom_shape *b, const carom_motion *motion_b,
+	double tolerance, carom_toi *toi);
 
 #ifdef __cplusplus
 }

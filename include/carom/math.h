@@ -1,6 +1,6 @@
 /// @file math.h
-/// Plain values that cross the interface. Right-handed axes; quaternions x, y, z, w; lengths in metres by convention
-/// (any unit works as long as it is used throughout).
+/// Plain values that cross the interface. Right-handed axes; quaternions x, y, z, w; lengths in
+/// metres by convention (any unit works as long as it is used throughout).
 #ifndef CAROM_MATH_H
 #define CAROM_MATH_H
 
@@ -15,8 +15,8 @@ typedef struct carom_vec3 {
 	double x, y, z;
 } carom_vec3;
 
-/// A rotation as unit quaternion; q and -q are the same rotation. Inputs are normalised by the library and refused
-/// when their length is not within 1e-3 of 1.
+/// A rotation as unit quaternion; q and -q are the same rotation. Inputs are normalised by the
+/// library and refused when their length is not within 1e-3 of 1.
 typedef struct carom_quat {
 	double x, y, z, w;
 } carom_quat;
@@ -56,8 +56,10 @@ static inline carom_pose carom_pose_identity(void)
 static inline carom_vec3 carom_rotate(carom_quat q, carom_vec3 v)
 {
 	// v + 2 u x (u x v + w v), u the vector part.
-	carom_vec3 c = { q.y * v.z - q.z * v.y + q.w * v.x, q.z * v.x - q.x * v.z + q.w * v.y, q.x * v.y - q.y * v.x + q.w * v.z };
-	carom_vec3 r = { v.x + 2 * (q.y * c.z - q.z * c.y), v.y + 2 * (q.z * c.x - q.x * c.z), v.z + 2 * (q.x * c.y - q.y * c.x) };
+	carom_vec3 c = { q.y * v.z - q.z * v.y + q.w * v.x, q.z * v.x - q.x * v.z + q.w * v.y,
+		q.x * v.y - q.y * v.x + q.w * v.z };
+	carom_vec3 r = { v.x + 2 * (q.y * c.z - q.z * c.y), v.y + 2 * (q.z * c.x - q.x * c.z),
+		v.z + 2 * (q.x * c.y - q.y * c.x) };
 	return r;
 }
 
@@ -74,7 +76,8 @@ static inline carom_vec3 carom_transform_point(carom_pose pose, carom_vec3 v)
 /// World frame to body frame.
 static inline carom_vec3 carom_inverse_transform_point(carom_pose pose, carom_vec3 v)
 {
-	carom_quat inverse = { -pose.orientation.x, -pose.orientation.y, -pose.orientation.z, pose.orientation.w };
+	carom_quat inverse = { -pose.orientation.x, -pose.orientation.y, -pose.orientation.z,
+		pose.orientation.w };
 	carom_vec3 d = { v.x - pose.position.x, v.y - pose.position.y, v.z - pose.position.z };
 	return carom_rotate(inverse, d);
 }

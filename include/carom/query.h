@@ -27,36 +27,43 @@ CAROM_API carom_result carom_mesh_self_intersections(
 /// still lie one in the other (carom_mesh_contains). Triangles that are in no pair, capacity, count
 /// and errors as in carom_mesh_self_intersections. The meshes may come from two contexts; memory
 /// and errors are mesh_a's. Thread-safe.
-CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose *pose_a, const carom_mesh *mesh_b,
-	const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
+CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose *pose_a,
+	const carom_mesh *mesh_b, const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2],
+	int32_t *count);
 
-/// Do two triangles share a point? Exact for all finite doubles, whether or not they have an area. Pure, thread-safe.
+/// Do two triangles share a point? Exact for all finite doubles, whether or not they have an area.
+/// Pure, thread-safe.
 CAROM_API bool carom_triangles_intersect(const carom_vec3 a[3], const carom_vec3 b[3]);
 
 /// On which side of the plane abc is d? 1: d sees a, b, c counter-clockwise; -1: clockwise; 0: all
 /// four in one plane. Exact for all finite doubles. Pure, thread-safe.
 CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d);
 
-/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from either side, with 0 <= t <=
-/// t_max; of triangles hit at the same t, as around an edge or a corner, one that is hit from behind is taken, and of these the one with
-/// the lowest corner (in x, then y, then z; then by its other corners), so that the numbers of triangles do not matter. Directions of
-/// length below 1e-30 hit nothing or anything. The results are the same, bit for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and
-/// CAROM_RAYS_BASIC on every machine (triangles seen so nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for
-/// CAROM_RAYS_PLUGIN, an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
-CAROM_API carom_result carom_mesh_cast_rays(
-	const carom_mesh *mesh, carom_ray_method method, const carom_ray_batch *rays, const carom_hit_batch *hits);
+/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from
+/// either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge or a
+/// corner, one that is hit from behind is taken, and of these the one with the lowest corner (in x,
+/// then y, then z; then by its other corners), so that the numbers of triangles do not matter.
+/// Directions of length below 1e-30 hit nothing or anything. The results are the same, bit for bit,
+/// for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles seen so
+/// nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for CAROM_RAYS_PLUGIN,
+/// an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
+CAROM_API carom_result carom_mesh_cast_rays(const carom_mesh *mesh, carom_ray_method method,
+	const carom_ray_batch *rays, const carom_hit_batch *hits);
 
 // ---- Nearest points ----
 
 /// What of a triangle or an edge a nearest point lies on.
 typedef enum carom_feature {
 	CAROM_FEATURE_FACE, ///< the inside of a triangle
-	CAROM_FEATURE_EDGE, ///< the inside of an edge: number k is the one from corner k to corner k + 1 (of three: k + 1 modulo 3)
+	/// The inside of an edge: number k is the one from corner k to corner k + 1 (of three: k + 1
+	/// modulo 3).
+	CAROM_FEATURE_EDGE,
 	CAROM_FEATURE_VERTEX, ///< corner number k
 } carom_feature;
 
-/// A point of a triangle. The weights of its corners are at least 0 and sum to 1 but for rounding; they are 0 for the corners
-/// that the feature does not touch. A point on a vertex is the corner itself, to the bit.
+/// A point of a triangle. The weights of its corners are at least 0 and sum to 1 but for rounding;
+/// they are 0 for the corners that the feature does not touch. A point on a vertex is the corner
+/// itself, to the bit.
 typedef struct carom_triangle_point {
 	carom_vec3 point;
 	double weights[3];
@@ -72,63 +79,77 @@ typedef struct carom_edge_point {
 	int32_t number;        ///< of the end, 0 or 1; 0 for the edge
 } carom_edge_point;
 
-// The next three are pure functions: any scale, any frame, thread-safe. They return the distance (what is below 1e-150 of the
-// largest coordinate may count as 0), and NaN, with nothing written, when a coordinate is not finite or a pointer is NULL.
-// Triangles and edges without area or length work: needles, points, parallel edges. Of equally near points any one is taken, on
-// every machine the same.
+// The next three are pure functions: any scale, any frame, thread-safe. They return the distance
+// (what is below 1e-150 of the largest coordinate may count as 0), and NaN, with nothing written,
+// when a coordinate is not finite or a pointer is NULL. Triangles and edges without area or length
+// work: needles, points, parallel edges. Of equally near points any one is taken, on every machine
+// the same.
 
 /// Nearest point of a triangle to a point (Ericson, Real-Time Collision Detection, 2005, 5.1.5).
 CAROM_API double carom_point_triangle_distance(
 	carom_vec3 point, const carom_vec3 triangle[3], carom_triangle_point *on_triangle);
 
-/// Nearest points of two edges, each given by its two ends (Ericson 5.1.9, for nearly parallel ones with all four ends).
+/// Nearest points of two edges, each given by its two ends (Ericson 5.1.9, for nearly parallel ones
+/// with all four ends).
 CAROM_API double carom_edge_edge_distance(
 	const carom_vec3 a[2], const carom_vec3 b[2], carom_edge_point *on_a, carom_edge_point *on_b);
 
-/// Nearest points of two triangles: all corners against the other triangle, all edges against edges. Triangles that intersect,
-/// by exact predicates, have distance 0 and one point in common, which both results hold; what it lies on is told for each.
-CAROM_API double carom_triangle_triangle_distance(
-	const carom_vec3 a[3], const carom_vec3 b[3], carom_triangle_point *on_a, carom_triangle_point *on_b);
+/// Nearest points of two triangles: all corners against the other triangle, all edges against
+/// edges. Triangles that intersect, by exact predicates, have distance 0 and one point in common,
+/// which both results hold; what it lies on is told for each.
+CAROM_API double carom_triangle_triangle_distance(const carom_vec3 a[3], const carom_vec3 b[3],
+	carom_triangle_point *on_a, carom_triangle_point *on_b);
 
 /// A point of a mesh's surface, in the mesh's frame.
 typedef struct carom_mesh_point {
 	carom_vec3 point;
-	carom_vec3 normal; ///< outward, unit: of the triangle, or the mean of those that meet at the edge or vertex
-	double distance;   ///< from the asked point; negative when that is inside a closed mesh
-	int32_t triangle;  ///< of equally near ones the lowest number; from more than 1e9 sizes of the mesh away any one
-	double weights[3]; ///< of that triangle's corners, and what of it the point lies on, as in carom_triangle_point
+	/// Outward, unit: of the triangle, or the mean of those that meet at the edge or vertex.
+	carom_vec3 normal;
+	double distance; ///< from the asked point; negative when that is inside a closed mesh
+	/// Of equally near ones the lowest number; from more than 1e9 sizes of the mesh away any one.
+	int32_t triangle;
+	/// Of that triangle's corners, and what of it the point lies on, as in carom_triangle_point.
+	double weights[3];
 	carom_feature feature;
 	int32_t number;
 } carom_mesh_point;
 
-/// Surface point nearest to point, not further than max_distance (>= 0, may be INFINITY). *found tells whether there is one.
-/// CAROM_INVALID_ARGUMENT for a point that is not finite or a missing result. Thread-safe, takes no memory.
-CAROM_API carom_result carom_mesh_closest_point(
-	const carom_mesh *mesh, carom_vec3 point, double max_distance, bool *found, carom_mesh_point *result);
+/// Surface point nearest to point, not further than max_distance (>= 0, may be INFINITY). *found
+/// tells whether there is one. CAROM_INVALID_ARGUMENT for a point that is not finite or a missing
+/// result. Thread-safe, takes no memory.
+CAROM_API carom_result carom_mesh_closest_point(const carom_mesh *mesh, carom_vec3 point,
+	double max_distance, bool *found, carom_mesh_point *result);
 
 /// Where the surfaces of two meshes A and B are nearest to each other.
 typedef struct carom_mesh_gap {
 	double distance;                 ///< 0: the surfaces intersect or touch
 	carom_triangle_point on_a, on_b; ///< in the world; the same point at distance 0
 	int32_t triangle_a,
-		triangle_b;              ///< of equally near pairs the lowest numbers, A's first; at distance 0 some pair that touches
-	bool a_inside_b, b_inside_a; ///< does the one's nearest point lie inside the other, closed mesh? False at distance 0
+		/// Of equally near pairs the lowest numbers, A's first; at distance 0 some pair that
+		/// touches.
+		triangle_b;
+	bool a_inside_b,
+		/// Does the one's nearest point lie inside the other, closed mesh? False at distance 0.
+		b_inside_a;
 } carom_mesh_gap;
 
-/// Least distance of the surfaces of two meshes at their poses (NULL: the identity), not more than max_distance (>= 0, may be
-/// INFINITY); *found tells whether there is one. Surfaces: a body inside another is as far from it as from its skin, and
-/// a_inside_b tells. The least of carom_triangle_triangle_distance over all pairs of triangles, B's moved to A's frame in double:
-/// good to a few roundings of the coordinates there (bodies more than 1e6 sizes apart: to a millionth of their size, and of
-/// equally near pairs any one). A walk of both trees with
-/// branch and bound: O(log n) where the meshes are apart. The meshes may come from two contexts; errors go to mesh_a's.
-/// CAROM_INVALID_ARGUMENT for a wrong pose, a negative or missing distance, a missing mesh or result. A mesh without triangles is near nothing.
-/// Thread-safe, takes no memory. The same bits on every machine.
-CAROM_API carom_result carom_mesh_distance(const carom_mesh *mesh_a, const carom_pose *pose_a, const carom_mesh *mesh_b,
-	const carom_pose *pose_b, double max_distance, bool *found, carom_mesh_gap *result);
+/// Least distance of the surfaces of two meshes at their poses (NULL: the identity), not more than
+/// max_distance (>= 0, may be INFINITY); *found tells whether there is one. Surfaces: a body inside
+/// another is as far from it as from its skin, and a_inside_b tells. The least of
+/// carom_triangle_triangle_distance over all pairs of triangles, B's moved to A's frame in double:
+/// good to a few roundings of the coordinates there (bodies more than 1e6 sizes apart: to a
+/// millionth of their size, and of equally near pairs any one). A walk of both trees with branch
+/// and bound: O(log n) where the meshes are apart. The meshes may come from two contexts; errors go
+/// to mesh_a's. CAROM_INVALID_ARGUMENT for a wrong pose, a negative or missing distance, a missing
+/// mesh or result. A mesh without triangles is near nothing. Thread-safe, takes no memory. The same
+/// bits on every machine.
+CAROM_API carom_result carom_mesh_distance(const carom_mesh *mesh_a, const carom_pose *pose_a,
+	const carom_mesh *mesh_b, const carom_pose *pose_b, double max_distance, bool *found,
+	carom_mesh_gap *result);
 
-/// Is a point inside a closed mesh (does the surface wind around it)? Always false for an open one. Points nearer to the
-/// surface than double resolves may count as either. CAROM_INVALID_ARGUMENT for a point that is not finite. Thread-safe, takes
-/// no memory.
+/// Is a point inside a closed mesh (does the surface wind around it)? Always false for an open one.
+/// Points nearer to the surface than double resolves may count as either. CAROM_INVALID_ARGUMENT
+/// for a point that is not finite. Thread-safe, takes no memory.
 CAROM_API carom_result carom_mesh_contains(const carom_mesh *mesh, carom_vec3 point, bool *inside);
 
 #ifdef __cplusplus

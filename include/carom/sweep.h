@@ -1,9 +1,12 @@
 /// @file sweep.h
-/// Impacts between and within deforming triangle meshes during a step (continuous collision): vertex against face, edge against edge.
+/// Impacts between and within deforming triangle meshes during a step (continuous collision):
+/// vertex against face, edge against edge.
 ///
-/// Every vertex moves on a straight line from its place at the beginning of the step (time 0) to that at its end (time 1). No impact
-/// is missed: what is not reported has been proved, with error bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
-/// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD, 2010). The floating-point unit must be in its default mode (carom.h).
+/// Every vertex moves on a straight line from its place at the beginning of the step (time 0) to
+/// that at its end (time 1). No impact is missed: what is not reported has been proved, with error
+/// bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
+/// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD,
+/// 2010). The floating-point unit must be in its default mode (carom.h).
 #ifndef CAROM_SWEEP_H
 #define CAROM_SWEEP_H
 
@@ -18,8 +21,11 @@ typedef enum carom_sweep_method {
 	CAROM_SWEEP_AUTO,  ///< the front, or from the root while the front exceeds its budget
 	CAROM_SWEEP_FRONT, ///< the front of the last step is followed (MCCD, Algorithm 1)
 	CAROM_SWEEP_BVH,   ///< the tree is walked from its root in every step
-	CAROM_SWEEP_PHC,   ///< breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison
-	CAROM_SWEEP_SORT,  ///< sweep and prune: boxes of triangles sorted along an axis (Belgrod et al. 2023): for comparison
+	/// Breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison.
+	CAROM_SWEEP_PHC,
+	/// Sweep and prune: boxes of triangles sorted along an axis (Belgrod et al. 2023): for
+	/// comparison.
+	CAROM_SWEEP_SORT,
 } carom_sweep_method;
 
 /// Boxes of the tree.
@@ -37,8 +43,10 @@ typedef enum carom_sweep_build {
 /// Elementary tests.
 typedef enum carom_sweep_test {
 	CAROM_SWEEP_CERTIFIED, ///< misses nothing; false impacts within the tolerance
-	CAROM_SWEEP_INCLUSION, ///< inclusion-based bisection alone (Wang et al. 2021): certified, slower
-	CAROM_SWEEP_CUBIC,     ///< roots of the cubic in floating point, as MCCD: misses impacts; for comparison
+	/// Inclusion-based bisection alone (Wang et al. 2021): certified, slower.
+	CAROM_SWEEP_INCLUSION,
+	/// Roots of the cubic in floating point, as MCCD: misses impacts; for comparison.
+	CAROM_SWEEP_CUBIC,
 } carom_sweep_test;
 
 /// Start from carom_default_sweep_def.
@@ -48,25 +56,31 @@ typedef struct carom_sweep_def {
 	carom_sweep_volume volume;
 	carom_sweep_build build;
 	carom_sweep_test test;
-	double tolerance;      ///< above 0: features that come this near may be reported
-	double min_separation; ///< 0 or more: an impact is when features come this near (half of it belongs to each)
-	bool orphan_sets;      ///< leave pairs of adjacent triangles to orphan sets (MCCD, section 4); false: test them like others
-	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due, or rebuild it where most have; else it is
-	/// only rebuilt (MCCD).
+	double tolerance; ///< above 0: features that come this near may be reported
+	/// 0 or more: an impact is when features come this near (half of it belongs to each).
+	double min_separation;
+	/// Leave pairs of adjacent triangles to orphan sets (MCCD, section 4); false: test them like
+	/// others.
+	bool orphan_sets;
+	/// Shrink the front where boxes have parted (Wang et al. 2018), as a sample shows it to be due,
+	/// or rebuild it where most have; else it is only rebuilt (MCCD).
 	bool prune_front;
 	/// Without prune_front, and when the earliest impact alone is asked for, which never prunes:
-	double rebuild_sprouted; ///< part of the front that may have sprouted before it is rebuilt (MCCD: Q1, 0.3)
-	double rebuild_replaced; ///< part of the front that may have been replaced by it before it is rebuilt (MCCD: Q2, 0.45)
-	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is kept again once it would take
-	/// three quarters of them. 0: no bound.
+	/// Part of the front that may have sprouted before it is rebuilt (MCCD: Q1, 0.3).
+	double rebuild_sprouted;
+	/// Part of the front that may have been replaced by it before it is rebuilt (MCCD: Q2, 0.45).
+	double rebuild_replaced;
+	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is
+	/// kept again once it would take three quarters of them. 0: no bound.
 	size_t front_budget;
 } carom_sweep_def;
 
-/// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, orphan sets, pruning, 0.3, 0.45, 256 MiB. Thread-safe.
+/// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, orphan sets, pruning, 0.3, 0.45,
+/// 256 MiB. Thread-safe.
 CAROM_API carom_sweep_def carom_default_sweep_def(void);
 
-/// A mesh of the scene. Start from carom_default_sweep_mesh_def. Open, closed, manifold or not; triangles with a repeated corner are
-/// left out. Vertices that no triangle uses take no part.
+/// A mesh of the scene. Start from carom_default_sweep_mesh_def. Open, closed, manifold or not;
+/// triangles with a repeated corner are left out. Vertices that no triangle uses take no part.
 typedef struct carom_sweep_mesh_def {
 	int cookie; ///< set by carom_default_sweep_mesh_def; do not touch
 	int32_t vertex_count;
@@ -74,55 +88,71 @@ typedef struct carom_sweep_mesh_def {
 	int32_t triangle_count;
 	carom_strided vertices; ///< places at the beginning of the first step, world frame
 	bool self;              ///< report impacts within the mesh (pairs that share no vertex)
-	bool is_rigid;          ///< moves as a whole or not at all: no impacts within it nor with other rigid meshes
-	/// Two meshes are tested against each other when each one's category has a bit in common with the other's mask ...
+	/// Moves as a whole or not at all: no impacts within it nor with other rigid meshes.
+	bool is_rigid;
+	/// Two meshes are tested against each other when each one's category has a bit in common with
+	/// the other's mask ...
 	uint64_t category;
 	uint64_t mask;
-	/// ... unless they share a group other than 0: negative groups never collide, positive ones always do. (Two rigid ones never do.)
+	/// ... unless they share a group other than 0: negative groups never collide, positive ones
+	/// always do. (Two rigid ones never do.)
 	int32_t group;
 } carom_sweep_mesh_def;
 
-/// No vertices, no triangles, self-collision on, not rigid, category 1, all bits of the mask, no group. Thread-safe.
+/// No vertices, no triangles, self-collision on, not rigid, category 1, all bits of the mask, no
+/// group. Thread-safe.
 CAROM_API carom_sweep_mesh_def carom_default_sweep_mesh_def(void);
 
-/// A swept scene. Everything about one scene is for one thread at a time; the searches themselves run on the workers of the context.
-/// Results do not depend on their number, on the instruction set, on method, volume or build (CAROM_SWEEP_CUBIC, which filters
-/// nothing, may find more with CAROM_SWEEP_AABB).
+/// A swept scene. Everything about one scene is for one thread at a time; the searches themselves
+/// run on the workers of the context. Results do not depend on their number, on the instruction
+/// set, on method, volume or build (CAROM_SWEEP_CUBIC, which filters nothing, may find more with
+/// CAROM_SWEEP_AABB).
 ///
-/// A step ends with a search, however many: the first motion after one begins the next step, and everything then starts from where it
-/// was at the end. Motions without a search between them belong to one step, the last one of a mesh counts.
+/// A step ends with a search, however many: the first motion after one begins the next step, and
+/// everything then starts from where it was at the end. Motions without a search between them
+/// belong to one step, the last one of a mesh counts.
 typedef struct carom_sweep carom_sweep;
 
-/// Make a scene without meshes. def may be NULL for the defaults. CAROM_INVALID_ARGUMENT names the field. The context must outlive
-/// the scene. Thread-safe: scenes of one context may be made, used and destroyed in different threads at once.
-CAROM_API carom_result carom_create_sweep(carom_context *context, const carom_sweep_def *def, carom_sweep **sweep);
+/// Make a scene without meshes. def may be NULL for the defaults. CAROM_INVALID_ARGUMENT names the
+/// field. The context must outlive the scene. Thread-safe: scenes of one context may be made, used
+/// and destroyed in different threads at once.
+CAROM_API carom_result carom_create_sweep(
+	carom_context *context, const carom_sweep_def *def, carom_sweep **sweep);
 /// NULL does nothing.
 CAROM_API void carom_destroy_sweep(carom_sweep *sweep);
 
-/// Add a mesh; *mesh is its number, from 0. Between steps only; the tree is rebuilt by the next search.
-/// CAROM_INVALID_MESH names the triangle or vertex at fault; the scene stays as it was.
-CAROM_API carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
+/// Add a mesh; *mesh is its number, from 0. Between steps only; the tree is rebuilt by the next
+/// search. CAROM_INVALID_MESH names the triangle or vertex at fault; the scene stays as it was.
+CAROM_API carom_result carom_sweep_add_mesh(
+	carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
 
-/// Where the vertices of a mesh are at the end of the step; the end of the last step becomes the beginning of this one. Meshes that
-/// are not moved rest at their last place. Finite, at most CAROM_MAX_COORDINATE (CAROM_INVALID_ARGUMENT names the argument and the
-/// vertex at fault, and nothing has changed). That a rigid mesh keeps its form is the caller's to see to.
-CAROM_API carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *end);
-/// Put a mesh somewhere without sweeping it: beginning and end of the step. A motion after it starts from there. Values and errors as
-/// of carom_sweep_move_mesh.
-CAROM_API carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices);
-/// Change which other meshes a mesh is tested against (carom_sweep_mesh_def), from the next search on.
-CAROM_API carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);
+/// Where the vertices of a mesh are at the end of the step; the end of the last step becomes the
+/// beginning of this one. Meshes that are not moved rest at their last place. Finite, at most
+/// CAROM_MAX_COORDINATE (CAROM_INVALID_ARGUMENT names the argument and the vertex at fault, and
+/// nothing has changed). That a rigid mesh keeps its form is the caller's to see to.
+CAROM_API carom_result carom_sweep_move_mesh(
+	carom_sweep *sweep, int32_t mesh, const carom_strided *end);
+/// Put a mesh somewhere without sweeping it: beginning and end of the step. A motion after it
+/// starts from there. Values and errors as of carom_sweep_move_mesh.
+CAROM_API carom_result carom_sweep_place_mesh(
+	carom_sweep *sweep, int32_t mesh, const carom_strided *vertices);
+/// Change which other meshes a mesh is tested against (carom_sweep_mesh_def), from the next search
+/// on.
+CAROM_API carom_result carom_sweep_set_filter(
+	carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);
 
 typedef enum carom_sweep_kind { CAROM_SWEEP_VERTEX_FACE, CAROM_SWEEP_EDGE_EDGE } carom_sweep_kind;
 
 typedef enum carom_sweep_status {
-	CAROM_SWEEP_IMPACT,    ///< converged: clear before time, within tolerance of an impact at it
-	CAROM_SWEEP_TOUCHING,  ///< the same at time 0
-	CAROM_SWEEP_UNDECIDED, ///< out of iterations: clear before time, unknown beyond; treat it as an impact
+	CAROM_SWEEP_IMPACT,   ///< converged: clear before time, within tolerance of an impact at it
+	CAROM_SWEEP_TOUCHING, ///< the same at time 0
+	/// Out of iterations: clear before time, unknown beyond; treat it as an impact.
+	CAROM_SWEEP_UNDECIDED,
 } carom_sweep_status;
 
-/// An impact. Vertex against face: vertices[0] of mesh_a hits the triangle (number: triangle) of mesh_b with corners vertices[1..3]. Edge against edge:
-/// vertices[0..1] of mesh_a, lower first, and vertices[2..3] of mesh_b, lower first; a is the lower (mesh, edge).
+/// An impact. Vertex against face: vertices[0] of mesh_a hits the triangle (number: triangle) of
+/// mesh_b with corners vertices[1..3]. Edge against edge: vertices[0..1] of mesh_a, lower first,
+/// and vertices[2..3] of mesh_b, lower first; a is the lower (mesh, edge).
 typedef struct carom_sweep_hit {
 	carom_sweep_kind kind;
 	carom_sweep_status status;
@@ -130,9 +160,10 @@ typedef struct carom_sweep_hit {
 	int32_t vertices[4]; ///< numbers within their meshes, in file order
 	int32_t triangle;    ///< of mesh_b, vertex against face; else -1
 	double time;         ///< in [0, 1], never later than the true impact
-	double weight[4];    ///< nearest points at time: the first feature's weights sum to 1, the second's too
-	/// Unit, from the second feature to the first. Along z where the features give no direction: they touch, and all that
-	/// meets lies on one line or in one point.
+	/// Nearest points at time: the first feature's weights sum to 1, the second's too.
+	double weight[4];
+	/// Unit, from the second feature to the first. Along z where the features give no direction:
+	/// they touch, and all that meets lies on one line or in one point.
 	double normal[3];
 } carom_sweep_hit;
 
@@ -142,21 +173,26 @@ typedef struct carom_sweep_hits {
 	int64_t count;
 } carom_sweep_hits;
 
-/// All impacts of the step, each pair of features once. When out of memory nothing has changed and the call may be made again.
+/// All impacts of the step, each pair of features once. When out of memory nothing has changed and
+/// the call may be made again.
 CAROM_API carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits);
 
-/// The earliest impact of the step (equal times: the first in the order of carom_sweep_hits); stops early. *found: is there one?
-CAROM_API carom_result carom_sweep_find_earliest(carom_sweep *sweep, carom_sweep_hit *hit, bool *found);
+/// The earliest impact of the step (equal times: the first in the order of carom_sweep_hits); stops
+/// early. *found: is there one?
+CAROM_API carom_result carom_sweep_find_earliest(
+	carom_sweep *sweep, carom_sweep_hit *hit, bool *found);
 
-/// Test one pair of features by itself: do they meet while their vertices move on straight lines from
-/// begin to end? The vertices are a vertex and the three corners of a face, or both ends of one edge and
-/// both of another. def (NULL: the defaults) gives tolerance, min_separation and test. The verdict and its
-/// bits are those of carom_sweep_find for this pair; no tree is made. *found tells whether there is an
-/// impact; hit is written only then, with meshes 0, the vertices 0 to 3, and triangle 0 or -1.
-/// CAROM_INVALID_ARGUMENT names what is NULL, not finite, or beyond CAROM_MAX_COORDINATE. Holds
-/// less than 64 KiB of memory while it runs; CAROM_OUT_OF_MEMORY. Thread-safe.
-CAROM_API carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def *def, carom_sweep_kind kind,
-	const double begin[4][3], const double end[4][3], bool *found, carom_sweep_hit *hit);
+/// Test one pair of features by itself: do they meet while their vertices move on straight lines
+/// from begin to end? The vertices are a vertex and the three corners of a face, or both ends of
+/// one edge and both of another. def (NULL: the defaults) gives tolerance, min_separation and test.
+/// The verdict and its bits are those of carom_sweep_find for this pair; no tree is made. *found
+/// tells whether there is an impact; hit is written only then, with meshes 0, the vertices 0 to 3,
+/// and triangle 0 or -1. CAROM_INVALID_ARGUMENT names what is NULL, not finite, or beyond
+/// CAROM_MAX_COORDINATE. Holds less than 64 KiB of memory while it runs; CAROM_OUT_OF_MEMORY.
+/// Thread-safe.
+CAROM_API carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def *def,
+	carom_sweep_kind kind, const double begin[4][3], const double end[4][3], bool *found,
+	carom_sweep_hit *hit);
 
 typedef struct carom_sweep_stats {
 	int64_t vertices, edges, triangles, nodes;
@@ -164,16 +200,21 @@ typedef struct carom_sweep_stats {
 	int64_t front;                                    ///< nodes of the front at the end of the step
 	int64_t front_kept, front_sprouted, front_pruned; ///< nodes that stayed, came, went
 	bool front_rebuilt, front_over_budget;
-	int64_t leaf_pairs; ///< pairs of triangles whose boxes overlap, that share no vertex, and whose meshes' filters let each other pass
-	int64_t adjacent_pairs;         ///< and of those that share one, as the root last met them: not tested with orphan sets
+	/// Pairs of triangles whose boxes overlap, that share no vertex, and whose meshes' filters let
+	/// each other pass.
+	int64_t leaf_pairs;
+	/// And of those that share one, as the root last met them: not tested with orphan sets.
+	int64_t adjacent_pairs;
 	int64_t orphans_vf, orphans_ee; ///< size of the orphan sets
 	int64_t tests_vf, tests_ee;     ///< elementary tests
 	int64_t filtered;               ///< of these ruled out by the filters
 	int64_t hits_vf, hits_ee, undecided;
-	/// Building and refitting; traversal; elementary tests; orphans, with their tests; putting in order. Where several workers
-	/// traverse and test, the time of both is shared out by what they spent on each.
+	/// Building and refitting; traversal; elementary tests; orphans, with their tests; putting in
+	/// order. Where several workers traverse and test, the time of both is shared out by what they
+	/// spent on each.
 	double ms_total, ms_trees, ms_front, ms_tests, ms_orphans, ms_sort;
-	size_t bytes, bytes_front, bytes_peak; ///< memory of the scene, of that the front; the most ever
+	/// Memory of the scene, of that the front; the most ever.
+	size_t bytes, bytes_front, bytes_peak;
 } carom_sweep_stats;
 
 /// What the last search did. Zero before the first one.
