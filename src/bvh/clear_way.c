@@ -12,6 +12,7 @@
 /// inside are counted, so the search ends.
 
 #include "bvh/clear_way.h"
+#include "bvh/tree_part.h"
 #include "geom/convex_query.h"
 
 enum {
@@ -21,11 +22,6 @@ enum {
 	AXES = 8,
 	MOST_TURNS = 256, // from inside to inside
 };
-
-// A part: all of a body, a triangle by its number, or a box of the tree by the slot of the node that
-// holds it, 8 * node + slot.
-#define WHOLE UINT32_MAX
-#define TRIANGLE_BIT 0x80000000u
 
 // Of the size of the pair: far more than what rounding does; and far beyond any clear move.
 static const double SLACK = 1e-10, MOST_WAY = 4;
@@ -62,7 +58,7 @@ typedef struct clearing {
 
 // ---- Parts ----
 
-static bool is_single(const cr_solid *s, uint32_t part) { return s->convex || (part != WHOLE && (part & TRIANGLE_BIT)); }
+static bool is_single(const cr_solid *s, uint32_t part) { return s->convex || cr_is_triangle_part(part); }
 
 void cr_solid_box(const cr_solid *s, v3d *centre, v3d *extent)
 {
@@ -126,12 +122,12 @@ static void span_of(const clearing *c, int side, uint32_t part, span *s)
 		span_of_convex(c, side, s);
 		return;
 	}
-	if (part != WHOLE && (part & TRIANGLE_BIT)) {
-		cr_collider_triangle(solid->collider, (int32_t)(part & ~TRIANGLE_BIT), corners);
+	if (cr_is_triangle_part(part)) {
+		cr_collider_triangle(solid->collider, cr_triangle_of_part(part), corners);
 		span_of_corners(c, side, corners, s);
 		return;
 	}
-	if (part == WHOLE)
+	if (part == CR_PART_WHOLE)
 		cr_solid_box(solid, &centre, &extent);
 	else
 		node_box(solid->collider, part, &centre, &extent);
@@ -142,22 +138,6 @@ static void span_of(const clearing *c, int side, uint32_t part, span *s)
 		s->low[i] = middle - reach;
 		s->high[i] = middle + reach;
 	}
-}
-
-/// List the parts that a part of a mesh consists of. Returns how many.
-static int open_part(const cr_collider *c, uint32_t part, uint32_t children[CR_WIDTH])
-{
-	const uint32_t child = part == WHOLE ? 0 : c->tree.nodes[part / CR_WIDTH].child[part % CR_WIDTH];
-	if (child & CR_LEAF_BIT) {
-		const cr_tri8 *block = &c->blocks[child & ~CR_LEAF_BIT];
-		for (int i = 0; i < block->count; i++)
-			children[i] = TRIANGLE_BIT | (uint32_t)block->number[i];
-		return block->count;
-	}
-	const int count = (int)c->tree.nodes[child].child_count;
-	for (int i = 0; i < count; i++)
-		children[i] = CR_WIDTH * child + (uint32_t)i;
-	return count;
 }
 
 /// Bounds of the moves at which two parts overlap.
@@ -209,7 +189,7 @@ static double size_of_part(const clearing *c, int side, uint32_t part)
 {
 	const cr_solid *s = c->solid[side];
 	v3d centre, extent = { 0, 0, 0 };
-	if (part == WHOLE)
+	if (part == CR_PART_WHOLE)
 		cr_solid_box(s, &centre, &extent);
 	else
 		node_box(s->collider, part, &centre, &extent);
@@ -223,7 +203,7 @@ static void open_pair(clearing *c, const part_pair *pair)
 	if (!opened && !is_single(c->solid[1], pair->part[1]))
 		opened = size_of_part(c, 1, pair->part[1]) > size_of_part(c, 0, pair->part[0]);
 	uint32_t children[CR_WIDTH];
-	const int count = open_part(c->solid[opened]->collider, pair->part[opened], children), base = c->top;
+	const int count = cr_open_part(c->solid[opened]->collider, pair->part[opened], children), base = c->top;
 	span other, own;
 	span_of(c, 1 - opened, pair->part[1 - opened], &other);
 	for (int i = 0; i < count; i++) {
@@ -242,7 +222,7 @@ static cr_convex convex_of(const cr_solid *s, uint32_t part)
 	if (s->convex)
 		return *s->convex;
 	cr_convex triangle = { .core = CR_CORE_TRIANGLE };
-	cr_collider_triangle(s->collider, (int32_t)(part & ~TRIANGLE_BIT), triangle.corner);
+	cr_collider_triangle(s->collider, cr_triangle_of_part(part), triangle.corner);
 	return triangle;
 }
 
@@ -297,7 +277,7 @@ static void meet(clearing *c, const part_pair *pair)
 	c->way->reach = s.reach;
 	c->way->blocked = true;
 	for (int i = 0; i < 2; i++)
-		c->way->triangle[i] = c->solid[i]->convex ? -1 : (int32_t)(pair->part[i] & ~TRIANGLE_BIT);
+		c->way->triangle[i] = c->solid[i]->convex ? -1 : cr_triangle_of_part(pair->part[i]);
 	remember(c, pair);
 }
 
@@ -316,7 +296,7 @@ static void pass_known(clearing *c)
 static void walk(clearing *c)
 {
 	c->top = 0;
-	c->stack[c->top++] = (part_pair){ -INFINITY, { WHOLE, WHOLE } };
+	c->stack[c->top++] = (part_pair){ -INFINITY, { CR_PART_WHOLE, CR_PART_WHOLE } };
 	while (c->top > 0 && c->frontier <= c->limit) {
 		const part_pair pair = c->stack[--c->top];
 		if (c->seek_next ? (double)pair.key > c->next : -(double)pair.key <= c->frontier)

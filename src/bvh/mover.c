@@ -18,17 +18,13 @@
 /// there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
 
 #include "bvh/mover.h"
+#include "bvh/tree_part.h"
 #include "geom/convex_query.h"
 
 enum {
 	ADVANCES = 3, // of two boxes before they are opened
 	AXES = 7,
 };
-
-// A part of a body: all of it, a triangle by its number, or a box of the tree by the slot of the
-// node that holds it, 8 * node + slot.
-#define WHOLE UINT32_MAX
-#define TRIANGLE_BIT 0x80000000u
 
 typedef struct descent descent;
 struct descent {
@@ -52,7 +48,7 @@ struct descent {
 
 static bool is_plane(const cr_mover *m) { return !m->convex && !m->collider; }
 
-static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || (part != WHOLE && (part & TRIANGLE_BIT)); }
+static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || cr_is_triangle_part(part); }
 
 static cr_mover_box make_box(const double lower[3], const double upper[3])
 {
@@ -96,11 +92,11 @@ static cr_mover_box triangle_box(const v3d p[3])
 static cr_mover_box box_of(const descent *d, int side, uint32_t part)
 {
 	const cr_collider *c = d->mover[side]->collider;
-	if (part == WHOLE)
+	if (part == CR_PART_WHOLE)
 		return d->whole[side];
-	if (part & TRIANGLE_BIT) {
+	if (cr_is_triangle_part(part)) {
 		v3d corners[3];
-		cr_collider_triangle(c, (int32_t)(part & ~TRIANGLE_BIT), corners);
+		cr_collider_triangle(c, cr_triangle_of_part(part), corners);
 		return triangle_box(corners);
 	}
 	const cr_node8 *node = &c->tree.nodes[part / CR_WIDTH];
@@ -112,22 +108,6 @@ static cr_mover_box box_of(const descent *d, int side, uint32_t part)
 	return make_box(lower, upper);
 }
 
-/// List the parts that a part of a mesh consists of. Returns how many.
-static int open_part(const cr_collider *c, uint32_t part, uint32_t children[CR_WIDTH])
-{
-	const uint32_t child = part == WHOLE ? 0 : c->tree.nodes[part / CR_WIDTH].child[part % CR_WIDTH];
-	if (child & CR_LEAF_BIT) {
-		const cr_tri8 *block = &c->blocks[child & ~CR_LEAF_BIT];
-		for (int i = 0; i < block->count; i++)
-			children[i] = TRIANGLE_BIT | (uint32_t)block->number[i];
-		return block->count;
-	}
-	const int count = (int)c->tree.nodes[child].child_count;
-	for (int i = 0; i < count; i++)
-		children[i] = CR_WIDTH * child + (uint32_t)i;
-	return count;
-}
-
 /// The convex body of a part that is not to be opened. Of a plane: one that nobody looks at.
 static cr_convex convex_of(const cr_mover *m, uint32_t part)
 {
@@ -135,11 +115,11 @@ static cr_convex convex_of(const cr_mover *m, uint32_t part)
 		return *m->convex;
 	cr_convex triangle = { .core = CR_CORE_TRIANGLE };
 	if (m->collider)
-		cr_collider_triangle(m->collider, (int32_t)(part & ~TRIANGLE_BIT), triangle.corner);
+		cr_collider_triangle(m->collider, cr_triangle_of_part(part), triangle.corner);
 	return triangle;
 }
 
-static int32_t triangle_of(const cr_mover *m, uint32_t part) { return m->collider ? (int32_t)(part & ~TRIANGLE_BIT) : -1; }
+static int32_t triangle_of(const cr_mover *m, uint32_t part) { return m->collider ? cr_triangle_of_part(part) : -1; }
 
 // ---- Two bodies, or a body and a plane ----
 
@@ -201,7 +181,7 @@ static void open_pair(descent *d, const cr_part_pair *pair)
 	const double sizes[2] = { v3d_dot(boxes[0].extent, boxes[0].extent), v3d_dot(boxes[1].extent, boxes[1].extent) };
 	const int opened = single[0] || (!single[1] && sizes[1] > sizes[0]);
 	uint32_t children[CR_WIDTH];
-	const int count = open_part(d->mover[opened]->collider, pair->part[opened], children), base = d->top;
+	const int count = cr_open_part(d->mover[opened]->collider, pair->part[opened], children), base = d->top;
 	for (int i = 0; i < count; i++) {
 		const cr_mover_box box = box_of(d, opened, children[i]);
 		cr_part_pair child = *pair;
@@ -229,7 +209,7 @@ static bool prepare(descent *d, cr_mover_scratch *scratch, const cr_mover *a, co
 
 static void descend(descent *d)
 {
-	d->stack[d->top++] = (cr_part_pair){ -INFINITY, { WHOLE, WHOLE } };
+	d->stack[d->top++] = (cr_part_pair){ -INFINITY, { CR_PART_WHOLE, CR_PART_WHOLE } };
 	while (d->top > 0) {
 		const cr_part_pair pair = d->stack[--d->top];
 		if (!(pair.key < d->limit))
