@@ -48,7 +48,7 @@ END
 says() {
 	local words=$1
 	shift
-	"$cc" -std=c17 -O2 "$@" -Iinclude -Isrc "$work/main.c" src/base/float_mode.c -o "$work/look" || complain "float_mode.c does not compile with $*"
+	"$cc" -std=c17 -O2 "$@" -Iinclude -Isrc "$work/main.c" src/base/float_mode.c -o "$work/look" -lm || complain "float_mode.c does not compile with $*"
 	[[ $("$work/look") == "$words" ]] || complain "with $*: '$("$work/look")' instead of '$words'"
 }
 says default -ffp-contract=off
