@@ -7,7 +7,7 @@ install(TARGETS carom EXPORT carom-targets)
 install(EXPORT carom-targets NAMESPACE carom:: DESTINATION "${package_folder}")
 # README.md names files of docs/, so these lie beside it in a folder of that name.
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
-	DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+	"${PROJECT_SOURCE_DIR}/CONTRIBUTING.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 if(TARGET carom_cli)
 	install(TARGETS carom_cli)

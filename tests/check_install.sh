@@ -27,7 +27,7 @@ licence=$(find "$work/usr" -name LICENSE)
 cmp "$licence" "$5/LICENSE"
 while read -r file; do
 	cmp "$5/$file" "${licence%/*}/$file" || fail "$file is not beside the licence"
-done < <(cd "$5" && find README.md CHANGELOG.md docs -type f)
+done < <(cd "$5" && find README.md CHANGELOG.md CONTRIBUTING.md docs -type f)
 
 # Global names of the library, those that it defines.
 library=$(find "$work/usr" -name 'libcarom.a' -o -name 'libcarom.so')

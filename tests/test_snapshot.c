@@ -645,7 +645,7 @@ TEST(snapshot, differences_are_named)
 	undo(&p, before);
 	uint64_t seed = 3;
 	move_vertices(world, cloth, &seed);
-	expect_difference(&p, "vertices", "coordinate", cloth);
+	expect_difference(&p, "places", "coordinate", cloth);
 	undo(&p, before);
 	const float impulse[3] = { 7, 8, 9 };
 	CHECK_INT(carom_world_set_impulse(world, 4, impulse), CAROM_SUCCESS);

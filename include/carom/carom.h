@@ -816,14 +816,14 @@ CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
 
 /// The first thing in which two snapshots differ. The texts last as long as the program.
 typedef struct carom_snapshot_difference {
-	const char *
-		/// "bodies", "free ids", "free ids of bodies with parts", "vertices", "contacts", "pairs",
-		/// "events" or "impacts"; NULL: nothing differs.
-		list;
-	const char *
-		/// Of the record, as "pose.position"; "count" when one list ends where the other goes on.
-		field;
-	/// Of the record; of "vertices" the number of a coordinate, over all deforming bodies.
+	/// "bodies", "free ids", "free ids of bodies with parts", "places", "contacts", "pairs",
+	/// "events" or "impacts"; NULL: nothing differs. The bodies of a world are its parts, at their
+	/// own poses in the world. Places are the vertices of deforming bodies, and the poses of bodies
+	/// with parts.
+	const char *list;
+	/// Of the record, as "pose.position"; "count" when one list ends where the other goes on.
+	const char *field;
+	/// Of the record; of "bodies" each part counts, of "places" each coordinate.
 	int64_t index;
 	carom_body_id body; ///< that the record is about, the lower one of a pair; null for free ids
 } carom_snapshot_difference;

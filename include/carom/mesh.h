@@ -141,9 +141,9 @@ CAROM_API carom_result carom_create_mesh(carom_context *context, const carom_mes
 /// 2*(row*(columns-1)+column) and +1 are those of the cell; vertices are the samples in order; what
 /// closes the solid follows. A height that is NaN is a hole: the cells with it as a corner, up to
 /// four, are no part of the solid, down to the bottom, and their triangles count as degenerate in
-/// the report. columns, rows at least 2; spacing, thickness above 0, and such that float tells
-/// neighbouring samples apart, and the bottom from the lowest height; no coordinate beyond
-/// CAROM_MAX_COORDINATE. Otherwise as carom_create_mesh.
+/// the report. A field of holes alone is refused. columns, rows at least 2; spacing, thickness
+/// above 0, and such that float tells neighbouring samples apart, and the bottom from the lowest
+/// height; no coordinate beyond CAROM_MAX_COORDINATE. Otherwise as carom_create_mesh.
 CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t columns,
 	int32_t rows, const float *heights, const double spacing[2], double thickness,
 	carom_mesh **mesh);

@@ -231,7 +231,7 @@ static const list_kind lists[] = {
 	{ "bodies", count_bodies, read_body, id_of_body, FIELDS(body_fields) },
 	{ "free ids", count_free, read_free, no_body, FIELDS(free_fields) },
 	{ "free ids of bodies with parts", count_ranges, read_range, no_body, FIELDS(range_fields) },
-	{ "vertices", count_places, read_place, body_of_place, FIELDS(place_fields) },
+	{ "places", count_places, read_place, body_of_place, FIELDS(place_fields) },
 	{ "contacts", count_contacts, read_contact, body_of_contact, FIELDS(contact_fields) },
 	{ "pairs", count_pairs, read_pair, body_of_pair, FIELDS(pair_fields) },
 	{ "events", count_events, read_event, body_of_event, FIELDS(event_fields) },
