@@ -85,9 +85,8 @@ typedef struct carom_sphere_input {
 	int cookie;            ///< set by carom_default_sphere_input; do not touch
 	int64_t count;         ///< 0 to CAROM_MAX_SPHERES
 	carom_strided centres; ///< x, y, z of each; finite, at most CAROM_MAX_COORDINATE
-	carom_strided
-		/// One value each (stride 0: packed); finite, not negative, at most CAROM_MAX_COORDINATE.
-		radii;
+	/// One value each (stride 0: packed); finite, not negative, at most CAROM_MAX_COORDINATE.
+	carom_strided radii;
 	/// [count] names, all different, that stay with the spheres when the caller re-orders them;
 	/// NULL: the index. Names that occur twice are refused where the largest one is below 32 *
 	/// count. Beyond that nobody looks: neighbours with one name then stand in no fixed order, so
