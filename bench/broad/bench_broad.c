@@ -2,6 +2,7 @@
 /// The broad phases against each other: spheres at the density of a heap, all moving, few moving, none moving. Each runs on the same poses
 /// in turn; the step's pairs and hashes are compared before a time is taken. Prints CSV: milliseconds of the pair step, which is the
 /// broad phase and the oriented boxes of its pairs. Usage: bench_broad [--threads N] [--bodies N]
+#include "../bench_random.h"
 #include "carom/carom.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +28,6 @@ static void fail(const char *what)
 {
 	fprintf(stderr, "bench_broad: %s\n", what);
 	exit(1);
-}
-
-static double random_between(uint64_t *state, double low, double high)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return low + (high - low) * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53);
 }
 
 /// Spheres of radius 0.5, three volumes of a ball to each: about two overlapping boxes a body.

@@ -5,6 +5,7 @@
 /// were missed, and the largest gap at a time of impact, in parts of the tolerance. Fails if one was
 /// missed, told late or told where the shapes are farther apart than the tolerance.
 /// Usage: bench_screw_motions [--count N] [--steps N] [--seed N]
+#include "../bench_random.h"
 #include "carom/collide.h"
 #include "carom/query.h"
 #include <math.h>
@@ -45,14 +46,6 @@ static void check(carom_context *context, carom_result result)
 }
 
 // ---- What moves ----
-
-static double random_between(uint64_t *state, double low, double high)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return low + (high - low) * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53);
-}
 
 static int random_below(uint64_t *state, int count) { return (int)random_between(state, 0, count); }
 

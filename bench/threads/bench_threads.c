@@ -3,6 +3,7 @@
 /// real steps of a world, of spheres and of a cloth. Processes that do nothing but count may run beside it. The results of a real step
 /// must not depend on the workers. Prints CSV: microseconds a step in windows of a fixed number of steps.
 /// Usage: bench_threads [--threads N] [--busy PROCESSES] [--rounds N] [--load NAME]
+#include "../bench_random.h"
 #include "carom/carom.h"
 #include "carom/spheres.h"
 #include "carom/sweep.h"
@@ -34,14 +35,6 @@ static double now_us(void)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static double random_between(uint64_t *state, double low, double high)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return low + (high - low) * ((double)((z ^ (z >> 31)) >> 11) * 0x1p-53);
 }
 
 /// A load on one context. step returns a number that must not depend on the workers.

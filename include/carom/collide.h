@@ -29,7 +29,7 @@ typedef struct carom_separation {
 	/// always parts those that overlap.
 	double distance;
 	/// The true signed distance lies between distance and distance + error. A millionth of the
-	/// sizes or less, but for some deep overlaps of two curved shapes.
+	/// sizes or less, except in some deep overlaps of two curved shapes.
 	double error;
 	carom_vec3 normal;  ///< unit, world frame, from B to A
 	carom_vec3 point_a; ///< the nearest point of A's surface, or the deepest; world frame

@@ -81,7 +81,7 @@ typedef struct carom_mesh_report {
 	int32_t out_of_range_triangles; ///< triangles with an index below 0 or not below vertex_count
 	// What is left out of detection, with the rest usable:
 	int32_t degenerate_triangles; ///< zero area or a repeated corner
-	/// The same three corners in the same direction as an earlier triangle.
+	/// Triangles with the corners, in order, of an earlier triangle.
 	int32_t duplicate_triangles;
 	int32_t unreferenced_vertices; ///< used by no triangle; they cast no rays
 	int32_t duplicate_vertices;    ///< vertices at the position of an earlier one

@@ -61,7 +61,7 @@ typedef enum carom_feature {
 	CAROM_FEATURE_VERTEX, ///< corner number k
 } carom_feature;
 
-/// A point of a triangle. The weights of its corners are at least 0 and sum to 1 but for rounding;
+/// A point of a triangle. The weights of its corners are at least 0 and sum to 1 up to rounding;
 /// they are 0 for the corners that the feature does not touch. A point on a vertex is the corner
 /// itself, to the bit.
 typedef struct carom_triangle_point {

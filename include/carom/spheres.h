@@ -24,7 +24,7 @@ extern "C" {
 /// How the pairs are found. All find the same pairs; the choice changes time and memory only.
 typedef enum carom_sphere_method {
 	/// Chosen for each build by what grid, levels and tree would cost on these spheres, corrected
-	/// by what they did cost.
+	/// by the times of earlier builds.
 	CAROM_SPHERES_AUTO,
 	/// One grid of cells as wide as the largest diameter, spheres sorted by cell: the fastest for
 	/// sizes alike.

@@ -215,11 +215,11 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 	return best;
 }
 
-/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no
-/// direction.
 // Cosine: a body ahead of an open mesh is behind its front where it lies further below it than this.
 static const double LEVEL = 1e-4;
 
+/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no
+/// direction.
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
 /// The nearest point of the surface to an end of the core, which may be out of reach of the radius. false: there is none.

@@ -29,16 +29,10 @@ static const double ROUNDING = 1e-10;
 // Of the distance of two places: roundings of a height over a plane that does not turn.
 static const double PLACE_ROUNDING = 0x1p-48;
 
-static carom_quat product(carom_quat p, carom_quat q)
-{
-	return (carom_quat){ p.w * q.x + p.x * q.w + p.y * q.z - p.z * q.y, p.w * q.y - p.x * q.z + p.y * q.w + p.z * q.x,
-		p.w * q.z + p.x * q.y - p.y * q.x + p.z * q.w, p.w * q.w - p.x * q.x - p.y * q.y - p.z * q.z };
-}
-
 cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end)
 {
 	const carom_quat q = begin->orientation, back = { -q.x, -q.y, -q.z, q.w };
-	carom_quat turn = product(end->orientation, back);
+	carom_quat turn = quat_mul(end->orientation, back);
 	if (turn.w < 0)
 		turn = (carom_quat){ -turn.x, -turn.y, -turn.z, -turn.w };
 	const v3d part = { turn.x, turn.y, turn.z };
@@ -57,7 +51,7 @@ carom_pose cr_motion_at(const cr_motion *m, double t)
 	double sine, cosine;
 	cr_sincos(0.5 * m->angle * t, &sine, &cosine);
 	const carom_quat turn = { sine * m->axis.x, sine * m->axis.y, sine * m->axis.z, cosine };
-	const carom_quat q = product(turn, m->begin.orientation);
+	const carom_quat q = quat_mul(turn, m->begin.orientation);
 	const double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
 	return (carom_pose){ v3d_mad(m->begin.position, t, m->travel), { q.x / length, q.y / length, q.z / length, q.w / length } };
 }

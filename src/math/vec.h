@@ -47,6 +47,13 @@ static inline v3f v3f_cross(v3f a, v3f b)
 	return (v3f){ a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x };
 }
 
+/// Turns by b first, then by a.
+static inline carom_quat quat_mul(carom_quat a, carom_quat b)
+{
+	return (carom_quat){ a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+		a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z };
+}
+
 /// Matrix of a unit quaternion.
 static inline m3d m3d_from_quat(carom_quat q)
 {

@@ -34,17 +34,6 @@ void cr_release_compound(carom_context *memory, cr_compound *compound)
 
 // ---- Poses ----
 
-/// First turn by b, then by a.
-static carom_quat multiply(carom_quat a, carom_quat b)
-{
-	return (carom_quat){
-		a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-		a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-		a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
-		a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-	};
-}
-
 static void place_part(cr_body *part, const carom_pose *pose)
 {
 	part->pose = *pose;
@@ -64,7 +53,7 @@ void cr_place_body(cr_body *first, const carom_pose *pose)
 	for (int32_t i = 0; i < compound->count; i++) {
 		const carom_pose *local = &compound->part[i].pose;
 		const carom_pose world = { v3d_add(m3d_mul(&rotation, local->position), pose->position),
-			multiply(pose->orientation, local->orientation) };
+			quat_mul(pose->orientation, local->orientation) };
 		place_part(&first[i], &world);
 	}
 }
