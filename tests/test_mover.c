@@ -298,6 +298,16 @@ TEST(mover, planes_that_move_against_fine_steps)
 	carom_destroy_context(context);
 }
 
+/// Returns what carom_time_of_impact tells, with the status that is expected.
+static carom_toi expect_toi(carom_context *context, const carom_shape *a, const carom_motion *motion_a, const carom_shape *b,
+	const carom_motion *motion_b, double tolerance, carom_toi_status status)
+{
+	carom_toi toi;
+	REQUIRE(carom_time_of_impact(context, a, motion_a, b, motion_b, tolerance, &toi) == CAROM_SUCCESS);
+	CHECK_INT(toi.status, status);
+	return toi;
+}
+
 TEST(mover, known_times_of_planes)
 {
 	carom_context *context = fixture_context(1);
@@ -307,8 +317,7 @@ TEST(mover, known_times_of_planes)
 	for (int i = 0; i < 2; i++) {
 		const carom_pose ground = fixture_at(i * 1e6, 0, 1);
 		const carom_motion rest = { ground, ground }, fall = carom_straight_motion(fixture_at(0, 0, 11), (v3d){ 3, 0, -20 });
-		REQUIRE(carom_time_of_impact(context, &ball, &fall, &plane, &rest, 1e-6, &toi) == CAROM_SUCCESS);
-		CHECK_INT(toi.status, CAROM_TOI_IMPACT);
+		toi = expect_toi(context, &ball, &fall, &plane, &rest, 1e-6, CAROM_TOI_IMPACT);
 		CHECK(toi.time <= 9.5 / 20);
 		CHECK_NEAR(toi.time, 9.5 / 20, 1e-6 / 20 + 1e-9);
 		CHECK_NEAR(toi.separation.point_b.z, 1, 1e-9);
@@ -316,15 +325,13 @@ TEST(mover, known_times_of_planes)
 	// A plane that tips about x by a right angle sweeps a ball at y = 5, one metre up: cos a = 5 sin a + 0.5.
 	const carom_motion tip = { carom_pose_identity(), { { 0, 0, 0 }, fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2) } };
 	const carom_motion hold = { fixture_at(0, 5, 1), fixture_at(0, 5, 1) };
-	REQUIRE(carom_time_of_impact(context, &ball, &hold, &plane, &tip, 1e-6, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_IMPACT);
+	toi = expect_toi(context, &ball, &hold, &plane, &tip, 1e-6, CAROM_TOI_IMPACT);
 	const double angle = acos(0.5 / sqrt(26)) - atan(5);
 	CHECK(toi.time <= angle / (FIXTURE_PI / 2));
 	CHECK_NEAR(toi.time, angle / (FIXTURE_PI / 2), 1e-6);
 	// A plane that turns about its own normal goes nowhere.
 	const carom_motion spin = { carom_pose_identity(), { { 0, 0, 0 }, fixture_turn((v3d){ 0, 0, 1 }, 3) } };
-	REQUIRE(carom_time_of_impact(context, &ball, &hold, &plane, &spin, 1e-6, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_APART);
+	toi = expect_toi(context, &ball, &hold, &plane, &spin, 1e-6, CAROM_TOI_APART);
 	CHECK(toi.steps <= 2);
 	carom_destroy_context(context);
 }
@@ -368,8 +375,7 @@ TEST(mover, known_times)
 		const double x = i ? 1e6 : 0;
 		const carom_motion fall = carom_straight_motion(fixture_at(x + 0.3, -7.1, 50), (v3d){ 0, 0, -100 });
 		const carom_motion rest = { fixture_at(x, -7, 0), fixture_at(x, -7, 0) };
-		REQUIRE(carom_time_of_impact(context, &ball, &fall, &ground, &rest, 1e-5, &toi) == CAROM_SUCCESS);
-		CHECK_INT(toi.status, CAROM_TOI_IMPACT);
+		toi = expect_toi(context, &ball, &fall, &ground, &rest, 1e-5, CAROM_TOI_IMPACT);
 		CHECK(toi.time <= 0.498);
 		CHECK_NEAR(toi.time, 0.498, 1e-5 / 100 + 1e-9);
 		CHECK_NEAR(toi.separation.normal.z, 1, 1e-9);
@@ -380,22 +386,18 @@ TEST(mover, known_times)
 	}
 	// A ball flies through the hole of a ring, whose box it meets; and a bigger one does not.
 	const carom_motion through = carom_straight_motion(fixture_at(0, 0, 5), (v3d){ 0, 0, -10 });
-	REQUIRE(carom_time_of_impact(context, &ball, &through, &ring, NULL, 1e-5, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_APART);
+	toi = expect_toi(context, &ball, &through, &ring, NULL, 1e-5, CAROM_TOI_APART);
 	const carom_shape thick = fixture_sphere(0.9);
-	REQUIRE(carom_time_of_impact(context, &thick, &through, &ring, NULL, 1e-5, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_IMPACT);
+	toi = expect_toi(context, &thick, &through, &ring, NULL, 1e-5, CAROM_TOI_IMPACT);
 	// Two rings that are linked: one turns in the other's hole without touching it.
 	const carom_motion linked = { { { 1, 0, 0 }, fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2) },
 		{ { 1, 0, 0 }, fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2 + 0.2) } };
-	REQUIRE(carom_time_of_impact(context, &ring, &linked, &ring, NULL, 1e-5, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_APART);
+	toi = expect_toi(context, &ring, &linked, &ring, NULL, 1e-5, CAROM_TOI_APART);
 	// Pulled apart they meet: tubes of radius 0.25 whose middles are a metre apart.
 	carom_motion pulled = linked;
 	pulled.end = pulled.begin;
 	pulled.end.position.x = 3;
-	REQUIRE(carom_time_of_impact(context, &ring, &pulled, &ring, NULL, 1e-5, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_IMPACT);
+	toi = expect_toi(context, &ring, &pulled, &ring, NULL, 1e-5, CAROM_TOI_IMPACT);
 	CHECK_NEAR(toi.time, 0.25, 0.02);
 	carom_release_mesh(sheet);
 	carom_release_mesh(torus);
@@ -411,15 +413,13 @@ TEST(mover, what_begins_inside_is_led_out)
 	const carom_motion inside = carom_straight_motion(fixture_at(0.5, 1.5, 0), (v3d){ 0, 9, 0 });
 	carom_toi toi;
 	for (int i = 0; i < 2; i++) {
-		REQUIRE(carom_time_of_impact(context, i ? &small : &ball, &inside, &solid, NULL, 1e-3, &toi) == CAROM_SUCCESS);
-		CHECK_INT(toi.status, CAROM_TOI_TOUCHING);
+		toi = expect_toi(context, i ? &small : &ball, &inside, &solid, NULL, 1e-3, CAROM_TOI_TOUCHING);
 		CHECK_NEAR(toi.time, 0, 0);
 		CHECK_NEAR(toi.separation.distance, -0.6, 1e-6);
 		CHECK_NEAR(toi.separation.normal.y, 1, 1e-9);
 		CHECK_NEAR(toi.separation.point_a.y, 1.4, 1e-6);
 		CHECK_NEAR(toi.separation.point_b.y, 2, 1e-6);
-		REQUIRE(carom_time_of_impact(context, &solid, NULL, i ? &small : &ball, &inside, 1e-3, &toi) == CAROM_SUCCESS);
-		CHECK_INT(toi.status, CAROM_TOI_TOUCHING);
+		toi = expect_toi(context, &solid, NULL, i ? &small : &ball, &inside, 1e-3, CAROM_TOI_TOUCHING);
 		CHECK_NEAR(toi.separation.distance, -0.6, 1e-6);
 		CHECK_NEAR(toi.separation.normal.y, -1, 1e-9);
 		CHECK_NEAR(toi.separation.point_b.y, 1.4, 1e-6);
@@ -428,8 +428,7 @@ TEST(mover, what_begins_inside_is_led_out)
 	carom_mesh *sheet = fixture_sheet_mesh(context, 4, 4);
 	const carom_shape ground = fixture_of_mesh(sheet);
 	const carom_motion below = carom_straight_motion(fixture_at(0, 0, -0.5), (v3d){ 0, 0, -1 });
-	REQUIRE(carom_time_of_impact(context, &ball, &below, &ground, NULL, 1e-3, &toi) == CAROM_SUCCESS);
-	CHECK_INT(toi.status, CAROM_TOI_APART);
+	toi = expect_toi(context, &ball, &below, &ground, NULL, 1e-3, CAROM_TOI_APART);
 	carom_release_mesh(sheet);
 	carom_release_mesh(room);
 	carom_release_mesh(crate);
@@ -521,8 +520,7 @@ TEST(mover, large_meshes_take_few_separations)
 		fall.end.position.z = -10;
 		for (int i = 0; i < 2; i++) {
 			carom_toi toi;
-			REQUIRE(carom_time_of_impact(context, i ? &torus : &ball, &fall, &field, NULL, 1e-4, &toi) == CAROM_SUCCESS);
-			CHECK_INT(toi.status, CAROM_TOI_IMPACT);
+			toi = expect_toi(context, i ? &torus : &ball, &fall, &field, NULL, 1e-4, CAROM_TOI_IMPACT);
 			most[i] = toi.steps > most[i] ? toi.steps : most[i];
 		}
 	}

@@ -27,16 +27,6 @@ typedef struct peer_case {
 		{ x, y, z }, { 0, 0, 0, 1 } \
 	}
 
-static carom_pose moved(carom_pose frame, carom_pose pose)
-{
-	const carom_quat f = frame.orientation, q = pose.orientation;
-	const carom_vec3 v = carom_rotate(f, (carom_vec3){ q.x, q.y, q.z });
-	// f q = (f q f*) f: the vector part of q turns by f, then f follows.
-	const carom_quat r = { q.w * f.x + f.w * v.x + v.y * f.z - v.z * f.y, q.w * f.y + f.w * v.y + v.z * f.x - v.x * f.z,
-		q.w * f.z + f.w * v.z + v.x * f.y - v.y * f.x, q.w * f.w - v.x * f.x - v.y * f.y - v.z * f.z };
-	return (carom_pose){ carom_transform_point(frame, pose.position), r };
-}
-
 static void check_vector(carom_vec3 actual, carom_vec3 expected)
 {
 	CHECK_NEAR(actual.x, expected.x, TOLERANCE);
@@ -47,7 +37,7 @@ static void check_vector(carom_vec3 actual, carom_vec3 expected)
 // Checks one case in a frame, A against B or B against A.
 static void check_in_frame(carom_context *context, const peer_case *p, carom_pose frame, bool swapped)
 {
-	const carom_pose a = moved(frame, p->pose_a), b = moved(frame, p->pose_b);
+	const carom_pose a = fixture_compose(frame, p->pose_a), b = fixture_compose(frame, p->pose_b);
 	carom_separation s;
 	REQUIRE((swapped ? carom_distance(context, &p->b, &b, &p->a, &a, &s) : carom_distance(context, &p->a, &a, &p->b, &b, &s)) ==
 		CAROM_SUCCESS);

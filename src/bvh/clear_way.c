@@ -217,13 +217,18 @@ static void open_pair(clearing *c, const part_pair *pair)
 	}
 }
 
-static cr_convex convex_of(const cr_solid *s, uint32_t part)
+cr_convex cr_part_of_solid(const cr_solid *s, int32_t triangle)
 {
 	if (s->convex)
 		return *s->convex;
-	cr_convex triangle = { .core = CR_CORE_TRIANGLE };
-	cr_collider_triangle(s->collider, cr_triangle_of_part(part), triangle.corner);
-	return triangle;
+	cr_convex part = { .core = CR_CORE_TRIANGLE };
+	cr_collider_triangle(s->collider, triangle, part.corner);
+	return part;
+}
+
+static cr_convex convex_of(const cr_solid *s, uint32_t part)
+{
+	return cr_part_of_solid(s, s->convex ? -1 : cr_triangle_of_part(part));
 }
 
 /// The interval of two parts that are not to be opened.

@@ -57,6 +57,9 @@ void cr_prepare_pair(cr_solid_pair *pair, const cr_solid *a, const cr_solid *b, 
 /// boxes for each triangle that is left on the way.
 void cr_find_clear_way(const cr_solid_pair *pair, v3d direction, double limit, cr_barriers *known, cr_clear_way *way);
 
+/// Returns the convex body of a solid, or one triangle of its mesh (number in file order).
+cr_convex cr_part_of_solid(const cr_solid *solid, int32_t triangle);
+
 /// The box of a solid in its frame.
 void cr_solid_box(const cr_solid *solid, v3d *centre, v3d *extent);
 

@@ -36,16 +36,6 @@ static v3d to_world(const mesh_question *q, v3d p) { return v3d_add(m3d_mul(&q->
 
 // ---- Overlapping ----
 
-/// The part of a solid by the number of its triangle.
-static cr_convex part_of(const cr_solid *s, int32_t triangle)
-{
-	if (s->convex)
-		return *s->convex;
-	cr_convex part = { .core = CR_CORE_TRIANGLE };
-	cr_collider_triangle(s->collider, triangle, part.corner);
-	return part;
-}
-
 /// Find a way out, where there is an overlap; else false. The parts that come clear last touch at its end.
 static bool write_way(const mesh_question *q, carom_separation *separation)
 {
@@ -53,7 +43,7 @@ static bool write_way(const mesh_question *q, carom_separation *separation)
 	cr_part_solids(&q->pair, way);
 	if (!(way->length > 0))
 		return false;
-	const cr_convex a = part_of(&q->solid[0], way->triangle[0]), b = part_of(&q->solid[1], way->triangle[1]);
+	const cr_convex a = cr_part_of_solid(&q->solid[0], way->triangle[0]), b = cr_part_of_solid(&q->solid[1], way->triangle[1]);
 	const v3d move = v3d_scale(way->direction, way->length);
 	const cr_relative moved = { q->pair.b_in_a.rotation, v3d_sub(q->pair.b_in_a.position, move) };
 	cr_separation s;

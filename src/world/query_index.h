@@ -18,6 +18,10 @@ typedef struct cr_index_search {
 /// Make the tree if the world changed, then search. Any thread. Bodies without end come first.
 carom_result cr_query_index_search(const carom_world *world, cr_index_search *search);
 
+/// Checks the shape of a query (no plane) and its pose, which is normalised; the text names the function and the field.
+carom_result cr_check_query_shape(
+	const carom_world *world, const carom_shape *shape, const carom_pose *given, const char *function, carom_pose *pose);
+
 /// Numbers of parts of bodies, which the context of the world pays for: cr_array_free.
 typedef CR_ARRAY(int32_t) cr_body_list;
 

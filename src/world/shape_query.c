@@ -4,17 +4,6 @@
 #include "world/query_index.h"
 #include "world/shape_contacts.h"
 
-static carom_result check_query(
-	const carom_world *world, const carom_shape *shape, const carom_pose *given, const char *function, carom_pose *pose)
-{
-	if (!shape || !given)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, shape ? "pose" : "shape");
-	if (shape->type == CAROM_PLANE)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
-	const carom_result result = cr_check_shape(world->context, shape, function);
-	return result == CAROM_SUCCESS ? cr_check_pose(world->context, given, function, "pose", pose) : result;
-}
-
 /// Leave out what has no contacts.
 static void drop_others(const carom_world *world, cr_body_list *near)
 {
@@ -64,7 +53,7 @@ carom_result carom_world_collide_shape(const carom_world *world, const carom_sha
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
 	cr_body_list near;
 	cr_contact_query q;
-	carom_result result = check_query(world, shape, pose, name, &at);
+	carom_result result = cr_check_query_shape(world, shape, pose, name, &at);
 	if (result == CAROM_SUCCESS)
 		result = cr_list_near_bodies(world, name, shape, &at, world->def.speculative_distance, filter, &near);
 	if (result != CAROM_SUCCESS)

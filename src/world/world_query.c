@@ -470,6 +470,17 @@ static bool visit_overlap(void *user, int32_t index, double *limit)
 	return true;
 }
 
+carom_result cr_check_query_shape(
+	const carom_world *world, const carom_shape *shape, const carom_pose *given, const char *function, carom_pose *pose)
+{
+	if (!shape || !given)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, shape ? "pose" : "shape");
+	if (shape->type == CAROM_PLANE)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
+	const carom_result result = cr_check_shape(world->context, shape, function);
+	return result == CAROM_SUCCESS ? cr_check_pose(world->context, given, function, "pose", pose) : result;
+}
+
 /// Box of the query's shape in the world.
 static void bound_query(overlap_search *s)
 {
@@ -532,14 +543,8 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	if (result != CAROM_SUCCESS)
 		return result;
 	*count = 0;
-	if (!shape || !pose)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, shape ? "pose" : "shape");
-	if (shape->type == CAROM_PLANE)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", name);
 	overlap_search s = { .world = world, .filter = filter, .shape = shape };
-	result = cr_check_shape(world->context, shape, name);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_pose(world->context, pose, name, "pose", &s.pose);
+	result = cr_check_query_shape(world, shape, pose, name, &s.pose);
 	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
 		return result;
 	bound_query(&s);
@@ -670,16 +675,11 @@ static carom_result begin_body_search(const carom_world *world, const carom_shap
 	double max_distance, const carom_query_filter *filter, body_search *s)
 {
 	static const char *const name = "carom_world_closest_body";
-	if (!shape || !pose)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, shape ? "pose" : "shape");
 	if (!(max_distance >= 0))
 		return cr_fail(
 			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
-	if (shape->type == CAROM_PLANE)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", name);
 	*s = (body_search){ .query = { .world = world, .filter = filter, .shape = shape } };
-	const carom_result result = cr_check_shape(world->context, shape, name);
-	return result == CAROM_SUCCESS ? cr_check_pose(world->context, pose, name, "pose", &s->query.pose) : result;
+	return cr_check_query_shape(world, shape, pose, name, &s->query.pose);
 }
 
 carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
@@ -752,14 +752,6 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 	return mover;
 }
 
-/// Is a body, or part of one, before another in the order of bodies and parts?
-static bool comes_before(const carom_world *world, int32_t a, int32_t b)
-{
-	const cr_body *bodies = world->bodies.data;
-	const uint32_t of_a = cr_id_of(bodies, a).index1, of_b = cr_id_of(bodies, b).index1;
-	return of_a != of_b ? of_a < of_b : bodies[a].part < bodies[b].part;
-}
-
 static bool visit_cast(void *user, int32_t index, double *limit)
 {
 	cast_search *s = user;
@@ -775,8 +767,7 @@ static bool visit_cast(void *user, int32_t index, double *limit)
 	const double before = s->found ? nextafter(s->impact.impact.time, 2) : 1;
 	cr_find_mover_impact(s->world->pipeline.bvh, s->scratch, &s->mover, &body, s->tolerance, before, &impact);
 	const double time = impact.impact.time;
-	if (impact.impact.state == CR_IMPACT_NONE ||
-		(s->found && time == s->impact.impact.time && comes_before(s->world, s->body, index)))
+	if (impact.impact.state == CR_IMPACT_NONE || (s->found && time == s->impact.impact.time && s->body < index))
 		return true;
 	s->found = true;
 	s->body = index;
