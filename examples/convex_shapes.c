@@ -22,7 +22,7 @@ int main(void)
 	printf("apart by %.3f, normal (%.0f %.0f %.0f)\n", s.distance, s.normal.x, s.normal.y, s.normal.z);
 
 	carom_manifold m;
-	if (carom_collide(context, &wheel, &on, &crate, NULL, 0, &m))
+	if (carom_collide_convex(context, &wheel, &on, &crate, NULL, 0, &m))
 		return 1;
 	printf("%d contacts, the first %.3f deep\n", m.count, m.points[0].depth);
 

@@ -91,7 +91,7 @@ TEST(collide, spheres_boxes_and_capsules_as_in_a_world)
 		const carom_contact_view view = carom_world_contacts(world);
 		const carom_separation s = distance_of(context, shapes[0], pa, shapes[1], pb);
 		carom_manifold m;
-		CHECK_INT(carom_collide(context, &shapes[0], &pa, &shapes[1], &pb, 0, &m), CAROM_SUCCESS);
+		CHECK_INT(carom_collide_convex(context, &shapes[0], &pa, &shapes[1], &pb, 0, &m), CAROM_SUCCESS);
 		CHECK_INT(m.count > 0, s.distance <= 0);
 		if (fabs(s.distance) > 1e-6)
 			CHECK_INT(view.count > 0, s.distance < 0);
@@ -115,7 +115,7 @@ TEST(collide, a_cylinder_on_a_plane_and_on_a_box)
 	const carom_shape wheel = fixture_cylinder(1, 0.25), ground = { .type = CAROM_PLANE }, slab = fixture_box(5, 5, 1);
 	const carom_pose standing = fixture_at(3, 4, 0.249), floor = fixture_at(-7, 2, 0), top = fixture_at(0, 0, -1);
 	carom_manifold m;
-	CHECK_INT(carom_collide(context, &wheel, &standing, &ground, &floor, 0, &m), CAROM_SUCCESS);
+	CHECK_INT(carom_collide_convex(context, &wheel, &standing, &ground, &floor, 0, &m), CAROM_SUCCESS);
 	CHECK_INT(m.count, CAROM_MAX_MANIFOLD);
 	for (int i = 0; i < m.count; i++) {
 		CHECK_NEAR(m.points[i].depth, 1e-3, 1e-12);
@@ -123,24 +123,24 @@ TEST(collide, a_cylinder_on_a_plane_and_on_a_box)
 	}
 	CHECK_NEAR(m.normal.z, 1, 1e-12);
 	// The other way about: the normal turns round, and points lie on the plane, which is A now.
-	CHECK_INT(carom_collide(context, &ground, &floor, &wheel, &standing, 0, &m), CAROM_SUCCESS);
+	CHECK_INT(carom_collide_convex(context, &ground, &floor, &wheel, &standing, 0, &m), CAROM_SUCCESS);
 	CHECK_INT(m.count, CAROM_MAX_MANIFOLD);
 	CHECK_NEAR(m.normal.z, -1, 1e-12);
 	CHECK_NEAR(m.points[0].point.z, 0, 1e-12);
 	// Lying: the two ends of its side.
 	const carom_pose lying = { { 3, 4, 0.99 }, fixture_turn((v3d){ 1, 0, 0 }, FIXTURE_PI / 2) };
-	CHECK_INT(carom_collide(context, &wheel, &lying, &ground, &floor, 0, &m), CAROM_SUCCESS);
+	CHECK_INT(carom_collide_convex(context, &wheel, &lying, &ground, &floor, 0, &m), CAROM_SUCCESS);
 	CHECK_INT(m.count, 2);
 	CHECK_NEAR(fabs(m.points[0].point.y - m.points[1].point.y), 0.5, 1e-9);
-	CHECK_INT(carom_collide(context, &wheel, &lying, &slab, &top, 0, &m), CAROM_SUCCESS);
+	CHECK_INT(carom_collide_convex(context, &wheel, &lying, &slab, &top, 0, &m), CAROM_SUCCESS);
 	CHECK_INT(m.count, 2);
 	CHECK_NEAR(m.points[0].depth, 0.01, 1e-9);
 	// Speculative: above by less than the margin.
 	const carom_pose above = fixture_at(0, 0, 0.3);
-	CHECK_INT(carom_collide(context, &wheel, &above, &slab, &top, 0.1, &m), CAROM_SUCCESS);
+	CHECK_INT(carom_collide_convex(context, &wheel, &above, &slab, &top, 0.1, &m), CAROM_SUCCESS);
 	CHECK(m.count >= 4);
 	CHECK_NEAR(m.points[0].depth, -0.05, 1e-9);
-	CHECK_INT(carom_collide(context, &wheel, &above, &slab, &top, 0.01, &m), CAROM_SUCCESS);
+	CHECK_INT(carom_collide_convex(context, &wheel, &above, &slab, &top, 0.01, &m), CAROM_SUCCESS);
 	CHECK_INT(m.count, 0);
 	carom_destroy_context(context);
 }
@@ -257,7 +257,8 @@ TEST(collide, misuse_of_shapes)
 	expect_error(context, carom_distance(context, &ball, NULL, &ball, NULL, NULL), CAROM_INVALID_ARGUMENT, "separation is NULL");
 	expect_error(context, carom_distance(context, NULL, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
 	bad = fixture_of_mesh(mesh);
-	expect_error(context, carom_collide(context, &ball, NULL, &bad, NULL, 0, &m), CAROM_UNSUPPORTED, "CAROM_MESH");
+	expect_error(context, carom_collide_convex(context, &ball, NULL, &bad, NULL, 0, &m), CAROM_UNSUPPORTED,
+		"CAROM_MESH, which need not be convex; carom_collide takes it");
 	expect_error(context, carom_distance(context, &bad, NULL, NULL, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
 	expect_error(context, carom_distance(context, &bad, NULL, &ball, &(carom_pose){ { NAN, 0, 0 }, { 0, 0, 0, 1 } }, &s),
 		CAROM_INVALID_ARGUMENT, "pose_b");
@@ -271,13 +272,14 @@ TEST(collide, misuse_of_shapes)
 	expect_error(
 		context, carom_distance(context, &bad, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "shape.half_length is 0");
 	bad = fixture_ellipsoid(1, -1, 1);
-	expect_error(
-		context, carom_collide(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT, "half_extents[1] is -1");
+	expect_error(context, carom_collide_convex(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT,
+		"half_extents[1] is -1");
 	bad = fixture_cylinder(1, 1);
 	bad.rounding = -0.5;
+	expect_error(context, carom_collide_convex(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT,
+		"shape.rounding is -0.5");
 	expect_error(
-		context, carom_collide(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT, "shape.rounding is -0.5");
-	expect_error(context, carom_collide(context, &ball, NULL, &ball, NULL, NAN, &m), CAROM_INVALID_ARGUMENT, "margin is nan");
+		context, carom_collide_convex(context, &ball, NULL, &ball, NULL, NAN, &m), CAROM_INVALID_ARGUMENT, "margin is nan");
 	expect_error(context, carom_distance(context, &plane, NULL, &plane, NULL, &s), CAROM_UNSUPPORTED, "two planes");
 	bad.type = (carom_shape_type)77;
 	expect_error(context, carom_distance(context, &bad, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "shape.type is 77");

@@ -292,7 +292,7 @@ TEST(convex_world, pairs_of_volumes_have_the_contacts_of_the_stateless_calls)
 		manifold_view view;
 		carom_manifold expected;
 		meet(context, near, a, pose_a, b, pose_b, &view);
-		REQUIRE(carom_collide(context, &a, &pose_a, &b, &pose_b, near, &expected) == CAROM_SUCCESS);
+		REQUIRE(carom_collide_convex(context, &a, &pose_a, &b, &pose_b, near, &expected) == CAROM_SUCCESS);
 		CHECK_INT(view.count, expected.count);
 		touching += view.count > 0;
 		for (int k = 0; k < view.count; k++) {

@@ -55,7 +55,7 @@ static uint64_t hash_convex(const determinism_way *way, carom_context *context, 
 		carom_manifold m;
 		carom_toi toi;
 		REQUIRE(carom_distance(context, &a, &pa, &b, &pb, &s) == CAROM_SUCCESS);
-		REQUIRE(carom_collide(context, &a, &pa, &b, &pb, 0.1, &m) == CAROM_SUCCESS);
+		REQUIRE(carom_collide_convex(context, &a, &pa, &b, &pb, 0.1, &m) == CAROM_SUCCESS);
 		REQUIRE(carom_time_of_impact(context, &a, &ma, &b, &mb, 1e-3, &toi) == CAROM_SUCCESS);
 		hash = hash_vector(hash_vector(hash_vector(cr_hash_double(hash, s.distance), s.normal), s.point_a), s.point_b);
 		hash = hash_vector(cr_hash_double(hash, m.count), m.normal);

@@ -59,7 +59,7 @@ static void check_crossed_edges(carom_context *context, double half, double x, d
 	const carom_pose a = turned(AXIS_Y, 0.25 * PI, 0, 0, 0), b = turned(AXIS_Z, 0.25 * PI, x, 0, 0);
 	const double edge = 2 * half * ROOT_HALF;
 	carom_manifold m;
-	REQUIRE(carom_collide(context, &cube, &a, &cube, &b, margin, &m) == CAROM_SUCCESS);
+	REQUIRE(carom_collide_convex(context, &cube, &a, &cube, &b, margin, &m) == CAROM_SUCCESS);
 	if (!CHECK_INT(m.count, count) || count == 0)
 		return;
 	CHECK_NEAR(m.normal.x, -1, 1e-6);
@@ -99,7 +99,7 @@ TEST(peer_manifolds, box3d_parallel_edges)
 		carom_manifold m;
 		// Box3D keeps points that are apart by less than its speculative distance. Twisted squares have an octagon in common, of which it
 		// keeps four corners.
-		REQUIRE(carom_collide(context, &cube, NULL, &cube, &upper, 0.05, &m) == CAROM_SUCCESS);
+		REQUIRE(carom_collide_convex(context, &cube, NULL, &cube, &upper, 0.05, &m) == CAROM_SUCCESS);
 		CHECK(m.normal.y < -0.998);
 		CHECK(m.count >= 4);
 		for (int k = 0; k < m.count; k++)
@@ -118,7 +118,7 @@ TEST(peer_manifolds, box3d_parallel_edges_of_meshes)
 		const carom_pose upper = tilted(i);
 		carom_contact contacts[8];
 		int32_t count;
-		REQUIRE(carom_collide_shapes(context, &cube, NULL, &cube, &upper, 0, 8, contacts, &count) == CAROM_SUCCESS);
+		REQUIRE(carom_collide(context, &cube, NULL, &cube, &upper, 0, 8, contacts, &count) == CAROM_SUCCESS);
 		CHECK(count >= 4 || TILT_ANGLES[i % 11] > 0.01); // a corner of a cube tipped so far is clear of the other
 		CHECK(count >= 3);
 		for (int k = 0; k < count; k++) {
@@ -142,7 +142,7 @@ TEST(peer_manifolds, box3d_overlaps_are_never_empty)
 		const double angle = i % 2 ? test_random_double(&seed, -0.01, 0.01) : test_random_double(&seed, -PI, PI);
 		const carom_pose pose = turned(axis, angle, 0.4 * offset.x, 0.4 * offset.y, 0.4 * offset.z);
 		carom_manifold m;
-		REQUIRE(carom_collide(context, &a, NULL, &b, &pose, 0, &m) == CAROM_SUCCESS);
+		REQUIRE(carom_collide_convex(context, &a, NULL, &b, &pose, 0, &m) == CAROM_SUCCESS);
 		double deepest = 0;
 		for (int k = 0; k < m.count; k++)
 			deepest = fmax(deepest, m.points[k].depth);

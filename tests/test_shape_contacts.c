@@ -1,4 +1,4 @@
-// Contacts of shapes without a step (carom_collide_shapes): those of a world with the two, to the bit.
+// Contacts of shapes without a step (carom_collide): those of a world with the two, to the bit.
 #include "fixture.h"
 #include "pool_fixture.h"
 
@@ -67,7 +67,7 @@ TEST(shape_contacts, two_shapes_have_those_of_a_world)
 		fixture_step(world);
 		carom_contact found[MOST];
 		int32_t count;
-		CHECK_INT(carom_collide_shapes(context, &a, &pa, &b, &pb, def.speculative_distance, MOST, found, &count), CAROM_SUCCESS);
+		CHECK_INT(carom_collide(context, &a, &pa, &b, &pb, def.speculative_distance, MOST, found, &count), CAROM_SUCCESS);
 		CHECK(are_alike(found, count, carom_world_contacts(world)));
 		pairs_with_contacts += count > 0;
 		contacts_seen += count;
@@ -87,13 +87,13 @@ TEST(shape_contacts, capacity_and_misuse_of_two_shapes)
 	const carom_pose at = fixture_at(0, 0, 0.25);
 	carom_contact found[8], first;
 	int32_t count = 7, all;
-	REQUIRE(carom_collide_shapes(context, mesh, &at, plane, NULL, 0, 8, found, &all) == CAROM_SUCCESS);
+	REQUIRE(carom_collide(context, mesh, &at, plane, NULL, 0, 8, found, &all) == CAROM_SUCCESS);
 	CHECK_INT(all, 4);
 	CHECK_NEAR(found[0].depth, 0.05, 1e-6);
 	CHECK_INT(found[0].body_a.index1, 0);
-	CHECK_INT(carom_collide_shapes(context, mesh, &at, plane, NULL, 0, 0, NULL, &count), CAROM_SUCCESS);
+	CHECK_INT(carom_collide(context, mesh, &at, plane, NULL, 0, 0, NULL, &count), CAROM_SUCCESS);
 	CHECK_INT(count, all);
-	CHECK_INT(carom_collide_shapes(context, mesh, &at, plane, NULL, 0, 1, &first, &count), CAROM_SUCCESS);
+	CHECK_INT(carom_collide(context, mesh, &at, plane, NULL, 0, 1, &first, &count), CAROM_SUCCESS);
 	CHECK(memcmp(&first, found, sizeof first) == 0);
 	const struct {
 		const carom_shape *a, *b;
@@ -114,16 +114,16 @@ TEST(shape_contacts, capacity_and_misuse_of_two_shapes)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		count = 7;
-		CHECK_INT(carom_collide_shapes(
+		CHECK_INT(carom_collide(
 					  context, cases[i].a, &cases[i].pose, cases[i].b, NULL, cases[i].margin, cases[i].capacity, found, &count),
 			cases[i].result);
 		CHECK(strstr(carom_error_text(context), cases[i].text) != NULL);
 		CHECK_INT(count, 0);
 	}
-	CHECK_INT(carom_collide_shapes(NULL, mesh, NULL, mesh, NULL, 0, 8, found, &count), CAROM_INVALID_ARGUMENT);
-	CHECK_INT(carom_collide_shapes(context, mesh, NULL, mesh, NULL, 0, 8, NULL, &count), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_collide(NULL, mesh, NULL, mesh, NULL, 0, 8, found, &count), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_collide(context, mesh, NULL, mesh, NULL, 0, 8, NULL, &count), CAROM_INVALID_ARGUMENT);
 	CHECK(strstr(carom_error_text(context), "contacts is NULL") != NULL);
-	CHECK_INT(carom_collide_shapes(context, mesh, NULL, mesh, NULL, 0, 8, found, NULL), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_collide(context, mesh, NULL, mesh, NULL, 0, 8, found, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK(strstr(carom_error_text(context), "count is NULL") != NULL);
 	free_stock(&s);
 	carom_destroy_context(context);
@@ -141,14 +141,14 @@ TEST(shape_contacts, out_of_memory_between_two_shapes)
 		const long long held = atomic_load(&heap.blocks), before = atomic_load(&heap.calls);
 		carom_contact found[8];
 		int32_t count, again;
-		REQUIRE(carom_collide_shapes(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &count) == CAROM_SUCCESS);
+		REQUIRE(carom_collide(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &count) == CAROM_SUCCESS);
 		CHECK(count > 0);
 		const long long wanted = atomic_load(&heap.calls) - before;
 		CHECK(wanted > 3);
 		for (long long k = 0; k < wanted; k++) {
 			atomic_store(&heap.fail_at, atomic_load(&heap.calls) + k);
 			again = 7;
-			const carom_result result = carom_collide_shapes(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &again);
+			const carom_result result = carom_collide(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &again);
 			CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count)); // some room is only wished for
 			CHECK(result == CAROM_SUCCESS || again == 0);
 			atomic_store(&heap.fail_at, -1);
@@ -175,7 +175,7 @@ static void *ask_often(void *user)
 		const carom_pose pa = fixture_random_pose(&seed, 0.7), pb = fixture_random_pose(&seed, 0.7);
 		carom_contact found[8];
 		int32_t count;
-		a->failed |= carom_collide_shapes(a->context, &a->stock->shapes[i % 10], &pa, &a->stock->shapes[0], &pb, 0, 8, found,
+		a->failed |= carom_collide(a->context, &a->stock->shapes[i % 10], &pa, &a->stock->shapes[0], &pb, 0, 8, found,
 						 &count) != CAROM_SUCCESS;
 		for (int k = 0; k < count; k++)
 			a->sum += (double)found[k].depth;

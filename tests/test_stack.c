@@ -244,8 +244,7 @@ static void use_meshes(void *context)
 	const carom_shape shapes[4] = { fixture_of_mesh(torus), fixture_of_mesh(ball), fixture_cone(0.3, 0.5),
 		{ .type = CAROM_PLANE } };
 	for (int i = 0; i < 12; i++) {
-		CHECK_INT(carom_collide_shapes(context, &shapes[i & 1], NULL, &shapes[i / 2 % 4], &away, 0.1, 0, NULL, &count),
-			CAROM_SUCCESS);
+		CHECK_INT(carom_collide(context, &shapes[i & 1], NULL, &shapes[i / 2 % 4], &away, 0.1, 0, NULL, &count), CAROM_SUCCESS);
 		CHECK_INT(carom_distance(context, &shapes[i & 1], NULL, &shapes[i / 2 % 4], i < 8 ? NULL : &away, &way), CAROM_SUCCESS);
 	}
 	carom_release_mesh(torus);
@@ -298,7 +297,7 @@ static void meet_convex(void *context)
 		carom_separation apart;
 		carom_manifold manifold;
 		CHECK_INT(carom_distance(context, &shapes[i % 3], &a, &shapes[i / 3 % 3], &b, &apart), CAROM_SUCCESS);
-		CHECK_INT(carom_collide(context, &shapes[i % 3], &a, &shapes[i / 3 % 3], &b, 0.01, &manifold), CAROM_SUCCESS);
+		CHECK_INT(carom_collide_convex(context, &shapes[i % 3], &a, &shapes[i / 3 % 3], &b, 0.01, &manifold), CAROM_SUCCESS);
 	}
 }
 

@@ -2,17 +2,15 @@
 /// Two shapes at two poses, without a world: how far apart, where they touch, and when they first
 /// meet.
 ///
-/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, in any
-/// pair; a plane against any of these. All calls but carom_collide take meshes and height fields
-/// too, on either side; carom_collide refuses CAROM_MESH (CAROM_UNSUPPORTED). Poses may be NULL:
-/// the identity. Positions are taken relative to each other first, so places far from the origin
-/// lose nothing.
+/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, meshes and
+/// height fields, in any pair; a plane against any of these. carom_collide_convex alone takes no
+/// meshes (CAROM_UNSUPPORTED). Poses may be NULL: the identity. Positions are taken relative to each
+/// other first, so places far from the origin lose nothing.
 ///
-/// All calls are thread-safe, take no memory (but carom_collide_shapes, and carom_distance of a
-/// mesh of several pieces: 30 bytes a triangle while it runs), and give the same bits on every
-/// machine. They return CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names
-/// the call and the field. The context is used for that text, that memory and its choice of
-/// instruction set.
+/// All calls are thread-safe, take no memory (but carom_collide, and carom_distance of a mesh of
+/// several pieces: 30 bytes a triangle while it runs), and give the same bits on every machine. They
+/// return CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call and
+/// the field. The context is used for that text, that memory and its choice of instruction set.
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
 
@@ -70,10 +68,12 @@ typedef struct carom_manifold {
 	carom_manifold_point points[CAROM_MAX_MANIFOLD];
 } carom_manifold;
 
-/// The contacts of two shapes, with depth at least -margin (margin 0 or more). Faces that lie on
-/// each other give the corners of their common part, edges side by side its two ends, all else one
-/// point. Source: Gregorius, Robust Contact Creation for Physics Simulations (2015).
-CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a,
+/// The manifold of two convex shapes, or of one and a plane: points with depth at least -margin
+/// (margin 0 or more). Faces that lie on each other give the corners of their common part, edges
+/// side by side its two ends, all else one point. For a narrow phase of your own: it takes no memory.
+/// CAROM_UNSUPPORTED for a mesh, which carom_collide takes. Source: Gregorius, Robust Contact
+/// Creation for Physics Simulations (2015).
+CAROM_API carom_result carom_collide_convex(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
 	carom_manifold *manifold);
 
@@ -85,7 +85,7 @@ CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *
 /// be NULL when capacity is 0. Takes memory from the context while it runs and runs on the calling
 /// thread alone: a world is cheaper for many pairs. Thread-safe. CAROM_OUT_OF_MEMORY is possible;
 /// *count is 0 on failure.
-CAROM_API carom_result carom_collide_shapes(carom_context *context, const carom_shape *a,
+CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
 	int32_t capacity, carom_contact *contacts, int32_t *count);
 

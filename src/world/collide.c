@@ -22,7 +22,8 @@ static carom_result make_convex(carom_context *context, const carom_shape *shape
 	if (!shape)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", function);
 	if (shape->type == CAROM_MESH)
-		return cr_fail(context, CAROM_UNSUPPORTED, "%s: shape.type is CAROM_MESH, which need not be convex", function);
+		return cr_fail(context, CAROM_UNSUPPORTED,
+			"%s: shape.type is CAROM_MESH, which need not be convex; carom_collide takes it", function);
 	const carom_result result = cr_check_shape(context, shape, function);
 	if (result == CAROM_SUCCESS && shape->type != CAROM_PLANE)
 		*convex = cr_convex_of(shape);
@@ -148,10 +149,10 @@ carom_result carom_distance(carom_context *context, const carom_shape *a, const 
 	return CAROM_SUCCESS;
 }
 
-carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+carom_result carom_collide_convex(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, double margin, carom_manifold *manifold)
 {
-	static const char *const name = "carom_collide";
+	static const char *const name = "carom_collide_convex";
 	question q;
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;

@@ -111,10 +111,10 @@ carom_result cr_check_two_shapes(carom_context *context, const char *function, c
 	return CAROM_SUCCESS;
 }
 
-carom_result carom_collide_shapes(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+carom_result carom_collide(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, double margin, int32_t capacity, carom_contact *contacts, int32_t *count)
 {
-	static const char *const name = "carom_collide_shapes";
+	static const char *const name = "carom_collide";
 	const carom_shape *const shapes[2] = { a, b };
 	carom_pose poses[2];
 	if (!context)

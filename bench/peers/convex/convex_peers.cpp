@@ -136,7 +136,7 @@ std::vector<Peer> make_carom(carom_context *context)
 		{ "Carom, manifold", false, [context](const Hull &a, const Hull &b, const Pair &p) {
 			 const carom_shape sa = shape_of(a), sb = shape_of(b);
 			 carom_manifold m;
-			 carom_collide(context, &sa, &p.pose_a, &sb, &p.pose_b, 0, &m);
+			 carom_collide_convex(context, &sa, &p.pose_a, &sb, &p.pose_b, 0, &m);
 			 double deepest = -1e30;
 			 for (int i = 0; i < m.count; i++)
 				 deepest = std::max(deepest, m.points[i].depth);
