@@ -1,7 +1,8 @@
-// Meshes from and to files: which format, welding, writing. OBJ, PLY, STL and OFF have readers of
-// our own; assimp reads the rest.
+// Meshes from and to files: which format, welding, writing. OBJ, PLY, STL, OFF and baked meshes have
+// readers of our own; assimp reads the rest.
 #include "sim/mesh_file.h"
 
+#include "sim/baked_file.h"
 #include "sim/foreign_mesh.h"
 #include "sim/obj_file.h"
 #include "sim/off_file.h"
@@ -17,7 +18,7 @@
 
 // ---- Reading ----
 
-typedef enum mesh_format { FORMAT_OBJ, FORMAT_PLY, FORMAT_STL, FORMAT_OFF, FORMAT_OTHER } mesh_format;
+typedef enum mesh_format { FORMAT_OBJ, FORMAT_PLY, FORMAT_STL, FORMAT_OFF, FORMAT_BAKED, FORMAT_OTHER } mesh_format;
 
 // Does a text begin, behind comments, with a word of OBJ files? What comes through a pipe has no
 // extension.
@@ -36,10 +37,13 @@ static bool is_obj(const char *text)
 	return false;
 }
 
-// The format by the extension of the path, else by what the bytes look like.
+// The format: baked meshes by their first bytes, whatever the path says; then by the extension of the
+// path, else by the look of the bytes.
 static mesh_format format_of(const char *path, const char *bytes, size_t size)
 {
-	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off" };
+	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off", SIM_BAKED_EXTENSION };
+	if (sim_is_baked(bytes, size))
+		return FORMAT_BAKED;
 	for (int i = 0; i < FORMAT_OTHER; i++)
 		if (sim_has_extension(path, extensions[i]))
 			return (mesh_format)i;
@@ -57,6 +61,7 @@ static bool read_bytes(const sim_input *input, char *bytes, size_t size, sim_mes
 	case FORMAT_OBJ: return sim_read_obj(bytes, size, mesh, error, error_size);
 	case FORMAT_PLY: return sim_read_ply(bytes, size, mesh, error, error_size);
 	case FORMAT_OFF: return sim_read_off(bytes, size, mesh, error, error_size);
+	case FORMAT_BAKED: return sim_read_baked(bytes, size, mesh, error, error_size);
 	case FORMAT_OTHER: return sim_read_foreign_mesh(input->path, input->regular ? NULL : bytes, size, mesh, error, error_size);
 	case FORMAT_STL: break;
 	}
@@ -149,6 +154,7 @@ static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32
 bool sim_weld_mesh(sim_mesh *mesh)
 {
 	const int32_t count = mesh->vertex_count;
+	sim_forget_baked(mesh);
 	uint32_t capacity = 16;
 	while (capacity < 2u * (uint32_t)count)
 		capacity *= 2;

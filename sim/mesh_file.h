@@ -14,7 +14,8 @@ extern "C" {
 #endif
 
 /// Load a mesh, by the extension of the path or, where that tells nothing, by the first bytes: OBJ,
-/// PLY, STL and OFF by readers of our own, other formats by assimp. The file is opened once, so a
+/// PLY, STL and OFF by readers of our own, other formats by assimp. A baked mesh (sim/baked_file.h)
+/// is told by its first bytes under any name. The file is opened once, so a
 /// pipe will do. Polygons become fans about their first corner, so a file of triangles keeps its
 /// triangle numbers. The corners of an STL file, which has no vertex numbers, are welded: the first
 /// corner at a position is its vertex. Where a float does not hold a coordinate, of a type double

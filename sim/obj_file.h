@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /// Read the bytes of an OBJ file, which are overwritten while they are read; a zero must follow the
-/// last byte. Vertices and faces are read; groups, materials, normals and the like are skipped. On
-/// failure false with the line and what is wrong in error.
+/// last byte. Vertices, faces and the names of usemtl are read; groups, normals and the like are
+/// skipped. On failure false, with the line and the fault in error.
 bool sim_read_obj(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
 
 #endif

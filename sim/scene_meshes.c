@@ -1,4 +1,5 @@
 // The "meshes" of a scene file, and how they become triangles.
+#include "sim/baked_file.h"
 #include "sim/mesh_file.h"
 #include "sim/rotations.h"
 #include "sim/scene_parts.h"
@@ -256,6 +257,9 @@ static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 	}
 	if (fit > 0 && fit < INFINITY)
 		scale[0] = scale[1] = scale[2] = fit;
+	if (!source->centre && scale[0] == 1 && scale[1] == 1 && scale[2] == 1 && mesh->baked)
+		return;
+	sim_forget_baked(mesh);
 	for (int32_t i = 0; i < 3 * mesh->vertex_count; i++) {
 		const int k = i % 3;
 		const double middle = source->centre ? 0.5 * (lower[k] + upper[k]) : 0;

@@ -97,6 +97,9 @@ void sim_mesh_free(sim_mesh *mesh)
 	free(mesh->vertices);
 	free(mesh->doubles);
 	free(mesh->triangles);
+	free(mesh->materials);
+	free(mesh->material_names);
+	free(mesh->baked);
 	memset(mesh, 0, sizeof *mesh);
 }
 

@@ -19,6 +19,14 @@ typedef struct sim_mesh {
 	float *vertices;    // [3*vertex_count] metres
 	int32_t *triangles; // [3*triangle_count] counter-clockwise seen from outside
 	double *doubles;    // [3*vertex_count] the vertices as a file has them, where a float does not hold one of them; else NULL
+	// Of files that say more:
+	uint32_t *materials;  // [triangle_count] or NULL
+	char *material_names; // of materials 1, 2, ... with a zero behind each, or NULL
+	int32_t material_count;
+	int32_t sides; // a carom_mesh_sides
+	// The bytes of a baked mesh, as long as the vertices are those of the bytes (sim/baked_file.h); else NULL.
+	char *baked;
+	size_t baked_size;
 } sim_mesh;
 
 /// A shape that can be made: its name and what it is, in one line each.

@@ -1,6 +1,7 @@
 // A scene in motion: see simulation.h.
 #include "sim/simulation.h"
 
+#include "sim/baked_file.h"
 #include "sim/dynamics.h"
 #include "sim/volumes.h"
 #include "sim/state_hash.h"
@@ -72,12 +73,7 @@ static carom_result create_mesh(carom_context *context, const sim_scene *scene, 
 	*made = sim_scene_build_mesh(scene, index, &triangles, error, error_size);
 	if (!*made)
 		return CAROM_INVALID_MESH;
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ .data = triangles.vertices, .type = CAROM_FLOAT32 };
-	def.vertex_count = triangles.vertex_count;
-	def.triangles = triangles.triangles;
-	def.triangle_count = triangles.triangle_count;
-	const carom_result result = carom_create_mesh(context, &def, NULL, mesh);
+	const carom_result result = sim_create_mesh(context, &triangles, CAROM_GRID_BY_SIZE, NULL, mesh);
 	sim_mesh_free(&triangles);
 	return result;
 }

@@ -3,6 +3,8 @@
 
 #include "test.h"
 
+#include "carom/carom.h"
+#include "sim/baked_file.h"
 #include "sim/mesh_file.h"
 #include "sim/output_file.h"
 
@@ -74,6 +76,75 @@ static bool same_mesh(const sim_mesh *a, const sim_mesh *b)
 	return a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count &&
 		memcmp(a->vertices, b->vertices, (size_t)a->vertex_count * 12) == 0 &&
 		memcmp(a->triangles, b->triangles, (size_t)a->triangle_count * 12) == 0;
+}
+
+TEST(mesh_file, obj_names_materials_in_the_order_of_their_use)
+{
+	static const char text[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nusemtl ice\nusemtl mud # ends\nf 1 2 3 4\n"
+							   "usemtl\nf 2 3 4\nusemtl ice\nf 4 3 1\n";
+	static const uint32_t expected[] = { 0, 2, 2, 2, 1 };
+	sim_mesh mesh;
+	char error[256];
+	REQUIRE(load_text("painted.obj", text, &mesh, error, sizeof error));
+	CHECK_INT(mesh.triangle_count, 5);
+	CHECK_INT(mesh.material_count, 2);
+	REQUIRE(mesh.materials && mesh.material_names);
+	CHECK(memcmp(mesh.materials, expected, sizeof expected) == 0);
+	CHECK_STR(mesh.material_names, "ice");
+	CHECK_STR(mesh.material_names + 4, "mud");
+	sim_mesh_free(&mesh);
+	REQUIRE(load_text("plain.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n", &mesh, error, sizeof error));
+	CHECK(!mesh.materials && !mesh.material_names && mesh.material_count == 0);
+	sim_mesh_free(&mesh);
+}
+
+// What a baked file gives is what was given to the library: floats, doubles, materials, sides.
+TEST(mesh_file, baked_meshes_come_back_whole)
+{
+	static const double corners[4][3] = { { 0.1, 0, 0 }, { 1, 0, 0 }, { 1, 1, 0.7 }, { 0, 1, 0 } };
+	static const int32_t triangles[6] = { 0, 1, 2, 0, 2, 3 };
+	static const uint32_t materials[2] = { 7, 0 };
+	carom_context *context;
+	carom_mesh *made, *again;
+	sim_mesh mesh;
+	char error[256];
+	size_t size;
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ .data = corners, .type = CAROM_FLOAT64 };
+	def.vertex_count = 4;
+	def.triangles = triangles;
+	def.triangle_count = 2;
+	def.materials = materials;
+	def.sides = CAROM_SIDES_FRONT;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &made) == CAROM_SUCCESS);
+	const char *path = temporary("whole.cmesh");
+	REQUIRE(sim_save_baked(context, made, path, &size, error, sizeof error));
+	REQUIRE(sim_load_mesh(path, &mesh, error, sizeof error));
+	remove(path);
+	CHECK_INT(mesh.vertex_count, 4);
+	CHECK_INT(mesh.triangle_count, 2);
+	CHECK_INT(mesh.sides, CAROM_SIDES_FRONT);
+	CHECK_INT(mesh.baked_size, size);
+	CHECK(mesh.doubles && memcmp(mesh.doubles, corners, sizeof corners) == 0);
+	CHECK(mesh.materials && memcmp(mesh.materials, materials, sizeof materials) == 0);
+	CHECK(memcmp(mesh.triangles, triangles, sizeof triangles) == 0);
+	CHECK(mesh.vertices[0] == 0.1f);
+	// With its bytes and without them.
+	for (int pass = 0; pass < 2; pass++) {
+		uint32_t material;
+		REQUIRE(sim_create_mesh(context, &mesh, CAROM_GRID_BY_SIZE, NULL, &again) == CAROM_SUCCESS);
+		CHECK_INT(carom_mesh_get_sides(again), CAROM_SIDES_FRONT);
+		CHECK(memcmp(carom_mesh_get_doubles(again), corners, sizeof corners) == 0);
+		CHECK_INT(carom_mesh_get_material(again, 0, &material), CAROM_SUCCESS);
+		CHECK_INT(material, 7);
+		carom_release_mesh(again);
+		CHECK(sim_weld_mesh(&mesh));
+		CHECK(mesh.baked == NULL);
+	}
+	sim_mesh_free(&mesh);
+	carom_release_mesh(made);
+	carom_destroy_context(context);
 }
 
 TEST(mesh_file, obj_keeps_order_and_fans_polygons)
@@ -631,7 +702,7 @@ TEST(mesh_file, saving_refuses_what_cannot_be_read_back)
 {
 	float vertices[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
 	int32_t triangles[3] = { 0, 1, 3 };
-	sim_mesh mesh = { 3, 1, vertices, triangles, NULL };
+	sim_mesh mesh = { .vertex_count = 3, .triangle_count = 1, .vertices = vertices, .triangles = triangles };
 	char error[256];
 	CHECK(!sim_save_mesh(temporary("x.obj"), &mesh, error, sizeof error));
 	CHECK_STR(error, "triangle 0 names vertex 3, and there are 3");

@@ -682,7 +682,7 @@ TEST(sphere_sampling, the_lattice_of_a_cube)
 		1, 3, 5, 3, 7, 5 };
 	for (int i = 0; i < 24; i++)
 		vertices[i] = (float)(i / 3 >> (i % 3) & 1);
-	const sim_mesh cube = { 8, 12, vertices, triangles, NULL };
+	const sim_mesh cube = { .vertex_count = 8, .triangle_count = 12, .vertices = vertices, .triangles = triangles };
 	carom_context *context;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	sim_sampling sampling = sim_default_sampling();

@@ -215,6 +215,13 @@ CAROM_API carom_result carom_mesh_get_tree_info(
 CAROM_API const float *carom_mesh_get_vertices(const carom_mesh *mesh);
 CAROM_API const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh);
 
+/// The vertices [3*vertex_count] as they were given, where a float does not hold one of them; else
+/// NULL: the floats are the numbers given. Valid while the mesh lives. Thread-safe.
+CAROM_API const double *carom_mesh_get_doubles(const carom_mesh *mesh);
+
+/// The sides that carom_mesh_def gave to the mesh. Thread-safe.
+CAROM_API carom_mesh_sides carom_mesh_get_sides(const carom_mesh *mesh);
+
 /// The number that carom_mesh_def.materials gave to a triangle, 0 where the mesh has no materials.
 /// For hits of rays and nearest points, which name the triangle. CAROM_INVALID_ARGUMENT where the
 /// mesh has no such triangle. Thread-safe.

@@ -193,6 +193,10 @@ const float *carom_mesh_get_vertices(const carom_mesh *mesh) { return mesh->topo
 
 const int32_t *carom_mesh_get_triangles(const carom_mesh *mesh) { return mesh->topology.triangles; }
 
+const double *carom_mesh_get_doubles(const carom_mesh *mesh) { return mesh->exact; }
+
+carom_mesh_sides carom_mesh_get_sides(const carom_mesh *mesh) { return mesh->sides; }
+
 carom_result carom_mesh_get_material(const carom_mesh *mesh, int32_t triangle, uint32_t *material)
 {
 	if (!mesh)

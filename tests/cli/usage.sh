@@ -9,7 +9,7 @@ expect 2 err 'there is no command repaly; did you mean replay\?' repaly
 expect 2 err 'there is no command xylophone$' xylophone
 expect 2 err 'there is no option --versoin; did you mean --version\?' --versoin
 
-for command in run replay check spheres ccd make render info; do
+for command in run replay check spheres ccd make bake render info; do
 	expect 0 out "^carom $command " $command --help
 	expect 0 out '^Options:' $command -h
 	grep -q -- '--json' out || fail "$command --help does not list --json"
@@ -43,7 +43,7 @@ if [ -w /dev/full ]; then
 	"$CAROM" --help > /dev/full 2> err || status=$?
 	same "exit code of --help on a full device" $status 1
 	grep -q 'cannot write to standard output: No space left' err || fail "a full device is not reported: $(cat err)"
-	for command in run replay check spheres ccd bench make render info "make spheres"; do
+	for command in run replay check spheres ccd bench make bake render info "make spheres"; do
 		status=0
 		# shellcheck disable=SC2086
 		"$CAROM" $command --help > /dev/full 2> err || status=$?

@@ -167,7 +167,7 @@ static int decide(
 	carom_result result = CAROM_SUCCESS;
 	int status = EXIT_DONE;
 	for (int i = 0; i < 2 && status == EXIT_DONE; i++) {
-		carom_mesh_def def = mesh_input_def(sources[i]);
+		carom_mesh_def def = sim_mesh_def(sources[i]);
 		def.grid_resolution = 0;
 		result = carom_create_mesh(context, &def, NULL, &exact[i]);
 		// The files have been checked: only a pose that leads far away is left.

@@ -159,7 +159,7 @@ static bool add_mesh(carom_sweep *sweep, const frames *f)
 	def.vertex_count = f->mesh.vertex_count;
 	def.triangles = f->mesh.triangles;
 	def.triangle_count = f->mesh.triangle_count;
-	def.vertices = mesh_input_vertices(&f->mesh);
+	def.vertices = sim_mesh_vertices(&f->mesh);
 	int32_t mesh;
 	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
 }
@@ -211,7 +211,7 @@ static int search_steps(
 			sim_mesh_free(&begin);
 			break;
 		}
-		const carom_strided end = mesh_input_vertices(&f->mesh);
+		const carom_strided end = sim_mesh_vertices(&f->mesh);
 		if (carom_sweep_move_mesh(sweep, 0, &end) == CAROM_SUCCESS && find(sweep, o->earliest, &only, &hits)) {
 			step->stats = carom_sweep_get_stats(sweep);
 			take_hits(run, step, &hits, stream);

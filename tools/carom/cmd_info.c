@@ -30,7 +30,7 @@ static int parse(info_options *o, int argc, char **argv)
 		.command = "info",
 		.synopsis = "FILE [options]",
 		.summary =
-			"What a file holds: a mesh, a recorded motion, a recording.h5 of `carom run`, recorded library calls, or spheres.",
+			"What a file holds: a mesh, baked or not, a recorded motion, a recording.h5 of `carom run`, recorded library calls, or spheres.",
 		.details = "A mesh is checked; the exit code is 0 also for a mesh with faults, for they are what was asked for.",
 		.options = options,
 		.least = 1,
@@ -74,6 +74,8 @@ static void list_findings(const carom_mesh_report *r, finding findings[FINDING_C
 typedef struct mesh_facts {
 	int32_t vertices, triangles;
 	const char *scalar;
+	size_t baked_bytes; ///< 0: it was not baked
+	const char *sides;
 	carom_mesh_report report;
 	bool made; ///< the tree is there
 	carom_tree_info tree;
@@ -89,6 +91,10 @@ static int print_mesh_json(const info_options *o, const mesh_facts *f)
 	cJSON_AddNumberToObject(json, "vertices", f->vertices);
 	cJSON_AddNumberToObject(json, "triangles", f->triangles);
 	cJSON_AddStringToObject(json, "scalar", f->scalar);
+	if (f->baked_bytes) {
+		cJSON_AddNumberToObject(json, "baked_bytes", (double)f->baked_bytes);
+		cJSON_AddStringToObject(json, "sides", f->sides);
+	}
 	cJSON_AddNumberToObject(json, "rounded_vertices", r->rounded_vertices);
 	cJSON_AddNumberToObject(json, "rounding", r->rounding);
 	cJSON_AddBoolToObject(json, "usable", r->usable);
@@ -129,7 +135,7 @@ static int print_mesh_json(const info_options *o, const mesh_facts *f)
 static int print_mesh_text(const info_options *o, const mesh_facts *f)
 {
 	const carom_mesh_report *r = &f->report;
-	printf("%s: a mesh of %d vertices and %d triangles\n", o->path, f->vertices, f->triangles);
+	printf("%s: a %smesh of %d vertices and %d triangles\n", o->path, f->baked_bytes ? "baked " : "", f->vertices, f->triangles);
 	printf("  %-12s %s\n", "usable", r->usable ? "yes" : "no");
 	if (r->first_finding[0])
 		printf("  %-12s %s\n", r->usable ? "note" : "error", r->first_finding);
@@ -165,14 +171,16 @@ static int print_mesh_text(const info_options *o, const mesh_facts *f)
 // Everything the library says about a mesh. False after an error message.
 static bool examine(const info_options *o, carom_context *context, const sim_mesh *mesh, mesh_facts *f)
 {
-	const carom_mesh_def def = mesh_input_def(mesh);
+	const carom_mesh_def def = sim_mesh_def(mesh);
 	f->vertices = mesh->vertex_count;
 	f->triangles = mesh->triangle_count;
 	f->scalar = mesh_input_scalar(mesh);
+	f->baked_bytes = mesh->baked_size;
+	f->sides = mesh_sides_words[mesh->sides];
 	carom_mesh *made = NULL;
-	carom_result result = carom_check_mesh(context, &def, &f->report);
-	if (result == CAROM_SUCCESS && f->report.usable)
-		result = carom_create_mesh(context, &def, NULL, &made);
+	carom_result result = mesh->baked ? CAROM_SUCCESS : carom_check_mesh(context, &def, &f->report);
+	if (result == CAROM_SUCCESS && (mesh->baked || f->report.usable))
+		result = sim_create_mesh(context, mesh, CAROM_GRID_BY_SIZE, &f->report, &made);
 	if (result == CAROM_SUCCESS && made) {
 		f->made = true;
 		result = carom_mesh_get_tree_info(made, o->overlap, &f->tree);

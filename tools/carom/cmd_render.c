@@ -34,13 +34,6 @@ typedef struct render_state {
 	double ms; // spent drawing
 } render_state;
 
-static double now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
-
 // ---- Command line ----
 
 static bool ends_with(const char *text, const char *end)
@@ -264,10 +257,10 @@ static int draw_world(
 	options.contacts = play->marks;
 	options.contact_count = play->mark_count;
 	options.caption = settings->plain ? NULL : caption;
-	const double begin = now_ms();
+	const double begin = report_now_ms();
 	if (!sim_render_world(world, &state->camera, &options, image, error, sizeof error))
 		return report_error(play->path, "frame %d: %s", frame, error);
-	state->ms += now_ms() - begin;
+	state->ms += report_now_ms() - begin;
 	return EXIT_DONE;
 }
 

@@ -7,6 +7,7 @@ int cmd_run(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_bake(int argc, char **argv);
 int cmd_make(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_info(int argc, char **argv);

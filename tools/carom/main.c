@@ -19,6 +19,7 @@ static const struct {
 	{ "ccd", cmd_ccd, "impacts of a deforming mesh between frames: features, times" },
 	{ "bench", cmd_bench, "reproduce the tables and figures of the papers" },
 	{ "make", cmd_make, "make a closed concave mesh of a wanted size, or spheres" },
+	{ "bake", cmd_bake, "make the trees of a mesh once, into a file that is loaded instead of made" },
 	{ "render", cmd_render, "draw a recording as pictures or a movie" },
 	{ "info", cmd_info, "what a mesh, a motion, a recording or a file of spheres holds, and what is wrong with it" },
 };

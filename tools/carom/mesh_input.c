@@ -10,13 +10,7 @@
 #include <string.h>
 
 const char *const mesh_scalar_words[] = { "auto", "float32", "float64", NULL };
-
-carom_strided mesh_input_vertices(const sim_mesh *mesh)
-{
-	if (mesh->doubles)
-		return (carom_strided){ .data = mesh->doubles, .type = CAROM_FLOAT64 };
-	return (carom_strided){ .data = mesh->vertices, .type = CAROM_FLOAT32 };
-}
+const char *const mesh_sides_words[] = { "auto", "front", "both", NULL };
 
 double mesh_input_coordinate(const sim_mesh *mesh, int32_t vertex, int axis)
 {
@@ -31,18 +25,10 @@ const char *mesh_input_scalar(const sim_mesh *mesh)
 
 void mesh_input_drop_doubles(sim_mesh *mesh)
 {
+	if (mesh->doubles)
+		sim_forget_baked(mesh);
 	free(mesh->doubles);
 	mesh->doubles = NULL;
-}
-
-carom_mesh_def mesh_input_def(const sim_mesh *mesh)
-{
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = mesh_input_vertices(mesh);
-	def.vertex_count = mesh->vertex_count;
-	def.triangles = mesh->triangles;
-	def.triangle_count = mesh->triangle_count;
-	return def;
 }
 
 __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size, const char *format, ...)
@@ -96,6 +82,7 @@ void mesh_input_findings(const carom_mesh_report *r, char *text, size_t size)
 
 static void scale_mesh(sim_mesh *mesh, double scale)
 {
+	sim_forget_baked(mesh);
 	for (int64_t i = 0; i < 3 * (int64_t)mesh->vertex_count; i++) {
 		if (mesh->doubles)
 			mesh->doubles[i] *= scale;
@@ -152,13 +139,13 @@ void mesh_input_warn_of_motion(carom_context *context, const char *path, const s
 	char findings[640] = "";
 	double middle[3];
 	sim_mesh moved = { 0 };
-	carom_mesh_def def = mesh_input_def(mesh);
+	carom_mesh_def def = sim_mesh_def(mesh);
 	carom_mesh_report r = { 0 };
 	// Out of memory, the search itself will say so.
 	if (!move_to_middle(mesh, &moved, middle))
 		return;
 	if (moved.doubles)
-		def.vertices = mesh_input_vertices(&moved);
+		def.vertices = sim_mesh_vertices(&moved);
 	if (carom_check_mesh(context, &def, &r) == CAROM_SUCCESS && r.usable) {
 		append_count(findings, sizeof findings, r.degenerate_triangles, "triangle without area", "triangles without area");
 		append_count(findings, sizeof findings, r.duplicate_triangles, "duplicate triangle", "duplicate triangles");
@@ -196,14 +183,14 @@ carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim
 		sim_mesh_free(&mesh);
 		return NULL;
 	}
-	carom_mesh_def def = mesh_input_def(&mesh);
-	if (moved.doubles)
-		def.vertices = mesh_input_vertices(&moved);
-	if (input->grid_resolution >= 0)
-		def.grid_resolution = input->grid_resolution;
+	sim_mesh shown = mesh; // owns nothing
+	if (moved.doubles) {
+		shown.doubles = moved.doubles;
+		shown.baked = NULL;
+	}
 	carom_mesh_report report;
 	carom_mesh *made;
-	const carom_result result = carom_create_mesh(context, &def, &report, &made);
+	const carom_result result = sim_create_mesh(context, &shown, input->grid_resolution, &report, &made);
 	sim_mesh_free(&moved);
 	if (result == CAROM_INVALID_MESH)
 		report_error(input->path, "%s; correct the file, `carom info` lists all that is wrong with it", report.first_finding);

@@ -4,6 +4,7 @@
 #define CAROM_TOOL_MESH_INPUT_H
 
 #include "carom/carom.h"
+#include "sim/baked_file.h"
 #include "sim/shapes.h"
 
 #include <cjson/cJSON.h>
@@ -11,6 +12,9 @@
 /// What the numbers of a file are taken for.
 typedef enum mesh_scalar { SCALAR_AUTO, SCALAR_FLOAT32, SCALAR_FLOAT64 } mesh_scalar;
 extern const char *const mesh_scalar_words[];
+
+/// Words for --sides, in the order of carom_mesh_sides.
+extern const char *const mesh_sides_words[];
 
 /// How to take a mesh from a file.
 typedef struct mesh_input {
@@ -31,9 +35,6 @@ typedef struct mesh_input {
 /// the mesh as it was read (about no middle), to be freed with sim_mesh_free.
 carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim_mesh *source);
 
-/// The vertices of a mesh that was read: doubles where it has them.
-carom_strided mesh_input_vertices(const sim_mesh *mesh);
-
 /// A coordinate of a vertex, as the file has it.
 double mesh_input_coordinate(const sim_mesh *mesh, int32_t vertex, int axis);
 
@@ -42,9 +43,6 @@ const char *mesh_input_scalar(const sim_mesh *mesh);
 
 /// Forget the doubles of a mesh; what is left is rounded to float.
 void mesh_input_drop_doubles(sim_mesh *mesh);
-
-/// The definition of a mesh that was read.
-carom_mesh_def mesh_input_def(const sim_mesh *mesh);
 
 /// Warn on stderr, and in warnings, of what a moving mesh has that bears on its impacts: triangles without
 /// area, repeated ones, vertices at the place of others. Whether it is closed does not matter.

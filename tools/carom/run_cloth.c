@@ -151,7 +151,10 @@ static int write_frame(cloth_run *r)
 	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
 	for (int64_t i = 0; i < 3 * (int64_t)surface.vertex_count; i++)
 		r->floats[i] = (float)surface.places[i];
-	const sim_mesh mesh = { surface.vertex_count, surface.triangle_count, r->floats, (int32_t *)surface.triangles, NULL };
+	const sim_mesh mesh = { .vertex_count = surface.vertex_count,
+		.triangle_count = surface.triangle_count,
+		.vertices = r->floats,
+		.triangles = (int32_t *)surface.triangles };
 	frame_path(r, r->frame_count++, r->scene.frames_as_obj, path);
 	return sim_save_mesh(path, &mesh, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
 }
