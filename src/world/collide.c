@@ -5,6 +5,7 @@
 #include "detect/shape_table.h"
 #include "world/mesh_distance.h"
 #include "world/shape_contacts.h"
+#include "world/single_query.h"
 #include "world/world.h"
 
 /// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
@@ -121,15 +122,10 @@ static void collide_with_plane(const over_plane *o, double margin, carom_manifol
 
 // ---- Calls ----
 
-carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
-	const carom_pose *pose_b, carom_separation *separation)
+carom_result cr_ask_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, const char *name, carom_separation *separation)
 {
-	static const char *const name = "carom_distance";
 	question q;
-	if (!context)
-		return CAROM_INVALID_ARGUMENT;
-	if (!separation)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: separation is NULL", name);
 	if ((a && a->type == CAROM_MESH) || (b && b->type == CAROM_MESH))
 		return ask_meshes(
 			context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, separation);
@@ -149,17 +145,21 @@ carom_result carom_distance(carom_context *context, const carom_shape *a, const 
 	return CAROM_SUCCESS;
 }
 
-carom_result carom_collide_convex(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
-	const carom_pose *pose_b, double margin, carom_manifold *manifold)
+carom_result carom_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, carom_separation *separation)
 {
-	static const char *const name = "carom_collide_convex";
-	question q;
+	static const char *const name = "carom_distance";
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
-	if (!manifold)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: manifold is NULL", name);
-	if (!(margin >= 0))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: margin is %g; it must be at least 0", name, margin);
+	if (!separation)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: separation is NULL", name);
+	return cr_ask_distance(context, a, pose_a, b, pose_b, name, separation);
+}
+
+carom_result cr_ask_manifold(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, double margin, const char *name, carom_manifold *manifold)
+{
+	question q;
 	const carom_result result =
 		ask(context, name, (const carom_shape *[2]){ a, b }, (const carom_pose *[2]){ pose_a, pose_b }, &q);
 	if (result != CAROM_SUCCESS)
@@ -180,6 +180,24 @@ carom_result carom_collide_convex(carom_context *context, const carom_shape *a, 
 	return CAROM_SUCCESS;
 }
 
+carom_result cr_check_margin(carom_context *context, double margin, const char *function)
+{
+	return margin >= 0 ? CAROM_SUCCESS
+					   : cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: margin is %g; it must be at least 0", function, margin);
+}
+
+carom_result carom_collide_convex(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, double margin, carom_manifold *manifold)
+{
+	static const char *const name = "carom_collide_convex";
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!manifold)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: manifold is NULL", name);
+	const carom_result checked = cr_check_margin(context, margin, name);
+	return checked == CAROM_SUCCESS ? cr_ask_manifold(context, a, pose_a, b, pose_b, margin, name, manifold) : checked;
+}
+
 carom_pose carom_motion_pose(const carom_motion *motion, double time)
 {
 	const cr_motion m = cr_motion_between(&motion->begin, &motion->end);
@@ -187,10 +205,9 @@ carom_pose carom_motion_pose(const carom_motion *motion, double time)
 }
 
 /// A motion relative to an origin, checked.
-static carom_result take_motion(
-	carom_context *context, const carom_motion *given, const char *const fields[2], v3d origin, cr_motion *motion)
+static carom_result take_motion(carom_context *context, const carom_motion *given, const char *name,
+	const char *const fields[2], v3d origin, cr_motion *motion)
 {
-	static const char *const name = "carom_time_of_impact";
 	carom_pose begin, end;
 	carom_result result = take_pose(context, given ? &given->begin : NULL, name, fields[0], &begin);
 	if (result == CAROM_SUCCESS)
@@ -204,9 +221,9 @@ static carom_result take_motion(
 }
 
 /// A shape that moves, checked. convex: where its body is kept.
-static carom_result take_mover(carom_context *context, const carom_shape *shape, cr_convex *convex, cr_mover *mover)
+static carom_result take_mover(
+	carom_context *context, const carom_shape *shape, const char *name, cr_convex *convex, cr_mover *mover)
 {
-	static const char *const name = "carom_time_of_impact";
 	if (!shape)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: a shape is NULL", name);
 	const carom_result result = cr_check_shape(context, shape, name);
@@ -229,25 +246,18 @@ static void write_impact(const cr_mover *a, const cr_mover_impact *found, v3d or
 		found->triangle[1] };
 }
 
-carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
-	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi)
+carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a, const carom_shape *b,
+	const carom_motion *motion_b, double tolerance, const char *name, carom_toi *toi)
 {
-	static const char *const name = "carom_time_of_impact";
 	static const char *const fields[2][2] = { { "motion_a.begin", "motion_a.end" }, { "motion_b.begin", "motion_b.end" } };
 	cr_convex convex[2];
 	cr_mover movers[2] = { { 0 } };
-	if (!context)
-		return CAROM_INVALID_ARGUMENT;
-	if (!toi)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi is NULL", name);
-	if (!(tolerance > 0))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be above 0", name, tolerance);
 	const v3d origin = motion_a ? motion_a->begin.position : (v3d){ 0, 0, 0 };
 	carom_result result = CAROM_SUCCESS;
 	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
-		result = take_mover(context, i ? b : a, &convex[i], &movers[i]);
+		result = take_mover(context, i ? b : a, name, &convex[i], &movers[i]);
 	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++)
-		result = take_motion(context, i ? motion_b : motion_a, fields[i], origin, &movers[i].motion);
+		result = take_motion(context, i ? motion_b : motion_a, name, fields[i], origin, &movers[i].motion);
 	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
 		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no distance", name);
 	if (result != CAROM_SUCCESS)
@@ -259,4 +269,23 @@ carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, 
 		cr_find_nearest_parts(&scratch, &movers[0], &movers[1], &found);
 	write_impact(&movers[0], &found, origin, toi);
 	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_tolerance(carom_context *context, double tolerance, const char *function)
+{
+	return tolerance > 0
+		? CAROM_SUCCESS
+		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be above 0", function, tolerance);
+}
+
+carom_result carom_time_of_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a,
+	const carom_shape *b, const carom_motion *motion_b, double tolerance, carom_toi *toi)
+{
+	static const char *const name = "carom_time_of_impact";
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!toi)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi is NULL", name);
+	const carom_result checked = cr_check_tolerance(context, tolerance, name);
+	return checked == CAROM_SUCCESS ? cr_ask_impact(context, a, motion_a, b, motion_b, tolerance, name, toi) : checked;
 }

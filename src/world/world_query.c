@@ -5,6 +5,7 @@
 #include "world/body_query.h"
 #include "world/mesh_distance.h"
 #include "world/query_index.h"
+#include "world/single_query.h"
 #include "world/world_query.h"
 
 // Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves the range of double.
@@ -60,7 +61,7 @@ typedef struct ray_search {
 	bool found;
 	int32_t body;
 	carom_ray_hit hit;
-	CR_ARRAY(carom_ray_hit) all;
+	cr_hit_list *all;
 	carom_result result; // of the visits
 } ray_search;
 
@@ -142,12 +143,9 @@ static carom_result search_ray(ray_search *s, const char *function, bool (*visit
 	return search_bodies(s->world, function, &search, &s->result);
 }
 
-carom_result carom_world_cast_ray(
-	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found, carom_ray_hit *hit)
+carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name,
+	bool *found, carom_ray_hit *hit)
 {
-	static const char *const name = "carom_world_cast_ray";
-	if (!found || !hit)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
 	*found = false;
 	ray_search s;
 	carom_result result = begin_ray(world, ray, filter, name, &s);
@@ -160,12 +158,18 @@ carom_result carom_world_cast_ray(
 	return CAROM_SUCCESS;
 }
 
-carom_result carom_world_cast_ray_any(
-	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found)
+carom_result carom_world_cast_ray(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found, carom_ray_hit *hit)
 {
-	static const char *const name = "carom_world_cast_ray_any";
-	if (!found)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: found is NULL", name);
+	static const char *const name = "carom_world_cast_ray";
+	if (!found || !hit)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
+	return cr_ask_ray(world, ray, filter, name, found, hit);
+}
+
+carom_result cr_ask_any_hit(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name, bool *found)
+{
 	*found = false;
 	ray_search s;
 	carom_result result = begin_ray(world, ray, filter, name, &s);
@@ -175,14 +179,23 @@ carom_result carom_world_cast_ray_any(
 	return result;
 }
 
+carom_result carom_world_cast_ray_any(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found)
+{
+	static const char *const name = "carom_world_cast_ray_any";
+	if (!found)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: found is NULL", name);
+	return cr_ask_any_hit(world, ray, filter, name, found);
+}
+
 static bool keep_hit(const carom_ray_hit *hit, void *user)
 {
 	ray_search *s = user;
-	if (!cr_array_reserve(s->world->context, &s->all, s->all.count + 1)) {
+	if (!cr_array_reserve_one(s->world->context, s->all)) {
 		s->result = cr_fail_memory(s->world->context, "the hits of a ray");
 		return false;
 	}
-	s->all.data[s->all.count++] = finish_hit(s, *hit, s->body);
+	s->all->data[s->all->count++] = finish_hit(s, *hit, s->body);
 	return true;
 }
 
@@ -248,6 +261,23 @@ static carom_result check_output(const carom_world *world, int32_t capacity, con
 	return CAROM_SUCCESS;
 }
 
+carom_result cr_ask_all_hits(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name, cr_hit_list *hits)
+{
+	ray_search s;
+	const int64_t before = hits->count;
+	carom_result result = begin_ray(world, ray, filter, name, &s);
+	if (result != CAROM_SUCCESS)
+		return result;
+	s.all = hits;
+	result = search_ray(&s, name, visit_all);
+	if (result != CAROM_SUCCESS)
+		hits->count = before;
+	else if (hits->count > before)
+		sort_hits(hits->data + before, hits->count - before);
+	return result;
+}
+
 carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter,
 	int32_t capacity, carom_ray_hit *hits, int32_t *count)
 {
@@ -256,18 +286,14 @@ carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray 
 	if (result != CAROM_SUCCESS)
 		return result;
 	*count = 0;
-	ray_search s;
-	result = begin_ray(world, ray, filter, name, &s);
-	if (result != CAROM_SUCCESS)
-		return result;
-	result = search_ray(&s, name, visit_all);
-	if (result == CAROM_SUCCESS && s.all.count > 0) {
-		sort_hits(s.all.data, s.all.count);
-		*count = (int32_t)s.all.count;
+	cr_hit_list all = { .count = 0 };
+	result = cr_ask_all_hits(world, ray, filter, name, &all);
+	if (result == CAROM_SUCCESS) {
+		*count = (int32_t)all.count;
 		for (int32_t i = 0; i < *count && i < capacity; i++)
-			hits[i] = s.all.data[i];
+			hits[i] = all.data[i];
 	}
-	cr_array_free(world->context, &s.all);
+	cr_array_free(world->context, &all);
 	return result;
 }
 
@@ -316,19 +342,13 @@ static bool visit_point(void *user, int32_t body, double *limit)
 	return true;
 }
 
-carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
-	const carom_query_filter *filter, bool *found, carom_closest_point *result)
+carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
+	const carom_query_filter *filter, const char *name, bool *found, carom_closest_point *result)
 {
-	static const char *const name = "carom_world_closest_point";
-	if (!found || !result)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
 	*found = false;
 	const carom_result checked = check_position(world, point, name, "point");
 	if (checked != CAROM_SUCCESS)
 		return checked;
-	if (!(max_distance >= 0))
-		return cr_fail(
-			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
 	point_search s = { .world = world, .filter = filter, .point = point };
 	cr_index_search search = { point_key, visit_point, &s, max_distance };
 	const carom_result outcome = search_bodies(world, name, &search, &s.result);
@@ -339,6 +359,24 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 	result->body = cr_id_of(world->bodies.data, s.body);
 	result->shape = world->bodies.data[s.body].part;
 	return CAROM_SUCCESS;
+}
+
+carom_result cr_check_max_distance(const carom_world *world, double max_distance, const char *function)
+{
+	return max_distance >= 0 ? CAROM_SUCCESS
+							 : cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0",
+								   function, max_distance);
+}
+
+carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
+	const carom_query_filter *filter, bool *found, carom_closest_point *result)
+{
+	static const char *const name = "carom_world_closest_point";
+	if (!found || !result)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	*found = false;
+	const carom_result checked = cr_check_max_distance(world, max_distance, name);
+	return checked == CAROM_SUCCESS ? cr_ask_closest_point(world, point, max_distance, filter, name, found, result) : checked;
 }
 
 // ---- Overlap ----
@@ -499,18 +537,28 @@ static void bound_query(overlap_search *s)
 	cr_body_bounds(&body, s->world->context->simd, s->lower, s->upper);
 }
 
-static carom_result find_overlaps(
-	overlap_search *s, const char *function, int32_t capacity, carom_body_id *bodies, int32_t *count)
+/// Finds the numbers of the bodies; nothing is kept on failure.
+static carom_result find_overlaps(overlap_search *s, const char *function)
 {
 	cr_index_search search = { overlap_key, visit_overlap, s, 0 };
 	const carom_result result = search_bodies(s->world, function, &search, &s->result);
-	if (result == CAROM_SUCCESS) {
-		*count = (int32_t)s->found.count;
-		for (int32_t i = 0; i < *count && i < capacity; i++)
-			bodies[i] = cr_id_of(s->world->bodies.data, s->found.data[i]);
-	}
-	cr_array_free(s->world->context, &s->found);
+	if (result != CAROM_SUCCESS)
+		cr_array_free(s->world->context, &s->found);
 	return result;
+}
+
+/// Finds the bodies and writes their ids.
+static carom_result tell_overlaps(
+	overlap_search *s, const char *function, int32_t capacity, carom_body_id *bodies, int32_t *count)
+{
+	const carom_result result = find_overlaps(s, function);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*count = (int32_t)s->found.count;
+	for (int32_t i = 0; i < *count && i < capacity; i++)
+		bodies[i] = cr_id_of(s->world->bodies.data, s->found.data[i]);
+	cr_array_free(s->world->context, &s->found);
+	return CAROM_SUCCESS;
 }
 
 carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box, const carom_query_filter *filter,
@@ -532,7 +580,36 @@ carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb
 		if (s.lower[k] > s.upper[k])
 			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
 	}
-	return find_overlaps(&s, name, capacity, bodies, count);
+	return tell_overlaps(&s, name, capacity, bodies, count);
+}
+
+static bool is_empty(const carom_shape *shape)
+{
+	return shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0;
+}
+
+/// Begins a search for the bodies that touch a shape. The arguments are checked.
+static carom_result begin_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, const char *name, overlap_search *s)
+{
+	*s = (overlap_search){ .world = world, .filter = filter, .shape = shape };
+	const carom_result result = cr_check_query_shape(world, shape, pose, name, &s->pose);
+	if (result == CAROM_SUCCESS && !is_empty(shape))
+		bound_query(s);
+	return result;
+}
+
+carom_result cr_ask_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, const char *name, cr_body_list *list)
+{
+	overlap_search s;
+	carom_result result = begin_overlap(world, shape, pose, filter, name, &s);
+	*list = (cr_body_list){ .count = 0 };
+	if (result == CAROM_SUCCESS && !is_empty(shape))
+		result = find_overlaps(&s, name);
+	if (result == CAROM_SUCCESS)
+		*list = (cr_body_list){ s.found.data, s.found.count, s.found.capacity };
+	return result;
 }
 
 carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
@@ -543,12 +620,9 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	if (result != CAROM_SUCCESS)
 		return result;
 	*count = 0;
-	overlap_search s = { .world = world, .filter = filter, .shape = shape };
-	result = cr_check_query_shape(world, shape, pose, name, &s.pose);
-	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
-		return result;
-	bound_query(&s);
-	return find_overlaps(&s, name, capacity, bodies, count);
+	overlap_search s;
+	result = begin_overlap(world, shape, pose, filter, name, &s);
+	return result == CAROM_SUCCESS && !is_empty(shape) ? tell_overlaps(&s, name, capacity, bodies, count) : result;
 }
 
 carom_result cr_list_near_bodies(const carom_world *world, const char *function, const carom_shape *shape,
@@ -556,20 +630,16 @@ carom_result cr_list_near_bodies(const carom_world *world, const char *function,
 {
 	overlap_search s = { .world = world, .filter = filter, .shape = shape, .pose = *pose, .boxes = true };
 	*list = (cr_body_list){ .count = 0 };
-	if (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0)
+	if (is_empty(shape))
 		return CAROM_SUCCESS;
 	bound_query(&s);
 	for (int k = 0; k < 3; k++) {
 		s.lower[k] -= margin;
 		s.upper[k] += margin;
 	}
-	cr_index_search search = { overlap_key, visit_overlap, &s, 0 };
-	const carom_result result = search_bodies(world, function, &search, &s.result);
-	list->data = s.found.data;
-	list->count = s.found.count;
-	list->capacity = s.found.capacity;
-	if (result != CAROM_SUCCESS)
-		cr_array_free(world->context, list);
+	const carom_result result = find_overlaps(&s, function);
+	if (result == CAROM_SUCCESS)
+		*list = (cr_body_list){ s.found.data, s.found.count, s.found.capacity };
 	return result;
 }
 
@@ -675,9 +745,9 @@ static carom_result begin_body_search(const carom_world *world, const carom_shap
 	double max_distance, const carom_query_filter *filter, body_search *s)
 {
 	static const char *const name = "carom_world_closest_body";
-	if (!(max_distance >= 0))
-		return cr_fail(
-			world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", name, max_distance);
+	const carom_result checked = cr_check_max_distance(world, max_distance, name);
+	if (checked != CAROM_SUCCESS)
+		return checked;
 	*s = (body_search){ .query = { .world = world, .filter = filter, .shape = shape } };
 	return cr_check_query_shape(world, shape, pose, name, &s->query.pose);
 }
@@ -693,7 +763,7 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
 	*found = false;
 	carom_result outcome = begin_body_search(world, shape, pose, max_distance, filter, &s);
-	if (outcome != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
+	if (outcome != CAROM_SUCCESS || is_empty(shape))
 		return outcome;
 	bound_query(&s.query);
 	s.distance = max_distance;
@@ -810,16 +880,13 @@ static void write_hit(cast_search *s, carom_shape_hit *hit)
 		.own_triangle = s->impact.triangle[0] };
 }
 
-static carom_result check_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
-	const char *function, carom_pose ends[2])
+static carom_result check_cast(
+	const carom_world *world, const carom_shape *shape, const carom_motion *motion, const char *function, carom_pose ends[2])
 {
 	if (!shape || !motion)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, shape ? "motion" : "shape");
 	if (shape->type == CAROM_PLANE)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_PLANE, which has no end", function);
-	if (!(tolerance > 0) || !isfinite(tolerance))
-		return cr_fail(
-			world->context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function, tolerance);
 	carom_result result = cr_check_shape(world->context, shape, function);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, &motion->begin, function, "motion.begin", &ends[0]);
@@ -828,27 +895,46 @@ static carom_result check_cast(const carom_world *world, const carom_shape *shap
 	return result;
 }
 
-carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
-	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+carom_result cr_check_cast_tolerance(const carom_world *world, double tolerance, const char *function)
 {
-	static const char *const name = "carom_world_cast_shape";
+	return tolerance > 0 && isfinite(tolerance)
+		? CAROM_SUCCESS
+		: cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function,
+			  tolerance);
+}
+
+carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit)
+{
 	carom_pose ends[2];
-	if (!found || !hit)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
 	*found = false;
-	carom_result result = check_cast(world, shape, motion, tolerance, name, ends);
-	if (result != CAROM_SUCCESS || (shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0))
+	carom_result result = check_cast(world, shape, motion, name, ends);
+	if (result != CAROM_SUCCESS || is_empty(shape))
 		return result;
-	cast_search s = { .world = world, .filter = filter, .tolerance = tolerance };
+	cast_search s = { .world = world, .filter = filter, .tolerance = tolerance, .scratch = scratch };
 	begin_cast(&s, shape, &ends[0], &ends[1]);
 	cr_index_search search = { cast_key, visit_cast, &s, 1 };
-	s.scratch = cr_alloc(world->context, sizeof *s.scratch);
-	if (!s.scratch)
-		return cr_fail_memory(world->context, "a shape cast");
 	result = search_bodies(world, name, &search, &s.result);
 	*found = result == CAROM_SUCCESS && s.found;
 	if (*found)
 		write_hit(&s, hit);
-	cr_free(world->context, s.scratch, sizeof *s.scratch);
+	return result;
+}
+
+carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape, const carom_motion *motion,
+	double tolerance, const carom_query_filter *filter, bool *found, carom_shape_hit *hit)
+{
+	static const char *const name = "carom_world_cast_shape";
+	if (!found || !hit)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
+	*found = false;
+	carom_result result = cr_check_cast_tolerance(world, tolerance, name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	cr_mover_scratch *scratch = cr_alloc(world->context, sizeof *scratch);
+	if (!scratch)
+		return cr_fail_memory(world->context, "a shape cast");
+	result = cr_ask_cast(world, shape, motion, tolerance, filter, scratch, name, found, hit);
+	cr_free(world->context, scratch, sizeof *scratch);
 	return result;
 }

@@ -1,0 +1,239 @@
+/// Batches of queries of a world (carom/batch.h). The tree over the bodies, and what bodies that
+/// deform keep for queries, is made under a lock by the first query that needs it; the others wait.
+
+#include "world/batch_loop.h"
+#include "world/single_query.h"
+#include <string.h>
+
+enum {
+	MIN_RAYS = 16, // rays and points of a piece: some microseconds
+	MIN_SHAPES = 4,
+};
+
+/// A batch of any kind.
+typedef struct world_batch {
+	const carom_world *world;
+	const carom_batch *given;
+	const void *records;
+	double distance; // of points: the farthest; of casts: the tolerance
+	void *answers;
+	cr_batch_lists lists;
+	cr_hit_list *hits;         // [workers] of one ray
+	cr_mover_scratch *scratch; // [workers]
+} world_batch;
+
+/// The filter of a query. room: for a filter of its own.
+static const carom_query_filter *filter_of(const world_batch *b, int64_t i, carom_query_filter *room)
+{
+	if (!b->given->ignore)
+		return b->given->filter;
+	*room = b->given->filter ? *b->given->filter : carom_default_query_filter();
+	room->ignore = b->given->ignore[i];
+	return room;
+}
+
+static carom_result run(world_batch *b, const char *function, const char *records, int64_t min_range, size_t answer_size,
+	carom_result (*ask)(void *user, int64_t i, int worker, const char *name))
+{
+	const cr_batch batch = { b->world->context, function, records, b->given, min_range, ask, b, b->answers, answer_size };
+	return cr_run_batch(&batch);
+}
+
+// ---- Rays ----
+
+static carom_result ask_ray(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	world_batch *b = user;
+	carom_query_filter room;
+	bool found;
+	return cr_ask_ray(
+		b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, &found, (carom_ray_hit *)b->answers + i);
+}
+
+carom_result carom_world_cast_rays(
+	const carom_world *world, const carom_batch *batch, const carom_ray *rays, carom_ray_hit *hits)
+{
+	static const char *const name = "carom_world_cast_rays";
+	world_batch b = { .world = world, .given = batch, .records = rays, .answers = hits };
+	const cr_batch_array arrays[] = { { rays, "rays" }, { hits, "hits" } };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	const carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	return result == CAROM_SUCCESS ? run(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_ray) : result;
+}
+
+static carom_result ask_any_hit(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	world_batch *b = user;
+	carom_query_filter room;
+	return cr_ask_any_hit(b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, (bool *)b->answers + i);
+}
+
+carom_result carom_world_cast_rays_any(const carom_world *world, const carom_batch *batch, const carom_ray *rays, bool *found)
+{
+	static const char *const name = "carom_world_cast_rays_any";
+	world_batch b = { .world = world, .given = batch, .records = rays, .answers = found };
+	const cr_batch_array arrays[] = { { rays, "rays" }, { found, "found" } };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	const carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	return result == CAROM_SUCCESS ? run(&b, name, "rays", MIN_RAYS, sizeof *found, ask_any_hit) : result;
+}
+
+// ---- Answers of any length ----
+
+/// Checks the arrays of a batch that tells lists.
+static carom_result check_lists(const world_batch *b, const char *function, const char *records, int64_t capacity,
+	const void *items, const char *items_name, const int64_t *first)
+{
+	carom_context *context = b->world->context;
+	const cr_batch_array arrays[] = { { b->records, records } };
+	const carom_result result = cr_check_batch(context, function, b->given, arrays, 1);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (capacity < 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)capacity);
+	if (!first || (capacity > 0 && !items))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, first ? items_name : "first");
+	return CAROM_SUCCESS;
+}
+
+/// Runs a checked batch that tells lists. first is zero where it fails.
+static carom_result run_lists(world_batch *b, const char *function, const char *records, int64_t min_range, size_t item_size,
+	carom_result (*ask)(void *user, int64_t i, int worker, const char *name), int64_t capacity, void *items, int64_t *first)
+{
+	b->answers = first;
+	first[b->given->count] = 0;
+	carom_result result = cr_open_lists(&b->lists, b->world->context, b->given->count, item_size);
+	if (result != CAROM_SUCCESS)
+		return cr_fail_batch(b->given, first, sizeof *first, result);
+	result = run(b, function, records, min_range, sizeof *first, ask);
+	if (result == CAROM_SUCCESS)
+		cr_write_items(&b->lists, capacity, items, first);
+	cr_close_lists(&b->lists);
+	return result;
+}
+
+static carom_result ask_all_hits(void *user, int64_t i, int worker, const char *name)
+{
+	world_batch *b = user;
+	carom_query_filter room;
+	cr_hit_list *hits = &b->hits[worker];
+	hits->count = 0;
+	const carom_result result = cr_ask_all_hits(b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, hits);
+	if (result != CAROM_SUCCESS || hits->count == 0)
+		return result;
+	void *items = cr_append_items(&b->lists, i, worker, hits->count);
+	if (!items)
+		return CAROM_OUT_OF_MEMORY;
+	memcpy(items, hits->data, (size_t)hits->count * sizeof *hits->data);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_cast_rays_all(const carom_world *world, const carom_batch *batch, const carom_ray *rays,
+	int64_t capacity, carom_ray_hit *hits, int64_t *first)
+{
+	static const char *const name = "carom_world_cast_rays_all";
+	cr_hit_list room[CR_MAX_WORKERS];
+	world_batch b = { .world = world, .given = batch, .records = rays, .hits = room };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = check_lists(&b, name, "rays", capacity, hits, "hits", first);
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int i = 0; i < CR_MAX_WORKERS; i++)
+		room[i] = (cr_hit_list){ .count = 0 };
+	result = run_lists(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_all_hits, capacity, hits, first);
+	for (int i = 0; i < CR_MAX_WORKERS; i++)
+		cr_array_free(world->context, &room[i]);
+	return result;
+}
+
+static carom_result ask_overlap(void *user, int64_t i, int worker, const char *name)
+{
+	world_batch *b = user;
+	carom_query_filter room;
+	cr_body_list list;
+	const carom_placed_shape *at = (const carom_placed_shape *)b->records + i;
+	const carom_result result = cr_ask_overlap(b->world, at->shape, &at->pose, filter_of(b, i, &room), name, &list);
+	if (result != CAROM_SUCCESS || list.count == 0)
+		return result;
+	carom_body_id *ids = cr_append_items(&b->lists, i, worker, list.count);
+	for (int64_t k = 0; k < list.count && ids; k++)
+		ids[k] = cr_id_of(b->world->bodies.data, list.data[k]);
+	cr_array_free(b->world->context, &list);
+	return ids ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+}
+
+carom_result carom_world_overlap_shapes(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
+	int64_t capacity, carom_body_id *bodies, int64_t *first)
+{
+	static const char *const name = "carom_world_overlap_shapes";
+	world_batch b = { .world = world, .given = batch, .records = shapes };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	const carom_result result = check_lists(&b, name, "shapes", capacity, bodies, "bodies", first);
+	return result == CAROM_SUCCESS
+		? run_lists(&b, name, "shapes", MIN_SHAPES, sizeof *bodies, ask_overlap, capacity, bodies, first)
+		: result;
+}
+
+// ---- Nearest points and shape casts ----
+
+static carom_result ask_closest_point(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	world_batch *b = user;
+	carom_query_filter room;
+	bool found;
+	return cr_ask_closest_point(b->world, ((const carom_vec3 *)b->records)[i], b->distance, filter_of(b, i, &room), name,
+		&found, (carom_closest_point *)b->answers + i);
+}
+
+carom_result carom_world_closest_points(const carom_world *world, const carom_batch *batch, const carom_vec3 *points,
+	double max_distance, carom_closest_point *closest)
+{
+	static const char *const name = "carom_world_closest_points";
+	world_batch b = { .world = world, .given = batch, .records = points, .distance = max_distance, .answers = closest };
+	const cr_batch_array arrays[] = { { points, "points" }, { closest, "closest" } };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_max_distance(world, max_distance, name);
+	return result == CAROM_SUCCESS ? run(&b, name, "points", MIN_RAYS, sizeof *closest, ask_closest_point) : result;
+}
+
+static carom_result ask_cast(void *user, int64_t i, int worker, const char *name)
+{
+	world_batch *b = user;
+	carom_query_filter room;
+	bool found;
+	const carom_shape_cast *cast = (const carom_shape_cast *)b->records + i;
+	return cr_ask_cast(b->world, cast->shape, &cast->motion, b->distance, filter_of(b, i, &room), &b->scratch[worker], name,
+		&found, (carom_shape_hit *)b->answers + i);
+}
+
+carom_result carom_world_cast_shapes(
+	const carom_world *world, const carom_batch *batch, const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits)
+{
+	static const char *const name = "carom_world_cast_shapes";
+	world_batch b = { .world = world, .given = batch, .records = casts, .distance = tolerance, .answers = hits };
+	const cr_batch_array arrays[] = { { casts, "casts" }, { hits, "hits" } };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_cast_tolerance(world, tolerance, name);
+	if (result != CAROM_SUCCESS || batch->count == 0)
+		return result;
+	const size_t workers = (size_t)world->context->thread_count;
+	b.scratch = cr_alloc_array(world->context, workers, sizeof *b.scratch);
+	if (!b.scratch)
+		return cr_fail_batch(batch, hits, sizeof *hits, cr_fail_memory(world->context, "shape casts"));
+	result = run(&b, name, "casts", MIN_SHAPES, sizeof *hits, ask_cast);
+	cr_free(world->context, b.scratch, workers * sizeof *b.scratch);
+	return result;
+}

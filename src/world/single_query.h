@@ -1,0 +1,45 @@
+/// Single queries, as the calls of the interface and the batches ask them. name begins their error
+/// texts. Outputs that the interface checks for NULL are given. A query that fails finds nothing.
+#ifndef CR_WORLD_SINGLE_QUERY_H
+#define CR_WORLD_SINGLE_QUERY_H
+
+#include "bvh/mover.h"
+#include "carom/collide.h"
+#include "world/query_index.h"
+
+/// Hits, which the context of the world pays for: cr_array_free.
+typedef CR_ARRAY(carom_ray_hit) cr_hit_list;
+
+carom_result cr_check_max_distance(const carom_world *world, double max_distance, const char *function);
+carom_result cr_check_cast_tolerance(const carom_world *world, double tolerance, const char *function);
+
+carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name,
+	bool *found, carom_ray_hit *hit);
+carom_result cr_ask_any_hit(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name, bool *found);
+/// Appends all hits, sorted.
+carom_result cr_ask_all_hits(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name, cr_hit_list *hits);
+/// max_distance is checked.
+carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
+	const carom_query_filter *filter, const char *name, bool *found, carom_closest_point *result);
+/// Makes the list of the numbers of the first parts of the bodies that touch a shape; empty on
+/// failure.
+carom_result cr_ask_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, const char *name, cr_body_list *list);
+/// tolerance is checked.
+carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
+	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit);
+
+carom_result cr_check_margin(carom_context *context, double margin, const char *function);
+carom_result cr_check_tolerance(carom_context *context, double tolerance, const char *function);
+
+// Of two shapes. The context is not NULL. margin and tolerance are checked.
+carom_result cr_ask_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, const char *name, carom_separation *separation);
+carom_result cr_ask_manifold(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, double margin, const char *name, carom_manifold *manifold);
+carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a, const carom_shape *b,
+	const carom_motion *motion_b, double tolerance, const char *name, carom_toi *toi);
+
+#endif
