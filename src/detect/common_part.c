@@ -217,7 +217,7 @@ static void run_flood(flood *f)
 		spread(f, corner / 3, corner % 3);
 		if (f->overlap->facets[f->side]->corner[f->reached.list[i]])
 			add_corner(f->overlap,
-				(cr_overlap_corner){ vertex_in_a(f->overlap, f->side, vertex), CR_CORNER_VERTEX, f->side, vertex, -1 });
+				(cr_overlap_corner){ vertex_in_a(f->overlap, f->side, vertex), CR_CORNER_VERTEX, f->side, vertex, corner / 3 });
 	}
 }
 

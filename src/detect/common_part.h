@@ -22,7 +22,8 @@ typedef struct cr_overlap_corner {
 	cr_corner_kind kind;
 	int32_t side;   // the body whose vertex or edge it is
 	int32_t number; // vertex, in file order, or half-edge
-	int32_t other; // pierce: triangle of the other body; middle: corner that is the piece's first pierce, the second follows it
+	int32_t other; // pierce: triangle of the other body; middle: corner that is the piece's first pierce, the second follows it;
+				   // vertex: a triangle of its own body
 } cr_overlap_corner;
 
 typedef struct cr_overlap {

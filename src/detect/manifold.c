@@ -13,7 +13,7 @@
 ///    better, since a facet gives several points. All corners below that plane, not deeper, are settled with it.
 /// 3. The next element that is not settled chooses, until all are, or the rest only touches: a coplanar side, or an edge
 ///    that grazes, makes no patch of its own.
-/// 4. Points of each patch: manifold_points.c.
+/// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh: open_front.c.
 ///
 /// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of many triangles keep to their rays,
 /// which sample their curved surfaces better (pipeline: ray.c).
@@ -40,8 +40,8 @@ static const double TOUCHING = 1e-6;
 static const double SAME = 1e-3, EDGE_BIAS = 0.05;
 // Cosine of the angle up to which edges that nearly lie in a facet must be better by that.
 static const double FLAT = 0.995;
-// Cosine: ways out of an open mesh that are steeper to its front count this many times.
-static const double SLIP = 0.3, SLIP_COST = 3;
+// Ways along an open mesh count this many times.
+static const double SLIP_COST = 3;
 // Sine of the angle between edges that make a plane.
 static const double PARALLEL = 1e-4;
 
@@ -277,7 +277,8 @@ static double depth_below(const cr_manifold *m, const cr_reference_plane *plane,
 	return fmax(depth, 0);
 }
 
-/// The depth of each corner below each plane. Edges that have something of the convex overlap above them are no way out.
+/// The depth of each corner below each plane. Edges that have something of the convex overlap above them are no way out, nor are planes
+/// along an open mesh that goes on beyond the body.
 static bool measure(cr_manifold *m)
 {
 	const int32_t count = m->overlap->count;
@@ -299,7 +300,9 @@ static bool measure(cr_manifold *m)
 			row[i] = below ? (float)depth_below(m, plane, corner, depth) : -1;
 			above = above || depth < -m->tolerance;
 		}
-		plane->chosen = plane->facet < 0 && above; // not to be chosen
+		plane->slips = cr_slips_along(m, plane);
+		// Not to be chosen.
+		plane->chosen = plane->facet < 0 ? above : plane->slips && !cr_leads_clear(m, plane, row);
 		if (are_small_hulls(m))
 			measure_hulls(m, plane);
 	}
@@ -349,23 +352,6 @@ static bool is_better(
 	return depth <= (1 + SAME) * least + m->tolerance && plane->area > (1 + SAME) * best->area;
 }
 
-/// Does a plane push along an open mesh that has a front, not to it? That is the way out only over the mesh's border: what has sunk in
-/// deeply must not slip along until it is through.
-static bool slips(const cr_manifold *m, const cr_reference_plane *plane)
-{
-	const int other = 1 - plane->side;
-	const cr_overlap *o = m->overlap;
-	if (plane->facet < 0 || m->completion->collider[other]->closed || o->two_sided[other])
-		return false;
-	for (int32_t i = 0; i < o->touched[other].count; i++) {
-		const v3d front = cr_direction_to_a(m->completion, other, o->facets[other]->data[o->touched[other].list[i]].normal);
-		// The plane's normal takes the open mesh out of the other body.
-		if (-v3d_dot(front, plane->normal) < SLIP)
-			return true;
-	}
-	return false;
-}
-
 /// The best plane that stands for a corner; -1: there is none.
 static int32_t choose_plane(const cr_manifold *m, int32_t corner)
 {
@@ -374,7 +360,7 @@ static int32_t choose_plane(const cr_manifold *m, int32_t corner)
 	for (int32_t k = 0; k < m->plane_count; k++) {
 		if (m->planes[k].chosen || depth_at(m, k, corner) < 0)
 			continue;
-		const double cost = depth_of_plane(m, k) * (slips(m, &m->planes[k]) ? SLIP_COST : 1);
+		const double cost = depth_of_plane(m, k) * (m->planes[k].slips ? SLIP_COST : 1);
 		if (!is_better(m, &m->planes[k], cost, best < 0 ? NULL : &m->planes[best], least))
 			continue;
 		best = k;
@@ -441,8 +427,11 @@ static bool make_patches(cr_manifold *m)
 		return false;
 	for (int32_t i = 0; i < m->overlap->count; i++)
 		own[i] = m->overlap->corners[i].kind == CR_CORNER_PIERCE ? 0 : own_depth(m, i);
+	const int64_t before = m->completion->work->contacts.count;
 	if (choose_patches(m, own, false) == 0)
 		choose_patches(m, own, true);
+	if (m->completion->work->contacts.count == before)
+		cr_add_way_to_front(m);
 	return !m->failed;
 }
 

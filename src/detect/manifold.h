@@ -13,6 +13,7 @@ typedef struct cr_reference_plane {
 	double offset;   // normal . p on the plane
 	double area;     // of the facet; 0 for edges, -1 where they are nearest at an end
 	double depth;    // of small hulls: of all that is below; else 0
+	bool slips;      // along an open mesh
 	bool chosen;
 } cr_reference_plane;
 
@@ -43,5 +44,12 @@ int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider
 double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);
 /// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
 void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
+
+/// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
+bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);
+/// Does the open mesh end, or turn away, wherever it lies deepest below such a plane? row: the depths of the corners below it (open_front.c).
+bool cr_leads_clear(const cr_manifold *manifold, const cr_reference_plane *plane, const float *row);
+/// Add the contacts that lead a body's vertices behind an open mesh to its front, where no plane gave a contact (open_front.c).
+void cr_add_way_to_front(cr_manifold *manifold);
 
 #endif
