@@ -746,6 +746,29 @@ CAROM_API carom_result carom_world_closest_body(const carom_world *world, const 
 	const carom_pose *pose, double max_distance, const carom_query_filter *filter, bool *found,
 	carom_closest_body *result);
 
+/// Two bodies that are near each other.
+typedef struct carom_closest_pair {
+	carom_body_id body_a, body_b;
+	int32_t shape_a, shape_b; ///< their parts; 0 of a body without parts
+	/// Negative: they overlap, and moving A by -distance along normal parts the two (parts).
+	double distance;
+	carom_vec3 normal;     ///< unit, world, from B to A
+	carom_vec3 on_a, on_b; ///< nearest points, or those that carom_distance tells of an overlap
+} carom_closest_pair;
+
+/// The two bodies of a world that are nearest to each other, not farther apart than max_distance
+/// (>= 0, may be INFINITY), by carom_distance (carom/collide.h). Of bodies that may meet: by
+/// categories, masks and groups, at least one of them not static or kinematic; the user's pair
+/// filter is not asked. A passes filter_a and B passes filter_b (NULL: all), so the nearest pair of
+/// two groups is found too; where both could be either, A has the lower index. Bodies that overlap
+/// are nearer than all others; of several such pairs, and of equally near ones, the one with the
+/// lowest indices counts, A's first. Bodies that deform are seen where they are now. Each body asks
+/// for its nearest one up to the best distance so far: O(n log n) where few are that near. Runs on
+/// the calling thread; may take memory from the context while it runs; thread-safe as all queries.
+CAROM_API carom_result carom_world_closest_pair(const carom_world *world, double max_distance,
+	const carom_query_filter *filter_a, const carom_query_filter *filter_b, bool *found,
+	carom_closest_pair *result);
+
 /// Where a shape on its way first meets a body.
 typedef struct carom_shape_hit {
 	carom_body_id body;

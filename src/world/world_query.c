@@ -3,8 +3,7 @@
 #include "detect/shape_table.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
-#include "world/mesh_distance.h"
-#include "world/query_index.h"
+#include "world/overlap_query.h"
 #include "world/single_query.h"
 #include "world/world_query.h"
 
@@ -16,7 +15,7 @@ carom_query_filter carom_default_query_filter(void)
 	return (carom_query_filter){ .category = UINT64_MAX, .mask = UINT64_MAX };
 }
 
-static bool passes(const carom_query_filter *filter, const carom_world *world, int32_t index)
+bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index)
 {
 	if (!filter)
 		return true;
@@ -41,8 +40,7 @@ static carom_result check_position(const carom_world *world, v3d p, const char *
 	return CAROM_SUCCESS;
 }
 
-/// Search with memory of the world; *visits is what the visits came to.
-static carom_result search_bodies(
+carom_result cr_search_bodies(
 	const carom_world *world, const char *function, cr_index_search *search, const carom_result *visits)
 {
 	const unsigned refusals = cr_count_refusals(world);
@@ -115,7 +113,7 @@ static bool visit_nearest(void *user, int32_t body, double *limit)
 {
 	ray_search *s = user;
 	carom_ray_hit hit;
-	if (!passes(s->filter, s->world, body))
+	if (!cr_query_passes(s->filter, s->world, body))
 		return true;
 	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
 	if (!seen)
@@ -140,7 +138,7 @@ static bool visit_any(void *user, int32_t body, double *limit)
 static carom_result search_ray(ray_search *s, const char *function, bool (*visit)(void *user, int32_t body, double *limit))
 {
 	cr_index_search search = { ray_key, visit, s, s->ray.t_max };
-	return search_bodies(s->world, function, &search, &s->result);
+	return cr_search_bodies(s->world, function, &search, &s->result);
 }
 
 carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name,
@@ -204,7 +202,7 @@ static bool visit_all(void *user, int32_t body, double *limit)
 	(void)limit;
 	ray_search *s = user;
 	s->body = body;
-	if (!passes(s->filter, s->world, body))
+	if (!cr_query_passes(s->filter, s->world, body))
 		return true;
 	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
 	if (seen)
@@ -325,7 +323,7 @@ static bool visit_point(void *user, int32_t body, double *limit)
 {
 	point_search *s = user;
 	carom_closest_point near;
-	if (!passes(s->filter, s->world, body))
+	if (!cr_query_passes(s->filter, s->world, body))
 		return true;
 	const cr_body *seen = cr_see_body(&s->world->bodies.data[body], &s->result);
 	if (!seen)
@@ -351,7 +349,7 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 		return checked;
 	point_search s = { .world = world, .filter = filter, .point = point };
 	cr_index_search search = { point_key, visit_point, &s, max_distance };
-	const carom_result outcome = search_bodies(world, name, &search, &s.result);
+	const carom_result outcome = cr_search_bodies(world, name, &search, &s.result);
 	if (outcome != CAROM_SUCCESS || !s.found)
 		return outcome;
 	*found = true;
@@ -381,21 +379,9 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 
 // ---- Overlap ----
 
-typedef struct overlap_search {
-	const carom_world *world;
-	const carom_query_filter *filter;
-	const carom_shape *shape; // NULL: the box lower..upper itself
-	bool boxes;               // of parts are all that counts, and each part is listed; else each body once
-	carom_pose pose;
-	double lower[3]; // of the box around the shape
-	double upper[3];
-	CR_ARRAY(int32_t) found;
-	carom_result result;
-} overlap_search;
-
 static double overlap_key(const void *user, const double lower[3], const double upper[3])
 {
-	const overlap_search *s = user;
+	const cr_overlap_search *s = user;
 	bool overlap = true;
 	for (int k = 0; k < 3; k++)
 		overlap = overlap && lower[k] <= s->upper[k] && s->lower[k] <= upper[k];
@@ -403,7 +389,7 @@ static double overlap_key(const void *user, const double lower[3], const double 
 }
 
 /// The corner of the query's box that lies deepest below a plane.
-static v3d deepest_corner(const overlap_search *s, const cr_body *plane)
+static v3d deepest_corner(const cr_overlap_search *s, const cr_body *plane)
 {
 	double corner[3];
 	for (int k = 0; k < 3; k++)
@@ -425,7 +411,7 @@ static double reach_of(const cr_body *body)
 
 /// The query's box as a shape at a pose, cut to what the body can reach: as centre and half extents a box of any size would lose
 /// the side that is near. False when they are apart.
-static bool cut_box(const overlap_search *s, const cr_body *body, carom_shape *shape, carom_pose *pose)
+static bool cut_box(const cr_overlap_search *s, const cr_body *body, carom_shape *shape, carom_pose *pose)
 {
 	*shape = (carom_shape){ .type = CAROM_BOX };
 	*pose = carom_pose_identity();
@@ -449,8 +435,7 @@ static bool cut_box(const overlap_search *s, const cr_body *body, carom_shape *s
 	return true;
 }
 
-/// Does a body touch what the query asks about?
-static carom_result test_overlap(const overlap_search *s, const cr_body *body, bool *overlap)
+carom_result cr_test_overlap(const cr_overlap_search *s, const cr_body *body, bool *overlap)
 {
 	const carom_shape *shape = s->shape;
 	const carom_pose *pose = &s->pose;
@@ -467,7 +452,7 @@ static carom_result test_overlap(const overlap_search *s, const cr_body *body, b
 }
 
 /// Was a number found already, by another part of its body?
-static bool is_found(const overlap_search *s, int32_t number)
+static bool is_found(const cr_overlap_search *s, int32_t number)
 {
 	int64_t low = 0, high = s->found.count;
 	while (low < high) {
@@ -483,15 +468,15 @@ static bool is_found(const overlap_search *s, int32_t number)
 static bool visit_overlap(void *user, int32_t index, double *limit)
 {
 	(void)limit;
-	overlap_search *s = user;
+	cr_overlap_search *s = user;
 	const int32_t number = s->boxes ? index : cr_first_part(s->world->bodies.data, index);
-	if (!passes(s->filter, s->world, index) || is_found(s, number))
+	if (!cr_query_passes(s->filter, s->world, index) || is_found(s, number))
 		return true;
 	const cr_body *body = cr_see_body(&s->world->bodies.data[index], &s->result);
 	if (!body)
 		return false;
 	bool overlap = true;
-	s->result = s->boxes ? CAROM_SUCCESS : test_overlap(s, body, &overlap);
+	s->result = s->boxes ? CAROM_SUCCESS : cr_test_overlap(s, body, &overlap);
 	if (s->result != CAROM_SUCCESS)
 		return false;
 	if (!overlap)
@@ -519,8 +504,7 @@ carom_result cr_check_query_shape(
 	return result == CAROM_SUCCESS ? cr_check_pose(world->context, given, function, "pose", pose) : result;
 }
 
-/// Box of the query's shape in the world.
-static void bound_query(overlap_search *s)
+void cr_bound_query(cr_overlap_search *s)
 {
 	cr_body body = { .pose = s->pose,
 		.rotation = m3d_from_quat(s->pose.orientation),
@@ -538,10 +522,10 @@ static void bound_query(overlap_search *s)
 }
 
 /// Finds the numbers of the bodies; nothing is kept on failure.
-static carom_result find_overlaps(overlap_search *s, const char *function)
+static carom_result find_overlaps(cr_overlap_search *s, const char *function)
 {
 	cr_index_search search = { overlap_key, visit_overlap, s, 0 };
-	const carom_result result = search_bodies(s->world, function, &search, &s->result);
+	const carom_result result = cr_search_bodies(s->world, function, &search, &s->result);
 	if (result != CAROM_SUCCESS)
 		cr_array_free(s->world->context, &s->found);
 	return result;
@@ -549,7 +533,7 @@ static carom_result find_overlaps(overlap_search *s, const char *function)
 
 /// Finds the bodies and writes their ids.
 static carom_result tell_overlaps(
-	overlap_search *s, const char *function, int32_t capacity, carom_body_id *bodies, int32_t *count)
+	cr_overlap_search *s, const char *function, int32_t capacity, carom_body_id *bodies, int32_t *count)
 {
 	const carom_result result = find_overlaps(s, function);
 	if (result != CAROM_SUCCESS)
@@ -573,7 +557,7 @@ carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is NULL", name);
 	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper))
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is not finite", name);
-	overlap_search s = { .world = world, .filter = filter };
+	cr_overlap_search s = { .world = world, .filter = filter };
 	for (int k = 0; k < 3; k++) {
 		s.lower[k] = v3d_get(box->lower, k);
 		s.upper[k] = v3d_get(box->upper, k);
@@ -583,29 +567,24 @@ carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb
 	return tell_overlaps(&s, name, capacity, bodies, count);
 }
 
-static bool is_empty(const carom_shape *shape)
-{
-	return shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0;
-}
-
 /// Begins a search for the bodies that touch a shape. The arguments are checked.
 static carom_result begin_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	const carom_query_filter *filter, const char *name, overlap_search *s)
+	const carom_query_filter *filter, const char *name, cr_overlap_search *s)
 {
-	*s = (overlap_search){ .world = world, .filter = filter, .shape = shape };
+	*s = (cr_overlap_search){ .world = world, .filter = filter, .shape = shape };
 	const carom_result result = cr_check_query_shape(world, shape, pose, name, &s->pose);
-	if (result == CAROM_SUCCESS && !is_empty(shape))
-		bound_query(s);
+	if (result == CAROM_SUCCESS && !cr_is_empty_shape(shape))
+		cr_bound_query(s);
 	return result;
 }
 
 carom_result cr_ask_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, const char *name, cr_body_list *list)
 {
-	overlap_search s;
+	cr_overlap_search s;
 	carom_result result = begin_overlap(world, shape, pose, filter, name, &s);
 	*list = (cr_body_list){ .count = 0 };
-	if (result == CAROM_SUCCESS && !is_empty(shape))
+	if (result == CAROM_SUCCESS && !cr_is_empty_shape(shape))
 		result = find_overlaps(&s, name);
 	if (result == CAROM_SUCCESS)
 		*list = (cr_body_list){ s.found.data, s.found.count, s.found.capacity };
@@ -620,19 +599,19 @@ carom_result carom_world_overlap_shape(const carom_world *world, const carom_sha
 	if (result != CAROM_SUCCESS)
 		return result;
 	*count = 0;
-	overlap_search s;
+	cr_overlap_search s;
 	result = begin_overlap(world, shape, pose, filter, name, &s);
-	return result == CAROM_SUCCESS && !is_empty(shape) ? tell_overlaps(&s, name, capacity, bodies, count) : result;
+	return result == CAROM_SUCCESS && !cr_is_empty_shape(shape) ? tell_overlaps(&s, name, capacity, bodies, count) : result;
 }
 
 carom_result cr_list_near_bodies(const carom_world *world, const char *function, const carom_shape *shape,
 	const carom_pose *pose, double margin, const carom_query_filter *filter, cr_body_list *list)
 {
-	overlap_search s = { .world = world, .filter = filter, .shape = shape, .pose = *pose, .boxes = true };
+	cr_overlap_search s = { .world = world, .filter = filter, .shape = shape, .pose = *pose, .boxes = true };
 	*list = (cr_body_list){ .count = 0 };
-	if (is_empty(shape))
+	if (cr_is_empty_shape(shape))
 		return CAROM_SUCCESS;
-	bound_query(&s);
+	cr_bound_query(&s);
 	for (int k = 0; k < 3; k++) {
 		s.lower[k] -= margin;
 		s.upper[k] += margin;
@@ -641,145 +620,6 @@ carom_result cr_list_near_bodies(const carom_world *world, const char *function,
 	if (result == CAROM_SUCCESS)
 		*list = (cr_body_list){ s.found.data, s.found.count, s.found.capacity };
 	return result;
-}
-
-// ---- The nearest body ----
-
-/// Bodies are looked at in the order of the distances of their boxes, and outside of the walk of the tree,
-/// whose stack would be too much beside that of two meshes: each walk finds the next body.
-typedef struct body_search {
-	overlap_search query;         // its filter, shape, pose and box
-	double last, next;            // distances of the boxes of the body that was looked at last, and of the next one
-	int32_t last_body, next_body; // -1: none
-	carom_separation nearest;
-	double distance; // bodies farther away are of no use
-	int32_t body;    // the nearest one; -1: none yet
-} body_search;
-
-/// A lower bound of the distance between the query and what a box holds.
-static double body_key(const void *user, const double lower[3], const double upper[3])
-{
-	const overlap_search *q = &((const body_search *)user)->query;
-	double sum = 0, size = 0;
-	for (int k = 0; k < 3; k++) {
-		const double gap = fmax(fmax(lower[k] - q->upper[k], q->lower[k] - upper[k]), 0);
-		sum += gap * gap;
-		size = fmax(size, gap > 0 ? fabs(q->lower[k]) + fabs(q->upper[k]) : 0);
-	}
-	return fmax(sqrt(sum) * (1 - 0x1p-48) - size * 0x1p-48, 0);
-}
-
-/// The distance of a body that does not overlap the query's shape.
-static carom_result measure_gap(const overlap_search *q, const cr_body *body, carom_separation *gap)
-{
-	carom_context *context = q->world->context;
-	const carom_shape *const shapes[2] = { q->shape, &body->shape.def };
-	const carom_pose poses[2] = { q->pose, body->pose };
-	return q->shape->type == CAROM_MESH || body->shape.def.type == CAROM_MESH
-		? cr_mesh_separation(context, shapes, poses, true, gap)
-		: carom_distance(context, shapes[0], &poses[0], shapes[1], &poses[1], gap);
-}
-
-static bool visit_next_body(void *user, int32_t index, double *limit)
-{
-	body_search *s = user;
-	const carom_world *world = s->query.world;
-	double lower[3], upper[3];
-	if (!passes(s->query.filter, world, index))
-		return true;
-	const cr_body *body = cr_see_body(&world->bodies.data[index], &s->query.result);
-	if (!body)
-		return false;
-	cr_body_bounds(body, world->context->simd, lower, upper);
-	const double key = body_key(s, lower, upper);
-	const bool is_after = key > s->last || (key == s->last && index > s->last_body);
-	if (!is_after || key > *limit || (s->next_body >= 0 && key == s->next && index > s->next_body))
-		return true;
-	s->next_body = index;
-	*limit = s->next = key;
-	return true;
-}
-
-/// Is the next body nearer than all before?
-static carom_result look_at_next(body_search *s)
-{
-	overlap_search *q = &s->query;
-	carom_separation gap = { .distance = 0 };
-	bool overlaps = false;
-	const cr_body *body = cr_see_body(&q->world->bodies.data[s->next_body], &q->result);
-	s->last = s->next;
-	s->last_body = s->next_body;
-	if (body)
-		q->result = test_overlap(q, body, &overlaps);
-	if (q->result == CAROM_SUCCESS && !overlaps)
-		q->result = measure_gap(q, body, &gap);
-	if (q->result != CAROM_SUCCESS)
-		return q->result;
-	// Nearer than the slack of carom_distance counts as an overlap.
-	const double distance = fmax(gap.distance, 0);
-	if (isinf(distance) || distance > s->distance || (s->body >= 0 && distance == s->distance && s->next_body > s->body))
-		return CAROM_SUCCESS;
-	s->body = s->next_body;
-	s->nearest = gap;
-	s->distance = distance;
-	return CAROM_SUCCESS;
-}
-
-static carom_result find_nearest_body(body_search *s, const char *function)
-{
-	s->last = -1;
-	s->last_body = s->body = -1;
-	for (;;) {
-		cr_index_search search = { body_key, visit_next_body, s, s->distance };
-		s->next_body = -1;
-		carom_result result = search_bodies(s->query.world, function, &search, &s->query.result);
-		if (result != CAROM_SUCCESS || s->next_body < 0)
-			return result;
-		result = look_at_next(s);
-		if (result != CAROM_SUCCESS)
-			return result;
-	}
-}
-
-static carom_result begin_body_search(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	double max_distance, const carom_query_filter *filter, body_search *s)
-{
-	static const char *const name = "carom_world_closest_body";
-	const carom_result checked = cr_check_max_distance(world, max_distance, name);
-	if (checked != CAROM_SUCCESS)
-		return checked;
-	*s = (body_search){ .query = { .world = world, .filter = filter, .shape = shape } };
-	return cr_check_query_shape(world, shape, pose, name, &s->query.pose);
-}
-
-carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_body *result)
-{
-	static const char *const name = "carom_world_closest_body";
-	body_search s;
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	if (!found || !result)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
-	*found = false;
-	carom_result outcome = begin_body_search(world, shape, pose, max_distance, filter, &s);
-	if (outcome != CAROM_SUCCESS || is_empty(shape))
-		return outcome;
-	bound_query(&s.query);
-	s.distance = max_distance;
-	outcome = find_nearest_body(&s, name);
-	if (outcome != CAROM_SUCCESS || s.body < 0)
-		return outcome;
-	carom_result seen = CAROM_SUCCESS;
-	const cr_body *body = cr_see_body(&world->bodies.data[s.body], &seen);
-	if (body && s.distance == 0)
-		seen = carom_distance(world->context, shape, &s.query.pose, &body->shape.def, &body->pose, &s.nearest);
-	if (seen != CAROM_SUCCESS)
-		return seen;
-	*found = true;
-	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.body), world->bodies.data[s.body].part, s.nearest.distance,
-		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
-	return CAROM_SUCCESS;
 }
 
 // ---- Shape casts ----
@@ -825,7 +665,7 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 static bool visit_cast(void *user, int32_t index, double *limit)
 {
 	cast_search *s = user;
-	if (!passes(s->filter, s->world, index))
+	if (!cr_query_passes(s->filter, s->world, index))
 		return true;
 	const cr_body *seen = cr_see_body(&s->world->bodies.data[index], &s->result);
 	if (!seen)
@@ -909,12 +749,12 @@ carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, con
 	carom_pose ends[2];
 	*found = false;
 	carom_result result = check_cast(world, shape, motion, name, ends);
-	if (result != CAROM_SUCCESS || is_empty(shape))
+	if (result != CAROM_SUCCESS || cr_is_empty_shape(shape))
 		return result;
 	cast_search s = { .world = world, .filter = filter, .tolerance = tolerance, .scratch = scratch };
 	begin_cast(&s, shape, &ends[0], &ends[1]);
 	cr_index_search search = { cast_key, visit_cast, &s, 1 };
-	result = search_bodies(world, name, &search, &s.result);
+	result = cr_search_bodies(world, name, &search, &s.result);
 	*found = result == CAROM_SUCCESS && s.found;
 	if (*found)
 		write_hit(&s, hit);

@@ -1,0 +1,274 @@
+/// The body nearest to a shape (carom_world_closest_body), and the two bodies of a world that are
+/// nearest to each other (carom_world_closest_pair): each body in turn asks for the nearest one, no
+/// farther than the best pair so far. Everything here takes a const world and may run on many
+/// threads at once.
+#include "world/mesh_distance.h"
+#include "world/overlap_query.h"
+#include "world/single_query.h"
+
+// ---- Which pairs ----
+
+/// The nearest pair so far. Of equally near ones the one with the lowest numbers counts, A's first.
+typedef struct pair_search {
+	const carom_world *world;
+	const carom_query_filter *filter[2];
+	int32_t asker;
+	bool asker_passes[2]; // each filter
+	double distance;      // pairs farther apart are of no use
+	int32_t a, b;         // -1: none yet
+} pair_search;
+
+static bool is_fixed(const cr_body *body) { return body->kind == CAROM_STATIC || body->kind == CAROM_KINEMATIC; }
+
+static bool may_meet(const cr_body *x, const cr_body *y)
+{
+	if ((is_fixed(x) && is_fixed(y)) || ((x->part | y->part) != 0 && x - x->part == y - y->part))
+		return false;
+	return cr_filters_pass(x, y);
+}
+
+/// Which of the asker and another body is A and which is B, as the filters have it. False: they are
+/// no pair.
+static bool order_pair(const pair_search *p, int32_t other, int32_t *a, int32_t *b)
+{
+	const int32_t low = p->asker < other ? p->asker : other, high = p->asker < other ? other : p->asker;
+	const bool passes[2] = { cr_query_passes(p->filter[0], p->world, other), cr_query_passes(p->filter[1], p->world, other) };
+	const bool asker_first = p->asker_passes[0] && passes[1], other_first = passes[0] && p->asker_passes[1];
+	const bool low_first = p->asker < other ? asker_first : other_first;
+	*a = low_first ? low : high;
+	*b = low_first ? high : low;
+	return asker_first || other_first;
+}
+
+static bool comes_first(int32_t a, int32_t b, int32_t than_a, int32_t than_b) { return a != than_a ? a < than_a : b < than_b; }
+
+/// Does the asker look at another body? Each pair is looked at once: by the lower one, but a plane
+/// never asks.
+static bool is_wanted_pair(const pair_search *p, int32_t other)
+{
+	const cr_body *bodies = p->world->bodies.data;
+	int32_t a, b;
+	if (other == p->asker || (other < p->asker && bodies[other].shape.def.type != CAROM_PLANE))
+		return false;
+	if (!may_meet(&bodies[p->asker], &bodies[other]) || !order_pair(p, other, &a, &b))
+		return false;
+	return p->a < 0 || p->distance > 0 || comes_first(a, b, p->a, p->b);
+}
+
+/// A pair that is not farther apart than the limit.
+static void note_pair(pair_search *p, int32_t other, double distance)
+{
+	int32_t a, b;
+	order_pair(p, other, &a, &b);
+	if (p->a >= 0 && distance == p->distance && !comes_first(a, b, p->a, p->b))
+		return;
+	p->a = a;
+	p->b = b;
+	p->distance = distance;
+}
+
+// ---- The nearest body ----
+
+/// Bodies are looked at in the order of the distances of their boxes, and outside of the walk of
+/// the tree, whose stack would be too much beside that of two meshes: each walk finds the next
+/// body.
+typedef struct body_search {
+	cr_overlap_search query;      // its filter, shape, pose and box
+	double last, next;            // distances of the boxes of the body that was looked at last, and of the next one
+	int32_t last_body, next_body; // -1: none
+	carom_separation nearest;
+	double distance;    // bodies farther away are of no use
+	int32_t body;       // the nearest one; -1: none yet
+	pair_search *pairs; // that the query's shape, a body, is one of; NULL: none
+} body_search;
+
+/// A lower bound of the distance between the query and what a box holds.
+static double body_key(const void *user, const double lower[3], const double upper[3])
+{
+	const cr_overlap_search *q = &((const body_search *)user)->query;
+	double sum = 0, size = 0;
+	for (int k = 0; k < 3; k++) {
+		const double gap = fmax(fmax(lower[k] - q->upper[k], q->lower[k] - upper[k]), 0);
+		sum += gap * gap;
+		size = fmax(size, gap > 0 ? fabs(q->lower[k]) + fabs(q->upper[k]) : 0);
+	}
+	return fmax(sqrt(sum) * (1 - 0x1p-48) - size * 0x1p-48, 0);
+}
+
+/// The separation of two bodies that are seen. apart: known not to overlap. What carom_distance checks of a mesh does not
+/// hold for the one of a body that deforms, which is the world's own.
+static carom_result separate(const carom_world *world, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, bool apart, carom_separation *separation)
+{
+	const carom_shape *const shapes[2] = { a, b };
+	const carom_pose poses[2] = { *pose_a, *pose_b };
+	return a->type == CAROM_MESH || b->type == CAROM_MESH ? cr_mesh_separation(world->context, shapes, poses, apart, separation)
+														  : carom_distance(world->context, a, pose_a, b, pose_b, separation);
+}
+
+static bool visit_next_body(void *user, int32_t index, double *limit)
+{
+	body_search *s = user;
+	const carom_world *world = s->query.world;
+	double lower[3], upper[3];
+	if (s->pairs ? !is_wanted_pair(s->pairs, index) : !cr_query_passes(s->query.filter, world, index))
+		return true;
+	const cr_body *body = cr_see_body(&world->bodies.data[index], &s->query.result);
+	if (!body)
+		return false;
+	cr_body_bounds(body, world->context->simd, lower, upper);
+	const double key = body_key(s, lower, upper);
+	const bool is_after = key > s->last || (key == s->last && index > s->last_body);
+	if (!is_after || key > *limit || (s->next_body >= 0 && key == s->next && index > s->next_body))
+		return true;
+	s->next_body = index;
+	*limit = s->next = key;
+	return true;
+}
+
+/// Is the next body nearer than all before?
+static carom_result look_at_next(body_search *s)
+{
+	cr_overlap_search *q = &s->query;
+	carom_separation gap = { .distance = 0 };
+	bool overlaps = false;
+	const cr_body *body = cr_see_body(&q->world->bodies.data[s->next_body], &q->result);
+	s->last = s->next;
+	s->last_body = s->next_body;
+	if (body)
+		q->result = cr_test_overlap(q, body, &overlaps);
+	if (q->result == CAROM_SUCCESS && !overlaps)
+		q->result = separate(q->world, q->shape, &q->pose, &body->shape.def, &body->pose, true, &gap);
+	if (q->result != CAROM_SUCCESS)
+		return q->result;
+	// Nearer than the slack of carom_distance counts as an overlap.
+	const double distance = fmax(gap.distance, 0);
+	if (isinf(distance) || distance > s->distance)
+		return CAROM_SUCCESS;
+	if (s->pairs) {
+		note_pair(s->pairs, s->next_body, distance);
+		s->distance = s->pairs->distance;
+		return CAROM_SUCCESS;
+	}
+	if (s->body >= 0 && distance == s->distance && s->next_body > s->body)
+		return CAROM_SUCCESS;
+	s->body = s->next_body;
+	s->nearest = gap;
+	s->distance = distance;
+	return CAROM_SUCCESS;
+}
+
+static carom_result find_nearest_body(body_search *s, const char *function)
+{
+	s->last = -1;
+	s->last_body = s->body = -1;
+	for (;;) {
+		cr_index_search search = { body_key, visit_next_body, s, s->distance };
+		s->next_body = -1;
+		carom_result result = cr_search_bodies(s->query.world, function, &search, &s->query.result);
+		if (result != CAROM_SUCCESS || s->next_body < 0)
+			return result;
+		result = look_at_next(s);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+}
+
+static carom_result begin_body_search(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, body_search *s)
+{
+	static const char *const name = "carom_world_closest_body";
+	const carom_result checked = cr_check_max_distance(world, max_distance, name);
+	if (checked != CAROM_SUCCESS)
+		return checked;
+	*s = (body_search){ .query = { .world = world, .filter = filter, .shape = shape } };
+	return cr_check_query_shape(world, shape, pose, name, &s->query.pose);
+}
+
+carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_body *result)
+{
+	static const char *const name = "carom_world_closest_body";
+	body_search s;
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	if (!found || !result)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	*found = false;
+	carom_result outcome = begin_body_search(world, shape, pose, max_distance, filter, &s);
+	if (outcome != CAROM_SUCCESS || cr_is_empty_shape(shape))
+		return outcome;
+	cr_bound_query(&s.query);
+	s.distance = max_distance;
+	outcome = find_nearest_body(&s, name);
+	if (outcome != CAROM_SUCCESS || s.body < 0)
+		return outcome;
+	carom_result seen = CAROM_SUCCESS;
+	const cr_body *body = cr_see_body(&world->bodies.data[s.body], &seen);
+	if (body && s.distance == 0)
+		seen = separate(world, shape, &s.query.pose, &body->shape.def, &body->pose, false, &s.nearest);
+	if (seen != CAROM_SUCCESS)
+		return seen;
+	*found = true;
+	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.body), world->bodies.data[s.body].part, s.nearest.distance,
+		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
+	return CAROM_SUCCESS;
+}
+
+// ---- The nearest pair ----
+
+/// Let a body ask for the nearest one that is nearer than the best pair so far.
+static carom_result ask_body(pair_search *p, int32_t index, const char *function)
+{
+	const carom_world *world = p->world;
+	const cr_body *body = &world->bodies.data[index];
+	carom_result result = CAROM_SUCCESS;
+	p->asker = index;
+	for (int k = 0; k < 2; k++)
+		p->asker_passes[k] = body->alive && cr_query_passes(p->filter[k], world, index);
+	if (body->shape.def.type == CAROM_PLANE || (!p->asker_passes[0] && !p->asker_passes[1]))
+		return CAROM_SUCCESS;
+	body = cr_see_body(body, &result);
+	if (!body || cr_is_empty_shape(&body->shape.def))
+		return result;
+	body_search s = { .query = { .world = world, .shape = &body->shape.def, .pose = body->pose }, .pairs = p };
+	cr_bound_query(&s.query);
+	s.distance = p->distance;
+	return find_nearest_body(&s, function);
+}
+
+static const char *const closest_pair_name = "carom_world_closest_pair";
+
+static carom_result write_pair(const pair_search *p, carom_closest_pair *result)
+{
+	const cr_body *bodies = p->world->bodies.data;
+	carom_result outcome = CAROM_SUCCESS;
+	const cr_body *a = cr_see_body(&bodies[p->a], &outcome), *b = cr_see_body(&bodies[p->b], &outcome);
+	carom_separation s;
+	if (a && b)
+		outcome = separate(p->world, &a->shape.def, &a->pose, &b->shape.def, &b->pose, false, &s);
+	if (outcome != CAROM_SUCCESS)
+		return outcome;
+	*result = (carom_closest_pair){ cr_id_of(bodies, p->a), cr_id_of(bodies, p->b), bodies[p->a].part, bodies[p->b].part,
+		s.distance, s.normal, s.point_a, s.point_b };
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_closest_pair(const carom_world *world, double max_distance, const carom_query_filter *filter_a,
+	const carom_query_filter *filter_b, bool *found, carom_closest_pair *result)
+{
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	if (!found || !result)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", closest_pair_name, found ? "result" : "found");
+	*found = false;
+	carom_result outcome = cr_check_max_distance(world, max_distance, closest_pair_name);
+	pair_search p = { .world = world, .filter = { filter_a, filter_b }, .distance = max_distance, .a = -1, .b = -1 };
+	for (int64_t i = 0; i < world->bodies.count && outcome == CAROM_SUCCESS; i++)
+		outcome = ask_body(&p, (int32_t)i, closest_pair_name);
+	if (outcome != CAROM_SUCCESS || p.a < 0)
+		return outcome;
+	outcome = write_pair(&p, result);
+	*found = outcome == CAROM_SUCCESS;
+	return outcome;
+}

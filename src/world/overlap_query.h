@@ -1,0 +1,39 @@
+/// What queries of a shape at a pose share: its box, which bodies they see, and whether it touches
+/// one.
+#ifndef CR_WORLD_OVERLAP_QUERY_H
+#define CR_WORLD_OVERLAP_QUERY_H
+
+#include "world/query_index.h"
+
+/// A search for the bodies that touch a shape or a box.
+typedef struct cr_overlap_search {
+	const carom_world *world;
+	const carom_query_filter *filter;
+	const carom_shape *shape; // NULL: the box lower..upper itself
+	bool boxes;               // of parts are all that counts, and each part is listed; else each body once
+	carom_pose pose;
+	double lower[3]; // of the box around the shape
+	double upper[3];
+	CR_ARRAY(int32_t) found;
+	carom_result result;
+} cr_overlap_search;
+
+/// Does the filter let a part of a body through? NULL: always.
+bool cr_query_passes(const carom_query_filter *filter, const carom_world *world, int32_t index);
+
+/// Searches with memory of the world; *visits is the result of the visits.
+carom_result cr_search_bodies(
+	const carom_world *world, const char *function, cr_index_search *search, const carom_result *visits);
+
+/// Is a shape a mesh without triangles?
+static inline bool cr_is_empty_shape(const carom_shape *shape)
+{
+	return shape->type == CAROM_MESH && shape->mesh->collider.triangle_count == 0;
+}
+
+/// Sets the box of the search to that of its shape at its pose.
+void cr_bound_query(cr_overlap_search *search);
+/// Does a body touch the shape or the box?
+carom_result cr_test_overlap(const cr_overlap_search *search, const cr_body *body, bool *overlap);
+
+#endif
