@@ -1,5 +1,7 @@
 /// Swept queries against the verdicts of the data folder: single queries, and the impacts of two pairs of frames.
 #include "test.h"
+#include "carom/batch.h"
+#include "fixture.h"
 #include "swept_fixture.h"
 #include <math.h>
 #include <stdio.h>
@@ -43,14 +45,15 @@ static void count_file(const char *path, cr_swept_method method, verdicts *sum)
 	fclose(file);
 }
 
+static const char *const file_names[5] = { "erleben-cube-cliff-edges", "erleben-sliding-spike", "erleben-spike-crack",
+	"erleben-spikes", "erleben-wedge-crack" };
+
 static verdicts count_all(cr_swept_method method)
 {
-	static const char *const names[5] = { "erleben-cube-cliff-edges", "erleben-sliding-spike", "erleben-spike-crack",
-		"erleben-spikes", "erleben-wedge-crack" };
 	verdicts sum = { 0 };
 	char path[128];
 	for (int i = 0; i < 20; i++) {
-		snprintf(path, sizeof path, "ccd/queries/%s_data_0_%d_%s.ccdq", names[i / 4], i / 2 % 2, i % 2 ? "ee" : "vf");
+		snprintf(path, sizeof path, "ccd/queries/%s_data_0_%d_%s.ccdq", file_names[i / 4], i / 2 % 2, i % 2 ? "ee" : "vf");
 		count_file(path, method, &sum);
 	}
 	count_file("ccd/queries/unit-tests_data_0_0_ee.ccdq", method, &sum);
@@ -72,6 +75,66 @@ TEST(swept_data, no_single_query_is_missed)
 		printf("  %lld queries, %lld true, %lld false\n", (long long)sum.queries, (long long)sum.true_impacts,
 			(long long)sum.false_impacts);
 	}
+}
+
+// ---- Through the public call ----
+
+enum { MOST_QUERIES = 13000 };
+
+/// The single queries of a kind, put one behind the other.
+typedef struct query_list {
+	int32_t count;
+	double begin[12 * MOST_QUERIES];
+	double end[12 * MOST_QUERIES];
+	double truth[MOST_QUERIES][2]; // is there an impact, and when; negative: unknown
+} query_list;
+
+static void append_file(const char *path, query_list lists[2])
+{
+	FILE *file = open_data(path);
+	char magic[4];
+	uint32_t head[3];
+	REQUIRE(fread(magic, 1, 4, file) == 4 && memcmp(magic, "CCDQ", 4) == 0 && fread(head, 4, 3, file) == 3);
+	query_list *list = &lists[head[0]];
+	for (uint32_t i = 0; i < head[1]; i++) {
+		double record[26];
+		REQUIRE(list->count < MOST_QUERIES && fread(record, sizeof record, 1, file) == 1);
+		memcpy(list->begin + 12 * list->count, record, 12 * sizeof *record);
+		memcpy(list->end + 12 * list->count, record + 12, 12 * sizeof *record);
+		memcpy(list->truth[list->count++], record + 24, 2 * sizeof *record);
+	}
+	fclose(file);
+}
+
+TEST(swept_data, the_public_batch_of_two_threads_misses_none)
+{
+	static query_list lists[2];
+	static double times[MOST_QUERIES];
+	char path[128];
+	for (int i = 0; i < 20; i++) {
+		snprintf(path, sizeof path, "ccd/queries/%s_data_0_%d_%s.ccdq", file_names[i / 4], i / 2 % 2, i % 2 ? "ee" : "vf");
+		append_file(path, lists);
+	}
+	append_file("ccd/queries/unit-tests_data_0_0_ee.ccdq", lists);
+	append_file("ccd/queries/unit-tests_data_0_0_vf.ccdq", lists);
+	append_file("ccd/queries/n-body-simulation_18vf.ccdq", lists);
+	CHECK_INT(lists[0].count + lists[1].count, 12139);
+	carom_context *context = fixture_context(2);
+	int64_t impacts = 0;
+	for (int kind = 0; kind < 2; kind++) {
+		const query_list *list = &lists[kind];
+		const carom_elements elements = { list->count, list->begin, 4 * list->count, NULL };
+		const carom_sweep_kind public_kind = kind == CR_SWEPT_VERTEX_FACE ? CAROM_SWEEP_VERTEX_FACE : CAROM_SWEEP_EDGE_EDGE;
+		REQUIRE(carom_sweep_test_pairs(context, NULL, public_kind, &elements, list->end, times, NULL) == CAROM_SUCCESS);
+		for (int32_t i = 0; i < list->count; i++) {
+			const bool is_true = list->truth[i][0] != 0;
+			impacts += is_true;
+			CHECK(!is_true || times[i] <= 1);
+			CHECK(!is_true || list->truth[i][1] < 0 || times[i] <= list->truth[i][1] + 1e-15);
+		}
+	}
+	CHECK(impacts > 9459);
+	carom_destroy_context(context);
 }
 
 // ---- Pairs of frames ----
@@ -121,6 +184,18 @@ static void read_frame(const char *path, int which, frames *f)
 	fclose(file);
 }
 
+/// The vertices of a line of verdicts.
+static void read_vertices(const frames *f, const char *line, int32_t v[4])
+{
+	int32_t face;
+	if (line[0] == 'e') {
+		REQUIRE(sscanf(line, "ee %d %d %d %d", &v[0], &v[1], &v[2], &v[3]) == 4);
+		return;
+	}
+	REQUIRE(sscanf(line, "vf %d %d", &v[0], &face) == 2);
+	memcpy(v + 1, f->faces[face], sizeof f->faces[face]);
+}
+
 /// Tests the pairs of a list of verdicts; returns how many were found. times: of each line, or NULL.
 static void count_list(const frames *f, const char *path, FILE *times, verdicts *sum)
 {
@@ -128,16 +203,11 @@ static void count_list(const frames *f, const char *path, FILE *times, verdicts 
 	const cr_swept_options options = cr_swept_default_options(swept_boxes());
 	char line[256];
 	while (fgets(line, sizeof line, file)) {
-		int32_t v[4], face;
+		int32_t v[4];
 		const bool edges = line[0] == 'e';
 		if (line[0] == '#')
 			continue;
-		if (edges) {
-			REQUIRE(sscanf(line, "ee %d %d %d %d", &v[0], &v[1], &v[2], &v[3]) == 4);
-		} else {
-			REQUIRE(sscanf(line, "vf %d %d", &v[0], &face) == 2);
-			memcpy(v + 1, f->faces[face], sizeof f->faces[face]);
-		}
+		read_vertices(f, line, v);
 		const cr_swept_queries one = { edges ? CR_SWEPT_EDGE_EDGE : CR_SWEPT_VERTEX_FACE, f->positions[0], f->positions[1],
 			(const int32_t(*)[4])v };
 		cr_swept_impact impact = { .time = 0 };
@@ -154,6 +224,62 @@ static void count_list(const frames *f, const char *path, FILE *times, verdicts 
 		}
 	}
 	fclose(file);
+}
+
+typedef struct frame_pairs {
+	int64_t count;
+	int32_t (*vertices)[4];
+	double *truth;
+} frame_pairs;
+
+/// The true pairs of both kinds, with their times.
+static void read_pairs(const frames *f, const char *list, const char *times, int64_t most, frame_pairs pairs[2])
+{
+	FILE *file = open_data(list), *time_file = open_data(times);
+	char line[256];
+	for (int kind = 0; kind < 2; kind++) {
+		pairs[kind] = (frame_pairs){ 0, malloc((size_t)most * sizeof *pairs->vertices), malloc((size_t)most * sizeof(double)) };
+		REQUIRE(pairs[kind].vertices && pairs[kind].truth);
+	}
+	while (fgets(line, sizeof line, file)) {
+		frame_pairs *p = &pairs[line[0] == 'e'];
+		int32_t *v = p->vertices[p->count];
+		if (line[0] == '#')
+			continue;
+		REQUIRE(pairs[0].count + pairs[1].count < most);
+		read_vertices(f, line, v);
+		REQUIRE(fread(&p->truth[p->count++], sizeof(double), 1, time_file) == 1);
+	}
+	fclose(file);
+	fclose(time_file);
+}
+
+/// All true pairs in two calls.
+static void check_pairs(const frames *f, const char *list, const char *times, int64_t true_count)
+{
+	carom_context *context = fixture_context(2);
+	frame_pairs pairs[2];
+	int64_t missed = 0, late = 0;
+	read_pairs(f, list, times, true_count + 1, pairs);
+	CHECK_INT(pairs[0].count + pairs[1].count, true_count);
+	for (int kind = 0; kind < 2; kind++) {
+		const frame_pairs *p = &pairs[kind];
+		const carom_elements elements = { p->count, f->positions[0], f->vertex_count, p->vertices[0] };
+		double *found = malloc((size_t)p->count * sizeof *found);
+		REQUIRE(found);
+		REQUIRE(carom_sweep_test_pairs(context, NULL, kind ? CAROM_SWEEP_EDGE_EDGE : CAROM_SWEEP_VERTEX_FACE, &elements,
+					f->positions[1], found, NULL) == CAROM_SUCCESS);
+		for (int64_t i = 0; i < p->count; i++) {
+			missed += isinf(found[i]);
+			late += found[i] > p->truth[i];
+		}
+		free(found);
+		free(p->vertices);
+		free(p->truth);
+	}
+	CHECK_INT(missed, 0);
+	CHECK_INT(late, 0);
+	carom_destroy_context(context);
 }
 
 static void check_frames(const char *folder, const char *first, const char *second, int64_t true_count)
@@ -177,6 +303,7 @@ static void check_frames(const char *folder, const char *first, const char *seco
 	CHECK_INT(of_true.late, 0); // nor early by more than 1e-8
 	CHECK(of_false.queries > 0);
 	CHECK_INT(of_false.false_impacts, 0);
+	check_pairs(&f, path[0], path[2], true_count);
 	free(f.positions[0]);
 	free(f.positions[1]);
 	free(f.faces);

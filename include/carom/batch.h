@@ -1,6 +1,6 @@
 /// @file batch.h
 /// Many questions in one call, on all threads of the context: rays, nearest points, shape casts and
-/// overlaps of a world, and pairs of shapes.
+/// overlaps of a world, pairs of shapes, and the elementary tests of points, edges and triangles.
 ///
 /// One way for all: plain arrays in, plain arrays out, query i is record i of each. Every answer
 /// has the bits of the single call that the comment names, for any number of threads. The caller
@@ -19,6 +19,7 @@
 
 #include "carom/carom.h"
 #include "carom/collide.h"
+#include "carom/query.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,6 +104,57 @@ typedef struct carom_motion_pair {
 /// The times at which pairs [count] meet, as carom_time_of_impact. impacts [count].
 CAROM_API carom_result carom_times_of_impact(carom_context *context, const carom_batch *batch,
 	const carom_motion_pair *pairs, double tolerance, carom_toi *impacts);
+
+// ---- Elementary tests ----
+//
+// Over records of vertices, as candidates of a solver are. Each answer has the bits of the single
+// test. A wrong call fails as a whole, names the first wrong record, and writes nothing.
+
+/// Records of vertices: 4 or 6 numbers each, as the call says.
+typedef struct carom_elements {
+	int64_t count;           ///< of records, 0 or more
+	const double *positions; ///< [3*vertex_count]
+	int32_t vertex_count;
+	/// [4 or 6 times count], each from 0 to vertex_count - 1. NULL: in order, record i has vertices
+	/// 4 i to 4 i + 3 or 6 i to 6 i + 5.
+	const int32_t *vertices;
+} carom_elements;
+
+/// Records: a point and the corners of a triangle. distances [count], and where wanted (else NULL)
+/// on_triangle [count], as carom_point_triangle_distance: NaN and a zero point where a coordinate
+/// is not finite. Takes no memory; so do the next four.
+CAROM_API carom_result carom_point_triangle_distances(carom_context *context,
+	const carom_elements *elements, double *distances, carom_triangle_point *on_triangle);
+
+/// Records: the ends of edge A and of edge B. As carom_edge_edge_distance.
+CAROM_API carom_result carom_edge_edge_distances(carom_context *context,
+	const carom_elements *elements, double *distances, carom_edge_point *on_a,
+	carom_edge_point *on_b);
+
+/// Records of 6: the corners of triangle A and of triangle B. As carom_triangle_triangle_distance.
+CAROM_API carom_result carom_triangle_triangle_distances(carom_context *context,
+	const carom_elements *elements, double *distances, carom_triangle_point *on_a,
+	carom_triangle_point *on_b);
+
+/// Records of 6: the corners of two triangles. intersect [count], as carom_triangles_intersect.
+CAROM_API carom_result carom_triangle_pairs_intersect(
+	carom_context *context, const carom_elements *elements, bool *intersect);
+
+/// Records: a, b, c and d. signs [count], as carom_orientation.
+CAROM_API carom_result carom_orientations(
+	carom_context *context, const carom_elements *elements, int8_t *signs);
+
+/// Swept tests: when do a vertex and a face, or two edges, meet while their vertices move on
+/// straight lines from elements->positions to end [3*vertex_count]? Records: a vertex and the
+/// corners of a face, or the ends of edge A and of edge B. As carom_sweep_test_pair with def (NULL:
+/// the defaults): no impact is missed. times [count]: of the impact, never later than the true one;
+/// INFINITY where there is none. hits [count] or NULL: with meshes 0, the record's vertices, and
+/// triangle 0 or -1; zero where there is none. Coordinates that are used must be finite, within
+/// CAROM_MAX_COORDINATE. Pairs that share a vertex touch at time 0: leave them out. Takes 100 KB of
+/// memory for each worker while it runs; CAROM_OUT_OF_MEMORY.
+CAROM_API carom_result carom_sweep_test_pairs(carom_context *context, const carom_sweep_def *def,
+	carom_sweep_kind kind, const carom_elements *elements, const double *end, double *times,
+	carom_sweep_hit *hits);
 
 #ifdef __cplusplus
 }

@@ -83,7 +83,7 @@ typedef struct carom_edge_point {
 // (what is below 1e-150 of the largest coordinate may count as 0), and NaN, with nothing written,
 // when a coordinate is not finite or a pointer is NULL. Triangles and edges without area or length
 // work: needles, points, parallel edges. Of equally near points any one is taken, on every machine
-// the same.
+// the same. carom/batch.h has them over arrays; while the vertices move: carom_sweep_test_pair.
 
 /// Nearest point of a triangle to a point (Ericson, Real-Time Collision Detection, 2005, 5.1.5).
 CAROM_API double carom_point_triangle_distance(

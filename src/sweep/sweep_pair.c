@@ -33,7 +33,7 @@ static carom_result check_places(carom_context *context, const char *name, const
 	return CAROM_SUCCESS;
 }
 
-static void fill_hit(const cr_swept_impact *impact, carom_sweep_kind kind, carom_sweep_hit *hit)
+void cr_fill_pair_hit(const cr_swept_impact *impact, carom_sweep_kind kind, carom_sweep_hit *hit)
 {
 	*hit = (carom_sweep_hit){ .kind = kind,
 		.status = cr_sweep_status_of(impact->status),
@@ -80,7 +80,7 @@ carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def
 	cr_swept_stats stats = { 0 };
 	*found = cr_swept_find(&query, 0, 1, &options, &impact, &stats) > 0;
 	if (*found)
-		fill_hit(&impact, kind, hit);
+		cr_fill_pair_hit(&impact, kind, hit);
 	cr_free(context, options.boxes, sizeof *options.boxes);
 	return CAROM_SUCCESS;
 }

@@ -71,6 +71,8 @@ bool cr_sort_sweep_hits(carom_sweep *sweep);
 /// How a definition wants pairs of features to be tested, and what the public names say of a verdict (sweep_pair.c).
 cr_swept_options cr_swept_options_of(const carom_sweep_def *def, carom_simd simd);
 carom_sweep_status cr_sweep_status_of(uint8_t swept_status);
+/// Writes the impact of a pair that was tested by itself.
+void cr_fill_pair_hit(const cr_swept_impact *impact, carom_sweep_kind kind, carom_sweep_hit *hit);
 
 /// An impact by the numbers of the caller.
 carom_sweep_hit cr_make_sweep_hit(const carom_sweep *sweep, const cr_sweep_impact *impact);
