@@ -6,13 +6,6 @@
 #include "spheres/sphere_detector.h"
 #include "test.h"
 
-/// Numbers of spheres are divided by this where a sanitizer makes everything slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { FIXTURE_FEWER = 4 };
-#else
-enum { FIXTURE_FEWER = 1 };
-#endif
-
 typedef enum fixture_cloud_kind {
 	CLOUD_FREE_FALL,  // unit box, radii 0.0005 to 0.0006: hardly any pair
 	CLOUD_DENSE,      // the same radii, about three pairs a sphere

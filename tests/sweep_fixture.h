@@ -4,13 +4,6 @@
 
 #include "carom/sweep.h"
 
-/// Rounds and frames are divided by this where a sanitizer makes everything slow.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SWEEP_FEWER = 4 };
-#else
-enum { SWEEP_FEWER = 1 };
-#endif
-
 enum { SWEEP_MOST_MESHES = 8 };
 
 typedef struct sweep_mesh {

@@ -61,6 +61,10 @@ int test_failures(void);
 /// The text stays valid for four further calls.
 const char *test_data_path(const char *relative);
 
+/// Steps, bodies or rounds of a case are divided by this in the presets whose builds are slow, or look for something that the first
+/// of them show as well: use of memory, data races, a library without threads. The answers are judged in full by release.
+enum { TEST_FEWER = CAROM_TEST_FEWER };
+
 /// Allocate as an allocator of a context must, and give back: the C libraries of some systems have no aligned_alloc.
 void *test_allocate(size_t size, size_t alignment);
 void test_release(void *pointer);

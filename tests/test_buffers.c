@@ -60,7 +60,7 @@ enum { VARIANTS = 7 };
 
 TEST(buffers, naive_loop_gives_the_same)
 {
-	enum { STEPS = 30 };
+	enum { STEPS = 32 / TEST_FEWER };
 	moving_scene s;
 	moving_open(&s, fixture_context(1), MOVING_KINDS, true);
 	for (int i = 0; i < VARIANTS; i++) {
@@ -126,7 +126,7 @@ TEST(buffers, naive_loop_gives_the_same_without_grids)
 
 TEST(buffers, backtracking_gives_the_same)
 {
-	enum { STEPS = 40 };
+	enum { STEPS = TEST_FEWER > 1 ? 20 : 40 };
 	moving_scene s;
 	moving_open(&s, fixture_context(2), MOVING_KINDS, true);
 	for (int i = 0; i < VARIANTS; i++) {
@@ -248,7 +248,7 @@ TEST(buffers, none_is_not_predicted_for_ever)
 /// What is left out is the same for any number of threads.
 TEST(buffers, ignoring_does_not_depend_on_threads)
 {
-	enum { STEPS = 30 };
+	enum { STEPS = 32 / TEST_FEWER };
 	sums first;
 	for (int threads = 1; threads <= 3; threads++) {
 		moving_scene s;

@@ -183,7 +183,7 @@ TEST(impacts, equal_trying_every_pair)
 	carom_context *context = sweep_context(2, CAROM_SIMD_AUTO);
 	uint64_t random = 1;
 	int64_t total = 0, with_rigid = 0;
-	for (int round = 0; round < 40 / SWEEP_FEWER && test_failures() == 0; round++) {
+	for (int round = 0; round < 40 / TEST_FEWER && test_failures() == 0; round++) {
 		carom_world_def def = carom_default_world_def();
 		def.sweep.method = (carom_sweep_method)(round % 5);
 		def.sweep.min_separation = round % 3 == 0 ? 0.05 : 0;
@@ -202,8 +202,8 @@ TEST(impacts, equal_trying_every_pair)
 		}
 		close_scene(&s);
 	}
-	CHECK(total > 10000 / SWEEP_FEWER);
-	CHECK(with_rigid > 1000 / SWEEP_FEWER);
+	CHECK(total > 10000 / TEST_FEWER);
+	CHECK(with_rigid > 1000 / TEST_FEWER);
 	carom_destroy_context(context);
 }
 
@@ -849,7 +849,7 @@ TEST(impacts, survive_every_failed_allocation)
 	carom_destroy_context(context);
 	const long long calls = atomic_load(&heap.calls);
 	int failed = 0;
-	for (options.fail_at = 0; options.fail_at < calls && test_failures() == 0; options.fail_at += 2 * SWEEP_FEWER - 1) {
+	for (options.fail_at = 0; options.fail_at < calls && test_failures() == 0; options.fail_at += 2 * TEST_FEWER - 1) {
 		uint64_t hashes[PLAY_STEPS];
 		options.fail_on = options.fail_at / 2 % 2;
 		context = fixture_heap_context(&heap, 1);
@@ -861,7 +861,7 @@ TEST(impacts, survive_every_failed_allocation)
 		carom_destroy_context(context);
 		CHECK_INT(atomic_load(&heap.bytes), 0);
 	}
-	CHECK(failed > 1000 / (2 * SWEEP_FEWER - 1));
+	CHECK(failed > 1000 / (2 * TEST_FEWER - 1));
 }
 
 TEST(impacts, keep_the_budget)

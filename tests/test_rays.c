@@ -12,20 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Sanitizers make rays ten times slower: they see fewer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RAY_SHARE 40
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RAY_SHARE 40
-#endif
-#endif
-#ifndef RAY_SHARE
+// Of the usual number of rays only one in so many is cast. Sanitizers make rays ten times slower.
 #ifdef NDEBUG
-#define RAY_SHARE 1
+enum { RAY_SHARE = TEST_FEWER > 1 ? 40 : 1 };
 #else
-#define RAY_SHARE 8
-#endif
+enum { RAY_SHARE = TEST_FEWER > 1 ? 40 : 8 };
 #endif
 
 // ---- Meshes ----

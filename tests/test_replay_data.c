@@ -16,17 +16,8 @@
 #include "plugins/embree.h"
 #endif
 
-// Sanitizers make the judge ten times slower: they see fewer frames.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FRAME_STEP 100
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FRAME_STEP 100
-#endif
-#endif
-#ifndef FRAME_STEP
-#define FRAME_STEP 10
-#endif
+// The judge looks at every so many frames. Sanitizers make it ten times slower.
+enum { FRAME_STEP = TEST_FEWER > 1 ? 100 : 10 };
 
 typedef struct replay {
 	carom_context *context;

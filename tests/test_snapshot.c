@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 40, BODIES = 30 };
+enum { STEPS = 40 / TEST_FEWER, BODIES = 30 };
 
 typedef struct meshes {
 	carom_mesh *torus, *sphere, *sheet, *hull;
@@ -209,7 +209,7 @@ static void make_snapshots(carom_world *world, carom_snapshot **snapshots, int c
 static void roll_back(carom_world *world, const meshes *m, carom_snapshot **snapshots, const uint64_t *digests)
 {
 	uint64_t seed = 77;
-	for (int round = 0; round < 24; round++) {
+	for (int round = 0; round < 24 / TEST_FEWER; round++) {
 		const int from = (int)(test_random(&seed) % STEPS);
 		REQUIRE(carom_world_restore(world, snapshots[from]) == CAROM_SUCCESS);
 		CHECK_INT(digest(world), digests[from]);

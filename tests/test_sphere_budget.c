@@ -100,7 +100,7 @@ static void check_one_place(carom_context *context, carom_sphere_method method, 
 TEST(sphere_budget, all_at_one_place_fails_promptly)
 {
 	carom_context *context = fixture_context(2);
-	fixture_cloud cloud = one_place(100000 / FIXTURE_FEWER);
+	fixture_cloud cloud = one_place(100000 / TEST_FEWER);
 	double *forces = calloc(3 * (size_t)cloud.count, sizeof *forces);
 	REQUIRE(forces);
 	for (int method = CAROM_SPHERES_AUTO; method <= CAROM_SPHERES_RAYS; method++)
@@ -361,7 +361,7 @@ TEST(sphere_budget, random_failures_change_no_result)
 	carom_context *sound = fixture_context(1), *moody;
 	def.allocator = (carom_allocator){ moody_allocate, moody_release, &heap };
 	REQUIRE(carom_create_context(&def, &moody) == CAROM_SUCCESS);
-	for (int trial = 0; trial < 210 / FIXTURE_FEWER; trial++) {
+	for (int trial = 0; trial < 210 / TEST_FEWER; trial++) {
 		static const int odds[3] = { 3, 10, 40 };
 		heap.odds = odds[trial % 3];
 		check_trial(&heap, moody, sound, trial);

@@ -45,7 +45,7 @@ TEST(sphere_frame, comparisons_follow_the_spheres_for_any_threads)
 	for (int threads = 1; threads <= 3; threads += 2) {
 		carom_context *context = fixture_context(threads);
 		for (int kind = CLOUD_KINDS; kind < CLOUD_ALL_KINDS; kind++) {
-			fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 12000 / FIXTURE_FEWER, 23 + (uint64_t)kind);
+			fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 12000 / TEST_FEWER, 23 + (uint64_t)kind);
 			for (int method = CAROM_SPHERES_AUTO; method <= CAROM_SPHERES_RAYS; method++) {
 				check_cloud(context, &cloud, (carom_sphere_method)method, 0);
 				check_cloud(context, &cloud, (carom_sphere_method)method, 0.0001);
@@ -75,7 +75,7 @@ TEST(sphere_frame, few_and_none)
 TEST(sphere_frame, a_stray_in_float_costs_a_tree_nothing)
 {
 	carom_context *context = fixture_context(1);
-	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 20000 / FIXTURE_FEWER, 4);
+	fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 20000 / TEST_FEWER, 4);
 	cloud.spheres[1] = 1e9;
 	for (int method = CAROM_SPHERES_AUTO; method <= CAROM_SPHERES_RAYS; method++)
 		check_cloud(context, &cloud, (carom_sphere_method)method, 0);

@@ -204,7 +204,7 @@ TEST(sphere_grid, levels_of_every_mixture)
 {
 	carom_context *context = fixture_context(2);
 	uint64_t seed = 11;
-	for (int round = 0; round < 60 / FIXTURE_FEWER; round++) {
+	for (int round = 0; round < 60 / TEST_FEWER; round++) {
 		// Few large ones, some medium ones, many small ones; of ratios up to 2^9, in a box that holds them crowded or hardly.
 		fixture_cloud cloud = fixture_make_cloud(CLOUD_DENSE, 4000, (uint64_t)round);
 		const int64_t large = (int64_t)(test_random(&seed) % 20), medium = large + (int64_t)(test_random(&seed) % 1500);
@@ -382,7 +382,7 @@ TEST(sphere_grid, levels_have_no_cliff)
 {
 	static const fixture_cloud_kind KINDS[] = { CLOUD_FREE_FALL, CLOUD_DENSE, CLOUD_WIDE, CLOUD_POWER_LAW, CLOUD_CLUSTERS,
 		CLOUD_TOUCHING, CLOUD_COLLINEAR, CLOUD_COPLANAR, CLOUD_TWO_SIZES };
-	enum { COUNT = 40000 / FIXTURE_FEWER };
+	enum { COUNT = 40000 / TEST_FEWER };
 	carom_context *context = fixture_context(2);
 	for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
 		fixture_cloud cloud = fixture_make_cloud(KINDS[k], COUNT, 14);

@@ -300,10 +300,10 @@ TEST(sphere_tree, algorithm_1_reports_every_pair_once_in_five_arrangements)
 		CLOUD_TWO_SIZES };
 	carom_context *context = fixture_context(2);
 	for (int a = 0; a < 5; a++) {
-		fixture_cloud cloud = fixture_make_cloud(ARRANGEMENTS[a], 8000 / FIXTURE_FEWER, 8);
+		fixture_cloud cloud = fixture_make_cloud(ARRANGEMENTS[a], 8000 / TEST_FEWER, 8);
 		fixture_set made = fixture_make_set(context, &cloud, false, 0, NULL);
 		fixture_pairs touching = literal_pairs(&made.set), once = literal_rays(&made.set);
-		CHECK(touching.count > 4000 / FIXTURE_FEWER);
+		CHECK(touching.count > 4000 / TEST_FEWER);
 		fixture_check_pairs(&once, &touching, cloud.name);
 		// The detector decides in double; but for what lies within the rounding of float that is the same.
 		fixture_pairs expected = fixture_oracle_pairs(&cloud, 0, NULL);

@@ -138,7 +138,7 @@ TEST(sweep, equals_trying_every_pair)
 	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
 	uint64_t random = 1;
 	int64_t total = 0;
-	for (int round = 0; round < 60 / SWEEP_FEWER && test_failures() == 0; round++) {
+	for (int round = 0; round < 60 / TEST_FEWER && test_failures() == 0; round++) {
 		sweep_world world = { 0 };
 		make_world(&world, &random);
 		const carom_sweep_def def = random_def(&random);
@@ -158,7 +158,7 @@ TEST(sweep, equals_trying_every_pair)
 		carom_destroy_sweep(sweep);
 		sweep_free_world(&world);
 	}
-	CHECK(total > 10000 / SWEEP_FEWER);
+	CHECK(total > 10000 / TEST_FEWER);
 	carom_destroy_context(context);
 }
 
@@ -302,7 +302,7 @@ TEST(sweep, earliest_is_the_first_of_all_for_any_threads)
 {
 	uint64_t random = 2;
 	int found_count = 0, ties = 0;
-	for (int round = 0; round < 60 / SWEEP_FEWER && test_failures() == 0; round++) {
+	for (int round = 0; round < 60 / TEST_FEWER && test_failures() == 0; round++) {
 		carom_context *context = sweep_context(1 + round % 3, CAROM_SIMD_AUTO);
 		sweep_world world = { 0 };
 		make_world(&world, &random);
@@ -334,8 +334,8 @@ TEST(sweep, earliest_is_the_first_of_all_for_any_threads)
 		sweep_free_world(&world);
 		carom_destroy_context(context);
 	}
-	CHECK(found_count > 50 / SWEEP_FEWER);
-	CHECK(ties > 50 / SWEEP_FEWER);
+	CHECK(found_count > 50 / TEST_FEWER);
+	CHECK(ties > 50 / TEST_FEWER);
 }
 
 /// Two sheets that cross in the middle of the step, by the filters of each.
@@ -511,7 +511,7 @@ TEST(sweep, earliest_ends_early)
 /// Every combination of choices gives the same hits over a sequence of steps.
 TEST(sweep, every_choice_and_any_threads_give_the_same)
 {
-	enum { STEPS = 6 / SWEEP_FEWER + 1 };
+	enum { STEPS = 6 / TEST_FEWER + 1 };
 	const carom_simd sets[] = { CAROM_SIMD_SCALAR, CAROM_SIMD_SSE2, CAROM_SIMD_AVX2, CAROM_SIMD_AVX512, CAROM_SIMD_NEON };
 	const int threads[] = { 1, 2, 7 };
 	sweep_list expected[STEPS] = { { 0 } };

@@ -396,7 +396,7 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 	const int32_t triangles[6] = { 0, 1, 2, 3, 4, 5 }, groups[2] = { -1, -1 };
 	uint64_t random = 5;
 	int later = 0, undecided = 0;
-	for (int round = 0; round < 20000 / SWEEP_FEWER && test_failures() == 0; round++) {
+	for (int round = 0; round < 20000 / TEST_FEWER && test_failures() == 0; round++) {
 		double begin[18], end[18], largest = 0;
 		for (int i = 0; i < 18; i++) {
 			begin[i] = (double)(test_random(&random) % 5) / 4 + (i >= 9 ? 0.75 : 0);
@@ -434,8 +434,8 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 		cr_sweep_tree_free(context, &tree);
 		cr_sweep_scene_free(context, &scene);
 	}
-	CHECK(later > 1000 / SWEEP_FEWER);
-	CHECK(undecided > 100 / SWEEP_FEWER);
+	CHECK(later > 1000 / TEST_FEWER);
+	CHECK(undecided > 100 / TEST_FEWER);
 	carom_destroy_context(context);
 }
 

@@ -11,10 +11,7 @@
 static int64_t query_count(int64_t usual)
 {
 	const char *text = getenv("CAROM_SWEPT_QUERIES");
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	usual /= 4; // everything is slow there
-#endif
-	return text ? atoll(text) : usual;
+	return text ? atoll(text) : usual / TEST_FEWER;
 }
 
 typedef struct tally {

@@ -3,13 +3,6 @@
 
 #include "detect/temporal.h"
 
-/// As in the judge's tests: sanitizers see fewer steps.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STEPS(n) ((n) / 4)
-#else
-#define STEPS(n) (n)
-#endif
-
 /// All contacts, so that what is compared does not depend on which are kept.
 static carom_world_def all_contacts(void)
 {
@@ -80,7 +73,7 @@ static const double CHOSEN_THRESHOLD = 0.025 * 4;
 static void run_kind(moving_kind kind)
 {
 	const carom_world_def def = all_contacts();
-	const outcome o = run_against_full(kind, true, &def, STEPS(150));
+	const outcome o = run_against_full(kind, true, &def, 150 / TEST_FEWER);
 	check_contacts(&o, CHOSEN_THRESHOLD);
 	CHECK(kind == MOVING_FLY || o.pairs_iterative > 0);
 }
@@ -101,7 +94,7 @@ TEST(temporal, given_thresholds_find_all_pairs)
 	for (int i = 0; i < 4; i++) {
 		carom_world_def def = all_contacts();
 		def.displacement_threshold = thresholds[i];
-		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(40));
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
 		check_contacts(&o, thresholds[i]);
 		CHECK(o.pairs_iterative > 0 && o.pairs_full > 0);
 	}
@@ -114,7 +107,7 @@ TEST(temporal, given_extensions_find_all_pairs)
 		carom_world_def def = all_contacts();
 		def.distance_extension = extensions[i];
 		def.displacement_threshold = i == 0 ? 0 : 0.02;
-		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(40));
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
 		check_contacts(&o, extensions[i]);
 		CHECK(o.pairs_iterative > 0);
 	}
@@ -126,7 +119,7 @@ TEST(temporal, exit_tests_find_all_pairs)
 		carom_world_def def = all_contacts();
 		def.exit_distance_test = true;
 		def.displacement_threshold = i == 0 ? 0 : 0.05;
-		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(60));
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, 60 / TEST_FEWER);
 		check_contacts(&o, CHOSEN_THRESHOLD);
 	}
 }
@@ -137,7 +130,7 @@ TEST(temporal, speculative_worlds_find_all_pairs)
 		carom_world_def def = all_contacts();
 		def.speculative_distance = 0.04;
 		def.displacement_threshold = i == 0 ? 0 : 0.05;
-		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(60));
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, 60 / TEST_FEWER);
 		check_contacts(&o, CHOSEN_THRESHOLD);
 	}
 }
@@ -147,7 +140,7 @@ TEST(temporal, plain_depths_find_all_pairs)
 	carom_world_def def = all_contacts();
 	def.max_depth_ratio = 0;
 	def.contact_normal = CAROM_NORMAL_TRIANGLE;
-	const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(60));
+	const outcome o = run_against_full(MOVING_KINDS, true, &def, 60 / TEST_FEWER);
 	// Depth here is the length of a ray, which does not tell how far the vertex went in.
 	CHECK(1000 * o.difference.contacts_missing <= o.difference.contacts);
 }
@@ -158,7 +151,7 @@ TEST(temporal, all_ray_methods_find_all_pairs)
 	for (int i = 0; i < 3; i++) {
 		carom_world_def def = all_contacts();
 		def.ray_method = methods[i];
-		const outcome o = run_against_full(MOVING_KINDS, methods[i] == CAROM_RAYS_BINARY, &def, STEPS(24));
+		const outcome o = run_against_full(MOVING_KINDS, methods[i] == CAROM_RAYS_BINARY, &def, 24 / TEST_FEWER);
 		check_contacts(&o, CHOSEN_THRESHOLD);
 	}
 }
@@ -172,7 +165,7 @@ TEST(temporal, no_setting_loses_a_pair)
 		def.lost_rays = i & 2 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
 		def.max_walk = i & 4 ? 1 : 32;
 		def.displacement_threshold = 0.1;
-		const outcome o = run_against_full(MOVING_KINDS, true, &def, STEPS(40));
+		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
 		CHECK(o.pairs_iterative > 0);
 	}
 }
@@ -555,7 +548,7 @@ TEST(temporal, samples_known_outside_are_not_cast)
 {
 	const carom_world_def def = all_contacts();
 	// A cast for each of them in each step would be one of twenty rays.
-	const outcome o = run_against_full(MOVING_SLIDE, true, &def, STEPS(60));
+	const outcome o = run_against_full(MOVING_SLIDE, true, &def, 60 / TEST_FEWER);
 	CHECK(o.rays_iterative > 0);
 	CHECK(100 * o.rays_recast < o.rays_iterative);
 	check_contacts(&o, CHOSEN_THRESHOLD);
@@ -566,12 +559,12 @@ TEST(temporal, lost_rays_are_cast_again_or_dropped)
 	carom_world_def def = all_contacts();
 	def.displacement_threshold = 0.3;
 	def.max_walk = 2;
-	const outcome recast = run_against_full(MOVING_ROLL, true, &def, STEPS(60));
+	const outcome recast = run_against_full(MOVING_ROLL, true, &def, 60 / TEST_FEWER);
 	CHECK(recast.rays_lost > 0);
 	CHECK(recast.rays_recast > 0);
 	CHECK(1000 * recast.difference.contacts_missing <= recast.difference.contacts);
 	def.lost_rays = CAROM_LOST_DROP;
-	const outcome drop = run_against_full(MOVING_ROLL, true, &def, STEPS(60));
+	const outcome drop = run_against_full(MOVING_ROLL, true, &def, 60 / TEST_FEWER);
 	CHECK(drop.rays_lost > 0);
 	CHECK(drop.difference.contacts_missing > 10 * recast.difference.contacts_missing);
 	CHECK(drop.rays_full < recast.rays_full);
@@ -781,14 +774,14 @@ TEST(temporal, memory_does_not_grow)
 		carom_world *world = moving_world(&s, &def, 0, ids);
 		size_t early = 0;
 		int64_t full = 0;
-		for (int step = 0; step < 300; step++) {
+		for (int step = 0; step < 300 / TEST_FEWER; step++) {
 			moving_place(&s, world, ids, step);
 			fixture_step(world);
 			full += carom_world_stats(world).pairs_full;
 			if (step < 60)
 				early = carom_world_stats(world).memory;
 		}
-		CHECK(full > 300);
+		CHECK(full > 300 / TEST_FEWER);
 		CHECK(carom_world_stats(world).memory <= early + early / 4);
 		carom_destroy_world(world);
 		moving_close(&s);
