@@ -1,5 +1,5 @@
-// Batches (carom/batch.h): each answer against the single call, bit for bit, on one thread and on four; errors, empty batches,
-// failures of every allocation.
+// Batches (carom/batch.h): each answer against the single call, bit for bit, on one thread and on
+// four; errors, empty batches, failures of every allocation.
 #include "fixture.h"
 #include "pool_fixture.h"
 
@@ -200,6 +200,42 @@ static void check_overlaps(const batch_scene *s, bool own)
 	}
 }
 
+static bool same_contact(const carom_contact *a, const carom_contact *b)
+{
+	return fixture_same_id(a->body_a, b->body_a) && fixture_same_id(a->body_b, b->body_b) && a->shape_b == b->shape_b &&
+		memcmp(a->point, b->point, sizeof a->point) == 0 && memcmp(a->normal, b->normal, sizeof a->normal) == 0 &&
+		a->depth == b->depth;
+}
+
+static void check_contacts_and_bodies(const batch_scene *s, bool own)
+{
+	static carom_contact contacts[MOST], expected[256];
+	static carom_closest_body closest[QUERIES];
+	int64_t first[QUERIES + 1];
+	const carom_batch batch = batch_of(s, own);
+	int near = 0;
+	REQUIRE(carom_world_collide_shapes(s->world, &batch, s->placed, MOST, contacts, first) == CAROM_SUCCESS);
+	REQUIRE(carom_world_closest_bodies(s->world, &batch, s->placed, 0.5, closest) == CAROM_SUCCESS);
+	CHECK(first[QUERIES] > QUERIES / 10 && first[QUERIES] < MOST);
+	for (int i = 0; i < QUERIES; i++) {
+		const carom_query_filter filter = filter_of(s, own, i);
+		const carom_placed_shape *p = &s->placed[i];
+		int32_t count;
+		bool found;
+		carom_closest_body body = { .distance = 0 };
+		REQUIRE(carom_world_collide_shape(s->world, p->shape, &p->pose, &filter, 256, expected, &count) == CAROM_SUCCESS);
+		CHECK_INT(first[i + 1] - first[i], count);
+		for (int k = 0; k < count; k++)
+			CHECK(same_contact(&contacts[first[i] + k], &expected[k]));
+		REQUIRE(carom_world_closest_body(s->world, p->shape, &p->pose, 0.5, &filter, &found, &body) == CAROM_SUCCESS);
+		CHECK(fixture_same_id(closest[i].body, body.body) && closest[i].shape == body.shape);
+		CHECK(closest[i].distance == body.distance && same_vector(closest[i].normal, body.normal));
+		CHECK(same_vector(closest[i].on_shape, body.on_shape) && same_vector(closest[i].on_body, body.on_body));
+		near += found;
+	}
+	CHECK(near > 50 && near < QUERIES);
+}
+
 static void check_points_and_casts(const batch_scene *s, bool own)
 {
 	static carom_closest_point closest[QUERIES];
@@ -267,7 +303,8 @@ static void check_pairs(const batch_scene *s)
 	CHECK(meet > 5);
 }
 
-/// The first query of a batch makes the tree of the bodies and those of bodies that deform: all workers may want them.
+/// The first query of a batch makes the tree of the bodies and those of bodies that deform: all
+/// workers may want them.
 static void check_with(int threads)
 {
 	static batch_scene s;
@@ -278,6 +315,7 @@ static void check_with(int threads)
 		check_all_hits(&s, own);
 		check_overlaps(&s, own);
 		check_points_and_casts(&s, own);
+		check_contacts_and_bodies(&s, own);
 	}
 	check_pairs(&s);
 	close_scene(&s);
@@ -406,6 +444,8 @@ TEST(batch, empty_batches_and_misuse)
 	const carom_ray ray = { { 0, 0, 0 }, { 1, 0, 0 }, 0, 1 };
 	const carom_vec3 point = { 0, 0, 0 };
 	const carom_shape_cast cast = { &ball, { carom_pose_identity(), carom_pose_identity() } };
+	const carom_placed_shape placed = { &ball, carom_pose_identity() };
+	carom_closest_body body;
 	const carom_shape_pair pair = { &ball, &ball, fixture_at(0, 0, 0), fixture_at(3, 0, 0) };
 	const carom_motion_pair moving = { &ball, &ball, cast.motion, cast.motion };
 	carom_ray_hit hit;
@@ -449,6 +489,14 @@ TEST(batch, empty_batches_and_misuse)
 	expect_text(context, carom_world_cast_rays_all(world, &one, &ray, 1, NULL, first), "hits is NULL");
 	expect_text(context, carom_world_cast_rays_all(world, &one, &ray, -1, NULL, first), "capacity is -1");
 	expect_text(context, carom_world_overlap_shapes(world, &one, NULL, 0, NULL, first), "shapes is NULL");
+	expect_text(
+		context, carom_world_collide_shapes(world, &one, NULL, 0, NULL, first), "carom_world_collide_shapes: shapes is NULL");
+	expect_text(context, carom_world_collide_shapes(world, &one, &placed, 1, NULL, first), "contacts is NULL");
+	expect_text(
+		context, carom_world_closest_bodies(world, &one, &placed, -1, &body), "carom_world_closest_bodies: max_distance is -1");
+	expect_text(context, carom_world_closest_bodies(world, &one, &placed, 1, NULL), "closest is NULL");
+	CHECK_INT(carom_world_collide_shapes(NULL, &one, &placed, 0, NULL, first), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_closest_bodies(NULL, &one, &placed, 1, &body), CAROM_INVALID_ARGUMENT);
 	expect_text(context, carom_world_closest_points(world, &one, &point, -1, &closest), "max_distance is -1");
 	expect_text(context, carom_world_closest_points(world, &one, &point, 1, NULL), "closest is NULL");
 	expect_text(context, carom_world_cast_shapes(world, &one, &cast, 0, &met), "carom_world_cast_shapes: tolerance is 0");
@@ -470,6 +518,7 @@ static carom_result ask_kind(batch_scene *s, int kind, carom_result *results, bo
 	static carom_ray_hit hits[MOST];
 	static carom_shape_hit met[QUERIES];
 	static carom_body_id ids[MOST];
+	static carom_contact contacts[MOST];
 	static int64_t first[QUERIES + 1];
 	const carom_batch batch = { .count = QUERIES, .results = results };
 	memset(first, 1, sizeof first);
@@ -482,10 +531,12 @@ static carom_result ask_kind(batch_scene *s, int kind, carom_result *results, bo
 		result = carom_world_cast_rays_all(s->world, &batch, s->rays, MOST, hits, first);
 	else if (kind == 2)
 		result = carom_world_overlap_shapes(s->world, &batch, s->placed, MOST, ids, first);
+	else if (kind == 3)
+		result = carom_world_collide_shapes(s->world, &batch, s->placed, MOST, contacts, first);
 	else
 		result = carom_world_cast_shapes(s->world, &batch, s->casts, 1e-3, met);
 	*clean = kind == 0 ? is_zero(hits, QUERIES * sizeof *hits)
-		: kind < 3     ? is_zero(first, sizeof first)
+		: kind < 4     ? is_zero(first, sizeof first)
 					   : is_zero(met, sizeof met);
 	return result;
 }
@@ -497,7 +548,7 @@ static void fail_allocations(int threads)
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, threads);
 	open_scene(&s, context);
-	for (int kind = 0; kind < 4; kind++) {
+	for (int kind = 0; kind < 5; kind++) {
 		int failures = 0;
 		bool clean;
 		for (bool failed = true; failed && failures < 300; failures += failed) {

@@ -1,5 +1,5 @@
-// The two bodies of a world that are nearest to each other: against every pair by carom_distance, groups, ties, few looks, misuse,
-// memory.
+// The two bodies of a world that are nearest to each other: against every pair by carom_distance,
+// groups, ties, few looks, misuse, memory.
 #include "fixture.h"
 
 #include "carom/collide.h"

@@ -1,5 +1,5 @@
-// Batches of elementary tests (carom/batch.h): each record against the single test, bit for bit, on one thread and on four;
-// degenerate records, misuse, memory.
+// Batches of elementary tests (carom/batch.h): each record against the single test, bit for bit, on
+// one thread and on four; degenerate records, misuse, memory.
 #include "fixture.h"
 #include "pool_fixture.h"
 

@@ -1,5 +1,6 @@
-// Situations of Bullet's test suite and of reports to it: github.com/bulletphysics/bullet3, test/collision/main.cpp, and the
-// issues that each case names. The numbers are theirs, the code is ours.
+// Situations of Bullet's test suite and of reports to it: github.com/bulletphysics/bullet3,
+// test/collision/main.cpp, and the issues that each case names. The numbers are theirs, the code is
+// ours.
 #include "fixture.h"
 
 #include "carom/batch.h"
@@ -27,8 +28,8 @@ static carom_separation distance_of(
 	return s;
 }
 
-// test/collision/main.cpp, testSphereSphereDistance: GjkEpa, GjkMPR, analytic. Their errors are 1e-5 to 0.1. Concentric spheres, which
-// it leaves out, are asked too.
+// test/collision/main.cpp, testSphereSphereDistance: GjkEpa, GjkMPR, analytic. Their errors are
+// 1e-5 to 0.1. Concentric spheres, which it leaves out, are asked too.
 TEST(peer_bullet, sphere_sphere_distance)
 {
 	carom_context *context = fixture_context(1);
@@ -47,7 +48,8 @@ TEST(peer_bullet, sphere_sphere_distance)
 	carom_destroy_context(context);
 }
 
-// #4464, btCollisionWorld::rayTest incredibly wrong: a segment through a box is missed; turned about it is met.
+// #4464, btCollisionWorld::rayTest incredibly wrong: a segment through a box is missed; turned
+// about it is met.
 TEST(peer_bullet, a_segment_through_a_box)
 {
 	carom_context *context = fixture_context(1);
@@ -65,7 +67,8 @@ TEST(peer_bullet, a_segment_through_a_box)
 	carom_destroy_context(context);
 }
 
-// #4286, ray hit is not detected inside an object: inside, from outside in (through an edge, at 0.5), from inside out.
+// #4286, ray hit is not detected inside an object: inside, from outside in (through an edge, at
+// 0.5), from inside out.
 TEST(peer_bullet, rays_that_begin_inside)
 {
 	carom_context *context = fixture_context(1);
@@ -83,8 +86,8 @@ TEST(peer_bullet, rays_that_begin_inside)
 	carom_destroy_context(context);
 }
 
-// #1947, rayTest() produces inaccurate results: a wall at z = 50 from x = -500 to 500 is met at 49.6. #2949: rays go through a convex
-// shape and hit its far side.
+// #1947, rayTest() produces inaccurate results: a wall at z = 50 from x = -500 to 500 is met at
+// 49.6. #2949: rays go through a convex shape and hit its far side.
 TEST(peer_bullet, a_wide_wall)
 {
 	carom_context *context = fixture_context(1);
@@ -109,7 +112,8 @@ TEST(peer_bullet, a_wide_wall)
 	carom_destroy_context(context);
 }
 
-// #2881, strange result of rayTest: a sphere of radius 0.03 is met at 0.45 of the segment, but not when both are lifted by 0.1.
+// #2881, strange result of rayTest: a sphere of radius 0.03 is met at 0.45 of the segment, but not
+// when both are lifted by 0.1.
 TEST(peer_bullet, a_small_sphere_anywhere)
 {
 	carom_context *context = fixture_context(1);
@@ -126,7 +130,8 @@ TEST(peer_bullet, a_small_sphere_anywhere)
 	carom_destroy_context(context);
 }
 
-// #2887, inconsistency between rayTest and rayTestBatch: 1024 rays of length 13 around (0, 0, 1), a body at (3, 3, 1).
+// #2887, inconsistency between rayTest and rayTestBatch: 1024 rays of length 13 around (0, 0, 1), a
+// body at (3, 3, 1).
 TEST(peer_bullet, a_batch_of_rays_around_a_point)
 {
 	enum { RAYS = 1024 };
@@ -162,7 +167,8 @@ TEST(peer_bullet, a_batch_of_rays_around_a_point)
 	carom_destroy_context(context);
 }
 
-// #596, convexSweepTest returns errant hitPointWorld: a ball that begins in the top of a turned box. It tells points 10 away from it.
+// #596, convexSweepTest returns errant hitPointWorld: a ball that begins in the top of a turned
+// box. It tells points 10 away from it.
 TEST(peer_bullet, a_sphere_swept_against_a_turned_box)
 {
 	carom_context *context = fixture_context(1);
@@ -192,8 +198,9 @@ TEST(peer_bullet, a_sphere_swept_against_a_turned_box)
 	carom_destroy_context(context);
 }
 
-// #889, performing distance to point queries: 0.25 above the origin stands a sphere, a box or its hull; the point comes from 0.24
-// to 0.25. Bullet's normal turns over near the surface, and the distance jumps.
+// #889, performing distance to point queries: 0.25 above the origin stands a sphere, a box or its
+// hull; the point comes from 0.24 to 0.25. Bullet's normal turns over near the surface, and the
+// distance jumps.
 TEST(peer_bullet, a_point_that_comes_near)
 {
 	carom_context *context = fixture_context(1);
@@ -233,8 +240,8 @@ static void check_normals(carom_context *context, const carom_shape *a, carom_po
 	}
 }
 
-// #288, improved edge collision filtering needed: a mesh box of 5, 1, 5 and a sphere of radius 3 that falls from (-2, 9, 0). It
-// bounces off the edge, half a unit beside it.
+// #288, improved edge collision filtering needed: a mesh box of 5, 1, 5 and a sphere of radius 3
+// that falls from (-2, 9, 0). It bounces off the edge, half a unit beside it.
 TEST(peer_bullet, a_large_sphere_beside_an_edge)
 {
 	carom_context *context = fixture_context(1);
@@ -252,8 +259,8 @@ TEST(peer_bullet, a_large_sphere_beside_an_edge)
 	carom_destroy_context(context);
 }
 
-// #676, incorrect normal in collision with a static triangle mesh: a puck, or a ball, on flat ground with normal (0, 1, 0) is told
-// (0.2, 0.98, 0). Also #92, inner edges and spheres.
+// #676, incorrect normal in collision with a static triangle mesh: a puck, or a ball, on flat
+// ground with normal (0, 1, 0) is told (0.2, 0.98, 0). Also #92, inner edges and spheres.
 TEST(peer_bullet, a_puck_on_flat_ground)
 {
 	carom_context *context = fixture_context(1);
@@ -272,8 +279,8 @@ TEST(peer_bullet, a_puck_on_flat_ground)
 	carom_destroy_context(context);
 }
 
-// #1703, error on box to box GJK: a box on one of half extents 128, 1, 128, without margins, is told a positive penetration (apart)
-// where it sinks in. With 1, 1, 1 all is well.
+// #1703, error on box to box GJK: a box on one of half extents 128, 1, 128, without margins, is
+// told a positive penetration (apart) where it sinks in. With 1, 1, 1 all is well.
 TEST(peer_bullet, a_box_on_a_huge_one)
 {
 	carom_context *context = fixture_context(1);
@@ -318,7 +325,8 @@ TEST(peer_bullet, normals_turn_with_the_platform)
 	carom_destroy_context(context);
 }
 
-// #1250, a sweep of a box from a place to itself does not tell the mesh that it stands in: from every side of it.
+// #1250, a sweep of a box from a place to itself does not tell the mesh that it stands in: from
+// every side of it.
 TEST(peer_bullet, a_sweep_that_goes_nowhere)
 {
 	carom_context *context = fixture_context(1);
@@ -381,8 +389,8 @@ TEST(peer_bullet, children_of_a_compound)
 	carom_destroy_context(context);
 }
 
-// #935, sphere against triangles broken, and #940, degenerate triangles: a mesh with triangles without an area tells neither a false
-// contact nor a false way.
+// #935, sphere against triangles broken, and #940, degenerate triangles: a mesh with triangles
+// without an area tells neither a false contact nor a false way.
 TEST(peer_bullet, triangles_without_an_area)
 {
 	carom_context *context = fixture_context(1);
@@ -403,8 +411,8 @@ TEST(peer_bullet, triangles_without_an_area)
 	carom_destroy_context(context);
 }
 
-// xexuxjy/bullet-xna #4, larger tri-mesh triangles can be walked through: a pyramid, and a box of half extents 0.2 anywhere on its
-// faces.
+// xexuxjy/bullet-xna #4, larger tri-mesh triangles can be walked through: a pyramid, and a box of
+// half extents 0.2 anywhere on its faces.
 TEST(peer_bullet, a_box_on_the_faces_of_a_pyramid)
 {
 	carom_context *context = fixture_context(1);
@@ -443,8 +451,9 @@ TEST(peer_bullet, a_box_on_the_faces_of_a_pyramid)
 	carom_destroy_context(context);
 }
 
-// #4318, issues with the GImpact contact test: triangles that lie behind each other, each within the other's box, are told contacts
-// though they do not touch. The first triangle is the report's; the second is the first, moved off along its normal.
+// #4318, issues with the GImpact contact test: triangles that lie behind each other, each within
+// the other's box, are told contacts though they do not touch. The first triangle is the report's;
+// the second is the first, moved off along its normal.
 TEST(peer_bullet, triangles_behind_each_other)
 {
 	carom_context *context = fixture_context(1);

@@ -1,6 +1,7 @@
 // Contacts of shapes without a step (carom_collide): those of a world with the two, to the bit.
 #include "fixture.h"
 #include "pool_fixture.h"
+#include "pool_fixture.h"
 
 #include "carom/collide.h"
 
@@ -449,5 +450,59 @@ TEST(shape_contacts, misuse_of_the_nearest_body)
 	}
 	CHECK_INT(carom_world_closest_body(NULL, &ball, &at, 1, NULL, &found, &result), CAROM_INVALID_ARGUMENT);
 	carom_destroy_world(world);
+	carom_destroy_context(context);
+}
+
+// ---- In a loop ----
+
+enum { LOOPED = 64 };
+
+typedef struct collide_loop {
+	carom_context *context;
+	const carom_world *world;
+	const carom_shape *shape;
+	carom_contact contacts[LOOPED][2][8];
+	int32_t counts[LOOPED][2];
+	pool_meeting meeting; // so that all workers have pieces
+} collide_loop;
+
+static void collide_in_piece(int64_t begin, int64_t end, int worker, void *task)
+{
+	collide_loop *loop = task;
+	pool_meet(begin, end, worker, &loop->meeting);
+	for (int64_t i = begin; i < end; i++) {
+		const carom_pose at = fixture_at(0.1, 0.005 * (double)i, 0.5);
+		carom_collide(loop->context, loop->shape, &at, loop->shape, NULL, 0, 8, loop->contacts[i][0], &loop->counts[i][0]);
+		carom_world_collide_shape(loop->world, loop->shape, &at, NULL, 8, loop->contacts[i][1], &loop->counts[i][1]);
+	}
+}
+
+// A call has memory of its own for one worker, whichever worker of the context runs it.
+TEST(shape_contacts, contacts_found_in_pieces_of_a_parallel_loop)
+{
+	pool_require_threads();
+	static collide_loop loop, alone;
+	carom_context *context = fixture_context(4);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *torus = fixture_torus_mesh(context, 12, 8, 0.4, 0.2);
+	const carom_shape shape = fixture_of_mesh(torus);
+	fixture_add(world, shape, fixture_at(0, 0, 0), CAROM_STATIC);
+	loop.context = alone.context = context;
+	loop.world = alone.world = world;
+	loop.shape = alone.shape = &shape;
+	loop.meeting.expected = 4;
+	alone.meeting.expected = 1;
+	carom_parallel_for(context, collide_in_piece, LOOPED, LOOPED / 4, &loop);
+	collide_in_piece(0, LOOPED, 0, &alone);
+	for (int i = 0; i < LOOPED; i++) {
+		for (int k = 0; k < 2; k++) {
+			CHECK(loop.counts[i][k] > 0);
+			CHECK_INT(loop.counts[i][k], alone.counts[i][k]);
+			for (int j = 0; j < alone.counts[i][k] && j < 8; j++)
+				CHECK_NEAR(loop.contacts[i][k][j].depth, alone.contacts[i][k][j].depth, 0);
+		}
+	}
+	carom_destroy_world(world);
+	carom_release_mesh(torus);
 	carom_destroy_context(context);
 }

@@ -68,6 +68,16 @@ typedef struct carom_placed_shape {
 CAROM_API carom_result carom_world_overlap_shapes(const carom_world *world, const carom_batch *batch,
 	const carom_placed_shape *shapes, int64_t capacity, carom_body_id *bodies, int64_t *first);
 
+/// The contacts that shapes [count] would have, as carom_world_collide_shape. first and capacity as
+/// in carom_world_cast_rays_all.
+CAROM_API carom_result carom_world_collide_shapes(const carom_world *world, const carom_batch *batch,
+	const carom_placed_shape *shapes, int64_t capacity, carom_contact *contacts, int64_t *first);
+
+/// The bodies nearest to shapes [count], as carom_world_closest_body. closest [count]; body is null
+/// where none lies within max_distance.
+CAROM_API carom_result carom_world_closest_bodies(const carom_world *world, const carom_batch *batch,
+	const carom_placed_shape *shapes, double max_distance, carom_closest_body *closest);
+
 /// A shape on its way.
 typedef struct carom_shape_cast {
 	const carom_shape *shape; ///< many records may share one

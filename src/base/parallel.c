@@ -103,7 +103,8 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 		return;
 	const running_piece *running = find_running(context);
 	if (running) {
-		task_fn(0, count, running->worker, task);
+		// What has memory for one worker, such as a query that makes contacts, has it for its own call.
+		task_fn(0, count, context->thread_count == 1 ? 0 : running->worker, task);
 		return;
 	}
 	cr_failure failure;

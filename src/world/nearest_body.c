@@ -174,32 +174,15 @@ static carom_result find_nearest_body(body_search *s, const char *function)
 	}
 }
 
-static carom_result begin_body_search(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	double max_distance, const carom_query_filter *filter, body_search *s)
+carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, const char *name, bool *found, carom_closest_body *result)
 {
-	static const char *const name = "carom_world_closest_body";
-	const carom_result checked = cr_check_max_distance(world, max_distance, name);
-	if (checked != CAROM_SUCCESS)
-		return checked;
-	*s = (body_search){ .query = { .world = world, .filter = filter, .shape = shape } };
-	return cr_check_query_shape(world, shape, pose, name, &s->query.pose);
-}
-
-carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_body *result)
-{
-	static const char *const name = "carom_world_closest_body";
-	body_search s;
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	if (!found || !result)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	body_search s = { .query = { .world = world, .filter = filter, .shape = shape }, .distance = max_distance };
 	*found = false;
-	carom_result outcome = begin_body_search(world, shape, pose, max_distance, filter, &s);
+	carom_result outcome = cr_check_query_shape(world, shape, pose, name, &s.query.pose);
 	if (outcome != CAROM_SUCCESS || cr_is_empty_shape(shape))
 		return outcome;
 	cr_bound_query(&s.query);
-	s.distance = max_distance;
 	outcome = find_nearest_body(&s, name);
 	if (outcome != CAROM_SUCCESS || s.body < 0)
 		return outcome;
@@ -213,6 +196,20 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 	*result = (carom_closest_body){ cr_id_of(world->bodies.data, s.body), world->bodies.data[s.body].part, s.nearest.distance,
 		s.nearest.normal, s.nearest.point_a, s.nearest.point_b };
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_body *result)
+{
+	static const char *const name = "carom_world_closest_body";
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	if (!found || !result)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
+	*found = false;
+	const carom_result checked = cr_check_max_distance(world, max_distance, name);
+	return checked == CAROM_SUCCESS ? cr_ask_closest_body(world, shape, pose, max_distance, filter, name, found, result)
+									: checked;
 }
 
 // ---- The nearest pair ----

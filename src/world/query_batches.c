@@ -19,6 +19,7 @@ typedef struct world_batch {
 	void *answers;
 	cr_batch_lists lists;
 	cr_hit_list *hits;         // [workers] of one ray
+	cr_contact_list *contacts; // [workers] of one shape
 	cr_mover_scratch *scratch; // [workers]
 } world_batch;
 
@@ -116,6 +117,18 @@ static carom_result run_lists(world_batch *b, const char *function, const char *
 	return result;
 }
 
+/// Keeps the items of a query.
+static carom_result keep_items(world_batch *b, int64_t i, int worker, const void *items, int64_t count)
+{
+	if (count == 0)
+		return CAROM_SUCCESS;
+	void *kept = cr_append_items(&b->lists, i, worker, count);
+	if (!kept)
+		return CAROM_OUT_OF_MEMORY;
+	memcpy(kept, items, (size_t)count * b->lists.item_size);
+	return CAROM_SUCCESS;
+}
+
 static carom_result ask_all_hits(void *user, int64_t i, int worker, const char *name)
 {
 	world_batch *b = user;
@@ -123,13 +136,7 @@ static carom_result ask_all_hits(void *user, int64_t i, int worker, const char *
 	cr_hit_list *hits = &b->hits[worker];
 	hits->count = 0;
 	const carom_result result = cr_ask_all_hits(b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, hits);
-	if (result != CAROM_SUCCESS || hits->count == 0)
-		return result;
-	void *items = cr_append_items(&b->lists, i, worker, hits->count);
-	if (!items)
-		return CAROM_OUT_OF_MEMORY;
-	memcpy(items, hits->data, (size_t)hits->count * sizeof *hits->data);
-	return CAROM_SUCCESS;
+	return result == CAROM_SUCCESS ? keep_items(b, i, worker, hits->data, hits->count) : result;
 }
 
 carom_result carom_world_cast_rays_all(const carom_world *world, const carom_batch *batch, const carom_ray *rays,
@@ -180,7 +187,37 @@ carom_result carom_world_overlap_shapes(const carom_world *world, const carom_ba
 		: result;
 }
 
-// ---- Nearest points and shape casts ----
+static carom_result ask_contacts(void *user, int64_t i, int worker, const char *name)
+{
+	world_batch *b = user;
+	carom_query_filter room;
+	cr_contact_list *contacts = &b->contacts[worker];
+	const carom_placed_shape *at = (const carom_placed_shape *)b->records + i;
+	contacts->count = 0;
+	const carom_result result = cr_ask_contacts(b->world, at->shape, &at->pose, filter_of(b, i, &room), name, contacts);
+	return result == CAROM_SUCCESS ? keep_items(b, i, worker, contacts->data, contacts->count) : result;
+}
+
+carom_result carom_world_collide_shapes(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
+	int64_t capacity, carom_contact *contacts, int64_t *first)
+{
+	static const char *const name = "carom_world_collide_shapes";
+	cr_contact_list room[CR_MAX_WORKERS];
+	world_batch b = { .world = world, .given = batch, .records = shapes, .contacts = room };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = check_lists(&b, name, "shapes", capacity, contacts, "contacts", first);
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int i = 0; i < CR_MAX_WORKERS; i++)
+		room[i] = (cr_contact_list){ .count = 0 };
+	result = run_lists(&b, name, "shapes", MIN_SHAPES, sizeof *contacts, ask_contacts, capacity, contacts, first);
+	for (int i = 0; i < CR_MAX_WORKERS; i++)
+		cr_array_free(world->context, &room[i]);
+	return result;
+}
+
+// ---- Nearest points and bodies, shape casts ----
 
 static carom_result ask_closest_point(void *user, int64_t i, int worker, const char *name)
 {
@@ -204,6 +241,31 @@ carom_result carom_world_closest_points(const carom_world *world, const carom_ba
 	if (result == CAROM_SUCCESS)
 		result = cr_check_max_distance(world, max_distance, name);
 	return result == CAROM_SUCCESS ? run(&b, name, "points", MIN_RAYS, sizeof *closest, ask_closest_point) : result;
+}
+
+static carom_result ask_closest_body(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	world_batch *b = user;
+	carom_query_filter room;
+	bool found;
+	const carom_placed_shape *at = (const carom_placed_shape *)b->records + i;
+	return cr_ask_closest_body(b->world, at->shape, &at->pose, b->distance, filter_of(b, i, &room), name, &found,
+		(carom_closest_body *)b->answers + i);
+}
+
+carom_result carom_world_closest_bodies(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
+	double max_distance, carom_closest_body *closest)
+{
+	static const char *const name = "carom_world_closest_bodies";
+	world_batch b = { .world = world, .given = batch, .records = shapes, .distance = max_distance, .answers = closest };
+	const cr_batch_array arrays[] = { { shapes, "shapes" }, { closest, "closest" } };
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_max_distance(world, max_distance, name);
+	return result == CAROM_SUCCESS ? run(&b, name, "shapes", MIN_SHAPES, sizeof *closest, ask_closest_body) : result;
 }
 
 static carom_result ask_cast(void *user, int64_t i, int worker, const char *name)

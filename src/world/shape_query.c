@@ -3,6 +3,7 @@
 
 #include "world/query_index.h"
 #include "world/shape_contacts.h"
+#include "world/single_query.h"
 
 /// Leave out what has no contacts.
 static void drop_others(const carom_world *world, cr_body_list *near)
@@ -25,32 +26,30 @@ static carom_result find_contacts(
 	return result == CAROM_SUCCESS ? cr_find_contacts(q, &world->def) : result;
 }
 
-static void write_contacts(const cr_contact_query *q, const carom_world *world, const cr_body_list *near, int32_t capacity,
-	carom_contact *contacts, int32_t *count)
+/// Appends the contacts that were found.
+static carom_result keep_contacts(
+	const cr_contact_query *q, const carom_world *world, const cr_body_list *near, cr_contact_list *contacts)
 {
-	*count = (int32_t)q->results.contacts.count;
-	for (int32_t i = 0; i < *count && i < capacity; i++) {
-		const carom_contact *c = &q->results.contacts.data[i];
-		const int32_t body = near->data[c->body_b.index1 - 2]; // the query's shape is number 1
-		contacts[i] = *c;
-		contacts[i].body_a = (carom_body_id){ 0, 0 };
-		contacts[i].body_b = cr_id_of(world->bodies.data, body);
-		contacts[i].shape_b = world->bodies.data[body].part;
+	const int64_t count = q->results.contacts.count;
+	if (count == 0)
+		return CAROM_SUCCESS;
+	if (!cr_array_reserve(world->context, contacts, contacts->count + count))
+		return cr_fail_memory(world->context, "the contacts of a shape");
+	for (int64_t i = 0; i < count; i++) {
+		carom_contact c = q->results.contacts.data[i];
+		const int32_t body = near->data[c.body_b.index1 - 2]; // the query's shape is number 1
+		c.body_a = (carom_body_id){ 0, 0 };
+		c.body_b = cr_id_of(world->bodies.data, body);
+		c.shape_b = world->bodies.data[body].part;
+		contacts->data[contacts->count++] = c;
 	}
+	return CAROM_SUCCESS;
 }
 
-carom_result carom_world_collide_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
-	const carom_query_filter *filter, int32_t capacity, carom_contact *contacts, int32_t *count)
+carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, const char *name, cr_contact_list *contacts)
 {
-	static const char *const name = "carom_world_collide_shape";
 	carom_pose at;
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	if (!count || (capacity > 0 && !contacts))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, count ? "contacts" : "count");
-	*count = 0;
-	if (capacity < 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
 	cr_body_list near;
 	cr_contact_query q;
 	carom_result result = cr_check_query_shape(world, shape, pose, name, &at);
@@ -64,9 +63,30 @@ carom_result carom_world_collide_shape(const carom_world *world, const carom_sha
 	if (result == CAROM_SUCCESS && near.count > 0) {
 		result = find_contacts(&q, world, shape, &at, &near);
 		if (result == CAROM_SUCCESS)
-			write_contacts(&q, world, &near, capacity, contacts, count);
+			result = keep_contacts(&q, world, &near, contacts);
 		cr_end_contacts(&q);
 	}
 	cr_array_free(world->context, &near);
+	return result;
+}
+
+carom_result carom_world_collide_shape(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, int32_t capacity, carom_contact *contacts, int32_t *count)
+{
+	static const char *const name = "carom_world_collide_shape";
+	if (!world)
+		return CAROM_INVALID_ARGUMENT;
+	if (!count || (capacity > 0 && !contacts))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, count ? "contacts" : "count");
+	*count = 0;
+	if (capacity < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: capacity is %d", name, capacity);
+	cr_contact_list found = { .count = 0 };
+	const carom_result result = cr_ask_contacts(world, shape, pose, filter, name, &found);
+	if (result == CAROM_SUCCESS)
+		*count = (int32_t)found.count;
+	for (int32_t i = 0; i < *count && i < capacity; i++)
+		contacts[i] = found.data[i];
+	cr_array_free(world->context, &found);
 	return result;
 }

@@ -10,6 +10,9 @@
 /// Hits, which the context of the world pays for: cr_array_free.
 typedef CR_ARRAY(carom_ray_hit) cr_hit_list;
 
+/// Contacts, likewise.
+typedef CR_ARRAY(carom_contact) cr_contact_list;
+
 carom_result cr_check_max_distance(const carom_world *world, double max_distance, const char *function);
 carom_result cr_check_cast_tolerance(const carom_world *world, double tolerance, const char *function);
 
@@ -27,6 +30,12 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 /// failure.
 carom_result cr_ask_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, const char *name, cr_body_list *list);
+/// Appends the contacts of a shape with bodies.
+carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const carom_query_filter *filter, const char *name, cr_contact_list *contacts);
+/// max_distance is checked.
+carom_result cr_ask_closest_body(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	double max_distance, const carom_query_filter *filter, const char *name, bool *found, carom_closest_body *result);
 /// tolerance is checked.
 carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
 	const carom_query_filter *filter, cr_mover_scratch *scratch, const char *name, bool *found, carom_shape_hit *hit);
