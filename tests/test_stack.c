@@ -1,5 +1,6 @@
 /// How much stack a call takes: each family of calls runs on a thread whose stack was painted, and what it has overwritten is measured.
 /// carom/base.h promises CAROM_STACK_BYTES: fibers and threads with small stacks rely on it.
+#include "carom/batch.h"
 #include "carom/collide.h"
 #include "carom/query.h"
 #include "carom/sweep.h"
@@ -317,6 +318,61 @@ static void meet_meshes(void *context)
 	}
 	carom_release_mesh(ring);
 }
+
+/// Batches of all questions of a world and of two shapes, on meshes and convex bodies.
+static void ask_batches(void *context)
+{
+	enum { COUNT = 24 };
+	carom_mesh *ring = fixture_torus_mesh(context, 32, 16, 0.4, 0.2);
+	carom_world *world = fixture_world(context, NULL);
+	const carom_shape shapes[4] = { fixture_of_mesh(ring), fixture_box(0.3, 0.4, 0.5), fixture_ellipsoid(0.3, 0.4, 0.5),
+		fixture_cylinder(0.3, 0.4) };
+	const carom_batch batch = { .count = COUNT };
+	static carom_ray rays[COUNT];
+	static carom_vec3 points[COUNT];
+	static carom_placed_shape placed[COUNT];
+	static carom_shape_cast casts[COUNT];
+	static carom_shape_pair pairs[COUNT];
+	static carom_motion_pair moving[COUNT];
+	static union {
+		carom_ray_hit hits[COUNT];
+		bool any[COUNT];
+		carom_closest_point closest[COUNT];
+		carom_closest_body bodies[COUNT];
+		carom_shape_hit met[COUNT];
+		carom_separation separations[COUNT];
+		carom_toi impacts[COUNT];
+	} out;
+	int64_t first[COUNT + 1];
+	bool found;
+	carom_closest_pair pair;
+	uint64_t seed = 9;
+	for (int i = 0; i < COUNT; i++) {
+		const carom_pose a = fixture_random_pose(&seed, 1.5), b = fixture_random_pose(&seed, 1.5);
+		fixture_add(world, shapes[i % 4], a, i % 8 == 4 ? CAROM_CLOTH : CAROM_DYNAMIC);
+		rays[i] = (carom_ray){ a.position, v3d_sub(b.position, a.position), 0, 3 };
+		points[i] = b.position;
+		placed[i] = (carom_placed_shape){ &shapes[i / 4 % 4], b };
+		casts[i] = (carom_shape_cast){ &shapes[i / 4 % 4], { a, b } };
+		pairs[i] = (carom_shape_pair){ &shapes[i % 4], &shapes[i / 4 % 4], a, b };
+		moving[i] = (carom_motion_pair){ &shapes[i % 4], &shapes[i / 4 % 4], { a, b }, { b, b } };
+	}
+	CHECK_INT(carom_world_cast_rays(world, &batch, rays, out.hits), CAROM_SUCCESS);
+	CHECK_INT(carom_world_cast_rays_any(world, &batch, rays, out.any), CAROM_SUCCESS);
+	CHECK_INT(carom_world_cast_rays_all(world, &batch, rays, 0, NULL, first), CAROM_SUCCESS);
+	CHECK_INT(carom_world_closest_points(world, &batch, points, 1, out.closest), CAROM_SUCCESS);
+	CHECK_INT(carom_world_overlap_shapes(world, &batch, placed, 0, NULL, first), CAROM_SUCCESS);
+	CHECK_INT(carom_world_collide_shapes(world, &batch, placed, 0, NULL, first), CAROM_SUCCESS);
+	CHECK_INT(carom_world_closest_bodies(world, &batch, placed, 1, out.bodies), CAROM_SUCCESS);
+	CHECK_INT(carom_world_cast_shapes(world, &batch, casts, 1e-4, out.met), CAROM_SUCCESS);
+	CHECK_INT(carom_world_closest_pair(world, 1, NULL, NULL, &found, &pair), CAROM_SUCCESS);
+	CHECK_INT(carom_distances(context, &batch, pairs, out.separations), CAROM_SUCCESS);
+	CHECK_INT(carom_times_of_impact(context, &batch, moving, 1e-4, out.impacts), CAROM_SUCCESS);
+	carom_destroy_world(world);
+	carom_release_mesh(ring);
+}
+
+TEST(stack, batches) { for_each_simd("batches", ask_batches); }
 
 TEST(stack, impacts_of_meshes) { for_each_simd("impacts of meshes", meet_meshes); }
 

@@ -18,8 +18,6 @@ typedef struct world_batch {
 	double distance; // of points: the farthest; of casts: the tolerance
 	void *answers;
 	cr_batch_lists lists;
-	cr_hit_list *hits;         // [workers] of one ray
-	cr_contact_list *contacts; // [workers] of one shape
 	cr_mover_scratch *scratch; // [workers]
 } world_batch;
 
@@ -133,29 +131,24 @@ static carom_result ask_all_hits(void *user, int64_t i, int worker, const char *
 {
 	world_batch *b = user;
 	carom_query_filter room;
-	cr_hit_list *hits = &b->hits[worker];
-	hits->count = 0;
-	const carom_result result = cr_ask_all_hits(b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, hits);
-	return result == CAROM_SUCCESS ? keep_items(b, i, worker, hits->data, hits->count) : result;
+	cr_hit_list hits = { .count = 0 };
+	carom_result result = cr_ask_all_hits(b->world, (const carom_ray *)b->records + i, filter_of(b, i, &room), name, &hits);
+	if (result == CAROM_SUCCESS)
+		result = keep_items(b, i, worker, hits.data, hits.count);
+	cr_array_free(b->world->context, &hits);
+	return result;
 }
 
 carom_result carom_world_cast_rays_all(const carom_world *world, const carom_batch *batch, const carom_ray *rays,
 	int64_t capacity, carom_ray_hit *hits, int64_t *first)
 {
 	static const char *const name = "carom_world_cast_rays_all";
-	cr_hit_list room[CR_MAX_WORKERS];
-	world_batch b = { .world = world, .given = batch, .records = rays, .hits = room };
+	world_batch b = { .world = world, .given = batch, .records = rays };
 	if (!world)
 		return CAROM_INVALID_ARGUMENT;
-	carom_result result = check_lists(&b, name, "rays", capacity, hits, "hits", first);
-	if (result != CAROM_SUCCESS)
-		return result;
-	for (int i = 0; i < CR_MAX_WORKERS; i++)
-		room[i] = (cr_hit_list){ .count = 0 };
-	result = run_lists(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_all_hits, capacity, hits, first);
-	for (int i = 0; i < CR_MAX_WORKERS; i++)
-		cr_array_free(world->context, &room[i]);
-	return result;
+	const carom_result result = check_lists(&b, name, "rays", capacity, hits, "hits", first);
+	return result == CAROM_SUCCESS ? run_lists(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_all_hits, capacity, hits, first)
+								   : result;
 }
 
 static carom_result ask_overlap(void *user, int64_t i, int worker, const char *name)
@@ -191,30 +184,26 @@ static carom_result ask_contacts(void *user, int64_t i, int worker, const char *
 {
 	world_batch *b = user;
 	carom_query_filter room;
-	cr_contact_list *contacts = &b->contacts[worker];
+	cr_contact_list contacts = { .count = 0 };
 	const carom_placed_shape *at = (const carom_placed_shape *)b->records + i;
-	contacts->count = 0;
-	const carom_result result = cr_ask_contacts(b->world, at->shape, &at->pose, filter_of(b, i, &room), name, contacts);
-	return result == CAROM_SUCCESS ? keep_items(b, i, worker, contacts->data, contacts->count) : result;
+	carom_result result = cr_ask_contacts(b->world, at->shape, &at->pose, filter_of(b, i, &room), name, &contacts);
+	if (result == CAROM_SUCCESS)
+		result = keep_items(b, i, worker, contacts.data, contacts.count);
+	cr_array_free(b->world->context, &contacts);
+	return result;
 }
 
 carom_result carom_world_collide_shapes(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
 	int64_t capacity, carom_contact *contacts, int64_t *first)
 {
 	static const char *const name = "carom_world_collide_shapes";
-	cr_contact_list room[CR_MAX_WORKERS];
-	world_batch b = { .world = world, .given = batch, .records = shapes, .contacts = room };
+	world_batch b = { .world = world, .given = batch, .records = shapes };
 	if (!world)
 		return CAROM_INVALID_ARGUMENT;
-	carom_result result = check_lists(&b, name, "shapes", capacity, contacts, "contacts", first);
-	if (result != CAROM_SUCCESS)
-		return result;
-	for (int i = 0; i < CR_MAX_WORKERS; i++)
-		room[i] = (cr_contact_list){ .count = 0 };
-	result = run_lists(&b, name, "shapes", MIN_SHAPES, sizeof *contacts, ask_contacts, capacity, contacts, first);
-	for (int i = 0; i < CR_MAX_WORKERS; i++)
-		cr_array_free(world->context, &room[i]);
-	return result;
+	const carom_result result = check_lists(&b, name, "shapes", capacity, contacts, "contacts", first);
+	return result == CAROM_SUCCESS
+		? run_lists(&b, name, "shapes", MIN_SHAPES, sizeof *contacts, ask_contacts, capacity, contacts, first)
+		: result;
 }
 
 // ---- Nearest points and bodies, shape casts ----
