@@ -8,11 +8,22 @@
 
 #include "geom/separation.h"
 
-enum { MOST_STEPS = 64, MOST_VERTICES = 72, MOST_FACES = 2 * MOST_VERTICES, START_TRIES = 12 };
+enum {
+	MOST_STEPS = 64,
+	MOST_VERTICES = 72,
+	MOST_FACES = 2 * MOST_VERTICES,
+	START_TRIES = 12,
+	POLISH_STEPS = 128,
+	MOST_POLISHED = 8
+};
 
 // Parts of the sizes. Progress below the first is none; a depth is known well enough when its bounds are as near as the second (finer
 // faces would be slivers, whose normals are rounding); the third is told to the caller.
 static const double SMALL = 1e-13, NEAR = 1e-9, GOOD = 1e-6;
+// Faces that are no wider are thin; bodies that are no farther apart may overlap, for all that rounding tells.
+static const double THIN = 2e-10, TOUCHING = 1e-15;
+// Cosine: of directions that are nearer to each other one is followed downhill.
+static const double SIDE_BY_SIDE = 0.99;
 
 typedef struct vertex {
 	v3d d; // a - b
@@ -170,6 +181,7 @@ typedef struct face {
 	double distance; // of its plane from the origin, along the normal
 	int16_t corner[3];
 	bool gone;
+	bool thin; // its corners lie in a line but for rounding: its plane is that of the face across its longest edge
 } face;
 
 typedef struct edge {
@@ -184,17 +196,60 @@ typedef struct polytope {
 	v3d inside; // a point within
 } polytope;
 
-static bool add_face(polytope *t, int i, int j, int k)
+/// The corner of a face at which its longest edge starts.
+static int longest_edge(const polytope *t, const face *f)
+{
+	double square[3];
+	for (int k = 0; k < 3; k++) {
+		const v3d along = v3d_sub(t->vertices[f->corner[(k + 1) % 3]].d, t->vertices[f->corner[k]].d);
+		square[k] = v3d_dot(along, along);
+	}
+	return square[0] >= square[1] && square[0] >= square[2] ? 0 : square[1] >= square[2] ? 1 : 2;
+}
+
+static bool add_face(polytope *t, int i, int j, int k, double size)
 {
 	if (t->face_count == MOST_FACES)
 		return false;
+	face f = { .corner = { (int16_t)i, (int16_t)j, (int16_t)k } };
 	const v3d p = t->vertices[i].d;
-	const v3d n = v3d_normalize(v3d_cross(v3d_sub(t->vertices[j].d, p), v3d_sub(t->vertices[k].d, p)));
-	const bool flat = n.x == 0 && n.y == 0 && n.z == 0;
-	// A face without area is never the nearest one.
-	t->faces[t->face_count++] =
-		(face){ n, flat ? (double)INFINITY : v3d_dot(n, p), { (int16_t)i, (int16_t)j, (int16_t)k }, false };
+	const v3d n = v3d_cross(v3d_sub(t->vertices[j].d, p), v3d_sub(t->vertices[k].d, p));
+	const int longest = longest_edge(t, &f);
+	const double length = v3d_length(v3d_sub(t->vertices[f.corner[(longest + 1) % 3]].d, t->vertices[f.corner[longest]].d));
+	f.thin = !(v3d_length(n) > THIN * size * length);
+	f.normal = v3d_normalize(n);
+	f.distance = v3d_dot(f.normal, p);
+	t->faces[t->face_count++] = f;
 	return true;
+}
+
+/// The face that has an edge from one vertex to another; -1: none.
+static int face_with_edge(const polytope *t, int from, int to)
+{
+	for (int i = 0; i < t->face_count; i++) {
+		for (int k = 0; k < 3; k++) {
+			if (t->faces[i].corner[k] == from && t->faces[i].corner[(k + 1) % 3] == to)
+				return i;
+		}
+	}
+	return -1;
+}
+
+/// Faces that are thin have no normal of their own: they go with the face across their longest edge, as if it were a polygon with a
+/// further corner on that edge. Else a vertex in line with an edge would make faces that look anywhere, even inward.
+static void lend_planes(polytope *t)
+{
+	for (int i = 0; i < t->face_count; i++) {
+		const face *f = &t->faces[i];
+		for (int step = 0; step < t->face_count && f->thin; step++) {
+			const int k = longest_edge(t, f), across = face_with_edge(t, f->corner[(k + 1) % 3], f->corner[k]);
+			if (across < 0)
+				break;
+			f = &t->faces[across];
+		}
+		t->faces[i].normal = f->normal;
+		t->faces[i].distance = f->thin ? (double)INFINITY : f->distance;
+	}
 }
 
 /// The support that lies farthest from what the vertices so far span, of some directions; false: D is flat there.
@@ -262,7 +317,8 @@ static bool start_polytope(const pair *p, const simplex *s, polytope *t)
 	static const int faces[2][4][3] = { { { 0, 1, 2 }, { 0, 3, 1 }, { 1, 3, 2 }, { 2, 3, 0 } },
 		{ { 0, 2, 1 }, { 0, 1, 3 }, { 1, 2, 3 }, { 2, 0, 3 } } };
 	for (int i = 0; i < 4; i++)
-		add_face(t, faces[above][i][0], faces[above][i][1], faces[above][i][2]);
+		add_face(t, faces[above][i][0], faces[above][i][1], faces[above][i][2], p->size);
+	lend_planes(t);
 	return true;
 }
 
@@ -270,7 +326,7 @@ static int nearest_face(const polytope *t)
 {
 	int best = -1;
 	for (int i = 0; i < t->face_count; i++) {
-		if (!t->faces[i].gone && (best < 0 || t->faces[i].distance < t->faces[best].distance))
+		if (!t->faces[i].gone && !t->faces[i].thin && (best < 0 || t->faces[i].distance < t->faces[best].distance))
 			best = i;
 	}
 	return best;
@@ -291,6 +347,45 @@ static bool toggle_edge(edge *rim, int *count, int from, int to)
 	return true;
 }
 
+/// How far a vertex lies above the plane of a face.
+static double height_over(const face *f, v3d d) { return v3d_dot(f->normal, d) - f->distance; }
+
+/// Does a face that stays border one that goes, by an edge on whose near side the new vertex lies? The face that joins the two would lie
+/// on this one and look inward.
+static bool is_covered(const polytope *t, const face *f, v3d d)
+{
+	for (int k = 0; k < 3; k++) {
+		const int from = f->corner[k], to = f->corner[(k + 1) % 3], across = face_with_edge(t, to, from);
+		const v3d start = t->vertices[from].d;
+		if (across >= 0 && t->faces[across].gone &&
+			v3d_dot(v3d_cross(v3d_sub(t->vertices[to].d, start), v3d_sub(d, start)), f->normal) > 0)
+			return true;
+	}
+	return false;
+}
+
+/// Mark the faces that a new vertex sees. Where it lies in the plane of several but for rounding, it sees all of them that it covers.
+static void mark_seen(polytope *t, v3d d, double size)
+{
+	int level[MOST_FACES], count = 0;
+	for (int i = 0; i < t->face_count; i++) {
+		const double height = height_over(&t->faces[i], d);
+		t->faces[i].gone = height > SMALL * size;
+		if (!t->faces[i].gone && height > -NEAR * size)
+			level[count++] = i;
+	}
+	bool more = true;
+	while (more) {
+		more = false;
+		for (int i = 0; i < count; i++) {
+			face *f = &t->faces[level[i]];
+			if (f->gone || !is_covered(t, f, d))
+				continue;
+			f->gone = more = true;
+		}
+	}
+}
+
 /// Put a new vertex outside: the faces that it sees give way to those that join it with their rim. False: no room.
 static bool grow(polytope *t, const vertex *w, double size)
 {
@@ -298,12 +393,10 @@ static bool grow(polytope *t, const vertex *w, double size)
 	int rim_count = 0;
 	if (t->vertex_count == MOST_VERTICES)
 		return false;
+	mark_seen(t, w->d, size);
 	for (int i = 0; i < t->face_count; i++) {
-		face *f = &t->faces[i];
-		if (f->gone || !(v3d_dot(f->normal, w->d) - f->distance > SMALL * size))
-			continue;
-		f->gone = true;
-		for (int k = 0; k < 3; k++) {
+		const face *f = &t->faces[i];
+		for (int k = 0; k < 3 && f->gone; k++) {
 			if (!toggle_edge(rim, &rim_count, f->corner[k], f->corner[(k + 1) % 3]))
 				return false;
 		}
@@ -316,10 +409,11 @@ static bool grow(polytope *t, const vertex *w, double size)
 	t->face_count = kept;
 	t->vertices[t->vertex_count] = *w;
 	for (int i = 0; i < rim_count; i++) {
-		if (!add_face(t, rim[i].from, rim[i].to, t->vertex_count))
+		if (!add_face(t, rim[i].from, rim[i].to, t->vertex_count, size))
 			return false;
 	}
 	t->vertex_count++;
+	lend_planes(t);
 	return true;
 }
 
@@ -342,6 +436,16 @@ static void set_witness(const polytope *t, const face *f, depth *found)
 		found->a = v3d_mad(found->a, s.weight[i], s.v[i].a);
 }
 
+/// A unit direction at right angles to one of any length.
+static v3d across(v3d d)
+{
+	const v3d size = { fabs(d.x), fabs(d.y), fabs(d.z) };
+	const v3d least = size.x <= size.y && size.x <= size.z ? (v3d){ 1, 0, 0 }
+		: size.y <= size.z                                 ? (v3d){ 0, 1, 0 }
+														   : (v3d){ 0, 0, 1 };
+	return v3d_normalize(v3d_cross(d, least));
+}
+
 /// D is flat, or as good as flat: its normal parts the bodies by moving nothing.
 static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 {
@@ -349,37 +453,106 @@ static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 	v3d n = { 0, 0, 1 };
 	if (t->vertex_count == 3)
 		n = v3d_normalize(v3d_cross(v3d_sub(v[1].d, v[0].d), v3d_sub(v[2].d, v[0].d)));
-	else if (t->vertex_count == 2) {
-		const v3d along = v3d_sub(v[1].d, v[0].d), size = { fabs(along.x), fabs(along.y), fabs(along.z) };
-		const v3d least = size.x <= size.y && size.x <= size.z ? (v3d){ 1, 0, 0 }
-			: size.y <= size.z                                 ? (v3d){ 0, 1, 0 }
-															   : (v3d){ 0, 0, 1 };
-		n = v3d_normalize(v3d_cross(along, least));
-	}
+	else if (t->vertex_count == 2)
+		n = across(v3d_sub(v[1].d, v[0].d));
 	const vertex w = support(p, n);
 	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, w.a, w.d };
 }
 
-/// Two curved bodies have more faces than there is room for. Turn the direction downhill on h, whose slope is the part of the farthest
-/// point that lies across the direction.
-static void polish(const pair *p, depth *found)
+/// A direction near another one: (x, y) in the plane that touches the sphere of directions there, and h and its slope in that plane.
+typedef struct trial {
+	double at[2];
+	v3d direction;
+	vertex w; // farthest along it
+	double upper;
+	double slope[2];
+} trial;
+
+static trial try_at(const pair *p, v3d middle, const v3d axes[2], double x, double y)
 {
-	double step = 1 / p->size;
-	vertex w = support(p, found->direction);
-	for (int i = 0; i < MOST_STEPS && found->upper - found->lower > NEAR * p->size; i++) {
-		const v3d slope = v3d_mad(w.d, -v3d_dot(found->direction, w.d), found->direction);
-		const v3d turned = v3d_normalize(v3d_mad(found->direction, -step, slope));
-		const vertex next = support(p, turned);
-		const double upper = v3d_dot(turned, next.d);
-		step *= upper < found->upper ? 1.5 : 0.3;
-		if (upper < found->upper) {
-			w = next;
-			found->upper = upper;
-			found->direction = turned;
-			found->d = next.d;
-			found->a = next.a;
+	trial t = { .at = { x, y } };
+	const v3d along = v3d_mad(v3d_mad(middle, x, axes[0]), y, axes[1]);
+	t.direction = v3d_normalize(along);
+	t.w = support(p, t.direction);
+	t.upper = v3d_dot(t.direction, t.w.d);
+	const v3d rest = v3d_mad(t.w.d, -t.upper, t.direction);
+	for (int i = 0; i < 2; i++)
+		t.slope[i] = v3d_dot(axes[i], rest) / v3d_length(along);
+	return t;
+}
+
+/// The inverse of the second derivatives of h as far as the steps so far tell (Broyden, Fletcher, Goldfarb and Shanno, 1970): xx, xy, yy.
+static void learn(double inverse[3], const trial *from, const trial *to)
+{
+	const double s[2] = { to->at[0] - from->at[0], to->at[1] - from->at[1] };
+	const double y[2] = { to->slope[0] - from->slope[0], to->slope[1] - from->slope[1] };
+	const double sy = s[0] * y[0] + s[1] * y[1];
+	if (!(sy > 0))
+		return;
+	const double hy[2] = { inverse[0] * y[0] + inverse[1] * y[1], inverse[1] * y[0] + inverse[2] * y[1] };
+	const double k = (1 + (y[0] * hy[0] + y[1] * hy[1]) / sy) / sy;
+	inverse[0] += k * s[0] * s[0] - 2 * hy[0] * s[0] / sy;
+	inverse[1] += k * s[0] * s[1] - (hy[0] * s[1] + hy[1] * s[0]) / sy;
+	inverse[2] += k * s[1] * s[1] - 2 * hy[1] * s[1] / sy;
+}
+
+/// Two curved bodies have more faces than there is room for. Turn a direction downhill on h, whose slope is the part of the farthest point
+/// that lies across the direction. Steps that lead up teach where h bends.
+static void polish(const pair *p, v3d n, depth *found)
+{
+	const v3d first = across(n), axes[2] = { first, v3d_cross(n, first) };
+	double inverse[3] = { 1 / p->size, 0, 1 / p->size };
+	trial best = try_at(p, n, axes, 0, 0);
+	double step = 1;
+	for (int i = 0; i < POLISH_STEPS && found->upper - found->lower > NEAR * p->size; i++) {
+		const double way[2] = { -inverse[0] * best.slope[0] - inverse[1] * best.slope[1],
+			-inverse[1] * best.slope[0] - inverse[2] * best.slope[1] };
+		const trial next = try_at(p, n, axes, best.at[0] + step * way[0], best.at[1] + step * way[1]);
+		learn(inverse, &best, &next);
+		step = next.upper < best.upper ? 1 : 0.3 * step;
+		best = next.upper < best.upper ? next : best;
+		if (best.upper < found->upper) {
+			found->upper = best.upper;
+			found->direction = best.direction;
+			found->d = best.w.d;
+			found->a = best.w.a;
 		}
 	}
+}
+
+/// Push out the nearest face until its plane holds the farthest point along its normal, or there is no more room.
+static void expand(const pair *p, polytope *t, depth *found)
+{
+	for (;;) {
+		const int nearest = nearest_face(t);
+		if (nearest < 0)
+			return;
+		const face f = t->faces[nearest];
+		// Once the origin is inside, the nearest face only moves outward, unless rounding has broken the surface.
+		if (found->lower > 0 && f.distance < found->lower - NEAR * p->size)
+			return;
+		const vertex w = support(p, f.normal);
+		const double most = v3d_dot(f.normal, w.d);
+		found->lower = fmax(f.distance, found->lower);
+		if (most < found->upper) {
+			found->upper = most;
+			found->direction = f.normal;
+			set_witness(t, &f, found);
+		}
+		if (found->upper - f.distance <= NEAR * p->size || !(most - f.distance > SMALL * p->size) || !grow(t, &w, p->size))
+			return;
+	}
+}
+
+/// Of the faces that may be the nearest, with a normal apart from those taken, the nearest; -1: none. Takes those about its normal too.
+static int take_face(polytope *t, double upper)
+{
+	const int best = nearest_face(t);
+	if (best < 0 || !(t->faces[best].distance < upper))
+		return -1;
+	for (int i = 0; i < t->face_count; i++)
+		t->faces[i].gone = t->faces[i].gone || v3d_dot(t->faces[i].normal, t->faces[best].normal) > SIDE_BY_SIDE;
+	return best;
 }
 
 static void find_depth(const pair *p, const simplex *s, depth *found)
@@ -390,24 +563,17 @@ static void find_depth(const pair *p, const simplex *s, depth *found)
 		return;
 	}
 	*found = (depth){ .upper = (double)INFINITY };
-	for (;;) {
-		const int nearest = nearest_face(&t);
-		const face f = t.faces[nearest];
-		if (!(f.distance < INFINITY))
+	expand(p, &t, found);
+	if (!(found->upper < INFINITY)) {
+		set_flat_depth(p, &t, found);
+		return;
+	}
+	polish(p, found->direction, found);
+	for (int i = 0; i < MOST_POLISHED && found->upper - found->lower > GOOD * p->size; i++) {
+		const int next = take_face(&t, found->upper);
+		if (next < 0)
 			return;
-		// Once the origin is inside, the nearest face only moves outward, unless rounding has broken the surface.
-		if (found->lower > 0 && f.distance < found->lower - NEAR * p->size)
-			return;
-		const vertex w = support(p, f.normal);
-		const double most = v3d_dot(f.normal, w.d);
-		found->lower = fmax(f.distance, found->lower);
-		if (most < found->upper) {
-			found->upper = most;
-			found->direction = f.normal;
-			set_witness(&t, &f, found);
-		}
-		if (found->upper - f.distance <= NEAR * p->size || !(most - f.distance > SMALL * p->size) || !grow(&t, &w, p->size))
-			return;
+		polish(p, t.faces[next].normal, found);
 	}
 }
 
@@ -437,7 +603,6 @@ static void set_inside(const pair *p, const simplex *start, cr_separation *s)
 {
 	depth found;
 	find_depth(p, start, &found);
-	polish(p, &found);
 	s->normal = v3d_neg(found.direction);
 	s->gap = -found.upper - (p->a->rounding + p->b->rounding);
 	s->error = fmax(found.upper - found.lower, 0);
@@ -455,7 +620,8 @@ static bool separate_outside(const pair *p, simplex *nearest, cr_separation *sep
 {
 	v3d normal;
 	const double lower = descend(p, nearest, &normal);
-	if (!(lower > 0))
+	// What is less may be rounding of cores that overlap.
+	if (!(lower > TOUCHING * p->size))
 		return false;
 	set_outside(p, nearest, lower, normal, separation);
 	separation->converged = separation->error <= GOOD * p->size;

@@ -1,0 +1,107 @@
+/// Least depths of convex shapes at poses that nobody can tell apart: the depth is continuous, whatever edges and faces are parallel.
+#include "fixture.h"
+
+#include "carom/collide.h"
+
+#include <stdio.h>
+
+enum { FORMS = 9, POSES = 500, NEIGHBOURS = 2 };
+
+static void make_forms(carom_context *context, carom_shape forms[FORMS], carom_mesh **hull)
+{
+	uint64_t seed = 3;
+	float points[90];
+	for (int i = 0; i < 90; i++)
+		points[i] = (float)test_random_double(&seed, -0.4, 0.4);
+	*hull = fixture_hull_mesh(context, points, 30);
+	forms[0] = fixture_sphere(0.4);
+	forms[1] = fixture_box(0.3, 0.4, 0.5);
+	forms[2] = fixture_capsule(0.3, 0.4);
+	forms[3] = fixture_hull(*hull);
+	forms[4] = fixture_cylinder(0.4, 0.4);
+	forms[5] = fixture_cone(0.4, 0.4);
+	forms[6] = fixture_ellipsoid(0.5, 0.3, 0.2);
+	forms[7] = fixture_box(0.3, 0.4, 0.5);
+	forms[7].rounding = 0.05;
+	forms[8] = fixture_cone(0.4, 0.4);
+	forms[8].rounding = 0.05;
+}
+
+/// A turn that lays axes along axes, or at 45 degrees to them; one in four is any.
+static carom_quat even_turn(uint64_t *seed)
+{
+	if (test_random(seed) % 4 == 0)
+		return fixture_random_pose(seed, 1).orientation;
+	const int axis = (int)(test_random(seed) % 3);
+	const carom_quat quarter =
+		fixture_turn((v3d){ axis == 0, axis == 1, axis == 2 }, FIXTURE_PI / 2 * (double)(test_random(seed) % 2));
+	const v3d oblique = { (double)(test_random(seed) % 3) - 1, (double)(test_random(seed) % 3) - 1, 1 };
+	const carom_quat eighth = fixture_turn(oblique, FIXTURE_PI / 4 * (double)(test_random(seed) % 2));
+	return fixture_compose((carom_pose){ { 0, 0, 0 }, quarter }, (carom_pose){ { 0, 0, 0 }, eighth }).orientation;
+}
+
+/// A multiple of 0.05, often 0.
+static double even_place(uint64_t *seed) { return test_random(seed) % 3 ? 0 : 0.05 * ((double)(test_random(seed) % 13) - 6); }
+
+/// The pose moved and turned by up to a part in 10^12 to 10^15.
+static carom_pose neighbour_of(carom_pose pose, uint64_t *seed)
+{
+	static const double sizes[4] = { 1e-15, 1e-14, 1e-13, 1e-12 };
+	const double e = sizes[test_random(seed) % 4];
+	pose.position.x += test_random_double(seed, -e, e);
+	pose.position.y += test_random_double(seed, -e, e);
+	pose.position.z += test_random_double(seed, -e, e);
+	pose.orientation.x += test_random_double(seed, -e, e);
+	pose.orientation.y += test_random_double(seed, -e, e);
+	return pose;
+}
+
+typedef struct depth_tally {
+	int deep, jumps;
+	double most; // of the jumps, as a part of the depth
+} depth_tally;
+
+static double distance_of(carom_context *context, const carom_shape *a, const carom_shape *b, const carom_pose *at)
+{
+	const carom_pose origin = carom_pose_identity();
+	carom_separation s;
+	REQUIRE(carom_distance(context, a, &origin, b, at, &s) == CAROM_SUCCESS);
+	return s.distance;
+}
+
+static depth_tally compare_neighbours(carom_context *context, const carom_shape *a, const carom_shape *b, uint64_t seed)
+{
+	depth_tally t = { 0 };
+	for (int i = 0; i < POSES; i++) {
+		const carom_pose at = { { even_place(&seed), even_place(&seed), even_place(&seed) }, even_turn(&seed) };
+		const double here = distance_of(context, a, b, &at);
+		if (here > -1e-3)
+			continue;
+		t.deep++;
+		for (int k = 0; k < NEIGHBOURS; k++) {
+			const carom_pose beside = neighbour_of(at, &seed);
+			const double jump = fabs(distance_of(context, a, b, &beside) / here - 1);
+			t.jumps += !(jump <= 1e-6);
+			t.most = fmax(t.most, jump);
+		}
+	}
+	return t;
+}
+
+TEST(convex_depth, poses_that_nobody_can_tell_apart_have_one_depth)
+{
+	carom_context *context = fixture_context(1);
+	carom_shape forms[FORMS];
+	carom_mesh *hull;
+	make_forms(context, forms, &hull);
+	for (int a = 0; a < FORMS; a++) {
+		for (int b = 0; b < FORMS; b++) {
+			const depth_tally t = compare_neighbours(context, &forms[a], &forms[b], 7 + (uint64_t)(FORMS * a + b));
+			CHECK(t.deep > POSES / 2);
+			if (!CHECK_INT(t.jumps, 0))
+				printf("shapes %d and %d: by up to %.2g of the depth\n", a, b, t.most);
+		}
+	}
+	carom_release_mesh(hull);
+	carom_destroy_context(context);
+}
