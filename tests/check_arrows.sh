@@ -41,7 +41,7 @@ check_includes src/world "${seen[@]}" sweep/ world/ carom/
 check_includes src/spheres base/ math/ geom/ mesh/ bvh/ spheres/ carom/
 check_includes src/sweep base/ math/ geom/ mesh/ bvh/ sweep/ carom/
 for folder in sim tools bench examples plugins; do
-	check_includes "$folder" carom/ sim/ plugins/
+	check_includes "$folder" carom/ sim/ plugins/ "$folder/"
 done
 # Public headers stand alone.
 check_includes include/carom carom/

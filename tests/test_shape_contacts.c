@@ -1,7 +1,6 @@
 // Contacts of shapes without a step (carom_collide): those of a world with the two, to the bit.
 #include "fixture.h"
 #include "pool_fixture.h"
-#include "pool_fixture.h"
 
 #include "carom/collide.h"
 

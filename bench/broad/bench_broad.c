@@ -2,7 +2,7 @@
 /// The broad phases against each other: spheres at the density of a heap, all moving, few moving, none moving. Each runs on the same poses
 /// in turn; the step's pairs and hashes are compared before a time is taken. Prints CSV: milliseconds of the pair step, which is the
 /// broad phase and the oriented boxes of its pairs. Usage: bench_broad [--threads N] [--bodies N]
-#include "../bench_random.h"
+#include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <stdio.h>
 #include <stdlib.h>

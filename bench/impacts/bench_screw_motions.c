@@ -5,7 +5,7 @@
 /// were missed, and the largest gap at a time of impact, in parts of the tolerance. Fails if one was
 /// missed, told late or told where the shapes are farther apart than the tolerance.
 /// Usage: bench_screw_motions [--count N] [--steps N] [--seed N]
-#include "../bench_random.h"
+#include "bench/bench_random.h"
 #include "carom/collide.h"
 #include "carom/query.h"
 #include <math.h>

@@ -3,7 +3,7 @@
 /// real steps of a world, of spheres and of a cloth. Processes that do nothing but count may run beside it. The results of a real step
 /// must not depend on the workers. Prints CSV: microseconds a step in windows of a fixed number of steps.
 /// Usage: bench_threads [--threads N] [--busy PROCESSES] [--rounds N] [--load NAME]
-#include "../bench_random.h"
+#include "bench/bench_random.h"
 #include "carom/carom.h"
 #include "carom/spheres.h"
 #include "carom/sweep.h"

@@ -1,6 +1,6 @@
 /// @file collide.h
-/// Two shapes at two poses, without a world: how far apart, where they touch, and when they first
-/// meet.
+/// Shapes without a world. Two at two poses: how far apart, where they touch, and when they first
+/// meet. One: where a ray hits it, and its point nearest to another.
 ///
 /// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, meshes and
 /// height fields, in any pair; a plane against any of these. carom_collide_convex alone takes no
@@ -67,6 +67,18 @@ typedef struct carom_manifold {
 	int32_t count;     ///< 0: the shapes are farther apart than the margin
 	carom_manifold_point points[CAROM_MAX_MANIFOLD];
 } carom_manifold;
+
+/// The nearest hit of a ray on a shape, any at all, as carom_world_cast_ray tells it of a world with
+/// this one body, to the bit. *found tells whether there is one; body is null. Takes no memory.
+CAROM_API carom_result carom_shape_cast_ray(carom_context *context, const carom_shape *shape,
+	const carom_pose *pose, const carom_ray *ray, bool *found, carom_ray_hit *hit);
+
+/// The point of a shape's surface that is nearest to a point, if it lies within max_distance (0 or
+/// more, may be INFINITY), as carom_world_closest_point tells it of a world with this one body, to
+/// the bit. body is null. Takes no memory.
+CAROM_API carom_result carom_shape_closest_point(carom_context *context, const carom_shape *shape,
+	const carom_pose *pose, carom_vec3 point, double max_distance, bool *found,
+	carom_closest_point *result);
 
 /// The manifold of two convex shapes, or of one and a plane: points with depth at least -margin
 /// (margin 0 or more). Faces that lie on each other give the corners of their common part, edges

@@ -207,7 +207,7 @@ carom_result carom_world_closest_body(const carom_world *world, const carom_shap
 	if (!found || !result)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
 	*found = false;
-	const carom_result checked = cr_check_max_distance(world, max_distance, name);
+	const carom_result checked = cr_check_max_distance(world->context, max_distance, name);
 	return checked == CAROM_SUCCESS ? cr_ask_closest_body(world, shape, pose, max_distance, filter, name, found, result)
 									: checked;
 }
@@ -259,7 +259,7 @@ carom_result carom_world_closest_pair(const carom_world *world, double max_dista
 	if (!found || !result)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", closest_pair_name, found ? "result" : "found");
 	*found = false;
-	carom_result outcome = cr_check_max_distance(world, max_distance, closest_pair_name);
+	carom_result outcome = cr_check_max_distance(world->context, max_distance, closest_pair_name);
 	pair_search p = { .world = world, .filter = { filter_a, filter_b }, .distance = max_distance, .a = -1, .b = -1 };
 	for (int64_t i = 0; i < world->bodies.count && outcome == CAROM_SUCCESS; i++)
 		outcome = ask_body(&p, (int32_t)i, closest_pair_name);

@@ -228,7 +228,7 @@ carom_result carom_world_closest_points(const carom_world *world, const carom_ba
 		return CAROM_INVALID_ARGUMENT;
 	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
 	if (result == CAROM_SUCCESS)
-		result = cr_check_max_distance(world, max_distance, name);
+		result = cr_check_max_distance(world->context, max_distance, name);
 	return result == CAROM_SUCCESS ? run(&b, name, "points", MIN_RAYS, sizeof *closest, ask_closest_point) : result;
 }
 
@@ -253,7 +253,7 @@ carom_result carom_world_closest_bodies(const carom_world *world, const carom_ba
 		return CAROM_INVALID_ARGUMENT;
 	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
 	if (result == CAROM_SUCCESS)
-		result = cr_check_max_distance(world, max_distance, name);
+		result = cr_check_max_distance(world->context, max_distance, name);
 	return result == CAROM_SUCCESS ? run(&b, name, "shapes", MIN_SHAPES, sizeof *closest, ask_closest_body) : result;
 }
 

@@ -13,7 +13,11 @@ typedef CR_ARRAY(carom_ray_hit) cr_hit_list;
 /// Contacts, likewise.
 typedef CR_ARRAY(carom_contact) cr_contact_list;
 
-carom_result cr_check_max_distance(const carom_world *world, double max_distance, const char *function);
+/// May a query start at p? Farther away squares of distances leave the range of double, and nothing is told from anything long before.
+carom_result cr_check_position(carom_context *context, v3d p, const char *function, const char *field);
+/// Checks a ray. The taken one's direction is in range; its t counts in scale of the caller's.
+carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const char *function, cr_query_ray *taken, double *scale);
+carom_result cr_check_max_distance(carom_context *context, double max_distance, const char *function);
 carom_result cr_check_cast_tolerance(const carom_world *world, double tolerance, const char *function);
 
 carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name,

@@ -28,13 +28,12 @@ bool cr_query_passes(const carom_query_filter *filter, const carom_world *world,
 
 static bool is_finite_vec(v3d v) { return isfinite(v.x) && isfinite(v.y) && isfinite(v.z); }
 
-/// May a query start at p? Farther away squares of distances leave the range of double, and nothing is told from anything long before.
-static carom_result check_position(const carom_world *world, v3d p, const char *function, const char *field)
+carom_result cr_check_position(carom_context *context, v3d p, const char *function, const char *field)
 {
 	if (!is_finite_vec(p))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is not finite", function, field);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is not finite", function, field);
 	if (fmax(fmax(fabs(p.x), fabs(p.y)), fabs(p.z)) > CAROM_MAX_POSITION)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"%s: %s is (%g, %g, %g); it must lie within %g of the origin (CAROM_MAX_POSITION)", function, field, p.x, p.y, p.z,
 			CAROM_MAX_POSITION);
 	return CAROM_SUCCESS;
@@ -63,35 +62,40 @@ typedef struct ray_search {
 	carom_result result; // of the visits
 } ray_search;
 
-static carom_result begin_ray(
-	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function, ray_search *s)
+carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const char *function, cr_query_ray *taken, double *scale)
 {
 	if (!ray)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray is NULL", function);
-	const carom_result result = check_position(world, ray->origin, function, "ray.origin");
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray is NULL", function);
+	const carom_result result = cr_check_position(context, ray->origin, function, "ray.origin");
 	if (result != CAROM_SUCCESS)
 		return result;
 	const v3d d = ray->direction;
 	const double largest = fmax(fmax(fabs(d.x), fabs(d.y)), fabs(d.z));
 	if (!is_finite_vec(d))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is not finite", function);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is not finite", function);
 	if (largest == 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is zero", function);
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray.direction is zero", function);
 	if (!isfinite(ray->t_min) || !(ray->t_max >= ray->t_min))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-			"%s: ray.t_min is %g and ray.t_max is %g; they must be an interval", function, ray->t_min, ray->t_max);
-	*s = (ray_search){ .world = world, .filter = filter, .scale = 1 };
-	s->ray = (cr_query_ray){ ray->origin, d, ray->t_min, ray->t_max };
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min is %g and ray.t_max is %g; they must be an interval",
+			function, ray->t_min, ray->t_max);
+	*scale = 1;
+	*taken = (cr_query_ray){ ray->origin, d, ray->t_min, ray->t_max };
 	if (largest > LARGE_DIRECTION || largest < 1 / LARGE_DIRECTION) {
-		s->scale = largest;
-		s->ray.direction = (v3d){ d.x / largest, d.y / largest, d.z / largest };
-		s->ray.t_min *= largest;
-		s->ray.t_max *= largest;
-		if (!isfinite(s->ray.t_min))
-			return cr_fail(
-				world->context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min lies out of range along this direction", function);
+		*scale = largest;
+		taken->direction = (v3d){ d.x / largest, d.y / largest, d.z / largest };
+		taken->t_min *= largest;
+		taken->t_max *= largest;
+		if (!isfinite(taken->t_min))
+			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: ray.t_min lies out of range along this direction", function);
 	}
 	return CAROM_SUCCESS;
+}
+
+static carom_result begin_ray(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *function, ray_search *s)
+{
+	*s = (ray_search){ .world = world, .filter = filter };
+	return cr_take_ray(world->context, ray, function, &s->ray, &s->scale);
 }
 
 static carom_ray_hit finish_hit(const ray_search *s, carom_ray_hit hit, int32_t body)
@@ -344,7 +348,7 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	const carom_query_filter *filter, const char *name, bool *found, carom_closest_point *result)
 {
 	*found = false;
-	const carom_result checked = check_position(world, point, name, "point");
+	const carom_result checked = cr_check_position(world->context, point, name, "point");
 	if (checked != CAROM_SUCCESS)
 		return checked;
 	point_search s = { .world = world, .filter = filter, .point = point };
@@ -359,11 +363,11 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 	return CAROM_SUCCESS;
 }
 
-carom_result cr_check_max_distance(const carom_world *world, double max_distance, const char *function)
+carom_result cr_check_max_distance(carom_context *context, double max_distance, const char *function)
 {
-	return max_distance >= 0 ? CAROM_SUCCESS
-							 : cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0",
-								   function, max_distance);
+	return max_distance >= 0
+		? CAROM_SUCCESS
+		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_distance is %g; it must be at least 0", function, max_distance);
 }
 
 carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point, double max_distance,
@@ -373,7 +377,7 @@ carom_result carom_world_closest_point(const carom_world *world, carom_vec3 poin
 	if (!found || !result)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "result" : "found");
 	*found = false;
-	const carom_result checked = cr_check_max_distance(world, max_distance, name);
+	const carom_result checked = cr_check_max_distance(world->context, max_distance, name);
 	return checked == CAROM_SUCCESS ? cr_ask_closest_point(world, point, max_distance, filter, name, found, result) : checked;
 }
 
