@@ -351,6 +351,22 @@ CAROM_API carom_result carom_world_get_user_data(
 /// Change it; pairs and events show it from the next step on.
 CAROM_API carom_result carom_world_set_user_data(
 	carom_world *world, carom_body_id id, uint64_t user_data);
+/// Give a rigid body without parts another shape, in place: id, pose, last pose, filters and user data
+/// stay. The next step finds what a world would find in which the body had this shape from the
+/// beginning. Pairs that go on persist, with their age and data; contacts get the age and impulse of
+/// those that were near them on body A, since features of the old shape mean nothing. A shape equal to
+/// the present one changes nothing. The mesh of shape is retained, that of the old one released.
+/// CAROM_INVALID_ARGUMENT, naming the field, where carom_world_add_body would refuse the shape, for a
+/// deforming body, and for one with parts. On any failure nothing has changed. Recorded.
+CAROM_API carom_result carom_world_set_shape(
+	carom_world *world, carom_body_id id, const carom_shape *shape);
+/// Give a body with parts other parts, in place, as carom_world_set_shape does: count of them, from 1
+/// to as many as it has (never more: its parts have numbers side by side). A part is known by its
+/// number: pairs of parts that stay go on, those of parts that are left out end in the next step.
+/// Contacts of a part whose pose in the body changes begin with age 0 and no impulse, where the body is
+/// A. Parts that are equal to those before keep all that they have.
+CAROM_API carom_result carom_world_set_parts(
+	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
 /// Change whom a body meets (carom_body_def), from the next step on.
 CAROM_API carom_result carom_world_set_filter(
 	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);

@@ -66,15 +66,23 @@ typedef struct cr_compound {
 	carom_part part[]; // [count] with poses normalised
 } cr_compound;
 
+/// What has become of the shape of a part since the last step.
+typedef enum cr_reshaping {
+	CR_SHAPE_KEPT,
+	CR_SHAPE_CHANGED, // another shape in the same frame: a place on the body still means something
+	CR_FRAME_CHANGED, // the part has another pose in its body too
+} cr_reshaping;
+
 /// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in order, so that the order of parts
 /// is that of their bodies. A body's number is that of its first part.
 typedef struct cr_body {
 	bool alive;
 	bool sensor;
 	bool self_collision;
-	uint8_t kind;    // carom_body_kind
-	bool moved;      // pose or vertices changed since the last step: box to be updated
-	bool refiltered; // category, mask or group changed since the last step
+	uint8_t kind;     // carom_body_kind
+	bool moved;       // pose or vertices changed since the last step: box to be updated
+	bool refiltered;  // category, mask or group changed since the last step
+	uint8_t reshaped; // a cr_reshaping: since the last step
 	uint32_t generation;
 	cr_shape shape;
 	cr_deforming *deforming; // NULL: rigid

@@ -130,6 +130,12 @@ static void match_nearest(const cr_contact_set *then, const cr_contact_set *now,
 	}
 }
 
+void cr_match_places(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+{
+	memset(used, 0, (size_t)then->count);
+	match_nearest(then, now, distance, used);
+}
+
 void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
 {
 	memset(used, 0, (size_t)then->count);

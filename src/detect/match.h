@@ -22,4 +22,7 @@ typedef struct cr_contact_set {
 /// used: scratch, [then->count].
 void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
 
+/// By distance alone, where a body has got another shape: its features have other numbers.
+void cr_match_places(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
+
 #endif

@@ -131,11 +131,16 @@ static void count_apart(cr_worker *worker)
 	worker->pairs_iterative++;
 }
 
+/// Are the bodies of the memory these, with the shapes that they had?
+static bool is_of_bodies(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
+{
+	return m->generation[0] == a->generation && m->generation[1] == b->generation && !(a->reshaped | b->reshaped);
+}
+
 /// Do the paths of the bodies alone say that the pair is still apart?
 static bool is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
 {
-	return m->apart && a->path + b->path <= m->apart_until && m->generation[0] == a->generation &&
-		m->generation[1] == b->generation;
+	return m->apart && a->path + b->path <= m->apart_until && is_of_bodies(a, b, m);
 }
 
 /// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is apart, iterative or full.
@@ -144,7 +149,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	cr_pair_memory *m = cr_memory_of(p, w);
-	if (m && (m->generation[0] != a->generation || m->generation[1] != b->generation))
+	if (m && !is_of_bodies(a, b, m))
 		*m = (cr_pair_memory){ .ungrouped = m->ungrouped, .group = m->group, .generation = { a->generation, b->generation } };
 	w->extension = cr_round_up(p->settings.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);

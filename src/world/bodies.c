@@ -57,7 +57,7 @@ static carom_result check_deforming(carom_context *context, const carom_body_def
 	return CAROM_SUCCESS;
 }
 
-static carom_result check_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *name)
+carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *name)
 {
 	if (shape->type == CAROM_PLANE && kind == CAROM_DYNAMIC)
 		return cr_fail(
@@ -77,7 +77,7 @@ static carom_result check_part(carom_context *context, const carom_body_def *def
 	const carom_part *p = &def->parts[part];
 	const carom_vec3 at = p->pose.position;
 	carom_pose normalized;
-	carom_result result = check_shape(context, &p->shape, def->kind, name);
+	carom_result result = cr_check_body_shape(context, &p->shape, def->kind, name);
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(context, &p->pose, name, "pose", &normalized);
 	if (result != CAROM_SUCCESS)
@@ -89,7 +89,7 @@ static carom_result check_part(carom_context *context, const carom_body_def *def
 	return CAROM_SUCCESS;
 }
 
-static carom_result check_parts(carom_context *context, const carom_body_def *def, const char *name)
+carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *name)
 {
 	if (!def->parts)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d, but parts is NULL", name, def->part_count);
@@ -119,7 +119,7 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 	if (def->part_count < 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
 	const carom_result result =
-		def->part_count > 0 ? check_parts(context, def, name) : check_shape(context, &def->shape, def->kind, name);
+		def->part_count > 0 ? cr_check_parts(context, def, name) : cr_check_body_shape(context, &def->shape, def->kind, name);
 	return result == CAROM_SUCCESS && is_deforming(def) ? check_deforming(context, def, name) : result;
 }
 
@@ -181,8 +181,7 @@ void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape)
 
 // ---- Adding and removing ----
 
-/// Derive a part's shape and let the ray plugin prepare it.
-static carom_result init_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape)
+carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape)
 {
 	carom_result result = cr_shape_init(&world->memory, def, world->box_meshes, shape);
 	if (result == CAROM_SUCCESS && !deforming)
@@ -192,11 +191,18 @@ static carom_result init_shape(carom_world *world, const carom_shape *def, bool 
 	return result;
 }
 
+void cr_drop_body_shape(carom_world *world, cr_shape *shape)
+{
+	cr_drop_plugin_mesh(world, shape);
+	cr_shape_free(shape);
+}
+
 static void drop_shape(carom_world *world, cr_body *body)
 {
-	if (!body->deforming)
-		cr_drop_plugin_mesh(world, &body->shape);
-	cr_shape_free(&body->shape);
+	if (body->deforming)
+		cr_shape_free(&body->shape);
+	else
+		cr_drop_body_shape(world, &body->shape);
 }
 
 /// The shapes of a body, in the places of its parts, which are not alive yet. On failure nothing is left.
@@ -205,7 +211,7 @@ static carom_result init_shapes(carom_world *world, const carom_body_def *def, c
 	for (int32_t i = 0; i < count; i++) {
 		const carom_shape *shape = def->part_count > 0 ? &def->parts[i].shape : &def->shape;
 		parts[i].deforming = NULL;
-		const carom_result result = init_shape(world, shape, is_deforming(def), &parts[i].shape);
+		const carom_result result = cr_init_body_shape(world, shape, is_deforming(def), &parts[i].shape);
 		if (result == CAROM_SUCCESS)
 			continue;
 		while (i-- > 0)
@@ -293,7 +299,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	return CAROM_SUCCESS;
 }
 
-static void end_part(carom_world *world, cr_body *body)
+void cr_end_part(carom_world *world, cr_body *body)
 {
 	drop_shape(world, body);
 	cr_deforming_free(&world->memory, body->deforming);
@@ -316,7 +322,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	world->impacts.deforming_count -= body->deforming != NULL;
 	world->impacts.stale = true;
 	for (int32_t i = 0; i < count; i++)
-		end_part(world, &body[i]);
+		cr_end_part(world, &body[i]);
 	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
 	world->body_count--;
 	world->shape_count -= count;

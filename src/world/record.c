@@ -174,6 +174,17 @@ static void put_shape(cr_recorder *r, const carom_shape *shape)
 	put_u32(r, mesh);
 }
 
+/// Write the meshes of a definition that were not written before.
+static void record_meshes(cr_recorder *r, const carom_body_def *def)
+{
+	for (int32_t i = 0; i < def->part_count; i++) {
+		if (cr_has_mesh(&def->parts[i].shape))
+			record_mesh(r, def->parts[i].shape.mesh);
+	}
+	if (cr_has_mesh(&def->shape))
+		record_mesh(r, def->shape.mesh);
+}
+
 static void put_parts(cr_recorder *r, const carom_body_def *def)
 {
 	put_u32(r, (uint32_t)def->part_count);
@@ -293,12 +304,7 @@ void cr_record_add_body(cr_recorder *r, const carom_body_def *def, carom_body_id
 {
 	if (!r || r->broken)
 		return;
-	for (int32_t i = 0; i < def->part_count; i++) {
-		if (cr_has_mesh(&def->parts[i].shape))
-			record_mesh(r, def->parts[i].shape.mesh);
-	}
-	if (cr_has_mesh(&def->shape))
-		record_mesh(r, def->shape.mesh);
+	record_meshes(r, def);
 	begin_record(r, CR_RECORD_ADD_BODY);
 	put_body(r, def);
 	put_id(r, id);
@@ -362,6 +368,30 @@ void cr_record_set_filter(cr_recorder *r, carom_body_id id, uint64_t category, u
 	put_u64(r, category);
 	put_u64(r, mask);
 	put_u32(r, (uint32_t)group);
+	end_record(r);
+}
+
+void cr_record_set_shape(cr_recorder *r, carom_body_id id, const carom_shape *shape)
+{
+	if (!r || r->broken)
+		return;
+	if (cr_has_mesh(shape))
+		record_mesh(r, shape->mesh);
+	begin_record(r, CR_RECORD_SET_SHAPE);
+	put_id(r, id);
+	put_shape(r, shape);
+	put_f64(r, shape->rounding);
+	end_record(r);
+}
+
+void cr_record_set_parts(cr_recorder *r, carom_body_id id, const carom_body_def *def)
+{
+	if (!r || r->broken)
+		return;
+	record_meshes(r, def);
+	begin_record(r, CR_RECORD_SET_PARTS);
+	put_id(r, id);
+	put_parts(r, def);
 	end_record(r);
 }
 

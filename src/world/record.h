@@ -17,6 +17,8 @@ void cr_record_set_vertices(cr_recorder *recorder, carom_body_id id, const cr_de
 	const carom_strided *end);
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
+void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);
+void cr_record_set_parts(cr_recorder *recorder, carom_body_id id, const carom_body_def *def);
 void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
 void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
 

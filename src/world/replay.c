@@ -639,6 +639,28 @@ static carom_result replay_set_filter(replay *r)
 	return used_up(r) ? judge(r, carom_world_set_filter(r->world, id, category, mask, group)) : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_shape(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	carom_shape shape;
+	const uint32_t mesh = get_shape(r, &shape);
+	shape.rounding = get_f64(r);
+	if (!used_up(r) || r->version < 6 || !set_mesh(r, &shape, mesh))
+		return damaged(r, "a shape with a field out of range, or its version has no such record");
+	return judge(r, carom_world_set_shape(r->world, id, &shape));
+}
+
+static carom_result replay_set_parts(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	carom_body_def def;
+	if (r->version < 6 || !get_parts(r, &def))
+		return refuse_body(r);
+	if (!used_up(r))
+		return damaged(r, "its size is wrong");
+	return judge(r, carom_world_set_parts(r->world, id, def.parts, def.part_count));
+}
+
 static carom_result replay_set_impulse(replay *r)
 {
 	const int32_t contact = (int32_t)get_u32(r);
@@ -719,6 +741,8 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_SET_POSES] = replay_set_poses,
 		[CR_RECORD_SET_USER_DATA] = replay_set_user_data,
 		[CR_RECORD_SET_FILTER] = replay_set_filter,
+		[CR_RECORD_SET_SHAPE] = replay_set_shape,
+		[CR_RECORD_SET_PARTS] = replay_set_parts,
 		[CR_RECORD_SET_IMPULSE] = replay_set_impulse,
 		[CR_RECORD_SET_PAIR_DATA] = replay_set_pair_data,
 		[CR_RECORD_STEP] = replay_step,

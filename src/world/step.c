@@ -51,6 +51,7 @@ carom_result cr_explain_failure(const carom_world *world, const char *function, 
 static void finish_body(cr_body *body)
 {
 	body->refiltered = false;
+	body->reshaped = CR_SHAPE_KEPT;
 	if (!body->moved)
 		return;
 	body->moved = false;

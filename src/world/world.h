@@ -70,6 +70,16 @@ void cr_world_forget(carom_world *world);
 /// What the user's filter says of the bodies of two parts, a < b; a refusal is recorded. There is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
+/// Check the shape of a body of a kind, and the parts of a definition; the text names the function and the field.
+carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *function);
+carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *function);
+/// Derive the shape of a part and let the ray plugin prepare it, unless the body deforms. On failure nothing is left.
+carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape);
+/// Give up a shape of a rigid body that cr_init_body_shape made.
+void cr_drop_body_shape(carom_world *world, cr_shape *shape);
+/// End a part of a body. Its number is the caller's to free.
+void cr_end_part(carom_world *world, cr_body *part);
+
 /// Check a shape; the text names the function and the field.
 carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
 /// Check and normalise a pose; the text names the function and the field.

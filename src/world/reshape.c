@@ -1,0 +1,215 @@
+/// Another shape for a body, or other parts, while it lives.
+///
+/// All that may fail is made beside the body and then exchanged: on failure nothing has changed. What pairs
+/// remember of the old shape is dropped by the next step (cr_body.reshaped); results stay, so that pairs go on.
+/// Cost: O(parts), and that of making a shape.
+
+#include "world/world.h"
+
+static const char *const shape_name = "carom_world_set_shape";
+static const char *const parts_name = "carom_world_set_parts";
+
+// ---- What follows from a change ----
+
+/// Note that a part has got another shape.
+static void note(cr_body *part, cr_reshaping reshaping)
+{
+	part->moved = true;      // its box is another
+	part->refiltered = true; // and so may be the bodies that it can meet
+	part->reshaped = part->reshaped > reshaping ? part->reshaped : (uint8_t)reshaping;
+}
+
+/// The scene of impacts holds the triangles of rigid meshes too.
+static void forget_scene(cr_impacts *impacts)
+{
+	carom_destroy_sweep(impacts->sweep);
+	impacts->sweep = NULL;
+	impacts->members.count = 0;
+}
+
+static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
+{
+	if (part->shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
+		forget_scene(&world->impacts);
+	cr_drop_body_shape(world, &part->shape);
+	part->shape = *shape;
+}
+
+static void finish(carom_world *world)
+{
+	world->impacts.stale = true;
+	cr_query_index_invalidate(world->query_index);
+}
+
+/// The body of an id, if it is rigid. NULL after a failure, with *result.
+static cr_body *find_rigid(carom_world *world, carom_body_id id, const char *function, carom_result *result)
+{
+	cr_body *body = cr_find_body(world, id, function);
+	*result = body ? CAROM_SUCCESS : CAROM_INVALID_BODY;
+	if (!body || !body->deforming)
+		return body;
+	*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+		"%s: id names a body whose kind is %s: deforming bodies keep their mesh (carom_world_set_vertices moves it)", function,
+		body->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE");
+	return NULL;
+}
+
+// ---- One shape ----
+
+static bool are_equal(const carom_shape *a, const carom_shape *b)
+{
+	return a->type == b->type && a->radius == b->radius && a->half_length == b->half_length &&
+		a->half_extents[0] == b->half_extents[0] && a->half_extents[1] == b->half_extents[1] &&
+		a->half_extents[2] == b->half_extents[2] && a->mesh == b->mesh && a->rounding == b->rounding;
+}
+
+carom_result carom_world_set_shape(carom_world *world, carom_body_id id, const carom_shape *shape)
+{
+	carom_result result;
+	cr_body *body = find_rigid(world, id, shape_name, &result);
+	if (!body)
+		return result;
+	if (!shape)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: shape is NULL", shape_name);
+	if (body->compound)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the body has parts, whose shapes carom_world_set_parts changes", shape_name);
+	result = cr_check_body_shape(world->context, shape, (carom_body_kind)body->kind, shape_name);
+	if (result != CAROM_SUCCESS || are_equal(shape, &body->shape.def))
+		return result;
+	const unsigned refusals = cr_count_refusals(world);
+	cr_shape made;
+	result = cr_init_body_shape(world, shape, false, &made);
+	if (result != CAROM_SUCCESS)
+		return cr_explain_failure(world, shape_name, refusals, result);
+	swap_shape(world, body, &made);
+	note(body, CR_SHAPE_CHANGED);
+	finish(world);
+	cr_record_set_shape(world->recorder, id, shape);
+	return CAROM_SUCCESS;
+}
+
+// ---- Parts ----
+
+typedef struct new_parts {
+	int32_t count;
+	cr_shape *shapes; // [count]
+	cr_compound *compound;
+} new_parts;
+
+static size_t shapes_bytes(int32_t count) { return (size_t)count * sizeof(cr_shape); }
+
+static carom_result make_parts(carom_world *world, const carom_body_def *def, new_parts *made)
+{
+	*made = (new_parts){ .count = def->part_count, .shapes = cr_alloc(&world->memory, shapes_bytes(def->part_count)) };
+	if (!made->shapes)
+		return cr_fail_memory(world->context, "the parts of a body");
+	int32_t ready = 0;
+	carom_result result = CAROM_SUCCESS;
+	while (ready < made->count && result == CAROM_SUCCESS) {
+		result = cr_init_body_shape(world, &def->parts[ready].shape, false, &made->shapes[ready]);
+		ready += result == CAROM_SUCCESS;
+	}
+	if (result == CAROM_SUCCESS)
+		result = cr_create_compound(&world->memory, def, &made->compound);
+	if (result == CAROM_SUCCESS)
+		return result;
+	while (ready-- > 0)
+		cr_drop_body_shape(world, &made->shapes[ready]);
+	cr_free(&world->memory, made->shapes, shapes_bytes(made->count));
+	return result;
+}
+
+static bool are_equal_poses(const carom_pose *a, const carom_pose *b)
+{
+	return a->position.x == b->position.x && a->position.y == b->position.y && a->position.z == b->position.z &&
+		a->orientation.x == b->orientation.x && a->orientation.y == b->orientation.y && a->orientation.z == b->orientation.z &&
+		a->orientation.w == b->orientation.w;
+}
+
+/// Where a body was in the last step, from where one of its parts was.
+static carom_pose find_last_pose(const cr_body *part, const carom_pose *local)
+{
+	const carom_quat q = local->orientation, back = { -q.x, -q.y, -q.z, q.w };
+	carom_pose pose = { .orientation = quat_mul(part->last_pose.orientation, back) };
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	pose.position = v3d_sub(part->last_pose.position, m3d_mul(&rotation, local->position));
+	return pose;
+}
+
+/// Let a part that has another pose in its body come from where it would have been.
+static void move_last_pose(cr_body *part, const carom_pose *body, const carom_pose *local)
+{
+	const m3d rotation = m3d_from_quat(body->orientation);
+	part->last_pose.position = v3d_add(m3d_mul(&rotation, local->position), body->position);
+	part->last_pose.orientation = quat_mul(body->orientation, local->orientation);
+	part->last_rotation = m3d_from_quat(part->last_pose.orientation);
+}
+
+/// Exchange the parts of a body. Nothing fails.
+static void swap_parts(carom_world *world, cr_body *first, const new_parts *made)
+{
+	cr_compound *old = first->compound;
+	const bool rests = !first->moved;
+	const carom_pose last = find_last_pose(first, &old->part[0].pose);
+	made->compound->pose = old->pose;
+	for (int32_t i = made->count; i < old->count; i++) {
+		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
+			forget_scene(&world->impacts);
+		cr_end_part(world, &first[i]);
+	}
+	first->compound = made->compound;
+	for (int32_t i = 0; i < made->count; i++) {
+		const carom_pose *local = &made->compound->part[i].pose;
+		const bool stays = are_equal_poses(local, &old->part[i].pose);
+		if (!stays)
+			move_last_pose(&first[i], &last, local);
+		if (stays && are_equal(&made->compound->part[i].shape, &old->part[i].shape)) {
+			cr_drop_body_shape(world, &made->shapes[i]);
+			continue;
+		}
+		swap_shape(world, &first[i], &made->shapes[i]);
+		note(&first[i], stays ? CR_SHAPE_CHANGED : CR_FRAME_CHANGED);
+	}
+	const carom_pose pose = old->pose;
+	cr_place_body(first, &pose);
+	if (rests)
+		cr_rest_body(first);
+}
+
+carom_result carom_world_set_parts(carom_world *world, carom_body_id id, const carom_part *parts, int32_t count)
+{
+	carom_result result;
+	cr_body *first = find_rigid(world, id, parts_name, &result);
+	if (!first)
+		return result;
+	if (!first->compound)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: the body was added without parts; carom_world_set_shape changes its shape", parts_name);
+	const int32_t before = first->compound->count;
+	if (count < 1 || count > before)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
+			"%s: count is %d, but the body has %d parts: it can have fewer, from 1 on, and not more", parts_name, count, before);
+	carom_body_def def = carom_default_body_def();
+	def.kind = (carom_body_kind)first->kind;
+	def.parts = parts;
+	def.part_count = count;
+	result = cr_check_parts(world->context, &def, parts_name);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const unsigned refusals = cr_count_refusals(world);
+	new_parts made;
+	result = make_parts(world, &def, &made);
+	if (result != CAROM_SUCCESS)
+		return cr_explain_failure(world, parts_name, refusals, result);
+	cr_compound *old = first->compound;
+	swap_parts(world, first, &made);
+	cr_release_compound(&world->memory, old);
+	cr_free(&world->memory, made.shapes, shapes_bytes(count));
+	if (count < before)
+		cr_free_numbers(world, (int32_t)(id.index1 - 1) + count, before - count);
+	world->shape_count -= before - count;
+	finish(world);
+	cr_record_set_parts(world->recorder, id, &def);
+	return CAROM_SUCCESS;
+}
