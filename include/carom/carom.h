@@ -126,6 +126,21 @@ CAROM_API carom_body_def carom_default_body_def(void);
 typedef bool carom_pair_filter_fn(
 	carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
+typedef struct carom_contact carom_contact;
+
+/// Return false to leave a single contact out: of a one-way platform, of a hole painted in a mesh, of a
+/// layer that one body passes. Called after a pair was worked out and before its contacts are reduced to
+/// max_contacts_per_pair, so that one left out takes no place, in the order of the views. The contact is
+/// whole (carom_contact), with its materials, but for pair, which is its number among those of the pair,
+/// and for age and impulse, which are 0. user_data are those of body_a and body_b. Called from worker
+/// threads while the step runs: the answer must depend on nothing but the arguments and what the step
+/// leaves alone, and the function must not call anything on the world that steps. A pair all of whose
+/// contacts are left out does not touch: it is not listed, ends if it was, and begins when one stays.
+/// Sensors, which have no contacts, impacts and queries are not asked about. What pairs remember does not
+/// depend on the answers, so they may change from step to step. A recording holds them.
+typedef bool carom_contact_filter_fn(
+	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
+
 /// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures
 /// them.
 typedef enum carom_broad_phase {
@@ -276,6 +291,8 @@ typedef struct carom_world_def {
 	int32_t worker_groups;
 	carom_pair_filter_fn *pair_filter; ///< NULL: none
 	void *pair_filter_user;
+	carom_contact_filter_fn *contact_filter; ///< NULL: none
+	void *contact_filter_user;
 	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
 	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
 	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the

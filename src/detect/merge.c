@@ -138,19 +138,8 @@ static void fill_contact(const fill *f, const cr_found_pair *found, const carom_
 	const cr_raw_contact *raw = &found->contacts[k];
 	const cr_body *a = &f->pipeline->bodies[found->a];
 	carom_contact *c = &f->now->contacts.data[pair->first_contact + k];
-	*c = (carom_contact){
-		.body_a = pair->body_a,
-		.body_b = pair->body_b,
-		.point = { raw->point[0], raw->point[1], raw->point[2] },
-		.normal = { raw->normal[0], raw->normal[1], raw->normal[2] },
-		.depth = raw->depth,
-		.feature_a = raw->feature_a,
-		.feature_b = raw->feature_b,
-		.kind = (carom_contact_kind)raw->kind,
-		.pair = row,
-		.shape_a = pair->shape_a,
-		.shape_b = pair->shape_b,
-	};
+	*c = cr_contact_of(pair, raw);
+	c->pair = row;
 	const v3d local = m3d_tmul(&a->rotation, v3d_sub((v3d){ raw->point[0], raw->point[1], raw->point[2] }, a->pose.position));
 	f->now->local.data[pair->first_contact + k] = (cr_local_point){ { (float)local.x, (float)local.y, (float)local.z } };
 }

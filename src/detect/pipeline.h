@@ -147,6 +147,9 @@ typedef struct cr_ray_rooms {
 	int32_t backtracks;
 } cr_ray_rooms;
 
+/// Is a contact of parts a < b kept? Any thread. contact->pair is its number among those of the pair.
+typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom_contact *contact);
+
 typedef struct cr_pipeline {
 	carom_context *context;
 	const cr_bvh_kernels *bvh;
@@ -168,6 +171,8 @@ typedef struct cr_pipeline {
 	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS]; // of the step
 	cr_ray_rooms rooms;
 	cr_temporal temporal;
+	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
+	void *keep_contact_user;
 	int keeping;      // which of the workers' kept memories is in use
 	size_t live_kept; // bytes in use in them after they were tidied last
 } cr_pipeline;
@@ -256,6 +261,27 @@ static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_w
 }
 /// Sort the contacts of each pair by kind and features and reduce them to the number of the settings.
 carom_result cr_stage_reduce(cr_pipeline *pipeline); // reduce.c
+
+/// Leave out those contacts of parts a < b that keep_contact, which there is, refuses (contact_filter.c).
+void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
+/// Sort contacts by kind and features (reduce.c).
+void cr_sort_contacts(cr_raw_contacts *contacts);
+/// The contact that users see of a raw one, of a pair whose bodies and parts are known. The rest is 0.
+static inline carom_contact cr_contact_of(const carom_pair *pair, const cr_raw_contact *raw)
+{
+	return (carom_contact){
+		.body_a = pair->body_a,
+		.body_b = pair->body_b,
+		.point = { raw->point[0], raw->point[1], raw->point[2] },
+		.normal = { raw->normal[0], raw->normal[1], raw->normal[2] },
+		.depth = raw->depth,
+		.feature_a = raw->feature_a,
+		.feature_b = raw->feature_b,
+		.kind = (carom_contact_kind)raw->kind,
+		.shape_a = pair->shape_a,
+		.shape_b = pair->shape_b,
+	};
+}
 
 /// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory.
 int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts); // reduce.c

@@ -117,11 +117,16 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 	sort_contacts(data, keep);
 }
 
+void cr_sort_contacts(cr_raw_contacts *contacts)
+{
+	if (contacts->count > 1)
+		sort_contacts(contacts->data, contacts->count);
+}
+
 int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_contacts *contacts)
 {
 	const int64_t found = contacts->count, most = p->settings.max_contacts_per_pair;
-	if (found > 1)
-		sort_contacts(contacts->data, found);
+	cr_sort_contacts(contacts);
 	if (most > 0 && found > most)
 		keep_some(worker, contacts, most);
 	return (int32_t)found;
@@ -134,6 +139,8 @@ static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
 		cr_pair_work *w = &p->work.data[p->kept.data[i]];
 		if (i + 2 < end)
 			__builtin_prefetch(p->work.data[p->kept.data[i + 2]].contacts.data);
+		if (p->keep_contact)
+			cr_filter_contacts(p, w->a, w->b, &w->contacts);
 		w->found = cr_reduce_contacts(p, &p->workers[worker], &w->contacts);
 	}
 }

@@ -41,6 +41,8 @@ static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, 
 	case CR_ALGORITHM_CONVEX_MESH: cr_collide_convex_mesh(p, worker, pair); break;
 	default: break;
 	}
+	if (p->keep_contact)
+		cr_filter_contacts(p, pair.a, pair.b, &worker->contacts);
 	if (worker->contacts.count == 0)
 		return;
 	found->found = cr_reduce_contacts(p, worker, &worker->contacts);

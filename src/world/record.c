@@ -15,6 +15,7 @@ struct cr_recorder {
 	uint64_t check;
 	CR_ARRAY(uint8_t) record;            // being put together: head and payload
 	CR_ARRAY(const carom_mesh *) meshes; // written so far, by number; each with a reference, so that no other takes its address
+	CR_ARRAY(cr_key) dropped;            // contacts that the filter left out: the pair, and the number in it
 	CR_ARRAY(cr_key) rejected;           // pairs that the filter left out in this step
 	CR_ARRAY(cr_key) scratch;
 	atomic_flag lock; // of rejected
@@ -423,6 +424,7 @@ void cr_record_begin_step(cr_recorder *r)
 	if (!r)
 		return;
 	r->rejected.count = 0;
+	r->dropped.count = 0;
 	r->incomplete = false;
 }
 
@@ -433,6 +435,18 @@ void cr_record_rejection(cr_recorder *r, int32_t a, int32_t b)
 	cr_lock(&r->lock);
 	if (cr_array_reserve(r->context, &r->rejected, r->rejected.count + 1))
 		r->rejected.data[r->rejected.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, 0 };
+	else
+		r->incomplete = true;
+	cr_unlock(&r->lock);
+}
+
+void cr_record_drop(cr_recorder *r, int32_t a, int32_t b, int32_t number)
+{
+	if (!r)
+		return;
+	cr_lock(&r->lock);
+	if (cr_array_reserve(r->context, &r->dropped, r->dropped.count + 1))
+		r->dropped.data[r->dropped.count++] = (cr_key){ (uint64_t)a << 32 | (uint32_t)b, (uint32_t)number };
 	else
 		r->incomplete = true;
 	cr_unlock(&r->lock);
@@ -451,11 +465,25 @@ static void sort_rejected(cr_recorder *r)
 	r->rejected.count = kept;
 }
 
+/// The sort keeps the order of equal keys, so the contacts of a pair stay in order. There is room in scratch.
+static void put_drops(cr_recorder *r)
+{
+	if (r->dropped.count > 0)
+		cr_radix_sort(r->dropped.data, r->scratch.data, r->dropped.count, 64);
+	put_u32(r, (uint32_t)r->dropped.count);
+	for (int64_t i = 0; i < r->dropped.count; i++) {
+		put_u32(r, (uint32_t)(r->dropped.data[i].key >> 32));
+		put_u32(r, (uint32_t)r->dropped.data[i].key);
+		put_u32(r, r->dropped.data[i].value);
+	}
+}
+
 void cr_record_step(cr_recorder *r, uint64_t hash)
 {
 	if (!r || r->broken)
 		return;
-	if (r->incomplete || !cr_array_reserve(r->context, &r->scratch, r->rejected.count)) {
+	const int64_t most = r->rejected.count > r->dropped.count ? r->rejected.count : r->dropped.count;
+	if (r->incomplete || !cr_array_reserve(r->context, &r->scratch, most)) {
 		give_up(r, "out of memory");
 		return;
 	}
@@ -466,6 +494,7 @@ void cr_record_step(cr_recorder *r, uint64_t hash)
 		put_u32(r, (uint32_t)(r->rejected.data[i].key >> 32));
 		put_u32(r, (uint32_t)r->rejected.data[i].key);
 	}
+	put_drops(r);
 	put_u64(r, hash);
 	end_record(r);
 	r->stepped = true;
@@ -492,6 +521,7 @@ static bool finish(cr_recorder *r)
 	cr_array_free(r->context, &r->record);
 	cr_array_free(r->context, &r->meshes);
 	cr_array_free(r->context, &r->rejected);
+	cr_array_free(r->context, &r->dropped);
 	cr_array_free(r->context, &r->scratch);
 	cr_free(r->context, r, sizeof *r);
 	return complete;

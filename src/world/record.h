@@ -26,6 +26,8 @@ void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_
 /// after a step that succeeded. A failed step leaves no trace but that the world forgets.
 void cr_record_begin_step(cr_recorder *recorder);
 void cr_record_rejection(cr_recorder *recorder, int32_t a, int32_t b);
+/// Contact number of parts a < b (numbers), which the user's filter leaves out (any thread). Those of a pair come in order.
+void cr_record_drop(cr_recorder *recorder, int32_t a, int32_t b, int32_t number);
 void cr_record_step(cr_recorder *recorder, uint64_t hash);
 
 /// The world forgot what its pairs remembered (cr_world_forget): what it finds next depends on that.

@@ -11,7 +11,8 @@ enum {
 	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before self_collision, had no
 	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL,
 	// no CR_RECORD_SET_PAIR_DATA and no materials; 4 ended its bodies before parts, and its state before free ranges;
-	// 5 knew no CR_RECORD_SET_SHAPE and no CR_RECORD_SET_PARTS.
+	// 5 knew no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS,
+	// and no contacts that a filter left out in its steps.
 	CR_RECORDING_VERSION = 6,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload

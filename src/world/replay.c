@@ -3,6 +3,7 @@
 /// bytes that came.
 #include "detect/shape_table.h"
 #include "base/array.h"
+#include "base/radix.h"
 #include "world/recording_format.h"
 #include "world/world.h"
 #include <string.h>
@@ -27,6 +28,7 @@ typedef struct replay {
 	bool has_state;
 	CR_ARRAY(carom_mesh *) meshes;
 	CR_ARRAY(uint64_t) rejected; // pairs of the step: a << 32 | b, sorted
+	CR_ARRAY(cr_key) dropped;    // contacts of the step: a << 32 | b, and the number in the pair, sorted by both
 	CR_ARRAY(carom_body_id) ids;
 	CR_ARRAY(carom_pose) poses;
 	CR_ARRAY(carom_part) parts; // of the body that get_body read last
@@ -152,6 +154,8 @@ static carom_result read_record(replay *r, uint32_t *opcode)
 
 // ---- World, meshes, state ----
 
+static bool is_before(const cr_key *x, const cr_key *y) { return x->key != y->key ? x->key < y->key : x->value < y->value; }
+
 /// The verdicts of the recorded filter: what it left out is in the record of the step.
 static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
 {
@@ -167,6 +171,25 @@ static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_
 			high = middle;
 	}
 	return low == r->rejected.count || r->rejected.data[low] != wanted;
+}
+
+/// The verdicts of the recorded contact filter.
+static bool replay_contact_verdict(const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user)
+{
+	(void)user_data_a, (void)user_data_b;
+	const replay *r = user;
+	const uint64_t a = contact->body_a.index1 - 1 + (uint64_t)contact->shape_a;
+	const uint64_t b = contact->body_b.index1 - 1 + (uint64_t)contact->shape_b;
+	const cr_key wanted = { a << 32 | b, (uint32_t)contact->pair };
+	int64_t low = 0, high = r->dropped.count;
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (is_before(&r->dropped.data[middle], &wanted))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == r->dropped.count || is_before(&wanted, &r->dropped.data[low]);
 }
 
 /// Settings of recordings since version 2; before there was one algorithm, in full in every step.
@@ -226,6 +249,8 @@ static carom_result replay_world(replay *r)
 	get_sweep_settings(r, &def.sweep);
 	def.pair_filter = replay_verdict;
 	def.pair_filter_user = r;
+	def.contact_filter = replay_contact_verdict;
+	def.contact_filter_user = r;
 	if (!used_up(r) || r->world)
 		return damaged(r, r->world ? "a second world" : "its size is wrong");
 	// A plugin is code that is not here; its hits are those of the other methods if it is right.
@@ -696,9 +721,32 @@ static carom_result get_rejections(replay *r)
 	return CAROM_SUCCESS;
 }
 
+/// Before version 6 there were none.
+static carom_result get_drops(replay *r)
+{
+	int32_t count;
+	r->dropped.count = 0;
+	if (r->version < 6)
+		return CAROM_SUCCESS;
+	if (!get_count(r, 12, &count))
+		return damaged(r, "its size is wrong");
+	if (!cr_array_reserve(r->context, &r->dropped, count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int32_t i = 0; i < count; i++) {
+		const uint64_t a = get_u32(r), b = get_u32(r);
+		const cr_key drop = { a << 32 | b, get_u32(r) };
+		if (a >= b || (i > 0 && !is_before(&r->dropped.data[i - 1], &drop)))
+			return damaged(r, "the contacts that the filter left out are not in order");
+		r->dropped.data[r->dropped.count++] = drop;
+	}
+	return CAROM_SUCCESS;
+}
+
 static carom_result replay_step(replay *r)
 {
 	carom_result result = get_rejections(r);
+	if (result == CAROM_SUCCESS)
+		result = get_drops(r);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const uint64_t recorded = get_u64(r);
@@ -795,6 +843,7 @@ carom_result carom_replay_recording(carom_context *context, carom_read_fn *read,
 	cr_array_free(context, &r.payload);
 	cr_array_free(context, &r.meshes);
 	cr_array_free(context, &r.rejected);
+	cr_array_free(context, &r.dropped);
 	cr_array_free(context, &r.ids);
 	cr_array_free(context, &r.poses);
 	cr_array_free(context, &r.parts);

@@ -15,6 +15,17 @@ bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 
 static bool ask_filter(void *user, int32_t a, int32_t b) { return cr_ask_pair_filter(user, a, b); }
 
+static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_contact *contact)
+{
+	carom_world *world = user;
+	const cr_body *bodies = world->bodies.data;
+	const bool keep =
+		world->def.contact_filter(contact, bodies[a].user_data, bodies[b].user_data, world->def.contact_filter_user);
+	if (!keep)
+		cr_record_drop(world->recorder, a, b, contact->pair);
+	return keep;
+}
+
 static int32_t count_colliding(const cr_results *r)
 {
 	int32_t count = 0;
@@ -71,6 +82,8 @@ carom_result carom_world_step(carom_world *world)
 	const unsigned refusals = cr_count_refusals(world);
 	world->pipeline.broad->verdict = world->def.pair_filter ? ask_filter : NULL;
 	world->pipeline.broad->verdict_user = world;
+	world->pipeline.keep_contact = world->def.contact_filter ? ask_contact_filter : NULL;
+	world->pipeline.keep_contact_user = world;
 	world->pipeline.has_parts = world->shape_count > world->body_count;
 	cr_record_begin_step(world->recorder);
 
