@@ -277,6 +277,29 @@ static void set_filter(twins *t)
 	ON_BOTH(t, result, carom_world_set_filter(t->world[w], id, category, mask, group));
 }
 
+// Another shape, or as many other parts, whatever the body is.
+static void reshape(twins *t)
+{
+	fuzz_bytes *b = &t->bytes;
+	const carom_body_id id = any_id(t);
+	int mesh;
+	carom_part parts[2][MOST_PARTS];
+	carom_body_def def[2] = { carom_default_body_def(), carom_default_body_def() };
+	const carom_shape shape = read_shape(b, &mesh);
+	const int count = fuzz_choose(b, MOST_PARTS + 1);
+	carom_result result[2];
+	if (count > 0) {
+		read_parts(b, count, def, parts);
+		ON_BOTH(t, result, carom_world_set_parts(t->world[w], id, parts[w], count));
+		return;
+	}
+	for (int w = 0; w < 2; w++) {
+		def[w].shape = shape;
+		def[w].shape.mesh = shape.type == CAROM_MESH ? meshes[w][mesh] : NULL;
+	}
+	ON_BOTH(t, result, carom_world_set_shape(t->world[w], id, &def[w].shape));
+}
+
 static void set_vertices(twins *t)
 {
 	fuzz_bytes *b = &t->bytes;
@@ -463,7 +486,7 @@ static void end_recording(twins *t, tape *r)
 static bool play(const uint8_t *data, size_t size, bool failing)
 {
 	static void (*const calls[])(twins *) = { add_body, add_body, remove_body, set_pose, set_pose, set_filter, set_vertices,
-		cast_ray, find_closest_point, find_overlaps, step, step, set_impulse, add_body, set_pose, step };
+		cast_ray, find_closest_point, find_overlaps, step, step, set_impulse, add_body, reshape, step };
 	set_up();
 	const size_t before[2] = { carom_memory_in_use(contexts[0]), carom_memory_in_use(contexts[1]) };
 	twins t = { .failing = failing, .bytes = { data, data + size } };
