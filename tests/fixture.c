@@ -3,6 +3,7 @@
 #include "world/recording_format.h"
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,20 @@ carom_pose fixture_compose(carom_pose a, carom_pose b)
 	return (carom_pose){ carom_transform_point(a, b.position),
 		{ p.w * q.x + p.x * q.w + p.y * q.z - p.z * q.y, p.w * q.y - p.x * q.z + p.y * q.w + p.z * q.x,
 			p.w * q.z + p.x * q.y - p.y * q.x + p.z * q.w, p.w * q.w - p.x * q.x - p.y * q.y - p.z * q.z } };
+}
+
+bool fixture_same_vector(carom_vec3 a, carom_vec3 b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+void fixture_expect_error(const carom_context *context, carom_result result, carom_result expected, const char *text)
+{
+	CHECK_INT(result, expected);
+	if (!CHECK(strstr(carom_error_text(context), text) != NULL))
+		printf("text: %s\n", carom_error_text(context));
+}
+
+void fixture_expect_wrong(const carom_context *context, carom_result result, const char *text)
+{
+	fixture_expect_error(context, result, CAROM_INVALID_ARGUMENT, text);
 }
 
 // ---- What holds for every step ----

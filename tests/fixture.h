@@ -85,6 +85,13 @@ cr_transform fixture_transform(carom_pose pose);
 /// First b, then a: rotate(a.q, b.p) + a.p.
 carom_pose fixture_compose(carom_pose a, carom_pose b);
 
+/// Bit for bit.
+bool fixture_same_vector(carom_vec3 a, carom_vec3 b);
+/// A call has failed as expected, with a text that holds this one.
+void fixture_expect_error(const carom_context *context, carom_result result, carom_result expected, const char *text);
+/// A call has refused an argument (CAROM_INVALID_ARGUMENT), likewise.
+void fixture_expect_wrong(const carom_context *context, carom_result result, const char *text);
+
 static inline v3d fixture_normal(const carom_contact *c) { return (v3d){ c->normal[0], c->normal[1], c->normal[2] }; }
 static inline v3d fixture_point(const carom_contact *c) { return (v3d){ c->point[0], c->point[1], c->point[2] }; }
 static inline bool fixture_same_id(carom_body_id a, carom_body_id b)

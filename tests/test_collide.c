@@ -238,13 +238,6 @@ TEST(collide, time_of_impact)
 	carom_destroy_context(context);
 }
 
-static void expect_error(carom_context *context, carom_result result, carom_result expected, const char *text)
-{
-	CHECK_INT(result, expected);
-	if (!CHECK(strstr(carom_error_text(context), text) != NULL))
-		CHECK_STR(carom_error_text(context), text);
-}
-
 TEST(collide, misuse_of_shapes)
 {
 	carom_context *context = fixture_context(1);
@@ -254,35 +247,40 @@ TEST(collide, misuse_of_shapes)
 	carom_separation s;
 	carom_manifold m;
 	CHECK_INT(carom_distance(NULL, &ball, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT);
-	expect_error(context, carom_distance(context, &ball, NULL, &ball, NULL, NULL), CAROM_INVALID_ARGUMENT, "separation is NULL");
-	expect_error(context, carom_distance(context, NULL, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
+	fixture_expect_error(
+		context, carom_distance(context, &ball, NULL, &ball, NULL, NULL), CAROM_INVALID_ARGUMENT, "separation is NULL");
+	fixture_expect_error(
+		context, carom_distance(context, NULL, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
 	bad = fixture_of_mesh(mesh);
-	expect_error(context, carom_collide_convex(context, &ball, NULL, &bad, NULL, 0, &m), CAROM_UNSUPPORTED,
+	fixture_expect_error(context, carom_collide_convex(context, &ball, NULL, &bad, NULL, 0, &m), CAROM_UNSUPPORTED,
 		"CAROM_MESH, which need not be convex; carom_collide takes it");
-	expect_error(context, carom_distance(context, &bad, NULL, NULL, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
-	expect_error(context, carom_distance(context, &bad, NULL, &ball, &(carom_pose){ { NAN, 0, 0 }, { 0, 0, 0, 1 } }, &s),
+	fixture_expect_error(
+		context, carom_distance(context, &bad, NULL, NULL, NULL, &s), CAROM_INVALID_ARGUMENT, "a shape is NULL");
+	fixture_expect_error(context, carom_distance(context, &bad, NULL, &ball, &(carom_pose){ { NAN, 0, 0 }, { 0, 0, 0, 1 } }, &s),
 		CAROM_INVALID_ARGUMENT, "pose_b");
-	expect_error(context, carom_distance(context, &bad, NULL, &(carom_shape){ .type = CAROM_SPHERE, .radius = -1 }, NULL, &s),
+	fixture_expect_error(context,
+		carom_distance(context, &bad, NULL, &(carom_shape){ .type = CAROM_SPHERE, .radius = -1 }, NULL, &s),
 		CAROM_INVALID_ARGUMENT, "radius");
-	expect_error(context, carom_distance(context, &(carom_shape){ .type = CAROM_MESH }, NULL, &ball, NULL, &s),
+	fixture_expect_error(context, carom_distance(context, &(carom_shape){ .type = CAROM_MESH }, NULL, &ball, NULL, &s),
 		CAROM_INVALID_ARGUMENT, "mesh");
 	bad.type = CAROM_HULL;
-	expect_error(context, carom_distance(context, &ball, NULL, &bad, NULL, &s), CAROM_INVALID_ARGUMENT, "is no hull");
+	fixture_expect_error(context, carom_distance(context, &ball, NULL, &bad, NULL, &s), CAROM_INVALID_ARGUMENT, "is no hull");
 	bad = fixture_cone(1, 0);
-	expect_error(
+	fixture_expect_error(
 		context, carom_distance(context, &bad, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "shape.half_length is 0");
 	bad = fixture_ellipsoid(1, -1, 1);
-	expect_error(context, carom_collide_convex(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT,
+	fixture_expect_error(context, carom_collide_convex(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT,
 		"half_extents[1] is -1");
 	bad = fixture_cylinder(1, 1);
 	bad.rounding = -0.5;
-	expect_error(context, carom_collide_convex(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT,
+	fixture_expect_error(context, carom_collide_convex(context, &bad, NULL, &ball, NULL, 0, &m), CAROM_INVALID_ARGUMENT,
 		"shape.rounding is -0.5");
-	expect_error(
+	fixture_expect_error(
 		context, carom_collide_convex(context, &ball, NULL, &ball, NULL, NAN, &m), CAROM_INVALID_ARGUMENT, "margin is nan");
-	expect_error(context, carom_distance(context, &plane, NULL, &plane, NULL, &s), CAROM_UNSUPPORTED, "two planes");
+	fixture_expect_error(context, carom_distance(context, &plane, NULL, &plane, NULL, &s), CAROM_UNSUPPORTED, "two planes");
 	bad.type = (carom_shape_type)77;
-	expect_error(context, carom_distance(context, &bad, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "shape.type is 77");
+	fixture_expect_error(
+		context, carom_distance(context, &bad, NULL, &ball, NULL, &s), CAROM_INVALID_ARGUMENT, "shape.type is 77");
 	carom_release_mesh(mesh);
 	carom_destroy_context(context);
 }
@@ -293,26 +291,27 @@ TEST(collide, misuse_of_motions_and_hulls)
 	const carom_shape ball = fixture_sphere(1), plane = { .type = CAROM_PLANE };
 	carom_toi toi;
 	CHECK_INT(carom_time_of_impact(NULL, &ball, NULL, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT);
-	expect_error(
+	fixture_expect_error(
 		context, carom_time_of_impact(context, &ball, NULL, &ball, NULL, 1, NULL), CAROM_INVALID_ARGUMENT, "toi is NULL");
-	expect_error(
+	fixture_expect_error(
 		context, carom_time_of_impact(context, &ball, NULL, &ball, NULL, 0, &toi), CAROM_INVALID_ARGUMENT, "tolerance is 0");
-	expect_error(context, carom_time_of_impact(context, &plane, NULL, &plane, NULL, 1, &toi), CAROM_UNSUPPORTED, "two planes");
+	fixture_expect_error(
+		context, carom_time_of_impact(context, &plane, NULL, &plane, NULL, 1, &toi), CAROM_UNSUPPORTED, "two planes");
 	carom_motion bad = { carom_pose_identity(), { { NAN, 0, 0 }, { 0, 0, 0, 1 } } };
-	expect_error(context, carom_time_of_impact(context, &ball, NULL, &ball, &bad, 1, &toi), CAROM_INVALID_ARGUMENT,
+	fixture_expect_error(context, carom_time_of_impact(context, &ball, NULL, &ball, &bad, 1, &toi), CAROM_INVALID_ARGUMENT,
 		"motion_b.end.position");
 	bad.end = (carom_pose){ { 0, 0, 0 }, { 0, 0, 0, 2 } };
-	expect_error(context, carom_time_of_impact(context, &ball, &bad, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
+	fixture_expect_error(context, carom_time_of_impact(context, &ball, &bad, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
 		"motion_a.end.orientation");
 	carom_mesh *mesh;
 	float points[12] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0 };
 	carom_strided view = { points, 0, CAROM_FLOAT32 };
-	expect_error(context, carom_create_hull(context, &view, 4, &mesh), CAROM_INVALID_MESH, "lie in one plane");
+	fixture_expect_error(context, carom_create_hull(context, &view, 4, &mesh), CAROM_INVALID_MESH, "lie in one plane");
 	CHECK(mesh == NULL);
-	expect_error(context, carom_create_hull(context, &view, 3, &mesh), CAROM_INVALID_ARGUMENT, "count is 3");
-	expect_error(context, carom_create_hull(context, NULL, 4, &mesh), CAROM_INVALID_ARGUMENT, "points is NULL");
+	fixture_expect_error(context, carom_create_hull(context, &view, 3, &mesh), CAROM_INVALID_ARGUMENT, "count is 3");
+	fixture_expect_error(context, carom_create_hull(context, NULL, 4, &mesh), CAROM_INVALID_ARGUMENT, "points is NULL");
 	points[5] = NAN;
-	expect_error(context, carom_create_hull(context, &view, 4, &mesh), CAROM_INVALID_ARGUMENT, "vertex 1");
+	fixture_expect_error(context, carom_create_hull(context, &view, 4, &mesh), CAROM_INVALID_ARGUMENT, "vertex 1");
 	points[5] = 1;
 	CHECK_INT(carom_create_hull(context, &view, 4, &mesh), CAROM_SUCCESS);
 	// Worlds take the mesh of a hull, and hulls, and refuse what is out of range.
@@ -323,7 +322,7 @@ TEST(collide, misuse_of_motions_and_hulls)
 	CHECK_INT(carom_world_add_body(world, &def, &id), CAROM_SUCCESS);
 	def.shape = fixture_box(1, 1, 1);
 	def.shape.rounding = -0.1;
-	expect_error(context, carom_world_add_body(world, &def, &id), CAROM_INVALID_ARGUMENT, "shape.rounding is -0.1");
+	fixture_expect_error(context, carom_world_add_body(world, &def, &id), CAROM_INVALID_ARGUMENT, "shape.rounding is -0.1");
 	def.shape = fixture_of_mesh(mesh);
 	CHECK_INT(carom_world_add_body(world, &def, &id), CAROM_SUCCESS);
 	carom_destroy_world(world);

@@ -6,7 +6,6 @@
 #include "carom/batch.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { VERTICES = 6 * 3000, RECORDS = 3000 };
@@ -43,17 +42,15 @@ static void places_of(const carom_elements *e, int size, int i, carom_vec3 place
 
 static bool same_number(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-static bool same_vector(carom_vec3 a, carom_vec3 b) { return memcmp(&a, &b, sizeof a) == 0; }
-
 static bool same_on_triangle(const carom_triangle_point *a, const carom_triangle_point *b)
 {
-	return same_vector(a->point, b->point) && memcmp(a->weights, b->weights, sizeof a->weights) == 0 &&
+	return fixture_same_vector(a->point, b->point) && memcmp(a->weights, b->weights, sizeof a->weights) == 0 &&
 		a->feature == b->feature && a->number == b->number;
 }
 
 static bool same_on_edge(const carom_edge_point *a, const carom_edge_point *b)
 {
-	return same_vector(a->point, b->point) && a->t == b->t && a->feature == b->feature && a->number == b->number;
+	return fixture_same_vector(a->point, b->point) && a->t == b->t && a->feature == b->feature && a->number == b->number;
 }
 
 static void check_of_four(carom_context *context, const carom_elements *e)
@@ -166,14 +163,6 @@ TEST(elements, records_of_four_threads_are_those_of_single_tests)
 	check_with(4);
 }
 
-static void expect_text(const carom_context *context, carom_result result, const char *text)
-{
-	CHECK_INT(result, CAROM_INVALID_ARGUMENT);
-	if (!strstr(carom_error_text(context), text))
-		printf("text: %s\n", carom_error_text(context));
-	CHECK(strstr(carom_error_text(context), text) != NULL);
-}
-
 TEST(elements, the_first_wrong_record_is_named_on_any_threads)
 {
 	static records r;
@@ -184,19 +173,20 @@ TEST(elements, the_first_wrong_record_is_named_on_any_threads)
 	r.numbers[4 * 1500 + 2] = VERTICES;
 	for (int round = 0; round < 20; round++) {
 		times[0] = 7;
-		expect_text(context, carom_point_triangle_distances(context, &r.numbered, times, NULL),
+		fixture_expect_wrong(context, carom_point_triangle_distances(context, &r.numbered, times, NULL),
 			"carom_point_triangle_distances: vertex 2 of record 1500 is 18000; there are 18000 vertices");
-		expect_text(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.numbered, r.end, times, NULL),
+		fixture_expect_wrong(context,
+			carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.numbered, r.end, times, NULL),
 			"carom_sweep_test_pairs: vertex 2 of record 1500 is 18000");
 		CHECK_NEAR(times[0], 7, 0);
 	}
 	r.end[3 * 401 + 1] = INFINITY;
-	expect_text(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.in_order, r.end, times, NULL),
+	fixture_expect_wrong(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.in_order, r.end, times, NULL),
 		"carom_sweep_test_pairs: end[401] is (");
 	CHECK(strstr(carom_error_text(context), "record 100 has it") != NULL);
 	r.positions[3 * 7 + 2] = NAN;
-	expect_text(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_VERTEX_FACE, &r.in_order, r.end, times, NULL),
-		"positions[7] is (");
+	fixture_expect_wrong(context,
+		carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_VERTEX_FACE, &r.in_order, r.end, times, NULL), "positions[7] is (");
 	carom_destroy_context(context);
 }
 
@@ -218,25 +208,27 @@ TEST(elements, empty_batches_and_misuse)
 	CHECK_INT(carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &none, NULL, NULL, NULL), CAROM_SUCCESS);
 	CHECK_INT(carom_orientations(NULL, &r.in_order, signs), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_sweep_test_pairs(NULL, NULL, CAROM_SWEEP_EDGE_EDGE, &none, NULL, NULL, NULL), CAROM_INVALID_ARGUMENT);
-	expect_text(context, carom_orientations(context, NULL, signs), "carom_orientations: elements is NULL");
-	expect_text(context, carom_orientations(context, &negative, signs), "elements->count is -1");
-	expect_text(context, carom_orientations(context, &lost, signs), "elements->positions is NULL");
-	expect_text(context, carom_orientations(context, &few, signs), "3 records of 4 vertices, but elements->vertex_count is 11");
-	expect_text(context, carom_triangle_pairs_intersect(context, &few, intersect), "3 records of 6 vertices");
-	expect_text(context, carom_orientations(context, &r.in_order, NULL), "signs is NULL");
-	expect_text(context, carom_edge_edge_distances(context, &r.in_order, NULL, NULL, NULL), "distances is NULL");
-	expect_text(context, carom_sweep_test_pairs(context, NULL, (carom_sweep_kind)7, &r.in_order, r.end, distances, NULL),
+	fixture_expect_wrong(context, carom_orientations(context, NULL, signs), "carom_orientations: elements is NULL");
+	fixture_expect_wrong(context, carom_orientations(context, &negative, signs), "elements->count is -1");
+	fixture_expect_wrong(context, carom_orientations(context, &lost, signs), "elements->positions is NULL");
+	fixture_expect_wrong(
+		context, carom_orientations(context, &few, signs), "3 records of 4 vertices, but elements->vertex_count is 11");
+	fixture_expect_wrong(context, carom_triangle_pairs_intersect(context, &few, intersect), "3 records of 6 vertices");
+	fixture_expect_wrong(context, carom_orientations(context, &r.in_order, NULL), "signs is NULL");
+	fixture_expect_wrong(context, carom_edge_edge_distances(context, &r.in_order, NULL, NULL, NULL), "distances is NULL");
+	fixture_expect_wrong(context,
+		carom_sweep_test_pairs(context, NULL, (carom_sweep_kind)7, &r.in_order, r.end, distances, NULL),
 		"carom_sweep_test_pairs: kind is 7");
-	expect_text(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, NULL, r.end, distances, NULL),
+	fixture_expect_wrong(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, NULL, r.end, distances, NULL),
 		"elements is NULL");
-	expect_text(context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.in_order, NULL, distances, NULL),
-		"end is NULL");
-	expect_text(
+	fixture_expect_wrong(context,
+		carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.in_order, NULL, distances, NULL), "end is NULL");
+	fixture_expect_wrong(
 		context, carom_sweep_test_pairs(context, NULL, CAROM_SWEEP_EDGE_EDGE, &r.in_order, r.end, NULL, NULL), "times is NULL");
 	carom_sweep_def def = carom_default_sweep_def();
 	def.tolerance = -1;
-	expect_text(context, carom_sweep_test_pairs(context, &def, CAROM_SWEEP_EDGE_EDGE, &r.in_order, r.end, distances, NULL),
-		"tolerance");
+	fixture_expect_wrong(context,
+		carom_sweep_test_pairs(context, &def, CAROM_SWEEP_EDGE_EDGE, &r.in_order, r.end, distances, NULL), "tolerance");
 	carom_destroy_context(context);
 }
 

@@ -461,13 +461,6 @@ TEST(mover, meshes_without_triangles_are_near_nothing)
 	carom_destroy_context(context);
 }
 
-static void expect_error(carom_context *context, carom_result result, carom_result expected, const char *text)
-{
-	CHECK_INT(result, expected);
-	if (!CHECK(strstr(carom_error_text(context), text) != NULL))
-		CHECK_STR(carom_error_text(context), text);
-}
-
 TEST(mover, misuse_of_meshes)
 {
 	carom_context *context = fixture_context(1), *other = fixture_context(1);
@@ -475,12 +468,12 @@ TEST(mover, misuse_of_meshes)
 	const carom_shape ball = fixture_sphere(1);
 	carom_shape mesh = { .type = CAROM_MESH };
 	carom_toi toi;
-	expect_error(context, carom_time_of_impact(context, &mesh, NULL, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
+	fixture_expect_error(context, carom_time_of_impact(context, &mesh, NULL, &ball, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
 		"carom_time_of_impact: shape.mesh is NULL");
 	mesh.mesh = foreign;
-	expect_error(context, carom_time_of_impact(context, &ball, NULL, &mesh, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
+	fixture_expect_error(context, carom_time_of_impact(context, &ball, NULL, &mesh, NULL, 1, &toi), CAROM_INVALID_ARGUMENT,
 		"shape.mesh was made from another context");
-	expect_error(
+	fixture_expect_error(
 		other, carom_time_of_impact(other, &mesh, NULL, NULL, NULL, 1, &toi), CAROM_INVALID_ARGUMENT, "a shape is NULL");
 	carom_release_mesh(foreign);
 	carom_destroy_context(context);

@@ -9,4 +9,12 @@
 /// on the piece's worker.
 void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t count, int64_t min_range, void *task);
 
+/// Lower a number to a value, from any thread: of the first item that is wrong, for one.
+static inline void cr_atomic_lower(atomic_llong *least, long long value)
+{
+	long long now = atomic_load_explicit(least, memory_order_relaxed);
+	while (value < now && !atomic_compare_exchange_weak(least, &now, value)) {
+	}
+}
+
 #endif

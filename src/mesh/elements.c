@@ -39,9 +39,7 @@ static void check_piece(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t i = begin; i < end; i++) {
 		if (!is_wrong_record(c, i))
 			continue;
-		long long first = atomic_load(&c->first_wrong);
-		while (i < first && !atomic_compare_exchange_weak(&c->first_wrong, &first, i)) {
-		}
+		cr_atomic_lower(&c->first_wrong, i);
 		return;
 	}
 }

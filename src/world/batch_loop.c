@@ -31,13 +31,6 @@ carom_result cr_check_batch(
 
 static bool is_wrong_query(carom_result result) { return result == CAROM_INVALID_ARGUMENT || result == CAROM_UNSUPPORTED; }
 
-static void note_wrong(batch_loop *loop, int64_t i)
-{
-	long long first = atomic_load_explicit(&loop->first_wrong, memory_order_relaxed);
-	while (i < first && !atomic_compare_exchange_weak(&loop->first_wrong, &first, i)) {
-	}
-}
-
 /// Is query i of no use any more?
 static bool is_over(batch_loop *loop, int64_t i)
 {
@@ -54,7 +47,7 @@ static void ask_piece(int64_t begin, int64_t end, int worker, void *task)
 		if (b->given->results)
 			b->given->results[i] = result;
 		if (is_wrong_query(result))
-			note_wrong(loop, i);
+			cr_atomic_lower(&loop->first_wrong, i);
 		else if (result != CAROM_SUCCESS)
 			atomic_store(&loop->failure, (int)result);
 	}
