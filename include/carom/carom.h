@@ -340,11 +340,11 @@ CAROM_API int carom_world_body_count(const carom_world *world);
 /// first capacity of them are written. ids may be NULL when capacity is 0.
 CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_id *ids);
 
-/// The definition of a body as it is now: its shape, kind, sensor and self_collision as it was
-/// added, and the pose, filter and user data set last (of a deforming body the pose of its
-/// definition). It may be used to add a like body. shape.mesh is the body's and lives with it:
-/// carom_retain_mesh keeps it longer. parts are the body's too, with their meshes, and with
-/// quaternions normalised; they do not change.
+/// The definition of a body as it is now: its kind, sensor and self_collision as it was added, and
+/// the shape or parts, pose, filter and user data set last (of a deforming body the pose of its
+/// definition). It may be used to add a like body. shape.mesh is the body's and lives until the body
+/// gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their meshes, and
+/// with quaternions normalised.
 CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
 
