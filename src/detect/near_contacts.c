@@ -17,6 +17,7 @@
 #include "detect/contact_normal.h"
 #include "geom/triangle.h"
 #include "mesh/facets.h"
+#include <string.h>
 
 enum {
 	MOST_NORMALS = 8, // of the contacts of a pair that touches
@@ -24,6 +25,7 @@ enum {
 	// bodies are the contact.
 	MOST_PAIRS = 1 << 15,
 	FEW_CONTACTS = 256, // a new place is compared with those of so many contacts at most
+	MOST_KNOWN = 64,    // triangles of a body whose features are at hand; a power of two
 };
 
 // Sine: a surface that comes nearer around a vertex above a face, or around edges that cross, by less than that counts
@@ -68,6 +70,10 @@ typedef struct near_search {
 	int32_t count[2];
 	int32_t room[2]; // of the table, a power of two
 	near_pair best;  // of all, minimum or not
+	struct {
+		int32_t triangle; // -1: none
+		unsigned features;
+	} known[2][MOST_KNOWN]; // by triangle
 } near_search;
 
 bool cr_wants_near_contacts(const cr_pipeline *p)
@@ -317,27 +323,57 @@ static bool owns_edge(const cr_completion *c, int side, int32_t half_edge)
 	return across < 0 || across > half_edge / 3;
 }
 
-/// Which vertices (bits 0 to 2) and edges (bits 3 to 5) of a triangle are to be looked at: of bodies that touch the corners and
-/// creases of their facets.
-static unsigned features_of(const near_search *s, int side, int32_t triangle)
+/// The corners (bits 0 to 2) and creases (bits 3 to 5) of a triangle.
+static unsigned find_features(const near_search *s, int side, int32_t triangle)
 {
 	const cr_completion *c = s->completion;
 	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
 	const cr_topology *t = c->collider[side]->topology;
-	unsigned features = s->touching ? 0 : 63;
-	for (int32_t k = 0; k < 3 && s->touching; k++) {
+	unsigned features = (unsigned)facets->crease[triangle] << 3;
+	for (int32_t k = 0; k < 3; k++)
 		features |= (unsigned)(facets->corner[t->weld[t->triangles[3 * (int64_t)triangle + k]]] != 0) << k;
-		features |= (unsigned)cr_is_crease(facets, 3 * triangle + k) << (3 + k);
-	}
 	return features;
+}
+
+/// Which vertices (bits 0 to 2) and edges (bits 3 to 5) of a triangle are to be looked at: of bodies that touch the corners and
+/// creases of their facets. A triangle is near many others: what was found for the last ones is kept.
+static unsigned features_of(near_search *s, int side, int32_t triangle)
+{
+	if (!s->touching)
+		return 63;
+	const int32_t at = triangle & (MOST_KNOWN - 1);
+	if (s->known[side][at].triangle != triangle) {
+		s->known[side][at].triangle = triangle;
+		s->known[side][at].features = find_features(s, side, triangle);
+	}
+	return s->known[side][at].features;
+}
+
+/// Have two triangles a corner, or both a crease, to be looked at?
+static bool have_features(near_search *s, const cr_candidate *pair)
+{
+	const unsigned of_a = features_of(s, 0, pair->a);
+	if (of_a & 7)
+		return true;
+	const unsigned of_b = features_of(s, 1, pair->b);
+	return (of_b & 7) || (of_a && of_b);
+}
+
+/// Of bodies that touch, drop the pairs of triangles within their facets: the faces of two fine cubes consist of these.
+static void drop_plain(near_search *s, cr_candidates *near)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < near->count; i++) {
+		if (have_features(s, &near->data[i]))
+			near->data[kept++] = near->data[i];
+	}
+	near->count = kept;
 }
 
 static void take_triangles(near_search *s, int32_t number_a, int32_t number_b)
 {
 	const cr_completion *c = s->completion;
 	const unsigned of_a = features_of(s, 0, number_a), of_b = features_of(s, 1, number_b);
-	if (((of_a | of_b) & 7) == 0 && (of_a >> 3 == 0 || of_b >> 3 == 0))
-		return;
 	v3d a[3], b[3];
 	cr_triangle_in_a(c, 0, number_a, a);
 	cr_triangle_in_a(c, 1, number_b, b);
@@ -440,7 +476,7 @@ static bool find_pairs(near_search *s)
 void cr_add_near_contacts(cr_completion *c, bool touching)
 {
 	const cr_pipeline *p = c->pipeline;
-	const cr_candidates *near = &c->worker->candidates;
+	cr_candidates *near = &c->worker->candidates;
 	near_search s = { .completion = c,
 		.reach = p->settings.speculative_distance,
 		.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale),
@@ -451,10 +487,13 @@ void cr_add_near_contacts(cr_completion *c, bool touching)
 		.first = touching ? 0 : c->work->contacts.count };
 	const double a = c->collider[0]->diagonal, b = c->collider[1]->diagonal;
 	s.same_place = touching ? SAME_PLACE * (a < b ? a : b) : s.tolerance;
+	memset(s.known, 0xff, touching ? sizeof s.known : 0); // no triangle
 	if (touching)
 		take_normals(&s);
 	if (!find_pairs(&s))
 		return;
+	if (touching)
+		drop_plain(&s, near);
 	if (!make_room(&s, near->count)) {
 		c->worker->failed = true;
 		return;
