@@ -26,5 +26,9 @@ read -ra packages < <(pkg-config --cflags hdf5 2>/dev/null) # what headers insid
 for header in sim/*.h plugins/*.h; do
 	[[ -e $header ]] && compile "$header" "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -I. "${packages[@]}" -x c
 done
+while read -r place; do
+	echo "$place: more than 100 columns"
+	failures=$((failures + 1))
+done < <(awk '{ line = $0; gsub(/\t/, "    ", line) } length(line) > 100 { print FILENAME ":" FNR }' include/carom/*.h)
 echo "$count compilations, $failures failures"
 ((failures == 0 && count > 0))

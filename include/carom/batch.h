@@ -32,7 +32,8 @@ typedef struct carom_batch {
 	/// [count] instead of filter's: the body that each query does not see, null: none. NULL: filter
 	/// decides. Of worlds only.
 	const carom_body_id *ignore;
-	carom_result *results; ///< [count] out: one for each query; NULL: one wrong query fails the call
+	/// [count] out: one for each query; NULL: one wrong query fails the call.
+	carom_result *results;
 } carom_batch;
 
 // ---- Worlds ----
@@ -54,8 +55,9 @@ CAROM_API carom_result carom_world_cast_rays_all(const carom_world *world, const
 
 /// The nearest surface points to points [count], as carom_world_closest_point. closest [count];
 /// body is null where none lies within max_distance.
-CAROM_API carom_result carom_world_closest_points(const carom_world *world, const carom_batch *batch,
-	const carom_vec3 *points, double max_distance, carom_closest_point *closest);
+CAROM_API carom_result carom_world_closest_points(const carom_world *world,
+	const carom_batch *batch, const carom_vec3 *points, double max_distance,
+	carom_closest_point *closest);
 
 /// A shape at a pose.
 typedef struct carom_placed_shape {
@@ -65,18 +67,21 @@ typedef struct carom_placed_shape {
 
 /// The bodies that shapes [count] touch, as carom_world_overlap_shape. first and capacity as in
 /// carom_world_cast_rays_all.
-CAROM_API carom_result carom_world_overlap_shapes(const carom_world *world, const carom_batch *batch,
-	const carom_placed_shape *shapes, int64_t capacity, carom_body_id *bodies, int64_t *first);
+CAROM_API carom_result carom_world_overlap_shapes(const carom_world *world,
+	const carom_batch *batch, const carom_placed_shape *shapes, int64_t capacity,
+	carom_body_id *bodies, int64_t *first);
 
 /// The contacts that shapes [count] would have, as carom_world_collide_shape. first and capacity as
 /// in carom_world_cast_rays_all.
-CAROM_API carom_result carom_world_collide_shapes(const carom_world *world, const carom_batch *batch,
-	const carom_placed_shape *shapes, int64_t capacity, carom_contact *contacts, int64_t *first);
+CAROM_API carom_result carom_world_collide_shapes(const carom_world *world,
+	const carom_batch *batch, const carom_placed_shape *shapes, int64_t capacity,
+	carom_contact *contacts, int64_t *first);
 
 /// The bodies nearest to shapes [count], as carom_world_closest_body. closest [count]; body is null
 /// where none lies within max_distance.
-CAROM_API carom_result carom_world_closest_bodies(const carom_world *world, const carom_batch *batch,
-	const carom_placed_shape *shapes, double max_distance, carom_closest_body *closest);
+CAROM_API carom_result carom_world_closest_bodies(const carom_world *world,
+	const carom_batch *batch, const carom_placed_shape *shapes, double max_distance,
+	carom_closest_body *closest);
 
 /// A shape on its way.
 typedef struct carom_shape_cast {

@@ -128,16 +128,17 @@ typedef bool carom_pair_filter_fn(
 
 typedef struct carom_contact carom_contact;
 
-/// Return false to leave a single contact out: of a one-way platform, of a hole painted in a mesh, of a
-/// layer that one body passes. Called after a pair was worked out and before its contacts are reduced to
-/// max_contacts_per_pair, so that one left out takes no place, in the order of the views. The contact is
-/// whole (carom_contact), with its materials, but for pair, which is its number among those of the pair,
-/// and for age and impulse, which are 0. user_data are those of body_a and body_b. Called from worker
-/// threads while the step runs: the answer must depend on nothing but the arguments and what the step
-/// leaves alone, and the function must not call anything on the world that steps. A pair all of whose
-/// contacts are left out does not touch: it is not listed, ends if it was, and begins when one stays.
-/// Sensors, which have no contacts, impacts and queries are not asked about. What pairs remember does not
-/// depend on the answers, so they may change from step to step. A recording holds them.
+/// Return false to leave a single contact out: of a one-way platform, of a hole painted in a mesh,
+/// of a layer that one body passes. Called after a pair was worked out and before its contacts are
+/// reduced to max_contacts_per_pair, so that one left out takes no place, in the order of the
+/// views. The contact is whole (carom_contact), with its materials, but for pair, which is its
+/// number among those of the pair, and for age and impulse, which are 0. user_data are those of
+/// body_a and body_b. Called from worker threads while the step runs: the answer must depend on
+/// nothing but the arguments and what the step leaves alone, and the function must not call
+/// anything on the world that steps. A pair all of whose contacts are left out does not touch: it
+/// is not listed, ends if it was, and begins when one stays. Sensors, which have no contacts,
+/// impacts and queries are not asked about. What pairs remember does not depend on the answers, so
+/// they may change from step to step. A recording holds them.
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
@@ -342,9 +343,9 @@ CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, c
 
 /// The definition of a body as it is now: its kind, sensor and self_collision as it was added, and
 /// the shape or parts, pose, filter and user data set last (of a deforming body the pose of its
-/// definition). It may be used to add a like body. shape.mesh is the body's and lives until the body
-/// gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their meshes, and
-/// with quaternions normalised.
+/// definition). It may be used to add a like body. shape.mesh is the body's and lives until the
+/// body gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their
+/// meshes, and with quaternions normalised.
 CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
 
@@ -368,20 +369,21 @@ CAROM_API carom_result carom_world_get_user_data(
 /// Change it; pairs and events show it from the next step on.
 CAROM_API carom_result carom_world_set_user_data(
 	carom_world *world, carom_body_id id, uint64_t user_data);
-/// Give a rigid body without parts another shape, in place: id, pose, last pose, filters and user data
-/// stay. The next step finds what a world would find in which the body had this shape from the
-/// beginning. Pairs that go on persist, with their age and data; contacts get the age and impulse of
-/// those that were near them on body A, since features of the old shape mean nothing. A shape equal to
-/// the present one changes nothing. The mesh of shape is retained, that of the old one released.
-/// CAROM_INVALID_ARGUMENT, naming the field, where carom_world_add_body would refuse the shape, for a
-/// deforming body, and for one with parts. On any failure nothing has changed. Recorded.
+/// Give a rigid body without parts another shape, in place: id, pose, last pose, filters and user
+/// data stay. The next step finds what a world would find in which the body had this shape from the
+/// beginning. Pairs that go on persist, with their age and data; contacts get the age and impulse
+/// of those that were near them on body A, since features of the old shape mean nothing. A shape
+/// equal to the present one changes nothing. The mesh of shape is retained, that of the old one
+/// released. CAROM_INVALID_ARGUMENT, naming the field, where carom_world_add_body would refuse the
+/// shape, for a deforming body, and for one with parts. On any failure nothing has changed.
+/// Recorded.
 CAROM_API carom_result carom_world_set_shape(
 	carom_world *world, carom_body_id id, const carom_shape *shape);
-/// Give a body with parts other parts, in place, as carom_world_set_shape does: count of them, from 1
-/// to as many as it has (never more: its parts have numbers side by side). A part is known by its
+/// Give a body with parts other parts, in place, as carom_world_set_shape does: count of them, from
+/// 1 to as many as it has (never more: its parts have numbers side by side). A part is known by its
 /// number: pairs of parts that stay go on, those of parts that are left out end in the next step.
-/// Contacts of a part whose pose in the body changes begin with age 0 and no impulse, where the body is
-/// A. Parts that are equal to those before keep all that they have.
+/// Contacts of a part whose pose in the body changes begin with age 0 and no impulse, where the
+/// body is A. Parts that are equal to those before keep all that they have.
 CAROM_API carom_result carom_world_set_parts(
 	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
 /// Change whom a body meets (carom_body_def), from the next step on.
@@ -733,7 +735,8 @@ typedef struct carom_closest_point {
 /// Surface point nearest to point (no coordinate beyond CAROM_MAX_POSITION), over all bodies within
 /// max_distance (>= 0, may be INFINITY) of their surface.
 CAROM_API carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point,
-	double max_distance, const carom_query_filter *filter, bool *found, carom_closest_point *result);
+	double max_distance, const carom_query_filter *filter, bool *found,
+	carom_closest_point *result);
 
 /// Bodies that touch an axis-aligned box (solid, closed, of any finite size), sorted by index.
 /// count and capacity as in carom_world_cast_ray_all.

@@ -2,15 +2,15 @@
 /// Shapes without a world. Two at two poses: how far apart, where they touch, and when they first
 /// meet. One: where a ray hits it, and its point nearest to another.
 ///
-/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, meshes and
-/// height fields, in any pair; a plane against any of these. carom_collide_convex alone takes no
-/// meshes (CAROM_UNSUPPORTED). Poses may be NULL: the identity. Positions are taken relative to each
-/// other first, so places far from the origin lose nothing.
+/// Shapes: sphere, box, capsule, hull, cylinder, cone, ellipsoid, each with its rounding, meshes
+/// and height fields, in any pair; a plane against any of these. carom_collide_convex alone takes
+/// no meshes (CAROM_UNSUPPORTED). Poses may be NULL: the identity. Positions are taken relative to
+/// each other first, so places far from the origin lose nothing.
 ///
 /// All calls are thread-safe, take no memory (but carom_collide, and carom_distance of a mesh of
-/// several pieces: 30 bytes a triangle while it runs), and give the same bits on every machine. They
-/// return CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call and
-/// the field. The context is used for that text, that memory and its choice of instruction set.
+/// several pieces: 30 bytes a triangle while it runs), and give the same bits on every machine.
+/// They return CAROM_INVALID_ARGUMENT for wrong arguments; carom_error_text(context) names the call
+/// and the field. The context is used for that text, that memory and its choice of instruction set.
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
 
@@ -68,8 +68,9 @@ typedef struct carom_manifold {
 	carom_manifold_point points[CAROM_MAX_MANIFOLD];
 } carom_manifold;
 
-/// The nearest hit of a ray on a shape, any at all, as carom_world_cast_ray tells it of a world with
-/// this one body, to the bit. *found tells whether there is one; body is null. Takes no memory.
+/// The nearest hit of a ray on a shape, any at all, as carom_world_cast_ray tells it of a world
+/// with this one body, to the bit. *found tells whether there is one; body is null. Takes no
+/// memory.
 CAROM_API carom_result carom_shape_cast_ray(carom_context *context, const carom_shape *shape,
 	const carom_pose *pose, const carom_ray *ray, bool *found, carom_ray_hit *hit);
 
@@ -82,9 +83,9 @@ CAROM_API carom_result carom_shape_closest_point(carom_context *context, const c
 
 /// The manifold of two convex shapes, or of one and a plane: points with depth at least -margin
 /// (margin 0 or more). Faces that lie on each other give the corners of their common part, edges
-/// side by side its two ends, all else one point. For a narrow phase of your own: it takes no memory.
-/// CAROM_UNSUPPORTED for a mesh, which carom_collide takes. Source: Gregorius, Robust Contact
-/// Creation for Physics Simulations (2015).
+/// side by side its two ends, all else one point. For a narrow phase of your own: it takes no
+/// memory. CAROM_UNSUPPORTED for a mesh, which carom_collide takes. Source: Gregorius, Robust
+/// Contact Creation for Physics Simulations (2015).
 CAROM_API carom_result carom_collide_convex(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
 	carom_manifold *manifold);

@@ -167,7 +167,8 @@ CAROM_API void carom_destroy_spheres(carom_spheres *spheres);
 /// field and the first sphere at fault; the last spheres and their list then stay as they were. On
 /// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET there are no spheres afterwards, and what they took
 /// has been given back.
-CAROM_API carom_result carom_spheres_update(carom_spheres *spheres, const carom_sphere_input *input);
+CAROM_API carom_result carom_spheres_update(
+	carom_spheres *spheres, const carom_sphere_input *input);
 
 /// All touching pairs, sorted. On CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET what lists had taken is
 /// given back; the spheres stay, and their pairs can be visited. So with forces and neighbours.

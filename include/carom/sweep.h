@@ -210,8 +210,8 @@ typedef struct carom_sweep_stats {
 	int64_t filtered;               ///< of these ruled out by the filters
 	int64_t hits_vf, hits_ee, undecided;
 	/// Building and refitting; traversal; elementary tests; orphans, with their tests; putting in
-	/// order. Where several workers traverse and test, the time of both is divided in the
-	/// ratio of the time that the workers spent on each.
+	/// order. Where several workers traverse and test, the time of both is divided in the ratio of
+	/// the time that the workers spent on each.
 	double ms_total, ms_trees, ms_front, ms_tests, ms_orphans, ms_sort;
 	/// Memory of the scene, of that the front; the most ever.
 	size_t bytes, bytes_front, bytes_peak;
