@@ -1,6 +1,7 @@
 /// Facets of meshes: how many there are does not depend on how they are cut into triangles.
 #include "fixture.h"
 #include "detect/body.h"
+#include "detect/manifold.h"
 #include "manifold_fixture.h"
 #include <math.h>
 #include <stdio.h>
@@ -98,6 +99,60 @@ TEST(facets, two_cubes_in_one_mesh_are_not_convex)
 	CHECK_INT(mesh->facets.count, 12);
 	CHECK(!mesh->facets.convex);
 	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+/// Points around the corners of a facet's triangles, many of them at the tolerance from an edge to the last bits: a facet made ready
+/// for many points answers as each call for a single one does.
+static int compare_facet_answers(const cr_completion *c, int32_t facet, double tolerance, uint64_t *seed, int *inside)
+{
+	const cr_facets *facets = &c->body[1]->shape.mesh->facets;
+	const cr_facet *f = &facets->data[facet];
+	cr_facet_test test;
+	cr_begin_facet_test(c, 1, facet, tolerance, &test);
+	int wrong = 0;
+	for (int i = 0; i < 300; i++) {
+		v3d p[3];
+		cr_triangle_in_a(c, 1, facets->triangles[f->first + i % f->count], p);
+		const carom_vec3 r = fixture_random_pose(seed, 1).position;
+		const int k = i / 3 % 3;
+		const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]), n = cr_direction_to_a(c, 1, f->normal);
+		const v3d out = v3d_scale(v3d_cross(edge, n), 1 / v3d_length(edge));
+		// From the edge, or a point of its line, outward: anywhere, or by the tolerance but for some roundings.
+		const double away = i & 1 ? r.y : tolerance * (1 + 1e-9 * r.y * r.y * r.y);
+		const v3d point = v3d_mad(v3d_mad(v3d_mad(p[k], 0.5 + 0.7 * r.x, edge), away, out), 0.1 * r.z, n);
+		const bool expected = cr_facet_triangle_at(c, 1, facet, point, tolerance) >= 0;
+		*inside += expected;
+		wrong += cr_facet_has(&test, point) != expected;
+	}
+	return wrong;
+}
+
+TEST(facets, many_points_are_told_as_single_ones)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *meshes[3] = { manifold_cube(context, 2, 0.5), manifold_cube(context, 4, 3),
+		manifold_made_mesh(context, "lumpy", 192) };
+	uint64_t seed = 5;
+	int wrong = 0, inside = 0, asked = 0;
+	for (int i = 0; i < 3; i++) {
+		const cr_body body = { .shape.mesh = meshes[i] };
+		const carom_pose at = fixture_random_pose(&seed, 2);
+		const cr_pipeline pipeline = { .bvh = cr_get_bvh_kernels(context->simd) };
+		const cr_completion c = { .pipeline = &pipeline,
+			.body = { &body, &body },
+			.collider = { &meshes[i]->collider, &meshes[i]->collider },
+			.rotation = m3d_from_quat(at.orientation),
+			.translation = at.position };
+		const int32_t facets = meshes[i]->facets.count;
+		for (int32_t facet = 0; facet < facets; facet++, asked += 600) {
+			wrong += compare_facet_answers(&c, facet, 1e-5 * meshes[i]->collider.scale, &seed, &inside);
+			wrong += compare_facet_answers(&c, facet, 1e-14 * meshes[i]->collider.scale, &seed, &inside);
+		}
+		carom_release_mesh(meshes[i]);
+	}
+	CHECK_INT(wrong, 0);
+	CHECK(inside > asked / 10 && inside < asked * 9 / 10);
 	carom_destroy_context(context);
 }
 

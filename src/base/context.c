@@ -104,8 +104,34 @@ bool cr_has_room(const carom_context *context, size_t size)
 	return context->memory_limit == 0 || (size <= context->memory_limit && held <= context->memory_limit - size);
 }
 
+static size_t whole_lines(size_t size) { return (size + CR_CACHE_LINE - 1) & ~(size_t)(CR_CACHE_LINE - 1); }
+
+/// Cut memory from the room of a child; NULL where it does not fit, or there is none.
+static void *cut(carom_context *child, size_t size)
+{
+	const size_t left = child->room_size - child->room_used;
+	if (size == 0 || size > left || whole_lines(size) > left)
+		return NULL;
+	char *pointer = child->room + child->room_used;
+	child->room_used += whole_lines(size);
+	return pointer;
+}
+
+/// Is memory cut from the room of a child? The last cut can be used again; all else comes back with the room.
+static bool join(carom_context *child, char *pointer, size_t size)
+{
+	if (!child->room || pointer < child->room || pointer >= child->room + child->room_size)
+		return false;
+	if (pointer + whole_lines(size) == child->room + child->room_used)
+		child->room_used -= whole_lines(size);
+	return true;
+}
+
 void *cr_alloc(carom_context *context, size_t size)
 {
+	void *from_room = cut(context, size);
+	if (from_room)
+		return from_room;
 	size_t held;
 	if (size == 0 || !claim_memory(context, size, &held))
 		return NULL;
@@ -135,7 +161,7 @@ void *cr_alloc_array(carom_context *context, size_t count, size_t size)
 
 void cr_free(carom_context *context, void *pointer, size_t size)
 {
-	if (!pointer)
+	if (!pointer || join(context, pointer, size))
 		return;
 	if (context->parent)
 		cr_free(context->parent, pointer, size);
@@ -246,6 +272,21 @@ void cr_context_init_child(carom_context *child, carom_context *parent, size_t m
 		.memory_limit = memory_limit,
 		.error_lock = ATOMIC_FLAG_INIT,
 	};
+}
+
+bool cr_context_make_room(carom_context *child, size_t size)
+{
+	child->room = cr_alloc(child->parent, size);
+	child->room_size = child->room ? size : 0;
+	child->room_used = 0;
+	return child->room != NULL;
+}
+
+void cr_context_drop_room(carom_context *child)
+{
+	cr_free(child->parent, child->room, child->room_size);
+	child->room = NULL;
+	child->room_size = child->room_used = 0;
 }
 
 carom_context_def carom_default_context_def(void)

@@ -27,8 +27,11 @@ struct carom_context {
 	atomic_int live_objects; // meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction
 	carom_context *parent;   // of a child: takes its memory and its error text; NULL: none
 	size_t memory_limit;     // bytes that a child may hold; 0: no limit
-	atomic_uint refusals;    // allocations that failed for the limit, counted: queries on many threads look for more of them
-	uint64_t serial;         // of a context without a parent: no two of a process have the same, and none has 0
+	char *room;              // of a child for one thread: what its allocations are cut from as long as they fit; NULL: none
+	size_t room_size;
+	size_t room_used;
+	atomic_uint refusals; // allocations that failed for the limit, counted: queries on many threads look for more of them
+	uint64_t serial;      // of a context without a parent: no two of a process have the same, and none has 0
 	atomic_flag error_lock;
 	char error_text[CR_ERROR_TEXT_SIZE]; // of the last failure, from any thread
 };
@@ -51,6 +54,12 @@ bool cr_has_room(const carom_context *context, size_t size);
 /// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must
 /// outlive it. It has nothing to destroy.
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
+
+/// Let a child that lives for one call, on one thread, cut its allocations from one block of its parent's: so many bytes, a
+/// multiple of CR_CACHE_LINE. What is cut counts as the parent's, not as the child's. Returns false when out of memory.
+bool cr_context_make_room(carom_context *child, size_t size);
+/// Give the block back; the child allocates no more. A child without one is left as it is.
+void cr_context_drop_room(carom_context *child);
 
 /// The context that a child, or a child's child, was made from; of others themselves.
 static inline const carom_context *cr_context_root(const carom_context *context)

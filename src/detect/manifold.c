@@ -241,8 +241,10 @@ static double reach_of(const cr_manifold *m, int side, v3d direction)
 	const cr_facets *f = m->overlap->facets[side];
 	const v3d d = cr_direction_from_a(c, side, direction);
 	double most = -INFINITY;
-	for (int32_t i = 0; i < f->few_count; i++)
-		most = fmax(most, v3d_dot(d, v3d_from_floats(&c->collider[side]->topology->vertices[3 * (int64_t)f->few[i]])));
+	for (int32_t i = 0; i < f->few_count; i++) {
+		const double along = v3d_dot(d, v3d_from_floats(&c->collider[side]->topology->vertices[3 * (int64_t)f->few[i]]));
+		most = along > most ? along : most;
+	}
 	return most + (side == 0 ? 0 : v3d_dot(direction, c->translation));
 }
 
@@ -255,7 +257,9 @@ static void measure_hulls(const cr_manifold *m, cr_reference_plane *plane)
 	plane->depth = fmax(plane->offset + reach_of(m, 1 - plane->side, v3d_neg(plane->normal)), 0);
 }
 
-static bool stands_for(const cr_manifold *m, const cr_reference_plane *plane, const cr_overlap_corner *corner)
+/// test: of the plane's facet, where the plane's body is not convex.
+static bool stands_for(
+	const cr_manifold *m, const cr_reference_plane *plane, const cr_facet_test *test, const cr_overlap_corner *corner)
 {
 	const cr_facets *const *facets = m->overlap->facets;
 	if (plane->facet < 0)
@@ -265,7 +269,7 @@ static bool stands_for(const cr_manifold *m, const cr_reference_plane *plane, co
 	if (corner->kind == CR_CORNER_PIERCE && corner->side != plane->side &&
 		facets[plane->side]->of_triangle[corner->other] == plane->facet)
 		return true;
-	return cr_facet_triangle_at(m->completion, plane->side, plane->facet, corner->at, 10 * m->tolerance) >= 0;
+	return cr_facet_has(test, corner->at);
 }
 
 /// The depth of a corner that a plane stands for. What lies on its own facet is at no depth itself: the other body's surface below it is.
@@ -275,6 +279,22 @@ static double depth_below(const cr_manifold *m, const cr_reference_plane *plane,
 	if (plane->facet >= 0 && corner->side == plane->side && corner->kind != CR_CORNER_PIERCE && depth <= m->tolerance)
 		return cr_way_through(m->completion, 1 - plane->side, corner->at, v3d_neg(plane->normal), &triangle);
 	return fmax(depth, 0);
+}
+
+/// The depth of each corner below a plane, and whether a corner lies above it.
+static void measure_corners(const cr_manifold *m, const cr_reference_plane *plane, float *row, bool *above)
+{
+	cr_facet_test test;
+	if (plane->facet >= 0 && !m->overlap->facets[plane->side]->convex)
+		cr_begin_facet_test(m->completion, plane->side, plane->facet, 10 * m->tolerance, &test);
+	*above = false;
+	for (int32_t i = 0; i < m->overlap->count; i++) {
+		const cr_overlap_corner *corner = &m->overlap->corners[i];
+		const double depth = plane->offset - v3d_dot(plane->normal, corner->at);
+		const bool below = depth >= -m->tolerance && stands_for(m, plane, &test, corner);
+		row[i] = below ? (float)depth_below(m, plane, corner, depth) : -1;
+		*above = *above || depth < -m->tolerance;
+	}
 }
 
 /// The depth of each corner below each plane. Edges that have something of the convex overlap above them are no way out, nor are planes
@@ -292,14 +312,8 @@ static bool measure(cr_manifold *m)
 	for (int32_t k = 0; k < m->plane_count; k++) {
 		cr_reference_plane *plane = &m->planes[k];
 		float *row = m->depth + (size_t)k * (size_t)count;
-		bool above = false;
-		for (int32_t i = 0; i < count; i++) {
-			const cr_overlap_corner *corner = &m->overlap->corners[i];
-			const double depth = plane->offset - v3d_dot(plane->normal, corner->at);
-			const bool below = depth >= -m->tolerance && stands_for(m, plane, corner);
-			row[i] = below ? (float)depth_below(m, plane, corner, depth) : -1;
-			above = above || depth < -m->tolerance;
-		}
+		bool above;
+		measure_corners(m, plane, row, &above);
 		plane->slips = cr_slips_along(m, plane);
 		// Not to be chosen.
 		plane->chosen = plane->facet < 0 ? above : plane->slips && !cr_leads_clear(m, plane, row);

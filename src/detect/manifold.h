@@ -29,6 +29,20 @@ typedef struct cr_manifold {
 	bool failed;
 } cr_manifold;
 
+/// Facets of so many triangles are asked triangle by triangle, without the tree.
+enum { CR_FEW_TRIANGLES = 8 };
+
+/// A facet that is asked about many points. The heights above the edges of its triangles tell nearly always; where rounding could
+/// matter, each triangle is asked as for a single point.
+typedef struct cr_facet_test {
+	const cr_completion *completion;
+	int side;
+	int32_t facet;
+	double tolerance;
+	v3d inward[3 * CR_FEW_TRIANGLES]; // of each edge: unit, across it into its triangle, in the facet's plane and the mesh's frame
+	double offset[3 * CR_FEW_TRIANGLES]; // inward . p on the edge
+} cr_facet_test;
+
 /// Is a pair of meshes one for cr_make_manifold?
 bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Make the contacts of a pair whose crossings are found. Returns whether there is one.
@@ -36,6 +50,10 @@ bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
 
 /// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none (manifold_points.c).
 int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);
+/// Make a facet ready for cr_facet_has: the answers of cr_facet_triangle_at, of many points (manifold_points.c).
+void cr_begin_facet_test(const cr_completion *completion, int side, int32_t facet, double tolerance, cr_facet_test *test);
+/// Does a point (A's frame) lie over or under a triangle of the facet?
+bool cr_facet_has(const cr_facet_test *test, v3d point);
 /// As cr_facet_triangle_at, of a point in the frame of the facet's mesh.
 int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
 	int32_t facet, v3d point, double tolerance);

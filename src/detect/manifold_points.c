@@ -7,12 +7,14 @@
 #include "detect/manifold.h"
 #include <string.h>
 
-enum { FEW_TRIANGLES = 8, BLOCKS = 64, FEW_POINTS = 128 };
+enum { BLOCKS = 64, FEW_POINTS = 128 };
 
 // Cosine: facets that lie flat on each other differ by less than 5.7 degrees.
 static const double FLAT = 0.995;
 // Cosine of the steepest facet that one comes down to.
 static const double STEEP = 0.1;
+// Of the coordinates: heights above an edge are told from each other down to a hundredth of this, whichever way they are worked out.
+static const double HEIGHT_ROUNDING = 1e-12;
 // Of the smaller body's diagonal: points nearer than this stand over one another.
 static const double SAME_PLACE = 1e-3;
 
@@ -73,7 +75,7 @@ int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider
 {
 	const cr_facet *f = &facets->data[facet];
 	const v3d on = v3d_mad(point, f->offset - v3d_dot(f->normal, point), f->normal);
-	if (f->count <= FEW_TRIANGLES)
+	if (f->count <= CR_FEW_TRIANGLES)
 		return search_list(collider, facets, f, on, tolerance);
 	return search_tree(kernels, collider, facets, facet, on, tolerance);
 }
@@ -82,6 +84,59 @@ int32_t cr_facet_triangle_at(const cr_completion *c, int side, int32_t facet, v3
 {
 	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
 	return cr_triangle_of_facet_at(c->pipeline->bvh, c->collider[side], facets, facet, cr_from_a(c, side, point), tolerance);
+}
+
+static const cr_facets *facets_of(const cr_facet_test *test) { return &test->completion->body[test->side]->shape.mesh->facets; }
+
+void cr_begin_facet_test(const cr_completion *c, int side, int32_t facet, double tolerance, cr_facet_test *test)
+{
+	test->completion = c;
+	test->side = side;
+	test->facet = facet;
+	test->tolerance = tolerance;
+	const cr_facets *facets = facets_of(test);
+	const cr_facet *f = &facets->data[facet];
+	for (int32_t i = 0; i < f->count && f->count <= CR_FEW_TRIANGLES; i++) {
+		v3d p[3];
+		cr_collider_triangle(c->collider[side], facets->triangles[f->first + i], p);
+		for (int k = 0; k < 3; k++) {
+			const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]);
+			const v3d inward = v3d_scale(v3d_cross(f->normal, edge), 1 / v3d_length(edge));
+			test->inward[3 * i + k] = inward;
+			test->offset[3 * i + k] = v3d_dot(inward, p[k]);
+		}
+	}
+}
+
+/// Does a point lie in a triangle of the facet? 1: yes, -1: no, 0: the heights are within rounding of the tolerance, or have no value.
+static int ask_triangle(const cr_facet_test *test, int32_t number, v3d point, double rounding)
+{
+	int answer = 1;
+	for (int32_t i = 3 * number; i < 3 * number + 3; i++) {
+		const double height = v3d_dot(test->inward[i], point) - test->offset[i] + test->tolerance;
+		if (height < -rounding)
+			return -1;
+		answer = height > rounding ? answer : 0;
+	}
+	return answer;
+}
+
+bool cr_facet_has(const cr_facet_test *test, v3d point)
+{
+	const cr_completion *c = test->completion;
+	const cr_facets *facets = facets_of(test);
+	const cr_facet *f = &facets->data[test->facet];
+	if (f->count > CR_FEW_TRIANGLES)
+		return cr_facet_triangle_at(c, test->side, test->facet, point, test->tolerance) >= 0;
+	const v3d own = cr_from_a(c, test->side, point), on = v3d_mad(own, f->offset - v3d_dot(f->normal, own), f->normal);
+	const cr_collider *collider = c->collider[test->side];
+	const double rounding = HEIGHT_ROUNDING * (fabs(own.x) + fabs(own.y) + fabs(own.z) + collider->scale);
+	for (int32_t i = 0; i < f->count; i++) {
+		const int answer = ask_triangle(test, i, own, rounding);
+		if (answer > 0 || (answer == 0 && lies_over(collider, facets->triangles[f->first + i], f->normal, on, test->tolerance)))
+			return true;
+	}
+	return false;
 }
 
 double cr_way_through(const cr_completion *c, int side, v3d point, v3d direction, int32_t *triangle)

@@ -5,15 +5,25 @@
 #include "world/shape_contacts.h"
 #include "carom/collide.h"
 
-enum { QUERY_CATEGORY = 1, OTHER_CATEGORY = 2 };
+enum {
+	QUERY_CATEGORY = 1,
+	OTHER_CATEGORY = 2,
+	// Bytes of one block for all that a call needs, where it is enough, as for two meshes of some hundred triangles. Two dozen blocks
+	// took as long as the contacts of two cubes of 12 triangles (carom_pair_peers).
+	ROOM = 48 * 1024,
+};
 
 carom_result cr_begin_contacts(cr_contact_query *q, carom_context *context, int32_t capacity)
 {
 	*q = (cr_contact_query){ .capacity = capacity };
 	cr_context_init_child(&q->memory, context, 0);
 	q->memory.thread_count = 1;
-	q->bodies = cr_alloc_array(&q->memory, (size_t)capacity, sizeof *q->bodies);
-	return q->bodies ? CAROM_SUCCESS : cr_fail_memory(context, "the contacts of a shape");
+	if (cr_context_make_room(&q->memory, ROOM))
+		q->bodies = cr_alloc_array(&q->memory, (size_t)capacity, sizeof *q->bodies);
+	if (q->bodies)
+		return CAROM_SUCCESS;
+	cr_context_drop_room(&q->memory);
+	return cr_fail_memory(context, "the contacts of a shape");
 }
 
 /// Filters were asked already: the first body meets all others, and these do not meet each other.
@@ -77,6 +87,7 @@ void cr_end_contacts(cr_contact_query *q)
 	cr_release_box_meshes(q->box_meshes);
 	cr_results_free(&q->memory, &q->results);
 	cr_free(&q->memory, q->bodies, (size_t)q->capacity * sizeof *q->bodies);
+	cr_context_drop_room(&q->memory);
 }
 
 // ---- Two shapes ----
