@@ -26,12 +26,14 @@
 #endif
 #ifdef BENCH_HAVE_BULLET
 #include <BulletCollision/CollisionDispatch/btBoxBoxDetector.h>
+#include <BulletCollision/CollisionDispatch/btConvexConvexAlgorithm.h>
 #include <BulletCollision/CollisionShapes/btConvexHullShape.h>
 #include <BulletCollision/NarrowPhaseCollision/btDiscreteCollisionDetectorInterface.h>
 #include <BulletCollision/NarrowPhaseCollision/btGjkEpaPenetrationDepthSolver.h>
 #include <BulletCollision/NarrowPhaseCollision/btGjkPairDetector.h>
 #include <BulletCollision/NarrowPhaseCollision/btPointCollector.h>
 #include <BulletCollision/NarrowPhaseCollision/btVoronoiSimplexSolver.h>
+#include <btBulletCollisionCommon.h>
 #endif
 
 namespace {
@@ -86,6 +88,7 @@ Hull make_hull(carom_context *context, std::mt19937 &random, int count)
 		hull.bullet->addPoint(btVector3(hull.points[i], hull.points[i + 1], hull.points[i + 2]), false);
 	hull.bullet->recalcLocalAabb();
 	hull.bullet->setMargin(0);
+	hull.bullet->initializePolyhedralFeatures();
 #endif
 	return hull;
 }
@@ -222,6 +225,45 @@ Answer ask_bullet(const Hull &a, const Hull &b, const Pair &p)
 	detector.getClosestPoints(input, result, nullptr);
 	return { result.m_hasResult ? static_cast<double>(result.m_distance) : 1 };
 }
+
+/// What a world of Bullet does with a new pair: the algorithm that its default dispatcher chooses for two hulls, and a manifold. clip: with
+/// the axes of all faces and edges, and faces cut against each other (btDispatcherInfo::m_enableSatConvex), which gives several points.
+class BulletManifolds {
+  public:
+	explicit BulletManifolds(bool clip) : dispatcher(&configuration) { info.m_enableSatConvex = clip; }
+
+	Answer ask(const Hull &a, const Hull &b, const Pair &p)
+	{
+		btCollisionObject body_a, body_b;
+		body_a.setCollisionShape(a.bullet.get());
+		body_b.setCollisionShape(b.bullet.get());
+		body_a.setWorldTransform(bullet_pose(p.pose_a));
+		body_b.setWorldTransform(bullet_pose(p.pose_b));
+		btCollisionObjectWrapper wrap_a(nullptr, a.bullet.get(), &body_a, body_a.getWorldTransform(), -1, -1);
+		btCollisionObjectWrapper wrap_b(nullptr, b.bullet.get(), &body_b, body_b.getWorldTransform(), -1, -1);
+		btCollisionAlgorithm *algorithm = dispatcher.findAlgorithm(&wrap_a, &wrap_b, nullptr, BT_CONTACT_POINT_ALGORITHMS);
+		btManifoldResult result(&wrap_a, &wrap_b);
+		algorithm->processCollision(&wrap_a, &wrap_b, info, &result);
+		double deepest = 1;
+		const btPersistentManifold *manifold = result.getPersistentManifold();
+		for (int i = 0; manifold && i < manifold->getNumContacts(); i++)
+			deepest = std::min(deepest, static_cast<double>(manifold->getContactPoint(i).getDistance()));
+		algorithm->~btCollisionAlgorithm();
+		dispatcher.freeCollisionAlgorithm(algorithm);
+		return { deepest };
+	}
+
+  private:
+	btDefaultCollisionConfiguration configuration;
+	btCollisionDispatcher dispatcher;
+	btDispatcherInfo info;
+};
+
+Peer bullet_manifolds(const char *name, bool clip)
+{
+	const auto manifolds = std::make_shared<BulletManifolds>(clip);
+	return { name, false, [manifolds](const Hull &a, const Hull &b, const Pair &p) { return manifolds->ask(a, b, p); } };
+}
 #endif
 
 std::vector<Peer> make_peers(carom_context *context)
@@ -235,6 +277,8 @@ std::vector<Peer> make_peers(carom_context *context)
 #endif
 #ifdef BENCH_HAVE_BULLET
 	peers.push_back({ "Bullet, GJK and EPA, one point", true, ask_bullet });
+	peers.push_back(bullet_manifolds("Bullet, its manifold", false));
+	peers.push_back(bullet_manifolds("Bullet, its manifold, clipped", true));
 #endif
 	return peers;
 }
