@@ -102,8 +102,8 @@ TEST(facets, two_cubes_in_one_mesh_are_not_convex)
 	carom_destroy_context(context);
 }
 
-/// Points around the corners of a facet's triangles, many of them at the tolerance from an edge to the last bits: a facet made ready
-/// for many points answers as each call for a single one does.
+/// Points around the corners of a facet's triangles, many of them at the tolerance from an edge to the
+/// last bits: a facet made ready for many points answers as each call for a single one does.
 static int compare_facet_answers(const cr_completion *c, int32_t facet, double tolerance, uint64_t *seed, int *inside)
 {
 	const cr_facets *facets = &c->body[1]->shape.mesh->facets;

@@ -164,8 +164,8 @@ TEST(shape_contacts, out_of_memory_between_two_shapes)
 	carom_destroy_context(context);
 }
 
-/// A call cuts what it needs from one block, and asks for more only where that is not enough: for the walk of two trees, and the arena
-/// that grows with it.
+/// A call cuts what it needs from one block, and asks for more only where that is not enough: for the
+/// walk of two trees, and the arena that grows with it.
 TEST(shape_contacts, two_small_meshes_take_few_blocks_of_memory)
 {
 	fixture_heap heap;

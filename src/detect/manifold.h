@@ -32,14 +32,14 @@ typedef struct cr_manifold {
 /// Facets of so many triangles are asked triangle by triangle, without the tree.
 enum { CR_FEW_TRIANGLES = 8 };
 
-/// A facet that is asked about many points. The heights above the edges of its triangles tell nearly always; where rounding could
-/// matter, each triangle is asked as for a single point.
+/// A facet that is asked about many points. The heights above the edges of its triangles tell nearly
+/// always; where rounding could matter, each triangle is asked as for a single point.
 typedef struct cr_facet_test {
 	const cr_completion *completion;
 	int side;
 	int32_t facet;
 	double tolerance;
-	v3d inward[3 * CR_FEW_TRIANGLES]; // of each edge: unit, across it into its triangle, in the facet's plane and the mesh's frame
+	v3d inward[3 * CR_FEW_TRIANGLES];    // of each edge: unit, into its triangle; mesh's frame
 	double offset[3 * CR_FEW_TRIANGLES]; // inward . p on the edge
 } cr_facet_test;
 

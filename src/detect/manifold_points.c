@@ -13,7 +13,8 @@ enum { BLOCKS = 64, FEW_POINTS = 128 };
 static const double FLAT = 0.995;
 // Cosine of the steepest facet that one comes down to.
 static const double STEEP = 0.1;
-// Of the coordinates: heights above an edge are told from each other down to a hundredth of this, whichever way they are worked out.
+// Of the coordinates: heights above an edge are told from each other down to a hundredth of this,
+// whichever way they are worked out.
 static const double HEIGHT_ROUNDING = 1e-12;
 // Of the smaller body's diagonal: points nearer than this stand over one another.
 static const double SAME_PLACE = 1e-3;
@@ -108,7 +109,8 @@ void cr_begin_facet_test(const cr_completion *c, int side, int32_t facet, double
 	}
 }
 
-/// Does a point lie in a triangle of the facet? 1: yes, -1: no, 0: the heights are within rounding of the tolerance, or have no value.
+/// Does a point lie in a triangle of the facet? 1: yes, -1: no, 0: the heights are within rounding of
+/// the tolerance, or have no value.
 static int ask_triangle(const cr_facet_test *test, int32_t number, v3d point, double rounding)
 {
 	int answer = 1;

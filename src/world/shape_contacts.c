@@ -8,8 +8,8 @@
 enum {
 	QUERY_CATEGORY = 1,
 	OTHER_CATEGORY = 2,
-	// Bytes of one block for all that a call needs, where it is enough, as for two meshes of some hundred triangles. Two dozen blocks
-	// took as long as the contacts of two cubes of 12 triangles (carom_pair_peers).
+	// Bytes of one block that a call cuts its memory from. Two dozen blocks took nearly as long as the
+	// contacts of two cubes of 12 triangles (carom_pair_peers).
 	ROOM = 48 * 1024,
 };
 

@@ -226,8 +226,9 @@ Answer ask_bullet(const Hull &a, const Hull &b, const Pair &p)
 	return { result.m_hasResult ? static_cast<double>(result.m_distance) : 1 };
 }
 
-/// What a world of Bullet does with a new pair: the algorithm that its default dispatcher chooses for two hulls, and a manifold. clip: with
-/// the axes of all faces and edges, and faces cut against each other (btDispatcherInfo::m_enableSatConvex), which gives several points.
+/// What a world of Bullet does with a new pair: the algorithm that its default dispatcher chooses for
+/// two hulls, and a manifold. clip: with the axes of all faces and edges, and faces cut against each
+/// other (btDispatcherInfo::m_enableSatConvex), which gives several points.
 class BulletManifolds {
   public:
 	explicit BulletManifolds(bool clip) : dispatcher(&configuration) { info.m_enableSatConvex = clip; }

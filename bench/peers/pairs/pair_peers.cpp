@@ -1,9 +1,10 @@
-/// carom_pair_peers: single pairs of triangle meshes beside ODE, Bullet's GIMPACT and FCL, whichever are found: all contacts of each pair,
-/// from nothing, one thread, the libraries in turns, the same poses. Who collides is compared with an exact test of all triangles
-/// before any time is printed.
+/// carom_pair_peers: single pairs of triangle meshes beside ODE, Bullet's GIMPACT and FCL, whichever
+/// are found: all contacts of each pair, from nothing, one thread, the libraries in turns, the same
+/// poses. Who collides is compared with an exact test of all triangles before any time is printed.
 ///
-/// With numbers: shapes of `carom make` of so many triangles, in kinds of pairs from deep ones to ones that only come near. With two
-/// mesh files: random poses as FCL's own tests draw them for its env.obj and rob.obj, and distances besides.
+/// With numbers: shapes of `carom make` of so many triangles, in kinds of pairs from deep ones to ones
+/// that only come near. With two mesh files: random poses as FCL's own tests draw them for its env.obj
+/// and rob.obj, and distances besides.
 
 #include "carom/collide.h"
 #include "carom/query.h"
@@ -168,8 +169,8 @@ Pair place(const Mesh &a, const Mesh &b, double share, Random &random)
 	fail("the meshes cannot be brought together");
 }
 
-/// As test_fcl_collision and test_fcl_distance of FCL 0.7 draw them: A anywhere in a box of twice 3000 by twice 3000 by 3000, turned by
-/// three angles from 0 to 2 pi about the axes; B at the origin.
+/// As test_fcl_collision and test_fcl_distance of FCL 0.7 draw them: A anywhere in a box of 6000 by
+/// 6000 by 3000, turned by three angles from 0 to 2 pi about the axes; B at the origin.
 Pair place_as_fcl(Random &random)
 {
 	std::uniform_real_distribution<double> side(-3000, 3000), height(0, 3000), angle(0, 2 * std::acos(-1.0));
