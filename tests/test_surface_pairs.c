@@ -235,6 +235,29 @@ TEST(surface_pairs, of_turned_meshes_meet_as_in_a_world)
 	carom_destroy_context(context);
 }
 
+/// What does not meet the box around the other mesh is sorted into no tree: two meshes with boxes apart
+/// take the four arrays of each, and nothing more.
+TEST(surface_pairs, only_what_may_meet_is_sorted)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_mesh *ball = fixture_sphere_mesh(context, 1, 24);
+	const double shifts[3] = { 2.5, 1.99, 0.5 };
+	for (int i = 0; i < 3; i++) {
+		const carom_pose pose = fixture_at(shifts[i], 0, 0);
+		const long long calls = heap.calls;
+		const size_t held = carom_memory_in_use(context);
+		int32_t count;
+		REQUIRE(carom_mesh_intersections(ball, NULL, ball, &pose, 0, NULL, &count) == CAROM_SUCCESS);
+		CHECK((count > 0) == (i > 0));
+		CHECK(i > 0 || heap.calls - calls == 8);
+		CHECK_INT(carom_memory_in_use(context), held);
+	}
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
+
 TEST(surface_pairs, rounding_is_reported)
 {
 	carom_context *context = fixture_context(1);
