@@ -259,6 +259,7 @@ static carom_world_def odd_settings(void)
 	def.sweep.rebuild_sprouted = 0.75;
 	def.sweep.rebuild_replaced = 0.875;
 	def.sweep.front_budget = 12345;
+	def.toi_tolerance = 0.0078125;
 	return def;
 }
 
@@ -311,7 +312,8 @@ enum {
 	SWEEP_SPROUTED_AT = 161,
 	SWEEP_REPLACED_AT = 169,
 	SWEEP_BUDGET_AT = 177,
-	WORLD_END = 185,
+	WORLD_END = 185, // of versions 3 to 5
+	TOI_TOLERANCE_AT = 185,
 };
 
 static double load_double(const uint8_t *bytes)
@@ -335,7 +337,7 @@ TEST(record, every_setting_is_written)
 	uint64_t hash;
 	fixture_tape t = make_recording(&def, 8, 1, &hash);
 	const uint8_t *b = t.bytes;
-	CHECK_INT(cr_load_le(b + WORLD_SIZE_AT, 8), WORLD_END - 24);
+	CHECK_INT(cr_load_le(b + WORLD_SIZE_AT, 8), TOI_TOLERANCE_AT + 8 - 24);
 	CHECK_INT(cr_load_le(b + TEMPORAL_AT, 4), CAROM_TEMPORAL_ITERATIVE);
 	CHECK_INT(b[PREDICT_AT], 0);
 	CHECK_INT(cr_load_le(b + LOST_RAYS_AT, 4), CAROM_LOST_DROP);
@@ -360,6 +362,7 @@ TEST(record, every_setting_is_written)
 	CHECK(load_double(b + SWEEP_SPROUTED_AT) == 0.75);
 	CHECK(load_double(b + SWEEP_REPLACED_AT) == 0.875);
 	CHECK_INT(cr_load_le(b + SWEEP_BUDGET_AT, 8), 12345);
+	CHECK(load_double(b + TOI_TOLERANCE_AT) == 0.0078125);
 	free(t.bytes);
 }
 
@@ -546,7 +549,8 @@ TEST(record, settings_out_of_range_are_refused)
 	free(t.bytes);
 }
 
-// Bodies of version 3 end with self_collision, those of 4 with rounding, those of 5 with parts, of which there are none here.
+// Bodies of version 3 end with self_collision, those of 4 with rounding, those of 5 with parts, of which there are none here,
+// those of 6 with continuous, which none is.
 enum { OLD_BODY_SIZE = 137, ROUNDING_SIZE = 8, COUNT_SIZE = 4 };
 
 static void copy(fixture_tape *to, const uint8_t **from, size_t count)
@@ -576,6 +580,8 @@ static void copy_old_body(fixture_tape *to, const uint8_t **from, bool in_state,
 		copy(to, from, COUNT_SIZE);
 	else
 		*from += COUNT_SIZE;
+	CHECK_INT(**from, 0);
+	*from += 1;
 	if (in_state && version >= 3)
 		copy(to, from, 1);
 	else

@@ -109,11 +109,14 @@ typedef struct carom_body_def {
 	/// told apart by their numbers, so triangles that belong together must share them. Rigid bodies
 	/// never hit themselves.
 	bool self_collision;
+	/// Report when the body meets others on its way through each step (carom_world_body_impacts):
+	/// for what is fast or thin. Dynamic and kinematic bodies only.
+	bool continuous;
 	uint64_t user_data;
 } carom_body_def;
 
 /// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor,
-/// self-collision on. The shape, or parts, are to be set. Thread-safe.
+/// self-collision on, not continuous. The shape, or parts, are to be set. Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping
@@ -295,6 +298,9 @@ typedef struct carom_world_def {
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
 	void *contact_filter_user;
 	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
+	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What is
+	/// stopped there has contacts if speculative_distance is as large.
+	double toi_tolerance;
 	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
 	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the
 	/// results of the last one. What queries make counts too, and is kept: a tree over the bodies,
@@ -305,7 +311,8 @@ typedef struct carom_world_def {
 /// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing
 /// speculative, match_distance 0.02 m, iterative with prediction, recast, max_walk 32 and
 /// thresholds chosen, normals of patches, internal edges below 5 degrees, lists, exact buffers,
-/// confidence 1.02, no groups, no filter, carom_default_sweep_def, no budget. Thread-safe.
+/// confidence 1.02, no groups, no filter, carom_default_sweep_def, toi_tolerance 0.001 m, no budget.
+/// Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe:
@@ -341,10 +348,10 @@ CAROM_API int carom_world_body_count(const carom_world *world);
 /// first capacity of them are written. ids may be NULL when capacity is 0.
 CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_id *ids);
 
-/// The definition of a body as it is now: its kind, sensor and self_collision as it was added, and
-/// the shape or parts, pose, filter and user data set last (of a deforming body the pose of its
-/// definition). It may be used to add a like body. shape.mesh is the body's and lives until the
-/// body gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their
+/// The definition of a body as it is now: its kind, sensor, self_collision and continuous as it was
+/// added, and the shape or parts, pose, filter and user data set last (of a deforming body the pose
+/// of its definition). It may be used to add a like body. shape.mesh is the body's and lives until
+/// the body gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their
 /// meshes, and with quaternions normalised.
 CAROM_API carom_result carom_world_get_body_def(
 	const carom_world *world, carom_body_id id, carom_body_def *def);
@@ -358,6 +365,16 @@ CAROM_API carom_result carom_world_set_pose(
 /// is moved.
 CAROM_API carom_result carom_world_set_poses(
 	carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
+
+/// Say where many bodies are at the beginning and at the end of the coming step: motions[i] for
+/// ids[i]. All are checked before the first is moved. The end is the pose that carom_world_set_pose
+/// sets. The beginning is where the motion starts that impacts are looked for on
+/// (carom_world_body_impacts, and carom_world_impacts with bodies that deform). Without this call
+/// that is the pose at the last step, or of a new body that of its definition. So a body that is
+/// placed elsewhere, without a way there, gets a motion whose begin and end are that place. A
+/// beginning holds for one step, also if poses are set after it. Contacts do not depend on it.
+CAROM_API carom_result carom_world_set_motions(
+	carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions);
 
 /// The pose set last (world frame), with its quaternion normalised; of a deforming body that of its
 /// definition.
@@ -585,6 +602,62 @@ CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
 /// Valid as the view is.
 CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *world);
 
+// ---- Continuous collision of rigid bodies ----
+//
+// Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
+// through another by then. With carom_body_def.continuous the step also looks at the way between the
+// poses: each body moves from its pose at the last step (or from the beginning that
+// carom_world_set_motions gave) to the present one, as carom_motion says, at once with all others.
+// Each continuous body is tested against every rigid body that it may have contacts with, of any
+// shape, continuous or not, if either moves. No impact is missed, however fast they go or turn:
+// carom_time_of_impact (carom/collide.h) says what is promised. docs/continuous.md says what a
+// solver does with it.
+
+/// Whether and when two moving shapes meet.
+typedef enum carom_toi_status {
+	CAROM_TOI_APART,     ///< the shapes stay farther apart than half the tolerance
+	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
+	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
+	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
+} carom_toi_status;
+
+/// Two bodies that meet on their ways through the step. Of bodies with parts each two parts that
+/// meet are an impact of their own.
+typedef struct carom_body_impact {
+	carom_body_id body_a; ///< the lower index
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	int32_t shape_b; ///< of B, likewise
+	/// Never CAROM_TOI_APART. CAROM_TOI_TOUCHING: the two met before the step; nothing is said of
+	/// later impacts between them. Such pairs are a matter of contacts, so a solver does not stop for
+	/// them.
+	carom_toi_status status;
+	bool sensor;        ///< one of them is a sensor: nothing is to be stopped
+	double time;        ///< in the step, 0 to 1; never later than the true impact
+	double distance;    ///< at time, at most the tolerance; negative where they overlap
+	carom_vec3 point;   ///< of A, at time, world; that of B is point - distance * normal
+	carom_vec3 normal;  ///< unit, world, from B to A
+	int32_t triangle_a; ///< of A's mesh; -1: it has none
+	int32_t triangle_b; ///< of B's, likewise
+} carom_body_impact;
+
+/// As the other views.
+typedef struct carom_body_impact_view {
+	const carom_body_impact *data;
+	int32_t count;
+} carom_body_impact_view;
+
+/// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. At
+/// most one for each two parts: their first.
+CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *world);
+/// The earliest impact of a body, or of all for the null id, without sensors and
+/// CAROM_TOI_TOUCHING; equal times: the first in order. NULL if there is none. A pass over the
+/// view. Valid as the view is.
+CAROM_API const carom_body_impact *carom_world_earliest_body_impact(
+	const carom_world *world, carom_body_id id);
+
 /// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact
 /// that matches it in the next step hands it back for a warm start. It is written into the view,
 /// which stays valid: it may be walked while doing so.
@@ -597,8 +670,9 @@ CAROM_API carom_result carom_world_set_impulse(
 CAROM_API carom_result carom_world_set_pair_data(
 	carom_world *world, int32_t pair, uint64_t user_data);
 
-/// A hash of the last step's contacts and impacts: equal for equal results. Poses and ids go in bit
-/// for bit, materials and numbers of parts where one is not 0; impulses and user data do not.
+/// A hash of the last step's contacts and impacts of either kind: equal for equal results. Poses
+/// and ids go in bit for bit, materials and numbers of parts where one is not 0; impulses and user
+/// data do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
 /// What the last step did, and what it cost.
@@ -638,6 +712,8 @@ typedef struct carom_stats {
 	int32_t pairs_crossing;  ///< of these, pairs whose surfaces intersect
 	int64_t triangle_tests;  ///< pairs of triangles tested exactly
 	int64_t impacts;         ///< of deforming bodies
+	int32_t body_impacts;    ///< of continuous bodies (carom_world_body_impacts)
+	int64_t toi_tests;       ///< pairs whose ways were looked at for these
 	// Milliseconds of wall time.
 	double ms_total;
 	double ms_trees;  ///< poses, boxes
@@ -876,9 +952,9 @@ CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
 /// The first thing in which two snapshots differ. The texts last as long as the program.
 typedef struct carom_snapshot_difference {
 	/// "bodies", "free ids", "free ids of bodies with parts", "places", "contacts", "pairs",
-	/// "events" or "impacts"; NULL: nothing differs. The bodies of a world are its parts, at their
-	/// own poses in the world. Places are the vertices of deforming bodies, and the poses of bodies
-	/// with parts.
+	/// "events", "impacts" or "body impacts"; NULL: nothing differs. The bodies of a world are its
+	/// parts, at their own poses in the world. Places are the vertices of deforming bodies, and the
+	/// poses of bodies with parts.
 	const char *list;
 	/// Of the record, as "pose.position"; "count" when one list ends where the other goes on.
 	const char *field;

@@ -106,13 +106,6 @@ CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *
 /// same bits on every machine.
 CAROM_API carom_pose carom_motion_pose(const carom_motion *motion, double time);
 
-typedef enum carom_toi_status {
-	CAROM_TOI_APART,     ///< the shapes stay farther apart than half the tolerance
-	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
-	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
-	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
-} carom_toi_status;
-
 typedef struct carom_toi {
 	carom_toi_status status;
 	double time; ///< in [0, 1], never later than the true impact; 1 for CAROM_TOI_APART

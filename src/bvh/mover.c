@@ -283,7 +283,7 @@ static double free_time(
 	placed_boxes p = { { m3d_from_quat(pa.orientation), m3d_from_quat(pb.orientation) }, { a->extent, b->extent }, { 0, 0, 0 } };
 	const v3d between = v3d_sub(pa.position, pb.position);
 	p.apart = v3d_add(between, v3d_sub(m3d_mul(&p.rotation[0], a->centre), m3d_mul(&p.rotation[1], b->centre)));
-	const double lost = cr_motion_rounding(a->reach, b->reach, v3d_length(between)) + 0.5 * tolerance;
+	const double lost = cr_motion_rounding(a->reach + ma->lever, b->reach + mb->lever, v3d_length(between)) + 0.5 * tolerance;
 	double longest = 0;
 	for (int axis = 0; axis < AXES; axis++) {
 		const v3d n = axis_of(&p, axis);
@@ -419,9 +419,10 @@ static double reach_beyond(const cr_mover *m, v3d point, v3d n)
 static bool begins_inside(
 	const cr_bvh_kernels *kernels, const cr_mover *mesh, const cr_mover *inner, cr_separation *s, int32_t *triangle)
 {
-	const m3d rm = m3d_from_quat(mesh->motion.begin.orientation), ri = m3d_from_quat(inner->motion.begin.orientation);
+	const carom_pose pm = cr_motion_start(&mesh->motion), pi = cr_motion_start(&inner->motion);
+	const m3d rm = m3d_from_quat(pm.orientation), ri = m3d_from_quat(pi.orientation);
 	const v3d point = point_of(inner);
-	const v3d place = v3d_add(m3d_mul(&ri, point), v3d_sub(inner->motion.begin.position, mesh->motion.begin.position));
+	const v3d place = v3d_add(m3d_mul(&ri, point), v3d_sub(pi.position, pm.position));
 	const v3d local = m3d_tmul(&rm, place);
 	cr_surface_point nearest;
 	if (!cr_collider_contains(mesh->collider, kernels, local) ||
@@ -442,7 +443,7 @@ static bool begins_inside(
 static bool find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
 {
 	cr_separation *s = &impact->impact.separation;
-	const v3d between = v3d_sub(b->motion.begin.position, a->motion.begin.position);
+	const v3d between = v3d_sub(cr_motion_start(&b->motion).position, cr_motion_start(&a->motion).position);
 	if (is_plane(a) || is_plane(b))
 		return false;
 	if (b->collider && begins_inside(kernels, b, a, s, &impact->triangle[1])) {

@@ -79,6 +79,8 @@ typedef struct cr_body {
 	bool alive;
 	bool sensor;
 	bool self_collision;
+	bool continuous;  // impacts on its way are found
+	bool has_begin;   // begin holds: the caller said where the coming step begins
 	uint8_t kind;     // carom_body_kind
 	bool moved;       // pose or vertices changed since the last step: box to be updated
 	bool refiltered;  // category, mask or group changed since the last step
@@ -91,6 +93,7 @@ typedef struct cr_body {
 	m3d rotation;            // of pose
 	carom_pose last_pose;    // of the last good step; the first pose before it
 	m3d last_rotation;       // of last_pose
+	carom_pose begin;        // of the coming step; without has_begin that is last_pose
 	double turn;             // since then: how far a point at distance 1 of the origin has moved at most
 	double path;             // how far any of its points may have moved since the pairs forgot; of bodies with a collider only
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.

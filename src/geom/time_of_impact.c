@@ -18,6 +18,9 @@
 /// most r + far, with far the greater distance of the two places at time 0 and 1; and u differs
 /// from what it is now by at most tilt. So the height falls no faster than
 ///     -u . (travel_a - travel_p) + tilt |travel_a - travel_p| + angle_a r min(1, |u x axis_a| + tilt) + tilt (r + far)
+///
+/// A part of a body moves with the body: p counts from the body's origin, so r grows by the lever, the distance of the part's origin
+/// from there. Of a plane that is a part, o is the body's origin too: u . (x - o) differs from the height by what does not change.
 
 #include "geom/time_of_impact.h"
 #include "math/trig.h"
@@ -37,7 +40,7 @@ cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end)
 		turn = (carom_quat){ -turn.x, -turn.y, -turn.z, -turn.w };
 	const v3d part = { turn.x, turn.y, turn.z };
 	const double sine = v3d_length(part);
-	cr_motion m = { *begin, v3d_sub(end->position, begin->position), { 0, 0, 1 }, 0 };
+	cr_motion m = { .begin = *begin, .travel = v3d_sub(end->position, begin->position), .axis = { 0, 0, 1 } };
 	if (sine > 0) {
 		m.axis = v3d_scale(part, 1 / sine);
 		// For small angles the sine tells more than the cosine, whose arc loses half of the digits there.
@@ -46,6 +49,23 @@ cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end)
 	return m;
 }
 
+static carom_pose place_part(const cr_motion *m, const carom_pose *body)
+{
+	return (carom_pose){ v3d_add(carom_rotate(body->orientation, m->local.position), body->position),
+		quat_mul(body->orientation, m->local.orientation) };
+}
+
+cr_motion cr_motion_of_part(const cr_motion *body, const carom_pose *local)
+{
+	cr_motion m = *body;
+	m.is_part = true;
+	m.local = *local;
+	m.lever = v3d_length(local->position);
+	return m;
+}
+
+carom_pose cr_motion_start(const cr_motion *m) { return m->is_part ? place_part(m, &m->begin) : m->begin; }
+
 carom_pose cr_motion_at(const cr_motion *m, double t)
 {
 	double sine, cosine;
@@ -53,7 +73,9 @@ carom_pose cr_motion_at(const cr_motion *m, double t)
 	const carom_quat turn = { sine * m->axis.x, sine * m->axis.y, sine * m->axis.z, cosine };
 	const carom_quat q = quat_mul(turn, m->begin.orientation);
 	const double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
-	return (carom_pose){ v3d_mad(m->begin.position, t, m->travel), { q.x / length, q.y / length, q.z / length, q.w / length } };
+	const carom_pose pose = { v3d_mad(m->begin.position, t, m->travel),
+		{ q.x / length, q.y / length, q.z / length, q.w / length } };
+	return m->is_part ? place_part(m, &pose) : pose;
 }
 
 double cr_convex_reach(const cr_convex *c) { return v3d_length(cr_convex_centre(c)) + cr_convex_size(c) + c->rounding; }
@@ -74,8 +96,8 @@ void cr_motion_separation(
 
 double cr_motion_approach(const cr_motion *ma, double reach_a, const cr_motion *mb, double reach_b, v3d n)
 {
-	const double turning_a = ma->angle * reach_a * v3d_length(v3d_cross(n, ma->axis));
-	const double turning_b = mb->angle * reach_b * v3d_length(v3d_cross(n, mb->axis));
+	const double turning_a = ma->angle * (reach_a + ma->lever) * v3d_length(v3d_cross(n, ma->axis));
+	const double turning_b = mb->angle * (reach_b + mb->lever) * v3d_length(v3d_cross(n, mb->axis));
 	return v3d_dot(n, v3d_sub(mb->travel, ma->travel)) + turning_a + turning_b;
 }
 
@@ -108,7 +130,7 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 		cr_motion_separation(a, motion_a, b, motion_b, t, s);
 		impact->steps++;
 		const double apart = v3d_length(v3d_sub(cr_motion_at(motion_a, t).position, cr_motion_at(motion_b, t).position));
-		const double gap = s->gap - cr_motion_rounding(reach_a, reach_b, apart);
+		const double gap = s->gap - cr_motion_rounding(reach_a + motion_a->lever, reach_b + motion_b->lever, apart);
 		on = advance(impact, gap, cr_motion_approach(motion_a, reach_a, motion_b, reach_b, s->normal), tolerance, limit);
 	}
 }
@@ -123,8 +145,9 @@ void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_conv
 
 static double least(double a, double b) { return a < b ? a : b; }
 
-cr_plane_bounds cr_bound_over_plane(const cr_motion *motion, double reach, const cr_motion *plane, v3d up, double height)
+cr_plane_bounds cr_bound_over_plane(const cr_motion *motion, double part_reach, const cr_motion *plane, v3d up, double height)
 {
+	const double reach = part_reach + motion->lever;
 	// The places move on straight lines, so they are farthest from each other at an end.
 	const v3d begin = v3d_sub(motion->begin.position, plane->begin.position), way = v3d_sub(motion->travel, plane->travel);
 	const double far = fmax(v3d_length(begin), v3d_length(v3d_add(begin, way)));
@@ -132,7 +155,7 @@ cr_plane_bounds cr_bound_over_plane(const cr_motion *motion, double reach, const
 	const double turning = least(1, v3d_length(v3d_cross(up, motion->axis)) + tilt);
 	return (cr_plane_bounds){
 		.speed = -v3d_dot(up, way) + least(tilt, 2) * v3d_length(way) + motion->angle * reach * turning + tilt * (reach + far),
-		.lost = cr_motion_rounding(reach, across * far, fabs(height)) + PLACE_ROUNDING * far,
+		.lost = cr_motion_rounding(reach, across * (far + plane->lever), fabs(height)) + PLACE_ROUNDING * (far + plane->lever),
 	};
 }
 

@@ -12,11 +12,21 @@ typedef struct cr_motion {
 	v3d travel;   // of the origin
 	v3d axis;     // unit
 	double angle; // radians, 0 to pi
+	// Of a part of a body with parts: begin, travel, axis and angle are the body's, and the part is at
+	// local in the body's frame.
+	bool is_part;
+	carom_pose local;
+	double lever; // length of local.position; 0: no part
 } cr_motion;
 
 /// The motion that leads from one pose to another, turning the shorter way.
 cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end);
+/// The motion of a part of a body, which is at local (normalised) in the frame of the body.
+cr_motion cr_motion_of_part(const cr_motion *body, const carom_pose *local);
+/// The pose of what moves, a body or a part, at a time.
 carom_pose cr_motion_at(const cr_motion *motion, double t);
+/// The pose at time 0, without the roundings of cr_motion_at where it is no part.
+carom_pose cr_motion_start(const cr_motion *motion);
 /// Says how fast any two points of two bodies may approach each other along a unit direction n from
 /// B to A, at any time of the motions. reach: the most that a point lies away from the origin of
 /// its body's frame.

@@ -118,6 +118,12 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: kind is %d, which is none", name, (int)def->kind);
 	if (def->part_count < 0)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: part_count is %d", name, def->part_count);
+	if (def->continuous && def->kind != CAROM_DYNAMIC && def->kind != CAROM_KINEMATIC)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT,
+			"%s: continuous is set, but kind is %s: only dynamic and kinematic bodies may have it", name,
+			def->kind == CAROM_STATIC      ? "CAROM_STATIC"
+				: def->kind == CAROM_CLOTH ? "CAROM_CLOTH"
+										   : "CAROM_DEFORMABLE");
 	const carom_result result =
 		def->part_count > 0 ? cr_check_parts(context, def, name) : cr_check_body_shape(context, &def->shape, def->kind, name);
 	return result == CAROM_SUCCESS && is_deforming(def) ? check_deforming(context, def, name) : result;
@@ -250,6 +256,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.alive = true,
 		.sensor = def->sensor,
 		.self_collision = def->self_collision,
+		.continuous = def->continuous,
 		.kind = (uint8_t)def->kind,
 		.refiltered = true, // after a restore the number and generation may have been another body's
 		.generation = generation,
@@ -292,6 +299,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->body_count++;
 	world->shape_count += count;
 	world->impacts.deforming_count += parts->deforming != NULL;
+	world->continuous.body_count += parts->continuous;
 	world->impacts.stale = true;
 	*id = cr_id_of(world->bodies.data, first);
 	cr_query_index_invalidate(world->query_index);
@@ -320,6 +328,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 		return CAROM_INVALID_BODY;
 	const int32_t count = cr_part_count(body);
 	world->impacts.deforming_count -= body->deforming != NULL;
+	world->continuous.body_count -= body->continuous;
 	world->impacts.stale = true;
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);
@@ -366,6 +375,7 @@ carom_body_def cr_def_of_body(const cr_body *body)
 	def.group = body->group;
 	def.sensor = body->sensor;
 	def.self_collision = body->self_collision;
+	def.continuous = body->continuous;
 	def.user_data = body->user_data;
 	return def;
 }
@@ -411,13 +421,13 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	return CAROM_SUCCESS;
 }
 
-/// Fail for element i of a call with many: the same check again, with names for its text.
-static carom_result refuse_place(const carom_world *world, int i, carom_body_id id, const carom_pose *pose)
+/// Fail for element i of a call with many: the same check again, with names for its text. array: "poses[%d]" or the like.
+static carom_result refuse_place(
+	const carom_world *world, const char *name, const char *array, int i, carom_body_id id, const carom_pose *pose)
 {
-	static const char *const name = "carom_world_set_poses";
 	char function[64], id_field[32], pose_field[32];
 	snprintf(id_field, sizeof id_field, "ids[%d]", i);
-	snprintf(pose_field, sizeof pose_field, "poses[%d]", i);
+	snprintf(pose_field, sizeof pose_field, array, i);
 	snprintf(function, sizeof function, "%s: %s", name, id_field);
 	carom_pose normalized;
 	return check_place(world, id, pose, carom_world_is_body(world, id) ? name : function, id_field, pose_field, &normalized);
@@ -433,7 +443,7 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 	carom_pose normalized;
 	for (int i = 0; i < count; i++) {
 		if (check_place(world, ids[i], &poses[i], name, "id", "pose", &normalized) != CAROM_SUCCESS)
-			return refuse_place(world, i, ids[i], &poses[i]);
+			return refuse_place(world, name, "poses[%d]", i, ids[i], &poses[i]);
 	}
 	for (int i = 0; i < count; i++) {
 		cr_check_pose(world->context, &poses[i], name, "pose", &normalized);
@@ -441,6 +451,32 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 	}
 	cr_query_index_invalidate(world->query_index);
 	cr_record_set_poses(world->recorder, count, ids, poses);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_set_motions(carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions)
+{
+	static const char *const name = "carom_world_set_motions";
+	if (count < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
+	if (count > 0 && (!ids || !motions))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? "motions" : "ids");
+	carom_pose begin, end;
+	for (int i = 0; i < count; i++) {
+		if (check_place(world, ids[i], &motions[i].begin, name, "id", "begin", &begin) != CAROM_SUCCESS)
+			return refuse_place(world, name, "motions[%d].begin", i, ids[i], &motions[i].begin);
+		if (check_place(world, ids[i], &motions[i].end, name, "id", "end", &end) != CAROM_SUCCESS)
+			return refuse_place(world, name, "motions[%d].end", i, ids[i], &motions[i].end);
+	}
+	for (int i = 0; i < count; i++) {
+		cr_body *body = &world->bodies.data[ids[i].index1 - 1];
+		cr_check_pose(world->context, &motions[i].begin, name, "begin", &begin);
+		cr_check_pose(world->context, &motions[i].end, name, "end", &end);
+		cr_begin_body(body, &begin);
+		cr_place_body(body, &end);
+	}
+	cr_query_index_invalidate(world->query_index);
+	cr_record_set_motions(world->recorder, count, ids, motions);
 	return CAROM_SUCCESS;
 }
 

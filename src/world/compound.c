@@ -34,27 +34,49 @@ void cr_release_compound(carom_context *memory, cr_compound *compound)
 
 // ---- Poses ----
 
-static void place_part(cr_body *part, const carom_pose *pose)
+/// Where the pose of a body takes one of its parts.
+static carom_pose pose_of_part(const cr_body *first, const carom_pose *pose, int32_t part)
 {
-	part->pose = *pose;
-	part->rotation = m3d_from_quat(pose->orientation);
-	part->moved = true;
+	if (!first->compound)
+		return *pose;
+	const m3d rotation = m3d_from_quat(pose->orientation);
+	const carom_pose *local = &first->compound->part[part].pose;
+	return (carom_pose){ v3d_add(m3d_mul(&rotation, local->position), pose->position),
+		quat_mul(pose->orientation, local->orientation) };
+}
+
+carom_pose cr_pose_from_part(const carom_pose *part, const carom_pose *local)
+{
+	const carom_quat q = local->orientation, back = { -q.x, -q.y, -q.z, q.w };
+	carom_pose pose = { .orientation = quat_mul(part->orientation, back) };
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	pose.position = v3d_sub(part->position, m3d_mul(&rotation, local->position));
+	return pose;
+}
+
+bool cr_are_equal_poses(const carom_pose *a, const carom_pose *b)
+{
+	return a->position.x == b->position.x && a->position.y == b->position.y && a->position.z == b->position.z &&
+		a->orientation.x == b->orientation.x && a->orientation.y == b->orientation.y && a->orientation.z == b->orientation.z &&
+		a->orientation.w == b->orientation.w;
 }
 
 void cr_place_body(cr_body *first, const carom_pose *pose)
 {
-	cr_compound *compound = first->compound;
-	if (!compound) {
-		place_part(first, pose);
-		return;
+	if (first->compound)
+		first->compound->pose = *pose;
+	for (int32_t i = 0; i < cr_part_count(first); i++) {
+		first[i].pose = pose_of_part(first, pose, i);
+		first[i].rotation = m3d_from_quat(first[i].pose.orientation);
+		first[i].moved = true;
 	}
-	compound->pose = *pose;
-	const m3d rotation = m3d_from_quat(pose->orientation);
-	for (int32_t i = 0; i < compound->count; i++) {
-		const carom_pose *local = &compound->part[i].pose;
-		const carom_pose world = { v3d_add(m3d_mul(&rotation, local->position), pose->position),
-			quat_mul(pose->orientation, local->orientation) };
-		place_part(&first[i], &world);
+}
+
+void cr_begin_body(cr_body *first, const carom_pose *pose)
+{
+	for (int32_t i = 0; i < cr_part_count(first); i++) {
+		first[i].begin = pose_of_part(first, pose, i);
+		first[i].has_begin = true;
 	}
 }
 

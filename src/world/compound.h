@@ -21,6 +21,11 @@ void cr_release_compound(carom_context *memory, cr_compound *compound);
 
 /// Puts all parts of a body where its pose (normalised) takes them. first: its first part.
 void cr_place_body(cr_body *first, const carom_pose *pose);
+/// The pose of a body of which a part, at local in the body, is at a pose.
+carom_pose cr_pose_from_part(const carom_pose *part, const carom_pose *local);
+bool cr_are_equal_poses(const carom_pose *a, const carom_pose *b);
+/// Lets the coming step of a body begin at a pose (normalised), for all its parts.
+void cr_begin_body(cr_body *first, const carom_pose *pose);
 /// Lets a body rest where it is: its last pose is the present one.
 void cr_rest_body(cr_body *first);
 

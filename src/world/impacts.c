@@ -171,7 +171,9 @@ static void place_members(int64_t begin, int64_t end, int worker, void *task)
 			memcpy(to.begin, body->deforming->begin, 3 * (size_t)to.count * sizeof *to.begin);
 			memcpy(to.end, body->deforming->end, 3 * (size_t)to.count * sizeof *to.end);
 		} else {
-			place_rigid(body->shape.collider, &body->last_rotation, body->last_pose.position, to.begin);
+			const carom_pose *from = body->has_begin ? &body->begin : &body->last_pose;
+			const m3d rotation = body->has_begin ? m3d_from_quat(from->orientation) : body->last_rotation;
+			place_rigid(body->shape.collider, &rotation, from->position, to.begin);
 			place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);
 		}
 		*to.largest_begin = largest_of(to.begin, to.count);

@@ -209,6 +209,7 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u8(r, def->self_collision);
 	put_f64(r, def->shape.rounding);
 	put_parts(r, def);
+	put_u8(r, def->continuous);
 }
 
 // ---- The present state ----
@@ -253,6 +254,7 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 	put_f64(r, def->buffer_confidence);
 	put_u32(r, (uint32_t)def->worker_groups);
 	put_sweep(r, &def->sweep);
+	put_f64(r, def->toi_tolerance);
 	end_record(r);
 }
 
@@ -267,6 +269,11 @@ static void put_motion(cr_recorder *r, const cr_body *body)
 		put_places(r, d->begin, d->vertex_count);
 	for (int32_t i = 0; body->moved && !d && i < cr_part_count(body); i++)
 		put_pose(r, &body[i].last_pose);
+	if (!body->moved || d)
+		return;
+	put_u8(r, body->has_begin);
+	for (int32_t i = 0; body->has_begin && i < cr_part_count(body); i++)
+		put_pose(r, &body[i].begin);
 }
 
 static void record_state(cr_recorder *r, const carom_world *world)
@@ -330,6 +337,20 @@ void cr_record_set_poses(cr_recorder *r, int count, const carom_body_id *ids, co
 	for (int i = 0; i < count; i++) {
 		put_id(r, ids[i]);
 		put_pose(r, &poses[i]);
+	}
+	end_record(r);
+}
+
+void cr_record_set_motions(cr_recorder *r, int count, const carom_body_id *ids, const carom_motion *motions)
+{
+	if (!r || r->broken)
+		return;
+	begin_record(r, CR_RECORD_SET_MOTIONS);
+	put_u32(r, (uint32_t)count);
+	for (int i = 0; i < count; i++) {
+		put_id(r, ids[i]);
+		put_pose(r, &motions[i].begin);
+		put_pose(r, &motions[i].end);
 	}
 	end_record(r);
 }

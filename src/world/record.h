@@ -12,6 +12,8 @@ void cr_record_add_body(cr_recorder *recorder, const carom_body_def *def, carom_
 void cr_record_remove_body(cr_recorder *recorder, carom_body_id id);
 /// Poses as the caller gave them.
 void cr_record_set_poses(cr_recorder *recorder, int count, const carom_body_id *ids, const carom_pose *poses);
+/// Motions as the caller gave them.
+void cr_record_set_motions(cr_recorder *recorder, int count, const carom_body_id *ids, const carom_motion *motions);
 /// After the places were taken over: begin and end tell which of them the caller gave.
 void cr_record_set_vertices(cr_recorder *recorder, carom_body_id id, const cr_deforming *deforming, const carom_strided *begin,
 	const carom_strided *end);

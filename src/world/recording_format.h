@@ -12,7 +12,8 @@ enum {
 	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL,
 	// no CR_RECORD_SET_PAIR_DATA and no materials; 4 ended its bodies before parts, and its state before free ranges;
 	// 5 knew no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS,
-	// and no contacts that a filter left out in its steps.
+	// no CR_RECORD_SET_MOTIONS and no contacts that a filter left out in its steps, and ended its world before toi_tolerance, its bodies
+	// before continuous, its motions before begin.
 	CR_RECORDING_VERSION = 6,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -37,6 +38,7 @@ typedef enum cr_opcode {
 	CR_RECORD_SET_PAIR_DATA,
 	CR_RECORD_SET_SHAPE,
 	CR_RECORD_SET_PARTS,
+	CR_RECORD_SET_MOTIONS,
 	CR_RECORD_OPCODES,
 } cr_opcode;
 

@@ -31,6 +31,7 @@ typedef struct replay {
 	CR_ARRAY(cr_key) dropped;    // contacts of the step: a << 32 | b, and the number in the pair, sorted by both
 	CR_ARRAY(carom_body_id) ids;
 	CR_ARRAY(carom_pose) poses;
+	CR_ARRAY(carom_motion) motions;
 	CR_ARRAY(carom_part) parts; // of the body that get_body read last
 	CR_ARRAY(double) places[2];
 	carom_replay_result *result;
@@ -247,6 +248,8 @@ static carom_result replay_world(replay *r)
 	def.match_distance = get_f64(r);
 	get_temporal_settings(r, &def);
 	get_sweep_settings(r, &def.sweep);
+	if (r->version >= 6)
+		def.toi_tolerance = get_f64(r);
 	def.pair_filter = replay_verdict;
 	def.pair_filter_user = r;
 	def.contact_filter = replay_contact_verdict;
@@ -396,6 +399,8 @@ static bool get_body(replay *r, carom_body_def *def)
 		def->shape.rounding = get_f64(r);
 	if (!set_mesh(r, &def->shape, mesh) || (r->version >= 5 && !get_parts(r, def)))
 		return false;
+	if (r->version >= 6)
+		def->continuous = get_bool(r);
 	return !r->short_payload;
 }
 
@@ -426,6 +431,16 @@ static carom_result replay_deforming_motion(replay *r, int32_t index, carom_body
 		r, moved ? carom_world_set_vertices(r->world, id, &begin, &end) : carom_world_set_vertices(r->world, id, &end, NULL));
 }
 
+/// Read the pose of a part of a body at another time than now.
+static carom_result get_part_pose(replay *r, const cr_body *body, carom_pose *pose)
+{
+	*pose = get_pose(r);
+	carom_pose checked = *pose;
+	if (body->compound) // a part may lie beyond CAROM_MAX_POSITION, by less than as much again
+		checked.position = v3d_scale(pose->position, 0.5);
+	return judge(r, cr_check_pose(r->context, &checked, "carom_world_set_pose", "pose", &checked));
+}
+
 /// What a body had before it when the recording began. Before version 3 that was nothing.
 static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 {
@@ -438,15 +453,17 @@ static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 	if (!moved)
 		return CAROM_SUCCESS;
 	for (int32_t i = 0; i < cr_part_count(body); i++) {
-		const carom_pose last = get_pose(r);
-		carom_pose checked = last;
-		if (body->compound) // a part may lie beyond CAROM_MAX_POSITION, by less than as much again
-			checked.position = v3d_scale(last.position, 0.5);
-		const carom_result result = cr_check_pose(r->context, &checked, "carom_world_set_pose", "pose", &checked);
+		const carom_result result = get_part_pose(r, body, &body[i].last_pose);
 		if (result != CAROM_SUCCESS)
-			return judge(r, result);
-		body[i].last_pose = last;
-		body[i].last_rotation = m3d_from_quat(last.orientation);
+			return result;
+		body[i].last_rotation = m3d_from_quat(body[i].last_pose.orientation);
+	}
+	const bool has_begin = r->version >= 6 && get_bool(r);
+	for (int32_t i = 0; has_begin && i < cr_part_count(body); i++) {
+		const carom_result result = get_part_pose(r, body, &body[i].begin);
+		if (result != CAROM_SUCCESS)
+			return result;
+		body[i].has_begin = true;
 	}
 	return CAROM_SUCCESS;
 }
@@ -626,6 +643,22 @@ static carom_result replay_set_poses(replay *r)
 					  : damaged(r, "its size is wrong");
 }
 
+static carom_result replay_set_motions(replay *r)
+{
+	int32_t count;
+	if (r->version < 6 || !get_count(r, 8 + 2 * 56, &count))
+		return damaged(r, "its size is wrong, or its version has no such record");
+	if (!cr_array_reserve(r->context, &r->ids, count) || !cr_array_reserve(r->context, &r->motions, count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int32_t i = 0; i < count; i++) {
+		r->ids.data[i] = get_id(r);
+		r->motions.data[i].begin = get_pose(r);
+		r->motions.data[i].end = get_pose(r);
+	}
+	return used_up(r) ? judge(r, carom_world_set_motions(r->world, count, r->ids.data, r->motions.data))
+					  : damaged(r, "its size is wrong");
+}
+
 static carom_result replay_set_vertices(replay *r)
 {
 	const carom_body_id id = get_id(r);
@@ -796,6 +829,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_STEP] = replay_step,
 		[CR_RECORD_FORGET] = replay_forget,
 		[CR_RECORD_SET_VERTICES] = replay_set_vertices,
+		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");
@@ -846,6 +880,7 @@ carom_result carom_replay_recording(carom_context *context, carom_read_fn *read,
 	cr_array_free(context, &r.dropped);
 	cr_array_free(context, &r.ids);
 	cr_array_free(context, &r.poses);
+	cr_array_free(context, &r.motions);
 	cr_array_free(context, &r.parts);
 	cr_array_free(context, &r.places[0]);
 	cr_array_free(context, &r.places[1]);

@@ -120,23 +120,6 @@ static carom_result make_parts(carom_world *world, const carom_body_def *def, ne
 	return result;
 }
 
-static bool are_equal_poses(const carom_pose *a, const carom_pose *b)
-{
-	return a->position.x == b->position.x && a->position.y == b->position.y && a->position.z == b->position.z &&
-		a->orientation.x == b->orientation.x && a->orientation.y == b->orientation.y && a->orientation.z == b->orientation.z &&
-		a->orientation.w == b->orientation.w;
-}
-
-/// Where a body was in the last step, from where one of its parts was.
-static carom_pose find_last_pose(const cr_body *part, const carom_pose *local)
-{
-	const carom_quat q = local->orientation, back = { -q.x, -q.y, -q.z, q.w };
-	carom_pose pose = { .orientation = quat_mul(part->last_pose.orientation, back) };
-	const m3d rotation = m3d_from_quat(pose.orientation);
-	pose.position = v3d_sub(part->last_pose.position, m3d_mul(&rotation, local->position));
-	return pose;
-}
-
 /// Let a part that has another pose in its body come from where it would have been.
 static void move_last_pose(cr_body *part, const carom_pose *body, const carom_pose *local)
 {
@@ -151,7 +134,9 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 {
 	cr_compound *old = first->compound;
 	const bool rests = !first->moved;
-	const carom_pose last = find_last_pose(first, &old->part[0].pose);
+	const carom_pose *local_before = &old->part[0].pose;
+	const carom_pose last = cr_pose_from_part(&first->last_pose, local_before);
+	const carom_pose begin = first->has_begin ? cr_pose_from_part(&first->begin, local_before) : last;
 	made->compound->pose = old->pose;
 	for (int32_t i = made->count; i < old->count; i++) {
 		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
@@ -161,7 +146,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	first->compound = made->compound;
 	for (int32_t i = 0; i < made->count; i++) {
 		const carom_pose *local = &made->compound->part[i].pose;
-		const bool stays = are_equal_poses(local, &old->part[i].pose);
+		const bool stays = cr_are_equal_poses(local, &old->part[i].pose);
 		if (!stays)
 			move_last_pose(&first[i], &last, local);
 		if (stays && are_equal(&made->compound->part[i].shape, &old->part[i].shape)) {
@@ -173,6 +158,8 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	}
 	const carom_pose pose = old->pose;
 	cr_place_body(first, &pose);
+	if (first->has_begin)
+		cr_begin_body(first, &begin);
 	if (rests)
 		cr_rest_body(first);
 }

@@ -381,6 +381,17 @@ static void restore_impacts(carom_world *world, const carom_snapshot *s, bool sc
 	impacts->stats = s->sweep_stats;
 }
 
+static void restore_body_impacts(carom_world *world, const carom_snapshot *s)
+{
+	cr_continuous *continuous = &world->continuous;
+	continuous->body_count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		continuous->body_count += body->alive && body->continuous && body->part == 0;
+	}
+	COPY_ARRAY(&continuous->found, &s->body_impacts);
+}
+
 // ---- Calls ----
 
 carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot)
@@ -410,6 +421,7 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->places);
 	cr_results_free(s->context, &s->results);
 	cr_array_free(s->context, &s->impacts);
+	cr_array_free(s->context, &s->body_impacts);
 	cr_array_free(s->context, &s->pairs);
 	cr_array_free(s->context, &s->memories);
 	cr_array_free(s->context, &s->lists);
@@ -450,7 +462,8 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->results.local.capacity * (int64_t)sizeof *s->results.local.data +
 		s->results.pairs.capacity * (int64_t)sizeof *s->results.pairs.data +
 		s->results.events.capacity * (int64_t)sizeof *s->results.events.data +
-		s->impacts.capacity * (int64_t)sizeof *s->impacts.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
+		s->impacts.capacity * (int64_t)sizeof *s->impacts.data +
+		s->body_impacts.capacity * (int64_t)sizeof *s->body_impacts.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
 		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
 	return (size_t)bytes;
 }
@@ -475,13 +488,16 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->free_bodies, &world->free_bodies) ||
 		!RESERVE_LIKE(s->context, &s->free_ranges, &world->free_ranges) ||
 		!cr_array_reserve(s->context, &s->places, count_places(world)) || !reserve_results(s->context, &s->results, results) ||
-		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) || !RESERVE_LIKE(s->context, &s->pairs, &t->pairs) ||
-		!RESERVE_LIKE(s->context, &s->memories, &t->pairs) || !cr_array_reserve(s->context, &s->lists, count_list_bytes(t)))
+		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) ||
+		!RESERVE_LIKE(s->context, &s->body_impacts, &world->continuous.found) ||
+		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
+		!cr_array_reserve(s->context, &s->lists, count_list_bytes(t)))
 		return cr_fail_memory(world->context, what);
 	save_bodies(s, world);
 	copy_results(&s->results, results);
 	COPY_ARRAY(&s->impacts, &world->impacts.found);
 	s->earliest = world->impacts.earliest;
+	COPY_ARRAY(&s->body_impacts, &world->continuous.found);
 	s->sweep_stats = world->impacts.stats;
 	s->stats = world->stats;
 	s->rooms = world->pipeline.rooms;
@@ -502,7 +518,8 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 	return cr_array_reserve(memory, &world->bodies, bodies) && cr_array_reserve(memory, &world->free_bodies, bodies) &&
 		cr_array_reserve(memory, &world->free_ranges, ranges) &&
 		reserve_results(memory, &world->results[world->current], &s->results) &&
-		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
+		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) &&
+		RESERVE_LIKE(memory, &world->continuous.found, &s->body_impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
 		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
 }
 
@@ -537,6 +554,7 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	const bool scene_kept = is_scene_kept(world, s);
 	restore_bodies(world, s);
 	restore_impacts(world, s, scene_kept);
+	restore_body_impacts(world, s);
 	adopt_memories(&world->pipeline, s);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;

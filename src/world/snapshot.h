@@ -21,6 +21,7 @@ struct carom_snapshot {
 	cr_results results;
 	CR_ARRAY(carom_impact) impacts;
 	int64_t earliest;
+	cr_body_impacts body_impacts;
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
 	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS];

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "detect/shape_table.h"
 
-enum { MAX_WORDS = 40 };
+enum { MAX_WORDS = 48 };
 
 typedef uint64_t words[MAX_WORDS];
 
@@ -45,12 +45,13 @@ static int read_pose(const carom_pose *pose, uint64_t *w)
 
 // ---- Bodies ----
 
-static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "category", "mask",
-	"group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents", "shape.half_extents",
+static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "continuous",
+	"category", "mask", "group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents", "shape.half_extents",
 	"shape.half_extents", "shape.rounding", "part", "part_count", "shape.mesh: vertices", "shape.mesh: triangles",
 	"pose.position", "pose.position", "pose.position", "pose.orientation", "pose.orientation", "pose.orientation",
 	"pose.orientation", "last pose.position", "last pose.position", "last pose.position", "last pose.orientation",
-	"last pose.orientation", "last pose.orientation", "last pose.orientation" };
+	"last pose.orientation", "last pose.orientation", "last pose.orientation", "begin", "begin.position", "begin.position",
+	"begin.position", "begin.orientation", "begin.orientation", "begin.orientation", "begin.orientation" };
 
 static int64_t count_bodies(const carom_snapshot *s) { return s->bodies.count; }
 
@@ -69,6 +70,7 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = b->kind;
 	w[n++] = b->sensor;
 	w[n++] = b->self_collision;
+	w[n++] = b->continuous;
 	w[n++] = b->category;
 	w[n++] = b->mask;
 	w[n++] = (uint64_t)(int64_t)b->group;
@@ -83,7 +85,10 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = mesh ? (uint64_t)mesh->topology.vertex_count : 0;
 	w[n++] = mesh ? (uint64_t)mesh->topology.triangle_count : 0;
 	n += read_pose(&b->pose, w + n);
-	read_pose(&b->last_pose, w + n);
+	n += read_pose(&b->last_pose, w + n);
+	w[n++] = b->has_begin;
+	if (b->has_begin)
+		read_pose(&b->begin, w + n);
 }
 
 // ---- Other lists of bodies ----
@@ -225,6 +230,33 @@ static void read_impact(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = (uint64_t)m->shape_b;
 }
 
+static const char *const body_impact_fields[] = { "body_a", "body_b", "shape_a", "shape_b", "status", "sensor", "time",
+	"distance", "point", "point", "point", "normal", "normal", "normal", "triangle_a", "triangle_b" };
+
+static int64_t count_body_impacts(const carom_snapshot *s) { return s->body_impacts.count; }
+
+static carom_body_id body_of_body_impact(const carom_snapshot *s, int64_t i) { return s->body_impacts.data[i].body_a; }
+
+static void read_body_impact(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_body_impact *m = &s->body_impacts.data[i];
+	int n = 0;
+	w[n++] = word_of_id(m->body_a);
+	w[n++] = word_of_id(m->body_b);
+	w[n++] = (uint64_t)m->shape_a;
+	w[n++] = (uint64_t)m->shape_b;
+	w[n++] = (uint64_t)m->status;
+	w[n++] = m->sensor;
+	w[n++] = word_of(m->time);
+	w[n++] = word_of(m->distance);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(v3d_get(m->point, k));
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(v3d_get(m->normal, k));
+	w[n++] = (uint64_t)(int64_t)m->triangle_a;
+	w[n++] = (uint64_t)(int64_t)m->triangle_b;
+}
+
 // ---- All lists ----
 
 static const list_kind lists[] = {
@@ -236,6 +268,7 @@ static const list_kind lists[] = {
 	{ "pairs", count_pairs, read_pair, body_of_pair, FIELDS(pair_fields) },
 	{ "events", count_events, read_event, body_of_event, FIELDS(event_fields) },
 	{ "impacts", count_impacts, read_impact, body_of_impact, FIELDS(impact_fields) },
+	{ "body impacts", count_body_impacts, read_body_impact, body_of_body_impact, FIELDS(body_impact_fields) },
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };

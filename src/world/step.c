@@ -45,6 +45,8 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->bodies = world->body_count;
 	stats->contacts = (int32_t)now->contacts.count;
 	stats->impacts = world->impacts.found.count;
+	stats->body_impacts = (int32_t)world->continuous.found.count;
+	stats->toi_tests = world->continuous.tests;
 	stats->colliding_pairs = count_colliding(now);
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
@@ -65,7 +67,7 @@ static void finish_body(cr_body *body)
 	body->reshaped = CR_SHAPE_KEPT;
 	if (!body->moved)
 		return;
-	body->moved = false;
+	body->moved = body->has_begin = false;
 	body->last_rotation = body->rotation;
 	body->last_pose = body->pose;
 	body->turn = 0;
@@ -94,6 +96,8 @@ carom_result carom_world_step(carom_world *world)
 	const double sweep_start = cr_time_ms();
 	stats.ms_merge += sweep_start - merge_start;
 	if (result == CAROM_SUCCESS)
+		result = cr_find_body_impacts(world);
+	if (result == CAROM_SUCCESS)
 		result = cr_find_impacts(world);
 	stats.ms_sweep = cr_time_ms() - sweep_start;
 	if (result != CAROM_SUCCESS) {
@@ -105,6 +109,7 @@ carom_result carom_world_step(carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++)
 		finish_body(&world->bodies.data[i]);
 	world->current = 1 - world->current;
+	cr_take_body_impacts(&world->continuous);
 	finish_stats(world, now, &stats);
 	stats.ms_total = cr_time_ms() - start;
 	world->stats = stats;

@@ -24,6 +24,7 @@ carom_world_def carom_default_world_def(void)
 		.internal_edge_angle = 0.08726646259971647, // 5 degrees
 		.buffer_confidence = 1.02,
 		.sweep = carom_default_sweep_def(),
+		.toi_tolerance = 0.001,
 	};
 }
 
@@ -92,6 +93,9 @@ static carom_result check_combinations(carom_context *context, const carom_world
 			"%s: displacement_threshold is %g; with predict it must be at most distance_extension, %g: a vertex that no outward "
 			"ray reached could enter before the pair's next full step",
 			create_name, def->displacement_threshold, def->distance_extension);
+	if (!(def->toi_tolerance > 0 && def->toi_tolerance <= CAROM_MAX_COORDINATE))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi_tolerance is %g; it must be above 0 and at most %g",
+			create_name, def->toi_tolerance, CAROM_MAX_COORDINATE);
 	return CAROM_SUCCESS;
 }
 
@@ -164,6 +168,7 @@ void carom_destroy_world(carom_world *world)
 	}
 	cr_release_box_meshes(world->box_meshes);
 	cr_impacts_free(&world->memory, &world->impacts);
+	cr_continuous_free(world);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
@@ -236,7 +241,8 @@ const carom_impact *carom_world_earliest_impact(const carom_world *world)
 
 uint64_t carom_world_hash(const carom_world *world)
 {
-	return cr_hash_impacts(&world->impacts, cr_results_hash(&world->results[world->current]));
+	const uint64_t hash = cr_hash_impacts(&world->impacts, cr_results_hash(&world->results[world->current]));
+	return cr_hash_body_impacts(&world->continuous, hash);
 }
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }

@@ -5,6 +5,7 @@
 #include "detect/merge.h"
 #include "detect/pipeline.h"
 #include "world/compound.h"
+#include "world/continuous.h"
 #include "world/deforming.h"
 #include "world/impacts.h"
 #include "world/record.h"
@@ -42,6 +43,7 @@ struct carom_world {
 	cr_results results[2];
 	int current; // which results are the last step's
 	cr_impacts impacts;
+	cr_continuous continuous;
 	carom_stats stats;
 	cr_query_index *query_index; // of user queries
 	cr_recorder *recorder;       // NULL: not recording

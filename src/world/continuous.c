@@ -1,0 +1,345 @@
+/// Continuous collision of rigid bodies. In: poses at the beginning and at the end of the step. Out: for each pair of parts of which
+/// one is continuous and one moves, whether and when they come within toi_tolerance of each other under screw motion.
+///
+/// 1. A box around the whole motion of each part: its box at the end, moved back along the way and grown by what the turn moves a
+///    point, cut with the way of the origin grown by the reach. A point p of the body at time t lies at o(t) + R(t) p. Between t and
+///    1 the turn moves it by no more than angle |p|, and it is never farther than |p| from o(t). So both boxes hold it.
+/// 2. Parts whose boxes meet the box around all motions of continuous parts stand for a sort along one axis (broad_sweep.c), which
+///    applies kinds, filters and the user's filter as it does for contacts. So no pair is missed, whichever of the two is continuous.
+/// 3. Each pair is one conservative advancement (bvh/mover.h), in parallel, into a place of its own.
+///
+/// Cost: O(bodies) for boxes, O(n log n) for the n parts near continuous ones, then a separation or more for each pair.
+/// A world without continuous bodies does nothing of this.
+
+#include "world/continuous.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "detect/shape_table.h"
+#include "world/world.h"
+
+// ---- Motions ----
+
+/// Where a part begins the step.
+static const carom_pose *begin_of(const cr_body *part) { return part->has_begin ? &part->begin : &part->last_pose; }
+
+static bool moves(const cr_body *part) { return part->moved && !cr_are_equal_poses(begin_of(part), &part->pose); }
+
+/// Where a body begins the step, by where its first part does.
+static carom_pose body_begin(const cr_body *first)
+{
+	if (!moves(first))
+		return *cr_pose_of(first);
+	const carom_pose *begin = begin_of(first);
+	return first->compound ? cr_pose_from_part(begin, &first->compound->part[0].pose) : *begin;
+}
+
+/// The motion of a part, with places relative to an origin.
+static cr_motion motion_of(const cr_body *bodies, int32_t part, v3d origin)
+{
+	const cr_body *first = &bodies[cr_first_part(bodies, part)];
+	carom_pose begin = body_begin(first), end = *cr_pose_of(first);
+	begin.position = v3d_sub(begin.position, origin);
+	end.position = v3d_sub(end.position, origin);
+	const cr_motion motion = cr_motion_between(&begin, &end);
+	return first->compound ? cr_motion_of_part(&motion, &first->compound->part[bodies[part].part].pose) : motion;
+}
+
+// ---- Boxes of motions ----
+
+typedef struct swept_box {
+	double lower[3], upper[3];
+} swept_box;
+
+static double least(double a, double b) { return a < b ? a : b; }
+static double most(double a, double b) { return a > b ? a : b; }
+
+/// How far points of a part lie from the origin of its body at most.
+static double reach_of(const cr_body *part, const cr_motion *motion)
+{
+	const double *c = part->shape.centre, *h = part->shape.half;
+	return v3d_length((v3d){ fabs(c[0]) + h[0], fabs(c[1]) + h[1], fabs(c[2]) + h[2] }) + motion->lever;
+}
+
+/// Widens the box of a part at the end of the step to one around its motion.
+static void sweep_box(const cr_body *bodies, int32_t index, swept_box *box)
+{
+	const cr_body *part = &bodies[index], *first = &bodies[cr_first_part(bodies, index)];
+	const v3d end = cr_pose_of(first)->position;
+	const cr_motion motion = motion_of(bodies, index, end);
+	const double reach = reach_of(part, &motion), turn = motion.angle * reach;
+	const double slack = 1e-9 * (reach + v3d_length(motion.travel));
+	for (int k = 0; k < 3; k++) {
+		const double way = v3d_get(motion.travel, k), at = v3d_get(end, k), from = at - way;
+		const double lower = box->lower[k] - most(way, 0) - turn, upper = box->upper[k] - least(way, 0) + turn;
+		box->lower[k] = most(lower, least(at, from) - reach) - slack;
+		box->upper[k] = least(upper, most(at, from) + reach) + slack;
+	}
+}
+
+/// Returns false for a part without extent. A plane that moves fills the world.
+static bool bound_motion(const carom_world *world, int32_t index, swept_box *box)
+{
+	const cr_body *part = &world->bodies.data[index];
+	for (int k = 0; k < 3; k++) {
+		box->lower[k] = part->lower[k];
+		box->upper[k] = part->upper[k];
+	}
+	if (!(part->lower[0] <= part->upper[0]))
+		return false;
+	if (part->shape.def.type != CAROM_PLANE && moves(part))
+		sweep_box(world->bodies.data, index, box);
+	for (int k = 0; k < 3; k++) {
+		const double size = fabs(box->lower[k]) + fabs(box->upper[k]);
+		const double margin = world->def.toi_tolerance + (isfinite(size) ? size * 0x1p-48 : 0);
+		box->lower[k] -= margin;
+		box->upper[k] += margin;
+	}
+	return true;
+}
+
+static bool are_apart(const swept_box *a, const swept_box *b)
+{
+	bool apart = false;
+	for (int k = 0; k < 3; k++)
+		apart = apart || a->lower[k] > b->upper[k] || b->lower[k] > a->upper[k];
+	return apart;
+}
+
+/// The box around the motions of all continuous bodies.
+static swept_box bound_continuous(const carom_world *world)
+{
+	swept_box all = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } }, box;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *part = &world->bodies.data[i];
+		if (!part->alive || !part->continuous || !bound_motion(world, (int32_t)i, &box))
+			continue;
+		for (int k = 0; k < 3; k++) {
+			all.lower[k] = least(all.lower[k], box.lower[k]);
+			all.upper[k] = most(all.upper[k], box.upper[k]);
+		}
+	}
+	return all;
+}
+
+// ---- Pairs ----
+
+static void add_stand_in(carom_world *world, int32_t index, const swept_box *box)
+{
+	cr_continuous *c = &world->continuous;
+	cr_body *b = &c->boxes.data[c->boxes.count++];
+	*b = world->bodies.data[index];
+	c->parts.data[c->parts.count++] = (cr_swept_part){ index, moves(b) };
+	b->part = 0; // the array has gaps: keep_pair tells the parts of one body
+	b->moved = b->refiltered = true;
+	// A plane that moves meets all boxes; one at rest those that are not wholly above it.
+	if (b->shape.def.type == CAROM_PLANE && c->parts.data[c->parts.count - 1].moves)
+		b->shape.def.type = CAROM_BOX;
+	for (int k = 0; k < 3; k++) {
+		b->lower[k] = box->lower[k];
+		b->upper[k] = box->upper[k];
+	}
+}
+
+static carom_result list_boxes(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	const swept_box all = bound_continuous(world);
+	c->boxes.count = c->parts.count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *part = &world->bodies.data[i];
+		swept_box box;
+		if (!part->alive || part->deforming || !bound_motion(world, (int32_t)i, &box) || are_apart(&all, &box))
+			continue;
+		if (!cr_array_reserve_one(&world->memory, &c->boxes) || !cr_array_reserve_one(&world->memory, &c->parts))
+			return cr_fail_memory(world->context, "the impacts of continuous bodies");
+		add_stand_in(world, (int32_t)i, &box);
+	}
+	return CAROM_SUCCESS;
+}
+
+/// Is a pair of boxes to be looked at? Then the user's filter is asked.
+static bool keep_pair(void *user, int32_t a, int32_t b)
+{
+	carom_world *world = user;
+	const cr_swept_part *parts = world->continuous.parts.data;
+	const cr_body *bodies = world->bodies.data;
+	const int32_t part_a = parts[a].part, part_b = parts[b].part;
+	if (!(bodies[part_a].continuous || bodies[part_b].continuous) || !(parts[a].moves || parts[b].moves) ||
+		cr_first_part(bodies, part_a) == cr_first_part(bodies, part_b))
+		return false;
+	return !world->def.pair_filter || cr_ask_pair_filter(world, part_a, part_b);
+}
+
+static carom_result find_pairs(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	carom_result result = c->broad ? CAROM_SUCCESS : cr_broad_create_sweep(&world->memory, &c->broad);
+	if (result == CAROM_SUCCESS)
+		result = list_boxes(world);
+	if (result != CAROM_SUCCESS)
+		return result;
+	c->broad->margin = world->def.toi_tolerance;
+	c->broad->verdict = keep_pair;
+	c->broad->verdict_user = world;
+	return c->broad->find(c->broad, c->boxes.data, (int32_t)c->boxes.count, &c->pairs);
+}
+
+// ---- Impacts ----
+
+static void write_impact(
+	const carom_world *world, const int32_t part[2], const cr_mover_impact *found, v3d place, carom_body_impact *out)
+{
+	static const carom_toi_status statuses[] = { [CR_IMPACT_NONE] = CAROM_TOI_APART,
+		[CR_IMPACT_FOUND] = CAROM_TOI_IMPACT,
+		[CR_IMPACT_TOUCHING] = CAROM_TOI_TOUCHING,
+		[CR_IMPACT_UNDECIDED] = CAROM_TOI_UNDECIDED };
+	const cr_body *bodies = world->bodies.data, *a = &bodies[part[0]], *b = &bodies[part[1]];
+	const cr_impact *impact = &found->impact;
+	*out = (carom_body_impact){ .body_a = cr_id_of(bodies, part[0]),
+		.body_b = cr_id_of(bodies, part[1]),
+		.user_data_a = a->user_data,
+		.user_data_b = b->user_data,
+		.shape_a = a->part,
+		.shape_b = b->part,
+		.status = statuses[impact->state],
+		.sensor = a->sensor || b->sensor,
+		.time = impact->time,
+		.point = v3d_add(impact->separation.on_a, place),
+		.normal = impact->separation.normal,
+		.distance = impact->separation.gap,
+		.triangle_a = found->triangle[0],
+		.triangle_b = found->triangle[1] };
+}
+
+static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pair)
+{
+	cr_continuous *c = &world->continuous;
+	const cr_body *bodies = world->bodies.data;
+	const int32_t part[2] = { c->parts.data[c->pairs.data[pair].a].part, c->parts.data[c->pairs.data[pair].b].part };
+	const v3d origin = body_begin(&bodies[cr_first_part(bodies, part[0])]).position;
+	cr_convex convex[2];
+	cr_mover movers[2];
+	for (int i = 0; i < 2; i++) {
+		movers[i] = cr_mover_of(&bodies[part[i]].shape.def, &convex[i]);
+		movers[i].motion = motion_of(bodies, part[i], origin);
+	}
+	cr_mover_impact found;
+	cr_find_mover_impact(world->pipeline.bvh, scratch, &movers[0], &movers[1], world->def.toi_tolerance, 1, &found);
+	const bool is_hit = found.impact.state != CR_IMPACT_NONE;
+	if (is_hit && !found.inside && (movers[0].collider || movers[1].collider))
+		cr_find_nearest_parts(scratch, &movers[0], &movers[1], &found);
+	const v3d place = v3d_add(cr_motion_at(&movers[0].motion, found.impact.separation_time).position, origin);
+	write_impact(world, part, &found, place, &c->next.data[pair]);
+}
+
+static void sweep_pairs(int64_t begin, int64_t end, int worker, void *task)
+{
+	carom_world *world = task;
+	for (int64_t i = begin; i < end; i++)
+		sweep_pair(world, &world->continuous.scratch[worker], i);
+}
+
+static bool reserve_sweeps(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	if (!c->scratch)
+		c->scratch = cr_alloc_array(&world->memory, (size_t)world->pipeline.worker_count, sizeof *c->scratch);
+	return c->scratch && cr_array_reserve_fresh(&world->memory, &c->next, c->pairs.count);
+}
+
+static void free_work(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	if (c->broad)
+		c->broad->destroy(c->broad);
+	c->broad = NULL;
+	cr_free(&world->memory, c->scratch, (size_t)world->pipeline.worker_count * sizeof *c->scratch);
+	c->scratch = NULL;
+	cr_array_free(&world->memory, &c->boxes);
+	cr_array_free(&world->memory, &c->parts);
+	cr_array_free(&world->memory, &c->pairs);
+	cr_array_free(&world->memory, &c->next);
+}
+
+carom_result cr_find_body_impacts(carom_world *world)
+{
+	cr_continuous *c = &world->continuous;
+	c->tests = 0;
+	if (c->body_count == 0) {
+		if (c->broad)
+			free_work(world);
+		c->next.count = 0;
+		return CAROM_SUCCESS;
+	}
+	const carom_result result = find_pairs(world);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!reserve_sweeps(world))
+		return cr_fail_memory(world->context, "the impacts of continuous bodies");
+	cr_parallel_for(&world->memory, sweep_pairs, c->pairs.count, 1, world);
+	c->tests = c->pairs.count;
+	int64_t kept = 0;
+	for (int64_t i = 0; i < c->pairs.count; i++) {
+		if (c->next.data[i].status != CAROM_TOI_APART)
+			c->next.data[kept++] = c->next.data[i];
+	}
+	c->next.count = kept;
+	return CAROM_SUCCESS;
+}
+
+void cr_take_body_impacts(cr_continuous *c)
+{
+	const cr_body_impacts found = c->found;
+	c->found = c->next;
+	c->next = found;
+}
+
+uint64_t cr_hash_body_impacts(const cr_continuous *c, uint64_t hash)
+{
+	for (int64_t i = 0; i < c->found.count; i++) {
+		const carom_body_impact *p = &c->found.data[i];
+		hash = cr_hash_u64(hash, (uint64_t)p->body_a.index1 << 32 | p->body_b.index1);
+		hash = cr_hash_u64(hash, (uint64_t)p->body_a.generation << 32 | p->body_b.generation);
+		hash = cr_hash_u64(hash, (uint64_t)p->shape_a << 32 | (uint32_t)p->shape_b);
+		hash = cr_hash_u64(hash, (uint64_t)p->status << 1 | p->sensor);
+		hash = cr_hash_u64(hash, (uint64_t)(uint32_t)p->triangle_a << 32 | (uint32_t)p->triangle_b);
+		hash = cr_hash_double(hash, p->time);
+		hash = cr_hash_double(hash, p->distance);
+		for (int k = 0; k < 3; k++) {
+			hash = cr_hash_double(hash, v3d_get(p->point, k));
+			hash = cr_hash_double(hash, v3d_get(p->normal, k));
+		}
+	}
+	return hash;
+}
+
+void cr_continuous_free(carom_world *world)
+{
+	free_work(world);
+	cr_array_free(&world->memory, &world->continuous.found);
+}
+
+// ---- Calls ----
+
+carom_body_impact_view carom_world_body_impacts(const carom_world *world)
+{
+	return (carom_body_impact_view){ world->continuous.found.data, (int32_t)world->continuous.found.count };
+}
+
+static bool is_of(const carom_body_impact *impact, carom_body_id id)
+{
+	return id.index1 == 0 || (impact->body_a.index1 == id.index1 && impact->body_a.generation == id.generation) ||
+		(impact->body_b.index1 == id.index1 && impact->body_b.generation == id.generation);
+}
+
+const carom_body_impact *carom_world_earliest_body_impact(const carom_world *world, carom_body_id id)
+{
+	const carom_body_impact *earliest = NULL;
+	for (int64_t i = 0; i < world->continuous.found.count; i++) {
+		const carom_body_impact *impact = &world->continuous.found.data[i];
+		if (impact->status != CAROM_TOI_TOUCHING && !impact->sensor && is_of(impact, id) &&
+			(!earliest || impact->time < earliest->time))
+			earliest = impact;
+	}
+	return earliest;
+}

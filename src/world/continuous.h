@@ -1,0 +1,36 @@
+/// Continuous collision of rigid bodies: when bodies meet on their ways through a step.
+#ifndef CR_WORLD_CONTINUOUS_H
+#define CR_WORLD_CONTINUOUS_H
+
+#include "bvh/mover.h"
+#include "detect/broad.h"
+
+/// The part of a body that a box of its motion stands for.
+typedef struct cr_swept_part {
+	int32_t part; // number
+	bool moves;
+} cr_swept_part;
+
+typedef CR_ARRAY(carom_body_impact) cr_body_impacts;
+
+typedef struct cr_continuous {
+	int32_t body_count;            // continuous bodies alive
+	cr_broad *broad;               // NULL: none made
+	CR_ARRAY(cr_body) boxes;       // stand-ins of parts near continuous ones, with boxes of their whole motions
+	CR_ARRAY(cr_swept_part) parts; // of the boxes, by number
+	cr_pair_list pairs;            // of boxes
+	cr_mover_scratch *scratch;     // [worker_count]; NULL: none made
+	cr_body_impacts next;          // of the step that runs: of all pairs, then of those that are reported
+	int64_t tests;                 // of the step that runs
+	cr_body_impacts found;         // of the last good step
+} cr_continuous;
+
+/// Finds the impacts of continuous bodies, into next. On failure found stays.
+carom_result cr_find_body_impacts(carom_world *world);
+/// Makes next the impacts of the last good step. Cannot fail.
+void cr_take_body_impacts(cr_continuous *continuous);
+/// Adds to a hash, which stays as it is where there are none.
+uint64_t cr_hash_body_impacts(const cr_continuous *continuous, uint64_t hash);
+void cr_continuous_free(carom_world *world);
+
+#endif
