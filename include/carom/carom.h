@@ -311,8 +311,8 @@ typedef struct carom_world_def {
 /// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing
 /// speculative, match_distance 0.02 m, iterative with prediction, recast, max_walk 32 and
 /// thresholds chosen, normals of patches, internal edges below 5 degrees, lists, exact buffers,
-/// confidence 1.02, no groups, no filter, carom_default_sweep_def, toi_tolerance 0.001 m, no budget.
-/// Thread-safe.
+/// confidence 1.02, no groups, no filter, carom_default_sweep_def, toi_tolerance 0.001 m, no
+/// budget. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe:
