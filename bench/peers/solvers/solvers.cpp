@@ -23,6 +23,7 @@ struct Scene {
 	double friction;
 	std::vector<Brick> bricks; // the first one is the ground
 	double most_drift;         // metres that a brick may be away from where it should be at the end
+	double most_sink;          // metres that a brick may be lower at the end
 	double most_speed;         // m/s, of the last second, beside the speed that it should have
 	double velocity[3];        // at which every brick should move on; from where it started, or from where it lands
 	bool falls;                // only the end of the fall counts: what drifts is not judged
@@ -42,7 +43,7 @@ std::vector<Brick> ground()
 
 Scene stack(int height)
 {
-	Scene s = { height == 10 ? "stack of 10" : "stack of 5", 10, 0.6, ground(), 0.1, INFINITY, {}, false };
+	Scene s = { height == 10 ? "stack of 10" : "stack of 5", 10, 0.6, ground(), 0.1, 0.01, INFINITY, {}, false };
 	for (int i = 0; i < height; i++)
 		s.bricks.push_back(brick_at(0.013 * (i % 3), 0.5 + i, 0.011 * (i % 2), 0.5, 0.5, 0.5, 0.1 * i));
 	return s;
@@ -50,7 +51,7 @@ Scene stack(int height)
 
 Scene drop()
 {
-	Scene s = { "16 dropped cubes", 10, 0.6, ground(), 0, 0.01, {}, true };
+	Scene s = { "16 dropped cubes", 10, 0.6, ground(), 0, INFINITY, 0.01, {}, true };
 	for (int i = 0; i < 16; i++) {
 		Brick b = brick_at(2.0 * (i % 4) - 3, 1.5 + 0.1 * i, 2.0 * (i / 4) - 3, 0.5, 0.5, 0.5);
 		const double angle = 0.3 + 0.4 * i, s2 = std::sin(angle / 2) / std::sqrt(3);
@@ -62,7 +63,7 @@ Scene drop()
 
 Scene slide()
 {
-	Scene s = { "slide without friction", 2, 0, ground(), 0.02, 0.009, { 3, 0, 0 }, false };
+	Scene s = { "slide without friction", 2, 0, ground(), 0.02, 0.01, 0.009, { 3, 0, 0 }, false };
 	Brick b = brick_at(-4, 0.1, 0.3, 0.1, 0.1, 0.1, 0.2);
 	b.velocity[0] = 3;
 	s.bricks.push_back(b);
@@ -73,7 +74,8 @@ Scene slide()
 /// so that the bricks overlap by half their length.
 Scene house()
 {
-	Scene s = { "house of 300 bricks", 60, 0.6, ground(), 0.2, INFINITY, {}, false }; // half a brick: none has fallen
+	// Bricks creep sideways with any solver. The house stands while none has sunk by a tenth of a course.
+	Scene s = { "house of 300 bricks", 60, 0.6, ground(), INFINITY, 0.02, INFINITY, {}, false };
 	const double length = 0.4, width = 0.2, x_side = 6 * length, z_side = 5 * length;
 	for (int course = 0; course < 15; course++) {
 		const bool long_corners = course % 2 == 0;
@@ -178,7 +180,7 @@ struct Bricks {
 };
 
 struct Outcome {
-	double drift = 0, speed = 0, deepest = 0, contacts = 0;
+	double drift = 0, sink = 0, speed = 0, deepest = 0, contacts = 0;
 };
 
 Outcome run(const Scene &scene, Solver &solver, int cells)
@@ -215,6 +217,7 @@ Outcome run(const Scene &scene, Solver &solver, int cells)
 			p.x - from.x - v[0] * scene.seconds, p.y - from.y - v[1] * scene.seconds, p.z - from.z - v[2] * scene.seconds);
 		// What fell must lie on the ground.
 		out.drift = std::max(out.drift, scene.falls ? (p.y < 0.4 || p.y > 0.9 ? drift : 0) : drift);
+		out.sink = std::max(out.sink, from.y - p.y);
 	}
 	return out;
 }
@@ -242,8 +245,8 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	int fallen = 0;
-	std::printf(
-		"%-24s %-8s %-16s %9s %9s %9s %9s\n", "scene", "solver", "bricks", "drift m", "speed m/s", "deepest m", "contacts");
+	std::printf("%-24s %-8s %-16s %9s %9s %9s %9s %9s\n", "scene", "solver", "bricks", "drift m", "sunk m", "speed m/s",
+		"deepest m", "contacts");
 	for (Scene scene : { stack(5), stack(10), drop(), slide(), house() }) {
 		if (quick)
 			scene.seconds = std::min(scene.seconds, 3.0);
@@ -253,11 +256,12 @@ int main(int argc, char **argv)
 					continue;
 				const auto solver = make();
 				const Outcome o = run(scene, *solver, cells);
-				const bool holds = o.drift <= scene.most_drift && (quick || o.speed <= scene.most_speed);
+				const bool holds =
+					o.drift <= scene.most_drift && o.sink <= scene.most_sink && (quick || o.speed <= scene.most_speed);
 				fallen += !holds;
 				const std::string kind = cells ? std::to_string(12 * cells * cells) + " triangles" : "boxes";
-				std::printf("%-24s %-8s %-16s %9.4f %9.4f %9.4f %9.1f%s\n", scene.name, solver->name(), kind.c_str(), o.drift,
-					o.speed, o.deepest, o.contacts, holds ? "" : "   DOES NOT HOLD");
+				std::printf("%-24s %-8s %-16s %9.4f %9.4f %9.4f %9.4f %9.1f%s\n", scene.name, solver->name(), kind.c_str(),
+					o.drift, o.sink, o.speed, o.deepest, o.contacts, holds ? "" : "   DOES NOT HOLD");
 				std::fflush(stdout);
 			}
 		}
