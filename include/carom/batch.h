@@ -12,8 +12,9 @@
 /// carom_error_text names the first one: "carom_world_cast_rays: rays[7]: ray.origin is not
 /// finite". With it each query has its own result there: the others are answered, the call
 /// succeeds, and carom_error_text holds what the first failed one says. Answers of failed queries
-/// are zero. When memory runs out (CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET) the whole call fails. A
-/// call that fails leaves nothing half told: all answers are zero, and all results are its own.
+/// are zero. When memory runs out (CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET), or an argument that all
+/// queries share is wrong, the whole call fails. Then all answers are zero, and each of results is
+/// the result of the call. (The elementary tests below write nothing then.)
 #ifndef CAROM_BATCH_H
 #define CAROM_BATCH_H
 
@@ -29,8 +30,8 @@ extern "C" {
 typedef struct carom_batch {
 	int64_t count;                    ///< of queries, 0 or more
 	const carom_query_filter *filter; ///< of all queries; NULL: none. Of worlds only
-	/// [count] instead of filter's: the body that each query does not see, null: none. NULL: filter
-	/// decides. Of worlds only.
+	/// [count] The body that each query does not see, in place of filter->ignore; null: none. NULL:
+	/// filter->ignore counts. Categories, masks and sensors stay filter's. Of worlds only.
 	const carom_body_id *ignore;
 	/// [count] out: one for each query; NULL: one wrong query fails the call.
 	carom_result *results;

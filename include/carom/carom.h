@@ -139,9 +139,10 @@ typedef struct carom_contact carom_contact;
 /// body_a and body_b. Called from worker threads while the step runs: the answer must depend on
 /// nothing but the arguments and what the step leaves alone, and the function must not call
 /// anything on the world that steps. A pair all of whose contacts are left out does not touch: it
-/// is not listed, ends if it was, and begins when one stays. Sensors, which have no contacts,
-/// impacts and queries are not asked about. What pairs remember does not depend on the answers, so
-/// they may change from step to step. A recording holds them.
+/// is not listed, ends if it was (its data goes with it), and begins when one stays. Not asked
+/// about are sensors, which have no contacts, impacts, and queries, carom_world_collide_shape among
+/// them. What pairs remember does not depend on the answers, so they may change from step to step.
+/// A recording holds them.
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
@@ -298,8 +299,8 @@ typedef struct carom_world_def {
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
 	void *contact_filter_user;
 	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
-	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What is
-	/// stopped there has contacts if speculative_distance is as large.
+	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What
+	/// is stopped there has contacts if speculative_distance is as large.
 	double toi_tolerance;
 	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
 	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the
@@ -605,8 +606,8 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 // ---- Continuous collision of rigid bodies ----
 //
 // Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
-// through another by then. With carom_body_def.continuous the step also looks at the way between the
-// poses: each body moves from its pose at the last step (or from the beginning that
+// through another by then. With carom_body_def.continuous the step also looks at the way between
+// the poses: each body moves from its pose at the last step (or from the beginning that
 // carom_world_set_motions gave) to the present one, as carom_motion says, at once with all others.
 // Each continuous body is tested against every rigid body that it may have contacts with, of any
 // shape, continuous or not, if either moves. No impact is missed, however fast they go or turn:
@@ -631,8 +632,8 @@ typedef struct carom_body_impact {
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
 	int32_t shape_b; ///< of B, likewise
 	/// Never CAROM_TOI_APART. CAROM_TOI_TOUCHING: the two met before the step; nothing is said of
-	/// later impacts between them. Such pairs are a matter of contacts, so a solver does not stop for
-	/// them.
+	/// later impacts between them. Such pairs are a matter of contacts, so a solver does not stop
+	/// for them.
 	carom_toi_status status;
 	bool sensor;        ///< one of them is a sensor: nothing is to be stopped
 	double time;        ///< in the step, 0 to 1; never later than the true impact
