@@ -4,12 +4,13 @@ include(CheckCSourceCompiles)
 # The flags of every target, in the words of the compiler: gcc, clang (Apple's too), or clang that takes the options of Microsoft's.
 # Without fused multiply-add, else compilers give other bits where the machine has it.
 if(CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang|AppleClang)$" AND NOT CMAKE_C_COMPILER_FRONTEND_VARIANT STREQUAL "MSVC")
-	set(carom_options -ffp-contract=off -Wall -Wextra $<$<COMPILE_LANGUAGE:C>:-Wshadow> $<$<BOOL:${CAROM_WERROR}>:-Werror>)
+	set(carom_result_flags -ffp-contract=off)
 	# gcc 12.2 leaves out the roundings of (double)(float)x where it joins some of them to a vector of a basic block. Then
 	# collide.hulls_of_doubles_are_those_of_their_floats fails.
 	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-		list(APPEND carom_options -fno-tree-slp-vectorize)
+		list(APPEND carom_result_flags -fno-tree-slp-vectorize)
 	endif()
+	set(carom_options ${carom_result_flags} -Wall -Wextra $<$<COMPILE_LANGUAGE:C>:-Wshadow> $<$<BOOL:${CAROM_WERROR}>:-Werror>)
 	set(carom_definitions $<$<COMPILE_LANGUAGE:C>:_POSIX_C_SOURCE=200809L>)
 elseif(CMAKE_C_COMPILER_ID STREQUAL "Clang")
 	set(carom_options /clang:-ffp-contract=off /W4 $<$<COMPILE_LANGUAGE:C>:-Wshadow> $<$<BOOL:${CAROM_WERROR}>:/WX>)

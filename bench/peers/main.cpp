@@ -2,6 +2,7 @@
 /// libraries take turns, repetition by repetition and frame by frame, so that what else the machine does hits all alike.
 /// What was found is compared before any time is printed.
 
+#include "peer_clock.h"
 #include "peer_report.h"
 
 #include <algorithm>
@@ -44,13 +45,6 @@ const std::vector<CasterEntry> &caster_table()
 	return table;
 }
 
-double thread_ms()
-{
-	timespec time;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
-
 void fail(const std::string &what)
 {
 	std::fprintf(stderr, "carom_peers: error: %s\n", what.c_str());
@@ -58,6 +52,8 @@ void fail(const std::string &what)
 }
 
 namespace {
+
+using bench::thread_ms;
 
 const char usage[] =
 	"usage: carom_peers TRAJECTORY MESH [--truth FILE] [--phase NAME=FIRST:LAST:COUNT]... [--reps N] [--csv FILE] [--only collide|rays]\n"

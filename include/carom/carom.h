@@ -109,8 +109,8 @@ typedef struct carom_body_def {
 	/// told apart by their numbers, so triangles that belong together must share them. Rigid bodies
 	/// never hit themselves.
 	bool self_collision;
-	/// Report when the body meets others on its way through each step (carom_world_body_impacts):
-	/// for what is fast or thin. Dynamic and kinematic bodies only.
+	/// Report when the body meets others on its way through each step (carom_world_body_impacts).
+	/// Set it for fast and thin bodies. Dynamic and kinematic bodies only.
 	bool continuous;
 	uint64_t user_data;
 } carom_body_def;
@@ -134,8 +134,8 @@ typedef struct carom_contact carom_contact;
 /// Return false to leave a single contact out: of a one-way platform, of a hole painted in a mesh,
 /// of a layer that one body passes. Called after a pair was worked out and before its contacts are
 /// reduced to max_contacts_per_pair, so that one left out takes no place, in the order of the
-/// views. The contact is whole (carom_contact), with its materials, but for pair, which is its
-/// number among those of the pair, and for age and impulse, which are 0. user_data are those of
+/// views. All members of the contact are set, its materials too, with two exceptions: pair is the
+/// number of the contact among those of its pair, and age and impulse are 0. user_data are those of
 /// body_a and body_b. Called from worker threads while the step runs: the answer must depend on
 /// nothing but the arguments and what the step leaves alone, and the function must not call
 /// anything on the world that steps. A pair all of whose contacts are left out does not touch: it

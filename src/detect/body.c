@@ -11,9 +11,7 @@ bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
 {
 	if ((a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC) || a->kind > CAROM_DYNAMIC || b->kind > CAROM_DYNAMIC)
 		return false;
-	if ((a->part | b->part) != 0 && a - a->part == b - b->part)
-		return false;
-	return cr_filters_pass(a, b);
+	return !cr_same_body(a, b) && cr_filters_pass(a, b);
 }
 
 bool cr_filters_pass(const cr_body *a, const cr_body *b)

@@ -115,6 +115,15 @@ static inline carom_body_id cr_id_of(const cr_body *bodies, int32_t index)
 	return (carom_body_id){ (uint32_t)first + 1, bodies[first].generation };
 }
 
+/// Are two parts of one body?
+static inline bool cr_same_body(const cr_body *a, const cr_body *b)
+{
+	return (a->part | b->part) != 0 && a - a->part == b - b->part;
+}
+
+/// Where a part begins the coming step.
+static inline const carom_pose *cr_begin_of(const cr_body *part) { return part->has_begin ? &part->begin : &part->last_pose; }
+
 /// Parts of the body whose first part this is.
 static inline int32_t cr_part_count(const cr_body *first) { return first->compound ? first->compound->count : 1; }
 

@@ -146,20 +146,6 @@ static bool is_pierced(const flood *f, int32_t edge)
 	return first < c->pierces[f->side].data + c->pierces[f->side].count && first->edge == edge;
 }
 
-/// Turn about a corner to the next triangle of its fan, forward or back; false at a border.
-static bool turn(const cr_topology *t, bool forward, int32_t *triangle, int *corner)
-{
-	const int32_t from = *triangle, next = t->neighbours[3 * (int64_t)from + (forward ? (*corner + 2) % 3 : *corner)];
-	for (int j = 0; j < 3 && next >= 0; j++) {
-		if (t->neighbours[3 * (int64_t)next + j] == from) {
-			*triangle = next;
-			*corner = forward ? j : (j + 1) % 3;
-			return true;
-		}
-	}
-	return false;
-}
-
 /// The two edges of a triangle at a corner, and its facet.
 static void spread_in(flood *f, int32_t triangle, int corner)
 {
@@ -180,7 +166,7 @@ static void spread(flood *f, int32_t first, int first_corner)
 	for (int forward = 1; forward >= 0; forward--) {
 		int32_t triangle = first, count = 0;
 		int corner = first_corner;
-		while (count++ < most && turn(f->topology, forward, &triangle, &corner)) {
+		while (count++ < most && cr_next_in_fan(f->topology, forward, &triangle, &corner)) {
 			if (triangle == first)
 				return;
 			spread_in(f, triangle, corner);

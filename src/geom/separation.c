@@ -181,7 +181,7 @@ typedef struct face {
 	double distance; // of its plane from the origin, along the normal
 	int16_t corner[3];
 	bool gone;
-	bool thin; // its corners lie in a line but for rounding: its plane is that of the face across its longest edge
+	bool thin; // its corners lie in a line, up to rounding: its plane is that of the face across its longest edge
 } face;
 
 typedef struct edge {
@@ -364,7 +364,7 @@ static bool is_covered(const polytope *t, const face *f, v3d d)
 	return false;
 }
 
-/// Mark the faces that a new vertex sees. Where it lies in the plane of several but for rounding, it sees all of them that it covers.
+/// Mark the faces that a new vertex sees. Where it lies, up to rounding, in the plane of several, it sees all of them that it covers.
 static void mark_seen(polytope *t, v3d d, double size)
 {
 	int level[MOST_FACES], count = 0;

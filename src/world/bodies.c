@@ -433,13 +433,23 @@ static carom_result refuse_place(
 	return check_place(world, id, pose, carom_world_is_body(world, id) ? name : function, id_field, pose_field, &normalized);
 }
 
+/// Checks the arrays of a call that moves many bodies.
+static carom_result check_places(
+	const carom_world *world, const char *name, int count, const carom_body_id *ids, const void *places, const char *field)
+{
+	if (count < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
+	if (count > 0 && (!ids || !places))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? field : "ids");
+	return CAROM_SUCCESS;
+}
+
 carom_result carom_world_set_poses(carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses)
 {
 	static const char *const name = "carom_world_set_poses";
-	if (count < 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
-	if (count > 0 && (!ids || !poses))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? "poses" : "ids");
+	const carom_result result = check_places(world, name, count, ids, poses, "poses");
+	if (result != CAROM_SUCCESS)
+		return result;
 	carom_pose normalized;
 	for (int i = 0; i < count; i++) {
 		if (check_place(world, ids[i], &poses[i], name, "id", "pose", &normalized) != CAROM_SUCCESS)
@@ -457,10 +467,9 @@ carom_result carom_world_set_poses(carom_world *world, int count, const carom_bo
 carom_result carom_world_set_motions(carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions)
 {
 	static const char *const name = "carom_world_set_motions";
-	if (count < 0)
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
-	if (count > 0 && (!ids || !motions))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, ids ? "motions" : "ids");
+	const carom_result result = check_places(world, name, count, ids, motions, "motions");
+	if (result != CAROM_SUCCESS)
+		return result;
 	carom_pose begin, end;
 	for (int i = 0; i < count; i++) {
 		if (check_place(world, ids[i], &motions[i].begin, name, "id", "begin", &begin) != CAROM_SUCCESS)

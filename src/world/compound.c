@@ -34,15 +34,19 @@ void cr_release_compound(carom_context *memory, cr_compound *compound)
 
 // ---- Poses ----
 
+carom_pose cr_pose_to_part(const carom_pose *body, const carom_pose *local)
+{
+	const m3d rotation = m3d_from_quat(body->orientation);
+	return (carom_pose){ v3d_add(m3d_mul(&rotation, local->position), body->position),
+		quat_mul(body->orientation, local->orientation) };
+}
+
 /// Where the pose of a body takes one of its parts.
 static carom_pose pose_of_part(const cr_body *first, const carom_pose *pose, int32_t part)
 {
 	if (!first->compound)
 		return *pose;
-	const m3d rotation = m3d_from_quat(pose->orientation);
-	const carom_pose *local = &first->compound->part[part].pose;
-	return (carom_pose){ v3d_add(m3d_mul(&rotation, local->position), pose->position),
-		quat_mul(pose->orientation, local->orientation) };
+	return cr_pose_to_part(pose, &first->compound->part[part].pose);
 }
 
 carom_pose cr_pose_from_part(const carom_pose *part, const carom_pose *local)

@@ -21,6 +21,8 @@ void cr_release_compound(carom_context *memory, cr_compound *compound);
 
 /// Puts all parts of a body where its pose (normalised) takes them. first: its first part.
 void cr_place_body(cr_body *first, const carom_pose *pose);
+/// Where a body at a pose has a part, at local in the body.
+carom_pose cr_pose_to_part(const carom_pose *body, const carom_pose *local);
 /// The pose of a body of which a part, at local in the body, is at a pose.
 carom_pose cr_pose_from_part(const carom_pose *part, const carom_pose *local);
 bool cr_are_equal_poses(const carom_pose *a, const carom_pose *b);

@@ -19,17 +19,14 @@
 
 // ---- Motions ----
 
-/// Where a part begins the step.
-static const carom_pose *begin_of(const cr_body *part) { return part->has_begin ? &part->begin : &part->last_pose; }
-
-static bool moves(const cr_body *part) { return part->moved && !cr_are_equal_poses(begin_of(part), &part->pose); }
+static bool moves(const cr_body *part) { return part->moved && !cr_are_equal_poses(cr_begin_of(part), &part->pose); }
 
 /// Where a body begins the step, by where its first part does.
 static carom_pose body_begin(const cr_body *first)
 {
 	if (!moves(first))
 		return *cr_pose_of(first);
-	const carom_pose *begin = begin_of(first);
+	const carom_pose *begin = cr_begin_of(first);
 	return first->compound ? cr_pose_from_part(begin, &first->compound->part[0].pose) : *begin;
 }
 

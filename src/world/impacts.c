@@ -171,7 +171,7 @@ static void place_members(int64_t begin, int64_t end, int worker, void *task)
 			memcpy(to.begin, body->deforming->begin, 3 * (size_t)to.count * sizeof *to.begin);
 			memcpy(to.end, body->deforming->end, 3 * (size_t)to.count * sizeof *to.end);
 		} else {
-			const carom_pose *from = body->has_begin ? &body->begin : &body->last_pose;
+			const carom_pose *from = cr_begin_of(body);
 			const m3d rotation = body->has_begin ? m3d_from_quat(from->orientation) : body->last_rotation;
 			place_rigid(body->shape.collider, &rotation, from->position, to.begin);
 			place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);

@@ -22,9 +22,7 @@ static bool is_fixed(const cr_body *body) { return body->kind == CAROM_STATIC ||
 
 static bool may_meet(const cr_body *x, const cr_body *y)
 {
-	if ((is_fixed(x) && is_fixed(y)) || ((x->part | y->part) != 0 && x - x->part == y - y->part))
-		return false;
-	return cr_filters_pass(x, y);
+	return !(is_fixed(x) && is_fixed(y)) && !cr_same_body(x, y) && cr_filters_pass(x, y);
 }
 
 /// Which of the asker and another body is A and which is B, as the filters have it. False: they are

@@ -31,11 +31,24 @@ static const carom_query_filter *filter_of(const world_batch *b, int64_t i, caro
 	return room;
 }
 
-static carom_result run(world_batch *b, const char *function, const char *records, int64_t min_range, size_t answer_size,
-	carom_result (*ask)(void *user, int64_t i, int worker, const char *name))
+typedef carom_result ask_fn(void *user, int64_t i, int worker, const char *name);
+
+static carom_result run(
+	world_batch *b, const char *function, const char *records, int64_t min_range, size_t answer_size, ask_fn *ask)
 {
 	const cr_batch batch = { b->world->context, function, records, b->given, min_range, ask, b, b->answers, answer_size };
 	return cr_run_batch(&batch);
+}
+
+/// Checks a batch with one answer for each query. check: of the distance; NULL: there is none.
+static carom_result check_answers(const world_batch *b, const char *function, const char *records, const char *answers,
+	carom_result (*check)(carom_context *context, double distance, const char *function))
+{
+	if (!b->world)
+		return CAROM_INVALID_ARGUMENT;
+	const cr_batch_array arrays[] = { { b->records, records }, { b->answers, answers } };
+	const carom_result result = cr_check_batch(b->world->context, function, b->given, arrays, 2);
+	return result == CAROM_SUCCESS && check ? check(b->world->context, b->distance, function) : result;
 }
 
 // ---- Rays ----
@@ -55,10 +68,7 @@ carom_result carom_world_cast_rays(
 {
 	static const char *const name = "carom_world_cast_rays";
 	world_batch b = { .world = world, .given = batch, .records = rays, .answers = hits };
-	const cr_batch_array arrays[] = { { rays, "rays" }, { hits, "hits" } };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	const carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	const carom_result result = check_answers(&b, name, "rays", "hits", NULL);
 	return result == CAROM_SUCCESS ? run(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_ray) : result;
 }
 
@@ -74,43 +84,53 @@ carom_result carom_world_cast_rays_any(const carom_world *world, const carom_bat
 {
 	static const char *const name = "carom_world_cast_rays_any";
 	world_batch b = { .world = world, .given = batch, .records = rays, .answers = found };
-	const cr_batch_array arrays[] = { { rays, "rays" }, { found, "found" } };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	const carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
+	const carom_result result = check_answers(&b, name, "rays", "found", NULL);
 	return result == CAROM_SUCCESS ? run(&b, name, "rays", MIN_RAYS, sizeof *found, ask_any_hit) : result;
 }
 
 // ---- Answers of any length ----
 
+/// What the call of a batch that tells lists has besides.
+typedef struct item_output {
+	int64_t capacity;
+	void *items; // [capacity] of item_size bytes
+	const char *name;
+	size_t item_size;
+	int64_t *first; // [count + 1]
+} item_output;
+
 /// Checks the arrays of a batch that tells lists.
-static carom_result check_lists(const world_batch *b, const char *function, const char *records, int64_t capacity,
-	const void *items, const char *items_name, const int64_t *first)
+static carom_result check_lists(const world_batch *b, const char *function, const char *records, const item_output *out)
 {
+	if (!b->world)
+		return CAROM_INVALID_ARGUMENT;
 	carom_context *context = b->world->context;
 	const cr_batch_array arrays[] = { { b->records, records } };
 	const carom_result result = cr_check_batch(context, function, b->given, arrays, 1);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (capacity < 0)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)capacity);
-	if (!first || (capacity > 0 && !items))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, first ? items_name : "first");
+	if (out->capacity < 0)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)out->capacity);
+	if (!out->first || (out->capacity > 0 && !out->items))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, out->first ? out->name : "first");
 	return CAROM_SUCCESS;
 }
 
-/// Runs a checked batch that tells lists. first is zero where it fails.
-static carom_result run_lists(world_batch *b, const char *function, const char *records, int64_t min_range, size_t item_size,
-	carom_result (*ask)(void *user, int64_t i, int worker, const char *name), int64_t capacity, void *items, int64_t *first)
+/// Checks a batch that tells lists and runs it. first is zero where it runs and fails.
+static carom_result run_lists(
+	world_batch *b, const char *function, const char *records, int64_t min_range, ask_fn *ask, const item_output *out)
 {
-	b->answers = first;
-	first[b->given->count] = 0;
-	carom_result result = cr_open_lists(&b->lists, b->world->context, b->given->count, item_size);
+	carom_result result = check_lists(b, function, records, out);
 	if (result != CAROM_SUCCESS)
-		return cr_fail_batch(b->given, first, sizeof *first, result);
-	result = run(b, function, records, min_range, sizeof *first, ask);
+		return result;
+	b->answers = out->first;
+	out->first[b->given->count] = 0;
+	result = cr_open_lists(&b->lists, b->world->context, b->given->count, out->item_size);
+	if (result != CAROM_SUCCESS)
+		return cr_fail_batch(b->given, out->first, sizeof *out->first, result);
+	result = run(b, function, records, min_range, sizeof *out->first, ask);
 	if (result == CAROM_SUCCESS)
-		cr_write_items(&b->lists, capacity, items, first);
+		cr_write_items(&b->lists, out->capacity, out->items, out->first);
 	cr_close_lists(&b->lists);
 	return result;
 }
@@ -142,13 +162,9 @@ static carom_result ask_all_hits(void *user, int64_t i, int worker, const char *
 carom_result carom_world_cast_rays_all(const carom_world *world, const carom_batch *batch, const carom_ray *rays,
 	int64_t capacity, carom_ray_hit *hits, int64_t *first)
 {
-	static const char *const name = "carom_world_cast_rays_all";
 	world_batch b = { .world = world, .given = batch, .records = rays };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	const carom_result result = check_lists(&b, name, "rays", capacity, hits, "hits", first);
-	return result == CAROM_SUCCESS ? run_lists(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_all_hits, capacity, hits, first)
-								   : result;
+	const item_output out = { capacity, hits, "hits", sizeof *hits, first };
+	return run_lists(&b, "carom_world_cast_rays_all", "rays", MIN_RAYS, ask_all_hits, &out);
 }
 
 static carom_result ask_overlap(void *user, int64_t i, int worker, const char *name)
@@ -170,14 +186,9 @@ static carom_result ask_overlap(void *user, int64_t i, int worker, const char *n
 carom_result carom_world_overlap_shapes(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
 	int64_t capacity, carom_body_id *bodies, int64_t *first)
 {
-	static const char *const name = "carom_world_overlap_shapes";
 	world_batch b = { .world = world, .given = batch, .records = shapes };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	const carom_result result = check_lists(&b, name, "shapes", capacity, bodies, "bodies", first);
-	return result == CAROM_SUCCESS
-		? run_lists(&b, name, "shapes", MIN_SHAPES, sizeof *bodies, ask_overlap, capacity, bodies, first)
-		: result;
+	const item_output out = { capacity, bodies, "bodies", sizeof *bodies, first };
+	return run_lists(&b, "carom_world_overlap_shapes", "shapes", MIN_SHAPES, ask_overlap, &out);
 }
 
 static carom_result ask_contacts(void *user, int64_t i, int worker, const char *name)
@@ -196,14 +207,9 @@ static carom_result ask_contacts(void *user, int64_t i, int worker, const char *
 carom_result carom_world_collide_shapes(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
 	int64_t capacity, carom_contact *contacts, int64_t *first)
 {
-	static const char *const name = "carom_world_collide_shapes";
 	world_batch b = { .world = world, .given = batch, .records = shapes };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	const carom_result result = check_lists(&b, name, "shapes", capacity, contacts, "contacts", first);
-	return result == CAROM_SUCCESS
-		? run_lists(&b, name, "shapes", MIN_SHAPES, sizeof *contacts, ask_contacts, capacity, contacts, first)
-		: result;
+	const item_output out = { capacity, contacts, "contacts", sizeof *contacts, first };
+	return run_lists(&b, "carom_world_collide_shapes", "shapes", MIN_SHAPES, ask_contacts, &out);
 }
 
 // ---- Nearest points and bodies, shape casts ----
@@ -223,12 +229,7 @@ carom_result carom_world_closest_points(const carom_world *world, const carom_ba
 {
 	static const char *const name = "carom_world_closest_points";
 	world_batch b = { .world = world, .given = batch, .records = points, .distance = max_distance, .answers = closest };
-	const cr_batch_array arrays[] = { { points, "points" }, { closest, "closest" } };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_max_distance(world->context, max_distance, name);
+	const carom_result result = check_answers(&b, name, "points", "closest", cr_check_max_distance);
 	return result == CAROM_SUCCESS ? run(&b, name, "points", MIN_RAYS, sizeof *closest, ask_closest_point) : result;
 }
 
@@ -248,12 +249,7 @@ carom_result carom_world_closest_bodies(const carom_world *world, const carom_ba
 {
 	static const char *const name = "carom_world_closest_bodies";
 	world_batch b = { .world = world, .given = batch, .records = shapes, .distance = max_distance, .answers = closest };
-	const cr_batch_array arrays[] = { { shapes, "shapes" }, { closest, "closest" } };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_max_distance(world->context, max_distance, name);
+	const carom_result result = check_answers(&b, name, "shapes", "closest", cr_check_max_distance);
 	return result == CAROM_SUCCESS ? run(&b, name, "shapes", MIN_SHAPES, sizeof *closest, ask_closest_body) : result;
 }
 
@@ -272,12 +268,7 @@ carom_result carom_world_cast_shapes(
 {
 	static const char *const name = "carom_world_cast_shapes";
 	world_batch b = { .world = world, .given = batch, .records = casts, .distance = tolerance, .answers = hits };
-	const cr_batch_array arrays[] = { { casts, "casts" }, { hits, "hits" } };
-	if (!world)
-		return CAROM_INVALID_ARGUMENT;
-	carom_result result = cr_check_batch(world->context, name, batch, arrays, 2);
-	if (result == CAROM_SUCCESS)
-		result = cr_check_cast_tolerance(world, tolerance, name);
+	carom_result result = check_answers(&b, name, "casts", "hits", cr_check_cast_tolerance);
 	if (result != CAROM_SUCCESS || batch->count == 0)
 		return result;
 	const size_t workers = (size_t)world->context->thread_count;

@@ -123,9 +123,7 @@ static carom_result make_parts(carom_world *world, const carom_body_def *def, ne
 /// Let a part that has another pose in its body come from where it would have been.
 static void move_last_pose(cr_body *part, const carom_pose *body, const carom_pose *local)
 {
-	const m3d rotation = m3d_from_quat(body->orientation);
-	part->last_pose.position = v3d_add(m3d_mul(&rotation, local->position), body->position);
-	part->last_pose.orientation = quat_mul(body->orientation, local->orientation);
+	part->last_pose = cr_pose_to_part(body, local);
 	part->last_rotation = m3d_from_quat(part->last_pose.orientation);
 }
 

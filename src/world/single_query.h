@@ -18,7 +18,7 @@ carom_result cr_check_position(carom_context *context, v3d p, const char *functi
 /// Checks a ray. The taken one's direction is in range; its t counts in scale of the caller's.
 carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const char *function, cr_query_ray *taken, double *scale);
 carom_result cr_check_max_distance(carom_context *context, double max_distance, const char *function);
-carom_result cr_check_cast_tolerance(const carom_world *world, double tolerance, const char *function);
+carom_result cr_check_cast_tolerance(carom_context *context, double tolerance, const char *function);
 
 carom_result cr_ask_ray(const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, const char *name,
 	bool *found, carom_ray_hit *hit);

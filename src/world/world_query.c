@@ -739,12 +739,11 @@ static carom_result check_cast(
 	return result;
 }
 
-carom_result cr_check_cast_tolerance(const carom_world *world, double tolerance, const char *function)
+carom_result cr_check_cast_tolerance(carom_context *context, double tolerance, const char *function)
 {
 	return tolerance > 0 && isfinite(tolerance)
 		? CAROM_SUCCESS
-		: cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function,
-			  tolerance);
+		: cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: tolerance is %g; it must be finite and above 0", function, tolerance);
 }
 
 carom_result cr_ask_cast(const carom_world *world, const carom_shape *shape, const carom_motion *motion, double tolerance,
@@ -772,7 +771,7 @@ carom_result carom_world_cast_shape(const carom_world *world, const carom_shape 
 	if (!found || !hit)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
 	*found = false;
-	carom_result result = cr_check_cast_tolerance(world, tolerance, name);
+	carom_result result = cr_check_cast_tolerance(world->context, tolerance, name);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_mover_scratch *scratch = cr_alloc(world->context, sizeof *scratch);

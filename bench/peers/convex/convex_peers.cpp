@@ -4,6 +4,7 @@
 ///
 /// Usage: carom_convex_peers [POINTS ...]   (numbers of points a hull; default 8 32 128)
 
+#include "bench/peers/peer_clock.h"
 #include "carom/collide.h"
 
 #include "build_info.h"
@@ -38,19 +39,14 @@
 
 namespace {
 
+using bench::thread_ns;
+
 enum { PAIRS = 400, REPEATS = 7 };
 
 [[noreturn]] void fail(const std::string &what)
 {
 	std::fprintf(stderr, "carom_convex_peers: error: %s\n", what.c_str());
 	std::exit(1);
-}
-
-double thread_ns()
-{
-	timespec time;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
 }
 
 struct Hull {

@@ -2,6 +2,7 @@
 /// beside Embree's point query, whichever are found, one thread, the same poses and points. What was found is compared before any
 /// time is printed.
 
+#include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
 #include "carom/query.h"
 #include "sim/mesh_file.h"
@@ -30,17 +31,12 @@
 
 namespace {
 
+using bench::thread_ns;
+
 [[noreturn]] void fail(const std::string &what)
 {
 	std::fprintf(stderr, "carom_distance_peers: error: %s\n", what.c_str());
 	std::exit(1);
-}
-
-double thread_ns()
-{
-	timespec time;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
 }
 
 carom_vec3 operator+(carom_vec3 a, carom_vec3 b) { return { a.x + b.x, a.y + b.y, a.z + b.z }; }

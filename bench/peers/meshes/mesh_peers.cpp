@@ -2,6 +2,7 @@
 /// FCL, whichever are found: one thread, the same triangles, in turns. Each is given the arrays that it
 /// wants, made off the clock.
 
+#include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
 #include "sim/shapes.h"
 
@@ -31,17 +32,12 @@
 
 namespace {
 
+using bench::thread_us;
+
 [[noreturn]] void fail(const std::string &what)
 {
 	std::fprintf(stderr, "carom_mesh_peers: error: %s\n", what.c_str());
 	std::exit(1);
-}
-
-double thread_us()
-{
-	timespec time;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return 1e6 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_nsec);
 }
 
 struct Shape {

@@ -6,6 +6,7 @@
 /// that only come near. With two mesh files: random poses as FCL's own tests draw them for its env.obj
 /// and rob.obj, and distances besides.
 
+#include "bench/peers/peer_clock.h"
 #include "carom/collide.h"
 #include "carom/query.h"
 #include "sim/mesh_file.h"
@@ -42,19 +43,14 @@
 
 namespace {
 
+using bench::thread_us;
+
 enum { PAIRS = 200, REPEATS = 7 };
 
 [[noreturn]] void fail(const std::string &what)
 {
 	std::fprintf(stderr, "carom_pair_peers: error: %s\n", what.c_str());
 	std::exit(1);
-}
-
-double thread_us()
-{
-	timespec time;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return 1e6 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_nsec);
 }
 
 carom_vec3 operator+(carom_vec3 a, carom_vec3 b) { return { a.x + b.x, a.y + b.y, a.z + b.z }; }
