@@ -488,6 +488,32 @@ carom_mesh *fixture_hull_mesh(carom_context *context, const float *points, int32
 	return mesh;
 }
 
+static void *prepare_nothing(const float *vertices, int32_t vertex_count, const int32_t *triangles, const int32_t *number,
+	int32_t triangle_count, void *user)
+{
+	(void)vertices, (void)vertex_count, (void)triangles, (void)number, (void)triangle_count, (void)user;
+	static int prepared;
+	return &prepared;
+}
+
+static void hit_nothing(void *state, const carom_ray_batch *rays, const carom_hit_batch *hits, void *user)
+{
+	(void)state, (void)user;
+	for (int32_t i = 0; i < rays->count; i++)
+		hits->triangle[i] = -1;
+}
+
+static void forget_nothing(void *state, void *user) { (void)state, (void)user; }
+
+carom_world_def fixture_plugin_world_def(void)
+{
+	static const carom_ray_plugin plugin = { "nothing", prepare_nothing, hit_nothing, forget_nothing, NULL };
+	carom_world_def def = carom_default_world_def();
+	def.ray_method = CAROM_RAYS_PLUGIN;
+	def.ray_plugin = &plugin;
+	return def;
+}
+
 int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,
 	void (*fill)(carom_world *world, void *user), void *user, int pairs)
 {

@@ -127,6 +127,8 @@ typedef struct fixture_heap {
 } fixture_heap;
 /// A context whose memory comes from the heap, which is reset.
 carom_context *fixture_heap_context(fixture_heap *heap, int threads);
+/// The settings of a world whose ray plugin prepares nothing and hits nothing. Each mesh of it takes allocations while the body is made.
+carom_world_def fixture_plugin_world_def(void);
 /// One step of a world that fill fills, over and over, where each allocation of it fails once: it ends with CAROM_OUT_OF_MEMORY, the
 /// step after it succeeds, and so many pairs are found. Returns how many allocations failed.
 int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,

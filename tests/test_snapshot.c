@@ -514,6 +514,41 @@ TEST(snapshot, keeps_what_a_ray_plugin_made)
 	carom_destroy_context(context);
 }
 
+/// Boxes that had not met a mesh when they were saved, and have when they are restored; and the other way round.
+TEST(snapshot, boxes_that_have_met_no_mesh)
+{
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *floor = fixture_box_mesh(context, 10, 10, 1);
+	carom_snapshot *snapshots[2];
+	make_snapshots(world, snapshots, 2);
+	for (int i = 0; i < 8; i++)
+		fixture_add(world, fixture_box(0.3 + 0.01 * i, 0.3, 0.3), fixture_at(i - 3.5, 0, 0.29), CAROM_DYNAMIC);
+	fixture_add(world, fixture_of_mesh(floor), fixture_at(0, 0, -1), CAROM_STATIC);
+	CHECK_INT(carom_world_save(world, snapshots[0]), CAROM_SUCCESS);
+	fixture_step(world);
+	const uint64_t first = carom_world_hash(world);
+	CHECK_INT(carom_world_pairs(world).count, 8);
+	CHECK_INT(carom_world_save(world, snapshots[1]), CAROM_SUCCESS);
+	fixture_step(world);
+	const uint64_t second = carom_world_hash(world);
+	for (int round = 0; round < 3; round++) {
+		CHECK_INT(carom_world_restore(world, snapshots[0]), CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK(carom_world_hash(world) == first);
+		CHECK_INT(carom_world_restore(world, snapshots[round % 2]), CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK(carom_world_hash(world) == (round % 2 ? second : first));
+	}
+	for (int i = 0; i < 2; i++)
+		carom_destroy_snapshot(snapshots[i]);
+	carom_destroy_world(world);
+	carom_release_mesh(floor);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
+
 // ---- Comparing ----
 
 /// Two worlds that are treated alike, and a snapshot of each.

@@ -136,7 +136,7 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 			continue;
 		cr_body_bounds(body, u->simd, body->lower, body->upper);
 		body->turn = cr_turn(&body->rotation, &body->last_rotation);
-		if (body->shape.collider)
+		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
 			body->path = cr_path_after(body->path, cr_step_length(body));
 		for (int k = 0; k < 3; k++) {
 			body->lower[k] -= u->margin;

@@ -39,8 +39,9 @@ typedef enum cr_family {
 typedef struct cr_shape {
 	carom_shape def;
 	cr_family family;
-	carom_mesh *mesh;            // a reference: the user's mesh or hull, or for boxes one of their own; NULL for the others
-	const cr_collider *collider; // of the mesh; NULL for hulls, whose contacts are not made by it
+	carom_mesh *
+		mesh; // a reference: the user's mesh or hull, or for boxes one of their own, once they have met a mesh; NULL for the others
+	const cr_collider *collider; // of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
 	void *plugin_state;          // of the ray plugin for the collider, or NULL
 	double centre[3];            // of the local box; unused for planes
 	double half[3];              // half extents of the local box; infinite for planes
@@ -95,7 +96,7 @@ typedef struct cr_body {
 	m3d last_rotation;       // of last_pose
 	carom_pose begin;        // of the coming step; without has_begin that is last_pose
 	double turn;             // since then: how far a point at distance 1 of the origin has moved at most
-	double path;             // how far any of its points may have moved since the pairs forgot; of bodies with a collider only
+	double path;             // how far any of its points may have moved since the pairs forgot; of meshes and boxes only
 	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
 	double lower[3];
 	double upper[3];

@@ -150,6 +150,9 @@ typedef struct cr_ray_rooms {
 /// Is a contact of parts a < b kept? Any thread. contact->pair is its number among those of the pair.
 typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom_contact *contact);
 
+/// Make the mesh of a box, which has none yet (world/shape.c). On failure the box still has none.
+typedef carom_result cr_mesh_maker_fn(void *user, cr_body *body);
+
 typedef struct cr_pipeline {
 	carom_context *context;
 	const cr_bvh_kernels *bvh;
@@ -173,6 +176,8 @@ typedef struct cr_pipeline {
 	cr_temporal temporal;
 	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
 	void *keep_contact_user;
+	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs
+	void *make_mesh_user;
 	int keeping;      // which of the workers' kept memories is in use
 	size_t live_kept; // bytes in use in them after they were tidied last
 } cr_pipeline;

@@ -132,7 +132,7 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 // ---- Ray plugin ----
 
 /// Let the plugin prepare a mesh, once for all its bodies.
-static carom_result attach_plugin(carom_world *world, cr_shape *shape)
+static carom_result attach_plugin(carom_world *world, cr_shape *shape, const char *function)
 {
 	const carom_ray_plugin *plugin = world->def.ray_plugin;
 	const cr_collider *c = shape->collider;
@@ -161,8 +161,8 @@ static carom_result attach_plugin(carom_world *world, cr_shape *shape)
 		c->topology->vertices, c->topology->vertex_count, triangles, c->triangle_number, c->triangle_count, plugin->user);
 	cr_free(&world->memory, triangles, bytes);
 	if (!shape->plugin_state)
-		return cr_fail(world->context, CAROM_OUT_OF_MEMORY,
-			"carom_world_add_body: the ray plugin %s failed to prepare the mesh", plugin->name ? plugin->name : "");
+		return cr_fail(world->context, CAROM_OUT_OF_MEMORY, "%s: the ray plugin %s failed to prepare the mesh", function,
+			plugin->name ? plugin->name : "");
 	world->plugin_meshes.data[world->plugin_meshes.count++] = (cr_plugin_mesh){ c, shape->plugin_state, 1 };
 	return CAROM_SUCCESS;
 }
@@ -189,11 +189,21 @@ void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape)
 
 carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape)
 {
-	carom_result result = cr_shape_init(&world->memory, def, world->box_meshes, shape);
-	if (result == CAROM_SUCCESS && !deforming)
-		result = attach_plugin(world, shape);
+	cr_shape_init(def, shape);
+	const carom_result result = deforming ? CAROM_SUCCESS : attach_plugin(world, shape, "carom_world_add_body");
 	if (result != CAROM_SUCCESS)
 		cr_shape_free(shape);
+	return result;
+}
+
+carom_result cr_make_body_mesh(void *user, cr_body *body)
+{
+	carom_world *world = user;
+	carom_result result = cr_make_box_mesh(&world->memory, world->box_meshes, &body->shape);
+	if (result == CAROM_SUCCESS)
+		result = attach_plugin(world, &body->shape, "carom_world_step");
+	if (result != CAROM_SUCCESS)
+		cr_shape_free(&body->shape);
 	return result;
 }
 

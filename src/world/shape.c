@@ -152,11 +152,9 @@ static cr_box_mesh *find_box_mesh(cr_box_mesh *box_meshes, const double half[3])
 	return &box_meshes[(hash ^ hash >> 32) % CR_BOX_MESHES];
 }
 
-/// A mesh of a box is 8 KB: boxes of the same size share it.
-static carom_result init_box(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape)
+carom_result cr_make_box_mesh(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape)
 {
 	const double *h = shape->def.half_extents;
-	set_bounds(shape, (double[3]){ -h[0], -h[1], -h[2] }, (double[3]){ h[0], h[1], h[2] });
 	cr_box_mesh *kept = find_box_mesh(box_meshes, h);
 	carom_result result = CAROM_SUCCESS;
 	if (kept->mesh && kept->half[0] == h[0] && kept->half[1] == h[1] && kept->half[2] == h[2]) {
@@ -190,24 +188,27 @@ static void init_mesh(cr_shape *shape)
 	set_bounds(shape, lower, upper);
 }
 
-carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_box_mesh *box_meshes, cr_shape *shape)
+void cr_shape_init(const carom_shape *def, cr_shape *shape)
 {
 	*shape = (cr_shape){ .def = *def, .family = cr_family_of(def) };
 	const double radius = def->radius, length = def->type == CAROM_CAPSULE ? def->half_length : 0;
 	switch (shape->family) {
 	case CR_FAMILY_ROUND:
 		set_bounds(shape, (double[3]){ -radius, -radius, -radius - length }, (double[3]){ radius, radius, radius + length });
-		return CAROM_SUCCESS;
-	case CR_FAMILY_BOX: return init_box(memory, box_meshes, shape);
-	case CR_FAMILY_MESH: init_mesh(shape); return CAROM_SUCCESS;
+		break;
+	case CR_FAMILY_BOX:
+		for (int k = 0; k < 3; k++)
+			shape->half[k] = def->half_extents[k];
+		break;
+	case CR_FAMILY_MESH: init_mesh(shape); break;
 	case CR_FAMILY_PLANE:
 		for (int k = 0; k < 3; k++)
 			shape->half[k] = INFINITY;
-		return CAROM_SUCCESS;
+		break;
 	default:
 		shape->mesh = def->type == CAROM_HULL ? carom_retain_mesh(def->mesh) : NULL;
 		bound_convex(shape);
-		return CAROM_SUCCESS;
+		break;
 	}
 }
 
@@ -215,4 +216,5 @@ void cr_shape_free(cr_shape *shape)
 {
 	carom_release_mesh(shape->mesh);
 	shape->mesh = NULL;
+	shape->collider = NULL;
 }

@@ -40,23 +40,34 @@ static void set_filter(cr_contact_query *q, cr_body *body)
 	q->count++;
 }
 
-carom_result cr_add_contact_shape(cr_contact_query *q, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind)
+void cr_add_contact_shape(cr_contact_query *q, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind)
 {
 	cr_body *body = &q->bodies[q->count];
 	*body = (cr_body){ .kind = (uint8_t)kind, .pose = *pose, .last_pose = *pose };
 	body->rotation = body->last_rotation = m3d_from_quat(pose->orientation);
-	const carom_result result = cr_shape_init(&q->memory, shape, q->box_meshes, &body->shape);
-	if (result != CAROM_SUCCESS)
-		return result;
+	cr_shape_init(shape, &body->shape);
 	q->shapes++;
 	set_filter(q, body);
-	return CAROM_SUCCESS;
 }
 
 void cr_add_contact_body(cr_contact_query *q, const cr_body *body)
 {
 	q->bodies[q->count] = *body;
 	set_filter(q, &q->bodies[q->count]);
+}
+
+/// A cr_mesh_maker_fn: boxes of a world that have no mesh yet get one for the query.
+static carom_result make_mesh(void *user, cr_body *body)
+{
+	cr_contact_query *q = user;
+	return cr_make_box_mesh(&q->memory, q->box_meshes, &body->shape);
+}
+
+/// Must the shape of a body be given up? The query's own, and a copy of a world's where its mesh was made here.
+static bool is_owner(const cr_contact_query *q, int32_t body)
+{
+	const carom_mesh *mesh = q->bodies[body].shape.mesh;
+	return body < q->shapes || (mesh && mesh->context == &q->memory);
 }
 
 carom_result cr_find_contacts(cr_contact_query *q, const carom_world_def *settings)
@@ -72,6 +83,8 @@ carom_result cr_find_contacts(cr_contact_query *q, const carom_world_def *settin
 	carom_result result = cr_pipeline_init(&pipeline, &q->memory, &def);
 	if (result != CAROM_SUCCESS)
 		return result;
+	pipeline.make_mesh = make_mesh;
+	pipeline.make_mesh_user = q;
 	const cr_results none = { .contacts = { .count = 0 } };
 	result = cr_pipeline_run(&pipeline, q->bodies, q->count, &stats);
 	if (result == CAROM_SUCCESS)
@@ -82,8 +95,10 @@ carom_result cr_find_contacts(cr_contact_query *q, const carom_world_def *settin
 
 void cr_end_contacts(cr_contact_query *q)
 {
-	for (int32_t i = 0; i < q->shapes; i++)
-		cr_shape_free(&q->bodies[i].shape);
+	for (int32_t i = 0; i < q->count; i++) {
+		if (is_owner(q, i))
+			cr_shape_free(&q->bodies[i].shape);
+	}
 	cr_release_box_meshes(q->box_meshes);
 	cr_results_free(&q->memory, &q->results);
 	cr_free(&q->memory, q->bodies, (size_t)q->capacity * sizeof *q->bodies);
@@ -96,13 +111,12 @@ static carom_result find_pair(cr_contact_query *q, const carom_shape *const shap
 {
 	carom_world_def settings = carom_default_world_def();
 	settings.speculative_distance = margin;
-	carom_result result = CAROM_SUCCESS;
-	for (int i = 0; i < 2 && result == CAROM_SUCCESS; i++) {
+	for (int i = 0; i < 2; i++) {
 		// A is the one that moves, unless it is a plane.
 		const bool moves = i == 0 ? shapes[0]->type != CAROM_PLANE : shapes[0]->type == CAROM_PLANE;
-		result = cr_add_contact_shape(q, shapes[i], &poses[i], moves ? CAROM_DYNAMIC : CAROM_STATIC);
+		cr_add_contact_shape(q, shapes[i], &poses[i], moves ? CAROM_DYNAMIC : CAROM_STATIC);
 	}
-	return result == CAROM_SUCCESS ? cr_find_contacts(q, &settings) : result;
+	return cr_find_contacts(q, &settings);
 }
 
 carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],

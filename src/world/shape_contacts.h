@@ -23,8 +23,7 @@ typedef struct cr_contact_query {
 /// Makes room for a number of bodies. On failure there is nothing to end.
 carom_result cr_begin_contacts(cr_contact_query *query, carom_context *context, int32_t capacity);
 /// Adds a checked shape at a checked pose; shapes go before copies of bodies.
-carom_result cr_add_contact_shape(
-	cr_contact_query *query, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind);
+void cr_add_contact_shape(cr_contact_query *query, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind);
 /// Adds a copy of a body of a world, which stays as it is.
 void cr_add_contact_body(cr_contact_query *query, const cr_body *body);
 /// Finds the contacts of the first body with the others, into results. Body numbers in them count from

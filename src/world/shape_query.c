@@ -20,10 +20,10 @@ static void drop_others(const carom_world *world, cr_body_list *near)
 static carom_result find_contacts(
 	cr_contact_query *q, const carom_world *world, const carom_shape *shape, const carom_pose *pose, const cr_body_list *near)
 {
-	carom_result result = cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
+	cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
 	for (int64_t i = 0; i < near->count; i++)
 		cr_add_contact_body(q, &world->bodies.data[near->data[i]]);
-	return result == CAROM_SUCCESS ? cr_find_contacts(q, &world->def) : result;
+	return cr_find_contacts(q, &world->def);
 }
 
 /// Appends the contacts that were found.

@@ -8,6 +8,7 @@
 /// arrays are long enough.
 
 #include "world/snapshot.h"
+#include "detect/shape_table.h"
 #include <string.h>
 
 static const char *const create_name = "carom_create_snapshot";
@@ -248,12 +249,19 @@ static cr_body *body_at(const carom_world *world, int64_t index)
 	return index < world->bodies.count ? &world->bodies.data[index] : NULL;
 }
 
+/// Are the meshes of two shapes of one type the same one? That of a box follows from its size, and is made when it is needed.
+static bool has_mesh_of(const cr_shape *now, const cr_shape *saved)
+{
+	return !cr_has_mesh(&saved->def) || now->mesh == saved->mesh;
+}
+
 /// Is what the world has under a number still the body that was saved? Another may have got its id after an earlier restore.
 static bool is_kept(const cr_body *now, const cr_body *saved)
 {
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
-		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->shape.mesh == saved->shape.mesh &&
-		now->shape.def.type == saved->shape.def.type && now->part == saved->part && now->compound == saved->compound;
+		now->sensor == saved->sensor && now->self_collision == saved->self_collision &&
+		now->shape.def.type == saved->shape.def.type && has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part &&
+		now->compound == saved->compound;
 }
 
 static void drop_made(carom_world *world, carom_snapshot *s)

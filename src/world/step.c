@@ -86,6 +86,8 @@ carom_result carom_world_step(carom_world *world)
 	world->pipeline.broad->verdict_user = world;
 	world->pipeline.keep_contact = world->def.contact_filter ? ask_contact_filter : NULL;
 	world->pipeline.keep_contact_user = world;
+	world->pipeline.make_mesh = cr_make_body_mesh;
+	world->pipeline.make_mesh_user = world;
 	world->pipeline.has_parts = world->shape_count > world->body_count;
 	cr_record_begin_step(world->recorder);
 

@@ -77,6 +77,8 @@ carom_result cr_check_body_shape(carom_context *context, const carom_shape *shap
 carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *function);
 /// Derive the shape of a part and let the ray plugin prepare it, unless the body deforms. On failure nothing is left.
 carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape);
+/// Give a box of a world its mesh, and let the ray plugin prepare it (a cr_mesh_maker_fn). user: the carom_world.
+carom_result cr_make_body_mesh(void *user, cr_body *body);
 /// Give up a shape of a rigid body that cr_init_body_shape made.
 void cr_drop_body_shape(carom_world *world, cr_shape *shape);
 /// End a part of a body. Its number is the caller's to free.
@@ -88,9 +90,11 @@ carom_result cr_check_shape(carom_context *context, const carom_shape *shape, co
 carom_result cr_check_pose(
 	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);
 
-/// Derive a shape: takes a reference to its mesh. A box takes one to the mesh of an equal box (box_meshes [CR_BOX_MESHES]), or makes
-/// its own, for which memory pays, and leaves it there.
-carom_result cr_shape_init(carom_context *memory, const carom_shape *def, cr_box_mesh *box_meshes, cr_shape *shape);
+/// Derive a shape: takes a reference to its mesh. A box has none until cr_make_box_mesh.
+void cr_shape_init(const carom_shape *def, cr_shape *shape);
+/// Give a box its mesh: that of an equal box (box_meshes [CR_BOX_MESHES]), or a new one, for which memory pays and which stays there
+/// for further boxes. On failure the shape has none.
+carom_result cr_make_box_mesh(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape);
 /// Give up the references of kept meshes of boxes.
 void cr_release_box_meshes(cr_box_mesh *box_meshes);
 void cr_shape_free(cr_shape *shape);
