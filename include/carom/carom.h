@@ -721,7 +721,7 @@ typedef struct carom_stats {
 	double ms_pair;   ///< broad phase, relative transforms, oriented boxes
 	double ms_vertex; ///< cull
 	double ms_ray;
-	double ms_complete;
+	double ms_complete;  ///< near triangles, crossings, contacts ahead, pairs of basic volumes
 	double ms_merge;     ///< reduction, matching, events
 	double ms_sweep;     ///< impacts
 	size_t memory;       ///< bytes the world holds

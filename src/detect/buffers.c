@@ -6,7 +6,8 @@
 
 #include "detect/pipeline.h"
 
-static bool is_predicting(const cr_pipeline *p) { return p->settings.ray_buffers != CAROM_BUFFERS_EXACT; }
+/// Room is predicted for the first round of a step. The rays of later ones are few.
+static bool is_predicting(const cr_pipeline *p) { return p->settings.ray_buffers != CAROM_BUFFERS_EXACT && p->round == 0; }
 
 /// The paper's Eq. 1 or Eq. 2. Where the last step says nothing (it had no pairs or no rays, which would predict none for ever)
 /// the room is boundless.
@@ -24,8 +25,8 @@ static int64_t predict_room(const cr_pipeline *p, int list)
 static int64_t count_rays(const cr_pipeline *p, int list)
 {
 	int64_t count = 0;
-	for (int64_t i = 0; i < p->kept.count; i++) {
-		const cr_pair_work *w = &p->work.data[p->kept.data[i]];
+	for (int64_t i = 0; i < p->taken.count; i++) {
+		const cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		if (w->iterative == (list == CR_LIST_ITERATIVE))
 			count += w->rays[0].count + w->rays[1].count;
 	}
@@ -36,8 +37,8 @@ static int64_t count_rays(const cr_pipeline *p, int list)
 static void cut_list(cr_pipeline *p, int list)
 {
 	int64_t room = p->rooms.room[list];
-	for (int64_t i = 0; i < p->kept.count; i++) {
-		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+	for (int64_t i = 0; i < p->taken.count; i++) {
+		cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		if (w->iterative != (list == CR_LIST_ITERATIVE))
 			continue;
 		for (int side = 0; side < 2; side++) {
@@ -59,8 +60,8 @@ static void cut_list(cr_pipeline *p, int list)
 void cr_plan_rays(cr_pipeline *p)
 {
 	cr_ray_rooms *r = &p->rooms;
-	r->missed = 0;
-	r->backtracks = 0;
+	if (p->round == 0)
+		r->missed = r->backtracks = 0;
 	if (!is_predicting(p))
 		return;
 	for (int list = 0; list < CR_LIST_COUNT; list++)
@@ -74,7 +75,7 @@ void cr_plan_rays(cr_pipeline *p)
 bool cr_must_backtrack(cr_pipeline *p)
 {
 	cr_ray_rooms *r = &p->rooms;
-	if (p->settings.ray_buffers != CAROM_BUFFERS_BACKTRACK)
+	if (!is_predicting(p) || p->settings.ray_buffers != CAROM_BUFFERS_BACKTRACK)
 		return false;
 	const int64_t length[CR_LIST_COUNT] = { count_rays(p, CR_LIST_FULL), r->last_rays[CR_LIST_ITERATIVE] };
 	for (int list = 0; list < CR_LIST_COUNT; list++)

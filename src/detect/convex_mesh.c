@@ -126,7 +126,7 @@ static void add_way(convex_pair *c, const way_out *way)
 static double deepest_of(const convex_pair *c)
 {
 	const cr_raw_contacts *list = &c->worker->contacts;
-	float deepest = -INFINITY; // not a double: see find_near in complete.c
+	float deepest = -INFINITY; // not a double: see find_near in near.c
 	for (int64_t i = 0; i < list->count; i++)
 		deepest = list->data[i].depth > deepest ? list->data[i].depth : deepest;
 	return deepest;

@@ -1,4 +1,4 @@
-/// The pair that the complete stage works on, and where the edges of its two meshes pierce each other.
+/// The pair that the crossings stage works on, and where the edges of its two meshes pierce each other.
 #ifndef CR_DETECT_CROSSING_H
 #define CR_DETECT_CROSSING_H
 
@@ -27,6 +27,9 @@ typedef struct cr_completion {
 		int32_t count;
 	} pierces[2]; // edges of A, edges of B
 } cr_completion;
+
+/// Begin the work on a pair whose relative pose is set.
+cr_completion cr_begin_completion(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
 
 /// A point of a body in the frame of A.
 static inline v3d cr_to_a(const cr_completion *c, int side, v3d p)

@@ -1,5 +1,5 @@
 /// Where the edges of eight pairs of triangles pierce the other triangle, in double, with error bounds: what they leave open is
-/// for the exact predicates (crossing.c). Compiled once for each instruction set (CR_ISA).
+/// for the exact predicates (pierces.c). Compiled once for each instruction set (CR_ISA).
 ///
 /// Two edges, one of each triangle, span the same volume whichever of them is asked about the other: nine volumes decide for all
 /// six edges.
@@ -63,7 +63,7 @@ typedef struct sides8 {
 
 static inline sides8 sides_of(d8 x, d8 bound) { return (sides8){ d8_lt(bound, x), d8_lt(x, d8_sub(d8_set1(0), bound)) }; }
 
-/// The corners p of one triangle over the plane of another, in the arithmetic of crossing.c. distance: largest component of any
+/// The corners p of one triangle over the plane of another, in the arithmetic of pierces.c. distance: largest component of any
 /// difference of corners of the two.
 static inline void measure_heights(const point8 t[3], const point8 p[3], d8 distance, double height[3][CR_WIDTH], sides8 side[3])
 {

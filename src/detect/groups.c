@@ -60,9 +60,24 @@ void cr_deal_to_groups(cr_pipeline *p)
 	for (int32_t g = 0; g < groups; g++)
 		place[g + 1] += place[g];
 	for (int32_t g = 0; g <= groups; g++)
-		p->group_first[g] = place[g];
+		p->order_first[g] = place[g];
 	for (int64_t i = 0; i < p->kept.count; i++)
 		p->order.data[place[group_of(p, &p->work.data[p->kept.data[i]], i)]++] = p->kept.data[i];
+}
+
+int64_t cr_take(cr_pipeline *p, cr_next next)
+{
+	int32_t g = 0;
+	p->taken.count = 0;
+	for (int64_t i = 0; i < p->order.count; i++) {
+		for (; g < p->settings.worker_groups && i == p->order_first[g]; g++)
+			p->taken_first[g] = p->taken.count;
+		if (p->next.data[p->order.data[i]] == next)
+			p->taken.data[p->taken.count++] = p->order.data[i];
+	}
+	for (; g <= p->settings.worker_groups; g++)
+		p->taken_first[g] = p->taken.count;
+	return p->taken.count;
 }
 
 /// A loop over groups: each by one worker at a time, which uses the group's memory.
@@ -75,7 +90,7 @@ static void group_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
 	const group_loop *loop = task;
-	const int64_t *first = loop->pipeline->group_first;
+	const int64_t *first = loop->pipeline->taken_first;
 	for (int64_t g = begin; g < end; g++)
 		loop->task_fn(first[g], first[g + 1], (int)g, loop->pipeline);
 }
@@ -83,7 +98,7 @@ static void group_task(int64_t begin, int64_t end, int worker, void *task)
 void cr_for_pairs(cr_pipeline *p, carom_task_fn *task_fn, int64_t min_range)
 {
 	if (p->settings.worker_groups == 0) {
-		cr_parallel_for(p->context, task_fn, p->order.count, min_range, p);
+		cr_parallel_for(p->context, task_fn, p->taken.count, min_range, p);
 		return;
 	}
 	group_loop loop = { p, task_fn };

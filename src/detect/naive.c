@@ -96,14 +96,17 @@ static void naive_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	const cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
-		cr_pair_work *w = &p->work.data[p->order.data[i]];
-		for (int side = 0; !w->surfaces_first && side < 2; side++)
+		cr_pair_work *w = &p->work.data[p->taken.data[i]];
+		for (int side = 0; side < 2; side++)
 			run_side(p, &p->workers[worker], w, side);
+		p->next.data[p->taken.data[i]] = (uint8_t)cr_after_rays(p, w);
 	}
 }
 
 carom_result cr_stage_naive(cr_pipeline *p)
 {
+	if (cr_take(p, CR_NEXT_RAYS) == 0)
+		return CAROM_SUCCESS;
 	cr_for_pairs(p, naive_task, PAIRS_PER_TASK);
 	return cr_check_workers(p, "the contacts of a step");
 }

@@ -428,7 +428,7 @@ static void add_vertices(near_search *s)
 static void add_best(near_search *s)
 {
 	const cr_raw_contacts *list = &s->completion->work->contacts;
-	float least = INFINITY; // not a double: see find_near in complete.c
+	float least = INFINITY; // not a double: see find_near in near.c
 	for (int64_t i = s->first; i < list->count; i++) {
 		const float ahead = -list->data[i].depth;
 		least = ahead < least ? ahead : least;

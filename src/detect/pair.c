@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "detect/manifold.h"
+#include "detect/memory.h"
 #include "detect/pipeline.h"
 #include <stddef.h>
 #include <string.h>
@@ -86,37 +87,6 @@ static void set_transforms(cr_pair_work *w, const cr_reference *now)
 	w->b_to_a = cr_reference_transform(now, 1);
 }
 
-void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
-{
-	const carom_world_def *d = &p->settings;
-	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	const cr_shared_region region = cr_find_shared_region(a, b);
-	w->allowed = cr_threshold_of(d, a, b, &region, 1);
-	if (!d->predict || w->allowed == 0)
-		return;
-	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.
-	if (d->distance_extension > 0)
-		w->allowed = fmin(w->allowed, d->distance_extension);
-	const double extension = d->distance_extension > 0 ? d->distance_extension : w->allowed;
-	w->extension = cr_round_up(fmax(extension, w->allowed + d->speculative_distance));
-}
-
-float cr_entry_reach(const cr_pipeline *p, const cr_pair_work *w)
-{
-	return cr_round_up((p->settings.predict ? w->allowed : 0) + p->settings.speculative_distance);
-}
-
-/// Is the pair still as far apart as when it was found to be?
-static bool is_apart(
-	const cr_body *a, const cr_body *b, const cr_shared_region *region, const cr_reference *now, cr_pair_memory *m)
-{
-	if (!m->apart)
-		return false;
-	const double left = m->apart_from.allowed - cr_displacement(a, b, region, &now->rotation, &m->apart_from);
-	m->apart_until = cr_path_until(a->path + b->path, left, cr_turn(&now->rotation, &m->apart_from.rotation));
-	return left >= 0;
-}
-
 static bool is_one_piece(const cr_body *body) { return body->shape.mesh->report.components == 1; }
 
 /// Does a vertex of each body tell on which side all of it lies, when the surfaces do not meet?
@@ -131,39 +101,33 @@ static void count_apart(cr_worker *worker)
 	worker->pairs_iterative++;
 }
 
-/// Are the bodies of the memory these, with the shapes that they had?
-static bool is_of_bodies(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
+/// Are the surfaces looked at before rays are cast? Where they do not meet, a pair that did not touch needs no ray.
+static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
 {
-	return m->generation[0] == a->generation && m->generation[1] == b->generation && !(a->reshaped | b->reshaped);
-}
-
-/// Do the paths of the bodies alone say that the pair is still apart?
-static bool is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
-{
-	return m->apart && a->path + b->path <= m->apart_until && is_of_bodies(a, b, m);
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	return p->settings.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) &&
+		vertex_speaks_for_all(&p->bodies[w->a], &p->bodies[w->b]);
 }
 
 /// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is apart, iterative or full.
-static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, uint8_t *next)
 {
 	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	cr_pair_memory *m = cr_memory_of(p, w);
-	if (m && !is_of_bodies(a, b, m))
-		*m = (cr_pair_memory){ .ungrouped = m->ungrouped, .group = m->group, .generation = { a->generation, b->generation } };
+	if (m)
+		cr_claim_memory(a, b, m);
 	w->extension = cr_round_up(p->settings.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
 	if (m) {
 		const cr_shared_region region = cr_find_shared_region(a, b);
-		m->apart = is_apart(a, b, &region, &w->now, m);
-		if (m->apart) {
+		if (cr_is_still_apart(a, b, &region, &w->now, m)) {
 			count_apart(worker);
 			return;
 		}
 		w->iterative = m->valid && cr_displacement(a, b, &region, &w->now.rotation, &m->full) <= m->full.allowed;
 		m->valid = w->iterative;
 	}
-	w->surfaces_first = p->settings.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) && vertex_speaks_for_all(a, b);
 	double gap;
 	w->keep = w->iterative || cr_boxes_are_near(p, a, b, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {
@@ -174,8 +138,11 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	set_transforms(w, &w->now);
 	worker->pairs_iterative += w->iterative;
 	worker->pairs_full += !w->iterative;
-	if (w->surfaces_first)
+	if (looks_first(p, w)) {
+		*next = CR_NEXT_NEAR;
 		return;
+	}
+	*next = CR_NEXT_RAYS;
 	if (w->iterative) {
 		w->rays[0].count = m->watched_count[0];
 		w->rays[1].count = m->watched_count[1];
@@ -196,7 +163,7 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (!m)
 		return true;
-	if (is_known_apart(a, b, m)) {
+	if (cr_is_known_apart(a, b, m)) {
 		count_apart(worker);
 		return false;
 	}
@@ -221,7 +188,7 @@ static void pair_piece(cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t
 			rest[count++] = w;
 	}
 	for (int i = 0; i < count; i++)
-		finish_pair(p, worker, rest[i]);
+		finish_pair(p, worker, rest[i], &p->next.data[rest[i] - p->work.data]);
 }
 
 static void pair_task(int64_t begin, int64_t end, int worker, void *task)
@@ -279,7 +246,8 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		return result;
 	const int64_t count = p->pairs.count;
 	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count) ||
-		!cr_array_reserve(p->context, &p->order, count))
+		!cr_array_reserve(p->context, &p->next, count) || !cr_array_reserve(p->context, &p->order, count) ||
+		!cr_array_reserve(p->context, &p->taken, count))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");

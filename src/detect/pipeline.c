@@ -60,7 +60,9 @@ void cr_pipeline_free(cr_pipeline *p)
 	cr_array_free(p->context, &p->found);
 	cr_array_free(p->context, &p->work);
 	cr_array_free(p->context, &p->kept);
+	cr_array_free(p->context, &p->next);
 	cr_array_free(p->context, &p->order);
+	cr_array_free(p->context, &p->taken);
 	p->workers = NULL;
 	p->broad = NULL;
 }
@@ -175,29 +177,42 @@ static void finish_groups(cr_pipeline *p)
 		p->groups[g].rays = p->workers[g].rays_full + p->workers[g].rays_iterative;
 }
 
-static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
+/// A stage and the clock that it is charged to.
+typedef struct stage {
+	carom_result (*run)(cr_pipeline *);
+	double *ms;
+} stage;
+
+static carom_result run_list(cr_pipeline *p, const stage *stages, int count)
 {
-	const bool naive = p->settings.stages == CAROM_STAGES_NAIVE;
-	const struct {
-		carom_result (*run)(cr_pipeline *);
-		double *ms;
-	} stages[] = {
-		{ cr_stage_pairs, &stats->ms_pair },
-		{ naive ? NULL : cr_stage_vertices, &stats->ms_vertex },
-		{ naive ? cr_stage_naive : cr_stage_rays, &stats->ms_ray },
-		{ cr_stage_complete, &stats->ms_complete },
-		{ cr_stage_simple, &stats->ms_complete },
-		{ cr_stage_reduce, &stats->ms_merge },
-	};
-	for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-		if (!stages[i].run)
-			continue;
+	for (int i = 0; i < count; i++) {
 		const double start = cr_time_ms();
 		const carom_result result = stages[i].run(p);
 		*stages[i].ms += cr_time_ms() - start;
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
+	return CAROM_SUCCESS;
+}
+
+static bool is_waiting(cr_pipeline *p) { return cr_take(p, CR_NEXT_NONE) < p->order.count; }
+
+static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
+{
+	const stage pairs = { cr_stage_pairs, &stats->ms_pair };
+	const stage staged[] = { { cr_stage_near, &stats->ms_complete }, { cr_stage_crossings, &stats->ms_complete },
+		{ cr_stage_vertices, &stats->ms_vertex }, { cr_stage_rays, &stats->ms_ray } };
+	const stage naive[] = { staged[0], staged[1], { cr_stage_naive, &stats->ms_ray } };
+	const stage last[] = { { cr_stage_finish, &stats->ms_complete }, { cr_stage_simple, &stats->ms_complete },
+		{ cr_stage_reduce, &stats->ms_merge } };
+	const bool in_one_loop = p->settings.stages == CAROM_STAGES_NAIVE;
+	carom_result result = run_list(p, &pairs, 1);
+	for (p->round = 0; result == CAROM_SUCCESS && is_waiting(p); p->round++)
+		result = in_one_loop ? run_list(p, naive, 3) : run_list(p, staged, 4);
+	if (result == CAROM_SUCCESS)
+		result = run_list(p, last, 3);
+	if (result != CAROM_SUCCESS)
+		return result;
 	if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE && !cr_temporal_keep(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");
 	return CAROM_SUCCESS;

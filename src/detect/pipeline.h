@@ -1,7 +1,15 @@
-/// One step of detection as stages over flat lists: pair, vertex, ray, complete, merge.
+/// One step of detection as stages over flat lists.
 ///
-/// Each stage reads a dense list and appends to per-worker lists, which are drained in the order of the pairs: the result does
-/// not depend on the threads. One file a stage; pipeline.c calls them in order and takes the times.
+/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them; then finish, simple and reduce.
+/// Each pair of meshes says which stage it waits for; no stage calls another. Each stage takes the pairs that wait for it, in order,
+/// and appends to per-worker lists: the result does not depend on the threads. One file a stage; pipeline.c calls them and takes
+/// the times.
+///
+/// The way of a pair through the rounds:
+/// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays where these leave the answer open;
+///   then crossings once more.
+/// - Else: rays; where they hit nothing, or patches shall replace their contacts: near, crossings.
+/// - An iterative pair that must touch and found nothing begins again: rays, near, crossings. So there are at most three rounds.
 #ifndef CR_DETECT_PIPELINE_H
 #define CR_DETECT_PIPELINE_H
 
@@ -75,6 +83,15 @@ typedef struct cr_found_pair {
 	const cr_raw_contact *contacts;
 } cr_found_pair;
 
+/// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray stage.
+typedef enum cr_next { CR_NEXT_NONE, CR_NEXT_NEAR, CR_NEXT_CROSSINGS, CR_NEXT_RAYS } cr_next;
+
+/// Pairs of triangles that may meet: in the arena of a worker.
+typedef struct cr_meeting {
+	cr_candidate *data;
+	int32_t count;
+} cr_meeting;
+
 /// A pair of meshes on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
 typedef struct cr_pair_work {
 	int32_t a;
@@ -82,13 +99,16 @@ typedef struct cr_pair_work {
 	int32_t slot;         // of the pair's memory; -1: none
 	bool keep;            // boxes overlap as oriented boxes, and it is not known to be apart
 	bool iterative;       // continues from its memory
-	bool surfaces_first;  // rays only where the surfaces meet, in the complete stage
+	bool looked;          // the near stage has listed what may meet
+	bool cast;            // its rays were cast and judged
+	bool again;           // begun once more in full
 	bool cut;             // full, and rays were left out: nothing can be said of what is near
 	bool touching;        // a ray hit: no completion needed
 	bool dropped;         // a ray was inside but left its own body first (exit_distance_test)
 	double allowed;       // full: displacement that the new memory shall bear; 0: remember nothing
 	double gap;           // of surfaces that do not meet: how far apart they are now at least
 	float extension;      // how far rays are followed outward
+	cr_meeting meeting;   // set where looked
 	cr_ray_range rays[2]; // from the samples of a against b, and of b against a
 	cr_raw_contacts contacts;
 	int32_t found; // contacts before reduction
@@ -169,8 +189,12 @@ typedef struct cr_pipeline {
 	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
 	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; dense list of those kept:
 	CR_ARRAY(int32_t) kept;
+	int round;                                         // of near, crossings, vertices and rays in this step, from 0
+	CR_ARRAY(uint8_t) next;                            // [work] cr_next of each pair of meshes
 	CR_ARRAY(int32_t) order;                           // the kept pairs as the stages take them: by worker group, then as kept
-	int64_t group_first[CAROM_MAX_WORKER_GROUPS + 1];  // in order
+	int64_t order_first[CAROM_MAX_WORKER_GROUPS + 1];  // of each worker group, in order
+	CR_ARRAY(int32_t) taken;                           // those that the running stage takes, in that order
+	int64_t taken_first[CAROM_MAX_WORKER_GROUPS + 1];  // of each worker group, in taken
 	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS]; // of the step
 	cr_ray_rooms rooms;
 	cr_temporal temporal;
@@ -201,15 +225,19 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 /// Transform of points of b to the frame of a, in double; and both directions in float.
 void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation);
 
-carom_result cr_stage_pairs(cr_pipeline *pipeline);    // pair.c
-carom_result cr_stage_vertices(cr_pipeline *pipeline); // vertex.c
-carom_result cr_stage_rays(cr_pipeline *pipeline);     // ray.c
-carom_result cr_stage_complete(cr_pipeline *pipeline); // complete.c
-carom_result cr_stage_simple(cr_pipeline *pipeline);   // simple_pairs.c: the one stage of the simple pairs
+carom_result cr_stage_pairs(cr_pipeline *pipeline);     // pair.c
+carom_result cr_stage_near(cr_pipeline *pipeline);      // near.c
+carom_result cr_stage_crossings(cr_pipeline *pipeline); // crossings.c
+carom_result cr_stage_vertices(cr_pipeline *pipeline);  // vertex.c
+carom_result cr_stage_rays(cr_pipeline *pipeline);      // ray.c
+carom_result cr_stage_finish(cr_pipeline *pipeline);    // finish.c
+carom_result cr_stage_simple(cr_pipeline *pipeline);    // simple_pairs.c: the one stage of the simple pairs
 
 /// Make the order in which the stages take the kept pairs: by worker group (groups.c).
 void cr_deal_to_groups(cr_pipeline *pipeline);
-/// Run task_fn over the kept pairs in pieces of at least min_range: it gets a range of p->order. Any worker, or each group's
+/// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there are.
+int64_t cr_take(cr_pipeline *pipeline, cr_next next);
+/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker, or each group's
 /// pairs by the worker of the group.
 void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
 /// Out of memory in any worker? what names what was being made.
@@ -219,23 +247,13 @@ carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
 /// the number made.
 cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count);
 cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count);
-/// The displacement that the memory of a full pair shall bear, and how far its rays are followed outward: sets both (pair.c).
-void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work);
-/// How near a sample outside must be at a full step to be watched or told of (pair.c).
-float cr_entry_reach(const cr_pipeline *pipeline, const cr_pair_work *work);
-/// Remember that a pair is apart by gap now (complete.c).
-void cr_remember_apart(const cr_pipeline *pipeline, cr_pair_work *work, double gap);
-/// The rays of an iterative pair by itself, made, walked and judged (vertex.c).
-void cr_continue_pair(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
-/// The full algorithm of one side of a pair: rays from all samples in reach of the target (vertex.c), cast and judged (ray.c).
-/// Iterative sides are only judged.
-void cr_collect_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
-void cr_cast_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 /// Cast rows begin..end-1 of a chunk against the target in both directions, or walk them over it.
 void cr_cast_lines(
 	const cr_pipeline *pipeline, const cr_body *target, const cr_ray_chunk *chunk, int32_t begin, int32_t end, float reach);
 void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_ray_chunk *chunk,
 	int32_t begin, int32_t end);
+/// The stage that a pair waits for whose rays were judged. Notes that they were (ray.c).
+cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
 /// Turn what the rays of a side found into contacts and into what the pair watches.
 void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 /// Vertex and ray stage in one naive loop (naive.c).

@@ -12,7 +12,8 @@
 
 #include "base/parallel.h"
 #include "detect/contact_normal.h"
-#include "detect/pipeline.h"
+#include "detect/manifold.h"
+#include "detect/memory.h"
 #include "geom/triangle.h"
 
 enum {
@@ -538,6 +539,16 @@ static void judge_walks(const ray_side *s)
 
 // ---- The stage ----
 
+cr_next cr_after_rays(const cr_pipeline *p, cr_pair_work *w)
+{
+	w->cast = true;
+	if (w->again)
+		return w->touching ? CR_NEXT_NONE : CR_NEXT_NEAR;
+	if (w->looked)
+		return w->touching ? CR_NEXT_NONE : CR_NEXT_CROSSINGS;
+	return cr_wants_manifold(p, w) || (p->settings.complete && !w->touching) ? CR_NEXT_NEAR : CR_NEXT_NONE;
+}
+
 void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_ray_range *range = &w->rays[side];
@@ -556,7 +567,8 @@ void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int
 		keep_shortest(w, before);
 }
 
-void cr_cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+/// Cast the rays of one side of a pair, unless they were walked, and judge them.
+static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_ray_range *range = &w->rays[side];
 	if (!w->iterative && range->count > 0)
@@ -579,6 +591,7 @@ static void walk_worker(const cr_pipeline *p, cr_worker *worker)
 		const cr_ray_run *run = &worker->runs.data[i];
 		cr_walk_range(p, worker, run->target, run->chunk, run->first, run->first + run->count);
 	}
+	worker->runs.count = 0;
 }
 
 static void walk_task(int64_t begin, int64_t end, int worker, void *task)
@@ -593,7 +606,7 @@ static void walk_task(int64_t begin, int64_t end, int worker, void *task)
 static void ask_for_watches(const cr_pipeline *p, const cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	if (!w->iterative || w->surfaces_first)
+	if (!w->iterative)
 		return;
 	for (int side = 0; side < 2; side++)
 		cr_prefetch_watched(m, side);
@@ -603,18 +616,19 @@ static void ray_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	const cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
-		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		if (i + 1 < end)
-			ask_for_watches(p, &p->work.data[p->order.data[i + 1]]);
-		if (w->surfaces_first)
-			continue;
-		cr_cast_side(p, &p->workers[worker], w, 0);
-		cr_cast_side(p, &p->workers[worker], w, 1);
+			ask_for_watches(p, &p->work.data[p->taken.data[i + 1]]);
+		cast_side(p, &p->workers[worker], w, 0);
+		cast_side(p, &p->workers[worker], w, 1);
+		p->next.data[p->taken.data[i]] = (uint8_t)cr_after_rays(p, w);
 	}
 }
 
 carom_result cr_stage_rays(cr_pipeline *p)
 {
+	if (cr_take(p, CR_NEXT_RAYS) == 0)
+		return CAROM_SUCCESS;
 	// A worker's runs stay together: they were dealt out in small pieces already.
 	cr_parallel_for(p->context, walk_task, p->worker_count, 1, p);
 	cr_for_pairs(p, ray_task, PAIRS_PER_TASK);

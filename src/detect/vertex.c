@@ -10,7 +10,7 @@
 /// step.)
 
 #include "base/parallel.h"
-#include "detect/pipeline.h"
+#include "detect/memory.h"
 #include <string.h>
 
 enum {
@@ -137,7 +137,8 @@ static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_co
 	return kept - first;
 }
 
-void cr_collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+/// Full rays from all samples of a side in reach of the target.
+static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
@@ -216,24 +217,7 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	worker->rays_iterative += count;
 }
 
-void cr_continue_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	const cr_pair_memory *m = cr_memory_of(p, w);
-	for (int side = 0; side < 2 && !worker->failed; side++) {
-		w->rays[side].count = m->watched_count[side];
-		if (m->watched_count[side] == 0)
-			continue;
-		continue_side(p, worker, w, side);
-		const cr_ray_range *range = &w->rays[side];
-		if (!worker->failed)
-			cr_walk_range(
-				p, worker, cr_target_of(p, w, side)->shape.collider, range->chunk, range->first, range->first + range->count);
-	}
-	for (int side = 0; side < 2 && !worker->failed; side++)
-		cr_judge_side(p, worker, w, side);
-}
-
-/// The same, to be walked with those of other pairs.
+/// Append the rays of one side to the batch for its target mesh, so that rays of many pairs share the lanes.
 static void add_side(const cr_pipeline *p, cr_worker *worker, const walking_side *s)
 {
 	continue_side(p, worker, s->work, s->side);
@@ -266,12 +250,10 @@ static void vertex_piece(const cr_pipeline *p, cr_worker *worker, int64_t begin,
 	walking_side sides[2 * PAIRS_PER_TASK];
 	int count = 0;
 	for (int64_t i = begin; i < end && !worker->failed; i++) {
-		cr_pair_work *w = &p->work.data[p->order.data[i]];
-		if (w->surfaces_first)
-			continue;
+		cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		for (int side = 0; side < 2; side++) {
 			if (!w->iterative)
-				cr_collect_side(p, worker, w, side);
+				collect_side(p, worker, w, side);
 			else
 				count += begin_walking(p, w, side, sides, count);
 		}
@@ -289,6 +271,8 @@ static void vertex_task(int64_t begin, int64_t end, int worker, void *task)
 
 carom_result cr_stage_vertices(cr_pipeline *p)
 {
+	if (cr_take(p, CR_NEXT_RAYS) == 0 && p->round > 0)
+		return CAROM_SUCCESS;
 	cr_plan_rays(p);
 	cr_for_pairs(p, vertex_task, PAIRS_PER_TASK);
 	if (cr_must_backtrack(p))

@@ -1,13 +1,11 @@
-/// Complete stage: pairs that the rays left without a hit, triangle against triangle.
+/// Near stage: which triangles of a pair of meshes may meet.
 ///
-/// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of the intersecting pairs of
-/// the recorded avalanche at rest). Here the two trees are walked together, what may intersect is decided exactly (crossing.c),
-/// and the crossing edges give the contacts (edge_contacts.c). Input: kept pairs. Output: raw contacts. Parallel over pairs.
+/// A pair that remembers a list of near triangles measures those of the list that may have used up their gaps; any other walks
+/// its two trees and makes a list for the next steps. Input: the pairs that wait for this stage. Output: of each pair, the pairs
+/// of triangles that may meet now, and how far apart the surfaces are at least where there are none. Parallel over pairs.
 
 #include "base/parallel.h"
-#include "detect/crossing.h"
-#include "detect/manifold.h"
-#include "detect/near_contacts.h"
+#include "detect/pipeline.h"
 #include <string.h>
 
 enum {
@@ -33,29 +31,6 @@ static const double CUT_REACH = 0.25;
 // Of the reach that was wanted: what is cut down to less is not worth keeping. So there are at most three cuts, where surfaces coincide.
 static const double LEAST_REACH = 1.0 / 64;
 
-/// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
-/// them again without a limit until one finds the way out.
-static void add_contained(cr_completion *c, int side)
-{
-	const int target = 1 - side;
-	const cr_ray_range *range = &c->work->rays[side];
-	for (int32_t i = range->first; i < range->first + range->count; i++) {
-		const cr_sample_rays *r = &range->chunk->rays;
-		const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
-		cr_way_out way = { 0, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, -1 };
-		if (!cr_cast_out(c, target, origin, &way) || !cr_is_inside(c->pipeline, c->collider[target], origin, way.direction))
-			continue;
-		cr_finish_way(c->pipeline, c->collider[side], c->collider[target], origin, &way);
-		const cr_sample8 *block = &c->collider[side]->samples[r->sample[i] / CR_WIDTH];
-		const int lane = r->sample[i] % CR_WIDTH;
-		const v3d point = cr_to_a(c, side, (v3d){ block->point[0][lane], block->point[1][lane], block->point[2][lane] });
-		const v3d out = cr_direction_to_a(c, target, (v3d){ way.direction[0], way.direction[1], way.direction[2] });
-		cr_add_crossing_contact(c, side, point, v3d_normalize(out), way.depth, block->number[lane], way.triangle,
-			side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B);
-		return;
-	}
-}
-
 /// Drop the candidates with a gap.
 static void keep_meeting(cr_candidates *candidates)
 {
@@ -65,48 +40,6 @@ static void keep_meeting(cr_candidates *candidates)
 			candidates->data[kept++] = candidates->data[i];
 	}
 	candidates->count = kept;
-}
-
-static cr_completion begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	cr_completion c = { .pipeline = p,
-		.worker = worker,
-		.work = w,
-		.body = { &p->bodies[w->a], &p->bodies[w->b] },
-		.rotation = w->now.rotation,
-		.translation = w->now.translation };
-	for (int side = 0; side < 2; side++)
-		c.collider[side] = c.body[side]->shape.collider;
-	return c;
-}
-
-/// Decide worker->candidates, and make the contacts of what crosses. Returns whether anything does.
-static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	if (worker->candidates.count == 0)
-		return false;
-	cr_completion c = begin_completion(p, worker, w);
-	if (!cr_find_crossings(&c, &worker->candidates)) {
-		worker->failed = true;
-		return false;
-	}
-	if (worker->candidates.count == 0)
-		return false;
-	worker->pairs_crossing++;
-	if (!cr_wants_manifold(p, w) || !cr_make_manifold(&c, &worker->candidates))
-		cr_add_crossing_contacts(&c, &worker->candidates);
-	return true;
-}
-
-/// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is one.
-static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	const int64_t before = w->contacts.count;
-	cr_completion c = begin_completion(p, worker, w);
-	add_contained(&c, 0);
-	if (w->contacts.count == before)
-		add_contained(&c, 1);
-	return w->contacts.count > before;
 }
 
 /// The displacement that a list of near triangles shall bear from now on; 0: not worth keeping.
@@ -327,7 +260,8 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	w->gap = (double)least < reach ? (double)least : reach;
 }
 
-/// The same from what the pair remembers. False: it has moved too far.
+/// Fill worker->candidates from the list that the pair remembers. Returns false when the pair has moved farther than the list bears:
+/// the caller then walks the trees.
 static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
@@ -350,225 +284,62 @@ static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 		find_near(p, worker, w);
 }
 
-/// The contacts of a pair without a hit, from worker->candidates.
-static void finish_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+/// Keep worker->candidates for the stages that follow.
+static void keep_candidates(cr_worker *worker, cr_pair_work *w)
 {
-	if (!add_crossings(p, worker, w) && p->settings.exit_distance_test && add_containment(p, worker, w))
-		w->allowed = w->gap = 0;
-}
-
-static void complete_full(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	find_meeting(p, worker, w);
-	if (!worker->failed)
-		finish_full(p, worker, w);
-}
-
-/// A vertex of each body: is the pair, whose surfaces do not cross, one inside the other?
-static bool is_contained(const cr_pipeline *p, const cr_pair_work *w)
-{
-	for (int side = 0; side < 2; side++) {
-		const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
-		const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
-		const cr_transform *m = cr_to_target(w, side);
-		if (!target->closed || source->sample_tree.block_count == 0)
-			continue;
-		const float *q[3] = { source->samples[0].point[0], source->samples[0].point[1], source->samples[0].point[2] };
-		float origin[3];
-		bool in_box = true;
-		for (int k = 0; k < 3; k++) {
-			origin[k] = ((m->r[k][0] * *q[0] + m->r[k][1] * *q[1]) + m->r[k][2] * *q[2]) + m->t[k];
-			in_box = in_box && origin[k] >= target->lower[k] && origin[k] <= target->upper[k];
-		}
-		const float direction[3] = { 0.5f, 0.7f, 0.3f };
-		if (in_box && cr_is_inside(p, target, origin, direction))
-			return true;
-	}
-	return false;
-}
-
-/// Cast all rays of a pair, as in a full step.
-static void cast_all(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	w->iterative = false;
-	for (int side = 0; side < 2; side++) {
-		cr_collect_side(p, worker, w, side);
-		cr_cast_side(p, worker, w, side);
-	}
-}
-
-/// An iterative pair that found nothing in what it remembers, though it must touch: all of it again.
-static void start_over(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	w->allowed = 0;
-	w->contacts.count = 0; // speculative ones, which are found again
-	cast_all(p, worker, w);
-	if (!w->touching)
-		complete_full(p, worker, w);
-}
-
-/// The contacts of an iterative pair without a hit, from worker->candidates.
-static void finish_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	if (!add_crossings(p, worker, w) && (w->dropped || is_contained(p, w)))
-		start_over(p, worker, w);
-}
-
-static void complete_iterative(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	find_meeting(p, worker, w);
-	if (!worker->failed)
-		finish_iterative(p, worker, w);
-}
-
-/// A pair that did not touch when it was last looked at: while the surfaces do not meet, and neither body lies inside the other,
-/// no ray needs to be cast.
-static void complete_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.speculative_distance;
-	find_meeting(p, worker, w);
-	if (!worker->failed && cr_wants_manifold(p, w) && add_crossings(p, worker, w))
+	const cr_candidates *found = &worker->candidates;
+	w->meeting = (cr_meeting){ .count = found->count };
+	if (found->count == 0)
 		return;
-	if (worker->failed || (worker->candidates.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w)))
-		return;
-	w->surfaces_first = false;
-	if (w->iterative) {
-		cr_continue_pair(p, worker, w);
-		if (!w->touching && !worker->failed)
-			finish_iterative(p, worker, w);
-	} else {
-		if (cr_memory_of(p, w))
-			cr_choose_allowed(p, w);
-		cast_all(p, worker, w);
-		if (!w->touching && !worker->failed)
-			finish_full(p, worker, w);
-	}
-}
-
-/// A pair of which pieces may lie inside, so that its rays were cast: where the surfaces meet, patches take the place of their contacts.
-static void complete_patches(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	const cr_raw_contacts of_rays = w->contacts;
-	find_meeting(p, worker, w);
-	if (worker->failed)
-		return;
-	w->contacts = (cr_raw_contacts){ 0 };
-	if (add_crossings(p, worker, w)) {
-		w->touching = true;
-		return;
-	}
-	w->contacts = of_rays;
-	if (!w->touching && w->iterative)
-		finish_iterative(p, worker, w);
-	else if (!w->touching)
-		finish_full(p, worker, w);
-}
-
-void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
-{
-	cr_pair_memory *m = cr_memory_of(p, w);
-	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
-	m->apart_from = w->now;
-	m->apart_from.allowed = gap - p->settings.speculative_distance;
-	m->apart = m->apart_from.allowed > 0;
-	m->apart_until = cr_path_until(a->path + b->path, m->apart_from.allowed, 0);
-}
-
-/// The memory of a pair after its step: the full one from now on, and how long it stays apart.
-static void finish_memory(const cr_pipeline *p, cr_pair_work *w)
-{
-	cr_pair_memory *m = cr_memory_of(p, w);
-	if (!w->iterative) {
-		m->valid = w->allowed > 0;
-		m->full = w->now;
-		m->full.allowed = w->allowed;
-	}
-	if (w->contacts.count > 0 || w->cut)
-		return;
-	// Without the complete pass a pair counts as apart, as in the paper, when nothing is watched.
-	if (!p->settings.complete)
-		w->gap = m->valid && !w->iterative && m->watched_count[0] + m->watched_count[1] == 0 ? w->allowed : 0;
-	cr_remember_apart(p, w, w->gap);
-}
-
-/// Do the bodies overlap, by the contacts so far?
-static bool has_depth(const cr_pair_work *w)
-{
-	for (int64_t i = 0; i < w->contacts.count; i++) {
-		if (w->contacts.data[i].depth >= 0)
-			return true;
-	}
-	return false;
-}
-
-/// Contacts ahead of a pair. Where it is apart they replace what its rays met ahead; where it touches they complete its patches.
-static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, bool touching)
-{
-	if (!touching)
-		w->contacts.count = 0;
-	cr_completion c = begin_completion(p, worker, w);
-	cr_add_near_contacts(&c, touching);
-}
-
-static void complete_rays(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
-{
-	cr_pair_memory *m = cr_memory_of(p, w);
-	if (w->surfaces_first)
-		complete_surfaces(p, worker, w);
-	else if (cr_wants_manifold(p, w))
-		complete_patches(p, worker, w);
-	else if (p->settings.complete && !w->touching && w->iterative)
-		complete_iterative(p, worker, w);
-	else if (p->settings.complete && !w->touching)
-		complete_full(p, worker, w);
-	const bool overlaps = has_depth(w), ahead = cr_wants_near_contacts(p);
-	if (ahead && (!overlaps || cr_wants_manifold(p, w)) && !worker->failed)
-		look_ahead(p, worker, w, overlaps);
-	if (!m || worker->failed)
-		return;
-	m->touched = ahead ? overlaps : w->contacts.count > 0;
-	if (w->touching && w->iterative)
-		return;
-	if (w->touching && w->allowed == 0)
-		m->valid = false;
+	const size_t bytes = (size_t)found->count * sizeof *found->data;
+	w->meeting.data = cr_arena_alloc(&worker->arena, bytes);
+	if (w->meeting.data)
+		memcpy(w->meeting.data, found->data, bytes);
 	else
-		finish_memory(p, w);
+		worker->failed = true;
 }
 
 /// Ask for what the next two pairs remember: it lies strewn over more memory than the near caches hold.
 static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 {
 	if (next + 1 < end) {
-		const cr_pair_work *w = &p->work.data[p->order.data[next + 1]];
+		const cr_pair_work *w = &p->work.data[p->taken.data[next + 1]];
 		const cr_pair_memory *m = cr_memory_of(p, w);
 		if (m)
 			__builtin_prefetch(m);
-		if (m && !w->touching)
+		if (m)
 			cr_prefetch(&m->near, sizeof m->near);
 	}
 	if (next >= end)
 		return;
-	const cr_pair_work *w = &p->work.data[p->order.data[next]];
+	const cr_pair_work *w = &p->work.data[p->taken.data[next]];
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	if (!m || w->touching || !m->near.holds)
+	if (!m || !m->near.holds)
 		return;
 	const int32_t first = m->near.count < FIRST_NEAR ? m->near.count : FIRST_NEAR;
 	cr_prefetch(m->near.gap, (size_t)m->near.count * sizeof *m->near.gap);
 	cr_prefetch(m->near.data, (size_t)first * sizeof *m->near.data);
 }
 
-static void complete_task(int64_t begin, int64_t end, int worker, void *task)
+static void near_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
-		cr_pair_work *w = &p->work.data[p->order.data[i]];
+		const int32_t number = p->taken.data[i];
+		cr_pair_work *w = &p->work.data[number];
 		ask_ahead(p, i + 1, end);
-		complete_rays(p, &p->workers[worker], w);
+		find_meeting(p, &p->workers[worker], w);
+		if (!p->workers[worker].failed)
+			keep_candidates(&p->workers[worker], w);
+		w->looked = true;
+		p->next.data[number] = CR_NEXT_CROSSINGS;
 	}
 }
 
-carom_result cr_stage_complete(cr_pipeline *p)
+carom_result cr_stage_near(cr_pipeline *p)
 {
-	cr_for_pairs(p, complete_task, PAIRS_PER_TASK);
-	return cr_check_workers(p, "the contacts of a step");
+	if (cr_take(p, CR_NEXT_NEAR) == 0)
+		return CAROM_SUCCESS;
+	cr_for_pairs(p, near_task, PAIRS_PER_TASK);
+	return cr_check_workers(p, "the near triangles of a step");
 }

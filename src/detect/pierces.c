@@ -6,6 +6,19 @@
 #include "geom/triangle.h"
 #include <string.h>
 
+cr_completion cr_begin_completion(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	cr_completion c = { .pipeline = p,
+		.worker = worker,
+		.work = w,
+		.body = { &p->bodies[w->a], &p->bodies[w->b] },
+		.rotation = w->now.rotation,
+		.translation = w->now.translation };
+	for (int side = 0; side < 2; side++)
+		c.collider[side] = c.body[side]->shape.collider;
+	return c;
+}
+
 /// On which side of a triangle's plane three points lie, and how far (times twice its area).
 typedef struct plane_sides {
 	int sign[3];

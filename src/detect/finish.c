@@ -1,0 +1,51 @@
+/// Finish stage: contacts ahead, and what pairs remember. Input: all kept pairs, with the contacts of the stages before. Parallel over
+/// pairs.
+
+#include "base/parallel.h"
+#include "detect/manifold.h"
+#include "detect/memory.h"
+#include "detect/near_contacts.h"
+
+enum { PAIRS_PER_TASK = 64 };
+
+/// Do the bodies overlap, by the contacts so far?
+static bool has_depth(const cr_pair_work *w)
+{
+	for (int64_t i = 0; i < w->contacts.count; i++) {
+		if (w->contacts.data[i].depth >= 0)
+			return true;
+	}
+	return false;
+}
+
+/// Contacts ahead of a pair. Where it is apart they replace what its rays met ahead; where it touches they complete its patches.
+static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, bool touching)
+{
+	if (!touching)
+		w->contacts.count = 0;
+	cr_completion c = cr_begin_completion(p, worker, w);
+	cr_add_near_contacts(&c, touching);
+}
+
+static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const bool ahead = cr_wants_near_contacts(p), overlaps = ahead && has_depth(w);
+	if (ahead && (!overlaps || cr_wants_manifold(p, w)))
+		look_ahead(p, worker, w, overlaps);
+	if (cr_memory_of(p, w) && !worker->failed)
+		cr_update_memory(p, w, ahead ? overlaps : w->contacts.count > 0);
+}
+
+static void finish_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++)
+		finish_pair(p, &p->workers[worker], &p->work.data[p->taken.data[i]]);
+}
+
+carom_result cr_stage_finish(cr_pipeline *p)
+{
+	cr_take(p, CR_NEXT_NONE);
+	cr_for_pairs(p, finish_task, PAIRS_PER_TASK);
+	return cr_check_workers(p, "the contacts of a step");
+}
