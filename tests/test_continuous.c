@@ -304,8 +304,11 @@ static int compare_all_pairs(const flock *f, carom_context *context)
 			REQUIRE(at < view.count);
 			const carom_body_impact *p = &view.data[at++];
 			CHECK(fixture_same_id(p->body_a, f->id[i]) && fixture_same_id(p->body_b, f->id[k]));
-			CHECK_INT(p->status, toi.status);
 			CHECK_INT(p->sensor, f->def[i].sensor || f->def[k].sensor);
+			// A pair that touches from the beginning may have an impact for all that: test_touching.c.
+			if (toi.status == CAROM_TOI_TOUCHING && toi.separation.distance > -8 * TOLERANCE && p->status == CAROM_TOI_IMPACT)
+				continue;
+			CHECK_INT(p->status, toi.status);
 			CHECK_NEAR(p->time, toi.time, 1e-9);
 			CHECK_NEAR(p->distance, toi.separation.distance, 1e-7);
 			CHECK_NEAR(v3d_length(v3d_sub(p->point, toi.separation.point_a)), 0, 1e-4);

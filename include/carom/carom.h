@@ -611,8 +611,9 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 // carom_world_set_motions gave) to the present one, as carom_motion says, at once with all others.
 // Each continuous body is tested against every rigid body that it may have contacts with, of any
 // shape, continuous or not, if either moves. No impact is missed, however fast they go or turn:
-// carom_time_of_impact (carom/collide.h) says what is promised. docs/continuous.md says what a
-// solver does with it.
+// carom_time_of_impact (carom/collide.h) says what is promised. Of bodies that touch at the
+// beginning, impacts are found between what was apart, and where they push on into each other.
+// docs/continuous.md says what a solver does with it.
 
 /// Whether and when two moving shapes meet.
 typedef enum carom_toi_status {
@@ -631,9 +632,10 @@ typedef struct carom_body_impact {
 	uint64_t user_data_b;
 	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
 	int32_t shape_b; ///< of B, likewise
-	/// Never CAROM_TOI_APART. CAROM_TOI_TOUCHING: the two met before the step; nothing is said of
-	/// later impacts between them. Such pairs are a matter of contacts, so a solver does not stop
-	/// for them.
+	/// Never CAROM_TOI_APART. CAROM_TOI_TOUCHING: the two touch at the beginning, and the step does
+	/// not lead deeper nor to anything else of theirs: a matter of contacts, so a solver does not
+	/// stop for it. CAROM_TOI_IMPACT at a time of 0, or with a negative distance: they touch at the
+	/// beginning and push on. See docs/continuous.md.
 	carom_toi_status status;
 	bool sensor;        ///< one of them is a sensor: nothing is to be stopped
 	double time;        ///< in the step, 0 to 1; never later than the true impact

@@ -17,8 +17,7 @@
 /// Half of the tolerance is left of each gap, so what begins at a handed-down time is still apart
 /// there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
 
-#include "bvh/mover.h"
-#include "bvh/tree_part.h"
+#include "bvh/mover_walk.h"
 #include "geom/convex_query.h"
 
 enum {
@@ -26,27 +25,7 @@ enum {
 	AXES = 7,
 };
 
-typedef struct descent descent;
-struct descent {
-	const cr_mover *mover[2];
-	cr_mover_box whole[2]; // of a plane: unused
-	double tolerance;
-	double limit; // pairs with this key or a higher one are of no use
-	/// Returns the least key that anything in two boxes may have; from is that of the parts that hold them.
-	double (*bound)(const descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
-	/// Looks at two bodies or triangles.
-	void (*meet)(descent *d, const cr_part_pair *pair);
-	cr_mover_impact *best;
-	int steps;
-	double time; // of cr_find_nearest_parts
-	cr_relative b_in_a;
-	cr_part_pair *stack; // of the caller's scratch
-	int top;
-};
-
 // ---- Parts ----
-
-static bool is_plane(const cr_mover *m) { return !m->convex && !m->collider; }
 
 static bool is_single(const cr_mover *m, uint32_t part) { return !m->collider || cr_is_triangle_part(part); }
 
@@ -89,7 +68,7 @@ static cr_mover_box triangle_box(const v3d p[3])
 	return make_box(lower, upper);
 }
 
-static cr_mover_box box_of(const descent *d, int side, uint32_t part)
+static cr_mover_box box_of(const cr_descent *d, int side, uint32_t part)
 {
 	const cr_collider *c = d->mover[side]->collider;
 	if (part == CR_PART_WHOLE)
@@ -108,8 +87,7 @@ static cr_mover_box box_of(const descent *d, int side, uint32_t part)
 	return make_box(lower, upper);
 }
 
-/// The convex body of a part that is not to be opened. Of a plane: one that nobody looks at.
-static cr_convex convex_of(const cr_mover *m, uint32_t part)
+cr_convex cr_part_convex(const cr_mover *m, uint32_t part)
 {
 	if (m->convex)
 		return *m->convex;
@@ -118,8 +96,6 @@ static cr_convex convex_of(const cr_mover *m, uint32_t part)
 		cr_collider_triangle(m->collider, cr_triangle_of_part(part), triangle.corner);
 	return triangle;
 }
-
-static int32_t triangle_of(const cr_mover *m, uint32_t part) { return m->collider ? cr_triangle_of_part(part) : -1; }
 
 // ---- Two bodies, or a body and a plane ----
 
@@ -140,9 +116,9 @@ static v3d apart_at(const cr_motion *from, const cr_motion *to, double t)
 static void find_between(const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double tolerance,
 	double from, double limit, cr_impact *impact)
 {
-	if (is_plane(b)) {
+	if (cr_is_plane(b)) {
 		cr_find_plane_impact(ca, &a->motion, &b->motion, tolerance, from, limit, impact);
-	} else if (is_plane(a)) {
+	} else if (cr_is_plane(a)) {
 		cr_find_plane_impact(cb, &b->motion, &a->motion, tolerance, from, limit, impact);
 		swap_sides(&impact->separation, apart_at(&a->motion, &b->motion, impact->separation_time));
 	} else {
@@ -150,12 +126,12 @@ static void find_between(const cr_mover *a, const cr_convex *ca, const cr_mover 
 	}
 }
 
-static void measure(
+void cr_measure_parts(
 	const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double t, cr_separation *separation)
 {
-	if (is_plane(b)) {
+	if (cr_is_plane(b)) {
 		cr_plane_separation(ca, &a->motion, &b->motion, t, separation);
-	} else if (is_plane(a)) {
+	} else if (cr_is_plane(a)) {
 		cr_plane_separation(cb, &b->motion, &a->motion, t, separation);
 		swap_sides(separation, apart_at(&a->motion, &b->motion, t));
 	} else {
@@ -165,7 +141,7 @@ static void measure(
 
 // ---- The walk ----
 
-static void push(descent *d, int base, const cr_part_pair *pair)
+static void push(cr_descent *d, int base, const cr_part_pair *pair)
 {
 	int at = d->top++;
 	for (; at > base && d->stack[at - 1].key < pair->key; at--)
@@ -174,7 +150,7 @@ static void push(descent *d, int base, const cr_part_pair *pair)
 }
 
 /// Open the larger one of two parts.
-static void open_pair(descent *d, const cr_part_pair *pair)
+static void open_pair(cr_descent *d, const cr_part_pair *pair)
 {
 	const bool single[2] = { is_single(d->mover[0], pair->part[0]), is_single(d->mover[1], pair->part[1]) };
 	const cr_mover_box boxes[2] = { box_of(d, 0, pair->part[0]), box_of(d, 1, pair->part[1]) };
@@ -192,7 +168,7 @@ static void open_pair(descent *d, const cr_part_pair *pair)
 	}
 }
 
-static bool prepare(descent *d, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *best)
+bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *best)
 {
 	d->mover[0] = a;
 	d->mover[1] = b;
@@ -207,7 +183,7 @@ static bool prepare(descent *d, cr_mover_scratch *scratch, const cr_mover *a, co
 	return true;
 }
 
-static void descend(descent *d)
+void cr_descend(cr_descent *d)
 {
 	d->stack[d->top++] = (cr_part_pair){ -INFINITY, { CR_PART_WHOLE, CR_PART_WHOLE } };
 	while (d->top > 0) {
@@ -310,14 +286,14 @@ double cr_mover_box_time(const cr_motion *motion, const cr_mover_box *box, const
 	return t;
 }
 
-static double bound_time(const descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	double t = fmax(from, 0);
 	for (int i = 0; i < ADVANCES && t < 1; i++) {
-		const double longer = is_plane(d->mover[1]) ? free_time_over(ma, a, mb, t, d->tolerance)
-			: is_plane(d->mover[0])                 ? free_time_over(mb, b, ma, t, d->tolerance)
-													: free_time(ma, a, mb, b, t, d->tolerance);
+		const double longer = cr_is_plane(d->mover[1]) ? free_time_over(ma, a, mb, t, d->tolerance)
+			: cr_is_plane(d->mover[0])                 ? free_time_over(mb, b, ma, t, d->tolerance)
+													   : free_time(ma, a, mb, b, t, d->tolerance);
 		if (!(longer > 0))
 			break;
 		t += longer;
@@ -326,10 +302,10 @@ static double bound_time(const descent *d, const cr_mover_box *a, const cr_mover
 	return t > 0 ? t : (double)-INFINITY;
 }
 
-static void meet_on_the_way(descent *d, const cr_part_pair *pair)
+static void meet_on_the_way(cr_descent *d, const cr_part_pair *pair)
 {
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
-	const cr_convex ca = convex_of(a, pair->part[0]), cb = convex_of(b, pair->part[1]);
+	const cr_convex ca = cr_part_convex(a, pair->part[0]), cb = cr_part_convex(b, pair->part[1]);
 	cr_impact impact;
 	find_between(a, &ca, b, &cb, d->tolerance, fmax(pair->key, 0), d->limit, &impact);
 	d->steps += impact.steps;
@@ -342,14 +318,21 @@ static void meet_on_the_way(descent *d, const cr_part_pair *pair)
 
 // ---- The nearest parts ----
 
-static double bound_gap(const descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+void cr_set_descent_time(cr_descent *d, double time)
+{
+	const carom_pose pa = cr_motion_at(&d->mover[0]->motion, time), pb = cr_motion_at(&d->mover[1]->motion, time);
+	cr_relative_pose(&pa, &pb, &d->b_in_a.rotation, &d->b_in_a.position);
+	d->time = time;
+}
+
+double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
 	v3d up;
-	if (is_plane(d->mover[1]))
+	if (cr_is_plane(d->mover[1]))
 		return fmax(from, height_at(ma, a, mb, d->time, &up));
-	if (is_plane(d->mover[0]))
+	if (cr_is_plane(d->mover[0]))
 		return fmax(from, height_at(mb, b, ma, d->time, &up));
 	placed_boxes p = { { identity, d->b_in_a.rotation }, { a->extent, b->extent }, { 0, 0, 0 } };
 	p.apart = v3d_sub(a->centre, v3d_add(m3d_mul(&d->b_in_a.rotation, b->centre), d->b_in_a.position));
@@ -359,34 +342,31 @@ static double bound_gap(const descent *d, const cr_mover_box *a, const cr_mover_
 	return gap;
 }
 
-static void meet_at_rest(descent *d, const cr_part_pair *pair)
+static void meet_at_rest(cr_descent *d, const cr_part_pair *pair)
 {
 	const cr_mover *a = d->mover[0], *b = d->mover[1];
-	const cr_convex ca = convex_of(a, pair->part[0]), cb = convex_of(b, pair->part[1]);
+	const cr_convex ca = cr_part_convex(a, pair->part[0]), cb = cr_part_convex(b, pair->part[1]);
 	cr_separation s;
-	measure(a, &ca, b, &cb, d->time, &s);
+	cr_measure_parts(a, &ca, b, &cb, d->time, &s);
 	d->steps++;
 	if (!(s.gap < d->limit))
 		return;
 	d->limit = s.gap;
 	d->best->impact.separation = s;
-	d->best->triangle[0] = triangle_of(a, pair->part[0]);
-	d->best->triangle[1] = triangle_of(b, pair->part[1]);
+	d->best->triangle[0] = cr_part_triangle(a, pair->part[0]);
+	d->best->triangle[1] = cr_part_triangle(b, pair->part[1]);
 }
 
 bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
 {
-	descent d;
-	if (!prepare(&d, scratch, a, b, impact))
+	cr_descent d;
+	if (!cr_prepare_descent(&d, scratch, a, b, impact))
 		return false;
-	const double time = impact->impact.separation_time;
-	const carom_pose pa = cr_motion_at(&a->motion, time), pb = cr_motion_at(&b->motion, time);
-	cr_relative_pose(&pa, &pb, &d.b_in_a.rotation, &d.b_in_a.position);
-	d.time = time;
+	cr_set_descent_time(&d, impact->impact.separation_time);
 	d.limit = INFINITY;
-	d.bound = bound_gap;
+	d.bound = cr_bound_gap;
 	d.meet = meet_at_rest;
-	descend(&d);
+	cr_descend(&d);
 	impact->impact.steps += d.steps;
 	return true;
 }
@@ -444,7 +424,7 @@ static bool find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const 
 {
 	cr_separation *s = &impact->impact.separation;
 	const v3d between = v3d_sub(cr_motion_start(&b->motion).position, cr_motion_start(&a->motion).position);
-	if (is_plane(a) || is_plane(b))
+	if (cr_is_plane(a) || cr_is_plane(b))
 		return false;
 	if (b->collider && begins_inside(kernels, b, a, s, &impact->triangle[1])) {
 		s->on_a = v3d_add(s->on_a, between);
@@ -467,8 +447,8 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 		find_between(a, a->convex, b, b->convex, tolerance, 0, limit, &impact->impact);
 		return;
 	}
-	descent d;
-	if (!prepare(&d, scratch, a, b, impact))
+	cr_descent d;
+	if (!cr_prepare_descent(&d, scratch, a, b, impact))
 		return;
 	if (find_inside(kernels, a, b, impact)) {
 		impact->impact.state = CR_IMPACT_TOUCHING;
@@ -478,8 +458,8 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 	}
 	d.tolerance = tolerance;
 	d.limit = limit;
-	d.bound = bound_time;
+	d.bound = cr_bound_time;
 	d.meet = meet_on_the_way;
-	descend(&d);
+	cr_descend(&d);
 	impact->impact.steps = d.steps;
 }

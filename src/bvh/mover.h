@@ -12,6 +12,7 @@ typedef struct cr_mover {
 	const cr_convex *convex;     // NULL: none
 	const cr_collider *collider; // of a mesh; NULL: none
 	cr_motion motion;            // neither: a plane, the half space z <= 0 of its frame
+	bool two_sided;              // of a mesh: its triangles have no front
 } cr_mover;
 
 typedef struct cr_mover_impact {
@@ -47,6 +48,14 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 /// Sets separation and triangles to the parts of A and B that are nearest to each other at
 /// separation_time. Overlapping parts count by their depth. False: a mesh has no triangles.
 bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
+
+/// Do A and B touch at the beginning (within tolerance of each other, or overlapping)? Then finds
+/// what comes later: the first time before limit at which parts that were apart come within
+/// tolerance of each other, or parts that touched push on into each other (touching.c), with
+/// separation and triangles of the two parts. CR_IMPACT_TOUCHING: nothing comes, or they overlap so
+/// deeply that nothing can be told; then separation is not set.
+bool cr_find_later_impact(
+	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact);
 
 /// A box in a mover's frame, and how far the farthest point in it lies from the origin.
 typedef struct cr_mover_box {

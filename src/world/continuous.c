@@ -208,6 +208,19 @@ static void write_impact(
 		.triangle_b = found->triangle[1] };
 }
 
+static void find_impact(const carom_world *world, cr_mover_scratch *scratch, const cr_mover movers[2], cr_mover_impact *found)
+{
+	const double tolerance = world->def.toi_tolerance;
+	const bool touching = cr_find_later_impact(scratch, &movers[0], &movers[1], tolerance, 1, found);
+	if (touching && found->impact.state != CR_IMPACT_TOUCHING)
+		return;
+	cr_find_mover_impact(world->pipeline.bvh, scratch, &movers[0], &movers[1], tolerance, touching ? 0 : 1, found);
+	if (touching && found->impact.state != CR_IMPACT_TOUCHING)
+		found->impact = (cr_impact){ .state = CR_IMPACT_TOUCHING };
+	if (found->impact.state != CR_IMPACT_NONE && !found->inside && (movers[0].collider || movers[1].collider))
+		cr_find_nearest_parts(scratch, &movers[0], &movers[1], found);
+}
+
 static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pair)
 {
 	cr_continuous *c = &world->continuous;
@@ -219,12 +232,10 @@ static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pa
 	for (int i = 0; i < 2; i++) {
 		movers[i] = cr_mover_of(&bodies[part[i]].shape.def, &convex[i]);
 		movers[i].motion = motion_of(bodies, part[i], origin);
+		movers[i].two_sided = movers[i].collider && !movers[i].collider->closed && !cr_has_front(&bodies[part[i]]);
 	}
 	cr_mover_impact found;
-	cr_find_mover_impact(world->pipeline.bvh, scratch, &movers[0], &movers[1], world->def.toi_tolerance, 1, &found);
-	const bool is_hit = found.impact.state != CR_IMPACT_NONE;
-	if (is_hit && !found.inside && (movers[0].collider || movers[1].collider))
-		cr_find_nearest_parts(scratch, &movers[0], &movers[1], &found);
+	find_impact(world, scratch, movers, &found);
 	const v3d place = v3d_add(cr_motion_at(&movers[0].motion, found.impact.separation_time).position, origin);
 	write_impact(world, part, &found, place, &c->next.data[pair]);
 }

@@ -1,0 +1,50 @@
+/// The walk over pairs of parts of two movers that the searches for impacts share.
+#ifndef CR_BVH_MOVER_WALK_H
+#define CR_BVH_MOVER_WALK_H
+
+#include "bvh/mover.h"
+#include "bvh/tree_part.h"
+
+typedef struct cr_descent cr_descent;
+struct cr_descent {
+	const cr_mover *mover[2];
+	cr_mover_box whole[2]; // of a plane: unused
+	double tolerance;
+	double limit; // pairs with this key or a higher one are of no use
+	/// Returns the least key that anything in two boxes may have; from is that of the parts that hold them.
+	double (*bound)(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
+	/// Looks at two bodies or triangles.
+	void (*meet)(cr_descent *d, const cr_part_pair *pair);
+	cr_mover_impact *best;
+	int steps;
+	double time;         // of cr_bound_gap
+	cr_relative b_in_a;  // then
+	cr_part_pair *stack; // of the caller's scratch
+	int top;
+	void *user;
+};
+
+static inline bool cr_is_plane(const cr_mover *m) { return !m->convex && !m->collider; }
+
+static inline int32_t cr_part_triangle(const cr_mover *m, uint32_t part)
+{
+	return m->collider ? cr_triangle_of_part(part) : -1;
+}
+
+/// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks at.
+cr_convex cr_part_convex(const cr_mover *m, uint32_t part);
+/// Measures two such parts at a time. Axes of the world, origin at A's position.
+void cr_measure_parts(
+	const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double t, cr_separation *separation);
+/// Sets what a walk needs of two movers. Returns false where one is a mesh without triangles.
+bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *best);
+/// Sets the time of cr_bound_gap.
+void cr_set_descent_time(cr_descent *d, double time);
+/// Hands each pair of parts whose key is below the limit to meet.
+void cr_descend(cr_descent *d);
+/// Keys of a walk: a time before which two boxes are apart by more than half of the tolerance, -INFINITY for 0.
+double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
+/// Keys of a walk: how far two boxes are apart at the time of the walk, at least.
+double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
+
+#endif

@@ -1,0 +1,468 @@
+/// Impacts of two bodies that touch when the motion begins: a body that slides over a floor meets a wall of the same
+/// mesh; one that was stopped before a wall pushes on.
+///
+/// Touching is not to be reported again, meeting something else is. The difference is made by guards: directions n
+/// along which the two touch at the beginning, each with a level g: the least gap along it of all parts that touch
+/// there (negative where they overlap), or slack, half of the tolerance, if that is less. Then a pair of parts
+/// (triangles, convex bodies, a plane) is clear at a time if
+///     (1) it is apart by more than half of the tolerance, or
+///     (2) along a direction n all points of the one are beyond all points of the other by g - slack at least.
+/// n of (2) is a guard, or a direction within 25 degrees of one, with that one's g: the normal of a triangle of the
+/// pair, or the direction in which the two are nearest. So what begins apart by half of the tolerance or more is
+/// clear until it touches, and what overlaps until it sinks in by slack. A body slides on over flat and curved
+/// floors, over edges too; a wall, to which it has no contact yet, lies beyond the floor in no such direction, and
+/// (1) ends within the tolerance of it as always; a body that was stopped before a wall has a guard against it, which
+/// ends when it pushes on.
+///
+/// Each pair is followed through time by proved steps: while (1) holds by conservative advancement (head of
+/// geom/time_of_impact.c), else by the guard that holds longest (head of geom/guard.c). Its impact is where neither
+/// goes on. So before the impact each pair of parts is clear at all times, not only at those that were looked at. The
+/// time that is told is earlier: where the pair came within the tolerance, or, if it touches from the beginning, the
+/// last look at which its gap was g - slack / 4 or more. So what pushes on from the beginning is told to have met at
+/// time 0 and does not creep. Pairs of boxes are left out where (1) holds to the end, or (2) does so for the boxes.
+///
+/// Nothing passes through a surface by changing its mind: a guard is taken up only by a pair that has not come from
+/// its other side (the direction in which the two were nearest before does not oppose it; or it was within g along it
+/// at the beginning), a guard is exchanged only for one that leads the same way, and none is taken from the back of a
+/// triangle where the fronts count.
+///
+/// Which way touching triangles part: apart, as they are nearest to each other; overlapping, or one behind the other,
+/// along the normal of either, or out by the shortest way, whichever is least deep. Bodies of which two parts overlap
+/// by more than DEEP tolerances are told to be touching and no more: there two parts do not tell the way out, and
+/// what is pushed out must not be held.
+
+#include "bvh/mover_walk.h"
+#include "geom/guard.h"
+
+enum {
+	MOST_GUARDS = 24,
+	MOST_STEPS = 400, // of a pair of parts
+	DEEP = 8,         // tolerances
+	BOX_STEPS = 4,
+};
+
+static const double ALIKE = 0.999;        // cosine: touching pairs share a guard
+static const double NEAR_GUARD = 0.9;     // cosine: a direction for which the level of a guard counts
+static const double OPPOSED = -0.5;       // cosine
+static const double LEAST_STEP = 0x1p-12; // of the motion: a guard that holds no longer ends
+
+typedef struct touching {
+	double slack;
+	double lost; // to roundings of a gap
+	int count;
+	bool deep;
+	bool of_b; // frame of the guards: of the body that turns less, or of the plane
+	cr_guard guard[MOST_GUARDS];
+	v3d normal[MOST_GUARDS]; // of the guards, world at time 0
+	v3d middle[2];           // of the bodies at time 0
+} touching;
+
+// ---- Two parts ----
+
+/// Two parts of which neither is opened.
+typedef struct part_pair {
+	cr_convex convex[2];
+	cr_guarded body[2];
+	int faces;      // how many of them are triangles of meshes
+	int side_of[2]; // of the faces
+	v3d face[2];    // unit normals of triangles of meshes, frame of the mesh
+} part_pair;
+
+static v3d triangle_normal(const v3d p[3]) { return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0]))); }
+
+static void add_face(const cr_descent *d, part_pair *p, int side)
+{
+	const touching *t = d->user;
+	const cr_mover *m = d->mover[side];
+	const v3d *corner = p->convex[side].corner;
+	v3d normal = triangle_normal(corner);
+	if (!(v3d_dot(normal, normal) > 0.5))
+		return;
+	if (m->two_sided) {
+		const carom_pose pose = cr_motion_start(&m->motion);
+		const v3d at = v3d_add(carom_rotate(pose.orientation, corner[0]), pose.position);
+		if (v3d_dot(carom_rotate(pose.orientation, normal), v3d_sub(t->middle[1 - side], at)) < 0)
+			normal = v3d_neg(normal);
+	}
+	p->side_of[p->faces] = side;
+	p->face[p->faces++] = normal;
+}
+
+static void set_pair(const cr_descent *d, const cr_part_pair *parts, part_pair *p)
+{
+	p->faces = 0;
+	for (int i = 0; i < 2; i++) {
+		const cr_mover *m = d->mover[i];
+		p->convex[i] = cr_part_convex(m, parts->part[i]);
+		p->body[i] = cr_is_plane(m) ? (cr_guarded){ .motion = &m->motion, .is_plane = true }
+									: cr_guard_convex(&m->motion, &p->convex[i]);
+		if (m->collider && !cr_is_plane(d->mover[1 - i])) // of a plane only its own normal parts anything
+			add_face(d, p, i);
+	}
+}
+
+/// The normal of a face, world, as a direction from B to A.
+static v3d face_normal(const cr_descent *d, const part_pair *p, int face, double t)
+{
+	const int side = p->side_of[face];
+	const v3d n = carom_rotate(cr_motion_at(&d->mover[side]->motion, t).orientation, p->face[face]);
+	return side == 1 ? n : v3d_neg(n);
+}
+
+static cr_guard face_guard(const part_pair *p, int face)
+{
+	const bool of_b = p->side_of[face] == 1;
+	return (cr_guard){ of_b ? p->face[face] : v3d_neg(p->face[face]), of_b, 0 };
+}
+
+/// Does a direction lead to the backs of all triangles of a pair?
+static bool is_from_behind(const cr_descent *d, const part_pair *p, v3d normal, double t)
+{
+	bool behind = p->faces > 0;
+	for (int i = 0; i < p->faces; i++)
+		behind = behind && v3d_dot(normal, face_normal(d, p, i, t)) < OPPOSED;
+	return behind;
+}
+
+static cr_guard guard_along(const cr_descent *d, v3d normal, double t)
+{
+	const touching *touch = d->user;
+	return (cr_guard){ cr_guard_local(&d->mover[touch->of_b]->motion, normal, t), touch->of_b, 0 };
+}
+
+/// A pair of parts at a time.
+typedef struct progress {
+	double time;
+	cr_separation separation;
+	v3d normal;   // what parts them there, or did so last: as they are nearest, or of the guard; world
+	bool guarded; // normal is that of guard
+	bool found;   // a guard, at this time
+	bool any;     // normal is set
+	cr_guard guard;
+	double until;      // the guard holds so long
+	double shown_time; // the time to be told, and what is seen then
+	cr_separation shown;
+	bool came; // the two were apart before
+} progress;
+
+/// A distance without what roundings may have added.
+static double safe_gap(const cr_descent *d, const part_pair *p, const progress *at)
+{
+	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
+	const cr_separation *s = &at->separation;
+	if (p->body[1].is_plane)
+		return s->gap - cr_bound_over_plane(ma, cr_convex_reach(&p->convex[0]), mb, s->normal, s->gap).lost;
+	if (p->body[0].is_plane)
+		return s->gap - cr_bound_over_plane(mb, cr_convex_reach(&p->convex[1]), ma, v3d_neg(s->normal), s->gap).lost;
+	const double apart = v3d_length(v3d_sub(cr_motion_at(ma, at->time).position, cr_motion_at(mb, at->time).position));
+	return s->gap -
+		cr_motion_rounding(cr_convex_reach(&p->convex[0]) + ma->lever, cr_convex_reach(&p->convex[1]) + mb->lever, apart);
+}
+
+// ---- Guards ----
+
+static int nearest_of(const touching *t, v3d normal, double *cosine)
+{
+	int nearest = -1;
+	*cosine = -2;
+	for (int i = 0; i < t->count; i++) {
+		const double c = v3d_dot(t->normal[i], normal);
+		if (c > *cosine) {
+			*cosine = c;
+			nearest = i;
+		}
+	}
+	return nearest;
+}
+
+static void add_guard(const cr_descent *d, v3d normal, double distance)
+{
+	touching *t = d->user;
+	const double gap = distance < t->slack ? distance : t->slack;
+	double cosine;
+	int at = nearest_of(t, normal, &cosine);
+	if (cosine < ALIKE && t->count < MOST_GUARDS) {
+		at = t->count++;
+		t->normal[at] = normal;
+		t->guard[at] = guard_along(d, normal, 0);
+		t->guard[at].level = gap;
+	}
+	t->guard[at].level = t->guard[at].level < gap ? t->guard[at].level : gap;
+}
+
+/// Looks at two parts at time 0: if they touch, which way?
+static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
+{
+	touching *t = d->user;
+	part_pair p;
+	set_pair(d, parts, &p);
+	progress at = { .time = 0 };
+	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], 0, &at.separation);
+	if (safe_gap(d, &p, &at) > d->tolerance)
+		return;
+	v3d best = at.separation.normal;
+	double gap = is_from_behind(d, &p, best, 0) ? -INFINITY : at.separation.gap;
+	for (int i = 0; i < p.faces && !(gap > 0); i++) {
+		const cr_guard guard = face_guard(&p, i);
+		const v3d normal = face_normal(d, &p, i, 0);
+		const double along = cr_guard_gap(&p.body[0], &p.body[1], &guard, 0);
+		if (along > gap && !is_from_behind(d, &p, normal, 0)) {
+			gap = along;
+			best = normal;
+		}
+	}
+	add_guard(d, best, gap);
+	t->deep = t->deep || gap < -DEEP * d->tolerance;
+	if (t->deep)
+		d->limit = -INFINITY;
+}
+
+static bool find_guards(cr_descent *d)
+{
+	touching *t = d->user;
+	const cr_motion *m[2] = { &d->mover[0]->motion, &d->mover[1]->motion };
+	t->of_b = cr_is_plane(d->mover[1]) || (!cr_is_plane(d->mover[0]) && m[1]->angle <= m[0]->angle);
+	for (int i = 0; i < 2; i++) {
+		const carom_pose pose = cr_motion_start(m[i]);
+		t->middle[i] = v3d_add(carom_rotate(pose.orientation, d->whole[i].centre), pose.position);
+	}
+	cr_set_descent_time(d, 0);
+	const double apart = v3d_length(v3d_sub(t->middle[0], t->middle[1]));
+	t->lost = cr_motion_rounding(d->whole[0].reach + m[0]->lever, d->whole[1].reach + m[1]->lever, apart);
+	d->limit = d->tolerance + 4 * t->lost; // what touches is not farther apart
+	d->bound = cr_bound_gap;
+	d->meet = meet_at_the_beginning;
+	cr_descend(d);
+	d->top = 0;
+	return t->count > 0;
+}
+
+// ---- Boxes ----
+
+static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from)
+{
+	const touching *t = d->user;
+	double time = cr_bound_time(d, a, b, from);
+	if (!(time < d->limit))
+		return time;
+	// What touches is followed from the beginning: it is told to have met there.
+	if (!(from > 0) && cr_bound_gap(d, a, b, -INFINITY) <= d->tolerance + 4 * t->lost)
+		time = -INFINITY;
+	const double begin = time > 0 ? time : 0;
+	const cr_mover_box *box[2] = { a, b };
+	cr_guarded body[2];
+	bool is_near[MOST_GUARDS];
+	for (int i = 0; i < 2; i++)
+		body[i] =
+			(cr_guarded){ &d->mover[i]->motion, NULL, cr_is_plane(d->mover[i]), box[i]->centre, box[i]->extent, box[i]->reach };
+	for (int i = 0; i < t->count; i++)
+		is_near[i] = cr_guard_gap(&body[0], &body[1], &t->guard[i], 0) >= t->guard[i].level - t->slack;
+	for (int i = 0; i < t->count; i++) {
+		bool use = is_near[i];
+		for (int k = 0; k < t->count; k++)
+			use = use && !(is_near[k] && v3d_dot(t->normal[i], t->normal[k]) < OPPOSED);
+		cr_guard guard = t->guard[i];
+		guard.level -= t->slack;
+		double until = begin, last = -1;
+		for (int k = 0; k < BOX_STEPS && use && until < 1 && until > last; k++) {
+			last = until;
+			until = cr_guard_until(&body[0], &body[1], &guard, until, 1);
+		}
+		if (use && until >= 1)
+			return INFINITY;
+	}
+	return time;
+}
+
+// ---- A pair on its way ----
+
+/// Is a direction one that the pair may take up now?
+static bool may_take(const cr_descent *d, const part_pair *p, const progress *at, const cr_guard *guard, v3d normal)
+{
+	if (is_from_behind(d, p, normal, at->time))
+		return false;
+	if (!at->any)
+		return true;
+	if (at->guarded)
+		return v3d_dot(normal, at->normal) > 0;
+	return v3d_dot(normal, at->normal) > OPPOSED || cr_guard_gap(&p->body[0], &p->body[1], guard, 0) >= guard->level;
+}
+
+/// Takes a guard if it holds longer than the one so far. level: g.
+static void try_guard(const cr_descent *d, const part_pair *p, const progress *at, cr_guard guard, double level, progress *next)
+{
+	const touching *t = d->user;
+	guard.level = level - t->slack;
+	const v3d normal = cr_guard_normal(&p->body[0], &p->body[1], &guard, at->time);
+	if (!may_take(d, p, at, &guard, normal))
+		return;
+	if (!(cr_guard_gap(&p->body[0], &p->body[1], &guard, at->time) >= guard.level))
+		return;
+	const double until = cr_guard_until(&p->body[0], &p->body[1], &guard, at->time, 1);
+	if (next->found && !(until > next->until))
+		return;
+	next->found = true;
+	next->until = until;
+	next->normal = normal;
+	next->guard = guard;
+	next->guarded = next->any = true;
+}
+
+/// Takes a direction of the pair's own if there is a guard near it.
+static void try_own(
+	const cr_descent *d, const part_pair *p, const progress *at, const v3d *normals, cr_guard guard, progress *next)
+{
+	const touching *t = d->user;
+	const v3d normal = cr_guard_normal(&p->body[0], &p->body[1], &guard, at->time);
+	double most = NEAR_GUARD;
+	int near = -1;
+	for (int i = 0; i < t->count; i++) {
+		const double cosine = v3d_dot(normals[i], normal);
+		if (cosine >= most) {
+			most = cosine;
+			near = i;
+		}
+	}
+	if (near >= 0)
+		try_guard(d, p, at, guard, t->guard[near].level, next);
+}
+
+/// Looks for the guard that holds longest from now on.
+static void find_guard(const cr_descent *d, const part_pair *p, const progress *at, progress *next)
+{
+	const touching *t = d->user;
+	v3d normals[MOST_GUARDS];
+	for (int i = 0; i < t->count; i++) {
+		normals[i] = cr_guard_normal(&p->body[0], &p->body[1], &t->guard[i], at->time);
+		try_guard(d, p, at, t->guard[i], t->guard[i].level, next);
+	}
+	if (next->until >= 1)
+		return;
+	for (int i = 0; i < p->faces; i++)
+		try_own(d, p, at, normals, face_guard(p, i), next);
+	if (!(cr_is_plane(d->mover[0]) || cr_is_plane(d->mover[1])))
+		try_own(d, p, at, normals, guard_along(d, at->separation.normal, at->time), next);
+}
+
+/// What a solver is to see of a pair that a guard parts: along the guard.
+static cr_separation see_along(const cr_descent *d, const part_pair *p, const progress *at)
+{
+	cr_separation s = at->separation;
+	if (!at->guarded || v3d_dot(s.normal, at->normal) > NEAR_GUARD)
+		return s;
+	const carom_pose pose = cr_motion_at(&d->mover[0]->motion, at->time);
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	s.normal = at->normal;
+	s.gap = cr_guard_gap(&p->body[0], &p->body[1], &at->guard, at->time);
+	if (!p->body[0].is_plane) {
+		const v3d lowest = cr_convex_support(&p->convex[0], m3d_tmul(&rotation, v3d_neg(s.normal)));
+		s.on_a = v3d_mad(m3d_mul(&rotation, lowest), -p->convex[0].rounding, s.normal);
+	}
+	s.on_b = v3d_mad(s.on_a, -s.gap, s.normal);
+	return s;
+}
+
+static void show(progress *at, const cr_separation *s)
+{
+	at->shown_time = at->time;
+	at->shown = *s;
+}
+
+/// Goes on by the guard that holds longest. Returns false where none does: an impact.
+static bool go_on_guarded(const cr_descent *d, const part_pair *p, progress *at)
+{
+	const touching *t = d->user;
+	progress next = *at;
+	next.until = at->time;
+	next.found = false;
+	find_guard(d, p, at, &next);
+	if (next.found) {
+		const double gap = cr_guard_gap(&p->body[0], &p->body[1], &next.guard, at->time);
+		const cr_separation seen = see_along(d, p, &next);
+		if (!at->guarded || (!at->came && gap >= next.guard.level + 0.75 * t->slack))
+			show(&next, &seen);
+	} else if (!at->guarded) {
+		show(&next, &at->separation);
+	}
+	*at = next;
+	if (!next.found || !(next.until - next.time >= LEAST_STEP || next.until >= 1))
+		return false;
+	at->time = next.until;
+	if (at->time < 1)
+		at->normal = cr_guard_normal(&p->body[0], &p->body[1], &at->guard, at->time);
+	return true;
+}
+
+/// Goes on from a time at which the pair is apart.
+static void go_on_apart(const cr_descent *d, const part_pair *p, progress *at, double gap)
+{
+	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
+	const cr_separation *s = &at->separation;
+	const double *reach = (double[2]){ p->body[0].is_plane ? 0 : cr_convex_reach(&p->convex[0]),
+		p->body[1].is_plane ? 0 : cr_convex_reach(&p->convex[1]) };
+	const double speed = p->body[1].is_plane ? cr_bound_over_plane(ma, reach[0], mb, s->normal, s->gap).speed
+		: p->body[0].is_plane                ? cr_bound_over_plane(mb, reach[1], ma, v3d_neg(s->normal), s->gap).speed
+											 : cr_motion_approach(ma, reach[0], mb, reach[1], s->normal);
+	show(at, s);
+	at->normal = s->normal;
+	at->any = at->came = true;
+	at->guarded = false;
+	at->time = speed > 0 ? at->time + (gap - 0.5 * d->tolerance) / speed : (double)INFINITY;
+}
+
+/// Follows a pair from a time before which it is apart. Returns the state at its impact, or CR_IMPACT_NONE.
+static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
+{
+	for (int i = 0; i < MOST_STEPS; i++) {
+		if (!(at->time < 1 && at->time < d->limit))
+			return CR_IMPACT_NONE;
+		cr_measure_parts(d->mover[0], &p->convex[0], d->mover[1], &p->convex[1], at->time, &at->separation);
+		d->steps++;
+		const double gap = safe_gap(d, p, at);
+		const bool begins_without = !at->any && at->time == 0;
+		if (at->time > 0 && !at->guarded) { // it came apart from the other
+			at->normal = at->separation.normal;
+			at->any = at->came = true;
+		}
+		if (gap > d->tolerance)
+			go_on_apart(d, p, at, gap);
+		else if (!go_on_guarded(d, p, at))
+			// Where no way out is known from the beginning there is none to be lost.
+			return begins_without && !at->any ? CR_IMPACT_NONE : CR_IMPACT_FOUND;
+	}
+	return CR_IMPACT_UNDECIDED;
+}
+
+static void meet_later(cr_descent *d, const cr_part_pair *parts)
+{
+	part_pair p;
+	set_pair(d, parts, &p);
+	progress at = { .time = parts->key > 0 ? (double)parts->key : 0 };
+	const cr_impact_state state = follow(d, &p, &at);
+	if (state == CR_IMPACT_NONE || !(at.shown_time < d->limit))
+		return;
+	d->best->impact = (cr_impact){ state, at.shown_time, at.shown, at.shown_time, 0 };
+	for (int i = 0; i < 2; i++)
+		d->best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
+	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY; // nothing comes before the beginning
+}
+
+bool cr_find_later_impact(
+	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact)
+{
+	cr_descent d = { .tolerance = tolerance };
+	touching t = { .slack = 0.5 * tolerance };
+	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, { -1, -1 }, false };
+	d.user = &t;
+	if (!cr_prepare_descent(&d, scratch, a, b, impact) || !find_guards(&d))
+		return false;
+	if (t.deep)
+		return true;
+	t.slack += 4 * t.lost;
+	d.limit = limit;
+	d.bound = bound_later;
+	d.meet = meet_later;
+	cr_descend(&d);
+	impact->impact.steps = d.steps;
+	return true;
+}

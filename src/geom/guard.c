@@ -1,0 +1,130 @@
+/// How long a body keeps to its side of another along a direction.
+///
+/// Let the direction m be fixed in the frame of the body P, whose origin is o, and lead from P to the other body Q.
+/// All points of P lie at heights over o along m that never change; top is the highest. A point of Q at q from Q's
+/// origin has the height
+///     h = m . r,  r = o_Q - o + R_Q q.
+/// m turns with P: m' = w_P x m, of the constant length tilt, and |m''| <= |w_P| tilt. r' = travel + w_Q x R_Q q,
+/// with the constant travel of Q seen from P. r'' = w_Q x (w_Q x R_Q q), of which m sees (m x w_Q) . (w_Q x R_Q q); m
+/// x w_Q is no longer than |w_Q|, nor than now by more than tilt |w_Q|. So at all times, with |q| <= reach and |o_Q -
+/// o| <= far,
+///     |h''| <= bend = |w_P| tilt (far + reach) + 2 tilt (|travel| + |w_Q| reach) + |m x w_Q| |w_Q| reach.
+/// Hence h(t + s) >= h(t) + s h'(t) - s^2 bend / 2. For each point that is concave in s, so over a span of time it is
+/// least at one of the two ends. At either end h + s h' is linear in q: its least value over Q is that of a support
+/// point. So if
+///     min over q of (h(t) + s h'(t)) - s^2 bend / 2 - top >= level
+/// at s = 0 and at s = span, the gap stays at the level or above all the while, for all points. The ball about a core
+/// only lowers heights by its radius, as m is a unit vector; so what rolls on a ball about its origin has no reach.
+/// The span begins with all that is left of the motion and is halved until this holds. Where neither turns bend is 0:
+/// the first try tells all.
+///
+/// With first bounds alone (head of time_of_impact.c) a body that turns while it rests on another takes a step for
+/// each level that any of its points might lose; with second ones their number is the root of that.
+
+#include "geom/guard.h"
+
+enum { HALVINGS = 12 };
+
+cr_guarded cr_guard_convex(const cr_motion *motion, const cr_convex *convex)
+{
+	return (cr_guarded){
+		.motion = motion, .convex = convex, .reach = v3d_length(cr_convex_centre(convex)) + cr_convex_size(convex)
+	};
+}
+
+v3d cr_guard_local(const cr_motion *motion, v3d normal, double t)
+{
+	const m3d rotation = m3d_from_quat(cr_motion_at(motion, t).orientation);
+	return m3d_tmul(&rotation, normal);
+}
+
+v3d cr_guard_normal(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+{
+	return carom_rotate(cr_motion_at(guard->of_b ? b->motion : a->motion, t).orientation, guard->local);
+}
+
+/// The largest value of a linear function over the points of a body, without its rounding. direction: its frame.
+static double highest(const cr_guarded *g, v3d direction)
+{
+	if (g->is_plane)
+		return 0;
+	if (g->convex)
+		return v3d_dot(direction, cr_convex_support(g->convex, direction));
+	return v3d_dot(direction, g->centre) + fabs(direction.x) * g->extent.x + fabs(direction.y) * g->extent.y +
+		fabs(direction.z) * g->extent.z;
+}
+
+static double rounding_of(const cr_guarded *g) { return g->convex ? g->convex->rounding : 0; }
+
+static v3d origin_at(const cr_motion *m, double t) { return v3d_mad(m->begin.position, t, m->travel); }
+
+/// Q over P at a time: heights of its points and their rates are linear.
+typedef struct rise {
+	const cr_guarded *q;
+	m3d rotation;     // of Q's frame
+	v3d m, rate;      // the linear part of h and of h', world
+	double h, h_rate; // of the origin of Q's frame
+	double bend;
+	double lost; // top, roundings of bodies and of numbers
+} rise;
+
+static double bound_bend(const cr_motion *p, const cr_motion *q, double tilt, double roll, double reach)
+{
+	const v3d begin = v3d_sub(q->begin.position, p->begin.position), travel = v3d_sub(q->travel, p->travel);
+	const double far = fmax(v3d_length(begin), v3d_length(v3d_add(begin, travel)));
+	const double most = roll + tilt * q->angle, across = most < q->angle ? most : q->angle;
+	return p->angle * tilt * (far + reach) + 2 * tilt * (v3d_length(travel) + q->angle * reach) + across * q->angle * reach;
+}
+
+static rise make_rise(const cr_guarded *p, const cr_guarded *q, v3d m, double t)
+{
+	const cr_motion *mp = p->motion, *mq = q->motion;
+	const carom_pose pose_p = cr_motion_at(mp, t), pose_q = cr_motion_at(mq, t);
+	const m3d rotation = m3d_from_quat(pose_p.orientation);
+	const v3d origin = origin_at(mp, t), at = v3d_sub(pose_q.position, origin);
+	const v3d turn = v3d_cross(v3d_scale(mp->axis, mp->angle), m), roll = v3d_cross(m, v3d_scale(mq->axis, mq->angle));
+	const double reach = q->reach + mq->lever, apart = v3d_length(at);
+	const double top = v3d_dot(m, v3d_sub(pose_p.position, origin)) + highest(p, m3d_tmul(&rotation, m)) + rounding_of(p);
+	return (rise){ .q = q,
+		.rotation = m3d_from_quat(pose_q.orientation),
+		.m = m,
+		.rate = v3d_add(turn, roll),
+		.h = v3d_dot(m, at),
+		.h_rate = v3d_dot(turn, at) + v3d_dot(m, v3d_sub(mq->travel, mp->travel)) +
+			v3d_dot(roll, v3d_sub(pose_q.position, origin_at(mq, t))),
+		.bend = bound_bend(mp, mq, v3d_length(turn), v3d_length(roll), reach),
+		.lost = top + rounding_of(q) + cr_motion_rounding(p->is_plane ? 0 : p->reach + mp->lever, reach, apart) };
+}
+
+/// How high all points of Q are over those of P a span later, at least.
+static double least_height(const rise *r, double span)
+{
+	const v3d direction = v3d_mad(r->m, span, r->rate);
+	const double below = highest(r->q, m3d_tmul(&r->rotation, v3d_neg(direction)));
+	return r->h + span * r->h_rate - below - 0.5 * span * span * r->bend - r->lost;
+}
+
+static rise rise_of(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+{
+	const v3d normal = cr_guard_normal(a, b, guard, t);
+	return guard->of_b ? make_rise(b, a, normal, t) : make_rise(a, b, v3d_neg(normal), t);
+}
+
+double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+{
+	const rise r = rise_of(a, b, guard, t);
+	return least_height(&r, 0);
+}
+
+double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit)
+{
+	const rise r = rise_of(a, b, guard, t);
+	if (!(least_height(&r, 0) >= guard->level))
+		return t;
+	double span = limit - t;
+	for (int i = 0; i < HALVINGS; i++, span *= 0.5) {
+		if (least_height(&r, span) >= guard->level)
+			return i == 0 ? limit : t + span;
+	}
+	return t;
+}

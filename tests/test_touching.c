@@ -1,0 +1,377 @@
+/// Bodies that touch another at the beginning of the step: what is told of the rest of their way. Sliding, resting
+/// and being stopped, on floors and walls that are one mesh, one body of parts, or a height field.
+#include "fixture.h"
+
+#include "carom/collide.h"
+
+#include <math.h>
+
+static const double TOLERANCE = 0.001; // of the world
+
+enum { SHAPES = 8, FLOORS = 5 };
+
+/// Shapes that stand on their lower side, with how far that and the side towards x lie from the origin.
+typedef struct mover {
+	carom_shape shape;
+	double down, across;
+	bool round; // about z
+} mover;
+
+typedef struct kit {
+	carom_context *context;
+	carom_mesh *meshes[8];
+	mover movers[SHAPES];
+	carom_body_def floors[FLOORS];
+	carom_part parts[2];
+} kit;
+
+static mover of_mesh(const carom_mesh *mesh, bool round)
+{
+	const carom_mesh_report *r = carom_mesh_get_report(mesh);
+	return (mover){ fixture_of_mesh(mesh), -r->lower[2], r->upper[0], round };
+}
+
+/// A floor of many triangles at z = 0 from -4 to 4, with a wall that faces back at x = 4.
+static carom_mesh *make_room(carom_context *context)
+{
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_sheet(&soup, 9, 8);
+	const float wall[4][3] = { { 4, -4, 0 }, { 4, 4, 0 }, { 4, 4, 3 }, { 4, -4, 3 } };
+	const int32_t first = soup.vertex_count, corners[6] = { 0, 2, 1, 0, 3, 2 };
+	for (int i = 0; i < 12; i++)
+		soup.vertices[3 * first + i] = wall[i / 3][i % 3];
+	for (int i = 0; i < 6; i++)
+		soup.triangles[3 * soup.triangle_count + i] = first + corners[i];
+	soup.vertex_count += 4;
+	soup.triangle_count += 2;
+	return fixture_mesh(context, &soup);
+}
+
+static carom_mesh *make_solid_room(carom_context *context)
+{
+	static fixture_soup soup;
+	soup.vertex_count = soup.triangle_count = 0;
+	fixture_soup_box(&soup, (v3d){ 0, 0, -0.5 }, 6, 4, 0.5);
+	fixture_soup_box(&soup, (v3d){ 4.5, 0, 1 }, 0.5, 4, 2);
+	return fixture_mesh(context, &soup);
+}
+
+static carom_mesh *make_field_room(carom_context *context)
+{
+	// Steps of a height field are ramps: this one is 3 km high.
+	static float heights[20 * 3];
+	for (int i = 0; i < 60; i++)
+		heights[i] = i % 20 == 19 ? 3000 : 0;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_height_field(context, 20, 3, heights, (double[2]){ 0.5, 4 }, 0.5, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+static void make_kit(kit *k)
+{
+	carom_context *c = k->context = fixture_context(1);
+	k->meshes[0] = fixture_box_mesh(c, 0.3, 0.3, 0.2);
+	k->meshes[1] = fixture_torus_mesh(c, 24, 10, 0.3, 0.1);
+	k->meshes[2] = fixture_sphere_mesh(c, 0.4, 12);
+	k->meshes[3] = make_room(c);
+	k->meshes[4] = make_solid_room(c);
+	k->meshes[5] = make_field_room(c);
+	const mover movers[SHAPES] = { { fixture_box(0.3, 0.2, 0.1), 0.1, 0.3, false }, { fixture_sphere(0.25), 0.25, 0.25, true },
+		{ fixture_capsule(0.2, 0.3), 0.5, 0.2, true }, { fixture_cylinder(0.3, 0.2), 0.2, 0.3, true },
+		{ fixture_box(0.4, 0.3, 0.0002), 0.0002, 0.4, false }, of_mesh(k->meshes[0], false), of_mesh(k->meshes[1], false),
+		of_mesh(k->meshes[2], false) };
+	for (int i = 0; i < SHAPES; i++)
+		k->movers[i] = movers[i];
+	k->parts[0] = (carom_part){ { .type = CAROM_PLANE }, { { 0, 0, 0 }, { 0, 0, 0, 1 } } };
+	k->parts[1] = (carom_part){ fixture_box(0.5, 4, 2), { { 4.5, 0, 1 }, { 0, 0, 0, 1 } } };
+	for (int i = 0; i < FLOORS; i++) {
+		k->floors[i] = carom_default_body_def();
+		k->floors[i].kind = CAROM_STATIC;
+		k->floors[i].shape = fixture_of_mesh(k->meshes[3 + i % 3]);
+	}
+	k->floors[2].pose = fixture_at(-5, -4, 0); // its ramp begins at x = 4
+	k->floors[3].shape = carom_default_body_def().shape;
+	k->floors[3].parts = k->parts;
+	k->floors[3].part_count = 2;
+	k->floors[4].shape = fixture_of_mesh(k->meshes[3]);
+	k->floors[4].kind = CAROM_KINEMATIC; // open: both sides
+}
+
+static void free_kit(kit *k)
+{
+	for (int i = 0; i < 6; i++)
+		carom_release_mesh(k->meshes[i]);
+	carom_destroy_context(k->context);
+}
+
+/// The first impact of a body on its way through one step; NULL: none. touching: was any pair told to touch?
+static const carom_body_impact *run(
+	kit *k, carom_world *world, int floor, const mover *m, carom_motion way, bool floor_first, bool *touching)
+{
+	carom_body_def def = carom_default_body_def();
+	carom_body_id id, floor_id;
+	def.shape = m->shape;
+	def.continuous = true;
+	def.pose = way.begin;
+	if (floor_first)
+		REQUIRE(carom_world_add_body(world, &k->floors[floor], &floor_id) == CAROM_SUCCESS);
+	REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+	if (!floor_first)
+		REQUIRE(carom_world_add_body(world, &k->floors[floor], &floor_id) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_motions(world, 1, &id, &way) == CAROM_SUCCESS);
+	fixture_step(world);
+	*touching = false;
+	const carom_body_impact_view view = carom_world_body_impacts(world);
+	for (int i = 0; i < view.count; i++)
+		*touching = *touching || view.data[i].status == CAROM_TOI_TOUCHING || view.data[i].time == 0;
+	return carom_world_earliest_body_impact(world, id);
+}
+
+static const double depths[] = { 0.0009, 0.0006, 0.0003, 0, -0.0003, -0.001, -0.004 };
+enum { DEPTHS = sizeof depths / sizeof *depths };
+
+TEST(touching, what_slides_over_a_floor_meets_nothing_but_its_wall)
+{
+	kit k;
+	make_kit(&k);
+	uint64_t seed = 3;
+	for (int floor = 0; floor < FLOORS; floor++) {
+		for (int i = 0; i < SHAPES * DEPTHS; i++) {
+			const mover *m = &k.movers[i % SHAPES];
+			const double z = m->down + depths[i / SHAPES];
+			if (z < 0)
+				continue; // a thin plate, more below the floor than above
+			for (int round = 0; round < 6; round++) {
+				const bool to_wall = round % 2 == 0;
+				const double x = test_random_double(&seed, -2, 0), y = test_random_double(&seed, -2, 2);
+				carom_motion way = { fixture_at(x, y, z), fixture_at(to_wall ? 6 : x + 2.5, to_wall ? y : -y, z) };
+				if (m->round || !to_wall)
+					way.end.orientation = fixture_turn((v3d){ 0, 0, 1 }, test_random_double(&seed, -1, 1));
+				carom_world *world = fixture_world(k.context, NULL);
+				bool touching;
+				const carom_body_impact *hit = run(&k, world, floor, m, way, round % 4 < 2, &touching);
+				CHECK(touching || to_wall);
+				if (to_wall && CHECK(hit != NULL)) {
+					const double gap = 4 - m->across - (x + (6 - x) * hit->time);
+					CHECK(gap >= 0.4 * TOLERANCE && gap <= 1.01 * TOLERANCE);
+					// The ramp begins with corners of triangles: what is thin meets one of these.
+					CHECK(fabs(hit->normal.x) > 0.99 || floor == 2);
+				} else {
+					CHECK(to_wall || hit == NULL);
+				}
+				carom_destroy_world(world);
+			}
+		}
+	}
+	free_kit(&k);
+}
+
+TEST(touching, what_was_stopped_is_held)
+{
+	kit k;
+	make_kit(&k);
+	const carom_quat upright = { 0, 0, 0, 1 };
+	for (int floor = 0; floor < FLOORS; floor++) {
+		for (int i = 0; i < SHAPES * DEPTHS; i++) {
+			const mover *m = &k.movers[i % SHAPES];
+			const double z = m->down + depths[i / SHAPES];
+			if (z < 0)
+				continue;
+			for (int round = 0; round < 8; round++) {
+				// Before the wall too, by nine tenths of the tolerance.
+				const carom_vec3 from = { floor < 2 || floor > 2 ? 4 - m->across - 0.0009 : 0, 0.4, z };
+				const carom_vec3 ways[] = { { 0, 0, -0.5 }, { 1, 0, -3 }, { 0, 0, -0.0011 }, { 0.3, 0, 0 }, { -1, 0, 0 },
+					{ 0, -0.3, 0 }, { 0, 0, 2 }, { -0.0001, 0.0001, -0.0001 } };
+				const carom_vec3 way = ways[round];
+				carom_world *world = fixture_world(k.context, NULL);
+				bool touching;
+				const carom_body_impact *hit = run(&k, world, floor, m,
+					(carom_motion){ { from, upright }, { v3d_add(from, way), upright } }, round % 2, &touching);
+				const bool deeper = round < 3 || (round == 3 && floor != 2);
+				if (CHECK((hit != NULL) == deeper) && deeper) {
+					CHECK(v3d_length(way) * hit->time <= 0.6 * TOLERANCE);
+					CHECK_INT(hit->status, CAROM_TOI_IMPACT);
+					// From B to A: against the way of the body, or along it.
+					const double against = v3d_dot(hit->normal, way) / v3d_length(way);
+					CHECK(fabs(against) > 0.3);
+				}
+				carom_destroy_world(world);
+			}
+		}
+	}
+	free_kit(&k);
+}
+
+TEST(touching, a_body_that_pushes_on_never_creeps_through)
+{
+	kit k;
+	make_kit(&k);
+	for (int i = 0; i < SHAPES; i++) {
+		const mover *m = &k.movers[i];
+		carom_world *world = fixture_world(k.context, NULL);
+		carom_body_def def = carom_default_body_def();
+		carom_body_id id, floor;
+		REQUIRE(carom_world_add_body(world, &k.floors[0], &floor) == CAROM_SUCCESS);
+		def.shape = m->shape;
+		def.continuous = true;
+		def.pose = fixture_at(0.1, 0.2, m->down + 1);
+		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+		fixture_step(world);
+		carom_pose pose = def.pose;
+		// It falls and slides, and nothing but impacts stops it: the way that is left is given up.
+		for (int step = 0; step < 40; step++) {
+			const carom_motion way = carom_straight_motion(pose, (carom_vec3){ 0.02, 0.01, -0.3 });
+			REQUIRE(carom_world_set_motions(world, 1, &id, &way) == CAROM_SUCCESS);
+			fixture_step(world);
+			const carom_body_impact *hit = carom_world_earliest_body_impact(world, id);
+			pose = hit ? carom_motion_pose(&way, hit->time) : way.end;
+			CHECK((hit != NULL) == (step > 2));
+		}
+		CHECK(pose.position.z - m->down > 0 && pose.position.z - m->down < 1.1 * TOLERANCE);
+		carom_destroy_world(world);
+	}
+	free_kit(&k);
+}
+
+// ---- Random motions ----
+
+enum { LOOKS = 60 };
+
+/// How far a mesh reaches beyond a plane: the largest n . x of its vertices.
+static double reach_along(const carom_mesh *mesh, const carom_pose *pose, v3d n)
+{
+	const float *v = carom_mesh_get_vertices(mesh);
+	double most = -INFINITY;
+	for (int32_t i = 0; i < carom_mesh_get_report(mesh)->vertex_count; i++)
+		most = fmax(most, v3d_dot(n, v3d_add(carom_rotate(pose->orientation, v3d_from_floats(v + 3 * i)), pose->position)));
+	return most;
+}
+
+static double log_uniform(uint64_t *seed, double lower, double upper)
+{
+	return exp(test_random_double(seed, log(lower), log(upper)));
+}
+
+static v3d random_vector(uint64_t *seed)
+{
+	return (v3d){ test_random_double(seed, -1, 1), test_random_double(seed, -1, 1), test_random_double(seed, -1, 1) };
+}
+
+/// A motion that begins at the floor, and in every third round at the wall too.
+static carom_motion random_way(uint64_t *seed, const carom_mesh *mesh, bool at_wall)
+{
+	carom_motion way = { fixture_random_pose(seed, 2), carom_pose_identity() };
+	if (test_random(seed) % 3 == 0)
+		way.begin.orientation = fixture_turn((v3d){ 0, 0, 1 }, test_random_double(seed, -3, 3));
+	way.begin.position.z += reach_along(mesh, &way.begin, (v3d){ 0, 0, -1 }) + test_random_double(seed, -0.002, 0.0009);
+	if (at_wall)
+		way.begin.position.x += 4 - reach_along(mesh, &way.begin, (v3d){ 1, 0, 0 }) - test_random_double(seed, 0.0001, 0.0009);
+	v3d step = v3d_scale(random_vector(seed), log_uniform(seed, 1e-4, 1.4));
+	if (test_random(seed) % 2 == 0)
+		step.z = 0;
+	way.end.position = v3d_add(way.begin.position, step);
+	const double angle = test_random(seed) % 3 == 0 ? 0 : log_uniform(seed, 1e-4, 3);
+	const v3d axis = test_random(seed) % 3 == 0 ? (v3d){ 0, 0, 1 } : random_vector(seed);
+	way.end.orientation = quat_mul(fixture_turn(axis, angle), way.begin.orientation);
+	return way;
+}
+
+/// Looks along the way, up to the impact if there is one: by how much the body gets deeper into floor and wall than
+/// it was.
+static void look(const carom_mesh *mesh, const carom_motion *way, double until, double *floor, double *wall)
+{
+	const double floor_0 = reach_along(mesh, &way->begin, (v3d){ 0, 0, -1 });
+	const double wall_0 = reach_along(mesh, &way->begin, (v3d){ 1, 0, 0 }) - 4;
+	*floor = *wall = -INFINITY;
+	for (int i = 0; i <= LOOKS; i++) {
+		const carom_pose pose = carom_motion_pose(way, until * i / LOOKS);
+		*floor = fmax(*floor, reach_along(mesh, &pose, (v3d){ 0, 0, -1 }) - fmax(floor_0, -0.5 * TOLERANCE));
+		*wall = fmax(*wall, reach_along(mesh, &pose, (v3d){ 1, 0, 0 }) - 4 - fmax(wall_0, -0.5 * TOLERANCE));
+	}
+}
+
+TEST(touching, no_random_motion_goes_deeper_than_it_may)
+{
+	kit k;
+	make_kit(&k);
+	uint64_t seed = 17;
+	int hits = 0, none = 0, held = 0;
+	for (int round = 0; round < 10000 / TEST_FEWER; round++) {
+		const mover *m = &k.movers[5 + round % 3];
+		const int floors[] = { 0, 1, 3, 4 };
+		const carom_motion way = random_way(&seed, m->shape.mesh, round % 3 == 2);
+		carom_world *world = fixture_world(k.context, NULL);
+		bool touching;
+		const carom_body_impact *hit = run(&k, world, floors[test_random(&seed) % 4], m, way, round % 2, &touching);
+		double floor, wall;
+		look(m->shape.mesh, &way, hit ? hit->time : 1, &floor, &wall);
+		// What was apart does not overlap, what overlapped sinks in by half of the tolerance at most.
+		CHECK(floor <= 0.51 * TOLERANCE);
+		CHECK(wall <= 0.51 * TOLERANCE);
+		if (hit) {
+			look(m->shape.mesh, &way, 1, &floor, &wall);
+			CHECK(floor > 0 || wall > 0);
+		}
+		hits += hit != NULL;
+		none += hit == NULL;
+		held += hit != NULL && hit->time == 0;
+		carom_destroy_world(world);
+	}
+	CHECK(hits > 3000 / TEST_FEWER && none > 2000 / TEST_FEWER && held > 300 / TEST_FEWER);
+	free_kit(&k);
+}
+
+/// Lowers a body over a terrain until it is at a distance.
+static void lower_to(carom_context *context, const carom_shape *shape, const carom_shape *terrain, double distance, double span,
+	carom_pose *pose)
+{
+	const carom_pose origin = carom_pose_identity();
+	double lower = pose->position.z - span, upper = pose->position.z + span;
+	for (int i = 0; i < 30; i++) {
+		carom_separation s;
+		pose->position.z = 0.5 * (lower + upper);
+		REQUIRE(carom_distance(context, shape, pose, terrain, &origin, &s) == CAROM_SUCCESS);
+		*(s.distance > distance ? &upper : &lower) = pose->position.z;
+	}
+}
+
+TEST(touching, what_rolls_over_a_terrain_is_not_stopped)
+{
+	carom_context *context = fixture_context(1);
+	static float heights[20 * 20];
+	for (int i = 0; i < 400; i++)
+		heights[i] = (float)(0.12 * sin(i % 20) * cos(0.7 * (i / 20)));
+	carom_mesh *field;
+	REQUIRE(carom_create_height_field(context, 20, 20, heights, (double[2]){ 0.5, 0.5 }, 0.5, &field) == CAROM_SUCCESS);
+	const carom_shape terrain = fixture_of_mesh(field), shapes[] = { fixture_sphere(0.25), fixture_capsule(0.2, 0.1) };
+	const double gaps[] = { 0.0008, 0.0003 };
+	for (int i = 0; i < 4; i++) {
+		carom_world *world = fixture_world(context, NULL);
+		fixture_add(world, terrain, fixture_at(0, 0, 0), CAROM_STATIC);
+		carom_body_def def = carom_default_body_def();
+		def.shape = shapes[i / 2];
+		def.continuous = true;
+		def.pose = fixture_at(1, 1, 0.35);
+		lower_to(context, &def.shape, &terrain, gaps[i % 2], 0.4, &def.pose);
+		carom_body_id id;
+		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+		fixture_step(world);
+		carom_pose pose = def.pose;
+		for (int step = 0; step < 300; step++) {
+			pose.position.x += 0.018;
+			pose.position.y += 0.009;
+			if (i / 2 == 0)
+				pose.orientation = quat_mul(fixture_turn((v3d){ -0.5, 1, 0 }, 0.08), pose.orientation);
+			lower_to(context, &def.shape, &terrain, gaps[i % 2], 0.02, &pose);
+			REQUIRE(carom_world_set_pose(world, id, &pose) == CAROM_SUCCESS);
+			fixture_step(world);
+			CHECK(carom_world_earliest_body_impact(world, id) == NULL);
+			REQUIRE(carom_world_body_impacts(world).count == 1);
+			CHECK_INT(carom_world_body_impacts(world).data[0].status, CAROM_TOI_TOUCHING);
+		}
+		carom_destroy_world(world);
+	}
+	carom_release_mesh(field);
+	carom_destroy_context(context);
+}
