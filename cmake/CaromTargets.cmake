@@ -36,6 +36,14 @@ function(carom_set_defaults target)
 	target_compile_definitions(${target} PRIVATE ${carom_definitions})
 endfunction()
 
+# carom_add_part(NAME SOURCE...): a static library of the surroundings (sim/, io/, scene/, view/), a folder each. Its headers are included
+# by their path from the root. It is not installed.
+function(carom_add_part name)
+	add_library(${name} STATIC ${ARGN})
+	carom_set_defaults(${name})
+	target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}" PRIVATE "${PROJECT_SOURCE_DIR}/include")
+endfunction()
+
 # Most bytes of stack that one function of the library may take of CAROM_STACK_BYTES (carom/base.h), in an optimized build.
 # The test "stack" measures whole calls.
 set(CAROM_MAX_FRAME 20480)

@@ -40,28 +40,47 @@ check_includes src/world "${seen[@]}" sweep/ world/ carom/
 # Beside detect: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 check_includes src/spheres base/ math/ geom/ mesh/ bvh/ spheres/ carom/
 check_includes src/sweep base/ math/ geom/ mesh/ bvh/ sweep/ carom/
-for folder in sim tools bench examples plugins; do
-	check_includes "$folder" carom/ sim/ plugins/ "$folder/"
+# The surroundings: simulations see the library alone and no other simulation; files are told of shapes; scenes join them all; pictures
+# know no simulation. The commands stand on top.
+check_includes sim/base carom/ sim/base/
+for folder in shapes cloth grains rigid; do
+	check_includes "sim/$folder" carom/ sim/base/ "sim/$folder/"
 done
+check_includes io carom/ sim/base/ sim/shapes/ io/
+check_includes scene carom/ sim/ io/ scene/
+check_includes view carom/ sim/base/ io/ view/
+for folder in tools bench; do
+	check_includes "$folder" carom/ sim/ io/ scene/ view/ plugins/ "$folder/"
+done
+for folder in examples plugins; do
+	check_includes "$folder" carom/ sim/shapes/ plugins/ "$folder/"
+done
+[[ -z $(find sim -maxdepth 1 -name '*.[ch]' 2>/dev/null) ]] || complain "sim holds files beside its folders: base, shapes, cloth, grains, rigid"
 # Public headers stand alone.
 check_includes include/carom carom/
+
+# Shapes, cloth and grains need no package: of other headers they include those of the C library alone.
+while IFS= read -r hit; do
+	complain "$hit: this part is built without any package"
+done < <(sources sim/base sim/shapes sim/cloth sim/grains | xargs grep -nE '#[ \t]*include[ \t]*<' /dev/null |
+	grep -vE '<(assert|errno|float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>')
 
 # One file name, one file: a name alone says which file is meant.
 while read -r name; do
 	complain "several files are called $name: $(find . -name "$name" -type f -not -path './.git/*' -not -path './build/*' -not -path './out/*' | tr '\n' ' ')"
-done < <(sources include src sim tools bench examples plugins tests | sed 's:.*/::' | sort | uniq -d)
+done < <(sources include src sim io scene view tools bench examples plugins tests | sed 's:.*/::' | sort | uniq -d)
 
 while IFS= read -r hit; do
 	complain "$hit: intrinsics belong into src/math/simd.h"
-done < <(sources src sim tools plugins | grep -v '^src/math/simd\.h$' |
+done < <(sources src sim io scene view tools plugins | grep -v '^src/math/simd\.h$' |
 	xargs grep -nE '(immintrin|emmintrin|xmmintrin|arm_neon)\.h|\b_mm(256|512)?_[a-z]|\bv[a-z0-9_]+q_[fsu](8|16|32|64)\(' /dev/null)
 while IFS= read -r hit; do
 	complain "$hit: threads and locks of the system belong into src/base/thread.c"
-done < <(sources include src sim tools plugins | grep -v '^src/base/thread\.[ch]$' |
+done < <(sources include src sim io scene view tools plugins | grep -v '^src/base/thread\.[ch]$' |
 	xargs grep -nE '#[ \t]*pragma[ \t]+omp|<(omp|pthread|threads)\.h>|\b_OPENMP\b|\bpthread_[a-z]|\bCreateThread\b' /dev/null)
 
 # A source that no list names would be compiled by nobody.
-for folder in src sim tools/carom; do
+for folder in src sim/base sim/shapes sim/cloth sim/grains sim/rigid io scene view tools/carom; do
 	[[ -e $folder/CMakeLists.txt ]] || continue
 	while read -r file; do
 		grep -qE "^[[:space:]]+${file#"$folder"/}\)?\$" "$folder/CMakeLists.txt" || complain "$file is not listed in $folder/CMakeLists.txt"

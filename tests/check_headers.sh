@@ -22,8 +22,8 @@ done
 for header in src/*/*.h; do
 	compile "${header#src/}" "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -x c
 done
-read -ra packages < <(pkg-config --cflags hdf5 2>/dev/null) # what headers inside sim/ may include
-for header in sim/*.h plugins/*.h; do
+read -ra packages < <(pkg-config --cflags hdf5 2>/dev/null) # what headers of io/ and scene/ may include
+for header in sim/*/*.h io/*.h scene/*.h view/*.h plugins/*.h; do
 	[[ -e $header ]] && compile "$header" "$cc" -std=c17 -D_POSIX_C_SOURCE=200809L -Iinclude -I. "${packages[@]}" -x c
 done
 while read -r place; do

@@ -3,7 +3,7 @@
 #ifndef TESTS_GRANULAR_FIXTURE_H
 #define TESTS_GRANULAR_FIXTURE_H
 
-#include "sim/granular.h"
+#include "sim/grains/granular.h"
 #include "test.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "manifold_fixture.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 
 /// A square of cells x cells, corner + x * right + y * up with x, y from 0 to 1; its front along right x up.
 static void add_square(fixture_soup *soup, int cells, v3d corner, v3d right, v3d up)

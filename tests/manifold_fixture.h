@@ -11,7 +11,7 @@ carom_mesh *manifold_shuffled_cube(carom_context *context, int cells, double hal
 /// An open floor in z = 0, size wide, of 2 * cells^2 triangles, its front up.
 carom_mesh *manifold_floor(carom_context *context, int cells, double size, carom_mesh_sides sides);
 
-/// A closed mesh of a shape of sim/shapes.h, in so many triangles.
+/// A closed mesh of a shape of sim/shapes/shapes.h, in so many triangles.
 carom_mesh *manifold_made_mesh(carom_context *context, const char *shape, int32_t triangles);
 
 enum { MANIFOLD_CONTACTS = 512 };

@@ -5,7 +5,7 @@
 #include "test.h"
 #include "carom/query.h"
 #include "detect/body.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 #include "world/baked.h"
 #include <math.h>
 #include <stdio.h>

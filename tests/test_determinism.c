@@ -3,7 +3,7 @@
 ///
 /// Poses come from + - * / and square roots of doubles only. The hashes, and what to do when they change: determinism_fixture.c.
 #include "determinism_fixture.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 #include "test.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /// Determinism on recorded motion: see test_determinism.c.
 #include "determinism_fixture.h"
-#include "sim/mesh_file.h"
-#include "sim/trajectory.h"
+#include "io/mesh_file.h"
+#include "io/trajectory.h"
 #include "test.h"
 #include <stdlib.h>
 

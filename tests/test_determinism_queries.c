@@ -4,7 +4,7 @@
 #include "carom/query.h"
 #include "carom/spheres.h"
 #include "carom/sweep.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 #include "test.h"
 #include <math.h>
 

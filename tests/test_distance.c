@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "detect/body.h"
 #include "geom/triangle.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // Rigid dynamics: free motion against formulas, contacts made by hand, and the same bits every time.
 #include "test.h"
 
-#include "sim/dynamics.h"
-#include "sim/volumes.h"
+#include "sim/rigid/dynamics.h"
+#include "scene/volumes.h"
 
 #include <math.h>
 #include <string.h>

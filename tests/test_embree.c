@@ -4,7 +4,7 @@
 
 #include "carom/plugin.h"
 #include "math/vec.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /// Granular dynamics against what is known in closed form: impacts, springs, friction, rolling, walls, borders, gravity.
-#include "sim/granular.h"
+#include "sim/grains/granular.h"
 #include "granular_fixture.h"
 
 static const double pi = 3.14159265358979323846;

@@ -1,5 +1,5 @@
 /// Checkpoints: a continued run is the same, bit for bit; damaged and foreign files are refused.
-#include "sim/granular.h"
+#include "scene/granular_checkpoint.h"
 #include "granular_fixture.h"
 
 #include <hdf5.h>

@@ -1,5 +1,5 @@
 /// The same trajectory, bit for bit, whatever is chosen for speed: threads, instructions, method, skin, order in memory.
-#include "sim/granular.h"
+#include "sim/grains/granular.h"
 #include "granular_fixture.h"
 
 /// How a run is done.

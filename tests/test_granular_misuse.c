@@ -1,5 +1,5 @@
 /// Granular simulations that must not be: each field of the definition, motions that are not finite, memory that runs out.
-#include "sim/granular.h"
+#include "scene/granular_checkpoint.h"
 #include "granular_fixture.h"
 
 /// Memory that ends after so many allocations.

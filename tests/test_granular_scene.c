@@ -1,9 +1,9 @@
 // Scene files of spheres: what is read, the defaults, every error with its line and field, and the spheres that they make.
 #include "test.h"
 
-#include "sim/granular_fill.h"
-#include "sim/granular_output.h"
-#include "sim/json_reader.h"
+#include "scene/granular_fill.h"
+#include "sim/grains/granular_output.h"
+#include "io/json_reader.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "carom/carom.h"
 #include "detect/body.h"
 #include "geom/triangle.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Pictures: PNG files there and back, discs, lines and text against computed pixels, and files that cannot be written or read.
-#include "sim/image.h"
+#include "view/image.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /// The JSON reader itself: UTF-8, and the work that reading a long list takes. Errors of fields are tested with scenes.
 #include "test.h"
 
-#include "sim/json_reader.h"
+#include "io/json_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

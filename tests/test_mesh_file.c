@@ -4,9 +4,9 @@
 #include "test.h"
 
 #include "carom/carom.h"
-#include "sim/baked_file.h"
-#include "sim/mesh_file.h"
-#include "sim/output_file.h"
+#include "io/baked_file.h"
+#include "io/mesh_file.h"
+#include "io/output_file.h"
 
 #include <math.h>
 #include <stdio.h>

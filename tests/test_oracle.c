@@ -5,7 +5,7 @@
 #include "carom/carom.h"
 #include "geom/triangle.h"
 #include "oracle.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

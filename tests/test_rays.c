@@ -6,7 +6,7 @@
 #include "carom/query.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

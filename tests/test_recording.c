@@ -1,7 +1,7 @@
 // Recordings: what was written comes back, other programs can read it, and damaged or foreign files give an error.
 #include "test.h"
 
-#include "sim/recording.h"
+#include "io/recording.h"
 
 #include <hdf5.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // Pictures of worlds against what geometry says: silhouettes and shadows at computed pixels, framing, smooth normals, contact
 // marks, the same picture for any number of threads, and options that cannot be used.
-#include "sim/renderer.h"
-#include "sim/view.h"
+#include "view/renderer.h"
+#include "view/view.h"
 #include "test.h"
 
 #include <stdlib.h>

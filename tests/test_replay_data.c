@@ -5,8 +5,8 @@
 #include "base/parallel.h"
 #include "carom/carom.h"
 #include "oracle.h"
-#include "sim/mesh_file.h"
-#include "sim/trajectory.h"
+#include "io/mesh_file.h"
+#include "io/trajectory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

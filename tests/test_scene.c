@@ -1,7 +1,7 @@
 // Scene files: what is read, the defaults, and every error with its line and field.
 #include "test.h"
 
-#include "sim/scene.h"
+#include "scene/scene.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "carom/carom.h"
 #include "geom/triangle.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

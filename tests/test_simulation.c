@@ -1,9 +1,9 @@
 // Scenes in motion: the whole chain of scene, detection, dynamics and recording.
 #include "test.h"
 
-#include "sim/interpenetration.h"
-#include "sim/recording.h"
-#include "sim/simulation.h"
+#include "scene/interpenetration.h"
+#include "io/recording.h"
+#include "scene/simulation.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "test.h"
 
 #include "carom/sweep.h"
-#include "sim/form.h"
-#include "sim/soft_scene.h"
+#include "sim/shapes/form.h"
+#include "scene/soft_scene.h"
 
 #include <math.h>
 #include <stdio.h>

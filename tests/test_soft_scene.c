@@ -1,9 +1,9 @@
 /// Scene files of cloth: what is read, the defaults, every error with its line and field; the forms that they name.
 #include "test.h"
 
-#include "sim/form.h"
-#include "sim/json_reader.h"
-#include "sim/soft_scene.h"
+#include "sim/shapes/form.h"
+#include "io/json_reader.h"
+#include "scene/soft_scene.h"
 
 #include <math.h>
 #include <stdio.h>

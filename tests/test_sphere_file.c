@@ -5,8 +5,8 @@
 #include "test.h"
 
 #include "carom/query.h"
-#include "sim/sphere_file.h"
-#include "sim/sphere_sampling.h"
+#include "io/sphere_file.h"
+#include "scene/sphere_sampling.h"
 
 #include <math.h>
 #include <stdio.h>

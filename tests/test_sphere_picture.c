@@ -1,7 +1,7 @@
 // Pictures of spheres against what geometry says: silhouettes, who hides whom, dust, shadows, colours; the same picture for any
 // number of threads; and options that cannot be used.
-#include "sim/sphere_picture.h"
-#include "sim/view.h"
+#include "view/sphere_picture.h"
+#include "view/view.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // What contacts are for: stacks stand, bodies that are dropped come to rest, and what slides goes on, whatever the ground is made of
 // and however finely the bodies are cut into triangles. Dynamics by the simulation's solver.
 #include "manifold_fixture.h"
-#include "sim/dynamics.h"
-#include "sim/volumes.h"
+#include "sim/rigid/dynamics.h"
+#include "scene/volumes.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 //
 // n-body has 32 million candidates. CAROM_QUICK in the environment leaves it out: for builds with sanitizers, where it takes minutes.
 #include "sweep_fixture.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 #include "test.h"
 
 #include <stdio.h>

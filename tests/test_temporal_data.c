@@ -2,8 +2,8 @@
 /// simulation library.
 #include "moving.h"
 
-#include "sim/mesh_file.h"
-#include "sim/trajectory.h"
+#include "io/mesh_file.h"
+#include "io/trajectory.h"
 #include <stdlib.h>
 
 enum { FIRST = 420, LAST = 450 };

@@ -1,5 +1,5 @@
 // The dull answers of --oracle: against plain double loops, and they must notice answers that were falsified.
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 #include "sweep_fixture.h"
 #include "test.h"
 #include "tools/carom/tool_oracle.h"

@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-#include "sim/trajectory.h"
+#include "io/trajectory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Spheres for ParaView, read back by a reader that knows only what the VTK documentation says of the form.
-#include "sim/vtk_file.h"
+#include "io/vtk_file.h"
 #include "test.h"
 
 #include <stdio.h>

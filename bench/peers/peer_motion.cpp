@@ -2,8 +2,8 @@
 
 #include "peer_motion.h"
 
-#include "sim/mesh_file.h"
-#include "sim/trajectory.h"
+#include "io/mesh_file.h"
+#include "io/trajectory.h"
 
 #include <algorithm>
 #include <cmath>

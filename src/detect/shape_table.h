@@ -2,7 +2,7 @@
 ///
 /// A new convex shape is a row here, and its support function and faces in geom/convex.c. Which algorithm a
 /// pair of families gets is the table in pair.c; what scene files call a shape is the table in
-/// sim/scene_shapes.c.
+/// scene/scene_bodies.c.
 #ifndef CR_DETECT_SHAPE_TABLE_H
 #define CR_DETECT_SHAPE_TABLE_H
 

@@ -2,11 +2,11 @@
 #include "fuzz.h"
 
 #include "carom/query.h"
-#include "sim/mesh_file.h"
-#include "sim/obj_file.h"
-#include "sim/off_file.h"
-#include "sim/ply_file.h"
-#include "sim/stl_file.h"
+#include "io/mesh_file.h"
+#include "io/obj_file.h"
+#include "io/off_file.h"
+#include "io/ply_file.h"
+#include "io/stl_file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // Recorded motions: trajectories, recordings of bodies and checkpoints of spheres.
 #include "fuzz.h"
 
-#include "sim/granular.h"
-#include "sim/recording.h"
-#include "sim/trajectory.h"
+#include "scene/granular_checkpoint.h"
+#include "io/recording.h"
+#include "io/trajectory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 // Scene files: whatever a parser accepts and is small enough must run for some steps.
 #include "fuzz.h"
 
-#include "sim/granular_fill.h"
-#include "sim/granular_scene.h"
-#include "sim/scene.h"
-#include "sim/simulation.h"
-#include "sim/soft_scene.h"
+#include "scene/granular_fill.h"
+#include "scene/granular_scene.h"
+#include "scene/scene.h"
+#include "scene/simulation.h"
+#include "scene/soft_scene.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "carom/spheres.h"
-#include "sim/sphere_file.h"
+#include "io/sphere_file.h"
 
 #include <math.h>
 #include <stdlib.h>

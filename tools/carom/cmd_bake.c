@@ -3,7 +3,7 @@
 #include "mesh_input.h"
 #include "options.h"
 #include "report.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 
 #include <stdlib.h>
 #include <string.h>

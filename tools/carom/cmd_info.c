@@ -5,9 +5,9 @@
 #include "options.h"
 #include "report.h"
 #include "sphere_source.h"
-#include "sim/mesh_file.h"
-#include "sim/recording.h"
-#include "sim/trajectory.h"
+#include "io/mesh_file.h"
+#include "io/recording.h"
+#include "io/trajectory.h"
 
 #include <string.h>
 

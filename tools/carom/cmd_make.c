@@ -3,7 +3,7 @@
 #include "make_spheres.h"
 #include "options.h"
 #include "report.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 
 #include <string.h>
 

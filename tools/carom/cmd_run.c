@@ -4,9 +4,9 @@
 #include "options.h"
 #include "report.h"
 #include "run.h"
-#include "sim/granular_scene.h"
-#include "sim/json_reader.h"
-#include "sim/soft_scene.h"
+#include "scene/granular_scene.h"
+#include "io/json_reader.h"
+#include "scene/soft_scene.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 
 #include "report.h"
 
-#include "sim/input_file.h"
-#include "sim/mesh_file.h"
+#include "io/input_file.h"
+#include "io/mesh_file.h"
 
 #include <errno.h>
 #include <math.h>

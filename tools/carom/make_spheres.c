@@ -3,8 +3,8 @@
 
 #include "options.h"
 #include "report.h"
-#include "sim/mesh_file.h"
-#include "sim/sphere_sampling.h"
+#include "io/mesh_file.h"
+#include "scene/sphere_sampling.h"
 
 #include <math.h>
 #include <string.h>

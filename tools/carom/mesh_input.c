@@ -2,7 +2,7 @@
 #include "mesh_input.h"
 
 #include "report.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #define CAROM_TOOL_MESH_INPUT_H
 
 #include "carom/carom.h"
-#include "sim/baked_file.h"
-#include "sim/shapes.h"
+#include "io/baked_file.h"
+#include "sim/shapes/shapes.h"
 
 #include <cjson/cJSON.h>
 

@@ -4,9 +4,9 @@
 #include "mesh_input.h"
 #include "options.h"
 #include "report.h"
-#include "sim/volumes.h"
-#include "sim/recording.h"
-#include "sim/trajectory.h"
+#include "scene/volumes.h"
+#include "io/recording.h"
+#include "io/trajectory.h"
 
 #include <math.h>
 #include <stdlib.h>

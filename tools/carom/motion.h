@@ -1,11 +1,11 @@
 /// @file motion.h
-/// Recorded motions of either kind, as one: files of equal bodies over a plane (sim/trajectory.h) and recordings of `carom run`
-/// (sim/recording.h). All functions report their own errors.
+/// Recorded motions of either kind, as one: files of equal bodies over a plane (io/trajectory.h) and recordings of `carom run`
+/// (io/recording.h). All functions report their own errors.
 #ifndef CAROM_TOOL_MOTION_H
 #define CAROM_TOOL_MOTION_H
 
 #include "carom/carom.h"
-#include "sim/input_file.h"
+#include "io/input_file.h"
 
 /// What a file is, by its first bytes.
 typedef enum file_kind {

@@ -3,7 +3,7 @@
 #ifndef CAROM_TOOL_MOVIE_H
 #define CAROM_TOOL_MOVIE_H
 
-#include "sim/image.h"
+#include "view/image.h"
 
 #include <signal.h>
 #include <sys/types.h>

@@ -7,7 +7,7 @@
 #include "mesh_input.h"
 #include "oracle_boxes.h"
 #include "pieces.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 
 #include <math.h>
 #include <stdlib.h>

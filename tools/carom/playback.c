@@ -5,7 +5,7 @@
 #include "options.h"
 #include "report.h"
 
-#include "sim/volumes.h"
+#include "scene/volumes.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

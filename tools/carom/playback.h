@@ -3,9 +3,9 @@
 #ifndef CAROM_TOOL_PLAYBACK_H
 #define CAROM_TOOL_PLAYBACK_H
 
-#include "sim/recording.h"
-#include "sim/renderer.h"
-#include "sim/scene.h"
+#include "io/recording.h"
+#include "view/renderer.h"
+#include "scene/scene.h"
 
 /// All zero is closed.
 typedef struct playback {

@@ -4,7 +4,7 @@
 #define CAROM_TOOL_REPORT_H
 
 #include "carom/carom.h"
-#include "sim/output_file.h"
+#include "io/output_file.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ void report_add_vector(cJSON *object, const char *name, const double v[3]);
 /// Make a folder for --out, with those above it. EXIT_DONE (also when it is there), or EXIT_FAILED after a message.
 int report_make_folder(const char *path);
 
-/// Open an output file (sim/output_file.h). EXIT_DONE, or EXIT_FAILED after a message.
+/// Open an output file (io/output_file.h). EXIT_DONE, or EXIT_FAILED after a message.
 int report_open(sim_output_file *file, const char *path);
 
 /// Finish an output file and give it its name. EXIT_DONE, or EXIT_FAILED after a message; the file is closed in both cases.

@@ -4,7 +4,7 @@
 #define CAROM_TOOL_RUN_H
 
 #include "options.h"
-#include "sim/output_file.h"
+#include "io/output_file.h"
 
 #include <cjson/cJSON.h>
 

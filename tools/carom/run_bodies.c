@@ -3,9 +3,9 @@
 #include "progress.h"
 #include "report.h"
 #include "run.h"
-#include "sim/interpenetration.h"
-#include "sim/renderer.h"
-#include "sim/simulation.h"
+#include "scene/interpenetration.h"
+#include "view/renderer.h"
+#include "scene/simulation.h"
 
 #include <math.h>
 #include <stdlib.h>

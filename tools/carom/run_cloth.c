@@ -4,8 +4,8 @@
 #include "progress.h"
 #include "report.h"
 #include "run.h"
-#include "sim/mesh_file.h"
-#include "sim/soft_picture.h"
+#include "io/mesh_file.h"
+#include "tools/carom/soft_picture.h"
 
 #include <math.h>
 #include <stdlib.h>

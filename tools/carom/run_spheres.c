@@ -3,10 +3,12 @@
 #include "progress.h"
 #include "report.h"
 #include "run.h"
-#include "sim/granular_fill.h"
-#include "sim/granular_output.h"
-#include "sim/state_hash.h"
-#include "sim/vtk_file.h"
+#include "scene/granular_checkpoint.h"
+#include "scene/granular_fill.h"
+#include "sim/grains/granular_output.h"
+#include "sim/base/state_hash.h"
+#include "io/vtk_file.h"
+#include "view/sphere_picture.h"
 
 #include <math.h>
 #include <stdlib.h>

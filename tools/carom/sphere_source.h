@@ -3,7 +3,7 @@
 #ifndef CAROM_TOOL_SPHERE_SOURCE_H
 #define CAROM_TOOL_SPHERE_SOURCE_H
 
-#include "sim/sphere_file.h"
+#include "io/sphere_file.h"
 
 typedef struct sphere_source_options {
 	double radius; ///< of all spheres of a file without radii; below 0: not given

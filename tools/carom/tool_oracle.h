@@ -7,8 +7,8 @@
 
 #include "carom/query.h"
 #include "carom/spheres.h"
-#include "sim/shapes.h"
-#include "sim/sphere_file.h"
+#include "sim/shapes/shapes.h"
+#include "io/sphere_file.h"
 
 #include <cjson/cJSON.h>
 

@@ -5,7 +5,7 @@
 #include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
 #include "carom/query.h"
-#include "sim/mesh_file.h"
+#include "io/mesh_file.h"
 
 #include "build_info.h"
 

@@ -4,7 +4,7 @@
 
 #include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
-#include "sim/shapes.h"
+#include "sim/shapes/shapes.h"
 
 #include "build_info.h"
 

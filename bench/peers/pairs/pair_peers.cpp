@@ -9,8 +9,8 @@
 #include "bench/peers/peer_clock.h"
 #include "carom/collide.h"
 #include "carom/query.h"
-#include "sim/mesh_file.h"
-#include "sim/shapes.h"
+#include "io/mesh_file.h"
+#include "sim/shapes/shapes.h"
 
 #include "build_info.h"
 

@@ -3,7 +3,7 @@
 #ifndef BENCH_SPHERE_FINDERS_H
 #define BENCH_SPHERE_FINDERS_H
 
-#include "sim/sphere_file.h"
+#include "io/sphere_file.h"
 
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include "sphere_finders.h"
 #include "peer_process.h"
-#include "sim/sphere_sampling.h"
+#include "scene/sphere_sampling.h"
 #include "step_times.h"
 #include "yardstick.h"
 

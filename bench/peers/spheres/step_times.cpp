@@ -4,7 +4,7 @@
 #include "step_times.h"
 
 #include "peer_process.h"
-#include "sim/granular.h"
+#include "sim/grains/granular.h"
 
 #include <algorithm>
 #include <cmath>

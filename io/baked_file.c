@@ -1,0 +1,174 @@
+// Baked meshes as files. See baked_file.h.
+#include "io/baked_file.h"
+
+#include "io/output_file.h"
+
+#include "carom/carom.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char magic[] = "CAROMBAK";
+
+bool sim_is_baked(const char *bytes, size_t size) { return size >= strlen(magic) && memcmp(bytes, magic, strlen(magic)) == 0; }
+
+void sim_forget_baked(sim_mesh *mesh)
+{
+	free(mesh->baked);
+	mesh->baked = NULL;
+	mesh->baked_size = 0;
+}
+
+// ---- Reading ----
+
+carom_result sim_load_baked(carom_context *context, const void *bytes, size_t size, carom_mesh **mesh, const char **error)
+{
+	static const char call[] = "carom_mesh_load: ";
+	const carom_result result = carom_mesh_load(context, bytes, size, true, mesh);
+	*error = carom_error_text(context);
+	if (strncmp(*error, call, strlen(call)) == 0)
+		*error += strlen(call);
+	return result;
+}
+
+static void *copy_of(const void *data, size_t size)
+{
+	void *copy = malloc(size + 1);
+	if (copy && size > 0)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+static bool copy_materials(const carom_mesh *from, sim_mesh *mesh)
+{
+	mesh->materials = malloc((size_t)mesh->triangle_count * sizeof *mesh->materials + 1);
+	uint32_t any = 0;
+	for (int32_t i = 0; mesh->materials && i < mesh->triangle_count; i++) {
+		carom_mesh_get_material(from, i, &mesh->materials[i]);
+		any |= mesh->materials[i];
+	}
+	const bool done = mesh->materials != NULL;
+	if (!any) {
+		free(mesh->materials);
+		mesh->materials = NULL;
+	}
+	return done;
+}
+
+static bool copy_mesh(const carom_mesh *from, const char *bytes, size_t size, sim_mesh *mesh)
+{
+	const carom_mesh_report *report = carom_mesh_get_report(from);
+	const size_t numbers = 3 * (size_t)report->vertex_count;
+	const double *doubles = carom_mesh_get_doubles(from);
+	mesh->vertex_count = report->vertex_count;
+	mesh->triangle_count = report->triangle_count;
+	mesh->sides = (int32_t)carom_mesh_get_sides(from);
+	mesh->vertices = copy_of(carom_mesh_get_vertices(from), numbers * sizeof *mesh->vertices);
+	mesh->triangles = copy_of(carom_mesh_get_triangles(from), 3 * (size_t)report->triangle_count * sizeof *mesh->triangles);
+	mesh->doubles = doubles ? copy_of(doubles, numbers * sizeof *doubles) : NULL;
+	mesh->baked = copy_of(bytes, size);
+	mesh->baked_size = size;
+	return mesh->vertices && mesh->triangles && mesh->baked && (mesh->doubles || !doubles) && copy_materials(from, mesh);
+}
+
+bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+{
+	carom_context_def def = carom_default_context_def();
+	carom_context *context;
+	carom_mesh *loaded = NULL;
+	const char *text = NULL;
+	memset(mesh, 0, sizeof *mesh);
+	def.thread_count = 1;
+	bool done = carom_create_context(&def, &context) == CAROM_SUCCESS;
+	if (!done)
+		text = carom_error_text(NULL);
+	else
+		done = sim_load_baked(context, bytes, size, &loaded, &text) == CAROM_SUCCESS;
+	if (done && !copy_mesh(loaded, bytes, size, mesh)) {
+		done = false;
+		text = "out of memory";
+	}
+	if (!done) {
+		snprintf(error, error_size, "%s", text);
+		sim_mesh_free(mesh);
+	}
+	carom_release_mesh(loaded);
+	carom_destroy_context(context);
+	return done;
+}
+
+// ---- Making ----
+
+carom_strided sim_mesh_vertices(const sim_mesh *mesh)
+{
+	if (mesh->doubles)
+		return (carom_strided){ .data = mesh->doubles, .type = CAROM_FLOAT64 };
+	return (carom_strided){ .data = mesh->vertices, .type = CAROM_FLOAT32 };
+}
+
+carom_mesh_def sim_mesh_def(const sim_mesh *mesh)
+{
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = sim_mesh_vertices(mesh);
+	def.vertex_count = mesh->vertex_count;
+	def.triangles = mesh->triangles;
+	def.triangle_count = mesh->triangle_count;
+	def.sides = (carom_mesh_sides)mesh->sides;
+	def.materials = mesh->material_names ? NULL : mesh->materials;
+	return def;
+}
+
+carom_result sim_create_mesh(
+	carom_context *context, const sim_mesh *mesh, int32_t grid_resolution, carom_mesh_report *report, carom_mesh **made)
+{
+	const char *text;
+	if (!mesh->baked || grid_resolution != CAROM_GRID_BY_SIZE) {
+		carom_mesh_def def = sim_mesh_def(mesh);
+		def.grid_resolution = grid_resolution;
+		return carom_create_mesh(context, &def, report, made);
+	}
+	const carom_result result = sim_load_baked(context, mesh->baked, mesh->baked_size, made, &text);
+	if (result == CAROM_SUCCESS && report)
+		*report = *carom_mesh_get_report(*made);
+	return result;
+}
+
+// ---- Writing ----
+
+typedef struct tape {
+	FILE *stream;
+	size_t size;
+	int failure; // an errno, 0: none
+} tape;
+
+static bool write_bytes(const void *bytes, size_t count, void *user)
+{
+	tape *t = user;
+	t->size = count;
+	errno = 0;
+	if (fwrite(bytes, 1, count, t->stream) == count)
+		return true;
+	t->failure = errno ? errno : EIO;
+	return false;
+}
+
+bool sim_save_baked(
+	carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, char *error, size_t error_size)
+{
+	sim_output_file file;
+	if (!sim_output_open(&file, path, error, error_size))
+		return false;
+	tape t = { .stream = file.stream };
+	if (carom_mesh_save(mesh, write_bytes, &t) != CAROM_SUCCESS) {
+		if (t.failure)
+			snprintf(error, error_size, "cannot be written: %s", strerror(t.failure));
+		else
+			snprintf(error, error_size, "%s", carom_error_text(context));
+		sim_output_abandon(&file);
+		return false;
+	}
+	*size = t.size;
+	return sim_output_commit(&file, error, error_size);
+}

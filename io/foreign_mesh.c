@@ -1,0 +1,105 @@
+// Meshes of the formats that assimp reads, without any of its post-processing, which renumbers
+// vertices.
+#include "io/foreign_mesh.h"
+
+#include <assimp/cimport.h>
+#include <assimp/scene.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What a node and those below it hold, to know the sizes before anything is copied.
+static void count_node(const struct aiScene *scene, const struct aiNode *node, int64_t *vertices, int64_t *triangles)
+{
+	for (unsigned i = 0; i < node->mNumMeshes; i++) {
+		const struct aiMesh *part = scene->mMeshes[node->mMeshes[i]];
+		*vertices += part->mNumVertices;
+		for (unsigned f = 0; f < part->mNumFaces; f++)
+			if (part->mFaces[f].mNumIndices >= 3)
+				*triangles += part->mFaces[f].mNumIndices - 2;
+	}
+	for (unsigned i = 0; i < node->mNumChildren; i++)
+		count_node(scene, node->mChildren[i], vertices, triangles);
+}
+
+// Append one part: its vertices, moved unless they stand where they should (so that they keep their
+// bits), and its faces as fans.
+static void append_part(sim_mesh *mesh, const struct aiMesh *part, const struct aiMatrix4x4 *frame, bool moved)
+{
+	const int32_t first = mesh->vertex_count;
+	for (unsigned i = 0; i < part->mNumVertices; i++) {
+		struct aiVector3D v = part->mVertices[i];
+		if (moved)
+			aiTransformVecByMatrix4(&v, frame);
+		float *to = mesh->vertices + 3 * (size_t)mesh->vertex_count++;
+		to[0] = v.x;
+		to[1] = v.y;
+		to[2] = v.z;
+	}
+	for (unsigned f = 0; f < part->mNumFaces; f++) {
+		const struct aiFace *face = &part->mFaces[f];
+		for (unsigned k = 2; k < face->mNumIndices; k++) {
+			int32_t *to = mesh->triangles + 3 * (size_t)mesh->triangle_count++;
+			to[0] = (int32_t)(face->mIndices[0] + (unsigned)first);
+			to[1] = (int32_t)(face->mIndices[k - 1] + (unsigned)first);
+			to[2] = (int32_t)(face->mIndices[k] + (unsigned)first);
+		}
+	}
+}
+
+static void append_node(sim_mesh *mesh, const struct aiScene *scene, const struct aiNode *node, const struct aiMatrix4x4 *parent)
+{
+	struct aiMatrix4x4 frame = *parent, identity;
+	aiMultiplyMatrix4(&frame, &node->mTransformation);
+	aiIdentityMatrix4(&identity);
+	const bool moved = !aiMatrix4AreEqual(&frame, &identity);
+	for (unsigned i = 0; i < node->mNumMeshes; i++)
+		append_part(mesh, scene->mMeshes[node->mMeshes[i]], &frame, moved);
+	for (unsigned i = 0; i < node->mNumChildren; i++)
+		append_node(mesh, scene, node->mChildren[i], &frame);
+}
+
+static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, char *error, size_t error_size)
+{
+	int64_t vertices = 0, triangles = 0;
+	count_node(scene, scene->mRootNode, &vertices, &triangles);
+	if (vertices > INT32_MAX / 3 || triangles > INT32_MAX / 3) {
+		snprintf(error, error_size, "holds more vertices or triangles than 32-bit numbers can count");
+		return false;
+	}
+	mesh->vertices = malloc(vertices ? (size_t)vertices * 12 : 1);
+	mesh->triangles = malloc(triangles ? (size_t)triangles * 12 : 1);
+	if (!mesh->vertices || !mesh->triangles) {
+		sim_mesh_free(mesh);
+		snprintf(error, error_size, "out of memory");
+		return false;
+	}
+	struct aiMatrix4x4 identity;
+	aiIdentityMatrix4(&identity);
+	append_node(mesh, scene, scene->mRootNode, &identity);
+	return true;
+}
+
+bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+{
+	if (size > UINT_MAX) {
+		snprintf(error, error_size, "is too large for assimp, which reads it; give an .obj, .ply, .stl or .off file");
+		return false;
+	}
+	const char *dot = strrchr(path, '.');
+	const struct aiScene *scene =
+		bytes ? aiImportFileFromMemory(bytes, (unsigned)size, 0, dot ? dot + 1 : "") : aiImportFile(path, 0);
+	if (!scene) {
+		snprintf(error, error_size, "cannot be read as a mesh: %s", aiGetErrorString());
+		size_t length = strcspn(error, "\r\n");
+		while (length > 0 && error[length - 1] == '.')
+			length--;
+		snprintf(error + length, error_size - length, "; give an .obj, .ply, .stl or .off file");
+		return false;
+	}
+	const bool done = flatten_scene(scene, mesh, error, error_size);
+	aiReleaseImport(scene);
+	return done;
+}

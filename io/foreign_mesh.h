@@ -1,0 +1,15 @@
+/// @file foreign_mesh.h
+/// Meshes of the formats that assimp reads, behind sim_load_mesh.
+#ifndef SIM_FOREIGN_MESH_H
+#define SIM_FOREIGN_MESH_H
+
+#include "sim/shapes/shapes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/// Read a file by assimp: from bytes [size] where they are given, else by its path, as formats of
+/// several files want it. On failure false with one sentence in error.
+bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+
+#endif

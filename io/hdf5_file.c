@@ -1,0 +1,169 @@
+// HDF5 files with a digest ahead: see hdf5_file.h.
+#include "io/hdf5_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+// ---- The seal ----
+
+static const unsigned char signature[8] = "\x89HDF\r\n\x1a\n";
+
+static void write_seal(char seal[SIM_SEAL_SIZE + 1], uint32_t sum, uint64_t bytes)
+{
+	memset(seal, 0, SIM_SEAL_SIZE + 1);
+	snprintf(
+		seal, SIM_SEAL_SIZE, "%s 1\ncrc32 %08lx\nbytes %llu\n", SIM_SEAL_WORD, (unsigned long)sum, (unsigned long long)bytes);
+}
+
+// The CRC-32 of the rest of a stream, and how long it is. False when it cannot be read.
+static bool sum_rest(FILE *file, uint32_t *sum, uint64_t *bytes)
+{
+	enum { BLOCK = 1 << 18 };
+	unsigned char *block = malloc(BLOCK);
+	uLong crc = crc32(0, NULL, 0);
+	size_t got;
+	*bytes = 0;
+	while (block && (got = fread(block, 1, BLOCK, file)) > 0) {
+		crc = crc32(crc, block, (uInt)got);
+		*bytes += got;
+	}
+	const bool done = block && !ferror(file);
+	free(block);
+	*sum = (uint32_t)crc;
+	return done;
+}
+
+static sim_seal check_stream(FILE *file)
+{
+	unsigned char head[SIM_SEAL_SIZE + sizeof signature] = { 0 };
+	char expected[SIM_SEAL_SIZE + 1];
+	uint32_t sum;
+	uint64_t bytes;
+	const size_t got = fread(head, 1, sizeof head, file);
+	if (got >= sizeof signature && !memcmp(head, signature, sizeof signature))
+		return SIM_SEAL_NONE;
+	// Either of the two marks: the other one may be what is damaged.
+	if (memcmp(head, SIM_SEAL_WORD, strlen(SIM_SEAL_WORD)) != 0 &&
+		memcmp(head + SIM_SEAL_SIZE, signature, sizeof signature) != 0)
+		return SIM_SEAL_FOREIGN;
+	if (fseek(file, SIM_SEAL_SIZE, SEEK_SET) != 0 || !sum_rest(file, &sum, &bytes))
+		return SIM_SEAL_UNREAD;
+	write_seal(expected, sum, bytes);
+	return memcmp(head, expected, SIM_SEAL_SIZE) == 0 ? SIM_SEAL_WHOLE : SIM_SEAL_BROKEN;
+}
+
+sim_seal sim_check_seal(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file)
+		return SIM_SEAL_UNREAD;
+	const sim_seal seal = check_stream(file);
+	const int reason = errno;
+	fclose(file);
+	errno = reason;
+	return seal;
+}
+
+static bool put_seal(const char *path)
+{
+	char seal[SIM_SEAL_SIZE + 1];
+	uint32_t sum;
+	uint64_t bytes;
+	FILE *file = fopen(path, "r+b");
+	if (!file)
+		return false;
+	bool done = fseek(file, SIM_SEAL_SIZE, SEEK_SET) == 0 && sum_rest(file, &sum, &bytes) && fseek(file, 0, SEEK_SET) == 0;
+	if (done) {
+		write_seal(seal, sum, bytes);
+		done = fwrite(seal, SIM_SEAL_SIZE, 1, file) == 1;
+	}
+	return fclose(file) == 0 && done;
+}
+
+// ---- Files ----
+
+// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has failed on a full disk, it closes
+// again at the end of the program what it half freed, and crashes: so it must not do anything there. That can only be said
+// before any other call. Whatever we open we close ourselves.
+static void prepare(void)
+{
+	H5dont_atexit();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+// A file is closed with all that is open in it, so that error paths need no list of ids.
+static hid_t file_access(void)
+{
+	const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+	H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+	return access;
+}
+
+hid_t sim_create_hdf5(const char *path)
+{
+	prepare();
+	const hid_t access = file_access(), creation = H5Pcreate(H5P_FILE_CREATE);
+	H5Pset_userblock(creation, SIM_SEAL_SIZE);
+	const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+	H5Pclose(creation);
+	H5Pclose(access);
+	if (file < 0)
+		unlink(path); // it may have been made, and no more
+	return file;
+}
+
+bool sim_finish_hdf5(hid_t file, const char *made, const char *path, bool complete)
+{
+	const bool flushed = H5Fflush(file, H5F_SCOPE_LOCAL) >= 0;
+	const bool closed = H5Fclose(file) >= 0;
+	if (complete && flushed && closed && put_seal(made) && rename(made, path) == 0)
+		return true;
+	remove(made);
+	return false;
+}
+
+hid_t sim_open_hdf5(const char *path)
+{
+	prepare();
+	const hid_t access = file_access();
+	const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+	H5Pclose(access);
+	return file;
+}
+
+// ---- What is there ----
+
+// Bytes of a chunk as it lies in memory; 0 when it has no size that we would write.
+static uint64_t chunk_bytes(hid_t properties, size_t element)
+{
+	const uint64_t most = 64 << 20;
+	hsize_t sides[H5S_MAX_RANK];
+	const int rank = H5Pget_chunk(properties, H5S_MAX_RANK, sides);
+	uint64_t bytes = rank > 0 ? element : 0;
+	for (int i = 0; i < rank && bytes > 0; i++)
+		bytes = sides[i] == 0 || sides[i] > most / bytes ? 0 : bytes * sides[i];
+	return bytes;
+}
+
+bool sim_hdf5_holds(hid_t file, hid_t set, uint64_t bytes)
+{
+	const uint64_t packed = 1100; // deflate makes of one byte at most 1032
+	hsize_t size = 0;
+	const hid_t properties = H5Dget_create_plist(set), type = H5Dget_type(set);
+	const size_t element = H5Tget_size(type);
+	const H5D_layout_t layout = H5Pget_layout(properties);
+	const uint64_t stored = H5Dget_storage_size(set);
+	bool holds = H5Pget_external_count(properties) == 0 && H5Fget_filesize(file, &size) >= 0 && stored <= size;
+	if (layout == H5D_CHUNKED)
+		holds =
+			holds && chunk_bytes(properties, element) > 0 && bytes / (H5Pget_nfilters(properties) > 0 ? packed : 1) <= stored;
+	else
+		holds = holds && (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) && bytes <= stored;
+	H5Tclose(type);
+	H5Pclose(properties);
+	return holds || bytes == 0;
+}

@@ -1,0 +1,43 @@
+/// @file mesh_file.h
+/// Triangle meshes from and to files. Vertices and triangles keep the order and the numbers of the file.
+#ifndef SIM_MESH_FILE_H
+#define SIM_MESH_FILE_H
+
+#include "io/input_file.h"
+#include "sim/shapes/shapes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Load a mesh, by the extension of the path or, where that tells nothing, by the first bytes: OBJ,
+/// PLY, STL and OFF by readers of our own, other formats by assimp. A baked mesh (io/baked_file.h)
+/// is told by its first bytes under any name. The file is opened once, so a
+/// pipe will do. Polygons become fans about their first corner, so a file of triangles keeps its
+/// triangle numbers. The corners of an STL file, which has no vertex numbers, are welded: the first
+/// corner at a position is its vertex. Where a float does not hold a coordinate, of a type double
+/// or of any number in text, the mesh has doubles; assimp reads floats. Numbers that are not finite
+/// and indices out of range are left for carom_check_mesh to report; a file of our own formats that
+/// ends early is a failure. On failure false with one sentence in error, without the path but with
+/// the line or byte; a file without triangles is a failure. Free the mesh with sim_mesh_free.
+bool sim_load_mesh(const char *path, sim_mesh *mesh, char *error, size_t error_size);
+
+/// Do so with a file that is open, from its beginning. It stays open.
+bool sim_read_mesh(sim_input *input, sim_mesh *mesh, char *error, size_t error_size);
+
+/// Save as .obj (in so many digits that every number comes back exactly), .ply (doubles where the mesh
+/// has them) or .stl (binary, floats), by the extension of the path. The file appears whole or not at
+/// all. On failure false with one sentence in error, without the path.
+bool sim_save_mesh(const char *path, const sim_mesh *mesh, char *error, size_t error_size);
+
+/// Make vertices at equal positions (0 and -0 are equal) one: the first of them. Triangles keep
+/// their numbers. False when out of memory; the mesh is unchanged then.
+bool sim_weld_mesh(sim_mesh *mesh);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,149 @@
+// Lines, words and growing meshes. See mesh_text.h.
+#include "io/mesh_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, char *error, size_t error_size)
+{
+	*text = (sim_mesh_text){
+		.at = bytes, .end = bytes + size, .rest = bytes + size, .line = 1, .error = error, .error_size = error_size
+	};
+	const char *zero = memchr(bytes, 0, size);
+	if (zero) {
+		for (const char *c = bytes; c < zero; c++)
+			text->line += *c == '\n';
+		return sim_mesh_text_fail(text, "holds a zero byte, which no text does: the file is damaged");
+	}
+	if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+		text->at += 3;
+	return true;
+}
+
+bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...)
+{
+	const int used = snprintf(text->error, text->error_size, "line %lld: ", (long long)text->line);
+	if (used < 0 || (size_t)used >= text->error_size)
+		return false;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text->error + used, text->error_size - (size_t)used, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+// ---- Lines and words ----
+
+// Find the end of the line that starts at *at, put a zero there and let *at go on to the next one.
+// Lines end as on Unix, Windows or old Macintoshes. Where joined is true lines that end in a
+// backslash become one.
+static void cut_line(sim_mesh_text *text, bool joined)
+{
+	char *line = text->at, *end = line;
+	for (;;) {
+		end += strcspn(end, "\r\n");
+		char *next = end + (end[0] == '\r' && end[1] == '\n' ? 2 : end < text->end);
+		text->lines++;
+		if (joined && next > end && end > line && end[-1] == '\\') {
+			memset(end - 1, ' ', (size_t)(next - end) + 1);
+			end = next;
+			continue;
+		}
+		*end = '\0';
+		text->at = next;
+		return;
+	}
+}
+
+bool sim_mesh_text_next_line(sim_mesh_text *text, bool joined)
+{
+	if (text->at == text->end)
+		return false;
+	text->line = text->lines + 1;
+	char *line = text->at;
+	cut_line(text, joined);
+	line[strcspn(line, "#")] = '\0';
+	text->rest = line;
+	return true;
+}
+
+char *sim_mesh_text_word(sim_mesh_text *text)
+{
+	char *word = text->rest + strspn(text->rest, " \t\v\f");
+	if (!*word)
+		return NULL;
+	char *end = word + strcspn(word, " \t\v\f");
+	text->rest = *end ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+bool sim_mesh_text_number(const char *word, double *value)
+{
+	char *end;
+	*value = strtod(word, &end);
+	return end > word && *end == '\0';
+}
+
+// ---- The mesh ----
+
+// Make room for one more element of 3 numbers of size bytes.
+static bool reserve(sim_mesh_text *text, void **array, size_t size, int32_t count, int32_t *capacity)
+{
+	if (count < *capacity)
+		return true;
+	if (*capacity > INT32_MAX / 4)
+		return sim_mesh_text_fail(text, "more elements than 32-bit numbers can count");
+	const int32_t larger = *capacity ? 2 * *capacity : 1024;
+	void *memory = realloc(*array, (size_t)larger * 3 * size);
+	if (!memory)
+		return sim_mesh_text_fail(text, "out of memory");
+	*array = memory;
+	*capacity = larger;
+	return true;
+}
+
+bool sim_mesh_text_add_vertex(sim_mesh_text *text, const double vertex[3])
+{
+	sim_mesh *mesh = &text->mesh;
+	if (!reserve(text, (void **)&mesh->doubles, sizeof *vertex, mesh->vertex_count, &text->vertex_capacity))
+		return false;
+	memcpy(mesh->doubles + 3 * (size_t)mesh->vertex_count++, vertex, 3 * sizeof *vertex);
+	return true;
+}
+
+bool sim_mesh_text_add_triangle(sim_mesh_text *text, const int32_t corner[3])
+{
+	sim_mesh *mesh = &text->mesh;
+	if (!reserve(text, (void **)&mesh->triangles, sizeof *corner, mesh->triangle_count, &text->triangle_capacity))
+		return false;
+	memcpy(mesh->triangles + 3 * (size_t)mesh->triangle_count++, corner, 3 * sizeof *corner);
+	return true;
+}
+
+bool sim_mesh_text_read_vertex(sim_mesh_text *text)
+{
+	double vertex[3];
+	for (int axis = 0; axis < 3; axis++) {
+		const char *word = sim_mesh_text_word(text);
+		if (!word)
+			return sim_mesh_text_fail(text, "a vertex needs three coordinates");
+		if (!sim_mesh_text_number(word, &vertex[axis]))
+			return sim_mesh_text_fail(text, "this coordinate is not a number: %.40s", word);
+	}
+	return sim_mesh_text_add_vertex(text, vertex);
+}
+
+bool sim_mesh_text_close(sim_mesh_text *text, bool sound, sim_mesh *mesh)
+{
+	if (sound && !sim_mesh_round(&text->mesh)) {
+		snprintf(text->error, text->error_size, "out of memory");
+		sound = false;
+	}
+	if (!sound)
+		sim_mesh_free(&text->mesh);
+	*mesh = text->mesh;
+	return sound;
+}

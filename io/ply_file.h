@@ -1,0 +1,16 @@
+/// @file ply_file.h
+/// The PLY reader behind sim_load_mesh.
+#ifndef SIM_PLY_FILE_H
+#define SIM_PLY_FILE_H
+
+#include "sim/shapes/shapes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/// Read the bytes of a PLY file, ASCII or binary of either byte order; a zero must follow the last byte. x, y, z of the element
+/// "vertex" and the list of the element "face" are taken, all else is skipped. On failure false with the place and
+/// what is wrong in error.
+bool sim_read_ply(const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,273 @@
+// VTK XML files (The VTK User's Guide, "VTK File Formats"): a head of text that names arrays by their offsets, then "_", then
+// each array behind its length in bytes (UInt64).
+#include "io/vtk_file.h"
+
+#include "io/output_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *byte_order(void)
+{
+	const uint16_t one = 1;
+	return *(const uint8_t *)&one ? "LittleEndian" : "BigEndian";
+}
+
+// ---- One moment ----
+
+typedef enum array_kind { ARRAY_POINTS, ARRAY_RADII, ARRAY_VELOCITIES, ARRAY_IDS, ARRAY_CELL, ARRAY_CELL_ENDS } array_kind;
+
+typedef struct array_form {
+	array_kind kind;
+	const char *type;
+	const char *name;
+	int components;
+} array_form;
+
+static const array_form forms[] = {
+	{ ARRAY_POINTS, "Float32", "centre", 3 },
+	{ ARRAY_RADII, "Float32", "radius", 1 },
+	{ ARRAY_VELOCITIES, "Float32", "velocity", 3 },
+	{ ARRAY_IDS, "UInt32", "id", 1 },
+	{ ARRAY_CELL, "Int32", "connectivity", 1 },
+	{ ARRAY_CELL_ENDS, "Int32", "offsets", 1 },
+};
+enum { FORM_COUNT = sizeof forms / sizeof *forms, CHUNK = 4096 };
+
+static bool is_written(const sim_sphere_cloud *cloud, array_kind kind)
+{
+	return kind != ARRAY_VELOCITIES || cloud->velocities.data;
+}
+
+static int64_t element_count(const sim_sphere_cloud *cloud, array_kind kind)
+{
+	return kind == ARRAY_CELL_ENDS ? cloud->count > 0 : cloud->count;
+}
+
+static uint64_t array_bytes(const sim_sphere_cloud *cloud, const array_form *form)
+{
+	return 4 * (uint64_t)form->components * (uint64_t)element_count(cloud, form->kind);
+}
+
+static void write_form(FILE *file, const sim_sphere_cloud *cloud, array_kind kind)
+{
+	uint64_t offset = 0;
+	for (int i = 0; i < FORM_COUNT; ++i) {
+		if (!is_written(cloud, forms[i].kind))
+			continue;
+		if (forms[i].kind == kind)
+			fprintf(file, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" offset=\"%llu\"/>\n",
+				forms[i].type, forms[i].name, forms[i].components, (unsigned long long)offset);
+		offset += sizeof(uint64_t) + array_bytes(cloud, &forms[i]);
+	}
+}
+
+static void write_head(FILE *file, const sim_sphere_cloud *cloud, double time)
+{
+	fprintf(file,
+		"<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"%s\" header_type=\"UInt64\">\n"
+		"<PolyData>\n<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">%.17g"
+		"</DataArray>\n</FieldData>\n<Piece NumberOfPoints=\"%lld\" NumberOfVerts=\"%d\">\n<PointData Scalars=\"radius\">\n",
+		byte_order(), time, (long long)cloud->count, cloud->count > 0);
+	write_form(file, cloud, ARRAY_RADII);
+	write_form(file, cloud, ARRAY_VELOCITIES);
+	write_form(file, cloud, ARRAY_IDS);
+	fprintf(file, "</PointData>\n<Points>\n");
+	write_form(file, cloud, ARRAY_POINTS);
+	fprintf(file, "</Points>\n<Verts>\n");
+	write_form(file, cloud, ARRAY_CELL);
+	write_form(file, cloud, ARRAY_CELL_ENDS);
+	fprintf(file, "</Verts>\n</Piece>\n</PolyData>\n<AppendedData encoding=\"raw\">\n_");
+}
+
+// Elements first..first+count-1 of an array of numbers.
+static void fill_reals(const carom_strided *array, int components, int64_t first, int64_t count, float *chunk)
+{
+	for (int64_t i = 0; i < count; ++i) {
+		double values[3];
+		sim_cloud_read(array, components, first + i, values);
+		for (int k = 0; k < components; ++k)
+			chunk[components * i + k] = (float)values[k];
+	}
+}
+
+static void fill_integers(const sim_sphere_cloud *cloud, array_kind kind, int64_t first, int64_t count, uint32_t *chunk)
+{
+	for (int64_t i = 0; i < count; ++i) {
+		if (kind == ARRAY_IDS)
+			chunk[i] = sim_cloud_id(cloud, first + i);
+		else
+			chunk[i] = (uint32_t)(kind == ARRAY_CELL ? first + i : cloud->count);
+	}
+}
+
+static void write_array(FILE *file, const sim_sphere_cloud *cloud, const array_form *form)
+{
+	union {
+		float reals[3 * CHUNK];
+		uint32_t integers[CHUNK];
+	} chunk;
+	const int64_t count = element_count(cloud, form->kind);
+	const uint64_t bytes = array_bytes(cloud, form);
+	fwrite(&bytes, sizeof bytes, 1, file);
+	for (int64_t first = 0; first < count; first += CHUNK) {
+		const int64_t part = count - first < CHUNK ? count - first : CHUNK;
+		if (form->kind == ARRAY_POINTS)
+			fill_reals(&cloud->centres, 3, first, part, chunk.reals);
+		else if (form->kind == ARRAY_RADII)
+			fill_reals(&cloud->radii, 1, first, part, chunk.reals);
+		else if (form->kind == ARRAY_VELOCITIES)
+			fill_reals(&cloud->velocities, 3, first, part, chunk.reals);
+		else
+			fill_integers(cloud, form->kind, first, part, chunk.integers);
+		fwrite(&chunk, 4 * (size_t)form->components, (size_t)part, file);
+	}
+}
+
+// path in front of what went wrong with it.
+static bool refuse(const char *path, const char *reason, char *error, size_t error_size)
+{
+	snprintf(error, error_size, "%s: %s", path, reason);
+	return false;
+}
+
+bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, char *error, size_t error_size)
+{
+	sim_output_file file;
+	char reason[200];
+	if (cloud->count < 0 || cloud->count > INT32_MAX)
+		return refuse(path, "a VTK file of ours takes 0 to 2147483647 spheres", error, error_size);
+	if (!sim_output_open(&file, path, reason, sizeof reason))
+		return refuse(path, reason, error, error_size);
+	write_head(file.stream, cloud, time);
+	for (int i = 0; i < FORM_COUNT; ++i)
+		if (is_written(cloud, forms[i].kind))
+			write_array(file.stream, cloud, &forms[i]);
+	fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
+	return sim_output_commit(&file, reason, sizeof reason) || refuse(path, reason, error, error_size);
+}
+
+// ---- Collections ----
+
+typedef struct series_frame {
+	int64_t step;
+	double time;
+} series_frame;
+
+struct sim_vtk_series {
+	char folder[SIM_PATH_MAX];
+	char name[64];
+	series_frame *frames;
+	int32_t count, room;
+	uint64_t run;
+};
+
+sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char *error, size_t error_size)
+{
+	sim_vtk_series *series = calloc(1, sizeof *series);
+	if (!series || strlen(name) >= sizeof series->name || strlen(folder) + strlen(name) + 20 > sizeof series->folder) {
+		snprintf(error, error_size, "%s", series ? "the path is too long" : "out of memory");
+		free(series);
+		return NULL;
+	}
+	snprintf(series->folder, sizeof series->folder, "%s", folder);
+	snprintf(series->name, sizeof series->name, "%s", name);
+	return series;
+}
+
+void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run) { series->run = run; }
+
+static bool write_collection(const sim_vtk_series *series, char *error, size_t error_size)
+{
+	sim_output_file file;
+	char path[SIM_PATH_MAX + 80], reason[200];
+	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
+	if (!sim_output_open(&file, path, reason, sizeof reason))
+		return refuse(path, reason, error, error_size);
+	fprintf(file.stream,
+		"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"%s\">\n<Collection>\n",
+		byte_order());
+	if (series->run)
+		fprintf(file.stream, "<!-- run %016llx -->\n", (unsigned long long)series->run);
+	for (int32_t i = 0; i < series->count; ++i)
+		fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%09lld.vtp\"/>\n", series->frames[i].time,
+			series->name, (long long)series->frames[i].step);
+	fprintf(file.stream, "</Collection>\n</VTKFile>\n");
+	return sim_output_commit(&file, reason, sizeof reason) || refuse(path, reason, error, error_size);
+}
+
+static bool reserve_frame(sim_vtk_series *series)
+{
+	if (series->count < series->room)
+		return true;
+	const int32_t room = series->room ? 2 * series->room : 64;
+	series_frame *larger = realloc(series->frames, (size_t)room * sizeof *larger);
+	if (!larger)
+		return false;
+	series->frames = larger;
+	series->room = room;
+	return true;
+}
+
+bool sim_vtk_series_add(
+	sim_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, char *error, size_t error_size)
+{
+	char path[SIM_PATH_MAX + 80];
+	snprintf(path, sizeof path, "%s/%s_%09lld.vtp", series->folder, series->name, (long long)step);
+	if (!reserve_frame(series))
+		return refuse(path, "out of memory", error, error_size);
+	if (!sim_write_vtp(path, cloud, time, error, error_size))
+		return false;
+	series->frames[series->count++] = (series_frame){ step, time };
+	return write_collection(series, error, error_size);
+}
+
+// A line of a collection of ours.
+static bool read_frame(const sim_vtk_series *series, const char *line, series_frame *frame)
+{
+	int at = 0;
+	const size_t length = strlen(series->name);
+	if (sscanf(line, "<DataSet timestep=\"%lf\" part=\"0\" file=\"%n", &frame->time, &at) != 1 || at == 0)
+		return false;
+	if (strncmp(line + at, series->name, length) != 0 || line[(size_t)at + length] != '_')
+		return false;
+	frame->step = strtoll(line + at + length + 1, NULL, 10);
+	return true;
+}
+
+bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, char *error, size_t error_size)
+{
+	char path[SIM_PATH_MAX + 80], line[300];
+	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
+	FILE *file = fopen(path, "rb");
+	*last_frame = -1;
+	bool room = true, ours = true;
+	while (file && room && ours && fgets(line, sizeof line, file)) {
+		series_frame frame;
+		unsigned long long run;
+		if (series->run && sscanf(line, "<!-- run %llx", &run) == 1)
+			ours = run == series->run;
+		if (!read_frame(series, line, &frame) || frame.step > last_step)
+			continue;
+		room = reserve_frame(series);
+		if (room)
+			series->frames[series->count++] = frame;
+		*last_frame = frame.step;
+	}
+	if (file)
+		fclose(file);
+	if (!ours)
+		return refuse(path, "is that of another run than the one to be continued: take another --out", error, error_size);
+	return room || refuse(path, "out of memory", error, error_size);
+}
+
+int32_t sim_vtk_series_count(const sim_vtk_series *series) { return series->count; }
+
+void sim_destroy_vtk_series(sim_vtk_series *series)
+{
+	if (!series)
+		return;
+	free(series->frames);
+	free(series);
+}

@@ -1,0 +1,31 @@
+/// @file granular_fill.h
+/// The spheres of a scene: strewn, read, sampled from meshes, copied, turned and set in motion. The same scene gives the same
+/// bits on every machine.
+#ifndef SIM_GRANULAR_FILL_H
+#define SIM_GRANULAR_FILL_H
+
+#include "scene/granular_scene.h"
+
+/// Spheres in the order of the scene: source after source, copy after copy.
+typedef struct sim_granular_filling {
+	int64_t count;
+	double *centres;            ///< [3*count]
+	double *radii;              ///< [count]
+	double *velocities;         ///< [3*count]
+	double *angular_velocities; ///< [3*count]; NULL when nothing turns
+	uint32_t *copy_starts;      ///< [copy_count] number of the first sphere of each copy, rising
+	int32_t copy_count;
+} sim_granular_filling;
+
+/// Make the spheres. False, with "FILE:LINE: field "spheres[i]": …" in error, when that fails; *filling is empty then. Give it back
+/// with sim_destroy_filling.
+bool sim_fill_granular_scene(
+	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, char *error, size_t error_size);
+
+/// Free the spheres. An empty (all zero) filling is fine.
+void sim_destroy_filling(sim_granular_filling *filling);
+
+/// The scene's definition with these spheres; valid as long as they are.
+sim_granular_def sim_filled_def(const sim_granular_scene *scene, const sim_granular_filling *filling);
+
+#endif

@@ -1,0 +1,552 @@
+// Scene files of spheres: JSON to sim_granular_scene. docs/scenes.md is the description for users; the lists of field names below
+// are the schema.
+#include "scene/granular_scene.h"
+
+#include "scene/scene_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const axis_words[] = { "x", "y", "z", NULL };
+static const char *const face_words[] = { "low_x", "high_x", "low_y", "high_y", "low_z", "high_z", NULL };
+
+static bool is_zero(const double v[3]) { return v[0] == 0 && v[1] == 0 && v[2] == 0; }
+
+static void read_vector(const sim_json_node *object, const char *name, double most, double v[3])
+{
+	sim_json_numbers(object, name, 3, -most, most, v);
+}
+
+// The number of a word that an array holds, or -1 after an error.
+static int read_word(const sim_json_node *node, const char *const *words)
+{
+	char list[120] = "";
+	for (int i = 0; words[i]; ++i) {
+		if (cJSON_IsString(node->item) && !strcmp(node->item->valuestring, words[i]))
+			return i;
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s\"%s\"", i ? ", " : "", words[i]);
+	}
+	sim_json_error(node, "must be one of %s", list);
+	return -1;
+}
+
+// An array of words: given[i] becomes true for those that it holds.
+static void read_words(const sim_json_node *list, const char *const *words, bool *given)
+{
+	const int count = sim_json_count(list, true);
+	for (int i = 0; i < count && !list->json->failed; ++i) {
+		const sim_json_node node = sim_json_child(list, i);
+		const int word = read_word(&node, words);
+		if (word >= 0 && given[word])
+			sim_json_error(&node, "given twice");
+		else if (word >= 0)
+			given[word] = true;
+	}
+}
+
+// ---- Surroundings ----
+
+static void read_gravity(const sim_json_node *root, sim_granular_def *def)
+{
+	static const char *const fields[] = { "magnitude", "direction", "axis", "degrees_per_second", NULL };
+	sim_json_node node;
+	if (!sim_json_member(root, "gravity", &node))
+		return;
+	if (cJSON_IsArray(node.item)) {
+		read_vector(root, "gravity", 1e6, def->gravity);
+		return;
+	}
+	double magnitude = 9.81, direction[3] = { 1, 0, 0 }, degrees = 0;
+	if (!sim_json_fields(&node, fields))
+		return;
+	sim_json_number(&node, "magnitude", 0, 1e6, &magnitude);
+	read_vector(&node, "direction", 1e6, direction);
+	read_vector(&node, "axis", 1e6, def->gravity_axis);
+	sim_json_number(&node, "degrees_per_second", -1e6, 1e6, &degrees);
+	const double length = sqrt(direction[0] * direction[0] + direction[1] * direction[1] + direction[2] * direction[2]);
+	if (is_zero(direction))
+		sim_json_member_error(&node, "direction", "must not be zero");
+	else if (is_zero(def->gravity_axis))
+		sim_json_member_error(&node, "axis", "must not be zero");
+	else
+		for (int k = 0; k < 3; ++k)
+			def->gravity[k] = magnitude * direction[k] / length;
+	def->gravity_rate = degrees * 3.14159265358979323846 / 180;
+}
+
+static void read_walls(const sim_json_node *box, sim_granular_def *def)
+{
+	sim_json_node walls;
+	for (int face = 0; face < 6; ++face)
+		def->faces[face] = !def->periodic[face / 2];
+	if (!sim_json_member(box, "walls", &walls))
+		return;
+	bool all = false, given[6] = { false };
+	if (cJSON_IsBool(walls.item)) {
+		sim_json_bool(box, "walls", &all);
+		for (int face = 0; face < 6; ++face)
+			def->faces[face] = all && !def->periodic[face / 2];
+		return;
+	}
+	read_words(&walls, face_words, given);
+	for (int face = 0; face < 6; ++face) {
+		if (given[face] && def->periodic[face / 2])
+			sim_json_error(
+				&walls, "\"%s\": space repeats along %s, so there can be no wall", face_words[face], axis_words[face / 2]);
+		def->faces[face] = given[face];
+	}
+}
+
+static void read_box(const sim_json_node *root, sim_granular_def *def)
+{
+	static const char *const fields[] = { "lower", "upper", "walls", "periodic", NULL };
+	sim_json_node node, periodic;
+	for (int face = 0; face < 6; ++face)
+		def->faces[face] = true;
+	if (!sim_json_member(root, "box", &node) || !sim_json_fields(&node, fields))
+		return;
+	read_vector(&node, "lower", SIM_FARTHEST, def->lower);
+	read_vector(&node, "upper", SIM_FARTHEST, def->upper);
+	for (int k = 0; k < 3; ++k)
+		if (!(def->lower[k] < def->upper[k]))
+			sim_json_member_error(&node, "upper", "must be above \"lower\" along %s", axis_words[k]);
+	if (sim_json_member(&node, "periodic", &periodic))
+		read_words(&periodic, axis_words, def->periodic);
+	read_walls(&node, def);
+}
+
+static void read_moving_walls(const sim_json_node *root, sim_granular_def *def)
+{
+	static const char *const fields[] = { "point", "normal", "velocity", "amplitude", "frequency", "phase_degrees", NULL };
+	sim_json_node list;
+	if (!sim_json_member(root, "moving_walls", &list))
+		return;
+	const int count = sim_json_count(&list, true);
+	if (count > SIM_GRANULAR_MAX_WALLS)
+		sim_json_error(&list, "holds %d walls; there may be %d", count, SIM_GRANULAR_MAX_WALLS);
+	for (int i = 0; i < count && !root->json->failed; ++i) {
+		const sim_json_node node = sim_json_child(&list, i);
+		sim_granular_wall *wall = &def->moving[def->moving_count++];
+		double hertz = 0, degrees = 0;
+		*wall = (sim_granular_wall){ 0 };
+		if (!sim_json_fields(&node, fields))
+			return;
+		for (int k = 0; k < 2; ++k)
+			if (!sim_json_has(&node, fields[k]))
+				sim_json_member_error(&node, fields[k], "is needed");
+		read_vector(&node, "point", SIM_FARTHEST, wall->point);
+		read_vector(&node, "normal", 1e6, wall->normal);
+		read_vector(&node, "velocity", 1e6, wall->velocity);
+		read_vector(&node, "amplitude", 1e6, wall->amplitude);
+		sim_json_number(&node, "frequency", 0, 1e6, &hertz);
+		sim_json_number(&node, "phase_degrees", -3600, 3600, &degrees);
+		if (is_zero(wall->normal))
+			sim_json_member_error(&node, "normal", "must not be zero");
+		wall->frequency = 2 * 3.14159265358979323846 * hertz;
+		wall->phase = degrees * 3.14159265358979323846 / 180;
+	}
+}
+
+// ---- Contact laws ----
+
+#define LAW_FIELDS                                                                                                  \
+	"normal", "stiffness", "stiffness_radius", "young", "poisson", "restitution", "tangential", "tangential_ratio", \
+		"friction", "rolling_friction"
+
+// Fields that the chosen normal force does not use are mistakes.
+static void check_law(const sim_json_node *node, const sim_granular_law *law)
+{
+	static const char *const linear[] = { "stiffness", "stiffness_radius", "tangential_ratio", NULL };
+	static const char *const hertz[] = { "young", "poisson", NULL };
+	const bool is_linear = law->normal == SIM_GRANULAR_LINEAR;
+	const char *const *unused = is_linear ? hertz : linear;
+	for (int i = 0; unused[i]; ++i)
+		if (sim_json_has(node, unused[i]))
+			sim_json_member_error(node, unused[i], "is for \"normal\": \"%s\"", is_linear ? "hertz" : "linear");
+	if (law->tangential == SIM_GRANULAR_SMOOTH && sim_json_has(node, "friction"))
+		sim_json_member_error(node, "friction", "needs \"tangential\": \"%s\"", is_linear ? "spring" : "mindlin");
+	if (law->tangential == (is_linear ? SIM_GRANULAR_MINDLIN : SIM_GRANULAR_SPRING))
+		sim_json_member_error(node, "tangential", "\"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
+}
+
+static void read_law(const sim_json_node *node, sim_granular_law *law)
+{
+	static const char *const normals[] = { "linear", "hertz", NULL };
+	static const char *const tangentials[] = { "smooth", "spring", "mindlin", NULL };
+	int normal = (int)law->normal, tangential = (int)law->tangential;
+	sim_json_choice(node, "normal", normals, &normal);
+	sim_json_choice(node, "tangential", tangentials, &tangential);
+	law->normal = (sim_granular_normal)normal;
+	law->tangential = (sim_granular_tangential)tangential;
+	sim_json_number(node, "stiffness", 1e-9, 1e15, &law->stiffness);
+	sim_json_number(node, "stiffness_radius", 0, 1e6, &law->stiffness_radius);
+	sim_json_number(node, "young", 1e-3, 1e15, &law->young);
+	sim_json_number(node, "poisson", -0.99, 0.5, &law->poisson);
+	sim_json_number(node, "restitution", 0, 1, &law->restitution);
+	sim_json_number(node, "tangential_ratio", 1e-6, 1e3, &law->tangential_ratio);
+	sim_json_number(node, "friction", 0, 1e6, &law->friction);
+	sim_json_number(node, "rolling_friction", 0, 1e6, &law->rolling_friction);
+	check_law(node, law);
+}
+
+static void read_material(const sim_json_node *root, sim_granular_def *def)
+{
+	static const char *const fields[] = { "density", LAW_FIELDS, NULL };
+	static const char *const wall_fields[] = { LAW_FIELDS, NULL };
+	sim_json_node node;
+	if (sim_json_member(root, "material", &node) && sim_json_fields(&node, fields)) {
+		sim_json_positive(&node, "density", &def->density);
+		read_law(&node, &def->spheres);
+	}
+	def->walls = def->spheres; // unless the file says otherwise
+	if (sim_json_member(root, "wall_material", &node) && sim_json_fields(&node, wall_fields))
+		read_law(&node, &def->walls);
+}
+
+static void read_stability(const sim_json_node *root, sim_granular_def *def)
+{
+	static const char *const fields[] = { "check", "contacts", "overlap", NULL };
+	static const char *const checks[] = { "refuse", "report", NULL };
+	sim_json_node node;
+	int check = (int)def->stability;
+	if (!sim_json_member(root, "stability", &node) || !sim_json_fields(&node, fields))
+		return;
+	sim_json_choice(&node, "check", checks, &check);
+	def->stability = (sim_granular_stability)check;
+	sim_json_number(&node, "contacts", 1, 1000, &def->stability_contacts);
+	sim_json_number(&node, "overlap", 1e-6, 2, &def->stability_overlap);
+}
+
+// ---- Detection, output, picture ----
+
+static void read_detection(const sim_json_node *root, sim_granular_def *def)
+{
+	static const char *const fields[] = { "method", "skin", NULL };
+	static const char *const methods[] = { "auto", "grid", "levels", "tree", "rays", NULL };
+	sim_json_node node, skin;
+	int method = (int)def->method;
+	if (!sim_json_member(root, "detection", &node) || !sim_json_fields(&node, fields))
+		return;
+	sim_json_choice(&node, "method", methods, &method);
+	def->method = (carom_sphere_method)method;
+	if (!sim_json_member(&node, "skin", &skin))
+		return;
+	static const char *const automatic[] = { "auto", NULL };
+	if (cJSON_IsString(skin.item))
+		read_word(&skin, automatic);
+	else
+		sim_json_number(&node, "skin", 0, 1e6, &def->skin);
+}
+
+static void read_output(const sim_json_node *root, sim_granular_scene *scene)
+{
+	static const char *const fields[] = { "snapshots", "checkpoints", "energy", NULL };
+	sim_json_node node;
+	if (!sim_json_member(root, "output", &node) || !sim_json_fields(&node, fields))
+		return;
+	sim_json_integer(&node, "snapshots", 0, 1000000000, &scene->snapshot_interval);
+	sim_json_integer(&node, "checkpoints", 0, 1000000000, &scene->checkpoint_interval);
+	sim_json_integer(&node, "energy", 1, 1000000000, &scene->energy_interval);
+}
+
+static void read_picture(const sim_json_node *root, sim_granular_scene *scene)
+{
+	static const char *const fields[] = { "color", "box", "ground", NULL };
+	static const char *const colors[] = { "id", "speed", "radius", "copy", NULL };
+	sim_json_node node;
+	int color = 0;
+	if (!sim_json_member(root, "picture", &node) || !sim_json_fields(&node, fields))
+		return;
+	sim_json_choice(&node, "color", colors, &color);
+	scene->color_copies = color == 3;
+	scene->color = scene->color_copies ? SIM_COLOR_ID : (sim_sphere_color)color;
+	sim_json_bool(&node, "box", &scene->draw_box);
+	sim_json_bool(&node, "ground", &scene->draw_ground);
+}
+
+// ---- Spheres ----
+
+static void forbid(const sim_json_node *node, const char *kind, const char *const *names)
+{
+	for (int i = 0; names[i]; ++i)
+		sim_forbid_both(node, kind, names[i]);
+}
+
+// A pair of numbers, or one for both.
+static void read_radii(const sim_json_node *node, double radius[2])
+{
+	sim_json_node member;
+	if (!sim_json_member(node, "radius", &member)) {
+		sim_json_member_error(node, "radius", "is needed");
+		return;
+	}
+	if (!cJSON_IsArray(member.item)) {
+		sim_json_positive(node, "radius", &radius[0]);
+		radius[1] = radius[0];
+	} else if (sim_json_numbers(node, "radius", 2, 1e-12, 1e6, radius) && radius[0] > radius[1]) {
+		sim_json_error(&member, "the first is the least and must not be above the second");
+	}
+}
+
+static void read_random(const sim_json_node *node, const sim_granular_def *def, sim_sphere_source *source)
+{
+	static const char *const other[] = { "copies", "position", "count", "mix", "jitter", "scale", NULL };
+	source->kind = SIM_SPHERES_RANDOM;
+	source->apart = true;
+	memcpy(source->lower, def->lower, sizeof source->lower);
+	memcpy(source->upper, def->upper, sizeof source->upper);
+	forbid(node, "random", other);
+	sim_json_integer(node, "random", 1, CAROM_MAX_SPHERES, &source->count);
+	read_radii(node, source->radius);
+	read_vector(node, "lower", SIM_FARTHEST, source->lower);
+	read_vector(node, "upper", SIM_FARTHEST, source->upper);
+	sim_json_bool(node, "apart", &source->apart);
+	for (int k = 0; k < 3 && !node->json->failed; ++k)
+		if (!(source->upper[k] - source->lower[k] > 2 * source->radius[1]))
+			sim_json_error(node, "the largest sphere has no room between \"lower\" and \"upper\" along %s", axis_words[k]);
+}
+
+static void read_file(const sim_json_node *node, const sim_granular_scene *scene, sim_sphere_source *source)
+{
+	static const char *const other[] = { "count", "mix", "jitter", "apart", "lower", "upper", "seed", NULL };
+	char *path = NULL;
+	source->kind = SIM_SPHERES_FILE;
+	source->scale = 1;
+	source->radius[1] = -1;
+	forbid(node, "file", other);
+	if (sim_json_string(node, "file", &path) && !(source->file = sim_resolve_path(scene->base.file, path)))
+		sim_json_error(node, "out of memory");
+	free(path);
+	sim_json_positive(node, "scale", &source->scale);
+	sim_json_positive(node, "radius", &source->radius[1]);
+}
+
+static void read_mesh(const sim_json_node *node, const sim_granular_scene *scene, sim_sphere_source *source)
+{
+	static const char *const other[] = { "apart", "lower", "upper", "scale", NULL };
+	const char *names[65] = { NULL };
+	char *name = NULL;
+	source->kind = SIM_SPHERES_MESH;
+	source->jitter = 0.1;
+	source->mesh = -1;
+	forbid(node, "mesh", other);
+	sim_json_string(node, "mesh", &name);
+	for (int32_t i = 0; i < scene->base.mesh_count && name; ++i) {
+		if (i < 64)
+			names[i] = scene->base.meshes[i].name;
+		if (!strcmp(scene->base.meshes[i].name, name))
+			source->mesh = i;
+	}
+	const char *nearest = name ? sim_json_nearest(name, names) : NULL;
+	if (name && source->mesh < 0)
+		sim_json_member_error(node, "mesh", "there is no mesh \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
+			nearest ? nearest : "", nearest ? "\"?" : "");
+	else if (name && scene->base.meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		sim_json_member_error(node, "mesh", "a height field cannot be filled with spheres");
+	free(name);
+	sim_json_number(node, "radius", 1e-12, 1e6, &source->radius[1]);
+	sim_json_integer(node, "count", 1, CAROM_MAX_SPHERES, &source->count);
+	sim_json_bool(node, "mix", &source->mix);
+	sim_json_number(node, "jitter", 0, 0.999, &source->jitter);
+	if (source->count == 0 && !(source->radius[1] > 0))
+		sim_json_error(node, "needs \"radius\", \"count\", or both");
+}
+
+static void read_grid_of_copies(const sim_json_node *node, sim_sphere_source *source)
+{
+	double grid[3] = { 1, 1, 1 };
+	source->copies_kind = SIM_COPIES_GRID;
+	if (sim_json_numbers(node, "grid", 3, 1, 10000, grid))
+		for (int k = 0; k < 3; ++k) {
+			source->grid[k] = (int32_t)grid[k];
+			if (floor(grid[k]) != grid[k])
+				sim_json_member_error(node, "grid", "must be whole numbers");
+		}
+	read_vector(node, "spacing", SIM_FARTHEST, source->spacing);
+	const int64_t places = (int64_t)source->grid[0] * source->grid[1] * source->grid[2];
+	int64_t count = places;
+	sim_json_integer(node, "count", 1, places < 1000000 ? places : 1000000, &count);
+	if (count > 1000000)
+		sim_json_member_error(node, "grid", "makes more than a million copies");
+	source->copies = (int32_t)count;
+}
+
+static void read_copies(const sim_json_node *parent, const sim_granular_def *def, sim_sphere_source *source)
+{
+	static const char *const fields[] = { "count", "grid", "spacing", "lower", "upper", "degrees", "seed", NULL };
+	static const char *const random_only[] = { "lower", "upper", NULL };
+	sim_json_node node;
+	if (!sim_json_member(parent, "copies", &node) || !sim_json_fields(&node, fields))
+		return;
+	sim_json_number(&node, "degrees", 0, 180, &source->degrees);
+	sim_json_bits(&node, "seed", &source->copies_seed);
+	if (sim_json_has(&node, "grid")) {
+		forbid(&node, "grid", random_only);
+		read_grid_of_copies(&node, source);
+		return;
+	}
+	source->copies_kind = SIM_COPIES_RANDOM;
+	sim_forbid_both(parent, "copies", "position");
+	if (sim_json_has(&node, "spacing"))
+		sim_json_member_error(&node, "spacing", "needs \"grid\"");
+	memcpy(source->copies_lower, def->lower, sizeof def->lower);
+	memcpy(source->copies_upper, def->upper, sizeof def->upper);
+	sim_read_int32(&node, "count", 1, 1000000, &source->copies);
+	read_vector(&node, "lower", SIM_FARTHEST, source->copies_lower);
+	read_vector(&node, "upper", SIM_FARTHEST, source->copies_upper);
+}
+
+static void read_source(const sim_json_node *node, sim_granular_scene *scene, sim_sphere_source *source)
+{
+	source->copies = 1;
+	source->copies_kind = SIM_COPIES_GRID;
+	for (int k = 0; k < 3; ++k) {
+		source->grid[k] = 1;
+		source->spacing[k] = 1;
+	}
+	source->seed = source->copies_seed = source->velocity_seed = 1;
+	source->line = sim_json_line(node);
+	if (sim_json_has(node, "random") + sim_json_has(node, "file") + sim_json_has(node, "mesh") != 1) {
+		sim_json_error(node, "needs one of \"random\", \"file\" and \"mesh\"");
+		return;
+	}
+	if (sim_json_has(node, "random"))
+		read_random(node, &scene->def, source);
+	else if (sim_json_has(node, "file"))
+		read_file(node, scene, source);
+	else
+		read_mesh(node, scene, source);
+	sim_json_bits(node, "seed", &source->seed);
+	read_vector(node, "position", SIM_FARTHEST, source->position);
+	read_copies(node, &scene->def, source);
+	read_vector(node, "velocity", 1e6, source->velocity);
+	sim_json_numbers(node, "velocity_spread", 3, 0, 1e6, source->velocity_spread);
+	sim_json_bits(node, "velocity_seed", &source->velocity_seed);
+	read_vector(node, "angular_velocity", 1e6, source->angular_velocity);
+}
+
+static void read_spheres(const sim_json_node *root, sim_granular_scene *scene)
+{
+	static const char *const fields[] = { "random", "file", "mesh", "radius", "count", "mix", "jitter", "seed", "apart", "lower",
+		"upper", "scale", "position", "copies", "velocity", "velocity_spread", "velocity_seed", "angular_velocity", NULL };
+	sim_json_node list;
+	if (!sim_json_member(root, "spheres", &list))
+		return;
+	const int count = sim_json_count(&list, true);
+	if (count == 0)
+		sim_json_error(&list, "holds no spheres");
+	for (int i = 0; i < count && !root->json->failed; ++i) {
+		const sim_json_node node = sim_json_child(&list, i);
+		sim_sphere_source *source = sim_append(&node, (void **)&scene->sources, &scene->source_count, sizeof *source);
+		if (!source || !sim_json_fields(&node, fields))
+			return;
+		source->number = i;
+		read_source(&node, scene, source);
+	}
+}
+
+// ---- The whole ----
+
+static void set_defaults(sim_granular_scene *scene)
+{
+	snprintf(scene->base.name, sizeof scene->base.name, "scene");
+	scene->base.steps = 1000;
+	scene->base.camera = sim_default_scene_camera();
+	scene->def = sim_default_granular_def();
+	scene->def.gravity_axis[0] = scene->def.gravity_axis[2] = 0;
+	scene->def.gravity_axis[1] = 1;
+	scene->def.spheres.friction = 0.5; // where there is a tangential force
+	scene->energy_interval = 10;
+	scene->draw_box = scene->draw_ground = true;
+}
+
+static void read_scene(const sim_json_node *root, sim_granular_scene *scene)
+{
+	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "box", "moving_walls",
+		"material", "wall_material", "stability", "detection", "output", "picture", "camera", "meshes", "spheres", NULL };
+	char *description = NULL;
+	if (!sim_json_fields(root, fields))
+		return;
+	sim_read_name(root, "name", scene->base.name);
+	sim_json_string(root, "description", &description); // for readers of the file only
+	free(description);
+	sim_json_number(root, "time_step", 1e-12, 1, &scene->def.time_step);
+	scene->base.time_step = scene->def.time_step;
+	sim_json_integer(root, "steps", 1, 1000000000, &scene->base.steps);
+	read_gravity(root, &scene->def);
+	read_box(root, &scene->def);
+	read_moving_walls(root, &scene->def);
+	read_material(root, &scene->def);
+	read_stability(root, &scene->def);
+	read_detection(root, &scene->def);
+	read_output(root, scene);
+	read_picture(root, scene);
+	sim_read_camera(root, &scene->base.camera);
+	sim_read_meshes(root, &scene->base);
+	read_spheres(root, scene);
+}
+
+bool sim_is_granular_scene(const char *text, size_t size)
+{
+	cJSON *root = cJSON_ParseWithLength(text, size);
+	const bool found = root && cJSON_GetObjectItemCaseSensitive(root, "spheres");
+	cJSON_Delete(root);
+	return found;
+}
+
+bool sim_parse_granular_scene(
+	const char *file, const char *text, size_t size, sim_granular_scene *scene, char *error, size_t error_size)
+{
+	sim_json json;
+	sim_json_node root;
+	*scene = (sim_granular_scene){ .base = { .file = strdup(file), .text = malloc(size + 1), .text_size = size } };
+	if (!scene->base.file || !scene->base.text) {
+		snprintf(error, error_size, "%s: out of memory", file);
+		sim_destroy_granular_scene(scene);
+		return false;
+	}
+	memcpy(scene->base.text, text, size);
+	scene->base.text[size] = 0;
+	set_defaults(scene);
+	bool done = sim_json_parse(scene->base.file, text, size, error, error_size, &json, &root);
+	if (done) {
+		read_scene(&root, scene);
+		done = !json.failed;
+	}
+	sim_json_close(&json);
+	if (!done)
+		sim_destroy_granular_scene(scene);
+	return done;
+}
+
+void sim_destroy_granular_scene(sim_granular_scene *scene)
+{
+	for (int32_t i = 0; i < scene->source_count; ++i)
+		free(scene->sources[i].file);
+	free(scene->sources);
+	sim_destroy_scene(&scene->base);
+	*scene = (sim_granular_scene){ 0 };
+}
+
+bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, char *error, size_t error_size)
+{
+	sim_sphere_source *random = NULL;
+	int found = 0;
+	for (int32_t i = 0; i < scene->source_count; ++i)
+		if (scene->sources[i].kind == SIM_SPHERES_RANDOM) {
+			random = &scene->sources[i];
+			++found;
+		}
+	if (found != 1) {
+		snprintf(error, error_size, "%s: has %d random sources of spheres; a count needs exactly one", scene->base.file, found);
+		return false;
+	}
+	if (count < 1 || count > CAROM_MAX_SPHERES) {
+		snprintf(error, error_size, "the count must be from 1 to %d", CAROM_MAX_SPHERES);
+		return false;
+	}
+	random->count = count;
+	return true;
+}

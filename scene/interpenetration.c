@@ -1,0 +1,67 @@
+// Interpenetration by a standard cast: see interpenetration.h.
+#include "scene/interpenetration.h"
+
+#include <stdio.h>
+
+// The full algorithm as the papers describe it, and nothing else.
+static carom_world_def standard_cast(void)
+{
+	carom_world_def def = carom_default_world_def();
+	def.max_contacts_per_pair = 0;
+	def.complete = false;
+	def.exit_distance_test = false;
+	def.max_depth_ratio = 0;
+	def.speculative_distance = 0;
+	def.temporal = CAROM_TEMPORAL_NONE;
+	def.contact_normal = CAROM_NORMAL_RAY;
+	def.internal_edge_angle = 0;
+	return def;
+}
+
+static bool fill(const sim_simulation *simulation, carom_world *world)
+{
+	for (int32_t i = 0; i < sim_simulation_body_count(simulation); i++) {
+		const carom_body_def def = sim_simulation_body_def(simulation, i);
+		carom_body_id id;
+		if (carom_world_add_body(world, &def, &id) != CAROM_SUCCESS)
+			return false;
+	}
+	return true;
+}
+
+static sim_interpenetration sum(const sim_simulation *simulation, const carom_world *world)
+{
+	sim_interpenetration total = { 0 };
+	const carom_contact_view contacts = carom_world_contacts(world);
+	const carom_pair_view pairs = carom_world_pairs(world);
+	for (int32_t i = 0; i < contacts.count; i++) {
+		const carom_contact *c = &contacts.data[i];
+		const carom_pair *pair = &pairs.data[c->pair];
+		const carom_shape_type a = sim_simulation_body_def(simulation, (int32_t)pair->user_data_a).shape.type;
+		const carom_shape_type b = sim_simulation_body_def(simulation, (int32_t)pair->user_data_b).shape.type;
+		const bool is_ray = c->kind == CAROM_VERTEX_A || c->kind == CAROM_VERTEX_B;
+		if (is_ray && a == CAROM_MESH && b == CAROM_MESH) {
+			total.ray_length += (double)c->depth;
+			total.rays_inside++;
+		} else if ((a == CAROM_PLANE && b == CAROM_MESH) || (a == CAROM_MESH && b == CAROM_PLANE)) {
+			total.plane_depth += (double)c->depth;
+			total.plane_vertices++;
+		}
+	}
+	return total;
+}
+
+bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpenetration *result, char *error, size_t error_size)
+{
+	carom_context *context = carom_world_context(sim_simulation_world(simulation));
+	const carom_world_def def = standard_cast();
+	carom_world *world = NULL;
+	const bool done = carom_create_world(context, &def, &world) == CAROM_SUCCESS && fill(simulation, world) &&
+		carom_world_step(world) == CAROM_SUCCESS;
+	if (done)
+		*result = sum(simulation, world);
+	else
+		snprintf(error, error_size, "interpenetration at the end of the run: %s", carom_error_text(context));
+	carom_destroy_world(world);
+	return done;
+}

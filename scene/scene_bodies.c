@@ -1,0 +1,316 @@
+// The "planes", "bodies" and "grids" of a scene file.
+#include "sim/base/rotations.h"
+#include "scene/scene_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The number of the mesh that a text node names, or -1 with an error.
+static int32_t find_mesh(const sim_json_node *node, const sim_scene *scene)
+{
+	if (!cJSON_IsString(node->item)) {
+		sim_json_error(node, "must be the name of a mesh");
+		return -1;
+	}
+	const char *name = node->item->valuestring;
+	for (int32_t i = 0; i < scene->mesh_count; i++)
+		if (!strcmp(scene->meshes[i].name, name))
+			return i;
+	const char **names = calloc((size_t)scene->mesh_count + 1, sizeof *names);
+	for (int32_t i = 0; names && i < scene->mesh_count; i++)
+		names[i] = scene->meshes[i].name;
+	const char *nearest = names ? sim_json_nearest(name, names) : NULL;
+	if (nearest)
+		sim_json_error(node, "there is no mesh \"%.100s\"; did you mean \"%s\"?", name, nearest);
+	else
+		sim_json_error(node, "there is no mesh \"%.100s\"; \"meshes\" must hold it", name);
+	free(names);
+	return -1;
+}
+
+static sim_scene_body default_body(const sim_scene *scene)
+{
+	const carom_body_def def = carom_default_body_def();
+	return (sim_scene_body){
+		.type = CAROM_MESH,
+		.mesh = -1,
+		.kind = CAROM_DYNAMIC,
+		.pose = carom_pose_identity(),
+		.density = 1000,
+		.friction = scene->solver.friction,
+		.restitution = scene->solver.restitution,
+		.category = def.category,
+		.mask = def.mask,
+		.group = def.group,
+	};
+}
+
+#define SHAPE(type) (1u << (type))
+
+// In the order of carom_shape_type.
+static const char *const shape_names[] = { "sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid",
+	NULL };
+
+// Sizes: those that a shape needs must be there, others must not.
+static void read_size(const sim_json_node *node, sim_scene_body *body)
+{
+	static const unsigned upright = SHAPE(CAROM_CAPSULE) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
+	static const unsigned cornered = SHAPE(CAROM_BOX) | SHAPE(CAROM_HULL) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
+	const struct {
+		const char *name;
+		unsigned types;
+		bool needed;
+	} sizes[] = {
+		{ "radius", SHAPE(CAROM_SPHERE) | upright, true },
+		{ "half_length", upright, true },
+		{ "half_extents", SHAPE(CAROM_BOX) | SHAPE(CAROM_ELLIPSOID), true },
+		{ "mesh", SHAPE(CAROM_MESH) | SHAPE(CAROM_HULL), true },
+		{ "rounding", cornered | SHAPE(CAROM_ELLIPSOID), false },
+	};
+	for (int i = 0; i < 5; i++) {
+		const bool wanted = (sizes[i].types & SHAPE(body->type)) != 0;
+		const bool given = sim_json_has(node, sizes[i].name);
+		if (wanted && !given && sizes[i].needed)
+			sim_json_member_error(node, sizes[i].name, "is missing: this shape needs it");
+		else if (given && !wanted)
+			sim_json_member_error(node, sizes[i].name, "does not belong to this shape");
+	}
+	sim_json_number(node, "radius", 1e-6, 1e6, &body->radius);
+	sim_json_number(node, "half_length", 1e-6, 1e6, &body->half_length);
+	sim_json_numbers(node, "half_extents", 3, 1e-6, 1e6, body->half_extents);
+	sim_json_number(node, "rounding", 0, 1e6, &body->rounding);
+}
+
+void sim_read_orientation(const sim_json_node *node, carom_quat *orientation)
+{
+	sim_json_node rotation;
+	sim_forbid_both(node, "orientation", "rotation");
+	if (sim_json_has(node, "orientation")) {
+		double q[4] = { 0, 0, 0, 1 };
+		if (!sim_json_numbers(node, "orientation", 4, -2, 2, q))
+			return;
+		const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+		if (fabs(length - 1) > 1e-3)
+			sim_json_member_error(node, "orientation", "must be a unit quaternion x, y, z, w; its length is %.6g", length);
+		else
+			*orientation = sim_unit_quat((carom_quat){ q[0], q[1], q[2], q[3] });
+	}
+	static const char *const fields[] = { "axis", "degrees", NULL };
+	if (!sim_json_member(node, "rotation", &rotation) || !sim_json_fields(&rotation, fields))
+		return;
+	double axis[3] = { 0, 1, 0 }, degrees = 0;
+	sim_json_numbers(&rotation, "axis", 3, -1e6, 1e6, axis);
+	sim_json_number(&rotation, "degrees", -3600, 3600, &degrees);
+	if (sim_length3(axis) < 1e-9)
+		sim_json_member_error(&rotation, "axis", "must not be zero");
+	else
+		*orientation = sim_unit_quat(sim_axis_angle(axis, degrees * SIM_PI / 180));
+}
+
+static void check_kind(const sim_json_node *node, const sim_scene *scene, const sim_scene_body *body)
+{
+	if (body->kind == CAROM_DYNAMIC && body->type == CAROM_PLANE)
+		sim_json_member_error(node, "kind", "a plane must be \"static\" or \"kinematic\"");
+	if (body->kind == CAROM_DYNAMIC && body->type == CAROM_MESH && body->mesh >= 0 &&
+		scene->meshes[body->mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		sim_json_member_error(node, "kind", "a height field must be \"static\" or \"kinematic\"");
+	if (body->type == CAROM_HULL && body->mesh >= 0 && scene->meshes[body->mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		sim_json_member_error(node, "mesh", "a height field has no hull");
+	if (body->kind == CAROM_STATIC && (sim_json_has(node, "velocity") || sim_json_has(node, "angular_velocity")))
+		sim_json_member_error(node, sim_json_has(node, "velocity") ? "velocity" : "angular_velocity",
+			"a static body does not move; \"kind\": \"kinematic\" does");
+	if (body->kind != CAROM_DYNAMIC && (sim_json_has(node, "density") || sim_json_has(node, "mass")))
+		sim_json_member_error(node, sim_json_has(node, "mass") ? "mass" : "density", "only dynamic bodies have a mass");
+}
+
+// All fields of a body except "mesh", which a grid reads in its own way.
+static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
+{
+	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL }; // of carom_body_kind
+	int type = (int)body->type, kind;
+	sim_read_name(node, "name", body->name);
+	sim_json_choice(node, "shape", shape_names, &type);
+	body->type = (carom_shape_type)type;
+	kind = body->type == CAROM_PLANE ? (int)CAROM_STATIC : (int)body->kind;
+	sim_json_choice(node, "kind", kinds, &kind);
+	body->kind = (carom_body_kind)kind;
+	read_size(node, body);
+	sim_read_vec3(node, "position", SIM_FARTHEST, &body->pose.position);
+	sim_read_orientation(node, &body->pose.orientation);
+	sim_read_vec3(node, "velocity", 1e6, &body->velocity);
+	sim_read_vec3(node, "angular_velocity", 1e6, &body->angular_velocity);
+	sim_forbid_both(node, "density", "mass");
+	sim_json_positive(node, "density", &body->density);
+	sim_json_positive(node, "mass", &body->mass);
+	sim_json_number(node, "friction", 0, 1e6, &body->friction);
+	sim_json_number(node, "restitution", 0, 1, &body->restitution);
+	sim_json_bits(node, "category", &body->category);
+	sim_json_bits(node, "mask", &body->mask);
+	sim_read_int32(node, "group", INT32_MIN, INT32_MAX, &body->group);
+	snprintf(body->where, sizeof body->where, "%.*s", SIM_NAME_SIZE - 1, node->path);
+	body->line = sim_json_line(node);
+}
+
+static sim_scene_body *append_body(const sim_json_node *node, sim_scene *scene, const sim_scene_body *body)
+{
+	sim_scene_body *added = sim_append(node, (void **)&scene->bodies, &scene->body_count, sizeof *added);
+	if (added)
+		*added = *body;
+	return added;
+}
+
+void sim_read_planes(const sim_json_node *root, sim_scene *scene)
+{
+	static const char *const fields[] = { "name", "normal", "offset", "friction", "restitution", NULL };
+	sim_json_node list;
+	if (!sim_json_member(root, "planes", &list))
+		return;
+	const int count = sim_json_count(&list, true);
+	for (int i = 0; i < count && !root->json->failed; i++) {
+		const sim_json_node node = sim_json_child(&list, i);
+		sim_scene_body body = default_body(scene);
+		double normal[3] = { 0, 1, 0 }, offset = 0;
+		if (!sim_json_fields(&node, fields))
+			return;
+		sim_read_name(&node, "name", body.name);
+		sim_json_numbers(&node, "normal", 3, -1e6, 1e6, normal);
+		sim_json_number(&node, "offset", -SIM_FARTHEST, SIM_FARTHEST, &offset);
+		sim_json_number(&node, "friction", 0, 1e6, &body.friction);
+		sim_json_number(&node, "restitution", 0, 1, &body.restitution);
+		const double length = sim_length3(normal);
+		if (length < 1e-9)
+			sim_json_member_error(&node, "normal", "must not be zero");
+		for (int k = 0; k < 3; k++)
+			normal[k] /= length;
+		body.type = CAROM_PLANE;
+		body.kind = CAROM_STATIC;
+		body.pose.position = (carom_vec3){ normal[0] * offset, normal[1] * offset, normal[2] * offset };
+		body.pose.orientation = sim_rotation_to_normal(normal);
+		snprintf(body.where, sizeof body.where, "planes[%d]", i);
+		body.line = sim_json_line(&node);
+		append_body(&node, scene, &body);
+	}
+}
+
+void sim_read_bodies(const sim_json_node *root, sim_scene *scene)
+{
+	static const char *const fields[] = { SIM_BODY_FIELDS, NULL };
+	sim_json_node list, name;
+	if (!sim_json_member(root, "bodies", &list))
+		return;
+	const int count = sim_json_count(&list, true);
+	for (int i = 0; i < count && !root->json->failed; i++) {
+		const sim_json_node node = sim_json_child(&list, i);
+		sim_scene_body body = default_body(scene);
+		if (!sim_json_fields(&node, fields))
+			return;
+		read_body_fields(&node, &body);
+		if (sim_json_member(&node, "mesh", &name))
+			body.mesh = find_mesh(&name, scene);
+		check_kind(&node, scene, &body);
+		append_body(&node, scene, &body);
+	}
+}
+
+// ---- Many bodies at a time ----
+
+static void read_meshes_in_turn(const sim_json_node *node, const sim_scene *scene, sim_variation *v)
+{
+	sim_json_node list;
+	if (!sim_json_member(node, "mesh", &list))
+		return;
+	if (!cJSON_IsArray(list.item)) {
+		v->meshes[v->mesh_count++] = find_mesh(&list, scene);
+		return;
+	}
+	const int count = sim_json_count(&list, true);
+	if (count < 1 || count > SIM_MOST_MESHES_IN_TURN)
+		sim_json_error(&list, "must name 1 to %d meshes", SIM_MOST_MESHES_IN_TURN);
+	for (int i = 0; i < count && !node->json->failed; i++) {
+		const sim_json_node name = sim_json_child(&list, i);
+		v->meshes[v->mesh_count++] = find_mesh(&name, scene);
+	}
+}
+
+void sim_read_varied_body(const sim_json_node *node, const sim_scene *scene, sim_scene_body *body, sim_variation *variation)
+{
+	static const char *const fields[] = { "degrees", "shift", "seed", NULL };
+	sim_json_node jitter;
+	*body = default_body(scene);
+	*variation = (sim_variation){ .state = 1 };
+	read_body_fields(node, body);
+	if (sim_json_member(node, "jitter", &jitter) && sim_json_fields(&jitter, fields)) {
+		sim_json_number(&jitter, "degrees", 0, 180, &variation->degrees);
+		sim_json_number(&jitter, "shift", 0, 1e6, &variation->shift);
+		sim_json_bits(&jitter, "seed", &variation->state);
+	}
+	read_meshes_in_turn(node, scene, variation);
+	for (int k = 0; k < variation->mesh_count; k++) {
+		body->mesh = variation->meshes[k];
+		check_kind(node, scene, body);
+	}
+	if (variation->mesh_count == 0)
+		check_kind(node, scene, body);
+}
+
+void sim_add_varied_body(const sim_json_node *node, sim_scene *scene, const sim_scene_body *body, sim_variation *variation,
+	int64_t i, carom_vec3 offset)
+{
+	sim_scene_body made = *body;
+	const carom_quat turn = sim_random_rotation(&variation->state, variation->degrees * SIM_PI / 180);
+	made.pose.orientation = sim_unit_quat(sim_multiply(turn, body->pose.orientation));
+	made.pose.position.x += offset.x + variation->shift * sim_random_unit(&variation->state);
+	made.pose.position.y += offset.y + variation->shift * sim_random_unit(&variation->state);
+	made.pose.position.z += offset.z + variation->shift * sim_random_unit(&variation->state);
+	if (variation->mesh_count > 0)
+		made.mesh = variation->meshes[i % variation->mesh_count];
+	append_body(node, scene, &made);
+}
+
+bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int64_t more)
+{
+	if (more + scene->body_count > SIM_MOST_BODIES)
+		return sim_json_member_error(node, "count", "makes more than %d bodies", SIM_MOST_BODIES);
+	return !node->json->failed;
+}
+
+// ---- Grids ----
+
+// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded motions.
+static void read_grid(const sim_json_node *node, sim_scene *scene)
+{
+	double count[3] = { 1, 1, 1 }, spacing[3] = { 1, 1, 1 };
+	sim_scene_body first;
+	sim_variation variation;
+	sim_read_varied_body(node, scene, &first, &variation);
+	sim_json_numbers(node, "count", 3, 1, 10000, count);
+	sim_json_numbers(node, "spacing", 3, -1e6, 1e6, spacing);
+	for (int k = 0; k < 3; k++)
+		if (count[k] != floor(count[k]))
+			sim_json_member_error(node, "count", "must be three whole numbers");
+	const int64_t columns = (int64_t)count[0], rows = (int64_t)count[2], total = columns * rows * (int64_t)count[1];
+	if (!sim_check_body_count(node, scene, total))
+		return;
+	for (int64_t i = 0; i < total && !node->json->failed; i++) {
+		const int64_t x = i % columns, z = i / columns % rows, y = i / columns / rows;
+		const carom_vec3 offset = { (double)x * spacing[0], (double)y * spacing[1], (double)z * spacing[2] };
+		sim_add_varied_body(node, scene, &first, &variation, i, offset);
+	}
+}
+
+void sim_read_grids(const sim_json_node *root, sim_scene *scene)
+{
+	static const char *const fields[] = { "count", "spacing", "jitter", SIM_BODY_FIELDS, NULL };
+	sim_json_node list;
+	if (!sim_json_member(root, "grids", &list))
+		return;
+	const int count = sim_json_count(&list, true);
+	for (int i = 0; i < count && !root->json->failed; i++) {
+		const sim_json_node node = sim_json_child(&list, i);
+		if (!sim_json_fields(&node, fields))
+			return;
+		read_grid(&node, scene);
+	}
+}

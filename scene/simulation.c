@@ -1,0 +1,649 @@
+// A scene in motion: see simulation.h.
+#include "scene/simulation.h"
+
+#include "io/baked_file.h"
+#include "sim/rigid/dynamics.h"
+#include "scene/volumes.h"
+#include "sim/base/state_hash.h"
+#include "io/recording.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct sim_simulation {
+	const sim_scene *scene;
+	carom_world *world;
+	carom_mesh **meshes; // [scene->mesh_count]
+	carom_mesh **hulls;  // [scene->mesh_count] of those that a body is the hull of; else NULL
+	int32_t body_count;  // bodies that are there: the first ones of the scene
+	carom_body_id *ids;  // [scene->body_count]
+	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
+	double *radii;       // half the longest side of each body's box; 0 for planes
+	sim_dynamics *dynamics;
+	sim_recorder *recorder;    // NULL: none
+	carom_body_id *moving_ids; // of the bodies that are not static
+	carom_pose *moving_poses;
+	int32_t *moving; // their numbers
+	int32_t moving_count;
+	int32_t *planes; // numbers of the static planes
+	int32_t plane_count;
+	carom_pose *poses; // of all bodies, for the recording
+	sim_dynamic_contact *contacts;
+	sim_recorded_contact *recorded;
+	int32_t contact_room;
+	int64_t step;
+	carom_vec3 up; // unit, against gravity
+	sim_summary summary;
+};
+
+static double now_ms(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
+{
+	double numbers[7];
+	_Static_assert(sizeof numbers == sizeof *pose, "a pose is seven doubles");
+	memcpy(numbers, pose, sizeof numbers);
+	return sim_hash_doubles(hash, numbers, 7);
+}
+
+// ---- Setting up ----
+
+static bool out_of_memory(const sim_simulation *s, char *error, size_t error_size)
+{
+	snprintf(error, error_size, "%s: out of memory", s->scene->file);
+	return false;
+}
+
+static carom_result create_mesh(carom_context *context, const sim_scene *scene, int32_t index, carom_mesh **mesh, bool *made,
+	char *error, size_t error_size)
+{
+	const sim_mesh_source *source = &scene->meshes[index];
+	*made = true;
+	if (source->kind == SIM_MESH_HEIGHT_FIELD)
+		return carom_create_height_field(
+			context, source->columns, source->rows, source->heights, source->spacing, source->thickness, mesh);
+	sim_mesh triangles;
+	*made = sim_scene_build_mesh(scene, index, &triangles, error, error_size);
+	if (!*made)
+		return CAROM_INVALID_MESH;
+	const carom_result result = sim_create_mesh(context, &triangles, CAROM_GRID_BY_SIZE, NULL, mesh);
+	sim_mesh_free(&triangles);
+	return result;
+}
+
+static bool create_meshes(sim_simulation *s, carom_context *context, char *error, size_t error_size)
+{
+	for (int32_t i = 0; i < s->scene->mesh_count; i++) {
+		const sim_mesh_source *source = &s->scene->meshes[i];
+		bool made;
+		const carom_result result = create_mesh(context, s->scene, i, &s->meshes[i], &made, error, error_size);
+		if (!made)
+			return false;
+		if (result != CAROM_SUCCESS) {
+			snprintf(error, error_size, "%s: field \"meshes.%s\": %s%s%s", s->scene->file, source->name,
+				source->kind == SIM_MESH_FILE ? source->file : "", source->kind == SIM_MESH_FILE ? ": " : "",
+				carom_error_text(context));
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool body_error(const sim_simulation *s, int32_t i, const char *text, char *error, size_t error_size)
+{
+	const sim_scene_body *body = &s->scene->bodies[i];
+	snprintf(error, error_size, "%s:%d: field \"%s\": %s", s->scene->file, body->line, body->where, text);
+	return false;
+}
+
+static bool create_hulls(sim_simulation *s, carom_context *context, char *error, size_t error_size)
+{
+	for (int32_t i = 0; i < s->scene->body_count; i++) {
+		const sim_scene_body *body = &s->scene->bodies[i];
+		if (body->type == CAROM_HULL && sim_hull_of(context, s->meshes[body->mesh], &s->hulls[body->mesh]) != CAROM_SUCCESS)
+			return body_error(s, i, carom_error_text(context), error, error_size);
+	}
+	return true;
+}
+
+static carom_shape shape_of(const sim_simulation *s, const sim_scene_body *body)
+{
+	return (carom_shape){
+		.type = body->type,
+		.radius = body->radius,
+		.half_length = body->half_length,
+		.half_extents = { body->half_extents[0], body->half_extents[1], body->half_extents[2] },
+		.mesh = body->type == CAROM_MESH ? s->meshes[body->mesh]
+			: body->type == CAROM_HULL   ? s->hulls[body->mesh]
+										 : NULL,
+		.rounding = body->rounding,
+	};
+}
+
+static double longest_side(const carom_shape *shape)
+{
+	const double *half = shape->half_extents, more = 2 * shape->rounding;
+	switch (shape->type) {
+	case CAROM_SPHERE: return 2 * shape->radius;
+	case CAROM_CAPSULE: return 2 * (shape->radius + shape->half_length);
+	case CAROM_BOX:
+	case CAROM_ELLIPSOID: return 2 * fmax(half[0], fmax(half[1], half[2])) + more;
+	case CAROM_CYLINDER:
+	case CAROM_CONE: return 2 * fmax(shape->radius, shape->half_length) + more;
+	case CAROM_PLANE: return INFINITY;
+	default: break;
+	}
+	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
+	double side = 0;
+	for (int k = 0; k < 3; k++)
+		side = fmax(side, report->upper[k] - report->lower[k]);
+	return shape->type == CAROM_HULL ? side + more : side;
+}
+
+// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
+static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, char *error, size_t size)
+{
+	if (shape->type != CAROM_MESH) {
+		*mass = sim_volume_mass(shape);
+		return true;
+	}
+	if (carom_mesh_get_mass(shape->mesh, mass) == CAROM_SUCCESS)
+		return true;
+	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
+	if (s->scene->bodies[i].mass == 0)
+		return body_error(
+			s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error, size);
+	carom_shape box = { .type = CAROM_BOX };
+	for (int k = 0; k < 3; k++)
+		box.half_extents[k] = fmax(0.5 * (report->upper[k] - report->lower[k]), 1e-9);
+	*mass = sim_volume_mass(&box);
+	mass->centre = (carom_vec3){ 0.5 * (report->lower[0] + report->upper[0]), 0.5 * (report->lower[1] + report->upper[1]),
+		0.5 * (report->lower[2] + report->upper[2]) };
+	return true;
+}
+
+static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape, char *error, size_t error_size)
+{
+	const sim_scene_body *body = &s->scene->bodies[i];
+	char reason[256];
+	sim_dynamic_body def = {
+		.kind = body->kind,
+		.pose = body->pose,
+		.velocity = body->velocity,
+		.angular_velocity = body->angular_velocity,
+		.friction = body->friction,
+		.restitution = body->restitution,
+	};
+	if (body->kind == CAROM_DYNAMIC) {
+		if (!unit_mass(s, i, shape, &def.mass, error, error_size))
+			return false;
+		const double density = body->mass > 0 ? body->mass / def.mass.mass : body->density;
+		def.mass.mass *= density;
+		for (int k = 0; k < 6; k++)
+			def.mass.inertia[k] *= density;
+	}
+	return sim_dynamics_add_body(s->dynamics, &def, reason, sizeof reason) || body_error(s, i, reason, error, error_size);
+}
+
+carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
+{
+	const sim_scene_body *body = &s->scene->bodies[i];
+	carom_body_def def = carom_default_body_def();
+	def.shape = shape_of(s, body);
+	def.kind = body->kind;
+	def.pose = i < s->body_count ? s->poses[i] : body->pose;
+	def.category = body->category;
+	def.mask = body->mask;
+	def.group = body->group;
+	def.user_data = (uint64_t)i;
+	return def;
+}
+
+static bool add_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+{
+	const sim_scene_body *body = &s->scene->bodies[i];
+	const carom_body_def def = sim_simulation_body_def(s, i);
+	if (carom_world_add_body(s->world, &def, &s->ids[i]) != CAROM_SUCCESS)
+		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error, error_size);
+	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def.shape) : INFINITY;
+	s->radii[i] = body->type == CAROM_PLANE ? 0 : 0.5 * longest_side(&def.shape);
+	s->poses[i] = body->pose;
+	if (body->kind == CAROM_DYNAMIC)
+		s->summary.bodies++;
+	else
+		s->summary.others++;
+	if (body->type == CAROM_PLANE && body->kind == CAROM_STATIC)
+		s->planes[s->plane_count++] = i;
+	if (body->kind != CAROM_STATIC) {
+		s->moving[s->moving_count] = i;
+		s->moving_ids[s->moving_count++] = s->ids[i];
+	}
+	s->body_count++;
+	return add_dynamics(s, i, &def.shape, error, error_size);
+}
+
+static bool record_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+{
+	const sim_scene_body *from = &s->scene->bodies[i];
+	const sim_recorded_body body = {
+		.kind = from->kind,
+		.type = from->type,
+		.mesh = from->mesh,
+		.radius = from->radius,
+		.half_length = from->half_length,
+		.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
+		.rounding = from->rounding,
+	};
+	return sim_recorder_add_body(s->recorder, &body, error, error_size);
+}
+
+// Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
+// recording holds no pose of them.
+static bool add_due_bodies(sim_simulation *s, char *error, size_t error_size)
+{
+	while (s->body_count < s->scene->body_count && s->scene->bodies[s->body_count].first_step <= s->step) {
+		const int32_t i = s->body_count;
+		if (!add_body(s, i, error, error_size))
+			return false;
+		if (s->recorder && !record_body(s, i, error, error_size))
+			return false;
+	}
+	return true;
+}
+
+static bool start_recording(sim_simulation *s, const char *path, char *error, size_t error_size)
+{
+	const sim_recording_info info = {
+		.gravity = s->scene->gravity,
+		.time_step = s->scene->time_step,
+		.contacts = s->scene->record_contacts,
+		.scene_text = s->scene->text,
+		.scene_name = s->scene->name,
+	};
+	s->recorder = sim_create_recorder(path, &info, error, error_size);
+	bool done = s->recorder != NULL;
+	for (int32_t i = 0; i < s->scene->mesh_count && done; i++) {
+		const carom_mesh_report *report = carom_mesh_get_report(s->meshes[i]);
+		sim_recorded_mesh mesh = {
+			.vertex_count = report->vertex_count,
+			.triangle_count = report->triangle_count,
+			.vertices = carom_mesh_get_vertices(s->meshes[i]),
+			.triangles = carom_mesh_get_triangles(s->meshes[i]),
+		};
+		snprintf(mesh.name, sizeof mesh.name, "%s", s->scene->meshes[i].name);
+		done = sim_recorder_add_mesh(s->recorder, &mesh, error, error_size);
+	}
+	for (int32_t i = 0; i < s->body_count && done; i++)
+		done = record_body(s, i, error, error_size);
+	return done;
+}
+
+static bool allocate(sim_simulation *s)
+{
+	const size_t bodies = (size_t)s->scene->body_count;
+	s->meshes = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->meshes);
+	s->hulls = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->hulls);
+	s->ids = calloc(bodies, sizeof *s->ids);
+	s->sizes = calloc(bodies, sizeof *s->sizes);
+	s->radii = calloc(bodies, sizeof *s->radii);
+	s->moving = calloc(bodies, sizeof *s->moving);
+	s->moving_ids = calloc(bodies, sizeof *s->moving_ids);
+	s->moving_poses = calloc(bodies, sizeof *s->moving_poses);
+	s->planes = calloc(bodies, sizeof *s->planes);
+	s->poses = calloc(bodies, sizeof *s->poses);
+	s->dynamics = sim_create_dynamics(&s->scene->solver, s->scene->gravity);
+	return s->meshes && s->hulls && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses &&
+		s->planes && s->poses && s->dynamics;
+}
+
+static carom_vec3 against(carom_vec3 gravity)
+{
+	const double length = sqrt(gravity.x * gravity.x + gravity.y * gravity.y + gravity.z * gravity.z);
+	if (length == 0)
+		return (carom_vec3){ 0, 1, 0 };
+	return (carom_vec3){ -gravity.x / length, -gravity.y / length, -gravity.z / length };
+}
+
+static bool set_up(sim_simulation *s, carom_context *context, const char *recording, char *error, size_t error_size)
+{
+	if (!allocate(s))
+		return out_of_memory(s, error, error_size);
+	s->up = against(s->scene->gravity);
+	s->summary.hash = SIM_HASH_START;
+	if (!create_meshes(s, context, error, error_size) || !create_hulls(s, context, error, error_size))
+		return false;
+	if (carom_create_world(context, &s->scene->detection, &s->world) != CAROM_SUCCESS) {
+		snprintf(error, error_size, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
+		return false;
+	}
+	if (!add_due_bodies(s, error, error_size))
+		return false;
+	return !recording || start_recording(s, recording, error, error_size);
+}
+
+sim_simulation *sim_create_simulation(
+	carom_context *context, const sim_scene *scene, const char *recording, char *error, size_t error_size)
+{
+	sim_simulation *s = calloc(1, sizeof *s);
+	if (!s) {
+		snprintf(error, error_size, "%s: out of memory", scene->file);
+		return NULL;
+	}
+	s->scene = scene;
+	if (set_up(s, context, recording, error, error_size))
+		return s;
+	sim_destroy_simulation(s);
+	return NULL;
+}
+
+bool sim_finish_recording(sim_simulation *s, char *error, size_t error_size)
+{
+	sim_recorder *recorder = s->recorder;
+	const double start = now_ms();
+	s->recorder = NULL;
+	const bool done = sim_close_recorder(recorder, error, error_size);
+	const double duration = now_ms() - start;
+	s->summary.ms_recording += duration;
+	s->summary.ms_total += duration;
+	return done;
+}
+
+void sim_destroy_simulation(sim_simulation *s)
+{
+	if (!s)
+		return;
+	char ignored[256];
+	sim_finish_recording(s, ignored, sizeof ignored);
+	carom_destroy_world(s->world);
+	for (int32_t i = 0; s->meshes && i < s->scene->mesh_count; i++)
+		carom_release_mesh(s->meshes[i]);
+	for (int32_t i = 0; s->hulls && i < s->scene->mesh_count; i++)
+		carom_release_mesh(s->hulls[i]);
+	sim_destroy_dynamics(s->dynamics);
+	free(s->meshes);
+	free(s->hulls);
+	free(s->ids);
+	free(s->sizes);
+	free(s->radii);
+	free(s->moving);
+	free(s->moving_ids);
+	free(s->moving_poses);
+	free(s->planes);
+	free(s->poses);
+	free(s->contacts);
+	free(s->recorded);
+	free(s);
+}
+
+// ---- Stepping ----
+
+static bool reserve_contacts(sim_simulation *s, int32_t count)
+{
+	if (count <= s->contact_room)
+		return true;
+	const size_t room = (size_t)count + (size_t)count / 2;
+	sim_dynamic_contact *contacts = realloc(s->contacts, room * sizeof *contacts);
+	if (contacts)
+		s->contacts = contacts;
+	sim_recorded_contact *recorded = realloc(s->recorded, room * sizeof *recorded);
+	if (recorded)
+		s->recorded = recorded;
+	if (!contacts || !recorded)
+		return false;
+	s->contact_room = (int32_t)room;
+	return true;
+}
+
+// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the scene's bodies.
+static bool take_contacts(sim_simulation *s, sim_step *step)
+{
+	const carom_contact_view view = carom_world_contacts(s->world);
+	const carom_pair_view pairs = carom_world_pairs(s->world);
+	if (!reserve_contacts(s, view.count))
+		return false;
+	for (int32_t i = 0; i < view.count; i++) {
+		const carom_contact *c = &view.data[i];
+		const carom_pair *pair = &pairs.data[c->pair];
+		sim_dynamic_contact *contact = &s->contacts[i];
+		sim_recorded_contact *recorded = &s->recorded[i];
+		contact->body_a = recorded->body_a = (int32_t)pair->user_data_a;
+		contact->body_b = recorded->body_b = (int32_t)pair->user_data_b;
+		for (int k = 0; k < 3; k++) {
+			contact->point[k] = recorded->point[k] = c->point[k];
+			recorded->normal[k] = c->normal[k];
+			contact->normal[k] = (double)c->normal[k];
+		}
+		contact->depth = (double)c->depth;
+		recorded->depth = c->depth;
+		recorded->feature_a = c->feature_a;
+		recorded->feature_b = c->feature_b;
+		recorded->kind = (int32_t)c->kind;
+		const double size = fmin(s->sizes[contact->body_a], s->sizes[contact->body_b]);
+		step->deepest = fmax(step->deepest, contact->depth);
+		step->deepest_relative = fmax(step->deepest_relative, contact->depth / size);
+	}
+	return true;
+}
+
+static bool detect(sim_simulation *s, sim_step *step, char *error, size_t error_size)
+{
+	const carom_stats sum = step->detection;
+	if (carom_world_step(s->world) != CAROM_SUCCESS) {
+		snprintf(error, error_size, "%s: step %lld: %s", s->scene->file, (long long)s->step,
+			carom_error_text(carom_world_context(s->world)));
+		return false;
+	}
+	step->detection = carom_world_stats(s->world);
+	step->detection.ms_total += sum.ms_total;
+	step->detection.ms_trees += sum.ms_trees;
+	step->detection.ms_pair += sum.ms_pair;
+	step->detection.ms_vertex += sum.ms_vertex;
+	step->detection.ms_ray += sum.ms_ray;
+	step->detection.ms_complete += sum.ms_complete;
+	step->detection.ms_merge += sum.ms_merge;
+	step->detection.ms_sweep += sum.ms_sweep;
+	s->summary.hash = sim_hash_word(s->summary.hash, carom_world_hash(s->world));
+	return take_contacts(s, step) || out_of_memory(s, error, error_size);
+}
+
+static bool record_frame(sim_simulation *s, sim_step *step, char *error, size_t error_size)
+{
+	if (!s->recorder)
+		return true;
+	const double start = now_ms();
+	const bool done = sim_recorder_add_frame(
+		s->recorder, step->time, s->poses, s->recorded, carom_world_contacts(s->world).count, error, error_size);
+	step->ms_recording += now_ms() - start;
+	return done;
+}
+
+static bool respond(sim_simulation *s, sim_step *step, char *error, size_t error_size)
+{
+	const double start = now_ms();
+	const double duration = s->scene->time_step / step->substeps;
+	int32_t lost;
+	if (!sim_dynamics_step(s->dynamics, duration, s->contacts, carom_world_contacts(s->world).count, &lost)) {
+		char text[200];
+		snprintf(text, sizeof text,
+			"body %d of the scene flew out of the range of numbers in step %lld; smaller \"time_step\" or more \"substeps\" help",
+			(int)lost, (long long)s->step);
+		return body_error(s, lost, text, error, error_size);
+	}
+	for (int32_t k = 0; k < s->moving_count; k++)
+		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
+	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS) {
+		snprintf(error, error_size, "%s: step %lld: %s", s->scene->file, (long long)s->step,
+			carom_error_text(carom_world_context(s->world)));
+		return false;
+	}
+	step->ms_response += now_ms() - start;
+	return true;
+}
+
+static double height_of(const sim_simulation *s, carom_vec3 v) { return v.x * s->up.x + v.y * s->up.y + v.z * s->up.z; }
+
+static double lowest_centre(const sim_simulation *s)
+{
+	double lowest = INFINITY;
+	for (int32_t i = 0; i < s->body_count; i++)
+		if (s->scene->bodies[i].kind == CAROM_DYNAMIC)
+			lowest = fmin(lowest, height_of(s, sim_dynamics_get_centre(s->dynamics, i)));
+	return lowest < INFINITY ? lowest : 0;
+}
+
+static void add_to_summary(sim_summary *summary, const sim_step *step, double ms_total)
+{
+	if (step->deepest > summary->deepest_penetration) {
+		summary->deepest_penetration = step->deepest;
+		summary->deepest_penetration_step = step->step;
+	}
+	if (step->deepest_relative > summary->deepest_penetration_relative) {
+		summary->deepest_penetration_relative = step->deepest_relative;
+		summary->deepest_penetration_relative_step = step->step;
+	}
+	if (step->kinetic_energy > summary->kinetic_energy_peak) {
+		summary->kinetic_energy_peak = step->kinetic_energy;
+		summary->kinetic_energy_peak_step = step->step;
+	}
+	summary->final_penetration = step->deepest;
+	summary->final_penetration_relative = step->deepest_relative;
+	summary->kinetic_energy_final = step->kinetic_energy;
+	if (step->detection.contacts > summary->contacts_peak)
+		summary->contacts_peak = step->detection.contacts;
+	if (step->detection.colliding_pairs > summary->pairs_peak)
+		summary->pairs_peak = step->detection.colliding_pairs;
+	summary->memory_peak = step->detection.memory_peak;
+	summary->ms_detection += step->detection.ms_total;
+	summary->ms_response += step->ms_response;
+	summary->ms_recording += step->ms_recording;
+	summary->ms_total += ms_total;
+	summary->steps++;
+	summary->substeps += step->substeps;
+}
+
+// Gravity's part of the coming step counts too: what starts to fall is still slow.
+static int32_t choose_substeps(const sim_simulation *s)
+{
+	const sim_scene *scene = s->scene;
+	const carom_vec3 g = scene->gravity;
+	const double fall = sqrt(g.x * g.x + g.y * g.y + g.z * g.z) * scene->time_step;
+	const double travel = (sim_dynamics_fastest(s->dynamics, s->radii) + fall) * scene->time_step;
+	const double wanted = ceil(travel / scene->substep_travel);
+	if (wanted >= scene->max_substeps)
+		return scene->max_substeps;
+	return wanted > scene->substeps ? (int32_t)wanted : scene->substeps;
+}
+
+bool sim_simulate_step(sim_simulation *s, sim_step *result, char *error, size_t error_size)
+{
+	const double start = now_ms();
+	sim_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
+	if (!add_due_bodies(s, error, error_size))
+		return false;
+	step.substeps = choose_substeps(s);
+	for (int32_t k = 0; k < step.substeps; k++) {
+		if (!detect(s, &step, error, error_size))
+			return false;
+		if (k == 0 && !record_frame(s, &step, error, error_size))
+			return false;
+		if (!respond(s, &step, error, error_size))
+			return false;
+	}
+	step.kinetic_energy = sim_dynamics_kinetic_energy(s->dynamics);
+	step.lowest = lowest_centre(s);
+	add_to_summary(&s->summary, &step, now_ms() - start);
+	s->step++;
+	if (result)
+		*result = step;
+	return true;
+}
+
+// ---- Results ----
+
+static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t *tests)
+{
+	for (int32_t k = 0; k < s->plane_count; k++) {
+		++*tests;
+		if (!(carom_inverse_transform_point(s->scene->bodies[s->planes[k]].pose, centre).z > 0))
+			return false;
+	}
+	return true;
+}
+
+static double corner_height(const sim_simulation *s, const carom_aabb *box)
+{
+	return s->up.x * (s->up.x > 0 ? box->lower.x : box->upper.x) + s->up.y * (s->up.y > 0 ? box->lower.y : box->upper.y) +
+		s->up.z * (s->up.z > 0 ? box->lower.z : box->upper.z);
+}
+
+// Height below which a body has fallen past everything: -INFINITY when planes decide, or when nothing is static.
+static double height_of_ground(const sim_simulation *s)
+{
+	double ground = INFINITY;
+	for (int32_t i = 0; i < s->body_count; i++) {
+		carom_aabb box;
+		if (s->scene->bodies[i].kind != CAROM_STATIC)
+			continue;
+		if (s->scene->bodies[i].type == CAROM_PLANE)
+			return -INFINITY;
+		if (carom_world_get_aabb(s->world, s->ids[i], &box) == CAROM_SUCCESS)
+			ground = fmin(ground, corner_height(s, &box));
+	}
+	return ground < INFINITY ? ground : -INFINITY;
+}
+
+sim_summary sim_summarise(const sim_simulation *s)
+{
+	sim_summary summary = s->summary;
+	const double ground = height_of_ground(s);
+	for (int32_t i = 0; i < s->body_count; i++) {
+		summary.hash = hash_pose(summary.hash, &s->poses[i]);
+		if (s->scene->bodies[i].kind != CAROM_DYNAMIC)
+			continue;
+		const carom_vec3 centre = sim_dynamics_get_centre(s->dynamics, i);
+		summary.bodies_above_ground += is_above_planes(s, centre, &summary.plane_tests) && height_of(s, centre) > ground;
+	}
+	return summary;
+}
+
+const carom_world *sim_simulation_world(const sim_simulation *s) { return s->world; }
+
+int32_t sim_simulation_body_count(const sim_simulation *s) { return s->body_count; }
+
+const carom_body_id *sim_simulation_ids(const sim_simulation *s) { return s->ids; }
+
+void sim_write_step_names(FILE *file)
+{
+	fputs(
+		"step,time,substeps,bodies,box_pairs,narrow_pairs,colliding_pairs,contacts_found,contacts,vertices_tested,vertices_culled,"
+		"rays_full,rays_outward,rays_iterative,rays_predictive,rays_lost,rays_recast,rays_missed,walk_steps,backtracks,pairs_full,"
+		"pairs_iterative,pairs_apart,vertices_watched,pairs_completed,pairs_crossing,triangle_tests,impacts,ms_total,ms_trees,ms_pair,"
+		"ms_vertex,ms_ray,ms_complete,ms_merge,ms_sweep,memory,memory_peak,scratch_peak,ms_response,ms_recording,deepest_penetration,"
+		"deepest_penetration_relative,kinetic_energy,lowest_centre\n",
+		file);
+}
+
+void sim_write_step(FILE *file, const sim_step *step)
+{
+	const carom_stats *d = &step->detection;
+	fprintf(file, "%lld,%.9g,%d,%d,%d,%d,%d,%lld,%d", (long long)step->step, step->time, step->substeps, d->bodies,
+		d->box_pairs, d->narrow_pairs, d->colliding_pairs, (long long)d->contacts_found, d->contacts);
+	fprintf(file, ",%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld,%lld", (long long)d->vertices_tested, (long long)d->vertices_culled,
+		(long long)d->rays_full, (long long)d->rays_outward, (long long)d->rays_iterative, (long long)d->rays_predictive,
+		(long long)d->rays_lost, (long long)d->rays_recast, (long long)d->rays_missed);
+	fprintf(file, ",%lld,%d,%d,%d,%d,%lld", (long long)d->walk_steps, d->backtracks, d->pairs_full, d->pairs_iterative,
+		d->pairs_apart, (long long)d->vertices_watched);
+	fprintf(
+		file, ",%d,%d,%lld,%lld", d->pairs_completed, d->pairs_crossing, (long long)d->triangle_tests, (long long)d->impacts);
+	fprintf(file, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,%zu,%zu", d->ms_total, d->ms_trees, d->ms_pair, d->ms_vertex,
+		d->ms_ray, d->ms_complete, d->ms_merge, d->ms_sweep, d->memory, d->memory_peak, d->scratch_peak);
+	fprintf(file, ",%.4f,%.4f,%.9g,%.9g,%.9g,%.9g\n", step->ms_response, step->ms_recording, step->deepest,
+		step->deepest_relative, step->kinetic_energy, step->lowest);
+}

@@ -1,0 +1,223 @@
+// The bodies of a scene of cloth: forms and meshes, put in their places, many from one where there is a grid.
+#include "sim/base/rotations.h"
+#include "scene/soft_scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Bodies being made. Each owns its places and pins; triangles belong to the first body of a source.
+typedef struct filling {
+	const sim_soft_scene *scene;
+	sim_soft_body *bodies;
+	char (*names)[SIM_SOFT_NAME]; // of copies
+	int32_t count;
+	int64_t vertices; // of all
+	char *error;
+	size_t error_size;
+} filling;
+
+static bool no_memory(const filling *f)
+{
+	snprintf(f->error, f->error_size, "out of memory");
+	return false;
+}
+
+// What is wrong with a source, with its place in the file.
+static bool say(const filling *f, const sim_soft_source *source, const char *text)
+{
+	snprintf(f->error, f->error_size, "%s:%d: field \"%s[%d]\": %s", f->scene->base.file, source->line,
+		source->rigid ? "rigid" : "cloth", source->number, text);
+	return false;
+}
+
+// ---- Surfaces ----
+
+static bool take_mesh(const filling *f, const sim_soft_source *source, sim_form_mesh *made)
+{
+	sim_mesh mesh;
+	*made = (sim_form_mesh){ 0 };
+	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error, f->error_size))
+		return false;
+	made->vertex_count = mesh.vertex_count;
+	made->triangle_count = mesh.triangle_count;
+	made->places = malloc((size_t)mesh.vertex_count * 3 * sizeof *made->places);
+	made->triangles = mesh.triangles;
+	mesh.triangles = NULL;
+	for (int64_t i = 0; made->places && i < 3 * (int64_t)mesh.vertex_count; i++)
+		made->places[i] = (double)mesh.vertices[i];
+	sim_mesh_free(&mesh);
+	return made->places || no_memory(f);
+}
+
+static bool make_surface(const filling *f, const sim_soft_source *source, sim_form_mesh *made)
+{
+	*made = (sim_form_mesh){ 0 };
+	if (source->mesh >= 0) {
+		if (!take_mesh(f, source, made))
+			return false;
+	} else if (sim_form_triangles(&source->form, f->scene->resolution) > SIM_FORM_MOST_TRIANGLES) {
+		return say(f, source, "has more than 10000000 triangles at this resolution");
+	} else if (!sim_make_form(&source->form, f->scene->resolution, made)) {
+		return no_memory(f);
+	}
+	for (int64_t i = 0; i < 3 * (int64_t)made->vertex_count; i++)
+		made->places[i] = made->places[i] * source->scale[i % 3] + source->offset[i % 3];
+	return true;
+}
+
+// ---- Placing ----
+
+static double *place_vertices(const sim_form_mesh *mesh, carom_pose pose)
+{
+	double *places = malloc((size_t)mesh->vertex_count * 3 * sizeof *places);
+	for (int32_t i = 0; places && i < mesh->vertex_count; i++) {
+		const double *p = mesh->places + 3 * (int64_t)i;
+		const carom_vec3 q = carom_transform_point(pose, (carom_vec3){ p[0], p[1], p[2] });
+		places[3 * (int64_t)i] = q.x;
+		places[3 * (int64_t)i + 1] = q.y;
+		places[3 * (int64_t)i + 2] = q.z;
+	}
+	return places;
+}
+
+static bool within(const double *place, const sim_soft_pin *pin)
+{
+	for (int k = 0; k < 3; k++)
+		if (place[k] < pin->lower[k] || place[k] > pin->upper[k])
+			return false;
+	return true;
+}
+
+// The number of a body is that of its source for rigid ones, which come first and have no copies.
+static int32_t holder_of(const sim_soft_scene *scene, const sim_soft_pin *pin)
+{
+	int32_t holder = SIM_SOFT_PINNED;
+	for (int32_t i = scene->source_count; i-- > 0 && pin->to[0];)
+		if (scene->sources[i].rigid && !strcmp(scene->sources[i].name, pin->to))
+			holder = i;
+	return holder;
+}
+
+static bool pin_vertices(const filling *f, const sim_soft_source *source, sim_soft_body *body)
+{
+	if (source->pin_count == 0)
+		return true;
+	int32_t *pins = malloc((size_t)body->vertex_count * sizeof *pins), held = 0;
+	if (!pins)
+		return no_memory(f);
+	body->pins = pins;
+	for (int32_t i = 0; i < body->vertex_count; i++) {
+		pins[i] = SIM_SOFT_FREE;
+		for (int32_t k = 0; k < source->pin_count; k++)
+			if (within(body->places + 3 * (int64_t)i, &source->pins[k]))
+				pins[i] = holder_of(f->scene, &source->pins[k]);
+		held += pins[i] != SIM_SOFT_FREE;
+	}
+	return held > 0 || say(f, source, "no vertex starts in the boxes of its pins");
+}
+
+// A message about one of many copies says which: "cone[12]".
+static const char *name_copy(filling *f, const sim_soft_source *source, int32_t copy)
+{
+	const char *name = source->name[0] ? source->name : (source->rigid ? "rigid" : "cloth");
+	if (source->count[0] * source->count[1] * source->count[2] == 1)
+		return name;
+	snprintf(f->names[f->count], sizeof *f->names, "%s[%d]", name, (int)copy);
+	return f->names[f->count];
+}
+
+static bool add_copy(filling *f, int32_t number, int32_t copy, const sim_form_mesh *mesh, const carom_pose *pose)
+{
+	const sim_soft_source *source = &f->scene->sources[number];
+	sim_soft_body *body = &f->bodies[f->count];
+	*body = source->body;
+	body->name = name_copy(f, source, copy);
+	f->count++;
+	body->vertex_count = mesh->vertex_count;
+	body->triangle_count = mesh->triangle_count;
+	body->triangles = mesh->triangles;
+	body->motion.start = *pose;
+	// A rigid body is where its motion has it at time 0.
+	const carom_pose start = source->rigid ? sim_soft_pose(&body->motion, 0) : *pose;
+	body->places = place_vertices(mesh, start);
+	return body->places ? pin_vertices(f, source, body) : no_memory(f);
+}
+
+// Better said than tried: copies are made before the simulation counts them.
+static bool check_room(filling *f, const sim_soft_source *source, const sim_form_mesh *mesh)
+{
+	char text[120];
+	f->vertices += (int64_t)source->count[0] * source->count[1] * source->count[2] * mesh->vertex_count;
+	if (f->vertices <= SIM_SOFT_MOST_VERTICES)
+		return true;
+	snprintf(text, sizeof text, "all bodies up to this one have %lld vertices; at most %d are possible", (long long)f->vertices,
+		SIM_SOFT_MOST_VERTICES);
+	return say(f, source, text);
+}
+
+static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
+{
+	const sim_soft_source *source = &f->scene->sources[number];
+	const int32_t *count = source->count;
+	uint64_t state = source->jitter_seed;
+	if (!check_room(f, source, mesh))
+		return false;
+	for (int32_t i = 0; i < count[0] * count[1] * count[2]; i++) {
+		const int32_t at[3] = { i % count[0], i / count[0] / count[2], i / count[0] % count[2] };
+		carom_pose pose = source->body.motion.start;
+		double by[3];
+		for (int k = 0; k < 3; k++)
+			by[k] = at[k] * source->spacing[k] + (source->shift > 0 ? source->shift * sim_random_unit(&state) : 0);
+		pose.position = (carom_vec3){ pose.position.x + by[0], pose.position.y + by[1], pose.position.z + by[2] };
+		if (source->degrees > 0)
+			pose.orientation =
+				sim_unit_quat(sim_multiply(sim_random_rotation(&state, source->degrees * SIM_PI / 180), pose.orientation));
+		if (!add_copy(f, number, i, mesh, &pose))
+			return false;
+	}
+	return true;
+}
+
+// ---- The whole ----
+
+static bool fill(filling *f, sim_form_mesh *meshes)
+{
+	for (int32_t i = 0; i < f->scene->source_count; i++)
+		if (!make_surface(f, &f->scene->sources[i], &meshes[i]) || !add_copies(f, i, &meshes[i]))
+			return false;
+	return true;
+}
+
+sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *scene, char *error, size_t error_size)
+{
+	filling f = { .scene = scene, .error = error, .error_size = error_size };
+	int64_t most = 0;
+	for (int32_t i = 0; i < scene->source_count; i++)
+		most += (int64_t)scene->sources[i].count[0] * scene->sources[i].count[1] * scene->sources[i].count[2];
+	sim_form_mesh *meshes = calloc((size_t)(uint32_t)scene->source_count, sizeof *meshes);
+	f.bodies = calloc((size_t)most, sizeof *f.bodies);
+	f.names = calloc((size_t)most, sizeof *f.names);
+	sim_soft *soft = NULL;
+	if (!meshes || !f.bodies || !f.names) {
+		no_memory(&f);
+	} else if (fill(&f, meshes)) {
+		sim_soft_def def = scene->def;
+		char reason[400];
+		def.bodies = f.bodies;
+		def.body_count = f.count;
+		soft = sim_create_soft(context, &def, reason, sizeof reason);
+		if (!soft)
+			snprintf(error, error_size, "%s: %s", scene->base.file, reason);
+	}
+	for (int32_t i = 0; meshes && i < scene->source_count; i++)
+		sim_free_form_mesh(&meshes[i]);
+	for (int32_t i = 0; i < f.count; i++) {
+		free((void *)f.bodies[i].places);
+		free((void *)f.bodies[i].pins);
+	}
+	free(meshes);
+	free(f.names);
+	free(f.bodies);
+	return soft;
+}

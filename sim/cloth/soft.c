@@ -1,0 +1,660 @@
+// The cloth simulation: making it, and its steps. See soft.h.
+#include "sim/base/state_hash.h"
+#include "sim/cloth/soft_state.h"
+#include "sim/cloth/soft_topology.h"
+
+#include "carom/query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ALIGNMENT = 64, MOST_HALVINGS = 8 };
+
+// Impacts of the last resort: nearer than this, in metres, counts as touching.
+static const double sure_tolerance = 1e-9;
+// Impacts that are answered before: nearer than this part of the thickness.
+static const double near_part = 0.5;
+
+// ---- Memory and time ----
+
+void *soft_alloc(const sim_soft *s, size_t size)
+{
+	return s->allocator.allocate(size ? size : 1, ALIGNMENT, s->allocator.user);
+}
+
+void soft_free(const sim_soft *s, void *pointer, size_t size)
+{
+	if (pointer)
+		s->allocator.release(pointer, size ? size : 1, ALIGNMENT, s->allocator.user);
+}
+
+soft_contact *soft_add_contact(const sim_soft *s, soft_contacts *contacts)
+{
+	if (contacts->count == contacts->capacity) {
+		const int64_t capacity = contacts->capacity ? 2 * contacts->capacity : 1024;
+		soft_contact *larger = soft_alloc(s, (size_t)capacity * sizeof *larger);
+		if (!larger)
+			return NULL;
+		if (contacts->count > 0)
+			memcpy(larger, contacts->data, (size_t)contacts->count * sizeof *larger);
+		soft_free(s, contacts->data, (size_t)contacts->capacity * sizeof *larger);
+		contacts->data = larger;
+		contacts->capacity = capacity;
+	}
+	return &contacts->data[contacts->count++];
+}
+
+double soft_now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+// ---- Defaults and checks ----
+
+sim_soft_def sim_default_soft_def(void)
+{
+	return (sim_soft_def){
+		.gravity = { 0, -9.81, 0 },
+		.time_step = 1.0 / 120,
+		.substeps = 16,
+		.thickness = 0.002,
+		.damping = 0.1,
+		.solves = 2,
+		.rounds = 12,
+	};
+}
+
+sim_soft_body sim_default_soft_body(void)
+{
+	return (sim_soft_body){
+		.name = "",
+		.kind = SIM_SOFT_CLOTH,
+		.motion = { .start = { .orientation = { 0, 0, 0, 1 } } },
+		.friction = 0.3,
+		.density = 0.2,
+		.stiffness = 2000,
+		.bending = 1e-5,
+		.bulk = 2e4,
+	};
+}
+
+typedef struct checked_number {
+	const char *name;
+	double value, least, most;
+} checked_number;
+
+static bool check_numbers(const char *where, const checked_number *numbers, int count, char *error, size_t error_size)
+{
+	for (int i = 0; i < count; i++)
+		if (!(numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most)) {
+			snprintf(error, error_size, "%s%s is %.9g; it must be from %.9g to %.9g", where, numbers[i].name, numbers[i].value,
+				numbers[i].least, numbers[i].most);
+			return false;
+		}
+	return true;
+}
+
+static bool check_def(const sim_soft_def *def, char *error, size_t error_size)
+{
+	const checked_number numbers[] = {
+		{ "body_count", def->body_count, 1, 1000000 },
+		{ "time_step", def->time_step, 1e-9, 1 },
+		{ "substeps", def->substeps, 1, 10000 },
+		{ "thickness", def->thickness, 1e-6, 1 },
+		{ "damping", def->damping, 0, 1e6 },
+		{ "solves", def->solves, 1, 100 },
+		{ "rounds", def->rounds, 0, 1000 },
+		{ "gravity[0]", def->gravity[0], -1e6, 1e6 },
+		{ "gravity[1]", def->gravity[1], -1e6, 1e6 },
+		{ "gravity[2]", def->gravity[2], -1e6, 1e6 },
+	};
+	if (!def->bodies) {
+		snprintf(error, error_size, "bodies is NULL");
+		return false;
+	}
+	if (!def->allocator.allocate != !def->allocator.release) {
+		snprintf(error, error_size, "allocator: one of its functions is missing");
+		return false;
+	}
+	return check_numbers("", numbers, (int)(sizeof numbers / sizeof *numbers), error, error_size);
+}
+
+static bool check_mesh(const sim_soft_body *body, const char *where, char *error, size_t error_size)
+{
+	if (!body->places || !body->triangles) {
+		snprintf(error, error_size, "%s%s is NULL", where, body->places ? "triangles" : "places");
+		return false;
+	}
+	for (int64_t i = 0; i < 3 * (int64_t)body->vertex_count; i++)
+		if (!(fabs(body->places[i]) <= CAROM_MAX_COORDINATE)) {
+			snprintf(error, error_size, "%splaces: vertex %d is out of range", where, (int)(i / 3));
+			return false;
+		}
+	for (int64_t i = 0; i < 3 * (int64_t)body->triangle_count; i++)
+		if (body->triangles[i] < 0 || body->triangles[i] >= body->vertex_count) {
+			snprintf(error, error_size, "%striangles: triangle %d names vertex %d of %d", where, (int)(i / 3),
+				(int)body->triangles[i], (int)body->vertex_count);
+			return false;
+		}
+	return true;
+}
+
+static bool check_pins(const sim_soft_def *def, const sim_soft_body *body, const char *where, char *error, size_t error_size)
+{
+	for (int32_t i = 0; body->pins && i < body->vertex_count; i++) {
+		const int32_t pin = body->pins[i];
+		if (pin == SIM_SOFT_FREE || pin == SIM_SOFT_PINNED ||
+			(pin >= 0 && pin < def->body_count && def->bodies[pin].kind == SIM_SOFT_RIGID))
+			continue;
+		snprintf(error, error_size, "%spins: vertex %d is pinned to %d, which is no rigid body", where, (int)i, (int)pin);
+		return false;
+	}
+	return true;
+}
+
+static bool check_body(const sim_soft_def *def, int32_t number, char *error, size_t error_size)
+{
+	const sim_soft_body *body = &def->bodies[number];
+	const bool rigid = body->kind == SIM_SOFT_RIGID;
+	char where[100];
+	if (!body->name) {
+		snprintf(error, error_size, "body %d: name is NULL", (int)number);
+		return false;
+	}
+	snprintf(where, sizeof where, "body %d (\"%.60s\"): ", (int)number, body->name);
+	const checked_number numbers[] = {
+		{ "vertex_count", body->vertex_count, 3, SIM_SOFT_MOST_VERTICES },
+		{ "triangle_count", body->triangle_count, 1, SIM_SOFT_MOST_VERTICES },
+		{ "friction", body->friction, 0, 1e6 },
+		{ "density", rigid ? 1 : body->density, 1e-6, 1e9 },
+		{ "stiffness", rigid ? 1 : body->stiffness, 1e-9, 1e12 },
+		{ "bending", rigid ? 1 : body->bending, 0, 1e12 },
+		{ "bulk", body->kind == SIM_SOFT_DEFORMABLE ? body->bulk : 1, 1e-9, 1e15 },
+		{ "velocity[0]", body->velocity[0], -1e6, 1e6 },
+		{ "velocity[1]", body->velocity[1], -1e6, 1e6 },
+		{ "velocity[2]", body->velocity[2], -1e6, 1e6 },
+	};
+	const char *fault = rigid ? sim_soft_motion_fault(&body->motion) : NULL;
+	if (fault) {
+		snprintf(error, error_size, "%s%s is out of range", where, fault);
+		return false;
+	}
+	return check_numbers(where, numbers, (int)(sizeof numbers / sizeof *numbers), error, error_size) &&
+		check_mesh(body, where, error, error_size) && check_pins(def, body, where, error, error_size);
+}
+
+// ---- Making ----
+
+// All arrays but those of impacts, and how large they are.
+static void list_arrays(sim_soft *s, void **arrays[22], size_t sizes[22], int *count)
+{
+	const size_t n = (size_t)s->vertex_count, t = (size_t)s->triangle_count, parts = (size_t)s->part_count;
+	double **const vectors[] = { &s->local, &s->committed, &s->committed_velocity, &s->begin, &s->begin_velocity, &s->place,
+		&s->velocity, &s->before, &s->solved, &s->carried };
+	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->zone, &s->zone_carrier };
+	*count = 0;
+#define LIST(pointer, bytes) (arrays[*count] = (void **)(pointer), sizes[(*count)++] = (bytes))
+	for (int i = 0; i < 10; i++)
+		LIST(vectors[i], 3 * n * sizeof(double));
+	for (int i = 0; i < 4; i++)
+		LIST(numbers[i], n * sizeof(int32_t));
+	LIST(&s->parts, parts * sizeof *s->parts);
+	LIST(&s->body_vertices, (parts + 1) * sizeof(int32_t));
+	LIST(&s->body_triangles, (parts + 1) * sizeof(int32_t));
+	LIST(&s->triangles, 3 * t * sizeof(int32_t));
+	LIST(&s->inverse_mass, n * sizeof(double));
+	LIST(&s->edges, 3 * t * sizeof *s->edges);
+	LIST(&s->hinges, 3 * t * sizeof *s->hinges);
+	LIST(&s->zone_sum, 4 * n * sizeof(double));
+#undef LIST
+}
+
+static bool allocate_arrays(sim_soft *s)
+{
+	void **arrays[22];
+	size_t sizes[22];
+	int count;
+	list_arrays(s, arrays, sizes, &count);
+	for (int i = 0; i < count; i++) {
+		*arrays[i] = soft_alloc(s, sizes[i]);
+		if (!*arrays[i])
+			return false;
+		memset(*arrays[i], 0, sizes[i]);
+	}
+	return true;
+}
+
+static void copy_mesh(sim_soft *s, soft_part *part, const sim_soft_body *body)
+{
+	const int32_t number = (int32_t)(part - s->parts);
+	memcpy(s->place + 3 * (int64_t)part->first_vertex, body->places, (size_t)part->vertex_count * 3 * sizeof(double));
+	for (int64_t i = 0; i < 3 * (int64_t)part->triangle_count; i++)
+		s->triangles[3 * (int64_t)part->first_triangle + i] = body->triangles[i] + part->first_vertex;
+	for (int32_t i = 0; i < part->vertex_count; i++) {
+		const int32_t v = part->first_vertex + i;
+		s->part_of[v] = number;
+		s->carrier[v] = part->kind == SIM_SOFT_RIGID ? number : (body->pins ? body->pins[i] : SIM_SOFT_FREE);
+		for (int k = 0; k < 3; k++)
+			s->velocity[3 * (int64_t)v + k] = s->carrier[v] == SIM_SOFT_FREE ? body->velocity[k] : 0;
+	}
+}
+
+// A world holds bodies that rest as floats; so do we, to mean the same places.
+static void round_places(double *places, int32_t count)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)count; i++)
+		places[i] = (double)(float)places[i];
+}
+
+static void fill_parts(sim_soft *s, const sim_soft_def *def)
+{
+	int32_t vertex = 0, triangle = 0;
+	for (int32_t i = 0; i < s->part_count; i++) {
+		const sim_soft_body *body = &def->bodies[i];
+		soft_part *part = &s->parts[i];
+		*part = (soft_part){ .kind = body->kind,
+			.first_vertex = vertex,
+			.first_triangle = triangle,
+			.vertex_count = body->vertex_count,
+			.triangle_count = body->triangle_count,
+			.friction = body->friction,
+			.motion = body->motion };
+		part->rests = body->kind == SIM_SOFT_RIGID && sim_soft_rests(&body->motion);
+		part->from = part->to = sim_soft_pose(&body->motion, 0);
+		snprintf(part->name, sizeof part->name, "%s", body->name);
+		s->body_vertices[i] = vertex;
+		s->body_triangles[i] = triangle;
+		copy_mesh(s, part, body);
+		if (part->rests)
+			round_places(s->place + 3 * (int64_t)vertex, part->vertex_count);
+		vertex += body->vertex_count;
+		triangle += body->triangle_count;
+	}
+	s->body_vertices[s->part_count] = vertex;
+	s->body_triangles[s->part_count] = triangle;
+}
+
+// Where carried vertices are in the frame of what carries them.
+static void fill_local(sim_soft *s)
+{
+	for (int32_t i = 0; i < s->vertex_count; i++) {
+		const double *p = s->place + 3 * (int64_t)i;
+		if (s->carrier[i] < 0)
+			continue;
+		const carom_vec3 q = carom_inverse_transform_point(s->parts[s->carrier[i]].from, (carom_vec3){ p[0], p[1], p[2] });
+		s->local[3 * (int64_t)i] = q.x;
+		s->local[3 * (int64_t)i + 1] = q.y;
+		s->local[3 * (int64_t)i + 2] = q.z;
+	}
+}
+
+static double volume_of(const sim_soft *s, const soft_part *part)
+{
+	double six = 0;
+	const double *o = s->place + 3 * (int64_t)part->first_vertex;
+	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
+		double p[3][3];
+		for (int i = 0; i < 3; i++)
+			for (int k = 0; k < 3; k++)
+				p[i][k] = s->place[3 * (int64_t)s->triangles[3 * (int64_t)t + i] + k] - o[k];
+		six += p[0][0] * (p[1][1] * p[2][2] - p[1][2] * p[2][1]) + p[0][1] * (p[1][2] * p[2][0] - p[1][0] * p[2][2]) +
+			p[0][2] * (p[1][0] * p[2][1] - p[1][1] * p[2][0]);
+	}
+	return six / 6;
+}
+
+// Masses, edges, hinges and volume of a part that is not rigid.
+static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *body, char *error, size_t error_size)
+{
+	bool closed;
+	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
+		const double area = soft_triangle_area(s, t);
+		if (soft_triangle_is_line(s, t)) {
+			snprintf(error, error_size, "body \"%.60s\": triangle %d has no area", body->name, (int)(t - part->first_triangle));
+			return false;
+		}
+		for (int i = 0; i < 3; i++)
+			s->inverse_mass[s->triangles[3 * (int64_t)t + i]] += body->density * area / 3; // the mass, so far
+	}
+	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++) {
+		if (s->inverse_mass[i] == 0) {
+			snprintf(error, error_size, "body \"%.60s\": vertex %d belongs to no triangle", body->name,
+				(int)(i - part->first_vertex));
+			return false;
+		}
+		s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? 1 / s->inverse_mass[i] : 0;
+	}
+	if (!soft_connect_part(s, part, body, &closed)) {
+		snprintf(error, error_size, "out of memory");
+		return false;
+	}
+	if (part->kind != SIM_SOFT_DEFORMABLE)
+		return true;
+	part->volume = volume_of(s, part);
+	part->compliance = part->volume / body->bulk;
+	if (closed && part->volume > 0)
+		return true;
+	snprintf(error, error_size, "body \"%.60s\": is %s, so it has no volume to keep", body->name,
+		closed ? "turned inside out" : "not closed");
+	return false;
+}
+
+static bool fill(sim_soft *s, const sim_soft_def *def, char *error, size_t error_size)
+{
+	fill_parts(s, def);
+	fill_local(s);
+	for (int32_t i = 0; i < s->part_count; i++)
+		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error, error_size))
+			return false;
+	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
+	memcpy(s->committed, s->place, bytes);
+	memcpy(s->committed_velocity, s->velocity, bytes);
+	s->near_detector = soft_create_detector(s, near_part * s->def.thickness, 1e-3 * s->def.thickness, error, error_size);
+	s->sure_detector = s->near_detector ? soft_create_detector(s, 0, sure_tolerance, error, error_size) : NULL;
+	return s->sure_detector != NULL;
+}
+
+// ---- Crossings ----
+
+// The pairs of triangles that cross, [2 * *count], to be freed by the caller. False when memory is short.
+static bool list_crossings(const sim_soft *s, int32_t (**pairs)[2], int32_t *count)
+{
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ s->committed, 0, CAROM_FLOAT64 };
+	def.vertex_count = s->vertex_count;
+	def.triangles = s->triangles;
+	def.triangle_count = s->triangle_count;
+	def.grid_resolution = 0;
+	carom_mesh *mesh;
+	*pairs = NULL;
+	if (carom_create_mesh(s->context, &def, NULL, &mesh) != CAROM_SUCCESS)
+		return false;
+	bool done = carom_mesh_self_intersections(mesh, 0, NULL, count) == CAROM_SUCCESS;
+	if (done && *count > 0) {
+		*pairs = soft_alloc(s, (size_t)*count * sizeof **pairs);
+		done = *pairs && carom_mesh_self_intersections(mesh, *count, *pairs, count) == CAROM_SUCCESS;
+	}
+	carom_release_mesh(mesh);
+	return done;
+}
+
+static int32_t part_of_triangle(const sim_soft *s, int32_t triangle) { return s->part_of[s->triangles[3 * (int64_t)triangle]]; }
+
+// Of pairs that cross, those that are not of two rigid bodies; *first is the first of them.
+static int32_t count_soft_pairs(const sim_soft *s, int32_t (*pairs)[2], int32_t count, int32_t *first)
+{
+	int32_t found = 0;
+	for (int32_t i = 0; i < count; i++) {
+		const soft_part *a = &s->parts[part_of_triangle(s, pairs[i][0])];
+		const soft_part *b = &s->parts[part_of_triangle(s, pairs[i][1])];
+		if (a->kind == SIM_SOFT_RIGID && b->kind == SIM_SOFT_RIGID)
+			continue;
+		if (found++ == 0)
+			*first = i;
+	}
+	return found;
+}
+
+bool sim_soft_count_crossings(const sim_soft *s, int32_t *count)
+{
+	int32_t(*pairs)[2], all = 0, first;
+	const bool done = list_crossings(s, &pairs, &all);
+	*count = done && all > 0 ? count_soft_pairs(s, pairs, all, &first) : 0;
+	soft_free(s, pairs, (size_t)all * sizeof *pairs);
+	return done;
+}
+
+static bool check_start(const sim_soft *s, char *error, size_t error_size)
+{
+	int32_t(*pairs)[2], count = 0, first = 0;
+	bool done = list_crossings(s, &pairs, &count);
+	if (!done) {
+		snprintf(error, error_size, "%s", carom_error_text(s->context));
+	} else if (count > 0 && count_soft_pairs(s, pairs, count, &first) > 0) {
+		const int32_t a = pairs[first][0], b = pairs[first][1];
+		const soft_part *p = &s->parts[part_of_triangle(s, a)], *q = &s->parts[part_of_triangle(s, b)];
+		snprintf(error, error_size, "triangle %d of body \"%s\" and triangle %d of body \"%s\" cross at the start",
+			(int)(a - p->first_triangle), p->name, (int)(b - q->first_triangle), q->name);
+		done = false;
+	}
+	soft_free(s, pairs, (size_t)count * sizeof *pairs);
+	return done;
+}
+
+// ---- Life ----
+
+static bool count_all(sim_soft *s, const sim_soft_def *def, char *error, size_t error_size)
+{
+	int64_t vertices = 0, triangles = 0;
+	for (int32_t i = 0; i < def->body_count; i++) {
+		if (!check_body(def, i, error, error_size))
+			return false;
+		vertices += def->bodies[i].vertex_count;
+		triangles += def->bodies[i].triangle_count;
+	}
+	if (vertices > SIM_SOFT_MOST_VERTICES || triangles > SIM_SOFT_MOST_VERTICES) {
+		snprintf(error, error_size, "all bodies together have %lld vertices and %lld triangles; at most %d are possible",
+			(long long)vertices, (long long)triangles, SIM_SOFT_MOST_VERTICES);
+		return false;
+	}
+	s->vertex_count = (int32_t)vertices;
+	s->triangle_count = (int32_t)triangles;
+	s->part_count = def->body_count;
+	return true;
+}
+
+sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, char *error, size_t error_size)
+{
+	sim_soft start = { .context = context, .allocator = def->allocator, .def = *def };
+	if (!start.allocator.allocate)
+		start.allocator = carom_default_allocator();
+	start.def.bodies = NULL;
+	if (!check_def(def, error, error_size) || !count_all(&start, def, error, error_size))
+		return NULL;
+	sim_soft *s = soft_alloc(&start, sizeof *s);
+	if (s)
+		*s = start;
+	if (!s || !allocate_arrays(s)) {
+		snprintf(error, error_size, "out of memory");
+		sim_destroy_soft(s);
+		return NULL;
+	}
+	if (fill(s, def, error, error_size) && check_start(s, error, error_size))
+		return s;
+	sim_destroy_soft(s);
+	return NULL;
+}
+
+void sim_destroy_soft(sim_soft *s)
+{
+	void **arrays[22];
+	size_t sizes[22];
+	int count;
+	if (!s)
+		return;
+	soft_destroy_detector(s->near_detector);
+	soft_destroy_detector(s->sure_detector);
+	list_arrays(s, arrays, sizes, &count);
+	for (int i = 0; i < count; i++)
+		soft_free(s, *arrays[i], sizes[i]);
+	soft_free(s, s->contacts.data, (size_t)s->contacts.capacity * sizeof *s->contacts.data);
+	soft_free(s, s->found.data, (size_t)s->found.capacity * sizeof *s->found.data);
+	const sim_soft shell = { .allocator = s->allocator };
+	soft_free(&shell, s, sizeof *s);
+}
+
+// ---- A step ----
+
+// Where carried vertices are at the end, and their bodies' poses.
+static void carry(sim_soft *s, double from, double to)
+{
+	for (int32_t i = 0; i < s->part_count; i++)
+		if (s->parts[i].kind == SIM_SOFT_RIGID) {
+			s->parts[i].from = sim_soft_pose(&s->parts[i].motion, from);
+			s->parts[i].to = sim_soft_pose(&s->parts[i].motion, to);
+		}
+	for (int64_t i = 0; i < s->vertex_count; i++) {
+		const int32_t carrier = s->carrier[i];
+		const double *l = s->local + 3 * i;
+		if (carrier >= 0 && !s->parts[carrier].rests) {
+			const carom_vec3 p = carom_transform_point(s->parts[carrier].to, (carom_vec3){ l[0], l[1], l[2] });
+			s->carried[3 * i] = p.x;
+			s->carried[3 * i + 1] = p.y;
+			s->carried[3 * i + 2] = p.z;
+		} else {
+			memcpy(s->carried + 3 * i, s->begin + 3 * i, 3 * sizeof *s->carried);
+		}
+	}
+}
+
+static void solve(sim_soft *s, double duration, int32_t substeps)
+{
+	const double start = soft_now();
+	soft_solve(s, duration, substeps);
+	memcpy(s->solved, s->place, (size_t)s->vertex_count * 3 * sizeof *s->place);
+	s->step.solves++;
+	s->step.ms_solver += soft_now() - start;
+}
+
+// The impacts of the motion that no impact hinders are the first constraints. It need not be solved well.
+static bool foresee(sim_soft *s, double duration, int32_t substeps, char *error, size_t error_size)
+{
+	s->contacts.count = 0;
+	solve(s, duration, (substeps + 1) / 2);
+	if (!soft_find(s, s->near_detector, s->begin, s->place, error, error_size))
+		return false;
+	s->step.impacts += s->found.count;
+	const soft_contacts contacts = s->contacts;
+	s->contacts = s->found;
+	s->found = contacts;
+	return true;
+}
+
+// Make constraints of what was found. Pairs that were near at the begin are constraints already; *near counts those, *open the others,
+// and those that come no farther apart than the search allows.
+static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
+{
+	*open = *near = 0;
+	for (int64_t i = 0; i < s->found.count; i++) {
+		const soft_contact *f = &s->found.data[i];
+		if (f->touching) {
+			++*near;
+			*open += soft_gap(f, s->place) < fmin(f->start, near_part * s->def.thickness) * 0.999;
+			continue;
+		}
+		soft_contact *c = soft_add_contact(s, &s->contacts);
+		if (!c)
+			return false;
+		*c = *f;
+		++*open;
+	}
+	s->step.impacts_more += *open;
+	return true;
+}
+
+static void take_corrections(sim_soft *s, double duration)
+{
+	for (int64_t i = 0; i < 3 * (int64_t)s->vertex_count; i++)
+		s->velocity[i] += (s->place[i] - s->solved[i]) / duration;
+}
+
+// From begin to the end of a part of the step: solve, look, correct, look again.
+static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, char *error, size_t error_size)
+{
+	if (!foresee(s, duration, substeps, error, error_size))
+		return SOFT_FAILED;
+	int64_t open = 1, near = 0;
+	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
+		if (round < s->def.solves)
+			solve(s, duration, substeps);
+		else
+			soft_separate(s);
+		if (!soft_find(s, s->near_detector, s->begin, s->place, error, error_size))
+			return SOFT_FAILED;
+		if (!add_found(s, &open, &near)) {
+			snprintf(error, error_size, "out of memory");
+			return SOFT_FAILED;
+		}
+	}
+	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, error, error_size) : SOFT_DONE;
+	if (verdict == SOFT_DONE)
+		take_corrections(s, duration);
+	return verdict;
+}
+
+// A part of the step, or, where that does not go, its halves.
+static soft_verdict advance(sim_soft *s, double from, double to, int32_t substeps, int halvings, char *error, size_t error_size)
+{
+	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
+	memcpy(s->begin, s->place, bytes);
+	memcpy(s->begin_velocity, s->velocity, bytes);
+	carry(s, from, to);
+	const soft_verdict verdict = do_part(s, to - from, substeps, error, error_size);
+	if (verdict != SOFT_SQUEEZED || halvings == MOST_HALVINGS)
+		return verdict;
+	memcpy(s->place, s->begin, bytes);
+	memcpy(s->velocity, s->begin_velocity, bytes);
+	s->step.halvings++;
+	const double middle = 0.5 * (from + to);
+	const int32_t half = (substeps + 1) / 2;
+	const soft_verdict first = advance(s, from, middle, half, halvings + 1, error, error_size);
+	return first == SOFT_DONE ? advance(s, middle, to, half, halvings + 1, error, error_size) : first;
+}
+
+static void measure(sim_soft *s)
+{
+	double worst = 0, sum = 0, energy = 0;
+	for (int64_t i = 0; i < s->edge_count; i++) {
+		const double *a = s->place + 3 * (int64_t)s->edges[i].a, *b = s->place + 3 * (int64_t)s->edges[i].b;
+		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
+		const double stretch = sqrt(soft_dot(d, d)) / s->edges[i].length - 1;
+		worst = fmax(worst, stretch);
+		sum += fabs(stretch);
+	}
+	for (int64_t i = 0; i < s->vertex_count; i++)
+		if (s->inverse_mass[i] > 0)
+			energy += 0.5 / s->inverse_mass[i] * soft_dot(s->velocity + 3 * i, s->velocity + 3 * i);
+	s->step.stretch_worst = worst;
+	s->step.stretch_mean = s->edge_count > 0 ? sum / (double)s->edge_count : 0;
+	s->step.kinetic_energy = energy;
+}
+
+bool sim_soft_advance(sim_soft *s, sim_soft_step *step, char *error, size_t error_size)
+{
+	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
+	const double start = soft_now(), time = (double)(s->steps + 1) * s->def.time_step;
+	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
+	memcpy(s->place, s->committed, bytes);
+	memcpy(s->velocity, s->committed_velocity, bytes);
+	if (advance(s, s->time, time, s->def.substeps, 0, error, error_size) != SOFT_DONE)
+		return false;
+	memcpy(s->committed, s->place, bytes);
+	memcpy(s->committed_velocity, s->velocity, bytes);
+	s->steps++;
+	s->time = time;
+	measure(s);
+	s->step.ms_total = soft_now() - start;
+	if (step)
+		*step = s->step;
+	return true;
+}
+
+// ---- Looking ----
+
+sim_soft_surface sim_soft_get_surface(const sim_soft *s)
+{
+	return (sim_soft_surface){ s->vertex_count, s->triangle_count, s->committed, s->committed_velocity, s->triangles,
+		s->body_vertices, s->body_triangles, s->part_count };
+}
+
+bool sim_soft_is_rigid(const sim_soft *s, int32_t body) { return s->parts[body].kind == SIM_SOFT_RIGID; }
+
+uint64_t sim_soft_hash(const sim_soft *s)
+{
+	const uint64_t hash = sim_hash_doubles(SIM_HASH_START, s->committed, 3 * (int64_t)s->vertex_count);
+	return sim_hash_doubles(hash, s->committed_velocity, 3 * (int64_t)s->vertex_count);
+}

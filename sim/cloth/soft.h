@@ -1,0 +1,127 @@
+/// @file soft.h
+/// Cloth and closed soft bodies in motion among rigid bodies that move as told: impacts by Carom, so that no two triangles ever
+/// pass through each other.
+///
+/// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and Chentanez, XPBD, 2016; Macklin et
+/// al., Small Steps in Physics Simulation, 2019): stretching along edges, bending over hinges (Bergou et al., A Quadratic Bending
+/// Model for Inextensible Surfaces, 2006), the volume of closed bodies. Impacts are answered without restitution and with Coulomb
+/// friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and what still meets is put apart, round after
+/// round. What remains then moves as one with what it meets, as rigid impact zones do (Provot 1997); since vertices move on straight lines
+/// between two rigid placements, a zone moves by an affine map at all times in between, so it cannot pass through itself, and
+/// zones only grow: that ends.
+///
+/// Everything but the detection is in one thread and in a fixed order: the same bits for any number of threads.
+#ifndef SIM_SOFT_H
+#define SIM_SOFT_H
+
+#include "carom/carom.h"
+#include "sim/cloth/soft_motion.h"
+
+/// Longest name of a body, its end mark included: that of a scene, and the number of a copy.
+#define SIM_SOFT_NAME 80
+
+typedef enum sim_soft_kind {
+	SIM_SOFT_RIGID,      ///< moves as its motion says, regardless of what it meets
+	SIM_SOFT_CLOTH,      ///< a surface, open or closed
+	SIM_SOFT_DEFORMABLE, ///< closed, keeps its volume
+} sim_soft_kind;
+
+enum {
+	SIM_SOFT_FREE = -1,                      ///< a vertex that nothing holds
+	SIM_SOFT_PINNED = -2,                    ///< a vertex held where it is
+	SIM_SOFT_MOST_VERTICES = INT32_MAX / 12, ///< of all bodies together, and most triangles
+};
+
+/// A body. Arrays are the caller's and are copied.
+typedef struct sim_soft_body {
+	const char *name; ///< for messages
+	sim_soft_kind kind;
+	int32_t vertex_count, triangle_count;
+	const double *places; ///< [3*vertex_count] at the start, world frame; also what stretches and shape are measured against
+	const int32_t *triangles; ///< [3*triangle_count]
+	double friction;          ///< a pair has the geometric mean of its two
+	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
+	// Of the others:
+	double density;   ///< kg/m2
+	double stiffness; ///< against stretching, N/m
+	double bending;   ///< N m
+	double bulk;      ///< of a deformable body, against change of volume, Pa
+	bool flat;        ///< wants to be flat, not bent as at the start
+	double velocity[3];
+	const int32_t *
+		pins; ///< [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along with; NULL: all free
+} sim_soft_body;
+
+/// How to make a simulation. Start from sim_default_soft_def.
+typedef struct sim_soft_def {
+	const sim_soft_body *bodies;
+	int32_t body_count;
+	double gravity[3];
+	double time_step;          ///< seconds; impacts are looked for over each step
+	int32_t substeps;          ///< of the solver in a step
+	double thickness;          ///< metres that surfaces keep apart, and at least half of it while rounds suffice
+	double damping;            ///< part of the velocity lost in a second, 1/s
+	int32_t solves;            ///< times that a step is solved again with the impacts found so far
+	int32_t rounds;            ///< times that only places are corrected, after these; then zones move as one
+	carom_allocator allocator; ///< for all but the detector; both functions NULL: carom_default_allocator
+} sim_soft_def;
+
+/// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.
+sim_soft_def sim_default_soft_def(void);
+/// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form.
+sim_soft_body sim_default_soft_body(void);
+
+/// What one step did.
+typedef struct sim_soft_step {
+	int64_t step;              ///< from 1
+	double time;               ///< at its end, seconds
+	int64_t impacts;           ///< along the motion that nothing would hinder
+	int64_t impacts_more;      ///< found in all rounds after that
+	int64_t impacts_undecided; ///< of both
+	int32_t searches;          ///< for impacts; the last one found none
+	int32_t solves;
+	int32_t zones; ///< that moved as one
+	int32_t zone_vertices;
+	int32_t halvings;     ///< times that a part of the step was halved
+	double stretch_worst; ///< of an edge: its length as part of that at rest, less 1
+	double stretch_mean;  ///< the same, absolute, mean over all edges
+	double kinetic_energy;
+	double ms_total, ms_detection, ms_solver;
+} sim_soft_step;
+
+typedef struct sim_soft sim_soft;
+
+/// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at fault), when a number is out of range,
+/// bodies touch or cross each other at the start, or memory is short. The context must outlive it.
+sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, char *error, size_t error_size);
+void sim_destroy_soft(sim_soft *soft);
+
+/// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or two rigid bodies press a
+/// deforming one from both sides, so that no place is left for it.
+bool sim_soft_advance(sim_soft *soft, sim_soft_step *step, char *error, size_t error_size);
+
+/// All bodies as one mesh, rigid ones too, in the order of the definition.
+typedef struct sim_soft_surface {
+	int32_t vertex_count, triangle_count;
+	const double *places;         ///< [3*vertex_count] at the end of the last step
+	const double *velocities;     ///< [3*vertex_count] m/s
+	const int32_t *triangles;     ///< [3*triangle_count]
+	const int32_t *body_vertices; ///< [body_count + 1] first vertex of each body
+	const int32_t *body_triangles;
+	int32_t body_count;
+} sim_soft_surface;
+
+/// Valid until the simulation is destroyed; places change with each step.
+sim_soft_surface sim_soft_get_surface(const sim_soft *soft);
+
+/// Is a body, by its number in the definition, a rigid one?
+bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
+
+/// A hash of all places and velocities, bit for bit.
+uint64_t sim_soft_hash(const sim_soft *soft);
+
+/// Pairs of triangles that share no vertex and intersect now, by an exact test of the places rounded to float, as files hold them.
+/// False when memory is short.
+bool sim_soft_count_crossings(const sim_soft *soft, int32_t *count);
+
+#endif

@@ -1,0 +1,131 @@
+/// @file soft_state.h
+/// What the files of the cloth simulation share. Only sim/soft*.c include this.
+#ifndef SIM_SOFT_STATE_H
+#define SIM_SOFT_STATE_H
+
+#include "sim/cloth/soft.h"
+
+#include <math.h>
+
+/// A pair of features and where they met: keeps sum(weight[i] * place[i]) along normal at least at a gap.
+typedef struct soft_contact {
+	int32_t vertices[4];
+	double weight[4]; ///< the first feature's sum to 1, the second's to -1
+	double normal[3]; ///< from the second to the first
+	double start;     ///< gap at the begin of the step
+	double inverse;   ///< 1 / sum(weight^2 * inverse mass); 0: nothing can move
+	double friction;
+	double pushed; ///< in this substep, metres
+	bool touching; ///< closer than wanted at the begin already
+} soft_contact;
+
+/// Impacts of a step, or constraints.
+typedef struct soft_contacts {
+	soft_contact *data;
+	int64_t count, capacity;
+} soft_contacts;
+
+typedef struct soft_edge {
+	int32_t a, b;
+	double length;
+	double compliance;
+	double force; ///< Lagrange multiplier of this substep
+} soft_edge;
+
+/// Two triangles at an edge: their bending is |sum(weight[i] * place[i])|.
+typedef struct soft_hinge {
+	int32_t vertices[4];
+	double weight[4];
+	double rest;
+	double compliance;
+	double force;
+} soft_hinge;
+
+/// A body as the solver knows it.
+typedef struct soft_part {
+	sim_soft_kind kind;
+	int32_t first_vertex, first_triangle, vertex_count, triangle_count;
+	double friction;
+	sim_soft_motion motion;
+	bool rests;                ///< a rigid body that never moves
+	carom_pose from, to;       ///< of a rigid body: poses of this step
+	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
+	char name[SIM_SOFT_NAME];
+} soft_part;
+
+typedef struct soft_detector soft_detector;
+
+struct sim_soft {
+	carom_context *context;
+	carom_allocator allocator;
+	sim_soft_def def; ///< without bodies
+	int64_t steps;
+	double time;
+	int32_t vertex_count, triangle_count, part_count;
+	int64_t edge_count, hinge_count;
+	soft_part *parts;
+	int32_t *body_vertices, *body_triangles; ///< [part_count + 1]
+	int32_t *triangles;
+	int32_t *part_of; ///< [vertex_count]
+	/// [vertex_count] rigid body that a vertex moves with: its own, or the one it is pinned to; SIM_SOFT_FREE; SIM_SOFT_PINNED.
+	int32_t *carrier;
+	double *inverse_mass; ///< [vertex_count], 0 where carried or held
+	double *local;        ///< [3*vertex_count] of carried vertices, in the frame of their body
+	soft_edge *edges;
+	soft_hinge *hinges;
+	// Of a step, [3*vertex_count] each. A step that fails leaves committed and committed_velocity alone.
+	double *committed, *committed_velocity;
+	double *begin, *begin_velocity; ///< of the part of the step in work
+	double *place, *velocity;
+	double *before;         ///< of a substep
+	double *solved;         ///< what the solver said, before corrections
+	double *carried;        ///< places of carried vertices at the end
+	int32_t *zone;          ///< [vertex_count] parent in a forest, -1: in no zone
+	int32_t *zone_carrier;  ///< [vertex_count] of roots
+	double *zone_sum;       ///< [4*vertex_count] of roots
+	soft_contacts contacts; ///< constraints of the step
+	soft_contacts found;    ///< by the last search
+	soft_detector *near_detector, *sure_detector;
+	sim_soft_step step;
+};
+
+// ---- Memory ----
+
+void *soft_alloc(const sim_soft *soft, size_t size);
+void soft_free(const sim_soft *soft, void *pointer, size_t size);
+/// A place for one more. NULL when memory is short.
+soft_contact *soft_add_contact(const sim_soft *soft, soft_contacts *contacts);
+double soft_now(void);
+
+// ---- Detection (soft_detector.c) ----
+
+/// Finds impacts of the mesh of all parts. separation: how near is an impact. NULL, with the reason in error, when memory is short.
+soft_detector *soft_create_detector(const sim_soft *soft, double separation, double tolerance, char *error, size_t error_size);
+void soft_destroy_detector(soft_detector *detector);
+/// All impacts between begin and end into soft->found, without those that no free vertex takes part in. False with the reason in
+/// error.
+bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, char *error, size_t error_size);
+
+// ---- Solver (soft_solver.c, soft_contact.c) ----
+
+/// Places and velocities after duration, from begin and begin_velocity, with the contacts as constraints.
+void soft_solve(sim_soft *soft, double duration, int32_t substeps);
+/// Keep the contacts' gaps in this substep: progress of the step is from 0 to 1.
+void soft_push_contacts(sim_soft *soft, double progress);
+/// Take away the velocity of parting of the contacts that were pushed.
+void soft_damp_contacts(sim_soft *soft);
+/// Correct places at the end of the step, without regard to forces, until the contacts keep their gaps or it takes too long.
+void soft_separate(sim_soft *soft);
+/// The gap of a contact at some places.
+double soft_gap(const soft_contact *contact, const double *places);
+
+// ---- Zones (soft_zone.c) ----
+
+typedef enum soft_verdict { SOFT_DONE, SOFT_SQUEEZED, SOFT_FAILED } soft_verdict;
+/// Let what still meets move as one, until nothing does. SOFT_SQUEEZED: a zone would have to follow two bodies that move
+/// differently; the reason is in error in either case of failure.
+soft_verdict soft_merge_zones(sim_soft *soft, char *error, size_t error_size);
+
+static inline double soft_dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+#endif

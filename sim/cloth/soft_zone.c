@@ -1,0 +1,160 @@
+// What nothing else has kept apart: zones of vertices that move as one. A zone without carried vertices keeps the mean of its motion
+// and is shifted; one with them follows their body. Either way its vertices move by one affine map at any time of the step, so nothing in
+// it meets; what it meets outside joins it. Zones only grow, so that ends.
+#include "sim/cloth/soft_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that rests is one.
+static int32_t motion_of(const sim_soft *s, int32_t i)
+{
+	const int32_t carrier = s->carrier[i];
+	return carrier >= 0 && s->parts[carrier].rests ? SIM_SOFT_PINNED : carrier;
+}
+
+static int32_t find_root(int32_t *zone, int32_t i)
+{
+	while (zone[i] != i) {
+		zone[i] = zone[zone[i]];
+		i = zone[i];
+	}
+	return i;
+}
+
+// A free vertex not seen before is a zone of its own. *grown: has anything changed?
+static int32_t enter(sim_soft *s, int32_t i, bool *grown)
+{
+	if (s->zone[i] < 0) {
+		s->zone[i] = i;
+		s->zone_carrier[i] = SIM_SOFT_FREE;
+		*grown = true;
+	}
+	return find_root(s->zone, i);
+}
+
+static const char *name_of(const sim_soft *s, int32_t carrier) { return carrier >= 0 ? s->parts[carrier].name : "what rests"; }
+
+// Bind a zone to a motion. False when it is bound to another one.
+static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, char *error, size_t error_size)
+{
+	int32_t *bound = &s->zone_carrier[root];
+	if (carrier == SIM_SOFT_FREE || *bound == carrier)
+		return true;
+	if (*bound != SIM_SOFT_FREE) {
+		snprintf(error, error_size, "vertex %d of body \"%s\" is squeezed between %s and %s",
+			(int)(root - s->parts[s->part_of[root]].first_vertex), s->parts[s->part_of[root]].name, name_of(s, *bound),
+			name_of(s, carrier));
+		return false;
+	}
+	*bound = carrier;
+	*grown = true;
+	return true;
+}
+
+// All free vertices of an impact into one zone, bound to what the others are carried by.
+static bool join(sim_soft *s, const soft_contact *c, bool *grown, char *error, size_t error_size)
+{
+	int32_t root = -1;
+	for (int i = 0; i < 4; i++) {
+		if (s->carrier[c->vertices[i]] != SIM_SOFT_FREE)
+			continue;
+		const int32_t other = enter(s, c->vertices[i], grown);
+		if (root >= 0 && other != root) {
+			// The lower number is the root, whatever the order of impacts.
+			const int32_t low = other < root ? other : root, high = other < root ? root : other;
+			const int32_t carrier = s->zone_carrier[high];
+			s->zone[high] = low;
+			*grown = true;
+			if (!bind(s, low, carrier, grown, error, error_size))
+				return false;
+			root = low;
+		} else {
+			root = other;
+		}
+	}
+	for (int i = 0; i < 4 && root >= 0; i++)
+		if (!bind(s, root, motion_of(s, c->vertices[i]), grown, error, error_size))
+			return false;
+	return true;
+}
+
+// Mass and momentum of each zone, from where the solver wanted its vertices.
+static void sum_zones(sim_soft *s)
+{
+	memset(s->zone_sum, 0, (size_t)s->vertex_count * 4 * sizeof *s->zone_sum);
+	for (int32_t i = 0; i < s->vertex_count; i++) {
+		if (s->zone[i] < 0)
+			continue;
+		double *sum = s->zone_sum + 4 * (int64_t)find_root(s->zone, i);
+		const double mass = 1 / s->inverse_mass[i];
+		for (int k = 0; k < 3; k++)
+			sum[k] += mass * (s->solved[3 * (int64_t)i + k] - s->begin[3 * (int64_t)i + k]);
+		sum[3] += mass;
+	}
+}
+
+static void place_vertex(sim_soft *s, int32_t i)
+{
+	const int32_t root = find_root(s->zone, i), carrier = s->zone_carrier[root];
+	const double *begin = s->begin + 3 * (int64_t)i, *sum = s->zone_sum + 4 * (int64_t)root;
+	double *place = s->place + 3 * (int64_t)i;
+	if (carrier >= 0) {
+		const soft_part *part = &s->parts[carrier];
+		const carom_vec3 p = carom_transform_point(
+			part->to, carom_inverse_transform_point(part->from, (carom_vec3){ begin[0], begin[1], begin[2] }));
+		place[0] = p.x;
+		place[1] = p.y;
+		place[2] = p.z;
+	} else {
+		for (int k = 0; k < 3; k++)
+			place[k] = begin[k] + (carrier == SIM_SOFT_PINNED ? 0 : sum[k] / sum[3]);
+	}
+}
+
+static void place_zones(sim_soft *s)
+{
+	sum_zones(s);
+	for (int32_t i = 0; i < s->vertex_count; i++)
+		if (s->zone[i] >= 0)
+			place_vertex(s, i);
+}
+
+static void count_zones(sim_soft *s)
+{
+	for (int32_t i = 0; i < s->vertex_count; i++) {
+		s->step.zone_vertices += s->zone[i] >= 0;
+		s->step.zones += s->zone[i] == i;
+	}
+}
+
+// The first vertex of an impact and the last are of its two features.
+static void say_touching(const sim_soft *s, const int32_t vertices[4], char *error, size_t error_size)
+{
+	const soft_part *a = &s->parts[s->part_of[vertices[0]]], *b = &s->parts[s->part_of[vertices[3]]];
+	snprintf(error, error_size, "vertex %d of body \"%s\" touches body \"%s\" (near its vertex %d) already",
+		(int)(vertices[0] - a->first_vertex), a->name, b->name, (int)(vertices[3] - b->first_vertex));
+}
+
+soft_verdict soft_merge_zones(sim_soft *s, char *error, size_t error_size)
+{
+	for (int32_t i = 0; i < s->vertex_count; i++)
+		s->zone[i] = -1;
+	for (;;) {
+		if (!soft_find(s, s->sure_detector, s->begin, s->place, error, error_size))
+			return SOFT_FAILED;
+		if (s->found.count == 0)
+			break;
+		bool grown = false;
+		for (int64_t i = 0; i < s->found.count; i++)
+			if (!join(s, &s->found.data[i], &grown, error, error_size))
+				return SOFT_SQUEEZED;
+		if (!grown) {
+			say_touching(s, s->found.data[0].vertices, error, error_size);
+			return SOFT_SQUEEZED;
+		}
+		place_zones(s);
+	}
+	count_zones(s);
+	return SOFT_DONE;
+}

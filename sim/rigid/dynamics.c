@@ -1,0 +1,317 @@
+// Rigid bodies on ODE. ODE's body frame lies in the centre of mass with the axes of the detection frame, so the two differ by a
+// shift only; the inertia tensor keeps its off-diagonal terms.
+#include "sim/rigid/dynamics.h"
+
+#include <math.h>
+#include <ode/ode.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct body_state {
+	carom_body_kind kind;
+	dBodyID body;      // NULL for static bodies
+	carom_pose pose;   // of static bodies
+	carom_vec3 centre; // of mass, in the detection frame
+	double friction;
+	double restitution;
+} body_state;
+
+struct sim_dynamics {
+	dWorldID world;
+	dJointGroupID joints; // the contacts of the present step
+	sim_solver_settings settings;
+	body_state *bodies;
+	int32_t count;
+	int32_t room;
+	double step;        // the duration that damping and springs are set for
+	unsigned long seed; // of the solver's order of rows: ODE keeps it in a global, which other worlds use too
+};
+
+// ---- World ----
+
+sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec3 gravity)
+{
+	sim_dynamics *dynamics = calloc(1, sizeof *dynamics);
+	if (!dynamics)
+		return NULL;
+	dInitODE2(0); // counts: each dCloseODE takes one back
+	dynamics->settings = *settings;
+	dynamics->world = dWorldCreate();
+	dynamics->joints = dJointGroupCreate(0);
+	dWorldSetGravity(dynamics->world, gravity.x, gravity.y, gravity.z);
+	dWorldSetQuickStepNumIterations(dynamics->world, settings->iterations);
+	dWorldSetQuickStepW(dynamics->world, settings->over_relaxation);
+	dWorldSetContactSurfaceLayer(dynamics->world, settings->slop);
+	if (isfinite(settings->max_correcting_speed))
+		dWorldSetContactMaxCorrectingVel(dynamics->world, settings->max_correcting_speed);
+	if (isfinite(settings->max_angular_speed))
+		dWorldSetMaxAngularSpeed(dynamics->world, settings->max_angular_speed);
+	dWorldSetAutoDisableFlag(dynamics->world, settings->sleep);
+	dWorldSetAutoDisableLinearThreshold(dynamics->world, settings->sleep_linear_speed);
+	dWorldSetAutoDisableAngularThreshold(dynamics->world, settings->sleep_angular_speed);
+	dWorldSetAutoDisableTime(dynamics->world, settings->sleep_time);
+	dWorldSetAutoDisableSteps(dynamics->world, 0);
+	return dynamics;
+}
+
+void sim_destroy_dynamics(sim_dynamics *dynamics)
+{
+	if (!dynamics)
+		return;
+	dJointGroupDestroy(dynamics->joints);
+	dWorldDestroy(dynamics->world);
+	dCloseODE();
+	free(dynamics->bodies);
+	free(dynamics);
+}
+
+// ---- Bodies ----
+
+// Positive definite by its leading minors (Sylvester), and no axis inertia larger than the sum of the others.
+static bool is_solid(const carom_mass *m)
+{
+	const double *i = m->inertia; // xx, yy, zz, xy, xz, yz
+	const double minor2 = i[0] * i[1] - i[3] * i[3];
+	const double determinant =
+		i[0] * (i[1] * i[2] - i[5] * i[5]) - i[3] * (i[3] * i[2] - i[5] * i[4]) + i[4] * (i[3] * i[5] - i[1] * i[4]);
+	const double slack = 1 + 1e-6;
+	return m->mass > 0 && isfinite(m->mass) && i[0] > 0 && minor2 > 0 && determinant > 0 && isfinite(determinant) &&
+		i[0] <= slack * (i[1] + i[2]) && i[1] <= slack * (i[0] + i[2]) && i[2] <= slack * (i[0] + i[1]);
+}
+
+static bool reserve_body(sim_dynamics *dynamics)
+{
+	if (dynamics->count < dynamics->room)
+		return true;
+	const int32_t room = dynamics->room ? 2 * dynamics->room : 64;
+	body_state *larger = realloc(dynamics->bodies, (size_t)room * sizeof *larger);
+	if (!larger)
+		return false;
+	dynamics->bodies = larger;
+	dynamics->room = room;
+	return true;
+}
+
+bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, char *error, size_t error_size)
+{
+	if (def->kind == CAROM_DYNAMIC && !is_solid(&def->mass)) {
+		snprintf(error, error_size, "mass %.6g kg with moments of inertia %.6g, %.6g, %.6g kg m2 is not that of a solid body",
+			def->mass.mass, def->mass.inertia[0], def->mass.inertia[1], def->mass.inertia[2]);
+		return false;
+	}
+	if (!reserve_body(dynamics)) {
+		snprintf(error, error_size, "out of memory");
+		return false;
+	}
+	dynamics->step = 0;
+	body_state *state = &dynamics->bodies[dynamics->count++];
+	*state = (body_state){ .kind = def->kind, .pose = def->pose, .friction = def->friction, .restitution = def->restitution };
+	if (def->kind == CAROM_STATIC)
+		return true;
+
+	dBodyID body = state->body = dBodyCreate(dynamics->world);
+	if (def->kind == CAROM_DYNAMIC) {
+		const double *i = def->mass.inertia;
+		dMass mass;
+		dMassSetParameters(&mass, def->mass.mass, 0, 0, 0, i[0], i[1], i[2], i[3], i[4], i[5]);
+		dBodySetMass(body, &mass);
+		state->centre = def->mass.centre;
+	} else {
+		dBodySetKinematic(body);
+		dBodySetAutoDisableFlag(body, 0);
+	}
+	const carom_vec3 centre = carom_transform_point(def->pose, state->centre);
+	const carom_quat q = def->pose.orientation;
+	dBodySetPosition(body, centre.x, centre.y, centre.z);
+	dBodySetQuaternion(body, (dQuaternion){ q.w, q.x, q.y, q.z });
+	dBodySetLinearVel(body, def->velocity.x, def->velocity.y, def->velocity.z);
+	dBodySetAngularVel(body, def->angular_velocity.x, def->angular_velocity.y, def->angular_velocity.z);
+	return true;
+}
+
+int32_t sim_dynamics_body_count(const sim_dynamics *dynamics) { return dynamics->count; }
+
+carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t number)
+{
+	const body_state *state = &dynamics->bodies[number];
+	if (!state->body)
+		return state->pose;
+	const dReal *p = dBodyGetPosition(state->body);
+	const dReal *q = dBodyGetQuaternion(state->body);
+	carom_pose pose = { .orientation = { q[1], q[2], q[3], q[0] } };
+	const carom_vec3 shift = carom_rotate(pose.orientation, state->centre);
+	pose.position = (carom_vec3){ p[0] - shift.x, p[1] - shift.y, p[2] - shift.z };
+	return pose;
+}
+
+static carom_vec3 to_vec3(const dReal *v) { return (carom_vec3){ v[0], v[1], v[2] }; }
+
+carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t number)
+{
+	const body_state *state = &dynamics->bodies[number];
+	return state->body ? to_vec3(dBodyGetLinearVel(state->body)) : (carom_vec3){ 0, 0, 0 };
+}
+
+carom_vec3 sim_dynamics_get_angular_velocity(const sim_dynamics *dynamics, int32_t number)
+{
+	const body_state *state = &dynamics->bodies[number];
+	return state->body ? to_vec3(dBodyGetAngularVel(state->body)) : (carom_vec3){ 0, 0, 0 };
+}
+
+carom_vec3 sim_dynamics_get_centre(const sim_dynamics *dynamics, int32_t number)
+{
+	const body_state *state = &dynamics->bodies[number];
+	return state->body ? to_vec3(dBodyGetPosition(state->body)) : state->pose.position;
+}
+
+double sim_dynamics_kinetic_energy(const sim_dynamics *dynamics)
+{
+	double energy = 0;
+	for (int32_t n = 0; n < dynamics->count; n++) {
+		const body_state *state = &dynamics->bodies[n];
+		if (state->kind != CAROM_DYNAMIC)
+			continue;
+		dMass mass;
+		dVector3 w;
+		dBodyGetMass(state->body, &mass);
+		const dReal *v = dBodyGetLinearVel(state->body);
+		const dReal *world = dBodyGetAngularVel(state->body);
+		dBodyVectorFromWorld(state->body, world[0], world[1], world[2], w);
+		const dReal *i = mass.I; // rows of four
+		energy += 0.5 * mass.mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+		energy += 0.5 * (i[0] * w[0] * w[0] + i[5] * w[1] * w[1] + i[10] * w[2] * w[2]) + i[1] * w[0] * w[1] +
+			i[2] * w[0] * w[2] + i[6] * w[1] * w[2];
+	}
+	return energy;
+}
+
+static double length3(const dReal *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii)
+{
+	double fastest = 0;
+	for (int32_t i = 0; i < dynamics->count; i++) {
+		const body_state *state = &dynamics->bodies[i];
+		if (state->body)
+			fastest =
+				fmax(fastest, length3(dBodyGetLinearVel(state->body)) + length3(dBodyGetAngularVel(state->body)) * radii[i]);
+	}
+	return fastest;
+}
+
+// ---- Step ----
+
+// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid then limits sliding like the
+// cone.
+static bool sliding_direction(const body_state *a, const body_state *b, const sim_dynamic_contact *contact, dVector3 direction)
+{
+	dVector3 va = { 0 }, vb = { 0 };
+	const double *p = contact->point, *n = contact->normal;
+	if (a->body)
+		dBodyGetPointVel(a->body, p[0], p[1], p[2], va);
+	if (b->body)
+		dBodyGetPointVel(b->body, p[0], p[1], p[2], vb);
+	const double v[3] = { va[0] - vb[0], va[1] - vb[1], va[2] - vb[2] };
+	const double along = v[0] * n[0] + v[1] * n[1] + v[2] * n[2];
+	for (int k = 0; k < 3; k++)
+		direction[k] = v[k] - along * n[k];
+	const double speed = length3(direction);
+	if (!(speed > 1e-3))
+		return false;
+	for (int k = 0; k < 3; k++)
+		direction[k] /= speed;
+	return true;
+}
+
+static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *contact, double step)
+{
+	const body_state *a = &dynamics->bodies[contact->body_a];
+	const body_state *b = &dynamics->bodies[contact->body_b];
+	if (a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC)
+		return;
+	dContact joint = { 0 };
+	joint.surface.mode = dContactApprox1;
+	joint.surface.mu = sqrt(a->friction * b->friction);
+	joint.surface.bounce = fmax(a->restitution, b->restitution);
+	if (joint.surface.bounce > 0) {
+		joint.surface.mode |= dContactBounce;
+		joint.surface.bounce_vel = dynamics->settings.restitution_speed;
+	}
+	if (sliding_direction(a, b, contact, joint.fdir1))
+		joint.surface.mode |= dContactFDir1;
+	for (int k = 0; k < 3; k++) {
+		joint.geom.pos[k] = contact->point[k];
+		joint.geom.normal[k] = contact->normal[k];
+	}
+	joint.geom.depth = contact->depth;
+	if (contact->depth < 0) {
+		// Still apart: the bodies may approach so fast that they just meet at the end of the step.
+		joint.surface.mode |= dContactMotionN;
+		joint.surface.motionN = contact->depth / step;
+		joint.geom.depth = 0;
+	}
+	// A static side is no body at all; ODE turns the normal by itself when that is the first one.
+	dJointID id = dJointCreateContact(dynamics->world, dynamics->joints, &joint);
+	dJointAttach(id, a->body, b->body);
+}
+
+// ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of v' = -damping v.
+static double damping_scale(double damping, double step) { return damping * step / (1 + damping * step); }
+
+// Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is hk / (hk + d) and the
+// softness 1 / (hk + d) (ODE manual, "How to use ERP and CFM").
+static void set_softness(sim_dynamics *dynamics, double step)
+{
+	const double k = dynamics->settings.stiffness, d = dynamics->settings.damping;
+	dWorldSetERP(dynamics->world, k > 0 ? step * k / (step * k + d) : dynamics->settings.error_reduction);
+	dWorldSetCFM(dynamics->world, k > 0 ? 1 / (step * k + d) : dynamics->settings.softness);
+}
+
+// What depends on the duration of the step. Damping belongs to each body in ODE: the world's values go to bodies made later
+// only.
+static void set_step(sim_dynamics *dynamics, double step)
+{
+	if (dynamics->step == step)
+		return;
+	dynamics->step = step;
+	set_softness(dynamics, step);
+	for (int32_t i = 0; i < dynamics->count; i++) {
+		const body_state *state = &dynamics->bodies[i];
+		if (state->kind != CAROM_DYNAMIC)
+			continue;
+		dBodySetLinearDampingThreshold(state->body, 0);
+		dBodySetAngularDampingThreshold(state->body, 0);
+		dBodySetDamping(state->body, damping_scale(dynamics->settings.linear_damping, step),
+			damping_scale(dynamics->settings.angular_damping, step));
+	}
+}
+
+static bool is_finite_body(const body_state *state)
+{
+	if (!state->body)
+		return true;
+	const dReal *p = dBodyGetPosition(state->body);
+	const dReal *q = dBodyGetQuaternion(state->body);
+	const dReal *v = dBodyGetLinearVel(state->body);
+	const dReal *w = dBodyGetAngularVel(state->body);
+	// One sum tells: a number that is not finite makes it not finite.
+	return isfinite(p[0] + p[1] + p[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]);
+}
+
+bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost)
+{
+	for (int32_t i = 0; i < count; i++)
+		add_contact(dynamics, &contacts[i], step);
+	set_step(dynamics, step);
+	dRandSetSeed(dynamics->seed);
+	dWorldQuickStep(dynamics->world, step);
+	dynamics->seed = dRandGetSeed();
+	dJointGroupEmpty(dynamics->joints);
+	for (int32_t i = 0; i < dynamics->count; i++)
+		if (!is_finite_body(&dynamics->bodies[i])) {
+			*lost = i;
+			return false;
+		}
+	return true;
+}

@@ -1,0 +1,84 @@
+/// @file dynamics.h
+/// Rigid bodies that move under gravity and contacts: ODE behind a few calls. Contacts come from outside, as Carom finds them;
+/// no collision code of ODE is used. The same input gives the same motion, bit for bit, run after run.
+#ifndef SIM_DYNAMICS_H
+#define SIM_DYNAMICS_H
+
+#include "carom/carom.h"
+
+/// How bodies answer to contacts.
+typedef struct sim_solver_settings {
+	int iterations;              ///< of the velocity solver in each substep
+	double over_relaxation;      ///< of the solver, above 0 and below 2
+	double error_reduction;      ///< part of the penetration that is taken back in a substep, 0 to 1
+	double softness;             ///< m/s for each N of contact force (ODE's constraint force mixing)
+	double stiffness;            ///< of contacts as springs, N/m; above 0: in place of the two above
+	double damping;              ///< of these springs, N s/m
+	double slop;                 ///< penetration that is left alone, metres
+	double max_correcting_speed; ///< of taking penetration back, m/s; INFINITY: any
+	double friction;             ///< coefficient, for bodies without their own
+	double restitution;          ///< 0 to 1, for bodies without their own
+	double restitution_speed;    ///< impacts slower than this do not bounce, m/s
+	double linear_damping;       ///< part of the velocity lost in a second, 1/s
+	double angular_damping;      ///< 1/s
+	double max_angular_speed;    ///< rad/s; INFINITY: any
+	bool sleep;                  ///< let bodies at rest sleep
+	double sleep_linear_speed;   ///< m/s
+	double sleep_angular_speed;  ///< rad/s
+	double sleep_time;           ///< seconds below both
+} sim_solver_settings;
+
+typedef struct sim_dynamics sim_dynamics;
+
+/// A body to be moved.
+typedef struct sim_dynamic_body {
+	carom_body_kind kind;
+	carom_pose pose;             ///< of the detection frame
+	carom_mass mass;             ///< mass and inertia (kg, kg m2) about the centre, in the detection frame; for dynamic bodies
+	carom_vec3 velocity;         ///< of the centre of mass, m/s
+	carom_vec3 angular_velocity; ///< rad/s, world frame
+	double friction;
+	double restitution;
+} sim_dynamic_body;
+
+/// Make a world without bodies. NULL when memory is short.
+sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec3 gravity);
+
+/// Free everything. NULL does nothing.
+void sim_destroy_dynamics(sim_dynamics *dynamics);
+
+/// Add a body; its number is the count of the bodies before it. False, with the reason in error, when mass or inertia are not those
+/// of a solid (dynamic bodies) or memory is short.
+bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *body, char *error, size_t error_size);
+
+int32_t sim_dynamics_body_count(const sim_dynamics *dynamics);
+
+/// A contact between two bodies, as Carom reports it, with their numbers here.
+typedef struct sim_dynamic_contact {
+	int32_t body_a;
+	int32_t body_b;
+	double point[3];
+	double normal[3]; ///< unit, from B towards A
+	double depth;     ///< metres; negative: apart by that much
+} sim_dynamic_contact;
+
+/// The largest speed of a point at radii[i] from the centre of mass of body i, over all bodies that are not static: |v| + |w|
+/// r, m/s.
+double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
+
+/// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do not move by themselves are
+/// skipped. False, with the number of the body in *lost, when a body's pose or velocity is no longer finite.
+bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
+
+/// Pose of a body's detection frame.
+carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t body);
+
+/// Velocity and centre of mass (world frame) of a body; zero velocity and the frame's origin for static bodies.
+carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t body);
+carom_vec3 sim_dynamics_get_angular_velocity(const sim_dynamics *dynamics, int32_t body);
+carom_vec3 sim_dynamics_get_centre(const sim_dynamics *dynamics, int32_t body);
+
+/// Kinetic energy of all dynamic bodies, translation and rotation, joules.
+double sim_dynamics_kinetic_energy(const sim_dynamics *dynamics);
+
+#endif

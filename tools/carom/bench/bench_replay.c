@@ -1,0 +1,325 @@
+// Replays: one variant after the other through the same frames, over and over. See bench_replay.h.
+#include "bench_replay.h"
+
+#include "tools/carom/options.h"
+#include "tools/carom/progress.h"
+#include "tools/carom/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Frames before the measured ones in which caches, pools and temporal data settle.
+enum { WARM_UP_FRAMES = 10 };
+
+void bench_make_ray_variants(bench_variant *v)
+{
+	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
+	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, 0, BENCH_BASIC, true };
+	v[BENCH_BASIC].def.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BASIC].def.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, 0, BENCH_BVH, true };
+	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), 0, BENCH_CAROM_FULL, false };
+	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
+	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), 0, BENCH_CAROM_FULL, false };
+}
+
+// A variant at work. The simulation is never stepped: it makes the meshes and the bodies' definitions.
+typedef struct runner {
+	const bench_motion *motion;
+	carom_context *context;
+	sim_simulation *source;
+	carom_world *world;
+	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
+	carom_body_id *ids;  // [scene.body_count]
+	int32_t present;
+	int32_t moving_count;
+	carom_body_id *moving_ids; // of the bodies that are not static, as far as they are there
+	carom_pose *moving_poses;
+	int32_t *moving;
+} runner;
+
+static void close_runner(runner *r)
+{
+	carom_destroy_world(r->world);
+	for (int32_t i = 0; r->meshes && i < r->motion->scene.mesh_count; i++)
+		carom_release_mesh(r->meshes[i]);
+	free(r->meshes);
+	sim_destroy_simulation(r->source);
+	carom_destroy_context(r->context);
+	free(r->ids);
+	free(r->moving_ids);
+	free(r->moving_poses);
+	free(r->moving);
+	*r = (runner){ 0 };
+}
+
+// Height fields stay those of the simulation.
+static int make_plain_meshes(runner *r)
+{
+	const sim_scene *scene = &r->motion->scene;
+	r->meshes = bench_allocate((size_t)scene->mesh_count, sizeof(carom_mesh *));
+	for (int32_t i = 0; i < scene->mesh_count; i++) {
+		char error[600];
+		sim_mesh triangles;
+		if (scene->meshes[i].kind == SIM_MESH_HEIGHT_FIELD)
+			continue;
+		if (!sim_scene_build_mesh(scene, i, &triangles, error, sizeof error))
+			return report_error(NULL, "%s", error);
+		carom_mesh_def def = carom_default_mesh_def();
+		def.vertices = (carom_strided){ .data = triangles.vertices, .type = CAROM_FLOAT32 };
+		def.vertex_count = triangles.vertex_count;
+		def.triangles = triangles.triangles;
+		def.triangle_count = triangles.triangle_count;
+		def.grid_resolution = 0;
+		const carom_result result = carom_create_mesh(r->context, &def, NULL, &r->meshes[i]);
+		sim_mesh_free(&triangles);
+		if (result != CAROM_SUCCESS)
+			return report_error(NULL, "mesh %s: %s", scene->meshes[i].name, carom_error_text(r->context));
+	}
+	return EXIT_DONE;
+}
+
+static int open_runner(const bench *b, const bench_motion *motion, const bench_variant *variant, runner *r)
+{
+	char error[600];
+	const size_t bodies = (size_t)motion->scene.body_count;
+	*r = (runner){ .motion = motion };
+	r->ids = bench_allocate(bodies, sizeof *r->ids);
+	r->moving_ids = bench_allocate(bodies, sizeof *r->moving_ids);
+	r->moving_poses = bench_allocate(bodies, sizeof *r->moving_poses);
+	r->moving = bench_allocate(bodies, sizeof *r->moving);
+	r->context = report_create_context(variant->threads ? variant->threads : b->threads, b->simd);
+	if (!r->context)
+		return EXIT_FAILED;
+	r->source = sim_create_simulation(r->context, &motion->scene, NULL, error, sizeof error);
+	if (!r->source)
+		return report_error(NULL, "%s", error);
+	if (carom_create_world(r->context, &variant->def, &r->world) != CAROM_SUCCESS)
+		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
+	return variant->no_grid ? make_plain_meshes(r) : EXIT_DONE;
+}
+
+static carom_result add_present_bodies(runner *r, int frame, const carom_pose *poses)
+{
+	for (; r->present < r->motion->present[frame]; r->present++) {
+		carom_body_def def = sim_simulation_body_def(r->source, r->present);
+		const int32_t mesh = r->motion->scene.bodies[r->present].mesh;
+		if (r->meshes && mesh >= 0 && r->meshes[mesh])
+			def.shape.mesh = r->meshes[mesh];
+		def.pose = poses[r->present];
+		const carom_result result = carom_world_add_body(r->world, &def, &r->ids[r->present]);
+		if (result != CAROM_SUCCESS)
+			return result;
+		if (def.kind != CAROM_STATIC) {
+			r->moving[r->moving_count] = r->present;
+			r->moving_ids[r->moving_count++] = r->ids[r->present];
+		}
+	}
+	return CAROM_SUCCESS;
+}
+
+static int step_runner(runner *r, int frame)
+{
+	const carom_pose *poses = r->motion->poses + (size_t)frame * (size_t)r->motion->scene.body_count;
+	carom_result result = add_present_bodies(r, frame, poses);
+	for (int32_t i = 0; i < r->moving_count; i++)
+		r->moving_poses[i] = poses[r->moving[i]];
+	if (result == CAROM_SUCCESS)
+		result = carom_world_set_poses(r->world, r->moving_count, r->moving_ids, r->moving_poses);
+	if (result == CAROM_SUCCESS)
+		result = carom_world_step(r->world);
+	if (result != CAROM_SUCCESS)
+		return report_error(NULL, "frame %d: %s", frame, carom_error_text(r->context));
+	return EXIT_DONE;
+}
+
+// ---- Results ----
+
+double bench_narrow_ms(const carom_stats *stats) { return stats->ms_vertex + stats->ms_ray + stats->ms_complete; }
+
+// The colliding pairs of every frame, as a << 32 | b with a < b by number in the scene, sorted.
+typedef struct pair_list {
+	uint64_t *data;
+	size_t count, room;
+	size_t *ends; // [frames] after the last pair of each
+} pair_list;
+
+static void keep_pairs(pair_list *list, int at, const carom_world *world)
+{
+	const carom_pair_view pairs = carom_world_pairs(world);
+	if (list->count + (size_t)pairs.count > list->room) {
+		const size_t room = 2 * (list->count + (size_t)pairs.count);
+		uint64_t *data = bench_allocate(room, sizeof *data);
+		if (list->count > 0)
+			memcpy(data, list->data, list->count * sizeof *data);
+		free(list->data);
+		list->data = data;
+		list->room = room;
+	}
+	// Bodies were added in the order of the scene and none is ever removed, so the order of ids is that of the numbers.
+	for (int32_t i = 0; i < pairs.count; i++)
+		list->data[list->count++] = pairs.data[i].user_data_a << 32 | pairs.data[i].user_data_b;
+	list->ends[at] = list->count;
+}
+
+static void compare_pairs(const pair_list *list, const pair_list *reference, int frames, bench_result *result)
+{
+	result->pairs = (int64_t)list->count;
+	size_t i = 0, j = 0;
+	for (int at = 0; at < frames; at++)
+		while (i < list->ends[at] || j < reference->ends[at]) {
+			const bool mine = i < list->ends[at] && (j == reference->ends[at] || list->data[i] <= reference->data[j]);
+			const bool theirs = j < reference->ends[at] && (i == list->ends[at] || reference->data[j] <= list->data[i]);
+			result->extra_pairs += !theirs;
+			result->missing_pairs += !mine;
+			i += mine;
+			j += theirs;
+		}
+}
+
+// Everything that one call of bench_replay works on.
+typedef struct replays {
+	const bench *b;
+	const bench_motion *motion;
+	const bench_window *window;
+	const bench_variant *variants;
+	int count;
+	int repeats;
+	pair_list pairs[BENCH_MAX_VARIANTS];
+	bench_result *results;
+} replays;
+
+static int frames_of(const bench_window *window) { return window->end - window->first; }
+
+static void take_frame(replays *all, int variant, int repeat, int at, const carom_world *world)
+{
+	const carom_stats stats = carom_world_stats(world);
+	carom_stats *least = &all->results[variant].frames[at];
+	if (repeat == 0)
+		keep_pairs(&all->pairs[variant], at, world);
+	if (repeat == 0 || bench_narrow_ms(&stats) < bench_narrow_ms(least))
+		*least = stats;
+}
+
+static int run_window(replays *all, int variant, int repeat, runner *r)
+{
+	const bench_window *window = all->window;
+	int status = open_runner(all->b, all->motion, &all->variants[variant], r);
+	for (int frame = window->first > WARM_UP_FRAMES ? window->first - WARM_UP_FRAMES : 0; frame < window->end; frame++) {
+		if (status == EXIT_DONE)
+			status = step_runner(r, frame);
+		if (status != EXIT_DONE)
+			return status;
+		if (frame >= window->first)
+			take_frame(all, variant, repeat, frame - window->first, r->world);
+	}
+	return EXIT_DONE;
+}
+
+// Each repeat begins with another variant.
+static int run_all(replays *all)
+{
+	int status = EXIT_DONE;
+	progress bar;
+	progress_start(&bar, "replay", (int64_t)all->repeats * all->count);
+	for (int i = 0; i < all->repeats * all->count && status == EXIT_DONE; i++) {
+		const int repeat = i / all->count;
+		runner r;
+		status = run_window(all, (i + repeat) % all->count, repeat, &r);
+		close_runner(&r);
+		progress_update(&bar, i + 1);
+	}
+	progress_finish(&bar);
+	return status;
+}
+
+int bench_replay(const bench *b, const bench_motion *motion, const bench_window *window, const bench_variant *variants,
+	int count, int repeats, bench_result *results)
+{
+	const size_t frames = (size_t)frames_of(window);
+	replays all = {
+		.b = b, .motion = motion, .window = window, .variants = variants, .count = count, .repeats = repeats, .results = results
+	};
+	for (int i = 0; i < count; i++) {
+		all.pairs[i].ends = bench_allocate(frames, sizeof *all.pairs[i].ends);
+		results[i] = (bench_result){ .frame_count = (int)frames, .frames = bench_allocate(frames, sizeof *results->frames) };
+	}
+	const int status = run_all(&all);
+	for (int i = 0; i < count && status == EXIT_DONE; i++)
+		compare_pairs(&all.pairs[i], &all.pairs[variants[i].reference], (int)frames, &results[i]);
+	if (status != EXIT_DONE)
+		bench_free_results(results, count);
+	for (int i = 0; i < count; i++) {
+		free(all.pairs[i].data);
+		free(all.pairs[i].ends);
+	}
+	return status;
+}
+
+void bench_free_results(bench_result *results, int count)
+{
+	for (int i = 0; i < count; i++) {
+		free(results[i].frames);
+		results[i] = (bench_result){ 0 };
+	}
+}
+
+carom_stats bench_sum(const bench_result *result)
+{
+	carom_stats sum = { 0 };
+	for (int i = 0; i < result->frame_count; i++) {
+		const carom_stats before = sum, *s = &result->frames[i];
+		sum = *s;
+		sum.rays_full += before.rays_full;
+		sum.rays_iterative += before.rays_iterative;
+		sum.rays_predictive += before.rays_predictive;
+		sum.rays_lost += before.rays_lost;
+		sum.rays_recast += before.rays_recast;
+		sum.rays_missed += before.rays_missed;
+		sum.backtracks += before.backtracks;
+		sum.ms_total += before.ms_total;
+		sum.ms_trees += before.ms_trees;
+		sum.ms_pair += before.ms_pair;
+		sum.ms_vertex += before.ms_vertex;
+		sum.ms_ray += before.ms_ray;
+		sum.ms_complete += before.ms_complete;
+		sum.ms_merge += before.ms_merge;
+	}
+	return sum;
+}
+
+double bench_mean_ms(const bench_result *result, int first, int end)
+{
+	double sum = 0;
+	for (int i = first; i < end; i++)
+		sum += bench_narrow_ms(&result->frames[i]);
+	return sum / (end - first);
+}
+
+double bench_peak_ms(const bench_result *result)
+{
+	double peak = 0;
+	for (int i = 0; i < result->frame_count; i++)
+		peak = fmax(peak, bench_narrow_ms(&result->frames[i]));
+	return peak;
+}
+
+void bench_note_pairs(
+	bench_report *report, const char *where, const bench_variant *variants, const bench_result *results, int count)
+{
+	bool same = true;
+	for (int i = 0; i < count; i++) {
+		const bench_result *r = &results[i];
+		if (r->missing_pairs + r->extra_pairs == 0)
+			continue;
+		same = false;
+		bench_note(report, "%s: \"%s\" missed %lld and added %lld of the %lld colliding pairs of \"%s\"", where,
+			variants[i].name, (long long)r->missing_pairs, (long long)r->extra_pairs,
+			(long long)results[variants[i].reference].pairs, variants[variants[i].reference].name);
+	}
+	if (same)
+		bench_note(report, "%s: all found the same %lld colliding pairs", where, (long long)results[0].pairs);
+}

@@ -1,0 +1,312 @@
+// Scenes of spheres simulated, and pairs found in several ways, for the benches of spheres. See bench_spheres.h.
+#include "bench_spheres.h"
+
+#include "bench_motion.h"
+#include "tools/carom/options.h"
+#include "tools/carom/progress.h"
+#include "tools/carom/report.h"
+#include "io/json_reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Scenes ----
+
+static int read_scene(const bench *b, const char *file, sim_granular_scene *scene)
+{
+	char path[SIM_PATH_MAX], error[600];
+	size_t size;
+	if (!bench_find_scene(b, file, path))
+		return EXIT_FAILED;
+	char *text = sim_read_text(path, &size, error, sizeof error);
+	if (!text)
+		return report_error(NULL, "%s", error);
+	const bool done = sim_parse_granular_scene(path, text, size, scene, error, sizeof error);
+	free(text);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+}
+
+// r^3 of radii uniform in a range, on average.
+static double mean_cube(double least, double most) { return 0.25 * (least + most) * (least * least + most * most); }
+
+// The axis along which gravity is at the beginning, and whether it points up along it.
+static int gravity_axis(const sim_granular_def *def, bool *upward)
+{
+	int axis = 0;
+	for (int k = 1; k < 3; k++)
+		if (fabs(def->gravity[k]) > fabs(def->gravity[axis]))
+			axis = k;
+	*upward = def->gravity[axis] > 0;
+	return axis;
+}
+
+// Strewn one after the other, spheres of many sizes that may not touch fill little more than a fifth of the space.
+static const double filled_part = 0.15;
+
+enum { HEAP_LAYERS = 10 };
+
+// Where a heap comes to be: a bin along gravity, whose floor is as wide as ten layers take.
+static void pack_heap(sim_sphere_source *source, sim_granular_def *def, double volume)
+{
+	const double settled = 0.6, diameter = 2 * source->radius[1];
+	const double area = fmax(volume * filled_part / (settled * HEAP_LAYERS * diameter), 25 * diameter * diameter);
+	const double depth = volume / area + diameter;
+	bool upward;
+	const int axis = gravity_axis(def, &upward);
+	for (int k = 0; k < 3; k++) {
+		const double side = k == axis ? depth : sqrt(area);
+		if (k == axis && upward)
+			def->lower[k] = def->upper[k] - side;
+		else
+			def->upper[k] = def->lower[k] + side;
+		source->lower[k] = def->lower[k];
+		source->upper[k] = def->upper[k];
+	}
+}
+
+static void pack(sim_sphere_source *source, sim_granular_def *def, bench_packing packing)
+{
+	const double pi = 3.14159265358979323846;
+	const double volume = (double)source->count * 4.0 / 3.0 * pi * mean_cube(source->radius[0], source->radius[1]) / filled_part;
+	const double least = 4 * source->radius[1];
+	source->apart = true;
+	if (packing == BENCH_CROWD) {
+		const double side = fmax(cbrt(volume) + 2 * source->radius[1], least);
+		for (int k = 0; k < 3; k++) {
+			source->lower[k] = 0.5 * (def->lower[k] + def->upper[k] - side);
+			source->upper[k] = source->lower[k] + side;
+		}
+		return;
+	}
+	pack_heap(source, def, volume);
+}
+
+static void set_moving(sim_sphere_source *source, const sim_granular_def *def, const bench_sphere_case *which)
+{
+	const double *g = def->gravity;
+	const double length = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+	for (int k = 0; k < 3 && which->speed > 0; k++)
+		if (which->packing == BENCH_CROWD)
+			source->velocity_spread[k] = which->speed;
+		else
+			source->velocity[k] = length > 0 ? which->speed * g[k] / length : 0;
+}
+
+int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_granular_scene *scene)
+{
+	char error[600];
+	*scene = (sim_granular_scene){ 0 };
+	if (read_scene(b, which->file, scene) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (which->count > 0 && !sim_granular_scene_set_count(scene, which->count, error, sizeof error))
+		return report_error(NULL, "%s", error);
+	for (int32_t i = 0; i < scene->source_count; i++) {
+		sim_sphere_source *source = &scene->sources[i];
+		if (which->mesh_most > 0 && source->kind == SIM_SPHERES_MESH && source->count > which->mesh_most)
+			source->count = which->mesh_most;
+		if (which->packing != BENCH_AS_IN_SCENE && source->kind == SIM_SPHERES_RANDOM)
+			pack(source, &scene->def, which->packing);
+		set_moving(source, &scene->def, which);
+	}
+	return EXIT_DONE;
+}
+
+// ---- Simulation ----
+
+static int run_steps(sim_granular *granular, const bench_sphere_case *which, bench_sphere_cost *cost)
+{
+	char error[600];
+	sim_granular_step step;
+	progress bar;
+	double contacts = 0;
+	progress_start(&bar, "simulate", which->warm_up + which->steps);
+	for (int i = 0; i < which->warm_up + which->steps; i++) {
+		if (!sim_granular_advance(granular, &step, error, sizeof error)) {
+			progress_finish(&bar);
+			return report_error(NULL, "%s: %s", which->file, error);
+		}
+		progress_update(&bar, i + 1);
+		if (i < which->warm_up)
+			continue;
+		const double ms = step.ms_build + step.ms_detection + step.ms_update;
+		cost->ms_build += step.ms_build / which->steps;
+		cost->ms_detection += step.ms_detection / which->steps;
+		cost->ms_update += step.ms_update / which->steps;
+		cost->ms_total += ms / which->steps;
+		cost->ms_least = i == which->warm_up ? ms : fmin(cost->ms_least, ms);
+		cost->list_builds += step.list_built;
+		contacts += (double)step.contacts / which->steps;
+	}
+	progress_finish(&bar);
+	const sim_granular_info info = sim_granular_get_info(granular);
+	cost->count = info.count;
+	cost->contacts_per_sphere = 2 * contacts / (double)info.count;
+	cost->bytes_per_sphere = (double)(info.bytes + info.bytes_detector) / (double)info.count;
+	cost->skin = info.skin / info.mean_radius;
+	return EXIT_DONE;
+}
+
+// Let the spheres come to rest in far fewer steps than they would take by themselves.
+static int settle(
+	carom_context *context, const sim_granular_scene *scene, const bench_sphere_case *which, sim_granular_filling *filling)
+{
+	char error[600];
+	sim_granular_def def = sim_filled_def(scene, filling);
+	def.spheres.restitution = def.walls.restitution = 0;
+	def.stability = SIM_GRANULAR_REPORT;
+	def.gravity_rate = 0;
+	for (int k = 0; k < 3; k++)
+		def.gravity[k] *= 4;
+	sim_granular *granular = sim_create_granular(context, &def, error, sizeof error);
+	bool done = granular != NULL;
+	progress bar;
+	progress_start(&bar, "settle", which->settle);
+	for (int i = 0; i < which->settle && done; i++) {
+		done = sim_granular_advance(granular, NULL, error, sizeof error);
+		progress_update(&bar, i + 1);
+	}
+	progress_finish(&bar);
+	if (done)
+		sim_granular_get_state(granular, filling->centres, NULL, filling->velocities, NULL);
+	sim_destroy_granular(granular);
+	return done ? EXIT_DONE : report_error(NULL, "%s: %s", which->file, error);
+}
+
+int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost)
+{
+	char error[600];
+	sim_granular_scene scene;
+	sim_granular_filling filling = { 0 };
+	sim_granular *granular = NULL;
+	*cost = (bench_sphere_cost){ 0 };
+	int status = bench_open_sphere_scene(b, which, &scene);
+	carom_context *context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
+	if (!context)
+		status = EXIT_FAILED;
+	if (status == EXIT_DONE && !sim_fill_granular_scene(context, &scene, &filling, error, sizeof error))
+		status = report_error(NULL, "%s", error);
+	if (status == EXIT_DONE && which->settle > 0)
+		status = settle(context, &scene, which, &filling);
+	if (status == EXIT_DONE) {
+		sim_granular_def def = sim_filled_def(&scene, &filling);
+		if (which->turned > 0)
+			def.gravity_rate = which->turned * (3.14159265358979323846 / 180) / (which->warm_up * def.time_step);
+		granular = sim_create_granular(context, &def, error, sizeof error);
+		status = granular ? run_steps(granular, which, cost) : report_error(NULL, "%s: %s", which->file, error);
+	}
+	sim_destroy_granular(granular);
+	sim_destroy_filling(&filling);
+	carom_destroy_context(context);
+	sim_destroy_granular_scene(&scene);
+	return status;
+}
+
+// ---- Pairs ----
+
+double bench_side_for(int64_t count, double side_of_million) { return side_of_million * cbrt(1e-6 * (double)count); }
+
+void bench_make_method_finders(bench_finder finders[BENCH_METHODS])
+{
+	static const carom_sphere_method methods[BENCH_METHODS] = { CAROM_SPHERES_GRID, CAROM_SPHERES_LEVELS, CAROM_SPHERES_TREE,
+		CAROM_SPHERES_RAYS, CAROM_SPHERES_AUTO };
+	for (int i = 0; i < BENCH_METHODS; i++) {
+		finders[i].def = carom_default_spheres_def();
+		finders[i].def.method = methods[i];
+		finders[i].def.upkeep = CAROM_UPKEEP_REBUILD;
+		snprintf(finders[i].name, sizeof finders[i].name, "%s", carom_sphere_method_name(methods[i]));
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof *values, by_value);
+	return 0.5 * (values[(count - 1) / 2] + values[count / 2]);
+}
+
+static bool find_once(carom_spheres *spheres, const carom_sphere_input *input, int repeat, bench_finding *finding)
+{
+	carom_sphere_pairs pairs;
+	if (carom_spheres_update(spheres, input) != CAROM_SUCCESS || carom_spheres_find_pairs(spheres, &pairs) != CAROM_SUCCESS)
+		return false;
+	const carom_sphere_stats stats = carom_spheres_get_stats(spheres);
+	const double total = stats.ms_update + stats.ms_find;
+	if (repeat == 0)
+		finding->hash = sim_hash_sphere_pairs(pairs.pairs, pairs.count);
+	if (repeat > 0 && total >= finding->ms_total)
+		return true;
+	finding->ms_build = stats.ms_update;
+	finding->ms_find = stats.ms_find;
+	finding->ms_sort = stats.ms_sort;
+	finding->ms_total = total;
+	finding->pairs = pairs.count;
+	finding->tests = stats.tests;
+	finding->method = stats.method;
+	finding->bytes_per_sphere = input->count > 0 ? (double)(stats.bytes - stats.bytes_lists) / (double)input->count : 0;
+	return true;
+}
+
+static int check_findings(
+	const char *name, const sim_sphere_set *set, const bench_finder *finders, int count, const bench_finding *findings)
+{
+	for (int i = 0; i < count; i++) {
+		const bench_finding *f = &findings[i];
+		if (f->pairs != findings[0].pairs || f->hash != findings[0].hash)
+			return report_error(NULL, "%s: \"%s\" found %lld pairs and \"%s\" %lld: not the same", name, finders[0].name,
+				(long long)findings[0].pairs, finders[i].name, (long long)f->pairs);
+		if (set->has_expected && (set->expected_pairs != (uint64_t)f->pairs || set->expected_hash != f->hash))
+			return report_error(NULL, "%s: \"%s\" found %lld pairs, and the snapshot's header tells of %llu", name,
+				finders[i].name, (long long)f->pairs, (unsigned long long)set->expected_pairs);
+	}
+	return EXIT_DONE;
+}
+
+static int find_in_turns(carom_context *context, carom_spheres **spheres, const carom_sphere_input *input, int count,
+	int repeats, bench_finding *findings)
+{
+	double totals[BENCH_MAX_FINDERS][BENCH_MAX_FIND_REPEATS];
+	progress bar;
+	progress_start(&bar, "find", (int64_t)count * repeats);
+	for (int i = 0; i < count * repeats; i++) {
+		// Each repeat begins with another one.
+		const int repeat = i / count, which = (i + repeat) % count;
+		if (!find_once(spheres[which], input, repeat, &findings[which])) {
+			progress_finish(&bar);
+			return report_error(NULL, "%s", carom_error_text(context));
+		}
+		const carom_sphere_stats stats = carom_spheres_get_stats(spheres[which]);
+		totals[which][repeat] = stats.ms_update + stats.ms_find;
+		progress_update(&bar, i + 1);
+	}
+	progress_finish(&bar);
+	for (int i = 0; i < count; i++)
+		findings[i].ms_median = median(totals[i], repeats);
+	return EXIT_DONE;
+}
+
+int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set, const bench_finder *finders, int count,
+	int repeats, bench_finding *findings)
+{
+	const carom_sphere_input input = sim_sphere_input(set);
+	carom_spheres *spheres[BENCH_MAX_FINDERS] = { NULL };
+	carom_context *context = report_create_context(b->threads, b->simd);
+	int status = context ? EXIT_DONE : EXIT_FAILED;
+	memset(findings, 0, (size_t)count * sizeof *findings);
+	for (int i = 0; i < count && status == EXIT_DONE; i++)
+		if (carom_create_spheres(context, &finders[i].def, &spheres[i]) != CAROM_SUCCESS)
+			status = report_error(NULL, "%s: %s", finders[i].name, carom_error_text(context));
+	if (status == EXIT_DONE)
+		status = find_in_turns(context, spheres, &input, count, repeats, findings);
+	if (status == EXIT_DONE)
+		status = check_findings(name, set, finders, count, findings);
+	for (int i = 0; i < count; i++)
+		carom_destroy_spheres(spheres[i]);
+	carom_destroy_context(context);
+	return status;
+}

@@ -1,0 +1,130 @@
+// Where pictures are taken from: the frame of a camera, and a camera that sees given bodies.
+#include "view/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double pi = 3.14159265358979323846;
+
+bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, char *error, size_t error_size)
+{
+	const carom_vec3 sight = sim_subtract(camera->target, camera->position);
+	view->position = camera->position;
+	view->distance = sim_length(sight);
+	view->forward = sim_normalize(sight);
+	view->up = sim_normalize(camera->up);
+	const carom_vec3 right = sim_cross(view->forward, view->up);
+	if (!(camera->field_of_view > 0 && camera->field_of_view < 180 && isfinite(view->distance) && sim_length(right) > 1e-6)) {
+		snprintf(error, error_size,
+			"the camera cannot be used: its position and target must differ, up must not point along the line of sight, and the "
+			"field of view must lie between 0 and 180 degrees");
+		return false;
+	}
+	view->right = sim_normalize(right);
+	view->down = sim_cross(view->forward, view->right);
+	view->pixel = 2 * tan(camera->field_of_view * pi / 360) / height;
+	view->centre[0] = 0.5 * width;
+	view->centre[1] = 0.5 * height;
+	return true;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+// The sides of the bounded bodies, six rows of capacity doubles: lower x, y, z, upper x, y, z. Returns how many bodies there
+// are.
+static int collect_sides(const carom_world *world, const carom_body_id *ids, int count, double *sides)
+{
+	int used = 0;
+	for (int i = 0; i < count; ++i) {
+		carom_aabb box;
+		if (carom_world_get_aabb(world, ids[i], &box) != CAROM_SUCCESS)
+			continue;
+		const double of_box[6] = { box.lower.x, box.lower.y, box.lower.z, box.upper.x, box.upper.y, box.upper.z };
+		bool bounded = true;
+		for (int k = 0; k < 6; ++k) {
+			bounded = bounded && isfinite(of_box[k]);
+			sides[k * count + used] = of_box[k];
+		}
+		used += bounded;
+	}
+	return used;
+}
+
+bool sim_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box)
+{
+	double *sides = malloc(((size_t)count * 6 + 1) * sizeof *sides);
+	if (!sides)
+		return false;
+	const int used = collect_sides(world, ids, count, sides);
+	if (used > 0) {
+		const int dropped = used > 100 ? used / 100 : 0;
+		for (int k = 0; k < 6; ++k)
+			qsort(sides + k * count, (size_t)used, sizeof *sides, compare_doubles);
+		const int first = dropped, last = used - 1 - dropped;
+		box->lower = (carom_vec3){ sides[first], sides[count + first], sides[2 * count + first] };
+		box->upper = (carom_vec3){ sides[3 * count + last], sides[4 * count + last], sides[5 * count + last] };
+	}
+	free(sides);
+	return used > 0;
+}
+
+// One axis of the picture: how far back (distance) and aside (shift) the camera must stand so that all corners appear between
+// the borders, -lower <= (across - shift) / (forward + distance) <= upper, with across and forward relative to the target. The
+// corners give two bounds: at_lower <= lower * distance - shift and at_upper <= upper * distance + shift.
+typedef struct fit {
+	double lower, upper; // slopes of the borders
+	double at_lower, at_upper;
+} fit;
+
+static void fit_corner(fit *f, double across, double forward)
+{
+	f->at_lower = fmax(f->at_lower, -across - f->lower * forward);
+	f->at_upper = fmax(f->at_upper, across - f->upper * forward);
+}
+
+static double fit_distance(const fit *f) { return (f->at_lower + f->at_upper) / (f->lower + f->upper); }
+
+// The middle of the shifts that are possible at a distance.
+static double fit_shift(const fit *f, double distance)
+{
+	return 0.5 * (f->at_upper - f->upper * distance + f->lower * distance - f->at_lower);
+}
+
+sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
+{
+	const double elevation = 26 * pi / 180, azimuth = -60 * pi / 180;
+	sim_camera camera = { .up = sim_normalize(up), .field_of_view = 35 };
+	camera.target = sim_scale(sim_add(box->lower, box->upper), 0.5);
+	carom_vec3 first, second;
+	sim_tangents(camera.up, &first, &second);
+	const carom_vec3 level = sim_add(sim_scale(first, cos(azimuth)), sim_scale(second, sin(azimuth)));
+	const carom_vec3 backward = sim_add(sim_scale(level, cos(elevation)), sim_scale(camera.up, sin(elevation)));
+
+	sim_view view;
+	camera.position = sim_add(camera.target, backward);
+	char error[256]; // an up vector along the line of sight, if any, is the caller's to hear of when the picture is taken
+	sim_make_view(&camera, 1, 1, &view, error, sizeof error);
+	const double slope = tan(camera.field_of_view * pi / 360);
+	// A small margin, and room for the line of text below.
+	fit across = { .lower = 0.95 * slope * aspect, .upper = 0.95 * slope * aspect, .at_lower = -INFINITY, .at_upper = -INFINITY };
+	fit along = { .lower = 0.92 * slope, .upper = 0.88 * slope, .at_lower = -INFINITY, .at_upper = -INFINITY };
+	for (int corner = 0; corner < 8; ++corner) {
+		const carom_vec3 point = { corner & 1 ? box->upper.x : box->lower.x, corner & 2 ? box->upper.y : box->lower.y,
+			corner & 4 ? box->upper.z : box->lower.z };
+		const carom_vec3 d = sim_subtract(point, camera.target);
+		fit_corner(&across, sim_dot(d, view.right), sim_dot(d, view.forward));
+		fit_corner(&along, sim_dot(d, view.down), sim_dot(d, view.forward));
+	}
+	double distance = fmax(fit_distance(&across), fit_distance(&along));
+	if (!(distance > 0)) // a point
+		distance = 1;
+	const carom_vec3 shift =
+		sim_add(sim_scale(view.right, fit_shift(&across, distance)), sim_scale(view.down, fit_shift(&along, distance)));
+	camera.target = sim_add(camera.target, shift);
+	camera.position = sim_add(camera.target, sim_scale(backward, distance));
+	return camera;
+}
