@@ -2,7 +2,7 @@
 /// instruction set, after motion, and when memory fails.
 #include "fixture.h"
 #include "spheres_fixture.h"
-#include "spheres/morton.h"
+#include "spheres/sphere_order.h"
 #include "spheres/sphere_tree.h"
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /// against cases worked out by hand and against a plain double loop.
 #include "fixture.h"
 #include "test.h"
-#include "bvh/quality.h"
-#include "bvh/tree.h"
+#include "bvh/collider_query.h"
 #include "detect/body.h"
+#include "tree/quality.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,6 @@
 #include "math/vec8.h"
 #include <string.h>
 
-enum { RAY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
-
 // ---- Rays ----
 
 /// A ray in the form that the node tests want.
@@ -274,7 +272,7 @@ static inline nearest follow_ray(
 	bool blocks_ready = false;
 	wide_ray_init(&ray, origin, inverse);
 	nearest best = { t_max, -1, false };
-	ray_entry stack[RAY_STACK];
+	ray_entry stack[CR_TREE_STACK];
 	int top = 0;
 	uint32_t child = 0;
 	for (;;) {
@@ -387,7 +385,7 @@ static void cast_line(const cr_collider *c, const float origin[3], const float d
 	bool blocks_ready = false;
 	wide_ray_init(&ray, origin, inverse);
 	const f8 slack = f8_set1(behind->t * BEHIND_SLACK);
-	ray_entry stack[RAY_STACK];
+	ray_entry stack[CR_TREE_STACK];
 	int top = 0;
 	uint32_t child = 0;
 	for (;;) {
@@ -524,7 +522,7 @@ static int winding_number(const cr_collider *c, const float origin[3], const flo
 	const float inverse[3] = { 1.0f / direction[0], 1.0f / direction[1], 1.0f / direction[2] };
 	wide_ray_init(&ray, origin, inverse);
 	block_ray_init(&blocks, origin, direction);
-	uint32_t stack[RAY_STACK];
+	uint32_t stack[CR_TREE_STACK];
 	int top = 0, winding = 0;
 	stack[top++] = 0;
 	while (top > 0) {
@@ -548,7 +546,7 @@ static int32_t blocks_in_box(const cr_collider *c, const float lower[3], const f
 {
 	if (c->tree.node_count == 0)
 		return 0;
-	uint32_t stack[RAY_STACK];
+	uint32_t stack[CR_TREE_STACK];
 	int top = 0;
 	int32_t count = 0;
 	stack[top++] = 0;
@@ -644,7 +642,7 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 	if (c->tree.node_count == 0)
 		return INFINITY;
 	const f8 unit = f8_set1(normal_unit(c->scale));
-	ray_entry stack[RAY_STACK];
+	ray_entry stack[CR_TREE_STACK];
 	int top = 0;
 	stack[top++] = (ray_entry){ 0, 0 };
 	while (top > 0) {

@@ -16,9 +16,6 @@
 #include "geom/convex_query.h"
 
 enum {
-	// Either tree is opened at most CR_MAX_DEPTH times on the way down, then one leaf; each opening
-	// leaves seven more pairs.
-	CLEAR_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
 	AXES = 8,
 	MOST_TURNS = 256, // from inside to inside
 };
@@ -52,7 +49,7 @@ typedef struct clearing {
 	double next;
 	cr_clear_way *way;
 	cr_barriers *known;
-	part_pair stack[CLEAR_STACK];
+	part_pair stack[CR_TWO_TREES_STACK];
 	int top;
 } clearing;
 

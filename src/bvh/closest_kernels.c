@@ -8,8 +8,6 @@
 #include "bvh/bvh_kernels.h"
 #include "math/simd.h"
 
-enum { CLOSEST_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
-
 typedef struct near_entry {
 	double distance2;
 	uint32_t child;
@@ -22,7 +20,7 @@ typedef struct closest_walk {
 	double needle; // and to the height over a plane, in lengths of the product of its two edges
 	double limit2; // what is beyond is of no use
 	cr_near_point *best;
-	near_entry stack[CLOSEST_STACK];
+	near_entry stack[CR_TREE_STACK];
 	int top;
 } closest_walk;
 

@@ -3,7 +3,7 @@
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
 
-#include "bvh/tree.h"
+#include "tree/tree.h"
 #include "mesh/topology.h"
 
 /// Up to eight triangles, structure of arrays. Unused lanes repeat the first triangle and are masked off by count.

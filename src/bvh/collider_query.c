@@ -2,9 +2,8 @@
 /// points have a kernel of their own; the others walk in double, eight boxes of a node at a time in plain loops. O(log n) for
 /// most questions, O(n) at worst.
 #include "bvh/collider_query.h"
+#include "tree/quality.h"
 #include "geom/triangle.h"
-
-enum { QUERY_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
 
 // What float may lose of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are corners in
 // the ray's space.
@@ -177,7 +176,7 @@ static bool walk_block(const cr_collider *c, int32_t block, const cr_query_walk 
 
 bool cr_collider_walk(const cr_collider *c, const cr_query_walk *walk)
 {
-	uint32_t stack[QUERY_STACK];
+	uint32_t stack[CR_TREE_STACK];
 	int top = 0;
 	if (c->tree.node_count > 0)
 		stack[top++] = 0;
@@ -275,3 +274,13 @@ bool cr_collider_contains(const cr_collider *c, const cr_bvh_kernels *kernels, v
 		return winds_around(c, kernels, point);
 	return is_inside(c, kernels, point, &best, normal_at(c, best.triangle, best.on.feature));
 }
+
+// ---- Quality of the tree ----
+
+static void corners_of(const void *user, int32_t primitive, v3d corners[3])
+{
+	const cr_collider *c = user;
+	cr_collider_triangle(c, c->triangle_number[primitive], corners);
+}
+
+double cr_collider_epo(const cr_collider *c) { return cr_tree2_epo(&c->binary, corners_of, c); }

@@ -62,4 +62,7 @@ typedef struct cr_query_walk {
 /// Did meets_triangle return true for any triangle?
 bool cr_collider_walk(const cr_collider *collider, const cr_query_walk *walk);
 
+/// End-point overlap of the binary tree over the triangles (tree/quality.h).
+double cr_collider_epo(const cr_collider *collider);
+
 #endif

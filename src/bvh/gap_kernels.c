@@ -14,8 +14,6 @@
 #include "math/simd.h"
 
 enum {
-	// Either tree is opened at most CR_MAX_DEPTH times on the way down, and each opening leaves seven more pairs.
-	GAP_STACK = 2 * CR_MAX_DEPTH * (CR_WIDTH - 1) + 1,
 	GAP_A = 0,
 	GAP_B = 1,
 	GUESS_ROUNDS = 4,
@@ -44,7 +42,7 @@ typedef struct gap_walk {
 	double limit2; // pairs beyond it are of no use
 	double limit;
 	cr_collider_gap *best;
-	near_pair stack[GAP_STACK];
+	near_pair stack[CR_TWO_TREES_STACK];
 	int top;
 } gap_walk;
 

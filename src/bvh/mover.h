@@ -21,12 +21,6 @@ typedef struct cr_mover_impact {
 	bool inside;         // one begins inside the other, a closed mesh: separation leads it out
 } cr_mover_impact;
 
-enum {
-	// Either tree is opened at most CR_MAX_DEPTH times on the way down, then one leaf; each opening
-	// leaves seven more pairs.
-	CR_PART_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
-};
-
 /// Two parts that wait. Smaller keys go first.
 typedef struct cr_part_pair {
 	float key; // rounded down: floats save a quarter of the room
@@ -35,7 +29,7 @@ typedef struct cr_part_pair {
 
 /// Room for a search, 11 KB, which need not be set. Apart, for some callers have no such stack left.
 typedef struct cr_mover_scratch {
-	cr_part_pair stack[CR_PART_STACK];
+	cr_part_pair stack[CR_TWO_TREES_STACK];
 } cr_mover_scratch;
 
 /// Finds the first time before limit (0 to 1) at which A and B come within tolerance (above 0) of

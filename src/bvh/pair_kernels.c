@@ -128,7 +128,7 @@ typedef struct target_block {
 } target_block;
 
 // Blocks of the source in hand, and leaves of the target that they meet: enough for most pairs of bodies at once.
-enum { PAIR_SOURCES = 16, PAIR_LEAVES = 32, PAIR_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
+enum { PAIR_SOURCES = 16, PAIR_LEAVES = 32 };
 
 /// What of the source is in hand is first walked down the target's tree, then all leaves met are tested, then all triangles in them:
 /// each a flat loop, whose branches do not depend on what boxes do.
@@ -367,7 +367,7 @@ static void list_leaves(pair_room *room, int32_t source)
 {
 	pair_walk *w = &room->walk;
 	const source_block *s = &w->sources[source];
-	int32_t stack[PAIR_STACK + CR_WIDTH];
+	int32_t stack[CR_TREE_STACK + CR_WIDTH];
 	int top = 0;
 	stack[top++] = 0;
 	while (top > 0 && !has_ended(w)) {
@@ -413,7 +413,7 @@ void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, cons
 	w->local = cr_is_uneven(a) || cr_is_uneven(b);
 	float margins[CR_WIDTH];
 	f8_store(margins, f8_set1(w->margin));
-	uint32_t stack[PAIR_STACK];
+	uint32_t stack[CR_TREE_STACK];
 	int top = 0;
 	stack[top++] = 0;
 	while (top > 0 && !has_ended(w)) {

@@ -5,8 +5,6 @@
 #include "math/box8.h"
 #include "math/vec8.h"
 
-enum { SAMPLE_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1 };
-
 static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
 {
 	return f8_add(
@@ -184,7 +182,7 @@ static int32_t collect(const cr_collider *source, const cr_collider *target, con
 		lower[k] = store_lower[k][0];
 		upper[k] = store_upper[k][0];
 	}
-	uint32_t stack[SAMPLE_STACK];
+	uint32_t stack[CR_TREE_STACK];
 	int top = 0;
 	stack[top++] = 0;
 	while (top > 0) {

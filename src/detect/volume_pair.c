@@ -82,7 +82,7 @@ void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair
 	s.world_normal = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
 	s.normal = m3d_tmul(&mesh->rotation, s.world_normal);
 	s.offset = v3d_dot(s.world_normal, v3d_sub(mesh->pose.position, plane->pose.position));
-	uint32_t stack[CR_MAX_DEPTH * (CR_WIDTH - 1) + 1];
+	uint32_t stack[CR_TREE_STACK];
 	int top = 0;
 	stack[top++] = 0;
 	while (top > 0) {

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/radix.h"
-#include "spheres/morton.h"
+#include "spheres/sphere_order.h"
 
 enum {
 	CR_TREE_WIDTH = 8, // children of a node, and spheres of a leaf, at most

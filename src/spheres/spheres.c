@@ -1,7 +1,7 @@
 /// The calls of carom/spheres.h: arguments, and what each call is made of. The work is in sphere_load.c (update), neighbours.c (lists),
 /// sphere_forces.c and the detectors.
 #include "base/time.h"
-#include "spheres/morton.h"
+#include "spheres/sphere_order.h"
 #include "spheres/sphere_cookie.h"
 #include "spheres/sphere_forces.h"
 #include "spheres/sphere_state.h"

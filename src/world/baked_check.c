@@ -154,7 +154,7 @@ static bool is_tree(const cr_tree8 *t, int32_t primitives)
 		return t->node_count == 0 && t->block_count == 0;
 	struct {
 		int32_t node, depth;
-	} stack[CR_MAX_DEPTH * (CR_WIDTH - 1) + CR_WIDTH];
+	} stack[CR_TREE_STACK + CR_WIDTH - 1];
 	int top = 0;
 	int32_t nodes = 1, blocks = 0;
 	if (t->node_count < 1)

@@ -1,6 +1,6 @@
 /// Meshes as users hold them: topology, trees, references.
 
-#include "bvh/quality.h"
+#include "tree/quality.h"
 #include "world/world.h"
 #include <string.h>
 

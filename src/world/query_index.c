@@ -5,7 +5,7 @@
 #include "base/spin_lock.h"
 #include "geom/spread.h"
 
-enum { INDEX_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1, SIDES = 6 };
+enum { SIDES = 6 };
 
 // Bodies that reach further from there count as endless. Below the empty boxes of the tree.
 static const double END_OF_TREE = 1e29;
@@ -203,7 +203,7 @@ carom_result cr_query_index_search(const carom_world *world, cr_index_search *se
 		if (!search->visit(search->user, index->endless.data[i], &search->limit))
 			return CAROM_SUCCESS;
 	}
-	index_entry stack[INDEX_STACK];
+	index_entry stack[CR_TREE_STACK];
 	int top = 0;
 	if (index->tree.node_count > 0)
 		stack[top++] = (index_entry){ -INFINITY, 0 };

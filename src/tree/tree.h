@@ -2,12 +2,19 @@
 ///
 /// Both are flat arrays with 32-bit indices and without pointers. The wide tree is the one that rays and queries walk: one
 /// SIMD test for the eight boxes of a node. Leaves hold up to eight primitives, one block of structure-of-arrays data each.
-#ifndef CR_BVH_TREE_H
-#define CR_BVH_TREE_H
+#ifndef CR_TREE_TREE_H
+#define CR_TREE_TREE_H
 
 #include "base/context.h"
 
-enum { CR_WIDTH = 8, CR_MAX_DEPTH = 64 };
+enum {
+	CR_WIDTH = 8,
+	CR_MAX_DEPTH = 64,
+	/// Entries that a walk of a wide tree may have before it: each level leaves seven children more than it takes.
+	CR_TREE_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1,
+	/// Pairs that a walk of two wide trees at once may have before it, when it opens one of a pair at a time, down to the primitives.
+	CR_TWO_TREES_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
+};
 
 /// Boxes of primitives to build over: [count] each, closed. Points have lower == upper.
 typedef struct cr_build_boxes {
@@ -73,9 +80,6 @@ typedef struct cr_tree8 {
 /// Collapse a binary tree to the wide tree of least cost. Boxes grow outward by pad.
 carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, float pad, cr_tree8 *tree);
 void cr_tree8_free(carom_context *context, cr_tree8 *tree);
-
-/// Expected box and block tests of a random ray that meets the root (surface area heuristic).
-double cr_tree2_sah_cost(const cr_tree2 *tree);
 
 /// Check the invariants: every primitive in one leaf, boxes within their parents', links in range. For tests.
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes);

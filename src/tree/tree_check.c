@@ -1,6 +1,6 @@
 /// Invariants of trees, for tests and for whoever doubts a tree.
 
-#include "bvh/tree.h"
+#include "tree/tree.h"
 
 static bool encloses(const float outer_lower[3], const float outer_upper[3], const float lower[3], const float upper[3])
 {

@@ -3,7 +3,7 @@
 /// The sort goes from the upper bits down (MSD): large segments are dealt out to 1024 heaps by all workers together, each heap is
 /// then sorted by one worker, which goes on by 8 bits while more than a few keys are left, and by insertion below. Codes of
 /// scattered spheres differ in their upper third, so that most of the 63 bits are never looked at. Stable, so the result is one.
-#include "spheres/morton.h"
+#include "tree/morton.h"
 #include "base/array.h"
 #include "base/parallel.h"
 #include <string.h>
@@ -21,16 +21,6 @@ enum {
 
 // ---- Codes ----
 
-/// 21 bits, two zeros between neighbours.
-static inline uint64_t spread_bits(uint64_t v)
-{
-	v = (v | v << 32) & 0x001f00000000ffffu;
-	v = (v | v << 16) & 0x001f0000ff0000ffu;
-	v = (v | v << 8) & 0x100f00f00f00f00fu;
-	v = (v | v << 4) & 0x10c30c30c30c30c3u;
-	return (v | v << 2) & 0x1249249249249249u;
-}
-
 cr_morton_frame cr_make_morton_frame(const float lower[3], const float upper[3])
 {
 	cr_morton_frame frame = { .scale = 0 };
@@ -44,18 +34,6 @@ cr_morton_frame cr_make_morton_frame(const float lower[3], const float upper[3])
 	if (side > 1e-300)
 		frame.scale = (double)(1 << CR_MORTON_AXIS_BITS) / side;
 	return frame;
-}
-
-static inline uint64_t cell_of(const cr_morton_frame *frame, int axis, double at)
-{
-	const double cell = (at - frame->lower[axis]) * frame->scale;
-	const double last = (1 << CR_MORTON_AXIS_BITS) - 1;
-	return (uint64_t)(int64_t)(cell < 0 ? 0 : cell > last ? last : cell);
-}
-
-uint64_t cr_morton_code(const cr_morton_frame *frame, double x, double y, double z)
-{
-	return spread_bits(cell_of(frame, 0, x)) | spread_bits(cell_of(frame, 1, y)) << 1 | spread_bits(cell_of(frame, 2, z)) << 2;
 }
 
 // ---- Sort of a heap by one worker ----
@@ -246,59 +224,5 @@ carom_result cr_sort_keys(carom_context *context, cr_key *keys, cr_key *scratch,
 	cr_array_free(context, &s.shared);
 	cr_array_free(context, &s.heaps);
 	cr_free(context, s.counts, DEAL_CHUNKS * sizeof *s.counts);
-	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the order of spheres");
-}
-
-// ---- Spheres ----
-
-typedef struct code_task {
-	const cr_sphere_set *set;
-	cr_morton_frame frame;
-	cr_key *keys;
-} code_task;
-
-static void make_codes(int64_t begin, int64_t end, int worker, void *task_pointer)
-{
-	(void)worker;
-	const code_task *task = task_pointer;
-	for (int64_t i = begin; i < end; i++) {
-		const cr_sphere *s = &task->set->spheres[i];
-		task->keys[i] = (cr_key){ cr_morton_code(&task->frame, s->x, s->y, s->z), (uint32_t)i };
-	}
-}
-
-carom_result cr_morton_sort(const cr_sphere_set *set, uint32_t count, cr_key *keys, cr_key *scratch)
-{
-	code_task task = { set, cr_make_morton_frame(set->lower, set->upper), keys };
-	cr_parallel_for(set->context, make_codes, count, CHUNK_SIZE, &task);
-	return cr_sort_keys(set->context, keys, scratch, count, CR_MORTON_BITS);
-}
-
-typedef struct order_task {
-	const cr_key *keys;
-	uint32_t *order;
-} order_task;
-
-static void copy_order(int64_t begin, int64_t end, int worker, void *task_pointer)
-{
-	(void)worker;
-	const order_task *task = task_pointer;
-	for (int64_t i = begin; i < end; i++)
-		task->order[i] = task->keys[i].value;
-}
-
-carom_result cr_morton_order(carom_context *context, const cr_sphere_set *set, uint32_t *order)
-{
-	const size_t bytes = set->real * sizeof(cr_key);
-	cr_key *keys = cr_alloc(context, bytes), *scratch = cr_alloc(context, bytes);
-	carom_result result = CAROM_SUCCESS;
-	if (set->real > 0 && (!keys || !scratch))
-		result = cr_fail_memory(context, "the order of spheres");
-	if (result == CAROM_SUCCESS)
-		result = cr_morton_sort(set, set->real, keys, scratch);
-	if (result == CAROM_SUCCESS)
-		cr_parallel_for(context, copy_order, set->real, CHUNK_SIZE, &(order_task){ keys, order });
-	cr_free(context, keys, bytes);
-	cr_free(context, scratch, bytes);
-	return result;
+	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the order along a curve");
 }

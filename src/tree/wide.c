@@ -6,7 +6,7 @@
 /// time, O(n * 8) memory. Opening the largest child greedily, as is more common, gave nodes of 4.3 children on the 902-triangle
 /// body. Leaves become blocks in the order in which the walk meets them.
 
-#include "bvh/tree.h"
+#include "tree/tree.h"
 #include <string.h>
 
 // Cost of a node test in block tests.

@@ -1,6 +1,6 @@
 /// Quality of trees: surface area heuristic and end-point overlap.
 
-#include "bvh/quality.h"
+#include "tree/quality.h"
 #include <assert.h>
 #include <string.h>
 
@@ -91,32 +91,30 @@ static int32_t first_position(const cr_tree2 *tree, int32_t at)
 /// Area of triangle number position (in leaf order) inside the boxes of nodes that do not hold it,
 /// weighted by their cost. A subtree holds the positions from its first leaf to its last, so the
 /// walk knows what is foreign.
-static double foreign_overlap(const cr_collider *c, int32_t position, const v3d t[3])
+static double foreign_overlap(const cr_tree2 *tree, int32_t position, const v3d t[3])
 {
 	double sum = 0;
-	for (int32_t at = 0; at < c->binary.node_count;) {
-		const cr_node2 *n = &c->binary.nodes[at];
+	for (int32_t at = 0; at < tree->node_count;) {
+		const cr_node2 *n = &tree->nodes[at];
 		if (!boxes_meet(n, t)) {
 			at = n->skip;
 			continue;
 		}
-		const int32_t end = n->skip < c->binary.node_count ? first_position(&c->binary, n->skip) : c->triangle_count;
-		if (position < first_position(&c->binary, at) || position >= end)
+		const int32_t end = n->skip < tree->node_count ? first_position(tree, n->skip) : tree->primitive_count;
+		if (position < first_position(tree, at) || position >= end)
 			sum += cost_of(n) * clipped_area(t, n->lower, n->upper);
 		at = n->count > 0 ? n->skip : at + 1;
 	}
 	return sum;
 }
 
-double cr_collider_epo(const cr_collider *c)
+double cr_tree2_epo(const cr_tree2 *tree, cr_corners_fn *corners, const void *user)
 {
-	if (c->triangle_count == 0)
-		return 0;
 	double sum = 0, area = 0;
-	for (int32_t position = 0; position < c->triangle_count; position++) {
+	for (int32_t position = 0; position < tree->primitive_count; position++) {
 		v3d t[3];
-		cr_collider_triangle(c, c->triangle_number[c->binary.order[position]], t);
-		sum += foreign_overlap(c, position, t);
+		corners(user, tree->order[position], t);
+		sum += foreign_overlap(tree, position, t);
 		area += 0.5 * v3d_length(v3d_cross(v3d_sub(t[1], t[0]), v3d_sub(t[2], t[0])));
 	}
 	return area > 0 ? sum / area : 0;

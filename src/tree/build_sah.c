@@ -13,7 +13,7 @@
 #endif
 
 #include "base/parallel.h"
-#include "bvh/tree.h"
+#include "tree/tree.h"
 #include "math/simd.h"
 #include <math.h>
 #include <string.h>
