@@ -73,7 +73,7 @@ static bool copy_mesh(const carom_mesh *from, const char *bytes, size_t size, si
 	return mesh->vertices && mesh->triangles && mesh->baked && (mesh->doubles || !doubles) && copy_materials(from, mesh);
 }
 
-bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	carom_context_def def = carom_default_context_def();
 	carom_context *context;
@@ -91,7 +91,7 @@ bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, char *error,
 		text = "out of memory";
 	}
 	if (!done) {
-		snprintf(error, error_size, "%s", text);
+		sim_fail(error, "%s", text);
 		sim_mesh_free(mesh);
 	}
 	carom_release_mesh(loaded);
@@ -154,21 +154,20 @@ static bool write_bytes(const void *bytes, size_t count, void *user)
 	return false;
 }
 
-bool sim_save_baked(
-	carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, char *error, size_t error_size)
+bool sim_save_baked(carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, sim_error *error)
 {
 	sim_output_file file;
-	if (!sim_output_open(&file, path, error, error_size))
+	if (!sim_output_open(&file, path, error))
 		return false;
 	tape t = { .stream = file.stream };
 	if (carom_mesh_save(mesh, write_bytes, &t) != CAROM_SUCCESS) {
 		if (t.failure)
-			snprintf(error, error_size, "cannot be written: %s", strerror(t.failure));
+			sim_fail(error, "cannot be written: %s", strerror(t.failure));
 		else
-			snprintf(error, error_size, "%s", carom_error_text(context));
+			sim_fail(error, "%s", carom_error_text(context));
 		sim_output_abandon(&file);
 		return false;
 	}
 	*size = t.size;
-	return sim_output_commit(&file, error, error_size);
+	return sim_output_commit(&file, error);
 }

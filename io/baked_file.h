@@ -4,6 +4,7 @@
 #ifndef SIM_BAKED_FILE_H
 #define SIM_BAKED_FILE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 
 #include "carom/mesh.h"
@@ -19,7 +20,7 @@ bool sim_is_baked(const char *bytes, size_t size);
 
 /// Read a baked mesh: its vertices, triangles, materials and sides, and the bytes themselves. On
 /// failure false, with one sentence in error.
-bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+bool sim_read_baked(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 /// Load the baked mesh of these bytes. As carom_mesh_load, without its name in the error: *error
 /// becomes the text, valid until the thread's next call of the library.
@@ -42,8 +43,7 @@ carom_result sim_create_mesh(
 
 /// Write a mesh to a file, which appears whole or not at all; *size becomes its bytes. On failure
 /// false, with one sentence in error.
-bool sim_save_baked(
-	carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, char *error, size_t error_size);
+bool sim_save_baked(carom_context *context, const carom_mesh *mesh, const char *path, size_t *size, sim_error *error);
 
 #ifdef __cplusplus
 }

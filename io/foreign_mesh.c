@@ -6,7 +6,6 @@
 #include <assimp/scene.h>
 #include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,20 +60,18 @@ static void append_node(sim_mesh *mesh, const struct aiScene *scene, const struc
 		append_node(mesh, scene, node->mChildren[i], &frame);
 }
 
-static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, char *error, size_t error_size)
+static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, sim_error *error)
 {
 	int64_t vertices = 0, triangles = 0;
 	count_node(scene, scene->mRootNode, &vertices, &triangles);
 	if (vertices > INT32_MAX / 3 || triangles > INT32_MAX / 3) {
-		snprintf(error, error_size, "holds more vertices or triangles than 32-bit numbers can count");
-		return false;
+		return sim_fail(error, "holds more vertices or triangles than 32-bit numbers can count");
 	}
 	mesh->vertices = malloc(vertices ? (size_t)vertices * 12 : 1);
 	mesh->triangles = malloc(triangles ? (size_t)triangles * 12 : 1);
 	if (!mesh->vertices || !mesh->triangles) {
 		sim_mesh_free(mesh);
-		snprintf(error, error_size, "out of memory");
-		return false;
+		return sim_fail(error, "out of memory");
 	}
 	struct aiMatrix4x4 identity;
 	aiIdentityMatrix4(&identity);
@@ -82,24 +79,22 @@ static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, char *err
 	return true;
 }
 
-bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	if (size > UINT_MAX) {
-		snprintf(error, error_size, "is too large for assimp, which reads it; give an .obj, .ply, .stl or .off file");
-		return false;
+		return sim_fail(error, "is too large for assimp, which reads it; give an .obj, .ply, .stl or .off file");
 	}
 	const char *dot = strrchr(path, '.');
 	const struct aiScene *scene =
 		bytes ? aiImportFileFromMemory(bytes, (unsigned)size, 0, dot ? dot + 1 : "") : aiImportFile(path, 0);
 	if (!scene) {
-		snprintf(error, error_size, "cannot be read as a mesh: %s", aiGetErrorString());
-		size_t length = strcspn(error, "\r\n");
-		while (length > 0 && error[length - 1] == '.')
+		const char *reason = aiGetErrorString();
+		size_t length = strcspn(reason, "\r\n");
+		while (length > 0 && reason[length - 1] == '.')
 			length--;
-		snprintf(error + length, error_size - length, "; give an .obj, .ply, .stl or .off file");
-		return false;
+		return sim_fail(error, "cannot be read as a mesh: %.*s; give an .obj, .ply, .stl or .off file", (int)length, reason);
 	}
-	const bool done = flatten_scene(scene, mesh, error, error_size);
+	const bool done = flatten_scene(scene, mesh, error);
 	aiReleaseImport(scene);
 	return done;
 }

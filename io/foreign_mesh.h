@@ -3,6 +3,7 @@
 #ifndef SIM_FOREIGN_MESH_H
 #define SIM_FOREIGN_MESH_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 
 #include <stdbool.h>
@@ -10,6 +11,6 @@
 
 /// Read a file by assimp: from bytes [size] where they are given, else by its path, as formats of
 /// several files want it. On failure false with one sentence in error.
-bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 #endif

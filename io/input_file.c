@@ -9,32 +9,32 @@
 
 enum { START_BYTES = 1 << 16 };
 
-static bool give_up(sim_input *input, char *error, size_t error_size, const char *what, int code)
+static bool give_up(sim_input *input, sim_error *error, const char *what, int code)
 {
 	if (code)
-		snprintf(error, error_size, "%s: %s", what, strerror(code));
+		sim_fail(error, "%s: %s", what, strerror(code));
 	else
-		snprintf(error, error_size, "%s", what);
+		sim_fail(error, "%s", what);
 	sim_close_input(input);
 	return false;
 }
 
-bool sim_open_input(sim_input *input, const char *path, char *error, size_t error_size)
+bool sim_open_input(sim_input *input, const char *path, sim_error *error)
 {
 	*input = (sim_input){ .path = path, .stream = fopen(path, "rb") };
 	if (!input->stream)
-		return give_up(input, error, error_size, "cannot be opened", errno);
+		return give_up(input, error, "cannot be opened", errno);
 	struct stat status;
 	input->regular = fstat(fileno(input->stream), &status) == 0 && S_ISREG(status.st_mode);
 	input->size = input->regular ? (int64_t)status.st_size : INT64_MAX;
 	input->start = malloc(START_BYTES + 1);
 	if (!input->start)
-		return give_up(input, error, error_size, "out of memory", 0);
+		return give_up(input, error, "out of memory", 0);
 	input->start_size = fread(input->start, 1, START_BYTES, input->stream);
 	if (ferror(input->stream))
-		return give_up(input, error, error_size, "cannot be read", errno);
+		return give_up(input, error, "cannot be read", errno);
 	if (input->start_size == 0)
-		return give_up(input, error, error_size, "is empty", 0);
+		return give_up(input, error, "is empty", 0);
 	input->start[input->start_size] = '\0';
 	return true;
 }

@@ -3,6 +3,8 @@
 #ifndef SIM_INPUT_FILE_H
 #define SIM_INPUT_FILE_H
 
+#include "sim/base/sim_error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +23,7 @@ typedef struct sim_input {
 
 /// Open a file and read its first bytes. On failure false with one sentence in error, without the
 /// path; an empty file is a failure. The path must stay as it is until sim_close_input.
-bool sim_open_input(sim_input *input, const char *path, char *error, size_t error_size);
+bool sim_open_input(sim_input *input, const char *path, sim_error *error);
 
 /// Read the next bytes. Returns their number: less than size at the end of the file and when it
 /// cannot be read, which ferror of the stream tells.

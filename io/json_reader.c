@@ -97,13 +97,10 @@ static bool record(sim_json *json, int line, const char *path, const char *forma
 	if (json->failed)
 		return false;
 	json->failed = true;
-	char text[400];
-	vsnprintf(text, sizeof text, format, arguments);
+	sim_fail_list(json->error, format, arguments);
 	if (*path)
-		snprintf(json->error, json->error_size, "%s:%d: field \"%s\": %s", json->file, line, path, text);
-	else
-		snprintf(json->error, json->error_size, "%s:%d: %s", json->file, line, text);
-	return false;
+		return sim_fail_in(json->error, "%s:%d: field \"%s\": ", json->file, line, path);
+	return sim_fail_in(json->error, "%s:%d: ", json->file, line);
 }
 
 bool sim_json_error(const sim_json_node *node, const char *format, ...)
@@ -135,11 +132,11 @@ bool sim_json_member_error(const sim_json_node *object, const char *name, const 
 
 // ---- Text and tree ----
 
-char *sim_read_text(const char *path, size_t *size, char *error, size_t error_size)
+char *sim_read_text(const char *path, size_t *size, sim_error *error)
 {
 	FILE *file = fopen(path, "rb");
 	if (!file) {
-		snprintf(error, error_size, "%s: cannot be opened: %s", path, strerror(errno));
+		sim_fail(error, "%s: cannot be opened: %s", path, strerror(errno));
 		return NULL;
 	}
 	char *text = NULL;
@@ -150,7 +147,7 @@ char *sim_read_text(const char *path, size_t *size, char *error, size_t error_si
 			room = room ? 2 * room : 65536;
 			char *larger = realloc(text, room + 1);
 			if (!larger) {
-				snprintf(error, error_size, "%s: out of memory", path);
+				sim_fail(error, "%s: out of memory", path);
 				free(text);
 				fclose(file);
 				return NULL;
@@ -163,7 +160,7 @@ char *sim_read_text(const char *path, size_t *size, char *error, size_t error_si
 	const int reason = errno;
 	fclose(file);
 	if (failed) {
-		snprintf(error, error_size, "%s: cannot be read: %s", path, strerror(reason));
+		sim_fail(error, "%s: cannot be read: %s", path, strerror(reason));
 		free(text);
 		return NULL;
 	}
@@ -203,10 +200,9 @@ static bool fail_at(sim_json *json, const char *place, const char *format, ...)
 	return false;
 }
 
-bool sim_json_parse(
-	const char *file, const char *text, size_t size, char *error, size_t error_size, sim_json *json, sim_json_node *root)
+bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *error, sim_json *json, sim_json_node *root)
 {
-	*json = (sim_json){ .file = file, .error = error, .error_size = error_size };
+	*json = (sim_json){ .file = file, .error = error };
 	*root = (sim_json_node){ .json = json };
 	const size_t mark = size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0; // UTF-8 byte order mark
 	json->text = malloc(size - mark + 1);

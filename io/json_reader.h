@@ -10,6 +10,8 @@
 #ifndef SIM_JSON_READER_H
 #define SIM_JSON_READER_H
 
+#include "sim/base/sim_error.h"
+
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,8 +38,7 @@ typedef struct sim_json {
 	const char *file; ///< name for messages; not owned
 	char *text;       ///< owned, ends with 0
 	cJSON *root;      ///< owned
-	char *error;      ///< the caller's buffer for the first error
-	size_t error_size;
+	sim_error *error; ///< the caller's, for the first error
 	bool failed;
 	sim_json_cursor cursors[SIM_JSON_DEPTH]; ///< of the last walk at each depth
 	sim_json_place places[SIM_JSON_DEPTH];
@@ -55,16 +56,15 @@ typedef struct sim_json_node {
 	char path[200];            ///< "bodies[0].mesh"; "" for the root
 } sim_json_node;
 
-/// Parse text (copied; size bytes without an end mark). error (error_size bytes) receives the first error of this and all later
+/// Parse text (copied; size bytes without an end mark). error receives the first error of this and all later
 /// calls. False when it is not one JSON value. Give it back with sim_json_close in both cases.
-bool sim_json_parse(
-	const char *file, const char *text, size_t size, char *error, size_t error_size, sim_json *json, sim_json_node *root);
+bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *error, sim_json *json, sim_json_node *root);
 
 /// Free the text and the tree.
 void sim_json_close(sim_json *json);
 
 /// Read a whole file as text that ends with 0; *size does not count that 0. NULL with the reason in error. free() it.
-char *sim_read_text(const char *path, size_t *size, char *error, size_t error_size);
+char *sim_read_text(const char *path, size_t *size, sim_error *error);
 
 /// Record an error about a node (printf style) unless there is one already. Returns false.
 bool sim_json_error(const sim_json_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));

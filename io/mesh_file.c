@@ -55,51 +55,48 @@ static mesh_format format_of(const char *path, const char *bytes, size_t size)
 }
 
 // A regular file is read by assimp itself, since some formats name further files beside it.
-static bool read_bytes(const sim_input *input, char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+static bool read_bytes(const sim_input *input, char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	switch (format_of(input->path, bytes, size)) {
-	case FORMAT_OBJ: return sim_read_obj(bytes, size, mesh, error, error_size);
-	case FORMAT_PLY: return sim_read_ply(bytes, size, mesh, error, error_size);
-	case FORMAT_OFF: return sim_read_off(bytes, size, mesh, error, error_size);
-	case FORMAT_BAKED: return sim_read_baked(bytes, size, mesh, error, error_size);
-	case FORMAT_OTHER: return sim_read_foreign_mesh(input->path, input->regular ? NULL : bytes, size, mesh, error, error_size);
+	case FORMAT_OBJ: return sim_read_obj(bytes, size, mesh, error);
+	case FORMAT_PLY: return sim_read_ply(bytes, size, mesh, error);
+	case FORMAT_OFF: return sim_read_off(bytes, size, mesh, error);
+	case FORMAT_BAKED: return sim_read_baked(bytes, size, mesh, error);
+	case FORMAT_OTHER: return sim_read_foreign_mesh(input->path, input->regular ? NULL : bytes, size, mesh, error);
 	case FORMAT_STL: break;
 	}
-	if (!sim_read_stl(bytes, size, mesh, error, error_size))
+	if (!sim_read_stl(bytes, size, mesh, error))
 		return false;
 	if (sim_weld_mesh(mesh))
 		return true;
 	sim_mesh_free(mesh);
-	snprintf(error, error_size, "out of memory");
-	return false;
+	return sim_fail(error, "out of memory");
 }
 
-bool sim_read_mesh(sim_input *input, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_mesh(sim_input *input, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
 	size_t size;
 	char *bytes = sim_take_rest(input, &size);
 	if (!bytes) {
-		snprintf(error, error_size, "cannot be read: %s", strerror(errno));
-		return false;
+		return sim_fail(error, "cannot be read: %s", strerror(errno));
 	}
-	const bool done = read_bytes(input, bytes, size, mesh, error, error_size);
+	const bool done = read_bytes(input, bytes, size, mesh, error);
 	free(bytes);
 	if (!done || mesh->triangle_count > 0)
 		return done;
-	snprintf(error, error_size, mesh->vertex_count ? "holds %d vertices but no triangles" : "holds no triangles",
-		(int)mesh->vertex_count);
+	sim_fail(error, mesh->vertex_count ? "holds %d vertices but no triangles" : "holds no triangles", (int)mesh->vertex_count);
 	sim_mesh_free(mesh);
 	return false;
 }
 
-bool sim_load_mesh(const char *path, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_load_mesh(const char *path, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
 	sim_input input;
-	if (!sim_open_input(&input, path, error, error_size))
+	if (!sim_open_input(&input, path, error))
 		return false;
-	const bool done = sim_read_mesh(&input, mesh, error, error_size);
+	const bool done = sim_read_mesh(&input, mesh, error);
 	sim_close_input(&input);
 	return done;
 }
@@ -281,18 +278,17 @@ static void write_stl(FILE *file, const sim_mesh *mesh)
 	}
 }
 
-static bool indices_in_range(const sim_mesh *mesh, char *error, size_t error_size)
+static bool indices_in_range(const sim_mesh *mesh, sim_error *error)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
 		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count) {
-			snprintf(error, error_size, "triangle %lld names vertex %d, and there are %d", (long long)(i / 3),
-				mesh->triangles[i], mesh->vertex_count);
-			return false;
+			return sim_fail(error, "triangle %lld names vertex %d, and there are %d", (long long)(i / 3), mesh->triangles[i],
+				mesh->vertex_count);
 		}
 	return true;
 }
 
-bool sim_save_mesh(const char *path, const sim_mesh *mesh, char *error, size_t error_size)
+bool sim_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error)
 {
 	static const struct {
 		const char *extension;
@@ -302,11 +298,10 @@ bool sim_save_mesh(const char *path, const sim_mesh *mesh, char *error, size_t e
 		if (!sim_has_extension(path, formats[i].extension))
 			continue;
 		sim_output_file file;
-		if (!indices_in_range(mesh, error, error_size) || !sim_output_open(&file, path, error, error_size))
+		if (!indices_in_range(mesh, error) || !sim_output_open(&file, path, error))
 			return false;
 		formats[i].write(file.stream, mesh);
-		return sim_output_commit(&file, error, error_size);
+		return sim_output_commit(&file, error);
 	}
-	snprintf(error, error_size, "no mesh format has this extension; use .obj, .ply or .stl");
-	return false;
+	return sim_fail(error, "no mesh format has this extension; use .obj, .ply or .stl");
 }

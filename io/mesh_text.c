@@ -2,15 +2,12 @@
 #include "io/mesh_text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, char *error, size_t error_size)
+bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, sim_error *error)
 {
-	*text = (sim_mesh_text){
-		.at = bytes, .end = bytes + size, .rest = bytes + size, .line = 1, .error = error, .error_size = error_size
-	};
+	*text = (sim_mesh_text){ .at = bytes, .end = bytes + size, .rest = bytes + size, .line = 1, .error = error };
 	const char *zero = memchr(bytes, 0, size);
 	if (zero) {
 		for (const char *c = bytes; c < zero; c++)
@@ -24,14 +21,11 @@ bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, char *err
 
 bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...)
 {
-	const int used = snprintf(text->error, text->error_size, "line %lld: ", (long long)text->line);
-	if (used < 0 || (size_t)used >= text->error_size)
-		return false;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text->error + used, text->error_size - (size_t)used, format, arguments);
+	sim_fail_list(text->error, format, arguments);
 	va_end(arguments);
-	return false;
+	return sim_fail_in(text->error, "line %lld: ", (long long)text->line);
 }
 
 // ---- Lines and words ----
@@ -139,7 +133,7 @@ bool sim_mesh_text_read_vertex(sim_mesh_text *text)
 bool sim_mesh_text_close(sim_mesh_text *text, bool sound, sim_mesh *mesh)
 {
 	if (sound && !sim_mesh_round(&text->mesh)) {
-		snprintf(text->error, text->error_size, "out of memory");
+		sim_fail(text->error, "out of memory");
 		sound = false;
 	}
 	if (!sound)

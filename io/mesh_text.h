@@ -3,6 +3,7 @@
 #ifndef SIM_MESH_TEXT_H
 #define SIM_MESH_TEXT_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 
 #include <stdbool.h>
@@ -19,14 +20,13 @@ typedef struct sim_mesh_text {
 	char *rest;    ///< of the present line, behind the words that were taken
 	int64_t line;  ///< number of the present line, from 1; of its first part where it is continued
 	int64_t lines; ///< that were read
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } sim_mesh_text;
 
 /// Begin with a text, which must end with a zero and is overwritten while it is read. A byte order
 /// mark is skipped. False, with the line in error, when the text holds a zero byte: a text with a
 /// lost block must not end there in silence.
-bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, char *error, size_t error_size);
+bool sim_mesh_text_open(sim_mesh_text *text, char *bytes, size_t size, sim_error *error);
 
 /// Say what is wrong in the present line (printf style). Returns false.
 bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -101,11 +101,11 @@ static bool read_line(sim_mesh_text *text, materials *m)
 	return true;
 }
 
-bool sim_read_obj(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_obj(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	sim_mesh_text text;
 	materials m = { 0 };
-	bool sound = sim_mesh_text_open(&text, bytes, size, error, error_size);
+	bool sound = sim_mesh_text_open(&text, bytes, size, error);
 	while (sound && sim_mesh_text_next_line(&text, true))
 		sound = read_line(&text, &m);
 	return sim_mesh_text_close(&text, sound, mesh);

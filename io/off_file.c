@@ -186,12 +186,12 @@ static bool read_faces(sim_mesh_text *text, int64_t count)
 	return !next_line(text) || sim_mesh_text_fail(text, "goes on behind the last of its %lld faces", (long long)count);
 }
 
-bool sim_read_off(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_off(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	sim_mesh_text text;
 	extra_numbers extra = { 0, 0 };
 	int64_t vertices = 0, faces = 0;
-	const bool sound = sim_mesh_text_open(&text, bytes, size, error, error_size) &&
-		read_header(&text, &extra, &vertices, &faces) && read_vertices(&text, vertices, extra) && read_faces(&text, faces);
+	const bool sound = sim_mesh_text_open(&text, bytes, size, error) && read_header(&text, &extra, &vertices, &faces) &&
+		read_vertices(&text, vertices, extra) && read_faces(&text, faces);
 	return sim_mesh_text_close(&text, sound, mesh);
 }

@@ -3,6 +3,7 @@
 #ifndef SIM_OFF_FILE_H
 #define SIM_OFF_FILE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 /// follow the last byte. Normals, colours and texture coordinates are skipped. The file must hold
 /// as many vertices and faces as its header says. On failure false with the line and what is wrong
 /// in error.
-bool sim_read_off(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+bool sim_read_off(char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 /// Does a file that begins with these bytes (a zero behind them) look like an OFF file?
 bool sim_is_off(const char *bytes);

@@ -6,19 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool open_part(sim_output_file *file, const char *path, const char *suffix, char *error, size_t error_size)
+static bool open_part(sim_output_file *file, const char *path, const char *suffix, sim_error *error)
 {
 	memset(file, 0, sizeof *file);
 	if (strlen(path) >= sizeof file->path) {
-		snprintf(error, error_size, "the path is longer than %d characters", SIM_PATH_MAX - 1);
-		return false;
+		return sim_fail(error, "the path is longer than %d characters", SIM_PATH_MAX - 1);
 	}
 	strcpy(file->path, path);
 	struct stat status;
 	const bool exists = stat(path, &status) == 0;
 	if (exists && S_ISDIR(status.st_mode)) {
-		snprintf(error, error_size, "is a folder; name a file");
-		return false;
+		return sim_fail(error, "is a folder; name a file");
 	}
 	// Renaming would replace a write-protected file or a device without a word.
 	const bool direct = exists && !S_ISREG(status.st_mode);
@@ -28,21 +26,21 @@ static bool open_part(sim_output_file *file, const char *path, const char *suffi
 	if (!refused)
 		file->stream = fopen(direct ? path : file->part, "wb");
 	if (!file->stream)
-		snprintf(error, error_size, "cannot be written: %s", strerror(errno));
+		sim_fail(error, "cannot be written: %s", strerror(errno));
 	return file->stream != NULL;
 }
 
-bool sim_output_open(sim_output_file *file, const char *path, char *error, size_t error_size)
+bool sim_output_open(sim_output_file *file, const char *path, sim_error *error)
 {
-	return open_part(file, path, ".part", error, error_size);
+	return open_part(file, path, ".part", error);
 }
 
-bool sim_output_open_beside(sim_output_file *file, const char *path, char *error, size_t error_size)
+bool sim_output_open_beside(sim_output_file *file, const char *path, sim_error *error)
 {
-	return open_part(file, path, ".part.new", error, error_size);
+	return open_part(file, path, ".part.new", error);
 }
 
-bool sim_output_take_part(sim_output_file *file, char *error, size_t error_size)
+bool sim_output_take_part(sim_output_file *file, sim_error *error)
 {
 	char part[sizeof file->part];
 	if (!file->part[0]) // written directly
@@ -53,11 +51,10 @@ bool sim_output_take_part(sim_output_file *file, char *error, size_t error_size)
 		strcpy(file->part, part);
 		return true;
 	}
-	snprintf(error, error_size, "cannot be written: %s", strerror(errno ? errno : EIO));
-	return false;
+	return sim_fail(error, "cannot be written: %s", strerror(errno ? errno : EIO));
 }
 
-bool sim_output_commit(sim_output_file *file, char *error, size_t error_size)
+bool sim_output_commit(sim_output_file *file, sim_error *error)
 {
 	errno = 0;
 	bool done = fflush(file->stream) == 0 && !ferror(file->stream);
@@ -67,7 +64,7 @@ bool sim_output_commit(sim_output_file *file, char *error, size_t error_size)
 		done = rename(file->part, file->path) == 0;
 	if (done)
 		return true;
-	snprintf(error, error_size, "cannot be written: %s", strerror(errno ? errno : EIO));
+	sim_fail(error, "cannot be written: %s", strerror(errno ? errno : EIO));
 	if (file->part[0])
 		remove(file->part);
 	return false;

@@ -4,6 +4,8 @@
 #ifndef SIM_OUTPUT_FILE_H
 #define SIM_OUTPUT_FILE_H
 
+#include "sim/base/sim_error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,18 +19,18 @@ typedef struct sim_output_file {
 } sim_output_file;
 
 /// Open for writing (binary). On failure false, with the reason in error; nothing is open then.
-bool sim_output_open(sim_output_file *file, const char *path, char *error, size_t error_size);
+bool sim_output_open(sim_output_file *file, const char *path, sim_error *error);
 
 /// Like sim_output_open, but a PATH.part that is there, left by a run that was cut off, stays until sim_output_take_part.
-bool sim_output_open_beside(sim_output_file *file, const char *path, char *error, size_t error_size);
+bool sim_output_open_beside(sim_output_file *file, const char *path, sim_error *error);
 
 /// Put what was written so far in the place of that PATH.part, and write on there: at every instant there is the one or the other,
 /// whole. On failure false, with the reason in error.
-bool sim_output_take_part(sim_output_file *file, char *error, size_t error_size);
+bool sim_output_take_part(sim_output_file *file, sim_error *error);
 
 /// Finish and give the file its name. On failure false, with the reason in error, and what was written is removed. Closed in
 /// both cases.
-bool sim_output_commit(sim_output_file *file, char *error, size_t error_size);
+bool sim_output_commit(sim_output_file *file, sim_error *error);
 
 /// Close and remove an unfinished file. Nothing happens when it is not open (all zero, or committed).
 void sim_output_abandon(sim_output_file *file);

@@ -7,7 +7,6 @@
 #include "io/ply_reader.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,10 +153,10 @@ static bool read_elements(mesh_reader *r)
 	return true;
 }
 
-bool sim_read_ply(const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_ply(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
-	mesh_reader r = { .ply = sim_ply_make_reader(bytes, size, error, error_size) };
+	mesh_reader r = { .ply = sim_ply_make_reader(bytes, size, error) };
 	if (!r.ply)
 		return false;
 	r.ply->as_doubles = true;

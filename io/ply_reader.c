@@ -3,49 +3,47 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const int type_size[] = { 1, 1, 2, 2, 4, 4, 4, 8, 0 };
 
-sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, char *error, size_t error_size)
+sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, sim_error *error)
 {
 	sim_ply_reader *r = calloc(1, sizeof *r);
 	if (!r) {
-		snprintf(error, error_size, "out of memory");
+		sim_fail(error, "out of memory");
 		return NULL;
 	}
 	r->start = r->at = bytes;
 	r->end = bytes + size;
 	r->error = error;
-	r->error_size = error_size;
 	return r;
 }
 
-// The place of a message: its line, or its byte behind the header of a binary file. Returns the length.
-static int write_place(const sim_ply_reader *r)
+/// Put the place before a message: its line, or its byte behind the header of a binary file. Returns false.
+static bool add_place(const sim_ply_reader *r)
 {
-	if (!r->place)
-		return 0;
-	if (r->body && r->place >= r->body && r->format != SIM_PLY_ASCII)
-		return snprintf(r->error, r->error_size, "byte %lld: ", (long long)(r->place - r->start));
+	if (!r->place) {
+		return false;
+	}
+	if (r->body && r->place >= r->body && r->format != SIM_PLY_ASCII) {
+		return sim_fail_in(r->error, "byte %lld: ", (long long)(r->place - r->start));
+	}
 	int64_t line = 1;
-	for (const char *c = r->start; c < r->place; c++)
+	for (const char *c = r->start; c < r->place; c++) {
 		line += *c == '\n';
-	return snprintf(r->error, r->error_size, "line %lld: ", (long long)line);
+	}
+	return sim_fail_in(r->error, "line %lld: ", (long long)line);
 }
 
 bool sim_ply_fail(sim_ply_reader *r, const char *format, ...)
 {
-	const int used = write_place(r);
-	if (used < 0 || (size_t)used >= r->error_size)
-		return false;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(r->error + used, r->error_size - (size_t)used, format, arguments);
+	sim_fail_list(r->error, format, arguments);
 	va_end(arguments);
-	return false;
+	return add_place(r);
 }
 
 // ---- Header ----

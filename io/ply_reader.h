@@ -4,6 +4,8 @@
 #ifndef SIM_PLY_READER_H
 #define SIM_PLY_READER_H
 
+#include "sim/base/sim_error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,13 +52,12 @@ typedef struct sim_ply_reader {
 	sim_ply_element elements[SIM_PLY_ELEMENTS_MAX];
 	bool as_doubles; ///< numbers in text are read to the nearest double, whatever their type
 	int64_t row;     ///< of the element being read, for messages
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } sim_ply_reader;
 
 /// Make a reader of bytes, which a zero must follow. NULL, with a sentence in error, when memory
 /// runs out. Free with free.
-sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, char *error, size_t error_size);
+sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, sim_error *error);
 
 /// Say what is wrong (printf style), behind the line or, in a binary file, the byte. Returns false.
 bool sim_ply_fail(sim_ply_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

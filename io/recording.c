@@ -73,16 +73,11 @@ void recording_unpack(const recording_column *column, const void *packed, size_t
 
 // ---- Errors and checks ----
 
-bool recording_fail(const char *path, char *error, size_t error_size, const char *text)
-{
-	snprintf(error, error_size, "%s: %s", path, text);
-	return false;
-}
+bool recording_fail(const char *path, sim_error *error, const char *text) { return sim_fail(error, "%s: %s", path, text); }
 
 bool recording_damaged(const recording_problem *p, const char *object, const char *text)
 {
-	snprintf(p->error, p->error_size, "%s: damaged recording: %s %s", p->path, object, text);
-	return false;
+	return sim_fail(p->error, "%s: damaged recording: %s %s", p->path, object, text);
 }
 
 bool recording_check_triangles(const sim_recorded_mesh *mesh)
@@ -132,7 +127,7 @@ const char *sim_missing_recording_hint(const char *path)
 static bool is_missing(const recording_problem *p)
 {
 	const char *hint = sim_missing_recording_hint(p->path);
-	return recording_fail(p->path, p->error, p->error_size, hint ? hint : "cannot be opened: is the path right?");
+	return recording_fail(p->path, p->error, hint ? hint : "cannot be opened: is the path right?");
 }
 
 static bool open_any(const recording_problem *p, sim_recording *recording)
@@ -141,9 +136,9 @@ static bool open_any(const recording_problem *p, sim_recording *recording)
 		return recording_open_log(p, recording);
 	switch (sim_check_seal(p->path)) {
 	case SIM_SEAL_UNREAD: return is_missing(p);
-	case SIM_SEAL_FOREIGN: return recording_fail(p->path, p->error, p->error_size, "not an HDF5 file, so not a recording");
+	case SIM_SEAL_FOREIGN: return recording_fail(p->path, p->error, "not an HDF5 file, so not a recording");
 	case SIM_SEAL_BROKEN:
-		return recording_fail(p->path, p->error, p->error_size,
+		return recording_fail(p->path, p->error,
 			"damaged recording: its bytes do not have the digest that it begins with (or another program has changed them)");
 	case SIM_SEAL_NONE:
 		snprintf(recording->note, sizeof recording->note,
@@ -154,12 +149,12 @@ static bool open_any(const recording_problem *p, sim_recording *recording)
 	return recording_open_hdf5(p, recording);
 }
 
-sim_recording *sim_open_recording(const char *path, char *error, size_t error_size)
+sim_recording *sim_open_recording(const char *path, sim_error *error)
 {
-	const recording_problem p = { path, error, error_size };
+	const recording_problem p = { path, error };
 	sim_recording *recording = calloc(1, sizeof *recording);
 	if (!recording || !(recording->path = strdup(path))) {
-		recording_fail(path, error, error_size, "out of memory");
+		recording_fail(path, error, "out of memory");
 		free(recording);
 		return NULL;
 	}
@@ -243,9 +238,9 @@ int32_t sim_recording_contact_count(const sim_recording *recording, int32_t fram
 	return recording->first ? (int32_t)(recording->first[frame + 1] - recording->first[frame]) : 0;
 }
 
-bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, char *error, size_t error_size)
+bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, sim_error *error)
 {
-	const recording_problem p = { recording->path, error, error_size };
+	const recording_problem p = { recording->path, error };
 	const int32_t count = recording->body_count;
 	if (count == 0)
 		return true;
@@ -270,17 +265,16 @@ static bool unpack_contacts(const recording_problem *p, const sim_recording *rec
 	return true;
 }
 
-bool sim_recording_read_contacts(
-	sim_recording *recording, int32_t frame, sim_recorded_contact *contacts, char *error, size_t error_size)
+bool sim_recording_read_contacts(sim_recording *recording, int32_t frame, sim_recorded_contact *contacts, sim_error *error)
 {
-	const recording_problem p = { recording->path, error, error_size };
+	const recording_problem p = { recording->path, error };
 	const int32_t count = sim_recording_contact_count(recording, frame);
 	if (count == 0)
 		return true;
 	char *packed = malloc((size_t)count * recording_record_size(recording_contact_columns, RECORDING_CONTACT_COLUMNS));
 	bool done = packed != NULL;
 	if (!done)
-		recording_fail(recording->path, error, error_size, "out of memory");
+		recording_fail(recording->path, error, "out of memory");
 	else if (!(done = recording->log ? recording_log_contacts(recording, frame, packed)
 									 : recording_hdf5_contacts(recording, frame, packed)))
 		recording_damaged(&p, "/contacts", "cannot be read");

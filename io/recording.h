@@ -10,6 +10,7 @@
 #define SIM_RECORDING_H
 
 #include "carom/carom.h"
+#include "sim/base/sim_error.h"
 
 /// Version of the layout that is written, and the only one that is read.
 #define SIM_RECORDING_VERSION 1
@@ -64,23 +65,23 @@ typedef struct sim_recorder sim_recorder;
 
 /// Begin a recording. It is written as PATH.part; what lies at PATH stays until the recording is closed. NULL, with path and
 /// reason in error, when that fails.
-sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, char *error, size_t error_size);
+sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, sim_error *error);
 
 /// Add a mesh; its number is the count of the meshes before it. False, with path and reason in error, when that fails.
-bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, char *error, size_t error_size);
+bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, sim_error *error);
 
 /// Add a body, also between frames; in the frames before it its pose is NaN.
-bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, char *error, size_t error_size);
+bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, sim_error *error);
 
 /// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them). On return it is in
 /// the hands of the system: a kill of the program does not cost it.
 bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
-	int32_t contact_count, char *error, size_t error_size);
+	int32_t contact_count, sim_error *error);
 
 /// Finish and close: PATH is made from PATH.part, which goes. False, with path and reason in error, when not everything could be
 /// written; PATH is what it was then, and PATH.part holds all frames that came before the failure. The recorder is gone in both
 /// cases. NULL does nothing and returns true.
-bool sim_close_recorder(sim_recorder *recorder, char *error, size_t error_size);
+bool sim_close_recorder(sim_recorder *recorder, sim_error *error);
 
 // ---- Reading ----
 
@@ -88,7 +89,7 @@ typedef struct sim_recording sim_recording;
 
 /// Open a recording, finished or not. The whole file is read and compared with its digest first. NULL, with path and what is
 /// wrong in error, when the file cannot be read, is no recording, of another version, or damaged.
-sim_recording *sim_open_recording(const char *path, char *error, size_t error_size);
+sim_recording *sim_open_recording(const char *path, sim_error *error);
 
 /// Close it. NULL does nothing.
 void sim_close_recording(sim_recording *recording);
@@ -121,10 +122,9 @@ double sim_recording_get_time(const sim_recording *recording, int32_t frame);
 int32_t sim_recording_contact_count(const sim_recording *recording, int32_t frame);
 
 /// Poses of all bodies in a frame: poses [body count]. The position of a body that is not there yet is NaN.
-bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, char *error, size_t error_size);
+bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, sim_error *error);
 
 /// Contacts of a frame: contacts [sim_recording_contact_count]. Their body numbers are checked.
-bool sim_recording_read_contacts(
-	sim_recording *recording, int32_t frame, sim_recorded_contact *contacts, char *error, size_t error_size);
+bool sim_recording_read_contacts(sim_recording *recording, int32_t frame, sim_recorded_contact *contacts, sim_error *error);
 
 #endif

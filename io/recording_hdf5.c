@@ -150,16 +150,15 @@ static bool read_format(const recording_problem *p, hid_t file)
 	const bool ours = format && !strcmp(format, RECORDING_FORMAT);
 	free(format);
 	if (!ours)
-		return recording_fail(p->path, p->error, p->error_size,
+		return recording_fail(p->path, p->error,
 			"an HDF5 file, but not a recording of carom (attribute \"format\" is not \"" RECORDING_FORMAT "\")");
 	int32_t version = 0;
 	if (!read_attribute(file, "version", RECORDING_INT32, 1, &version))
 		return recording_damaged(p, "attribute \"version\"", "is missing");
 	if (version == SIM_RECORDING_VERSION)
 		return true;
-	snprintf(p->error, p->error_size, "%s: recording of version %d; this program reads version %d", p->path, (int)version,
-		SIM_RECORDING_VERSION);
-	return false;
+	return sim_fail(
+		p->error, "%s: recording of version %d; this program reads version %d", p->path, (int)version, SIM_RECORDING_VERSION);
 }
 
 static bool read_header(const recording_problem *p, sim_recording *recording)
@@ -323,7 +322,7 @@ bool recording_open_hdf5(const recording_problem *p, sim_recording *recording)
 {
 	recording->file = sim_open_hdf5(p->path);
 	if (recording->file < 0)
-		return recording_fail(p->path, p->error, p->error_size, "damaged recording: HDF5 cannot open it");
+		return recording_fail(p->path, p->error, "damaged recording: HDF5 cannot open it");
 	return read_header(p, recording) && read_meshes(p, recording) && read_bodies(p, recording) && read_frames(p, recording) &&
 		check_contacts(p, recording);
 }

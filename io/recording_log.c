@@ -111,24 +111,23 @@ static bool hand_over(sim_recorder *recorder, const void *bytes, size_t size)
 }
 
 // Finish the record that new_record began. NULL stands for one that had no room.
-static bool put_record(sim_recorder *recorder, const char *bytes, char *error, size_t error_size)
+static bool put_record(sim_recorder *recorder, const char *bytes, sim_error *error)
 {
 	record_head head;
 	if (!bytes)
-		return recording_fail(recorder->file.path, error, error_size, "out of memory");
+		return recording_fail(recorder->file.path, error, "out of memory");
 	if (recorder->failed)
-		return recording_fail(recorder->file.path, error, error_size, "could not be written before");
+		return recording_fail(recorder->file.path, error, "could not be written before");
 	memcpy(&head, recorder->buffer, sizeof head);
 	const uint32_t sum = sum_of(bytes, head.size);
 	memcpy(recorder->buffer + sizeof head + head.size, &sum, sizeof sum);
 	if (hand_over(recorder, recorder->buffer, sizeof head + head.size + sizeof sum))
 		return true;
-	snprintf(error, error_size, "%s: cannot be written: %s; what was recorded before is in %s", recorder->file.path,
+	return sim_fail(error, "%s: cannot be written: %s; what was recorded before is in %s", recorder->file.path,
 		strerror(errno ? errno : EIO), recorder->file.part);
-	return false;
 }
 
-static bool put_info(sim_recorder *recorder, const sim_recording_info *info, char *error, size_t error_size)
+static bool put_info(sim_recorder *recorder, const sim_recording_info *info, sim_error *error)
 {
 	const char *name = info->scene_name ? info->scene_name : "", *text = info->scene_text ? info->scene_text : "";
 	const log_head start = { .word = RECORDING_LOG_WORD, .version = LOG_VERSION, .byte_order = BYTE_ORDER_MARK };
@@ -147,7 +146,7 @@ static bool put_info(sim_recorder *recorder, const sim_recording_info *info, cha
 		memcpy(bytes + sizeof record + record.name_size, text, record.text_size);
 		hand_over(recorder, &start, sizeof start); // should it fail, so does the record
 	}
-	return put_record(recorder, bytes, error, error_size);
+	return put_record(recorder, bytes, error);
 }
 
 static void free_recorder(sim_recorder *recorder)
@@ -157,26 +156,26 @@ static void free_recorder(sim_recorder *recorder)
 	free(recorder);
 }
 
-sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, char *error, size_t error_size)
+sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, sim_error *error)
 {
-	char reason[300];
+	sim_error reason;
 	sim_recorder *recorder = calloc(1, sizeof *recorder);
 	if (!recorder) {
-		recording_fail(path, error, error_size, "out of memory");
+		recording_fail(path, error, "out of memory");
 		return NULL;
 	}
 	recorder->with_contacts = info->contacts;
-	if (!sim_output_open(&recorder->file, path, reason, sizeof reason))
-		recording_fail(path, error, error_size, reason);
+	if (!sim_output_open(&recorder->file, path, &reason))
+		recording_fail(path, error, reason.text);
 	else if (!recorder->file.part[0])
-		recording_fail(path, error, error_size, "cannot be written: it is no regular file");
-	else if (put_info(recorder, info, error, error_size))
+		recording_fail(path, error, "cannot be written: it is no regular file");
+	else if (put_info(recorder, info, error))
 		return recorder;
 	free_recorder(recorder);
 	return NULL;
 }
 
-bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, char *error, size_t error_size)
+bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, sim_error *error)
 {
 	mesh_record record = { .vertex_count = mesh->vertex_count, .triangle_count = mesh->triangle_count };
 	const size_t vertices = 3 * (size_t)mesh->vertex_count * sizeof *mesh->vertices;
@@ -190,10 +189,10 @@ bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh
 		if (triangles)
 			memcpy(bytes + sizeof record + vertices, mesh->triangles, triangles);
 	}
-	return put_record(recorder, bytes, error, error_size);
+	return put_record(recorder, bytes, error);
 }
 
-bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, char *error, size_t error_size)
+bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, sim_error *error)
 {
 	char *bytes = new_record(recorder, RECORD_BODY, recording_record_size(recording_body_columns, RECORDING_BODY_COLUMNS));
 	char *to = bytes;
@@ -202,11 +201,11 @@ bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body
 		to += recording_row_size(&recording_body_columns[i]);
 	}
 	recorder->body_count++;
-	return put_record(recorder, bytes, error, error_size);
+	return put_record(recorder, bytes, error);
 }
 
 bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
-	int32_t contact_count, char *error, size_t error_size)
+	int32_t contact_count, sim_error *error)
 {
 	const frame_record record = { time, recorder->body_count, recorder->with_contacts ? contact_count : 0 };
 	const size_t pose_bytes = (size_t)record.body_count * sizeof *poses, rows = (size_t)record.contact_count;
@@ -222,39 +221,39 @@ bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pos
 			to += rows * recording_row_size(&recording_contact_columns[i]);
 		}
 	}
-	return put_record(recorder, bytes, error, error_size);
+	return put_record(recorder, bytes, error);
 }
 
 // Make the HDF5 file from the log. The log stays when that fails.
-static bool finish(const sim_recorder *recorder, char *error, size_t error_size)
+static bool finish(const sim_recorder *recorder, sim_error *error)
 {
 	const char *part = recorder->file.part;
-	sim_recording *log = sim_open_recording(part, error, error_size);
+	sim_recording *log = sim_open_recording(part, error);
 	if (!log)
 		return false;
-	char reason[200];
-	const bool done = recording_write_hdf5(log, recorder->file.path, reason, sizeof reason);
+	sim_error reason;
+	const bool done = recording_write_hdf5(log, recorder->file.path, &reason);
 	sim_close_recording(log);
 	if (done)
 		remove(part);
 	else
-		snprintf(error, error_size, "%s: %s; all that was recorded is in %s", recorder->file.path, reason, part);
+		sim_fail(error, "%s: %s; all that was recorded is in %s", recorder->file.path, reason.text, part);
 	return done;
 }
 
-bool sim_close_recorder(sim_recorder *recorder, char *error, size_t error_size)
+bool sim_close_recorder(sim_recorder *recorder, sim_error *error)
 {
 	if (!recorder)
 		return true;
 	bool done = !recorder->failed;
 	if (!done) {
-		recording_fail(recorder->file.path, error, error_size, "could not be written before");
+		recording_fail(recorder->file.path, error, "could not be written before");
 		if (ftruncate(fileno(recorder->file.stream), (off_t)recorder->written) != 0)
 			errno = 0; // its reader leaves out a last record that is not whole
 	}
 	done = fclose(recorder->file.stream) == 0 && done;
 	recorder->file.stream = NULL; // the log is not to be removed
-	done = done && finish(recorder, error, error_size);
+	done = done && finish(recorder, error);
 	free_recorder(recorder);
 	return done;
 }
@@ -281,10 +280,7 @@ static bool broken(const log_reader *l, const char *text)
 	return recording_damaged(l->problem, object, text);
 }
 
-static bool out_of_memory(const log_reader *l)
-{
-	return recording_fail(l->problem->path, l->problem->error, l->problem->error_size, "out of memory");
-}
+static bool out_of_memory(const log_reader *l) { return recording_fail(l->problem->path, l->problem->error, "out of memory"); }
 
 // Room for one more element of an array. False when memory is short.
 static bool make_room(void **array, int32_t count, int32_t *room, size_t size)
@@ -456,7 +452,7 @@ static bool read_records(log_reader *l)
 		l->at += (int64_t)(sizeof l->head + l->head.size + sizeof(uint32_t));
 	}
 	return l->recording->scene_text ||
-		recording_fail(l->problem->path, l->problem->error, l->problem->error_size,
+		recording_fail(l->problem->path, l->problem->error,
 			"the run that wrote it was cut off before its first record was whole: there is nothing in it");
 }
 
@@ -466,12 +462,12 @@ bool recording_open_log(const recording_problem *p, sim_recording *recording)
 	log_reader l = { .problem = p, .recording = recording };
 	recording->log = fopen(p->path, "rb");
 	if (!recording->log)
-		return recording_fail(p->path, p->error, p->error_size, strerror(errno));
+		return recording_fail(p->path, p->error, strerror(errno));
 	if (fseeko(recording->log, 0, SEEK_END) != 0 || (l.size = ftello(recording->log)) < 0 ||
 		fseeko(recording->log, 0, SEEK_SET) != 0 || fread(&head, sizeof head, 1, recording->log) != 1)
-		return recording_fail(p->path, p->error, p->error_size, "cannot be read");
+		return recording_fail(p->path, p->error, "cannot be read");
 	if (head.version != LOG_VERSION || head.byte_order != BYTE_ORDER_MARK)
-		return recording_fail(p->path, p->error, p->error_size,
+		return recording_fail(p->path, p->error,
 			"the recording of a run by another version or on a machine of another byte order: only there can it be read");
 	const bool done = read_records(&l);
 	free(l.bytes);

@@ -5,6 +5,7 @@
 #define SIM_RECORDING_PARTS_H
 
 #include "io/recording.h"
+#include "sim/base/sim_error.h"
 
 #include <hdf5.h>
 #include <stddef.h>
@@ -70,12 +71,11 @@ struct sim_recording {
 /// Where an error goes.
 typedef struct recording_problem {
 	const char *path;
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } recording_problem;
 
 /// Say `PATH: text`. Returns false.
-bool recording_fail(const char *path, char *error, size_t error_size, const char *text);
+bool recording_fail(const char *path, sim_error *error, const char *text);
 /// Say what is wrong with an object of the file. Returns false.
 bool recording_damaged(const recording_problem *problem, const char *object, const char *text);
 /// Check what a body says of itself; index is its number. An error and false when that cannot be.
@@ -95,6 +95,6 @@ bool recording_hdf5_contacts(const sim_recording *recording, int32_t frame, void
 bool recording_log_contacts(const sim_recording *recording, int32_t frame, void *packed);
 
 /// Make the finished file from a recording, at its place once it is whole. False after an error; what lay there stays then.
-bool recording_write_hdf5(sim_recording *from, const char *path, char *error, size_t error_size);
+bool recording_write_hdf5(sim_recording *from, const char *path, sim_error *error);
 
 #endif

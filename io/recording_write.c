@@ -267,20 +267,18 @@ static bool write_contacts(hid_t file, const sim_recording *from)
 	return done;
 }
 
-bool recording_write_hdf5(sim_recording *from, const char *path, char *error, size_t error_size)
+bool recording_write_hdf5(sim_recording *from, const char *path, sim_error *error)
 {
 	char made[SIM_PATH_MAX + 8];
 	snprintf(made, sizeof made, "%s.new", path);
 	const hid_t file = sim_create_hdf5(made);
 	if (file < 0) {
-		snprintf(error, error_size, "cannot be written: is the disk full?");
-		return false;
+		return sim_fail(error, "cannot be written: is the disk full?");
 	}
 	const bool complete = write_header(file, &from->info) && write_meshes(file, from) && write_bodies(file, from) &&
 		write_column(file, &recording_time_column, from->frame_count, from->time) && write_poses(file, from) &&
 		write_contacts(file, from);
 	if (sim_finish_hdf5(file, made, path, complete))
 		return true;
-	snprintf(error, error_size, "cannot be written: is the disk full?");
-	return false;
+	return sim_fail(error, "cannot be written: is the disk full?");
 }

@@ -19,20 +19,16 @@ typedef struct csv_reader {
 	int column_count;         // of every line
 	int column[4];            // of x, y, z, radius; -1: there is none
 	char *cells[COLUMNS_MAX]; // of the present line
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } csv_reader;
 
 __attribute__((format(printf, 2, 3))) static bool fail(csv_reader *r, const char *format, ...)
 {
-	const int used = snprintf(r->error, r->error_size, "line %lld: ", (long long)r->line);
-	if (used < 0 || (size_t)used >= r->error_size)
-		return false;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(r->error + used, r->error_size - (size_t)used, format, arguments);
+	sim_fail_list(r->error, format, arguments);
 	va_end(arguments);
-	return false;
+	return sim_fail_in(r->error, "line %lld: ", (long long)r->line);
 }
 
 // ---- Lines and cells ----
@@ -161,15 +157,13 @@ static bool read_sphere(csv_reader *r)
 	return !wrong || fail(r, "%s", wrong);
 }
 
-bool sim_read_sphere_csv(
-	char *text, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+bool sim_read_sphere_csv(char *text, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
 	if (strlen(text) != size) {
-		snprintf(error, error_size, "is not a file of spheres: it is neither SPHERES1 nor PLY nor text");
-		return false;
+		return sim_fail(error, "is not a file of spheres: it is neither SPHERES1 nor PLY nor text");
 	}
 	text += 3 * (strncmp(text, "\xef\xbb\xbf", 3) == 0); // the byte order mark that some programs put before UTF-8
-	csv_reader r = { .at = text, .reading = reading, .spheres = spheres, .error = error, .error_size = error_size };
+	csv_reader r = { .at = text, .reading = reading, .spheres = spheres, .error = error };
 	spheres->wide = reading->wide;
 	for (char *line; (line = next_line(&r)) != NULL;) {
 		if (!r.separator)
@@ -190,8 +184,7 @@ bool sim_read_sphere_csv(
 	}
 	if (r.column_count)
 		return true;
-	snprintf(error, error_size, "holds no spheres");
-	return false;
+	return sim_fail(error, "holds no spheres");
 }
 
 void sim_write_sphere_csv(FILE *stream, const sim_sphere_set *spheres)

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,23 +104,14 @@ static float get_float(const unsigned char *bytes)
 	return value;
 }
 
-__attribute__((format(printf, 3, 4))) static bool fail(char *error, size_t error_size, const char *format, ...)
-{
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(error, error_size, format, arguments);
-	va_end(arguments);
-	return false;
-}
-
-static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, char *error, size_t error_size)
+static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, sim_error *error)
 {
 	bool all_zero = true;
 	for (int axis = 0; axis < 3; axis++) {
 		const float lower = get_float(header + 16 + 4 * axis), upper = get_float(header + 28 + 4 * axis);
 		if (!isfinite(lower) || !isfinite(upper) || lower > upper)
-			return fail(error, error_size, "the box of the walls is damaged: %c from %g to %g", 'x' + axis, (double)lower,
-				(double)upper);
+			return sim_fail(
+				error, "the box of the walls is damaged: %c from %g to %g", 'x' + axis, (double)lower, (double)upper);
 		all_zero = all_zero && lower == 0 && upper == 0;
 		spheres->lower[axis] = lower;
 		spheres->upper[axis] = upper;
@@ -131,41 +121,41 @@ static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, cha
 }
 
 // The header, with room for the spheres.
-static bool read_header(sim_input *input, sim_sphere_set *spheres, char *error, size_t error_size)
+static bool read_header(sim_input *input, sim_sphere_set *spheres, sim_error *error)
 {
 	unsigned char header[HEADER_BYTES];
 	if (sim_take_input(input, header, HEADER_BYTES) != HEADER_BYTES)
-		return fail(error, error_size, "ends too early, in its header");
+		return sim_fail(error, "ends too early, in its header");
 	const uint64_t count = get_bits(header + 8, 8);
 	if (count > CAROM_MAX_SPHERES)
-		return fail(error, error_size, "holds %llu spheres by its header; at most %d can be read", (unsigned long long)count,
-			CAROM_MAX_SPHERES);
+		return sim_fail(
+			error, "holds %llu spheres by its header; at most %d can be read", (unsigned long long)count, CAROM_MAX_SPHERES);
 	const int64_t there = (input->size - HEADER_BYTES) / SPHERE_BYTES;
 	if (there < (int64_t)count)
-		return fail(error, error_size, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
+		return sim_fail(error, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
 	if (get_bits(header + 56, 8))
-		return fail(error, error_size, "is damaged or of another version: the last eight bytes of its header are not zero");
+		return sim_fail(error, "is damaged or of another version: the last eight bytes of its header are not zero");
 	if (!sim_allocate_spheres(spheres, (int64_t)count, false))
-		return fail(error, error_size, "out of memory");
+		return sim_fail(error, "out of memory");
 	spheres->expected_pairs = get_bits(header + 40, 8);
 	spheres->expected_hash = get_bits(header + 48, 8);
 	spheres->has_expected = spheres->expected_pairs || spheres->expected_hash;
-	return read_walls(header, spheres, error, error_size);
+	return read_walls(header, spheres, error);
 }
 
-static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, char *error, size_t error_size)
+static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, sim_error *error)
 {
-	if (!read_header(input, spheres, error, error_size))
+	if (!read_header(input, spheres, error))
 		return false;
 	const int64_t count = spheres->count;
 	const int64_t there = (int64_t)(sim_take_input(input, spheres->values, (size_t)count * SPHERE_BYTES) / SPHERE_BYTES);
 	if (ferror(input->stream))
-		return fail(error, error_size, "cannot be read: %s", strerror(errno));
+		return sim_fail(error, "cannot be read: %s", strerror(errno));
 	if (there < count)
-		return fail(error, error_size, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
+		return sim_fail(error, "ends too early, in sphere %lld of %lld", (long long)there, (long long)count);
 	char more;
 	if (sim_take_input(input, &more, 1) != 0)
-		return fail(error, error_size, "goes on behind the last of its %lld spheres", (long long)count);
+		return sim_fail(error, "goes on behind the last of its %lld spheres", (long long)count);
 	for (int64_t i = 0; i < count; i++) {
 		// In place: the bytes of a sphere become its values.
 		const unsigned char *bytes = (const unsigned char *)spheres->values + SPHERE_BYTES * i;
@@ -174,22 +164,21 @@ static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, char *error
 			xyzr[k] = (double)get_float(bytes + 4 * k);
 		const char *wrong = sim_put_sphere(spheres, i, xyzr);
 		if (wrong)
-			return fail(error, error_size, "sphere %lld: %s", (long long)i, wrong);
+			return sim_fail(error, "sphere %lld: %s", (long long)i, wrong);
 	}
 	return true;
 }
 
 // Text of either kind.
-static bool read_text(
-	sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+static bool read_text(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
 	size_t size;
 	char *text = sim_take_rest(input, &size);
 	if (!text)
-		return fail(error, error_size, "cannot be read: %s", strerror(errno));
+		return sim_fail(error, "cannot be read: %s", strerror(errno));
 	const bool is_ply = strncmp(text, "ply", 3) == 0 && (text[3] == '\n' || text[3] == '\r');
-	const bool done = is_ply ? sim_read_sphere_ply(text, size, reading, spheres, error, error_size)
-							 : sim_read_sphere_csv(text, size, reading, spheres, error, error_size);
+	const bool done = is_ply ? sim_read_sphere_ply(text, size, reading, spheres, error)
+							 : sim_read_sphere_csv(text, size, reading, spheres, error);
 	free(text);
 	return done;
 }
@@ -199,25 +188,22 @@ static bool is_snapshot(const sim_input *input)
 	return input->start_size >= sizeof magic && memcmp(input->start, magic, sizeof magic) == 0;
 }
 
-bool sim_read_spheres(
-	sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+bool sim_read_spheres(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
 	memset(spheres, 0, sizeof *spheres);
-	if (is_snapshot(input) ? read_snapshot(input, spheres, error, error_size)
-						   : read_text(input, reading, spheres, error, error_size))
+	if (is_snapshot(input) ? read_snapshot(input, spheres, error) : read_text(input, reading, spheres, error))
 		return true;
 	sim_free_spheres(spheres);
 	return false;
 }
 
-bool sim_load_spheres(
-	const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+bool sim_load_spheres(const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
 	memset(spheres, 0, sizeof *spheres);
 	sim_input input;
-	if (!sim_open_input(&input, path, error, error_size))
+	if (!sim_open_input(&input, path, error))
 		return false;
-	const bool done = sim_read_spheres(&input, reading, spheres, error, error_size);
+	const bool done = sim_read_spheres(&input, reading, spheres, error);
 	sim_close_input(&input);
 	return done;
 }
@@ -291,7 +277,7 @@ static void write_snapshot(FILE *stream, const sim_sphere_set *spheres)
 }
 
 // Whatever is written can be read back: finite as float too where it is written as float.
-static bool check_spheres(const sim_sphere_set *spheres, bool as_float, char *error, size_t error_size)
+static bool check_spheres(const sim_sphere_set *spheres, bool as_float, sim_error *error)
 {
 	for (int64_t i = 0; i < spheres->count; i++) {
 		double xyzr[4];
@@ -300,19 +286,19 @@ static bool check_spheres(const sim_sphere_set *spheres, bool as_float, char *er
 			xyzr[k] = (double)(float)xyzr[k];
 		const char *wrong = what_is_wrong(xyzr);
 		if (wrong)
-			return fail(error, error_size, "sphere %lld: %s", (long long)i, wrong);
+			return sim_fail(error, "sphere %lld: %s", (long long)i, wrong);
 	}
 	return true;
 }
 
-bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, char *error, size_t error_size)
+bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, sim_error *error)
 {
 	const bool snapshot = sim_has_extension(path, ".sph");
 	if (!snapshot && !sim_has_extension(path, ".csv"))
-		return fail(error, error_size, "no format of spheres has this extension; use .sph or .csv");
+		return sim_fail(error, "no format of spheres has this extension; use .sph or .csv");
 	sim_output_file file;
-	if (!check_spheres(spheres, snapshot, error, error_size) || !sim_output_open(&file, path, error, error_size))
+	if (!check_spheres(spheres, snapshot, error) || !sim_output_open(&file, path, error))
 		return false;
 	(snapshot ? write_snapshot : sim_write_sphere_csv)(file.stream, spheres);
-	return sim_output_commit(&file, error, error_size);
+	return sim_output_commit(&file, error);
 }

@@ -5,6 +5,7 @@
 
 #include "carom/spheres.h"
 #include "io/input_file.h"
+#include "sim/base/sim_error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,17 +35,15 @@ typedef struct sim_sphere_reading {
 /// Load spheres. A file that begins with SPHERES1 is a snapshot, one that begins with a line "ply" a PLY file, all else is CSV.
 /// At most CAROM_MAX_SPHERES; coordinates and radii must be finite, radii not negative. On failure false, the set is empty and
 /// error says in one sentence, without the path, what is wrong and in which line or sphere. Free with sim_free_spheres.
-bool sim_load_spheres(
-	const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size);
+bool sim_load_spheres(const char *path, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error);
 
 /// Do so with a file that is open, from its beginning. It stays open.
-bool sim_read_spheres(
-	sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size);
+bool sim_read_spheres(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error);
 
 /// Save as snapshot (.sph; doubles become the nearest float) or CSV (.csv; the numbers come back exactly), by the extension of
 /// the path. The walls of a set without them are the box of its spheres. The file appears whole or not at all. On failure
 /// false with one sentence in error, without the path.
-bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, char *error, size_t error_size);
+bool sim_save_spheres(const char *path, const sim_sphere_set *spheres, sim_error *error);
 
 /// Does a file hold spheres: a snapshot by its first bytes, a PLY file with points and without faces, or a .csv?
 bool sim_holds_spheres(const sim_input *input);

@@ -5,6 +5,7 @@
 #define SIM_SPHERE_PARTS_H
 
 #include "io/sphere_file.h"
+#include "sim/base/sim_error.h"
 
 #include <stdio.h>
 
@@ -29,10 +30,9 @@ const char *sim_put_sphere(sim_sphere_set *spheres, int64_t i, const double xyzr
 
 /// The reader of each format: text is the whole file with a zero behind it and may be overwritten. They leave what they have
 /// read in the set, also on failure.
-bool sim_read_sphere_csv(
-	char *text, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size);
+bool sim_read_sphere_csv(char *text, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error);
 bool sim_read_sphere_ply(
-	const char *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size);
+	const char *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error);
 
 /// Does the beginning of a PLY file declare points and no faces?
 bool sim_ply_holds_points(const char *bytes, size_t size);

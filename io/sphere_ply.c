@@ -66,9 +66,9 @@ static bool read_points(
 }
 
 bool sim_read_sphere_ply(
-	const char *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+	const char *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
-	sim_ply_reader *r = sim_ply_make_reader(bytes, size, error, error_size);
+	sim_ply_reader *r = sim_ply_make_reader(bytes, size, error);
 	if (!r)
 		return false;
 	bool sound = sim_ply_read_header(r), found = false;
@@ -87,8 +87,7 @@ bool sim_read_sphere_ply(
 
 bool sim_ply_holds_points(const char *bytes, size_t size)
 {
-	char error[256];
-	sim_ply_reader *r = sim_ply_make_reader(bytes, size, error, sizeof error);
+	sim_ply_reader *r = sim_ply_make_reader(bytes, size, NULL);
 	bool points = false, faces = false;
 	if (r && sim_ply_read_header(r))
 		for (int i = 0; i < r->element_count; i++) {

@@ -5,7 +5,6 @@
 
 #include "io/mesh_text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -40,35 +39,30 @@ bool sim_is_stl(const char *bytes, size_t size) { return is_text(bytes, size) ||
 
 // ---- Binary ----
 
-static bool fail_at(char *error, size_t error_size, size_t byte, const char *what, uint32_t number, uint32_t count)
+static bool fail_at(sim_error *error, size_t byte, const char *what, uint32_t number, uint32_t count)
 {
-	snprintf(error, error_size, "byte %zu: %s %u of %u", byte, what, (unsigned)number, (unsigned)count);
-	return false;
+	return sim_fail(error, "byte %zu: %s %u of %u", byte, what, (unsigned)number, (unsigned)count);
 }
 
-static bool read_binary(const char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+static bool read_binary(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	if (size < HEADER_BYTES) {
-		snprintf(error, error_size, "byte %zu: ends too early, in its header of %d bytes", size, HEADER_BYTES);
-		return false;
+		return sim_fail(error, "byte %zu: ends too early, in its header of %d bytes", size, HEADER_BYTES);
 	}
 	const uint32_t count = get_u32(bytes + 80);
 	const uint64_t there = (size - HEADER_BYTES) / TRIANGLE_BYTES;
 	if (there < count)
-		return fail_at(error, error_size, size, "ends too early, in triangle", (uint32_t)there, count);
+		return fail_at(error, size, "ends too early, in triangle", (uint32_t)there, count);
 	if (!has_binary_size(bytes, size))
-		return fail_at(
-			error, error_size, HEADER_BYTES + (size_t)count * TRIANGLE_BYTES, "goes on behind triangle", count, count);
+		return fail_at(error, HEADER_BYTES + (size_t)count * TRIANGLE_BYTES, "goes on behind triangle", count, count);
 	if (count > INT32_MAX / 9) {
-		snprintf(error, error_size, "holds more triangles than 32-bit numbers can count");
-		return false;
+		return sim_fail(error, "holds more triangles than 32-bit numbers can count");
 	}
 	mesh->vertices = malloc((size_t)count * 36 + 1);
 	mesh->triangles = malloc((size_t)count * 12 + 1);
 	if (!mesh->vertices || !mesh->triangles) {
 		sim_mesh_free(mesh);
-		snprintf(error, error_size, "out of memory");
-		return false;
+		return sim_fail(error, "out of memory");
 	}
 	mesh->triangle_count = (int32_t)count;
 	mesh->vertex_count = 3 * mesh->triangle_count;
@@ -147,12 +141,12 @@ static bool read_text(sim_mesh_text *text)
 	return !inside || sim_mesh_text_fail(text, "ends too early, where facet or endsolid must stand");
 }
 
-bool sim_read_stl(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_read_stl(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	memset(mesh, 0, sizeof *mesh);
 	if (!is_text(bytes, size))
-		return read_binary(bytes, size, mesh, error, error_size);
+		return read_binary(bytes, size, mesh, error);
 	sim_mesh_text text;
-	const bool sound = sim_mesh_text_open(&text, bytes, size, error, error_size) && read_text(&text);
+	const bool sound = sim_mesh_text_open(&text, bytes, size, error) && read_text(&text);
 	return sim_mesh_text_close(&text, sound, mesh);
 }

@@ -3,6 +3,7 @@
 #ifndef SIM_STL_FILE_H
 #define SIM_STL_FILE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 /// must follow the last byte. Each triangle has three vertices of its own; normals and attributes
 /// are skipped. A binary file must hold as many triangles as it says, a text must end with
 /// endsolid. On failure false with the line or byte and what is wrong in error.
-bool sim_read_stl(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+bool sim_read_stl(char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 /// Do these bytes (a zero behind them) look like an STL file?
 bool sim_is_stl(const char *bytes, size_t size);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -104,36 +103,32 @@ static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t 
 
 // Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count nor a file of zeros can ask for
 // more.
-static bool read_poses(gzFile file, sim_trajectory *t, char *error, size_t error_size)
+static bool read_poses(gzFile file, sim_trajectory *t, sim_error *error)
 {
 	const int64_t all = (int64_t)t->frame_count * t->body_count;
 	int64_t room = 0;
 	for (int64_t done = 0; done < all;) {
 		if (!reserve_poses(t, done, all, &room)) {
-			snprintf(
-				error, error_size, "out of memory after %lld of %d frames", (long long)(done / t->body_count), t->frame_count);
-			return false;
+			return sim_fail(error, "out of memory after %lld of %d frames", (long long)(done / t->body_count), t->frame_count);
 		}
 		const int64_t wanted = room - done < BLOCK_POSES ? room - done : BLOCK_POSES;
 		const int got = gzread(file, t->poses + 7 * done, (unsigned)(wanted * POSE_BYTES));
 		const int64_t whole = got > 0 ? got / POSE_BYTES : 0, sound = check_poses(t->poses + 7 * done, whole);
 		done += sound;
 		if (sound < whole) {
-			snprintf(error, error_size, "frame %d, body %d: the pose is not a finite position and a unit quaternion",
+			return sim_fail(error, "frame %d, body %d: the pose is not a finite position and a unit quaternion",
 				(int)(done / t->body_count), (int)(done % t->body_count));
-			return false;
 		}
 		if (whole < wanted) {
-			snprintf(error, error_size, "is damaged in frame %d of %d: %s; fetch it again", (int)(done / t->body_count),
+			return sim_fail(error, "is damaged in frame %d of %d: %s; fetch it again", (int)(done / t->body_count),
 				t->frame_count, reason_of(file));
-			return false;
 		}
 	}
 	return true;
 }
 
 // Behind the last frame comes the end; that of a gzipped file has a sum of all bytes, which is compared when it is reached.
-static bool check_end(gzFile file, char *error, size_t error_size)
+static bool check_end(gzFile file, sim_error *error)
 {
 	char more;
 	int code;
@@ -141,28 +136,25 @@ static bool check_end(gzFile file, char *error, size_t error_size)
 	gzerror(file, &code);
 	if (got == 0 && code == Z_OK)
 		return true;
-	snprintf(
-		error, error_size, "is damaged behind its last frame: %s; fetch it again", got > 0 ? "it goes on" : reason_of(file));
-	return false;
+	return sim_fail(error, "is damaged behind its last frame: %s; fetch it again", got > 0 ? "it goes on" : reason_of(file));
 }
 
-bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, char *error, size_t error_size)
+bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error *error)
 {
 	memset(trajectory, 0, sizeof *trajectory);
 	gzFile file = gzopen(path, "rb");
 	if (!file) {
-		snprintf(error, error_size, "cannot be opened: %s", strerror(errno));
-		return false;
+		return sim_fail(error, "cannot be opened: %s", strerror(errno));
 	}
 	unsigned char header[HEADER_BYTES];
 	bool done = gzread(file, header, sizeof header) == (int)sizeof header;
 	if (!done) {
-		snprintf(error, error_size, "is not a recorded motion: %s", reason_of(file));
+		sim_fail(error, "is not a recorded motion: %s", reason_of(file));
 	} else {
 		const char *fault = parse_header(header, trajectory);
 		if (fault)
-			snprintf(error, error_size, "%s", fault);
-		done = !fault && read_poses(file, trajectory, error, error_size) && check_end(file, error, error_size);
+			sim_fail(error, "%s", fault);
+		done = !fault && read_poses(file, trajectory, error) && check_end(file, error);
 	}
 	gzclose(file);
 	if (!done)

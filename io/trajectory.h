@@ -4,6 +4,7 @@
 #define SIM_TRAJECTORY_H
 
 #include "carom/math.h"
+#include "sim/base/sim_error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ typedef struct sim_trajectory {
 
 /// Load and check a file: every pose is finite and every quaternion is within 1e-3 of unit length. On failure false with one
 /// sentence in error, without the path, and nothing to free.
-bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, char *error, size_t error_size);
+bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error *error);
 
 /// Give back what sim_load_trajectory took. All zero is fine.
 void sim_free_trajectory(sim_trajectory *trajectory);

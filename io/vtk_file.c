@@ -126,26 +126,22 @@ static void write_array(FILE *file, const sim_sphere_cloud *cloud, const array_f
 }
 
 // path in front of what went wrong with it.
-static bool refuse(const char *path, const char *reason, char *error, size_t error_size)
-{
-	snprintf(error, error_size, "%s: %s", path, reason);
-	return false;
-}
+static bool refuse(const char *path, const char *reason, sim_error *error) { return sim_fail(error, "%s: %s", path, reason); }
 
-bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, char *error, size_t error_size)
+bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error)
 {
 	sim_output_file file;
-	char reason[200];
+	sim_error reason;
 	if (cloud->count < 0 || cloud->count > INT32_MAX)
-		return refuse(path, "a VTK file of ours takes 0 to 2147483647 spheres", error, error_size);
-	if (!sim_output_open(&file, path, reason, sizeof reason))
-		return refuse(path, reason, error, error_size);
+		return refuse(path, "a VTK file of ours takes 0 to 2147483647 spheres", error);
+	if (!sim_output_open(&file, path, &reason))
+		return refuse(path, reason.text, error);
 	write_head(file.stream, cloud, time);
 	for (int i = 0; i < FORM_COUNT; ++i)
 		if (is_written(cloud, forms[i].kind))
 			write_array(file.stream, cloud, &forms[i]);
 	fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
-	return sim_output_commit(&file, reason, sizeof reason) || refuse(path, reason, error, error_size);
+	return sim_output_commit(&file, &reason) || refuse(path, reason.text, error);
 }
 
 // ---- Collections ----
@@ -163,11 +159,11 @@ struct sim_vtk_series {
 	uint64_t run;
 };
 
-sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char *error, size_t error_size)
+sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, sim_error *error)
 {
 	sim_vtk_series *series = calloc(1, sizeof *series);
 	if (!series || strlen(name) >= sizeof series->name || strlen(folder) + strlen(name) + 20 > sizeof series->folder) {
-		snprintf(error, error_size, "%s", series ? "the path is too long" : "out of memory");
+		sim_fail(error, "%s", series ? "the path is too long" : "out of memory");
 		free(series);
 		return NULL;
 	}
@@ -178,13 +174,14 @@ sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, char
 
 void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run) { series->run = run; }
 
-static bool write_collection(const sim_vtk_series *series, char *error, size_t error_size)
+static bool write_collection(const sim_vtk_series *series, sim_error *error)
 {
 	sim_output_file file;
-	char path[SIM_PATH_MAX + 80], reason[200];
+	char path[SIM_PATH_MAX + 80];
+	sim_error reason;
 	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
-	if (!sim_output_open(&file, path, reason, sizeof reason))
-		return refuse(path, reason, error, error_size);
+	if (!sim_output_open(&file, path, &reason))
+		return refuse(path, reason.text, error);
 	fprintf(file.stream,
 		"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"%s\">\n<Collection>\n",
 		byte_order());
@@ -194,7 +191,7 @@ static bool write_collection(const sim_vtk_series *series, char *error, size_t e
 		fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%09lld.vtp\"/>\n", series->frames[i].time,
 			series->name, (long long)series->frames[i].step);
 	fprintf(file.stream, "</Collection>\n</VTKFile>\n");
-	return sim_output_commit(&file, reason, sizeof reason) || refuse(path, reason, error, error_size);
+	return sim_output_commit(&file, &reason) || refuse(path, reason.text, error);
 }
 
 static bool reserve_frame(sim_vtk_series *series)
@@ -210,17 +207,16 @@ static bool reserve_frame(sim_vtk_series *series)
 	return true;
 }
 
-bool sim_vtk_series_add(
-	sim_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, char *error, size_t error_size)
+bool sim_vtk_series_add(sim_vtk_series *series, const sim_sphere_cloud *cloud, int64_t step, double time, sim_error *error)
 {
 	char path[SIM_PATH_MAX + 80];
 	snprintf(path, sizeof path, "%s/%s_%09lld.vtp", series->folder, series->name, (long long)step);
 	if (!reserve_frame(series))
-		return refuse(path, "out of memory", error, error_size);
-	if (!sim_write_vtp(path, cloud, time, error, error_size))
+		return refuse(path, "out of memory", error);
+	if (!sim_write_vtp(path, cloud, time, error))
 		return false;
 	series->frames[series->count++] = (series_frame){ step, time };
-	return write_collection(series, error, error_size);
+	return write_collection(series, error);
 }
 
 // A line of a collection of ours.
@@ -236,7 +232,7 @@ static bool read_frame(const sim_vtk_series *series, const char *line, series_fr
 	return true;
 }
 
-bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, char *error, size_t error_size)
+bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, sim_error *error)
 {
 	char path[SIM_PATH_MAX + 80], line[300];
 	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
@@ -258,8 +254,8 @@ bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t 
 	if (file)
 		fclose(file);
 	if (!ours)
-		return refuse(path, "is that of another run than the one to be continued: take another --out", error, error_size);
-	return room || refuse(path, "out of memory", error, error_size);
+		return refuse(path, "is that of another run than the one to be continued: take another --out", error);
+	return room || refuse(path, "out of memory", error);
 }
 
 int32_t sim_vtk_series_count(const sim_vtk_series *series) { return series->count; }

@@ -7,11 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool say(const char *path, const char *what, char *error, size_t error_size)
-{
-	snprintf(error, error_size, "%s: %s", path, what);
-	return false;
-}
+static bool say(const char *path, const char *what, sim_error *error) { return sim_fail(error, "%s: %s", path, what); }
 
 // Springs of the walls by ids, then by walls. values: NULL to count only.
 static int64_t gather_wall_histories(const sim_granular *g, const uint32_t *index, double *values)
@@ -104,22 +100,22 @@ static void write_format(granular_transfer *t)
 	H5Tclose(type);
 }
 
-bool sim_granular_write(sim_granular *g, const char *path, char *error, size_t error_size)
+bool sim_granular_write(sim_granular *g, const char *path, sim_error *error)
 {
 	if (g->failed)
-		return say(path, "the simulation failed before", error, error_size);
-	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error, error_size))
+		return say(path, "the simulation failed before", error);
+	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error))
 		return false;
 	char part[4096];
 	if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-		return say(path, "the path is too long", error, error_size);
+		return say(path, "the path is too long", error);
 	granular_transfer t = { .writing = true, .file = sim_create_hdf5(part) };
 	if (t.file < 0)
-		return say(path, "cannot be written", error, error_size);
+		return say(path, "cannot be written", error);
 	int32_t version = GRANULAR_FORMAT_VERSION;
 	write_format(&t);
 	granular_move_attribute(&t, "version", GRANULAR_INT32, 1, &version);
 	const bool room = write_all(&t, g);
 	return sim_finish_hdf5(t.file, part, path, room && !t.failed) ||
-		say(path, room ? "cannot be written: is the disk full?" : "out of memory", error, error_size);
+		say(path, room ? "cannot be written: is the disk full?" : "out of memory", error);
 }

@@ -3,6 +3,7 @@
 #ifndef SIM_GRANULAR_CHECKPOINT_H
 #define SIM_GRANULAR_CHECKPOINT_H
 
+#include "sim/base/sim_error.h"
 #include "sim/grains/granular.h"
 
 #ifdef __cplusplus
@@ -12,7 +13,7 @@ extern "C" {
 /// Write everything that the coming steps depend on, and the mark (HDF5 behind a digest of all bytes: docs/scenes.md,
 /// "Checkpoints"). False, with path and reason in error, when that fails; a file of that name is replaced only when everything
 /// was written.
-bool sim_granular_write(sim_granular *granular, const char *path, char *error, size_t error_size);
+bool sim_granular_write(sim_granular *granular, const char *path, sim_error *error);
 
 /// What a checkpoint cannot hold, or what may be another in the continued run without changing its motion.
 typedef struct sim_granular_resume {
@@ -29,8 +30,7 @@ sim_granular_resume sim_default_granular_resume(void);
 /// Continue from a checkpoint, bit for bit. resume may be NULL for the defaults. NULL, with path and what is wrong in error,
 /// when the file cannot be read, is no checkpoint, of another version, or damaged (a digest covers all of it). Checkpoints of
 /// version 1 are read too; they hold no mark.
-sim_granular *sim_granular_read(
-	carom_context *context, const char *path, const sim_granular_resume *resume, char *error, size_t error_size);
+sim_granular *sim_granular_read(carom_context *context, const char *path, const sim_granular_resume *resume, sim_error *error);
 
 #ifdef __cplusplus
 }

@@ -19,8 +19,7 @@ typedef struct fill {
 	carom_context *context;
 	const sim_granular_scene *scene;
 	sim_granular_filling *filling;
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } fill;
 
 static bool refuse(const fill *f, const sim_sphere_source *source, const char *format, ...)
@@ -28,14 +27,11 @@ static bool refuse(const fill *f, const sim_sphere_source *source, const char *f
 
 static bool refuse(const fill *f, const sim_sphere_source *source, const char *format, ...)
 {
-	char text[400];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	sim_fail_list(f->error, format, arguments);
 	va_end(arguments);
-	snprintf(
-		f->error, f->error_size, "%s:%d: field \"spheres[%d]\": %s", f->scene->base.file, source->line, source->number, text);
-	return false;
+	return sim_fail_in(f->error, "%s:%d: field \"spheres[%d]\": ", f->scene->base.file, source->line, source->number);
 }
 
 // Uniform in low..high.
@@ -168,9 +164,9 @@ static bool strew(const fill *f, const sim_sphere_source *source, sim_sphere_set
 static bool read_set(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
 {
 	const sim_sphere_reading reading = { .default_radius = source->radius[1], .wide = true };
-	char reason[300];
-	if (!sim_load_spheres(source->file, &reading, set, reason, sizeof reason))
-		return refuse(f, source, "%s: %s", source->file, reason);
+	sim_error reason;
+	if (!sim_load_spheres(source->file, &reading, set, &reason))
+		return refuse(f, source, "%s: %s", source->file, reason.text);
 	return true;
 }
 
@@ -182,14 +178,14 @@ static bool sample_set(const fill *f, const sim_sphere_source *source, sim_spher
 	sampling.mix = source->mix;
 	sampling.jitter = source->jitter;
 	sampling.seed = source->seed;
-	char reason[400];
+	sim_error reason;
 	double spacing;
 	sim_mesh mesh;
-	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error, f->error_size))
+	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error))
 		return false;
-	const bool done = sim_sample_mesh(f->context, &mesh, &sampling, set, &spacing, reason, sizeof reason);
+	const bool done = sim_sample_mesh(f->context, &mesh, &sampling, set, &spacing, &reason);
 	sim_mesh_free(&mesh);
-	return done || refuse(f, source, "mesh \"%s\": %s", f->scene->base.meshes[source->mesh].name, reason);
+	return done || refuse(f, source, "mesh \"%s\": %s", f->scene->base.meshes[source->mesh].name, reason.text);
 }
 
 static bool make_set(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
@@ -342,19 +338,17 @@ static bool reserve(const fill *f, const sim_sphere_set *sets)
 	if (filling->centres && filling->radii && filling->velocities && (filling->angular_velocities || !turning) &&
 		filling->copy_starts)
 		return true;
-	snprintf(f->error, f->error_size, "%s: out of memory", f->scene->base.file);
-	return false;
+	return sim_fail(f->error, "%s: out of memory", f->scene->base.file);
 }
 
 bool sim_fill_granular_scene(
-	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, char *error, size_t error_size)
+	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, sim_error *error)
 {
-	const fill f = { context, scene, filling, error, error_size };
+	const fill f = { context, scene, filling, error };
 	*filling = (sim_granular_filling){ 0 };
 	sim_sphere_set *sets = calloc((size_t)scene->source_count + 1, sizeof *sets);
 	if (!sets) {
-		snprintf(error, error_size, "%s: out of memory", scene->base.file);
-		return false;
+		return sim_fail(error, "%s: out of memory", scene->base.file);
 	}
 	bool good = true;
 	for (int32_t i = 0; i < scene->source_count && good; ++i)

@@ -5,6 +5,7 @@
 #define SIM_GRANULAR_FILL_H
 
 #include "scene/granular_scene.h"
+#include "sim/base/sim_error.h"
 
 /// Spheres in the order of the scene: source after source, copy after copy.
 typedef struct sim_granular_filling {
@@ -20,7 +21,7 @@ typedef struct sim_granular_filling {
 /// Make the spheres. False, with "FILE:LINE: field "spheres[i]": …" in error, when that fails; *filling is empty then. Give it back
 /// with sim_destroy_filling.
 bool sim_fill_granular_scene(
-	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, char *error, size_t error_size);
+	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, sim_error *error);
 
 /// Free the spheres. An empty (all zero) filling is fine.
 void sim_destroy_filling(sim_granular_filling *filling);

@@ -4,7 +4,6 @@
 #include "scene/granular_transfer.h"
 #include "io/hdf5_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,10 +143,10 @@ static const char *read_contents(granular_transfer *t, contents *c)
 }
 
 // The histories into a simulation that was made from the rest. False when memory is short.
-static bool give_histories(sim_granular *g, const contents *c, char *error, size_t error_size)
+static bool give_histories(sim_granular *g, const contents *c, sim_error *error)
 {
 	if (g->with_history) {
-		if (!granular_pack_room(g, c->rest.contacts, error, error_size))
+		if (!granular_pack_room(g, c->rest.contacts, error))
 			return false;
 		memcpy(g->packed.first, c->first, ((size_t)g->count + 1) * sizeof *c->first);
 		if (c->rest.contacts > 0) {
@@ -167,11 +166,10 @@ static bool give_histories(sim_granular *g, const contents *c, char *error, size
 	return true;
 }
 
-static sim_granular *make_from(
-	carom_context *context, contents *c, const sim_granular_resume *resume, char *error, size_t error_size)
+static sim_granular *make_from(carom_context *context, contents *c, const sim_granular_resume *resume, sim_error *error)
 {
 	if (c->rest.custom && !resume->force) {
-		snprintf(error, error_size, "resume.force: the run that wrote it had a force of its own");
+		sim_fail(error, "resume.force: the run that wrote it had a force of its own");
 		return NULL;
 	}
 	sim_granular_def *def = &c->def;
@@ -184,43 +182,42 @@ static sim_granular *make_from(
 	def->method = resume->method;
 	def->skin = resume->skin;
 	def->allocator = resume->allocator;
-	sim_granular *g = sim_create_granular(context, def, error, error_size);
+	sim_granular *g = sim_create_granular(context, def, error);
 	if (!g)
 		return NULL;
 	g->mark = c->mark;
 	g->steps = c->rest.steps;
 	g->max_overlap = c->rest.max_overlap;
-	if (give_histories(g, c, error, error_size))
+	if (give_histories(g, c, error))
 		return g;
 	sim_destroy_granular(g);
 	return NULL;
 }
 
-sim_granular *sim_granular_read(
-	carom_context *context, const char *path, const sim_granular_resume *resume, char *error, size_t error_size)
+sim_granular *sim_granular_read(carom_context *context, const char *path, const sim_granular_resume *resume, sim_error *error)
 {
 	const sim_granular_resume defaults = sim_default_granular_resume();
 	const sim_seal seal = sim_check_seal(path); // those of version 1 have none, but a sum of their own
 	if (seal == SIM_SEAL_BROKEN) {
-		snprintf(error, error_size, "%s: is damaged: its bytes do not have the digest that it begins with", path);
+		sim_fail(error, "%s: is damaged: its bytes do not have the digest that it begins with", path);
 		return NULL;
 	}
 	granular_transfer t = { .file = seal == SIM_SEAL_WHOLE || seal == SIM_SEAL_NONE ? sim_open_hdf5(path) : -1 };
 	if (t.file < 0) {
-		snprintf(error, error_size, "%s: cannot be read, or is no HDF5 file", path);
+		sim_fail(error, "%s: cannot be read, or is no HDF5 file", path);
 		return NULL;
 	}
 	contents c = { .def = sim_default_granular_def() };
 	const char *wrong = read_contents(&t, &c);
 	H5Fclose(t.file);
 	sim_granular *g = NULL;
-	char reason[256];
+	sim_error reason;
 	if (!wrong) {
-		g = make_from(context, &c, resume ? resume : &defaults, reason, sizeof reason);
-		wrong = reason;
+		g = make_from(context, &c, resume ? resume : &defaults, &reason);
+		wrong = reason.text;
 	}
 	if (!g)
-		snprintf(error, error_size, "%s: %s", path, wrong);
+		sim_fail(error, "%s: %s", path, wrong);
 	free_contents(&c);
 	return g;
 }

@@ -496,21 +496,20 @@ bool sim_is_granular_scene(const char *text, size_t size)
 	return found;
 }
 
-bool sim_parse_granular_scene(
-	const char *file, const char *text, size_t size, sim_granular_scene *scene, char *error, size_t error_size)
+bool sim_parse_granular_scene(const char *file, const char *text, size_t size, sim_granular_scene *scene, sim_error *error)
 {
 	sim_json json;
 	sim_json_node root;
 	*scene = (sim_granular_scene){ .base = { .file = strdup(file), .text = malloc(size + 1), .text_size = size } };
 	if (!scene->base.file || !scene->base.text) {
-		snprintf(error, error_size, "%s: out of memory", file);
+		sim_fail(error, "%s: out of memory", file);
 		sim_destroy_granular_scene(scene);
 		return false;
 	}
 	memcpy(scene->base.text, text, size);
 	scene->base.text[size] = 0;
 	set_defaults(scene);
-	bool done = sim_json_parse(scene->base.file, text, size, error, error_size, &json, &root);
+	bool done = sim_json_parse(scene->base.file, text, size, error, &json, &root);
 	if (done) {
 		read_scene(&root, scene);
 		done = !json.failed;
@@ -530,7 +529,7 @@ void sim_destroy_granular_scene(sim_granular_scene *scene)
 	*scene = (sim_granular_scene){ 0 };
 }
 
-bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, char *error, size_t error_size)
+bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, sim_error *error)
 {
 	sim_sphere_source *random = NULL;
 	int found = 0;
@@ -540,12 +539,10 @@ bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, char
 			++found;
 		}
 	if (found != 1) {
-		snprintf(error, error_size, "%s: has %d random sources of spheres; a count needs exactly one", scene->base.file, found);
-		return false;
+		return sim_fail(error, "%s: has %d random sources of spheres; a count needs exactly one", scene->base.file, found);
 	}
 	if (count < 1 || count > CAROM_MAX_SPHERES) {
-		snprintf(error, error_size, "the count must be from 1 to %d", CAROM_MAX_SPHERES);
-		return false;
+		return sim_fail(error, "the count must be from 1 to %d", CAROM_MAX_SPHERES);
 	}
 	random->count = count;
 	return true;

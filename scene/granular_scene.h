@@ -4,6 +4,7 @@
 #ifndef SIM_GRANULAR_SCENE_H
 #define SIM_GRANULAR_SCENE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/grains/granular.h"
 #include "scene/scene.h"
 #include "sim/base/sphere_cloud.h"
@@ -64,14 +65,13 @@ bool sim_is_granular_scene(const char *text, size_t size);
 /// Read a scene from text (size bytes); file is the name for messages, and relative files count from its folder. False, with
 /// "FILE:LINE: field "…": …" in error, when it is not a valid scene; *scene is empty then. No other file is opened here. Give the
 /// scene back with sim_destroy_granular_scene.
-bool sim_parse_granular_scene(
-	const char *file, const char *text, size_t size, sim_granular_scene *scene, char *error, size_t error_size);
+bool sim_parse_granular_scene(const char *file, const char *text, size_t size, sim_granular_scene *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
 void sim_destroy_granular_scene(sim_granular_scene *scene);
 
 /// Make the one random source of a scene as large as count. False, with the reason in error, when there is none, or more than
 /// one, or count is not within 1..CAROM_MAX_SPHERES.
-bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, char *error, size_t error_size);
+bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, sim_error *error);
 
 #endif

@@ -1,8 +1,6 @@
 // Interpenetration by a standard cast: see interpenetration.h.
 #include "scene/interpenetration.h"
 
-#include <stdio.h>
-
 // The full algorithm as the papers describe it, and nothing else.
 static carom_world_def standard_cast(void)
 {
@@ -51,7 +49,7 @@ static sim_interpenetration sum(const sim_simulation *simulation, const carom_wo
 	return total;
 }
 
-bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpenetration *result, char *error, size_t error_size)
+bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpenetration *result, sim_error *error)
 {
 	carom_context *context = carom_world_context(sim_simulation_world(simulation));
 	const carom_world_def def = standard_cast();
@@ -61,7 +59,7 @@ bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpen
 	if (done)
 		*result = sum(simulation, world);
 	else
-		snprintf(error, error_size, "interpenetration at the end of the run: %s", carom_error_text(context));
+		sim_fail(error, "interpenetration at the end of the run: %s", carom_error_text(context));
 	carom_destroy_world(world);
 	return done;
 }

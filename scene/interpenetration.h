@@ -5,6 +5,7 @@
 #define SIM_INTERPENETRATION_H
 
 #include "scene/simulation.h"
+#include "sim/base/sim_error.h"
 
 /// Lengths in metres.
 typedef struct sim_interpenetration {
@@ -17,7 +18,6 @@ typedef struct sim_interpenetration {
 /// Measure at the present poses, in a world of its own: every vertex is cast with the full algorithm along its normal, whatever
 /// the detection settings of the scene are; no ray is dropped, shortened or left out, and pairs without a hit stay without one.
 /// The simulation is not changed. False, with the reason in error, when that world cannot be made.
-bool sim_measure_interpenetration(
-	const sim_simulation *simulation, sim_interpenetration *result, char *error, size_t error_size);
+bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpenetration *result, sim_error *error);
 
 #endif

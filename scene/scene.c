@@ -173,20 +173,20 @@ static void read_scene(const sim_json_node *root, sim_scene *scene)
 		sim_json_error(root, "the scene has no bodies: \"bodies\", \"grids\", \"sources\" or \"planes\" must hold some");
 }
 
-bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, char *error, size_t error_size)
+bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error)
 {
 	sim_json json;
 	sim_json_node root;
 	*scene = (sim_scene){ .file = strdup(file), .text = malloc(size + 1), .text_size = size };
 	if (!scene->file || !scene->text) {
-		snprintf(error, error_size, "%s: out of memory", file);
+		sim_fail(error, "%s: out of memory", file);
 		sim_destroy_scene(scene);
 		return false;
 	}
 	memcpy(scene->text, text, size);
 	scene->text[size] = 0;
 	set_defaults(scene);
-	bool done = sim_json_parse(scene->file, text, size, error, error_size, &json, &root);
+	bool done = sim_json_parse(scene->file, text, size, error, &json, &root);
 	if (done) {
 		read_scene(&root, scene);
 		done = !json.failed;
@@ -197,12 +197,12 @@ bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene 
 	return done;
 }
 
-bool sim_load_scene(const char *path, sim_scene *scene, char *error, size_t error_size)
+bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error)
 {
 	size_t size;
 	*scene = (sim_scene){ 0 };
-	char *text = sim_read_text(path, &size, error, error_size);
-	const bool done = text && sim_parse_scene(path, text, size, scene, error, error_size);
+	char *text = sim_read_text(path, &size, error);
+	const bool done = text && sim_parse_scene(path, text, size, scene, error);
 	free(text);
 	return done;
 }

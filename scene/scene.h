@@ -5,6 +5,7 @@
 #define SIM_SCENE_H
 
 #include "carom/carom.h"
+#include "sim/base/sim_error.h"
 #include "sim/rigid/dynamics.h"
 #include "sim/shapes/shapes.h"
 
@@ -89,20 +90,20 @@ typedef struct sim_scene {
 
 /// Read a scene file. False, with "FILE:LINE: field "…": …" in error, when it is not a valid scene; *scene is empty then.
 /// Mesh files are not opened here. Give the scene back with sim_destroy_scene.
-bool sim_load_scene(const char *path, sim_scene *scene, char *error, size_t error_size);
+bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error);
 
 /// The same from text (size bytes); file is the name for messages, and relative mesh files count from its folder.
-bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, char *error, size_t error_size);
+bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
 void sim_destroy_scene(sim_scene *scene);
 
 /// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative to the working folder).
 /// Fit, scale and centring of the scene stay. False when there is no mesh of that name, or no '='.
-bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, char *error, size_t error_size);
+bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error *error);
 
 /// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes/shapes.h). Not for height
 /// fields.
-bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, char *error, size_t error_size);
+bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error);
 
 #endif

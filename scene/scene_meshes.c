@@ -197,12 +197,11 @@ void sim_read_meshes(const sim_json_node *root, sim_scene *scene)
 
 // ---- Making the meshes ----
 
-bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, char *error, size_t error_size)
+bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error *error)
 {
 	const char *equals = strchr(assignment, '=');
 	if (!equals || equals == assignment || !equals[1]) {
-		snprintf(error, error_size, "\"%s\": must be NAME=FILE", assignment);
-		return false;
+		return sim_fail(error, "\"%s\": must be NAME=FILE", assignment);
 	}
 	const size_t length = (size_t)(equals - assignment);
 	for (int32_t i = 0; i < scene->mesh_count; i++) {
@@ -211,8 +210,7 @@ bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, char *erro
 			continue;
 		char *file = strdup(equals + 1);
 		if (!file) {
-			snprintf(error, error_size, "out of memory");
-			return false;
+			return sim_fail(error, "out of memory");
 		}
 		free(mesh->file);
 		mesh->file = file;
@@ -222,9 +220,8 @@ bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, char *erro
 	char names[300] = "";
 	for (int32_t i = 0; i < scene->mesh_count && strlen(names) < 200; i++)
 		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", scene->meshes[i].name);
-	snprintf(error, error_size, "%s: has no mesh \"%.*s\"; it has: %s", scene->file, (int)length, assignment,
-		*names ? names : "none");
-	return false;
+	return sim_fail(
+		error, "%s: has no mesh \"%.*s\"; it has: %s", scene->file, (int)length, assignment, *names ? names : "none");
 }
 
 static double coordinate(const sim_mesh *mesh, int32_t place)
@@ -269,19 +266,18 @@ static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 	mesh->doubles = NULL;
 }
 
-bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error)
 {
 	const sim_mesh_source *source = &scene->meshes[index];
-	char reason[400] = "";
 	bool made;
 	if (source->kind == SIM_MESH_FILE) {
-		made = sim_load_mesh(source->file, mesh, reason, sizeof reason);
+		made = sim_load_mesh(source->file, mesh, error);
 		if (!made)
-			snprintf(error, error_size, "%s: %s", source->file, reason);
+			sim_fail_in(error, "%s: ", source->file);
 	} else {
-		made = sim_make_shape(source->shape, source->triangles, source->seed, mesh, reason, sizeof reason);
+		made = sim_make_shape(source->shape, source->triangles, source->seed, mesh, error);
 		if (!made)
-			snprintf(error, error_size, "%s: field \"meshes.%s\": %s", scene->file, source->name, reason);
+			sim_fail_in(error, "%s: field \"meshes.%s\": ", scene->file, source->name);
 	}
 	if (made)
 		place_mesh(source, mesh);

@@ -55,14 +55,13 @@ static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 
 // ---- Setting up ----
 
-static bool out_of_memory(const sim_simulation *s, char *error, size_t error_size)
+static bool out_of_memory(const sim_simulation *s, sim_error *error)
 {
-	snprintf(error, error_size, "%s: out of memory", s->scene->file);
-	return false;
+	return sim_fail(error, "%s: out of memory", s->scene->file);
 }
 
-static carom_result create_mesh(carom_context *context, const sim_scene *scene, int32_t index, carom_mesh **mesh, bool *made,
-	char *error, size_t error_size)
+static carom_result create_mesh(
+	carom_context *context, const sim_scene *scene, int32_t index, carom_mesh **mesh, bool *made, sim_error *error)
 {
 	const sim_mesh_source *source = &scene->meshes[index];
 	*made = true;
@@ -70,7 +69,7 @@ static carom_result create_mesh(carom_context *context, const sim_scene *scene, 
 		return carom_create_height_field(
 			context, source->columns, source->rows, source->heights, source->spacing, source->thickness, mesh);
 	sim_mesh triangles;
-	*made = sim_scene_build_mesh(scene, index, &triangles, error, error_size);
+	*made = sim_scene_build_mesh(scene, index, &triangles, error);
 	if (!*made)
 		return CAROM_INVALID_MESH;
 	const carom_result result = sim_create_mesh(context, &triangles, CAROM_GRID_BY_SIZE, NULL, mesh);
@@ -78,37 +77,35 @@ static carom_result create_mesh(carom_context *context, const sim_scene *scene, 
 	return result;
 }
 
-static bool create_meshes(sim_simulation *s, carom_context *context, char *error, size_t error_size)
+static bool create_meshes(sim_simulation *s, carom_context *context, sim_error *error)
 {
 	for (int32_t i = 0; i < s->scene->mesh_count; i++) {
 		const sim_mesh_source *source = &s->scene->meshes[i];
 		bool made;
-		const carom_result result = create_mesh(context, s->scene, i, &s->meshes[i], &made, error, error_size);
+		const carom_result result = create_mesh(context, s->scene, i, &s->meshes[i], &made, error);
 		if (!made)
 			return false;
 		if (result != CAROM_SUCCESS) {
-			snprintf(error, error_size, "%s: field \"meshes.%s\": %s%s%s", s->scene->file, source->name,
+			return sim_fail(error, "%s: field \"meshes.%s\": %s%s%s", s->scene->file, source->name,
 				source->kind == SIM_MESH_FILE ? source->file : "", source->kind == SIM_MESH_FILE ? ": " : "",
 				carom_error_text(context));
-			return false;
 		}
 	}
 	return true;
 }
 
-static bool body_error(const sim_simulation *s, int32_t i, const char *text, char *error, size_t error_size)
+static bool body_error(const sim_simulation *s, int32_t i, const char *text, sim_error *error)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
-	snprintf(error, error_size, "%s:%d: field \"%s\": %s", s->scene->file, body->line, body->where, text);
-	return false;
+	return sim_fail(error, "%s:%d: field \"%s\": %s", s->scene->file, body->line, body->where, text);
 }
 
-static bool create_hulls(sim_simulation *s, carom_context *context, char *error, size_t error_size)
+static bool create_hulls(sim_simulation *s, carom_context *context, sim_error *error)
 {
 	for (int32_t i = 0; i < s->scene->body_count; i++) {
 		const sim_scene_body *body = &s->scene->bodies[i];
 		if (body->type == CAROM_HULL && sim_hull_of(context, s->meshes[body->mesh], &s->hulls[body->mesh]) != CAROM_SUCCESS)
-			return body_error(s, i, carom_error_text(context), error, error_size);
+			return body_error(s, i, carom_error_text(context), error);
 	}
 	return true;
 }
@@ -148,7 +145,7 @@ static double longest_side(const carom_shape *shape)
 }
 
 // Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
-static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, char *error, size_t size)
+static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, sim_error *error)
 {
 	if (shape->type != CAROM_MESH) {
 		*mass = sim_volume_mass(shape);
@@ -158,8 +155,7 @@ static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *sha
 		return true;
 	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
 	if (s->scene->bodies[i].mass == 0)
-		return body_error(
-			s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error, size);
+		return body_error(s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error);
 	carom_shape box = { .type = CAROM_BOX };
 	for (int k = 0; k < 3; k++)
 		box.half_extents[k] = fmax(0.5 * (report->upper[k] - report->lower[k]), 1e-9);
@@ -169,10 +165,10 @@ static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *sha
 	return true;
 }
 
-static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape, char *error, size_t error_size)
+static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape, sim_error *error)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
-	char reason[256];
+	sim_error reason;
 	sim_dynamic_body def = {
 		.kind = body->kind,
 		.pose = body->pose,
@@ -182,14 +178,14 @@ static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape,
 		.restitution = body->restitution,
 	};
 	if (body->kind == CAROM_DYNAMIC) {
-		if (!unit_mass(s, i, shape, &def.mass, error, error_size))
+		if (!unit_mass(s, i, shape, &def.mass, error))
 			return false;
 		const double density = body->mass > 0 ? body->mass / def.mass.mass : body->density;
 		def.mass.mass *= density;
 		for (int k = 0; k < 6; k++)
 			def.mass.inertia[k] *= density;
 	}
-	return sim_dynamics_add_body(s->dynamics, &def, reason, sizeof reason) || body_error(s, i, reason, error, error_size);
+	return sim_dynamics_add_body(s->dynamics, &def, &reason) || body_error(s, i, reason.text, error);
 }
 
 carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
@@ -206,12 +202,12 @@ carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 	return def;
 }
 
-static bool add_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
 	const carom_body_def def = sim_simulation_body_def(s, i);
 	if (carom_world_add_body(s->world, &def, &s->ids[i]) != CAROM_SUCCESS)
-		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error, error_size);
+		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error);
 	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def.shape) : INFINITY;
 	s->radii[i] = body->type == CAROM_PLANE ? 0 : 0.5 * longest_side(&def.shape);
 	s->poses[i] = body->pose;
@@ -226,10 +222,10 @@ static bool add_body(sim_simulation *s, int32_t i, char *error, size_t error_siz
 		s->moving_ids[s->moving_count++] = s->ids[i];
 	}
 	s->body_count++;
-	return add_dynamics(s, i, &def.shape, error, error_size);
+	return add_dynamics(s, i, &def.shape, error);
 }
 
-static bool record_body(sim_simulation *s, int32_t i, char *error, size_t error_size)
+static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 {
 	const sim_scene_body *from = &s->scene->bodies[i];
 	const sim_recorded_body body = {
@@ -241,24 +237,24 @@ static bool record_body(sim_simulation *s, int32_t i, char *error, size_t error_
 		.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
 		.rounding = from->rounding,
 	};
-	return sim_recorder_add_body(s->recorder, &body, error, error_size);
+	return sim_recorder_add_body(s->recorder, &body, error);
 }
 
 // Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
 // recording holds no pose of them.
-static bool add_due_bodies(sim_simulation *s, char *error, size_t error_size)
+static bool add_due_bodies(sim_simulation *s, sim_error *error)
 {
 	while (s->body_count < s->scene->body_count && s->scene->bodies[s->body_count].first_step <= s->step) {
 		const int32_t i = s->body_count;
-		if (!add_body(s, i, error, error_size))
+		if (!add_body(s, i, error))
 			return false;
-		if (s->recorder && !record_body(s, i, error, error_size))
+		if (s->recorder && !record_body(s, i, error))
 			return false;
 	}
 	return true;
 }
 
-static bool start_recording(sim_simulation *s, const char *path, char *error, size_t error_size)
+static bool start_recording(sim_simulation *s, const char *path, sim_error *error)
 {
 	const sim_recording_info info = {
 		.gravity = s->scene->gravity,
@@ -267,7 +263,7 @@ static bool start_recording(sim_simulation *s, const char *path, char *error, si
 		.scene_text = s->scene->text,
 		.scene_name = s->scene->name,
 	};
-	s->recorder = sim_create_recorder(path, &info, error, error_size);
+	s->recorder = sim_create_recorder(path, &info, error);
 	bool done = s->recorder != NULL;
 	for (int32_t i = 0; i < s->scene->mesh_count && done; i++) {
 		const carom_mesh_report *report = carom_mesh_get_report(s->meshes[i]);
@@ -278,10 +274,10 @@ static bool start_recording(sim_simulation *s, const char *path, char *error, si
 			.triangles = carom_mesh_get_triangles(s->meshes[i]),
 		};
 		snprintf(mesh.name, sizeof mesh.name, "%s", s->scene->meshes[i].name);
-		done = sim_recorder_add_mesh(s->recorder, &mesh, error, error_size);
+		done = sim_recorder_add_mesh(s->recorder, &mesh, error);
 	}
 	for (int32_t i = 0; i < s->body_count && done; i++)
-		done = record_body(s, i, error, error_size);
+		done = record_body(s, i, error);
 	return done;
 }
 
@@ -311,44 +307,42 @@ static carom_vec3 against(carom_vec3 gravity)
 	return (carom_vec3){ -gravity.x / length, -gravity.y / length, -gravity.z / length };
 }
 
-static bool set_up(sim_simulation *s, carom_context *context, const char *recording, char *error, size_t error_size)
+static bool set_up(sim_simulation *s, carom_context *context, const char *recording, sim_error *error)
 {
 	if (!allocate(s))
-		return out_of_memory(s, error, error_size);
+		return out_of_memory(s, error);
 	s->up = against(s->scene->gravity);
 	s->summary.hash = SIM_HASH_START;
-	if (!create_meshes(s, context, error, error_size) || !create_hulls(s, context, error, error_size))
+	if (!create_meshes(s, context, error) || !create_hulls(s, context, error))
 		return false;
 	if (carom_create_world(context, &s->scene->detection, &s->world) != CAROM_SUCCESS) {
-		snprintf(error, error_size, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
-		return false;
+		return sim_fail(error, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
 	}
-	if (!add_due_bodies(s, error, error_size))
+	if (!add_due_bodies(s, error))
 		return false;
-	return !recording || start_recording(s, recording, error, error_size);
+	return !recording || start_recording(s, recording, error);
 }
 
-sim_simulation *sim_create_simulation(
-	carom_context *context, const sim_scene *scene, const char *recording, char *error, size_t error_size)
+sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *scene, const char *recording, sim_error *error)
 {
 	sim_simulation *s = calloc(1, sizeof *s);
 	if (!s) {
-		snprintf(error, error_size, "%s: out of memory", scene->file);
+		sim_fail(error, "%s: out of memory", scene->file);
 		return NULL;
 	}
 	s->scene = scene;
-	if (set_up(s, context, recording, error, error_size))
+	if (set_up(s, context, recording, error))
 		return s;
 	sim_destroy_simulation(s);
 	return NULL;
 }
 
-bool sim_finish_recording(sim_simulation *s, char *error, size_t error_size)
+bool sim_finish_recording(sim_simulation *s, sim_error *error)
 {
 	sim_recorder *recorder = s->recorder;
 	const double start = now_ms();
 	s->recorder = NULL;
-	const bool done = sim_close_recorder(recorder, error, error_size);
+	const bool done = sim_close_recorder(recorder, error);
 	const double duration = now_ms() - start;
 	s->summary.ms_recording += duration;
 	s->summary.ms_total += duration;
@@ -359,8 +353,7 @@ void sim_destroy_simulation(sim_simulation *s)
 {
 	if (!s)
 		return;
-	char ignored[256];
-	sim_finish_recording(s, ignored, sizeof ignored);
+	sim_finish_recording(s, NULL);
 	carom_destroy_world(s->world);
 	for (int32_t i = 0; s->meshes && i < s->scene->mesh_count; i++)
 		carom_release_mesh(s->meshes[i]);
@@ -432,13 +425,12 @@ static bool take_contacts(sim_simulation *s, sim_step *step)
 	return true;
 }
 
-static bool detect(sim_simulation *s, sim_step *step, char *error, size_t error_size)
+static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	const carom_stats sum = step->detection;
 	if (carom_world_step(s->world) != CAROM_SUCCESS) {
-		snprintf(error, error_size, "%s: step %lld: %s", s->scene->file, (long long)s->step,
-			carom_error_text(carom_world_context(s->world)));
-		return false;
+		return sim_fail(
+			error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
 	}
 	step->detection = carom_world_stats(s->world);
 	step->detection.ms_total += sum.ms_total;
@@ -450,21 +442,21 @@ static bool detect(sim_simulation *s, sim_step *step, char *error, size_t error_
 	step->detection.ms_merge += sum.ms_merge;
 	step->detection.ms_sweep += sum.ms_sweep;
 	s->summary.hash = sim_hash_word(s->summary.hash, carom_world_hash(s->world));
-	return take_contacts(s, step) || out_of_memory(s, error, error_size);
+	return take_contacts(s, step) || out_of_memory(s, error);
 }
 
-static bool record_frame(sim_simulation *s, sim_step *step, char *error, size_t error_size)
+static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	if (!s->recorder)
 		return true;
 	const double start = now_ms();
-	const bool done = sim_recorder_add_frame(
-		s->recorder, step->time, s->poses, s->recorded, carom_world_contacts(s->world).count, error, error_size);
+	const bool done =
+		sim_recorder_add_frame(s->recorder, step->time, s->poses, s->recorded, carom_world_contacts(s->world).count, error);
 	step->ms_recording += now_ms() - start;
 	return done;
 }
 
-static bool respond(sim_simulation *s, sim_step *step, char *error, size_t error_size)
+static bool respond(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	const double start = now_ms();
 	const double duration = s->scene->time_step / step->substeps;
@@ -474,14 +466,13 @@ static bool respond(sim_simulation *s, sim_step *step, char *error, size_t error
 		snprintf(text, sizeof text,
 			"body %d of the scene flew out of the range of numbers in step %lld; smaller \"time_step\" or more \"substeps\" help",
 			(int)lost, (long long)s->step);
-		return body_error(s, lost, text, error, error_size);
+		return body_error(s, lost, text, error);
 	}
 	for (int32_t k = 0; k < s->moving_count; k++)
 		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
 	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS) {
-		snprintf(error, error_size, "%s: step %lld: %s", s->scene->file, (long long)s->step,
-			carom_error_text(carom_world_context(s->world)));
-		return false;
+		return sim_fail(
+			error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
 	}
 	step->ms_response += now_ms() - start;
 	return true;
@@ -541,19 +532,19 @@ static int32_t choose_substeps(const sim_simulation *s)
 	return wanted > scene->substeps ? (int32_t)wanted : scene->substeps;
 }
 
-bool sim_simulate_step(sim_simulation *s, sim_step *result, char *error, size_t error_size)
+bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 {
 	const double start = now_ms();
 	sim_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
-	if (!add_due_bodies(s, error, error_size))
+	if (!add_due_bodies(s, error))
 		return false;
 	step.substeps = choose_substeps(s);
 	for (int32_t k = 0; k < step.substeps; k++) {
-		if (!detect(s, &step, error, error_size))
+		if (!detect(s, &step, error))
 			return false;
-		if (k == 0 && !record_frame(s, &step, error, error_size))
+		if (k == 0 && !record_frame(s, &step, error))
 			return false;
-		if (!respond(s, &step, error, error_size))
+		if (!respond(s, &step, error))
 			return false;
 	}
 	step.kinetic_energy = sim_dynamics_kinetic_energy(s->dynamics);

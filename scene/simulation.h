@@ -10,6 +10,7 @@
 
 #include "carom/carom.h"
 #include "scene/scene.h"
+#include "sim/base/sim_error.h"
 
 #include <stdio.h>
 
@@ -60,18 +61,17 @@ typedef struct sim_summary {
 /// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it; the context too. recording is
 /// the path of the recording to write, or NULL. NULL, with the reason in error ("FILE:LINE: field …: …" where a field is at
 /// fault), when that fails.
-sim_simulation *sim_create_simulation(
-	carom_context *context, const sim_scene *scene, const char *recording, char *error, size_t error_size);
+sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *scene, const char *recording, sim_error *error);
 
 /// Do one step. step may be NULL. False, with the reason in error, when detection fails, a body's motion is no longer finite,
 /// or the recording cannot be written; the simulation can then only be destroyed.
-bool sim_simulate_step(sim_simulation *simulation, sim_step *step, char *error, size_t error_size);
+bool sim_simulate_step(sim_simulation *simulation, sim_step *step, sim_error *error);
 
 /// What the steps so far did. Asks the world for boxes: not for every step.
 sim_summary sim_summarise(const sim_simulation *simulation);
 
 /// Close the recording: everything is in the file afterwards. False, with path and reason in error, when that fails.
-bool sim_finish_recording(sim_simulation *simulation, char *error, size_t error_size);
+bool sim_finish_recording(sim_simulation *simulation, sim_error *error);
 
 /// Free everything; a recording that is still open is closed. NULL does nothing.
 void sim_destroy_simulation(sim_simulation *simulation);

@@ -13,22 +13,16 @@ typedef struct filling {
 	char (*names)[SIM_SOFT_NAME]; // of copies
 	int32_t count;
 	int64_t vertices; // of all
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } filling;
 
-static bool no_memory(const filling *f)
-{
-	snprintf(f->error, f->error_size, "out of memory");
-	return false;
-}
+static bool no_memory(const filling *f) { return sim_fail(f->error, "out of memory"); }
 
 // What is wrong with a source, with its place in the file.
 static bool say(const filling *f, const sim_soft_source *source, const char *text)
 {
-	snprintf(f->error, f->error_size, "%s:%d: field \"%s[%d]\": %s", f->scene->base.file, source->line,
+	return sim_fail(f->error, "%s:%d: field \"%s[%d]\": %s", f->scene->base.file, source->line,
 		source->rigid ? "rigid" : "cloth", source->number, text);
-	return false;
 }
 
 // ---- Surfaces ----
@@ -37,7 +31,7 @@ static bool take_mesh(const filling *f, const sim_soft_source *source, sim_form_
 {
 	sim_mesh mesh;
 	*made = (sim_form_mesh){ 0 };
-	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error, f->error_size))
+	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error))
 		return false;
 	made->vertex_count = mesh.vertex_count;
 	made->triangle_count = mesh.triangle_count;
@@ -189,9 +183,9 @@ static bool fill(filling *f, sim_form_mesh *meshes)
 	return true;
 }
 
-sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *scene, char *error, size_t error_size)
+sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *scene, sim_error *error)
 {
-	filling f = { .scene = scene, .error = error, .error_size = error_size };
+	filling f = { .scene = scene, .error = error };
 	int64_t most = 0;
 	for (int32_t i = 0; i < scene->source_count; i++)
 		most += (int64_t)scene->sources[i].count[0] * scene->sources[i].count[1] * scene->sources[i].count[2];
@@ -203,12 +197,12 @@ sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *sce
 		no_memory(&f);
 	} else if (fill(&f, meshes)) {
 		sim_soft_def def = scene->def;
-		char reason[400];
+		sim_error reason;
 		def.bodies = f.bodies;
 		def.body_count = f.count;
-		soft = sim_create_soft(context, &def, reason, sizeof reason);
+		soft = sim_create_soft(context, &def, &reason);
 		if (!soft)
-			snprintf(error, error_size, "%s: %s", scene->base.file, reason);
+			sim_fail(error, "%s: %s", scene->base.file, reason.text);
 	}
 	for (int32_t i = 0; meshes && i < scene->source_count; i++)
 		sim_free_form_mesh(&meshes[i]);

@@ -364,20 +364,20 @@ bool sim_is_soft_scene(const char *text, size_t size)
 	return found;
 }
 
-bool sim_parse_soft_scene(const char *file, const char *text, size_t size, sim_soft_scene *scene, char *error, size_t error_size)
+bool sim_parse_soft_scene(const char *file, const char *text, size_t size, sim_soft_scene *scene, sim_error *error)
 {
 	sim_json json;
 	sim_json_node root;
 	*scene = (sim_soft_scene){ .base = { .file = strdup(file), .text = malloc(size + 1), .text_size = size } };
 	if (!scene->base.file || !scene->base.text) {
-		snprintf(error, error_size, "%s: out of memory", file);
+		sim_fail(error, "%s: out of memory", file);
 		sim_destroy_soft_scene(scene);
 		return false;
 	}
 	memcpy(scene->base.text, text, size);
 	scene->base.text[size] = 0;
 	set_defaults(scene);
-	bool done = sim_json_parse(scene->base.file, text, size, error, error_size, &json, &root);
+	bool done = sim_json_parse(scene->base.file, text, size, error, &json, &root);
 	if (done) {
 		read_scene(&root, scene);
 		done = !json.failed;

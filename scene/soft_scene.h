@@ -4,6 +4,7 @@
 #ifndef SIM_SOFT_SCENE_H
 #define SIM_SOFT_SCENE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/form.h"
 #include "scene/scene.h"
 #include "sim/cloth/soft.h"
@@ -51,13 +52,12 @@ bool sim_is_soft_scene(const char *text, size_t size);
 /// Read a scene from text (size bytes); file is the name for messages, and relative files count from its folder. False, with
 /// "FILE:LINE: field "…": …" in error, when it is not a valid scene; *scene is empty then. No other file is opened here. Give the
 /// scene back with sim_destroy_soft_scene.
-bool sim_parse_soft_scene(
-	const char *file, const char *text, size_t size, sim_soft_scene *scene, char *error, size_t error_size);
+bool sim_parse_soft_scene(const char *file, const char *text, size_t size, sim_soft_scene *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
 void sim_destroy_soft_scene(sim_soft_scene *scene);
 
 /// Make the bodies of a scene and the simulation of them. NULL with the reason in error.
-sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *scene, char *error, size_t error_size);
+sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *scene, sim_error *error);
 
 #endif

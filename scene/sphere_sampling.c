@@ -223,14 +223,8 @@ static void place_spheres(const lattice *l, const sim_sampling *s, double radius
 	shuffle(spheres, s->seed);
 }
 
-static bool fail(char *error, size_t error_size, const char *text)
-{
-	snprintf(error, error_size, "%s", text);
-	return false;
-}
-
 // All points of the lattice, whose spacing is set, into spheres.
-static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, char *error, size_t error_size)
+static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, sim_error *error)
 {
 	l->count = 0;
 	l->limit = CAROM_MAX_SPHERES + CAROM_MAX_SPHERES / 2; // a surplus aside
@@ -238,9 +232,9 @@ static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, cha
 	walk_all(l);
 	const int64_t found = l->count, wanted = s->count ? s->count : found;
 	if (found == 0)
-		return fail(error, error_size, "has no room for a sphere of this radius: no point of the lattice is inside");
+		return sim_fail(error, "has no room for a sphere of this radius: no point of the lattice is inside");
 	if (wanted > CAROM_MAX_SPHERES || found > l->limit)
-		return fail(error, error_size, "holds more spheres than the 50000000 that a set can have; choose a larger radius");
+		return sim_fail(error, "holds more spheres than the 50000000 that a set can have; choose a larger radius");
 	l->numbers = malloc(((size_t)found + 1) * sizeof *l->numbers);
 	l->near = malloc(((size_t)found + 1) * sizeof *l->near);
 	const bool room = l->numbers && l->near && sim_allocate_spheres(spheres, wanted, false);
@@ -254,11 +248,11 @@ static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, cha
 	}
 	free(l->numbers);
 	free(l->near);
-	return room || fail(error, error_size, "out of memory");
+	return room || sim_fail(error, "out of memory");
 }
 
 static bool sample(const carom_mesh *mesh, const carom_mesh_report *report, const sim_sampling *s, sim_sphere_set *spheres,
-	double *spacing, char *error, size_t error_size)
+	double *spacing, sim_error *error)
 {
 	lattice l = { .mesh = mesh, .limit = INT64_MAX };
 	for (int axis = 0; axis < 3; axis++) {
@@ -268,20 +262,20 @@ static bool sample(const carom_mesh *mesh, const carom_mesh_report *report, cons
 	const bool found =
 		s->count ? find_spacing(&l, s->count, s->jitter) : set_spacing(&l, 2 * s->radius / (1 - s->jitter), s->jitter);
 	if (!found)
-		return fail(error, error_size,
+		return sim_fail(error,
 			s->count ? "is too thin to hold that many spheres"
 					 : "would need more than a million spheres along an axis; choose a larger radius");
 	*spacing = l.spacing;
-	return fill(&l, s, spheres, error, error_size);
+	return fill(&l, s, spheres, error);
 }
 
 bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, sim_sphere_set *spheres,
-	double *spacing, char *error, size_t error_size)
+	double *spacing, sim_error *error)
 {
 	memset(spheres, 0, sizeof *spheres);
 	if (!(sampling->radius >= 0 && isfinite(sampling->radius)) || sampling->count < 0 || sampling->count > CAROM_MAX_SPHERES ||
 		!(sampling->jitter >= 0 && sampling->jitter < 1) || (sampling->radius == 0 && sampling->count == 0))
-		return fail(error, error_size,
+		return sim_fail(error,
 			"the sampling is wrong: it needs a radius above 0 or a count of 1 to 50000000, and a jitter from 0 to below 1");
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices.data = mesh->vertices;
@@ -293,11 +287,11 @@ bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sam
 	carom_mesh *made;
 	const carom_result result = carom_create_mesh(context, &def, &report, &made);
 	if (result == CAROM_INVALID_MESH)
-		return fail(error, error_size, report.first_finding);
+		return sim_fail(error, "%s", report.first_finding);
 	if (result != CAROM_SUCCESS)
-		return fail(error, error_size, carom_error_text(context));
-	const bool done = report.closed ? sample(made, &report, sampling, spheres, spacing, error, error_size)
-									: fail(error, error_size, "is not closed, so it has no inside to fill");
+		return sim_fail(error, "%s", carom_error_text(context));
+	const bool done = report.closed ? sample(made, &report, sampling, spheres, spacing, error)
+									: sim_fail(error, "is not closed, so it has no inside to fill");
 	carom_release_mesh(made);
 	return done;
 }

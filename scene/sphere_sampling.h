@@ -4,6 +4,7 @@
 #ifndef SIM_SPHERE_SAMPLING_H
 #define SIM_SPHERE_SAMPLING_H
 
+#include "sim/base/sim_error.h"
 #include "sim/shapes/shapes.h"
 #include "io/sphere_file.h"
 
@@ -28,7 +29,7 @@ sim_sampling sim_default_sampling(void);
 /// is left out evenly), whatever the radius: spheres may overlap. *spacing: of the lattice. The mesh is only read. On failure
 /// false, no spheres, and one sentence in error. Takes time with the surface of the mesh in spacings squared.
 bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, sim_sphere_set *spheres,
-	double *spacing, char *error, size_t error_size);
+	double *spacing, sim_error *error);
 
 /// Spheres strewn uniformly in the cube 0..side, radii uniform in radius_min..radius_max, in random order; they may overlap, and
 /// those at the sides stand out. The free fall of Mochi, section 4.1.1, is radii 0.0005..0.0006 in a cube of side 1; its

@@ -3,6 +3,7 @@
 #ifndef TESTS_GRANULAR_FIXTURE_H
 #define TESTS_GRANULAR_FIXTURE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/grains/granular.h"
 #include "test.h"
 #include <math.h>
@@ -60,9 +61,9 @@ static inline carom_context *granular_context(int threads)
 
 static inline sim_granular *granular_create(carom_context *context, const sim_granular_def *def)
 {
-	char error[GRANULAR_TEXT] = "";
-	sim_granular *granular = sim_create_granular(context, def, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	sim_granular *granular = sim_create_granular(context, def, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(granular != NULL);
 	return granular;
 }
@@ -70,11 +71,11 @@ static inline sim_granular *granular_create(carom_context *context, const sim_gr
 /// The last step of so many.
 static inline sim_granular_step granular_run(sim_granular *granular, int64_t steps)
 {
-	char error[GRANULAR_TEXT] = "";
+	sim_error error = { "" };
 	sim_granular_step step = { 0 };
 	for (int64_t i = 0; i < steps; i++) {
-		const bool advanced = sim_granular_advance(granular, &step, error, sizeof error);
-		CHECK_STR(error, "");
+		const bool advanced = sim_granular_advance(granular, &step, &error);
+		CHECK_STR(error.text, "");
 		REQUIRE(advanced);
 	}
 	return step;
@@ -82,10 +83,10 @@ static inline sim_granular_step granular_run(sim_granular *granular, int64_t ste
 
 static inline sim_granular_energy granular_energy(sim_granular *granular)
 {
-	char error[GRANULAR_TEXT] = "";
+	sim_error error = { "" };
 	sim_granular_energy energy;
-	const bool got = sim_granular_get_energy(granular, &energy, error, sizeof error);
-	CHECK_STR(error, "");
+	const bool got = sim_granular_get_energy(granular, &energy, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(got);
 	return energy;
 }

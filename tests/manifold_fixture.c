@@ -94,8 +94,8 @@ void manifold_meet(carom_context *context, const carom_world_def *def, carom_sha
 carom_mesh *manifold_made_mesh(carom_context *context, const char *shape, int32_t triangles)
 {
 	sim_mesh made;
-	char error[256];
-	REQUIRE(sim_make_shape(shape, triangles, 3, &made, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape(shape, triangles, 3, &made, &error));
 	carom_mesh_def def = carom_default_mesh_def();
 	def.vertices = (carom_strided){ made.vertices, 0, CAROM_FLOAT32 };
 	def.vertex_count = made.vertex_count;

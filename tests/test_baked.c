@@ -53,9 +53,9 @@ static void turn_round(sim_mesh *m)
 static carom_result make_shape(carom_context *context, kind k, carom_mesh **mesh)
 {
 	sim_mesh m;
-	char error[256];
+	sim_error error;
 	const bool small = k == BOX || k == NO_GRID;
-	REQUIRE(sim_make_shape(small ? "box" : "lumpy", small ? 12 : 300, 1, &m, error, sizeof error));
+	REQUIRE(sim_make_shape(small ? "box" : "lumpy", small ? 12 : 300, 1, &m, &error));
 	carom_mesh_def def = carom_default_mesh_def();
 	double *doubles = malloc(3 * (size_t)m.vertex_count * sizeof *doubles);
 	uint32_t *materials = malloc((size_t)m.triangle_count * sizeof *materials);
@@ -166,8 +166,8 @@ TEST(baked, hulls_get_their_starts_again)
 	carom_context *context = fixture_context(1);
 	carom_mesh *mesh, *loaded;
 	sim_mesh sphere = { 0 };
-	char error[256];
-	REQUIRE(sim_make_shape("sphere", 200, 1, &sphere, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape("sphere", 200, 1, &sphere, &error));
 	REQUIRE(carom_create_hull(context, &(carom_strided){ sphere.vertices, 0, CAROM_FLOAT32 }, sphere.vertex_count, &mesh) ==
 		CAROM_SUCCESS);
 	sim_mesh_free(&sphere);

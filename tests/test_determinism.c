@@ -6,7 +6,6 @@
 #include "sim/shapes/shapes.h"
 #include "test.h"
 #include <math.h>
-#include <stdio.h>
 
 // ---- Scenes ----
 
@@ -72,8 +71,8 @@ struct model {
 static void make_models(model *models)
 {
 	for (model *m = models; m->shape; m++) {
-		char error[256];
-		REQUIRE(sim_make_shape(m->shape, m->triangles, 7, &m->made, error, sizeof error));
+		sim_error error;
+		REQUIRE(sim_make_shape(m->shape, m->triangles, 7, &m->made, &error));
 		for (int32_t i = 0; i < 3 * m->made.vertex_count; i++)
 			m->made.vertices[i] = (float)(m->made.vertices[i] * m->scale);
 	}

@@ -15,10 +15,10 @@ typedef struct recorded {
 
 static void load_recorded(recorded *r)
 {
-	char error[256] = "";
-	const bool loaded = sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &r->trajectory, error, sizeof error) &&
-		sim_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &r->mesh, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	const bool loaded = sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &r->trajectory, &error) &&
+		sim_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &r->mesh, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	r->ids = calloc((size_t)r->trajectory.body_count, sizeof *r->ids);
 	r->poses = calloc((size_t)r->trajectory.body_count, sizeof *r->poses);

@@ -12,8 +12,8 @@
 static sim_mesh make_shape(const char *shape, int32_t triangles)
 {
 	sim_mesh made;
-	char error[256];
-	REQUIRE(sim_make_shape(shape, triangles, 7, &made, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape(shape, triangles, 7, &made, &error));
 	return made;
 }
 

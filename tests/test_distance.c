@@ -547,9 +547,9 @@ TEST(distance, found_meshes_against_every_pair)
 	carom_context *context = fixture_context(1);
 	carom_mesh *meshes[3];
 	for (int i = 0; i < 3; i++) {
-		char error[256];
+		sim_error error;
 		sim_mesh file;
-		REQUIRE(sim_load_mesh(test_data_path(names[i]), &file, error, sizeof error));
+		REQUIRE(sim_load_mesh(test_data_path(names[i]), &file, &error));
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ .data = file.vertices, .type = CAROM_FLOAT32 };
 		def.vertex_count = file.vertex_count;

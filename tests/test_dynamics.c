@@ -43,9 +43,9 @@ static sim_dynamic_body fixed(void)
 
 static void add(sim_dynamics *dynamics, const sim_dynamic_body *body)
 {
-	char error[200] = "";
-	CHECK(sim_dynamics_add_body(dynamics, body, error, sizeof error));
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	CHECK(sim_dynamics_add_body(dynamics, body, &error));
+	CHECK_STR(error.text, "");
 }
 
 static void advance(sim_dynamics *dynamics, const sim_dynamic_contact *contacts, int32_t count)
@@ -429,10 +429,10 @@ TEST(dynamics, bad_masses_are_refused)
 	const sim_solver_settings with = settings();
 	sim_dynamics *dynamics = create(&with, 0);
 	for (size_t i = 0; i < sizeof masses / sizeof masses[0]; i++) {
-		char error[200] = "";
+		sim_error error = { "" };
 		const sim_dynamic_body body = { .kind = CAROM_DYNAMIC, .pose = carom_pose_identity(), .mass = masses[i] };
-		CHECK(!sim_dynamics_add_body(dynamics, &body, error, sizeof error));
-		CHECK(strstr(error, "is not that of a solid body") != NULL);
+		CHECK(!sim_dynamics_add_body(dynamics, &body, &error));
+		CHECK(strstr(error.text, "is not that of a solid body") != NULL);
 	}
 	CHECK_INT(sim_dynamics_body_count(dynamics), 0);
 	sim_destroy_dynamics(dynamics);

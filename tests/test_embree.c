@@ -114,8 +114,8 @@ TEST(embree, nearest_hits_of_a_mesh)
 #ifdef CAROM_HAVE_EMBREE
 	const carom_ray_plugin *plugin = make_plugin();
 	sim_mesh mesh;
-	char error[256] = "";
-	REQUIRE(sim_make_shape("lumpy", 902, 1, &mesh, error, sizeof error));
+	sim_error error = { "" };
+	REQUIRE(sim_make_shape("lumpy", 902, 1, &mesh, &error));
 	int32_t number[902];
 	for (int32_t i = 0; i < 902; i++) {
 		number[i] = 5000 - 3 * i; // what is reported is the given number, not Embree's

@@ -442,8 +442,8 @@ TEST(granular, contacts_are_counted_by_id)
 	carom_context *context = granular_context(2);
 	sim_granular *g = granular_create(context, &def);
 	int32_t *counts = malloc((size_t)s.count * sizeof *counts);
-	char error[GRANULAR_TEXT];
-	REQUIRE(sim_granular_count_contacts(g, counts, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_granular_count_contacts(g, counts, &error));
 	int64_t sum = 0;
 	for (int64_t i = 0; i < s.count; i++) {
 		int32_t expected = 0;
@@ -512,10 +512,10 @@ TEST(granular, a_step_above_the_bound_is_refused_or_reported)
 	const double mass = def.density * 4.0 / 3 * pi * 1e-6;
 	CHECK_NEAR(info.step_limit, 2 * sqrt(mass / (12 * 1e4)), 1e-12);
 	CHECK_NEAR(info.step_limit_pair, 2 * sqrt(mass / (2 * 1e4)), 1e-12);
-	char error[GRANULAR_TEXT] = "";
+	sim_error error = { "" };
 	def.time_step = 1.001 * info.step_limit;
-	CHECK(sim_create_granular(context, &def, error, sizeof error) == NULL);
-	CHECK(strncmp(error, "time_step: ", 11) == 0);
+	CHECK(sim_create_granular(context, &def, &error) == NULL);
+	CHECK(strncmp(error.text, "time_step: ", 11) == 0);
 	def.stability = SIM_GRANULAR_REPORT;
 	g = granular_create(context, &def);
 	CHECK(sim_granular_get_info(g).time_step > sim_granular_get_info(g).step_limit);

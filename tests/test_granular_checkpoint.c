@@ -17,18 +17,18 @@ static const char *path(void)
 
 static sim_granular *resume(carom_context *context, const sim_granular_resume *how)
 {
-	char error[GRANULAR_TEXT] = "";
-	sim_granular *g = sim_granular_read(context, path(), how, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	sim_granular *g = sim_granular_read(context, path(), how, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(g != NULL);
 	return g;
 }
 
 static void save(sim_granular *g)
 {
-	char error[GRANULAR_TEXT] = "";
-	const bool written = sim_granular_write(g, path(), error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	const bool written = sim_granular_write(g, path(), &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(written);
 }
 
@@ -117,9 +117,9 @@ TEST(granular_checkpoint, a_users_force_must_be_given_again)
 	sim_granular *g = granular_create(context, &def);
 	save(g);
 	sim_destroy_granular(g);
-	char error[GRANULAR_TEXT] = "";
-	CHECK(sim_granular_read(context, path(), NULL, error, sizeof error) == NULL);
-	CHECK(strstr(error, "resume.force") != NULL);
+	sim_error error = { "" };
+	CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
+	CHECK(strstr(error.text, "resume.force") != NULL);
 	carom_destroy_context(context);
 	unlink(path());
 	granular_scene_free(&s);
@@ -195,15 +195,15 @@ TEST(granular_checkpoint, damaged_files_are_refused)
 	REQUIRE(size > 4096 && size < sizeof bytes);
 
 	// A changed byte is refused before HDF5 sees it, whether somebody would read it or not.
-	char error[GRANULAR_TEXT];
+	sim_error error;
 	bool refused = true;
 	for (size_t at = 0; at < size; at += at < 600 ? 1 : 97) {
 		bytes[at] ^= 0x10;
 		put(bytes, size);
 		bytes[at] ^= 0x10;
-		error[0] = 0;
-		g = sim_granular_read(context, path(), NULL, error, sizeof error);
-		refused &= !g && strncmp(error, path(), strlen(path())) == 0;
+		error.text[0] = 0;
+		g = sim_granular_read(context, path(), NULL, &error);
+		refused &= !g && strncmp(error.text, path(), strlen(path())) == 0;
 		sim_destroy_granular(g);
 	}
 	CHECK(refused);
@@ -213,11 +213,11 @@ TEST(granular_checkpoint, damaged_files_are_refused)
 	sim_destroy_granular(g);
 	for (size_t part = 0; part < size; part += size / 7) {
 		put(bytes, part);
-		CHECK(sim_granular_read(context, path(), NULL, error, sizeof error) == NULL);
+		CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
 	}
 	unlink(path());
-	CHECK(sim_granular_read(context, path(), NULL, error, sizeof error) == NULL);
-	CHECK(strstr(error, "cannot be read") != NULL);
+	CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
+	CHECK(strstr(error.text, "cannot be read") != NULL);
 	carom_destroy_context(context);
 	granular_scene_free(&s);
 }
@@ -283,12 +283,12 @@ TEST(granular_checkpoint, claims_without_bytes_are_refused)
 	H5Pclose(properties);
 	H5Sclose(space);
 	H5Fclose(file);
-	char error[GRANULAR_TEXT] = "";
+	sim_error error = { "" };
 	struct rusage before, after;
 	getrusage(RUSAGE_SELF, &before);
-	CHECK(sim_granular_read(context, path(), NULL, error, sizeof error) == NULL);
+	CHECK(sim_granular_read(context, path(), NULL, &error) == NULL);
 	getrusage(RUSAGE_SELF, &after);
-	CHECK(strstr(error, "is damaged") != NULL);
+	CHECK(strstr(error.text, "is damaged") != NULL);
 	CHECK(after.ru_maxrss - before.ru_maxrss < 200000); // KB; the centres alone would take 1.2 GB
 	carom_destroy_context(context);
 	unlink(path());
@@ -301,9 +301,9 @@ TEST(granular_checkpoint, a_file_that_cannot_be_written_is_an_error)
 	const sim_granular_def def = granular_scene_def(&s);
 	carom_context *context = granular_context(1);
 	sim_granular *g = granular_create(context, &def);
-	char error[GRANULAR_TEXT] = "";
-	CHECK(!sim_granular_write(g, "no/such/folder/file.h5", error, sizeof error));
-	CHECK(strstr(error, "no/such/folder/file.h5: cannot be written") != NULL);
+	sim_error error = { "" };
+	CHECK(!sim_granular_write(g, "no/such/folder/file.h5", &error));
+	CHECK(strstr(error.text, "no/such/folder/file.h5: cannot be written") != NULL);
 	sim_destroy_granular(g);
 	carom_destroy_context(context);
 	granular_scene_free(&s);

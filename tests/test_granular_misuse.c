@@ -29,10 +29,10 @@ static carom_context *s_context;
 
 static void refused(const sim_granular_def *def, const char *begin, int line)
 {
-	char error[GRANULAR_TEXT] = "";
-	sim_granular *g = sim_create_granular(s_context, def, error, sizeof error);
-	if (!CHECK(!g && strncmp(error, begin, strlen(begin)) == 0))
-		printf("line %d: \"%s\" where \"%s\" was expected\n", line, error, begin);
+	sim_error error = { "" };
+	sim_granular *g = sim_create_granular(s_context, def, &error);
+	if (!CHECK(!g && strncmp(error.text, begin, strlen(begin)) == 0))
+		printf("line %d: \"%s\" where \"%s\" was expected\n", line, error.text, begin);
 	sim_destroy_granular(g);
 }
 
@@ -164,19 +164,19 @@ TEST(granular_misuse, a_motion_that_is_not_finite_is_an_error)
 	sim_granular_def def = granular_scene_def(&s);
 	def.force = explode;
 	sim_granular *g = granular_create(context, &def);
-	char error[GRANULAR_TEXT] = "";
-	CHECK(!sim_granular_advance(g, NULL, error, sizeof error));
-	CHECK_STR(error, "step 1: the motion of sphere 3 is not finite");
-	CHECK(!sim_granular_advance(g, NULL, error, sizeof error));
-	CHECK_STR(error, "the simulation failed before");
+	sim_error error = { "" };
+	CHECK(!sim_granular_advance(g, NULL, &error));
+	CHECK_STR(error.text, "step 1: the motion of sphere 3 is not finite");
+	CHECK(!sim_granular_advance(g, NULL, &error));
+	CHECK_STR(error.text, "the simulation failed before");
 	// Asking does not mend it.
 	sim_granular_energy energy;
 	int32_t counts[5];
-	CHECK(!sim_granular_get_energy(g, &energy, error, sizeof error));
-	CHECK_STR(error, "the simulation failed before");
-	CHECK(!sim_granular_count_contacts(g, counts, error, sizeof error));
-	CHECK(!sim_granular_advance(g, NULL, error, sizeof error));
-	CHECK_STR(error, "the simulation failed before");
+	CHECK(!sim_granular_get_energy(g, &energy, &error));
+	CHECK_STR(error.text, "the simulation failed before");
+	CHECK(!sim_granular_count_contacts(g, counts, &error));
+	CHECK(!sim_granular_advance(g, NULL, &error));
+	CHECK_STR(error.text, "the simulation failed before");
 	sim_destroy_granular(g);
 
 	// Too far away is an error too, with the id though the arrays may be sorted.
@@ -186,24 +186,23 @@ TEST(granular_misuse, a_motion_that_is_not_finite_is_an_error)
 	def.time_step = 1e-3;
 	def.stability = SIM_GRANULAR_REPORT;
 	g = granular_create(context, &def);
-	CHECK(sim_granular_advance(g, NULL, error, sizeof error));
-	CHECK(!sim_granular_advance(g, NULL, error, sizeof error));
-	CHECK(strncmp(error, "sphere 4 is farther away", 24) == 0);
+	CHECK(sim_granular_advance(g, NULL, &error));
+	CHECK(!sim_granular_advance(g, NULL, &error));
+	CHECK(strncmp(error.text, "sphere 4 is farther away", 24) == 0);
 	sim_destroy_granular(g);
 	carom_destroy_context(context);
 	granular_scene_free(&s);
 }
 
 // Everything that takes memory, until something fails. False: it did.
-static bool use_all(carom_context *context, const sim_granular_def *def, char *error)
+static bool use_all(carom_context *context, const sim_granular_def *def, sim_error *error)
 {
-	sim_granular *g = sim_create_granular(context, def, error, GRANULAR_TEXT);
+	sim_granular *g = sim_create_granular(context, def, error);
 	bool fine = g != NULL;
 	for (int i = 0; fine && i < 40; i++)
-		fine = sim_granular_advance(g, NULL, error, GRANULAR_TEXT);
+		fine = sim_granular_advance(g, NULL, error);
 	sim_granular_energy energy;
-	fine = fine && sim_granular_get_energy(g, &energy, error, GRANULAR_TEXT) &&
-		sim_granular_write(g, "granular_misuse_test.h5", error, GRANULAR_TEXT);
+	fine = fine && sim_granular_get_energy(g, &energy, error) && sim_granular_write(g, "granular_misuse_test.h5", error);
 	sim_destroy_granular(g);
 	return fine;
 }
@@ -227,15 +226,15 @@ static int count_failures(bool detector)
 	int failures = 0;
 	for (int allowed = 0;; allowed += 1 + allowed / 20) {
 		memory.left = allowed;
-		char error[GRANULAR_TEXT] = "";
-		const bool fine = use_all(context, &def, error);
+		sim_error error = { "" };
+		const bool fine = use_all(context, &def, &error);
 		memory.left = INT32_MAX;
 		CHECK_INT(memory.live, before);
 		if (fine)
 			break;
 		failures++;
-		if (!CHECK(strstr(error, "out of memory") != NULL))
-			printf("after %d allocations: \"%s\"\n", allowed, error);
+		if (!CHECK(strstr(error.text, "out of memory") != NULL))
+			printf("after %d allocations: \"%s\"\n", allowed, error.text);
 	}
 	carom_destroy_context(context);
 	CHECK_INT(memory.live, 0);

@@ -11,19 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool parse(const char *text, sim_granular_scene *scene, char error[600])
+static bool parse(const char *text, sim_granular_scene *scene, sim_error *error)
 {
-	error[0] = 0;
-	return sim_parse_granular_scene("folder/x.json", text, strlen(text), scene, error, 600);
+	error->text[0] = 0;
+	return sim_parse_granular_scene("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
 	sim_granular_scene scene;
-	char error[600];
-	CHECK(!parse(text, &scene, error));
-	CHECK_STR(error, expected);
+	sim_error error;
+	CHECK(!parse(text, &scene, &error));
+	CHECK_STR(error.text, expected);
 	CHECK(scene.base.text == NULL && scene.sources == NULL);
 	sim_destroy_granular_scene(&scene);
 }
@@ -41,8 +41,8 @@ TEST(granular_scene, kinds_of_scenes_are_told_apart)
 TEST(granular_scene, defaults_of_the_smallest_scene)
 {
 	sim_granular_scene scene;
-	char error[600];
-	REQUIRE(parse("{\"spheres\": [{\"random\": 3, \"radius\": 0.1}]}", &scene, error));
+	sim_error error;
+	REQUIRE(parse("{\"spheres\": [{\"random\": 3, \"radius\": 0.1}]}", &scene, &error));
 	const sim_granular_def def = sim_default_granular_def();
 	CHECK_STR(scene.base.name, "scene");
 	CHECK_INT(scene.base.steps, 1000);
@@ -103,8 +103,8 @@ TEST(granular_scene, every_field)
 		"  {\"mesh\": \"m\", \"radius\": 0.1, \"copies\": {\"count\": 3, \"lower\": [0, 0, 0], \"upper\": [1, 2, 3]}}]\n"
 		"}\n";
 	sim_granular_scene scene;
-	char error[600];
-	REQUIRE(parse(text, &scene, error));
+	sim_error error;
+	REQUIRE(parse(text, &scene, &error));
 	CHECK_STR(scene.base.text, text);
 	CHECK_STR(scene.base.name, "all");
 	CHECK_INT(scene.base.steps, 7);
@@ -198,12 +198,12 @@ TEST(granular_scene, every_field)
 TEST(granular_scene, walls_and_periods)
 {
 	sim_granular_scene scene;
-	char error[600];
-	REQUIRE(parse("{\"box\": {\"walls\": false}, " SPHERES "}", &scene, error));
+	sim_error error;
+	REQUIRE(parse("{\"box\": {\"walls\": false}, " SPHERES "}", &scene, &error));
 	for (int i = 0; i < 6; ++i)
 		CHECK(!scene.def.faces[i]);
 	sim_destroy_granular_scene(&scene);
-	REQUIRE(parse("{\"box\": {\"walls\": true, \"periodic\": [\"z\", \"x\"]}, " SPHERES "}", &scene, error));
+	REQUIRE(parse("{\"box\": {\"walls\": true, \"periodic\": [\"z\", \"x\"]}, " SPHERES "}", &scene, &error));
 	static const bool faces[6] = { false, false, true, true, false, false };
 	CHECK(memcmp(scene.def.faces, faces, sizeof faces) == 0);
 	sim_destroy_granular_scene(&scene);
@@ -273,31 +273,31 @@ TEST(granular_scene, errors_name_line_and_field)
 TEST(granular_scene, the_count_can_be_set)
 {
 	sim_granular_scene scene;
-	char error[600];
-	REQUIRE(parse("{" SPHERES "}", &scene, error));
-	CHECK(sim_granular_scene_set_count(&scene, 1234, error, sizeof error));
+	sim_error error;
+	REQUIRE(parse("{" SPHERES "}", &scene, &error));
+	CHECK(sim_granular_scene_set_count(&scene, 1234, &error));
 	CHECK_INT(scene.sources[0].count, 1234);
-	CHECK(!sim_granular_scene_set_count(&scene, 0, error, sizeof error));
-	CHECK(!sim_granular_scene_set_count(&scene, CAROM_MAX_SPHERES + 1, error, sizeof error));
-	CHECK_STR(error, "the count must be from 1 to 50000000");
+	CHECK(!sim_granular_scene_set_count(&scene, 0, &error));
+	CHECK(!sim_granular_scene_set_count(&scene, CAROM_MAX_SPHERES + 1, &error));
+	CHECK_STR(error.text, "the count must be from 1 to 50000000");
 	CHECK_INT(scene.sources[0].count, 1234);
 	sim_destroy_granular_scene(&scene);
-	REQUIRE(parse("{\"spheres\": [{\"file\": \"x\"}]}", &scene, error));
-	CHECK(!sim_granular_scene_set_count(&scene, 5, error, sizeof error));
-	CHECK_STR(error, "folder/x.json: has 0 random sources of spheres; a count needs exactly one");
+	REQUIRE(parse("{\"spheres\": [{\"file\": \"x\"}]}", &scene, &error));
+	CHECK(!sim_granular_scene_set_count(&scene, 5, &error));
+	CHECK_STR(error.text, "folder/x.json: has 0 random sources of spheres; a count needs exactly one");
 	sim_destroy_granular_scene(&scene);
 }
 
 // ---- The spheres ----
 
 // Make a scene's spheres; an empty filling and the message when that fails.
-static bool fill(const char *text, sim_granular_filling *filling, char error[600])
+static bool fill(const char *text, sim_granular_filling *filling, sim_error *error)
 {
 	sim_granular_scene scene;
 	carom_context *context;
 	REQUIRE(parse(text, &scene, error));
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	const bool done = sim_fill_granular_scene(context, &scene, filling, error, 600);
+	const bool done = sim_fill_granular_scene(context, &scene, filling, error);
 	carom_destroy_context(context);
 	sim_destroy_granular_scene(&scene);
 	return done;
@@ -321,11 +321,11 @@ static int64_t count_touching(const sim_granular_filling *f)
 TEST(granular_scene, random_spheres_lie_inside_and_apart)
 {
 	sim_granular_filling filling, again;
-	char error[600];
+	sim_error error;
 	// A fifth of the box is full: placing without a look would give hundreds of contacts.
 	static const char text[] = "{\"box\": {\"lower\": [-1, 0, 2], \"upper\": [1, 3, 3]},"
 							   "\"spheres\": [{\"random\": 2000, \"radius\": [0.02, 0.07], \"seed\": 3}]}";
-	REQUIRE(fill(text, &filling, error));
+	REQUIRE(fill(text, &filling, &error));
 	REQUIRE(filling.count == 2000 && filling.copy_count == 1 && filling.angular_velocities == NULL);
 	static const double lower[] = { -1, 0, 2 }, upper[] = { 1, 3, 3 };
 	double least = 1, largest = 0, sum[3] = { 0 };
@@ -345,7 +345,7 @@ TEST(granular_scene, random_spheres_lie_inside_and_apart)
 	CHECK(least >= 0.02 && least < 0.021 && largest <= 0.07 && largest > 0.069);
 	for (int k = 0; k < 3; ++k)
 		CHECK_NEAR(sum[k] / 2000, 0.5 * (lower[k] + upper[k]), 0.04 * (upper[k] - lower[k]));
-	REQUIRE(fill(text, &again, error));
+	REQUIRE(fill(text, &again, &error));
 	CHECK(memcmp(filling.centres, again.centres, 3 * 2000 * sizeof(double)) == 0);
 	CHECK(memcmp(filling.radii, again.radii, 2000 * sizeof(double)) == 0);
 	sim_destroy_filling(&again);
@@ -356,8 +356,8 @@ TEST(granular_scene, random_spheres_lie_inside_and_apart)
 TEST(granular_scene, random_spheres_that_may_touch)
 {
 	sim_granular_filling filling;
-	char error[600];
-	REQUIRE(fill("{\"spheres\": [{\"random\": 1000, \"radius\": 0.05, \"apart\": false}]}", &filling, error));
+	sim_error error;
+	REQUIRE(fill("{\"spheres\": [{\"random\": 1000, \"radius\": 0.05, \"apart\": false}]}", &filling, &error));
 	// Of 499500 pairs those nearer than 0.1, in a box whose side for centres is 0.9.
 	const double expected = 499500 * 4.0 / 3 * acos(-1) * 1e-3 / (0.9 * 0.9 * 0.9);
 	CHECK_NEAR((double)count_touching(&filling), expected, 0.15 * expected);
@@ -367,17 +367,17 @@ TEST(granular_scene, random_spheres_that_may_touch)
 TEST(granular_scene, a_full_box_is_an_error)
 {
 	sim_granular_filling filling;
-	char error[600];
-	CHECK(!fill("{\"spheres\": [\n{\"random\": 1000, \"radius\": 0.1}]}", &filling, error));
-	CHECK(strstr(error, "folder/x.json:2: field \"spheres[0]\": after ") == error);
-	CHECK(strstr(error, "no room for one more in 1000 tries") != NULL);
+	sim_error error;
+	CHECK(!fill("{\"spheres\": [\n{\"random\": 1000, \"radius\": 0.1}]}", &filling, &error));
+	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres[0]\": after ") == error.text);
+	CHECK(strstr(error.text, "no room for one more in 1000 tries") != NULL);
 	CHECK(filling.centres == NULL && filling.count == 0);
 }
 
 static const char cube_csv[] = "x,y,z,radius\n0,0,0,0.1\n1,0,0,0.2\n0,1,0,0.3\n0,0,1,0.4\n";
 
 // A scene with the file of four spheres in place of %s.
-static bool fill_from_file(const char *format, sim_granular_filling *filling, char error[600])
+static bool fill_from_file(const char *format, sim_granular_filling *filling, sim_error *error)
 {
 	char path[] = "/tmp/carom_spheres_XXXXXX", text[800];
 	const int file = mkstemp(path);
@@ -393,12 +393,12 @@ static bool fill_from_file(const char *format, sim_granular_filling *filling, ch
 TEST(granular_scene, files_are_scaled_copied_and_set_in_motion)
 {
 	sim_granular_filling filling;
-	char error[600];
+	sim_error error;
 	REQUIRE(fill_from_file(
 		"{\"spheres\": [{\"random\": 1, \"radius\": 0.25}, {\"file\": \"%s\", \"scale\": 2, \"position\": [10, 20, 30],"
 		"\"copies\": {\"grid\": [2, 2, 2], \"count\": 5, \"spacing\": [100, 200, 300]},"
 		"\"velocity\": [1, 2, 3], \"velocity_spread\": [0, 0.5, 0], \"angular_velocity\": [0, 0, 4]}]}",
-		&filling, error));
+		&filling, &error));
 	REQUIRE(filling.count == 21 && filling.copy_count == 6);
 	static const uint32_t starts[] = { 0, 1, 5, 9, 13, 17 };
 	CHECK(memcmp(filling.copy_starts, starts, sizeof starts) == 0);
@@ -425,10 +425,10 @@ TEST(granular_scene, files_are_scaled_copied_and_set_in_motion)
 TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 {
 	sim_granular_filling filling;
-	char error[600];
+	sim_error error;
 	REQUIRE(fill_from_file("{\"box\": {\"upper\": [9, 9, 9]}, \"spheres\": [{\"file\": \"%s\","
 						   "\"copies\": {\"count\": 12, \"degrees\": 180, \"seed\": 2}}]}",
-		&filling, error));
+		&filling, &error));
 	REQUIRE(filling.count == 48);
 	int turned = 0, outside = 0;
 	for (int copy = 0; copy < 12; ++copy) {
@@ -446,20 +446,20 @@ TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 	CHECK_INT(count_touching(&filling), 0);
 	sim_destroy_filling(&filling);
 	CHECK(!fill_from_file(
-		"{\"box\": {\"upper\": [2, 2, 2]}, \"spheres\": [{\"file\": \"%s\", \"copies\": {\"count\": 9}}]}", &filling, error));
-	CHECK(strstr(error, "found no room in 1000 tries") != NULL);
-	CHECK(!fill_from_file("{\"spheres\": [{\"file\": \"%s\", \"copies\": {\"count\": 2}}]}", &filling, error));
-	CHECK_STR(error, "folder/x.json:1: field \"spheres[0]\": copy 0 is larger than the box of the copies");
+		"{\"box\": {\"upper\": [2, 2, 2]}, \"spheres\": [{\"file\": \"%s\", \"copies\": {\"count\": 9}}]}", &filling, &error));
+	CHECK(strstr(error.text, "found no room in 1000 tries") != NULL);
+	CHECK(!fill_from_file("{\"spheres\": [{\"file\": \"%s\", \"copies\": {\"count\": 2}}]}", &filling, &error));
+	CHECK_STR(error.text, "folder/x.json:1: field \"spheres[0]\": copy 0 is larger than the box of the copies");
 }
 
 TEST(granular_scene, meshes_are_filled)
 {
 	sim_granular_filling filling;
-	char error[600];
+	sim_error error;
 	REQUIRE(
 		fill("{\"meshes\": {\"ball\": {\"shape\": \"sphere\", \"triangles\": 960, \"fit\": [1, 1, 1], \"centre\": true}},"
 			 "\"spheres\": [{\"mesh\": \"ball\", \"count\": 500, \"radius\": 0.01, \"mix\": true, \"position\": [5, 5, 5]}]}",
-			&filling, error));
+			&filling, &error));
 	REQUIRE(filling.count == 500);
 	int small = 0, outside = 0;
 	for (int i = 0; i < 500; ++i) {
@@ -475,16 +475,17 @@ TEST(granular_scene, meshes_are_filled)
 TEST(granular_scene, what_cannot_be_made)
 {
 	sim_granular_filling filling;
-	char error[600];
-	CHECK(!fill("{\"spheres\": [\n{\"file\": \"nowhere.sph\"}]}", &filling, error));
-	CHECK(strstr(error, "folder/x.json:2: field \"spheres[0]\": folder/nowhere.sph: ") == error);
-	CHECK(
-		!fill("{\"meshes\": {\"m\": {\"shape\": \"blob\"}}, \"spheres\": [{\"mesh\": \"m\", \"count\": 5}]}", &filling, error));
-	CHECK(strstr(error, "folder/x.json: field \"meshes.m\": ") == error);
+	sim_error error;
+	CHECK(!fill("{\"spheres\": [\n{\"file\": \"nowhere.sph\"}]}", &filling, &error));
+	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres[0]\": folder/nowhere.sph: ") == error.text);
+	CHECK(!fill(
+		"{\"meshes\": {\"m\": {\"shape\": \"blob\"}}, \"spheres\": [{\"mesh\": \"m\", \"count\": 5}]}", &filling, &error));
+	CHECK(strstr(error.text, "folder/x.json: field \"meshes.m\": ") == error.text);
 	CHECK(!fill("{\"spheres\": [{\"random\": 30000000, \"radius\": 1e-5, \"apart\": false},\n"
 				"{\"random\": 30000000, \"radius\": 1e-5, \"apart\": false}]}",
-		&filling, error));
-	CHECK_STR(error, "folder/x.json:2: field \"spheres[1]\": with it the scene has 60000000 spheres; there may be 50000000");
+		&filling, &error));
+	CHECK_STR(
+		error.text, "folder/x.json:2: field \"spheres[1]\": with it the scene has 60000000 spheres; there may be 50000000");
 }
 
 // ---- The scenes of the repository ----
@@ -492,14 +493,15 @@ TEST(granular_scene, what_cannot_be_made)
 static sim_granular_scene load(const char *name)
 {
 	sim_granular_scene scene;
-	char path[300], error[600] = "";
+	char path[300];
+	sim_error error = { "" };
 	size_t size;
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
-	char *text = sim_read_text(path, &size, error, sizeof error);
+	char *text = sim_read_text(path, &size, &error);
 	REQUIRE(text != NULL);
 	CHECK(sim_is_granular_scene(text, size));
-	const bool good = sim_parse_granular_scene(path, text, size, &scene, error, sizeof error);
-	CHECK_STR(error, "");
+	const bool good = sim_parse_granular_scene(path, text, size, &scene, &error);
+	CHECK_STR(error.text, "");
 	free(text);
 	REQUIRE(good);
 	return scene;
@@ -550,18 +552,18 @@ TEST(granular_scene, scenes_of_the_repository_run)
 	for (int i = 0; i < 6; ++i) {
 		sim_granular_scene scene = load(names[i]);
 		sim_granular_filling filling;
-		char error[600] = "";
+		sim_error error = { "" };
 		scene.sources[0].count = 1000;
-		REQUIRE(sim_fill_granular_scene(context, &scene, &filling, error, sizeof error));
+		REQUIRE(sim_fill_granular_scene(context, &scene, &filling, &error));
 		CHECK_INT(filling.count, i == 5 ? 14000 : 1000);
 		const sim_granular_def def = sim_filled_def(&scene, &filling);
-		sim_granular *granular = sim_create_granular(context, &def, error, sizeof error);
-		CHECK_STR(error, "");
+		sim_granular *granular = sim_create_granular(context, &def, &error);
+		CHECK_STR(error.text, "");
 		REQUIRE(granular != NULL);
 		const sim_granular_info info = sim_granular_get_info(granular);
 		CHECK(info.time_step <= info.step_limit);
 		for (int step = 0; step < 20; ++step)
-			REQUIRE(sim_granular_advance(granular, NULL, error, sizeof error));
+			REQUIRE(sim_granular_advance(granular, NULL, &error));
 		// In free fall: mass g t^2 / 2, with velocities g t after as many steps.
 		const double speed = 9.81 * 20 * info.time_step;
 		CHECK_NEAR(sim_granular_kinetic_energy(granular), 0.5 * info.mass * speed * speed, 1e-3 * info.mass * speed * speed);
@@ -580,31 +582,31 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 	double energy[RUNS];
 	uint64_t hash[RUNS];
 	sim_granular_scene scene;
-	char error[600];
+	sim_error error;
 	REQUIRE(parse(
 		"{\"time_step\": 1e-4, \"box\": {\"upper\": [0.2, 0.2, 0.2]}, \"material\": {\"density\": 500, \"stiffness\": 100},"
 		"\"spheres\": [{\"random\": 3000, \"radius\": [0.004, 0.006], \"velocity_spread\": [1, 1, 1]}]}",
-		&scene, error));
+		&scene, &error));
 	for (int run = 0; run < RUNS; ++run) {
 		carom_context_def context_def = carom_default_context_def();
 		carom_context *context;
 		context_def.thread_count = run == 0 ? 1 : 3;
 		REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
 		sim_granular_filling filling;
-		REQUIRE(sim_fill_granular_scene(context, &scene, &filling, error, sizeof error));
+		REQUIRE(sim_fill_granular_scene(context, &scene, &filling, &error));
 		sim_granular_def def = sim_filled_def(&scene, &filling);
 		def.keep_order = run == 2;
-		sim_granular *granular = sim_create_granular(context, &def, error, sizeof error);
+		sim_granular *granular = sim_create_granular(context, &def, &error);
 		REQUIRE(granular != NULL);
 		for (int step = 0; step < 50; ++step)
-			REQUIRE(sim_granular_advance(granular, NULL, error, sizeof error));
+			REQUIRE(sim_granular_advance(granular, NULL, &error));
 		sim_granular_frame frame;
 		REQUIRE(sim_take_granular_frame(granular, &frame));
 		energy[run] = sim_granular_kinetic_energy(granular);
 		hash[run] = sim_hash_granular_frame(&frame);
 		// The same as a plain sum up to its rounding, and as the simulation's own.
 		sim_granular_energy own;
-		REQUIRE(sim_granular_get_energy(granular, &own, error, sizeof error));
+		REQUIRE(sim_granular_get_energy(granular, &own, &error));
 		CHECK_NEAR(energy[run], own.kinetic + own.rotational, 1e-12 * energy[run]);
 		sim_free_granular_frame(&frame);
 		sim_destroy_granular(granular);

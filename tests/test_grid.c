@@ -45,8 +45,8 @@ static carom_mesh *make_mesh(carom_context *context, const float *vertices, int3
 static carom_mesh *make_model(carom_context *context, const model_def *d, int32_t resolution, int32_t left_out)
 {
 	sim_mesh made;
-	char error[256];
-	REQUIRE(sim_make_shape(d->shape, d->triangles, 5, &made, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape(d->shape, d->triangles, 5, &made, &error));
 	for (int32_t i = 0; i < 3 * made.vertex_count; i++)
 		made.vertices[i] = (float)(made.vertices[i] * d->scale + d->offset[i % 3]);
 	carom_mesh *mesh =

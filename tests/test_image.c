@@ -9,9 +9,9 @@
 static sim_image make_image(int width, int height)
 {
 	sim_image image;
-	char error[200] = "";
-	REQUIRE(sim_create_image(width, height, &image, error, sizeof error));
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	REQUIRE(sim_create_image(width, height, &image, &error));
+	CHECK_STR(error.text, "");
 	return image;
 }
 
@@ -36,9 +36,9 @@ static void check_round_trip(int width, int height, const char *path)
 	const size_t bytes = 3 * (size_t)width * (size_t)height;
 	for (size_t i = 0; i < bytes; ++i)
 		image.pixels[i] = (uint8_t)test_random(&state);
-	char error[200] = "";
-	REQUIRE(sim_write_png(path, &image, error, sizeof error));
-	REQUIRE(sim_read_png(path, &back, error, sizeof error));
+	sim_error error = { "" };
+	REQUIRE(sim_write_png(path, &image, &error));
+	REQUIRE(sim_read_png(path, &back, &error));
 	CHECK_INT(back.width, width);
 	CHECK_INT(back.height, height);
 	CHECK(memcmp(image.pixels, back.pixels, bytes) == 0);
@@ -58,11 +58,11 @@ TEST(image, png_round_trip)
 TEST(image, png_replaces_an_older_file)
 {
 	const char *path = "test_image_replace.png";
-	char error[200] = "";
+	sim_error error = { "" };
 	sim_image large = make_image(100, 100), small = make_image(2, 2), back;
-	REQUIRE(sim_write_png(path, &large, error, sizeof error));
-	REQUIRE(sim_write_png(path, &small, error, sizeof error));
-	REQUIRE(sim_read_png(path, &back, error, sizeof error));
+	REQUIRE(sim_write_png(path, &large, &error));
+	REQUIRE(sim_write_png(path, &small, &error));
+	REQUIRE(sim_read_png(path, &back, &error));
 	CHECK_INT(back.width, 2);
 	sim_destroy_image(&large);
 	sim_destroy_image(&small);
@@ -73,16 +73,16 @@ TEST(image, png_replaces_an_older_file)
 TEST(image, unwritable_files_are_errors)
 {
 	sim_image image = make_image(64, 64);
-	char error[200] = "";
-	CHECK(!sim_write_png("no-such-folder/picture.png", &image, error, sizeof error));
-	CHECK(strstr(error, "cannot be written") != NULL);
-	error[0] = 0;
-	CHECK(!sim_write_png(".", &image, error, sizeof error));
-	CHECK(error[0] != 0);
+	sim_error error = { "" };
+	CHECK(!sim_write_png("no-such-folder/picture.png", &image, &error));
+	CHECK(strstr(error.text, "cannot be written") != NULL);
+	error.text[0] = 0;
+	CHECK(!sim_write_png(".", &image, &error));
+	CHECK(error.text[0] != 0);
 	if (exists("/dev/full")) {
-		error[0] = 0;
-		CHECK(!sim_write_png("/dev/full", &image, error, sizeof error));
-		CHECK(strstr(error, "cannot be written") != NULL);
+		error.text[0] = 0;
+		CHECK(!sim_write_png("/dev/full", &image, &error));
+		CHECK(strstr(error.text, "cannot be written") != NULL);
 		CHECK(exists("/dev/full"));
 	}
 	sim_destroy_image(&image);
@@ -91,9 +91,9 @@ TEST(image, unwritable_files_are_errors)
 TEST(image, unreadable_files_are_errors)
 {
 	sim_image image;
-	char error[200] = "";
-	CHECK(!sim_read_png("no-such-picture.png", &image, error, sizeof error));
-	CHECK(error[0] != 0);
+	sim_error error = { "" };
+	CHECK(!sim_read_png("no-such-picture.png", &image, &error));
+	CHECK(error.text[0] != 0);
 	CHECK(image.pixels == NULL);
 
 	const char *path = "test_image_not.png";
@@ -101,9 +101,9 @@ TEST(image, unreadable_files_are_errors)
 	REQUIRE(file != NULL);
 	fputs("this is no picture", file);
 	fclose(file);
-	error[0] = 0;
-	CHECK(!sim_read_png(path, &image, error, sizeof error));
-	CHECK(error[0] != 0);
+	error.text[0] = 0;
+	CHECK(!sim_read_png(path, &image, &error));
+	CHECK(error.text[0] != 0);
 	CHECK(image.pixels == NULL);
 	remove(path);
 }
@@ -112,9 +112,9 @@ TEST(image, unreadable_files_are_errors)
 TEST(image, truncated_png_is_an_error)
 {
 	const char *path = "test_image_cut.png";
-	char error[200] = "";
+	sim_error error = { "" };
 	sim_image image = make_image(16, 16), back;
-	REQUIRE(sim_write_png(path, &image, error, sizeof error));
+	REQUIRE(sim_write_png(path, &image, &error));
 	sim_destroy_image(&image);
 	uint8_t bytes[4096];
 	FILE *file = fopen(path, "rb");
@@ -127,7 +127,7 @@ TEST(image, truncated_png_is_an_error)
 		REQUIRE(file != NULL);
 		fwrite(bytes, 1, cut, file);
 		fclose(file);
-		CHECK(!sim_read_png(path, &back, error, sizeof error));
+		CHECK(!sim_read_png(path, &back, &error));
 		CHECK(back.pixels == NULL);
 	}
 	remove(path);
@@ -138,10 +138,10 @@ TEST(image, sizes_out_of_range_are_errors)
 	const int sizes[][2] = { { 0, 5 }, { 5, 0 }, { -1, 5 }, { SIM_MAX_IMAGE_SIZE + 1, 1 }, { 1, SIM_MAX_IMAGE_SIZE + 1 } };
 	for (int i = 0; i < 5; ++i) {
 		sim_image image;
-		char error[200] = "";
-		CHECK(!sim_create_image(sizes[i][0], sizes[i][1], &image, error, sizeof error));
+		sim_error error = { "" };
+		CHECK(!sim_create_image(sizes[i][0], sizes[i][1], &image, &error));
 		CHECK(image.pixels == NULL);
-		CHECK(strstr(error, "must be 1 to 16384") != NULL);
+		CHECK(strstr(error.text, "must be 1 to 16384") != NULL);
 	}
 }
 

@@ -9,13 +9,14 @@
 
 static void check_foreign(const char *bytes, const char *expected)
 {
-	char text[64], error[200] = "";
+	char text[64];
+	sim_error error = { "" };
 	sim_json json;
 	sim_json_node root;
 	const int size = snprintf(text, sizeof text, "{\n\"name\": \"%s\"}", bytes);
-	const bool done = sim_json_parse("x.json", text, (size_t)size, error, sizeof error, &json, &root);
+	const bool done = sim_json_parse("x.json", text, (size_t)size, &error, &json, &root);
 	CHECK(done == (expected[0] == 0));
-	CHECK_STR(error, expected);
+	CHECK_STR(error.text, expected);
 	sim_json_close(&json);
 }
 
@@ -47,7 +48,8 @@ TEST(json_reader, bytes_that_are_no_utf8_are_refused)
 TEST(json_reader, a_long_list_takes_work_that_grows_with_the_text)
 {
 	enum { COUNT = 20000 };
-	char *text = malloc(COUNT * 64 + 100), error[200] = "";
+	char *text = malloc(COUNT * 64 + 100);
+	sim_error error = { "" };
 	REQUIRE(text != NULL);
 	size_t size = (size_t)sprintf(text, "{ \"bodies\": [\n");
 	for (int i = 0; i < COUNT; i++)
@@ -57,7 +59,7 @@ TEST(json_reader, a_long_list_takes_work_that_grows_with_the_text)
 
 	sim_json json;
 	sim_json_node root, list, node, planes;
-	REQUIRE(sim_json_parse("x.json", text, size, error, sizeof error, &json, &root));
+	REQUIRE(sim_json_parse("x.json", text, size, &error, &json, &root));
 	REQUIRE(sim_json_member(&root, "planes", &planes)); // behind the list, and read before it
 	node = sim_json_child(&planes, 0);
 	CHECK_INT(sim_json_line(&node), 2 + 2 * COUNT);
@@ -88,13 +90,13 @@ TEST(json_reader, a_long_list_takes_work_that_grows_with_the_text)
 TEST(json_reader, values_out_of_range_leave_the_callers_alone)
 {
 	static const char text[] = "{ \"v\": [3, 1e300, 4] }";
-	char error[200] = "";
+	sim_error error = { "" };
 	sim_json json;
 	sim_json_node root;
 	double v[3] = { 7, 8, 9 };
-	REQUIRE(sim_json_parse("x.json", text, sizeof text - 1, error, sizeof error, &json, &root));
+	REQUIRE(sim_json_parse("x.json", text, sizeof text - 1, &error, &json, &root));
 	CHECK(!sim_json_numbers(&root, "v", 3, 1, 10, v));
-	CHECK_STR(error, "x.json:1: field \"v[1]\": must be from 1 to 10, not 1e+300");
+	CHECK_STR(error.text, "x.json:1: field \"v[1]\": must be from 1 to 10, not 1e+300");
 	CHECK(v[0] == 3 && v[1] == 8 && v[2] == 9);
 	sim_json_close(&json);
 }

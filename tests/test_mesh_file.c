@@ -36,30 +36,30 @@ static const char *temporary(const char *name)
 }
 
 // Write bytes to a file, load it, remove it.
-static bool load_bytes(const char *name, const void *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+static bool load_bytes(const char *name, const void *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	const char *path = temporary(name);
 	FILE *file = fopen(path, "wb");
 	REQUIRE(file != NULL);
 	CHECK_INT(fwrite(bytes, 1, size, file), size);
 	fclose(file);
-	const bool done = sim_load_mesh(path, mesh, error, error_size);
+	const bool done = sim_load_mesh(path, mesh, error);
 	remove(path);
 	return done;
 }
 
-static bool load_text(const char *name, const char *text, sim_mesh *mesh, char *error, size_t error_size)
+static bool load_text(const char *name, const char *text, sim_mesh *mesh, sim_error *error)
 {
-	return load_bytes(name, text, strlen(text), mesh, error, error_size);
+	return load_bytes(name, text, strlen(text), mesh, error);
 }
 
 // The file must be refused with exactly this sentence, and leave nothing behind.
 static void check_refused(const char *name, const char *text, const char *sentence)
 {
 	sim_mesh mesh;
-	char error[256] = "";
-	CHECK(!load_text(name, text, &mesh, error, sizeof error));
-	CHECK_STR(error, sentence);
+	sim_error error = { "" };
+	CHECK(!load_text(name, text, &mesh, &error));
+	CHECK_STR(error.text, sentence);
 	CHECK(mesh.vertices == NULL && mesh.triangles == NULL && mesh.vertex_count == 0 && mesh.triangle_count == 0);
 }
 
@@ -84,8 +84,8 @@ TEST(mesh_file, obj_names_materials_in_the_order_of_their_use)
 							   "usemtl\nf 2 3 4\nusemtl ice\nf 4 3 1\n";
 	static const uint32_t expected[] = { 0, 2, 2, 2, 1 };
 	sim_mesh mesh;
-	char error[256];
-	REQUIRE(load_text("painted.obj", text, &mesh, error, sizeof error));
+	sim_error error;
+	REQUIRE(load_text("painted.obj", text, &mesh, &error));
 	CHECK_INT(mesh.triangle_count, 5);
 	CHECK_INT(mesh.material_count, 2);
 	REQUIRE(mesh.materials && mesh.material_names);
@@ -93,7 +93,7 @@ TEST(mesh_file, obj_names_materials_in_the_order_of_their_use)
 	CHECK_STR(mesh.material_names, "ice");
 	CHECK_STR(mesh.material_names + 4, "mud");
 	sim_mesh_free(&mesh);
-	REQUIRE(load_text("plain.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n", &mesh, error, sizeof error));
+	REQUIRE(load_text("plain.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n", &mesh, &error));
 	CHECK(!mesh.materials && !mesh.material_names && mesh.material_count == 0);
 	sim_mesh_free(&mesh);
 }
@@ -107,7 +107,7 @@ TEST(mesh_file, baked_meshes_come_back_whole)
 	carom_context *context;
 	carom_mesh *made, *again;
 	sim_mesh mesh;
-	char error[256];
+	sim_error error;
 	size_t size;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	carom_mesh_def def = carom_default_mesh_def();
@@ -119,8 +119,8 @@ TEST(mesh_file, baked_meshes_come_back_whole)
 	def.sides = CAROM_SIDES_FRONT;
 	REQUIRE(carom_create_mesh(context, &def, NULL, &made) == CAROM_SUCCESS);
 	const char *path = temporary("whole.cmesh");
-	REQUIRE(sim_save_baked(context, made, path, &size, error, sizeof error));
-	REQUIRE(sim_load_mesh(path, &mesh, error, sizeof error));
+	REQUIRE(sim_save_baked(context, made, path, &size, &error));
+	REQUIRE(sim_load_mesh(path, &mesh, &error));
 	remove(path);
 	CHECK_INT(mesh.vertex_count, 4);
 	CHECK_INT(mesh.triangle_count, 2);
@@ -150,11 +150,11 @@ TEST(mesh_file, baked_meshes_come_back_whole)
 TEST(mesh_file, obj_keeps_order_and_fans_polygons)
 {
 	sim_mesh mesh;
-	char error[256];
+	sim_error error;
 	REQUIRE(load_text("a.obj",
 		"# a comment\r\nmtllib x.mtl\nv 0 0 0 # the origin\nv 1 0 0 1.0\n\tv 1 1 0 0.5 0.5 0.5\nvn 0 0 1\nv 0 1 0\nv -0.5 \\\n 0.5 1e-3\n"
 		"f 1//1 2//1 3//1 4//1 5//1\nusemtl m\nf -3/1 -2/2/3 -1\nf 3 9 1",
-		&mesh, error, sizeof error));
+		&mesh, &error));
 	CHECK_INT(mesh.vertex_count, 5);
 	CHECK_INT(mesh.triangle_count, 5);
 	check_triangle(&mesh, 0, 0, 1, 2);
@@ -170,8 +170,8 @@ TEST(mesh_file, obj_keeps_order_and_fans_polygons)
 TEST(mesh_file, obj_keeps_nan_and_infinity)
 {
 	sim_mesh mesh;
-	char error[256];
-	REQUIRE(load_text("a.obj", "v nan -inf +Inf\nv 1e39 0 0\nv 0 1 0\nf 1 2 3\n", &mesh, error, sizeof error));
+	sim_error error;
+	REQUIRE(load_text("a.obj", "v nan -inf +Inf\nv 1e39 0 0\nv 0 1 0\nf 1 2 3\n", &mesh, &error));
 	CHECK(isnan(mesh.vertices[0]));
 	CHECK(isinf(mesh.vertices[1]) && mesh.vertices[1] < 0);
 	CHECK(isinf(mesh.vertices[2]) && mesh.vertices[2] > 0);
@@ -200,11 +200,12 @@ static const char ply_start[] =
 
 TEST(mesh_file, ply_text_keeps_order_and_skips_the_rest)
 {
-	char text[1024], error[256];
+	char text[1024];
+	sim_error error;
 	sim_mesh mesh;
 	snprintf(text, sizeof text, "%s%s", ply_start,
 		"0 255 0 0\n1 0 0 0.1\n1 0 1 nan\n0 0 16777217 0\n7\n9 4 0 1 2 3 2 0.5 0.5\n9 3 3 2 1 0\n");
-	REQUIRE(load_text("a.ply", text, &mesh, error, sizeof error));
+	REQUIRE(load_text("a.ply", text, &mesh, &error));
 	CHECK_INT(mesh.vertex_count, 4);
 	CHECK_INT(mesh.triangle_count, 3);
 	check_triangle(&mesh, 0, 0, 1, 2);
@@ -273,8 +274,8 @@ TEST(mesh_file, ply_binary_in_both_byte_orders)
 			}
 		}
 		sim_mesh mesh;
-		char error[256];
-		REQUIRE(load_bytes("a.ply", bytes, size, &mesh, error, sizeof error));
+		sim_error error;
+		REQUIRE(load_bytes("a.ply", bytes, size, &mesh, &error));
 		CHECK_INT(mesh.vertex_count, 3);
 		for (int i = 0; i < 3; i++) {
 			CHECK_NEAR(mesh.vertices[3 * i], 1.5, 0);
@@ -285,7 +286,7 @@ TEST(mesh_file, ply_binary_in_both_byte_orders)
 		sim_mesh_free(&mesh);
 		// Whatever is cut off, it is an error and not a smaller mesh.
 		for (size_t cut = 1; cut < size; cut++)
-			CHECK(!load_bytes("a.ply", bytes, size - cut, &mesh, error, sizeof error));
+			CHECK(!load_bytes("a.ply", bytes, size - cut, &mesh, &error));
 	}
 }
 
@@ -298,11 +299,12 @@ TEST(mesh_file, off_keeps_order_and_fans_polygons)
 	static const char body[] =
 		"0 0 0\n1 0 0 # the second\n\n 1 1 0\n0 1 0\n-0.5\t0.5 1e-3\n5 0 1 2 3 4\n3 2 3 4 255 0 0\n3 2 8 0 0.1 0.2 0.3 1";
 	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
-		char text[512], error[256] = "";
+		char text[512];
+		sim_error error = { "" };
 		sim_mesh mesh;
 		snprintf(text, sizeof text, "%s%s", heads[i], body);
-		if (!CHECK(load_text("a.off", text, &mesh, error, sizeof error))) {
-			printf("  head %zu: %s\n", i, error);
+		if (!CHECK(load_text("a.off", text, &mesh, &error))) {
+			printf("  head %zu: %s\n", i, error.text);
 			continue;
 		}
 		CHECK_INT(mesh.vertex_count, 5);
@@ -325,8 +327,8 @@ TEST(mesh_file, off_skips_colours_normals_and_texture)
 		"STCNOFF\n3 1 0\n1 2 3 0 0 1 9 9 9 0 0\n4 5 6 0 0 1 9 9 9 0 0\n7 8 9 0 0 1 9 9 9 9 0 0\n3 0 1 2\n" };
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		sim_mesh mesh;
-		char error[256];
-		REQUIRE(load_text("a.off", texts[i], &mesh, error, sizeof error));
+		sim_error error;
+		REQUIRE(load_text("a.off", texts[i], &mesh, &error));
 		for (int k = 0; k < 9; k++)
 			CHECK_NEAR(mesh.vertices[k], k + 1, 0);
 		check_triangle(&mesh, 0, 0, 1, 2);
@@ -378,9 +380,9 @@ TEST(mesh_file, off_counts_are_compared_with_the_size_of_the_file)
 	check_refused("a.off", "OFF\n2147483647 2147483647 0\n",
 		"line 2: ends too early: 2147483647 vertices and 2147483647 faces do not fit in it");
 	sim_mesh mesh;
-	char error[256];
+	sim_error error;
 	// The smallest rows that there are still fit.
-	REQUIRE(load_text("a.off", "OFF\n3 2\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 2 1", &mesh, error, sizeof error));
+	REQUIRE(load_text("a.off", "OFF\n3 2\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 2 1", &mesh, &error));
 	CHECK_INT(mesh.triangle_count, 2);
 	sim_mesh_free(&mesh);
 }
@@ -391,14 +393,15 @@ TEST(mesh_file, off_counts_are_compared_with_the_size_of_the_file)
 static void check_cuts(const char *name, const char *bytes, size_t size, size_t harmless)
 {
 	sim_mesh mesh;
-	char error[256] = "";
-	REQUIRE(load_bytes(name, bytes, size, &mesh, error, sizeof error));
+	sim_error error = { "" };
+	REQUIRE(load_bytes(name, bytes, size, &mesh, &error));
 	sim_mesh_free(&mesh);
 	for (size_t cut = 1; cut < size; cut++) {
-		const bool read = load_bytes(name, bytes, size - cut, &mesh, error, sizeof error);
-		const bool named = read || strncmp(error, "line ", 5) == 0 || strncmp(error, "byte ", 5) == 0 || size - cut < 4;
+		const bool read = load_bytes(name, bytes, size - cut, &mesh, &error);
+		const bool named =
+			read || strncmp(error.text, "line ", 5) == 0 || strncmp(error.text, "byte ", 5) == 0 || size - cut < 4;
 		if (!CHECK_INT(read, cut <= harmless) || !CHECK(named))
-			printf("  %s without its last %zu bytes: %s\n", name, cut, read ? "read" : error);
+			printf("  %s without its last %zu bytes: %s\n", name, cut, read ? "read" : error.text);
 		if (read)
 			sim_mesh_free(&mesh);
 	}
@@ -436,17 +439,17 @@ TEST(mesh_file, a_last_number_that_may_be_cut_is_refused)
 		{ "3 0 1 2", false } };
 	for (size_t i = 0; i < 2 * sizeof ends / sizeof ends[0]; i++) {
 		sim_mesh mesh;
-		char error[256] = "";
+		sim_error error = { "" };
 		const bool off = i % 2 == 0;
 		snprintf(text, sizeof text, "%s%s%s", off ? "OFF\n25 1 0\n" : ply_head, off ? head : "", ends[i / 2].face);
-		if (!CHECK_INT(load_text(off ? "a.off" : "a.ply", text, &mesh, error, sizeof error), ends[i / 2].read))
-			printf("  %s: %s\n", ends[i / 2].face, error);
+		if (!CHECK_INT(load_text(off ? "a.off" : "a.ply", text, &mesh, &error), ends[i / 2].read))
+			printf("  %s: %s\n", ends[i / 2].face, error.text);
 		if (!ends[i / 2].read) {
 			char wanted[256];
 			snprintf(wanted, sizeof wanted,
 				"line %d: the file may be cut within its last number, 2: nothing ends this line; if it is whole, end it",
 				off ? 28 : 35);
-			CHECK_STR(error, wanted);
+			CHECK_STR(error.text, wanted);
 		}
 		sim_mesh_free(&mesh);
 	}
@@ -455,8 +458,8 @@ TEST(mesh_file, a_last_number_that_may_be_cut_is_refused)
 TEST(mesh_file, stl_text_is_read_to_the_nearest_float)
 {
 	sim_mesh mesh;
-	char error[256] = "";
-	REQUIRE(load_text("a.stl", text_stl, &mesh, error, sizeof error));
+	sim_error error = { "" };
+	REQUIRE(load_text("a.stl", text_stl, &mesh, &error));
 	CHECK_INT(mesh.vertex_count, 4);
 	CHECK_INT(mesh.triangle_count, 2);
 	check_triangle(&mesh, 0, 0, 1, 2);
@@ -467,7 +470,7 @@ TEST(mesh_file, stl_text_is_read_to_the_nearest_float)
 	// Two solids are one mesh.
 	char text[1024];
 	snprintf(text, sizeof text, "%s%s", text_stl, text_stl);
-	REQUIRE(load_text("a.stl", text, &mesh, error, sizeof error));
+	REQUIRE(load_text("a.stl", text, &mesh, &error));
 	CHECK_INT(mesh.vertex_count, 4);
 	CHECK_INT(mesh.triangle_count, 4);
 	sim_mesh_free(&mesh);
@@ -490,15 +493,15 @@ TEST(mesh_file, stl_says_what_is_wrong)
 	check_refused("a.stl", "what is this", "byte 12: ends too early, in its header of 84 bytes");
 	char bytes[84 + 60] = "binary";
 	sim_mesh mesh;
-	char error[256];
-	CHECK(!load_bytes("a.stl", bytes, 84, &mesh, error, sizeof error));
-	CHECK_STR(error, "holds no triangles");
+	sim_error error;
+	CHECK(!load_bytes("a.stl", bytes, 84, &mesh, &error));
+	CHECK_STR(error.text, "holds no triangles");
 	bytes[80] = 1;
-	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, error, sizeof error));
-	CHECK_STR(error, "byte 134: goes on behind triangle 1 of 1");
+	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, &error));
+	CHECK_STR(error.text, "byte 134: goes on behind triangle 1 of 1");
 	memset(bytes + 80, 0xff, 4);
-	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, error, sizeof error));
-	CHECK_STR(error, "byte 144: ends too early, in triangle 1 of 4294967295");
+	CHECK(!load_bytes("a.stl", bytes, sizeof bytes, &mesh, &error));
+	CHECK_STR(error.text, "byte 144: ends too early, in triangle 1 of 4294967295");
 }
 
 // A disk that loses a block leaves zeros: no text goes on behind them in silence.
@@ -520,10 +523,11 @@ TEST(mesh_file, text_with_zero_bytes_is_refused)
 		{ "a.ply", ply, sizeof ply - 1, 12 }, { "a.stl", stl, sizeof stl - 1, 9 } };
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		sim_mesh mesh;
-		char error[256] = "", wanted[128];
-		CHECK(!load_bytes(files[i].name, files[i].bytes, files[i].size, &mesh, error, sizeof error));
+		char wanted[128];
+		sim_error error = { "" };
+		CHECK(!load_bytes(files[i].name, files[i].bytes, files[i].size, &mesh, &error));
 		snprintf(wanted, sizeof wanted, "line %d: holds a zero byte, which no text does: the file is damaged", files[i].line);
-		CHECK_STR(error, wanted);
+		CHECK_STR(error.text, wanted);
 		CHECK(mesh.vertices == NULL && mesh.triangles == NULL);
 	}
 }
@@ -539,9 +543,9 @@ TEST(mesh_file, a_path_without_extension_is_told_by_its_bytes)
 		text_stl };
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		sim_mesh mesh;
-		char error[256] = "";
-		if (!CHECK(load_text("mesh", texts[i], &mesh, error, sizeof error)))
-			printf("  text %zu: %s\n", i, error);
+		sim_error error = { "" };
+		if (!CHECK(load_text("mesh", texts[i], &mesh, &error)))
+			printf("  text %zu: %s\n", i, error.text);
 		sim_mesh_free(&mesh);
 	}
 }
@@ -551,10 +555,10 @@ TEST(mesh_file, a_path_without_extension_is_told_by_its_bytes)
 TEST(mesh_file, stl_is_welded_to_a_closed_mesh)
 {
 	sim_mesh mesh, back;
-	char error[256];
-	REQUIRE(sim_make_shape("torus", 600, 1, &mesh, error, sizeof error));
-	REQUIRE(sim_save_mesh(temporary("t.stl"), &mesh, error, sizeof error));
-	REQUIRE(sim_load_mesh(temporary("t.stl"), &back, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape("torus", 600, 1, &mesh, &error));
+	REQUIRE(sim_save_mesh(temporary("t.stl"), &mesh, &error));
+	REQUIRE(sim_load_mesh(temporary("t.stl"), &back, &error));
 	remove(temporary("t.stl"));
 	CHECK_INT(back.vertex_count, mesh.vertex_count);
 	REQUIRE(back.triangle_count == mesh.triangle_count);
@@ -586,9 +590,9 @@ TEST(mesh_file, obj_and_ply_come_back_bit_for_bit)
 		mesh.triangles[i] = (int32_t)(test_random(&state) % 1000);
 	static const char *const names[] = { "r.obj", "r.ply", "R.PLY" };
 	for (int i = 0; i < 3; i++) {
-		char error[256] = "";
-		CHECK(sim_save_mesh(temporary(names[i]), &mesh, error, sizeof error));
-		REQUIRE(sim_load_mesh(temporary(names[i]), &back, error, sizeof error));
+		sim_error error = { "" };
+		CHECK(sim_save_mesh(temporary(names[i]), &mesh, &error));
+		REQUIRE(sim_load_mesh(temporary(names[i]), &back, &error));
 		CHECK(same_mesh(&mesh, &back));
 		sim_mesh_free(&back);
 		remove(temporary(names[i]));
@@ -611,16 +615,17 @@ TEST(mesh_file, doubles_stay_doubles)
 {
 	static const char numbers[] = "0.1 0 16777217\n1 1e300 -0.5\n3 4 5\n";
 	static const char *const types[] = { "float", "double" };
-	char error[256], text[1024];
+	char text[1024];
+	sim_error error;
 	sim_mesh mesh;
-	REQUIRE(load_text("a.obj", "v 0.1 0 16777217\nv 1 1e300 -0.5\nv 3 4 5\nf 1 2 3\n", &mesh, error, sizeof error));
+	REQUIRE(load_text("a.obj", "v 0.1 0 16777217\nv 1 1e300 -0.5\nv 3 4 5\nf 1 2 3\n", &mesh, &error));
 	check_doubles(&mesh);
 	// As OBJ and PLY they come back exactly.
 	static const char *const files[] = { "x.obj", "x.ply" };
 	for (int i = 0; i < 2; i++) {
 		sim_mesh back;
-		REQUIRE(sim_save_mesh(temporary(files[i]), &mesh, error, sizeof error));
-		REQUIRE(sim_load_mesh(temporary(files[i]), &back, error, sizeof error));
+		REQUIRE(sim_save_mesh(temporary(files[i]), &mesh, &error));
+		REQUIRE(sim_load_mesh(temporary(files[i]), &back, &error));
 		check_doubles(&back);
 		sim_mesh_free(&back);
 		remove(temporary(files[i]));
@@ -631,28 +636,27 @@ TEST(mesh_file, doubles_stay_doubles)
 			"ply\nformat ascii 1.0\nelement vertex 3\nproperty %s x\nproperty %s y\nproperty %s z\nelement face 1\n"
 			"property list uchar int vertex_indices\nend_header\n%s3 0 1 2\n",
 			types[i], types[i], types[i], numbers);
-		REQUIRE(load_text("a.ply", text, &mesh, error, sizeof error));
+		REQUIRE(load_text("a.ply", text, &mesh, &error));
 		check_doubles(&mesh);
 		sim_mesh_free(&mesh);
 	}
 	snprintf(text, sizeof text, "OFF\n3 1 0\n%s3 0 1 2\n", numbers);
-	REQUIRE(load_text("a.off", text, &mesh, error, sizeof error));
+	REQUIRE(load_text("a.off", text, &mesh, &error));
 	check_doubles(&mesh);
 	sim_mesh_free(&mesh);
 	REQUIRE(load_text("a.stl",
 		"solid\nfacet normal 0 0 0\nouter loop\nvertex 0.1 0 16777217\nvertex 1 1e300 -0.5\nvertex 3 4 5\nendloop\nendfacet\n"
 		"endsolid\n",
-		&mesh, error, sizeof error));
+		&mesh, &error));
 	check_doubles(&mesh);
 	sim_mesh_free(&mesh);
 }
 
 TEST(mesh_file, doubles_that_floats_hold_are_floats)
 {
-	char error[256];
+	sim_error error;
 	sim_mesh mesh;
-	REQUIRE(
-		load_text("a.obj", "v 0.5 0 -0\nv 1 1e10 0.10000000149011612\nv nan inf -inf\nf 1 2 3\n", &mesh, error, sizeof error));
+	REQUIRE(load_text("a.obj", "v 0.5 0 -0\nv 1 1e10 0.10000000149011612\nv nan inf -inf\nf 1 2 3\n", &mesh, &error));
 	CHECK(mesh.doubles == NULL);
 	CHECK_NEAR(mesh.vertices[5], 0.1f, 0);
 	CHECK(isnan(mesh.vertices[6]) && isinf(mesh.vertices[8]));
@@ -663,7 +667,8 @@ TEST(mesh_file, binary_doubles_in_both_byte_orders)
 {
 	const double numbers[9] = { 0.1, 0, 16777217, 1, 1e300, -0.5, 3, 4, 5 };
 	for (int order = 0; order < 2; order++) {
-		char bytes[512], error[256];
+		char bytes[512];
+		sim_error error;
 		int size = snprintf(bytes, sizeof bytes,
 			"ply\nformat binary_%s_endian 1.0\nelement vertex 3\nproperty double x\nproperty double y\nproperty double z\n"
 			"element face 1\nproperty list uchar uchar vertex_indices\nend_header\n",
@@ -676,7 +681,7 @@ TEST(mesh_file, binary_doubles_in_both_byte_orders)
 		}
 		memcpy(bytes + size, "\3\0\1\2", 4);
 		sim_mesh mesh;
-		REQUIRE(load_bytes("a.ply", bytes, (size_t)size + 4, &mesh, error, sizeof error));
+		REQUIRE(load_bytes("a.ply", bytes, (size_t)size + 4, &mesh, &error));
 		check_doubles(&mesh);
 		sim_mesh_free(&mesh);
 	}
@@ -684,12 +689,12 @@ TEST(mesh_file, binary_doubles_in_both_byte_orders)
 
 TEST(mesh_file, doubles_are_welded_as_doubles)
 {
-	char error[256];
+	sim_error error;
 	sim_mesh mesh;
 	// As floats all are one vertex; as doubles the third is the first, and the fourth the second.
 	REQUIRE(load_text("a.obj",
 		"v 0.1 0 1\nv 0.10000000000000001 -0 1\nv 0.1000000000000001 0 1\nv 0.1000000000000001 0 1\nf 1 2 3\nf 4 3 2\n", &mesh,
-		error, sizeof error));
+		&error));
 	REQUIRE(sim_weld_mesh(&mesh));
 	CHECK_INT(mesh.vertex_count, 2);
 	check_triangle(&mesh, 0, 0, 0, 1);
@@ -703,16 +708,16 @@ TEST(mesh_file, saving_refuses_what_cannot_be_read_back)
 	float vertices[9] = { 0, 0, 0, 1, 0, 0, 0, 1, 0 };
 	int32_t triangles[3] = { 0, 1, 3 };
 	sim_mesh mesh = { .vertex_count = 3, .triangle_count = 1, .vertices = vertices, .triangles = triangles };
-	char error[256];
-	CHECK(!sim_save_mesh(temporary("x.obj"), &mesh, error, sizeof error));
-	CHECK_STR(error, "triangle 0 names vertex 3, and there are 3");
+	sim_error error;
+	CHECK(!sim_save_mesh(temporary("x.obj"), &mesh, &error));
+	CHECK_STR(error.text, "triangle 0 names vertex 3, and there are 3");
 	triangles[2] = 2;
-	CHECK(!sim_save_mesh(temporary("x.gif"), &mesh, error, sizeof error));
-	CHECK_STR(error, "no mesh format has this extension; use .obj, .ply or .stl");
-	CHECK(!sim_save_mesh(temporary("no/x.obj"), &mesh, error, sizeof error));
-	CHECK_STR(error, "cannot be written: No such file or directory");
-	CHECK(!sim_load_mesh(temporary("x.obj"), &mesh, error, sizeof error));
-	CHECK_STR(error, "cannot be opened: No such file or directory");
+	CHECK(!sim_save_mesh(temporary("x.gif"), &mesh, &error));
+	CHECK_STR(error.text, "no mesh format has this extension; use .obj, .ply or .stl");
+	CHECK(!sim_save_mesh(temporary("no/x.obj"), &mesh, &error));
+	CHECK_STR(error.text, "cannot be written: No such file or directory");
+	CHECK(!sim_load_mesh(temporary("x.obj"), &mesh, &error));
+	CHECK_STR(error.text, "cannot be opened: No such file or directory");
 }
 
 TEST(mesh_file, welding_keeps_the_first_of_equal_positions)
@@ -737,15 +742,15 @@ TEST(mesh_file, welding_keeps_the_first_of_equal_positions)
 
 TEST(mesh_file, output_file_appears_whole_or_not_at_all)
 {
-	char error[256];
+	sim_error error;
 	sim_output_file file;
-	REQUIRE(sim_output_open(&file, temporary("o.txt"), error, sizeof error));
+	REQUIRE(sim_output_open(&file, temporary("o.txt"), &error));
 	fputs("first", file.stream);
 	CHECK(access(temporary("o.txt"), F_OK) != 0);
-	CHECK(sim_output_commit(&file, error, sizeof error));
+	CHECK(sim_output_commit(&file, &error));
 	CHECK(access(temporary("o.txt"), F_OK) == 0);
 	// A second writing that is given up leaves the first one alone.
-	REQUIRE(sim_output_open(&file, temporary("o.txt"), error, sizeof error));
+	REQUIRE(sim_output_open(&file, temporary("o.txt"), &error));
 	fputs("second", file.stream);
 	sim_output_abandon(&file);
 	sim_output_abandon(&file);
@@ -757,8 +762,8 @@ TEST(mesh_file, output_file_appears_whole_or_not_at_all)
 	fclose(read);
 	CHECK_STR(text, "first");
 	remove(temporary("o.txt"));
-	CHECK(!sim_output_open(&file, folder, error, sizeof error));
-	CHECK_STR(error, "is a folder; name a file");
+	CHECK(!sim_output_open(&file, folder, &error));
+	CHECK_STR(error.text, "is a folder; name a file");
 }
 
 // Whole PLY files of other people, against a reader of a dozen lines that knows these two headers only.
@@ -777,8 +782,8 @@ TEST(mesh_file, ply_frames_of_real_scenes)
 		while (fgets(line, sizeof line, file) && strcmp(line, "end_header\n") != 0)
 			;
 		sim_mesh mesh;
-		char error[256];
-		REQUIRE(sim_load_mesh(path, &mesh, error, sizeof error));
+		sim_error error;
+		REQUIRE(sim_load_mesh(path, &mesh, &error));
 		CHECK_INT(mesh.vertex_count, files[f].vertices);
 		CHECK_INT(mesh.triangle_count, files[f].triangles);
 		int64_t differences = 0;
@@ -811,8 +816,8 @@ TEST(mesh_file, sizes_of_real_meshes)
 		{ "meshes/dirty/soup-100.stl", 300, 100 }, { "meshes/dirty/multibody-mixed-winding.stl", 20, 32 } };
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		sim_mesh mesh;
-		char error[256];
-		REQUIRE(sim_load_mesh(test_data_path(files[i].path), &mesh, error, sizeof error));
+		sim_error error;
+		REQUIRE(sim_load_mesh(test_data_path(files[i].path), &mesh, &error));
 		CHECK_INT(mesh.vertex_count, files[i].vertices);
 		CHECK_INT(mesh.triangle_count, files[i].triangles);
 		sim_mesh_free(&mesh);

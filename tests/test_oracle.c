@@ -103,9 +103,9 @@ static const carom_contact *deepest(carom_contact_view contacts)
 static sim_mesh load_shape(const char *name, int triangles, uint64_t seed)
 {
 	sim_mesh mesh;
-	char error[256] = "";
-	bool made = sim_make_shape(name, triangles, seed, &mesh, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	bool made = sim_make_shape(name, triangles, seed, &mesh, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(made);
 	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY }, side = 0;
 	for (int32_t i = 0; i < 3 * mesh.vertex_count; i++) {

@@ -55,8 +55,8 @@ static model make_model_numbered(const model_def *d, bool otherwise)
 {
 	model m = { 0 };
 	sim_mesh made;
-	char error[256];
-	REQUIRE(sim_make_shape(d->shape, d->triangles, 3, &made, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape(d->shape, d->triangles, 3, &made, &error));
 	for (int32_t i = 0; i < 3 * made.vertex_count; i++)
 		made.vertices[i] = (float)((made.vertices[i] + d->offset[i % 3]) * d->scale);
 	if (otherwise)

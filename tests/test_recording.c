@@ -48,14 +48,14 @@ static sim_recorded_contact contact_of(int frame, int i)
 // All frames, but not the end: they are in PATH.part now.
 static sim_recorder *write_frames(const char *path, bool contacts)
 {
-	char error[300] = "";
+	sim_error error = { "" };
 	const sim_recording_info info = { .gravity = { 0, -9.81, 0.5 },
 		.time_step = 0.25,
 		.contacts = contacts,
 		.scene_text = "{\"name\": \"\xc3\xa4\"}",
 		.scene_name = "test" };
-	sim_recorder *recorder = sim_create_recorder(path, &info, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(recorder != NULL);
 	// In another order than that of the alphabet.
 	const sim_recorded_mesh meshes[2] = {
@@ -72,29 +72,29 @@ static sim_recorder *write_frames(const char *path, bool contacts)
 			.half_extents = { 3, 4, 5 },
 			.rounding = 6 } };
 	for (int i = 0; i < 2; i++)
-		CHECK(sim_recorder_add_mesh(recorder, &meshes[i], error, sizeof error));
+		CHECK(sim_recorder_add_mesh(recorder, &meshes[i], &error));
 	for (int f = 0; f < FRAMES; f++) {
 		carom_pose poses[BODIES];
 		sim_recorded_contact list[4];
 		// The third body comes with frame 5.
 		if (f == 0 || f == 5)
 			for (int i = f == 0 ? 0 : 2; i < (f == 0 ? 2 : 3); i++)
-				CHECK(sim_recorder_add_body(recorder, &bodies[i], error, sizeof error));
+				CHECK(sim_recorder_add_body(recorder, &bodies[i], &error));
 		for (int i = 0; i < BODIES; i++)
 			poses[i] = pose_of(f, i);
 		for (int i = 0; i < f % 4; i++)
 			list[i] = contact_of(f, i);
-		CHECK(sim_recorder_add_frame(recorder, 0.25 * f, poses, list, f % 4, error, sizeof error));
+		CHECK(sim_recorder_add_frame(recorder, 0.25 * f, poses, list, f % 4, &error));
 	}
-	CHECK_STR(error, "");
+	CHECK_STR(error.text, "");
 	return recorder;
 }
 
 static void write_all(const char *path, bool contacts)
 {
-	char error[300] = "";
-	CHECK(sim_close_recorder(write_frames(path, contacts), error, sizeof error));
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	CHECK(sim_close_recorder(write_frames(path, contacts), &error));
+	CHECK_STR(error.text, "");
 }
 
 static char *read_bytes(const char *path, size_t *size)
@@ -135,20 +135,20 @@ static void remove_digest(const char *path)
 
 static sim_recording *open_good(const char *path)
 {
-	char error[300] = "";
-	sim_recording *recording = sim_open_recording(path, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	sim_recording *recording = sim_open_recording(path, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(recording != NULL);
 	return recording;
 }
 
 static void check_refused(const char *path, const char *expected)
 {
-	char error[300] = "";
-	sim_recording *recording = sim_open_recording(path, error, sizeof error);
+	sim_error error = { "" };
+	sim_recording *recording = sim_open_recording(path, &error);
 	CHECK(recording == NULL);
-	CHECK(strncmp(error, path, strlen(path)) == 0);
-	CHECK_STR(strlen(error) > strlen(path) ? error + strlen(path) : error, expected);
+	CHECK(strncmp(error.text, path, strlen(path)) == 0);
+	CHECK_STR(strlen(error.text) > strlen(path) ? error.text + strlen(path) : error.text, expected);
 	sim_close_recording(recording);
 }
 
@@ -156,8 +156,8 @@ static void check_frame(sim_recording *recording, int f, bool contacts)
 {
 	carom_pose poses[BODIES];
 	sim_recorded_contact list[4];
-	char error[300] = "";
-	REQUIRE(sim_recording_read_poses(recording, f, poses, error, sizeof error));
+	sim_error error = { "" };
+	REQUIRE(sim_recording_read_poses(recording, f, poses, &error));
 	for (int i = 0; i < BODIES; i++) {
 		const carom_pose expected = pose_of(f, i);
 		if (f < 5 && i == 2)
@@ -167,7 +167,7 @@ static void check_frame(sim_recording *recording, int f, bool contacts)
 	}
 	CHECK_NEAR(sim_recording_get_time(recording, f), 0.25 * f, 0);
 	REQUIRE(sim_recording_contact_count(recording, f) == (contacts ? f % 4 : 0));
-	REQUIRE(sim_recording_read_contacts(recording, f, list, error, sizeof error));
+	REQUIRE(sim_recording_read_contacts(recording, f, list, &error));
 	for (int i = 0; contacts && i < f % 4; i++) {
 		const sim_recorded_contact expected = contact_of(f, i);
 		CHECK(list[i].body_a == expected.body_a && list[i].body_b == 2 && list[i].kind == CAROM_VERTEX_B);
@@ -214,42 +214,44 @@ TEST(recording, comes_back_as_written)
 
 TEST(recording, empty_ones_are_fine)
 {
-	char path[64], error[300] = "";
+	char path[64];
+	sim_error error = { "" };
 	const sim_recording_info info = { .time_step = 1 };
-	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, error, sizeof error);
+	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, &error);
 	REQUIRE(recorder != NULL);
-	CHECK(sim_recorder_add_frame(recorder, 0, NULL, NULL, 0, error, sizeof error));
-	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK(sim_recorder_add_frame(recorder, 0, NULL, NULL, 0, &error));
+	CHECK(sim_close_recorder(recorder, &error));
 	sim_recording *recording = open_good(path);
 	CHECK_INT(sim_recording_frame_count(recording), 1);
 	CHECK_INT(sim_recording_body_count(recording), 0);
 	CHECK_STR(sim_recording_get_info(recording)->scene_text, "");
-	CHECK(sim_recording_read_poses(recording, 0, NULL, error, sizeof error));
+	CHECK(sim_recording_read_poses(recording, 0, NULL, &error));
 	sim_close_recording(recording);
 
-	recorder = sim_create_recorder(path, &info, error, sizeof error);
+	recorder = sim_create_recorder(path, &info, &error);
 	REQUIRE(recorder != NULL);
-	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK(sim_close_recorder(recorder, &error));
 	recording = open_good(path);
 	CHECK_INT(sim_recording_frame_count(recording), 0);
 	sim_close_recording(recording);
 	sim_close_recording(NULL);
-	CHECK(sim_close_recorder(NULL, error, sizeof error));
+	CHECK(sim_close_recorder(NULL, &error));
 	unlink(path);
 }
 
 // A scene's text may be longer than the 64 KiB that an attribute of HDF5 holds.
 TEST(recording, long_scene_text)
 {
-	char path[64], error[300] = "";
+	char path[64];
+	sim_error error = { "" };
 	char *text = malloc(300001);
 	REQUIRE(text != NULL);
 	memset(text, 'x', 300000);
 	text[300000] = 0;
 	const sim_recording_info info = { .scene_text = text };
-	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, error, sizeof error);
+	sim_recorder *recorder = sim_create_recorder(new_path(path), &info, &error);
 	REQUIRE(recorder != NULL);
-	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK(sim_close_recorder(recorder, &error));
 	sim_recording *recording = open_good(path);
 	CHECK(strcmp(sim_recording_get_info(recording)->scene_text, text) == 0);
 	sim_close_recording(recording);
@@ -259,7 +261,8 @@ TEST(recording, long_scene_text)
 
 TEST(recording, foreign_files_are_refused)
 {
-	char path[64], error[300];
+	char path[64];
+	sim_error error;
 	check_refused("/nowhere/x.h5", ": cannot be opened: is the path right?");
 	check_refused("/tmp", ": not an HDF5 file, so not a recording");
 	check_refused(new_path(path), ": not an HDF5 file, so not a recording"); // empty
@@ -270,8 +273,8 @@ TEST(recording, foreign_files_are_refused)
 	unlink(path);
 
 	const sim_recording_info info = { 0 };
-	CHECK(sim_create_recorder("/nowhere/x.h5", &info, error, sizeof error) == NULL);
-	CHECK_STR(error, "/nowhere/x.h5: cannot be written: No such file or directory");
+	CHECK(sim_create_recorder("/nowhere/x.h5", &info, &error) == NULL);
+	CHECK_STR(error.text, "/nowhere/x.h5: cannot be written: No such file or directory");
 }
 
 // Change one thing of a good file with HDF5 itself.
@@ -337,7 +340,8 @@ TEST(recording, damaged_contents_are_named)
 // Until a recording is closed, what lay at its place stays; then it is replaced, and nothing else is left.
 TEST(recording, appears_whole_or_not_at_all)
 {
-	char path[64], part[80], error[300] = "";
+	char path[64], part[80];
+	sim_error error = { "" };
 	size_t size;
 	write_bytes(new_path(path), "before", 6);
 	snprintf(part, sizeof part, "%s.part", path);
@@ -347,7 +351,7 @@ TEST(recording, appears_whole_or_not_at_all)
 	free(bytes);
 	CHECK(access(part, F_OK) == 0);
 	CHECK(starts_like_recording(part));
-	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK(sim_close_recorder(recorder, &error));
 	CHECK(access(part, F_OK) != 0);
 	sim_recording *recording = open_good(path);
 	CHECK(sim_recording_note(recording) == NULL && sim_recording_is_finished(recording));
@@ -359,7 +363,8 @@ TEST(recording, appears_whole_or_not_at_all)
 // A run may be killed after any byte: all frames that were whole then are there, and they are what was written.
 TEST(recording, a_log_cut_anywhere_keeps_its_whole_frames)
 {
-	char path[64], part[80], error[300] = "";
+	char path[64], part[80];
+	sim_error error = { "" };
 	size_t size;
 	snprintf(part, sizeof part, "%s.part", new_path(path));
 	sim_recorder *recorder = write_frames(path, true);
@@ -368,9 +373,9 @@ TEST(recording, a_log_cut_anywhere_keeps_its_whole_frames)
 	bool rising = true, empty_told = true;
 	for (size_t length = 16; length <= size; length += length < 600 || length + 600 > size ? 1 : 37) {
 		write_bytes(path, bytes, length);
-		sim_recording *recording = sim_open_recording(path, error, sizeof error);
+		sim_recording *recording = sim_open_recording(path, &error);
 		if (!recording) {
-			empty_told &= before == 0 && strstr(error, "there is nothing in it") != NULL;
+			empty_told &= before == 0 && strstr(error.text, "there is nothing in it") != NULL;
 			continue;
 		}
 		const int frames = sim_recording_frame_count(recording);
@@ -392,7 +397,7 @@ TEST(recording, a_log_cut_anywhere_keeps_its_whole_frames)
 	unlink(path);
 	check_refused(path,
 		": is not there, but that of a run that goes on or was cut off is, under this name with .part behind it: take that");
-	CHECK(sim_close_recorder(recorder, error, sizeof error));
+	CHECK(sim_close_recorder(recorder, &error));
 	free(bytes);
 	unlink(path);
 }
@@ -400,7 +405,8 @@ TEST(recording, a_log_cut_anywhere_keeps_its_whole_frames)
 // One bit anywhere, in a finished file or in a log: it is found before anything is believed.
 TEST(recording, every_flipped_bit_is_found)
 {
-	char path[64], part[80], error[300] = "";
+	char path[64], part[80];
+	sim_error error = { "" };
 	snprintf(part, sizeof part, "%s.part", new_path(path));
 	sim_recorder *recorder = write_frames(path, true);
 	for (int finished = 0; finished < 2; finished++) {
@@ -413,14 +419,14 @@ TEST(recording, every_flipped_bit_is_found)
 			bytes[i] ^= bit;
 			write_bytes(path, bytes, size);
 			bytes[i] ^= bit;
-			sim_recording *recording = sim_open_recording(path, error, sizeof error);
-			found &= recording == NULL && strstr(error, path) != NULL;
+			sim_recording *recording = sim_open_recording(path, &error);
+			found &= recording == NULL && strstr(error.text, path) != NULL;
 			sim_close_recording(recording);
 		}
 		CHECK(found);
 		free(bytes);
 		unlink(path);
-		CHECK(finished || sim_close_recorder(recorder, error, sizeof error));
+		CHECK(finished || sim_close_recorder(recorder, &error));
 	}
 	unlink(path);
 }
@@ -502,22 +508,22 @@ TEST(recording, a_full_disk_costs_nothing)
 	snprintf(part, sizeof part, "%s.part", new_path(path));
 	int early = 0, late = 0, kept = 0;
 	for (rlim_t limit = 100; limit < 22000; limit += 700) {
-		char error[400] = "";
+		sim_error error = { "" };
 		sim_recording_info info = { .contacts = true, .scene_text = "text", .scene_name = "test" };
 		write_bytes(path, "before", 6);
 		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limit, old.rlim_max });
-		sim_recorder *recorder = sim_create_recorder(path, &info, error, sizeof error);
+		sim_recorder *recorder = sim_create_recorder(path, &info, &error);
 		bool done = recorder != NULL;
 		int frames = 0;
 		for (; done && frames < 100; frames += done) {
 			const sim_recorded_contact contact = contact_of(frames, 0);
-			done = sim_recorder_add_frame(recorder, frames, NULL, &contact, 1, error, sizeof error);
+			done = sim_recorder_add_frame(recorder, frames, NULL, &contact, 1, &error);
 		}
 		early += recorder && !done;
-		CHECK(done || strstr(error, "cannot be written: File too large") != NULL);
-		if (recorder && !sim_close_recorder(recorder, error, sizeof error)) {
+		CHECK(done || strstr(error.text, "cannot be written: File too large") != NULL);
+		if (recorder && !sim_close_recorder(recorder, &error)) {
 			late += done;
-			CHECK(strstr(error, path) != NULL);
+			CHECK(strstr(error.text, path) != NULL);
 			done = false;
 		}
 		setrlimit(RLIMIT_FSIZE, &old);
@@ -525,7 +531,7 @@ TEST(recording, a_full_disk_costs_nothing)
 		char *bytes = read_bytes(path, &size);
 		CHECK(done == (size != 6 || memcmp(bytes, "before", 6) != 0));
 		free(bytes);
-		sim_recording *recording = sim_open_recording(part, error, sizeof error);
+		sim_recording *recording = sim_open_recording(part, &error);
 		CHECK((recording != NULL) == (recorder && !done));
 		kept += recording != NULL;
 		CHECK(!recording || sim_recording_frame_count(recording) == frames);
@@ -539,7 +545,8 @@ TEST(recording, a_full_disk_costs_nothing)
 // A file that was cut off at any place: an error, no crash, and nothing printed.
 TEST(recording, truncated_files_are_refused)
 {
-	char path[64], cut[64], error[300];
+	char path[64], cut[64];
+	sim_error error;
 	size_t size;
 	write_all(new_path(path), true);
 	new_path(cut);
@@ -553,10 +560,10 @@ TEST(recording, truncated_files_are_refused)
 	bool all_refused = true, all_explained = true;
 	for (size_t length = 0; length < size; length += 1 + size / 60) {
 		write_bytes(cut, bytes, length);
-		error[0] = 0;
-		sim_recording *recording = sim_open_recording(cut, error, sizeof error);
+		error.text[0] = 0;
+		sim_recording *recording = sim_open_recording(cut, &error);
 		all_refused &= recording == NULL;
-		all_explained &= strstr(error, cut) != NULL;
+		all_explained &= strstr(error.text, cut) != NULL;
 		sim_close_recording(recording);
 	}
 	fflush(stderr);

@@ -69,9 +69,9 @@ static sim_picture_options make_options(const fixture *f)
 static sim_image draw(const fixture *f, const sim_camera *camera, const sim_picture_options *options)
 {
 	sim_image image;
-	char error[300] = "";
-	REQUIRE(sim_render_world(f->world, camera, options, &image, error, sizeof error));
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	REQUIRE(sim_render_world(f->world, camera, options, &image, &error));
+	CHECK_STR(error.text, "");
 	REQUIRE(image.width == options->width && image.height == options->height);
 	return image;
 }
@@ -278,10 +278,10 @@ TEST(renderer, wrong_options_are_errors)
 	options[3].threads = -1;
 	sim_image image;
 	for (int i = 0; i < 4; ++i) {
-		char error[300] = "";
-		CHECK(!sim_render_world(f.world, &above, &options[i], &image, error, sizeof error));
+		sim_error error = { "" };
+		CHECK(!sim_render_world(f.world, &above, &options[i], &image, &error));
 		CHECK(image.pixels == NULL);
-		CHECK(error[0] != 0);
+		CHECK(error.text[0] != 0);
 	}
 	sim_camera cameras[5] = { above, above, above, above, above };
 	cameras[0].target = above.position;
@@ -290,10 +290,10 @@ TEST(renderer, wrong_options_are_errors)
 	cameras[3].position.x = NAN;
 	cameras[4].up = (carom_vec3){ 0, 0, 0 };
 	for (int i = 0; i < 5; ++i) {
-		char error[300] = "";
-		CHECK(!sim_render_world(f.world, &cameras[i], &good, &image, error, sizeof error));
+		sim_error error = { "" };
+		CHECK(!sim_render_world(f.world, &cameras[i], &good, &image, &error));
 		CHECK(image.pixels == NULL);
-		CHECK(strstr(error, "camera") != NULL);
+		CHECK(strstr(error.text, "camera") != NULL);
 	}
 	destroy_fixture(&f);
 }
@@ -312,7 +312,7 @@ TEST(renderer, framed_box_fills_the_picture)
 		const int width = 100 + (int)(test_random(&state) % 1000), height = 100 + (int)(test_random(&state) % 1000);
 		const sim_camera camera = sim_frame_box(&box, ups[i % 3], (double)width / height);
 		sim_view view;
-		REQUIRE(sim_make_view(&camera, width, height, &view, NULL, 0));
+		REQUIRE(sim_make_view(&camera, width, height, &view, NULL));
 		double fullest = 0, lowest = 0;
 		for (int corner = 0; corner < 8; ++corner) {
 			const carom_vec3 point = { corner & 1 ? box.upper.x : box.lower.x, corner & 2 ? box.upper.y : box.lower.y,
@@ -333,7 +333,7 @@ TEST(renderer, point_is_framed)
 	const carom_aabb box = { { 3, 4, 5 }, { 3, 4, 5 } };
 	const sim_camera camera = sim_frame_box(&box, (carom_vec3){ 0, 0, 1 }, 1.5);
 	sim_view view;
-	REQUIRE(sim_make_view(&camera, 30, 20, &view, NULL, 0));
+	REQUIRE(sim_make_view(&camera, 30, 20, &view, NULL));
 	double x = 0, y = 0;
 	REQUIRE(sim_view_project(&view, box.lower, &x, &y));
 	CHECK_NEAR(x, 15, 1e-9);
@@ -345,7 +345,7 @@ TEST(renderer, rays_and_pixels_agree)
 {
 	const sim_camera camera = { .position = { 1, 2, 3 }, .target = { -4, 5, 0 }, .up = { 0.1, 0, 1 }, .field_of_view = 50 };
 	sim_view view;
-	REQUIRE(sim_make_view(&camera, 640, 480, &view, NULL, 0));
+	REQUIRE(sim_make_view(&camera, 640, 480, &view, NULL));
 	uint64_t state = 2;
 	for (int i = 0; i < 100; ++i) {
 		const double px = test_random_double(&state, 0, 640), py = test_random_double(&state, 0, 480);

@@ -34,10 +34,10 @@ typedef struct replay {
 static replay replay_open(const char *trajectory, const char *mesh, carom_world_def world_def)
 {
 	replay r = { 0 };
-	char error[256] = "";
-	const bool loaded = sim_load_trajectory(test_data_path(trajectory), &r.trajectory, error, sizeof error) &&
-		sim_load_mesh(test_data_path(mesh), &r.file, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	const bool loaded = sim_load_trajectory(test_data_path(trajectory), &r.trajectory, &error) &&
+		sim_load_mesh(test_data_path(mesh), &r.file, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	r.shape = (oracle_shape){ r.file.vertices, r.file.vertex_count, r.file.triangles, r.file.triangle_count };
 	REQUIRE(carom_create_context(NULL, &r.context) == CAROM_SUCCESS);

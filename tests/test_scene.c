@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse(const char *text, sim_scene *scene, char error[500])
+static bool parse(const char *text, sim_scene *scene, sim_error *error)
 {
-	error[0] = 0;
-	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error, 500);
+	error->text[0] = 0;
+	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
 	sim_scene scene;
-	char error[500];
-	CHECK(!parse(text, &scene, error));
-	CHECK_STR(error, expected);
+	sim_error error;
+	CHECK(!parse(text, &scene, &error));
+	CHECK_STR(error.text, expected);
 	CHECK(scene.text == NULL && scene.bodies == NULL);
 	sim_destroy_scene(&scene);
 }
@@ -30,8 +30,8 @@ static double length(carom_quat q) { return sqrt(q.x * q.x + q.y * q.y + q.z * q
 TEST(scene, defaults_of_the_smallest_scene)
 {
 	sim_scene scene;
-	char error[500];
-	REQUIRE(parse("{\"planes\": [{}]}", &scene, error));
+	sim_error error;
+	REQUIRE(parse("{\"planes\": [{}]}", &scene, &error));
 	CHECK_STR(scene.name, "scene");
 	CHECK_NEAR(scene.gravity.y, -9.81, 0);
 	CHECK_NEAR(scene.time_step, 1.0 / 60, 0);
@@ -87,8 +87,8 @@ TEST(scene, every_field)
 		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"up\": [0, 0, 1], \"field_of_view\": 50, \"width\": 320, \"height\": 200}\n"
 		"}\n";
 	sim_scene scene;
-	char error[500];
-	REQUIRE(parse(text, &scene, error));
+	sim_error error;
+	REQUIRE(parse(text, &scene, &error));
 	CHECK_STR(scene.text, text);
 	CHECK_INT(scene.steps, 7);
 	CHECK_INT(scene.substeps, 3);
@@ -173,11 +173,11 @@ TEST(scene, every_field)
 TEST(scene, grid_is_unrolled)
 {
 	sim_scene scene;
-	char error[500];
+	sim_error error;
 	REQUIRE(parse("{\"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"grids\": [{\"shape\": \"mesh\",\n"
 				  "\"mesh\": [\"a\", \"b\"], \"count\": [3, 2, 2], \"position\": [10, 20, 30], \"spacing\": [1, 2, 3],\n"
 				  "\"jitter\": {\"degrees\": 15, \"shift\": 0.25, \"seed\": 9}}]}",
-		&scene, error));
+		&scene, &error));
 	REQUIRE(scene.body_count == 12);
 	double widest = 0;
 	for (int i = 0; i < 12; i++) {
@@ -194,7 +194,7 @@ TEST(scene, grid_is_unrolled)
 	}
 	CHECK(widest > 5); // they do turn
 	sim_scene again;
-	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, error, sizeof error));
+	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, &error));
 	CHECK(memcmp(&scene.bodies[11].pose, &again.bodies[11].pose, sizeof(carom_pose)) == 0);
 	sim_destroy_scene(&again);
 	sim_destroy_scene(&scene);
@@ -204,8 +204,8 @@ TEST(scene, grid_is_unrolled)
 TEST(scene, detection_defaults_are_the_librarys)
 {
 	sim_scene scene;
-	char error[500];
-	REQUIRE(parse("{\"planes\": [{}], \"detection\": {}}", &scene, error));
+	sim_error error;
+	REQUIRE(parse("{\"planes\": [{}], \"detection\": {}}", &scene, &error));
 	carom_world_def expected = carom_default_world_def();
 	expected.max_contacts_per_pair = 8;
 	expected.exit_distance_test = true;
@@ -224,13 +224,13 @@ TEST(scene, detection_defaults_are_the_librarys)
 TEST(scene, source_is_unrolled)
 {
 	sim_scene scene;
-	char error[500];
+	sim_error error;
 	REQUIRE(parse(
 		"{\"time_step\": 0.0625, \"meshes\": {\"a\": {\"shape\": \"box\"}, \"b\": {\"shape\": \"box\"}}, \"planes\": [{}],\n"
 		"\"sources\": [{\"name\": \"s\", \"rate\": 4, \"count\": 8, \"start\": 0.5, \"mesh\": [\"a\", \"b\"], \"position\": [10, 20, 30],\n"
 		"\"velocity\": [0, -1, 0], \"circle\": {\"radius\": 2, \"axis\": [0, 0, 3], \"turns_per_second\": 1, \"start_degrees\": 90},\n"
 		"\"jitter\": {\"degrees\": 30, \"seed\": 4}}]}",
-		&scene, error));
+		&scene, &error));
 	REQUIRE(scene.body_count == 9);
 	CHECK_INT(scene.bodies[0].first_step, 0);
 	for (int i = 0; i < 8; i++) {
@@ -250,7 +250,7 @@ TEST(scene, source_is_unrolled)
 	}
 	CHECK(scene.bodies[1].pose.orientation.w != scene.bodies[2].pose.orientation.w);
 	sim_scene again;
-	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, error, sizeof error));
+	REQUIRE(sim_parse_scene("x", scene.text, scene.text_size, &again, &error));
 	CHECK(memcmp(&scene.bodies[8].pose, &again.bodies[8].pose, sizeof(carom_pose)) == 0);
 	sim_destroy_scene(&again);
 	sim_destroy_scene(&scene);
@@ -260,10 +260,10 @@ TEST(scene, source_is_unrolled)
 TEST(scene, source_turns_about_its_axis)
 {
 	sim_scene scene;
-	char error[500];
+	sim_error error;
 	REQUIRE(parse(
 		"{\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 4, \"count\": 4, \"circle\": {\"radius\": 3, \"turns_per_second\": 1}}]}",
-		&scene, error));
+		&scene, &error));
 	REQUIRE(scene.body_count == 4);
 	static const int x[4] = { 3, 0, -3, 0 }, z[4] = { 0, -3, 0, 3 };
 	for (int i = 0; i < 4; i++) {
@@ -279,10 +279,10 @@ TEST(scene, source_turns_about_its_axis)
 TEST(scene, sources_are_merged_by_step)
 {
 	sim_scene scene;
-	char error[500];
+	sim_error error;
 	REQUIRE(parse("{\"sources\": [{\"name\": \"a\", \"shape\": \"sphere\", \"radius\": 1, \"rate\": 10, \"count\": 500},\n"
 				  "{\"name\": \"b\", \"shape\": \"sphere\", \"radius\": 1, \"rate\": 7, \"count\": 20, \"start\": 0.3}]}",
-		&scene, error));
+		&scene, &error));
 	REQUIRE(scene.body_count == 520);
 	int a = 0, b = 0;
 	for (int i = 0; i < 520; i++) {
@@ -304,13 +304,13 @@ TEST(scene, sources_are_merged_by_step)
 TEST(scene, irregular_hills)
 {
 	sim_scene scenes[3];
-	char error[500];
+	sim_error error;
 	for (int i = 0; i < 3; i++) {
 		char text[300];
 		snprintf(text, sizeof text,
 			"{\"planes\": [{}], \"meshes\": {\"h\": {\"height_field\": {\"columns\": 30, \"rows\": 20, \"hills\": {\"height\": 3, \"length\": 9, \"waves\": 8, \"seed\": %d}}}}}",
 			i / 2 + 1);
-		REQUIRE(parse(text, &scenes[i], error));
+		REQUIRE(parse(text, &scenes[i], &error));
 	}
 	const float *heights = scenes[0].meshes[0].heights;
 	double lowest = 0, highest = 0, steepest = 0;
@@ -331,8 +331,8 @@ TEST(scene, irregular_hills)
 TEST(scene, contacts_as_springs)
 {
 	sim_scene scene;
-	char error[500];
-	REQUIRE(parse("{\"planes\": [{}], \"solver\": {\"stiffness\": 1000, \"damping\": 30}}", &scene, error));
+	sim_error error;
+	REQUIRE(parse("{\"planes\": [{}], \"solver\": {\"stiffness\": 1000, \"damping\": 30}}", &scene, &error));
 	CHECK_NEAR(scene.solver.stiffness, 1000, 0);
 	CHECK_NEAR(scene.solver.damping, 30, 0);
 	sim_destroy_scene(&scene);
@@ -343,12 +343,13 @@ TEST(scene, rotation_matches_the_c_library)
 	uint64_t state = 11;
 	for (int i = 0; i < 200; i++) {
 		const double degrees = test_random_double(&state, -3600, 3600);
-		char text[200], error[500];
+		char text[200];
+		sim_error error;
 		snprintf(text, sizeof text,
 			"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"rotation\": {\"axis\": [0, 3, 0], \"degrees\": %.17g}}]}",
 			degrees);
 		sim_scene scene;
-		REQUIRE(parse(text, &scene, error));
+		REQUIRE(parse(text, &scene, &error));
 		const carom_quat q = scene.bodies[0].pose.orientation;
 		const double half = degrees * acos(-1) / 360;
 		CHECK_NEAR(q.y, sin(half), 1e-13);
@@ -365,11 +366,11 @@ TEST(scene, errors_of_syntax)
 	check_error("{} x", "folder/x.json:1: not a JSON text: unexpected x");
 	check_error("[]", "folder/x.json:1: must be an object {...}, not an array");
 	sim_scene scene;
-	char error[500];
-	CHECK(!sim_parse_scene("z", "{\n\0}", 4, &scene, error, sizeof error));
-	CHECK_STR(error, "z:2: holds a byte 0: this is not a JSON text");
-	CHECK(!sim_load_scene("/nowhere/x.json", &scene, error, sizeof error));
-	CHECK_STR(error, "/nowhere/x.json: cannot be opened: No such file or directory");
+	sim_error error;
+	CHECK(!sim_parse_scene("z", "{\n\0}", 4, &scene, &error));
+	CHECK_STR(error.text, "z:2: holds a byte 0: this is not a JSON text");
+	CHECK(!sim_load_scene("/nowhere/x.json", &scene, &error));
+	CHECK_STR(error.text, "/nowhere/x.json: cannot be opened: No such file or directory");
 }
 
 TEST(scene, errors_of_fields)
@@ -431,10 +432,10 @@ TEST(scene, errors_of_detection)
 		check_error(text, expected);
 	}
 	sim_scene scene; // without prediction nothing has to be seen ahead
-	char error[500];
+	sim_error error;
 	CHECK(parse(
 		"{\"planes\": [{}], \"detection\": {\"predict\": false, \"distance_extension\": 0.1, \"displacement_threshold\": 0.2}}",
-		&scene, error));
+		&scene, &error));
 	sim_destroy_scene(&scene);
 }
 
@@ -483,10 +484,10 @@ TEST(scene, errors_of_meshes)
 TEST(scene, null_heights_are_holes)
 {
 	sim_scene scene;
-	char error[500];
+	sim_error error;
 	REQUIRE(parse(
 		"{\"planes\": [{}], \"meshes\": {\"h\": {\"height_field\": {\"columns\": 3, \"heights\": [1, 2, 3, 4, 5, null]}}}}",
-		&scene, error));
+		&scene, &error));
 	CHECK_NEAR(scene.meshes[0].heights[4], 5, 0);
 	CHECK(isnan(scene.meshes[0].heights[5]));
 	sim_destroy_scene(&scene);
@@ -553,9 +554,9 @@ TEST(scene, damaged_texts_are_survived)
 		if (test_random(&state) % 4 == 0)
 			size = test_random(&state) % size;
 		sim_scene scene;
-		char error[500] = "";
-		const bool done = sim_parse_scene("f", text, size, &scene, error, sizeof error);
-		CHECK(done == (error[0] == 0));
+		sim_error error = { "" };
+		const bool done = sim_parse_scene("f", text, size, &scene, &error);
+		CHECK(done == (error.text[0] == 0));
 		refused += !done;
 		sim_destroy_scene(&scene);
 	}
@@ -566,11 +567,11 @@ TEST(scene, mesh_is_scaled_to_fit_and_centred)
 {
 	sim_scene scene;
 	sim_mesh mesh;
-	char error[500];
+	sim_error error;
 	REQUIRE(parse(
 		"{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"torus\", \"triangles\": 600, \"fit\": [3, 2, 1], \"centre\": true}}}",
-		&scene, error));
-	REQUIRE(sim_scene_build_mesh(&scene, 0, &mesh, error, sizeof error));
+		&scene, &error));
+	REQUIRE(sim_scene_build_mesh(&scene, 0, &mesh, &error));
 	const double box[3] = { 3, 2, 1 };
 	int touching = 0;
 	for (int k = 0; k < 3; k++) {
@@ -592,16 +593,16 @@ TEST(scene, mesh_is_replaced_by_a_file)
 {
 	sim_scene scene;
 	sim_mesh mesh;
-	char error[500];
-	REQUIRE(parse("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"box\"}, \"n\": {\"shape\": \"box\"}}}", &scene, error));
-	CHECK(!sim_scene_replace_mesh(&scene, "m", error, sizeof error));
-	CHECK_STR(error, "\"m\": must be NAME=FILE");
-	CHECK(!sim_scene_replace_mesh(&scene, "q=x", error, sizeof error));
-	CHECK_STR(error, "folder/x.json: has no mesh \"q\"; it has: m, n");
-	REQUIRE(sim_scene_replace_mesh(&scene, "n=/nowhere/a=b.obj", error, sizeof error));
+	sim_error error;
+	REQUIRE(parse("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"box\"}, \"n\": {\"shape\": \"box\"}}}", &scene, &error));
+	CHECK(!sim_scene_replace_mesh(&scene, "m", &error));
+	CHECK_STR(error.text, "\"m\": must be NAME=FILE");
+	CHECK(!sim_scene_replace_mesh(&scene, "q=x", &error));
+	CHECK_STR(error.text, "folder/x.json: has no mesh \"q\"; it has: m, n");
+	REQUIRE(sim_scene_replace_mesh(&scene, "n=/nowhere/a=b.obj", &error));
 	CHECK_STR(scene.meshes[1].file, "/nowhere/a=b.obj");
-	CHECK(!sim_scene_build_mesh(&scene, 1, &mesh, error, sizeof error));
-	CHECK(strncmp(error, "/nowhere/a=b.obj: ", 18) == 0);
+	CHECK(!sim_scene_build_mesh(&scene, 1, &mesh, &error));
+	CHECK(strncmp(error.text, "/nowhere/a=b.obj: ", 18) == 0);
 	sim_destroy_scene(&scene);
 }
 
@@ -614,19 +615,20 @@ TEST(scene, shipped_scenes_are_valid)
 	} scenes[] = { { "avalanche", 513 }, { "pile27", 28 }, { "pile216", 217 }, { "mixed", 178 }, { "fountain", 501 },
 		{ "terrain1000", 1001 }, { "convex", 120 } };
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-		char path[500], error[500] = "";
+		char path[500];
+		sim_error error = { "" };
 		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
 		sim_scene scene;
-		CHECK(sim_load_scene(path, &scene, error, sizeof error));
-		CHECK_STR(error, "");
+		CHECK(sim_load_scene(path, &scene, &error));
+		CHECK_STR(error.text, "");
 		CHECK_STR(scene.name, scenes[i].name);
 		CHECK_INT(scene.body_count, scenes[i].bodies);
 		for (int32_t k = 0; k < scene.mesh_count; k++) {
 			sim_mesh mesh;
 			if (scene.meshes[k].kind == SIM_MESH_HEIGHT_FIELD)
 				continue;
-			CHECK(sim_scene_build_mesh(&scene, k, &mesh, error, sizeof error));
-			CHECK_STR(error, "");
+			CHECK(sim_scene_build_mesh(&scene, k, &mesh, &error));
+			CHECK_STR(error.text, "");
 			sim_mesh_free(&mesh);
 		}
 		sim_destroy_scene(&scene);
@@ -646,10 +648,11 @@ TEST(scene, scenes_of_the_papers_have_their_sizes)
 		{ "pile216", 216, { 902 }, 0 },
 	};
 	for (int i = 0; i < 3; i++) {
-		char path[500], error[500] = "";
+		char path[500];
+		sim_error error = { "" };
 		snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, scenes[i].name);
 		sim_scene scene;
-		REQUIRE(sim_load_scene(path, &scene, error, sizeof error));
+		REQUIRE(sim_load_scene(path, &scene, &error));
 		CHECK_NEAR(scene.time_step, 1.0 / 60, 1e-15);
 		CHECK_INT(scene.bodies[scene.body_count - 1].first_step, scenes[i].last_step);
 		CHECK(scene.steps > scenes[i].last_step);
@@ -658,7 +661,7 @@ TEST(scene, scenes_of_the_papers_have_their_sizes)
 			sim_mesh mesh;
 			if (scene.meshes[k].kind == SIM_MESH_HEIGHT_FIELD)
 				continue;
-			REQUIRE(sim_scene_build_mesh(&scene, k, &mesh, error, sizeof error));
+			REQUIRE(sim_scene_build_mesh(&scene, k, &mesh, &error));
 			for (int size = 0; size < 4; size++)
 				for (int32_t b = 0; b < scene.body_count && mesh.triangle_count == scenes[i].sizes[size]; b++)
 					found[size] += scene.bodies[b].mesh == k;

@@ -21,24 +21,25 @@ typedef struct run {
 static void start_text(run *r, const char *text, int threads, const char *recording)
 {
 	*r = (run){ 0 };
-	char error[600] = "";
-	CHECK(sim_parse_scene("test.json", text, strlen(text), &r->scene, error, sizeof error));
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	CHECK(sim_parse_scene("test.json", text, strlen(text), &r->scene, &error));
+	CHECK_STR(error.text, "");
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &r->context) == CAROM_SUCCESS);
-	r->simulation = sim_create_simulation(r->context, &r->scene, recording, error, sizeof error);
-	CHECK_STR(error, "");
+	r->simulation = sim_create_simulation(r->context, &r->scene, recording, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(r->simulation != NULL);
 }
 
 static void start_file(run *r, const char *name, int threads, const char *recording)
 {
-	char path[500], error[600] = "";
+	char path[500];
+	sim_error error = { "" };
 	size_t size = 0;
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
 	sim_scene scene;
-	REQUIRE(sim_load_scene(path, &scene, error, sizeof error));
+	REQUIRE(sim_load_scene(path, &scene, &error));
 	size = scene.text_size;
 	char *text = malloc(size + 1);
 	REQUIRE(text != NULL);
@@ -51,10 +52,10 @@ static void start_file(run *r, const char *name, int threads, const char *record
 static sim_step advance(const run *r, int steps)
 {
 	sim_step step = { 0 };
-	char error[600] = "";
+	sim_error error = { "" };
 	for (int i = 0; i < steps; i++) {
-		CHECK(sim_simulate_step(r->simulation, &step, error, sizeof error));
-		CHECK_STR(error, "");
+		CHECK(sim_simulate_step(r->simulation, &step, &error));
+		CHECK_STR(error.text, "");
 	}
 	return step;
 }
@@ -102,7 +103,8 @@ TEST(simulation, every_shape_rests_on_a_plane)
 // A pile of concave meshes comes to rest above the ground, and what the recording holds is what was simulated.
 TEST(simulation, pile_comes_to_rest_and_is_recorded)
 {
-	char path[] = "/tmp/carom_simulation_XXXXXX", error[600] = "";
+	char path[] = "/tmp/carom_simulation_XXXXXX";
+	sim_error error = { "" };
 	const int file = mkstemp(path);
 	REQUIRE(file >= 0);
 	close(file);
@@ -117,19 +119,19 @@ TEST(simulation, pile_comes_to_rest_and_is_recorded)
 	CHECK(summary.deepest_penetration_relative < 0.05);
 	CHECK(summary.substeps > summary.steps);
 	CHECK(summary.contacts_peak > 50);
-	CHECK(sim_finish_recording(r.simulation, error, sizeof error));
+	CHECK(sim_finish_recording(r.simulation, &error));
 
-	sim_recording *recording = sim_open_recording(path, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_recording *recording = sim_open_recording(path, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(recording != NULL);
 	CHECK_INT(sim_recording_frame_count(recording), r.scene.steps);
 	CHECK_INT(sim_recording_body_count(recording), 28);
 	CHECK_STR(sim_recording_get_info(recording)->scene_text, r.scene.text);
 	CHECK_INT(sim_recording_get_mesh(recording, 0)->triangle_count, 902);
 	carom_pose poses[28];
-	REQUIRE(sim_recording_read_poses(recording, 0, poses, error, sizeof error));
+	REQUIRE(sim_recording_read_poses(recording, 0, poses, &error));
 	CHECK(memcmp(&poses[5], &start, sizeof start) == 0);
-	REQUIRE(sim_recording_read_poses(recording, (int32_t)r.scene.steps - 1, poses, error, sizeof error));
+	REQUIRE(sim_recording_read_poses(recording, (int32_t)r.scene.steps - 1, poses, &error));
 	CHECK_NEAR(poses[5].position.y, before.y, 0.05);
 	sim_close_recording(recording);
 	unlink(path);
@@ -152,7 +154,8 @@ TEST(simulation, avalanche_starts_without_contacts)
 // other. Here it appears in the very place of another body.
 TEST(simulation, source_adds_bodies_in_their_steps)
 {
-	char path[] = "/tmp/carom_source_XXXXXX", error[600] = "";
+	char path[] = "/tmp/carom_source_XXXXXX";
+	sim_error error = { "" };
 	const int file = mkstemp(path);
 	REQUIRE(file >= 0);
 	close(file);
@@ -173,14 +176,14 @@ TEST(simulation, source_adds_bodies_in_their_steps)
 		CHECK_INT(sim_summarise(r.simulation).bodies, 1 + appeared);
 		CHECK_INT(sim_summarise(r.simulation).bodies_above_ground, 1 + appeared);
 	}
-	CHECK(sim_finish_recording(r.simulation, error, sizeof error));
+	CHECK(sim_finish_recording(r.simulation, &error));
 
-	sim_recording *recording = sim_open_recording(path, error, sizeof error);
+	sim_recording *recording = sim_open_recording(path, &error);
 	REQUIRE(recording != NULL);
 	CHECK_INT(sim_recording_body_count(recording), 3); // the third was still to come
 	for (int32_t frame = 0; frame < 8; frame++) {
 		carom_pose poses[3];
-		REQUIRE(sim_recording_read_poses(recording, frame, poses, error, sizeof error));
+		REQUIRE(sim_recording_read_poses(recording, frame, poses, &error));
 		CHECK(!isnan(poses[0].position.x));
 		CHECK_INT(isnan(poses[1].position.x), frame < 3);
 		CHECK_INT(isnan(poses[2].position.x), frame < 6);
@@ -211,7 +214,8 @@ TEST(simulation, determinism_with_sources)
 // An error in the midst of a run names the source: its bodies are made when they are due.
 TEST(simulation, source_that_fails_is_named)
 {
-	char folder[] = "/tmp/carom_source_XXXXXX", path[64], text[400], error[600] = "";
+	char folder[] = "/tmp/carom_source_XXXXXX", path[64], text[400];
+	sim_error error = { "" };
 	REQUIRE(mkdtemp(folder) != NULL);
 	snprintf(path, sizeof path, "%s/open.obj", folder);
 	FILE *file = fopen(path, "w");
@@ -223,9 +227,9 @@ TEST(simulation, source_that_fails_is_named)
 	run r;
 	start_text(&r, text, 1, NULL);
 	advance(&r, 6);
-	CHECK(!sim_simulate_step(r.simulation, NULL, error, sizeof error));
+	CHECK(!sim_simulate_step(r.simulation, NULL, &error));
 	static const char expected[] = "test.json:2: field \"sources[0]\": its mesh is not closed";
-	CHECK_INT(strncmp(error, expected, strlen(expected)), 0);
+	CHECK_INT(strncmp(error.text, expected, strlen(expected)), 0);
 	end(&r);
 	unlink(path);
 	rmdir(folder);
@@ -237,7 +241,8 @@ TEST(simulation, interpenetration_of_a_known_case)
 {
 	static const char *const detections[] = { "{}",
 		"{\"max_contacts_per_pair\": 1, \"temporal\": \"iterative\", \"contact_normal\": \"triangle\", \"complete\": false}" };
-	char folder[] = "/tmp/carom_rays_XXXXXX", path[64], text[900], error[600] = "";
+	char folder[] = "/tmp/carom_rays_XXXXXX", path[64], text[900];
+	sim_error error = { "" };
 	REQUIRE(mkdtemp(folder) != NULL);
 	snprintf(path, sizeof path, "%s/o.obj", folder);
 	FILE *file = fopen(path, "w");
@@ -256,7 +261,7 @@ TEST(simulation, interpenetration_of_a_known_case)
 		run r;
 		start_text(&r, text, 1, NULL);
 		sim_interpenetration inside;
-		REQUIRE(sim_measure_interpenetration(r.simulation, &inside, error, sizeof error));
+		REQUIRE(sim_measure_interpenetration(r.simulation, &inside, &error));
 		CHECK_INT(inside.rays_inside, 1);
 		CHECK_NEAR(inside.ray_length, 0.25, 1e-6);
 		CHECK_INT(inside.plane_vertices, 1);
@@ -277,10 +282,10 @@ TEST(simulation, interpenetration_changes_nothing)
 		for (int k = 0; k < 3; k++) {
 			advance(&r, 15 + 15 * k);
 			sim_interpenetration inside = { .rays_inside = -1 };
-			char error[600] = "";
+			sim_error error = { "" };
 			if (i == 0)
 				continue;
-			CHECK(sim_measure_interpenetration(r.simulation, &inside, error, sizeof error));
+			CHECK(sim_measure_interpenetration(r.simulation, &inside, &error));
 			CHECK_INT(inside.plane_vertices > 0, k > 0);
 			CHECK_INT(inside.plane_depth > 0, k > 0);
 			CHECK(k < 2 || (inside.rays_inside > 0 && inside.ray_length > 0));
@@ -402,13 +407,13 @@ static void check_refused(const char *text, const char *expected)
 {
 	sim_scene scene;
 	carom_context *context;
-	char error[600] = "";
-	REQUIRE(sim_parse_scene("dir/t.json", text, strlen(text), &scene, error, sizeof error));
+	sim_error error = { "" };
+	REQUIRE(sim_parse_scene("dir/t.json", text, strlen(text), &scene, &error));
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	CHECK(sim_create_simulation(context, &scene, NULL, error, sizeof error) == NULL);
-	CHECK(strncmp(error, expected, strlen(expected)) == 0);
-	if (strncmp(error, expected, strlen(expected)) != 0)
-		CHECK_STR(error, expected);
+	CHECK(sim_create_simulation(context, &scene, NULL, &error) == NULL);
+	CHECK(strncmp(error.text, expected, strlen(expected)) == 0);
+	if (strncmp(error.text, expected, strlen(expected)) != 0)
+		CHECK_STR(error.text, expected);
 	carom_destroy_context(context);
 	sim_destroy_scene(&scene);
 }

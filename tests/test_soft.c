@@ -25,12 +25,12 @@ static carom_context *make_context(int threads, carom_simd simd)
 static sim_soft *start(carom_context *context, const char *text)
 {
 	sim_soft_scene scene;
-	char error[600] = "";
-	const bool parsed = sim_parse_soft_scene("x.json", text, strlen(text), &scene, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	const bool parsed = sim_parse_soft_scene("x.json", text, strlen(text), &scene, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(parsed);
-	sim_soft *soft = sim_start_soft_scene(context, &scene, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_soft *soft = sim_start_soft_scene(context, &scene, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(soft != NULL);
 	sim_destroy_soft_scene(&scene);
 	return soft;
@@ -39,9 +39,9 @@ static sim_soft *start(carom_context *context, const char *text)
 static sim_soft_step advance(sim_soft *soft)
 {
 	sim_soft_step step = { 0 };
-	char error[600] = "";
-	const bool done = sim_soft_advance(soft, &step, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	const bool done = sim_soft_advance(soft, &step, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(done);
 	return step;
 }
@@ -74,7 +74,7 @@ TEST(soft, a_hanging_corner_stretches_as_hooke_says)
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	sim_soft_def def = sim_default_soft_def();
 	sim_soft_body body = sim_default_soft_body();
-	char error[300] = "";
+	sim_error error = { "" };
 	body.vertex_count = 3;
 	body.triangle_count = 1;
 	body.places = places;
@@ -85,8 +85,8 @@ TEST(soft, a_hanging_corner_stretches_as_hooke_says)
 	def.bodies = &body;
 	def.body_count = 1;
 	def.damping = 4;
-	sim_soft *soft = sim_create_soft(context, &def, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_soft *soft = sim_create_soft(context, &def, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(soft != NULL);
 	sim_soft_step step = { 0 };
 	for (int i = 0; i < 1200; i++)
@@ -356,17 +356,17 @@ TEST(soft, what_is_squeezed_is_an_error_that_names_it)
 		" {\"name\": \"press\", \"form\": \"sheet\", \"divisions\": [1, 1], \"size\": [1, 1], \"position\": [0, 0.05, 0], \"motion\": {\"velocity\": [0, -1, 0]}},"
 		" {\"name\": \"anvil\", \"form\": \"sheet\", \"divisions\": [1, 1], \"size\": [1, 1], \"position\": [0, -0.02, 0]}],"
 		" \"cloth\": [{\"name\": \"rag\", \"form\": \"sheet\", \"size\": [0.4, 0.4], \"divisions\": [4, 4]}]}");
-	char error[600] = "";
+	sim_error error = { "" };
 	int done = 0;
-	while (done < 30 && sim_soft_advance(soft, NULL, error, sizeof error))
+	while (done < 30 && sim_soft_advance(soft, NULL, &error))
 		done++;
 	// The plates meet after 0.07 s, 8.4 steps.
 	CHECK_INT(done, 8);
-	CHECK(strstr(error, "of body \"rag\" is squeezed between") != NULL);
-	CHECK(strstr(error, "press") != NULL);
+	CHECK(strstr(error.text, "of body \"rag\" is squeezed between") != NULL);
+	CHECK(strstr(error.text, "press") != NULL);
 	CHECK_INT(crossings(soft), 0);
 	const uint64_t hash = sim_soft_hash(soft);
-	CHECK(!sim_soft_advance(soft, NULL, error, sizeof error));
+	CHECK(!sim_soft_advance(soft, NULL, &error));
 	CHECK(sim_soft_hash(soft) == hash);
 	sim_destroy_soft(soft);
 	carom_destroy_context(context);
@@ -401,12 +401,12 @@ static misuse make_misuse(void)
 
 static void refused(misuse *m, const sim_soft_def *def, const sim_soft_body *body, const char *expected)
 {
-	char error[300] = "";
+	sim_error error = { "" };
 	sim_soft_def bad = *def;
 	bad.bodies = body;
-	sim_soft *soft = sim_create_soft(m->context, &bad, error, sizeof error);
+	sim_soft *soft = sim_create_soft(m->context, &bad, &error);
 	CHECK(soft == NULL);
-	CHECK_STR(error, expected);
+	CHECK_STR(error.text, expected);
 	sim_destroy_soft(soft);
 }
 
@@ -528,7 +528,7 @@ TEST(soft, bodies_that_cross_at_the_start_are_refused)
 {
 	misuse m = make_misuse();
 	double places[27];
-	char error[300] = "";
+	sim_error error = { "" };
 	for (int i = 0; i < 9; i++) { // turned upright
 		places[3 * i] = m.sheet.places[3 * i] + 0.1;
 		places[3 * i + 1] = m.sheet.places[3 * i + 2] + 0.13;
@@ -537,12 +537,12 @@ TEST(soft, bodies_that_cross_at_the_start_are_refused)
 	m.bodies[1].places = places;
 	m.def.bodies = m.bodies;
 	m.def.body_count = 2;
-	CHECK(sim_create_soft(m.context, &m.def, error, sizeof error) == NULL);
-	CHECK(strstr(error, "of body \"floor\" and triangle") != NULL &&
-		strstr(error, "of body \"cloth\" cross at the start") != NULL);
+	CHECK(sim_create_soft(m.context, &m.def, &error) == NULL);
+	CHECK(strstr(error.text, "of body \"floor\" and triangle") != NULL &&
+		strstr(error.text, "of body \"cloth\" cross at the start") != NULL);
 	// Two rigid bodies may.
 	m.bodies[1].kind = SIM_SOFT_RIGID;
-	sim_soft *soft = sim_create_soft(m.context, &m.def, error, sizeof error);
+	sim_soft *soft = sim_create_soft(m.context, &m.def, &error);
 	CHECK(soft != NULL);
 	sim_destroy_soft(soft);
 	sim_free_form_mesh(&m.sheet);
@@ -553,7 +553,7 @@ TEST(soft, bodies_that_cross_at_the_start_are_refused)
 TEST(soft, what_leaves_space_is_named)
 {
 	misuse m = make_misuse();
-	char error[300] = "";
+	sim_error error = { "" };
 	m.bodies[1].velocity[0] = 1e6;
 	m.def.bodies = &m.bodies[1];
 	m.def.gravity[0] = 1e6;
@@ -561,10 +561,10 @@ TEST(soft, what_leaves_space_is_named)
 	m.def.damping = 0;
 	for (int i = 0; i < 9; i++)
 		m.sheet.places[3 * i] += 1e12 - 8;
-	sim_soft *soft = sim_create_soft(m.context, &m.def, error, sizeof error);
+	sim_soft *soft = sim_create_soft(m.context, &m.def, &error);
 	REQUIRE(soft != NULL);
-	CHECK(!sim_soft_advance(soft, NULL, error, sizeof error));
-	CHECK(strstr(error, "body \"cloth\": carom_world_set_vertices: end: ") == error);
+	CHECK(!sim_soft_advance(soft, NULL, &error));
+	CHECK(strstr(error.text, "body \"cloth\": carom_world_set_vertices: end: ") == error.text);
 	sim_destroy_soft(soft);
 	sim_free_form_mesh(&m.sheet);
 	carom_destroy_context(m.context);
@@ -600,7 +600,7 @@ static uint64_t run_short(short_memory *memory, bool *failed)
 		{ .kind = SIM_FORM_SPHERE, .radius = 0.2, .divisions = { 5, 3 } } };
 	sim_soft_body bodies[2] = { sim_default_soft_body(), sim_default_soft_body() };
 	sim_form_mesh meshes[2];
-	char error[300];
+	sim_error error;
 	carom_context *context = NULL;
 	carom_context_def context_def = carom_default_context_def();
 	context_def.allocator = (carom_allocator){ short_allocate, short_release, memory };
@@ -624,18 +624,18 @@ static uint64_t run_short(short_memory *memory, bool *failed)
 	*failed = false;
 	while (carom_create_context(&context_def, &context) != CAROM_SUCCESS)
 		*failed = true;
-	sim_soft *soft = sim_create_soft(context, &def, error, sizeof error);
+	sim_soft *soft = sim_create_soft(context, &def, &error);
 	if (!soft) {
 		*failed = true;
-		CHECK(strstr(error, "memory") != NULL);
-		soft = sim_create_soft(context, &def, error, sizeof error);
+		CHECK(strstr(error.text, "memory") != NULL);
+		soft = sim_create_soft(context, &def, &error);
 	}
 	REQUIRE(soft != NULL);
 	for (int i = 0; i < 4; i++)
-		if (!sim_soft_advance(soft, NULL, error, sizeof error)) {
+		if (!sim_soft_advance(soft, NULL, &error)) {
 			*failed = true;
-			CHECK(strstr(error, "memory") != NULL);
-			REQUIRE(sim_soft_advance(soft, NULL, error, sizeof error));
+			CHECK(strstr(error.text, "memory") != NULL);
+			REQUIRE(sim_soft_advance(soft, NULL, &error));
 		}
 	const uint64_t hash = sim_soft_hash(soft);
 	sim_destroy_soft(soft);

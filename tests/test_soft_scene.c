@@ -6,23 +6,22 @@
 #include "scene/soft_scene.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse(const char *text, sim_soft_scene *scene, char error[600])
+static bool parse(const char *text, sim_soft_scene *scene, sim_error *error)
 {
-	error[0] = 0;
-	return sim_parse_soft_scene("folder/x.json", text, strlen(text), scene, error, 600);
+	error->text[0] = 0;
+	return sim_parse_soft_scene("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
 	sim_soft_scene scene;
-	char error[600];
-	CHECK(!parse(text, &scene, error));
-	CHECK_STR(error, expected);
+	sim_error error;
+	CHECK(!parse(text, &scene, &error));
+	CHECK_STR(error.text, expected);
 	CHECK(scene.base.text == NULL && scene.sources == NULL);
 	sim_destroy_soft_scene(&scene);
 }
@@ -40,8 +39,8 @@ TEST(soft_scene, kinds_of_scenes_are_told_apart)
 TEST(soft_scene, defaults_of_the_smallest_scene)
 {
 	sim_soft_scene scene;
-	char error[600];
-	REQUIRE(parse("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 2], \"divisions\": [3, 4]}]}", &scene, error));
+	sim_error error;
+	REQUIRE(parse("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 2], \"divisions\": [3, 4]}]}", &scene, &error));
 	const sim_soft_def def = sim_default_soft_def();
 	const sim_soft_body body = sim_default_soft_body();
 	CHECK_STR(scene.base.name, "scene");
@@ -88,9 +87,9 @@ TEST(soft_scene, every_field)
 		"  {\"form\": \"triangles\", \"count\": 9, \"size\": [1, 2, 3], \"radius\": 0.1, \"seed\": 4}]\n"
 		"}\n";
 	sim_soft_scene scene;
-	char error[600];
-	const bool parsed = parse(text, &scene, error);
-	CHECK_STR(error, "");
+	sim_error error;
+	const bool parsed = parse(text, &scene, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(parsed);
 	CHECK_STR(scene.base.text, text);
 	CHECK_STR(scene.base.name, "all");
@@ -204,12 +203,12 @@ TEST(soft_scene, errors_name_file_line_and_field)
 static void check_start_error(const char *text, const char *expected)
 {
 	sim_soft_scene scene;
-	char error[600] = "";
+	sim_error error = { "" };
 	carom_context *context = NULL;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	REQUIRE(parse(text, &scene, error));
-	CHECK(sim_start_soft_scene(context, &scene, error, sizeof error) == NULL);
-	CHECK_STR(error, expected);
+	REQUIRE(parse(text, &scene, &error));
+	CHECK(sim_start_soft_scene(context, &scene, &error) == NULL);
+	CHECK_STR(error.text, expected);
 	sim_destroy_soft_scene(&scene);
 	carom_destroy_context(context);
 }

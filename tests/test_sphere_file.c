@@ -47,10 +47,10 @@ static void write_bytes(const char *name, const void *bytes, size_t size)
 
 // Write bytes to a file, load it, remove it.
 static bool load_bytes(
-	const void *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, char *error, size_t error_size)
+	const void *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
 	write_bytes("in", bytes, size);
-	const bool done = sim_load_spheres(temporary("in"), reading, spheres, error, error_size);
+	const bool done = sim_load_spheres(temporary("in"), reading, spheres, error);
 	remove(temporary("in"));
 	return done;
 }
@@ -65,10 +65,10 @@ static bool is_empty(const sim_sphere_set *s)
 static void check_refused(const void *bytes, size_t size, const char *sentence)
 {
 	sim_sphere_set set;
-	char error[256] = "";
-	if (!CHECK(!load_bytes(bytes, size, &plain, &set, error, sizeof error)))
+	sim_error error = { "" };
+	if (!CHECK(!load_bytes(bytes, size, &plain, &set, &error)))
 		sim_free_spheres(&set);
-	CHECK_STR(error, sentence);
+	CHECK_STR(error.text, sentence);
 	CHECK(is_empty(&set));
 }
 
@@ -77,9 +77,9 @@ static void check_text_refused(const char *text, const char *sentence) { check_r
 static sim_sphere_set load_text(const char *text, const sim_sphere_reading *reading)
 {
 	sim_sphere_set set;
-	char error[256] = "";
-	if (!load_bytes(text, strlen(text), reading, &set, error, sizeof error)) {
-		CHECK_STR(error, "");
+	sim_error error = { "" };
+	if (!load_bytes(text, strlen(text), reading, &set, &error)) {
+		CHECK_STR(error.text, "");
 		test_stop();
 	}
 	return set;
@@ -123,11 +123,10 @@ static sim_sphere_set random_set(int64_t count, bool wide, uint64_t seed)
 
 static sim_sphere_set save_and_load(const char *name, const sim_sphere_set *set, const sim_sphere_reading *reading)
 {
-	char error[256] = "";
+	sim_error error = { "" };
 	sim_sphere_set back = { 0 };
-	if (!sim_save_spheres(temporary(name), set, error, sizeof error) ||
-		!sim_load_spheres(temporary(name), reading, &back, error, sizeof error)) {
-		CHECK_STR(error, "");
+	if (!sim_save_spheres(temporary(name), set, &error) || !sim_load_spheres(temporary(name), reading, &back, &error)) {
+		CHECK_STR(error.text, "");
 		test_stop();
 	}
 	remove(temporary(name));
@@ -173,13 +172,13 @@ TEST(sphere_file, snapshot_bytes_are_those_of_the_format)
 	unsigned char bytes[80];
 	const size_t size = make_snapshot(bytes);
 	sim_sphere_set set;
-	char error[256];
-	REQUIRE(load_bytes(bytes, size, &plain, &set, error, sizeof error));
+	sim_error error;
+	REQUIRE(load_bytes(bytes, size, &plain, &set, &error));
 	CHECK_INT(set.count, 1);
 	check_sphere(&set, 0, 1.5, -2, 0.25, 0.5);
 	CHECK(set.has_walls && set.lower[2] == 0 && set.upper[0] == 1 && set.upper[2] == 1);
 	CHECK(set.has_expected && set.expected_pairs == 7 && set.expected_hash == 0x4300000000000021u);
-	REQUIRE(sim_save_spheres(temporary("b.SPH"), &set, error, sizeof error));
+	REQUIRE(sim_save_spheres(temporary("b.SPH"), &set, &error));
 	sim_free_spheres(&set);
 	FILE *file = fopen(temporary("b.SPH"), "rb");
 	REQUIRE(file != NULL);
@@ -204,8 +203,8 @@ TEST(sphere_file, snapshot_damage_is_named)
 	// Cut off in the magic word it is text, which is no sphere either.
 	for (size_t cut = 1; cut < 8; cut++) {
 		sim_sphere_set set;
-		char error[256];
-		CHECK(!load_bytes(bytes, cut, &plain, &set, error, sizeof error));
+		sim_error error;
+		CHECK(!load_bytes(bytes, cut, &plain, &set, &error));
 	}
 	check_refused(bytes, 0, "is empty");
 	static const struct {
@@ -248,8 +247,8 @@ TEST(sphere_file, snapshot_without_pairs_or_walls)
 	const size_t size = make_snapshot(bytes);
 	memset(bytes + 16, 0, 40);
 	sim_sphere_set set;
-	char error[256];
-	REQUIRE(load_bytes(bytes, size, &plain, &set, error, sizeof error));
+	sim_error error;
+	REQUIRE(load_bytes(bytes, size, &plain, &set, &error));
 	CHECK(!set.has_expected && !set.has_walls);
 	// Written again, the walls are the box of the spheres.
 	sim_sphere_set back = save_and_load("a.sph", &set, &plain);
@@ -427,8 +426,8 @@ TEST(sphere_file, ply_points_in_both_byte_orders)
 		for (int wide = 0; wide < 2; wide++) {
 			const sim_sphere_reading reading = { .default_radius = -1, .wide = wide };
 			sim_sphere_set set;
-			char error[256];
-			REQUIRE(load_bytes(bytes, size, &reading, &set, error, sizeof error));
+			sim_error error;
+			REQUIRE(load_bytes(bytes, size, &reading, &set, &error));
 			CHECK_INT(set.count, 3);
 			for (int i = 0; i < 3; i++)
 				check_sphere(&set, i, wide ? 0.1 : (double)0.1f, -2, (double)3.14f, 0.25);
@@ -436,9 +435,9 @@ TEST(sphere_file, ply_points_in_both_byte_orders)
 		}
 		for (size_t cut = 1; cut < size - header; cut++) {
 			sim_sphere_set set;
-			char error[256];
-			CHECK(!load_bytes(bytes, size - cut, &plain, &set, error, sizeof error));
-			CHECK(strstr(error, ": ends too early") != NULL && strncmp(error, "byte ", 5) == 0);
+			sim_error error;
+			CHECK(!load_bytes(bytes, size - cut, &plain, &set, &error));
+			CHECK(strstr(error.text, ": ends too early") != NULL && strncmp(error.text, "byte ", 5) == 0);
 		}
 	}
 }
@@ -479,9 +478,9 @@ TEST(sphere_file, ply_says_what_is_wrong)
 
 static bool is_sphere_file(const char *path)
 {
-	char error[256];
+	sim_error error;
 	sim_input input;
-	const bool answer = sim_open_input(&input, path, error, sizeof error) && sim_holds_spheres(&input);
+	const bool answer = sim_open_input(&input, path, &error) && sim_holds_spheres(&input);
 	sim_close_input(&input);
 	return answer;
 }
@@ -511,25 +510,25 @@ TEST(sphere_file, kinds_are_told_apart)
 
 TEST(sphere_file, saving_refuses_what_cannot_be_read_back)
 {
-	char error[256];
+	sim_error error;
 	double values[8] = { 0, 0, 0, 1, 0, 1e39, 0, 1 };
 	sim_sphere_set set = { .count = 2, .wide = true, .values = values, .has_radii = true };
-	CHECK(!sim_save_spheres(temporary("x.sph"), &set, error, sizeof error));
-	CHECK_STR(error, "sphere 1: y is not finite"); // as float
-	CHECK(sim_save_spheres(temporary("x.csv"), &set, error, sizeof error));
+	CHECK(!sim_save_spheres(temporary("x.sph"), &set, &error));
+	CHECK_STR(error.text, "sphere 1: y is not finite"); // as float
+	CHECK(sim_save_spheres(temporary("x.csv"), &set, &error));
 	remove(temporary("x.csv"));
 	values[7] = -1;
-	CHECK(!sim_save_spheres(temporary("x.csv"), &set, error, sizeof error));
-	CHECK_STR(error, "sphere 1: the radius is negative");
+	CHECK(!sim_save_spheres(temporary("x.csv"), &set, &error));
+	CHECK_STR(error.text, "sphere 1: the radius is negative");
 	values[7] = 1;
-	CHECK(!sim_save_spheres(temporary("x.obj"), &set, error, sizeof error));
-	CHECK_STR(error, "no format of spheres has this extension; use .sph or .csv");
-	CHECK(!sim_save_spheres(temporary("no/x.csv"), &set, error, sizeof error));
-	CHECK_STR(error, "cannot be written: No such file or directory");
-	CHECK(!sim_load_spheres(temporary("x.csv"), &plain, &set, error, sizeof error));
-	CHECK_STR(error, "cannot be opened: No such file or directory");
-	CHECK(!sim_load_spheres(folder, &plain, &set, error, sizeof error));
-	CHECK_STR(error, "cannot be read: Is a directory");
+	CHECK(!sim_save_spheres(temporary("x.obj"), &set, &error));
+	CHECK_STR(error.text, "no format of spheres has this extension; use .sph or .csv");
+	CHECK(!sim_save_spheres(temporary("no/x.csv"), &set, &error));
+	CHECK_STR(error.text, "cannot be written: No such file or directory");
+	CHECK(!sim_load_spheres(temporary("x.csv"), &plain, &set, &error));
+	CHECK_STR(error.text, "cannot be opened: No such file or directory");
+	CHECK(!sim_load_spheres(folder, &plain, &set, &error));
+	CHECK_STR(error.text, "cannot be read: Is a directory");
 	CHECK(!sim_allocate_spheres(&set, -1, false) && is_empty(&set));
 	CHECK(!sim_allocate_spheres(&set, CAROM_MAX_SPHERES + 1, false) && is_empty(&set));
 }
@@ -589,9 +588,9 @@ static carom_mesh *make_mesh(carom_context *context, const sim_mesh *mesh)
 static sim_sphere_set sample(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, double *spacing)
 {
 	sim_sphere_set set;
-	char error[256] = "";
-	if (!sim_sample_mesh(context, mesh, sampling, &set, spacing, error, sizeof error)) {
-		CHECK_STR(error, "");
+	sim_error error = { "" };
+	if (!sim_sample_mesh(context, mesh, sampling, &set, spacing, &error)) {
+		CHECK_STR(error.text, "");
 		test_stop();
 	}
 	return set;
@@ -634,9 +633,9 @@ typedef struct sampled {
 static sampled begin_sampling(const char *shape, int32_t triangles)
 {
 	sampled s;
-	char error[256];
+	sim_error error;
 	REQUIRE(carom_create_context(NULL, &s.context) == CAROM_SUCCESS);
-	REQUIRE(sim_make_shape(shape, triangles, 1, &s.mesh, error, sizeof error));
+	REQUIRE(sim_make_shape(shape, triangles, 1, &s.mesh, &error));
 	return s;
 }
 
@@ -776,9 +775,9 @@ static void check_not_sampled(const sampled *s, const sim_sampling *sampling, co
 {
 	sim_sphere_set set;
 	double spacing;
-	char error[256] = "";
-	CHECK(!sim_sample_mesh(s->context, &s->mesh, sampling, &set, &spacing, error, sizeof error));
-	CHECK_STR(error, sentence);
+	sim_error error = { "" };
+	CHECK(!sim_sample_mesh(s->context, &s->mesh, sampling, &set, &spacing, &error));
+	CHECK_STR(error.text, sentence);
 	CHECK(is_empty(&set));
 }
 
@@ -806,8 +805,8 @@ TEST(sphere_sampling, says_what_is_wrong)
 	check_not_sampled(&s, &sampling, "holds more spheres than the 50000000 that a set can have; choose a larger radius");
 	// A ring, whose middle is outside of it.
 	sim_mesh thin;
-	char error[256];
-	REQUIRE(sim_make_shape("torus", 600, 1, &thin, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape("torus", 600, 1, &thin, &error));
 	const sampled ring = { s.context, thin };
 	sampling.radius = 10;
 	check_not_sampled(&ring, &sampling, "has no room for a sphere of this radius: no point of the lattice is inside");
@@ -815,8 +814,8 @@ TEST(sphere_sampling, says_what_is_wrong)
 	thin.triangle_count--;
 	check_not_sampled(&(sampled){ s.context, thin }, &sampling, "is not closed, so it has no inside to fill");
 	thin.triangles[4] = 9999;
-	CHECK(!sim_sample_mesh(s.context, &thin, &sampling, &(sim_sphere_set){ 0 }, &(double){ 0 }, error, sizeof error));
-	CHECK(strstr(error, "triangle 1") != NULL);
+	CHECK(!sim_sample_mesh(s.context, &thin, &sampling, &(sim_sphere_set){ 0 }, &(double){ 0 }, &error));
+	CHECK(strstr(error.text, "triangle 1") != NULL);
 	sim_mesh_free(&thin);
 	end_sampling(&s);
 }
@@ -837,8 +836,8 @@ TEST(sphere_sampling, gives_up_on_a_sheet)
 TEST(sphere_sampling, survives_failing_allocations)
 {
 	sim_mesh mesh;
-	char error[256];
-	REQUIRE(sim_make_shape("torus", 600, 1, &mesh, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_make_shape("torus", 600, 1, &mesh, &error));
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
 	const long long held = atomic_load(&heap.blocks);
@@ -850,11 +849,11 @@ TEST(sphere_sampling, survives_failing_allocations)
 		sim_sphere_set set;
 		double spacing;
 		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + failures);
-		error[0] = '\0';
-		done = sim_sample_mesh(context, &mesh, &sampling, &set, &spacing, error, sizeof error);
+		error.text[0] = '\0';
+		done = sim_sample_mesh(context, &mesh, &sampling, &set, &spacing, &error);
 		CHECK_INT(atomic_load(&heap.blocks), held);
 		if (!done) {
-			CHECK(error[0] != '\0' && is_empty(&set));
+			CHECK(error.text[0] != '\0' && is_empty(&set));
 			failures++;
 		}
 		sim_free_spheres(&set);
@@ -910,9 +909,9 @@ TEST(sphere_file, snapshots_of_the_collection)
 		{ "spheres/floor_250k.sph", 250000, 478197 }, { "spheres/bunny_mix.sph", 82337, 289971 },
 		{ "spheres/bunny_half.sph", 82337, 0 } };
 	for (int f = 0; f < 5; f++) {
-		char error[256];
+		sim_error error;
 		sim_sphere_set set;
-		REQUIRE(sim_load_spheres(test_data_path(files[f].path), &plain, &set, error, sizeof error));
+		REQUIRE(sim_load_spheres(test_data_path(files[f].path), &plain, &set, &error));
 		CHECK_INT(set.count, files[f].count);
 		CHECK_INT(set.expected_pairs, files[f].pairs);
 		CHECK_INT(set.has_expected, files[f].pairs != 0);

@@ -32,9 +32,9 @@ static sim_sphere_picture_options make_options(void)
 static sim_image draw(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options)
 {
 	sim_image image;
-	char error[300] = "";
-	REQUIRE(sim_draw_spheres(cloud, camera, options, &image, error, sizeof error));
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	REQUIRE(sim_draw_spheres(cloud, camera, options, &image, &error));
+	CHECK_STR(error.text, "");
 	REQUIRE(image.width == options->width && image.height == options->height);
 	return image;
 }
@@ -176,7 +176,7 @@ static void find_pixel(const sim_camera *camera, carom_vec3 point, int *x, int *
 {
 	sim_view view;
 	double at[2] = { -1, -1 };
-	REQUIRE(sim_make_view(camera, SIZE, SIZE, &view, NULL, 0) && sim_view_project(&view, point, &at[0], &at[1]));
+	REQUIRE(sim_make_view(camera, SIZE, SIZE, &view, NULL) && sim_view_project(&view, point, &at[0], &at[1]));
 	*x = (int)floor(at[0]);
 	*y = (int)floor(at[1]);
 	REQUIRE(*x >= 0 && *x < SIZE && *y >= 0 && *y < SIZE);
@@ -342,9 +342,9 @@ static void check_refused(const sim_sphere_picture_options *options, const sim_c
 	const double sphere[] = { 0, 0, 0, 1 };
 	const sim_sphere_cloud cloud = make_cloud(sphere, 1);
 	sim_image image;
-	char error[300] = "";
-	CHECK(!sim_draw_spheres(&cloud, camera, options, &image, error, sizeof error));
-	CHECK(strstr(error, expected) != NULL);
+	sim_error error = { "" };
+	CHECK(!sim_draw_spheres(&cloud, camera, options, &image, &error));
+	CHECK(strstr(error.text, expected) != NULL);
 	CHECK(image.pixels == NULL);
 }
 

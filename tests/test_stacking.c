@@ -45,7 +45,7 @@ static void close_yard(yard *y)
 /// Add a cube that moves, or a ground (half 0).
 static void put(yard *y, carom_shape shape, carom_pose pose, double half, carom_vec3 velocity)
 {
-	char error[200] = "";
+	sim_error error = { "" };
 	const carom_shape box = fixture_box(half, half, half);
 	sim_dynamic_body body = {
 		.kind = half > 0 ? CAROM_DYNAMIC : CAROM_STATIC, .pose = pose, .velocity = velocity, .friction = y->friction
@@ -53,7 +53,7 @@ static void put(yard *y, carom_shape shape, carom_pose pose, double half, carom_
 	if (half > 0)
 		body.mass = sim_volume_mass(&box);
 	y->id[y->count++] = fixture_add(y->world, shape, pose, body.kind);
-	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, error, sizeof error));
+	REQUIRE(sim_dynamics_add_body(y->dynamics, &body, &error));
 }
 
 /// Find the contacts, solve, move.

@@ -80,11 +80,12 @@ static carom_sweep *load_frame(carom_context *context, const carom_sweep_def *de
 
 static void check_truth(const char *folder, const char *first, const char *second, int64_t true_count)
 {
-	char path[256], error[256];
+	char path[256];
+	sim_error error;
 	sim_mesh frames[2];
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof path, "ccd/%s/frames/%s", folder, i ? second : first);
-		REQUIRE(sim_load_mesh(test_data_path(path), &frames[i], error, sizeof error));
+		REQUIRE(sim_load_mesh(test_data_path(path), &frames[i], &error));
 	}
 	snprintf(path, sizeof path, "ccd/%s/truth.txt", folder);
 	int64_t count;
@@ -132,10 +133,11 @@ TEST(sweep_data, n_body_misses_nothing)
 /// The first frames of an animation, by the front and from the root.
 static void follow_animation(const char *folder, int frames, double most_tests)
 {
-	char path[256], error[256];
+	char path[256];
+	sim_error error;
 	sim_mesh mesh;
 	snprintf(path, sizeof path, "sequences/%s/mesh.ply", folder);
-	REQUIRE(sim_load_mesh(test_data_path(path), &mesh, error, sizeof error));
+	REQUIRE(sim_load_mesh(test_data_path(path), &mesh, &error));
 	snprintf(path, sizeof path, "sequences/%s/positions.f32", folder);
 	FILE *file = fopen(test_data_path(path), "rb");
 	REQUIRE(file != NULL);

@@ -12,10 +12,10 @@ TEST(temporal_data, avalanche_at_rest_keeps_all_pairs)
 {
 	sim_trajectory trajectory;
 	sim_mesh file;
-	char error[256] = "";
-	const bool loaded = sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &trajectory, error, sizeof error) &&
-		sim_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &file, error, sizeof error);
-	CHECK_STR(error, "");
+	sim_error error = { "" };
+	const bool loaded = sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &trajectory, &error) &&
+		sim_load_mesh(test_data_path("meshes/bullet-bunny-902.obj"), &file, &error);
+	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	carom_context *context = fixture_context(2);
 	carom_mesh_def mesh_def = carom_default_mesh_def();

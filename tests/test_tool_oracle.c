@@ -262,9 +262,9 @@ static void copy_as_doubles(const sim_mesh *from, sim_mesh *to)
 /// A body that is turned inside out by a third, with a repeated triangle and one of a repeated corner.
 static void open_step(step *s)
 {
-	char error[200];
+	sim_error error;
 	sim_mesh shape;
-	REQUIRE(sim_make_shape("lumpy", 160, 1, &shape, error, sizeof error));
+	REQUIRE(sim_make_shape("lumpy", 160, 1, &shape, &error));
 	memcpy(shape.triangles + 3, shape.triangles, 3 * sizeof *shape.triangles);
 	shape.triangles[6] = shape.triangles[7];
 	copy_as_doubles(&shape, &s->begin);

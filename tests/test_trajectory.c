@@ -53,8 +53,7 @@ static void make_file(unsigned char *bytes)
 	}
 }
 
-static bool load(
-	const unsigned char *bytes, size_t size, bool zipped, sim_trajectory *trajectory, char *error, size_t error_size)
+static bool load(const unsigned char *bytes, size_t size, bool zipped, sim_trajectory *trajectory, sim_error *error)
 {
 	char path[] = "/tmp/carom-motion-XXXXXX";
 	const int handle = mkstemp(path);
@@ -67,7 +66,7 @@ static bool load(
 		CHECK_INT(write(handle, bytes, size), size);
 		close(handle);
 	}
-	const bool done = sim_load_trajectory(path, trajectory, error, error_size);
+	const bool done = sim_load_trajectory(path, trajectory, error);
 	remove(path);
 	return done;
 }
@@ -77,11 +76,11 @@ static void check_refused(int offset, const void *patch, size_t patch_size, size
 {
 	unsigned char bytes[SIZE];
 	sim_trajectory trajectory;
-	char error[256] = "";
+	sim_error error = { "" };
 	make_file(bytes);
 	memcpy(bytes + offset, patch, patch_size);
-	CHECK(!load(bytes, size, true, &trajectory, error, sizeof error));
-	CHECK_STR(error, sentence);
+	CHECK(!load(bytes, size, true, &trajectory, &error));
+	CHECK_STR(error.text, sentence);
 	CHECK(trajectory.poses == NULL);
 }
 
@@ -91,8 +90,8 @@ TEST(trajectory, reads_gzipped_and_plain_files)
 	make_file(bytes);
 	for (int zipped = 0; zipped < 2; zipped++) {
 		sim_trajectory t;
-		char error[256];
-		REQUIRE(load(bytes, SIZE, zipped, &t, error, sizeof error));
+		sim_error error;
+		REQUIRE(load(bytes, SIZE, zipped, &t, &error));
 		CHECK_INT(t.body_count, 2);
 		CHECK_INT(t.frame_count, 3);
 		CHECK_NEAR(t.time_step, 0.25, 0);
@@ -162,24 +161,24 @@ TEST(trajectory, every_cut_and_flip_of_a_gzipped_file_is_found)
 {
 	unsigned char bytes[SIZE + 1], zipped[2 * SIZE];
 	sim_trajectory t;
-	char error[256];
+	sim_error error;
 	make_file(bytes);
 	const size_t size = zip(bytes, SIZE, zipped, sizeof zipped);
-	REQUIRE(load(zipped, size, false, &t, error, sizeof error));
+	REQUIRE(load(zipped, size, false, &t, &error));
 	sim_free_trajectory(&t);
 	for (size_t length = 0; length < size; length++)
-		CHECK(!load(zipped, length, false, &t, error, sizeof error));
-	CHECK(!load(zipped, size - 1, false, &t, error, sizeof error));
-	CHECK_STR(error, "is damaged behind its last frame: the file ends too early; fetch it again");
+		CHECK(!load(zipped, length, false, &t, &error));
+	CHECK(!load(zipped, size - 1, false, &t, &error));
+	CHECK_STR(error.text, "is damaged behind its last frame: the file ends too early; fetch it again");
 	for (size_t i = size - 8; i < size; i++) { // sum and length
 		zipped[i] ^= 1;
-		CHECK(!load(zipped, size, false, &t, error, sizeof error));
+		CHECK(!load(zipped, size, false, &t, &error));
 		zipped[i] ^= 1;
 	}
 	bytes[SIZE] = 0;
 	for (int way = 0; way < 2; way++) {
-		CHECK(!load(bytes, SIZE + 1, way == 1, &t, error, sizeof error));
-		CHECK_STR(error, "is damaged behind its last frame: it goes on; fetch it again");
+		CHECK(!load(bytes, SIZE + 1, way == 1, &t, &error));
+		CHECK_STR(error.text, "is damaged behind its last frame: it goes on; fetch it again");
 	}
 }
 
@@ -190,7 +189,7 @@ TEST(trajectory, a_file_of_zeros_takes_no_memory)
 	const size_t size = (size_t)40 << 20;
 	unsigned char *bytes = calloc(1, size), start[SIZE];
 	sim_trajectory t;
-	char error[256];
+	sim_error error;
 	REQUIRE(bytes != NULL);
 	make_file(start);
 	memcpy(bytes, start, HEADER);
@@ -202,9 +201,9 @@ TEST(trajectory, a_file_of_zeros_takes_no_memory)
 	free(bytes);
 	struct rusage before, after;
 	getrusage(RUSAGE_SELF, &before);
-	CHECK(!load(zipped, zipped_size, false, &t, error, sizeof error));
+	CHECK(!load(zipped, zipped_size, false, &t, &error));
 	getrusage(RUSAGE_SELF, &after);
-	CHECK_STR(error, "frame 0, body 0: the pose is not a finite position and a unit quaternion");
+	CHECK_STR(error.text, "frame 0, body 0: the pose is not a finite position and a unit quaternion");
 	CHECK(after.ru_maxrss - before.ru_maxrss < 16000); // KB
 	free(zipped);
 }
@@ -212,9 +211,9 @@ TEST(trajectory, a_file_of_zeros_takes_no_memory)
 TEST(trajectory, a_file_that_is_not_there_is_an_error)
 {
 	sim_trajectory t;
-	char error[256];
-	CHECK(!sim_load_trajectory("/tmp/carom-no-such-file", &t, error, sizeof error));
-	CHECK_STR(error, "cannot be opened: No such file or directory");
+	sim_error error;
+	CHECK(!sim_load_trajectory("/tmp/carom-no-such-file", &t, &error));
+	CHECK_STR(error.text, "cannot be opened: No such file or directory");
 }
 
 // The half space z <= 0 of the pose must be n . x <= d.
@@ -246,8 +245,8 @@ TEST(trajectory, ground_pose_turns_the_plane_to_its_normal)
 TEST(trajectory, reads_the_recorded_avalanche)
 {
 	sim_trajectory t;
-	char error[256];
-	REQUIRE(sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &t, error, sizeof error));
+	sim_error error;
+	REQUIRE(sim_load_trajectory(test_data_path("trajectories/scene1.rbt.gz"), &t, &error));
 	CHECK_INT(t.body_count, 512);
 	CHECK_INT(t.frame_count, 600);
 	CHECK_INT(t.mesh_triangle_count, 902);

@@ -70,11 +70,12 @@ static sim_sphere_cloud make_cloud(int64_t count)
 
 TEST(vtk_file, every_array_comes_back)
 {
-	char path[128], error[300] = "";
+	char path[128];
+	sim_error error = { "" };
 	const sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
 	path_of("x.vtp", path);
-	REQUIRE(sim_write_vtp(path, &cloud, 0.25, error, sizeof error));
+	REQUIRE(sim_write_vtp(path, &cloud, 0.25, &error));
 	size_t size;
 	char *text = read_all("x.vtp", &size);
 	CHECK(strstr(text, "<Piece NumberOfPoints=\"3\" NumberOfVerts=\"1\">") != NULL);
@@ -117,11 +118,12 @@ TEST(vtk_file, every_array_comes_back)
 TEST(vtk_file, none_many_and_without_velocities)
 {
 	enum { COUNT = 10001 }; // more than are written at a time
-	char path[128], error[300] = "";
+	char path[128];
+	sim_error error = { "" };
 	sim_sphere_cloud cloud = make_cloud(0);
 	make_folder();
 	path_of("x.vtp", path);
-	REQUIRE(sim_write_vtp(path, &cloud, 0, error, sizeof error));
+	REQUIRE(sim_write_vtp(path, &cloud, 0, &error));
 	size_t size;
 	uint64_t bytes = 1;
 	char *text = read_all("x.vtp", &size);
@@ -135,7 +137,7 @@ TEST(vtk_file, none_many_and_without_velocities)
 		many[i] = (float)i;
 	cloud =
 		(sim_sphere_cloud){ .count = COUNT, .centres = { many, 16, CAROM_FLOAT32 }, .radii = { many + 3, 16, CAROM_FLOAT32 } };
-	REQUIRE(sim_write_vtp(path, &cloud, 0, error, sizeof error));
+	REQUIRE(sim_write_vtp(path, &cloud, 0, &error));
 	text = read_all("x.vtp", &size);
 	CHECK(find_array(text, "velocity", "Float32", &bytes) == NULL);
 	const char *data = find_array(text, "centre", "Float32", &bytes);
@@ -158,13 +160,13 @@ TEST(vtk_file, none_many_and_without_velocities)
 
 TEST(vtk_file, a_collection_is_whole_after_each_file)
 {
-	char error[300] = "";
+	sim_error error = { "" };
 	const sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
-	sim_vtk_series *series = sim_create_vtk_series(folder, "run", error, sizeof error);
+	sim_vtk_series *series = sim_create_vtk_series(folder, "run", &error);
 	REQUIRE(series != NULL);
 	for (int i = 0; i < 70; ++i) {
-		REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.5 * i, error, sizeof error));
+		REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.5 * i, &error));
 		size_t size;
 		char *text = read_all("run.pvd", &size), line[120];
 		int count = 0;
@@ -190,21 +192,21 @@ TEST(vtk_file, a_collection_is_whole_after_each_file)
 
 TEST(vtk_file, a_collection_goes_on_behind_a_step)
 {
-	char error[300] = "";
+	sim_error error = { "" };
 	const sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
 	for (int round = 0; round < 2; ++round) {
 		// 0, 10, ... 40; then from 25 on, which drops 30 and 40.
-		sim_vtk_series *series = sim_create_vtk_series(folder, "run", error, sizeof error);
+		sim_vtk_series *series = sim_create_vtk_series(folder, "run", &error);
 		REQUIRE(series != NULL);
 		int64_t last = 7;
-		REQUIRE(sim_vtk_series_continue(series, 25, &last, error, sizeof error));
+		REQUIRE(sim_vtk_series_continue(series, 25, &last, &error));
 		CHECK_INT(last, round == 0 ? -1 : 20);
 		CHECK_INT(sim_vtk_series_count(series), round == 0 ? 0 : 3);
 		for (int i = 0; i < 5 && round == 0; ++i)
-			REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.1 * i, error, sizeof error));
+			REQUIRE(sim_vtk_series_add(series, &cloud, 10 * i, 0.1 * i, &error));
 		if (round == 1)
-			REQUIRE(sim_vtk_series_add(series, &cloud, 35, 0.35, error, sizeof error));
+			REQUIRE(sim_vtk_series_add(series, &cloud, 35, 0.35, &error));
 		sim_destroy_vtk_series(series);
 	}
 	size_t size;
@@ -226,7 +228,7 @@ TEST(vtk_file, a_collection_goes_on_behind_a_step)
 /// A collection is continued by the run that began it, or by one that does not say which it is.
 TEST(vtk_file, a_collection_of_another_run_is_refused)
 {
-	char error[300] = "";
+	sim_error error = { "" };
 	const sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
 	static const struct {
@@ -234,15 +236,16 @@ TEST(vtk_file, a_collection_of_another_run_is_refused)
 		bool done;
 	} rounds[] = { { 0x1234567890abcdef, true }, { 0x1234567890abcdef, true }, { 7, false }, { 0, true }, { 7, true } };
 	for (int i = 0; i < 5; ++i) {
-		sim_vtk_series *series = sim_create_vtk_series(folder, "run", error, sizeof error);
+		sim_vtk_series *series = sim_create_vtk_series(folder, "run", &error);
 		REQUIRE(series != NULL);
 		sim_vtk_series_set_run(series, rounds[i].run);
 		int64_t last = 7;
-		CHECK(sim_vtk_series_continue(series, 100, &last, error, sizeof error) == rounds[i].done);
+		CHECK(sim_vtk_series_continue(series, 100, &last, &error) == rounds[i].done);
 		if (rounds[i].done)
-			CHECK(sim_vtk_series_add(series, &cloud, i, i, error, sizeof error));
+			CHECK(sim_vtk_series_add(series, &cloud, i, i, &error));
 		else
-			CHECK(strstr(error, "run.pvd: is that of another run than the one to be continued: take another --out") != NULL);
+			CHECK(
+				strstr(error.text, "run.pvd: is that of another run than the one to be continued: take another --out") != NULL);
 		sim_destroy_vtk_series(series);
 	}
 	static const char *const names[] = { "run_000000000.vtp", "run_000000001.vtp", "run_000000003.vtp", "run_000000004.vtp",
@@ -254,27 +257,28 @@ TEST(vtk_file, a_collection_of_another_run_is_refused)
 
 TEST(vtk_file, what_cannot_be_written)
 {
-	char error[300] = "", path[128], long_name[100];
+	char path[128], long_name[100];
+	sim_error error = { "" };
 	sim_sphere_cloud cloud = make_cloud(3);
 	make_folder();
 	path_of("nowhere/x.vtp", path);
-	CHECK(!sim_write_vtp(path, &cloud, 0, error, sizeof error));
-	CHECK(strstr(error, "nowhere/x.vtp: cannot be written") != NULL);
+	CHECK(!sim_write_vtp(path, &cloud, 0, &error));
+	CHECK(strstr(error.text, "nowhere/x.vtp: cannot be written") != NULL);
 	cloud.count = INT64_C(1) << 31;
 	path_of("x.vtp", path);
-	CHECK(!sim_write_vtp(path, &cloud, 0, error, sizeof error));
-	CHECK(strstr(error, "0 to 2147483647 spheres") != NULL);
+	CHECK(!sim_write_vtp(path, &cloud, 0, &error));
+	CHECK(strstr(error.text, "0 to 2147483647 spheres") != NULL);
 	CHECK(access(path, F_OK) != 0);
 	memset(long_name, 'x', sizeof long_name - 1);
 	long_name[sizeof long_name - 1] = 0;
-	CHECK(sim_create_vtk_series(folder, long_name, error, sizeof error) == NULL);
-	CHECK_STR(error, "the path is too long");
+	CHECK(sim_create_vtk_series(folder, long_name, &error) == NULL);
+	CHECK_STR(error.text, "the path is too long");
 	path_of("nowhere", path);
-	sim_vtk_series *series = sim_create_vtk_series(path, "run", error, sizeof error);
+	sim_vtk_series *series = sim_create_vtk_series(path, "run", &error);
 	REQUIRE(series != NULL);
 	cloud.count = 3;
-	CHECK(!sim_vtk_series_add(series, &cloud, 0, 0, error, sizeof error));
-	CHECK(strstr(error, "run_000000000.vtp: cannot be written") != NULL);
+	CHECK(!sim_vtk_series_add(series, &cloud, 0, 0, &error));
+	CHECK(strstr(error.text, "run_000000000.vtp: cannot be written") != NULL);
 	CHECK_INT(sim_vtk_series_count(series), 0);
 	sim_destroy_vtk_series(series);
 	CHECK_INT(rmdir(folder), 0);

@@ -6,22 +6,19 @@
 
 #include <math.h>
 #include <png.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool sim_create_image(int width, int height, sim_image *image, char *error, size_t error_size)
+bool sim_create_image(int width, int height, sim_image *image, sim_error *error)
 {
 	*image = (sim_image){ 0 };
 	if (width < 1 || height < 1 || width > SIM_MAX_IMAGE_SIZE || height > SIM_MAX_IMAGE_SIZE) {
-		snprintf(error, error_size, "a picture of %d x %d pixels; width and height must be 1 to %d", width, height,
-			SIM_MAX_IMAGE_SIZE);
-		return false;
+		return sim_fail(
+			error, "a picture of %d x %d pixels; width and height must be 1 to %d", width, height, SIM_MAX_IMAGE_SIZE);
 	}
 	image->pixels = calloc((size_t)width * (size_t)height, 3);
 	if (!image->pixels) {
-		snprintf(error, error_size, "out of memory for a picture of %d x %d pixels", width, height);
-		return false;
+		return sim_fail(error, "out of memory for a picture of %d x %d pixels", width, height);
 	}
 	image->width = width;
 	image->height = height;
@@ -36,32 +33,31 @@ void sim_destroy_image(sim_image *image)
 
 // ---- PNG ----
 
-bool sim_write_png(const char *path, const sim_image *image, char *error, size_t error_size)
+bool sim_write_png(const char *path, const sim_image *image, sim_error *error)
 {
 	sim_output_file file;
-	if (!sim_output_open(&file, path, error, error_size))
+	if (!sim_output_open(&file, path, error))
 		return false;
 	png_image png = { .version = PNG_IMAGE_VERSION };
 	png.width = (png_uint_32)image->width;
 	png.height = (png_uint_32)image->height;
 	png.format = PNG_FORMAT_RGB;
 	if (png_image_write_to_stdio(&png, file.stream, 0, image->pixels, 3 * image->width, NULL))
-		return sim_output_commit(&file, error, error_size);
-	snprintf(error, error_size, "cannot be written: %s", png.message);
+		return sim_output_commit(&file, error);
+	sim_fail(error, "cannot be written: %s", png.message);
 	sim_output_abandon(&file);
 	return false;
 }
 
-bool sim_read_png(const char *path, sim_image *image, char *error, size_t error_size)
+bool sim_read_png(const char *path, sim_image *image, sim_error *error)
 {
 	*image = (sim_image){ 0 };
 	png_image png = { .version = PNG_IMAGE_VERSION };
 	if (!png_image_begin_read_from_file(&png, path)) {
-		snprintf(error, error_size, "cannot be read: %s", png.message);
-		return false;
+		return sim_fail(error, "cannot be read: %s", png.message);
 	}
 	// The format keeps both below 2^31.
-	if (!sim_create_image((int)png.width, (int)png.height, image, error, error_size)) {
+	if (!sim_create_image((int)png.width, (int)png.height, image, error)) {
 		png_image_free(&png);
 		return false;
 	}
@@ -69,7 +65,7 @@ bool sim_read_png(const char *path, sim_image *image, char *error, size_t error_
 	const png_color black = { 0, 0, 0 };
 	if (png_image_finish_read(&png, &black, image->pixels, 3 * image->width, NULL))
 		return true;
-	snprintf(error, error_size, "cannot be read: %s", png.message);
+	sim_fail(error, "cannot be read: %s", png.message);
 	sim_destroy_image(image);
 	return false;
 }

@@ -4,6 +4,8 @@
 #ifndef SIM_IMAGE_H
 #define SIM_IMAGE_H
 
+#include "sim/base/sim_error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +27,7 @@ typedef struct sim_rgb {
 
 /// Make a black picture; width and height 1 to SIM_MAX_IMAGE_SIZE. False, with the reason in error, when the size is out of
 /// range or memory is short; *image is empty then. Give it back with sim_destroy_image.
-bool sim_create_image(int width, int height, sim_image *image, char *error, size_t error_size);
+bool sim_create_image(int width, int height, sim_image *image, sim_error *error);
 
 /// Free a picture and make it empty. An empty (all zero) picture is fine.
 void sim_destroy_image(sim_image *image);
@@ -37,11 +39,11 @@ static inline uint8_t *sim_image_pixel(const sim_image *image, int x, int y)
 }
 
 /// Write a picture as PNG. False, with the reason in error, when that fails. The file appears whole or not at all.
-bool sim_write_png(const char *path, const sim_image *image, char *error, size_t error_size);
+bool sim_write_png(const char *path, const sim_image *image, sim_error *error);
 
 /// Read a PNG of any kind as RGB (what is transparent lies over black). False, with the reason in error, when that fails;
 /// *image is empty then.
-bool sim_read_png(const char *path, sim_image *image, char *error, size_t error_size);
+bool sim_read_png(const char *path, sim_image *image, sim_error *error);
 
 /// Lay a colour over the pixel in column x, row y with opacity 0 to 1; nothing happens outside the picture.
 void sim_image_blend(sim_image *image, int x, int y, sim_rgb color, double opacity);

@@ -6,7 +6,6 @@
 #include "view/overlay.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,15 +196,13 @@ sim_picture_options sim_default_picture_options(void)
 	return (sim_picture_options){ .width = 1280, .height = 720, .samples = 4 };
 }
 
-static bool check_options(const sim_picture_options *options, char *error, size_t error_size)
+static bool check_options(const sim_picture_options *options, sim_error *error)
 {
 	if (sim_sample_side(options->samples) == 0) {
-		snprintf(error, error_size, "samples is %d; it must be 1, 4, 9 or 16", options->samples);
-		return false;
+		return sim_fail(error, "samples is %d; it must be 1, 4, 9 or 16", options->samples);
 	}
 	if (options->threads < 0 || options->contact_count < 0 || options->look_count < 0) {
-		snprintf(error, error_size, "threads, contact_count and look_count must not be negative");
-		return false;
+		return sim_fail(error, "threads, contact_count and look_count must not be negative");
 	}
 	return true;
 }
@@ -217,8 +214,8 @@ static bool draw_world(render_job *job)
 	if (job->options->samples == 1 || atomic_load(&job->failed))
 		return !atomic_load(&job->failed);
 	sim_image base;
-	char reason[120];
-	if (!sim_create_image(job->image->width, job->image->height, &base, reason, sizeof reason))
+	sim_error reason;
+	if (!sim_create_image(job->image->width, job->image->height, &base, &reason))
 		return false;
 	memcpy(base.pixels, job->image->pixels, 3 * (size_t)base.width * (size_t)base.height);
 	job->base = &base;
@@ -228,15 +225,15 @@ static bool draw_world(render_job *job)
 	return !atomic_load(&job->failed);
 }
 
-bool sim_render_world(const carom_world *world, const sim_camera *camera, const sim_picture_options *options, sim_image *image,
-	char *error, size_t error_size)
+bool sim_render_world(
+	const carom_world *world, const sim_camera *camera, const sim_picture_options *options, sim_image *image, sim_error *error)
 {
 	*image = (sim_image){ 0 };
 	render_job job = { .world = world, .options = options, .image = image };
-	if (!check_options(options, error, error_size))
+	if (!check_options(options, error))
 		return false;
-	if (!sim_make_view(camera, options->width, options->height, &job.view, error, error_size) ||
-		!sim_create_image(options->width, options->height, image, error, error_size))
+	if (!sim_make_view(camera, options->width, options->height, &job.view, error) ||
+		!sim_create_image(options->width, options->height, image, error))
 		return false;
 	job.cell = sim_checker_cell(&job.view);
 	job.fade = 5 * job.view.distance;
@@ -246,7 +243,7 @@ bool sim_render_world(const carom_world *world, const sim_camera *camera, const 
 	carom_destroy_context(job.workers);
 	if (drawn)
 		return true;
-	snprintf(error, error_size, "out of memory, or the world cannot be drawn: %s", carom_error_text(carom_world_context(world)));
+	sim_fail(error, "out of memory, or the world cannot be drawn: %s", carom_error_text(carom_world_context(world)));
 	sim_destroy_image(image);
 	return false;
 }

@@ -5,6 +5,7 @@
 #define SIM_RENDERER_H
 
 #include "carom/carom.h"
+#include "sim/base/sim_error.h"
 #include "view/image.h"
 
 /// Where a picture is taken from. World frame, metres.
@@ -73,7 +74,7 @@ sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect);
 /// Draw a world as its bodies lie now. *image is made here (free it with sim_destroy_image). False, with the reason in error,
 /// when an option or the camera cannot be used or memory is short; *image is empty then. Uses only queries: a const world may
 /// be drawn by several callers at once.
-bool sim_render_world(const carom_world *world, const sim_camera *camera, const sim_picture_options *options, sim_image *image,
-	char *error, size_t error_size);
+bool sim_render_world(
+	const carom_world *world, const sim_camera *camera, const sim_picture_options *options, sim_image *image, sim_error *error);
 
 #endif

@@ -536,8 +536,7 @@ bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box)
 	return cloud->count > 0;
 }
 
-static bool check_options(
-	const sim_sphere_cloud *cloud, const sim_sphere_picture_options *options, char *error, size_t error_size)
+static bool check_options(const sim_sphere_cloud *cloud, const sim_sphere_picture_options *options, sim_error *error)
 {
 	const char *wrong = NULL;
 	if (sim_sample_side(options->samples) == 0)
@@ -553,7 +552,7 @@ static bool check_options(
 	else if (cloud->count < 0 || cloud->count > (int64_t)an_edge)
 		wrong = "the count of spheres is negative, or too large for a picture";
 	if (wrong)
-		snprintf(error, error_size, "%s", wrong);
+		sim_fail(error, "%s", wrong);
 	return !wrong;
 }
 
@@ -633,14 +632,14 @@ static void draw_band(const picture_job *job)
 }
 
 bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options,
-	sim_image *image, char *error, size_t error_size)
+	sim_image *image, sim_error *error)
 {
 	*image = (sim_image){ 0 };
 	picture_job job = { .cloud = cloud, .options = options, .image = image };
-	if (!check_options(cloud, options, error, error_size))
+	if (!check_options(cloud, options, error))
 		return false;
-	if (!sim_make_view(camera, options->width, options->height, &job.view, error, error_size) ||
-		!sim_create_image(options->width, options->height, image, error, error_size))
+	if (!sim_make_view(camera, options->width, options->height, &job.view, error) ||
+		!sim_create_image(options->width, options->height, image, error))
 		return false;
 	const bool ready = prepare(&job);
 	if (ready) {
@@ -649,7 +648,7 @@ bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, c
 		carom_destroy_context(job.workers);
 		draw_band(&job);
 	} else {
-		snprintf(error, error_size, "out of memory");
+		sim_fail(error, "out of memory");
 		sim_destroy_image(image);
 	}
 	free(job.nearest);

@@ -9,6 +9,7 @@
 #ifndef SIM_SPHERE_PICTURE_H
 #define SIM_SPHERE_PICTURE_H
 
+#include "sim/base/sim_error.h"
 #include "view/renderer.h"
 #include "sim/base/sphere_cloud.h"
 
@@ -40,6 +41,6 @@ bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box);
 /// Draw the spheres. *image is made here (free it with sim_destroy_image). False, with the reason in error, when an option or the
 /// camera cannot be used or memory is short; *image is empty then. Thread-safe.
 bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options,
-	sim_image *image, char *error, size_t error_size);
+	sim_image *image, sim_error *error);
 
 #endif

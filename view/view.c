@@ -1,12 +1,11 @@
 // Where pictures are taken from: the frame of a camera, and a camera that sees given bodies.
 #include "view/view.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static const double pi = 3.14159265358979323846;
 
-bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, char *error, size_t error_size)
+bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, sim_error *error)
 {
 	const carom_vec3 sight = sim_subtract(camera->target, camera->position);
 	view->position = camera->position;
@@ -15,10 +14,9 @@ bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *vi
 	view->up = sim_normalize(camera->up);
 	const carom_vec3 right = sim_cross(view->forward, view->up);
 	if (!(camera->field_of_view > 0 && camera->field_of_view < 180 && isfinite(view->distance) && sim_length(right) > 1e-6)) {
-		snprintf(error, error_size,
+		return sim_fail(error,
 			"the camera cannot be used: its position and target must differ, up must not point along the line of sight, and the "
 			"field of view must lie between 0 and 180 degrees");
-		return false;
 	}
 	view->right = sim_normalize(right);
 	view->down = sim_cross(view->forward, view->right);
@@ -106,8 +104,8 @@ sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 
 	sim_view view;
 	camera.position = sim_add(camera.target, backward);
-	char error[256]; // an up vector along the line of sight, if any, is the caller's to hear of when the picture is taken
-	sim_make_view(&camera, 1, 1, &view, error, sizeof error);
+	// An up vector along the line of sight, if any, is the caller's to hear of when the picture is taken.
+	sim_make_view(&camera, 1, 1, &view, NULL);
 	const double slope = tan(camera.field_of_view * pi / 360);
 	// A small margin, and room for the line of text below.
 	fit across = { .lower = 0.95 * slope * aspect, .upper = 0.95 * slope * aspect, .at_lower = -INFINITY, .at_upper = -INFINITY };

@@ -3,6 +3,7 @@
 #ifndef SIM_VIEW_H
 #define SIM_VIEW_H
 
+#include "sim/base/sim_error.h"
 #include "sim/base/vectors.h"
 #include "view/renderer.h"
 
@@ -17,7 +18,7 @@ typedef struct sim_view {
 } sim_view;
 
 /// Make a view of width x height pixels. False, with the reason in error, when the camera cannot be used (see sim_camera).
-bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, char *error, size_t error_size);
+bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, sim_error *error);
 
 /// The unit direction of the ray through pixel position (x, y); (0, 0) is the top left corner of the picture.
 static inline carom_vec3 sim_view_direction(const sim_view *view, double x, double y)

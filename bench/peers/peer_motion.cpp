@@ -15,10 +15,10 @@ namespace {
 
 Mesh take_mesh(const std::string &path)
 {
-	char error[256];
+	sim_error error;
 	sim_mesh loaded;
-	if (!sim_load_mesh(path.c_str(), &loaded, error, sizeof error)) {
-		fail(path + ": " + error);
+	if (!sim_load_mesh(path.c_str(), &loaded, &error)) {
+		fail(path + ": " + error.text);
 	}
 	Mesh mesh;
 	mesh.vertices.assign(loaded.vertices, loaded.vertices + 3 * static_cast<size_t>(loaded.vertex_count));
@@ -102,10 +102,10 @@ Motion load_motion(const std::string &trajectory_path, const std::string &mesh_p
 {
 	Motion motion;
 	motion.mesh = take_mesh(mesh_path);
-	char error[256];
+	sim_error error;
 	sim_trajectory trajectory;
-	if (!sim_load_trajectory(trajectory_path.c_str(), &trajectory, error, sizeof error)) {
-		fail(trajectory_path + ": " + error);
+	if (!sim_load_trajectory(trajectory_path.c_str(), &trajectory, &error)) {
+		fail(trajectory_path + ": " + error.text);
 	}
 	if (trajectory.mesh_vertex_count != motion.mesh.vertex_count() ||
 		trajectory.mesh_triangle_count != motion.mesh.triangle_count()) {

@@ -87,18 +87,17 @@ typedef struct checked_number {
 	double value, least, most;
 } checked_number;
 
-static bool check_numbers(const char *where, const checked_number *numbers, int count, char *error, size_t error_size)
+static bool check_numbers(const char *where, const checked_number *numbers, int count, sim_error *error)
 {
 	for (int i = 0; i < count; i++)
 		if (!(numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most)) {
-			snprintf(error, error_size, "%s%s is %.9g; it must be from %.9g to %.9g", where, numbers[i].name, numbers[i].value,
+			return sim_fail(error, "%s%s is %.9g; it must be from %.9g to %.9g", where, numbers[i].name, numbers[i].value,
 				numbers[i].least, numbers[i].most);
-			return false;
 		}
 	return true;
 }
 
-static bool check_def(const sim_soft_def *def, char *error, size_t error_size)
+static bool check_def(const sim_soft_def *def, sim_error *error)
 {
 	const checked_number numbers[] = {
 		{ "body_count", def->body_count, 1, 1000000 },
@@ -113,57 +112,50 @@ static bool check_def(const sim_soft_def *def, char *error, size_t error_size)
 		{ "gravity[2]", def->gravity[2], -1e6, 1e6 },
 	};
 	if (!def->bodies) {
-		snprintf(error, error_size, "bodies is NULL");
-		return false;
+		return sim_fail(error, "bodies is NULL");
 	}
 	if (!def->allocator.allocate != !def->allocator.release) {
-		snprintf(error, error_size, "allocator: one of its functions is missing");
-		return false;
+		return sim_fail(error, "allocator: one of its functions is missing");
 	}
-	return check_numbers("", numbers, (int)(sizeof numbers / sizeof *numbers), error, error_size);
+	return check_numbers("", numbers, (int)(sizeof numbers / sizeof *numbers), error);
 }
 
-static bool check_mesh(const sim_soft_body *body, const char *where, char *error, size_t error_size)
+static bool check_mesh(const sim_soft_body *body, const char *where, sim_error *error)
 {
 	if (!body->places || !body->triangles) {
-		snprintf(error, error_size, "%s%s is NULL", where, body->places ? "triangles" : "places");
-		return false;
+		return sim_fail(error, "%s%s is NULL", where, body->places ? "triangles" : "places");
 	}
 	for (int64_t i = 0; i < 3 * (int64_t)body->vertex_count; i++)
 		if (!(fabs(body->places[i]) <= CAROM_MAX_COORDINATE)) {
-			snprintf(error, error_size, "%splaces: vertex %d is out of range", where, (int)(i / 3));
-			return false;
+			return sim_fail(error, "%splaces: vertex %d is out of range", where, (int)(i / 3));
 		}
 	for (int64_t i = 0; i < 3 * (int64_t)body->triangle_count; i++)
 		if (body->triangles[i] < 0 || body->triangles[i] >= body->vertex_count) {
-			snprintf(error, error_size, "%striangles: triangle %d names vertex %d of %d", where, (int)(i / 3),
+			return sim_fail(error, "%striangles: triangle %d names vertex %d of %d", where, (int)(i / 3),
 				(int)body->triangles[i], (int)body->vertex_count);
-			return false;
 		}
 	return true;
 }
 
-static bool check_pins(const sim_soft_def *def, const sim_soft_body *body, const char *where, char *error, size_t error_size)
+static bool check_pins(const sim_soft_def *def, const sim_soft_body *body, const char *where, sim_error *error)
 {
 	for (int32_t i = 0; body->pins && i < body->vertex_count; i++) {
 		const int32_t pin = body->pins[i];
 		if (pin == SIM_SOFT_FREE || pin == SIM_SOFT_PINNED ||
 			(pin >= 0 && pin < def->body_count && def->bodies[pin].kind == SIM_SOFT_RIGID))
 			continue;
-		snprintf(error, error_size, "%spins: vertex %d is pinned to %d, which is no rigid body", where, (int)i, (int)pin);
-		return false;
+		return sim_fail(error, "%spins: vertex %d is pinned to %d, which is no rigid body", where, (int)i, (int)pin);
 	}
 	return true;
 }
 
-static bool check_body(const sim_soft_def *def, int32_t number, char *error, size_t error_size)
+static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error)
 {
 	const sim_soft_body *body = &def->bodies[number];
 	const bool rigid = body->kind == SIM_SOFT_RIGID;
 	char where[100];
 	if (!body->name) {
-		snprintf(error, error_size, "body %d: name is NULL", (int)number);
-		return false;
+		return sim_fail(error, "body %d: name is NULL", (int)number);
 	}
 	snprintf(where, sizeof where, "body %d (\"%.60s\"): ", (int)number, body->name);
 	const checked_number numbers[] = {
@@ -180,11 +172,10 @@ static bool check_body(const sim_soft_def *def, int32_t number, char *error, siz
 	};
 	const char *fault = rigid ? sim_soft_motion_fault(&body->motion) : NULL;
 	if (fault) {
-		snprintf(error, error_size, "%s%s is out of range", where, fault);
-		return false;
+		return sim_fail(error, "%s%s is out of range", where, fault);
 	}
-	return check_numbers(where, numbers, (int)(sizeof numbers / sizeof *numbers), error, error_size) &&
-		check_mesh(body, where, error, error_size) && check_pins(def, body, where, error, error_size);
+	return check_numbers(where, numbers, (int)(sizeof numbers / sizeof *numbers), error) && check_mesh(body, where, error) &&
+		check_pins(def, body, where, error);
 }
 
 // ---- Making ----
@@ -308,29 +299,26 @@ static double volume_of(const sim_soft *s, const soft_part *part)
 }
 
 // Masses, edges, hinges and volume of a part that is not rigid.
-static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *body, char *error, size_t error_size)
+static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *body, sim_error *error)
 {
 	bool closed;
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		const double area = soft_triangle_area(s, t);
 		if (soft_triangle_is_line(s, t)) {
-			snprintf(error, error_size, "body \"%.60s\": triangle %d has no area", body->name, (int)(t - part->first_triangle));
-			return false;
+			return sim_fail(error, "body \"%.60s\": triangle %d has no area", body->name, (int)(t - part->first_triangle));
 		}
 		for (int i = 0; i < 3; i++)
 			s->inverse_mass[s->triangles[3 * (int64_t)t + i]] += body->density * area / 3; // the mass, so far
 	}
 	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++) {
 		if (s->inverse_mass[i] == 0) {
-			snprintf(error, error_size, "body \"%.60s\": vertex %d belongs to no triangle", body->name,
-				(int)(i - part->first_vertex));
-			return false;
+			return sim_fail(
+				error, "body \"%.60s\": vertex %d belongs to no triangle", body->name, (int)(i - part->first_vertex));
 		}
 		s->inverse_mass[i] = s->carrier[i] == SIM_SOFT_FREE ? 1 / s->inverse_mass[i] : 0;
 	}
 	if (!soft_connect_part(s, part, body, &closed)) {
-		snprintf(error, error_size, "out of memory");
-		return false;
+		return sim_fail(error, "out of memory");
 	}
 	if (part->kind != SIM_SOFT_DEFORMABLE)
 		return true;
@@ -338,23 +326,22 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 	part->compliance = part->volume / body->bulk;
 	if (closed && part->volume > 0)
 		return true;
-	snprintf(error, error_size, "body \"%.60s\": is %s, so it has no volume to keep", body->name,
-		closed ? "turned inside out" : "not closed");
-	return false;
+	return sim_fail(
+		error, "body \"%.60s\": is %s, so it has no volume to keep", body->name, closed ? "turned inside out" : "not closed");
 }
 
-static bool fill(sim_soft *s, const sim_soft_def *def, char *error, size_t error_size)
+static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 {
 	fill_parts(s, def);
 	fill_local(s);
 	for (int32_t i = 0; i < s->part_count; i++)
-		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error, error_size))
+		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error))
 			return false;
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);
-	s->near_detector = soft_create_detector(s, near_part * s->def.thickness, 1e-3 * s->def.thickness, error, error_size);
-	s->sure_detector = s->near_detector ? soft_create_detector(s, 0, sure_tolerance, error, error_size) : NULL;
+	s->near_detector = soft_create_detector(s, near_part * s->def.thickness, 1e-3 * s->def.thickness, error);
+	s->sure_detector = s->near_detector ? soft_create_detector(s, 0, sure_tolerance, error) : NULL;
 	return s->sure_detector != NULL;
 }
 
@@ -408,16 +395,16 @@ bool sim_soft_count_crossings(const sim_soft *s, int32_t *count)
 	return done;
 }
 
-static bool check_start(const sim_soft *s, char *error, size_t error_size)
+static bool check_start(const sim_soft *s, sim_error *error)
 {
 	int32_t(*pairs)[2], count = 0, first = 0;
 	bool done = list_crossings(s, &pairs, &count);
 	if (!done) {
-		snprintf(error, error_size, "%s", carom_error_text(s->context));
+		sim_fail(error, "%s", carom_error_text(s->context));
 	} else if (count > 0 && count_soft_pairs(s, pairs, count, &first) > 0) {
 		const int32_t a = pairs[first][0], b = pairs[first][1];
 		const soft_part *p = &s->parts[part_of_triangle(s, a)], *q = &s->parts[part_of_triangle(s, b)];
-		snprintf(error, error_size, "triangle %d of body \"%s\" and triangle %d of body \"%s\" cross at the start",
+		sim_fail(error, "triangle %d of body \"%s\" and triangle %d of body \"%s\" cross at the start",
 			(int)(a - p->first_triangle), p->name, (int)(b - q->first_triangle), q->name);
 		done = false;
 	}
@@ -427,19 +414,18 @@ static bool check_start(const sim_soft *s, char *error, size_t error_size)
 
 // ---- Life ----
 
-static bool count_all(sim_soft *s, const sim_soft_def *def, char *error, size_t error_size)
+static bool count_all(sim_soft *s, const sim_soft_def *def, sim_error *error)
 {
 	int64_t vertices = 0, triangles = 0;
 	for (int32_t i = 0; i < def->body_count; i++) {
-		if (!check_body(def, i, error, error_size))
+		if (!check_body(def, i, error))
 			return false;
 		vertices += def->bodies[i].vertex_count;
 		triangles += def->bodies[i].triangle_count;
 	}
 	if (vertices > SIM_SOFT_MOST_VERTICES || triangles > SIM_SOFT_MOST_VERTICES) {
-		snprintf(error, error_size, "all bodies together have %lld vertices and %lld triangles; at most %d are possible",
+		return sim_fail(error, "all bodies together have %lld vertices and %lld triangles; at most %d are possible",
 			(long long)vertices, (long long)triangles, SIM_SOFT_MOST_VERTICES);
-		return false;
 	}
 	s->vertex_count = (int32_t)vertices;
 	s->triangle_count = (int32_t)triangles;
@@ -447,23 +433,23 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, char *error, size_t 
 	return true;
 }
 
-sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, char *error, size_t error_size)
+sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error)
 {
 	sim_soft start = { .context = context, .allocator = def->allocator, .def = *def };
 	if (!start.allocator.allocate)
 		start.allocator = carom_default_allocator();
 	start.def.bodies = NULL;
-	if (!check_def(def, error, error_size) || !count_all(&start, def, error, error_size))
+	if (!check_def(def, error) || !count_all(&start, def, error))
 		return NULL;
 	sim_soft *s = soft_alloc(&start, sizeof *s);
 	if (s)
 		*s = start;
 	if (!s || !allocate_arrays(s)) {
-		snprintf(error, error_size, "out of memory");
+		sim_fail(error, "out of memory");
 		sim_destroy_soft(s);
 		return NULL;
 	}
-	if (fill(s, def, error, error_size) && check_start(s, error, error_size))
+	if (fill(s, def, error) && check_start(s, error))
 		return s;
 	sim_destroy_soft(s);
 	return NULL;
@@ -521,11 +507,11 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 }
 
 // The impacts of the motion that no impact hinders are the first constraints. It need not be solved well.
-static bool foresee(sim_soft *s, double duration, int32_t substeps, char *error, size_t error_size)
+static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
 	s->contacts.count = 0;
 	solve(s, duration, (substeps + 1) / 2);
-	if (!soft_find(s, s->near_detector, s->begin, s->place, error, error_size))
+	if (!soft_find(s, s->near_detector, s->begin, s->place, error))
 		return false;
 	s->step.impacts += s->found.count;
 	const soft_contacts contacts = s->contacts;
@@ -563,9 +549,9 @@ static void take_corrections(sim_soft *s, double duration)
 }
 
 // From begin to the end of a part of the step: solve, look, correct, look again.
-static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, char *error, size_t error_size)
+static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
-	if (!foresee(s, duration, substeps, error, error_size))
+	if (!foresee(s, duration, substeps, error))
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
@@ -573,27 +559,27 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, char
 			solve(s, duration, substeps);
 		else
 			soft_separate(s);
-		if (!soft_find(s, s->near_detector, s->begin, s->place, error, error_size))
+		if (!soft_find(s, s->near_detector, s->begin, s->place, error))
 			return SOFT_FAILED;
 		if (!add_found(s, &open, &near)) {
-			snprintf(error, error_size, "out of memory");
+			sim_fail(error, "out of memory");
 			return SOFT_FAILED;
 		}
 	}
-	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, error, error_size) : SOFT_DONE;
+	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, error) : SOFT_DONE;
 	if (verdict == SOFT_DONE)
 		take_corrections(s, duration);
 	return verdict;
 }
 
 // A part of the step, or, where that does not go, its halves.
-static soft_verdict advance(sim_soft *s, double from, double to, int32_t substeps, int halvings, char *error, size_t error_size)
+static soft_verdict advance(sim_soft *s, double from, double to, int32_t substeps, int halvings, sim_error *error)
 {
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	memcpy(s->begin, s->place, bytes);
 	memcpy(s->begin_velocity, s->velocity, bytes);
 	carry(s, from, to);
-	const soft_verdict verdict = do_part(s, to - from, substeps, error, error_size);
+	const soft_verdict verdict = do_part(s, to - from, substeps, error);
 	if (verdict != SOFT_SQUEEZED || halvings == MOST_HALVINGS)
 		return verdict;
 	memcpy(s->place, s->begin, bytes);
@@ -601,8 +587,8 @@ static soft_verdict advance(sim_soft *s, double from, double to, int32_t substep
 	s->step.halvings++;
 	const double middle = 0.5 * (from + to);
 	const int32_t half = (substeps + 1) / 2;
-	const soft_verdict first = advance(s, from, middle, half, halvings + 1, error, error_size);
-	return first == SOFT_DONE ? advance(s, middle, to, half, halvings + 1, error, error_size) : first;
+	const soft_verdict first = advance(s, from, middle, half, halvings + 1, error);
+	return first == SOFT_DONE ? advance(s, middle, to, half, halvings + 1, error) : first;
 }
 
 static void measure(sim_soft *s)
@@ -623,14 +609,14 @@ static void measure(sim_soft *s)
 	s->step.kinetic_energy = energy;
 }
 
-bool sim_soft_advance(sim_soft *s, sim_soft_step *step, char *error, size_t error_size)
+bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 {
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	const double start = soft_now(), time = (double)(s->steps + 1) * s->def.time_step;
 	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
-	if (advance(s, s->time, time, s->def.substeps, 0, error, error_size) != SOFT_DONE)
+	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE)
 		return false;
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);

@@ -15,6 +15,7 @@
 #define SIM_SOFT_H
 
 #include "carom/carom.h"
+#include "sim/base/sim_error.h"
 #include "sim/cloth/soft_motion.h"
 
 /// Longest name of a body, its end mark included: that of a scene, and the number of a copy.
@@ -93,12 +94,12 @@ typedef struct sim_soft sim_soft;
 
 /// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at fault), when a number is out of range,
 /// bodies touch or cross each other at the start, or memory is short. The context must outlive it.
-sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, char *error, size_t error_size);
+sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error);
 void sim_destroy_soft(sim_soft *soft);
 
 /// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or two rigid bodies press a
 /// deforming one from both sides, so that no place is left for it.
-bool sim_soft_advance(sim_soft *soft, sim_soft_step *step, char *error, size_t error_size);
+bool sim_soft_advance(sim_soft *soft, sim_soft_step *step, sim_error *error);
 
 /// All bodies as one mesh, rigid ones too, in the order of the definition.
 typedef struct sim_soft_surface {

@@ -3,8 +3,6 @@
 // places at both ends like the others. Those that rest are static.
 #include "sim/cloth/soft_state.h"
 
-#include <stdio.h>
-
 enum { GROUP_OF_MOVING_BODIES = -1 };
 
 struct soft_detector {
@@ -19,19 +17,15 @@ static carom_strided places_of(const soft_part *part, const double *places)
 	return (carom_strided){ places + 3 * (int64_t)part->first_vertex, 0, CAROM_FLOAT64 };
 }
 
-static bool say(const sim_soft *s, char *error, size_t error_size)
-{
-	snprintf(error, error_size, "%s", carom_error_text(s->context));
-	return false;
-}
+static bool say(const sim_soft *s, sim_error *error) { return sim_fail(error, "%s", carom_error_text(s->context)); }
 
-static carom_mesh *make_mesh(const sim_soft *s, const soft_part *part, char *error, size_t error_size)
+static carom_mesh *make_mesh(const sim_soft *s, const soft_part *part, sim_error *error)
 {
 	const size_t corners = 3 * (size_t)part->triangle_count;
 	int32_t *triangles = soft_alloc(s, corners * sizeof *triangles);
 	carom_mesh *mesh = NULL;
 	if (!triangles) {
-		snprintf(error, error_size, "out of memory");
+		sim_fail(error, "out of memory");
 		return NULL;
 	}
 	// The triangles of a part count from its own first vertex.
@@ -46,14 +40,14 @@ static carom_mesh *make_mesh(const sim_soft *s, const soft_part *part, char *err
 	const carom_result result = carom_create_mesh(s->context, &def, NULL, &mesh);
 	soft_free(s, triangles, corners * sizeof *triangles);
 	if (result != CAROM_SUCCESS)
-		say(s, error, error_size);
+		say(s, error);
 	return mesh;
 }
 
-static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, char *error, size_t error_size)
+static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, sim_error *error)
 {
 	const soft_part *part = &s->parts[number];
-	carom_mesh *mesh = make_mesh(s, part, error, error_size);
+	carom_mesh *mesh = make_mesh(s, part, error);
 	if (!mesh)
 		return false;
 	carom_body_def def = carom_default_body_def();
@@ -61,12 +55,12 @@ static bool add_part(const sim_soft *s, soft_detector *d, int32_t number, char *
 	def.kind = part->rests ? CAROM_STATIC : (part->kind == SIM_SOFT_DEFORMABLE ? CAROM_DEFORMABLE : CAROM_CLOTH);
 	def.self_collision = part->kind != SIM_SOFT_RIGID;
 	def.group = part->kind == SIM_SOFT_RIGID && !part->rests ? GROUP_OF_MOVING_BODIES : 0;
-	const bool added = carom_world_add_body(d->world, &def, &d->ids[number]) == CAROM_SUCCESS || say(s, error, error_size);
+	const bool added = carom_world_add_body(d->world, &def, &d->ids[number]) == CAROM_SUCCESS || say(s, error);
 	carom_release_mesh(mesh);
 	return added;
 }
 
-soft_detector *soft_create_detector(const sim_soft *s, double separation, double tolerance, char *error, size_t error_size)
+soft_detector *soft_create_detector(const sim_soft *s, double separation, double tolerance, sim_error *error)
 {
 	carom_world_def def = carom_default_world_def();
 	def.sweep.tolerance = tolerance;
@@ -75,27 +69,25 @@ soft_detector *soft_create_detector(const sim_soft *s, double separation, double
 	if (d)
 		*d = (soft_detector){ s->allocator, NULL, s->part_count, soft_alloc(s, (size_t)s->part_count * sizeof *d->ids) };
 	if (!d || !d->ids) {
-		snprintf(error, error_size, "out of memory");
+		sim_fail(error, "out of memory");
 		soft_destroy_detector(d);
 		return NULL;
 	}
-	bool made = carom_create_world(s->context, &def, &d->world) == CAROM_SUCCESS || say(s, error, error_size);
+	bool made = carom_create_world(s->context, &def, &d->world) == CAROM_SUCCESS || say(s, error);
 	for (int32_t i = 0; i < s->part_count && made; i++)
-		made = add_part(s, d, i, error, error_size);
+		made = add_part(s, d, i, error);
 	if (made)
 		return d;
 	soft_destroy_detector(d);
 	return NULL;
 }
 
-static bool move_parts(
-	const sim_soft *s, const soft_detector *d, const double *begin, const double *end, char *error, size_t error_size)
+static bool move_parts(const sim_soft *s, const soft_detector *d, const double *begin, const double *end, sim_error *error)
 {
 	for (int32_t i = 0; i < s->part_count; i++) {
 		const carom_strided from = places_of(&s->parts[i], begin), to = places_of(&s->parts[i], end);
 		if (!s->parts[i].rests && carom_world_set_vertices(d->world, d->ids[i], &from, &to) != CAROM_SUCCESS) {
-			snprintf(error, error_size, "body \"%s\": %s", s->parts[i].name, carom_error_text(s->context));
-			return false;
+			return sim_fail(error, "body \"%s\": %s", s->parts[i].name, carom_error_text(s->context));
 		}
 	}
 	return true;
@@ -125,22 +117,21 @@ static bool make_contact(const sim_soft *s, const carom_impact *impact, const do
 	return is_free;
 }
 
-bool soft_find(sim_soft *s, soft_detector *detector, const double *begin, const double *end, char *error, size_t error_size)
+bool soft_find(sim_soft *s, soft_detector *detector, const double *begin, const double *end, sim_error *error)
 {
 	const double start = soft_now();
 	s->found.count = 0;
-	if (!move_parts(s, detector, begin, end, error, error_size))
+	if (!move_parts(s, detector, begin, end, error))
 		return false;
 	if (carom_world_step(detector->world) != CAROM_SUCCESS)
-		return say(s, error, error_size);
+		return say(s, error);
 	const carom_impact_view impacts = carom_world_impacts(detector->world);
 	s->step.ms_detection += soft_now() - start;
 	s->step.searches++;
 	for (int64_t i = 0; i < impacts.count; i++) {
 		soft_contact *c = soft_add_contact(s, &s->found);
 		if (!c) {
-			snprintf(error, error_size, "out of memory");
-			return false;
+			return sim_fail(error, "out of memory");
 		}
 		s->step.impacts_undecided += impacts.data[i].status == CAROM_SWEEP_UNDECIDED;
 		s->found.count -= !make_contact(s, &impacts.data[i], begin, c);

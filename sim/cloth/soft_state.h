@@ -3,6 +3,7 @@
 #ifndef SIM_SOFT_STATE_H
 #define SIM_SOFT_STATE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/cloth/soft.h"
 
 #include <math.h>
@@ -100,11 +101,11 @@ double soft_now(void);
 // ---- Detection (soft_detector.c) ----
 
 /// Finds impacts of the mesh of all parts. separation: how near is an impact. NULL, with the reason in error, when memory is short.
-soft_detector *soft_create_detector(const sim_soft *soft, double separation, double tolerance, char *error, size_t error_size);
+soft_detector *soft_create_detector(const sim_soft *soft, double separation, double tolerance, sim_error *error);
 void soft_destroy_detector(soft_detector *detector);
 /// All impacts between begin and end into soft->found, without those that no free vertex takes part in. False with the reason in
 /// error.
-bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, char *error, size_t error_size);
+bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, sim_error *error);
 
 // ---- Solver (soft_solver.c, soft_contact.c) ----
 
@@ -124,7 +125,7 @@ double soft_gap(const soft_contact *contact, const double *places);
 typedef enum soft_verdict { SOFT_DONE, SOFT_SQUEEZED, SOFT_FAILED } soft_verdict;
 /// Let what still meets move as one, until nothing does. SOFT_SQUEEZED: a zone would have to follow two bodies that move
 /// differently; the reason is in error in either case of failure.
-soft_verdict soft_merge_zones(sim_soft *soft, char *error, size_t error_size);
+soft_verdict soft_merge_zones(sim_soft *soft, sim_error *error);
 
 static inline double soft_dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 

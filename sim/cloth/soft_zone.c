@@ -3,7 +3,6 @@
 // it meets; what it meets outside joins it. Zones only grow, so that ends.
 #include "sim/cloth/soft_state.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that rests is one.
@@ -36,16 +35,15 @@ static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 static const char *name_of(const sim_soft *s, int32_t carrier) { return carrier >= 0 ? s->parts[carrier].name : "what rests"; }
 
 // Bind a zone to a motion. False when it is bound to another one.
-static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, char *error, size_t error_size)
+static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, sim_error *error)
 {
 	int32_t *bound = &s->zone_carrier[root];
 	if (carrier == SIM_SOFT_FREE || *bound == carrier)
 		return true;
 	if (*bound != SIM_SOFT_FREE) {
-		snprintf(error, error_size, "vertex %d of body \"%s\" is squeezed between %s and %s",
+		return sim_fail(error, "vertex %d of body \"%s\" is squeezed between %s and %s",
 			(int)(root - s->parts[s->part_of[root]].first_vertex), s->parts[s->part_of[root]].name, name_of(s, *bound),
 			name_of(s, carrier));
-		return false;
 	}
 	*bound = carrier;
 	*grown = true;
@@ -53,7 +51,7 @@ static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, char *
 }
 
 // All free vertices of an impact into one zone, bound to what the others are carried by.
-static bool join(sim_soft *s, const soft_contact *c, bool *grown, char *error, size_t error_size)
+static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *error)
 {
 	int32_t root = -1;
 	for (int i = 0; i < 4; i++) {
@@ -66,7 +64,7 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, char *error, s
 			const int32_t carrier = s->zone_carrier[high];
 			s->zone[high] = low;
 			*grown = true;
-			if (!bind(s, low, carrier, grown, error, error_size))
+			if (!bind(s, low, carrier, grown, error))
 				return false;
 			root = low;
 		} else {
@@ -74,7 +72,7 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, char *error, s
 		}
 	}
 	for (int i = 0; i < 4 && root >= 0; i++)
-		if (!bind(s, root, motion_of(s, c->vertices[i]), grown, error, error_size))
+		if (!bind(s, root, motion_of(s, c->vertices[i]), grown, error))
 			return false;
 	return true;
 }
@@ -129,28 +127,28 @@ static void count_zones(sim_soft *s)
 }
 
 // The first vertex of an impact and the last are of its two features.
-static void say_touching(const sim_soft *s, const int32_t vertices[4], char *error, size_t error_size)
+static void say_touching(const sim_soft *s, const int32_t vertices[4], sim_error *error)
 {
 	const soft_part *a = &s->parts[s->part_of[vertices[0]]], *b = &s->parts[s->part_of[vertices[3]]];
-	snprintf(error, error_size, "vertex %d of body \"%s\" touches body \"%s\" (near its vertex %d) already",
+	sim_fail(error, "vertex %d of body \"%s\" touches body \"%s\" (near its vertex %d) already",
 		(int)(vertices[0] - a->first_vertex), a->name, b->name, (int)(vertices[3] - b->first_vertex));
 }
 
-soft_verdict soft_merge_zones(sim_soft *s, char *error, size_t error_size)
+soft_verdict soft_merge_zones(sim_soft *s, sim_error *error)
 {
 	for (int32_t i = 0; i < s->vertex_count; i++)
 		s->zone[i] = -1;
 	for (;;) {
-		if (!soft_find(s, s->sure_detector, s->begin, s->place, error, error_size))
+		if (!soft_find(s, s->sure_detector, s->begin, s->place, error))
 			return SOFT_FAILED;
 		if (s->found.count == 0)
 			break;
 		bool grown = false;
 		for (int64_t i = 0; i < s->found.count; i++)
-			if (!join(s, &s->found.data[i], &grown, error, error_size))
+			if (!join(s, &s->found.data[i], &grown, error))
 				return SOFT_SQUEEZED;
 		if (!grown) {
-			say_touching(s, s->found.data[0].vertices, error, error_size);
+			say_touching(s, s->found.data[0].vertices, error);
 			return SOFT_SQUEEZED;
 		}
 		place_zones(s);

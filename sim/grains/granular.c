@@ -5,7 +5,6 @@
 #include "sim/base/rotations.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,12 +82,12 @@ static bool make_arrays(sim_granular *g)
 	return true;
 }
 
-sim_granular *granular_make(carom_context *context, const sim_granular_def *def, char *error, size_t error_size)
+sim_granular *granular_make(carom_context *context, const sim_granular_def *def, sim_error *error)
 {
 	// The handle itself needs no user's memory: it must exist to count it.
 	sim_granular *g = calloc(1, sizeof *g);
 	if (!g) {
-		granular_no_memory("the simulation", error, error_size);
+		granular_no_memory("the simulation", error);
 		return NULL;
 	}
 	g->context = context;
@@ -107,7 +106,7 @@ sim_granular *granular_make(carom_context *context, const sim_granular_def *def,
 	g->against = granular_make_coefficients(&def->walls);
 	if (make_arrays(g))
 		return g;
-	granular_no_memory("the spheres", error, error_size);
+	granular_no_memory("the spheres", error);
 	sim_destroy_granular(g);
 	return NULL;
 }
@@ -184,7 +183,7 @@ static void weigh(sim_granular *g)
 	g->mean_radius = g->count ? sum / (double)g->count : 0;
 }
 
-bool granular_begin(sim_granular *g, char *error, size_t error_size)
+bool granular_begin(sim_granular *g, sim_error *error)
 {
 	weigh(g);
 	granular_place_walls(g);
@@ -195,31 +194,30 @@ bool granular_begin(sim_granular *g, char *error, size_t error_size)
 		g->step_limit_pair = granular_step_limit(g, 1, g->def.stability_overlap);
 	}
 	if (g->def.stability == SIM_GRANULAR_REFUSE && g->def.time_step >= g->step_limit) {
-		snprintf(error, error_size,
+		return sim_fail(error,
 			"time_step: %g s is not below %g s, the bound of stability for the lightest sphere with %g contacts",
 			g->def.time_step, g->step_limit, g->def.stability_contacts);
-		return false;
 	}
 	if (!g->with_history)
 		return true;
 	if (!g->packed.first) {
-		if (!granular_pack_room(g, 0, error, error_size))
+		if (!granular_pack_room(g, 0, error))
 			return false;
 		memset(g->packed.first, 0, (size_t)(g->count + 1) * sizeof *g->packed.first);
 	}
 	return true;
 }
 
-sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, char *error, size_t error_size)
+sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error)
 {
-	if (!granular_check(def, error, error_size) || !granular_check_spheres(def, error, error_size))
+	if (!granular_check(def, error) || !granular_check_spheres(def, error))
 		return NULL;
-	sim_granular *g = granular_make(context, def, error, error_size);
+	sim_granular *g = granular_make(context, def, error);
 	if (!g)
 		return NULL;
 	for (int64_t i = 0; i < g->count; i++)
 		fill_sphere(g, def, i);
-	if (granular_begin(g, error, error_size))
+	if (granular_begin(g, error))
 		return g;
 	sim_destroy_granular(g);
 	return NULL;
@@ -244,10 +242,10 @@ void sim_granular_get_gravity(const sim_granular *g, double gravity[3])
 	gravity[2] = v[2] * c + (n[0] * v[1] - n[1] * v[0]) * s + n[2] * along * (1 - c);
 }
 
-static bool run_step(sim_granular *g, sim_granular_step *step, char *error, size_t error_size)
+static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 {
 	const double t0 = granular_now();
-	if (!granular_keep_list(g, error, error_size))
+	if (!granular_keep_list(g, error))
 		return false;
 	granular_clear_tallies(g);
 	granular_place_walls(g);
@@ -274,17 +272,16 @@ static bool run_step(sim_granular *g, sim_granular_step *step, char *error, size
 		.ms_update = t3 - t2 };
 	if (tally.lost == INT64_MAX)
 		return true;
-	snprintf(
-		error, error_size, "step %lld: the motion of sphere %lld is not finite", (long long)g->steps, (long long)tally.lost);
+	sim_fail(error, "step %lld: the motion of sphere %lld is not finite", (long long)g->steps, (long long)tally.lost);
 	g->failed = true;
 	return false;
 }
 
-bool sim_granular_advance(sim_granular *g, sim_granular_step *step, char *error, size_t error_size)
+bool sim_granular_advance(sim_granular *g, sim_granular_step *step, sim_error *error)
 {
 	sim_granular_step unwanted;
 	if (g->count > 0)
-		return run_step(g, step ? step : &unwanted, error, error_size);
+		return run_step(g, step ? step : &unwanted, error);
 	g->steps++;
 	if (step)
 		*step = (sim_granular_step){ .step = g->steps, .time = (double)g->steps * g->def.time_step };

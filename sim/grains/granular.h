@@ -8,6 +8,7 @@
 #define SIM_GRANULAR_H
 
 #include "carom/spheres.h"
+#include "sim/base/sim_error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -131,7 +132,7 @@ typedef struct sim_granular sim_granular;
 
 /// Make a simulation. NULL, with the field (and sphere) at fault in error, when def is wrong or memory is short. The context
 /// must outlive it.
-sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, char *error, size_t error_size);
+sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error);
 
 /// Free everything. NULL does nothing.
 void sim_destroy_granular(sim_granular *granular);
@@ -153,7 +154,7 @@ typedef struct sim_granular_step {
 /// Move on by one time step: v += dt F(x, v) / m, x += dt v (semi-implicit Euler, which keeps the energy of springs bounded).
 /// step may be NULL. False, with the reason in error (a sphere whose motion is not finite by its id), when that fails; the
 /// simulation can then only be destroyed.
-bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, char *error, size_t error_size);
+bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, sim_error *error);
 
 /// What the simulation is and did.
 typedef struct sim_granular_info {
@@ -189,7 +190,7 @@ typedef struct sim_granular_energy {
 
 /// Energies now. False, with the reason in error, when memory is short or the simulation failed before. The elastic part is 0
 /// with def.force. May rebuild the list of neighbours; motions do not depend on when that happens.
-bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy, char *error, size_t error_size);
+bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy, sim_error *error);
 
 /// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where not wanted. Centres lie
 /// within the box along periodic axes.
@@ -210,7 +211,7 @@ sim_granular_view sim_granular_get_view(sim_granular *granular);
 
 /// Number of spheres that each sphere touches now: counts [count], in the order of the definition. False, with the reason in
 /// error, when memory is short or the simulation failed before.
-bool sim_granular_count_contacts(sim_granular *granular, int32_t *counts, char *error, size_t error_size);
+bool sim_granular_count_contacts(sim_granular *granular, int32_t *counts, sim_error *error);
 
 /// Gravity now (it may turn).
 void sim_granular_get_gravity(const sim_granular *granular, double gravity[3]);

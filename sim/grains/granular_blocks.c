@@ -370,10 +370,7 @@ static bool make_blocks(sim_granular *g)
 	return fill_with_workshops(g, &size);
 }
 
-bool granular_make_blocks(sim_granular *g, char *error, size_t error_size)
-{
-	return make_blocks(g) || granular_no_memory("forces", error, error_size);
-}
+bool granular_make_blocks(sim_granular *g, sim_error *error) { return make_blocks(g) || granular_no_memory("forces", error); }
 
 void granular_free_blocks(sim_granular *g)
 {

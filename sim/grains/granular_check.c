@@ -2,118 +2,100 @@
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/// Where to say what is wrong.
-typedef struct complaint {
-	char *text;
-	size_t size;
-} complaint;
-
-static bool refuse(complaint c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(complaint c, const char *format, ...)
+static bool is_positive(const char *field, double value, sim_error *error)
 {
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(c.text, c.size, format, arguments);
-	va_end(arguments);
-	return false;
+	return (value > 0 && isfinite(value)) || sim_fail(error, "%s: %g is not a finite number above 0", field, value);
 }
 
-static bool is_positive(const char *field, double value, complaint c)
+static bool is_not_negative(const char *field, double value, sim_error *error)
 {
-	return (value > 0 && isfinite(value)) || refuse(c, "%s: %g is not a finite number above 0", field, value);
+	return (value >= 0 && isfinite(value)) || sim_fail(error, "%s: %g is not a finite number of at least 0", field, value);
 }
 
-static bool is_not_negative(const char *field, double value, complaint c)
-{
-	return (value >= 0 && isfinite(value)) || refuse(c, "%s: %g is not a finite number of at least 0", field, value);
-}
-
-static bool is_vector(const char *field, const double v[3], complaint c)
+static bool is_vector(const char *field, const double v[3], sim_error *error)
 {
 	return (isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2])) ||
-		refuse(c, "%s: (%g, %g, %g) is not finite", field, v[0], v[1], v[2]);
+		sim_fail(error, "%s: (%g, %g, %g) is not finite", field, v[0], v[1], v[2]);
 }
 
-static bool is_direction(const char *field, const double v[3], complaint c)
+static bool is_direction(const char *field, const double v[3], sim_error *error)
 {
 	const double squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-	return is_vector(field, v, c) && ((squared > 0 && isfinite(squared)) || refuse(c, "%s: has no direction", field));
+	return is_vector(field, v, error) && ((squared > 0 && isfinite(squared)) || sim_fail(error, "%s: has no direction", field));
 }
 
 // ---- Laws ----
 
-static bool check_stiffness(const char *name, const sim_granular_law *law, complaint c)
+static bool check_stiffness(const char *name, const sim_granular_law *law, sim_error *error)
 {
 	char field[64];
 	if (law->normal == SIM_GRANULAR_LINEAR) {
 		snprintf(field, sizeof field, "%s.stiffness", name);
-		if (!is_positive(field, law->stiffness, c))
+		if (!is_positive(field, law->stiffness, error))
 			return false;
 		snprintf(field, sizeof field, "%s.stiffness_radius", name);
-		return is_not_negative(field, law->stiffness_radius, c);
+		return is_not_negative(field, law->stiffness_radius, error);
 	}
 	if (law->normal != SIM_GRANULAR_HERTZ)
-		return refuse(c, "%s.normal: %d is no law", name, (int)law->normal);
+		return sim_fail(error, "%s.normal: %d is no law", name, (int)law->normal);
 	snprintf(field, sizeof field, "%s.young", name);
-	if (!is_positive(field, law->young, c))
+	if (!is_positive(field, law->young, error))
 		return false;
 	if (!(law->poisson > -1 && law->poisson <= 0.5))
-		return refuse(c, "%s.poisson: %g is not above -1 and at most 0.5", name, law->poisson);
+		return sim_fail(error, "%s.poisson: %g is not above -1 and at most 0.5", name, law->poisson);
 	return true;
 }
 
-static bool check_law(const char *name, const sim_granular_law *law, complaint c)
+static bool check_law(const char *name, const sim_granular_law *law, sim_error *error)
 {
-	if (!check_stiffness(name, law, c))
+	if (!check_stiffness(name, law, error))
 		return false;
 	if (!(law->restitution >= 0 && law->restitution <= 1))
-		return refuse(c, "%s.restitution: %g is not within 0 to 1", name, law->restitution);
+		return sim_fail(error, "%s.restitution: %g is not within 0 to 1", name, law->restitution);
 	char field[64];
 	snprintf(field, sizeof field, "%s.friction", name);
-	if (!is_not_negative(field, law->friction, c))
+	if (!is_not_negative(field, law->friction, error))
 		return false;
 	snprintf(field, sizeof field, "%s.rolling_friction", name);
-	if (!is_not_negative(field, law->rolling_friction, c))
+	if (!is_not_negative(field, law->rolling_friction, error))
 		return false;
 	switch (law->tangential) {
 	case SIM_GRANULAR_SMOOTH: return true;
 	case SIM_GRANULAR_SPRING:
 		snprintf(field, sizeof field, "%s.tangential_ratio", name);
-		return law->normal == SIM_GRANULAR_LINEAR ? is_positive(field, law->tangential_ratio, c)
-												  : refuse(c, "%s.tangential: SPRING goes with LINEAR", name);
+		return law->normal == SIM_GRANULAR_LINEAR ? is_positive(field, law->tangential_ratio, error)
+												  : sim_fail(error, "%s.tangential: SPRING goes with LINEAR", name);
 	case SIM_GRANULAR_MINDLIN:
-		return law->normal == SIM_GRANULAR_HERTZ || refuse(c, "%s.tangential: MINDLIN goes with HERTZ", name);
-	default: return refuse(c, "%s.tangential: %d is no law", name, (int)law->tangential);
+		return law->normal == SIM_GRANULAR_HERTZ || sim_fail(error, "%s.tangential: MINDLIN goes with HERTZ", name);
+	default: return sim_fail(error, "%s.tangential: %d is no law", name, (int)law->tangential);
 	}
 }
 
 // ---- Box and walls ----
 
-static bool check_box(const sim_granular_def *def, complaint c)
+static bool check_box(const sim_granular_def *def, sim_error *error)
 {
 	static const char *const axes = "xyz";
-	if (!is_vector("lower", def->lower, c) || !is_vector("upper", def->upper, c))
+	if (!is_vector("lower", def->lower, error) || !is_vector("upper", def->upper, error))
 		return false;
 	for (int k = 0; k < 3; k++) {
 		const bool walls = def->faces[2 * k] || def->faces[2 * k + 1];
 		if (!walls && !def->periodic[k])
 			continue;
 		if (!(def->lower[k] < def->upper[k]))
-			return refuse(c, "upper: %g is not above lower %g along %c", def->upper[k], def->lower[k], axes[k]);
+			return sim_fail(error, "upper: %g is not above lower %g along %c", def->upper[k], def->lower[k], axes[k]);
 		if (fabs(def->lower[k]) > CAROM_MAX_COORDINATE || fabs(def->upper[k]) > CAROM_MAX_COORDINATE)
-			return refuse(c, "lower, upper: beyond %g along %c", (double)CAROM_MAX_COORDINATE, axes[k]);
+			return sim_fail(error, "lower, upper: beyond %g along %c", (double)CAROM_MAX_COORDINATE, axes[k]);
 		if (walls && def->periodic[k])
-			return refuse(c, "faces: a wall along %c, which is periodic", axes[k]);
+			return sim_fail(error, "faces: a wall along %c, which is periodic", axes[k]);
 	}
 	return true;
 }
 
-static bool check_wall(int32_t i, const sim_granular_wall *wall, complaint c)
+static bool check_wall(int32_t i, const sim_granular_wall *wall, sim_error *error)
 {
 	char field[64];
 	const struct {
@@ -122,56 +104,55 @@ static bool check_wall(int32_t i, const sim_granular_wall *wall, complaint c)
 	} vectors[] = { { "point", wall->point }, { "velocity", wall->velocity }, { "amplitude", wall->amplitude } };
 	for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
 		snprintf(field, sizeof field, "moving[%d].%s", (int)i, vectors[k].name);
-		if (!is_vector(field, vectors[k].value, c))
+		if (!is_vector(field, vectors[k].value, error))
 			return false;
 	}
 	snprintf(field, sizeof field, "moving[%d].normal", (int)i);
-	if (!is_direction(field, wall->normal, c))
+	if (!is_direction(field, wall->normal, error))
 		return false;
 	if (!isfinite(wall->frequency))
-		return refuse(c, "moving[%d].frequency: not finite", (int)i);
-	return isfinite(wall->phase) || refuse(c, "moving[%d].phase: not finite", (int)i);
+		return sim_fail(error, "moving[%d].frequency: not finite", (int)i);
+	return isfinite(wall->phase) || sim_fail(error, "moving[%d].phase: not finite", (int)i);
 }
 
-static bool check_walls(const sim_granular_def *def, complaint c)
+static bool check_walls(const sim_granular_def *def, sim_error *error)
 {
 	if (def->moving_count < 0 || def->moving_count > SIM_GRANULAR_MAX_WALLS)
-		return refuse(c, "moving_count: %d is not within 0 to %d", (int)def->moving_count, SIM_GRANULAR_MAX_WALLS);
+		return sim_fail(error, "moving_count: %d is not within 0 to %d", (int)def->moving_count, SIM_GRANULAR_MAX_WALLS);
 	for (int32_t i = 0; i < def->moving_count; i++) {
-		if (!check_wall(i, &def->moving[i], c))
+		if (!check_wall(i, &def->moving[i], error))
 			return false;
 	}
 	return true;
 }
 
-bool granular_check(const sim_granular_def *def, char *error, size_t error_size)
+bool granular_check(const sim_granular_def *def, sim_error *error)
 {
-	const complaint c = { error, error_size };
 	if (def->count < 0 || def->count > CAROM_MAX_SPHERES)
-		return refuse(c, "count: %lld is not within 0 to %d", (long long)def->count, CAROM_MAX_SPHERES);
-	if (!is_positive("density", def->density, c) || !is_positive("time_step", def->time_step, c) ||
-		!is_vector("gravity", def->gravity, c))
+		return sim_fail(error, "count: %lld is not within 0 to %d", (long long)def->count, CAROM_MAX_SPHERES);
+	if (!is_positive("density", def->density, error) || !is_positive("time_step", def->time_step, error) ||
+		!is_vector("gravity", def->gravity, error))
 		return false;
 	if (!isfinite(def->gravity_rate))
-		return refuse(c, "gravity_rate: not finite");
-	if (def->gravity_rate != 0 && !is_direction("gravity_axis", def->gravity_axis, c))
+		return sim_fail(error, "gravity_rate: not finite");
+	if (def->gravity_rate != 0 && !is_direction("gravity_axis", def->gravity_axis, error))
 		return false;
-	if (!check_law("walls", &def->walls, c) || (!def->force && !check_law("spheres", &def->spheres, c)))
+	if (!check_law("walls", &def->walls, error) || (!def->force && !check_law("spheres", &def->spheres, error)))
 		return false;
-	if (!check_box(def, c) || !check_walls(def, c))
+	if (!check_box(def, error) || !check_walls(def, error))
 		return false;
 	if (def->stability != SIM_GRANULAR_REFUSE && def->stability != SIM_GRANULAR_REPORT)
-		return refuse(c, "stability: %d is no setting", (int)def->stability);
+		return sim_fail(error, "stability: %d is no setting", (int)def->stability);
 	if (!(def->stability_contacts >= 1 && isfinite(def->stability_contacts)))
-		return refuse(c, "stability_contacts: %g is not at least 1", def->stability_contacts);
-	if (!is_positive("stability_overlap", def->stability_overlap, c))
+		return sim_fail(error, "stability_contacts: %g is not at least 1", def->stability_contacts);
+	if (!is_positive("stability_overlap", def->stability_overlap, error))
 		return false;
 	if ((int)def->method < CAROM_SPHERES_AUTO || (int)def->method > CAROM_SPHERES_RAYS)
-		return refuse(c, "method: %d is no method", (int)def->method);
+		return sim_fail(error, "method: %d is no method", (int)def->method);
 	if (isnan(def->skin) || isinf(def->skin))
-		return refuse(c, "skin: not finite");
+		return sim_fail(error, "skin: not finite");
 	if (!def->allocator.allocate != !def->allocator.release)
-		return refuse(c, "allocator: one of its functions is missing");
+		return sim_fail(error, "allocator: one of its functions is missing");
 	return true;
 }
 
@@ -192,51 +173,50 @@ double granular_read_scalar(const carom_strided *array, int64_t i, int component
 	return value;
 }
 
-static bool check_array(const char *field, const carom_strided *array, bool optional, complaint c)
+static bool check_array(const char *field, const carom_strided *array, bool optional, sim_error *error)
 {
 	if (array->type != CAROM_FLOAT32 && array->type != CAROM_FLOAT64)
-		return refuse(c, "%s.type: %d is no type", field, (int)array->type);
-	return array->data || optional || refuse(c, "%s.data: NULL", field);
+		return sim_fail(error, "%s.type: %d is no type", field, (int)array->type);
+	return array->data || optional || sim_fail(error, "%s.data: NULL", field);
 }
 
-static bool check_component(const char *field, const carom_strided *array, int64_t i, double most, complaint c)
+static bool check_component(const char *field, const carom_strided *array, int64_t i, double most, sim_error *error)
 {
 	for (int k = 0; array->data && k < 3; k++) {
 		const double x = granular_read_scalar(array, i, 3, k);
 		if (!(fabs(x) <= most))
-			return refuse(c, "%s: sphere %lld: %g along %c is not finite or too large", field, (long long)i, x, "xyz"[k]);
+			return sim_fail(error, "%s: sphere %lld: %g along %c is not finite or too large", field, (long long)i, x, "xyz"[k]);
 	}
 	return true;
 }
 
-bool granular_check_spheres(const sim_granular_def *def, char *error, size_t error_size)
+bool granular_check_spheres(const sim_granular_def *def, sim_error *error)
 {
-	const complaint c = { error, error_size };
 	if (def->count == 0)
 		return true;
-	if (!check_array("centres", &def->centres, false, c) || !check_array("radii", &def->radii, false, c) ||
-		!check_array("velocities", &def->velocities, true, c) ||
-		!check_array("angular_velocities", &def->angular_velocities, true, c))
+	if (!check_array("centres", &def->centres, false, error) || !check_array("radii", &def->radii, false, error) ||
+		!check_array("velocities", &def->velocities, true, error) ||
+		!check_array("angular_velocities", &def->angular_velocities, true, error))
 		return false;
 	double largest = 0;
 	for (int64_t i = 0; i < def->count; i++) {
 		const double r = granular_read_scalar(&def->radii, i, 1, 0);
 		if (!(r > 0 && r <= CAROM_MAX_COORDINATE))
-			return refuse(c, "radii: sphere %lld: %g is not a finite number above 0", (long long)i, r);
+			return sim_fail(error, "radii: sphere %lld: %g is not a finite number above 0", (long long)i, r);
 		largest = r > largest ? r : largest;
-		if (!check_component("centres", &def->centres, i, CAROM_MAX_COORDINATE, c) ||
-			!check_component("velocities", &def->velocities, i, 1e100, c) ||
-			!check_component("angular_velocities", &def->angular_velocities, i, 1e100, c))
+		if (!check_component("centres", &def->centres, i, CAROM_MAX_COORDINATE, error) ||
+			!check_component("velocities", &def->velocities, i, 1e100, error) ||
+			!check_component("angular_velocities", &def->angular_velocities, i, 1e100, error))
 			return false;
 	}
 	for (int k = 0; k < 3; k++) {
 		const double width = def->upper[k] - def->lower[k];
 		if (def->faces[2 * k] && def->faces[2 * k + 1] && !(width > 2 * largest))
-			return refuse(
-				c, "upper: the box is narrower along %c (%g) than the largest sphere (%g)", "xyz"[k], width, 2 * largest);
+			return sim_fail(
+				error, "upper: the box is narrower along %c (%g) than the largest sphere (%g)", "xyz"[k], width, 2 * largest);
 		const double skin = def->skin > 0 ? def->skin : 0;
 		if (def->periodic[k] && !(width > 2 * (2 * largest + skin)))
-			return refuse(c, "upper: the period along %c (%g) is not above 2 (2 r + skin) = %g", "xyz"[k], width,
+			return sim_fail(error, "upper: the period along %c (%g) is not above 2 (2 r + skin) = %g", "xyz"[k], width,
 				2 * (2 * largest + skin));
 	}
 	return true;

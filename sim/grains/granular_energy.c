@@ -98,12 +98,12 @@ static void sum_up(const survey *s, sim_granular_energy *energy)
 		{ total[ANGULAR], total[ANGULAR + 1], total[ANGULAR + 2] } };
 }
 
-bool sim_granular_get_energy(sim_granular *g, sim_granular_energy *energy, char *error, size_t error_size)
+bool sim_granular_get_energy(sim_granular *g, sim_granular_energy *energy, sim_error *error)
 {
 	*energy = (sim_granular_energy){ 0 };
 	if (g->count == 0)
 		return true;
-	if (!granular_keep_list(g, error, error_size))
+	if (!granular_keep_list(g, error))
 		return false;
 	granular_catch_up(g);
 	const size_t count = (size_t)g->count;
@@ -117,12 +117,12 @@ bool sim_granular_get_energy(sim_granular *g, sim_granular_energy *energy, char 
 	}
 	granular_free(g, s.index, count * sizeof *s.index);
 	granular_free(g, s.elastic, count * sizeof *s.elastic);
-	return room || granular_no_memory("energies", error, error_size);
+	return room || granular_no_memory("energies", error);
 }
 
-bool sim_granular_count_contacts(sim_granular *g, int32_t *counts, char *error, size_t error_size)
+bool sim_granular_count_contacts(sim_granular *g, int32_t *counts, sim_error *error)
 {
-	if (!granular_keep_list(g, error, error_size))
+	if (!granular_keep_list(g, error))
 		return false;
 	survey s = { .g = g, .contacts = counts };
 	run_survey(&s);

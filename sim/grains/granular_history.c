@@ -50,13 +50,13 @@ void granular_free_packed(sim_granular *g)
 	g->packed.first = NULL;
 }
 
-bool granular_pack_room(sim_granular *g, int64_t contacts, char *error, size_t error_size)
+bool granular_pack_room(sim_granular *g, int64_t contacts, sim_error *error)
 {
 	granular_packed *p = &g->packed;
 	if (!p->first)
 		p->first = granular_alloc(g, (size_t)(g->count + 1) * sizeof(int64_t));
 	if (!p->first)
-		return granular_no_memory("histories of contacts", error, error_size);
+		return granular_no_memory("histories of contacts", error);
 	if (contacts <= p->room)
 		return true;
 	free_values(g);
@@ -67,12 +67,12 @@ bool granular_pack_room(sim_granular *g, int64_t contacts, char *error, size_t e
 	if (p->other && p->values)
 		return true;
 	free_values(g);
-	return granular_no_memory("histories of contacts", error, error_size);
+	return granular_no_memory("histories of contacts", error);
 }
 
-bool granular_pack_histories(sim_granular *g, char *error, size_t error_size)
+bool granular_pack_histories(sim_granular *g, sim_error *error)
 {
-	if (!granular_pack_room(g, 0, error, error_size))
+	if (!granular_pack_room(g, 0, error))
 		return false;
 	granular_mirror_histories(g);
 	int64_t *first = g->packed.first;
@@ -80,7 +80,7 @@ bool granular_pack_histories(sim_granular *g, char *error, size_t error_size)
 	carom_parallel_for(g->context, count_rows, g->list.count, MIN_RANGE, g);
 	for (int64_t i = 0; i < g->count; i++)
 		first[i + 1] += first[i];
-	if (!granular_pack_room(g, first[g->count], error, error_size))
+	if (!granular_pack_room(g, first[g->count], error))
 		return false;
 	carom_parallel_for(g->context, pack_rows, g->list.count, MIN_RANGE, g);
 	return true;
@@ -104,7 +104,7 @@ static void unpack_rows(int64_t begin, int64_t end, int worker, void *granular)
 	}
 }
 
-bool granular_unpack_histories(sim_granular *g, char *error, size_t error_size)
+bool granular_unpack_histories(sim_granular *g, sim_error *error)
 {
 	const int64_t entries = g->list.count ? g->list.first[g->list.count] : 0;
 	if (entries > g->history_room) {
@@ -114,7 +114,7 @@ bool granular_unpack_histories(sim_granular *g, char *error, size_t error_size)
 		g->touched = granular_alloc(g, (size_t)g->history_room);
 		g->history = granular_alloc(g, (size_t)g->history_room * 3 * sizeof(double));
 		if (!g->touched || !g->history)
-			return granular_no_memory("histories of contacts", error, error_size);
+			return granular_no_memory("histories of contacts", error);
 	}
 	carom_parallel_for(g->context, unpack_rows, g->list.count, MIN_RANGE, g);
 	return true;

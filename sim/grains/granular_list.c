@@ -4,12 +4,11 @@
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MIN_RANGE = 4096 };
 
-static bool make_detector(sim_granular *g, double skin, char *error, size_t error_size)
+static bool make_detector(sim_granular *g, double skin, sim_error *error)
 {
 	carom_destroy_spheres(g->detector);
 	g->detector = NULL;
@@ -22,8 +21,7 @@ static bool make_detector(sim_granular *g, double skin, char *error, size_t erro
 	}
 	if (carom_create_spheres(g->context, &def, &g->detector) == CAROM_SUCCESS)
 		return true;
-	snprintf(error, error_size, "%s", carom_error_text(g->context));
-	return false;
+	return sim_fail(error, "%s", carom_error_text(g->context));
 }
 
 // ---- Where the spheres are ----
@@ -42,7 +40,7 @@ static void find_extent(int64_t begin, int64_t end, int worker, void *granular)
 	}
 }
 
-static bool measure_extent(sim_granular *g, char *error, size_t error_size)
+static bool measure_extent(sim_granular *g, sim_error *error)
 {
 	granular_clear_tallies(g);
 	carom_parallel_for(g->context, find_extent, g->count, MIN_RANGE, g);
@@ -50,11 +48,10 @@ static bool measure_extent(sim_granular *g, char *error, size_t error_size)
 	g->extent = tally.fastest;
 	if (tally.lost == INT64_MAX)
 		return true;
-	snprintf(error, error_size, "sphere %lld is farther away than %g m", (long long)tally.lost, (double)CAROM_MAX_COORDINATE);
-	return false;
+	return sim_fail(error, "sphere %lld is farther away than %g m", (long long)tally.lost, (double)CAROM_MAX_COORDINATE);
 }
 
-static bool tell_detector(sim_granular *g, char *error, size_t error_size)
+static bool tell_detector(sim_granular *g, sim_error *error)
 {
 	carom_sphere_input input = carom_default_sphere_input();
 	input.count = g->count;
@@ -66,32 +63,30 @@ static bool tell_detector(sim_granular *g, char *error, size_t error_size)
 	input.moved = INFINITY;
 	if (carom_spheres_update(g->detector, &input) == CAROM_SUCCESS)
 		return true;
-	snprintf(error, error_size, "%s", carom_error_text(g->context));
-	return false;
+	return sim_fail(error, "%s", carom_error_text(g->context));
 }
 
 // ---- Order in memory ----
 
-static bool sort_with(sim_granular *g, uint32_t *order, char *error, size_t error_size)
+static bool sort_with(sim_granular *g, uint32_t *order, sim_error *error)
 {
 	// Without a skin the detector makes no list for an order that goes away.
-	if (!make_detector(g, 0, error, error_size) || !tell_detector(g, error, error_size))
+	if (!make_detector(g, 0, error) || !tell_detector(g, error))
 		return false;
 	if (carom_spheres_get_order(g->detector, order) != CAROM_SUCCESS) {
-		snprintf(error, error_size, "%s", carom_error_text(g->context));
-		return false;
+		return sim_fail(error, "%s", carom_error_text(g->context));
 	}
-	return granular_permute(g, order) || granular_no_memory("sorting the spheres", error, error_size);
+	return granular_permute(g, order) || granular_no_memory("sorting the spheres", error);
 }
 
-static bool sort_spheres(sim_granular *g, char *error, size_t error_size)
+static bool sort_spheres(sim_granular *g, sim_error *error)
 {
 	const double begin = granular_now();
 	const size_t size = (size_t)g->count * sizeof(uint32_t);
 	uint32_t *order = granular_alloc(g, size);
 	if (!order)
-		return granular_no_memory("sorting the spheres", error, error_size);
-	const bool sorted = sort_with(g, order, error, error_size);
+		return granular_no_memory("sorting the spheres", error);
+	const bool sorted = sort_with(g, order, error);
 	granular_free(g, order, size);
 	if (!sorted)
 		return false;
@@ -168,47 +163,45 @@ static bool list_holds(sim_granular *g)
 
 // ---- List ----
 
-static bool make_list(sim_granular *g, char *error, size_t error_size)
+static bool make_list(sim_granular *g, sim_error *error)
 {
 	// Before the first list, packed holds what a checkpoint brought, or nothing.
-	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error, error_size))
+	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error))
 		return false;
 	granular_catch_up(g);
 	g->lag.open = false;
 	g->list.count = 0;
-	if (!measure_extent(g, error, error_size))
+	if (!measure_extent(g, error))
 		return false;
-	if (granular_sorting_pays(g) && !sort_spheres(g, error, error_size))
+	if (granular_sorting_pays(g) && !sort_spheres(g, error))
 		return false;
 	const double skin = granular_next_skin(g);
-	if ((!g->detector || skin != g->skin) && !make_detector(g, skin, error, error_size))
+	if ((!g->detector || skin != g->skin) && !make_detector(g, skin, error))
 		return false;
 	g->skin = skin;
-	if (!tell_detector(g, error, error_size))
+	if (!tell_detector(g, error))
 		return false;
 	if (carom_spheres_get_neighbours(g->detector, &g->list) != CAROM_SUCCESS) {
-		snprintf(error, error_size, "%s", carom_error_text(g->context));
-		return false;
+		return sim_fail(error, "%s", carom_error_text(g->context));
 	}
 	hold_places(g);
 	g->list_builds++;
 	g->list_built = true;
-	if (!granular_make_blocks(g, error, error_size))
+	if (!granular_make_blocks(g, error))
 		return false;
-	return !g->with_history || granular_unpack_histories(g, error, error_size);
+	return !g->with_history || granular_unpack_histories(g, error);
 }
 
-bool granular_keep_list(sim_granular *g, char *error, size_t error_size)
+bool granular_keep_list(sim_granular *g, sim_error *error)
 {
 	g->list_built = g->sorted = false;
 	if (g->failed) {
-		snprintf(error, error_size, "the simulation failed before");
-		return false;
+		return sim_fail(error, "the simulation failed before");
 	}
 	if (g->count == 0)
 		return true;
 	const double begin = granular_now();
-	g->failed = !list_holds(g) && !make_list(g, error, error_size);
+	g->failed = !list_holds(g) && !make_list(g, error);
 	g->choice.ms += granular_now() - begin;
 	return !g->failed;
 }

@@ -1,7 +1,6 @@
 // Memory and time for the granular simulation.
 #include "sim/grains/granular_state.h"
 
-#include <stdio.h>
 #include <time.h>
 
 enum { ALIGNMENT = 64 };
@@ -25,11 +24,7 @@ void granular_free(sim_granular *granular, void *pointer, size_t size)
 	granular->allocator.release(pointer, size, ALIGNMENT, granular->allocator.user);
 }
 
-bool granular_no_memory(const char *what, char *error, size_t error_size)
-{
-	snprintf(error, error_size, "out of memory for %s", what);
-	return false;
-}
+bool granular_no_memory(const char *what, sim_error *error) { return sim_fail(error, "out of memory for %s", what); }
 
 double granular_now(void)
 {

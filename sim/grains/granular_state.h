@@ -8,6 +8,7 @@
 #ifndef SIM_GRANULAR_STATE_H
 #define SIM_GRANULAR_STATE_H
 
+#include "sim/base/sim_error.h"
 #include "sim/grains/granular.h"
 
 // Records of 32 bytes: a neighbour costs one cache line.
@@ -210,16 +211,16 @@ struct sim_granular {
 void *granular_alloc(sim_granular *granular, size_t size);
 void granular_free(sim_granular *granular, void *pointer, size_t size);
 /// Put "out of memory" into error; false.
-bool granular_no_memory(const char *what, char *error, size_t error_size);
+bool granular_no_memory(const char *what, sim_error *error);
 /// Monotonic time in milliseconds.
 double granular_now(void);
 
 // ---- Definition (granular_check.c) ----
 
 /// Check all but the spheres themselves; the field at fault in error.
-bool granular_check(const sim_granular_def *def, char *error, size_t error_size);
+bool granular_check(const sim_granular_def *def, sim_error *error);
 /// Check the spheres; the first one at fault in error.
-bool granular_check_spheres(const sim_granular_def *def, char *error, size_t error_size);
+bool granular_check_spheres(const sim_granular_def *def, sim_error *error);
 /// Number i of a strided array, component k.
 double granular_read_scalar(const carom_strided *array, int64_t i, int components, int k);
 
@@ -281,7 +282,7 @@ static inline uint32_t granular_member(const sim_granular *g, const granular_blo
 }
 
 /// Find the crowd, and cut the present list into blocks and jobs.
-bool granular_make_blocks(sim_granular *granular, char *error, size_t error_size);
+bool granular_make_blocks(sim_granular *granular, sim_error *error);
 void granular_free_blocks(sim_granular *granular);
 
 // ---- Order in memory (granular_sort.c) ----
@@ -294,18 +295,18 @@ bool granular_permute(sim_granular *granular, const uint32_t *order);
 // ---- List of neighbours (granular_list.c) ----
 
 /// Make sure that the list holds all that touches now. Sorts the arrays when that pays.
-bool granular_keep_list(sim_granular *granular, char *error, size_t error_size);
+bool granular_keep_list(sim_granular *granular, sim_error *error);
 /// Tell what a step took: for the choice of sorting and skin.
 void granular_note_times(sim_granular *granular, double ms_detection, double ms_update);
 
 // ---- Histories (granular_history.c) ----
 
 /// Make room in granular->packed for so many contacts; what was in other and values is lost when it grows.
-bool granular_pack_room(sim_granular *granular, int64_t contacts, char *error, size_t error_size);
+bool granular_pack_room(sim_granular *granular, int64_t contacts, sim_error *error);
 /// Gather the histories by ids into granular->packed.
-bool granular_pack_histories(sim_granular *granular, char *error, size_t error_size);
+bool granular_pack_histories(sim_granular *granular, sim_error *error);
 /// Give the present list's entries the packed histories.
-bool granular_unpack_histories(sim_granular *granular, char *error, size_t error_size);
+bool granular_unpack_histories(sim_granular *granular, sim_error *error);
 void granular_free_packed(sim_granular *granular);
 
 // ---- Skin (granular_skin.c) ----
@@ -317,8 +318,8 @@ double granular_next_skin(sim_granular *granular);
 // ---- Making (granular.c) ----
 
 /// Arrays for def.count spheres, all but their contents; NULL with error.
-sim_granular *granular_make(carom_context *context, const sim_granular_def *def, char *error, size_t error_size);
+sim_granular *granular_make(carom_context *context, const sim_granular_def *def, sim_error *error);
 /// Derive masses, limits and walls from places; refuse an unstable step. False with error.
-bool granular_begin(sim_granular *granular, char *error, size_t error_size);
+bool granular_begin(sim_granular *granular, sim_error *error);
 
 #endif

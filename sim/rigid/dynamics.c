@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <ode/ode.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,16 +92,14 @@ static bool reserve_body(sim_dynamics *dynamics)
 	return true;
 }
 
-bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, char *error, size_t error_size)
+bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, sim_error *error)
 {
 	if (def->kind == CAROM_DYNAMIC && !is_solid(&def->mass)) {
-		snprintf(error, error_size, "mass %.6g kg with moments of inertia %.6g, %.6g, %.6g kg m2 is not that of a solid body",
+		return sim_fail(error, "mass %.6g kg with moments of inertia %.6g, %.6g, %.6g kg m2 is not that of a solid body",
 			def->mass.mass, def->mass.inertia[0], def->mass.inertia[1], def->mass.inertia[2]);
-		return false;
 	}
 	if (!reserve_body(dynamics)) {
-		snprintf(error, error_size, "out of memory");
-		return false;
+		return sim_fail(error, "out of memory");
 	}
 	dynamics->step = 0;
 	body_state *state = &dynamics->bodies[dynamics->count++];

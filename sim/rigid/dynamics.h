@@ -5,6 +5,7 @@
 #define SIM_DYNAMICS_H
 
 #include "carom/carom.h"
+#include "sim/base/sim_error.h"
 
 /// How bodies answer to contacts.
 typedef struct sim_solver_settings {
@@ -49,7 +50,7 @@ void sim_destroy_dynamics(sim_dynamics *dynamics);
 
 /// Add a body; its number is the count of the bodies before it. False, with the reason in error, when mass or inertia are not those
 /// of a solid (dynamic bodies) or memory is short.
-bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *body, char *error, size_t error_size);
+bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *body, sim_error *error);
 
 int32_t sim_dynamics_body_count(const sim_dynamics *dynamics);
 

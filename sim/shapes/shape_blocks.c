@@ -118,7 +118,7 @@ static bool build(const blocks *body, int32_t cells, int32_t triangles, sim_surf
 	return done;
 }
 
-bool sim_make_blocks(const char *shape, int32_t triangles, sim_surface *surface, sim_text error)
+bool sim_make_blocks(const char *shape, int32_t triangles, sim_surface *surface, sim_error *error)
 {
 	const blocks *body = strcmp(shape, BLOCKS[0].name) == 0 ? &BLOCKS[0] : &BLOCKS[1];
 	int32_t unit = 2 * body->faces, cells = 1;
@@ -130,8 +130,7 @@ bool sim_make_blocks(const char *shape, int32_t triangles, sim_surface *surface,
 		return build(body, cells, triangles, surface);
 	}
 	if (below > triangles || above > SIM_MAX_SHAPE_TRIANGLES) {
-		return sim_shape_fail(error, "the shape %s has %d * k * k triangles, not %d: take %d", shape, unit, triangles, below);
+		return sim_fail(error, "the shape %s has %d * k * k triangles, not %d: take %d", shape, unit, triangles, below);
 	}
-	return sim_shape_fail(
-		error, "the shape %s has %d * k * k triangles, not %d: take %d or %d", shape, unit, triangles, below, above);
+	return sim_fail(error, "the shape %s has %d * k * k triangles, not %d: take %d or %d", shape, unit, triangles, below, above);
 }

@@ -339,11 +339,10 @@ static bool build(relaxation *r, area_grid *grid)
 	return true;
 }
 
-bool sim_make_lumpy(int32_t triangles, uint64_t seed, sim_surface *surface, sim_text error)
+bool sim_make_lumpy(int32_t triangles, uint64_t seed, sim_surface *surface, sim_error *error)
 {
 	if (triangles % 2 != 0) {
-		return sim_shape_fail(
-			error, "a closed body has an even number of triangles: take %d or %d", triangles - 1, triangles + 1);
+		return sim_fail(error, "a closed body has an even number of triangles: take %d or %d", triangles - 1, triangles + 1);
 	}
 	if (!sim_surface_alloc(surface, triangles / 2 + 2, triangles)) {
 		return false;

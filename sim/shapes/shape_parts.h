@@ -16,25 +16,12 @@ typedef struct sim_surface {
 	int32_t *neighbours; // [3*triangle_count] the side of the other triangle (3 * triangle + side); only from sim_sphere_hull
 } sim_surface;
 
-/// A piece of error text to fill.
-typedef struct sim_text {
-	char *text;
-	size_t size;
-} sim_text;
-
 static inline carom_vec3 sim_sub(carom_vec3 a, carom_vec3 b) { return (carom_vec3){ a.x - b.x, a.y - b.y, a.z - b.z }; }
 static inline carom_vec3 sim_mad(carom_vec3 a, double s, carom_vec3 b)
 {
 	return (carom_vec3){ a.x + s * b.x, a.y + s * b.y, a.z + s * b.z };
 }
 static inline carom_vec3 sim_unit(carom_vec3 a) { return sim_scale(a, 1 / sim_length(a)); }
-
-/// Write an error (printf) and return false.
-bool sim_shape_fail(sim_text error, const char *format, ...)
-#if defined(__GNUC__)
-	__attribute__((format(printf, 2, 3)))
-#endif
-	;
 
 /// Sine and cosine of an angle in turns, the same bits everywhere.
 void sim_sincos(double turns, double *sine, double *cosine);
@@ -51,9 +38,9 @@ void sim_fibonacci_sphere(int32_t count, carom_vec3 *points);
 bool sim_sphere_hull(sim_surface *surface);
 
 /// The makers: false with a text in error, or with none when out of memory.
-bool sim_make_sphere(int32_t triangles, sim_surface *surface, sim_text error);
-bool sim_make_lumpy(int32_t triangles, uint64_t seed, sim_surface *surface, sim_text error);
-bool sim_make_tube(const char *shape, int32_t triangles, sim_surface *surface, sim_text error);
-bool sim_make_blocks(const char *shape, int32_t triangles, sim_surface *surface, sim_text error);
+bool sim_make_sphere(int32_t triangles, sim_surface *surface, sim_error *error);
+bool sim_make_lumpy(int32_t triangles, uint64_t seed, sim_surface *surface, sim_error *error);
+bool sim_make_tube(const char *shape, int32_t triangles, sim_surface *surface, sim_error *error);
+bool sim_make_blocks(const char *shape, int32_t triangles, sim_surface *surface, sim_error *error);
 
 #endif

@@ -195,11 +195,10 @@ bool sim_sphere_hull(sim_surface *surface)
 	return done;
 }
 
-bool sim_make_sphere(int32_t triangles, sim_surface *surface, sim_text error)
+bool sim_make_sphere(int32_t triangles, sim_surface *surface, sim_error *error)
 {
 	if (triangles % 2 != 0) {
-		return sim_shape_fail(
-			error, "a closed sphere has an even number of triangles: take %d or %d", triangles - 1, triangles + 1);
+		return sim_fail(error, "a closed sphere has an even number of triangles: take %d or %d", triangles - 1, triangles + 1);
 	}
 	if (!sim_surface_alloc(surface, triangles / 2 + 2, triangles)) {
 		return false;

@@ -84,7 +84,7 @@ static bool choose_size(const tube *t, int32_t triangles, tube_size *size)
 	return found;
 }
 
-static bool name_nearest(const tube *t, int32_t triangles, sim_text error)
+static bool name_nearest(const tube *t, int32_t triangles, sim_error *error)
 {
 	int32_t below = triangles, above = triangles;
 	tube_size size;
@@ -95,10 +95,10 @@ static bool name_nearest(const tube *t, int32_t triangles, sim_text error)
 		above++;
 	}
 	if (below == 0 || above > SIM_MAX_SHAPE_TRIANGLES) {
-		return sim_shape_fail(
+		return sim_fail(
 			error, "%d triangles make no even grid for a %s: take %d", triangles, t->name, below == 0 ? above : below);
 	}
-	return sim_shape_fail(error, "%d triangles make no even grid for a %s: take %d or %d", triangles, t->name, below, above);
+	return sim_fail(error, "%d triangles make no even grid for a %s: take %d or %d", triangles, t->name, below, above);
 }
 
 static void place_rings(const tube *t, tube_size size, carom_vec3 *points)
@@ -159,7 +159,7 @@ static void add_cap(const tube *t, tube_size size, int direction, sim_surface *s
 	}
 }
 
-bool sim_make_tube(const char *shape, int32_t triangles, sim_surface *surface, sim_text error)
+bool sim_make_tube(const char *shape, int32_t triangles, sim_surface *surface, sim_error *error)
 {
 	const tube *t = TUBES;
 	while (strcmp(t->name, shape) != 0) {

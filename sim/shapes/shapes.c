@@ -1,6 +1,5 @@
 // The list of shapes, the one door to their makers, and what all of them need at the end: outward triangles and rounded floats.
 #include "sim/shapes/shape_parts.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +18,6 @@ const sim_shape_info *sim_shape_list(int32_t *count)
 {
 	*count = (int32_t)(sizeof SHAPES / sizeof *SHAPES);
 	return SHAPES;
-}
-
-bool sim_shape_fail(sim_text error, const char *format, ...)
-{
-	if (error.size > 0) {
-		va_list arguments;
-		va_start(arguments, format);
-		vsnprintf(error.text, error.size, format, arguments);
-		va_end(arguments);
-	}
-	return false;
 }
 
 void sim_sincos(double turns, double *sine, double *cosine)
@@ -146,7 +134,7 @@ static bool finish(sim_surface *surface, sim_mesh *mesh)
 	return true;
 }
 
-static bool make(const char *shape, int32_t triangles, uint64_t seed, sim_surface *surface, sim_text error)
+static bool make(const char *shape, int32_t triangles, uint64_t seed, sim_surface *surface, sim_error *error)
 {
 	if (strcmp(shape, "lumpy") == 0) {
 		return sim_make_lumpy(triangles, seed, surface, error);
@@ -160,7 +148,7 @@ static bool make(const char *shape, int32_t triangles, uint64_t seed, sim_surfac
 	return sim_make_tube(shape, triangles, surface, error);
 }
 
-static bool is_known(const char *shape, sim_text error)
+static bool is_known(const char *shape, sim_error *error)
 {
 	char names[128] = "";
 	size_t used = 0;
@@ -170,27 +158,26 @@ static bool is_known(const char *shape, sim_text error)
 		}
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", SHAPES[i].name);
 	}
-	return sim_shape_fail(error, "no shape is called '%s'; there are %s", shape, names);
+	return sim_fail(error, "no shape is called '%s'; there are %s", shape, names);
 }
 
-bool sim_make_shape(const char *shape, int32_t triangles, uint64_t seed, sim_mesh *mesh, char *error, size_t error_size)
+bool sim_make_shape(const char *shape, int32_t triangles, uint64_t seed, sim_mesh *mesh, sim_error *error)
 {
-	sim_text text = { error, error_size };
-	sim_shape_fail(text, "%s", "");
+	sim_fail(error, "%s", "");
 	memset(mesh, 0, sizeof *mesh);
-	if (!is_known(shape, text)) {
+	if (!is_known(shape, error)) {
 		return false;
 	}
 	if (triangles < SIM_MIN_SHAPE_TRIANGLES || triangles > SIM_MAX_SHAPE_TRIANGLES) {
-		return sim_shape_fail(text, "%d triangles are asked for; the number must be in %d to %d", triangles,
-			SIM_MIN_SHAPE_TRIANGLES, SIM_MAX_SHAPE_TRIANGLES);
+		return sim_fail(error, "%d triangles are asked for; the number must be in %d to %d", triangles, SIM_MIN_SHAPE_TRIANGLES,
+			SIM_MAX_SHAPE_TRIANGLES);
 	}
 	sim_surface surface;
 	memset(&surface, 0, sizeof surface);
-	bool made = make(shape, triangles, seed, &surface, text) && finish(&surface, mesh);
+	bool made = make(shape, triangles, seed, &surface, error) && finish(&surface, mesh);
 	sim_surface_free(&surface);
-	if (!made && error_size > 0 && error[0] == '\0') {
-		sim_shape_fail(text, "out of memory while making %s of %d triangles", shape, triangles);
+	if (!made && error && error->text[0] == '\0') {
+		sim_fail(error, "out of memory while making %s of %d triangles", shape, triangles);
 	}
 	return made;
 }

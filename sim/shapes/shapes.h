@@ -3,6 +3,8 @@
 #ifndef SIM_SHAPES_H
 #define SIM_SHAPES_H
 
+#include "sim/base/sim_error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +42,7 @@ const sim_shape_info *sim_shape_list(int32_t *count);
 
 /// Make a shape of exactly the wanted number of triangles. seed varies the proportions of "lumpy" and is ignored by the others.
 /// On failure false, the mesh is empty and error says why, naming the nearest numbers that work; or that memory ran out.
-bool sim_make_shape(const char *shape, int32_t triangles, uint64_t seed, sim_mesh *mesh, char *error, size_t error_size);
+bool sim_make_shape(const char *shape, int32_t triangles, uint64_t seed, sim_mesh *mesh, sim_error *error);
 
 /// Make the floats of a mesh that has doubles alone. The doubles stay only where a float does not hold
 /// one of them. False, with nothing changed, when out of memory.

@@ -93,21 +93,22 @@ static void use(const sim_mesh *mesh)
 	FUZZ_REQUIRE(carom_memory_in_use(context) == before, "%zu and %zu bytes", before, carom_memory_in_use(context));
 }
 
-typedef bool reader_fn(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size);
+typedef bool reader_fn(char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
-static bool read_ply(char *bytes, size_t size, sim_mesh *mesh, char *error, size_t error_size)
+static bool read_ply(char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
-	return sim_read_ply(bytes, size, mesh, error, error_size);
+	return sim_read_ply(bytes, size, mesh, error);
 }
 
 static bool read_and_use(reader_fn *read, const uint8_t *data, size_t size)
 {
-	char *bytes = malloc(size + 1), error[300] = "";
+	char *bytes = malloc(size + 1);
+	sim_error error = { "" };
 	FUZZ_REQUIRE(bytes, "out of memory");
 	memcpy(bytes, data, size);
 	bytes[size] = '\0';
 	sim_mesh mesh;
-	const bool sound = read(bytes, size, &mesh, error, sizeof error);
+	const bool sound = read(bytes, size, &mesh, &error);
 	if (sound) {
 		// The file can have no more elements than bytes.
 		FUZZ_REQUIRE((size_t)mesh.vertex_count <= size && (size_t)mesh.triangle_count <= size, "%d vertices", mesh.vertex_count);
@@ -117,7 +118,8 @@ static bool read_and_use(reader_fn *read, const uint8_t *data, size_t size)
 			use(&mesh);
 		}
 	} else {
-		FUZZ_REQUIRE(error[0] && !mesh.vertices && !mesh.triangles, "a failure without a word, or with a mesh: %s", error);
+		FUZZ_REQUIRE(
+			error.text[0] && !mesh.vertices && !mesh.triangles, "a failure without a word, or with a mesh: %s", error.text);
 	}
 	sim_mesh_free(&mesh);
 	free(bytes);
@@ -130,11 +132,12 @@ static bool read_and_use(reader_fn *read, const uint8_t *data, size_t size)
 static void keep_shape(const char *shape, int32_t triangles, const char *extension, fuzz_keep_fn *keep, void *user)
 {
 	sim_mesh mesh;
-	char error[300], name[64];
+	char name[64];
+	sim_error error;
 	uint8_t bytes[1 << 14];
-	FUZZ_REQUIRE(sim_make_shape(shape, triangles, 1, &mesh, error, sizeof error), "%s", error);
+	FUZZ_REQUIRE(sim_make_shape(shape, triangles, 1, &mesh, &error), "%s", error.text);
 	const char *path = fuzz_file((const uint8_t *)"", 0, extension);
-	FUZZ_REQUIRE(sim_save_mesh(path, &mesh, error, sizeof error), "%s", error);
+	FUZZ_REQUIRE(sim_save_mesh(path, &mesh, &error), "%s", error.text);
 	FILE *file = fopen(path, "rb");
 	const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
 	FUZZ_REQUIRE(size > 0 && size < sizeof bytes, "%s", path);

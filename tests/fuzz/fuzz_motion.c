@@ -63,9 +63,9 @@ static void seeds_trajectory(fuzz_keep_fn *keep, void *user)
 FUZZ_TARGET(trajectory, seeds_trajectory, false)
 {
 	sim_trajectory t;
-	char error[300] = "";
-	if (!sim_load_trajectory(fuzz_file(data, size, ".rbt"), &t, error, sizeof error)) {
-		FUZZ_REQUIRE(error[0] && !t.poses, "a failure without a word, or with poses: %s", error);
+	sim_error error = { "" };
+	if (!sim_load_trajectory(fuzz_file(data, size, ".rbt"), &t, &error)) {
+		FUZZ_REQUIRE(error.text[0] && !t.poses, "a failure without a word, or with poses: %s", error.text);
 		return false;
 	}
 	carom_pose *poses = malloc((size_t)t.body_count * sizeof *poses);
@@ -90,36 +90,36 @@ static void seeds_recording(fuzz_keep_fn *keep, void *user)
 {
 	static const float vertices[12] = { 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 };
 	static const int32_t triangles[12] = { 0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2 };
-	char error[600];
+	sim_error error;
 	const char *path = fuzz_file((const uint8_t *)"", 0, ".h5");
 	const sim_recording_info info = { .time_step = 0.1, .contacts = true, .scene_text = "{}", .scene_name = "seed" };
-	sim_recorder *recorder = sim_create_recorder(path, &info, error, sizeof error);
-	FUZZ_REQUIRE(recorder, "%s", error);
+	sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+	FUZZ_REQUIRE(recorder, "%s", error.text);
 	const sim_recorded_mesh mesh = { "tetra", 4, 4, vertices, triangles };
-	bool done = sim_recorder_add_mesh(recorder, &mesh, error, sizeof error);
+	bool done = sim_recorder_add_mesh(recorder, &mesh, &error);
 	const sim_recorded_body bodies[2] = { { .kind = CAROM_DYNAMIC, .type = CAROM_MESH, .mesh = 0 },
 		{ .kind = CAROM_STATIC, .type = CAROM_PLANE, .mesh = -1 } };
 	for (int i = 0; i < 2; i++)
-		done = done && sim_recorder_add_body(recorder, &bodies[i], error, sizeof error);
+		done = done && sim_recorder_add_body(recorder, &bodies[i], &error);
 	const carom_pose poses[2] = { carom_pose_identity(), carom_pose_identity() };
 	const sim_recorded_contact contact = { 0, 1, { 0, 0, 0 }, { 0, 0, 1 }, 0.1f, 2, 0, CAROM_VOLUMES };
 	for (int i = 0; i < 3; i++)
-		done = done && sim_recorder_add_frame(recorder, 0.1 * i, poses, &contact, i % 2, error, sizeof error);
-	FUZZ_REQUIRE(sim_close_recorder(recorder, error, sizeof error) && done, "%s", error);
+		done = done && sim_recorder_add_frame(recorder, 0.1 * i, poses, &contact, i % 2, &error);
+	FUZZ_REQUIRE(sim_close_recorder(recorder, &error) && done, "%s", error.text);
 	keep_file(path, "two_bodies.h5", keep, user);
 }
 
 static void read_frames(sim_recording *recording)
 {
-	char error[600];
+	sim_error error;
 	carom_pose *poses = malloc((size_t)sim_recording_body_count(recording) * sizeof *poses + 1);
 	sim_recorded_contact *contacts = malloc(MOST_CONTACTS * sizeof *contacts);
 	FUZZ_REQUIRE(poses && contacts, "out of memory");
 	for (int32_t i = 0; i < sim_recording_frame_count(recording) && i < MOST_FRAMES; i++) {
 		(void)sim_recording_get_time(recording, i);
-		(void)sim_recording_read_poses(recording, i, poses, error, sizeof error);
+		(void)sim_recording_read_poses(recording, i, poses, &error);
 		if (sim_recording_contact_count(recording, i) <= MOST_CONTACTS)
-			(void)sim_recording_read_contacts(recording, i, contacts, error, sizeof error);
+			(void)sim_recording_read_contacts(recording, i, contacts, &error);
 	}
 	free(poses);
 	free(contacts);
@@ -127,9 +127,9 @@ static void read_frames(sim_recording *recording)
 
 FUZZ_TARGET(recording, seeds_recording, true)
 {
-	char error[600] = "";
-	sim_recording *recording = sim_open_recording(fuzz_file(data, size, ".h5"), error, sizeof error);
-	FUZZ_REQUIRE(recording || error[0], "a failure without a word");
+	sim_error error = { "" };
+	sim_recording *recording = sim_open_recording(fuzz_file(data, size, ".h5"), &error);
+	FUZZ_REQUIRE(recording || error.text[0], "a failure without a word");
 	if (recording && sim_recording_body_count(recording) <= MOST_BODIES)
 		read_frames(recording);
 	sim_close_recording(recording);
@@ -150,28 +150,28 @@ static void seeds_checkpoint(fuzz_keep_fn *keep, void *user)
 {
 	static const double centres[9] = { 0.5, 0.5, 0.5, 0.58, 0.5, 0.5, 0.5, 0.05, 0.5 };
 	static const double radii[3] = { 0.05, 0.05, 0.06 };
-	char error[600];
+	sim_error error;
 	sim_granular_def def = sim_default_granular_def();
 	def.count = 3;
 	def.centres = (carom_strided){ centres, 0, CAROM_FLOAT64 };
 	def.radii = (carom_strided){ radii, 0, CAROM_FLOAT64 };
-	sim_granular *granular = sim_create_granular(the_context(), &def, error, sizeof error);
-	FUZZ_REQUIRE(granular, "%s", error);
-	FUZZ_REQUIRE(sim_granular_advance(granular, NULL, error, sizeof error), "%s", error);
+	sim_granular *granular = sim_create_granular(the_context(), &def, &error);
+	FUZZ_REQUIRE(granular, "%s", error.text);
+	FUZZ_REQUIRE(sim_granular_advance(granular, NULL, &error), "%s", error.text);
 	const char *path = fuzz_file((const uint8_t *)"", 0, ".h5");
-	FUZZ_REQUIRE(sim_granular_write(granular, path, error, sizeof error), "%s", error);
+	FUZZ_REQUIRE(sim_granular_write(granular, path, &error), "%s", error.text);
 	keep_file(path, "three_spheres.h5", keep, user);
 	sim_destroy_granular(granular);
 }
 
 FUZZ_TARGET(checkpoint, seeds_checkpoint, true)
 {
-	char error[600] = "";
+	sim_error error = { "" };
 	const size_t before = carom_memory_in_use(the_context());
-	sim_granular *granular = sim_granular_read(the_context(), fuzz_file(data, size, ".h5"), NULL, error, sizeof error);
-	FUZZ_REQUIRE(granular || error[0], "a failure without a word");
+	sim_granular *granular = sim_granular_read(the_context(), fuzz_file(data, size, ".h5"), NULL, &error);
+	FUZZ_REQUIRE(granular || error.text[0], "a failure without a word");
 	if (granular)
-		(void)sim_granular_advance(granular, NULL, error, sizeof error);
+		(void)sim_granular_advance(granular, NULL, &error);
 	sim_destroy_granular(granular);
 	FUZZ_REQUIRE(carom_memory_in_use(the_context()) == before, "something is left");
 	return granular != NULL;

@@ -24,7 +24,7 @@ static carom_context *the_context(void)
 typedef struct text {
 	char *bytes;
 	size_t size, memory;
-	char error[800];
+	sim_error error;
 } text;
 
 static text open_text(const uint8_t *data, size_t size)
@@ -62,13 +62,13 @@ FUZZ(scene_bodies)
 	sim_scene scene;
 	bool sound = false;
 	if (!sim_is_granular_scene(t.bytes, size) && !sim_is_soft_scene(t.bytes, size)) {
-		sound = sim_parse_scene("s.json", t.bytes, size, &scene, t.error, sizeof t.error);
-		FUZZ_REQUIRE(sound || t.error[0], "a failure without a word");
+		sound = sim_parse_scene("s.json", t.bytes, size, &scene, &t.error);
+		FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
 		const bool small = sound && scene.body_count <= 10 && (double)scene.max_substeps * scene.solver.iterations <= 400 &&
 			meshes_are_small(&scene, 400);
-		sim_simulation *simulation = small ? sim_create_simulation(the_context(), &scene, NULL, t.error, sizeof t.error) : NULL;
+		sim_simulation *simulation = small ? sim_create_simulation(the_context(), &scene, NULL, &t.error) : NULL;
 		for (int i = 0; simulation && i < STEPS; i++)
-			if (!sim_simulate_step(simulation, NULL, t.error, sizeof t.error))
+			if (!sim_simulate_step(simulation, NULL, &t.error))
 				break;
 		sim_destroy_simulation(simulation);
 		sim_destroy_scene(&scene);
@@ -89,12 +89,12 @@ static void run_spheres(const sim_granular_scene *scene, text *t)
 		wanted += s->count * s->copies;
 	}
 	sim_granular_filling filling;
-	if (wanted > 500 || !sim_fill_granular_scene(the_context(), scene, &filling, t->error, sizeof t->error))
+	if (wanted > 500 || !sim_fill_granular_scene(the_context(), scene, &filling, &t->error))
 		return;
 	const sim_granular_def def = sim_filled_def(scene, &filling);
-	sim_granular *granular = sim_create_granular(the_context(), &def, t->error, sizeof t->error);
+	sim_granular *granular = sim_create_granular(the_context(), &def, &t->error);
 	for (int i = 0; granular && i < STEPS; i++)
-		if (!sim_granular_advance(granular, NULL, t->error, sizeof t->error))
+		if (!sim_granular_advance(granular, NULL, &t->error))
 			break;
 	sim_destroy_granular(granular);
 	sim_destroy_filling(&filling);
@@ -104,8 +104,8 @@ FUZZ(scene_spheres)
 {
 	text t = open_text(data, size);
 	sim_granular_scene scene;
-	const bool sound = sim_parse_granular_scene("s.json", t.bytes, size, &scene, t.error, sizeof t.error);
-	FUZZ_REQUIRE(sound || t.error[0], "a failure without a word");
+	const bool sound = sim_parse_granular_scene("s.json", t.bytes, size, &scene, &t.error);
+	FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
 	if (sound)
 		run_spheres(&scene, &t);
 	sim_destroy_granular_scene(&scene);
@@ -133,13 +133,12 @@ FUZZ(scene_cloth)
 {
 	text t = open_text(data, size);
 	sim_soft_scene scene;
-	const bool sound = sim_parse_soft_scene("s.json", t.bytes, size, &scene, t.error, sizeof t.error);
-	FUZZ_REQUIRE(sound || t.error[0], "a failure without a word");
-	sim_soft *soft =
-		sound && cloth_is_small(&scene) ? sim_start_soft_scene(the_context(), &scene, t.error, sizeof t.error) : NULL;
+	const bool sound = sim_parse_soft_scene("s.json", t.bytes, size, &scene, &t.error);
+	FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
+	sim_soft *soft = sound && cloth_is_small(&scene) ? sim_start_soft_scene(the_context(), &scene, &t.error) : NULL;
 	sim_soft_step step;
 	for (int i = 0; soft && i < STEPS; i++)
-		if (!sim_soft_advance(soft, &step, t.error, sizeof t.error))
+		if (!sim_soft_advance(soft, &step, &t.error))
 			break;
 	sim_destroy_soft(soft);
 	sim_destroy_soft_scene(&scene);

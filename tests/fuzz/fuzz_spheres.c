@@ -76,15 +76,15 @@ FUZZ(sphere_file)
 		sim_input input = input_of(data, size, nothing);
 		const sim_sphere_reading reading = { .default_radius = wide ? 0.5 : -1, .wide = wide };
 		sim_sphere_set set;
-		char error[300] = "";
+		sim_error error = { "" };
 		(void)sim_holds_spheres(&input);
-		if (sim_read_spheres(&input, &reading, &set, error, sizeof error)) {
+		if (sim_read_spheres(&input, &reading, &set, &error)) {
 			sound = true;
 			FUZZ_REQUIRE((uint64_t)set.count <= size, "%lld spheres", (long long)set.count);
 			if (set.count <= MOST_USED)
 				compare_methods(&set);
 		} else {
-			FUZZ_REQUIRE(error[0] && !set.values, "a failure without a word, or with spheres: %s", error);
+			FUZZ_REQUIRE(error.text[0] && !set.values, "a failure without a word, or with spheres: %s", error.text);
 		}
 		sim_free_spheres(&set);
 		free(input.start);

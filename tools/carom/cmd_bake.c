@@ -82,9 +82,9 @@ static int check_use(bake_options *o)
 // The mesh of the file as the options want it.
 static bool read_source(const bake_options *o, sim_mesh *mesh)
 {
-	char error[512];
-	if (!sim_load_mesh(o->path, mesh, error, sizeof error)) {
-		report_error(o->path, "%s", error);
+	sim_error error;
+	if (!sim_load_mesh(o->path, mesh, &error)) {
+		report_error(o->path, "%s", error.text);
 		return false;
 	}
 	if (o->scalar == SCALAR_FLOAT32)
@@ -135,12 +135,12 @@ static carom_mesh *make_scaled(const bake_options *o, carom_context *context, co
 // Load what was written, as a program will: the file is whole, and the time is known.
 static int load_again(const bake_options *o, carom_context *context, bake_facts *f)
 {
-	char error[512];
+	sim_error error;
 	sim_input input;
 	carom_mesh *mesh;
 	size_t size;
-	if (!sim_open_input(&input, o->output, error, sizeof error))
-		return report_error(o->output, "%s", error);
+	if (!sim_open_input(&input, o->output, &error))
+		return report_error(o->output, "%s", error.text);
 	char *bytes = sim_take_rest(&input, &size);
 	sim_close_input(&input);
 	if (!bytes)
@@ -158,20 +158,21 @@ static int load_again(const bake_options *o, carom_context *context, bake_facts 
 
 static int bake(const bake_options *o, carom_context *context, const sim_mesh *source, bake_facts *f)
 {
-	char error[SIM_PATH_MAX + 512];
+	char findings[600];
+	sim_error error;
 	const double begin = report_now_ms();
 	carom_mesh *mesh = make_scaled(o, context, source);
 	f->ms_make = report_now_ms() - begin;
 	if (!mesh)
 		return EXIT_FAILED;
 	f->report = *carom_mesh_get_report(mesh);
-	mesh_input_findings(&f->report, error, sizeof error);
-	if (error[0])
-		report_warning(o->path, "%s", error);
-	const bool saved = sim_save_baked(context, mesh, o->output, &f->bytes, error, sizeof error);
+	mesh_input_findings(&f->report, findings, sizeof findings);
+	if (findings[0])
+		report_warning(o->path, "%s", findings);
+	const bool saved = sim_save_baked(context, mesh, o->output, &f->bytes, &error);
 	carom_release_mesh(mesh);
 	if (!saved)
-		return report_error(o->output, "%s", error);
+		return report_error(o->output, "%s", error.text);
 	return load_again(o, context, f);
 }
 

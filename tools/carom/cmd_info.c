@@ -194,10 +194,10 @@ static bool examine(const info_options *o, carom_context *context, const sim_mes
 
 static int show_mesh(const info_options *o, sim_input *input)
 {
-	char error[512];
+	sim_error error;
 	sim_mesh mesh;
-	if (!sim_read_mesh(input, &mesh, error, sizeof error))
-		return report_error(o->path, "%s", error);
+	if (!sim_read_mesh(input, &mesh, &error))
+		return report_error(o->path, "%s", error.text);
 	carom_context *context = NULL;
 	mesh_facts facts = { 0 };
 	int status = EXIT_FAILED;
@@ -214,10 +214,10 @@ static int show_mesh(const info_options *o, sim_input *input)
 
 static int show_trajectory(const info_options *o)
 {
-	char error[512];
+	sim_error error;
 	sim_trajectory t;
-	if (!sim_load_trajectory(o->path, &t, error, sizeof error))
-		return report_error(o->path, "%s", error);
+	if (!sim_load_trajectory(o->path, &t, &error))
+		return report_error(o->path, "%s", error.text);
 	int status;
 	if (o->json) {
 		cJSON *json = cJSON_CreateObject();
@@ -304,10 +304,10 @@ static int print_recording_text(const char *path, const sim_recording *recording
 
 static int show_recording(const info_options *o)
 {
-	char error[512];
-	sim_recording *recording = sim_open_recording(o->path, error, sizeof error);
+	sim_error error;
+	sim_recording *recording = sim_open_recording(o->path, &error);
 	if (!recording)
-		return report_error(NULL, "%s", error);
+		return report_error(NULL, "%s", error.text);
 	if (sim_recording_note(recording))
 		report_warning(o->path, "%s", sim_recording_note(recording));
 	const int status = o->json ? print_recording_json(recording) : print_recording_text(o->path, recording);
@@ -346,10 +346,10 @@ int cmd_info(int argc, char **argv)
 	const int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	char error[512];
+	sim_error error;
 	sim_input input;
-	if (!sim_open_input(&input, o.path, error, sizeof error))
-		return motion_unreadable(o.path, error);
+	if (!sim_open_input(&input, o.path, &error))
+		return motion_unreadable(o.path, error.text);
 	const int code = show(&o, &input);
 	sim_close_input(&input);
 	return code;

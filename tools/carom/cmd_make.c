@@ -104,14 +104,14 @@ int cmd_make(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	sim_mesh mesh;
-	char error[512];
-	if (!sim_make_shape(o.shape, (int32_t)o.triangles, (uint64_t)o.seed, &mesh, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	sim_error error;
+	if (!sim_make_shape(o.shape, (int32_t)o.triangles, (uint64_t)o.seed, &mesh, &error))
+		return report_error(NULL, "%s", error.text);
 	const int32_t vertices = mesh.vertex_count, triangles = mesh.triangle_count;
-	const bool saved = sim_save_mesh(o.output, &mesh, error, sizeof error);
+	const bool saved = sim_save_mesh(o.output, &mesh, &error);
 	sim_mesh_free(&mesh);
 	if (!saved)
-		return report_error(o.output, "%s", error);
+		return report_error(o.output, "%s", error.text);
 	if (!o.json) {
 		printf("%s: %d vertices, %d triangles\n", o.output, vertices, triangles);
 		return report_end_of_text();

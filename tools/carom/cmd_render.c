@@ -245,7 +245,8 @@ static int draw_world(
 	const render_settings *settings, render_state *state, const carom_world *world, int32_t frame, sim_image *image)
 {
 	const playback *play = &state->play;
-	char caption[120], error[500];
+	char caption[120];
+	sim_error error;
 	write_caption(play, frame, settings->contacts, caption, sizeof caption);
 	sim_picture_options options = sim_default_picture_options();
 	options.width = (int)settings->width;
@@ -258,8 +259,8 @@ static int draw_world(
 	options.contact_count = play->mark_count;
 	options.caption = settings->plain ? NULL : caption;
 	const double begin = report_now_ms();
-	if (!sim_render_world(world, &state->camera, &options, image, error, sizeof error))
-		return report_error(play->path, "frame %d: %s", frame, error);
+	if (!sim_render_world(world, &state->camera, &options, image, &error))
+		return report_error(play->path, "frame %d: %s", frame, error.text);
 	state->ms += report_now_ms() - begin;
 	return EXIT_DONE;
 }
@@ -278,7 +279,8 @@ static int draw_frame(const render_settings *settings, render_state *state, int3
 
 static int write_picture(const render_settings *settings, int64_t frame, const sim_image *image)
 {
-	char path[4096], error[500];
+	char path[4096];
+	sim_error error;
 	const char *end;
 	int digits;
 	const char *place = settings->output_kind == OUTPUT_PICTURES ? find_number(settings->output, &end, &digits) : NULL;
@@ -290,7 +292,7 @@ static int write_picture(const render_settings *settings, int64_t frame, const s
 		length = snprintf(path, sizeof path, "%s", settings->output);
 	if (length < 0 || (size_t)length >= sizeof path)
 		return report_error(settings->output, "the path is too long");
-	return sim_write_png(path, image, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
+	return sim_write_png(path, image, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 static int put_frame(const render_settings *settings, render_state *state, int32_t frame)

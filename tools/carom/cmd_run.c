@@ -234,13 +234,13 @@ static int check_kind(const run_options *o, scene_kind kind)
 int cmd_run(int argc, char **argv)
 {
 	run_options o = { .snapshots = -1, .checkpoints = -1, .frames = -1 };
-	char error[600];
+	sim_error error;
 	int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	char *text = sim_read_text(o.scene, &o.text_size, error, sizeof error);
+	char *text = sim_read_text(o.scene, &o.text_size, &error);
 	if (!text)
-		return report_error(NULL, "%s", error);
+		return report_error(NULL, "%s", error.text);
 	o.text = text;
 	const scene_kind kind = sim_is_granular_scene(text, o.text_size) ? SCENE_SPHERES
 		: sim_is_soft_scene(text, o.text_size)                       ? SCENE_CLOTH

@@ -89,9 +89,9 @@ static bool faces_are_same(const frames *f, const sim_mesh *next)
 
 static bool load_mesh(frames *f, const char *path, sim_mesh *mesh)
 {
-	char error[512];
-	if (!sim_load_mesh(path, mesh, error, sizeof error)) {
-		report_error(path, "%s", error);
+	sim_error error;
+	if (!sim_load_mesh(path, mesh, &error)) {
+		report_error(path, "%s", error.text);
 		return false;
 	}
 	if (f->source.scalar == SCALAR_FLOAT32)

@@ -117,15 +117,14 @@ static void fit_mesh(sim_mesh *mesh, double size)
 
 static int fill_mesh(const make_options *o, sim_sphere_set *spheres, double *spacing)
 {
-	char error[512];
+	sim_error error;
 	sim_mesh mesh;
 	const bool made = is_shape(o->mesh);
 	const int32_t triangles = o->triangles ? (int32_t)o->triangles : 902;
 	if (!made && o->triangles)
 		return options_misuse("make spheres", "%s is a file, so --triangles has no meaning", o->mesh);
-	if (!(made ? sim_make_shape(o->mesh, triangles, (uint64_t)o->seed, &mesh, error, sizeof error)
-			   : sim_load_mesh(o->mesh, &mesh, error, sizeof error)))
-		return report_error(made ? NULL : o->mesh, "%s", error);
+	if (!(made ? sim_make_shape(o->mesh, triangles, (uint64_t)o->seed, &mesh, &error) : sim_load_mesh(o->mesh, &mesh, &error)))
+		return report_error(made ? NULL : o->mesh, "%s", error.text);
 	if (o->fit > 0)
 		fit_mesh(&mesh, o->fit);
 	sim_sampling sampling = sim_default_sampling();
@@ -137,8 +136,8 @@ static int fill_mesh(const make_options *o, sim_sphere_set *spheres, double *spa
 		sampling.jitter = o->jitter;
 	carom_context *context = report_create_context(1, CAROM_SIMD_AUTO);
 	int status = context ? EXIT_DONE : EXIT_FAILED;
-	if (context && !sim_sample_mesh(context, &mesh, &sampling, spheres, spacing, error, sizeof error))
-		status = report_error(o->mesh, "%s", error);
+	if (context && !sim_sample_mesh(context, &mesh, &sampling, spheres, spacing, &error))
+		status = report_error(o->mesh, "%s", error.text);
 	carom_destroy_context(context);
 	sim_mesh_free(&mesh);
 	return status;
@@ -182,9 +181,9 @@ int make_spheres(int argc, char **argv)
 	sim_sphere_set spheres = { 0 };
 	double spacing = 0;
 	status = o.mesh ? fill_mesh(&o, &spheres, &spacing) : strew(&o, &spheres);
-	char error[512];
-	if (status == EXIT_DONE && !sim_save_spheres(o.output, &spheres, error, sizeof error))
-		status = report_error(o.output, "%s", error);
+	sim_error error;
+	if (status == EXIT_DONE && !sim_save_spheres(o.output, &spheres, &error))
+		status = report_error(o.output, "%s", error.text);
 	if (status == EXIT_DONE)
 		status = print(&o, spheres.count, spacing);
 	sim_free_spheres(&spheres);

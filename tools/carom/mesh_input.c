@@ -161,10 +161,10 @@ void mesh_input_warn_of_motion(carom_context *context, const char *path, const s
 
 carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim_mesh *source)
 {
-	char error[512];
+	sim_error error;
 	sim_mesh mesh;
-	if (!sim_load_mesh(input->path, &mesh, error, sizeof error)) {
-		report_error(input->path, "%s", error);
+	if (!sim_load_mesh(input->path, &mesh, &error)) {
+		report_error(input->path, "%s", error.text);
 		return NULL;
 	}
 	if (input->scalar == SCALAR_FLOAT32)

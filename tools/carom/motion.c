@@ -42,10 +42,10 @@ int motion_unreadable(const char *path, const char *error)
 
 file_kind motion_file_kind(const char *path)
 {
-	char error[512];
+	sim_error error;
 	sim_input input;
-	if (!sim_open_input(&input, path, error, sizeof error)) {
-		motion_unreadable(path, error);
+	if (!sim_open_input(&input, path, &error)) {
+		motion_unreadable(path, error.text);
 		return FILE_UNREADABLE;
 	}
 	const file_kind kind = motion_kind_of(&input);
@@ -70,9 +70,9 @@ static int allocate(motion *m, int32_t mesh_count)
 static int open_trajectory(carom_context *context, const motion_options *options, motion *m)
 {
 	motion_source *s = m->source;
-	char error[512];
-	if (!sim_load_trajectory(s->path, &s->trajectory, error, sizeof error))
-		return report_error(s->path, "%s", error);
+	sim_error error;
+	if (!sim_load_trajectory(s->path, &s->trajectory, &error))
+		return report_error(s->path, "%s", error.text);
 	const sim_trajectory *t = &s->trajectory;
 	if (!options->mesh)
 		return options_misuse("replay",
@@ -103,10 +103,10 @@ static int open_recording(carom_context *context, const motion_options *options,
 	motion_source *s = m->source;
 	if (options->mesh || options->ground)
 		return options_misuse("replay", "%s holds its own meshes and ground; leave --mesh and --ground out", s->path);
-	char error[512];
-	s->recording = sim_open_recording(s->path, error, sizeof error);
+	sim_error error;
+	s->recording = sim_open_recording(s->path, &error);
 	if (!s->recording)
-		return report_error(NULL, "%s", error);
+		return report_error(NULL, "%s", error.text);
 	if (sim_recording_note(s->recording))
 		report_warning(s->path, "%s", sim_recording_note(s->recording));
 	m->body_count = sim_recording_body_count(s->recording);
@@ -224,10 +224,10 @@ static bool read_poses(motion_source *s, int64_t frame)
 		sim_trajectory_poses(&s->trajectory, (int32_t)frame, s->poses);
 		return true;
 	}
-	char error[512];
-	if (sim_recording_read_poses(s->recording, (int32_t)frame, s->poses, error, sizeof error))
+	sim_error error;
+	if (sim_recording_read_poses(s->recording, (int32_t)frame, s->poses, &error))
 		return true;
-	report_error(NULL, "%s", error);
+	report_error(NULL, "%s", error.text);
 	return false;
 }
 

@@ -14,10 +14,10 @@
 static void read_scene(playback *play)
 {
 	const sim_recording_info *info = sim_recording_get_info(play->recording);
-	char error[500];
+	sim_error error;
 	if (info->scene_text[0] &&
-		!sim_parse_scene(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, error, sizeof error))
-		report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error);
+		!sim_parse_scene(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
+		report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error.text);
 }
 
 static int create_meshes(playback *play, bool smooth)
@@ -41,10 +41,10 @@ int playback_open(playback *play, const char *path, int64_t threads, bool smooth
 {
 	memset(play, 0, sizeof *play);
 	play->path = path;
-	char error[500];
-	play->recording = sim_open_recording(path, error, sizeof error);
+	sim_error error;
+	play->recording = sim_open_recording(path, &error);
 	if (!play->recording)
-		return report_error(NULL, "%s", error);
+		return report_error(NULL, "%s", error.text);
 	if (sim_recording_note(play->recording))
 		report_warning(path, "%s", sim_recording_note(play->recording));
 	// One more than needed: no list is empty.
@@ -115,12 +115,12 @@ static bool add_body(playback *play, carom_world *world, int32_t number)
 
 carom_world *playback_create_world(playback *play, int32_t frame)
 {
-	char error[500];
+	sim_error error;
 	play->body_count = 0;
 	play->moving_count = 0;
 	play->dynamic_count = 0;
-	if (!sim_recording_read_poses(play->recording, frame, play->poses, error, sizeof error)) {
-		report_error(NULL, "%s", error);
+	if (!sim_recording_read_poses(play->recording, frame, play->poses, &error)) {
+		report_error(NULL, "%s", error.text);
 		return NULL;
 	}
 	const carom_world_def def = play->scene.text ? play->scene.detection : carom_default_world_def();
@@ -155,14 +155,14 @@ static void add_mark(playback *play, const double point[3], const float normal[3
 
 static int read_contacts(playback *play, int32_t frame)
 {
-	char error[500];
+	sim_error error;
 	const int32_t count = sim_recording_contact_count(play->recording, frame);
 	sim_recorded_contact *contacts = malloc(((size_t)count + 1) * sizeof *contacts);
 	if (!contacts)
 		return report_error(NULL, "out of memory");
 	int status = reserve_marks(play, count);
-	if (status == EXIT_DONE && !sim_recording_read_contacts(play->recording, frame, contacts, error, sizeof error))
-		status = report_error(NULL, "%s", error);
+	if (status == EXIT_DONE && !sim_recording_read_contacts(play->recording, frame, contacts, &error))
+		status = report_error(NULL, "%s", error.text);
 	for (int32_t i = 0; status == EXIT_DONE && i < count; ++i)
 		add_mark(play, contacts[i].point, contacts[i].normal, contacts[i].depth);
 	free(contacts);

@@ -122,14 +122,14 @@ int report_make_folder(const char *path)
 
 int report_open(sim_output_file *file, const char *path)
 {
-	char error[512];
-	return sim_output_open(file, path, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
+	sim_error error;
+	return sim_output_open(file, path, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 int report_commit(sim_output_file *file)
 {
-	char error[512];
-	return sim_output_commit(file, error, sizeof error) ? EXIT_DONE : report_error(file->path, "%s", error);
+	sim_error error;
+	return sim_output_commit(file, &error) ? EXIT_DONE : report_error(file->path, "%s", error.text);
 }
 
 // Which body the feature that touches belongs to: its vertex, its edge. The other one has the triangle.

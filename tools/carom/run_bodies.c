@@ -114,7 +114,8 @@ static sim_camera choose_camera(const run *r, carom_body_id *ids)
 
 static int draw(const run *r, const sim_camera *camera, const sim_look *looks, const char *path)
 {
-	char error[500], caption[120];
+	char caption[120];
+	sim_error error;
 	const sim_summary summary = sim_summarise(r->simulation);
 	snprintf(caption, sizeof caption, "%.60s   %.2f s   %d bodies", r->scene.name, (double)summary.steps * r->scene.time_step,
 		(int)summary.bodies);
@@ -126,11 +127,11 @@ static int draw(const run *r, const sim_camera *camera, const sim_look *looks, c
 	options.look_count = sim_simulation_body_count(r->simulation);
 	options.caption = caption;
 	sim_image image;
-	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, error, sizeof error))
-		return report_error(path, "%s", error);
-	const bool done = sim_write_png(path, &image, error, sizeof error);
+	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, &error))
+		return report_error(path, "%s", error.text);
+	const bool done = sim_write_png(path, &image, &error);
 	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static int write_picture(const run *r)
@@ -159,13 +160,13 @@ static int write_picture(const run *r)
 
 static int prepare(run *r)
 {
-	char error[600];
+	sim_error error;
 	const run_options *o = &r->options;
-	if (!sim_parse_scene(o->scene, o->text, o->text_size, &r->scene, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (!sim_parse_scene(o->scene, o->text, o->text_size, &r->scene, &error))
+		return report_error(NULL, "%s", error.text);
 	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&r->scene, o->meshes.items[i], error, sizeof error))
-			return report_error(NULL, "--mesh: %s", error);
+		if (!sim_scene_replace_mesh(&r->scene, o->meshes.items[i], &error))
+			return report_error(NULL, "--mesh: %s", error.text);
 	if (o->steps > 0)
 		r->scene.steps = o->steps;
 	r->scene.record_contacts |= o->contacts;
@@ -175,9 +176,9 @@ static int prepare(run *r)
 	char path[SIM_PATH_MAX];
 	if (o->out)
 		run_out_path(&r->options, "recording.h5", path);
-	r->simulation = sim_create_simulation(r->context, &r->scene, o->out ? path : NULL, error, sizeof error);
+	r->simulation = sim_create_simulation(r->context, &r->scene, o->out ? path : NULL, &error);
 	if (!r->simulation)
-		return report_error(NULL, "%s", error);
+		return report_error(NULL, "%s", error.text);
 	if (!o->out)
 		return EXIT_DONE;
 	run_out_path(&r->options, "stats.csv", path);
@@ -189,27 +190,26 @@ static int prepare(run *r)
 
 static int simulate(run *r)
 {
-	char error[600];
+	sim_error error;
 	progress bar;
 	bool done = true;
 	progress_start(&bar, "run", r->scene.steps);
 	for (int64_t i = 0; i < r->scene.steps && done && !run_interrupted(); i++) {
 		sim_step step;
-		done = sim_simulate_step(r->simulation, &step, error, sizeof error);
+		done = sim_simulate_step(r->simulation, &step, &error);
 		if (done && r->stats.stream)
 			sim_write_step(r->stats.stream, &step);
 		progress_update(&bar, i + 1);
 	}
 	progress_finish(&bar);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static int finish(run *r)
 {
-	char error[600];
-	if (!sim_finish_recording(r->simulation, error, sizeof error) ||
-		!sim_measure_interpenetration(r->simulation, &r->inside, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	sim_error error;
+	if (!sim_finish_recording(r->simulation, &error) || !sim_measure_interpenetration(r->simulation, &r->inside, &error))
+		return report_error(NULL, "%s", error.text);
 	const sim_summary summary = sim_summarise(r->simulation);
 	if (r->options.out &&
 		(report_commit(&r->stats) != EXIT_DONE || run_write_summary(&r->options, summary_json(r, &summary)) != EXIT_DONE))

@@ -147,7 +147,8 @@ static void remove_old_frames(const cloth_run *r)
 
 static int write_frame(cloth_run *r)
 {
-	char path[SIM_PATH_MAX], error[300];
+	char path[SIM_PATH_MAX];
+	sim_error error;
 	const sim_soft_surface surface = sim_soft_get_surface(r->soft);
 	for (int64_t i = 0; i < 3 * (int64_t)surface.vertex_count; i++)
 		r->floats[i] = (float)surface.places[i];
@@ -156,30 +157,32 @@ static int write_frame(cloth_run *r)
 		.vertices = r->floats,
 		.triangles = (int32_t *)surface.triangles };
 	frame_path(r, r->frame_count++, r->scene.frames_as_obj, path);
-	return sim_save_mesh(path, &mesh, error, sizeof error) ? EXIT_DONE : report_error(path, "%s", error);
+	return sim_save_mesh(path, &mesh, &error) ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 static int draw(const cloth_run *r, const sim_camera *camera, sim_image *image)
 {
-	char error[500], caption[120];
+	char caption[120];
+	sim_error error;
 	snprintf(caption, sizeof caption, "%.50s   %.3f s   %d triangles", r->scene.base.name,
 		(double)r->sums.steps * r->scene.def.time_step, (int)sim_soft_get_surface(r->soft).triangle_count);
-	if (sim_draw_soft(r->context, &r->scene, r->soft, camera, caption, (int)r->options->threads, image, error, sizeof error))
+	if (sim_draw_soft(r->context, &r->scene, r->soft, camera, caption, (int)r->options->threads, image, &error))
 		return EXIT_DONE;
-	return report_error(NULL, "%s", error);
+	return report_error(NULL, "%s", error.text);
 }
 
 static int write_picture(const cloth_run *r)
 {
-	char path[SIM_PATH_MAX], error[300];
+	char path[SIM_PATH_MAX];
+	sim_error error;
 	sim_image image;
 	const sim_camera camera = sim_soft_camera(&r->scene, r->soft);
 	run_out_path(r->options, "last.png", path);
 	if (draw(r, &camera, &image) != EXIT_DONE)
 		return EXIT_FAILED;
-	const bool done = sim_write_png(path, &image, error, sizeof error);
+	const bool done = sim_write_png(path, &image, &error);
 	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(path, "%s", error);
+	return done ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 static int add_to_movie(cloth_run *r)
@@ -210,15 +213,15 @@ static int write_state(cloth_run *r)
 
 static int load_scene(cloth_run *r)
 {
-	char error[600];
+	sim_error error;
 	const run_options *o = r->options;
 	if (o->movie && !o->out)
 		return report_error(NULL, "--movie needs --out: where should it go?");
-	if (!sim_parse_soft_scene(o->scene, o->text, o->text_size, &r->scene, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (!sim_parse_soft_scene(o->scene, o->text, o->text_size, &r->scene, &error))
+		return report_error(NULL, "%s", error.text);
 	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&r->scene.base, o->meshes.items[i], error, sizeof error))
-			return report_error(NULL, "--mesh: %s", error);
+		if (!sim_scene_replace_mesh(&r->scene.base, o->meshes.items[i], &error))
+			return report_error(NULL, "--mesh: %s", error.text);
 	if (o->steps > 0)
 		r->scene.base.steps = o->steps;
 	if (o->resolution > 0)
@@ -260,14 +263,14 @@ static int open_output(cloth_run *r)
 
 static int prepare(cloth_run *r)
 {
-	char error[600];
+	sim_error error;
 	if (load_scene(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->context = report_create_context(r->options->threads, r->options->simd);
 	if (!r->context || run_open_folder(r->options) != EXIT_DONE)
 		return EXIT_FAILED;
-	r->soft = sim_start_soft_scene(r->context, &r->scene, error, sizeof error);
-	return r->soft ? open_output(r) : report_error(NULL, "%s", error);
+	r->soft = sim_start_soft_scene(r->context, &r->scene, &error);
+	return r->soft ? open_output(r) : report_error(NULL, "%s", error.text);
 }
 
 static void add_step(run_sums *s, const sim_soft_step *step)
@@ -298,14 +301,14 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 
 static int simulate(cloth_run *r)
 {
-	char error[600];
+	sim_error error;
 	progress bar;
 	int status = write_state(r);
 	progress_start(&bar, "run", r->scene.base.steps);
 	for (int64_t i = 0; i < r->scene.base.steps && status == EXIT_DONE && !run_interrupted(); i++) {
 		sim_soft_step step;
-		if (!sim_soft_advance(r->soft, &step, error, sizeof error)) {
-			status = report_error(NULL, "step %lld: %s", (long long)i + 1, error);
+		if (!sim_soft_advance(r->soft, &step, &error)) {
+			status = report_error(NULL, "step %lld: %s", (long long)i + 1, error.text);
 			break;
 		}
 		add_step(&r->sums, &step);

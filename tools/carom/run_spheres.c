@@ -160,7 +160,7 @@ static int print_text(const sphere_run *r)
 
 static int write_snapshot(sphere_run *r)
 {
-	char error[SIM_PATH_MAX + 300];
+	sim_error error;
 	sim_granular_frame frame;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
 	if (!r->series || r->last_snapshot == info.steps)
@@ -168,16 +168,17 @@ static int write_snapshot(sphere_run *r)
 	if (!sim_take_granular_frame(r->granular, &frame))
 		return report_error(NULL, "out of memory");
 	const sim_sphere_cloud cloud = sim_granular_frame_cloud(&frame);
-	const bool done = sim_vtk_series_add(r->series, &cloud, info.steps, info.time, error, sizeof error);
+	const bool done = sim_vtk_series_add(r->series, &cloud, info.steps, info.time, &error);
 	sim_free_granular_frame(&frame);
 	r->last_snapshot = info.steps;
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 // The mark lets a run that goes on from here tell what in the folder is its own.
 static int write_checkpoint(sphere_run *r)
 {
-	char path[SIM_PATH_MAX], error[SIM_PATH_MAX + 300];
+	char path[SIM_PATH_MAX];
+	sim_error error;
 	sim_granular_mark mark = sim_granular_get_mark(r->granular);
 	mark.table = r->rows;
 	mark.contacts = r->sums.last.contacts;
@@ -186,7 +187,7 @@ static int write_checkpoint(sphere_run *r)
 	run_out_path(r->options, "checkpoint.h5", path);
 	if (r->stats.stream)
 		fflush(r->stats.stream); // should the run be killed, the rows up to the checkpoint are there
-	return sim_granular_write(r->granular, path, error, sizeof error) ? EXIT_DONE : report_error(NULL, "%s", error);
+	return sim_granular_write(r->granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 // ---- Picture ----
@@ -232,7 +233,8 @@ static sim_camera choose_camera(const sphere_run *r, const sim_sphere_cloud *clo
 
 static int write_picture(const sphere_run *r, const sim_sphere_cloud *cloud)
 {
-	char path[SIM_PATH_MAX], error[500], caption[120];
+	char path[SIM_PATH_MAX], caption[120];
+	sim_error error;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
 	const sim_camera camera = choose_camera(r, cloud);
 	sim_sphere_picture_options options = sim_default_sphere_picture();
@@ -250,29 +252,29 @@ static int write_picture(const sphere_run *r, const sim_sphere_cloud *cloud)
 	options.ground = ground_height(&options.box, camera.up);
 	options.caption = caption;
 	sim_image image;
-	if (!sim_draw_spheres(cloud, &camera, &options, &image, error, sizeof error))
-		return report_error(path, "%s", error);
-	const bool done = sim_write_png(path, &image, error, sizeof error);
+	if (!sim_draw_spheres(cloud, &camera, &options, &image, &error))
+		return report_error(path, "%s", error.text);
+	const bool done = sim_write_png(path, &image, &error);
 	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(path, "%s", error);
+	return done ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 // ---- The run ----
 
 static int load_scene(sphere_run *r)
 {
-	char error[600];
+	sim_error error;
 	const run_options *o = r->options;
 	sim_granular_scene *scene = &r->scene;
-	if (!sim_parse_granular_scene(o->scene, o->text, o->text_size, scene, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (!sim_parse_granular_scene(o->scene, o->text, o->text_size, scene, &error))
+		return report_error(NULL, "%s", error.text);
 	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&scene->base, o->meshes.items[i], error, sizeof error))
-			return report_error(NULL, "--mesh: %s", error);
+		if (!sim_scene_replace_mesh(&scene->base, o->meshes.items[i], &error))
+			return report_error(NULL, "--mesh: %s", error.text);
 	if (o->count > 0 && o->restart)
 		return report_error(NULL, "--count: a checkpoint has its spheres already");
-	if (o->count > 0 && !sim_granular_scene_set_count(scene, o->count, error, sizeof error))
-		return report_error(NULL, "--count: %s", error);
+	if (o->count > 0 && !sim_granular_scene_set_count(scene, o->count, &error))
+		return report_error(NULL, "--count: %s", error.text);
 	if (o->steps > 0)
 		scene->base.steps = o->steps;
 	if (o->snapshots >= 0)
@@ -293,23 +295,23 @@ static uint64_t number_of_run(const sphere_run *r)
 // From a checkpoint, or from the scene. The spheres' places are not needed any more once the simulation has them.
 static int make_granular(sphere_run *r)
 {
-	char error[SIM_PATH_MAX + 300];
+	sim_error error;
 	const bool restart = r->options->restart != NULL;
 	// The copies of a continued run have their colours from the scene.
-	if ((!restart || r->scene.color_copies) && !sim_fill_granular_scene(r->context, &r->scene, &r->filling, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if ((!restart || r->scene.color_copies) && !sim_fill_granular_scene(r->context, &r->scene, &r->filling, &error))
+		return report_error(NULL, "%s", error.text);
 	if (restart) {
 		sim_granular_resume resume = sim_default_granular_resume();
 		resume.method = r->scene.def.method;
 		resume.skin = r->scene.def.skin;
-		r->granular = sim_granular_read(r->context, r->options->restart, &resume, error, sizeof error);
+		r->granular = sim_granular_read(r->context, r->options->restart, &resume, &error);
 		if (!r->granular)
-			return report_error(NULL, "%s", error);
+			return report_error(NULL, "%s", error.text);
 	} else {
 		const sim_granular_def def = sim_filled_def(&r->scene, &r->filling);
-		r->granular = sim_create_granular(r->context, &def, error, sizeof error);
+		r->granular = sim_create_granular(r->context, &def, &error);
 		if (!r->granular)
-			return report_error(r->options->scene, "%s", error);
+			return report_error(r->options->scene, "%s", error.text);
 		sim_granular_set_mark(r->granular, &(sim_granular_mark){ .run = number_of_run(r) });
 	}
 	free(r->filling.centres);
@@ -391,14 +393,14 @@ static int open_rows_before(const sphere_run *r, const char *path, FILE **table)
 // Begin the table, with the rows of the steps that the checkpoint has done. Where these come from stays until all are copied.
 static int open_stats(sphere_run *r, bool in_place)
 {
-	char path[SIM_PATH_MAX], error[300], line[ROW_SIZE];
+	char path[SIM_PATH_MAX], line[ROW_SIZE];
+	sim_error error;
 	long long step;
 	FILE *before = NULL;
 	run_out_path(r->options, "stats.csv", path);
 	if (in_place && open_rows_before(r, path, &before) != EXIT_DONE)
 		return EXIT_FAILED;
-	const bool open = before ? sim_output_open_beside(&r->stats, path, error, sizeof error)
-							 : sim_output_open(&r->stats, path, error, sizeof error);
+	const bool open = before ? sim_output_open_beside(&r->stats, path, &error) : sim_output_open(&r->stats, path, &error);
 	r->rows = SIM_HASH_START;
 	if (open)
 		fputs(stats_names, r->stats.stream);
@@ -408,30 +410,30 @@ static int open_stats(sphere_run *r, bool in_place)
 	}
 	if (before)
 		fclose(before);
-	return open ? EXIT_DONE : report_error(path, "%s", error);
+	return open ? EXIT_DONE : report_error(path, "%s", error.text);
 }
 
 static int open_snapshots(sphere_run *r, bool in_place)
 {
-	char error[SIM_PATH_MAX + 300];
-	r->series = sim_create_vtk_series(r->options->out, "spheres", error, sizeof error);
+	sim_error error;
+	r->series = sim_create_vtk_series(r->options->out, "spheres", &error);
 	if (!r->series)
-		return report_error(r->options->out, "%s", error);
+		return report_error(r->options->out, "%s", error.text);
 	sim_vtk_series_set_run(r->series, sim_granular_get_mark(r->granular).run);
-	if (in_place && !sim_vtk_series_continue(r->series, r->sums.first_step, &r->last_snapshot, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (in_place && !sim_vtk_series_continue(r->series, r->sums.first_step, &r->last_snapshot, &error))
+		return report_error(NULL, "%s", error.text);
 	return EXIT_DONE;
 }
 
 static int open_output(sphere_run *r)
 {
-	char error[300];
+	sim_error error;
 	if (!r->options->out)
 		return EXIT_DONE;
 	const bool in_place = continues_in_place(r->options);
 	if (open_stats(r, in_place) != EXIT_DONE || (r->scene.snapshot_interval > 0 && open_snapshots(r, in_place) != EXIT_DONE))
 		return EXIT_FAILED;
-	return sim_output_take_part(&r->stats, error, sizeof error) ? EXIT_DONE : report_error(r->stats.path, "%s", error);
+	return sim_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
 }
 
 static int prepare(sphere_run *r)
@@ -488,11 +490,11 @@ static void add_step(sphere_run *r, const sim_granular_step *step, double ms_tot
 
 static int one_step(sphere_run *r)
 {
-	char error[600];
+	sim_error error;
 	sim_granular_step step;
 	const double begin = milliseconds();
-	if (!sim_granular_advance(r->granular, &step, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (!sim_granular_advance(r->granular, &step, &error))
+		return report_error(NULL, "%s", error.text);
 	const double end = milliseconds();
 	add_step(r, &step, end - begin);
 	const int64_t snapshots = r->scene.snapshot_interval, checkpoints = r->scene.checkpoint_interval;

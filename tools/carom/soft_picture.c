@@ -4,7 +4,6 @@
 #include "sim/base/rotations.h"
 #include "view/view.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 // What a picture is made of.
@@ -15,8 +14,7 @@ typedef struct soft_picture {
 	carom_world *world;
 	sim_smooth_mesh *smooth; // [body_count]
 	sim_look *looks;         // [body_count + 1], the last one of the ground
-	char *error;
-	size_t error_size;
+	sim_error *error;
 } soft_picture;
 
 static carom_vec3 up_of(const sim_soft_scene *scene)
@@ -47,11 +45,7 @@ sim_camera sim_soft_camera(const sim_soft_scene *scene, const sim_soft *soft)
 	return sim_frame_box(&box, up_of(scene), (double)given->width / (double)given->height);
 }
 
-static bool say(const soft_picture *p)
-{
-	snprintf(p->error, p->error_size, "%s", carom_error_text(p->context));
-	return false;
-}
+static bool say(const soft_picture *p) { return sim_fail(p->error, "%s", carom_error_text(p->context)); }
 
 static bool add_body(soft_picture *p, const carom_shape *shape, carom_pose pose)
 {
@@ -75,8 +69,7 @@ static bool add_surface(soft_picture *p, int32_t number)
 	int32_t *triangles = malloc((size_t)def.triangle_count * 3 * sizeof *triangles);
 	carom_mesh *mesh = NULL;
 	if (!triangles) {
-		snprintf(p->error, p->error_size, "out of memory");
-		return false;
+		return sim_fail(p->error, "out of memory");
 	}
 	for (int64_t i = 0; i < 3 * (int64_t)def.triangle_count; i++)
 		triangles[i] = p->surface.triangles[3 * (int64_t)triangle + i] - vertex;
@@ -86,7 +79,7 @@ static bool add_surface(soft_picture *p, int32_t number)
 	if (done)
 		done = add_body(p, &(carom_shape){ .type = CAROM_MESH, .mesh = mesh }, carom_pose_identity());
 	if (done && !sim_create_smooth_mesh(mesh, &p->smooth[number])) {
-		snprintf(p->error, p->error_size, "out of memory");
+		sim_fail(p->error, "out of memory");
 		done = false;
 	}
 	p->looks[number].surface = &p->smooth[number];
@@ -124,16 +117,16 @@ static bool fill(soft_picture *p, const sim_soft_scene *scene, const sim_soft *s
 }
 
 bool sim_draw_soft(carom_context *context, const sim_soft_scene *scene, const sim_soft *soft, const sim_camera *camera,
-	const char *caption, int threads, sim_image *image, char *error, size_t error_size)
+	const char *caption, int threads, sim_image *image, sim_error *error)
 {
-	soft_picture p = { .context = context, .surface = sim_soft_get_surface(soft), .error = error, .error_size = error_size };
+	soft_picture p = { .context = context, .surface = sim_soft_get_surface(soft), .error = error };
 	p.body_count = p.surface.body_count;
 	p.smooth = calloc((size_t)p.body_count, sizeof *p.smooth);
 	p.looks = calloc((size_t)p.body_count + 1, sizeof *p.looks);
 	*image = (sim_image){ 0 };
 	bool done = p.smooth && p.looks;
 	if (!done)
-		snprintf(error, error_size, "out of memory");
+		sim_fail(error, "out of memory");
 	done = done && fill(&p, scene, soft);
 	if (done) {
 		sim_picture_options options = sim_default_picture_options();
@@ -143,7 +136,7 @@ bool sim_draw_soft(carom_context *context, const sim_soft_scene *scene, const si
 		options.looks = p.looks;
 		options.look_count = p.body_count + 1;
 		options.caption = caption;
-		done = sim_render_world(p.world, camera, &options, image, error, error_size);
+		done = sim_render_world(p.world, camera, &options, image, error);
 	}
 	carom_destroy_world(p.world);
 	for (int32_t i = 0; p.smooth && i < p.body_count; i++)

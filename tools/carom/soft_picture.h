@@ -3,6 +3,7 @@
 #ifndef SIM_SOFT_PICTURE_H
 #define SIM_SOFT_PICTURE_H
 
+#include "sim/base/sim_error.h"
 #include "view/image.h"
 #include "view/renderer.h"
 #include "scene/soft_scene.h"
@@ -12,6 +13,6 @@ sim_camera sim_soft_camera(const sim_soft_scene *scene, const sim_soft *soft);
 
 /// Draw the present state; threads: 0: one for each core. Free *image with sim_destroy_image. False with the reason in error.
 bool sim_draw_soft(carom_context *context, const sim_soft_scene *scene, const sim_soft *soft, const sim_camera *camera,
-	const char *caption, int threads, sim_image *image, char *error, size_t error_size);
+	const char *caption, int threads, sim_image *image, sim_error *error);
 
 #endif

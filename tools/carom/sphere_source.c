@@ -10,10 +10,10 @@
 bool sphere_source_load(const char *path, const sphere_source_options *options, sim_sphere_set *spheres)
 {
 	const sim_sphere_reading reading = { .default_radius = options->radius, .wide = options->wide };
-	char error[512];
-	if (!sim_load_spheres(path, &reading, spheres, error, sizeof error)) {
-		const bool lacks_radii = options->radius < 0 && strstr(error, "has no radii") != NULL;
-		report_error(path, "%s%s", error, lacks_radii ? "; --radius R gives all spheres one" : "");
+	sim_error error;
+	if (!sim_load_spheres(path, &reading, spheres, &error)) {
+		const bool lacks_radii = options->radius < 0 && strstr(error.text, "has no radii") != NULL;
+		report_error(path, "%s%s", error.text, lacks_radii ? "; --radius R gives all spheres one" : "");
 		return false;
 	}
 	if (options->radius < 0 || !spheres->has_radii)
@@ -124,10 +124,10 @@ static int print_text(const char *path, const sim_sphere_set *set, const sphere_
 int sphere_source_show(sim_input *input, bool json)
 {
 	const sim_sphere_reading reading = { .default_radius = 0, .wide = true };
-	char error[512];
+	sim_error error;
 	sim_sphere_set set;
-	if (!sim_read_spheres(input, &reading, &set, error, sizeof error))
-		return report_error(input->path, "%s", error);
+	if (!sim_read_spheres(input, &reading, &set, &error))
+		return report_error(input->path, "%s", error.text);
 	const sphere_facts facts = examine(&set);
 	const int status = json ? print_json(&set, &facts) : print_text(input->path, &set, &facts);
 	sim_free_spheres(&set);

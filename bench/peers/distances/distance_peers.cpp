@@ -56,10 +56,10 @@ struct Mesh {
 
 Mesh load(carom_context *context, const char *path)
 {
-	char error[256];
+	sim_error error;
 	sim_mesh loaded;
-	if (!sim_load_mesh(path, &loaded, error, sizeof error)) {
-		fail(std::string(path) + ": " + error);
+	if (!sim_load_mesh(path, &loaded, &error)) {
+		fail(std::string(path) + ": " + error.text);
 	}
 	Mesh mesh;
 	mesh.vertices.assign(loaded.vertices, loaded.vertices + 3 * static_cast<size_t>(loaded.vertex_count));

@@ -44,9 +44,9 @@ struct Shape {
 	sim_mesh mesh{};
 	explicit Shape(int32_t triangles)
 	{
-		char error[256];
-		if (!sim_make_shape("lumpy", triangles, 1, &mesh, error, sizeof error)) {
-			fail(error);
+		sim_error error;
+		if (!sim_make_shape("lumpy", triangles, 1, &mesh, &error)) {
+			fail(error.text);
 		}
 	}
 	~Shape() { sim_mesh_free(&mesh); }

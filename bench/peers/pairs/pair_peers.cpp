@@ -94,19 +94,19 @@ Mesh take(carom_context *context, sim_mesh *source)
 
 Mesh load(carom_context *context, const char *path)
 {
-	char error[256];
+	sim_error error;
 	sim_mesh loaded;
-	if (!sim_load_mesh(path, &loaded, error, sizeof error))
-		fail(std::string(path) + ": " + error);
+	if (!sim_load_mesh(path, &loaded, &error))
+		fail(std::string(path) + ": " + error.text);
 	return take(context, &loaded);
 }
 
 Mesh make(carom_context *context, const std::string &name, int32_t triangles)
 {
-	char error[256];
+	sim_error error;
 	sim_mesh made;
-	if (!sim_make_shape(name.c_str(), triangles, 1, &made, error, sizeof error))
-		fail(error);
+	if (!sim_make_shape(name.c_str(), triangles, 1, &made, &error))
+		fail(error.text);
 	return take(context, &made);
 }
 

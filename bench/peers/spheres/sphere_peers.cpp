@@ -234,7 +234,7 @@ void take_apart(sim_sphere_set &set, double side)
 
 void strew(Workload &work, int64_t count, double radius, double side, bool apart)
 {
-	char error[512];
+	sim_error error;
 	if (count < 1 || !sim_strew_spheres(count, 0.0005, radius, side, 1, &work.set)) {
 		fail("so many spheres cannot be made");
 	}
@@ -247,14 +247,14 @@ void strew(Workload &work, int64_t count, double radius, double side, bool apart
 	}
 	work.made = std::make_unique<TemporaryFile>(".sph");
 	work.path = work.made->path();
-	if (!sim_save_spheres(work.path.c_str(), &work.set, error, sizeof error)) {
-		fail(work.path + ": " + error);
+	if (!sim_save_spheres(work.path.c_str(), &work.set, &error)) {
+		fail(work.path + ": " + error.text);
 	}
 }
 
 void load_workload(Workload &work, const std::string &name)
 {
-	char error[512];
+	sim_error error;
 	long long count = 0;
 	double radius = 0, side = 0;
 	int end = 0;
@@ -272,8 +272,8 @@ void load_workload(Workload &work, const std::string &name)
 		return;
 	}
 	const sim_sphere_reading reading = { -1, false };
-	if (!sim_load_spheres(name.c_str(), &reading, &work.set, error, sizeof error)) {
-		fail(name + ": " + error);
+	if (!sim_load_spheres(name.c_str(), &reading, &work.set, &error)) {
+		fail(name + ": " + error.text);
 	}
 	work.path = name;
 }

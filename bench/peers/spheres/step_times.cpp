@@ -86,7 +86,7 @@ sim_granular_def definition_of(const sim_sphere_set &set, const StepSetting &set
 
 StepTimes simulate_ours(const sim_sphere_set &set, const StepSetting &setting, const Shape &shape)
 {
-	char error[512];
+	sim_error error;
 	carom_context_def context_def = carom_default_context_def();
 	context_def.thread_count = setting.threads;
 	carom_context *context = nullptr;
@@ -100,9 +100,9 @@ StepTimes simulate_ours(const sim_sphere_set &set, const StepSetting &setting, c
 	}
 	def.velocities.data = velocities.data();
 	def.velocities.type = CAROM_FLOAT64;
-	sim_granular *granular = sim_create_granular(context, &def, error, sizeof error);
+	sim_granular *granular = sim_create_granular(context, &def, &error);
 	if (granular == nullptr) {
-		fail(error);
+		fail(error.text);
 	}
 	StepTimes times;
 	double start = 0, build = 0, detection = 0, update = 0;
@@ -113,8 +113,8 @@ StepTimes simulate_ours(const sim_sphere_set &set, const StepSetting &setting, c
 			times.lists = 0;
 			build = detection = update = 0;
 		}
-		if (!sim_granular_advance(granular, &step, error, sizeof error)) {
-			fail(error);
+		if (!sim_granular_advance(granular, &step, &error)) {
+			fail(error.text);
 		}
 		times.lists += step.list_built;
 		build += step.ms_build / setting.steps;

@@ -38,23 +38,23 @@ static void set_up(sim_scene *scene, int run)
 
 static int simulate(const bench *b, const sim_scene *scene, sim_interpenetration *inside)
 {
-	char error[600];
+	sim_error error;
 	progress bar;
 	carom_context *context = report_create_context(b->threads, b->simd);
 	if (!context)
 		return EXIT_FAILED;
-	sim_simulation *simulation = sim_create_simulation(context, scene, NULL, error, sizeof error);
+	sim_simulation *simulation = sim_create_simulation(context, scene, NULL, &error);
 	bool done = simulation != NULL;
 	progress_start(&bar, "simulate", scene->steps);
 	for (int64_t i = 0; i < scene->steps && done; i++) {
-		done = sim_simulate_step(simulation, NULL, error, sizeof error);
+		done = sim_simulate_step(simulation, NULL, &error);
 		progress_update(&bar, i + 1);
 	}
 	progress_finish(&bar);
-	done = done && sim_measure_interpenetration(simulation, inside, error, sizeof error);
+	done = done && sim_measure_interpenetration(simulation, inside, &error);
 	sim_destroy_simulation(simulation);
 	carom_destroy_context(context);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static int run_scene(const bench *b, const bench_scene *which, sim_interpenetration inside[RUNS])

@@ -46,11 +46,12 @@ static void keep_bodies(sim_scene *scene, int most)
 
 int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene)
 {
-	char path[SIM_PATH_MAX], error[600];
+	char path[SIM_PATH_MAX];
+	sim_error error;
 	if (!bench_find_scene(b, which->file, path))
 		return EXIT_FAILED;
-	if (!sim_load_scene(path, scene, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (!sim_load_scene(path, scene, &error))
+		return report_error(NULL, "%s", error.text);
 	if (b->quick && which->quick_bodies > 0)
 		keep_bodies(scene, which->quick_bodies);
 	if (b->quick && which->quick_steps > 0 && scene->steps > which->quick_steps)
@@ -74,7 +75,7 @@ static void keep_frame(bench_motion *m, const sim_simulation *simulation, int fr
 
 static int simulate(bench_motion *m, sim_simulation *simulation)
 {
-	char error[600];
+	sim_error error;
 	progress bar;
 	progress_start(&bar, "simulate", m->frame_count);
 	carom_pose *before = bench_allocate((size_t)m->scene.body_count, sizeof *before);
@@ -82,19 +83,19 @@ static int simulate(bench_motion *m, sim_simulation *simulation)
 		before[i] = m->scene.bodies[i].pose;
 	bool done = true;
 	for (int frame = 0; frame < m->frame_count && done; frame++) {
-		done = sim_simulate_step(simulation, &m->steps[frame], error, sizeof error);
+		done = sim_simulate_step(simulation, &m->steps[frame], &error);
 		if (done)
 			keep_frame(m, simulation, frame, before);
 		progress_update(&bar, frame + 1);
 	}
 	progress_finish(&bar);
 	free(before);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 static int make_motion(const bench *b, bench_motion *m)
 {
-	char error[600];
+	sim_error error;
 	m->frame_count = (int)m->scene.steps;
 	m->poses = bench_allocate((size_t)m->frame_count * (size_t)m->scene.body_count, sizeof *m->poses);
 	m->present = bench_allocate((size_t)m->frame_count, sizeof *m->present);
@@ -102,8 +103,8 @@ static int make_motion(const bench *b, bench_motion *m)
 	carom_context *context = report_create_context(b->threads, b->simd);
 	if (!context)
 		return EXIT_FAILED;
-	sim_simulation *simulation = sim_create_simulation(context, &m->scene, NULL, error, sizeof error);
-	const int status = simulation ? simulate(m, simulation) : report_error(NULL, "%s", error);
+	sim_simulation *simulation = sim_create_simulation(context, &m->scene, NULL, &error);
+	const int status = simulation ? simulate(m, simulation) : report_error(NULL, "%s", error.text);
 	sim_destroy_simulation(simulation);
 	carom_destroy_context(context);
 	return status;

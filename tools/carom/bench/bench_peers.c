@@ -118,21 +118,21 @@ static int32_t common_mesh(const sim_scene *scene, int *bodies)
 	return mesh;
 }
 
-static bool write_exchange(const exchange *files, const bench_motion *motion, char *reason, size_t reason_size)
+static bool write_exchange(const exchange *files, const bench_motion *motion, sim_error *reason)
 {
 	int bodies;
 	sim_mesh mesh;
 	const int32_t index = common_mesh(&motion->scene, &bodies);
 	if (index < 0) {
-		snprintf(reason, reason_size, "the bodies do not all have the same mesh");
+		sim_fail(reason, "the bodies do not all have the same mesh");
 		return false;
 	}
-	if (!sim_scene_build_mesh(&motion->scene, index, &mesh, reason, reason_size))
+	if (!sim_scene_build_mesh(&motion->scene, index, &mesh, reason))
 		return false;
-	const bool done = sim_save_mesh(files->mesh, &mesh, reason, reason_size);
+	const bool done = sim_save_mesh(files->mesh, &mesh, reason);
 	const bool all = done && write_motion(files->motion, motion, bodies, &mesh);
 	if (done && !all)
-		snprintf(reason, reason_size, "cannot write %s: %s", files->motion, strerror(errno));
+		sim_fail(reason, "cannot write %s: %s", files->motion, strerror(errno));
 	sim_mesh_free(&mesh);
 	return all;
 }
@@ -152,7 +152,7 @@ static void find_program(const bench *b, char path[SIM_PATH_MAX])
 		memcpy(path, beside, sizeof beside);
 }
 
-static bool run_program(const bench *b, const exchange *files, const bench_window *windows, char *reason, size_t reason_size)
+static bool run_program(const bench *b, const exchange *files, const bench_window *windows, sim_error *reason)
 {
 	char program[SIM_PATH_MAX], phases[BENCH_PEER_PHASES][48];
 	find_program(b, program);
@@ -170,11 +170,11 @@ static bool run_program(const bench *b, const exchange *files, const bench_windo
 		phases[2], csv, table, NULL };
 	const int failure = program_run(arguments);
 	if (failure == ENOENT)
-		snprintf(reason, reason_size,
+		sim_fail(reason,
 			"carom_peers is neither beside this command nor in PATH; name it with --peers PROGRAM "
 			"(bench/peers is built where the packages are)");
 	else if (failure)
-		snprintf(reason, reason_size, "carom_peers failed%s%s", failure > 0 ? ": " : "", failure > 0 ? strerror(failure) : "");
+		sim_fail(reason, "carom_peers failed%s%s", failure > 0 ? ": " : "", failure > 0 ? strerror(failure) : "");
 	return failure == 0;
 }
 
@@ -206,16 +206,16 @@ static bool read_table(const char *path, bench_peer_times *times)
 }
 
 bool bench_run_peers(const bench *b, const bench_motion *motion, const bench_window windows[BENCH_PEER_PHASES],
-	bench_peer_times *times, char *reason, size_t reason_size)
+	bench_peer_times *times, sim_error *reason)
 {
 	exchange files = { 0 };
 	if (!make_exchange(&files)) {
-		snprintf(reason, reason_size, "cannot make a folder for temporary files: %s", strerror(errno));
+		sim_fail(reason, "cannot make a folder for temporary files: %s", strerror(errno));
 		return false;
 	}
-	bool done = write_exchange(&files, motion, reason, reason_size) && run_program(b, &files, windows, reason, reason_size);
+	bool done = write_exchange(&files, motion, reason) && run_program(b, &files, windows, reason);
 	if (done && !read_table(files.table, times)) {
-		snprintf(reason, reason_size, "carom_peers wrote no table that can be read");
+		sim_fail(reason, "carom_peers wrote no table that can be read");
 		done = false;
 	}
 	remove_exchange(&files);

@@ -4,6 +4,7 @@
 #define CAROM_TOOL_BENCH_PEERS_H
 
 #include "bench_motion.h"
+#include "sim/base/sim_error.h"
 
 enum { BENCH_MAX_PEERS = 12, BENCH_PEER_PHASES = 3 };
 
@@ -17,6 +18,6 @@ typedef struct bench_peer_times {
 /// Write the motion of the bodies that move for carom_peers, run it, read its figures. False, with a reason that a reader
 /// understands, when the program is not there or fails, or the bodies do not all have one mesh.
 bool bench_run_peers(const bench *b, const bench_motion *motion, const bench_window windows[BENCH_PEER_PHASES],
-	bench_peer_times *times, char *reason, size_t reason_size);
+	bench_peer_times *times, sim_error *reason);
 
 #endif

@@ -62,12 +62,12 @@ static int make_plain_meshes(runner *r)
 	const sim_scene *scene = &r->motion->scene;
 	r->meshes = bench_allocate((size_t)scene->mesh_count, sizeof(carom_mesh *));
 	for (int32_t i = 0; i < scene->mesh_count; i++) {
-		char error[600];
+		sim_error error;
 		sim_mesh triangles;
 		if (scene->meshes[i].kind == SIM_MESH_HEIGHT_FIELD)
 			continue;
-		if (!sim_scene_build_mesh(scene, i, &triangles, error, sizeof error))
-			return report_error(NULL, "%s", error);
+		if (!sim_scene_build_mesh(scene, i, &triangles, &error))
+			return report_error(NULL, "%s", error.text);
 		carom_mesh_def def = carom_default_mesh_def();
 		def.vertices = (carom_strided){ .data = triangles.vertices, .type = CAROM_FLOAT32 };
 		def.vertex_count = triangles.vertex_count;
@@ -84,7 +84,7 @@ static int make_plain_meshes(runner *r)
 
 static int open_runner(const bench *b, const bench_motion *motion, const bench_variant *variant, runner *r)
 {
-	char error[600];
+	sim_error error;
 	const size_t bodies = (size_t)motion->scene.body_count;
 	*r = (runner){ .motion = motion };
 	r->ids = bench_allocate(bodies, sizeof *r->ids);
@@ -94,9 +94,9 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 	r->context = report_create_context(variant->threads ? variant->threads : b->threads, b->simd);
 	if (!r->context)
 		return EXIT_FAILED;
-	r->source = sim_create_simulation(r->context, &motion->scene, NULL, error, sizeof error);
+	r->source = sim_create_simulation(r->context, &motion->scene, NULL, &error);
 	if (!r->source)
-		return report_error(NULL, "%s", error);
+		return report_error(NULL, "%s", error.text);
 	if (carom_create_world(r->context, &variant->def, &r->world) != CAROM_SUCCESS)
 		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
 	return variant->no_grid ? make_plain_meshes(r) : EXIT_DONE;

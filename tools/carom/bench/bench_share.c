@@ -73,9 +73,9 @@ static void add_peers(bench *b, bench_report *report, const bench_motion *motion
 {
 	const bench_window windows[PHASES] = { phases->a, phases->b, phases->c };
 	bench_peer_times peers;
-	char reason[200];
-	if (!bench_run_peers(b, motion, windows, &peers, reason, sizeof reason)) {
-		bench_note(report, "no comparison with Bullet's GIMPACT: %s", reason);
+	sim_error reason;
+	if (!bench_run_peers(b, motion, windows, &peers, &reason)) {
+		bench_note(report, "no comparison with Bullet's GIMPACT: %s", reason.text);
 		return;
 	}
 	bench_table *table = bench_add_table(report, "figure-2.12-peers",

@@ -15,16 +15,17 @@
 
 static int read_scene(const bench *b, const char *file, sim_granular_scene *scene)
 {
-	char path[SIM_PATH_MAX], error[600];
+	char path[SIM_PATH_MAX];
+	sim_error error;
 	size_t size;
 	if (!bench_find_scene(b, file, path))
 		return EXIT_FAILED;
-	char *text = sim_read_text(path, &size, error, sizeof error);
+	char *text = sim_read_text(path, &size, &error);
 	if (!text)
-		return report_error(NULL, "%s", error);
-	const bool done = sim_parse_granular_scene(path, text, size, scene, error, sizeof error);
+		return report_error(NULL, "%s", error.text);
+	const bool done = sim_parse_granular_scene(path, text, size, scene, &error);
 	free(text);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error);
+	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
 // r^3 of radii uniform in a range, on average.
@@ -95,12 +96,12 @@ static void set_moving(sim_sphere_source *source, const sim_granular_def *def, c
 
 int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_granular_scene *scene)
 {
-	char error[600];
+	sim_error error;
 	*scene = (sim_granular_scene){ 0 };
 	if (read_scene(b, which->file, scene) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (which->count > 0 && !sim_granular_scene_set_count(scene, which->count, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (which->count > 0 && !sim_granular_scene_set_count(scene, which->count, &error))
+		return report_error(NULL, "%s", error.text);
 	for (int32_t i = 0; i < scene->source_count; i++) {
 		sim_sphere_source *source = &scene->sources[i];
 		if (which->mesh_most > 0 && source->kind == SIM_SPHERES_MESH && source->count > which->mesh_most)
@@ -116,15 +117,15 @@ int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_
 
 static int run_steps(sim_granular *granular, const bench_sphere_case *which, bench_sphere_cost *cost)
 {
-	char error[600];
+	sim_error error;
 	sim_granular_step step;
 	progress bar;
 	double contacts = 0;
 	progress_start(&bar, "simulate", which->warm_up + which->steps);
 	for (int i = 0; i < which->warm_up + which->steps; i++) {
-		if (!sim_granular_advance(granular, &step, error, sizeof error)) {
+		if (!sim_granular_advance(granular, &step, &error)) {
 			progress_finish(&bar);
-			return report_error(NULL, "%s: %s", which->file, error);
+			return report_error(NULL, "%s: %s", which->file, error.text);
 		}
 		progress_update(&bar, i + 1);
 		if (i < which->warm_up)
@@ -151,31 +152,31 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 static int settle(
 	carom_context *context, const sim_granular_scene *scene, const bench_sphere_case *which, sim_granular_filling *filling)
 {
-	char error[600];
+	sim_error error;
 	sim_granular_def def = sim_filled_def(scene, filling);
 	def.spheres.restitution = def.walls.restitution = 0;
 	def.stability = SIM_GRANULAR_REPORT;
 	def.gravity_rate = 0;
 	for (int k = 0; k < 3; k++)
 		def.gravity[k] *= 4;
-	sim_granular *granular = sim_create_granular(context, &def, error, sizeof error);
+	sim_granular *granular = sim_create_granular(context, &def, &error);
 	bool done = granular != NULL;
 	progress bar;
 	progress_start(&bar, "settle", which->settle);
 	for (int i = 0; i < which->settle && done; i++) {
-		done = sim_granular_advance(granular, NULL, error, sizeof error);
+		done = sim_granular_advance(granular, NULL, &error);
 		progress_update(&bar, i + 1);
 	}
 	progress_finish(&bar);
 	if (done)
 		sim_granular_get_state(granular, filling->centres, NULL, filling->velocities, NULL);
 	sim_destroy_granular(granular);
-	return done ? EXIT_DONE : report_error(NULL, "%s: %s", which->file, error);
+	return done ? EXIT_DONE : report_error(NULL, "%s: %s", which->file, error.text);
 }
 
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost)
 {
-	char error[600];
+	sim_error error;
 	sim_granular_scene scene;
 	sim_granular_filling filling = { 0 };
 	sim_granular *granular = NULL;
@@ -184,16 +185,16 @@ int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench
 	carom_context *context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
 	if (!context)
 		status = EXIT_FAILED;
-	if (status == EXIT_DONE && !sim_fill_granular_scene(context, &scene, &filling, error, sizeof error))
-		status = report_error(NULL, "%s", error);
+	if (status == EXIT_DONE && !sim_fill_granular_scene(context, &scene, &filling, &error))
+		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE && which->settle > 0)
 		status = settle(context, &scene, which, &filling);
 	if (status == EXIT_DONE) {
 		sim_granular_def def = sim_filled_def(&scene, &filling);
 		if (which->turned > 0)
 			def.gravity_rate = which->turned * (3.14159265358979323846 / 180) / (which->warm_up * def.time_step);
-		granular = sim_create_granular(context, &def, error, sizeof error);
-		status = granular ? run_steps(granular, which, cost) : report_error(NULL, "%s: %s", which->file, error);
+		granular = sim_create_granular(context, &def, &error);
+		status = granular ? run_steps(granular, which, cost) : report_error(NULL, "%s: %s", which->file, error.text);
 	}
 	sim_destroy_granular(granular);
 	sim_destroy_filling(&filling);

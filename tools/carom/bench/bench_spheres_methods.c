@@ -70,18 +70,18 @@ static bool make_heaps(int64_t count, sim_sphere_set *set)
 // Spheres of r and r/2 that fill a body and overlap, as Mochi's bunny (section 4.1.4).
 static int make_body(const bench *b, int64_t count, sim_sphere_set *set)
 {
-	char error[600];
+	sim_error error;
 	sim_mesh mesh;
 	double spacing;
-	if (!sim_make_shape("lumpy", 902, 1, &mesh, error, sizeof error))
-		return report_error(NULL, "%s", error);
+	if (!sim_make_shape("lumpy", 902, 1, &mesh, &error))
+		return report_error(NULL, "%s", error.text);
 	sim_sampling sampling = sim_default_sampling();
 	sampling.count = count;
 	sampling.mix = true;
 	carom_context *context = report_create_context(b->threads, b->simd);
-	bool done = context && sim_sample_mesh(context, &mesh, &sampling, set, &spacing, error, sizeof error);
+	bool done = context && sim_sample_mesh(context, &mesh, &sampling, set, &spacing, &error);
 	if (context && !done)
-		report_error(NULL, "%s", error);
+		report_error(NULL, "%s", error.text);
 	// Without a radius as large as they can be: now grown to three quarters of the lattice's spacing, as the paper's are.
 	float *values = set->values;
 	double largest = 0;
@@ -186,7 +186,8 @@ static int measure_snapshots(const bench *b, const method_tables *tables)
 {
 	static char names[MAX_SNAPSHOTS][BENCH_CELL_SIZE];
 	const sim_sphere_reading reading = { .default_radius = -1 };
-	char path[SIM_PATH_MAX], error[600];
+	char path[SIM_PATH_MAX];
+	sim_error error;
 	int count;
 	if (list_snapshots(b->data, names, &count) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -194,8 +195,8 @@ static int measure_snapshots(const bench *b, const method_tables *tables)
 		sim_sphere_set set;
 		if (snprintf(path, sizeof path, "%s/%s", b->data, names[i]) >= (int)sizeof path)
 			return report_error(b->data, "is too long a name");
-		if (!sim_load_spheres(path, &reading, &set, error, sizeof error))
-			return report_error(path, "%s", error);
+		if (!sim_load_spheres(path, &reading, &set, &error))
+			return report_error(path, "%s", error.text);
 		const int status = measure_set(b, tables, names[i], &set);
 		sim_free_spheres(&set);
 		if (status != EXIT_DONE)

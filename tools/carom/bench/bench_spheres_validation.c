@@ -70,19 +70,19 @@ static int compare_methods(validation *v, sim_granular *granular, int copy)
 
 static int run_copy(validation *v, const sim_granular_scene *scene, const sim_granular_filling *filling, int copy)
 {
-	char error[600];
+	sim_error error;
 	sim_granular_filling noisy = *filling;
 	noisy.centres = bench_allocate((size_t)filling->count, 3 * sizeof *noisy.centres);
 	for (int64_t i = 0; i < 3 * filling->count; i++)
 		noisy.centres[i] = filling->centres[i];
 	add_noise(noisy.centres, 3 * filling->count, (uint64_t)copy + 1);
 	const sim_granular_def def = sim_filled_def(scene, &noisy);
-	sim_granular *granular = sim_create_granular(v->context, &def, error, sizeof error);
-	int status = granular ? EXIT_DONE : report_error(NULL, "%s", error);
+	sim_granular *granular = sim_create_granular(v->context, &def, &error);
+	int status = granular ? EXIT_DONE : report_error(NULL, "%s", error.text);
 	for (int i = 0; i < v->steps && status == EXIT_DONE; i++) {
 		sim_granular_step step;
-		if (!sim_granular_advance(granular, &step, error, sizeof error))
-			status = report_error(NULL, "%s", error);
+		if (!sim_granular_advance(granular, &step, &error))
+			status = report_error(NULL, "%s", error.text);
 		v->contacts[(size_t)copy * (size_t)v->steps + (size_t)i] = step.contacts;
 		if (status == EXIT_DONE && (i + 1) % (v->steps / CHECKS) == 0)
 			status = compare_methods(v, granular, copy);
@@ -163,7 +163,7 @@ int bench_spheres_validation(bench *b, bench_report *report)
 	const bench_sphere_case which = {
 		.file = "freefall.json", .count = b->quick ? 1000 : 100000, .packing = BENCH_CROWD, .speed = 0.5
 	};
-	char error[600];
+	sim_error error;
 	sim_granular_scene scene;
 	sim_granular_filling filling = { 0 };
 	validation v = { .b = b, .steps = b->quick ? 40 : 300 };
@@ -173,8 +173,8 @@ int bench_spheres_validation(bench *b, bench_report *report)
 	v.context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
 	if (!v.context)
 		status = EXIT_FAILED;
-	if (status == EXIT_DONE && !sim_fill_granular_scene(v.context, &scene, &filling, error, sizeof error))
-		status = report_error(NULL, "%s", error);
+	if (status == EXIT_DONE && !sim_fill_granular_scene(v.context, &scene, &filling, &error))
+		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE)
 		status = run_copies(&v, &scene, &filling);
 	if (status == EXIT_DONE) {
