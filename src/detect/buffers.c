@@ -85,7 +85,6 @@ bool cr_must_backtrack(cr_pipeline *p)
 	r->backtracks++;
 	for (int32_t i = 0; i < p->worker_count; i++) {
 		cr_worker *w = &p->workers[i];
-		w->chunk = w->walking = w->staging = NULL;
 		w->runs.count = 0;
 		w->vertices_tested = w->vertices_culled = w->vertices_watched = w->rays_iterative = 0;
 	}

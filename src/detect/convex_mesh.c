@@ -112,7 +112,7 @@ static void add_contacts(convex_pair *c, const cr_volume_contact *contacts, int 
 			c->body_is_a ? triangle : i,
 			CAROM_VOLUMES,
 		};
-		cr_append_contact(c->worker, &c->worker->contacts, &contact);
+		cr_add_contact(c->worker, &contact);
 	}
 }
 

@@ -14,7 +14,7 @@ static void add_contact(cr_worker *worker, v3d point, v3d normal, double depth, 
 		0,
 		CAROM_VOLUMES,
 	};
-	cr_append_contact(worker, &worker->contacts, &contact);
+	cr_add_contact(worker, &contact);
 }
 
 void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)

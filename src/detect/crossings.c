@@ -18,9 +18,12 @@ enum { PAIRS_PER_TASK = 32 };
 static void add_contained(cr_completion *c, int side)
 {
 	const int target = 1 - side;
-	const cr_ray_range *range = &c->work->rays[side];
-	for (int32_t i = range->first; i < range->first + range->count; i++) {
-		const cr_sample_rays *r = &range->chunk->rays;
+	const cr_span range = c->work->rays[side];
+	if (range.count == 0)
+		return;
+	const cr_casts casts = cr_casts_at(c->worker->frame, range.first);
+	const cr_sample_rays *r = &casts.rays;
+	for (int32_t i = 0; i < range.count; i++) {
 		const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 		cr_way_out way = { 0, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, -1 };
 		if (!cr_cast_out(c, target, origin, &way) || !cr_is_inside(c->pipeline, c->collider[target], origin, way.direction))
@@ -39,15 +42,15 @@ static void add_contained(cr_completion *c, int side)
 /// Decide which of the triangles that may meet cross, and make the contacts of those. Returns whether any does.
 static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	if (w->meeting.count == 0)
+	if (w->meetings.count == 0)
 		return false;
 	cr_completion c = cr_begin_completion(p, worker, w);
-	cr_candidates crossing = { .data = w->meeting.data, .count = w->meeting.count };
+	cr_candidates crossing = { .data = cr_meetings_at(&p->frame, w->meetings.first), .count = w->meetings.count };
 	if (!cr_find_crossings(&c, &crossing)) {
 		worker->failed = true;
 		return false;
 	}
-	w->meeting.count = crossing.count;
+	w->meetings.count = crossing.count;
 	if (crossing.count == 0)
 		return false;
 	worker->pairs_crossing++;
@@ -59,12 +62,12 @@ static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 /// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is one.
 static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	const int64_t before = w->contacts.count;
+	const int64_t before = worker->contacts.count;
 	cr_completion c = cr_begin_completion(p, worker, w);
 	add_contained(&c, 0);
-	if (w->contacts.count == before)
+	if (worker->contacts.count == before)
 		add_contained(&c, 1);
-	return w->contacts.count > before;
+	return worker->contacts.count > before;
 }
 
 /// A vertex of each body: is the pair, whose surfaces do not cross, one inside the other?
@@ -106,7 +109,7 @@ static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_w
 	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.speculative_distance;
 	if (cr_wants_manifold(p, w) && add_crossings(p, worker, w))
 		return CR_NEXT_NONE;
-	if (w->meeting.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w))
+	if (w->meetings.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w))
 		return CR_NEXT_NONE;
 	if (!w->iterative && cr_memory_of(p, w))
 		cr_choose_allowed(p, w);
@@ -117,21 +120,20 @@ static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_w
 /// contacts. Returns whether they do.
 static bool replace_by_patches(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	const cr_raw_contacts of_rays = w->contacts;
-	w->contacts = (cr_raw_contacts){ 0 };
+	worker->contacts.count = 0;
 	if (add_crossings(p, worker, w))
 		return true;
-	w->contacts = of_rays;
+	cr_load_contacts(worker, w->contacts);
 	return false;
 }
 
 /// An iterative pair that found nothing in what it remembers, though it must touch: all of it again, as in a full step.
-static cr_next start_over(cr_pair_work *w)
+static cr_next start_over(cr_worker *worker, cr_pair_work *w)
 {
 	w->again = true;
 	w->iterative = false;
 	w->allowed = 0;
-	w->contacts.count = 0; // speculative ones, which are found again
+	worker->contacts.count = 0; // speculative ones, which are found again
 	return CR_NEXT_RAYS;
 }
 
@@ -145,10 +147,18 @@ static cr_next judge_after_rays(const cr_pipeline *p, cr_worker *worker, cr_pair
 	if (w->touching || worker->failed || add_crossings(p, worker, w))
 		return CR_NEXT_NONE;
 	if (w->iterative)
-		return w->dropped || is_contained(p, w) ? start_over(w) : CR_NEXT_NONE;
+		return w->dropped || is_contained(p, w) ? start_over(worker, w) : CR_NEXT_NONE;
 	if (p->settings.exit_distance_test && add_containment(p, worker, w))
 		w->allowed = w->gap = 0;
 	return CR_NEXT_NONE;
+}
+
+static cr_next judge(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	cr_load_contacts(worker, w->contacts);
+	const cr_next next = w->cast ? judge_after_rays(p, worker, w) : judge_surfaces(p, worker, w);
+	cr_keep_contacts(worker, &w->contacts);
+	return next;
 }
 
 static void crossings_task(int64_t begin, int64_t end, int worker, void *task)
@@ -157,8 +167,7 @@ static void crossings_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		const int32_t number = p->taken.data[i];
 		cr_pair_work *w = &p->work.data[number];
-		p->next.data[number] =
-			(uint8_t)(w->cast ? judge_after_rays(p, &p->workers[worker], w) : judge_surfaces(p, &p->workers[worker], w));
+		p->next.data[number] = (uint8_t)judge(p, &p->workers[worker], w);
 	}
 }
 

@@ -69,7 +69,7 @@ void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, dou
 		side == 0 ? other_feature : own_feature,
 		(int32_t)kind,
 	};
-	cr_add_contact(c->worker, c->work, &contact);
+	cr_add_contact(c->worker, &contact);
 }
 
 /// The half-edge of triangle f that it shares with triangle g, or -1.
@@ -281,10 +281,10 @@ static void add_edge_contacts(cr_completion *c, int side)
 
 void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing)
 {
-	const int64_t before = c->work->contacts.count;
+	const int64_t before = c->worker->contacts.count;
 	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.internal_edge_angle);
 	add_edge_contacts(c, 0);
 	add_edge_contacts(c, 1);
-	if (c->work->contacts.count == before)
+	if (c->worker->contacts.count == before)
 		cr_add_face_contacts(c, crossing);
 }

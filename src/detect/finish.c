@@ -9,10 +9,10 @@
 enum { PAIRS_PER_TASK = 64 };
 
 /// Do the bodies overlap, by the contacts so far?
-static bool has_depth(const cr_pair_work *w)
+static bool has_depth(const cr_raw_contacts *contacts)
 {
-	for (int64_t i = 0; i < w->contacts.count; i++) {
-		if (w->contacts.data[i].depth >= 0)
+	for (int64_t i = 0; i < contacts->count; i++) {
+		if (contacts->data[i].depth >= 0)
 			return true;
 	}
 	return false;
@@ -22,18 +22,23 @@ static bool has_depth(const cr_pair_work *w)
 static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, bool touching)
 {
 	if (!touching)
-		w->contacts.count = 0;
+		worker->contacts.count = 0;
 	cr_completion c = cr_begin_completion(p, worker, w);
 	cr_add_near_contacts(&c, touching);
 }
 
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	const bool ahead = cr_wants_near_contacts(p), overlaps = ahead && has_depth(w);
-	if (ahead && (!overlaps || cr_wants_manifold(p, w)))
-		look_ahead(p, worker, w, overlaps);
+	bool touched = w->contacts.count > 0;
+	if (cr_wants_near_contacts(p)) {
+		cr_load_contacts(worker, w->contacts);
+		touched = has_depth(&worker->contacts);
+		if (!touched || cr_wants_manifold(p, w))
+			look_ahead(p, worker, w, touched);
+		cr_keep_contacts(worker, &w->contacts);
+	}
 	if (cr_memory_of(p, w) && !worker->failed)
-		cr_update_memory(p, w, ahead ? overlaps : w->contacts.count > 0);
+		cr_update_memory(p, w, touched);
 }
 
 static void finish_task(int64_t begin, int64_t end, int worker, void *task)

@@ -441,10 +441,10 @@ static bool make_patches(cr_manifold *m)
 		return false;
 	for (int32_t i = 0; i < m->overlap->count; i++)
 		own[i] = m->overlap->corners[i].kind == CR_CORNER_PIERCE ? 0 : own_depth(m, i);
-	const int64_t before = m->completion->work->contacts.count;
+	const int64_t before = m->completion->worker->contacts.count;
 	if (choose_patches(m, own, false) == 0)
 		choose_patches(m, own, true);
-	if (m->completion->work->contacts.count == before)
+	if (m->completion->worker->contacts.count == before)
 		cr_add_way_to_front(m);
 	return !m->failed;
 }
@@ -452,7 +452,7 @@ static bool make_patches(cr_manifold *m)
 bool cr_make_manifold(cr_completion *c, const cr_candidates *crossing)
 {
 	cr_overlap overlap;
-	const int64_t before = c->work->contacts.count;
+	const int64_t before = c->worker->contacts.count;
 	if (crossing->count > MOST_CROSSINGS && fewest_facets(c->body[0], c->body[1]) > FEW_FACETS)
 		return false;
 	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.internal_edge_angle);
@@ -462,5 +462,5 @@ bool cr_make_manifold(cr_completion *c, const cr_candidates *crossing)
 		c->worker->failed = true;
 		return false;
 	}
-	return c->work->contacts.count > before;
+	return c->worker->contacts.count > before;
 }

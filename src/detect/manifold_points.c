@@ -353,7 +353,7 @@ void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
 	const cr_reference_plane *plane = &m->planes[number];
 	const patch p = { m, plane, 1 - plane->side, deepest,
 		SAME_PLACE * fminf(c->collider[0]->diagonal, c->collider[1]->diagonal) };
-	const int64_t first = c->work->contacts.count;
+	const int64_t first = c->worker->contacts.count;
 	if (plane->facet >= 0) {
 		add_facet_points(&p, number);
 	} else {
@@ -361,8 +361,8 @@ void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
 		add_vertices_below(&p, number);
 	}
 	float found = 0;
-	for (int64_t i = first; i < c->work->contacts.count; i++)
-		found = fmaxf(found, c->work->contacts.data[i].depth);
+	for (int64_t i = first; i < c->worker->contacts.count; i++)
+		found = fmaxf(found, c->worker->contacts.data[i].depth);
 	if (plane->depth > found * (1 + 1e-3) + m->tolerance)
 		add_deepest_corner(&p);
 }

@@ -19,10 +19,11 @@ static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 /// Does the pair belong in the view? Sensors tell of overlap only, not of what is ahead (speculative contacts).
 static bool is_listed(const cr_pipeline *p, const cr_found_pair *f)
 {
-	if (f->count == 0 || !is_sensor_pair(p, f))
-		return f->count > 0;
-	for (int32_t i = 0; i < f->count; i++) {
-		if (f->contacts[i].depth >= 0)
+	if (f->contacts.count == 0 || !is_sensor_pair(p, f))
+		return f->contacts.count > 0;
+	const cr_raw_contact *contacts = cr_contacts_at(&p->frame, f->contacts.first);
+	for (int32_t i = 0; i < f->contacts.count; i++) {
+		if (contacts[i].depth >= 0)
 			return true;
 	}
 	return false;
@@ -83,7 +84,7 @@ static bool join_meshes(cr_pipeline *p)
 		if (simple && (simple->a > w->a || (simple->a == w->a && simple->b > w->b))) {
 			p->found.data[--end] = p->found.data[--j];
 		} else {
-			p->found.data[--end] = (cr_found_pair){ w->a, w->b, (int32_t)w->contacts.count, w->found, w->contacts.data };
+			p->found.data[--end] = (cr_found_pair){ w->a, w->b, w->contacts, w->found };
 			i--;
 		}
 	}
@@ -104,7 +105,7 @@ static carom_result list_pairs(cr_pipeline *p, cr_results *now)
 	now->pairs.count = count;
 	for (int64_t i = 0; i < count; i++) {
 		const cr_found_pair *f = &p->found.data[i];
-		const int32_t listed = is_sensor_pair(p, f) ? 0 : f->count;
+		const int32_t listed = is_sensor_pair(p, f) ? 0 : f->contacts.count;
 		now->pairs.data[i] = (carom_pair){
 			.body_a = cr_id_of(p->bodies, f->a),
 			.body_b = cr_id_of(p->bodies, f->b),
@@ -133,10 +134,9 @@ typedef struct fill {
 	const int32_t *before; // [pairs] row of the last step that the pair continues, or -1
 } fill;
 
-static void fill_contact(const fill *f, const cr_found_pair *found, const carom_pair *pair, int32_t row, int32_t k)
+static void fill_contact(
+	const fill *f, const cr_body *a, const cr_raw_contact *raw, const carom_pair *pair, int32_t row, int32_t k)
 {
-	const cr_raw_contact *raw = &found->contacts[k];
-	const cr_body *a = &f->pipeline->bodies[found->a];
 	carom_contact *c = &f->now->contacts.data[pair->first_contact + k];
 	*c = cr_contact_of(pair, raw);
 	c->pair = row;
@@ -156,10 +156,11 @@ static void fill_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t row = begin; row < end; row++) {
 		carom_pair *pair = &f->now->pairs.data[row];
 		if (row + 2 < end)
-			__builtin_prefetch(p->found.data[row + 2].contacts);
+			__builtin_prefetch(cr_contacts_at(&p->frame, p->found.data[row + 2].contacts.first));
 		const cr_found_pair *found = &p->found.data[row];
+		const cr_raw_contact *contacts = cr_contacts_at(&p->frame, found->contacts.first);
 		for (int32_t k = 0; k < pair->contact_count; k++)
-			fill_contact(f, found, pair, (int32_t)row, k);
+			fill_contact(f, &p->bodies[found->a], &contacts[k], pair, (int32_t)row, k);
 		cr_set_materials(
 			p, &p->bodies[found->a], &p->bodies[found->b], f->now->contacts.data + pair->first_contact, pair->contact_count);
 		if (f->before[row] < 0)

@@ -8,88 +8,101 @@
 enum { PAIRS_PER_TASK = 8 };
 
 /// Ray of one sample, in the arithmetic of the stages' kernels: false when it lies outside the box of the target.
-static bool collect_one(
-	const cr_pipeline *p, const cr_pair_work *w, int side, int32_t sample, const cr_ray_chunk *chunk, int32_t at)
+static bool collect_one(const cr_pipeline *p, const cr_pair_work *w, int side, int32_t sample, const cr_sample_rays *rays)
 {
-	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
 	const cr_watch one = { sample, 0, -1 };
 	const cr_transform *to_target = cr_to_target(w, side);
-	p->detect->follow(source, target, to_target, to_target, &one, 1, 0, p->settings.exit_distance_test, &chunk->rays,
-		chunk->triangle, chunk->behind_triangle, at);
+	int32_t place, entry;
+	p->detect->follow(cr_source_of(p, w, side)->shape.collider, target, to_target, to_target, &one, 1, 0,
+		p->settings.exit_distance_test, rays, &place, &entry, 0);
 	for (int k = 0; k < 3; k++) {
-		const float x = chunk->rays.origin[k][at];
+		const float x = rays->origin[k][0];
 		if (x < target->lower[k] - w->extension || x > target->upper[k] + w->extension)
 			return false;
 	}
 	return true;
 }
 
-/// Rays of a large source were moved out of the staging chunk: what they found follows them.
-static void move_hits(const cr_ray_chunk *from, const cr_ray_range *to)
-{
-	const size_t n = (size_t)to->count, at = (size_t)to->first;
-	memcpy(to->chunk->triangle + at, from->triangle, n * sizeof *from->triangle);
-	memcpy(to->chunk->t + at, from->t, n * sizeof *from->t);
-	memcpy(to->chunk->back + at, from->back, n);
-	memcpy(to->chunk->behind_triangle + at, from->behind_triangle, n * sizeof *from->behind_triangle);
-	memcpy(to->chunk->behind_t + at, from->behind_t, n * sizeof *from->behind_t);
-	memcpy(to->chunk->behind_back + at, from->behind_back, n);
-}
-
-static void run_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+/// The rays of a full side, made and cast one by one. They stand in the list beside their hits.
+static int32_t cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side, int32_t samples)
 {
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
-	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;
-	const cr_transform *to_target = cr_to_target(w, side);
-	const cr_pair_memory *m = cr_memory_of(p, w);
-	if (!target->closed) {
-		w->rays[side].count = 0;
-		cr_judge_side(p, worker, w, side); // forgets what another body at this place watched
-		return;
-	}
-	const int32_t samples = CR_WIDTH * source->sample_tree.block_count;
-	cr_ray_chunk *chunk = cr_open_rays(worker, samples);
-	int32_t *entry = cr_arena_alloc(&worker->arena, (size_t)samples * sizeof *entry);
-	if (!chunk || !entry) {
+	cr_list_tail *tail = &worker->tails.casts;
+	w->rays[side] = (cr_span){ 0 };
+	if (!cr_list_open(&worker->frame->casts, tail, (uint32_t)samples)) {
 		worker->failed = true;
-		return;
+		return 0;
 	}
-	// Temporal data as the paper keeps them: a place for each vertex of each pair.
-	memset(entry, 0xff, (size_t)samples * sizeof *entry);
-	const int32_t walks = w->iterative ? w->rays[side].count : 0;
-	for (int32_t k = 0; k < walks; k++)
-		entry[m->watched[side][k].sample] = k;
-	const cr_transform then = w->iterative ? cr_reference_transform(&m->full, side) : *to_target;
+	w->rays[side].first = tail->next;
 	int32_t count = 0;
 	for (int32_t sample = 0; sample < samples; sample++) {
 		if (sample % CR_WIDTH >= source->samples[sample / CR_WIDTH].count)
 			continue;
 		worker->vertices_tested++;
-		if (w->iterative) {
-			if (entry[sample] < 0)
-				continue;
-			const int32_t at = chunk->count + count;
-			const int32_t made = p->detect->follow(source, target, to_target, &then, &m->watched[side][entry[sample]], 1,
-				(float)p->settings.speculative_distance, p->settings.exit_distance_test, &chunk->rays, chunk->triangle,
-				chunk->behind_triangle, at);
-			if (made == 0)
-				continue;
-			chunk->behind_triangle[at] = entry[sample];
-			cr_walk_range(p, worker, target, chunk, at, at + 1);
-			count++;
-		} else if (collect_one(p, w, side, sample, chunk, chunk->count + count)) {
-			cr_cast_lines(p, cr_target_of(p, w, side), chunk, chunk->count + count, chunk->count + count + 1, w->extension);
-			count++;
-		}
+		const cr_casts one = cr_casts_at(worker->frame, tail->next);
+		if (!collect_one(p, w, side, sample, &one.rays))
+			continue;
+		cr_cast_lines(p, cr_target_of(p, w, side), &one, 1, w->extension);
+		tail->next++;
+		count++;
 	}
-	worker->vertices_culled += source->sample_count - count;
-	worker->rays_iterative += w->iterative ? count : 0;
-	worker->vertices_watched += walks;
-	w->rays[side] = cr_close_rays(worker, chunk, count);
-	if (count > 0 && w->rays[side].chunk && w->rays[side].chunk != chunk)
-		move_hits(chunk, &w->rays[side]);
-	cr_judge_side(p, worker, w, side);
+	w->rays[side].count = count;
+	return count;
+}
+
+/// The rays of an iterative side, made and walked one by one.
+static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side, int32_t samples)
+{
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider, *target = cr_target_of(p, w, side)->shape.collider;
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_transform then = cr_reference_transform(&m->full, side);
+	const int32_t watched = w->rays[side].count;
+	cr_list_tail *tail = &worker->tails.walks;
+	int32_t *entry = cr_arena_alloc(&worker->arena, (size_t)samples * sizeof *entry);
+	w->rays[side] = (cr_span){ 0 };
+	if (!entry || !cr_list_open(&worker->frame->walks, tail, (uint32_t)watched)) {
+		worker->failed = true;
+		return 0;
+	}
+	// Temporal data as the paper keeps them: a place for each vertex of each pair.
+	memset(entry, 0xff, (size_t)samples * sizeof *entry);
+	for (int32_t k = 0; k < watched; k++)
+		entry[m->watched[side][k].sample] = k;
+	w->rays[side].first = tail->next;
+	for (int32_t sample = 0; sample < samples; sample++) {
+		if (sample % CR_WIDTH >= source->samples[sample / CR_WIDTH].count)
+			continue;
+		worker->vertices_tested++;
+		if (entry[sample] < 0)
+			continue;
+		const cr_walks one = cr_walks_at(worker->frame, tail->next);
+		if (p->detect->follow(source, target, cr_to_target(w, side), &then, &m->watched[side][entry[sample]], 1,
+				(float)p->settings.speculative_distance, p->settings.exit_distance_test, &one.rays, one.place, one.entry,
+				0) == 0)
+			continue;
+		one.entry[0] = entry[sample];
+		cr_walk_range(p, worker, target, &one, 0, 1);
+		tail->next++;
+		w->rays[side].count++;
+	}
+	worker->rays_iterative += w->rays[side].count;
+	worker->vertices_watched += watched;
+	return w->rays[side].count;
+}
+
+static void run_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
+{
+	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
+	const int32_t samples = CR_WIDTH * source->sample_tree.block_count;
+	if (cr_target_of(p, w, side)->shape.collider->closed) {
+		const int32_t count = w->iterative ? walk_side(p, worker, w, side, samples) : cast_side(p, worker, w, side, samples);
+		worker->vertices_culled += source->sample_count - count;
+	} else {
+		w->rays[side].count = 0;
+	}
+	if (!worker->failed)
+		cr_judge_side(p, worker, w, side); // forgets what another body at this place watched
 }
 
 static void naive_task(int64_t begin, int64_t end, int worker, void *task)
@@ -97,8 +110,10 @@ static void naive_task(int64_t begin, int64_t end, int worker, void *task)
 	const cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		cr_pair_work *w = &p->work.data[p->taken.data[i]];
+		cr_load_contacts(&p->workers[worker], w->contacts);
 		for (int side = 0; side < 2; side++)
 			run_side(p, &p->workers[worker], w, side);
+		cr_keep_contacts(&p->workers[worker], &w->contacts);
 		p->next.data[p->taken.data[i]] = (uint8_t)cr_after_rays(p, w);
 	}
 }

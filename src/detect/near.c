@@ -284,19 +284,19 @@ static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 		find_near(p, worker, w);
 }
 
-/// Keep worker->candidates for the stages that follow.
+/// Keep worker->candidates in the list, for the stages that follow.
 static void keep_candidates(cr_worker *worker, cr_pair_work *w)
 {
 	const cr_candidates *found = &worker->candidates;
-	w->meeting = (cr_meeting){ .count = found->count };
-	if (found->count == 0)
-		return;
-	const size_t bytes = (size_t)found->count * sizeof *found->data;
-	w->meeting.data = cr_arena_alloc(&worker->arena, bytes);
-	if (w->meeting.data)
-		memcpy(w->meeting.data, found->data, bytes);
-	else
+	cr_list_tail *tail = &worker->tails.meetings;
+	if (!cr_list_open(&worker->frame->meetings, tail, (uint32_t)found->count)) {
 		worker->failed = true;
+		return;
+	}
+	w->meetings = (cr_span){ tail->next, found->count };
+	if (found->count > 0)
+		memcpy(cr_meetings_at(worker->frame, tail->next), found->data, (size_t)found->count * sizeof *found->data);
+	tail->next += (uint32_t)found->count;
 }
 
 /// Ask for what the next two pairs remember: it lies strewn over more memory than the near caches hold.

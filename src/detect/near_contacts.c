@@ -242,7 +242,7 @@ static void add_pair(const near_search *s, const near_pair *pair)
 /// The normals of the contacts of a pair that touches, each once.
 static void take_normals(near_search *s)
 {
-	const cr_raw_contacts *list = &s->completion->work->contacts;
+	const cr_raw_contacts *list = &s->completion->worker->contacts;
 	for (int64_t i = 0; i < list->count && s->normal_count < MOST_NORMALS; i++) {
 		const v3d world = { list->data[i].normal[0], list->data[i].normal[1], list->data[i].normal[2] };
 		const v3d n = m3d_tmul(&s->completion->body[0]->rotation, world);
@@ -275,7 +275,7 @@ static bool is_ahead(const near_search *s, const near_pair *pair)
 /// Is there a contact at a place already, with a vertex over a vertex seen from the other one?
 static bool is_told(const near_search *s, const near_pair *pair)
 {
-	const cr_raw_contacts *list = &s->completion->work->contacts;
+	const cr_raw_contacts *list = &s->completion->worker->contacts;
 	if (list->count - s->first > FEW_CONTACTS)
 		return false;
 	const cr_body *a = s->completion->body[0];
@@ -427,7 +427,7 @@ static void add_vertices(near_search *s)
 /// The nearest pair of all, where it is none of the contacts: an edge within a smooth surface, or a vertex within a flat one.
 static void add_best(near_search *s)
 {
-	const cr_raw_contacts *list = &s->completion->work->contacts;
+	const cr_raw_contacts *list = &s->completion->worker->contacts;
 	float least = INFINITY; // not a double: see find_near in near.c
 	for (int64_t i = s->first; i < list->count; i++) {
 		const float ahead = -list->data[i].depth;
@@ -484,7 +484,7 @@ void cr_add_near_contacts(cr_completion *c, bool touching)
 		.fronted = { !c->collider[0]->closed && cr_has_front(c->body[0]), !c->collider[1]->closed && cr_has_front(c->body[1]) },
 		.best = { .distance = INFINITY },
 		.touching = touching,
-		.first = touching ? 0 : c->work->contacts.count };
+		.first = touching ? 0 : c->worker->contacts.count };
 	const double a = c->collider[0]->diagonal, b = c->collider[1]->diagonal;
 	s.same_place = touching ? SAME_PLACE * (a < b ? a : b) : s.tolerance;
 	memset(s.known, 0xff, touching ? sizeof s.known : 0); // no triangle

@@ -7,6 +7,11 @@
 // Lists left behind that are not worth tidying up.
 enum { TIDY_BYTES = 1 << 18 };
 
+const cr_stages cr_cpu_stages = { "cpu", cr_stage_pairs, cr_stage_near, cr_stage_crossings, cr_stage_vertices, cr_stage_rays,
+	cr_stage_finish, cr_stage_simple, cr_stage_reduce };
+const cr_stages cr_naive_stages = { "naive", cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL, cr_stage_naive,
+	cr_stage_finish, cr_stage_simple, cr_stage_reduce };
+
 /// Two bodies within the speculative distance overlap when each box grows by half of it.
 static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.speculative_distance; }
 
@@ -22,9 +27,11 @@ static carom_result create_broad(cr_pipeline *p)
 carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const carom_world_def *settings)
 {
 	*p = (cr_pipeline){ .context = context, .settings = *settings };
+	p->stages = settings->stages == CAROM_STAGES_NAIVE ? &cr_naive_stages : &cr_cpu_stages;
 	p->bvh = cr_get_bvh_kernels(context->simd);
 	p->detect = cr_get_detect_kernels(context->simd);
 	p->worker_count = settings->worker_groups > context->thread_count ? settings->worker_groups : context->thread_count;
+	cr_frame_init(&p->frame, context);
 	p->workers = cr_alloc_zero(context, (size_t)p->worker_count * sizeof(cr_worker));
 	if (!p->workers)
 		return cr_fail_memory(context, "a world");
@@ -52,6 +59,7 @@ void cr_pipeline_free(cr_pipeline *p)
 	}
 	if (p->workers)
 		cr_free(p->context, p->workers, (size_t)p->worker_count * sizeof(cr_worker));
+	cr_frame_free(&p->frame);
 	cr_temporal_free(p->context, &p->temporal);
 	if (p->broad)
 		p->broad->destroy(p->broad);
@@ -73,11 +81,12 @@ static void reset_workers(cr_pipeline *p)
 	for (int i = 0; i < p->worker_count; i++) {
 		cr_worker *w = &p->workers[i];
 		const cr_arena arena = w->arena, walked = w->walked, kept[2] = { w->kept[0], w->kept[1] };
-		*w = (cr_worker){ .arena = arena, .walked = walked, .kept = { kept[0], kept[1] } };
+		*w = (cr_worker){ .arena = arena, .walked = walked, .kept = { kept[0], kept[1] }, .frame = &p->frame };
 		cr_arena_reset(&w->arena);
 		cr_arena_reset(&w->walked);
 		w->candidates.arena = &w->walked;
 	}
+	cr_frame_reset(&p->frame);
 }
 
 static size_t kept_bytes(const cr_pipeline *p)
@@ -141,7 +150,7 @@ void cr_pipeline_forget(cr_pipeline *p)
 
 static void add_counts(const cr_pipeline *p, carom_stats *stats)
 {
-	size_t scratch = 0;
+	size_t scratch = cr_frame_used(&p->frame);
 	int64_t simple = 0;
 	for (int i = 0; i < p->worker_count; i++) {
 		const cr_worker *w = &p->workers[i];
@@ -177,45 +186,36 @@ static void finish_groups(cr_pipeline *p)
 		p->groups[g].rays = p->workers[g].rays_full + p->workers[g].rays_iterative;
 }
 
-/// A stage and the clock that it is charged to.
-typedef struct stage {
-	carom_result (*run)(cr_pipeline *);
-	double *ms;
-} stage;
-
-static carom_result run_list(cr_pipeline *p, const stage *stages, int count)
+/// Run a stage, if there is one, after those before it have succeeded, and charge it to a clock.
+static void run(cr_pipeline *p, carom_result (*stage)(cr_pipeline *), double *ms, carom_result *result)
 {
-	for (int i = 0; i < count; i++) {
-		const double start = cr_time_ms();
-		const carom_result result = stages[i].run(p);
-		*stages[i].ms += cr_time_ms() - start;
-		if (result != CAROM_SUCCESS)
-			return result;
-	}
-	return CAROM_SUCCESS;
+	if (*result != CAROM_SUCCESS || !stage)
+		return;
+	const double start = cr_time_ms();
+	*result = stage(p);
+	*ms += cr_time_ms() - start;
 }
 
 static bool is_waiting(cr_pipeline *p) { return cr_take(p, CR_NEXT_NONE) < p->order.count; }
 
 static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
 {
-	const stage pairs = { cr_stage_pairs, &stats->ms_pair };
-	const stage staged[] = { { cr_stage_near, &stats->ms_complete }, { cr_stage_crossings, &stats->ms_complete },
-		{ cr_stage_vertices, &stats->ms_vertex }, { cr_stage_rays, &stats->ms_ray } };
-	const stage naive[] = { staged[0], staged[1], { cr_stage_naive, &stats->ms_ray } };
-	const stage last[] = { { cr_stage_finish, &stats->ms_complete }, { cr_stage_simple, &stats->ms_complete },
-		{ cr_stage_reduce, &stats->ms_merge } };
-	const bool in_one_loop = p->settings.stages == CAROM_STAGES_NAIVE;
-	carom_result result = run_list(p, &pairs, 1);
-	for (p->round = 0; result == CAROM_SUCCESS && is_waiting(p); p->round++)
-		result = in_one_loop ? run_list(p, naive, 3) : run_list(p, staged, 4);
-	if (result == CAROM_SUCCESS)
-		result = run_list(p, last, 3);
-	if (result != CAROM_SUCCESS)
-		return result;
-	if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE && !cr_temporal_keep(p->context, &p->temporal, &p->pairs))
+	const cr_stages *s = p->stages;
+	carom_result result = CAROM_SUCCESS;
+	run(p, s->pairs, &stats->ms_pair, &result);
+	for (p->round = 0; result == CAROM_SUCCESS && is_waiting(p); p->round++) {
+		run(p, s->near, &stats->ms_complete, &result);
+		run(p, s->crossings, &stats->ms_complete, &result);
+		run(p, s->vertices, &stats->ms_vertex, &result);
+		run(p, s->rays, &stats->ms_ray, &result);
+	}
+	run(p, s->finish, &stats->ms_complete, &result);
+	run(p, s->simple, &stats->ms_complete, &result);
+	run(p, s->reduce, &stats->ms_merge, &result);
+	if (result == CAROM_SUCCESS && p->settings.temporal == CAROM_TEMPORAL_ITERATIVE &&
+		!cr_temporal_keep(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");
-	return CAROM_SUCCESS;
+	return result;
 }
 
 carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count, carom_stats *stats)

@@ -18,7 +18,7 @@
 #include "bvh/bvh_kernels.h"
 #include "detect/body.h"
 #include "detect/broad.h"
-#include "detect/detect_kernels.h"
+#include "detect/frame.h"
 #include "detect/temporal.h"
 
 /// How a pair of shapes is tested: the selection table is in pair.c.
@@ -33,84 +33,45 @@ typedef enum cr_algorithm {
 	CR_ALGORITHM_CONVEX_MESH, // triangle by triangle
 } cr_algorithm;
 
-/// A contact before it is sorted and reduced. See carom_contact.
-typedef struct cr_raw_contact {
-	double point[3];
-	float normal[3];
-	float depth;
-	int32_t feature_a;
-	int32_t feature_b;
-	int32_t kind; // carom_contact_kind
-} cr_raw_contact;
+/// Contacts of the pair in hand, in the arena of its worker.
+typedef CR_ARRAY(cr_raw_contact) cr_raw_contacts;
 
-typedef CR_ARRAY(cr_raw_contact) cr_raw_contacts; // data in an arena
-
-/// Rays of one worker, rows of equal capacity: filled by the vertex stage, cast or walked by the ray stage. Full and iterative
-/// rays have chunks of their own.
-typedef struct cr_ray_chunk {
-	cr_sample_rays rays;
-	int32_t *triangle; // full: what the ray hit; iterative: the place where the walk begins and ends
-	float *t;
-	uint8_t *back;            // full; iterative: cr_walk_end
-	int32_t *behind_triangle; // full: what lies behind the origin; iterative: entry in the list of watched samples
-	float *behind_t;
-	uint8_t *behind_back;
-	int32_t count;
-	int32_t capacity;
-} cr_ray_chunk;
-
-/// The rays of one ordered pair.
-typedef struct cr_ray_range {
-	cr_ray_chunk *chunk;
-	int32_t first;
-	int32_t count;
-} cr_ray_range;
-
-/// Iterative rays side by side in a chunk that have the same target: as one batch of lanes.
+/// Walks side by side in their list that have one target: as one batch of lanes.
 typedef struct cr_ray_run {
-	const cr_collider *target;
-	cr_ray_chunk *chunk;
-	int32_t first;
-	int32_t count;
+	int32_t target; // body
+	cr_span range;
 } cr_ray_run;
 
 /// A pair a < b that has passed all stages, with the contacts that are reported.
 typedef struct cr_found_pair {
 	int32_t a;
 	int32_t b;
-	int32_t count;
+	cr_span contacts;
 	int32_t found; // contacts before reduction
-	const cr_raw_contact *contacts;
 } cr_found_pair;
 
 /// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray stage.
 typedef enum cr_next { CR_NEXT_NONE, CR_NEXT_NEAR, CR_NEXT_CROSSINGS, CR_NEXT_RAYS } cr_next;
 
-/// Pairs of triangles that may meet: in the arena of a worker.
-typedef struct cr_meeting {
-	cr_candidate *data;
-	int32_t count;
-} cr_meeting;
-
 /// A pair of meshes on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
 typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
-	int32_t slot;         // of the pair's memory; -1: none
-	bool keep;            // boxes overlap as oriented boxes, and it is not known to be apart
-	bool iterative;       // continues from its memory
-	bool looked;          // the near stage has listed what may meet
-	bool cast;            // its rays were cast and judged
-	bool again;           // begun once more in full
-	bool cut;             // full, and rays were left out: nothing can be said of what is near
-	bool touching;        // a ray hit: no completion needed
-	bool dropped;         // a ray was inside but left its own body first (exit_distance_test)
-	double allowed;       // full: displacement that the new memory shall bear; 0: remember nothing
-	double gap;           // of surfaces that do not meet: how far apart they are now at least
-	float extension;      // how far rays are followed outward
-	cr_meeting meeting;   // set where looked
-	cr_ray_range rays[2]; // from the samples of a against b, and of b against a
-	cr_raw_contacts contacts;
+	int32_t slot;     // of the pair's memory; -1: none
+	bool keep;        // boxes overlap as oriented boxes, and it is not known to be apart
+	bool iterative;   // continues from its memory
+	bool looked;      // the near stage has listed what may meet
+	bool cast;        // its rays were cast and judged
+	bool again;       // begun once more in full
+	bool cut;         // full, and rays were left out: nothing can be said of what is near
+	bool touching;    // a ray hit: no completion needed
+	bool dropped;     // a ray was inside but left its own body first (exit_distance_test)
+	double allowed;   // full: displacement that the new memory shall bear; 0: remember nothing
+	double gap;       // of surfaces that do not meet: how far apart they are now at least
+	float extension;  // how far rays are followed outward
+	cr_span meetings; // set where looked
+	cr_span rays[2];  // from the samples of a against b, and of b against a: walks of iterative pairs, else casts
+	cr_span contacts;
 	int32_t found; // contacts before reduction
 	// From here on not cleared for the pairs of a step.
 	cr_reference now; // the relative pose
@@ -121,18 +82,15 @@ typedef struct cr_pair_work {
 /// What a worker owns during a step.
 typedef struct cr_worker {
 	cr_arena arena;
-	cr_arena walked;       // of candidates alone, so that a list that does not fit can be let go
-	cr_arena kept[2];      // what pairs remember: one in use, the other for when that is tidied
-	cr_ray_chunk *chunk;   // of full rays: the one being filled
-	cr_ray_chunk *walking; // of iterative rays
-	cr_ray_chunk *staging; // for sources of more samples than a chunk holds; always left empty
-	struct {
-		cr_ray_run *data;
-		int32_t count;
-		int32_t capacity;
-	} runs; // in the arena
+	cr_arena walked;  // of candidates alone, so that a list that does not fit can be let go
+	cr_arena kept[2]; // what pairs remember: one in use, the other for when that is tidied
+	cr_frame *frame;  // the pipeline's
+	cr_frame_tails tails;
+	cr_casts staging; // for sources of more samples than are taken at once; always left empty
+	int32_t staging_count;
+	CR_ARRAY(cr_ray_run) runs; // in the arena
 	cr_candidates candidates;
-	cr_raw_contacts contacts; // of the simple pair in hand
+	cr_raw_contacts contacts; // of the pair in hand
 	bool failed;              // out of memory
 	// Counters of the step, summed at its end.
 	int64_t vertices_tested;
@@ -173,8 +131,11 @@ typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom
 /// Make the mesh of a box, which has none yet (world/shape.c). On failure the box still has none.
 typedef carom_result cr_mesh_maker_fn(void *user, cr_body *body);
 
+typedef struct cr_stages cr_stages;
+
 typedef struct cr_pipeline {
 	carom_context *context;
+	const cr_stages *stages;
 	const cr_bvh_kernels *bvh;
 	const cr_detect_kernels *detect;
 	carom_world_def settings;
@@ -183,7 +144,8 @@ typedef struct cr_pipeline {
 	int32_t worker_count; // threads, or worker groups if these are more
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
-	bool has_parts;                // some body has several: the pairs found are to be put in the order of bodies
+	bool has_parts; // some body has several: the pairs found are to be put in the order of bodies
+	cr_frame frame;
 	cr_pair_list pairs;            // of the broad phase; from the pair stage on those of meshes alone
 	cr_pair_list simple;           // those in which a basic volume or a plane takes part
 	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
@@ -232,6 +194,23 @@ carom_result cr_stage_vertices(cr_pipeline *pipeline);  // vertex.c
 carom_result cr_stage_rays(cr_pipeline *pipeline);      // ray.c
 carom_result cr_stage_finish(cr_pipeline *pipeline);    // finish.c
 carom_result cr_stage_simple(cr_pipeline *pipeline);    // simple_pairs.c: the one stage of the simple pairs
+carom_result cr_stage_reduce(cr_pipeline *pipeline);    // reduce.c: sort the contacts of each pair of meshes and reduce them
+carom_result cr_stage_naive(cr_pipeline *pipeline);     // naive.c: vertices and rays in one naive loop
+
+/// A back end: what runs the stages, in the order of these members. near to rays run in rounds.
+struct cr_stages {
+	const char *name;
+	carom_result (*pairs)(cr_pipeline *);
+	carom_result (*near)(cr_pipeline *);
+	carom_result (*crossings)(cr_pipeline *);
+	carom_result (*vertices)(cr_pipeline *); // NULL: rays does it
+	carom_result (*rays)(cr_pipeline *);
+	carom_result (*finish)(cr_pipeline *);
+	carom_result (*simple)(cr_pipeline *);
+	carom_result (*reduce)(cr_pipeline *);
+};
+extern const cr_stages cr_cpu_stages;
+extern const cr_stages cr_naive_stages;
 
 /// Make the order in which the stages take the kept pairs: by worker group (groups.c).
 void cr_deal_to_groups(cr_pipeline *pipeline);
@@ -243,22 +222,19 @@ void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_ran
 /// Out of memory in any worker? what names what was being made.
 carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
 
-/// Rays of one side that are being made: rows from chunk->count on for count of them at most; NULL: out of memory. Close with
-/// the number made.
-cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count);
-cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count);
-/// Cast rows begin..end-1 of a chunk against the target in both directions, or walk them over it.
-void cr_cast_lines(
-	const cr_pipeline *pipeline, const cr_body *target, const cr_ray_chunk *chunk, int32_t begin, int32_t end, float reach);
-void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_ray_chunk *chunk,
+/// Room for count full rays of one side: in the list behind those of the worker, or in its staging. false: out of memory. Close with
+/// the number made, which is then kept in the list.
+bool cr_open_casts(cr_worker *worker, int32_t count, cr_casts *casts);
+cr_span cr_close_casts(cr_worker *worker, const cr_casts *casts, int32_t count);
+/// Cast count rays against the target in both directions.
+void cr_cast_lines(const cr_pipeline *pipeline, const cr_body *target, const cr_casts *casts, int32_t count, float reach);
+/// Walk rays begin..end-1 over the target.
+void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_walks *walks,
 	int32_t begin, int32_t end);
 /// The stage that a pair waits for whose rays were judged. Notes that they were (ray.c).
 cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
 /// Turn what the rays of a side found into contacts and into what the pair watches.
 void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
-/// Vertex and ray stage in one naive loop (naive.c).
-carom_result cr_stage_naive(cr_pipeline *pipeline);
-
 /// Predict the room of both lists of rays (buffers.c), and under CAROM_BUFFERS_IGNORE cut the iterative rays to it.
 void cr_plan_rays(cr_pipeline *pipeline);
 /// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets what was made.
@@ -282,9 +258,6 @@ static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_w
 {
 	return w->slot < 0 ? NULL : &p->temporal.slots.data[w->slot];
 }
-/// Sort the contacts of each pair by kind and features and reduce them to the number of the settings.
-carom_result cr_stage_reduce(cr_pipeline *pipeline); // reduce.c
-
 /// Leave out those contacts of parts a < b that keep_contact, which there is, refuses (contact_filter.c).
 void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
 /// Sort contacts by kind and features (reduce.c).
@@ -325,12 +298,12 @@ void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, cr_body_p
 void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 
-/// Append a contact to a list in the worker's arena, or to those of a pair. Both set worker->failed when out of memory.
-void cr_append_contact(cr_worker *worker, cr_raw_contacts *list, const cr_raw_contact *contact);
-static inline void cr_add_contact(cr_worker *worker, cr_pair_work *work, const cr_raw_contact *contact)
-{
-	cr_append_contact(worker, &work->contacts, contact);
-}
+/// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of memory.
+void cr_load_contacts(cr_worker *worker, cr_span range);
+/// Keep worker->contacts in the list, in the place of a pair's range if they fit. Sets worker->failed when out of memory.
+void cr_keep_contacts(cr_worker *worker, cr_span *range);
+/// Append a contact to worker->contacts. Sets worker->failed when out of memory.
+void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact);
 
 /// A way out of a body: how far along a direction, and through which triangle. Float, in the target's frame.
 typedef struct cr_way_out {

@@ -15,6 +15,7 @@
 #include "detect/manifold.h"
 #include "detect/memory.h"
 #include "geom/triangle.h"
+#include <string.h>
 
 enum {
 	PAIRS_PER_TASK = 64,
@@ -25,8 +26,9 @@ enum {
 // search.
 static const double SHORT_RAY = 0.02;
 
-void cr_append_contact(cr_worker *worker, cr_raw_contacts *list, const cr_raw_contact *contact)
+void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
 {
+	cr_raw_contacts *list = &worker->contacts;
 	if (list->count == list->capacity) {
 		cr_raw_contact *grown = cr_arena_grow(&worker->arena, list->data, list->count, &list->capacity, sizeof *grown);
 		if (!grown) {
@@ -36,6 +38,31 @@ void cr_append_contact(cr_worker *worker, cr_raw_contacts *list, const cr_raw_co
 		list->data = grown;
 	}
 	list->data[list->count++] = *contact;
+}
+
+void cr_load_contacts(cr_worker *worker, cr_span range)
+{
+	worker->contacts.count = 0;
+	const cr_raw_contact *kept = cr_contacts_at(worker->frame, range.first);
+	for (int32_t i = 0; i < range.count; i++)
+		cr_add_contact(worker, &kept[i]);
+}
+
+void cr_keep_contacts(cr_worker *worker, cr_span *range)
+{
+	const int32_t count = (int32_t)worker->contacts.count;
+	if (count > range->count) {
+		cr_list_tail *tail = &worker->tails.contacts;
+		if (!cr_list_open(&worker->frame->contacts, tail, (uint32_t)count)) {
+			worker->failed = true;
+			return;
+		}
+		range->first = tail->next;
+		tail->next += (uint32_t)count;
+	}
+	range->count = count;
+	if (count > 0)
+		memcpy(cr_contacts_at(worker->frame, range->first), worker->contacts.data, (size_t)count * sizeof(cr_raw_contact));
 }
 
 void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *c, const carom_ray_batch *rays,
@@ -62,10 +89,9 @@ void cr_cast(const cr_pipeline *p, const cr_body *target, const carom_ray_batch 
 	p->settings.ray_plugin->cast(target->shape.plugin_state, &part, &to, p->settings.ray_plugin->user);
 }
 
-static carom_ray_batch batch_of(const cr_ray_chunk *chunk)
+static carom_ray_batch batch_of(const cr_sample_rays *r, int32_t count)
 {
-	const cr_sample_rays *r = &chunk->rays;
-	return (carom_ray_batch){ chunk->count, { r->origin[0], r->origin[1], r->origin[2] },
+	return (carom_ray_batch){ count, { r->origin[0], r->origin[1], r->origin[2] },
 		{ r->direction[0], r->direction[1], r->direction[2] }, r->t_max };
 }
 
@@ -101,11 +127,10 @@ static void cast_both_ways(const cr_pipeline *p, const cr_body *target, const ca
 	}
 }
 
-void cr_cast_lines(const cr_pipeline *p, const cr_body *target, const cr_ray_chunk *c, int32_t begin, int32_t end, float reach)
+void cr_cast_lines(const cr_pipeline *p, const cr_body *target, const cr_casts *casts, int32_t count, float reach)
 {
-	const carom_ray_batch rays = batch_of(c);
-	const cr_line_hits hits = { c->triangle, c->t, c->back, c->behind_triangle, c->behind_t, c->behind_back };
-	cast_both_ways(p, target, &rays, begin, end, reach, &hits);
+	const carom_ray_batch rays = batch_of(&casts->rays, count);
+	cast_both_ways(p, target, &rays, 0, count, reach, &casts->hits);
 }
 
 /// One side of a pair while its rays are worked on.
@@ -116,7 +141,8 @@ typedef struct ray_side {
 	int side;
 	const cr_body *source;
 	const cr_body *target;
-	const cr_ray_range *range;
+	cr_sample_rays rays; // of the side: count of them
+	int32_t count;
 } ray_side;
 
 /// Add the contact of a sample. way is in the target's frame; for a plain ray it points along the sample's inward normal.
@@ -138,7 +164,7 @@ static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_o
 		s->side == 0 ? way->triangle : number,
 		s->side == 0 ? CAROM_VERTEX_A : CAROM_VERTEX_B,
 	};
-	cr_add_contact(s->worker, s->work, &contact);
+	cr_add_contact(s->worker, &contact);
 }
 
 /// The surface is at least this far from a point.
@@ -286,10 +312,9 @@ void cr_finish_way(
 /// Is the origin of ray i inside the target?
 static bool confirm_inside(const ray_side *s, int32_t i)
 {
-	const cr_ray_chunk *chunk = s->range->chunk;
-	if (chunk->rays.side[i] != 0)
-		return chunk->rays.side[i] > 0;
-	const cr_sample_rays *r = &chunk->rays;
+	const cr_sample_rays *r = &s->rays;
+	if (r->side[i] != 0)
+		return r->side[i] > 0;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	const cr_collider *target = s->target->shape.collider;
 	const float direction[3] = { r->direction[0][i], r->direction[1][i], r->direction[2][i] };
@@ -299,7 +324,7 @@ static bool confirm_inside(const ray_side *s, int32_t i)
 /// The contact of a ray that met a back face, t along its direction.
 static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
-	const cr_sample_rays *r = &s->range->chunk->rays;
+	const cr_sample_rays *r = &s->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	cr_way_out way = { t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
 	cr_finish_way(s->pipeline, s->source->shape.collider, s->target->shape.collider, origin, &way);
@@ -310,7 +335,7 @@ static void add_inward(const ray_side *s, int32_t i, float t, int32_t triangle)
 /// The speculative contact of a sample outside, t before the surface.
 static void add_ahead(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
-	const cr_sample_rays *r = &s->range->chunk->rays;
+	const cr_sample_rays *r = &s->rays;
 	cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
 	if (s->pipeline->settings.contact_normal != CAROM_NORMAL_RAY)
 		cr_project_way(s->target->shape.collider, &way);
@@ -331,11 +356,11 @@ static bool is_shorter(const cr_raw_contact *a, const cr_raw_contact *b)
 
 /// Edges and corners of a box cast a ray for each face around them: of contacts at one point the shortest tells the way out.
 /// The contacts from first on are the box's own.
-static void keep_shortest(cr_pair_work *w, int64_t first)
+static void keep_shortest(cr_raw_contacts *contacts, int64_t first)
 {
-	cr_raw_contact *data = w->contacts.data;
+	cr_raw_contact *data = contacts->data;
 	int64_t kept = first;
-	for (int64_t i = first; i < w->contacts.count; i++) {
+	for (int64_t i = first; i < contacts->count; i++) {
 		int64_t at = first;
 		while (at < kept && !same_point(&data[at], &data[i]))
 			at++;
@@ -343,7 +368,7 @@ static void keep_shortest(cr_pair_work *w, int64_t first)
 			data[at] = data[i];
 		kept += at == kept;
 	}
-	w->contacts.count = kept;
+	contacts->count = kept;
 }
 
 // ---- Full rays ----
@@ -351,7 +376,7 @@ static void keep_shortest(cr_pair_work *w, int64_t first)
 /// What one line became.
 typedef enum line_result { LINE_NOTHING, LINE_INSIDE, LINE_AHEAD } line_result;
 
-/// The contact, if any, of a line that was cast, and the triangle to watch.
+/// The contact, if any, of a line that was cast: ray i, hit number at. triangle: the one to watch.
 static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *hits, int32_t at, int32_t *triangle)
 {
 	if (hits->triangle[at] >= 0 && hits->back[at] && confirm_inside(s, i)) {
@@ -367,90 +392,74 @@ static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *
 	return LINE_AHEAD;
 }
 
-/// Room for the watched samples of a side, in the kept memory.
-static cr_watch *new_watches(const ray_side *s, int32_t count)
+/// Is a sample outside near enough to enter? Then it is watched, even with no triangle ahead of it (-1), as vertices are that come in
+/// sideways. Completes its entry.
+static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 {
-	cr_watch *list = cr_arena_alloc(&s->worker->kept[s->pipeline->keeping], (size_t)count * sizeof *list);
-	if (!list)
-		s->worker->failed = true;
-	return list;
+	const cr_sample_rays *r = &s->rays;
+	if (r->side[i] < 0) {
+		watch->gap = r->gap[i];
+		return true;
+	}
+	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
+	const float inward[3] = { r->direction[0][i], r->direction[1][i], r->direction[2][i] };
+	// Inside, but its ray left its own body first: the gap stays negative, so that it is followed in every step.
+	if (s->pipeline->settings.exit_distance_test && cr_is_inside(s->pipeline, s->target->shape.collider, origin, inward)) {
+		watch->place = -1;
+		return true;
+	}
+	int32_t nearest;
+	watch->gap = s->pipeline->bvh->nearest(s->target->shape.collider, origin, cr_entry_reach(s->pipeline, s->work), &nearest);
+	return nearest >= 0;
 }
 
-// In place of a triangle where a walk may begin.
-enum { NOT_WATCHED = -2, NOTHING_AHEAD = -1 };
-
-/// Remember the samples of a full side that are inside, or so near that they may enter: chunk->triangle[i] is then the triangle
-/// where a walk may begin; chunk->t[i] the distance from the surface.
-static void watch_side(const ray_side *s)
+/// Judge a ray. Returns whether its sample is to be watched, inside or so near that it may enter, and by which entry.
+static bool judge_cast(const ray_side *s, const cr_line_hits *hits, int32_t i, bool predict, cr_watch *watch)
 {
-	cr_pair_memory *m = cr_memory_of(s->pipeline, s->work);
-	const cr_ray_chunk *chunk = s->range->chunk;
-	const int32_t first = s->range->first, end = first + s->range->count;
-	int32_t count = 0;
-	for (int32_t i = first; i < end; i++)
-		count += chunk->triangle[i] != NOT_WATCHED;
-	m->watched_count[s->side] = 0;
+	int32_t triangle = -1;
+	const line_result result = judge_line(s, i, hits, i, &triangle);
+	*watch = (cr_watch){ s->rays.sample[i], triangle < 0 ? -1 : s->target->shape.collider->place[triangle], -1 };
+	if (result == LINE_INSIDE || s->work->extension == 0)
+		return result == LINE_INSIDE;
+	s->worker->rays_outward++;
+	s->worker->rays_predictive += predict;
+	return predict && predict_entry(s, i, watch);
+}
+
+/// Keep the entries of a full side in the kept memory.
+static void keep_watches(const ray_side *s, const cr_watch *list, int32_t count)
+{
 	if (count == 0)
 		return;
-	cr_watch *list = new_watches(s, count);
-	if (!list)
+	cr_pair_memory *m = cr_memory_of(s->pipeline, s->work);
+	const size_t bytes = (size_t)count * sizeof *list;
+	m->watched[s->side] = cr_arena_alloc(&s->worker->kept[s->pipeline->keeping], bytes);
+	if (!m->watched[s->side]) {
+		s->worker->failed = true;
 		return;
-	const int32_t *place = s->target->shape.collider->place;
-	for (int32_t i = first; i < end; i++) {
-		if (chunk->triangle[i] == NOT_WATCHED)
-			continue;
-		const int32_t begin = chunk->triangle[i] == NOTHING_AHEAD ? -1 : place[chunk->triangle[i]];
-		list[m->watched_count[s->side]++] = (cr_watch){ chunk->rays.sample[i], begin, chunk->t[i] };
 	}
-	m->watched[s->side] = list;
+	memcpy(m->watched[s->side], list, bytes);
+	m->watched_count[s->side] = count;
 	s->worker->vertices_watched += count;
 }
 
-/// A sample outside: is it near enough to enter? Then it is watched, even with no triangle ahead: so vertices are that come in
-/// sideways.
-static void predict_entry(const ray_side *s, int32_t i, int32_t ahead)
+static void judge_full(const ray_side *s, const cr_line_hits *hits)
 {
-	cr_ray_chunk *c = s->range->chunk;
-	if (c->rays.side[i] < 0) {
-		c->t[i] = c->rays.gap[i];
-		c->triangle[i] = ahead >= 0 ? ahead : NOTHING_AHEAD;
-		return;
-	}
-	const float origin[3] = { c->rays.origin[0][i], c->rays.origin[1][i], c->rays.origin[2][i] };
-	const float inward[3] = { c->rays.direction[0][i], c->rays.direction[1][i], c->rays.direction[2][i] };
-	// Inside, but its ray left its own body first: t stays negative, so that it is followed in every step.
-	if (s->pipeline->settings.exit_distance_test && cr_is_inside(s->pipeline, s->target->shape.collider, origin, inward)) {
-		c->triangle[i] = NOTHING_AHEAD;
-		return;
-	}
-	const float reach = cr_entry_reach(s->pipeline, s->work);
-	int32_t nearest;
-	c->t[i] = s->pipeline->bvh->nearest(s->target->shape.collider, origin, reach, &nearest);
-	c->triangle[i] = nearest < 0 ? NOT_WATCHED : ahead >= 0 ? ahead : NOTHING_AHEAD;
-}
-
-static void judge_full(const ray_side *s)
-{
-	cr_ray_chunk *c = s->range->chunk;
-	const cr_line_hits hits = { c->triangle, c->t, c->back, c->behind_triangle, c->behind_t, c->behind_back };
-	const int32_t first = s->range->first, end = first + s->range->count;
 	const cr_pair_work *w = s->work;
 	const bool remember = w->allowed > 0, predict = remember && s->pipeline->settings.predict;
-	s->worker->rays_full += s->range->count;
-	for (int32_t i = first; i < end; i++) {
-		int32_t triangle = -1;
-		const line_result result = judge_line(s, i, &hits, i, &triangle);
-		c->triangle[i] = result == LINE_INSIDE ? triangle : NOT_WATCHED;
-		c->t[i] = -1;
-		if (result == LINE_INSIDE || w->extension == 0)
-			continue;
-		s->worker->rays_outward++;
-		s->worker->rays_predictive += predict;
-		if (predict)
-			predict_entry(s, i, triangle);
+	cr_watch *list = remember ? cr_arena_alloc(&s->worker->arena, (size_t)s->count * sizeof *list) : NULL, unused;
+	if (remember && !list) {
+		s->worker->failed = true;
+		return;
+	}
+	s->worker->rays_full += s->count;
+	int32_t watched = 0;
+	for (int32_t i = 0; i < s->count; i++) {
+		const bool watch = judge_cast(s, hits, i, predict, remember ? &list[watched] : &unused);
+		watched += remember && watch;
 	}
 	if (remember)
-		watch_side(s);
+		keep_watches(s, list, watched);
 }
 
 // ---- Iterative rays ----
@@ -458,7 +467,7 @@ static void judge_full(const ray_side *s)
 /// A walk that found nothing: the whole line again. triangle: where the next walk may begin, unless there is nothing.
 static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
 {
-	const cr_sample_rays *r = &s->range->chunk->rays;
+	const cr_sample_rays *r = &s->rays;
 	const carom_ray_batch ray = { 1, { r->origin[0] + i, r->origin[1] + i, r->origin[2] + i },
 		{ r->direction[0] + i, r->direction[1] + i, r->direction[2] + i }, r->t_max + i };
 	int32_t number, behind_number;
@@ -472,11 +481,10 @@ static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
 }
 
 /// The contact, if any, of a walk that ended at a back face.
-static line_result judge_walk(const ray_side *s, int32_t i)
+static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t i)
 {
-	const cr_ray_chunk *chunk = s->range->chunk;
-	const float t = chunk->t[i];
-	const int32_t place = chunk->triangle[i];
+	const float t = walks->t[i];
+	const int32_t place = walks->place[i];
 	if (t < 0) {
 		if (-t <= s->pipeline->settings.speculative_distance)
 			add_ahead(s, i, -t, cr_place_number(s->target->shape.collider, place));
@@ -484,7 +492,7 @@ static line_result judge_walk(const ray_side *s, int32_t i)
 	}
 	if (!confirm_inside(s, i))
 		return LINE_NOTHING;
-	if (t <= chunk->rays.t_max[i])
+	if (t <= s->rays.t_max[i])
 		add_inward(s, i, t, cr_place_number(s->target->shape.collider, place));
 	else
 		s->work->dropped = true;
@@ -495,20 +503,19 @@ static line_result judge_walk(const ray_side *s, int32_t i)
 /// again have come out beside the surface that their walks know (avalanche at rest: nine of ten).
 static bool is_surely_outside(const ray_side *s, int32_t i)
 {
-	const cr_sample_rays *r = &s->range->chunk->rays;
+	const cr_sample_rays *r = &s->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	return s->pipeline->settings.speculative_distance == 0 && cr_side_of(s->target->shape.collider, origin) < 0;
 }
 
 /// A watched sample whose walk found nothing, or had nowhere to begin, or says that what was inside has come out: judged by the
 /// whole line, unless it is known to be outside.
-static void judge_again(const ray_side *s, int32_t i, cr_watch *watch)
+static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_watch *watch)
 {
-	const cr_ray_chunk *chunk = s->range->chunk;
 	if (is_surely_outside(s, i)) {
 		// A walk that ended ahead of the sample is where the next one begins.
-		if (chunk->back[i] == CR_WALK_BACK)
-			watch->place = chunk->triangle[i];
+		if (walks->end[i] == CR_WALK_BACK)
+			watch->place = walks->place[i];
 		watch->gap = fmaxf(watch->gap, 0);
 		return;
 	}
@@ -518,21 +525,20 @@ static void judge_again(const ray_side *s, int32_t i, cr_watch *watch)
 	watch->gap = result == LINE_INSIDE ? -1 : 0;
 }
 
-static void judge_walks(const ray_side *s)
+static void judge_walks(const ray_side *s, const cr_walks *walks)
 {
-	const cr_ray_chunk *chunk = s->range->chunk;
 	cr_watch *watched = cr_memory_of(s->pipeline, s->work)->watched[s->side];
 	const bool cast_again = s->pipeline->settings.lost_rays == CAROM_LOST_RECAST;
-	for (int32_t i = s->range->first; i < s->range->first + s->range->count; i++) {
-		cr_watch *watch = &watched[chunk->behind_triangle[i]];
-		const bool found = chunk->back[i] == CR_WALK_BACK, began = watch->place >= 0;
+	for (int32_t i = 0; i < s->count; i++) {
+		cr_watch *watch = &watched[walks->entry[i]];
+		const bool found = walks->end[i] == CR_WALK_BACK, began = watch->place >= 0;
 		s->worker->rays_lost += began && !found;
 		const bool was_inside = watch->gap < 0;
-		if (found && !(cast_again && was_inside && chunk->t[i] < 0)) {
-			watch->place = chunk->triangle[i];
-			watch->gap = judge_walk(s, i) == LINE_INSIDE ? -1 : watch->gap;
+		if (found && !(cast_again && was_inside && walks->t[i] < 0)) {
+			watch->place = walks->place[i];
+			watch->gap = judge_walk(s, walks, i) == LINE_INSIDE ? -1 : watch->gap;
 		} else if (cast_again || !began) {
-			judge_again(s, i, watch);
+			judge_again(s, walks, i, watch);
 		}
 	}
 }
@@ -551,45 +557,53 @@ cr_next cr_after_rays(const cr_pipeline *p, cr_pair_work *w)
 
 void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
-	const cr_ray_range *range = &w->rays[side];
+	const cr_span range = w->rays[side];
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (m && !w->iterative)
 		m->watched_count[side] = 0;
-	if (w->iterative ? m->watched_count[side] == 0 : range->count == 0)
+	if (range.count == 0)
 		return;
-	const int64_t before = w->contacts.count;
-	const ray_side s = { p, worker, w, side, cr_source_of(p, w, side), cr_target_of(p, w, side), range };
-	if (w->iterative)
-		judge_walks(&s);
-	else
-		judge_full(&s);
+	const int64_t before = worker->contacts.count;
+	ray_side s = { p, worker, w, side, cr_source_of(p, w, side), cr_target_of(p, w, side), .count = range.count };
+	if (w->iterative) {
+		const cr_walks walks = cr_walks_at(&p->frame, range.first);
+		s.rays = walks.rays;
+		judge_walks(&s, &walks);
+	} else {
+		const cr_casts casts = cr_casts_at(&p->frame, range.first);
+		s.rays = casts.rays;
+		judge_full(&s, &casts.hits);
+	}
 	if (s.source->shape.def.type == CAROM_BOX)
-		keep_shortest(w, before);
+		keep_shortest(&worker->contacts, before);
 }
 
 /// Cast the rays of one side of a pair, unless they were walked, and judge them.
 static void cast_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
-	const cr_ray_range *range = &w->rays[side];
-	if (!w->iterative && range->count > 0)
-		cr_cast_lines(p, cr_target_of(p, w, side), range->chunk, range->first, range->first + range->count, w->extension);
+	const cr_span range = w->rays[side];
+	if (!w->iterative && range.count > 0) {
+		const cr_casts casts = cr_casts_at(&p->frame, range.first);
+		cr_cast_lines(p, cr_target_of(p, w, side), &casts, range.count, w->extension);
+	}
 	cr_judge_side(p, worker, w, side);
 }
 
 void cr_walk_range(
-	const cr_pipeline *p, cr_worker *worker, const cr_collider *target, const cr_ray_chunk *c, int32_t begin, int32_t end)
+	const cr_pipeline *p, cr_worker *worker, const cr_collider *target, const cr_walks *walks, int32_t begin, int32_t end)
 {
-	const cr_sample_rays *r = &c->rays;
+	const cr_sample_rays *r = &walks->rays;
 	const cr_walk_lines lines = { { r->origin[0], r->origin[1], r->origin[2] },
-		{ r->direction[0], r->direction[1], r->direction[2] }, c->triangle, c->t, c->back };
+		{ r->direction[0], r->direction[1], r->direction[2] }, walks->place, walks->t, walks->end };
 	p->bvh->walk(target, &lines, begin, end, p->settings.max_walk, &worker->walk_steps);
 }
 
 static void walk_worker(const cr_pipeline *p, cr_worker *worker)
 {
-	for (int32_t i = 0; i < worker->runs.count; i++) {
+	for (int64_t i = 0; i < worker->runs.count; i++) {
 		const cr_ray_run *run = &worker->runs.data[i];
-		cr_walk_range(p, worker, run->target, run->chunk, run->first, run->first + run->count);
+		const cr_walks walks = cr_walks_at(&p->frame, run->range.first);
+		cr_walk_range(p, worker, p->bodies[run->target].shape.collider, &walks, 0, run->range.count);
 	}
 	worker->runs.count = 0;
 }
@@ -619,8 +633,10 @@ static void ray_task(int64_t begin, int64_t end, int worker, void *task)
 		cr_pair_work *w = &p->work.data[p->taken.data[i]];
 		if (i + 1 < end)
 			ask_for_watches(p, &p->work.data[p->taken.data[i + 1]]);
+		cr_load_contacts(&p->workers[worker], w->contacts);
 		cast_side(p, &p->workers[worker], w, 0);
 		cast_side(p, &p->workers[worker], w, 1);
+		cr_keep_contacts(&p->workers[worker], &w->contacts);
 		p->next.data[p->taken.data[i]] = (uint8_t)cr_after_rays(p, w);
 	}
 }

@@ -138,19 +138,17 @@ static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t i = begin; i < end; i++) {
 		cr_pair_work *w = &p->work.data[p->kept.data[i]];
 		if (i + 2 < end)
-			__builtin_prefetch(p->work.data[p->kept.data[i + 2]].contacts.data);
+			__builtin_prefetch(cr_contacts_at(&p->frame, p->work.data[p->kept.data[i + 2]].contacts.first));
+		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
 		if (p->keep_contact)
-			cr_filter_contacts(p, w->a, w->b, &w->contacts);
-		w->found = cr_reduce_contacts(p, &p->workers[worker], &w->contacts);
+			cr_filter_contacts(p, w->a, w->b, &contacts);
+		w->found = cr_reduce_contacts(p, &p->workers[worker], &contacts);
+		w->contacts.count = (int32_t)contacts.count;
 	}
 }
 
 carom_result cr_stage_reduce(cr_pipeline *p)
 {
 	cr_parallel_for(p->context, reduce_task, p->kept.count, PAIRS_PER_TASK, p);
-	for (int i = 0; i < p->context->thread_count; i++) {
-		if (p->workers[i].failed)
-			return cr_fail_memory(p->context, "the contacts of a step");
-	}
-	return CAROM_SUCCESS;
+	return cr_check_workers(p, "the contacts of a step");
 }

@@ -6,7 +6,6 @@
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"
-#include <string.h>
 
 enum { PAIRS_PER_TASK = 64 };
 
@@ -23,7 +22,7 @@ static bool is_near(const cr_pipeline *p, cr_algorithm algorithm, cr_body_pair p
 	return cr_boxes_are_near(p, a, b, &rotation, translation, &gap);
 }
 
-/// Work out one pair: its reported contacts, in the worker's arena.
+/// Work out one pair and keep its reported contacts.
 static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
 	const cr_algorithm algorithm = cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]);
@@ -46,15 +45,7 @@ static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, 
 	if (worker->contacts.count == 0)
 		return;
 	found->found = cr_reduce_contacts(p, worker, &worker->contacts);
-	const size_t bytes = (size_t)worker->contacts.count * sizeof *found->contacts;
-	cr_raw_contact *contacts = cr_arena_alloc(&worker->arena, bytes);
-	if (!contacts) {
-		worker->failed = true;
-		return;
-	}
-	memcpy(contacts, worker->contacts.data, bytes);
-	found->contacts = contacts;
-	found->count = (int32_t)worker->contacts.count;
+	cr_keep_contacts(worker, &found->contacts);
 }
 
 static void simple_task(int64_t begin, int64_t end, int worker, void *task)
@@ -75,7 +66,7 @@ carom_result cr_stage_simple(cr_pipeline *p)
 	if (result != CAROM_SUCCESS)
 		return result;
 	for (int64_t i = 0; i < count; i++) {
-		if (p->found.data[i].count > 0)
+		if (p->found.data[i].contacts.count > 0)
 			p->found.data[p->found.count++] = p->found.data[i];
 	}
 	return CAROM_SUCCESS;

@@ -1,7 +1,7 @@
 /// Vertex stage: which samples of each body of a pair cast a ray into the other.
 ///
-/// Input: kept pairs of the ray algorithm. Output: two lists of rays in the target's frame, in chunks of the worker that made
-/// them; each ordered pair remembers its range.
+/// Input: the pairs that wait for their rays. Output: two lists of rays in the target's frame; each side of a pair keeps its
+/// range.
 /// - Full: samples are found by walking the source's tree in the target's box, not by scanning (Lehericey 2013, 1.2), and those
 ///   that the target's grid knows to be outside are dropped; where entries are predicted, those too far outside.
 /// - Iterative: the samples that the pair watches, and nothing else. Within a piece of the work the sides come sorted by
@@ -13,91 +13,59 @@
 #include "detect/memory.h"
 #include <string.h>
 
-enum {
-	// Rays of one chunk: enough that a chunk is rarely cut short, small enough for the second-level cache (avalanche, phase B).
-	CHUNK_RAYS = 4096,
-	PAIRS_PER_TASK = 64,
-};
+enum { PAIRS_PER_TASK = 64 };
 
-static cr_ray_chunk *new_chunk(cr_worker *worker, int32_t capacity)
+/// Memory of the worker for all samples of a large source, of which a few become rays: used again for the next pair, so
+/// that a terrain of a million vertices does not take as much of the list for each body on it. false: out of memory.
+static bool stage_casts(cr_worker *worker, int32_t count)
 {
-	const size_t n = (size_t)capacity;
-	cr_ray_chunk *chunk = cr_arena_alloc(&worker->arena, sizeof *chunk);
-	float *rows = cr_arena_alloc(&worker->arena, 10 * n * sizeof(float));
-	int32_t *ints = cr_arena_alloc(&worker->arena, 3 * n * sizeof(int32_t));
-	uint8_t *bytes = cr_arena_alloc(&worker->arena, 3 * n);
-	if (!chunk || !rows || !ints || !bytes) {
-		worker->failed = true;
-		return NULL;
+	if (worker->staging_count >= count)
+		return true;
+	void *memory = cr_arena_alloc(&worker->arena, cr_cast_bytes(count));
+	if (!memory)
+		return false;
+	worker->staging = cr_casts_in(memory, count);
+	worker->staging_count = count;
+	return true;
+}
+
+bool cr_open_casts(cr_worker *worker, int32_t count, cr_casts *casts)
+{
+	if (count > CR_RAYS_AT_ONCE) {
+		worker->failed |= !stage_casts(worker, count);
+		*casts = worker->staging;
+	} else {
+		worker->failed |= !cr_list_open(&worker->frame->casts, &worker->tails.casts, (uint32_t)count);
+		*casts = cr_casts_at(worker->frame, worker->tails.casts.next);
 	}
-	*chunk = (cr_ray_chunk){ .capacity = capacity };
+	return !worker->failed;
+}
+
+static void copy_rays(const cr_sample_rays *to, const cr_sample_rays *from, size_t count)
+{
 	for (int k = 0; k < 3; k++) {
-		chunk->rays.origin[k] = rows + (size_t)k * n;
-		chunk->rays.direction[k] = rows + (size_t)(3 + k) * n;
+		memcpy(to->origin[k], from->origin[k], count * sizeof(float));
+		memcpy(to->direction[k], from->direction[k], count * sizeof(float));
 	}
-	chunk->rays.t_max = rows + 6 * n;
-	chunk->t = rows + 7 * n;
-	chunk->behind_t = rows + 8 * n;
-	chunk->rays.gap = rows + 9 * n;
-	chunk->rays.sample = ints;
-	chunk->triangle = ints + n;
-	chunk->behind_triangle = ints + 2 * n;
-	chunk->rays.side = (int8_t *)bytes;
-	chunk->back = bytes + n;
-	chunk->behind_back = bytes + 2 * n;
-	return chunk;
+	memcpy(to->t_max, from->t_max, count * sizeof(float));
+	memcpy(to->sample, from->sample, count * sizeof(int32_t));
+	memcpy(to->side, from->side, count);
+	memcpy(to->gap, from->gap, count * sizeof(float));
 }
 
-/// The chunk being filled, or a new one in its place when it has no room for count more rays.
-static cr_ray_chunk *make_room(cr_worker *worker, cr_ray_chunk **filling, int32_t count)
+cr_span cr_close_casts(cr_worker *worker, const cr_casts *casts, int32_t count)
 {
-	cr_ray_chunk *chunk = *filling;
-	if (!chunk || chunk->capacity - chunk->count < count)
-		*filling = chunk = new_chunk(worker, count > CHUNK_RAYS ? count : CHUNK_RAYS);
-	return chunk;
-}
-
-/// An empty chunk with room for all samples of a large source, of which a few become rays: used again for the next pair, so
-/// that a terrain of a million vertices does not cost a chunk of its size for each body on it.
-static cr_ray_chunk *staging_for(cr_worker *worker, int32_t count)
-{
-	if (!worker->staging || worker->staging->capacity < count)
-		worker->staging = new_chunk(worker, count);
-	return worker->staging;
-}
-
-/// Copy rays from the staging chunk to a chunk that keeps them, behind its last ray.
-static cr_ray_chunk *move_staged(cr_worker *worker, const cr_ray_chunk *staging, int32_t count)
-{
-	cr_ray_chunk *chunk = make_room(worker, &worker->chunk, count);
-	if (!chunk)
-		return NULL;
-	const cr_sample_rays *from = &staging->rays, *to = &chunk->rays;
-	const size_t n = (size_t)count, at = (size_t)chunk->count;
-	for (int k = 0; k < 3; k++) {
-		memcpy(to->origin[k] + at, from->origin[k], n * sizeof(float));
-		memcpy(to->direction[k] + at, from->direction[k], n * sizeof(float));
+	cr_list_tail *tail = &worker->tails.casts;
+	if (count > 0 && casts->rays.sample == worker->staging.rays.sample) {
+		if (!cr_list_open(&worker->frame->casts, tail, (uint32_t)count)) {
+			worker->failed = true;
+			return (cr_span){ 0 };
+		}
+		const cr_casts kept = cr_casts_at(worker->frame, tail->next);
+		copy_rays(&kept.rays, &casts->rays, (size_t)count);
 	}
-	memcpy(to->t_max + at, from->t_max, n * sizeof(float));
-	memcpy(to->sample + at, from->sample, n * sizeof(int32_t));
-	memcpy(to->side + at, from->side, n);
-	memcpy(to->gap + at, from->gap, n * sizeof(float));
-	return chunk;
-}
-
-cr_ray_chunk *cr_open_rays(cr_worker *worker, int32_t count)
-{
-	return count > CHUNK_RAYS ? staging_for(worker, count) : make_room(worker, &worker->chunk, count);
-}
-
-cr_ray_range cr_close_rays(cr_worker *worker, cr_ray_chunk *chunk, int32_t count)
-{
-	if (chunk == worker->staging)
-		chunk = move_staged(worker, chunk, count);
-	if (!chunk)
-		return (cr_ray_range){ 0 };
-	const cr_ray_range range = { chunk, chunk->count, count };
-	chunk->count += count;
+	const cr_span range = { tail->next, count };
+	tail->next += (uint32_t)count;
 	return range;
 }
 
@@ -112,16 +80,16 @@ static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
 	r->side[to] = r->side[from];
 }
 
-/// Drop those of count rays from first on whose origins are known to be outside and are too far to enter: cells tell distances only
-/// roughly (avalanche at rest: three rays in four of the vertices outside). The others get their gap. Returns how many rays remain.
-static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r,
-	int32_t first, int32_t count)
+/// Drop those of count rays whose origins are known to be outside and are too far to enter: cells tell distances only roughly
+/// (avalanche at rest: three rays in four of the vertices outside). The others get their gap. Returns how many rays remain.
+static int32_t drop_far(
+	const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r, int32_t count)
 {
 	if (w->extension == 0)
 		return count; // what is known to be outside was not collected
 	const float reach = cr_entry_reach(p, w);
-	int32_t kept = first;
-	for (int32_t i = first; i < first + count; i++) {
+	int32_t kept = 0;
+	for (int32_t i = 0; i < count; i++) {
 		float gap = 0;
 		if (r->side[i] < 0) {
 			const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
@@ -134,7 +102,7 @@ static int32_t drop_far(const cr_pipeline *p, const cr_pair_work *w, const cr_co
 			move_ray(r, i, kept);
 		r->gap[kept++] = gap;
 	}
-	return kept - first;
+	return kept;
 }
 
 /// Full rays from all samples of a side in reach of the target.
@@ -146,15 +114,15 @@ static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	// Only a closed target has an inside to be in.
 	if (!target->closed)
 		return;
-	cr_ray_chunk *chunk = cr_open_rays(worker, source->sample_count);
-	if (!chunk)
+	cr_casts casts;
+	if (!cr_open_casts(worker, source->sample_count, &casts))
 		return;
 	const cr_transform *to_target = cr_to_target(w, side), *to_source = cr_to_target(w, 1 - side);
 	int64_t tested = 0;
-	int32_t count = p->detect->collect(source, target, to_target, to_source, w->extension, p->settings.exit_distance_test,
-		&chunk->rays, chunk->count, &tested);
-	count = drop_far(p, w, target, &chunk->rays, chunk->count, count);
-	w->rays[side] = cr_close_rays(worker, chunk, count);
+	int32_t count = p->detect->collect(
+		source, target, to_target, to_source, w->extension, p->settings.exit_distance_test, &casts.rays, 0, &tested);
+	count = drop_far(p, w, target, &casts.rays, count);
+	w->rays[side] = cr_close_casts(worker, &casts, count);
 	worker->vertices_tested += tested;
 	worker->vertices_culled += tested - count;
 }
@@ -168,31 +136,35 @@ typedef struct walking_side {
 	int side;
 } walking_side;
 
-static void add_run(cr_worker *worker, const cr_collider *target, const cr_ray_range *range)
+/// Join a range of walks to the last run where it goes on there: one batch of lanes then.
+static bool join_run(const cr_pipeline *p, cr_worker *worker, const cr_collider *target, cr_span range)
 {
-	if (range->count == 0)
+	if (worker->runs.count == 0)
+		return false;
+	cr_ray_run *last = &worker->runs.data[worker->runs.count - 1];
+	if (p->bodies[last->target].shape.collider != target || last->range.first + (uint32_t)last->range.count != range.first ||
+		last->range.count >= CR_RAYS_AT_ONCE / 4)
+		return false;
+	last->range.count += range.count;
+	return true;
+}
+
+static void add_run(const cr_pipeline *p, cr_worker *worker, const walking_side *s)
+{
+	const cr_span range = s->work->rays[s->side];
+	if (range.count == 0 || join_run(p, worker, s->target, range))
 		return;
-	if (worker->runs.count > 0) {
-		cr_ray_run *last = &worker->runs.data[worker->runs.count - 1];
-		if (last->target == target && last->chunk == range->chunk && last->first + last->count == range->first &&
-			last->count < CHUNK_RAYS / 4) {
-			last->count += range->count;
-			return;
-		}
-	}
 	if (worker->runs.count == worker->runs.capacity) {
-		const int32_t capacity = worker->runs.capacity ? 2 * worker->runs.capacity : 64;
-		cr_ray_run *data = cr_arena_alloc(&worker->arena, (size_t)capacity * sizeof *data);
-		if (!data) {
+		cr_ray_run *grown = cr_arena_grow(
+			&worker->arena, worker->runs.data, worker->runs.count, &worker->runs.capacity, sizeof *worker->runs.data);
+		if (!grown) {
 			worker->failed = true;
 			return;
 		}
-		for (int32_t i = 0; i < worker->runs.count; i++)
-			data[i] = worker->runs.data[i];
-		worker->runs.data = data;
-		worker->runs.capacity = capacity;
+		worker->runs.data = grown;
 	}
-	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, range->chunk, range->first, range->count };
+	const int32_t target = s->side == 0 ? s->work->b : s->work->a;
+	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, range };
 }
 
 /// The rays of those watched samples of one side that may have entered, from where each met the target last.
@@ -204,15 +176,18 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	const int32_t watched = cut ? w->rays[side].count : m->watched_count[side];
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_transform *to_target = cr_to_target(w, side);
-	cr_ray_chunk *chunk = make_room(worker, &worker->walking, watched);
-	if (!chunk)
+	cr_list_tail *tail = &worker->tails.walks;
+	if (!cr_list_open(&worker->frame->walks, tail, (uint32_t)watched)) {
+		worker->failed = true;
 		return;
+	}
+	const cr_walks walks = cr_walks_at(worker->frame, tail->next);
 	const cr_transform then = cr_reference_transform(&m->full, side);
-	const int32_t count = p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then,
-		m->watched[side], watched, (float)p->settings.speculative_distance, p->settings.exit_distance_test, &chunk->rays,
-		chunk->triangle, chunk->behind_triangle, chunk->count);
-	w->rays[side] = (cr_ray_range){ chunk, chunk->count, count };
-	chunk->count += count;
+	const int32_t count =
+		p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then, m->watched[side], watched,
+			(float)p->settings.speculative_distance, p->settings.exit_distance_test, &walks.rays, walks.place, walks.entry, 0);
+	w->rays[side] = (cr_span){ tail->next, count };
+	tail->next += (uint32_t)count;
 	worker->vertices_watched += watched;
 	worker->rays_iterative += count;
 }
@@ -222,7 +197,7 @@ static void add_side(const cr_pipeline *p, cr_worker *worker, const walking_side
 {
 	continue_side(p, worker, s->work, s->side);
 	if (!worker->failed)
-		add_run(worker, s->target, &s->work->rays[s->side]);
+		add_run(p, worker, s);
 }
 
 /// Insert by target, stable: there are few, and mostly few targets.

@@ -23,7 +23,7 @@ void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, cr_body_pair pa
 			0,
 			CAROM_VOLUMES,
 		};
-		cr_append_contact(worker, &worker->contacts, &contact);
+		cr_add_contact(worker, &contact);
 	}
 }
 
@@ -57,7 +57,7 @@ static void add_low_samples(const plane_side *s, const cr_sample8 *block)
 			s->mesh_is_a ? 0 : block->number[i],
 			s->mesh_is_a ? CAROM_VERTEX_A : CAROM_VERTEX_B,
 		};
-		cr_append_contact(s->worker, &s->worker->contacts, &contact);
+		cr_add_contact(s->worker, &contact);
 	}
 }
 
@@ -138,7 +138,7 @@ static void add_round_contact(const round_pair *r, v3d core, v3d direction, doub
 		r->round_is_a ? n->triangle : n->part,
 		CAROM_VOLUMES,
 	};
-	cr_append_contact(r->worker, &r->worker->contacts, &contact);
+	cr_add_contact(r->worker, &contact);
 }
 
 /// Nearest points of a part of the core and a triangle.

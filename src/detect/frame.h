@@ -1,0 +1,86 @@
+/// The lists of a step that go from stage to stage. Records and lists hold no pointers: what belongs to a pair is named by the number
+/// of its first entry and their count.
+#ifndef CR_DETECT_FRAME_H
+#define CR_DETECT_FRAME_H
+
+#include "base/list.h"
+#include "bvh/bvh_kernels.h"
+#include "detect/detect_kernels.h"
+
+/// A contact before it is sorted and reduced. See carom_contact.
+typedef struct cr_raw_contact {
+	double point[3];
+	float normal[3];
+	float depth;
+	int32_t feature_a;
+	int32_t feature_b;
+	int32_t kind; // carom_contact_kind
+} cr_raw_contact;
+
+/// Entries of a list, side by side.
+typedef struct cr_span {
+	uint32_t first;
+	int32_t count;
+} cr_span;
+
+/// The lists. Columns: frame.c.
+typedef struct cr_frame {
+	cr_list casts;    // rays of full pairs, cast in both directions; and their hits
+	cr_list walks;    // rays of iterative pairs, and where their walks over the target ended
+	cr_list meetings; // pairs of triangles that may meet: cr_candidate
+	cr_list contacts; // of pairs: cr_raw_contact
+} cr_frame;
+
+/// What a worker has taken of each list.
+typedef struct cr_frame_tails {
+	cr_list_tail casts;
+	cr_list_tail walks;
+	cr_list_tail meetings;
+	cr_list_tail contacts;
+} cr_frame_tails;
+
+/// Rays of full pairs from some number on, by columns.
+typedef struct cr_casts {
+	cr_sample_rays rays;
+	cr_line_hits hits; // once they are cast
+} cr_casts;
+
+/// Rays of iterative pairs from some number on, by columns.
+typedef struct cr_walks {
+	cr_sample_rays rays; // no gap
+	int32_t *entry;      // of the samples that the pair watches
+	int32_t *place;      // where the walk begins, then where it ended
+	float *t;            // once they are walked, as in cr_walk_lines
+	uint8_t *end;
+} cr_walks;
+
+/// Rays that a worker takes of a list at once: enough that a block is rarely cut short, small enough for the second-level cache
+/// (avalanche, phase B).
+enum { CR_RAYS_AT_ONCE = 4096 };
+
+void cr_frame_init(cr_frame *frame, carom_context *context);
+void cr_frame_free(cr_frame *frame);
+/// Forget all entries. The tails of all workers must be set to zero.
+void cr_frame_reset(cr_frame *frame);
+/// Bytes of all entries.
+size_t cr_frame_used(const cr_frame *frame);
+/// Move all lists to other memory and overwrite the old (cr_list_move). false: out of memory.
+bool cr_frame_move(cr_frame *frame);
+
+/// The columns of rays from number first on.
+cr_casts cr_casts_at(const cr_frame *frame, uint32_t first);
+cr_walks cr_walks_at(const cr_frame *frame, uint32_t first);
+/// Columns like those of cr_casts_at in memory of count rays, which is of cr_cast_bytes(count). Without hits.
+cr_casts cr_casts_in(void *memory, int32_t count);
+size_t cr_cast_bytes(int32_t count);
+
+static inline cr_candidate *cr_meetings_at(const cr_frame *frame, uint32_t first)
+{
+	return cr_list_at(&frame->meetings, 0, first);
+}
+static inline cr_raw_contact *cr_contacts_at(const cr_frame *frame, uint32_t first)
+{
+	return cr_list_at(&frame->contacts, 0, first);
+}
+
+#endif
