@@ -148,6 +148,28 @@ CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t
 	int32_t rows, const float *heights, const double spacing[2], double thickness,
 	carom_mesh **mesh);
 
+/// A rectangle of the samples of a height field.
+typedef struct carom_field_region {
+	int32_t first_column;
+	int32_t first_row;
+	int32_t columns; ///< at least 1
+	int32_t rows;    ///< at least 1
+} carom_field_region;
+
+/// A height field (carom_create_height_field, or loaded) with other heights in a rectangle: heights
+/// [region->rows * region->columns], row by row, NaN for a hole. field stays as it is; bodies get
+/// the new one by carom_world_set_shape, and release field when its last body has another. The
+/// bottom stays where it was, and every height must lie above it: give a field that will be dug in
+/// enough thickness. Rays, nearest points and contacts are those of a field made of all heights
+/// with that bottom. It costs a copy of the mesh, a pass over its triangles, and the work near the
+/// rectangle; where a hole opens or closes, as much as carom_create_height_field. The area and
+/// volume of the report are off by a rounding for each edit. field may belong to another context.
+/// CAROM_INVALID_ARGUMENT names a missing argument, a mesh that is no height field, a side of
+/// region beyond the field, and a height that is infinite or not above the bottom; and heights that
+/// leave only holes. On failure *edited is NULL. The caller holds a reference. Thread-safe.
+CAROM_API carom_result carom_create_edited_field(carom_context *context, const carom_mesh *field,
+	const carom_field_region *region, const float *heights, carom_mesh **edited);
+
 /// The convex hull of count points, as a closed mesh that is also the form of CAROM_HULL. Points
 /// become floats first, and the hull is that of the floats, exactly; the mesh's vertices are those
 /// of the hull, in the order of the points. Points inside, on faces and at equal places are fine.

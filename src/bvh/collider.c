@@ -86,8 +86,10 @@ static float typical_extent(const cr_collider *c, const int32_t counts[LENGTHS])
 	return extent < c->diagonal ? (float)extent : c->diagonal;
 }
 
-static void fill_triangle_boxes(cr_collider *c, box_list *boxes)
+/// Measure the box, scale and extents; boxes: where those of the triangles go, or NULL.
+static void measure_triangles(cr_collider *c, box_list *boxes)
 {
+	c->scale = 0;
 	for (int k = 0; k < 3; k++) {
 		c->lower[k] = INFINITY;
 		c->upper[k] = -INFINITY;
@@ -96,7 +98,8 @@ static void fill_triangle_boxes(cr_collider *c, box_list *boxes)
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		float lower[3], upper[3];
 		triangle_box(c->topology, c->triangle_number[i], lower, upper);
-		set_box(boxes, i, lower, upper);
+		if (boxes)
+			set_box(boxes, i, lower, upper);
 		lengths[length_class(lower, upper)]++;
 		for (int k = 0; k < 3; k++) {
 			c->lower[k] = lower[k] < c->lower[k] ? lower[k] : c->lower[k];
@@ -178,7 +181,7 @@ static carom_result build_triangles(carom_context *context, cr_collider *c)
 	box_list boxes;
 	if (!alloc_boxes(context, c->triangle_count, &boxes))
 		return cr_fail_memory(context, "the boxes of a mesh");
-	fill_triangle_boxes(c, &boxes);
+	measure_triangles(c, &boxes);
 	const cr_build_boxes view = view_boxes(&boxes);
 	carom_result result = cr_tree2_build(context, &view, CR_SAH_TRAVERSAL, &c->binary);
 	free_boxes(context, &boxes);
@@ -329,6 +332,131 @@ void cr_collider_free(carom_context *context, cr_collider *c)
 	cr_tree8_free(context, &c->sample_tree);
 	cr_grid_free(context, &c->grid);
 	*c = (cr_collider){ 0 };
+}
+
+// ---- Refitting ----
+
+/// Which blocks and nodes of a tree changed.
+typedef struct changed {
+	uint8_t *blocks;
+	uint8_t *nodes;
+} changed;
+
+static void bound_triangles(const void *user, int32_t b, float lower[3], float upper[3])
+{
+	const cr_tri8 *block = &((const cr_collider *)user)->blocks[b];
+	for (int k = 0; k < 3; k++) {
+		lower[k] = upper[k] = block->corner[0][k][0];
+		for (int i = 0; i < 3 * block->count; i++) {
+			const float x = block->corner[i % 3][k][i / 3];
+			lower[k] = x < lower[k] ? x : lower[k];
+			upper[k] = x > upper[k] ? x : upper[k];
+		}
+	}
+}
+
+static void bound_samples(const void *user, int32_t b, float lower[3], float upper[3])
+{
+	const cr_sample8 *block = &((const cr_collider *)user)->samples[b];
+	for (int k = 0; k < 3; k++) {
+		lower[k] = upper[k] = block->point[k][0];
+		for (int i = 1; i < block->count; i++) {
+			const float x = block->point[k][i];
+			lower[k] = x < lower[k] ? x : lower[k];
+			upper[k] = x > upper[k] ? x : upper[k];
+		}
+	}
+}
+
+/// Refit the binary tree, in which children come after their parents too.
+static void refit_binary(cr_collider *c, const cr_change *change)
+{
+	cr_tree2 *tree = &c->binary;
+	for (int32_t n = tree->node_count - 1; n >= 0; n--) {
+		cr_node2 *node = &tree->nodes[n];
+		const bool leaf = node->count > 0;
+		bool stays = leaf;
+		for (int32_t i = 0; i < node->count && stays; i++)
+			stays = !change->of_triangle[c->triangle_number[tree->order[node->first + i]]];
+		if (stays)
+			continue;
+		const int32_t parts = leaf ? node->count : 2;
+		for (int32_t i = 0; i < parts; i++) {
+			float lower[3], upper[3];
+			const cr_node2 *child = leaf ? NULL : &tree->nodes[i == 0 ? n + 1 : node->first];
+			if (leaf)
+				triangle_box(c->topology, c->triangle_number[tree->order[node->first + i]], lower, upper);
+			for (int k = 0; k < 3; k++) {
+				const float low = leaf ? lower[k] : child->lower[k], high = leaf ? upper[k] : child->upper[k];
+				node->lower[k] = i == 0 || low < node->lower[k] ? low : node->lower[k];
+				node->upper[k] = i == 0 || high > node->upper[k] ? high : node->upper[k];
+			}
+		}
+	}
+}
+
+static void refit_triangles(cr_collider *c, const cr_change *change, const changed *what)
+{
+	const float pad = cr_ray_pad(c);
+	measure_triangles(c, NULL);
+	// Boxes that are larger than they need be do no harm.
+	const bool all = cr_ray_pad(c) > pad;
+	memset(what->blocks, all, (size_t)c->tree.block_count);
+	for (int32_t i = 0; i < change->triangle_count; i++)
+		what->blocks[c->place[change->triangles[i]] / CR_WIDTH] = 1;
+	for (int32_t b = 0; b < c->tree.block_count; b++) {
+		if (what->blocks[b])
+			fill_triangle_block(c, b);
+	}
+	refit_binary(c, change);
+	cr_tree8_refit(&c->tree, what->blocks, all ? cr_ray_pad(c) : pad, bound_triangles, c, what->nodes);
+	fill_outline(c);
+}
+
+static void refit_samples(cr_collider *c, const cr_change *change, const changed *what)
+{
+	const cr_topology *t = c->topology;
+	memset(what->blocks, 0, (size_t)c->sample_tree.block_count);
+	for (int32_t b = 0; b < c->sample_tree.block_count; b++) {
+		cr_sample8 *block = &c->samples[b];
+		for (int lane = 0; lane < CR_WIDTH; lane++) {
+			const int64_t v = block->number[lane];
+			if (change->normal[v] < 0)
+				continue;
+			for (int k = 0; k < 3; k++) {
+				block->point[k][lane] = t->vertices[3 * v + k];
+				block->inward[k][lane] = -t->normals[3 * v + k];
+			}
+			what->blocks[b] = 1;
+		}
+	}
+	cr_tree8_refit(&c->sample_tree, what->blocks, 0, bound_samples, c, what->nodes);
+}
+
+carom_result cr_collider_refit(carom_context *context, cr_collider *c, const cr_change *change, bool simple, int32_t resolution)
+{
+	if (change->triangle_count == 0)
+		return CAROM_SUCCESS;
+	// No tree has more nodes than blocks.
+	const int32_t most = c->tree.block_count > c->sample_tree.block_count ? c->tree.block_count : c->sample_tree.block_count;
+	const size_t bytes = 2 * (size_t)most;
+	const float scale = c->scale;
+	changed what = { cr_alloc(context, bytes), NULL };
+	if (!what.blocks)
+		return cr_fail_memory(context, "what changed in a mesh");
+	what.nodes = what.blocks + most;
+	refit_triangles(c, change, &what);
+	refit_samples(c, change, &what);
+	cr_free(context, what.blocks, bytes);
+	if (!c->closed)
+		return CAROM_SUCCESS;
+	cr_collider_measure_exits_near(context, c, change);
+	if (resolution == 0)
+		return CAROM_SUCCESS;
+	if (c->grid.cells && c->scale == scale && cr_grid_holds(c, &c->grid))
+		return cr_grid_refit(context, c, change, simple, &c->grid);
+	c->grid = (cr_grid){ 0 };
+	return cr_grid_build(context, c, resolution, &c->grid);
 }
 
 /// Compare two points by x, then y, then z.

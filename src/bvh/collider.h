@@ -3,8 +3,8 @@
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
 
+#include "mesh/refit.h"
 #include "tree/tree.h"
-#include "mesh/topology.h"
 
 /// Up to eight triangles, structure of arrays. Unused lanes repeat the first triangle and are masked off by count.
 typedef struct cr_tri8 {
@@ -121,11 +121,22 @@ static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
 	int32_t grid_resolution, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
+/// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and grid, near the change alone, at the
+/// cost of reading the triangles. Its arrays are written, and those of the grid may be made again: its touched cells always, all of it
+/// where the surface leaves its box. simple: the surface winds once around all that it encloses. resolution as in carom_mesh_def.
+/// On failure the collider is only good to be freed.
+carom_result cr_collider_refit(
+	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
 /// Bytes held.
 size_t cr_collider_bytes(const cr_collider *collider);
 
 /// Make the grid of a closed collider whose trees are ready (grid.c).
 carom_result cr_grid_build(carom_context *context, const cr_collider *collider, int32_t resolution, cr_grid *grid);
+/// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes touched again; the old one stays the
+/// caller's. false, with nothing done, where the surface reaches beyond what the cells enclose. (grid.c)
+bool cr_grid_holds(const cr_collider *collider, const cr_grid *grid);
+carom_result cr_grid_refit(
+	carom_context *context, const cr_collider *collider, const cr_change *change, bool simple, cr_grid *grid);
 void cr_grid_free(carom_context *context, cr_grid *grid);
 /// Bytes held.
 size_t cr_grid_bytes(const cr_grid *grid);
@@ -173,6 +184,8 @@ int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, co
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
+/// The same for the samples whose inward ray a change may have altered.
+void cr_collider_measure_exits_near(carom_context *context, cr_collider *collider, const cr_change *change);
 
 /// Does a triangle come before another by where they are, whatever their numbers? Each lists its corners around from the lowest
 /// one (in x, then y, then z), and the lower list is first; of triangles with the same corners the lower number.

@@ -5,6 +5,7 @@
 /// "only vertices inside the intersection of the bounding volumes cast a ray": the grid is a tighter bounding volume.
 
 #include "base/array.h"
+#include "base/radix.h"
 #include "bvh/bvh_kernels.h"
 #include <stdlib.h>
 #include <string.h>
@@ -712,18 +713,27 @@ static void place_anchors(carom_context *context, const cr_collider *c, const ex
 	}
 }
 
+static exact_plane plane_of_triangle(const cr_collider *c, int32_t number)
+{
+	v3d corner[3];
+	cr_collider_triangle(c, number, corner);
+	return plane_of(corner);
+}
+
+static void store_plane(cr_grid *g, int32_t number, const exact_plane *plane)
+{
+	const double values[4] = { plane->normal.x, plane->normal.y, plane->normal.z, plane->offset };
+	for (int k = 0; k < 4; k++)
+		g->planes[number][k] = (float)values[k];
+}
+
 /// The planes of the triangles in use, by number: exact, and as floats.
 static void list_planes(const cr_collider *c, cr_grid *g, exact_plane *planes)
 {
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		const int32_t number = c->triangle_number[i];
-		v3d corner[3];
-		cr_collider_triangle(c, number, corner);
-		const exact_plane *plane = &planes[number];
-		planes[number] = plane_of(corner);
-		const double values[4] = { plane->normal.x, plane->normal.y, plane->normal.z, plane->offset };
-		for (int k = 0; k < 4; k++)
-			g->planes[number][k] = (float)values[k];
+		planes[number] = plane_of_triangle(c, number);
+		store_plane(g, number, &planes[number]);
 	}
 }
 
@@ -779,6 +789,363 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 	return CAROM_SUCCESS;
 }
 
+// ---- Refitting ----
+//
+// All triangles that changed lie in one box of cells, as they were and as they are. Only cells of that box are touched otherwise or
+// change sides. Distances change around it, as far as the nearest touched cell may have been in the box.
+
+/// A grid that is brought up to date.
+typedef struct refit {
+	carom_context *context;
+	const cr_collider *collider;
+	cr_grid *grid;
+	cell_range box;
+	span_list spans;     // of the triangles that touch the box, within it
+	exact_plane *planes; // [plane_count] of those triangles
+	int32_t *blocks;     // [tree.block_count]
+	cr_key *numbers;     // [2 * 8 * block_count] of those triangles, sorted
+	int64_t number_count;
+	cr_cell_word *before; // the words as they were
+} refit;
+
+bool cr_grid_holds(const cr_collider *c, const cr_grid *g)
+{
+	bool holds = true;
+	for (int k = 0; k < 3; k++) {
+		const float last = g->origin[k] + (float)(g->size[k] - 1) * g->cell;
+		holds = holds && c->lower[k] >= g->origin[k] + 1.01f * g->cell && c->upper[k] <= last - 0.01f * g->cell;
+	}
+	return holds;
+}
+
+static bool are_apart(const cell_range *a, const cell_range *b)
+{
+	for (int k = 0; k < 3; k++) {
+		if (a->last[k] < b->first[k] || b->last[k] < a->first[k])
+			return true;
+	}
+	return false;
+}
+
+static bool is_in(const cell_range *r, int32_t x, int32_t y, int32_t z)
+{
+	return x >= r->first[0] && x <= r->last[0] && y >= r->first[1] && y <= r->last[1] && z >= r->first[2] && z <= r->last[2];
+}
+
+static bool is_touched(const cr_grid *g, int64_t cell) { return g->words[cell / 64].touched >> (cell & 63) & 1; }
+
+static void clear_touched(cr_grid *g, const cell_range *box)
+{
+	for (int32_t z = box->first[2]; z <= box->last[2]; z++) {
+		for (int32_t y = box->first[1]; y <= box->last[1]; y++) {
+			for (int64_t i = cell_index(g, box->first[0], y, z), end = i + box->last[0] - box->first[0]; i <= end; i++)
+				g->words[i / 64].touched &= ~((uint64_t)1 << (i & 63));
+		}
+	}
+}
+
+/// List the triangles that may touch the box, in order.
+static void list_triangles_of_box(refit *r)
+{
+	const cr_collider *c = r->collider;
+	const cr_grid *g = r->grid;
+	float lower[3], upper[3];
+	for (int k = 0; k < 3; k++) {
+		lower[k] = g->origin[k] + ((float)r->box.first[k] - 0.1f) * g->cell;
+		upper[k] = g->origin[k] + ((float)r->box.last[k] + 1.1f) * g->cell;
+	}
+	const int32_t count = cr_get_bvh_kernels(r->context->simd)->blocks_in_box(c, lower, upper, c->tree.block_count, r->blocks);
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &c->blocks[r->blocks[i]];
+		for (int lane = 0; lane < block->count; lane++) {
+			v3d corner[3];
+			cr_collider_triangle(c, block->number[lane], corner);
+			const cell_range range = cells_around(g, corner);
+			if (!are_apart(&range, &r->box))
+				r->numbers[r->number_count++].key = (uint64_t)block->number[lane];
+		}
+	}
+	cr_radix_sort(r->numbers, r->numbers + (size_t)c->tree.block_count * CR_WIDTH, r->number_count, 32);
+}
+
+/// Cut a span to the box. false: none of it is there.
+static bool cut_span(const refit *r, span *s)
+{
+	int32_t at[3];
+	cell_at(r->grid, s->first, at);
+	if (at[1] < r->box.first[1] || at[1] > r->box.last[1] || at[2] < r->box.first[2] || at[2] > r->box.last[2])
+		return false;
+	const int32_t low = at[0] > r->box.first[0] ? at[0] : r->box.first[0], end = at[0] + s->count - 1;
+	const int32_t high = end < r->box.last[0] ? end : r->box.last[0];
+	s->first += low - at[0];
+	s->count = high - low + 1;
+	return s->count > 0;
+}
+
+/// Mark the touched cells of the box again. Triangles that reach beyond it mark cells there that are marked. false: out of memory.
+static bool mark_box(refit *r)
+{
+	clear_touched(r->grid, &r->box);
+	int64_t kept = 0;
+	for (int64_t i = 0; i < r->number_count; i++) {
+		const int32_t number = (int32_t)r->numbers[i].key;
+		v3d corner[3];
+		cr_collider_triangle(r->collider, number, corner);
+		r->planes[number] = plane_of(corner);
+		if (!mark_triangle(r->context, r->grid, number, corner, &r->spans))
+			return false;
+		int64_t from = kept;
+		for (int64_t k = from; k < r->spans.count; k++) {
+			span s = r->spans.data[k];
+			if (cut_span(r, &s))
+				r->spans.data[kept++] = s;
+		}
+		r->spans.count = kept;
+	}
+	return true;
+}
+
+/// Touched cells before a cell.
+static int64_t touched_before(const cr_cell_word *words, int64_t cell)
+{
+	const cr_cell_word *word = &words[cell / 64];
+	return word->before + __builtin_popcountll(word->touched & (((uint64_t)1 << (cell & 63)) - 1));
+}
+
+/// Make the touched cells again: those beyond the box are copied. false: out of memory.
+static bool move_touched(refit *r)
+{
+	cr_grid *g = r->grid;
+	const cr_touched_cell *old = g->touched;
+	const int64_t old_count = g->touched_count;
+	g->touched_count = 0;
+	number_touched(g);
+	g->touched = cr_alloc_zero(r->context, (size_t)g->touched_count * sizeof *g->touched);
+	if (!g->touched && g->touched_count > 0) {
+		g->touched_count = 0;
+		return false;
+	}
+	int64_t from = 0, to = 0; // where the next ones are and go
+	for (int32_t z = r->box.first[2]; z <= r->box.last[2]; z++) {
+		for (int32_t y = r->box.first[1]; y <= r->box.last[1]; y++) {
+			const int64_t begin = cell_index(g, r->box.first[0], y, z), last = begin + r->box.last[0] - r->box.first[0];
+			memcpy(g->touched + to, old + from, (size_t)(touched_before(g->words, begin) - to) * sizeof *old);
+			to = touched_before(g->words, last) + is_touched(g, last);
+			from = touched_before(r->before, last) + (r->before[last / 64].touched >> (last & 63) & 1);
+		}
+	}
+	memcpy(g->touched + to, old + from, (size_t)(old_count - from) * sizeof *old);
+	for (int64_t i = 0; i < r->spans.count; i++)
+		list_span(g, &r->spans.data[i]);
+	return true;
+}
+
+/// A box larger by some cells, as far as there are any.
+static cell_range widen(const cr_grid *g, const cell_range *box, int32_t by)
+{
+	cell_range wide;
+	for (int k = 0; k < 3; k++) {
+		wide.first[k] = box->first[k] - by < 0 ? 0 : box->first[k] - by;
+		wide.last[k] = box->last[k] + by >= g->size[k] ? g->size[k] - 1 : box->last[k] + by;
+	}
+	return wide;
+}
+
+/// Are all cells of a layer around a box, which is as far away as the layer's number, nearer to a touched cell than to the box?
+static bool is_settled(const cr_grid *g, const cell_range *box, int32_t layer)
+{
+	const cell_range wide = widen(g, box, layer), inner = widen(g, box, layer - 1);
+	for (int32_t z = wide.first[2]; z <= wide.last[2]; z++) {
+		for (int32_t y = wide.first[1]; y <= wide.last[1]; y++) {
+			const bool crosses = y >= inner.first[1] && y <= inner.last[1] && z >= inner.first[2] && z <= inner.last[2];
+			for (int32_t x = wide.first[0]; x <= wide.last[0]; x++) {
+				if (crosses && x == inner.first[0])
+					x = inner.last[0] + 1;
+				if (x <= wide.last[0] && (g->cells[cell_index(g, x, y, z)] & CR_CELL_DISTANCE) >= layer)
+					return false;
+			}
+		}
+	}
+	return true;
+}
+
+/// Begin a row of a room: cells of the inner box at 0 or far, the layer around it at its distances, and what follows along the row.
+static void begin_row(const cr_grid *g, const cell_range *wide, const cell_range *inner, int32_t y, int32_t z, uint8_t *row)
+{
+	const int32_t count = wide->last[0] - wide->first[0] + 1;
+	for (int32_t i = 0; i < count; i++) {
+		const int32_t x = wide->first[0] + i;
+		const int64_t cell = cell_index(g, x, y, z);
+		row[i] = is_in(inner, x, y, z) ? is_touched(g, cell) ? 0 : FAR : g->cells[cell] & CR_CELL_DISTANCE;
+	}
+	for (int32_t i = 1; i < count; i++)
+		row[i] = lesser(row[i], (uint8_t)(row[i - 1] + 1));
+	for (int32_t i = count - 1; i > 0; i--)
+		row[i - 1] = lesser(row[i - 1], (uint8_t)(row[i] + 1));
+}
+
+static void measure_part(cr_grid *g, const cell_range *wide, const cell_range *inner, const room *r)
+{
+	const int32_t rows = (int32_t)r->rows - 2, layers = (int32_t)r->layers - 2;
+	memset(r->bytes, FAR, (size_t)(r->row_bytes * r->rows * r->layers));
+	for (int32_t i = 0; i < rows * layers; i++)
+		begin_row(g, wide, inner, wide->first[1] + i % rows, wide->first[2] + i / rows, row_of(r, i % rows, i / rows));
+	for (int32_t i = 0; i < rows * layers; i++)
+		sweep_row(r, i % rows, i / rows, -1);
+	for (int32_t i = rows * layers - 1; i >= 0; i--) {
+		const int32_t y = wide->first[1] + i % rows, z = wide->first[2] + i / rows;
+		sweep_row(r, i % rows, i / rows, 1);
+		for (int32_t x = wide->first[0]; x <= wide->last[0]; x++) {
+			uint8_t *cell = &g->cells[cell_index(g, x, y, z)];
+			*cell = (uint8_t)((*cell & CR_CELL_INSIDE) | row_of(r, i % rows, i / rows)[x - wide->first[0]]);
+		}
+	}
+}
+
+/// Bring distances up to date. Beyond a layer that is settled they stay, and its own count as those of touched cells. false: out of
+/// memory.
+static bool measure_around(refit *r)
+{
+	cr_grid *g = r->grid;
+	int32_t layer = 4;
+	while (layer <= FAR && !is_settled(g, &r->box, layer))
+		layer += layer / 2;
+	const cell_range wide = widen(g, &r->box, layer), inner = widen(g, &r->box, layer - 1);
+	room part = { NULL, (wide.last[0] - wide.first[0] + 3 * LANES) / LANES * LANES, wide.last[1] - wide.first[1] + 3,
+		wide.last[2] - wide.first[2] + 3 };
+	const size_t bytes = (size_t)(part.row_bytes * part.rows * part.layers);
+	part.bytes = cr_alloc(r->context, bytes);
+	if (!part.bytes)
+		return false;
+	measure_part(g, &wide, &inner, &part);
+	cr_free(r->context, part.bytes, bytes);
+	return true;
+}
+
+/// Is the side of a cell known, which is beyond the box or before the row (y, z) of it? Touched cells have none.
+static bool is_known(const refit *r, int32_t x, int32_t y, int32_t z, bool before)
+{
+	const cr_grid *g = r->grid;
+	if (x < 0 || y < 0 || z < 0 || x >= g->size[0] || y >= g->size[1] || z >= g->size[2])
+		return false;
+	return (before || !is_in(&r->box, x, y, z)) && !is_touched(g, cell_index(g, x, y, z));
+}
+
+/// The side of cells first..end-1 of a row of the box, none of them touched: that of a cell beside them, or a ray tells.
+static uint8_t side_of_run(const refit *r, int32_t first, int32_t end, int32_t y, int32_t z)
+{
+	static const int32_t steps[4][2] = { { -1, 0 }, { 0, -1 }, { 1, 0 }, { 0, 1 } };
+	const cr_grid *g = r->grid;
+	if (is_known(r, first - 1, y, z, false))
+		return g->cells[cell_index(g, first - 1, y, z)] & CR_CELL_INSIDE;
+	if (is_known(r, end, y, z, false))
+		return g->cells[cell_index(g, end, y, z)] & CR_CELL_INSIDE;
+	for (int i = 0; i < 4; i++) {
+		for (int32_t x = first; x < end; x++) {
+			if (is_known(r, x, y + steps[i][0], z + steps[i][1], i < 2))
+				return g->cells[cell_index(g, x, y + steps[i][0], z + steps[i][1])] & CR_CELL_INSIDE;
+		}
+	}
+	float middle[3];
+	middle_of(g, (int32_t[3]){ first, y, z }, middle);
+	return cr_get_bvh_kernels(r->context->simd)->winding(r->collider, middle, DIRECTION) != 0 ? CR_CELL_INSIDE : 0;
+}
+
+/// Give the cells of the box that are not touched their sides.
+static void set_sides_of_box(refit *r)
+{
+	cr_grid *g = r->grid;
+	for (int32_t z = r->box.first[2]; z <= r->box.last[2]; z++) {
+		for (int32_t y = r->box.first[1]; y <= r->box.last[1]; y++) {
+			const int32_t row = (int32_t)cell_index(g, 0, y, z), last = row + r->box.last[0] + 1;
+			for (int32_t at = row + r->box.first[0]; at < last;) {
+				const int32_t first = next_cell(g, at, last, false), end = next_cell(g, first, last, true);
+				memset(&g->cells[at], 0, (size_t)(first - at));
+				const uint8_t side = first < end ? side_of_run(r, first - row, end - row, y, z) : 0;
+				for (int32_t i = first; i < end; i++)
+					g->cells[i] = (uint8_t)((g->cells[i] & CR_CELL_DISTANCE) | side);
+				at = end;
+			}
+		}
+	}
+}
+
+/// How often the surface winds around what it encloses; 0: not known.
+static int winding_inside(const refit *r)
+{
+	const cr_grid *g = r->grid;
+	const int64_t count = cell_count(g);
+	for (int64_t i = 0; i < count; i++) {
+		if (!(g->cells[i] & CR_CELL_INSIDE))
+			continue;
+		int32_t cell[3];
+		float middle[3];
+		cell_at(g, (int32_t)i, cell);
+		middle_of(g, cell, middle);
+		return cr_get_bvh_kernels(r->context->simd)->winding(r->collider, middle, DIRECTION);
+	}
+	return 0;
+}
+
+static void place_anchors_of_box(refit *r, int inside)
+{
+	cr_grid *g = r->grid;
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(r->context->simd);
+	for (int32_t z = r->box.first[2]; z <= r->box.last[2]; z++) {
+		for (int32_t y = r->box.first[1]; y <= r->box.last[1]; y++) {
+			for (int32_t x = r->box.first[0]; x <= r->box.last[0]; x++) {
+				const int64_t i = cell_index(g, x, y, z);
+				if (is_touched(g, i))
+					place_anchor_of(kernels, r->collider, r->planes, inside, g, (int32_t)i, cr_touched_cell_at(g, i));
+			}
+		}
+	}
+}
+
+/// All steps, once there is room for them. false: out of memory.
+static bool refit_grid(refit *r, const cr_change *change, bool simple)
+{
+	cr_grid *g = r->grid;
+	const v3d corners[3] = { v3d_from_floats(change->lower), v3d_from_floats(change->upper), v3d_from_floats(change->lower) };
+	r->box = cells_around(g, corners);
+	memcpy(r->before, g->words, (size_t)word_count(g) * sizeof *g->words);
+	list_triangles_of_box(r);
+	if (!mark_box(r) || !move_touched(r) || !measure_around(r))
+		return false;
+	set_sides_of_box(r);
+	for (int32_t i = 0; i < change->triangle_count; i++) {
+		const exact_plane plane = plane_of_triangle(r->collider, change->triangles[i]);
+		store_plane(g, change->triangles[i], &plane);
+	}
+	place_anchors_of_box(r, simple ? winding_inside(r) : 0);
+	return true;
+}
+
+carom_result cr_grid_refit(carom_context *context, const cr_collider *c, const cr_change *change, bool simple, cr_grid *grid)
+{
+	const size_t blocks = (size_t)c->tree.block_count, words = (size_t)word_count(grid) * sizeof *grid->words,
+				 planes = (size_t)grid->plane_count * sizeof(exact_plane), numbers = 2 * CR_WIDTH * blocks * sizeof(cr_key);
+	cr_touched_cell *const old = grid->touched;
+	refit r = { .context = context, .collider = c, .grid = grid };
+	r.blocks = cr_alloc_array(context, blocks, sizeof *r.blocks);
+	r.numbers = cr_alloc(context, numbers);
+	r.planes = cr_alloc(context, planes);
+	r.before = cr_alloc(context, words);
+	const bool done = r.blocks && r.numbers && r.planes && r.before && refit_grid(&r, change, simple);
+	cr_array_free(context, &r.spans);
+	cr_free(context, r.blocks, blocks * sizeof *r.blocks);
+	cr_free(context, r.numbers, numbers);
+	cr_free(context, r.planes, planes);
+	cr_free(context, r.before, words);
+	if (done)
+		return CAROM_SUCCESS;
+	if (grid->touched != old)
+		cr_free(context, grid->touched, (size_t)grid->touched_count * sizeof *grid->touched);
+	grid->touched = NULL;
+	grid->touched_count = 0;
+	return cr_fail_memory(context, "the grid of a mesh");
+}
+
 void cr_grid_free(carom_context *context, cr_grid *g)
 {
 	cr_free(context, g->cells, (size_t)cell_count(g) + CR_GRID_PADDING);
@@ -792,6 +1159,6 @@ size_t cr_grid_bytes(const cr_grid *g)
 {
 	if (!g->cells)
 		return 0;
-	return (size_t)cell_count(g) + (size_t)word_count(g) * sizeof *g->words + (size_t)g->touched_count * sizeof *g->touched +
-		(size_t)g->plane_count * sizeof *g->planes;
+	return (size_t)cell_count(g) + CR_GRID_PADDING + (size_t)word_count(g) * sizeof *g->words +
+		(size_t)g->touched_count * sizeof *g->touched + (size_t)g->plane_count * sizeof *g->planes;
 }

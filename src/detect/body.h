@@ -7,6 +7,14 @@
 #include "mesh/facets.h"
 #include "mesh/hull.h"
 
+/// What a mesh of carom_create_height_field was made of. No columns: the mesh is none.
+typedef struct cr_field {
+	int32_t columns, rows;
+	double spacing[2];
+	double bottom;
+	uint8_t *holes; // [columns*rows] 1: the height is NaN; NULL: none is
+} cr_field;
+
 /// The mesh that users hold (carom_mesh).
 struct carom_mesh {
 	carom_context *context;
@@ -20,9 +28,11 @@ struct carom_mesh {
 	double *exact; // [3*vertex_count] the vertices as they were given, where a float does not hold one of them; else NULL
 	cr_collider collider;
 	cr_hull_data hull; // of carom_create_hull; else empty
+	cr_field field;    // of carom_create_height_field; else empty
 	// Of a mesh that was loaded (world/baked.c): its arrays lie in one block.
 	size_t baked_bytes; // 0: made
 	void *baked;        // the block, where it belongs to the mesh; else NULL
+	bool edited;        // facets, and some arrays of the grid, lie beside the block
 };
 
 /// Types of shapes that are treated alike (detect/shape_table.h).

@@ -59,6 +59,16 @@ static void corner_angles(const v3d corner[3], double angles[3])
 	cr_acos_three(cosines, angles);
 }
 
+void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3])
+{
+	const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
+	v3d points[3];
+	for (int k = 0; k < 3; k++)
+		points[k] = position_of(topology, corner[k]);
+	*normal = v3d_normalize(v3d_cross(v3d_sub(points[1], points[0]), v3d_sub(points[2], points[0])));
+	corner_angles(points, angles);
+}
+
 // sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there. Keeps the normals of the faces.
 static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)
 {
@@ -67,21 +77,15 @@ static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v
 			continue;
 		}
 		const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
-		v3d points[3];
 		double angles[3];
-		for (int k = 0; k < 3; k++)
-			points[k] = position_of(topology, corner[k]);
-		const v3d normal = v3d_normalize(v3d_cross(v3d_sub(points[1], points[0]), v3d_sub(points[2], points[0])));
-		face_normals[triangle] = normal;
-		corner_angles(points, angles);
+		cr_triangle_angles(topology, triangle, &face_normals[triangle], angles);
 		for (int k = 0; k < 3; k++) {
 			v3d *sum = &sums[topology->weld[corner[k]]];
-			*sum = v3d_mad(*sum, angles[k], normal);
+			*sum = v3d_mad(*sum, angles[k], face_normals[triangle]);
 		}
 	}
 }
 
-// The unit vector of a sum of weighted unit vectors; zero where the sum is no more than the rounding of its terms.
 static v3d unit_of_sum(v3d sum) { return v3d_length(sum) > 1e-9 ? v3d_normalize(sum) : (v3d){ 0, 0, 0 }; }
 
 static void store(float *target, v3d value)
@@ -90,6 +94,8 @@ static void store(float *target, v3d value)
 	target[1] = (float)value.y;
 	target[2] = (float)value.z;
 }
+
+void cr_store_normal(v3d sum, float normal[3]) { store(normal, unit_of_sum(sum)); }
 
 // Find the vertices whose normals cancel out, among those of triangles that take part.
 static bool judge_vertex_normals(cr_mesh_scan *scan)
@@ -133,7 +139,7 @@ static bool make_vertex_normals(cr_mesh_scan *scan)
 		// Only corners of triangles get a normal: other vertices cast no rays, even at a position that is in use.
 		for (int64_t i = 0; i < 3 * (int64_t)topology->triangle_count; i++) {
 			int32_t vertex = topology->triangles[i];
-			store(topology->normals + 3 * (int64_t)vertex, unit_of_sum(sums[topology->weld[vertex]]));
+			cr_store_normal(sums[topology->weld[vertex]], topology->normals + 3 * (int64_t)vertex);
 		}
 	}
 	cr_free(scan->context, sums, (size_t)topology->vertex_count * sizeof *sums);
@@ -164,7 +170,7 @@ static bool make_edge_normals(cr_mesh_scan *scan)
 		for (int64_t i = first; i < end; i++) {
 			uint32_t side = scan->edges[i].value;
 			if (topology->used[side / 3]) {
-				store(topology->edge_normals + 3 * (int64_t)side, unit_of_sum(sum));
+				cr_store_normal(sum, topology->edge_normals + 3 * (int64_t)side);
 			}
 		}
 	}

@@ -31,6 +31,11 @@ carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_de
 void cr_topology_free(carom_context *context, cr_topology *topology);
 size_t cr_topology_bytes(const cr_topology *topology);
 
+/// The unit normal of a triangle and the angles at its corners, which weigh it in the normals of its vertices.
+void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3]);
+/// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the rounding of its terms.
+void cr_store_normal(v3d sum, float normal[3]);
+
 /// Turn about a corner of a triangle to the next triangle of its fan, forward or back; false at a border.
 bool cr_next_in_fan(const cr_topology *topology, bool forward, int32_t *triangle, int *corner);
 

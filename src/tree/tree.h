@@ -81,6 +81,13 @@ typedef struct cr_tree8 {
 carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, float pad, cr_tree8 *tree);
 void cr_tree8_free(carom_context *context, cr_tree8 *tree);
 
+/// The box of what a block holds.
+typedef void cr_block_bounds_fn(const void *user, int32_t block, float lower[3], float upper[3]);
+/// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay: those of the blocks that changed
+/// [block_count], each larger by pad, and of the nodes above them. node_changed: room for a byte for each node.
+void cr_tree8_refit(cr_tree8 *tree, const uint8_t *block_changed, float pad, cr_block_bounds_fn *bounds, const void *user,
+	uint8_t *node_changed);
+
 /// Check the invariants: every primitive in one leaf, boxes within their parents', links in range. For tests.
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes);
 /// The part of cr_tree2_check that needs no boxes: links and leaves over so many primitives, but not their order.

@@ -200,3 +200,49 @@ void cr_tree8_free(carom_context *context, cr_tree8 *tree)
 	cr_free(context, tree->block_size, leaves * sizeof(int32_t));
 	*tree = (cr_tree8){ 0 };
 }
+
+// ---- Refitting ----
+
+static void set_box(cr_node8 *node, uint32_t slot, const float lower[3], const float upper[3], float pad)
+{
+	for (int k = 0; k < 3; k++) {
+		node->lower[k][slot] = lower[k] - pad;
+		node->upper[k][slot] = upper[k] + pad;
+	}
+}
+
+/// The box of all children of a node, which are larger by the pad already.
+static void box_of_children(const cr_node8 *node, float lower[3], float upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		lower[k] = node->lower[k][0];
+		upper[k] = node->upper[k][0];
+		for (uint32_t i = 1; i < node->child_count; i++) {
+			lower[k] = node->lower[k][i] < lower[k] ? node->lower[k][i] : lower[k];
+			upper[k] = node->upper[k][i] > upper[k] ? node->upper[k][i] : upper[k];
+		}
+	}
+}
+
+void cr_tree8_refit(cr_tree8 *tree, const uint8_t *block_changed, float pad, cr_block_bounds_fn *bounds, const void *user,
+	uint8_t *node_changed)
+{
+	// Children come after their parents.
+	for (int32_t n = tree->node_count - 1; n >= 0; n--) {
+		cr_node8 *node = &tree->nodes[n];
+		node_changed[n] = 0;
+		for (uint32_t i = 0; i < node->child_count; i++) {
+			const bool leaf = node->child[i] & CR_LEAF_BIT;
+			const uint32_t child = node->child[i] & ~CR_LEAF_BIT;
+			float lower[3], upper[3];
+			if (!(leaf ? block_changed : node_changed)[child])
+				continue;
+			if (leaf)
+				bounds(user, (int32_t)child, lower, upper);
+			else
+				box_of_children(&tree->nodes[child], lower, upper);
+			set_box(node, i, lower, upper, leaf ? pad : 0);
+			node_changed[n] = 1;
+		}
+	}
+}

@@ -12,7 +12,7 @@
 #define MAGIC "CAROMBAK"
 
 enum {
-	VERSION = 1,
+	VERSION = 2, // 1 held nothing of height fields
 	BYTE_ORDER = 0x01020304,
 };
 
@@ -270,6 +270,21 @@ static void walk_hull(walk *w, cr_hull_data *d)
 	ARRAY("hull neighbours", h->neighbours, 3 * (int64_t)d->triangle_count);
 }
 
+static void walk_field(walk *w, cr_field *f, const carom_mesh_report *r)
+{
+	bool has_holes = f->holes != NULL;
+	INT(f, columns, 0, r->vertex_count);
+	if (f->columns == 0)
+		return;
+	INT(f, columns, 2, r->vertex_count);
+	INT(f, rows, 2, r->vertex_count / f->columns);
+	for (int k = 0; k < 2; k++)
+		pass_double(w, "spacing", &f->spacing[k]);
+	DOUBLE(f, bottom);
+	pass_bool(w, "holes", &has_holes);
+	ARRAY("holes", f->holes, has_holes ? (int64_t)f->columns * f->rows : 0);
+}
+
 static void walk_parts(walk *w, cr_mesh_parts *p)
 {
 	w->at = sizeof(cr_baked_head);
@@ -294,6 +309,7 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 	walk_collider(w, &p->collider, &p->report);
 	walk_grid(w, &p->collider.grid, &p->collider);
 	walk_hull(w, &p->hull);
+	walk_field(w, &p->field, &p->report);
 	w->at = (w->at + CR_BAKED_ALIGNMENT - 1) / CR_BAKED_ALIGNMENT * CR_BAKED_ALIGNMENT;
 }
 
@@ -302,7 +318,21 @@ static void walk_parts(walk *w, cr_mesh_parts *p)
 static cr_mesh_parts parts_of(const carom_mesh *m)
 {
 	return (cr_mesh_parts){ m->report, m->sides, m->topology, m->facets, m->materials, m->vertex_materials, m->exact,
-		m->collider, m->hull };
+		m->collider, m->hull, m->field };
+}
+
+/// The bytes that a mesh is baked to.
+static size_t count_bytes(cr_mesh_parts *parts)
+{
+	walk w = { .way = COUNT };
+	walk_parts(&w, parts);
+	return w.at;
+}
+
+static void write_parts(cr_mesh_parts *parts, uint8_t *bytes)
+{
+	walk w = { .way = WRITE, .bytes = bytes };
+	walk_parts(&w, parts);
 }
 
 carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void *user)
@@ -312,14 +342,11 @@ carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void
 	if (!write)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "carom_mesh_save: write is NULL");
 	cr_mesh_parts parts = parts_of(mesh);
-	walk w = { .way = COUNT };
-	walk_parts(&w, &parts);
-	const size_t size = w.at;
+	const size_t size = count_bytes(&parts);
 	uint8_t *bytes = cr_alloc_zero(mesh->context, size);
 	if (!bytes)
 		return cr_fail_memory(mesh->context, "a baked mesh");
-	w = (walk){ .way = WRITE, .bytes = bytes };
-	walk_parts(&w, &parts);
+	write_parts(&parts, bytes);
 	cr_baked_head h = { .magic = MAGIC, .version = VERSION, .byte_order = BYTE_ORDER, .size = size, .layout = layout() };
 	memcpy(bytes, &h, sizeof h);
 	h.digest = cr_baked_digest(bytes, size);
@@ -395,7 +422,25 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->collider = p->collider;
 	mesh->collider.topology = &mesh->topology;
 	mesh->hull = p->hull;
+	mesh->field = p->field;
 	cr_hull_set_starts(&mesh->hull.hull);
+}
+
+/// Make the mesh of parts in a block that is its own (owned) or the caller's.
+static carom_result make_mesh(
+	carom_context *context, const cr_mesh_parts *parts, uint8_t *bytes, size_t size, bool owned, carom_mesh **mesh)
+{
+	carom_mesh *made = cr_alloc_zero(context, sizeof *made);
+	if (!made)
+		return cr_fail_memory(context, "a mesh");
+	made->context = context;
+	atomic_init(&made->references, 1);
+	take_parts(made, parts);
+	made->baked_bytes = size;
+	made->baked = owned ? bytes : NULL;
+	atomic_fetch_add(&context->live_objects, 1);
+	*mesh = made;
+	return CAROM_SUCCESS;
 }
 
 /// Make the mesh over a block that is its own (owned) or the caller's.
@@ -403,19 +448,23 @@ static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bo
 {
 	cr_mesh_parts parts = { 0 };
 	const carom_result result = read_parts(context, bytes, size, &parts);
+	return result == CAROM_SUCCESS ? make_mesh(context, &parts, bytes, size, owned, mesh) : result;
+}
+
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy)
+{
+	cr_mesh_parts parts = parts_of(mesh), copied = { 0 };
+	const size_t size = count_bytes(&parts);
+	uint8_t *bytes = cr_alloc(context, size);
+	if (!bytes)
+		return cr_fail_memory(context, "a copy of a mesh");
+	write_parts(&parts, bytes);
+	walk w = { .way = READ, .bytes = bytes, .size = size };
+	walk_parts(&w, &copied);
+	const carom_result result = make_mesh(context, &copied, bytes, size, true, copy);
 	if (result != CAROM_SUCCESS)
-		return result;
-	carom_mesh *made = cr_alloc_zero(context, sizeof *made);
-	if (!made)
-		return cr_fail_memory(context, "a mesh");
-	made->context = context;
-	atomic_init(&made->references, 1);
-	take_parts(made, &parts);
-	made->baked_bytes = size;
-	made->baked = owned ? bytes : NULL;
-	atomic_fetch_add(&context->live_objects, 1);
-	*mesh = made;
-	return CAROM_SUCCESS;
+		cr_free(context, bytes, size);
+	return result;
 }
 
 carom_result carom_mesh_load(carom_context *context, const void *bytes, size_t size, bool copy, carom_mesh **mesh)

@@ -16,7 +16,11 @@ typedef struct cr_mesh_parts {
 	double *exact;
 	cr_collider collider; // its topology is the one here
 	cr_hull_data hull;
+	cr_field field;
 } cr_mesh_parts;
+
+/// A copy of a mesh in one block, whose arrays may be written until it is handed out.
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy);
 
 /// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts say:
 /// nothing that a mesh does may leave an array, or go on for ever. Returns the field that is wrong, or

@@ -2,7 +2,7 @@
 /// that everything that works for meshes works for them: rays from below the surface find the way up. A hole is a shaft
 /// down to the bottom, with walls of its own.
 
-#include "world/world.h"
+#include "world/height_field.h"
 
 /// Sample numbers along the border, counter-clockwise seen from above, starting at (0, 0).
 static int32_t border_sample(int32_t columns, int32_t rows, int32_t i)
@@ -48,17 +48,7 @@ static void fill_bottom(int32_t columns, int32_t rows, int32_t first, int32_t *t
 		*corner = first + (start + *corner) % border;
 }
 
-/// A field on its way to a mesh.
-typedef struct field {
-	int32_t columns, rows;
-	const float *heights;
-	const double *spacing; // [2]
-	double lowest;         // of the heights that are numbers
-	double bottom;
-	bool holes; // some height is NaN
-} field;
-
-static void fill_samples(const field *f, float *vertices)
+static void fill_samples(const cr_field_plan *f, float *vertices)
 {
 	for (int32_t row = 0; row < f->rows; row++) {
 		for (int32_t column = 0; column < f->columns; column++) {
@@ -71,7 +61,7 @@ static void fill_samples(const field *f, float *vertices)
 }
 
 /// Put a sample's place at the bottom.
-static void put_below(const field *f, const float *vertices, int32_t sample, float *v)
+static void put_below(const cr_field_plan *f, const float *vertices, int32_t sample, float *v)
 {
 	v[0] = vertices[3 * (int64_t)sample];
 	v[1] = vertices[3 * (int64_t)sample + 1];
@@ -84,7 +74,7 @@ static int32_t *put_cell(int32_t *triangles, int32_t v, int32_t columns)
 	return put_triangle(triangles, v, v + columns + 1, v + columns);
 }
 
-static void fill_solid(const field *f, float *vertices, int32_t *triangles)
+static void fill_solid(const cr_field_plan *f, float *vertices, int32_t *triangles)
 {
 	const int32_t columns = f->columns, rows = f->rows;
 	const int32_t border = 2 * (columns + rows - 2), samples = columns * rows;
@@ -110,7 +100,7 @@ static void fill_solid(const field *f, float *vertices, int32_t *triangles)
 // numbers of all others tell their cell; detection leaves them out. A wall goes down wherever a cell is next to none, and each cell
 // has its own bottom.
 
-static bool is_cell(const field *f, int32_t column, int32_t row)
+bool cr_is_field_cell(const cr_field_plan *f, int32_t column, int32_t row)
 {
 	if (column < 0 || row < 0 || column >= f->columns - 1 || row >= f->rows - 1)
 		return false;
@@ -119,14 +109,14 @@ static bool is_cell(const field *f, int32_t column, int32_t row)
 }
 
 /// Find the sides of a cell at which no other is, as pairs of samples counter-clockwise seen from above. Returns their number.
-static int find_walls(const field *f, int32_t column, int32_t row, int32_t walls[4][2])
+static int find_walls(const cr_field_plan *f, int32_t column, int32_t row, int32_t walls[4][2])
 {
 	static const int32_t to[4][2] = { { 0, -1 }, { 1, 0 }, { 0, 1 }, { -1, 0 } };
 	const int32_t v = row * f->columns + column;
 	const int32_t corners[5] = { v, v + 1, v + f->columns + 1, v + f->columns, v };
 	int count = 0;
 	for (int k = 0; k < 4; k++) {
-		if (is_cell(f, column + to[k][0], row + to[k][1]))
+		if (cr_is_field_cell(f, column + to[k][0], row + to[k][1]))
 			continue;
 		walls[count][0] = corners[k];
 		walls[count++][1] = corners[k + 1];
@@ -135,19 +125,19 @@ static int find_walls(const field *f, int32_t column, int32_t row, int32_t walls
 }
 
 /// Count the triangles of a solid with holes.
-static int64_t count_with_holes(const field *f)
+static int64_t count_with_holes(const cr_field_plan *f)
 {
 	int64_t count = 0;
 	for (int32_t row = 0; row + 1 < f->rows; row++) {
 		for (int32_t column = 0; column + 1 < f->columns; column++) {
 			int32_t walls[4][2];
-			count += is_cell(f, column, row) ? 4 + 2 * find_walls(f, column, row, walls) : 2;
+			count += cr_is_field_cell(f, column, row) ? 4 + 2 * find_walls(f, column, row, walls) : 2;
 		}
 	}
 	return count;
 }
 
-static void fill_with_holes(const field *f, float *vertices, int32_t *triangles)
+static void fill_with_holes(const cr_field_plan *f, float *vertices, int32_t *triangles)
 {
 	const int32_t columns = f->columns, rows = f->rows, samples = columns * rows;
 	fill_samples(f, vertices);
@@ -157,7 +147,7 @@ static void fill_with_holes(const field *f, float *vertices, int32_t *triangles)
 	for (int32_t row = 0; row + 1 < rows; row++) {
 		for (int32_t column = 0; column + 1 < columns; column++) {
 			const int32_t v = row * columns + column, below = samples + v;
-			if (!is_cell(f, column, row)) {
+			if (!cr_is_field_cell(f, column, row)) {
 				triangles = put_triangle(put_triangle(triangles, v, v, v), v, v, v);
 				continue;
 			}
@@ -175,11 +165,11 @@ static void fill_with_holes(const field *f, float *vertices, int32_t *triangles)
 	}
 }
 
-static bool has_cells(const field *f)
+static bool has_cells(const cr_field_plan *f)
 {
 	for (int32_t row = 0; row + 1 < f->rows; row++) {
 		for (int32_t column = 0; column + 1 < f->columns; column++) {
-			if (is_cell(f, column, row))
+			if (cr_is_field_cell(f, column, row))
 				return true;
 		}
 	}
@@ -192,7 +182,7 @@ static bool has_cells(const field *f)
 /// along the longest side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a ray. Cells of
 /// half the smaller spacing tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies). They are no smaller than a quarter
 /// of the larger spacing: else their number, and that of the cells that a triangle touches, would follow the ratio of the two.
-static int32_t choose_resolution(int32_t columns, int32_t rows, const double spacing[2])
+int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2])
 {
 	const double longest = fmax((columns - 1) * spacing[0], (rows - 1) * spacing[1]);
 	const double cell = fmax(0.5 * fmin(spacing[0], spacing[1]), 0.25 * fmax(spacing[0], spacing[1]));
@@ -250,7 +240,7 @@ static carom_result check_field(
 }
 
 /// Look for the lowest height and for holes, and check what depends on them.
-static carom_result read_heights(carom_context *context, field *f, double thickness)
+static carom_result read_heights(carom_context *context, cr_field_plan *f, double thickness)
 {
 	static const char *const name = "carom_create_height_field";
 	const int64_t samples = (int64_t)f->columns * f->rows;
@@ -274,7 +264,20 @@ static carom_result read_heights(carom_context *context, field *f, double thickn
 	return CAROM_SUCCESS;
 }
 
-static carom_result make_mesh(carom_context *context, const field *f, carom_mesh **mesh)
+/// Keep what a field is made of with its mesh. false: out of memory.
+static bool keep_field(const cr_field_plan *f, carom_mesh *mesh)
+{
+	const size_t samples = (size_t)f->columns * (size_t)f->rows;
+	mesh->field = (cr_field){ f->columns, f->rows, { f->spacing[0], f->spacing[1] }, f->bottom, NULL };
+	if (!f->holes)
+		return true;
+	mesh->field.holes = cr_alloc(mesh->context, samples);
+	for (size_t i = 0; mesh->field.holes && i < samples; i++)
+		mesh->field.holes[i] = isnan(f->heights[i]);
+	return mesh->field.holes;
+}
+
+carom_result cr_make_field(carom_context *context, const cr_field_plan *f, carom_mesh **mesh)
 {
 	const int64_t samples = (int64_t)f->columns * f->rows, border = 2 * ((int64_t)f->columns + f->rows - 2);
 	const int64_t vertex_count = samples + (f->holes ? samples : border);
@@ -292,8 +295,13 @@ static carom_result make_mesh(carom_context *context, const field *f, carom_mesh
 		def.vertex_count = (int32_t)vertex_count;
 		def.triangles = triangles;
 		def.triangle_count = (int32_t)triangle_count;
-		def.grid_resolution = choose_resolution(f->columns, f->rows, f->spacing);
+		def.grid_resolution = cr_field_resolution(f->columns, f->rows, f->spacing);
 		result = cr_create_mesh(context, &def, NULL, NULL, mesh);
+		if (result == CAROM_SUCCESS && !keep_field(f, *mesh)) {
+			carom_release_mesh(*mesh);
+			*mesh = NULL;
+			result = cr_fail_memory(context, "a height field");
+		}
 	} else {
 		result = cr_fail_memory(context, "a height field");
 	}
@@ -313,7 +321,7 @@ carom_result carom_create_height_field(carom_context *context, int32_t columns, 
 	carom_result result = check_field(context, columns, rows, heights, spacing, thickness);
 	if (result != CAROM_SUCCESS)
 		return result;
-	field f = { .columns = columns, .rows = rows, .heights = heights, .spacing = spacing };
+	cr_field_plan f = { .columns = columns, .rows = rows, .heights = heights, .spacing = spacing };
 	result = read_heights(context, &f, thickness);
-	return result == CAROM_SUCCESS ? make_mesh(context, &f, mesh) : result;
+	return result == CAROM_SUCCESS ? cr_make_field(context, &f, mesh) : result;
 }

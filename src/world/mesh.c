@@ -71,10 +71,42 @@ static carom_result keep_materials(carom_mesh *mesh, const uint32_t *materials)
 	return CAROM_SUCCESS;
 }
 
+/// Does an array of an edited mesh lie in its block?
+static bool is_in_block(const carom_mesh *mesh, const void *array)
+{
+	const uintptr_t at = (uintptr_t)array, block = (uintptr_t)mesh->baked;
+	return at >= block && at < block + mesh->baked_bytes;
+}
+
+/// Free what lies beside the block of an edited mesh.
+static void free_edited(carom_mesh *mesh)
+{
+	cr_grid *g = &mesh->collider.grid;
+	cr_facets_free(mesh->context, &mesh->facets);
+	if (!is_in_block(mesh, g->cells))
+		cr_grid_free(mesh->context, g);
+	else if (!is_in_block(mesh, g->touched))
+		cr_free(mesh->context, g->touched, (size_t)g->touched_count * sizeof *g->touched);
+}
+
+static size_t edited_bytes(const carom_mesh *mesh)
+{
+	const cr_grid *g = &mesh->collider.grid;
+	const size_t touched = is_in_block(mesh, g->touched) ? 0 : (size_t)g->touched_count * sizeof *g->touched;
+	return cr_facets_bytes(&mesh->facets) + (is_in_block(mesh, g->cells) ? touched : cr_grid_bytes(g));
+}
+
+static size_t hole_bytes(const carom_mesh *mesh)
+{
+	return mesh->field.holes ? (size_t)mesh->field.columns * (size_t)mesh->field.rows : 0;
+}
+
 static void free_mesh(carom_mesh *mesh)
 {
 	carom_context *context = mesh->context;
 	if (mesh->baked_bytes > 0) {
+		if (mesh->edited)
+			free_edited(mesh);
 		cr_free(context, mesh->baked, mesh->baked_bytes);
 		cr_free(context, mesh, sizeof *mesh);
 		return;
@@ -86,6 +118,7 @@ static void free_mesh(carom_mesh *mesh)
 	cr_free(context, mesh->exact, exact_bytes(mesh));
 	cr_topology_free(context, &mesh->topology);
 	cr_hull_free(context, &mesh->hull);
+	cr_free(context, mesh->field.holes, hole_bytes(mesh));
 	cr_free(context, mesh, sizeof *mesh);
 }
 
@@ -164,10 +197,10 @@ carom_result carom_mesh_get_mass(const carom_mesh *mesh, carom_mass *mass)
 static size_t bytes_of(const carom_mesh *mesh)
 {
 	if (mesh->baked_bytes > 0)
-		return sizeof *mesh + mesh->baked_bytes;
+		return sizeof *mesh + mesh->baked_bytes + (mesh->edited ? edited_bytes(mesh) : 0);
 	return sizeof *mesh + exact_bytes(mesh) + material_bytes(mesh, mesh->topology.triangle_count) +
 		material_bytes(mesh, mesh->topology.vertex_count) + cr_topology_bytes(&mesh->topology) +
-		cr_facets_bytes(&mesh->facets) + cr_collider_bytes(&mesh->collider) + cr_hull_bytes(&mesh->hull);
+		cr_facets_bytes(&mesh->facets) + cr_collider_bytes(&mesh->collider) + cr_hull_bytes(&mesh->hull) + hole_bytes(mesh);
 }
 
 carom_result carom_mesh_get_tree_info(const carom_mesh *mesh, bool with_epo, carom_tree_info *info)

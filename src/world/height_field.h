@@ -1,0 +1,24 @@
+/// Height fields, for those that change them.
+#ifndef CR_WORLD_HEIGHT_FIELD_H
+#define CR_WORLD_HEIGHT_FIELD_H
+
+#include "world/world.h"
+
+/// A field on its way to a mesh.
+typedef struct cr_field_plan {
+	int32_t columns, rows;
+	const float *heights;
+	const double *spacing; // [2]
+	double lowest;         // of the heights that are numbers
+	double bottom;
+	bool holes; // some height is NaN
+} cr_field_plan;
+
+/// Is there a cell, none of whose corners is NaN? Beyond the field there is none.
+bool cr_is_field_cell(const cr_field_plan *field, int32_t column, int32_t row);
+/// Make a mesh of a checked field.
+carom_result cr_make_field(carom_context *context, const cr_field_plan *field, carom_mesh **mesh);
+/// Cells of the grid along the longer side.
+int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2]);
+
+#endif

@@ -1,0 +1,500 @@
+/// Height fields with other heights in a rectangle: what is made of them is what a field made whole of all heights has.
+#include "carom/collide.h"
+#include "fixture.h"
+#include "world/world.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SIDE = 41, MAX_SAMPLES = MAX_SIDE * MAX_SIDE };
+
+static const double SPACING[2] = { 0.5, 0.75 }, BOTTOM = -8;
+
+/// A field as the test knows it.
+typedef struct model {
+	int32_t columns, rows;
+	float heights[MAX_SAMPLES];
+	carom_mesh *mesh;
+} model;
+
+/// A height that doubles add up to without rounding.
+static float random_height(uint64_t *seed) { return (float)((double)(test_random(seed) % 128) / 32); }
+
+static carom_mesh *make_whole(carom_context *context, const model *m)
+{
+	double lowest = INFINITY;
+	for (int32_t i = 0; i < m->columns * m->rows; i++)
+		lowest = m->heights[i] < lowest ? m->heights[i] : lowest;
+	carom_mesh *mesh = NULL;
+	REQUIRE(
+		carom_create_height_field(context, m->columns, m->rows, m->heights, SPACING, lowest - BOTTOM, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+static void open_model(model *m, carom_context *context, int32_t columns, int32_t rows, uint64_t *seed)
+{
+	*m = (model){ .columns = columns, .rows = rows };
+	for (int32_t i = 0; i < columns * rows; i++)
+		m->heights[i] = (float)((double)(64 + i % 7 + 3 * (i / columns % 5)) / 32);
+	m->heights[0] = 4; // the highest
+	m->heights[1 + test_random(seed) % 3] = 0;
+	m->mesh = make_whole(context, m);
+}
+
+/// Change a rectangle of the model, and edit its mesh. share: of heights that are holes, in percent; -1: none, and mountains.
+static void edit(model *m, carom_context *context, const carom_field_region *r, int share, uint64_t *seed)
+{
+	const float times = share < 0 ? 3 : 1; // mountains, so that the box changes
+	static float heights[MAX_SAMPLES];
+	for (int32_t i = 0; i < r->columns * r->rows; i++) {
+		heights[i] = (int)(test_random(seed) % 100) < share ? NAN : times * random_height(seed);
+		m->heights[(r->first_row + i / r->columns) * m->columns + r->first_column + i % r->columns] = heights[i];
+	}
+	carom_mesh *edited = NULL;
+	if (!CHECK_INT(carom_create_edited_field(context, m->mesh, r, heights, &edited), CAROM_SUCCESS))
+		CHECK_STR(carom_error_text(context), "");
+	REQUIRE(edited);
+	carom_release_mesh(m->mesh);
+	m->mesh = edited;
+}
+
+static carom_field_region random_region(const model *m, uint64_t *seed)
+{
+	carom_field_region r;
+	r.first_column = (int32_t)(test_random(seed) % (uint64_t)m->columns);
+	r.first_row = (int32_t)(test_random(seed) % (uint64_t)m->rows);
+	r.columns = 1 + (int32_t)(test_random(seed) % (uint64_t)(m->columns - r.first_column));
+	r.rows = 1 + (int32_t)(test_random(seed) % (uint64_t)(m->rows - r.first_row));
+	return r;
+}
+
+// ---- Comparing ----
+
+#define CHECK_SAME(a, b, count) CHECK(memcmp((a), (b), (size_t)(count) * sizeof *(a)) == 0)
+
+static void check_topology(const cr_topology *a, const cr_topology *b, const float *heights, int32_t samples)
+{
+	REQUIRE(a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count);
+	for (int32_t i = 0; i < a->vertex_count; i++) {
+		if (i >= samples || !isnan(heights[i])) // where a hole's vertices lie matters to nothing
+			CHECK_SAME(&a->vertices[3 * i], &b->vertices[3 * i], 3);
+	}
+	CHECK_SAME(a->triangles, b->triangles, 3 * a->triangle_count);
+	CHECK_SAME(a->weld, b->weld, a->vertex_count);
+	CHECK_SAME(a->used, b->used, a->triangle_count);
+	CHECK_SAME(a->neighbours, b->neighbours, 3 * a->triangle_count);
+	CHECK_SAME(a->normals, b->normals, 3 * a->vertex_count);
+	CHECK_SAME(a->edge_normals, b->edge_normals, 9 * a->triangle_count);
+}
+
+static void check_facets(const cr_facets *a, const cr_facets *b)
+{
+	REQUIRE(a->count == b->count);
+	CHECK_SAME(a->of_triangle, b->of_triangle, a->triangle_count);
+	CHECK_SAME(a->crease, b->crease, a->triangle_count);
+	CHECK_SAME(a->corner, b->corner, a->vertex_count);
+	for (int32_t i = 0; i < a->count; i++) {
+		CHECK(a->data[i].offset == b->data[i].offset && a->data[i].area == b->data[i].area);
+		CHECK(a->data[i].normal.x == b->data[i].normal.x && a->data[i].normal.z == b->data[i].normal.z);
+	}
+	CHECK(a->convex == b->convex && a->few_count == b->few_count);
+}
+
+/// The trees may be others, but each must be one over the same boxes.
+static void check_trees(const cr_collider *a, const cr_collider *b)
+{
+	CHECK_SAME(a->lower, b->lower, 3);
+	CHECK_SAME(a->upper, b->upper, 3);
+	CHECK(a->scale == b->scale && a->diagonal == b->diagonal && a->extent == b->extent);
+	const size_t n = (size_t)a->triangle_count;
+	float *rows = malloc(6 * n * sizeof *rows);
+	REQUIRE(rows);
+	for (size_t i = 0; i < n; i++) {
+		v3d p[3];
+		cr_collider_triangle(a, a->triangle_number[i], p);
+		for (int k = 0; k < 3; k++) {
+			const double x = v3d_get(p[0], k), y = v3d_get(p[1], k), z = v3d_get(p[2], k);
+			rows[(size_t)k * n + i] = (float)fmin(fmin(x, y), z);
+			rows[(size_t)(k + 3) * n + i] = (float)fmax(fmax(x, y), z);
+		}
+	}
+	const cr_build_boxes boxes = { { rows, rows + n, rows + 2 * n }, { rows + 3 * n, rows + 4 * n, rows + 5 * n }, (int32_t)n };
+	CHECK(cr_tree2_check(&a->binary, &boxes));
+	CHECK(cr_tree8_check(&a->tree, &a->binary));
+	free(rows);
+}
+
+static void check_samples(const cr_collider *a, const cr_collider *b)
+{
+	const int32_t vertices = a->topology->vertex_count;
+	CHECK_INT(a->sample_count, b->sample_count);
+	float(*of_b)[7] = calloc((size_t)vertices, sizeof *of_b);
+	REQUIRE(of_b);
+	for (int pass = 0; pass < 2; pass++) {
+		const cr_collider *c = pass ? a : b;
+		for (int32_t i = 0; i < CR_WIDTH * c->sample_tree.block_count; i++) {
+			const cr_sample8 *s = &c->samples[i / CR_WIDTH];
+			const int lane = i % CR_WIDTH;
+			const float values[7] = { s->point[0][lane], s->point[1][lane], s->point[2][lane], s->inward[0][lane],
+				s->inward[1][lane], s->inward[2][lane], s->exit[lane] };
+			if (lane >= s->count)
+				continue;
+			if (pass)
+				CHECK_SAME(values, of_b[s->number[lane]], 7);
+			else
+				memcpy(of_b[s->number[lane]], values, sizeof values);
+		}
+	}
+	free(of_b);
+}
+
+/// Returns whether the cells lie alike, so that they could be compared.
+static bool check_grid(const cr_grid *a, const cr_grid *b)
+{
+	CHECK((a->cells == NULL) == (b->cells == NULL));
+	if (!a->cells || memcmp(a->origin, b->origin, sizeof a->origin) != 0 || a->cell != b->cell ||
+		memcmp(a->size, b->size, sizeof a->size) != 0)
+		return false;
+	const int64_t cells = (int64_t)a->size[0] * a->size[1] * a->size[2];
+	CHECK_SAME(a->cells, b->cells, cells);
+	CHECK_SAME(a->words, b->words, (cells + 63) / 64);
+	REQUIRE(a->touched_count == b->touched_count);
+	CHECK_SAME(a->touched, b->touched, a->touched_count);
+	CHECK_SAME(a->planes, b->planes, a->plane_count);
+	return true;
+}
+
+static bool check_whole(carom_context *context, const model *m)
+{
+	carom_mesh *whole = make_whole(context, m);
+	const carom_mesh *mesh = m->mesh;
+	check_topology(&mesh->topology, &whole->topology, m->heights, m->columns * m->rows);
+	check_facets(&mesh->facets, &whole->facets);
+	check_trees(&mesh->collider, &whole->collider);
+	check_samples(&mesh->collider, &whole->collider);
+	const bool alike = check_grid(&mesh->collider.grid, &whole->collider.grid);
+	CHECK(fabs(mesh->report.area - whole->report.area) <= 1e-12 * whole->report.area);
+	CHECK(fabs(mesh->report.volume - whole->report.volume) <= 1e-12 * whole->report.volume);
+	CHECK_INT(mesh->report.degenerate_triangles, whole->report.degenerate_triangles);
+	CHECK_INT(mesh->report.closed, whole->report.closed);
+	carom_release_mesh(whole);
+	return alike;
+}
+
+TEST(field_edit, is_the_field_made_whole)
+{
+	static model m;
+	uint64_t seed = 5;
+	carom_context *context = fixture_context(1);
+	int alike = 0, others = 0;
+	for (int round = 0; round < 12 / TEST_FEWER && test_failures() == 0; round++) {
+		const int32_t columns = 2 + (int32_t)(test_random(&seed) % (MAX_SIDE - 2)),
+					  rows = 4 + (int32_t)(test_random(&seed) % 30);
+		open_model(&m, context, columns < 4 ? 4 : columns, rows, &seed);
+		for (int k = 0; k < 6; k++) {
+			const carom_field_region r = random_region(&m, &seed);
+			edit(&m, context, &r, k == 2 ? -1 : 0, &seed);
+			check_whole(context, &m) ? alike++ : others++;
+		}
+		carom_release_mesh(m.mesh);
+	}
+	CHECK(alike > 5 / TEST_FEWER);
+	CHECK(others > 0); // the box has changed, so the cells of the whole field lie elsewhere
+	carom_destroy_context(context);
+}
+
+/// Small rectangles in the middle, at the sides and corners of a field whose box stays: the grids are equal.
+TEST(field_edit, borders_and_corners)
+{
+	static model m;
+	uint64_t seed = 6;
+	carom_context *context = fixture_context(1);
+	for (int k = 0; k < 16 && test_failures() == 0; k++) {
+		open_model(&m, context, 33, 21, &seed);
+		const int32_t columns = 1 + k % 5, rows = 1 + k / 4;
+		for (int place = 0; place < 9; place++) {
+			const carom_field_region r = { place % 3 * (33 - columns) / 2, place / 3 * (21 - rows) / 2, columns, rows };
+			if (r.first_column < 4 && r.first_row == 0)
+				continue; // the highest and the lowest sample, so that the box stays
+			edit(&m, context, &r, 0, &seed);
+			CHECK(check_whole(context, &m));
+		}
+		carom_release_mesh(m.mesh);
+	}
+	carom_destroy_context(context);
+}
+
+TEST(field_edit, holes_open_and_close)
+{
+	static model m;
+	uint64_t seed = 7;
+	carom_context *context = fixture_context(1);
+	int opened = 0;
+	for (int round = 0; round < 8 / TEST_FEWER && test_failures() == 0; round++) {
+		open_model(&m, context, 17, 13, &seed);
+		for (int k = 0; k < 12; k++) {
+			const carom_field_region r = random_region(&m, &seed);
+			const carom_field_region whole = { 0, 0, 17, 13 }, middle = { 5, 4, 3, 3 };
+			edit(&m, context, k % 4 == 3 ? &middle : &r, k % 4 == 1 ? 20 : k % 4 == 2 ? 60 : 0, &seed);
+			opened += m.mesh->report.degenerate_triangles > 0;
+			check_whole(context, &m);
+			if (k == 11) {
+				edit(&m, context, &whole, 0, &seed);
+				CHECK_INT(m.mesh->report.degenerate_triangles, 0);
+				check_whole(context, &m);
+			}
+		}
+		carom_release_mesh(m.mesh);
+	}
+	CHECK(opened > 4);
+	carom_destroy_context(context);
+}
+
+/// Edits beside holes that stay: no triangle changes its corners.
+TEST(field_edit, holes_that_stay)
+{
+	static model m;
+	uint64_t seed = 8;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 25, 25, &seed);
+	carom_release_mesh(m.mesh);
+	for (int i = 0; i < 60; i++)
+		m.heights[30 + test_random(&seed) % 590] = NAN;
+	m.mesh = make_whole(context, &m);
+	for (int k = 0; k < 24 && test_failures() == 0; k++) {
+		const carom_field_region r = random_region(&m, &seed);
+		static float heights[MAX_SAMPLES];
+		for (int32_t i = 0; i < r.columns * r.rows; i++) {
+			float *height = &m.heights[(r.first_row + i / r.columns) * 25 + r.first_column + i % r.columns];
+			*height = isnan(*height) ? NAN : random_height(&seed);
+			heights[i] = *height;
+		}
+		carom_mesh *edited = NULL;
+		REQUIRE(carom_create_edited_field(context, m.mesh, &r, heights, &edited) == CAROM_SUCCESS);
+		CHECK(edited->edited);
+		carom_release_mesh(m.mesh);
+		m.mesh = edited;
+		check_whole(context, &m);
+	}
+	carom_release_mesh(m.mesh);
+	carom_destroy_context(context);
+}
+
+// ---- Queries and worlds ----
+
+TEST(field_edit, rays_points_and_contacts)
+{
+	static model m;
+	uint64_t seed = 9;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 30, 30, &seed);
+	carom_mesh *ball = fixture_torus_mesh(context, 14, 8, 0.4, 0.1);
+	for (int k = 0; k < 5 && test_failures() == 0; k++) {
+		const carom_field_region r = random_region(&m, &seed);
+		edit(&m, context, &r, 0, &seed);
+		carom_mesh *whole = make_whole(context, &m);
+		const carom_mesh *meshes[2] = { m.mesh, whole };
+		for (int i = 0; i < 200; i++) {
+			const carom_ray ray = { .origin = { test_random_double(&seed, 0, 15), test_random_double(&seed, 0, 22),
+										test_random_double(&seed, -9, 9) },
+				.direction = { test_random_double(&seed, -1, 1), test_random_double(&seed, -1, 1),
+					test_random_double(&seed, -1, 1) },
+				.t_max = 100 };
+			bool found[2];
+			carom_ray_hit hit[2];
+			carom_closest_point near[2];
+			for (int j = 0; j < 2; j++) {
+				const carom_shape shape = fixture_of_mesh(meshes[j]);
+				REQUIRE(carom_shape_cast_ray(context, &shape, NULL, &ray, &found[j], &hit[j]) == CAROM_SUCCESS);
+				bool is_near;
+				REQUIRE(carom_shape_closest_point(context, &shape, NULL, ray.origin, 100, &is_near, &near[j]) == CAROM_SUCCESS);
+			}
+			CHECK_INT(found[0], found[1]);
+			CHECK(!found[0] || (hit[0].t == hit[1].t && hit[0].triangle == hit[1].triangle));
+			CHECK(near[0].distance == near[1].distance && near[0].triangle == near[1].triangle);
+		}
+		uint64_t hashes[2];
+		for (int j = 0; j < 2; j++) {
+			uint64_t again = 100 + (uint64_t)k;
+			carom_world *world = fixture_world(context, NULL);
+			fixture_add(world, fixture_of_mesh(meshes[j]), carom_pose_identity(), CAROM_STATIC);
+			for (int i = 0; i < 40; i++) {
+				carom_pose pose = fixture_random_pose(&again, 1);
+				pose.position.x += 2 + 1.5 * (i % 8);
+				pose.position.y += 2 + 3 * (i / 8);
+				pose.position.z += 3;
+				fixture_add(world, i % 2 ? fixture_of_mesh(ball) : fixture_box(0.4, 0.5, 0.6), pose, CAROM_DYNAMIC);
+			}
+			fixture_step(world);
+			CHECK(carom_world_contacts(world).count > 40);
+			hashes[j] = carom_world_hash(world);
+			carom_destroy_world(world);
+		}
+		CHECK(hashes[0] == hashes[1]);
+		carom_release_mesh(whole);
+	}
+	carom_release_mesh(ball);
+	carom_release_mesh(m.mesh);
+	carom_destroy_context(context);
+}
+
+/// A crater is dug while a world is recorded: the replay makes the edited field from its triangles.
+TEST(field_edit, recordings_replay)
+{
+	static model m;
+	uint64_t seed = 10;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 20, 20, &seed);
+	fixture_tape tape = { 0 };
+	carom_world *world = fixture_world(context, NULL);
+	const carom_body_id ground = fixture_add(world, fixture_of_mesh(m.mesh), carom_pose_identity(), CAROM_STATIC);
+	for (int i = 0; i < 20; i++)
+		fixture_add(world, fixture_box(0.4, 0.5, 0.6), fixture_at(1 + 2 * (i % 4), 1 + 2 * (i / 4), 2.5), CAROM_DYNAMIC);
+	REQUIRE(carom_world_record(world, fixture_write_tape, &tape) == CAROM_SUCCESS);
+	for (int step = 0; step < 4; step++) {
+		const carom_field_region r = random_region(&m, &seed);
+		edit(&m, context, &r, 0, &seed);
+		const carom_shape shape = fixture_of_mesh(m.mesh);
+		CHECK_INT(carom_world_set_shape(world, ground, &shape), CAROM_SUCCESS);
+		fixture_step(world);
+		fixture_step(world);
+	}
+	CHECK(carom_world_contacts(world).count > 20);
+	REQUIRE(carom_world_record(world, NULL, NULL) == CAROM_SUCCESS);
+	carom_replay_result result;
+	if (!CHECK_INT(carom_replay_recording(context, fixture_read_tape, &tape, &result), CAROM_SUCCESS))
+		CHECK_STR(carom_error_text(context), "");
+	CHECK(result.hash == carom_world_hash(world));
+	free(tape.bytes);
+	carom_destroy_world(world);
+	carom_release_mesh(m.mesh);
+	carom_destroy_context(context);
+}
+
+// ---- Baked fields, misuse, memory ----
+
+TEST(field_edit, baked_fields_are_edited_too)
+{
+	static model m;
+	uint64_t seed = 11;
+	carom_context *context = fixture_context(1);
+	for (int holes = 0; holes < 2; holes++) {
+		open_model(&m, context, 15, 18, &seed);
+		for (int k = 0; k < 4; k++) {
+			const carom_field_region r = random_region(&m, &seed);
+			edit(&m, context, &r, holes ? 10 : 0, &seed);
+			fixture_tape tape = { 0 };
+			carom_mesh *loaded = NULL;
+			REQUIRE(carom_mesh_save(m.mesh, fixture_write_tape, &tape) == CAROM_SUCCESS);
+			if (!CHECK_INT(carom_mesh_load(context, tape.bytes, tape.count, true, &loaded), CAROM_SUCCESS))
+				CHECK_STR(carom_error_text(context), "");
+			REQUIRE(loaded);
+			free(tape.bytes);
+			carom_release_mesh(m.mesh);
+			m.mesh = loaded;
+			check_whole(context, &m);
+		}
+		carom_release_mesh(m.mesh);
+	}
+	carom_destroy_context(context);
+}
+
+static void refused(
+	carom_context *context, const carom_mesh *field, const carom_field_region *region, const float *heights, const char *text)
+{
+	carom_mesh *edited = (carom_mesh *)&context;
+	CHECK_INT(carom_create_edited_field(context, field, region, heights, &edited), CAROM_INVALID_ARGUMENT);
+	CHECK(edited == NULL);
+	if (!CHECK(strstr(carom_error_text(context), text) != NULL))
+		CHECK_STR(carom_error_text(context), text);
+}
+
+TEST(field_edit, misuse)
+{
+	static model m;
+	uint64_t seed = 12;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 10, 6, &seed);
+	carom_mesh *box = fixture_box_mesh(context, 1, 1, 1);
+	const carom_field_region all = { 0, 0, 10, 6 }, one = { 9, 5, 1, 1 };
+	float heights[60] = { 0 };
+	CHECK_INT(carom_create_edited_field(NULL, m.mesh, &one, heights, &box), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_create_edited_field(context, m.mesh, &one, heights, NULL), CAROM_INVALID_ARGUMENT);
+	refused(context, NULL, &one, heights, "carom_create_edited_field: field is NULL");
+	refused(context, box, &one, heights, "field is no height field");
+	refused(context, m.mesh, NULL, heights, "region is NULL");
+	refused(context, m.mesh, &one, NULL, "heights is NULL");
+	refused(context, m.mesh, &(carom_field_region){ -1, 0, 1, 1 }, heights, "first_column is -1; the field has columns 0 to 9");
+	refused(context, m.mesh, &(carom_field_region){ 10, 0, 1, 1 }, heights, "first_column is 10; the field has columns 0 to 9");
+	refused(context, m.mesh, &(carom_field_region){ 0, 6, 1, 1 }, heights, "first_row is 6; the field has rows 0 to 5");
+	refused(context, m.mesh, &(carom_field_region){ 0, 0, 0, 1 }, heights, "region.columns is 0");
+	refused(context, m.mesh, &(carom_field_region){ 4, 0, 7, 1 }, heights,
+		"region.columns is 7; from first_column 4 on there are 6");
+	refused(context, m.mesh, &(carom_field_region){ 0, 5, 1, INT32_MAX }, heights, "region.rows is 2147483647");
+	heights[7] = -INFINITY;
+	refused(context, m.mesh, &all, heights, "heights[7] is -inf");
+	heights[7] = -8;
+	refused(context, m.mesh, &all, heights, "heights[7] is -8; the bottom of the field is at -8");
+	for (int i = 0; i < 60; i++)
+		heights[i] = NAN;
+	refused(context, m.mesh, &all, heights, "leaves only holes");
+	check_whole(context, &m);
+	carom_release_mesh(box);
+	carom_release_mesh(m.mesh);
+	carom_destroy_context(context);
+}
+
+/// Heights that are those already there change nothing.
+TEST(field_edit, nothing_changes)
+{
+	static model m;
+	uint64_t seed = 13;
+	carom_context *context = fixture_context(1);
+	open_model(&m, context, 10, 6, &seed);
+	const carom_field_region all = { 0, 0, 10, 6 };
+	carom_mesh *edited = NULL;
+	REQUIRE(carom_create_edited_field(context, m.mesh, &all, m.heights, &edited) == CAROM_SUCCESS);
+	carom_release_mesh(m.mesh);
+	m.mesh = edited;
+	CHECK(check_whole(context, &m));
+	carom_release_mesh(m.mesh);
+	carom_destroy_context(context);
+}
+
+TEST(field_edit, allocation_failure)
+{
+	static model m;
+	fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	const float hole = NAN, inside = 1.5F, peak = 40;
+	const float *heights[3] = { &inside, &peak, &hole };
+	for (int k = 0; k < 3; k++) {
+		uint64_t seed = 14;
+		open_model(&m, context, 12, 12, &seed);
+		const long long bytes = atomic_load(&heap.bytes), blocks = atomic_load(&heap.blocks);
+		const carom_field_region r = { 5, 6, 1, 1 };
+		int failed = 0;
+		carom_mesh *edited = NULL;
+		for (carom_result result = CAROM_OUT_OF_MEMORY; result != CAROM_SUCCESS; failed++) {
+			heap.fail_at = heap.calls + failed;
+			result = carom_create_edited_field(context, m.mesh, &r, heights[k], &edited);
+			heap.fail_at = -1;
+			if (result == CAROM_SUCCESS)
+				break;
+			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
+			CHECK(edited == NULL && strstr(carom_error_text(context), "memory") != NULL);
+			CHECK_INT(heap.bytes, bytes);
+			CHECK_INT(heap.blocks, blocks);
+			REQUIRE(failed < 1000);
+		}
+		CHECK(failed > 10);
+		carom_tree_info info;
+		CHECK_INT(carom_mesh_get_tree_info(edited, false, &info), CAROM_SUCCESS);
+		CHECK_INT((long long)info.bytes, heap.bytes - bytes);
+		carom_release_mesh(edited);
+		carom_release_mesh(m.mesh);
+	}
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
