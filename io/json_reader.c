@@ -1,5 +1,6 @@
 // JSON text with errors that name file, line and field: see json_reader.h.
 #include "io/json_reader.h"
+#include "sim/base/words.h"
 
 #include <errno.h>
 #include <math.h>
@@ -303,46 +304,6 @@ int sim_json_count(const sim_json_node *node, bool array)
 	return 0;
 }
 
-// Levenshtein distance of two short words (Wagner and Fischer 1974), one row at a time.
-static int word_distance(const char *a, const char *b)
-{
-	int row[64];
-	const int length = (int)strlen(b);
-	if (length >= 64)
-		return 64;
-	for (int j = 0; j <= length; j++)
-		row[j] = j;
-	for (int i = 0; a[i]; i++) {
-		int diagonal = row[0];
-		row[0] = i + 1;
-		for (int j = 0; j < length; j++) {
-			int cost = diagonal + (a[i] != b[j]);
-			diagonal = row[j + 1];
-			if (row[j] + 1 < cost)
-				cost = row[j] + 1;
-			if (diagonal + 1 < cost)
-				cost = diagonal + 1;
-			row[j + 1] = cost;
-		}
-	}
-	return row[length];
-}
-
-const char *sim_json_nearest(const char *word, const char *const *words)
-{
-	// A third of the letters may be wrong: "firction" is near "friction", "foo" is near nothing.
-	const char *nearest = NULL;
-	int least = (int)strlen(word) / 3 + 1;
-	for (; *words; words++) {
-		const int distance = word_distance(word, *words);
-		if (distance <= least && distance < (int)strlen(*words)) {
-			least = distance - 1;
-			nearest = *words;
-		}
-	}
-	return nearest;
-}
-
 bool sim_json_fields(const sim_json_node *node, const char *const *names)
 {
 	const int count = sim_json_count(node, false);
@@ -353,7 +314,7 @@ bool sim_json_fields(const sim_json_node *node, const char *const *names)
 		while (names[known] && strcmp(names[known], name) != 0)
 			known++;
 		if (!names[known]) {
-			const char *nearest = sim_json_nearest(name, names);
+			const char *nearest = sim_nearest_word(name, names);
 			if (nearest)
 				return sim_json_error(&member, "unknown field; did you mean \"%s\"?", nearest);
 			return sim_json_error(&member, "unknown field");

@@ -79,9 +79,6 @@ int sim_json_line(const sim_json_node *node);
 /// Demand that node is an object that has no members but those named (the list ends with NULL) and none twice.
 bool sim_json_fields(const sim_json_node *node, const char *const *names);
 
-/// The word of a list (ended by NULL) nearest to a mistyped one, or NULL when none is near.
-const char *sim_json_nearest(const char *word, const char *const *words);
-
 /// Is there a member of this name?
 bool sim_json_has(const sim_json_node *object, const char *name);
 

@@ -3,6 +3,7 @@
 #include "scene/granular_scene.h"
 
 #include "scene/scene_parts.h"
+#include "sim/base/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -339,7 +340,7 @@ static void read_mesh(const sim_json_node *node, const sim_granular_scene *scene
 		if (!strcmp(scene->base.meshes[i].name, name))
 			source->mesh = i;
 	}
-	const char *nearest = name ? sim_json_nearest(name, names) : NULL;
+	const char *nearest = name ? sim_nearest_word(name, names) : NULL;
 	if (name && source->mesh < 0)
 		sim_json_member_error(node, "mesh", "there is no mesh \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
 			nearest ? nearest : "", nearest ? "\"?" : "");

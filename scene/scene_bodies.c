@@ -1,6 +1,7 @@
 // The "planes", "bodies" and "grids" of a scene file.
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
+#include "sim/base/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int32_t find_mesh(const sim_json_node *node, const sim_scene *scene)
 	const char **names = calloc((size_t)scene->mesh_count + 1, sizeof *names);
 	for (int32_t i = 0; names && i < scene->mesh_count; i++)
 		names[i] = scene->meshes[i].name;
-	const char *nearest = names ? sim_json_nearest(name, names) : NULL;
+	const char *nearest = names ? sim_nearest_word(name, names) : NULL;
 	if (nearest)
 		sim_json_error(node, "there is no mesh \"%.100s\"; did you mean \"%s\"?", name, nearest);
 	else

@@ -2,6 +2,7 @@
 #include "scene/simulation.h"
 
 #include "io/baked_file.h"
+#include "sim/base/sim_clock.h"
 #include "sim/rigid/dynamics.h"
 #include "scene/volumes.h"
 #include "sim/base/state_hash.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct sim_simulation {
 	const sim_scene *scene;
@@ -37,13 +37,6 @@ struct sim_simulation {
 	carom_vec3 up; // unit, against gravity
 	sim_summary summary;
 };
-
-static double now_ms(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
-}
 
 static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 {
@@ -340,10 +333,10 @@ sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *s
 bool sim_finish_recording(sim_simulation *s, sim_error *error)
 {
 	sim_recorder *recorder = s->recorder;
-	const double start = now_ms();
+	const double start = sim_now_ms();
 	s->recorder = NULL;
 	const bool done = sim_close_recorder(recorder, error);
-	const double duration = now_ms() - start;
+	const double duration = sim_now_ms() - start;
 	s->summary.ms_recording += duration;
 	s->summary.ms_total += duration;
 	return done;
@@ -449,16 +442,16 @@ static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	if (!s->recorder)
 		return true;
-	const double start = now_ms();
+	const double start = sim_now_ms();
 	const bool done =
 		sim_recorder_add_frame(s->recorder, step->time, s->poses, s->recorded, carom_world_contacts(s->world).count, error);
-	step->ms_recording += now_ms() - start;
+	step->ms_recording += sim_now_ms() - start;
 	return done;
 }
 
 static bool respond(sim_simulation *s, sim_step *step, sim_error *error)
 {
-	const double start = now_ms();
+	const double start = sim_now_ms();
 	const double duration = s->scene->time_step / step->substeps;
 	int32_t lost;
 	if (!sim_dynamics_step(s->dynamics, duration, s->contacts, carom_world_contacts(s->world).count, &lost)) {
@@ -474,7 +467,7 @@ static bool respond(sim_simulation *s, sim_step *step, sim_error *error)
 		return sim_fail(
 			error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
 	}
-	step->ms_response += now_ms() - start;
+	step->ms_response += sim_now_ms() - start;
 	return true;
 }
 
@@ -534,7 +527,7 @@ static int32_t choose_substeps(const sim_simulation *s)
 
 bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 {
-	const double start = now_ms();
+	const double start = sim_now_ms();
 	sim_step step = { .step = s->step, .time = (double)s->step * s->scene->time_step };
 	if (!add_due_bodies(s, error))
 		return false;
@@ -549,7 +542,7 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 	}
 	step.kinetic_energy = sim_dynamics_kinetic_energy(s->dynamics);
 	step.lowest = lowest_centre(s);
-	add_to_summary(&s->summary, &step, now_ms() - start);
+	add_to_summary(&s->summary, &step, sim_now_ms() - start);
 	s->step++;
 	if (result)
 		*result = step;

@@ -4,6 +4,7 @@
 
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
+#include "sim/base/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static void read_mesh_name(const sim_json_node *node, const sim_soft_scene *scen
 		if (i < 64)
 			names[i] = scene->base.meshes[i].name;
 	}
-	const char *nearest = sim_json_nearest(name, names);
+	const char *nearest = sim_nearest_word(name, names);
 	if (source->mesh < 0)
 		sim_json_member_error(node, "mesh", "there is no mesh \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
 			nearest ? nearest : "", nearest ? "\"?" : "");

@@ -1,5 +1,6 @@
 // The cloth simulation: making it, and its steps. See soft.h.
 #include "sim/base/state_hash.h"
+#include "sim/base/sim_clock.h"
 #include "sim/cloth/soft_state.h"
 #include "sim/cloth/soft_topology.h"
 
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ALIGNMENT = 64, MOST_HALVINGS = 8 };
 
@@ -17,7 +17,7 @@ static const double sure_tolerance = 1e-9;
 // Impacts that are answered before: nearer than this part of the thickness.
 static const double near_part = 0.5;
 
-// ---- Memory and time ----
+// ---- Memory ----
 
 void *soft_alloc(const sim_soft *s, size_t size)
 {
@@ -44,13 +44,6 @@ soft_contact *soft_add_contact(const sim_soft *s, soft_contacts *contacts)
 		contacts->capacity = capacity;
 	}
 	return &contacts->data[contacts->count++];
-}
-
-double soft_now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
 }
 
 // ---- Defaults and checks ----
@@ -180,42 +173,49 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 
 // ---- Making ----
 
-// All arrays but those of impacts, and how large they are.
-static void list_arrays(sim_soft *s, void **arrays[22], size_t sizes[22], int *count)
+/// A place for an array behind those that were laid out before, on a cache line of its own; NULL where there is no memory yet.
+static void *place_array(char *memory, size_t *used, size_t count, size_t size)
+{
+	void *array = memory ? memory + *used : NULL;
+	*used += (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return array;
+}
+
+/// Lay out all arrays but those of impacts from memory on; NULL: only count. Returns their bytes.
+static size_t lay_out_arrays(sim_soft *s, char *memory)
 {
 	const size_t n = (size_t)s->vertex_count, t = (size_t)s->triangle_count, parts = (size_t)s->part_count;
 	double **const vectors[] = { &s->local, &s->committed, &s->committed_velocity, &s->begin, &s->begin_velocity, &s->place,
 		&s->velocity, &s->before, &s->solved, &s->carried };
 	int32_t **const numbers[] = { &s->part_of, &s->carrier, &s->zone, &s->zone_carrier };
-	*count = 0;
-#define LIST(pointer, bytes) (arrays[*count] = (void **)(pointer), sizes[(*count)++] = (bytes))
-	for (int i = 0; i < 10; i++)
-		LIST(vectors[i], 3 * n * sizeof(double));
-	for (int i = 0; i < 4; i++)
-		LIST(numbers[i], n * sizeof(int32_t));
-	LIST(&s->parts, parts * sizeof *s->parts);
-	LIST(&s->body_vertices, (parts + 1) * sizeof(int32_t));
-	LIST(&s->body_triangles, (parts + 1) * sizeof(int32_t));
-	LIST(&s->triangles, 3 * t * sizeof(int32_t));
-	LIST(&s->inverse_mass, n * sizeof(double));
-	LIST(&s->edges, 3 * t * sizeof *s->edges);
-	LIST(&s->hinges, 3 * t * sizeof *s->hinges);
-	LIST(&s->zone_sum, 4 * n * sizeof(double));
-#undef LIST
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+		*vectors[i] = place_array(memory, &used, 3 * n, sizeof(double));
+	}
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		*numbers[i] = place_array(memory, &used, n, sizeof(int32_t));
+	}
+	s->parts = place_array(memory, &used, parts, sizeof *s->parts);
+	s->body_vertices = place_array(memory, &used, parts + 1, sizeof *s->body_vertices);
+	s->body_triangles = place_array(memory, &used, parts + 1, sizeof *s->body_triangles);
+	s->triangles = place_array(memory, &used, 3 * t, sizeof *s->triangles);
+	s->inverse_mass = place_array(memory, &used, n, sizeof *s->inverse_mass);
+	s->edges = place_array(memory, &used, 3 * t, sizeof *s->edges);
+	s->hinges = place_array(memory, &used, 3 * t, sizeof *s->hinges);
+	s->zone_sum = place_array(memory, &used, 4 * n, sizeof *s->zone_sum);
+	return used;
 }
 
+/// Take the memory of these arrays, zeroed. Returns false when it is short.
 static bool allocate_arrays(sim_soft *s)
 {
-	void **arrays[22];
-	size_t sizes[22];
-	int count;
-	list_arrays(s, arrays, sizes, &count);
-	for (int i = 0; i < count; i++) {
-		*arrays[i] = soft_alloc(s, sizes[i]);
-		if (!*arrays[i])
-			return false;
-		memset(*arrays[i], 0, sizes[i]);
+	s->memory_size = lay_out_arrays(s, NULL);
+	s->memory = soft_alloc(s, s->memory_size);
+	if (!s->memory) {
+		return false;
 	}
+	memset(s->memory, 0, s->memory_size);
+	lay_out_arrays(s, s->memory);
 	return true;
 }
 
@@ -457,16 +457,12 @@ sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_e
 
 void sim_destroy_soft(sim_soft *s)
 {
-	void **arrays[22];
-	size_t sizes[22];
-	int count;
-	if (!s)
+	if (!s) {
 		return;
+	}
 	soft_destroy_detector(s->near_detector);
 	soft_destroy_detector(s->sure_detector);
-	list_arrays(s, arrays, sizes, &count);
-	for (int i = 0; i < count; i++)
-		soft_free(s, *arrays[i], sizes[i]);
+	soft_free(s, s->memory, s->memory_size);
 	soft_free(s, s->contacts.data, (size_t)s->contacts.capacity * sizeof *s->contacts.data);
 	soft_free(s, s->found.data, (size_t)s->found.capacity * sizeof *s->found.data);
 	const sim_soft shell = { .allocator = s->allocator };
@@ -499,11 +495,11 @@ static void carry(sim_soft *s, double from, double to)
 
 static void solve(sim_soft *s, double duration, int32_t substeps)
 {
-	const double start = soft_now();
+	const double start = sim_now_ms();
 	soft_solve(s, duration, substeps);
 	memcpy(s->solved, s->place, (size_t)s->vertex_count * 3 * sizeof *s->place);
 	s->step.solves++;
-	s->step.ms_solver += soft_now() - start;
+	s->step.ms_solver += sim_now_ms() - start;
 }
 
 // The impacts of the motion that no impact hinders are the first constraints. It need not be solved well.
@@ -612,7 +608,7 @@ static void measure(sim_soft *s)
 bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 {
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
-	const double start = soft_now(), time = (double)(s->steps + 1) * s->def.time_step;
+	const double start = sim_now_ms(), time = (double)(s->steps + 1) * s->def.time_step;
 	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
@@ -623,7 +619,7 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	s->steps++;
 	s->time = time;
 	measure(s);
-	s->step.ms_total = soft_now() - start;
+	s->step.ms_total = sim_now_ms() - start;
 	if (step)
 		*step = s->step;
 	return true;

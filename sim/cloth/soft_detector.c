@@ -2,6 +2,7 @@
 // knows only from step to step; so those that move are given to it as surfaces that do not meet themselves nor each other, with
 // places at both ends like the others. Those that rest are static.
 #include "sim/cloth/soft_state.h"
+#include "sim/base/sim_clock.h"
 
 enum { GROUP_OF_MOVING_BODIES = -1 };
 
@@ -119,14 +120,14 @@ static bool make_contact(const sim_soft *s, const carom_impact *impact, const do
 
 bool soft_find(sim_soft *s, soft_detector *detector, const double *begin, const double *end, sim_error *error)
 {
-	const double start = soft_now();
+	const double start = sim_now_ms();
 	s->found.count = 0;
 	if (!move_parts(s, detector, begin, end, error))
 		return false;
 	if (carom_world_step(detector->world) != CAROM_SUCCESS)
 		return say(s, error);
 	const carom_impact_view impacts = carom_world_impacts(detector->world);
-	s->step.ms_detection += soft_now() - start;
+	s->step.ms_detection += sim_now_ms() - start;
 	s->step.searches++;
 	for (int64_t i = 0; i < impacts.count; i++) {
 		soft_contact *c = soft_add_contact(s, &s->found);

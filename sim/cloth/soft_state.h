@@ -64,6 +64,8 @@ struct sim_soft {
 	double time;
 	int32_t vertex_count, triangle_count, part_count;
 	int64_t edge_count, hinge_count;
+	char *memory; ///< all arrays that follow
+	size_t memory_size;
 	soft_part *parts;
 	int32_t *body_vertices, *body_triangles; ///< [part_count + 1]
 	int32_t *triangles;
@@ -96,7 +98,6 @@ void *soft_alloc(const sim_soft *soft, size_t size);
 void soft_free(const sim_soft *soft, void *pointer, size_t size);
 /// A place for one more. NULL when memory is short.
 soft_contact *soft_add_contact(const sim_soft *soft, soft_contacts *contacts);
-double soft_now(void);
 
 // ---- Detection (soft_detector.c) ----
 

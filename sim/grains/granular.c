@@ -1,6 +1,7 @@
 // The granular simulation: making it, and the order of a step. See granular.h; the parts are listed in granular_state.h.
 #include "sim/grains/granular.h"
 
+#include "sim/base/sim_clock.h"
 #include "sim/grains/granular_state.h"
 #include "sim/base/rotations.h"
 
@@ -244,17 +245,17 @@ void sim_granular_get_gravity(const sim_granular *g, double gravity[3])
 
 static bool run_step(sim_granular *g, sim_granular_step *step, sim_error *error)
 {
-	const double t0 = granular_now();
+	const double t0 = sim_now_ms();
 	if (!granular_keep_list(g, error))
 		return false;
 	granular_clear_tallies(g);
 	granular_place_walls(g);
 	sim_granular_get_gravity(g, g->gravity);
-	const double t1 = granular_now();
+	const double t1 = sim_now_ms();
 	granular_compute_forces(g);
-	const double t2 = granular_now();
+	const double t2 = sim_now_ms();
 	granular_update(g);
-	const double t3 = granular_now();
+	const double t3 = sim_now_ms();
 	granular_note_times(g, t2 - t1, t3 - t2);
 
 	const granular_tally tally = granular_join_tallies(g);

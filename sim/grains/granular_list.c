@@ -2,6 +2,7 @@
 // can have come closer by it: the passes bound how far each sphere moved beside a motion common to all (Verlet 1967; the bound
 // is of every step's largest relative speed, so it holds without looking at the places again).
 #include "sim/grains/granular_state.h"
+#include "sim/base/sim_clock.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static bool sort_with(sim_granular *g, uint32_t *order, sim_error *error)
 
 static bool sort_spheres(sim_granular *g, sim_error *error)
 {
-	const double begin = granular_now();
+	const double begin = sim_now_ms();
 	const size_t size = (size_t)g->count * sizeof(uint32_t);
 	uint32_t *order = granular_alloc(g, size);
 	if (!order)
@@ -92,7 +93,7 @@ static bool sort_spheres(sim_granular *g, sim_error *error)
 		return false;
 	carom_destroy_spheres(g->detector);
 	g->detector = NULL;
-	g->sorting = (granular_sorting){ .ms = granular_now() - begin };
+	g->sorting = (granular_sorting){ .ms = sim_now_ms() - begin };
 	g->sorts++;
 	g->sorted = true;
 	return true;
@@ -200,8 +201,8 @@ bool granular_keep_list(sim_granular *g, sim_error *error)
 	}
 	if (g->count == 0)
 		return true;
-	const double begin = granular_now();
+	const double begin = sim_now_ms();
 	g->failed = !list_holds(g) && !make_list(g, error);
-	g->choice.ms += granular_now() - begin;
+	g->choice.ms += sim_now_ms() - begin;
 	return !g->failed;
 }

@@ -1,8 +1,6 @@
 // Memory and time for the granular simulation.
 #include "sim/grains/granular_state.h"
 
-#include <time.h>
-
 enum { ALIGNMENT = 64 };
 
 void *granular_alloc(sim_granular *granular, size_t size)
@@ -25,10 +23,3 @@ void granular_free(sim_granular *granular, void *pointer, size_t size)
 }
 
 bool granular_no_memory(const char *what, sim_error *error) { return sim_fail(error, "out of memory for %s", what); }
-
-double granular_now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
-}

@@ -212,8 +212,6 @@ void *granular_alloc(sim_granular *granular, size_t size);
 void granular_free(sim_granular *granular, void *pointer, size_t size);
 /// Put "out of memory" into error; false.
 bool granular_no_memory(const char *what, sim_error *error);
-/// Monotonic time in milliseconds.
-double granular_now(void);
 
 // ---- Definition (granular_check.c) ----
 

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "report.h"
 #include "io/mesh_file.h"
+#include "sim/base/sim_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,9 +147,9 @@ static int load_again(const bake_options *o, carom_context *context, bake_facts 
 	if (!bytes)
 		return report_error(o->output, "cannot be read again, or memory has run out");
 	const char *text;
-	const double begin = report_now_ms();
+	const double begin = sim_now_ms();
 	const carom_result result = sim_load_baked(context, bytes, size, &mesh, &text);
-	f->ms_load = report_now_ms() - begin;
+	f->ms_load = sim_now_ms() - begin;
 	free(bytes);
 	if (result != CAROM_SUCCESS)
 		return report_error(o->output, "%s", text);
@@ -160,9 +161,9 @@ static int bake(const bake_options *o, carom_context *context, const sim_mesh *s
 {
 	char findings[600];
 	sim_error error;
-	const double begin = report_now_ms();
+	const double begin = sim_now_ms();
 	carom_mesh *mesh = make_scaled(o, context, source);
-	f->ms_make = report_now_ms() - begin;
+	f->ms_make = sim_now_ms() - begin;
 	if (!mesh)
 		return EXIT_FAILED;
 	f->report = *carom_mesh_get_report(mesh);
@@ -222,10 +223,10 @@ int cmd_bake(int argc, char **argv)
 		return status;
 	bake_facts facts = { 0 };
 	sim_mesh source;
-	const double begin = report_now_ms();
+	const double begin = sim_now_ms();
 	if (!read_source(&o, &source))
 		return EXIT_FAILED;
-	facts.ms_read = report_now_ms() - begin;
+	facts.ms_read = sim_now_ms() - begin;
 	carom_context *context = report_create_context(1, CAROM_SIMD_AUTO);
 	status = context ? bake(&o, context, &source, &facts) : EXIT_FAILED;
 	if (status == EXIT_DONE)

@@ -1,5 +1,6 @@
 // `carom bench`: the tables and figures of the papers again, our values beside theirs.
 #include "tools/carom/bench/bench.h"
+#include "sim/base/words.h"
 #include "tools/carom/bench/bench_ccd.h"
 #include "tools/carom/bench/bench_motion.h"
 #include "tools/carom/bench/bench_plot.h"
@@ -159,7 +160,7 @@ static int unknown_name(const char *name)
 	const char *names[ENTRIES + 1] = { NULL };
 	for (int i = 0; i < ENTRIES; i++)
 		names[i] = entries[i].name;
-	const char *nearest = options_nearest(name, names);
+	const char *nearest = sim_nearest_word(name, names);
 	if (nearest)
 		return options_misuse("bench", "there is no bench %s; did you mean %s?", name, nearest);
 	return options_misuse("bench", "there is no bench %s; --list names them", name);

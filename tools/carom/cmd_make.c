@@ -4,6 +4,7 @@
 #include "options.h"
 #include "report.h"
 #include "io/mesh_file.h"
+#include "sim/base/words.h"
 
 #include <string.h>
 
@@ -84,7 +85,7 @@ static int check_use(const make_options *o)
 			return OPTIONS_GO_ON;
 		names[i] = shapes[i].name;
 	}
-	const char *nearest = options_nearest(o->shape, names);
+	const char *nearest = sim_nearest_word(o->shape, names);
 	if (nearest)
 		return options_misuse("make", "there is no shape %s; did you mean %s?", o->shape, nearest);
 	return options_misuse("make", "there is no shape %s; `carom make --list` names them", o->shape);

@@ -5,6 +5,7 @@
 #include "playback.h"
 #include "progress.h"
 #include "report.h"
+#include "sim/base/sim_clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -258,10 +259,10 @@ static int draw_world(
 	options.contacts = play->marks;
 	options.contact_count = play->mark_count;
 	options.caption = settings->plain ? NULL : caption;
-	const double begin = report_now_ms();
+	const double begin = sim_now_ms();
 	if (!sim_render_world(world, &state->camera, &options, image, &error))
 		return report_error(play->path, "frame %d: %s", frame, error.text);
-	state->ms += report_now_ms() - begin;
+	state->ms += sim_now_ms() - begin;
 	return EXIT_DONE;
 }
 

@@ -198,6 +198,45 @@ int run_end(int status, int64_t done, int64_t wanted)
 	return status;
 }
 
+int run_replace_meshes(const run_options *options, sim_scene *scene)
+{
+	sim_error error;
+	for (int i = 0; i < options->meshes.count; i++) {
+		if (!sim_scene_replace_mesh(scene, options->meshes.items[i], &error)) {
+			return report_error(NULL, "--mesh: %s", error.text);
+		}
+	}
+	return EXIT_DONE;
+}
+
+int run_write_picture(const run_options *options, const char *name, sim_image *image)
+{
+	char path[SIM_PATH_MAX];
+	sim_error error;
+	run_out_path(options, name, path);
+	const bool done = sim_write_png(path, image, &error);
+	sim_destroy_image(image);
+	return done ? EXIT_DONE : report_error(path, "%s", error.text);
+}
+
+int run_go(const run_stages *stages, void *run, sim_output_file *stats)
+{
+	int status = stages->prepare(run);
+	if (status == EXIT_DONE) {
+		run_watch_interrupts(true);
+		status = stages->simulate(run);
+		if (status == EXIT_DONE) {
+			status = stages->finish(run);
+		}
+		if (stats->stream) {
+			report_commit(stats);
+		}
+		run_watch_interrupts(false);
+	}
+	sim_output_abandon(stats);
+	return status;
+}
+
 // ---- The command ----
 
 typedef enum scene_kind { SCENE_BODIES = 1, SCENE_SPHERES = 2, SCENE_CLOTH = 4 } scene_kind;

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "options.h"
 #include "report.h"
+#include "sim/base/words.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ static int unknown_command(const char *word)
 	const char *names[COMMAND_COUNT + 3] = { "--help", "--version" };
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		names[i + 2] = commands[i].name;
-	const char *nearest = options_nearest(word, names);
+	const char *nearest = sim_nearest_word(word, names);
 	const char *what = word[0] == '-' ? "option" : "command";
 	if (nearest)
 		return options_misuse(NULL, "there is no %s %s; did you mean %s?", what, word, nearest);

@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include "report.h"
+#include "sim/base/words.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,7 +22,7 @@ const char *const options_buffer_words[] = { "exact", "ignore", "backtrack", NUL
 const char *const options_predictor_words[] = { "pairs", "last", NULL };
 
 // Words longer than this are never taken for a misspelling of one of ours.
-enum { WORD_MAX = 32, OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 64 };
 
 int options_misuse(const char *command, const char *format, ...)
 {
@@ -32,48 +33,6 @@ int options_misuse(const char *command, const char *format, ...)
 	va_end(arguments);
 	fprintf(stderr, "\nTry `carom%s%s --help`.\n", command ? " " : "", command ? command : "");
 	return EXIT_USAGE;
-}
-
-static int least_of(int a, int b) { return a < b ? a : b; }
-
-// Edit distance where swapping two neighbours counts as one edit (optimal string alignment).
-static int edit_distance(const char *a, const char *b)
-{
-	const int n = (int)strlen(a), m = (int)strlen(b);
-	int row[3][WORD_MAX + 1];
-	for (int j = 0; j <= m; j++)
-		row[0][j] = j;
-	for (int i = 1; i <= n; i++) {
-		int *now = row[i % 3], *above = row[(i + 2) % 3], *above2 = row[(i + 1) % 3];
-		now[0] = i;
-		for (int j = 1; j <= m; j++) {
-			const int change = above[j - 1] + (a[i - 1] != b[j - 1]);
-			now[j] = least_of(change, 1 + least_of(above[j], now[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least_of(now[j], above2[j - 2] + 1);
-		}
-	}
-	return row[n % 3][m];
-}
-
-const char *options_nearest(const char *word, const char *const *candidates)
-{
-	const size_t length = strlen(word);
-	if (length == 0 || length > WORD_MAX)
-		return NULL;
-	// A third of the letters wrong still reads as the same word; with more it is a guess.
-	int best = 1 + (int)length / 3;
-	const char *nearest = NULL;
-	for (; *candidates; candidates++) {
-		if (strlen(*candidates) > WORD_MAX)
-			continue;
-		const int distance = edit_distance(word, *candidates);
-		if (distance < best || (distance == best && !nearest)) {
-			best = distance;
-			nearest = *candidates;
-		}
-	}
-	return nearest;
 }
 
 bool options_parse_reals(const char *text, int count, double *values)
@@ -120,7 +79,7 @@ static int unknown_option(const command_line *line, const char *name)
 	const char *names[OPTIONS_MAX] = { "help" };
 	for (int i = 0; i < OPTIONS_MAX - 2 && line->options[i].name; i++)
 		names[i + 1] = line->options[i].name;
-	const char *nearest = options_nearest(name, names);
+	const char *nearest = sim_nearest_word(name, names);
 	if (nearest)
 		return options_misuse(line->command, "there is no option --%s; did you mean --%s?", name, nearest);
 	return options_misuse(line->command, "there is no option --%s", name);

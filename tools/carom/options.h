@@ -83,9 +83,6 @@ int options_parse(const command_line *line, int argc, char **argv, const char **
 /// Say what is wrong with the use of a command (printf style) and where its help is. Returns EXIT_USAGE.
 int options_misuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// The candidate nearest to a mistyped word, or NULL when none is near. candidates end with NULL.
-const char *options_nearest(const char *word, const char *const *candidates);
-
 /// Read count numbers separated by commas, and nothing else. All must be finite.
 bool options_parse_reals(const char *text, int count, double *values);
 

@@ -1,25 +1,18 @@
 // A progress bar with the time left, redrawn in place on a terminal.
 #include "progress.h"
+#include "sim/base/sim_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void progress_start(progress *bar, const char *label, int64_t total)
 {
 	const char *terminal = getenv("TERM");
 	bar->label = label;
 	bar->total = total;
-	bar->started = now();
+	bar->started = sim_now_ms() / 1000;
 	bar->drawn = bar->started;
 	bar->visible = isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
 }
@@ -28,7 +21,7 @@ void progress_update(progress *bar, int64_t done)
 {
 	if (!bar->visible)
 		return;
-	const double time = now();
+	const double time = sim_now_ms() / 1000;
 	if (time - bar->drawn < 0.1)
 		return;
 	bar->drawn = time;

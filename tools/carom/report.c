@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static void say(const char *kind, const char *file, const char *format, va_list arguments)
@@ -21,13 +20,6 @@ static void say(const char *kind, const char *file, const char *format, va_list 
 		fprintf(stderr, "%s: ", file);
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
-}
-
-double report_now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
 int report_error(const char *file, const char *format, ...)

@@ -27,9 +27,6 @@ int report_json(cJSON *object);
 /// Flush stdout after text output. Returns EXIT_DONE, or EXIT_FAILED with a message when something got lost.
 int report_end_of_text(void);
 
-/// Milliseconds of the monotonic clock.
-double report_now_ms(void);
-
 /// Add a hash as 16 hexadecimal digits: JSON numbers do not hold 64 bits.
 void report_add_hash(cJSON *object, const char *name, uint64_t hash);
 

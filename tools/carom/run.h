@@ -3,8 +3,10 @@
 #ifndef CAROM_TOOL_RUN_H
 #define CAROM_TOOL_RUN_H
 
-#include "options.h"
 #include "io/output_file.h"
+#include "options.h"
+#include "scene/scene.h"
+#include "view/image.h"
 
 #include <cjson/cJSON.h>
 
@@ -52,7 +54,25 @@ void run_out_path(const run_options *options, const char *name, char path[SIM_PA
 /// Write an object as summary.json, and delete it. Returns an exit code; NULL (out of memory) is a failure.
 int run_write_summary(const run_options *options, cJSON *json);
 
+/// Take the meshes of --mesh in place of those of a scene. Returns EXIT_DONE, or EXIT_FAILED after a message.
+int run_replace_meshes(const run_options *options, sim_scene *scene);
+
+/// Write a picture into the folder of --out as NAME, and destroy it. Returns an exit code.
+int run_write_picture(const run_options *options, const char *name, sim_image *image);
+
 /// The exit code of a run that has come so far: status, or, after a message, that of an interrupted run.
 int run_end(int status, int64_t done, int64_t wanted);
+
+/// What a run does, one after the other, with a record of its own. Each returns an exit code; after one that failed the next ones
+/// are left out.
+typedef struct run_stages {
+	int (*prepare)(void *run);
+	int (*simulate)(void *run);
+	int (*finish)(void *run);
+} run_stages;
+
+/// Go through the stages; Ctrl-C ends the second one early. stats: the table of steps, once prepare has opened it; it is closed
+/// here. Where a stage failed it keeps the rows of the steps before, which tell what led to it. Returns an exit code.
+int run_go(const run_stages *stages, void *run, sim_output_file *stats);
 
 #endif

@@ -112,7 +112,7 @@ static sim_camera choose_camera(const run *r, carom_body_id *ids)
 	return sim_frame_box(&box, up_of(&r->scene), (double)given->width / (double)given->height);
 }
 
-static int draw(const run *r, const sim_camera *camera, const sim_look *looks, const char *path)
+static int draw(const run *r, const sim_camera *camera, const sim_look *looks)
 {
 	char caption[120];
 	sim_error error;
@@ -128,16 +128,12 @@ static int draw(const run *r, const sim_camera *camera, const sim_look *looks, c
 	options.caption = caption;
 	sim_image image;
 	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, &error))
-		return report_error(path, "%s", error.text);
-	const bool done = sim_write_png(path, &image, &error);
-	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
+		return report_error(r->options.out, "last.png: %s", error.text);
+	return run_write_picture(&r->options, "last.png", &image);
 }
 
 static int write_picture(const run *r)
 {
-	char path[SIM_PATH_MAX];
-	run_out_path(&r->options, "last.png", path);
 	const size_t count = (size_t)r->scene.body_count;
 	sim_look *looks = calloc(count, sizeof *looks);
 	carom_body_id *ids = calloc(count, sizeof *ids);
@@ -147,7 +143,7 @@ static int write_picture(const run *r)
 		for (size_t i = 0; i < count; i++)
 			looks[i] = sim_make_look(r->scene.bodies[i].type, r->scene.bodies[i].kind, (int)i);
 		const sim_camera camera = choose_camera(r, ids);
-		status = draw(r, &camera, looks, path);
+		status = draw(r, &camera, looks);
 	} else {
 		status = report_error(NULL, "out of memory");
 	}
@@ -158,15 +154,16 @@ static int write_picture(const run *r)
 
 // ---- The run ----
 
-static int prepare(run *r)
+static int prepare(void *run_record)
 {
+	run *r = run_record;
 	sim_error error;
 	const run_options *o = &r->options;
 	if (!sim_parse_scene(o->scene, o->text, o->text_size, &r->scene, &error))
 		return report_error(NULL, "%s", error.text);
-	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&r->scene, o->meshes.items[i], &error))
-			return report_error(NULL, "--mesh: %s", error.text);
+	if (run_replace_meshes(o, &r->scene) != EXIT_DONE) {
+		return EXIT_FAILED;
+	}
 	if (o->steps > 0)
 		r->scene.steps = o->steps;
 	r->scene.record_contacts |= o->contacts;
@@ -188,8 +185,9 @@ static int prepare(run *r)
 	return status;
 }
 
-static int simulate(run *r)
+static int simulate(void *run_record)
 {
+	run *r = run_record;
 	sim_error error;
 	progress bar;
 	bool done = true;
@@ -205,8 +203,9 @@ static int simulate(run *r)
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
-static int finish(run *r)
+static int finish(void *run_record)
 {
+	run *r = run_record;
 	sim_error error;
 	if (!sim_finish_recording(r->simulation, &error) || !sim_measure_interpenetration(r->simulation, &r->inside, &error))
 		return report_error(NULL, "%s", error.text);
@@ -223,17 +222,8 @@ static int finish(run *r)
 int run_bodies(const run_options *options)
 {
 	run r = { .options = *options };
-	int status = prepare(&r);
-	if (status == EXIT_DONE) {
-		run_watch_interrupts(true);
-		status = simulate(&r);
-		if (status == EXIT_DONE)
-			status = finish(&r);
-		if (r.stats.stream) // something failed: the rows of the steps before tell what led to it
-			report_commit(&r.stats);
-		run_watch_interrupts(false);
-	}
-	sim_output_abandon(&r.stats);
+	static const run_stages stages = { prepare, simulate, finish };
+	const int status = run_go(&stages, &r, &r.stats);
 	sim_destroy_simulation(r.simulation);
 	carom_destroy_context(r.context);
 	sim_destroy_scene(&r.scene);

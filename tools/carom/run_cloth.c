@@ -5,12 +5,12 @@
 #include "report.h"
 #include "run.h"
 #include "io/mesh_file.h"
+#include "sim/base/sim_clock.h"
 #include "tools/carom/soft_picture.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 // Sums over the steps.
@@ -38,13 +38,6 @@ typedef struct cloth_run {
 	run_sums sums;
 	int32_t crossings; // at the end
 } cloth_run;
-
-static double milliseconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
 
 // ---- Output ----
 
@@ -173,16 +166,11 @@ static int draw(const cloth_run *r, const sim_camera *camera, sim_image *image)
 
 static int write_picture(const cloth_run *r)
 {
-	char path[SIM_PATH_MAX];
-	sim_error error;
 	sim_image image;
 	const sim_camera camera = sim_soft_camera(&r->scene, r->soft);
-	run_out_path(r->options, "last.png", path);
 	if (draw(r, &camera, &image) != EXIT_DONE)
 		return EXIT_FAILED;
-	const bool done = sim_write_png(path, &image, &error);
-	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(path, "%s", error.text);
+	return run_write_picture(r->options, "last.png", &image);
 }
 
 static int add_to_movie(cloth_run *r)
@@ -198,14 +186,14 @@ static int add_to_movie(cloth_run *r)
 // What a state leaves behind, the first one too.
 static int write_state(cloth_run *r)
 {
-	const double start = milliseconds();
+	const double start = sim_now_ms();
 	int status = EXIT_DONE;
 	const int64_t interval = r->floats ? r->scene.frame_interval : 0;
 	if (interval > 0 && r->sums.steps % interval == 0)
 		status = write_frame(r);
 	if (status == EXIT_DONE && r->options->movie)
 		status = add_to_movie(r);
-	r->sums.ms_output += milliseconds() - start;
+	r->sums.ms_output += sim_now_ms() - start;
 	return status;
 }
 
@@ -219,9 +207,9 @@ static int load_scene(cloth_run *r)
 		return report_error(NULL, "--movie needs --out: where should it go?");
 	if (!sim_parse_soft_scene(o->scene, o->text, o->text_size, &r->scene, &error))
 		return report_error(NULL, "%s", error.text);
-	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&r->scene.base, o->meshes.items[i], &error))
-			return report_error(NULL, "--mesh: %s", error.text);
+	if (run_replace_meshes(o, &r->scene.base) != EXIT_DONE) {
+		return EXIT_FAILED;
+	}
 	if (o->steps > 0)
 		r->scene.base.steps = o->steps;
 	if (o->resolution > 0)
@@ -261,8 +249,9 @@ static int open_output(cloth_run *r)
 	return movie_open(&r->film, r->movie_path, r->scene.base.camera.width, r->scene.base.camera.height, rate);
 }
 
-static int prepare(cloth_run *r)
+static int prepare(void *run_record)
 {
+	cloth_run *r = run_record;
 	sim_error error;
 	if (load_scene(r) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -299,8 +288,9 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 	s->last = *step;
 }
 
-static int simulate(cloth_run *r)
+static int simulate(void *run_record)
 {
+	cloth_run *r = run_record;
 	sim_error error;
 	progress bar;
 	int status = write_state(r);
@@ -321,8 +311,9 @@ static int simulate(cloth_run *r)
 	return status;
 }
 
-static int finish(cloth_run *r)
+static int finish(void *run_record)
 {
+	cloth_run *r = run_record;
 	if (!sim_soft_count_crossings(r->soft, &r->crossings))
 		return report_error(NULL, "%s", carom_error_text(r->context));
 	if (r->options->out && !r->options->no_picture && write_picture(r) != EXIT_DONE)
@@ -339,18 +330,9 @@ static int finish(cloth_run *r)
 int run_cloth(const run_options *options)
 {
 	cloth_run r = { .options = options };
-	int status = prepare(&r);
-	if (status == EXIT_DONE) {
-		run_watch_interrupts(true);
-		status = simulate(&r);
-		if (status == EXIT_DONE)
-			status = finish(&r);
-		if (r.stats.stream) // something failed: the rows of the steps before tell what led to it
-			report_commit(&r.stats);
-		run_watch_interrupts(false);
-	}
+	static const run_stages stages = { prepare, simulate, finish };
+	const int status = run_go(&stages, &r, &r.stats);
 	movie_abandon(&r.film);
-	sim_output_abandon(&r.stats);
 	sim_destroy_soft(r.soft);
 	carom_destroy_context(r.context);
 	sim_destroy_soft_scene(&r.scene);

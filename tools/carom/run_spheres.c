@@ -5,6 +5,7 @@
 #include "run.h"
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_fill.h"
+#include "sim/base/sim_clock.h"
 #include "sim/grains/granular_output.h"
 #include "sim/base/state_hash.h"
 #include "io/vtk_file.h"
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { ROW_SIZE = 512 }; // of the table of steps, most
 
@@ -45,13 +45,6 @@ typedef struct sphere_run {
 	int64_t inside;
 	uint64_t hash;
 } sphere_run;
-
-static double milliseconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
-}
 
 // ---- Output ----
 
@@ -233,12 +226,11 @@ static sim_camera choose_camera(const sphere_run *r, const sim_sphere_cloud *clo
 
 static int write_picture(const sphere_run *r, const sim_sphere_cloud *cloud)
 {
-	char path[SIM_PATH_MAX], caption[120];
+	char caption[120];
 	sim_error error;
 	const sim_granular_info info = sim_granular_get_info(r->granular);
 	const sim_camera camera = choose_camera(r, cloud);
 	sim_sphere_picture_options options = sim_default_sphere_picture();
-	run_out_path(r->options, "last.png", path);
 	snprintf(caption, sizeof caption, "%.50s   %.4f s   %lld spheres", r->scene.base.name, info.time, (long long)info.count);
 	options.width = r->scene.base.camera.width;
 	options.height = r->scene.base.camera.height;
@@ -253,10 +245,8 @@ static int write_picture(const sphere_run *r, const sim_sphere_cloud *cloud)
 	options.caption = caption;
 	sim_image image;
 	if (!sim_draw_spheres(cloud, &camera, &options, &image, &error))
-		return report_error(path, "%s", error.text);
-	const bool done = sim_write_png(path, &image, &error);
-	sim_destroy_image(&image);
-	return done ? EXIT_DONE : report_error(path, "%s", error.text);
+		return report_error(r->options->out, "last.png: %s", error.text);
+	return run_write_picture(r->options, "last.png", &image);
 }
 
 // ---- The run ----
@@ -268,9 +258,9 @@ static int load_scene(sphere_run *r)
 	sim_granular_scene *scene = &r->scene;
 	if (!sim_parse_granular_scene(o->scene, o->text, o->text_size, scene, &error))
 		return report_error(NULL, "%s", error.text);
-	for (int i = 0; i < o->meshes.count; i++)
-		if (!sim_scene_replace_mesh(&scene->base, o->meshes.items[i], &error))
-			return report_error(NULL, "--mesh: %s", error.text);
+	if (run_replace_meshes(o, &scene->base) != EXIT_DONE) {
+		return EXIT_FAILED;
+	}
 	if (o->count > 0 && o->restart)
 		return report_error(NULL, "--count: a checkpoint has its spheres already");
 	if (o->count > 0 && !sim_granular_scene_set_count(scene, o->count, &error))
@@ -436,8 +426,9 @@ static int open_output(sphere_run *r)
 	return sim_output_take_part(&r->stats, &error) ? EXIT_DONE : report_error(r->stats.path, "%s", error.text);
 }
 
-static int prepare(sphere_run *r)
+static int prepare(void *run_record)
 {
+	sphere_run *r = run_record;
 	if (load_scene(r) != EXIT_DONE)
 		return EXIT_FAILED;
 	r->context = report_create_context(r->options->threads, r->options->simd);
@@ -492,10 +483,10 @@ static int one_step(sphere_run *r)
 {
 	sim_error error;
 	sim_granular_step step;
-	const double begin = milliseconds();
+	const double begin = sim_now_ms();
 	if (!sim_granular_advance(r->granular, &step, &error))
 		return report_error(NULL, "%s", error.text);
-	const double end = milliseconds();
+	const double end = sim_now_ms();
 	add_step(r, &step, end - begin);
 	const int64_t snapshots = r->scene.snapshot_interval, checkpoints = r->scene.checkpoint_interval;
 	int status = EXIT_DONE;
@@ -503,12 +494,13 @@ static int one_step(sphere_run *r)
 		status = write_snapshot(r);
 	if (status == EXIT_DONE && r->options->out && checkpoints > 0 && step.step % checkpoints == 0)
 		status = write_checkpoint(r);
-	r->sums.ms_output += milliseconds() - end;
+	r->sums.ms_output += sim_now_ms() - end;
 	return status;
 }
 
-static int simulate(sphere_run *r)
+static int simulate(void *run_record)
 {
+	sphere_run *r = run_record;
 	progress bar;
 	const int64_t first = r->sums.first_step, steps = r->scene.base.steps;
 	// A run that goes on in its folder has its first state there.
@@ -538,8 +530,9 @@ static int look_at_end(sphere_run *r)
 	return status;
 }
 
-static int finish(sphere_run *r)
+static int finish(void *run_record)
 {
+	sphere_run *r = run_record;
 	r->sums.energy_final = sim_granular_kinetic_energy(r->granular); // an interrupted run may end between two measurements
 	if (write_snapshot(r) != EXIT_DONE || look_at_end(r) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -554,17 +547,8 @@ static int finish(sphere_run *r)
 int run_spheres(const run_options *options)
 {
 	sphere_run r = { .options = options };
-	int status = prepare(&r);
-	if (status == EXIT_DONE) {
-		run_watch_interrupts(true);
-		status = simulate(&r);
-		if (status == EXIT_DONE)
-			status = finish(&r);
-		if (r.stats.stream) // something failed: the rows of the steps before tell what led to it
-			report_commit(&r.stats);
-		run_watch_interrupts(false);
-	}
-	sim_output_abandon(&r.stats);
+	static const run_stages stages = { prepare, simulate, finish };
+	const int status = run_go(&stages, &r, &r.stats);
 	sim_destroy_vtk_series(r.series);
 	sim_destroy_granular(r.granular);
 	carom_destroy_context(r.context);

@@ -3,10 +3,10 @@
 #include "bench_ccd.h"
 
 #include "carom/query.h"
+#include "sim/base/sim_clock.h"
 #include "tools/carom/options.h"
 
 #include <math.h>
-#include <time.h>
 
 // ---- The front with and without orphan sets ----
 
@@ -67,13 +67,6 @@ static double walk_ms(const ccd_cost *cost) { return cost->ms_front; }
 static double test_ms(const ccd_cost *cost) { return cost->ms_tests + cost->ms_orphans; }
 static double search_ms(const ccd_cost *cost) { return walk_ms(cost) + test_ms(cost); }
 
-static double now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
 // Nanoseconds for a discrete pair of triangles: their distance, of each triangle and the one a few numbers on, in the first frame.
 static double discrete_ns(const ccd_motion *motion)
 {
@@ -81,7 +74,7 @@ static double discrete_ns(const ccd_motion *motion)
 	const int32_t count = motion->triangle_count - AHEAD;
 	double least = (double)INFINITY, sum = 0;
 	for (int pass = 0; pass < 3; pass++) {
-		const double start = now_ns();
+		const double start = 1e6 * sim_now_ms();
 		for (int32_t i = 0; i < count; i++) {
 			carom_vec3 corners[2][3];
 			for (int k = 0; k < 6; k++) {
@@ -91,7 +84,7 @@ static double discrete_ns(const ccd_motion *motion)
 			carom_triangle_point on[2];
 			sum += carom_triangle_triangle_distance(corners[0], corners[1], &on[0], &on[1]);
 		}
-		const double taken = now_ns() - start;
+		const double taken = 1e6 * sim_now_ms() - start;
 		least = taken < least ? taken : least;
 	}
 	return sum >= 0 && count > 0 ? least / count : 0; // the sum is used, so that the loop cannot be left out

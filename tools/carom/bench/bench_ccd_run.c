@@ -1,5 +1,6 @@
 // The steps of a motion searched in several ways, which must all find the same.
 #include "bench_ccd.h"
+#include "sim/base/sim_clock.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
 #include "tools/carom/report.h"
@@ -7,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	UNMEASURED = 2, // steps before: lists grow, fronts come about
@@ -25,13 +25,6 @@ typedef struct runner {
 	carom_sweep_stats *stats; // [steps] of that pass
 	uint64_t *hash;           // [steps] of the impacts
 } runner;
-
-static double now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
 
 static carom_strided places_of(const ccd_motion *motion, int frame)
 {
@@ -104,7 +97,7 @@ static int run_step(runner *r, const ccd_motion *motion, int step)
 	carom_sweep_hits hits;
 	carom_result result = CAROM_SUCCESS;
 	gather_places(r, motion, step + 1);
-	const double start = now_ms();
+	const double start = sim_now_ms();
 	for (int i = 0; i < mesh_count(r) && result == CAROM_SUCCESS; i++) {
 		const carom_strided end = places_of_mesh(r, motion, step + 1, i);
 		result = carom_sweep_move_mesh(r->sweep, i, &end);
@@ -113,7 +106,7 @@ static int run_step(runner *r, const ccd_motion *motion, int step)
 		result = carom_sweep_find(r->sweep, &hits);
 	if (result != CAROM_SUCCESS)
 		return say_error(r);
-	const double taken = now_ms() - start;
+	const double taken = sim_now_ms() - start;
 	if (taken < r->least[step]) {
 		r->least[step] = taken;
 		r->stats[step] = carom_sweep_get_stats(r->sweep);
