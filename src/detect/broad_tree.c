@@ -14,6 +14,7 @@
 /// walked in each step, and only what passes everything is listed.
 #include "base/parallel.h"
 #include "detect/broad_pairs.h"
+#include "math/box3.h"
 #include <string.h>
 
 enum {
@@ -23,7 +24,6 @@ enum {
 	REBUILD_SHARE = 4,
 	// All pairs are asked for when at least 1 in REQUERY_SHARE of the bodies changed.
 	REQUERY_SHARE = 8,
-	SPLIT_BINS = 8,
 	// From this depth on a build halves the leaves, which bounds the depth for any input.
 	HALVE_DEPTH = 40,
 	MIN_RANGE = 64,
@@ -40,13 +40,8 @@ static const double WORN_OUT = 1.5;
 // Boxes that reach further than this count as endless: areas stay finite below.
 static const double END_OF_WORLD = 1e100;
 
-typedef struct box {
-	double lower[3];
-	double upper[3];
-} box;
-
 typedef struct node {
-	box bounds;
+	box3d bounds;
 	int32_t parent;
 	int32_t child[2]; // NO_NODE: leaf or free
 	int32_t body;     // of a leaf; NO_NODE: inner or free
@@ -109,7 +104,7 @@ typedef struct broad_tree {
 	CR_ARRAY(member) members;
 	CR_ARRAY(int32_t) changed; // bodies that changed in this call
 	CR_ARRAY(int32_t) build;   // bodies, then leaves of a build
-	CR_ARRAY(box) build_boxes;
+	CR_ARRAY(box3d) build_boxes;
 	CR_ARRAY(int32_t) endless;
 	cr_pair_list kept;        // pairs of overlapping leaf boxes, sorted
 	cr_pair_list fresh;       // pairs of changed leaves
@@ -127,31 +122,9 @@ typedef struct broad_tree {
 
 // ---- Boxes ----
 
-static inline double box_area(const box *b)
-{
-	const double x = b->upper[0] - b->lower[0], y = b->upper[1] - b->lower[1], z = b->upper[2] - b->lower[2];
-	return x * y + y * z + z * x;
-}
+static inline bool box_equal(const box3d *a, const box3d *b) { return memcmp(a, b, sizeof *a) == 0; }
 
-static inline box box_union(const box *a, const box *b)
-{
-	box r;
-	for (int k = 0; k < 3; k++) {
-		r.lower[k] = a->lower[k] < b->lower[k] ? a->lower[k] : b->lower[k];
-		r.upper[k] = a->upper[k] > b->upper[k] ? a->upper[k] : b->upper[k];
-	}
-	return r;
-}
-
-static inline bool boxes_overlap(const box *a, const box *b)
-{
-	return (a->lower[0] <= b->upper[0]) & (b->lower[0] <= a->upper[0]) & (a->lower[1] <= b->upper[1]) &
-		(b->lower[1] <= a->upper[1]) & (a->lower[2] <= b->upper[2]) & (b->lower[2] <= a->upper[2]);
-}
-
-static inline bool box_equal(const box *a, const box *b) { return memcmp(a, b, sizeof *a) == 0; }
-
-static bool contains_tight(const box *b, const cr_body *body)
+static bool contains_tight(const box3d *b, const cr_body *body)
 {
 	bool inside = true;
 	for (int k = 0; k < 3; k++)
@@ -160,14 +133,14 @@ static bool contains_tight(const box *b, const cr_body *body)
 }
 
 /// Rounding to nearest never takes a bound back over the tight one.
-static box widened_box(const cr_body *body)
+static box3d widened_box(const cr_body *body)
 {
 	double longest = 0;
 	for (int k = 0; k < 3; k++) {
 		const double side = body->upper[k] - body->lower[k];
 		longest = side > longest ? side : longest;
 	}
-	box b;
+	box3d b;
 	for (int k = 0; k < 3; k++) {
 		b.lower[k] = body->lower[k] - MARGIN * longest;
 		b.upper[k] = body->upper[k] + MARGIN * longest;
@@ -218,7 +191,7 @@ static void give_node(tree *t, int32_t index)
 
 static inline bool is_leaf(const node *n) { return n->child[0] == NO_NODE; }
 
-static int32_t make_leaf(tree *t, int32_t body, const box *bounds)
+static int32_t make_leaf(tree *t, int32_t body, const box3d *bounds)
 {
 	const int32_t leaf = take_node(t);
 	t->nodes.data[leaf] = (node){ *bounds, NO_NODE, { NO_NODE, NO_NODE }, body };
@@ -264,10 +237,10 @@ static candidate queue_pop(tree *t)
 
 /// The node beside which a leaf adds least area to the tree: branch and bound (Bittner, Hapala, Havran, Fast Insertion-Based
 /// Optimization of Bounding Volume Hierarchies, 2013, section 3.2).
-static int32_t find_sibling(tree *t, const box *leaf)
+static int32_t find_sibling(tree *t, const box3d *leaf)
 {
 	const node *nodes = t->nodes.data;
-	const double leaf_area = box_area(leaf);
+	const double leaf_area = box3d_area(leaf);
 	int32_t best = t->root;
 	double best_cost = INFINITY;
 	t->queue.count = 0;
@@ -277,13 +250,13 @@ static int32_t find_sibling(tree *t, const box *leaf)
 		if (c.inherited + leaf_area >= best_cost)
 			break;
 		const node *n = &nodes[c.node];
-		const box joined = box_union(&n->bounds, leaf);
-		const double joined_area = box_area(&joined), cost = c.inherited + joined_area;
+		const box3d joined = box3d_join(&n->bounds, leaf);
+		const double joined_area = box3d_area(&joined), cost = c.inherited + joined_area;
 		if (cost < best_cost) {
 			best_cost = cost;
 			best = c.node;
 		}
-		const double below = c.inherited + (joined_area - box_area(&n->bounds));
+		const double below = c.inherited + (joined_area - box3d_area(&n->bounds));
 		if (!is_leaf(n) && below + leaf_area < best_cost) {
 			queue_push(t, (candidate){ below, n->child[0] });
 			queue_push(t, (candidate){ below, n->child[1] });
@@ -313,8 +286,8 @@ static void rotate(tree *t, int32_t top)
 		if (is_leaf(other))
 			continue;
 		for (int g = 0; g < 2; g++) {
-			const box joined = box_union(&moved_down->bounds, &nodes[other->child[1 - g]].bounds);
-			const double gain = box_area(&other->bounds) - box_area(&joined);
+			const box3d joined = box3d_join(&moved_down->bounds, &nodes[other->child[1 - g]].bounds);
+			const double gain = box3d_area(&other->bounds) - box3d_area(&joined);
 			if (gain > best_gain) {
 				best_gain = gain;
 				best_side = side;
@@ -330,7 +303,7 @@ static void rotate(tree *t, int32_t top)
 	nodes[up].parent = top;
 	nodes[inner].child[best_grandchild] = down;
 	nodes[down].parent = inner;
-	nodes[inner].bounds = box_union(&nodes[nodes[inner].child[0]].bounds, &nodes[nodes[inner].child[1]].bounds);
+	nodes[inner].bounds = box3d_join(&nodes[nodes[inner].child[0]].bounds, &nodes[nodes[inner].child[1]].bounds);
 }
 
 static void tree_insert(tree *t, int32_t leaf)
@@ -341,7 +314,7 @@ static void tree_insert(tree *t, int32_t leaf)
 		t->nodes.data[leaf].parent = NO_NODE;
 		return;
 	}
-	const box bounds = t->nodes.data[leaf].bounds;
+	const box3d bounds = t->nodes.data[leaf].bounds;
 	const int32_t sibling = find_sibling(t, &bounds);
 	const int32_t inner = take_node(t);
 	node *nodes = t->nodes.data;
@@ -350,9 +323,9 @@ static void tree_insert(tree *t, int32_t leaf)
 	nodes[inner].child[1] = leaf;
 	nodes[inner].body = NO_NODE;
 	nodes[sibling].parent = nodes[leaf].parent = inner;
-	nodes[inner].bounds = box_union(&nodes[sibling].bounds, &bounds);
+	nodes[inner].bounds = box3d_join(&nodes[sibling].bounds, &bounds);
 	for (int32_t at = nodes[inner].parent; at != NO_NODE; at = nodes[at].parent) {
-		nodes[at].bounds = box_union(&nodes[at].bounds, &bounds);
+		nodes[at].bounds = box3d_join(&nodes[at].bounds, &bounds);
 		rotate(t, at);
 	}
 }
@@ -369,7 +342,7 @@ static void tree_remove(tree *t, int32_t leaf)
 		replace_child(t, nodes[parent].parent, parent, sibling);
 		give_node(t, parent);
 		for (int32_t at = nodes[sibling].parent; at != NO_NODE; at = nodes[at].parent) {
-			const box tight = box_union(&nodes[nodes[at].child[0]].bounds, &nodes[nodes[at].child[1]].bounds);
+			const box3d tight = box3d_join(&nodes[nodes[at].child[0]].bounds, &nodes[nodes[at].child[1]].bounds);
 			if (box_equal(&tight, &nodes[at].bounds))
 				break;
 			nodes[at].bounds = tight;
@@ -386,9 +359,9 @@ static double tree_cost(const tree *t)
 	double sum = 0;
 	for (int64_t i = 0; i < t->nodes.count; i++) {
 		if (!is_leaf(&t->nodes.data[i]))
-			sum += box_area(&t->nodes.data[i].bounds);
+			sum += box3d_area(&t->nodes.data[i].bounds);
 	}
-	const double root = box_area(&t->nodes.data[t->root].bounds);
+	const double root = box3d_area(&t->nodes.data[t->root].bounds);
 	return root > 0 ? sum / root : 0;
 }
 
@@ -408,13 +381,34 @@ static double leaf_centre(const tree *t, int32_t leaf, int axis)
 }
 
 /// How leaves are put in bins: along the longest axis of their centres.
-typedef struct binning {
+typedef struct split_map {
+	const tree *tree;
 	int axis;
 	double origin;
 	double scale; // 0: all centres are the same
-} binning;
+} split_map;
 
-static binning choose_binning(const tree *t, const build_job *job)
+enum { SPLIT_BINS = 8 };
+typedef int32_t split_item;
+typedef box3d split_box;
+typedef double split_real;
+#define SPLIT_NONE BOX3D_NONE
+
+static inline int split_bin(const split_map *map, const int32_t *leaf, int axis)
+{
+	const int i = (int)((leaf_centre(map->tree, *leaf, axis) - map->origin) * map->scale);
+	return i < SPLIT_BINS ? i : SPLIT_BINS - 1;
+}
+
+static inline box3d split_join(box3d a, box3d b) { return box3d_join(&a, &b); }
+
+static inline double split_area(box3d b) { return box3d_area(&b); }
+
+static inline double split_weight(int32_t count) { return count; }
+
+#include "tree/split.h"
+
+static split_map choose_map(const tree *t, const build_job *job)
 {
 	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
 	for (int32_t i = 0; i < job->count; i++) {
@@ -427,69 +421,22 @@ static binning choose_binning(const tree *t, const build_job *job)
 	int axis = upper[1] - lower[1] > upper[0] - lower[0] ? 1 : 0;
 	axis = upper[2] - lower[2] > upper[axis] - lower[axis] ? 2 : axis;
 	const double scale = SPLIT_BINS / (upper[axis] - lower[axis]);
-	return (binning){ axis, lower[axis], isfinite(scale) ? scale : 0 };
-}
-
-static int bin_of(const tree *t, const binning *b, int32_t leaf)
-{
-	const int i = (int)((leaf_centre(t, leaf, b->axis) - b->origin) * b->scale);
-	return i < SPLIT_BINS ? i : SPLIT_BINS - 1;
-}
-
-/// The first bin of the right side where area times count is least (surface area heuristic).
-static int best_bin(const tree *t, const binning *b, const build_job *job)
-{
-	const box none = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
-	box bounds[SPLIT_BINS];
-	int32_t counts[SPLIT_BINS] = { 0 };
-	for (int i = 0; i < SPLIT_BINS; i++)
-		bounds[i] = none;
-	for (int32_t i = 0; i < job->count; i++) {
-		const int at = bin_of(t, b, job->leaves[i]);
-		bounds[at] = box_union(&bounds[at], &t->nodes.data[job->leaves[i]].bounds);
-		counts[at]++;
-	}
-	double right_cost[SPLIT_BINS];
-	box grown = none;
-	int32_t count = 0;
-	for (int i = SPLIT_BINS - 1; i > 0; i--) {
-		grown = box_union(&grown, &bounds[i]);
-		count += counts[i];
-		right_cost[i] = count > 0 ? box_area(&grown) * count : 0;
-	}
-	int best = 1;
-	double best_cost = INFINITY;
-	grown = none;
-	count = 0;
-	for (int i = 1; i < SPLIT_BINS; i++) {
-		grown = box_union(&grown, &bounds[i - 1]);
-		count += counts[i - 1];
-		const double cost = box_area(&grown) * count + right_cost[i];
-		if (cost < best_cost) {
-			best_cost = cost;
-			best = i;
-		}
-	}
-	return best;
+	return (split_map){ t, axis, lower[axis], isfinite(scale) ? scale : 0 };
 }
 
 /// Move the leaves of the left side to the front and return their number, 1 to count - 1.
 static int32_t split_leaves(const tree *t, const build_job *job)
 {
-	const binning b = choose_binning(t, job);
-	if (b.scale == 0 || job->depth >= HALVE_DEPTH)
+	const split_map map = choose_map(t, job);
+	if (map.scale == 0 || job->depth >= HALVE_DEPTH)
 		return job->count / 2;
-	const int bin = best_bin(t, &b, job);
-	int32_t left = 0, right = job->count - 1;
-	while (left <= right) {
-		if (bin_of(t, &b, job->leaves[left]) < bin) {
-			left++;
-		} else {
-			const int32_t moved = job->leaves[left];
-			job->leaves[left] = job->leaves[right];
-			job->leaves[right--] = moved;
-		}
-	}
+	split_row row;
+	split_clear(&row);
+	for (int32_t i = 0; i < job->count; i++)
+		split_add(&row, split_bin(&map, &job->leaves[i], map.axis), t->nodes.data[job->leaves[i]].bounds, 1);
+	split best = { map.axis, 1, INFINITY };
+	split_axis(&row, map.axis, &best);
+	const int32_t left = split_part(&map, job->leaves, job->count, best.axis, best.bin);
 	return left > 0 && left < job->count ? left : job->count / 2;
 }
 
@@ -521,7 +468,7 @@ static void tree_build(tree *t, int32_t *leaves, int32_t count)
 	// Children were taken after their parents.
 	for (int64_t i = t->nodes.count - 1; i >= first_inner; i--) {
 		node *n = &t->nodes.data[i];
-		n->bounds = box_union(&t->nodes.data[n->child[0]].bounds, &t->nodes.data[n->child[1]].bounds);
+		n->bounds = box3d_join(&t->nodes.data[n->child[0]].bounds, &t->nodes.data[n->child[1]].bounds);
 	}
 	t->built_cost = tree_cost(t);
 	t->built_leaves = count;
@@ -600,7 +547,7 @@ static void put_in(broad_tree *t, const bool build[TREES])
 		m->place = (uint8_t)place_of(body);
 		if (!is_in_tree(m) || build[m->place - IN_DYNAMIC])
 			continue;
-		const box bounds = widened_box(body);
+		const box3d bounds = widened_box(body);
 		m->leaf = make_leaf(tree_of(t, m), index, &bounds);
 		tree_insert(tree_of(t, m), m->leaf);
 	}
@@ -716,13 +663,13 @@ static void walk(broad_tree *t, int worker, const tree *tree_a, int32_t a, const
 		compared++;
 		const walk_entry e = stack->entries.data[--stack->entries.count];
 		const node *na = &tree_a->nodes.data[e.a], *nb = &tree_b->nodes.data[e.b];
-		if (!boxes_overlap(&na->bounds, &nb->bounds))
+		if (!box3d_overlap(&na->bounds, &nb->bounds))
 			continue;
 		if (t->choosy > 0 && !filters_may_pass(&tree_a->filters.data[e.a], &tree_b->filters.data[e.b]))
 			continue;
 		if (is_leaf(na) && is_leaf(nb)) {
 			emit(t, worker, na->body, nb->body);
-		} else if (is_leaf(nb) || (!is_leaf(na) && box_area(&na->bounds) > box_area(&nb->bounds))) {
+		} else if (is_leaf(nb) || (!is_leaf(na) && box3d_area(&na->bounds) > box3d_area(&nb->bounds))) {
 			walk_push(t, stack, na->child[0], e.b);
 			walk_push(t, stack, na->child[1], e.b);
 		} else {

@@ -5,6 +5,7 @@
 /// that is wide enough for spheres that are scattered; if one is not, the nodes are made again with room for the worst case.
 #include "spheres/sphere_tree.h"
 #include "base/parallel.h"
+#include "math/box3.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -234,19 +235,13 @@ static bool build_nodes(cr_sphere_tree *tree)
 
 // ---- Boxes ----
 
-typedef struct box {
-	float lower[3], upper[3];
-} box;
-
-static const box EMPTY_BOX = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
-
 static inline float lesser(float a, float b) { return a < b ? a : b; }
 static inline float greater(float a, float b) { return a > b ? a : b; }
 
 /// Around the spheres of a leaf. The planes are moved outward by four times the rounding of the difference, and of this line.
-static box leaf_box(const cr_sphere_tree *tree, uint32_t first, uint32_t count)
+static box3f leaf_box(const cr_sphere_tree *tree, uint32_t first, uint32_t count)
 {
-	box b = EMPTY_BOX;
+	box3f b = BOX3F_NONE;
 	for (uint32_t i = first; i < first + count; i++) {
 		const float at[3] = { tree->x[i], tree->y[i], tree->z[i] }, reach = cr_tree_reach_of(tree, tree->r[i]);
 		for (int k = 0; k < 3; k++) {
@@ -261,9 +256,9 @@ static box leaf_box(const cr_sphere_tree *tree, uint32_t first, uint32_t count)
 	return b;
 }
 
-static box node_box(const cr_sphere_node *node)
+static box3f node_box(const cr_sphere_node *node)
 {
-	box b = EMPTY_BOX;
+	box3f b = BOX3F_NONE;
 	for (int k = 0; k < 3; k++) {
 		for (int i = 0; i < CR_TREE_WIDTH; i++) {
 			b.lower[k] = lesser(b.lower[k], node->lower[k][i]);
@@ -273,20 +268,13 @@ static box node_box(const cr_sphere_node *node)
 	return b;
 }
 
-static double box_area(const box *b)
-{
-	const double x = (double)b->upper[0] - b->lower[0], y = (double)b->upper[1] - b->lower[1],
-				 z = (double)b->upper[2] - b->lower[2];
-	return x * y + y * z + z * x;
-}
-
 /// Make the boxes of a node's children fit. Returns their cost: a step for an inner child, a test for each sphere of a leaf.
 static double fit_node(const cr_sphere_tree *tree, cr_sphere_node *node)
 {
 	double cost = 0;
 	for (int i = 0; i < CR_TREE_WIDTH; i++) {
 		const bool inner = node->size[i] == CR_TREE_INNER;
-		box b = EMPTY_BOX;
+		box3f b = BOX3F_NONE;
 		if (inner)
 			b = node_box(&tree->nodes.data[node->child[i]]);
 		else if (node->size[i] > 0)
@@ -296,7 +284,7 @@ static double fit_node(const cr_sphere_tree *tree, cr_sphere_node *node)
 			node->upper[k][i] = b.upper[k];
 		}
 		if (node->size[i] > 0)
-			cost += box_area(&b) * (inner ? 1 : node->size[i]);
+			cost += box3f_area(&b) * (inner ? 1 : node->size[i]);
 	}
 	return cost;
 }
@@ -359,8 +347,8 @@ carom_result cr_refit_sphere_tree(void *state, const cr_sphere_set *set)
 		tree->cost += fit_node(tree, &tree->nodes.data[n]);
 	for (int64_t i = 0; i < tree->jobs.count; i++)
 		tree->cost += tree->jobs.data[i].cost;
-	const box root = node_box(&tree->nodes.data[0]);
-	tree->cost /= box_area(&root);
+	const box3f root = node_box(&tree->nodes.data[0]);
+	tree->cost /= box3f_area(&root);
 	return CAROM_SUCCESS;
 }
 

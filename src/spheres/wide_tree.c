@@ -10,6 +10,7 @@
 #include "spheres/wide_tree.h"
 #include "base/array.h"
 #include "base/parallel.h"
+#include "math/box3.h"
 #include "spheres/sphere_kernels.h"
 #include <math.h>
 
@@ -26,10 +27,6 @@ typedef struct wide_sphere {
 	uint32_t id;  // place in the set
 } wide_sphere;
 
-typedef struct wide_box {
-	double lower[3], upper[3];
-} wide_box;
-
 /// Spheres of like radii and their tree.
 typedef struct wide_band {
 	uint32_t first, count;
@@ -41,7 +38,7 @@ typedef struct wide_tree {
 	carom_context *context;
 	double half_skin;
 	CR_ARRAY(wide_sphere) spheres;
-	CR_ARRAY(wide_box) boxes;
+	CR_ARRAY(box3d) boxes;
 	wide_band bands[BANDS];
 	cr_pair_batch *batches; // one for each worker
 } wide_tree;
@@ -173,9 +170,9 @@ static void part_nodes(int64_t begin, int64_t end, int worker, void *user)
 	}
 }
 
-static inline wide_box box_of(const wide_tree *tree, const wide_sphere *s)
+static inline box3d box_of(const wide_tree *tree, const wide_sphere *s)
 {
-	wide_box box;
+	box3d box;
 	const double reach = (s->at[3] + tree->half_skin) * (1 + 0x1p-40) + 0x1p-500;
 	for (int k = 0; k < 3; k++) {
 		const double margin = fabs(s->at[k]) * 0x1p-50;
@@ -185,36 +182,21 @@ static inline wide_box box_of(const wide_tree *tree, const wide_sphere *s)
 	return box;
 }
 
-static inline void join_box(wide_box *box, const wide_box *other)
-{
-	for (int k = 0; k < 3; k++) {
-		box->lower[k] = other->lower[k] < box->lower[k] ? other->lower[k] : box->lower[k];
-		box->upper[k] = other->upper[k] > box->upper[k] ? other->upper[k] : box->upper[k];
-	}
-}
-
-static inline bool boxes_overlap(const wide_box *a, const wide_box *b)
-{
-	return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] &&
-		b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
-}
-
 static void box_nodes(int64_t begin, int64_t end, int worker, void *user)
 {
 	(void)worker;
 	const level_task *task = user;
-	wide_box *boxes = task->tree->boxes.data + task->band->boxes;
+	box3d *boxes = task->tree->boxes.data + task->band->boxes;
 	for (int64_t n = begin; n < end; n++) {
 		const int64_t node = ((int64_t)1 << task->depth) + n;
-		wide_box box = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+		box3d box = BOX3D_NONE;
 		if (task->depth < task->band->depth) {
-			join_box(&box, &boxes[2 * node]);
-			join_box(&box, &boxes[2 * node + 1]);
+			box = box3d_join(&boxes[2 * node], &boxes[2 * node + 1]);
 		} else {
 			for (uint32_t i = place_of(task->band, (uint64_t)n, task->depth);
 				 i < place_of(task->band, (uint64_t)n + 1, task->depth); i++) {
-				const wide_box one = box_of(task->tree, &task->tree->spheres.data[i]);
-				join_box(&box, &one);
+				const box3d one = box_of(task->tree, &task->tree->spheres.data[i]);
+				box = box3d_join(&one, &box);
 			}
 		}
 		boxes[node] = box;
@@ -264,7 +246,7 @@ typedef struct leaf_search {
 	const find_task *task;
 	cr_sphere_search search;
 	uint32_t begin, end; // places of the leaf
-	wide_box box;        // of the leaf
+	box3d box;           // of the leaf
 } leaf_search;
 
 /// Each sphere of the leaf with those of another, or behind it in the same.
@@ -275,10 +257,10 @@ static void compare_leaves(const leaf_search *l, int64_t leaf)
 	cr_pair_batch *batch = l->search.batch;
 	const uint32_t begin = place_of(task->into, (uint64_t)leaf, task->into->depth),
 				   end = place_of(task->into, (uint64_t)leaf + 1, task->into->depth);
-	const wide_box *other = &tree->boxes.data[task->into->boxes + ((int64_t)1 << task->into->depth) + leaf];
+	const box3d *other = &tree->boxes.data[task->into->boxes + ((int64_t)1 << task->into->depth) + leaf];
 	for (uint32_t i = l->begin; i < l->end; i++) {
-		const wide_box box = box_of(tree, &tree->spheres.data[i]);
-		if (!boxes_overlap(&box, other))
+		const box3d box = box_of(tree, &tree->spheres.data[i]);
+		if (!box3d_overlap(&box, other))
 			continue;
 		for (uint32_t j = begin == l->begin ? i + 1 : begin; j < end; j++) {
 			const uint32_t a = tree->spheres.data[i].id, b = tree->spheres.data[j].id;
@@ -295,7 +277,7 @@ static void compare_leaves(const leaf_search *l, int64_t leaf)
 static void search_leaf(const leaf_search *l, int64_t least)
 {
 	const wide_band *into = l->task->into;
-	const wide_box *boxes = l->task->tree->boxes.data + into->boxes;
+	const box3d *boxes = l->task->tree->boxes.data + into->boxes;
 	struct {
 		int64_t node;
 		int depth;
@@ -307,7 +289,7 @@ static void search_leaf(const leaf_search *l, int64_t least)
 		top = stack[--count];
 		const int below = into->depth - top.depth;
 		const int64_t last_leaf = ((top.node + 1) << below) - 1 - ((int64_t)1 << into->depth);
-		if (last_leaf < least || !boxes_overlap(&l->box, &boxes[top.node]))
+		if (last_leaf < least || !box3d_overlap(&l->box, &boxes[top.node]))
 			continue;
 		if (below == 0) {
 			compare_leaves(l, last_leaf);

@@ -19,7 +19,6 @@
 #include <string.h>
 
 enum {
-	BINS = 16,
 	// Below this a subtree is one task; above, its splitting is shared (scanned bunny of 69 k triangles, 2 workers).
 	SUBTREE_SIZE = 4096,
 	PARALLEL_BIN_SIZE = 65536,
@@ -28,26 +27,15 @@ enum {
 };
 
 /// Lower x, y, z and 0, then upper x, y, z negated and 0: one minimum of eight lanes grows a box.
-typedef struct box {
+typedef struct sides {
 	float side[8];
-} box;
+} sides;
 
 typedef struct prim {
-	box bounds;
+	sides bounds;
 	float centre[4]; // the last one is 0
 	int32_t index;
 } prim;
-
-/// Bins along one axis.
-typedef struct bin_row {
-	box bounds[BINS];
-	int32_t count[BINS];
-	uint32_t used; // a bit for each bin that holds anything
-} bin_row;
-
-typedef struct bin_set {
-	bin_row rows[3];
-} bin_set;
 
 typedef struct raw_node {
 	float lower[3];
@@ -64,6 +52,59 @@ typedef struct job {
 	int32_t depth;
 } job;
 
+static inline f8 box_lanes(const sides *b) { return f8_load(b->side); }
+
+/// How primitives are put in bins along the three axes.
+typedef struct binning {
+	float origin[4];
+	float scale[4]; // 0: flat along this axis
+} binning;
+
+// ---- What split.h asks for ----
+
+enum { SPLIT_BINS = 16 };
+typedef prim split_item;
+typedef binning split_map;
+typedef f8 split_box;
+typedef float split_real;
+#define SPLIT_NONE f8_set1(INFINITY)
+
+static inline int split_bin(const binning *b, const prim *p, int axis)
+{
+	const int i = (int)((p->centre[axis] - b->origin[axis]) * b->scale[axis]);
+	return i < 0 ? 0 : i >= SPLIT_BINS ? SPLIT_BINS - 1 : i;
+}
+
+static inline f8 split_join(f8 a, f8 b) { return f8_min(a, b); }
+
+static inline float split_area(f8 lanes)
+{
+	float side[8];
+	f8_store(side, lanes);
+	const float x = -side[4] - side[0], y = -side[5] - side[1], z = -side[6] - side[2];
+	return x < 0 ? 0 : x * y + y * z + z * x;
+}
+
+/// Blocks.
+static inline float split_weight(int32_t count) { return count <= CR_WIDTH ? 1.0f : (float)count * (1.0f / CR_WIDTH); }
+
+#include "tree/split.h"
+
+// ---- Bins ----
+
+typedef struct bin_set {
+	split_row rows[3];
+} bin_set;
+
+/// split_bin for all axes.
+static inline void bins_of(const binning *b, const prim *p, int bins[4])
+{
+	for (int k = 0; k < 4; k++)
+		bins[k] = (int)((p->centre[k] - b->origin[k]) * b->scale[k]);
+	for (int k = 0; k < 4; k++)
+		bins[k] = bins[k] < 0 ? 0 : bins[k] >= SPLIT_BINS ? SPLIT_BINS - 1 : bins[k];
+}
+
 typedef struct builder {
 	carom_context *context;
 	float traversal_cost;
@@ -74,43 +115,12 @@ typedef struct builder {
 	int32_t job_count;
 } builder;
 
-static inline f8 box_lanes(const box *b) { return f8_load(b->side); }
-
-static inline float box_area(f8 lanes)
-{
-	float side[8];
-	f8_store(side, lanes);
-	const float x = -side[4] - side[0], y = -side[5] - side[1], z = -side[6] - side[2];
-	return x < 0 ? 0 : x * y + y * z + z * x;
-}
-
-/// How primitives are put in bins along the three axes.
-typedef struct binning {
-	float origin[4];
-	float scale[4]; // 0: flat along this axis
-} binning;
-
-static inline int bin_of(const binning *b, const prim *p, int axis)
-{
-	const int i = (int)((p->centre[axis] - b->origin[axis]) * b->scale[axis]);
-	return i < 0 ? 0 : i >= BINS ? BINS - 1 : i;
-}
-
-/// bin_of for all axes.
-static inline void bins_of(const binning *b, const prim *p, int bins[4])
-{
-	for (int k = 0; k < 4; k++)
-		bins[k] = (int)((p->centre[k] - b->origin[k]) * b->scale[k]);
-	for (int k = 0; k < 4; k++)
-		bins[k] = bins[k] < 0 ? 0 : bins[k] >= BINS ? BINS - 1 : bins[k];
-}
-
 static binning make_binning(const float lower[4], const float upper[4])
 {
 	binning b = { { 0 }, { 0 } };
 	for (int k = 0; k < 3; k++) {
 		const float extent = upper[k] - lower[k];
-		const float scale = (float)BINS / extent;
+		const float scale = (float)SPLIT_BINS / extent;
 		b.origin[k] = lower[k];
 		b.scale[k] = extent > 0 && isfinite(scale) ? scale : 0;
 	}
@@ -119,19 +129,8 @@ static binning make_binning(const float lower[4], const float upper[4])
 
 static void clear_bins(bin_set *set)
 {
-	for (int k = 0; k < 3; k++) {
-		for (int i = 0; i < BINS; i++)
-			f8_store(set->rows[k].bounds[i].side, f8_set1(INFINITY));
-		memset(set->rows[k].count, 0, sizeof set->rows[k].count);
-		set->rows[k].used = 0;
-	}
-}
-
-static inline void add_to_bin(bin_row *row, int i, f8 lanes, int32_t count)
-{
-	f8_store(row->bounds[i].side, f8_min(lanes, box_lanes(&row->bounds[i])));
-	row->count[i] += count;
-	row->used |= 1u << i;
+	for (int k = 0; k < 3; k++)
+		split_clear(&set->rows[k]);
 }
 
 static void fill_bins(const binning *b, const prim *prims, int64_t begin, int64_t end, bin_set *set)
@@ -141,7 +140,7 @@ static void fill_bins(const binning *b, const prim *prims, int64_t begin, int64_
 		int bins[4];
 		bins_of(b, &prims[i], bins);
 		for (int k = 0; k < 3; k++)
-			add_to_bin(&set->rows[k], bins[k], lanes, 1);
+			split_add(&set->rows[k], bins[k], lanes, 1);
 	}
 }
 
@@ -171,50 +170,12 @@ static void bin_range(const builder *b, const binning *map, int32_t first, int32
 	cr_parallel_for(b->context, fill_bins_task, count, PARALLEL_BIN_SIZE / 4, &task);
 	for (int w = 0; w < b->context->thread_count; w++) {
 		for (int k = 0; k < 3; k++) {
-			const bin_row *from = &b->worker_bins[w].rows[k];
-			for (int i = 0; i < BINS; i++) {
+			const split_row *from = &b->worker_bins[w].rows[k];
+			for (int i = 0; i < SPLIT_BINS; i++) {
 				if (from->used >> i & 1)
-					add_to_bin(&set->rows[k], i, box_lanes(&from->bounds[i]), from->count[i]);
+					split_add(&set->rows[k], i, from->bounds[i], from->count[i]);
 			}
 		}
-	}
-}
-
-typedef struct split {
-	int axis;   // -1: none found
-	int bin;    // primitives in bins below go left
-	float cost; // area times blocks of both sides
-} split;
-
-static inline float blocks_of(int32_t count) { return count <= CR_WIDTH ? 1.0f : (float)count * (1.0f / CR_WIDTH); }
-
-/// The best place to part the bins of an axis, if it is better than the best so far. A place behind an empty bin parts them as the
-/// place before it does, so only those behind a bin in use are looked at.
-static void split_axis(const bin_row *row, int axis, split *best)
-{
-	float right_area[BINS];
-	int32_t right_count[BINS];
-	f8 grown = f8_set1(INFINITY);
-	int32_t count = 0;
-	for (uint32_t rest = row->used; (rest & (rest - 1)) != 0;) {
-		const int i = 31 - __builtin_clz(rest);
-		grown = f8_min(box_lanes(&row->bounds[i]), grown);
-		count += row->count[i];
-		right_area[i] = box_area(grown);
-		right_count[i] = count;
-		rest &= ~(1u << i);
-	}
-	grown = f8_set1(INFINITY);
-	count = 0;
-	for (uint32_t rest = row->used; (rest & (rest - 1)) != 0;) {
-		const int i = __builtin_ctz(rest);
-		rest &= rest - 1;
-		const int next = __builtin_ctz(rest);
-		grown = f8_min(box_lanes(&row->bounds[i]), grown);
-		count += row->count[i];
-		const float cost = box_area(grown) * blocks_of(count) + right_area[next] * blocks_of(right_count[next]);
-		if (cost < best->cost)
-			*best = (split){ axis, i + 1, cost };
 	}
 }
 
@@ -226,21 +187,6 @@ static split best_split(const bin_set *set, const binning *b)
 			split_axis(&set->rows[axis], axis, &best);
 	}
 	return best;
-}
-
-static int32_t partition(prim *prims, int32_t count, const binning *b, const split *s)
-{
-	int32_t left = 0, right = count - 1;
-	while (left <= right) {
-		if (bin_of(b, &prims[left], s->axis) < s->bin) {
-			left++;
-		} else {
-			const prim moved = prims[left];
-			prims[left] = prims[right];
-			prims[right--] = moved;
-		}
-	}
-	return left;
 }
 
 /// The box of a node and its primitives into the node, and the box of their centres.
@@ -265,7 +211,7 @@ static float bound_node(const prim *prims, raw_node *raw, float lower[4], float 
 		raw->lower[k] = side[k];
 		raw->upper[k] = -side[4 + k];
 	}
-	return box_area(bounds);
+	return split_area(bounds);
 }
 
 /// Part a node that fits in a block only where that is worth a level of the tree. A level that costs a whole block never is.
@@ -297,7 +243,7 @@ static bool split_node(const builder *b, const job *node, bool parallel, job chi
 		if (fits && !(s.axis >= 0 && s.cost + b->traversal_cost * area < area))
 			return false;
 		if (s.axis >= 0)
-			left = partition(prims, node->count, &map, &s);
+			left = split_part(&map, prims, node->count, s.axis, s.bin);
 	}
 	if (left == 0 || left == node->count)
 		left = node->count / 2;
