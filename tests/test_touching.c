@@ -14,7 +14,8 @@ enum { SHAPES = 8, FLOORS = 5 };
 typedef struct mover {
 	carom_shape shape;
 	double down, across;
-	bool round; // about z
+	bool round;     // about z
+	double sinking; // how much deeper what touches may get: a quarter of half the thickness, or half of the tolerance
 } mover;
 
 typedef struct kit {
@@ -25,10 +26,13 @@ typedef struct kit {
 	carom_part parts[2];
 } kit;
 
-static mover of_mesh(const carom_mesh *mesh, bool round)
+static mover of_mesh(const carom_mesh *mesh)
 {
 	const carom_mesh_report *r = carom_mesh_get_report(mesh);
-	return (mover){ fixture_of_mesh(mesh), -r->lower[2], r->upper[0], round };
+	double half = r->volume / r->area;
+	for (int k = 0; k < 3; k++)
+		half = fmin(half, 0.5 * (r->upper[k] - r->lower[k]));
+	return (mover){ fixture_of_mesh(mesh), -r->lower[2], r->upper[0], false, 0.25 * half };
 }
 
 /// A floor of many triangles at z = 0 from -4 to 4, with a wall that faces back at x = 4.
@@ -77,10 +81,10 @@ static void make_kit(kit *k)
 	k->meshes[3] = make_room(c);
 	k->meshes[4] = make_solid_room(c);
 	k->meshes[5] = make_field_room(c);
-	const mover movers[SHAPES] = { { fixture_box(0.3, 0.2, 0.1), 0.1, 0.3, false }, { fixture_sphere(0.25), 0.25, 0.25, true },
-		{ fixture_capsule(0.2, 0.3), 0.5, 0.2, true }, { fixture_cylinder(0.3, 0.2), 0.2, 0.3, true },
-		{ fixture_box(0.4, 0.3, 0.0002), 0.0002, 0.4, false }, of_mesh(k->meshes[0], false), of_mesh(k->meshes[1], false),
-		of_mesh(k->meshes[2], false) };
+	const mover movers[SHAPES] = { { fixture_box(0.3, 0.2, 0.1), 0.1, 0.3, false, 0.025 },
+		{ fixture_sphere(0.25), 0.25, 0.25, true, 0.0625 }, { fixture_capsule(0.2, 0.3), 0.5, 0.2, true, 0.05 },
+		{ fixture_cylinder(0.3, 0.2), 0.2, 0.3, true, 0.05 }, { fixture_box(0.4, 0.3, 0.0002), 0.0002, 0.4, false, 0.0005 },
+		of_mesh(k->meshes[0]), of_mesh(k->meshes[1]), of_mesh(k->meshes[2]) };
 	for (int i = 0; i < SHAPES; i++)
 		k->movers[i] = movers[i];
 	k->parts[0] = (carom_part){ { .type = CAROM_PLANE }, { { 0, 0, 0 }, { 0, 0, 0, 1 } } };
@@ -181,8 +185,8 @@ TEST(touching, what_was_stopped_is_held)
 			for (int round = 0; round < 8; round++) {
 				// Before the wall too, by nine tenths of the tolerance.
 				const carom_vec3 from = { floor < 2 || floor > 2 ? 4 - m->across - 0.0009 : 0, 0.4, z };
-				const carom_vec3 ways[] = { { 0, 0, -0.5 }, { 1, 0, -3 }, { 0, 0, -0.0011 }, { 0.3, 0, 0 }, { -1, 0, 0 },
-					{ 0, -0.3, 0 }, { 0, 0, 2 }, { -0.0001, 0.0001, -0.0001 } };
+				const carom_vec3 ways[] = { { 0, 0, -0.5 }, { 1, 0, -3 }, { 0, 0, -0.001 - 1.5 * m->sinking }, { 0.3, 0, 0 },
+					{ -1, 0, 0 }, { 0, -0.3, 0 }, { 0, 0, 2 }, { -0.0001, 0.0001, -0.0001 } };
 				const carom_vec3 way = ways[round];
 				carom_world *world = fixture_world(k.context, NULL);
 				bool touching;
@@ -190,7 +194,7 @@ TEST(touching, what_was_stopped_is_held)
 					(carom_motion){ { from, upright }, { v3d_add(from, way), upright } }, round % 2, &touching);
 				const bool deeper = round < 3 || (round == 3 && floor != 2);
 				if (CHECK((hit != NULL) == deeper) && deeper) {
-					CHECK(v3d_length(way) * hit->time <= 0.6 * TOLERANCE);
+					CHECK_NEAR(hit->time, 0, 0);
 					CHECK_INT(hit->status, CAROM_TOI_IMPACT);
 					// From B to A: against the way of the body, or along it.
 					const double against = v3d_dot(hit->normal, way) / v3d_length(way);
@@ -306,9 +310,9 @@ TEST(touching, no_random_motion_goes_deeper_than_it_may)
 		const carom_body_impact *hit = run(&k, world, floors[test_random(&seed) % 4], m, way, round % 2, &touching);
 		double floor, wall;
 		look(m->shape.mesh, &way, hit ? hit->time : 1, &floor, &wall);
-		// What was apart does not overlap, what overlapped sinks in by half of the tolerance at most.
-		CHECK(floor <= 0.51 * TOLERANCE);
-		CHECK(wall <= 0.51 * TOLERANCE);
+		// Along a direction that is within 25 degrees of that of a contact, which need not be upright.
+		CHECK(floor <= 1.5 * m->sinking);
+		CHECK(wall <= 1.5 * m->sinking);
 		if (hit) {
 			look(m->shape.mesh, &way, 1, &floor, &wall);
 			CHECK(floor > 0 || wall > 0);
@@ -318,7 +322,7 @@ TEST(touching, no_random_motion_goes_deeper_than_it_may)
 		held += hit != NULL && hit->time == 0;
 		carom_destroy_world(world);
 	}
-	CHECK(hits > 3000 / TEST_FEWER && none > 2000 / TEST_FEWER && held > 300 / TEST_FEWER);
+	CHECK(hits > 1200 / TEST_FEWER && none > 5000 / TEST_FEWER && held > 1000 / TEST_FEWER);
 	free_kit(&k);
 }
 

@@ -3,23 +3,25 @@
 ///
 /// Touching is not to be reported again, meeting something else is. The difference is made by guards: directions n
 /// along which the two touch at the beginning, each with a level g: the least gap along it of all parts that touch
-/// there (negative where they overlap), or slack, half of the tolerance, if that is less. Then a pair of parts
-/// (triangles, convex bodies, a plane) is clear at a time if
+/// there (negative where they overlap), or half of the tolerance, if that is less. Then a pair of parts (triangles,
+/// convex bodies, a plane) is clear at a time if
 ///     (1) it is apart by more than half of the tolerance, or
 ///     (2) along a direction n all points of the one are beyond all points of the other by g - slack at least.
-/// n of (2) is a guard, or a direction within 25 degrees of one, with that one's g: the normal of a triangle of the
-/// pair, or the direction in which the two are nearest. So what begins apart by half of the tolerance or more is
-/// clear until it touches, and what overlaps until it sinks in by slack. A body slides on over flat and curved
-/// floors, over edges too; a wall, to which it has no contact yet, lies beyond the floor in no such direction, and
-/// (1) ends within the tolerance of it as always; a body that was stopped before a wall has a guard against it, which
-/// ends when it pushes on.
+/// slack is half of the tolerance, or what the caller lets a body sink in (cr_mover.sinking): a body that tumbles or
+/// slides over an edge gets deeper on its way than it is at both ends, and contacts answer to that. n of (2) is a
+/// guard, or a direction within 25 degrees of one, with that one's g: the normal of a triangle of the pair, or the
+/// direction in which the two are nearest. So a body slides on over flat and curved floors, over edges too; a wall,
+/// to which it has no contact yet, lies beyond the floor in no such direction, and (1) ends within the tolerance of
+/// it as always; a body that was stopped before a wall has a guard against it, which ends when it pushes on.
 ///
 /// Each pair is followed through time by proved steps: while (1) holds by conservative advancement (head of
 /// geom/time_of_impact.c), else by the guard that holds longest (head of geom/guard.c). Its impact is where neither
 /// goes on. So before the impact each pair of parts is clear at all times, not only at those that were looked at. The
 /// time that is told is earlier: where the pair came within the tolerance, or, if it touches from the beginning, the
-/// last look at which its gap was g - slack / 4 or more. So what pushes on from the beginning is told to have met at
-/// time 0 and does not creep. Pairs of boxes are left out where (1) holds to the end, or (2) does so for the boxes.
+/// last look at which its gap was g - slack / 4 or more. It is 0 if any two parts that touch approach each other so
+/// fast at the beginning that their gap would fall by that: then a solver sees the approach in their contact, and
+/// what it does not take away does not creep. Pairs of boxes are left out where (1) holds to the end, or (2) does so
+/// for the boxes.
 ///
 /// Nothing passes through a surface by changing its mind: a guard is taken up only by a pair that has not come from
 /// its other side (the direction in which the two were nearest before does not oppose it; or it was within g along it
@@ -38,6 +40,7 @@ enum {
 	MOST_GUARDS = 24,
 	MOST_STEPS = 400, // of a pair of parts
 	DEEP = 8,         // tolerances
+	DEEPER = 4,       // of what a body may sink in, if that is more
 	BOX_STEPS = 4,
 };
 
@@ -55,6 +58,9 @@ typedef struct touching {
 	cr_guard guard[MOST_GUARDS];
 	v3d normal[MOST_GUARDS]; // of the guards, world at time 0
 	v3d middle[2];           // of the bodies at time 0
+	double approach;         // least rate of the gap of two parts that touch: their separation and triangles
+	cr_separation first;
+	int32_t triangle[2];
 } touching;
 
 // ---- Two parts ----
@@ -139,10 +145,12 @@ typedef struct progress {
 	bool found;   // a guard, at this time
 	bool any;     // normal is set
 	cr_guard guard;
+	double slack;      // of the guard's level
 	double until;      // the guard holds so long
 	double shown_time; // the time to be told, and what is seen then
 	cr_separation shown;
 	bool came; // the two were apart before
+	bool sunk; // the pair is deeper than what it is told to have met at
 } progress;
 
 /// A distance without what roundings may have added.
@@ -157,6 +165,24 @@ static double safe_gap(const cr_descent *d, const part_pair *p, const progress *
 	const double apart = v3d_length(v3d_sub(cr_motion_at(ma, at->time).position, cr_motion_at(mb, at->time).position));
 	return s->gap -
 		cr_motion_rounding(cr_convex_reach(&p->convex[0]) + ma->lever, cr_convex_reach(&p->convex[1]) + mb->lever, apart);
+}
+
+/// What a solver is to see of a pair that a guard parts: along the guard.
+static cr_separation see_along(const cr_descent *d, const part_pair *p, const progress *at)
+{
+	cr_separation s = at->separation;
+	if (!at->guarded || v3d_dot(s.normal, at->normal) > NEAR_GUARD)
+		return s;
+	const carom_pose pose = cr_motion_at(&d->mover[0]->motion, at->time);
+	const m3d rotation = m3d_from_quat(pose.orientation);
+	s.normal = at->normal;
+	s.gap = cr_guard_gap(&p->body[0], &p->body[1], &at->guard, at->time);
+	if (!p->body[0].is_plane) {
+		const v3d lowest = cr_convex_support(&p->convex[0], m3d_tmul(&rotation, v3d_neg(s.normal)));
+		s.on_a = v3d_mad(m3d_mul(&rotation, lowest), -p->convex[0].rounding, s.normal);
+	}
+	s.on_b = v3d_mad(s.on_a, -s.gap, s.normal);
+	return s;
 }
 
 // ---- Guards ----
@@ -178,7 +204,7 @@ static int nearest_of(const touching *t, v3d normal, double *cosine)
 static void add_guard(const cr_descent *d, v3d normal, double distance)
 {
 	touching *t = d->user;
-	const double gap = distance < t->slack ? distance : t->slack;
+	const double most = 0.5 * d->tolerance, gap = distance < most ? distance : most;
 	double cosine;
 	int at = nearest_of(t, normal, &cosine);
 	if (cosine < ALIKE && t->count < MOST_GUARDS) {
@@ -188,6 +214,44 @@ static void add_guard(const cr_descent *d, v3d normal, double distance)
 		t->guard[at].level = gap;
 	}
 	t->guard[at].level = t->guard[at].level < gap ? t->guard[at].level : gap;
+}
+
+/// A way out for two parts that touch.
+typedef struct way_out {
+	v3d normal;
+	double gap;
+	double rate; // of the gap
+} way_out;
+
+/// Lists the ways out of a pair at time 0: as they are nearest, and along the normals of triangles. Returns how many.
+static int list_ways(const cr_descent *d, const part_pair *p, const cr_separation *s, way_out ways[3])
+{
+	int count = 0;
+	for (int i = -1; i < p->faces; i++) {
+		const cr_guard guard = i < 0 ? guard_along(d, s->normal, 0) : face_guard(p, i);
+		const v3d normal = i < 0 ? s->normal : face_normal(d, p, i, 0);
+		if (is_from_behind(d, p, normal, 0))
+			continue;
+		const double gap = i < 0 ? s->gap : cr_guard_gap(&p->body[0], &p->body[1], &guard, 0);
+		ways[count++] = (way_out){ normal, gap, cr_guard_rate(&p->body[0], &p->body[1], &guard, 0) };
+	}
+	return count;
+}
+
+/// Notes the two touching parts that approach each other fastest.
+static void note_approach(
+	const cr_descent *d, const cr_part_pair *parts, const part_pair *p, progress *at, v3d normal, double rate)
+{
+	touching *t = d->user;
+	if (!(rate < t->approach))
+		return;
+	at->guard = guard_along(d, normal, 0);
+	at->normal = normal;
+	at->guarded = true;
+	t->approach = rate;
+	t->first = see_along(d, p, at);
+	for (int i = 0; i < 2; i++)
+		t->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
 }
 
 /// Looks at two parts at time 0: if they touch, which way?
@@ -200,19 +264,20 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], 0, &at.separation);
 	if (safe_gap(d, &p, &at) > d->tolerance)
 		return;
-	v3d best = at.separation.normal;
-	double gap = is_from_behind(d, &p, best, 0) ? -INFINITY : at.separation.gap;
-	for (int i = 0; i < p.faces && !(gap > 0); i++) {
-		const cr_guard guard = face_guard(&p, i);
-		const v3d normal = face_normal(d, &p, i, 0);
-		const double along = cr_guard_gap(&p.body[0], &p.body[1], &guard, 0);
-		if (along > gap && !is_from_behind(d, &p, normal, 0)) {
-			gap = along;
-			best = normal;
-		}
+	way_out ways[3], best = { at.separation.normal, -INFINITY, -INFINITY };
+	const int count = list_ways(d, &p, &at.separation, ways);
+	for (int i = 0; i < count; i++) {
+		if (ways[i].gap > best.gap)
+			best = ways[i];
 	}
-	add_guard(d, best, gap);
-	t->deep = t->deep || gap < -DEEP * d->tolerance;
+	// The shortest way out of a pair may lead aside. It approaches only if it does so along the others too.
+	for (int i = 0; i < count; i++) {
+		if (ways[i].gap >= best.gap - t->slack && ways[i].rate > best.rate)
+			best.rate = ways[i].rate;
+	}
+	add_guard(d, best.normal, best.gap);
+	note_approach(d, parts, &p, &at, best.normal, best.rate);
+	t->deep = t->deep || (best.gap < -DEEP * d->tolerance && best.gap < -DEEPER * t->slack);
 	if (t->deep)
 		d->limit = -INFINITY;
 }
@@ -291,8 +356,7 @@ static bool may_take(const cr_descent *d, const part_pair *p, const progress *at
 /// Takes a guard if it holds longer than the one so far. level: g.
 static void try_guard(const cr_descent *d, const part_pair *p, const progress *at, cr_guard guard, double level, progress *next)
 {
-	const touching *t = d->user;
-	guard.level = level - t->slack;
+	guard.level = level - next->slack;
 	const v3d normal = cr_guard_normal(&p->body[0], &p->body[1], &guard, at->time);
 	if (!may_take(d, p, at, &guard, normal))
 		return;
@@ -344,48 +408,41 @@ static void find_guard(const cr_descent *d, const part_pair *p, const progress *
 		try_own(d, p, at, normals, guard_along(d, at->separation.normal, at->time), next);
 }
 
-/// What a solver is to see of a pair that a guard parts: along the guard.
-static cr_separation see_along(const cr_descent *d, const part_pair *p, const progress *at)
-{
-	cr_separation s = at->separation;
-	if (!at->guarded || v3d_dot(s.normal, at->normal) > NEAR_GUARD)
-		return s;
-	const carom_pose pose = cr_motion_at(&d->mover[0]->motion, at->time);
-	const m3d rotation = m3d_from_quat(pose.orientation);
-	s.normal = at->normal;
-	s.gap = cr_guard_gap(&p->body[0], &p->body[1], &at->guard, at->time);
-	if (!p->body[0].is_plane) {
-		const v3d lowest = cr_convex_support(&p->convex[0], m3d_tmul(&rotation, v3d_neg(s.normal)));
-		s.on_a = v3d_mad(m3d_mul(&rotation, lowest), -p->convex[0].rounding, s.normal);
-	}
-	s.on_b = v3d_mad(s.on_a, -s.gap, s.normal);
-	return s;
-}
-
 static void show(progress *at, const cr_separation *s)
 {
 	at->shown_time = at->time;
 	at->shown = *s;
 }
 
+/// Looks for a guard with a level. Returns whether there is one that holds for a while.
+static bool find_guard_within(const cr_descent *d, const part_pair *p, const progress *at, double slack, progress *next)
+{
+	*next = *at;
+	next->slack = slack;
+	next->until = at->time;
+	next->found = false;
+	find_guard(d, p, at, next);
+	return next->found && (next->until - next->time >= LEAST_STEP || next->until >= 1);
+}
+
 /// Goes on by the guard that holds longest. Returns false where none does: an impact.
 static bool go_on_guarded(const cr_descent *d, const part_pair *p, progress *at)
 {
 	const touching *t = d->user;
-	progress next = *at;
-	next.until = at->time;
-	next.found = false;
-	find_guard(d, p, at, &next);
-	if (next.found) {
-		const double gap = cr_guard_gap(&p->body[0], &p->body[1], &next.guard, at->time);
+	progress next;
+	// As it began, or nearly so: the time that is told goes with it.
+	bool on = !at->came && !at->sunk && find_guard_within(d, p, at, 0.25 * t->slack, &next);
+	if (!on) {
+		at->sunk = at->sunk || at->guarded || at->time == 0;
+		on = find_guard_within(d, p, at, t->slack, &next);
+	}
+	const bool shows = !at->guarded || (!at->came && !at->sunk);
+	if (shows) {
 		const cr_separation seen = see_along(d, p, &next);
-		if (!at->guarded || (!at->came && gap >= next.guard.level + 0.75 * t->slack))
-			show(&next, &seen);
-	} else if (!at->guarded) {
-		show(&next, &at->separation);
+		show(&next, next.found ? &seen : &at->separation);
 	}
 	*at = next;
-	if (!next.found || !(next.until - next.time >= LEAST_STEP || next.until >= 1))
+	if (!on)
 		return false;
 	at->time = next.until;
 	if (at->time < 1)
@@ -447,11 +504,17 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY; // nothing comes before the beginning
 }
 
+static double sinking_of(const cr_mover *a, const cr_mover *b, double tolerance)
+{
+	const double least = a->sinking < b->sinking ? a->sinking : b->sinking, half = 0.5 * tolerance;
+	return least > half && least < INFINITY ? least : half;
+}
+
 bool cr_find_later_impact(
 	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact)
 {
 	cr_descent d = { .tolerance = tolerance };
-	touching t = { .slack = 0.5 * tolerance };
+	touching t = { .slack = sinking_of(a, b, tolerance) };
 	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, { -1, -1 }, false };
 	d.user = &t;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact) || !find_guards(&d))
@@ -463,6 +526,11 @@ bool cr_find_later_impact(
 	d.bound = bound_later;
 	d.meet = meet_later;
 	cr_descend(&d);
+	if (impact->impact.state != CR_IMPACT_TOUCHING && t.approach < -0.25 * t.slack) {
+		impact->impact = (cr_impact){ .state = impact->impact.state, .separation = t.first };
+		impact->triangle[0] = t.triangle[0];
+		impact->triangle[1] = t.triangle[1];
+	}
 	impact->impact.steps = d.steps;
 	return true;
 }

@@ -25,6 +25,8 @@
 
 enum { HALVINGS = 12 };
 
+static const double SHORT = 0x1p-10; // of the motion, to take a rate over
+
 cr_guarded cr_guard_convex(const cr_motion *motion, const cr_convex *convex)
 {
 	return (cr_guarded){
@@ -114,6 +116,13 @@ double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *gu
 {
 	const rise r = rise_of(a, b, guard, t);
 	return least_height(&r, 0);
+}
+
+double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t)
+{
+	rise r = rise_of(a, b, guard, t);
+	r.bend = 0;
+	return (least_height(&r, SHORT) - least_height(&r, 0)) / SHORT;
 }
 
 double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit)

@@ -30,6 +30,8 @@ v3d cr_guard_local(const cr_motion *motion, v3d normal, double t);
 v3d cr_guard_normal(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
 /// Returns how far all points of A are beyond all points of B along the direction at least; negative: they are not.
 double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
+/// Returns how fast the gap changes then.
+double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
 /// Returns a time up to which the gap stays at the level or above; at least t, at most limit. t: nothing is known.
 double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit);
 

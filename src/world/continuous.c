@@ -208,6 +208,19 @@ static void write_impact(
 		.triangle_b = found->triangle[1] };
 }
 
+/// A quarter of half the thickness of a body: so deep its middle is still well on its side. Of a mesh half the thickness is volume
+/// by area, as of a slab; an open one has none.
+static double sinking_of(const cr_body *part)
+{
+	const double *h = part->shape.half;
+	double half = least(h[0], least(h[1], h[2]));
+	if (part->shape.collider && part->shape.family == CR_FAMILY_MESH) {
+		const carom_mesh_report *report = &part->shape.mesh->report;
+		half = report->closed && report->area > 0 ? least(half, report->volume / report->area) : 0;
+	}
+	return part->continuous ? 0.25 * half : (double)INFINITY;
+}
+
 static void find_impact(const carom_world *world, cr_mover_scratch *scratch, const cr_mover movers[2], cr_mover_impact *found)
 {
 	const double tolerance = world->def.toi_tolerance;
@@ -232,6 +245,7 @@ static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pa
 	for (int i = 0; i < 2; i++) {
 		movers[i] = cr_mover_of(&bodies[part[i]].shape.def, &convex[i]);
 		movers[i].motion = motion_of(bodies, part[i], origin);
+		movers[i].sinking = sinking_of(&bodies[part[i]]);
 		movers[i].two_sided = movers[i].collider && !movers[i].collider->closed && !cr_has_front(&bodies[part[i]]);
 	}
 	cr_mover_impact found;
