@@ -124,6 +124,9 @@ static void check_kind(const sim_json_node *node, const sim_scene *scene, const 
 			"a static body does not move; \"kind\": \"kinematic\" does");
 	if (body->kind != CAROM_DYNAMIC && (sim_json_has(node, "density") || sim_json_has(node, "mass")))
 		sim_json_member_error(node, sim_json_has(node, "mass") ? "mass" : "density", "only dynamic bodies have a mass");
+	if (body->kind != CAROM_DYNAMIC && body->continuous)
+		sim_json_member_error(
+			node, "continuous", "only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
 }
 
 // All fields of a body except "mesh", which a grid reads in its own way.
@@ -150,6 +153,7 @@ static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
 	sim_json_bits(node, "category", &body->category);
 	sim_json_bits(node, "mask", &body->mask);
 	sim_read_int32(node, "group", INT32_MIN, INT32_MAX, &body->group);
+	sim_json_bool(node, "continuous", &body->continuous);
 	snprintf(body->where, sizeof body->where, "%.*s", SIM_NAME_SIZE - 1, node->path);
 	body->line = sim_json_line(node);
 }

@@ -61,9 +61,9 @@ static void read_stages(const sim_json_node *node, carom_world_def *detection)
 void sim_read_detection(const sim_json_node *root, carom_world_def *detection)
 {
 	static const char *const fields[] = { "max_contacts_per_pair", "complete", "exit_distance_test", "max_depth_ratio",
-		"speculative_distance", "match_distance", "broad_phase", "ray_method", "contact_normal", "internal_edge_angle",
-		"temporal", "predict", "lost_rays", "max_walk", "displacement_threshold", "distance_extension", "stages", "ray_buffers",
-		"ray_predictor", "buffer_confidence", "worker_groups", NULL };
+		"speculative_distance", "toi_tolerance", "match_distance", "broad_phase", "ray_method", "contact_normal",
+		"internal_edge_angle", "temporal", "predict", "lost_rays", "max_walk", "displacement_threshold", "distance_extension",
+		"stages", "ray_buffers", "ray_predictor", "buffer_confidence", "worker_groups", NULL };
 	sim_json_node node;
 	if (!sim_json_member(root, "detection", &node) || !sim_json_fields(&node, fields))
 		return;
@@ -71,6 +71,7 @@ void sim_read_detection(const sim_json_node *root, carom_world_def *detection)
 	sim_json_bool(&node, "complete", &detection->complete);
 	sim_json_bool(&node, "exit_distance_test", &detection->exit_distance_test);
 	sim_json_number(&node, "speculative_distance", 0, 1e6, &detection->speculative_distance);
+	sim_json_number(&node, "toi_tolerance", 1e-9, 1e6, &detection->toi_tolerance);
 	sim_json_number(&node, "match_distance", 0, 1e6, &detection->match_distance);
 	read_rays(&node, detection);
 	read_temporal(&node, detection);

@@ -31,9 +31,10 @@ void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t
 
 /// The fields of a body, for lists of known names. "position" of a grid is that of its first body, of a source that of its
 /// middle.
-#define SIM_BODY_FIELDS                                                                                              \
-	"name", "shape", "mesh", "radius", "half_length", "half_extents", "rounding", "kind", "position", "orientation", \
-		"rotation", "velocity", "angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group"
+#define SIM_BODY_FIELDS                                                                                                        \
+	"name", "shape", "mesh", "radius", "half_length", "half_extents", "rounding", "kind", "position", "orientation",           \
+		"rotation", "velocity", "angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group", \
+		"continuous"
 
 enum { SIM_MOST_MESHES_IN_TURN = 64 };
 

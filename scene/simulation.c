@@ -1,7 +1,9 @@
 // A scene in motion: see simulation.h.
 #include "scene/simulation.h"
 
+#include "carom/collide.h"
 #include "io/baked_file.h"
+#include "sim/base/rotations.h"
 #include "sim/base/sim_clock.h"
 #include "sim/rigid/dynamics.h"
 #include "scene/volumes.h"
@@ -11,6 +13,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Where a body was at the last detection, and when it stops on its way from there.
+typedef struct sim_stop {
+	carom_pose begin;
+	double time;     // 1: it does not
+	int32_t carrier; // the kinematic body that it stops at, which goes on; -1: none
+} sim_stop;
 
 struct sim_simulation {
 	const sim_scene *scene;
@@ -30,6 +39,8 @@ struct sim_simulation {
 	int32_t *planes; // numbers of the static planes
 	int32_t plane_count;
 	carom_pose *poses; // of all bodies, for the recording
+	int32_t continuous_count;
+	sim_stop *stops; // of all bodies
 	sim_dynamic_contact *contacts;
 	sim_recorded_contact *recorded;
 	int32_t contact_room;
@@ -191,6 +202,7 @@ carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 	def.category = body->category;
 	def.mask = body->mask;
 	def.group = body->group;
+	def.continuous = body->continuous;
 	def.user_data = (uint64_t)i;
 	return def;
 }
@@ -203,7 +215,8 @@ static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
 		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error);
 	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def.shape) : INFINITY;
 	s->radii[i] = body->type == CAROM_PLANE ? 0 : 0.5 * longest_side(&def.shape);
-	s->poses[i] = body->pose;
+	s->poses[i] = s->stops[i].begin = body->pose;
+	s->continuous_count += body->continuous;
 	if (body->kind == CAROM_DYNAMIC)
 		s->summary.bodies++;
 	else
@@ -287,9 +300,10 @@ static bool allocate(sim_simulation *s)
 	s->moving_poses = calloc(bodies, sizeof *s->moving_poses);
 	s->planes = calloc(bodies, sizeof *s->planes);
 	s->poses = calloc(bodies, sizeof *s->poses);
+	s->stops = calloc(bodies, sizeof *s->stops);
 	s->dynamics = sim_create_dynamics(&s->scene->solver, s->scene->gravity);
 	return s->meshes && s->hulls && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses &&
-		s->planes && s->poses && s->dynamics;
+		s->planes && s->poses && s->stops && s->dynamics;
 }
 
 static carom_vec3 against(carom_vec3 gravity)
@@ -300,6 +314,16 @@ static carom_vec3 against(carom_vec3 gravity)
 	return (carom_vec3){ -gravity.x / length, -gravity.y / length, -gravity.z / length };
 }
 
+// What is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
+static carom_world_def detection_of(const sim_scene *scene)
+{
+	carom_world_def def = scene->detection;
+	for (int32_t i = 0; i < scene->body_count; i++)
+		if (scene->bodies[i].continuous)
+			def.speculative_distance = fmax(def.speculative_distance, def.toi_tolerance);
+	return def;
+}
+
 static bool set_up(sim_simulation *s, carom_context *context, const char *recording, sim_error *error)
 {
 	if (!allocate(s))
@@ -308,7 +332,8 @@ static bool set_up(sim_simulation *s, carom_context *context, const char *record
 	s->summary.hash = SIM_HASH_START;
 	if (!create_meshes(s, context, error) || !create_hulls(s, context, error))
 		return false;
-	if (carom_create_world(context, &s->scene->detection, &s->world) != CAROM_SUCCESS) {
+	const carom_world_def def = detection_of(s->scene);
+	if (carom_create_world(context, &def, &s->world) != CAROM_SUCCESS) {
 		return sim_fail(error, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
 	}
 	if (!add_due_bodies(s, error))
@@ -363,6 +388,7 @@ void sim_destroy_simulation(sim_simulation *s)
 	free(s->moving_poses);
 	free(s->planes);
 	free(s->poses);
+	free(s->stops);
 	free(s->contacts);
 	free(s->recorded);
 	free(s);
@@ -418,13 +444,17 @@ static bool take_contacts(sim_simulation *s, sim_step *step)
 	return true;
 }
 
+static bool step_error(const sim_simulation *s, sim_error *error)
+{
+	return sim_fail(
+		error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
+}
+
 static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	const carom_stats sum = step->detection;
-	if (carom_world_step(s->world) != CAROM_SUCCESS) {
-		return sim_fail(
-			error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
-	}
+	if (carom_world_step(s->world) != CAROM_SUCCESS)
+		return step_error(s, error);
 	step->detection = carom_world_stats(s->world);
 	step->detection.ms_total += sum.ms_total;
 	step->detection.ms_trees += sum.ms_trees;
@@ -436,6 +466,76 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 	step->detection.ms_sweep += sum.ms_sweep;
 	s->summary.hash = sim_hash_word(s->summary.hash, carom_world_hash(s->world));
 	return take_contacts(s, step) || out_of_memory(s, error);
+}
+
+// ---- Continuous bodies ----
+
+// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not looked
+// at with these at rest. Returns false where none does.
+static bool find_stops(sim_simulation *s)
+{
+	const carom_body_impact_view view = carom_world_body_impacts(s->world);
+	bool any = false, changed = view.count > 0;
+	for (int32_t i = 0; i < s->body_count && changed; i++)
+		s->stops[i].time = 1;
+	while (changed) {
+		changed = false;
+		for (int32_t i = 0; i < view.count; i++) {
+			const carom_body_impact *hit = &view.data[i];
+			const int32_t body[2] = { (int32_t)hit->user_data_a, (int32_t)hit->user_data_b };
+			const double time = fmin(hit->time, fmin(s->stops[body[0]].time, s->stops[body[1]].time));
+			for (int side = 0; side < 2 && hit->status != CAROM_TOI_TOUCHING && !hit->sensor; side++) {
+				const int32_t other = body[1 - side];
+				if (!s->scene->bodies[body[side]].continuous || !(time < s->stops[body[side]].time))
+					continue;
+				s->stops[body[side]].time = time;
+				s->stops[body[side]].carrier = s->scene->bodies[other].kind == CAROM_KINEMATIC ? other : -1;
+				any = changed = true;
+			}
+		}
+	}
+	return any;
+}
+
+static carom_pose stopped_pose(const sim_simulation *s, int32_t i)
+{
+	const sim_stop *stop = &s->stops[i];
+	const carom_motion way = { stop->begin, s->poses[i] };
+	const carom_pose pose = carom_motion_pose(&way, stop->time);
+	if (stop->carrier < 0)
+		return pose;
+	// The other goes on to its end and takes the body along.
+	const carom_pose end = s->poses[stop->carrier];
+	const carom_motion carry = { s->stops[stop->carrier].begin, end };
+	const carom_pose met = carom_motion_pose(&carry, stop->time);
+	const carom_quat q = met.orientation, back = { -q.x, -q.y, -q.z, q.w };
+	return (carom_pose){ carom_transform_point(end, carom_inverse_transform_point(met, pose.position)),
+		sim_unit_quat(sim_multiply(end.orientation, sim_multiply(back, pose.orientation))) };
+}
+
+// Puts continuous bodies where they first met something on their way from the last detection, and detects the contacts there.
+static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
+{
+	const bool any = s->continuous_count > 0 && find_stops(s);
+	carom_result result = CAROM_SUCCESS;
+	for (int32_t k = 0; k < s->moving_count && any && result == CAROM_SUCCESS; k++) {
+		const int32_t i = s->moving[k];
+		if (!(s->scene->bodies[i].continuous && s->stops[i].time < 1))
+			continue;
+		const carom_pose pose = stopped_pose(s, i);
+		sim_dynamics_set_pose(s->dynamics, i, &pose);
+		s->moving_poses[k] = pose;
+		result = carom_world_set_motions(s->world, 1, &s->ids[i], &(carom_motion){ pose, pose });
+	}
+	if (result != CAROM_SUCCESS)
+		return step_error(s, error);
+	for (int32_t k = 0; k < s->moving_count && s->continuous_count > 0; k++) {
+		const int32_t i = s->moving[k];
+		if (any && s->scene->bodies[i].continuous && s->stops[i].time < 1)
+			s->poses[i] = s->moving_poses[k];
+		s->stops[i].begin = s->poses[i];
+	}
+	return !any || detect(s, step, error);
 }
 
 static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
@@ -463,10 +563,8 @@ static bool respond(sim_simulation *s, sim_step *step, sim_error *error)
 	}
 	for (int32_t k = 0; k < s->moving_count; k++)
 		s->poses[s->moving[k]] = s->moving_poses[k] = sim_dynamics_get_pose(s->dynamics, s->moving[k]);
-	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS) {
-		return sim_fail(
-			error, "%s: step %lld: %s", s->scene->file, (long long)s->step, carom_error_text(carom_world_context(s->world)));
-	}
+	if (carom_world_set_poses(s->world, s->moving_count, s->moving_ids, s->moving_poses) != CAROM_SUCCESS)
+		return step_error(s, error);
 	step->ms_response += sim_now_ms() - start;
 	return true;
 }
@@ -533,7 +631,7 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 		return false;
 	step.substeps = choose_substeps(s);
 	for (int32_t k = 0; k < step.substeps; k++) {
-		if (!detect(s, &step, error))
+		if (!detect(s, &step, error) || !stop_at_impacts(s, &step, error))
 			return false;
 		if (k == 0 && !record_frame(s, &step, error))
 			return false;

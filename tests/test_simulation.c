@@ -490,3 +490,68 @@ TEST(simulation, stacks_of_convex_bodies_stand)
 	CHECK_INT(standing, 5 + 5 + 5 + 4 + 2 + 10);
 	end(&r);
 }
+
+// How many bodies are behind the sheet of scenes/bullets.json in the end.
+static int count_passed(bool continuous, int threads, uint64_t *hash)
+{
+	char path[500];
+	sim_error error = { "" };
+	snprintf(path, sizeof path, "%s/bullets.json", CAROM_SCENES);
+	run r = { 0 };
+	REQUIRE(sim_load_scene(path, &r.scene, &error));
+	for (int32_t i = 0; i < r.scene.body_count; i++)
+		r.scene.bodies[i].continuous = r.scene.bodies[i].continuous && continuous;
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = threads;
+	REQUIRE(carom_create_context(&def, &r.context) == CAROM_SUCCESS);
+	r.simulation = sim_create_simulation(r.context, &r.scene, NULL, &error);
+	REQUIRE(r.simulation != NULL);
+	advance(&r, 40);
+	int passed = 0;
+	for (int32_t i = 0; i < r.scene.body_count; i++) // the sheet stands at 0
+		passed += r.scene.bodies[i].kind == CAROM_DYNAMIC && pose_of(&r, i).position.x > 0;
+	*hash = sim_summarise(r.simulation).hash;
+	end(&r);
+	return passed;
+}
+
+TEST(simulation, no_continuous_body_passes_a_thin_sheet_with_any_threads)
+{
+	uint64_t hash[2], ignored;
+	CHECK_INT(count_passed(true, 1, &hash[0]), 0);
+	CHECK_INT(count_passed(true, 2, &hash[1]), 0);
+	CHECK(hash[0] == hash[1]);
+	CHECK(count_passed(false, 1, &ignored) > 40);
+}
+
+// A bat swings at a ball at rest, a fifth of a turn in a step: it takes the ball along.
+TEST(simulation, a_kinematic_body_takes_a_continuous_one_along)
+{
+	for (int continuous = 0; continuous < 2; continuous++) {
+		char text[600];
+		snprintf(text, sizeof text,
+			"{\"gravity\": [0, 0, 0], \"bodies\": [{\"shape\": \"box\", \"half_extents\": [2, 0.02, 0.2], \"kind\": \"kinematic\", "
+			"\"angular_velocity\": [0, 0, 75]}, {\"shape\": \"sphere\", \"radius\": 0.1, \"position\": [1.2, 0.7, 0]%s}]}",
+			continuous ? ", \"continuous\": true" : "");
+		run r;
+		start_text(&r, text, 1, NULL);
+		advance(&r, 2);
+		const carom_vec3 at = pose_of(&r, 1).position;
+		CHECK((fabs(at.x - 1.2) + fabs(at.y - 0.7) > 0.3) == (continuous == 1));
+		end(&r);
+	}
+}
+
+TEST(simulation, continuous_belongs_to_dynamic_bodies)
+{
+	sim_error error = { "" };
+	sim_scene scene;
+	static const char text[] =
+		"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"kinematic\", \"continuous\": true}]}";
+	CHECK(!sim_parse_scene("t.json", text, strlen(text), &scene, &error));
+	CHECK_STR(error.text,
+		"t.json:1: field \"bodies[0].continuous\": only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
+	static const char number[] = "{\"detection\": {\"toi_tolerance\": 0}, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}";
+	CHECK(!sim_parse_scene("t.json", number, strlen(number), &scene, &error));
+	CHECK(strstr(error.text, "detection.toi_tolerance") != NULL);
+}

@@ -92,6 +92,14 @@ static bool reserve_body(sim_dynamics *dynamics)
 	return true;
 }
 
+static void place(const body_state *state, const carom_pose *pose)
+{
+	const carom_vec3 centre = carom_transform_point(*pose, state->centre);
+	const carom_quat q = pose->orientation;
+	dBodySetPosition(state->body, centre.x, centre.y, centre.z);
+	dBodySetQuaternion(state->body, (dQuaternion){ q.w, q.x, q.y, q.z });
+}
+
 bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, sim_error *error)
 {
 	if (def->kind == CAROM_DYNAMIC && !is_solid(&def->mass)) {
@@ -118,10 +126,7 @@ bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *def, 
 		dBodySetKinematic(body);
 		dBodySetAutoDisableFlag(body, 0);
 	}
-	const carom_vec3 centre = carom_transform_point(def->pose, state->centre);
-	const carom_quat q = def->pose.orientation;
-	dBodySetPosition(body, centre.x, centre.y, centre.z);
-	dBodySetQuaternion(body, (dQuaternion){ q.w, q.x, q.y, q.z });
+	place(state, &def->pose);
 	dBodySetLinearVel(body, def->velocity.x, def->velocity.y, def->velocity.z);
 	dBodySetAngularVel(body, def->angular_velocity.x, def->angular_velocity.y, def->angular_velocity.z);
 	return true;
@@ -140,6 +145,11 @@ carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t number)
 	const carom_vec3 shift = carom_rotate(pose.orientation, state->centre);
 	pose.position = (carom_vec3){ p[0] - shift.x, p[1] - shift.y, p[2] - shift.z };
 	return pose;
+}
+
+void sim_dynamics_set_pose(sim_dynamics *dynamics, int32_t number, const carom_pose *pose)
+{
+	place(&dynamics->bodies[number], pose);
 }
 
 static carom_vec3 to_vec3(const dReal *v) { return (carom_vec3){ v[0], v[1], v[2] }; }

@@ -74,6 +74,9 @@ bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_co
 /// Pose of a body's detection frame.
 carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t body);
 
+/// Put a body that is not static elsewhere; its velocity stays.
+void sim_dynamics_set_pose(sim_dynamics *dynamics, int32_t body, const carom_pose *pose);
+
 /// Velocity and centre of mass (world frame) of a body; zero velocity and the frame's origin for static bodies.
 carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t body);
 carom_vec3 sim_dynamics_get_angular_velocity(const sim_dynamics *dynamics, int32_t body);
