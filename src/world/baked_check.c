@@ -3,6 +3,7 @@
 /// must be far cheaper than making one.
 
 #include "world/baked.h"
+#include <string.h>
 
 // ---- Numbers ----
 
@@ -320,16 +321,39 @@ static const char *check_box(const cr_collider *c)
 
 // ---- Grid ----
 
+/// Which of eight bytes are 0, as bits.
+static uint64_t find_zeros(const uint8_t bytes[8])
+{
+	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
+	uint64_t word;
+	memcpy(&word, bytes, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	const uint64_t zero = ~(((word & low) + low) | word | low); // the highest bit of each such byte
+	// The product moves bit 8 i to bit 56 + i, and no two of its terms meet.
+	return (zero >> 7) * 0x0102040810204080 >> 56;
+}
+
+/// Which of up to 64 cells are touched.
+static uint64_t find_touched(const uint8_t *cells, int64_t count)
+{
+	uint64_t touched = 0;
+	int64_t i = 0;
+	for (; i + 8 <= count; i += 8)
+		touched |= find_zeros(cells + i) << i;
+	for (; i < count; i++)
+		touched |= (uint64_t)(cells[i] == 0) << i;
+	return touched;
+}
+
 /// The words tell of each cell whether it is touched, and how many are before.
 static bool words_tell(const cr_grid *g, int64_t cells)
 {
 	int64_t before = 0;
 	for (int64_t first = 0; first < cells; first += 64) {
 		const cr_cell_word *word = &g->words[first / 64];
-		const int64_t end = first + 64 < cells ? first + 64 : cells;
-		uint64_t touched = 0;
-		for (int64_t i = first; i < end; i++)
-			touched |= (uint64_t)(g->cells[i] == 0) << (i - first);
+		const uint64_t touched = find_touched(g->cells + first, cells - first < 64 ? cells - first : 64);
 		if (word->touched != touched || word->before != before)
 			return false;
 		before += __builtin_popcountll(touched);
