@@ -82,7 +82,7 @@ static bool flatten_scene(const struct aiScene *scene, sim_mesh *mesh, sim_error
 bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	if (size > UINT_MAX) {
-		return sim_fail(error, "is too large for assimp, which reads it; give an .obj, .ply, .stl or .off file");
+		return sim_fail(error, "is too large for assimp, which reads it; give an .obj, .ply, .stl, .off or .cmesh file");
 	}
 	const char *dot = strrchr(path, '.');
 	const struct aiScene *scene =
@@ -92,7 +92,8 @@ bool sim_read_foreign_mesh(const char *path, const char *bytes, size_t size, sim
 		size_t length = strcspn(reason, "\r\n");
 		while (length > 0 && reason[length - 1] == '.')
 			length--;
-		return sim_fail(error, "cannot be read as a mesh: %.*s; give an .obj, .ply, .stl or .off file", (int)length, reason);
+		return sim_fail(
+			error, "cannot be read as a mesh: %.*s; give an .obj, .ply, .stl, .off or .cmesh file", (int)length, reason);
 	}
 	const bool done = flatten_scene(scene, mesh, error);
 	aiReleaseImport(scene);

@@ -14,7 +14,7 @@ cmp body.cmesh again.cmesh || fail "the same mesh gives other bytes"
 # info says of it what it says of its source, and where it was baked. The tree's own bytes differ.
 expect 0 out '^body.cmesh: a baked mesh of 453 vertices and 902 triangles$' info body.cmesh
 expect 0 out '"baked_bytes"' info --json body.cmesh
-grep -vE '"(baked_bytes|sides|bytes)"' out > baked.json
+grep -vE '"(baked_bytes|sides|hull|materials|bytes)"' out > baked.json
 expect 0 out '"kind"' info --json body.obj
 grep -vE '"bytes"' out | diff - baked.json || fail "info tells other things of a baked mesh"
 
@@ -45,6 +45,8 @@ done
 # Options: hulls, sizes, sides, doubles, materials.
 expect 0 out '^hull.cmesh: a hull, ' bake body.obj --hull -o hull.cmesh
 expect 0 out '"closed":[[:space:]]*true' info --json hull.cmesh
+grep -q '"hull":[[:space:]]*true' out || fail "info does not call it a hull: $(cat out)"
+expect 0 out ': a baked hull of ' info hull.cmesh
 cube cube.obj 0
 expect 0 out '12 triangles' bake cube.obj --scale 2 -o large.cmesh
 expect 0 out '"kind"' info --json large.cmesh
@@ -70,6 +72,9 @@ expect 0 out '^ +2: stone$' bake painted.obj -o painted.cmesh
 expect 0 out '"materials":.*\["ice", "stone"\]' bake painted.obj -o painted.cmesh --json
 expect 0 out '12 triangles' bake cube.obj -o cube.cmesh
 ! cmp -s painted.cmesh cube.cmesh || fail "materials change nothing"
+expect 0 out '^  materials +2 different numbers$' info painted.cmesh
+expect 0 out '"materials":[[:space:]]*2' info painted.cmesh --json
+grep -q '"hull":[[:space:]]*false' out || fail "a mesh counts as a hull"
 expect 0 out '12 triangles' bake painted.cmesh -o kept.cmesh
 cmp painted.cmesh kept.cmesh || fail "a baked mesh loses its materials"
 

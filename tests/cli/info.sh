@@ -42,6 +42,11 @@ same rounded_vertices "$(field rounded_vertices out)" 8
 expect 0 out '"scalar":[[:space:]]*"float32"' info a.obj --json
 same rounding "$(field rounding out)" 0
 
+# No number is minus zero.
+printf 'v -0 0 0\nv 1 0 0\nv -0 1 0\nf 1 2 3\n' > zero.obj
+expect 0 out '"lower"' info zero.obj --json
+! grep -qE -- '-0([],]|$)' out || fail "minus zero: $(cat out)"
+
 : > empty.obj
 expect 1 err '^carom: error: empty.obj: is empty' info empty.obj
 expect 1 err '^carom: error: \.: ' info .
@@ -91,7 +96,7 @@ expect 1 err '^carom: error: none.stl: holds no triangles$' info none.stl
 { head -c 30000 l.obj; head -c 512 /dev/zero; tail -c +30513 l.obj; } > zeros.obj
 expect 1 err '^carom: error: zeros.obj: line [0-9]+: holds a zero byte' info zeros.obj
 printf 'not a mesh at all' > words.txt
-expect 1 err '^carom: error: words.txt: cannot be read as a mesh: .*; give an .obj, .ply, .stl or .off file$' info words.txt
+expect 1 err '^carom: error: words.txt: cannot be read as a mesh: .*; give an .obj, .ply, .stl, .off or .cmesh file$' info words.txt
 
 if [ -n "${CAROM_DATA:-}" ] && [ -d "$CAROM_DATA/meshes/dirty" ]; then
 	for mesh in "$CAROM_DATA"/meshes/dirty/*; do

@@ -1,5 +1,6 @@
 // `carom info`: what a file holds, and what is wrong with it.
 #include "commands.h"
+#include "carom/collide.h"
 #include "mesh_input.h"
 #include "motion.h"
 #include "options.h"
@@ -9,6 +10,7 @@
 #include "io/recording.h"
 #include "io/trajectory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct info_options {
@@ -76,6 +78,8 @@ typedef struct mesh_facts {
 	const char *scalar;
 	size_t baked_bytes; ///< 0: it was not baked
 	const char *sides;
+	bool hull;
+	int32_t materials; ///< different numbers of triangles, 0 among them where some have none; 0: no triangle has one
 	carom_mesh_report report;
 	bool made; ///< the tree is there
 	carom_tree_info tree;
@@ -94,6 +98,8 @@ static int print_mesh_json(const info_options *o, const mesh_facts *f)
 	if (f->baked_bytes) {
 		cJSON_AddNumberToObject(json, "baked_bytes", (double)f->baked_bytes);
 		cJSON_AddStringToObject(json, "sides", f->sides);
+		cJSON_AddBoolToObject(json, "hull", f->hull);
+		cJSON_AddNumberToObject(json, "materials", f->materials);
 	}
 	cJSON_AddNumberToObject(json, "rounded_vertices", r->rounded_vertices);
 	cJSON_AddNumberToObject(json, "rounding", r->rounding);
@@ -135,7 +141,8 @@ static int print_mesh_json(const info_options *o, const mesh_facts *f)
 static int print_mesh_text(const info_options *o, const mesh_facts *f)
 {
 	const carom_mesh_report *r = &f->report;
-	printf("%s: a %smesh of %d vertices and %d triangles\n", o->path, f->baked_bytes ? "baked " : "", f->vertices, f->triangles);
+	printf("%s: a %s%s of %d vertices and %d triangles\n", o->path, f->baked_bytes ? "baked " : "", f->hull ? "hull" : "mesh",
+		f->vertices, f->triangles);
 	printf("  %-12s %s\n", "usable", r->usable ? "yes" : "no");
 	if (r->first_finding[0])
 		printf("  %-12s %s\n", r->usable ? "note" : "error", r->first_finding);
@@ -152,6 +159,8 @@ static int print_mesh_text(const info_options *o, const mesh_facts *f)
 			printf("  %-12s %.9g\n", "volume", r->volume);
 		printf("  %-12s %d, Euler number %d\n", "pieces", r->components, r->euler);
 	}
+	if (f->materials)
+		printf("  %-12s %d different numbers\n", "materials", f->materials);
 	if (f->has_mass)
 		printf("  %-12s %.9g %.9g %.9g\n", "mass centre", f->mass.centre.x, f->mass.centre.y, f->mass.centre.z);
 	if (f->made) {
@@ -168,8 +177,35 @@ static int print_mesh_text(const info_options *o, const mesh_facts *f)
 	return report_end_of_text();
 }
 
+// Is a mesh a hull? Then the library takes it as one.
+static bool is_hull(carom_context *context, const carom_mesh *mesh)
+{
+	const carom_shape shape = { .type = CAROM_HULL, .mesh = mesh };
+	carom_closest_point point;
+	bool found;
+	return carom_shape_closest_point(context, &shape, NULL, (carom_vec3){ 0, 0, 0 }, 0, &found, &point) == CAROM_SUCCESS;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
+	return (p > q) - (p < q);
+}
+
+// How many different numbers the triangles have; sorts them.
+static int32_t count_materials(sim_mesh *mesh)
+{
+	int32_t count = 0;
+	if (!mesh->materials)
+		return 0;
+	qsort(mesh->materials, (size_t)mesh->triangle_count, sizeof *mesh->materials, compare_numbers);
+	for (int32_t i = 0; i < mesh->triangle_count; i++)
+		count += i == 0 || mesh->materials[i] != mesh->materials[i - 1];
+	return count;
+}
+
 // Everything the library says about a mesh. False after an error message.
-static bool examine(const info_options *o, carom_context *context, const sim_mesh *mesh, mesh_facts *f)
+static bool examine(const info_options *o, carom_context *context, sim_mesh *mesh, mesh_facts *f)
 {
 	const carom_mesh_def def = sim_mesh_def(mesh);
 	f->vertices = mesh->vertex_count;
@@ -185,6 +221,8 @@ static bool examine(const info_options *o, carom_context *context, const sim_mes
 		f->made = true;
 		result = carom_mesh_get_tree_info(made, o->overlap, &f->tree);
 		f->has_mass = carom_mesh_get_mass(made, &f->mass) == CAROM_SUCCESS;
+		f->hull = mesh->baked && is_hull(context, made);
+		f->materials = mesh->baked ? count_materials(mesh) : 0;
 	}
 	if (result != CAROM_SUCCESS)
 		report_error(o->path, "%s", carom_error_text(context));

@@ -69,8 +69,19 @@ int report_end_of_text(void)
 	return report_error(NULL, "cannot write to standard output: %s", strerror(errno));
 }
 
+// A number that is minus zero becomes zero: readers of other languages tell the two apart, and no result means it.
+static void drop_signs_of_zeros(cJSON *item)
+{
+	for (; item; item = item->next) {
+		if (cJSON_IsNumber(item) && item->valuedouble == 0)
+			cJSON_SetNumberValue(item, 0);
+		drop_signs_of_zeros(item->child);
+	}
+}
+
 int report_json(cJSON *object)
 {
+	drop_signs_of_zeros(object);
 	char *text = object ? cJSON_Print(object) : NULL;
 	cJSON_Delete(object);
 	if (!text)
