@@ -72,8 +72,8 @@ expect 0 out '^ +2: stone$' bake painted.obj -o painted.cmesh
 expect 0 out '"materials":.*\["ice", "stone"\]' bake painted.obj -o painted.cmesh --json
 expect 0 out '12 triangles' bake cube.obj -o cube.cmesh
 ! cmp -s painted.cmesh cube.cmesh || fail "materials change nothing"
-expect 0 out '^  materials +2 different numbers$' info painted.cmesh
-expect 0 out '"materials":[[:space:]]*2' info painted.cmesh --json
+expect 0 out '^  materials +3 different numbers$' info painted.cmesh
+expect 0 out '"materials":[[:space:]]*3' info painted.cmesh --json
 grep -q '"hull":[[:space:]]*false' out || fail "a mesh counts as a hull"
 expect 0 out '12 triangles' bake painted.cmesh -o kept.cmesh
 cmp painted.cmesh kept.cmesh || fail "a baked mesh loses its materials"
