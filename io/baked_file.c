@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = "CAROMBAK";
+static const char MAGIC[] = "CAROMBAK";
 
-bool sim_is_baked(const char *bytes, size_t size) { return size >= strlen(magic) && memcmp(bytes, magic, strlen(magic)) == 0; }
+bool sim_is_baked(const char *bytes, size_t size) { return size >= strlen(MAGIC) && memcmp(bytes, MAGIC, strlen(MAGIC)) == 0; }
 
 void sim_forget_baked(sim_mesh *mesh)
 {

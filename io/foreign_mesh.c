@@ -9,22 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a node and those below it hold, to know the sizes before anything is copied.
+/// What a node and those below it hold, to know the sizes before anything is copied.
 static void count_node(const struct aiScene *scene, const struct aiNode *node, int64_t *vertices, int64_t *triangles)
 {
 	for (unsigned i = 0; i < node->mNumMeshes; i++) {
 		const struct aiMesh *part = scene->mMeshes[node->mMeshes[i]];
 		*vertices += part->mNumVertices;
-		for (unsigned f = 0; f < part->mNumFaces; f++)
+		for (unsigned f = 0; f < part->mNumFaces; f++) {
 			if (part->mFaces[f].mNumIndices >= 3)
 				*triangles += part->mFaces[f].mNumIndices - 2;
+		}
 	}
 	for (unsigned i = 0; i < node->mNumChildren; i++)
 		count_node(scene, node->mChildren[i], vertices, triangles);
 }
 
-// Append one part: its vertices, moved unless they stand where they should (so that they keep their
-// bits), and its faces as fans.
+/// Append one part: its vertices, moved unless they stand where they should (so that they keep their
+/// bits), and its faces as fans.
 static void append_part(sim_mesh *mesh, const struct aiMesh *part, const struct aiMatrix4x4 *frame, bool moved)
 {
 	const int32_t first = mesh->vertex_count;

@@ -10,7 +10,7 @@
 
 // ---- The seal ----
 
-static const unsigned char signature[8] = "\x89HDF\r\n\x1a\n";
+static const unsigned char SIGNATURE[8] = "\x89HDF\r\n\x1a\n";
 
 static void write_seal(char seal[SIM_SEAL_SIZE + 1], uint32_t sum, uint64_t bytes)
 {
@@ -19,7 +19,7 @@ static void write_seal(char seal[SIM_SEAL_SIZE + 1], uint32_t sum, uint64_t byte
 		seal, SIM_SEAL_SIZE, "%s 1\ncrc32 %08lx\nbytes %llu\n", SIM_SEAL_WORD, (unsigned long)sum, (unsigned long long)bytes);
 }
 
-// The CRC-32 of the rest of a stream, and how long it is. False when it cannot be read.
+/// The CRC-32 of the rest of a stream, and how long it is. False when it cannot be read.
 static bool sum_rest(FILE *file, uint32_t *sum, uint64_t *bytes)
 {
 	enum { BLOCK = 1 << 18 };
@@ -39,16 +39,16 @@ static bool sum_rest(FILE *file, uint32_t *sum, uint64_t *bytes)
 
 static sim_seal check_stream(FILE *file)
 {
-	unsigned char head[SIM_SEAL_SIZE + sizeof signature] = { 0 };
+	unsigned char head[SIM_SEAL_SIZE + sizeof SIGNATURE] = { 0 };
 	char expected[SIM_SEAL_SIZE + 1];
 	uint32_t sum;
 	uint64_t bytes;
 	const size_t got = fread(head, 1, sizeof head, file);
-	if (got >= sizeof signature && !memcmp(head, signature, sizeof signature))
+	if (got >= sizeof SIGNATURE && !memcmp(head, SIGNATURE, sizeof SIGNATURE))
 		return SIM_SEAL_NONE;
 	// Either of the two marks: the other one may be what is damaged.
 	if (memcmp(head, SIM_SEAL_WORD, strlen(SIM_SEAL_WORD)) != 0 &&
-		memcmp(head + SIM_SEAL_SIZE, signature, sizeof signature) != 0)
+		memcmp(head + SIM_SEAL_SIZE, SIGNATURE, sizeof SIGNATURE) != 0)
 		return SIM_SEAL_FOREIGN;
 	if (fseek(file, SIM_SEAL_SIZE, SEEK_SET) != 0 || !sum_rest(file, &sum, &bytes))
 		return SIM_SEAL_UNREAD;
@@ -86,16 +86,16 @@ static bool put_seal(const char *path)
 
 // ---- Files ----
 
-// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has failed on a full disk, it closes
-// again at the end of the program what it half freed, and crashes: so it must not do anything there. That can only be said
-// before any other call. Whatever we open we close ourselves.
+/// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has failed on a full disk, it closes
+/// again at the end of the program what it half freed, and crashes: so it must not do anything there. That can only be said
+/// before any other call. Whatever we open we close ourselves.
 static void prepare(void)
 {
 	H5dont_atexit();
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-// A file is closed with all that is open in it, so that error paths need no list of ids.
+/// A file is closed with all that is open in it, so that error paths need no list of ids.
 static hid_t file_access(void)
 {
 	const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -137,7 +137,7 @@ hid_t sim_open_hdf5(const char *path)
 
 // ---- What is there ----
 
-// Bytes of a chunk as it lies in memory; 0 when it has no size that we would write.
+/// Bytes of a chunk as it lies in memory; 0 when it has no size that we would write.
 static uint64_t chunk_bytes(hid_t properties, size_t element)
 {
 	const uint64_t most = 64 << 20;

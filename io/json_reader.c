@@ -11,7 +11,7 @@
 
 // ---- Where a node is in the text ----
 
-// Skip what cJSON takes for white space: every byte up to 32.
+/// Skip what cJSON takes for white space: every byte up to 32.
 static const char *skip_space(const char *p)
 {
 	while (*p && (unsigned char)*p <= ' ')
@@ -19,16 +19,17 @@ static const char *skip_space(const char *p)
 	return p;
 }
 
-// Past the string that starts at p.
+/// Past the string that starts at p.
 static const char *skip_string(const char *p)
 {
-	for (p++; *p && *p != '"'; p++)
+	for (p++; *p && *p != '"'; p++) {
 		if (*p == '\\' && p[1])
 			p++;
+	}
 	return *p ? p + 1 : p;
 }
 
-// Past the value that starts at p. The text is known to be well formed.
+/// Past the value that starts at p. The text is known to be well formed.
 static const char *skip_value(const char *p)
 {
 	int open = 0;
@@ -46,8 +47,8 @@ static const char *skip_value(const char *p)
 	return p;
 }
 
-// Start of child number i of the object or array at parent: its key when it has one. The walk goes on where the last one of
-// this depth stopped, so that a list is walked once however many of its elements are looked for.
+/// Start of child number i of the object or array at parent: its key when it has one. The walk goes on where the last one of
+/// this depth stopped, so that a list is walked once however many of its elements are looked for.
 static const char *find_child(sim_json *json, int depth, const char *parent, int i)
 {
 	sim_json_place *last = &json->places[depth];
@@ -66,7 +67,7 @@ static const char *find_child(sim_json *json, int depth, const char *parent, int
 	return p;
 }
 
-// The line of a place, counted on from the place before when that comes earlier in the text.
+/// The line of a place, counted on from the place before when that comes earlier in the text.
 static int line_at(sim_json *json, const char *place)
 {
 	if (!json->counted || json->counted > place) {
@@ -169,7 +170,7 @@ char *sim_read_text(const char *path, size_t *size, sim_error *error)
 	return text;
 }
 
-// The first byte that is no part of UTF-8 (The Unicode Standard, table 3-7), or NULL.
+/// The first byte that is no part of UTF-8 (The Unicode Standard, table 3-7), or NULL.
 static const char *find_foreign_byte(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -184,9 +185,10 @@ static const char *find_foreign_byte(const char *text)
 		// The second byte excludes what a shorter form holds, halves of surrogate pairs, and what lies above U+10FFFF.
 		const unsigned char low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
 		const unsigned char high = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;
-		for (int i = 1; i <= more; i++)
+		for (int i = 1; i <= more; i++) {
 			if (p[i] < (i == 1 ? low : 0x80) || p[i] > (i == 1 ? high : 0xbf))
 				return (const char *)p;
+		}
 		p += 1 + more;
 	}
 	return NULL;
@@ -240,7 +242,7 @@ void sim_json_close(sim_json *json)
 
 // ---- Nodes ----
 
-// Child number i of an item, found from the child of this depth that was looked for last.
+/// Child number i of an item, found from the child of this depth that was looked for last.
 static const cJSON *find_item(sim_json *json, int depth, const cJSON *parent, int i)
 {
 	sim_json_cursor *last = &json->cursors[depth < SIM_JSON_DEPTH ? depth : SIM_JSON_DEPTH - 1];
@@ -270,11 +272,12 @@ bool sim_json_member(const sim_json_node *object, const char *name, sim_json_nod
 	if (!cJSON_IsObject(object->item))
 		return false;
 	int i = 0;
-	for (const cJSON *item = object->item->child; item; item = item->next, i++)
+	for (const cJSON *item = object->item->child; item; item = item->next, i++) {
 		if (!strcmp(item->string, name)) {
 			*member = sim_json_child(object, i);
 			return true;
 		}
+	}
 	return false;
 }
 
@@ -319,9 +322,10 @@ bool sim_json_fields(const sim_json_node *node, const char *const *names)
 				return sim_json_error(&member, "unknown field; did you mean \"%s\"?", nearest);
 			return sim_json_error(&member, "unknown field");
 		}
-		for (const cJSON *other = member.item->next; other; other = other->next)
+		for (const cJSON *other = member.item->next; other; other = other->next) {
 			if (!strcmp(other->string, name))
 				return sim_json_error(&member, "given twice");
+		}
 	}
 	return !node->json->failed;
 }
@@ -438,7 +442,7 @@ bool sim_json_numbers_or_nulls(const sim_json_node *object, const char *name, in
 	return read_numbers(object, name, count, low, high, true, values);
 }
 
-// The words as "a", "b" or "c".
+/// The words as "a", "b" or "c".
 static void list_words(const char *const *words, char *text, size_t size)
 {
 	size_t used = 0;
@@ -454,11 +458,12 @@ bool sim_json_choice(const sim_json_node *object, const char *name, const char *
 	char list[200] = "";
 	if (!sim_json_member(object, name, &node))
 		return !object->json->failed;
-	for (int i = 0; cJSON_IsString(node.item) && words[i]; i++)
+	for (int i = 0; cJSON_IsString(node.item) && words[i]; i++) {
 		if (!strcmp(words[i], node.item->valuestring)) {
 			*value = i;
 			return !object->json->failed;
 		}
+	}
 	list_words(words, list, sizeof list);
 	return sim_json_error(&node, "must be %s", list);
 }

@@ -20,8 +20,8 @@
 
 typedef enum mesh_format { FORMAT_OBJ, FORMAT_PLY, FORMAT_STL, FORMAT_OFF, FORMAT_BAKED, FORMAT_OTHER } mesh_format;
 
-// Does a text begin, behind comments, with a word of OBJ files? What comes through a pipe has no
-// extension.
+/// Does a text begin, behind comments, with a word of OBJ files? What comes through a pipe has no
+/// extension.
 static bool is_obj(const char *text)
 {
 	static const char *const words[] = { "v", "vn", "vt", "o", "g", "s", "mtllib", "usemtl" };
@@ -31,22 +31,24 @@ static bool is_obj(const char *text)
 		text += strspn(text, " \t\r\n");
 	}
 	const size_t length = strcspn(text, " \t\r\n");
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		if (length == strlen(words[i]) && memcmp(text, words[i], length) == 0)
 			return true;
+	}
 	return false;
 }
 
-// The format: baked meshes by their first bytes, whatever the path says; then by the extension of the
-// path, else by the look of the bytes.
+/// The format: baked meshes by their first bytes, whatever the path says; then by the extension of the
+/// path, else by the look of the bytes.
 static mesh_format format_of(const char *path, const char *bytes, size_t size)
 {
 	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off", SIM_BAKED_EXTENSION };
 	if (sim_is_baked(bytes, size))
 		return FORMAT_BAKED;
-	for (int i = 0; i < FORMAT_OTHER; i++)
+	for (int i = 0; i < FORMAT_OTHER; i++) {
 		if (sim_has_extension(path, extensions[i]))
 			return (mesh_format)i;
+	}
 	if (strncmp(bytes, "ply", 3) == 0 && (bytes[3] == '\n' || bytes[3] == '\r'))
 		return FORMAT_PLY;
 	if (sim_is_off(bytes))
@@ -54,7 +56,7 @@ static mesh_format format_of(const char *path, const char *bytes, size_t size)
 	return sim_is_stl(bytes, size) ? FORMAT_STL : is_obj(bytes) ? FORMAT_OBJ : FORMAT_OTHER;
 }
 
-// A regular file is read by assimp itself, since some formats name further files beside it.
+/// A regular file is read by assimp itself, since some formats name further files beside it.
 static bool read_bytes(const sim_input *input, char *bytes, size_t size, sim_mesh *mesh, sim_error *error)
 {
 	switch (format_of(input->path, bytes, size)) {
@@ -103,7 +105,7 @@ bool sim_load_mesh(const char *path, sim_mesh *mesh, sim_error *error)
 
 // ---- Welding ----
 
-// The bits of a position, with -0 as 0.
+/// The bits of a position, with -0 as 0.
 static void position_key(const sim_mesh *mesh, int32_t vertex, uint64_t key[3])
 {
 	for (int axis = 0; axis < 3; axis++) {
@@ -114,7 +116,7 @@ static void position_key(const sim_mesh *mesh, int32_t vertex, uint64_t key[3])
 	}
 }
 
-// Move a vertex down over one that was left out.
+/// Move a vertex down over one that was left out.
 static void move_vertex(sim_mesh *mesh, int32_t to, int32_t from)
 {
 	memmove(mesh->vertices + 3 * (size_t)to, mesh->vertices + 3 * (size_t)from, 3 * sizeof *mesh->vertices);
@@ -122,8 +124,8 @@ static void move_vertex(sim_mesh *mesh, int32_t to, int32_t from)
 		memmove(mesh->doubles + 3 * (size_t)to, mesh->doubles + 3 * (size_t)from, 3 * sizeof *mesh->doubles);
 }
 
-// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex
-// number + 1, 0 when free.
+/// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex
+/// number + 1, 0 when free.
 static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32_t v)
 {
 	uint64_t key[3], other[3];
@@ -162,9 +164,10 @@ bool sim_weld_mesh(sim_mesh *mesh)
 		mesh->vertex_count = 0;
 		for (int32_t v = 0; v < count; v++)
 			number[v] = find_or_keep(mesh, slots, capacity - 1, v);
-		for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+		for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
 			if (mesh->triangles[i] >= 0 && mesh->triangles[i] < count)
 				mesh->triangles[i] = number[mesh->triangles[i]];
+		}
 	}
 	const bool done = slots && number;
 	free(slots);
@@ -174,7 +177,7 @@ bool sim_weld_mesh(sim_mesh *mesh)
 
 // ---- Writing ----
 
-// PLY and STL are little endian.
+/// PLY and STL are little endian.
 static void put_u32(FILE *file, uint32_t value)
 {
 	const unsigned char bytes[4] = { value & 255, value >> 8 & 255, value >> 16 & 255, value >> 24 & 255 };
@@ -201,8 +204,8 @@ static void put_double(FILE *file, double value)
 	put_u32(file, (uint32_t)(bits >> 32));
 }
 
-// In as few digits as a reader of doubles needs to get the very number: with nine, which bring a
-// float back, it could read another one.
+/// In as few digits as a reader of doubles needs to get the very number: with nine, which bring a
+/// float back, it could read another one.
 static void put_text(FILE *file, double value)
 {
 	char text[40];
@@ -248,7 +251,7 @@ static void write_ply(FILE *file, const sim_mesh *mesh)
 	}
 }
 
-// Unit normal of a triangle; zero, as the format wants it, when it has no area.
+/// Unit normal of a triangle; zero, as the format wants it, when it has no area.
 static void face_normal(const float *a, const float *b, const float *c, float normal[3])
 {
 	const double u[3] = { (double)b[0] - a[0], (double)b[1] - a[1], (double)b[2] - a[2] };
@@ -280,11 +283,12 @@ static void write_stl(FILE *file, const sim_mesh *mesh)
 
 static bool indices_in_range(const sim_mesh *mesh, sim_error *error)
 {
-	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
 		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count) {
 			return sim_fail(error, "triangle %lld names vertex %d, and there are %d", (long long)(i / 3), mesh->triangles[i],
 				mesh->vertex_count);
 		}
+	}
 	return true;
 }
 

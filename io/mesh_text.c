@@ -30,9 +30,9 @@ bool sim_mesh_text_fail(sim_mesh_text *text, const char *format, ...)
 
 // ---- Lines and words ----
 
-// Find the end of the line that starts at *at, put a zero there and let *at go on to the next one.
-// Lines end as on Unix, Windows or old Macintoshes. Where joined is true lines that end in a
-// backslash become one.
+/// Find the end of the line that starts at *at, put a zero there and let *at go on to the next one.
+/// Lines end as on Unix, Windows or old Macintoshes. Where joined is true lines that end in a
+/// backslash become one.
 static void cut_line(sim_mesh_text *text, bool joined)
 {
 	char *line = text->at, *end = line;
@@ -83,7 +83,7 @@ bool sim_mesh_text_number(const char *word, double *value)
 
 // ---- The mesh ----
 
-// Make room for one more element of 3 numbers of size bytes.
+/// Make room for one more element of 3 numbers of size bytes.
 static bool reserve(sim_mesh_text *text, void **array, size_t size, int32_t count, int32_t *capacity)
 {
 	if (count < *capacity)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// `7`, `7/1`, `7//2` or `7/1/2`; negative numbers count back from the last vertex so far.
+/// `7`, `7/1`, `7//2` or `7/1/2`; negative numbers count back from the last vertex so far.
 static bool read_corner(sim_mesh_text *text, const char *word, int32_t *vertex)
 {
 	char *end;
@@ -25,7 +25,7 @@ static bool read_corner(sim_mesh_text *text, const char *word, int32_t *vertex)
 	return true;
 }
 
-// A polygon as the fan of triangles about its first corner.
+/// A polygon as the fan of triangles about its first corner.
 static bool read_face(sim_mesh_text *text)
 {
 	int32_t corner[3];
@@ -48,7 +48,7 @@ typedef struct materials {
 	size_t names_size; // of the mesh's names
 } materials;
 
-// Give the triangles from first on the present material. Without any usemtl nothing is kept.
+/// Give the triangles from first on the present material. Without any usemtl nothing is kept.
 static bool mark_triangles(sim_mesh_text *text, materials *m, int32_t first)
 {
 	sim_mesh *mesh = &text->mesh;
@@ -74,9 +74,10 @@ static bool use_material(sim_mesh_text *text, materials *m)
 	if (!word)
 		return true;
 	const char *name = mesh->material_names;
-	for (m->present = 1; m->present <= (uint32_t)mesh->material_count; m->present++, name += strlen(name) + 1)
+	for (m->present = 1; m->present <= (uint32_t)mesh->material_count; m->present++, name += strlen(name) + 1) {
 		if (strcmp(name, word) == 0)
 			return true;
+	}
 	const size_t more = strlen(word) + 1;
 	char *larger = realloc(mesh->material_names, m->names_size + more);
 	if (!larger)

@@ -24,8 +24,8 @@ static const struct {
 	extra_numbers numbers;
 } parts[] = { { "ST", { 2, 2 } }, { "C", { 3, 4 } }, { "N", { 3, 3 } } };
 
-// Take the keyword off the start of a word and say what it gives each vertex. Returns where it
-// ends, or NULL when it is none.
+/// Take the keyword off the start of a word and say what it gives each vertex. Returns where it
+/// ends, or NULL when it is none.
 static const char *take_keyword(const char *word, extra_numbers *extra)
 {
 	*extra = (extra_numbers){ 0, 0 };
@@ -47,7 +47,7 @@ bool sim_is_off(const char *bytes)
 	return end && (isspace((unsigned char)*end) || isdigit((unsigned char)*end) || *end == '#' || *end == '\0');
 }
 
-// The next word, in whatever line. NULL at the end of the text.
+/// The next word, in whatever line. NULL at the end of the text.
 static char *word_of_header(sim_mesh_text *text)
 {
 	for (;;) {
@@ -68,9 +68,9 @@ static bool read_count(sim_mesh_text *text, const char *word, const char *what, 
 	return true;
 }
 
-// Can so many lines follow? Their memory is asked for as they are read, so this is for a message
-// that tells of a damaged count. It leaves rows that are a little too short to those who can name
-// them.
+/// Can so many lines follow? Their memory is asked for as they are read, so this is for a message
+/// that tells of a damaged count. It leaves rows that are a little too short to those who can name
+/// them.
 static bool has_room(sim_mesh_text *text, int64_t vertices, int64_t faces)
 {
 	static const int least_row = 4;
@@ -105,23 +105,25 @@ static bool read_header(sim_mesh_text *text, extra_numbers *extra, int64_t *vert
 
 // ---- Vertices and faces ----
 
-// The next line that holds anything; its first word is left to be taken.
+/// The next line that holds anything; its first word is left to be taken.
 static bool next_line(sim_mesh_text *text)
 {
-	while (sim_mesh_text_next_line(text, false))
+	while (sim_mesh_text_next_line(text, false)) {
 		if (text->rest[strspn(text->rest, " \t\v\f")])
 			return true;
+	}
 	return false;
 }
 
-// The numbers behind the coordinates or the corners, which mean nothing here.
+/// The numbers behind the coordinates or the corners, which mean nothing here.
 static bool skip_numbers(sim_mesh_text *text, extra_numbers extra, const char *whose)
 {
 	int count = 0;
 	double value;
-	for (const char *word; (word = sim_mesh_text_word(text)); count++)
+	for (const char *word; (word = sim_mesh_text_word(text)); count++) {
 		if (!sim_mesh_text_number(word, &value))
 			return sim_mesh_text_fail(text, "this is not a number: %.40s", word);
+	}
 	if (count >= extra.least && count <= extra.most)
 		return true;
 	char range[32];
@@ -155,7 +157,7 @@ static bool read_corner(sim_mesh_text *text, int32_t *corner)
 	return true;
 }
 
-// A polygon as the fan of triangles about its first corner, then at most the four numbers of a colour.
+/// A polygon as the fan of triangles about its first corner, then at most the four numbers of a colour.
 static bool read_face(sim_mesh_text *text)
 {
 	int64_t count = 0;

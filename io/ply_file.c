@@ -36,7 +36,7 @@ static bool read_vertex(mesh_reader *r, const sim_ply_element *element, const in
 	return true;
 }
 
-// Are all coordinates of a type that float holds? In text a number is as long as it is written.
+/// Are all coordinates of a type that float holds? In text a number is as long as it is written.
 static bool is_all_floats(const sim_ply_reader *r, const sim_ply_element *element, const int place[SIM_PLY_PROPERTIES_MAX])
 {
 	for (int i = 0; i < element->property_count; i++) {
@@ -54,11 +54,12 @@ static bool read_vertices(mesh_reader *r, const sim_ply_element *element)
 	int place[SIM_PLY_PROPERTIES_MAX], found = 0;
 	for (int i = 0; i < element->property_count; i++) {
 		place[i] = -1;
-		for (int axis = 0; axis < 3; axis++)
+		for (int axis = 0; axis < 3; axis++) {
 			if (element->properties[i].count_type == SIM_PLY_NO_TYPE && strcmp(element->properties[i].name, axes[axis]) == 0) {
 				place[i] = axis;
 				found |= 1 << axis;
 			}
+		}
 	}
 	if (found != 7)
 		return sim_ply_fail(r->ply, "the element vertex has no x, y and z");
@@ -72,9 +73,10 @@ static bool read_vertices(mesh_reader *r, const sim_ply_element *element)
 		r->mesh.doubles = malloc(count * sizeof *r->mesh.doubles + 1);
 	if (!r->mesh.vertices && !r->mesh.doubles)
 		return sim_ply_fail(r->ply, "out of memory");
-	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++)
+	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++) {
 		if (!read_vertex(r, element, place))
 			return false;
+	}
 	return floats || sim_mesh_round(&r->mesh) || sim_ply_fail(r->ply, "out of memory");
 }
 
@@ -92,7 +94,7 @@ static bool add_triangle(mesh_reader *r, const int32_t corner[3])
 	return true;
 }
 
-// The polygon as a fan about its first corner.
+/// The polygon as a fan about its first corner.
 static bool read_polygon(mesh_reader *r, const sim_ply_element *element, const sim_ply_property *property)
 {
 	int64_t count = 0;
@@ -122,17 +124,20 @@ static bool read_faces(mesh_reader *r, const sim_ply_element *element)
 {
 	r->ply->place = element->place;
 	int list = -1;
-	for (int i = 0; i < element->property_count; i++)
+	for (int i = 0; i < element->property_count; i++) {
 		if (strcmp(element->properties[i].name, "vertex_indices") == 0 ||
 			strcmp(element->properties[i].name, "vertex_index") == 0)
 			list = i;
+	}
 	if (list < 0 || element->properties[list].count_type == SIM_PLY_NO_TYPE)
 		return sim_ply_fail(r->ply, "the element face has no list vertex_indices");
-	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++)
-		for (int i = 0; i < element->property_count; i++)
+	for (r->ply->row = 0; r->ply->row < element->count; r->ply->row++) {
+		for (int i = 0; i < element->property_count; i++) {
 			if (!(i == list ? read_polygon(r, element, &element->properties[i])
 							: sim_ply_skip_property(r->ply, element, &element->properties[i])))
 				return false;
+		}
+	}
 	return true;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int type_size[] = { 1, 1, 2, 2, 4, 4, 4, 8, 0 };
+static const int TYPE_SIZE[] = { 1, 1, 2, 2, 4, 4, 4, 8, 0 };
 
 sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, sim_error *error)
 {
@@ -52,13 +52,14 @@ static sim_ply_type type_of(const char *word)
 {
 	static const char *const names[][2] = { { "char", "int8" }, { "uchar", "uint8" }, { "short", "int16" },
 		{ "ushort", "uint16" }, { "int", "int32" }, { "uint", "uint32" }, { "float", "float32" }, { "double", "float64" } };
-	for (int i = 0; i < SIM_PLY_NO_TYPE; i++)
+	for (int i = 0; i < SIM_PLY_NO_TYPE; i++) {
 		if (strcmp(word, names[i][0]) == 0 || strcmp(word, names[i][1]) == 0)
 			return (sim_ply_type)i;
+	}
 	return SIM_PLY_NO_TYPE;
 }
 
-// Words of one line of the header, at most five; returns their number, or -1 at the end of the file.
+/// Words of one line of the header, at most five; returns their number, or -1 at the end of the file.
 static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 {
 	r->place = r->at;
@@ -72,9 +73,10 @@ static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 		if (r->at == stop)
 			break;
 		size_t length = 0;
-		for (; r->at < stop && *r->at != ' ' && *r->at != '\t' && *r->at != '\r'; r->at++)
+		for (; r->at < stop && *r->at != ' ' && *r->at != '\t' && *r->at != '\r'; r->at++) {
 			if (length < SIM_PLY_WORD_SIZE - 1)
 				words[count][length++] = *r->at;
+		}
 		words[count++][length] = '\0';
 	}
 	r->at = stop + 1;
@@ -84,11 +86,12 @@ static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 static bool parse_format(sim_ply_reader *r, const char *word)
 {
 	static const char *const names[] = { "ascii", "binary_little_endian", "binary_big_endian" };
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		if (strcmp(word, names[i]) == 0) {
 			r->format = (sim_ply_format)i;
 			return true;
 		}
+	}
 	return sim_ply_fail(r, "the header names an unknown format: %s", word);
 }
 
@@ -192,7 +195,7 @@ static bool read_text_value(sim_ply_reader *r, const sim_ply_element *element, s
 
 static bool read_binary_value(sim_ply_reader *r, const sim_ply_element *element, sim_ply_type type, double *value)
 {
-	const int size = type_size[type];
+	const int size = TYPE_SIZE[type];
 	if (r->end - r->at < size)
 		return ends_early(r, element);
 	r->place = r->at;
@@ -238,18 +241,21 @@ bool sim_ply_skip_property(sim_ply_reader *r, const sim_ply_element *element, co
 	if (property->count_type != SIM_PLY_NO_TYPE && !sim_ply_read_list_count(r, element, property, &count))
 		return false;
 	double value;
-	for (int64_t i = 0; i < count; i++)
+	for (int64_t i = 0; i < count; i++) {
 		if (!sim_ply_read_value(r, element, property->type, &value))
 			return false;
+	}
 	return true;
 }
 
 bool sim_ply_skip_element(sim_ply_reader *r, const sim_ply_element *element)
 {
-	for (r->row = 0; r->row < element->count && element->property_count > 0; r->row++)
-		for (int i = 0; i < element->property_count; i++)
+	for (r->row = 0; r->row < element->count && element->property_count > 0; r->row++) {
+		for (int i = 0; i < element->property_count; i++) {
 			if (!sim_ply_skip_property(r, element, &element->properties[i]))
 				return false;
+		}
+	}
 	return true;
 }
 

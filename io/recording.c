@@ -82,9 +82,10 @@ bool recording_damaged(const recording_problem *p, const char *object, const cha
 
 bool recording_check_triangles(const sim_recorded_mesh *mesh)
 {
-	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
 		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count)
 			return false;
+	}
 	return true;
 }
 
@@ -258,10 +259,11 @@ static bool unpack_contacts(const recording_problem *p, const sim_recording *rec
 		recording_unpack(c, packed, sizeof *contacts, count, contacts);
 		packed += (size_t)count * recording_row_size(c);
 	}
-	for (int32_t i = 0; i < count; i++)
+	for (int32_t i = 0; i < count; i++) {
 		if (contacts[i].body_a < 0 || contacts[i].body_a >= recording->body_count || contacts[i].body_b < 0 ||
 			contacts[i].body_b >= recording->body_count)
 			return recording_damaged(p, "/contacts", "names a body that is not there");
+	}
 	return true;
 }
 

@@ -24,7 +24,7 @@ static bool is_kind_of(hid_t type, recording_scalar wanted)
 
 // ---- Datasets ----
 
-// Open a dataset of numbers and get its size; rank and the sizes of the sides after the first `free_sides` must be as wanted.
+/// Open a dataset of numbers and get its size; rank and the sizes of the sides after the first `free_sides` must be as wanted.
 static hid_t open_numbers(const recording_problem *p, hid_t file, const char *path, recording_scalar type, int rank,
 	int free_sides, const hsize_t *wanted, hsize_t *size)
 {
@@ -48,7 +48,7 @@ static hid_t open_numbers(const recording_problem *p, hid_t file, const char *pa
 	return -1;
 }
 
-// Read a whole [rows] or [rows, width] dataset into new memory. *rows is -1 at first, or the number that is wanted.
+/// Read a whole [rows] or [rows, width] dataset into new memory. *rows is -1 at first, or the number that is wanted.
 static void *read_all(const recording_problem *p, hid_t file, const recording_column *c, int64_t *rows)
 {
 	const hsize_t wanted[2] = { 0, (hsize_t)c->width };
@@ -74,7 +74,7 @@ static void *read_all(const recording_problem *p, hid_t file, const recording_co
 	return data;
 }
 
-// Read a block of a dataset. start and count have one number for each side.
+/// Read a block of a dataset. start and count have one number for each side.
 static bool read_block(
 	hid_t file, const char *path, recording_scalar type, int rank, const hsize_t *start, const hsize_t *count, void *data)
 {
@@ -93,7 +93,7 @@ static bool read_block(
 
 // ---- Attributes and texts ----
 
-// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none, or longer than the file.
+/// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none, or longer than the file.
 static char *read_text(hid_t file, hid_t object, bool attribute)
 {
 	const hid_t type = attribute ? H5Aget_type(object) : H5Dget_type(object);
@@ -232,9 +232,10 @@ static bool read_meshes(const recording_problem *p, sim_recording *recording)
 	recording->meshes = calloc((size_t)info.nlinks + 1, sizeof *recording->meshes);
 	if (!recording->meshes)
 		return recording_damaged(p, "/meshes", "does not fit into memory");
-	for (hsize_t i = 0; i < info.nlinks; i++)
+	for (hsize_t i = 0; i < info.nlinks; i++) {
 		if (!read_mesh(p, recording, i))
 			return false;
+	}
 	return true;
 }
 
@@ -255,13 +256,14 @@ static bool read_bodies(const recording_problem *p, sim_recording *recording)
 			return recording_damaged(p, "/bodies", "does not fit into memory");
 	}
 	recording->body_count = (int32_t)rows;
-	for (int32_t i = 0; i < recording->body_count; i++)
+	for (int32_t i = 0; i < recording->body_count; i++) {
 		if (!recording_check_body(p, recording, i))
 			return false;
+	}
 	return true;
 }
 
-// Poses are read frame by frame later; here it is checked that they are there.
+/// Poses are read frame by frame later; here it is checked that they are there.
 static bool check_poses(const recording_problem *p, const sim_recording *recording)
 {
 	const hsize_t frames = (hsize_t)recording->frame_count, bodies = (hsize_t)recording->body_count;
@@ -294,14 +296,15 @@ static bool read_frames(const recording_problem *p, sim_recording *recording)
 	recording->first = read_all(p, recording->file, &recording_first_column, &firsts);
 	if (!recording->first)
 		return false;
-	for (int64_t i = 0; i < frames; i++)
+	for (int64_t i = 0; i < frames; i++) {
 		if (recording->first[i] < 0 || recording->first[i + 1] < recording->first[i] ||
 			recording->first[i + 1] - recording->first[i] > INT32_MAX)
 			return recording_damaged(p, recording_first_column.path, "does not rise");
+	}
 	return true;
 }
 
-// The columns of contacts have as many rows as /contacts/first says, and the file holds them.
+/// The columns of contacts have as many rows as /contacts/first says, and the file holds them.
 static bool check_contacts(const recording_problem *p, const sim_recording *recording)
 {
 	const hsize_t rows = recording->first ? (hsize_t)recording->first[recording->frame_count] : 0;

@@ -81,7 +81,7 @@ struct sim_recorder {
 	int32_t body_count;
 };
 
-// Room for a record of a size: where its bytes go. NULL when memory is short.
+/// Room for a record of a size: where its bytes go. NULL when memory is short.
 static char *new_record(sim_recorder *recorder, record_kind kind, size_t size)
 {
 	const size_t needed = sizeof(record_head) + size + sizeof(uint32_t);
@@ -110,7 +110,7 @@ static bool hand_over(sim_recorder *recorder, const void *bytes, size_t size)
 	return false;
 }
 
-// Finish the record that new_record began. NULL stands for one that had no room.
+/// Finish the record that new_record began. NULL stands for one that had no room.
 static bool put_record(sim_recorder *recorder, const char *bytes, sim_error *error)
 {
 	record_head head;
@@ -224,7 +224,7 @@ bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pos
 	return put_record(recorder, bytes, error);
 }
 
-// Make the HDF5 file from the log. The log stays when that fails.
+/// Make the HDF5 file from the log. The log stays when that fails.
 static bool finish(const sim_recorder *recorder, sim_error *error)
 {
 	const char *part = recorder->file.part;
@@ -272,7 +272,7 @@ typedef struct log_reader {
 	int32_t mesh_room, body_room, frame_room;
 } log_reader;
 
-// What is wrong, and in which frame or before which. Returns false.
+/// What is wrong, and in which frame or before which. Returns false.
 static bool broken(const log_reader *l, const char *text)
 {
 	char object[80];
@@ -282,7 +282,7 @@ static bool broken(const log_reader *l, const char *text)
 
 static bool out_of_memory(const log_reader *l) { return recording_fail(l->problem->path, l->problem->error, "out of memory"); }
 
-// Room for one more element of an array. False when memory is short.
+/// Room for one more element of an array. False when memory is short.
 static bool make_room(void **array, int32_t count, int32_t *room, size_t size)
 {
 	if (count < *room)
@@ -361,7 +361,7 @@ static bool take_body(log_reader *l)
 	return recording_check_body(l->problem, r, r->body_count - 1);
 }
 
-// Room for a frame in three arrays that grow alike; `first` has one element more.
+/// Room for a frame in three arrays that grow alike; `first` has one element more.
 static bool make_frame_room(log_reader *l)
 {
 	sim_recording *r = l->recording;
@@ -410,7 +410,7 @@ static bool take_record(log_reader *l)
 	}
 }
 
-// Read the record at l->at. *whole is false, without an error, when it is the last one and was not written to its end.
+/// Read the record at l->at. *whole is false, without an error, when it is the last one and was not written to its end.
 static bool read_record(log_reader *l, bool *whole)
 {
 	FILE *file = l->recording->log;

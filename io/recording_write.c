@@ -20,7 +20,7 @@ static hid_t file_type(recording_scalar type)
 	}
 }
 
-// How datasets are made: without the time of their making, so that equal runs leave equal files.
+/// How datasets are made: without the time of their making, so that equal runs leave equal files.
 static hid_t dataset_properties(void)
 {
 	const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -28,7 +28,7 @@ static hid_t dataset_properties(void)
 	return properties;
 }
 
-// An empty dataset that may grow along its first `growing` sides; the others have the sizes of the chunk.
+/// An empty dataset that may grow along its first `growing` sides; the others have the sizes of the chunk.
 static hid_t create_growing(hid_t file, const char *path, recording_scalar type, int rank, int growing, const hsize_t *chunk)
 {
 	hsize_t size[3], most[3];
@@ -53,7 +53,7 @@ static hid_t create_column(hid_t file, const recording_column *c)
 	return create_growing(file, c->path, c->type, c->width > 1 ? 2 : 1, 1, chunk);
 }
 
-// Write a block of a dataset that has room for it.
+/// Write a block of a dataset that has room for it.
 static bool write_block(
 	hid_t set, recording_scalar type, int rank, const hsize_t *start, const hsize_t *count, const void *numbers)
 {
@@ -67,7 +67,7 @@ static bool write_block(
 	return done;
 }
 
-// Write rows first..first+count-1 of a column from packed numbers; the dataset grows to fit.
+/// Write rows first..first+count-1 of a column from packed numbers; the dataset grows to fit.
 static bool write_rows(hid_t set, const recording_column *c, int64_t first, int64_t count, const void *numbers)
 {
 	const hsize_t size[2] = { (hsize_t)(first + count), (hsize_t)c->width };
@@ -77,7 +77,7 @@ static bool write_rows(hid_t set, const recording_column *c, int64_t first, int6
 		(H5Dset_extent(set, size) >= 0 && write_block(set, c->type, c->width > 1 ? 2 : 1, start, rows, numbers));
 }
 
-// A whole column: made, written, closed.
+/// A whole column: made, written, closed.
 static bool write_column(hid_t file, const recording_column *c, int64_t count, const void *numbers)
 {
 	const hid_t set = create_column(file, c);
@@ -98,7 +98,7 @@ static bool write_attribute(hid_t object, const char *name, recording_scalar typ
 	return done;
 }
 
-// A string of fixed length, UTF-8. HDF5 has none of length 0: the empty string becomes one zero byte.
+/// A string of fixed length, UTF-8. HDF5 has none of length 0: the empty string becomes one zero byte.
 static hid_t text_type(const char *text)
 {
 	const hid_t type = H5Tcopy(H5T_C_S1);
@@ -120,7 +120,7 @@ static bool write_text_attribute(hid_t object, const char *name, const char *tex
 	return done;
 }
 
-// The scene's text is a dataset: attributes end at 64 KiB.
+/// The scene's text is a dataset: attributes end at 64 KiB.
 static bool write_text(hid_t file, const char *path, const char *text)
 {
 	const hid_t type = text_type(text);
@@ -141,7 +141,7 @@ static bool create_group(hid_t file, const char *path)
 	return group >= 0 && H5Gclose(group) >= 0;
 }
 
-// A dataset of fixed size, [count, 3].
+/// A dataset of fixed size, [count, 3].
 static bool write_triples(hid_t group, const char *name, recording_scalar type, int32_t count, const void *data)
 {
 	const hsize_t size[2] = { (hsize_t)count, 3 };
@@ -199,12 +199,12 @@ static bool write_bodies(hid_t file, const sim_recording *from)
 
 static hsize_t least(hsize_t a, hsize_t b) { return a < b ? a : b; }
 
-// A chunk after another: 16 frames of up to 1024 bodies.
+/// A chunk after another: 16 frames of up to 1024 bodies.
 static bool write_pose_chunks(hid_t set, const sim_recording *from, hsize_t across, carom_pose *chunk)
 {
 	const hsize_t frames = (hsize_t)from->frame_count, bodies = (hsize_t)from->body_count;
 	bool done = true;
-	for (hsize_t frame = 0; frame < frames && done; frame += POSE_CHUNK_FRAMES)
+	for (hsize_t frame = 0; frame < frames && done; frame += POSE_CHUNK_FRAMES) {
 		for (hsize_t body = 0; body < bodies && done; body += across) {
 			const hsize_t start[3] = { frame, body, 0 };
 			const hsize_t count[3] = { least(POSE_CHUNK_FRAMES, frames - frame), least(across, bodies - body), 7 };
@@ -212,6 +212,7 @@ static bool write_pose_chunks(hid_t set, const sim_recording *from, hsize_t acro
 				done = recording_log_poses(from, (int32_t)(frame + i), (int32_t)body, (int32_t)count[1], chunk + i * count[1]);
 			done = done && write_block(set, RECORDING_FLOAT64, 3, start, count, chunk);
 		}
+	}
 	return done;
 }
 
@@ -228,7 +229,7 @@ static bool write_poses(hid_t file, const sim_recording *from)
 	return done;
 }
 
-// The contacts of a frame into the columns.
+/// The contacts of a frame into the columns.
 static bool write_frame_contacts(const hid_t *sets, const sim_recording *from, int32_t frame, char *packed)
 {
 	const int32_t count = sim_recording_contact_count(from, frame);
@@ -248,9 +249,10 @@ static bool write_contacts(hid_t file, const sim_recording *from)
 	int32_t most = 0;
 	if (!from->first)
 		return true;
-	for (int32_t i = 0; i < from->frame_count; i++)
+	for (int32_t i = 0; i < from->frame_count; i++) {
 		if (sim_recording_contact_count(from, i) > most)
 			most = sim_recording_contact_count(from, i);
+	}
 	char *packed = malloc((size_t)most * recording_record_size(recording_contact_columns, RECORDING_CONTACT_COLUMNS) + 1);
 	bool done = packed && create_group(file, "/contacts") &&
 		write_column(file, &recording_first_column, (int64_t)from->frame_count + 1, from->first);

@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(csv_reader *r, const char
 
 // ---- Lines and cells ----
 
-// The next line that holds anything, ended by a zero; NULL at the end.
+/// The next line that holds anything, ended by a zero; NULL at the end.
 static char *next_line(csv_reader *r)
 {
 	while (*r->at) {
@@ -49,8 +49,8 @@ static char *next_line(csv_reader *r)
 	return NULL;
 }
 
-// Split a line into r->cells, without blanks and quotation marks about them. Returns their number; what lies behind the last that
-// there is room for is not looked at.
+/// Split a line into r->cells, without blanks and quotation marks about them. Returns their number; what lies behind the last that
+/// there is room for is not looked at.
 static int split(csv_reader *r, char *line)
 {
 	const bool blanks = r->separator == ' ';
@@ -73,7 +73,7 @@ static int split(csv_reader *r, char *line)
 	}
 }
 
-// A number and nothing else, to the nearest float unless doubles are wanted: by way of double it could be rounded twice.
+/// A number and nothing else, to the nearest float unless doubles are wanted: by way of double it could be rounded twice.
 static bool parse_number(const csv_reader *r, const char *cell, double *value)
 {
 	char *end;
@@ -83,13 +83,13 @@ static bool parse_number(const csv_reader *r, const char *cell, double *value)
 
 // ---- The first line ----
 
-// Which column is what, by the names that programs give them; ParaView's are Points:0 and so on.
+/// Which column is what, by the names that programs give them; ParaView's are Points:0 and so on.
 static bool read_names(csv_reader *r)
 {
 	static const char *const names[][4] = { { "x", "points:0", "points_0" }, { "y", "points:1", "points_1" },
 		{ "z", "points:2", "points_2" }, { "radius", "r", "scale" } };
-	for (int c = 0; c < r->column_count; c++)
-		for (int k = 0; k < 4; k++)
+	for (int c = 0; c < r->column_count; c++) {
+		for (int k = 0; k < 4; k++) {
 			for (int i = 0; i < 4 && names[k][i]; i++) {
 				if (strcasecmp(r->cells[c], names[k][i]) != 0)
 					continue;
@@ -97,13 +97,16 @@ static bool read_names(csv_reader *r)
 					return fail(r, "names two columns %s", names[k][0]);
 				r->column[k] = c;
 			}
-	for (int k = 0; k < 3; k++)
+		}
+	}
+	for (int k = 0; k < 3; k++) {
 		if (r->column[k] < 0)
 			return fail(r, "names no column %s; columns x, y, z and r are wanted", names[k][0]);
+	}
 	return true;
 }
 
-// Does the line name columns? Else it is the first sphere: then three or four columns are known by their places.
+/// Does the line name columns? Else it is the first sphere: then three or four columns are known by their places.
 static bool read_first_line(csv_reader *r, bool *names)
 {
 	double value;

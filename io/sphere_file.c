@@ -13,7 +13,7 @@
 
 enum { HEADER_BYTES = 64, SPHERE_BYTES = 16 };
 
-static const char magic[8] = { 'S', 'P', 'H', 'E', 'R', 'E', 'S', '1' };
+static const char MAGIC[8] = { 'S', 'P', 'H', 'E', 'R', 'E', 'S', '1' };
 
 // ---- The set ----
 
@@ -47,19 +47,21 @@ void sim_get_sphere(const sim_sphere_set *spheres, int64_t i, double xyzr[4])
 static const char *what_is_wrong(const double xyzr[4])
 {
 	static const char *const words[] = { "x is not finite", "y is not finite", "z is not finite", "the radius is not finite" };
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < 4; k++) {
 		if (!isfinite(xyzr[k]))
 			return words[k];
+	}
 	return xyzr[3] < 0 ? "the radius is negative" : NULL;
 }
 
 const char *sim_put_sphere(sim_sphere_set *spheres, int64_t i, const double xyzr[4])
 {
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < 4; k++) {
 		if (spheres->wide)
 			((double *)spheres->values)[4 * i + k] = xyzr[k];
 		else
 			((float *)spheres->values)[4 * i + k] = (float)xyzr[k];
+	}
 	double stored[4];
 	sim_get_sphere(spheres, i, stored);
 	return what_is_wrong(stored);
@@ -120,7 +122,7 @@ static bool read_walls(const unsigned char *header, sim_sphere_set *spheres, sim
 	return true;
 }
 
-// The header, with room for the spheres.
+/// The header, with room for the spheres.
 static bool read_header(sim_input *input, sim_sphere_set *spheres, sim_error *error)
 {
 	unsigned char header[HEADER_BYTES];
@@ -169,7 +171,7 @@ static bool read_snapshot(sim_input *input, sim_sphere_set *spheres, sim_error *
 	return true;
 }
 
-// Text of either kind.
+/// Text of either kind.
 static bool read_text(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
 {
 	size_t size;
@@ -185,7 +187,7 @@ static bool read_text(sim_input *input, const sim_sphere_reading *reading, sim_s
 
 static bool is_snapshot(const sim_input *input)
 {
-	return input->start_size >= sizeof magic && memcmp(input->start, magic, sizeof magic) == 0;
+	return input->start_size >= sizeof MAGIC && memcmp(input->start, MAGIC, sizeof MAGIC) == 0;
 }
 
 bool sim_read_spheres(sim_input *input, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error)
@@ -229,7 +231,7 @@ static void put_float(unsigned char *bytes, float value)
 	put_bits(bytes, bits, 4);
 }
 
-// The box of the spheres, rounded outward; zero when there are none.
+/// The box of the spheres, rounded outward; zero when there are none.
 static void box_of(const sim_sphere_set *spheres, float lower[3], float upper[3])
 {
 	for (int axis = 0; axis < 3; axis++) {
@@ -255,7 +257,7 @@ static void write_snapshot(FILE *stream, const sim_sphere_set *spheres)
 	float lower[3], upper[3];
 	if (!spheres->has_walls)
 		box_of(spheres, lower, upper);
-	memcpy(header, magic, sizeof magic);
+	memcpy(header, MAGIC, sizeof MAGIC);
 	put_bits(header + 8, (uint64_t)spheres->count, 8);
 	for (int axis = 0; axis < 3; axis++) {
 		put_float(header + 16 + 4 * axis, spheres->has_walls ? spheres->lower[axis] : lower[axis]);
@@ -276,7 +278,7 @@ static void write_snapshot(FILE *stream, const sim_sphere_set *spheres)
 	}
 }
 
-// Whatever is written can be read back: finite as float too where it is written as float.
+/// Whatever is written can be read back: finite as float too where it is written as float.
 static bool check_spheres(const sim_sphere_set *spheres, bool as_float, sim_error *error)
 {
 	for (int64_t i = 0; i < spheres->count; i++) {

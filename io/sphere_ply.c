@@ -5,17 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[][4] = { { "x" }, { "y" }, { "z" }, { "radius", "r", "scale" } };
+static const char *const NAMES[][4] = { { "x" }, { "y" }, { "z" }, { "radius", "r", "scale" } };
 
-// What a property means: 0 to 3 for x, y, z, radius; -1: nothing here.
+/// What a property means: 0 to 3 for x, y, z, radius; -1: nothing here.
 static int meaning(const sim_ply_property *property)
 {
 	if (property->count_type != SIM_PLY_NO_TYPE)
 		return -1;
-	for (int k = 0; k < 4; k++)
-		for (int i = 0; names[k][i]; i++)
-			if (strcmp(property->name, names[k][i]) == 0)
+	for (int k = 0; k < 4; k++) {
+		for (int i = 0; NAMES[k][i]; i++) {
+			if (strcmp(property->name, NAMES[k][i]) == 0)
 				return k;
+		}
+	}
 	return -1;
 }
 
@@ -44,9 +46,10 @@ static bool read_points(
 		return sim_ply_fail(r, "the element vertex has no x, y and z");
 	if (!found[3] && reading->default_radius < 0)
 		return sim_ply_fail(r, "has no radii: no property radius, r or scale");
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < 4; k++) {
 		if (found[k] > 1)
-			return sim_ply_fail(r, "the element vertex has more than one %s", names[k][0]);
+			return sim_ply_fail(r, "the element vertex has more than one %s", NAMES[k][0]);
+	}
 	if (!sim_ply_check_room(r, element, "points"))
 		return false;
 	if (element->count > CAROM_MAX_SPHERES)
@@ -89,11 +92,12 @@ bool sim_ply_holds_points(const char *bytes, size_t size)
 {
 	sim_ply_reader *r = sim_ply_make_reader(bytes, size, NULL);
 	bool points = false, faces = false;
-	if (r && sim_ply_read_header(r))
+	if (r && sim_ply_read_header(r)) {
 		for (int i = 0; i < r->element_count; i++) {
 			points = points || strcmp(r->elements[i].name, "vertex") == 0;
 			faces = faces || strcmp(r->elements[i].name, "face") == 0;
 		}
+	}
 	free(r);
 	return points && !faces;
 }

@@ -26,8 +26,8 @@ static bool has_binary_size(const char *bytes, size_t size)
 	return size >= HEADER_BYTES && size - HEADER_BYTES == (uint64_t)get_u32(bytes + 80) * TRIANGLE_BYTES;
 }
 
-// A text begins with solid; but so do the 80 bytes of some binary files. Then the zeros in the
-// number of triangles tell, if not the size.
+/// A text begins with solid; but so do the 80 bytes of some binary files. Then the zeros in the
+/// number of triangles tell, if not the size.
 static bool is_text(const char *bytes, size_t size)
 {
 	const char *word = bytes + strspn(bytes, " \t\r\n");
@@ -79,7 +79,7 @@ static bool read_binary(const char *bytes, size_t size, sim_mesh *mesh, sim_erro
 
 // ---- Text ----
 
-// The next word, in whatever line. NULL at the end of the text.
+/// The next word, in whatever line. NULL at the end of the text.
 static const char *next_word(sim_mesh_text *text)
 {
 	for (;;) {
@@ -109,21 +109,22 @@ static bool read_numbers(sim_mesh_text *text, double values[3])
 	return true;
 }
 
-// What follows the word facet.
+/// What follows the word facet.
 static bool read_facet(sim_mesh_text *text)
 {
 	double values[3];
 	if (!expect(text, "normal") || !read_numbers(text, values) || !expect(text, "outer") || !expect(text, "loop"))
 		return false;
 	const int32_t first = text->mesh.vertex_count;
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 3; k++) {
 		if (!expect(text, "vertex") || !read_numbers(text, values) || !sim_mesh_text_add_vertex(text, values))
 			return false;
+	}
 	return expect(text, "endloop") && expect(text, "endfacet") &&
 		sim_mesh_text_add_triangle(text, (const int32_t[3]){ first, first + 1, first + 2 });
 }
 
-// One solid after the other, each with a name, or anything, behind its first and its last word.
+/// One solid after the other, each with a name, or anything, behind its first and its last word.
 static bool read_text(sim_mesh_text *text)
 {
 	bool inside = false;

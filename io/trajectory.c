@@ -24,13 +24,14 @@ static float get_float(const unsigned char *bytes)
 
 static bool all_finite(const double *values, int count)
 {
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		if (!isfinite(values[i]))
 			return false;
+	}
 	return true;
 }
 
-// Fill everything but the poses. Returns what is wrong, or NULL.
+/// Fill everything but the poses. Returns what is wrong, or NULL.
 static const char *parse_header(const unsigned char *h, sim_trajectory *t)
 {
 	if (memcmp(h, "RBTRAJ1", 8) != 0)
@@ -64,7 +65,7 @@ static const char *parse_header(const unsigned char *h, sim_trajectory *t)
 	return NULL;
 }
 
-// Why a read ended before its time.
+/// Why a read ended before its time.
 static const char *reason_of(gzFile file)
 {
 	int code;
@@ -72,7 +73,7 @@ static const char *reason_of(gzFile file)
 	return code == Z_OK || code == Z_BUF_ERROR ? "the file ends too early" : code == Z_ERRNO ? strerror(errno) : text;
 }
 
-// Bring poses to the byte order of the machine and look at each. Returns the index of the first that is none, or count.
+/// Bring poses to the byte order of the machine and look at each. Returns the index of the first that is none, or count.
 static int64_t check_poses(float *poses, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++) {
@@ -87,7 +88,7 @@ static int64_t check_poses(float *poses, int64_t count)
 	return count;
 }
 
-// Room for one more block of poses, behind done ones. Doubled, but never more than all.
+/// Room for one more block of poses, behind done ones. Doubled, but never more than all.
 static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t *room)
 {
 	if (done < *room)
@@ -101,8 +102,8 @@ static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t 
 	return true;
 }
 
-// Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count nor a file of zeros can ask for
-// more.
+/// Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count nor a file of zeros can ask for
+/// more.
 static bool read_poses(gzFile file, sim_trajectory *t, sim_error *error)
 {
 	const int64_t all = (int64_t)t->frame_count * t->body_count;
@@ -127,7 +128,7 @@ static bool read_poses(gzFile file, sim_trajectory *t, sim_error *error)
 	return true;
 }
 
-// Behind the last frame comes the end; that of a gzipped file has a sum of all bytes, which is compared when it is reached.
+/// Behind the last frame comes the end; that of a gzipped file has a sum of all bytes, which is compared when it is reached.
 static bool check_end(gzFile file, sim_error *error)
 {
 	char more;

@@ -25,7 +25,7 @@ typedef struct array_form {
 	int components;
 } array_form;
 
-static const array_form forms[] = {
+static const array_form FORMS[] = {
 	{ ARRAY_POINTS, "Float32", "centre", 3 },
 	{ ARRAY_RADII, "Float32", "radius", 1 },
 	{ ARRAY_VELOCITIES, "Float32", "velocity", 3 },
@@ -33,7 +33,7 @@ static const array_form forms[] = {
 	{ ARRAY_CELL, "Int32", "connectivity", 1 },
 	{ ARRAY_CELL_ENDS, "Int32", "offsets", 1 },
 };
-enum { FORM_COUNT = sizeof forms / sizeof *forms, CHUNK = 4096 };
+enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS, CHUNK = 4096 };
 
 static bool is_written(const sim_sphere_cloud *cloud, array_kind kind)
 {
@@ -54,12 +54,12 @@ static void write_form(FILE *file, const sim_sphere_cloud *cloud, array_kind kin
 {
 	uint64_t offset = 0;
 	for (int i = 0; i < FORM_COUNT; ++i) {
-		if (!is_written(cloud, forms[i].kind))
+		if (!is_written(cloud, FORMS[i].kind))
 			continue;
-		if (forms[i].kind == kind)
+		if (FORMS[i].kind == kind)
 			fprintf(file, "<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" offset=\"%llu\"/>\n",
-				forms[i].type, forms[i].name, forms[i].components, (unsigned long long)offset);
-		offset += sizeof(uint64_t) + array_bytes(cloud, &forms[i]);
+				FORMS[i].type, FORMS[i].name, FORMS[i].components, (unsigned long long)offset);
+		offset += sizeof(uint64_t) + array_bytes(cloud, &FORMS[i]);
 	}
 }
 
@@ -81,7 +81,7 @@ static void write_head(FILE *file, const sim_sphere_cloud *cloud, double time)
 	fprintf(file, "</Verts>\n</Piece>\n</PolyData>\n<AppendedData encoding=\"raw\">\n_");
 }
 
-// Elements first..first+count-1 of an array of numbers.
+/// Elements first..first+count-1 of an array of numbers.
 static void fill_reals(const carom_strided *array, int components, int64_t first, int64_t count, float *chunk)
 {
 	for (int64_t i = 0; i < count; ++i) {
@@ -125,7 +125,7 @@ static void write_array(FILE *file, const sim_sphere_cloud *cloud, const array_f
 	}
 }
 
-// path in front of what went wrong with it.
+/// path in front of what went wrong with it.
 static bool refuse(const char *path, const char *reason, sim_error *error) { return sim_fail(error, "%s: %s", path, reason); }
 
 bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error)
@@ -137,9 +137,10 @@ bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time,
 	if (!sim_output_open(&file, path, &reason))
 		return refuse(path, reason.text, error);
 	write_head(file.stream, cloud, time);
-	for (int i = 0; i < FORM_COUNT; ++i)
-		if (is_written(cloud, forms[i].kind))
-			write_array(file.stream, cloud, &forms[i]);
+	for (int i = 0; i < FORM_COUNT; ++i) {
+		if (is_written(cloud, FORMS[i].kind))
+			write_array(file.stream, cloud, &FORMS[i]);
+	}
 	fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
 	return sim_output_commit(&file, &reason) || refuse(path, reason.text, error);
 }
@@ -219,7 +220,7 @@ bool sim_vtk_series_add(sim_vtk_series *series, const sim_sphere_cloud *cloud, i
 	return write_collection(series, error);
 }
 
-// A line of a collection of ours.
+/// A line of a collection of ours.
 static bool read_frame(const sim_vtk_series *series, const char *line, series_frame *frame)
 {
 	int at = 0;

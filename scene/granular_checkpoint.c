@@ -9,7 +9,7 @@
 
 static bool say(const char *path, const char *what, sim_error *error) { return sim_fail(error, "%s: %s", path, what); }
 
-// Springs of the walls by ids, then by walls. values: NULL to count only.
+/// Springs of the walls by ids, then by walls. values: NULL to count only.
 static int64_t gather_wall_histories(const sim_granular *g, const uint32_t *index, double *values)
 {
 	int64_t count = 0;

@@ -34,7 +34,7 @@ static bool refuse(const fill *f, const sim_sphere_source *source, const char *f
 	return sim_fail_in(f->error, "%s:%d: field \"spheres[%d]\": ", f->scene->base.file, source->line, source->number);
 }
 
-// Uniform in low..high.
+/// Uniform in low..high.
 static double random_between(uint64_t *state, double low, double high)
 {
 	return low + (high - low) * (0.5 * sim_random_unit(state) + 0.5);
@@ -101,12 +101,16 @@ static bool has_room(const crowd *c, const double *sphere)
 {
 	int cell[3];
 	cell_of(c, sphere, cell);
-	for (int z = cell[2] > 0 ? cell[2] - 1 : 0; z <= cell[2] + 1 && z < c->cells[2]; ++z)
-		for (int y = cell[1] > 0 ? cell[1] - 1 : 0; y <= cell[1] + 1 && y < c->cells[1]; ++y)
-			for (int x = cell[0] > 0 ? cell[0] - 1 : 0; x <= cell[0] + 1 && x < c->cells[0]; ++x)
-				for (int32_t i = *head_of(c, x, y, z); i >= 0; i = c->next[i])
+	for (int z = cell[2] > 0 ? cell[2] - 1 : 0; z <= cell[2] + 1 && z < c->cells[2]; ++z) {
+		for (int y = cell[1] > 0 ? cell[1] - 1 : 0; y <= cell[1] + 1 && y < c->cells[1]; ++y) {
+			for (int x = cell[0] > 0 ? cell[0] - 1 : 0; x <= cell[0] + 1 && x < c->cells[0]; ++x) {
+				for (int32_t i = *head_of(c, x, y, z); i >= 0; i = c->next[i]) {
 					if (touches(sphere, c->spheres + 4 * (size_t)i))
 						return false;
+				}
+			}
+		}
+	}
 	return true;
 }
 
@@ -125,7 +129,7 @@ static void place_at_random(const sim_sphere_source *source, uint64_t *state, do
 		sphere[k] = random_between(state, source->lower[k] + sphere[3], source->upper[k] - sphere[3]);
 }
 
-// Spheres at uniform places inside the box; where they must be apart, one that touches an earlier one is placed again.
+/// Spheres at uniform places inside the box; where they must be apart, one that touches an earlier one is placed again.
 static bool strew(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
 {
 	crowd c = { 0 };
@@ -221,29 +225,31 @@ static void add_copy(
 	}
 }
 
-// The box around the spheres of the copy that was added last.
+/// The box around the spheres of the copy that was added last.
 static void box_of_copy(const sim_granular_filling *filling, int64_t count, double box[6])
 {
 	for (int k = 0; k < 3; ++k) {
 		box[k] = DBL_MAX;
 		box[3 + k] = -DBL_MAX;
 	}
-	for (int64_t i = filling->count; i < filling->count + count; ++i)
+	for (int64_t i = filling->count; i < filling->count + count; ++i) {
 		for (int k = 0; k < 3; ++k) {
 			box[k] = fmin(box[k], filling->centres[3 * i + k] - filling->radii[i]);
 			box[3 + k] = fmax(box[3 + k], filling->centres[3 * i + k] + filling->radii[i]);
 		}
+	}
 }
 
 static bool boxes_meet(const double a[6], const double b[6])
 {
-	for (int k = 0; k < 3; ++k)
+	for (int k = 0; k < 3; ++k) {
 		if (a[k] > b[3 + k] || b[k] > a[3 + k])
 			return false;
+	}
 	return true;
 }
 
-// A shift that puts a copy somewhere in the source's box, away from the copies before.
+/// A shift that puts a copy somewhere in the source's box, away from the copies before.
 static bool place_copy(const fill *f, const sim_sphere_source *source, int32_t copy, int64_t count, placing *p, double shift[3])
 {
 	double own[6], moved[6];
@@ -279,13 +285,14 @@ static void grid_shift(const sim_sphere_source *source, int32_t copy, double shi
 static void set_in_motion(const sim_sphere_source *source, int64_t first, int64_t end, sim_granular_filling *filling)
 {
 	uint64_t state = source->velocity_seed;
-	for (int64_t i = first; i < end; ++i)
+	for (int64_t i = first; i < end; ++i) {
 		for (int k = 0; k < 3; ++k) {
 			const double spread = source->velocity_spread[k];
 			filling->velocities[3 * i + k] = source->velocity[k] + (spread > 0 ? spread * sim_random_unit(&state) : 0);
 			if (filling->angular_velocities)
 				filling->angular_velocities[3 * i + k] = source->angular_velocity[k];
 		}
+	}
 }
 
 static bool add_copies(const fill *f, const sim_sphere_source *source, const sim_sphere_set *set)
@@ -303,9 +310,10 @@ static bool add_copies(const fill *f, const sim_sphere_source *source, const sim
 			grid_shift(source, copy, shift);
 		else
 			good = place_copy(f, source, copy, set->count, &p, shift);
-		for (int64_t i = 0; i < set->count && good; ++i)
+		for (int64_t i = 0; i < set->count && good; ++i) {
 			for (int k = 0; k < 3; ++k)
 				filling->centres[3 * (filling->count + i) + k] += shift[k];
+		}
 		filling->count += set->count;
 	}
 	free(p.boxes);

@@ -45,7 +45,7 @@ static bool keeps_walls(const contents *c)
 	return walls && c->def.walls.tangential != SIM_GRANULAR_SMOOTH;
 }
 
-// Room for rows of width numbers, read. False when memory is short. What the file does not hold fails before that.
+/// Room for rows of width numbers, read. False when memory is short. What the file does not hold fails before that.
 static bool read_array(
 	granular_transfer *t, const char *name, granular_scalar type, int64_t rows, size_t width, size_t size, void *array)
 {
@@ -76,7 +76,7 @@ static bool read_arrays(granular_transfer *t, contents *c)
 			read_array(t, "wall_springs", GRANULAR_FLOAT64, c->rest.wall_contacts, 3, 8, &c->wall_springs));
 }
 
-// Do the arrays fit together? The checksum tells damage, not a program that wrote nonsense.
+/// Do the arrays fit together? The checksum tells damage, not a program that wrote nonsense.
 static bool fits(const contents *c)
 {
 	const int64_t n = c->def.count;
@@ -100,7 +100,7 @@ static bool fits(const contents *c)
 	return !c->wall_touched || walls == c->rest.wall_contacts;
 }
 
-// What is wrong with the file; NULL: nothing.
+/// What is wrong with the file; NULL: nothing.
 static const char *read_format(granular_transfer *t, int32_t *version)
 {
 	char format[sizeof GRANULAR_FORMAT] = "";
@@ -142,7 +142,7 @@ static const char *read_contents(granular_transfer *t, contents *c)
 	return t->failed || (uint64_t)written != sum || !fits(c) ? "is damaged" : NULL;
 }
 
-// The histories into a simulation that was made from the rest. False when memory is short.
+/// The histories into a simulation that was made from the rest. False when memory is short.
 static bool give_histories(sim_granular *g, const contents *c, sim_error *error)
 {
 	if (g->with_history) {

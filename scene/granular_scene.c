@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const axis_words[] = { "x", "y", "z", NULL };
-static const char *const face_words[] = { "low_x", "high_x", "low_y", "high_y", "low_z", "high_z", NULL };
+static const char *const AXIS_WORDS[] = { "x", "y", "z", NULL };
+static const char *const FACE_WORDS[] = { "low_x", "high_x", "low_y", "high_y", "low_z", "high_z", NULL };
 
 static bool is_zero(const double v[3]) { return v[0] == 0 && v[1] == 0 && v[2] == 0; }
 
@@ -20,7 +20,7 @@ static void read_vector(const sim_json_node *object, const char *name, double mo
 	sim_json_numbers(object, name, 3, -most, most, v);
 }
 
-// The number of a word that an array holds, or -1 after an error.
+/// The number of a word that an array holds, or -1 after an error.
 static int read_word(const sim_json_node *node, const char *const *words)
 {
 	char list[120] = "";
@@ -33,7 +33,7 @@ static int read_word(const sim_json_node *node, const char *const *words)
 	return -1;
 }
 
-// An array of words: given[i] becomes true for those that it holds.
+/// An array of words: given[i] becomes true for those that it holds.
 static void read_words(const sim_json_node *list, const char *const *words, bool *given)
 {
 	const int count = sim_json_count(list, true);
@@ -71,9 +71,10 @@ static void read_gravity(const sim_json_node *root, sim_granular_def *def)
 		sim_json_member_error(&node, "direction", "must not be zero");
 	else if (is_zero(def->gravity_axis))
 		sim_json_member_error(&node, "axis", "must not be zero");
-	else
+	else {
 		for (int k = 0; k < 3; ++k)
 			def->gravity[k] = magnitude * direction[k] / length;
+	}
 	def->gravity_rate = degrees * 3.14159265358979323846 / 180;
 }
 
@@ -91,11 +92,11 @@ static void read_walls(const sim_json_node *box, sim_granular_def *def)
 			def->faces[face] = all && !def->periodic[face / 2];
 		return;
 	}
-	read_words(&walls, face_words, given);
+	read_words(&walls, FACE_WORDS, given);
 	for (int face = 0; face < 6; ++face) {
 		if (given[face] && def->periodic[face / 2])
 			sim_json_error(
-				&walls, "\"%s\": space repeats along %s, so there can be no wall", face_words[face], axis_words[face / 2]);
+				&walls, "\"%s\": space repeats along %s, so there can be no wall", FACE_WORDS[face], AXIS_WORDS[face / 2]);
 		def->faces[face] = given[face];
 	}
 }
@@ -110,11 +111,12 @@ static void read_box(const sim_json_node *root, sim_granular_def *def)
 		return;
 	read_vector(&node, "lower", SIM_FARTHEST, def->lower);
 	read_vector(&node, "upper", SIM_FARTHEST, def->upper);
-	for (int k = 0; k < 3; ++k)
+	for (int k = 0; k < 3; ++k) {
 		if (!(def->lower[k] < def->upper[k]))
-			sim_json_member_error(&node, "upper", "must be above \"lower\" along %s", axis_words[k]);
+			sim_json_member_error(&node, "upper", "must be above \"lower\" along %s", AXIS_WORDS[k]);
+	}
 	if (sim_json_member(&node, "periodic", &periodic))
-		read_words(&periodic, axis_words, def->periodic);
+		read_words(&periodic, AXIS_WORDS, def->periodic);
 	read_walls(&node, def);
 }
 
@@ -134,9 +136,10 @@ static void read_moving_walls(const sim_json_node *root, sim_granular_def *def)
 		*wall = (sim_granular_wall){ 0 };
 		if (!sim_json_fields(&node, fields))
 			return;
-		for (int k = 0; k < 2; ++k)
+		for (int k = 0; k < 2; ++k) {
 			if (!sim_json_has(&node, fields[k]))
 				sim_json_member_error(&node, fields[k], "is needed");
+		}
 		read_vector(&node, "point", SIM_FARTHEST, wall->point);
 		read_vector(&node, "normal", 1e6, wall->normal);
 		read_vector(&node, "velocity", 1e6, wall->velocity);
@@ -156,16 +159,17 @@ static void read_moving_walls(const sim_json_node *root, sim_granular_def *def)
 	"normal", "stiffness", "stiffness_radius", "young", "poisson", "restitution", "tangential", "tangential_ratio", \
 		"friction", "rolling_friction"
 
-// Fields that the chosen normal force does not use are mistakes.
+/// Fields that the chosen normal force does not use are mistakes.
 static void check_law(const sim_json_node *node, const sim_granular_law *law)
 {
 	static const char *const linear[] = { "stiffness", "stiffness_radius", "tangential_ratio", NULL };
 	static const char *const hertz[] = { "young", "poisson", NULL };
 	const bool is_linear = law->normal == SIM_GRANULAR_LINEAR;
 	const char *const *unused = is_linear ? hertz : linear;
-	for (int i = 0; unused[i]; ++i)
+	for (int i = 0; unused[i]; ++i) {
 		if (sim_json_has(node, unused[i]))
 			sim_json_member_error(node, unused[i], "is for \"normal\": \"%s\"", is_linear ? "hertz" : "linear");
+	}
 	if (law->tangential == SIM_GRANULAR_SMOOTH && sim_json_has(node, "friction"))
 		sim_json_member_error(node, "friction", "needs \"tangential\": \"%s\"", is_linear ? "spring" : "mindlin");
 	if (law->tangential == (is_linear ? SIM_GRANULAR_MINDLIN : SIM_GRANULAR_SPRING))
@@ -275,7 +279,7 @@ static void forbid(const sim_json_node *node, const char *kind, const char *cons
 		sim_forbid_both(node, kind, names[i]);
 }
 
-// A pair of numbers, or one for both.
+/// A pair of numbers, or one for both.
 static void read_radii(const sim_json_node *node, double radius[2])
 {
 	sim_json_node member;
@@ -304,9 +308,10 @@ static void read_random(const sim_json_node *node, const sim_granular_def *def, 
 	read_vector(node, "lower", SIM_FARTHEST, source->lower);
 	read_vector(node, "upper", SIM_FARTHEST, source->upper);
 	sim_json_bool(node, "apart", &source->apart);
-	for (int k = 0; k < 3 && !node->json->failed; ++k)
+	for (int k = 0; k < 3 && !node->json->failed; ++k) {
 		if (!(source->upper[k] - source->lower[k] > 2 * source->radius[1]))
-			sim_json_error(node, "the largest sphere has no room between \"lower\" and \"upper\" along %s", axis_words[k]);
+			sim_json_error(node, "the largest sphere has no room between \"lower\" and \"upper\" along %s", AXIS_WORDS[k]);
+	}
 }
 
 static void read_file(const sim_json_node *node, const sim_granular_scene *scene, sim_sphere_source *source)
@@ -359,12 +364,13 @@ static void read_grid_of_copies(const sim_json_node *node, sim_sphere_source *so
 {
 	double grid[3] = { 1, 1, 1 };
 	source->copies_kind = SIM_COPIES_GRID;
-	if (sim_json_numbers(node, "grid", 3, 1, 10000, grid))
+	if (sim_json_numbers(node, "grid", 3, 1, 10000, grid)) {
 		for (int k = 0; k < 3; ++k) {
 			source->grid[k] = (int32_t)grid[k];
 			if (floor(grid[k]) != grid[k])
 				sim_json_member_error(node, "grid", "must be whole numbers");
 		}
+	}
 	read_vector(node, "spacing", SIM_FARTHEST, source->spacing);
 	const int64_t places = (int64_t)source->grid[0] * source->grid[1] * source->grid[2];
 	int64_t count = places;
@@ -534,11 +540,12 @@ bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, sim_
 {
 	sim_sphere_source *random = NULL;
 	int found = 0;
-	for (int32_t i = 0; i < scene->source_count; ++i)
+	for (int32_t i = 0; i < scene->source_count; ++i) {
 		if (scene->sources[i].kind == SIM_SPHERES_RANDOM) {
 			random = &scene->sources[i];
 			++found;
 		}
+	}
 	if (found != 1) {
 		return sim_fail(error, "%s: has %d random sources of spheres; a count needs exactly one", scene->base.file, found);
 	}

@@ -74,7 +74,7 @@ static size_t scalar_size(granular_scalar type)
 	return type == GRANULAR_UINT16 ? 2 : type == GRANULAR_INT32 || type == GRANULAR_UINT32 ? 4 : 8;
 }
 
-// Each number as a word.
+/// Each number as a word.
 static void add_sum(granular_transfer *t, const void *data, granular_scalar type, size_t count)
 {
 	const size_t size = scalar_size(type);
@@ -118,7 +118,7 @@ void granular_move_attribute(granular_transfer *t, const char *name, granular_sc
 		H5Aclose(attribute);
 }
 
-// Rows of width numbers.
+/// Rows of width numbers.
 void granular_move_array(granular_transfer *t, const char *name, granular_scalar type, size_t rows, size_t width, void *data)
 {
 	if (t->failed || rows == 0)

@@ -1,7 +1,7 @@
 // Interpenetration by a standard cast: see interpenetration.h.
 #include "scene/interpenetration.h"
 
-// The full algorithm as the papers describe it, and nothing else.
+/// The full algorithm as the papers describe it, and nothing else.
 static carom_world_def standard_cast(void)
 {
 	carom_world_def def = carom_default_world_def();

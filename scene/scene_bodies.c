@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The number of the mesh that a text node names, or -1 with an error.
+/// The number of the mesh that a text node names, or -1 with an error.
 static int32_t find_mesh(const sim_json_node *node, const sim_scene *scene)
 {
 	if (!cJSON_IsString(node->item)) {
@@ -16,9 +16,10 @@ static int32_t find_mesh(const sim_json_node *node, const sim_scene *scene)
 		return -1;
 	}
 	const char *name = node->item->valuestring;
-	for (int32_t i = 0; i < scene->mesh_count; i++)
+	for (int32_t i = 0; i < scene->mesh_count; i++) {
 		if (!strcmp(scene->meshes[i].name, name))
 			return i;
+	}
 	const char **names = calloc((size_t)scene->mesh_count + 1, sizeof *names);
 	for (int32_t i = 0; names && i < scene->mesh_count; i++)
 		names[i] = scene->meshes[i].name;
@@ -51,10 +52,10 @@ static sim_scene_body default_body(const sim_scene *scene)
 #define SHAPE(type) (1u << (type))
 
 // In the order of carom_shape_type.
-static const char *const shape_names[] = { "sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid",
+static const char *const SHAPE_NAMES[] = { "sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid",
 	NULL };
 
-// Sizes: those that a shape needs must be there, others must not.
+/// Sizes: those that a shape needs must be there, others must not.
 static void read_size(const sim_json_node *node, sim_scene_body *body)
 {
 	static const unsigned upright = SHAPE(CAROM_CAPSULE) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
@@ -129,13 +130,13 @@ static void check_kind(const sim_json_node *node, const sim_scene *scene, const 
 			node, "continuous", "only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
 }
 
-// All fields of a body except "mesh", which a grid reads in its own way.
+/// All fields of a body except "mesh", which a grid reads in its own way.
 static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
 {
 	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL }; // of carom_body_kind
 	int type = (int)body->type, kind;
 	sim_read_name(node, "name", body->name);
-	sim_json_choice(node, "shape", shape_names, &type);
+	sim_json_choice(node, "shape", SHAPE_NAMES, &type);
 	body->type = (carom_shape_type)type;
 	kind = body->type == CAROM_PLANE ? (int)CAROM_STATIC : (int)body->kind;
 	sim_json_choice(node, "kind", kinds, &kind);
@@ -283,7 +284,7 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 
 // ---- Grids ----
 
-// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded motions.
+/// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded motions.
 static void read_grid(const sim_json_node *node, sim_scene *scene)
 {
 	double count[3] = { 1, 1, 1 }, spacing[3] = { 1, 1, 1 };
@@ -292,9 +293,10 @@ static void read_grid(const sim_json_node *node, sim_scene *scene)
 	sim_read_varied_body(node, scene, &first, &variation);
 	sim_json_numbers(node, "count", 3, 1, 10000, count);
 	sim_json_numbers(node, "spacing", 3, -1e6, 1e6, spacing);
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 3; k++) {
 		if (count[k] != floor(count[k]))
 			sim_json_member_error(node, "count", "must be three whole numbers");
+	}
 	const int64_t columns = (int64_t)count[0], rows = (int64_t)count[2], total = columns * rows * (int64_t)count[1];
 	if (!sim_check_body_count(node, scene, total))
 		return;

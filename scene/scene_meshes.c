@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A mesh name becomes the name of a group in recordings, and stands before '=' on command lines.
+/// A mesh name becomes the name of a group in recordings, and stands before '=' on command lines.
 static bool is_mesh_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -25,9 +25,10 @@ static void read_heights(const sim_json_node *node, sim_mesh_source *mesh)
 	mesh->heights = malloc((size_t)count * sizeof *mesh->heights);
 	if (!heights || !mesh->heights)
 		sim_json_error(node, "out of memory");
-	else if (sim_json_numbers_or_nulls(node, "heights", count, -1e6, 1e6, heights))
+	else if (sim_json_numbers_or_nulls(node, "heights", count, -1e6, 1e6, heights)) {
 		for (int i = 0; i < count; i++)
 			mesh->heights[i] = (float)heights[i];
+	}
 	free(heights);
 }
 
@@ -40,8 +41,8 @@ typedef struct wave {
 
 enum { MOST_WAVES = 64 };
 
-// Waves of random directions and phases, each shorter and lower than the one before, down to a quarter: no hill is like
-// another.
+/// Waves of random directions and phases, each shorter and lower than the one before, down to a quarter: no hill is like
+/// another.
 static void make_waves(uint64_t seed, int32_t count, double height, double length, wave waves[MOST_WAVES])
 {
 	double total = 0;
@@ -65,7 +66,7 @@ static double height_at(const wave *waves, int32_t count, double x, double y)
 	return sum;
 }
 
-// Two crossing waves, or many random ones: enough of hills and hollows to roll on, and the same on every machine.
+/// Two crossing waves, or many random ones: enough of hills and hollows to roll on, and the same on every machine.
 static void make_hills(const sim_json_node *node, sim_mesh_source *mesh)
 {
 	static const char *const fields[] = { "height", "length", "waves", "seed", NULL };
@@ -87,7 +88,7 @@ static void make_hills(const sim_json_node *node, sim_mesh_source *mesh)
 		return;
 	}
 	make_waves(seed, count, height, length, waves);
-	for (int32_t row = 0; row < mesh->rows; row++)
+	for (int32_t row = 0; row < mesh->rows; row++) {
 		for (int32_t column = 0; column < mesh->columns; column++) {
 			const double x = column * mesh->spacing[0], y = row * mesh->spacing[1];
 			const double crossing = height * sim_sine(2 * SIM_PI * column * mesh->spacing[0] / length) *
@@ -95,6 +96,7 @@ static void make_hills(const sim_json_node *node, sim_mesh_source *mesh)
 			mesh->heights[(size_t)row * (size_t)mesh->columns + (size_t)column] =
 				(float)(count > 0 ? height_at(waves, count, x, y) : crossing);
 		}
+	}
 }
 
 static void read_height_field(const sim_json_node *parent, sim_mesh_source *mesh)
@@ -188,9 +190,10 @@ void sim_read_meshes(const sim_json_node *root, sim_scene *scene)
 	const int count = sim_json_count(&node, false);
 	for (int i = 0; i < count && !root->json->failed; i++) {
 		const sim_json_node mesh = sim_json_child(&node, i);
-		for (int32_t k = 0; k < scene->mesh_count; k++)
+		for (int32_t k = 0; k < scene->mesh_count; k++) {
 			if (!strcmp(scene->meshes[k].name, mesh.item->string))
 				sim_json_error(&mesh, "given twice");
+		}
 		read_mesh(&mesh, scene);
 	}
 }
@@ -241,7 +244,7 @@ static void mesh_box(const sim_mesh *mesh, double lower[3], double upper[3])
 	}
 }
 
-// Move and scale a mesh as its source asks; rounded to float where it stands then.
+/// Move and scale a mesh as its source asks; rounded to float where it stands then.
 static void place_mesh(const sim_mesh_source *source, sim_mesh *mesh)
 {
 	double lower[3], upper[3], scale[3];

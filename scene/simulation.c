@@ -148,7 +148,7 @@ static double longest_side(const carom_shape *shape)
 	return shape->type == CAROM_HULL ? side + more : side;
 }
 
-// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
+/// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
 static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, sim_error *error)
 {
 	if (shape->type != CAROM_MESH) {
@@ -246,8 +246,8 @@ static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 	return sim_recorder_add_body(s->recorder, &body, error);
 }
 
-// Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
-// recording holds no pose of them.
+/// Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
+/// recording holds no pose of them.
 static bool add_due_bodies(sim_simulation *s, sim_error *error)
 {
 	while (s->body_count < s->scene->body_count && s->scene->bodies[s->body_count].first_step <= s->step) {
@@ -314,13 +314,14 @@ static carom_vec3 against(carom_vec3 gravity)
 	return (carom_vec3){ -gravity.x / length, -gravity.y / length, -gravity.z / length };
 }
 
-// What is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
+/// What is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
 static carom_world_def detection_of(const sim_scene *scene)
 {
 	carom_world_def def = scene->detection;
-	for (int32_t i = 0; i < scene->body_count; i++)
+	for (int32_t i = 0; i < scene->body_count; i++) {
 		if (scene->bodies[i].continuous)
 			def.speculative_distance = fmax(def.speculative_distance, def.toi_tolerance);
+	}
 	return def;
 }
 
@@ -413,7 +414,7 @@ static bool reserve_contacts(sim_simulation *s, int32_t count)
 	return true;
 }
 
-// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the scene's bodies.
+/// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the scene's bodies.
 static bool take_contacts(sim_simulation *s, sim_step *step)
 {
 	const carom_contact_view view = carom_world_contacts(s->world);
@@ -470,8 +471,8 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 
 // ---- Continuous bodies ----
 
-// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not looked
-// at with these at rest. Returns false where none does.
+/// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not looked
+/// at with these at rest. Returns false where none does.
 static bool find_stops(sim_simulation *s)
 {
 	const carom_body_impact_view view = carom_world_body_impacts(s->world);
@@ -513,7 +514,7 @@ static carom_pose stopped_pose(const sim_simulation *s, int32_t i)
 		sim_unit_quat(sim_multiply(end.orientation, sim_multiply(back, pose.orientation))) };
 }
 
-// Puts continuous bodies where they first met something on their way from the last detection, and detects the contacts there.
+/// Puts continuous bodies where they first met something on their way from the last detection, and detects the contacts there.
 static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	const bool any = s->continuous_count > 0 && find_stops(s);
@@ -574,9 +575,10 @@ static double height_of(const sim_simulation *s, carom_vec3 v) { return v.x * s-
 static double lowest_centre(const sim_simulation *s)
 {
 	double lowest = INFINITY;
-	for (int32_t i = 0; i < s->body_count; i++)
+	for (int32_t i = 0; i < s->body_count; i++) {
 		if (s->scene->bodies[i].kind == CAROM_DYNAMIC)
 			lowest = fmin(lowest, height_of(s, sim_dynamics_get_centre(s->dynamics, i)));
+	}
 	return lowest < INFINITY ? lowest : 0;
 }
 
@@ -610,7 +612,7 @@ static void add_to_summary(sim_summary *summary, const sim_step *step, double ms
 	summary->substeps += step->substeps;
 }
 
-// Gravity's part of the coming step counts too: what starts to fall is still slow.
+/// Gravity's part of the coming step counts too: what starts to fall is still slow.
 static int32_t choose_substeps(const sim_simulation *s)
 {
 	const sim_scene *scene = s->scene;
@@ -665,7 +667,7 @@ static double corner_height(const sim_simulation *s, const carom_aabb *box)
 		s->up.z * (s->up.z > 0 ? box->lower.z : box->upper.z);
 }
 
-// Height below which a body has fallen past everything: -INFINITY when planes decide, or when nothing is static.
+/// Height below which a body has fallen past everything: -INFINITY when planes decide, or when nothing is static.
 static double height_of_ground(const sim_simulation *s)
 {
 	double ground = INFINITY;

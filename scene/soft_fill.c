@@ -18,7 +18,7 @@ typedef struct filling {
 
 static bool no_memory(const filling *f) { return sim_fail(f->error, "out of memory"); }
 
-// What is wrong with a source, with its place in the file.
+/// What is wrong with a source, with its place in the file.
 static bool say(const filling *f, const sim_soft_source *source, const char *text)
 {
 	return sim_fail(f->error, "%s:%d: field \"%s[%d]\": %s", f->scene->base.file, source->line,
@@ -77,19 +77,21 @@ static double *place_vertices(const sim_form_mesh *mesh, carom_pose pose)
 
 static bool within(const double *place, const sim_soft_pin *pin)
 {
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 3; k++) {
 		if (place[k] < pin->lower[k] || place[k] > pin->upper[k])
 			return false;
+	}
 	return true;
 }
 
-// The number of a body is that of its source for rigid ones, which come first and have no copies.
+/// The number of a body is that of its source for rigid ones, which come first and have no copies.
 static int32_t holder_of(const sim_soft_scene *scene, const sim_soft_pin *pin)
 {
 	int32_t holder = SIM_SOFT_PINNED;
-	for (int32_t i = scene->source_count; i-- > 0 && pin->to[0];)
+	for (int32_t i = scene->source_count; i-- > 0 && pin->to[0];) {
 		if (scene->sources[i].rigid && !strcmp(scene->sources[i].name, pin->to))
 			holder = i;
+	}
 	return holder;
 }
 
@@ -103,15 +105,16 @@ static bool pin_vertices(const filling *f, const sim_soft_source *source, sim_so
 	body->pins = pins;
 	for (int32_t i = 0; i < body->vertex_count; i++) {
 		pins[i] = SIM_SOFT_FREE;
-		for (int32_t k = 0; k < source->pin_count; k++)
+		for (int32_t k = 0; k < source->pin_count; k++) {
 			if (within(body->places + 3 * (int64_t)i, &source->pins[k]))
 				pins[i] = holder_of(f->scene, &source->pins[k]);
+		}
 		held += pins[i] != SIM_SOFT_FREE;
 	}
 	return held > 0 || say(f, source, "no vertex starts in the boxes of its pins");
 }
 
-// A message about one of many copies says which: "cone[12]".
+/// A message about one of many copies says which: "cone[12]".
 static const char *name_copy(filling *f, const sim_soft_source *source, int32_t copy)
 {
 	const char *name = source->name[0] ? source->name : (source->rigid ? "rigid" : "cloth");
@@ -138,7 +141,7 @@ static bool add_copy(filling *f, int32_t number, int32_t copy, const sim_form_me
 	return body->places ? pin_vertices(f, source, body) : no_memory(f);
 }
 
-// Better said than tried: copies are made before the simulation counts them.
+/// Better said than tried: copies are made before the simulation counts them.
 static bool check_room(filling *f, const sim_soft_source *source, const sim_form_mesh *mesh)
 {
 	char text[120];
@@ -177,9 +180,10 @@ static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 
 static bool fill(filling *f, sim_form_mesh *meshes)
 {
-	for (int32_t i = 0; i < f->scene->source_count; i++)
+	for (int32_t i = 0; i < f->scene->source_count; i++) {
 		if (!make_surface(f, &f->scene->sources[i], &meshes[i]) || !add_copies(f, i, &meshes[i]))
 			return false;
+	}
 	return true;
 }
 

@@ -20,12 +20,12 @@ static void read_vector(const sim_json_node *object, const char *name, double mo
 
 enum { SIZE = 1, RADIUS = 2, LENGTH = 4, HEM = 8, DIVISIONS = 16, COUNT = 32 };
 
-static const char *const form_words[] = { "sheet", "skirt", "sphere", "cone", "capsule", "bowl", "triangles", NULL };
+static const char *const FORM_WORDS[] = { "sheet", "skirt", "sphere", "cone", "capsule", "bowl", "triangles", NULL };
 // In the order of sim_form_kind: which fields a form has.
-static const int form_fields[] = { SIZE | DIVISIONS, RADIUS | LENGTH | HEM | DIVISIONS, RADIUS | DIVISIONS,
+static const int FORM_FIELDS[] = { SIZE | DIVISIONS, RADIUS | LENGTH | HEM | DIVISIONS, RADIUS | DIVISIONS,
 	RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, RADIUS | LENGTH | DIVISIONS, SIZE | RADIUS | COUNT };
 
-// A field that the form needs is there, one that it does not know is not.
+/// A field that the form needs is there, one that it does not know is not.
 static void check_form_fields(const sim_json_node *node, sim_form_kind kind)
 {
 	static const struct {
@@ -35,20 +35,21 @@ static void check_form_fields(const sim_json_node *node, sim_form_kind kind)
 		{ "divisions", DIVISIONS }, { "count", COUNT } };
 	static const char *const optional[] = { "folds", "fold_depth" };
 	for (int i = 0; i < 6; i++) {
-		const bool given = sim_json_has(node, fields[i].name), wanted = form_fields[kind] & fields[i].bit;
+		const bool given = sim_json_has(node, fields[i].name), wanted = FORM_FIELDS[kind] & fields[i].bit;
 		if (wanted && !given)
-			sim_json_member_error(node, fields[i].name, "is missing: a %s needs it", form_words[kind]);
+			sim_json_member_error(node, fields[i].name, "is missing: a %s needs it", FORM_WORDS[kind]);
 		else if (given && !wanted)
-			sim_json_member_error(node, fields[i].name, "does not belong to a %s", form_words[kind]);
+			sim_json_member_error(node, fields[i].name, "does not belong to a %s", FORM_WORDS[kind]);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		if (sim_json_has(node, optional[i]) && kind != SIM_FORM_SKIRT)
-			sim_json_member_error(node, optional[i], "does not belong to a %s", form_words[kind]);
+			sim_json_member_error(node, optional[i], "does not belong to a %s", FORM_WORDS[kind]);
+	}
 	if (sim_json_has(node, "seed") && kind != SIM_FORM_TRIANGLES)
-		sim_json_member_error(node, "seed", "does not belong to a %s", form_words[kind]);
+		sim_json_member_error(node, "seed", "does not belong to a %s", FORM_WORDS[kind]);
 }
 
-// A sheet's size is two numbers, a box's three.
+/// A sheet's size is two numbers, a box's three.
 static void read_size(const sim_json_node *node, sim_form *form)
 {
 	if (form->kind != SIM_FORM_SHEET) {
@@ -76,7 +77,7 @@ static void read_form(const sim_json_node *node, sim_soft_source *source)
 {
 	sim_form *form = &source->form;
 	int kind = 0;
-	sim_json_choice(node, "form", form_words, &kind);
+	sim_json_choice(node, "form", FORM_WORDS, &kind);
 	*form = (sim_form){ .kind = (sim_form_kind)kind, .seed = 1 };
 	check_form_fields(node, form->kind);
 	read_size(node, form);
@@ -98,9 +99,10 @@ static void read_mesh_name(const sim_json_node *node, const sim_soft_scene *scen
 		"seed" };
 	char name[SIM_NAME_SIZE] = "";
 	const char *names[65] = { NULL };
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (sim_json_has(node, fields[i]))
 			sim_json_member_error(node, fields[i], "does not belong to a mesh");
+	}
 	sim_read_name(node, "mesh", name);
 	for (int32_t i = 0; i < scene->base.mesh_count; i++) {
 		if (!strcmp(scene->base.meshes[i].name, name))
@@ -216,9 +218,10 @@ static void read_copies(const sim_json_node *body, sim_soft_source *source)
 		sim_json_numbers(&grid, "count", 3, 1, 10000, count);
 		for (int k = 0; k < 3; k++)
 			source->count[k] = (int32_t)count[k];
-		for (int k = 0; k < 3; k++)
+		for (int k = 0; k < 3; k++) {
 			if (count[k] != source->count[k])
 				sim_json_member_error(&grid, "count", "must be whole numbers");
+		}
 		if (count[0] * count[1] * count[2] > 100000)
 			sim_json_member_error(&grid, "count", "makes more than 100000 bodies");
 		read_vector(&grid, "spacing", 1e6, source->spacing);
@@ -236,7 +239,7 @@ static void read_material(const sim_json_node *node, const sim_soft_source *sour
 	sim_json_bool(node, "keeps_volume", &keeps_volume);
 	body->kind = keeps_volume ? SIM_SOFT_DEFORMABLE : SIM_SOFT_CLOTH;
 	if (keeps_volume && source->mesh < 0 && (source->form.kind < SIM_FORM_SPHERE || source->form.kind > SIM_FORM_CAPSULE))
-		sim_json_member_error(node, "keeps_volume", "a %s is not closed", form_words[source->form.kind]);
+		sim_json_member_error(node, "keeps_volume", "a %s is not closed", FORM_WORDS[source->form.kind]);
 	if (!keeps_volume && sim_json_has(node, "bulk"))
 		sim_json_member_error(node, "bulk", "needs \"keeps_volume\"");
 	sim_json_number(node, "density", 1e-6, 1e9, &body->density);

@@ -14,7 +14,7 @@
 enum { AXIS_MAX = 1 << 20 };
 
 // A spacing at which the lattice holds at most this part more than wanted is good enough.
-static const double surplus_accepted = 0.002;
+static const double SURPLUS_ACCEPTED = 0.002;
 
 sim_sampling sim_default_sampling(void) { return (sim_sampling){ .jitter = 0.1, .seed = 1 }; }
 
@@ -38,7 +38,7 @@ typedef struct block {
 	int64_t begin[3], end[3];
 } block;
 
-// A coordinate of the lattice, as it is stored when the point is not moved.
+/// A coordinate of the lattice, as it is stored when the point is not moved.
 static double coordinate(const lattice *l, int axis, int64_t i)
 {
 	return (double)(float)(l->lower[axis] + ((double)i + 0.5) * l->spacing);
@@ -50,22 +50,24 @@ static bool contains(const lattice *l, carom_vec3 point)
 	return carom_mesh_contains(l->mesh, point, &inside) == CAROM_SUCCESS && inside;
 }
 
-// All points of a block are inside.
+/// All points of a block are inside.
 static void take_block(lattice *l, const block *b, bool near)
 {
 	if (!l->numbers) {
 		l->count += (b->end[0] - b->begin[0]) * (b->end[1] - b->begin[1]) * (b->end[2] - b->begin[2]);
 		return;
 	}
-	for (int64_t z = b->begin[2]; z < b->end[2]; z++)
-		for (int64_t y = b->begin[1]; y < b->end[1]; y++)
+	for (int64_t z = b->begin[2]; z < b->end[2]; z++) {
+		for (int64_t y = b->begin[1]; y < b->end[1]; y++) {
 			for (int64_t x = b->begin[0]; x < b->end[0]; x++) {
 				l->near[l->count] = near;
 				l->numbers[l->count++] = (z * AXIS_MAX + y) * AXIS_MAX + x;
 			}
+		}
+	}
 }
 
-// Count or take the points of a block that are inside the mesh.
+/// Count or take the points of a block that are inside the mesh.
 static void walk(lattice *l, const block *b)
 {
 	if (l->count > l->limit || l->visits-- <= 0)
@@ -98,7 +100,7 @@ static void walk(lattice *l, const block *b)
 	walk(l, &half[1]);
 }
 
-// Set the spacing; false when there would be too many points along an axis.
+/// Set the spacing; false when there would be too many points along an axis.
 static bool set_spacing(lattice *l, double spacing, double jitter)
 {
 	l->spacing = spacing;
@@ -121,7 +123,7 @@ static void walk_all(lattice *l)
 
 // ---- The spacing ----
 
-// By Newton's method, so that the last bit does not depend on the C library.
+/// By Newton's method, so that the last bit does not depend on the C library.
 static double cube_root(double a)
 {
 	double x = a < 1 ? 1 : a;
@@ -130,8 +132,8 @@ static double cube_root(double a)
 	return x;
 }
 
-// Count the points inside at a spacing. False when that would take too long: a solid has far fewer blocks at its surface than
-// points in it, once there are some, but there are meshes too thin for that.
+/// Count the points inside at a spacing. False when that would take too long: a solid has far fewer blocks at its surface than
+/// points in it, once there are some, but there are meshes too thin for that.
 static bool count_inside(lattice *l, double spacing, double jitter, int64_t wanted)
 {
 	l->visits = 50 * wanted + 200000;
@@ -141,13 +143,13 @@ static bool count_inside(lattice *l, double spacing, double jitter, int64_t want
 	return l->visits > 0;
 }
 
-// The widest spacing found at which at least wanted points are inside. Their number goes with the third power of the spacing,
-// which gives a guess; where it does not (points come and go as the lattice moves), bisection ends the search. False when the
-// mesh is too thin.
+/// The widest spacing found at which at least wanted points are inside. Their number goes with the third power of the spacing,
+/// which gives a guess; where it does not (points come and go as the lattice moves), bisection ends the search. False when the
+/// mesh is too thin.
 static bool find_spacing(lattice *l, int64_t wanted, double jitter)
 {
 	enum { TRIES = 40, SOME = 64 };
-	const double accepted = (double)wanted * (1 + surplus_accepted), aim = (double)wanted * (1 + 0.5 * surplus_accepted);
+	const double accepted = (double)wanted * (1 + SURPLUS_ACCEPTED), aim = (double)wanted * (1 + 0.5 * SURPLUS_ACCEPTED);
 	double enough = fmax(l->size[0], fmax(l->size[1], l->size[2])), too_wide = 0;
 	if (!count_inside(l, enough, jitter, wanted))
 		return false;
@@ -177,7 +179,7 @@ static bool find_spacing(lattice *l, int64_t wanted, double jitter)
 
 // ---- The spheres ----
 
-// Sphere q of the set, from entry i of the lattice's list. Jitter never takes it out of the mesh.
+/// Sphere q of the set, from entry i of the lattice's list. Jitter never takes it out of the mesh.
 static void place_sphere(const lattice *l, const sim_sampling *s, double radius, int64_t i, int64_t q, float *xyzr)
 {
 	const int64_t number = l->numbers[i];
@@ -194,7 +196,7 @@ static void place_sphere(const lattice *l, const sim_sampling *s, double radius,
 	xyzr[3] = (float)(half ? 0.5 * radius : radius);
 }
 
-// Neighbours in space become strangers in memory (Fisher and Yates' shuffle).
+/// Neighbours in space become strangers in memory (Fisher and Yates' shuffle).
 static void shuffle(sim_sphere_set *spheres, uint64_t seed)
 {
 	float(*values)[4] = spheres->values;
@@ -207,7 +209,7 @@ static void shuffle(sim_sphere_set *spheres, uint64_t seed)
 	}
 }
 
-// The listed points, less a surplus that is left out evenly.
+/// The listed points, less a surplus that is left out evenly.
 static void place_spheres(const lattice *l, const sim_sampling *s, double radius, sim_sphere_set *spheres)
 {
 	float *values = spheres->values;
@@ -223,7 +225,7 @@ static void place_spheres(const lattice *l, const sim_sampling *s, double radius
 	shuffle(spheres, s->seed);
 }
 
-// All points of the lattice, whose spacing is set, into spheres.
+/// All points of the lattice, whose spacing is set, into spheres.
 static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, sim_error *error)
 {
 	l->count = 0;

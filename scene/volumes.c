@@ -8,11 +8,9 @@
 // Directions around and from pole to pole in which the surface of a rounded volume is found.
 enum { AROUND = 128, ACROSS = 64 };
 
-static const double pi = 3.14159265358979323846;
-
 static carom_mass sphere_mass(double r)
 {
-	const double mass = 4.0 / 3.0 * pi * r * r * r;
+	const double mass = 4.0 / 3.0 * SIM_PI * r * r * r;
 	const double i = 0.4 * mass * r * r;
 	return (carom_mass){ .mass = mass, .inertia = { i, i, i } };
 }
@@ -27,17 +25,17 @@ static carom_mass box_mass(const double h[3])
 
 static carom_mass ellipsoid_mass(const double h[3])
 {
-	const double mass = 4.0 / 3.0 * pi * h[0] * h[1] * h[2];
+	const double mass = 4.0 / 3.0 * SIM_PI * h[0] * h[1] * h[2];
 	return (carom_mass){ .mass = mass,
 		.inertia = { mass / 5 * (h[1] * h[1] + h[2] * h[2]), mass / 5 * (h[0] * h[0] + h[2] * h[2]),
 			mass / 5 * (h[0] * h[0] + h[1] * h[1]) } };
 }
 
-// A cylinder of half length l about z, and two half spheres whose centres of mass lie 3/8 r beyond its ends.
+/// A cylinder of half length l about z, and two half spheres whose centres of mass lie 3/8 r beyond its ends.
 static carom_mass capsule_mass(double r, double l)
 {
-	const double cylinder = 2 * pi * r * r * l;
-	const double caps = 4.0 / 3.0 * pi * r * r * r;
+	const double cylinder = 2 * SIM_PI * r * r * l;
+	const double caps = 4.0 / 3.0 * SIM_PI * r * r * r;
 	const double along = cylinder * r * r / 2 + caps * 0.4 * r * r;
 	const double across = cylinder * (r * r / 4 + l * l / 3) + caps * (0.4 * r * r + l * l + 0.75 * l * r);
 	return (carom_mass){ .mass = cylinder + caps, .inertia = { across, across, along } };
@@ -45,14 +43,14 @@ static carom_mass capsule_mass(double r, double l)
 
 static carom_mass cylinder_mass(double r, double l)
 {
-	const double mass = 2 * pi * r * r * l, across = mass * (r * r / 4 + l * l / 3);
+	const double mass = 2 * SIM_PI * r * r * l, across = mass * (r * r / 4 + l * l / 3);
 	return (carom_mass){ .mass = mass, .inertia = { across, across, mass * r * r / 2 } };
 }
 
-// The centre of a cone of height 2 l lies a quarter of it above the base.
+/// The centre of a cone of height 2 l lies a quarter of it above the base.
 static carom_mass cone_mass(double r, double l)
 {
-	const double mass = 2.0 / 3.0 * pi * r * r * l, across = mass * (0.15 * r * r + 0.15 * l * l);
+	const double mass = 2.0 / 3.0 * SIM_PI * r * r * l, across = mass * (0.15 * r * r + 0.15 * l * l);
 	return (carom_mass){ .mass = mass, .centre = { 0, 0, -0.5 * l }, .inertia = { across, across, 0.3 * mass * r * r } };
 }
 
@@ -73,7 +71,7 @@ static carom_vec3 farthest_vertex(const carom_mesh *mesh, carom_vec3 d)
 	return (carom_vec3){ best[0], best[1], best[2] };
 }
 
-// The point of the volume without its rounding that lies farthest along a unit direction.
+/// The point of the volume without its rounding that lies farthest along a unit direction.
 static carom_vec3 farthest(const carom_shape *s, carom_vec3 d)
 {
 	const double *h = s->half_extents, across = sqrt(d.x * d.x + d.y * d.y), l = s->half_length;
@@ -93,7 +91,7 @@ static carom_vec3 farthest(const carom_shape *s, carom_vec3 d)
 
 static carom_vec3 surface_point(const carom_shape *s, int row, int column)
 {
-	const double tilt = pi * row / ACROSS, turn = 2 * pi * (column % AROUND + 0.5) / AROUND, across = sim_sine(tilt);
+	const double tilt = SIM_PI * row / ACROSS, turn = 2 * SIM_PI * (column % AROUND + 0.5) / AROUND, across = sim_sine(tilt);
 	carom_vec3 d = { across * sim_cosine(turn), across * sim_sine(turn), sim_cosine(tilt) };
 	if (row == 0 || row == ACROSS)
 		d = (carom_vec3){ 0, 0, row == 0 ? 1 : -1 }; // the poles are one point each, whatever the column
@@ -107,7 +105,7 @@ typedef struct moments {
 	double second[6];
 } moments;
 
-// Add the tetrahedron of a triangle and the origin.
+/// Add the tetrahedron of a triangle and the origin.
 static void add_triangle(moments *m, carom_vec3 a, carom_vec3 b, carom_vec3 c)
 {
 	const double volume = sim_dot(a, sim_cross(b, c)) / 6;
@@ -122,7 +120,7 @@ static void add_triangle(moments *m, carom_vec3 a, carom_vec3 b, carom_vec3 c)
 	}
 }
 
-// The surface is found in many directions and joined by triangles, which all lie inside: up to some thousandths are missing.
+/// The surface is found in many directions and joined by triangles, which all lie inside: up to some thousandths are missing.
 static carom_mass rounded_mass(const carom_shape *s)
 {
 	moments m = { 0 };

@@ -117,7 +117,7 @@ void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1
 // ---- Text ----
 
 // Seven rows of five dots for ' ' to '_', the leftmost dot in bit 4.
-static const uint8_t glyphs[64][7] = {
+static const uint8_t GLYPHS[64][7] = {
 	{ 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00 }, // space
 	{ 0x04, 0x04, 0x04, 0x04, 0x04, 0x00, 0x04 }, // !
 	{ 0x0a, 0x0a, 0x0a, 0x00, 0x00, 0x00, 0x00 }, // "
@@ -188,7 +188,7 @@ static const uint8_t *find_glyph(unsigned char letter)
 {
 	if (letter >= 'a' && letter <= 'z')
 		letter = (unsigned char)(letter - 'a' + 'A');
-	return glyphs[letter >= ' ' && letter <= '_' ? letter - ' ' : '?' - ' '];
+	return GLYPHS[letter >= ' ' && letter <= '_' ? letter - ' ' : '?' - ' '];
 }
 
 void sim_image_text(sim_image *image, int x, int y, int scale, sim_rgb color, const char *text)

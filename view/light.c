@@ -1,7 +1,7 @@
 // Light, patterns and workers of pictures.
 #include "view/light.h"
 
-// Inigo Quilez, "Box filtering checkers", 2014: the integral of the pattern is a triangle wave.
+/// Inigo Quilez, "Box filtering checkers", 2014: the integral of the pattern is a triangle wave.
 double sim_checker(carom_vec3 point, carom_vec3 normal, double cell, double window)
 {
 	carom_vec3 first, second;
@@ -41,9 +41,10 @@ uint8_t sim_encode_gamma(double linear)
 
 int sim_sample_side(int samples)
 {
-	for (int side = 1; side <= 4; ++side)
+	for (int side = 1; side <= 4; ++side) {
 		if (side * side == samples)
 			return side;
+	}
 	return 0;
 }
 

@@ -11,11 +11,11 @@ typedef struct sim_color {
 } sim_color;
 
 // Light that falls on a white surface: from the sun, from the sky above, from the ground below; and the colours of the sky.
-static const sim_color sim_sunlight = { 1.02, 0.94, 0.80 };
-static const sim_color sim_skylight = { 0.34, 0.40, 0.50 };
-static const sim_color sim_bounce = { 0.16, 0.145, 0.125 };
-static const sim_color sim_horizon = { 0.76, 0.83, 0.90 };
-static const sim_color sim_zenith = { 0.22, 0.41, 0.72 };
+static const sim_color SIM_SUNLIGHT = { 1.02, 0.94, 0.80 };
+static const sim_color SIM_SKYLIGHT = { 0.34, 0.40, 0.50 };
+static const sim_color SIM_BOUNCE = { 0.16, 0.145, 0.125 };
+static const sim_color SIM_HORIZON = { 0.76, 0.83, 0.90 };
+static const sim_color SIM_ZENITH = { 0.22, 0.41, 0.72 };
 
 /// From a (weight 0) to b (weight 1).
 static inline sim_color sim_mix_colors(sim_color a, sim_color b, double weight)
@@ -27,7 +27,7 @@ static inline sim_color sim_mix_colors(sim_color a, sim_color b, double weight)
 static inline sim_color sim_sky_color(const sim_view *view, carom_vec3 direction)
 {
 	const double height = fmax(sim_dot(direction, view->up), 0);
-	return sim_mix_colors(sim_horizon, sim_zenith, sqrt(height));
+	return sim_mix_colors(SIM_HORIZON, SIM_ZENITH, sqrt(height));
 }
 
 /// A checkerboard of -1 and 1 on the plane through the origin, averaged over a square window, so that it fades to 0 in the

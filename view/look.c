@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 // Muted colours that stand apart from each other and from the signal colours of contacts; sRGB.
-static const uint8_t palette[12][3] = {
+static const uint8_t PALETTE[12][3] = {
 	{ 224, 122, 95 },
 	{ 129, 178, 154 },
 	{ 242, 204, 143 },
@@ -28,7 +28,7 @@ sim_look sim_make_look(carom_shape_type shape, carom_body_kind kind, int number)
 	const unsigned n = (unsigned)number;
 	// Each round through the palette begins elsewhere and is a little lighter or darker.
 	const unsigned round = n / 12;
-	const uint8_t *color = palette[(n * 5 + round * 7) % 12];
+	const uint8_t *color = PALETTE[(n * 5 + round * 7) % 12];
 	const double shade = 0.86 + 0.07 * (round * 3 % 5);
 	for (int i = 0; i < 3; ++i)
 		look.color[i] = (float)fmin(shade * pow(color[i] / 255.0, 2.2), 1);
@@ -43,14 +43,14 @@ static carom_vec3 vertex_at(const float *vertices, int32_t index)
 	return (carom_vec3){ v[0], v[1], v[2] };
 }
 
-// Twice the area times the unit normal.
+/// Twice the area times the unit normal.
 static carom_vec3 triangle_normal(const float *vertices, const int32_t *triangle)
 {
 	const carom_vec3 a = vertex_at(vertices, triangle[0]);
 	return sim_cross(sim_subtract(vertex_at(vertices, triangle[1]), a), sim_subtract(vertex_at(vertices, triangle[2]), a));
 }
 
-// The triangles around each vertex: those of vertex v are around[start[v]] to around[start[v + 1] - 1].
+/// The triangles around each vertex: those of vertex v are around[start[v]] to around[start[v + 1] - 1].
 static void list_triangles_around(
 	int32_t vertex_count, int32_t corner_count, const int32_t *triangles, int32_t *start, int32_t *around)
 {
@@ -66,8 +66,8 @@ static void list_triangles_around(
 	start[vertex_count] = corner_count;
 }
 
-// The area-weighted mean of the faces around a corner that meet its own face at less than 50 degrees: edges of boxes stay
-// sharp.
+/// The area-weighted mean of the faces around a corner that meet its own face at less than 50 degrees: edges of boxes stay
+/// sharp.
 static carom_vec3 corner_normal(
 	const float *vertices, const int32_t *triangles, int32_t own, const int32_t *around, int32_t count)
 {

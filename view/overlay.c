@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sim_rgb dark = { 20, 24, 32 };
-static const sim_rgb light = { 245, 246, 248 };
+static const sim_rgb DARK = { 20, 24, 32 };
+static const sim_rgb LIGHT = { 245, 246, 248 };
 
 typedef struct mark {
 	double x, y, distance;
@@ -15,7 +15,7 @@ typedef struct mark {
 	bool hidden;
 } mark;
 
-// The colour of a depth as a part of the deepest, 0 to 1. By the root: most contacts are shallow, and should differ too.
+/// The colour of a depth as a part of the deepest, 0 to 1. By the root: most contacts are shallow, and should differ too.
 static sim_rgb heat(double part)
 {
 	static const double stops[4][3] = { { 40, 200, 230 }, { 120, 225, 120 }, { 255, 210, 40 }, { 235, 40, 60 } };
@@ -35,7 +35,7 @@ static int compare_marks(const void *a, const void *b)
 	return (m->contact > n->contact) - (m->contact < n->contact);
 }
 
-// A contact point lies inside at least one body by its depth, so the ray to it ends a little before.
+/// A contact point lies inside at least one body by its depth, so the ray to it ends a little before.
 static bool is_hidden(const carom_world *world, const sim_view *view, const sim_contact_mark *contact, bool *hidden)
 {
 	const carom_vec3 d = sim_subtract(contact->point, view->position);
@@ -48,7 +48,7 @@ static bool is_hidden(const carom_world *world, const sim_view *view, const sim_
 	return carom_world_cast_ray_any(world, &ray, NULL, hidden) == CAROM_SUCCESS;
 }
 
-// Contacts in front of the camera, the farthest first. False when the world refuses a query.
+/// Contacts in front of the camera, the farthest first. False when the world refuses a query.
 static bool collect_marks(
 	const carom_world *world, const sim_view *view, const sim_picture_options *options, mark *marks, int *mark_count)
 {
@@ -79,15 +79,15 @@ static void draw_mark(const sim_view *view, const mark *m, const sim_contact_mar
 	double x, y;
 	if (sim_view_project(view, sim_add(contact->point, sim_scale(contact->normal, reach)), &x, &y)) {
 		if (!m->hidden)
-			sim_image_line(image, m->x, m->y, x, y, 0.7 * radius + 1, dark, 0.35);
+			sim_image_line(image, m->x, m->y, x, y, 0.7 * radius + 1, DARK, 0.35);
 		sim_image_line(image, m->x, m->y, x, y, 0.5 * radius, color, opacity);
 	}
 	if (!m->hidden)
-		sim_image_disc(image, m->x, m->y, radius + 0.8 * unit, dark, 0.6);
+		sim_image_disc(image, m->x, m->y, radius + 0.8 * unit, DARK, 0.6);
 	sim_image_disc(image, m->x, m->y, radius, color, opacity);
 }
 
-// The depth of the hottest colour. Rounded up to 1, 2 or 5 times a power of ten, so that it rests while a movie goes on.
+/// The depth of the hottest colour. Rounded up to 1, 2 or 5 times a power of ten, so that it rests while a movie goes on.
 static double find_deepest(const sim_picture_options *options)
 {
 	double deepest = 0;
@@ -114,7 +114,7 @@ static bool draw_contacts(
 	return good;
 }
 
-// Pixels of a letter's dot, and where the text begins; both grow with the picture.
+/// Pixels of a letter's dot, and where the text begins; both grow with the picture.
 static int letter_scale(const sim_image *image) { return image->height >= 720 ? image->height / 360 : 1; }
 
 static int text_top(const sim_image *image) { return image->height - 11 * letter_scale(image); }
@@ -122,11 +122,12 @@ static int text_top(const sim_image *image) { return image->height - 11 * letter
 void sim_draw_caption(sim_image *image, const char *caption)
 {
 	const int scale = letter_scale(image);
-	for (int y = text_top(image) - 4 * scale > 0 ? text_top(image) - 4 * scale : 0; y < image->height; ++y)
+	for (int y = text_top(image) - 4 * scale > 0 ? text_top(image) - 4 * scale : 0; y < image->height; ++y) {
 		for (int x = 0; x < image->width; ++x)
-			sim_image_blend(image, x, y, dark, 0.55);
+			sim_image_blend(image, x, y, DARK, 0.55);
+	}
 	if (caption)
-		sim_image_text(image, 6 * scale, text_top(image), scale, light, caption);
+		sim_image_text(image, 6 * scale, text_top(image), scale, LIGHT, caption);
 }
 
 void sim_draw_color_scale(sim_image *image, const char *label, double highest, sim_rgb (*color)(double part))
@@ -137,11 +138,12 @@ void sim_draw_color_scale(sim_image *image, const char *label, double highest, s
 	const int bar = 48 * scale, gap = 6 * scale;
 	const int right = image->width - gap - 6 * scale * (int)strlen(text);
 	const int left = right - gap - bar;
-	for (int x = 0; x < bar; ++x)
+	for (int x = 0; x < bar; ++x) {
 		for (int y = 0; y < 7 * scale; ++y)
 			sim_image_blend(image, left + x, top + y, color((double)x / bar), 1);
-	sim_image_text(image, right, top, scale, light, text);
-	sim_image_text(image, left - gap - (int)strlen(label) * 6 * scale, top, scale, light, label);
+	}
+	sim_image_text(image, right, top, scale, LIGHT, text);
+	sim_image_text(image, left - gap - (int)strlen(label) * 6 * scale, top, scale, LIGHT, label);
 }
 
 bool sim_draw_overlay(const carom_world *world, const sim_view *view, const sim_picture_options *options, sim_image *image)

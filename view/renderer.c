@@ -34,9 +34,9 @@ typedef struct surface {
 	carom_vec3 shadow_origin;
 } surface;
 
-// Interpolate the corner normals, and lift the origin of the shadow ray from the flat triangle to the curved surface that they
-// pretend: else the border of a body's own shadow shows its triangles. Hanika, "Hacking the shadow terminator", Ray Tracing
-// Gems II, 2021.
+/// Interpolate the corner normals, and lift the origin of the shadow ray from the flat triangle to the curved surface that they
+/// pretend: else the border of a body's own shadow shows its triangles. Hanika, "Hacking the shadow terminator", Ray Tracing
+/// Gems II, 2021.
 static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surface *s)
 {
 	carom_pose pose;
@@ -78,7 +78,7 @@ static bool find_surface(const render_job *job, const carom_ray_hit *hit, double
 	return true;
 }
 
-// The part of the sun's light that arrives: 0 in shadow, else the cosine to the normal.
+/// The part of the sun's light that arrives: 0 in shadow, else the cosine to the normal.
 static bool sun_part(const render_job *job, const surface *s, double *part)
 {
 	*part = fmax(sim_dot(s->normal, job->sun), 0);
@@ -104,10 +104,10 @@ static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_h
 		const double slope = fmax(fabs(sim_dot(direction, hit->normal)), 1e-3);
 		tone += 0.09 * sim_checker(hit->point, hit->normal, job->cell, hit->t * job->view.pixel / slope);
 	}
-	const sim_color ambient = sim_mix_colors(sim_bounce, sim_skylight, 0.5 + 0.5 * sim_dot(s.normal, job->view.up));
+	const sim_color ambient = sim_mix_colors(SIM_BOUNCE, SIM_SKYLIGHT, 0.5 + 0.5 * sim_dot(s.normal, job->view.up));
 	const float *albedo = s.look.color;
-	const sim_color lit = { tone * albedo[0] * (ambient.r + sun * sim_sunlight.r),
-		tone * albedo[1] * (ambient.g + sun * sim_sunlight.g), tone * albedo[2] * (ambient.b + sun * sim_sunlight.b) };
+	const sim_color lit = { tone * albedo[0] * (ambient.r + sun * SIM_SUNLIGHT.r),
+		tone * albedo[1] * (ambient.g + sun * SIM_SUNLIGHT.g), tone * albedo[2] * (ambient.b + sun * SIM_SUNLIGHT.b) };
 	const double far = hit->t / job->fade;
 	*result = sim_mix_colors(sim_sky_color(&job->view, direction), lit, exp(-far * far));
 	return true;
@@ -145,7 +145,7 @@ static void sample_pixel(render_job *job, int x, int y, int side)
 	pixel[2] = sim_encode_gamma(sum.b * share);
 }
 
-// Does a pixel of the first pass differ from one beside it by more than the eye lets pass?
+/// Does a pixel of the first pass differ from one beside it by more than the eye lets pass?
 static bool on_edge(const sim_image *base, int x, int y)
 {
 	const uint8_t *pixel = sim_image_pixel(base, x, y);
@@ -207,7 +207,7 @@ static bool check_options(const sim_picture_options *options, sim_error *error)
 	return true;
 }
 
-// Both passes into job->image. False when memory is short or the world refuses a query.
+/// Both passes into job->image. False when memory is short or the world refuses a query.
 static bool draw_world(render_job *job)
 {
 	run_pass(job);

@@ -15,7 +15,7 @@
 enum { PIECE = 8192, TAPS = 14, TURNS = 64, ID_COLORS = 720 };
 
 // Indices of what is no sphere. The nearest of a sample is (depth as bits of a float, index), so nothing is the largest.
-static const uint32_t no_thing = UINT32_MAX, the_ground = UINT32_MAX - 1, an_edge = UINT32_MAX - 2;
+static const uint32_t NO_THING = UINT32_MAX, THE_GROUND = UINT32_MAX - 1, AN_EDGE = UINT32_MAX - 2;
 
 // What the sun sees: depths below `top` along the sun's direction, on a square of cells.
 typedef struct sun_map {
@@ -116,7 +116,7 @@ static cell_range cells_within(double low, double high, int count)
 	return (cell_range){ (int)first, (int)last };
 }
 
-// The slopes between which a circle of radius r about (x, z), z > r, is seen from the origin: those of its tangents.
+/// The slopes between which a circle of radius r about (x, z), z > r, is seen from the origin: those of its tangents.
 static void tangent_slopes(double x, double z, double r, double *low, double *high)
 {
 	const double scale = 1 / ((z - r) * (z + r));
@@ -139,14 +139,14 @@ static camera_point to_camera(const sim_view *view, carom_vec3 point)
 	return (camera_point){ sim_dot(d, view->right), sim_dot(d, view->down), sim_dot(d, view->forward) };
 }
 
-// The direction through a sample, with its part forward 1.
+/// The direction through a sample, with its part forward 1.
 static camera_point sample_direction(const picture_job *job, int column, int row)
 {
 	return (camera_point){ (column + 0.5 - job->centre[0]) * job->pitch, (row + 0.5 - job->centre[1]) * job->pitch, 1 };
 }
 
-// The way along d to where it enters the sphere; negative where it misses. By the foot of the perpendicular from the centre,
-// which loses no digits for small spheres far away.
+/// The way along d to where it enters the sphere; negative where it misses. By the foot of the perpendicular from the centre,
+/// which loses no digits for small spheres far away.
 static double enter_sphere(camera_point c, double r, camera_point d)
 {
 	const double square = d.x * d.x + d.y * d.y + 1;
@@ -193,7 +193,7 @@ static carom_vec3 to_world(const sim_view *view, camera_point p)
 	return sim_add(view->position, sim_add(level, sim_scale(view->forward, p.z)));
 }
 
-// Where a row of samples is empty, it shows the ground, or the sky.
+/// Where a row of samples is empty, it shows the ground, or the sky.
 static void clear_row(picture_job *job, int64_t row)
 {
 	const sim_view *view = &job->view;
@@ -206,11 +206,11 @@ static void clear_row(picture_job *job, int64_t row)
 		const double sink = -sim_dot(direction, view->up);
 		// From below, the ground is not there.
 		if (job->options->draw_ground && height > 0 && sink * 10 * job->fade > height)
-			offer(nearest, height / sink, the_ground);
+			offer(nearest, height / sink, THE_GROUND);
 	}
 }
 
-// An edge of the box, about a pixel wide, as far as it lies in front of the camera.
+/// An edge of the box, about a pixel wide, as far as it lies in front of the camera.
 static void see_edge(picture_job *job, carom_vec3 from, carom_vec3 to)
 {
 	camera_point a = to_camera(&job->view, from), b = to_camera(&job->view, to);
@@ -239,7 +239,7 @@ static void see_edge(picture_job *job, carom_vec3 from, carom_vec3 to)
 		const cell_range width = cells_within(middle - half, middle + half, limits[!major]);
 		for (int m = width.first; m <= width.last; ++m) {
 			const int column = major ? m : k, row = major ? k : m;
-			offer(&job->nearest[(size_t)row * (size_t)job->columns + (size_t)column], depth, an_edge);
+			offer(&job->nearest[(size_t)row * (size_t)job->columns + (size_t)column], depth, AN_EDGE);
 		}
 	}
 }
@@ -253,10 +253,12 @@ static carom_vec3 box_corner(const carom_aabb *box, int corner)
 static void see_box(picture_job *job)
 {
 	const carom_aabb *box = &job->options->box;
-	for (int corner = 0; corner < 8; ++corner)
-		for (int axis = 1; axis < 8; axis *= 2)
+	for (int corner = 0; corner < 8; ++corner) {
+		for (int axis = 1; axis < 8; axis *= 2) {
 			if (!(corner & axis))
 				see_edge(job, box_corner(box, corner), box_corner(box, corner | axis));
+		}
+	}
 }
 
 // ---- What the sun sees ----
@@ -299,7 +301,7 @@ static void clear_map_row(picture_job *job, int64_t row)
 			&job->map.depths[(size_t)row * (size_t)job->map.side + (size_t)column], UINT_MAX, memory_order_relaxed);
 }
 
-// Lay the map over a box, with cells about as fine as the samples.
+/// Lay the map over a box, with cells about as fine as the samples.
 static bool make_map(picture_job *job, const carom_aabb *bounds)
 {
 	sun_map *map = &job->map;
@@ -323,7 +325,7 @@ static bool make_map(picture_job *job, const carom_aabb *bounds)
 	return map->depths != NULL;
 }
 
-// The part of the sun's light that reaches a point: of nine cells about it, those without a sphere farther up.
+/// The part of the sun's light that reaches a point: of nine cells about it, those without a sphere farther up.
 static double lit_part(const sun_map *map, carom_vec3 point, carom_vec3 normal)
 {
 	// Lifted by more than the cells' width, so that a surface does not shade itself.
@@ -361,8 +363,8 @@ static sample sample_at(const picture_job *job, int column, int row)
 	return (sample){ (uint32_t)key, (double)float_of_bits((uint32_t)(key >> 32)) };
 }
 
-// How much of the sky the neighbourhood leaves to a point p (in the camera's frame) with normal n: other samples' points in
-// front of it take away, the more the nearer they are (reach is how far that goes) and the more they stand above the surface.
+/// How much of the sky the neighbourhood leaves to a point p (in the camera's frame) with normal n: other samples' points in
+/// front of it take away, the more the nearer they are (reach is how far that goes) and the more they stand above the surface.
 static double open_part(const picture_job *job, int column, int row, camera_point p, camera_point n, double reach)
 {
 	const double *turn = job->turns[sim_mix64((uint64_t)row << 32 | (uint64_t)column) % TURNS];
@@ -376,7 +378,7 @@ static double open_part(const picture_job *job, int column, int row, camera_poin
 		if (x < 0 || y < 0 || x >= job->columns || y >= job->rows)
 			continue;
 		const sample other = sample_at(job, x, y);
-		if (other.index == no_thing || other.index == an_edge)
+		if (other.index == NO_THING || other.index == AN_EDGE)
 			continue;
 		const camera_point d = sample_direction(job, x, y);
 		const camera_point v = { other.depth * d.x - p.x, other.depth * d.y - p.y, other.depth - p.z };
@@ -410,7 +412,7 @@ static double value_of(const picture_job *job, int64_t i)
 	return job->options->color == SIM_COLOR_SPEED ? speed_of(job->cloud, i) : radius_of(job->cloud, i);
 }
 
-// The number of groups that begin at or before an id; the id itself where there are no groups.
+/// The number of groups that begin at or before an id; the id itself where there are no groups.
 static uint32_t group_of(const sim_sphere_picture_options *options, uint32_t id)
 {
 	int32_t low = 0, high = options->group_count;
@@ -445,18 +447,18 @@ static sim_color shade_sample(const picture_job *job, int column, int row)
 	const carom_vec3 away = sim_subtract(to_world(view, d), view->position);
 	const sim_color sky = sim_sky_color(view, sim_normalize(away));
 	const sample s = sample_at(job, column, row);
-	if (s.index == no_thing)
+	if (s.index == NO_THING)
 		return sky;
 	const double range = s.depth * sim_length(away) / job->fade;
 	const double haze = exp(-range * range);
-	if (s.index == an_edge)
+	if (s.index == AN_EDGE)
 		return sim_mix_colors(sky, (sim_color){ 0.10, 0.12, 0.15 }, haze);
 	const camera_point p = { s.depth * d.x, s.depth * d.y, s.depth };
 	const carom_vec3 point = sim_add(view->position, sim_scale(away, s.depth));
 	double albedo[3] = { 0.42, 0.42, 0.40 };
 	carom_vec3 normal = view->up;
 	double reach = job->reach;
-	if (s.index == the_ground) {
+	if (s.index == THE_GROUND) {
 		const double slope = fmax(-sim_dot(sim_normalize(away), view->up), 1e-3);
 		const double tone =
 			1 + 0.09 * sim_checker(point, view->up, job->checker_cell, s.depth * sim_length(away) * view->pixel / slope);
@@ -471,19 +473,20 @@ static sim_color shade_sample(const picture_job *job, int column, int row)
 	const double open = open_part(job, column, row, p, n, reach);
 	const double cosine = fmax(sim_dot(normal, job->map.sun), 0);
 	const double sun = cosine > 0 && job->cloud->count > 0 ? cosine * lit_part(&job->map, point, normal) : cosine;
-	const sim_color ambient = sim_mix_colors(sim_bounce, sim_skylight, 0.5 + 0.5 * sim_dot(normal, view->up));
-	const sim_color lit = { albedo[0] * (open * ambient.r + sun * sim_sunlight.r),
-		albedo[1] * (open * ambient.g + sun * sim_sunlight.g), albedo[2] * (open * ambient.b + sun * sim_sunlight.b) };
+	const sim_color ambient = sim_mix_colors(SIM_BOUNCE, SIM_SKYLIGHT, 0.5 + 0.5 * sim_dot(normal, view->up));
+	const sim_color lit = { albedo[0] * (open * ambient.r + sun * SIM_SUNLIGHT.r),
+		albedo[1] * (open * ambient.g + sun * SIM_SUNLIGHT.g), albedo[2] * (open * ambient.b + sun * SIM_SUNLIGHT.b) };
 	return sim_mix_colors(sky, lit, haze);
 }
 
-// Do all samples of a pixel show the same thing?
+/// Do all samples of a pixel show the same thing?
 static bool is_plain(const picture_job *job, int x, int y)
 {
 	const uint32_t first = sample_at(job, x * job->side, y * job->side).index;
-	for (int i = 1; i < job->side * job->side; ++i)
+	for (int i = 1; i < job->side * job->side; ++i) {
 		if (sample_at(job, x * job->side + i % job->side, y * job->side + i / job->side).index != first)
 			return false;
+	}
 	return true;
 }
 
@@ -549,7 +552,7 @@ static bool check_options(const sim_sphere_cloud *cloud, const sim_sphere_pictur
 		wrong = "lowest must not be above highest";
 	else if (options->color == SIM_COLOR_SPEED && !cloud->velocities.data && cloud->count > 0)
 		wrong = "spheres without velocities cannot be coloured by speed";
-	else if (cloud->count < 0 || cloud->count > (int64_t)an_edge)
+	else if (cloud->count < 0 || cloud->count > (int64_t)AN_EDGE)
 		wrong = "the count of spheres is negative, or too large for a picture";
 	if (wrong)
 		sim_fail(error, "%s", wrong);
@@ -571,7 +574,7 @@ static void choose_range(picture_job *job)
 	}
 }
 
-// A spiral by the golden angle, denser towards its middle.
+/// A spiral by the golden angle, denser towards its middle.
 static void make_tables(picture_job *job)
 {
 	for (int k = 0; k < TAPS; ++k) {
@@ -587,7 +590,7 @@ static void make_tables(picture_job *job)
 		memcpy(job->id_colors[i], sim_make_look(CAROM_MESH, CAROM_DYNAMIC, i).color, sizeof job->id_colors[i]);
 }
 
-// Sizes and tables; false when memory is short.
+/// Sizes and tables; false when memory is short.
 static bool prepare(picture_job *job)
 {
 	const sim_sphere_picture_options *options = job->options;

@@ -1,9 +1,9 @@
 // Where pictures are taken from: the frame of a camera, and a camera that sees given bodies.
 #include "view/view.h"
 
-#include <stdlib.h>
+#include "sim/base/rotations.h"
 
-static const double pi = 3.14159265358979323846;
+#include <stdlib.h>
 
 bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, sim_error *error)
 {
@@ -20,7 +20,7 @@ bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *vi
 	}
 	view->right = sim_normalize(right);
 	view->down = sim_cross(view->forward, view->right);
-	view->pixel = 2 * tan(camera->field_of_view * pi / 360) / height;
+	view->pixel = 2 * tan(camera->field_of_view * SIM_PI / 360) / height;
 	view->centre[0] = 0.5 * width;
 	view->centre[1] = 0.5 * height;
 	return true;
@@ -32,8 +32,8 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// The sides of the bounded bodies, six rows of capacity doubles: lower x, y, z, upper x, y, z. Returns how many bodies there
-// are.
+/// The sides of the bounded bodies, six rows of capacity doubles: lower x, y, z, upper x, y, z. Returns how many bodies there
+/// are.
 static int collect_sides(const carom_world *world, const carom_body_id *ids, int count, double *sides)
 {
 	int used = 0;
@@ -86,7 +86,7 @@ static void fit_corner(fit *f, double across, double forward)
 
 static double fit_distance(const fit *f) { return (f->at_lower + f->at_upper) / (f->lower + f->upper); }
 
-// The middle of the shifts that are possible at a distance.
+/// The middle of the shifts that are possible at a distance.
 static double fit_shift(const fit *f, double distance)
 {
 	return 0.5 * (f->at_upper - f->upper * distance + f->lower * distance - f->at_lower);
@@ -94,7 +94,7 @@ static double fit_shift(const fit *f, double distance)
 
 sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 {
-	const double elevation = 26 * pi / 180, azimuth = -60 * pi / 180;
+	const double elevation = 26 * SIM_PI / 180, azimuth = -60 * SIM_PI / 180;
 	sim_camera camera = { .up = sim_normalize(up), .field_of_view = 35 };
 	camera.target = sim_scale(sim_add(box->lower, box->upper), 0.5);
 	carom_vec3 first, second;
@@ -106,7 +106,7 @@ sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 	camera.position = sim_add(camera.target, backward);
 	// An up vector along the line of sight, if any, is the caller's to hear of when the picture is taken.
 	sim_make_view(&camera, 1, 1, &view, NULL);
-	const double slope = tan(camera.field_of_view * pi / 360);
+	const double slope = tan(camera.field_of_view * SIM_PI / 360);
 	// A small margin, and room for the line of text below.
 	fit across = { .lower = 0.95 * slope * aspect, .upper = 0.95 * slope * aspect, .at_lower = -INFINITY, .at_upper = -INFINITY };
 	fit along = { .lower = 0.92 * slope, .upper = 0.88 * slope, .at_lower = -INFINITY, .at_upper = -INFINITY };

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-// By its Taylor series, |x| <= pi / 2 after folding.
+/// By its Taylor series, |x| <= pi / 2 after folding.
 double sim_sine(double x)
 {
 	x -= 2 * SIM_PI * floor(x / (2 * SIM_PI) + 0.5);
@@ -45,7 +45,7 @@ carom_quat sim_unit_quat(carom_quat q)
 	return (carom_quat){ q.x * s, q.y * s, q.z * s, q.w * s };
 }
 
-// (z x n, 1 + z . n), made unit.
+/// (z x n, 1 + z . n), made unit.
 carom_quat sim_rotation_to_normal(const double n[3])
 {
 	if (n[2] < -1 + 1e-12)
@@ -53,7 +53,7 @@ carom_quat sim_rotation_to_normal(const double n[3])
 	return sim_unit_quat((carom_quat){ -n[1], n[0], 0, 1 + n[2] });
 }
 
-// Splitmix64 (Steele, Lea, Flood 2014).
+/// Splitmix64 (Steele, Lea, Flood 2014).
 double sim_random_unit(uint64_t *state)
 {
 	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);

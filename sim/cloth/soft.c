@@ -13,9 +13,9 @@
 enum { ALIGNMENT = 64, MOST_HALVINGS = 8 };
 
 // Impacts of the last resort: nearer than this, in metres, counts as touching.
-static const double sure_tolerance = 1e-9;
+static const double SURE_TOLERANCE = 1e-9;
 // Impacts that are answered before: nearer than this part of the thickness.
-static const double near_part = 0.5;
+static const double NEAR_PART = 0.5;
 
 // ---- Memory ----
 
@@ -82,11 +82,12 @@ typedef struct checked_number {
 
 static bool check_numbers(const char *where, const checked_number *numbers, int count, sim_error *error)
 {
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		if (!(numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most)) {
 			return sim_fail(error, "%s%s is %.9g; it must be from %.9g to %.9g", where, numbers[i].name, numbers[i].value,
 				numbers[i].least, numbers[i].most);
 		}
+	}
 	return true;
 }
 
@@ -118,15 +119,17 @@ static bool check_mesh(const sim_soft_body *body, const char *where, sim_error *
 	if (!body->places || !body->triangles) {
 		return sim_fail(error, "%s%s is NULL", where, body->places ? "triangles" : "places");
 	}
-	for (int64_t i = 0; i < 3 * (int64_t)body->vertex_count; i++)
+	for (int64_t i = 0; i < 3 * (int64_t)body->vertex_count; i++) {
 		if (!(fabs(body->places[i]) <= CAROM_MAX_COORDINATE)) {
 			return sim_fail(error, "%splaces: vertex %d is out of range", where, (int)(i / 3));
 		}
-	for (int64_t i = 0; i < 3 * (int64_t)body->triangle_count; i++)
+	}
+	for (int64_t i = 0; i < 3 * (int64_t)body->triangle_count; i++) {
 		if (body->triangles[i] < 0 || body->triangles[i] >= body->vertex_count) {
 			return sim_fail(error, "%striangles: triangle %d names vertex %d of %d", where, (int)(i / 3),
 				(int)body->triangles[i], (int)body->vertex_count);
 		}
+	}
 	return true;
 }
 
@@ -234,7 +237,7 @@ static void copy_mesh(sim_soft *s, soft_part *part, const sim_soft_body *body)
 	}
 }
 
-// A world holds bodies that rest as floats; so do we, to mean the same places.
+/// A world holds bodies that rest as floats; so do we, to mean the same places.
 static void round_places(double *places, int32_t count)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)count; i++)
@@ -269,7 +272,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 	s->body_triangles[s->part_count] = triangle;
 }
 
-// Where carried vertices are in the frame of what carries them.
+/// Where carried vertices are in the frame of what carries them.
 static void fill_local(sim_soft *s)
 {
 	for (int32_t i = 0; i < s->vertex_count; i++) {
@@ -289,16 +292,17 @@ static double volume_of(const sim_soft *s, const soft_part *part)
 	const double *o = s->place + 3 * (int64_t)part->first_vertex;
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		double p[3][3];
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++) {
 			for (int k = 0; k < 3; k++)
 				p[i][k] = s->place[3 * (int64_t)s->triangles[3 * (int64_t)t + i] + k] - o[k];
+		}
 		six += p[0][0] * (p[1][1] * p[2][2] - p[1][2] * p[2][1]) + p[0][1] * (p[1][2] * p[2][0] - p[1][0] * p[2][2]) +
 			p[0][2] * (p[1][0] * p[2][1] - p[1][1] * p[2][0]);
 	}
 	return six / 6;
 }
 
-// Masses, edges, hinges and volume of a part that is not rigid.
+/// Masses, edges, hinges and volume of a part that is not rigid.
 static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *body, sim_error *error)
 {
 	bool closed;
@@ -334,20 +338,21 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 {
 	fill_parts(s, def);
 	fill_local(s);
-	for (int32_t i = 0; i < s->part_count; i++)
+	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error))
 			return false;
+	}
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	memcpy(s->committed, s->place, bytes);
 	memcpy(s->committed_velocity, s->velocity, bytes);
-	s->near_detector = soft_create_detector(s, near_part * s->def.thickness, 1e-3 * s->def.thickness, error);
-	s->sure_detector = s->near_detector ? soft_create_detector(s, 0, sure_tolerance, error) : NULL;
+	s->near_detector = soft_create_detector(s, NEAR_PART * s->def.thickness, 1e-3 * s->def.thickness, error);
+	s->sure_detector = s->near_detector ? soft_create_detector(s, 0, SURE_TOLERANCE, error) : NULL;
 	return s->sure_detector != NULL;
 }
 
 // ---- Crossings ----
 
-// The pairs of triangles that cross, [2 * *count], to be freed by the caller. False when memory is short.
+/// The pairs of triangles that cross, [2 * *count], to be freed by the caller. False when memory is short.
 static bool list_crossings(const sim_soft *s, int32_t (**pairs)[2], int32_t *count)
 {
 	carom_mesh_def def = carom_default_mesh_def();
@@ -371,7 +376,7 @@ static bool list_crossings(const sim_soft *s, int32_t (**pairs)[2], int32_t *cou
 
 static int32_t part_of_triangle(const sim_soft *s, int32_t triangle) { return s->part_of[s->triangles[3 * (int64_t)triangle]]; }
 
-// Of pairs that cross, those that are not of two rigid bodies; *first is the first of them.
+/// Of pairs that cross, those that are not of two rigid bodies; *first is the first of them.
 static int32_t count_soft_pairs(const sim_soft *s, int32_t (*pairs)[2], int32_t count, int32_t *first)
 {
 	int32_t found = 0;
@@ -471,14 +476,15 @@ void sim_destroy_soft(sim_soft *s)
 
 // ---- A step ----
 
-// Where carried vertices are at the end, and their bodies' poses.
+/// Where carried vertices are at the end, and their bodies' poses.
 static void carry(sim_soft *s, double from, double to)
 {
-	for (int32_t i = 0; i < s->part_count; i++)
+	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].kind == SIM_SOFT_RIGID) {
 			s->parts[i].from = sim_soft_pose(&s->parts[i].motion, from);
 			s->parts[i].to = sim_soft_pose(&s->parts[i].motion, to);
 		}
+	}
 	for (int64_t i = 0; i < s->vertex_count; i++) {
 		const int32_t carrier = s->carrier[i];
 		const double *l = s->local + 3 * i;
@@ -502,7 +508,7 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 	s->step.ms_solver += sim_now_ms() - start;
 }
 
-// The impacts of the motion that no impact hinders are the first constraints. It need not be solved well.
+/// The impacts of the motion that no impact hinders are the first constraints. It need not be solved well.
 static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
 	s->contacts.count = 0;
@@ -516,8 +522,8 @@ static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *e
 	return true;
 }
 
-// Make constraints of what was found. Pairs that were near at the begin are constraints already; *near counts those, *open the others,
-// and those that come no farther apart than the search allows.
+/// Make constraints of what was found. Pairs that were near at the begin are constraints already; *near counts those, *open the others,
+/// and those that come no farther apart than the search allows.
 static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 {
 	*open = *near = 0;
@@ -525,7 +531,7 @@ static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 		const soft_contact *f = &s->found.data[i];
 		if (f->touching) {
 			++*near;
-			*open += soft_gap(f, s->place) < fmin(f->start, near_part * s->def.thickness) * 0.999;
+			*open += soft_gap(f, s->place) < fmin(f->start, NEAR_PART * s->def.thickness) * 0.999;
 			continue;
 		}
 		soft_contact *c = soft_add_contact(s, &s->contacts);
@@ -544,7 +550,7 @@ static void take_corrections(sim_soft *s, double duration)
 		s->velocity[i] += (s->place[i] - s->solved[i]) / duration;
 }
 
-// From begin to the end of a part of the step: solve, look, correct, look again.
+/// From begin to the end of a part of the step: solve, look, correct, look again.
 static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
 	if (!foresee(s, duration, substeps, error))
@@ -568,7 +574,7 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 	return verdict;
 }
 
-// A part of the step, or, where that does not go, its halves.
+/// A part of the step, or, where that does not go, its halves.
 static soft_verdict advance(sim_soft *s, double from, double to, int32_t substeps, int halvings, sim_error *error)
 {
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
@@ -597,9 +603,10 @@ static void measure(sim_soft *s)
 		worst = fmax(worst, stretch);
 		sum += fabs(stretch);
 	}
-	for (int64_t i = 0; i < s->vertex_count; i++)
+	for (int64_t i = 0; i < s->vertex_count; i++) {
 		if (s->inverse_mass[i] > 0)
 			energy += 0.5 / s->inverse_mass[i] * soft_dot(s->velocity + 3 * i, s->velocity + 3 * i);
+	}
 	s->step.stretch_worst = worst;
 	s->step.stretch_mean = s->edge_count > 0 ? sum / (double)s->edge_count : 0;
 	s->step.kinetic_energy = energy;

@@ -4,9 +4,9 @@
 
 // What is nearer than this at the begin, in thicknesses (a search finds what comes nearer than half of one), is taken apart over some steps,
 // by this share in each, lest it fly apart. What is farther only comes no nearer: pushing it too would be felt as friction.
-static const double comfort = 0.6, recovery = 0.3;
+static const double COMFORT = 0.6, RECOVERY = 0.3;
 // What only keeps its place is put so far apart, in thicknesses.
-static const double separation = 0.75;
+static const double SEPARATION = 0.75;
 
 enum { MOST_SWEEPS = 30 };
 
@@ -28,7 +28,7 @@ static void move_contact(const sim_soft *s, const soft_contact *c, const double 
 	}
 }
 
-// Take back what the features slid along each other in this substep, at most friction times the push.
+/// Take back what the features slid along each other in this substep, at most friction times the push.
 static void hold_contact(const sim_soft *s, const soft_contact *c)
 {
 	double slid[3] = { 0, 0, 0 };
@@ -53,8 +53,8 @@ void soft_push_contacts(sim_soft *s, double progress)
 	const double thickness = s->def.thickness;
 	for (int64_t i = 0; i < s->contacts.count; i++) {
 		soft_contact *c = &s->contacts.data[i];
-		const double least = comfort * thickness;
-		const double wanted = c->start < least ? c->start + progress * recovery * (least - c->start) : fmin(c->start, thickness);
+		const double least = COMFORT * thickness;
+		const double wanted = c->start < least ? c->start + progress * RECOVERY * (least - c->start) : fmin(c->start, thickness);
 		c->pushed = wanted - soft_gap(c, s->place);
 		if (!(c->pushed > 0) || c->inverse == 0) {
 			c->pushed = 0;
@@ -85,7 +85,7 @@ void soft_damp_contacts(sim_soft *s)
 
 void soft_separate(sim_soft *s)
 {
-	const double wanted = separation * s->def.thickness, enough = 0.9 * wanted;
+	const double wanted = SEPARATION * s->def.thickness, enough = 0.9 * wanted;
 	bool apart = false;
 	for (int sweep = 0; sweep < MOST_SWEEPS && !apart; sweep++) {
 		apart = true;
@@ -93,7 +93,7 @@ void soft_separate(sim_soft *s)
 			const soft_contact *c = &s->contacts.data[i];
 			const double gap = c->inverse > 0 ? soft_gap(c, s->place) : wanted;
 			// A pair that began nearer may stay so.
-			const double needed = c->start < wanted ? c->start + recovery * (wanted - c->start) : wanted;
+			const double needed = c->start < wanted ? c->start + RECOVERY * (wanted - c->start) : wanted;
 			const double push = needed - gap;
 			if (!(push > wanted - enough))
 				continue;

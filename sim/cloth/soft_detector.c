@@ -94,10 +94,10 @@ static bool move_parts(const sim_soft *s, const soft_detector *d, const double *
 	return true;
 }
 
-// Bodies were added in the order of the parts, and none was removed: numbers are the same.
+/// Bodies were added in the order of the parts, and none was removed: numbers are the same.
 static const soft_part *part_of_body(const sim_soft *s, carom_body_id id) { return &s->parts[id.index1 - 1]; }
 
-// An impact as a constraint. False when nothing in it can move.
+/// An impact as a constraint. False when nothing in it can move.
 static bool make_contact(const sim_soft *s, const carom_impact *impact, const double *begin, soft_contact *c)
 {
 	const int first = impact->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;

@@ -34,9 +34,10 @@ const char *sim_soft_motion_fault(const sim_soft_motion *m)
 		{ "motion.phase", fabs(m->phase) <= 1e6 },
 		{ "motion.ramp", m->ramp >= 0 && m->ramp <= 1e6 },
 	};
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (!fields[i].fits)
 			return fields[i].name;
+	}
 	return NULL;
 }
 

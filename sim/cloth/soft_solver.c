@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// Pull the ends of an edge together, or apart.
+/// Pull the ends of an edge together, or apart.
 static void solve_edge(soft_edge *edge, const double *inverse_mass, double *place, double square)
 {
 	double *a = place + 3 * (int64_t)edge->a, *b = place + 3 * (int64_t)edge->b;
@@ -24,7 +24,7 @@ static void solve_edge(soft_edge *edge, const double *inverse_mass, double *plac
 	}
 }
 
-// Make the sum of weight * place as long as at rest. Its gradients are the weights along its direction.
+/// Make the sum of weight * place as long as at rest. Its gradients are the weights along its direction.
 static void solve_hinge(soft_hinge *hinge, const double *inverse_mass, double *place, double square)
 {
 	double bend[3] = { 0, 0, 0 }, sum = 0;
@@ -55,7 +55,7 @@ static void cross(const double a[3], const double b[3], double c[3])
 	c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-// Six times the volume; gradients (six times too) are added up in zone_sum, which only zones need otherwise.
+/// Six times the volume; gradients (six times too) are added up in zone_sum, which only zones need otherwise.
 static double volume_gradients(const sim_soft *s, const soft_part *part, double *gradient)
 {
 	double six = 0;
@@ -64,9 +64,10 @@ static double volume_gradients(const sim_soft *s, const soft_part *part, double 
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		const int32_t *v = s->triangles + 3 * (int64_t)t;
 		double p[3][3], c[3];
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++) {
 			for (int k = 0; k < 3; k++)
 				p[i][k] = s->place[3 * (int64_t)v[i] + k] - origin[k];
+		}
 		for (int i = 0; i < 3; i++) {
 			cross(p[(i + 1) % 3], p[(i + 2) % 3], c);
 			double *g = gradient + 3 * (int64_t)(v[i] - part->first_vertex);
@@ -87,13 +88,14 @@ static void solve_volume(const sim_soft *s, const soft_part *part, double square
 	if (sum == 0)
 		return;
 	const double push = excess / (6 * (sum + part->compliance * square));
-	for (int32_t i = 0; i < part->vertex_count; i++)
+	for (int32_t i = 0; i < part->vertex_count; i++) {
 		for (int k = 0; k < 3; k++)
 			s->place[3 * (int64_t)(part->first_vertex + i) + k] -=
 				s->inverse_mass[part->first_vertex + i] * push * gradient[3 * (int64_t)i + k];
+	}
 }
 
-// Fall freely; what is carried goes its way.
+/// Fall freely; what is carried goes its way.
 static void predict(const sim_soft *s, double h, double progress)
 {
 	memcpy(s->before, s->place, (size_t)s->vertex_count * 3 * sizeof *s->before);
@@ -115,7 +117,7 @@ static void take_velocities(const sim_soft *s, double h)
 		s->velocity[i] = (s->place[i] - s->before[i]) * rate * (s->carrier[i / 3] == SIM_SOFT_FREE ? kept : 1);
 }
 
-// There and back.
+/// There and back.
 static void solve_shapes(sim_soft *s, double square)
 {
 	for (int64_t i = 0; i < s->edge_count; i++) {
@@ -126,9 +128,10 @@ static void solve_shapes(sim_soft *s, double square)
 		s->hinges[i].force = 0;
 		solve_hinge(&s->hinges[i], s->inverse_mass, s->place, square);
 	}
-	for (int32_t i = 0; i < s->part_count; i++)
+	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].compliance > 0)
 			solve_volume(s, &s->parts[i], square);
+	}
 	for (int64_t i = s->hinge_count; i-- > 0;)
 		solve_hinge(&s->hinges[i], s->inverse_mass, s->place, square);
 	for (int64_t i = s->edge_count; i-- > 0;)

@@ -23,12 +23,13 @@ static int compare(const void *a, const void *b)
 
 static void list_half_edges(const sim_soft *s, const soft_part *part, half_edge *list)
 {
-	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++)
+	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		for (int i = 0; i < 3; i++) {
 			const int32_t *v = s->triangles + 3 * (int64_t)t;
 			const int32_t a = v[i], b = v[(i + 1) % 3];
 			*list++ = (half_edge){ a < b ? a : b, a < b ? b : a, v[(i + 2) % 3], t, a > b };
 		}
+	}
 }
 
 static void vector(const sim_soft *s, int32_t from, int32_t to, double v[3])
@@ -64,7 +65,7 @@ bool soft_triangle_is_line(const sim_soft *s, int32_t triangle)
 	return !(soft_triangle_area(s, triangle) > 1e-12 * longest);
 }
 
-// Cotangent of the angle at a vertex between the directions to two others.
+/// Cotangent of the angle at a vertex between the directions to two others.
 static double cotangent(const sim_soft *s, int32_t at, int32_t one, int32_t other)
 {
 	double a[3], b[3];
@@ -73,7 +74,7 @@ static double cotangent(const sim_soft *s, int32_t at, int32_t one, int32_t othe
 	return soft_dot(a, b) / cross_length(a, b);
 }
 
-// An edge as a spring that resists as a strip of the sheet beside it does.
+/// An edge as a spring that resists as a strip of the sheet beside it does.
 static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, double stiffness)
 {
 	double d[3];
@@ -82,7 +83,7 @@ static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, d
 	return (soft_edge){ e->low, e->high, sqrt(square), square / (stiffness * area), 0 };
 }
 
-// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times the stiffness.
+/// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times the stiffness.
 static soft_hinge make_hinge(const sim_soft *s, const half_edge *e, const half_edge *f, double area, const sim_soft_body *body)
 {
 	const double c0 = cotangent(s, e->low, e->high, e->opposite), c1 = cotangent(s, e->low, f->high, f->opposite);
@@ -90,9 +91,10 @@ static soft_hinge make_hinge(const sim_soft *s, const half_edge *e, const half_e
 	soft_hinge h = { { e->low, e->high, e->opposite, f->opposite }, { c2 + c3, c0 + c1, -c0 - c2, -c1 - c3 }, 0,
 		area / (3 * body->bending), 0 };
 	double bend[3] = { 0, 0, 0 };
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
 		for (int k = 0; k < 3; k++)
 			bend[k] += h.weight[i] * s->place[3 * (int64_t)h.vertices[i] + k];
+	}
 	h.rest = body->flat ? 0 : sqrt(soft_dot(bend, bend));
 	return h;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that rests is one.
+/// Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that rests is one.
 static int32_t motion_of(const sim_soft *s, int32_t i)
 {
 	const int32_t carrier = s->carrier[i];
@@ -21,7 +21,7 @@ static int32_t find_root(int32_t *zone, int32_t i)
 	return i;
 }
 
-// A free vertex not seen before is a zone of its own. *grown: has anything changed?
+/// A free vertex not seen before is a zone of its own. *grown: has anything changed?
 static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 {
 	if (s->zone[i] < 0) {
@@ -34,7 +34,7 @@ static int32_t enter(sim_soft *s, int32_t i, bool *grown)
 
 static const char *name_of(const sim_soft *s, int32_t carrier) { return carrier >= 0 ? s->parts[carrier].name : "what rests"; }
 
-// Bind a zone to a motion. False when it is bound to another one.
+/// Bind a zone to a motion. False when it is bound to another one.
 static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, sim_error *error)
 {
 	int32_t *bound = &s->zone_carrier[root];
@@ -50,7 +50,7 @@ static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, sim_er
 	return true;
 }
 
-// All free vertices of an impact into one zone, bound to what the others are carried by.
+/// All free vertices of an impact into one zone, bound to what the others are carried by.
 static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *error)
 {
 	int32_t root = -1;
@@ -71,13 +71,14 @@ static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *err
 			root = other;
 		}
 	}
-	for (int i = 0; i < 4 && root >= 0; i++)
+	for (int i = 0; i < 4 && root >= 0; i++) {
 		if (!bind(s, root, motion_of(s, c->vertices[i]), grown, error))
 			return false;
+	}
 	return true;
 }
 
-// Mass and momentum of each zone, from where the solver wanted its vertices.
+/// Mass and momentum of each zone, from where the solver wanted its vertices.
 static void sum_zones(sim_soft *s)
 {
 	memset(s->zone_sum, 0, (size_t)s->vertex_count * 4 * sizeof *s->zone_sum);
@@ -113,9 +114,10 @@ static void place_vertex(sim_soft *s, int32_t i)
 static void place_zones(sim_soft *s)
 {
 	sum_zones(s);
-	for (int32_t i = 0; i < s->vertex_count; i++)
+	for (int32_t i = 0; i < s->vertex_count; i++) {
 		if (s->zone[i] >= 0)
 			place_vertex(s, i);
+	}
 }
 
 static void count_zones(sim_soft *s)
@@ -126,7 +128,7 @@ static void count_zones(sim_soft *s)
 	}
 }
 
-// The first vertex of an impact and the last are of its two features.
+/// The first vertex of an impact and the last are of its two features.
 static void say_touching(const sim_soft *s, const int32_t vertices[4], sim_error *error)
 {
 	const soft_part *a = &s->parts[s->part_of[vertices[0]]], *b = &s->parts[s->part_of[vertices[3]]];
@@ -144,9 +146,10 @@ soft_verdict soft_merge_zones(sim_soft *s, sim_error *error)
 		if (s->found.count == 0)
 			break;
 		bool grown = false;
-		for (int64_t i = 0; i < s->found.count; i++)
+		for (int64_t i = 0; i < s->found.count; i++) {
 			if (!join(s, &s->found.data[i], &grown, error))
 				return SOFT_SQUEEZED;
+		}
 		if (!grown) {
 			say_touching(s, s->found.data[0].vertices, error);
 			return SOFT_SQUEEZED;

@@ -165,7 +165,7 @@ static void fill_sphere(sim_granular *g, const sim_granular_def *def, int64_t i)
 	g->ids[i] = (uint32_t)i;
 }
 
-// Masses from radii, in the order of the ids.
+/// Masses from radii, in the order of the ids.
 static void weigh(sim_granular *g)
 {
 	double sum = 0;

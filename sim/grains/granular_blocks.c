@@ -17,7 +17,7 @@ static inline int64_t block_end(const sim_granular *g, int64_t block)
 	return end < g->count ? end : g->count;
 }
 
-// Counts of each block, where the sums will stand; halo: an upper bound.
+/// Counts of each block, where the sums will stand; halo: an upper bound.
 static void count_blocks(int64_t begin, int64_t end, int worker, void *granular)
 {
 	(void)worker;
@@ -88,7 +88,7 @@ static uint32_t find_halo(const sim_granular *g, workshop *w, uint32_t index, ui
 	return local;
 }
 
-// The locals, and how many jobs have each as the one of lower id.
+/// The locals, and how many jobs have each as the one of lower id.
 static void find_locals(const sim_granular *g, int64_t b, workshop *w)
 {
 	const granular_block *block = &g->blocks[b];
@@ -127,7 +127,7 @@ static void sort_few(name *names, uint32_t count)
 	}
 }
 
-// The locals in the order of their ids.
+/// The locals in the order of their ids.
 static const name *sort_names(const sim_granular *g, const workshop *w)
 {
 	name *from = w->names, *to = w->spare;
@@ -156,7 +156,7 @@ static const name *sort_names(const sim_granular *g, const workshop *w)
 	return from;
 }
 
-// Where the jobs of each local begin.
+/// Where the jobs of each local begin.
 static void place_jobs(const name *names, workshop *w)
 {
 	uint32_t sum = 0;
@@ -168,7 +168,7 @@ static void place_jobs(const name *names, workshop *w)
 	}
 }
 
-// Jobs of the row of a crowded sphere, which comes behind those of lower ids.
+/// Jobs of the row of a crowded sphere, which comes behind those of lower ids.
 static void fill_row(const sim_granular *g, const granular_block *block, uint32_t k, workshop *w)
 {
 	granular_job *jobs = &g->jobs[block->job];

@@ -120,8 +120,8 @@ static void measure_range(int64_t begin, int64_t end, int worker, void *granular
 	}
 }
 
-// The bound adds up the largest displacement of each step, whosever it was; now measure what became of it. Any drift gives a
-// bound.
+/// The bound adds up the largest displacement of each step, whosever it was; now measure what became of it. Any drift gives a
+/// bound.
 static void measure_moved(sim_granular *g)
 {
 	granular_catch_up(g);

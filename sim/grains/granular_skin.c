@@ -26,7 +26,7 @@ void granular_start_skin(sim_granular *g)
 	g->skin = g->def.skin >= 0 ? g->def.skin : first < s->most ? first : s->most;
 }
 
-// The next skin to try; at the end of what is allowed, in the other direction.
+/// The next skin to try; at the end of what is allowed, in the other direction.
 static double next_trial(granular_skin *s)
 {
 	double skin = s->best * s->factor;

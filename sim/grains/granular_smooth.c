@@ -176,7 +176,7 @@ static void note_deepest(const columns *c, int count, granular_tally *tally)
 	}
 }
 
-// Centres that coincide part along x, the lower id forward: that of a, unless b is of another block.
+/// Centres that coincide part along x, the lower id forward: that of a, unless b is of another block.
 static void part_coinciding(const sim_granular *g, const granular_block *block, const granular_job *jobs, int count, columns *c)
 {
 	const granular_coefficients *law = &g->between;
@@ -200,7 +200,7 @@ typedef enum normal_kind {
 	HERTZ,
 } normal_kind;
 
-// Jobs of the group that can touch soon, behind those that are there.
+/// Jobs of the group that can touch soon, behind those that are there.
 static uint32_t choose_near(const columns *c, const granular_job *jobs, int count, granular_job *near, uint32_t near_count)
 {
 	for (int k = 0; k < count; k++) {

@@ -81,7 +81,7 @@ static void permute_ids(sim_granular *g, const uint32_t *order, uint32_t *to)
 	memcpy(g->ids, to, (size_t)g->count * sizeof *to);
 }
 
-// One array after the other through the same spare one, which takes its place.
+/// One array after the other through the same spare one, which takes its place.
 bool granular_permute(sim_granular *g, const uint32_t *order)
 {
 	permutation p = { .g = g, .order = order };

@@ -24,7 +24,7 @@ typedef struct advance {
 	double margin; // to the walls, of the spheres that are to be free from now on; infinite: none are
 } advance;
 
-// Into low <= x < high: rounding may put the sum or the difference on the wrong border.
+/// Into low <= x < high: rounding may put the sum or the difference on the wrong border.
 static inline double wrap(double x, double low, double high, double period)
 {
 	if (x >= low && x < high)
@@ -91,7 +91,7 @@ static inline void advance_sphere(const advance *a, int64_t i, const double *loa
 		t->lost = a->g->ids[i];
 }
 
-// One step of a sphere that may touch walls.
+/// One step of a sphere that may touch walls.
 static inline void advance_wary(const advance *a, int64_t i, granular_tally *tally)
 {
 	if (!granular_near_wall(a->g, i)) {
@@ -103,7 +103,7 @@ static inline void advance_wary(const advance *a, int64_t i, granular_tally *tal
 	advance_sphere(a, i, load, tally);
 }
 
-// The steps that a free sphere is behind.
+/// The steps that a free sphere is behind.
 static inline void catch_up(const advance *a, int64_t i)
 {
 	const granular_lag *lag = &a->g->lag;
@@ -137,7 +137,7 @@ static inline bool is_free(const advance *a, int64_t i)
 
 typedef enum sphere_kind { FREE, WARY, CROWDED } sphere_kind;
 
-// What the spheres of a block are, wary where it is not known who is free; the number of them.
+/// What the spheres of a block are, wary where it is not known who is free; the number of them.
 static int64_t find_kinds(const sim_granular *g, int64_t block, uint8_t kinds[GRANULAR_BLOCK])
 {
 	const int64_t first = block * GRANULAR_BLOCK;
@@ -149,7 +149,7 @@ static int64_t find_kinds(const sim_granular *g, int64_t block, uint8_t kinds[GR
 	return first + GRANULAR_BLOCK < g->count ? GRANULAR_BLOCK : g->count - first;
 }
 
-// All spheres, and who is wary from now on.
+/// All spheres, and who is wary from now on.
 static void advance_all(int64_t begin, int64_t end, int worker, void *task)
 {
 	const advance *a = task;
@@ -178,7 +178,7 @@ static void advance_all(int64_t begin, int64_t end, int worker, void *task)
 	g->tallies[worker] = tally;
 }
 
-// All but the free.
+/// All but the free.
 static void advance_some(int64_t begin, int64_t end, int worker, void *task)
 {
 	const advance *a = task;
@@ -230,10 +230,10 @@ void granular_catch_up(sim_granular *g)
 
 static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
-// Where nothing but walls that stand still is in the way of a good part of the spheres.
+/// Where nothing but walls that stand still is in the way of a good part of the spheres.
 static bool may_lag(const sim_granular *g) { return g->def.moving_count == 0 && 4 * g->crowd_count < 3 * g->count; }
 
-// How far a free sphere can come before the lag is full, more or less: as fast as now, and as gravity makes it.
+/// How far a free sphere can come before the lag is full, more or less: as fast as now, and as gravity makes it.
 static double margin_for(const advance *a)
 {
 	const double steps = GRANULAR_MOST_LAG + 1;
@@ -243,7 +243,7 @@ static double margin_for(const advance *a)
 	return 1.5 * steps * a->dt * (speed + steps * length_of(a->gain));
 }
 
-// The velocities are known to be within a box and not faster than fastest against a reference: bounds against its middle.
+/// The velocities are known to be within a box and not faster than fastest against a reference: bounds against its middle.
 static void begin_lag(const advance *a, const granular_tally *tally)
 {
 	granular_lag *lag = &a->g->lag;
@@ -262,7 +262,7 @@ static void begin_lag(const advance *a, const granular_tally *tally)
 	lag->open = a->margin < 1e100 && lag->speed < 1e100;
 }
 
-// Free spheres get what gravity gives, but not yet.
+/// Free spheres get what gravity gives, but not yet.
 static void extend_lag(const advance *a, granular_tally *tally)
 {
 	granular_lag *lag = &a->g->lag;

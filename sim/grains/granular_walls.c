@@ -45,14 +45,14 @@ void granular_place_walls(sim_granular *g)
 	g->plane_count = count;
 }
 
-// Depth of a sphere in a wall: below 0 apart.
+/// Depth of a sphere in a wall: below 0 apart.
 static inline double depth(const granular_plane *plane, const granular_place *p)
 {
 	const double *n = plane->normal;
 	return p->r - (n[0] * p->x + n[1] * p->y + n[2] * p->z - plane->offset);
 }
 
-// The sphere's spin in a contact, and the sliding that comes of it.
+/// The sphere's spin in a contact, and the sliding that comes of it.
 static void turn_contact(const granular_spin *w, granular_contact *c)
 {
 	const double *n = c->normal;

@@ -67,7 +67,7 @@ void sim_destroy_dynamics(sim_dynamics *dynamics)
 
 // ---- Bodies ----
 
-// Positive definite by its leading minors (Sylvester), and no axis inertia larger than the sum of the others.
+/// Positive definite by its leading minors (Sylvester), and no axis inertia larger than the sum of the others.
 static bool is_solid(const carom_mass *m)
 {
 	const double *i = m->inertia; // xx, yy, zz, xy, xz, yz
@@ -209,8 +209,8 @@ double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii)
 
 // ---- Step ----
 
-// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid then limits sliding like the
-// cone.
+/// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid then limits sliding like the
+/// cone.
 static bool sliding_direction(const body_state *a, const body_state *b, const sim_dynamic_contact *contact, dVector3 direction)
 {
 	dVector3 va = { 0 }, vb = { 0 };
@@ -263,11 +263,11 @@ static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *conta
 	dJointAttach(id, a->body, b->body);
 }
 
-// ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of v' = -damping v.
+/// ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of v' = -damping v.
 static double damping_scale(double damping, double step) { return damping * step / (1 + damping * step); }
 
-// Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is hk / (hk + d) and the
-// softness 1 / (hk + d) (ODE manual, "How to use ERP and CFM").
+/// Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is hk / (hk + d) and the
+/// softness 1 / (hk + d) (ODE manual, "How to use ERP and CFM").
 static void set_softness(sim_dynamics *dynamics, double step)
 {
 	const double k = dynamics->settings.stiffness, d = dynamics->settings.damping;
@@ -275,8 +275,8 @@ static void set_softness(sim_dynamics *dynamics, double step)
 	dWorldSetCFM(dynamics->world, k > 0 ? 1 / (step * k + d) : dynamics->settings.softness);
 }
 
-// What depends on the duration of the step. Damping belongs to each body in ODE: the world's values go to bodies made later
-// only.
+/// What depends on the duration of the step. Damping belongs to each body in ODE: the world's values go to bodies made later
+/// only.
 static void set_step(sim_dynamics *dynamics, double step)
 {
 	if (dynamics->step == step)
@@ -315,10 +315,11 @@ bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_co
 	dWorldQuickStep(dynamics->world, step);
 	dynamics->seed = dRandGetSeed();
 	dJointGroupEmpty(dynamics->joints);
-	for (int32_t i = 0; i < dynamics->count; i++)
+	for (int32_t i = 0; i < dynamics->count; i++) {
 		if (!is_finite_body(&dynamics->bodies[i])) {
 			*lost = i;
 			return false;
 		}
+	}
 	return true;
 }

@@ -25,7 +25,7 @@ static form_grid grid_of(const sim_form *form, double resolution)
 	return (form_grid){ scaled(form->divisions[0], resolution, around), scaled(form->divisions[1], resolution, rows) };
 }
 
-// Up to 10^12 at the highest resolution of a scene.
+/// Up to 10^12 at the highest resolution of a scene.
 static int64_t lone_triangles(const sim_form *form, double resolution)
 {
 	const double wanted = floor(form->count * (resolution * resolution) + 0.5);
@@ -78,8 +78,8 @@ static bool begin(maker *m, sim_form_mesh *mesh, int64_t vertices, int64_t trian
 	return mesh->places != NULL;
 }
 
-// Two triangles of the square between row and row + 1, column and next, with diagonals that take turns, so that the surface is as
-// stiff one way as the other.
+/// Two triangles of the square between row and row + 1, column and next, with diagonals that take turns, so that the surface is as
+/// stiff one way as the other.
 static void add_square(maker *m, int32_t a, int32_t b, int32_t c, int32_t d, bool turned)
 {
 	if (turned) {
@@ -99,7 +99,7 @@ static void add_ring(maker *m, int32_t around, double radius, double y)
 	}
 }
 
-// The band between two rings that begin at the vertices upper and lower, seen from outside.
+/// The band between two rings that begin at the vertices upper and lower, seen from outside.
 static void add_band(maker *m, int32_t around, int32_t upper, int32_t lower, int32_t row)
 {
 	for (int32_t i = 0; i < around; i++) {
@@ -116,14 +116,16 @@ static bool make_sheet(const sim_form *form, form_grid grid, sim_form_mesh *mesh
 	const int32_t width = grid.around + 1;
 	if (!begin(&m, mesh, (int64_t)width * (grid.rows + 1), 2 * (int64_t)grid.around * grid.rows))
 		return false;
-	for (int32_t j = 0; j <= grid.rows; j++)
+	for (int32_t j = 0; j <= grid.rows; j++) {
 		for (int32_t i = 0; i <= grid.around; i++)
 			add_vertex(&m, form->size[0] * ((double)i / grid.around - 0.5), 0, form->size[2] * ((double)j / grid.rows - 0.5));
-	for (int32_t j = 0; j < grid.rows; j++)
+	}
+	for (int32_t j = 0; j < grid.rows; j++) {
 		for (int32_t i = 0; i < grid.around; i++) {
 			const int32_t a = j * width + i;
 			add_square(&m, a, a + width, a + 1, a + width + 1, (i + j) % 2);
 		}
+	}
 	return true;
 }
 
@@ -132,13 +134,14 @@ static bool make_skirt(const sim_form *form, form_grid grid, sim_form_mesh *mesh
 	maker m;
 	if (!begin(&m, mesh, (int64_t)grid.around * (grid.rows + 1), 2 * (int64_t)grid.around * grid.rows))
 		return false;
-	for (int32_t j = 0; j <= grid.rows; j++)
+	for (int32_t j = 0; j <= grid.rows; j++) {
 		for (int32_t i = 0; i < grid.around; i++) {
 			const double down = (double)j / grid.rows, angle = 2 * SIM_PI * i / grid.around;
 			const double fold = form->fold_depth * down * sim_cosine(form->folds * angle);
 			const double r = form->radius + (form->hem_radius - form->radius) * down + fold;
 			add_vertex(&m, r * sim_cosine(angle), -form->length * down, r * sim_sine(angle));
 		}
+	}
 	for (int32_t j = 0; j < grid.rows; j++)
 		add_band(&m, grid.around, j * grid.around, (j + 1) * grid.around, j);
 	return true;
@@ -150,7 +153,7 @@ typedef struct profile_point {
 	double r, y;
 } profile_point;
 
-// From the upper pole (part 0) to the lower one (part 1), by length.
+/// From the upper pole (part 0) to the lower one (part 1), by length.
 static profile_point sphere_profile(const sim_form *form, double part)
 {
 	return (profile_point){ form->radius * sim_sine(SIM_PI * part), form->radius * sim_cosine(SIM_PI * part) };
@@ -168,7 +171,7 @@ static profile_point capsule_profile(const sim_form *form, double part)
 	return (profile_point){ r * sim_sine(angle), r * sim_cosine(angle) - form->length + r };
 }
 
-// The edge of the base lies on a ring.
+/// The edge of the base lies on a ring.
 static profile_point cone_ring(const sim_form *form, int32_t ring, int32_t rings)
 {
 	const double side = sqrt(form->radius * form->radius + form->length * form->length);
@@ -220,7 +223,7 @@ static bool make_turned(const sim_form *form, form_grid grid, sim_form_mesh *mes
 	return true;
 }
 
-// A paraboloid, from its rim down. Its outside is where things lie.
+/// A paraboloid, from its rim down. Its outside is where things lie.
 static bool make_bowl(const sim_form *form, form_grid grid, sim_form_mesh *mesh)
 {
 	maker m;
@@ -244,7 +247,7 @@ static bool make_bowl(const sim_form *form, form_grid grid, sim_form_mesh *mesh)
 
 // ---- Lone triangles ----
 
-// Each in a cell of its own, so that no two meet.
+/// Each in a cell of its own, so that no two meet.
 static bool make_triangles(const sim_form *form, double resolution, sim_form_mesh *mesh)
 {
 	maker m;

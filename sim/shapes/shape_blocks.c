@@ -53,7 +53,7 @@ static bool has_cube(const blocks *body, const int32_t cube[3])
 	return false;
 }
 
-// One outer square: axis is its normal's, upper tells on which side of the cube.
+/// One outer square: axis is its normal's, upper tells on which side of the cube.
 static void add_square(lattice *l, const int32_t cube[3], int axis, bool upper, sim_surface *surface)
 {
 	int u = (axis + 1) % 3, v = (axis + 2) % 3;

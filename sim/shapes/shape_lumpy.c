@@ -25,7 +25,7 @@ typedef struct creature {
 	lump lumps[LUMPS];
 } creature;
 
-// splitmix64 (Steele, Lea, Flood 2014).
+/// splitmix64 (Steele, Lea, Flood 2014).
 static double random_unit(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -35,7 +35,7 @@ static double random_unit(uint64_t *state)
 	return (double)(x >> 11) / 9007199254740992.0;
 }
 
-// Vary a length by up to 6 %.
+/// Vary a length by up to 6 %.
 static double vary(uint64_t *state, double value) { return value * (0.94 + 0.12 * random_unit(state)); }
 
 static void add_ellipsoid(
@@ -50,14 +50,14 @@ static void add_ellipsoid(
 	l->centre = (carom_vec3){ sim_dot(l->axes[0], centre), sim_dot(l->axes[1], centre), sim_dot(l->axes[2], centre) };
 }
 
-// A lobe from the origin to its tip: the near end lies a little behind the origin.
+/// A lobe from the origin to its tip: the near end lies a little behind the origin.
 static void add_limb(creature *c, uint64_t *state, carom_vec3 tip, double wide, double thin)
 {
 	carom_vec3 end = { vary(state, tip.x), vary(state, tip.y), vary(state, tip.z) };
 	add_ellipsoid(c, state, sim_scale(end, 0.46), end, 0.54 * sim_length(end), wide, thin);
 }
 
-// Axes: x across, y forwards, z up; the origin is in the neck.
+/// Axes: x across, y forwards, z up; the origin is in the neck.
 static void make_creature(creature *c, uint64_t seed)
 {
 	uint64_t state = seed;
@@ -79,7 +79,7 @@ static void make_creature(creature *c, uint64_t seed)
 	}
 }
 
-// Where a ray from the origin leaves the ellipsoid.
+/// Where a ray from the origin leaves the ellipsoid.
 static double lobe_radius(const lobe *l, carom_vec3 direction)
 {
 	carom_vec3 d = { sim_dot(l->axes[0], direction), sim_dot(l->axes[1], direction), sim_dot(l->axes[2], direction) };
@@ -87,7 +87,7 @@ static double lobe_radius(const lobe *l, carom_vec3 direction)
 	return (b + sqrt(b * b - a * c)) / a;
 }
 
-// The smooth maximum is the norm with exponent 8: powers and roots by squares only.
+/// The smooth maximum is the norm with exponent 8: powers and roots by squares only.
 static double surface_radius(const creature *c, carom_vec3 direction)
 {
 	double sum = 0;
@@ -139,7 +139,7 @@ static void measure(const creature *c, area_grid *grid)
 	}
 }
 
-// Where a rising table reaches a share of its last value, as a fraction of cells; *cell: the cell.
+/// Where a rising table reaches a share of its last value, as a fraction of cells; *cell: the cell.
 static double inverse(const double *table, int cells, double share, int *cell)
 {
 	double wanted = share * table[cells];
@@ -156,7 +156,7 @@ static double inverse(const double *table, int cells, double share, int *cell)
 	return low + (wanted - table[low]) / (table[low + 1] - table[low]);
 }
 
-// The points of the golden spiral, moved so that equal areas of the surface get equally many.
+/// The points of the golden spiral, moved so that equal areas of the surface get equally many.
 static void spread_points(const creature *c, area_grid *grid, int32_t count, carom_vec3 *points)
 {
 	const double golden = 0.618033988749894848;
@@ -170,7 +170,7 @@ static void spread_points(const creature *c, area_grid *grid, int32_t count, car
 	}
 }
 
-// Sides are numbered 3 * triangle + k, from corner k to corner k + 1.
+/// Sides are numbered 3 * triangle + k, from corner k to corner k + 1.
 static int32_t next_side(int32_t side) { return side % 3 == 2 ? side - 2 : side + 1; }
 static int32_t previous_side(int32_t side) { return side % 3 == 0 ? side + 2 : side - 1; }
 
@@ -182,7 +182,7 @@ typedef struct relaxation {
 	double min_turning; // least volume of origin and triangle, for points at distance 1
 } relaxation;
 
-// Do three points turn counter-clockwise seen from outside, by more than rounding can undo?
+/// Do three points turn counter-clockwise seen from outside, by more than rounding can undo?
 static bool turns_outward(const relaxation *r, carom_vec3 a, carom_vec3 b, carom_vec3 c)
 {
 	return sim_dot(a, sim_cross(b, c)) > r->min_turning * sim_length(a) * sim_length(b) * sim_length(c);
@@ -200,7 +200,7 @@ static bool all_outward(const relaxation *r)
 	return true;
 }
 
-// Cotangent of the angle at p in the triangle p, q, r.
+/// Cotangent of the angle at p in the triangle p, q, r.
 static double cotangent(carom_vec3 p, carom_vec3 q, carom_vec3 r)
 {
 	carom_vec3 a = sim_sub(q, p), b = sim_sub(r, p);
@@ -222,8 +222,8 @@ static void set_triangle(relaxation *r, int32_t triangle, int32_t a, int32_t b, 
 	}
 }
 
-// Exchange the diagonal a-b of the two triangles a, b, c and b, a, d for c-d where the angles at c and d add up to more than
-// half a turn, if both new triangles face outwards.
+/// Exchange the diagonal a-b of the two triangles a, b, c and b, a, d for c-d where the angles at c and d add up to more than
+/// half a turn, if both new triangles face outwards.
 static void try_flip(relaxation *r, int32_t side)
 {
 	sim_surface *s = r->surface;
@@ -249,7 +249,7 @@ static void try_flip(relaxation *r, int32_t side)
 	join_sides(s, 3 * first + 1, 3 * second + 1);
 }
 
-// The move of a vertex towards the middle of its triangles, each counted by its area, without the part along the normal.
+/// The move of a vertex towards the middle of its triangles, each counted by its area, without the part along the normal.
 static carom_vec3 wanted_move(const relaxation *r, int32_t vertex)
 {
 	const sim_surface *s = r->surface;
@@ -312,7 +312,7 @@ static void relax(relaxation *r)
 	}
 }
 
-// Lift the hull onto the surface. False when it does not turn outwards everywhere, as with very few points.
+/// Lift the hull onto the surface. False when it does not turn outwards everywhere, as with very few points.
 static bool lift(relaxation *r)
 {
 	sim_surface *s = r->surface;

@@ -89,7 +89,7 @@ static void mark_dead(hull *h, int32_t face)
 	h->stack[h->dead_count++] = face;
 }
 
-// Mark all faces that the point sees and list the sides around them; false when it sees none.
+/// Mark all faces that the point sees and list the sides around them; false when it sees none.
 static bool find_visible(hull *h, int32_t point)
 {
 	h->dead_count = h->horizon_count = 0;
@@ -164,7 +164,7 @@ static void hull_free(hull *h)
 	free(h->fan_at);
 }
 
-// With every point a corner, no place is left unused and the faces lie without gaps.
+/// With every point a corner, no place is left unused and the faces lie without gaps.
 static bool take_faces(const hull *h, sim_surface *surface)
 {
 	if (h->unused_count != 0 || h->face_count != surface->triangle_count) {

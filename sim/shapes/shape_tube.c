@@ -29,14 +29,14 @@ static void torus_curve(double turn, carom_vec3 *point, carom_vec3 *across, caro
 	circle(turn, 0.6, point, across, other);
 }
 
-// A gap of 0.16 turns: about 0.6 wide, twice the tube that has to pass.
+/// A gap of 0.16 turns: about 0.6 wide, twice the tube that has to pass.
 static void lock_curve(double turn, carom_vec3 *point, carom_vec3 *across, carom_vec3 *other)
 {
 	circle(0.08 + 0.84 * turn, 0.6, point, across, other);
 }
 
-// Twice round a torus the long way and three times the short way. The torus's normal and its product with the tangent are
-// a frame that closes without a twist.
+/// Twice round a torus the long way and three times the short way. The torus's normal and its product with the tangent are
+/// a frame that closes without a twist.
 static void knot_curve(double turn, carom_vec3 *point, carom_vec3 *across, carom_vec3 *other)
 {
 	const double large = 0.62, small = 0.3;
@@ -60,14 +60,14 @@ typedef struct tube_size {
 	int32_t rings, sides;
 } tube_size;
 
-// How far a grid is from square cells: 1 is square.
+/// How far a grid is from square cells: 1 is square.
 static double stretch(const tube *t, int32_t rings, int32_t sides)
 {
 	double ratio = rings / (sides * t->aspect);
 	return ratio < 1 ? 1 / ratio : ratio;
 }
 
-// The best grid of exactly this many triangles; false when all would have cells longer than four times their width.
+/// The best grid of exactly this many triangles; false when all would have cells longer than four times their width.
 static bool choose_size(const tube *t, int32_t triangles, tube_size *size)
 {
 	const double max_stretch = 4;
@@ -120,7 +120,7 @@ static double distance_squared(const carom_vec3 *points, int32_t a, int32_t b)
 	return sim_dot(d, d);
 }
 
-// Each cell is cut along its shorter diagonal.
+/// Each cell is cut along its shorter diagonal.
 static void add_cell(sim_surface *surface, int32_t a, int32_t b, int32_t c, int32_t d)
 {
 	const double tie = 1e-9;
@@ -142,7 +142,7 @@ static void add_cells(const tube *t, tube_size size, sim_surface *surface)
 	}
 }
 
-// Close one end with a blunt cone. direction: -1 at the start, 1 at the end.
+/// Close one end with a blunt cone. direction: -1 at the start, 1 at the end.
 static void add_cap(const tube *t, tube_size size, int direction, sim_surface *surface)
 {
 	carom_vec3 point, across, other;

@@ -91,7 +91,7 @@ void sim_mesh_free(sim_mesh *mesh)
 	memset(mesh, 0, sizeof *mesh);
 }
 
-// Turn the triangles outwards: makers need not care which way their rings run.
+/// Turn the triangles outwards: makers need not care which way their rings run.
 static void face_outwards(sim_surface *surface)
 {
 	double volume = 0;
@@ -114,7 +114,7 @@ static float rounded(double x)
 	return (float)(floor(x * steps + 0.5) / steps);
 }
 
-// Take over the triangles of the surface and copy its points.
+/// Take over the triangles of the surface and copy its points.
 static bool finish(sim_surface *surface, sim_mesh *mesh)
 {
 	mesh->vertices = calloc(3 * (size_t)surface->vertex_count, sizeof *mesh->vertices);

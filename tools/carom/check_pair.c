@@ -118,7 +118,7 @@ static int write_contacts(const char *path, const carom_contact *contacts, int32
 
 // ---- Do they collide? ----
 
-// B where it stands, in double.
+/// B where it stands, in double.
 static bool place_mesh(const sim_mesh *mesh, const carom_pose *pose, sim_mesh *placed)
 {
 	const size_t corners = 3 * (size_t)mesh->triangle_count;
@@ -157,8 +157,8 @@ static int compare_with_oracle(
 	return status;
 }
 
-// Do the surfaces intersect, or does one mesh lie in the other? By the numbers of the files, exactly once B is
-// placed.
+/// Do the surfaces intersect, or does one mesh lie in the other? By the numbers of the files, exactly once B is
+/// placed.
 static int decide(
 	const check_options *o, carom_context *context, const check_mesh meshes[2], const sim_mesh *placed, pair_answer *a)
 {
@@ -179,10 +179,11 @@ static int decide(
 	if (status == EXIT_DONE && result != CAROM_SUCCESS)
 		status = report_error(NULL, "%s", carom_error_text(context));
 	a->collides = a->intersections > 0;
-	for (int outer = 0; outer < 2 && status == EXIT_DONE && !a->collides; outer++)
+	for (int outer = 0; outer < 2 && status == EXIT_DONE && !a->collides; outer++) {
 		if (carom_mesh_get_report(meshes[outer].mesh)->closed &&
 			!oracle_lies_inside(sources[!outer], sources[outer], &a->collides))
 			status = report_error(NULL, "out of memory");
+	}
 	if (status == EXIT_DONE && o->oracle)
 		status = compare_with_oracle(o, exact, sources, a);
 	carom_release_mesh(exact[0]);
@@ -192,7 +193,7 @@ static int decide(
 
 // ---- Where, how deep? ----
 
-// Both bodies dynamic, so that they are tested against each other.
+/// Both bodies dynamic, so that they are tested against each other.
 static bool collide(carom_world *world, const check_mesh meshes[2], const carom_pose poses[2])
 {
 	for (int i = 0; i < 2; i++) {
@@ -208,7 +209,7 @@ static bool collide(carom_world *world, const check_mesh meshes[2], const carom_
 	return carom_world_step(world) == CAROM_SUCCESS;
 }
 
-// Contacts of meshes that collide, or the gap between others.
+/// Contacts of meshes that collide, or the gap between others.
 static int measure(const check_options *o, carom_context *context, const check_mesh meshes[2], pair_answer *a)
 {
 	carom_pose poses[2] = { carom_pose_identity(), o->pose_b };

@@ -16,7 +16,7 @@ typedef struct self_answer {
 	oracle_difference difference;
 } self_answer;
 
-// The middle of what the boxes of two triangles have in common: near where they meet.
+/// The middle of what the boxes of two triangles have in common: near where they meet.
 static void meeting_place(const sim_mesh *mesh, const int32_t pair[2], double place[3])
 {
 	for (int axis = 0; axis < 3; axis++) {
@@ -34,13 +34,14 @@ static void meeting_place(const sim_mesh *mesh, const int32_t pair[2], double pl
 
 static bool is_at_one_position(const sim_mesh *mesh, int32_t v, int32_t w)
 {
-	for (int axis = 0; axis < 3; axis++)
+	for (int axis = 0; axis < 3; axis++) {
 		if (mesh_input_coordinate(mesh, v, axis) != mesh_input_coordinate(mesh, w, axis))
 			return false;
+	}
 	return true;
 }
 
-// Pairs that --weld would make neighbours.
+/// Pairs that --weld would make neighbours.
 static int32_t count_split(const sim_mesh *mesh, const int32_t (*pairs)[2], int32_t count)
 {
 	int32_t split = 0;
@@ -109,7 +110,7 @@ static int print_text(const check_options *o, const sim_mesh *mesh, const self_a
 	return report_end_of_text();
 }
 
-// All pairs; again with room for all when there are more than were expected.
+/// All pairs; again with room for all when there are more than were expected.
 static bool find_pairs(const carom_mesh *mesh, self_answer *a)
 {
 	int32_t room = 4096;

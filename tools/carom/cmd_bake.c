@@ -74,13 +74,14 @@ static int check_use(bake_options *o)
 			return options_misuse("bake", "--scale %s: must be one number, or three: X,Y,Z", o->scale);
 		o->factors[1] = o->factors[2] = o->factors[0];
 	}
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 3; k++) {
 		if (o->factors[k] == 0)
 			return options_misuse("bake", "--scale %s: must not be 0", o->scale);
+	}
 	return OPTIONS_GO_ON;
 }
 
-// The mesh of the file as the options want it.
+/// The mesh of the file as the options want it.
 static bool read_source(const bake_options *o, sim_mesh *mesh)
 {
 	sim_error error;
@@ -116,7 +117,7 @@ static carom_result make(const bake_options *o, carom_context *context, const si
 	return carom_create_mesh(context, &def, &report, mesh);
 }
 
-// Make the mesh, scaled. NULL after a message.
+/// Make the mesh, scaled. NULL after a message.
 static carom_mesh *make_scaled(const bake_options *o, carom_context *context, const sim_mesh *source)
 {
 	carom_mesh *mesh = NULL, *scaled = NULL;
@@ -133,7 +134,7 @@ static carom_mesh *make_scaled(const bake_options *o, carom_context *context, co
 	return result == CAROM_SUCCESS ? mesh : NULL;
 }
 
-// Load what was written, as a program will: the file is whole, and the time is known.
+/// Load what was written, as a program will: the file is whole, and the time is known.
 static int load_again(const bake_options *o, carom_context *context, bake_facts *f)
 {
 	sim_error error;

@@ -78,7 +78,7 @@ carom_world_def bench_paper_iterative_def(void)
 
 // ---- The machine ----
 
-// The processor by name, as Linux tells it.
+/// The processor by name, as Linux tells it.
 static void processor_name(char name[128])
 {
 	snprintf(name, 128, "unknown");
@@ -86,9 +86,10 @@ static void processor_name(char name[128])
 	if (!file)
 		return;
 	char line[256];
-	while (fgets(line, sizeof line, file))
+	while (fgets(line, sizeof line, file)) {
 		if (sscanf(line, "model name : %127[^\n]", name) == 1)
 			break;
+	}
 	fclose(file);
 }
 
@@ -129,7 +130,7 @@ static cJSON *machine_json(const machine *m)
 	return json;
 }
 
-// Beside the tables, in the form of one.
+/// Beside the tables, in the form of one.
 static int write_machine(const bench *b, const machine *m)
 {
 	bench_report report = { 0 };
@@ -149,9 +150,10 @@ static int write_machine(const bench *b, const machine *m)
 
 static const bench_entry *find_entry(const char *name)
 {
-	for (int i = 0; i < ENTRIES; i++)
+	for (int i = 0; i < ENTRIES; i++) {
 		if (strcmp(entries[i].name, name) == 0)
 			return &entries[i];
+	}
 	return NULL;
 }
 
@@ -184,7 +186,7 @@ static int list_entries(bool json)
 	return report_json(object);
 }
 
-// Run one bench; its results go to the folder at once.
+/// Run one bench; its results go to the folder at once.
 static int run_entry(bench *b, const bench_entry *entry, bench_report *report)
 {
 	int status = entry->run(b, report);
@@ -254,7 +256,7 @@ static int run_all(bench *b, const bench_entry *const *chosen, int count, bool j
 	return json ? run_as_json(b, &m, chosen, count) : run_as_text(b, &m, chosen, count);
 }
 
-// The path of the running command, if the system tells it.
+/// The path of the running command, if the system tells it.
 static const char *own_path(char path[SIM_PATH_MAX])
 {
 	const ssize_t length = readlink("/proc/self/exe", path, SIM_PATH_MAX - 1);
@@ -315,9 +317,10 @@ int cmd_bench(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	const bench_entry *chosen[ENTRIES];
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
 		if (!(chosen[i] = find_entry(names[i])))
 			return unknown_name(names[i]);
+	}
 	if (o.list)
 		return list_entries(o.json);
 	for (int i = 0; count == 0 && i < ENTRIES; i++)

@@ -77,7 +77,7 @@ static int parse(ccd_options *o, int argc, char **argv)
 
 // ---- Searching ----
 
-// The step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+/// The step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014).
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	uint64_t z = (hash ^ value) + 0x9e3779b97f4a7c15u;
@@ -112,7 +112,7 @@ static void write_hit(FILE *stream, const carom_sweep_hit *hit)
 	fprintf(stream, "%s %d %d %d %d %.17g\n", ccd_kind_word(hit->kind), v[0], v[1], v[2], v[3], hit->time);
 }
 
-// Count, hash and write the hits of the step that was searched last.
+/// Count, hash and write the hits of the step that was searched last.
 static void take_hits(ccd_run *run, ccd_step *step, const carom_sweep_hits *hits, FILE *stream)
 {
 	if (stream && run->frames.count > 2)
@@ -152,7 +152,7 @@ static bool find(carom_sweep *sweep, bool earliest, carom_sweep_hit *only, carom
 	return true;
 }
 
-// The mesh as the first frame has it, which was read.
+/// The mesh as the first frame has it, which was read.
 static bool add_mesh(carom_sweep *sweep, const frames *f)
 {
 	carom_sweep_mesh_def def = carom_default_sweep_mesh_def();
@@ -164,7 +164,7 @@ static bool add_mesh(carom_sweep *sweep, const frames *f)
 	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
 }
 
-// The frame read last, so that it can be compared with the next one. Its faces are those of all frames.
+/// The frame read last, so that it can be compared with the next one. Its faces are those of all frames.
 static bool keep_frame(const frames *f, sim_mesh *kept)
 {
 	const size_t values = 3 * (size_t)f->mesh.vertex_count;
@@ -187,7 +187,7 @@ static int ask_oracle(const ccd_options *o, carom_context *context, const carom_
 	return oracle_report(frames_present_path(f), run->steps[run->step_count].number, &run->difference);
 }
 
-// One step after another, in one scene: the front lives through them.
+/// One step after another, in one scene: the front lives through them.
 static int search_steps(
 	const ccd_options *o, carom_context *context, const carom_sweep_def *def, carom_sweep *sweep, ccd_run *run, FILE *stream)
 {

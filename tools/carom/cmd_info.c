@@ -171,13 +171,14 @@ static int print_mesh_text(const info_options *o, const mesh_facts *f)
 	}
 	finding findings[FINDING_COUNT];
 	list_findings(r, findings);
-	for (int i = 0; i < FINDING_COUNT; i++)
+	for (int i = 0; i < FINDING_COUNT; i++) {
 		if (findings[i].count)
 			printf("  %-12d %s\n", findings[i].count, findings[i].words);
+	}
 	return report_end_of_text();
 }
 
-// Is a mesh a hull? Then the library takes it as one.
+/// Is a mesh a hull? Then the library takes it as one.
 static bool is_hull(carom_context *context, const carom_mesh *mesh)
 {
 	const carom_shape shape = { .type = CAROM_HULL, .mesh = mesh };
@@ -192,7 +193,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-// How many different numbers the triangles have; sorts them.
+/// How many different numbers the triangles have; sorts them.
 static int32_t count_materials(sim_mesh *mesh)
 {
 	int32_t count = 0;
@@ -204,7 +205,7 @@ static int32_t count_materials(sim_mesh *mesh)
 	return count;
 }
 
-// Everything the library says about a mesh. False after an error message.
+/// Everything the library says about a mesh. False after an error message.
 static bool examine(const info_options *o, carom_context *context, sim_mesh *mesh, mesh_facts *f)
 {
 	const carom_mesh_def def = sim_mesh_def(mesh);
@@ -364,7 +365,7 @@ static int show_calls(const info_options *o)
 	return report_end_of_text();
 }
 
-// What the file is tells which reader takes it.
+/// What the file is tells which reader takes it.
 static int show(const info_options *o, sim_input *input)
 {
 	const file_kind kind = motion_kind_of(input);

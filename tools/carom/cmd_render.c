@@ -43,8 +43,8 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-// The place of the frame number in a name like picture%04d.png: begin at the '%', *end behind the 'd', *digits as wanted. NULL
-// when the name has no such place, or a second '%'.
+/// The place of the frame number in a name like picture%04d.png: begin at the '%', *end behind the 'd', *digits as wanted. NULL
+/// when the name has no such place, or a second '%'.
 static const char *find_number(const char *name, const char **end, int *digits)
 {
 	const char *begin = strchr(name, '%');
@@ -156,7 +156,7 @@ static int parse(int argc, char **argv, render_settings *settings)
 	return status == OPTIONS_GO_ON && size ? read_size(size, settings) : status;
 }
 
-// Bring the range to frames that exist. One picture takes one frame.
+/// Bring the range to frames that exist. One picture takes one frame.
 static int choose_frames(render_settings *settings, int32_t frame_count)
 {
 	option_range *frames = &settings->frames;
@@ -186,8 +186,8 @@ static void unite(carom_aabb *box, const carom_aabb *with)
 	box->upper = (carom_vec3){ fmax(u.x, with->upper.x), fmax(u.y, with->upper.y), fmax(u.z, with->upper.z) };
 }
 
-// The box of what moves (of all bodies when nothing does) over the frames that are drawn; of many frames a few dozen say
-// enough.
+/// The box of what moves (of all bodies when nothing does) over the frames that are drawn; of many frames a few dozen say
+/// enough.
 static int find_box(const render_settings *settings, render_state *state, carom_aabb *box)
 {
 	playback *play = &state->play;
@@ -307,7 +307,7 @@ static int put_frame(const render_settings *settings, render_state *state, int32
 	return status;
 }
 
-// As fast as it happened, within what players show.
+/// As fast as it happened, within what players show.
 static double movie_rate(const render_settings *settings, const render_state *state)
 {
 	const double step = sim_recording_get_info(state->play.recording)->time_step * (double)settings->every;

@@ -211,7 +211,7 @@ static bool step_world(const replay *r, carom_world *world, int64_t frame)
 	return false;
 }
 
-// The full step of a measured step, and what differs.
+/// The full step of a measured step, and what differs.
 static bool compare_step(replay *r, int64_t frame)
 {
 	if (!step_world(r, r->full, frame))
@@ -288,7 +288,7 @@ static int print_text(replay *r)
 	return report_end_of_text();
 }
 
-// The steps of the option against those that there are.
+/// The steps of the option against those that there are.
 static bool check_range(replay *r)
 {
 	option_range *steps = &r->options.steps;
@@ -321,9 +321,10 @@ static int commit_outputs(replay *r)
 	if (r->record_file.stream && carom_world_record(r->world, NULL, NULL) != CAROM_SUCCESS)
 		return report_error(r->options.record, "%s", carom_error_text(r->context));
 	sim_output_file *const files[] = { &r->pairs_file, &r->contacts_file, &r->record_file };
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		if (files[i]->stream && report_commit(files[i]) != EXIT_DONE)
 			return EXIT_FAILED;
+	}
 	return EXIT_DONE;
 }
 
@@ -341,7 +342,7 @@ static int measure(replay *r)
 	return (r->options.json ? print_json : print_text)(r);
 }
 
-// A stream of library calls is run by the library itself, which compares what it finds with what was recorded.
+/// A stream of library calls is run by the library itself, which compares what it finds with what was recorded.
 static bool read_calls(void *bytes, size_t count, void *user) { return fread(bytes, 1, count, user) == count; }
 
 static int replay_calls(replay *r)
@@ -386,7 +387,7 @@ static int replay_motion(replay *r, file_kind kind)
 	return status;
 }
 
-// Options that exclude each other.
+/// Options that exclude each other.
 static int check_options(const replay_options *o)
 {
 	if (o->against_full && o->max_contacts > 0)
@@ -398,7 +399,7 @@ static int check_options(const replay_options *o)
 	return OPTIONS_GO_ON;
 }
 
-// What holds for all that the command line does not name.
+/// What holds for all that the command line does not name.
 static replay_options default_options(void)
 {
 	const carom_world_def def = carom_default_world_def();

@@ -20,7 +20,7 @@
 static volatile sig_atomic_t interrupted;
 static time_t interrupted_at; // the handler alone uses it
 
-// One that comes a second later ends the program at once. Sooner it is the same one: `timeout` sends each signal twice.
+/// One that comes a second later ends the program at once. Sooner it is the same one: `timeout` sends each signal twice.
 static void on_interrupt(int number)
 {
 	const time_t now = time(NULL);
@@ -151,7 +151,7 @@ static int parse(run_options *o, int argc, char **argv)
 
 // ---- What all kinds share ----
 
-// The lock is one on the folder itself: no file is left over, and the system gives it up with the program, however that ends.
+/// The lock is one on the folder itself: no file is left over, and the system gives it up with the program, however that ends.
 int run_open_folder(const run_options *options)
 {
 	if (!options->out)
@@ -246,7 +246,7 @@ static const char *kind_word(scene_kind kind)
 	return kind == SCENE_BODIES ? "bodies" : (kind == SCENE_SPHERES ? "spheres" : "cloth");
 }
 
-// Options that the kind of scene does not know: better said than ignored.
+/// Options that the kind of scene does not know: better said than ignored.
 static int check_kind(const run_options *o, scene_kind kind)
 {
 	const struct {
@@ -263,10 +263,11 @@ static int check_kind(const run_options *o, scene_kind kind)
 		{ "frames", o->frames >= 0, SCENE_CLOTH },
 		{ "movie", o->movie, SCENE_CLOTH },
 	};
-	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
 		if (options[i].given && kind != options[i].of)
 			return options_misuse("run", "--%s is for scenes of %s; %s is one of %s", options[i].name, kind_word(options[i].of),
 				o->scene, kind_word(kind));
+	}
 	return EXIT_DONE;
 }
 

@@ -85,7 +85,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// Build and query again, time after time. The pairs of the last time stay valid.
+/// Build and query again, time after time. The pairs of the last time stay valid.
 static bool measure(carom_spheres *spheres, const spheres_options *o, measured *m, carom_sphere_pairs *pairs)
 {
 	const carom_sphere_input input = sim_sphere_input(&m->set);

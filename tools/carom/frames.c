@@ -50,16 +50,17 @@ static bool vertices_are_sound(const frames *f)
 
 static bool corners_are_in_range(const sim_mesh *mesh, const char *path)
 {
-	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++)
+	for (int64_t i = 0; i < 3 * (int64_t)mesh->triangle_count; i++) {
 		if (mesh->triangles[i] < 0 || mesh->triangles[i] >= mesh->vertex_count) {
 			report_error(path, "face %lld names vertex %d, and there are %d", (long long)(i / 3), (int)mesh->triangles[i],
 				(int)mesh->vertex_count);
 			return false;
 		}
+	}
 	return true;
 }
 
-// Impacts between frames have a meaning only where a vertex number is the same point of the same surface in both.
+/// Impacts between frames have a meaning only where a vertex number is the same point of the same surface in both.
 static bool faces_are_same(const frames *f, const sim_mesh *next)
 {
 	const sim_mesh *mesh = &f->mesh;
@@ -103,7 +104,7 @@ static bool load_mesh(frames *f, const char *path, sim_mesh *mesh)
 	return false;
 }
 
-// The next mesh file; its vertices become those of the mesh.
+/// The next mesh file; its vertices become those of the mesh.
 static bool read_mesh_frame(frames *f)
 {
 	sim_mesh next;
@@ -119,7 +120,7 @@ static bool read_mesh_frame(frames *f)
 	return same;
 }
 
-// Bytes of a number in the file of positions.
+/// Bytes of a number in the file of positions.
 static size_t bytes_of_number(const frames *f)
 {
 	const frames_source *s = &f->source;
@@ -127,7 +128,7 @@ static size_t bytes_of_number(const frames *f)
 	return doubles ? sizeof(double) : sizeof(float);
 }
 
-// Turn little-endian numbers into those of this machine, in place.
+/// Turn little-endian numbers into those of this machine, in place.
 static void order_bytes(void *numbers, size_t count, size_t size)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -141,7 +142,7 @@ static void order_bytes(void *numbers, size_t count, size_t size)
 	}
 }
 
-// The next frame of the file of positions, whatever the byte order of this machine.
+/// The next frame of the file of positions, whatever the byte order of this machine.
 static bool read_positions(frames *f)
 {
 	sim_mesh *mesh = &f->mesh;
@@ -197,7 +198,7 @@ static bool choose_range(frames *f)
 	return false;
 }
 
-// Open the file of positions and count its frames.
+/// Open the file of positions and count its frames.
 static bool open_positions(frames *f)
 {
 	const char *path = f->source.paths[0];

@@ -65,8 +65,9 @@ int main(int argc, char **argv)
 		return print_help();
 	if (strcmp(argv[1], "--version") == 0)
 		return print_version();
-	for (int i = 0; i < COMMAND_COUNT; i++)
+	for (int i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
+	}
 	return unknown_command(argv[1]);
 }

@@ -22,7 +22,7 @@ typedef struct make_options {
 } make_options;
 
 // Mochi, sections 4.1.1 and 4.1.3.
-static const double least_radius = 0.0005, free_max_radius = 0.0006, free_box = 1;
+static const double LEAST_RADIUS = 0.0005, FREE_MAX_RADIUS = 0.0006, FREE_BOX = 1;
 
 static int parse(make_options *o, int argc, char **argv)
 {
@@ -93,9 +93,10 @@ static bool is_shape(const char *name)
 {
 	int32_t count;
 	const sim_shape_info *shapes = sim_shape_list(&count);
-	for (int32_t i = 0; i < count; i++)
+	for (int32_t i = 0; i < count; i++) {
 		if (strcmp(shapes[i].name, name) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -147,8 +148,8 @@ static int strew(const make_options *o, sim_sphere_set *spheres)
 {
 	const int64_t count = o->free_count ? o->free_count : o->wide_count;
 	const double wide_max_radius = o->max_radius > 0 ? o->max_radius : 0.06, wide_box = o->box > 0 ? o->box : 16;
-	if (sim_strew_spheres(count, least_radius, o->free_count ? free_max_radius : wide_max_radius,
-			o->free_count ? free_box : wide_box, (uint64_t)o->seed, spheres))
+	if (sim_strew_spheres(count, LEAST_RADIUS, o->free_count ? FREE_MAX_RADIUS : wide_max_radius,
+			o->free_count ? FREE_BOX : wide_box, (uint64_t)o->seed, spheres))
 		return EXIT_DONE;
 	return report_error(NULL, "out of memory");
 }

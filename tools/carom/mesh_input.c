@@ -49,7 +49,7 @@ static void append_count(char *text, size_t size, int32_t count, const char *one
 		append(text, size, "%d %s", count, count == 1 ? one : many);
 }
 
-// Rounding to float that is felt: by more than a millionth of the size of the mesh.
+/// Rounding to float that is felt: by more than a millionth of the size of the mesh.
 static void append_rounding(const carom_mesh_report *r, char *text, size_t size)
 {
 	double diagonal = 0;
@@ -90,7 +90,7 @@ static void scale_mesh(sim_mesh *mesh, double scale)
 	}
 }
 
-// The vertices of a mesh with doubles less the middle of their box; none of another mesh.
+/// The vertices of a mesh with doubles less the middle of their box; none of another mesh.
 static bool move_to_middle(const sim_mesh *mesh, sim_mesh *moved, double middle[3])
 {
 	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };

@@ -55,7 +55,7 @@ file_kind motion_file_kind(const char *path)
 
 static int out_of_memory(const char *path) { return report_error(path, "out of memory"); }
 
-// Arrays with an element for each body and each mesh.
+/// Arrays with an element for each body and each mesh.
 static int allocate(motion *m, int32_t mesh_count)
 {
 	motion_source *s = m->source;
@@ -168,15 +168,16 @@ typedef struct movers {
 static bool add_body(const motion_source *s, movers m, carom_body_def *def, int64_t number, carom_body_id *id)
 {
 	def->user_data = (uint64_t)number;
-	for (int i = 0; i < m.count; i++)
+	for (int i = 0; i < m.count; i++) {
 		if (carom_world_add_body(m.worlds[i], def, id) != CAROM_SUCCESS) {
 			report_error(s->path, "body %lld: %s", (long long)number, carom_error_text(carom_world_context(m.worlds[i])));
 			return false;
 		}
+	}
 	return true;
 }
 
-// The ground goes in first: the lower index makes it body A of its pairs.
+/// The ground goes in first: the lower index makes it body A of its pairs.
 static bool add_ground(motion_source *s, movers m)
 {
 	carom_body_def def = carom_default_body_def();
@@ -207,14 +208,15 @@ static bool add_recorded_body(const motion_source *s, movers m, int32_t index)
 	return add_body(s, m, &def, index, &s->ids[index]);
 }
 
-// Bodies first..first+count-1, which are all in the worlds.
+/// Bodies first..first+count-1, which are all in the worlds.
 static bool move_run(const motion_source *s, movers m, int64_t first, int64_t count, int64_t frame)
 {
-	for (int i = 0; count > 0 && i < m.count; i++)
+	for (int i = 0; count > 0 && i < m.count; i++) {
 		if (carom_world_set_poses(m.worlds[i], (int)count, s->ids + first, s->poses + first) != CAROM_SUCCESS) {
 			report_error(s->path, "step %lld: %s", (long long)frame, carom_error_text(carom_world_context(m.worlds[i])));
 			return false;
 		}
+	}
 	return true;
 }
 

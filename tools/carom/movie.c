@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-// Start ffmpeg with `input` as its standard input, and its output on our standard error. Returns an errno, 0 when it runs.
+/// Start ffmpeg with `input` as its standard input, and its output on our standard error. Returns an errno, 0 when it runs.
 static int start_ffmpeg(char *const arguments[], int input, pid_t *process)
 {
 	posix_spawn_file_actions_t actions;
@@ -111,7 +111,7 @@ int movie_add(movie *film, const sim_image *image)
 	return EXIT_DONE;
 }
 
-// Close the pipe and wait. Returns whether ffmpeg says that all went well.
+/// Close the pipe and wait. Returns whether ffmpeg says that all went well.
 static bool end_ffmpeg(movie *film)
 {
 	close(film->pipe);

@@ -60,17 +60,19 @@ static bool parse_integer(const char *text, int64_t *value)
 
 static const option *find_option(const option *options, const char *name, size_t length)
 {
-	for (; options->name; options++)
+	for (; options->name; options++) {
 		if (strlen(options->name) == length && strncmp(options->name, name, length) == 0)
 			return options;
+	}
 	return NULL;
 }
 
 static const option *find_letter(const option *options, char letter)
 {
-	for (; options->name; options++)
+	for (; options->name; options++) {
 		if (options->letter == letter)
 			return options;
+	}
 	return NULL;
 }
 
@@ -118,11 +120,12 @@ static int set_real(const command_line *line, const option *o, const char *text)
 
 static int set_choice(const command_line *line, const option *o, const char *text)
 {
-	for (int i = 0; o->choices[i]; i++)
+	for (int i = 0; o->choices[i]; i++) {
 		if (strcmp(o->choices[i], text) == 0) {
 			*(int *)o->value = i;
 			return OPTIONS_GO_ON;
 		}
+	}
 	char words[256] = "";
 	for (int i = 0; o->choices[i]; i++) {
 		const size_t used = strlen(words);
@@ -131,7 +134,7 @@ static int set_choice(const command_line *line, const option *o, const char *tex
 	return options_misuse(line->command, "--%s %s: must be one of %s", o->name, text, words);
 }
 
-// A:B, A: or :B; what is left out keeps its value.
+/// A:B, A: or :B; what is left out keeps its value.
 static int set_range(const command_line *line, const option *o, const char *text)
 {
 	option_range range = *(option_range *)o->value;
@@ -175,7 +178,7 @@ static int set_value(const command_line *line, const option *o, const char *text
 	return OPTIONS_GO_ON;
 }
 
-// One line of the help: the option with its argument, then what it does.
+/// One line of the help: the option with its argument, then what it does.
 static void print_option(const option *o)
 {
 	char left[64] = "    ";
@@ -204,7 +207,7 @@ static int print_help(const command_line *line)
 	return report_end_of_text();
 }
 
-// The option at argv[*i] with its argument, which may be the next element.
+/// The option at argv[*i] with its argument, which may be the next element.
 static int parse_option(const command_line *line, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i];
@@ -233,11 +236,12 @@ static int parse_option(const command_line *line, int argc, char **argv, int *i)
 int options_parse(const command_line *line, int argc, char **argv, const char **arguments, int *count)
 {
 	*count = 0;
-	for (int i = 1; i < argc; i++)
+	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return print_help(line);
 		else if (strcmp(argv[i], "--") == 0)
 			break;
+	}
 	bool options_ended = false;
 	for (int i = 1; i < argc; i++) {
 		if (!options_ended && strcmp(argv[i], "--") == 0) {

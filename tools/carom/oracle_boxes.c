@@ -28,7 +28,7 @@ static bool overlap_beside_x(const oracle_box *a, const oracle_box *b)
 	return a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
 }
 
-// Visit the boxes of others from first on that begin within box; turned: box is of the second list.
+/// Visit the boxes of others from first on that begin within box; turned: box is of the second list.
 static bool visit_from(const oracle_box *box, const oracle_box *others, int64_t first, int64_t count, bool turned,
 	oracle_visit_fn *visit, void *user)
 {
@@ -46,9 +46,10 @@ bool oracle_visit_overlaps(oracle_box *a, int64_t count_a, oracle_box *b, int64_
 	if (count_a > 0)
 		qsort(a, (size_t)count_a, sizeof *a, by_begin);
 	if (a == b) {
-		for (int64_t i = 0; i < count_a; i++)
+		for (int64_t i = 0; i < count_a; i++) {
 			if (!visit_from(&a[i], a, i + 1, count_a, false, visit, user))
 				return false;
+		}
 		return true;
 	}
 	if (count_b > 0)

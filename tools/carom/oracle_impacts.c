@@ -105,13 +105,14 @@ static bool list_edges(impact_search *s)
 	}
 	if (count > 0)
 		qsort(s->edges, (size_t)count, sizeof *s->edges, by_vertices);
-	for (int64_t i = 0; i < count; i++)
+	for (int64_t i = 0; i < count; i++) {
 		if (i == 0 || by_vertices(s->edges[i], s->edges[i - 1]) != 0)
 			memmove(s->edges[s->edge_count++], s->edges[i], sizeof *s->edges);
+	}
 	return true;
 }
 
-// The box of what count vertices pass through, and as far around it as features may be that are reported.
+/// The box of what count vertices pass through, and as far around it as features may be that are reported.
 static oracle_box sweep_box(const impact_search *s, int32_t item, const int32_t *vertices, int count)
 {
 	oracle_box box = oracle_empty_box(item);
@@ -146,9 +147,10 @@ static bool find_faces(impact_search *s)
 		used[t[0]] = used[t[1]] = used[t[2]] = true;
 		faces[face_count++] = sweep_box(s, i, t, 3);
 	}
-	for (int32_t v = 0; done && v < mesh->vertex_count; v++)
+	for (int32_t v = 0; done && v < mesh->vertex_count; v++) {
 		if (used[v])
 			vertices[vertex_count++] = sweep_box(s, v, &v, 1);
+	}
 	done = done && oracle_visit_overlaps(vertices, vertex_count, faces, face_count, test_face, s);
 	free(faces);
 	free(vertices);
@@ -175,9 +177,10 @@ static int by_feature(const void *first, const void *second)
 	const oracle_hit *a = first, *b = second;
 	const int32_t p[6] = { a->kind, a->vertices[0], a->vertices[1], a->vertices[2], a->vertices[3], a->triangle };
 	const int32_t q[6] = { b->kind, b->vertices[0], b->vertices[1], b->vertices[2], b->vertices[3], b->triangle };
-	for (int k = 0; k < 6; k++)
+	for (int k = 0; k < 6; k++) {
 		if (p[k] != q[k])
 			return p[k] < q[k] ? -1 : 1;
+	}
 	return 0;
 }
 
@@ -197,7 +200,7 @@ static void note(oracle_difference *d, const oracle_hit *hit, const char *what, 
 		(int)v[0], (int)v[1], (int)v[2], (int)v[3], time, what);
 }
 
-// Both lists sorted.
+/// Both lists sorted.
 static void compare(const oracle_hit *fast, int64_t fast_count, const oracle_hit *dull, int64_t dull_count, oracle_difference *d)
 {
 	for (int64_t i = 0, k = 0; i < fast_count || k < dull_count;) {
@@ -217,13 +220,14 @@ static void compare(const oracle_hit *fast, int64_t fast_count, const oracle_hit
 	}
 }
 
-// The first impact of a sorted list by time; NULL of none.
+/// The first impact of a sorted list by time; NULL of none.
 static const oracle_hit *earliest_of(const oracle_hit *hits, int64_t count)
 {
 	const oracle_hit *first = NULL;
-	for (int64_t i = 0; i < count; i++)
+	for (int64_t i = 0; i < count; i++) {
 		if (!first || hits[i].time < first->time)
 			first = &hits[i];
+	}
 	return first;
 }
 

@@ -23,8 +23,8 @@ static carom_vec3 vertex_of(const sim_mesh *mesh, int32_t v)
 
 static bool is_same_place(carom_vec3 a, carom_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-// How the segment from p to q crosses a triangle: 1 or -1 by its direction, 0 not at all. *clear becomes
-// false where an edge or a corner is met, or an end lies in the plane.
+/// How the segment from p to q crosses a triangle: 1 or -1 by its direction, 0 not at all. *clear becomes
+/// false where an edge or a corner is met, or an end lies in the plane.
 static int crossing(carom_vec3 p, carom_vec3 q, const carom_vec3 t[3], bool *clear)
 {
 	// Two corners at one place: the other two sides are one segment, there and back.
@@ -54,7 +54,7 @@ static int winding(carom_vec3 p, carom_vec3 q, const sim_mesh *mesh, bool *clear
 	return sum;
 }
 
-// A point outside of the box of a mesh, another one for each number.
+/// A point outside of the box of a mesh, another one for each number.
 static carom_vec3 point_outside(const sim_mesh *mesh, int number)
 {
 	double most = 1;
@@ -102,7 +102,7 @@ static bool some_piece_inside(const sim_mesh *inner, const sim_mesh *outer, int3
 	return false;
 }
 
-// A copy, so that its vertices can be welded: split vertices would make every triangle a piece.
+/// A copy, so that its vertices can be welded: split vertices would make every triangle a piece.
 static bool copy_mesh(const sim_mesh *mesh, sim_mesh *copy)
 {
 	const size_t values = 3 * (size_t)mesh->vertex_count, corners = 3 * (size_t)mesh->triangle_count;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The scene that the recording was made from gives camera and detection settings; a recording does without.
+/// The scene that the recording was made from gives camera and detection settings; a recording does without.
 static void read_scene(playback *play)
 {
 	const sim_recording_info *info = sim_recording_get_info(play->recording);

@@ -46,7 +46,7 @@ static int compare_keys(const replay_key *p, const replay_key *q)
 	return 0;
 }
 
-// The same, then the deeper first.
+/// The same, then the deeper first.
 static int compare_for_sort(const void *p, const void *q)
 {
 	const replay_key *x = p, *y = q;
@@ -87,7 +87,7 @@ static void compare_contacts(const replay_compare *c, int32_t count, int32_t ful
 	}
 }
 
-// Pairs come sorted.
+/// Pairs come sorted.
 static void compare_pairs(carom_pair_view pairs, carom_pair_view full, replay_differences *d)
 {
 	d->pairs = full.count;

@@ -54,9 +54,10 @@ void replay_sums_add(replay_sums *sums, const carom_world *world)
 		sums->groups[g].new_pairs += group.new_pairs;
 		sums->groups[g].rays += (double)group.rays;
 	}
-	for (int32_t i = 0; i < contacts.count; i++)
+	for (int32_t i = 0; i < contacts.count; i++) {
 		if ((double)contacts.data[i].depth > sums->deepest)
 			sums->deepest = (double)contacts.data[i].depth;
+	}
 	// The finaliser of splitmix64 (Steele, Lea, Flood 2014) makes the order of the steps count.
 	uint64_t h = sums->hash + carom_world_hash(world) + 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
@@ -70,7 +71,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// Sorts the milliseconds.
+/// Sorts the milliseconds.
 static double median_total(replay_sums *sums)
 {
 	qsort(sums->totals, (size_t)sums->steps, sizeof *sums->totals, compare_doubles);

@@ -21,7 +21,7 @@ typedef struct run {
 
 // ---- Output ----
 
-// The fields of summary.json; the command's contract names those of the first block.
+/// The fields of summary.json; the command's contract names those of the first block.
 static cJSON *summary_json(const run *r, const sim_summary *s)
 {
 	cJSON *json = cJSON_CreateObject();
@@ -93,7 +93,7 @@ static carom_vec3 up_of(const sim_scene *scene)
 	return (carom_vec3){ -g.x, -g.y, -g.z };
 }
 
-// The scene's camera, or one that sees all that moves (all that there is when nothing does).
+/// The scene's camera, or one that sees all that moves (all that there is when nothing does).
 static sim_camera choose_camera(const run *r, carom_body_id *ids)
 {
 	const sim_scene_camera *given = &r->scene.camera;
@@ -103,9 +103,10 @@ static sim_camera choose_camera(const run *r, carom_body_id *ids)
 	const carom_body_id *all = sim_simulation_ids(r->simulation);
 	int count = 0;
 	const int32_t body_count = sim_simulation_body_count(r->simulation);
-	for (int32_t i = 0; i < body_count; i++)
+	for (int32_t i = 0; i < body_count; i++) {
 		if (r->scene.bodies[i].kind != CAROM_STATIC)
 			ids[count++] = all[i];
+	}
 	carom_aabb box;
 	if (!sim_bounds_of_bodies(world, ids, count, &box) && !sim_bounds_of_bodies(world, all, body_count, &box))
 		box = (carom_aabb){ { -1, -1, -1 }, { 1, 1, 1 } };

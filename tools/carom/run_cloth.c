@@ -126,16 +126,17 @@ static void frame_path(const cloth_run *r, int64_t number, bool obj, char path[S
 	run_out_path(r->options, name, path);
 }
 
-// Frames of an earlier run, which would look like ours.
+/// Frames of an earlier run, which would look like ours.
 static void remove_old_frames(const cloth_run *r)
 {
 	char path[SIM_PATH_MAX];
-	for (int obj = 0; obj < 2; obj++)
+	for (int obj = 0; obj < 2; obj++) {
 		for (int64_t i = 0;; i++) {
 			frame_path(r, i, obj, path);
 			if (unlink(path) != 0)
 				break;
 		}
+	}
 }
 
 static int write_frame(cloth_run *r)
@@ -183,7 +184,7 @@ static int add_to_movie(cloth_run *r)
 	return status;
 }
 
-// What a state leaves behind, the first one too.
+/// What a state leaves behind, the first one too.
 static int write_state(cloth_run *r)
 {
 	const double start = sim_now_ms();

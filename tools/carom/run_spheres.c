@@ -58,7 +58,7 @@ static void put_row(sphere_run *r, const char *row)
 	r->rows = sim_hash_text(r->rows, row, strlen(row));
 }
 
-// energy below 0: not measured in this step.
+/// energy below 0: not measured in this step.
 static void write_row(sphere_run *r, const sim_granular_step *step, double energy, double ms_total)
 {
 	char row[ROW_SIZE];
@@ -167,7 +167,7 @@ static int write_snapshot(sphere_run *r)
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
-// The mark lets a run that goes on from here tell what in the folder is its own.
+/// The mark lets a run that goes on from here tell what in the folder is its own.
 static int write_checkpoint(sphere_run *r)
 {
 	char path[SIM_PATH_MAX];
@@ -185,7 +185,7 @@ static int write_checkpoint(sphere_run *r)
 
 // ---- Picture ----
 
-// Gravity that turns has no up; its axis has.
+/// Gravity that turns has no up; its axis has.
 static carom_vec3 up_of(const sphere_run *r)
 {
 	const double *axis = r->scene.def.gravity_axis;
@@ -204,7 +204,7 @@ static carom_aabb scene_box(const sphere_run *r)
 	return (carom_aabb){ { def->lower[0], def->lower[1], def->lower[2] }, { def->upper[0], def->upper[1], def->upper[2] } };
 }
 
-// The lowest corner of the box along up.
+/// The lowest corner of the box along up.
 static double ground_height(const carom_aabb *box, carom_vec3 up)
 {
 	const double length = sqrt(up.x * up.x + up.y * up.y + up.z * up.z);
@@ -274,7 +274,7 @@ static int load_scene(sphere_run *r)
 	return EXIT_DONE;
 }
 
-// A number that tells this run from others: what the scene says, and where its spheres begin.
+/// A number that tells this run from others: what the scene says, and where its spheres begin.
 static uint64_t number_of_run(const sphere_run *r)
 {
 	const sim_granular_filling *f = &r->filling;
@@ -282,7 +282,7 @@ static uint64_t number_of_run(const sphere_run *r)
 	return sim_hash_doubles(sim_hash_doubles(hash, f->centres, 3 * f->count), f->radii, f->count);
 }
 
-// From a checkpoint, or from the scene. The spheres' places are not needed any more once the simulation has them.
+/// From a checkpoint, or from the scene. The spheres' places are not needed any more once the simulation has them.
 static int make_granular(sphere_run *r)
 {
 	sim_error error;
@@ -312,7 +312,7 @@ static int make_granular(sphere_run *r)
 	return EXIT_DONE;
 }
 
-// Does the run go on in the folder that the checkpoint is in?
+/// Does the run go on in the folder that the checkpoint is in?
 static bool continues_in_place(const run_options *o)
 {
 	char folder[SIM_PATH_MAX];
@@ -325,7 +325,7 @@ static bool continues_in_place(const run_options *o)
 	return stat(folder, &from) == 0 && stat(o->out, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
 }
 
-// The next row of a table and its step; a row without its end was being written when all ended.
+/// The next row of a table and its step; a row without its end was being written when all ended.
 static bool next_row(FILE *table, char line[ROW_SIZE], long long *step)
 {
 	while (fgets(line, ROW_SIZE, table)) {
@@ -335,8 +335,8 @@ static bool next_row(FILE *table, char line[ROW_SIZE], long long *step)
 	return false;
 }
 
-// Tell whether the rows up to a step are those that were written when the checkpoint was. Checkpoints of version 1 do not say
-// (wanted is 0): there the step itself must be among them.
+/// Tell whether the rows up to a step are those that were written when the checkpoint was. Checkpoints of version 1 do not say
+/// (wanted is 0): there the step itself must be among them.
 static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 {
 	char line[ROW_SIZE];
@@ -352,8 +352,8 @@ static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 	return wanted ? sum == wanted : found;
 }
 
-// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the rows. *table is NULL where there
-// is no table at all. Returns EXIT_FAILED, after a message, where there are tables but of other runs.
+/// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the rows. *table is NULL where there
+/// is no table at all. Returns EXIT_FAILED, after a message, where there are tables but of other runs.
 static int open_rows_before(const sphere_run *r, const char *path, FILE **table)
 {
 	const uint64_t wanted = sim_granular_get_mark(r->granular).table;
@@ -380,7 +380,7 @@ static int open_rows_before(const sphere_run *r, const char *path, FILE **table)
 		(long long)r->sums.first_step, r->options->restart);
 }
 
-// Begin the table, with the rows of the steps that the checkpoint has done. Where these come from stays until all are copied.
+/// Begin the table, with the rows of the steps that the checkpoint has done. Where these come from stays until all are copied.
 static int open_stats(sphere_run *r, bool in_place)
 {
 	char path[SIM_PATH_MAX], line[ROW_SIZE];
@@ -514,7 +514,7 @@ static int simulate(void *run_record)
 	return status;
 }
 
-// What needs the state in the order of the scene: the hash, who is inside, the picture.
+/// What needs the state in the order of the scene: the hash, who is inside, the picture.
 static int look_at_end(sphere_run *r)
 {
 	sim_granular_frame frame;

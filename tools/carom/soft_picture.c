@@ -57,7 +57,7 @@ static bool add_body(soft_picture *p, const carom_shape *shape, carom_pose pose)
 	return carom_world_add_body(p->world, &def, &id) == CAROM_SUCCESS || say(p);
 }
 
-// A surface as a mesh of its own, with normals for smooth shading. Meshes count from their first vertex.
+/// A surface as a mesh of its own, with normals for smooth shading. Meshes count from their first vertex.
 static bool add_surface(soft_picture *p, int32_t number)
 {
 	const int32_t vertex = p->surface.body_vertices[number], triangle = p->surface.body_triangles[number];
@@ -87,7 +87,7 @@ static bool add_surface(soft_picture *p, int32_t number)
 	return done;
 }
 
-// Level, a little below all that there is.
+/// Level, a little below all that there is.
 static bool add_ground(soft_picture *p, const sim_soft_scene *scene)
 {
 	const carom_aabb box = box_of(&p->surface);

@@ -78,14 +78,15 @@ static void corners_of(const sim_mesh *mesh, int32_t triangle, carom_vec3 corner
 		corners[k] = corner_of(mesh, triangle, k);
 }
 
-// Corners on one line lie in one plane with any point. Others with none of four points that lie in no
-// plane together.
+/// Corners on one line lie in one plane with any point. Others with none of four points that lie in no
+/// plane together.
 static bool is_flat(const carom_vec3 c[3])
 {
 	static const carom_vec3 points[4] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
 		if (carom_orientation(c[0], c[1], c[2], points[i]) != 0)
 			return false;
+	}
 	return true;
 }
 
@@ -93,9 +94,10 @@ static bool is_same_point(carom_vec3 a, carom_vec3 b) { return a.x == b.x && a.y
 
 static bool is_repetition(const carom_vec3 a[3], const carom_vec3 b[3])
 {
-	for (int turn = 0; turn < 3; turn++)
+	for (int turn = 0; turn < 3; turn++) {
 		if (is_same_point(a[0], b[turn]) && is_same_point(a[1], b[(turn + 1) % 3]) && is_same_point(a[2], b[(turn + 2) % 3]))
 			return true;
+	}
 	return false;
 }
 
@@ -153,9 +155,10 @@ typedef struct triangle_search {
 static bool share_vertex(const sim_mesh *mesh, int32_t a, int32_t b)
 {
 	const int32_t *p = mesh->triangles + 3 * (size_t)a, *q = mesh->triangles + 3 * (size_t)b;
-	for (int k = 0; k < 9; k++)
+	for (int k = 0; k < 9; k++) {
 		if (p[k / 3] == q[k % 3])
 			return true;
+	}
 	return false;
 }
 

@@ -6,15 +6,15 @@
 
 enum { FIXED = 7, CHOSEN = FIXED, FULL, VARIANTS, PHASES = 3 };
 
-static const double fixed_metres[FIXED] = { 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16 };
+static const double FIXED_METRES[FIXED] = { 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16 };
 
 static void make_variants(bench_variant *v)
 {
 	for (int i = 0; i < VARIANTS; i++) {
 		v[i] = (bench_variant){ .name = "chosen", .def = carom_default_world_def(), .reference = FULL };
 		if (i < FIXED) {
-			snprintf(v[i].name, sizeof v[i].name, "%g m", fixed_metres[i]);
-			v[i].def.displacement_threshold = v[i].def.distance_extension = fixed_metres[i];
+			snprintf(v[i].name, sizeof v[i].name, "%g m", FIXED_METRES[i]);
+			v[i].def.displacement_threshold = v[i].def.distance_extension = FIXED_METRES[i];
 		}
 	}
 	v[FULL].def.temporal = CAROM_TEMPORAL_NONE;
@@ -24,9 +24,10 @@ static void make_variants(bench_variant *v)
 static int best_fixed(const double ms[VARIANTS][PHASES], int phase)
 {
 	int best = 0;
-	for (int i = 1; i < FIXED; i++)
+	for (int i = 1; i < FIXED; i++) {
 		if (ms[i][phase] < ms[best][phase])
 			best = i;
+	}
 	return best;
 }
 

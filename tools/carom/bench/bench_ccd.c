@@ -67,7 +67,7 @@ void bench_add_ccd_names(bench_table *table, const ccd_motion *motion)
 // ---- Table 1 ----
 
 // Update of the tree, traversal, non-adjacent and adjacent tests, percent. Of skirt: Princess, Flamenco.
-static const char *const paper_shares[CCD_SCENES] = { "25/45/30/0.1", "48/39/12/0.3, 15/39/45/0.4", "20/37/43/0.0", "-" };
+static const char *const PAPER_SHARES[CCD_SCENES] = { "25/45/30/0.1", "48/39/12/0.3, 15/39/45/0.4", "20/37/43/0.0", "-" };
 
 static void add_table_1(bench_report *report, const bench *b, ccd_scene scene, const ccd_motion *motion, const ccd_cost *costs)
 {
@@ -82,7 +82,7 @@ static void add_table_1(bench_report *report, const bench *b, ccd_scene scene, c
 	bench_number(table, costs->ms, 2);
 	for (int i = 0; i < 5; i++)
 		bench_number(table, 100 * parts[i] / sum, i == 3 ? 2 : 1);
-	bench_text(table, "%s", paper_shares[scene]);
+	bench_text(table, "%s", PAPER_SHARES[scene]);
 }
 
 int bench_ccd_table_1(bench *b, bench_report *report)
@@ -102,7 +102,7 @@ int bench_ccd_table_1(bench *b, bench_report *report)
 enum { ROOT, FRONT, PAPER_FRONT, PHC, METHODS };
 
 // Milliseconds on 16 cores, and of the serial algorithm.
-static const char *const paper_times[CCD_SCENES] = { "32.5, 340", "5.3, 55; 27, 350", "11.6, 117", "20.4, 212" };
+static const char *const PAPER_TIMES[CCD_SCENES] = { "32.5, 340", "5.3, 55; 27, 350", "11.6, 117", "20.4, 212" };
 
 static void add_table_2(bench_report *report, const bench *b, ccd_scene scene, const ccd_motion *motion, const ccd_cost *costs)
 {
@@ -114,7 +114,7 @@ static void add_table_2(bench_report *report, const bench *b, ccd_scene scene, c
 		bench_number(times, costs[i].ms, 2);
 	bench_number(times, costs[ROOT].ms / costs[FRONT].ms, 2);
 	bench_number(times, costs[PHC].ms / costs[FRONT].ms, 2);
-	bench_text(times, "%s", paper_times[scene]);
+	bench_text(times, "%s", PAPER_TIMES[scene]);
 	bench_add_ccd_names(boxes, motion);
 	bench_number(boxes, costs[ROOT].volume_tests, 0);
 	bench_number(boxes, costs[FRONT].volume_tests, 0);
@@ -183,7 +183,7 @@ int bench_ccd_orphans(bench *b, bench_report *report)
 
 enum { MOST_THREADS = 5 };
 
-// 1, 2, 4, ... and what the machine has.
+/// 1, 2, 4, ... and what the machine has.
 static int thread_counts(const bench *b, int counts[MOST_THREADS])
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN), most = b->quick || cores < 2 ? 2 : cores;

@@ -2,11 +2,11 @@
 // not ours to ship, so these are made by formula: motions, not simulations. Nothing answers to an impact.
 #include "bench_ccd.h"
 
+#include "sim/base/rotations.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double pi = 3.14159265358979323846;
 
 // A motion being made: places of vertices are added frame by frame, triangles once.
 typedef struct maker {
@@ -30,16 +30,17 @@ static void add_triangle(maker *m, int32_t a, int32_t b, int32_t c)
 	t[2] = c;
 }
 
-// Two triangles for each of columns * rows squares of vertices in rows of width; closed: the last column meets the first.
+/// Two triangles for each of columns * rows squares of vertices in rows of width; closed: the last column meets the first.
 static void add_squares(maker *m, int32_t first, int columns, int rows, bool closed)
 {
 	const int width = closed ? columns : columns + 1;
-	for (int j = 0; j < rows; j++)
+	for (int j = 0; j < rows; j++) {
 		for (int i = 0; i < columns; i++) {
 			const int32_t row = first + j * width, next = (i + 1) % width;
 			add_triangle(m, row + i, row + next, row + width + i);
 			add_triangle(m, row + next, row + width + next, row + width + i);
 		}
+	}
 }
 
 static void start_motion(ccd_motion *motion, const char *name, int frames, int64_t vertices, int64_t triangles)
@@ -86,7 +87,7 @@ enum { WHOLE_MOTION = 90, STEPS = 30, QUICK_STEPS = 6 };
 
 static int frames_of(bool quick) { return 1 + (quick ? QUICK_STEPS : STEPS); }
 
-// How much of the whole motion is over, 0 to 1.
+/// How much of the whole motion is over, 0 to 1.
 static double time_of(const ccd_motion *motion, int frame)
 {
 	return 1 - (double)(motion->frame_count - 1 - frame) / WHOLE_MOTION;
@@ -94,7 +95,7 @@ static double time_of(const ccd_motion *motion, int frame)
 
 // ---- Folds ----
 
-// Where a point of a ruffled closed line lies around it. Folds overhang from sway 0.5 on, until neighbours meet.
+/// Where a point of a ruffled closed line lies around it. Folds overhang from sway 0.5 on, until neighbours meet.
 static double fold_angle(double angle, int folds, double sway) { return angle + sway * sin(2 * folds * angle) / folds; }
 
 // ---- Cloth and ball ----
@@ -104,37 +105,38 @@ typedef struct cloth_sizes {
 	int around, from_poles; // of the ball
 } cloth_sizes;
 
-static const double ball_radius = 0.7, cloth_half = 1.6;
+static const double BALL_RADIUS = 0.7, CLOTH_HALF = 1.6;
 
 static void add_ball(maker *m, const cloth_sizes *size, double turn)
 {
-	for (int j = 0; j <= size->from_poles; j++)
+	for (int j = 0; j <= size->from_poles; j++) {
 		for (int i = 0; i < size->around; i++) {
-			const double a = turn + 2 * pi * i / size->around, b = pi * (j + 0.02) / (size->from_poles + 0.04);
-			add_vertex(m, ball_radius * sin(b) * cos(a), ball_radius * sin(b) * sin(a), ball_radius * cos(b));
+			const double a = turn + 2 * SIM_PI * i / size->around, b = SIM_PI * (j + 0.02) / (size->from_poles + 0.04);
+			add_vertex(m, BALL_RADIUS * sin(b) * cos(a), BALL_RADIUS * sin(b) * sin(a), BALL_RADIUS * cos(b));
 		}
+	}
 }
 
-// The sheet lies on the ball up to an angle that grows with time; beyond, it hangs along the tangent there, in folds that take up
-// what is too long for the smaller circle. It is dragged along by the ball, less so farther out.
+/// The sheet lies on the ball up to an angle that grows with time; beyond, it hangs along the tangent there, in folds that take up
+/// what is too long for the smaller circle. It is dragged along by the ball, less so farther out.
 static void place_on_cloth(double u, double v, double time, double turn, double place[3])
 {
 	const int folds = 12;
-	const double reach = sqrt(u * u + v * v), angle = atan2(v, u), bent = 0.5 * pi * time;
-	const double hanging = reach - ball_radius * bent;
-	double r, z, out = 0.003 * sin(40 * u + 31 * v + 20 * time), tilt = reach / ball_radius, sway = 0;
+	const double reach = sqrt(u * u + v * v), angle = atan2(v, u), bent = 0.5 * SIM_PI * time;
+	const double hanging = reach - BALL_RADIUS * bent;
+	double r, z, out = 0.003 * sin(40 * u + 31 * v + 20 * time), tilt = reach / BALL_RADIUS, sway = 0;
 	if (hanging <= 0) {
-		r = ball_radius * sin(tilt);
-		z = ball_radius * cos(tilt);
+		r = BALL_RADIUS * sin(tilt);
+		z = BALL_RADIUS * cos(tilt);
 	} else {
 		tilt = bent;
-		r = ball_radius * sin(bent) + hanging * cos(bent);
-		z = ball_radius * cos(bent) - hanging * sin(bent);
+		r = BALL_RADIUS * sin(bent) + hanging * cos(bent);
+		z = BALL_RADIUS * cos(bent) - hanging * sin(bent);
 		const double excess = 1 - r / reach;
 		sway = 1.1 * excess < 0.85 ? 1.1 * excess : 0.85;
 		out += 0.9 * excess * reach / folds * (1 + cos(folds * angle));
 	}
-	const double turned = fold_angle(angle, folds, sway) + turn * (1 - 0.3 * reach / cloth_half);
+	const double turned = fold_angle(angle, folds, sway) + turn * (1 - 0.3 * reach / CLOTH_HALF);
 	r += out * sin(tilt);
 	place[0] = r * cos(turned);
 	place[1] = r * sin(turned);
@@ -149,14 +151,15 @@ static void make_cloth_ball(bool quick, ccd_motion *motion)
 		2 * (int64_t)size.columns * size.columns + 2 * (int64_t)size.around * size.from_poles);
 	for (int frame = 0; frame < motion->frame_count; frame++) {
 		maker m = maker_of_frame(motion, frame);
-		const double time = time_of(motion, frame), turn = pi * time;
-		for (int j = 0; j <= size.columns; j++)
+		const double time = time_of(motion, frame), turn = SIM_PI * time;
+		for (int j = 0; j <= size.columns; j++) {
 			for (int i = 0; i <= size.columns; i++) {
 				double p[3];
 				place_on_cloth(
-					cloth_half * (2.0 * i / size.columns - 1), cloth_half * (2.0 * j / size.columns - 1), time, turn, p);
+					CLOTH_HALF * (2.0 * i / size.columns - 1), CLOTH_HALF * (2.0 * j / size.columns - 1), time, turn, p);
 				add_vertex(&m, p[0], p[1], p[2]);
 			}
+		}
 		add_ball(&m, &size, 1.1 * turn);
 	}
 	maker m = { .motion = motion };
@@ -174,26 +177,28 @@ typedef struct skirt_sizes {
 static void add_skirt(maker *m, const skirt_sizes *size, double time)
 {
 	const int folds = 20;
-	for (int j = 0; j <= size->down; j++)
+	for (int j = 0; j <= size->down; j++) {
 		for (int i = 0; i < size->around; i++) {
-			const double down = (double)j / size->down, angle = 2 * pi * i / size->around;
-			const double lag = 6 * pi * time - 1.5 * down; // the hem follows the waist
+			const double down = (double)j / size->down, angle = 2 * SIM_PI * i / size->around;
+			const double lag = 6 * SIM_PI * time - 1.5 * down; // the hem follows the waist
 			const double ruffle = 0.06 * down * (1 + cos(folds * angle));
 			const double sway = down * (0.72 + 0.12 * sin(lag + 3 * angle));
 			const double r = 0.22 + 0.45 * down + ruffle, turned = fold_angle(angle, folds, sway) + 0.5 * sin(lag);
 			add_vertex(m, r * cos(turned) + 0.12 * down * sin(lag), r * sin(turned), 1 - down + 0.05 * down * cos(lag + angle));
 		}
+	}
 }
 
 static void add_leg(maker *m, const skirt_sizes *size, double time, double side)
 {
-	const double swing = side * 0.9 * sin(6 * pi * time); // about the hip; at its widest the leg meets the skirt
-	for (int j = 0; j <= size->leg_down; j++)
+	const double swing = side * 0.9 * sin(6 * SIM_PI * time); // about the hip; at its widest the leg meets the skirt
+	for (int j = 0; j <= size->leg_down; j++) {
 		for (int i = 0; i < size->leg_around; i++) {
-			const double along = 1.1 * j / size->leg_down, angle = 2 * pi * i / size->leg_around, r = 0.09 - 0.04 * along;
+			const double along = 1.1 * j / size->leg_down, angle = 2 * SIM_PI * i / size->leg_around, r = 0.09 - 0.04 * along;
 			const double x = r * cos(angle), y = side * 0.11 + r * sin(angle);
 			add_vertex(m, x * cos(swing) + along * sin(swing), y, 0.95 + x * sin(swing) - along * cos(swing));
 		}
+	}
 }
 
 static void make_skirt(bool quick, ccd_motion *motion)
@@ -217,7 +222,7 @@ static void make_skirt(bool quick, ccd_motion *motion)
 
 // ---- What flies in a box ----
 
-// splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014), as a number in [-1, 1).
+/// splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014), as a number in [-1, 1).
 static double random_number(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -226,7 +231,7 @@ static double random_number(uint64_t *state)
 	return (double)((z ^ z >> 31) >> 11) * 0x1p-52 - 1;
 }
 
-// Where a coordinate that began at start is after moving by way between reflecting walls at -1 and 1.
+/// Where a coordinate that began at start is after moving by way between reflecting walls at -1 and 1.
 static double reflected(double start, double way)
 {
 	const double place = fabs(fmod(start + way + 1, 4));
@@ -240,17 +245,18 @@ typedef struct body_sizes {
 	int around, rings; // of each body, rings of triangles
 } body_sizes;
 
-// A sphere of this radius, or a cone; turned about the z axis.
+/// A sphere of this radius, or a cone; turned about the z axis.
 static void add_body(maker *m, const body_sizes *size, bool cone, const double centre[3], double radius, double turn)
 {
-	for (int j = 0; j <= size->rings; j++)
+	for (int j = 0; j <= size->rings; j++) {
 		for (int i = 0; i < size->around; i++) {
-			const double along = (j + 0.05) / (size->rings + 0.1), angle = 2 * pi * i / size->around;
-			const double x = radius * cos(angle) * (cone ? along : sin(pi * along)),
-						 y = radius * sin(angle) * (cone ? along : sin(pi * along));
-			const double z = radius * (cone ? 1 - 2 * along : cos(pi * along));
+			const double along = (j + 0.05) / (size->rings + 0.1), angle = 2 * SIM_PI * i / size->around;
+			const double x = radius * cos(angle) * (cone ? along : sin(SIM_PI * along)),
+						 y = radius * sin(angle) * (cone ? along : sin(SIM_PI * along));
+			const double z = radius * (cone ? 1 - 2 * along : cos(SIM_PI * along));
 			add_vertex(m, centre[0] + x * cos(turn) - z * sin(turn), centre[1] + y, centre[2] + x * sin(turn) + z * cos(turn));
 		}
+	}
 }
 
 static void make_bodies(bool quick, ccd_motion *motion)

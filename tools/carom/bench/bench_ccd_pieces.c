@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-// Number the pieces in the order of their lowest vertices. piece [vertex_count] is filled; returns how many there are.
+/// Number the pieces in the order of their lowest vertices. piece [vertex_count] is filled; returns how many there are.
 static int32_t number_pieces(int32_t *parent, int32_t vertex_count, int32_t *piece)
 {
 	int32_t count = 0;
@@ -16,7 +16,7 @@ static int32_t number_pieces(int32_t *parent, int32_t vertex_count, int32_t *pie
 	return count;
 }
 
-// first [count + 1]: where the items of each group begin when they are ordered by group.
+/// first [count + 1]: where the items of each group begin when they are ordered by group.
 static void find_firsts(const int32_t *group, int64_t items, int32_t count, int32_t *first)
 {
 	for (int64_t i = 0; i < items; i++)

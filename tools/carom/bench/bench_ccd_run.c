@@ -31,7 +31,7 @@ static carom_strided places_of(const ccd_motion *motion, int frame)
 	return (carom_strided){ motion->frames + (int64_t)frame * 3 * motion->vertex_count, 3 * sizeof(double), CAROM_FLOAT64 };
 }
 
-// FNV-1a over what tells impacts apart, and their times.
+/// FNV-1a over what tells impacts apart, and their times.
 static uint64_t hash_hits(const carom_sweep_hits *hits)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -50,7 +50,7 @@ static int say_error(const runner *r) { return report_error(NULL, "%s", carom_er
 
 static int mesh_count(const runner *r) { return r->pieces.count > 0 ? r->pieces.count : 1; }
 
-// The places of one mesh of the sweep in a frame. Those of pieces must have been gathered.
+/// The places of one mesh of the sweep in a frame. Those of pieces must have been gathered.
 static carom_strided places_of_mesh(const runner *r, const ccd_motion *motion, int frame, int mesh)
 {
 	if (r->pieces.count == 0)
@@ -77,7 +77,7 @@ static carom_sweep_mesh_def mesh_of(const runner *r, const ccd_motion *motion, i
 	return def;
 }
 
-// A scene of its own for each pass.
+/// A scene of its own for each pass.
 static int begin_pass(runner *r, const ccd_motion *motion)
 {
 	carom_destroy_sweep(r->sweep);
@@ -131,10 +131,12 @@ static int run_passes(const ccd_motion *motion, runner *runners, int count)
 		}
 	}
 	progress_finish(&bar);
-	for (int step = 0; step < steps && status == EXIT_DONE; step++)
-		for (int i = 1; i < count; i++)
+	for (int step = 0; step < steps && status == EXIT_DONE; step++) {
+		for (int i = 1; i < count; i++) {
 			if (!runners[i].way->between_pieces && runners[i].hash[step] != runners[0].hash[step])
 				return report_error(NULL, "%s, step %d: ways %d and 0 do not find the same impacts", motion->name, step, i);
+		}
+	}
 	return status;
 }
 
@@ -186,9 +188,10 @@ int bench_search_ccd(const bench *b, const ccd_motion *motion, const ccd_way *wa
 	runner runners[CCD_MOST_WAYS] = { { 0 } };
 	const int steps = motion->frame_count - 1;
 	int status = EXIT_DONE;
-	for (int i = 0; i < count && status == EXIT_DONE; i++)
+	for (int i = 0; i < count && status == EXIT_DONE; i++) {
 		if (!start_runner(&runners[i], b, motion, &ways[i]))
 			status = EXIT_FAILED;
+	}
 	if (status == EXIT_DONE)
 		status = run_passes(motion, runners, count);
 	for (int i = 0; i < count; i++) {

@@ -12,16 +12,16 @@
 
 enum { PLAIN, PREDICTED, PROJECTED, PREDICTED_PROJECTED, CAROM_DEFAULT, RUNS, SCENES = 2 };
 
-static const char *const scene_names[SCENES] = { "scene 1", "scene 2" };
+static const char *const SCENE_NAMES[SCENES] = { "scene 1", "scene 2" };
 
 typedef struct depth_runs {
 	sim_interpenetration inside[SCENES][RUNS];
 } depth_runs;
 
-// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings; Bullet,
-// which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves alone would
-// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/temporal.md, Projection).
-// The last run is the scene as it stands, with the library's defaults.
+/// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings; Bullet,
+/// which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves alone would
+/// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/temporal.md, Projection).
+/// The last run is the scene as it stands, with the library's defaults.
 static void set_up(sim_scene *scene, int run)
 {
 	if (run == CAROM_DEFAULT)
@@ -72,7 +72,7 @@ static int run_scene(const bench *b, const bench_scene *which, sim_interpenetrat
 	return EXIT_DONE;
 }
 
-// Made by the first of the two benches, and kept.
+/// Made by the first of the two benches, and kept.
 static const depth_runs *get_runs(bench *b)
 {
 	if (b->depths)
@@ -106,7 +106,7 @@ static void add_default(bench_report *report, const depth_runs *runs)
 		const sim_interpenetration *inside = &runs->inside[scene][CAROM_DEFAULT];
 		bench_note(report,
 			"%s as it stands, with Carom's defaults (substeps, complete, recast): %.3f m, of it rays between meshes %.3f m (%lld)",
-			scene_names[scene], length_of(inside), inside->ray_length, (long long)inside->rays_inside);
+			SCENE_NAMES[scene], length_of(inside), inside->ray_length, (long long)inside->rays_inside);
 	}
 	bench_note(report,
 		"sums over all vertices inside another body at the end, metres; the size of the paper's bodies is not known, so only the "
@@ -121,13 +121,14 @@ static int compare(
 		return EXIT_FAILED;
 	// The runs are numbered by two bits: the setting that is compared, and the other one.
 	const int other_bit = setting == PREDICTED ? PROJECTED : PREDICTED;
-	for (int scene = 0; scene < SCENES; scene++)
+	for (int scene = 0; scene < SCENES; scene++) {
 		for (int other = 0; other < 2; other++) {
 			char name[BENCH_CELL_SIZE];
 			const int base = other ? other_bit : PLAIN;
-			snprintf(name, sizeof name, "%s, %s", scene_names[scene], others[other]);
+			snprintf(name, sizeof name, "%s, %s", SCENE_NAMES[scene], others[other]);
 			add_comparison(table, name, &runs->inside[scene][base], &runs->inside[scene][base | setting], paper[scene]);
 		}
+	}
 	add_default(report, runs);
 	return EXIT_DONE;
 }
@@ -152,7 +153,7 @@ int bench_table_2_4(bench *b, bench_report *report)
 	return compare(b, report, table, PROJECTED, others, paper);
 }
 
-// The figure is a view from below the ground at bodies that have sunk into it; these are the numbers behind such a picture.
+/// The figure is a view from below the ground at bodies that have sunk into it; these are the numbers behind such a picture.
 int bench_figure_2_17(bench *b, bench_report *report)
 {
 	static const int runs[] = { PREDICTED, PREDICTED_PROJECTED, CAROM_DEFAULT };

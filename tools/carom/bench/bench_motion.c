@@ -32,7 +32,7 @@ bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX])
 	return false;
 }
 
-// Keep what does not move, and the first bodies that do.
+/// Keep what does not move, and the first bodies that do.
 static void keep_bodies(sim_scene *scene, int most)
 {
 	int32_t kept = 0, moving = 0;
@@ -119,12 +119,13 @@ static void free_motion(bench_motion *m)
 	free(m);
 }
 
-// A motion is known by the file that its scene came from.
+/// A motion is known by the file that its scene came from.
 static const bench_motion *find_motion(const bench *b, const sim_scene *scene)
 {
-	for (int i = 0; i < b->motion_count; i++)
+	for (int i = 0; i < b->motion_count; i++) {
 		if (strcmp(b->motions[i]->scene.file, scene->file) == 0)
 			return b->motions[i];
+	}
 	return NULL;
 }
 

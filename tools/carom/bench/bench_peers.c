@@ -93,15 +93,17 @@ static bool write_motion(const char *path, const bench_motion *motion, int bodie
 	if (!file)
 		return false;
 	put_head(file, motion, bodies, mesh);
-	for (int frame = 0; frame < motion->frame_count; frame++)
-		for (int32_t i = 0; i < scene->body_count; i++)
+	for (int frame = 0; frame < motion->frame_count; frame++) {
+		for (int32_t i = 0; i < scene->body_count; i++) {
 			if (scene->bodies[i].kind == CAROM_DYNAMIC)
 				put_pose(file, &motion->poses[(size_t)frame * (size_t)scene->body_count + (size_t)i]);
+		}
+	}
 	const bool good = !ferror(file);
 	return fclose(file) == 0 && good;
 }
 
-// The mesh that all moving bodies have, or -1; *bodies is their number.
+/// The mesh that all moving bodies have, or -1; *bodies is their number.
 static int32_t common_mesh(const sim_scene *scene, int *bodies)
 {
 	int32_t mesh = -1;
@@ -139,7 +141,7 @@ static bool write_exchange(const exchange *files, const bench_motion *motion, si
 
 // ---- The program and what it says ----
 
-// --peers; else beside the command; else by its name alone, from PATH.
+/// --peers; else beside the command; else by its name alone, from PATH.
 static void find_program(const bench *b, char path[SIM_PATH_MAX])
 {
 	const char *slash = strrchr(b->program, '/');
@@ -178,7 +180,7 @@ static bool run_program(const bench *b, const exchange *files, const bench_windo
 	return failure == 0;
 }
 
-// Lines `collide,PHASE,FRAMES,"NAME",MIN,...`; those of a phase in the order of the libraries, Carom first.
+/// Lines `collide,PHASE,FRAMES,"NAME",MIN,...`; those of a phase in the order of the libraries, Carom first.
 static bool read_table(const char *path, bench_peer_times *times)
 {
 	FILE *file = fopen(path, "r");

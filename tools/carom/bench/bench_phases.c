@@ -7,7 +7,7 @@
 enum { VARIANTS = BENCH_RAY_VARIANTS, PAPER_VARIANTS = BENCH_CAROM_FULL };
 
 // Milliseconds: average in A, peak in B, average in C.
-static const double paper_ms[VARIANTS][3] = {
+static const double PAPER_MS[VARIANTS][3] = {
 	[BENCH_BASIC] = { 3.78, 82.6, 66.2 },
 	[BENCH_ITERATIVE_BASIC] = { 1.04, 56.7, 3.02 },
 	[BENCH_BVH] = { 9.43, 18.5, 14.0 },
@@ -20,7 +20,7 @@ typedef struct phase_results {
 	bench_result of[3][VARIANTS];
 } phase_results;
 
-// Ours in a phase: the mean in A and C, the peak in B.
+/// Ours in a phase: the mean in A and C, the peak in B.
 static double phase_ms(const phase_results *r, int variant, int phase)
 {
 	const bench_result *result = &r->of[phase][variant];
@@ -37,7 +37,7 @@ static void add_times(bench_report *report, const bench_variant *variants, const
 		for (int k = 0; k < 3; k++) {
 			bench_number(table, phase_ms(results, i, k), 3);
 			if (i < PAPER_VARIANTS)
-				bench_number(table, paper_ms[i][k], 2);
+				bench_number(table, PAPER_MS[i][k], 2);
 			else
 				bench_text(table, "-");
 		}
@@ -55,7 +55,7 @@ static void add_ratios(bench_report *report, const phase_results *results)
 		for (int k = 0; k < 3; k++) {
 			bench_number(table, phase_ms(results, i, k) / phase_ms(results, i + 1, k), 2);
 			if (i + 1 < PAPER_VARIANTS)
-				bench_number(table, paper_ms[i][k] / paper_ms[i + 1][k], 2);
+				bench_number(table, PAPER_MS[i][k] / PAPER_MS[i + 1][k], 2);
 			else
 				bench_text(table, "-");
 		}

@@ -6,11 +6,11 @@
 
 enum { FULL, ITERATIVE, KINDS };
 
-static const char *const kind_names[KINDS] = { "full rays only", "full and iterative" };
+static const char *const KIND_NAMES[KINDS] = { "full rays only", "full and iterative" };
 
 static carom_world_def def_of(int kind) { return kind == FULL ? bench_paper_def() : bench_paper_iterative_def(); }
 
-// Where pairs change most: from the first touch on.
+/// Where pairs change most: from the first touch on.
 static bench_window impact_window(const bench_motion *motion)
 {
 	const bench_phases phases = bench_find_phases(motion);
@@ -27,17 +27,17 @@ static void note_window(bench_report *report, const bench_motion *motion, const 
 
 enum { LISTS_AND_NAIVE = 2 * KINDS };
 
-// Lists and naive loop for each kind of rays: the odd ones are naive.
+/// Lists and naive loop for each kind of rays: the odd ones are naive.
 static void make_stage_variants(bench_variant *variants)
 {
 	for (int i = 0; i < LISTS_AND_NAIVE; i++) {
 		variants[i] = (bench_variant){ .def = def_of(i / 2), .reference = i - i % 2, .no_grid = true };
 		variants[i].def.stages = i % 2 ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
-		snprintf(variants[i].name, sizeof variants[i].name, "%s, %s", kind_names[i / 2], i % 2 ? "naive" : "lists");
+		snprintf(variants[i].name, sizeof variants[i].name, "%s, %s", KIND_NAMES[i / 2], i % 2 ? "naive" : "lists");
 	}
 }
 
-// Figure 6: the time of the narrow phase in each step of the whole run.
+/// Figure 6: the time of the narrow phase in each step of the whole run.
 static int add_figure_6(bench *b, bench_report *report, const bench_motion *motion)
 {
 	const bench_window all = { "all", 0, motion->frame_count };
@@ -78,7 +78,7 @@ int bench_pipeline_2015(bench *b, bench_report *report)
 	for (int i = 0; i < LISTS_AND_NAIVE; i += 2) {
 		const double lists = bench_mean_ms(&results[i], 0, results[i].frame_count);
 		const double naive = bench_mean_ms(&results[i + 1], 0, results[i + 1].frame_count);
-		bench_text(table, "%s", kind_names[i / 2]);
+		bench_text(table, "%s", KIND_NAMES[i / 2]);
 		bench_number(table, naive, 3);
 		bench_number(table, lists, 3);
 		bench_number(table, naive / lists, 2);
@@ -108,7 +108,7 @@ int bench_table_1_2015(bench *b, bench_report *report)
 	for (int i = 0; i < VARIANTS; i++) {
 		variants[i] = (bench_variant){ .def = def_of(i / 3), .reference = i - i % 3, .no_grid = true };
 		variants[i].def.ray_buffers = (carom_ray_buffers)(i % 3);
-		snprintf(variants[i].name, sizeof variants[i].name, "%s, %s", kind_names[i / 3], names[i % 3]);
+		snprintf(variants[i].name, sizeof variants[i].name, "%s, %s", KIND_NAMES[i / 3], names[i % 3]);
 	}
 	if (bench_replay(b, motion, &window, variants, VARIANTS, b->quick ? 1 : 3, results) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -117,7 +117,7 @@ int bench_table_1_2015(bench *b, bench_report *report)
 	bench_draw(table, BENCH_BARS, 4, 3, "ms gained per step");
 	for (int i = 0; i < VARIANTS; i += 3) {
 		double ms[3];
-		bench_text(table, "%s", kind_names[i / 3]);
+		bench_text(table, "%s", KIND_NAMES[i / 3]);
 		for (int k = 0; k < 3; k++)
 			bench_number(table, ms[k] = bench_mean_ms(&results[i + k], 0, results[i + k].frame_count), 3);
 		bench_number(table, ms[0] - ms[1], 3);
@@ -148,7 +148,7 @@ int bench_table_2_2015(bench *b, bench_report *report)
 		variants[i].def.ray_buffers = CAROM_BUFFERS_IGNORE;
 		variants[i].def.ray_predictor = i % 2 ? CAROM_PREDICTOR_LAST : CAROM_PREDICTOR_PAIRS;
 		variants[i].def.buffer_confidence = 1.02;
-		snprintf(variants[i].name, sizeof variants[i].name, "%s, Eq. %d", kind_names[i / 2], 1 + i % 2);
+		snprintf(variants[i].name, sizeof variants[i].name, "%s, Eq. %d", KIND_NAMES[i / 2], 1 + i % 2);
 	}
 	if (bench_replay(b, motion, &all, variants, VARIANTS, 1, results) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -160,7 +160,7 @@ int bench_table_2_2015(bench *b, bench_report *report)
 		const carom_stats pairs = bench_sum(&results[i]), last = bench_sum(&results[i + 1]);
 		const double rays_1 = (double)(pairs.rays_full + pairs.rays_iterative + pairs.rays_missed);
 		const double rays_2 = (double)(last.rays_full + last.rays_iterative + last.rays_missed);
-		bench_text(table, "%s", kind_names[i / 2]);
+		bench_text(table, "%s", KIND_NAMES[i / 2]);
 		bench_number(table, rays_1, 0);
 		bench_text(table, "%lld", (long long)pairs.rays_missed);
 		bench_text(table, "%lld", (long long)last.rays_missed);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-// In a quoted string of gnuplot a quote is written twice.
+/// In a quoted string of gnuplot a quote is written twice.
 static void write_quoted(FILE *file, const char *text)
 {
 	putc('\'', file);
@@ -38,8 +38,8 @@ static void write_head(FILE *file, const bench_table *table)
 		fputs("set yrange [*<0:1e-9<*]\n", file);
 }
 
-// A column over the first one, as a line; or, in a stack, the area from 0 to the sum of the columns up to it. The largest goes
-// first then.
+/// A column over the first one, as a line; or, in a stack, the area from 0 to the sum of the columns up to it. The largest goes
+/// first then.
 static void write_curve(FILE *file, const bench_table *table, int column)
 {
 	if (table->figure == BENCH_LINES) {
@@ -89,7 +89,7 @@ static int write_script(const bench_table *table, const char *folder)
 	return report_commit(&file);
 }
 
-// gnuplot changes to the folder first, by a command of its own.
+/// gnuplot changes to the folder first, by a command of its own.
 static int run_gnuplot(const bench_table *table, const char *folder)
 {
 	char change[2 * SIM_PATH_MAX + 8] = "cd '", script[BENCH_CELL_SIZE + 16];

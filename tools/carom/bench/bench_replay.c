@@ -56,7 +56,7 @@ static void close_runner(runner *r)
 	*r = (runner){ 0 };
 }
 
-// Height fields stay those of the simulation.
+/// Height fields stay those of the simulation.
 static int make_plain_meshes(runner *r)
 {
 	const sim_scene *scene = &r->motion->scene;
@@ -169,7 +169,7 @@ static void compare_pairs(const pair_list *list, const pair_list *reference, int
 {
 	result->pairs = (int64_t)list->count;
 	size_t i = 0, j = 0;
-	for (int at = 0; at < frames; at++)
+	for (int at = 0; at < frames; at++) {
 		while (i < list->ends[at] || j < reference->ends[at]) {
 			const bool mine = i < list->ends[at] && (j == reference->ends[at] || list->data[i] <= reference->data[j]);
 			const bool theirs = j < reference->ends[at] && (i == list->ends[at] || reference->data[j] <= list->data[i]);
@@ -178,6 +178,7 @@ static void compare_pairs(const pair_list *list, const pair_list *reference, int
 			i += mine;
 			j += theirs;
 		}
+	}
 }
 
 // Everything that one call of bench_replay works on.
@@ -219,7 +220,7 @@ static int run_window(replays *all, int variant, int repeat, runner *r)
 	return EXIT_DONE;
 }
 
-// Each repeat begins with another variant.
+/// Each repeat begins with another variant.
 static int run_all(replays *all)
 {
 	int status = EXIT_DONE;

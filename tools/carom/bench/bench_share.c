@@ -7,7 +7,7 @@
 
 enum { PARTS = 7, PHASES = 3 };
 
-static const char *const part_names[PARTS] = { "trees", "pair", "vertex", "ray", "complete", "merge", "response" };
+static const char *const PART_NAMES[PARTS] = { "trees", "pair", "vertex", "ray", "complete", "merge", "response" };
 
 static void parts_of(const sim_step *step, double parts[PARTS])
 {
@@ -60,7 +60,7 @@ static void add_shares(bench_report *report, const bench_motion *motion, const b
 			total[p] += sums[p][k];
 	}
 	for (int k = 0; k <= PARTS; k++) {
-		bench_text(table, "%s", k < PARTS ? part_names[k] : "total");
+		bench_text(table, "%s", k < PARTS ? PART_NAMES[k] : "total");
 		for (int p = 0; p < PHASES; p++) {
 			const double sum = k < PARTS ? sums[p][k] : total[p];
 			bench_number(table, sum / substeps[p], 3);

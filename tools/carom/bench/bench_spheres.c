@@ -28,30 +28,31 @@ static int read_scene(const bench *b, const char *file, sim_granular_scene *scen
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
-// r^3 of radii uniform in a range, on average.
+/// r^3 of radii uniform in a range, on average.
 static double mean_cube(double least, double most) { return 0.25 * (least + most) * (least * least + most * most); }
 
-// The axis along which gravity is at the beginning, and whether it points up along it.
+/// The axis along which gravity is at the beginning, and whether it points up along it.
 static int gravity_axis(const sim_granular_def *def, bool *upward)
 {
 	int axis = 0;
-	for (int k = 1; k < 3; k++)
+	for (int k = 1; k < 3; k++) {
 		if (fabs(def->gravity[k]) > fabs(def->gravity[axis]))
 			axis = k;
+	}
 	*upward = def->gravity[axis] > 0;
 	return axis;
 }
 
 // Strewn one after the other, spheres of many sizes that may not touch fill little more than a fifth of the space.
-static const double filled_part = 0.15;
+static const double FILLED_PART = 0.15;
 
 enum { HEAP_LAYERS = 10 };
 
-// Where a heap comes to be: a bin along gravity, whose floor is as wide as ten layers take.
+/// Where a heap comes to be: a bin along gravity, whose floor is as wide as ten layers take.
 static void pack_heap(sim_sphere_source *source, sim_granular_def *def, double volume)
 {
 	const double settled = 0.6, diameter = 2 * source->radius[1];
-	const double area = fmax(volume * filled_part / (settled * HEAP_LAYERS * diameter), 25 * diameter * diameter);
+	const double area = fmax(volume * FILLED_PART / (settled * HEAP_LAYERS * diameter), 25 * diameter * diameter);
 	const double depth = volume / area + diameter;
 	bool upward;
 	const int axis = gravity_axis(def, &upward);
@@ -69,7 +70,7 @@ static void pack_heap(sim_sphere_source *source, sim_granular_def *def, double v
 static void pack(sim_sphere_source *source, sim_granular_def *def, bench_packing packing)
 {
 	const double pi = 3.14159265358979323846;
-	const double volume = (double)source->count * 4.0 / 3.0 * pi * mean_cube(source->radius[0], source->radius[1]) / filled_part;
+	const double volume = (double)source->count * 4.0 / 3.0 * pi * mean_cube(source->radius[0], source->radius[1]) / FILLED_PART;
 	const double least = 4 * source->radius[1];
 	source->apart = true;
 	if (packing == BENCH_CROWD) {
@@ -87,11 +88,12 @@ static void set_moving(sim_sphere_source *source, const sim_granular_def *def, c
 {
 	const double *g = def->gravity;
 	const double length = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-	for (int k = 0; k < 3 && which->speed > 0; k++)
+	for (int k = 0; k < 3 && which->speed > 0; k++) {
 		if (which->packing == BENCH_CROWD)
 			source->velocity_spread[k] = which->speed;
 		else
 			source->velocity[k] = length > 0 ? which->speed * g[k] / length : 0;
+	}
 }
 
 int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_granular_scene *scene)
@@ -148,7 +150,7 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 	return EXIT_DONE;
 }
 
-// Let the spheres come to rest in far fewer steps than they would take by themselves.
+/// Let the spheres come to rest in far fewer steps than they would take by themselves.
 static int settle(
 	carom_context *context, const sim_granular_scene *scene, const bench_sphere_case *which, sim_granular_filling *filling)
 {
@@ -299,9 +301,10 @@ int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set
 	carom_context *context = report_create_context(b->threads, b->simd);
 	int status = context ? EXIT_DONE : EXIT_FAILED;
 	memset(findings, 0, (size_t)count * sizeof *findings);
-	for (int i = 0; i < count && status == EXIT_DONE; i++)
+	for (int i = 0; i < count && status == EXIT_DONE; i++) {
 		if (carom_create_spheres(context, &finders[i].def, &spheres[i]) != CAROM_SUCCESS)
 			status = report_error(NULL, "%s: %s", finders[i].name, carom_error_text(context));
+	}
 	if (status == EXIT_DONE)
 		status = find_in_turns(context, spheres, &input, count, repeats, findings);
 	if (status == EXIT_DONE)

@@ -27,7 +27,7 @@ typedef struct flight {
 } flight;
 
 // Up to so much of the mean radius along each axis in a frame: 5 m/s at the time step of the paper's turning gravity.
-static const double most_motion = 0.45;
+static const double MOST_MOTION = 0.45;
 
 static bool start_flight(flight *f, int64_t count)
 {
@@ -40,10 +40,11 @@ static bool start_flight(flight *f, int64_t count)
 	}
 	f->velocities = bench_allocate((size_t)count, 3 * sizeof *f->velocities);
 	const float *uniform = speeds.values;
-	const float scale = (float)(most_motion * 0.5 * (least + most));
-	for (int64_t i = 0; i < count; i++)
+	const float scale = (float)(MOST_MOTION * 0.5 * (least + most));
+	for (int64_t i = 0; i < count; i++) {
 		for (int k = 0; k < 3; k++)
 			f->velocities[3 * i + k] = scale * (2 * uniform[4 * i + k] - 1);
+	}
 	sim_free_spheres(&speeds);
 	return true;
 }
@@ -51,13 +52,14 @@ static bool start_flight(flight *f, int64_t count)
 static void fly(flight *f)
 {
 	float *values = f->set.values;
-	for (int64_t i = 0; i < f->set.count; i++)
+	for (int64_t i = 0; i < f->set.count; i++) {
 		for (int k = 0; k < 3; k++) {
 			float *x = &values[4 * i + k], *v = &f->velocities[3 * i + k];
 			if (*x + *v < 0 || *x + *v > f->side)
 				*v = -*v;
 			*x += *v;
 		}
+	}
 }
 
 // ---- Measurement ----
@@ -76,26 +78,28 @@ static bool work_frame(carom_spheres *spheres, const carom_sphere_input *input, 
 	return true;
 }
 
-// All variants see the same frames, in turns.
+/// All variants see the same frames, in turns.
 static int run_flight(carom_context *context, flight *f, carom_spheres **spheres, int frames, upkeep_cost *costs)
 {
 	const carom_sphere_input input = sim_sphere_input(&f->set);
 	progress bar;
 	progress_start(&bar, "interval", frames);
 	for (int frame = 0; frame < frames; frame++) {
-		for (int i = 0; i < VARIANTS; i++)
+		for (int i = 0; i < VARIANTS; i++) {
 			if (!work_frame(spheres[(i + frame) % VARIANTS], &input, &costs[(i + frame) % VARIANTS])) {
 				progress_finish(&bar);
 				return report_error(NULL, "%s", carom_error_text(context));
 			}
+		}
 		fly(f);
 		progress_update(&bar, frame + 1);
 	}
 	progress_finish(&bar);
-	for (int i = 1; i < VARIANTS; i++)
+	for (int i = 1; i < VARIANTS; i++) {
 		if (costs[i].pairs != costs[0].pairs)
 			return report_error(NULL, "upkeeps %d and 0 found %lld and %lld pairs: not the same", i, (long long)costs[i].pairs,
 				(long long)costs[0].pairs);
+	}
 	return EXIT_DONE;
 }
 
@@ -129,9 +133,10 @@ static int measure_method(
 	int status = context ? EXIT_DONE : EXIT_FAILED;
 	if (context && !start_flight(&f, count))
 		status = report_error(NULL, "out of memory");
-	for (int i = 0; i < VARIANTS && status == EXIT_DONE; i++)
+	for (int i = 0; i < VARIANTS && status == EXIT_DONE; i++) {
 		if (carom_create_spheres(context, &defs[i], &spheres[i]) != CAROM_SUCCESS)
 			status = report_error(NULL, "%s", carom_error_text(context));
+	}
 	if (status == EXIT_DONE)
 		status = run_flight(context, &f, spheres, frames, costs);
 	bench_table *table = bench_add_table(report, name, title, "rebuild every|built in all|build|query|total|tests per sphere");
@@ -168,7 +173,7 @@ int bench_spheres_interval(bench *b, bench_report *report)
 		return EXIT_FAILED;
 	bench_note(report,
 		"%lld spheres fill 5 %% of a cube, fly with up to %.2f mean radii a step along each axis, and are reflected by its walls",
-		(long long)count, most_motion);
+		(long long)count, MOST_MOTION);
 	bench_note(report,
 		"by time: until the query has lost as much as a rebuild costs; by quality: until the tree's cost (surface area heuristic) has "
 		"grown 1.5 times. The paper's figure has no numbers: its total falls, then rises with n");

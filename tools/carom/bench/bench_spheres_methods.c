@@ -40,7 +40,7 @@ enum { STREWN = sizeof strewn / sizeof strewn[0] };
 // What one grid is not made for: cells are as wide as the largest sphere, and no more than one for each sphere.
 enum { GIANTS = 20, HEAPS = 20 };
 
-// The spheres of a free fall, and among them a few that are a hundred times as large.
+/// The spheres of a free fall, and among them a few that are a hundred times as large.
 static bool make_giants(int64_t count, sim_sphere_set *set)
 {
 	if (!sim_strew_spheres(count, 0.0005, 0.0006, bench_side_for(count, 1), 1, set))
@@ -51,7 +51,7 @@ static bool make_giants(int64_t count, sim_sphere_set *set)
 	return true;
 }
 
-// Crowded heaps, strewn over a space that is empty otherwise.
+/// Crowded heaps, strewn over a space that is empty otherwise.
 static bool make_heaps(int64_t count, sim_sphere_set *set)
 {
 	const double volume_of_each = 1.08e-9, space = 100;
@@ -60,14 +60,15 @@ static bool make_heaps(int64_t count, sim_sphere_set *set)
 	done = done && sim_strew_spheres(HEAPS, 0, 0, space, 2, &corners);
 	float *values = set->values;
 	const float *corner = corners.values;
-	for (int64_t i = 0; done && i < count; i++)
+	for (int64_t i = 0; done && i < count; i++) {
 		for (int k = 0; k < 3; k++)
 			values[4 * i + k] += corner[4 * (i % HEAPS) + k];
+	}
 	sim_free_spheres(&corners);
 	return done;
 }
 
-// Spheres of r and r/2 that fill a body and overlap, as Mochi's bunny (section 4.1.4).
+/// Spheres of r and r/2 that fill a body and overlap, as Mochi's bunny (section 4.1.4).
 static int make_body(const bench *b, int64_t count, sim_sphere_set *set)
 {
 	sim_error error;
@@ -165,16 +166,17 @@ static bool is_snapshot(const char *name)
 	return length > 4 && strcmp(name + length - 4, ".sph") == 0 && length < BENCH_CELL_SIZE;
 }
 
-// The snapshots of a folder by name.
+/// The snapshots of a folder by name.
 static int list_snapshots(const char *folder, char names[MAX_SNAPSHOTS][BENCH_CELL_SIZE], int *count)
 {
 	DIR *stream = opendir(folder);
 	if (!stream)
 		return report_error(folder, "%s", strerror(errno));
 	*count = 0;
-	for (const struct dirent *entry; *count < MAX_SNAPSHOTS && (entry = readdir(stream)) != NULL;)
+	for (const struct dirent *entry; *count < MAX_SNAPSHOTS && (entry = readdir(stream)) != NULL;) {
 		if (is_snapshot(entry->d_name))
 			strcpy(names[(*count)++], entry->d_name); // short enough: is_snapshot
+	}
 	closedir(stream);
 	if (*count == 0)
 		return report_error(folder, "holds no snapshot of spheres (NAME.sph); `carom make spheres` makes one");
@@ -216,9 +218,10 @@ int bench_spheres_methods(bench *b, bench_report *report)
 	};
 	bench_draw(tables.totals, BENCH_BARS, 1, BENCH_METHODS, "build and query, ms");
 	tables.totals->logarithmic = true;
-	for (int i = 0; i < STREWN; i++)
+	for (int i = 0; i < STREWN; i++) {
 		if (measure_strewn(b, &tables, &strewn[i], count) != EXIT_DONE)
 			return EXIT_FAILED;
+	}
 	if (measure_uneven(b, &tables, "free fall with 20 giants", make_giants) != EXIT_DONE ||
 		measure_uneven(b, &tables, "20 heaps far apart", make_heaps) != EXIT_DONE || measure_body(b, &tables) != EXIT_DONE ||
 		(b->data && measure_snapshots(b, &tables) != EXIT_DONE))

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-// Milliseconds of a step from the minutes of 80,000 steps, as Table 1 has them.
+/// Milliseconds of a step from the minutes of 80,000 steps, as Table 1 has them.
 static double ms_of_minutes(double minutes) { return minutes * 60e3 / 80e3; }
 
 // Steps that a quick run takes, enough for lists to be made.
@@ -23,7 +23,7 @@ static bench_sphere_case sized(const bench *b, bench_sphere_case which)
 	return which;
 }
 
-// Falling as the scene begins; and at rest in layers, where every sphere has its neighbours.
+/// Falling as the scene begins; and at rest in layers, where every sphere has its neighbours.
 static bench_sphere_case falling(const char *file, int64_t count)
 {
 	return (bench_sphere_case){ .file = file, .state = "falling", .count = count, .warm_up = 20, .steps = 60 };
@@ -73,7 +73,7 @@ typedef struct paper_row {
 	double mochi[4], taichi[4]; // minutes: build, DCD, update, total
 } paper_row;
 
-static const paper_row table_1[TABLE_1_ROWS] = {
+static const paper_row TABLE_1[TABLE_1_ROWS] = {
 	{ { 1.63, 5.44, 0.49, 7.56 }, { 3.3, 29.49, 0.58, 33.37 } },
 	{ { 3.14, 18.27, 0.99, 22.4 }, { 3.51, 141.3, 1.15, 145.95 } },
 	{ { 4.19, 44.5, 1.5, 50.18 }, { 3.7, 294.57, 1.7, 299.97 } },
@@ -111,7 +111,7 @@ int bench_spheres_table_1(bench *b, bench_report *report)
 		const int64_t count = (b->quick ? 5000 : 1000000) * (int64_t)(i + 1);
 		const bench_sphere_case states[2] = { sized(b, falling("freefall.json", count)),
 			sized(b, in_heap("freefall.json", count)) };
-		const paper_row *paper = &table_1[i];
+		const paper_row *paper = &TABLE_1[i];
 		bench_number(totals, (double)count / 1e6, 2);
 		for (int k = 0; k < 2; k++) {
 			bench_sphere_cost cost;
@@ -143,7 +143,7 @@ int bench_spheres_table_1(bench *b, bench_report *report)
 
 // ---- The other figures ----
 
-// Measure cases, a row each; the figure shows the parts of a step.
+/// Measure cases, a row each; the figure shows the parts of a step.
 static int measure_cases(
 	bench *b, bench_report *report, const char *name, const char *title, const bench_sphere_case *cases, int count)
 {

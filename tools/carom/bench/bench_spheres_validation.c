@@ -13,9 +13,9 @@
 enum { COPIES = 30, CHECKS = 5 };
 
 // The noise of the paper, metres: that much, up or down, along each axis.
-static const double least_noise = 1e-6, most_noise = 1e-5;
+static const double LEAST_NOISE = 1e-6, MOST_NOISE = 1e-5;
 
-// splitmix64 (Steele, Lea and Flood 2014).
+/// splitmix64 (Steele, Lea and Flood 2014).
 static uint64_t next_random(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -28,7 +28,7 @@ static void add_noise(double *values, int64_t count, uint64_t seed)
 {
 	for (int64_t i = 0; i < count; i++) {
 		const uint64_t random = next_random(&seed);
-		const double noise = least_noise + (most_noise - least_noise) * (double)(random >> 11) * 0x1p-53;
+		const double noise = LEAST_NOISE + (MOST_NOISE - LEAST_NOISE) * (double)(random >> 11) * 0x1p-53;
 		values[i] += random & 1 ? noise : -noise;
 	}
 }
@@ -42,7 +42,7 @@ typedef struct validation {
 	int64_t compared;  // snapshots
 } validation;
 
-// All methods on the spheres as they are now.
+/// All methods on the spheres as they are now.
 static int compare_methods(validation *v, sim_granular *granular, int copy)
 {
 	const int64_t count = sim_granular_get_info(granular).count;

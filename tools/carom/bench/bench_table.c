@@ -122,9 +122,10 @@ static void print_table(const bench_table *table)
 
 void bench_print(const bench_report *report)
 {
-	for (int i = 0; i < report->table_count; i++)
+	for (int i = 0; i < report->table_count; i++) {
 		if (!report->tables[i].series)
 			print_table(&report->tables[i]);
+	}
 	for (int i = 0; i < report->note_count; i++)
 		printf("  %s\n", report->notes[i]);
 	putchar('\n');
@@ -197,9 +198,10 @@ static int write_table(const bench_table *table, const char *folder)
 
 int bench_write_csv(const bench_report *report, const char *folder)
 {
-	for (int i = 0; i < report->table_count; i++)
+	for (int i = 0; i < report->table_count; i++) {
 		if (write_table(&report->tables[i], folder) != EXIT_DONE)
 			return EXIT_FAILED;
+	}
 	return EXIT_DONE;
 }
 
