@@ -21,6 +21,7 @@ typedef struct batch_scene {
 	carom_body_id ignore[QUERIES];
 	carom_ray rays[QUERIES];
 	carom_vec3 points[QUERIES];
+	carom_aabb boxes[QUERIES];
 	carom_placed_shape placed[QUERIES];
 	carom_shape_cast casts[QUERIES];
 } batch_scene;
@@ -43,6 +44,7 @@ static void fill_queries(batch_scene *s, uint64_t *seed)
 		const v3d way = v3d_sub(to.position, from.position);
 		s->rays[i] = (carom_ray){ from.position, way, 0, i % 3 ? 1 : INFINITY };
 		s->points[i] = from.position;
+		s->boxes[i] = (carom_aabb){ from.position, v3d_add(from.position, (v3d){ 0.5, i % 5, 2 }) };
 		s->placed[i] = (carom_placed_shape){ &s->shapes[i % SHAPES], to };
 		s->casts[i] = (carom_shape_cast){ &s->shapes[i % SHAPES], { from, to } };
 		s->ignore[i] = i % 4 ? s->ids[i % BODIES] : (carom_body_id){ 0, 0 };
@@ -198,6 +200,51 @@ static void check_overlaps(const batch_scene *s, bool own)
 	}
 }
 
+static void check_boxes(const batch_scene *s, bool own)
+{
+	carom_body_id ids[MOST], expected[BODIES];
+	int64_t first[QUERIES + 1];
+	const carom_batch batch = batch_of(s, own);
+	REQUIRE(carom_world_overlap_aabbs(s->world, &batch, s->boxes, MOST, ids, first) == CAROM_SUCCESS);
+	CHECK(first[QUERIES] > QUERIES / 10);
+	for (int i = 0; i < QUERIES; i++) {
+		const carom_query_filter filter = filter_of(s, own, i);
+		int32_t count;
+		REQUIRE(carom_world_overlap_aabb(s->world, &s->boxes[i], &filter, BODIES, expected, &count) == CAROM_SUCCESS);
+		CHECK_INT(first[i + 1] - first[i], count);
+		CHECK(count == 0 || memcmp(&ids[first[i]], expected, (size_t)count * sizeof *ids) == 0);
+	}
+	// Fewer places than ids, and none.
+	int64_t again[QUERIES + 1];
+	carom_body_id few[6] = { { 0, 0 } };
+	REQUIRE(carom_world_overlap_aabbs(s->world, &batch, s->boxes, 5, few, again) == CAROM_SUCCESS);
+	CHECK(memcmp(first, again, sizeof first) == 0 && memcmp(few, ids, 5 * sizeof *ids) == 0);
+	CHECK(few[5].index1 == 0);
+}
+
+static void check_shape(const batch_scene *s, const carom_shape *shape, const carom_pose *pose)
+{
+	static carom_ray_hit hits[QUERIES];
+	static carom_closest_point closest[QUERIES];
+	const carom_batch batch = { .count = QUERIES };
+	int hit_count = 0, near_count = 0;
+	REQUIRE(carom_shape_cast_rays(s->context, &batch, shape, pose, s->rays, hits) == CAROM_SUCCESS);
+	REQUIRE(carom_shape_closest_points(s->context, &batch, shape, pose, s->points, 6, closest) == CAROM_SUCCESS);
+	for (int i = 0; i < QUERIES; i++) {
+		bool found, near;
+		carom_ray_hit hit = { .t = INFINITY };
+		carom_closest_point point = { .distance = INFINITY };
+		REQUIRE(carom_shape_cast_ray(s->context, shape, pose, &s->rays[i], &found, &hit) == CAROM_SUCCESS);
+		REQUIRE(carom_shape_closest_point(s->context, shape, pose, s->points[i], 6, &near, &point) == CAROM_SUCCESS);
+		CHECK(same_hit(&hits[i], &hit) && (hits[i].t < INFINITY) == found);
+		CHECK(same_closest(&closest[i], &point) && (closest[i].distance < INFINITY) == near);
+		hit_count += found;
+		near_count += near;
+	}
+	CHECK(hit_count > 0 && hit_count < QUERIES);
+	CHECK(near_count > 50 && near_count < QUERIES);
+}
+
 static bool same_contact(const carom_contact *a, const carom_contact *b)
 {
 	return fixture_same_id(a->body_a, b->body_a) && fixture_same_id(a->body_b, b->body_b) && a->shape_b == b->shape_b &&
@@ -312,10 +359,16 @@ static void check_with(int threads)
 		check_rays(&s, own);
 		check_all_hits(&s, own);
 		check_overlaps(&s, own);
+		check_boxes(&s, own);
 		check_points_and_casts(&s, own);
 		check_contacts_and_bodies(&s, own);
 	}
 	check_pairs(&s);
+	const carom_pose pose = { { 0.5, -0.3, 0.2 }, fixture_turn((v3d){ 1, 2, 3 }, 1) };
+	for (int i = 0; i < SHAPES; i++) {
+		if (s.shapes[i].type != CAROM_PLANE)
+			check_shape(&s, &s.shapes[i], i % 2 ? &pose : NULL);
+	}
 	close_scene(&s);
 	carom_destroy_context(context);
 }
@@ -337,6 +390,7 @@ static void spoil(batch_scene *s)
 	for (int i = 7; i < QUERIES; i += 193) {
 		s->rays[i].origin.y = NAN;
 		s->points[i].z = INFINITY;
+		s->boxes[i].lower.x = i == 7 ? NAN : 1e6;
 		s->placed[i].shape = i == 7 ? &bad : NULL;
 		s->casts[i].shape = i == 7 ? &plane : &bad;
 	}
@@ -374,6 +428,18 @@ TEST(batch, the_first_wrong_query_is_named_on_any_threads)
 		fixture_expect_wrong(
 			context, carom_world_overlap_shapes(s.world, &batch, s.placed, 0, NULL, first), "shapes[7]: shape.radius is -1");
 		CHECK(is_zero(first, sizeof first));
+		memset(first, 1, sizeof first);
+		fixture_expect_wrong(
+			context, carom_world_overlap_aabbs(s.world, &batch, s.boxes, 0, NULL, first), "boxes[7]: box is not finite");
+		CHECK(is_zero(first, sizeof first));
+		memset(hits, 1, sizeof hits);
+		fixture_expect_wrong(context, carom_shape_cast_rays(context, &batch, &s.shapes[0], NULL, s.rays, hits),
+			"carom_shape_cast_rays: rays[7]: ray.origin is not finite");
+		CHECK(is_zero(hits, sizeof hits));
+		memset(closest, 1, sizeof closest);
+		fixture_expect_wrong(context, carom_shape_closest_points(context, &batch, &s.shapes[0], NULL, s.points, 1, closest),
+			"carom_shape_closest_points: points[7]: point is not finite");
+		CHECK(is_zero(closest, sizeof closest));
 		memset(met, 1, sizeof met);
 		fixture_expect_wrong(
 			context, carom_world_cast_shapes(s.world, &batch, s.casts, 1e-3, met), "casts[7]: shape.type is CAROM_PLANE");
@@ -404,6 +470,10 @@ TEST(batch, results_tell_which_queries_of_all_threads_are_wrong)
 		CHECK(wrong ? is_zero(&hits[i], sizeof hits[i]) : same_hit(&hits[i], &good[i]));
 	}
 	REQUIRE(carom_world_overlap_shapes(s.world, &batch, s.placed, MOST, ids, first) == CAROM_SUCCESS);
+	CHECK_INT(results[7], CAROM_INVALID_ARGUMENT);
+	CHECK_INT(results[200], CAROM_INVALID_ARGUMENT);
+	CHECK(first[8] == first[7] && first[201] == first[200] && first[QUERIES] > 0);
+	REQUIRE(carom_world_overlap_aabbs(s.world, &batch, s.boxes, MOST, ids, first) == CAROM_SUCCESS);
 	CHECK_INT(results[7], CAROM_INVALID_ARGUMENT);
 	CHECK_INT(results[200], CAROM_INVALID_ARGUMENT);
 	CHECK(first[8] == first[7] && first[201] == first[200] && first[QUERIES] > 0);
@@ -464,6 +534,19 @@ TEST(batch, empty_batches_and_misuse)
 	CHECK_INT(carom_world_cast_rays_any(NULL, &one, &ray, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_cast_rays_all(NULL, &one, &ray, 0, NULL, first), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_closest_points(NULL, &one, &point, 1, &closest), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_overlap_aabbs(NULL, &one, NULL, 0, NULL, first), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_shape_cast_rays(NULL, &one, &ball, NULL, &ray, &hit), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_shape_closest_points(NULL, &one, &ball, NULL, &point, 1, &closest), CAROM_INVALID_ARGUMENT);
+	CHECK_INT(carom_world_overlap_aabbs(world, &none, NULL, 0, NULL, first), CAROM_SUCCESS);
+	CHECK_INT(carom_shape_cast_rays(context, &none, &ball, NULL, NULL, NULL), CAROM_SUCCESS);
+	CHECK_INT(carom_shape_closest_points(context, &none, &ball, NULL, NULL, 1, NULL), CAROM_SUCCESS);
+	fixture_expect_wrong(context, carom_world_overlap_aabbs(world, &one, NULL, 0, NULL, first), "boxes is NULL");
+	fixture_expect_wrong(context, carom_shape_cast_rays(context, &one, NULL, NULL, &ray, &hit), "shape is NULL");
+	fixture_expect_wrong(context, carom_shape_cast_rays(context, &one, &ball, NULL, NULL, &hit), "rays is NULL");
+	fixture_expect_wrong(context, carom_shape_cast_rays(context, &one, &ball, NULL, &ray, NULL), "hits is NULL");
+	fixture_expect_wrong(context, carom_shape_cast_rays(context, NULL, &ball, NULL, &ray, &hit), "batch is NULL");
+	fixture_expect_wrong(context, carom_shape_closest_points(context, &one, &ball, NULL, &point, NAN, &closest),
+		"carom_shape_closest_points: max_distance is");
 	CHECK_INT(carom_world_overlap_shapes(NULL, &one, NULL, 0, NULL, first), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_world_cast_shapes(NULL, &one, &cast, 1, &met), CAROM_INVALID_ARGUMENT);
 	CHECK_INT(carom_distances(NULL, &one, &pair, &separation), CAROM_INVALID_ARGUMENT);
@@ -502,6 +585,52 @@ TEST(batch, empty_batches_and_misuse)
 	carom_destroy_context(context);
 }
 
+TEST(batch, what_all_queries_share_fails_all_of_them)
+{
+	static batch_scene s;
+	static carom_ray_hit hits[QUERIES];
+	static carom_closest_point closest[QUERIES];
+	static carom_closest_body bodies[QUERIES];
+	static carom_shape_hit met[QUERIES];
+	static carom_separation separations[QUERIES];
+	static carom_shape_pair pairs[QUERIES];
+	static carom_body_id ids[QUERIES];
+	static int64_t first[QUERIES + 1];
+	carom_context *context = fixture_context(1);
+	open_scene(&s, context);
+	const carom_shape bad = { .type = CAROM_SPHERE, .radius = -1 };
+	const struct {
+		void *answers;
+		size_t size;
+	} outputs[] = { { closest, sizeof closest }, { bodies, sizeof bodies }, { met, sizeof met }, { first, sizeof first },
+		{ first, sizeof first }, { separations, sizeof separations }, { hits, sizeof hits }, { closest, sizeof closest } };
+	for (int kind = 0; kind < 8; kind++) {
+		carom_result results[QUERIES], result = CAROM_SUCCESS;
+		carom_batch batch = { .count = QUERIES, .results = results };
+		memset(results, 0, sizeof results);
+		memset(outputs[kind].answers, 1, outputs[kind].size);
+		switch (kind) {
+		case 0: result = carom_world_closest_points(s.world, &batch, s.points, -1, closest); break;
+		case 1: result = carom_world_closest_bodies(s.world, &batch, s.placed, NAN, bodies); break;
+		case 2: result = carom_world_cast_shapes(s.world, &batch, s.casts, 0, met); break;
+		case 3: result = carom_world_overlap_aabbs(s.world, &batch, s.boxes, -1, ids, first); break;
+		case 4: result = carom_world_overlap_shapes(s.world, &batch, s.placed, 1, NULL, first); break;
+		case 5:
+			batch.filter = &s.filter;
+			result = carom_distances(context, &batch, pairs, separations);
+			break;
+		case 6: result = carom_shape_cast_rays(context, &batch, &bad, NULL, s.rays, hits); break;
+		default: result = carom_shape_closest_points(context, &batch, &s.shapes[0], NULL, s.points, -1, closest);
+		}
+		CHECK_INT(result, CAROM_INVALID_ARGUMENT);
+		CHECK(is_zero(outputs[kind].answers, outputs[kind].size));
+		for (int i = 0; i < QUERIES; i++)
+			CHECK_INT(results[i], CAROM_INVALID_ARGUMENT);
+	}
+	close_scene(&s);
+	carom_destroy_context(context);
+}
+
 // ---- Memory ----
 
 /// Asks one kind of batch. Returns its result; *clean: nothing was told where it failed.
@@ -525,10 +654,12 @@ static carom_result ask_kind(batch_scene *s, int kind, carom_result *results, bo
 		result = carom_world_overlap_shapes(s->world, &batch, s->placed, MOST, ids, first);
 	else if (kind == 3)
 		result = carom_world_collide_shapes(s->world, &batch, s->placed, MOST, contacts, first);
+	else if (kind == 4)
+		result = carom_world_overlap_aabbs(s->world, &batch, s->boxes, MOST, ids, first);
 	else
 		result = carom_world_cast_shapes(s->world, &batch, s->casts, 1e-3, met);
 	*clean = kind == 0 ? is_zero(hits, QUERIES * sizeof *hits)
-		: kind < 4     ? is_zero(first, sizeof first)
+		: kind < 5     ? is_zero(first, sizeof first)
 					   : is_zero(met, sizeof met);
 	return result;
 }
@@ -540,7 +671,7 @@ static void fail_allocations(int threads)
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, threads);
 	open_scene(&s, context);
-	for (int kind = 0; kind < 5; kind++) {
+	for (int kind = 0; kind < 6; kind++) {
 		int failures = 0;
 		bool clean;
 		for (bool failed = true; failed && failures < 300; failures += failed) {

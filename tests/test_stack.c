@@ -362,6 +362,12 @@ static void ask_batches(void *context)
 	CHECK_INT(carom_world_cast_rays_all(world, &batch, rays, 0, NULL, first), CAROM_SUCCESS);
 	CHECK_INT(carom_world_closest_points(world, &batch, points, 1, out.closest), CAROM_SUCCESS);
 	CHECK_INT(carom_world_overlap_shapes(world, &batch, placed, 0, NULL, first), CAROM_SUCCESS);
+	const carom_aabb box = { { -1, -1, -1 }, { 1, 1, 1 } };
+	CHECK_INT(carom_world_overlap_aabbs(world, &(carom_batch){ .count = 1 }, &box, 0, NULL, first), CAROM_SUCCESS);
+	for (int i = 0; i < 4; i++) {
+		CHECK_INT(carom_shape_cast_rays(context, &batch, &shapes[i], NULL, rays, out.hits), CAROM_SUCCESS);
+		CHECK_INT(carom_shape_closest_points(context, &batch, &shapes[i], NULL, points, 1, out.closest), CAROM_SUCCESS);
+	}
 	CHECK_INT(carom_world_collide_shapes(world, &batch, placed, 0, NULL, first), CAROM_SUCCESS);
 	CHECK_INT(carom_world_closest_bodies(world, &batch, placed, 1, out.bodies), CAROM_SUCCESS);
 	CHECK_INT(carom_world_cast_shapes(world, &batch, casts, 1e-4, out.met), CAROM_SUCCESS);

@@ -66,6 +66,11 @@ typedef struct carom_placed_shape {
 	carom_pose pose;
 } carom_placed_shape;
 
+/// The bodies that axis-aligned boxes [count] touch, as carom_world_overlap_aabb. first and capacity
+/// as in carom_world_cast_rays_all.
+CAROM_API carom_result carom_world_overlap_aabbs(const carom_world *world, const carom_batch *batch,
+	const carom_aabb *boxes, int64_t capacity, carom_body_id *bodies, int64_t *first);
+
 /// The bodies that shapes [count] touch, as carom_world_overlap_shape. first and capacity as in
 /// carom_world_cast_rays_all.
 CAROM_API carom_result carom_world_overlap_shapes(const carom_world *world,
@@ -94,6 +99,20 @@ typedef struct carom_shape_cast {
 /// where a shape meets nothing. Takes 11 KB of memory for each worker while it runs.
 CAROM_API carom_result carom_world_cast_shapes(const carom_world *world, const carom_batch *batch,
 	const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits);
+
+// ---- One shape ----
+
+/// The hits of rays [count] on one shape at a pose (NULL: the identity), as carom_shape_cast_ray.
+/// hits [count]; t is INFINITY where a ray hits nothing. Takes no memory; so does the next one.
+CAROM_API carom_result carom_shape_cast_rays(carom_context *context, const carom_batch *batch,
+	const carom_shape *shape, const carom_pose *pose, const carom_ray *rays, carom_ray_hit *hits);
+
+/// The points of one shape's surface that are nearest to points [count], as
+/// carom_shape_closest_point. closest [count]; distance is INFINITY where none lies within
+/// max_distance.
+CAROM_API carom_result carom_shape_closest_points(carom_context *context, const carom_batch *batch,
+	const carom_shape *shape, const carom_pose *pose, const carom_vec3 *points, double max_distance,
+	carom_closest_point *closest);
 
 // ---- Two shapes ----
 

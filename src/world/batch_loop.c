@@ -29,6 +29,17 @@ carom_result cr_check_batch(
 	return CAROM_SUCCESS;
 }
 
+carom_result cr_check_shape_batch(carom_context *context, const char *function, const carom_batch *batch,
+	const cr_batch_array *arrays, int array_count, void *answers, size_t answer_size)
+{
+	const carom_result result = cr_check_batch(context, function, batch, arrays, array_count);
+	if (result != CAROM_SUCCESS || !(batch->filter || batch->ignore))
+		return result;
+	return cr_fail_batch(batch, answers, answer_size,
+		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: batch->%s is given, which is for worlds alone", function,
+			batch->filter ? "filter" : "ignore"));
+}
+
 static bool is_wrong_query(carom_result result) { return result == CAROM_INVALID_ARGUMENT || result == CAROM_UNSUPPORTED; }
 
 /// Is query i of no use any more?

@@ -31,6 +31,11 @@ typedef struct cr_batch_array {
 carom_result cr_check_batch(
 	carom_context *context, const char *function, const carom_batch *batch, const cr_batch_array *arrays, int array_count);
 
+/// Checks what is common to batches that ask no world. answers [count]: of answer_size bytes each, zero where they are there and
+/// the check fails for what all queries share.
+carom_result cr_check_shape_batch(carom_context *context, const char *function, const carom_batch *batch,
+	const cr_batch_array *arrays, int array_count, void *answers, size_t answer_size);
+
 /// Asks all queries, as carom/batch.h says of errors.
 carom_result cr_run_batch(const cr_batch *batch);
 

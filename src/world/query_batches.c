@@ -42,13 +42,16 @@ static carom_result run(
 
 /// Checks a batch with one answer for each query. check: of the distance; NULL: there is none.
 static carom_result check_answers(const world_batch *b, const char *function, const char *records, const char *answers,
-	carom_result (*check)(carom_context *context, double distance, const char *function))
+	size_t answer_size, carom_result (*check)(carom_context *context, double distance, const char *function))
 {
 	if (!b->world)
 		return CAROM_INVALID_ARGUMENT;
 	const cr_batch_array arrays[] = { { b->records, records }, { b->answers, answers } };
-	const carom_result result = cr_check_batch(b->world->context, function, b->given, arrays, 2);
-	return result == CAROM_SUCCESS && check ? check(b->world->context, b->distance, function) : result;
+	carom_result result = cr_check_batch(b->world->context, function, b->given, arrays, 2);
+	if (result != CAROM_SUCCESS || !check)
+		return result;
+	result = check(b->world->context, b->distance, function);
+	return result == CAROM_SUCCESS ? result : cr_fail_batch(b->given, b->answers, answer_size, result);
 }
 
 // ---- Rays ----
@@ -68,7 +71,7 @@ carom_result carom_world_cast_rays(
 {
 	static const char *const name = "carom_world_cast_rays";
 	world_batch b = { .world = world, .given = batch, .records = rays, .answers = hits };
-	const carom_result result = check_answers(&b, name, "rays", "hits", NULL);
+	const carom_result result = check_answers(&b, name, "rays", "hits", sizeof *hits, NULL);
 	return result == CAROM_SUCCESS ? run(&b, name, "rays", MIN_RAYS, sizeof *hits, ask_ray) : result;
 }
 
@@ -84,7 +87,7 @@ carom_result carom_world_cast_rays_any(const carom_world *world, const carom_bat
 {
 	static const char *const name = "carom_world_cast_rays_any";
 	world_batch b = { .world = world, .given = batch, .records = rays, .answers = found };
-	const carom_result result = check_answers(&b, name, "rays", "found", NULL);
+	const carom_result result = check_answers(&b, name, "rays", "found", sizeof *found, NULL);
 	return result == CAROM_SUCCESS ? run(&b, name, "rays", MIN_RAYS, sizeof *found, ask_any_hit) : result;
 }
 
@@ -99,7 +102,7 @@ typedef struct item_output {
 	int64_t *first; // [count + 1]
 } item_output;
 
-/// Checks the arrays of a batch that tells lists.
+/// Checks the arrays of a batch that tells lists. first is zero where it fails and is there.
 static carom_result check_lists(const world_batch *b, const char *function, const char *records, const item_output *out)
 {
 	if (!b->world)
@@ -109,11 +112,16 @@ static carom_result check_lists(const world_batch *b, const char *function, cons
 	const carom_result result = cr_check_batch(context, function, b->given, arrays, 1);
 	if (result != CAROM_SUCCESS)
 		return result;
+	if (!out->first)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: first is NULL", function);
+	out->first[b->given->count] = 0;
 	if (out->capacity < 0)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)out->capacity);
-	if (!out->first || (out->capacity > 0 && !out->items))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, out->first ? out->name : "first");
-	return CAROM_SUCCESS;
+		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: capacity is %lld", function, (long long)out->capacity);
+	else if (out->capacity > 0 && !out->items)
+		cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", function, out->name);
+	else
+		return CAROM_SUCCESS;
+	return cr_fail_batch(b->given, out->first, sizeof *out->first, CAROM_INVALID_ARGUMENT);
 }
 
 /// Checks a batch that tells lists and runs it. first is zero where it runs and fails.
@@ -124,7 +132,6 @@ static carom_result run_lists(
 	if (result != CAROM_SUCCESS)
 		return result;
 	b->answers = out->first;
-	out->first[b->given->count] = 0;
 	result = cr_open_lists(&b->lists, b->world->context, b->given->count, out->item_size);
 	if (result != CAROM_SUCCESS)
 		return cr_fail_batch(b->given, out->first, sizeof *out->first, result);
@@ -167,6 +174,18 @@ carom_result carom_world_cast_rays_all(const carom_world *world, const carom_bat
 	return run_lists(&b, "carom_world_cast_rays_all", "rays", MIN_RAYS, ask_all_hits, &out);
 }
 
+/// Keeps the ids of bodies, and frees their list.
+static carom_result keep_bodies(world_batch *b, int64_t i, int worker, cr_body_list *list)
+{
+	if (list->count == 0)
+		return CAROM_SUCCESS;
+	carom_body_id *ids = cr_append_items(&b->lists, i, worker, list->count);
+	for (int64_t k = 0; k < list->count && ids; k++)
+		ids[k] = cr_id_of(b->world->bodies.data, list->data[k]);
+	cr_array_free(b->world->context, list);
+	return ids ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+}
+
 static carom_result ask_overlap(void *user, int64_t i, int worker, const char *name)
 {
 	world_batch *b = user;
@@ -174,13 +193,25 @@ static carom_result ask_overlap(void *user, int64_t i, int worker, const char *n
 	cr_body_list list;
 	const carom_placed_shape *at = (const carom_placed_shape *)b->records + i;
 	const carom_result result = cr_ask_overlap(b->world, at->shape, &at->pose, filter_of(b, i, &room), name, &list);
-	if (result != CAROM_SUCCESS || list.count == 0)
-		return result;
-	carom_body_id *ids = cr_append_items(&b->lists, i, worker, list.count);
-	for (int64_t k = 0; k < list.count && ids; k++)
-		ids[k] = cr_id_of(b->world->bodies.data, list.data[k]);
-	cr_array_free(b->world->context, &list);
-	return ids ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+	return result == CAROM_SUCCESS ? keep_bodies(b, i, worker, &list) : result;
+}
+
+static carom_result ask_overlap_box(void *user, int64_t i, int worker, const char *name)
+{
+	world_batch *b = user;
+	carom_query_filter room;
+	cr_body_list list;
+	const carom_result result =
+		cr_ask_overlap_box(b->world, (const carom_aabb *)b->records + i, filter_of(b, i, &room), name, &list);
+	return result == CAROM_SUCCESS ? keep_bodies(b, i, worker, &list) : result;
+}
+
+carom_result carom_world_overlap_aabbs(const carom_world *world, const carom_batch *batch, const carom_aabb *boxes,
+	int64_t capacity, carom_body_id *bodies, int64_t *first)
+{
+	world_batch b = { .world = world, .given = batch, .records = boxes };
+	const item_output out = { capacity, bodies, "bodies", sizeof *bodies, first };
+	return run_lists(&b, "carom_world_overlap_aabbs", "boxes", MIN_RAYS, ask_overlap_box, &out);
 }
 
 carom_result carom_world_overlap_shapes(const carom_world *world, const carom_batch *batch, const carom_placed_shape *shapes,
@@ -229,7 +260,7 @@ carom_result carom_world_closest_points(const carom_world *world, const carom_ba
 {
 	static const char *const name = "carom_world_closest_points";
 	world_batch b = { .world = world, .given = batch, .records = points, .distance = max_distance, .answers = closest };
-	const carom_result result = check_answers(&b, name, "points", "closest", cr_check_max_distance);
+	const carom_result result = check_answers(&b, name, "points", "closest", sizeof *closest, cr_check_max_distance);
 	return result == CAROM_SUCCESS ? run(&b, name, "points", MIN_RAYS, sizeof *closest, ask_closest_point) : result;
 }
 
@@ -249,7 +280,7 @@ carom_result carom_world_closest_bodies(const carom_world *world, const carom_ba
 {
 	static const char *const name = "carom_world_closest_bodies";
 	world_batch b = { .world = world, .given = batch, .records = shapes, .distance = max_distance, .answers = closest };
-	const carom_result result = check_answers(&b, name, "shapes", "closest", cr_check_max_distance);
+	const carom_result result = check_answers(&b, name, "shapes", "closest", sizeof *closest, cr_check_max_distance);
 	return result == CAROM_SUCCESS ? run(&b, name, "shapes", MIN_SHAPES, sizeof *closest, ask_closest_body) : result;
 }
 
@@ -268,7 +299,7 @@ carom_result carom_world_cast_shapes(
 {
 	static const char *const name = "carom_world_cast_shapes";
 	world_batch b = { .world = world, .given = batch, .records = casts, .distance = tolerance, .answers = hits };
-	carom_result result = check_answers(&b, name, "casts", "hits", cr_check_cast_tolerance);
+	carom_result result = check_answers(&b, name, "casts", "hits", sizeof *hits, cr_check_cast_tolerance);
 	if (result != CAROM_SUCCESS || batch->count == 0)
 		return result;
 	const size_t workers = (size_t)world->context->thread_count;

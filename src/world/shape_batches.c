@@ -21,13 +21,11 @@ static carom_result run(pair_batch *p, const char *function, const carom_batch *
 	const cr_batch batch = { p->context, function, "pairs", given, MIN_PAIRS, ask, p, p->answers, answer_size };
 	if (!p->context)
 		return CAROM_INVALID_ARGUMENT;
-	carom_result result = cr_check_batch(p->context, function, given, arrays, 2);
-	if (result == CAROM_SUCCESS && (given->filter || given->ignore))
-		return cr_fail(p->context, CAROM_INVALID_ARGUMENT, "%s: batch->%s is given, which is for worlds alone", function,
-			given->filter ? "filter" : "ignore");
-	if (result == CAROM_SUCCESS && check)
-		result = check(p->context, p->distance, function);
-	return result == CAROM_SUCCESS ? cr_run_batch(&batch) : result;
+	carom_result result = cr_check_shape_batch(p->context, function, given, arrays, 2, p->answers, answer_size);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = check ? check(p->context, p->distance, function) : CAROM_SUCCESS;
+	return result == CAROM_SUCCESS ? cr_run_batch(&batch) : cr_fail_batch(given, p->answers, answer_size, result);
 }
 
 static carom_result ask_distance(void *user, int64_t i, int worker, const char *name)

@@ -1,9 +1,11 @@
-/// Rays and nearest points of one shape at a pose, without a world: a body is made of the shape for the length of the call, and
-/// asked as the queries over a world ask theirs.
-#include "carom/collide.h"
+/// Rays and nearest points of one shape at a pose, without a world, singly and in batches: a body is made of the shape for the
+/// length of the call, and asked as the queries over a world ask theirs.
 #include "detect/shape_table.h"
+#include "world/batch_loop.h"
 #include "world/body_query.h"
 #include "world/single_query.h"
+
+enum { MIN_QUERIES = 16 }; // of a piece
 
 /// Make a body of a shape, in memory of the caller. It holds no reference.
 static carom_result make_body(
@@ -25,6 +27,20 @@ static carom_result make_body(
 	return result;
 }
 
+static carom_result cast(
+	carom_context *context, const cr_body *body, const carom_ray *ray, const char *name, bool *found, carom_ray_hit *hit)
+{
+	cr_query_ray taken;
+	double scale;
+	const carom_result result = cr_take_ray(context, ray, name, &taken, &scale);
+	if (result != CAROM_SUCCESS)
+		return result;
+	*found = cr_body_cast(body, cr_get_bvh_kernels(context->simd), &taken, hit);
+	if (*found)
+		hit->t /= scale;
+	return CAROM_SUCCESS;
+}
+
 carom_result carom_shape_cast_ray(carom_context *context, const carom_shape *shape, const carom_pose *pose,
 	const carom_ray *ray, bool *found, carom_ray_hit *hit)
 {
@@ -35,17 +51,8 @@ carom_result carom_shape_cast_ray(carom_context *context, const carom_shape *sha
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, found ? "hit" : "found");
 	*found = false;
 	cr_body body;
-	cr_query_ray taken;
-	double scale;
-	carom_result result = make_body(context, shape, pose, name, &body);
-	if (result == CAROM_SUCCESS)
-		result = cr_take_ray(context, ray, name, &taken, &scale);
-	if (result != CAROM_SUCCESS)
-		return result;
-	*found = cr_body_cast(&body, cr_get_bvh_kernels(context->simd), &taken, hit);
-	if (*found)
-		hit->t /= scale;
-	return CAROM_SUCCESS;
+	const carom_result result = make_body(context, shape, pose, name, &body);
+	return result == CAROM_SUCCESS ? cast(context, &body, ray, name, found, hit) : result;
 }
 
 carom_result carom_shape_closest_point(carom_context *context, const carom_shape *shape, const carom_pose *pose,
@@ -67,4 +74,73 @@ carom_result carom_shape_closest_point(carom_context *context, const carom_shape
 		return checked;
 	*found = cr_body_closest_point(&body, cr_get_bvh_kernels(context->simd), point, max_distance, result);
 	return CAROM_SUCCESS;
+}
+
+// ---- Batches ----
+
+typedef struct body_batch {
+	carom_context *context;
+	cr_body body;
+	const void *records;
+	double max_distance;
+	void *answers;
+} body_batch;
+
+static carom_result ask_ray(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	const body_batch *b = user;
+	carom_ray_hit *hit = (carom_ray_hit *)b->answers + i;
+	bool found = false;
+	const carom_result result = cast(b->context, &b->body, (const carom_ray *)b->records + i, name, &found, hit);
+	if (result == CAROM_SUCCESS && !found)
+		*hit = (carom_ray_hit){ .t = INFINITY };
+	return result;
+}
+
+static carom_result ask_point(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	const body_batch *b = user;
+	const carom_vec3 point = ((const carom_vec3 *)b->records)[i];
+	carom_closest_point *closest = (carom_closest_point *)b->answers + i;
+	const carom_result result = cr_check_position(b->context, point, name, "point");
+	if (result == CAROM_SUCCESS &&
+		!cr_body_closest_point(&b->body, cr_get_bvh_kernels(b->context->simd), point, b->max_distance, closest))
+		*closest = (carom_closest_point){ .distance = INFINITY };
+	return result;
+}
+
+carom_result carom_shape_cast_rays(carom_context *context, const carom_batch *batch, const carom_shape *shape,
+	const carom_pose *pose, const carom_ray *rays, carom_ray_hit *hits)
+{
+	static const char *const name = "carom_shape_cast_rays";
+	body_batch b = { .context = context, .records = rays, .answers = hits };
+	const cr_batch_array arrays[] = { { rays, "rays" }, { hits, "hits" } };
+	const cr_batch loop = { context, name, "rays", batch, MIN_QUERIES, ask_ray, &b, hits, sizeof *hits };
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = cr_check_shape_batch(context, name, batch, arrays, 2, hits, sizeof *hits);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = make_body(context, shape, pose, name, &b.body);
+	return result == CAROM_SUCCESS ? cr_run_batch(&loop) : cr_fail_batch(batch, hits, sizeof *hits, result);
+}
+
+carom_result carom_shape_closest_points(carom_context *context, const carom_batch *batch, const carom_shape *shape,
+	const carom_pose *pose, const carom_vec3 *points, double max_distance, carom_closest_point *closest)
+{
+	static const char *const name = "carom_shape_closest_points";
+	body_batch b = { .context = context, .records = points, .max_distance = max_distance, .answers = closest };
+	const cr_batch_array arrays[] = { { points, "points" }, { closest, "closest" } };
+	const cr_batch loop = { context, name, "points", batch, MIN_QUERIES, ask_point, &b, closest, sizeof *closest };
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	carom_result result = cr_check_shape_batch(context, name, batch, arrays, 2, closest, sizeof *closest);
+	if (result != CAROM_SUCCESS)
+		return result;
+	result = make_body(context, shape, pose, name, &b.body);
+	if (result == CAROM_SUCCESS)
+		result = cr_check_max_distance(context, max_distance, name);
+	return result == CAROM_SUCCESS ? cr_run_batch(&loop) : cr_fail_batch(batch, closest, sizeof *closest, result);
 }

@@ -34,6 +34,9 @@ carom_result cr_ask_closest_point(const carom_world *world, carom_vec3 point, do
 /// failure.
 carom_result cr_ask_overlap(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, const char *name, cr_body_list *list);
+/// Does so for a box.
+carom_result cr_ask_overlap_box(
+	const carom_world *world, const carom_aabb *box, const carom_query_filter *filter, const char *name, cr_body_list *list);
 /// Appends the contacts of a shape with bodies.
 carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, const char *name, cr_contact_list *contacts);

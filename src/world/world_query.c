@@ -549,6 +549,35 @@ static carom_result tell_overlaps(
 	return CAROM_SUCCESS;
 }
 
+/// Begins a search for the bodies that touch a box.
+static carom_result begin_box_overlap(
+	const carom_world *world, const carom_aabb *box, const carom_query_filter *filter, const char *name, cr_overlap_search *s)
+{
+	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is not finite", name);
+	*s = (cr_overlap_search){ .world = world, .filter = filter };
+	for (int k = 0; k < 3; k++) {
+		s->lower[k] = v3d_get(box->lower, k);
+		s->upper[k] = v3d_get(box->upper, k);
+		if (s->lower[k] > s->upper[k])
+			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_ask_overlap_box(
+	const carom_world *world, const carom_aabb *box, const carom_query_filter *filter, const char *name, cr_body_list *list)
+{
+	cr_overlap_search s;
+	*list = (cr_body_list){ .count = 0 };
+	carom_result result = begin_box_overlap(world, box, filter, name, &s);
+	if (result == CAROM_SUCCESS)
+		result = find_overlaps(&s, name);
+	if (result == CAROM_SUCCESS)
+		*list = (cr_body_list){ s.found.data, s.found.count, s.found.capacity };
+	return result;
+}
+
 carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box, const carom_query_filter *filter,
 	int32_t capacity, carom_body_id *bodies, int32_t *count)
 {
@@ -559,16 +588,9 @@ carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb
 	*count = 0;
 	if (!box)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is NULL", name);
-	if (!is_finite_vec(box->lower) || !is_finite_vec(box->upper))
-		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box is not finite", name);
-	cr_overlap_search s = { .world = world, .filter = filter };
-	for (int k = 0; k < 3; k++) {
-		s.lower[k] = v3d_get(box->lower, k);
-		s.upper[k] = v3d_get(box->upper, k);
-		if (s.lower[k] > s.upper[k])
-			return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: box.lower lies above box.upper", name);
-	}
-	return tell_overlaps(&s, name, capacity, bodies, count);
+	cr_overlap_search s;
+	result = begin_box_overlap(world, box, filter, name, &s);
+	return result == CAROM_SUCCESS ? tell_overlaps(&s, name, capacity, bodies, count) : result;
 }
 
 /// Begins a search for the bodies that touch a shape. The arguments are checked.
