@@ -134,9 +134,10 @@ static carom_result move_all(cr_pipeline *p, carom_result result)
 	if (result != CAROM_SUCCESS)
 		return result;
 	moves++;
-	const bool moved = cr_frame_move(&p->frame) && MOVE(p, pairs, p->pairs.count) && MOVE(p, simple, p->simple.count) &&
-		MOVE(p, work, p->work.count) && MOVE(p, kept, p->kept.count) && MOVE(p, next, p->work.count) &&
-		MOVE(p, order, p->order.count) && MOVE(p, taken, p->taken.count) && MOVE(p, found, p->found.count);
+	const bool moved = cr_frame_move(&p->frame) && cr_kept_move(&p->memories[p->keeping]) && MOVE(p, pairs, p->pairs.count) &&
+		MOVE(p, simple, p->simple.count) && MOVE(p, work, p->work.count) && MOVE(p, kept, p->kept.count) &&
+		MOVE(p, next, p->work.count) && MOVE(p, order, p->order.count) && MOVE(p, taken, p->taken.count) &&
+		MOVE(p, found, p->found.count);
 	return moved ? CAROM_SUCCESS : cr_fail_memory(p->context, "moved lists");
 }
 

@@ -34,16 +34,17 @@ static bool add_segment(cr_list *list, uint32_t count)
 
 static uint32_t round_up(uint32_t count) { return (count + CR_CACHE_LINE - 1) / CR_CACHE_LINE * CR_CACHE_LINE; }
 
-/// Room for count more entries in one segment; as many again as there are if the memory allows it.
+/// Room for count more entries in one segment; as many as there are if the memory allows it, else half of that, and so on.
 static bool grow(cr_list *list, uint32_t count)
 {
 	const uint32_t end = list->segment_count > 0 ? list->segments[list->segment_count - 1].end : 0;
 	if (list->segment_count == CR_LIST_SEGMENTS || end > MOST_ENTRIES || count > MOST_ENTRIES - end)
 		return false;
 	count = round_up(count);
-	const uint32_t doubled = end > MOST_ENTRIES - end ? MOST_ENTRIES - end : end;
-	const bool ahead = doubled > count && cr_has_room(list->context, segment_bytes(list, doubled));
-	return add_segment(list, ahead ? doubled : count);
+	uint32_t ahead = end > MOST_ENTRIES - end ? MOST_ENTRIES - end : end;
+	while (ahead > count && !cr_has_room(list->context, segment_bytes(list, ahead)))
+		ahead = round_up(ahead / 2);
+	return add_segment(list, ahead > count ? ahead : count);
 }
 
 /// Take entries for a tail out of the last segment, or a new one.

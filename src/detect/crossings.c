@@ -98,7 +98,7 @@ static cr_next cast_rays(const cr_pipeline *p, cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	for (int side = 0; w->iterative && side < 2; side++)
-		w->rays[side].count = m->watched_count[side];
+		w->rays[side].count = m->watched[side].count;
 	return CR_NEXT_RAYS;
 }
 

@@ -2,7 +2,7 @@
 #include "detect/frame.h"
 
 // Entries that a worker takes at once.
-enum { MEETINGS_AT_ONCE = 4096, CONTACTS_AT_ONCE = 512 };
+enum { MEETINGS_AT_ONCE = 4096, CONTACTS_AT_ONCE = 512, WATCHES_AT_ONCE = 1024, NEAR_AT_ONCE = 1024 };
 
 // Columns of rays: origin, direction, t_max, gap; sample, side. Those of walks have no gap.
 enum { RAY_COLUMNS = 10, SAMPLE = 8, SIDE = 9, CAST_COLUMNS = 16, WALK_COLUMNS = 14 };
@@ -42,6 +42,47 @@ size_t cr_frame_used(const cr_frame *f)
 bool cr_frame_move(cr_frame *f)
 {
 	return cr_list_move(&f->casts) && cr_list_move(&f->walks) && cr_list_move(&f->meetings) && cr_list_move(&f->contacts);
+}
+
+void cr_kept_init(cr_kept *k, carom_context *context)
+{
+	cr_list_init(&k->watches, context, WATCHES_AT_ONCE, 1, &(size_t){ sizeof(cr_watch) });
+	cr_list_init(&k->near, context, NEAR_AT_ONCE, 2, (size_t[]){ sizeof(cr_candidate), sizeof(float) });
+}
+
+void cr_kept_free(cr_kept *k)
+{
+	cr_list_free(&k->watches);
+	cr_list_free(&k->near);
+}
+
+void cr_kept_reset(cr_kept *k)
+{
+	cr_list_reset(&k->watches);
+	cr_list_reset(&k->near);
+}
+
+size_t cr_kept_used(const cr_kept *k) { return cr_list_used(&k->watches) + cr_list_used(&k->near); }
+bool cr_kept_move(cr_kept *k) { return cr_list_move(&k->watches) && cr_list_move(&k->near); }
+
+/// Take room entries of a list for a span of count.
+static bool take(cr_list *list, cr_list_tail *tail, int32_t room, int32_t count, cr_span *span)
+{
+	if (!cr_list_open(list, tail, (uint32_t)room))
+		return false;
+	*span = (cr_span){ tail->next, count };
+	tail->next += (uint32_t)room;
+	return true;
+}
+
+bool cr_keep_watches(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *span)
+{
+	return take(&k->watches, &tails->watches, count, count, span);
+}
+
+bool cr_keep_near(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *span)
+{
+	return take(&k->near, &tails->near, cr_lanes_of(count), count, span);
 }
 
 /// The columns of rays, given as pointers to them.

@@ -31,6 +31,18 @@ typedef struct cr_frame {
 	cr_list contacts; // of pairs: cr_raw_contact
 } cr_frame;
 
+/// What pairs remember from step to step: lists as those of a frame.
+typedef struct cr_kept {
+	cr_list watches; // cr_watch
+	cr_list near;    // pairs of triangles (cr_candidate), and how far apart they were at least
+} cr_kept;
+
+/// What a worker has taken of them.
+typedef struct cr_kept_tails {
+	cr_list_tail watches;
+	cr_list_tail near;
+} cr_kept_tails;
+
 /// What a worker has taken of each list.
 typedef struct cr_frame_tails {
 	cr_list_tail casts;
@@ -73,6 +85,23 @@ cr_walks cr_walks_at(const cr_frame *frame, uint32_t first);
 /// Columns like those of cr_casts_at in memory of count rays, which is of cr_cast_bytes(count). Without hits.
 cr_casts cr_casts_in(void *memory, int32_t count);
 size_t cr_cast_bytes(int32_t count);
+
+void cr_kept_init(cr_kept *kept, carom_context *context);
+void cr_kept_free(cr_kept *kept);
+/// Forget all entries. The tails of all workers must be set to zero.
+void cr_kept_reset(cr_kept *kept);
+/// Bytes of all entries.
+size_t cr_kept_used(const cr_kept *kept);
+/// Move them to other memory and overwrite the old (cr_list_move). false: out of memory.
+bool cr_kept_move(cr_kept *kept);
+/// Room for a span of watched samples. false: out of memory.
+bool cr_keep_watches(cr_kept *kept, cr_kept_tails *tails, int32_t count, cr_span *span);
+/// Room for a span of near triangles: of gaps there are cr_lanes_of(count). false: out of memory.
+bool cr_keep_near(cr_kept *kept, cr_kept_tails *tails, int32_t count, cr_span *span);
+
+static inline cr_watch *cr_watches_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->watches, 0, first); }
+static inline cr_candidate *cr_near_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->near, 0, first); }
+static inline float *cr_near_gaps_at(const cr_kept *kept, uint32_t first) { return cr_list_at(&kept->near, 1, first); }
 
 static inline cr_candidate *cr_meetings_at(const cr_frame *frame, uint32_t first)
 {

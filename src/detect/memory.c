@@ -74,7 +74,7 @@ static void renew_memory(const cr_pipeline *p, cr_pair_work *w)
 		return;
 	// Without the complete pass a pair counts as apart, as in the paper, when nothing is watched.
 	if (!p->settings.complete)
-		w->gap = m->valid && !w->iterative && m->watched_count[0] + m->watched_count[1] == 0 ? w->allowed : 0;
+		w->gap = m->valid && !w->iterative && m->watched[0].count + m->watched[1].count == 0 ? w->allowed : 0;
 	cr_remember_apart(p, w, w->gap);
 }
 

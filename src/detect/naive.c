@@ -58,6 +58,7 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_transform then = cr_reference_transform(&m->full, side);
 	const int32_t watched = w->rays[side].count;
+	const cr_watch *watches = cr_watched(p, m, side);
 	cr_list_tail *tail = &worker->tails.walks;
 	int32_t *entry = cr_arena_alloc(&worker->arena, (size_t)samples * sizeof *entry);
 	w->rays[side] = (cr_span){ 0 };
@@ -68,7 +69,7 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	// Temporal data as the paper keeps them: a place for each vertex of each pair.
 	memset(entry, 0xff, (size_t)samples * sizeof *entry);
 	for (int32_t k = 0; k < watched; k++)
-		entry[m->watched[side][k].sample] = k;
+		entry[watches[k].sample] = k;
 	w->rays[side].first = tail->next;
 	for (int32_t sample = 0; sample < samples; sample++) {
 		if (sample % CR_WIDTH >= source->samples[sample / CR_WIDTH].count)
@@ -77,7 +78,7 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 		if (entry[sample] < 0)
 			continue;
 		const cr_walks one = cr_walks_at(worker->frame, tail->next);
-		if (p->detect->follow(source, target, cr_to_target(w, side), &then, &m->watched[side][entry[sample]], 1,
+		if (p->detect->follow(source, target, cr_to_target(w, side), &then, &watches[entry[sample]], 1,
 				(float)p->settings.speculative_distance, p->settings.exit_distance_test, &one.rays, one.place, one.entry,
 				0) == 0)
 			continue;

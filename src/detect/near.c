@@ -144,7 +144,7 @@ static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 {
 	const cr_candidates *walked = &worker->candidates;
 	const unsigned refusals = count_refusals(p);
-	list->count = walked->count;
+	list->pairs = (cr_span){ 0 };
 	list->holds = true;
 	if (walked->count == 0)
 		return true;
@@ -152,32 +152,32 @@ static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 	p->detect->enclose(b, walked->data, walked->count, lower, upper);
 	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
 	list->part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
-	list->data = cr_arena_alloc(&worker->kept[p->keeping], (size_t)walked->count * sizeof *list->data);
-	list->gap = cr_arena_alloc(&worker->kept[p->keeping], (size_t)cr_lanes_of(walked->count) * sizeof *list->gap);
-	if (!list->data || !list->gap) {
+	if (!cr_keep_near(worker->kept, &worker->kept_tails, walked->count, &list->pairs)) {
 		worker->failed = count_refusals(p) == refusals;
 		return false;
 	}
+	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	int32_t front = 0, back = walked->count;
 	for (int32_t i = 0; i < walked->count; i++) {
 		const int32_t at = walked->data[i].gap == 0 ? front++ : --back;
-		list->data[at] = walked->data[i];
-		list->gap[at] = walked->data[i].gap;
+		data[at] = walked->data[i];
+		gaps[at] = walked->data[i].gap;
 	}
 	for (int32_t i = walked->count; i < cr_lanes_of(walked->count); i++)
-		list->gap[i] = INFINITY;
+		gaps[i] = INFINITY;
 	return true;
 }
 
 /// Let the gaps of the list count from now on, where so many have been used up by the motion since gaps_from that most are measured
 /// in each step. What is not measured now loses by it: the way is longer than what it leads to. Returns whether it was done.
-static bool renew_gaps(cr_near_list *list, const cr_reference *now, int32_t measured, float moved)
+static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now, int32_t measured, float moved)
 {
-	if (moved == 0 || measured < RENEW_SHARE * (float)list->count)
+	if (moved == 0 || measured < RENEW_SHARE * (float)list->pairs.count)
 		return false;
-	for (int32_t i = 0; i < list->count; i++) {
-		const float left = (list->gap[i] - moved) * (1 - 0x1p-22f);
-		list->gap[i] = left > 0 ? left : 0;
+	for (int32_t i = 0; i < list->pairs.count; i++) {
+		const float left = (gaps[i] - moved) * (1 - 0x1p-22f);
+		gaps[i] = left > 0 ? left : 0;
 	}
 	list->gaps_from = *now;
 	return true;
@@ -191,27 +191,30 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
 	cr_near_list *list = &cr_memory_of(p, w)->near;
+	const int32_t count = list->pairs.count;
+	const cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	cr_candidates *c = &worker->candidates;
-	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)list->count + CR_WIDTH) * sizeof *number);
+	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)count + CR_WIDTH) * sizeof *number);
 	c->count = 0;
-	if (!number || (list->count > c->capacity && !cr_candidates_grow(c, list->count))) {
+	if (!number || (count > c->capacity && !cr_candidates_grow(c, count))) {
 		worker->failed = true;
 		return;
 	}
 	// No two triangles in the list have come nearer than that.
-	const double listed_moved = list->count > 0 ? cr_part_displacement(&list->part, &w->now, &list->gaps_from) : 0;
+	const double listed_moved = count > 0 ? cr_part_displacement(&list->part, &w->now, &list->gaps_from) : 0;
 	const float used = cr_round_up(listed_moved);
 	float beyond;
-	c->count = p->detect->sift(list->gap, list->count, used, number, &beyond);
+	c->count = p->detect->sift(gaps, count, used, number, &beyond);
 	for (int32_t i = 0; i < c->count; i++)
-		c->data[i] = list->data[number[i]];
+		c->data[i] = data[number[i]];
 	separate(p, w, c, 0);
 	w->gap = fmax(list->from.allowed * kept_share - moved, 0);
-	const bool renewed = renew_gaps(list, &w->now, c->count, used);
+	const bool renewed = renew_gaps(list, gaps, &w->now, c->count, used);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < c->count; i++) {
 		const cr_candidate found = c->data[i];
-		float *listed = &list->gap[number[i]];
+		float *listed = &gaps[number[i]];
 		// At gaps_from they were no nearer than that.
 		const float then = renewed ? found.gap : (float)(found.gap - listed_moved);
 		*listed = then > *listed ? then : *listed;
@@ -246,15 +249,17 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	list->from.allowed = reach;
 	list->gaps_from = w->now;
 	sift_near(p, worker, w, 0, 0);
-	if (c->count > 0 || list->count == 0)
+	if (c->count > 0 || list->pairs.count == 0)
 		return;
 	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
-	separate(p, w, &(cr_candidates){ .data = list->data, .count = list->count }, reach);
+	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
+	separate(p, w, &(cr_candidates){ .data = data, .count = list->pairs.count }, reach);
 	// The least is a float: gcc 12.2 for 64-bit ARM dies where floats are reduced to a double (vect_transform_reduction).
 	float least = INFINITY;
-	for (int32_t i = 0; i < list->count; i++) {
-		const float gap = list->data[i].gap;
-		list->gap[i] = gap;
+	for (int32_t i = 0; i < list->pairs.count; i++) {
+		const float gap = data[i].gap;
+		gaps[i] = gap;
 		least = gap < least ? gap : least;
 	}
 	w->gap = (double)least < reach ? (double)least : reach;
@@ -316,9 +321,11 @@ static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	if (!m || !m->near.holds)
 		return;
-	const int32_t first = m->near.count < FIRST_NEAR ? m->near.count : FIRST_NEAR;
-	cr_prefetch(m->near.gap, (size_t)m->near.count * sizeof *m->near.gap);
-	cr_prefetch(m->near.data, (size_t)first * sizeof *m->near.data);
+	const cr_kept *kept = &p->memories[p->keeping];
+	const cr_span near = m->near.pairs;
+	const int32_t first = near.count < FIRST_NEAR ? near.count : FIRST_NEAR;
+	cr_prefetch(cr_near_gaps_at(kept, near.first), (size_t)near.count * sizeof(float));
+	cr_prefetch(cr_near_at(kept, near.first), (size_t)first * sizeof(cr_candidate));
 }
 
 static void near_task(int64_t begin, int64_t end, int worker, void *task)

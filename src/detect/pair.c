@@ -144,8 +144,8 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	}
 	*next = CR_NEXT_RAYS;
 	if (w->iterative) {
-		w->rays[0].count = m->watched_count[0];
-		w->rays[1].count = m->watched_count[1];
+		w->rays[0].count = m->watched[0].count;
+		w->rays[1].count = m->watched[1].count;
 	} else if (m) {
 		cr_choose_allowed(p, w);
 	}

@@ -32,14 +32,14 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const caro
 	p->detect = cr_get_detect_kernels(context->simd);
 	p->worker_count = settings->worker_groups > context->thread_count ? settings->worker_groups : context->thread_count;
 	cr_frame_init(&p->frame, context);
+	cr_kept_init(&p->memories[0], context);
+	cr_kept_init(&p->memories[1], context);
 	p->workers = cr_alloc_zero(context, (size_t)p->worker_count * sizeof(cr_worker));
 	if (!p->workers)
 		return cr_fail_memory(context, "a world");
 	for (int i = 0; i < p->worker_count; i++) {
 		cr_arena_init(&p->workers[i].arena, context);
 		cr_arena_init(&p->workers[i].walked, context);
-		cr_arena_init(&p->workers[i].kept[0], context);
-		cr_arena_init(&p->workers[i].kept[1], context);
 	}
 	const carom_result result = create_broad(p);
 	if (result != CAROM_SUCCESS)
@@ -54,12 +54,12 @@ void cr_pipeline_free(cr_pipeline *p)
 	for (int i = 0; p->workers && i < p->worker_count; i++) {
 		cr_arena_free(&p->workers[i].arena);
 		cr_arena_free(&p->workers[i].walked);
-		cr_arena_free(&p->workers[i].kept[0]);
-		cr_arena_free(&p->workers[i].kept[1]);
 	}
 	if (p->workers)
 		cr_free(p->context, p->workers, (size_t)p->worker_count * sizeof(cr_worker));
 	cr_frame_free(&p->frame);
+	cr_kept_free(&p->memories[0]);
+	cr_kept_free(&p->memories[1]);
 	cr_temporal_free(p->context, &p->temporal);
 	if (p->broad)
 		p->broad->destroy(p->broad);
@@ -80,8 +80,11 @@ static void reset_workers(cr_pipeline *p)
 {
 	for (int i = 0; i < p->worker_count; i++) {
 		cr_worker *w = &p->workers[i];
-		const cr_arena arena = w->arena, walked = w->walked, kept[2] = { w->kept[0], w->kept[1] };
-		*w = (cr_worker){ .arena = arena, .walked = walked, .kept = { kept[0], kept[1] }, .frame = &p->frame };
+		*w = (cr_worker){ .arena = w->arena,
+			.walked = w->walked,
+			.frame = &p->frame,
+			.kept = &p->memories[p->keeping],
+			.kept_tails = w->kept_tails };
 		cr_arena_reset(&w->arena);
 		cr_arena_reset(&w->walked);
 		w->candidates.arena = &w->walked;
@@ -89,61 +92,63 @@ static void reset_workers(cr_pipeline *p)
 	cr_frame_reset(&p->frame);
 }
 
-static size_t kept_bytes(const cr_pipeline *p)
+bool cr_move_memory(cr_pair_memory *m, const cr_kept *from, cr_kept *to, cr_kept_tails *tails)
 {
-	size_t bytes = 0;
-	for (int i = 0; i < p->worker_count; i++)
-		bytes += p->workers[i].kept[p->keeping].used;
-	return bytes;
-}
-
-/// Copy a list into tidy memory; false: out of memory.
-static bool move_list(cr_arena *to, void *list_pointer, int32_t count, size_t element)
-{
-	void **list = list_pointer;
-	if (count == 0)
+	for (int side = 0; side < 2; side++) {
+		const cr_span old = m->watched[side];
+		if (old.count == 0)
+			continue;
+		if (!cr_keep_watches(to, tails, old.count, &m->watched[side]))
+			return false;
+		memcpy(cr_watches_at(to, m->watched[side].first), cr_watches_at(from, old.first), (size_t)old.count * sizeof(cr_watch));
+	}
+	const cr_span old = m->near.pairs;
+	if (old.count == 0)
 		return true;
-	void *copy = cr_arena_alloc(to, (size_t)count * element);
-	if (!copy)
+	if (!cr_keep_near(to, tails, old.count, &m->near.pairs))
 		return false;
-	memcpy(copy, *list, (size_t)count * element);
-	*list = copy;
+	const uint32_t first = m->near.pairs.first;
+	memcpy(cr_near_at(to, first), cr_near_at(from, old.first), (size_t)old.count * sizeof(cr_candidate));
+	memcpy(cr_near_gaps_at(to, first), cr_near_gaps_at(from, old.first), (size_t)cr_lanes_of(old.count) * sizeof(float));
 	return true;
 }
 
-/// Full pairs leave their old lists behind. When these outweigh what is in use, copy the latter to the other memory of its
-/// worker: a group's stays with the group.
+void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
+{
+	cr_kept_reset(&p->memories[p->keeping]);
+	p->keeping = 1 - p->keeping;
+	for (int i = 0; i < p->worker_count; i++) {
+		p->workers[i].kept = &p->memories[p->keeping];
+		p->workers[i].kept_tails = (cr_kept_tails){ 0 };
+	}
+	p->workers[0].kept_tails = tails;
+	p->live_kept = cr_kept_used(&p->memories[p->keeping]);
+}
+
+/// Full pairs leave their old lists behind. When these outweigh what is in use, copy the latter to the other lists.
 static bool tidy_kept(cr_pipeline *p)
 {
-	if (kept_bytes(p) <= 2 * p->live_kept + TIDY_BYTES)
+	const cr_kept *from = &p->memories[p->keeping];
+	if (cr_kept_used(from) <= 2 * p->live_kept + TIDY_BYTES)
 		return true;
-	const int to = 1 - p->keeping;
+	cr_kept_tails tails = { 0 };
 	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
 		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
-		cr_arena *arena = &p->workers[p->settings.worker_groups > 0 ? m->group : 0].kept[to];
-		m->near.count = m->near.holds ? m->near.count : 0;
-		if (!m->valid)
-			m->watched_count[0] = m->watched_count[1] = 0;
-		if (!move_list(arena, &m->watched[0], m->watched_count[0], sizeof *m->watched[0]) ||
-			!move_list(arena, &m->watched[1], m->watched_count[1], sizeof *m->watched[1]) ||
-			!move_list(arena, &m->near.data, m->near.count, sizeof *m->near.data) ||
-			!move_list(arena, &m->near.gap, cr_lanes_of(m->near.count), sizeof *m->near.gap))
+		cr_trim_memory(m);
+		if (!cr_move_memory(m, from, &p->memories[1 - p->keeping], &tails))
 			return false;
 	}
-	p->keeping = to;
-	p->live_kept = kept_bytes(p);
-	for (int i = 0; i < p->worker_count; i++)
-		cr_arena_reset(&p->workers[i].kept[1 - to]);
+	cr_change_kept(p, tails);
 	return true;
 }
 
 void cr_pipeline_forget(cr_pipeline *p)
 {
 	cr_temporal_forget(&p->temporal);
-	for (int i = 0; i < p->worker_count; i++) {
-		cr_arena_reset(&p->workers[i].kept[0]);
-		cr_arena_reset(&p->workers[i].kept[1]);
-	}
+	cr_kept_reset(&p->memories[0]);
+	cr_kept_reset(&p->memories[1]);
+	for (int i = 0; i < p->worker_count; i++)
+		p->workers[i].kept_tails = (cr_kept_tails){ 0 };
 	p->live_kept = 0;
 	p->rooms = (cr_ray_rooms){ 0 };
 }

@@ -82,10 +82,11 @@ typedef struct cr_pair_work {
 /// What a worker owns during a step.
 typedef struct cr_worker {
 	cr_arena arena;
-	cr_arena walked;  // of candidates alone, so that a list that does not fit can be let go
-	cr_arena kept[2]; // what pairs remember: one in use, the other for when that is tidied
-	cr_frame *frame;  // the pipeline's
+	cr_arena walked; // of candidates alone, so that a list that does not fit can be let go
+	cr_frame *frame; // the pipeline's
 	cr_frame_tails tails;
+	cr_kept *kept; // the pipeline's that is in use
+	cr_kept_tails kept_tails;
 	cr_casts staging; // for sources of more samples than are taken at once; always left empty
 	int32_t staging_count;
 	CR_ARRAY(cr_ray_run) runs; // in the arena
@@ -164,8 +165,9 @@ typedef struct cr_pipeline {
 	void *keep_contact_user;
 	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs
 	void *make_mesh_user;
-	int keeping;      // which of the workers' kept memories is in use
-	size_t live_kept; // bytes in use in them after they were tidied last
+	cr_kept memories[2]; // what pairs remember: one in use, the other for when that is tidied
+	int keeping;         // the one in use
+	size_t live_kept;    // bytes of its entries after it was tidied last
 } cr_pipeline;
 
 /// Make and free the state between steps.
@@ -258,6 +260,27 @@ static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_w
 {
 	return w->slot < 0 ? NULL : &p->temporal.slots.data[w->slot];
 }
+/// The samples that one side of a pair watches.
+static inline cr_watch *cr_watched(const cr_pipeline *p, const cr_pair_memory *m, int side)
+{
+	return cr_watches_at(&p->memories[p->keeping], m->watched[side].first);
+}
+/// Ask for these.
+static inline void cr_prefetch_watched(const cr_pipeline *p, const cr_pair_memory *m, int side)
+{
+	cr_prefetch(cr_watched(p, m, side), (size_t)m->watched[side].count * sizeof(cr_watch));
+}
+/// Forget the lists of a memory that no longer hold.
+static inline void cr_trim_memory(cr_pair_memory *m)
+{
+	m->near.pairs.count = m->near.holds ? m->near.pairs.count : 0;
+	if (!m->valid)
+		m->watched[0].count = m->watched[1].count = 0;
+}
+/// Copy the lists of a memory, which keep in from, to to, and let it name them there. false: out of memory.
+bool cr_move_memory(cr_pair_memory *memory, const cr_kept *from, cr_kept *to, cr_kept_tails *tails);
+/// Let the other of the kept lists be in use, with what one tail has taken of it.
+void cr_change_kept(cr_pipeline *pipeline, cr_kept_tails tails);
 /// Leave out those contacts of parts a < b that keep_contact, which there is, refuses (contact_filter.c).
 void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
 /// Sort contacts by kind and features (reduce.c).

@@ -432,14 +432,11 @@ static void keep_watches(const ray_side *s, const cr_watch *list, int32_t count)
 	if (count == 0)
 		return;
 	cr_pair_memory *m = cr_memory_of(s->pipeline, s->work);
-	const size_t bytes = (size_t)count * sizeof *list;
-	m->watched[s->side] = cr_arena_alloc(&s->worker->kept[s->pipeline->keeping], bytes);
-	if (!m->watched[s->side]) {
+	if (!cr_keep_watches(s->worker->kept, &s->worker->kept_tails, count, &m->watched[s->side])) {
 		s->worker->failed = true;
 		return;
 	}
-	memcpy(m->watched[s->side], list, bytes);
-	m->watched_count[s->side] = count;
+	memcpy(cr_watched(s->pipeline, m, s->side), list, (size_t)count * sizeof *list);
 	s->worker->vertices_watched += count;
 }
 
@@ -527,7 +524,7 @@ static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_
 
 static void judge_walks(const ray_side *s, const cr_walks *walks)
 {
-	cr_watch *watched = cr_memory_of(s->pipeline, s->work)->watched[s->side];
+	cr_watch *watched = cr_watched(s->pipeline, cr_memory_of(s->pipeline, s->work), s->side);
 	const bool cast_again = s->pipeline->settings.lost_rays == CAROM_LOST_RECAST;
 	for (int32_t i = 0; i < s->count; i++) {
 		cr_watch *watch = &watched[walks->entry[i]];
@@ -560,7 +557,7 @@ void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int
 	const cr_span range = w->rays[side];
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (m && !w->iterative)
-		m->watched_count[side] = 0;
+		m->watched[side].count = 0;
 	if (range.count == 0)
 		return;
 	const int64_t before = worker->contacts.count;
@@ -623,7 +620,7 @@ static void ask_for_watches(const cr_pipeline *p, const cr_pair_work *w)
 	if (!w->iterative)
 		return;
 	for (int side = 0; side < 2; side++)
-		cr_prefetch_watched(m, side);
+		cr_prefetch_watched(p, m, side);
 }
 
 static void ray_task(int64_t begin, int64_t end, int worker, void *task)

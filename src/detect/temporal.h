@@ -9,7 +9,7 @@
 #define CR_DETECT_TEMPORAL_H
 
 #include "detect/broad.h"
-#include "detect/detect_kernels.h"
+#include "detect/frame.h"
 
 /// A relative pose and what is known from it.
 typedef struct cr_reference {
@@ -26,10 +26,8 @@ typedef struct cr_part {
 
 /// Triangles of two bodies that may touch, and until when no others can.
 typedef struct cr_near_list {
-	bool holds; // up to the displacement of from
-	int32_t count;
-	cr_candidate *data;     // in the kept memory of some worker
-	float *gap;             // how far apart they were at gaps_from at least; infinite up to a multiple of CR_WIDTH
+	bool holds;             // up to the displacement of from
+	cr_span pairs;          // of cr_kept.near
 	cr_part part;           // of b: holds its triangles
 	cr_reference from;      // a step without a ray hit
 	cr_reference gaps_from; // that step, or a later one in which the gaps were renewed
@@ -44,9 +42,8 @@ typedef struct cr_pair_memory {
 	bool ungrouped; // no worker group holds the pair yet
 	uint8_t group;  // the one that does
 	uint32_t generation[2];
-	double apart_until; // sum of the bodies' paths up to which it is apart without a closer look
-	int32_t watched_count[2];
-	cr_watch *watched[2];    // samples of a against b, and of b against a; in the kept memory of some worker
+	double apart_until;      // sum of the bodies' paths up to which it is apart without a closer look
+	cr_span watched[2];      // of cr_kept.watches: samples of a against b, and of b against a
 	cr_reference apart_from; // a step in which the pair was apart: it still is
 	cr_reference full;       // the last full step: no sample can be inside but those watched
 	cr_near_list near;
@@ -57,12 +54,6 @@ static inline void cr_prefetch(const void *p, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += CR_CACHE_LINE)
 		__builtin_prefetch((const char *)p + i);
-}
-
-/// Ask for what one side of a pair watches.
-static inline void cr_prefetch_watched(const cr_pair_memory *m, int side)
-{
-	cr_prefetch(m->watched[side], (size_t)m->watched_count[side] * sizeof *m->watched[side]);
 }
 
 typedef CR_ARRAY(int32_t) cr_slot_list;

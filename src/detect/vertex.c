@@ -173,7 +173,7 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	const cr_pair_memory *m = cr_memory_of(p, w);
 	// All that the pair watches, also when the stage is done again; less only where there is no room (buffers.c).
 	const bool cut = p->settings.ray_buffers == CAROM_BUFFERS_IGNORE;
-	const int32_t watched = cut ? w->rays[side].count : m->watched_count[side];
+	const int32_t watched = cut ? w->rays[side].count : m->watched[side].count;
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_transform *to_target = cr_to_target(w, side);
 	cr_list_tail *tail = &worker->tails.walks;
@@ -184,7 +184,7 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	const cr_walks walks = cr_walks_at(worker->frame, tail->next);
 	const cr_transform then = cr_reference_transform(&m->full, side);
 	const int32_t count =
-		p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then, m->watched[side], watched,
+		p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then, cr_watched(p, m, side), watched,
 			(float)p->settings.speculative_distance, p->settings.exit_distance_test, &walks.rays, walks.place, walks.entry, 0);
 	w->rays[side] = (cr_span){ tail->next, count };
 	tail->next += (uint32_t)count;
@@ -213,9 +213,9 @@ static void insert_sorted(walking_side *sides, int count, walking_side side)
 static int begin_walking(const cr_pipeline *p, cr_pair_work *w, int side, walking_side *sides, int count)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	if (m->watched_count[side] == 0)
+	if (m->watched[side].count == 0)
 		return 0;
-	cr_prefetch_watched(m, side);
+	cr_prefetch_watched(p, m, side);
 	insert_sorted(sides, count, (walking_side){ cr_target_of(p, w, side)->shape.collider, w, side });
 	return 1;
 }

@@ -51,52 +51,53 @@ static void copy_results(cr_results *to, const cr_results *from)
 enum { LISTS = 4 };
 
 typedef struct list {
-	const void *data;
+	void *data;
 	size_t bytes;
 } list;
 
-static void get_lists(const cr_pair_memory *m, list lists[LISTS])
+static void get_lists(const cr_kept *kept, const cr_pair_memory *m, list lists[LISTS])
 {
-	lists[0] = (list){ m->watched[0], (size_t)m->watched_count[0] * sizeof *m->watched[0] };
-	lists[1] = (list){ m->watched[1], (size_t)m->watched_count[1] * sizeof *m->watched[1] };
-	lists[2] = (list){ m->near.data, (size_t)m->near.count * sizeof *m->near.data };
-	lists[3] = (list){ m->near.gap, (size_t)cr_lanes_of(m->near.count) * sizeof *m->near.gap };
+	for (int side = 0; side < 2; side++)
+		lists[side] = (list){ cr_watches_at(kept, m->watched[side].first), (size_t)m->watched[side].count * sizeof(cr_watch) };
+	const cr_span near = m->near.pairs;
+	lists[2] = (list){ cr_near_at(kept, near.first), (size_t)near.count * sizeof(cr_candidate) };
+	lists[3] = (list){ cr_near_gaps_at(kept, near.first), (size_t)cr_lanes_of(near.count) * sizeof(float) };
 }
 
 /// A memory without the lists that no longer hold.
 static cr_pair_memory trim(const cr_pair_memory *memory)
 {
 	cr_pair_memory m = *memory;
-	m.near.count = m.near.holds ? m.near.count : 0;
-	if (!m.valid)
-		m.watched_count[0] = m.watched_count[1] = 0;
+	cr_trim_memory(&m);
 	return m;
 }
 
 static const cr_pair_memory *memory_of_pair(const cr_temporal *t, int64_t pair) { return &t->slots.data[t->slot.data[pair]]; }
 
-static int64_t count_list_bytes(const cr_temporal *t)
+static int64_t count_list_bytes(const cr_pipeline *p)
 {
+	const cr_temporal *t = &p->temporal;
 	size_t bytes = 0;
 	for (int64_t i = 0; i < t->pairs.count; i++) {
 		const cr_pair_memory m = trim(memory_of_pair(t, i));
 		list lists[LISTS];
-		get_lists(&m, lists);
+		get_lists(&p->memories[p->keeping], &m, lists);
 		for (int k = 0; k < LISTS; k++)
 			bytes += lists[k].bytes;
 	}
 	return (int64_t)bytes;
 }
 
-static void save_memories(carom_snapshot *s, const cr_temporal *t)
+static void save_memories(carom_snapshot *s, const cr_pipeline *p)
 {
+	const cr_temporal *t = &p->temporal;
 	COPY_ARRAY(&s->pairs, &t->pairs);
 	s->memories.count = t->pairs.count;
 	s->lists.count = 0;
 	for (int64_t i = 0; i < t->pairs.count; i++) {
 		s->memories.data[i] = trim(memory_of_pair(t, i));
 		list lists[LISTS];
-		get_lists(&s->memories.data[i], lists);
+		get_lists(&p->memories[p->keeping], &s->memories.data[i], lists);
 		for (int k = 0; k < LISTS; k++) {
 			copy_bytes(s->lists.data + s->lists.count, lists[k].data, lists[k].bytes);
 			s->lists.count += (int64_t)lists[k].bytes;
@@ -104,43 +105,30 @@ static void save_memories(carom_snapshot *s, const cr_temporal *t)
 	}
 }
 
-/// Copy the lists of one memory to an arena and point the memory at them; false: out of memory.
-static bool lay_lists(cr_arena *arena, cr_pair_memory *m, const uint8_t **bytes)
+/// Copy the lists of one memory to kept and let the memory name them there; false: out of memory.
+static bool lay_lists(cr_kept *kept, cr_kept_tails *tails, cr_pair_memory *m, const uint8_t **bytes)
 {
+	if (!cr_keep_watches(kept, tails, m->watched[0].count, &m->watched[0]) ||
+		!cr_keep_watches(kept, tails, m->watched[1].count, &m->watched[1]) ||
+		!cr_keep_near(kept, tails, m->near.pairs.count, &m->near.pairs))
+		return false;
 	list lists[LISTS];
-	void *laid[LISTS] = { NULL };
-	get_lists(m, lists);
+	get_lists(kept, m, lists);
 	for (int k = 0; k < LISTS; k++) {
-		if (lists[k].bytes == 0)
-			continue;
-		laid[k] = cr_arena_alloc(arena, lists[k].bytes);
-		if (!laid[k])
-			return false;
-		memcpy(laid[k], *bytes, lists[k].bytes);
+		copy_bytes(lists[k].data, *bytes, lists[k].bytes);
 		*bytes += lists[k].bytes;
 	}
-	m->watched[0] = laid[0];
-	m->watched[1] = laid[1];
-	m->near.data = laid[2];
-	m->near.gap = laid[3];
 	return true;
 }
 
-static void reset_kept(cr_pipeline *p, int which)
+/// Lay the lists of all memories into the kept lists that are not in use.
+static bool lay_memories(cr_pipeline *p, carom_snapshot *s, cr_kept_tails *tails)
 {
-	for (int32_t i = 0; i < p->worker_count; i++)
-		cr_arena_reset(&p->workers[i].kept[which]);
-}
-
-/// Lay the lists of all memories into the kept memory that is not in use.
-static bool lay_memories(cr_pipeline *p, carom_snapshot *s)
-{
-	const int to = 1 - p->keeping;
+	cr_kept *kept = &p->memories[1 - p->keeping];
 	const uint8_t *bytes = s->lists.data;
 	for (int64_t i = 0; i < s->memories.count; i++) {
-		cr_pair_memory *m = &s->memories.data[i];
-		if (!lay_lists(&p->workers[p->settings.worker_groups > 0 ? m->group : 0].kept[to], m, &bytes)) {
-			reset_kept(p, to);
+		if (!lay_lists(kept, tails, &s->memories.data[i], &bytes)) {
+			cr_kept_reset(kept);
 			return false;
 		}
 	}
@@ -148,7 +136,7 @@ static bool lay_memories(cr_pipeline *p, carom_snapshot *s)
 }
 
 /// Let the pipeline use what lay_memories made.
-static void adopt_memories(cr_pipeline *p, const carom_snapshot *s)
+static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tails tails)
 {
 	cr_temporal *t = &p->temporal;
 	COPY_ARRAY(&t->pairs, &s->pairs);
@@ -157,11 +145,7 @@ static void adopt_memories(cr_pipeline *p, const carom_snapshot *s)
 	for (int64_t i = 0; i < s->pairs.count; i++)
 		t->slot.data[i] = (int32_t)i;
 	t->free.count = t->next_slot.count = 0;
-	reset_kept(p, p->keeping);
-	p->keeping = 1 - p->keeping;
-	p->live_kept = 0;
-	for (int32_t i = 0; i < p->worker_count; i++)
-		p->live_kept += p->workers[i].kept[p->keeping].used;
+	cr_change_kept(p, tails);
 	p->rooms = s->rooms;
 	memcpy(p->groups, s->groups, sizeof p->groups);
 }
@@ -499,7 +483,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->body_impacts, &world->continuous.found) ||
 		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
-		!cr_array_reserve(s->context, &s->lists, count_list_bytes(t)))
+		!cr_array_reserve(s->context, &s->lists, count_list_bytes(&world->pipeline)))
 		return cr_fail_memory(world->context, what);
 	save_bodies(s, world);
 	copy_results(&s->results, results);
@@ -510,7 +494,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	s->stats = world->stats;
 	s->rooms = world->pipeline.rooms;
 	memcpy(s->groups, world->pipeline.groups, sizeof s->groups);
-	save_memories(s, t);
+	save_memories(s, &world->pipeline);
 	s->filled = true;
 	return CAROM_SUCCESS;
 }
@@ -532,14 +516,14 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 }
 
 /// All that may fail. On success the snapshot points at what was made.
-static carom_result prepare(carom_world *world, carom_snapshot *s)
+static carom_result prepare(carom_world *world, carom_snapshot *s, cr_kept_tails *tails)
 {
 	if (!reserve_world(world, s))
 		return cr_fail_memory(world->context, what);
 	const carom_result result = make_deforming(world, s);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (lay_memories(&world->pipeline, s))
+	if (lay_memories(&world->pipeline, s, tails))
 		return CAROM_SUCCESS;
 	drop_made(world, s);
 	return cr_fail_memory(world->context, what);
@@ -556,14 +540,15 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT,
 			"%s: the world is being recorded, and recordings cannot go back: end it by carom_world_record first", restore_name);
 	const unsigned refusals = cr_count_refusals(world);
-	result = prepare(world, s);
+	cr_kept_tails tails = { 0 };
+	result = prepare(world, s, &tails);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, restore_name, refusals, result);
 	const bool scene_kept = is_scene_kept(world, s);
 	restore_bodies(world, s);
 	restore_impacts(world, s, scene_kept);
 	restore_body_impacts(world, s);
-	adopt_memories(&world->pipeline, s);
+	adopt_memories(&world->pipeline, s, tails);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;
 	cr_query_index_invalidate(world->query_index);

@@ -27,7 +27,7 @@ struct carom_snapshot {
 	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS];
 	cr_ray_rooms rooms;
 	cr_pair_list pairs;                // that remember something
-	CR_ARRAY(cr_pair_memory) memories; // [pairs]; pointers are set during carom_world_restore alone
+	CR_ARRAY(cr_pair_memory) memories; // [pairs]; where their lists begin is set during carom_world_restore alone
 	CR_ARRAY(uint8_t) lists;           // of the memories, one after the other
 };
 
