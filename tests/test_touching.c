@@ -379,3 +379,67 @@ TEST(touching, what_rolls_over_a_terrain_is_not_stopped)
 	carom_release_mesh(field);
 	carom_destroy_context(context);
 }
+
+// ---- Anything ----
+
+static carom_shape any_shape(uint64_t *seed, const kit *k, double scale)
+{
+	const double a = scale * test_random_double(seed, 0.05, 0.5), b = scale * test_random_double(seed, 0.05, 0.5);
+	const carom_shape shapes[] = { fixture_sphere(a), fixture_box(a, b, 0.3 * scale), fixture_box(a, b, 1e-4 * scale),
+		fixture_capsule(a, b), fixture_cylinder(a, b), fixture_cone(a, b), fixture_ellipsoid(a, b, 0.2 * scale),
+		fixture_of_mesh(k->meshes[test_random(seed) % 5]) };
+	return shapes[test_random(seed) % (sizeof shapes / sizeof *shapes)];
+}
+
+static bool is_sane(const carom_body_impact *p, double tolerance)
+{
+	const double length = v3d_length(p->normal);
+	return p->time >= 0 && p->time <= 1 && fabs(length - 1) < 1e-6 && isfinite(p->distance) &&
+		isfinite(p->point.x + p->point.y + p->point.z) && p->status != CAROM_TOI_APART &&
+		(p->status == CAROM_TOI_UNDECIDED || p->distance <= 1.01 * tolerance);
+}
+
+/// Any shapes of any size at any place, touching, overlapping or apart, that rest, slide or turn: what is told is sane.
+TEST(touching, what_is_told_of_anything_is_sane)
+{
+	kit k;
+	make_kit(&k);
+	uint64_t seed = 23;
+	int impacts = 0, undecided = 0;
+	for (int round = 0; round < 4000 / TEST_FEWER; round++) {
+		const double scale = round % 2 ? 1 : log_uniform(&seed, 1e-3, 1e6), far = round % 5 == 0 ? 1e6 * scale : 0;
+		carom_world_def world_def = carom_default_world_def();
+		world_def.toi_tolerance = 1e-3 * scale;
+		carom_world *world = fixture_world(k.context, &world_def);
+		carom_body_id ids[3];
+		carom_motion ways[3];
+		for (int i = 0; i < 3; i++) {
+			carom_body_def def = carom_default_body_def();
+			def.shape = any_shape(&seed, &k, scale);
+			def.sensor = test_random(&seed) % 8 == 0;
+			def.continuous = i < 2;
+			def.kind = i == 2 ? CAROM_KINEMATIC : CAROM_DYNAMIC;
+			if (i == 2 && test_random(&seed) % 3 == 0)
+				def.shape = (carom_shape){ .type = CAROM_PLANE };
+			REQUIRE(carom_world_add_body(world, &def, &ids[i]) == CAROM_SUCCESS);
+			ways[i].begin = fixture_random_pose(&seed, 0.6 * scale);
+			ways[i].end = test_random(&seed) % 3 ? fixture_random_pose(&seed, 0.6 * scale) : ways[i].begin;
+			if (test_random(&seed) % 3 == 0)
+				ways[i].end.orientation = ways[i].begin.orientation;
+			ways[i].begin.position.x += far;
+			ways[i].end.position.x += far;
+		}
+		REQUIRE(carom_world_set_motions(world, 3, ids, ways) == CAROM_SUCCESS);
+		fixture_step(world);
+		const carom_body_impact_view view = carom_world_body_impacts(world);
+		for (int i = 0; i < view.count; i++) {
+			CHECK(is_sane(&view.data[i], world_def.toi_tolerance));
+			impacts += view.data[i].status == CAROM_TOI_IMPACT;
+			undecided += view.data[i].status == CAROM_TOI_UNDECIDED;
+		}
+		carom_destroy_world(world);
+	}
+	CHECK(impacts > 1000 / TEST_FEWER);
+	CHECK(undecided <= impacts / 100);
+	free_kit(&k);
+}
