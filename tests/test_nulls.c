@@ -24,6 +24,7 @@ TEST(nulls, contexts)
 	REFUSED(carom_check_mesh(NULL, &def, &report));
 	REFUSED(carom_mesh_load(NULL, heights, sizeof heights, true, &mesh));
 	REFUSED(carom_create_height_field(NULL, 2, 2, heights, spacing, 1, &mesh));
+	REFUSED(carom_create_edited_field(NULL, NULL, NULL, heights, &mesh));
 	REFUSED(carom_create_spheres(NULL, NULL, &spheres));
 	REFUSED(carom_create_sweep(NULL, NULL, &sweep));
 	REFUSED(carom_sweep_test_pair(NULL, NULL, CAROM_SWEEP_VERTEX_FACE, corners, corners, &found, &hit));
