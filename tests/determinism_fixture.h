@@ -12,6 +12,7 @@ typedef struct determinism_way {
 	carom_simd simd;
 	carom_ray_method rays;
 	bool reversed; // pieces of work last first, by a scheduler of the test
+	bool release;  // only where everything is judged in full: other ways run its code on as many threads
 } determinism_way;
 
 /// Compute a scene in one way, in a context that was made for it, and return a hash of all results.

@@ -35,19 +35,24 @@ static carom_world_def variant(int i)
 }
 enum { VARIANTS = 4 };
 
+/// Each number of groups meets each variant and each number of threads, not all three together. All
+/// results are those of one thread without groups.
 TEST(groups, results_are_those_without_worker_groups)
 {
+	uint64_t none[VARIANTS][STEPS], grouped[STEPS];
 	for (int threads = 1; threads <= 3; threads++) {
 		moving_scene s;
 		moving_open(&s, fixture_context(threads), MOVING_KINDS, true);
 		for (int i = 0; i < VARIANTS; i++) {
 			carom_world_def def = variant(i);
-			uint64_t none[STEPS], grouped[STEPS];
-			run(&s, &def, none);
+			if (threads == 1)
+				run(&s, &def, none[i]);
 			for (int groups = 1; groups <= 4; groups++) {
+				if ((i + groups) % 3 != threads - 1 && !(threads == 3 && groups == 4))
+					continue;
 				def.worker_groups = groups;
 				run(&s, &def, grouped);
-				CHECK_INT(count_different(none, grouped), 0);
+				CHECK_INT(count_different(none[i], grouped), 0);
 			}
 		}
 		moving_close(&s);

@@ -167,7 +167,9 @@ awk '$1 == "ee" && !($2 < $3 && $4 < $5) { exit 1 }' body.txt || fail "an edge b
 awk '$1 != "#" && ($6 < 0 || $6 > 1) { exit 1 }' body.txt || fail "a time is not in 0 to 1"
 awk '$1 == "f" { seen[$2 - 1, $3 - 1, $4 - 1] = 1; next } $1 == "vf" && !(($3, $4, $5) in seen) { exit 1 }' body0.obj body.txt ||
 	fail "a face is none of the mesh"
-for more in "--method front" "--method bvh" "--method phc" "--method sort" "--threads 1" "--threads 3" "--simd scalar" "--no-orphans" "--no-pruning"; do
+settings=("--method front" "--method bvh" "--method phc" "--method sort" "--threads 1" "--threads 3" "--simd scalar" "--no-orphans" "--no-pruning")
+[ -z "${CAROM_SANITIZED-}" ] || settings=("--method sort" "--threads 3 --simd scalar")
+for more in "${settings[@]}"; do
 	# shellcheck disable=SC2086
 	expect 0 out '"hash"' ccd body?.obj --json $more
 	same "hash of $more" "$(field hash out)" "$hash"
@@ -182,7 +184,9 @@ done
 expect 0 out '^  oracle +every pair of features: the same 2$' ccd 0.obj 1.obj 2.obj --oracle
 expect 0 out '"oracle"' ccd 0.obj 1.obj 2.obj --oracle --json
 same "what the oracle finds" "$(field found out) $(field missed out) $(field invented out) $(field at_other_times out)" "2 0 0 0"
-for more in "" "--separation 0.01" "--test inclusion" "--no-orphans"; do
+settings=("" "--separation 0.01" "--test inclusion" "--no-orphans")
+[ -z "${CAROM_SANITIZED-}" ] || settings=("--separation 0.01") # the search is judged by its own tests there
+for more in "${settings[@]}"; do
 	# shellcheck disable=SC2086
 	expect 0 out '"oracle"' ccd body?.obj --oracle --json $more
 	same "what the oracle finds, $more" "$(field found out)" $(($(field vf out) + $(field ee out)))
@@ -298,7 +302,9 @@ expect 2 err '--tolerance must be above 0' ccd 0.obj 1.obj --tolerance 0
 expect 2 err '--separation -1: must be from 0' ccd 0.obj 1.obj --separation -1
 expect 2 err '--frames 2:2: is empty' ccd 0.obj 1.obj --frames 2:2
 
-# Frames whose impacts are known exactly: none may be missing, and at most ten may be too many.
+# Frames whose impacts are known exactly: none may be missing, and at most ten may be too many. (Under sanitizers the search is judged by
+# its own tests, some of them on these frames.)
+[ -z "${CAROM_SANITIZED-}" ] || exit 0
 if [ -z "${CAROM_DATA:-}" ] || [ ! -d "$CAROM_DATA/ccd" ]; then
 	exit 0
 fi

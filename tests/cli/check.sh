@@ -162,8 +162,10 @@ if [ -n "${CAROM_DATA:-}" ] && [ -d "$CAROM_DATA/meshes/dirty" ]; then
 		expect 0 out '"collides"' check "$CAROM_DATA/meshes/${known%:*}" --json
 		same "self-intersections of $known" "$(field contacts out)" "${known#*:}"
 	done
-	# The oracle agrees on whatever can be used.
-	for mesh in "$CAROM_DATA"/meshes/dirty/* "$CAROM_DATA"/meshes/*.obj; do
+	# The oracle agrees on whatever can be used; small meshes are enough where every access is judged.
+	meshes=("$CAROM_DATA"/meshes/dirty/*)
+	[ -n "${CAROM_SANITIZED-}" ] || meshes+=("$CAROM_DATA"/meshes/*.obj)
+	for mesh in "${meshes[@]}"; do
 		"$CAROM" info "$mesh" --json > out 2> err && grep -qE '"usable":[[:space:]]*true' out || continue
 		expect 0 out '"oracle"' check "$mesh" --oracle --json
 	done

@@ -165,6 +165,7 @@ expect 1 err '^carom: error: open.obj: is not closed, so it has no inside to fil
 # Snapshots whose pairs are known, by every method. A header with 0 for both does not check: the number is compared here.
 if [ -n "${CAROM_DATA:-}" ] && [ -d "$CAROM_DATA/spheres" ]; then
 	while read -r name pairs; do
+		[ -z "${CAROM_SANITIZED-}" ] || [ "$name" = dense_100k ] || [ "$name" = bunny_half ] || continue
 		for method in auto grid levels tree rays; do
 			expect 0 out '"pairs"' spheres "$CAROM_DATA/spheres/$name.sph" --json --repeat 1 --method $method
 			same "pairs of $name by $method" "$(field pairs out)" "$pairs"
