@@ -131,18 +131,17 @@ static bool refuse(const char *path, const char *reason, sim_error *error) { ret
 bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error)
 {
 	sim_output_file file;
-	sim_error reason;
 	if (cloud->count < 0 || cloud->count > INT32_MAX)
 		return refuse(path, "a VTK file of ours takes 0 to 2147483647 spheres", error);
-	if (!sim_output_open(&file, path, &reason))
-		return refuse(path, reason.text, error);
+	if (!sim_output_open(&file, path, error))
+		return sim_fail_in(error, "%s: ", path);
 	write_head(file.stream, cloud, time);
 	for (int i = 0; i < FORM_COUNT; ++i) {
 		if (is_written(cloud, FORMS[i].kind))
 			write_array(file.stream, cloud, &FORMS[i]);
 	}
 	fprintf(file.stream, "\n</AppendedData>\n</VTKFile>\n");
-	return sim_output_commit(&file, &reason) || refuse(path, reason.text, error);
+	return sim_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
 }
 
 // ---- Collections ----
@@ -179,10 +178,9 @@ static bool write_collection(const sim_vtk_series *series, sim_error *error)
 {
 	sim_output_file file;
 	char path[SIM_PATH_MAX + 80];
-	sim_error reason;
 	snprintf(path, sizeof path, "%s/%s.pvd", series->folder, series->name);
-	if (!sim_output_open(&file, path, &reason))
-		return refuse(path, reason.text, error);
+	if (!sim_output_open(&file, path, error))
+		return sim_fail_in(error, "%s: ", path);
 	fprintf(file.stream,
 		"<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"%s\">\n<Collection>\n",
 		byte_order());
@@ -192,7 +190,7 @@ static bool write_collection(const sim_vtk_series *series, sim_error *error)
 		fprintf(file.stream, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"%s_%09lld.vtp\"/>\n", series->frames[i].time,
 			series->name, (long long)series->frames[i].step);
 	fprintf(file.stream, "</Collection>\n</VTKFile>\n");
-	return sim_output_commit(&file, &reason) || refuse(path, reason.text, error);
+	return sim_output_commit(&file, error) || sim_fail_in(error, "%s: ", path);
 }
 
 static bool reserve_frame(sim_vtk_series *series)

@@ -211,13 +211,13 @@ sim_granular *sim_granular_read(carom_context *context, const char *path, const 
 	const char *wrong = read_contents(&t, &c);
 	H5Fclose(t.file);
 	sim_granular *g = NULL;
-	sim_error reason;
-	if (!wrong) {
-		g = make_from(context, &c, resume ? resume : &defaults, &reason);
-		wrong = reason.text;
-	}
-	if (!g)
+	if (wrong) {
 		sim_fail(error, "%s: %s", path, wrong);
+	} else {
+		g = make_from(context, &c, resume ? resume : &defaults, error);
+		if (!g)
+			sim_fail_in(error, "%s: ", path);
+	}
 	free_contents(&c);
 	return g;
 }

@@ -25,7 +25,7 @@ typedef struct field {
 		FIELD(name.tangential, GRANULAR_INT32, 1), FIELD(name.tangential_ratio, GRANULAR_FLOAT64, 1), \
 		FIELD(name.friction, GRANULAR_FLOAT64, 1), FIELD(name.rolling_friction, GRANULAR_FLOAT64, 1)
 
-static const field fields[] = {
+static const field FIELDS[] = {
 	FIELD(count, GRANULAR_INT64, 1),
 	FIELD(density, GRANULAR_FLOAT64, 1),
 	FIELD(time_step, GRANULAR_FLOAT64, 1),
@@ -42,7 +42,7 @@ static const field fields[] = {
 	FIELD(stability_contacts, GRANULAR_FLOAT64, 1),
 	FIELD(stability_overlap, GRANULAR_FLOAT64, 1),
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
 
 _Static_assert(sizeof(sim_granular_wall) == 14 * sizeof(double), "a wall is numbers only");
 _Static_assert(sizeof(sim_granular_normal) == 4 && sizeof(sim_granular_stability) == 4, "enums of four bytes");
@@ -164,11 +164,11 @@ void granular_move_mark(granular_transfer *t, sim_granular_mark *mark)
 
 void granular_move_definition(granular_transfer *t, sim_granular_def *def)
 {
-	for (size_t k = 0; k < FIELDS; k++) {
-		void *data = (char *)def + fields[k].offset;
-		granular_move_attribute(t, fields[k].name, fields[k].type, fields[k].count, data);
+	for (size_t k = 0; k < FIELD_COUNT; k++) {
+		void *data = (char *)def + FIELDS[k].offset;
+		granular_move_attribute(t, FIELDS[k].name, FIELDS[k].type, FIELDS[k].count, data);
 		if (!t->failed)
-			add_sum(t, data, fields[k].type, fields[k].count);
+			add_sum(t, data, FIELDS[k].type, FIELDS[k].count);
 	}
 	int32_t flags[9] = { 0 };
 	for (int f = 0; f < 6; f++)

@@ -201,12 +201,11 @@ sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *sce
 		no_memory(&f);
 	} else if (fill(&f, meshes)) {
 		sim_soft_def def = scene->def;
-		sim_error reason;
 		def.bodies = f.bodies;
 		def.body_count = f.count;
-		soft = sim_create_soft(context, &def, &reason);
+		soft = sim_create_soft(context, &def, error);
 		if (!soft)
-			sim_fail(error, "%s: %s", scene->base.file, reason.text);
+			sim_fail_in(error, "%s: ", scene->base.file);
 	}
 	for (int32_t i = 0; meshes && i < scene->source_count; i++)
 		sim_free_form_mesh(&meshes[i]);

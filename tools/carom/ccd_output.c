@@ -21,7 +21,7 @@ typedef struct field {
 	size_t offset;
 } field;
 
-static const field times[] = {
+static const field TIMES[] = {
 	{ "total", offsetof(carom_sweep_stats, ms_total) },
 	{ "trees", offsetof(carom_sweep_stats, ms_trees) },
 	{ "front", offsetof(carom_sweep_stats, ms_front) },
@@ -29,7 +29,7 @@ static const field times[] = {
 	{ "orphans", offsetof(carom_sweep_stats, ms_orphans) },
 	{ "sort", offsetof(carom_sweep_stats, ms_sort) },
 };
-static const field counts[] = {
+static const field COUNTS[] = {
 	{ "volume_tests", offsetof(carom_sweep_stats, volume_tests) },
 	{ "front", offsetof(carom_sweep_stats, front) },
 	{ "front_kept", offsetof(carom_sweep_stats, front_kept) },
@@ -41,7 +41,7 @@ static const field counts[] = {
 	{ "tests_ee", offsetof(carom_sweep_stats, tests_ee) },
 	{ "filtered", offsetof(carom_sweep_stats, filtered) },
 };
-enum { TIMES = sizeof times / sizeof times[0], COUNTS = sizeof counts / sizeof counts[0] };
+enum { TIME_COUNT = sizeof TIMES / sizeof TIMES[0], NUMBER_COUNT = sizeof COUNTS / sizeof COUNTS[0] };
 
 static double mean_time(const ccd_run *run, size_t offset)
 {
@@ -154,10 +154,10 @@ int ccd_print_json(const ccd_options *o, const ccd_run *run)
 	cJSON_AddNumberToObject(json, "undecided", (double)run->sums.undecided);
 	add_first(json, run);
 	cJSON *ms = cJSON_AddObjectToObject(json, "ms");
-	for (int i = 0; i < TIMES; i++)
-		cJSON_AddNumberToObject(ms, times[i].name, mean_time(run, times[i].offset));
-	for (int i = 0; i < COUNTS; i++)
-		cJSON_AddNumberToObject(json, counts[i].name, mean_count(run, counts[i].offset));
+	for (int i = 0; i < TIME_COUNT; i++)
+		cJSON_AddNumberToObject(ms, TIMES[i].name, mean_time(run, TIMES[i].offset));
+	for (int i = 0; i < NUMBER_COUNT; i++)
+		cJSON_AddNumberToObject(json, COUNTS[i].name, mean_count(run, COUNTS[i].offset));
 	cJSON_AddNumberToObject(json, "fronts_rebuilt", (double)extremes.rebuilt);
 	cJSON_AddNumberToObject(json, "steps_over_budget", (double)extremes.over_budget);
 	cJSON_AddNumberToObject(json, "orphans_vf", (double)last->orphans_vf);
@@ -200,9 +200,9 @@ int ccd_print_text(const ccd_options *o, const ccd_run *run)
 	if (o->oracle)
 		printf("  %-12s every pair of features: the same %lld\n", "oracle", (long long)run->difference.count);
 	printf("%s\n", run->step_count == 1 ? "The step:" : "Means of a step:");
-	for (int i = 1; i < TIMES; i++)
-		printf("  %-12s %12.3f ms\n", times[i].name, mean_time(run, times[i].offset));
-	printf("  %-12s %12.3f ms\n", times[0].name, mean_time(run, times[0].offset));
+	for (int i = 1; i < TIME_COUNT; i++)
+		printf("  %-12s %12.3f ms\n", TIMES[i].name, mean_time(run, TIMES[i].offset));
+	printf("  %-12s %12.3f ms\n", TIMES[0].name, mean_time(run, TIMES[0].offset));
 	printf("  %-12s %12.0f\n", "box tests", MEAN(volume_tests));
 	printf("  %-12s %12.0f nodes: %.0f stayed, %.0f came, %.0f went\n", "front", MEAN(front), MEAN(front_kept),
 		MEAN(front_sprouted), MEAN(front_pruned));

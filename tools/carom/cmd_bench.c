@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const bench_entry entries[] = {
+static const bench_entry ENTRIES[] = {
 	{ "table-2.1", "ray tracing in three phases: full and iterative, basic and BVH", "Lehericey 2013, Table 2.1, Figure 2.13",
 		bench_table_2_1 },
 	{ "fig-2.12", "what the time of a step goes to; other libraries beside", "Lehericey 2013, Figure 2.12", bench_figure_2_12 },
@@ -45,7 +45,7 @@ static const bench_entry entries[] = {
 		bench_ccd_costs },
 	{ "ccd-threads", "swept impacts on several threads", "MCCD, Figures 4 and 12 to 18", bench_ccd_threads },
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
+enum { ENTRY_COUNT = sizeof ENTRIES / sizeof ENTRIES[0] };
 
 void *bench_allocate(size_t count, size_t size)
 {
@@ -150,18 +150,18 @@ static int write_machine(const bench *b, const machine *m)
 
 static const bench_entry *find_entry(const char *name)
 {
-	for (int i = 0; i < ENTRIES; i++) {
-		if (strcmp(entries[i].name, name) == 0)
-			return &entries[i];
+	for (int i = 0; i < ENTRY_COUNT; i++) {
+		if (strcmp(ENTRIES[i].name, name) == 0)
+			return &ENTRIES[i];
 	}
 	return NULL;
 }
 
 static int unknown_name(const char *name)
 {
-	const char *names[ENTRIES + 1] = { NULL };
-	for (int i = 0; i < ENTRIES; i++)
-		names[i] = entries[i].name;
+	const char *names[ENTRY_COUNT + 1] = { NULL };
+	for (int i = 0; i < ENTRY_COUNT; i++)
+		names[i] = ENTRIES[i].name;
 	const char *nearest = sim_nearest_word(name, names);
 	if (nearest)
 		return options_misuse("bench", "there is no bench %s; did you mean %s?", name, nearest);
@@ -171,16 +171,16 @@ static int unknown_name(const char *name)
 static int list_entries(bool json)
 {
 	if (!json) {
-		for (int i = 0; i < ENTRIES; i++)
-			printf("%-18s %s (%s)\n", entries[i].name, entries[i].title, entries[i].source);
+		for (int i = 0; i < ENTRY_COUNT; i++)
+			printf("%-18s %s (%s)\n", ENTRIES[i].name, ENTRIES[i].title, ENTRIES[i].source);
 		return report_end_of_text();
 	}
 	cJSON *object = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(object, "benches");
-	for (int i = 0; i < ENTRIES; i++) {
+	for (int i = 0; i < ENTRY_COUNT; i++) {
 		cJSON *entry = cJSON_CreateObject();
-		cJSON_AddStringToObject(entry, "name", entries[i].name);
-		cJSON_AddStringToObject(entry, "title", entries[i].title);
-		cJSON_AddStringToObject(entry, "source", entries[i].source);
+		cJSON_AddStringToObject(entry, "name", ENTRIES[i].name);
+		cJSON_AddStringToObject(entry, "title", ENTRIES[i].title);
+		cJSON_AddStringToObject(entry, "source", ENTRIES[i].source);
 		cJSON_AddItemToArray(list, entry);
 	}
 	return report_json(object);
@@ -303,7 +303,7 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 			"machine's processor, the papers' those of their graphics cards or processors: the ratios are what compares.",
 		.options = options,
 		.least = 0,
-		.most = ENTRIES,
+		.most = ENTRY_COUNT,
 	};
 	return options_parse(&line, argc, argv, names, count);
 }
@@ -311,20 +311,20 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 int cmd_bench(int argc, char **argv)
 {
 	bench_options o = { .threads = 1 };
-	const char *names[ENTRIES];
+	const char *names[ENTRY_COUNT];
 	int count;
 	const int status = parse(&o, argc, argv, names, &count);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	const bench_entry *chosen[ENTRIES];
+	const bench_entry *chosen[ENTRY_COUNT];
 	for (int i = 0; i < count; i++) {
 		if (!(chosen[i] = find_entry(names[i])))
 			return unknown_name(names[i]);
 	}
 	if (o.list)
 		return list_entries(o.json);
-	for (int i = 0; count == 0 && i < ENTRIES; i++)
-		chosen[i] = &entries[i];
+	for (int i = 0; count == 0 && i < ENTRY_COUNT; i++)
+		chosen[i] = &ENTRIES[i];
 	char program[SIM_PATH_MAX];
 	bench b = { .quick = o.quick,
 		.threads = (int)o.threads,
@@ -334,7 +334,7 @@ int cmd_bench(int argc, char **argv)
 		.data = o.data,
 		.out = o.out,
 		.program = own_path(program) };
-	const int result = run_all(&b, chosen, count ? count : ENTRIES, o.json);
+	const int result = run_all(&b, chosen, count ? count : ENTRY_COUNT, o.json);
 	bench_free_motions(&b);
 	free(b.depths);
 	return result;

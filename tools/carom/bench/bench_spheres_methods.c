@@ -28,14 +28,14 @@ typedef struct strewn_set {
 } strewn_set;
 
 // Mochi, sections 4.1.1 and 4.1.3. The crowded ones have as many pairs as the same million spheres have at rest, about three for each.
-static const strewn_set strewn[] = {
+static const strewn_set STREWN[] = {
 	{ "free fall", 0.0006, 1 },
 	{ "radii 0.0005-0.006, side 16", 0.006, 16 },
 	{ "radii 0.0005-0.06, side 16", 0.06, 16 },
 	{ "radii 0.0005-0.006, dense", 0.006, 0.61 },
 	{ "radii 0.0005-0.06, dense", 0.06, 6.1 },
 };
-enum { STREWN = sizeof strewn / sizeof strewn[0] };
+enum { STREWN_COUNT = sizeof STREWN / sizeof STREWN[0] };
 
 // What one grid is not made for: cells are as wide as the largest sphere, and no more than one for each sphere.
 enum { GIANTS = 20, HEAPS = 20 };
@@ -218,8 +218,8 @@ int bench_spheres_methods(bench *b, bench_report *report)
 	};
 	bench_draw(tables.totals, BENCH_BARS, 1, BENCH_METHODS, "build and query, ms");
 	tables.totals->logarithmic = true;
-	for (int i = 0; i < STREWN; i++) {
-		if (measure_strewn(b, &tables, &strewn[i], count) != EXIT_DONE)
+	for (int i = 0; i < STREWN_COUNT; i++) {
+		if (measure_strewn(b, &tables, &STREWN[i], count) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
 	if (measure_uneven(b, &tables, "free fall with 20 giants", make_giants) != EXIT_DONE ||
