@@ -420,7 +420,7 @@ static bool begins_inside(
 	return true;
 }
 
-static bool find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
+static bool lead_out(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
 {
 	cr_separation *s = &impact->impact.separation;
 	const v3d between = v3d_sub(cr_motion_start(&b->motion).position, cr_motion_start(&a->motion).position);
@@ -437,6 +437,16 @@ static bool find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const 
 	return true;
 }
 
+bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact)
+{
+	if (!lead_out(kernels, a, b, impact))
+		return false;
+	impact->impact.state = CR_IMPACT_TOUCHING;
+	impact->impact.time = impact->impact.separation_time = 0;
+	impact->inside = true;
+	return true;
+}
+
 // ---- Both ----
 
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
@@ -450,12 +460,8 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 	cr_descent d;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact))
 		return;
-	if (find_inside(kernels, a, b, impact)) {
-		impact->impact.state = CR_IMPACT_TOUCHING;
-		impact->impact.time = impact->impact.separation_time = 0;
-		impact->inside = true;
+	if (cr_find_inside(kernels, a, b, impact))
 		return;
-	}
 	d.tolerance = tolerance;
 	d.limit = limit;
 	d.bound = cr_bound_time;

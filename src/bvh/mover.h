@@ -44,11 +44,15 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 /// separation_time. Overlapping parts count by their depth. False: a mesh has no triangles.
 bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
 
+/// Does one of A and B, neither a mesh without triangles, begin inside the other, a closed mesh? Then impact is CR_IMPACT_TOUCHING,
+/// and separation leads it out; else impact stays.
+bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
+
 /// Do A and B touch at the beginning (within tolerance of each other, or overlapping)? Then finds
 /// what comes later: the first time before limit at which parts that were apart come within
 /// tolerance of each other, or parts that touched push on into each other (touching.c), with
 /// separation and triangles of the two parts. CR_IMPACT_TOUCHING: nothing comes, or they overlap so
-/// deeply that nothing can be told; then separation is not set.
+/// deeply that nothing can be told; then separation and triangles are those of the nearest parts.
 bool cr_find_later_impact(
 	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact);
 

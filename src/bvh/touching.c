@@ -60,6 +60,7 @@ typedef struct touching {
 	v3d middle[2];           // of the bodies at time 0
 	double approach;         // least rate of the gap of two parts that touch: their separation and triangles
 	cr_separation first;
+	double nearest; // of the gaps of two parts that touch
 	int32_t triangle[2];
 } touching;
 
@@ -254,6 +255,17 @@ static void note_approach(
 		t->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
 }
 
+static void note_nearest(const cr_descent *d, const cr_part_pair *parts, const cr_separation *s)
+{
+	touching *t = d->user;
+	if (!(s->gap < t->nearest))
+		return;
+	t->nearest = s->gap;
+	d->best->impact.separation = *s;
+	for (int i = 0; i < 2; i++)
+		d->best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
+}
+
 /// Looks at two parts at time 0: if they touch, which way?
 static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 {
@@ -264,6 +276,7 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 	cr_measure_parts(d->mover[0], &p.convex[0], d->mover[1], &p.convex[1], 0, &at.separation);
 	if (safe_gap(d, &p, &at) > d->tolerance)
 		return;
+	note_nearest(d, parts, &at.separation);
 	way_out ways[3], best = { at.separation.normal, -INFINITY, -INFINITY };
 	const int count = list_ways(d, &p, &at.separation, ways);
 	for (int i = 0; i < count; i++) {
@@ -514,13 +527,15 @@ bool cr_find_later_impact(
 	cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, double tolerance, double limit, cr_mover_impact *impact)
 {
 	cr_descent d = { .tolerance = tolerance };
-	touching t = { .slack = sinking_of(a, b, tolerance) };
+	touching t = { .slack = sinking_of(a, b, tolerance), .nearest = INFINITY };
 	*impact = (cr_mover_impact){ { .state = CR_IMPACT_TOUCHING }, { -1, -1 }, false };
 	d.user = &t;
 	if (!cr_prepare_descent(&d, scratch, a, b, impact) || !find_guards(&d))
 		return false;
-	if (t.deep)
+	if (t.deep) {
+		cr_find_nearest_parts(scratch, a, b, impact);
 		return true;
+	}
 	t.slack += 4 * t.lost;
 	d.limit = limit;
 	d.bound = bound_later;

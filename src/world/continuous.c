@@ -224,12 +224,12 @@ static double sinking_of(const cr_body *part)
 static void find_impact(const carom_world *world, cr_mover_scratch *scratch, const cr_mover movers[2], cr_mover_impact *found)
 {
 	const double tolerance = world->def.toi_tolerance;
-	const bool touching = cr_find_later_impact(scratch, &movers[0], &movers[1], tolerance, 1, found);
-	if (touching && found->impact.state != CR_IMPACT_TOUCHING)
+	if (cr_find_later_impact(scratch, &movers[0], &movers[1], tolerance, 1, found)) {
+		if (found->impact.state == CR_IMPACT_TOUCHING)
+			cr_find_inside(world->pipeline.bvh, &movers[0], &movers[1], found);
 		return;
-	cr_find_mover_impact(world->pipeline.bvh, scratch, &movers[0], &movers[1], tolerance, touching ? 0 : 1, found);
-	if (touching && found->impact.state != CR_IMPACT_TOUCHING)
-		found->impact = (cr_impact){ .state = CR_IMPACT_TOUCHING };
+	}
+	cr_find_mover_impact(world->pipeline.bvh, scratch, &movers[0], &movers[1], tolerance, 1, found);
 	if (found->impact.state != CR_IMPACT_NONE && !found->inside && (movers[0].collider || movers[1].collider))
 		cr_find_nearest_parts(scratch, &movers[0], &movers[1], found);
 }
