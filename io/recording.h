@@ -36,7 +36,8 @@ typedef struct sim_recorded_mesh {
 	const int32_t *triangles; ///< [3*triangle_count]
 } sim_recorded_mesh;
 
-/// A body.
+/// A body of one shape, or a part of a body. The parts of a body follow each other; they have its kind, and in each frame its
+/// pose.
 typedef struct sim_recorded_body {
 	carom_body_kind kind;
 	carom_shape_type type;
@@ -44,7 +45,9 @@ typedef struct sim_recorded_body {
 	double radius;
 	double half_length;
 	double half_extents[3];
-	double rounding; ///< 0 in recordings of earlier versions
+	double rounding;  ///< 0 in recordings of earlier versions
+	int32_t part;     ///< 0: a body of one shape, at its own pose; else the number of the part in its body, from 1
+	carom_pose place; ///< of a part: in the frame of its body
 } sim_recorded_body;
 
 /// A contact, with body numbers of the recording.
@@ -109,8 +112,10 @@ bool sim_recording_is_finished(const sim_recording *recording);
 
 const sim_recording_info *sim_recording_get_info(const sim_recording *recording);
 int32_t sim_recording_frame_count(const sim_recording *recording);
+/// Rows of bodies: bodies of one shape, and parts of the others.
 int32_t sim_recording_body_count(const sim_recording *recording);
-/// Dynamic ones among the bodies.
+/// Bodies, each once, however many parts it has: all, and the dynamic ones among them.
+int32_t sim_recording_whole_count(const sim_recording *recording);
 int32_t sim_recording_moving_count(const sim_recording *recording);
 int32_t sim_recording_mesh_count(const sim_recording *recording);
 /// index below the count of its kind.

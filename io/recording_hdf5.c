@@ -1,5 +1,5 @@
-// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: what
-// it claims is compared with what it stores before memory is taken for it.
+/// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: what
+/// it claims is compared with what it stores before memory is taken for it.
 #include "io/hdf5_file.h"
 #include "io/recording_parts.h"
 
@@ -22,7 +22,7 @@ static bool is_kind_of(hid_t type, recording_scalar wanted)
 	return H5Tget_class(type) == (real ? H5T_FLOAT : H5T_INTEGER);
 }
 
-// ---- Datasets ----
+/// ---- Datasets ----
 
 /// Open a dataset of numbers and get its size; rank and the sizes of the sides after the first `free_sides` must be as wanted.
 static hid_t open_numbers(const recording_problem *p, hid_t file, const char *path, recording_scalar type, int rank,
@@ -91,7 +91,7 @@ static bool read_block(
 	return done;
 }
 
-// ---- Attributes and texts ----
+/// ---- Attributes and texts ----
 
 /// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none, or longer than the file.
 static char *read_text(hid_t file, hid_t object, bool attribute)
@@ -142,7 +142,7 @@ static bool read_attribute(hid_t object, const char *name, recording_scalar type
 	return done;
 }
 
-// ---- The parts of a recording ----
+/// ---- The parts of a recording ----
 
 static bool read_format(const recording_problem *p, hid_t file)
 {
@@ -239,11 +239,20 @@ static bool read_meshes(const recording_problem *p, sim_recording *recording)
 	return true;
 }
 
+static bool has_column(hid_t file, int column) { return H5Lexists(file, recording_body_columns[column].path, H5P_DEFAULT) > 0; }
+
+static int count_body_columns(hid_t file)
+{
+	if (!has_column(file, RECORDING_OLD_BODY_COLUMNS))
+		return RECORDING_OLD_BODY_COLUMNS;
+	return has_column(file, RECORDING_PLAIN_BODY_COLUMNS) ? RECORDING_BODY_COLUMNS : RECORDING_PLAIN_BODY_COLUMNS;
+}
+
 static bool read_bodies(const recording_problem *p, sim_recording *recording)
 {
 	int64_t rows = -1;
-	const bool is_old = H5Lexists(recording->file, recording_body_columns[RECORDING_OLD_BODY_COLUMNS].path, H5P_DEFAULT) <= 0;
-	for (int i = 0; i < (is_old ? RECORDING_OLD_BODY_COLUMNS : RECORDING_BODY_COLUMNS); i++) {
+	const int columns = count_body_columns(recording->file);
+	for (int i = 0; i < columns; i++) {
 		char *data = read_all(p, recording->file, &recording_body_columns[i], &rows);
 		if (!data)
 			return false;

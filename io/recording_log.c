@@ -1,10 +1,10 @@
-// The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that file: between two flushes it
-// moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
+/// The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that file: between two flushes it
+/// moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
 //
-// A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
-// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so what a kill can
-// cost is the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
-// have its sum is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log goes.
+/// A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
+/// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so what a kill can
+/// cost is the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
+/// have its sum is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log goes.
 #include "io/hdf5_file.h"
 #include "io/output_file.h"
 #include "io/recording_parts.h"
@@ -28,7 +28,7 @@ typedef struct record_head {
 	uint64_t size;
 } record_head;
 
-// What records begin with.
+/// What records begin with.
 typedef struct log_head {
 	char word[8];
 	uint32_t version, byte_order;
@@ -69,7 +69,7 @@ static uint32_t sum_of_head(const record_head *head)
 	return sum_of(numbers, sizeof numbers);
 }
 
-// ---- Writing ----
+/// ---- Writing ----
 
 struct sim_recorder {
 	sim_output_file file; // it never takes its name: the HDF5 file does
@@ -194,9 +194,10 @@ bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh
 
 bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, sim_error *error)
 {
-	char *bytes = new_record(recorder, RECORD_BODY, recording_record_size(recording_body_columns, RECORDING_BODY_COLUMNS));
+	const int columns = body->part != 0 ? RECORDING_BODY_COLUMNS : RECORDING_PLAIN_BODY_COLUMNS;
+	char *bytes = new_record(recorder, RECORD_BODY, recording_record_size(recording_body_columns, columns));
 	char *to = bytes;
-	for (int i = 0; bytes && i < RECORDING_BODY_COLUMNS; i++) {
+	for (int i = 0; bytes && i < columns; i++) {
 		recording_pack(&recording_body_columns[i], body, sizeof *body, 1, to);
 		to += recording_row_size(&recording_body_columns[i]);
 	}
@@ -258,7 +259,7 @@ bool sim_close_recorder(sim_recorder *recorder, sim_error *error)
 	return done;
 }
 
-// ---- Reading ----
+/// ---- Reading ----
 
 /// A log on its way in.
 typedef struct log_reader {
@@ -343,18 +344,28 @@ static bool take_mesh(log_reader *l)
 	return recording_check_triangles(mesh) || broken(l, "is a mesh that names a vertex that is not there");
 }
 
+/// The number of columns of a body in so many bytes. 0: none.
+static int body_columns_in(uint64_t size)
+{
+	static const int known[] = { RECORDING_OLD_BODY_COLUMNS, RECORDING_PLAIN_BODY_COLUMNS, RECORDING_BODY_COLUMNS };
+	for (int i = 0; i < 3; i++)
+		if (size == recording_record_size(recording_body_columns, known[i]))
+			return known[i];
+	return 0;
+}
+
 static bool take_body(log_reader *l)
 {
 	sim_recording *r = l->recording;
-	const bool is_old = l->head.size == recording_record_size(recording_body_columns, RECORDING_OLD_BODY_COLUMNS);
-	if (!is_old && l->head.size != recording_record_size(recording_body_columns, RECORDING_BODY_COLUMNS))
+	const int columns = body_columns_in(l->head.size);
+	if (columns == 0)
 		return broken(l, "is no body");
 	if (!make_room((void **)&r->bodies, r->body_count, &l->body_room, sizeof *r->bodies))
 		return out_of_memory(l);
 	const char *from = l->bytes;
 	sim_recorded_body *body = &r->bodies[r->body_count++];
 	memset(body, 0, sizeof *body);
-	for (int i = 0; i < (is_old ? RECORDING_OLD_BODY_COLUMNS : RECORDING_BODY_COLUMNS); i++) {
+	for (int i = 0; i < columns; i++) {
 		recording_unpack(&recording_body_columns[i], from, sizeof *body, 1, body);
 		from += recording_row_size(&recording_body_columns[i]);
 	}
@@ -476,7 +487,7 @@ bool recording_open_log(const recording_problem *p, sim_recording *recording)
 	return done;
 }
 
-// ---- Access ----
+/// ---- Access ----
 
 static bool read_at(const sim_recording *recording, int64_t at, void *bytes, size_t size)
 {

@@ -25,7 +25,13 @@ typedef struct recording_column {
 	size_t offset; ///< of the first of them in the record
 } recording_column;
 
-enum { RECORDING_BODY_COLUMNS = 7, RECORDING_OLD_BODY_COLUMNS = 6, RECORDING_CONTACT_COLUMNS = 8 };
+/// Bodies have seven columns; those of early versions six, and those of recordings with parts nine.
+enum {
+	RECORDING_OLD_BODY_COLUMNS = 6,
+	RECORDING_PLAIN_BODY_COLUMNS = 7,
+	RECORDING_BODY_COLUMNS = 9,
+	RECORDING_CONTACT_COLUMNS = 8
+};
 extern const recording_column recording_body_columns[RECORDING_BODY_COLUMNS];
 extern const recording_column recording_contact_columns[RECORDING_CONTACT_COLUMNS];
 extern const recording_column recording_time_column, recording_first_column, recording_poses_column;

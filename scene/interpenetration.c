@@ -1,4 +1,4 @@
-// Interpenetration by a standard cast: see interpenetration.h.
+/// Interpenetration by a standard cast: see interpenetration.h.
 #include "scene/interpenetration.h"
 
 /// The full algorithm as the papers describe it, and nothing else.
@@ -27,6 +27,13 @@ static bool fill(const sim_simulation *simulation, carom_world *world)
 	return true;
 }
 
+/// The type of a body's shape or part.
+static carom_shape_type type_of(const sim_simulation *simulation, uint64_t body, int32_t part)
+{
+	const carom_body_def def = sim_simulation_body_def(simulation, (int32_t)body);
+	return def.part_count > 0 ? def.parts[part].shape.type : def.shape.type;
+}
+
 static sim_interpenetration sum(const sim_simulation *simulation, const carom_world *world)
 {
 	sim_interpenetration total = { 0 };
@@ -35,8 +42,8 @@ static sim_interpenetration sum(const sim_simulation *simulation, const carom_wo
 	for (int32_t i = 0; i < contacts.count; i++) {
 		const carom_contact *c = &contacts.data[i];
 		const carom_pair *pair = &pairs.data[c->pair];
-		const carom_shape_type a = sim_simulation_body_def(simulation, (int32_t)pair->user_data_a).shape.type;
-		const carom_shape_type b = sim_simulation_body_def(simulation, (int32_t)pair->user_data_b).shape.type;
+		const carom_shape_type a = type_of(simulation, pair->user_data_a, pair->shape_a);
+		const carom_shape_type b = type_of(simulation, pair->user_data_b, pair->shape_b);
 		const bool is_ray = c->kind == CAROM_VERTEX_A || c->kind == CAROM_VERTEX_B;
 		if (is_ray && a == CAROM_MESH && b == CAROM_MESH) {
 			total.ray_length += (double)c->depth;

@@ -215,6 +215,7 @@ void sim_destroy_scene(sim_scene *scene)
 		free(scene->meshes[i].heights);
 	}
 	free(scene->meshes);
+	free(scene->parts);
 	free(scene->bodies);
 	free(scene->file);
 	free(scene->text);

@@ -31,15 +31,29 @@ typedef struct sim_mesh_source {
 	double thickness;
 } sim_mesh_source;
 
-/// One body.
-typedef struct sim_scene_body {
-	char name[SIM_NAME_SIZE]; ///< "" when the scene names none
+/// The form of a body or of a part. Its mesh is a number in the scene's meshes.
+typedef struct sim_scene_shape {
 	carom_shape_type type;
-	int32_t mesh; ///< index in the scene's meshes, of a mesh or hull; -1 for the others
+	int32_t mesh; ///< of a mesh or hull; -1 for the others
 	double radius;
 	double half_length;
 	double half_extents[3];
 	double rounding;
+} sim_scene_shape;
+
+/// One of the shapes that a body consists of.
+typedef struct sim_scene_part {
+	sim_scene_shape shape;
+	carom_pose pose; ///< in the body's frame
+	double density;  ///< kg/m3; of a body with a mass only the ratios of its parts' densities count
+} sim_scene_part;
+
+/// One body.
+typedef struct sim_scene_body {
+	char name[SIM_NAME_SIZE]; ///< "" when the scene names none
+	sim_scene_shape shape;    ///< of a body without parts
+	int32_t first_part;       ///< in the scene's parts, of a body with parts; bodies of one grid or source share theirs
+	int32_t part_count;       ///< 0: the body has shape
 	carom_body_kind kind;
 	carom_pose pose;             ///< of the body's frame (a mesh's origin, not its centre of mass)
 	carom_vec3 velocity;         ///< of the centre of mass, m/s
@@ -83,6 +97,8 @@ typedef struct sim_scene {
 	carom_world_def detection; ///< without filters and plug-in
 	sim_mesh_source *meshes;
 	int32_t mesh_count;
+	sim_scene_part *parts; ///< of all bodies
+	int32_t part_count;
 	sim_scene_body *bodies; ///< first_step never falls from one to the next
 	int32_t body_count;
 	sim_scene_camera camera;
@@ -106,5 +122,14 @@ bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error 
 /// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes/shapes.h). Not for height
 /// fields.
 bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error);
+
+/// How many shapes a body has: its parts, or the one that it is.
+static inline int32_t sim_scene_shape_count(const sim_scene_body *body) { return body->part_count > 0 ? body->part_count : 1; }
+
+/// Shape number k of a body of the scene, below their count.
+static inline const sim_scene_shape *sim_scene_shape_of(const sim_scene *scene, const sim_scene_body *body, int32_t k)
+{
+	return body->part_count > 0 ? &scene->parts[body->first_part + k].shape : &body->shape;
+}
 
 #endif

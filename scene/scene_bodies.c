@@ -1,4 +1,4 @@
-// The "planes", "bodies" and "grids" of a scene file.
+/// The "planes", "bodies" and "grids" of a scene file.
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
 #include "sim/base/words.h"
@@ -36,8 +36,7 @@ static sim_scene_body default_body(const sim_scene *scene)
 {
 	const carom_body_def def = carom_default_body_def();
 	return (sim_scene_body){
-		.type = CAROM_MESH,
-		.mesh = -1,
+		.shape = { .type = CAROM_MESH, .mesh = -1 },
 		.kind = CAROM_DYNAMIC,
 		.pose = carom_pose_identity(),
 		.density = 1000,
@@ -51,12 +50,12 @@ static sim_scene_body default_body(const sim_scene *scene)
 
 #define SHAPE(type) (1u << (type))
 
-// In the order of carom_shape_type.
+/// In the order of carom_shape_type.
 static const char *const SHAPE_NAMES[] = { "sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid",
 	NULL };
 
 /// Sizes: those that a shape needs must be there, others must not.
-static void read_size(const sim_json_node *node, sim_scene_body *body)
+static void read_size(const sim_json_node *node, sim_scene_shape *shape)
 {
 	static const unsigned upright = SHAPE(CAROM_CAPSULE) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
 	static const unsigned cornered = SHAPE(CAROM_BOX) | SHAPE(CAROM_HULL) | SHAPE(CAROM_CYLINDER) | SHAPE(CAROM_CONE);
@@ -72,17 +71,26 @@ static void read_size(const sim_json_node *node, sim_scene_body *body)
 		{ "rounding", cornered | SHAPE(CAROM_ELLIPSOID), false },
 	};
 	for (int i = 0; i < 5; i++) {
-		const bool wanted = (sizes[i].types & SHAPE(body->type)) != 0;
+		const bool wanted = (sizes[i].types & SHAPE(shape->type)) != 0;
 		const bool given = sim_json_has(node, sizes[i].name);
 		if (wanted && !given && sizes[i].needed)
 			sim_json_member_error(node, sizes[i].name, "is missing: this shape needs it");
 		else if (given && !wanted)
 			sim_json_member_error(node, sizes[i].name, "does not belong to this shape");
 	}
-	sim_json_number(node, "radius", 1e-6, 1e6, &body->radius);
-	sim_json_number(node, "half_length", 1e-6, 1e6, &body->half_length);
-	sim_json_numbers(node, "half_extents", 3, 1e-6, 1e6, body->half_extents);
-	sim_json_number(node, "rounding", 0, 1e6, &body->rounding);
+	sim_json_number(node, "radius", 1e-6, 1e6, &shape->radius);
+	sim_json_number(node, "half_length", 1e-6, 1e6, &shape->half_length);
+	sim_json_numbers(node, "half_extents", 3, 1e-6, 1e6, shape->half_extents);
+	sim_json_number(node, "rounding", 0, 1e6, &shape->rounding);
+}
+
+/// "shape" and sizes. The mesh is left to the caller.
+static void read_shape(const sim_json_node *node, sim_scene_shape *shape)
+{
+	int type = (int)shape->type;
+	sim_json_choice(node, "shape", SHAPE_NAMES, &type);
+	shape->type = (carom_shape_type)type;
+	read_size(node, shape);
 }
 
 void sim_read_orientation(const sim_json_node *node, carom_quat *orientation)
@@ -111,15 +119,27 @@ void sim_read_orientation(const sim_json_node *node, carom_quat *orientation)
 		*orientation = sim_unit_quat(sim_axis_angle(axis, degrees * SIM_PI / 180));
 }
 
+static bool is_height_field(const sim_scene *scene, const sim_scene_shape *shape)
+{
+	return shape->mesh >= 0 && scene->meshes[shape->mesh].kind == SIM_MESH_HEIGHT_FIELD;
+}
+
+/// Refuse shapes that a body of this kind cannot have. kind_field is where node says the kind; of a part it is "shape".
+static void check_shape(const sim_json_node *node, const char *kind_field, const sim_scene *scene, const sim_scene_shape *shape,
+	carom_body_kind kind)
+{
+	if (kind == CAROM_DYNAMIC && shape->type == CAROM_PLANE)
+		sim_json_member_error(node, kind_field, "a plane must be \"static\" or \"kinematic\"");
+	if (kind == CAROM_DYNAMIC && shape->type == CAROM_MESH && is_height_field(scene, shape))
+		sim_json_member_error(node, kind_field, "a height field must be \"static\" or \"kinematic\"");
+	if (shape->type == CAROM_HULL && is_height_field(scene, shape))
+		sim_json_member_error(node, "mesh", "a height field has no hull");
+}
+
 static void check_kind(const sim_json_node *node, const sim_scene *scene, const sim_scene_body *body)
 {
-	if (body->kind == CAROM_DYNAMIC && body->type == CAROM_PLANE)
-		sim_json_member_error(node, "kind", "a plane must be \"static\" or \"kinematic\"");
-	if (body->kind == CAROM_DYNAMIC && body->type == CAROM_MESH && body->mesh >= 0 &&
-		scene->meshes[body->mesh].kind == SIM_MESH_HEIGHT_FIELD)
-		sim_json_member_error(node, "kind", "a height field must be \"static\" or \"kinematic\"");
-	if (body->type == CAROM_HULL && body->mesh >= 0 && scene->meshes[body->mesh].kind == SIM_MESH_HEIGHT_FIELD)
-		sim_json_member_error(node, "mesh", "a height field has no hull");
+	if (body->part_count == 0)
+		check_shape(node, "kind", scene, &body->shape, body->kind);
 	if (body->kind == CAROM_STATIC && (sim_json_has(node, "velocity") || sim_json_has(node, "angular_velocity")))
 		sim_json_member_error(node, sim_json_has(node, "velocity") ? "velocity" : "angular_velocity",
 			"a static body does not move; \"kind\": \"kinematic\" does");
@@ -130,25 +150,76 @@ static void check_kind(const sim_json_node *node, const sim_scene *scene, const 
 			node, "continuous", "only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
 }
 
+static void read_part(const sim_json_node *node, sim_scene *scene, const sim_scene_body *body)
+{
+	static const char *const fields[] = { "shape", "mesh", "radius", "half_length", "half_extents", "rounding", "position",
+		"orientation", "rotation", "density", NULL };
+	sim_json_node name;
+	sim_scene_part part = {
+		.shape = { .type = CAROM_MESH, .mesh = -1 },
+		.pose = carom_pose_identity(),
+		.density = body->density,
+	};
+	if (!sim_json_fields(node, fields))
+		return;
+	read_shape(node, &part.shape);
+	if (sim_json_member(node, "mesh", &name))
+		part.shape.mesh = find_mesh(&name, scene);
+	check_shape(node, "shape", scene, &part.shape, body->kind);
+	sim_read_vec3(node, "position", CAROM_MAX_COORDINATE, &part.pose.position);
+	sim_read_orientation(node, &part.pose.orientation);
+	sim_json_positive(node, "density", &part.density);
+	if (body->kind != CAROM_DYNAMIC && sim_json_has(node, "density"))
+		sim_json_member_error(node, "density", "only dynamic bodies have a mass");
+	sim_scene_part *added = sim_append(node, (void **)&scene->parts, &scene->part_count, sizeof *added);
+	if (added)
+		*added = part;
+}
+
+/// "parts" stands in place of a shape and its sizes.
+static void read_parts(const sim_json_node *node, sim_scene *scene, sim_scene_body *body)
+{
+	static const char *const others[] = { "shape", "mesh", "radius", "half_length", "half_extents", "rounding" };
+	sim_json_node list;
+	sim_json_member(node, "parts", &list);
+	for (int i = 0; i < 6; i++)
+		sim_forbid_both(node, "parts", others[i]);
+	const int count = sim_json_count(&list, true);
+	if (count < 1 || count > SIM_MOST_PARTS)
+		sim_json_error(&list, "must hold 1 to %d parts", SIM_MOST_PARTS);
+	body->first_part = scene->part_count;
+	for (int i = 0; i < count && !node->json->failed; i++) {
+		const sim_json_node part = sim_json_child(&list, i);
+		read_part(&part, scene, body);
+	}
+	body->part_count = scene->part_count - body->first_part;
+}
+
+static void read_mass(const sim_json_node *node, sim_scene_body *body)
+{
+	sim_forbid_both(node, "density", "mass");
+	sim_json_positive(node, "density", &body->density);
+	sim_json_positive(node, "mass", &body->mass);
+}
+
 /// All fields of a body except "mesh", which a grid reads in its own way.
-static void read_body_fields(const sim_json_node *node, sim_scene_body *body)
+static void read_body_fields(const sim_json_node *node, sim_scene *scene, sim_scene_body *body)
 {
 	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL }; // of carom_body_kind
-	int type = (int)body->type, kind;
+	const bool has_parts = sim_json_has(node, "parts");
 	sim_read_name(node, "name", body->name);
-	sim_json_choice(node, "shape", SHAPE_NAMES, &type);
-	body->type = (carom_shape_type)type;
-	kind = body->type == CAROM_PLANE ? (int)CAROM_STATIC : (int)body->kind;
+	if (!has_parts)
+		read_shape(node, &body->shape);
+	int kind = body->shape.type == CAROM_PLANE ? (int)CAROM_STATIC : (int)body->kind;
 	sim_json_choice(node, "kind", kinds, &kind);
 	body->kind = (carom_body_kind)kind;
-	read_size(node, body);
+	read_mass(node, body);
+	if (has_parts)
+		read_parts(node, scene, body);
 	sim_read_vec3(node, "position", SIM_FARTHEST, &body->pose.position);
 	sim_read_orientation(node, &body->pose.orientation);
 	sim_read_vec3(node, "velocity", 1e6, &body->velocity);
 	sim_read_vec3(node, "angular_velocity", 1e6, &body->angular_velocity);
-	sim_forbid_both(node, "density", "mass");
-	sim_json_positive(node, "density", &body->density);
-	sim_json_positive(node, "mass", &body->mass);
 	sim_json_number(node, "friction", 0, 1e6, &body->friction);
 	sim_json_number(node, "restitution", 0, 1, &body->restitution);
 	sim_json_bits(node, "category", &body->category);
@@ -190,7 +261,7 @@ void sim_read_planes(const sim_json_node *root, sim_scene *scene)
 			sim_json_member_error(&node, "normal", "must not be zero");
 		for (int k = 0; k < 3; k++)
 			normal[k] /= length;
-		body.type = CAROM_PLANE;
+		body.shape.type = CAROM_PLANE;
 		body.kind = CAROM_STATIC;
 		body.pose.position = (carom_vec3){ normal[0] * offset, normal[1] * offset, normal[2] * offset };
 		body.pose.orientation = sim_rotation_to_normal(normal);
@@ -212,15 +283,15 @@ void sim_read_bodies(const sim_json_node *root, sim_scene *scene)
 		sim_scene_body body = default_body(scene);
 		if (!sim_json_fields(&node, fields))
 			return;
-		read_body_fields(&node, &body);
+		read_body_fields(&node, scene, &body);
 		if (sim_json_member(&node, "mesh", &name))
-			body.mesh = find_mesh(&name, scene);
+			body.shape.mesh = find_mesh(&name, scene);
 		check_kind(&node, scene, &body);
 		append_body(&node, scene, &body);
 	}
 }
 
-// ---- Many bodies at a time ----
+/// ---- Many bodies at a time ----
 
 static void read_meshes_in_turn(const sim_json_node *node, const sim_scene *scene, sim_variation *v)
 {
@@ -240,13 +311,13 @@ static void read_meshes_in_turn(const sim_json_node *node, const sim_scene *scen
 	}
 }
 
-void sim_read_varied_body(const sim_json_node *node, const sim_scene *scene, sim_scene_body *body, sim_variation *variation)
+void sim_read_varied_body(const sim_json_node *node, sim_scene *scene, sim_scene_body *body, sim_variation *variation)
 {
 	static const char *const fields[] = { "degrees", "shift", "seed", NULL };
 	sim_json_node jitter;
 	*body = default_body(scene);
 	*variation = (sim_variation){ .state = 1 };
-	read_body_fields(node, body);
+	read_body_fields(node, scene, body);
 	if (sim_json_member(node, "jitter", &jitter) && sim_json_fields(&jitter, fields)) {
 		sim_json_number(&jitter, "degrees", 0, 180, &variation->degrees);
 		sim_json_number(&jitter, "shift", 0, 1e6, &variation->shift);
@@ -254,7 +325,7 @@ void sim_read_varied_body(const sim_json_node *node, const sim_scene *scene, sim
 	}
 	read_meshes_in_turn(node, scene, variation);
 	for (int k = 0; k < variation->mesh_count; k++) {
-		body->mesh = variation->meshes[k];
+		body->shape.mesh = variation->meshes[k];
 		check_kind(node, scene, body);
 	}
 	if (variation->mesh_count == 0)
@@ -271,7 +342,7 @@ void sim_add_varied_body(const sim_json_node *node, sim_scene *scene, const sim_
 	made.pose.position.y += offset.y + variation->shift * sim_random_unit(&variation->state);
 	made.pose.position.z += offset.z + variation->shift * sim_random_unit(&variation->state);
 	if (variation->mesh_count > 0)
-		made.mesh = variation->meshes[i % variation->mesh_count];
+		made.shape.mesh = variation->meshes[i % variation->mesh_count];
 	append_body(node, scene, &made);
 }
 
@@ -282,7 +353,7 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 	return !node->json->failed;
 }
 
-// ---- Grids ----
+/// ---- Grids ----
 
 /// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded motions.
 static void read_grid(const sim_json_node *node, sim_scene *scene)

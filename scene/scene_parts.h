@@ -10,6 +10,7 @@
 
 #define SIM_FARTHEST 1e9 ///< metres: positions are double, and a float of the relative pose still resolves 64 m there
 #define SIM_MOST_BODIES 1000000
+#define SIM_MOST_PARTS 10000 ///< of one body
 
 // ---- Fields ----
 
@@ -32,7 +33,7 @@ void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t
 /// The fields of a body, for lists of known names. "position" of a grid is that of its first body, of a source that of its
 /// middle.
 #define SIM_BODY_FIELDS                                                                                                        \
-	"name", "shape", "mesh", "radius", "half_length", "half_extents", "rounding", "kind", "position", "orientation",           \
+	"name", "shape", "parts", "mesh", "radius", "half_length", "half_extents", "rounding", "kind", "position", "orientation",  \
 		"rotation", "velocity", "angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group", \
 		"continuous"
 
@@ -47,8 +48,9 @@ typedef struct sim_variation {
 	int mesh_count;
 } sim_variation;
 
-/// All fields of a body, with "mesh" a name or a list of names, and "jitter". Checked for each mesh.
-void sim_read_varied_body(const sim_json_node *node, const sim_scene *scene, sim_scene_body *body, sim_variation *variation);
+/// All fields of a body, with "mesh" a name or a list of names, and "jitter". Checked for each mesh. Its parts join those of
+/// the scene.
+void sim_read_varied_body(const sim_json_node *node, sim_scene *scene, sim_scene_body *body, sim_variation *variation);
 /// Add body number i of a grid or source: body with its rotation, mesh, and place: offset and a random shift from that of body.
 /// They must be added in order from 0.
 void sim_add_varied_body(const sim_json_node *node, sim_scene *scene, const sim_scene_body *body, sim_variation *variation,

@@ -1,4 +1,4 @@
-// A scene in motion: see simulation.h.
+/// A scene in motion: see simulation.h.
 #include "scene/simulation.h"
 
 #include "carom/collide.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Where a body was at the last detection, and when it stops on its way from there.
+/// Where a body was at the last detection, and when it stops on its way from there.
 typedef struct sim_stop {
 	carom_pose begin;
 	double time;     // 1: it does not
@@ -25,7 +25,8 @@ struct sim_simulation {
 	const sim_scene *scene;
 	carom_world *world;
 	carom_mesh **meshes; // [scene->mesh_count]
-	carom_mesh **hulls;  // [scene->mesh_count] of those that a body is the hull of; else NULL
+	carom_mesh **hulls;  // [scene->mesh_count] of those that a body or part is the hull of; else NULL
+	carom_part *parts;   // [scene->part_count]
 	int32_t body_count;  // bodies that are there: the first ones of the scene
 	carom_body_id *ids;  // [scene->body_count]
 	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
@@ -38,9 +39,11 @@ struct sim_simulation {
 	int32_t moving_count;
 	int32_t *planes; // numbers of the static planes
 	int32_t plane_count;
-	carom_pose *poses; // of all bodies, for the recording
+	carom_pose *poses; // of all bodies
 	int32_t continuous_count;
 	sim_stop *stops; // of all bodies
+	int32_t *rows;   // [scene->body_count + 1] of the recording: the first one of each body, which has one for each part
+	carom_pose *row_poses;
 	sim_dynamic_contact *contacts;
 	sim_recorded_contact *recorded;
 	int32_t contact_room;
@@ -57,7 +60,7 @@ static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 	return sim_hash_doubles(hash, numbers, 7);
 }
 
-// ---- Setting up ----
+/// ---- Setting up ----
 
 static bool out_of_memory(const sim_simulation *s, sim_error *error)
 {
@@ -108,44 +111,97 @@ static bool create_hulls(sim_simulation *s, carom_context *context, sim_error *e
 {
 	for (int32_t i = 0; i < s->scene->body_count; i++) {
 		const sim_scene_body *body = &s->scene->bodies[i];
-		if (body->type == CAROM_HULL && sim_hull_of(context, s->meshes[body->mesh], &s->hulls[body->mesh]) != CAROM_SUCCESS)
-			return body_error(s, i, carom_error_text(context), error);
+		for (int32_t k = 0; k < sim_scene_shape_count(body); k++) {
+			const sim_scene_shape *shape = sim_scene_shape_of(s->scene, body, k);
+			if (shape->type == CAROM_HULL &&
+				sim_hull_of(context, s->meshes[shape->mesh], &s->hulls[shape->mesh]) != CAROM_SUCCESS)
+				return body_error(s, i, carom_error_text(context), error);
+		}
 	}
 	return true;
 }
 
-static carom_shape shape_of(const sim_simulation *s, const sim_scene_body *body)
+static carom_shape shape_of(const sim_simulation *s, const sim_scene_shape *from)
 {
 	return (carom_shape){
-		.type = body->type,
-		.radius = body->radius,
-		.half_length = body->half_length,
-		.half_extents = { body->half_extents[0], body->half_extents[1], body->half_extents[2] },
-		.mesh = body->type == CAROM_MESH ? s->meshes[body->mesh]
-			: body->type == CAROM_HULL   ? s->hulls[body->mesh]
+		.type = from->type,
+		.radius = from->radius,
+		.half_length = from->half_length,
+		.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
+		.mesh = from->type == CAROM_MESH ? s->meshes[from->mesh]
+			: from->type == CAROM_HULL   ? s->hulls[from->mesh]
 										 : NULL,
-		.rounding = body->rounding,
+		.rounding = from->rounding,
 	};
 }
 
-static double longest_side(const carom_shape *shape)
+static void create_parts(sim_simulation *s)
 {
-	const double *half = shape->half_extents, more = 2 * shape->rounding;
+	for (int32_t i = 0; i < s->scene->part_count; i++)
+		s->parts[i] = (carom_part){ shape_of(s, &s->scene->parts[i].shape), s->scene->parts[i].pose };
+}
+
+/// The box of a shape in its own frame, without its rounding. A plane is infinite.
+static carom_aabb bare_box(const carom_shape *shape)
+{
+	const double *half = shape->half_extents, r = shape->radius, l = shape->half_length;
 	switch (shape->type) {
-	case CAROM_SPHERE: return 2 * shape->radius;
-	case CAROM_CAPSULE: return 2 * (shape->radius + shape->half_length);
+	case CAROM_SPHERE: return (carom_aabb){ { -r, -r, -r }, { r, r, r } };
+	case CAROM_CAPSULE: return (carom_aabb){ { -r, -r, -(r + l) }, { r, r, r + l } };
 	case CAROM_BOX:
-	case CAROM_ELLIPSOID: return 2 * fmax(half[0], fmax(half[1], half[2])) + more;
+	case CAROM_ELLIPSOID: return (carom_aabb){ { -half[0], -half[1], -half[2] }, { half[0], half[1], half[2] } };
 	case CAROM_CYLINDER:
-	case CAROM_CONE: return 2 * fmax(shape->radius, shape->half_length) + more;
-	case CAROM_PLANE: return INFINITY;
+	case CAROM_CONE: return (carom_aabb){ { -r, -r, -l }, { r, r, l } };
+	case CAROM_PLANE: return (carom_aabb){ { -INFINITY, -INFINITY, -INFINITY }, { INFINITY, INFINITY, INFINITY } };
 	default: break;
 	}
 	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
-	double side = 0;
-	for (int k = 0; k < 3; k++)
-		side = fmax(side, report->upper[k] - report->lower[k]);
-	return shape->type == CAROM_HULL ? side + more : side;
+	return (carom_aabb){ { report->lower[0], report->lower[1], report->lower[2] },
+		{ report->upper[0], report->upper[1], report->upper[2] } };
+}
+
+static double longest_of(const carom_aabb *box)
+{
+	return fmax(box->upper.x - box->lower.x, fmax(box->upper.y - box->lower.y, box->upper.z - box->lower.z));
+}
+
+static double rounding_of(const carom_shape *shape) { return shape->type == CAROM_MESH ? 0 : shape->rounding; }
+
+/// Make a box in the frame of a body hold the box of a part.
+static void add_part_box(carom_aabb *box, const carom_part *part)
+{
+	const carom_aabb bare = bare_box(&part->shape);
+	const double more = rounding_of(&part->shape);
+	for (int i = 0; i < 8; i++) {
+		const carom_vec3 corner = { i & 1 ? bare.upper.x : bare.lower.x, i & 2 ? bare.upper.y : bare.lower.y,
+			i & 4 ? bare.upper.z : bare.lower.z };
+		const carom_vec3 p = carom_transform_point(part->pose, corner);
+		box->lower =
+			(carom_vec3){ fmin(box->lower.x, p.x - more), fmin(box->lower.y, p.y - more), fmin(box->lower.z, p.z - more) };
+		box->upper =
+			(carom_vec3){ fmax(box->upper.x, p.x + more), fmax(box->upper.y, p.y + more), fmax(box->upper.z, p.z + more) };
+	}
+}
+
+static bool has_plane(const carom_body_def *def)
+{
+	for (int32_t i = 0; i < def->part_count; i++)
+		if (def->parts[i].shape.type == CAROM_PLANE)
+			return true;
+	return def->part_count == 0 && def->shape.type == CAROM_PLANE;
+}
+
+static double longest_side(const carom_body_def *def)
+{
+	carom_aabb box = { { INFINITY, INFINITY, INFINITY }, { -INFINITY, -INFINITY, -INFINITY } };
+	if (has_plane(def))
+		return INFINITY;
+	for (int32_t i = 0; i < def->part_count; i++)
+		add_part_box(&box, &def->parts[i]);
+	if (def->part_count > 0)
+		return longest_of(&box);
+	box = bare_box(&def->shape);
+	return longest_of(&box) + 2 * rounding_of(&def->shape);
 }
 
 /// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
@@ -169,7 +225,31 @@ static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *sha
 	return true;
 }
 
-static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape, sim_error *error)
+static void scale_mass(carom_mass *mass, double factor)
+{
+	mass->mass *= factor;
+	for (int k = 0; k < 6; k++)
+		mass->inertia[k] *= factor;
+}
+
+/// Mass and inertia of a body. One part at the pose of its body weighs, bit for bit, as much as a body of that shape.
+static bool mass_of(const sim_simulation *s, int32_t i, const carom_body_def *def, carom_mass *mass, sim_error *error)
+{
+	const sim_scene_body *body = &s->scene->bodies[i];
+	if (def->part_count == 0 && !unit_mass(s, i, &def->shape, mass, error))
+		return false;
+	for (int32_t k = 0; k < def->part_count; k++) {
+		carom_mass part;
+		if (!unit_mass(s, i, &def->parts[k].shape, &part, error))
+			return false;
+		scale_mass(&part, s->scene->parts[body->first_part + k].density / body->density);
+		sim_add_mass(mass, &part, &def->parts[k].pose);
+	}
+	scale_mass(mass, body->mass > 0 ? body->mass / mass->mass : body->density);
+	return true;
+}
+
+static bool add_dynamics(sim_simulation *s, int32_t i, const carom_body_def *made, sim_error *error)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
 	sim_error reason;
@@ -181,14 +261,8 @@ static bool add_dynamics(sim_simulation *s, int32_t i, const carom_shape *shape,
 		.friction = body->friction,
 		.restitution = body->restitution,
 	};
-	if (body->kind == CAROM_DYNAMIC) {
-		if (!unit_mass(s, i, shape, &def.mass, error))
-			return false;
-		const double density = body->mass > 0 ? body->mass / def.mass.mass : body->density;
-		def.mass.mass *= density;
-		for (int k = 0; k < 6; k++)
-			def.mass.inertia[k] *= density;
-	}
+	if (body->kind == CAROM_DYNAMIC && !mass_of(s, i, made, &def.mass, error))
+		return false;
 	return sim_dynamics_add_body(s->dynamics, &def, &reason) || body_error(s, i, reason.text, error);
 }
 
@@ -196,7 +270,12 @@ carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
 	carom_body_def def = carom_default_body_def();
-	def.shape = shape_of(s, body);
+	if (body->part_count > 0) {
+		def.parts = s->parts + body->first_part;
+		def.part_count = body->part_count;
+	} else {
+		def.shape = shape_of(s, &body->shape);
+	}
 	def.kind = body->kind;
 	def.pose = i < s->body_count ? s->poses[i] : body->pose;
 	def.category = body->category;
@@ -207,43 +286,53 @@ carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 	return def;
 }
 
+static bool is_plane(const sim_scene_body *body) { return body->part_count == 0 && body->shape.type == CAROM_PLANE; }
+
 static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
 {
 	const sim_scene_body *body = &s->scene->bodies[i];
 	const carom_body_def def = sim_simulation_body_def(s, i);
 	if (carom_world_add_body(s->world, &def, &s->ids[i]) != CAROM_SUCCESS)
 		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error);
-	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def.shape) : INFINITY;
-	s->radii[i] = body->type == CAROM_PLANE ? 0 : 0.5 * longest_side(&def.shape);
+	s->sizes[i] = body->kind == CAROM_DYNAMIC ? longest_side(&def) : INFINITY;
+	s->radii[i] = has_plane(&def) ? 0 : 0.5 * longest_side(&def);
 	s->poses[i] = s->stops[i].begin = body->pose;
 	s->continuous_count += body->continuous;
 	if (body->kind == CAROM_DYNAMIC)
 		s->summary.bodies++;
 	else
 		s->summary.others++;
-	if (body->type == CAROM_PLANE && body->kind == CAROM_STATIC)
+	if (is_plane(body) && body->kind == CAROM_STATIC)
 		s->planes[s->plane_count++] = i;
 	if (body->kind != CAROM_STATIC) {
 		s->moving[s->moving_count] = i;
 		s->moving_ids[s->moving_count++] = s->ids[i];
 	}
 	s->body_count++;
-	return add_dynamics(s, i, &def.shape, error);
+	s->rows[i + 1] = s->rows[i] + sim_scene_shape_count(body);
+	return add_dynamics(s, i, &def, error);
 }
 
 static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 {
 	const sim_scene_body *from = &s->scene->bodies[i];
-	const sim_recorded_body body = {
-		.kind = from->kind,
-		.type = from->type,
-		.mesh = from->mesh,
-		.radius = from->radius,
-		.half_length = from->half_length,
-		.half_extents = { from->half_extents[0], from->half_extents[1], from->half_extents[2] },
-		.rounding = from->rounding,
-	};
-	return sim_recorder_add_body(s->recorder, &body, error);
+	for (int32_t k = 0; k < sim_scene_shape_count(from); k++) {
+		const sim_scene_shape *shape = sim_scene_shape_of(s->scene, from, k);
+		const sim_recorded_body body = {
+			.kind = from->kind,
+			.type = shape->type,
+			.mesh = shape->mesh,
+			.radius = shape->radius,
+			.half_length = shape->half_length,
+			.half_extents = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
+			.rounding = shape->rounding,
+			.part = from->part_count > 0 ? k + 1 : 0,
+			.place = from->part_count > 0 ? s->scene->parts[from->first_part + k].pose : carom_pose_identity(),
+		};
+		if (!sim_recorder_add_body(s->recorder, &body, error))
+			return false;
+	}
+	return true;
 }
 
 /// Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
@@ -287,6 +376,15 @@ static bool start_recording(sim_simulation *s, const char *path, sim_error *erro
 	return done;
 }
 
+/// Rows that a recording of all bodies has.
+static size_t count_rows(const sim_scene *scene)
+{
+	size_t rows = 0;
+	for (int32_t i = 0; i < scene->body_count; i++)
+		rows += (size_t)sim_scene_shape_count(&scene->bodies[i]);
+	return rows;
+}
+
 static bool allocate(sim_simulation *s)
 {
 	const size_t bodies = (size_t)s->scene->body_count;
@@ -301,9 +399,12 @@ static bool allocate(sim_simulation *s)
 	s->planes = calloc(bodies, sizeof *s->planes);
 	s->poses = calloc(bodies, sizeof *s->poses);
 	s->stops = calloc(bodies, sizeof *s->stops);
+	s->parts = calloc((size_t)s->scene->part_count + 1, sizeof *s->parts);
+	s->rows = calloc(bodies + 1, sizeof *s->rows);
+	s->row_poses = calloc(count_rows(s->scene), sizeof *s->row_poses);
 	s->dynamics = sim_create_dynamics(&s->scene->solver, s->scene->gravity);
 	return s->meshes && s->hulls && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses &&
-		s->planes && s->poses && s->stops && s->dynamics;
+		s->planes && s->poses && s->stops && s->parts && s->rows && s->row_poses && s->dynamics;
 }
 
 static carom_vec3 against(carom_vec3 gravity)
@@ -333,6 +434,7 @@ static bool set_up(sim_simulation *s, carom_context *context, const char *record
 	s->summary.hash = SIM_HASH_START;
 	if (!create_meshes(s, context, error) || !create_hulls(s, context, error))
 		return false;
+	create_parts(s);
 	const carom_world_def def = detection_of(s->scene);
 	if (carom_create_world(context, &def, &s->world) != CAROM_SUCCESS) {
 		return sim_fail(error, "%s: field \"detection\": %s", s->scene->file, carom_error_text(context));
@@ -390,12 +492,15 @@ void sim_destroy_simulation(sim_simulation *s)
 	free(s->planes);
 	free(s->poses);
 	free(s->stops);
+	free(s->parts);
+	free(s->rows);
+	free(s->row_poses);
 	free(s->contacts);
 	free(s->recorded);
 	free(s);
 }
 
-// ---- Stepping ----
+/// ---- Stepping ----
 
 static bool reserve_contacts(sim_simulation *s, int32_t count)
 {
@@ -414,7 +519,8 @@ static bool reserve_contacts(sim_simulation *s, int32_t count)
 	return true;
 }
 
-/// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the scene's bodies.
+/// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the scene's bodies; the
+/// recording has rows of parts.
 static bool take_contacts(sim_simulation *s, sim_step *step)
 {
 	const carom_contact_view view = carom_world_contacts(s->world);
@@ -426,8 +532,10 @@ static bool take_contacts(sim_simulation *s, sim_step *step)
 		const carom_pair *pair = &pairs.data[c->pair];
 		sim_dynamic_contact *contact = &s->contacts[i];
 		sim_recorded_contact *recorded = &s->recorded[i];
-		contact->body_a = recorded->body_a = (int32_t)pair->user_data_a;
-		contact->body_b = recorded->body_b = (int32_t)pair->user_data_b;
+		contact->body_a = (int32_t)pair->user_data_a;
+		contact->body_b = (int32_t)pair->user_data_b;
+		recorded->body_a = s->rows[contact->body_a] + pair->shape_a;
+		recorded->body_b = s->rows[contact->body_b] + pair->shape_b;
 		for (int k = 0; k < 3; k++) {
 			contact->point[k] = recorded->point[k] = c->point[k];
 			recorded->normal[k] = c->normal[k];
@@ -469,7 +577,7 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 	return take_contacts(s, step) || out_of_memory(s, error);
 }
 
-// ---- Continuous bodies ----
+/// ---- Continuous bodies ----
 
 /// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not looked
 /// at with these at rest. Returns false where none does.
@@ -544,8 +652,11 @@ static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
 	if (!s->recorder)
 		return true;
 	const double start = sim_now_ms();
+	for (int32_t i = 0; i < s->body_count; i++)
+		for (int32_t row = s->rows[i]; row < s->rows[i + 1]; row++)
+			s->row_poses[row] = s->poses[i];
 	const bool done =
-		sim_recorder_add_frame(s->recorder, step->time, s->poses, s->recorded, carom_world_contacts(s->world).count, error);
+		sim_recorder_add_frame(s->recorder, step->time, s->row_poses, s->recorded, carom_world_contacts(s->world).count, error);
 	step->ms_recording += sim_now_ms() - start;
 	return done;
 }
@@ -649,7 +760,7 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 	return true;
 }
 
-// ---- Results ----
+/// ---- Results ----
 
 static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t *tests)
 {
@@ -675,7 +786,7 @@ static double height_of_ground(const sim_simulation *s)
 		carom_aabb box;
 		if (s->scene->bodies[i].kind != CAROM_STATIC)
 			continue;
-		if (s->scene->bodies[i].type == CAROM_PLANE)
+		if (is_plane(&s->scene->bodies[i]))
 			return -INFINITY;
 		if (carom_world_get_aabb(s->world, s->ids[i], &box) == CAROM_SUCCESS)
 			ground = fmin(ground, corner_height(s, &box));

@@ -1,11 +1,12 @@
-// Mass and inertia of volumes at density 1: closed forms, and a sum over the surface for rounded ones. Hulls of meshes.
+/// Mass and inertia of volumes at density 1: closed forms, and a sum over the surface for rounded ones. Hulls of meshes.
 #include "scene/volumes.h"
 #include "sim/base/rotations.h"
 #include "sim/base/vectors.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-// Directions around and from pole to pole in which the surface of a rounded volume is found.
+/// Directions around and from pole to pole in which the surface of a rounded volume is found.
 enum { AROUND = 128, ACROSS = 64 };
 
 static carom_mass sphere_mass(double r)
@@ -54,7 +55,7 @@ static carom_mass cone_mass(double r, double l)
 	return (carom_mass){ .mass = mass, .centre = { 0, 0, -0.5 * l }, .inertia = { across, across, 0.3 * mass * r * r } };
 }
 
-// ---- Rounded volumes ----
+/// ---- Rounded volumes ----
 
 static carom_vec3 farthest_vertex(const carom_mesh *mesh, carom_vec3 d)
 {
@@ -98,7 +99,7 @@ static carom_vec3 surface_point(const carom_shape *s, int row, int column)
 	return sim_add(farthest(s, d), sim_scale(d, s->rounding));
 }
 
-// Sums of volume, first and second moments (xx, yy, zz, xy, xz, yz).
+/// Sums of volume, first and second moments (xx, yy, zz, xy, xz, yz).
 typedef struct moments {
 	double volume;
 	carom_vec3 first;
@@ -138,6 +139,38 @@ static carom_mass rounded_mass(const carom_shape *s)
 	return (carom_mass){ v, c, { yy + zz, xx + zz, xx + yy, v * c.x * c.y - i[3], v * c.x * c.z - i[4], v * c.y * c.z - i[5] } };
 }
 
+/// R I R^T of a tensor xx, yy, zz, xy, xz, yz.
+static void turn_inertia(carom_quat turn, const double from[6], double to[6])
+{
+	const double full[3][3] = { { from[0], from[3], from[4] }, { from[3], from[1], from[5] }, { from[4], from[5], from[2] } };
+	const carom_vec3 axes[3] = { carom_rotate(turn, (carom_vec3){ 1, 0, 0 }), carom_rotate(turn, (carom_vec3){ 0, 1, 0 }),
+		carom_rotate(turn, (carom_vec3){ 0, 0, 1 }) };
+	static const int places[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
+	for (int k = 0; k < 6; k++) {
+		to[k] = 0;
+		for (int i = 0; i < 3; i++)
+			for (int j = 0; j < 3; j++) {
+				const double a[3] = { axes[i].x, axes[i].y, axes[i].z }, b[3] = { axes[j].x, axes[j].y, axes[j].z };
+				to[k] += a[places[k][0]] * full[i][j] * b[places[k][1]];
+			}
+	}
+}
+
+/// Two masses have the inertia of each and that of two points with their reduced mass (Steiner).
+void sim_add_mass(carom_mass *sum, const carom_mass *part, const carom_pose *pose)
+{
+	double turned[6];
+	const double total = sum->mass + part->mass, reduced = sum->mass * part->mass / total;
+	const carom_vec3 d = sim_subtract(carom_transform_point(*pose, part->centre), sum->centre);
+	const double across[6] = { d.y * d.y + d.z * d.z, d.x * d.x + d.z * d.z, d.x * d.x + d.y * d.y, -d.x * d.y, -d.x * d.z,
+		-d.y * d.z };
+	turn_inertia(pose->orientation, part->inertia, turned);
+	for (int k = 0; k < 6; k++)
+		sum->inertia[k] += turned[k] + reduced * across[k];
+	sum->centre = sim_add(sum->centre, sim_scale(d, part->mass / total));
+	sum->mass = total;
+}
+
 carom_result sim_hull_of(carom_context *context, const carom_mesh *mesh, carom_mesh **hull)
 {
 	if (*hull)
@@ -146,7 +179,7 @@ carom_result sim_hull_of(carom_context *context, const carom_mesh *mesh, carom_m
 	return carom_create_hull(context, &points, carom_mesh_get_report(mesh)->vertex_count, hull);
 }
 
-carom_result sim_recorded_shape(
+static carom_result recorded_shape(
 	carom_context *context, const sim_recorded_body *body, carom_mesh *const *meshes, carom_mesh **hulls, carom_shape *shape)
 {
 	*shape = (carom_shape){ .type = body->type,
@@ -159,6 +192,34 @@ carom_result sim_recorded_shape(
 		return CAROM_SUCCESS;
 	const carom_result result = sim_hull_of(context, meshes[body->mesh], &hulls[body->mesh]);
 	shape->mesh = hulls[body->mesh];
+	return result;
+}
+
+int32_t sim_recorded_rows(const sim_recording *recording, int32_t row)
+{
+	const int32_t count = sim_recording_body_count(recording);
+	int32_t rows = 1;
+	while (row + rows < count && sim_recording_get_body(recording, row + rows)->part > 1)
+		rows++;
+	return rows;
+}
+
+carom_result sim_recorded_def(carom_context *context, const sim_recording *recording, int32_t row, carom_mesh *const *meshes,
+	carom_mesh **hulls, carom_body_def *def)
+{
+	const sim_recorded_body *body = sim_recording_get_body(recording, row);
+	const int32_t rows = sim_recorded_rows(recording, row);
+	def->kind = body->kind;
+	if (body->part == 0)
+		return recorded_shape(context, body, meshes, hulls, &def->shape);
+	carom_part *parts = calloc((size_t)rows, sizeof *parts);
+	carom_result result = parts ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+	for (int32_t k = 0; k < rows && result == CAROM_SUCCESS; k++) {
+		parts[k].pose = body[k].place;
+		result = recorded_shape(context, &body[k], meshes, hulls, &parts[k].shape);
+	}
+	def->parts = parts;
+	def->part_count = rows;
 	return result;
 }
 

@@ -461,6 +461,87 @@ TEST(recording, bodies_without_rounding_are_read)
 	unlink(path);
 }
 
+// Three bodies: of two parts, of one shape, of one part.
+static void write_parts(const char *path, const int32_t part[4])
+{
+	sim_error error = { "" };
+	const sim_recording_info info = { .time_step = 1, .scene_text = "", .scene_name = "" };
+	const carom_pose place = { { 1, 2, 3 }, { 0, 0, 1, 0 } };
+	carom_pose poses[4];
+	sim_recorder *recorder = sim_create_recorder(path, &info, &error);
+	REQUIRE(recorder != NULL);
+	for (int i = 0; i < 4; i++) {
+		const sim_recorded_body body = {
+			.kind = CAROM_DYNAMIC, .type = CAROM_SPHERE, .mesh = -1, .radius = i + 1.0, .part = part[i], .place = place
+		};
+		CHECK(sim_recorder_add_body(recorder, &body, &error));
+		poses[i] = pose_of(0, i < 2 ? 0 : i);
+	}
+	CHECK(sim_recorder_add_frame(recorder, 0, poses, NULL, 0, &error));
+	CHECK_STR(error.text, "");
+	sim_close_recorder(recorder, &error);
+}
+
+static void check_parts(const char *path)
+{
+	sim_recording *recording = open_good(path);
+	CHECK_INT(sim_recording_body_count(recording), 4);
+	CHECK_INT(sim_recording_whole_count(recording), 3);
+	CHECK_INT(sim_recording_moving_count(recording), 3);
+	for (int i = 0; i < 4; i++)
+		CHECK_NEAR(sim_recording_get_body(recording, i)->radius, i + 1, 0);
+	CHECK_INT(sim_recording_get_body(recording, 1)->part, 2);
+	CHECK_INT(sim_recording_get_body(recording, 2)->part, 0);
+	CHECK_NEAR(sim_recording_get_body(recording, 1)->place.position.z, 3, 0);
+	CHECK_NEAR(sim_recording_get_body(recording, 3)->place.orientation.z, 1, 0);
+	sim_close_recording(recording);
+}
+
+TEST(recording, parts_come_back)
+{
+	static const int32_t parts[4] = { 1, 2, 0, 1 };
+	char path[64];
+	write_parts(new_path(path), parts);
+	check_parts(path);
+	unlink(path);
+}
+
+// The finished file of a bad list cannot be made; its log is refused alike.
+TEST(recording, parts_out_of_order_are_refused)
+{
+	static const struct {
+		int32_t part[4];
+		int row;
+	} bad[] = { { { 2, 1, 0, 1 }, 0 }, { { 1, 3, 0, 1 }, 1 }, { { 1, 2, -1, 1 }, 2 }, { { 1, 2, 0, 2 }, 3 } };
+	for (int i = 0; i < 4; i++) {
+		char path[64], log[80], message[120];
+		write_parts(new_path(path), bad[i].part);
+		snprintf(log, sizeof log, "%s.part", path);
+		snprintf(message, sizeof message, ": damaged recording: body %d is a part that does not follow the part before it",
+			bad[i].row);
+		check_refused(log, message);
+		unlink(log);
+		unlink(path);
+	}
+}
+
+// Recordings whose bodies have one shape each are those of earlier versions, byte for byte: they have no columns of parts.
+TEST(recording, plain_bodies_have_no_columns_of_parts)
+{
+	static const int32_t parts[2][4] = { { 0 }, { 1, 2, 0, 1 } };
+	for (int i = 0; i < 2; i++) {
+		char path[64];
+		write_parts(new_path(path), parts[i]);
+		remove_digest(path);
+		const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+		REQUIRE(file >= 0);
+		CHECK_INT(H5Lexists(file, "/bodies/part", H5P_DEFAULT) > 0, i);
+		CHECK_INT(H5Lexists(file, "/bodies/place", H5P_DEFAULT) > 0, i);
+		H5Fclose(file);
+		unlink(path);
+	}
+}
+
 // Put an array in the place of another that claims many rows and stores none of them.
 static void claim(const char *path, const char *object, int rank, hid_t type)
 {

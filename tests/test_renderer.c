@@ -497,6 +497,49 @@ TEST(renderer, smooth_normals_of_a_torus)
 	destroy_fixture(&f);
 }
 
+// A shape as a part, somewhere else in its body, makes the picture of that shape as a body, flat and smooth.
+TEST(renderer, parts_are_drawn_in_their_places)
+{
+	sim_image images[2][2];
+	for (int way = 0; way < 2; ++way) {
+		fixture f = make_fixture();
+		carom_mesh *mesh = make_torus(&f);
+		sim_smooth_mesh smooth;
+		REQUIRE(sim_create_smooth_mesh(mesh, &smooth));
+		const carom_shape ball = { .type = CAROM_SPHERE, .radius = 1 }, ring = { .type = CAROM_MESH, .mesh = mesh };
+		// The body is turned by half a turn about z.
+		const carom_part parts[2] = { { ball, { { 3, 0, 0 }, { 0, 0, 0, 1 } } }, { ring, { { -2, -1, 0 }, { 0, 0, 1, 0 } } } };
+		carom_body_def def = carom_default_body_def();
+		def.parts = parts;
+		def.part_count = 2;
+		def.pose.orientation = (carom_quat){ 0, 0, 1, 0 };
+		if (way == 0) {
+			REQUIRE(carom_world_add_body(f.world, &def, &f.ids[0]) == CAROM_SUCCESS);
+		} else {
+			add_body(&f, ball, CAROM_DYNAMIC, (carom_vec3){ -3, 0, 0 }, f.looks[0]);
+			add_body(&f, ring, CAROM_DYNAMIC, (carom_vec3){ 2, 1, 0 }, f.looks[0]);
+		}
+		f.count = 2;
+		f.looks[0] = (sim_look){ .color = { 0.6f, 0.2f, 0.1f } };
+		f.looks[1] = (sim_look){ .color = { 0.1f, 0.6f, 0.2f } };
+		for (int round = 0; round < 2; ++round) {
+			const sim_picture_options options = make_options(&f);
+			f.looks[1].surface = round ? &smooth : NULL;
+			images[way][round] = draw(&f, &above, &options);
+		}
+		sim_destroy_smooth_mesh(&smooth);
+		carom_destroy_world(f.world);
+		f.world = NULL;
+		carom_release_mesh(mesh);
+		destroy_fixture(&f);
+	}
+	for (int round = 0; round < 2; ++round)
+		CHECK(same_pictures(&images[0][round], &images[1][round]));
+	CHECK(!same_pictures(&images[0][0], &images[0][1]));
+	for (int i = 0; i < 4; ++i)
+		sim_destroy_image(&images[i / 2][i % 2]);
+}
+
 // The brightest jump between neighbouring pixels on the body, away from borders: facets show as steps.
 static int roughness(const sim_image *image)
 {

@@ -45,7 +45,7 @@ TEST(scene, defaults_of_the_smallest_scene)
 	CHECK(!scene.record_contacts);
 	REQUIRE(scene.body_count == 1);
 	const sim_scene_body *plane = &scene.bodies[0];
-	CHECK_INT(plane->type, CAROM_PLANE);
+	CHECK_INT(plane->shape.type, CAROM_PLANE);
 	CHECK_INT(plane->kind, CAROM_STATIC);
 	// The plane's z axis points along its normal, up.
 	const carom_vec3 z = carom_rotate(plane->pose.orientation, (carom_vec3){ 0, 0, 1 });
@@ -162,8 +162,8 @@ TEST(scene, every_field)
 	CHECK_NEAR(scene.bodies[2].mass, 5, 0);
 	CHECK_NEAR(scene.bodies[2].friction, 0.75, 0); // the scene's
 	CHECK_INT(scene.bodies[3].kind, CAROM_KINEMATIC);
-	CHECK_NEAR(scene.bodies[3].half_length, 2, 0);
-	CHECK_INT(scene.bodies[4].mesh, 1);
+	CHECK_NEAR(scene.bodies[3].shape.half_length, 2, 0);
+	CHECK_INT(scene.bodies[4].shape.mesh, 1);
 	CHECK_INT(scene.bodies[6].kind, CAROM_STATIC);
 	CHECK(scene.camera.given);
 	CHECK_INT(scene.camera.width, 320);
@@ -182,7 +182,7 @@ TEST(scene, grid_is_unrolled)
 	double widest = 0;
 	for (int i = 0; i < 12; i++) {
 		const sim_scene_body *body = &scene.bodies[i];
-		CHECK_INT(body->mesh, i % 2);
+		CHECK_INT(body->shape.mesh, i % 2);
 		CHECK_STR(body->where, "grids[0]");
 		CHECK_NEAR(body->pose.position.x, 10 + i % 3, 0.25);
 		CHECK_NEAR(body->pose.position.z, 30 + 3 * (i / 3 % 2), 0.25);
@@ -236,7 +236,7 @@ TEST(scene, source_is_unrolled)
 	for (int i = 0; i < 8; i++) {
 		const sim_scene_body *body = &scene.bodies[i + 1];
 		CHECK_INT(body->first_step, 8 + 4 * i);
-		CHECK_INT(body->mesh, i % 2);
+		CHECK_INT(body->shape.mesh, i % 2);
 		CHECK_STR(body->where, "sources[0]");
 		CHECK_INT(body->line, 2);
 		CHECK_NEAR(body->velocity.y, -1, 0);
@@ -495,6 +495,71 @@ TEST(scene, null_heights_are_holes)
 		"folder/x.json:2: field \"meshes.a.height_field.heights[3]\": must be a number, not text");
 }
 
+TEST(scene, parts_of_bodies)
+{
+	sim_scene scene;
+	sim_error error = { "" };
+	REQUIRE(parse(
+		"{\"meshes\": {\"m\": {\"shape\": \"lumpy\"}}, \"bodies\": [\n"
+		"{\"shape\": \"sphere\", \"radius\": 1},\n"
+		"{\"density\": 300, \"parts\": [{\"shape\": \"box\", \"half_extents\": [1, 2, 3], \"rounding\": 0.5},\n"
+		"{\"mesh\": \"m\", \"position\": [1, 2, 3], \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 90}, \"density\": 7}]}],\n"
+		"\"grids\": [{\"count\": [3, 1, 1], \"parts\": [{\"shape\": \"capsule\", \"radius\": 2, \"half_length\": 4}]}],\n"
+		"\"sources\": [{\"count\": 2, \"kind\": \"kinematic\", \"parts\": [{\"shape\": \"plane\"}]}]}",
+		&scene, &error));
+	CHECK_STR(error.text, "");
+	REQUIRE(scene.body_count == 7 && scene.part_count == 4);
+	CHECK_INT(sim_scene_shape_count(&scene.bodies[0]), 1);
+	CHECK(sim_scene_shape_of(&scene, &scene.bodies[0], 0) == &scene.bodies[0].shape);
+	const sim_scene_body *body = &scene.bodies[1];
+	CHECK_INT(sim_scene_shape_count(body), 2);
+	CHECK_INT(body->first_part, 0);
+	CHECK_INT(scene.parts[0].shape.type, CAROM_BOX);
+	CHECK_NEAR(scene.parts[0].shape.half_extents[2], 3, 0);
+	CHECK_NEAR(scene.parts[0].shape.rounding, 0.5, 0);
+	CHECK_NEAR(scene.parts[0].density, 300, 0);
+	CHECK_NEAR(scene.parts[0].pose.orientation.w, 1, 0);
+	CHECK_INT(sim_scene_shape_of(&scene, body, 1)->type, CAROM_MESH);
+	CHECK_INT(scene.parts[1].shape.mesh, 0);
+	CHECK_NEAR(scene.parts[1].pose.position.z, 3, 0);
+	CHECK_NEAR(scene.parts[1].pose.orientation.z, sqrt(0.5), 1e-15);
+	CHECK_NEAR(scene.parts[1].density, 7, 0);
+	for (int i = 2; i < 5; i++) { // the bodies of a grid share their parts
+		CHECK_INT(scene.bodies[i].first_part, 2);
+		CHECK_INT(scene.bodies[i].part_count, 1);
+	}
+	CHECK_INT(scene.bodies[6].first_part, 3);
+	CHECK_INT(scene.bodies[6].kind, CAROM_KINEMATIC);
+	sim_destroy_scene(&scene);
+}
+
+TEST(scene, errors_of_parts)
+{
+	check_error("{\"bodies\": [{\"parts\": []}]}", "folder/x.json:1: field \"bodies[0].parts\": must hold 1 to 10000 parts");
+	check_error(
+		"{\"bodies\": [{\"parts\": {}}]}", "folder/x.json:1: field \"bodies[0].parts\": must be an array [...], not an object");
+	check_error(
+		"{\"bodies\": [{\"shape\": \"box\", \"half_extents\": [1, 1, 1],\n\"parts\": [{\"shape\": \"sphere\", \"radius\": 1}]}]}",
+		"folder/x.json:1: field \"bodies[0].shape\": cannot be given together with \"parts\"");
+	check_error("{\"bodies\": [{\"radius\": 1, \"parts\": [{\"shape\": \"sphere\", \"radius\": 1}]}]}",
+		"folder/x.json:1: field \"bodies[0].radius\": cannot be given together with \"parts\"");
+	check_error("{\"bodies\": [{\"parts\": [{\"shape\": \"sphere\", \"radius\": 1},\n{\"shape\": \"sphere\"}]}]}",
+		"folder/x.json:2: field \"bodies[0].parts[1].radius\": is missing: this shape needs it");
+	check_error("{\"bodies\": [{\"parts\": [{\"mesh\": \"x\"}]}]}",
+		"folder/x.json:1: field \"bodies[0].parts[0].mesh\": there is no mesh \"x\"; \"meshes\" must hold it");
+	check_error("{\"bodies\": [{\"parts\": [{\"shape\": \"sphere\", \"radius\": 1, \"mass\": 2}]}]}",
+		"folder/x.json:1: field \"bodies[0].parts[0].mass\": unknown field; did you mean \"mesh\"?");
+	check_error("{\"bodies\": [{\"parts\": [{\"shape\": \"plane\"}]}]}",
+		"folder/x.json:1: field \"bodies[0].parts[0].shape\": a plane must be \"static\" or \"kinematic\"");
+	check_error("{\"bodies\": [{\"kind\": \"static\", \"parts\": [{\"shape\": \"sphere\", \"radius\": 1, \"density\": 2}]}]}",
+		"folder/x.json:1: field \"bodies[0].parts[0].density\": only dynamic bodies have a mass");
+	check_error(
+		"{\"meshes\": {\"h\": {\"height_field\": {\"hills\": {}}}}, \"grids\": [{\"parts\": [{\"shape\": \"hull\", \"mesh\": \"h\"}]}]}",
+		"folder/x.json:1: field \"grids[0].parts[0].mesh\": a height field has no hull");
+	check_error("{\"bodies\": [{\"parts\": [{\"shape\": \"sphere\", \"radius\": 1, \"orientation\": [0, 0, 0, 2]}]}]}",
+		"folder/x.json:1: field \"bodies[0].parts[0].orientation\": must be a unit quaternion x, y, z, w; its length is 2");
+}
+
 TEST(scene, errors_of_bodies)
 {
 	check_error(
@@ -664,7 +729,7 @@ TEST(scene, scenes_of_the_papers_have_their_sizes)
 			REQUIRE(sim_scene_build_mesh(&scene, k, &mesh, &error));
 			for (int size = 0; size < 4; size++)
 				for (int32_t b = 0; b < scene.body_count && mesh.triangle_count == scenes[i].sizes[size]; b++)
-					found[size] += scene.bodies[b].mesh == k;
+					found[size] += scene.bodies[b].shape.mesh == k;
 			sim_mesh_free(&mesh);
 		}
 		for (int size = 0; size < 4; size++)

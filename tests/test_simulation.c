@@ -4,6 +4,8 @@
 #include "scene/interpenetration.h"
 #include "io/recording.h"
 #include "scene/simulation.h"
+#include "scene/volumes.h"
+#include "sim/base/rotations.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,6 +239,173 @@ TEST(simulation, source_that_fails_is_named)
 
 // An octahedron whose lowest corner is 0.25 m inside a cube: its normal points down, so its ray goes up and is 0.25 m long. A second
 // one is 0.125 m below the plane, a third one hangs free. Settings of the scene's own detection do not matter.
+// A table stands on its feet, a chair of an open mesh cannot be weighed, and a body of one part is a body of that shape.
+static const char table[] = "{\"planes\": [{}], \"bodies\": [{\"position\": [0, 0.71, 0], \"parts\": ["
+							"{\"shape\": \"box\", \"half_extents\": [0.8, 0.05, 0.5], \"position\": [0, 0.35, 0]},"
+							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, 0.4]},"
+							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [-0.7, -0.35, 0.4]},"
+							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, -0.4]},"
+							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [-0.7, -0.35, -0.4]}]}]}";
+
+TEST(simulation, table_of_parts_stands)
+{
+	run r;
+	start_text(&r, table, 1, NULL);
+	const sim_step last = advance(&r, 180);
+	const carom_pose pose = pose_of(&r, 1);
+	CHECK_NEAR(pose.position.y, 0.7, 0.005);
+	CHECK_NEAR(pose.orientation.w, 1, 1e-4);
+	CHECK(last.kinetic_energy < 1e-3);
+	CHECK_INT(last.detection.colliding_pairs, 4); // its feet
+	CHECK_INT(sim_summarise(r.simulation).bodies, 1);
+	end(&r);
+}
+
+// A brick cut in two and put together again, turned: mass, centre and inertia are those of the whole.
+TEST(simulation, mass_of_parts_is_that_of_the_whole)
+{
+	const carom_shape whole = { .type = CAROM_BOX, .half_extents = { 1, 2, 3 } };
+	const carom_shape halves[2] = { { .type = CAROM_BOX, .half_extents = { 2, 1, 1.25 } },
+		{ .type = CAROM_BOX, .half_extents = { 1, 1.75, 2 } } };
+	const double x[3] = { 1, 0, 0 }, z[3] = { 0, 0, 1 };
+	const carom_pose places[2] = { { { 0, 0, -1.75 }, sim_axis_angle(z, SIM_PI / 2) },
+		{ { 0, 0, 1.25 }, sim_axis_angle(x, SIM_PI / 2) } };
+	const carom_pose turned = { { 5, 6, 7 }, sim_axis_angle((const double[3]){ 1, 2, 3 }, 0.7) };
+	carom_mass sum = { 0 }, once = { 0 };
+	const carom_mass brick = sim_volume_mass(&whole);
+	for (int i = 0; i < 2; i++) {
+		const carom_mass half = sim_volume_mass(&halves[i]);
+		const carom_pose place = { carom_transform_point(turned, places[i].position),
+			sim_multiply(turned.orientation, places[i].orientation) };
+		sim_add_mass(&sum, &half, &place);
+	}
+	sim_add_mass(&once, &brick, &turned);
+	CHECK_NEAR(sum.mass, 48, 1e-12);
+	CHECK_NEAR(sum.centre.x, 5, 1e-12);
+	CHECK_NEAR(sum.centre.y, 6, 1e-12);
+	CHECK_NEAR(sum.centre.z, 7, 1e-12);
+	for (int k = 0; k < 6; k++)
+		CHECK_NEAR(sum.inertia[k], once.inertia[k], 1e-10);
+	CHECK_NEAR(sum.inertia[0] + sum.inertia[1] + sum.inertia[2], 2.0 / 3 * 48 * (1 + 4 + 9), 1e-10);
+	CHECK(fabs(sum.inertia[3]) > 1);
+}
+
+// One part at the pose of its body moves as a body of that shape, bit for bit.
+TEST(simulation, one_part_is_its_shape)
+{
+	static const char *const forms[2] = { "\"mesh\": \"m\"", "\"parts\": [{\"mesh\": \"m\"}]" };
+	sim_summary summary[2];
+	sim_interpenetration inside[2];
+	sim_error error = { "" };
+	for (int i = 0; i < 2; i++) {
+		char text[600];
+		run r;
+		snprintf(text, sizeof text,
+			"{\"planes\": [{}], \"detection\": {\"contact_normal\": \"ray\"}, \"meshes\": {\"m\": {\"shape\": \"lumpy\", \"fit\": [1, 1, 1], \"centre\": true}},\n"
+			"\"grids\": [{\"count\": [2, 3, 2], \"position\": [0, 0.6, 0], \"spacing\": [0.6, 1, 0.6], \"mass\": 3, %s}]}",
+			forms[i]);
+		start_text(&r, text, 1, NULL);
+		advance(&r, 60);
+		summary[i] = sim_summarise(r.simulation);
+		REQUIRE(sim_measure_interpenetration(r.simulation, &inside[i], &error));
+		end(&r);
+	}
+	CHECK(summary[0].hash == summary[1].hash);
+	CHECK_NEAR(summary[0].deepest_penetration_relative, summary[1].deepest_penetration_relative, 0);
+	CHECK(inside[0].rays_inside > 0 && inside[0].plane_vertices > 0);
+	CHECK_INT(inside[0].rays_inside, inside[1].rays_inside);
+	CHECK_NEAR(inside[0].ray_length, inside[1].ray_length, 0);
+	CHECK_NEAR(inside[0].plane_depth, inside[1].plane_depth, 0);
+}
+
+TEST(simulation, open_part_needs_a_mass)
+{
+	sim_scene scene;
+	sim_error error = { "" };
+	carom_context *context;
+	static const char text[] = "{\"meshes\": {\"c\": {\"file\": \"/tmp/carom_open_part.obj\"}},\n"
+							   "\"bodies\": [{\"parts\": [{\"mesh\": \"c\"}]}]}";
+	FILE *file = fopen("/tmp/carom_open_part.obj", "w");
+	REQUIRE(file != NULL);
+	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
+	fclose(file);
+	REQUIRE(sim_parse_scene("test.json", text, strlen(text), &scene, &error));
+	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
+	CHECK(sim_create_simulation(context, &scene, NULL, &error) == NULL);
+	CHECK_STR(error.text,
+		"test.json:2: field \"bodies[0]\": its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"");
+	carom_destroy_context(context);
+	sim_destroy_scene(&scene);
+	unlink("/tmp/carom_open_part.obj");
+}
+
+// The world of a recorded frame, found again, has the contacts that were recorded, between the rows of these parts.
+static int64_t check_recorded_frame(carom_context *context, sim_recording *recording, int32_t frame, const sim_scene *scene)
+{
+	enum { MOST = 4000 };
+	static sim_recorded_contact recorded[MOST];
+	static carom_pose poses[MOST];
+	carom_mesh *no_meshes[1] = { NULL }, *no_hulls[1] = { NULL };
+	sim_error error = { "" };
+	carom_world *world;
+	REQUIRE(carom_create_world(context, &scene->detection, &world) == CAROM_SUCCESS);
+	REQUIRE(sim_recording_body_count(recording) < MOST && sim_recording_contact_count(recording, frame) < MOST);
+	REQUIRE(sim_recording_read_poses(recording, frame, poses, &error));
+	REQUIRE(sim_recording_read_contacts(recording, frame, recorded, &error));
+	for (int32_t row = 0; row < sim_recording_body_count(recording); row += sim_recorded_rows(recording, row)) {
+		carom_body_def def = carom_default_body_def();
+		carom_body_id id;
+		REQUIRE(sim_recorded_def(context, recording, row, no_meshes, no_hulls, &def) == CAROM_SUCCESS);
+		def.pose = poses[row];
+		def.user_data = (uint64_t)row;
+		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
+		free((void *)def.parts);
+	}
+	REQUIRE(carom_world_step(world) == CAROM_SUCCESS);
+	const carom_contact_view found = carom_world_contacts(world);
+	const carom_pair_view pairs = carom_world_pairs(world);
+	REQUIRE(found.count == sim_recording_contact_count(recording, frame));
+	for (int32_t i = 0; i < found.count; i++) {
+		const carom_pair *pair = &pairs.data[found.data[i].pair];
+		CHECK_INT(recorded[i].body_a, (int64_t)pair->user_data_a + pair->shape_a);
+		CHECK_INT(recorded[i].body_b, (int64_t)pair->user_data_b + pair->shape_b);
+		CHECK(memcmp(recorded[i].point, found.data[i].point, sizeof recorded[i].point) == 0);
+		CHECK(recorded[i].depth == found.data[i].depth);
+	}
+	carom_destroy_world(world);
+	return found.count;
+}
+
+TEST(simulation, recording_of_parts_replays)
+{
+	static const char text[] =
+		"{\"record_contacts\": true, \"planes\": [{}], \"detection\": {\"temporal\": \"none\"}, \"grids\": [{\"count\": [2, 3, 2],\n"
+		"\"position\": [0, 0.5, 0], \"spacing\": [0.9, 1, 0.9], \"jitter\": {\"degrees\": 180}, \"parts\": [\n"
+		"{\"shape\": \"box\", \"half_extents\": [0.4, 0.12, 0.12], \"position\": [0.28, 0, 0]},\n"
+		"{\"shape\": \"box\", \"half_extents\": [0.12, 0.28, 0.12], \"position\": [0, 0.4, 0]}]}]}";
+	char path[] = "/tmp/carom_parts_XXXXXX";
+	sim_error error = { "" };
+	const int file = mkstemp(path);
+	REQUIRE(file >= 0);
+	close(file);
+	run r;
+	start_text(&r, text, 1, path);
+	advance(&r, 40);
+	CHECK(sim_finish_recording(r.simulation, &error));
+	sim_recording *recording = sim_open_recording(path, &error);
+	CHECK_STR(error.text, "");
+	REQUIRE(recording != NULL);
+	CHECK_INT(sim_recording_body_count(recording), 25);
+	CHECK_INT(sim_recording_whole_count(recording), 13);
+	int64_t contacts = 0;
+	for (int32_t f = 0; f < 40; f++)
+		contacts += check_recorded_frame(r.context, recording, f, &r.scene);
+	CHECK(contacts > 200);
+	sim_close_recording(recording);
+	unlink(path);
+	end(&r);
+}
+
 TEST(simulation, interpenetration_of_a_known_case)
 {
 	static const char *const detections[] = { "{}",

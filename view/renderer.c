@@ -1,7 +1,8 @@
-// Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
-// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and what
-// is written depends on nothing but the pixel: the picture is the same for any number of threads.
+/// Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
+/// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and what
+/// is written depends on nothing but the pixel: the picture is the same for any number of threads.
 #include "view/renderer.h"
+#include "sim/base/rotations.h"
 #include "view/light.h"
 #include "view/overlay.h"
 
@@ -11,7 +12,7 @@
 
 enum { TILE = 32 };
 
-// All that a worker reads, and what the workers share.
+/// All that a worker reads, and what the workers share.
 typedef struct render_job {
 	const carom_world *world;
 	const sim_picture_options *options;
@@ -25,14 +26,29 @@ typedef struct render_job {
 	atomic_bool failed; // the world refused a query
 } render_job;
 
-// ---- Surfaces ----
+/// ---- Surfaces ----
 
-// A point to be shaded: its look, the normal to shade with, and where its shadow ray starts.
+/// A point to be shaded: its look, the normal to shade with, and where its shadow ray starts.
 typedef struct surface {
 	sim_look look;
 	carom_vec3 normal;
 	carom_vec3 shadow_origin;
 } surface;
+
+/// The pose of the shape that was hit: of the body, or of its part.
+static bool find_pose(const carom_world *world, const carom_ray_hit *hit, carom_pose *pose)
+{
+	carom_body_def def;
+	if (carom_world_get_body_def(world, hit->body, &def) != CAROM_SUCCESS)
+		return false;
+	*pose = def.pose;
+	if (def.part_count == 0)
+		return true;
+	const carom_pose *part = &def.parts[hit->shape].pose;
+	pose->position = carom_transform_point(def.pose, part->position);
+	pose->orientation = sim_multiply(def.pose.orientation, part->orientation);
+	return true;
+}
 
 /// Interpolate the corner normals, and lift the origin of the shadow ray from the flat triangle to the curved surface that they
 /// pretend: else the border of a body's own shadow shows its triangles. Hanika, "Hacking the shadow terminator", Ray Tracing
@@ -40,7 +56,7 @@ typedef struct surface {
 static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surface *s)
 {
 	carom_pose pose;
-	if (carom_world_get_pose(job->world, hit->body, &pose) != CAROM_SUCCESS)
+	if (!find_pose(job->world, hit, &pose))
 		return false;
 	const sim_smooth_mesh *smooth = s->look.surface;
 	const float *normals = smooth->normals + 9 * (size_t)hit->triangle;
@@ -64,7 +80,7 @@ static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surf
 
 static bool find_surface(const render_job *job, const carom_ray_hit *hit, double distance, surface *s)
 {
-	const int index = (int)hit->body.index1 - 1;
+	const int index = (int)hit->body.index1 - 1 + hit->shape;
 	const bool known = job->options->looks && index < job->options->look_count;
 	s->look = known ? job->options->looks[index] : sim_make_look(CAROM_MESH, CAROM_DYNAMIC, index);
 	s->normal = hit->normal;
@@ -113,7 +129,7 @@ static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_h
 	return true;
 }
 
-// ---- Pixels ----
+/// ---- Pixels ----
 
 static sim_color trace(render_job *job, double x, double y)
 {
@@ -189,7 +205,7 @@ static void run_pass(render_job *job)
 	sim_run_pieces(job->workers, (int64_t)columns * rows, draw_tiles, job);
 }
 
-// ---- The picture ----
+/// ---- The picture ----
 
 sim_picture_options sim_default_picture_options(void)
 {

@@ -305,7 +305,7 @@ static int print_recording_json(const sim_recording *recording)
 	cJSON_AddStringToObject(json, "scene", info->scene_name);
 	const int32_t moving = sim_recording_moving_count(recording);
 	cJSON_AddNumberToObject(json, "bodies", moving);
-	cJSON_AddNumberToObject(json, "other_bodies", sim_recording_body_count(recording) - moving);
+	cJSON_AddNumberToObject(json, "other_bodies", sim_recording_whole_count(recording) - moving);
 	cJSON_AddNumberToObject(json, "frames", sim_recording_frame_count(recording));
 	cJSON_AddBoolToObject(json, "finished", sim_recording_is_finished(recording));
 	cJSON_AddNumberToObject(json, "time_step", info->time_step);
@@ -329,7 +329,7 @@ static int print_recording_text(const char *path, const sim_recording *recording
 	const sim_recording_info *info = sim_recording_get_info(recording);
 	const int32_t frames = sim_recording_frame_count(recording), moving = sim_recording_moving_count(recording);
 	printf("%s: a recording of moving bodies: %d, others: %d, frames: %d%s%s\n", path, moving,
-		sim_recording_body_count(recording) - moving, frames, info->scene_name[0] ? ", scene " : "", info->scene_name);
+		sim_recording_whole_count(recording) - moving, frames, info->scene_name[0] ? ", scene " : "", info->scene_name);
 	printf("  %-12s %.9g s (%.4g s in all)\n", "time step", info->time_step, info->time_step * frames);
 	printf("  %-12s %.9g %.9g %.9g\n", "gravity", info->gravity.x, info->gravity.y, info->gravity.z);
 	if (info->contacts)

@@ -255,7 +255,7 @@ static int draw_world(
 	options.samples = settings->samples;
 	options.threads = (int)settings->threads;
 	options.looks = play->looks;
-	options.look_count = play->body_count;
+	options.look_count = play->look_count;
 	options.contacts = play->marks;
 	options.contact_count = play->mark_count;
 	options.caption = settings->plain ? NULL : caption;

@@ -1,4 +1,4 @@
-// Recorded motions as bodies of a world.
+/// Recorded motions as bodies of a world.
 #include "motion.h"
 
 #include "mesh_input.h"
@@ -19,6 +19,7 @@ typedef struct motion_source {
 	carom_mesh **meshes;
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
 	int32_t mesh_count;
+	int64_t row_count;  ///< of the file: bodies, each with as many as it has parts
 	carom_body_id *ids; ///< null ids: not in the world yet
 	carom_pose *poses;
 	bool ground; ///< still to be added
@@ -56,11 +57,12 @@ file_kind motion_file_kind(const char *path)
 static int out_of_memory(const char *path) { return report_error(path, "out of memory"); }
 
 /// Arrays with an element for each body and each mesh.
-static int allocate(motion *m, int32_t mesh_count)
+static int allocate(motion *m, int64_t row_count, int32_t mesh_count)
 {
 	motion_source *s = m->source;
-	s->ids = calloc((size_t)m->body_count + 1, sizeof *s->ids);
-	s->poses = malloc(((size_t)m->body_count + 1) * sizeof *s->poses);
+	s->ids = calloc((size_t)row_count + 1, sizeof *s->ids);
+	s->poses = malloc(((size_t)row_count + 1) * sizeof *s->poses);
+	s->row_count = row_count;
 	s->meshes = calloc((size_t)mesh_count + 1, sizeof *s->meshes);
 	s->hulls = calloc((size_t)mesh_count + 1, sizeof *s->hulls);
 	s->mesh_count = mesh_count;
@@ -81,7 +83,7 @@ static int open_trajectory(carom_context *context, const motion_options *options
 	m->body_count = t->body_count;
 	m->frame_count = t->frame_count;
 	s->ground = options->ground;
-	const int status = allocate(m, 1);
+	const int status = allocate(m, t->body_count, 1);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	const mesh_input input = { .path = options->mesh, .scale = t->mesh_scale, .grid_resolution = (int)options->grid_resolution };
@@ -109,10 +111,10 @@ static int open_recording(carom_context *context, const motion_options *options,
 		return report_error(NULL, "%s", error.text);
 	if (sim_recording_note(s->recording))
 		report_warning(s->path, "%s", sim_recording_note(s->recording));
-	m->body_count = sim_recording_body_count(s->recording);
+	m->body_count = sim_recording_whole_count(s->recording);
 	m->other_count = m->body_count - sim_recording_moving_count(s->recording);
 	m->frame_count = sim_recording_frame_count(s->recording);
-	const int status = allocate(m, sim_recording_mesh_count(s->recording));
+	const int status = allocate(m, sim_recording_body_count(s->recording), sim_recording_mesh_count(s->recording));
 	if (status != OPTIONS_GO_ON)
 		return status;
 	for (int32_t i = 0; i < s->mesh_count; i++) {
@@ -159,7 +161,7 @@ void motion_close(motion *opened)
 	memset(opened, 0, sizeof *opened);
 }
 
-// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of them.
+/// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of them.
 typedef struct movers {
 	carom_world *const *worlds;
 	int count;
@@ -196,16 +198,16 @@ static bool add_recorded_body(const motion_source *s, movers m, int32_t index)
 	def.shape.type = CAROM_MESH;
 	def.shape.mesh = s->meshes[0];
 	def.pose = s->poses[index];
-	if (s->recording) {
-		const sim_recorded_body *body = sim_recording_get_body(s->recording, index);
-		def.kind = body->kind;
-		carom_context *context = carom_world_context(m.worlds[0]);
-		if (sim_recorded_shape(context, body, s->meshes, s->hulls, &def.shape) != CAROM_SUCCESS) {
-			report_error(s->path, "body %d: %s", (int)index, carom_error_text(context));
-			return false;
-		}
-	}
-	return add_body(s, m, &def, index, &s->ids[index]);
+	if (!s->recording)
+		return add_body(s, m, &def, index, &s->ids[index]);
+	carom_context *context = carom_world_context(m.worlds[0]);
+	def.shape = carom_default_body_def().shape;
+	bool added = sim_recorded_def(context, s->recording, index, s->meshes, s->hulls, &def) == CAROM_SUCCESS;
+	if (!added)
+		report_error(s->path, "body %d: %s", (int)index, carom_error_text(context));
+	added = added && add_body(s, m, &def, index, &s->ids[index]);
+	free((void *)def.parts);
+	return added;
 }
 
 /// Bodies first..first+count-1, which are all in the worlds.
@@ -233,21 +235,27 @@ static bool read_poses(motion_source *s, int64_t frame)
 	return false;
 }
 
+static bool is_further_part(const motion_source *s, int64_t row)
+{
+	return s->recording && sim_recording_get_body(s->recording, (int32_t)row)->part > 1;
+}
+
 bool motion_apply(motion *opened, carom_world *const *worlds, int world_count, int64_t frame)
 {
 	motion_source *s = opened->source;
 	const movers m = { worlds, world_count };
 	if (!read_poses(s, frame) || (s->ground && !add_ground(s, m)))
 		return false;
-	// Bodies that are in the worlds are moved in runs, one call for each; those that were born in this frame are added.
+	// Bodies that are in the worlds are moved in runs, one call for each; those that were born in this frame are added. A body
+	// with parts is moved by the row of its first part.
 	int64_t first = 0;
-	for (int64_t i = 0; i <= opened->body_count; i++) {
-		const bool known = i < opened->body_count && s->ids[i].index1 != 0;
+	for (int64_t i = 0; i <= s->row_count; i++) {
+		const bool known = i < s->row_count && s->ids[i].index1 != 0;
 		if (known)
 			continue;
 		if (!move_run(s, m, first, i - first, frame))
 			return false;
-		const bool born = i < opened->body_count && !isnan(s->poses[i].position.x);
+		const bool born = i < s->row_count && !is_further_part(s, i) && !isnan(s->poses[i].position.x);
 		if (born && !add_recorded_body(s, m, (int32_t)i))
 			return false;
 		first = i + 1;

@@ -1,5 +1,5 @@
-// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may come in between; meshes,
-// which cost most, are made once.
+/// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may come in between; meshes,
+/// which cost most, are made once.
 #include "playback.h"
 
 #include "options.h"
@@ -95,20 +95,24 @@ static bool add_body(playback *play, carom_world *world, int32_t number)
 {
 	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, number);
 	carom_body_def def = carom_default_body_def();
-	if (sim_recorded_shape(play->context, recorded, play->meshes, play->hulls, &def.shape) != CAROM_SUCCESS)
-		return false;
-	def.kind = recorded->kind;
-	def.pose = play->poses[number];
 	carom_body_id id;
-	if (carom_world_add_body(world, &def, &id) != CAROM_SUCCESS)
+	def.pose = play->poses[number];
+	const bool added =
+		sim_recorded_def(play->context, play->recording, number, play->meshes, play->hulls, &def) == CAROM_SUCCESS &&
+		carom_world_add_body(world, &def, &id) == CAROM_SUCCESS;
+	const int32_t rows = sim_recorded_rows(play->recording, number);
+	free((void *)def.parts);
+	if (!added)
 		return false;
-	sim_look look = sim_make_look(recorded->type, recorded->kind, number);
-	if (recorded->type == CAROM_MESH && play->smooth[recorded->mesh].normals)
-		look.surface = &play->smooth[recorded->mesh];
+	for (int32_t k = 0; k < rows; ++k) {
+		sim_look look = sim_make_look(recorded[k].type, recorded->kind, number);
+		if (recorded[k].type == CAROM_MESH && play->smooth[recorded[k].mesh].normals)
+			look.surface = &play->smooth[recorded[k].mesh];
+		play->looks[play->look_count++] = look;
+	}
 	if (recorded->kind != CAROM_STATIC)
 		play->moving[play->moving_count++] = id;
 	play->dynamic_count += recorded->kind == CAROM_DYNAMIC;
-	play->looks[play->body_count] = look;
 	play->ids[play->body_count++] = id;
 	return true;
 }
@@ -117,6 +121,7 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 {
 	sim_error error;
 	play->body_count = 0;
+	play->look_count = 0;
 	play->moving_count = 0;
 	play->dynamic_count = 0;
 	if (!sim_recording_read_poses(play->recording, frame, play->poses, &error)) {
@@ -127,7 +132,8 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 	carom_world *world = NULL;
 	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;
 	for (int32_t i = 0; good && i < sim_recording_body_count(play->recording); ++i) {
-		if (!isnan(play->poses[i].position.x)) // else not there yet
+		const bool begins = sim_recording_get_body(play->recording, i)->part <= 1;
+		if (begins && !isnan(play->poses[i].position.x)) // else not there yet
 			good = add_body(play, world, i);
 	}
 	if (good)
@@ -137,7 +143,7 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 	return NULL;
 }
 
-// ---- Contacts ----
+/// ---- Contacts ----
 
 static int reserve_marks(playback *play, int count)
 {

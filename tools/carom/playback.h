@@ -17,13 +17,14 @@ typedef struct playback {
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
 	sim_smooth_mesh *smooth;
 	carom_pose *poses;
-	// The bodies of the world made last: body i of it has index1 = i + 1.
+	// The bodies of the world made last.
 	int body_count;
 	int moving_count;  ///< of these, not static
 	int dynamic_count; ///< of these, dynamic: what `carom run` counts as bodies
 	carom_body_id *ids;
 	carom_body_id *moving; ///< ids of those that are not static
-	sim_look *looks;
+	sim_look *looks;       ///< of the shape that has the number index1 = i + 1, as sim_picture_options wants them
+	int look_count;
 	// The contacts found last.
 	sim_contact_mark *marks;
 	int mark_count;

@@ -1,5 +1,5 @@
-// `carom run` of a scene of bodies. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
-// last.png.
+/// `carom run` of a scene of bodies. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
+/// last.png.
 #include "progress.h"
 #include "report.h"
 #include "run.h"
@@ -19,7 +19,7 @@ typedef struct run {
 	sim_interpenetration inside; // at the end
 } run;
 
-// ---- Output ----
+/// ---- Output ----
 
 /// The fields of summary.json; the command's contract names those of the first block.
 static cJSON *summary_json(const run *r, const sim_summary *s)
@@ -83,7 +83,7 @@ static int print_text(const run *r, const sim_summary *s)
 	return report_end_of_text();
 }
 
-// ---- Picture ----
+/// ---- Picture ----
 
 static carom_vec3 up_of(const sim_scene *scene)
 {
@@ -113,7 +113,7 @@ static sim_camera choose_camera(const run *r, carom_body_id *ids)
 	return sim_frame_box(&box, up_of(&r->scene), (double)given->width / (double)given->height);
 }
 
-static int draw(const run *r, const sim_camera *camera, const sim_look *looks)
+static int draw(const run *r, const sim_camera *camera, const sim_look *looks, int32_t look_count)
 {
 	char caption[120];
 	sim_error error;
@@ -125,7 +125,7 @@ static int draw(const run *r, const sim_camera *camera, const sim_look *looks)
 	options.height = r->scene.camera.height;
 	options.threads = (int)r->options.threads;
 	options.looks = looks;
-	options.look_count = sim_simulation_body_count(r->simulation);
+	options.look_count = look_count;
 	options.caption = caption;
 	sim_image image;
 	if (!sim_render_world(sim_simulation_world(r->simulation), camera, &options, &image, &error))
@@ -133,18 +133,33 @@ static int draw(const run *r, const sim_camera *camera, const sim_look *looks)
 	return run_write_picture(&r->options, "last.png", &image);
 }
 
+/// Looks of the bodies that are there. The world is filled in the order of the scene, and the numbers of the parts of a body
+/// follow its own. NULL when memory is short.
+static sim_look *make_looks(const run *r, int32_t *look_count)
+{
+	const sim_scene *scene = &r->scene;
+	const int32_t count = sim_simulation_body_count(r->simulation);
+	*look_count = 0;
+	for (int32_t i = 0; i < count; i++)
+		*look_count += sim_scene_shape_count(&scene->bodies[i]);
+	sim_look *looks = calloc((size_t)*look_count + 1, sizeof *looks), *next = looks;
+	for (int32_t i = 0; looks && i < count; i++) {
+		const sim_scene_body *body = &scene->bodies[i];
+		for (int32_t k = 0; k < sim_scene_shape_count(body); k++)
+			*next++ = sim_make_look(sim_scene_shape_of(scene, body, k)->type, body->kind, (int)i);
+	}
+	return looks;
+}
+
 static int write_picture(const run *r)
 {
-	const size_t count = (size_t)r->scene.body_count;
-	sim_look *looks = calloc(count, sizeof *looks);
-	carom_body_id *ids = calloc(count, sizeof *ids);
+	int32_t look_count;
+	sim_look *looks = make_looks(r, &look_count);
+	carom_body_id *ids = calloc((size_t)r->scene.body_count, sizeof *ids);
 	int status;
 	if (looks && ids) {
-		// The world is filled in the order of the scene, so body i has the look i.
-		for (size_t i = 0; i < count; i++)
-			looks[i] = sim_make_look(r->scene.bodies[i].type, r->scene.bodies[i].kind, (int)i);
 		const sim_camera camera = choose_camera(r, ids);
-		status = draw(r, &camera, looks);
+		status = draw(r, &camera, looks, look_count);
 	} else {
 		status = report_error(NULL, "out of memory");
 	}
@@ -153,7 +168,7 @@ static int write_picture(const run *r)
 	return status;
 }
 
-// ---- The run ----
+/// ---- The run ----
 
 static int prepare(void *run_record)
 {

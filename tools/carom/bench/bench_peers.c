@@ -112,9 +112,10 @@ static int32_t common_mesh(const sim_scene *scene, int *bodies)
 		const sim_scene_body *body = &scene->bodies[i];
 		if (body->kind != CAROM_DYNAMIC)
 			continue;
-		if (body->type != CAROM_MESH || body->first_step > 0 || (mesh >= 0 && body->mesh != mesh))
+		if (body->part_count > 0 || body->shape.type != CAROM_MESH || body->first_step > 0 ||
+			(mesh >= 0 && body->shape.mesh != mesh))
 			return -1;
-		mesh = body->mesh;
+		mesh = body->shape.mesh;
 		++*bodies;
 	}
 	return mesh;

@@ -106,7 +106,7 @@ static carom_result add_present_bodies(runner *r, int frame, const carom_pose *p
 {
 	for (; r->present < r->motion->present[frame]; r->present++) {
 		carom_body_def def = sim_simulation_body_def(r->source, r->present);
-		const int32_t mesh = r->motion->scene.bodies[r->present].mesh;
+		const int32_t mesh = r->motion->scene.bodies[r->present].shape.mesh;
 		if (r->meshes && mesh >= 0 && r->meshes[mesh])
 			def.shape.mesh = r->meshes[mesh];
 		def.pose = poses[r->present];
