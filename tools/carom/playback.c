@@ -91,16 +91,16 @@ void playback_close(playback *play)
 	memset(play, 0, sizeof *play);
 }
 
-static bool add_body(playback *play, carom_world *world, int32_t number)
+// Add the body that begins at a row; number, among the bodies of the recording, chooses its colour, as that of `carom run` does.
+static bool add_body(playback *play, carom_world *world, int32_t row, int32_t number)
 {
-	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, number);
+	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, row);
 	carom_body_def def = carom_default_body_def();
 	carom_body_id id;
-	def.pose = play->poses[number];
-	const bool added =
-		sim_recorded_def(play->context, play->recording, number, play->meshes, play->hulls, &def) == CAROM_SUCCESS &&
+	def.pose = play->poses[row];
+	const bool added = sim_recorded_def(play->context, play->recording, row, play->meshes, play->hulls, &def) == CAROM_SUCCESS &&
 		carom_world_add_body(world, &def, &id) == CAROM_SUCCESS;
-	const int32_t rows = sim_recorded_rows(play->recording, number);
+	const int32_t rows = sim_recorded_rows(play->recording, row);
 	free((void *)def.parts);
 	if (!added)
 		return false;
@@ -130,11 +130,13 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 	}
 	const carom_world_def def = play->scene.text ? play->scene.detection : carom_default_world_def();
 	carom_world *world = NULL;
+	int32_t number = -1;
 	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;
 	for (int32_t i = 0; good && i < sim_recording_body_count(play->recording); ++i) {
 		const bool begins = sim_recording_get_body(play->recording, i)->part <= 1;
+		number += begins;
 		if (begins && !isnan(play->poses[i].position.x)) // else not there yet
-			good = add_body(play, world, i);
+			good = add_body(play, world, i, number);
 	}
 	if (good)
 		return world;
