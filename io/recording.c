@@ -1,5 +1,5 @@
-/// Recordings as their users see them, whichever file they lie in: a finished one (recording_hdf5.c), or the log of a run that is
-/// under way or was cut off (recording_log.c). recording_parts.h lists the parts.
+// Recordings as their users see them, whichever file they lie in: a finished one (recording_hdf5.c), or the log of a run that is
+// under way or was cut off (recording_log.c). recording_parts.h lists the parts.
 #include "io/recording_parts.h"
 
 #include "io/hdf5_file.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/// ---- Columns ----
+// ---- Columns ----
 
 const recording_column recording_body_columns[RECORDING_BODY_COLUMNS] = {
 	{ "/bodies/kind", RECORDING_INT32, 1, offsetof(sim_recorded_body, kind) },
@@ -35,7 +35,7 @@ const recording_column recording_time_column = { "/time", RECORDING_FLOAT64, 1, 
 const recording_column recording_first_column = { "/contacts/first", RECORDING_INT64, 1, 0 };
 const recording_column recording_poses_column = { "/poses", RECORDING_FLOAT64, 7, 0 };
 
-/// Enums are read and written as 32-bit integers.
+// Enums are read and written as 32-bit integers.
 _Static_assert(sizeof(carom_body_kind) == 4 && sizeof(carom_shape_type) == 4, "enums of four bytes");
 _Static_assert(sizeof(carom_pose) == 7 * sizeof(double), "a pose is seven numbers: x y z, qx qy qz qw");
 
@@ -73,7 +73,7 @@ void recording_unpack(const recording_column *column, const void *packed, size_t
 		memcpy(to + (size_t)i * record_size, (const char *)packed + (size_t)i * size, size);
 }
 
-/// ---- Errors and checks ----
+// ---- Errors and checks ----
 
 bool recording_fail(const char *path, sim_error *error, const char *text) { return sim_fail(error, "%s: %s", path, text); }
 
@@ -108,7 +108,7 @@ bool recording_check_body(const recording_problem *p, const sim_recording *recor
 	return true;
 }
 
-/// ---- Opening ----
+// ---- Opening ----
 
 static bool is_log(const char *path)
 {
@@ -204,7 +204,7 @@ bool sim_starts_like_recording(const void *start, size_t size)
 		(size >= SIM_SEAL_SIZE + 8 && !memcmp(bytes + SIM_SEAL_SIZE, signature, 8));
 }
 
-/// ---- What is in it ----
+// ---- What is in it ----
 
 const sim_recording_info *sim_recording_get_info(const sim_recording *recording) { return &recording->info; }
 

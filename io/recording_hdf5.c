@@ -1,5 +1,5 @@
-/// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: what
-/// it claims is compared with what it stores before memory is taken for it.
+// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: what
+// it claims is compared with what it stores before memory is taken for it.
 #include "io/hdf5_file.h"
 #include "io/recording_parts.h"
 
@@ -22,7 +22,7 @@ static bool is_kind_of(hid_t type, recording_scalar wanted)
 	return H5Tget_class(type) == (real ? H5T_FLOAT : H5T_INTEGER);
 }
 
-/// ---- Datasets ----
+// ---- Datasets ----
 
 /// Open a dataset of numbers and get its size; rank and the sizes of the sides after the first `free_sides` must be as wanted.
 static hid_t open_numbers(const recording_problem *p, hid_t file, const char *path, recording_scalar type, int rank,
@@ -91,7 +91,7 @@ static bool read_block(
 	return done;
 }
 
-/// ---- Attributes and texts ----
+// ---- Attributes and texts ----
 
 /// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none, or longer than the file.
 static char *read_text(hid_t file, hid_t object, bool attribute)
@@ -142,7 +142,7 @@ static bool read_attribute(hid_t object, const char *name, recording_scalar type
 	return done;
 }
 
-/// ---- The parts of a recording ----
+// ---- The parts of a recording ----
 
 static bool read_format(const recording_problem *p, hid_t file)
 {

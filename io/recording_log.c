@@ -1,10 +1,10 @@
-/// The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that file: between two flushes it
-/// moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
+// The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that file: between two flushes it
+// moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
 //
-/// A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
-/// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so what a kill can
-/// cost is the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
-/// have its sum is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log goes.
+// A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
+// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so what a kill can
+// cost is the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
+// have its sum is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log goes.
 #include "io/hdf5_file.h"
 #include "io/output_file.h"
 #include "io/recording_parts.h"
@@ -28,7 +28,7 @@ typedef struct record_head {
 	uint64_t size;
 } record_head;
 
-/// What records begin with.
+// What records begin with.
 typedef struct log_head {
 	char word[8];
 	uint32_t version, byte_order;
@@ -69,7 +69,7 @@ static uint32_t sum_of_head(const record_head *head)
 	return sum_of(numbers, sizeof numbers);
 }
 
-/// ---- Writing ----
+// ---- Writing ----
 
 struct sim_recorder {
 	sim_output_file file; // it never takes its name: the HDF5 file does
@@ -259,7 +259,7 @@ bool sim_close_recorder(sim_recorder *recorder, sim_error *error)
 	return done;
 }
 
-/// ---- Reading ----
+// ---- Reading ----
 
 /// A log on its way in.
 typedef struct log_reader {
@@ -348,9 +348,10 @@ static bool take_mesh(log_reader *l)
 static int body_columns_in(uint64_t size)
 {
 	static const int known[] = { RECORDING_OLD_BODY_COLUMNS, RECORDING_PLAIN_BODY_COLUMNS, RECORDING_BODY_COLUMNS };
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		if (size == recording_record_size(recording_body_columns, known[i]))
 			return known[i];
+	}
 	return 0;
 }
 
@@ -487,7 +488,7 @@ bool recording_open_log(const recording_problem *p, sim_recording *recording)
 	return done;
 }
 
-/// ---- Access ----
+// ---- Access ----
 
 static bool read_at(const sim_recording *recording, int64_t at, void *bytes, size_t size)
 {

@@ -1,5 +1,5 @@
-/// Making the finished recording (HDF5) from the log of its run. Every array that grows is chunked along its first side; poses and
-/// contacts are compressed (shuffle + deflate, which every HDF5 has). Chunks of poses are written whole, one after another.
+// Making the finished recording (HDF5) from the log of its run. Every array that grows is chunked along its first side; poses and
+// contacts are compressed (shuffle + deflate, which every HDF5 has). Chunks of poses are written whole, one after another.
 #include "io/hdf5_file.h"
 #include "io/output_file.h"
 #include "io/recording_parts.h"
@@ -85,7 +85,7 @@ static bool write_column(hid_t file, const recording_column *c, int64_t count, c
 	return H5Dclose(set) >= 0 && done;
 }
 
-/// ---- Attributes, texts, groups ----
+// ---- Attributes, texts, groups ----
 
 static bool write_attribute(hid_t object, const char *name, recording_scalar type, int count, const void *values)
 {
@@ -156,7 +156,7 @@ static bool write_triples(hid_t group, const char *name, recording_scalar type, 
 	return done;
 }
 
-/// ---- The parts of a recording ----
+// ---- The parts of a recording ----
 
 static bool write_header(hid_t file, const sim_recording_info *info)
 {
@@ -187,9 +187,10 @@ static bool write_meshes(hid_t file, const sim_recording *from)
 
 static bool has_parts(const sim_recording *from)
 {
-	for (int32_t i = 0; i < from->body_count; i++)
+	for (int32_t i = 0; i < from->body_count; i++) {
 		if (from->bodies[i].part != 0)
 			return true;
+	}
 	return false;
 }
 

@@ -1,4 +1,4 @@
-/// Interpenetration by a standard cast: see interpenetration.h.
+// Interpenetration by a standard cast: see interpenetration.h.
 #include "scene/interpenetration.h"
 
 /// The full algorithm as the papers describe it, and nothing else.

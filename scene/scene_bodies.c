@@ -1,4 +1,4 @@
-/// The "planes", "bodies" and "grids" of a scene file.
+// The "planes", "bodies" and "grids" of a scene file.
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
 #include "sim/base/words.h"
@@ -50,7 +50,7 @@ static sim_scene_body default_body(const sim_scene *scene)
 
 #define SHAPE(type) (1u << (type))
 
-/// In the order of carom_shape_type.
+// In the order of carom_shape_type.
 static const char *const SHAPE_NAMES[] = { "sphere", "box", "capsule", "plane", "mesh", "hull", "cylinder", "cone", "ellipsoid",
 	NULL };
 
@@ -291,7 +291,7 @@ void sim_read_bodies(const sim_json_node *root, sim_scene *scene)
 	}
 }
 
-/// ---- Many bodies at a time ----
+// ---- Many bodies at a time ----
 
 static void read_meshes_in_turn(const sim_json_node *node, const sim_scene *scene, sim_variation *v)
 {
@@ -353,7 +353,7 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 	return !node->json->failed;
 }
 
-/// ---- Grids ----
+// ---- Grids ----
 
 /// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded motions.
 static void read_grid(const sim_json_node *node, sim_scene *scene)

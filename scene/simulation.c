@@ -1,4 +1,4 @@
-/// A scene in motion: see simulation.h.
+// A scene in motion: see simulation.h.
 #include "scene/simulation.h"
 
 #include "carom/collide.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Where a body was at the last detection, and when it stops on its way from there.
+// Where a body was at the last detection, and when it stops on its way from there.
 typedef struct sim_stop {
 	carom_pose begin;
 	double time;     // 1: it does not
@@ -60,7 +60,7 @@ static uint64_t hash_pose(uint64_t hash, const carom_pose *pose)
 	return sim_hash_doubles(hash, numbers, 7);
 }
 
-/// ---- Setting up ----
+// ---- Setting up ----
 
 static bool out_of_memory(const sim_simulation *s, sim_error *error)
 {
@@ -185,9 +185,10 @@ static void add_part_box(carom_aabb *box, const carom_part *part)
 
 static bool has_plane(const carom_body_def *def)
 {
-	for (int32_t i = 0; i < def->part_count; i++)
+	for (int32_t i = 0; i < def->part_count; i++) {
 		if (def->parts[i].shape.type == CAROM_PLANE)
 			return true;
+	}
 	return def->part_count == 0 && def->shape.type == CAROM_PLANE;
 }
 
@@ -500,7 +501,7 @@ void sim_destroy_simulation(sim_simulation *s)
 	free(s);
 }
 
-/// ---- Stepping ----
+// ---- Stepping ----
 
 static bool reserve_contacts(sim_simulation *s, int32_t count)
 {
@@ -577,7 +578,7 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 	return take_contacts(s, step) || out_of_memory(s, error);
 }
 
-/// ---- Continuous bodies ----
+// ---- Continuous bodies ----
 
 /// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not looked
 /// at with these at rest. Returns false where none does.
@@ -652,9 +653,10 @@ static bool record_frame(sim_simulation *s, sim_step *step, sim_error *error)
 	if (!s->recorder)
 		return true;
 	const double start = sim_now_ms();
-	for (int32_t i = 0; i < s->body_count; i++)
+	for (int32_t i = 0; i < s->body_count; i++) {
 		for (int32_t row = s->rows[i]; row < s->rows[i + 1]; row++)
 			s->row_poses[row] = s->poses[i];
+	}
 	const bool done =
 		sim_recorder_add_frame(s->recorder, step->time, s->row_poses, s->recorded, carom_world_contacts(s->world).count, error);
 	step->ms_recording += sim_now_ms() - start;
@@ -760,7 +762,7 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 	return true;
 }
 
-/// ---- Results ----
+// ---- Results ----
 
 static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t *tests)
 {

@@ -1,4 +1,4 @@
-/// Mass and inertia of volumes at density 1: closed forms, and a sum over the surface for rounded ones. Hulls of meshes.
+// Mass and inertia of volumes at density 1: closed forms, and a sum over the surface for rounded ones. Hulls of meshes.
 #include "scene/volumes.h"
 #include "sim/base/rotations.h"
 #include "sim/base/vectors.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/// Directions around and from pole to pole in which the surface of a rounded volume is found.
+// Directions around and from pole to pole in which the surface of a rounded volume is found.
 enum { AROUND = 128, ACROSS = 64 };
 
 static carom_mass sphere_mass(double r)
@@ -55,7 +55,7 @@ static carom_mass cone_mass(double r, double l)
 	return (carom_mass){ .mass = mass, .centre = { 0, 0, -0.5 * l }, .inertia = { across, across, 0.3 * mass * r * r } };
 }
 
-/// ---- Rounded volumes ----
+// ---- Rounded volumes ----
 
 static carom_vec3 farthest_vertex(const carom_mesh *mesh, carom_vec3 d)
 {
@@ -99,7 +99,7 @@ static carom_vec3 surface_point(const carom_shape *s, int row, int column)
 	return sim_add(farthest(s, d), sim_scale(d, s->rounding));
 }
 
-/// Sums of volume, first and second moments (xx, yy, zz, xy, xz, yz).
+// Sums of volume, first and second moments (xx, yy, zz, xy, xz, yz).
 typedef struct moments {
 	double volume;
 	carom_vec3 first;
@@ -148,11 +148,12 @@ static void turn_inertia(carom_quat turn, const double from[6], double to[6])
 	static const int places[6][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 }, { 1, 2 } };
 	for (int k = 0; k < 6; k++) {
 		to[k] = 0;
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++) {
 			for (int j = 0; j < 3; j++) {
 				const double a[3] = { axes[i].x, axes[i].y, axes[i].z }, b[3] = { axes[j].x, axes[j].y, axes[j].z };
 				to[k] += a[places[k][0]] * full[i][j] * b[places[k][1]];
 			}
+		}
 	}
 }
 

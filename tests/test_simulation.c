@@ -239,7 +239,7 @@ TEST(simulation, source_that_fails_is_named)
 
 // An octahedron whose lowest corner is 0.25 m inside a cube: its normal points down, so its ray goes up and is 0.25 m long. A second
 // one is 0.125 m below the plane, a third one hangs free. Settings of the scene's own detection do not matter.
-// A table stands on its feet, a chair of an open mesh cannot be weighed, and a body of one part is a body of that shape.
+// A top and four feet, a centimetre above the floor.
 static const char table[] = "{\"planes\": [{}], \"bodies\": [{\"position\": [0, 0.71, 0], \"parts\": ["
 							"{\"shape\": \"box\", \"half_extents\": [0.8, 0.05, 0.5], \"position\": [0, 0.35, 0]},"
 							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, 0.4]},"

@@ -1,6 +1,6 @@
-/// Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
-/// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and what
-/// is written depends on nothing but the pixel: the picture is the same for any number of threads.
+// Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
+// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and what
+// is written depends on nothing but the pixel: the picture is the same for any number of threads.
 #include "view/renderer.h"
 #include "sim/base/rotations.h"
 #include "view/light.h"
@@ -12,7 +12,7 @@
 
 enum { TILE = 32 };
 
-/// All that a worker reads, and what the workers share.
+// All that a worker reads, and what the workers share.
 typedef struct render_job {
 	const carom_world *world;
 	const sim_picture_options *options;
@@ -26,9 +26,9 @@ typedef struct render_job {
 	atomic_bool failed; // the world refused a query
 } render_job;
 
-/// ---- Surfaces ----
+// ---- Surfaces ----
 
-/// A point to be shaded: its look, the normal to shade with, and where its shadow ray starts.
+// A point to be shaded: its look, the normal to shade with, and where its shadow ray starts.
 typedef struct surface {
 	sim_look look;
 	carom_vec3 normal;
@@ -129,7 +129,7 @@ static bool shade(const render_job *job, carom_vec3 direction, const carom_ray_h
 	return true;
 }
 
-/// ---- Pixels ----
+// ---- Pixels ----
 
 static sim_color trace(render_job *job, double x, double y)
 {
@@ -205,7 +205,7 @@ static void run_pass(render_job *job)
 	sim_run_pieces(job->workers, (int64_t)columns * rows, draw_tiles, job);
 }
 
-/// ---- The picture ----
+// ---- The picture ----
 
 sim_picture_options sim_default_picture_options(void)
 {

@@ -1,4 +1,4 @@
-/// Recorded motions as bodies of a world.
+// Recorded motions as bodies of a world.
 #include "motion.h"
 
 #include "mesh_input.h"
@@ -161,7 +161,7 @@ void motion_close(motion *opened)
 	memset(opened, 0, sizeof *opened);
 }
 
-/// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of them.
+// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of them.
 typedef struct movers {
 	carom_world *const *worlds;
 	int count;

@@ -1,5 +1,5 @@
-/// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may come in between; meshes,
-/// which cost most, are made once.
+// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may come in between; meshes,
+// which cost most, are made once.
 #include "playback.h"
 
 #include "options.h"
@@ -91,7 +91,7 @@ void playback_close(playback *play)
 	memset(play, 0, sizeof *play);
 }
 
-// Add the body that begins at a row; number, among the bodies of the recording, chooses its colour, as that of `carom run` does.
+/// Add the body that begins at a row; number, among the bodies of the recording, chooses its colour, as that of `carom run` does.
 static bool add_body(playback *play, carom_world *world, int32_t row, int32_t number)
 {
 	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, row);
@@ -145,7 +145,7 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 	return NULL;
 }
 
-/// ---- Contacts ----
+// ---- Contacts ----
 
 static int reserve_marks(playback *play, int count)
 {

@@ -1,5 +1,5 @@
-/// `carom run` of a scene of bodies. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
-/// last.png.
+// `carom run` of a scene of bodies. The folder of --out gets stats.csv (a row for each step), summary.json, recording.h5 and
+// last.png.
 #include "progress.h"
 #include "report.h"
 #include "run.h"
@@ -19,7 +19,7 @@ typedef struct run {
 	sim_interpenetration inside; // at the end
 } run;
 
-/// ---- Output ----
+// ---- Output ----
 
 /// The fields of summary.json; the command's contract names those of the first block.
 static cJSON *summary_json(const run *r, const sim_summary *s)
@@ -83,7 +83,7 @@ static int print_text(const run *r, const sim_summary *s)
 	return report_end_of_text();
 }
 
-/// ---- Picture ----
+// ---- Picture ----
 
 static carom_vec3 up_of(const sim_scene *scene)
 {
@@ -168,7 +168,7 @@ static int write_picture(const run *r)
 	return status;
 }
 
-/// ---- The run ----
+// ---- The run ----
 
 static int prepare(void *run_record)
 {
