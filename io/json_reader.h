@@ -69,7 +69,7 @@ char *sim_read_text(const char *path, size_t *size, sim_error *error);
 /// Record an error about a node (printf style) unless there is one already. Returns false.
 bool sim_json_error(const sim_json_node *node, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// The same about a member of an object, whether it is there or not.
+/// Record an error about a member of an object, whether it is there or not. Returns false.
 bool sim_json_member_error(const sim_json_node *object, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

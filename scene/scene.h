@@ -109,7 +109,7 @@ typedef struct sim_scene {
 /// Mesh files are not opened here. Give the scene back with sim_destroy_scene.
 bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error);
 
-/// The same from text (size bytes); file is the name for messages, and relative mesh files count from its folder.
+/// Read a scene from text (size bytes); file is the name for messages, and relative mesh files count from its folder.
 bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.

@@ -23,7 +23,7 @@ carom_quat sim_axis_angle(const double axis[3], double angle);
 /// First b, then a.
 carom_quat sim_multiply(carom_quat a, carom_quat b);
 
-/// The same rotation with length 1. q must not be zero.
+/// Scale a quaternion to length 1: it is still that rotation. q must not be zero.
 carom_quat sim_unit_quat(carom_quat q);
 
 /// The shortest rotation that takes z to a unit vector.

@@ -36,7 +36,7 @@ typedef enum sim_granular_tangential {
 	/// (Luding, Cohesive, frictional powders, 2008), of tangential_ratio times the normal stiffness, and a dashpot with the
 	/// damping ratio of the normal one. For SIM_GRANULAR_LINEAR.
 	SIM_GRANULAR_SPRING,
-	/// The same with k = 8 G sqrt(R d), c = 2 sqrt(5/6) b sqrt(k m), 1 / G = 4 (2 - nu) (1 + nu) / young (Mindlin 1949, without
+	/// That spring with k = 8 G sqrt(R d), c = 2 sqrt(5/6) b sqrt(k m), 1 / G = 4 (2 - nu) (1 + nu) / young (Mindlin 1949, without
 	/// slip, as in Tsuji et al. 1992). For SIM_GRANULAR_HERTZ.
 	SIM_GRANULAR_MINDLIN,
 } sim_granular_tangential;

@@ -15,7 +15,7 @@
 /// Make room for at least want elements in all; false when out of memory. Grows by half at least, while there is room for that.
 #define cr_array_reserve(context, array, want) \
 	cr_array_reserve_bytes((context), &(array)->data, &(array)->capacity, (want), sizeof *(array)->data)
-/// The same where what is in the array may be lost: never both old and new memory at once, and nothing is copied.
+/// Make room where the elements may be lost: never both old and new memory at once, and nothing is copied.
 #define cr_array_reserve_fresh(context, array, want) \
 	((want) <= (array)->capacity || (cr_array_free((context), (array)), cr_array_reserve((context), (array), (want))))
 /// Room for one more element: no call while there is some.

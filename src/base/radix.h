@@ -13,7 +13,7 @@ typedef struct cr_key {
 /// key_bits: only the lowest key_bits of the keys differ (64 if unknown).
 void cr_radix_sort(cr_key *keys, cr_key *scratch, int64_t count, int key_bits);
 
-/// The same for a few keys (some tens), stable.
+/// Sort a few keys (some tens), stable.
 static inline void cr_insertion_sort(cr_key *keys, int64_t count)
 {
 	for (int64_t i = 1; i < count; i++) {

@@ -20,7 +20,7 @@ typedef struct wide_ray {
 	int far_row[3];
 } wide_ray;
 
-/// The same ray in the form that the block tests want: made when the first block is met, which many rays never do.
+/// A ray in the form that the block tests want: made when the first block is met, which many rays never do.
 typedef struct block_ray {
 	cr_ray_shear shear;
 	f8 origin[3]; // in the order of the shear's axes

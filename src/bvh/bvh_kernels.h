@@ -112,7 +112,7 @@ typedef struct cr_bvh_kernels {
 /// The table for an instruction set that was built in.
 const cr_bvh_kernels *cr_get_bvh_kernels(carom_simd simd);
 
-// The same rays by other methods, begin..end-1:
+// Other methods for the rays begin..end-1 of a batch:
 /// Binary tree with skip pointers, watertight.
 void cr_cast_binary(
 	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);

@@ -184,7 +184,7 @@ int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, co
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
-/// The same for the samples whose inward ray a change may have altered.
+/// Measure the exit distances of those samples alone whose inward ray a change may have altered.
 void cr_collider_measure_exits_near(carom_context *context, cr_collider *collider, const cr_change *change);
 
 /// Does a triangle come before another by where they are, whatever their numbers? Each lists its corners around from the lowest

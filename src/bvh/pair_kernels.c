@@ -221,7 +221,7 @@ static inline void source_heights(const tri8 *target, const source_block *s, int
 	}
 }
 
-/// The same for the corners of the target and the plane of lane j.
+/// normal . p - offset for the corners of the target and the plane of lane j of the source.
 static inline void target_heights(const tri8 *target, const source_block *s, int j, f8 d[3])
 {
 	const f8 n[3] = { f8_set1(s->normal[0][j]), f8_set1(s->normal[1][j]), f8_set1(s->normal[2][j]) };

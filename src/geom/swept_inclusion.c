@@ -115,8 +115,9 @@ static bool apart_along_axes(const inclusion *in, const double low[3], const dou
 	return squares > in->min_separation * in->min_separation * (1 + 0x1p-48) + 1e-300;
 }
 
-/// The same along the direction from the origin to the middle of the hull. Components of F reach 3 M, so the product of w and F
-/// is off by at most (64 + 3 * 4) u M |w| in each component (Higham 2002, section 3.1); 128 is taken.
+/// Whether the hull is certainly farther from the origin than the separation, by its extent along the direction from the origin
+/// to its middle. Components of F reach 3 M, so the product of w and F is off by at most (64 + 3 * 4) u M |w| in each component
+/// (Higham 2002, section 3.1); 128 is taken.
 static bool apart_along_middle(const inclusion *in, double value[3][8], const double low[3], const double high[3])
 {
 	double w[3], square = 0, error = 1e-280;

@@ -54,7 +54,7 @@ static double meet_edge(sheared p, sheared q)
 	return (double)p.z + s * ((double)q.z - (double)p.z);
 }
 
-// The same for a triangle of which the ray misses no edge, by what it meets: a corner, an edge, or the face.
+// How far along the ray a triangle is met of which it misses no edge: at a corner, on an edge, or in the face.
 static double meet_triangle(sheared a, sheared b, sheared c, double u, double v, double w)
 {
 	if (v == 0 && w == 0)

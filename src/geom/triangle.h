@@ -56,7 +56,7 @@ typedef struct cr_triangle_point {
 /// differences of products, which leave no digit of a needle). Degenerate triangles work.
 cr_triangle_point cr_closest_on_triangle(v3d p, const v3d t[3]);
 
-/// The same, without the weights.
+/// Point of the triangle abc nearest to p, without the weights.
 v3d cr_closest_point_triangle(v3d p, v3d a, v3d b, v3d c, cr_feature *feature);
 
 /// Nearest points of two segments p0p1 and q0q1 (Ericson 5.1.9), with parameters in [0, 1]; returns the squared distance.

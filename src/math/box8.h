@@ -28,7 +28,7 @@ static inline void store_boxes(const box8 *boxes, float lower[3][8], float upper
 	}
 }
 
-/// The same box in all lanes.
+/// One box in all lanes.
 static inline box8 spread_box(const float lower[3], const float upper[3])
 {
 	box8 b;
@@ -70,7 +70,7 @@ static inline m8 overlap_mask(const box8 *boxes, const float lower[3], const flo
 	return m;
 }
 
-/// The same as bits.
+/// Which boxes overlap one box, as bits.
 static inline uint32_t overlap_one(const box8 *boxes, const float lower[3], const float upper[3])
 {
 	return m8_bits(overlap_mask(boxes, lower, upper));
@@ -84,7 +84,7 @@ static inline m8 overlap_lane_mask(const box8 *boxes, const float lower[3][8], c
 	return overlap_mask(boxes, l, u);
 }
 
-/// The same as bits.
+/// Which boxes overlap the box of a lane, as bits.
 static inline uint32_t overlap_lane(const box8 *boxes, const float lower[3][8], const float upper[3][8], int lane)
 {
 	return m8_bits(overlap_lane_mask(boxes, lower, upper, lane));

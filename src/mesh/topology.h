@@ -24,8 +24,8 @@ typedef struct cr_topology {
 /// CAROM_SUCCESS with report->usable false is not an error here. On failure the topology is empty.
 carom_result cr_topology_build(
 	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology);
-/// The same for the triangles of before with other places: they stay as they are turned, whatever volume they enclose, and vertices are
-/// welded only where they were before, so that parts which come to lie on each other stay two.
+/// Fill the topology of the triangles of before with other places: they stay as they are turned, whatever volume they enclose,
+/// and vertices are welded only where they were before, so that parts which come to lie on each other stay two.
 carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_def *def, const cr_topology *before,
 	carom_mesh_report *report, cr_topology *topology);
 void cr_topology_free(carom_context *context, cr_topology *topology);

@@ -8,7 +8,7 @@ typedef struct cr_sphere_detector {
 	/// Make the structure for a set; *state is NULL or what an earlier build left (its memory is used again). On failure the
 	/// state is still good for build and release only.
 	carom_result (*build)(void **state, const cr_sphere_set *set);
-	/// The same spheres in other places, with other radii: keep the structure's shape. NULL: it cannot.
+	/// Follow the spheres to other places and radii: keep the structure's shape. NULL: it cannot.
 	carom_result (*refit)(void *state, const cr_sphere_set *set);
 	/// Hand every pair of the set that touches (skin included) to the sink, once, from the workers of the context.
 	/// *tests: distances computed. A sink that stops ends the search without error.

@@ -88,7 +88,7 @@ carom_result cr_make_rows(carom_spheres *spheres);
 /// Hand on those pairs of the rows that touch now.
 void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink);
 
-/// The same sorted, into spheres->pairs. False when out of memory.
+/// Sort those pairs of the rows that touch now into spheres->pairs. False when out of memory.
 bool cr_sort_touching(carom_spheres *spheres);
 
 /// Find with the method in use, and add what it took to the stats. The sink stops the search by refusing.

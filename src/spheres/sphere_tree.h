@@ -67,10 +67,10 @@ static inline float cr_tree_reach_of(const cr_sphere_tree *tree, float r)
 /// Make the tree of a set; *state is NULL or an earlier one, whose memory is used again. On CAROM_OUT_OF_MEMORY it is empty.
 carom_result cr_build_sphere_tree(void **state, const cr_sphere_set *set, cr_tree_reach reach);
 
-/// The same number of spheres, elsewhere: boxes made to fit. As a detector's table wants it; succeeds.
+/// Follow as many spheres to other places: boxes are made to fit. As a detector's table wants it; succeeds.
 carom_result cr_refit_sphere_tree(void *state, const cr_sphere_set *set);
 
-// The rest of a cr_sphere_detector whose state is a cr_sphere_tree:
+// Further entries of a cr_sphere_detector whose state is a cr_sphere_tree:
 double cr_sphere_tree_cost(const void *tree);
 size_t cr_sphere_tree_bytes(const void *tree);
 void cr_release_sphere_tree(carom_context *context, void *tree);

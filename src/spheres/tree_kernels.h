@@ -31,7 +31,7 @@ typedef struct cr_tree_kernels {
 	/// Find the pairs of spheres in a pair of boxes where both are leaves; else open it and write the pairs of children that
 	/// overlap to out [CR_TREE_STEP], as far as they are not both leaves, which are searched at once. Returns how many.
 	int32_t (*open_pair)(const cr_tree_search *search, cr_tree_pair pair, cr_tree_pair *out);
-	/// The same for all pairs below.
+	/// Find the pairs of spheres in a pair of boxes and in all pairs below it.
 	void (*search_pair)(const cr_tree_search *search, cr_tree_pair pair);
 	/// Cast rays of no length from the centres at places begin..end-1 of the order, through boxes of the spheres' proxies.
 	void (*cast_points)(const cr_tree_search *search, uint32_t begin, uint32_t end);

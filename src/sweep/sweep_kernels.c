@@ -379,7 +379,7 @@ static inline void raise_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *bl
 	block->count = kept;
 }
 
-/// The same for pairs of leaves: their ancestors are listed.
+/// Put pairs of leaves that are apart back into the block, or list their uppermost ancestors that are apart.
 static inline void raise_leaves(bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_leaf_pair *apart, int32_t count)
 {
 	parent_test last = { .pair = { -1, -1 } };

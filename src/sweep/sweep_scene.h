@@ -125,8 +125,8 @@ static inline uint32_t cr_features_of_firsts(const cr_sweep_scene *scene, int32_
 /// pairs of features that share no vertex count, from their first triangles, be these adjacent or not (no orphan sets).
 uint32_t cr_features_mask(const cr_sweep_scene *scene, int32_t a, int32_t b, bool every);
 
-/// The same as a list, not every: at most 6 of vertex and face, 9 of edges. Returns the number of the former; *edge_pairs gets that of the
-/// latter.
+/// List the pairs of features that the pair of triangles (a, b) answers for, not every: at most 6 of vertex and face, 9 of edges.
+/// Returns the number of the former; *edge_pairs gets that of the latter.
 int cr_features_of_pair(const cr_sweep_scene *scene, int32_t a, int32_t b, cr_feature_pair faces[CR_MOST_VERTEX_FACE],
 	cr_feature_pair edges[CR_MOST_EDGE_EDGE], int *edge_pairs);
 

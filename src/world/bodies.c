@@ -99,7 +99,7 @@ carom_result cr_check_parts(carom_context *context, const carom_body_def *def, c
 	for (int32_t i = 0; i < def->part_count; i++) {
 		if (check_part(context, def, i, name) == CAROM_SUCCESS)
 			continue;
-		// The same check again, with the number of the part for its text.
+		// The check is repeated with the number of the part for its text.
 		char part_name[64];
 		snprintf(part_name, sizeof part_name, "%s: parts[%d]", name, i);
 		return check_part(context, def, i, part_name);

@@ -46,7 +46,7 @@ static int compare_keys(const replay_key *p, const replay_key *q)
 	return 0;
 }
 
-/// The same, then the deeper first.
+/// Order by keys, then the deeper first.
 static int compare_for_sort(const void *p, const void *q)
 {
 	const replay_key *x = p, *y = q;

@@ -13,7 +13,7 @@
 /// EXIT_FAILED.
 int report_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// The same as `carom: warning: ...`; returns nothing, for the work goes on.
+/// Print `carom: warning: FILE: text`; returns nothing, for the work goes on.
 void report_warning(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// Make a context with the wanted number of threads (0: a thread for each core) and instruction set; the library's warnings go

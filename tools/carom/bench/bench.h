@@ -56,7 +56,7 @@ int bench_adaptive(bench *b, bench_report *report);
 /// they are, the stackless binary tree, full rays in every step.
 carom_world_def bench_paper_def(void);
 
-/// The same, continued from the last steps: iterative, with prediction.
+/// Detection as the papers have it, continued from the last steps: iterative, with prediction.
 carom_world_def bench_paper_iterative_def(void);
 
 /// Memory (zeroed) that is never NULL: the process ends with a message when there is none. Free with free.

@@ -57,7 +57,7 @@ void bench_note(bench_report *report, const char *format, ...) __attribute__((fo
 /// Print tables and remarks on stdout.
 void bench_print(const bench_report *report);
 
-/// The same as an array of tables and an array of remarks in object.
+/// Add tables and remarks to object, an array of each.
 void bench_add_json(cJSON *object, const bench_report *report);
 
 /// Write NAME.csv of every table to a folder. EXIT_DONE, or EXIT_FAILED after a message.

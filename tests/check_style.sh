@@ -1,0 +1,80 @@
+#!/bin/bash
+# Rules of style that a machine can judge: lengths of functions, words of comments, one type for boxes, the guide.
+# Usage: check_style.sh [ROOT]
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 2
+failures=0
+complain() {
+	echo "$*"
+	failures=$((failures + 1))
+}
+
+# sources FOLDER...: the sources in those of the folders that are there.
+sources() {
+	local folder
+	for folder in "$@"; do
+		[[ -d $folder ]] && find "$folder" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \)
+	done | sort
+}
+
+# lengths: FILE:LINE and the lines between the braces of each function, of files that clang-format laid out. One-line functions count 1.
+lengths() {
+	xargs -r awk '
+		FNR == 1 { start = 0 }
+		/^\{$/ { start = FNR; next }
+		start && /^\}/ { if ($0 == "}") print FILENAME ":" start, FNR - start - 1; start = 0 }
+		/^[A-Za-z_].*\) \{ .* \}$/ { print FILENAME ":" FNR, 1 }'
+}
+
+# No function has more than 60 lines, and nine of ten have at most 25.
+while read -r place lines; do
+	complain "$place: a function of $lines lines; at most 60"
+done < <(sources src sim io scene view bench plugins | lengths | awk '$2 > 60')
+for folder in src sim io scene view tools bench; do
+	long=$(sources "$folder" | lengths | awk '{ all++; long += $2 > 25 } END { if (10 * long > all) print long " of " all }')
+	[[ -z $long ]] || complain "$folder: $long functions have more than 25 lines; at most one of ten"
+done
+
+# A comment can be read alone: it does not begin with a word for another one.
+while IFS= read -r hit; do
+	complain "$hit: a comment that begins so cannot be read alone"
+done < <(sources include src sim io scene view tools bench examples plugins | xargs -r grep -noE '//+<? ?(The same|The rest)\b' /dev/null)
+
+# A box has one type, in src/math.
+while IFS= read -r hit; do
+	complain "$hit: boxes have one type, box3f or box3d (src/math/box3.h)"
+done < <(sources src | xargs -r grep -nE 'typedef struct box \{|^\} box;' /dev/null)
+
+# The guide shows code: 60 blocks in all, few numbers, short paragraphs.
+if [[ -d docs/guide ]]; then
+	blocks=$(cat docs/guide/*.md | grep -c '^```c$')
+	((blocks >= 60)) || complain "docs/guide: $blocks blocks of C; at least 60"
+	while IFS= read -r fault; do
+		complain "$fault"
+	done < <(awk '
+		function page_ends() {
+			if (words > 0 && 100 * numbers >= 3 * words)
+				print page ": " numbers " numbers in " words " words; fewer than 3 in 100"
+			words = numbers = paragraph = 0
+		}
+		FNR == 1 { page_ends(); page = FILENAME; code = 0 }
+		/^```/ { code = !code; paragraph = 0; next }
+		code { next }
+		/^[|#]/ || /^[ \t]*$/ { paragraph = 0; next }
+		/^[ \t]*([-*]|[0-9]+\.) / { paragraph = 0 }
+		{
+			words += NF
+			for (i = 1; i <= NF; i++)
+				numbers += $i ~ /^[(]?-?[0-9]/
+			if (paragraph <= 120 && paragraph + NF > 120)
+				print FILENAME ":" FNR ": a paragraph of more than 120 words"
+			paragraph += NF
+		}
+		END { page_ends() }' docs/guide/*.md)
+fi
+
+if ((failures > 0)); then
+	echo "$failures faults of style"
+	exit 1
+fi
+echo "the style is kept"

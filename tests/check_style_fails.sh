@@ -1,0 +1,71 @@
+#!/bin/bash
+# check_style.sh must find each kind of fault: a check that passes everything would be worth nothing.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# repeat COUNT LINE
+repeat() {
+	local i
+	for ((i = 0; i < $1; i++)); do printf '%s\n' "$2"; done
+}
+
+# function_of LINES: one of so many.
+function_of() {
+	printf 'int f(void)\n{\n'
+	repeat "$1" '	g();'
+	printf '}\n'
+}
+
+# page BLOCKS: of a guide, without faults where there are 60 blocks.
+page() {
+	printf '# A page\n\nWords about 1 thing, and about nothing else, for as long as it takes to be many words; and that is now, or then.\nA second line has none, but goes on with some more words for as long as the first.\n\n'
+	repeat "$1" $'```c\n1 2 3 4 5 6 7 8 9\n```'
+}
+
+# expect STATUS FILE TEXT [WORDS]: a tree that holds only this file gives this exit status, and says these words.
+expect() {
+	local wanted=$1 file=$2 text=$3 words=${4:-} status
+	rm -rf "$work/tree"
+	mkdir -p "$work/tree/$(dirname "$file")"
+	printf '%s\n' "$text" >"$work/tree/$file"
+	"$here/check_style.sh" "$work/tree" >"$work/log" 2>&1
+	status=$?
+	if ((status != wanted)) || ! grep -qF -- "$words" "$work/log"; then
+		echo "$file, which begins with '${text:0:60}': exit status $status, expected $wanted and '$words'"
+		cat "$work/log"
+		failures=$((failures + 1))
+	fi
+}
+
+short=$(repeat 10 'int h(void) { return 1; }')
+expect 0 src/base/a.c "$(function_of 25)"
+expect 0 src/base/a.c "$(function_of 60)
+$short"
+expect 1 src/base/a.c "$(function_of 61)
+$short" 'src/base/a.c:2: a function of 61 lines'
+expect 1 scene/a.c "$(function_of 61)
+$short" 'scene/a.c:2: a function of 61 lines'
+expect 1 tools/carom/a.c "$(function_of 26)" 'tools: 1 of 1 functions have more than 25 lines'
+expect 0 src/base/a.c "$(printf 'static const int numbers[] = {\n'; repeat 70 '	1,'; echo '};')"
+expect 1 src/base/a.h '/// The same, for floats.' 'src/base/a.h:1:/// The same'
+expect 1 sim/a.c '	// The rest of them.' 'sim/a.c:1:// The rest'
+expect 1 include/carom/a.h '	int a; ///< The same for b.' 'include/carom/a.h:1:///< The same'
+expect 0 src/base/a.h '/// Boxes of the same size.'
+expect 1 src/bvh/a.c 'typedef struct box {' 'src/bvh/a.c:1:'
+expect 1 src/bvh/a.c '} box;' 'src/bvh/a.c:1:'
+expect 0 src/math/a.h '} box3f;'
+expect 0 docs/guide/a.md "$(page 60)"
+expect 1 docs/guide/a.md "$(page 59)" 'docs/guide: 59 blocks of C'
+expect 1 docs/guide/a.md "$(page 60)
+Steps of 0.1 s." 'docs/guide/a.md: 2 numbers in'
+expect 0 docs/guide/a.md "$(page 60)
+$(repeat 120 word)"
+expect 1 docs/guide/a.md "$(page 60)
+$(repeat 121 word)" 'a paragraph of more than 120 words'
+expect 0 docs/guide/a.md "$(page 60)
+$(repeat 61 'two words' | sed '30s/.*//')"
+echo "$failures failures"
+((failures == 0))
