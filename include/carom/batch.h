@@ -66,8 +66,8 @@ typedef struct carom_placed_shape {
 	carom_pose pose;
 } carom_placed_shape;
 
-/// The bodies that axis-aligned boxes [count] touch, as carom_world_overlap_aabb. first and capacity
-/// as in carom_world_cast_rays_all.
+/// The bodies that axis-aligned boxes [count] touch, as carom_world_overlap_aabb. first and
+/// capacity as in carom_world_cast_rays_all.
 CAROM_API carom_result carom_world_overlap_aabbs(const carom_world *world, const carom_batch *batch,
 	const carom_aabb *boxes, int64_t capacity, carom_body_id *bodies, int64_t *first);
 
