@@ -6,6 +6,7 @@
 #include "detect/body.h"
 #include "tree/quality.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,14 +178,23 @@ static carom_context *make_context(int threads)
 	return context;
 }
 
+typedef enum builder { BY_SAH, BY_SAH_FULL, BY_LBVH, BY_HLBVH, BUILDERS } builder;
+
+static carom_result build_by(builder how, carom_context *context, const box_set *set, cr_tree2 *tree)
+{
+	if (how == BY_SAH || how == BY_SAH_FULL)
+		return cr_tree2_build(context, &set->view, how == BY_SAH ? CR_SAH_TRAVERSAL : CR_FULL_LEAVES, tree);
+	return cr_tree2_build_morton(context, &set->view, how == BY_HLBVH, tree);
+}
+
 /// Build both trees over a set and look at them from all sides.
-static void check_set(carom_context *context, const box_set *set, float cost)
+static void check_set(carom_context *context, const box_set *set, builder how)
 {
 	cr_tree2 binary;
 	cr_tree8 wide;
 	const int32_t count = set->view.count;
 	const float pad = 0.5f;
-	REQUIRE(cr_tree2_build(context, &set->view, cost, &binary) == CAROM_SUCCESS);
+	REQUIRE(build_by(how, context, set, &binary) == CAROM_SUCCESS);
 	REQUIRE(cr_tree8_build(context, &binary, pad, &wide) == CAROM_SUCCESS);
 	CHECK(cr_tree2_check(&binary, &set->view));
 	CHECK(cr_tree8_check(&wide, &binary));
@@ -216,8 +226,8 @@ TEST(tree, every_primitive_once_for_any_layout)
 			const int before = test_failures();
 			box_set set = make_boxes(counts[i]);
 			fill_boxes(&set, (layout)kind, 7);
-			check_set(context, &set, CR_SAH_TRAVERSAL);
-			check_set(context, &set, CR_FULL_LEAVES);
+			for (int how = 0; how < BUILDERS; how++)
+				check_set(context, &set, (builder)how);
 			free_boxes(&set);
 			if (test_failures() != before)
 				test_check_int(
@@ -235,8 +245,112 @@ TEST(tree, depth_is_bounded_for_exponential_spacing)
 	for (int32_t count = 100; count <= 100000; count *= 10) {
 		box_set set = make_boxes(count);
 		fill_boxes(&set, EXPONENTIAL, 0);
-		check_set(context, &set, CR_SAH_TRAVERSAL);
+		for (int how = 0; how < BUILDERS; how++)
+			check_set(context, &set, (builder)how);
 		free_boxes(&set);
+	}
+	carom_destroy_context(context);
+}
+
+/// Primitives whose boxes overlap a box, by skip links.
+static void mark_overlaps(const cr_tree2 *tree, const box_set *set, const float lower[3], const float upper[3], uint8_t *marks)
+{
+	for (int32_t at = 0; at < tree->node_count;) {
+		const cr_node2 *n = &tree->nodes[at];
+		bool meets = true;
+		for (int k = 0; k < 3; k++)
+			meets = meets && n->lower[k] <= upper[k] && lower[k] <= n->upper[k];
+		for (int32_t i = 0; meets && i < n->count; i++) {
+			const int32_t p = tree->order[n->first + i];
+			bool hit = true;
+			for (int k = 0; k < 3; k++)
+				hit = hit && set->rows[k][p] <= upper[k] && lower[k] <= set->rows[3 + k][p];
+			marks[p] += hit;
+		}
+		at = meets && n->count == 0 ? at + 1 : n->skip;
+	}
+}
+
+TEST(tree, overlaps_are_those_of_brute_force_for_all_builders)
+{
+	carom_context *context = make_context(1);
+	enum { COUNT = 700 };
+	for (int kind = 0; kind < LAYOUTS; kind++) {
+		box_set set = make_boxes(COUNT);
+		fill_boxes(&set, (layout)kind, 17);
+		cr_tree2 trees[BUILDERS];
+		for (int how = 0; how < BUILDERS; how++)
+			REQUIRE(build_by((builder)how, context, &set, &trees[how]) == CAROM_SUCCESS);
+		for (int32_t q = 0; q < COUNT; q += 7) {
+			uint8_t expected[COUNT] = { 0 };
+			const float lower[3] = { set.rows[0][q], set.rows[1][q], set.rows[2][q] };
+			const float upper[3] = { set.rows[3][q], set.rows[4][q], set.rows[5][q] };
+			for (int32_t p = 0; p < COUNT; p++) {
+				expected[p] = 1;
+				for (int k = 0; k < 3; k++)
+					expected[p] &= set.rows[k][p] <= upper[k] && lower[k] <= set.rows[3 + k][p];
+			}
+			for (int how = 0; how < BUILDERS; how++) {
+				uint8_t marks[COUNT] = { 0 };
+				mark_overlaps(&trees[how], &set, lower, upper, marks);
+				CHECK(memcmp(marks, expected, sizeof marks) == 0);
+			}
+		}
+		for (int how = 0; how < BUILDERS; how++)
+			cr_tree2_free(context, &trees[how]);
+		free_boxes(&set);
+	}
+	carom_destroy_context(context);
+}
+
+static void box_of_set(const void *user, int32_t primitive, float lower[3], float upper[3])
+{
+	const box_set *set = user;
+	for (int k = 0; k < 3; k++) {
+		lower[k] = set->rows[k][primitive];
+		upper[k] = set->rows[3 + k][primitive];
+	}
+}
+
+static bool is_odd(const void *user, int32_t primitive)
+{
+	(void)user;
+	return primitive % 2 == 1;
+}
+
+TEST(tree, refitted_boxes_are_tight)
+{
+	carom_context *context = make_context(1);
+	for (int how = 0; how < BUILDERS; how++) {
+		box_set set = make_boxes(500), moved = make_boxes(500);
+		fill_boxes(&set, RANDOM_BOXES, 23);
+		fill_boxes(&moved, CLUSTERED, 29);
+		cr_tree2 tree;
+		REQUIRE(build_by((builder)how, context, &set, &tree) == CAROM_SUCCESS);
+		const size_t bytes = (size_t)tree.node_count * sizeof *tree.nodes;
+		cr_node2 *built = malloc(bytes);
+		REQUIRE(built);
+		memcpy(built, tree.nodes, bytes);
+		// Every second primitive moves, then all are there: the boxes are those of a refit of all at once. And back.
+		for (int32_t i = 0; i < 500; i++) {
+			for (int k = 0; k < 6 && i % 2 == 0; k++)
+				moved.rows[k][i] = set.rows[k][i];
+		}
+		cr_tree2_refit(&tree, box_of_set, is_odd, &moved);
+		CHECK(cr_tree2_check(&tree, &moved.view));
+		CHECK(memcmp(tree.nodes, built, bytes) != 0);
+		cr_node2 *partly = malloc(bytes);
+		REQUIRE(partly);
+		memcpy(partly, tree.nodes, bytes);
+		cr_tree2_refit(&tree, box_of_set, NULL, &moved);
+		CHECK(memcmp(tree.nodes, partly, bytes) == 0);
+		cr_tree2_refit(&tree, box_of_set, is_odd, &set);
+		CHECK(memcmp(tree.nodes, built, bytes) == 0);
+		free(partly);
+		free(built);
+		cr_tree2_free(context, &tree);
+		free_boxes(&set);
+		free_boxes(&moved);
 	}
 	carom_destroy_context(context);
 }
@@ -266,20 +380,21 @@ TEST(tree, threads_do_not_show)
 {
 	// Above the size from which on bins are filled in parallel.
 	const layout kinds[] = { RANDOM_BOXES, CLUSTERED };
-	for (size_t kind = 0; kind < 2; kind++) {
+	for (size_t kind = 0; kind < 2 * BUILDERS; kind++) {
+		const builder how = (builder)(kind / 2);
 		box_set set = make_boxes(100000);
-		fill_boxes(&set, kinds[kind], 9);
+		fill_boxes(&set, kinds[kind % 2], 9);
 		carom_context *one = make_context(1);
 		cr_tree2 expected;
 		cr_tree8 expected_wide;
-		REQUIRE(cr_tree2_build(one, &set.view, CR_SAH_TRAVERSAL, &expected) == CAROM_SUCCESS);
+		REQUIRE(build_by(how, one, &set, &expected) == CAROM_SUCCESS);
 		REQUIRE(cr_tree8_build(one, &expected, 0, &expected_wide) == CAROM_SUCCESS);
 		CHECK(cr_tree2_check(&expected, &set.view));
 		CHECK(cr_tree8_check(&expected_wide, &expected));
 		for (int threads = 2; threads <= 5; threads += 3) {
 			carom_context *many = make_context(threads);
 			cr_tree2 tree;
-			REQUIRE(cr_tree2_build(many, &set.view, CR_SAH_TRAVERSAL, &tree) == CAROM_SUCCESS);
+			REQUIRE(build_by(how, many, &set, &tree) == CAROM_SUCCESS);
 			REQUIRE(tree.node_count == expected.node_count);
 			CHECK(memcmp(tree.nodes, expected.nodes, (size_t)tree.node_count * sizeof *tree.nodes) == 0);
 			CHECK(memcmp(tree.order, expected.order, (size_t)tree.primitive_count * sizeof *tree.order) == 0);
@@ -295,7 +410,7 @@ TEST(tree, threads_do_not_show)
 
 // ---- Memory ----
 
-TEST(tree, every_allocation_may_fail)
+static void fail_every_allocation(builder how)
 {
 	box_set set = make_boxes(300);
 	fill_boxes(&set, RANDOM_BOXES, 5);
@@ -307,7 +422,7 @@ TEST(tree, every_allocation_may_fail)
 		atomic_store(&heap.fail_at, fail_at);
 		cr_tree2 binary;
 		cr_tree8 wide = { 0 };
-		carom_result result = cr_tree2_build(context, &set.view, CR_SAH_TRAVERSAL, &binary);
+		carom_result result = build_by(how, context, &set, &binary);
 		if (result == CAROM_SUCCESS)
 			result = cr_tree8_build(context, &binary, 0, &wide);
 		else
@@ -329,6 +444,35 @@ TEST(tree, every_allocation_may_fail)
 	CHECK(built);
 	CHECK(failures > 5);
 	free_boxes(&set);
+}
+
+TEST(tree, every_allocation_may_fail)
+{
+	for (int how = 0; how < BUILDERS; how++)
+		fail_every_allocation((builder)how);
+}
+
+TEST(tree, quality_of_builders)
+{
+	// The codes alone lose to the heuristic, and its top gains some of that back.
+	carom_context *context = make_context(1);
+	const layout kinds[] = { RANDOM_BOXES, CLUSTERED };
+	for (int kind = 0; kind < 2; kind++) {
+		double costs[BUILDERS];
+		box_set set = make_boxes(20000);
+		fill_boxes(&set, kinds[kind], 31);
+		for (int how = 0; how < BUILDERS; how++) {
+			cr_tree2 tree;
+			REQUIRE(build_by((builder)how, context, &set, &tree) == CAROM_SUCCESS);
+			costs[how] = cr_tree2_sah_cost(&tree);
+			cr_tree2_free(context, &tree);
+		}
+		printf("SAH cost: heuristic %.1f, full leaves %.1f, codes %.1f, codes with a top %.1f\n", costs[BY_SAH],
+			costs[BY_SAH_FULL], costs[BY_LBVH], costs[BY_HLBVH]);
+		CHECK(costs[BY_SAH] < costs[BY_LBVH] && costs[BY_HLBVH] <= costs[BY_LBVH]);
+		free_boxes(&set);
+	}
+	carom_destroy_context(context);
 }
 
 // ---- The checks themselves ----

@@ -40,6 +40,14 @@ typedef enum carom_mesh_sides {
 	CAROM_SIDES_BOTH,
 } carom_mesh_sides;
 
+/// How the trees of a mesh are built. Contacts, impacts and distances do not depend on it, the time of
+/// building and of all later steps and queries does.
+typedef enum carom_mesh_build {
+	CAROM_MESH_SAH,   ///< by the surface area heuristic: slow to build, fast to search
+	CAROM_MESH_HLBVH, ///< along a curve, the upper levels by the heuristic: for meshes that soon go
+	CAROM_MESH_LBVH,  ///< along a curve: the fastest to build, the slowest to search
+} carom_mesh_build;
+
 /// A triangle mesh. Start from carom_default_mesh_def.
 typedef struct carom_mesh_def {
 	int cookie; ///< set by carom_default_mesh_def; do not touch
@@ -63,9 +71,12 @@ typedef struct carom_mesh_def {
 	/// and hulls have none: to give them materials, make a mesh of their carom_mesh_get_vertices
 	/// and carom_mesh_get_triangles.
 	const uint32_t *materials;
+	/// Height fields, hulls and scaled meshes, and meshes of recordings, have CAROM_MESH_SAH.
+	carom_mesh_build build;
 } carom_mesh_def;
 
-/// No vertices, no triangles, packed floats, CAROM_GRID_BY_SIZE, CAROM_SIDES_AUTO, no materials.
+/// No vertices, no triangles, packed floats, CAROM_GRID_BY_SIZE, CAROM_SIDES_AUTO, no materials,
+/// CAROM_MESH_SAH.
 /// Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 

@@ -40,6 +40,16 @@ static void set_box(box_list *list, int32_t i, const float lower[3], const float
 	}
 }
 
+/// The binary tree over boxes, as the mesh asks for it; traversal_cost as in cr_tree2_build.
+static carom_result build_tree(
+	carom_context *context, const cr_collider *c, const box_list *boxes, float traversal_cost, cr_tree2 *tree)
+{
+	const cr_build_boxes view = view_boxes(boxes);
+	if (c->build == CAROM_MESH_SAH)
+		return cr_tree2_build(context, &view, traversal_cost, tree);
+	return cr_tree2_build_morton(context, &view, c->build == CAROM_MESH_HLBVH, tree);
+}
+
 // ---- Triangles ----
 
 static void triangle_box(const cr_topology *t, int32_t number, float lower[3], float upper[3])
@@ -182,8 +192,7 @@ static carom_result build_triangles(carom_context *context, cr_collider *c)
 	if (!alloc_boxes(context, c->triangle_count, &boxes))
 		return cr_fail_memory(context, "the boxes of a mesh");
 	measure_triangles(c, &boxes);
-	const cr_build_boxes view = view_boxes(&boxes);
-	carom_result result = cr_tree2_build(context, &view, CR_SAH_TRAVERSAL, &c->binary);
+	carom_result result = build_tree(context, c, &boxes, CR_SAH_TRAVERSAL, &c->binary);
 	free_boxes(context, &boxes);
 	if (result == CAROM_SUCCESS)
 		result = cr_tree8_build(context, &c->binary, cr_ray_pad(c), &c->tree);
@@ -227,9 +236,8 @@ static carom_result build_sample_tree(carom_context *context, cr_collider *c, co
 		return cr_fail_memory(context, "the samples of a mesh");
 	for (int32_t i = 0; i < c->sample_count; i++)
 		set_box(&boxes, i, &set->points[3 * (int64_t)kept[i]], &set->points[3 * (int64_t)kept[i]]);
-	const cr_build_boxes view = view_boxes(&boxes);
 	cr_tree2 binary;
-	carom_result result = cr_tree2_build(context, &view, CR_FULL_LEAVES, &binary);
+	carom_result result = build_tree(context, c, &boxes, CR_FULL_LEAVES, &binary);
 	free_boxes(context, &boxes);
 	if (result == CAROM_SUCCESS)
 		result = cr_tree8_build(context, &binary, 0, &c->sample_tree);
@@ -302,9 +310,9 @@ static carom_result list_triangles(carom_context *context, cr_collider *c)
 }
 
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
-	int32_t grid_resolution, cr_collider *collider)
+	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider)
 {
-	*collider = (cr_collider){ .topology = topology, .closed = closed };
+	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed };
 	carom_result result = list_triangles(context, collider);
 	if (result == CAROM_SUCCESS)
 		result = build_triangles(context, collider);
@@ -368,31 +376,21 @@ static void bound_samples(const void *user, int32_t b, float lower[3], float upp
 	}
 }
 
-/// Refit the binary tree, in which children come after their parents too.
-static void refit_binary(cr_collider *c, const cr_change *change)
+typedef struct binary_refit {
+	const cr_collider *collider;
+	const cr_change *change;
+} binary_refit;
+
+static void bound_triangle(const void *user, int32_t primitive, float lower[3], float upper[3])
 {
-	cr_tree2 *tree = &c->binary;
-	for (int32_t n = tree->node_count - 1; n >= 0; n--) {
-		cr_node2 *node = &tree->nodes[n];
-		const bool leaf = node->count > 0;
-		bool stays = leaf;
-		for (int32_t i = 0; i < node->count && stays; i++)
-			stays = !change->of_triangle[c->triangle_number[tree->order[node->first + i]]];
-		if (stays)
-			continue;
-		const int32_t parts = leaf ? node->count : 2;
-		for (int32_t i = 0; i < parts; i++) {
-			float lower[3], upper[3];
-			const cr_node2 *child = leaf ? NULL : &tree->nodes[i == 0 ? n + 1 : node->first];
-			if (leaf)
-				triangle_box(c->topology, c->triangle_number[tree->order[node->first + i]], lower, upper);
-			for (int k = 0; k < 3; k++) {
-				const float low = leaf ? lower[k] : child->lower[k], high = leaf ? upper[k] : child->upper[k];
-				node->lower[k] = i == 0 || low < node->lower[k] ? low : node->lower[k];
-				node->upper[k] = i == 0 || high > node->upper[k] ? high : node->upper[k];
-			}
-		}
-	}
+	const cr_collider *c = ((const binary_refit *)user)->collider;
+	triangle_box(c->topology, c->triangle_number[primitive], lower, upper);
+}
+
+static bool has_moved(const void *user, int32_t primitive)
+{
+	const binary_refit *r = user;
+	return r->change->of_triangle[r->collider->triangle_number[primitive]] != 0;
 }
 
 static void refit_triangles(cr_collider *c, const cr_change *change, const changed *what)
@@ -408,7 +406,7 @@ static void refit_triangles(cr_collider *c, const cr_change *change, const chang
 		if (what->blocks[b])
 			fill_triangle_block(c, b);
 	}
-	refit_binary(c, change);
+	cr_tree2_refit(&c->binary, bound_triangle, has_moved, &(binary_refit){ c, change });
 	cr_tree8_refit(&c->tree, what->blocks, all ? cr_ray_pad(c) : pad, bound_triangles, c, what->nodes);
 	fill_outline(c);
 }

@@ -84,6 +84,7 @@ typedef struct cr_outline8 {
 
 typedef struct cr_collider {
 	const cr_topology *topology; // not owned
+	carom_mesh_build build;      // of the trees
 	float lower[3];              // exact box of the triangles in use
 	float upper[3];
 	float scale;    // largest |coordinate|
@@ -119,7 +120,7 @@ static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125
 /// Build everything over a topology, which must outlive the collider. samples NULL: the welded vertices of the used triangles.
 /// grid_resolution as in carom_mesh_def. On failure the collider is empty.
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
-	int32_t grid_resolution, cr_collider *collider);
+	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
 /// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and grid, near the change alone, at the
 /// cost of reading the triangles. Its arrays are written, and those of the grid may be made again: its touched cells always, all of it

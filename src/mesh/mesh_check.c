@@ -89,6 +89,10 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.sides is %d, not in 0 to %d", (int)def->sides,
 			(int)CAROM_SIDES_BOTH);
 	}
+	if ((int)def->build < 0 || def->build > CAROM_MESH_LBVH) {
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.build is %d, not in 0 to %d", (int)def->build,
+			(int)CAROM_MESH_LBVH);
+	}
 	return CAROM_SUCCESS;
 }
 

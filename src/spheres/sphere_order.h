@@ -5,8 +5,8 @@
 #include "spheres/sphere_set.h"
 #include "tree/morton.h"
 
-/// keys[i] = code of sphere i, i: the first count spheres of the set, sorted by code, equal ones by i. scratch has the same size.
-/// Parallel; the same result for any number of threads.
+/// keys[i] = code of sphere i, i: the first count spheres of the set, sorted by code, equal ones by
+/// i. scratch has the same size. Parallel; the same result for any number of threads.
 carom_result cr_morton_sort(const cr_sphere_set *set, uint32_t count, cr_key *keys, cr_key *scratch);
 
 /// The order of the set's real spheres: order[k] is the place of the k-th.

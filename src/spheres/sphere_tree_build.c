@@ -31,22 +31,6 @@ typedef struct node_builder {
 
 // ---- The shape ----
 
-/// Where the upper half of a range begins: at the highest bit in which its codes differ, or in the middle of equal codes.
-static uint32_t split_place(const cr_key *keys, range r)
-{
-	const uint64_t differ = keys[r.begin].key ^ keys[r.end - 1].key;
-	if (differ == 0)
-		return r.begin + (r.end - r.begin) / 2;
-	const uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(differ));
-	uint32_t first = r.begin, count = r.end - r.begin;
-	while (count > 1) { // the first set bit is in first .. first + count - 1
-		const uint32_t half = count / 2;
-		first = keys[first + half - 1].key & bit ? first : first + half;
-		count -= half;
-	}
-	return first;
-}
-
 /// Halve a range, and then always the most populous of its parts, until there are eight or all can be leaves. Parts in order.
 static int open_range(const cr_key *keys, range whole, range parts[CR_TREE_WIDTH])
 {
@@ -61,7 +45,7 @@ static int open_range(const cr_key *keys, range whole, range parts[CR_TREE_WIDTH
 		const range part = parts[widest];
 		if (part.end - part.begin <= CR_TREE_WIDTH)
 			break;
-		const uint32_t middle = split_place(keys, part);
+		const uint32_t middle = cr_morton_split(keys, part.begin, part.end);
 		memmove(parts + widest + 2, parts + widest + 1, (size_t)(count - widest - 1) * sizeof *parts);
 		parts[widest] = (range){ part.begin, middle };
 		parts[widest + 1] = (range){ middle, part.end };

@@ -1,9 +1,8 @@
 /// Binned SAH builder of the binary tree.
 ///
-/// Input: boxes. Output: nodes in depth-first order with skip links, and the order of the primitives.
-/// Nodes of many primitives are split first, with parallel binning; the subtrees below are then built in parallel. A subtree of
-/// n primitives owns the 2n-1 node slots that follow its root, so nobody waits for slots and the result does not depend on
-/// the threads; a last walk closes the gaps.
+/// Input: boxes. Output: nodes in depth-first order with skip links, and the order of the
+/// primitives. Nodes of many primitives are binned by all workers; tree/slots.h says how the nodes
+/// are made.
 
 // This file is compiled once, so it takes what every processor of the target has.
 #if defined(CR_HAVE_SSE2)
@@ -13,18 +12,12 @@
 #endif
 
 #include "base/parallel.h"
-#include "tree/tree.h"
 #include "math/simd.h"
+#include "tree/slots.h"
 #include <math.h>
 #include <string.h>
 
-enum {
-	// Below this a subtree is one task; above, its splitting is shared (scanned bunny of 69 k triangles, 2 workers).
-	SUBTREE_SIZE = 4096,
-	PARALLEL_BIN_SIZE = 65536,
-	// From this depth on nodes are halved, which bounds the depth for any input.
-	HALVE_DEPTH = 32,
-};
+enum { PARALLEL_BIN_SIZE = 65536 };
 
 /// Lower x, y, z and 0, then upper x, y, z negated and 0: one minimum of eight lanes grows a box.
 typedef struct sides {
@@ -36,21 +29,6 @@ typedef struct prim {
 	float centre[4]; // the last one is 0
 	int32_t index;
 } prim;
-
-typedef struct raw_node {
-	float lower[3];
-	float upper[3];
-	int32_t right; // slot of the second child; the first is the next slot. 0: leaf
-	int32_t first;
-	int32_t count;
-} raw_node;
-
-typedef struct job {
-	int32_t slot;
-	int32_t first;
-	int32_t count;
-	int32_t depth;
-} job;
 
 static inline f8 box_lanes(const sides *b) { return f8_load(b->side); }
 
@@ -109,10 +87,7 @@ typedef struct builder {
 	carom_context *context;
 	float traversal_cost;
 	prim *prims;
-	raw_node *nodes;
 	bin_set *worker_bins; // [thread_count], for parallel binning
-	job *jobs;            // subtrees to build in parallel
-	int32_t job_count;
 } builder;
 
 static binning make_binning(const float lower[4], const float upper[4])
@@ -156,7 +131,8 @@ static void fill_bins_task(int64_t begin, int64_t end, int worker, void *task)
 	fill_bins(t->map, t->prims, begin, end, &t->builder->worker_bins[worker]);
 }
 
-/// Bins of a range. Boxes and counts merge in any order to the same values, so the cut among workers does not show.
+/// Bins of a range. Boxes and counts merge in any order to the same values, so the cut among
+/// workers does not show.
 static void bin_range(const builder *b, const binning *map, int32_t first, int32_t count, bool parallel, bin_set *set)
 {
 	clear_bins(set);
@@ -190,7 +166,7 @@ static split best_split(const bin_set *set, const binning *b)
 }
 
 /// The box of a node and its primitives into the node, and the box of their centres.
-static float bound_node(const prim *prims, raw_node *raw, float lower[4], float upper[4])
+static float bound_node(const prim *prims, cr_slot *raw, float lower[4], float upper[4])
 {
 	f8 bounds = f8_set1(INFINITY);
 	for (int k = 0; k < 4; k++) {
@@ -214,26 +190,24 @@ static float bound_node(const prim *prims, raw_node *raw, float lower[4], float 
 	return split_area(bounds);
 }
 
-/// Part a node that fits in a block only where that is worth a level of the tree. A level that costs a whole block never is.
-static bool may_split(const builder *b, const job *node)
+/// Part a node that fits in a block only where that is worth a level of the tree. A level that
+/// costs a whole block never is.
+static bool may_split(const builder *b, const cr_slot_job *node)
 {
-	return node->count > CR_WIDTH || (node->count > 1 && node->depth < HALVE_DEPTH && b->traversal_cost < 1);
+	return node->count > CR_WIDTH || (node->count > 1 && node->depth < CR_HALVE_DEPTH && b->traversal_cost < 1);
 }
 
-static bool split_node(const builder *b, const job *node, bool parallel, job children[2])
+/// How many primitives of a node go left; 0 makes it a leaf.
+static int32_t split_node(const void *user, const cr_slot_job *node, bool parallel, cr_slot *slot)
 {
-	raw_node *raw = &b->nodes[node->slot];
+	const builder *b = user;
 	prim *prims = b->prims + node->first;
 	float lower[4], upper[4];
-	raw->right = 0;
-	raw->first = node->first;
-	raw->count = node->count;
-	const float area = bound_node(prims, raw, lower, upper);
+	const float area = bound_node(prims, slot, lower, upper);
 	if (!may_split(b, node))
-		return false;
-
+		return 0;
 	int32_t left = 0;
-	if (node->depth < HALVE_DEPTH) {
+	if (node->depth < CR_HALVE_DEPTH) {
 		const binning map = make_binning(lower, upper);
 		bin_set set;
 		bin_range(b, &map, node->first, node->count, parallel, &set);
@@ -241,108 +215,16 @@ static bool split_node(const builder *b, const job *node, bool parallel, job chi
 		const bool fits = node->count <= CR_WIDTH;
 		// The negation also makes a leaf of what has no area or a NaN cost.
 		if (fits && !(s.axis >= 0 && s.cost + b->traversal_cost * area < area))
-			return false;
+			return 0;
 		if (s.axis >= 0)
 			left = split_part(&map, prims, node->count, s.axis, s.bin);
 	}
-	if (left == 0 || left == node->count)
-		left = node->count / 2;
-	children[0] = (job){ node->slot + 1, node->first, left, node->depth + 1 };
-	children[1] = (job){ node->slot + 2 * left, node->first + left, node->count - left, node->depth + 1 };
-	raw->right = children[1].slot;
-	return true;
+	return left == 0 || left == node->count ? node->count / 2 : left;
 }
 
-static void build_subtree(const builder *b, job root)
+static void take_boxes(builder *b, const cr_build_boxes *boxes)
 {
-	job stack[CR_MAX_DEPTH + 1];
-	int depth = 0;
-	stack[depth++] = root;
-	while (depth > 0) {
-		const job node = stack[--depth];
-		job children[2];
-		if (split_node(b, &node, false, children)) {
-			stack[depth++] = children[1];
-			stack[depth++] = children[0];
-		}
-	}
-}
-
-static void build_subtree_task(int64_t begin, int64_t end, int worker, void *task)
-{
-	(void)worker;
-	const builder *b = task;
-	for (int64_t i = begin; i < end; i++)
-		build_subtree(b, b->jobs[i]);
-}
-
-/// Split from the root until the rest is small enough for one task each.
-static void split_top(builder *b, int32_t count)
-{
-	job stack[CR_MAX_DEPTH + 1];
-	int depth = 0;
-	stack[depth++] = (job){ 0, 0, count, 0 };
-	while (depth > 0) {
-		const job node = stack[--depth];
-		job children[2];
-		if (node.count <= SUBTREE_SIZE) {
-			b->jobs[b->job_count++] = node;
-		} else if (split_node(b, &node, true, children)) {
-			stack[depth++] = children[1];
-			stack[depth++] = children[0];
-		}
-	}
-}
-
-/// Copy the used slots, which are in depth-first order already, without the gaps. Returns their number.
-static int32_t compact(const raw_node *raw, cr_node2 *out)
-{
-	struct {
-		int32_t slot;   // of a second child still to come
-		int32_t parent; // where its number belongs
-	} stack[CR_MAX_DEPTH + 1];
-	int depth = 0;
-	int32_t slot = 0, next_index = 0;
-	for (;;) {
-		const raw_node *from = &raw[slot];
-		cr_node2 *to = &out[next_index];
-		memcpy(to->lower, from->lower, sizeof to->lower);
-		memcpy(to->upper, from->upper, sizeof to->upper);
-		to->first = from->right ? 0 : from->first;
-		to->count = from->right ? 0 : from->count;
-		to->skip = -1;
-		if (from->right) {
-			stack[depth].slot = from->right;
-			stack[depth++].parent = next_index++;
-			slot++;
-			continue;
-		}
-		next_index++;
-		if (depth == 0)
-			return next_index;
-		depth--;
-		out[stack[depth].parent].first = next_index;
-		slot = stack[depth].slot;
-	}
-}
-
-/// Skip links from the child links: a first child skips to its sibling, a second child to where its parent skips.
-static void link_skips(cr_node2 *nodes, int32_t count)
-{
-	nodes[0].skip = count;
-	for (int32_t i = 0; i < count; i++) {
-		if (nodes[i].count > 0)
-			continue;
-		const int32_t second = nodes[i].first;
-		nodes[i + 1].skip = second;
-		nodes[second].skip = nodes[i].skip;
-	}
-}
-
-static void build_nodes(builder *b, const cr_build_boxes *boxes, cr_tree2 *tree)
-{
-	const int32_t n = boxes->count;
-	for (int32_t i = 0; i < n; i++) {
+	for (int32_t i = 0; i < boxes->count; i++) {
 		prim *p = &b->prims[i];
 		p->bounds.side[3] = p->bounds.side[7] = p->centre[3] = 0;
 		for (int k = 0; k < 3; k++) {
@@ -353,13 +235,6 @@ static void build_nodes(builder *b, const cr_build_boxes *boxes, cr_tree2 *tree)
 		}
 		p->index = i;
 	}
-	split_top(b, n);
-	cr_parallel_for(b->context, build_subtree_task, b->job_count, 1, b);
-
-	for (int32_t i = 0; i < n; i++)
-		tree->order[i] = b->prims[i].index;
-	tree->node_count = compact(b->nodes, tree->nodes);
-	link_skips(tree->nodes, tree->node_count);
 }
 
 carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree)
@@ -368,38 +243,18 @@ carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes,
 	const int32_t n = boxes->count;
 	if (n == 0)
 		return CAROM_SUCCESS;
-	const size_t slots = 2 * (size_t)n - 1, jobs = (size_t)n;
 	const size_t workers = (size_t)context->thread_count;
 	builder b = { .context = context, .traversal_cost = traversal_cost };
 	b.prims = cr_alloc_array(context, (size_t)n, sizeof(prim));
-	b.nodes = cr_alloc_array(context, slots, sizeof(raw_node));
 	b.worker_bins = cr_alloc_array(context, workers, sizeof(bin_set));
-	b.jobs = cr_alloc_array(context, jobs, sizeof(job));
-	tree->primitive_count = n;
-	tree->nodes = cr_alloc_array(context, slots, sizeof(cr_node2));
-	tree->order = cr_alloc_array(context, (size_t)n, sizeof(int32_t));
-
 	carom_result result = CAROM_OUT_OF_MEMORY;
-	if (b.prims && b.nodes && b.worker_bins && b.jobs && tree->nodes && tree->order) {
-		build_nodes(&b, boxes, tree);
-		result = CAROM_SUCCESS;
+	if (b.prims && b.worker_bins) {
+		take_boxes(&b, boxes);
+		result = cr_slots_build(context, n, split_node, &b, tree);
 	}
+	for (int32_t i = 0; result == CAROM_SUCCESS && i < n; i++)
+		tree->order[i] = b.prims[i].index;
 	cr_free(context, b.prims, (size_t)n * sizeof(prim));
-	cr_free(context, b.nodes, slots * sizeof(raw_node));
 	cr_free(context, b.worker_bins, workers * sizeof(bin_set));
-	cr_free(context, b.jobs, jobs * sizeof(job));
-	if (result != CAROM_SUCCESS) {
-		cr_tree2_free(context, tree);
-		return cr_fail_memory(context, "a tree");
-	}
-	return CAROM_SUCCESS;
-}
-
-void cr_tree2_free(carom_context *context, cr_tree2 *tree)
-{
-	if (tree->primitive_count > 0) {
-		cr_free(context, tree->nodes, (2 * (size_t)tree->primitive_count - 1) * sizeof(cr_node2));
-		cr_free(context, tree->order, (size_t)tree->primitive_count * sizeof(int32_t));
-	}
-	*tree = (cr_tree2){ 0 };
+	return result == CAROM_SUCCESS ? result : cr_fail_memory(context, "a tree");
 }

@@ -1,8 +1,9 @@
 /// Morton codes and the sort by them (Morton 1966).
 ///
-/// The sort goes from the upper bits down (MSD): large segments are dealt out to 1024 heaps by all workers together, each heap is
-/// then sorted by one worker, which goes on by 8 bits while more than a few keys are left, and by insertion below. Codes of
-/// scattered spheres differ in their upper third, so that most of the 63 bits are never looked at. Stable, so the result is one.
+/// The sort goes from the upper bits down (MSD): large segments are dealt out to 1024 heaps by all
+/// workers together, each heap is then sorted by one worker, which goes on by 8 bits while more
+/// than a few keys are left, and by insertion below. Codes of scattered spheres differ in their
+/// upper third, so that most of the 63 bits are never looked at. Stable, so the result is one.
 #include "tree/morton.h"
 #include "base/array.h"
 #include "base/parallel.h"

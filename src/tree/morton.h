@@ -6,7 +6,8 @@
 
 enum { CR_MORTON_AXIS_BITS = 21, CR_MORTON_BITS = 3 * CR_MORTON_AXIS_BITS };
 
-/// The cube that the curve fills: cells of equal width on all axes, so that neighbours on the curve are near in every direction.
+/// The cube that the curve fills: cells of equal width on all axes, so that neighbours on the curve
+/// are near in every direction.
 typedef struct cr_morton_frame {
 	double lower[3];
 	double scale; // cells per unit of length; 0: the box is a point
@@ -39,8 +40,26 @@ static inline uint64_t cr_morton_code(const cr_morton_frame *frame, double x, do
 		cr_spread_bits(cr_morton_cell(frame, 2, z)) << 2;
 }
 
-/// Sort keys[count] by the lowest bits of their key (at most 64), stable, in parallel: by their upper bits into many heaps, and each
-/// heap by itself. scratch has the same size. The result does not depend on the number of threads.
+/// Sort keys[count] by the lowest bits of their key (at most 64), stable, in parallel: by their
+/// upper bits into many heaps, and each heap by itself. scratch has the same size. The result does
+/// not depend on the number of threads.
 carom_result cr_sort_keys(carom_context *context, cr_key *keys, cr_key *scratch, int64_t count, int bits);
+
+/// Where the upper half of keys[begin..end-1], sorted and at least two, begins: at the highest bit
+/// in which they differ, or in the middle of equal ones.
+static inline uint32_t cr_morton_split(const cr_key *keys, uint32_t begin, uint32_t end)
+{
+	const uint64_t differ = keys[begin].key ^ keys[end - 1].key;
+	if (differ == 0)
+		return begin + (end - begin) / 2;
+	const uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(differ));
+	uint32_t first = begin, count = end - begin;
+	while (count > 1) { // the first set bit is in first .. first + count - 1
+		const uint32_t half = count / 2;
+		first = keys[first + half - 1].key & bit ? first : first + half;
+		count -= half;
+	}
+	return first;
+}
 
 #endif

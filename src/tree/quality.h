@@ -11,9 +11,10 @@ double cr_tree2_sah_cost(const cr_tree2 *tree);
 /// The corners of the triangle that is a primitive of a tree.
 typedef void cr_corners_fn(const void *user, int32_t primitive, v3d corners[3]);
 
-/// End-point overlap of a tree over triangles (Aila, Karras, Laine, On Quality Metrics of Bounding Volume Hierarchies, 2013): the
-/// share of the surface that lies in boxes of subtrees it does not belong to, each weighted by the cost of the node. Triangles are
-/// clipped by the boxes exactly. 0: no overlap.
+/// End-point overlap of a tree over triangles (Aila, Karras, Laine, On Quality Metrics of Bounding
+/// Volume Hierarchies, 2013): the share of the surface that lies in boxes of subtrees it does not
+/// belong to, each weighted by the cost of the node. Triangles are clipped by the boxes exactly. 0:
+/// no overlap.
 double cr_tree2_epo(const cr_tree2 *tree, cr_corners_fn *corners, const void *user);
 
 #endif

@@ -1,6 +1,7 @@
-/// Where a node parts by the binned surface area heuristic (Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007):
-/// the one form for all builders. Primitives are dealt into bins by their centres; of the places between two bins the one is taken where
-/// the area of either side times the cost of its primitives is least.
+/// Where a node parts by the binned surface area heuristic (Wald, On fast Construction of SAH-based
+/// Bounding Volume Hierarchies, 2007): the one form for all builders. Primitives are dealt into
+/// bins by their centres; of the places between two bins the one is taken where the area of either
+/// side times the cost of its primitives is least.
 ///
 /// Included by builders only, once each. Before, they define how they keep primitives and boxes:
 ///
@@ -43,8 +44,9 @@ static inline void split_add(split_row *row, int bin, split_box box, int32_t cou
 	row->used |= 1u << bin;
 }
 
-/// The best place to part the bins of an axis, if it is better than the best so far. A place behind an empty bin parts them as the
-/// place before it does, so only those behind a bin in use are looked at.
+/// The best place to part the bins of an axis, if it is better than the best so far. A place behind
+/// an empty bin parts them as the place before it does, so only those behind a bin in use are
+/// looked at.
 static void split_axis(const split_row *row, int axis, split *best)
 {
 	split_real right_cost[SPLIT_BINS];

@@ -1,7 +1,8 @@
 /// Bounding volume hierarchies: a binary tree built by binned SAH and its 8-wide form.
 ///
-/// Both are flat arrays with 32-bit indices and without pointers. The wide tree is the one that rays and queries walk: one
-/// SIMD test for the eight boxes of a node. Leaves hold up to eight primitives, one block of structure-of-arrays data each.
+/// Both are flat arrays with 32-bit indices and without pointers. The wide tree is the one that
+/// rays and queries walk: one SIMD test for the eight boxes of a node. Leaves hold up to eight
+/// primitives, one block of structure-of-arrays data each.
 #ifndef CR_TREE_TREE_H
 #define CR_TREE_TREE_H
 
@@ -10,9 +11,11 @@
 enum {
 	CR_WIDTH = 8,
 	CR_MAX_DEPTH = 64,
-	/// Entries that a walk of a wide tree may have before it: each level leaves seven children more than it takes.
+	/// Entries that a walk of a wide tree may have before it: each level leaves seven children more
+	/// than it takes.
 	CR_TREE_STACK = CR_MAX_DEPTH * (CR_WIDTH - 1) + 1,
-	/// Pairs that a walk of two wide trees at once may have before it, when it opens one of a pair at a time, down to the primitives.
+	/// Pairs that a walk of two wide trees at once may have before it, when it opens one of a pair
+	/// at a time, down to the primitives.
 	CR_TWO_TREES_STACK = 2 * (CR_MAX_DEPTH + 1) * (CR_WIDTH - 1) + 1,
 };
 
@@ -23,8 +26,9 @@ typedef struct cr_build_boxes {
 	int32_t count;
 } cr_build_boxes;
 
-/// A node of the binary tree, depth-first: the first child follows its parent; skip is the node to go on with when the box
-/// is missed or the leaf is done (the miss link of a stackless walk). Leaves have count > 0.
+/// A node of the binary tree, depth-first: the first child follows its parent; skip is the node to
+/// go on with when the box is missed or the leaf is done (the miss link of a stackless walk).
+/// Leaves have count > 0.
 typedef struct cr_node2 {
 	float lower[3];
 	float upper[3];
@@ -43,12 +47,28 @@ typedef struct cr_tree2 {
 #define CR_SAH_TRAVERSAL 0.35f // three levels become one wide node test
 #define CR_FULL_LEAVES 1e30f
 
-/// Build by binned surface area heuristic, leaves of up to eight (Wald, On fast Construction of SAH-based Bounding Volume
-/// Hierarchies, 2007). The cost of a leaf is one block test. Parallel over subtrees; the same tree for any thread count.
-/// O(n log n). On failure the tree is empty.
-/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits what fits in a block.
+/// Build by binned surface area heuristic, leaves of up to eight (Wald, On fast Construction of
+/// SAH-based Bounding Volume Hierarchies, 2007). The cost of a leaf is one block test. Parallel
+/// over subtrees; the same tree for any thread count. O(n log n). On failure the tree is empty.
+/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits what fits
+/// in a block.
 carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 void cr_tree2_free(carom_context *context, cr_tree2 *tree);
+
+/// Build along the Morton curve: a node parts where the codes of its centres differ first (LBVH),
+/// leaves of up to eight. Faster than cr_tree2_build, of lesser quality. sah_top: the nodes above
+/// cells of 1/16 of the longest side are parted by the surface area heuristic (HLBVH: Garanzha,
+/// Pantaleoni, McAllister, Simpler and Faster HLBVH with Work Queues, 2011). Parallel; the same
+/// tree for any thread count. On failure the tree is empty.
+carom_result cr_tree2_build_morton(carom_context *context, const cr_build_boxes *boxes, bool sah_top, cr_tree2 *tree);
+
+/// The box of a primitive.
+typedef void cr_primitive_box_fn(const void *user, int32_t primitive, float lower[3], float upper[3]);
+/// Has a primitive moved?
+typedef bool cr_primitive_moved_fn(const void *user, int32_t primitive);
+/// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay.
+/// moved NULL: all have.
+void cr_tree2_refit(cr_tree2 *tree, cr_primitive_box_fn *box, cr_primitive_moved_fn *moved, const void *user);
 
 /// Empty boxes of unused children: no finite box overlaps them and no ray meets them.
 #define CR_EMPTY_LOWER 1e30f
@@ -83,14 +103,16 @@ void cr_tree8_free(carom_context *context, cr_tree8 *tree);
 
 /// The box of what a block holds.
 typedef void cr_block_bounds_fn(const void *user, int32_t block, float lower[3], float upper[3]);
-/// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay: those of the blocks that changed
-/// [block_count], each larger by pad, and of the nodes above them. node_changed: room for a byte for each node.
+/// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay:
+/// those of the blocks that changed [block_count], each larger by pad, and of the nodes above them.
+/// node_changed: room for a byte for each node.
 void cr_tree8_refit(cr_tree8 *tree, const uint8_t *block_changed, float pad, cr_block_bounds_fn *bounds, const void *user,
 	uint8_t *node_changed);
 
 /// Check the invariants: every primitive in one leaf, boxes within their parents', links in range. For tests.
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes);
-/// The part of cr_tree2_check that needs no boxes: links and leaves over so many primitives, but not their order.
+/// The part of cr_tree2_check that needs no boxes: links and leaves over so many primitives, but
+/// not their order.
 bool cr_tree2_check_links(const cr_tree2 *tree, int32_t primitives);
 bool cr_tree8_check(const cr_tree8 *tree, const cr_tree2 *binary);
 

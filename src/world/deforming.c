@@ -140,7 +140,7 @@ static carom_result build_seen(cr_deforming_view *view, const float *vertices)
 		return result;
 	// No samples and no grid: queries need neither.
 	const cr_sample_set none = { 0 };
-	return cr_collider_build(view->memory, &view->seen.topology, view->solid, &none, 0, &view->seen.collider);
+	return cr_collider_build(view->memory, &view->seen.topology, view->solid, &none, 0, CAROM_MESH_SAH, &view->seen.collider);
 }
 
 static carom_result look(const cr_deforming *d)

@@ -15,7 +15,8 @@ static carom_result build_mesh(carom_mesh *mesh, const carom_mesh_def *def, cons
 		return cr_fail(context, CAROM_INVALID_MESH, "carom_create_mesh: %s", mesh->report.first_finding);
 	if (!cr_facets_build(context, &mesh->topology, mesh->report.closed && mesh->report.components == 1, &mesh->facets))
 		return cr_fail_memory(context, "the facets of a mesh");
-	return cr_collider_build(context, &mesh->topology, mesh->report.closed, samples, def->grid_resolution, &mesh->collider);
+	return cr_collider_build(
+		context, &mesh->topology, mesh->report.closed, samples, def->grid_resolution, def->build, &mesh->collider);
 }
 
 static size_t exact_bytes(const carom_mesh *mesh)
