@@ -158,6 +158,26 @@ expect 0 out 'moving bodies: 8, others: 1' replay out.d/recording.h5 --steps 0:1
 expect 0 out 'moving bodies: 8, others: 1, frames: 40' info out.d/recording.h5
 expect 0 out '"bodies":[[:space:]]*8,' info out.d/recording.h5 --json
 same "other bodies" "$(field other_bodies out)" 1
+# Bodies of several parts, which a source adds: detection finds what the run found between the parts, and each body counts once.
+cat > parts.json << 'END'
+{
+	"steps": 60, "detection": { "temporal": "none" }, "planes": [{}],
+	"sources": [{ "count": 8, "rate": 10, "position": [0, 1, 0], "jitter": { "degrees": 180, "shift": 0.4 }, "parts": [
+		{ "shape": "box", "half_extents": [0.4, 0.12, 0.12], "position": [0.28, 0, 0] },
+		{ "shape": "sphere", "radius": 0.3, "position": [0, 0.4, 0] } ] }]
+}
+END
+expect 0 out '"hash"' run parts.json --out parts.d --contacts --json
+deepest=$(field deepest_penetration out)
+expect 0 out 'moving bodies: 8, others: 1, frames: 60' info parts.d/recording.h5
+expect 0 out '"contacts"' info parts.d/recording.h5 --json
+recorded=$(field contacts out)
+[ "$recorded" -gt 100 ] || fail "few contacts of parts: $(cat out)"
+expect 0 out '"deepest"' replay parts.d/recording.h5 --json
+same "bodies of parts" "$(field bodies out)" 8
+same "the deepest contact of parts" "$(field deepest out)" "$deepest"
+same "contacts of parts" "$(awk "BEGIN { printf \"%.6g\", $(field contacts out) * 60 }")" "$recorded"
+expect 0 err 'parts.png: 1 picture' render parts.d/recording.h5 -o parts.png --size 64x48
 # One byte that is another is found before anything is believed.
 printf '\377' | dd of=out.d/recording.h5 bs=1 seek=5000 conv=notrunc status=none
 expect 1 err 'do not have the digest' replay out.d/recording.h5
