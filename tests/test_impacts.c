@@ -328,7 +328,8 @@ TEST(impacts, filters_hold)
 			atomic_store(&note.calls, 0);
 			CHECK_INT(cross(&s) > 100, cases[i].meet);
 			CHECK_INT(atomic_load(&note.calls) > 0, cases[i].meet);
-			check_impacts(&s, &def.sweep, "filters");
+			if (kind == 0 || TEST_FEWER == 1)
+				check_impacts(&s, &def.sweep, "filters");
 			// A rigid body that no deforming one lets pass is left out.
 			CHECK_INT(carom_world_sweep_stats(s.world).triangles, cases[i].meet || kind == 0 ? 256 : 128);
 		}
@@ -428,7 +429,7 @@ TEST(impacts, bodies_come_and_go)
 	CHECK(cross(&s) > 100);
 	CHECK(carom_world_hash(s.world) != nothing);
 	const carom_body_id gone = s.ids[1];
-	for (int round = 0; round < 6; round++) {
+	for (int round = 0; round < (TEST_FEWER > 1 ? 2 : 6); round++) {
 		// A third one comes, moves, and goes; its number is used again.
 		sweep_mesh *mesh = sweep_add_torus(&s.places, 8, 6);
 		sweep_shift(mesh, 0.1 * round, 0, 0.2);

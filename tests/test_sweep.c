@@ -425,9 +425,11 @@ TEST(sweep, who_hits_whom)
 		for (int i = 0; i < 2; i++)
 			CHECK_INT(within[i] > 0, !(choice >> 3) && (choice >> i & 1));
 		CHECK_INT(among_rigid > 0, !(choice >> 3));
-		sweep_list expected = sweep_find_dully(&world, &def);
-		sweep_check_same(hits.data, hits.count, &expected, "groups");
-		sweep_free_list(&expected);
+		if (choice % 4 == 3 || TEST_FEWER == 1) {
+			sweep_list expected = sweep_find_dully(&world, &def);
+			sweep_check_same(hits.data, hits.count, &expected, "groups");
+			sweep_free_list(&expected);
+		}
 		carom_destroy_sweep(sweep);
 		sweep_free_world(&world);
 	}
