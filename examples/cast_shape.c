@@ -1,5 +1,5 @@
 // Shape casts: a bullet in front of a thin wall, and a character that steps up to a fence and slides along it.
-#include <carom/collide.h>
+#include <carom/carom.h>
 #include <stdio.h>
 
 static carom_body_id add(carom_world *world, carom_shape shape, carom_vec3 position)

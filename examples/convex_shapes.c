@@ -1,5 +1,5 @@
 // Convex shapes without a world: how far apart, where they touch, when they first meet.
-#include <carom/collide.h>
+#include <carom/carom.h>
 #include <stdio.h>
 
 static const float corners[8][3] = { { -1, -1, -1 }, { 1, -1, -1 }, { -1, 1, -1 }, { 1, 1, -1 }, { -1, -1, 1 }, { 1, -1, 1 },

@@ -1,6 +1,6 @@
 // Continuous collision: a bullet that flies through a thin wall between two steps, and a blade that swings past a ball, unless the
 // bodies are marked continuous.
-#include <carom/collide.h>
+#include <carom/carom.h>
 #include <stdio.h>
 
 enum { STEPS = 4 };

@@ -1,6 +1,5 @@
 // Eight rows of spheres that touch their neighbours: find all touching pairs and print some of them.
 #include <carom/carom.h>
-#include <carom/spheres.h>
 #include <stdio.h>
 
 enum { SIDE = 8, COUNT = SIDE * SIDE };

@@ -3,7 +3,7 @@
 // the surface, not with the volume.
 #include "scene/sphere_sampling.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "io/sphere_parts.h"
 
 #include <math.h>

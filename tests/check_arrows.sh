@@ -65,10 +65,10 @@ while IFS= read -r hit; do
 done < <(sources sim/base sim/shapes sim/cloth sim/grains | xargs grep -nE '#[ \t]*include[ \t]*<' /dev/null |
 	grep -vE '<(assert|errno|float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>')
 
-# One file name, one file: a name alone says which file is meant.
+# One file name, one file: a name alone says which file is meant. Public headers are named with carom/ before it.
 while read -r name; do
 	complain "several files are called $name: $(find . -name "$name" -type f -not -path './.git/*' -not -path './build/*' -not -path './out/*' | tr '\n' ' ')"
-done < <(sources include src sim io scene view tools bench examples plugins tests | sed 's:.*/::' | sort | uniq -d)
+done < <(sources src sim io scene view tools bench examples plugins tests | sed 's:.*/::' | sort | uniq -d)
 
 while IFS= read -r hit; do
 	complain "$hit: intrinsics belong into src/math/simd.h"
@@ -76,7 +76,7 @@ done < <(sources src sim io scene view tools plugins | grep -v '^src/math/simd\.
 	xargs grep -nE '(immintrin|emmintrin|xmmintrin|arm_neon)\.h|\b_mm(256|512)?_[a-z]|\bv[a-z0-9_]+q_[fsu](8|16|32|64)\(' /dev/null)
 while IFS= read -r hit; do
 	complain "$hit: threads and locks of the system belong into src/base/thread.c"
-done < <(sources include src sim io scene view tools plugins | grep -v '^src/base/thread\.[ch]$' |
+done < <(sources src sim io scene view tools plugins | grep -v '^src/base/thread\.[ch]$' |
 	xargs grep -nE '#[ \t]*pragma[ \t]+omp|<(omp|pthread|threads)\.h>|\b_OPENMP\b|\bpthread_[a-z]|\bCreateThread\b' /dev/null)
 
 # A source that no list names would be compiled by nobody.

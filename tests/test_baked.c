@@ -3,7 +3,7 @@
 /// be used without harm.
 #include "fixture.h"
 #include "test.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "detect/body.h"
 #include "sim/shapes/shapes.h"
 #include "world/baked.h"

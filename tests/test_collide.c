@@ -2,7 +2,7 @@
 #include "fixture.h"
 
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 
 #include <string.h>
 

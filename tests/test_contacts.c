@@ -1,7 +1,7 @@
 /// Contacts between meshes: analytic cases, rays by brute force, options, symmetry and invariance.
 #include "fixture.h"
 #include "oracle.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "manifold_fixture.h"
 
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 
 #include <math.h>
 #include <stdlib.h>

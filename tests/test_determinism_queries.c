@@ -1,7 +1,7 @@
 /// Determinism of what is no contact of a world: rays, distances, impacts, spheres. See test_determinism.c.
 #include "base/hash.h"
 #include "determinism_fixture.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "carom/spheres.h"
 #include "carom/sweep.h"
 #include "sim/shapes/shapes.h"

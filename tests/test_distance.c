@@ -1,5 +1,5 @@
 /// Nearest points of points, edges, triangles and meshes, against dull forms in long double and every pair of triangles.
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "fixture.h"
 #include "detect/body.h"
 #include "geom/triangle.h"

@@ -2,7 +2,6 @@
 #include "fixture.h"
 #include "test.h"
 #include "carom/carom.h"
-#include "carom/query.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

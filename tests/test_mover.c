@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "detect/shape_table.h"
 #include "geom/separation.h"
 

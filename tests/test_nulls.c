@@ -1,7 +1,6 @@
 /// The rule of carom/base.h on NULL handles: calls that return carom_result refuse them, worlds aside.
 #include "test.h"
 #include "carom/carom.h"
-#include "carom/query.h"
 #include "carom/spheres.h"
 
 #define REFUSED(call) CHECK_INT((call), CAROM_INVALID_ARGUMENT)

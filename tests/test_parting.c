@@ -6,7 +6,7 @@
 
 #include "bvh/parting.h"
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "detect/body.h"
 #include "geom/separation.h"
 

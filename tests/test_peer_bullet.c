@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 #include "carom/batch.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 
 #include <math.h>
 #include <string.h>

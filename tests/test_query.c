@@ -1,6 +1,6 @@
 /// Queries by users, against every triangle in double: rays, nearest points, overlaps, and the stateless functions of query.h.
 #include "test.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "geom/triangle.h"
 #include <math.h>
 #include <pthread.h>

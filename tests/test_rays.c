@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "test.h"
 #include "bvh/bvh_kernels.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 #include "sim/shapes/shapes.h"

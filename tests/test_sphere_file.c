@@ -4,7 +4,7 @@
 #include "fixture.h"
 #include "test.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "io/sphere_file.h"
 #include "scene/sphere_sampling.h"
 

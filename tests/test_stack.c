@@ -2,7 +2,7 @@
 /// carom/base.h promises CAROM_STACK_BYTES: fibers and threads with small stacks rely on it.
 #include "carom/batch.h"
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "carom/sweep.h"
 #include "fixture.h"
 #include "spheres_fixture.h"

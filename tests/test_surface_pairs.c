@@ -1,7 +1,7 @@
 /// Triangles that intersect, within a mesh and between two, on doubles as they were given: against
 /// every pair, judged by CGAL where it is there. The meshes lie far from the origin beside their
 /// size, so that rounding to float would tell another story.
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "fixture.h"
 #include "geom/predicates.h"
 #include "oracle.h"

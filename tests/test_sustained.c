@@ -2,7 +2,7 @@
 /// everything, so the work is bounded and the same in every run.
 #include "fixture.h"
 #include "test.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include <stdio.h>
 
 enum { PLACES = 60, SHARED = 3, WARM_STEPS = 60, STEPS = 480 };

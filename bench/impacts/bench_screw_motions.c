@@ -7,7 +7,7 @@
 /// Usage: bench_screw_motions [--count N] [--steps N] [--seed N]
 #include "bench/bench_random.h"
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

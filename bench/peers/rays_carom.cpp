@@ -2,7 +2,7 @@
 
 #include "rays.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 
 namespace bench {
 namespace {

@@ -18,8 +18,8 @@
 #ifndef CAROM_BATCH_H
 #define CAROM_BATCH_H
 
-#include "carom/carom.h"
 #include "carom/collide.h"
+#include "carom/mesh_query.h"
 #include "carom/query.h"
 
 #ifdef __cplusplus

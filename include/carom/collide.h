@@ -14,7 +14,8 @@
 #ifndef CAROM_COLLIDE_H
 #define CAROM_COLLIDE_H
 
-#include "carom/carom.h"
+#include "carom/results.h"
+#include "carom/shape.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,156 +1,147 @@
 /// @file query.h
-/// Stateless tests of meshes, without a world.
+/// Questions to a world between steps: rays, nearest points, overlaps, shape casts.
 #ifndef CAROM_QUERY_H
 #define CAROM_QUERY_H
 
-#include "carom/carom.h"
+#include "carom/world.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Pairs of triangles of one mesh that intersect and share no vertex: where the surface passes
-/// through or touches itself. Exact, on the coordinates that the mesh was made from: doubles are
-/// not rounded to float. Touching counts. Vertices are told apart by number, not by position, so
-/// neighbours in a mesh with its own three vertices for each triangle count too; weld such a mesh
-/// first. Triangles without an area, and those that repeat the corners of an earlier one in the
-/// same direction, are not in any pair. pairs[i] holds two triangle numbers, the lower first; pairs
-/// are sorted. *count is the number of pairs there are; the first capacity of them are written.
-/// pairs may be NULL when capacity is 0. Fails for wrong arguments and out of memory. Thread-safe.
-CAROM_API carom_result carom_mesh_self_intersections(
-	const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
+// ---- Queries between steps ----
+//
+// Parts of a body are asked one by one: where they overlap, hits and nearest points may lie on one
+// inside another. They see the poses and the places of vertices set last, stepped or not. A
+// deforming body is looked at as it is, rounded to float about the middle of its box: its tree is
+// made by the first query that comes near it after its vertices were set. A query that finds no
+// memory for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where
+// carom_world_def.memory_budget forbids it; all else stays usable.
 
-/// Pairs of triangles of two meshes at their poses (NULL: the identity) that intersect; touching
-/// counts. Exact, on the coordinates that the meshes were made from; B's are moved to A's frame in
-/// double, so a pose of B against A that is not the identity rounds there, and nowhere else.
-/// pairs[i] holds a triangle of A and one of B; pairs are sorted. Meshes that do not intersect may
-/// still lie one in the other (carom_mesh_contains). Triangles that are in no pair, capacity, count
-/// and errors as in carom_mesh_self_intersections. The meshes may come from two contexts; memory
-/// and errors are mesh_a's. Thread-safe.
-CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose *pose_a,
-	const carom_mesh *mesh_b, const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2],
-	int32_t *count);
+/// Which bodies a query sees. Start from carom_default_query_filter (all).
+typedef struct carom_query_filter {
+	uint64_t category; ///< of the query, against the bodies' masks
+	uint64_t mask;     ///< against the bodies' categories
+	bool skip_sensors;
+	carom_body_id ignore; ///< null: none
+} carom_query_filter;
 
-/// Do two triangles share a point? Exact for all finite doubles, whether or not they have an area.
-/// Pure, thread-safe.
-CAROM_API bool carom_triangles_intersect(const carom_vec3 a[3], const carom_vec3 b[3]);
+/// Sees all bodies, sensors too. Thread-safe.
+CAROM_API carom_query_filter carom_default_query_filter(void);
 
-/// On which side of the plane abc is d? 1: d sees a, b, c counter-clockwise; -1: clockwise; 0: all
-/// four in one plane. Exact for all finite doubles. Pure, thread-safe.
-CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d);
+/// Nearest hit with t_min <= t <= t_max. *found tells whether there is one; filter may be NULL.
+CAROM_API carom_result carom_world_cast_ray(const carom_world *world, const carom_ray *ray,
+	const carom_query_filter *filter, bool *found, carom_ray_hit *hit);
 
-/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from
-/// either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge or a
-/// corner, one that is hit from behind is taken, and of these the one with the lowest corner (in x,
-/// then y, then z; then by its other corners), so that the numbers of triangles do not matter.
-/// Directions of length below 1e-30 hit nothing or anything. The results are the same, bit for bit,
-/// for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles seen so
-/// nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for CAROM_RAYS_PLUGIN,
-/// an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
-CAROM_API carom_result carom_mesh_cast_rays(const carom_mesh *mesh, carom_ray_method method,
-	const carom_ray_batch *rays, const carom_hit_batch *hits);
+/// Is there any hit? Faster than the nearest.
+CAROM_API carom_result carom_world_cast_ray_any(
+	const carom_world *world, const carom_ray *ray, const carom_query_filter *filter, bool *found);
 
-// ---- Nearest points ----
+/// All hits, sorted by t, then body, then part, then triangle; through an edge or a vertex all
+/// triangles around it count, and their t differ by roundings: the first may lie that much before
+/// the hit of carom_world_cast_ray. *count is the number of hits there are; the first capacity of
+/// them are written. hits may be NULL when capacity is 0.
+CAROM_API carom_result carom_world_cast_ray_all(const carom_world *world, const carom_ray *ray,
+	const carom_query_filter *filter, int32_t capacity, carom_ray_hit *hits, int32_t *count);
 
-/// What of a triangle or an edge a nearest point lies on.
-typedef enum carom_feature {
-	CAROM_FEATURE_FACE, ///< the inside of a triangle
-	/// The inside of an edge: number k is the one from corner k to corner k + 1 (of three: k + 1
-	/// modulo 3).
-	CAROM_FEATURE_EDGE,
-	CAROM_FEATURE_VERTEX, ///< corner number k
-} carom_feature;
+/// Surface point nearest to point (no coordinate beyond CAROM_MAX_POSITION), over all bodies within
+/// max_distance (>= 0, may be INFINITY) of their surface.
+CAROM_API carom_result carom_world_closest_point(const carom_world *world, carom_vec3 point,
+	double max_distance, const carom_query_filter *filter, bool *found,
+	carom_closest_point *result);
 
-/// A point of a triangle. The weights of its corners are at least 0 and sum to 1 up to rounding;
-/// they are 0 for the corners that the feature does not touch. A point on a vertex is the corner
-/// itself, to the bit.
-typedef struct carom_triangle_point {
-	carom_vec3 point;
-	double weights[3];
-	carom_feature feature;
-	int32_t number; ///< of the edge or vertex, 0 to 2; 0 for the face
-} carom_triangle_point;
+/// Bodies that touch an axis-aligned box (solid, closed, of any finite size), sorted by index.
+/// count and capacity as in carom_world_cast_ray_all.
+CAROM_API carom_result carom_world_overlap_aabb(const carom_world *world, const carom_aabb *box,
+	const carom_query_filter *filter, int32_t capacity, carom_body_id *bodies, int32_t *count);
 
-/// A point of a segment, (1 - t) end[0] + t end[1], 0 <= t <= 1.
-typedef struct carom_edge_point {
-	carom_vec3 point;
-	double t;
-	carom_feature feature; ///< CAROM_FEATURE_EDGE or CAROM_FEATURE_VERTEX
-	int32_t number;        ///< of the end, 0 or 1; 0 for the edge
-} carom_edge_point;
+/// Bodies that touch a shape at a pose, sorted by index. Planes are not accepted as the query's
+/// shape.
+CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const carom_shape *shape,
+	const carom_pose *pose, const carom_query_filter *filter, int32_t capacity,
+	carom_body_id *bodies, int32_t *count);
 
-// The next three are pure functions: any scale, any frame, thread-safe. They return the distance
-// (what is below 1e-150 of the largest coordinate may count as 0), and NaN, with nothing written,
-// when a coordinate is not finite or a pointer is NULL. Triangles and edges without area or length
-// work: needles, points, parallel edges. Of equally near points any one is taken, on every machine
-// the same. carom/batch.h has them over arrays; while the vertices move: carom_sweep_test_pair.
+/// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body
+/// and part: as a dynamic body A that no step has seen, with the settings of the world
+/// (max_contacts_per_pair, speculative_distance, contact_normal, ...; rays of a plug-in by
+/// CAROM_RAYS_WIDE instead). Normals take the shape out. body_a is null, impulses are 0, pair
+/// counts the bodies met. The user's pair filter is not asked. Sensors and bodies that deform have
+/// no contacts. Planes are not accepted as the query's shape. count and capacity as in
+/// carom_world_cast_ray_all. Takes memory from the context while it runs, and runs on the calling
+/// thread.
+CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const carom_shape *shape,
+	const carom_pose *pose, const carom_query_filter *filter, int32_t capacity,
+	carom_contact *contacts, int32_t *count);
 
-/// Nearest point of a triangle to a point (Ericson, Real-Time Collision Detection, 2005, 5.1.5).
-CAROM_API double carom_point_triangle_distance(
-	carom_vec3 point, const carom_vec3 triangle[3], carom_triangle_point *on_triangle);
+/// A body near a shape.
+typedef struct carom_closest_body {
+	carom_body_id body;
+	int32_t shape; ///< the part of a body with parts; else 0. What follows is of this part alone
+	/// Negative: they overlap, and moving the shape by -distance along normal parts the two.
+	double distance;
+	carom_vec3 normal; ///< unit, world, from the body to the shape
+	/// Nearest points of the surfaces, or those that carom_distance tells of an overlap; world.
+	carom_vec3 on_shape;
+	carom_vec3 on_body;
+} carom_closest_body;
 
-/// Nearest points of two edges, each given by its two ends (Ericson 5.1.9, for nearly parallel ones
-/// with all four ends).
-CAROM_API double carom_edge_edge_distance(
-	const carom_vec3 a[2], const carom_vec3 b[2], carom_edge_point *on_a, carom_edge_point *on_b);
+/// The body nearest to a shape at a pose, not farther than max_distance (>= 0, may be INFINITY), by
+/// carom_distance (carom/collide.h). A body that overlaps the shape is nearer than all others; of
+/// several such ones, and of equally near ones, that with the lowest index counts. Planes are not
+/// accepted as the query's shape. Bodies that deform are seen where they are now. May take memory
+/// from the context while it runs; thread-safe as all queries.
+CAROM_API carom_result carom_world_closest_body(const carom_world *world, const carom_shape *shape,
+	const carom_pose *pose, double max_distance, const carom_query_filter *filter, bool *found,
+	carom_closest_body *result);
 
-/// Nearest points of two triangles: all corners against the other triangle, all edges against
-/// edges. Triangles that intersect, by exact predicates, have distance 0 and one point in common,
-/// which both results hold; what it lies on is told for each.
-CAROM_API double carom_triangle_triangle_distance(const carom_vec3 a[3], const carom_vec3 b[3],
-	carom_triangle_point *on_a, carom_triangle_point *on_b);
+/// Two bodies that are near each other.
+typedef struct carom_closest_pair {
+	carom_body_id body_a, body_b;
+	int32_t shape_a, shape_b; ///< their parts; 0 of a body without parts
+	/// Negative: they overlap, and moving A by -distance along normal parts the two (parts).
+	double distance;
+	carom_vec3 normal;     ///< unit, world, from B to A
+	carom_vec3 on_a, on_b; ///< nearest points, or those that carom_distance tells of an overlap
+} carom_closest_pair;
 
-/// A point of a mesh's surface, in the mesh's frame.
-typedef struct carom_mesh_point {
-	carom_vec3 point;
-	/// Outward, unit: of the triangle, or the mean of those that meet at the edge or vertex.
-	carom_vec3 normal;
-	double distance; ///< from the asked point; negative when that is inside a closed mesh
-	/// Of equally near ones the lowest number; from more than 1e9 sizes of the mesh away any one.
-	int32_t triangle;
-	/// Of that triangle's corners, and what of it the point lies on, as in carom_triangle_point.
-	double weights[3];
-	carom_feature feature;
-	int32_t number;
-} carom_mesh_point;
+/// The two bodies of a world that are nearest to each other, not farther apart than max_distance
+/// (>= 0, may be INFINITY), by carom_distance (carom/collide.h). Of bodies that may meet: by
+/// categories, masks and groups, at least one of them not static or kinematic; the user's pair
+/// filter is not asked. A passes filter_a and B passes filter_b (NULL: all), so the nearest pair of
+/// two groups is found too; where both could be either, A has the lower index. Bodies that overlap
+/// are nearer than all others; of several such pairs, and of equally near ones, the one with the
+/// lowest indices counts, A's first. Bodies that deform are seen where they are now. Each body asks
+/// for its nearest one up to the best distance so far: O(n log n) where few are that near. Runs on
+/// the calling thread; may take memory from the context while it runs; thread-safe as all queries.
+CAROM_API carom_result carom_world_closest_pair(const carom_world *world, double max_distance,
+	const carom_query_filter *filter_a, const carom_query_filter *filter_b, bool *found,
+	carom_closest_pair *result);
 
-/// Surface point nearest to point, not further than max_distance (>= 0, may be INFINITY). *found
-/// tells whether there is one. CAROM_INVALID_ARGUMENT for a point that is not finite or a missing
-/// result. Thread-safe, takes no memory.
-CAROM_API carom_result carom_mesh_closest_point(const carom_mesh *mesh, carom_vec3 point,
-	double max_distance, bool *found, carom_mesh_point *result);
+/// Where a shape on its way first meets a body.
+typedef struct carom_shape_hit {
+	carom_body_id body;
+	int32_t shape;        ///< number of the part (carom_body_def.parts); 0 of a body without parts
+	double time;          ///< of the motion, in [0, 1); never later than the true impact
+	bool touching;        ///< within the tolerance, or overlapping, at time 0
+	double distance;      ///< between shape and body at time; negative: how deep they overlap
+	carom_vec3 point;     ///< of the body, at time, world
+	carom_vec3 normal;    ///< unit, world, from the body to the shape
+	int32_t triangle;     ///< of the body's mesh; -1: it has none
+	int32_t own_triangle; ///< of the mesh that is cast; -1: it is none
+} carom_shape_hit;
 
-/// Where the surfaces of two meshes A and B are nearest to each other.
-typedef struct carom_mesh_gap {
-	double distance;                 ///< 0: the surfaces intersect or touch
-	carom_triangle_point on_a, on_b; ///< in the world; the same point at distance 0
-	int32_t triangle_a,
-		/// Of equally near pairs the lowest numbers, A's first; at distance 0 some pair that
-		/// touches.
-		triangle_b;
-	bool a_inside_b,
-		/// Does the one's nearest point lie inside the other, closed mesh? False at distance 0.
-		b_inside_a;
-} carom_mesh_gap;
-
-/// Least distance of the surfaces of two meshes at their poses (NULL: the identity), not more than
-/// max_distance (>= 0, may be INFINITY); *found tells whether there is one. Surfaces: a body inside
-/// another is as far from it as from its skin, and a_inside_b tells. The least of
-/// carom_triangle_triangle_distance over all pairs of triangles, B's moved to A's frame in double:
-/// good to a few roundings of the coordinates there (bodies more than 1e6 sizes apart: to a
-/// millionth of their size, and of equally near pairs any one). A walk of both trees with branch
-/// and bound: O(log n) where the meshes are apart. The meshes may come from two contexts; errors go
-/// to mesh_a's. CAROM_INVALID_ARGUMENT for a wrong pose, a negative or missing distance, a missing
-/// mesh or result. A mesh without triangles is near nothing. Thread-safe, takes no memory. The same
-/// bits on every machine.
-CAROM_API carom_result carom_mesh_distance(const carom_mesh *mesh_a, const carom_pose *pose_a,
-	const carom_mesh *mesh_b, const carom_pose *pose_b, double max_distance, bool *found,
-	carom_mesh_gap *result);
-
-/// Is a point inside a closed mesh (does the surface wind around it)? Always false for an open one.
-/// Points nearer to the surface than double resolves may count as either. CAROM_INVALID_ARGUMENT
-/// for a point that is not finite. Thread-safe, takes no memory.
-CAROM_API carom_result carom_mesh_contains(const carom_mesh *mesh, carom_vec3 point, bool *inside);
+/// Finds the body that a shape on its way meets first: the earliest time at which the shape comes
+/// within tolerance (above 0) of a body; of bodies, and of their parts, at one time the lowest. No
+/// body is missed, however far the shape goes or turns: each answer is that of
+/// carom_time_of_impact, and carom/collide.h says what it promises, also of shapes that begin
+/// inside a mesh. A straight cast is a carom_straight_motion. Bodies rest where they are. A search
+/// that runs out of steps counts as a hit at the time up to which the way is proved to be clear.
+/// Planes are not accepted as the query's shape; a mesh without triangles meets nothing. *found
+/// tells whether there is a hit; filter may be NULL. It takes 11 KB of memory from the context
+/// while it runs.
+CAROM_API carom_result carom_world_cast_shape(const carom_world *world, const carom_shape *shape,
+	const carom_motion *motion, double tolerance, const carom_query_filter *filter, bool *found,
+	carom_shape_hit *hit);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 #include "sim/cloth/soft_state.h"
 #include "sim/cloth/soft_topology.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 
 #include <stdio.h>
 #include <stdlib.h>

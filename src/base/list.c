@@ -50,8 +50,9 @@ static bool grow(cr_list *list, uint32_t count)
 /// Take entries for a tail out of the last segment, or a new one.
 static bool take(cr_list *list, cr_list_tail *tail, uint32_t count)
 {
-	const uint32_t wanted = count > list->block ? count : list->block;
 	const uint32_t end = list->segment_count > 0 ? list->segments[list->segment_count - 1].end : 0;
+	const uint32_t fair = end < list->block ? end : list->block; // short lists stay short
+	const uint32_t wanted = count > fair ? count : fair;
 	if (end - list->taken < count && !grow(list, wanted) && !(wanted > count && grow(list, count)))
 		return false;
 	const uint32_t left = list->segments[list->segment_count - 1].end - list->taken;

@@ -3,7 +3,7 @@
 #define CR_DETECT_BODY_H
 
 #include "bvh/collider.h"
-#include "carom/carom.h"
+#include "carom/world.h"
 #include "mesh/facets.h"
 #include "mesh/hull.h"
 

@@ -3,7 +3,7 @@
 #define CR_DETECT_MATCH_H
 
 #include "base/float_mode.h"
-#include "carom/carom.h"
+#include "carom/results.h"
 
 /// A contact's point in the frame of body A, kept beside the contacts for the next step.
 typedef struct cr_local_point {

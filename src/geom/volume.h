@@ -2,7 +2,7 @@
 #ifndef CR_GEOM_VOLUME_H
 #define CR_GEOM_VOLUME_H
 
-#include "carom/carom.h"
+#include "carom/shape.h"
 #include "math/vec.h"
 
 enum { CR_MAX_VOLUME_CONTACTS = 8 };

@@ -1,8 +1,8 @@
-/// Batches of elementary tests (carom/batch.h): the single ones of carom/query.h, over records of
+/// Batches of elementary tests (carom/batch.h): the single ones of carom/geometry.h, over records of
 /// vertices.
 
 #include "base/parallel.h"
-#include "carom/query.h"
+#include "carom/mesh_query.h"
 #include "mesh/elements.h"
 #include "world/world.h"
 

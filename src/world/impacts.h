@@ -3,7 +3,7 @@
 #define CR_WORLD_IMPACTS_H
 
 #include "base/array.h"
-#include "carom/carom.h"
+#include "carom/world.h"
 
 typedef struct cr_member {
 	int32_t body;

@@ -1,7 +1,7 @@
-/// Stateless queries of one mesh (carom/query.h): triangles that intersect each other (meshes with
+/// Stateless queries of one mesh (carom/mesh_query.h): triangles that intersect each other (meshes with
 /// doubles: surface_pairs.c), rays.
 #include "base/radix.h"
-#include "carom/query.h"
+#include "carom/mesh_query.h"
 #include "detect/pipeline.h"
 #include "geom/triangle.h"
 #include "world/surface_pairs.h"

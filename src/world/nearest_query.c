@@ -1,6 +1,6 @@
-/// Stateless queries of nearest points (carom/query.h): of points, edges and triangles, of one mesh and of two; inside.
+/// Stateless queries of nearest points (carom/mesh_query.h, carom/geometry.h): of points, edges and triangles, of one mesh and of two; inside.
 #include "bvh/collider_query.h"
-#include "carom/query.h"
+#include "carom/mesh_query.h"
 #include "detect/pipeline.h"
 #include "world/world.h"
 

@@ -1,4 +1,4 @@
-/// Pairs of triangles that intersect, within one mesh or between two (carom/query.h), decided on
+/// Pairs of triangles that intersect, within one mesh or between two (carom/mesh_query.h), decided on
 /// the coordinates as they were given: doubles where the caller gave doubles that a float does not
 /// hold.
 ///
@@ -9,7 +9,7 @@
 /// O((n + k) log n) time for k pairs, about 100 bytes a triangle.
 #include "base/array.h"
 #include "base/radix.h"
-#include "carom/query.h"
+#include "carom/mesh_query.h"
 #include "geom/triangle.h"
 #include "world/surface_pairs.h"
 #include "world/world.h"

@@ -2,6 +2,8 @@
 #ifndef CR_WORLD_WORLD_H
 #define CR_WORLD_WORLD_H
 
+#include "carom/record.h"
+#include "carom/snapshot.h"
 #include "detect/merge.h"
 #include "detect/pipeline.h"
 #include "world/compound.h"

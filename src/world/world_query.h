@@ -3,7 +3,7 @@
 #ifndef CR_WORLD_WORLD_QUERY_H
 #define CR_WORLD_WORLD_QUERY_H
 
-#include "carom/carom.h"
+#include "carom/query.h"
 
 typedef struct cr_query_index cr_query_index;
 

@@ -2,7 +2,7 @@
 // right, give wrong results at worst.
 #include "fuzz.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "world/baked.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // Mesh files: whatever a reader accepts must go through the library without harm.
 #include "fuzz.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "io/mesh_file.h"
 #include "io/obj_file.h"
 #include "io/off_file.h"

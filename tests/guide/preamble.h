@@ -1,10 +1,5 @@
 /// What every program of a page of docs/guide begins with. docs/guide/README.md shows it.
-#include <carom/batch.h>
 #include <carom/carom.h>
-#include <carom/collide.h>
-#include <carom/query.h>
-#include <carom/spheres.h>
-#include <carom/sweep.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 // middle of each mesh.
 #include "check.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "tool_oracle.h"
 #include "options.h"
 #include "report.h"

@@ -1,7 +1,7 @@
 // `carom check A`: where does a mesh pass through itself?
 #include "check.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "tool_oracle.h"
 #include "options.h"
 #include "report.h"

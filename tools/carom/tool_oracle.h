@@ -5,7 +5,7 @@
 #ifndef CAROM_TOOL_ORACLE_H
 #define CAROM_TOOL_ORACLE_H
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "carom/spheres.h"
 #include "sim/shapes/shapes.h"
 #include "io/sphere_file.h"

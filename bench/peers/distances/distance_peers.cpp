@@ -4,7 +4,6 @@
 
 #include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
-#include "carom/query.h"
 #include "io/mesh_file.h"
 
 #include "build_info.h"

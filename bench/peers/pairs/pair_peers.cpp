@@ -8,7 +8,7 @@
 
 #include "bench/peers/peer_clock.h"
 #include "carom/collide.h"
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "io/mesh_file.h"
 #include "sim/shapes/shapes.h"
 

@@ -2,7 +2,7 @@
 // (section 1 and Equations 10 to 13), measured on scenes of our own.
 #include "bench_ccd.h"
 
-#include "carom/query.h"
+#include "carom/carom.h"
 #include "sim/base/sim_clock.h"
 #include "tools/carom/options.h"
 

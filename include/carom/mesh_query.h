@@ -1,0 +1,112 @@
+/// @file mesh_query.h
+/// Stateless tests of meshes, without a world.
+#ifndef CAROM_MESH_QUERY_H
+#define CAROM_MESH_QUERY_H
+
+#include "carom/geometry.h"
+#include "carom/mesh.h"
+#include "carom/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How rays are cast. The three watertight ones give the same hits, bit for bit.
+typedef enum carom_ray_method {
+	CAROM_RAYS_WIDE,   ///< 8-wide tree, SIMD, watertight
+	CAROM_RAYS_BINARY, ///< binary tree with skip pointers, no stack, watertight
+	CAROM_RAYS_BASIC,  ///< every triangle, watertight
+	/// Every triangle, by Moeller and Trumbore (1997): may leak at edges; for comparison.
+	CAROM_RAYS_MOLLER_TRUMBORE,
+	CAROM_RAYS_PLUGIN, ///< carom_world_def.ray_plugin
+} carom_ray_method;
+
+/// Pairs of triangles of one mesh that intersect and share no vertex: where the surface passes
+/// through or touches itself. Exact, on the coordinates that the mesh was made from: doubles are
+/// not rounded to float. Touching counts. Vertices are told apart by number, not by position, so
+/// neighbours in a mesh with its own three vertices for each triangle count too; weld such a mesh
+/// first. Triangles without an area, and those that repeat the corners of an earlier one in the
+/// same direction, are not in any pair. pairs[i] holds two triangle numbers, the lower first; pairs
+/// are sorted. *count is the number of pairs there are; the first capacity of them are written.
+/// pairs may be NULL when capacity is 0. Fails for wrong arguments and out of memory. Thread-safe.
+CAROM_API carom_result carom_mesh_self_intersections(
+	const carom_mesh *mesh, int32_t capacity, int32_t (*pairs)[2], int32_t *count);
+
+/// Pairs of triangles of two meshes at their poses (NULL: the identity) that intersect; touching
+/// counts. Exact, on the coordinates that the meshes were made from; B's are moved to A's frame in
+/// double, so a pose of B against A that is not the identity rounds there, and nowhere else.
+/// pairs[i] holds a triangle of A and one of B; pairs are sorted. Meshes that do not intersect may
+/// still lie one in the other (carom_mesh_contains). Triangles that are in no pair, capacity, count
+/// and errors as in carom_mesh_self_intersections. The meshes may come from two contexts; memory
+/// and errors are mesh_a's. Thread-safe.
+CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose *pose_a,
+	const carom_mesh *mesh_b, const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2],
+	int32_t *count);
+
+/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from
+/// either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge or a
+/// corner, one that is hit from behind is taken, and of these the one with the lowest corner (in x,
+/// then y, then z; then by its other corners), so that the numbers of triangles do not matter.
+/// Directions of length below 1e-30 hit nothing or anything. The results are the same, bit for bit,
+/// for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles seen so
+/// nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for CAROM_RAYS_PLUGIN,
+/// an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
+CAROM_API carom_result carom_mesh_cast_rays(const carom_mesh *mesh, carom_ray_method method,
+	const carom_ray_batch *rays, const carom_hit_batch *hits);
+
+/// A point of a mesh's surface, in the mesh's frame.
+typedef struct carom_mesh_point {
+	carom_vec3 point;
+	/// Outward, unit: of the triangle, or the mean of those that meet at the edge or vertex.
+	carom_vec3 normal;
+	double distance; ///< from the asked point; negative when that is inside a closed mesh
+	/// Of equally near ones the lowest number; from more than 1e9 sizes of the mesh away any one.
+	int32_t triangle;
+	/// Of that triangle's corners, and what of it the point lies on, as in carom_triangle_point.
+	double weights[3];
+	carom_feature feature;
+	int32_t number;
+} carom_mesh_point;
+
+/// Surface point nearest to point, not further than max_distance (>= 0, may be INFINITY). *found
+/// tells whether there is one. CAROM_INVALID_ARGUMENT for a point that is not finite or a missing
+/// result. Thread-safe, takes no memory.
+CAROM_API carom_result carom_mesh_closest_point(const carom_mesh *mesh, carom_vec3 point,
+	double max_distance, bool *found, carom_mesh_point *result);
+
+/// Where the surfaces of two meshes A and B are nearest to each other.
+typedef struct carom_mesh_gap {
+	double distance;                 ///< 0: the surfaces intersect or touch
+	carom_triangle_point on_a, on_b; ///< in the world; the same point at distance 0
+	int32_t triangle_a,
+		/// Of equally near pairs the lowest numbers, A's first; at distance 0 some pair that
+		/// touches.
+		triangle_b;
+	bool a_inside_b,
+		/// Does the one's nearest point lie inside the other, closed mesh? False at distance 0.
+		b_inside_a;
+} carom_mesh_gap;
+
+/// Least distance of the surfaces of two meshes at their poses (NULL: the identity), not more than
+/// max_distance (>= 0, may be INFINITY); *found tells whether there is one. Surfaces: a body inside
+/// another is as far from it as from its skin, and a_inside_b tells. The least of
+/// carom_triangle_triangle_distance over all pairs of triangles, B's moved to A's frame in double:
+/// good to a few roundings of the coordinates there (bodies more than 1e6 sizes apart: to a
+/// millionth of their size, and of equally near pairs any one). A walk of both trees with branch
+/// and bound: O(log n) where the meshes are apart. The meshes may come from two contexts; errors go
+/// to mesh_a's. CAROM_INVALID_ARGUMENT for a wrong pose, a negative or missing distance, a missing
+/// mesh or result. A mesh without triangles is near nothing. Thread-safe, takes no memory. The same
+/// bits on every machine.
+CAROM_API carom_result carom_mesh_distance(const carom_mesh *mesh_a, const carom_pose *pose_a,
+	const carom_mesh *mesh_b, const carom_pose *pose_b, double max_distance, bool *found,
+	carom_mesh_gap *result);
+
+/// Is a point inside a closed mesh (does the surface wind around it)? Always false for an open one.
+/// Points nearer to the surface than double resolves may count as either. CAROM_INVALID_ARGUMENT
+/// for a point that is not finite. Thread-safe, takes no memory.
+CAROM_API carom_result carom_mesh_contains(const carom_mesh *mesh, carom_vec3 point, bool *inside);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

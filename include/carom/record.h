@@ -1,0 +1,48 @@
+/// @file record.h
+/// Recording of every call on a world, for bug reports and regression tests.
+#ifndef CAROM_RECORD_H
+#define CAROM_RECORD_H
+
+#include "carom/world.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- Recording of every call, for bug reports and regression tests ----
+
+/// Delivers exactly count bytes; return false at the end or on error. Called on the thread that
+/// replays. It may use other worlds; it must not destroy the context.
+typedef bool carom_read_fn(void *bytes, size_t count, void *user);
+
+/// Write every following call that changes the world, and the hash after each step, to a stream
+/// (docs/recording.md describes it). write is called on the thread of the call that is recorded,
+/// while that call runs: it must not call anything on that world but carom_world_context. The
+/// present state goes first. A pair filter is not recorded: its verdicts are. A recording that runs
+/// is ended first, also when the new one then cannot begin. NULL only ends it:
+/// CAROM_INVALID_RECORDING then tells that its writer gave up or memory ran out on the way. With a
+/// new writer that is left to the log: the result is that of the new recording,
+/// CAROM_INVALID_RECORDING when its writer gave up or memory ran out at once; nothing is being
+/// recorded then. A replay begins without memory, so a recording that begins makes the world forget
+/// what its pairs remember: the next step works all of them out in full, which costs time and may
+/// give other contacts than a step without the recording. CAROM_INVALID_ARGUMENT from inside a
+/// write function of this world.
+CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
+
+/// How far a replay got.
+typedef struct carom_replay_result {
+	int64_t steps;            ///< steps replayed
+	int64_t first_difference; ///< step whose hash differs from the recorded one, or -1
+	uint64_t hash;            ///< of the last step
+} carom_replay_result;
+
+/// Run a recording in a new world of the context and compare each step's hash.
+/// CAROM_INVALID_RECORDING when the stream is damaged or a hash differs; result is filled in both
+/// cases as far as it got.
+CAROM_API carom_result carom_replay_recording(
+	carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,348 @@
+/// @file results.h
+/// The results of a step: contacts, pairs, events, impacts, counts. Plain records, in views that
+/// the world owns, and the calls by which a solver hands data back for them. Threads and errors:
+/// world.h.
+#ifndef CAROM_RESULTS_H
+#define CAROM_RESULTS_H
+
+#include "carom/math.h"
+#include "carom/sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bodies, their contacts, and what is remembered of the last step.
+typedef struct carom_world carom_world;
+
+/// A body in a world: a number that is used again after removal, and a generation that tells the
+/// uses apart. All zero is the null id.
+typedef struct carom_body_id {
+	uint32_t index1; ///< index + 1
+	uint32_t generation;
+} carom_body_id;
+
+/// How a contact was found; it says what feature_a and feature_b are.
+typedef enum carom_contact_kind {
+	/// A ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio). Of
+	/// patches: the vertex lies below the facet that the triangle is part of, or the facet of the
+	/// vertex above the triangle. Ahead: the triangle is nearest to the vertex.
+	CAROM_VERTEX_A,
+	CAROM_VERTEX_B, ///< the same with A and B exchanged
+	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner
+	/// where the edge starts, feature_b the triangle that limits it. Of patches: the edge pierces B
+	/// beside the patch's facet, or crosses an edge of feature_b. Ahead: it is nearest to an edge
+	/// of feature_b.
+	CAROM_EDGE_A,
+	CAROM_EDGE_B, ///< the same with A and B exchanged
+	/// Two triangles cross, without an inside to measure in (open meshes), or are nearest, of too
+	/// many ahead: their numbers.
+	CAROM_FACES,
+	/// Of a pair with a body that is no mesh: the triangle number of a mesh, else the number of the
+	/// point in the pair, or 0.
+	CAROM_VOLUMES,
+} carom_contact_kind;
+
+/// One contact. a has the lower index. Moving A by depth * normal (B at rest) brings the point to
+/// the other's surface.
+typedef struct carom_contact {
+	carom_body_id body_a;
+	carom_body_id body_b;
+	/// World: for rays the vertex, for edges the middle of the part inside, for volumes the deepest
+	/// point of A.
+	double point[3];
+	float normal[3]; ///< world, unit, from B towards A: the direction that takes A out
+	float depth;     ///< metres along normal; negative for speculative contacts
+	int32_t feature_a;
+	int32_t feature_b;
+	carom_contact_kind kind;
+	/// Steps since this contact first appeared: 0 when new. Matched by features, else by distance.
+	int32_t age;
+	/// What the solver stored for it in the last step (carom_world_set_impulse), else 0.
+	float impulse[3];
+	int32_t pair; ///< index in the view of pairs
+	/// What carom_mesh_def.materials says of the triangle that the contact touches on A: of a
+	/// triangle as feature that one, of an edge the triangle that names it, of a vertex the
+	/// lowest-numbered triangle with a corner at its place, those left out of detection aside. Of a
+	/// convex mesh feature_a may name any triangle of a flat facet; the material is that of the
+	/// facet's triangle at the contact. 0 where A is no mesh, or a mesh without materials.
+	uint32_t material_a;
+	uint32_t material_b; ///< of B, likewise
+	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	int32_t shape_b; ///< of B, likewise
+} carom_contact;
+
+/// Two bodies with contacts (or overlapping, if one is a sensor). Of bodies with parts each two
+/// parts that touch are a pair of their own, with its contacts, age, data and events: the pairs of
+/// two bodies stand side by side in the view.
+typedef struct carom_pair {
+	carom_body_id body_a; ///< the lower index
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t first_contact; ///< in the view of contacts
+	int32_t contact_count; ///< 0 for sensors
+	int32_t found_count;   ///< contacts before reduction
+	int32_t age;           ///< steps since the pair began: 0 when new
+	/// Set by carom_world_set_pair_data in this or an earlier step of the pair, else 0.
+	uint64_t user_data;
+	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	int32_t shape_b; ///< of B, likewise
+} carom_pair;
+
+/// A pair began in this step, went on, or ended with it.
+typedef enum carom_event_kind {
+	CAROM_EVENT_BEGIN,
+	CAROM_EVENT_PERSIST,
+	CAROM_EVENT_END
+} carom_event_kind;
+
+/// What became of a pair in the last step.
+typedef struct carom_event {
+	carom_body_id body_a; ///< the lower index
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	carom_event_kind kind;
+	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
+	/// carom_pair.user_data as it was set before the step; what it refers to may be freed with
+	/// CAROM_EVENT_END.
+	uint64_t pair_data;
+	int32_t shape_a; ///< as in carom_pair
+	int32_t shape_b;
+} carom_event;
+
+/// Views of the last good step's results: read-only, valid until the next step that succeeds or the
+/// end of the world. All other calls, also those that remove bodies, leave them as they are, except
+/// carom_world_set_impulse, which writes into its contact, and carom_world_set_pair_data, which
+/// writes into its pair; the bodies that they name may be gone (carom_world_is_body).
+typedef struct carom_contact_view {
+	const carom_contact *data;
+	int32_t count;
+} carom_contact_view;
+typedef struct carom_pair_view {
+	const carom_pair *data;
+	int32_t count;
+} carom_pair_view;
+typedef struct carom_event_view {
+	const carom_event *data;
+	int32_t count;
+} carom_event_view;
+
+/// Contacts sorted by body_a, body_b, shape_a, shape_b, kind, feature_a, feature_b.
+CAROM_API carom_contact_view carom_world_contacts(const carom_world *world);
+/// Pairs sorted by body_a, body_b, shape_a, shape_b.
+CAROM_API carom_pair_view carom_world_pairs(const carom_world *world);
+/// One event for each pair of this step or the last, sorted as pairs are.
+CAROM_API carom_event_view carom_world_events(const carom_world *world);
+
+/// Two features that meet on their way through the step. Vertex against face: vertices[0] of body_a
+/// hits the triangle of body_b with corners vertices[1..3]. Edge against edge: vertices[0..1] of
+/// body_a, lower first, and vertices[2..3] of body_b, lower first; a is the lower (body, edge).
+/// Numbers are those of the bodies' meshes.
+typedef struct carom_impact {
+	carom_body_id body_a, body_b; ///< the same for an impact within a body
+	carom_sweep_kind kind;
+	carom_sweep_status status;
+	int32_t vertices[4];
+	int32_t triangle; ///< of body_b, vertex against face; else -1
+	double time;      ///< in the step, 0 to 1; never later than the true impact
+	/// Nearest points at time: the first feature's weights sum to 1, the second's too.
+	double weight[4];
+	double normal[3]; ///< world, unit, from the second feature to the first
+	int32_t shape_a;  ///< number of the part whose mesh this is; 0 of a body without parts
+	int32_t shape_b;  ///< of body_b, likewise
+} carom_impact;
+
+/// As the other views.
+typedef struct carom_impact_view {
+	const carom_impact *data;
+	int64_t count;
+} carom_impact_view;
+
+/// Every impact of the last step, each pair of features once, sorted by kind, body_a, shape_a,
+/// body_b, shape_b, vertices. docs/sweep.md says what is promised.
+CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
+/// The earliest of them (equal times: the first in order), NULL if there is none. Costs nothing.
+/// Valid as the view is.
+CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *world);
+
+// ---- Continuous collision of rigid bodies ----
+//
+// Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
+// through another by then. With carom_body_def.continuous the step also looks at the way between
+// the poses: each body moves from its pose at the last step (or from the beginning that
+// carom_world_set_motions gave) to the present one, as carom_motion says, at once with all others.
+// Each continuous body is tested against every rigid body that it may have contacts with, of any
+// shape, continuous or not, if either moves. No impact is missed, however fast they go or turn:
+// carom_time_of_impact (carom/collide.h) says what is promised. Of bodies that touch at the
+// beginning, impacts are found between what was apart, and where they push on into each other.
+// docs/continuous.md says what a solver does with it.
+
+/// Whether and when two moving shapes meet.
+typedef enum carom_toi_status {
+	CAROM_TOI_APART,     ///< the shapes stay farther apart than half the tolerance
+	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
+	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
+	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
+} carom_toi_status;
+
+/// Two bodies that meet on their ways through the step. Of bodies with parts each two parts that
+/// meet are an impact of their own.
+typedef struct carom_body_impact {
+	carom_body_id body_a; ///< the lower index
+	carom_body_id body_b;
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t shape_a; ///< number of the part of A (carom_body_def.parts); 0 of a body without parts
+	int32_t shape_b; ///< of B, likewise
+	/// Never CAROM_TOI_APART. CAROM_TOI_TOUCHING: the two touch at the beginning, and the step does
+	/// not lead deeper nor to anything else of theirs: a matter of contacts, so a solver does not
+	/// stop for it. CAROM_TOI_IMPACT at a time of 0, or with a negative distance: they touch at the
+	/// beginning and push on. See docs/continuous.md.
+	carom_toi_status status;
+	bool sensor;        ///< one of them is a sensor: nothing is to be stopped
+	double time;        ///< in the step, 0 to 1; never later than the true impact
+	double distance;    ///< at time, at most the tolerance; negative where they overlap
+	carom_vec3 point;   ///< of A, at time, world; that of B is point - distance * normal
+	carom_vec3 normal;  ///< unit, world, from B to A
+	int32_t triangle_a; ///< of A's mesh; -1: it has none
+	int32_t triangle_b; ///< of B's, likewise
+} carom_body_impact;
+
+/// As the other views.
+typedef struct carom_body_impact_view {
+	const carom_body_impact *data;
+	int32_t count;
+} carom_body_impact_view;
+
+/// Impacts of continuous bodies in the last step, sorted by body_a, body_b, shape_a, shape_b. At
+/// most one for each two parts: their first.
+CAROM_API carom_body_impact_view carom_world_body_impacts(const carom_world *world);
+/// The earliest impact of a body, or of all for the null id, without sensors and
+/// CAROM_TOI_TOUCHING; equal times: the first in order. NULL if there is none. A pass over the
+/// view. Valid as the view is.
+CAROM_API const carom_body_impact *carom_world_earliest_body_impact(
+	const carom_world *world, carom_body_id id);
+
+/// Store the impulse that a solver found for contact i of the view (world frame, N s); the contact
+/// that matches it in the next step hands it back for a warm start. It is written into the view,
+/// which stays valid: it may be walked while doing so.
+CAROM_API carom_result carom_world_set_impulse(
+	carom_world *world, int32_t contact, const float impulse[3]);
+
+/// Store a number of the caller's with pair i of the view; pairs of sensors too. The pair keeps it
+/// in every step until it ends or the number is set again; the event of its end hands it back. A
+/// pair that begins again begins with 0. It is written into the view as an impulse is.
+CAROM_API carom_result carom_world_set_pair_data(
+	carom_world *world, int32_t pair, uint64_t user_data);
+
+/// A hash of the last step's contacts and impacts of either kind: equal for equal results. Poses
+/// and ids go in bit for bit, materials and numbers of parts where one is not 0; impulses and user
+/// data do not.
+CAROM_API uint64_t carom_world_hash(const carom_world *world);
+
+/// What the last step did, and what it cost.
+typedef struct carom_stats {
+	int64_t step; ///< steps done
+	int32_t bodies;
+	/// Pairs of overlapping world boxes, after categories, masks and groups, before the user's
+	/// filter; at most INT32_MAX. A plane counts with bodies that are not wholly above it.
+	int32_t box_pairs;
+	int32_t narrow_pairs; ///< of these, pairs whose oriented boxes overlap too
+	int32_t colliding_pairs;
+	int64_t contacts_found; ///< before reduction
+	int32_t contacts;
+	int64_t vertices_tested; ///< vertices reached by walking the trees
+	/// Of these, outside the target's box or certainly outside its surface.
+	int64_t vertices_culled;
+	int64_t rays_full; ///< rays cast with the full algorithm
+	/// Of these, from vertices outside and followed outward too: for speculative contacts or
+	/// prediction.
+	int64_t rays_outward;
+	int64_t rays_iterative; ///< rays continued from the triangle of the last step
+	/// Of the outward rays, those of pairs that remember what they found (predict).
+	int64_t rays_predictive;
+	int64_t rays_lost; ///< iterative rays whose walk found nothing
+	/// Iterative rays cast again in full: lost ones, those without a place to begin, and those that
+	/// seem to have come out, where the grid does not know them outside (counted in rays_full too).
+	int64_t rays_recast;
+	int64_t rays_missed; ///< rays that CAROM_BUFFERS_IGNORE left out
+	int64_t walk_steps;  ///< triangles visited by all walks
+	int32_t backtracks;  ///< times that CAROM_BUFFERS_BACKTRACK did a stage again
+	/// Pairs of meshes done in full: by the full algorithm, or found apart by their surfaces.
+	int32_t pairs_full;
+	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
+	int32_t pairs_apart;      ///< of these, pairs that were known to be apart and needed no test
+	int64_t vertices_watched; ///< vertices near the other surface that pairs remember
+	int32_t pairs_completed; ///< pairs without a ray hit that were tested triangle against triangle
+	int32_t pairs_crossing;  ///< of these, pairs whose surfaces intersect
+	int64_t triangle_tests;  ///< pairs of triangles tested exactly
+	int64_t impacts;         ///< of deforming bodies
+	int32_t body_impacts;    ///< of continuous bodies (carom_world_body_impacts)
+	int64_t toi_tests;       ///< pairs whose ways were looked at for these
+	// Milliseconds of wall time.
+	double ms_total;
+	double ms_trees;  ///< poses, boxes
+	double ms_pair;   ///< broad phase, relative transforms, oriented boxes
+	double ms_vertex; ///< cull
+	double ms_ray;
+	double ms_complete;  ///< near triangles, crossings, contacts ahead, pairs of basic volumes
+	double ms_merge;     ///< reduction, matching, events
+	double ms_sweep;     ///< impacts
+	size_t memory;       ///< bytes the world holds
+	size_t memory_peak;  ///< most it ever held
+	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
+} carom_stats;
+
+/// What one worker group did in the last step (carom_world_def.worker_groups).
+typedef struct carom_group_stats {
+	int32_t pairs;     ///< of meshes
+	int32_t new_pairs; ///< of these, dealt to the group in this step
+	int64_t rays;      ///< full and iterative
+} carom_group_stats;
+
+/// Counts and times of the last good step; zero before the first.
+CAROM_API carom_stats carom_world_stats(const carom_world *world);
+/// Counts of group 0 <= group < worker_groups; zero before the first step and for other numbers.
+CAROM_API carom_group_stats carom_world_group_stats(const carom_world *world, int group);
+/// How the impacts of the last good step were found; zero when no body deformed in it.
+CAROM_API carom_sweep_stats carom_world_sweep_stats(const carom_world *world);
+
+// ---- Rays and nearest points (query.h, collide.h) ----
+
+/// A ray in the world. direction need not have unit length; t counts in its lengths.
+typedef struct carom_ray {
+	carom_vec3 origin;    ///< no coordinate beyond CAROM_MAX_POSITION
+	carom_vec3 direction; ///< finite, not zero
+	double t_min;
+	double t_max;
+} carom_ray;
+
+/// Where a ray meets a body.
+typedef struct carom_ray_hit {
+	carom_body_id body;
+	double t;
+	carom_vec3 point;
+	carom_vec3 normal; ///< of the surface, outward, unit, world
+	/// Of a mesh (carom_mesh_get_material tells its material); 0 for basic volumes.
+	int32_t triangle;
+	float u, v;     ///< barycentric weights of the triangle's second and third corner
+	bool back_face; ///< hit from the inside
+	int32_t shape;  ///< number of the part (carom_body_def.parts); 0 of a body without parts
+} carom_ray_hit;
+
+/// A point of a body's surface.
+typedef struct carom_closest_point {
+	carom_body_id body;
+	carom_vec3 point;  ///< on the surface, world
+	carom_vec3 normal; ///< of the surface there, outward, unit, world
+	double distance;   ///< negative when the asked point is inside the body
+	int32_t triangle;
+	int32_t shape; ///< number of the part (carom_body_def.parts); 0 of a body without parts
+} carom_closest_point;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,407 @@
+/// @file world.h
+/// Worlds of bodies: add bodies, move them, step, read contacts.
+///
+/// Threads: calls that change a world must not overlap with any other call on it. Between them, the
+/// views and queries (everything that takes a const carom_world *) may be used from many threads at
+/// once. Different worlds, also of one context, are independent. Handles must not be NULL unless a
+/// comment says otherwise. Results: a failing call changes nothing, unless its comment says
+/// otherwise (carom_world_step and carom_world_record do), and leaves its reason in
+/// carom_error_text. Determinism: contacts, pairs and events are the same, bit for bit, for any
+/// number of threads, instruction set, and run. Bodies added in another order collide in the same
+/// pairs. A pair whose bodies change places (the lower index is A) has as many contacts before they
+/// are reduced. Their depths are equal and their normals opposite, up to rounding. Points of
+/// volumes, and of two edges that cross, may lie on the other surface. Patches (CAROM_NORMAL_PATCH)
+/// may choose another plane or other points then. This, and all that is promised, holds with the
+/// floating-point unit in its default mode on every thread that runs the library: round to nearest,
+/// denormals kept (no FTZ or DAZ, which a program linked with -ffast-math may set).
+#ifndef CAROM_WORLD_H
+#define CAROM_WORLD_H
+
+#include "carom/mesh_query.h"
+#include "carom/plugin.h"
+#include "carom/results.h"
+#include "carom/shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What moves a body, and what it is tested against.
+typedef enum carom_body_kind {
+	CAROM_STATIC, ///< does not move by itself; never collides with static or kinematic bodies
+	/// Moved by the caller regardless of contacts; collides with dynamic bodies only.
+	CAROM_KINEMATIC,
+	CAROM_DYNAMIC,
+	/// A solid whose vertices the caller moves (carom_world_set_vertices): its mesh is closed, and
+	/// queries see an inside.
+	CAROM_DEFORMABLE,
+	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when
+	/// it is closed.
+	CAROM_CLOTH,
+} carom_body_kind;
+
+/// How to make a body. Start from carom_default_body_def.
+typedef struct carom_body_def {
+	int cookie;        ///< set by carom_default_body_def; do not touch
+	carom_shape shape; ///< of a body without parts
+	/// A rigid body of several shapes, or of one that is not at the body's pose (docs/bodies.md):
+	/// its parts [part_count], which are copied. shape stays as carom_default_body_def made it
+	/// then. Parts of one body never collide with each other. Results name a part by its number
+	/// here, beside the body.
+	const carom_part *parts;
+	int32_t part_count; ///< 0: the body has shape
+	carom_body_kind kind;
+	carom_pose pose;
+	/// Two bodies are tested when each one's category has a bit in common with the other's mask ...
+	uint64_t category;
+	uint64_t mask;
+	/// ... unless they share a group other than 0: negative groups never collide, positive ones
+	/// always do.
+	int32_t group;
+	/// Reports pairs and events but no contacts; takes no part in impacts, and cannot deform.
+	bool sensor;
+	/// Report impacts within a deforming body, between features that share no vertex. Vertices are
+	/// told apart by their numbers, so triangles that belong together must share them. Rigid bodies
+	/// never hit themselves.
+	bool self_collision;
+	/// Report when the body meets others on its way through each step (carom_world_body_impacts).
+	/// Set it for fast and thin bodies. Dynamic and kinematic bodies only.
+	bool continuous;
+	uint64_t user_data;
+} carom_body_def;
+
+/// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor,
+/// self-collision on, not continuous. The shape, or parts, are to be set. Thread-safe.
+CAROM_API carom_body_def carom_default_body_def(void);
+
+/// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping
+/// boxes that categories, masks and groups let pass (where one body deforms: of boxes of triangles,
+/// and of bodies with parts: of boxes of parts, so perhaps more than once), a < b by index, from
+/// worker threads, while the step runs: it must depend on nothing but its arguments, and not call
+/// anything on the world that steps. A plane is asked about with bodies that are not wholly above
+/// it. A pair that is left out takes no memory, but a call in each step; masks and groups leave out
+/// whole heaps of bodies at once.
+typedef bool carom_pair_filter_fn(
+	carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user);
+
+/// Return false to leave a single contact out: of a one-way platform, of a hole painted in a mesh,
+/// of a layer that one body passes. Called after a pair was worked out and before its contacts are
+/// reduced to max_contacts_per_pair, so that one left out takes no place, in the order of the
+/// views. All members of the contact are set, its materials too, with two exceptions: pair is the
+/// number of the contact among those of its pair, and age and impulse are 0. user_data are those of
+/// body_a and body_b. Called from worker threads while the step runs: the answer must depend on
+/// nothing but the arguments and what the step leaves alone, and the function must not call
+/// anything on the world that steps. A pair all of whose contacts are left out does not touch: it
+/// is not listed, ends if it was (its data goes with it), and begins when one stays. Not asked
+/// about are sensors, which have no contacts, impacts, and queries, carom_world_collide_shape among
+/// them. What pairs remember does not depend on the answers, so they may change from step to step.
+/// A recording holds them.
+typedef bool carom_contact_filter_fn(
+	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
+
+/// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures
+/// them.
+typedef enum carom_broad_phase {
+	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves
+	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
+	CAROM_BROAD_BRUTE, ///< all pairs; the oracle of the two others
+} carom_broad_phase;
+
+/// Whether pairs of meshes are worked out from the beginning in every step.
+typedef enum carom_temporal {
+	/// Every pair with the full algorithm in every step.
+	CAROM_TEMPORAL_NONE,
+	/// A pair that has moved little since its last full step continues from it (Lehericey 2013):
+	/// vertices near the other surface walk over its triangles from the one they met last, pairs
+	/// known to be apart by more than they have moved are left alone, and pairs whose edges cross
+	/// test only the triangles that were near. With complete, no pair is lost whose surfaces cross,
+	/// or of which one body lies wholly inside the other. A separate piece of a body that has come
+	/// wholly inside the other body, and a vertex that is inside by no more than rounding, are
+	/// found in every step only if their vertices are watched, see predict; else perhaps with the
+	/// pair's next full step. Single contacts of a colliding pair may be missed too, see predict
+	/// and lost_rays.
+	CAROM_TEMPORAL_ITERATIVE,
+} carom_temporal;
+
+/// What becomes of a ray whose walk over the triangles finds nothing.
+typedef enum carom_lost_rays {
+	CAROM_LOST_RECAST, ///< cast with the full algorithm in the same step
+	CAROM_LOST_DROP,   ///< no contact from it until the pair's next full step, as in the paper
+} carom_lost_rays;
+
+/// Which way a contact of a vertex ray points.
+typedef enum carom_contact_normal {
+	CAROM_NORMAL_RAY, ///< along the ray
+	/// Projected on the normal of the triangle that was hit, the depth likewise (Lehericey 2013,
+	/// projected constraints).
+	CAROM_NORMAL_TRIANGLE,
+	/// The normal that belongs to the patch, and the points of the whole patch. Where a body of the
+	/// pair consists of few flat facets, however many triangles these are made of, or is open but
+	/// static (carom_mesh_def), contacts are made of facets and real edges: the plane of a facet of
+	/// either body, or of two edges that cross, which parts the bodies soonest where they overlap
+	/// gives the normal and all depths; points are vertices below it and where edges leave the
+	/// overlap. Other pairs as CAROM_NORMAL_TRIANGLE. Needs complete; without it as
+	/// CAROM_NORMAL_TRIANGLE.
+	CAROM_NORMAL_PATCH,
+} carom_contact_normal;
+
+/// How the work on meshes is laid out; both give the same contacts.
+typedef enum carom_stages {
+	/// A dense list for each stage and each ray algorithm (Lehericey, Gouranton and Arnaldi, 2015).
+	CAROM_STAGES_LISTS,
+	/// One loop over pairs and all their vertices with a switch in it: the baseline that the paper
+	/// compares with.
+	CAROM_STAGES_NAIVE,
+} carom_stages;
+
+/// What happens when a list of rays needs more room than was predicted (Lehericey, Gouranton and
+/// Arnaldi, 2015).
+typedef enum carom_ray_buffers {
+	CAROM_BUFFERS_EXACT, ///< lists take what they need: nothing is predicted
+	/// Rays beyond the predicted room are left out and counted (carom_stats.rays_missed).
+	CAROM_BUFFERS_IGNORE,
+	CAROM_BUFFERS_BACKTRACK, ///< they are counted, and the stage is done again with the right room
+} carom_ray_buffers;
+
+/// How the room for rays is predicted from the last step.
+typedef enum carom_ray_predictor {
+	/// Rays of the last step * pairs of meshes now / then * buffer_confidence (Eq. 1 of the 2015
+	/// paper).
+	CAROM_PREDICTOR_PAIRS,
+	CAROM_PREDICTOR_LAST, ///< rays of the last step * buffer_confidence (its Eq. 2)
+} carom_ray_predictor;
+
+enum { CAROM_MAX_WORKER_GROUPS = 16 };
+
+/// How to make a world. Start from carom_default_world_def.
+typedef struct carom_world_def {
+	int cookie; ///< set by carom_default_world_def; do not touch
+	carom_broad_phase broad_phase;
+	carom_ray_method ray_method;
+	const carom_ray_plugin *ray_plugin; ///< used with CAROM_RAYS_PLUGIN; must outlive the world
+	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest is always kept, and points that
+	/// keep the extent of the patch.
+	int32_t max_contacts_per_pair;
+	/// Complete: pairs of meshes in which no ray hit are tested triangle against triangle. Without
+	/// it edges that cross edges are missed, as in the papers.
+	bool complete;
+	/// Drop rays that leave the source body before they reach the surface of the target (Hermann,
+	/// Faure and Raffin, 2008). A pair whose rays are all dropped is still completed.
+	bool exit_distance_test;
+	/// A ray may run far inside the other body although its surface is near: along a wall, or down
+	/// the length of a limb. Where a ray is longer than this many times the distance to the nearest
+	/// surface point, that point gives depth, normal and triangle instead. Rays shorter than a
+	/// fiftieth of the diagonal of the smaller body's box stay as they are. At least 1; 0: never,
+	/// the rays as they are.
+	double max_depth_ratio;
+	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of
+	/// two meshes that are apart the nearest features are told, whichever they are, at their true
+	/// distance and along the line between them, and all others that come near each other; of faces
+	/// side by side the patch. Two meshes that touch in patches also have contacts where corners
+	/// and edges come near beside these, along their normals. Without complete, or
+	/// CAROM_NORMAL_PATCH, rays along the vertex normals look for it: two edges, or faces that no
+	/// vertex points at, are not seen ahead then. Of two convex shapes, and of a convex shape and a
+	/// mesh, the distance told is never too long, and may be too short by a tenth, since the normal
+	/// of a face is preferred. A front (carom_mesh_sides) is not seen from behind.
+	double speculative_distance;
+	/// Contacts of consecutive steps with other features are matched when they are this close in
+	/// the frame of body A (metres).
+	double match_distance;
+	/// Reuse what the last steps found.
+	carom_temporal temporal;
+	/// Watch the vertices outside that are near enough to enter before the pair's next full step:
+	/// each becomes a contact in the very step in which it enters. Their rays are followed outward
+	/// too, by distance_extension, to find where their walks begin. Without it only vertices that
+	/// are inside already are watched.
+	bool predict;
+	carom_lost_rays lost_rays;
+	/// Most triangles that a walk visits, 1 to 65536.
+	int32_t max_walk;
+	/// Metres that the two bodies of a pair may have moved against each other, anywhere they could
+	/// touch, since their last full step before the next is due; 0: chosen for each pair from its
+	/// speed and size. At most distance_extension if both are given and predict is set.
+	double displacement_threshold;
+	/// Metres that outward rays are followed; 0: chosen with the threshold.
+	double distance_extension;
+	carom_contact_normal contact_normal;
+	/// Edges between triangles that differ by less than this angle (radians, 0 to pi) are no edges
+	/// to a contact: it takes the normal of the face, so that bodies slide over a triangulated
+	/// surface as over a smooth one. 0: every edge counts.
+	double internal_edge_angle;
+	carom_stages stages;
+	carom_ray_buffers ray_buffers;
+	carom_ray_predictor ray_predictor;
+	double buffer_confidence; ///< factor of the prediction, 1 to 1e6
+	/// Deal the pairs of meshes to this many groups, each served by one worker at a time, as by
+	/// devices with their own memory: a pair stays with its group while its boxes overlap, a new
+	/// one goes to the group with the least work (Lehericey 2013). 0: no groups, any worker takes
+	/// any pair. The results are the same. At most CAROM_MAX_WORKER_GROUPS.
+	int32_t worker_groups;
+	carom_pair_filter_fn *pair_filter; ///< NULL: none
+	void *pair_filter_user;
+	carom_contact_filter_fn *contact_filter; ///< NULL: none
+	void *contact_filter_user;
+	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
+	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What
+	/// is stopped there has contacts if speculative_distance is as large.
+	double toi_tolerance;
+	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
+	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the
+	/// results of the last one. What queries make counts too, and is kept: a tree over the bodies,
+	/// and one over each deforming body that a query came near.
+	size_t memory_budget;
+} carom_world_def;
+
+/// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing
+/// speculative, match_distance 0.02 m, iterative with prediction, recast, max_walk 32 and
+/// thresholds chosen, normals of patches, internal edges below 5 degrees, lists, exact buffers,
+/// confidence 1.02, no groups, no filter, carom_default_sweep_def, toi_tolerance 0.001 m, no
+/// budget. Thread-safe.
+CAROM_API carom_world_def carom_default_world_def(void);
+
+/// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe:
+/// several threads may make and destroy worlds and meshes of one context at once.
+CAROM_API carom_result carom_create_world(
+	carom_context *context, const carom_world_def *def, carom_world **world);
+
+/// Destroy a world with its bodies. NULL does nothing. No other call on this world may be running;
+/// calls on others may.
+CAROM_API void carom_destroy_world(carom_world *world);
+
+/// The context that a world was made from.
+CAROM_API carom_context *carom_world_context(const carom_world *world);
+
+// ---- Bodies ----
+
+/// Add a body. It takes part from the next step on. Each part takes the memory of a body.
+/// CAROM_INVALID_ARGUMENT names the field, and the part; nothing has been added then, nor on
+/// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET.
+CAROM_API carom_result carom_world_add_body(
+	carom_world *world, const carom_body_def *def, carom_body_id *id);
+
+/// Remove a body; its pairs end with the next step (their CAROM_EVENT_END names the removed id).
+CAROM_API carom_result carom_world_remove_body(carom_world *world, carom_body_id id);
+
+/// Does the id name a body of this world?
+CAROM_API bool carom_world_is_body(const carom_world *world, carom_body_id id);
+
+/// Number of bodies; one of many parts counts once.
+CAROM_API int carom_world_body_count(const carom_world *world);
+
+/// The ids of all bodies, sorted by index. Returns how many there are (carom_world_body_count); the
+/// first capacity of them are written. ids may be NULL when capacity is 0.
+CAROM_API int carom_world_body_ids(const carom_world *world, int32_t capacity, carom_body_id *ids);
+
+/// The definition of a body as it is now: its kind, sensor, self_collision and continuous as it was
+/// added, and the shape or parts, pose, filter and user data set last (of a deforming body the pose
+/// of its definition). It may be used to add a like body. shape.mesh is the body's and lives until
+/// the body gets another shape or goes: carom_retain_mesh keeps it longer. So do parts, with their
+/// meshes, and with quaternions normalised.
+CAROM_API carom_result carom_world_get_body_def(
+	const carom_world *world, carom_body_id id, carom_body_def *def);
+
+/// Put a body at a pose (world frame). Static bodies too: that is how scenery is moved. Deforming
+/// bodies have no pose to be set: carom_world_set_vertices moves them.
+CAROM_API carom_result carom_world_set_pose(
+	carom_world *world, carom_body_id id, const carom_pose *pose);
+
+/// Put many bodies at once: poses[i] for ids[i]. One call a step; all are checked before the first
+/// is moved.
+CAROM_API carom_result carom_world_set_poses(
+	carom_world *world, int count, const carom_body_id *ids, const carom_pose *poses);
+
+/// Say where many bodies are at the beginning and at the end of the coming step: motions[i] for
+/// ids[i]. All are checked before the first is moved. The end is the pose that carom_world_set_pose
+/// sets. The beginning is where the motion starts that impacts are looked for on
+/// (carom_world_body_impacts, and carom_world_impacts with bodies that deform). Without this call
+/// that is the pose at the last step, or of a new body that of its definition. So a body that is
+/// placed elsewhere, without a way there, gets a motion whose begin and end are that place. A
+/// beginning holds for one step, also if poses are set after it. Contacts do not depend on it.
+CAROM_API carom_result carom_world_set_motions(
+	carom_world *world, int count, const carom_body_id *ids, const carom_motion *motions);
+
+/// The pose set last (world frame), with its quaternion normalised; of a deforming body that of its
+/// definition.
+CAROM_API carom_result carom_world_get_pose(
+	const carom_world *world, carom_body_id id, carom_pose *pose);
+/// The caller's number; the library only hands it on: to filters, pairs and events.
+CAROM_API carom_result carom_world_get_user_data(
+	const carom_world *world, carom_body_id id, uint64_t *user_data);
+/// Change it; pairs and events show it from the next step on.
+CAROM_API carom_result carom_world_set_user_data(
+	carom_world *world, carom_body_id id, uint64_t user_data);
+/// Give a rigid body without parts another shape, in place: id, pose, last pose, filters and user
+/// data stay. The next step finds what a world would find in which the body had this shape from the
+/// beginning. Pairs that go on persist, with their age and data; contacts get the age and impulse
+/// of those that were near them on body A, since features of the old shape mean nothing. A shape
+/// equal to the present one changes nothing. The mesh of shape is retained, that of the old one
+/// released. CAROM_INVALID_ARGUMENT, naming the field, where carom_world_add_body would refuse the
+/// shape, for a deforming body, and for one with parts. On any failure nothing has changed.
+/// Recorded.
+CAROM_API carom_result carom_world_set_shape(
+	carom_world *world, carom_body_id id, const carom_shape *shape);
+/// Give a body with parts other parts, in place, as carom_world_set_shape does: count of them, from
+/// 1 to as many as it has (never more: its parts have numbers side by side). A part is known by its
+/// number: pairs of parts that stay go on, those of parts that are left out end in the next step.
+/// Contacts of a part whose pose in the body changes begin with age 0 and no impulse, where the
+/// body is A. Parts that are equal to those before keep all that they have.
+CAROM_API carom_result carom_world_set_parts(
+	carom_world *world, carom_body_id id, const carom_part *parts, int32_t count);
+/// Change whom a body meets (carom_body_def), from the next step on.
+CAROM_API carom_result carom_world_set_filter(
+	carom_world *world, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
+/// Whom a body meets, as set last.
+CAROM_API carom_result carom_world_get_filter(
+	const carom_world *world, carom_body_id id, uint64_t *category, uint64_t *mask, int32_t *group);
+/// A box that holds a body at its present pose, world frame; for meshes never larger than that of
+/// the turned local box. A plane gives infinite sides. Of a body with parts it holds them all. Of a
+/// deforming body it holds the places set last. A mesh without triangles has no box: lower is
+/// INFINITY, upper -INFINITY.
+CAROM_API carom_result carom_world_get_aabb(
+	const carom_world *world, carom_body_id id, carom_aabb *box);
+
+// ---- Deforming bodies ----
+//
+// A body of kind CAROM_DEFORMABLE or CAROM_CLOTH takes its triangles from a mesh, and its first
+// places from the mesh and the pose of its definition. In each step its vertices move on straight
+// lines from where they are to where carom_world_set_vertices wants them, and the step reports
+// every impact on the way (carom_world_impacts): within the body, with other deforming bodies, and
+// with rigid bodies of mesh shape, whatever moves these. The vertices of a rigid body move on
+// straight lines too, from its pose at the last step to the present one: one that turns by an angle
+// cuts the arc by up to an eighth of angle^2 times the radius. Only meshes take part in impacts, no
+// other shapes and no sensors; deforming bodies take no part in contacts, pairs and events.
+
+/// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is
+/// not NULL, at its beginning; without begin they start from where they are: where the last step
+/// ended, or a call since then said. With begin alone the body is put there without sweeping. World
+/// frame, one place for each vertex of the mesh, finite and at most CAROM_MAX_COORDINATE. Between
+/// steps the last call counts; a body of which none was made rests. CAROM_INVALID_ARGUMENT names
+/// the field, and the first vertex at fault.
+CAROM_API carom_result carom_world_set_vertices(
+	carom_world *world, carom_body_id id, const carom_strided *begin, const carom_strided *end);
+
+/// Places of vertices: read-only, valid until the body is removed or the world destroyed.
+/// carom_world_set_vertices writes the new places into the same memory; nothing else changes them,
+/// a step neither.
+typedef struct carom_vertex_view {
+	const double *data; ///< [3*count] world frame
+	int32_t count;
+} carom_vertex_view;
+
+/// The places of a deforming body's vertices set last.
+CAROM_API carom_result carom_world_get_vertices(
+	const carom_world *world, carom_body_id id, carom_vertex_view *view);
+
+// ---- Step and results ----
+
+/// Find all contacts at the present poses, and all impacts since the last step. On failure the
+/// results of the last good step, with their views and counts, stay in place, bodies stay where
+/// they were put, and the step may be repeated. One thing is lost: what pairs remember of earlier
+/// steps (carom_world_def.temporal), so that the next step works all of them out in full. That
+/// costs time and may give other contacts than a step that did not follow a failure.
+CAROM_API carom_result carom_world_step(carom_world *world);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
