@@ -10,7 +10,7 @@ enum {
 	OTHER_CATEGORY = 2,
 	// Bytes of one block that a call cuts its memory from. Two dozen blocks took nearly as long as the
 	// contacts of two cubes of 12 triangles (carom_pair_peers).
-	ROOM = 80 * 1024,
+	ROOM = 56 * 1024,
 };
 
 carom_result cr_begin_contacts(cr_contact_query *q, carom_context *context, int32_t capacity)
