@@ -34,17 +34,17 @@ static bool add_segment(cr_list *list, uint32_t count)
 
 static uint32_t round_up(uint32_t count) { return (count + CR_CACHE_LINE - 1) / CR_CACHE_LINE * CR_CACHE_LINE; }
 
-/// Room for count more entries in one segment; as many as there are if the memory allows it, else half of that, and so on.
-static bool grow(cr_list *list, uint32_t count)
+/// A segment for count more entries: with room for wanted, or as many as there are, if the memory allows it; else half of that, and so on.
+static bool grow(cr_list *list, uint32_t count, uint32_t wanted)
 {
 	const uint32_t end = list->segment_count > 0 ? list->segments[list->segment_count - 1].end : 0;
-	if (list->segment_count == CR_LIST_SEGMENTS || end > MOST_ENTRIES || count > MOST_ENTRIES - end)
+	if (list->segment_count == CR_LIST_SEGMENTS || end > MOST_ENTRIES || wanted > MOST_ENTRIES - end)
 		return false;
-	count = round_up(count);
-	uint32_t ahead = end > MOST_ENTRIES - end ? MOST_ENTRIES - end : end;
-	while (ahead > count && !cr_has_room(list->context, segment_bytes(list, ahead)))
-		ahead = round_up(ahead / 2);
-	return add_segment(list, ahead > count ? ahead : count);
+	const uint32_t doubled = end > MOST_ENTRIES - end ? MOST_ENTRIES - end : end;
+	uint32_t size = round_up(doubled > wanted ? doubled : wanted);
+	while (size > round_up(count) && !cr_has_room(list->context, segment_bytes(list, size)))
+		size = round_up(size / 2 > count ? size / 2 : count);
+	return add_segment(list, size);
 }
 
 /// Take entries for a tail out of the last segment, or a new one.
@@ -53,7 +53,7 @@ static bool take(cr_list *list, cr_list_tail *tail, uint32_t count)
 	const uint32_t end = list->segment_count > 0 ? list->segments[list->segment_count - 1].end : 0;
 	const uint32_t fair = end < list->block ? end : list->block; // short lists stay short
 	const uint32_t wanted = count > fair ? count : fair;
-	if (end - list->taken < count && !grow(list, wanted) && !(wanted > count && grow(list, count)))
+	if (end - list->taken < count && !grow(list, count, wanted))
 		return false;
 	const uint32_t left = list->segments[list->segment_count - 1].end - list->taken;
 	tail->next = list->taken;
