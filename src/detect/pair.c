@@ -72,13 +72,29 @@ cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b)
 	return (cr_algorithm)ALGORITHMS[a->shape.family][b->shape.family];
 }
 
-bool cr_boxes_are_near(const cr_pipeline *p, const cr_body *body_a, const cr_body *body_b, const m3d *r, v3d t, double *gap)
+bool cr_boxes_are_near(double ahead, const cr_body *body_a, const cr_body *body_b, const m3d *r, v3d t, double *gap)
 {
 	const cr_shape *a = &body_a->shape, *b = &body_b->shape;
 	const v3d centre_a = { a->centre[0], a->centre[1], a->centre[2] }, centre_b = { b->centre[0], b->centre[1], b->centre[2] };
 	const v3d d = v3d_sub(v3d_add(m3d_mul(r, centre_b), t), centre_a);
-	*gap = oriented_gap(a->half, b->half, r, d, p->settings.speculative_distance);
+	*gap = oriented_gap(a->half, b->half, r, d, ahead);
 	return *gap <= 0;
+}
+
+bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b)
+{
+	switch (cr_algorithm_of(a, b)) {
+	case CR_ALGORITHM_ROUND:
+	case CR_ALGORITHM_RAYS:
+	case CR_ALGORITHM_CONVEX:
+	case CR_ALGORITHM_CONVEX_MESH: break;
+	default: return true;
+	}
+	m3d rotation;
+	v3d translation;
+	double gap;
+	cr_relative_transform(a, b, &rotation, &translation);
+	return cr_boxes_are_near(ahead, a, b, &rotation, translation, &gap);
 }
 
 static void set_transforms(cr_pair_work *w, const cr_reference *now)
@@ -129,7 +145,8 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		m->valid = w->iterative;
 	}
 	double gap;
-	w->keep = w->iterative || cr_boxes_are_near(p, a, b, &w->now.rotation, w->now.translation, &gap);
+	w->keep =
+		w->iterative || cr_boxes_are_near(p->settings.speculative_distance, a, b, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {
 		if (m)
 			cr_remember_apart(p, w, gap);

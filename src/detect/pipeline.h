@@ -309,8 +309,10 @@ int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_ra
 cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
 /// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation and translation: of b in a's
 /// frame. *gap: 0 if they may, else a lower bound of how far apart they are (pair.c).
-bool cr_boxes_are_near(
-	const cr_pipeline *pipeline, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
+bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
+/// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two basic volumes, are let through: their
+/// own tests are as cheap (pair.c).
+bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 
 /// Append the contacts of a simple pair to worker->contacts (volume_pair.c).
 void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);

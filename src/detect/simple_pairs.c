@@ -9,25 +9,12 @@
 
 enum { PAIRS_PER_TASK = 64 };
 
-/// May the pair touch? Pairs with a plane, or of two basic volumes, go on as they are: their own tests are as cheap.
-static bool is_near(const cr_pipeline *p, cr_algorithm algorithm, cr_body_pair pair)
-{
-	if (algorithm != CR_ALGORITHM_ROUND && algorithm != CR_ALGORITHM_CONVEX && algorithm != CR_ALGORITHM_CONVEX_MESH)
-		return true;
-	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
-	m3d rotation;
-	v3d translation;
-	double gap;
-	cr_relative_transform(a, b, &rotation, &translation);
-	return cr_boxes_are_near(p, a, b, &rotation, translation, &gap);
-}
-
 /// Work out one pair and keep its reported contacts.
 static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
 {
 	const cr_algorithm algorithm = cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]);
 	*found = (cr_found_pair){ .a = pair.a, .b = pair.b };
-	if (!is_near(p, algorithm, pair))
+	if (!cr_pair_is_near(p->settings.speculative_distance, &p->bodies[pair.a], &p->bodies[pair.b]))
 		return;
 	worker->pairs_simple++;
 	worker->contacts.count = 0;
