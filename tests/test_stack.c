@@ -299,6 +299,8 @@ static void meet_convex(void *context)
 		const carom_pose a = fixture_random_pose(&seed, 0.6), b = fixture_random_pose(&seed, 0.6);
 		carom_separation apart;
 		carom_manifold manifold;
+		bool overlap;
+		CHECK_INT(carom_overlap(context, &shapes[i % 3], &a, &shapes[i / 3 % 3], &b, &overlap), CAROM_SUCCESS);
 		CHECK_INT(carom_distance(context, &shapes[i % 3], &a, &shapes[i / 3 % 3], &b, &apart), CAROM_SUCCESS);
 		CHECK_INT(carom_collide_convex(context, &shapes[i % 3], &a, &shapes[i / 3 % 3], &b, 0.01, &manifold), CAROM_SUCCESS);
 	}

@@ -126,6 +126,10 @@ typedef struct carom_shape_pair {
 CAROM_API carom_result carom_distances(carom_context *context, const carom_batch *batch,
 	const carom_shape_pair *pairs, carom_separation *separations);
 
+/// Do the shapes of pairs [count] overlap, as carom_overlap? overlap [count].
+CAROM_API carom_result carom_overlaps(
+	carom_context *context, const carom_batch *batch, const carom_shape_pair *pairs, bool *overlap);
+
 /// The manifolds of pairs [count] of convex shapes, as carom_collide_convex. manifolds [count].
 CAROM_API carom_result carom_manifolds(carom_context *context, const carom_batch *batch,
 	const carom_shape_pair *pairs, double margin, carom_manifold *manifolds);

@@ -82,6 +82,15 @@ CAROM_API carom_result carom_shape_closest_point(carom_context *context, const c
 	const carom_pose *pose, carom_vec3 point, double max_distance, bool *found,
 	carom_closest_point *result);
 
+/// Do two shapes overlap? As carom_world_overlap_shape asks it of a body: touching counts. A closed
+/// mesh is solid: each piece of another mesh that lies inside it overlaps it. An open one is met at
+/// its triangles. Meshes are looked at as worlds see them, in float; whether triangles intersect is
+/// decided exactly. Far cheaper than contacts or a distance: it ends at the first two triangles
+/// that intersect. Two planes: CAROM_UNSUPPORTED. Takes memory for two meshes (CAROM_OUT_OF_MEMORY
+/// is possible). *overlap is false on failure. Thread-safe.
+CAROM_API carom_result carom_overlap(carom_context *context, const carom_shape *a,
+	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap);
+
 /// The manifold of two convex shapes, or of one and a plane: points with depth at least -margin
 /// (margin 0 or more). Faces that lie on each other give the corners of their common part, edges
 /// side by side its two ends, all else one point. For a narrow phase of your own: it takes no

@@ -3,6 +3,7 @@
 #include "carom/collide.h"
 #include "geom/convex_contacts.h"
 #include "detect/shape_table.h"
+#include "world/body_query.h"
 #include "world/mesh_distance.h"
 #include "world/shape_contacts.h"
 #include "world/single_query.h"
@@ -154,6 +155,33 @@ carom_result carom_distance(carom_context *context, const carom_shape *a, const 
 	if (!separation)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: separation is NULL", name);
 	return cr_ask_distance(context, a, pose_a, b, pose_b, name, separation);
+}
+
+carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, const char *name, bool *overlap)
+{
+	const carom_shape *const shapes[2] = { a, b };
+	carom_pose poses[2];
+	*overlap = false;
+	const carom_result result = cr_check_two_shapes(context, name, shapes, (const carom_pose *[2]){ pose_a, pose_b }, poses);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (a->type == CAROM_PLANE && b->type == CAROM_PLANE)
+		return cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes always overlap, or never", name);
+	if (cr_shapes_are_far(shapes, poses, 0))
+		return CAROM_SUCCESS;
+	return cr_shapes_overlap(context, cr_get_bvh_kernels(context->simd), a, &poses[0], b, &poses[1], overlap);
+}
+
+carom_result carom_overlap(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, bool *overlap)
+{
+	static const char *const name = "carom_overlap";
+	if (!context)
+		return CAROM_INVALID_ARGUMENT;
+	if (!overlap)
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: overlap is NULL", name);
+	return cr_ask_pair_overlap(context, a, pose_a, b, pose_b, name, overlap);
 }
 
 carom_result cr_ask_manifold(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,

@@ -6,7 +6,11 @@
 #include "geom/convex_query.h"
 #include "geom/triangle.h"
 #include "geom/volume.h"
+#include "bvh/parting.h"
 #include "world/body_query.h"
+
+// Candidates of two meshes that are looked at before all are listed.
+enum { FEW_CANDIDATES = 96 };
 
 /// A volume in the frame of a mesh.
 typedef struct placed_volume {
@@ -128,59 +132,87 @@ static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *ker
 	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, point_inside(&v));
 }
 
-static bool is_first_point_inside(
-	const cr_collider *a, const cr_bvh_kernels *kernels, const cr_collider *b, const m3d *b_to_a, v3d b_in_a)
+/// Two meshes and how one lies in the other's frame.
+typedef struct mesh_pair {
+	const carom_mesh *mesh[2];
+	m3d rotation; // of the second in the first one's frame
+	v3d position;
+	const cr_bvh_kernels *kernels;
+	cr_arena *arena;
+} mesh_pair;
+
+static bool any_crosses(const mesh_pair *p, const cr_candidates *candidates)
 {
-	v3d corners[3];
-	cr_collider_triangle(b, b->triangle_number[0], corners);
-	return cr_collider_contains(a, kernels, v3d_add(m3d_mul(b_to_a, corners[0]), b_in_a));
+	for (int32_t i = 0; i < candidates->count; i++) {
+		v3d a[3], b[3];
+		cr_collider_triangle(&p->mesh[0]->collider, candidates->data[i].a, a);
+		cr_collider_triangle(&p->mesh[1]->collider, candidates->data[i].b, b);
+		for (int k = 0; k < 3; k++)
+			b[k] = v3d_add(m3d_mul(&p->rotation, b[k]), p->position);
+		if (cr_triangles_intersect(a, b))
+			return true;
+	}
+	return false;
 }
 
-/// Do the surfaces of two meshes intersect? Candidates from both trees, decided exactly.
-static carom_result surfaces_meet(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a,
-	const cr_collider *b, const m3d *b_to_a, v3d b_in_a, bool *meet)
+/// Do the surfaces intersect? Candidates from both trees, decided exactly: a few first, which nearly always tell where they do. false in
+/// the result: out of memory.
+static bool find_crossing(const mesh_pair *p, bool *meet)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
-	const m3d a_to_b = m3d_transpose_mul(b_to_a, &identity);
-	const cr_transform forth = cr_make_transform(b_to_a, b_in_a),
-					   back = cr_make_transform(&a_to_b, v3d_neg(m3d_tmul(b_to_a, b_in_a)));
-	cr_arena arena;
-	cr_arena_init(&arena, memory);
-	cr_candidates candidates = { .arena = &arena };
-	kernels->pairs(a, b, &forth, &back, 0, &candidates);
-	*meet = false;
-	for (int32_t i = 0; i < candidates.count && !*meet; i++) {
-		v3d ta[3], tb[3];
-		cr_collider_triangle(a, candidates.data[i].a, ta);
-		cr_collider_triangle(b, candidates.data[i].b, tb);
-		for (int k = 0; k < 3; k++)
-			tb[k] = v3d_add(m3d_mul(b_to_a, tb[k]), b_in_a);
-		*meet = cr_triangles_intersect(ta, tb);
+	const m3d back = m3d_transpose_mul(&p->rotation, &identity);
+	const cr_transform b_to_a = cr_make_transform(&p->rotation, p->position),
+					   a_to_b = cr_make_transform(&back, v3d_neg(m3d_tmul(&p->rotation, p->position)));
+	cr_candidates candidates = { .arena = p->arena };
+	for (int32_t most = FEW_CANDIDATES;; most = 0) {
+		candidates.count = 0;
+		candidates.most = most;
+		p->kernels->pairs(&p->mesh[0]->collider, &p->mesh[1]->collider, &b_to_a, &a_to_b, 0, &candidates);
+		*meet = any_crosses(p, &candidates);
+		if (*meet || candidates.failed || most == 0 || candidates.count <= most)
+			return *meet || !candidates.failed;
 	}
-	const bool complete = !candidates.failed || *meet;
-	cr_arena_free(&arena);
-	return complete ? CAROM_SUCCESS : cr_fail_memory(memory, "a query");
 }
 
-static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const cr_collider *a,
-	const carom_pose *pose_a, const cr_collider *b, const carom_pose *pose_b, bool *overlap)
+/// Does a piece of the second mesh lie in the first, or of the first in the second? Of surfaces that do not meet. false in the
+/// result: out of memory.
+static bool find_inner_piece(const mesh_pair *p, bool *inside)
+{
+	*inside = false;
+	for (int side = 0; side < 2 && !*inside; side++) {
+		const carom_mesh *inner = p->mesh[side], *outer = p->mesh[1 - side];
+		if (!outer->collider.closed)
+			continue;
+		cr_solid pieces;
+		if (!cr_solid_of_mesh(p->arena, &inner->collider, &inner->facets, inner->report.components, &pieces))
+			return false;
+		for (int32_t i = 0; i < (pieces.places ? pieces.place_count : 1) && !*inside; i++) {
+			const v3d own = pieces.places ? pieces.places[i] : pieces.place;
+			const v3d place = side == 1 ? v3d_add(m3d_mul(&p->rotation, own), p->position)
+										: m3d_tmul(&p->rotation, v3d_sub(own, p->position));
+			*inside = cr_collider_contains(&outer->collider, p->kernels, place);
+		}
+	}
+	return true;
+}
+
+static carom_result meshes_overlap(carom_context *memory, const cr_bvh_kernels *kernels, const carom_mesh *a,
+	const carom_pose *pose_a, const carom_mesh *b, const carom_pose *pose_b, bool *overlap)
 {
 	*overlap = false;
-	if (a->triangle_count == 0 || b->triangle_count == 0)
+	if (a->collider.triangle_count == 0 || b->collider.triangle_count == 0)
 		return CAROM_SUCCESS;
-	m3d b_to_a, a_to_b;
-	v3d b_in_a, a_in_b;
-	cr_relative_pose(pose_a, pose_b, &b_to_a, &b_in_a);
-	cr_relative_pose(pose_b, pose_a, &a_to_b, &a_in_b);
+	cr_arena arena;
+	mesh_pair p = { .mesh = { a, b }, .kernels = kernels, .arena = &arena };
+	cr_relative_pose(pose_a, pose_b, &p.rotation, &p.position);
 	// Bodies that are further apart than float can say do not touch.
-	const double reach = 4 * ((double)a->scale + (double)b->scale);
-	if (v3d_length(b_in_a) > reach)
+	const double reach = 4 * ((double)a->collider.scale + (double)b->collider.scale);
+	if (v3d_length(p.position) > reach)
 		return CAROM_SUCCESS;
-	const carom_result result = surfaces_meet(memory, kernels, a, b, &b_to_a, b_in_a, overlap);
-	if (result == CAROM_SUCCESS && !*overlap)
-		*overlap =
-			is_first_point_inside(a, kernels, b, &b_to_a, b_in_a) || is_first_point_inside(b, kernels, a, &a_to_b, a_in_b);
-	return result;
+	cr_arena_init(&arena, memory);
+	const bool complete = find_crossing(&p, overlap) && (*overlap || find_inner_piece(&p, overlap));
+	cr_arena_free(&arena);
+	return complete ? CAROM_SUCCESS : cr_fail_memory(memory, "a query");
 }
 
 /// Two volumes of which one at least is of the convex family. A plane is none.
@@ -206,7 +238,7 @@ carom_result cr_shapes_overlap(carom_context *memory, const cr_bvh_kernels *kern
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, bool *overlap)
 {
 	if (a->type == CAROM_MESH && b->type == CAROM_MESH)
-		return meshes_overlap(memory, kernels, &a->mesh->collider, pose_a, &b->mesh->collider, pose_b, overlap);
+		return meshes_overlap(memory, kernels, a->mesh, pose_a, b->mesh, pose_b, overlap);
 	if (a->type == CAROM_MESH)
 		*overlap = mesh_meets_volume(&a->mesh->collider, kernels, pose_a, b, pose_b);
 	else if (b->type == CAROM_MESH)

@@ -43,6 +43,20 @@ carom_result carom_distances(
 	return run(&p, "carom_distances", batch, "separations", sizeof *separations, NULL, ask_distance);
 }
 
+static carom_result ask_overlap(void *user, int64_t i, int worker, const char *name)
+{
+	(void)worker;
+	const pair_batch *p = user;
+	const carom_shape_pair *pair = (const carom_shape_pair *)p->pairs + i;
+	return cr_ask_pair_overlap(p->context, pair->a, &pair->pose_a, pair->b, &pair->pose_b, name, (bool *)p->answers + i);
+}
+
+carom_result carom_overlaps(carom_context *context, const carom_batch *batch, const carom_shape_pair *pairs, bool *overlap)
+{
+	pair_batch p = { context, pairs, 0, overlap };
+	return run(&p, "carom_overlaps", batch, "overlap", sizeof *overlap, NULL, ask_overlap);
+}
+
 static carom_result ask_manifold(void *user, int64_t i, int worker, const char *name)
 {
 	(void)worker;

@@ -136,8 +136,7 @@ carom_result cr_check_two_shapes(carom_context *context, const char *function, c
 	return CAROM_SUCCESS;
 }
 
-/// Are the boxes of two shapes so far apart that these have no contacts?
-static bool are_far(const carom_shape *const shapes[2], const carom_pose poses[2], double margin)
+bool cr_shapes_are_far(const carom_shape *const shapes[2], const carom_pose poses[2], double margin)
 {
 	cr_body bodies[2];
 	for (int i = 0; i < 2; i++) {
@@ -171,7 +170,7 @@ carom_result carom_collide(carom_context *context, const carom_shape *a, const c
 	carom_result result = cr_check_two_shapes(context, name, shapes, (const carom_pose *[2]){ pose_a, pose_b }, poses);
 	if (result == CAROM_SUCCESS && a->type == CAROM_PLANE && b->type == CAROM_PLANE)
 		result = cr_fail(context, CAROM_UNSUPPORTED, "%s: two planes have no contacts", name);
-	if (result != CAROM_SUCCESS || are_far(shapes, poses, margin))
+	if (result != CAROM_SUCCESS || cr_shapes_are_far(shapes, poses, margin))
 		return result;
 	result = cr_begin_contacts(&q, context, 2);
 	if (result != CAROM_SUCCESS)

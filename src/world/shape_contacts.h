@@ -32,4 +32,7 @@ carom_result cr_find_contacts(cr_contact_query *query, const carom_world_def *se
 /// Gives everything back.
 void cr_end_contacts(cr_contact_query *query);
 
+/// Are the oriented boxes of two shapes farther apart than margin, so that these do not meet within it? Takes no memory.
+bool cr_shapes_are_far(const carom_shape *const shapes[2], const carom_pose poses[2], double margin);
+
 #endif

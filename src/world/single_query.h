@@ -53,6 +53,9 @@ carom_result cr_check_tolerance(carom_context *context, double tolerance, const 
 // Of two shapes. The context is not NULL. margin and tolerance are checked.
 carom_result cr_ask_distance(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, const char *name, carom_separation *separation);
+/// *overlap is false on failure.
+carom_result cr_ask_pair_overlap(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
+	const carom_pose *pose_b, const char *name, bool *overlap);
 carom_result cr_ask_manifold(carom_context *context, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, double margin, const char *name, carom_manifold *manifold);
 carom_result cr_ask_impact(carom_context *context, const carom_shape *a, const carom_motion *motion_a, const carom_shape *b,

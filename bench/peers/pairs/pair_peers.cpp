@@ -294,6 +294,24 @@ Peer carom_crossings(const Input &in)
 		{} };
 }
 
+Peer carom_yes_or_no(const Input &in)
+{
+	return { "Carom, yes or no",
+		[in](std::vector<double> &answers) {
+			carom_shape a = {}, b = {};
+			a.type = b.type = CAROM_MESH;
+			a.mesh = in.a.carom;
+			b.mesh = in.b.carom;
+			for (size_t i = 0; i < in.pairs.size(); i++) {
+				bool overlap;
+				if (carom_overlap(in.context, &a, &in.pairs[i].a, &b, &in.pairs[i].b, &overlap) != CAROM_SUCCESS)
+					fail(carom_error_text(in.context));
+				answers[i] = overlap;
+			}
+		},
+		{} };
+}
+
 Peer carom_distances(const Input &in)
 {
 	return { "Carom, carom_mesh_distance",
@@ -566,7 +584,7 @@ void print_row(const char *what, const Peer &peer, const Peer &first, const std:
 
 void compare_contacts(const char *what, const Input &in)
 {
-	std::vector<Peer> peers = { carom_calls(in), carom_steps(in), carom_crossings(in) };
+	std::vector<Peer> peers = { carom_calls(in), carom_steps(in), carom_crossings(in), carom_yes_or_no(in) };
 #ifdef BENCH_HAVE_ODE
 	peers.push_back(ode_peer(in));
 #endif
