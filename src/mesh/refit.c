@@ -180,7 +180,7 @@ static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 			others[count++] = (cr_key){ key, 0 };
 			continue;
 		}
-		if (c->of_triangle[across] && across < triangle)
+		if (across < triangle && c->of_triangle[across])
 			continue; // it was mended from there
 		const v3d zero = { 0, 0, 0 };
 		const v3d sum = v3d_add(v3d_add(zero, face_normal(t, triangle)), face_normal(t, across));

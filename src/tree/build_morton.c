@@ -113,7 +113,7 @@ static void list_clusters(builder *b)
 		if (i == 0 || b->keys[i].key >> drop != b->keys[i - 1].key >> drop)
 			b->clusters[b->cluster_count++] = (cluster){ BOX3F_NONE, i, 0 };
 		cluster *c = &b->clusters[b->cluster_count - 1];
-		box3f one;
+		box3f one = BOX3F_NONE;
 		box_of(b->boxes, (int32_t)b->keys[i].value, one.lower, one.upper);
 		c->bounds = box3f_join(&one, &c->bounds);
 		c->count++;
