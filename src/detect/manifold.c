@@ -190,9 +190,11 @@ static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b
 	return convex || (pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a));
 }
 
-static void add_ridges(cr_manifold *m, int32_t capacity)
+static bool add_ridges(cr_manifold *m, int32_t capacity)
 {
-	ridge ridges[2][MOST_EDGES];
+	ridge(*ridges)[MOST_EDGES] = cr_arena_alloc(&m->completion->worker->arena, 2 * sizeof *ridges);
+	if (!ridges)
+		return false;
 	const int count[2] = { find_ridges(m, 0, ridges[0]), find_ridges(m, 1, ridges[1]) };
 	for (int i = 0; i < count[0]; i++) {
 		for (int j = 0; j < count[1]; j++) {
@@ -201,6 +203,7 @@ static void add_ridges(cr_manifold *m, int32_t capacity)
 				add_plane(m, plane);
 		}
 	}
+	return true;
 }
 
 static bool find_planes(cr_manifold *m)
@@ -215,8 +218,7 @@ static bool find_planes(cr_manifold *m)
 		if (side == fewer || count[side] <= MOST_FACETS)
 			add_facets(m, side);
 	}
-	add_ridges(m, capacity);
-	return true;
+	return add_ridges(m, capacity);
 }
 
 // ---- Depths ----

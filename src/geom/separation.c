@@ -555,7 +555,8 @@ static int take_face(polytope *t, double upper)
 	return best;
 }
 
-static void find_depth(const pair *p, const simplex *s, depth *found)
+/// Not inlined: its polytope takes 8 KB of stack, which pairs apart do not need.
+static __attribute__((noinline)) void find_depth(const pair *p, const simplex *s, depth *found)
 {
 	polytope t;
 	if (!start_polytope(p, s, &t)) {
