@@ -12,8 +12,8 @@ extern "C" {
 /// Coordinates beyond this are refused: products of three of them would no longer fit in a float.
 #define CAROM_MAX_COORDINATE 1e12
 
-/// carom_mesh_def.grid_resolution: as many cells as the number of triangles is worth, 4 to 48 along
-/// the longest side.
+/// carom_mesh_def.grid_resolution: as many cells as the number of triangles is worth, 7 to 48 along
+/// the longest side, and no grid for fewer than 64 triangles.
 #define CAROM_GRID_BY_SIZE (-1)
 
 /// The type of coordinates in the caller's memory.

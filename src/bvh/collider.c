@@ -320,8 +320,7 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 		result = samples ? build_samples(context, collider, samples) : build_vertex_samples(context, collider);
 	if (result == CAROM_SUCCESS && closed && collider->triangle_count > 0) {
 		cr_collider_measure_exits(context, collider);
-		if (grid_resolution != 0)
-			result = cr_grid_build(context, collider, grid_resolution, &collider->grid);
+		result = cr_grid_build(context, collider, grid_resolution, &collider->grid);
 	}
 	if (result != CAROM_SUCCESS)
 		cr_collider_free(context, collider);

@@ -131,7 +131,7 @@ carom_result cr_collider_refit(
 /// Bytes held.
 size_t cr_collider_bytes(const cr_collider *collider);
 
-/// Make the grid of a closed collider whose trees are ready (grid.c).
+/// Make the grid of a closed collider whose trees are ready; resolution as in carom_mesh_def (grid.c).
 carom_result cr_grid_build(carom_context *context, const cr_collider *collider, int32_t resolution, cr_grid *grid);
 /// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes touched again; the old one stays the
 /// caller's. false, with nothing done, where the surface reaches beyond what the cells enclose. (grid.c)

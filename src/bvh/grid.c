@@ -24,6 +24,9 @@ enum {
 	// Triangles for each further cell along the longest side. Detection in a pile of 216 bodies:
 	// with 80 triangles 8 cells were 2 % faster than 48, with 192 triangles 13 cells 5 % slower.
 	TRIANGLES_PER_CELL = 20,
+	// A mesh of fewer triangles has no grid of its own accord: it would take half of the time that a mesh of 12 takes to be made. A step of a
+	// pile of 216 bodies of 12 to 64 triangles takes 0.96 to 1.02 times as long without (80 triangles: 1.04 to 1.11 times).
+	FEWEST_TRIANGLES = 64,
 };
 
 static int64_t cell_count(const cr_grid *g) { return (int64_t)g->size[0] * g->size[1] * g->size[2]; }
@@ -92,10 +95,12 @@ static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 	return overlaps > allowed;
 }
 
-/// As many cells along the longest side as a mesh of so many triangles is worth. With 48 cells a
+/// As many cells along the longest side as a mesh of so many triangles is worth, or 0. With 48 cells a
 /// small mesh would take nearly all of its time to make the grid.
 static int32_t resolution_by_size(int32_t triangles)
 {
+	if (triangles < FEWEST_TRIANGLES)
+		return 0;
 	const int32_t resolution = COARSEST + triangles / TRIANGLES_PER_CELL;
 	return resolution < FINEST ? resolution : FINEST;
 }
@@ -778,7 +783,10 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 {
 	*grid = (cr_grid){ 0 };
 	cr_grid g = { 0 };
-	place_grid(c, resolution < 0 ? resolution_by_size(c->triangle_count) : resolution, &g);
+	const int32_t cells = resolution < 0 ? resolution_by_size(c->triangle_count) : resolution;
+	if (cells == 0)
+		return CAROM_SUCCESS;
+	place_grid(c, cells, &g);
 	if (!is_usable(&g) || g.cell < c->scale * 0x1p-16f) // go without
 		return CAROM_SUCCESS;
 	if (!fill_grid(context, c, &g)) {
