@@ -99,7 +99,7 @@ typedef bool carom_pair_filter_fn(
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
-/// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures
+/// How pairs of overlapping boxes are found; all give the same pairs. docs/measured/broad_phase.md measures
 /// them.
 typedef enum carom_broad_phase {
 	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves

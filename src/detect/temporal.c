@@ -2,7 +2,7 @@
 
 #include "detect/temporal.h"
 
-// Measured on the recorded avalanche (docs/temporal.md): flat between half and twice these.
+// Measured on the recorded avalanche (docs/measured/coherence.md): flat between half and twice these.
 static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's extent
 static const double LEAST_THRESHOLD = 2e-3; // of the same: what rests keeps its memory through the solver's jitter
 static const double USEFUL_STEPS = 4;       // memory that lasts for fewer steps costs more than it saves

@@ -115,7 +115,7 @@ double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region
 /// The displacement to allow a pair until its next full step, from its last motion and the size (extent) of the smaller body;
 /// 0: not worth remembering. A full step of cost F serves m / v steps when m is allowed at v a step, and each of these looks at
 /// what was within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share of
-/// the body's size, measured on the avalanche (docs/temporal.md).
+/// the body's size, measured on the avalanche (docs/measured/coherence.md).
 double cr_choose_threshold(double motion, double size);
 /// Does memory that bears a displacement last for enough steps at this motion?
 bool cr_is_threshold_useful(double threshold, double motion);
