@@ -12,9 +12,9 @@
 /// contact is as near: a distance ahead is never told too long.
 ///
 /// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the surface.
-/// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one that pushes
-/// to the front does so
-///    however deep the body has sunk in; one that pushes to both sides is met by the side on which the centre is.
+/// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one
+///    that pushes to the front does so however deep the body has sunk in; one that pushes to both
+///    sides is met by the side on which the centre is.
 ///
 /// Cost: a walk of the mesh's tree, and a search of the least separation for each triangle whose box and plane
 /// meet the body. A body that stands deep is looked at once more where its deepest contact leads.

@@ -210,7 +210,7 @@ int cr_orient3d_sign(v3d a, v3d b, v3d c, v3d d)
 	double uv = u.x * v.y, vu = u.y * v.x, vw = v.x * w.y, wv = v.y * w.x, wu = w.x * u.y, uw = w.y * u.x;
 	double determinant = (uv - vu) * w.z + (vw - wv) * u.z + (wu - uw) * v.z;
 	double permanent = (fabs(uv) + fabs(vu)) * fabs(w.z) + (fabs(vw) + fabs(wv)) * fabs(u.z) + (fabs(wu) + fabs(uw)) * fabs(v.z);
-	// Shewchuk's bound A for orient3d is (7 + 56 e) e, e = 2^-53; the second part covers what products lose by underflow.
+	// Shewchuk's bound A for orient3d is (7 + 56 e) e, e = 2^-53; the second part covers the loss of products by underflow.
 	double bound = 8.8817841970012523e-16 * permanent + 1e-300 * (1 + fabs(u.z) + fabs(v.z) + fabs(w.z));
 	if (determinant > bound)
 		return 1;

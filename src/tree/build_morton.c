@@ -4,7 +4,7 @@
 /// Centres of boxes get codes and are sorted by them. A node parts where the codes of its range
 /// differ first; equal codes are halved. Boxes come afterwards, by the refit. With a top by the
 /// heuristic, primitives in one cell of the curve's coarse grid are a cluster; clusters are parted
-/// by binned SAH and put in that order, and the codes part what is within one.
+/// by binned SAH and put in that order, and the codes part the inside of each.
 #include "base/parallel.h"
 #include "math/box3.h"
 #include "tree/morton.h"
