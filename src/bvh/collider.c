@@ -81,8 +81,9 @@ static uint32_t length_class(const float lower[3], const float upper[3])
 	return number < LENGTHS ? number : LENGTHS - 1;
 }
 
-/// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: what most of the triangles of a
-/// mesh span, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class of lengths.
+/// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: the extent of most
+/// triangles of a mesh, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class
+/// of lengths.
 static float typical_extent(const cr_collider *c, const int32_t counts[LENGTHS])
 {
 	int64_t shorter = 0;
