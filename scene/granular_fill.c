@@ -17,7 +17,7 @@ enum { MOST_TRIES = 1000 };
 // What the functions below share.
 typedef struct fill {
 	carom_context *context;
-	const sim_granular_scene *scene;
+	const sim_scene *scene;
 	sim_granular_filling *filling;
 	sim_error *error;
 } fill;
@@ -31,7 +31,7 @@ static bool refuse(const fill *f, const sim_sphere_source *source, const char *f
 	va_start(arguments, format);
 	sim_fail_list(f->error, format, arguments);
 	va_end(arguments);
-	return sim_fail_in(f->error, "%s:%d: field \"spheres[%d]\": ", f->scene->base.file, source->line, source->number);
+	return sim_fail_in(f->error, "%s:%d: field \"spheres.list[%d]\": ", f->scene->file, source->line, source->number);
 }
 
 /// Uniform in low..high.
@@ -185,11 +185,11 @@ static bool sample_set(const fill *f, const sim_sphere_source *source, sim_spher
 	sim_error reason;
 	double spacing;
 	sim_mesh mesh;
-	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error))
+	if (!sim_scene_build_mesh(f->scene, source->mesh, &mesh, f->error))
 		return false;
 	const bool done = sim_sample_mesh(f->context, &mesh, &sampling, set, &spacing, &reason);
 	sim_mesh_free(&mesh);
-	return done || refuse(f, source, "mesh \"%s\": %s", f->scene->base.meshes[source->mesh].name, reason.text);
+	return done || refuse(f, source, "mesh \"%s\": %s", f->scene->meshes[source->mesh].name, reason.text);
 }
 
 static bool make_set(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
@@ -327,8 +327,8 @@ static bool reserve(const fill *f, const sim_sphere_set *sets)
 {
 	int64_t spheres = 0, copies = 0;
 	bool turning = false;
-	for (int32_t i = 0; i < f->scene->source_count; ++i) {
-		const sim_sphere_source *source = &f->scene->sources[i];
+	for (int32_t i = 0; i < f->scene->spheres.source_count; ++i) {
+		const sim_sphere_source *source = &f->scene->spheres.sources[i];
 		spheres += sets[i].count * source->copies;
 		copies += source->copies;
 		for (int k = 0; k < 3; ++k)
@@ -346,25 +346,24 @@ static bool reserve(const fill *f, const sim_sphere_set *sets)
 	if (filling->centres && filling->radii && filling->velocities && (filling->angular_velocities || !turning) &&
 		filling->copy_starts)
 		return true;
-	return sim_fail(f->error, "%s: out of memory", f->scene->base.file);
+	return sim_fail(f->error, "%s: out of memory", f->scene->file);
 }
 
-bool sim_fill_granular_scene(
-	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, sim_error *error)
+bool sim_fill_spheres(carom_context *context, const sim_scene *scene, sim_granular_filling *filling, sim_error *error)
 {
 	const fill f = { context, scene, filling, error };
 	*filling = (sim_granular_filling){ 0 };
-	sim_sphere_set *sets = calloc((size_t)scene->source_count + 1, sizeof *sets);
+	sim_sphere_set *sets = calloc((size_t)scene->spheres.source_count + 1, sizeof *sets);
 	if (!sets) {
-		return sim_fail(error, "%s: out of memory", scene->base.file);
+		return sim_fail(error, "%s: out of memory", scene->file);
 	}
 	bool good = true;
-	for (int32_t i = 0; i < scene->source_count && good; ++i)
-		good = make_set(&f, &scene->sources[i], &sets[i]);
+	for (int32_t i = 0; i < scene->spheres.source_count && good; ++i)
+		good = make_set(&f, &scene->spheres.sources[i], &sets[i]);
 	good = good && reserve(&f, sets);
-	for (int32_t i = 0; i < scene->source_count && good; ++i)
-		good = add_copies(&f, &scene->sources[i], &sets[i]);
-	for (int32_t i = 0; i < scene->source_count; ++i)
+	for (int32_t i = 0; i < scene->spheres.source_count && good; ++i)
+		good = add_copies(&f, &scene->spheres.sources[i], &sets[i]);
+	for (int32_t i = 0; i < scene->spheres.source_count; ++i)
 		sim_free_spheres(&sets[i]);
 	free(sets);
 	if (!good)
@@ -382,9 +381,9 @@ void sim_destroy_filling(sim_granular_filling *filling)
 	*filling = (sim_granular_filling){ 0 };
 }
 
-sim_granular_def sim_filled_def(const sim_granular_scene *scene, const sim_granular_filling *filling)
+sim_granular_def sim_filled_def(const sim_scene *scene, const sim_granular_filling *filling)
 {
-	sim_granular_def def = scene->def;
+	sim_granular_def def = scene->spheres.def;
 	def.count = filling->count;
 	def.centres = (carom_strided){ filling->centres, 0, CAROM_FLOAT64 };
 	def.radii = (carom_strided){ filling->radii, 0, CAROM_FLOAT64 };

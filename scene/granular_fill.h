@@ -1,11 +1,10 @@
 /// @file granular_fill.h
-/// The spheres of a scene: strewn, read, sampled from meshes, copied, turned and set in motion. The same scene gives the same
+/// The spheres of a scene, from its section "spheres": strewn, read, sampled from meshes, copied, turned and set in motion. The same scene gives the same
 /// bits on every machine.
 #ifndef SIM_GRANULAR_FILL_H
 #define SIM_GRANULAR_FILL_H
 
-#include "scene/granular_scene.h"
-#include "sim/base/sim_error.h"
+#include "scene/scene.h"
 
 /// Spheres in the order of the scene: source after source, copy after copy.
 typedef struct sim_granular_filling {
@@ -18,15 +17,14 @@ typedef struct sim_granular_filling {
 	int32_t copy_count;
 } sim_granular_filling;
 
-/// Make the spheres. False, with "FILE:LINE: field "spheres[i]": …" in error, when that fails; *filling is empty then. Give it back
+/// Make the spheres. False, with "FILE:LINE: field "spheres.list[i]": …" in error, when that fails; *filling is empty then. Give it back
 /// with sim_destroy_filling.
-bool sim_fill_granular_scene(
-	carom_context *context, const sim_granular_scene *scene, sim_granular_filling *filling, sim_error *error);
+bool sim_fill_spheres(carom_context *context, const sim_scene *scene, sim_granular_filling *filling, sim_error *error);
 
 /// Free the spheres. An empty (all zero) filling is fine.
 void sim_destroy_filling(sim_granular_filling *filling);
 
-/// The scene's definition with these spheres; valid as long as they are.
-sim_granular_def sim_filled_def(const sim_granular_scene *scene, const sim_granular_filling *filling);
+/// The section's definition with these spheres; valid as long as they are.
+sim_granular_def sim_filled_def(const sim_scene *scene, const sim_granular_filling *filling);
 
 #endif

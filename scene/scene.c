@@ -1,86 +1,15 @@
-// Scene files: JSON to sim_scene. docs/scenes.md is the description for users; the lists of field names below are the schema.
+// Scene files: JSON to sim_scene. docs/scenes.md is the description for users; the lists of field names here and in the readers
+// of the sections (scene_rigid.c, scene_deforming.c, scene_spheres.c) are the schema.
 #include "scene/scene.h"
 
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// ---- Settings ----
-
-static sim_solver_settings default_solver(void)
-{
-	return (sim_solver_settings){
-		.iterations = 50,
-		.over_relaxation = 1.3,
-		.error_reduction = 0.2,
-		.softness = 1e-6,
-		.slop = 0.001,
-		.max_correcting_speed = 2,
-		.friction = 0.5,
-		.restitution = 0,
-		.restitution_speed = 0.5,
-		.linear_damping = 0,
-		.angular_damping = 0.05,
-		.max_angular_speed = INFINITY,
-		.sleep_linear_speed = 0.05,
-		.sleep_angular_speed = 0.1,
-		.sleep_time = 0.5,
-	};
-}
-
-static void read_spring(const sim_json_node *node, sim_solver_settings *solver)
-{
-	if (!sim_json_has(node, "stiffness") && !sim_json_has(node, "damping"))
-		return;
-	sim_forbid_both(node, "stiffness", "error_reduction");
-	sim_forbid_both(node, "stiffness", "softness");
-	if (!sim_json_has(node, "stiffness") || !sim_json_has(node, "damping")) {
-		sim_json_error(node, "\"stiffness\" and \"damping\" must be given together");
-		return;
-	}
-	sim_json_number(node, "stiffness", 1e-3, 1e15, &solver->stiffness);
-	sim_json_number(node, "damping", 0, 1e15, &solver->damping);
-}
-
-static void read_sleep(const sim_json_node *solver_node, sim_solver_settings *solver)
-{
-	sim_json_node node;
-	static const char *const fields[] = { "linear_speed", "angular_speed", "time", NULL };
-	if (!sim_json_member(solver_node, "sleep", &node) || !sim_json_fields(&node, fields))
-		return;
-	solver->sleep = true;
-	sim_json_number(&node, "linear_speed", 0, 1e6, &solver->sleep_linear_speed);
-	sim_json_number(&node, "angular_speed", 0, 1e6, &solver->sleep_angular_speed);
-	sim_json_number(&node, "time", 0, 1e6, &solver->sleep_time);
-}
-
-static void read_solver(const sim_json_node *root, sim_solver_settings *solver)
-{
-	static const char *const fields[] = { "iterations", "over_relaxation", "error_reduction", "softness", "stiffness",
-		"damping", "slop", "max_correcting_speed", "friction", "restitution", "restitution_speed", "linear_damping",
-		"angular_damping", "max_angular_speed", "sleep", NULL };
-	sim_json_node node;
-	if (!sim_json_member(root, "solver", &node) || !sim_json_fields(&node, fields))
-		return;
-	sim_read_int32(&node, "iterations", 1, 100000, &solver->iterations);
-	sim_json_number(&node, "over_relaxation", 0.1, 1.9, &solver->over_relaxation);
-	sim_json_number(&node, "error_reduction", 0, 1, &solver->error_reduction);
-	sim_json_number(&node, "softness", 0, 1e6, &solver->softness);
-	read_spring(&node, solver);
-	sim_json_number(&node, "slop", 0, 1e6, &solver->slop);
-	sim_json_positive(&node, "max_correcting_speed", &solver->max_correcting_speed);
-	sim_json_number(&node, "friction", 0, 1e6, &solver->friction);
-	sim_json_number(&node, "restitution", 0, 1, &solver->restitution);
-	sim_json_number(&node, "restitution_speed", 0, 1e6, &solver->restitution_speed);
-	sim_json_number(&node, "linear_damping", 0, 1e6, &solver->linear_damping);
-	sim_json_number(&node, "angular_damping", 0, 1e6, &solver->angular_damping);
-	sim_json_positive(&node, "max_angular_speed", &solver->max_angular_speed);
-	read_sleep(&node, solver);
-}
+// ---- Camera, picture, output ----
 
 sim_scene_camera sim_default_scene_camera(void)
 {
@@ -115,65 +44,203 @@ void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera)
 		sim_json_error(&node, "\"target\" must differ from \"position\", and \"up\" must not lie along the line of sight");
 }
 
+/// A field of a section that is not there is a mistake.
+static void check_belongs(const sim_json_node *node, const char *field, bool section_there, const char *section)
+{
+	if (sim_json_has(node, field) && !section_there)
+		sim_json_member_error(node, field, "is for \"%s\", which this scene does not have", section);
+}
+
+static void read_output(const sim_json_node *root, sim_scene *scene)
+{
+	static const char *const fields[] = { "contacts", "frames", "format", "snapshots", "checkpoints", "energy", NULL };
+	static const char *const formats[] = { "ply", "obj", NULL };
+	sim_scene_output *output = &scene->output;
+	sim_json_node node;
+	int format = 0;
+	if (!sim_json_member(root, "output", &node) || !sim_json_fields(&node, fields))
+		return;
+	check_belongs(&node, "contacts", scene->has_bodies, "bodies");
+	for (int i = 1; i < 3; i++)
+		check_belongs(&node, fields[i], scene->has_deforming, "deforming");
+	for (int i = 3; i < 6; i++)
+		check_belongs(&node, fields[i], scene->has_spheres, "spheres");
+	if (sim_json_has(&node, "checkpoints") && (scene->has_bodies || scene->has_deforming))
+		sim_json_member_error(&node, "checkpoints", "are for scenes of spheres alone so far: bodies have none");
+	sim_json_bool(&node, "contacts", &output->contacts);
+	sim_json_integer(&node, "frames", 0, 1000000000, &output->frames);
+	sim_json_choice(&node, "format", formats, &format);
+	output->frames_as_obj = format == 1;
+	sim_json_integer(&node, "snapshots", 0, 1000000000, &output->snapshots);
+	sim_json_integer(&node, "checkpoints", 0, 1000000000, &output->checkpoints);
+	sim_json_integer(&node, "energy", 1, 1000000000, &output->energy);
+}
+
+static void read_picture(const sim_json_node *root, sim_scene *scene)
+{
+	static const char *const fields[] = { "color", "box", "ground", NULL };
+	static const char *const colors[] = { "id", "speed", "radius", "copy", NULL };
+	sim_json_node node;
+	int color = 0;
+	if (!sim_json_member(root, "picture", &node) || !sim_json_fields(&node, fields))
+		return;
+	for (int i = 0; i < 2; i++)
+		check_belongs(&node, fields[i], scene->has_spheres, "spheres");
+	check_belongs(&node, "ground", scene->has_spheres || scene->has_deforming, "deforming");
+	sim_json_choice(&node, "color", colors, &color);
+	scene->picture.color_copies = color == 3;
+	scene->picture.color = scene->picture.color_copies ? SIM_COLOR_ID : (sim_sphere_color)color;
+	sim_json_bool(&node, "box", &scene->picture.box);
+	sim_json_bool(&node, "ground", &scene->picture.ground);
+}
+
+// ---- Gravity and time ----
+
+static void read_turning_gravity(const sim_json_node *node, sim_scene *scene)
+{
+	static const char *const fields[] = { "magnitude", "direction", "axis", "degrees_per_second", NULL };
+	double magnitude = 9.81, direction[3] = { 1, 0, 0 }, degrees = 0;
+	if (!sim_json_fields(node, fields))
+		return;
+	sim_json_number(node, "magnitude", 0, 1e6, &magnitude);
+	sim_json_numbers(node, "direction", 3, -1e6, 1e6, direction);
+	sim_json_numbers(node, "axis", 3, -1e6, 1e6, scene->gravity_axis);
+	sim_json_number(node, "degrees_per_second", -1e6, 1e6, &degrees);
+	const double length = sim_length3(direction);
+	if (!(length > 0))
+		sim_json_member_error(node, "direction", "must not be zero");
+	else if (!(sim_length3(scene->gravity_axis) > 0))
+		sim_json_member_error(node, "axis", "must not be zero");
+	else
+		scene->gravity = (carom_vec3){ magnitude * direction[0] / length, magnitude * direction[1] / length,
+			magnitude * direction[2] / length };
+	scene->gravity_rate = degrees * SIM_PI / 180;
+	if (degrees != 0 && (scene->has_bodies || scene->has_deforming))
+		sim_json_member_error(node, "degrees_per_second", "is for scenes of spheres alone so far");
+}
+
+static void read_gravity(const sim_json_node *root, sim_scene *scene)
+{
+	sim_json_node node;
+	if (sim_json_member(root, "gravity", &node) && cJSON_IsObject(node.item))
+		read_turning_gravity(&node, scene);
+	else
+		sim_read_vec3(root, "gravity", 1e6, &scene->gravity);
+}
+
+/// The shortest steps differ: those of spheres have to be short, and bodies lose digits in such.
+static void read_time(const sim_json_node *root, sim_scene *scene)
+{
+	const double least = scene->has_deforming ? 1e-6 : (scene->has_bodies ? 1e-9 : 1e-12);
+	sim_json_number(root, "time_step", least, 1, &scene->time_step);
+	sim_json_integer(root, "steps", 1, 1000000000, &scene->steps);
+}
+
 // ---- The whole ----
+
+/// Scenes were of three kinds once, each with its fields at the top level. Say where these have gone.
+static bool check_form(const sim_json_node *root)
+{
+	static const struct {
+		const char *name, *now;
+	} moved[] = {
+		{ "planes", "belongs into \"bodies\"" },
+		{ "grids", "belongs into \"bodies\"" },
+		{ "sources", "belongs into \"bodies\"" },
+		{ "substeps", "belongs into \"bodies\"" },
+		{ "max_substeps", "belongs into \"bodies\"" },
+		{ "substep_travel", "belongs into \"bodies\"" },
+		{ "record_contacts", "is \"contacts\" in \"output\" now" },
+		{ "solver", "belongs into \"bodies\" or \"deforming\"" },
+		{ "detection", "belongs into \"bodies\" or \"spheres\"" },
+		{ "rigid", "is \"movers\" in \"deforming\" now" },
+		{ "cloth", "is \"list\" in \"deforming\" now" },
+		{ "resolution", "belongs into \"deforming\"" },
+		{ "thickness", "belongs into \"deforming\"" },
+		{ "box", "belongs into \"spheres\"" },
+		{ "moving_walls", "belongs into \"spheres\"" },
+		{ "material", "belongs into \"spheres\"" },
+		{ "wall_material", "belongs into \"spheres\"" },
+		{ "stability", "belongs into \"spheres\"" },
+	};
+	static const char *const sections[] = { "bodies", "spheres" };
+	sim_json_node node;
+	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+		if (sim_json_has(root, moved[i].name))
+			return sim_json_member_error(root, moved[i].name, "%s (docs/scenes.md)", moved[i].now);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (sim_json_member(root, sections[i], &node) && cJSON_IsArray(node.item))
+			return sim_json_error(&node, "is an object now, and this array its \"list\" (docs/scenes.md)");
+	}
+	return true;
+}
 
 static void set_defaults(sim_scene *scene)
 {
 	snprintf(scene->name, sizeof scene->name, "scene");
 	scene->gravity = (carom_vec3){ 0, -9.81, 0 };
+	scene->gravity_axis[1] = 1;
 	scene->time_step = 1.0 / 60.0;
 	scene->steps = 600;
-	scene->substeps = 1;
-	scene->substep_travel = INFINITY;
-	scene->solver = default_solver();
-	scene->detection = carom_default_world_def();
-	scene->detection.max_contacts_per_pair = 8;
-	// Without it a ray that grazes a large body (ground, say) runs on far inside it: a deep contact in a useless direction.
-	scene->detection.exit_distance_test = true;
+	scene->output = (sim_scene_output){ .frames = 1, .energy = 10 };
+	scene->picture = (sim_scene_picture){ .box = true, .ground = true };
 	scene->camera = sim_default_scene_camera();
+	sim_set_rigid_defaults(&scene->rigid);
+	sim_set_deforming_defaults(&scene->deforming);
+	sim_set_spheres_defaults(&scene->spheres);
 }
 
-static void read_substeps(const sim_json_node *root, sim_scene *scene)
+/// After everything that they share.
+static void read_sections(const sim_json_node *root, sim_scene *scene)
 {
-	sim_read_int32(root, "substeps", 1, 1000, &scene->substeps);
-	scene->max_substeps = scene->substeps;
-	if (sim_json_has(root, "max_substeps") != sim_json_has(root, "substep_travel")) {
-		sim_json_error(root, "\"max_substeps\" and \"substep_travel\" must be given together");
-		return;
-	}
-	sim_read_int32(root, "max_substeps", scene->substeps, 1000, &scene->max_substeps);
-	sim_json_positive(root, "substep_travel", &scene->substep_travel);
+	sim_json_node section;
+	if (sim_json_member(root, "bodies", &section))
+		sim_read_rigid_section(&section, scene);
+	if (sim_json_member(root, "deforming", &section))
+		sim_read_deforming_section(&section, scene);
+	if (sim_json_member(root, "spheres", &section))
+		sim_read_sphere_section(&section, scene);
+	if (!root->json->failed && !scene->has_bodies && !scene->has_deforming && !scene->has_spheres)
+		sim_json_error(root, "the scene is empty: it needs \"bodies\", \"deforming\" or \"spheres\"");
 }
 
 static void read_scene(const sim_json_node *root, sim_scene *scene)
 {
-	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "substeps", "max_substeps",
-		"substep_travel", "solver", "detection", "meshes", "planes", "bodies", "grids", "sources", "camera", "record_contacts",
-		NULL };
+	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "meshes", "bodies",
+		"deforming", "spheres", "output", "picture", "camera", NULL };
 	char *description = NULL;
-	if (!sim_json_fields(root, fields))
+	if ((cJSON_IsObject(root->item) && !check_form(root)) || !sim_json_fields(root, fields))
 		return;
+	scene->has_bodies = sim_json_has(root, "bodies");
+	scene->has_deforming = sim_json_has(root, "deforming");
+	scene->has_spheres = sim_json_has(root, "spheres");
 	sim_read_name(root, "name", scene->name);
 	sim_json_string(root, "description", &description); // for readers of the file only
 	free(description);
-	sim_read_vec3(root, "gravity", 1e6, &scene->gravity);
-	sim_json_number(root, "time_step", 1e-9, 1, &scene->time_step);
-	sim_json_integer(root, "steps", 1, 1000000000, &scene->steps);
-	read_substeps(root, scene);
-	sim_json_bool(root, "record_contacts", &scene->record_contacts);
-	read_solver(root, &scene->solver);
-	sim_read_detection(root, &scene->detection);
+	read_gravity(root, scene);
+	read_time(root, scene);
+	read_output(root, scene);
+	read_picture(root, scene);
 	sim_read_camera(root, &scene->camera);
 	sim_read_meshes(root, scene);
-	sim_read_planes(root, scene);
-	sim_read_bodies(root, scene);
-	sim_read_grids(root, scene);
-	sim_read_sources(root, scene);
-	if (!root->json->failed && scene->body_count == 0)
-		sim_json_error(root, "the scene has no bodies: \"bodies\", \"grids\", \"sources\" or \"planes\" must hold some");
+	read_sections(root, scene);
 }
 
-bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error)
+/// A recording of a version before the sections: everything was at the top level.
+static void read_recorded_scene(const sim_json_node *root, sim_scene *scene)
+{
+	sim_json_node section;
+	if (sim_json_member(root, "bodies", &section) && cJSON_IsObject(section.item)) {
+		read_scene(root, scene);
+		return;
+	}
+	sim_read_camera(root, &scene->camera);
+	sim_read_detection(root, &scene->rigid.detection);
+}
+
+static bool parse(const char *file, const char *text, size_t size, void (*read)(const sim_json_node *, sim_scene *),
+	sim_scene *scene, sim_error *error)
 {
 	sim_json json;
 	sim_json_node root;
@@ -188,13 +255,23 @@ bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene 
 	set_defaults(scene);
 	bool done = sim_json_parse(scene->file, text, size, error, &json, &root);
 	if (done) {
-		read_scene(&root, scene);
+		read(&root, scene);
 		done = !json.failed;
 	}
 	sim_json_close(&json);
 	if (!done)
 		sim_destroy_scene(scene);
 	return done;
+}
+
+bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error)
+{
+	return parse(file, text, size, read_scene, scene, error);
+}
+
+bool sim_parse_recorded_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error)
+{
+	return parse(file, text, size, read_recorded_scene, scene, error);
 }
 
 bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error)
@@ -214,9 +291,15 @@ void sim_destroy_scene(sim_scene *scene)
 		free(scene->meshes[i].file);
 		free(scene->meshes[i].heights);
 	}
+	for (int32_t i = 0; i < scene->deforming.source_count; i++)
+		free(scene->deforming.sources[i].pins);
+	for (int32_t i = 0; i < scene->spheres.source_count; i++)
+		free(scene->spheres.sources[i].file);
 	free(scene->meshes);
-	free(scene->parts);
-	free(scene->bodies);
+	free(scene->rigid.parts);
+	free(scene->rigid.bodies);
+	free(scene->deforming.sources);
+	free(scene->spheres.sources);
 	free(scene->file);
 	free(scene->text);
 	*scene = (sim_scene){ 0 };

@@ -1,12 +1,17 @@
 /// @file scene.h
 /// Scene files: what is simulated, how, and what it looks like. docs/scenes.md describes every field; this header is the same
-/// in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in.
+/// in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in. A scene has up to three
+/// sections, rigid bodies, deforming bodies and spheres, with one clock and one gravity.
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
 
 #include "carom/carom.h"
 #include "sim/base/sim_error.h"
+#include "sim/base/sphere_cloud.h"
+#include "sim/cloth/soft.h"
+#include "sim/grains/granular.h"
 #include "sim/rigid/dynamics.h"
+#include "sim/shapes/form.h"
 #include "sim/shapes/shapes.h"
 
 /// Longest name of a mesh, body or scene, its end mark included.
@@ -82,27 +87,137 @@ typedef struct sim_scene_camera {
 	int32_t width, height; ///< pixels
 } sim_scene_camera;
 
+// ---- Sections ----
+
+/// The section "bodies": rigid bodies.
+typedef struct sim_scene_rigid {
+	int32_t substeps;      ///< detections and solver runs in a step of the scene, at least
+	int32_t max_substeps;  ///< and at most: as many as substep_travel asks for
+	double substep_travel; ///< metres that a body's surface may move in one substep; INFINITY: any
+	sim_solver_settings solver;
+	carom_world_def detection; ///< without filters and plug-in
+	sim_scene_part *parts;     ///< of all bodies
+	int32_t part_count;
+	sim_scene_body *bodies; ///< first_step never falls from one to the next
+	int32_t body_count;
+} sim_scene_rigid;
+
+/// Vertices that start in a box, and what holds them.
+typedef struct sim_soft_pin {
+	double lower[3], upper[3];
+	char to[SIM_NAME_SIZE]; ///< a mover, or "": they stay where they are
+} sim_soft_pin;
+
+/// A body, or a grid of equal ones.
+typedef struct sim_soft_source {
+	char name[SIM_NAME_SIZE];
+	bool rigid;   ///< a mover
+	int32_t mesh; ///< in the scene's meshes; -1: form
+	sim_form form;
+	double scale[3];    ///< factors along x, y and z of a form
+	double offset[3];   ///< added to its places then
+	sim_soft_body body; ///< without places, triangles and pins; motion.start is the place of the first one
+	int32_t count[3];   ///< copies along x, y, z
+	double spacing[3];
+	double degrees, shift; ///< most of their random turns, and shifts along each axis
+	uint64_t jitter_seed;
+	sim_soft_pin *pins;
+	int32_t pin_count;
+	int line;   ///< in the scene file, for messages
+	int number; ///< in its list
+} sim_soft_source;
+
+/// The section "deforming": cloth, soft bodies, and the movers that push them.
+typedef struct sim_scene_deforming {
+	int32_t substeps;         ///< steps of sim/cloth in a step of the scene
+	sim_soft_def def;         ///< all but the bodies themselves; its time_step is one of these substeps
+	double resolution;        ///< factor of the divisions of all forms
+	sim_soft_source *sources; ///< in the order of the file: movers, then those that deform
+	int32_t source_count;
+} sim_scene_deforming;
+
+typedef enum sim_sphere_source_kind { SIM_SPHERES_RANDOM, SIM_SPHERES_FILE, SIM_SPHERES_MESH } sim_sphere_source_kind;
+
+/// Where copies of a source's spheres are put.
+typedef enum sim_copies_kind { SIM_COPIES_GRID, SIM_COPIES_RANDOM } sim_copies_kind;
+
+/// Where spheres come from.
+typedef struct sim_sphere_source {
+	sim_sphere_source_kind kind;
+	int64_t count;    ///< RANDOM; MESH: 0: as many as have room
+	double radius[2]; ///< least and largest (RANDOM); of the larger spheres, 0: as large as fits (MESH); where the file
+					  ///< has none, below 0: that is an error (FILE)
+	double lower[3], upper[3]; ///< RANDOM: where
+	bool apart;                ///< RANDOM: no two of the source touch
+	uint64_t seed;             ///< RANDOM, MESH
+	char *file;                ///< FILE: path, resolved
+	double scale;              ///< FILE: factor of centres and radii
+	int32_t mesh;              ///< MESH: number in the scene's meshes
+	bool mix;                  ///< MESH: half of the spheres have half the radius
+	double jitter;             ///< MESH
+	double position[3];        ///< of the origin of the first copy
+	sim_copies_kind copies_kind;
+	int32_t copies;         ///< 1 or more
+	int32_t grid[3];        ///< GRID: copies along x, y, z, filled in that order
+	double spacing[3];      ///< GRID
+	double copies_lower[3]; ///< RANDOM: every copy, turned as it is, lies in this box
+	double copies_upper[3];
+	double degrees; ///< copies are turned at random by at most this
+	uint64_t copies_seed;
+	double velocity[3];         ///< of each sphere ...
+	double velocity_spread[3];  ///< ... and at random up to so much more or less
+	double angular_velocity[3]; ///< rad/s
+	uint64_t velocity_seed;
+	int line;   ///< in the scene file, for messages
+	int number; ///< in the list of the section
+} sim_sphere_source;
+
+/// The section "spheres".
+typedef struct sim_scene_spheres {
+	int32_t substeps;     ///< steps of sim/grains in a step of the scene
+	sim_granular_def def; ///< all but the spheres themselves; its time_step is one of these substeps
+	sim_sphere_source *sources;
+	int32_t source_count;
+} sim_scene_spheres;
+
+// ---- The whole ----
+
+/// What a run leaves behind, counted in steps of the scene.
+typedef struct sim_scene_output {
+	bool contacts;       ///< of rigid bodies: in the recording too
+	int64_t frames;      ///< between two files of what deforms; 0: none
+	bool frames_as_obj;  ///< else PLY
+	int64_t snapshots;   ///< between two of the spheres; 0: none
+	int64_t checkpoints; ///< between two of the spheres; 0: at the end only
+	int64_t energy;      ///< between measurements of the spheres' kinetic energy
+} sim_scene_output;
+
+/// What last.png shows.
+typedef struct sim_scene_picture {
+	sim_sphere_color color;
+	bool color_copies; ///< with SIM_COLOR_ID: a colour for each copy, not for each sphere
+	bool box, ground;  ///< of spheres: the edges of their box; of spheres and what deforms: a ground below all
+} sim_scene_picture;
+
 typedef struct sim_scene {
 	char *file; ///< name for messages
 	char *text; ///< the file's text; goes into recordings
 	size_t text_size;
 	char name[SIM_NAME_SIZE];
-	carom_vec3 gravity;
-	double time_step; ///< seconds
+	carom_vec3 gravity;     ///< at the start
+	double gravity_axis[3]; ///< gravity turns about this axis ...
+	double gravity_rate;    ///< ... by so many rad/s; not 0 only where there is nothing but spheres
+	double time_step;       ///< seconds
 	int64_t steps;
-	int32_t substeps;      ///< detections and solver runs in a step, at least
-	int32_t max_substeps;  ///< and at most: as many as substep_travel asks for
-	double substep_travel; ///< metres that a body's surface may move in one substep; INFINITY: any
-	sim_solver_settings solver;
-	carom_world_def detection; ///< without filters and plug-in
 	sim_mesh_source *meshes;
 	int32_t mesh_count;
-	sim_scene_part *parts; ///< of all bodies
-	int32_t part_count;
-	sim_scene_body *bodies; ///< first_step never falls from one to the next
-	int32_t body_count;
+	bool has_bodies, has_deforming, has_spheres; ///< which sections there are; the others hold defaults
+	sim_scene_rigid rigid;
+	sim_scene_deforming deforming;
+	sim_scene_spheres spheres;
+	sim_scene_output output;
+	sim_scene_picture picture;
 	sim_scene_camera camera;
-	bool record_contacts;
 } sim_scene;
 
 /// Read a scene file. False, with "FILE:LINE: field "…": …" in error, when it is not a valid scene; *scene is empty then.
@@ -112,8 +227,16 @@ bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error);
 /// Read a scene from text (size bytes); file is the name for messages, and relative mesh files count from its folder.
 bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
+/// Read the scene that a recording holds. One of a version before the sections gives its camera and its detection, and nothing
+/// else: that is what a playback needs. False as for sim_parse_scene.
+bool sim_parse_recorded_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
+
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
 void sim_destroy_scene(sim_scene *scene);
+
+/// Make the one random source of spheres as large as count. False, with the reason in error, when there is none, or more than
+/// one, or count is not within 1..CAROM_MAX_SPHERES.
+bool sim_scene_set_sphere_count(sim_scene *scene, int64_t count, sim_error *error);
 
 /// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative to the working folder).
 /// Fit, scale and centring of the scene stay. False when there is no mesh of that name, or no '='.
@@ -129,7 +252,7 @@ static inline int32_t sim_scene_shape_count(const sim_scene_body *body) { return
 /// Shape number k of a body of the scene, below their count.
 static inline const sim_scene_shape *sim_scene_shape_of(const sim_scene *scene, const sim_scene_body *body, int32_t k)
 {
-	return body->part_count > 0 ? &scene->parts[body->first_part + k].shape : &body->shape;
+	return body->part_count > 0 ? &scene->rigid.parts[body->first_part + k].shape : &body->shape;
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /// The number of the mesh that a text node names, or -1 with an error.
-static int32_t find_mesh(const sim_json_node *node, const sim_scene *scene)
+int32_t sim_find_mesh(const sim_json_node *node, const sim_scene *scene)
 {
 	if (!cJSON_IsString(node->item)) {
 		sim_json_error(node, "must be the name of a mesh");
@@ -40,8 +40,8 @@ static sim_scene_body default_body(const sim_scene *scene)
 		.kind = CAROM_DYNAMIC,
 		.pose = carom_pose_identity(),
 		.density = 1000,
-		.friction = scene->solver.friction,
-		.restitution = scene->solver.restitution,
+		.friction = scene->rigid.solver.friction,
+		.restitution = scene->rigid.solver.restitution,
 		.category = def.category,
 		.mask = def.mask,
 		.group = def.group,
@@ -164,14 +164,14 @@ static void read_part(const sim_json_node *node, sim_scene *scene, const sim_sce
 		return;
 	read_shape(node, &part.shape);
 	if (sim_json_member(node, "mesh", &name))
-		part.shape.mesh = find_mesh(&name, scene);
+		part.shape.mesh = sim_find_mesh(&name, scene);
 	check_shape(node, "shape", scene, &part.shape, body->kind);
 	sim_read_vec3(node, "position", CAROM_MAX_COORDINATE, &part.pose.position);
 	sim_read_orientation(node, &part.pose.orientation);
 	sim_json_positive(node, "density", &part.density);
 	if (body->kind != CAROM_DYNAMIC && sim_json_has(node, "density"))
 		sim_json_member_error(node, "density", "only dynamic bodies have a mass");
-	sim_scene_part *added = sim_append(node, (void **)&scene->parts, &scene->part_count, sizeof *added);
+	sim_scene_part *added = sim_append(node, (void **)&scene->rigid.parts, &scene->rigid.part_count, sizeof *added);
 	if (added)
 		*added = part;
 }
@@ -187,12 +187,12 @@ static void read_parts(const sim_json_node *node, sim_scene *scene, sim_scene_bo
 	const int count = sim_json_count(&list, true);
 	if (count < 1 || count > SIM_MOST_PARTS)
 		sim_json_error(&list, "must hold 1 to %d parts", SIM_MOST_PARTS);
-	body->first_part = scene->part_count;
+	body->first_part = scene->rigid.part_count;
 	for (int i = 0; i < count && !node->json->failed; i++) {
 		const sim_json_node part = sim_json_child(&list, i);
 		read_part(&part, scene, body);
 	}
-	body->part_count = scene->part_count - body->first_part;
+	body->part_count = scene->rigid.part_count - body->first_part;
 }
 
 static void read_mass(const sim_json_node *node, sim_scene_body *body)
@@ -232,20 +232,20 @@ static void read_body_fields(const sim_json_node *node, sim_scene *scene, sim_sc
 
 static sim_scene_body *append_body(const sim_json_node *node, sim_scene *scene, const sim_scene_body *body)
 {
-	sim_scene_body *added = sim_append(node, (void **)&scene->bodies, &scene->body_count, sizeof *added);
+	sim_scene_body *added = sim_append(node, (void **)&scene->rigid.bodies, &scene->rigid.body_count, sizeof *added);
 	if (added)
 		*added = *body;
 	return added;
 }
 
-void sim_read_planes(const sim_json_node *root, sim_scene *scene)
+void sim_read_planes(const sim_json_node *section, sim_scene *scene)
 {
 	static const char *const fields[] = { "name", "normal", "offset", "friction", "restitution", NULL };
 	sim_json_node list;
-	if (!sim_json_member(root, "planes", &list))
+	if (!sim_json_member(section, "planes", &list))
 		return;
 	const int count = sim_json_count(&list, true);
-	for (int i = 0; i < count && !root->json->failed; i++) {
+	for (int i = 0; i < count && !section->json->failed; i++) {
 		const sim_json_node node = sim_json_child(&list, i);
 		sim_scene_body body = default_body(scene);
 		double normal[3] = { 0, 1, 0 }, offset = 0;
@@ -265,27 +265,27 @@ void sim_read_planes(const sim_json_node *root, sim_scene *scene)
 		body.kind = CAROM_STATIC;
 		body.pose.position = (carom_vec3){ normal[0] * offset, normal[1] * offset, normal[2] * offset };
 		body.pose.orientation = sim_rotation_to_normal(normal);
-		snprintf(body.where, sizeof body.where, "planes[%d]", i);
+		snprintf(body.where, sizeof body.where, "%.*s", SIM_NAME_SIZE - 1, node.path);
 		body.line = sim_json_line(&node);
 		append_body(&node, scene, &body);
 	}
 }
 
-void sim_read_bodies(const sim_json_node *root, sim_scene *scene)
+void sim_read_bodies(const sim_json_node *section, sim_scene *scene)
 {
 	static const char *const fields[] = { SIM_BODY_FIELDS, NULL };
 	sim_json_node list, name;
-	if (!sim_json_member(root, "bodies", &list))
+	if (!sim_json_member(section, "list", &list))
 		return;
 	const int count = sim_json_count(&list, true);
-	for (int i = 0; i < count && !root->json->failed; i++) {
+	for (int i = 0; i < count && !section->json->failed; i++) {
 		const sim_json_node node = sim_json_child(&list, i);
 		sim_scene_body body = default_body(scene);
 		if (!sim_json_fields(&node, fields))
 			return;
 		read_body_fields(&node, scene, &body);
 		if (sim_json_member(&node, "mesh", &name))
-			body.shape.mesh = find_mesh(&name, scene);
+			body.shape.mesh = sim_find_mesh(&name, scene);
 		check_kind(&node, scene, &body);
 		append_body(&node, scene, &body);
 	}
@@ -299,7 +299,7 @@ static void read_meshes_in_turn(const sim_json_node *node, const sim_scene *scen
 	if (!sim_json_member(node, "mesh", &list))
 		return;
 	if (!cJSON_IsArray(list.item)) {
-		v->meshes[v->mesh_count++] = find_mesh(&list, scene);
+		v->meshes[v->mesh_count++] = sim_find_mesh(&list, scene);
 		return;
 	}
 	const int count = sim_json_count(&list, true);
@@ -307,7 +307,7 @@ static void read_meshes_in_turn(const sim_json_node *node, const sim_scene *scen
 		sim_json_error(&list, "must name 1 to %d meshes", SIM_MOST_MESHES_IN_TURN);
 	for (int i = 0; i < count && !node->json->failed; i++) {
 		const sim_json_node name = sim_json_child(&list, i);
-		v->meshes[v->mesh_count++] = find_mesh(&name, scene);
+		v->meshes[v->mesh_count++] = sim_find_mesh(&name, scene);
 	}
 }
 
@@ -348,7 +348,7 @@ void sim_add_varied_body(const sim_json_node *node, sim_scene *scene, const sim_
 
 bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int64_t more)
 {
-	if (more + scene->body_count > SIM_MOST_BODIES)
+	if (more + scene->rigid.body_count > SIM_MOST_BODIES)
 		return sim_json_member_error(node, "count", "makes more than %d bodies", SIM_MOST_BODIES);
 	return !node->json->failed;
 }
@@ -378,14 +378,14 @@ static void read_grid(const sim_json_node *node, sim_scene *scene)
 	}
 }
 
-void sim_read_grids(const sim_json_node *root, sim_scene *scene)
+void sim_read_grids(const sim_json_node *section, sim_scene *scene)
 {
 	static const char *const fields[] = { "count", "spacing", "jitter", SIM_BODY_FIELDS, NULL };
 	sim_json_node list;
-	if (!sim_json_member(root, "grids", &list))
+	if (!sim_json_member(section, "grids", &list))
 		return;
 	const int count = sim_json_count(&list, true);
-	for (int i = 0; i < count && !root->json->failed; i++) {
+	for (int i = 0; i < count && !section->json->failed; i++) {
 		const sim_json_node node = sim_json_child(&list, i);
 		if (!sim_json_fields(&node, fields))
 			return;

@@ -58,14 +58,14 @@ static void read_stages(const sim_json_node *node, carom_world_def *detection)
 	sim_read_int32(node, "worker_groups", 0, CAROM_MAX_WORKER_GROUPS, &detection->worker_groups);
 }
 
-void sim_read_detection(const sim_json_node *root, carom_world_def *detection)
+void sim_read_detection(const sim_json_node *section, carom_world_def *detection)
 {
 	static const char *const fields[] = { "max_contacts_per_pair", "complete", "exit_distance_test", "max_depth_ratio",
 		"speculative_distance", "toi_tolerance", "match_distance", "broad_phase", "ray_method", "contact_normal",
 		"internal_edge_angle", "temporal", "predict", "lost_rays", "max_walk", "displacement_threshold", "distance_extension",
 		"stages", "ray_buffers", "ray_predictor", "buffer_confidence", "worker_groups", NULL };
 	sim_json_node node;
-	if (!sim_json_member(root, "detection", &node) || !sim_json_fields(&node, fields))
+	if (!sim_json_member(section, "detection", &node) || !sim_json_fields(&node, fields))
 		return;
 	sim_read_int32(&node, "max_contacts_per_pair", 0, 256, &detection->max_contacts_per_pair);
 	sim_json_bool(&node, "complete", &detection->complete);

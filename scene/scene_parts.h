@@ -1,4 +1,4 @@
-/// What the readers of a scene's parts share. Only the readers of scenes (sim/scene*.c, scene/granular_scene.c, scene/soft_scene.c) include this.
+/// What the readers of a scene's parts share. Only the readers of scenes (scene/scene*.c) include this.
 ///
 /// Every reader goes on after an error: the JSON reader keeps the first one and turns the later reads into nothing, so the
 /// result is looked at once, in sim_parse_scene.
@@ -27,6 +27,9 @@ void sim_forbid_both(const sim_json_node *object, const char *a, const char *b);
 char *sim_resolve_path(const char *scene_file, const char *path);
 /// A new zeroed element at the end of an array whose room doubles when it is full. NULL with an error when memory is short.
 void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t size);
+
+/// The number of the mesh that a node of text names; -1 after an error.
+int32_t sim_find_mesh(const sim_json_node *node, const sim_scene *scene);
 
 // ---- Bodies that are made many at a time ----
 
@@ -63,12 +66,22 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 /// The camera of a scene whose file names none.
 sim_scene_camera sim_default_scene_camera(void);
 void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera);
-void sim_read_detection(const sim_json_node *root, carom_world_def *detection);
+void sim_read_detection(const sim_json_node *section, carom_world_def *detection);
 void sim_read_meshes(const sim_json_node *root, sim_scene *scene);
-void sim_read_planes(const sim_json_node *root, sim_scene *scene);
-void sim_read_bodies(const sim_json_node *root, sim_scene *scene);
-void sim_read_grids(const sim_json_node *root, sim_scene *scene);
+void sim_read_planes(const sim_json_node *section, sim_scene *scene);
+void sim_read_bodies(const sim_json_node *section, sim_scene *scene);
+void sim_read_grids(const sim_json_node *section, sim_scene *scene);
 /// After all other bodies: those of sources are sorted by the step in which they appear.
-void sim_read_sources(const sim_json_node *root, sim_scene *scene);
+void sim_read_sources(const sim_json_node *section, sim_scene *scene);
+
+// ---- Sections ----
+
+void sim_set_rigid_defaults(sim_scene_rigid *rigid);
+void sim_set_deforming_defaults(sim_scene_deforming *deforming);
+void sim_set_spheres_defaults(sim_scene_spheres *spheres);
+/// Read a section, after the gravity, the time step and the meshes of the scene.
+void sim_read_rigid_section(const sim_json_node *section, sim_scene *scene);
+void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene);
+void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene);
 
 #endif

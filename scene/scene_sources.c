@@ -77,22 +77,23 @@ static int compare_appearance(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-void sim_read_sources(const sim_json_node *root, sim_scene *scene)
+void sim_read_sources(const sim_json_node *section, sim_scene *scene)
 {
 	static const char *const fields[] = { "count", "rate", "start", "circle", "jitter", SIM_BODY_FIELDS, NULL };
 	sim_json_node list;
-	if (!sim_json_member(root, "sources", &list))
+	if (!sim_json_member(section, "sources", &list))
 		return;
-	const int32_t others = scene->body_count;
+	const int32_t others = scene->rigid.body_count;
 	const int count = sim_json_count(&list, true);
-	for (int i = 0; i < count && !root->json->failed; i++) {
+	for (int i = 0; i < count && !section->json->failed; i++) {
 		const sim_json_node node = sim_json_child(&list, i);
 		if (!sim_json_fields(&node, fields))
 			return;
 		read_source(&node, scene);
 	}
-	for (int32_t i = others; i < scene->body_count; i++)
-		scene->bodies[i].order = i;
-	if (scene->body_count > others)
-		qsort(scene->bodies + others, (size_t)(scene->body_count - others), sizeof *scene->bodies, compare_appearance);
+	for (int32_t i = others; i < scene->rigid.body_count; i++)
+		scene->rigid.bodies[i].order = i;
+	if (scene->rigid.body_count > others)
+		qsort(scene->rigid.bodies + others, (size_t)(scene->rigid.body_count - others), sizeof *scene->rigid.bodies,
+			compare_appearance);
 }

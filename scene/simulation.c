@@ -26,9 +26,9 @@ struct sim_simulation {
 	carom_world *world;
 	carom_mesh **meshes; // [scene->mesh_count]
 	carom_mesh **hulls;  // [scene->mesh_count] of those that a body or part is the hull of; else NULL
-	carom_part *parts;   // [scene->part_count]
+	carom_part *parts;   // [scene->rigid.part_count]
 	int32_t body_count;  // bodies that are there: the first ones of the scene
-	carom_body_id *ids;  // [scene->body_count]
+	carom_body_id *ids;  // [scene->rigid.body_count]
 	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
 	double *radii;       // half the longest side of each body's box; 0 for planes
 	sim_dynamics *dynamics;
@@ -42,7 +42,7 @@ struct sim_simulation {
 	carom_pose *poses; // of all bodies
 	int32_t continuous_count;
 	sim_stop *stops; // of all bodies
-	int32_t *rows;   // [scene->body_count + 1] of the recording: the first one of each body, which has one for each part
+	int32_t *rows;   // [scene->rigid.body_count + 1] of the recording: the first one of each body, which has one for each part
 	carom_pose *row_poses;
 	sim_dynamic_contact *contacts;
 	sim_recorded_contact *recorded;
@@ -103,14 +103,14 @@ static bool create_meshes(sim_simulation *s, carom_context *context, sim_error *
 
 static bool body_error(const sim_simulation *s, int32_t i, const char *text, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->bodies[i];
+	const sim_scene_body *body = &s->scene->rigid.bodies[i];
 	return sim_fail(error, "%s:%d: field \"%s\": %s", s->scene->file, body->line, body->where, text);
 }
 
 static bool create_hulls(sim_simulation *s, carom_context *context, sim_error *error)
 {
-	for (int32_t i = 0; i < s->scene->body_count; i++) {
-		const sim_scene_body *body = &s->scene->bodies[i];
+	for (int32_t i = 0; i < s->scene->rigid.body_count; i++) {
+		const sim_scene_body *body = &s->scene->rigid.bodies[i];
 		for (int32_t k = 0; k < sim_scene_shape_count(body); k++) {
 			const sim_scene_shape *shape = sim_scene_shape_of(s->scene, body, k);
 			if (shape->type == CAROM_HULL &&
@@ -137,8 +137,8 @@ static carom_shape shape_of(const sim_simulation *s, const sim_scene_shape *from
 
 static void create_parts(sim_simulation *s)
 {
-	for (int32_t i = 0; i < s->scene->part_count; i++)
-		s->parts[i] = (carom_part){ shape_of(s, &s->scene->parts[i].shape), s->scene->parts[i].pose };
+	for (int32_t i = 0; i < s->scene->rigid.part_count; i++)
+		s->parts[i] = (carom_part){ shape_of(s, &s->scene->rigid.parts[i].shape), s->scene->rigid.parts[i].pose };
 }
 
 /// The box of a shape in its own frame, without its rounding. A plane is infinite.
@@ -215,7 +215,7 @@ static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *sha
 	if (carom_mesh_get_mass(shape->mesh, mass) == CAROM_SUCCESS)
 		return true;
 	const carom_mesh_report *report = carom_mesh_get_report(shape->mesh);
-	if (s->scene->bodies[i].mass == 0)
+	if (s->scene->rigid.bodies[i].mass == 0)
 		return body_error(s, i, "its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"", error);
 	carom_shape box = { .type = CAROM_BOX };
 	for (int k = 0; k < 3; k++)
@@ -236,14 +236,14 @@ static void scale_mass(carom_mass *mass, double factor)
 /// Mass and inertia of a body. One part at the pose of its body weighs, bit for bit, as much as a body of that shape.
 static bool mass_of(const sim_simulation *s, int32_t i, const carom_body_def *def, carom_mass *mass, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->bodies[i];
+	const sim_scene_body *body = &s->scene->rigid.bodies[i];
 	if (def->part_count == 0 && !unit_mass(s, i, &def->shape, mass, error))
 		return false;
 	for (int32_t k = 0; k < def->part_count; k++) {
 		carom_mass part;
 		if (!unit_mass(s, i, &def->parts[k].shape, &part, error))
 			return false;
-		scale_mass(&part, s->scene->parts[body->first_part + k].density / body->density);
+		scale_mass(&part, s->scene->rigid.parts[body->first_part + k].density / body->density);
 		sim_add_mass(mass, &part, &def->parts[k].pose);
 	}
 	scale_mass(mass, body->mass > 0 ? body->mass / mass->mass : body->density);
@@ -252,7 +252,7 @@ static bool mass_of(const sim_simulation *s, int32_t i, const carom_body_def *de
 
 static bool add_dynamics(sim_simulation *s, int32_t i, const carom_body_def *made, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->bodies[i];
+	const sim_scene_body *body = &s->scene->rigid.bodies[i];
 	sim_error reason;
 	sim_dynamic_body def = {
 		.kind = body->kind,
@@ -269,7 +269,7 @@ static bool add_dynamics(sim_simulation *s, int32_t i, const carom_body_def *mad
 
 carom_body_def sim_simulation_body_def(const sim_simulation *s, int32_t i)
 {
-	const sim_scene_body *body = &s->scene->bodies[i];
+	const sim_scene_body *body = &s->scene->rigid.bodies[i];
 	carom_body_def def = carom_default_body_def();
 	if (body->part_count > 0) {
 		def.parts = s->parts + body->first_part;
@@ -291,7 +291,7 @@ static bool is_plane(const sim_scene_body *body) { return body->part_count == 0 
 
 static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
 {
-	const sim_scene_body *body = &s->scene->bodies[i];
+	const sim_scene_body *body = &s->scene->rigid.bodies[i];
 	const carom_body_def def = sim_simulation_body_def(s, i);
 	if (carom_world_add_body(s->world, &def, &s->ids[i]) != CAROM_SUCCESS)
 		return body_error(s, i, carom_error_text(carom_world_context(s->world)), error);
@@ -316,7 +316,7 @@ static bool add_body(sim_simulation *s, int32_t i, sim_error *error)
 
 static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 {
-	const sim_scene_body *from = &s->scene->bodies[i];
+	const sim_scene_body *from = &s->scene->rigid.bodies[i];
 	for (int32_t k = 0; k < sim_scene_shape_count(from); k++) {
 		const sim_scene_shape *shape = sim_scene_shape_of(s->scene, from, k);
 		const sim_recorded_body body = {
@@ -328,7 +328,7 @@ static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 			.half_extents = { shape->half_extents[0], shape->half_extents[1], shape->half_extents[2] },
 			.rounding = shape->rounding,
 			.part = from->part_count > 0 ? k + 1 : 0,
-			.place = from->part_count > 0 ? s->scene->parts[from->first_part + k].pose : carom_pose_identity(),
+			.place = from->part_count > 0 ? s->scene->rigid.parts[from->first_part + k].pose : carom_pose_identity(),
 		};
 		if (!sim_recorder_add_body(s->recorder, &body, error))
 			return false;
@@ -340,7 +340,7 @@ static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 /// recording holds no pose of them.
 static bool add_due_bodies(sim_simulation *s, sim_error *error)
 {
-	while (s->body_count < s->scene->body_count && s->scene->bodies[s->body_count].first_step <= s->step) {
+	while (s->body_count < s->scene->rigid.body_count && s->scene->rigid.bodies[s->body_count].first_step <= s->step) {
 		const int32_t i = s->body_count;
 		if (!add_body(s, i, error))
 			return false;
@@ -355,7 +355,7 @@ static bool start_recording(sim_simulation *s, const char *path, sim_error *erro
 	const sim_recording_info info = {
 		.gravity = s->scene->gravity,
 		.time_step = s->scene->time_step,
-		.contacts = s->scene->record_contacts,
+		.contacts = s->scene->output.contacts,
 		.scene_text = s->scene->text,
 		.scene_name = s->scene->name,
 	};
@@ -381,14 +381,14 @@ static bool start_recording(sim_simulation *s, const char *path, sim_error *erro
 static size_t count_rows(const sim_scene *scene)
 {
 	size_t rows = 0;
-	for (int32_t i = 0; i < scene->body_count; i++)
-		rows += (size_t)sim_scene_shape_count(&scene->bodies[i]);
+	for (int32_t i = 0; i < scene->rigid.body_count; i++)
+		rows += (size_t)sim_scene_shape_count(&scene->rigid.bodies[i]);
 	return rows;
 }
 
 static bool allocate(sim_simulation *s)
 {
-	const size_t bodies = (size_t)s->scene->body_count;
+	const size_t bodies = (size_t)s->scene->rigid.body_count;
 	s->meshes = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->meshes);
 	s->hulls = calloc((size_t)s->scene->mesh_count + 1, sizeof *s->hulls);
 	s->ids = calloc(bodies, sizeof *s->ids);
@@ -400,10 +400,10 @@ static bool allocate(sim_simulation *s)
 	s->planes = calloc(bodies, sizeof *s->planes);
 	s->poses = calloc(bodies, sizeof *s->poses);
 	s->stops = calloc(bodies, sizeof *s->stops);
-	s->parts = calloc((size_t)s->scene->part_count + 1, sizeof *s->parts);
+	s->parts = calloc((size_t)s->scene->rigid.part_count + 1, sizeof *s->parts);
 	s->rows = calloc(bodies + 1, sizeof *s->rows);
 	s->row_poses = calloc(count_rows(s->scene), sizeof *s->row_poses);
-	s->dynamics = sim_create_dynamics(&s->scene->solver, s->scene->gravity);
+	s->dynamics = sim_create_dynamics(&s->scene->rigid.solver, s->scene->gravity);
 	return s->meshes && s->hulls && s->ids && s->sizes && s->radii && s->moving && s->moving_ids && s->moving_poses &&
 		s->planes && s->poses && s->stops && s->parts && s->rows && s->row_poses && s->dynamics;
 }
@@ -419,9 +419,9 @@ static carom_vec3 against(carom_vec3 gravity)
 /// What is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
 static carom_world_def detection_of(const sim_scene *scene)
 {
-	carom_world_def def = scene->detection;
-	for (int32_t i = 0; i < scene->body_count; i++) {
-		if (scene->bodies[i].continuous)
+	carom_world_def def = scene->rigid.detection;
+	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
+		if (scene->rigid.bodies[i].continuous)
 			def.speculative_distance = fmax(def.speculative_distance, def.toi_tolerance);
 	}
 	return def;
@@ -596,10 +596,10 @@ static bool find_stops(sim_simulation *s)
 			const double time = fmin(hit->time, fmin(s->stops[body[0]].time, s->stops[body[1]].time));
 			for (int side = 0; side < 2 && hit->status != CAROM_TOI_TOUCHING && !hit->sensor; side++) {
 				const int32_t other = body[1 - side];
-				if (!s->scene->bodies[body[side]].continuous || !(time < s->stops[body[side]].time))
+				if (!s->scene->rigid.bodies[body[side]].continuous || !(time < s->stops[body[side]].time))
 					continue;
 				s->stops[body[side]].time = time;
-				s->stops[body[side]].carrier = s->scene->bodies[other].kind == CAROM_KINEMATIC ? other : -1;
+				s->stops[body[side]].carrier = s->scene->rigid.bodies[other].kind == CAROM_KINEMATIC ? other : -1;
 				any = changed = true;
 			}
 		}
@@ -630,7 +630,7 @@ static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
 	carom_result result = CAROM_SUCCESS;
 	for (int32_t k = 0; k < s->moving_count && any && result == CAROM_SUCCESS; k++) {
 		const int32_t i = s->moving[k];
-		if (!(s->scene->bodies[i].continuous && s->stops[i].time < 1))
+		if (!(s->scene->rigid.bodies[i].continuous && s->stops[i].time < 1))
 			continue;
 		const carom_pose pose = stopped_pose(s, i);
 		sim_dynamics_set_pose(s->dynamics, i, &pose);
@@ -641,7 +641,7 @@ static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
 		return step_error(s, error);
 	for (int32_t k = 0; k < s->moving_count && s->continuous_count > 0; k++) {
 		const int32_t i = s->moving[k];
-		if (any && s->scene->bodies[i].continuous && s->stops[i].time < 1)
+		if (any && s->scene->rigid.bodies[i].continuous && s->stops[i].time < 1)
 			s->poses[i] = s->moving_poses[k];
 		s->stops[i].begin = s->poses[i];
 	}
@@ -689,7 +689,7 @@ static double lowest_centre(const sim_simulation *s)
 {
 	double lowest = INFINITY;
 	for (int32_t i = 0; i < s->body_count; i++) {
-		if (s->scene->bodies[i].kind == CAROM_DYNAMIC)
+		if (s->scene->rigid.bodies[i].kind == CAROM_DYNAMIC)
 			lowest = fmin(lowest, height_of(s, sim_dynamics_get_centre(s->dynamics, i)));
 	}
 	return lowest < INFINITY ? lowest : 0;
@@ -732,10 +732,10 @@ static int32_t choose_substeps(const sim_simulation *s)
 	const carom_vec3 g = scene->gravity;
 	const double fall = sqrt(g.x * g.x + g.y * g.y + g.z * g.z) * scene->time_step;
 	const double travel = (sim_dynamics_fastest(s->dynamics, s->radii) + fall) * scene->time_step;
-	const double wanted = ceil(travel / scene->substep_travel);
-	if (wanted >= scene->max_substeps)
-		return scene->max_substeps;
-	return wanted > scene->substeps ? (int32_t)wanted : scene->substeps;
+	const double wanted = ceil(travel / scene->rigid.substep_travel);
+	if (wanted >= scene->rigid.max_substeps)
+		return scene->rigid.max_substeps;
+	return wanted > scene->rigid.substeps ? (int32_t)wanted : scene->rigid.substeps;
 }
 
 bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
@@ -768,7 +768,7 @@ static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t 
 {
 	for (int32_t k = 0; k < s->plane_count; k++) {
 		++*tests;
-		if (!(carom_inverse_transform_point(s->scene->bodies[s->planes[k]].pose, centre).z > 0))
+		if (!(carom_inverse_transform_point(s->scene->rigid.bodies[s->planes[k]].pose, centre).z > 0))
 			return false;
 	}
 	return true;
@@ -786,9 +786,9 @@ static double height_of_ground(const sim_simulation *s)
 	double ground = INFINITY;
 	for (int32_t i = 0; i < s->body_count; i++) {
 		carom_aabb box;
-		if (s->scene->bodies[i].kind != CAROM_STATIC)
+		if (s->scene->rigid.bodies[i].kind != CAROM_STATIC)
 			continue;
-		if (is_plane(&s->scene->bodies[i]))
+		if (is_plane(&s->scene->rigid.bodies[i]))
 			return -INFINITY;
 		if (carom_world_get_aabb(s->world, s->ids[i], &box) == CAROM_SUCCESS)
 			ground = fmin(ground, corner_height(s, &box));
@@ -802,7 +802,7 @@ sim_summary sim_summarise(const sim_simulation *s)
 	const double ground = height_of_ground(s);
 	for (int32_t i = 0; i < s->body_count; i++) {
 		summary.hash = hash_pose(summary.hash, &s->poses[i]);
-		if (s->scene->bodies[i].kind != CAROM_DYNAMIC)
+		if (s->scene->rigid.bodies[i].kind != CAROM_DYNAMIC)
 			continue;
 		const carom_vec3 centre = sim_dynamics_get_centre(s->dynamics, i);
 		summary.bodies_above_ground += is_above_planes(s, centre, &summary.plane_tests) && height_of(s, centre) > ground;

@@ -1,6 +1,7 @@
-// The bodies of a scene of cloth: forms and meshes, put in their places, many from one where there is a grid.
+// The deforming bodies and movers of a scene: forms and meshes, put in their places, many from one where there is a grid.
+#include "scene/soft_fill.h"
+
 #include "sim/base/rotations.h"
-#include "scene/soft_scene.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 // Bodies being made. Each owns its places and pins; triangles belong to the first body of a source.
 typedef struct filling {
-	const sim_soft_scene *scene;
+	const sim_scene *scene;
 	sim_soft_body *bodies;
 	char (*names)[SIM_SOFT_NAME]; // of copies
 	int32_t count;
@@ -21,8 +22,8 @@ static bool no_memory(const filling *f) { return sim_fail(f->error, "out of memo
 /// What is wrong with a source, with its place in the file.
 static bool say(const filling *f, const sim_soft_source *source, const char *text)
 {
-	return sim_fail(f->error, "%s:%d: field \"%s[%d]\": %s", f->scene->base.file, source->line,
-		source->rigid ? "rigid" : "cloth", source->number, text);
+	return sim_fail(f->error, "%s:%d: field \"deforming.%s[%d]\": %s", f->scene->file, source->line,
+		source->rigid ? "movers" : "list", source->number, text);
 }
 
 // ---- Surfaces ----
@@ -31,7 +32,7 @@ static bool take_mesh(const filling *f, const sim_soft_source *source, sim_form_
 {
 	sim_mesh mesh;
 	*made = (sim_form_mesh){ 0 };
-	if (!sim_scene_build_mesh(&f->scene->base, source->mesh, &mesh, f->error))
+	if (!sim_scene_build_mesh(f->scene, source->mesh, &mesh, f->error))
 		return false;
 	made->vertex_count = mesh.vertex_count;
 	made->triangle_count = mesh.triangle_count;
@@ -50,9 +51,9 @@ static bool make_surface(const filling *f, const sim_soft_source *source, sim_fo
 	if (source->mesh >= 0) {
 		if (!take_mesh(f, source, made))
 			return false;
-	} else if (sim_form_triangles(&source->form, f->scene->resolution) > SIM_FORM_MOST_TRIANGLES) {
+	} else if (sim_form_triangles(&source->form, f->scene->deforming.resolution) > SIM_FORM_MOST_TRIANGLES) {
 		return say(f, source, "has more than 10000000 triangles at this resolution");
-	} else if (!sim_make_form(&source->form, f->scene->resolution, made)) {
+	} else if (!sim_make_form(&source->form, f->scene->deforming.resolution, made)) {
 		return no_memory(f);
 	}
 	for (int64_t i = 0; i < 3 * (int64_t)made->vertex_count; i++)
@@ -85,11 +86,11 @@ static bool within(const double *place, const sim_soft_pin *pin)
 }
 
 /// The number of a body is that of its source for rigid ones, which come first and have no copies.
-static int32_t holder_of(const sim_soft_scene *scene, const sim_soft_pin *pin)
+static int32_t holder_of(const sim_scene *scene, const sim_soft_pin *pin)
 {
 	int32_t holder = SIM_SOFT_PINNED;
-	for (int32_t i = scene->source_count; i-- > 0 && pin->to[0];) {
-		if (scene->sources[i].rigid && !strcmp(scene->sources[i].name, pin->to))
+	for (int32_t i = scene->deforming.source_count; i-- > 0 && pin->to[0];) {
+		if (scene->deforming.sources[i].rigid && !strcmp(scene->deforming.sources[i].name, pin->to))
 			holder = i;
 	}
 	return holder;
@@ -117,7 +118,7 @@ static bool pin_vertices(const filling *f, const sim_soft_source *source, sim_so
 /// A message about one of many copies says which: "cone[12]".
 static const char *name_copy(filling *f, const sim_soft_source *source, int32_t copy)
 {
-	const char *name = source->name[0] ? source->name : (source->rigid ? "rigid" : "cloth");
+	const char *name = source->name[0] ? source->name : (source->rigid ? "mover" : "cloth");
 	if (source->count[0] * source->count[1] * source->count[2] == 1)
 		return name;
 	snprintf(f->names[f->count], sizeof *f->names, "%s[%d]", name, (int)copy);
@@ -126,7 +127,7 @@ static const char *name_copy(filling *f, const sim_soft_source *source, int32_t 
 
 static bool add_copy(filling *f, int32_t number, int32_t copy, const sim_form_mesh *mesh, const carom_pose *pose)
 {
-	const sim_soft_source *source = &f->scene->sources[number];
+	const sim_soft_source *source = &f->scene->deforming.sources[number];
 	sim_soft_body *body = &f->bodies[f->count];
 	*body = source->body;
 	body->name = name_copy(f, source, copy);
@@ -155,7 +156,7 @@ static bool check_room(filling *f, const sim_soft_source *source, const sim_form
 
 static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 {
-	const sim_soft_source *source = &f->scene->sources[number];
+	const sim_soft_source *source = &f->scene->deforming.sources[number];
 	const int32_t *count = source->count;
 	uint64_t state = source->jitter_seed;
 	if (!check_room(f, source, mesh))
@@ -180,34 +181,35 @@ static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 
 static bool fill(filling *f, sim_form_mesh *meshes)
 {
-	for (int32_t i = 0; i < f->scene->source_count; i++) {
-		if (!make_surface(f, &f->scene->sources[i], &meshes[i]) || !add_copies(f, i, &meshes[i]))
+	for (int32_t i = 0; i < f->scene->deforming.source_count; i++) {
+		if (!make_surface(f, &f->scene->deforming.sources[i], &meshes[i]) || !add_copies(f, i, &meshes[i]))
 			return false;
 	}
 	return true;
 }
 
-sim_soft *sim_start_soft_scene(carom_context *context, const sim_soft_scene *scene, sim_error *error)
+sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, sim_error *error)
 {
 	filling f = { .scene = scene, .error = error };
 	int64_t most = 0;
-	for (int32_t i = 0; i < scene->source_count; i++)
-		most += (int64_t)scene->sources[i].count[0] * scene->sources[i].count[1] * scene->sources[i].count[2];
-	sim_form_mesh *meshes = calloc((size_t)(uint32_t)scene->source_count, sizeof *meshes);
+	for (int32_t i = 0; i < scene->deforming.source_count; i++)
+		most += (int64_t)scene->deforming.sources[i].count[0] * scene->deforming.sources[i].count[1] *
+			scene->deforming.sources[i].count[2];
+	sim_form_mesh *meshes = calloc((size_t)(uint32_t)scene->deforming.source_count, sizeof *meshes);
 	f.bodies = calloc((size_t)most, sizeof *f.bodies);
 	f.names = calloc((size_t)most, sizeof *f.names);
 	sim_soft *soft = NULL;
 	if (!meshes || !f.bodies || !f.names) {
 		no_memory(&f);
 	} else if (fill(&f, meshes)) {
-		sim_soft_def def = scene->def;
+		sim_soft_def def = scene->deforming.def;
 		def.bodies = f.bodies;
 		def.body_count = f.count;
 		soft = sim_create_soft(context, &def, error);
 		if (!soft)
-			sim_fail_in(error, "%s: ", scene->base.file);
+			sim_fail_in(error, "%s: ", scene->file);
 	}
-	for (int32_t i = 0; meshes && i < scene->source_count; i++)
+	for (int32_t i = 0; meshes && i < scene->deforming.source_count; i++)
 		sim_free_form_mesh(&meshes[i]);
 	for (int32_t i = 0; i < f.count; i++) {
 		free((void *)f.bodies[i].places);

@@ -11,59 +11,49 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool parse(const char *text, sim_granular_scene *scene, sim_error *error)
+static bool parse(const char *text, sim_scene *scene, sim_error *error)
 {
 	error->text[0] = 0;
-	return sim_parse_granular_scene("folder/x.json", text, strlen(text), scene, error);
+	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_error error;
 	CHECK(!parse(text, &scene, &error));
 	CHECK_STR(error.text, expected);
-	CHECK(scene.base.text == NULL && scene.sources == NULL);
-	sim_destroy_granular_scene(&scene);
-}
-
-TEST(granular_scene, kinds_of_scenes_are_told_apart)
-{
-	static const char spheres[] = "{\"spheres\": []}", bodies[] = "{\"bodies\": [{\"spheres\": 1}]}",
-					  broken[] = "{\"spheres\": [}";
-	CHECK(sim_is_granular_scene(spheres, strlen(spheres)));
-	CHECK(!sim_is_granular_scene(bodies, strlen(bodies)));
-	CHECK(!sim_is_granular_scene(broken, strlen(broken)));
-	CHECK(!sim_is_granular_scene("", 0));
+	CHECK(scene.text == NULL && scene.spheres.sources == NULL);
+	sim_destroy_scene(&scene);
 }
 
 TEST(granular_scene, defaults_of_the_smallest_scene)
 {
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_error error;
-	REQUIRE(parse("{\"spheres\": [{\"random\": 3, \"radius\": 0.1}]}", &scene, &error));
+	REQUIRE(parse("{\"spheres\": {\"list\": [{\"random\": 3, \"radius\": 0.1}]}}", &scene, &error));
 	const sim_granular_def def = sim_default_granular_def();
-	CHECK_STR(scene.base.name, "scene");
-	CHECK_INT(scene.base.steps, 1000);
-	CHECK_NEAR(scene.def.time_step, def.time_step, 0);
-	CHECK_NEAR(scene.def.gravity[1], -9.81, 0);
-	CHECK_NEAR(scene.def.gravity_rate, 0, 0);
+	CHECK_STR(scene.name, "scene");
+	CHECK_INT(scene.spheres.substeps, 1);
+	CHECK_NEAR(scene.spheres.def.time_step, 1.0 / 60, 0);
+	CHECK_NEAR(scene.spheres.def.gravity[1], -9.81, 0);
+	CHECK_NEAR(scene.spheres.def.gravity_rate, 0, 0);
 	for (int i = 0; i < 6; ++i)
-		CHECK(scene.def.faces[i]);
-	CHECK(!scene.def.periodic[0] && !scene.def.periodic[1] && !scene.def.periodic[2]);
-	CHECK_NEAR(scene.def.lower[2], 0, 0);
-	CHECK_NEAR(scene.def.upper[2], 1, 0);
-	CHECK_INT(scene.def.method, CAROM_SPHERES_AUTO);
-	CHECK_NEAR(scene.def.skin, def.skin, 0);
-	CHECK(memcmp(&scene.def.walls, &scene.def.spheres, sizeof scene.def.walls) == 0);
-	CHECK_INT(scene.snapshot_interval, 0);
-	CHECK_INT(scene.checkpoint_interval, 0);
-	CHECK_INT(scene.energy_interval, 10);
-	CHECK_INT(scene.color, SIM_COLOR_ID);
-	CHECK(scene.draw_box && scene.draw_ground && !scene.color_copies && !scene.base.camera.given);
-	REQUIRE(scene.source_count == 1);
-	const sim_sphere_source *source = &scene.sources[0];
+		CHECK(scene.spheres.def.faces[i]);
+	CHECK(!scene.spheres.def.periodic[0] && !scene.spheres.def.periodic[1] && !scene.spheres.def.periodic[2]);
+	CHECK_NEAR(scene.spheres.def.lower[2], 0, 0);
+	CHECK_NEAR(scene.spheres.def.upper[2], 1, 0);
+	CHECK_INT(scene.spheres.def.method, CAROM_SPHERES_AUTO);
+	CHECK_NEAR(scene.spheres.def.skin, def.skin, 0);
+	CHECK(memcmp(&scene.spheres.def.walls, &scene.spheres.def.spheres, sizeof scene.spheres.def.walls) == 0);
+	CHECK_INT(scene.output.snapshots, 0);
+	CHECK_INT(scene.output.checkpoints, 0);
+	CHECK_INT(scene.output.energy, 10);
+	CHECK_INT(scene.picture.color, SIM_COLOR_ID);
+	CHECK(scene.picture.box && scene.picture.ground && !scene.picture.color_copies && !scene.camera.given);
+	REQUIRE(scene.spheres.source_count == 1);
+	const sim_sphere_source *source = &scene.spheres.sources[0];
 	CHECK_INT(source->kind, SIM_SPHERES_RANDOM);
 	CHECK_INT(source->count, 3);
 	CHECK_NEAR(source->radius[0], 0.1, 0);
@@ -71,8 +61,8 @@ TEST(granular_scene, defaults_of_the_smallest_scene)
 	CHECK(source->apart);
 	CHECK_NEAR(source->upper[0], 1, 0);
 	CHECK_INT(source->copies, 1);
-	sim_destroy_granular_scene(&scene);
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
+	sim_destroy_scene(&scene);
 }
 
 TEST(granular_scene, every_field)
@@ -81,7 +71,11 @@ TEST(granular_scene, every_field)
 		"{\n"
 		" \"name\": \"all\", \"description\": \"d\", \"time_step\": 0.001, \"steps\": 7,\n"
 		" \"gravity\": {\"magnitude\": 2, \"direction\": [0, 0, 5], \"axis\": [0, 3, 0], \"degrees_per_second\": 90},\n"
-		" \"box\": {\"lower\": [-1, -2, -3], \"upper\": [4, 5, 6], \"walls\": [\"low_y\", \"high_z\"], \"periodic\": [\"x\"]},\n"
+		" \"output\": {\"snapshots\": 5, \"checkpoints\": 6, \"energy\": 2},\n"
+		" \"picture\": {\"color\": \"copy\", \"box\": false, \"ground\": false},\n"
+		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"width\": 320},\n"
+		" \"meshes\": {\"m\": {\"shape\": \"lumpy\"}, \"n\": {\"file\": \"n.obj\", \"fit\": [1, 1, 1]}},\n"
+		" \"spheres\": {\"box\": {\"lower\": [-1, -2, -3], \"upper\": [4, 5, 6], \"walls\": [\"low_y\", \"high_z\"], \"periodic\": [\"x\"]},\n"
 		" \"moving_walls\": [{\"point\": [1, 2, 3], \"normal\": [0, 1, 0], \"velocity\": [4, 5, 6], \"amplitude\": [0, 0.5, 0],\n"
 		"  \"frequency\": 2, \"phase_degrees\": 90}],\n"
 		" \"material\": {\"density\": 500, \"normal\": \"linear\", \"stiffness\": 10, \"stiffness_radius\": 0.25, \"restitution\": 0.75,\n"
@@ -90,25 +84,21 @@ TEST(granular_scene, every_field)
 		"  \"friction\": 0.25},\n"
 		" \"stability\": {\"check\": \"report\", \"contacts\": 3, \"overlap\": 0.25},\n"
 		" \"detection\": {\"method\": \"tree\", \"skin\": 0.01},\n"
-		" \"output\": {\"snapshots\": 5, \"checkpoints\": 6, \"energy\": 2},\n"
-		" \"picture\": {\"color\": \"copy\", \"box\": false, \"ground\": false},\n"
-		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"width\": 320},\n"
-		" \"meshes\": {\"m\": {\"shape\": \"lumpy\"}, \"n\": {\"file\": \"n.obj\", \"fit\": [1, 1, 1]}},\n"
-		" \"spheres\": [\n"
+		" \"list\": [\n"
 		"  {\"random\": 9, \"radius\": [0.25, 0.5], \"seed\": \"0xff\", \"apart\": false, \"lower\": [0, 0, 0], \"upper\": [2, 2, 2],\n"
 		"   \"velocity\": [1, 2, 3], \"velocity_spread\": [4, 5, 6], \"velocity_seed\": 8, \"angular_velocity\": [7, 8, 9]},\n"
 		"  {\"file\": \"s.csv\", \"radius\": 0.125, \"scale\": 2, \"position\": [1, 1, 1]},\n"
 		"  {\"mesh\": \"n\", \"radius\": 0.5, \"count\": 77, \"mix\": true, \"jitter\": 0.25, \"seed\": 4, \"position\": [3, 2, 1],\n"
 		"   \"copies\": {\"grid\": [2, 3, 4], \"spacing\": [5, 6, 7], \"count\": 23, \"degrees\": 45, \"seed\": 6}},\n"
 		"  {\"mesh\": \"m\", \"radius\": 0.1, \"copies\": {\"count\": 3, \"lower\": [0, 0, 0], \"upper\": [1, 2, 3]}}]\n"
-		"}\n";
-	sim_granular_scene scene;
+		"}}\n";
+	sim_scene scene;
 	sim_error error;
 	REQUIRE(parse(text, &scene, &error));
-	CHECK_STR(scene.base.text, text);
-	CHECK_STR(scene.base.name, "all");
-	CHECK_INT(scene.base.steps, 7);
-	const sim_granular_def *def = &scene.def;
+	CHECK_STR(scene.text, text);
+	CHECK_STR(scene.name, "all");
+	CHECK_INT(scene.steps, 7);
+	const sim_granular_def *def = &scene.spheres.def;
 	CHECK_NEAR(def->time_step, 0.001, 0);
 	CHECK_NEAR(def->gravity[2], 2, 1e-15);
 	CHECK_NEAR(def->gravity[1], 0, 0);
@@ -145,16 +135,16 @@ TEST(granular_scene, every_field)
 	CHECK_NEAR(def->stability_overlap, 0.25, 0);
 	CHECK_INT(def->method, CAROM_SPHERES_TREE);
 	CHECK_NEAR(def->skin, 0.01, 0);
-	CHECK_INT(scene.snapshot_interval, 5);
-	CHECK_INT(scene.checkpoint_interval, 6);
-	CHECK_INT(scene.energy_interval, 2);
-	CHECK_INT(scene.color, SIM_COLOR_ID);
-	CHECK(scene.color_copies && !scene.draw_box && !scene.draw_ground);
-	CHECK(scene.base.camera.given);
-	CHECK_INT(scene.base.camera.width, 320);
+	CHECK_INT(scene.output.snapshots, 5);
+	CHECK_INT(scene.output.checkpoints, 6);
+	CHECK_INT(scene.output.energy, 2);
+	CHECK_INT(scene.picture.color, SIM_COLOR_ID);
+	CHECK(scene.picture.color_copies && !scene.picture.box && !scene.picture.ground);
+	CHECK(scene.camera.given);
+	CHECK_INT(scene.camera.width, 320);
 
-	REQUIRE(scene.source_count == 4);
-	const sim_sphere_source *s = &scene.sources[0];
+	REQUIRE(scene.spheres.source_count == 4);
+	const sim_sphere_source *s = &scene.spheres.sources[0];
 	CHECK_INT(s->count, 9);
 	CHECK_NEAR(s->radius[0], 0.25, 0);
 	CHECK_NEAR(s->radius[1], 0.5, 0);
@@ -166,13 +156,13 @@ TEST(granular_scene, every_field)
 	CHECK_INT(s->velocity_seed, 8);
 	CHECK_NEAR(s->angular_velocity[0], 7, 0);
 	CHECK_INT(s->line, 18);
-	s = &scene.sources[1];
+	s = &scene.spheres.sources[1];
 	CHECK_INT(s->kind, SIM_SPHERES_FILE);
 	CHECK_STR(s->file, "folder/s.csv");
 	CHECK_NEAR(s->radius[1], 0.125, 0);
 	CHECK_NEAR(s->scale, 2, 0);
 	CHECK_NEAR(s->position[0], 1, 0);
-	s = &scene.sources[2];
+	s = &scene.spheres.sources[2];
 	CHECK_INT(s->kind, SIM_SPHERES_MESH);
 	CHECK_INT(s->mesh, 1);
 	CHECK_NEAR(s->radius[1], 0.5, 0);
@@ -186,106 +176,110 @@ TEST(granular_scene, every_field)
 	CHECK_NEAR(s->spacing[2], 7, 0);
 	CHECK_NEAR(s->degrees, 45, 0);
 	CHECK_INT(s->copies_seed, 6);
-	s = &scene.sources[3];
+	s = &scene.spheres.sources[3];
 	CHECK_INT(s->copies_kind, SIM_COPIES_RANDOM);
 	CHECK_INT(s->copies, 3);
 	CHECK_NEAR(s->copies_upper[2], 3, 0);
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
 }
 
-#define SPHERES "\"spheres\": [{\"random\": 1, \"radius\": 0.1}]"
+#define SPHERES "\"list\": [{\"random\": 1, \"radius\": 0.1}]"
 
 TEST(granular_scene, walls_and_periods)
 {
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_error error;
-	REQUIRE(parse("{\"box\": {\"walls\": false}, " SPHERES "}", &scene, &error));
+	REQUIRE(parse("{\"spheres\": {\"box\": {\"walls\": false}, " SPHERES "}}", &scene, &error));
 	for (int i = 0; i < 6; ++i)
-		CHECK(!scene.def.faces[i]);
-	sim_destroy_granular_scene(&scene);
-	REQUIRE(parse("{\"box\": {\"walls\": true, \"periodic\": [\"z\", \"x\"]}, " SPHERES "}", &scene, &error));
+		CHECK(!scene.spheres.def.faces[i]);
+	sim_destroy_scene(&scene);
+	REQUIRE(parse("{\"spheres\": {\"box\": {\"walls\": true, \"periodic\": [\"z\", \"x\"]}, " SPHERES "}}", &scene, &error));
 	static const bool faces[6] = { false, false, true, true, false, false };
-	CHECK(memcmp(scene.def.faces, faces, sizeof faces) == 0);
-	sim_destroy_granular_scene(&scene);
+	CHECK(memcmp(scene.spheres.def.faces, faces, sizeof faces) == 0);
+	sim_destroy_scene(&scene);
 }
 
 TEST(granular_scene, errors_name_line_and_field)
 {
 	check_error("{\n\"sphere\": 1}", "folder/x.json:2: field \"sphere\": unknown field; did you mean \"spheres\"?");
-	check_error("{\"spheres\": []}", "folder/x.json:1: field \"spheres\": holds no spheres");
-	check_error("{" SPHERES ",\n\"bodies\": []}", "folder/x.json:2: field \"bodies\": unknown field");
-	check_error("{\"spheres\": [{}]}", "folder/x.json:1: field \"spheres[0]\": needs one of \"random\", \"file\" and \"mesh\"");
-	check_error("{\"spheres\": [{\"random\": 1, \"file\": \"x\"}]}",
-		"folder/x.json:1: field \"spheres[0]\": needs one of \"random\", \"file\" and \"mesh\"");
-	check_error("{\"spheres\": [{\"random\": 1}]}", "folder/x.json:1: field \"spheres[0].radius\": is needed");
-	check_error("{\"spheres\": [\n{\"random\": 1, \"radius\": [2, 1]}]}",
-		"folder/x.json:2: field \"spheres[0].radius\": the first is the least and must not be above the second");
-	check_error("{\"spheres\": [{\"random\": 1, \"radius\": 0.5}]}",
-		"folder/x.json:1: field \"spheres[0]\": the largest sphere has no room between \"lower\" and \"upper\" along x");
-	check_error("{\"spheres\": [{\"random\": 1, \"radius\": 0.1, \"mix\": true}]}",
-		"folder/x.json:1: field \"spheres[0].mix\": cannot be given together with \"random\"");
-	check_error("{\"spheres\": [{\"file\": \"a.csv\", \"count\": 3}]}",
-		"folder/x.json:1: field \"spheres[0].count\": cannot be given together with \"file\"");
-	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}},\n\"spheres\": [{\"mesh\": \"bnuny\", \"count\": 3}]}",
-		"folder/x.json:2: field \"spheres[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
-	check_error("{\"meshes\": {\"a\": {\"shape\": \"lumpy\"}}, \"spheres\": [{\"mesh\": \"a\"}]}",
-		"folder/x.json:1: field \"spheres[0]\": needs \"radius\", \"count\", or both");
-	check_error("{\"meshes\": {\"a\": {\"height_field\": {\"hills\": {}}}}, \"spheres\": [{\"mesh\": \"a\", \"count\": 1}]}",
-		"folder/x.json:1: field \"spheres[0].mesh\": a height field cannot be filled with spheres");
+	check_error("{\"spheres\": {\"list\": []}}", "folder/x.json:1: field \"spheres.list\": holds no spheres");
+	check_error("{\"spheres\": {" SPHERES ",\n\"bodies\": []}}", "folder/x.json:2: field \"spheres.bodies\": unknown field");
+	check_error("{\"spheres\": {\"list\": [{}]}}",
+		"folder/x.json:1: field \"spheres.list[0]\": needs one of \"random\", \"file\" and \"mesh\"");
+	check_error("{\"spheres\": {\"list\": [{\"random\": 1, \"file\": \"x\"}]}}",
+		"folder/x.json:1: field \"spheres.list[0]\": needs one of \"random\", \"file\" and \"mesh\"");
+	check_error("{\"spheres\": {\"list\": [{\"random\": 1}]}}", "folder/x.json:1: field \"spheres.list[0].radius\": is needed");
+	check_error("{\"spheres\": {\"list\": [\n{\"random\": 1, \"radius\": [2, 1]}]}}",
+		"folder/x.json:2: field \"spheres.list[0].radius\": the first is the least and must not be above the second");
+	check_error("{\"spheres\": {\"list\": [{\"random\": 1, \"radius\": 0.5}]}}",
+		"folder/x.json:1: field \"spheres.list[0]\": the largest sphere has no room between \"lower\" and \"upper\" along x");
+	check_error("{\"spheres\": {\"list\": [{\"random\": 1, \"radius\": 0.1, \"mix\": true}]}}",
+		"folder/x.json:1: field \"spheres.list[0].mix\": cannot be given together with \"random\"");
+	check_error("{\"spheres\": {\"list\": [{\"file\": \"a.csv\", \"count\": 3}]}}",
+		"folder/x.json:1: field \"spheres.list[0].count\": cannot be given together with \"file\"");
 	check_error(
-		"{\"meshes\": {\"a\": {\"shape\": \"lumpy\"}}, \"spheres\": [{\"mesh\": \"a\", \"count\": 1, \"copies\": {\"grid\": [2, 1.5, 1]}}]}",
-		"folder/x.json:1: field \"spheres[0].copies.grid\": must be whole numbers");
-	check_error("{\"spheres\": [{\"file\": \"a\", \"copies\": {\"spacing\": [1, 1, 1]}}]}",
-		"folder/x.json:1: field \"spheres[0].copies.spacing\": needs \"grid\"");
-	check_error("{\"spheres\": [{\"file\": \"a\", \"position\": [1, 1, 1], \"copies\": {\"count\": 2}}]}",
-		"folder/x.json:1: field \"spheres[0].position\": cannot be given together with \"copies\"");
-	check_error("{\"box\": {\"lower\": [0, 1, 0]}, " SPHERES "}",
-		"folder/x.json:1: field \"box.upper\": must be above \"lower\" along y");
-	check_error("{\"box\": {\"walls\": [\"floor\"]}, " SPHERES "}",
-		"folder/x.json:1: field \"box.walls[0]\": must be one of \"low_x\", \"high_x\", \"low_y\", \"high_y\", \"low_z\", \"high_z\"");
+		"{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}},\n\"spheres\": {\"list\": [{\"mesh\": \"bnuny\", \"count\": 3}]}}",
+		"folder/x.json:2: field \"spheres.list[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
+	check_error("{\"meshes\": {\"a\": {\"shape\": \"lumpy\"}}, \"spheres\": {\"list\": [{\"mesh\": \"a\"}]}}",
+		"folder/x.json:1: field \"spheres.list[0]\": needs \"radius\", \"count\", or both");
 	check_error(
-		"{\"box\": {\"walls\": [\"low_x\", \"low_x\"]}, " SPHERES "}", "folder/x.json:1: field \"box.walls[1]\": given twice");
-	check_error("{\"box\": {\"periodic\": [\"y\"], \"walls\": [\"low_y\"]}, " SPHERES "}",
-		"folder/x.json:1: field \"box.walls\": \"low_y\": space repeats along y, so there can be no wall");
+		"{\"meshes\": {\"a\": {\"height_field\": {\"hills\": {}}}}, \"spheres\": {\"list\": [{\"mesh\": \"a\", \"count\": 1}]}}",
+		"folder/x.json:1: field \"spheres.list[0].mesh\": a height field cannot be filled with spheres");
 	check_error(
-		"{\"gravity\": {\"axis\": [0, 0, 0]}, " SPHERES "}", "folder/x.json:1: field \"gravity.axis\": must not be zero");
-	check_error("{\"gravity\": {\"direction\": [0, 0, 0]}, " SPHERES "}",
+		"{\"meshes\": {\"a\": {\"shape\": \"lumpy\"}}, \"spheres\": {\"list\": [{\"mesh\": \"a\", \"count\": 1, \"copies\": {\"grid\": [2, 1.5, 1]}}]}}",
+		"folder/x.json:1: field \"spheres.list[0].copies.grid\": must be whole numbers");
+	check_error("{\"spheres\": {\"list\": [{\"file\": \"a\", \"copies\": {\"spacing\": [1, 1, 1]}}]}}",
+		"folder/x.json:1: field \"spheres.list[0].copies.spacing\": needs \"grid\"");
+	check_error("{\"spheres\": {\"list\": [{\"file\": \"a\", \"position\": [1, 1, 1], \"copies\": {\"count\": 2}}]}}",
+		"folder/x.json:1: field \"spheres.list[0].position\": cannot be given together with \"copies\"");
+	check_error("{\"spheres\": {\"box\": {\"lower\": [0, 1, 0]}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.box.upper\": must be above \"lower\" along y");
+	check_error("{\"spheres\": {\"box\": {\"walls\": [\"floor\"]}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.box.walls[0]\": must be one of \"low_x\", \"high_x\", \"low_y\", \"high_y\", \"low_z\", \"high_z\"");
+	check_error("{\"spheres\": {\"box\": {\"walls\": [\"low_x\", \"low_x\"]}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.box.walls[1]\": given twice");
+	check_error("{\"spheres\": {\"box\": {\"periodic\": [\"y\"], \"walls\": [\"low_y\"]}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.box.walls\": \"low_y\": space repeats along y, so there can be no wall");
+	check_error("{\"gravity\": {\"axis\": [0, 0, 0]}, \"spheres\": {" SPHERES "}}",
+		"folder/x.json:1: field \"gravity.axis\": must not be zero");
+	check_error("{\"gravity\": {\"direction\": [0, 0, 0]}, \"spheres\": {" SPHERES "}}",
 		"folder/x.json:1: field \"gravity.direction\": must not be zero");
-	check_error("{\"moving_walls\": [{\"normal\": [0, 1, 0]}], " SPHERES "}",
-		"folder/x.json:1: field \"moving_walls[0].point\": is needed");
-	check_error("{\"moving_walls\": [{\"point\": [0, 1, 0], \"normal\": [0, 0, 0]}], " SPHERES "}",
-		"folder/x.json:1: field \"moving_walls[0].normal\": must not be zero");
-	check_error("{\"moving_walls\": [1,2,3,4,5,6,7,8,9,10,11], " SPHERES "}",
-		"folder/x.json:1: field \"moving_walls\": holds 11 walls; there may be 10");
-	check_error("{\"material\": {\"young\": 1}, " SPHERES "}",
-		"folder/x.json:1: field \"material.young\": is for \"normal\": \"hertz\"");
-	check_error("{\"wall_material\": {\"normal\": \"hertz\", \"stiffness\": 1}, " SPHERES "}",
-		"folder/x.json:1: field \"wall_material.stiffness\": is for \"normal\": \"linear\"");
-	check_error("{\"material\": {\"friction\": 1}, " SPHERES "}",
-		"folder/x.json:1: field \"material.friction\": needs \"tangential\": \"spring\"");
-	check_error("{\"material\": {\"tangential\": \"mindlin\"}, " SPHERES "}",
-		"folder/x.json:1: field \"material.tangential\": \"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
-	check_error("{\"detection\": {\"skin\": \"much\"}, " SPHERES "}",
-		"folder/x.json:1: field \"detection.skin\": must be one of \"auto\"");
-	check_error("{\"time_step\": 0, " SPHERES "}", "folder/x.json:1: field \"time_step\": must be from 1e-12 to 1, not 0");
+	check_error("{\"spheres\": {\"moving_walls\": [{\"normal\": [0, 1, 0]}], " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.moving_walls[0].point\": is needed");
+	check_error("{\"spheres\": {\"moving_walls\": [{\"point\": [0, 1, 0], \"normal\": [0, 0, 0]}], " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.moving_walls[0].normal\": must not be zero");
+	check_error("{\"spheres\": {\"moving_walls\": [1,2,3,4,5,6,7,8,9,10,11], " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.moving_walls\": holds 11 walls; there may be 10");
+	check_error("{\"spheres\": {\"material\": {\"young\": 1}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.material.young\": is for \"normal\": \"hertz\"");
+	check_error("{\"spheres\": {\"wall_material\": {\"normal\": \"hertz\", \"stiffness\": 1}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.wall_material.stiffness\": is for \"normal\": \"linear\"");
+	check_error("{\"spheres\": {\"material\": {\"friction\": 1}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.material.friction\": needs \"tangential\": \"spring\"");
+	check_error("{\"spheres\": {\"material\": {\"tangential\": \"mindlin\"}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.material.tangential\": \"spring\" goes with \"linear\", \"mindlin\" with \"hertz\"");
+	check_error("{\"spheres\": {\"detection\": {\"skin\": \"much\"}, " SPHERES "}}",
+		"folder/x.json:1: field \"spheres.detection.skin\": must be one of \"auto\"");
+	check_error("{\"time_step\": 0, \"spheres\": {" SPHERES "}}",
+		"folder/x.json:1: field \"time_step\": must be from 1e-12 to 1, not 0");
 }
 
 TEST(granular_scene, the_count_can_be_set)
 {
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_error error;
-	REQUIRE(parse("{" SPHERES "}", &scene, &error));
-	CHECK(sim_granular_scene_set_count(&scene, 1234, &error));
-	CHECK_INT(scene.sources[0].count, 1234);
-	CHECK(!sim_granular_scene_set_count(&scene, 0, &error));
-	CHECK(!sim_granular_scene_set_count(&scene, CAROM_MAX_SPHERES + 1, &error));
+	REQUIRE(parse("{\"spheres\": {" SPHERES "}}", &scene, &error));
+	CHECK(sim_scene_set_sphere_count(&scene, 1234, &error));
+	CHECK_INT(scene.spheres.sources[0].count, 1234);
+	CHECK(!sim_scene_set_sphere_count(&scene, 0, &error));
+	CHECK(!sim_scene_set_sphere_count(&scene, CAROM_MAX_SPHERES + 1, &error));
 	CHECK_STR(error.text, "the count must be from 1 to 50000000");
-	CHECK_INT(scene.sources[0].count, 1234);
-	sim_destroy_granular_scene(&scene);
-	REQUIRE(parse("{\"spheres\": [{\"file\": \"x\"}]}", &scene, &error));
-	CHECK(!sim_granular_scene_set_count(&scene, 5, &error));
+	CHECK_INT(scene.spheres.sources[0].count, 1234);
+	sim_destroy_scene(&scene);
+	REQUIRE(parse("{\"spheres\": {\"list\": [{\"file\": \"x\"}]}}", &scene, &error));
+	CHECK(!sim_scene_set_sphere_count(&scene, 5, &error));
 	CHECK_STR(error.text, "folder/x.json: has 0 random sources of spheres; a count needs exactly one");
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
 }
 
 // ---- The spheres ----
@@ -293,13 +287,13 @@ TEST(granular_scene, the_count_can_be_set)
 // Make a scene's spheres; an empty filling and the message when that fails.
 static bool fill(const char *text, sim_granular_filling *filling, sim_error *error)
 {
-	sim_granular_scene scene;
+	sim_scene scene;
 	carom_context *context;
 	REQUIRE(parse(text, &scene, error));
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
-	const bool done = sim_fill_granular_scene(context, &scene, filling, error);
+	const bool done = sim_fill_spheres(context, &scene, filling, error);
 	carom_destroy_context(context);
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
 	return done;
 }
 
@@ -323,8 +317,8 @@ TEST(granular_scene, random_spheres_lie_inside_and_apart)
 	sim_granular_filling filling, again;
 	sim_error error;
 	// A fifth of the box is full: placing without a look would give hundreds of contacts.
-	static const char text[] = "{\"box\": {\"lower\": [-1, 0, 2], \"upper\": [1, 3, 3]},"
-							   "\"spheres\": [{\"random\": 2000, \"radius\": [0.02, 0.07], \"seed\": 3}]}";
+	static const char text[] = "{\"spheres\": {\"box\": {\"lower\": [-1, 0, 2], \"upper\": [1, 3, 3]},"
+							   "\"list\": [{\"random\": 2000, \"radius\": [0.02, 0.07], \"seed\": 3}]}}";
 	REQUIRE(fill(text, &filling, &error));
 	REQUIRE(filling.count == 2000 && filling.copy_count == 1 && filling.angular_velocities == NULL);
 	static const double lower[] = { -1, 0, 2 }, upper[] = { 1, 3, 3 };
@@ -357,7 +351,7 @@ TEST(granular_scene, random_spheres_that_may_touch)
 {
 	sim_granular_filling filling;
 	sim_error error;
-	REQUIRE(fill("{\"spheres\": [{\"random\": 1000, \"radius\": 0.05, \"apart\": false}]}", &filling, &error));
+	REQUIRE(fill("{\"spheres\": {\"list\": [{\"random\": 1000, \"radius\": 0.05, \"apart\": false}]}}", &filling, &error));
 	// Of 499500 pairs those nearer than 0.1, in a box whose side for centres is 0.9.
 	const double expected = 499500 * 4.0 / 3 * acos(-1) * 1e-3 / (0.9 * 0.9 * 0.9);
 	CHECK_NEAR((double)count_touching(&filling), expected, 0.15 * expected);
@@ -368,8 +362,8 @@ TEST(granular_scene, a_full_box_is_an_error)
 {
 	sim_granular_filling filling;
 	sim_error error;
-	CHECK(!fill("{\"spheres\": [\n{\"random\": 1000, \"radius\": 0.1}]}", &filling, &error));
-	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres[0]\": after ") == error.text);
+	CHECK(!fill("{\"spheres\": {\"list\": [\n{\"random\": 1000, \"radius\": 0.1}]}}", &filling, &error));
+	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres.list[0]\": after ") == error.text);
 	CHECK(strstr(error.text, "no room for one more in 1000 tries") != NULL);
 	CHECK(filling.centres == NULL && filling.count == 0);
 }
@@ -395,9 +389,9 @@ TEST(granular_scene, files_are_scaled_copied_and_set_in_motion)
 	sim_granular_filling filling;
 	sim_error error;
 	REQUIRE(fill_from_file(
-		"{\"spheres\": [{\"random\": 1, \"radius\": 0.25}, {\"file\": \"%s\", \"scale\": 2, \"position\": [10, 20, 30],"
+		"{\"spheres\": {\"list\": [{\"random\": 1, \"radius\": 0.25}, {\"file\": \"%s\", \"scale\": 2, \"position\": [10, 20, 30],"
 		"\"copies\": {\"grid\": [2, 2, 2], \"count\": 5, \"spacing\": [100, 200, 300]},"
-		"\"velocity\": [1, 2, 3], \"velocity_spread\": [0, 0.5, 0], \"angular_velocity\": [0, 0, 4]}]}",
+		"\"velocity\": [1, 2, 3], \"velocity_spread\": [0, 0.5, 0], \"angular_velocity\": [0, 0, 4]}]}}",
 		&filling, &error));
 	REQUIRE(filling.count == 21 && filling.copy_count == 6);
 	static const uint32_t starts[] = { 0, 1, 5, 9, 13, 17 };
@@ -426,8 +420,8 @@ TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 {
 	sim_granular_filling filling;
 	sim_error error;
-	REQUIRE(fill_from_file("{\"box\": {\"upper\": [9, 9, 9]}, \"spheres\": [{\"file\": \"%s\","
-						   "\"copies\": {\"count\": 12, \"degrees\": 180, \"seed\": 2}}]}",
+	REQUIRE(fill_from_file("{\"spheres\": {\"box\": {\"upper\": [9, 9, 9]}, \"list\": [{\"file\": \"%s\","
+						   "\"copies\": {\"count\": 12, \"degrees\": 180, \"seed\": 2}}]}}",
 		&filling, &error));
 	REQUIRE(filling.count == 48);
 	int turned = 0, outside = 0;
@@ -446,20 +440,21 @@ TEST(granular_scene, random_copies_are_turned_and_keep_apart)
 	CHECK_INT(count_touching(&filling), 0);
 	sim_destroy_filling(&filling);
 	CHECK(!fill_from_file(
-		"{\"box\": {\"upper\": [2, 2, 2]}, \"spheres\": [{\"file\": \"%s\", \"copies\": {\"count\": 9}}]}", &filling, &error));
+		"{\"spheres\": {\"box\": {\"upper\": [2, 2, 2]}, \"list\": [{\"file\": \"%s\", \"copies\": {\"count\": 9}}]}}",
+		&filling, &error));
 	CHECK(strstr(error.text, "found no room in 1000 tries") != NULL);
-	CHECK(!fill_from_file("{\"spheres\": [{\"file\": \"%s\", \"copies\": {\"count\": 2}}]}", &filling, &error));
-	CHECK_STR(error.text, "folder/x.json:1: field \"spheres[0]\": copy 0 is larger than the box of the copies");
+	CHECK(!fill_from_file("{\"spheres\": {\"list\": [{\"file\": \"%s\", \"copies\": {\"count\": 2}}]}}", &filling, &error));
+	CHECK_STR(error.text, "folder/x.json:1: field \"spheres.list[0]\": copy 0 is larger than the box of the copies");
 }
 
 TEST(granular_scene, meshes_are_filled)
 {
 	sim_granular_filling filling;
 	sim_error error;
-	REQUIRE(
-		fill("{\"meshes\": {\"ball\": {\"shape\": \"sphere\", \"triangles\": 960, \"fit\": [1, 1, 1], \"centre\": true}},"
-			 "\"spheres\": [{\"mesh\": \"ball\", \"count\": 500, \"radius\": 0.01, \"mix\": true, \"position\": [5, 5, 5]}]}",
-			&filling, &error));
+	REQUIRE(fill(
+		"{\"meshes\": {\"ball\": {\"shape\": \"sphere\", \"triangles\": 960, \"fit\": [1, 1, 1], \"centre\": true}},"
+		"\"spheres\": {\"list\": [{\"mesh\": \"ball\", \"count\": 500, \"radius\": 0.01, \"mix\": true, \"position\": [5, 5, 5]}]}}",
+		&filling, &error));
 	REQUIRE(filling.count == 500);
 	int small = 0, outside = 0;
 	for (int i = 0; i < 500; ++i) {
@@ -476,31 +471,30 @@ TEST(granular_scene, what_cannot_be_made)
 {
 	sim_granular_filling filling;
 	sim_error error;
-	CHECK(!fill("{\"spheres\": [\n{\"file\": \"nowhere.sph\"}]}", &filling, &error));
-	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres[0]\": folder/nowhere.sph: ") == error.text);
-	CHECK(!fill(
-		"{\"meshes\": {\"m\": {\"shape\": \"blob\"}}, \"spheres\": [{\"mesh\": \"m\", \"count\": 5}]}", &filling, &error));
-	CHECK(strstr(error.text, "folder/x.json: field \"meshes.m\": ") == error.text);
-	CHECK(!fill("{\"spheres\": [{\"random\": 30000000, \"radius\": 1e-5, \"apart\": false},\n"
-				"{\"random\": 30000000, \"radius\": 1e-5, \"apart\": false}]}",
+	CHECK(!fill("{\"spheres\": {\"list\": [\n{\"file\": \"nowhere.sph\"}]}}", &filling, &error));
+	CHECK(strstr(error.text, "folder/x.json:2: field \"spheres.list[0]\": folder/nowhere.sph: ") == error.text);
+	CHECK(!fill("{\"meshes\": {\"m\": {\"shape\": \"blob\"}}, \"spheres\": {\"list\": [{\"mesh\": \"m\", \"count\": 5}]}}",
 		&filling, &error));
-	CHECK_STR(
-		error.text, "folder/x.json:2: field \"spheres[1]\": with it the scene has 60000000 spheres; there may be 50000000");
+	CHECK(strstr(error.text, "folder/x.json: field \"meshes.m\": ") == error.text);
+	CHECK(!fill("{\"spheres\": {\"list\": [{\"random\": 30000000, \"radius\": 1e-5, \"apart\": false},\n"
+				"{\"random\": 30000000, \"radius\": 1e-5, \"apart\": false}]}}",
+		&filling, &error));
+	CHECK_STR(error.text,
+		"folder/x.json:2: field \"spheres.list[1]\": with it the scene has 60000000 spheres; there may be 50000000");
 }
 
 // ---- The scenes of the repository ----
 
-static sim_granular_scene load(const char *name)
+static sim_scene load(const char *name)
 {
-	sim_granular_scene scene;
+	sim_scene scene;
 	char path[300];
 	sim_error error = { "" };
 	size_t size;
 	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
 	char *text = sim_read_text(path, &size, &error);
 	REQUIRE(text != NULL);
-	CHECK(sim_is_granular_scene(text, size));
-	const bool good = sim_parse_granular_scene(path, text, size, &scene, &error);
+	const bool good = sim_parse_scene(path, text, size, &scene, &error);
 	CHECK_STR(error.text, "");
 	free(text);
 	REQUIRE(good);
@@ -524,22 +518,22 @@ TEST(granular_scene, scenes_have_the_papers_parameters)
 		{ "grains14", 30000, 82337, 0.000025, 2, 0, 0, false },
 	};
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) {
-		sim_granular_scene scene = load(scenes[i].name);
-		CHECK_STR(scene.base.name, scenes[i].name);
-		CHECK_INT(scene.base.steps, scenes[i].steps);
-		CHECK_NEAR(scene.def.time_step, scenes[i].time_step, 0);
-		CHECK_NEAR(scene.def.upper[0] - scene.def.lower[0], scenes[i].side, 0);
-		CHECK_NEAR(scene.def.density, 500, 0);
-		CHECK_NEAR(scene.def.gravity_rate, scenes[i].turning ? 0.25 * acos(-1) : 0, 1e-15);
-		CHECK_NEAR(fabs(scene.def.gravity[scenes[i].turning ? 0 : 1]), 9.81, 1e-12);
-		REQUIRE(scene.source_count == 1);
-		CHECK_INT(scene.sources[0].count, scenes[i].count);
-		CHECK_INT(scene.sources[0].copies, i == 5 ? 14 : 1);
+		sim_scene scene = load(scenes[i].name);
+		CHECK_STR(scene.name, scenes[i].name);
+		CHECK_INT(scene.steps, scenes[i].steps);
+		CHECK_NEAR(scene.spheres.def.time_step, scenes[i].time_step, 0);
+		CHECK_NEAR(scene.spheres.def.upper[0] - scene.spheres.def.lower[0], scenes[i].side, 0);
+		CHECK_NEAR(scene.spheres.def.density, 500, 0);
+		CHECK_NEAR(scene.spheres.def.gravity_rate, scenes[i].turning ? 0.25 * acos(-1) : 0, 1e-15);
+		CHECK_NEAR(fabs(scene.spheres.def.gravity[scenes[i].turning ? 0 : 1]), 9.81, 1e-12);
+		REQUIRE(scene.spheres.source_count == 1);
+		CHECK_INT(scene.spheres.sources[0].count, scenes[i].count);
+		CHECK_INT(scene.spheres.sources[0].copies, i == 5 ? 14 : 1);
 		if (scenes[i].largest > 0) {
-			CHECK_NEAR(scene.sources[0].radius[0], scenes[i].least, 0);
-			CHECK_NEAR(scene.sources[0].radius[1], scenes[i].largest, 0);
+			CHECK_NEAR(scene.spheres.sources[0].radius[0], scenes[i].least, 0);
+			CHECK_NEAR(scene.spheres.sources[0].radius[1], scenes[i].largest, 0);
 		}
-		sim_destroy_granular_scene(&scene);
+		sim_destroy_scene(&scene);
 	}
 }
 
@@ -550,11 +544,11 @@ TEST(granular_scene, scenes_of_the_repository_run)
 	carom_context *context;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	for (int i = 0; i < 6; ++i) {
-		sim_granular_scene scene = load(names[i]);
+		sim_scene scene = load(names[i]);
 		sim_granular_filling filling;
 		sim_error error = { "" };
-		scene.sources[0].count = 1000;
-		REQUIRE(sim_fill_granular_scene(context, &scene, &filling, &error));
+		scene.spheres.sources[0].count = 1000;
+		REQUIRE(sim_fill_spheres(context, &scene, &filling, &error));
 		CHECK_INT(filling.count, i == 5 ? 14000 : 1000);
 		const sim_granular_def def = sim_filled_def(&scene, &filling);
 		sim_granular *granular = sim_create_granular(context, &def, &error);
@@ -569,7 +563,7 @@ TEST(granular_scene, scenes_of_the_repository_run)
 		CHECK_NEAR(sim_granular_kinetic_energy(granular), 0.5 * info.mass * speed * speed, 1e-3 * info.mass * speed * speed);
 		sim_destroy_granular(granular);
 		sim_destroy_filling(&filling);
-		sim_destroy_granular_scene(&scene);
+		sim_destroy_scene(&scene);
 	}
 	carom_destroy_context(context);
 }
@@ -581,11 +575,11 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 	enum { RUNS = 3 };
 	double energy[RUNS];
 	uint64_t hash[RUNS];
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_error error;
 	REQUIRE(parse(
-		"{\"time_step\": 1e-4, \"box\": {\"upper\": [0.2, 0.2, 0.2]}, \"material\": {\"density\": 500, \"stiffness\": 100},"
-		"\"spheres\": [{\"random\": 3000, \"radius\": [0.004, 0.006], \"velocity_spread\": [1, 1, 1]}]}",
+		"{\"time_step\": 1e-4, \"spheres\": {\"box\": {\"upper\": [0.2, 0.2, 0.2]}, \"material\": {\"density\": 500, \"stiffness\": 100},"
+		"\"list\": [{\"random\": 3000, \"radius\": [0.004, 0.006], \"velocity_spread\": [1, 1, 1]}]}}",
 		&scene, &error));
 	for (int run = 0; run < RUNS; ++run) {
 		carom_context_def context_def = carom_default_context_def();
@@ -593,7 +587,7 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 		context_def.thread_count = run == 0 ? 1 : 3;
 		REQUIRE(carom_create_context(&context_def, &context) == CAROM_SUCCESS);
 		sim_granular_filling filling;
-		REQUIRE(sim_fill_granular_scene(context, &scene, &filling, &error));
+		REQUIRE(sim_fill_spheres(context, &scene, &filling, &error));
 		sim_granular_def def = sim_filled_def(&scene, &filling);
 		def.keep_order = run == 2;
 		sim_granular *granular = sim_create_granular(context, &def, &error);
@@ -618,7 +612,7 @@ TEST(granular_scene, energy_and_hash_do_not_depend_on_threads_or_order)
 		CHECK(energy[run] == energy[0]);
 		CHECK(hash[run] == hash[0]);
 	}
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
 }
 
 TEST(granular_scene, frames_count_and_hash)

@@ -83,11 +83,11 @@ TEST(simulation, every_shape_rests_on_a_plane)
 {
 	run r;
 	start_text(&r,
-		"{\"planes\": [{}], \"meshes\": {\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [1, 1, 1], \"centre\": true}},\n"
-		"\"bodies\": [{\"shape\": \"sphere\", \"radius\": 0.5, \"position\": [0, 0.7, 0]},\n"
+		"{\"meshes\": {\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [1, 1, 1], \"centre\": true}},\"bodies\": {\"planes\": [{}],\n"
+		"\"list\": [{\"shape\": \"sphere\", \"radius\": 0.5, \"position\": [0, 0.7, 0]},\n"
 		"{\"shape\": \"box\", \"half_extents\": [0.5, 0.4, 0.3], \"position\": [3, 0.6, 0]},\n"
 		"{\"shape\": \"capsule\", \"radius\": 0.3, \"half_length\": 0.5, \"position\": [6, 0.5, 0]},\n"
-		"{\"shape\": \"mesh\", \"mesh\": \"cube\", \"position\": [9, 0.7, 0]}]}",
+		"{\"shape\": \"mesh\", \"mesh\": \"cube\", \"position\": [9, 0.7, 0]}]}}",
 		1, NULL);
 	advance(&r, 240);
 	static const double heights[] = { 0.5, 0.4, 0.3, 0.5 };
@@ -163,9 +163,9 @@ TEST(simulation, source_adds_bodies_in_their_steps)
 	close(file);
 	run r;
 	start_text(&r,
-		"{\"gravity\": [0, 0, 0], \"record_contacts\": true, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"position\": [5, 0, 0]}],\n"
+		"{\"gravity\": [0, 0, 0], \"output\": {\"contacts\": true}, \"bodies\": {\"list\": [{\"shape\": \"sphere\", \"radius\": 1, \"position\": [5, 0, 0]}],\n"
 		"\"sources\": [{\"shape\": \"sphere\", \"radius\": 1, \"rate\": 20, \"count\": 3, \"start\": 0.05, \"position\": [4.5, 0, 0],\n"
-		"\"velocity\": [0, 0, 300], \"angular_velocity\": [0, 1, 0]}]}",
+		"\"velocity\": [0, 0, 300], \"angular_velocity\": [0, 1, 0]}]}}",
 		1, path);
 	CHECK_INT(sim_simulation_body_count(r.simulation), 1);
 	CHECK_INT(sim_simulation_ids(r.simulation)[1].index1, 0);
@@ -225,12 +225,13 @@ TEST(simulation, source_that_fails_is_named)
 	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
 	fclose(file);
 	snprintf(text, sizeof text,
-		"{\"planes\": [{}], \"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"sources\": [{\"mesh\": \"m\", \"start\": 0.1}]}", path);
+		"{\"meshes\": {\"m\": {\"file\": \"%s\"}},\"bodies\": {\"planes\": [{}],\n\"sources\": [{\"mesh\": \"m\", \"start\": 0.1}]}}",
+		path);
 	run r;
 	start_text(&r, text, 1, NULL);
 	advance(&r, 6);
 	CHECK(!sim_simulate_step(r.simulation, NULL, &error));
-	static const char expected[] = "test.json:2: field \"sources[0]\": its mesh is not closed";
+	static const char expected[] = "test.json:2: field \"bodies.sources[0]\": its mesh is not closed";
 	CHECK_INT(strncmp(error.text, expected, strlen(expected)), 0);
 	end(&r);
 	unlink(path);
@@ -240,12 +241,13 @@ TEST(simulation, source_that_fails_is_named)
 // An octahedron whose lowest corner is 0.25 m inside a cube: its normal points down, so its ray goes up and is 0.25 m long. A second
 // one is 0.125 m below the plane, a third one hangs free. Settings of the scene's own detection do not matter.
 // A top and four feet, a centimetre above the floor.
-static const char table[] = "{\"planes\": [{}], \"bodies\": [{\"position\": [0, 0.71, 0], \"parts\": ["
-							"{\"shape\": \"box\", \"half_extents\": [0.8, 0.05, 0.5], \"position\": [0, 0.35, 0]},"
-							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, 0.4]},"
-							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [-0.7, -0.35, 0.4]},"
-							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, -0.4]},"
-							"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [-0.7, -0.35, -0.4]}]}]}";
+static const char table[] =
+	"{\"bodies\": {\"planes\": [{}], \"list\": [{\"position\": [0, 0.71, 0], \"parts\": ["
+	"{\"shape\": \"box\", \"half_extents\": [0.8, 0.05, 0.5], \"position\": [0, 0.35, 0]},"
+	"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, 0.4]},"
+	"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [-0.7, -0.35, 0.4]},"
+	"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [0.7, -0.35, -0.4]},"
+	"{\"shape\": \"box\", \"half_extents\": [0.05, 0.35, 0.05], \"position\": [-0.7, -0.35, -0.4]}]}]}}";
 
 TEST(simulation, table_of_parts_stands)
 {
@@ -301,8 +303,8 @@ TEST(simulation, one_part_is_its_shape)
 		char text[600];
 		run r;
 		snprintf(text, sizeof text,
-			"{\"planes\": [{}], \"detection\": {\"contact_normal\": \"ray\"}, \"meshes\": {\"m\": {\"shape\": \"lumpy\", \"fit\": [1, 1, 1], \"centre\": true}},\n"
-			"\"grids\": [{\"count\": [2, 3, 2], \"position\": [0, 0.6, 0], \"spacing\": [0.6, 1, 0.6], \"mass\": 3, %s}]}",
+			"{\"meshes\": {\"m\": {\"shape\": \"lumpy\", \"fit\": [1, 1, 1], \"centre\": true}},\"bodies\": {\"planes\": [{}], \"detection\": {\"contact_normal\": \"ray\"},\n"
+			"\"grids\": [{\"count\": [2, 3, 2], \"position\": [0, 0.6, 0], \"spacing\": [0.6, 1, 0.6], \"mass\": 3, %s}]}}",
 			forms[i]);
 		start_text(&r, text, 1, NULL);
 		advance(&r, 60);
@@ -324,7 +326,7 @@ TEST(simulation, open_part_needs_a_mass)
 	sim_error error = { "" };
 	carom_context *context;
 	static const char text[] = "{\"meshes\": {\"c\": {\"file\": \"/tmp/carom_open_part.obj\"}},\n"
-							   "\"bodies\": [{\"parts\": [{\"mesh\": \"c\"}]}]}";
+							   "\"bodies\": {\"list\": [{\"parts\": [{\"mesh\": \"c\"}]}]}}";
 	FILE *file = fopen("/tmp/carom_open_part.obj", "w");
 	REQUIRE(file != NULL);
 	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
@@ -333,7 +335,7 @@ TEST(simulation, open_part_needs_a_mass)
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	CHECK(sim_create_simulation(context, &scene, NULL, &error) == NULL);
 	CHECK_STR(error.text,
-		"test.json:2: field \"bodies[0]\": its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"");
+		"test.json:2: field \"bodies.list[0]\": its mesh is not closed, so it has no volume: give \"mass\" in place of \"density\"");
 	carom_destroy_context(context);
 	sim_destroy_scene(&scene);
 	unlink("/tmp/carom_open_part.obj");
@@ -348,7 +350,7 @@ static int64_t check_recorded_frame(carom_context *context, sim_recording *recor
 	carom_mesh *no_meshes[1] = { NULL }, *no_hulls[1] = { NULL };
 	sim_error error = { "" };
 	carom_world *world;
-	REQUIRE(carom_create_world(context, &scene->detection, &world) == CAROM_SUCCESS);
+	REQUIRE(carom_create_world(context, &scene->rigid.detection, &world) == CAROM_SUCCESS);
 	REQUIRE(sim_recording_body_count(recording) < MOST && sim_recording_contact_count(recording, frame) < MOST);
 	REQUIRE(sim_recording_read_poses(recording, frame, poses, &error));
 	REQUIRE(sim_recording_read_contacts(recording, frame, recorded, &error));
@@ -379,10 +381,10 @@ static int64_t check_recorded_frame(carom_context *context, sim_recording *recor
 TEST(simulation, recording_of_parts_replays)
 {
 	static const char text[] =
-		"{\"record_contacts\": true, \"planes\": [{}], \"detection\": {\"temporal\": \"none\"}, \"grids\": [{\"count\": [2, 3, 2],\n"
+		"{\"output\": {\"contacts\": true}, \"bodies\": {\"planes\": [{}], \"detection\": {\"temporal\": \"none\"}, \"grids\": [{\"count\": [2, 3, 2],\n"
 		"\"position\": [0, 0.5, 0], \"spacing\": [0.9, 1, 0.9], \"jitter\": {\"degrees\": 180}, \"parts\": [\n"
 		"{\"shape\": \"box\", \"half_extents\": [0.4, 0.12, 0.12], \"position\": [0.28, 0, 0]},\n"
-		"{\"shape\": \"box\", \"half_extents\": [0.12, 0.28, 0.12], \"position\": [0, 0.4, 0]}]}]}";
+		"{\"shape\": \"box\", \"half_extents\": [0.12, 0.28, 0.12], \"position\": [0, 0.4, 0]}]}]}}";
 	char path[] = "/tmp/carom_parts_XXXXXX";
 	sim_error error = { "" };
 	const int file = mkstemp(path);
@@ -422,11 +424,11 @@ TEST(simulation, interpenetration_of_a_known_case)
 	fclose(file);
 	for (int i = 0; i < 2; i++) {
 		snprintf(text, sizeof text,
-			"{\"detection\": %s, \"planes\": [{}], \"meshes\": {\"o\": {\"file\": \"%s\"},\n"
-			"\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [4, 4, 4], \"centre\": true}},\n"
-			"\"bodies\": [{\"mesh\": \"cube\", \"kind\": \"static\", \"position\": [0, 3, 0]}, {\"mesh\": \"o\", \"position\": [0.3, 5.75, 0.1]},\n"
-			"{\"mesh\": \"o\", \"position\": [8, 0.875, 0]}, {\"mesh\": \"o\", \"position\": [8, 4, 0]}]}",
-			detections[i], path);
+			"{\"meshes\": {\"o\": {\"file\": \"%s\"},\n"
+			"\"cube\": {\"shape\": \"box\", \"triangles\": 12, \"fit\": [4, 4, 4], \"centre\": true}},\"bodies\": {\"detection\": %s, \"planes\": [{}],\n"
+			"\"list\": [{\"mesh\": \"cube\", \"kind\": \"static\", \"position\": [0, 3, 0]}, {\"mesh\": \"o\", \"position\": [0.3, 5.75, 0.1]},\n"
+			"{\"mesh\": \"o\", \"position\": [8, 0.875, 0]}, {\"mesh\": \"o\", \"position\": [8, 4, 0]}]}}",
+			path, detections[i]);
 		run r;
 		start_text(&r, text, 1, NULL);
 		sim_interpenetration inside;
@@ -505,7 +507,8 @@ TEST(simulation, determinism_over_threads)
 TEST(simulation, substeps_split_the_step)
 {
 	run r;
-	start_text(&r, "{\"substeps\": 4, \"planes\": [{\"offset\": -50}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}",
+	start_text(&r,
+		"{\"bodies\": {\"substeps\": 4, \"planes\": [{\"offset\": -50}], \"list\": [{\"shape\": \"sphere\", \"radius\": 1}]}}",
 		1, NULL);
 	const sim_step step = advance(&r, 60);
 	CHECK_INT(step.step, 59);
@@ -519,7 +522,7 @@ TEST(simulation, substeps_follow_the_speed)
 {
 	run r;
 	start_text(&r,
-		"{\"substeps\": 2, \"max_substeps\": 6, \"substep_travel\": 0.02, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}",
+		"{\"bodies\": {\"substeps\": 2, \"max_substeps\": 6, \"substep_travel\": 0.02, \"list\": [{\"shape\": \"sphere\", \"radius\": 1}]}}",
 		1, NULL);
 	int least = 100, most = 0;
 	for (int i = 0; i < 60; i++) {
@@ -542,10 +545,11 @@ TEST(simulation, what_is_above_the_ground)
 		const char *text;
 		int above;
 	} scenes[] = {
-		{ "{\"planes\": [{}], \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"mask\": 0, \"position\": [0, 1, 0]}]}", 0 },
-		{ "{\"bodies\": [{\"shape\": \"box\", \"half_extents\": [1, 1, 1], \"kind\": \"static\"}, {\"shape\": \"sphere\", \"radius\": 1, \"position\": [9, 1, 0]}]}",
+		{ "{\"bodies\": {\"planes\": [{}], \"list\": [{\"shape\": \"sphere\", \"radius\": 1, \"mask\": 0, \"position\": [0, 1, 0]}]}}",
 			0 },
-		{ "{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}", 1 },
+		{ "{\"bodies\": {\"list\": [{\"shape\": \"box\", \"half_extents\": [1, 1, 1], \"kind\": \"static\"}, {\"shape\": \"sphere\", \"radius\": 1, \"position\": [9, 1, 0]}]}}",
+			0 },
+		{ "{\"bodies\": {\"list\": [{\"shape\": \"sphere\", \"radius\": 1}]}}", 1 },
 	};
 	for (int i = 0; i < 3; i++) {
 		run r;
@@ -562,8 +566,8 @@ TEST(simulation, counting_what_is_above_the_ground_is_linear)
 {
 	run r;
 	start_text(&r,
-		"{\"planes\": [{}, {\"offset\": -1}], \"grids\": [{\"shape\": \"sphere\", \"radius\": 0.1, "
-		"\"count\": [20, 20, 20], \"position\": [0, 1, 0]}]}",
+		"{\"bodies\": {\"planes\": [{}, {\"offset\": -1}], \"grids\": [{\"shape\": \"sphere\", \"radius\": 0.1, "
+		"\"count\": [20, 20, 20], \"position\": [0, 1, 0]}]}}",
 		1, NULL);
 	const sim_summary summary = sim_summarise(r.simulation);
 	CHECK_INT(summary.bodies, 8000);
@@ -589,8 +593,9 @@ static void check_refused(const char *text, const char *expected)
 
 TEST(simulation, errors_name_the_field)
 {
-	check_refused("{\"planes\": [{}], \"meshes\": {\"m\": {\"shape\": \"banana\"}}}", "dir/t.json: field \"meshes.m\": ");
-	check_refused("{\"planes\": [{}], \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}", "dir/none.obj: ");
+	check_refused(
+		"{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"shape\": \"banana\"}}}", "dir/t.json: field \"meshes.m\": ");
+	check_refused("{\"bodies\": {\"planes\": [{}]}, \"meshes\": {\"m\": {\"file\": \"none.obj\"}}}", "dir/none.obj: ");
 
 	// An open mesh has no volume.
 	char folder[] = "/tmp/carom_open_XXXXXX", path[64], text[300];
@@ -601,10 +606,11 @@ TEST(simulation, errors_name_the_field)
 	fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
 	fclose(file);
 	snprintf(text, sizeof text,
-		"{\"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\"}]}", path);
-	check_refused(text, "dir/t.json:2: field \"bodies[0]\": its mesh is not closed, so it has no volume: give \"mass\"");
+		"{\"meshes\": {\"m\": {\"file\": \"%s\"}},\n\"bodies\": {\"list\": [{\"shape\": \"mesh\", \"mesh\": \"m\"}]}}", path);
+	check_refused(text, "dir/t.json:2: field \"bodies.list[0]\": its mesh is not closed, so it has no volume: give \"mass\"");
 	snprintf(text, sizeof text,
-		"{\"meshes\": {\"m\": {\"file\": \"%s\"}}, \"bodies\": [{\"shape\": \"mesh\", \"mesh\": \"m\", \"mass\": 2}]}", path);
+		"{\"meshes\": {\"m\": {\"file\": \"%s\"}}, \"bodies\": {\"list\": [{\"shape\": \"mesh\", \"mesh\": \"m\", \"mass\": 2}]}}",
+		path);
 	run r;
 	start_text(&r, text, 1, NULL);
 	CHECK_NEAR(advance(&r, 1).kinetic_energy, 0.5 * 2 * (9.81 / 60) * (9.81 / 60), 1e-6);
@@ -639,16 +645,16 @@ TEST(simulation, stacks_of_convex_bodies_stand)
 	start_file(&r, "convex", 1, NULL);
 	const char *const names[] = { "drum", "crate", "chest", "hat", "log" };
 	carom_pose before[128];
-	REQUIRE(r.scene.body_count <= 128);
-	for (int32_t i = 0; i < r.scene.body_count; i++)
+	REQUIRE(r.scene.rigid.body_count <= 128);
+	for (int32_t i = 0; i < r.scene.rigid.body_count; i++)
 		before[i] = pose_of(&r, i);
 	advance(&r, 120);
 	int standing = 0;
-	for (int32_t i = 0; i < r.scene.body_count; i++) {
+	for (int32_t i = 0; i < r.scene.rigid.body_count; i++) {
 		bool named = false;
 		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-			named = named || strncmp(r.scene.bodies[i].name, names[k], strlen(names[k])) == 0;
-		if (!named || r.scene.bodies[i].kind != CAROM_DYNAMIC)
+			named = named || strncmp(r.scene.rigid.bodies[i].name, names[k], strlen(names[k])) == 0;
+		if (!named || r.scene.rigid.bodies[i].kind != CAROM_DYNAMIC)
 			continue;
 		standing++;
 		const carom_vec3 from = before[i].position, to = pose_of(&r, i).position;
@@ -668,8 +674,8 @@ static int count_passed(bool continuous, int threads, uint64_t *hash)
 	snprintf(path, sizeof path, "%s/bullets.json", CAROM_SCENES);
 	run r = { 0 };
 	REQUIRE(sim_load_scene(path, &r.scene, &error));
-	for (int32_t i = 0; i < r.scene.body_count; i++)
-		r.scene.bodies[i].continuous = r.scene.bodies[i].continuous && continuous;
+	for (int32_t i = 0; i < r.scene.rigid.body_count; i++)
+		r.scene.rigid.bodies[i].continuous = r.scene.rigid.bodies[i].continuous && continuous;
 	carom_context_def def = carom_default_context_def();
 	def.thread_count = threads;
 	REQUIRE(carom_create_context(&def, &r.context) == CAROM_SUCCESS);
@@ -677,8 +683,8 @@ static int count_passed(bool continuous, int threads, uint64_t *hash)
 	REQUIRE(r.simulation != NULL);
 	advance(&r, 40);
 	int passed = 0;
-	for (int32_t i = 0; i < r.scene.body_count; i++) // the sheet stands at 0
-		passed += r.scene.bodies[i].kind == CAROM_DYNAMIC && pose_of(&r, i).position.x > 0;
+	for (int32_t i = 0; i < r.scene.rigid.body_count; i++) // the sheet stands at 0
+		passed += r.scene.rigid.bodies[i].kind == CAROM_DYNAMIC && pose_of(&r, i).position.x > 0;
 	*hash = sim_summarise(r.simulation).hash;
 	end(&r);
 	return passed;
@@ -699,8 +705,8 @@ TEST(simulation, a_kinematic_body_takes_a_continuous_one_along)
 	for (int continuous = 0; continuous < 2; continuous++) {
 		char text[600];
 		snprintf(text, sizeof text,
-			"{\"gravity\": [0, 0, 0], \"bodies\": [{\"shape\": \"box\", \"half_extents\": [2, 0.02, 0.2], \"kind\": \"kinematic\", "
-			"\"angular_velocity\": [0, 0, 75]}, {\"shape\": \"sphere\", \"radius\": 0.1, \"position\": [1.2, 0.7, 0]%s}]}",
+			"{\"gravity\": [0, 0, 0], \"bodies\": {\"list\": [{\"shape\": \"box\", \"half_extents\": [2, 0.02, 0.2], \"kind\": \"kinematic\", "
+			"\"angular_velocity\": [0, 0, 75]}, {\"shape\": \"sphere\", \"radius\": 0.1, \"position\": [1.2, 0.7, 0]%s}]}}",
 			continuous ? ", \"continuous\": true" : "");
 		run r;
 		start_text(&r, text, 1, NULL);
@@ -716,11 +722,12 @@ TEST(simulation, continuous_belongs_to_dynamic_bodies)
 	sim_error error = { "" };
 	sim_scene scene;
 	static const char text[] =
-		"{\"bodies\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"kinematic\", \"continuous\": true}]}";
+		"{\"bodies\": {\"list\": [{\"shape\": \"sphere\", \"radius\": 1, \"kind\": \"kinematic\", \"continuous\": true}]}}";
 	CHECK(!sim_parse_scene("t.json", text, strlen(text), &scene, &error));
 	CHECK_STR(error.text,
-		"t.json:1: field \"bodies[0].continuous\": only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
-	static const char number[] = "{\"detection\": {\"toi_tolerance\": 0}, \"bodies\": [{\"shape\": \"sphere\", \"radius\": 1}]}";
+		"t.json:1: field \"bodies.list[0].continuous\": only dynamic bodies are stopped; they also are by a \"kinematic\" one that is fast");
+	static const char number[] =
+		"{\"bodies\": {\"detection\": {\"toi_tolerance\": 0}, \"list\": [{\"shape\": \"sphere\", \"radius\": 1}]}}";
 	CHECK(!sim_parse_scene("t.json", number, strlen(number), &scene, &error));
 	CHECK(strstr(error.text, "detection.toi_tolerance") != NULL);
 }

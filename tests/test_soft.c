@@ -3,7 +3,7 @@
 
 #include "carom/sweep.h"
 #include "sim/shapes/form.h"
-#include "scene/soft_scene.h"
+#include "scene/soft_fill.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,15 +24,15 @@ static carom_context *make_context(int threads, carom_simd simd)
 
 static sim_soft *start(carom_context *context, const char *text)
 {
-	sim_soft_scene scene;
+	sim_scene scene;
 	sim_error error = { "" };
-	const bool parsed = sim_parse_soft_scene("x.json", text, strlen(text), &scene, &error);
+	const bool parsed = sim_parse_scene("x.json", text, strlen(text), &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(parsed);
-	sim_soft *soft = sim_start_soft_scene(context, &scene, &error);
+	sim_soft *soft = sim_start_deforming(context, &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(soft != NULL);
-	sim_destroy_soft_scene(&scene);
+	sim_destroy_scene(&scene);
 	return soft;
 }
 
@@ -105,8 +105,8 @@ TEST(soft, a_sheet_held_along_an_edge_comes_to_rest_hardly_longer)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	sim_soft *soft = start(context,
-		"{\"solver\": {\"damping\": 3}, \"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [12, 12], \"density\": 0.3,"
-		"  \"pins\": [{\"lower\": [-1, -1, -0.51], \"upper\": [1, 1, -0.49]}]}]}");
+		"{\"time_step\": 0.008333333333333333, \"deforming\": {\"solver\": {\"damping\": 3}, \"list\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [12, 12], \"density\": 0.3,"
+		"  \"pins\": [{\"lower\": [-1, -1, -0.51], \"upper\": [1, 1, -0.49]}]}]}}");
 	sim_soft_step step = { 0 };
 	double worst = 0;
 	for (int i = 0; i < 600; i++) {
@@ -132,7 +132,7 @@ TEST(soft, a_large_sheet_falls_freely_without_shaking)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	sim_soft *soft = start(context,
-		"{\"cloth\": [{\"form\": \"sheet\", \"size\": [2, 2], \"divisions\": [120, 120]}], \"solver\": {\"damping\": 0}}");
+		"{\"time_step\": 0.008333333333333333, \"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [2, 2], \"divisions\": [120, 120]}], \"solver\": {\"damping\": 0}}}");
 	sim_soft_step step = { 0 };
 	for (int i = 0; i < 20; i++)
 		step = advance(soft);
@@ -165,11 +165,11 @@ TEST(soft, two_soft_balls_keep_momentum_and_volume)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	sim_soft *soft = start(context,
-		"{\"gravity\": [0, 0, 0], \"solver\": {\"damping\": 0}, \"cloth\": ["
+		"{\"time_step\": 0.008333333333333333, \"gravity\": [0, 0, 0], \"deforming\": {\"solver\": {\"damping\": 0}, \"list\": ["
 		" {\"form\": \"sphere\", \"radius\": 0.2, \"divisions\": [12, 9], \"keeps_volume\": true, \"position\": [-0.3, 0, 0], \"velocity\": [2, 0, 0],"
 		"  \"friction\": 0},"
 		" {\"form\": \"sphere\", \"radius\": 0.2, \"divisions\": [12, 9], \"keeps_volume\": true, \"position\": [0.3, 0.05, 0.02], \"velocity\": [-1, 0, 0],"
-		"  \"friction\": 0}]}");
+		"  \"friction\": 0}]}}");
 	const double volume = volume_of(soft, 0);
 	double before[2][3], after[2][3], least = INFINITY;
 	int64_t impacts = 0;
@@ -199,10 +199,10 @@ static double slide(double friction)
 {
 	char text[600];
 	snprintf(text, sizeof text,
-		"{\"solver\": {\"damping\": 0}, \"rigid\": [{\"form\": \"sheet\", \"size\": [6, 6], \"divisions\": [1, 1], \"friction\": %g,"
+		"{\"time_step\": 0.008333333333333333, \"deforming\": {\"solver\": {\"damping\": 0}, \"movers\": [{\"form\": \"sheet\", \"size\": [6, 6], \"divisions\": [1, 1], \"friction\": %g,"
 		"  \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 30}}],"
-		" \"cloth\": [{\"form\": \"sheet\", \"size\": [0.5, 0.5], \"divisions\": [8, 8], \"friction\": %g, \"stiffness\": 20000,"
-		"  \"position\": [0.865, 0.5017, -1.5], \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 30}}]}",
+		" \"list\": [{\"form\": \"sheet\", \"size\": [0.5, 0.5], \"divisions\": [8, 8], \"friction\": %g, \"stiffness\": 20000,"
+		"  \"position\": [0.865, 0.5017, -1.5], \"rotation\": {\"axis\": [0, 0, 1], \"degrees\": 30}}]}}",
 		friction, friction);
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	sim_soft *soft = start(context, text);
@@ -229,26 +229,26 @@ TEST(soft, friction_holds_or_brakes_on_a_slope)
 // ---- Nothing passes through anything ----
 
 static const char cloth_ball[] =
-	"{\"resolution\": 0.12, \"thickness\": 0.004, \"rigid\": ["
+	"{\"time_step\": 0.008333333333333333, \"deforming\": {\"resolution\": 0.12, \"thickness\": 0.004, \"movers\": ["
 	" {\"name\": \"ball\", \"form\": \"sphere\", \"radius\": 0.7, \"divisions\": [80, 60], \"friction\": 1,"
 	"  \"motion\": {\"spin\": {\"degrees_per_second\": 300}, \"ramp\": 0.2}}],"
-	" \"cloth\": [{\"form\": \"sheet\", \"size\": [2.8, 2.8], \"divisions\": [214, 214], \"position\": [0.03, 0.75, 0.02],"
-	"  \"velocity\": [0, -3, 0]}]}";
+	" \"list\": [{\"form\": \"sheet\", \"size\": [2.8, 2.8], \"divisions\": [214, 214], \"position\": [0.03, 0.75, 0.02],"
+	"  \"velocity\": [0, -3, 0]}]}}";
 
 static const char skirt[] =
-	"{\"thickness\": 0.003, \"rigid\": ["
+	"{\"time_step\": 0.008333333333333333, \"deforming\": {\"thickness\": 0.003, \"movers\": ["
 	" {\"name\": \"hips\", \"form\": \"sphere\", \"radius\": 0.19, \"divisions\": [12, 7], \"position\": [0, -0.1, 0],"
 	"  \"motion\": {\"swing\": {\"degrees\": 150, \"period\": 0.6}}},"
 	" {\"form\": \"capsule\", \"radius\": 0.08, \"length\": 0.7, \"divisions\": [8, 7], \"position\": [0, -0.3, 0],"
 	"  \"motion\": {\"swing\": {\"axis\": [1, 0, 0], \"degrees\": 40, \"period\": 0.5}}}],"
-	" \"cloth\": [{\"form\": \"skirt\", \"radius\": 0.23, \"hem_radius\": 0.45, \"length\": 0.6, \"folds\": 10, \"fold_depth\": 0.07,"
-	"  \"divisions\": [80, 10], \"flat\": true, \"pins\": [{\"lower\": [-1, -0.01, -1], \"to\": \"hips\"}]}]}";
+	" \"list\": [{\"form\": \"skirt\", \"radius\": 0.23, \"hem_radius\": 0.45, \"length\": 0.6, \"folds\": 10, \"fold_depth\": 0.07,"
+	"  \"divisions\": [80, 10], \"flat\": true, \"pins\": [{\"lower\": [-1, -0.01, -1], \"to\": \"hips\"}]}]}}";
 
 static const char rain[] =
-	"{\"rigid\": [{\"form\": \"bowl\", \"radius\": 0.8, \"length\": 0.5, \"divisions\": [10, 4]}],"
-	" \"cloth\": [{\"form\": \"triangles\", \"count\": 150, \"size\": [0.8, 0.6, 0.8], \"radius\": 0.1, \"position\": [0, 0.9, 0]},"
+	"{\"time_step\": 0.008333333333333333, \"deforming\": {\"movers\": [{\"form\": \"bowl\", \"radius\": 0.8, \"length\": 0.5, \"divisions\": [10, 4]}],"
+	" \"list\": [{\"form\": \"triangles\", \"count\": 150, \"size\": [0.8, 0.6, 0.8], \"radius\": 0.1, \"position\": [0, 0.9, 0]},"
 	" {\"form\": \"cone\", \"radius\": 0.1, \"length\": 0.2, \"divisions\": [6, 4], \"keeps_volume\": true, \"position\": [-0.2, 1.4, 0],"
-	"  \"stiffness\": 300, \"velocity\": [0, -2, 0], \"grid\": {\"count\": [3, 2, 1], \"spacing\": [0.25, 0.3, 0.3]}, \"jitter\": {\"degrees\": 90}}]}";
+	"  \"stiffness\": 300, \"velocity\": [0, -2, 0], \"grid\": {\"count\": [3, 2, 1], \"spacing\": [0.25, 0.3, 0.3]}, \"jitter\": {\"degrees\": 90}}]}}";
 
 // Straight lines between the places of two steps, searched again for impacts without any thickness.
 typedef struct witness {
@@ -326,11 +326,12 @@ TEST(soft, bodies_and_triangles_in_a_bowl_never_cross) { CHECK(run_watched(rain,
 // Without rounds everything is left to the last resort.
 TEST(soft, zones_alone_keep_all_apart)
 {
-	static const char head[] = "{\"solver\": {\"substeps\": 4, \"solves\": 1, \"rounds\": 0},";
+	static const char section[] = "\"deforming\": {", solver[] = "\"solver\": {\"substeps\": 4, \"solves\": 1, \"rounds\": 0},";
 	static const char *const scenes[] = { cloth_ball, skirt, rain };
 	for (int i = 0; i < 3; i++) {
 		char text[2000];
-		snprintf(text, sizeof text, "%s%s", head, scenes[i] + 1);
+		const char *rest = strstr(scenes[i], section) + strlen(section);
+		snprintf(text, sizeof text, "%.*s%s%s", (int)(rest - scenes[i]), scenes[i], solver, rest);
 		CHECK(run_watched(text, 60, 2, CAROM_SIMD_AUTO).zones > 0);
 	}
 }
@@ -352,10 +353,10 @@ TEST(soft, what_is_squeezed_is_an_error_that_names_it)
 {
 	carom_context *context = make_context(1, CAROM_SIMD_AUTO);
 	sim_soft *soft = start(context,
-		"{\"gravity\": [0, 0, 0], \"thickness\": 0.001, \"rigid\": ["
+		"{\"time_step\": 0.008333333333333333, \"gravity\": [0, 0, 0], \"deforming\": {\"thickness\": 0.001, \"movers\": ["
 		" {\"name\": \"press\", \"form\": \"sheet\", \"divisions\": [1, 1], \"size\": [1, 1], \"position\": [0, 0.05, 0], \"motion\": {\"velocity\": [0, -1, 0]}},"
 		" {\"name\": \"anvil\", \"form\": \"sheet\", \"divisions\": [1, 1], \"size\": [1, 1], \"position\": [0, -0.02, 0]}],"
-		" \"cloth\": [{\"name\": \"rag\", \"form\": \"sheet\", \"size\": [0.4, 0.4], \"divisions\": [4, 4]}]}");
+		" \"list\": [{\"name\": \"rag\", \"form\": \"sheet\", \"size\": [0.4, 0.4], \"divisions\": [4, 4]}]}}");
 	sim_error error = { "" };
 	int done = 0;
 	while (done < 30 && sim_soft_advance(soft, NULL, &error))

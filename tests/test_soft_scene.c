@@ -3,54 +3,46 @@
 
 #include "sim/shapes/form.h"
 #include "io/json_reader.h"
-#include "scene/soft_scene.h"
+#include "scene/soft_fill.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse(const char *text, sim_soft_scene *scene, sim_error *error)
+static bool parse(const char *text, sim_scene *scene, sim_error *error)
 {
 	error->text[0] = 0;
-	return sim_parse_soft_scene("folder/x.json", text, strlen(text), scene, error);
+	return sim_parse_scene("folder/x.json", text, strlen(text), scene, error);
 }
 
 // Demand that a text is refused with exactly this message.
 static void check_error(const char *text, const char *expected)
 {
-	sim_soft_scene scene;
+	sim_scene scene;
 	sim_error error;
 	CHECK(!parse(text, &scene, &error));
 	CHECK_STR(error.text, expected);
-	CHECK(scene.base.text == NULL && scene.sources == NULL);
-	sim_destroy_soft_scene(&scene);
-}
-
-TEST(soft_scene, kinds_of_scenes_are_told_apart)
-{
-	static const char cloth[] = "{\"cloth\": []}", bodies[] = "{\"bodies\": [{\"cloth\": 1}]}", broken[] = "{\"cloth\": [}";
-	CHECK(sim_is_soft_scene(cloth, strlen(cloth)));
-	CHECK(sim_is_soft_scene("{\"rigid\": []}", strlen("{\"rigid\": []}")));
-	CHECK(!sim_is_soft_scene(bodies, strlen(bodies)));
-	CHECK(!sim_is_soft_scene(broken, strlen(broken)));
-	CHECK(!sim_is_soft_scene("", 0));
+	CHECK(scene.text == NULL && scene.deforming.sources == NULL);
+	sim_destroy_scene(&scene);
 }
 
 TEST(soft_scene, defaults_of_the_smallest_scene)
 {
-	sim_soft_scene scene;
+	sim_scene scene;
 	sim_error error;
-	REQUIRE(parse("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 2], \"divisions\": [3, 4]}]}", &scene, &error));
-	const sim_soft_def def = sim_default_soft_def();
+	REQUIRE(
+		parse("{\"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [1, 2], \"divisions\": [3, 4]}]}}", &scene, &error));
+	sim_soft_def def = sim_default_soft_def();
+	def.time_step = 1.0 / 60;
 	const sim_soft_body body = sim_default_soft_body();
-	CHECK_STR(scene.base.name, "scene");
-	CHECK_INT(scene.base.steps, 120);
-	CHECK_NEAR(scene.resolution, 1, 0);
-	CHECK_INT(scene.frame_interval, 1);
-	CHECK(!scene.frames_as_obj && scene.ground && !scene.base.camera.given);
-	CHECK(memcmp(&scene.def, &def, sizeof def) == 0);
-	REQUIRE(scene.source_count == 1);
-	const sim_soft_source *source = &scene.sources[0];
+	CHECK_STR(scene.name, "scene");
+	CHECK_INT(scene.steps, 600);
+	CHECK_NEAR(scene.deforming.resolution, 1, 0);
+	CHECK_INT(scene.output.frames, 1);
+	CHECK(!scene.output.frames_as_obj && scene.picture.ground && !scene.camera.given);
+	CHECK(memcmp(&scene.deforming.def, &def, sizeof def) == 0);
+	REQUIRE(scene.deforming.source_count == 1);
+	const sim_soft_source *source = &scene.deforming.sources[0];
 	CHECK(!source->rigid);
 	CHECK_INT(source->mesh, -1);
 	CHECK_INT(source->form.kind, SIM_FORM_SHEET);
@@ -61,23 +53,23 @@ TEST(soft_scene, defaults_of_the_smallest_scene)
 	CHECK_NEAR(source->body.stiffness, body.stiffness, 0);
 	CHECK_NEAR(source->scale[1], 1, 0);
 	CHECK_INT(source->count[0] * source->count[1] * source->count[2], 1);
-	sim_destroy_soft_scene(&scene);
-	sim_destroy_soft_scene(&scene);
+	sim_destroy_scene(&scene);
+	sim_destroy_scene(&scene);
 }
 
 TEST(soft_scene, every_field)
 {
 	static const char text[] =
 		"{\n"
-		" \"name\": \"all\", \"description\": \"d\", \"gravity\": [1, 2, 3], \"time_step\": 0.01, \"steps\": 7, \"resolution\": 0.5,\n"
-		" \"thickness\": 0.004, \"solver\": {\"substeps\": 5, \"solves\": 3, \"rounds\": 4, \"damping\": 0.5},\n"
-		" \"output\": {\"frames\": 3, \"format\": \"obj\", \"ground\": false},\n"
+		" \"name\": \"all\", \"description\": \"d\", \"gravity\": [1, 2, 3], \"time_step\": 0.01, \"steps\": 7,\n"
+		" \"output\": {\"frames\": 3, \"format\": \"obj\"}, \"picture\": {\"ground\": false},\n"
 		" \"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0], \"width\": 320},\n"
-		" \"meshes\": {\"m\": {\"shape\": \"lumpy\"}},\n"
-		" \"rigid\": [{\"name\": \"body\", \"mesh\": \"m\", \"friction\": 0.75, \"position\": [0, -5, 0],\n"
+		" \"meshes\": {\"m\": {\"shape\": \"lumpy\"}}, \"deforming\": {\"resolution\": 0.5,\n"
+		" \"thickness\": 0.004, \"solver\": {\"substeps\": 5, \"solves\": 3, \"rounds\": 4, \"damping\": 0.5},\n"
+		" \"movers\": [{\"name\": \"body\", \"mesh\": \"m\", \"friction\": 0.75, \"position\": [0, -5, 0],\n"
 		"  \"motion\": {\"velocity\": [1, 0, 0], \"ramp\": 2, \"spin\": {\"axis\": [1, 0, 0], \"degrees_per_second\": 180},\n"
 		"   \"swing\": {\"axis\": [0, 0, 1], \"degrees\": 90, \"shift\": [0, 1, 0], \"period\": 4, \"phase_degrees\": 90}}}],\n"
-		" \"cloth\": [\n"
+		" \"list\": [\n"
 		"  {\"name\": \"s\", \"form\": \"skirt\", \"radius\": 0.2, \"hem_radius\": 0.5, \"length\": 0.75, \"folds\": 6, \"fold_depth\": 0.05,\n"
 		"   \"divisions\": [24, 5], \"scale\": [1, 2, 3], \"offset\": [4, 5, 6], \"rotation\": {\"axis\": [0, 1, 0], \"degrees\": 180}, \"flat\": true,\n"
 		"   \"pins\": [{\"lower\": [1, 2, 3], \"upper\": [4, 5, 6], \"to\": \"body\"}, {}]},\n"
@@ -85,28 +77,28 @@ TEST(soft_scene, every_field)
 		"   \"bending\": 0.125, \"bulk\": 50, \"velocity\": [7, 8, 9], \"friction\": 0.125,\n"
 		"   \"grid\": {\"count\": [2, 3, 4], \"spacing\": [1, 2, 3]}, \"jitter\": {\"degrees\": 30, \"shift\": 0.5, \"seed\": \"0xff\"}},\n"
 		"  {\"form\": \"triangles\", \"count\": 9, \"size\": [1, 2, 3], \"radius\": 0.1, \"seed\": 4}]\n"
-		"}\n";
-	sim_soft_scene scene;
+		"}}\n";
+	sim_scene scene;
 	sim_error error;
 	const bool parsed = parse(text, &scene, &error);
 	CHECK_STR(error.text, "");
 	REQUIRE(parsed);
-	CHECK_STR(scene.base.text, text);
-	CHECK_STR(scene.base.name, "all");
-	CHECK_INT(scene.base.steps, 7);
-	CHECK_NEAR(scene.def.gravity[2], 3, 0);
-	CHECK_NEAR(scene.def.time_step, 0.01, 0);
-	CHECK_NEAR(scene.resolution, 0.5, 0);
-	CHECK_NEAR(scene.def.thickness, 0.004, 0);
-	CHECK_INT(scene.def.substeps, 5);
-	CHECK_INT(scene.def.solves, 3);
-	CHECK_INT(scene.def.rounds, 4);
-	CHECK_NEAR(scene.def.damping, 0.5, 0);
-	CHECK_INT(scene.frame_interval, 3);
-	CHECK(scene.frames_as_obj && !scene.ground && scene.base.camera.given);
-	REQUIRE(scene.source_count == 4);
-	const sim_soft_source *body = &scene.sources[0], *s = &scene.sources[1], *ball = &scene.sources[2],
-						  *lone = &scene.sources[3];
+	CHECK_STR(scene.text, text);
+	CHECK_STR(scene.name, "all");
+	CHECK_INT(scene.steps, 7);
+	CHECK_NEAR(scene.deforming.def.gravity[2], 3, 0);
+	CHECK_NEAR(scene.deforming.def.time_step, 0.01, 0);
+	CHECK_NEAR(scene.deforming.resolution, 0.5, 0);
+	CHECK_NEAR(scene.deforming.def.thickness, 0.004, 0);
+	CHECK_INT(scene.deforming.def.substeps, 5);
+	CHECK_INT(scene.deforming.def.solves, 3);
+	CHECK_INT(scene.deforming.def.rounds, 4);
+	CHECK_NEAR(scene.deforming.def.damping, 0.5, 0);
+	CHECK_INT(scene.output.frames, 3);
+	CHECK(scene.output.frames_as_obj && !scene.picture.ground && scene.camera.given);
+	REQUIRE(scene.deforming.source_count == 4);
+	const sim_soft_source *body = &scene.deforming.sources[0], *s = &scene.deforming.sources[1],
+						  *ball = &scene.deforming.sources[2], *lone = &scene.deforming.sources[3];
 	CHECK(body->rigid && !s->rigid);
 	CHECK_INT(body->mesh, 0);
 	CHECK_NEAR(body->body.friction, 0.75, 0);
@@ -147,7 +139,7 @@ TEST(soft_scene, every_field)
 	CHECK_INT(lone->form.count, 9);
 	CHECK_INT(lone->form.seed, 4);
 	CHECK_NEAR(lone->form.size[1], 2, 0);
-	sim_destroy_soft_scene(&scene);
+	sim_destroy_scene(&scene);
 }
 
 #define SHEET "\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [2, 2]"
@@ -155,88 +147,92 @@ TEST(soft_scene, every_field)
 TEST(soft_scene, errors_name_file_line_and_field)
 {
 	check_error("{", "folder/x.json:1: not a JSON text: it ends too early");
-	check_error("{\"cloth\": []}", "folder/x.json:1: field \"cloth\": holds no bodies");
-	check_error("{\n\"thicknes\": 1, \"cloth\": []}",
-		"folder/x.json:2: field \"thicknes\": unknown field; did you mean \"thickness\"?");
-	check_error(
-		"{\"thickness\": 0, \"cloth\": [{" SHEET "}]}", "folder/x.json:1: field \"thickness\": must be from 1e-06 to 1, not 0");
-	check_error("{\"cloth\": [{}]}", "folder/x.json:1: field \"cloth[0]\": needs one of \"form\" and \"mesh\"");
-	check_error("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1]}]}",
-		"folder/x.json:1: field \"cloth[0].divisions\": is missing: a sheet needs it");
-	check_error(
-		"{\"cloth\": [{" SHEET ", \"radius\": 1}]}", "folder/x.json:1: field \"cloth[0].radius\": does not belong to a sheet");
-	check_error(
-		"{\"cloth\": [{" SHEET ", \"folds\": 1}]}", "folder/x.json:1: field \"cloth[0].folds\": does not belong to a sheet");
-	check_error(
-		"{\"cloth\": [{" SHEET ", \"seed\": 1}]}", "folder/x.json:1: field \"cloth[0].seed\": does not belong to a sheet");
-	check_error("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [2, 2.5]}]}",
-		"folder/x.json:1: field \"cloth[0].divisions\": must be whole numbers");
-	check_error("{\"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [1e300, 1]}]}",
-		"folder/x.json:1: field \"cloth[0].divisions[0]\": must be from 1 to 10000, not 1e+300");
-	check_error("{\"cloth\": [{" SHEET ", \"grid\": {\"count\": [1, 1, -1e300]}}]}",
-		"folder/x.json:1: field \"cloth[0].grid.count[2]\": must be from 1 to 10000, not -1e+300");
-	check_error("{\"cloth\": [{\"form\": \"capsule\", \"radius\": 1, \"length\": 1, \"divisions\": [3, 3]}]}",
-		"folder/x.json:1: field \"cloth[0].length\": holds the round ends too: at least twice the radius");
-	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}}, \"cloth\": [{\"mesh\": \"bnuny\"}]}",
-		"folder/x.json:1: field \"cloth[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
-	check_error("{\"meshes\": {\"b\": {\"shape\": \"lumpy\"}}, \"cloth\": [{\"mesh\": \"b\", \"radius\": 1}]}",
-		"folder/x.json:1: field \"cloth[0].radius\": does not belong to a mesh");
-	check_error("{\"meshes\": {\"h\": {\"height_field\": {\"hills\": {}}}}, \"cloth\": [{\"mesh\": \"h\"}]}",
-		"folder/x.json:1: field \"cloth[0].mesh\": a height field cannot be used here");
-	check_error("{\"cloth\": [{" SHEET ", \"keeps_volume\": true}]}",
-		"folder/x.json:1: field \"cloth[0].keeps_volume\": a sheet is not closed");
-	check_error("{\"cloth\": [{" SHEET ", \"bulk\": 1}]}", "folder/x.json:1: field \"cloth[0].bulk\": needs \"keeps_volume\"");
-	check_error("{\"cloth\": [{" SHEET ", \"motion\": {}}]}",
-		"folder/x.json:1: field \"cloth[0].motion\": unknown field; did you mean \"position\"?");
-	check_error(
-		"{\"rigid\": [{" SHEET ", \"pins\": []}], \"cloth\": []}", "folder/x.json:1: field \"rigid[0].pins\": unknown field");
-	check_error("{\"cloth\": [{" SHEET ", \"pins\": [{\"to\": \"hips\"}]}]}",
-		"folder/x.json:1: field \"cloth[0].pins[0].to\": there is no rigid body \"hips\"");
-	check_error("{\"rigid\": [{" SHEET ", \"motion\": {\"spin\": {\"axis\": [0, 0, 0]}}}], \"cloth\": []}",
-		"folder/x.json:1: field \"rigid[0].motion.spin.axis\": must not be zero");
-	check_error("{\"cloth\": [{" SHEET ", \"grid\": {\"count\": [1, 1.5, 1]}}]}",
-		"folder/x.json:1: field \"cloth[0].grid.count\": must be whole numbers");
-	check_error("{\"cloth\": [{" SHEET ", \"grid\": {\"count\": [100, 100, 100]}}]}",
-		"folder/x.json:1: field \"cloth[0].grid.count\": makes more than 100000 bodies");
+	check_error("{\"deforming\": {\"list\": []}}", "folder/x.json:1: field \"deforming.list\": holds no bodies");
+	check_error("{\"deforming\": {\n\"thicknes\": 1, \"list\": []}}",
+		"folder/x.json:2: field \"deforming.thicknes\": unknown field; did you mean \"thickness\"?");
+	check_error("{\"deforming\": {\"thickness\": 0, \"list\": [{" SHEET "}]}}",
+		"folder/x.json:1: field \"deforming.thickness\": must be from 1e-06 to 1, not 0");
+	check_error("{\"deforming\": {\"list\": [{}]}}",
+		"folder/x.json:1: field \"deforming.list[0]\": needs one of \"form\" and \"mesh\"");
+	check_error("{\"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [1, 1]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].divisions\": is missing: a sheet needs it");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"radius\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].radius\": does not belong to a sheet");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"folds\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].folds\": does not belong to a sheet");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"seed\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].seed\": does not belong to a sheet");
+	check_error("{\"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [2, 2.5]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].divisions\": must be whole numbers");
+	check_error("{\"deforming\": {\"list\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [1e300, 1]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].divisions[0]\": must be from 1 to 10000, not 1e+300");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"grid\": {\"count\": [1, 1, -1e300]}}]}}",
+		"folder/x.json:1: field \"deforming.list[0].grid.count[2]\": must be from 1 to 10000, not -1e+300");
+	check_error("{\"deforming\": {\"list\": [{\"form\": \"capsule\", \"radius\": 1, \"length\": 1, \"divisions\": [3, 3]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].length\": holds the round ends too: at least twice the radius");
+	check_error("{\"meshes\": {\"bunny\": {\"shape\": \"lumpy\"}}, \"deforming\": {\"list\": [{\"mesh\": \"bnuny\"}]}}",
+		"folder/x.json:1: field \"deforming.list[0].mesh\": there is no mesh \"bnuny\"; did you mean \"bunny\"?");
+	check_error("{\"meshes\": {\"b\": {\"shape\": \"lumpy\"}}, \"deforming\": {\"list\": [{\"mesh\": \"b\", \"radius\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].radius\": does not belong to a mesh");
+	check_error("{\"meshes\": {\"h\": {\"height_field\": {\"hills\": {}}}}, \"deforming\": {\"list\": [{\"mesh\": \"h\"}]}}",
+		"folder/x.json:1: field \"deforming.list[0].mesh\": a height field cannot be used here");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"keeps_volume\": true}]}}",
+		"folder/x.json:1: field \"deforming.list[0].keeps_volume\": a sheet is not closed");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"bulk\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0].bulk\": needs \"keeps_volume\"");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"motion\": {}}]}}",
+		"folder/x.json:1: field \"deforming.list[0].motion\": unknown field; did you mean \"position\"?");
+	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"pins\": []}], \"list\": []}}",
+		"folder/x.json:1: field \"deforming.movers[0].pins\": unknown field");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"pins\": [{\"to\": \"hips\"}]}]}}",
+		"folder/x.json:1: field \"deforming.list[0].pins[0].to\": there is no mover \"hips\"");
+	check_error("{\"deforming\": {\"movers\": [{" SHEET ", \"motion\": {\"spin\": {\"axis\": [0, 0, 0]}}}], \"list\": []}}",
+		"folder/x.json:1: field \"deforming.movers[0].motion.spin.axis\": must not be zero");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"grid\": {\"count\": [1, 1.5, 1]}}]}}",
+		"folder/x.json:1: field \"deforming.list[0].grid.count\": must be whole numbers");
+	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"grid\": {\"count\": [100, 100, 100]}}]}}",
+		"folder/x.json:1: field \"deforming.list[0].grid.count\": makes more than 100000 bodies");
 }
 
 static void check_start_error(const char *text, const char *expected)
 {
-	sim_soft_scene scene;
+	sim_scene scene;
 	sim_error error = { "" };
 	carom_context *context = NULL;
 	REQUIRE(carom_create_context(NULL, &context) == CAROM_SUCCESS);
 	REQUIRE(parse(text, &scene, &error));
-	CHECK(sim_start_soft_scene(context, &scene, &error) == NULL);
+	CHECK(sim_start_deforming(context, &scene, &error) == NULL);
 	CHECK_STR(error.text, expected);
-	sim_destroy_soft_scene(&scene);
+	sim_destroy_scene(&scene);
 	carom_destroy_context(context);
 }
 
 TEST(soft_scene, errors_of_the_bodies_themselves)
 {
-	check_start_error("{\"cloth\": [{" SHEET "},\n{" SHEET ", \"pins\": [{\"lower\": [5, 5, 5]}]}]}",
-		"folder/x.json:2: field \"cloth[1]\": no vertex starts in the boxes of its pins");
-	check_start_error("{\"resolution\": 1000, \"cloth\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [9, 9]}]}",
-		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+	check_start_error("{\"deforming\": {\"list\": [{" SHEET "},\n{" SHEET ", \"pins\": [{\"lower\": [5, 5, 5]}]}]}}",
+		"folder/x.json:2: field \"deforming.list[1]\": no vertex starts in the boxes of its pins");
+	check_start_error(
+		"{\"deforming\": {\"resolution\": 1000, \"list\": [{\"form\": \"sheet\", \"size\": [1, 1], \"divisions\": [9, 9]}]}}",
+		"folder/x.json:1: field \"deforming.list[0]\": has more than 10000000 triangles at this resolution");
 	// 3.6e9 of them, then 1e12: more than an int32_t holds.
 	check_start_error(
-		"{\"resolution\": 1000, \"cloth\": [{\"form\": \"triangles\", \"count\": 3600, \"size\": [1, 1, 1], \"radius\": 1}]}",
-		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+		"{\"deforming\": {\"resolution\": 1000, \"list\": [{\"form\": \"triangles\", \"count\": 3600, \"size\": [1, 1, 1], \"radius\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0]\": has more than 10000000 triangles at this resolution");
 	check_start_error(
-		"{\"resolution\": 1000, \"cloth\": [{\"form\": \"triangles\", \"count\": 1000000, \"size\": [1, 1, 1], \"radius\": 1}]}",
-		"folder/x.json:1: field \"cloth[0]\": has more than 10000000 triangles at this resolution");
+		"{\"deforming\": {\"resolution\": 1000, \"list\": [{\"form\": \"triangles\", \"count\": 1000000, \"size\": [1, 1, 1], \"radius\": 1}]}}",
+		"folder/x.json:1: field \"deforming.list[0]\": has more than 10000000 triangles at this resolution");
 	// Of copies it is said which: the one on the right of four and the one that lies in it.
-	check_start_error("{\"cloth\": [{\"name\": \"rag\", " SHEET ", \"grid\": {\"count\": [2, 1, 2], \"spacing\": [3, 3, 3]}},"
-					  "{" SHEET ", \"position\": [3, 0, 0], \"rotation\": {\"axis\": [1, 0, 0.3], \"degrees\": 80}}]}",
+	check_start_error("{\"deforming\": {\"list\": [{\"name\": \"rag\", " SHEET
+					  ", \"grid\": {\"count\": [2, 1, 2], \"spacing\": [3, 3, 3]}},"
+					  "{" SHEET ", \"position\": [3, 0, 0], \"rotation\": {\"axis\": [1, 0, 0.3], \"degrees\": 80}}]}}",
 		"folder/x.json: triangle 0 of body \"rag[1]\" and triangle 0 of body \"cloth\" cross at the start");
 	// 100,000 copies of 90,002 vertices.
 	check_start_error(
-		"{\"cloth\": [{" SHEET
-		"},\n{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [300, 300], \"grid\": {\"count\": [100, 100, 10]}}]}",
-		"folder/x.json:2: field \"cloth[1]\": all bodies up to this one have 9000200009 vertices; at most 178956970 are possible");
-	check_start_error("{\"cloth\": [{" SHEET "}, {" SHEET ", \"position\": [0.1, 0.1, 0.2],"
-					  " \"rotation\": {\"axis\": [1, 0, 0], \"degrees\": 80}}]}",
+		"{\"deforming\": {\"list\": [{" SHEET
+		"},\n{\"form\": \"sphere\", \"radius\": 1, \"divisions\": [300, 300], \"grid\": {\"count\": [100, 100, 10]}}]}}",
+		"folder/x.json:2: field \"deforming.list[1]\": all bodies up to this one have 9000200009 vertices; at most 178956970 are possible");
+	check_start_error("{\"deforming\": {\"list\": [{" SHEET "}, {" SHEET ", \"position\": [0.1, 0.1, 0.2],"
+					  " \"rotation\": {\"axis\": [1, 0, 0], \"degrees\": 80}}]}}",
 		"folder/x.json: triangle 4 of body \"cloth\" and triangle 4 of body \"cloth\" cross at the start");
 }
 

@@ -68,6 +68,9 @@ void sim_destroy_smooth_mesh(sim_smooth_mesh *smooth);
 /// is short.
 bool sim_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, int count, carom_aabb *box);
 
+/// The direction against gravity, of any length; where there is none, the other one.
+carom_vec3 sim_up_against(carom_vec3 gravity, carom_vec3 without_gravity);
+
 /// A camera that sees a whole box a little from above, at a picture width / height of aspect. up points against gravity, any
 /// length.
 sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect);

@@ -92,6 +92,13 @@ static double fit_shift(const fit *f, double distance)
 	return 0.5 * (f->at_upper - f->upper * distance + f->lower * distance - f->at_lower);
 }
 
+carom_vec3 sim_up_against(carom_vec3 gravity, carom_vec3 without_gravity)
+{
+	if (gravity.x == 0 && gravity.y == 0 && gravity.z == 0)
+		return without_gravity;
+	return (carom_vec3){ -gravity.x, -gravity.y, -gravity.z };
+}
+
 sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 {
 	const double elevation = 26 * SIM_PI / 180, azimuth = -60 * SIM_PI / 180;

@@ -9,7 +9,7 @@
 #include "world/single_query.h"
 #include "world/world.h"
 
-/// The input of one call: two shapes whose poses are made relative to each other, and how to come back.
+/// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
 typedef struct question {
 	cr_convex convex[2];
 	carom_pose pose[2];

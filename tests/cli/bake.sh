@@ -33,8 +33,14 @@ cmp a.csv b.csv || fail "spheres in a baked mesh are others"
 for scale in 1 0.75; do
 	for file in body.obj body.cmesh; do
 		cat > scene.json << END
-{ "gravity": [0, 0, -9.8], "steps": 60, "meshes": { "m": { "file": "$file", "scale": $scale } },
-  "bodies": [ { "shape": "plane", "kind": "static" }, { "mesh": "m", "position": [0, 0, 2] }, { "mesh": "m", "position": [0.3, 0.1, 5] } ] }
+{
+	"gravity": [0, 0, -9.8],
+	"steps": 60,
+	"meshes": { "m": { "file": "$file", "scale": $scale } },
+	"bodies": {
+		"list": [ { "shape": "plane", "kind": "static" }, { "mesh": "m", "position": [0, 0, 2] }, { "mesh": "m", "position": [0.3, 0.1, 5] } ]
+	}
+}
 END
 		expect 0 out '"hash"' run scene.json --no-picture --json
 		field hash out > "${file#*.}.hash"

@@ -6,13 +6,21 @@ source "$(dirname "$0")/common.bash"
 cat > bodies.json << 'END'
 {
 	"meshes": { "ring": { "shape": "torus", "triangles": 200, "fit": [1, 1, 1], "centre": true } },
-	"planes": [{}],
-	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	"bodies": {
+		"planes": [{}],
+		"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	}
 }
 END
 cat > spheres.json << 'END'
-{ "time_step": 1e-5, "material": { "stiffness": 1000, "tangential": "spring" }, "output": { "checkpoints": 20 },
-	"spheres": [{ "random": 1000, "radius": 0.03 }] }
+{
+	"time_step": 1e-5,
+	"spheres": {
+		"material": { "stiffness": 1000, "tangential": "spring" },
+		"list": [{ "random": 1000, "radius": 0.03 }]
+	},
+	"output": { "checkpoints": 20 }
+}
 END
 
 # limited KILOBYTES COMMAND...: with a full disk "disk" after so many.

@@ -18,11 +18,14 @@ killed() {
 # Bodies: all frames but the one that was being written are in recording.h5.part; recording.h5 stays what it was.
 cat > bodies.json << 'END'
 {
-	"steps": 100000000, "record_contacts": true,
+	"steps": 100000000,
 	"meshes": { "ring": { "shape": "torus", "triangles": 200, "fit": [1, 1, 1], "centre": true } },
-	"planes": [{}],
-	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }],
-	"sources": [{ "shape": "sphere", "radius": 0.2, "position": [0, 4, 0], "rate": 20, "count": 5 }]
+	"bodies": {
+		"planes": [{}],
+		"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }],
+		"sources": [{ "shape": "sphere", "radius": 0.2, "position": [0, 4, 0], "rate": 20, "count": 5 }]
+	},
+	"output": { "contacts": true }
 }
 END
 most=0
@@ -58,8 +61,15 @@ expect 0 out 'frames: 3' info again/recording.h5
 
 # Spheres: killed again and again, and continued from the checkpoint; the end is that of a run that was left alone, the table whole.
 cat > spheres.json << 'END'
-{ "time_step": 1e-5, "steps": 400, "material": { "stiffness": 1000, "tangential": "spring" }, "output": { "checkpoints": 10, "snapshots": 40 },
-	"spheres": [{ "random": 20000, "radius": 0.008, "apart": false }] }
+{
+	"time_step": 1e-5,
+	"steps": 400,
+	"spheres": {
+		"material": { "stiffness": 1000, "tangential": "spring" },
+		"list": [{ "random": 20000, "radius": 0.008, "apart": false }]
+	},
+	"output": { "checkpoints": 10, "snapshots": 40 }
+}
 END
 expect 0 out . run spheres.json --out alone --no-picture --threads 1 --json
 rm -rf dir
@@ -95,8 +105,13 @@ done
 
 # Cloth: every frame that is there is whole.
 cat > cloth.json << 'END'
-{ "steps": 100000000, "rigid": [{ "form": "sphere", "radius": 0.5, "divisions": [24, 16] }],
-	"cloth": [{ "form": "sheet", "size": [2, 2], "divisions": [30, 30], "position": [0, 0.6, 0] }] }
+{
+	"steps": 100000000,
+	"deforming": {
+		"movers": [{ "form": "sphere", "radius": 0.5, "divisions": [24, 16] }],
+		"list": [{ "form": "sheet", "size": [2, 2], "divisions": [30, 30], "position": [0, 0.6, 0] }]
+	}
+}
 END
 for i in 1 2; do
 	rm -rf dir

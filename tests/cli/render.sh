@@ -26,8 +26,10 @@ cat > scene.json << 'END'
 {
 	"steps": 12,
 	"meshes": { "ring": { "shape": "torus", "triangles": 600, "fit": [1, 1, 1], "centre": true } },
-	"planes": [{}],
-	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }],
+	"bodies": {
+		"planes": [{}],
+		"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	},
 	"camera": { "width": 160, "height": 90 }
 }
 END

@@ -143,8 +143,10 @@ cat > scene.json << 'END'
 {
 	"steps": 40,
 	"meshes": { "ring": { "shape": "torus", "triangles": 600, "fit": [1, 1, 1], "centre": true } },
-	"planes": [{}],
-	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	"bodies": {
+		"planes": [{}],
+		"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	}
 }
 END
 expect 0 out '"hash"' run scene.json --out out.d --no-picture --json
@@ -161,10 +163,14 @@ same "other bodies" "$(field other_bodies out)" 1
 # Bodies of several parts, which a source adds: detection finds what the run found between the parts, and each body counts once.
 cat > parts.json << 'END'
 {
-	"steps": 60, "detection": { "temporal": "none" }, "planes": [{}],
-	"sources": [{ "count": 8, "rate": 10, "position": [0, 1, 0], "jitter": { "degrees": 180, "shift": 0.4 }, "parts": [
-		{ "shape": "box", "half_extents": [0.4, 0.12, 0.12], "position": [0.28, 0, 0] },
-		{ "shape": "sphere", "radius": 0.3, "position": [0, 0.4, 0] } ] }]
+	"steps": 60,
+	"bodies": {
+		"detection": { "temporal": "none" },
+		"planes": [{}],
+		"sources": [{ "count": 8, "rate": 10, "position": [0, 1, 0], "jitter": { "degrees": 180, "shift": 0.4 }, "parts": [
+			{ "shape": "box", "half_extents": [0.4, 0.12, 0.12], "position": [0.28, 0, 0] },
+			{ "shape": "sphere", "radius": 0.3, "position": [0, 0.4, 0] } ] }]
+	}
 }
 END
 expect 0 out '"hash"' run parts.json --out parts.d --contacts --json

@@ -7,8 +7,10 @@ cat > scene.json << 'END'
 	"name": "rings",
 	"steps": 12,
 	"meshes": { "ring": { "shape": "torus", "triangles": 600, "fit": [1, 1, 1], "centre": true } },
-	"planes": [{}],
-	"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	"bodies": {
+		"planes": [{}],
+		"grids": [{ "shape": "mesh", "mesh": "ring", "count": [2, 2, 2], "position": [0, 0.4, 0], "spacing": [1.1, 0.6, 1.1] }]
+	}
 }
 END
 
@@ -37,8 +39,10 @@ done
 cat > source.json << 'END'
 {
 	"steps": 13,
-	"planes": [{}],
-	"sources": [{ "shape": "sphere", "radius": 0.5, "position": [0, 2, 0], "rate": 10, "count": 5, "circle": { "radius": 1, "turns_per_second": 2 } }]
+	"bodies": {
+		"planes": [{}],
+		"sources": [{ "shape": "sphere", "radius": 0.5, "position": [0, 2, 0], "rate": 10, "count": 5, "circle": { "radius": 1, "turns_per_second": 2 } }]
+	}
 }
 END
 expect 0 out '"bodies":[[:space:]]*3,' run source.json --out source --json

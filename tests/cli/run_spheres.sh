@@ -9,9 +9,11 @@ cat > scene.json << 'END'
 	"time_step": 1e-4,
 	"steps": 400,
 	"gravity": { "direction": [0, -1, 0], "axis": [0, 0, 1], "degrees_per_second": 720 },
-	"box": { "upper": [0.2, 0.2, 0.1], "periodic": ["z"] },
-	"material": { "density": 500, "stiffness": 100, "tangential": "spring", "friction": 0.4 },
-	"spheres": [{ "random": 2000, "radius": [0.003, 0.005], "velocity_spread": [1, 1, 1], "seed": 7 }],
+	"spheres": {
+		"box": { "upper": [0.2, 0.2, 0.1], "periodic": ["z"] },
+		"material": { "density": 500, "stiffness": 100, "tangential": "spring", "friction": 0.4 },
+		"list": [{ "random": 2000, "radius": [0.003, 0.005], "velocity_spread": [1, 1, 1], "seed": 7 }]
+	},
 	"output": { "energy": 100 },
 	"camera": { "width": 320, "height": 200 }
 }
@@ -44,7 +46,7 @@ expect 0 out . run scene.json --out two --threads 2 --simd scalar --snapshots 15
 same "hash with two threads" "$(field hash out)" "$hash"
 for file in last.png spheres_000000400.vtp; do cmp "one/$file" "two/$file" || fail "$file depends on the threads"; done
 for detection in '"method": "tree", "skin": 0' '"method": "levels", "skin": 0.006'; do
-	sed "s/\"output\"/\"detection\": { $detection }, \"output\"/" scene.json > other.json
+	sed "s/\"box\"/\"detection\": { $detection }, \"box\"/" scene.json > other.json
 	expect 0 out . run other.json --json
 	same "hash with $detection" "$(field hash out)" "$hash"
 done
@@ -52,7 +54,7 @@ done
 # A list that lasts long: wider than a sphere, kept while spheres come near that were two radii apart.
 sed 's/, "periodic": \["z"\]//; s/"tangential": "spring", "friction": 0.4/"restitution": 0.5/' scene.json > dry.json
 for skin in 0 0.006; do
-	sed "s/\"output\"/\"detection\": { \"skin\": $skin }, \"output\"/" dry.json > other.json
+	sed "s/\"box\"/\"detection\": { \"skin\": $skin }, \"box\"/" dry.json > other.json
 	expect 0 out . run other.json --json
 	[ "$skin" = 0 ] || same "hash with a wide skin" "$(field hash out)" "$dry"
 	dry=$(field hash out)
@@ -131,9 +133,16 @@ same "rows of a run that was killed at its end" "$(wc -l < ended/stats.csv)" 81
 
 # A step that fails leaves the rows of those before it.
 cat > lost.json << 'END'
-{ "time_step": 1, "steps": 10000, "gravity": { "magnitude": 1e6 }, "box": { "walls": false },
-	"material": { "stiffness": 1e-3, "density": 1e6 },
-	"spheres": [{ "random": 20, "radius": 0.05, "velocity_spread": [1e6, 1e6, 1e6] }] }
+{
+	"time_step": 1,
+	"steps": 10000,
+	"gravity": { "magnitude": 1e6 },
+	"spheres": {
+		"box": { "walls": false },
+		"material": { "stiffness": 1e-3, "density": 1e6 },
+		"list": [{ "random": 20, "radius": 0.05, "velocity_spread": [1e6, 1e6, 1e6] }]
+	}
+}
 END
 expect 1 err 'is farther away' run lost.json --out lost --no-picture --threads 1
 [ "$(wc -l < lost/stats.csv)" -gt 2 ] || fail "a failed run left no table"
@@ -158,7 +167,13 @@ sed 's/"count": 82337/"count": 40/' "$CAROM_SOURCE/scenes/grains14.json" > grain
 expect 0 out '"spheres":[[:space:]]*560,' run grains.json --mesh grain=ball.obj --steps 2 --out grains --json
 [ -s grains/last.png ] || fail "no picture of grains"
 cat > csv.json << 'END'
-{ "time_step": 1e-4, "spheres": [{ "file": "three.csv", "position": [0.5, 0.5, 0.5] }], "steps": 1 }
+{
+	"time_step": 1e-4,
+	"steps": 1,
+	"spheres": {
+		"list": [{ "file": "three.csv", "position": [0.5, 0.5, 0.5] }]
+	}
+}
 END
 printf 'x,y,z,radius\n0,0,0,0.1\n0.3,0,0,0.1\n0,0.3,0,0.1\n' > three.csv
 expect 0 out '"spheres":[[:space:]]*3,' run csv.json --json
@@ -169,15 +184,15 @@ expect 1 err 'a checkpoint has its spheres already' run scene.json --restart par
 expect 1 err 'has done 230 steps already, and 200 are wanted' run scene.json --restart part/checkpoint.h5 --steps 200
 expect 1 err 'three.csv' run scene.json --restart three.csv
 expect 1 err 'time_step: 0.01 s is not below' run <(sed 's/1e-4/1e-2/' scene.json)
-expect 2 err '--contacts is for scenes of bodies' run scene.json --contacts
-echo '{ "planes": [{}] }' > bodies.json
+expect 2 err '--contacts is for scenes with "bodies"' run scene.json --contacts
+echo '{ "bodies": { "planes": [{}] } }' > bodies.json
 for option in "count 5" "snapshots 5" "checkpoint 5" "restart x"; do
 	# shellcheck disable=SC2086
-	expect 2 err "--${option% *} is for scenes of spheres" run bodies.json --$option
+	expect 2 err "--${option% *} is for scenes with \"spheres\"" run bodies.json --$option
 done
 sed 's/"friction": 0.4/"fricton": 0.4/' scene.json > typo.json
-expect 1 err 'typo.json:7: field "material.fricton": unknown field; did you mean "friction"' run typo.json
-sed 's/1e-4/1e-3/; s/"output"/"stability": { "check": "report" }, "output"/' scene.json > unstable.json
+expect 1 err 'typo.json:8: field "spheres.material.fricton": unknown field; did you mean "friction"' run typo.json
+sed 's/1e-4/1e-3/; s/"box"/"stability": { "check": "report" }, "box"/' scene.json > unstable.json
 expect 0 err 'carom: warning: .*above the bound of stability' run unstable.json --steps 1
 : > file
 expect 1 err 'cannot make the folder|is not a folder' run scene.json --out file

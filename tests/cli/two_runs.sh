@@ -4,14 +4,33 @@
 source "$(dirname "$0")/common.bash"
 
 cat > bodies.json << 'END'
-{ "steps": 100000000, "planes": [{}], "bodies": [{ "shape": "sphere", "radius": 0.5, "position": [0, 3, 0] }] }
+{
+	"steps": 100000000,
+	"bodies": {
+		"planes": [{}],
+		"list": [{ "shape": "sphere", "radius": 0.5, "position": [0, 3, 0] }]
+	}
+}
 END
 cat > spheres.json << 'END'
-{ "time_step": 1e-5, "steps": 100000000, "material": { "stiffness": 1000 }, "spheres": [{ "random": 100, "radius": 0.03 }] }
+{
+	"time_step": 1e-5,
+	"steps": 100000000,
+	"spheres": {
+		"material": { "stiffness": 1000 },
+		"list": [{ "random": 100, "radius": 0.03 }]
+	}
+}
 END
 cat > cloth.json << 'END'
-{ "steps": 100000000, "output": { "frames": 1000 }, "rigid": [{ "form": "sphere", "radius": 0.5, "divisions": [8, 6] }],
-	"cloth": [{ "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, 0.6, 0] }] }
+{
+	"steps": 100000000,
+	"deforming": {
+		"movers": [{ "form": "sphere", "radius": 0.5, "divisions": [8, 6] }],
+		"list": [{ "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, 0.6, 0] }]
+	},
+	"output": { "frames": 1000 }
+}
 END
 
 # start SCENE: in the background, until it writes.

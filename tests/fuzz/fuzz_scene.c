@@ -1,11 +1,10 @@
-// Scene files: whatever a parser accepts and is small enough must run for some steps.
+// Scene files: whatever is accepted and is small enough must run for some steps, each section by itself.
 #include "fuzz.h"
 
 #include "scene/granular_fill.h"
-#include "scene/granular_scene.h"
 #include "scene/scene.h"
 #include "scene/simulation.h"
-#include "scene/soft_scene.h"
+#include "scene/soft_fill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,42 +53,34 @@ static bool meshes_are_small(const sim_scene *scene, int32_t triangles)
 	return true;
 }
 
-// ---- Bodies ----
-
-FUZZ(scene_bodies)
+static void run_bodies(const sim_scene *scene, text *t)
 {
-	text t = open_text(data, size);
-	sim_scene scene;
-	bool sound = false;
-	if (!sim_is_granular_scene(t.bytes, size) && !sim_is_soft_scene(t.bytes, size)) {
-		sound = sim_parse_scene("s.json", t.bytes, size, &scene, &t.error);
-		FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
-		const bool small = sound && scene.body_count <= 10 && (double)scene.max_substeps * scene.solver.iterations <= 400 &&
-			meshes_are_small(&scene, 400);
-		sim_simulation *simulation = small ? sim_create_simulation(the_context(), &scene, NULL, &t.error) : NULL;
-		for (int i = 0; simulation && i < STEPS; i++)
-			if (!sim_simulate_step(simulation, NULL, &t.error))
-				break;
-		sim_destroy_simulation(simulation);
-		sim_destroy_scene(&scene);
-	}
-	close_text(&t);
-	return sound;
+	const sim_scene_rigid *rigid = &scene->rigid;
+	if (!scene->has_bodies || rigid->body_count > 10 || (double)rigid->max_substeps * rigid->solver.iterations > 400)
+		return;
+	sim_simulation *simulation = sim_create_simulation(the_context(), scene, NULL, &t->error);
+	for (int i = 0; simulation && i < STEPS; i++)
+		if (!sim_simulate_step(simulation, NULL, &t->error))
+			break;
+	sim_destroy_simulation(simulation);
 }
 
-// ---- Spheres ----
-
-static void run_spheres(const sim_granular_scene *scene, text *t)
+static bool spheres_are_few(const sim_scene_spheres *spheres)
 {
 	int64_t wanted = 0;
-	for (int32_t i = 0; i < scene->source_count; i++) {
-		const sim_sphere_source *s = &scene->sources[i];
+	for (int32_t i = 0; i < spheres->source_count; i++) {
+		const sim_sphere_source *s = &spheres->sources[i];
 		if (s->kind != SIM_SPHERES_RANDOM || s->count > 200)
-			return;
+			return false;
 		wanted += s->count * s->copies;
 	}
+	return wanted <= 500;
+}
+
+static void run_spheres(const sim_scene *scene, text *t)
+{
 	sim_granular_filling filling;
-	if (wanted > 500 || !sim_fill_granular_scene(the_context(), scene, &filling, &t->error))
+	if (!scene->has_spheres || !spheres_are_few(&scene->spheres) || !sim_fill_spheres(the_context(), scene, &filling, &t->error))
 		return;
 	const sim_granular_def def = sim_filled_def(scene, &filling);
 	sim_granular *granular = sim_create_granular(the_context(), &def, &t->error);
@@ -100,28 +91,14 @@ static void run_spheres(const sim_granular_scene *scene, text *t)
 	sim_destroy_filling(&filling);
 }
 
-FUZZ(scene_spheres)
+static bool surfaces_are_small(const sim_scene *scene)
 {
-	text t = open_text(data, size);
-	sim_granular_scene scene;
-	const bool sound = sim_parse_granular_scene("s.json", t.bytes, size, &scene, &t.error);
-	FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
-	if (sound)
-		run_spheres(&scene, &t);
-	sim_destroy_granular_scene(&scene);
-	close_text(&t);
-	return sound;
-}
-
-// ---- Cloth ----
-
-static bool cloth_is_small(const sim_soft_scene *scene)
-{
-	if (scene->source_count > 4 || scene->def.substeps > 20 || scene->def.rounds > 12 || scene->def.solves > 3 ||
-		scene->resolution > 2 || !meshes_are_small(&scene->base, 200))
+	const sim_scene_deforming *deforming = &scene->deforming;
+	if (deforming->source_count > 4 || deforming->def.substeps > 20 || deforming->def.rounds > 12 ||
+		deforming->def.solves > 3 || deforming->resolution > 2 || !meshes_are_small(scene, 200))
 		return false;
-	for (int32_t i = 0; i < scene->source_count; i++) {
-		const sim_soft_source *s = &scene->sources[i];
+	for (int32_t i = 0; i < deforming->source_count; i++) {
+		const sim_soft_source *s = &deforming->sources[i];
 		if (s->form.divisions[0] > 8 || s->form.divisions[1] > 8 || s->form.count > 40 ||
 			(int64_t)s->count[0] * s->count[1] * s->count[2] > 3)
 			return false;
@@ -129,19 +106,32 @@ static bool cloth_is_small(const sim_soft_scene *scene)
 	return true;
 }
 
-FUZZ(scene_cloth)
+static void run_deforming(const sim_scene *scene, text *t)
 {
-	text t = open_text(data, size);
-	sim_soft_scene scene;
-	const bool sound = sim_parse_soft_scene("s.json", t.bytes, size, &scene, &t.error);
-	FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
-	sim_soft *soft = sound && cloth_is_small(&scene) ? sim_start_soft_scene(the_context(), &scene, &t.error) : NULL;
 	sim_soft_step step;
+	if (!scene->has_deforming || !surfaces_are_small(scene))
+		return;
+	sim_soft *soft = sim_start_deforming(the_context(), scene, &t->error);
 	for (int i = 0; soft && i < STEPS; i++)
-		if (!sim_soft_advance(soft, &step, &t.error))
+		if (!sim_soft_advance(soft, &step, &t->error))
 			break;
 	sim_destroy_soft(soft);
-	sim_destroy_soft_scene(&scene);
+}
+
+FUZZ(scene)
+{
+	text t = open_text(data, size);
+	sim_scene scene, recorded;
+	const bool sound = sim_parse_scene("s.json", t.bytes, size, &scene, &t.error);
+	FUZZ_REQUIRE(sound || t.error.text[0], "a failure without a word");
+	if (sound && meshes_are_small(&scene, 400)) {
+		run_bodies(&scene, &t);
+		run_deforming(&scene, &t);
+		run_spheres(&scene, &t);
+	}
+	FUZZ_REQUIRE(sim_parse_recorded_scene("r.h5", t.bytes, size, &recorded, &t.error) || !sound, "%s", t.error.text);
+	sim_destroy_scene(&recorded);
+	sim_destroy_scene(&scene);
 	close_text(&t);
 	return sound;
 }

@@ -1,4 +1,5 @@
 // carom render: pictures and movies of a recording, ray traced with the library's own trees.
+#include "camera.h"
 #include "commands.h"
 #include "movie.h"
 #include "options.h"
@@ -219,7 +220,7 @@ static int choose_camera(const render_settings *settings, render_state *state)
 		return EXIT_DONE;
 	}
 	if (given->given) {
-		*camera = (sim_camera){ given->position, given->target, given->up, given->field_of_view };
+		*camera = camera_of_scene(given);
 		return EXIT_DONE;
 	}
 	carom_aabb box;

@@ -16,7 +16,7 @@ static void read_scene(playback *play)
 	const sim_recording_info *info = sim_recording_get_info(play->recording);
 	sim_error error;
 	if (info->scene_text[0] &&
-		!sim_parse_scene(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
+		!sim_parse_recorded_scene(info->scene_name, info->scene_text, strlen(info->scene_text), &play->scene, &error))
 		report_warning(play->path, "its scene cannot be read (%s); its camera and detection settings are not used", error.text);
 }
 
@@ -128,7 +128,7 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 		report_error(NULL, "%s", error.text);
 		return NULL;
 	}
-	const carom_world_def def = play->scene.text ? play->scene.detection : carom_default_world_def();
+	const carom_world_def def = play->scene.text ? play->scene.rigid.detection : carom_default_world_def();
 	carom_world *world = NULL;
 	int32_t number = -1;
 	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;
@@ -192,8 +192,5 @@ int playback_find_contacts(playback *play, carom_world *world, int32_t frame)
 
 carom_vec3 playback_up(const playback *play)
 {
-	const carom_vec3 g = sim_recording_get_info(play->recording)->gravity;
-	if (g.x == 0 && g.y == 0 && g.z == 0)
-		return (carom_vec3){ 0, 0, 1 };
-	return (carom_vec3){ -g.x, -g.y, -g.z };
+	return sim_up_against(sim_recording_get_info(play->recording)->gravity, (carom_vec3){ 0, 0, 1 });
 }

@@ -1,11 +1,13 @@
 /// @file run.h
-/// `carom run`: its options, and what scenes of bodies, of spheres and of cloth share.
+/// `carom run`: its options, the run of a scene, and the parts of it: rigid bodies, what deforms, spheres. All parts go through the
+/// steps of the scene together, with one clock, one table, one summary and one picture.
 #ifndef CAROM_TOOL_RUN_H
 #define CAROM_TOOL_RUN_H
 
 #include "io/output_file.h"
 #include "options.h"
 #include "scene/scene.h"
+#include "scene/simulation.h"
 #include "view/image.h"
 
 #include <cjson/cJSON.h>
@@ -22,57 +24,78 @@ typedef struct run_options {
 	int64_t snapshots;   ///< steps between two; 0: none; below 0: the scene's
 	int64_t checkpoints; ///< steps between two; 0: at the end only; below 0: the scene's
 	const char *restart; ///< checkpoint, or NULL
-	double resolution;   ///< of cloth; 0: the scene's
-	int64_t frames;      ///< steps between two files of cloth; 0: none; below 0: the scene's
+	double resolution;   ///< of what deforms; 0: the scene's
+	int64_t frames;      ///< steps between two files of what deforms; 0: none; below 0: the scene's
 	bool movie;
-	const char *text; ///< of the scene file, read once: it may be a pipe
-	size_t text_size;
 } run_options;
 
-/// Simulate a scene of bodies. Returns an exit code.
-int run_bodies(const run_options *options);
+typedef struct run run;
 
-/// Simulate a scene of spheres. Returns an exit code.
-int run_spheres(const run_options *options);
+/// What a run does with one section of a scene. state is a record of the part, all zero before prepare; functions return an exit
+/// code. NULL where a part has nothing to do.
+typedef struct run_part_kind {
+	const char *section;
+	size_t state_size;
+	/// Make what moves, and open the files of this part alone.
+	int (*prepare)(run *r, void *state);
+	/// Open the table of steps and write its names; NULL: they are written into a new table.
+	int (*open_table)(run *r, void *state);
+	/// The names of the table's columns, "step,time,..." and a line end.
+	void (*write_names)(FILE *table);
+	/// Do one step of the scene.
+	int (*step)(run *r, void *state);
+	/// The row of the last step: the numbers that belong to the names, and a line end.
+	void (*write_row)(run *r, void *state, FILE *table);
+	/// Write the files of the present state: before the first step and after each one.
+	int (*keep)(run *r, void *state);
+	/// After the last step: measure, and close files.
+	int (*end)(run *r, void *state);
+	/// Draw the present state as a picture of this part alone.
+	int (*draw)(run *r, void *state, sim_image *image);
+	/// After the table is closed.
+	int (*close)(run *r, void *state);
+	cJSON *(*summarise)(const run *r, const void *state);
+	void (*print)(const run *r, const void *state);
+	uint64_t (*hash)(const run *r, const void *state);
+	void (*destroy)(run *r, void *state);
+} run_part_kind;
 
-/// Simulate a scene of cloth. Returns an exit code.
-int run_cloth(const run_options *options);
+enum { RUN_MOST_PARTS = 3 };
 
-/// From now on Ctrl-C only sets a mark (a second one, a second later, ends the program), or ends the program again.
-void run_watch_interrupts(bool watch);
+/// A scene being run.
+struct run {
+	const run_options *options;
+	sim_scene scene;
+	carom_context *context;
+	sim_simulation *simulation; ///< NULL: no rigid bodies
+	sim_soft *soft;             ///< NULL: nothing deforms
+	sim_granular *granular;     ///< NULL: no spheres
+	const run_part_kind *kinds[RUN_MOST_PARTS];
+	void *states[RUN_MOST_PARTS];
+	int part_count;
+	sim_output_file stats;
+	int64_t first_step; ///< done before, by the run that wrote the checkpoint
+	int64_t steps;      ///< done, those included
+	double ms_total;
+};
 
-/// Has Ctrl-C been pressed? The run ends after the present step, and what there is so far is written.
-bool run_interrupted(void);
+extern const run_part_kind run_bodies_kind;
+extern const run_part_kind run_deforming_kind;
+extern const run_part_kind run_spheres_kind;
 
-/// Make the folder of --out, if there is one, and keep other runs out of it until the program ends. EXIT_DONE, or EXIT_FAILED
-/// after a message.
-int run_open_folder(const run_options *options);
+/// Run a scene as the options ask. Returns an exit code.
+int run_scene(const run_options *options);
+
+/// Seconds of the scene that are done.
+static inline double run_time(const run *r) { return (double)r->steps * r->scene.time_step; }
+
+/// Is there more than one section? Then the parts share a table, a summary and a picture.
+static inline bool run_is_mixed(const run *r) { return r->part_count > 1; }
 
 /// The path of a file in the folder of --out.
 void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX]);
 
-/// Write an object as summary.json, and delete it. Returns an exit code; NULL (out of memory) is a failure.
-int run_write_summary(const run_options *options, cJSON *json);
-
-/// Take the meshes of --mesh in place of those of a scene. Returns EXIT_DONE, or EXIT_FAILED after a message.
-int run_replace_meshes(const run_options *options, sim_scene *scene);
-
-/// Write a picture into the folder of --out as NAME, and destroy it. Returns an exit code.
-int run_write_picture(const run_options *options, const char *name, sim_image *image);
-
-/// The exit code of a run that has come so far: status, or, after a message, that of an interrupted run.
-int run_end(int status, int64_t done, int64_t wanted);
-
-/// What a run does, one after the other, with a record of its own. Each returns an exit code; after one that failed the next ones
-/// are left out.
-typedef struct run_stages {
-	int (*prepare)(void *run);
-	int (*simulate)(void *run);
-	int (*finish)(void *run);
-} run_stages;
-
-/// Go through the stages; Ctrl-C ends the second one early. stats: the table of steps, once prepare has opened it; it is closed
-/// here. Where a stage failed it keeps the rows of the steps before, which tell what led to it. Returns an exit code.
-int run_go(const run_stages *stages, void *run, sim_output_file *stats);
+/// Add threads and instruction set to a summary.
+void run_add_machine(cJSON *json, const run *r);
 
 #endif

@@ -20,20 +20,20 @@ typedef struct depth_runs {
 
 /// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings; Bullet,
 /// which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves alone would
-/// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/measured/coherence.md, Projection).
+/// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/temporal.md, Projection).
 /// The last run is the scene as it stands, with the library's defaults.
 static void set_up(sim_scene *scene, int run)
 {
 	if (run == CAROM_DEFAULT)
 		return;
-	const int32_t contacts = scene->detection.max_contacts_per_pair;
-	scene->detection = bench_paper_iterative_def();
-	scene->detection.max_contacts_per_pair = contacts;
-	scene->detection.predict = run & PREDICTED;
-	scene->detection.contact_normal = run & PROJECTED ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
-	scene->substeps = scene->max_substeps = 1;
-	scene->solver.error_reduction = 0.2;
-	scene->solver.slop = 0;
+	const int32_t contacts = scene->rigid.detection.max_contacts_per_pair;
+	scene->rigid.detection = bench_paper_iterative_def();
+	scene->rigid.detection.max_contacts_per_pair = contacts;
+	scene->rigid.detection.predict = run & PREDICTED;
+	scene->rigid.detection.contact_normal = run & PROJECTED ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
+	scene->rigid.substeps = scene->rigid.max_substeps = 1;
+	scene->rigid.solver.error_reduction = 0.2;
+	scene->rigid.solver.slop = 0;
 }
 
 static int simulate(const bench *b, const sim_scene *scene, sim_interpenetration *inside)

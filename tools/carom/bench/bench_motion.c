@@ -36,12 +36,12 @@ bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX])
 static void keep_bodies(sim_scene *scene, int most)
 {
 	int32_t kept = 0, moving = 0;
-	for (int32_t i = 0; i < scene->body_count; i++) {
-		moving += scene->bodies[i].kind == CAROM_DYNAMIC;
-		if (scene->bodies[i].kind != CAROM_DYNAMIC || moving <= most)
-			scene->bodies[kept++] = scene->bodies[i];
+	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
+		moving += scene->rigid.bodies[i].kind == CAROM_DYNAMIC;
+		if (scene->rigid.bodies[i].kind != CAROM_DYNAMIC || moving <= most)
+			scene->rigid.bodies[kept++] = scene->rigid.bodies[i];
 	}
-	scene->body_count = kept;
+	scene->rigid.body_count = kept;
 }
 
 int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene)
@@ -65,9 +65,9 @@ static void keep_frame(bench_motion *m, const sim_simulation *simulation, int fr
 {
 	// The bodies of this frame are those that the step has added; their poses are those before the step moved them.
 	const int32_t present = sim_simulation_body_count(simulation);
-	carom_pose *poses = m->poses + (size_t)frame * (size_t)m->scene.body_count;
+	carom_pose *poses = m->poses + (size_t)frame * (size_t)m->scene.rigid.body_count;
 	m->present[frame] = present;
-	for (int32_t i = 0; i < m->scene.body_count; i++) {
+	for (int32_t i = 0; i < m->scene.rigid.body_count; i++) {
 		poses[i] = before[i];
 		before[i] = sim_simulation_body_def(simulation, i).pose;
 	}
@@ -78,9 +78,9 @@ static int simulate(bench_motion *m, sim_simulation *simulation)
 	sim_error error;
 	progress bar;
 	progress_start(&bar, "simulate", m->frame_count);
-	carom_pose *before = bench_allocate((size_t)m->scene.body_count, sizeof *before);
-	for (int32_t i = 0; i < m->scene.body_count; i++)
-		before[i] = m->scene.bodies[i].pose;
+	carom_pose *before = bench_allocate((size_t)m->scene.rigid.body_count, sizeof *before);
+	for (int32_t i = 0; i < m->scene.rigid.body_count; i++)
+		before[i] = m->scene.rigid.bodies[i].pose;
 	bool done = true;
 	for (int frame = 0; frame < m->frame_count && done; frame++) {
 		done = sim_simulate_step(simulation, &m->steps[frame], &error);
@@ -97,7 +97,7 @@ static int make_motion(const bench *b, bench_motion *m)
 {
 	sim_error error;
 	m->frame_count = (int)m->scene.steps;
-	m->poses = bench_allocate((size_t)m->frame_count * (size_t)m->scene.body_count, sizeof *m->poses);
+	m->poses = bench_allocate((size_t)m->frame_count * (size_t)m->scene.rigid.body_count, sizeof *m->poses);
 	m->present = bench_allocate((size_t)m->frame_count, sizeof *m->present);
 	m->steps = bench_allocate((size_t)m->frame_count, sizeof *m->steps);
 	carom_context *context = report_create_context(b->threads, b->simd);

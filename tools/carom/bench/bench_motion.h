@@ -12,7 +12,7 @@
 typedef struct bench_motion {
 	sim_scene scene;
 	int frame_count;
-	carom_pose *poses; ///< [frame_count][scene.body_count], at the first detection of each step
+	carom_pose *poses; ///< [frame_count][scene.rigid.body_count], at the first detection of each step
 	int32_t *present;  ///< [frame_count]
 	sim_step *steps;   ///< [frame_count] of the simulation that made the motion
 } bench_motion;

@@ -94,9 +94,9 @@ static bool write_motion(const char *path, const bench_motion *motion, int bodie
 		return false;
 	put_head(file, motion, bodies, mesh);
 	for (int frame = 0; frame < motion->frame_count; frame++) {
-		for (int32_t i = 0; i < scene->body_count; i++) {
-			if (scene->bodies[i].kind == CAROM_DYNAMIC)
-				put_pose(file, &motion->poses[(size_t)frame * (size_t)scene->body_count + (size_t)i]);
+		for (int32_t i = 0; i < scene->rigid.body_count; i++) {
+			if (scene->rigid.bodies[i].kind == CAROM_DYNAMIC)
+				put_pose(file, &motion->poses[(size_t)frame * (size_t)scene->rigid.body_count + (size_t)i]);
 		}
 	}
 	const bool good = !ferror(file);
@@ -108,8 +108,8 @@ static int32_t common_mesh(const sim_scene *scene, int *bodies)
 {
 	int32_t mesh = -1;
 	*bodies = 0;
-	for (int32_t i = 0; i < scene->body_count; i++) {
-		const sim_scene_body *body = &scene->bodies[i];
+	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
+		const sim_scene_body *body = &scene->rigid.bodies[i];
 		if (body->kind != CAROM_DYNAMIC)
 			continue;
 		if (body->part_count > 0 || body->shape.type != CAROM_MESH || body->first_step > 0 ||

@@ -33,7 +33,7 @@ typedef struct runner {
 	sim_simulation *source;
 	carom_world *world;
 	carom_mesh **meshes; // [scene.mesh_count] without grids; NULL: those of the simulation
-	carom_body_id *ids;  // [scene.body_count]
+	carom_body_id *ids;  // [scene.rigid.body_count]
 	int32_t present;
 	int32_t moving_count;
 	carom_body_id *moving_ids; // of the bodies that are not static, as far as they are there
@@ -85,7 +85,7 @@ static int make_plain_meshes(runner *r)
 static int open_runner(const bench *b, const bench_motion *motion, const bench_variant *variant, runner *r)
 {
 	sim_error error;
-	const size_t bodies = (size_t)motion->scene.body_count;
+	const size_t bodies = (size_t)motion->scene.rigid.body_count;
 	*r = (runner){ .motion = motion };
 	r->ids = bench_allocate(bodies, sizeof *r->ids);
 	r->moving_ids = bench_allocate(bodies, sizeof *r->moving_ids);
@@ -106,7 +106,7 @@ static carom_result add_present_bodies(runner *r, int frame, const carom_pose *p
 {
 	for (; r->present < r->motion->present[frame]; r->present++) {
 		carom_body_def def = sim_simulation_body_def(r->source, r->present);
-		const int32_t mesh = r->motion->scene.bodies[r->present].shape.mesh;
+		const int32_t mesh = r->motion->scene.rigid.bodies[r->present].shape.mesh;
 		if (r->meshes && mesh >= 0 && r->meshes[mesh])
 			def.shape.mesh = r->meshes[mesh];
 		def.pose = poses[r->present];
@@ -123,7 +123,7 @@ static carom_result add_present_bodies(runner *r, int frame, const carom_pose *p
 
 static int step_runner(runner *r, int frame)
 {
-	const carom_pose *poses = r->motion->poses + (size_t)frame * (size_t)r->motion->scene.body_count;
+	const carom_pose *poses = r->motion->poses + (size_t)frame * (size_t)r->motion->scene.rigid.body_count;
 	carom_result result = add_present_bodies(r, frame, poses);
 	for (int32_t i = 0; i < r->moving_count; i++)
 		r->moving_poses[i] = poses[r->moving[i]];

@@ -13,7 +13,7 @@
 
 // ---- Scenes ----
 
-static int read_scene(const bench *b, const char *file, sim_granular_scene *scene)
+static int read_scene(const bench *b, const char *file, sim_scene *scene)
 {
 	char path[SIM_PATH_MAX];
 	sim_error error;
@@ -23,7 +23,7 @@ static int read_scene(const bench *b, const char *file, sim_granular_scene *scen
 	char *text = sim_read_text(path, &size, &error);
 	if (!text)
 		return report_error(NULL, "%s", error.text);
-	const bool done = sim_parse_granular_scene(path, text, size, scene, &error);
+	const bool done = sim_parse_scene(path, text, size, scene, &error);
 	free(text);
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
@@ -96,21 +96,21 @@ static void set_moving(sim_sphere_source *source, const sim_granular_def *def, c
 	}
 }
 
-int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_granular_scene *scene)
+int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_scene *scene)
 {
 	sim_error error;
-	*scene = (sim_granular_scene){ 0 };
+	*scene = (sim_scene){ 0 };
 	if (read_scene(b, which->file, scene) != EXIT_DONE)
 		return EXIT_FAILED;
-	if (which->count > 0 && !sim_granular_scene_set_count(scene, which->count, &error))
+	if (which->count > 0 && !sim_scene_set_sphere_count(scene, which->count, &error))
 		return report_error(NULL, "%s", error.text);
-	for (int32_t i = 0; i < scene->source_count; i++) {
-		sim_sphere_source *source = &scene->sources[i];
+	for (int32_t i = 0; i < scene->spheres.source_count; i++) {
+		sim_sphere_source *source = &scene->spheres.sources[i];
 		if (which->mesh_most > 0 && source->kind == SIM_SPHERES_MESH && source->count > which->mesh_most)
 			source->count = which->mesh_most;
 		if (which->packing != BENCH_AS_IN_SCENE && source->kind == SIM_SPHERES_RANDOM)
-			pack(source, &scene->def, which->packing);
-		set_moving(source, &scene->def, which);
+			pack(source, &scene->spheres.def, which->packing);
+		set_moving(source, &scene->spheres.def, which);
 	}
 	return EXIT_DONE;
 }
@@ -151,8 +151,7 @@ static int run_steps(sim_granular *granular, const bench_sphere_case *which, ben
 }
 
 /// Let the spheres come to rest in far fewer steps than they would take by themselves.
-static int settle(
-	carom_context *context, const sim_granular_scene *scene, const bench_sphere_case *which, sim_granular_filling *filling)
+static int settle(carom_context *context, const sim_scene *scene, const bench_sphere_case *which, sim_granular_filling *filling)
 {
 	sim_error error;
 	sim_granular_def def = sim_filled_def(scene, filling);
@@ -179,7 +178,7 @@ static int settle(
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost)
 {
 	sim_error error;
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_granular_filling filling = { 0 };
 	sim_granular *granular = NULL;
 	*cost = (bench_sphere_cost){ 0 };
@@ -187,7 +186,7 @@ int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench
 	carom_context *context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
 	if (!context)
 		status = EXIT_FAILED;
-	if (status == EXIT_DONE && !sim_fill_granular_scene(context, &scene, &filling, &error))
+	if (status == EXIT_DONE && !sim_fill_spheres(context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE && which->settle > 0)
 		status = settle(context, &scene, which, &filling);
@@ -201,7 +200,7 @@ int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench
 	sim_destroy_granular(granular);
 	sim_destroy_filling(&filling);
 	carom_destroy_context(context);
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
 	return status;
 }
 

@@ -42,8 +42,8 @@ typedef struct bench_sphere_cost {
 } bench_sphere_cost;
 
 /// Read a scene of spheres and change it as the case says. EXIT_DONE, or EXIT_FAILED after a message;
-/// sim_destroy_granular_scene gives it back in both cases.
-int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_granular_scene *scene);
+/// sim_destroy_scene gives it back in both cases.
+int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_scene *scene);
 
 /// Simulate a case. EXIT_DONE, or EXIT_FAILED after a message.
 int bench_simulate_spheres(const bench *b, const bench_sphere_case *which, bench_sphere_cost *cost);

@@ -68,7 +68,7 @@ static int compare_methods(validation *v, sim_granular *granular, int copy)
 	return status;
 }
 
-static int run_copy(validation *v, const sim_granular_scene *scene, const sim_granular_filling *filling, int copy)
+static int run_copy(validation *v, const sim_scene *scene, const sim_granular_filling *filling, int copy)
 {
 	sim_error error;
 	sim_granular_filling noisy = *filling;
@@ -145,7 +145,7 @@ static void add_tables(const validation *v, bench_report *report)
 	}
 }
 
-static int run_copies(validation *v, const sim_granular_scene *scene, const sim_granular_filling *filling)
+static int run_copies(validation *v, const sim_scene *scene, const sim_granular_filling *filling)
 {
 	int status = EXIT_DONE;
 	progress bar;
@@ -164,7 +164,7 @@ int bench_spheres_validation(bench *b, bench_report *report)
 		.file = "freefall.json", .count = b->quick ? 1000 : 100000, .packing = BENCH_CROWD, .speed = 0.5
 	};
 	sim_error error;
-	sim_granular_scene scene;
+	sim_scene scene;
 	sim_granular_filling filling = { 0 };
 	validation v = { .b = b, .steps = b->quick ? 40 : 300 };
 	v.contacts = bench_allocate((size_t)(COPIES * v.steps), sizeof *v.contacts);
@@ -173,7 +173,7 @@ int bench_spheres_validation(bench *b, bench_report *report)
 	v.context = status == EXIT_DONE ? report_create_context(b->threads, b->simd) : NULL;
 	if (!v.context)
 		status = EXIT_FAILED;
-	if (status == EXIT_DONE && !sim_fill_granular_scene(v.context, &scene, &filling, &error))
+	if (status == EXIT_DONE && !sim_fill_spheres(v.context, &scene, &filling, &error))
 		status = report_error(NULL, "%s", error.text);
 	if (status == EXIT_DONE)
 		status = run_copies(&v, &scene, &filling);
@@ -189,7 +189,7 @@ int bench_spheres_validation(bench *b, bench_report *report)
 	}
 	sim_destroy_filling(&filling);
 	carom_destroy_context(v.context);
-	sim_destroy_granular_scene(&scene);
+	sim_destroy_scene(&scene);
 	free(v.contacts);
 	return status;
 }

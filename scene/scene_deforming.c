@@ -1,10 +1,6 @@
-// Scene files of cloth: JSON to sim_soft_scene. docs/scenes.md is the description for users; the lists of field names below are the
-// schema.
-#include "scene/soft_scene.h"
-
+// The section "deforming" of a scene file: cloth and soft bodies, and the movers that push them.
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
-#include "sim/base/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,32 +89,22 @@ static void read_form(const sim_json_node *node, sim_soft_source *source)
 		sim_json_member_error(node, "length", "holds the round ends too: at least twice the radius");
 }
 
-static void read_mesh_name(const sim_json_node *node, const sim_soft_scene *scene, sim_soft_source *source)
+static void read_named_mesh(const sim_json_node *node, const sim_scene *scene, sim_soft_source *source)
 {
 	static const char *const fields[] = { "size", "radius", "length", "hem_radius", "divisions", "count", "folds", "fold_depth",
 		"seed" };
-	char name[SIM_NAME_SIZE] = "";
-	const char *names[65] = { NULL };
+	sim_json_node name;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (sim_json_has(node, fields[i]))
 			sim_json_member_error(node, fields[i], "does not belong to a mesh");
 	}
-	sim_read_name(node, "mesh", name);
-	for (int32_t i = 0; i < scene->base.mesh_count; i++) {
-		if (!strcmp(scene->base.meshes[i].name, name))
-			source->mesh = i;
-		if (i < 64)
-			names[i] = scene->base.meshes[i].name;
-	}
-	const char *nearest = sim_nearest_word(name, names);
-	if (source->mesh < 0)
-		sim_json_member_error(node, "mesh", "there is no mesh \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
-			nearest ? nearest : "", nearest ? "\"?" : "");
-	else if (scene->base.meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
-		sim_json_member_error(node, "mesh", "a height field cannot be used here");
+	sim_json_member(node, "mesh", &name);
+	source->mesh = sim_find_mesh(&name, scene);
+	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		sim_json_error(&name, "a height field cannot be used here");
 }
 
-static void read_surface(const sim_json_node *node, const sim_soft_scene *scene, sim_soft_source *source)
+static void read_surface(const sim_json_node *node, const sim_scene *scene, sim_soft_source *source)
 {
 	source->mesh = -1;
 	source->scale[0] = source->scale[1] = source->scale[2] = 1;
@@ -129,12 +115,12 @@ static void read_surface(const sim_json_node *node, const sim_soft_scene *scene,
 	if (sim_json_has(node, "form"))
 		read_form(node, source);
 	else
-		read_mesh_name(node, scene, source);
+		read_named_mesh(node, scene, source);
 	sim_json_numbers(node, "scale", 3, 1e-6, 1e6, source->scale);
 	read_vector(node, "offset", SIM_FARTHEST, source->offset);
 }
 
-// ---- Rigid bodies ----
+// ---- Movers ----
 
 static void read_axis(const sim_json_node *node, double axis[3])
 {
@@ -181,7 +167,7 @@ static void read_motion(const sim_json_node *body, sim_soft_motion *motion)
 
 // ---- Deforming bodies ----
 
-static void read_pins(const sim_json_node *body, const sim_soft_scene *scene, sim_soft_source *source)
+static void read_pins(const sim_json_node *body, const sim_scene *scene, sim_soft_source *source)
 {
 	static const char *const fields[] = { "lower", "upper", "to", NULL };
 	sim_json_node list;
@@ -201,10 +187,10 @@ static void read_pins(const sim_json_node *body, const sim_soft_scene *scene, si
 		read_vector(&node, "upper", SIM_FARTHEST, pin->upper);
 		sim_read_name(&node, "to", pin->to);
 		bool found = !pin->to[0];
-		for (int32_t k = 0; k < scene->source_count; k++)
-			found |= scene->sources[k].rigid && !strcmp(scene->sources[k].name, pin->to);
+		for (int32_t k = 0; k < scene->deforming.source_count; k++)
+			found |= scene->deforming.sources[k].rigid && !strcmp(scene->deforming.sources[k].name, pin->to);
 		if (!found)
-			sim_json_member_error(&node, "to", "there is no rigid body \"%s\"", pin->to);
+			sim_json_member_error(&node, "to", "there is no mover \"%s\"", pin->to);
 	}
 }
 
@@ -256,19 +242,20 @@ static void read_material(const sim_json_node *node, const sim_soft_source *sour
 	"name", "form", "mesh", "size", "radius", "length", "hem_radius", "folds", "fold_depth", "divisions", "count", "seed", \
 		"scale", "offset", "position", "orientation", "rotation", "friction"
 
-static void read_bodies(const sim_json_node *root, const char *name, bool rigid, sim_soft_scene *scene)
+static void read_bodies(const sim_json_node *section, const char *name, bool rigid, sim_scene *scene)
 {
-	static const char *const rigid_fields[] = { SURFACE_FIELDS, "motion", NULL };
-	static const char *const cloth_fields[] = { SURFACE_FIELDS, "keeps_volume", "density", "stiffness", "bending", "bulk",
+	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", NULL };
+	static const char *const list_fields[] = { SURFACE_FIELDS, "keeps_volume", "density", "stiffness", "bending", "bulk",
 		"flat", "velocity", "pins", "grid", "jitter", NULL };
 	sim_json_node list;
-	if (!sim_json_member(root, name, &list))
+	if (!sim_json_member(section, name, &list))
 		return;
 	const int count = sim_json_count(&list, true);
-	for (int i = 0; i < count && !root->json->failed; i++) {
+	for (int i = 0; i < count && !section->json->failed; i++) {
 		const sim_json_node node = sim_json_child(&list, i);
-		sim_soft_source *source = sim_append(&node, (void **)&scene->sources, &scene->source_count, sizeof *source);
-		if (!source || !sim_json_fields(&node, rigid ? rigid_fields : cloth_fields))
+		sim_soft_source *source =
+			sim_append(&node, (void **)&scene->deforming.sources, &scene->deforming.source_count, sizeof *source);
+		if (!source || !sim_json_fields(&node, rigid ? mover_fields : list_fields))
 			return;
 		*source = (sim_soft_source){ .rigid = rigid,
 			.body = sim_default_soft_body(),
@@ -293,37 +280,20 @@ static void read_bodies(const sim_json_node *root, const char *name, bool rigid,
 	}
 }
 
-// ---- The whole ----
+// ---- The section ----
 
-static void set_defaults(sim_soft_scene *scene)
+void sim_set_deforming_defaults(sim_scene_deforming *deforming)
 {
-	snprintf(scene->base.name, sizeof scene->base.name, "scene");
-	scene->base.steps = 120;
-	scene->base.camera = sim_default_scene_camera();
-	scene->def = sim_default_soft_def();
-	scene->resolution = 1;
-	scene->frame_interval = 1;
-	scene->ground = true;
+	deforming->substeps = 1;
+	deforming->def = sim_default_soft_def();
+	deforming->resolution = 1;
 }
 
-static void read_output(const sim_json_node *root, sim_soft_scene *scene)
-{
-	static const char *const fields[] = { "frames", "format", "ground", NULL }, *const formats[] = { "ply", "obj", NULL };
-	sim_json_node node;
-	int format = 0;
-	if (!sim_json_member(root, "output", &node) || !sim_json_fields(&node, fields))
-		return;
-	sim_json_integer(&node, "frames", 0, 1000000000, &scene->frame_interval);
-	sim_json_choice(&node, "format", formats, &format);
-	sim_json_bool(&node, "ground", &scene->ground);
-	scene->frames_as_obj = format == 1;
-}
-
-static void read_solver(const sim_json_node *root, sim_soft_def *def)
+static void read_solver(const sim_json_node *section, sim_soft_def *def)
 {
 	static const char *const fields[] = { "substeps", "solves", "rounds", "damping", NULL };
 	sim_json_node node;
-	if (!sim_json_member(root, "solver", &node) || !sim_json_fields(&node, fields))
+	if (!sim_json_member(section, "solver", &node) || !sim_json_fields(&node, fields))
 		return;
 	sim_read_int32(&node, "substeps", 1, 10000, &def->substeps);
 	sim_read_int32(&node, "solves", 1, 100, &def->solves);
@@ -331,72 +301,24 @@ static void read_solver(const sim_json_node *root, sim_soft_def *def)
 	sim_json_number(&node, "damping", 0, 1e6, &def->damping);
 }
 
-static void read_scene(const sim_json_node *root, sim_soft_scene *scene)
+void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
 {
-	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "resolution", "thickness",
-		"solver", "output", "camera", "meshes", "rigid", "cloth", NULL };
-	char *description = NULL;
-	if (!sim_json_fields(root, fields))
+	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "list", NULL };
+	sim_scene_deforming *deforming = &scene->deforming;
+	sim_soft_def *def = &deforming->def;
+	if (!sim_json_fields(section, fields))
 		return;
-	sim_read_name(root, "name", scene->base.name);
-	sim_json_string(root, "description", &description); // for readers of the file only
-	free(description);
-	read_vector(root, "gravity", 1e6, scene->def.gravity);
-	sim_json_number(root, "time_step", 1e-6, 1, &scene->def.time_step);
-	scene->base.time_step = scene->def.time_step;
-	sim_json_integer(root, "steps", 1, 1000000000, &scene->base.steps);
-	sim_json_number(root, "resolution", 1e-3, 1e3, &scene->resolution);
-	sim_json_number(root, "thickness", 1e-6, 1, &scene->def.thickness);
-	read_solver(root, &scene->def);
-	read_output(root, scene);
-	sim_read_camera(root, &scene->base.camera);
-	sim_read_meshes(root, &scene->base);
-	read_bodies(root, "rigid", true, scene);
-	const int32_t rigid = scene->source_count;
-	read_bodies(root, "cloth", false, scene);
-	if (!root->json->failed && scene->source_count == rigid)
-		sim_json_member_error(root, "cloth", "holds no bodies");
-}
-
-bool sim_is_soft_scene(const char *text, size_t size)
-{
-	cJSON *root = cJSON_ParseWithLength(text, size);
-	// "rigid" is a field of no other kind: who forgot "cloth" is told so.
-	const bool found =
-		root && (cJSON_GetObjectItemCaseSensitive(root, "cloth") || cJSON_GetObjectItemCaseSensitive(root, "rigid"));
-	cJSON_Delete(root);
-	return found;
-}
-
-bool sim_parse_soft_scene(const char *file, const char *text, size_t size, sim_soft_scene *scene, sim_error *error)
-{
-	sim_json json;
-	sim_json_node root;
-	*scene = (sim_soft_scene){ .base = { .file = strdup(file), .text = malloc(size + 1), .text_size = size } };
-	if (!scene->base.file || !scene->base.text) {
-		sim_fail(error, "%s: out of memory", file);
-		sim_destroy_soft_scene(scene);
-		return false;
-	}
-	memcpy(scene->base.text, text, size);
-	scene->base.text[size] = 0;
-	set_defaults(scene);
-	bool done = sim_json_parse(scene->base.file, text, size, error, &json, &root);
-	if (done) {
-		read_scene(&root, scene);
-		done = !json.failed;
-	}
-	sim_json_close(&json);
-	if (!done)
-		sim_destroy_soft_scene(scene);
-	return done;
-}
-
-void sim_destroy_soft_scene(sim_soft_scene *scene)
-{
-	for (int32_t i = 0; i < scene->source_count; i++)
-		free(scene->sources[i].pins);
-	free(scene->sources);
-	sim_destroy_scene(&scene->base);
-	*scene = (sim_soft_scene){ 0 };
+	sim_read_int32(section, "substeps", 1, 1000, &deforming->substeps);
+	def->time_step = scene->time_step / deforming->substeps;
+	def->gravity[0] = scene->gravity.x;
+	def->gravity[1] = scene->gravity.y;
+	def->gravity[2] = scene->gravity.z;
+	sim_json_number(section, "resolution", 1e-3, 1e3, &deforming->resolution);
+	sim_json_number(section, "thickness", 1e-6, 1, &def->thickness);
+	read_solver(section, def);
+	read_bodies(section, "movers", true, scene);
+	const int32_t movers = deforming->source_count;
+	read_bodies(section, "list", false, scene);
+	if (!section->json->failed && deforming->source_count == movers)
+		sim_json_member_error(section, "list", "holds no bodies");
 }

@@ -6,12 +6,15 @@ source "$(dirname "$0")/common.bash"
 cat > scene.json << 'END'
 {
 	"name": "rag",
+	"time_step": 0.008333333333333333,
 	"steps": 40,
-	"thickness": 0.004,
-	"camera": { "width": 320, "height": 200 },
 	"meshes": { "stone": { "shape": "lumpy", "triangles": 300, "fit": [0.5, 0.5, 0.5], "centre": true } },
-	"rigid": [{ "name": "stone", "mesh": "stone", "friction": 0.8, "motion": { "spin": { "degrees_per_second": 200 } } }],
-	"cloth": [{ "form": "sheet", "size": [0.9, 0.9], "divisions": [24, 24], "position": [0, 0.3, 0], "velocity": [0, -2, 0] }]
+	"deforming": {
+		"thickness": 0.004,
+		"movers": [{ "name": "stone", "mesh": "stone", "friction": 0.8, "motion": { "spin": { "degrees_per_second": 200 } } }],
+		"list": [{ "form": "sheet", "size": [0.9, 0.9], "divisions": [24, 24], "position": [0, 0.3, 0], "velocity": [0, -2, 0] }]
+	},
+	"camera": { "width": 320, "height": 200 }
 }
 END
 
@@ -76,10 +79,16 @@ same "rows of an interrupted run" "$(wc -l < cut/stats.csv)" $(($(field steps cu
 
 # A step that fails leaves the rows and frames of those before it.
 cat > press.json << 'END'
-{ "steps": 60, "thickness": 0.004,
-	"rigid": [{ "name": "below", "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, -0.2, 0], "motion": { "velocity": [0, 1, 0] } },
-		{ "name": "above", "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, 0.2, 0], "motion": { "velocity": [0, -1, 0] } }],
-	"cloth": [{ "name": "rag", "form": "sheet", "size": [0.5, 0.5], "divisions": [4, 4] }] }
+{
+	"steps": 60,
+	"time_step": 0.008333333333333333,
+	"deforming": {
+		"thickness": 0.004,
+		"movers": [{ "name": "below", "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, -0.2, 0], "motion": { "velocity": [0, 1, 0] } },
+			{ "name": "above", "form": "sheet", "size": [1, 1], "divisions": [4, 4], "position": [0, 0.2, 0], "motion": { "velocity": [0, -1, 0] } }],
+		"list": [{ "name": "rag", "form": "sheet", "size": [0.5, 0.5], "divisions": [4, 4] }]
+	}
+}
 END
 expect 1 err 'step [0-9]+: vertex [0-9]+ of body "rag" is squeezed between (below and above|above and below)' run press.json --out press --no-picture
 [ "$(wc -l < press/stats.csv)" -gt 10 ] || fail "a failed run left no table"
@@ -89,20 +98,20 @@ same "frames of a failed run" "$(ls press/frames | wc -l)" "$(wc -l < press/stat
 # A vertex that lies on an edge it is no part of: turned, it is no crossing for floats, but nothing can part them.
 printf 'v %s\n' "0 0 0" "1 0 0" "0.3 0 0" "0.5 0 1" "0.5 0 -1" > joint.obj
 printf 'f %s\n' "1 3 4" "3 2 4" "1 5 2" >> joint.obj
-echo '{ "meshes": { "m": { "file": "joint.obj" } }, "cloth": [{ "name": "rag", "mesh": "m", "rotation": { "axis": [1, 0.2, 3], "degrees": 50 } }] }' > joint.json
+echo '{ "meshes": { "m": { "file": "joint.obj" } }, "deforming": { "list": [{ "name": "rag", "mesh": "m", "rotation": { "axis": [1, 0.2, 3], "degrees": 50 } }] } }' > joint.json
 expect 1 err 'step 1: vertex 2 of body "rag" touches body "rag" \(near its vertex [0-9]\) already' run joint.json
 
 # Mistakes.
 sed 's/"thickness"/"thicknes"/' scene.json > typo.json
-expect 1 err 'typo.json:4: field "thicknes": unknown field; did you mean "thickness"' run typo.json
+expect 1 err 'typo.json:7: field "deforming.thicknes": unknown field; did you mean "thickness"' run typo.json
 sed 's/0, 0.3, 0/0, 0, 0/' scene.json > crossing.json
 expect 1 err 'crossing.json: triangle [0-9]+ of body "stone" and triangle [0-9]+ of body "cloth" cross at the start' run crossing.json
 expect 1 err '--mesh: .*has no mesh "rock"' run scene.json --mesh rock=ball.obj
 expect 1 err '--movie needs --out' run scene.json --movie
-expect 2 err '--contacts is for scenes of bodies; scene.json is one of cloth' run scene.json --contacts
-expect 2 err '--count is for scenes of spheres; scene.json is one of cloth' run scene.json --count 5
-echo '{ "planes": [{}] }' > bodies.json
+expect 2 err '--contacts is for scenes with "bodies"; scene.json has none' run scene.json --contacts
+expect 2 err '--count is for scenes with "spheres"; scene.json has none' run scene.json --count 5
+echo '{ "bodies": { "planes": [{}] } }' > bodies.json
 for option in "resolution 0.5" "frames 2" movie; do
 	# shellcheck disable=SC2086
-	expect 2 err "--${option% *} is for scenes of cloth; bodies.json is one of bodies" run bodies.json --$option
+	expect 2 err "--${option% *} is for scenes with \"deforming\"; bodies.json has none" run bodies.json --$option
 done

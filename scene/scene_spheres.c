@@ -1,9 +1,5 @@
-// Scene files of spheres: JSON to sim_granular_scene. docs/scenes.md is the description for users; the lists of field names below
-// are the schema.
-#include "scene/granular_scene.h"
-
+// The section "spheres" of a scene file.
 #include "scene/scene_parts.h"
-#include "sim/base/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,35 +45,6 @@ static void read_words(const sim_json_node *list, const char *const *words, bool
 
 // ---- Surroundings ----
 
-static void read_gravity(const sim_json_node *root, sim_granular_def *def)
-{
-	static const char *const fields[] = { "magnitude", "direction", "axis", "degrees_per_second", NULL };
-	sim_json_node node;
-	if (!sim_json_member(root, "gravity", &node))
-		return;
-	if (cJSON_IsArray(node.item)) {
-		read_vector(root, "gravity", 1e6, def->gravity);
-		return;
-	}
-	double magnitude = 9.81, direction[3] = { 1, 0, 0 }, degrees = 0;
-	if (!sim_json_fields(&node, fields))
-		return;
-	sim_json_number(&node, "magnitude", 0, 1e6, &magnitude);
-	read_vector(&node, "direction", 1e6, direction);
-	read_vector(&node, "axis", 1e6, def->gravity_axis);
-	sim_json_number(&node, "degrees_per_second", -1e6, 1e6, &degrees);
-	const double length = sqrt(direction[0] * direction[0] + direction[1] * direction[1] + direction[2] * direction[2]);
-	if (is_zero(direction))
-		sim_json_member_error(&node, "direction", "must not be zero");
-	else if (is_zero(def->gravity_axis))
-		sim_json_member_error(&node, "axis", "must not be zero");
-	else {
-		for (int k = 0; k < 3; ++k)
-			def->gravity[k] = magnitude * direction[k] / length;
-	}
-	def->gravity_rate = degrees * 3.14159265358979323846 / 180;
-}
-
 static void read_walls(const sim_json_node *box, sim_granular_def *def)
 {
 	sim_json_node walls;
@@ -101,13 +68,13 @@ static void read_walls(const sim_json_node *box, sim_granular_def *def)
 	}
 }
 
-static void read_box(const sim_json_node *root, sim_granular_def *def)
+static void read_box(const sim_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "lower", "upper", "walls", "periodic", NULL };
 	sim_json_node node, periodic;
 	for (int face = 0; face < 6; ++face)
 		def->faces[face] = true;
-	if (!sim_json_member(root, "box", &node) || !sim_json_fields(&node, fields))
+	if (!sim_json_member(section, "box", &node) || !sim_json_fields(&node, fields))
 		return;
 	read_vector(&node, "lower", SIM_FARTHEST, def->lower);
 	read_vector(&node, "upper", SIM_FARTHEST, def->upper);
@@ -120,16 +87,16 @@ static void read_box(const sim_json_node *root, sim_granular_def *def)
 	read_walls(&node, def);
 }
 
-static void read_moving_walls(const sim_json_node *root, sim_granular_def *def)
+static void read_moving_walls(const sim_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "point", "normal", "velocity", "amplitude", "frequency", "phase_degrees", NULL };
 	sim_json_node list;
-	if (!sim_json_member(root, "moving_walls", &list))
+	if (!sim_json_member(section, "moving_walls", &list))
 		return;
 	const int count = sim_json_count(&list, true);
 	if (count > SIM_GRANULAR_MAX_WALLS)
 		sim_json_error(&list, "holds %d walls; there may be %d", count, SIM_GRANULAR_MAX_WALLS);
-	for (int i = 0; i < count && !root->json->failed; ++i) {
+	for (int i = 0; i < count && !section->json->failed; ++i) {
 		const sim_json_node node = sim_json_child(&list, i);
 		sim_granular_wall *wall = &def->moving[def->moving_count++];
 		double hertz = 0, degrees = 0;
@@ -196,27 +163,27 @@ static void read_law(const sim_json_node *node, sim_granular_law *law)
 	check_law(node, law);
 }
 
-static void read_material(const sim_json_node *root, sim_granular_def *def)
+static void read_material(const sim_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "density", LAW_FIELDS, NULL };
 	static const char *const wall_fields[] = { LAW_FIELDS, NULL };
 	sim_json_node node;
-	if (sim_json_member(root, "material", &node) && sim_json_fields(&node, fields)) {
+	if (sim_json_member(section, "material", &node) && sim_json_fields(&node, fields)) {
 		sim_json_positive(&node, "density", &def->density);
 		read_law(&node, &def->spheres);
 	}
 	def->walls = def->spheres; // unless the file says otherwise
-	if (sim_json_member(root, "wall_material", &node) && sim_json_fields(&node, wall_fields))
+	if (sim_json_member(section, "wall_material", &node) && sim_json_fields(&node, wall_fields))
 		read_law(&node, &def->walls);
 }
 
-static void read_stability(const sim_json_node *root, sim_granular_def *def)
+static void read_stability(const sim_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "check", "contacts", "overlap", NULL };
 	static const char *const checks[] = { "refuse", "report", NULL };
 	sim_json_node node;
 	int check = (int)def->stability;
-	if (!sim_json_member(root, "stability", &node) || !sim_json_fields(&node, fields))
+	if (!sim_json_member(section, "stability", &node) || !sim_json_fields(&node, fields))
 		return;
 	sim_json_choice(&node, "check", checks, &check);
 	def->stability = (sim_granular_stability)check;
@@ -224,15 +191,15 @@ static void read_stability(const sim_json_node *root, sim_granular_def *def)
 	sim_json_number(&node, "overlap", 1e-6, 2, &def->stability_overlap);
 }
 
-// ---- Detection, output, picture ----
+// ---- Detection ----
 
-static void read_detection(const sim_json_node *root, sim_granular_def *def)
+static void read_detection(const sim_json_node *section, sim_granular_def *def)
 {
 	static const char *const fields[] = { "method", "skin", NULL };
 	static const char *const methods[] = { "auto", "grid", "levels", "tree", "rays", NULL };
 	sim_json_node node, skin;
 	int method = (int)def->method;
-	if (!sim_json_member(root, "detection", &node) || !sim_json_fields(&node, fields))
+	if (!sim_json_member(section, "detection", &node) || !sim_json_fields(&node, fields))
 		return;
 	sim_json_choice(&node, "method", methods, &method);
 	def->method = (carom_sphere_method)method;
@@ -243,32 +210,6 @@ static void read_detection(const sim_json_node *root, sim_granular_def *def)
 		read_word(&skin, automatic);
 	else
 		sim_json_number(&node, "skin", 0, 1e6, &def->skin);
-}
-
-static void read_output(const sim_json_node *root, sim_granular_scene *scene)
-{
-	static const char *const fields[] = { "snapshots", "checkpoints", "energy", NULL };
-	sim_json_node node;
-	if (!sim_json_member(root, "output", &node) || !sim_json_fields(&node, fields))
-		return;
-	sim_json_integer(&node, "snapshots", 0, 1000000000, &scene->snapshot_interval);
-	sim_json_integer(&node, "checkpoints", 0, 1000000000, &scene->checkpoint_interval);
-	sim_json_integer(&node, "energy", 1, 1000000000, &scene->energy_interval);
-}
-
-static void read_picture(const sim_json_node *root, sim_granular_scene *scene)
-{
-	static const char *const fields[] = { "color", "box", "ground", NULL };
-	static const char *const colors[] = { "id", "speed", "radius", "copy", NULL };
-	sim_json_node node;
-	int color = 0;
-	if (!sim_json_member(root, "picture", &node) || !sim_json_fields(&node, fields))
-		return;
-	sim_json_choice(&node, "color", colors, &color);
-	scene->color_copies = color == 3;
-	scene->color = scene->color_copies ? SIM_COLOR_ID : (sim_sphere_color)color;
-	sim_json_bool(&node, "box", &scene->draw_box);
-	sim_json_bool(&node, "ground", &scene->draw_ground);
 }
 
 // ---- Spheres ----
@@ -314,7 +255,7 @@ static void read_random(const sim_json_node *node, const sim_granular_def *def, 
 	}
 }
 
-static void read_file(const sim_json_node *node, const sim_granular_scene *scene, sim_sphere_source *source)
+static void read_file(const sim_json_node *node, const sim_scene *scene, sim_sphere_source *source)
 {
 	static const char *const other[] = { "count", "mix", "jitter", "apart", "lower", "upper", "seed", NULL };
 	char *path = NULL;
@@ -322,36 +263,24 @@ static void read_file(const sim_json_node *node, const sim_granular_scene *scene
 	source->scale = 1;
 	source->radius[1] = -1;
 	forbid(node, "file", other);
-	if (sim_json_string(node, "file", &path) && !(source->file = sim_resolve_path(scene->base.file, path)))
+	if (sim_json_string(node, "file", &path) && !(source->file = sim_resolve_path(scene->file, path)))
 		sim_json_error(node, "out of memory");
 	free(path);
 	sim_json_positive(node, "scale", &source->scale);
 	sim_json_positive(node, "radius", &source->radius[1]);
 }
 
-static void read_mesh(const sim_json_node *node, const sim_granular_scene *scene, sim_sphere_source *source)
+static void read_mesh(const sim_json_node *node, const sim_scene *scene, sim_sphere_source *source)
 {
 	static const char *const other[] = { "apart", "lower", "upper", "scale", NULL };
-	const char *names[65] = { NULL };
-	char *name = NULL;
+	sim_json_node name;
 	source->kind = SIM_SPHERES_MESH;
 	source->jitter = 0.1;
-	source->mesh = -1;
 	forbid(node, "mesh", other);
-	sim_json_string(node, "mesh", &name);
-	for (int32_t i = 0; i < scene->base.mesh_count && name; ++i) {
-		if (i < 64)
-			names[i] = scene->base.meshes[i].name;
-		if (!strcmp(scene->base.meshes[i].name, name))
-			source->mesh = i;
-	}
-	const char *nearest = name ? sim_nearest_word(name, names) : NULL;
-	if (name && source->mesh < 0)
-		sim_json_member_error(node, "mesh", "there is no mesh \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
-			nearest ? nearest : "", nearest ? "\"?" : "");
-	else if (name && scene->base.meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
-		sim_json_member_error(node, "mesh", "a height field cannot be filled with spheres");
-	free(name);
+	sim_json_member(node, "mesh", &name);
+	source->mesh = sim_find_mesh(&name, scene);
+	if (source->mesh >= 0 && scene->meshes[source->mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		sim_json_error(&name, "a height field cannot be filled with spheres");
 	sim_json_number(node, "radius", 1e-12, 1e6, &source->radius[1]);
 	sim_json_integer(node, "count", 1, CAROM_MAX_SPHERES, &source->count);
 	sim_json_bool(node, "mix", &source->mix);
@@ -405,7 +334,7 @@ static void read_copies(const sim_json_node *parent, const sim_granular_def *def
 	read_vector(&node, "upper", SIM_FARTHEST, source->copies_upper);
 }
 
-static void read_source(const sim_json_node *node, sim_granular_scene *scene, sim_sphere_source *source)
+static void read_source(const sim_json_node *node, sim_scene *scene, sim_sphere_source *source)
 {
 	source->copies = 1;
 	source->copies_kind = SIM_COPIES_GRID;
@@ -420,33 +349,32 @@ static void read_source(const sim_json_node *node, sim_granular_scene *scene, si
 		return;
 	}
 	if (sim_json_has(node, "random"))
-		read_random(node, &scene->def, source);
+		read_random(node, &scene->spheres.def, source);
 	else if (sim_json_has(node, "file"))
 		read_file(node, scene, source);
 	else
 		read_mesh(node, scene, source);
 	sim_json_bits(node, "seed", &source->seed);
 	read_vector(node, "position", SIM_FARTHEST, source->position);
-	read_copies(node, &scene->def, source);
+	read_copies(node, &scene->spheres.def, source);
 	read_vector(node, "velocity", 1e6, source->velocity);
 	sim_json_numbers(node, "velocity_spread", 3, 0, 1e6, source->velocity_spread);
 	sim_json_bits(node, "velocity_seed", &source->velocity_seed);
 	read_vector(node, "angular_velocity", 1e6, source->angular_velocity);
 }
 
-static void read_spheres(const sim_json_node *root, sim_granular_scene *scene)
+static void read_list(const sim_json_node *section, sim_scene *scene)
 {
 	static const char *const fields[] = { "random", "file", "mesh", "radius", "count", "mix", "jitter", "seed", "apart", "lower",
 		"upper", "scale", "position", "copies", "velocity", "velocity_spread", "velocity_seed", "angular_velocity", NULL };
+	sim_scene_spheres *spheres = &scene->spheres;
 	sim_json_node list;
-	if (!sim_json_member(root, "spheres", &list))
-		return;
-	const int count = sim_json_count(&list, true);
+	const int count = sim_json_member(section, "list", &list) ? sim_json_count(&list, true) : 0;
 	if (count == 0)
-		sim_json_error(&list, "holds no spheres");
-	for (int i = 0; i < count && !root->json->failed; ++i) {
+		sim_json_member_error(section, "list", "holds no spheres");
+	for (int i = 0; i < count && !section->json->failed; ++i) {
 		const sim_json_node node = sim_json_child(&list, i);
-		sim_sphere_source *source = sim_append(&node, (void **)&scene->sources, &scene->source_count, sizeof *source);
+		sim_sphere_source *source = sim_append(&node, (void **)&spheres->sources, &spheres->source_count, sizeof *source);
 		if (!source || !sim_json_fields(&node, fields))
 			return;
 		source->number = i;
@@ -454,100 +382,49 @@ static void read_spheres(const sim_json_node *root, sim_granular_scene *scene)
 	}
 }
 
-// ---- The whole ----
+// ---- The section ----
 
-static void set_defaults(sim_granular_scene *scene)
+void sim_set_spheres_defaults(sim_scene_spheres *spheres)
 {
-	snprintf(scene->base.name, sizeof scene->base.name, "scene");
-	scene->base.steps = 1000;
-	scene->base.camera = sim_default_scene_camera();
-	scene->def = sim_default_granular_def();
-	scene->def.gravity_axis[0] = scene->def.gravity_axis[2] = 0;
-	scene->def.gravity_axis[1] = 1;
-	scene->def.spheres.friction = 0.5; // where there is a tangential force
-	scene->energy_interval = 10;
-	scene->draw_box = scene->draw_ground = true;
+	spheres->substeps = 1;
+	spheres->def = sim_default_granular_def();
+	spheres->def.spheres.friction = 0.5; // where there is a tangential force
 }
 
-static void read_scene(const sim_json_node *root, sim_granular_scene *scene)
+void sim_read_sphere_section(const sim_json_node *section, sim_scene *scene)
 {
-	static const char *const fields[] = { "name", "description", "gravity", "time_step", "steps", "box", "moving_walls",
-		"material", "wall_material", "stability", "detection", "output", "picture", "camera", "meshes", "spheres", NULL };
-	char *description = NULL;
-	if (!sim_json_fields(root, fields))
+	static const char *const fields[] = { "substeps", "box", "moving_walls", "material", "wall_material", "stability",
+		"detection", "list", NULL };
+	sim_granular_def *def = &scene->spheres.def;
+	if (!sim_json_fields(section, fields))
 		return;
-	sim_read_name(root, "name", scene->base.name);
-	sim_json_string(root, "description", &description); // for readers of the file only
-	free(description);
-	sim_json_number(root, "time_step", 1e-12, 1, &scene->def.time_step);
-	scene->base.time_step = scene->def.time_step;
-	sim_json_integer(root, "steps", 1, 1000000000, &scene->base.steps);
-	read_gravity(root, &scene->def);
-	read_box(root, &scene->def);
-	read_moving_walls(root, &scene->def);
-	read_material(root, &scene->def);
-	read_stability(root, &scene->def);
-	read_detection(root, &scene->def);
-	read_output(root, scene);
-	read_picture(root, scene);
-	sim_read_camera(root, &scene->base.camera);
-	sim_read_meshes(root, &scene->base);
-	read_spheres(root, scene);
+	sim_read_int32(section, "substeps", 1, 1000000, &scene->spheres.substeps);
+	def->time_step = scene->time_step / scene->spheres.substeps;
+	def->gravity[0] = scene->gravity.x;
+	def->gravity[1] = scene->gravity.y;
+	def->gravity[2] = scene->gravity.z;
+	memcpy(def->gravity_axis, scene->gravity_axis, sizeof def->gravity_axis);
+	def->gravity_rate = scene->gravity_rate;
+	read_box(section, def);
+	read_moving_walls(section, def);
+	read_material(section, def);
+	read_stability(section, def);
+	read_detection(section, def);
+	read_list(section, scene);
 }
 
-bool sim_is_granular_scene(const char *text, size_t size)
-{
-	cJSON *root = cJSON_ParseWithLength(text, size);
-	const bool found = root && cJSON_GetObjectItemCaseSensitive(root, "spheres");
-	cJSON_Delete(root);
-	return found;
-}
-
-bool sim_parse_granular_scene(const char *file, const char *text, size_t size, sim_granular_scene *scene, sim_error *error)
-{
-	sim_json json;
-	sim_json_node root;
-	*scene = (sim_granular_scene){ .base = { .file = strdup(file), .text = malloc(size + 1), .text_size = size } };
-	if (!scene->base.file || !scene->base.text) {
-		sim_fail(error, "%s: out of memory", file);
-		sim_destroy_granular_scene(scene);
-		return false;
-	}
-	memcpy(scene->base.text, text, size);
-	scene->base.text[size] = 0;
-	set_defaults(scene);
-	bool done = sim_json_parse(scene->base.file, text, size, error, &json, &root);
-	if (done) {
-		read_scene(&root, scene);
-		done = !json.failed;
-	}
-	sim_json_close(&json);
-	if (!done)
-		sim_destroy_granular_scene(scene);
-	return done;
-}
-
-void sim_destroy_granular_scene(sim_granular_scene *scene)
-{
-	for (int32_t i = 0; i < scene->source_count; ++i)
-		free(scene->sources[i].file);
-	free(scene->sources);
-	sim_destroy_scene(&scene->base);
-	*scene = (sim_granular_scene){ 0 };
-}
-
-bool sim_granular_scene_set_count(sim_granular_scene *scene, int64_t count, sim_error *error)
+bool sim_scene_set_sphere_count(sim_scene *scene, int64_t count, sim_error *error)
 {
 	sim_sphere_source *random = NULL;
 	int found = 0;
-	for (int32_t i = 0; i < scene->source_count; ++i) {
-		if (scene->sources[i].kind == SIM_SPHERES_RANDOM) {
-			random = &scene->sources[i];
+	for (int32_t i = 0; i < scene->spheres.source_count; ++i) {
+		if (scene->spheres.sources[i].kind == SIM_SPHERES_RANDOM) {
+			random = &scene->spheres.sources[i];
 			++found;
 		}
 	}
 	if (found != 1) {
-		return sim_fail(error, "%s: has %d random sources of spheres; a count needs exactly one", scene->base.file, found);
+		return sim_fail(error, "%s: has %d random sources of spheres; a count needs exactly one", scene->file, found);
 	}
 	if (count < 1 || count > CAROM_MAX_SPHERES) {
 		return sim_fail(error, "the count must be from 1 to %d", CAROM_MAX_SPHERES);

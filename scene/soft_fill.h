@@ -1,0 +1,11 @@
+/// @file soft_fill.h
+/// The deforming bodies and movers of a scene, and their simulation.
+#ifndef SIM_SOFT_FILL_H
+#define SIM_SOFT_FILL_H
+
+#include "scene/scene.h"
+
+/// Make the bodies of the section "deforming" and the simulation of them. NULL with the reason in error.
+sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, sim_error *error);
+
+#endif

@@ -1,0 +1,420 @@
+// The run of a scene: its parts go through the steps together. See run.h.
+#include "run.h"
+
+#include "progress.h"
+#include "report.h"
+#include "run_picture.h"
+#include "sim/base/sim_clock.h"
+#include "sim/base/state_hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+
+// ---- Interrupts ----
+
+// Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
+static volatile sig_atomic_t interrupted;
+static time_t interrupted_at; // the handler alone uses it
+
+/// One that comes a second later ends the program at once. Sooner it is the same one: `timeout` sends each signal twice.
+static void on_interrupt(int number)
+{
+	const time_t now = time(NULL);
+	if (interrupted && now - interrupted_at > 1) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	if (!interrupted)
+		interrupted_at = now;
+	interrupted = 1;
+}
+
+static void watch_interrupts(bool watch)
+{
+	struct sigaction action = { .sa_handler = watch ? on_interrupt : SIG_DFL };
+	sigemptyset(&action.sa_mask);
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+// ---- Files ----
+
+/// The lock is one on the folder itself: no file is left over, and the system gives it up with the program, however that ends.
+static int open_folder(const run_options *options)
+{
+	if (!options->out)
+		return EXIT_DONE;
+	if (report_make_folder(options->out) != EXIT_DONE)
+		return EXIT_FAILED;
+	const int folder = open(options->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC); // stays open
+	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
+		return EXIT_DONE;
+	if (folder >= 0 && errno == EWOULDBLOCK)
+		return report_error(options->out, "another run is writing into this folder: wait for its end, or take another --out");
+	report_warning(options->out, "cannot be locked (%s): see to it that no other run writes there", strerror(errno));
+	return EXIT_DONE;
+}
+
+void run_out_path(const run_options *options, const char *name, char path[SIM_PATH_MAX])
+{
+	snprintf(path, SIM_PATH_MAX, "%s/%s", options->out, name);
+}
+
+static int write_summary(const run_options *options, cJSON *json)
+{
+	char path[SIM_PATH_MAX];
+	sim_output_file file;
+	char *text = json ? cJSON_Print(json) : NULL;
+	cJSON_Delete(json);
+	if (!text)
+		return report_error(NULL, "out of memory");
+	run_out_path(options, "summary.json", path);
+	int status = report_open(&file, path);
+	if (status == EXIT_DONE) {
+		fprintf(file.stream, "%s\n", text);
+		status = report_commit(&file);
+	}
+	free(text);
+	return status;
+}
+
+static int write_picture(run *r)
+{
+	char path[SIM_PATH_MAX];
+	sim_error error;
+	sim_image image;
+	const sim_camera camera = run_camera(r);
+	const int drawn = run_is_mixed(r) ? run_draw_all(r, &camera, &image) : r->kinds[0]->draw(r, r->states[0], &image);
+	if (drawn != EXIT_DONE)
+		return drawn;
+	run_out_path(r->options, "last.png", path);
+	const bool done = sim_write_png(path, &image, &error);
+	sim_destroy_image(&image);
+	return done ? EXIT_DONE : report_error(path, "%s", error.text);
+}
+
+// ---- The table of steps ----
+
+/// Write the columns of a part behind "step" and "time", which all parts have alike: what a text of columns holds behind its
+/// second comma, each with a prefix.
+static void write_columns(FILE *table, const char *text, const char *prefix)
+{
+	int commas = 0;
+	for (const char *c = text; *c && *c != '\n'; c++) {
+		commas += *c == ',';
+		if (commas < 2)
+			continue;
+		fputc(*c, table);
+		if (*c == ',')
+			fputs(prefix, table);
+	}
+}
+
+typedef void write_text_fn(run *r, int part, FILE *table);
+
+static void write_part_names(run *r, int part, FILE *table) { r->kinds[part]->write_names(table); }
+
+static void write_part_row(run *r, int part, FILE *table) { r->kinds[part]->write_row(r, r->states[part], table); }
+
+/// The columns of all parts, one part behind the other, with names like "bodies_contacts".
+static int write_joined(run *r, write_text_fn *write, bool names)
+{
+	for (int i = 0; i < r->part_count; i++) {
+		char *text = NULL, prefix[32] = "";
+		size_t size;
+		FILE *memory = open_memstream(&text, &size);
+		if (!memory)
+			return report_error(NULL, "out of memory");
+		write(r, i, memory);
+		const bool written = fclose(memory) == 0;
+		if (names)
+			snprintf(prefix, sizeof prefix, "%s_", r->kinds[i]->section);
+		if (written)
+			write_columns(r->stats.stream, text, prefix);
+		free(text);
+		if (!written)
+			return report_error(NULL, "out of memory");
+	}
+	fputc('\n', r->stats.stream);
+	return EXIT_DONE;
+}
+
+static int open_table(run *r)
+{
+	char path[SIM_PATH_MAX];
+	if (!r->options->out)
+		return EXIT_DONE;
+	if (!run_is_mixed(r) && r->kinds[0]->open_table)
+		return r->kinds[0]->open_table(r, r->states[0]);
+	run_out_path(r->options, "stats.csv", path);
+	if (report_open(&r->stats, path) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (!run_is_mixed(r)) {
+		r->kinds[0]->write_names(r->stats.stream);
+		return EXIT_DONE;
+	}
+	fputs("step,time", r->stats.stream);
+	return write_joined(r, write_part_names, true);
+}
+
+static int write_row(run *r)
+{
+	if (!r->stats.stream)
+		return EXIT_DONE;
+	if (!run_is_mixed(r)) {
+		write_part_row(r, 0, r->stats.stream);
+		return EXIT_DONE;
+	}
+	fprintf(r->stats.stream, "%lld,%.9g", (long long)r->steps, run_time(r));
+	return write_joined(r, write_part_row, false);
+}
+
+// ---- The scene ----
+
+/// Options that are for a section that the scene does not have: better said than ignored.
+static int check_sections(const run_options *o, const sim_scene *scene)
+{
+	const struct {
+		const char *name;
+		bool given, has;
+		const char *section;
+	} options[] = {
+		{ "contacts", o->contacts, scene->has_bodies, "bodies" },
+		{ "count", o->count > 0, scene->has_spheres, "spheres" },
+		{ "snapshots", o->snapshots >= 0, scene->has_spheres, "spheres" },
+		{ "checkpoint", o->checkpoints >= 0, scene->has_spheres, "spheres" },
+		{ "restart", o->restart != NULL, scene->has_spheres, "spheres" },
+		{ "resolution", o->resolution > 0, scene->has_deforming, "deforming" },
+		{ "frames", o->frames >= 0, scene->has_deforming, "deforming" },
+		{ "movie", o->movie, scene->has_deforming, "deforming" },
+	};
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+		if (options[i].given && !options[i].has)
+			return options_misuse(
+				"run", "--%s is for scenes with \"%s\"; %s has none", options[i].name, options[i].section, o->scene);
+	}
+	if ((o->restart || o->checkpoints >= 0) && (scene->has_bodies || scene->has_deforming))
+		return options_misuse("run", "--%s is for scenes of spheres alone so far; %s holds more",
+			o->restart ? "restart" : "checkpoint", o->scene);
+	return EXIT_DONE;
+}
+
+/// What the command line says goes before what the scene says.
+static int apply_options(const run_options *o, sim_scene *scene)
+{
+	sim_error error;
+	for (int i = 0; i < o->meshes.count; i++) {
+		if (!sim_scene_replace_mesh(scene, o->meshes.items[i], &error))
+			return report_error(NULL, "--mesh: %s", error.text);
+	}
+	if (o->movie && !o->out)
+		return report_error(NULL, "--movie needs --out: where should it go?");
+	if (o->count > 0 && o->restart)
+		return report_error(NULL, "--count: a checkpoint has its spheres already");
+	if (o->count > 0 && !sim_scene_set_sphere_count(scene, o->count, &error))
+		return report_error(NULL, "--count: %s", error.text);
+	if (o->steps > 0)
+		scene->steps = o->steps;
+	if (o->resolution > 0)
+		scene->deforming.resolution = o->resolution;
+	if (o->frames >= 0)
+		scene->output.frames = o->frames;
+	if (o->snapshots >= 0)
+		scene->output.snapshots = o->snapshots;
+	if (o->checkpoints >= 0)
+		scene->output.checkpoints = o->checkpoints;
+	scene->output.contacts |= o->contacts;
+	return EXIT_DONE;
+}
+
+static int load_scene(run *r)
+{
+	sim_error error;
+	if (!sim_load_scene(r->options->scene, &r->scene, &error))
+		return report_error(NULL, "%s", error.text);
+	const int status = check_sections(r->options, &r->scene);
+	return status == EXIT_DONE ? apply_options(r->options, &r->scene) : status;
+}
+
+// ---- The stages ----
+
+static int add_part(run *r, const run_part_kind *kind)
+{
+	void *state = calloc(1, kind->state_size);
+	if (!state)
+		return report_error(NULL, "out of memory");
+	r->kinds[r->part_count] = kind;
+	r->states[r->part_count++] = state;
+	return EXIT_DONE;
+}
+
+static int prepare(run *r)
+{
+	const struct {
+		bool there;
+		const run_part_kind *kind;
+	} kinds[] = {
+		{ r->scene.has_bodies, &run_bodies_kind },
+		{ r->scene.has_deforming, &run_deforming_kind },
+		{ r->scene.has_spheres, &run_spheres_kind },
+	};
+	r->context = report_create_context(r->options->threads, r->options->simd);
+	int status = r->context ? open_folder(r->options) : EXIT_FAILED;
+	for (int i = 0; i < RUN_MOST_PARTS && status == EXIT_DONE; i++) {
+		if (kinds[i].there)
+			status = add_part(r, kinds[i].kind);
+	}
+	for (int i = 0; i < r->part_count && status == EXIT_DONE; i++)
+		status = r->kinds[i]->prepare(r, r->states[i]);
+	return status == EXIT_DONE ? open_table(r) : status;
+}
+
+static int keep(run *r)
+{
+	int status = EXIT_DONE;
+	for (int i = 0; i < r->part_count && status == EXIT_DONE; i++) {
+		if (r->kinds[i]->keep)
+			status = r->kinds[i]->keep(r, r->states[i]);
+	}
+	return status;
+}
+
+/// A step that fails leaves the rows and files of those before it.
+static int one_step(run *r)
+{
+	const double begin = sim_now_ms();
+	for (int i = 0; i < r->part_count; i++) {
+		if (r->kinds[i]->step(r, r->states[i]) != EXIT_DONE)
+			return EXIT_FAILED;
+	}
+	r->steps++;
+	r->ms_total += sim_now_ms() - begin;
+	return write_row(r) == EXIT_DONE ? keep(r) : EXIT_FAILED;
+}
+
+static int simulate(run *r)
+{
+	progress bar;
+	int status = keep(r);
+	progress_start(&bar, "run", r->scene.steps - r->first_step);
+	while (r->steps < r->scene.steps && status == EXIT_DONE && !interrupted) {
+		status = one_step(r);
+		progress_update(&bar, r->steps - r->first_step);
+	}
+	progress_finish(&bar);
+	return status;
+}
+
+// ---- The summary ----
+
+void run_add_machine(cJSON *json, const run *r)
+{
+	cJSON_AddNumberToObject(json, "threads", carom_context_threads(r->context));
+	cJSON_AddStringToObject(json, "simd", carom_simd_name(carom_context_simd(r->context)));
+}
+
+static uint64_t hash_of(const run *r)
+{
+	uint64_t hash = SIM_HASH_START;
+	for (int i = 0; i < r->part_count; i++)
+		hash = sim_hash_word(hash, r->kinds[i]->hash(r, r->states[i]));
+	return hash;
+}
+
+/// That of the only part, or one with an object for each.
+static cJSON *summarise(const run *r)
+{
+	if (!run_is_mixed(r))
+		return r->kinds[0]->summarise(r, r->states[0]);
+	cJSON *json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "scene", r->scene.name);
+	cJSON_AddNumberToObject(json, "steps", (double)r->steps);
+	cJSON_AddNumberToObject(json, "time", run_time(r));
+	cJSON_AddNumberToObject(json, "time_step", r->scene.time_step);
+	for (int i = 0; i < r->part_count; i++)
+		cJSON_AddItemToObject(json, r->kinds[i]->section, r->kinds[i]->summarise(r, r->states[i]));
+	cJSON_AddNumberToObject(cJSON_AddObjectToObject(json, "ms"), "total", r->ms_total);
+	report_add_hash(json, "hash", hash_of(r));
+	run_add_machine(json, r);
+	return json;
+}
+
+static int print(const run *r)
+{
+	for (int i = 0; i < r->part_count; i++)
+		r->kinds[i]->print(r, r->states[i]);
+	if (run_is_mixed(r)) {
+		printf("%s: all together\n", r->scene.name);
+		printf("  milliseconds per step        %.3f\n", r->steps > 0 ? r->ms_total / (double)r->steps : 0);
+		printf("  hash                         %016llx\n", (unsigned long long)hash_of(r));
+		printf("  Rigid bodies, what deforms and spheres do not act on each other yet.\n");
+	}
+	return report_end_of_text();
+}
+
+static int finish(run *r)
+{
+	for (int i = 0; i < r->part_count; i++) {
+		if (r->kinds[i]->end && r->kinds[i]->end(r, r->states[i]) != EXIT_DONE)
+			return EXIT_FAILED;
+	}
+	if (r->options->out && !r->options->no_picture && write_picture(r) != EXIT_DONE)
+		return EXIT_FAILED;
+	if (r->options->out && report_commit(&r->stats) != EXIT_DONE)
+		return EXIT_FAILED;
+	for (int i = 0; i < r->part_count; i++) {
+		if (r->kinds[i]->close && r->kinds[i]->close(r, r->states[i]) != EXIT_DONE)
+			return EXIT_FAILED;
+	}
+	if (r->options->out && write_summary(r->options, summarise(r)) != EXIT_DONE)
+		return EXIT_FAILED;
+	const int status = r->options->json ? report_json(summarise(r)) : print(r);
+	if (interrupted)
+		return report_error(NULL, "interrupted after %lld of %lld steps; what is written covers these", (long long)r->steps,
+			(long long)r->scene.steps);
+	return status;
+}
+
+/// Go through the stages; Ctrl-C ends the second one early. A table that is open after a failure keeps its rows, which tell what led
+/// to it.
+static int go(run *r)
+{
+	int status = load_scene(r);
+	if (status == EXIT_DONE)
+		status = prepare(r);
+	if (status == EXIT_DONE) {
+		watch_interrupts(true);
+		status = simulate(r);
+		if (status == EXIT_DONE)
+			status = finish(r);
+		if (r->stats.stream)
+			report_commit(&r->stats);
+		watch_interrupts(false);
+	}
+	sim_output_abandon(&r->stats);
+	return status;
+}
+
+int run_scene(const run_options *options)
+{
+	run *r = calloc(1, sizeof *r); // a scene and its simulations: too large for a stack
+	if (!r)
+		return report_error(NULL, "out of memory");
+	r->options = options;
+	const int status = go(r);
+	for (int i = r->part_count; i-- > 0;) {
+		r->kinds[i]->destroy(r, r->states[i]);
+		free(r->states[i]);
+	}
+	carom_destroy_context(r->context);
+	sim_destroy_scene(&r->scene);
+	free(r);
+	return status;
+}
