@@ -32,8 +32,7 @@ static const option OPTIONS[] = {
 		.argument = "DIR",
 		.kind = OPTION_TEXT,
 		.value = &given.out,
-		.help =
-			"write stats.csv, summary.json, last.png, and of bodies recording.h5, of what deforms frames, of spheres checkpoint.h5 there" },
+		.help = "write stats.csv, summary.json, last.png, recording.h5, frames, checkpoint.h5 there, as the scene has it" },
 	{ .name = "contacts",
 		.letter = 'c',
 		.kind = OPTION_FLAG,
