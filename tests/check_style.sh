@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rules of style that a machine can judge: lengths of functions, words of comments, one type for boxes, the guide.
+# Rules of style that a machine can judge: lengths of functions and of README.md, words of comments, one type for boxes, the guide.
 # Usage: check_style.sh [ROOT]
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
@@ -39,6 +39,12 @@ done
 while IFS= read -r hit; do
 	complain "$hit: a comment that begins so cannot be read alone"
 done < <(sources include src sim io scene view tools bench examples plugins | xargs -r grep -noE '//+<? ?(The same|The rest)\b' /dev/null)
+
+# A newcomer reads the first page to its end.
+if [[ -f README.md ]]; then
+	lines=$(wc -l <README.md)
+	((lines <= 90)) || complain "README.md: $lines lines; at most 90"
+fi
 
 # A box has one type, in src/math.
 while IFS= read -r hit; do

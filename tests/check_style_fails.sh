@@ -54,6 +54,8 @@ expect 1 src/base/a.h '/// The same, for floats.' 'src/base/a.h:1:/// The same'
 expect 1 sim/a.c '	// The rest of them.' 'sim/a.c:1:// The rest'
 expect 1 include/carom/a.h '	int a; ///< The same for b.' 'include/carom/a.h:1:///< The same'
 expect 0 src/base/a.h '/// Boxes of the same size.'
+expect 0 README.md "$(repeat 90 line)"
+expect 1 README.md "$(repeat 91 line)" 'README.md: 91 lines; at most 90'
 expect 1 src/bvh/a.c 'typedef struct box {' 'src/bvh/a.c:1:'
 expect 1 src/bvh/a.c '} box;' 'src/bvh/a.c:1:'
 expect 0 src/math/a.h '} box3f;'

@@ -128,7 +128,7 @@ static void compare(carom_context *context, const carom_mesh *field, const char 
 {
 	static scene scenes[2];
 	static double times[2][MAX_ROUNDS];
-	carom_stats stats[2];
+	carom_stats stats[2] = { 0 };
 	for (int flagged = 0; flagged < 2; flagged++)
 		fill(&scenes[flagged], context, field, shape, down, l, count, flagged);
 	for (int round = 0; round < 2 * rounds; round++)

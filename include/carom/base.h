@@ -1,5 +1,5 @@
 /// @file base.h
-/// Results, version, memory, logging and threads: what every other header builds on.
+/// Results, version, memory, logging and threads: every other header builds on them.
 ///
 /// NULL, in all headers: handles (carom_context, carom_world, carom_mesh, carom_spheres,
 /// carom_sweep) must not be NULL unless a comment says otherwise. Calls that return carom_result
@@ -51,24 +51,25 @@ CAROM_API carom_version carom_get_version(void);
 /// addition. Fibers of 64 KiB are enough. The test "stack" measures it.
 #define CAROM_STACK_BYTES 32768
 
-/// What a fallible call returns. The text of this thread's last failure is one call away:
+/// The result of a fallible call. The text of this thread's last failure is one call away:
 /// carom_error_text.
 typedef enum carom_result {
 	CAROM_SUCCESS = 0,
 	/// An argument or a field of a definition is wrong; the text names the function and the field.
 	CAROM_INVALID_ARGUMENT,
-	/// The mesh cannot be used; the text names the element and says what is wrong with it.
+	/// The mesh cannot be used; the text names the element and its fault.
 	CAROM_INVALID_MESH,
 	/// A body id is null or was removed. (Ids count in each world for itself: one of another world
 	/// is refused only where no body has it.)
 	CAROM_INVALID_BODY,
-	/// An allocation failed. What was being made was undone; everything else stays usable.
+	/// An allocation failed. The call has undone its work; everything else stays usable.
 	CAROM_OUT_OF_MEMORY,
-	/// The memory budget of the world does not allow what was asked for: to make it, to add a body,
+	/// The memory budget of the world does not allow the request: to make it, to add a body,
 	/// a step, or a query (carom_world_def.memory_budget); or that of a detector of spheres
 	/// (carom_spheres_def.memory_budget). Everything else stays usable.
 	CAROM_OVER_BUDGET,
-	/// The library or the machine lacks what was asked for, for example an instruction set.
+	/// The library or the machine lacks something that was asked for, for example an instruction
+	/// set.
 	CAROM_UNSUPPORTED,
 	/// A recording is damaged, of another version, or replays to other results; the text says
 	/// where.
@@ -85,7 +86,8 @@ typedef struct carom_allocator {
 	/// Return size bytes aligned to alignment (a power of two, at most 64), or NULL. size is never
 	/// 0.
 	void *(*allocate)(size_t size, size_t alignment, void *user);
-	/// Give back what allocate returned for the same size and alignment. pointer is never NULL.
+	/// Give back memory that allocate returned for the same size and alignment. pointer is never
+	/// NULL.
 	void (*release)(void *pointer, size_t size, size_t alignment, void *user);
 	void *user;
 } carom_allocator;
@@ -176,13 +178,13 @@ typedef struct carom_context carom_context;
 CAROM_API carom_result carom_create_context(const carom_context_def *def, carom_context **context);
 
 /// Destroy a context. Everything made from it (meshes, worlds, detectors of spheres, sweeps) must
-/// have been destroyed first. What was not leaks, and must not be used or destroyed afterwards: it
-/// has no context to work with. The log is told how many and how many bytes (CAROM_LOG_ERROR). No
-/// other call on the context may be under way. NULL does nothing.
+/// have been destroyed first. An object left over leaks, and must not be used or destroyed
+/// afterwards: it has lost its context. The log is told how many and how many bytes
+/// (CAROM_LOG_ERROR). No other call on the context may be under way. NULL does nothing.
 CAROM_API void carom_destroy_context(carom_context *context);
 
-/// What went wrong, in one sentence that names the field or element: in the last call of this
-/// thread that failed, if it failed on this context or something made from it (what fails in a
+/// The cause, in one sentence that names the field or element: in the last call of this
+/// thread that failed, if it failed on this context or something made from it (a failure in a
 /// piece of a parallel loop counts for the thread that called the loop, too); else in the last call
 /// of any thread that failed on this context. So threads that ask right after their own call do not
 /// see each other's texts. A call that succeeds changes nothing. NULL: why carom_create_context

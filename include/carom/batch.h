@@ -11,7 +11,7 @@
 /// Errors. Without carom_batch.results a query with a wrong argument fails the whole call, and
 /// carom_error_text names the first one: "carom_world_cast_rays: rays[7]: ray.origin is not
 /// finite". With it each query has its own result there: the others are answered, the call
-/// succeeds, and carom_error_text holds what the first failed one says. Answers of failed queries
+/// succeeds, and carom_error_text holds the text of the first failed one. Answers of failed queries
 /// are zero. When memory runs out (CAROM_OUT_OF_MEMORY, CAROM_OVER_BUDGET), or an argument that all
 /// queries share is wrong, the whole call fails. Then all answers are zero, and each of results is
 /// the result of the call. (The elementary tests below write nothing then.)
@@ -95,8 +95,8 @@ typedef struct carom_shape_cast {
 	carom_motion motion;
 } carom_shape_cast;
 
-/// What shapes on their ways meet first, as carom_world_cast_shape. hits [count]; body is null
-/// where a shape meets nothing. Takes 11 KB of memory for each worker while it runs.
+/// The first body that each shape meets on its way, as carom_world_cast_shape. hits [count]; body
+/// is null where a shape meets nothing. Takes 11 KB of memory for each worker while it runs.
 CAROM_API carom_result carom_world_cast_shapes(const carom_world *world, const carom_batch *batch,
 	const carom_shape_cast *casts, double tolerance, carom_shape_hit *hits);
 

@@ -44,7 +44,7 @@ typedef struct carom_separation {
 /// one lies wholly inside the other, and also the doubles that a mesh was made from. The move is
 /// near the shortest one that does so, but need not be it: error is all of the depth. point_a and
 /// point_b touch when A has been moved; they are told before the move. A closed mesh is solid. An
-/// open one has no inside: it is met where its triangles are, and what lies behind it is apart. A
+/// open one has no inside: it is met where its triangles are, and a shape behind it is apart. A
 /// mesh without triangles is infinitely far from everything. CAROM_OUT_OF_MEMORY is possible for a
 /// mesh of several pieces. Cost: apart as carom_mesh_distance; overlapping some hundred searches
 /// along directions, milliseconds for small meshes and tens of them for two meshes of a thousand

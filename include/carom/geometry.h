@@ -19,7 +19,7 @@ CAROM_API int carom_orientation(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_
 
 // ---- Nearest points ----
 
-/// What of a triangle or an edge a nearest point lies on.
+/// The part of a triangle or an edge that a nearest point lies on.
 typedef enum carom_feature {
 	CAROM_FEATURE_FACE, ///< the inside of a triangle
 	/// The inside of an edge: number k is the one from corner k to corner k + 1 (of three: k + 1
@@ -47,7 +47,7 @@ typedef struct carom_edge_point {
 } carom_edge_point;
 
 // The next three are pure functions: any scale, any frame, thread-safe. They return the distance
-// (what is below 1e-150 of the largest coordinate may count as 0), and NaN, with nothing written,
+// (one below 1e-150 of the largest coordinate may count as 0), and NaN, with nothing written,
 // when a coordinate is not finite or a pointer is NULL. Triangles and edges without area or length
 // work: needles, points, parallel edges. Of equally near points any one is taken, on every machine
 // the same. carom/batch.h has them over arrays; while the vertices move: carom_sweep_test_pair.
@@ -63,7 +63,7 @@ CAROM_API double carom_edge_edge_distance(
 
 /// Nearest points of two triangles: all corners against the other triangle, all edges against
 /// edges. Triangles that intersect, by exact predicates, have distance 0 and one point in common,
-/// which both results hold; what it lies on is told for each.
+/// which both results hold; its feature is told for each.
 CAROM_API double carom_triangle_triangle_distance(const carom_vec3 a[3], const carom_vec3 b[3],
 	carom_triangle_point *on_a, carom_triangle_point *on_b);
 

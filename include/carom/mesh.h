@@ -12,8 +12,8 @@ extern "C" {
 /// Coordinates beyond this are refused: products of three of them would no longer fit in a float.
 #define CAROM_MAX_COORDINATE 1e12
 
-/// carom_mesh_def.grid_resolution: as many cells as the number of triangles is worth, 4 to 48 along
-/// the longest side.
+/// carom_mesh_def.grid_resolution: as many cells as the number of triangles is worth, 7 to 48 along
+/// the longest side, and no grid for fewer than 64 triangles.
 #define CAROM_GRID_BY_SIZE (-1)
 
 /// The type of coordinates in the caller's memory.
@@ -32,8 +32,8 @@ typedef struct carom_strided {
 /// near it is seen ahead. A closed mesh has an inside and heeds none of this.
 typedef enum carom_mesh_sides {
 	CAROM_SIDES_AUTO, ///< as CAROM_SIDES_FRONT where the body is static, else as CAROM_SIDES_BOTH
-	/// To the front, from where triangles are counter-clockwise: level geometry, which stops what
-	/// sinks in deeply.
+	/// To the front, from where triangles are counter-clockwise: level geometry, which stops bodies
+	/// that sink in deeply.
 	CAROM_SIDES_FRONT,
 	/// Of each flat part: to the side of the middle of the other body's box (of a sphere or
 	/// capsule: of its own middle).
@@ -52,7 +52,7 @@ typedef enum carom_mesh_build {
 typedef struct carom_mesh_def {
 	int cookie; ///< set by carom_default_mesh_def; do not touch
 	/// Float or double. Trees, rays and contacts work on the vertices rounded to float
-	/// (carom_mesh_report.rounding tells what that changed), so keep a mesh near its origin.
+	/// (carom_mesh_report.rounding tells the change), so keep a mesh near its origin.
 	/// Doubles are kept beside them where a float does not hold one: carom_mesh_self_intersections
 	/// and carom_mesh_intersections decide by the numbers given.
 	carom_strided vertices;
@@ -80,26 +80,26 @@ typedef struct carom_mesh_def {
 /// Thread-safe.
 CAROM_API carom_mesh_def carom_default_mesh_def(void);
 
-/// What the check of a mesh found. Positions that are equal bit for bit count as one vertex for
-/// everything that is said about edges, so a mesh with its own three vertices for each triangle can
-/// be closed.
+/// The findings of the check of a mesh. Positions that are equal bit for bit count as one vertex
+/// for everything that is said about edges, so a mesh with its own three vertices for each triangle
+/// can be closed.
 typedef struct carom_mesh_report {
 	int32_t vertex_count;
 	int32_t triangle_count;
-	// What makes a mesh unusable (CAROM_INVALID_MESH):
+	// Findings that make a mesh unusable (CAROM_INVALID_MESH):
 	int32_t nonfinite_vertices;     ///< vertices with a coordinate that is NaN or infinite
 	int32_t huge_vertices;          ///< vertices beyond CAROM_MAX_COORDINATE
 	int32_t out_of_range_triangles; ///< triangles with an index below 0 or not below vertex_count
-	// What is left out of detection, with the rest usable:
+	// Parts that are left out of detection, while all others are usable:
 	int32_t degenerate_triangles; ///< zero area or a repeated corner
 	/// Triangles with the corners, in order, of an earlier triangle.
 	int32_t duplicate_triangles;
 	int32_t unreferenced_vertices; ///< used by no triangle; they cast no rays
 	int32_t duplicate_vertices;    ///< vertices at the position of an earlier one
-	// What rounding to float did (no finding): see carom_mesh_def.vertices.
+	// Effects of rounding to float (no finding): see carom_mesh_def.vertices.
 	int32_t rounded_vertices; ///< vertices with a coordinate that float does not hold
 	double rounding;          ///< most that a coordinate changed
-	// What decides whether the mesh has an inside:
+	// Counts that decide whether the mesh has an inside:
 	int32_t border_edges;       ///< used by one triangle
 	int32_t nonmanifold_edges;  ///< used by more than two triangles
 	int32_t inconsistent_edges; ///< used by two triangles in the same direction
@@ -110,7 +110,7 @@ typedef struct carom_mesh_report {
 	/// sheet, two cubes corner to corner): such a vertex has no normal and casts no ray.
 	int32_t normalless_vertices;
 	int32_t components; ///< pieces connected through edges
-	int32_t euler;      ///< V - E + F of the welded mesh without what is left out
+	int32_t euler;      ///< V - E + F of the welded mesh without the parts left out
 	/// Every edge is used as often in one direction as in the other: the surface bounds a solid.
 	/// False where there are border_edges, inconsistent_edges or unbalanced_edges, or where no
 	/// triangle takes part. Only closed meshes have an inside; rays from other bodies' vertices see
@@ -149,12 +149,12 @@ CAROM_API carom_result carom_create_mesh(carom_context *context, const carom_mes
 /// A rectangular field of heights as a closed solid: columns x rows samples, heights[row * columns
 /// + column], z up in the body's frame, sample (0, 0) at the origin, spacing[0] along x and
 /// spacing[1] along y (metres). The solid reaches thickness below the lowest height. Triangles
-/// 2*(row*(columns-1)+column) and +1 are those of the cell; vertices are the samples in order; what
-/// closes the solid follows. A height that is NaN is a hole: the cells with it as a corner, up to
-/// four, are no part of the solid, down to the bottom, and their triangles count as degenerate in
-/// the report. A field of holes alone is refused. columns, rows at least 2; spacing, thickness
-/// above 0, and such that float tells neighbouring samples apart, and the bottom from the lowest
-/// height; no coordinate beyond CAROM_MAX_COORDINATE. Otherwise as carom_create_mesh.
+/// 2*(row*(columns-1)+column) and +1 are those of the cell; vertices are the samples in order; the
+/// vertices that close the solid follow. A height that is NaN is a hole: the cells with it as a
+/// corner, up to four, are no part of the solid, down to the bottom, and their triangles count as
+/// degenerate in the report. A field of holes alone is refused. columns, rows at least 2; spacing,
+/// thickness above 0, and such that float tells neighbouring samples apart, and the bottom from the
+/// lowest height; no coordinate beyond CAROM_MAX_COORDINATE. Otherwise as carom_create_mesh.
 CAROM_API carom_result carom_create_height_field(carom_context *context, int32_t columns,
 	int32_t rows, const float *heights, const double spacing[2], double thickness,
 	carom_mesh **mesh);
@@ -195,8 +195,8 @@ CAROM_API carom_result carom_create_hull(
 /// v.z) in its own frame. The three need not be equal, and negative ones mirror; then each triangle
 /// has its second and third corner exchanged, so that its front stays the front. Vertices and
 /// triangles keep their numbers, materials and sides stay, doubles stay doubles, and a hull stays a
-/// hull (one so flat that float loses a vertex may get other numbers). It costs what
-/// carom_create_mesh or carom_create_hull costs and holds its own memory: bodies of equal size
+/// hull (one so flat that float loses a vertex may get other numbers). It costs as much as
+/// carom_create_mesh or carom_create_hull and holds its own memory: bodies of equal size
 /// share one. mesh may belong to another context. CAROM_INVALID_ARGUMENT names a missing argument,
 /// and a scale that is 0 or not finite. CAROM_INVALID_MESH where a vertex ends beyond
 /// CAROM_MAX_COORDINATE. On failure *scaled is NULL. The caller holds a reference. Thread-safe.
@@ -264,17 +264,17 @@ CAROM_API carom_result carom_mesh_get_material(
 /// Write a mesh as it is, trees and all, so that carom_mesh_load need not make it again: one call
 /// of write, with a multiple of 64 bytes. CAROM_INVALID_ARGUMENT where write gives up. Equal meshes
 /// give equal bytes, whatever the threads and the instruction set. Only a library of the same baked
-/// version on a machine of the same byte order reads them: keep what the mesh was made from too.
+/// version on a machine of the same byte order reads them: keep the source of the mesh too.
 /// Thread-safe.
 CAROM_API carom_result carom_mesh_save(const carom_mesh *mesh, carom_write_fn *write, void *user);
 
-/// Make a mesh from what carom_mesh_save wrote. It does all that the saved one does, to the same
-/// bits. copy true: bytes are the caller's again when the call returns. copy false: the mesh points
-/// into them, for a file mapped to memory; they begin at a multiple of 64, and stay there unchanged
-/// until the last reference to the mesh is given up (bodies hold references). CAROM_INVALID_MESH,
-/// naming the field, where the bytes are damaged, cut short or of another version: a digest of all
-/// of them is checked first, and then every count and index, so that bytes that somebody forged
-/// give wrong contacts at worst. On failure *mesh is NULL. Thread-safe.
+/// Make a mesh from the bytes that carom_mesh_save wrote. It does all that the saved one does, to
+/// the same bits. copy true: bytes are the caller's again when the call returns. copy false: the
+/// mesh points into them, for a file mapped to memory; they begin at a multiple of 64, and stay
+/// there unchanged until the last reference to the mesh is given up (bodies hold references).
+/// CAROM_INVALID_MESH, naming the field, where the bytes are damaged, cut short or of another
+/// version: a digest of all of them is checked first, and then every count and index, so that bytes
+/// that somebody forged give wrong contacts at worst. On failure *mesh is NULL. Thread-safe.
 CAROM_API carom_result carom_mesh_load(
 	carom_context *context, const void *bytes, size_t size, bool copy, carom_mesh **mesh);
 

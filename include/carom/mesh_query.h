@@ -43,14 +43,15 @@ CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const 
 	const carom_mesh *mesh_b, const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2],
 	int32_t *count);
 
-/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from
-/// either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge or a
-/// corner, one that is hit from behind is taken, and of these the one with the lowest corner (in x,
-/// then y, then z; then by its other corners), so that the numbers of triangles do not matter.
-/// Directions of length below 1e-30 hit nothing or anything. The results are the same, bit for bit,
-/// for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles seen so
-/// nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for CAROM_RAYS_PLUGIN,
-/// an unknown method, a negative count, or a missing array. Thread-safe, takes no memory.
+/// Nearest hit of many rays in the mesh's frame, float, as the ray stage of a step does it. A hit
+/// counts from either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge
+/// or a corner, one that is hit from behind is taken, and of these the one with the lowest corner
+/// (in x, then y, then z; then by its other corners), so that the numbers of triangles do not
+/// matter. Directions of length below 1e-30 hit nothing or anything. The results are the same, bit
+/// for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles
+/// seen so nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for
+/// CAROM_RAYS_PLUGIN, an unknown method, a negative count, or a missing array. Thread-safe, takes
+/// no memory.
 CAROM_API carom_result carom_mesh_cast_rays(const carom_mesh *mesh, carom_ray_method method,
 	const carom_ray_batch *rays, const carom_hit_batch *hits);
 
@@ -62,7 +63,8 @@ typedef struct carom_mesh_point {
 	double distance; ///< from the asked point; negative when that is inside a closed mesh
 	/// Of equally near ones the lowest number; from more than 1e9 sizes of the mesh away any one.
 	int32_t triangle;
-	/// Of that triangle's corners, and what of it the point lies on, as in carom_triangle_point.
+	/// Of that triangle's corners, and the feature of it that the point lies on, as in
+	/// carom_triangle_point.
 	double weights[3];
 	carom_feature feature;
 	int32_t number;

@@ -28,7 +28,7 @@ typedef struct carom_hit_batch {
 /// not call that world.
 typedef struct carom_ray_plugin {
 	const char *name;
-	/// Prepare a mesh with at least one triangle (what has none is not handed to a plug-in):
+	/// Prepare a mesh with at least one triangle (a mesh that has none is not handed to a plug-in):
 	/// vertices [3*vertex_count], triangles [3*triangle_count] (degenerate ones left out; number[i]
 	/// is the number to report for triangle i). vertices stay valid until destroy, the two other
 	/// arrays until build returns. Returns its state, or NULL on failure: the body is then not

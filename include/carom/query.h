@@ -76,7 +76,8 @@ CAROM_API carom_result carom_world_collide_shape(const carom_world *world, const
 /// A body near a shape.
 typedef struct carom_closest_body {
 	carom_body_id body;
-	int32_t shape; ///< the part of a body with parts; else 0. What follows is of this part alone
+	/// The part of a body with parts, else 0. All other fields are of this part alone.
+	int32_t shape;
 	/// Negative: they overlap, and moving the shape by -distance along normal parts the two.
 	double distance;
 	carom_vec3 normal; ///< unit, world, from the body to the shape
@@ -133,7 +134,7 @@ typedef struct carom_shape_hit {
 /// Finds the body that a shape on its way meets first: the earliest time at which the shape comes
 /// within tolerance (above 0) of a body; of bodies, and of their parts, at one time the lowest. No
 /// body is missed, however far the shape goes or turns: each answer is that of
-/// carom_time_of_impact, and carom/collide.h says what it promises, also of shapes that begin
+/// carom_time_of_impact, and carom/collide.h states its promise, also of shapes that begin
 /// inside a mesh. A straight cast is a carom_straight_motion. Bodies rest where they are. A search
 /// that runs out of steps counts as a hit at the time up to which the way is proved to be clear.
 /// Planes are not accepted as the query's shape; a mesh without triangles meets nothing. *found

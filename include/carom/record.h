@@ -23,8 +23,8 @@ typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 /// CAROM_INVALID_RECORDING then tells that its writer gave up or memory ran out on the way. With a
 /// new writer that is left to the log: the result is that of the new recording,
 /// CAROM_INVALID_RECORDING when its writer gave up or memory ran out at once; nothing is being
-/// recorded then. A replay begins without memory, so a recording that begins makes the world forget
-/// what its pairs remember: the next step works all of them out in full, which costs time and may
+/// recorded then. A replay begins without memory, so a recording that begins makes the world drop
+/// the memory of its pairs: the next step works all of them out in full, which costs time and may
 /// give other contacts than a step without the recording. CAROM_INVALID_ARGUMENT from inside a
 /// write function of this world.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);

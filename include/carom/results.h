@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/// Bodies, their contacts, and what is remembered of the last step.
+/// Bodies, their contacts, and the results of the last step.
 typedef struct carom_world carom_world;
 
 /// A body in a world: a number that is used again after removal, and a generation that tells the
@@ -22,7 +22,7 @@ typedef struct carom_body_id {
 	uint32_t generation;
 } carom_body_id;
 
-/// How a contact was found; it says what feature_a and feature_b are.
+/// How a contact was found; it says which kinds feature_a and feature_b are.
 typedef enum carom_contact_kind {
 	/// A ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio). Of
 	/// patches: the vertex lies below the facet that the triangle is part of, or the facet of the
@@ -58,11 +58,11 @@ typedef struct carom_contact {
 	carom_contact_kind kind;
 	/// Steps since this contact first appeared: 0 when new. Matched by features, else by distance.
 	int32_t age;
-	/// What the solver stored for it in the last step (carom_world_set_impulse), else 0.
+	/// The value that the solver stored for it in the last step (carom_world_set_impulse), else 0.
 	float impulse[3];
 	int32_t pair; ///< index in the view of pairs
-	/// What carom_mesh_def.materials says of the triangle that the contact touches on A: of a
-	/// triangle as feature that one, of an edge the triangle that names it, of a vertex the
+	/// The number that carom_mesh_def.materials gives to the triangle that the contact touches on
+	/// A: of a triangle as feature that one, of an edge the triangle that names it, of a vertex the
 	/// lowest-numbered triangle with a corner at its place, those left out of detection aside. Of a
 	/// convex mesh feature_a may name any triangle of a flat facet; the material is that of the
 	/// facet's triangle at the contact. 0 where A is no mesh, or a mesh without materials.
@@ -97,7 +97,7 @@ typedef enum carom_event_kind {
 	CAROM_EVENT_END
 } carom_event_kind;
 
-/// What became of a pair in the last step.
+/// The fate of a pair in the last step.
 typedef struct carom_event {
 	carom_body_id body_a; ///< the lower index
 	carom_body_id body_b;
@@ -105,7 +105,7 @@ typedef struct carom_event {
 	uint64_t user_data_b;
 	carom_event_kind kind;
 	int32_t pair; ///< index in the view of pairs; -1 for CAROM_EVENT_END
-	/// carom_pair.user_data as it was set before the step; what it refers to may be freed with
+	/// carom_pair.user_data as it was set before the step; data that it refers to may be freed with
 	/// CAROM_EVENT_END.
 	uint64_t pair_data;
 	int32_t shape_a; ///< as in carom_pair
@@ -161,7 +161,7 @@ typedef struct carom_impact_view {
 } carom_impact_view;
 
 /// Every impact of the last step, each pair of features once, sorted by kind, body_a, shape_a,
-/// body_b, shape_b, vertices. docs/sweep.md says what is promised.
+/// body_b, shape_b, vertices. docs/sweep.md states the promise.
 CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
 /// The earliest of them (equal times: the first in order), NULL if there is none. Costs nothing.
 /// Valid as the view is.
@@ -175,9 +175,9 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 // carom_world_set_motions gave) to the present one, as carom_motion says, at once with all others.
 // Each continuous body is tested against every rigid body that it may have contacts with, of any
 // shape, continuous or not, if either moves. No impact is missed, however fast they go or turn:
-// carom_time_of_impact (carom/collide.h) says what is promised. Of bodies that touch at the
-// beginning, impacts are found between what was apart, and where they push on into each other.
-// docs/continuous.md says what a solver does with it.
+// carom_time_of_impact (carom/collide.h) states the promise. Of bodies that touch at the beginning,
+// impacts are found between features that were apart, and where they push on into each other.
+// docs/continuous.md says how a solver uses it.
 
 /// Whether and when two moving shapes meet.
 typedef enum carom_toi_status {
@@ -242,7 +242,7 @@ CAROM_API carom_result carom_world_set_pair_data(
 /// data do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
 
-/// What the last step did, and what it cost.
+/// Counts, times and memory of the last step.
 typedef struct carom_stats {
 	int64_t step; ///< steps done
 	int32_t bodies;
@@ -261,7 +261,7 @@ typedef struct carom_stats {
 	/// prediction.
 	int64_t rays_outward;
 	int64_t rays_iterative; ///< rays continued from the triangle of the last step
-	/// Of the outward rays, those of pairs that remember what they found (predict).
+	/// Of the outward rays, those of pairs that remember their hits (predict).
 	int64_t rays_predictive;
 	int64_t rays_lost; ///< iterative rays whose walk found nothing
 	/// Iterative rays cast again in full: lost ones, those without a place to begin, and those that
@@ -295,7 +295,7 @@ typedef struct carom_stats {
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
 } carom_stats;
 
-/// What one worker group did in the last step (carom_world_def.worker_groups).
+/// Counts and times of one worker group in the last step (carom_world_def.worker_groups).
 typedef struct carom_group_stats {
 	int32_t pairs;     ///< of meshes
 	int32_t new_pairs; ///< of these, dealt to the group in this step

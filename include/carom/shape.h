@@ -1,5 +1,5 @@
 /// @file shape.h
-/// What bodies and queries consist of: basic volumes, hulls, meshes, and parts.
+/// The shapes of bodies and queries: basic volumes, hulls, meshes, and parts.
 #ifndef CAROM_SHAPE_H
 #define CAROM_SHAPE_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/// What a body consists of, in its own frame; lengths in metres.
+/// The shape of a body, in its own frame; lengths in metres.
 typedef enum carom_shape_type {
 	CAROM_SPHERE,  ///< radius about the origin
 	CAROM_BOX,     ///< half_extents about the origin

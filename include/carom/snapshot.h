@@ -23,12 +23,12 @@ CAROM_API carom_result carom_create_snapshot(carom_world *world, carom_snapshot 
 /// the same, and must do so before their context is destroyed.
 CAROM_API void carom_destroy_snapshot(carom_snapshot *snapshot);
 
-/// Replace what a snapshot holds by the world as it is, between any two calls: bodies with their
-/// ids, their parts, poses now and at the last step, filters, user data and vertices, the ids that
-/// bodies added next will get, the last step's contacts, pairs, events and impacts as the views
-/// show them, with impulses and numbers of pairs, all that pairs remember, and the statistics. It
-/// takes a reference to each mesh, which is not copied. Costs a copy of that; CAROM_OUT_OF_MEMORY
-/// leaves the snapshot as it was.
+/// Replace the content of a snapshot by the world as it is, between any two calls: bodies with
+/// their ids, their parts, poses now and at the last step, filters, user data and vertices, the ids
+/// that bodies added next will get, the last step's contacts, pairs, events and impacts as the
+/// views show them, with impulses and numbers of pairs, all that pairs remember, and the
+/// statistics. It takes a reference to each mesh, which is not copied. Costs a copy of that;
+/// CAROM_OUT_OF_MEMORY leaves the snapshot as it was.
 CAROM_API carom_result carom_world_save(carom_world *world, carom_snapshot *snapshot);
 
 /// Put the world back into the state that was saved in it, whatever has been done since: bodies
@@ -37,7 +37,7 @@ CAROM_API carom_result carom_world_save(carom_world *world, carom_snapshot *snap
 /// Of the statistics after further steps times, memory, and the work of the broad phase and of
 /// carom_world_sweep_stats may differ. The snapshot stays as it is and can be restored again. Ids
 /// that were given out between the save and the restore are void: bodies added afterwards may get
-/// them. What the caller holds elsewhere, as the state of a pair filter, is the caller's to put
+/// them. State that the caller holds elsewhere, as that of a pair filter, is the caller's to put
 /// back. CAROM_INVALID_ARGUMENT when the snapshot is another world's or empty, and while the world
 /// is being recorded: a recording cannot go back. CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET leave
 /// the world as it was, but views end.
@@ -47,8 +47,8 @@ CAROM_API carom_result carom_world_restore(carom_world *world, carom_snapshot *s
 /// any machine and for any number of threads. It covers bodies (ids, kinds, shapes, filters, poses
 /// now and at the last step, vertices), the ids that bodies added next will get, and the views with
 /// ages and impulses, all bit for bit. Meshes count by their numbers of vertices and triangles.
-/// User data, numbers of pairs and statistics do not count. Costs a pass over what the snapshot
-/// holds. An empty snapshot has a hash as well.
+/// User data, numbers of pairs and statistics do not count. Costs a pass over the content
+/// of the snapshot. An empty snapshot has a hash as well.
 CAROM_API uint64_t carom_snapshot_hash(const carom_snapshot *snapshot);
 
 /// The first thing in which two snapshots differ. The texts last as long as the program.

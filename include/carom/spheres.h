@@ -23,8 +23,8 @@ extern "C" {
 
 /// How the pairs are found. All find the same pairs; the choice changes time and memory only.
 typedef enum carom_sphere_method {
-	/// Chosen for each build by what grid, levels and tree would cost on these spheres, corrected
-	/// by the times of earlier builds.
+	/// Chosen for each build by the expected costs of grid, levels and tree on these spheres,
+	/// corrected by the times of earlier builds.
 	CAROM_SPHERES_AUTO,
 	/// One grid of cells as wide as the largest diameter, spheres sorted by cell: the fastest for
 	/// sizes alike.
@@ -36,11 +36,11 @@ typedef enum carom_sphere_method {
 	/// on sizes or places; can be refitted.
 	CAROM_SPHERES_TREE,
 	/// A ray of no length from each centre through a tree of boxes of twice the radius (Mochi,
-	/// Algorithm 1): what ray-tracing hardware does. The reference for it, and slower here.
+	/// Algorithm 1), as ray-tracing hardware does it. The reference for it, and slower here.
 	CAROM_SPHERES_RAYS,
 } carom_sphere_method;
 
-/// What becomes of a tree (methods TREE and RAYS) when the spheres have moved.
+/// Whether a tree (methods TREE and RAYS) is kept, refitted or rebuilt when the spheres have moved.
 typedef enum carom_tree_upkeep {
 	/// Refit until the growth of the query's time has cost as much as a rebuild (see
 	/// rebuild_interval).
@@ -79,8 +79,8 @@ typedef struct carom_spheres_def {
 CAROM_API carom_spheres_def carom_default_spheres_def(void);
 
 /// Where the spheres are, for one call. Start from carom_default_sphere_input: an input that did
-/// not is refused, because one of zeros would vouch that nothing has moved. The library copies what
-/// it keeps; the memory is the caller's again when the call returns.
+/// not is refused, because one of zeros would vouch that nothing has moved. The library copies the
+/// arrays that it keeps; the memory is the caller's again when the call returns.
 typedef struct carom_sphere_input {
 	int cookie;            ///< set by carom_default_sphere_input; do not touch
 	int64_t count;         ///< 0 to CAROM_MAX_SPHERES
@@ -129,7 +129,7 @@ typedef struct carom_sphere_neighbours {
 	uint64_t build;        ///< number of the list: another one when it was rebuilt
 } carom_sphere_neighbours;
 
-/// What the last calls did.
+/// Counts, times and memory of the last calls.
 typedef struct carom_sphere_stats {
 	int64_t count;  ///< spheres
 	int64_t images; ///< periodic images of spheres near the borders, made for the detection
@@ -165,13 +165,13 @@ CAROM_API void carom_destroy_spheres(carom_spheres *spheres);
 /// Tell where the spheres are now, and make the search structure fit: build, rebuild or refit, or
 /// (with a skin) show that the list of neighbours still holds. CAROM_INVALID_ARGUMENT names the
 /// field and the first sphere at fault; the last spheres and their list then stay as they were. On
-/// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET there are no spheres afterwards, and what they took
+/// CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET there are no spheres afterwards, and their memory
 /// has been given back.
 CAROM_API carom_result carom_spheres_update(
 	carom_spheres *spheres, const carom_sphere_input *input);
 
-/// All touching pairs, sorted. On CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET what lists had taken is
-/// given back; the spheres stay, and their pairs can be visited. So with forces and neighbours.
+/// All touching pairs, sorted. On CAROM_OUT_OF_MEMORY and CAROM_OVER_BUDGET the memory of the lists
+/// is given back; the spheres stay, and their pairs can be visited. So with forces and neighbours.
 CAROM_API carom_result carom_spheres_find_pairs(carom_spheres *spheres, carom_sphere_pairs *pairs);
 
 /// Called for touching pairs (a < b in each), some at a time, from the workers of the context
@@ -201,8 +201,8 @@ typedef void carom_sphere_force_fn(uint32_t a, uint32_t b, const double directio
 CAROM_API carom_result carom_spheres_sum_forces(
 	carom_spheres *spheres, carom_sphere_force_fn *fn, void *user, double *forces, double *torques);
 
-/// The list of neighbours of the last update (def.skin 0: of what touches now). Valid until the
-/// next call on the same spheres.
+/// The list of neighbours of the last update (def.skin 0: of the spheres that touch now). Valid
+/// until the next call on the same spheres.
 CAROM_API carom_result carom_spheres_get_neighbours(
 	carom_spheres *spheres, carom_sphere_neighbours *neighbours);
 
@@ -211,7 +211,7 @@ CAROM_API carom_result carom_spheres_get_neighbours(
 /// this order are faster, because neighbours in space are neighbours in memory. order: [count].
 CAROM_API carom_result carom_spheres_get_order(carom_spheres *spheres, uint32_t *order);
 
-/// What the last calls did. Thread-safe while no call runs.
+/// Counts, times and memory of the last calls. Thread-safe while no call runs.
 CAROM_API carom_sphere_stats carom_spheres_get_stats(const carom_spheres *spheres);
 
 /// The name of a method ("grid"). Static text.

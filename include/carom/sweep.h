@@ -3,8 +3,8 @@
 /// vertex against face, edge against edge.
 ///
 /// Every vertex moves on a straight line from its place at the beginning of the step (time 0) to
-/// that at its end (time 1). No impact is missed: what is not reported has been proved, with error
-/// bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
+/// that at its end (time 1). No impact is missed: one that is not reported has been proved, with
+/// error bounds, not to happen (Wang et al. 2021). The pairs to look at come from one tree of all
 /// triangles and a front through it that is kept from step to step (Tang, Manocha and Tong, MCCD,
 /// 2010). The floating-point unit must be in its default mode (carom.h).
 #ifndef CAROM_SWEEP_H
@@ -187,9 +187,9 @@ CAROM_API carom_result carom_sweep_find_earliest(
 /// one edge and both of another. def (NULL: the defaults) gives tolerance, min_separation and test.
 /// The verdict and its bits are those of carom_sweep_find for this pair; no tree is made. *found
 /// tells whether there is an impact; hit is written only then, with meshes 0, the vertices 0 to 3,
-/// and triangle 0 or -1. CAROM_INVALID_ARGUMENT names what is NULL, not finite, or beyond
-/// CAROM_MAX_COORDINATE. Holds less than 64 KiB of memory while it runs; CAROM_OUT_OF_MEMORY.
-/// Thread-safe.
+/// and triangle 0 or -1. CAROM_INVALID_ARGUMENT names the argument that is NULL, not finite, or
+/// beyond CAROM_MAX_COORDINATE. Holds less than 64 KiB of memory while it runs;
+/// CAROM_OUT_OF_MEMORY. Thread-safe.
 CAROM_API carom_result carom_sweep_test_pair(carom_context *context, const carom_sweep_def *def,
 	carom_sweep_kind kind, const double begin[4][3], const double end[4][3], bool *found,
 	carom_sweep_hit *hit);
@@ -217,7 +217,7 @@ typedef struct carom_sweep_stats {
 	size_t bytes, bytes_front, bytes_peak;
 } carom_sweep_stats;
 
-/// What the last search did. Zero before the first one.
+/// Counts and times of the last search. Zero before the first one.
 CAROM_API carom_sweep_stats carom_sweep_get_stats(const carom_sweep *sweep);
 
 #ifdef __cplusplus

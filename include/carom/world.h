@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/// What moves a body, and what it is tested against.
+/// Who moves a body; this decides against which bodies it is tested.
 typedef enum carom_body_kind {
 	CAROM_STATIC, ///< does not move by itself; never collides with static or kinematic bodies
 	/// Moved by the caller regardless of contacts; collides with dynamic bodies only.
@@ -90,17 +90,17 @@ typedef bool carom_pair_filter_fn(
 /// views. All members of the contact are set, its materials too, with two exceptions: pair is the
 /// number of the contact among those of its pair, and age and impulse are 0. user_data are those of
 /// body_a and body_b. Called from worker threads while the step runs: the answer must depend on
-/// nothing but the arguments and what the step leaves alone, and the function must not call
+/// nothing but the arguments and data that the step leaves alone, and the function must not call
 /// anything on the world that steps. A pair all of whose contacts are left out does not touch: it
 /// is not listed, ends if it was (its data goes with it), and begins when one stays. Not asked
 /// about are sensors, which have no contacts, impacts, and queries, carom_world_collide_shape among
-/// them. What pairs remember does not depend on the answers, so they may change from step to step.
+/// them. The memory of pairs does not depend on the answers, so they may change from step to step.
 /// A recording holds them.
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
-/// How pairs of overlapping boxes are found; all give the same pairs. docs/broad_phase.md measures
-/// them.
+/// How pairs of overlapping boxes are found; all give the same pairs. docs/measured/broad_phase.md
+/// measures them.
 typedef enum carom_broad_phase {
 	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves
 	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
@@ -123,7 +123,7 @@ typedef enum carom_temporal {
 	CAROM_TEMPORAL_ITERATIVE,
 } carom_temporal;
 
-/// What becomes of a ray whose walk over the triangles finds nothing.
+/// The treatment of a ray whose walk over the triangles finds nothing.
 typedef enum carom_lost_rays {
 	CAROM_LOST_RECAST, ///< cast with the full algorithm in the same step
 	CAROM_LOST_DROP,   ///< no contact from it until the pair's next full step, as in the paper
@@ -154,10 +154,10 @@ typedef enum carom_stages {
 	CAROM_STAGES_NAIVE,
 } carom_stages;
 
-/// What happens when a list of rays needs more room than was predicted (Lehericey, Gouranton and
+/// The behaviour when a list of rays needs more room than was predicted (Lehericey, Gouranton and
 /// Arnaldi, 2015).
 typedef enum carom_ray_buffers {
-	CAROM_BUFFERS_EXACT, ///< lists take what they need: nothing is predicted
+	CAROM_BUFFERS_EXACT, ///< lists grow as they need: nothing is predicted
 	/// Rays beyond the predicted room are left out and counted (carom_stats.rays_missed).
 	CAROM_BUFFERS_IGNORE,
 	CAROM_BUFFERS_BACKTRACK, ///< they are counted, and the stage is done again with the right room
@@ -194,11 +194,11 @@ typedef struct carom_world_def {
 	/// fiftieth of the diagonal of the smaller body's box stay as they are. At least 1; 0: never,
 	/// the rays as they are.
 	double max_depth_ratio;
-	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of
-	/// two meshes that are apart the nearest features are told, whichever they are, at their true
-	/// distance and along the line between them, and all others that come near each other; of faces
-	/// side by side the patch. Two meshes that touch in patches also have contacts where corners
-	/// and edges come near beside these, along their normals. Without complete, or
+	/// Report features that are apart by at most this (metres) as contacts with negative depth; 0:
+	/// none. Of two meshes that are apart the nearest features are told, whichever they are, at
+	/// their true distance and along the line between them, and all others that come near each
+	/// other; of faces side by side the patch. Two meshes that touch in patches also have contacts
+	/// where corners and edges come near beside these, along their normals. Without complete, or
 	/// CAROM_NORMAL_PATCH, rays along the vertex normals look for it: two edges, or faces that no
 	/// vertex points at, are not seen ahead then. Of two convex shapes, and of a convex shape and a
 	/// mesh, the distance told is never too long, and may be too short by a tenth, since the normal
@@ -207,7 +207,7 @@ typedef struct carom_world_def {
 	/// Contacts of consecutive steps with other features are matched when they are this close in
 	/// the frame of body A (metres).
 	double match_distance;
-	/// Reuse what the last steps found.
+	/// Reuse the findings of the last steps.
 	carom_temporal temporal;
 	/// Watch the vertices outside that are near enough to enter before the pair's next full step:
 	/// each becomes a contact in the very step in which it enters. Their rays are followed outward
@@ -242,13 +242,13 @@ typedef struct carom_world_def {
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
 	void *contact_filter_user;
 	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
-	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What
-	/// is stopped there has contacts if speculative_distance is as large.
+	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). A body
+	/// that is stopped there has contacts if speculative_distance is as large.
 	double toi_tolerance;
 	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
 	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the
-	/// results of the last one. What queries make counts too, and is kept: a tree over the bodies,
-	/// and one over each deforming body that a query came near.
+	/// results of the last one. Structures that queries make count too, and are kept: a tree over
+	/// the bodies, and one over each deforming body that a query came near.
 	size_t memory_budget;
 } carom_world_def;
 
@@ -331,7 +331,7 @@ CAROM_API carom_result carom_world_get_user_data(
 CAROM_API carom_result carom_world_set_user_data(
 	carom_world *world, carom_body_id id, uint64_t user_data);
 /// Give a rigid body without parts another shape, in place: id, pose, last pose, filters and user
-/// data stay. The next step finds what a world would find in which the body had this shape from the
+/// data stay. The next step finds the results of a world in which the body had this shape from the
 /// beginning. Pairs that go on persist, with their age and data; contacts get the age and impulse
 /// of those that were near them on body A, since features of the old shape mean nothing. A shape
 /// equal to the present one changes nothing. The mesh of shape is retained, that of the old one
@@ -396,9 +396,9 @@ CAROM_API carom_result carom_world_get_vertices(
 
 /// Find all contacts at the present poses, and all impacts since the last step. On failure the
 /// results of the last good step, with their views and counts, stay in place, bodies stay where
-/// they were put, and the step may be repeated. One thing is lost: what pairs remember of earlier
-/// steps (carom_world_def.temporal), so that the next step works all of them out in full. That
-/// costs time and may give other contacts than a step that did not follow a failure.
+/// they were put, and the step may be repeated. One thing is lost: the memory that pairs have of
+/// earlier steps (carom_world_def.temporal), so that the next step works all of them out in full.
+/// That costs time and may give other contacts than a step that did not follow a failure.
 CAROM_API carom_result carom_world_step(carom_world *world);
 
 #ifdef __cplusplus

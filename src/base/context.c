@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What marks a definition as made by carom_default_context_def: any value that stack garbage is unlikely to hold.
+// Marks a definition as made by carom_default_context_def: any value that stack garbage is unlikely to hold.
 enum { CONTEXT_COOKIE = 0x43617431 };
 
 carom_version carom_get_version(void)
@@ -232,7 +232,7 @@ carom_result cr_explain_refusal(carom_context *child, const char *function, unsi
 
 const char *carom_error_text(const carom_context *context)
 {
-	// What other threads failed at is shown from a copy too: the text of the context may change at any time.
+	// Failures of other threads are shown from a copy too: the text of the context may change at any time.
 	static _Thread_local char s_shown[CR_ERROR_TEXT_SIZE];
 	carom_context *root = context ? (carom_context *)cr_context_root(context) : NULL;
 	if (s_failure.serial == (root ? root->serial : 0))

@@ -27,7 +27,7 @@ struct carom_context {
 	atomic_int live_objects; // meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction
 	carom_context *parent;   // of a child: takes its memory and its error text; NULL: none
 	size_t memory_limit;     // bytes that a child may hold; 0: no limit
-	char *room;              // of a child for one thread: what its allocations are cut from as long as they fit; NULL: none
+	char *room;              // of a child for one thread: its allocations are cut from this as long as they fit; NULL: none
 	size_t room_size;
 	size_t room_used;
 	atomic_uint refusals; // allocations that failed for the limit, counted: queries on many threads look for more of them
@@ -48,7 +48,7 @@ uint64_t cr_failure_count(void);
 cr_failure cr_get_failure(void);
 void cr_take_failure(const cr_failure *failure);
 
-/// Do size more bytes fit in the limit of a child? What grows ahead of its need does so only then.
+/// Do size more bytes fit in the limit of a child? Memory that grows ahead of its need does so only then.
 bool cr_has_room(const carom_context *context, size_t size);
 
 /// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must
@@ -56,7 +56,7 @@ bool cr_has_room(const carom_context *context, size_t size);
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
 
 /// Let a child that lives for one call, on one thread, cut its allocations from one block of its parent's: so many bytes, a
-/// multiple of CR_CACHE_LINE. What is cut counts as the parent's, not as the child's. Returns false when out of memory.
+/// multiple of CR_CACHE_LINE. This block counts as the parent's, not as the child's. Returns false when out of memory.
 bool cr_context_make_room(carom_context *child, size_t size);
 /// Give the block back; the child allocates no more. A child without one is left as it is.
 void cr_context_drop_room(carom_context *child);
@@ -75,16 +75,16 @@ void *cr_alloc(carom_context *context, size_t size);
 void *cr_alloc_zero(carom_context *context, size_t size);
 /// count * size with overflow check.
 void *cr_alloc_array(carom_context *context, size_t count, size_t size);
-/// Give back what cr_alloc returned for size. NULL does nothing.
+/// Give back memory that cr_alloc returned for size. NULL does nothing.
 void cr_free(carom_context *context, void *pointer, size_t size);
 
 /// Set the error text (printf), of the context and of this thread, and return result, so that a failure is one line:
 /// return cr_fail(...). Thread-safe.
 carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...) CR_PRINTF_LIKE(3, 4);
-/// cr_fail with CAROM_OUT_OF_MEMORY, naming what was being made.
+/// cr_fail with CAROM_OUT_OF_MEMORY, naming the object that was being made.
 carom_result cr_fail_memory(carom_context *context, const char *what);
-/// Of a call that may have asked a child for more memory than its limit allows: CAROM_OVER_BUDGET, with its text, where result is
-/// CAROM_OUT_OF_MEMORY and the child has refused more than `refusals`, its count of them before the call; else result.
+/// Of a call that may have asked a child for more memory than its limit allows: CAROM_OVER_BUDGET, with its text, where result
+/// is CAROM_OUT_OF_MEMORY and the child has refused more than `refusals`, its count of them before the call; else result.
 carom_result cr_explain_refusal(carom_context *child, const char *function, unsigned refusals, carom_result result);
 /// Send a message to the log callback (printf).
 void cr_log(const carom_context *context, carom_log_level level, const char *format, ...) CR_PRINTF_LIKE(3, 4);

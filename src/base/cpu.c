@@ -1,4 +1,5 @@
-/// Asks the processor itself: what compilers offer (__builtin_cpu_supports) needs a library that clang for MSVC does not link.
+/// Asks the processor itself: the way that compilers offer (__builtin_cpu_supports) needs a library that clang for MSVC does
+/// not link.
 #include "base/cpu.h"
 #include "base/float_mode.h"
 

@@ -1,10 +1,12 @@
-/// The floating-point arithmetic that the proofs and the promise of equal bits rest on. All sources of the library see this header.
+/// The floating-point arithmetic that the proofs and the promise of equal bits rest on. All sources of the library see this
+/// header.
 #ifndef CR_BASE_FLOAT_MODE_H
 #define CR_BASE_FLOAT_MODE_H
 
 #include <float.h>
 
-// -ffast-math, and what belongs to it: each makes the compiler reorder sums, or forget infinities, NaN and the sign of zero.
+// -ffast-math, and the options that it consists of: each makes the compiler reorder sums, or forget infinities, NaN and the
+// sign of zero.
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
 	defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
 #error "Carom must not be compiled with -ffast-math, -Ofast or a part of them: its results would be wrong"

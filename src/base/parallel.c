@@ -18,9 +18,9 @@ typedef struct parallel_loop {
 	cr_failure *failure; // the last of any piece, if failed
 } parallel_loop;
 
-/// What this thread is doing, innermost piece first. A loop inside a piece runs on the piece's worker, since another thread could be
-/// using any other worker's memory. Worlds and sweeps loop on children of the context: it is the root that has the workers. Loops of
-/// different roots may be inside one another.
+/// The pieces that this thread is in, innermost first. A loop inside a piece runs on the piece's worker, since another thread
+/// could be using any other worker's memory. Worlds and sweeps loop on children of the context: it is the root that has the
+/// workers. Loops of different roots may be inside one another.
 typedef struct running_piece {
 	const carom_context *root;
 	int worker;
@@ -103,7 +103,7 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 		return;
 	const running_piece *running = find_running(context);
 	if (running) {
-		// What has memory for one worker, such as a query that makes contacts, has it for its own call.
+		// A caller with memory for one worker, such as a query that makes contacts, has it for its own call.
 		task_fn(0, count, context->thread_count == 1 ? 0 : running->worker, task);
 		return;
 	}

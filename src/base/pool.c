@@ -1,7 +1,8 @@
 /// The threads of a context. See base/pool.h.
 ///
-/// A loop that is under way has a place. Its state tells threads whether they may enter, and its caller how many are inside. The loop ends
-/// when all pieces are claimed and nobody is inside, so the caller waits only for threads that are working for it.
+/// A loop that is under way has a place. Its state tells threads whether they may enter, and its caller how many are inside.
+/// The loop ends when all pieces are claimed and nobody is inside, so the caller waits only for threads that are working for
+/// it.
 ///
 /// Threads enter and leave by one atomic operation each. The lock is taken only to sleep, to wake and to start threads.
 #include "base/pool.h"
@@ -26,7 +27,7 @@ static const int64_t crowded_time = 1000000 * 100; // for which that is taken as
 static const int64_t most_credit = 1000000 * 10;
 static const int64_t most_debt = 1000000 * 1;
 static const int64_t most_loss = 1000000 * 50; // of a loop that counts: a debugger may have held a thread for hours
-enum { ALONE = 20 };                           // what was lost is a part of 1/20 of the time that follows without help
+enum { ALONE = 20 };                           // the loss is a part of 1/20 of the time that follows without help
 
 typedef struct loop_place {
 	_Alignas(CR_CACHE_LINE) atomic_uint state;
@@ -57,7 +58,7 @@ struct cr_pool {
 	atomic_int started;           // threads that were
 	atomic_int_least64_t process; // the process that has the threads; 0: none yet
 	const carom_context *context; // for its log
-	// Of the account, in nanoseconds. Callers may change them at once; what one of them then forgets does not matter.
+	// Of the account, in nanoseconds. Callers may change them at once; it does not matter if one of them then loses its change.
 	atomic_int_least64_t balance;
 	atomic_int_least64_t alone_until;   // help is not asked for before
 	atomic_int_least64_t crowded_until; // spins are short before
@@ -186,7 +187,8 @@ static void do_share(cr_pool *pool, loop_place *place, int worker)
 	atomic_fetch_add_explicit(&place->helped, work, memory_order_relaxed);
 }
 
-/// Help with a loop, if there is one. Each worker begins to look at another place, so that loops of several callers all get help.
+/// Help with a loop, if there is one. Each worker begins to look at another place, so that loops of several callers all get
+/// help.
 static bool help(cr_pool *pool, int worker)
 {
 	for (int i = 0; i < PLACES; i++) {
@@ -320,8 +322,8 @@ static void close_place(cr_pool *pool, loop_place *place)
 	}
 }
 
-/// Enter into the account that a loop has gained, or lost, so much time by help. Losses beyond the credit are paid for by a time without help,
-/// of which they are a small part: so help costs at most that part, whatever the other processes do.
+/// Enter into the account that a loop has gained, or lost, so much time by help. Losses beyond the credit are paid for by a
+/// time without help, of which they are a small part: so help costs at most that part, whatever the other processes do.
 static void settle(cr_pool *pool, int64_t gain)
 {
 	int64_t balance = atomic_load_explicit(&pool->balance, memory_order_relaxed);

@@ -1,4 +1,4 @@
-/// A lock for what is rarely held by two threads at once.
+/// A lock for data that two threads rarely want at once.
 #ifndef CR_BASE_SPIN_LOCK_H
 #define CR_BASE_SPIN_LOCK_H
 

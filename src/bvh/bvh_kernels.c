@@ -112,7 +112,8 @@ typedef struct nearest {
 	bool back;
 } nearest;
 
-/// cr_hit_precedes decides between hits of equal t. leaving: does the ray leave the solid there? For what lies behind it is the turned ray.
+/// cr_hit_precedes decides between hits of equal t. leaving: does the ray leave the solid there? For hits behind the origin it
+/// is the turned ray.
 static inline void keep_nearest(const cr_collider *c, nearest *best, float t, int32_t triangle, bool back, bool leaving)
 {
 	if (t > best->t)
@@ -220,7 +221,8 @@ static inline uint32_t lanes_apart(const cr_tri8 *block, const float point[3])
 	return ((1u << block->count) - 1) & ~at;
 }
 
-/// Where a ray leaves the solid: back faces alone, and none with a corner at the origin, whose t is zero up to rounding, either sign.
+/// Where a ray leaves the solid: back faces alone, and none with a corner at the origin, whose t is zero up to rounding, either
+/// sign.
 static inline void leave_block(const block_ray *ray, const cr_tri8 *block, const float origin[3], nearest *best)
 {
 	sheared s;
@@ -376,7 +378,7 @@ static void cast_rays(const cr_collider *c, const carom_ray_batch *rays, int32_t
 /// By how much slabs behind the origin are widened: there the slack of wide_ray moves the far planes the wrong way.
 #define BEHIND_SLACK (4 * (CR_SLAB_SLACK - 1))
 
-/// cast_one for a line from -behind->t to best->t, both lowered to what is met.
+/// cast_one for a line from -behind->t to best->t, both lowered to the nearest hits.
 static void cast_line(const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3],
 	nearest *best, nearest *behind)
 {

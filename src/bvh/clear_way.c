@@ -20,7 +20,7 @@ enum {
 	MOST_TURNS = 256, // from inside to inside
 };
 
-// Of the size of the pair: far more than what rounding does; and far beyond any clear move.
+// Of the size of the pair: far more than rounding does; and far beyond any clear move.
 static const double SLACK = 1e-10, MOST_WAY = 4;
 
 /// Two parts. Smaller keys go first.
@@ -29,7 +29,7 @@ typedef struct part_pair {
 	uint32_t part[2];
 } part_pair;
 
-/// What a part reaches along each axis, in A's frame.
+/// The reach of a part along each axis, in A's frame.
 typedef struct span {
 	double low[AXES];
 	double high[AXES];
@@ -45,7 +45,7 @@ typedef struct clearing {
 	double inverse[AXES];    // of the slope
 	double frontier;
 	double limit;
-	bool seek_next; // the least beginning beyond the frontier, not what holds it
+	bool seek_next; // the least beginning beyond the frontier, not the interval that holds it
 	double next;
 	cr_clear_way *way;
 	cr_barriers *known;

@@ -23,11 +23,11 @@ typedef struct cr_solid_pair {
 	const cr_solid *b;
 	cr_relative b_in_a;
 	const cr_bvh_kernels *kernels;
-	double size;  // of both and what lies between them
+	double size;  // of both and the space between them
 	double slack; // far more than roundings
 } cr_solid_pair;
 
-/// A move that brings A clear, or what stands in the way of a longer one.
+/// A move that brings A clear, or the obstacle of a longer one.
 typedef struct cr_clear_way {
 	v3d direction; // unit
 	double length; // 0: A and B do not overlap; infinite: none up to the limit

@@ -1,10 +1,11 @@
-/// Nearest point of a collider's surface: the wide tree, nearest child first, eight boxes or eight triangles at a time. Compiled
-/// once for each instruction set (CR_ISA).
+/// Nearest point of a collider's surface: the wide tree, nearest child first, eight boxes or eight triangles at a time.
+/// Compiled once for each instruction set (CR_ISA).
 ///
 /// All is double. A float walk (cr_bvh_kernels.nearest) makes the first guess, after which few leaves are left; in them each
-/// triangle is bounded from below by its box, by its plane and by its corners along the direction to its middle, and only what
-/// passes is worked out. Bounds give way to rounding, so the answer is the least over all triangles, to the bit; for a point that
-/// is more than 1e9 sizes of the mesh away, where all distances round to a few numbers, the least but for rounding. O(log n).
+/// triangle is bounded from below by its box, by its plane and by its corners along the direction to its middle, and only a
+/// triangle that passes is worked out. Bounds give way to rounding, so the answer is the least over all triangles, to the bit;
+/// for a point that is more than 1e9 sizes of the mesh away, where all distances round to a few numbers, the least but for
+/// rounding. O(log n).
 #include "bvh/bvh_kernels.h"
 #include "math/simd.h"
 
@@ -16,9 +17,9 @@ typedef struct near_entry {
 typedef struct closest_walk {
 	const cr_collider *collider;
 	v3d point;
-	double margin; // what rounding may do to a bound on a distance
+	double margin; // the most that rounding changes a bound on a distance
 	double needle; // and to the height over a plane, in lengths of the product of its two edges
-	double limit2; // what is beyond is of no use
+	double limit2; // points beyond are of no use
 	cr_near_point *best;
 	near_entry stack[CR_TREE_STACK];
 	int top;

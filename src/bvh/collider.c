@@ -81,8 +81,9 @@ static uint32_t length_class(const float lower[3], const float upper[3])
 	return number < LENGTHS ? number : LENGTHS - 1;
 }
 
-/// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: what most of the triangles of a
-/// mesh span, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class of lengths.
+/// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: the extent of most
+/// triangles of a mesh, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class
+/// of lengths.
 static float typical_extent(const cr_collider *c, const int32_t counts[LENGTHS])
 {
 	int64_t shorter = 0;
@@ -320,8 +321,7 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 		result = samples ? build_samples(context, collider, samples) : build_vertex_samples(context, collider);
 	if (result == CAROM_SUCCESS && closed && collider->triangle_count > 0) {
 		cr_collider_measure_exits(context, collider);
-		if (grid_resolution != 0)
-			result = cr_grid_build(context, collider, grid_resolution, &collider->grid);
+		result = cr_grid_build(context, collider, grid_resolution, &collider->grid);
 	}
 	if (result != CAROM_SUCCESS)
 		cr_collider_free(context, collider);

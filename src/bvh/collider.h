@@ -1,4 +1,4 @@
-/// What detection needs of a triangle mesh: trees over its triangles and over its samples, and the inside-outside grid.
+/// A triangle mesh made ready for detection: trees over its triangles and over its samples, and the inside-outside grid.
 /// Immutable after it was built; shared by all bodies of the mesh.
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
@@ -14,7 +14,8 @@ typedef struct cr_tri8 {
 	int32_t padding[7];
 } cr_tri8;
 
-/// What lies across the edges of the triangles of a block. Triangles have places besides their numbers: place 8 * block + lane.
+/// The neighbours across the edges of the triangles of a block. Triangles have places besides their numbers: place 8 * block +
+/// lane.
 typedef struct cr_across8 {
 	int32_t edge[3][CR_WIDTH]; // place across the edge from corner k to corner k + 1, by lane; -1 at a border
 } cr_across8;
@@ -29,7 +30,7 @@ typedef struct cr_sample8 {
 	int32_t padding[7];
 } cr_sample8;
 
-/// Cells of the inside-outside grid: what is known of all points in a cell.
+/// Cells of the inside-outside grid: the facts about all points in a cell.
 enum {
 	CR_CELL_INSIDE = 0x80,   // bit: inside the solid; the rest is a distance
 	CR_CELL_DISTANCE = 0x7f, // Chebyshev distance in cells to the nearest cell that the surface touches; 0: this one is
@@ -41,12 +42,12 @@ enum {
 	CR_GRID_PADDING = 3,         // bytes behind the cells: wide look-ups read four bytes for one
 };
 
-// Triangles listed for a cell that the surface touches: a cell of the default grid is touched by one or two triangles of a mesh of
-// a thousand, by six or seven at a vertex.
+// Triangles listed for a cell that the surface touches: a cell of the default grid is touched by one or two triangles of a mesh
+// of a thousand, by six or seven at a vertex.
 enum { CR_CELL_TRIANGLES = 7 };
 
-/// A cell that the surface touches, and all triangles that do: how often the surface winds around a point of the cell follows from
-/// the triangles between it and the cell's anchor.
+/// A cell that the surface touches, and all triangles that do: how often the surface winds around a point of the cell follows
+/// from the triangles between it and the cell's anchor.
 typedef struct cr_touched_cell {
 	int32_t triangle[CR_CELL_TRIANGLES]; // in file order
 	uint8_t count;                       // 0: not listed, for they are too many or one is too near the anchor to tell its side
@@ -61,8 +62,8 @@ typedef struct cr_cell_word {
 } cr_cell_word;
 
 /// A uniform grid over the box of a closed mesh. A point in a cell at distance d >= 1 is at least (d-1) cells from the surface
-/// and on the side that the bit says: most vertices near a body need no ray to be known outside it. For those in touched cells the
-/// triangles there tell (cr_side_of).
+/// and on the side that the bit says: most vertices near a body need no ray to be known outside it. For those in touched cells
+/// the triangles there tell (cr_side_of).
 typedef struct cr_grid {
 	float origin[3];
 	float inverse_cell;
@@ -106,7 +107,7 @@ typedef struct cr_collider {
 	cr_grid grid;
 } cr_collider;
 
-/// Surface points that cast rays, arrays of count elements; number: what contacts call them.
+/// Surface points that cast rays, arrays of count elements; number: by which contacts name them.
 typedef struct cr_sample_set {
 	const float *points;    // [3*count]
 	const float *normals;   // [3*count] unit outward; zero: undefined, no ray is cast
@@ -122,19 +123,19 @@ static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
 	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
-/// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and grid, near the change alone, at the
-/// cost of reading the triangles. Its arrays are written, and those of the grid may be made again: its touched cells always, all of it
-/// where the surface leaves its box. simple: the surface winds once around all that it encloses. resolution as in carom_mesh_def.
-/// On failure the collider is only good to be freed.
+/// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and grid, near the change alone,
+/// at the cost of reading the triangles. Its arrays are written, and those of the grid may be made again: its touched cells
+/// always, all of it where the surface leaves its box. simple: the surface winds once around all that it encloses. resolution
+/// as in carom_mesh_def. On failure the collider is only good to be freed.
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
 /// Bytes held.
 size_t cr_collider_bytes(const cr_collider *collider);
 
-/// Make the grid of a closed collider whose trees are ready (grid.c).
+/// Make the grid of a closed collider whose trees are ready; resolution as in carom_mesh_def (grid.c).
 carom_result cr_grid_build(carom_context *context, const cr_collider *collider, int32_t resolution, cr_grid *grid);
-/// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes touched again; the old one stays the
-/// caller's. false, with nothing done, where the surface reaches beyond what the cells enclose. (grid.c)
+/// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes touched again; the old one
+/// stays the caller's. false, with nothing done, where the surface reaches beyond the space of the cells. (grid.c)
 bool cr_grid_holds(const cr_collider *collider, const cr_grid *grid);
 carom_result cr_grid_refit(
 	carom_context *context, const cr_collider *collider, const cr_change *change, bool simple, cr_grid *grid);
@@ -142,7 +143,7 @@ void cr_grid_free(carom_context *context, cr_grid *grid);
 /// Bytes held.
 size_t cr_grid_bytes(const cr_grid *grid);
 
-// In cells, how far from its middle a cell reaches along an axis: half a cell, and what is far more than the rounding of the
+// In cells, how far from its middle a cell reaches along an axis: half a cell, and far more than the rounding of the
 // look-up. Triangles touch a cell when they do so with twice as much.
 #define CR_CELL_REACH 0.5005f
 
@@ -175,7 +176,7 @@ static inline int64_t cr_cell_of(const cr_grid *g, const float point[3], int32_t
 	return index;
 }
 
-/// What the grid and the triangles in the cell of a point know of its side: 1 inside, -1 outside, 0 nothing (cell_side.c).
+/// The side of a point by the grid and the triangles in its cell: 1 inside, -1 outside, 0 nothing (cell_side.c).
 int cr_side_of(const cr_collider *collider, const float point[3]);
 /// Does the line through anchor and point meet a triangle (number in file order)? 1 yes, 0 no, -1 open.
 int cr_line_meets(const cr_collider *collider, int32_t number, const float anchor[3], const float point[3]);
@@ -192,9 +193,9 @@ void cr_collider_measure_exits_near(carom_context *context, cr_collider *collide
 /// one (in x, then y, then z), and the lower list is first; of triangles with the same corners the lower number.
 bool cr_triangle_precedes(const cr_collider *collider, int32_t triangle, int32_t other);
 
-/// Does a triangle that a ray meets take the place of another one at the same t (-1: none)? One that it leaves the solid through
-/// goes first, because a ray from inside leaves before it can enter anything, as where closed parts touch in a corner. Of two such
-/// ones cr_triangle_precedes decides.
+/// Does a triangle that a ray meets take the place of another one at the same t (-1: none)? One that it leaves the solid
+/// through goes first, because a ray from inside leaves before it can enter anything, as where closed parts touch in a corner.
+/// Of two such ones cr_triangle_precedes decides.
 static inline bool cr_hit_precedes(const cr_collider *c, int32_t triangle, bool leaving, int32_t other, bool other_leaving)
 {
 	if (other < 0 || leaving != other_leaving)

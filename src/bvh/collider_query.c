@@ -5,8 +5,8 @@
 #include "tree/quality.h"
 #include "geom/triangle.h"
 
-// What float may lose of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are corners in
-// the ray's space.
+// The most that float loses of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are
+// corners in the ray's space.
 static const double FLOAT_LOSS = 4e-6;
 // Directions this small count as this: slabs stay finite.
 static const double TINY_DIRECTION = 1e-300;
@@ -19,7 +19,7 @@ bool cr_ray_box(const cr_query_ray *ray, const double lower[3], const double upp
 	for (int k = 0; k < 3; k++) {
 		const double o = v3d_get(ray->origin, k), d = v3d_get(ray->direction, k);
 		const double inverse = 1 / (fabs(d) < TINY_DIRECTION ? copysign(TINY_DIRECTION, d) : d);
-		// What the subtraction loses of a distant origin.
+		// The loss of the subtraction for a distant origin.
 		const double loss = (fabs(o) + fabs(lower[k]) + fabs(upper[k])) * 0x1p-51;
 		const double t0 = ((inverse < 0 ? upper[k] + loss : lower[k] - loss) - o) * inverse;
 		const double t1 = ((inverse < 0 ? lower[k] - loss : upper[k] + loss) - o) * inverse * (1 + 0x1p-50);
@@ -31,7 +31,7 @@ bool cr_ray_box(const cr_query_ray *ray, const double lower[3], const double upp
 	return first <= last;
 }
 
-/// A double ray cut to the box of a collider, in float: what the kernels take.
+/// A double ray cut to the box of a collider, in float, as the kernels take it.
 typedef struct local_ray {
 	float origin[3];
 	float direction[3];
@@ -79,7 +79,7 @@ static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ra
 	// A ray nearly in the plane has no better t than that of float.
 	if (!(fabs(t - rough) <= 16 * FLOAT_LOSS * c->scale * local->scale))
 		t = rough;
-	// Float found it at or behind the start, and it is near: what lies before the start by a rounding is at the start.
+	// Float found it at or behind the start, and it is near: a hit before the start by a rounding is at the start.
 	t = t < ray->t_min ? ray->t_min : t;
 	if (t > ray->t_max)
 		return false;
@@ -200,8 +200,8 @@ bool cr_collider_walk(const cr_collider *c, const cr_query_walk *walk)
 
 // ---- Nearest points ----
 
-/// Outward normal at a point of a triangle: the mean of what meets there, whose sign tells inside from outside (Baerentzen,
-/// Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+/// Outward normal at a point of a triangle: the mean of the faces that meet there, whose sign tells inside from outside
+/// (Baerentzen, Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
 static v3d normal_at(const cr_collider *c, int32_t triangle, cr_feature feature)
 {
 	const cr_topology *t = c->topology;

@@ -24,7 +24,7 @@ typedef struct cr_query_hit {
 } cr_query_hit;
 
 /// Nearest hit with t_min <= t <= t_max. The origin is moved to the collider's box in double before the float tree is walked,
-/// so a ray from far away meets what a ray from nearby does.
+/// so a ray from far away has the hits of a ray from nearby.
 bool cr_collider_cast(const cr_collider *collider, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_query_hit *hit);
 
 /// Receives a hit; return false to stop.
@@ -52,7 +52,7 @@ bool cr_collider_closest_point(
 /// Is the point inside a closed collider? Points on the surface count as either, by the last bits. Open: false.
 bool cr_collider_contains(const cr_collider *collider, const cr_bvh_kernels *kernels, v3d point);
 
-/// What a walk looks for: nodes whose box meets_box accepts are opened; the walk stops when meets_triangle returns true.
+/// The rules of a walk: nodes whose box meets_box accepts are opened; the walk stops when meets_triangle returns true.
 typedef struct cr_query_walk {
 	bool (*meets_box)(const void *user, const double lower[3], const double upper[3]);
 	bool (*meets_triangle)(void *user, int32_t triangle, const v3d corners[3]);

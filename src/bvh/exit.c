@@ -9,7 +9,7 @@ typedef struct exit_task {
 	const cr_collider *collider;
 	const cr_bvh_kernels *kernels;
 	const cr_change *change; // NULL: all samples
-	float lower[3];          // box of the change, larger by what rounding may do
+	float lower[3];          // box of the change, with a margin for rounding
 	float upper[3];
 } exit_task;
 

@@ -1,15 +1,15 @@
 /// Least distance of two colliders: both wide trees at once, branch and bound. Compiled once for each instruction set (CR_ISA).
 ///
-/// A first pair comes from nearest points taken in turns on either mesh. Then a stack holds pairs of boxes, the nearest of those
-/// pushed together on top; the larger box of a pair is opened, and its eight children are compared with the other box in one go. What
-/// two boxes hold is at least as far apart as they are along the axes of the opened one's frame, along the line of their middles,
-/// and along the direction of the best points so far: for bodies that are apart that drops nearly all. Two leaves are compared
-/// by their corners along the same two directions, then each triangle of B with eight of A, by boxes, by the two directions and by
-/// the planes of both; the remaining pairs are measured.
+/// A first pair comes from nearest points taken in turns on either mesh. Then a stack holds pairs of boxes, the nearest of
+/// those pushed together on top; the larger box of a pair is opened, and its eight children are compared with the other box in
+/// one go. The contents of two boxes are at least as far apart as they are along the axes of the opened one's frame, along the
+/// line of their middles, and along the direction of the best points so far: for bodies that are apart that drops nearly all.
+/// Two leaves are compared by their corners along the same two directions, then each triangle of B with eight of A, by boxes,
+/// by the two directions and by the planes of both; the remaining pairs are measured.
 ///
-/// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding, so
-/// the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of boxes for
-/// bodies that are apart; more where surfaces are parallel over a large part, for there many pairs are nearly equal.
+/// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding,
+/// so the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of
+/// boxes for bodies that are apart; more where surfaces are parallel over a large part, for there many pairs are nearly equal.
 #include "bvh/bvh_kernels.h"
 #include "math/simd.h"
 
@@ -37,7 +37,7 @@ typedef struct gap_side {
 
 typedef struct gap_walk {
 	gap_side side[2];
-	double margin; // what rounding may do to a bound on a distance
+	double margin; // the most that rounding changes a bound on a distance
 	double needle; // and to the height of a corner over a plane, in lengths of the product of the plane's two edges
 	double limit2; // pairs beyond it are of no use
 	double limit;
@@ -140,7 +140,7 @@ static void open_box(gap_walk *w, const near_pair *pair, int opened)
 
 // ---- Leaves ----
 
-/// Eight triangles of A, and what the bounds need of them.
+/// Eight triangles of A, with their data for the bounds.
 typedef struct gap_block {
 	d8 corner[3][3]; // corner, axis
 	d8 lower[3], upper[3];
@@ -300,7 +300,7 @@ static bool try_pair(gap_walk *w, int32_t a, int32_t b, const gap_triangle *t)
 	return true;
 }
 
-/// What the corners of eight triangles reach along a direction: the furthest of each back against it, or forth along it.
+/// The reach of the corners of eight triangles along a direction: the furthest of each back against it, or forth along it.
 static inline d8 reach_of_lanes(const cr_tri8 *block, v3d direction, bool forth)
 {
 	d8 along[3];
@@ -312,7 +312,7 @@ static inline d8 reach_of_lanes(const cr_tri8 *block, v3d direction, bool forth)
 	return forth ? max3_d8(along[0], along[1], along[2]) : min3_d8(along[0], along[1], along[2]);
 }
 
-/// Triangles of B that may be within the limit of any of A by what both reach along a direction of length at most 1, in A's
+/// Triangles of B that may be within the limit of any of A by the reach of both along a direction of length at most 1, in A's
 /// frame. Corners lie closer than their boxes.
 static uint32_t reaching_lanes(const gap_walk *w, const cr_tri8 *tri_a, const cr_tri8 *tri_b, v3d direction)
 {
@@ -345,7 +345,7 @@ static void try_leaves(gap_walk *w, const near_pair *pair, int32_t leaf_a, int32
 		uint32_t near = near_lanes(w, &block, &t);
 		while (near) {
 			const int i = cr_take_lowest_bit(&near);
-			// What was near before the limit fell need not be now.
+			// Triangles that were near before the limit fell need not be now.
 			if (try_pair(w, tri_a->number[i], tri_b->number[j], &t) && near)
 				near &= near_lanes(w, &block, &t);
 		}
@@ -396,7 +396,7 @@ static int32_t nearest_of_side(const gap_side *s, v3d p, v3d *on)
 }
 
 /// A good pair to begin with: from the middle of B to the nearest triangle of A, from there to the nearest one of B, and back,
-/// until nothing changes. What is found this way is often the best, and nearly all of both trees is never looked at.
+/// until nothing changes. The pair found this way is often the best, and nearly all of both trees is never looked at.
 static void guess_pair(gap_walk *w)
 {
 	const gap_side *a = &w->side[GAP_A], *b = &w->side[GAP_B];

@@ -17,7 +17,7 @@ static inline f8 grid_cells(const cr_grid *grid, const f8 point[3], f8 cell[3])
 	return index;
 }
 
-/// What the cells of eight points know (see CR_CELL_INSIDE), as numbers. Points beyond the grid count as the nearest point of
+/// The values of the cells of eight points (see CR_CELL_INSIDE). Points beyond the grid count as the nearest point of
 /// it: that is no farther from anything in the grid than they are.
 static inline f8 grid_at(const cr_grid *grid, const f8 point[3])
 {

@@ -2,7 +2,7 @@
 /// box of its tree, or a triangle.
 ///
 /// Each pair of parts has a time before which nothing in them meets. It begins at 0 for the two
-/// bodies, and is handed down: what holds for two boxes holds for all that they hold. From there it
+/// bodies, and is handed down: a time of two boxes is one of all that they hold. From there it
 /// is advanced. Let a plane with the unit normal n part the two boxes by a gap at time t. No points
 /// of theirs approach each other along n faster than cr_motion_approach says (its proof is at the
 /// head of geom/time_of_impact.c, and holds for any set of points within reach of the body's
@@ -14,7 +14,7 @@
 ///
 /// A plane is one part, and the only normal that is tried with it is its own (cr_bound_over_plane).
 ///
-/// Half of the tolerance is left of each gap, so what begins at a handed-down time is still apart
+/// Half of the tolerance is left of each gap, so parts that begin at a handed-down time are still apart
 /// there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
 
 #include "bvh/mover_walk.h"
@@ -298,7 +298,7 @@ double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_
 			break;
 		t += longer;
 	}
-	// What may meet at time 0 is looked at whatever the limit is.
+	// Parts that may meet at time 0 are looked at whatever the limit is.
 	return t > 0 ? t : (double)-INFINITY;
 }
 
@@ -311,7 +311,7 @@ static void meet_on_the_way(cr_descent *d, const cr_part_pair *pair)
 	d->steps += impact.steps;
 	if (impact.state == CR_IMPACT_NONE)
 		return;
-	// Nothing comes before what touches from the first.
+	// Nothing comes before parts that touch from the first.
 	d->limit = impact.state == CR_IMPACT_TOUCHING ? (double)-INFINITY : impact.time;
 	d->best->impact = impact;
 }
@@ -371,7 +371,7 @@ bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const c
 	return true;
 }
 
-// ---- What begins inside ----
+// ---- Bodies that begin inside ----
 
 /// A point of a body, in its frame.
 static v3d point_of(const cr_mover *m)

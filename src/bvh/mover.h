@@ -34,7 +34,7 @@ typedef struct cr_mover_scratch {
 } cr_mover_scratch;
 
 /// Finds the first time before limit (0 to 1) at which A and B come within tolerance (above 0) of
-/// each other. A closed mesh is solid: what begins inside is CR_IMPACT_TOUCHING, and separation
+/// each other. A closed mesh is solid: a body that begins inside is CR_IMPACT_TOUCHING, and separation
 /// leads its middle out through the nearest point of the surface. Else with a mesh separation is
 /// not set: cr_find_nearest_parts tells it. A mesh without triangles is near nothing.
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
@@ -44,12 +44,12 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 /// separation_time. Overlapping parts count by their depth. False: a mesh has no triangles.
 bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
 
-/// Does one of A and B, neither a mesh without triangles, begin inside the other, a closed mesh? Then impact is CR_IMPACT_TOUCHING,
-/// and separation leads it out; else impact stays.
+/// Does one of A and B, neither a mesh without triangles, begin inside the other, a closed mesh? Then impact is
+/// CR_IMPACT_TOUCHING, and separation leads it out; else impact stays.
 bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
 
 /// Do A and B touch at the beginning (within tolerance of each other, or overlapping)? Then finds
-/// what comes later: the first time before limit at which parts that were apart come within
+/// the next meeting: the first time before limit at which parts that were apart come within
 /// tolerance of each other, or parts that touched push on into each other (touching.c), with
 /// separation and triangles of the two parts. CR_IMPACT_TOUCHING: nothing comes, or they overlap so
 /// deeply that nothing can be told; then separation and triangles are those of the nearest parts.

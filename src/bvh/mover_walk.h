@@ -36,7 +36,7 @@ cr_convex cr_part_convex(const cr_mover *m, uint32_t part);
 /// Measures two such parts at a time. Axes of the world, origin at A's position.
 void cr_measure_parts(
 	const cr_mover *a, const cr_convex *ca, const cr_mover *b, const cr_convex *cb, double t, cr_separation *separation);
-/// Sets what a walk needs of two movers. Returns false where one is a mesh without triangles.
+/// Sets up a walk of two movers. Returns false where one is a mesh without triangles.
 bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *best);
 /// Sets the time of cr_bound_gap.
 void cr_set_descent_time(cr_descent *d, double time);

@@ -1,25 +1,25 @@
-/// Pairs of triangles of two colliders that may meet, or come within a reach of each other: both wide trees. Compiled once for each
-/// instruction set (CR_ISA).
+/// Pairs of triangles of two colliders that may meet, or come within a reach of each other: both wide trees. Compiled once for
+/// each instruction set (CR_ISA).
 ///
-/// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop what cannot meet the
-/// target's surface. Each block of eight source triangles that is left is turned into the target's frame once, and walks the target's
-/// tree with its box. What it meets is listed: leaves first, then lanes of the source in them, then pairs. Each list is a flat loop, in
-/// which what boxes do decides where the next entry goes and nothing else: taken depth first, with a branch for each child and lane, a
-/// pair of bodies had 146 branches foreseen wrongly (callgrind's model), so it has 45, and a step at rest takes 3 % less for more
-/// instructions.
+/// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop triangles that
+/// cannot meet the target's surface. Each block of eight source triangles that is left is turned into the target's frame once,
+/// and walks the target's tree with its box. The boxes that it meets are listed: leaves first, then lanes of the source in
+/// them, then pairs. Each list is a flat loop, in which the overlap of boxes decides where the next entry goes and nothing
+/// else: taken depth first, with a branch for each child and lane, a pair of bodies had 146 branches foreseen wrongly
+/// (callgrind's model), so it has 45, and a step at rest takes 3 % less for more instructions.
 
 #include "bvh/bvh_kernels.h"
 #include "bvh/grid8.h"
 #include "math/box8.h"
 #include "math/vec8.h"
 
-/// Eight triangles with what the filters need.
+/// Eight triangles with their data for the filters.
 typedef struct tri8 {
 	f8 corner[3][3];
 	f8 normal[3]; // not unit
 	f8 offset;    // normal . corner 0
 	f8 tolerance; // bound on the rounding of normal . p - offset for p that are looked at: the size times a margin
-	f8 size;      // of the normal, and of what rounding may do to it
+	f8 size;      // of the normal, and of its rounding
 	box8 box;
 } tri8;
 
@@ -130,12 +130,12 @@ typedef struct target_block {
 // Blocks of the source in hand, and leaves of the target that they meet: enough for most pairs of bodies at once.
 enum { PAIR_SOURCES = 16, PAIR_LEAVES = 32 };
 
-/// What of the source is in hand is first walked down the target's tree, then all leaves met are tested, then all triangles in them:
-/// each a flat loop, whose branches do not depend on what boxes do.
+/// The triangles in hand are first walked down the target's tree, then all leaves met are tested, then all triangles in them:
+/// each a flat loop, whose branches do not depend on the overlap of boxes.
 typedef struct pair_walk {
 	const cr_collider *source, *target;
 	const cr_transform *to_target;
-	float margin; // what float may lose in a transform, in the lengths of the two bodies
+	float margin; // the loss of float in a transform, in the lengths of the two bodies
 	bool local;   // a body is uneven: each place has a margin of its own
 	float reach;
 	bool source_is_b;
@@ -156,8 +156,9 @@ static inline m8 mask_of(uint32_t bits)
 	return i8_lt(i8_set1(0), i8_and(i8_set1((int32_t)bits), i8_load(bit)));
 }
 
-// What float may lose in a transform or in the height over a plane, of the largest coordinate. A coordinate is a sum of up to three products
-// and a translation, each up to sqrt(3) of the coordinates there are: about 20 roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
+// The loss of float in a transform or in the height over a plane, of the largest coordinate. A coordinate is a sum of up to
+// three products and a translation, each up to sqrt(3) of the coordinates there are: about 20 roundings of 2^-24 at worst, a
+// plane distance 24. 2^-19 is 32.
 static const float ROUNDING = 0x1p-19f;
 
 /// The local margins of eight boxes of the source. Apart from the loops that need it seldom.
@@ -229,7 +230,8 @@ static inline void target_heights(const tri8 *target, const source_block *s, int
 		d[c] = f8_sub(dot8(n, target->corner[c]), f8_set1(s->offset[j]));
 }
 
-/// Lanes of the target whose box meets that of lane j of the source, and in which neither triangle lies on one side of the other's plane.
+/// Lanes of the target whose box meets that of lane j of the source, and in which neither triangle lies on one side of the
+/// other's plane.
 static inline m8 straddling_lanes(const target_block *t, const source_block *s, int j)
 {
 	f8 above[3], below[3];
@@ -240,16 +242,16 @@ static inline m8 straddling_lanes(const target_block *t, const source_block *s, 
 }
 
 /// Lower bound on the distance from a plane to the triangle whose corners have these heights over it, in lengths of its normal
-/// (inverse: of that length); negative when the triangle may meet it. The last term is for heights that are lost in the smallest
-/// numbers. Infinitely below zero for a plane that is none.
+/// (inverse: of that length); negative when the triangle may meet it. The last term is for heights that are lost in the
+/// smallest numbers. Infinitely below zero for a plane that is none.
 static inline f8 plane_gap(const f8 d[3], f8 tolerance, f8 inverse)
 {
 	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
 	return f8_mul(f8_sub(f8_max(low, f8_neg(high)), f8_add(tolerance, f8_set1(0x1p-140f))), inverse);
 }
 
-/// Lower bounds on the distances of the target's triangles from lane j of the source: of their boxes, or of one triangle and the
-/// other's plane. The boxes of the source have grown by reach and a margin that covers the roundings here too.
+/// Lower bounds on the distances of the target's triangles from lane j of the source: of their boxes, or of one triangle and
+/// the other's plane. The boxes of the source have grown by reach and a margin that covers the roundings here too.
 static inline f8 gaps_to(const target_block *t, const source_block *s, int j, float reach)
 {
 	const f8 shorten = f8_set1(1 - 0x1p-20f), limit = f8_set1(reach);
@@ -300,7 +302,7 @@ static __attribute__((noinline)) void set_local_tolerances(pair_walk *w, lane_li
 		f8_store(w->sources[i].tolerance, f8_mul(f8_load(w->sources[i].size), margin));
 }
 
-/// What a walk works in: in the arena of its list, since it is more than a stack should hold.
+/// The room of a walk: in the arena of its list, since it is more than a stack should hold.
 typedef struct pair_room {
 	pair_walk walk;
 	lane_list lanes;

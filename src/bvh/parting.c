@@ -7,7 +7,7 @@
 /// Lee, Lee and Kim, PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space
 /// Projection (2012): the parts that A leaves last tell a half space of moves that are clear of them,
 /// and the nearest point of all half spaces met so far gives the next direction. Where that is nearer
-/// and clear, the search goes on from there; what stands in its way brings a half space more.
+/// and clear, the search goes on from there; an obstacle in its way brings a half space more.
 ///
 /// Cost: about a hundred directions, each followed no farther than the best so far.
 

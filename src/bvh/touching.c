@@ -7,12 +7,12 @@
 /// convex bodies, a plane) is clear at a time if
 ///     (1) it is apart by more than half of the tolerance, or
 ///     (2) along a direction n all points of the one are beyond all points of the other by g - slack at least.
-/// slack is half of the tolerance, or what the caller lets a body sink in (cr_mover.sinking): a body that tumbles or
-/// slides over an edge gets deeper on its way than it is at both ends, and contacts answer to that. n of (2) is a
-/// guard, or a direction within 25 degrees of one, with that one's g: the normal of a triangle of the pair, or the
-/// direction in which the two are nearest. So a body slides on over flat and curved floors, over edges too; a wall,
-/// to which it has no contact yet, lies beyond the floor in no such direction, and (1) ends within the tolerance of
-/// it as always; a body that was stopped before a wall has a guard against it, which ends when it pushes on.
+/// slack is half of the tolerance, or the depth to which the caller lets a body sink in (cr_mover.sinking): a body that tumbles
+/// or slides over an edge gets deeper on its way than it is at both ends, and contacts answer to that. n of (2) is a guard, or
+/// a direction within 25 degrees of one, with that one's g: the normal of a triangle of the pair, or the direction in which the
+/// two are nearest. So a body slides on over flat and curved floors, over edges too; a wall, to which it has no contact yet,
+/// lies beyond the floor in no such direction, and (1) ends within the tolerance of it as always; a body that was stopped
+/// before a wall has a guard against it, which ends when it pushes on.
 ///
 /// Each pair is followed through time by proved steps: while (1) holds by conservative advancement (head of
 /// geom/time_of_impact.c), else by the guard that holds longest (head of geom/guard.c). Its impact is where neither
@@ -20,7 +20,7 @@
 /// time that is told is earlier: where the pair came within the tolerance, or, if it touches from the beginning, the
 /// last look at which its gap was g - slack / 4 or more. It is 0 if any two parts that touch approach each other so
 /// fast at the beginning that their gap would fall by that: then a solver sees the approach in their contact, and
-/// what it does not take away does not creep. Pairs of boxes are left out where (1) holds to the end, or (2) does so
+/// and a rest of it that he leaves does not creep. Pairs of boxes are left out where (1) holds to the end, or (2) does so
 /// for the boxes.
 ///
 /// Nothing passes through a surface by changing its mind: a guard is taken up only by a pair that has not come from
@@ -31,7 +31,7 @@
 /// Which way touching triangles part: apart, as they are nearest to each other; overlapping, or one behind the other,
 /// along the normal of either, or out by the shortest way, whichever is least deep. Bodies of which two parts overlap
 /// by more than DEEP tolerances are told to be touching and no more: there two parts do not tell the way out, and
-/// what is pushed out must not be held.
+/// a body that is pushed out must not be held.
 
 #include "bvh/mover_walk.h"
 #include "geom/guard.h"
@@ -40,7 +40,7 @@ enum {
 	MOST_GUARDS = 24,
 	MOST_STEPS = 400, // of a pair of parts
 	DEEP = 8,         // tolerances
-	DEEPER = 4,       // of what a body may sink in, if that is more
+	DEEPER = 4,       // of the depth to which a body may sink in, if that is more
 	BOX_STEPS = 4,
 };
 
@@ -141,20 +141,20 @@ static cr_guard guard_along(const cr_descent *d, v3d normal, double t)
 typedef struct progress {
 	double time;
 	cr_separation separation;
-	v3d normal;   // what parts them there, or did so last: as they are nearest, or of the guard; world
+	v3d normal;   // along which they are apart there, or were last: as they are nearest, or of the guard; world
 	bool guarded; // normal is that of guard
 	bool found;   // a guard, at this time
 	bool any;     // normal is set
 	cr_guard guard;
 	double slack;      // of the guard's level
 	double until;      // the guard holds so long
-	double shown_time; // the time to be told, and what is seen then
+	double shown_time; // the time to be told, and the separation then
 	cr_separation shown;
 	bool came; // the two were apart before
-	bool sunk; // the pair is deeper than what it is told to have met at
+	bool sunk; // the pair is deeper than at the time of its told meeting
 } progress;
 
-/// A distance without what roundings may have added.
+/// A distance less the most that roundings may have added.
 static double safe_gap(const cr_descent *d, const part_pair *p, const progress *at)
 {
 	const cr_motion *ma = &d->mover[0]->motion, *mb = &d->mover[1]->motion;
@@ -168,7 +168,7 @@ static double safe_gap(const cr_descent *d, const part_pair *p, const progress *
 		cr_motion_rounding(cr_convex_reach(&p->convex[0]) + ma->lever, cr_convex_reach(&p->convex[1]) + mb->lever, apart);
 }
 
-/// What a solver is to see of a pair that a guard parts: along the guard.
+/// The separation that a solver sees of a pair that a guard parts: along the guard.
 static cr_separation see_along(const cr_descent *d, const part_pair *p, const progress *at)
 {
 	cr_separation s = at->separation;
@@ -307,7 +307,7 @@ static bool find_guards(cr_descent *d)
 	cr_set_descent_time(d, 0);
 	const double apart = v3d_length(v3d_sub(t->middle[0], t->middle[1]));
 	t->lost = cr_motion_rounding(d->whole[0].reach + m[0]->lever, d->whole[1].reach + m[1]->lever, apart);
-	d->limit = d->tolerance + 4 * t->lost; // what touches is not farther apart
+	d->limit = d->tolerance + 4 * t->lost; // parts that touch are not farther apart
 	d->bound = cr_bound_gap;
 	d->meet = meet_at_the_beginning;
 	cr_descend(d);
@@ -323,7 +323,7 @@ static double bound_later(const cr_descent *d, const cr_mover_box *a, const cr_m
 	double time = cr_bound_time(d, a, b, from);
 	if (!(time < d->limit))
 		return time;
-	// What touches is followed from the beginning: it is told to have met there.
+	// A pair that touches is followed from the beginning: it is told to have met there.
 	if (!(from > 0) && cr_bound_gap(d, a, b, -INFINITY) <= d->tolerance + 4 * t->lost)
 		time = -INFINITY;
 	const double begin = time > 0 ? time : 0;

@@ -41,7 +41,7 @@ typedef struct walk_chunk {
 	int32_t active;
 } walk_chunk;
 
-/// What eight lines found at a triangle each. The lanes in neither mask go on.
+/// The findings of eight lines at a triangle each. The lanes in neither mask go on.
 typedef struct step8 {
 	uint32_t met;
 	uint32_t lost;
@@ -80,9 +80,9 @@ static inline i8 corner_at(i8 place)
 static inline i8 across_at(i8 place) { return i8_add(i8_shift_left(i8_and(place, i8_set1(~(CR_WIDTH - 1))), 1), place); }
 
 /// The edge to cross, times CR_WIDTH, where one is violated. u, v, w: functions of the edges 1, 2, 0, turned so that negative
-/// is outside. Of two the more violated one: on a sphere, a torus, a knot and two lumpy bodies
-/// that took the fewest steps or as few as a fixed order, a hash and alternating, and lost about as many lines (fewest for moves
-/// of 30 % of the size, 0.07 % more on a lumpy body for moves of 2 %).
+/// is outside. Of two the more violated one: on a sphere, a torus, a knot and two lumpy bodies that took the fewest steps or as
+/// few as a fixed order, a hash and alternating, and lost about as many lines (fewest for moves of 30 % of the size, 0.07 %
+/// more on a lumpy body for moves of 2 %).
 static inline i8 choose_edge(f8 u, f8 v, f8 w)
 {
 	const m8 v_lowest = m8_and(f8_le(v, u), f8_le(v, w)), w_lower = f8_le(w, u);

@@ -1,4 +1,4 @@
-/// Bodies at the start of a step: rotations, world boxes, and what may collide with what.
+/// Bodies at the start of a step: rotations, world boxes, and which bodies may collide.
 
 #include "base/parallel.h"
 #include "detect/pipeline.h"

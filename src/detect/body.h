@@ -7,7 +7,7 @@
 #include "mesh/facets.h"
 #include "mesh/hull.h"
 
-/// What a mesh of carom_create_height_field was made of. No columns: the mesh is none.
+/// The source of a mesh of carom_create_height_field. No columns: the mesh is none.
 typedef struct cr_field {
 	int32_t columns, rows;
 	double spacing[2];
@@ -45,7 +45,7 @@ typedef enum cr_family {
 	CR_FAMILY_COUNT,
 } cr_family;
 
-/// A shape with what detection derives from it.
+/// A shape with the data that detection derives from it.
 typedef struct cr_shape {
 	carom_shape def;
 	cr_family family;
@@ -66,10 +66,10 @@ typedef struct cr_deforming {
 	double *end;     // the places set last
 	double lower[3]; // box of the triangles at the end; lower above upper when there are none
 	double upper[3];
-	cr_deforming_view *view; // what queries see of it
+	cr_deforming_view *view; // its form for queries
 } cr_deforming;
 
-/// What a body that was given parts knows of them. The body and snapshots share it.
+/// The parts of a body that was given some. The body and snapshots share it.
 typedef struct cr_compound {
 	int32_t references;
 	int32_t count;
@@ -77,15 +77,15 @@ typedef struct cr_compound {
 	carom_part part[]; // [count] with poses normalised
 } cr_compound;
 
-/// What has become of the shape of a part since the last step.
+/// How the shape of a part has changed since the last step.
 typedef enum cr_reshaping {
 	CR_SHAPE_KEPT,
 	CR_SHAPE_CHANGED, // another shape in the same frame: a place on the body still means something
 	CR_FRAME_CHANGED, // the part has another pose in its body too
 } cr_reshaping;
 
-/// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in order, so that the order of parts
-/// is that of their bodies. A body's number is that of its first part.
+/// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in order, so that the order of
+/// parts is that of their bodies. A body's number is that of its first part.
 typedef struct cr_body {
 	bool alive;
 	bool sensor;
@@ -145,8 +145,8 @@ static inline bool cr_has_front(const cr_body *body)
 	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
 }
 
-/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the user's filter.) Deforming bodies have
-/// none, and parts of one body have none with each other.
+/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the user's filter.) Deforming bodies
+/// have none, and parts of one body have none with each other.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?
 bool cr_filters_pass(const cr_body *a, const cr_body *b);

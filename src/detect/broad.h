@@ -1,7 +1,8 @@
 /// Broad phase: pairs of bodies whose world boxes overlap, and that filters let pass.
 ///
 /// Three of them behind one interface. All give the same pairs: those of living bodies a < b (by index) with
-/// cr_bodies_may_collide, cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. What is refused is not stored.
+/// cr_bodies_may_collide, cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. Refused pairs are not
+/// stored.
 #ifndef CR_DETECT_BROAD_H
 #define CR_DETECT_BROAD_H
 
@@ -15,7 +16,8 @@ typedef struct cr_body_pair {
 
 typedef CR_ARRAY(cr_body_pair) cr_pair_list;
 
-/// Decides for a pair of bodies a < b whose boxes meet; the world supplies it (user's filter and its recording). Called by any worker.
+/// Decides for a pair of bodies a < b whose boxes meet; the world supplies it (user's filter and its recording). Called by any
+/// worker.
 typedef bool cr_pair_verdict_fn(void *user, int32_t a, int32_t b);
 
 /// A broad phase with its state. Made for one world.
@@ -33,7 +35,8 @@ typedef struct cr_broad {
 	int64_t compared; // pairs of rough boxes that it looked at: the work
 } cr_broad;
 
-/// Do two bodies meet as boxes? Of a plane the half space below it counts, not its box, which has no end. A plane meets no plane.
+/// Do two bodies meet as boxes? Of a plane the half space below it counts, not its box, which has no end. A plane meets no
+/// plane.
 static inline bool cr_broad_meet(const cr_broad *broad, const cr_body *a, const cr_body *b)
 {
 	if (!cr_boxes_overlap(a, b))

@@ -3,11 +3,11 @@
 /// Input: the tight boxes of all bodies. Output: overlapping pairs. The boxes are sorted by lower bound along the axis on which
 /// their centres vary most; each is then compared with those that follow until one begins behind its upper bound.
 /// Cost: O(n + k) for k pairs that overlap along the axis; in a cube full of bodies k grows as n^(5/3). Parallel over ranges of
-/// the sorted boxes. The compared boxes are floats relative to a place among most bodies, rounded outward, structure of arrays, so
-/// that a world far from its origin loses nothing and the comparison of a block runs in SIMD registers; what passes is decided by the
-/// double boxes. Where many bodies are so far from there that float would blur their boxes (a world of two heaps far apart), the
-/// ranks of the bounds take their place, which overlap as the bounds do. Boxes without end (planes) are kept out and compared with
-/// all others.
+/// the sorted boxes. The compared boxes are floats relative to a place among most bodies, rounded outward, structure of arrays,
+/// so that a world far from its origin loses nothing and the comparison of a block runs in SIMD registers; pairs that pass are
+/// decided by the double boxes. Where many bodies are so far from there that float would blur their boxes (a world of two heaps
+/// far apart), the ranks of the bounds take their place, which overlap as the bounds do. Boxes without end (planes) are kept
+/// out and compared with all others.
 #include "base/parallel.h"
 #include "base/radix.h"
 #include "detect/broad_pairs.h"
@@ -164,8 +164,8 @@ static int64_t part_boxes(sweep *s)
 	return blurred;
 }
 
-/// Rank the bounds of the bounded boxes along an axis among each other; equal ones have one rank. Returns the sum of how far the ranks of
-/// each box are apart: twice the number of boxes that overlap along the axis, about.
+/// Rank the bounds of the bounded boxes along an axis among each other; equal ones have one rank. Returns the sum of how far
+/// the ranks of each box are apart: twice the number of boxes that overlap along the axis, about.
 static double rank_bounds(sweep *s, int axis)
 {
 	float *lower = s->ranks.data + 2 * axis * s->count, *upper = lower + s->count;
@@ -244,7 +244,7 @@ static void copy_boxes(int64_t begin, int64_t end, int worker, void *task)
 	}
 }
 
-/// What a block reads behind the last box: nothing that overlaps.
+/// Boxes behind the last one, which a block reads: they overlap nothing.
 static void pad_rows(sweep *s)
 {
 	for (int64_t i = s->bounded; i < s->stride; i++) {

@@ -4,14 +4,14 @@
 /// one tree, static and kinematic ones of another, which is never tested against itself. A leaf's box is wider than its body's,
 /// so most motion changes no tree; a leaf is put in again when its body leaves the box. The pairs of overlapping leaf boxes are
 /// kept from step to step: those of changed leaves are asked of the trees again, or all pairs at once when much has changed.
-/// The tight boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing
-/// leaves its box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. All boxes are in
+/// The tight boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing leaves its
+/// box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. All boxes are in
 /// double, so that neither a world far from its origin nor one far body costs more than another. Boxes without end (planes) are
 /// in no tree and pair with all bodies.
 ///
-/// Pairs that may not collide are never listed, and subtrees in which no two bodies may are not walked. Where leaves have very many
-/// pairs that boxes or the user's filter then refuse, keeping them would cost more memory than the bodies: beyond a limit the trees are
-/// walked in each step, and only what passes everything is listed.
+/// Pairs that may not collide are never listed, and subtrees in which no two bodies may are not walked. Where leaves have very
+/// many pairs that boxes or the user's filter then refuse, keeping them would cost more memory than the bodies: beyond a limit
+/// the trees are walked in each step, and only pairs that pass everything are listed.
 #include "base/parallel.h"
 #include "detect/broad_pairs.h"
 #include "math/box3.h"
@@ -20,7 +20,7 @@
 enum {
 	NO_NODE = -1,
 	// A tree is rebuilt when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a cube: an insertion costs 3
-	// to 4 times what a leaf costs in a build).
+	// to 4 times as much as a leaf in a build).
 	REBUILD_SHARE = 4,
 	// All pairs are asked for when at least 1 in REQUERY_SHARE of the bodies changed.
 	REQUERY_SHARE = 8,
@@ -53,7 +53,7 @@ typedef struct candidate {
 	int32_t node;
 } candidate;
 
-/// What the bodies below a node have in common for cr_filters_pass.
+/// Bounds on the filters of all bodies below a node, for cr_filters_pass.
 typedef struct filters {
 	uint64_t category; // of any of them
 	uint64_t mask;
@@ -109,14 +109,14 @@ typedef struct broad_tree {
 	cr_pair_list kept;        // pairs of overlapping leaf boxes, sorted
 	cr_pair_list fresh;       // pairs of changed leaves
 	cr_pair_list merged;      // the next kept
-	CR_ARRAY(uint8_t) passed; // [kept] what the user's filter says
+	CR_ARRAY(uint8_t) passed; // [kept] the verdict of the user's filter
 	int64_t choosy;           // members that are
 	int64_t limit;            // of pairs that are kept
 	int64_t seen;             // pairs of leaves by the last walks
 	bool stale;               // a call failed: flags of changed bodies may have been lost
 	bool kept_valid;          // kept holds the pairs of the trees before this call
 	bool partial;             // only the pairs of changed bodies are asked for
-	bool direct;              // there are too many to be kept: what passes everything is listed at once
+	bool direct;              // there are too many to be kept: pairs that pass everything are listed at once
 	const cr_body *bodies;
 } broad_tree;
 
@@ -487,7 +487,7 @@ static bool is_in_tree(const member *m) { return m->place == IN_DYNAMIC || m->pl
 
 static tree *tree_of(broad_tree *t, const member *m) { return &t->trees[m->place - IN_DYNAMIC]; }
 
-/// What is to be done about a body. Its member still says where it was.
+/// The pending work on a body. Its member still says where it was.
 static change judge(broad_tree *t, const cr_body *body, const member *m)
 {
 	const bool alive = body && body->alive;
@@ -739,7 +739,7 @@ static void pair_endless(broad_tree *t)
 	}
 }
 
-/// Did a worker fail? seen: what all have seen together.
+/// Did a worker fail? seen: the sum of the counts of all.
 static bool take_walk_failures(broad_tree *t)
 {
 	bool failed = false;
@@ -793,8 +793,8 @@ static bool gather_filters(broad_tree *t, tree *target)
 	return true;
 }
 
-/// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list. false: out of memory, or there are
-/// more than the limit.
+/// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list. false: out of memory, or
+/// there are more than the limit.
 static bool list_pairs(broad_tree *t, cr_pair_list *list)
 {
 	bool good = true;
@@ -891,8 +891,8 @@ static bool keep_overlapping(broad_tree *t, cr_pair_list *pairs)
 	return true;
 }
 
-/// The pairs that come out in this step, where there are too many to be kept. Keeps them again when there are far fewer. false: out of
-/// memory.
+/// The pairs that come out in this step, where there are too many to be kept. Keeps them again when there are far fewer. false:
+/// out of memory.
 static bool list_directly(broad_tree *t, cr_pair_list *pairs)
 {
 	t->partial = t->kept_valid = false;

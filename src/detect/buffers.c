@@ -2,7 +2,7 @@
 /// and Arnaldi, GPU Ray-Traced Collision Detection: Fine Pipeline Reorganization, 2015, section 4).
 ///
 /// Here lists grow, so nothing need be predicted: the modes exist to compare the strategies. Room goes to pairs in their order,
-/// so what is left out does not depend on the threads.
+/// so the rays left out do not depend on the threads.
 
 #include "detect/pipeline.h"
 
@@ -48,7 +48,7 @@ static void cut_list(cr_pipeline *p, int list)
 				continue;
 			w->rays[side].count = got;
 			p->rooms.missed += wanted - got;
-			// What a full pair has not seen it cannot remember.
+			// A full pair cannot remember samples that it has not seen.
 			if (!w->iterative) {
 				w->allowed = 0;
 				w->cut = true;

@@ -2,10 +2,10 @@
 ///
 /// Input: the pierces of both bodies, sorted by edge and along it. Output: corners and the facets that take part.
 /// - An edge that pierces the other's surface has an end inside, or a piece between two pierces.
-/// - From such ends on, vertices are inside as far as edges lead that pierce nothing (a flood along edges). So no vertex is asked for
-///   its side: what is inside agrees with what crosses, which is exact.
-/// An open mesh has no inside; the flood then finds the vertices behind it, and with a body that hangs over its border others too, which lie
-/// behind no facet. Cost: edges around the vertices inside.
+/// - From such ends on, vertices are inside as far as edges lead that pierce nothing (a flood along edges). So no vertex is
+///   asked for its side: the inside agrees with the crossings, which are exact.
+/// An open mesh has no inside; the flood then finds the vertices behind it, and with a body that hangs over its border others
+/// too, which lie behind no facet. Cost: edges around the vertices inside.
 
 #include "detect/common_part.h"
 #include <string.h>
@@ -174,8 +174,8 @@ static void spread(flood *f, int32_t first, int first_corner)
 	}
 }
 
-/// Is a vertex surely outside the other body, by more than rounding? Where bodies touch exactly, edges may end where it cannot be said
-/// on which side they go on.
+/// Is a vertex surely outside the other body, by more than rounding? Where bodies touch exactly, edges may end where it cannot
+/// be said on which side they go on.
 static bool is_outside(const flood *f, v3d at)
 {
 	const cr_completion *c = f->overlap->completion;

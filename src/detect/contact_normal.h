@@ -15,7 +15,7 @@
 /// Returns the triangle's outward unit normal.
 v3d cr_project_way(const cr_collider *target, cr_way_out *way);
 
-/// What cr_edge_is_internal takes for carom_world_def.internal_edge_angle. Above 1: no edge is internal (angle 0).
+/// The number that cr_edge_is_internal takes for carom_world_def.internal_edge_angle. Above 1: no edge is internal (angle 0).
 double cr_internal_cosine(double angle);
 
 /// Is a half-edge none to a contact: between two triangles whose outward normals differ by no more than the angle, or hollow?

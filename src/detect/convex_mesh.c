@@ -12,9 +12,9 @@
 /// contact is as near: a distance ahead is never told too long.
 ///
 /// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the surface.
-/// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one that pushes
-/// to the front does so
-///    however deep the body has sunk in; one that pushes to both sides is met by the side on which the centre is.
+/// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one
+///    that pushes to the front does so however deep the body has sunk in; one that pushes to both
+///    sides is met by the side on which the centre is.
 ///
 /// Cost: a walk of the mesh's tree, and a search of the least separation for each triangle whose box and plane
 /// meet the body. A body that stands deep is looked at once more where its deepest contact leads.
@@ -35,7 +35,7 @@ static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
 // Of the body's size: a body that is less deep, and is pushed in one direction, is not asked whether it is parted; the longest
-// way out; and what counts as parted.
+// way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
@@ -134,8 +134,8 @@ static double deepest_of(const convex_pair *c)
 
 // ---- A body whose centre is inside ----
 
-/// Does the body's centre, moved by shift, lie inside a closed mesh? Then *centre is its place and *near the point of the surface
-/// next to it, both in the mesh's frame.
+/// Does the body's centre, moved by shift, lie inside a closed mesh? Then *centre is its place and *near the point of the
+/// surface next to it, both in the mesh's frame.
 static bool is_centre_inside(const convex_pair *c, v3d shift, v3d *centre, cr_near_point *near)
 {
 	if (!c->collider->closed)
@@ -357,7 +357,7 @@ static bool stands_over(const convex_pair *c, const near_triangle *t)
 	return v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) > 0;
 }
 
-/// Keeps the triangle that the body is nearest to. From behind a front only what lies beside it is near.
+/// Keeps the triangle that the body is nearest to. From behind a front only triangles beside it are near.
 static void note_nearest(convex_pair *c, const near_triangle *t, const cr_separation *least)
 {
 	if (-least->gap <= c->nearest.depth || (t->behind && !c->collider->closed && v3d_dot(least->normal, t->normal) < -FLAT))
@@ -483,8 +483,8 @@ static void try_edges(const convex_pair *c, const near_triangle *t, way_out *way
 	}
 }
 
-/// One contact for a body that meets the surface and has none, or none but ahead: over an edge that passes through it, else out of
-/// a triangle.
+/// One contact for a body that meets the surface and has none, or none but ahead: over an edge that passes through it, else out
+/// of a triangle.
 static void add_last_way(convex_pair *c)
 {
 	way_out way = { .depth = INFINITY };

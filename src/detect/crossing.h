@@ -65,7 +65,8 @@ static inline v3d cr_direction_from_a(const cr_completion *c, int side, v3d d)
 /// both bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
 bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);
 
-/// The first pierce of an edge, or of the next one that has any; half-edge as in cr_pierce. Behind the last where there is none.
+/// The first pierce of an edge, or of the next one that has any; half-edge as in cr_pierce. Behind the last where there is
+/// none.
 static inline const cr_pierce *cr_first_pierce(const cr_completion *c, int side, int32_t edge)
 {
 	const cr_pierce *pierces = c->pierces[side].data;
@@ -88,7 +89,7 @@ void cr_add_face_contacts(cr_completion *c, const cr_candidates *crossing);
 /// Add a contact given in A's frame; out takes the body of the side out of the other.
 void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
 	int32_t other_feature, carom_contact_kind kind);
-/// A ray from a point in the target's frame along the direction in way: false when what it meets first is no back face. Whether
+/// A ray from a point in the target's frame along the direction in way: false when its first hit is no back face. Whether
 /// the point is inside is for the caller to ask.
 bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way);
 

@@ -1,8 +1,8 @@
-/// Where the edges of eight pairs of triangles pierce the other triangle, in double, with error bounds: what they leave open is
-/// for the exact predicates (pierces.c). Compiled once for each instruction set (CR_ISA).
+/// Where the edges of eight pairs of triangles pierce the other triangle, in double, with error bounds: cases that they leave
+/// open are for the exact predicates (pierces.c). Compiled once for each instruction set (CR_ISA).
 ///
-/// Two edges, one of each triangle, span the same volume whichever of them is asked about the other: nine volumes decide for all
-/// six edges.
+/// Two edges, one of each triangle, span the same volume whichever of them is asked about the other: nine volumes decide for
+/// all six edges.
 
 #include "detect/detect_kernels.h"
 #include "math/simd.h"
@@ -76,8 +76,8 @@ static inline void measure_heights(const point8 t[3], const point8 p[3], d8 dist
 	}
 }
 
-/// Lanes in which edge k pierces, and that are open: from the sides of its ends, and of the volumes it spans with the edges of the
-/// other triangle.
+/// Lanes in which edge k pierces, and that are open: from the sides of its ends, and of the volumes it spans with the edges of
+/// the other triangle.
 static inline uint32_t decide_edge(sides8 first, sides8 last, const sides8 volume[3], uint32_t *open)
 {
 	const uint32_t straddling = (first.above & last.below) | (first.below & last.above);

@@ -1,9 +1,9 @@
 /// Crossings stage: triangle against triangle, exactly.
 ///
 /// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of the intersecting pairs of
-/// the recorded avalanche at rest). Here it is decided which of the triangles that may meet cross (pierces.c), and their crossing
-/// edges give the contacts (edge_contacts.c, manifold.c). Input: the pairs that the near stage has looked at, some before their rays
-/// are cast, some after. Output: raw contacts, or the pair goes on to its rays. Parallel over pairs.
+/// the recorded avalanche at rest). Here it is decided which of the triangles that may meet cross (pierces.c), and their
+/// crossing edges give the contacts (edge_contacts.c, manifold.c). Input: the pairs that the near stage has looked at, some
+/// before their rays are cast, some after. Output: raw contacts, or the pair goes on to its rays. Parallel over pairs.
 
 #include "base/parallel.h"
 #include "detect/crossing.h"
@@ -102,8 +102,8 @@ static cr_next cast_rays(const cr_pipeline *p, cr_pair_work *w)
 	return CR_NEXT_RAYS;
 }
 
-/// A pair that did not touch when it was last looked at, or whose contacts are patches: while the surfaces do not meet, and neither
-/// body lies inside the other, no ray needs to be cast.
+/// A pair that did not touch when it was last looked at, or whose contacts are patches: while the surfaces do not meet, and
+/// neither body lies inside the other, no ray needs to be cast.
 static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.speculative_distance;
@@ -127,7 +127,7 @@ static bool replace_by_patches(const cr_pipeline *p, cr_worker *worker, cr_pair_
 	return false;
 }
 
-/// An iterative pair that found nothing in what it remembers, though it must touch: all of it again, as in a full step.
+/// An iterative pair that found nothing by its memory, though it must touch: all of it again, as in a full step.
 static cr_next start_over(cr_worker *worker, cr_pair_work *w)
 {
 	w->again = true;

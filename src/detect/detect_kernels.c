@@ -11,8 +11,8 @@ static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
 		f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
 }
 
-/// Cells that the surface touches and points lie in, by lane. Their records are asked for long before they are read, for they lie strewn
-/// over a table larger than the near caches.
+/// Cells that the surface touches and points lie in, by lane. Their records are asked for long before they are read, for they
+/// lie strewn over a table larger than the near caches.
 typedef struct cell_questions {
 	uint32_t lanes;
 	float anchor[3][CR_WIDTH];
@@ -83,7 +83,7 @@ typedef struct collector {
 	waiting_block waiting;
 } collector;
 
-/// How far points are from the border of their cell, in cells, less what rounding may do; 0 beyond the grid. All cells that the surface
+/// How far points are from the border of their cell, in cells, less the rounding; 0 beyond the grid. All cells that the surface
 /// touches lie beyond a cube of whole cells, so they are farther by this than the distance of the cell tells.
 static inline f8 cell_border(const cr_grid *grid, const f8 point[3], const f8 cell[3])
 {
@@ -119,7 +119,8 @@ static void finish_block(collector *c)
 	}
 }
 
-/// Find the samples of a block that cast a ray, as far as the grid tells without its triangles; the rest waits for the next block.
+/// Find the samples of a block that cast a ray, as far as the grid tells without its triangles; the rest waits for the next
+/// block.
 static void collect_block(collector *c, int32_t number)
 {
 	const cr_sample8 *block = &c->source->samples[number];
@@ -234,8 +235,8 @@ static inline uint32_t find_outside(
 	return (lanes & away) | ask_cells(target, &questions, stored).outside;
 }
 
-/// Of up to eight watched samples: those whose gap may be used up, but for those that are known to be outside still and have nowhere to
-/// begin a walk: a ray would tell nothing. now: where they are in the target's frame.
+/// Of up to eight watched samples: those whose gap may be used up, but for those that are known to be outside still and have
+/// nowhere to begin a walk: a ray would tell nothing. now: where they are in the target's frame.
 static inline uint32_t find_free(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 	const cr_transform *then, const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
 {
@@ -258,7 +259,7 @@ static inline uint32_t find_free(const cr_collider *source, const cr_collider *t
 	const m8 held = m8_and(f8_lt(f8_set1(0), allowed), f8_lt(squares, f8_mul(allowed, allowed)));
 	const uint32_t lanes = ~m8_bits(held) & ((1u << used) - 1);
 	if (margin > 0)
-		return lanes; // what lies ahead is told
+		return lanes; // hits ahead are told
 	const m8 nowhere = i8_lt(i8_gather(&watched[0].place, entry), i8_set1(0)), was_outside = f8_le(f8_set1(0), gap);
 	return lanes & ~find_outside(target, here, now, lanes & m8_bits(m8_and(nowhere, was_outside)));
 }
@@ -305,8 +306,8 @@ enum {
 
 _Static_assert(CANDIDATE_INTS == 3, "find_corners and enclose count on it");
 
-/// Two times eight triangles in a's frame, in units of the bodies' size, moved so that the first corner of a's is the origin: the
-/// second and third of a's, then those of b's.
+/// Two times eight triangles in a's frame, in units of the bodies' size, moved so that the first corner of a's is the origin:
+/// the second and third of a's, then those of b's.
 typedef struct triangle_pairs {
 	f8 corner[PAIR_CORNERS][3];
 } triangle_pairs;
@@ -365,7 +366,7 @@ static inline f8 gap_along(const f8 axis[3], const triangle_pairs *t)
 	const f8 b0 = dot8(axis, t->corner[2]), b1 = dot8(axis, t->corner[3]), b2 = dot8(axis, t->corner[4]);
 	const f8 above = f8_sub(f8_min(f8_min(b0, b1), b2), f8_max(f8_max(a1, a2), zero));
 	const f8 below = f8_sub(f8_min(f8_min(a1, a2), zero), f8_max(f8_max(b0, b1), b2));
-	// What squares would lose in the smallest numbers is taken off, and none grows beyond the largest.
+	// The loss of squares of the smallest numbers is taken off, and none grows beyond the largest.
 	const f8 gap = f8_max(f8_min(f8_set1(0x1p63f), f8_sub(f8_max(above, below), f8_set1(0x1p-60f))), zero);
 	// Edges that are all but parallel give an axis whose squares are lost likewise: taken as longer it gives no gap too large.
 	return f8_div(f8_mul(gap, gap), f8_max(dot8(axis, axis), f8_set1(0x1p-120f)));
@@ -403,7 +404,7 @@ static inline f8 gap_by_edges(const triangle_pairs *t)
 	return gap;
 }
 
-/// From squares to what is certain. The margin is twice that of the walk for candidates: the axes' products round as well.
+/// From squares to certain distances. The margin is twice that of the walk for candidates: the axes' products round as well.
 static inline f8 certain_gap(f8 squares, float scale)
 {
 	return f8_mul(f8_max(f8_sub(f8_sqrt(squares), f8_set1(0x1p-18f)), f8_set1(0)), f8_set1(scale));
@@ -442,7 +443,8 @@ static inline void separate_by_edges(int32_t first, separate_chunk *chunk)
 		chunk->gap[number[i]] = gap[i];
 }
 
-/// The largest coordinates of the triangles of a chunk, of both bodies and of the way between them: the scale where a body is uneven.
+/// The largest coordinates of the triangles of a chunk, of both bodies and of the way between them: the scale where a body is
+/// uneven.
 static float scale_here(
 	const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, int32_t used, const separate_chunk *chunk)
 {
@@ -494,7 +496,7 @@ static int32_t sift(const float *gaps, int32_t count, float moved, int32_t *numb
 		smallest = f8_min(f8_select(near, infinite, gap), smallest);
 		kept += i8_append(number + kept, near, i8_count_from(first));
 	}
-	// What fills up the last eight is within an infinite motion.
+	// Entries that fill up the last eight are within an infinite motion.
 	while (kept > 0 && number[kept - 1] >= count)
 		kept--;
 	*beyond = f8_lowest(smallest);

@@ -45,21 +45,22 @@ typedef struct cr_detect_kernels {
 		const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first,
 		int64_t *tested);
 	/// Rays from those watched samples of source that may be inside, with the places where their walks begin and the numbers of
-	/// their entries: rows from position first on. Left out is what has moved by less than its gap, and margin, between the
-	/// transforms then (the last full step) and to_target; and, where margin is 0, what was outside and has no place to begin, while the
-	/// target's grid knows it outside. Returns the number of rays. exit_limit as above.
+	/// their entries: rows from position first on. Left out are samples that have moved by less than their gap, and margin,
+	/// between the transforms then (the last full step) and to_target; and, where margin is 0, those that were outside and have
+	/// no place to begin, while the target's grid knows it outside. Returns the number of rays. exit_limit as above.
 	int32_t (*follow)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
 		const cr_sample_rays *rays, int32_t *place, int32_t *entry, int32_t first);
-	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of those that are at most moved, in
-	/// their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is none, goes
-	/// to *beyond.
+	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of those that are at most moved,
+	/// in their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is none,
+	/// goes to *beyond.
 	int32_t (*sift)(const float *gaps, int32_t count, float moved, int32_t *number, float *beyond);
 	/// Box (own frame) around the triangles of b in a list of candidates, at least one.
 	void (*enclose)(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3]);
 	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the distance, 0 where they may
 	/// meet. From the separating axes of two triangles (both normals, the nine products of edges; Gottschalk, Lin, Manocha
-	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest; enough 0: only what may meet is certain.
+	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest; enough 0: only triangles that may meet
+	/// are certain to be found.
 	void (*separate)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 		int32_t count, float enough);
 	/// Pierces of up to eight pairs, at least one. rotation and translation: of b in a's frame.

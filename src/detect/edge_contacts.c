@@ -110,7 +110,7 @@ typedef struct edge_axis {
 	double depth;
 } edge_axis;
 
-/// If the edge is internal: the nearer normal of its faces, if nearer than what was found so far.
+/// If the edge is internal: the nearer normal of its faces, if nearer than the best so far.
 static void turn_to_face(const cr_completion *c, const edge_faces *f, double sign, v3d axis, v3d *best, double *cosine)
 {
 	if (!is_internal(c, f))

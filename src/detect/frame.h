@@ -1,5 +1,5 @@
-/// The lists of a step that go from stage to stage. Records and lists hold no pointers: what belongs to a pair is named by the number
-/// of its first entry and their count.
+/// The lists of a step that go from stage to stage. Records and lists hold no pointers: the entries of a pair are named by the
+/// number of the first one and their count.
 #ifndef CR_DETECT_FRAME_H
 #define CR_DETECT_FRAME_H
 
@@ -31,19 +31,19 @@ typedef struct cr_frame {
 	cr_list contacts; // of pairs: cr_raw_contact
 } cr_frame;
 
-/// What pairs remember from step to step: lists as those of a frame.
+/// The memory of pairs from step to step: lists as those of a frame.
 typedef struct cr_kept {
 	cr_list watches; // cr_watch
 	cr_list near;    // pairs of triangles (cr_candidate), and how far apart they were at least
 } cr_kept;
 
-/// What a worker has taken of them.
+/// The room that a worker has taken of them.
 typedef struct cr_kept_tails {
 	cr_list_tail watches;
 	cr_list_tail near;
 } cr_kept_tails;
 
-/// What a worker has taken of each list.
+/// The room that a worker has taken of each list.
 typedef struct cr_frame_tails {
 	cr_list_tail casts;
 	cr_list_tail walks;

@@ -1,23 +1,24 @@
 /// Contacts of two bodies that cross, as patches: which planes part them, and by how much.
 ///
-/// A ray from a vertex knows its own way out only. Here the common part of the two solids speaks as a whole (common_part.c): its corners
-/// are the vertices inside and the places where edges pierce. A *plane* that may part the bodies is that of a facet which takes part,
-/// of either body, or one along two convex edges that cross. Below it lie those corners whose way up ends on its facet (of a convex
-/// body: all). The depth of a plane is that of its deepest corner: so far must the bodies move along its normal until no column
-/// along it holds points of both, an upper bound of the way out that is exact for a convex overlap (the common part of two convex
-/// bodies: their separating axes, Gottschalk 1996, looked for where they overlap).
+/// A ray from a vertex knows its own way out only. Here the common part of the two solids speaks as a whole (common_part.c):
+/// its corners are the vertices inside and the places where edges pierce. A *plane* that may part the bodies is that of a facet
+/// which takes part, of either body, or one along two convex edges that cross. Below it lie those corners whose way up ends on
+/// its facet (of a convex body: all). The depth of a plane is that of its deepest corner: so far must the bodies move along its
+/// normal until no column along it holds points of both, an upper bound of the way out that is exact for a convex overlap (the
+/// common part of two convex bodies: their separating axes, Gottschalk 1996, looked for where they overlap).
 ///
 /// 1. Planes: the facets that take part, and pairs of edges. Where both bodies bring many, only those of the body with fewer.
-/// 2. The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the other body chooses first: of the
-///    planes that it lies below the one with the least depth. Of equal ones the larger facet; edges only where they are clearly
-///    better, since a facet gives several points. All corners below that plane, not deeper, are settled with it.
+/// 2. The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the other body chooses first: of
+///    the planes that it lies below the one with the least depth. Of equal ones the larger facet; edges only where they are
+///    clearly better, since a facet gives several points. All corners below that plane, not deeper, are settled with it.
 /// 3. The next element that is not settled chooses, until all are, or the rest only touches: a coplanar side, or an edge
 ///    that grazes, makes no patch of its own.
 /// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh: open_front.c.
 ///
-/// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of many triangles keep to their rays,
-/// which sample their curved surfaces better (pipeline: ray.c).
-/// Cost: planes x corners, at most MOST_MEASURED; for two cubes 12 x 12. All in double, in A's frame, in an order that only the meshes give.
+/// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of many triangles keep to
+/// their rays, which sample their curved surfaces better (pipeline: ray.c).
+/// Cost: planes x corners, at most MOST_MEASURED; for two cubes 12 x 12. All in double, in A's frame, in an order that only the
+/// meshes give.
 
 #include "detect/manifold.h"
 #include "detect/contact_normal.h"
@@ -28,8 +29,9 @@ enum {
 	ALL_FACETS = 32,   // a convex body of so many facets, or fewer, brings all
 	MOST_EDGES = 64,   // of each body that are tried against each other
 	MOST_PATCHES = 64, // of a pair
-	// Planes times corners of a pair, and crossing triangles of two bodies of many facets. Two fine open sheets that cross would bring
-	// tens of millions, seconds and gigabytes: beyond this a pair gets the contacts of its crossing triangles (edge_contacts.c).
+	// Planes times corners of a pair, and crossing triangles of two bodies of many facets. Two fine open sheets that cross
+	// would bring tens of millions, seconds and gigabytes: beyond this a pair gets the contacts of its crossing triangles
+	// (edge_contacts.c).
 	MOST_MEASURED = 1 << 18,
 	MOST_CROSSINGS = 1024,
 };
@@ -164,8 +166,8 @@ static bool meet_within(const ridge *a, const ridge *b)
 	return s >= 0 && s <= area && t >= 0 && t <= area;
 }
 
-/// The plane along two ridges: only where their common normal lies between the normals of the facets of either (their arcs of the
-/// Gauss map cross; Gregorius 2013).
+/// The plane along two ridges: only where their common normal lies between the normals of the facets of either (their arcs of
+/// the Gauss map cross; Gregorius 2013).
 static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b, cr_reference_plane *plane)
 {
 	if (v3d_dot(a->along, b->normal[0]) * v3d_dot(a->along, b->normal[1]) > 0 ||
@@ -190,9 +192,11 @@ static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b
 	return convex || (pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a));
 }
 
-static void add_ridges(cr_manifold *m, int32_t capacity)
+static bool add_ridges(cr_manifold *m, int32_t capacity)
 {
-	ridge ridges[2][MOST_EDGES];
+	ridge(*ridges)[MOST_EDGES] = cr_arena_alloc(&m->completion->worker->arena, 2 * sizeof *ridges);
+	if (!ridges)
+		return false;
 	const int count[2] = { find_ridges(m, 0, ridges[0]), find_ridges(m, 1, ridges[1]) };
 	for (int i = 0; i < count[0]; i++) {
 		for (int j = 0; j < count[1]; j++) {
@@ -201,6 +205,7 @@ static void add_ridges(cr_manifold *m, int32_t capacity)
 				add_plane(m, plane);
 		}
 	}
+	return true;
 }
 
 static bool find_planes(cr_manifold *m)
@@ -215,8 +220,7 @@ static bool find_planes(cr_manifold *m)
 		if (side == fewer || count[side] <= MOST_FACETS)
 			add_facets(m, side);
 	}
-	add_ridges(m, capacity);
-	return true;
+	return add_ridges(m, capacity);
 }
 
 // ---- Depths ----
@@ -248,8 +252,8 @@ static double reach_of(const cr_manifold *m, int side, v3d direction)
 	return most + (side == 0 ? 0 : v3d_dot(direction, c->translation));
 }
 
-/// The depth of a plane of small hulls is that of all of the body below it: corners outside the overlap may be in the way too. Edges that
-/// have something above them are no plane.
+/// The depth of a plane of small hulls is that of all of the body below it: corners outside the overlap may be in the way too.
+/// Edges that have something above them are no plane.
 static void measure_hulls(const cr_manifold *m, cr_reference_plane *plane)
 {
 	if (plane->facet < 0 && reach_of(m, 1, plane->normal) > plane->offset + m->tolerance)
@@ -272,7 +276,8 @@ static bool stands_for(
 	return cr_facet_has(test, corner->at);
 }
 
-/// The depth of a corner that a plane stands for. What lies on its own facet is at no depth itself: the other body's surface below it is.
+/// The depth of a corner that a plane stands for. A corner on its own facet is at no depth itself: the other body's surface
+/// below it is.
 static double depth_below(const cr_manifold *m, const cr_reference_plane *plane, const cr_overlap_corner *corner, double depth)
 {
 	int32_t triangle;
@@ -297,8 +302,8 @@ static void measure_corners(const cr_manifold *m, const cr_reference_plane *plan
 	}
 }
 
-/// The depth of each corner below each plane. Edges that have something of the convex overlap above them are no way out, nor are planes
-/// along an open mesh that goes on beyond the body.
+/// The depth of each corner below each plane. Edges that have something of the convex overlap above them are no way out, nor
+/// are planes along an open mesh that goes on beyond the body.
 static bool measure(cr_manifold *m)
 {
 	const int32_t count = m->overlap->count;

@@ -21,7 +21,7 @@ typedef struct cr_reference_plane {
 typedef struct cr_manifold {
 	cr_completion *completion;
 	const cr_overlap *overlap;
-	double tolerance; // metres: what is nearer counts as touching
+	double tolerance; // metres: nearer points count as touching
 	cr_reference_plane *planes;
 	int32_t plane_count;
 	float *depth; // [plane_count][overlap->count] of the corners below the planes; negative: the plane does not stand for the corner
@@ -57,15 +57,16 @@ bool cr_facet_has(const cr_facet_test *test, v3d point);
 /// As cr_facet_triangle_at, of a point in the frame of the facet's mesh.
 int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
 	int32_t facet, v3d point, double tolerance);
-/// How far it is from a point of a body (A's frame) to its surface along a direction, and the triangle there; 0, and -1, where that is not
-/// known (manifold_points.c).
+/// How far it is from a point of a body (A's frame) to its surface along a direction, and the triangle there; 0, and -1, where
+/// that is not known (manifold_points.c).
 double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);
 /// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
 void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
 
 /// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
 bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);
-/// Does the open mesh end, or turn away, wherever it lies deepest below such a plane? row: the depths of the corners below it (open_front.c).
+/// Does the open mesh end, or turn away, wherever it lies deepest below such a plane? row: the depths of the corners below it
+/// (open_front.c).
 bool cr_leads_clear(const cr_manifold *manifold, const cr_reference_plane *plane, const float *row);
 /// Add the contacts that lead a body's vertices behind an open mesh to its front, where no plane gave a contact (open_front.c).
 void cr_add_way_to_front(cr_manifold *manifold);

@@ -4,8 +4,8 @@
 
 #include "detect/pipeline.h"
 
-/// Fill material_a and material_b of the contacts of a pair, whose bodies these are, from all their other fields (carom_contact says what
-/// they are). Where a body has no materials, its numbers stay as they are.
+/// Fill material_a and material_b of the contacts of a pair, whose bodies these are, from all their other fields (carom_contact
+/// explains them). Where a body has no materials, its numbers stay as they are.
 void cr_set_materials(const cr_pipeline *pipeline, const cr_body *a, const cr_body *b, carom_contact *contacts, int32_t count);
 
 #endif

@@ -1,10 +1,10 @@
-/// What pairs of meshes remember: whether it still holds, and what is to be remembered.
+/// The memory of pairs of meshes: whether it still holds, and its renewal.
 #ifndef CR_DETECT_MEMORY_H
 #define CR_DETECT_MEMORY_H
 
 #include "detect/pipeline.h"
 
-/// Forget what a memory holds unless it is of these bodies, with the shapes that they had.
+/// Empty a memory unless it is of these bodies, with the shapes that they had.
 void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *memory);
 /// Do the paths of the bodies alone say that the pair is still apart?
 bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *memory);

@@ -1,6 +1,7 @@
 /// Second half of the merge stage: pairs with contacts become rows of the views; contacts are matched with the last step's;
-/// pairs that begin, persist or end become events. The pairs of meshes and the simple pairs come sorted and are joined in order, so
-/// every view is in order as it is written (where bodies have parts, after one sort). Counting (in order) gives each pair its place; filling is parallel over pairs.
+/// pairs that begin, persist or end become events. The pairs of meshes and the simple pairs come sorted and are joined in
+/// order, so every view is in order as it is written (where bodies have parts, after one sort). Counting (in order) gives each
+/// pair its place; filling is parallel over pairs.
 
 #include "detect/merge.h"
 #include "base/hash.h"
@@ -16,7 +17,7 @@ static bool is_sensor_pair(const cr_pipeline *p, const cr_found_pair *f)
 	return p->bodies[f->a].sensor || p->bodies[f->b].sensor;
 }
 
-/// Does the pair belong in the view? Sensors tell of overlap only, not of what is ahead (speculative contacts).
+/// Does the pair belong in the view? Sensors tell of overlap only, not of speculative contacts.
 static bool is_listed(const cr_pipeline *p, const cr_found_pair *f)
 {
 	if (f->contacts.count == 0 || !is_sensor_pair(p, f))
@@ -48,8 +49,8 @@ static int compare_pairs(const carom_pair *a, const carom_pair *b)
 	return (a->shape_b > b->shape_b) - (a->shape_b < b->shape_b);
 }
 
-/// Sorts p->found, which is in the order of parts, by bodies and then by parts, so that the pairs of two bodies stand side by side.
-/// Returns false when out of memory.
+/// Sorts p->found, which is in the order of parts, by bodies and then by parts, so that the pairs of two bodies stand side by
+/// side. Returns false when out of memory.
 static bool sort_by_bodies(cr_pipeline *p)
 {
 	const int64_t count = p->found.count;
@@ -191,7 +192,8 @@ static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32
 		pair->shape_a, pair->shape_b };
 }
 
-/// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how many of the last step have ended.
+/// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how many of the last step have
+/// ended.
 static int64_t find_before(const cr_results *then, const cr_results *now, int32_t *before)
 {
 	int64_t j = 0, ended = then->pairs.count;

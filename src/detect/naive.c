@@ -103,7 +103,7 @@ static void run_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, i
 		w->rays[side].count = 0;
 	}
 	if (!worker->failed)
-		cr_judge_side(p, worker, w, side); // forgets what another body at this place watched
+		cr_judge_side(p, worker, w, side); // drops the watches of another body at this place
 }
 
 static void naive_task(int64_t begin, int64_t end, int worker, void *task)

@@ -3,7 +3,7 @@
 /// The triangles within the speculative distance are found by a walk of both trees. Of these each vertex looks for its
 /// nearest point on the other surface, and each edge for edges that cross it beside. Such a pair of points is a contact
 /// where the distance has a minimum: where, seen from either point, the surface around it falls away from the other
-/// one. What falls away by too little counts too (LEVEL), so that a body over another one that is nearly parallel has
+/// one. A surface that falls away by too little counts too (LEVEL), so that a body over another one that is nearly parallel has
 /// its whole patch; each contact tells the true distance of its own two points. The nearest pair of all is a minimum,
 /// so it is always among them: its depth is the distance of the two meshes, its normal the direction of the nearest
 /// points. Cost: fifteen pairs of features for each pair of triangles; only for pairs of bodies that near. Everything
@@ -35,7 +35,7 @@ static const double LEVEL = 0.1;
 static const double SHARP_LEVEL = 1e-3;
 // Sine of the angle between edges that have nearest points within both.
 static const double PARALLEL = 1e-4;
-// Cosine: what lies beside a patch completes it where it parts the bodies along the patch's normal within 5.7 degrees.
+// Cosine: a feature beside a patch completes it where it parts the bodies along the patch's normal within 5.7 degrees.
 static const double BESIDE = 0.995;
 // Of the smaller body's diagonal: a point as near as this to one of the patch is the patch's.
 static const double SAME_PLACE = 1e-3;
@@ -61,7 +61,7 @@ typedef struct near_search {
 	double same_place; // contacts nearer than this are one
 	int64_t first;     // with which contacts from here on they are compared
 	double internal_cosine;
-	bool touching;             // only what lies beside a contact's patch is looked for
+	bool touching;             // only features beside a contact's patch are looked for
 	v3d normals[MOST_NORMALS]; // of these contacts, A's frame, out of B
 	int normal_count;
 	bool fronted[2]; // is a body open, with a side that nothing comes near it from?
@@ -336,7 +336,7 @@ static unsigned find_features(const near_search *s, int side, int32_t triangle)
 }
 
 /// Which vertices (bits 0 to 2) and edges (bits 3 to 5) of a triangle are to be looked at: of bodies that touch the corners and
-/// creases of their facets. A triangle is near many others: what was found for the last ones is kept.
+/// creases of their facets. A triangle is near many others: the answers for the last ones are kept.
 static unsigned features_of(near_search *s, int side, int32_t triangle)
 {
 	if (!s->touching)

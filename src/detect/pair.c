@@ -1,8 +1,8 @@
 /// Pair stage: from bodies to the list of pairs worth a closer look.
 ///
-/// Input: bodies with up-to-date boxes. Output: a list of the simple pairs, which go on in simple_pairs.c; and the kept pairs of meshes
-/// with their relative transforms (made in double, used in float), full or iterative, by how far they have moved since their last
-/// full step (temporal.h).
+/// Input: bodies with up-to-date boxes. Output: a list of the simple pairs, which go on in simple_pairs.c; and the kept pairs
+/// of meshes with their relative transforms (made in double, used in float), full or iterative, by how far they have moved
+/// since their last full step (temporal.h).
 /// Cost: the broad phase, and per pair one relative transform and a bound on the motion or a test of oriented boxes. Parallel
 /// over pairs, each writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
 
@@ -31,8 +31,9 @@ static const uint8_t ALGORITHMS[CR_FAMILY_COUNT][CR_FAMILY_COUNT] = {
 };
 
 /// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha,
-/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame. Returns a lower bound of how far
-/// apart they are, by the faces where these part them by more than margin; 0 or less: they may come within margin of each other.
+/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame. Returns a lower bound of how
+/// far apart they are, by the faces where these part them by more than margin; 0 or less: they may come within margin of each
+/// other.
 static double oriented_gap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
 {
 	const double rot[3][3] = { { r->row[0].x, r->row[0].y, r->row[0].z }, { r->row[1].x, r->row[1].y, r->row[1].z },
@@ -168,8 +169,8 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	}
 }
 
-/// Begin a pair: its bodies and the slot of its memory. Returns whether finish_pair must go on. Of a pair that is known to be apart
-/// only the first fields are written: most are, and the whole would be a megabyte a step (avalanche).
+/// Begin a pair: its bodies and the slot of its memory. Returns whether finish_pair must go on. Of a pair that is known to be
+/// apart only the first fields are written: most are, and the whole would be a megabyte a step (avalanche).
 static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
 {
 	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
@@ -184,7 +185,7 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 		count_apart(worker);
 		return false;
 	}
-	// What is read next.
+	// The next entries to be read.
 	if (m->apart)
 		cr_prefetch(&m->apart_from, sizeof m->apart_from);
 	if (m->valid)
@@ -238,7 +239,8 @@ static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 	return body->shape.collider ? CAROM_SUCCESS : p->make_mesh(p->make_mesh_user, body);
 }
 
-/// Let boxes that meet a mesh for the first time have theirs: most boxes of a world never meet one, and a mesh is twenty times a body.
+/// Let boxes that meet a mesh for the first time have theirs: most boxes of a world never meet one, and a mesh is twenty times
+/// a body.
 static carom_result make_box_meshes(cr_pipeline *p)
 {
 	carom_result result = CAROM_SUCCESS;

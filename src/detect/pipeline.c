@@ -125,7 +125,7 @@ void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
 	p->live_kept = cr_kept_used(&p->memories[p->keeping]);
 }
 
-/// Full pairs leave their old lists behind. When these outweigh what is in use, copy the latter to the other lists.
+/// Full pairs leave their old lists behind. When these outweigh the lists in use, copy the latter to the other lists.
 static bool tidy_kept(cr_pipeline *p)
 {
 	const cr_kept *from = &p->memories[p->keeping];

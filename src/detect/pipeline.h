@@ -1,15 +1,16 @@
 /// One step of detection as stages over flat lists.
 ///
-/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them; then finish, simple and reduce.
-/// Each pair of meshes says which stage it waits for; no stage calls another. Each stage takes the pairs that wait for it, in order,
-/// and appends to per-worker lists: the result does not depend on the threads. One file a stage; pipeline.c calls them and takes
-/// the times.
+/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them; then finish, simple and
+/// reduce. Each pair of meshes says which stage it waits for; no stage calls another. Each stage takes the pairs that wait for
+/// it, in order, and appends to per-worker lists: the result does not depend on the threads. One file a stage; pipeline.c calls
+/// them and takes the times.
 ///
 /// The way of a pair through the rounds:
-/// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays where these leave the answer open;
-///   then crossings once more.
+/// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays where these leave the answer
+///   open; then crossings once more.
 /// - Else: rays; where they hit nothing, or patches shall replace their contacts: near, crossings.
-/// - An iterative pair that must touch and found nothing begins again: rays, near, crossings. So there are at most three rounds.
+/// - An iterative pair that must touch and found nothing begins again: rays, near, crossings. So there are at most three
+///   rounds.
 #ifndef CR_DETECT_PIPELINE_H
 #define CR_DETECT_PIPELINE_H
 
@@ -60,10 +61,10 @@ typedef struct cr_pair_work {
 	int32_t slot;     // of the pair's memory; -1: none
 	bool keep;        // boxes overlap as oriented boxes, and it is not known to be apart
 	bool iterative;   // continues from its memory
-	bool looked;      // the near stage has listed what may meet
+	bool looked;      // the near stage has listed the triangles that may meet
 	bool cast;        // its rays were cast and judged
 	bool again;       // begun once more in full
-	bool cut;         // full, and rays were left out: nothing can be said of what is near
+	bool cut;         // full, and rays were left out: nothing can be said of near samples
 	bool touching;    // a ray hit: no completion needed
 	bool dropped;     // a ray was inside but left its own body first (exit_distance_test)
 	double allowed;   // full: displacement that the new memory shall bear; 0: remember nothing
@@ -79,7 +80,7 @@ typedef struct cr_pair_work {
 	cr_transform b_to_a;
 } cr_pair_work;
 
-/// What a worker owns during a step.
+/// The memory and counters of a worker during a step.
 typedef struct cr_worker {
 	cr_arena arena;
 	cr_arena walked; // of candidates alone, so that a list that does not fit can be let go
@@ -165,7 +166,7 @@ typedef struct cr_pipeline {
 	void *keep_contact_user;
 	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs
 	void *make_mesh_user;
-	cr_kept memories[2]; // what pairs remember: one in use, the other for when that is tidied
+	cr_kept memories[2]; // the memory of pairs: one in use, the other for when that is tidied
 	int keeping;         // the one in use
 	size_t live_kept;    // bytes of its entries after it was tidied last
 } cr_pipeline;
@@ -177,7 +178,7 @@ void cr_pipeline_free(cr_pipeline *pipeline);
 /// can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);
 
-/// Forget what pairs remember: the next step is a full one for all.
+/// Empty the memory of all pairs: the next step is a full one.
 void cr_pipeline_forget(cr_pipeline *pipeline);
 
 // ---- The stages ----
@@ -199,7 +200,7 @@ carom_result cr_stage_simple(cr_pipeline *pipeline);    // simple_pairs.c: the o
 carom_result cr_stage_reduce(cr_pipeline *pipeline);    // reduce.c: sort the contacts of each pair of meshes and reduce them
 carom_result cr_stage_naive(cr_pipeline *pipeline);     // naive.c: vertices and rays in one naive loop
 
-/// A back end: what runs the stages, in the order of these members. near to rays run in rounds.
+/// A back end: the functions of the stages, in the order of these members. near to rays run in rounds.
 struct cr_stages {
 	const char *name;
 	carom_result (*pairs)(cr_pipeline *);
@@ -218,14 +219,14 @@ extern const cr_stages cr_naive_stages;
 void cr_deal_to_groups(cr_pipeline *pipeline);
 /// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there are.
 int64_t cr_take(cr_pipeline *pipeline, cr_next next);
-/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker, or each group's
-/// pairs by the worker of the group.
+/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker, or each
+/// group's pairs by the worker of the group.
 void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
-/// Out of memory in any worker? what names what was being made.
+/// Out of memory in any worker? what names the thing that was being made.
 carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
 
-/// Room for count full rays of one side: in the list behind those of the worker, or in its staging. false: out of memory. Close with
-/// the number made, which is then kept in the list.
+/// Room for count full rays of one side: in the list behind those of the worker, or in its staging. false: out of memory. Close
+/// with the number made, which is then kept in the list.
 bool cr_open_casts(cr_worker *worker, int32_t count, cr_casts *casts);
 cr_span cr_close_casts(cr_worker *worker, const cr_casts *casts, int32_t count);
 /// Cast count rays against the target in both directions.
@@ -235,11 +236,11 @@ void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_coll
 	int32_t begin, int32_t end);
 /// The stage that a pair waits for whose rays were judged. Notes that they were (ray.c).
 cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
-/// Turn what the rays of a side found into contacts and into what the pair watches.
+/// Turn the hits of the rays of a side into contacts and into the watches of the pair.
 void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
 /// Predict the room of both lists of rays (buffers.c), and under CAROM_BUFFERS_IGNORE cut the iterative rays to it.
 void cr_plan_rays(cr_pipeline *pipeline);
-/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets what was made.
+/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets the rays.
 bool cr_must_backtrack(cr_pipeline *pipeline);
 /// Under CAROM_BUFFERS_IGNORE cut the full rays to their room. Notes the true lengths for the next step.
 void cr_cut_rays(cr_pipeline *pipeline);
@@ -279,7 +280,7 @@ static inline void cr_trim_memory(cr_pair_memory *m)
 }
 /// Copy the lists of a memory, which keep in from, to to, and let it name them there. false: out of memory.
 bool cr_move_memory(cr_pair_memory *memory, const cr_kept *from, cr_kept *to, cr_kept_tails *tails);
-/// Let the other of the kept lists be in use, with what one tail has taken of it.
+/// Let the other of the kept lists be in use, with the room that one tail has taken of it.
 void cr_change_kept(cr_pipeline *pipeline, cr_kept_tails tails);
 /// Leave out those contacts of parts a < b that keep_contact, which there is, refuses (contact_filter.c).
 void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
@@ -307,11 +308,11 @@ int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_ra
 
 /// Choose how a pair of bodies is tested (pair.c).
 cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
-/// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation and translation: of b in a's
-/// frame. *gap: 0 if they may, else a lower bound of how far apart they are (pair.c).
+/// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation and translation: of b in
+/// a's frame. *gap: 0 if they may, else a lower bound of how far apart they are (pair.c).
 bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
-/// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two basic volumes, are let through: their
-/// own tests are as cheap (pair.c).
+/// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two basic volumes, are let
+/// through: their own tests are as cheap (pair.c).
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 
 /// Append the contacts of a simple pair to worker->contacts (volume_pair.c).
@@ -341,7 +342,8 @@ typedef struct cr_way_out {
 /// direction.
 bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
 
-/// From what a ray from origin found to what its contact tells: apply carom_world_def.max_depth_ratio and contact_normal.
+/// From the hit of a ray from origin to the depth and direction of its contact: apply carom_world_def.max_depth_ratio and
+/// contact_normal.
 void cr_finish_way(
 	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 

@@ -1,10 +1,10 @@
-/// Ray stage: cast or walk the rays of each pair and turn the hits into contacts, and into what the pair watches from now on.
+/// Ray stage: cast or walk the rays of each pair and turn the hits into contacts, and into the watches of the pair from now on.
 ///
 /// Input: the two lists of rays. Output: raw contacts, watched samples.
 /// - Full: a ray reports a collision when the first surface it meets is a back face, that is, its origin lies inside the
 ///   target; the winding number confirms it where the grid did not know, because on a silhouette rounding may put the back face
 ///   before the front face. (Hermann, Faure, Raffin, Ray-traced collision detection for deformable bodies, 2008.) A line that
-///   comes from outside is followed backward too: what it meets there is ahead of the vertex, to be watched or to be a
+///   comes from outside is followed backward too: its hit there is ahead of the vertex, to be watched or to be a
 ///   speculative contact (Lehericey 2013, predictive rays).
 /// - Iterative: the walk goes over the target's triangles from the one met last; the sign of t tells whether the vertex is
 ///   inside. Walks that find nothing, or a front face, are lost, and cast again.
@@ -95,7 +95,7 @@ static carom_ray_batch batch_of(const cr_sample_rays *r, int32_t count)
 		{ r->direction[0], r->direction[1], r->direction[2] }, r->t_max };
 }
 
-/// What lies behind the origin of ray i, for methods that only look forward.
+/// The hit behind the origin of ray i, for methods that only look forward.
 static void cast_behind(
 	const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t i, float reach, const cr_line_hits *hits)
 {
@@ -105,7 +105,7 @@ static void cast_behind(
 	const carom_hit_batch hit = { hits->behind_triangle + i, hits->behind_t + i, hits->behind_back + i };
 	cr_cast(p, target, &ray, 0, 1, &hit);
 	hits->behind_back[i] = !hits->behind_back[i];
-	// What lies at the origin is ahead of it.
+	// A hit at the origin is ahead of it.
 	if (hits->behind_t[i] == 0)
 		hits->behind_triangle[i] = -1;
 }
@@ -270,7 +270,8 @@ static bool step_on(descent *d)
 	return across >= 0 && step_to(d, across);
 }
 
-/// The way to the surface point that is nearest to its origin, as far as steps that come nearer lead there from the way's triangle.
+/// The way to the surface point that is nearest to its origin, as far as steps that come nearer lead there from the way's
+/// triangle.
 static void descend(const cr_collider *target, v3d origin, cr_way_out *way)
 {
 	descent d = { .target = target, .point = origin, .distance2 = INFINITY };
@@ -373,7 +374,7 @@ static void keep_shortest(cr_raw_contacts *contacts, int64_t first)
 
 // ---- Full rays ----
 
-/// What one line became.
+/// The outcome of one line.
 typedef enum line_result { LINE_NOTHING, LINE_INSIDE, LINE_AHEAD } line_result;
 
 /// The contact, if any, of a line that was cast: ray i, hit number at. triangle: the one to watch.
@@ -392,8 +393,8 @@ static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *
 	return LINE_AHEAD;
 }
 
-/// Is a sample outside near enough to enter? Then it is watched, even with no triangle ahead of it (-1), as vertices are that come in
-/// sideways. Completes its entry.
+/// Is a sample outside near enough to enter? Then it is watched, even with no triangle ahead of it (-1), as vertices are that
+/// come in sideways. Completes its entry.
 static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 {
 	const cr_sample_rays *r = &s->rays;
@@ -496,7 +497,7 @@ static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t 
 	return LINE_INSIDE;
 }
 
-/// Is the sample known to be outside, and nothing to be told of what lies ahead of it? Then no ray is needed: most that are judged
+/// Is the sample known to be outside, and nothing ahead of it to be told? Then no ray is needed: most that are judged
 /// again have come out beside the surface that their walks know (avalanche at rest: nine of ten).
 static bool is_surely_outside(const ray_side *s, int32_t i)
 {
@@ -505,8 +506,8 @@ static bool is_surely_outside(const ray_side *s, int32_t i)
 	return s->pipeline->settings.speculative_distance == 0 && cr_side_of(s->target->shape.collider, origin) < 0;
 }
 
-/// A watched sample whose walk found nothing, or had nowhere to begin, or says that what was inside has come out: judged by the
-/// whole line, unless it is known to be outside.
+/// A watched sample whose walk found nothing, or had nowhere to begin, or says that a sample that was inside has come out:
+/// judged by the whole line, unless it is known to be outside.
 static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_watch *watch)
 {
 	if (is_surely_outside(s, i)) {
@@ -613,7 +614,7 @@ static void walk_task(int64_t begin, int64_t end, int worker, void *task)
 		walk_worker(p, &p->workers[i]);
 }
 
-/// Ask for what a pair watches: it was read last when its rays were made, many pairs ago.
+/// Prefetch the watches of a pair: they were read last when its rays were made, many pairs ago.
 static void ask_for_watches(const cr_pipeline *p, const cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);

@@ -1,6 +1,6 @@
 /// First half of the merge stage: the contacts of each pair sorted, and reduced to the wanted number.
 ///
-/// What is kept: the deepest contact, then one after the other the contact farthest from all kept ones, in position and in
+/// The kept contacts: the deepest one, then one after the other the contact farthest from all kept ones, in position and in
 /// normal, deep ones preferred (farthest-point sampling, Gonzalez 1985, in six dimensions). So the patch keeps its extent, each
 /// patch of a pair that touches in several places keeps a point, and no direction of pushing is lost, which a careless subset
 /// does (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept. Parallel over pairs.

@@ -1,7 +1,7 @@
 /// See round_way.h.
 ///
 /// Along one direction each triangle near the body's way forbids an interval of moves (geom/passage.c). From no move
-/// on, what is forbidden is left at its end, until nothing forbids the move; a closed mesh is then asked whether the
+/// on, each forbidden interval is left at its end, until nothing forbids the move; a closed mesh is then asked whether the
 /// body is inside: if so, it goes on to the next triangle. So the move that is found parts the body from the whole
 /// mesh, whatever its form. Of several directions the shortest move counts; each is followed no farther than the best
 /// so far. Cost: the triangles along the way, for each direction; only where the core is inside or pierces.
@@ -31,7 +31,7 @@ void cr_try_round_way(cr_round_tries *t, v3d direction)
 	t->direction[t->count++] = unit;
 }
 
-/// What forbids moves along a direction.
+/// The obstacles of moves along a direction.
 typedef struct barrier {
 	cr_passage passage;
 	int32_t triangle;
@@ -90,7 +90,7 @@ static bool may_meet(const escape *e, v3d direction, const v3d t[3])
 	return beside2 <= reach * reach;
 }
 
-/// List what the triangles near the way forbid. false: out of memory.
+/// List the intervals that the triangles near the way forbid. false: out of memory.
 static bool find_barriers(escape *e, v3d direction, double limit)
 {
 	const int32_t count = find_blocks(e, direction, limit);
@@ -118,7 +118,7 @@ static bool find_barriers(escape *e, v3d direction, double limit)
 	return true;
 }
 
-/// Leave what forbids a move from s on. Of barriers with one end the triangle that comes first is told, by
+/// Leave the intervals that forbid a move from s on. Of barriers with one end the triangle that comes first is told, by
 /// cr_triangle_precedes.
 static double leave_barriers(const escape *e, double s, int32_t *triangle)
 {

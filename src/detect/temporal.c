@@ -2,9 +2,9 @@
 
 #include "detect/temporal.h"
 
-// Measured on the recorded avalanche (docs/temporal.md): flat between half and twice these.
+// Measured on the recorded avalanche (docs/measured/coherence.md): flat between half and twice these.
 static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's extent
-static const double LEAST_THRESHOLD = 2e-3; // of the same: what rests keeps its memory through the solver's jitter
+static const double LEAST_THRESHOLD = 2e-3; // of the same: a body at rest keeps its memory through the solver's jitter
 static const double USEFUL_STEPS = 4;       // memory that lasts for fewer steps costs more than it saves
 
 void cr_temporal_free(carom_context *context, cr_temporal *t)
@@ -131,7 +131,7 @@ double cr_displacement(
 	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
 	if (bound <= reference->allowed)
 		return bound;
-	// The motion is affine: from the centre to a side of the box it changes by what a and b have turned differently.
+	// The motion is affine: from the centre to a side of the box it changes by the difference of the turns of a and b.
 	v3d edges[3];
 	for (int k = 0; k < 3; k++) {
 		const v3d turned = v3d_sub(a->rotation.row[k], m3d_mul(&reference->rotation, b->rotation.row[k]));
@@ -163,8 +163,8 @@ double cr_path_after(double path, double step) { return step > 0 ? nextafter(pat
 
 double cr_path_until(double path, double slack, double turn)
 {
-	// What comes together after a further motion g lies beyond what the boxes share now by up to sqrt(3) g, where the turn has
-	// moved it more. The rest is for the roundings of the sums.
+	// Points that come together after a further motion g lie beyond the region that the boxes share now by up to sqrt(3) g,
+	// where the turn has moved it more. The rest is for the roundings of the sums.
 	return path + slack / (1 + 1.7320508075688773 * turn) * (1 - 0x1p-40) - path * 0x1p-50;
 }
 

@@ -1,17 +1,17 @@
-/// What pairs of meshes keep from step to step, and how long it holds.
+/// The memory of pairs of meshes from step to step, and how long it holds.
 ///
 /// A pair that was worked out in full remembers the samples, and where it needed them the triangles, that were near the other
 /// surface. While no two points that could touch have moved against each other by more than that, nothing else can have come
-/// into contact, and a step only looks at what is remembered: the pair is iterative. Where nothing was near, the pair is known to
-/// be apart. (Lehericey, Iterative and Predictive Ray-Traced Collision Detection for Multi-GPU Architectures, 2013; the bound on
-/// the motion and the memory of triangles and of pairs apart are ours. docs/temporal.md)
+/// into contact, and a step only looks at the remembered ones: the pair is iterative. Where nothing was near, the pair is known
+/// to be apart. (Lehericey, Iterative and Predictive Ray-Traced Collision Detection for Multi-GPU Architectures, 2013; the
+/// bound on the motion and the memory of triangles and of pairs apart are ours. docs/temporal.md)
 #ifndef CR_DETECT_TEMPORAL_H
 #define CR_DETECT_TEMPORAL_H
 
 #include "detect/broad.h"
 #include "detect/frame.h"
 
-/// A relative pose and what is known from it.
+/// A relative pose, and the displacement from it up to which a memory holds.
 typedef struct cr_reference {
 	m3d rotation; // of b in a's frame
 	v3d translation;
@@ -34,7 +34,7 @@ typedef struct cr_near_list {
 	double most_reach;      // farther out the list was too long; 0: it never was
 } cr_near_list;
 
-/// Memory of one pair a < b of the broad phase. What most pairs are asked comes first.
+/// Memory of one pair a < b of the broad phase. The fields that most pairs need come first.
 typedef struct cr_pair_memory {
 	bool valid;     // full and watched hold, and bodies and shapes are still those
 	bool apart;     // apart_from holds
@@ -91,13 +91,13 @@ cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 /// now_rotation: of b in a's frame now. Holds for both directions of the pair at once. (Lehericey 2013, Eq. 2.1, bounds it by
 /// the largest radius of the two objects and the arc; that fails for points of the boxes' corners, and is needlessly large
 /// elsewhere. Here the motion is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
-/// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference allows, it is the greatest motion
-/// of a corner of the box that the world boxes share, which is dearer to find and up to three times less.
+/// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference allows, it is the greatest
+/// motion of a corner of the box that the world boxes share, which is dearer to find and up to three times less.
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 
-/// The greatest distance that a point of a part of b has moved in a's frame since a reference: that of a corner, since the motion
-/// is affine.
+/// The greatest distance that a point of a part of b has moved in a's frame since a reference: that of a corner, since the
+/// motion is affine.
 double cr_part_displacement(const cr_part *part, const cr_reference *now, const cr_reference *reference);
 
 /// Chord of the turn between two rotations: how far it moves a point at distance 1.
@@ -109,13 +109,13 @@ double cr_path_after(double path, double step);
 /// Sum of the paths of two bodies, path now, up to which the surfaces of a pair cannot have met that has slack metres left of a
 /// displacement; turn: that of the pair since the reference.
 double cr_path_until(double path, double slack, double turn);
-/// How far the bodies have moved against each other since the last step, about: what thresholds are chosen from (metres).
+/// How far the bodies have moved against each other since the last step, about, from which thresholds are chosen (metres).
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region);
 
 /// The displacement to allow a pair until its next full step, from its last motion and the size (extent) of the smaller body;
 /// 0: not worth remembering. A full step of cost F serves m / v steps when m is allowed at v a step, and each of these looks at
-/// what was within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share of
-/// the body's size, measured on the avalanche (docs/temporal.md).
+/// the samples within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share
+/// of the body's size, measured on the avalanche (docs/measured/coherence.md).
 double cr_choose_threshold(double motion, double size);
 /// Does memory that bears a displacement last for enough steps at this motion?
 bool cr_is_threshold_useful(double threshold, double motion);

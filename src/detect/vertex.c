@@ -86,7 +86,7 @@ static int32_t drop_far(
 	const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r, int32_t count)
 {
 	if (w->extension == 0)
-		return count; // what is known to be outside was not collected
+		return count; // samples known to be outside were not collected
 	const float reach = cr_entry_reach(p, w);
 	int32_t kept = 0;
 	for (int32_t i = 0; i < count; i++) {
@@ -209,7 +209,8 @@ static void insert_sorted(walking_side *sides, int count, walking_side side)
 	sides[at] = side;
 }
 
-/// Note a side that continues, and ask for what it watches, which is read when all of the piece are noted. Returns how many were noted.
+/// Note a side that continues, and prefetch its watches, which are read when all of the piece are noted. Returns how many were
+/// noted.
 static int begin_walking(const cr_pipeline *p, cr_pair_work *w, int side, walking_side *sides, int count)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);

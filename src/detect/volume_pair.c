@@ -156,7 +156,7 @@ static near_triangle measure(const round_pair *r, int part, int32_t triangle)
 	return n;
 }
 
-/// List what lies within reach of the core; false when out of memory.
+/// List the triangles within reach of the core; false when out of memory.
 static bool find_near(round_pair *r, double reach)
 {
 	const double pad = reach + r->collider->scale * 1e-6;
@@ -252,7 +252,7 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 
 /// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum there: a corner of the
 /// neighbour on a smooth or hollow surface, which must not push (ghost contact). A neighbour across an edge nearly always
-/// tells; only what is left is compared with all.
+/// tells; only the remaining places are compared with all.
 static bool is_shadowed(const round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];
@@ -423,7 +423,7 @@ static void list_tries(const round_pair *r, const bool leaves[2], cr_round_tries
 }
 
 /// The contacts of a body that leaves along a way: at the end of the core that lies deepest along it; at the other end,
-/// if that must leave too; and where that end is outside and near the surface, of what that asks for as much as the way
+/// if that must leave too; and where that end is outside and near the surface, of its depth the part that the way
 /// does not bring by itself.
 static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2])
 {

@@ -52,8 +52,8 @@ static double smallest_half(const cr_box *a, const cr_box *b)
 	return smallest;
 }
 
-// Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one corner to a convex polygon; what
-// rounding makes beyond that has no room and no use.
+// Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one corner to a convex polygon;
+// further ones, made by rounding, have no room and no use.
 static int clip_polygon(const v3d *in, int count, v3d direction, double limit, v3d *out)
 {
 	int kept = 0;

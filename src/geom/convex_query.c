@@ -13,7 +13,7 @@ void cr_convex_bounds(const cr_convex *convex, const m3d *rotation, double lower
 		const v3d row = rotation->row[k];
 		upper[k] = v3d_dot(row, cr_convex_support(convex, row)) + convex->rounding;
 		lower[k] = v3d_dot(row, cr_convex_support(convex, v3d_neg(row))) - convex->rounding;
-		// A few roundings of what was added.
+		// A few roundings of the sum.
 		const double slack = (fabs(lower[k]) + fabs(upper[k]) + cr_convex_size(convex) + convex->rounding) * 0x1p-48;
 		lower[k] -= slack;
 		upper[k] += slack;

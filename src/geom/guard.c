@@ -14,7 +14,7 @@
 /// point. So if
 ///     min over q of (h(t) + s h'(t)) - s^2 bend / 2 - top >= level
 /// at s = 0 and at s = span, the gap stays at the level or above all the while, for all points. The ball about a core
-/// only lowers heights by its radius, as m is a unit vector; so what rolls on a ball about its origin has no reach.
+/// only lowers heights by its radius, as m is a unit vector; so a body that rolls on a ball about its origin has no reach.
 /// The span begins with all that is left of the motion and is halved until this holds. Where neither turns bend is 0:
 /// the first try tells all.
 ///

@@ -12,7 +12,7 @@ typedef struct cr_guard {
 	double level;
 } cr_guard;
 
-/// What moves: a convex body, a box in its frame, or the half space z <= 0.
+/// The moving body: a convex body, a box in its frame, or the half space z <= 0.
 typedef struct cr_guarded {
 	const cr_motion *motion;
 	const cr_convex *convex; // NULL: a box, or a plane

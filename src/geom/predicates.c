@@ -9,6 +9,9 @@
 #include <string.h>
 
 // A coordinate in units of 2^-1074 has at most 2098 bits, a sum of six products of three differences under 6310.
+// Not inlined, so that its numbers, 800 bytes each, lie on the stack only while it runs.
+#define ALONE __attribute__((noinline))
+
 enum { COORDINATE_LIMBS = 67, LIMBS = 3 * COORDINATE_LIMBS + 2 };
 
 // sign is -1, 0 or 1; the highest of count limbs is not 0.
@@ -154,7 +157,7 @@ static bool common_unit(const double *values, int count, int *unit)
 }
 
 // r = x - y of two coordinates.
-static void big_difference(big *r, double x, double y, int unit)
+static ALONE void big_difference(big *r, double x, double y, int unit)
 {
 	big a, b;
 	big_load(&a, x, unit);
@@ -163,12 +166,23 @@ static void big_difference(big *r, double x, double y, int unit)
 }
 
 // r = m00 m11 - m01 m10
-static void big_determinant2(big *r, const big *m00, const big *m01, const big *m10, const big *m11)
+static ALONE void big_determinant2(big *r, const big *m00, const big *m01, const big *m10, const big *m11)
 {
 	big left, right;
 	big_multiply(&left, m00, m11);
 	big_multiply(&right, m01, m10);
 	big_subtract(r, &left, &right);
+}
+
+/// The minor of x and y of two points p and q (numbers in values) less the first one.
+static ALONE void minor_of_rows(big *minor, const double values[12], int p, int q, int unit)
+{
+	big entry[2][2];
+	for (int axis = 0; axis < 2; axis++) {
+		big_difference(&entry[0][axis], values[3 * p + axis], values[axis], unit);
+		big_difference(&entry[1][axis], values[3 * q + axis], values[axis], unit);
+	}
+	big_determinant2(minor, &entry[0][0], &entry[0][1], &entry[1][0], &entry[1][1]);
 }
 
 static int orient3d_exact(v3d a, v3d b, v3d c, v3d d)
@@ -177,18 +191,14 @@ static int orient3d_exact(v3d a, v3d b, v3d c, v3d d)
 	int unit;
 	if (!common_unit(values, 12, &unit))
 		return 0;
-	big row[3][3];
-	for (int i = 0; i < 3; i++) {
-		for (int axis = 0; axis < 3; axis++)
-			big_difference(&row[i][axis], values[3 * (i + 1) + axis], values[axis], unit);
-	}
-	// Expanded along the last column: z0 (x1 y2 - y1 x2) + ...
+	// Expanded along the last column: z0 (x1 y2 - y1 x2) + ... The nine differences at a time would take 8 KB of stack.
 	big sum = { .sign = 0 };
 	for (int i = 0; i < 3; i++) {
-		const big *p = row[(i + 1) % 3], *q = row[(i + 2) % 3];
-		big minor, product, partial = sum;
-		big_determinant2(&minor, &p[0], &p[1], &q[0], &q[1]);
-		big_multiply(&product, &minor, &row[i][2]);
+		big minor, z, product;
+		const big partial = sum;
+		minor_of_rows(&minor, values, 1 + (i + 1) % 3, 1 + (i + 2) % 3, unit);
+		big_difference(&z, values[3 * (i + 1) + 2], values[2], unit);
+		big_multiply(&product, &minor, &z);
 		big_add(&sum, &partial, &product);
 	}
 	return sum.sign;
@@ -200,7 +210,7 @@ int cr_orient3d_sign(v3d a, v3d b, v3d c, v3d d)
 	double uv = u.x * v.y, vu = u.y * v.x, vw = v.x * w.y, wv = v.y * w.x, wu = w.x * u.y, uw = w.y * u.x;
 	double determinant = (uv - vu) * w.z + (vw - wv) * u.z + (wu - uw) * v.z;
 	double permanent = (fabs(uv) + fabs(vu)) * fabs(w.z) + (fabs(vw) + fabs(wv)) * fabs(u.z) + (fabs(wu) + fabs(uw)) * fabs(v.z);
-	// Shewchuk's bound A for orient3d is (7 + 56 e) e, e = 2^-53; the second part covers what products lose by underflow.
+	// Shewchuk's bound A for orient3d is (7 + 56 e) e, e = 2^-53; the second part covers the loss of products by underflow.
 	double bound = 8.8817841970012523e-16 * permanent + 1e-300 * (1 + fabs(u.z) + fabs(v.z) + fabs(w.z));
 	if (determinant > bound)
 		return 1;

@@ -22,8 +22,8 @@ typedef struct cr_slide {
 
 /// Slides one triangle along a unit direction past another. Exact but for rounding: the directions
 /// tried (normals of both, cross products of edges, and for flat pairs the edges' own normals) hold
-/// those of all faces of the difference of two triangles. slack: a length that is far more than what
-/// rounding does to the coordinates; both ends give way by it.
+/// those of all faces of the difference of two triangles. slack: a length that is far more than the
+/// rounding of the coordinates; both ends give way by it.
 void cr_slide_triangles(const v3d a[3], const v3d b[3], v3d direction, double slack, cr_slide *slide);
 
 /// Does so for any two convex bodies, by planes that part them, sought from both ends of first (bounds

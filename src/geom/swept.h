@@ -1,28 +1,29 @@
 /// Impacts of a vertex with a face, and of two edges, while all four vertices move on straight lines during a step.
 ///
 /// The vertices of a query are at begin[3 v] .. at time 0 and at end[3 v] .. at time 1; in between they are on the line from
-/// one to the other. What counts as truth is the exact real motion of the doubles given. The default method misses nothing:
-/// whatever is not reported has been proved, in floating point with error bounds, to stay more than min_separation apart during
-/// [0, t_max]. What is reported without a true impact comes within tolerance, or within the rounding of the differences of its
+/// one to the other. Truth is the exact real motion of the doubles given. The default method misses nothing: whatever is not
+/// reported has been proved, in floating point with error bounds, to stay more than min_separation apart during [0, t_max].
+/// Features that are reported without a true impact come within tolerance, or within the rounding of the differences of its
 /// vertices where that is larger (2^-43 of the longest difference or motion).
 ///
-/// The ladder (each rung sees what those before it left):
+/// The ladder (each rung sees the queries that those before it left open):
 ///  1. wide filters over eight queries at a time (swept_kernels.c): relative motion along x, y, z; sign of the coplanarity
 ///     cubic's Bernstein coefficients with error bounds (Tang, Manocha and Tong 2010); relative motion along the six other axes
 ///     of the 18-DOP;
 ///  2. certified root intervals of the cubic (swept_cubic.c) and advancement along certified separating directions
 ///     (swept_advance.c), which decide nearly all;
-///  3. for what that leaves undecided: inclusion-based bisection (swept_inclusion.c; Wang, Ferguson, Schneider, Jiang, Attene
-///     and Panozzo 2021, "A large-scale benchmark and an inclusion-based algorithm for continuous collision detection").
+///  3. for queries that are still undecided: inclusion-based bisection (swept_inclusion.c; Wang, Ferguson, Schneider, Jiang,
+///     Attene and Panozzo 2021, "A large-scale benchmark and an inclusion-based algorithm for continuous collision detection").
 ///
 /// For whom builds trees and fronts on this: gather candidates of one kind as vertices, a few thousand at a time, and hand each
 /// piece to cr_swept_find with room for as many impacts; nothing else is shared between threads but the read-only positions.
-/// Count what is wanted in a cr_swept_stats of the thread. Name the vertices of a candidate in a fixed order (ends ascending,
+/// Counts go to a cr_swept_stats of the thread. Name the vertices of a candidate in a fixed order (ends ascending,
 /// lower edge first): then every candidate gives the same bits wherever it is found. Static features take part like others,
 /// with equal positions at both ends. Neighbours that share a vertex always touch: leave them out.
 ///
-/// The functions change nothing except the boxes that they are lent. They allocate nothing, and may run on any number of threads.
-/// Results are the same bits for every instruction set and compiler, and do not depend on how the queries are cut into calls.
+/// The functions change nothing except the boxes that they are lent. They allocate nothing, and may run on any number of
+/// threads. Results are the same bits for every instruction set and compiler, and do not depend on how the queries are cut into
+/// calls.
 #ifndef CR_GEOM_SWEPT_H
 #define CR_GEOM_SWEPT_H
 
@@ -115,12 +116,12 @@ void cr_swept_add_stats(cr_swept_stats *sum, const cr_swept_stats *more);
 
 /// One query without the filters of rung 1. Returns the status; fills *impact unless CLEAR. stats may be NULL. The same status
 /// in whatever order the query names its edges, their ends, or the corners of its face; cr_swept_find may in addition rule out,
-/// by proof, a few of what is reported here within tolerance.
+/// by proof, a few queries that are reported here within tolerance.
 cr_swept_status cr_swept_test(cr_swept_kind kind, const double begin[4][3], const double end[4][3],
 	const cr_swept_options *options, cr_swept_impact *impact, cr_swept_stats *stats);
 
 /// Impacts of queries begin..begin+count-1, in the order of the queries. impacts has room for count of them; returns how many
-/// were written. Each is what the same query gives in any other call.
+/// were written. Each equals that of the same query in any other call.
 int32_t cr_swept_find(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
 	cr_swept_impact *impacts, cr_swept_stats *stats);
 

@@ -50,14 +50,14 @@ static cr_swept_box pop_box(cr_swept_boxes *heap)
 	return first;
 }
 
-/// What is the same for all boxes of a query.
+/// Numbers that all boxes of a query share.
 typedef struct inclusion {
 	const cr_swept_motion *motion;
 	double begin[4][3], end[4][3];
 	double error[3]; // of a component of F
 	double size[3];  // M
 	double min_separation;
-	double near;     // what may be reported
+	double near;     // distance that may be reported
 	double width[3]; // a hull no wider is small enough
 } inclusion;
 
@@ -171,7 +171,7 @@ static bool near_at_begin(const inclusion *in, const cr_swept_box *box, double v
 
 typedef enum box_verdict { BOX_CLEAR, BOX_SMALL, BOX_SPLIT } box_verdict;
 
-/// What to do with a box, and where to halve it.
+/// The verdict on a box, and where to halve it.
 static box_verdict judge_box(const inclusion *in, const cr_swept_box *box, int *parameter)
 {
 	double value[3][8], low[3], high[3];
@@ -224,7 +224,7 @@ cr_swept_status cr_swept_bisect(const cr_swept_motion *motion, const cr_swept_op
 	for (int32_t i = 0; i < options->max_iterations && heap->count > 0; i++) {
 		const cr_swept_box box = pop_box(heap);
 		int parameter = 0;
-		// Only here, so that what happens before does not depend on how far is looked.
+		// Only here, so that nothing before depends on how far is looked.
 		if (box.low[0] > options->t_max)
 			return CR_SWEPT_CLEAR;
 		impact->time = box.low[0] > clear_until ? box.low[0] : clear_until;

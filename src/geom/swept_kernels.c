@@ -14,7 +14,7 @@
 /// and so on. A product goes through at most 3 differences, 2 products and 5 sums (2 in the cross product's mixed term, 2 in
 /// the dot product, 1 between the two dot products): the error is at most gamma_10 p (Higham 2002, section 3.1); 16 u p is
 /// taken, which covers the rounding of p too, and 1e-230 covers underflow (each of fewer than 64 products loses at most
-/// 2^-1074, multiplied by at most c in what follows, and c below 1e90 is demanded). p below 1e280 is demanded as well, so no
+/// 2^-1074, multiplied by at most c below, and c below 1e90 is demanded). p below 1e280 is demanded as well, so no
 /// product overflows. If a coordinate is not finite, p or c is not, and nothing is ruled out.
 
 #include "geom/swept_kernels.h"
@@ -107,8 +107,8 @@ static inline uint32_t apart_along_axes(int count, const figure8 *figure, double
 	return apart;
 }
 
-/// What sums and differences of components k and m must exceed: 0, or the separation (the length of the axis is the root of 2)
-/// and their error.
+/// The bound that sums and differences of components k and m must exceed: 0, or the separation (the length of the axis is the
+/// root of 2) and their error.
 static inline d8 diagonal_bound(int count, const figure8 *figure, int k, int m, double margin)
 {
 	if (!(margin > 0))

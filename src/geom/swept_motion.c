@@ -50,7 +50,7 @@ static double nearest_on_segment(v3d p, v3d q, v3d *point)
 	return s;
 }
 
-/// The sides of the figure: both corners, and what s and r are on them: s = s0 + ds e, r = r0 + dr e.
+/// The sides of the figure: both corners, and s and r on them: s = s0 + ds e, r = r0 + dr e.
 typedef struct figure_side {
 	int8_t from, to, s0, ds, r0, dr;
 } figure_side;

@@ -1,4 +1,4 @@
-/// What the rungs of the swept tests share: the motion of one feature relative to the other. See swept.h.
+/// The rungs of the swept tests share this: the motion of one feature relative to the other. See swept.h.
 #ifndef CR_GEOM_SWEPT_MOTION_H
 #define CR_GEOM_SWEPT_MOTION_H
 
@@ -40,17 +40,17 @@ double cr_swept_motion_size(const cr_swept_motion *motion);
 /// Nearest point at a time.
 void cr_swept_find_nearest(const cr_swept_motion *motion, double time, cr_swept_nearest *nearest);
 
-/// Fill the weights, and distance and normal of the impact, from the nearest points at impact->time; direction: what last kept
-/// the features apart (zero: unknown), the better normal when they touch.
+/// Fill the weights, and distance and normal of the impact, from the nearest points at impact->time; direction: along which the
+/// features were apart last (zero: unknown), the better normal when they touch.
 void cr_swept_describe(const cr_swept_motion *motion, v3d direction, double weight[4], cr_swept_impact *impact);
 
 /// Rung 2 (swept_advance.c). Fills time, time_high and status; UNDECIDED leaves the time up to which the features are proved
-/// clear. *direction: what kept them apart last.
+/// clear. *direction: along which they were apart last.
 cr_swept_status cr_swept_advance(
 	const cr_swept_motion *motion, const cr_swept_options *options, cr_swept_impact *impact, v3d *direction, int64_t *advances);
 
-/// How far the features are proved apart, beyond min_separation, along one of the nine axes of the 18-DOP alone; 0 when along none, above 1 when
-/// during the whole step (swept_advance.c).
+/// How far the features are proved apart, beyond min_separation, along one of the nine axes of the 18-DOP alone; 0 when along
+/// none, above 1 when during the whole step (swept_advance.c).
 double cr_swept_clear_along_axes(const cr_swept_motion *motion, double min_separation);
 
 /// Rung 3 (swept_inclusion.c), given that nothing happens before clear_until. Fills time, time_high and status.

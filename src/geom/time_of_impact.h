@@ -23,7 +23,7 @@ typedef struct cr_motion {
 cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end);
 /// The motion of a part of a body, which is at local (normalised) in the frame of the body.
 cr_motion cr_motion_of_part(const cr_motion *body, const carom_pose *local);
-/// The pose of what moves, a body or a part, at a time.
+/// The pose of a moving body, or of a part of one, at a time.
 carom_pose cr_motion_at(const cr_motion *motion, double t);
 /// The pose at time 0, without the roundings of cr_motion_at where it is no part.
 carom_pose cr_motion_start(const cr_motion *motion);
@@ -31,7 +31,7 @@ carom_pose cr_motion_start(const cr_motion *motion);
 /// B to A, at any time of the motions. reach: the most that a point lies away from the origin of
 /// its body's frame.
 double cr_motion_approach(const cr_motion *a, double reach_a, const cr_motion *b, double reach_b, v3d n);
-/// Bounds what a separation of two bodies loses to roundings, with their places this far apart.
+/// Bounds the loss of a separation of two bodies by roundings, with their places this far apart.
 double cr_motion_rounding(double reach_a, double reach_b, double apart);
 /// Bounds how far any point of a body lies from the origin of its frame.
 double cr_convex_reach(const cr_convex *convex);
@@ -51,7 +51,8 @@ typedef struct cr_impact {
 	int steps;
 } cr_impact;
 
-/// A time at which the bodies are within tolerance (above 0) of each other, and before which they were never nearer than half of it.
+/// A time at which the bodies are within tolerance (above 0) of each other, and before which they were never nearer than half
+/// of it.
 void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, cr_impact *impact);
 

@@ -1,5 +1,5 @@
-// Triangles against rays and boxes, and how far two of them overlap. Pure functions; what they compute and where it comes from
-// stands in triangle.h. Whether two triangles intersect is in triangle_intersect.c, nearest points are in triangle_closest.c.
+// Triangles against rays and boxes, and how far two of them overlap. Pure functions; their results and sources
+// stand in triangle.h. Whether two triangles intersect is in triangle_intersect.c, nearest points are in triangle_closest.c.
 #include "geom/triangle.h"
 
 #include <float.h>
@@ -147,7 +147,7 @@ static bool try_axis(v3d axis, double scale, const v3d a[3], const v3d b[3], dou
 	if (!(length > 1e-12 * scale))
 		return false;
 	axis = v3d_scale(axis, 1 / length);
-	// Relative to one corner: what is far from the origin loses nothing.
+	// Relative to one corner: triangles far from the origin lose nothing.
 	double a1 = v3d_dot(axis, v3d_sub(a[1], a[0])), a2 = v3d_dot(axis, v3d_sub(a[2], a[0]));
 	double b0 = v3d_dot(axis, v3d_sub(b[0], a[0])), b1 = v3d_dot(axis, v3d_sub(b[1], a[0])),
 		   b2 = v3d_dot(axis, v3d_sub(b[2], a[0]));

@@ -15,7 +15,7 @@ typedef struct cr_ray_shear {
 /// direction must not be zero.
 void cr_ray_shear_init(cr_ray_shear *shear, const float origin[3], const float direction[3]);
 
-/// What a ray met. t in lengths of the direction; back when it came from the inside (direction . (e1 x e2) > 0).
+/// The hit of a ray. t in lengths of the direction; back when it came from the inside (direction . (e1 x e2) > 0).
 typedef struct cr_triangle_hit {
 	float t;
 	float u, v; // weights of the second and third corner

@@ -1,9 +1,9 @@
-// Nearest points of points, segments and triangles. Pure functions; what they compute stands in triangle.h. Where a formula
+// Nearest points of points, segments and triangles. Pure functions; their results stand in triangle.h. Where a formula
 // loses its digits (needles, nearly parallel edges) a second candidate is made another way, and the nearer one counts: each
 // candidate is a point of the triangle or segment, so none can be too near.
 #include "geom/triangle.h"
 
-// Square of the sine below which a triangle is a needle. Above it what rounding does to the weights is below 1e-11.
+// Square of the sine below which a triangle is a needle. Above it rounding changes the weights by less than 1e-11.
 static const double NEEDLE = 1e-8;
 // Square of the sine below which two segments are nearly parallel.
 static const double PARALLEL = 1e-10;
@@ -70,7 +70,7 @@ static cr_triangle_point closest_on_edges(v3d p, const v3d t[3])
 	return best;
 }
 
-// A needle: its edges, and the line parallel to the longest edge at the height where p is seen. What rounding does to the
+// A needle: its edges, and the line parallel to the longest edge at the height where p is seen. Rounding of the
 // height moves the line across the needle only, where there is no room; along the line the parameter is good.
 static cr_triangle_point closest_on_needle(v3d p, const v3d t[3], v3d n)
 {
@@ -175,7 +175,7 @@ static segment_pair closest_segments(v3d p0, v3d p1, v3d q0, v3d q1)
 	const segment_pair best = closest_ends(p0, p1, q0, q1);
 	if (!(nn > 0))
 		return best;
-	// Nearly parallel lines may still cross; the ends catch what rounding spoils.
+	// Nearly parallel lines may still cross; the ends catch the cases that rounding spoils.
 	const segment_pair inner = pair_at(p0, p1, q0, q1, p, nearest_on_segment(lerp(p0, p1, p), q0, q1));
 	return inner.distance2 < best.distance2 ? inner : best;
 }
@@ -258,7 +258,7 @@ static face face_of(const v3d t[3])
 	return f;
 }
 
-// May p be nearest to the inside of the face? What is nearest to a border is found edge against edge.
+// May p be nearest to the inside of the face? A point nearest to a border is found edge against edge.
 static bool may_face(const face *f, const v3d t[3], v3d p)
 {
 	for (int i = 0; i < 3 && !f->needle; i++) {
@@ -299,7 +299,7 @@ double cr_closest_triangles(const v3d a[3], const v3d b[3], cr_triangle_point *o
 	}
 	if (!meet)
 		return best2;
-	// In one plane, or without area: what is nearest is a rounding apart.
+	// In one plane, or without area: candidates are a rounding apart.
 	on_b->point = on_a->point;
 	return 0;
 }

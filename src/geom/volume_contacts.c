@@ -147,7 +147,7 @@ static int box_plane(const placed *a, const placed *b, double margin, cr_volume_
 	return count;
 }
 
-// Row and column of a type in the table; -1 for what is no basic volume.
+// Row and column of a type in the table; -1 for other shapes than basic volumes.
 static int rank(carom_shape_type type)
 {
 	switch (type) {

@@ -2,7 +2,7 @@
 ///
 /// A kernel file is compiled once for each instruction set with -DCR_ISA=scalar|sse2|avx2|avx512|neon and sees the same names;
 /// the scalar form is the definition. No form fuses, reorders or estimates, so all give the same bits: min and max are
-/// `a < b ? a : b` and `a > b ? a : b` (what SSE does, NaN and signed zeros included), comparisons with NaN are false.
+/// `a < b ? a : b` and `a > b ? a : b` (as SSE does, NaN and signed zeros included), comparisons with NaN are false.
 #ifndef CR_MATH_SIMD_H
 #define CR_MATH_SIMD_H
 
@@ -121,7 +121,7 @@ static inline f8 f8_select(m8 m, f8 a, f8 b) { return _mm256_mask_blend_ps(m, b,
 static inline i8 i8_select(m8 m, i8 a, i8 b) { return _mm256_mask_blend_epi32(m, b, a); }
 static inline m8 i8_lt(i8 a, i8 b) { return _mm256_cmplt_epi32_mask(a, b); }
 static inline m8 i8_eq(i8 a, i8 b) { return _mm256_cmpeq_epi32_mask(a, b); }
-/// The lanes of the mask first, in their order; what follows them is not defined.
+/// The lanes of the mask first, in their order; the lanes behind them are not defined.
 static inline i8 i8_compress(m8 m, i8 a) { return _mm256_maskz_compress_epi32(m, a); }
 #else
 typedef __m256 m8;

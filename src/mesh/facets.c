@@ -1,5 +1,5 @@
-/// Facets by growing: from the largest triangle on, each facet takes in what lies in the plane of the triangle that it began with.
-/// The largest begin, because their planes suffer least from the rounding of their corners.
+/// Facets by growing: from the largest triangle on, each facet takes in the neighbours that lie in the plane of the triangle
+/// that it began with. The largest begin, because their planes suffer least from the rounding of their corners.
 
 #include "mesh/facets.h"
 #include "base/radix.h"

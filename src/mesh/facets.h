@@ -35,7 +35,7 @@ typedef struct cr_facets {
 
 /// Make the facets of a topology. Returns false when out of memory: then they are empty.
 bool cr_facets_build(carom_context *context, const cr_topology *topology, bool closed, cr_facets *facets);
-/// Free what cr_facets_build made.
+/// Free the facets that cr_facets_build made.
 void cr_facets_free(carom_context *context, cr_facets *facets);
 /// Bytes held.
 size_t cr_facets_bytes(const cr_facets *facets);

@@ -1,10 +1,10 @@
 /// Quickhull (Barber, Dobkin and Huhdanpaa, The Quickhull Algorithm for Convex Hulls, 1996) on exact orientation signs.
 ///
-/// Invariant: the faces that are not gone form a closed surface of triangles, convex and exact: no point that was added lies strictly
-/// above any of them. A point that waits is in the list of one face below it. The farthest point of a list sees some faces; these are
-/// connected, since the surface is convex, and a loop of edges, the horizon, bounds them. They give way to triangles from the horizon
-/// to the point. None of these is without area: a point on the line of a horizon edge would lie in the plane of the face behind
-/// that edge, and would not be strictly above it.
+/// Invariant: the faces that are not gone form a closed surface of triangles, convex and exact: no point that was added lies
+/// strictly above any of them. A point that waits is in the list of one face below it. The farthest point of a list sees some
+/// faces; these are connected, since the surface is convex, and a loop of edges, the horizon, bounds them. They give way to
+/// triangles from the horizon to the point. None of these is without area: a point on the line of a horizon edge would lie in
+/// the plane of the face behind that edge, and would not be strictly above it.
 
 #include "mesh/hull.h"
 #include "base/array.h"
@@ -239,7 +239,7 @@ static bool find_horizon(builder *b, int32_t face, int32_t point)
 	return true;
 }
 
-/// Triangles from the horizon to the point, linked to each other and to what stays.
+/// Triangles from the horizon to the point, linked to each other and to the triangles that stay.
 static bool add_cone(builder *b, int32_t point)
 {
 	for (int64_t i = 0; i < b->horizon.count; i++) {
@@ -360,8 +360,8 @@ static void sort_seeds(seed *seeds, int64_t count)
 	}
 }
 
-/// Number the regions of faces in one plane, from the largest face on, which is their entry in b->visible. Returns how many; -1: out
-/// of memory.
+/// Number the regions of faces in one plane, from the largest face on, which is their entry in b->visible. Returns how many;
+/// -1: out of memory.
 static int32_t find_regions(builder *b)
 {
 	const int64_t count = b->faces.count;
@@ -405,7 +405,8 @@ static void next_rim_edge(const builder *b, int32_t *face, int *k)
 	}
 }
 
-/// Append the polygon of a region, from the rim edge k of a face on, to corners (room for all is there). Returns how many corners.
+/// Append the polygon of a region, from the rim edge k of a face on, to corners (room for all is there). Returns how many
+/// corners.
 static int32_t append_polygon(const builder *b, int32_t face, int k, int32_t *corners)
 {
 	const int32_t first_face = face;
@@ -489,7 +490,8 @@ static void fill_vertices(const builder *b, cr_hull_data *d)
 static void fill_faces(const builder *b, cr_hull *h)
 {
 	int32_t written = 0, corners = 0;
-	// A region is written where its first rim edge comes. Its entry in b->visible, the largest face, gives the normal, and then -1.
+	// A region is written where its first rim edge comes. Its entry in b->visible, the largest face, gives the normal, and then
+	// -1.
 	for (int64_t f = 0; f < b->faces.count; f++) {
 		const hull_face *face = &b->faces.data[f];
 		int32_t *largest = &b->visible.data[face->region];

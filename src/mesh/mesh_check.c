@@ -1,5 +1,5 @@
-// The fields of a mesh definition, the reading of its data, and the public check. What cannot be used at all is found here:
-// coordinates that are not numbers or too large, and triangles that name vertices which do not exist.
+// The fields of a mesh definition, the reading of its data, and the public check. Faults that make a mesh unusable are found
+// here: coordinates that are not numbers or too large, and triangles that name vertices which do not exist.
 #include "mesh/mesh_check.h"
 #include "mesh/cookies.h"
 #include <stdarg.h>

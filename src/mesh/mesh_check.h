@@ -26,7 +26,7 @@ void cr_mesh_finding(carom_mesh_report *report, int32_t element, const char *for
 /// Check the fields of a definition: CAROM_INVALID_ARGUMENT names the field. Reads no vertex and no triangle.
 carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def);
 
-/// Copy vertices (as float) and triangles, and find what makes a mesh unusable. Fills topology.vertices, .triangles.
+/// Copy vertices (as float) and triangles, and find the faults that make a mesh unusable. Fills topology.vertices, .triangles.
 /// False when out of memory, as all stages below.
 bool cr_mesh_read(cr_mesh_scan *scan);
 

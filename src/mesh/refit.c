@@ -1,7 +1,7 @@
 /// Refitting a topology. See mesh/refit.h.
 ///
-/// Three sweeps read the triangles in order: the first finds those with a corner that moved, the second sums the normals of all vertices
-/// of these, the third stores them. Sums have the order of a whole build, so they have its bits.
+/// Three sweeps read the triangles in order: the first finds those with a corner that moved, the second sums the normals of all
+/// vertices of these, the third stores them. Sums have the order of a whole build, so they have its bits.
 
 #include "mesh/refit.h"
 #include "base/radix.h"
@@ -15,7 +15,7 @@ static void points_of(const cr_topology *t, int32_t triangle, v3d points[3])
 		points[k] = v3d_from_floats(&t->vertices[3 * (int64_t)corners_of(t, triangle)[k]]);
 }
 
-// ---- What moved ----
+// ---- The moved vertices ----
 
 static bool make_room(carom_context *context, const cr_topology *t, cr_change *c)
 {
@@ -72,7 +72,7 @@ static bool measure(const cr_topology *t, double sign, cr_change *c)
 {
 	if (c->triangle_count == 0)
 		return true;
-	// Volumes are those of tetrahedra from a point near by: of what the two surfaces have between them any point gives the same one.
+	// Volumes are those of tetrahedra from a point near by: the volume between the two surfaces does not depend on the point.
 	const v3d from = v3d_from_floats(&t->vertices[3 * (int64_t)corners_of(t, c->triangles[0])[0]]);
 	const v3d origin = { from.x, from.y, 0 };
 	for (int32_t i = 0; i < c->triangle_count; i++) {
@@ -180,7 +180,7 @@ static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 			others[count++] = (cr_key){ key, 0 };
 			continue;
 		}
-		if (c->of_triangle[across] && across < triangle)
+		if (across < triangle && c->of_triangle[across])
 			continue; // it was mended from there
 		const v3d zero = { 0, 0, 0 };
 		const v3d sum = v3d_add(v3d_add(zero, face_normal(t, triangle)), face_normal(t, across));

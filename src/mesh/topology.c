@@ -1,4 +1,4 @@
-// Drives the stages of the mesh check and adds what rays need beyond it: the turn of an inverted mesh and the normals of
+// Drives the stages of the mesh check and adds two things that rays need: the turn of an inverted mesh and the normals of
 // vertices and edges.
 #include "mesh/mesh_check.h"
 #include "math/trig.h"
@@ -69,7 +69,8 @@ void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *norm
 	corner_angles(points, angles);
 }
 
-// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there. Keeps the normals of the faces.
+// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there. Keeps the normals of the
+// faces.
 static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)
 {
 	for (int32_t triangle = 0; triangle < topology->triangle_count; triangle++) {

@@ -141,7 +141,7 @@ typedef struct left_out {
 	int32_t degenerate; // first degenerate triangle or -1
 	bool repeated;      // it has a repeated corner
 	int32_t duplicate;  // first duplicate or -1
-	int32_t original;   // what it repeats
+	int32_t original;   // the first triangle of which it is a copy
 } left_out;
 
 // Every triangle that is left out is counted once; one that is both flat and a duplicate counts as degenerate.

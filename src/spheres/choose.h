@@ -1,5 +1,5 @@
-/// Which method to use for a set when the caller leaves it to us: the one of least expected time. Expected is what a model says
-/// from samples of the set, times what the method was measured to cost by the model before. No result depends on the choice.
+/// Which method to use for a set when the caller leaves it to us: the one of least expected time. The expected time is that of
+/// a model, from samples of the set, times the ratio of measured to expected time so far. No result depends on the choice.
 #ifndef CR_SPHERES_CHOOSE_H
 #define CR_SPHERES_CHOOSE_H
 
@@ -7,7 +7,7 @@
 
 enum {
 	CR_METHODS = CAROM_SPHERES_RAYS + 1,
-	CR_SPHERES_WIDE = CR_METHODS, // beside what the caller can choose: the wide tree (wide_tree.h)
+	CR_SPHERES_WIDE = CR_METHODS, // beside those that the caller can choose: the wide tree (wide_tree.h)
 	CR_STATES,
 };
 

@@ -71,7 +71,7 @@ static double expected_ms(const cr_kept_list *list, double diameter, double skin
 double cr_choose_skin(const cr_kept_list *list, double diameter, double most)
 {
 	if (list->rate <= 0 || list->skin <= 0) {
-		// Nothing is known yet, or nothing moved: what suits particles that fall or lie (swept for 100,000 of them).
+		// Nothing is known yet, or nothing moved: a value that suits particles that fall or lie (swept for 100,000 of them).
 		return fmin(list->skin > 0 ? list->skin : 0.15 * diameter, most);
 	}
 	double best = fmin(list->skin, most), least = expected_ms(list, diameter, best);

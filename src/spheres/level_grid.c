@@ -1,10 +1,11 @@
 /// Classes of radii, each twice as wide as the next finer one, each with a grid of its own (Eitz and Gu, Hierarchical Spatial
-/// Hashing for Real-Time Collision Detection, 2007). Levels with few spheres join the next coarser one. All spheres are sorted at
-/// once, by level and cell (sphere_cells.c); the cells' table is hashed where a level has more of them than it may have memory.
-/// Of two levels one looks into the other, whichever costs less: many small spheres into the few cells of a coarse level, a few
-/// large ones into the many of a fine level.
+/// Hashing for Real-Time Collision Detection, 2007). Levels with few spheres join the next coarser one. All spheres are sorted
+/// at once, by level and cell (sphere_cells.c); the cells' table is hashed where a level has more of them than it may have
+/// memory. Of two levels one looks into the other, whichever costs less: many small spheres into the few cells of a coarse
+/// level, a few large ones into the many of a fine level.
 /// A level's cells are wide where its spheres are sparse, so that few lie across a border; but no wider than a sample of its
-/// spheres says that they are spread, down to the width of the largest. So heaps in empty space are searched like anything else.
+/// spheres says that they are spread, down to the width of the largest. So heaps in empty space are searched like anything
+/// else.
 
 #include "spheres/level_grid.h"
 #include "base/parallel.h"
@@ -91,8 +92,8 @@ static void make_classes(size_classes *classes, const radius_bins *bins, const c
 	}
 }
 
-/// The least width of a level's cells: what touches is at most one row away. Rounding moves a centre and a border by less than
-/// 2^-21 of the extent together.
+/// The least width of a level's cells: spheres that touch are at most one row apart. Rounding moves a centre and a border by
+/// less than 2^-21 of the extent together.
 static double least_width(const cr_sphere_set *set, const cr_sphere_sample *sample, float largest)
 {
 	double extent = 0;
@@ -171,14 +172,14 @@ static uint32_t lay_out(
 
 // ---- Which level looks into which ----
 
-// Costs in distances computed: a sphere that looks into the next cells of its own or a coarser level, one that looks into a finer
-// one, and there a strip. Measured on a million spheres whose numbers fall with the square and the cube of their radius.
+// Costs in distances computed: a sphere that looks into the next cells of its own or a coarser level, one that looks into a
+// finer one, and there a strip. Measured on a million spheres whose numbers fall with the square and the cube of their radius.
 static const double LOOK_AROUND = 12, LOOK_FINER = 40, LOOK_INTO_STRIP = 6;
 // And a comparison with spheres in a row, whatever their number.
 static const double COMPARE_ALL = 0.6;
 
 typedef struct look {
-	cr_level_search fine, coarse; // what each of both levels does
+	cr_level_search fine, coarse; // the side of the search that each level takes
 	double cost;                  // without the comparisons
 } look;
 

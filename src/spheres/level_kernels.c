@@ -1,5 +1,5 @@
-/// Wide kernels of the grid of many levels. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree,
-/// and spheres/sphere_tasks.h for the steps of a search.
+/// Wide kernels of the grid of many levels. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
+/// agree, and spheres/sphere_tasks.h for the steps of a search.
 
 #include "spheres/sphere_tasks.h"
 #include <string.h>
@@ -25,7 +25,8 @@ static inline i8 tags_of(i8 strip, i8 y, i8 z)
 	return i8_add(i8_and(strip, i8_set1(0x7ff)), i8_add(i8_shift_left(i8_and(y, bits), 11), i8_shift_left(i8_and(z, bits), 21)));
 }
 
-// Blocks of 2 x 4 x 4 strips are hashed (multipliers of Teschner et al. 2003, mixing of Wang), the strips of a block lie together.
+// Blocks of 2 x 4 x 4 strips are hashed (multipliers of Teschner et al. 2003, mixing of Wang), the strips of a block lie
+// together.
 enum { HASH_X = 73856093, HASH_Y = 19349663, HASH_Z = 83492791, HASH_MIX = 0x2c1b3c6d, BLOCK_BITS = 5 };
 
 static inline uint32_t hash_of(uint32_t strip, uint32_t y, uint32_t z)
@@ -187,7 +188,7 @@ static inline void add_row(const target_level *t, task_list *tasks, const eight 
 		i8_add(e->cell[0], i8_set1(dy - 1)), i8_add(e->cell[1], i8_set1(dz - 1)));
 }
 
-/// The own row, from the sphere itself on: what comes later in its strip, and the next strip.
+/// The own row, from the sphere itself on: later spheres of its strip, and the next strip.
 static inline void add_own_row(const target_level *t, task_list *tasks, const eight *e)
 {
 	const i8 inside = i8_set1(STRIP_MASK);
@@ -306,7 +307,7 @@ static void search_fine_row(const target_level *t, const cr_sphere_search *searc
 	}
 }
 
-/// All that sphere `place` meets in a finer level: row by row what is left of its reach there.
+/// All that sphere `place` meets in a finer level: row by row within its remaining reach there.
 static void search_fine_cells(const target_level *t, const cr_sphere_search *search, margins m, hit_list *hits, int32_t place)
 {
 	const cr_level_grid *grid = t->grid;

@@ -1,4 +1,4 @@
-/// Rows of neighbours, and what is read off them: the pairs that touch now. See spheres/sphere_state.h.
+/// Rows of neighbours, and the answers read off them: the pairs that touch now. See spheres/sphere_state.h.
 #include "base/parallel.h"
 #include "base/time.h"
 #include "spheres/sphere_state.h"

@@ -1,8 +1,8 @@
 /// Pairs as they come from the workers, put in order: sorted by a, then b, or as rows of neighbours.
 ///
-/// A row is a sphere. While the pairs come they are dealt into buckets of some thousand rows each, for each worker apart; then the
-/// buckets are sorted in parallel, each by itself in the cache: row and name of the other packed into one number, digit by digit.
-/// The result does not depend on the order in which the pairs came. O(pairs + rows).
+/// A row is a sphere. While the pairs come they are dealt into buckets of some thousand rows each, for each worker apart; then
+/// the buckets are sorted in parallel, each by itself in the cache: row and name of the other packed into one number, digit by
+/// digit. The result does not depend on the order in which the pairs came. O(pairs + rows).
 #ifndef CR_SPHERES_PAIR_SORT_H
 #define CR_SPHERES_PAIR_SORT_H
 
@@ -22,13 +22,13 @@ typedef struct cr_neighbour_rows {
 /// Make an empty store, NULL when out of memory.
 cr_pair_store *cr_make_pair_store(carom_context *context);
 void cr_free_pair_store(cr_pair_store *store);
-/// Give back what it holds: an empty store.
+/// Give back its memory: the store is then empty.
 void cr_empty_pair_store(cr_pair_store *store);
 /// Bytes held.
 size_t cr_pair_store_bytes(const cr_pair_store *store);
 
-/// Forget what is stored, and get ready for pairs of count spheres. symmetric: each pair goes into both rows. Memory of the last
-/// use is kept for this one, no more. False when out of memory.
+/// Forget the stored pairs, and get ready for pairs of count spheres. symmetric: each pair goes into both rows. Memory of the
+/// last use is kept for this one, no more. False when out of memory.
 bool cr_open_pair_store(cr_pair_store *store, uint32_t count, bool symmetric);
 
 /// A sink that stores; it refuses when out of memory.

@@ -55,7 +55,8 @@ static uint32_t bucket_limit(uint32_t count)
 	return buckets < MAX_BUCKETS ? buckets : MAX_BUCKETS;
 }
 
-/// pointer is the address of a pointer of any type: copied as bytes, which is allowed for any. What is in the block may be lost.
+/// pointer is the address of a pointer of any type: copied as bytes, which is allowed for any. The content of the block may be
+/// lost.
 static bool reserve_block(carom_context *context, void *pointer, size_t *bytes, size_t want)
 {
 	if (*bytes >= want)
@@ -161,8 +162,8 @@ static void place_pieces(const cell_sort *s)
 	s->first[s->buckets] = place;
 }
 
-/// The lines that a bucket's next spheres go to. There are more buckets than streams that the machine would see by itself: without
-/// this the step takes twice as long (a million spheres, 173 buckets).
+/// The lines that a bucket's next spheres go to. There are more buckets than streams that the machine would see by itself:
+/// without this the step takes twice as long (a million spheres, 173 buckets).
 static inline void prefetch_ahead(const cell_sort *s, uint32_t place)
 {
 	__builtin_prefetch(&s->spheres[place + 8], 1);

@@ -1,4 +1,4 @@
-/// Spheres sorted by cell, each coordinate a column of its own: what the grids search. Which cell a sphere is in is the grid's
+/// Spheres sorted by cell, each coordinate a column of its own: the grids search these. Which cell a sphere is in is the grid's
 /// business; here is the sort.
 #ifndef CR_SPHERES_SPHERE_CELLS_H
 #define CR_SPHERES_SPHERE_CELLS_H
@@ -8,7 +8,7 @@
 /// Columns are readable for so many entries behind the last sphere.
 enum { CR_CELL_PAD = 16 };
 
-/// The cell of each of count spheres; tag: what else is to be kept of each, NULL where the sort has none.
+/// The cell of each of count spheres; tag: a further number to be kept of each, NULL where the sort has none.
 typedef void cr_locate_fn(const void *map, const cr_sphere *spheres, int64_t count, uint32_t *cell, uint32_t *tag);
 
 /// Zero is empty. Cell c holds the places start[c] .. start[c+1]-1, in the order of the input.
@@ -19,13 +19,14 @@ typedef struct cr_cells {
 	uint32_t *tag;        // NULL without tags
 	uint32_t *start;      // [cell_count + 1]
 
-	uint8_t *memory, *scratch; // columns; what the sort needs besides
+	uint8_t *memory, *scratch; // columns; and room for the sort
 	size_t memory_bytes, scratch_bytes, start_bytes;
 } cr_cells;
 
-/// Memory for count spheres in up to cell_count cells. Keeps what is large enough already; false when out of memory.
+/// Memory for count spheres in up to cell_count cells. Keeps arrays that are large enough already; false when out of memory.
 bool cr_cells_reserve(cr_cells *cells, carom_context *context, uint32_t count, uint32_t cell_count, bool tags);
-/// Sort the spheres of the set into cell_count cells, both at most what was reserved last. The same for any number of threads.
+/// Sort the spheres of the set into cell_count cells, both at most the numbers reserved last. The same for any number of
+/// threads.
 void cr_cells_sort(cr_cells *cells, const cr_sphere_set *set, uint32_t cell_count, cr_locate_fn *locate, const void *map);
 size_t cr_cells_bytes(const cr_cells *cells);
 void cr_cells_free(cr_cells *cells, carom_context *context);
@@ -49,8 +50,9 @@ void cr_take_sample(cr_sphere_sample *sample, const cr_sphere_set *set);
 double cr_crowding(cr_sphere_sample *sample, double width, float r_low, float r_high, bool below);
 
 /// For each pair that shares a cube of a grid's cells: how many pairs the search of the grid compares, the spheres reaching
-/// `reach` cubes far, and cells being `flatness` times as narrow along x. Half of the rows in reach, from the start of the first
-/// cell to the end of the last, less a quarter for what the rows' gaps cut off (12 to 14 where 13 were measured, reach 1).
+/// `reach` cubes far, and cells being `flatness` times as narrow along x. Half of the rows in reach, from the start of the
+/// first cell to the end of the last, less a quarter that the gaps between rows cut off (12 to 14 where 13 were measured, reach
+/// 1).
 static inline double cr_compared(double reach, double flatness)
 {
 	return 0.75 * (1 + 2 * reach) * (1 + 2 * reach) * (2 * reach + 1 / flatness);

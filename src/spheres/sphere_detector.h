@@ -5,7 +5,7 @@
 #include "spheres/sphere_set.h"
 
 typedef struct cr_sphere_detector {
-	/// Make the structure for a set; *state is NULL or what an earlier build left (its memory is used again). On failure the
+	/// Make the structure for a set; *state is NULL or the state of an earlier build (its memory is used again). On failure the
 	/// state is still good for build and release only.
 	carom_result (*build)(void **state, const cr_sphere_set *set);
 	/// Follow the spheres to other places and radii: keep the structure's shape. NULL: it cannot.

@@ -1,4 +1,4 @@
-/// Choice of the grids' wide kernels at run time, and what they share that is not wide.
+/// Choice of the grids' wide kernels at run time, and their common functions that are not wide.
 
 #include "base/dispatch.h"
 #include "spheres/sphere_kernels.h"

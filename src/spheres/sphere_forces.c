@@ -1,8 +1,8 @@
 /// carom_spheres_sum_forces: for each sphere, the forces of those of its row that touch it, in the order of the row.
 ///
-/// Rows are sorted by ids, distances and directions are the same from both sides but for the sign, and what does not touch is left
-/// out by the exact test: so the sums have the same bits however the rows were made. Each pair is computed twice, and nothing is
-/// shared between threads.
+/// Rows are sorted by ids, distances and directions are the same from both sides but for the sign, and pairs that do not touch
+/// are left out by the exact test: so the sums have the same bits however the rows were made. Each pair is computed twice, and
+/// nothing is shared between threads.
 #include "base/parallel.h"
 #include "base/time.h"
 #include "spheres/sphere_state.h"
@@ -25,7 +25,7 @@ static uint32_t id_of(const carom_spheres *spheres, uint32_t i) { return spheres
 /// Unit vector along d, and its length.
 static double normalise(double d[3], double d2)
 {
-	// Squares of what is tiny lose digits or vanish: enlarge it before.
+	// Squares of tiny numbers lose digits or vanish: enlarge them before.
 	double scale = 1;
 	if (d2 < DBL_MIN / DBL_EPSILON) {
 		scale = 0x1p600;

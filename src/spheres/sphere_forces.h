@@ -4,7 +4,7 @@
 
 #include "carom/spheres.h"
 
-/// carom_spheres_sum_forces, once there are rows. Adds to what the search took and tested.
+/// carom_spheres_sum_forces, once there are rows. Adds to the time and the tests of the search.
 void cr_sum_forces(carom_spheres *spheres, carom_sphere_force_fn *fn, void *user, double *forces, double *torques);
 
 #endif

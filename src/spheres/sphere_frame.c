@@ -1,9 +1,9 @@
 /// Looking at a frame, and cutting gaps out of it. See spheres/sphere_frame.h.
 ///
-/// Gaps are found by bins: a pass notes of each bin of an axis how far down and up the intervals of its spheres reach. Where all that
-/// lies below a bin ends before all from there on begins, there is a gap; between gaps lie slabs. The next pass spreads the bins over
-/// the slabs, and so sees gaps that are thousands of times narrower. Bins are joined by least and largest, so that nothing
-/// depends on the threads.
+/// Gaps are found by bins: a pass notes of each bin of an axis how far down and up the intervals of its spheres reach. Where
+/// all that lies below a bin ends before all from there on begins, there is a gap; between gaps lie slabs. The next pass
+/// spreads the bins over the slabs, and so sees gaps that are thousands of times narrower. Bins are joined by least and
+/// largest, so that nothing depends on the threads.
 #include "spheres/sphere_frame.h"
 #include "base/array.h"
 #include "base/parallel.h"
@@ -21,7 +21,7 @@ enum {
 	SEEN_PAIRS = 8, // in the sample, at least: fewer may be chance
 };
 
-// Finest width of what the detectors tell apart, as a share of the box: two cells of the Morton curve.
+// Finest width that the detectors tell apart, as a share of the box: two cells of the Morton curve.
 static const double CELL_SHARE = 0x1p-20;
 // Errors of rounding about the middle are less than this share of the box.
 static const double ROUNDING_SHARE = 0x1p-22;
@@ -73,10 +73,10 @@ carom_result cr_check_frame(cr_sphere_set *set, bool *resolved)
 
 // ---- Slabs ----
 
-/// What the intervals of some spheres cover, with nothing but gaps around it.
+/// A stretch covered by the intervals of some spheres, with nothing but gaps around it.
 typedef struct slab {
 	double from;      // centres from here on, up to the next slab's
-	double low, high; // ends of what is covered
+	double low, high; // ends of the covered stretch
 	double inverse;   // bins for each unit of length from low on
 	int32_t first_bin, bins;
 	double shift; // that is subtracted in the end
@@ -187,8 +187,8 @@ static void join_bins(cut_task *task)
 	}
 }
 
-/// New slabs from the bins of an axis: a bin's low becomes that of all from there on, so that a gap shows where it exceeds what the
-/// bins below reach up to. False when out of memory.
+/// New slabs from the bins of an axis: a bin's low becomes that of all from there on, so that a gap shows where it exceeds the
+/// highest reach of the bins below. False when out of memory.
 static bool find_slabs(cut_task *task, int k, bin *bins)
 {
 	axis *a = &task->axes[k];
@@ -300,7 +300,7 @@ static bool cut(cut_task *task, uint32_t count, const cr_bounds4 *box)
 	for (int pass = 0; pass < MAX_PASSES && !all_done(task); pass++) {
 		if (!refine_slabs(task, count))
 			return false;
-		for (int k = 0; k < 3; k++) // what would save nothing is not looked for
+		for (int k = 0; k < 3; k++) // no search where it would save nothing
 			task->axes[k].done |= all_touch(task->axes[k].covered * CELL_SHARE, box->lower[3], 2 * task->half_skin);
 	}
 	place_slabs(task);

@@ -33,7 +33,7 @@ cr_sphere_space cr_make_space(const carom_spheres_def *def)
 static double wrap(const cr_sphere_space *space, int axis, double x)
 {
 	const double period = space->period[axis], grain = space->grain[axis];
-	// The second time for what is so far outside that its own last place is more than a period.
+	// The second time for coordinates so far outside that their own last place is more than a period.
 	for (int round = 0; round < 2 && !(x >= 0 && x < period); round++)
 		x -= period * floor(x / period);
 	if (!(x >= 0 && x < period))
@@ -269,7 +269,7 @@ static measure_task begin_measure(const cr_sphere_view *view, const cr_sphere_sp
 	return task;
 }
 
-/// The block's motion: what it is less what the reference says.
+/// The block's motion: its centres less those of the reference.
 static void subtract_reference(const measure_task *task, int64_t begin, int count, double block[][4])
 {
 	const cr_reference *reference = task->reference;

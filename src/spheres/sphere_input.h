@@ -1,7 +1,8 @@
-/// Reading of the caller's arrays: checks, bounds, motion since a list was made, and copies in the form that the detectors take.
+/// Reading of the caller's arrays: checks, bounds, motion since a list was made, and copies in the form that the detectors
+/// take.
 ///
-/// Each function is one parallel sweep over the input. float32 input packed as x, y, z and r, or as records of the four, is checked
-/// and copied without a detour; all else (strides, double) sphere by sphere. What is computed does not depend on the cut.
+/// Each function is one parallel sweep over the input. float32 input packed as x, y, z and r, or as records of the four, is
+/// checked and copied without a detour; all else (strides, double) sphere by sphere. The results do not depend on the cut.
 #ifndef CR_SPHERES_SPHERE_INPUT_H
 #define CR_SPHERES_SPHERE_INPUT_H
 
@@ -20,7 +21,8 @@ static inline bool cr_is_periodic(const cr_sphere_space *space)
 	return space->periodic[0] || space->periodic[1] || space->periodic[2];
 }
 
-/// Difference of two coordinates of which each is in 0..period: the one of the nearest images. Exact for multiples of the grain.
+/// Difference of two coordinates of which each is in 0..period: the one of the nearest images. Exact for multiples of the
+/// grain.
 static inline double cr_nearest(const cr_sphere_space *space, int axis, double d)
 {
 	if (!space->periodic[axis])
@@ -65,7 +67,7 @@ typedef struct cr_reference {
 	double origin[3];
 } cr_reference;
 
-/// Check each sphere, and bound what is given: centres not wrapped. With a reference (else NULL) also bound the motion: x, y, z and
+/// Check each sphere, and bound the input: centres not wrapped. With a reference (else NULL) also bound the motion: x, y, z and
 /// radius less those of the reference. CAROM_INVALID_ARGUMENT names the first sphere at fault, and its field.
 carom_result cr_measure_input(carom_context *context, const cr_sphere_view *view, const cr_sphere_space *space,
 	const cr_reference *reference, cr_bounds4 *bounds, cr_bounds4 *motion);

@@ -1,5 +1,5 @@
-/// Wide kernels of the grid of one level. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree,
-/// and spheres/sphere_tasks.h for the steps of a search.
+/// Wide kernels of the grid of one level. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
+/// agree, and spheres/sphere_tasks.h for the steps of a search.
 
 #include "spheres/sphere_tasks.h"
 
@@ -60,7 +60,7 @@ static float upper_edge(const cr_row_grid *grid, int k, int32_t cell)
 	return nextafterf((float)edge, INFINITY);
 }
 
-/// The cells of a row that hold what lies within `half` of x, as a run of places. The row's start array begins at `start`.
+/// The cells of a row that hold the spheres within `half` of x, as a run of places. The row's start array begins at `start`.
 static inline void add_row(task_list *tasks, const cr_row_grid *grid, const int32_t *start, m8 live, i8 place, f8 x, f8 rest)
 {
 	const f8 half = f8_sqrt(f8_max(rest, f8_set1(0)));
@@ -70,7 +70,7 @@ static inline void add_row(task_list *tasks, const cr_row_grid *grid, const int3
 	add_tasks(tasks, live, place, i8_gather(start, first), i8_gather(start + 1, last), place, false);
 }
 
-/// Tasks of the eight spheres from place on. Reaches are balls: in a row that begins at a distance only what is left of the
+/// Tasks of the eight spheres from place on. Reaches are balls: in a row that begins at a distance only the remaining
 /// radius counts (Pythagoras), the square widened by more than its roundings.
 static inline void add_eight(const row_walk *w, task_list *tasks, int32_t place)
 {

@@ -5,12 +5,13 @@
 #include "spheres/sphere_cells.h"
 
 /// One grid of rows along x: cell (x, y, z) has the number (z * dim[1] + y) * dim[0] + x. Along each axis a centre is in cell
-/// (p - lower) * inverse, in float, cut to a whole number and to 0 .. dim-1: whatever lies outside is in the cells of the border.
+/// (p - lower) * inverse, in float, cut to a whole number and to 0 .. dim-1: whatever lies outside is in the cells of the
+/// border.
 typedef struct cr_row_grid {
 	cr_cells cells;
 	float lower[3], inverse[3];
 	int32_t dim[3];  // <= 2^23
-	float reach_pad; // radius + this: how far the centres of what touches can be, at most one cell in y and z
+	float reach_pad; // radius + this: how far the centres of touching spheres can be, at most one cell in y and z
 } cr_row_grid;
 
 enum {
@@ -20,9 +21,9 @@ enum {
 
 /// Grids of several widths over the same spheres, one for each class of radii. A level's cells come in strips of CR_STRIP_CELLS
 /// along x, and strips in a table of buckets, either each in its own or, where the level has more strips than buckets, hashed.
-/// Cell x of a strip in bucket b has the number b * CR_STRIP_CELLS + x % CR_STRIP_CELLS; strips that share a bucket are told apart
-/// by a tag, the low bits of their coordinates: those that one search looks into differ in them, and what is that far away from
-/// a sphere otherwise does not touch it.
+/// Cell x of a strip in bucket b has the number b * CR_STRIP_CELLS + x % CR_STRIP_CELLS; strips that share a bucket are told
+/// apart by a tag, the low bits of their coordinates: those that one search looks into differ in them, and spheres that are
+/// that far away from a sphere otherwise do not touch it.
 /// Cells are cut to 0 .. dim-1 as in a cr_row_grid, and half as wide along x as along y and z.
 typedef struct cr_level_grid {
 	cr_cells cells;
@@ -39,9 +40,9 @@ typedef struct cr_level_grid {
 	int32_t mask[CR_LEVELS];                          // buckets - 1, buckets being a power of two
 	int32_t first_bucket[CR_LEVELS];
 	int32_t begin[CR_LEVELS + 1];         // places of its spheres
-	float reach_pad[CR_LEVELS];           // radius + this: how far what touches can be; less than a cell's width for r of
+	float reach_pad[CR_LEVELS];           // radius + this: how far touching spheres can be; less than a cell's width for r of
 										  // this level or a finer one
-	uint8_t search[CR_LEVELS][CR_LEVELS]; // [a][b]: cr_level_search, what the spheres of a do in level b
+	uint8_t search[CR_LEVELS][CR_LEVELS]; // [a][b]: cr_level_search, of the spheres of a in level b
 } cr_level_grid;
 
 /// How the spheres of one level look into another. For each two levels just one of them looks.
@@ -63,7 +64,7 @@ typedef struct cr_sphere_search {
 /// Before and after a search: batches empty; the sum of their tests.
 void cr_clear_batches(cr_pair_batch *batches, int count);
 int64_t cr_sum_tests(const cr_pair_batch *batches, int count);
-/// Hand on what is in the batch, images named by their owners.
+/// Hand on the pairs in the batch, images named by their owners.
 void cr_hand_on_pairs(const cr_sphere_search *search);
 
 typedef struct cr_sphere_kernels {

@@ -1,5 +1,5 @@
-/// carom_spheres_update: is the list of neighbours still proved? If not, copy the spheres in the form that the detectors take and
-/// make the structure fit. Nothing is changed before the input has been checked.
+/// carom_spheres_update: is the list of neighbours still proved? If not, copy the spheres in the form that the detectors take
+/// and make the structure fit. Nothing is changed before the input has been checked.
 #include "base/time.h"
 #include "spheres/sphere_frame.h"
 #include "spheres/sphere_state.h"
@@ -249,8 +249,8 @@ static carom_result load_single(carom_spheres *spheres, const load *task)
 	return CAROM_SUCCESS;
 }
 
-/// An upper bound of what rounding to float about the origin does to a distance: each coordinate is off by at most 2^-24 of the
-/// largest, the centres of a pair both (sums of radii err by no more than the relative error that slack leaves aside).
+/// An upper bound of the change of a distance by rounding to float about the origin: each coordinate is off by at most 2^-24 of
+/// the largest, the centres of a pair both (sums of radii err by no more than the relative error that slack leaves aside).
 static float slack_of(const cr_bounds4 *bounds)
 {
 	double sum = 0;
@@ -353,7 +353,7 @@ static carom_result load_spheres(carom_spheres *spheres, const load *task, doubl
 
 // ---- The structure ----
 
-/// The method for the set; what another one held goes.
+/// The method for the set; memory of another one is given back.
 static void choose_method(carom_spheres *spheres)
 {
 	const carom_sphere_method old = spheres->method;
@@ -366,7 +366,7 @@ static void choose_method(carom_spheres *spheres)
 	spheres->fits = false;
 }
 
-/// The last fit is over: what it took, with the query that may have followed.
+/// The last fit is over: note its time, with the query that may have followed.
 static bool wants_refit(carom_spheres *spheres)
 {
 	if (!spheres->fits || spheres->fitted_count != spheres->set.count) {

@@ -1,5 +1,5 @@
-/// What carom_spheres holds, for the files that serve it: spheres.c (calls), sphere_load.c (update), kept_list.c (skin),
-/// neighbours.c (rows and what is read off them).
+/// The content of carom_spheres, for the files that serve it: spheres.c (calls), sphere_load.c (update), kept_list.c (skin),
+/// neighbours.c (rows and answers read off them).
 #ifndef CR_SPHERES_SPHERE_STATE_H
 #define CR_SPHERES_SPHERE_STATE_H
 
@@ -41,12 +41,12 @@ struct carom_spheres {
 	uint32_t fitted_count;
 	cr_method_choice choice;
 	cr_upkeep upkeep;   // of a tree
-	cr_upkeep_step fit; // what the last build or refit took, and the search after it
+	cr_upkeep_step fit; // times of the last build or refit, and of the search after it
 
-	// What was found.
+	// The pairs.
 	cr_pair_store *store;
 	cr_pair_array pairs;
-	cr_neighbour_rows rows; // with the skin of list; without one of what touches since the last update
+	cr_neighbour_rows rows; // with the skin of list; without one of the pairs that touch since the last update
 	bool has_rows;
 	CR_ARRAY(int64_t)
 	upper; // [blocks of rows + 1] entries above the diagonal before each block of rows; empty: not counted yet
@@ -68,8 +68,8 @@ static inline void cr_read_now(const carom_spheres *spheres, uint32_t i, double 
 	sphere[0] = s->x, sphere[1] = s->y, sphere[2] = s->z, sphere[3] = s->r;
 }
 
-/// Do they touch now? d: from b's centre (its nearest image) to a's. The same decision as cr_spheres_touch without a skin: images
-/// lie at exact places, and of the images of a pair the nearest one touches if any does.
+/// Do they touch now? d: from b's centre (its nearest image) to a's. The same decision as cr_spheres_touch without a skin:
+/// images lie at exact places, and of the images of a pair the nearest one touches if any does.
 static inline bool cr_touch_now(const cr_sphere_space *space, const double a[4], const double b[4], double d[3], double *d2)
 {
 	for (int k = 0; k < 3; k++)
@@ -91,12 +91,12 @@ void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink);
 /// Sort those pairs of the rows that touch now into spheres->pairs. False when out of memory.
 bool cr_sort_touching(carom_spheres *spheres);
 
-/// Find with the method in use, and add what it took to the stats. The sink stops the search by refusing.
+/// Find with the method in use, and add its time and tests to the stats. The sink stops the search by refusing.
 carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink);
 
 /// No spheres from now on.
 void cr_forget_spheres(carom_spheres *spheres);
-/// Give back what pairs and lists hold: there is no list afterwards.
+/// Give back the memory of pairs and lists: there is no list afterwards.
 void cr_release_lists(carom_spheres *spheres);
 /// No spheres from now on, and all memory given back.
 void cr_release_spheres(carom_spheres *spheres);

@@ -1,15 +1,15 @@
-/// What the wide kernels of both grids share: the two steps of a search. Included once for each instruction set.
+/// The two steps of a search, which the wide kernels of both grids share. Included once for each instruction set.
 ///
 /// A search has two steps that keep mispredicted branches away. Eight spheres at a time look up which runs of sorted spheres
-/// they may touch; what is not empty becomes a task. Then each task compares its sphere with a run, eight at a time, and the
-/// hits are packed into the batch, however many there are.
+/// they may touch; each run that is not empty becomes a task. Then each task compares its sphere with a run, eight at a time,
+/// and the hits are packed into the batch, however many there are.
 ///
 /// The margins. With u = 2^-24, a computed squared distance is off by less than 5u of itself (two roundings of each difference
 /// once squared, one of each square, two of the sum), all terms being positive. The computed reach, r_a + r_b + skin and slack,
 /// is off by less than 4u of the sum of its terms' sizes, `high`; its square by less than 9u of high^2. Together less than
-/// 2^-19 = 32u of high^2, whichever of both sides is the larger: where d^2 > high^2 (1 + 2^-19) spheres are certainly apart, where
-/// d^2 <= low^2 - 2^-19 high^2 they certainly touch, low and high being the reach less and plus the set's slack. Squares that
-/// underflow lose up to 2^-149; 2^-120, added to high^2 (1 + 2^-19), makes room for them on both sides.
+/// 2^-19 = 32u of high^2, whichever of both sides is the larger: where d^2 > high^2 (1 + 2^-19) spheres are certainly apart,
+/// where d^2 <= low^2 - 2^-19 high^2 they certainly touch, low and high being the reach less and plus the set's slack. Squares
+/// that underflow lose up to 2^-149; 2^-120, added to high^2 (1 + 2^-19), makes room for them on both sides.
 
 #ifndef CR_SPHERES_SPHERE_TASKS_H
 #define CR_SPHERES_SPHERE_TASKS_H
@@ -23,7 +23,7 @@ static const int32_t CR_LANES[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
 enum {
 	CR_TASKS = 512,               // are run when there are so many
-	CR_TASKS_AT_ONCE = 2 * 9 * 8, // what eight spheres can add: runs in two strips of each of nine rows
+	CR_TASKS_AT_ONCE = 2 * 9 * 8, // the most that eight spheres add: runs in two strips of each of nine rows
 };
 
 /// Sphere `place` against places begin..end-1, of these only the ones with the tag (the grid of one level has no tags).
@@ -48,7 +48,7 @@ static inline void add_tasks(task_list *tasks, m8 live, i8 place, i8 begin, i8 e
 	tasks->count = at + __builtin_popcount(m8_bits(some));
 }
 
-/// What all comparisons of a search have in common.
+/// Constants that all comparisons of a search share.
 typedef struct margins {
 	float high, low; // skin plus and less slack
 } margins;
@@ -58,8 +58,8 @@ static margins make_margins(const cr_sphere_set *set)
 	return (margins){ (float)(set->skin + set->slack), (float)(set->skin - set->slack) };
 }
 
-/// Hits as they are found, not yet in the order of their numbers. To write them as pairs at once would cost every step as much as
-/// eight pairs do together.
+/// Hits as they are found, not yet in the order of their numbers. To write them as pairs at once would cost every step as much
+/// as eight pairs do together.
 typedef struct hit_list {
 	int32_t id[CR_PAIR_BATCH], other[CR_PAIR_BATCH];
 	int32_t count;
@@ -98,8 +98,8 @@ static int32_t empty_hits(hit_list *hits, const cr_sphere_search *search, int32_
 	return 0;
 }
 
-/// Compare a sphere with a run; tag: NULL where the task has none, a constant where this is inlined. Takes and returns the count
-/// of hits, which is to stay in a register: each step waits for it.
+/// Compare a sphere with a run; tag: NULL where the task has none, a constant where this is inlined. Takes and returns the
+/// count of hits, which is to stay in a register: each step waits for it.
 static inline int32_t run_task(const cr_cells *cells, const cr_sphere_search *search, margins m, hit_list *hits, int32_t count,
 	int32_t place, int32_t begin, int32_t end, const int32_t *tag)
 {

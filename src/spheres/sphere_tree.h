@@ -1,10 +1,10 @@
-/// A tree of boxes over spheres, eight children to a node: what the detectors "tree" and "rays" have in common.
+/// A tree of boxes over spheres, eight children to a node, for the detectors "tree" and "rays".
 ///
-/// Input: a cr_sphere_set. The spheres are sorted along the Morton curve. The tree is the radix tree of their codes (Karras 2012;
-/// equal codes are told apart by their place), cut where a range holds eight spheres or fewer: those ranges are the leaves. It is
-/// determined by the codes alone, so that it can be made in any order by any number of threads. Nodes of two children are
-/// gathered to eight, the most populous child being opened first. Boxes come from the leaves up and are rounded outward, so that
-/// refitting is the second half of building. O(n) beside the sort.
+/// Input: a cr_sphere_set. The spheres are sorted along the Morton curve. The tree is the radix tree of their codes (Karras
+/// 2012; equal codes are told apart by their place), cut where a range holds eight spheres or fewer: those ranges are the
+/// leaves. It is determined by the codes alone, so that it can be made in any order by any number of threads. Nodes of two
+/// children are gathered to eight, the most populous child being opened first. Boxes come from the leaves up and are rounded
+/// outward, so that refitting is the second half of building. O(n) beside the sort.
 #ifndef CR_SPHERES_SPHERE_TREE_H
 #define CR_SPHERES_SPHERE_TREE_H
 
@@ -57,8 +57,8 @@ typedef struct cr_sphere_tree {
 	double cost;
 } cr_sphere_tree;
 
-/// How far the box of a sphere of radius r reaches from its centre, in single precision as any instruction set would compute it:
-/// 2^-20 more than asked for, which covers the relative errors of the rounded distances and radii and those of this line.
+/// How far the box of a sphere of radius r reaches from its centre, in single precision as any instruction set would compute
+/// it: 2^-20 more than asked for, which covers the relative errors of the rounded distances and radii and those of this line.
 static inline float cr_tree_reach_of(const cr_sphere_tree *tree, float r)
 {
 	return (tree->reach.scale * r + tree->add) * (1 + 0x1p-20f);

@@ -1,4 +1,5 @@
-/// Wide searches of trees over spheres. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree.
+/// Wide searches of trees over spheres. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
+/// agree.
 #include "spheres/tree_kernels.h"
 #include "math/box8.h"
 
@@ -9,7 +10,7 @@ enum {
 // Relative errors of squares of distances and of sums of radii in single precision, at most 12 roundings (2^-24 each) together,
 // and those that the set's spheres may have beside the slack.
 static const float ABOVE = 1 + 0x1p-19f, BELOW = 1 - 0x1p-19f;
-// Covers what products lose where they leave the range of normal numbers, flushed to zero or not.
+// Covers the loss of products where they leave the range of normal numbers, flushed to zero or not.
 static const float TINY = 0x1p-120f;
 
 static inline uint32_t lanes_below(uint32_t count) { return (1u << count) - 1; }
@@ -58,7 +59,7 @@ static inline void test_row(
 	found->sure |= (uint64_t)m8_bits(f8_lt(d2, inner)) << (CR_TREE_WIDTH * row);
 }
 
-/// Hand on what has been found among the spheres from places first and other on.
+/// Hand on the pairs found among the spheres from places first and other on.
 static inline void take_found(const cr_tree_search *search, uint32_t first, uint32_t other, touching found)
 {
 	while (found.maybe) {
@@ -78,8 +79,8 @@ static void search_leaf(const cr_tree_search *search, uint32_t first, uint32_t c
 	search->batch->tests += count * (count - 1) / 2;
 }
 
-/// Spheres of a leaf that can reach spheres in a box. If spheres touch, the distance from the centre of one to the box of the other,
-/// which contains a ball as wide as its reach, is at most its own reach.
+/// Spheres of a leaf that can reach spheres in a box. If spheres touch, the distance from the centre of one to the box of the
+/// other, which contains a ball as wide as its reach, is at most its own reach.
 static inline uint32_t reach_box(
 	const cr_tree_search *search, const sphere8 *s, uint32_t count, const cr_sphere_node *node, int lane)
 {

@@ -4,7 +4,7 @@
 
 #include "spheres/sphere_tree.h"
 
-/// What one worker needs to search a tree.
+/// The memory of one worker that searches a tree.
 typedef struct cr_tree_search {
 	const cr_sphere_tree *tree;
 	const cr_sphere_set *set;
@@ -12,7 +12,8 @@ typedef struct cr_tree_search {
 	cr_pair_batch *batch;
 	int worker;
 	struct cr_tree_pair *stack; // [CR_TREE_PAIR_STACK] of search_pair; NULL where it is not called
-	// Spheres further apart than r_a + r_b + far do not touch, those nearer than r_a + r_b + near do, both beyond relative errors.
+	// Spheres further apart than r_a + r_b + far do not touch, those nearer than r_a + r_b + near do, both beyond relative
+	// errors.
 	float near, far;
 } cr_tree_search;
 
@@ -40,7 +41,8 @@ typedef struct cr_tree_kernels {
 /// The table for an instruction set that was built in.
 const cr_tree_kernels *cr_get_tree_kernels(carom_simd simd);
 
-/// The spheres at two places of the order touch (sure), or are too near to the limit to tell in single precision: into the batch.
+/// The spheres at two places of the order touch (sure), or are too near to the limit to tell in single precision: into the
+/// batch.
 void cr_tree_take_pair(const cr_tree_search *search, uint32_t a, uint32_t b, bool sure);
 
 /// The ray from the centre at place i of the order has met the box of the sphere at place j, and they may touch.

@@ -1,4 +1,4 @@
-/// What searches of trees share: margins, batches, names. See spheres/tree_search.h.
+/// The common part of searches of trees: margins, batches, names. See spheres/tree_search.h.
 #include "spheres/tree_search.h"
 
 bool cr_begin_find(cr_tree_find *find, const cr_sphere_tree *tree, const cr_sphere_set *set, const cr_pair_sink *sink)

@@ -2,7 +2,7 @@
 #include "spheres/upkeep.h"
 #include <math.h>
 
-// A new value counts a quarter, and at most twice what was known: one interrupted step does not change the plan.
+// A new value counts a quarter, and at most twice the known one: one interrupted step does not change the plan.
 static const double WEIGHT = 0.25, MOST = 2;
 // However little of the growth rebuilds have taken back, so much is assumed, so that it is tried again.
 static const double LEAST_SHARE = 1.0 / 64;
@@ -49,7 +49,7 @@ static double query_slope(const cr_upkeep *u)
 static bool auto_rebuilds(const cr_upkeep *u)
 {
 	if (u->refit_ms < 0)
-		return false; // the first refit tells what one costs
+		return false; // the first refit tells the cost of one
 	if (u->refits == 0 && u->refit_ms >= u->rebuild_ms)
 		return u->rebuilds < CR_UPKEEP_MAX_REBUILDS;
 	if (u->refits < CR_UPKEEP_TRIAL_REFITS)
@@ -81,7 +81,7 @@ static double smooth(double known, double value)
 
 static void start_line(cr_upkeep *u)
 {
-	// Growth within the noise says nothing about what rebuilding cures.
+	// Growth within the noise says nothing about the gain of rebuilding.
 	const double slope = query_slope(u), rise = slope * u->refits;
 	const double end = u->n > 0 ? (u->sum_y + slope * (u->n * u->refits - u->sum_x)) / u->n : 0;
 	u->end_ms = end;

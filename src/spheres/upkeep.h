@@ -1,11 +1,12 @@
-/// Whether to refit or to rebuild a tree whose spheres have moved: the decision alone. Times and costs are handed in, so that it
-/// needs no clock and no tree.
+/// Whether to refit or to rebuild a tree whose spheres have moved: the decision alone. Times and costs are handed in, so that
+/// it needs no clock and no tree.
 ///
-/// AUTO: a refit costs t_u, a rebuild t_r, and each refit since the last rebuild makes a query slower by dq. With k refits between
-/// rebuilds a step costs on average (t_r + k t_u + dq k^2 / 2) / (k + 1) beside the query of a new tree, which is least for
-/// k = -1 + sqrt(1 - 2 (t_u - t_r) / dq) (Advancing RT Core-Accelerated Fixed-Radius Nearest Neighbor Search, arXiv 2601.15633).
-/// The paper takes dq from the growth of the query's time. Queries also grow because spheres settle and touch more, which a rebuild
-/// does not cure: each rebuild shows what share of the growth it took back, and that share of the growth is used.
+/// AUTO: a refit costs t_u, a rebuild t_r, and each refit since the last rebuild makes a query slower by dq. With k refits
+/// between rebuilds a step costs on average (t_r + k t_u + dq k^2 / 2) / (k + 1) beside the query of a new tree, which is least
+/// for k = -1 + sqrt(1 - 2 (t_u - t_r) / dq) (Advancing RT Core-Accelerated Fixed-Radius Nearest Neighbor Search, arXiv
+/// 2601.15633). The paper takes dq from the growth of the query's time. Queries also grow because spheres settle and touch
+/// more, which a rebuild does not cure: each rebuild shows the share of the growth that it took back, and that share of the
+/// growth is used.
 #ifndef CR_SPHERES_UPKEEP_H
 #define CR_SPHERES_UPKEEP_H
 
@@ -13,12 +14,12 @@
 #include "carom/spheres.h"
 
 enum {
-	CR_UPKEEP_MAX_REFITS = 1000, // AUTO rebuilds after so many, to know what that costs today
+	CR_UPKEEP_MAX_REFITS = 1000, // AUTO rebuilds after so many, to know the cost of that today
 	CR_UPKEEP_MAX_REBUILDS = 50, // and refits after so many rebuilds one after another
 	CR_UPKEEP_TRIAL_REFITS = 2,  // before that nothing is known of the growth
 };
 
-/// What was done and what it took.
+/// The last measures and their times.
 typedef struct cr_upkeep_step {
 	bool rebuilt;
 	double update_ms; // of the refit or the rebuild

@@ -13,21 +13,21 @@ typedef struct cr_front {
 	int64_t nodes; // of both kinds
 } cr_front;
 
-/// A block with what a walk has listed; false when out of memory, it is empty then.
+/// A block of the nodes that a walk has listed; false when out of memory, it is empty then.
 bool cr_front_make_block(carom_context *context, const cr_sweep_walk *walk, cr_front_block *block);
 /// Append a block, which is the list's then; false when out of memory.
 bool cr_front_add(carom_context *context, cr_front_blocks *blocks, const cr_front_block *block);
-/// What so many nodes that are no pairs of leaves, and pairs of leaves, take.
+/// Bytes of so many nodes that are no pairs of leaves, and of so many pairs of leaves.
 static inline int64_t cr_front_block_bytes(int64_t nodes, int64_t leaves)
 {
 	return nodes * (int64_t)sizeof(cr_sweep_pair) + leaves * (int64_t)sizeof(cr_leaf_pair);
 }
-/// Free what a block holds.
+/// Free the lists of a block.
 void cr_front_free_block(carom_context *context, cr_front_block *block);
 /// Free all blocks of a list, and the list.
 void cr_front_free_blocks(carom_context *context, cr_front_blocks *blocks);
-/// Replace a front by what the workers made of it: the lists, emptied by this, put in order; neighbours that fit into one block are
-/// joined. False when out of memory; the front is then empty.
+/// Replace a front by the lists that the workers made of it: these are emptied and put in order; neighbours that fit into one
+/// block are joined. False when out of memory; the front is then empty.
 bool cr_front_replace(carom_context *context, cr_front *front, cr_front_blocks *const lists[], int list_count);
 void cr_front_free(carom_context *context, cr_front *front);
 size_t cr_front_bytes(const cr_front *front);

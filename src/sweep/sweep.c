@@ -1,5 +1,5 @@
-/// The calls of carom/sweep.h: meshes and their motion, and what a search is made of. The work is in sweep_tree.c (boxes), sweep_search.c
-/// (traversal and tests) and sweep_sort.c (results).
+/// The calls of carom/sweep.h: meshes and their motion, and the order of a search. The work is in sweep_tree.c (boxes),
+/// sweep_search.c (traversal and tests) and sweep_sort.c (results).
 #include "base/parallel.h"
 #include "base/time.h"
 #include "sweep/sweep_cookies.h"
@@ -222,7 +222,8 @@ static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int3
 	return CAROM_SUCCESS;
 }
 
-/// Check the arguments of a call that puts the vertices of a mesh somewhere, in its argument of the given name, and begin the step.
+/// Check the arguments of a call that puts the vertices of a mesh somewhere, in its argument of the given name, and begin the
+/// step.
 static carom_result begin_motion(
 	carom_sweep *sweep, const char *call, int32_t mesh, const char *name, const carom_strided *vertices)
 {
@@ -454,7 +455,7 @@ carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)
 	return CAROM_SUCCESS;
 }
 
-/// The earliest of what the workers found; NULL if there is none.
+/// The earliest impact that the workers found; NULL if there is none.
 static const cr_sweep_impact *pick_earliest(const carom_sweep *s)
 {
 	const cr_sweep_impact *best = NULL;

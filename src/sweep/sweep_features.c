@@ -35,8 +35,8 @@ static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
 }
 
-// Pairs whose features a mask tells: known ones, and far ones, by who is the first triangle of each feature. No branch depends on data: each list is written at its end whether or not the entry
-// stays.
+// Pairs whose features a mask tells: known ones, and far ones, by who is the first triangle of each feature. No branch depends
+// on data: each list is written at its end whether or not the entry stays.
 
 enum { PAIRS = 64 }; // at a time: their features stay in the first-level cache
 
@@ -112,8 +112,8 @@ static inline void list_known(bool dop, const cr_sweep_tree *tree, known_feature
 		add_edges(s, queries, get_low(known->edges[i]), get_high(known->edges[i]));
 }
 
-// Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for two features, the masks say whose they are as
-// well; what may be otherwise is looked at when the boxes overlap.
+// Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for two features, the masks say
+// whose they are as well; other cases are looked at when the boxes overlap.
 
 typedef struct near_features {
 	int32_t a, b;   // vertex and node of the face, or two edges
@@ -133,8 +133,8 @@ static inline uint64_t own_bits(const int32_t *corners)
 
 static inline bool may_touch(uint64_t first, uint64_t second) { return (first & second) != 0; }
 
-/// Corners of triangle a with triangle b. firsts: a bit for each corner whose first triangle a is. rings: 0 where only the first triangle of a
-/// feature counts, all bits elsewhere.
+/// Corners of triangle a with triangle b. firsts: a bit for each corner whose first triangle a is. rings: 0 where only the
+/// first triangle of a feature counts, all bits elsewhere.
 static inline void gather_near_corners(
 	const cr_sweep_scene *s, int32_t a, int32_t b, int32_t node, uint32_t firsts, uint64_t rings, near_lists *near)
 {
@@ -200,7 +200,7 @@ static inline void list_near(bool dop, const cr_sweep_tree *tree, bool every, ne
 	}
 }
 
-/// What list_features works in.
+/// Room in which list_features works.
 typedef struct feature_room {
 	known_features known;
 	near_lists near;

@@ -1,7 +1,7 @@
 /// Boxes and traversal of a swept scene. Compiled once for each instruction set (CR_ISA).
 ///
-/// A box of the 18-DOP is two rows of eight floats, so one comparison of rows each way tells eight of nine axes; the record is a cache
-/// line, and most pairs that are apart need no more than the two records.
+/// A box of the 18-DOP is two rows of eight floats, so one comparison of rows each way tells eight of nine axes; the record is
+/// a cache line, and most pairs that are apart need no more than the two records.
 #include "sweep/sweep_kernels.h"
 #include "sweep/sweep_descent.h"
 #include "sweep/sweep_overlap.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	BATCH = 64,     // pairs opened, or nodes of the front looked at, before what came of them is
+	BATCH = 64,     // pairs opened, or nodes of the front looked at, before their results are
 	SAMPLE = 16,    // of so many batches of a front one is a sample
 	MOST_FRESH = 3, // children of a pair
 	// Pairs waiting; beyond it they are opened one at a time, in depth-first order, which needs CR_SWEEP_DEPTH_FIRST at most.
@@ -44,7 +44,7 @@ static inline void place_until(const cr_sweep_motion *m, int64_t vertex, double 
 	}
 }
 
-/// What the box of a vertex gets beyond its places, along x, y, z and along the other axes.
+/// The margin of the box of a vertex beyond its places, along x, y, z and along the other axes.
 static inline double straight_margin(const cr_sweep_motion *m, int64_t vertex)
 {
 	return m->sizes ? m->base + m->share * m->sizes[vertex] : m->straight;
@@ -161,9 +161,10 @@ static bool overlap(const cr_sweep_tree *tree, int32_t a, int32_t b)
 
 // ---- Traversal ----
 //
-// Pairs whose boxes overlap wait on a stack; the uppermost BATCH of them are opened together, and each child goes where it belongs without a
-// branch: it is written at the end of each list, and the list grows or does not. (Branches foreseen wrongly took most of the time.)
-// listed: where it stops is listed for a front; when the front has been lost on the way, nobody takes what is listed.
+// Pairs whose boxes overlap wait on a stack; the uppermost BATCH of them are opened together, and each child goes where it
+// belongs without a branch: it is written at the end of each list, and the list grows or does not. (Branches foreseen wrongly
+// took most of the time.) listed: where it stops is listed for a front; when the front has been lost on the way, nobody takes
+// the list.
 
 /// Hand on the lists that have no room for as many more.
 static inline void make_room(cr_sweep_walk *walk, int32_t leaves, int32_t stops)
@@ -222,7 +223,8 @@ static inline int32_t leave_out_excluded(const cr_sweep_node *nodes, cr_sweep_pa
 	return left;
 }
 
-/// The children of pairs, which are no pairs of leaves. Nodes against themselves wait at once. Returns how many are left to look at.
+/// The children of pairs, which are no pairs of leaves. Nodes against themselves wait at once. Returns how many are left to
+/// look at.
 static inline int32_t open_pairs(
 	cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t *waiting, cr_sweep_pair *children)
 {
@@ -338,7 +340,8 @@ static inline bool parents_meet(bool dop, cr_sweep_walk *walk, parent_test *last
 	return last->meet;
 }
 
-/// The first child of its parent that is not excluded? (One is wanted at least, since excluded children make an excluded parent.)
+/// The first child of its parent that is not excluded? (One is wanted at least, since excluded children make an excluded
+/// parent.)
 static inline bool is_first_wanted(const cr_sweep_tree *tree, cr_sweep_pair parent, cr_sweep_pair child)
 {
 	if (cr_is_first_child(parent, child))
@@ -349,8 +352,8 @@ static inline bool is_first_wanted(const cr_sweep_tree *tree, cr_sweep_pair pare
 	return cr_is_excluded(&tree->nodes[children[0].a], &tree->nodes[children[0].b]);
 }
 
-/// The uppermost ancestor of a pair that is apart. It takes the place of all that is below it: *first tells whether only first children lead to the
-/// pair, which puts it there; the others, which are apart as well, go.
+/// The uppermost ancestor of a pair that is apart. It takes the place of all that is below it: *first tells whether only first
+/// children lead to the pair, which puts it there; the others, which are apart as well, go.
 static inline cr_sweep_pair raise(bool dop, cr_sweep_walk *walk, parent_test *last, cr_sweep_pair p, bool *first)
 {
 	*first = true;
@@ -412,7 +415,8 @@ static inline void prefetch(bool dop, const cr_sweep_boxes *boxes, cr_sweep_pair
 	__builtin_prefetch(boxes->main + stride * p.b);
 }
 
-/// At most BATCH nodes of a block, which are no pairs of leaves: those that sprout wait, the others go to its end. Returns how many wait.
+/// At most BATCH nodes of a block, which are no pairs of leaves: those that sprout wait, the others go to its end. Returns how
+/// many wait.
 static inline int32_t look_at_nodes(
 	bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_sweep_pair *nodes, int32_t count, bool sample)
 {
@@ -446,7 +450,7 @@ static inline void follow_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *b
 {
 	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
 	const int32_t count = block->count;
-	block->count = 0; // what stays never overtakes what is looked at
+	block->count = 0; // the nodes that stay never overtake those that are looked at
 	for (int32_t i = 0; i < count; i += BATCH) {
 		const int32_t here = count - i < BATCH ? count - i : BATCH;
 		for (int32_t k = i + BATCH; k < i + 2 * BATCH && k < count; k++)
@@ -458,7 +462,7 @@ static inline void follow_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *b
 	}
 }
 
-/// What a pair of leaves answers for is found out when it meets for the second time.
+/// The pairs of features that a pair of leaves answers for are found when it meets for the second time.
 static inline void learn_features(cr_sweep_walk *walk, cr_leaf_pair *in_block, cr_leaf_pair *in_list)
 {
 	const cr_sweep_node *nodes = walk->tree->nodes;
@@ -504,7 +508,7 @@ static inline int32_t find_apart(
 	return apart_count;
 }
 
-/// Keep those of a batch that meet, and of the others what raising leaves.
+/// Keep those of a batch that meet, and of the others the ancestors that raising leaves.
 static inline void prune_leaves(bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_leaf_pair *pairs, int32_t count)
 {
 	const cr_sweep_boxes boxes = walk->tree->node_boxes;
@@ -551,7 +555,7 @@ static inline void follow_with(bool dop, cr_sweep_walk *walk, cr_front_block *bl
 {
 	follow_nodes(dop, walk, block);
 	follow_leaves(dop, walk, block);
-	// What was listed before is in the block.
+	// Nodes listed before are in the block.
 	walk->stop_total += block->count + block->leaf_count;
 	walk->leaf_stop_total += block->leaf_count;
 }

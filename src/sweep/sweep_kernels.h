@@ -4,7 +4,8 @@
 
 #include "sweep/sweep_line.h"
 
-/// A node of the bounding volume test tree (BVTT): two nodes of the tree, a < b apart from each other; or a node against itself.
+/// A node of the bounding volume test tree (BVTT): two nodes of the tree, a < b apart from each other; or a node against
+/// itself.
 typedef struct cr_sweep_pair {
 	int32_t a, b;
 } cr_sweep_pair;
@@ -30,13 +31,13 @@ typedef struct cr_front_block {
 	int32_t task, order; // its place in the front: that of the task it comes of, then its order among those of the task
 } cr_front_block;
 
-/// A traversal: what it does, and what it finds. Lists are handed on when they are full; what is left is the caller's to hand on.
+/// A traversal: its settings and its findings. Full lists are handed on; the caller hands on the last ones.
 typedef struct cr_sweep_walk cr_sweep_walk;
 struct cr_sweep_walk {
 	const cr_sweep_tree *tree;
 	bool keep_adjacent; // pairs of leaves that share a vertex count as others
 	bool keep_stops;    // list where the traversal stops: the front
-	bool prune;         // follow: what is below boxes that are apart gives way to them
+	bool prune;         // follow: nodes below boxes that are apart give way to them
 	void (*leaves_full)(cr_sweep_walk *walk);
 	void (*stops_full)(cr_sweep_walk *walk);
 	int32_t leaf_count, stop_count, leaf_stop_count;
@@ -52,7 +53,7 @@ struct cr_sweep_walk {
 	int64_t sampled, stale;                   // of a sample of those apart: how many, and how many whose parents are apart
 };
 
-/// Lists of queries for geom/swept.h; each has room for what CR_SWEEP_LEAVES pairs may bring.
+/// Lists of queries for geom/swept.h; each has room for the queries of CR_SWEEP_LEAVES pairs.
 typedef struct cr_sweep_queries {
 	int32_t (*faces)[4];
 	int32_t *face_triangle; // of faces
@@ -63,7 +64,7 @@ typedef struct cr_sweep_queries {
 
 enum { CR_SWEEP_FEATURE_ROOM = 26 << 10 };
 
-/// Places of all vertices at both ends of the step, and what boxes get beyond them.
+/// Places of all vertices at both ends of the step, and the margins of boxes beyond them.
 typedef struct cr_sweep_motion {
 	const double *begin, *end; // 3 for each vertex
 	double until;              // boxes hold the motion from 0 to this time
@@ -74,7 +75,7 @@ typedef struct cr_sweep_motion {
 	double base, share;
 } cr_sweep_motion;
 
-// Of the largest coordinate: what sums along a diagonal axis may be off by.
+// Of the largest coordinate: the error of sums along a diagonal axis.
 #define CR_SWEEP_DIAGONAL_ROUNDING 0x1p-46
 // And how much longer features that differ by 1 along an axis can be apart along a diagonal one.
 #define CR_SWEEP_DIAGONAL 1.4142135623730952
@@ -88,8 +89,8 @@ typedef struct cr_sweep_kernels {
 	bool (*overlap)(const cr_sweep_tree *tree, int32_t a, int32_t b);
 	/// Everything below a node of the BVTT whose boxes overlap (MCCD, Algorithms 3 and 4), opened in batches.
 	void (*walk)(cr_sweep_walk *walk, cr_sweep_pair from);
-	/// From each node of this part of a front: it stays in the part while its boxes are apart or when both are leaves; else it goes, and
-	/// where the traversal from it stops is listed.
+	/// From each node of this part of a front: it stays in the part while its boxes are apart or when both are leaves; else it
+	/// goes, and where the traversal from it stops is listed.
 	void (*follow)(cr_sweep_walk *walk, cr_front_block *block);
 	/// Boxes begin..end-1 of a sorted line against those that follow each and begin before it ends.
 	void (*pass)(cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end);
@@ -102,8 +103,8 @@ typedef struct cr_sweep_kernels {
 /// The table for an instruction set that was built in.
 const cr_sweep_kernels *cr_get_sweep_kernels(carom_simd simd);
 
-/// The children of a node of the BVTT whose boxes overlap, in the order of the traversal; 0 for a pair of leaves, and for a leaf
-/// against itself. Excluded ones are left out.
+/// The children of a node of the BVTT whose boxes overlap, in the order of the traversal; 0 for a pair of leaves, and for a
+/// leaf against itself. Excluded ones are left out.
 int cr_sweep_children(const cr_sweep_tree *tree, cr_sweep_pair pair, cr_sweep_pair children[3]);
 
 #endif

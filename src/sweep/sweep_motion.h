@@ -1,5 +1,5 @@
-/// What the world needs of a swept scene beyond carom/sweep.h: to write places without copies and checks, to have its say about pairs
-/// of meshes, and the checks of what its callers give.
+/// Calls for the world beyond carom/sweep.h: they write places without copies and checks, ask the world about pairs
+/// of meshes, and check input.
 #ifndef CR_SWEEP_SWEEP_MOTION_H
 #define CR_SWEEP_SWEEP_MOTION_H
 
@@ -15,7 +15,7 @@ typedef struct cr_sweep_places {
 
 /// Begin a step as a motion does: everything rests where the last one ended. To be called whether or not anything moves.
 void cr_begin_sweep_step(carom_sweep *sweep);
-/// After it, and before the search: what is written there counts. Different meshes may be written at the same time.
+/// After it, and before the search: places written there count. Different meshes may be written at the same time.
 cr_sweep_places cr_get_sweep_places(carom_sweep *sweep, int32_t mesh);
 
 /// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more than once.

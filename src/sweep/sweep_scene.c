@@ -35,7 +35,8 @@ static void bucket_half_edges(const cr_sweep_scene *s, int32_t *first, cr_key *k
 	first[0] = 0;
 }
 
-/// Equal half edges, from..end-1 of those of a vertex by the other one, are one edge; their triangles ascend because the sorts are stable.
+/// Equal half edges, from..end-1 of those of a vertex by the other one, are one edge; their triangles ascend because the sorts
+/// are stable.
 static void number_edges(cr_sweep_scene *s, int32_t low, const cr_key *keys, int32_t from, int32_t end)
 {
 	for (int32_t i = from; i < end; i++) {
@@ -168,7 +169,7 @@ bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int3
 		.vertex_count = vertex_count, .triangle_count = triangle_count, .triangles = triangles, .given_vertices = given_vertices
 	};
 	cr_sweep_scene *s = scene;
-	// Room for as many edges as there are corners: what open meshes of single triangles need.
+	// Room for as many edges as there are corners: open meshes of single triangles need it.
 	s->triangle_edges = cr_alloc(context, corner_bytes(s));
 	s->edges = cr_alloc(context, 2 * corner_bytes(s));
 	s->edge_triangles = cr_alloc(context, corner_bytes(s));
@@ -210,7 +211,7 @@ void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene)
 	*scene = (cr_sweep_scene){ 0 };
 }
 
-// ---- Who answers for what ----
+// ---- Which pair of triangles answers for a pair of features ----
 
 bool cr_answers_for_vertex(const cr_sweep_scene *s, int32_t vertex, int32_t a, int32_t b)
 {

@@ -1,10 +1,10 @@
-/// The scene of a sweep as one mesh: vertices, edges and triangles of all meshes one after the other, who touches whom, and which
-/// pair of triangles answers for a pair of features.
+/// The scene of a sweep as one mesh: vertices, edges and triangles of all meshes one after the other, who touches whom, and
+/// which pair of triangles answers for a pair of features.
 ///
-/// A pair of features (vertex and face, or two edges) lies in several pairs of triangles. It is tested in one of them: the first
-/// pair, in the order of the triangles' numbers, that shares no vertex. What has no such pair is an orphan (Tang, Manocha and Tong
-/// 2010, section 4) and is listed once, when the scene is made. So every pair of features is tested once, and pairs of adjacent triangles,
-/// whose boxes always overlap, need not be looked at.
+/// A pair of features (vertex and face, or two edges) lies in several pairs of triangles. It is tested in one of them: the
+/// first pair, in the order of the triangles' numbers, that shares no vertex. A pair of features without such a pair is an
+/// orphan (Tang, Manocha and Tong 2010, section 4) and is listed once, when the scene is made. So every pair of features is
+/// tested once, and pairs of adjacent triangles, whose boxes always overlap, need not be looked at.
 #ifndef CR_SWEEP_SWEEP_SCENE_H
 #define CR_SWEEP_SWEEP_SCENE_H
 
@@ -53,7 +53,8 @@ void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene);
 /// Place of a vertex in a set of 256 (multiplicative hash, Knuth).
 static inline uint32_t cr_vertex_bit(int32_t vertex) { return (uint32_t)vertex * 0x9e3779b1u >> 24; }
 
-/// Whether edge e is named before edge f in a query: by the given numbers of their first ends. (Edges that share a vertex are never in one.)
+/// Whether edge e is named before edge f in a query: by the given numbers of their first ends. (Edges that share a vertex are
+/// never in one.)
 static inline bool cr_edge_is_first(const cr_sweep_scene *scene, int32_t e, int32_t f)
 {
 	return scene->given_vertices[scene->edges[2 * (int64_t)e]] < scene->given_vertices[scene->edges[2 * (int64_t)f]];
@@ -80,8 +81,8 @@ static inline bool cr_are_adjacent(const cr_sweep_scene *scene, int32_t a, int32
 		(p[2] == q[0]) | (p[2] == q[1]) | (p[2] == q[2]);
 }
 
-/// False: no triangle that shares a vertex with a (a itself among them) shares one with b. Then each pair of features belongs to
-/// (a, b) exactly when a and b are the first triangles of the two features. May be true without need. Not symmetric.
+/// False: no triangle that shares a vertex with a (a itself among them) shares one with b. Then each pair of features belongs
+/// to (a, b) exactly when a and b are the first triangles of the two features. May be true without need. Not symmetric.
 static inline bool cr_may_be_near(const cr_sweep_scene *scene, int32_t a, int32_t b)
 {
 	const cr_near_vertices *near = &scene->near[a];
@@ -97,8 +98,8 @@ static inline bool cr_may_be_near(const cr_sweep_scene *scene, int32_t a, int32_
 /// Is a, a triangle of the vertex, the first one that shares no vertex with b? (a does not.)
 bool cr_answers_for_vertex(const cr_sweep_scene *scene, int32_t vertex, int32_t a, int32_t b);
 
-/// Is (a, b), a triangle of each edge, the first pair that shares no vertex? Ordered by the triangle of edge_a, the lower number, then by
-/// that of edge_b. ((a, b) does not.)
+/// Is (a, b), a triangle of each edge, the first pair that shares no vertex? Ordered by the triangle of edge_a, the lower
+/// number, then by that of edge_b. ((a, b) does not.)
 bool cr_answers_for_edges(const cr_sweep_scene *scene, int32_t edge_a, int32_t edge_b, int32_t a, int32_t b);
 
 enum { CR_MOST_VERTEX_FACE = 6, CR_MOST_EDGE_EDGE = 9 };
@@ -125,8 +126,8 @@ static inline uint32_t cr_features_of_firsts(const cr_sweep_scene *scene, int32_
 /// pairs of features that share no vertex count, from their first triangles, be these adjacent or not (no orphan sets).
 uint32_t cr_features_mask(const cr_sweep_scene *scene, int32_t a, int32_t b, bool every);
 
-/// List the pairs of features that the pair of triangles (a, b) answers for, not every: at most 6 of vertex and face, 9 of edges.
-/// Returns the number of the former; *edge_pairs gets that of the latter.
+/// List the pairs of features that the pair of triangles (a, b) answers for, not every: at most 6 of vertex and face, 9 of
+/// edges. Returns the number of the former; *edge_pairs gets that of the latter.
 int cr_features_of_pair(const cr_sweep_scene *scene, int32_t a, int32_t b, cr_feature_pair faces[CR_MOST_VERTEX_FACE],
 	cr_feature_pair edges[CR_MOST_EDGE_EDGE], int *edge_pairs);
 

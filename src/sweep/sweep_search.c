@@ -1,9 +1,9 @@
-/// The search of a step: traversal from the root or along the front, elementary tests with it, orphans. In: boxes of the step. Out:
-/// the impacts, in the lists of the workers; the front for the next step.
+/// The search of a step: traversal from the root or along the front, elementary tests with it, orphans. In: boxes of the step.
+/// Out: the impacts, in the lists of the workers; the front for the next step.
 ///
-/// From the root the bounding volume test tree is opened, in order, until it has some hundred tasks; workers take them as they come
-/// (MCCD does the same with blocks of the front). Which worker does what changes nothing: impacts are sorted, blocks of the front
-/// carry their task's number, and counters are sums.
+/// From the root the bounding volume test tree is opened, in order, until it has some hundred tasks; workers take them as they
+/// come (MCCD does the same with blocks of the front). The worker of a task changes nothing: impacts are sorted, blocks of the
+/// front carry their task's number, and counters are sums.
 #include "base/parallel.h"
 #include "base/time.h"
 #include "sweep/sweep_state.h"
@@ -25,8 +25,9 @@ enum {
 	LINE_PIECE = 256,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
-	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below nodes that are apart. It is rebuilt when more than the
-	// second are: the root then takes fewer tests than pruning (kick, where fronts of 13 million nodes are left by a leap).
+	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below nodes that are apart. It is
+	// rebuilt when more than the second are: the root then takes fewer tests than pruning (kick, where fronts of 13 million
+	// nodes are left by a leap).
 	PRUNE_STALE = 25,
 	REBUILD_STALE = 50,
 };
@@ -80,8 +81,8 @@ static bool make_tasks(carom_sweep *s, int64_t enough)
 	return true;
 }
 
-/// The earliest impact is looked for in rounds: a few of the tasks, or blocks of the front, spread over all; four times as many; and so on. An
-/// impact found ends the step: the boxes of later rounds hold the motion until then alone.
+/// The earliest impact is looked for in rounds: a few of the tasks, or blocks of the front, spread over all; four times as
+/// many; and so on. An impact found ends the step: the boxes of later rounds hold the motion until then alone.
 static int round_of(int64_t task)
 {
 	int64_t part = (int64_t)1 << 2 * (EARLIEST_ROUNDS - 1);
@@ -94,8 +95,8 @@ static int round_of(int64_t task)
 
 static bool is_due(const carom_sweep *s, int64_t task) { return s->round < 0 || round_of(task) == s->round; }
 
-/// Is the front pruned in this step? Not in rounds: what is dropped counts on what its ancestor's boxes are for others, so they must be the same
-/// for all.
+/// Is the front pruned in this step? Not in rounds: a pair may be dropped only if its ancestor's boxes are the same for all
+/// blocks, and in rounds they are not.
 static bool prunes(const carom_sweep *s) { return s->def.prune_front && s->round < 0 && s->front_stale; }
 
 static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
@@ -156,7 +157,7 @@ static bool wants_front(const carom_sweep *s)
 	return !s->front_over || s->front_size <= s->job.front_limit / ALL_PARTS * SHRUNK_PARTS;
 }
 
-/// Keep what the workers made of the front, unless it was lost on the way.
+/// Keep the front that the workers made, unless it was lost on the way.
 static void take_front(carom_sweep *s, bool followed)
 {
 	cr_front_blocks *lists[CR_MAX_WORKERS];
@@ -178,7 +179,8 @@ static void take_front(carom_sweep *s, bool followed)
 	}
 }
 
-/// Without pruning (MCCD, section 4.5): too much of the front has sprouted since it was made, or been replaced. With it: too much is stale.
+/// Without pruning (MCCD, section 4.5): too much of the front has sprouted since it was made, or been replaced. With it: too
+/// much is stale.
 static void judge_front(carom_sweep *s)
 {
 	if (!s->front_held)
@@ -301,7 +303,7 @@ static void count_tests(carom_sweep *s)
 	}
 }
 
-/// What tests took of the time of a worker so far.
+/// The part of a worker's time that tests took so far.
 static double mean_test_time(const carom_sweep *s)
 {
 	double sum = 0;

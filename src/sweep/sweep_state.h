@@ -68,7 +68,7 @@ void cr_bound_sweep(carom_sweep *sweep, double until);
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
 /// Put the impacts of the workers in order: hits. False when out of memory.
 bool cr_sort_sweep_hits(carom_sweep *sweep);
-/// How a definition wants pairs of features to be tested, and what the public names say of a verdict (sweep_pair.c).
+/// How a definition wants pairs of features to be tested, and the public name of a verdict (sweep_pair.c).
 cr_swept_options cr_swept_options_of(const carom_sweep_def *def, carom_simd simd);
 carom_sweep_status cr_sweep_status_of(uint8_t swept_status);
 /// Writes the impact of a pair that was tested by itself.

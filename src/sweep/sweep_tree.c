@@ -75,7 +75,7 @@ static void join_groups(cr_sweep_tree *tree)
 	}
 }
 
-/// Cut into subtrees of at most CR_SWEEP_PART_NODES nodes, and what is above them. Counts only when the lists are NULL.
+/// Cut into subtrees of at most CR_SWEEP_PART_NODES nodes, and the nodes above them. Counts only when the lists are NULL.
 static void make_parts(cr_sweep_tree *tree)
 {
 	tree->part_count = tree->joint_count = 0;
@@ -208,13 +208,14 @@ void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_s
 	// Features within min_separation of each other differ by at most that along an axis of length 1, and by the root of 2 times
 	// that along the diagonal ones. Sums are off by a rounding: the filters allow for 2^-49 of the largest coordinate.
 	//
-	// The largest coordinate is that of the two features alone. So it need only be that of the mesh of each: of a pair from two meshes
-	// the boxes get both allowances, and each box at least that of its own mesh. A mesh parked at 1e12 then widens no box but its own.
+	// The largest coordinate is that of the two features alone. So it need only be that of the mesh of each: of a pair from two
+	// meshes the boxes get both allowances, and each box at least that of its own mesh. A mesh parked at 1e12 then widens no
+	// box but its own.
 	double base = 0.5 * bounds->min_separation * (1 + 0x1p-20), share = 0;
 	if (bounds->until < 1) {
-		// Tests report features that come as near as the tolerance, or as 2^-43 of their size (which is at most 48 times the largest
-		// coordinate): rung 3 within a hull of half of it and that far from the origin along each axis. Twice that is taken. The
-		// places at the end of the part are off by three roundings.
+		// Tests report features that come as near as the tolerance, or as 2^-43 of their size (which is at most 48 times the
+		// largest coordinate): rung 3 within a hull of half of it and that far from the origin along each axis. Twice that is
+		// taken. The places at the end of the part are off by three roundings.
 		base += 2 * bounds->tolerance;
 		share = 0x1p-36;
 	}

@@ -1,11 +1,11 @@
 /// One tree over all triangles of a swept scene, and the boxes of all that moves in it.
 ///
-/// Binary, a triangle a leaf, in depth-first order: the left child follows its parent. Built once from places at the beginning of a
-/// step; after that only the boxes change. Boxes hold a feature at both ends of the step, so at every time between, and half of the
-/// separation that counts as an impact. They are floats, rounded outward.
+/// Binary, a triangle a leaf, in depth-first order: the left child follows its parent. Built once from places at the beginning
+/// of a step; after that only the boxes change. Boxes hold a feature at both ends of the step, so at every time between, and
+/// half of the separation that counts as an impact. They are floats, rounded outward.
 ///
-/// Whatever the boxes tell apart is ruled out by the filters of geom/swept.h as well: the margins here exceed those of the filters.
-/// So which tree, which kind of box and which order of traversal is used never changes what is found.
+/// Whatever the boxes tell apart is ruled out by the filters of geom/swept.h as well: the margins here exceed those of the
+/// filters. So which tree, which kind of box and which order of traversal is used never changes the impacts.
 #ifndef CR_SWEEP_SWEEP_TREE_H
 #define CR_SWEEP_SWEEP_TREE_H
 
@@ -42,7 +42,7 @@ typedef struct cr_sweep_node {
 	int32_t group; // the group of all its triangles, -1 when they are of several or of none
 } cr_sweep_node;
 
-/// What is searched. Two triangles of one group never hit each other; group -1 is none.
+/// The scene that is searched. Two triangles of one group never hit each other; group -1 is none.
 typedef struct cr_sweep_tree {
 	carom_sweep_volume volume;
 	const cr_sweep_scene *scene;
@@ -65,16 +65,16 @@ static inline bool cr_is_excluded(const cr_sweep_node *a, const cr_sweep_node *b
 	return a->group >= 0 && a->group == b->group;
 }
 
-/// Build over triangles [3*triangle_count], at least one. positions [3*vertices]; groups [triangle_count]. False when out of memory; the
-/// tree is then empty. There are no boxes yet. Deterministic, one thread.
+/// Build over triangles [3*triangle_count], at least one. positions [3*vertices]; groups [triangle_count]. False when out of
+/// memory; the tree is then empty. There are no boxes yet. Deterministic, one thread.
 bool cr_sweep_tree_build(carom_context *context, const int32_t *triangles, int32_t triangle_count, const double *positions,
 	const int32_t *groups, carom_sweep_build build, cr_sweep_tree *tree);
-/// Make room for the boxes of a scene, which must outlive the tree and holds the triangles that its leaves name. Boxes are not filled in yet.
-/// False when out of memory; the tree can then only be freed.
+/// Make room for the boxes of a scene, which must outlive the tree and holds the triangles that its leaves name. Boxes are not
+/// filled in yet. False when out of memory; the tree can then only be freed.
 bool cr_sweep_tree_attach(carom_context *context, const cr_sweep_scene *scene, carom_sweep_volume volume, cr_sweep_tree *tree);
 void cr_sweep_tree_free(carom_context *context, cr_sweep_tree *tree);
 
-/// What is bounded: the motion of all vertices from time 0 to until.
+/// The motion that is bounded: that of all vertices from time 0 to until.
 typedef struct cr_sweep_bounds {
 	const double *begin, *end; // [3*vertex_count] at both ends of the step
 	double largest;            // no coordinate at either end is larger
@@ -84,11 +84,12 @@ typedef struct cr_sweep_bounds {
 	const float *sizes; // [vertex_count] at least the largest coordinate of each vertex's mesh; NULL: largest will do for all
 } cr_sweep_bounds;
 
-/// Boxes of all features and nodes, in parallel. What the boxes of a part of the step tell apart, the elementary tests never report before its end.
+/// Boxes of all features and nodes, in parallel. Features that the boxes of a part of the step tell apart are never reported
+/// before its end.
 void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_sweep_bounds *bounds);
 
-/// The order of the triangles, and where each subtree splits: sweep_split.c. order[count] is permuted; returns how many of them are
-/// to the left. low and high are the corners of the triangles' boxes, 3 floats each; depth is that of the node.
+/// The order of the triangles, and where each subtree splits: sweep_split.c. order[count] is permuted; returns how many of them
+/// are to the left. low and high are the corners of the triangles' boxes, 3 floats each; depth is that of the node.
 int32_t cr_sweep_split(carom_sweep_build build, const float *low, const float *high, int32_t *order, int32_t count, int depth);
 
 #endif

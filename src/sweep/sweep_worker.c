@@ -230,7 +230,7 @@ static void filter_leaves(cr_sweep_worker *w)
 	walk->leaf_count = kept;
 }
 
-// ---- What a walk hands on ----
+// ---- Lists that a walk hands on ----
 
 static void take_leaves(cr_sweep_walk *walk)
 {
@@ -245,7 +245,8 @@ static void take_leaves(cr_sweep_walk *walk)
 	w->job->kernels->list_features(walk->tree, walk->leaves, walk->leaf_count, w->job->every, &w->queries);
 }
 
-/// Keep a block of the front that is being made, unless that is too large, or lost already. The block is the list's, or empty, afterwards.
+/// Keep a block of the front that is being made, unless that is too large, or lost already. The block is the list's, or empty,
+/// afterwards.
 static void keep_block(cr_sweep_worker *w, cr_front_block *block)
 {
 	cr_sweep_job *job = w->job;
@@ -293,7 +294,7 @@ void cr_sweep_worker_follow(cr_sweep_worker *w, int32_t task, cr_front_block *bl
 	w->order = 1;
 	w->job->kernels->follow(&w->walk, block);
 	end_task(w);
-	w->order = 0; // what stayed is before what was listed
+	w->order = 0; // nodes that stayed come before those that were listed
 	keep_block(w, block);
 	*block = (cr_front_block){ 0 };
 }

@@ -1,7 +1,7 @@
-/// What a worker of a sweep holds: a traversal, the queries that it gathers, and the impacts found.
+/// The memory of a worker of a sweep: a traversal, the queries that it gathers, and the impacts found.
 ///
-/// Pairs of leaves become pairs of features, pairs of features become queries, and a few hundred queries at a time go through the tests of
-/// geom/swept.h: nothing is kept but impacts.
+/// Pairs of leaves become pairs of features, pairs of features become queries, and a few hundred queries at a time go through
+/// the tests of geom/swept.h: nothing is kept but impacts.
 #ifndef CR_SWEEP_SWEEP_WORKER_H
 #define CR_SWEEP_SWEEP_WORKER_H
 
@@ -29,7 +29,7 @@ typedef struct cr_sweep_filter {
 	int32_t group;
 } cr_sweep_filter;
 
-/// What all workers of a step look for.
+/// The task that all workers of a step share.
 typedef struct cr_sweep_job {
 	carom_context *context;
 	const cr_sweep_tree *tree;
@@ -90,7 +90,7 @@ void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep
 
 /// Test a pair of features that is not from the tree.
 void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_feature_pair *pair);
-/// Walk from a node of the BVTT. What is to be kept of the front goes to the blocks, under the number of this task.
+/// Walk from a node of the BVTT. Nodes to be kept in the front go to the blocks, under the number of this task.
 void cr_sweep_worker_walk(cr_sweep_worker *worker, int32_t task, cr_sweep_pair from);
 /// Follow a block of the front, which is taken: it is empty afterwards.
 void cr_sweep_worker_follow(cr_sweep_worker *worker, int32_t task, cr_front_block *block);

@@ -4,7 +4,7 @@
 /// Centres of boxes get codes and are sorted by them. A node parts where the codes of its range
 /// differ first; equal codes are halved. Boxes come afterwards, by the refit. With a top by the
 /// heuristic, primitives in one cell of the curve's coarse grid are a cluster; clusters are parted
-/// by binned SAH and put in that order, and the codes part what is within one.
+/// by binned SAH and put in that order, and the codes part the inside of each.
 #include "base/parallel.h"
 #include "math/box3.h"
 #include "tree/morton.h"
@@ -113,7 +113,7 @@ static void list_clusters(builder *b)
 		if (i == 0 || b->keys[i].key >> drop != b->keys[i - 1].key >> drop)
 			b->clusters[b->cluster_count++] = (cluster){ BOX3F_NONE, i, 0 };
 		cluster *c = &b->clusters[b->cluster_count - 1];
-		box3f one;
+		box3f one = BOX3F_NONE;
 		box_of(b->boxes, (int32_t)b->keys[i].value, one.lower, one.upper);
 		c->bounds = box3f_join(&one, &c->bounds);
 		c->count++;

@@ -4,7 +4,7 @@
 /// primitives. Nodes of many primitives are binned by all workers; tree/slots.h says how the nodes
 /// are made.
 
-// This file is compiled once, so it takes what every processor of the target has.
+// This file is compiled once, so it uses only instructions that every processor of the target has.
 #if defined(CR_HAVE_SSE2)
 #define CR_ISA sse2
 #elif defined(CR_HAVE_NEON)
@@ -38,7 +38,7 @@ typedef struct binning {
 	float scale[4]; // 0: flat along this axis
 } binning;
 
-// ---- What split.h asks for ----
+// ---- Names that split.h asks for ----
 
 enum { SPLIT_BINS = 16 };
 typedef prim split_item;
@@ -213,7 +213,7 @@ static int32_t split_node(const void *user, const cr_slot_job *node, bool parall
 		bin_range(b, &map, node->first, node->count, parallel, &set);
 		const split s = best_split(&set, &map);
 		const bool fits = node->count <= CR_WIDTH;
-		// The negation also makes a leaf of what has no area or a NaN cost.
+		// The negation also makes a leaf of a range without area or with a NaN cost.
 		if (fits && !(s.axis >= 0 && s.cost + b->traversal_cost * area < area))
 			return 0;
 		if (s.axis >= 0)

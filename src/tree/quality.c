@@ -90,7 +90,7 @@ static int32_t first_position(const cr_tree2 *tree, int32_t at)
 
 /// Area of triangle number position (in leaf order) inside the boxes of nodes that do not hold it,
 /// weighted by their cost. A subtree holds the positions from its first leaf to its last, so the
-/// walk knows what is foreign.
+/// walk knows which boxes are foreign.
 static double foreign_overlap(const cr_tree2 *tree, int32_t position, const v3d t[3])
 {
 	double sum = 0;

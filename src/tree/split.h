@@ -66,6 +66,7 @@ static void split_axis(const split_row *row, int axis, split *best)
 		rest &= rest - 1;
 		grown = split_join(row->bounds[i], grown);
 		count += row->count[i];
+		// cppcheck-suppress uninitvar // the bins behind i were seen above
 		const split_real cost = split_area(grown) * split_weight(count) + right_cost[__builtin_ctz(rest)];
 		if (cost < best->cost)
 			*best = (split){ axis, i + 1, cost };

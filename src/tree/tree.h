@@ -50,7 +50,7 @@ typedef struct cr_tree2 {
 /// Build by binned surface area heuristic, leaves of up to eight (Wald, On fast Construction of
 /// SAH-based Bounding Volume Hierarchies, 2007). The cost of a leaf is one block test. Parallel
 /// over subtrees; the same tree for any thread count. O(n log n). On failure the tree is empty.
-/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits what fits
+/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits a range that fits
 /// in a block.
 carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 void cr_tree2_free(carom_context *context, cr_tree2 *tree);
@@ -94,14 +94,14 @@ typedef struct cr_tree8 {
 	int32_t depth;
 	int32_t *block_first;  // [block_count] where the block starts in the binary tree's order
 	int32_t *block_size;   // [block_count] its primitives, 1 to 8
-	int32_t leaf_capacity; // what the arrays were allocated for
+	int32_t leaf_capacity; // capacity of the arrays
 } cr_tree8;
 
 /// Collapse a binary tree to the wide tree of least cost. Boxes grow outward by pad.
 carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, float pad, cr_tree8 *tree);
 void cr_tree8_free(carom_context *context, cr_tree8 *tree);
 
-/// The box of what a block holds.
+/// The box of the primitives of a block.
 typedef void cr_block_bounds_fn(const void *user, int32_t block, float lower[3], float upper[3]);
 /// Bring the boxes of a tree up to date whose primitives have other places and whose leaves stay:
 /// those of the blocks that changed [block_count], each larger by pad, and of the nodes above them.

@@ -2,7 +2,7 @@
 /// again (docs/meshes.md, "Baked").
 ///
 /// One walk over the parts of a mesh serves three ways: it counts the bytes, writes them, or points a
-/// mesh at them. What is read is believed only after the digest of all bytes was right, and then every
+/// mesh at them. Bytes that are read are believed only after the digest of all bytes was right, and then every
 /// count, index and link is checked (baked_check.c): a file that somebody forged gives wrong contacts
 /// at worst.
 

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "world/world.h"
 
-/// What carom_mesh holds, without what belongs to one mesh in memory alone.
+/// The content of carom_mesh, without the parts that belong to one mesh in memory alone.
 typedef struct cr_mesh_parts {
 	carom_mesh_report report;
 	carom_mesh_sides sides;

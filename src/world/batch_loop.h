@@ -13,8 +13,8 @@ typedef struct cr_batch {
 	const char *records; // the name of their array
 	const carom_batch *given;
 	int64_t min_range; // queries that a worker takes at once, at least
-	/// Asks query i and writes its answer. name begins the error text. It changes nothing but what
-	/// belongs to query i or to the worker, and may be called again.
+	/// Asks query i and writes its answer. name begins the error text. It changes only data
+	/// of query i or of the worker, and may be called again.
 	carom_result (*ask)(void *user, int64_t i, int worker, const char *name);
 	void *user;
 	void *answers; // [count] of answer_size bytes each, zero until they are told
@@ -27,12 +27,12 @@ typedef struct cr_batch_array {
 	const char *name;
 } cr_batch_array;
 
-/// Checks what is common to all batches.
+/// Checks the arguments that all batches share.
 carom_result cr_check_batch(
 	carom_context *context, const char *function, const carom_batch *batch, const cr_batch_array *arrays, int array_count);
 
-/// Checks what is common to batches that ask no world. answers [count]: of answer_size bytes each, zero where they are there and
-/// the check fails for what all queries share.
+/// Checks the arguments that all batches without a world share. answers [count]: of answer_size bytes each, zero where they are
+/// there and the check fails for an argument that all queries share.
 carom_result cr_check_shape_batch(carom_context *context, const char *function, const carom_batch *batch,
 	const cr_batch_array *arrays, int array_count, void *answers, size_t answer_size);
 

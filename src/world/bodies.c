@@ -38,7 +38,7 @@ cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function
 
 static bool is_deforming(const carom_body_def *def) { return def->kind == CAROM_DEFORMABLE || def->kind == CAROM_CLOTH; }
 
-/// What deforming bodies must be besides. The shape is checked.
+/// Further conditions of deforming bodies. The shape is checked.
 static carom_result check_deforming(carom_context *context, const carom_body_def *def, const char *name)
 {
 	const char *kind = def->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE";
@@ -237,7 +237,7 @@ static carom_result init_shapes(carom_world *world, const carom_body_def *def, c
 	return CAROM_SUCCESS;
 }
 
-/// All of a body that may fail to be made: its shapes, in the places of its parts, and what it has beside them.
+/// All of a body that may fail to be made: its shapes, in the places of its parts, and its data beside them.
 static carom_result make_body(
 	carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_body *parts, int32_t count)
 {
@@ -259,7 +259,7 @@ static carom_result make_body(
 	return result;
 }
 
-/// Fill what make_body left of a part.
+/// Fill the fields of a part that make_body left.
 static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, uint32_t generation)
 {
 	*body = (cr_body){

@@ -1,4 +1,4 @@
-/// Questions about one body or one shape at a pose, in the world: what the queries over a world ask of each body that they
+/// Questions about one body or one shape at a pose, in the world, as the queries over a world ask them of each body that they
 /// meet.
 #ifndef CR_WORLD_BODY_QUERY_H
 #define CR_WORLD_BODY_QUERY_H

@@ -9,7 +9,7 @@
 #include "world/single_query.h"
 #include "world/world.h"
 
-/// What one call is about: two shapes whose poses are made relative to each other, and how to come back.
+/// The input of one call: two shapes whose poses are made relative to each other, and how to come back.
 typedef struct question {
 	cr_convex convex[2];
 	carom_pose pose[2];

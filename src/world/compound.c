@@ -7,7 +7,7 @@
 #include "world/world.h"
 #include <string.h>
 
-// ---- What a body knows of its parts ----
+// ---- Records of bodies with parts ----
 
 static size_t compound_bytes(int32_t count) { return sizeof(cr_compound) + (size_t)count * sizeof(carom_part); }
 

@@ -1,4 +1,4 @@
-/// Bodies of several parts: what they know of these, where they are put, and the numbers that they get.
+/// Bodies of several parts: their records, where they are put, and the numbers that they get.
 ///
 /// Each part is a body of detection at its own pose, so a pair of parts costs as much as a pair of bodies.
 /// Parts lie side by side in the array of bodies: the order of parts is the order of their bodies, and A of a
@@ -14,7 +14,7 @@ typedef struct cr_range {
 	int32_t count;
 } cr_range;
 
-/// Makes what a body with parts knows of them, from a checked definition. memory pays.
+/// Makes the record of the parts of a body, from a checked definition. memory pays.
 carom_result cr_create_compound(carom_context *memory, const carom_body_def *def, cr_compound **compound);
 /// Gives up one reference; NULL does nothing.
 void cr_release_compound(carom_context *memory, cr_compound *compound);

@@ -1,5 +1,5 @@
-/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a collider over them, built by the first
-/// query that comes near, O(n log n), and kept until the vertices are set again.
+/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a collider over them, built by
+/// the first query that comes near, O(n log n), and kept until the vertices are set again.
 #include "world/deforming.h"
 #include "base/spin_lock.h"
 #include "sweep/sweep_motion.h"
@@ -114,9 +114,10 @@ void cr_deforming_free(carom_context *memory, cr_deforming *d)
 	cr_free(memory, d, sizeof *d);
 }
 
-// ---- What queries see ----
+// ---- Forms for queries ----
 
-/// The places about a middle, in float. What no triangle uses may lie anywhere: it is kept within what a mesh may hold.
+/// The places about a middle, in float. A vertex that no triangle uses may lie anywhere: it is kept within the bounds of a
+/// mesh.
 static void fill_seen(const cr_deforming *d, v3d middle, float *vertices)
 {
 	for (int64_t i = 0; i < 3 * (int64_t)d->vertex_count; i++) {

@@ -1,7 +1,8 @@
 /// Height fields with other heights in a rectangle. See carom_create_edited_field.
 ///
-/// The edited field is a copy, in one block, whose vertices move; everything that was made of them is refitted near the rectangle. Where
-/// holes open or close the triangles are others, and the field is made again. Cost: copying and reading the mesh once, and what is near.
+/// The edited field is a copy, in one block, whose vertices move; everything that was made of them is refitted near the
+/// rectangle. Where holes open or close the triangles are others, and the field is made again. Cost: copying and reading the
+/// mesh once, and the work near the rectangle.
 
 #include "world/baked.h"
 #include "world/height_field.h"

@@ -25,9 +25,9 @@ static int32_t *put_triangle(int32_t *t, int32_t a, int32_t b, int32_t c)
 	return t + 3;
 }
 
-/// Close the bottom by a ladder between its longer sides, with a fan at either end, in border - 2 triangles. Few of them lie over any
-/// place: in a fan around the middle a ray downwards met a tenth of all, and a field cost samples times border. first: vertex number
-/// of the border's first sample at the bottom.
+/// Close the bottom by a ladder between its longer sides, with a fan at either end, in border - 2 triangles. Few of them lie
+/// over any place: in a fan around the middle a ray downwards met a tenth of all, and a field cost samples times border. first:
+/// vertex number of the border's first sample at the bottom.
 static void fill_bottom(int32_t columns, int32_t rows, int32_t first, int32_t *triangles)
 {
 	const bool wide = columns >= rows;
@@ -96,9 +96,9 @@ static void fill_solid(const cr_field_plan *f, float *vertices, int32_t *triangl
 
 // ---- Fields with holes ----
 //
-// A cell with a corner that is NaN is no part of the solid. Its two triangles stay in the list, with one corner three times, so that the
-// numbers of all others tell their cell; detection leaves them out. A wall goes down wherever a cell is next to none, and each cell
-// has its own bottom.
+// A cell with a corner that is NaN is no part of the solid. Its two triangles stay in the list, with one corner three times, so
+// that the numbers of all others tell their cell; detection leaves them out. A wall goes down wherever a cell is next to none,
+// and each cell has its own bottom.
 
 bool cr_is_field_cell(const cr_field_plan *f, int32_t column, int32_t row)
 {
@@ -178,10 +178,11 @@ static bool has_cells(const cr_field_plan *f)
 
 // ---- Making ----
 
-/// Choose how many cells the inside-outside grid has along the longer side. A field is wide and low: with the cells of a mesh (48
-/// along the longest side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a ray. Cells of
-/// half the smaller spacing tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies). They are no smaller than a quarter
-/// of the larger spacing: else their number, and that of the cells that a triangle touches, would follow the ratio of the two.
+/// Choose how many cells the inside-outside grid has along the longer side. A field is wide and low: with the cells of a mesh
+/// (48 along the longest side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a
+/// ray. Cells of half the smaller spacing tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies). They are no
+/// smaller than a quarter of the larger spacing: else their number, and that of the cells that a triangle touches, would follow
+/// the ratio of the two.
 int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2])
 {
 	const double longest = fmax((columns - 1) * spacing[0], (rows - 1) * spacing[1]);
@@ -239,7 +240,7 @@ static carom_result check_field(
 	return CAROM_SUCCESS;
 }
 
-/// Look for the lowest height and for holes, and check what depends on them.
+/// Look for the lowest height and for holes, and check the numbers that depend on them.
 static carom_result read_heights(carom_context *context, cr_field_plan *f, double thickness)
 {
 	static const char *const name = "carom_create_height_field";
@@ -264,7 +265,7 @@ static carom_result read_heights(carom_context *context, cr_field_plan *f, doubl
 	return CAROM_SUCCESS;
 }
 
-/// Keep what a field is made of with its mesh. false: out of memory.
+/// Keep the source of a field with its mesh. false: out of memory.
 static bool keep_field(const cr_field_plan *f, carom_mesh *mesh)
 {
 	const size_t samples = (size_t)f->columns * (size_t)f->rows;

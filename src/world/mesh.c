@@ -79,7 +79,7 @@ static bool is_in_block(const carom_mesh *mesh, const void *array)
 	return at >= block && at < block + mesh->baked_bytes;
 }
 
-/// Free what lies beside the block of an edited mesh.
+/// Free the arrays beside the block of an edited mesh.
 static void free_edited(carom_mesh *mesh)
 {
 	cr_grid *g = &mesh->collider.grid;

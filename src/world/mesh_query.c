@@ -34,7 +34,7 @@ static bool is_crossing(const cr_collider *c, cr_candidate pair)
 	return cr_triangles_intersect(a, b);
 }
 
-/// Sort what crosses and write it out.
+/// Sort the crossing pairs and write them out.
 static carom_result write_pairs(
 	cr_arena *arena, const cr_candidates *found, int32_t crossing, int32_t capacity, int32_t (*pairs)[2])
 {

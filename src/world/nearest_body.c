@@ -80,7 +80,7 @@ typedef struct body_search {
 	pair_search *pairs; // that the query's shape, a body, is one of; NULL: none
 } body_search;
 
-/// A lower bound of the distance between the query and what a box holds.
+/// A lower bound of the distance between the query and the content of a box.
 static double body_key(const void *user, const double lower[3], const double upper[3])
 {
 	const cr_overlap_search *q = &((const body_search *)user)->query;
@@ -93,8 +93,8 @@ static double body_key(const void *user, const double lower[3], const double upp
 	return fmax(sqrt(sum) * (1 - 0x1p-48) - size * 0x1p-48, 0);
 }
 
-/// The separation of two bodies that are seen. apart: known not to overlap. What carom_distance checks of a mesh does not
-/// hold for the one of a body that deforms, which is the world's own.
+/// The separation of two bodies that are seen. apart: known not to overlap. The checks of carom_distance do not
+/// hold for the mesh of a body that deforms, which is the world's own.
 static carom_result separate(const carom_world *world, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, bool apart, carom_separation *separation)
 {

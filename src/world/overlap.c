@@ -1,6 +1,6 @@
 /// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each
-/// volume; two meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: what lies inside
-/// overlaps.
+/// volume; two meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: a shape inside
+/// overlaps it.
 #include "detect/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
@@ -155,8 +155,8 @@ static bool any_crosses(const mesh_pair *p, const cr_candidates *candidates)
 	return false;
 }
 
-/// Do the surfaces intersect? Candidates from both trees, decided exactly: a few first, which nearly always tell where they do. false in
-/// the result: out of memory.
+/// Do the surfaces intersect? Candidates from both trees, decided exactly: a few first, which nearly always tell where they do.
+/// false in the result: out of memory.
 static bool find_crossing(const mesh_pair *p, bool *meet)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };

@@ -1,4 +1,4 @@
-/// What queries of a shape at a pose share: its box, which bodies they see, and whether it touches
+/// The common part of queries of a shape at a pose: its box, which bodies they see, and whether it touches
 /// one.
 #ifndef CR_WORLD_OVERLAP_QUERY_H
 #define CR_WORLD_OVERLAP_QUERY_H

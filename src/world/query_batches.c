@@ -1,5 +1,5 @@
-/// Batches of queries of a world (carom/batch.h). The tree over the bodies, and what bodies that
-/// deform keep for queries, is made under a lock by the first query that needs it; the others wait.
+/// Batches of queries of a world (carom/batch.h). The tree over the bodies, and the forms of bodies that
+/// deform, are made under a lock by the first query that needs it; the others wait.
 
 #include "world/batch_loop.h"
 #include "world/single_query.h"
@@ -93,7 +93,7 @@ carom_result carom_world_cast_rays_any(const carom_world *world, const carom_bat
 
 // ---- Answers of any length ----
 
-/// What the call of a batch that tells lists has besides.
+/// Further arguments of a batch that returns lists.
 typedef struct item_output {
 	int64_t capacity;
 	void *items; // [capacity] of item_size bytes

@@ -258,7 +258,7 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 	end_record(r);
 }
 
-/// What a body has before it in the coming step.
+/// The motion of a body in the coming step.
 static void put_motion(cr_recorder *r, const cr_body *body)
 {
 	const cr_deforming *d = body->deforming;
@@ -597,7 +597,7 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 {
 	if (world->recorder && world->recorder->writing)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_record: called from inside the write function");
-	// Of a recording that another replaces the log has told how it ended; what the caller waits for is how the new one begins.
+	// Of a recording that another replaces the log has told how it ended; the caller waits for the beginning of the new one.
 	const bool complete = end_recording(world);
 	if (write)
 		return begin_recording(world, write, user);

@@ -32,7 +32,7 @@ void cr_record_rejection(cr_recorder *recorder, int32_t a, int32_t b);
 void cr_record_drop(cr_recorder *recorder, int32_t a, int32_t b, int32_t number);
 void cr_record_step(cr_recorder *recorder, uint64_t hash);
 
-/// The world forgot what its pairs remembered (cr_world_forget): what it finds next depends on that.
+/// The world emptied the memory of its pairs (cr_world_forget): its next results depend on that.
 void cr_record_forget(cr_recorder *recorder);
 
 /// End the stream and free the recorder (the world is going).

@@ -1,4 +1,4 @@
-/// The stream of a recording, as docs/recording.md describes it: what the recorder and the replay have in common.
+/// The stream of a recording, as docs/recording.md describes it: the common part of recorder and replay.
 #ifndef CR_WORLD_RECORDING_FORMAT_H
 #define CR_WORLD_RECORDING_FORMAT_H
 
@@ -8,12 +8,12 @@
 #define CR_RECORDING_MAGIC "CAROMREC"
 
 enum {
-	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before self_collision, had no
-	// motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and knew no CR_RECORD_HULL,
-	// no CR_RECORD_SET_PAIR_DATA and no materials; 4 ended its bodies before parts, and its state before free ranges;
-	// 5 knew no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS,
-	// no CR_RECORD_SET_MOTIONS and no contacts that a filter left out in its steps, and ended its world before toi_tolerance, its bodies
-	// before continuous, its motions before begin.
+	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before
+	// self_collision, had no motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and
+	// knew no CR_RECORD_HULL, no CR_RECORD_SET_PAIR_DATA and no materials; 4 ended its bodies before parts, and its state
+	// before free ranges; 5 knew no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS, no CR_RECORD_SET_MOTIONS and no contacts that
+	// a filter left out in its steps, and ended its world before toi_tolerance, its bodies before continuous, its motions
+	// before begin.
 	CR_RECORDING_VERSION = 6,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload
@@ -42,7 +42,7 @@ typedef enum cr_opcode {
 	CR_RECORD_OPCODES,
 } cr_opcode;
 
-/// What is under a number in the record of the state.
+/// The kinds of entries under a number in the record of the state.
 enum { CR_RECORD_NO_BODY, CR_RECORD_BODY, CR_RECORD_FURTHER_PART };
 
 /// Which places a record of kind CR_RECORD_SET_VERTICES holds.

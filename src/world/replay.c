@@ -1,4 +1,4 @@
-/// Replay of a recording: read record by record, check each, do what it says in a world of its own, compare the hash after each
+/// Replay of a recording: read record by record, check each, carry it out in a world of its own, compare the hash after each
 /// step. The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with
 /// bytes that came.
 #include "detect/shape_table.h"
@@ -43,7 +43,7 @@ static carom_result damaged(replay *r, const char *what)
 		r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
 }
 
-/// What a call on the world answered: memory may run out, all else is the recording's fault.
+/// Judge the result of a call on the world: memory may run out, all else is the recording's fault.
 static carom_result judge(replay *r, carom_result result)
 {
 	if (result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY)
@@ -157,7 +157,7 @@ static carom_result read_record(replay *r, uint32_t *opcode)
 
 static bool is_before(const cr_key *x, const cr_key *y) { return x->key != y->key ? x->key < y->key : x->value < y->value; }
 
-/// The verdicts of the recorded filter: what it left out is in the record of the step.
+/// The verdicts of the recorded filter: the contacts that it left out are in the record of the step.
 static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
 {
 	(void)user_data_a, (void)user_data_b;
@@ -375,7 +375,7 @@ static bool get_parts(replay *r, carom_body_def *def)
 	return true;
 }
 
-/// What a call that could not read a body says.
+/// The error of a call that could not read a body.
 static carom_result refuse_body(replay *r)
 {
 	return r->out_of_memory ? cr_fail_memory(r->context, "a recording") : damaged(r, "a body with a field out of range");
@@ -441,7 +441,7 @@ static carom_result get_part_pose(replay *r, const cr_body *body, carom_pose *po
 	return judge(r, cr_check_pose(r->context, &checked, "carom_world_set_pose", "pose", &checked));
 }
 
-/// What a body had before it when the recording began. Before version 3 that was nothing.
+/// The motion of a body that was pending when the recording began. Before version 3 that was nothing.
 static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 {
 	if (r->version < 3)
@@ -477,7 +477,7 @@ static void take_poses(cr_body *body, const carom_body_def *def)
 	cr_rest_body(body);
 }
 
-/// Read a number and what is under it, up to the body.
+/// Read a number and the entry under it, up to the body.
 static carom_result get_slot(replay *r, int32_t index, uint32_t *kind)
 {
 	const uint32_t generation = get_u32(r);
@@ -488,7 +488,8 @@ static carom_result get_slot(replay *r, int32_t index, uint32_t *kind)
 	return CAROM_SUCCESS;
 }
 
-/// Fill the numbers of one body, or one that is free: by adding the body when these are the only free ones. *index: the next one.
+/// Fill the numbers of one body, or one that is free: by adding the body when these are the only free ones. *index: the next
+/// one.
 static carom_result replay_slot(replay *r, int32_t *index)
 {
 	carom_world *world = r->world;
@@ -525,8 +526,8 @@ static carom_result replay_slot(replay *r, int32_t *index)
 	return result;
 }
 
-/// Note a number that is to be used again. moved marks what was not noted yet: every slot of the new world was set to it. Returns
-/// whether it was free.
+/// Note a number that is to be used again. moved marks numbers not noted yet: every slot of the new world was set to it.
+/// Returns whether it was free.
 static bool note_free(carom_world *world, int64_t index)
 {
 	if (index >= world->bodies.count || world->bodies.data[index].alive || !world->bodies.data[index].moved)

@@ -1,7 +1,7 @@
 /// Another shape for a body, or other parts, while it lives.
 ///
-/// All that may fail is made beside the body and then exchanged: on failure nothing has changed. What pairs
-/// remember of the old shape is dropped by the next step (cr_body.reshaped); results stay, so that pairs go on.
+/// All that may fail is made beside the body and then exchanged: on failure nothing has changed. The memory that pairs
+/// have of the old shape is dropped by the next step (cr_body.reshaped); results stay, so that pairs go on.
 /// Cost: O(parts), and that of making a shape.
 
 #include "world/world.h"
@@ -9,7 +9,7 @@
 static const char *const shape_name = "carom_world_set_shape";
 static const char *const parts_name = "carom_world_set_parts";
 
-// ---- What follows from a change ----
+// ---- Effects of a change ----
 
 /// Note that a part has got another shape.
 static void note(cr_body *part, cr_reshaping reshaping)

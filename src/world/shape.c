@@ -1,4 +1,4 @@
-/// Shapes of bodies: checks, and what detection derives from them.
+/// Shapes of bodies: checks, and the data that detection derives from them.
 
 #include "world/world.h"
 #include "base/hash.h"

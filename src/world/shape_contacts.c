@@ -70,26 +70,35 @@ static bool is_owner(const cr_contact_query *q, int32_t body)
 	return body < q->shapes || (mesh && mesh->context == &q->memory);
 }
 
+static carom_result run_pipeline(cr_contact_query *q, cr_pipeline *pipeline, const carom_world_def *def)
+{
+	carom_stats stats = { 0 };
+	carom_result result = cr_pipeline_init(pipeline, &q->memory, def);
+	if (result != CAROM_SUCCESS)
+		return result;
+	pipeline->make_mesh = make_mesh;
+	pipeline->make_mesh_user = q;
+	const cr_results none = { .contacts = { .count = 0 } };
+	result = cr_pipeline_run(pipeline, q->bodies, q->count, &stats);
+	if (result == CAROM_SUCCESS)
+		result = cr_merge(pipeline, &none, &q->results);
+	cr_pipeline_free(pipeline);
+	return result;
+}
+
 carom_result cr_find_contacts(cr_contact_query *q, const carom_world_def *settings)
 {
-	cr_pipeline pipeline;
-	carom_stats stats = { 0 };
 	carom_world_def def = *settings;
 	def.temporal = CAROM_TEMPORAL_NONE;
 	def.worker_groups = 0;
 	def.pair_filter = NULL;
 	if (def.ray_method == CAROM_RAYS_PLUGIN) // it has made nothing of the query's shape
 		def.ray_method = CAROM_RAYS_WIDE;
-	carom_result result = cr_pipeline_init(&pipeline, &q->memory, &def);
-	if (result != CAROM_SUCCESS)
-		return result;
-	pipeline.make_mesh = make_mesh;
-	pipeline.make_mesh_user = q;
-	const cr_results none = { .contacts = { .count = 0 } };
-	result = cr_pipeline_run(&pipeline, q->bodies, q->count, &stats);
-	if (result == CAROM_SUCCESS)
-		result = cr_merge(&pipeline, &none, &q->results);
-	cr_pipeline_free(&pipeline);
+	cr_pipeline *pipeline = cr_alloc(&q->memory, sizeof *pipeline); // not on the stack: see CAROM_STACK_BYTES
+	if (!pipeline)
+		return cr_fail_memory(&q->memory, "the contacts of a shape");
+	const carom_result result = run_pipeline(q, pipeline, &def);
+	cr_free(&q->memory, pipeline, sizeof *pipeline);
 	return result;
 }
 

@@ -5,7 +5,7 @@
 #include "world/shape_contacts.h"
 #include "world/single_query.h"
 
-/// Leave out what has no contacts.
+/// Leave out pairs without contacts.
 static void drop_others(const carom_world *world, cr_body_list *near)
 {
 	int64_t kept = 0;

@@ -1,7 +1,7 @@
-/// Snapshots: all of a world that its next steps depend on, and what its views show.
+/// Snapshots: all of a world that its next steps depend on, and the content of its views.
 ///
-/// Saving copies flat arrays: bodies, places of vertices, results, and what pairs remember, whose lists go
-/// into one block. Restoring first makes all that may fail, beside what the world holds, and then only copies.
+/// Saving copies flat arrays: bodies, places of vertices, results, and the memory of pairs, whose lists go
+/// into one block. Restoring first makes all that may fail, beside the world's own data, and then only copies.
 /// Nothing is kept of the broad phase, of the scene of impacts and of the queries' tree, since the results do not
 /// depend on them: restored bodies count as moved, which brings them up to date.
 /// Cost of both: O(bodies + vertices of deforming bodies + results + lists of pairs), and no allocation once the
@@ -18,7 +18,7 @@ static const char *const what = "a snapshot";
 
 static bool is_deforming(const cr_body *body) { return body->kind == CAROM_DEFORMABLE || body->kind == CAROM_CLOTH; }
 
-/// Make room in the first array for what the second holds; false: out of memory, nothing has changed.
+/// Make room in the first array for the content of the second; false: out of memory, nothing has changed.
 #define RESERVE_LIKE(context, to, from) cr_array_reserve((context), (to), (from)->count)
 /// Copy into room that there is.
 #define COPY_ARRAY(to, from) \
@@ -46,7 +46,7 @@ static void copy_results(cr_results *to, const cr_results *from)
 	COPY_ARRAY(&to->events, &from->events);
 }
 
-// ---- What pairs remember ----
+// ---- The memory of pairs ----
 
 enum { LISTS = 4 };
 
@@ -135,7 +135,7 @@ static bool lay_memories(cr_pipeline *p, carom_snapshot *s, cr_kept_tails *tails
 	return true;
 }
 
-/// Let the pipeline use what lay_memories made.
+/// Let the pipeline use the lists that lay_memories made.
 static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tails tails)
 {
 	cr_temporal *t = &p->temporal;
@@ -239,7 +239,8 @@ static bool has_mesh_of(const cr_shape *now, const cr_shape *saved)
 	return !cr_has_mesh(&saved->def) || now->mesh == saved->mesh;
 }
 
-/// Is what the world has under a number still the body that was saved? Another may have got its id after an earlier restore.
+/// Is the body that the world has under a number still the one that was saved? Another may have got its id after an earlier
+/// restore.
 static bool is_kept(const cr_body *now, const cr_body *saved)
 {
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
@@ -403,7 +404,7 @@ carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot
 	return CAROM_SUCCESS;
 }
 
-/// Free what was saved.
+/// Free the saved arrays.
 static void empty(carom_snapshot *s)
 {
 	release_bodies(s);
@@ -515,7 +516,7 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
 }
 
-/// All that may fail. On success the snapshot points at what was made.
+/// All that may fail. On success the snapshot points at the new data.
 static carom_result prepare(carom_world *world, carom_snapshot *s, cr_kept_tails *tails)
 {
 	if (!reserve_world(world, s))

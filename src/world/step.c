@@ -103,7 +103,7 @@ carom_result carom_world_step(carom_world *world)
 		result = cr_find_impacts(world);
 	stats.ms_sweep = cr_time_ms() - sweep_start;
 	if (result != CAROM_SUCCESS) {
-		// What pairs remember may be of two steps: the next one works all out in full.
+		// The memory of pairs may be of two steps: the next one works all out in full.
 		cr_world_forget(world);
 		return cr_explain_failure(world, "carom_world_step", refusals, result);
 	}

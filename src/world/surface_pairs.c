@@ -2,10 +2,10 @@
 /// the coordinates as they were given: doubles where the caller gave doubles that a float does not
 /// hold.
 ///
-/// The trees of a mesh are over rounded vertices, and leave out what rounding made flat. So a mesh
+/// The trees of a mesh are over rounded vertices, and leave out triangles that rounding made flat. So a mesh
 /// with doubles, and two meshes at poses, get a tree of their own for the call: boxes of the
-/// triangles as given, rounded outward to float. Each triangle walks it, and what its box meets
-/// goes to the exact test. Of two meshes only what meets the box around the other takes part.
+/// triangles as given, rounded outward to float. Each triangle walks it, and triangles that its box meets
+/// go to the exact test. Of two meshes only triangles that meet the box around the other take part.
 /// O((n + k) log n) time for k pairs, about 100 bytes a triangle.
 #include "base/array.h"
 #include "base/radix.h"

@@ -32,7 +32,7 @@ enum { CR_BOX_MESHES = 64 };
 
 struct carom_world {
 	carom_context *context; // the user's
-	carom_context memory;   // child of it that counts and limits what this world holds
+	carom_context memory;   // child of it that counts and limits the memory of this world
 	carom_world_def def;
 	CR_ARRAY(cr_body) bodies;       // parts of bodies, by number; see alive
 	CR_ARRAY(int32_t) free_bodies;  // numbers of bodies of one part to use again, last first
@@ -61,17 +61,17 @@ carom_body_def cr_def_of_body(const cr_body *body);
 /// The pose of a body.
 static inline const carom_pose *cr_pose_of(const cr_body *body) { return body->compound ? &body->compound->pose : &body->pose; }
 
-/// Allocations that memory_budget has refused so far: to be asked at the beginning of what may fail. Any thread.
+/// Allocations that memory_budget has refused so far: to be asked at the beginning of a call that may fail. Any thread.
 unsigned cr_count_refusals(const carom_world *world);
 /// CAROM_OVER_BUDGET with its text where memory ran out and memory_budget has refused more than that; else result. Any thread.
 carom_result cr_explain_failure(const carom_world *world, const char *function, unsigned refusals, carom_result result);
 
-/// Drop what pairs remember and what predictions of room start from, as if no step had been made: the next step works
+/// Drop the memory of pairs and the state of predictions of room, as if no step had been made: the next step works
 /// everything out in full. To be called when a step failed and when a recording begins: a replay has no memory from before.
 /// Results stay.
 void cr_world_forget(carom_world *world);
 
-/// What the user's filter says of the bodies of two parts, a < b; a refusal is recorded. There is a filter. Any thread.
+/// The verdict of the user's filter on the bodies of two parts, a < b; a refusal is recorded. There is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
 /// Check the shape of a body of a kind, and the parts of a definition; the text names the function and the field.
@@ -94,14 +94,14 @@ carom_result cr_check_pose(
 
 /// Derive a shape: takes a reference to its mesh. A box has none until cr_make_box_mesh.
 void cr_shape_init(const carom_shape *def, cr_shape *shape);
-/// Give a box its mesh: that of an equal box (box_meshes [CR_BOX_MESHES]), or a new one, for which memory pays and which stays there
-/// for further boxes. On failure the shape has none.
+/// Give a box its mesh: that of an equal box (box_meshes [CR_BOX_MESHES]), or a new one, for which memory pays and which stays
+/// there for further boxes. On failure the shape has none.
 carom_result cr_make_box_mesh(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape);
 /// Give up the references of kept meshes of boxes.
 void cr_release_box_meshes(cr_box_mesh *box_meshes);
 void cr_shape_free(cr_shape *shape);
 
-/// One more holder of what the ray plugin made of a shape's mesh, which it has made for a body; and one fewer. Nothing where
+/// One more holder of the ray plugin's data for a shape's mesh, which it has made for a body; and one fewer. Nothing where
 /// it has made none.
 void cr_hold_plugin_mesh(carom_world *world, const cr_shape *shape);
 void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape);

@@ -413,7 +413,7 @@ static double reach_of(const cr_body *body)
 	return 1.25 * sum;
 }
 
-/// The query's box as a shape at a pose, cut to what the body can reach: as centre and half extents a box of any size would lose
+/// The query's box as a shape at a pose, cut to the reach of the body: as centre and half extents a box of any size would lose
 /// the side that is near. False when they are apart.
 static bool cut_box(const cr_overlap_search *s, const cr_body *body, carom_shape *shape, carom_pose *pose)
 {

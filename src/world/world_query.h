@@ -7,7 +7,7 @@
 
 typedef struct cr_query_index cr_query_index;
 
-/// Make an index without content. memory pays for it and for what it holds. NULL when out of memory.
+/// Make an index without content. memory pays for it and its content. NULL when out of memory.
 cr_query_index *cr_query_index_create(carom_context *memory);
 void cr_query_index_destroy(cr_query_index *index);
 /// Boxes changed: bodies were added, removed or moved. The next query makes another tree.

@@ -20,7 +20,7 @@ typedef struct depth_runs {
 
 /// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings; Bullet,
 /// which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves alone would
-/// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/temporal.md, Projection).
+/// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/measured/coherence.md, Projection).
 /// The last run is the scene as it stands, with the library's defaults.
 static void set_up(sim_scene *scene, int run)
 {
