@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// What a node and those below it hold, to know the sizes before anything is copied.
+/// The sizes of a node and those below it, to know the sizes before anything is copied.
 static void count_node(const struct aiScene *scene, const struct aiNode *node, int64_t *vertices, int64_t *triangles)
 {
 	for (unsigned i = 0; i < node->mNumMeshes; i++) {

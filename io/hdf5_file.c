@@ -46,7 +46,7 @@ static sim_seal check_stream(FILE *file)
 	const size_t got = fread(head, 1, sizeof head, file);
 	if (got >= sizeof SIGNATURE && !memcmp(head, SIGNATURE, sizeof SIGNATURE))
 		return SIM_SEAL_NONE;
-	// Either of the two marks: the other one may be what is damaged.
+	// Either of the two marks: the other one may be damaged.
 	if (memcmp(head, SIM_SEAL_WORD, strlen(SIM_SEAL_WORD)) != 0 &&
 		memcmp(head + SIM_SEAL_SIZE, SIGNATURE, sizeof SIGNATURE) != 0)
 		return SIM_SEAL_FOREIGN;
@@ -86,9 +86,9 @@ static bool put_seal(const char *path)
 
 // ---- Files ----
 
-/// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has failed on a full disk, it closes
-/// again at the end of the program what it half freed, and crashes: so it must not do anything there. That can only be said
-/// before any other call. Whatever we open we close ourselves.
+/// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has failed on a full disk, it
+/// closes again at the end of the program the objects that it half freed, and crashes: so it must not do anything there. That
+/// can only be said before any other call. Whatever we open we close ourselves.
 static void prepare(void)
 {
 	H5dont_atexit();
@@ -135,7 +135,7 @@ hid_t sim_open_hdf5(const char *path)
 	return file;
 }
 
-// ---- What is there ----
+// ---- Reading ----
 
 /// Bytes of a chunk as it lies in memory; 0 when it has no size that we would write.
 static uint64_t chunk_bytes(hid_t properties, size_t element)

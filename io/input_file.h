@@ -1,5 +1,5 @@
 /// @file input_file.h
-/// Input files: opened once, since a pipe can be read only once, with the first bytes kept to tell what the file holds.
+/// Input files: opened once, since a pipe can be read only once, with the first bytes kept to tell the kind of the file.
 #ifndef SIM_INPUT_FILE_H
 #define SIM_INPUT_FILE_H
 
@@ -18,7 +18,7 @@ typedef struct sim_input {
 	size_t start_size;
 	size_t taken; ///< bytes of start that were handed out
 	bool regular; ///< a file that can be opened again; no pipe and no terminal
-	int64_t size; ///< of a regular file, else INT64_MAX: what a header claims can be checked before memory is asked for
+	int64_t size; ///< of a regular file, else INT64_MAX: the claims of a header can be checked before memory is asked for
 } sim_input;
 
 /// Open a file and read its first bytes. On failure false with one sentence in error, without the
@@ -33,7 +33,7 @@ size_t sim_take_input(sim_input *input, void *bytes, size_t size);
 /// zero. NULL with errno set when the file cannot be read or memory runs out. Free with free.
 char *sim_take_rest(sim_input *input, size_t *size);
 
-/// Close the file and free what is kept of it. A second call does nothing.
+/// Close the file and free the bytes kept of it. A second call does nothing.
 void sim_close_input(sim_input *input);
 
 /// Does the path end in this extension (".obj"), in capitals or small letters?

@@ -11,7 +11,7 @@
 
 // ---- Where a node is in the text ----
 
-/// Skip what cJSON takes for white space: every byte up to 32.
+/// Skip the bytes that cJSON takes for white space: every byte up to 32.
 static const char *skip_space(const char *p)
 {
 	while (*p && (unsigned char)*p <= ' ')
@@ -182,7 +182,8 @@ static const char *find_foreign_byte(const char *text)
 									   : -1;
 		if (more < 0)
 			return (const char *)p;
-		// The second byte excludes what a shorter form holds, halves of surrogate pairs, and what lies above U+10FFFF.
+		// The second byte excludes characters that have a shorter form, halves of surrogate pairs, and characters above
+		// U+10FFFF.
 		const unsigned char low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
 		const unsigned char high = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;
 		for (int i = 1; i <= more; i++) {

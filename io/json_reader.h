@@ -4,8 +4,8 @@
 ///     scenes/pile.json:12: field "bodies[0].mesh": there is no mesh "bnuny"; did you mean "bunny"?
 ///
 /// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings, from the root down, and its
-/// line is found by walking the text again. Walks go on where the last one stopped: reading a list from its first element to its
-/// last, lines and all, takes time that grows with the text. The first error stays; every read after it does nothing and
+/// line is found by walking the text again. Walks go on where the last one stopped: reading a list from its first element to
+/// its last, lines and all, takes time that grows with the text. The first error stays; every read after it does nothing and
 /// returns false, so a reader of many fields checks once at its end.
 #ifndef SIM_JSON_READER_H
 #define SIM_JSON_READER_H
@@ -47,7 +47,7 @@ typedef struct sim_json {
 	int64_t steps; ///< siblings and bytes that walks have passed so far
 } sim_json;
 
-/// A node of the document: what it is called, and where it is.
+/// A node of the document: its name, and its place.
 typedef struct sim_json_node {
 	sim_json *json;
 	const cJSON *item;
@@ -110,7 +110,7 @@ bool sim_json_numbers_or_nulls(
 	const sim_json_node *object, const char *name, int count, double low, double high, double *values);
 /// The number of a word in words (ended by NULL).
 bool sim_json_choice(const sim_json_node *object, const char *name, const char *const *words, int *value);
-/// Text that is not empty, as a copy that the caller frees; what *value held is freed.
+/// Text that is not empty, as a copy that the caller frees; the old text of *value is freed.
 bool sim_json_string(const sim_json_node *object, const char *name, char **value);
 
 #endif

@@ -20,7 +20,7 @@
 
 typedef enum mesh_format { FORMAT_OBJ, FORMAT_PLY, FORMAT_STL, FORMAT_OFF, FORMAT_BAKED, FORMAT_OTHER } mesh_format;
 
-/// Does a text begin, behind comments, with a word of OBJ files? What comes through a pipe has no
+/// Does a text begin, behind comments, with a word of OBJ files? A file that comes through a pipe has no
 /// extension.
 static bool is_obj(const char *text)
 {

@@ -1,6 +1,7 @@
 // Vertices and faces of OFF files (Geomview manual, 4.2.5: OFF files), in file order, with the line of each mistake:
 //   [ST][C][N]OFF, then the numbers of vertices, faces and edges, then a line for each vertex and each face; # begins a comment.
-// Assimp is not used for it: it takes files that end anywhere behind their vertices, and gigabytes of memory for what a header claims.
+// Assimp is not used for it: it takes files that end anywhere behind their vertices, and gigabytes of memory for the claims of
+// a header.
 #include "io/off_file.h"
 
 #include "io/mesh_text.h"
@@ -17,14 +18,14 @@ typedef struct extra_numbers {
 
 // ---- Header ----
 
-// Parts of the keyword, in the order that they must have. What gives vertices more than three
-// coordinates is not read.
+// Parts of the keyword, in the order that they must have. Files that give vertices more than three
+// coordinates are not read.
 static const struct {
 	const char *letters;
 	extra_numbers numbers;
 } parts[] = { { "ST", { 2, 2 } }, { "C", { 3, 4 } }, { "N", { 3, 3 } } };
 
-/// Take the keyword off the start of a word and say what it gives each vertex. Returns where it
+/// Take the keyword off the start of a word and tell the numbers that it gives each vertex. Returns where it
 /// ends, or NULL when it is none.
 static const char *take_keyword(const char *word, extra_numbers *extra)
 {

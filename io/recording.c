@@ -1,5 +1,5 @@
-// Recordings as their users see them, whichever file they lie in: a finished one (recording_hdf5.c), or the log of a run that is
-// under way or was cut off (recording_log.c). recording_parts.h lists the parts.
+// Recordings as their users see them, whichever file they lie in: a finished one (recording_hdf5.c), or the log of a run that
+// is under way or was cut off (recording_log.c). recording_parts.h lists the parts.
 #include "io/recording_parts.h"
 
 #include "io/hdf5_file.h"
@@ -204,7 +204,7 @@ bool sim_starts_like_recording(const void *start, size_t size)
 		(size >= SIM_SEAL_SIZE + 8 && !memcmp(bytes + SIM_SEAL_SIZE, signature, 8));
 }
 
-// ---- What is in it ----
+// ---- Content ----
 
 const sim_recording_info *sim_recording_get_info(const sim_recording *recording) { return &recording->info; }
 

@@ -3,9 +3,9 @@
 /// lists groups, types and units; h5py reads them without our code. A frame holds the poses that the detection of its step saw,
 /// and the contacts that it found.
 ///
-/// A run that is under way writes PATH.part, a file that only grows; when it ends, PATH is made from it and appears whole. A run
-/// that was killed leaves PATH.part, which is opened like a finished recording. Finished ones begin with a digest of all their
-/// bytes, which is compared before anything of them is believed.
+/// A run that is under way writes PATH.part, a file that only grows; when it ends, PATH is made from it and appears whole. A
+/// run that was killed leaves PATH.part, which is opened like a finished recording. Finished ones begin with a digest of all
+/// their bytes, which is compared before anything of them is believed.
 #ifndef SIM_RECORDING_H
 #define SIM_RECORDING_H
 
@@ -66,7 +66,7 @@ typedef struct sim_recorded_contact {
 
 typedef struct sim_recorder sim_recorder;
 
-/// Begin a recording. It is written as PATH.part; what lies at PATH stays until the recording is closed. NULL, with path and
+/// Begin a recording. It is written as PATH.part; a file at PATH stays until the recording is closed. NULL, with path and
 /// reason in error, when that fails.
 sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, sim_error *error);
 
@@ -76,14 +76,14 @@ bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh
 /// Add a body, also between frames; in the frames before it its pose is NaN.
 bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, sim_error *error);
 
-/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them). On return it is in
-/// the hands of the system: a kill of the program does not cost it.
+/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them). On return it is
+/// in the hands of the system: a kill of the program does not cost it.
 bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
 	int32_t contact_count, sim_error *error);
 
-/// Finish and close: PATH is made from PATH.part, which goes. False, with path and reason in error, when not everything could be
-/// written; PATH is what it was then, and PATH.part holds all frames that came before the failure. The recorder is gone in both
-/// cases. NULL does nothing and returns true.
+/// Finish and close: PATH is made from PATH.part, which goes. False, with path and reason in error, when not everything could
+/// be written; PATH is as before then, and PATH.part holds all frames that came before the failure. The recorder is gone in
+/// both cases. NULL does nothing and returns true.
 bool sim_close_recorder(sim_recorder *recorder, sim_error *error);
 
 // ---- Reading ----
@@ -97,13 +97,14 @@ sim_recording *sim_open_recording(const char *path, sim_error *error);
 /// Close it. NULL does nothing.
 void sim_close_recording(sim_recording *recording);
 
-/// Do the first bytes of a file (520 of them, where it has so many) look like those of a recording, finished or not, or of HDF5?
+/// Do the first bytes of a file (520 of them, where it has so many) look like those of a recording, finished or not, or of
+/// HDF5?
 bool sim_starts_like_recording(const void *start, size_t size);
 
-/// What to tell a user who asks for a recording that is not there: that the one of a run that was cut off is. NULL: nothing.
+/// The hint for a user who asks for a recording that is not there: that the one of a run that was cut off is. NULL: nothing.
 const char *sim_missing_recording_hint(const char *path);
 
-/// What a user should know about an opened recording, without its path: that it is unfinished, or has no digest. NULL: nothing.
+/// The warning about an opened recording, without its path: that it is unfinished, or has no digest. NULL: nothing.
 /// Valid while it is open.
 const char *sim_recording_note(const sim_recording *recording);
 

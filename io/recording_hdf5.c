@@ -1,5 +1,5 @@
-// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: what
-// it claims is compared with what it stores before memory is taken for it.
+// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: its
+// claims are compared with its content before memory is taken for it.
 #include "io/hdf5_file.h"
 #include "io/recording_parts.h"
 

@@ -2,8 +2,8 @@
 // moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
 //
 // A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
-// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so what a kill can
-// cost is the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
+// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so a kill can only
+// cost the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
 // have its sum is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log goes.
 #include "io/hdf5_file.h"
 #include "io/output_file.h"
@@ -28,7 +28,7 @@ typedef struct record_head {
 	uint64_t size;
 } record_head;
 
-// What records begin with.
+// The head of records.
 typedef struct log_head {
 	char word[8];
 	uint32_t version, byte_order;

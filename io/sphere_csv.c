@@ -1,5 +1,5 @@
-// Spheres from and to CSV: one in a line, x, y, z and its radius, or the columns that a header line names. Columns are parted by
-// commas, else semicolons, else blanks; the first line decides. Lines that are empty or begin with # are skipped.
+// Spheres from and to CSV: one in a line, x, y, z and its radius, or the columns that a header line names. Columns are parted
+// by commas, else semicolons, else blanks; the first line decides. Lines that are empty or begin with # are skipped.
 #include "io/sphere_parts.h"
 
 #include <stdarg.h>
@@ -49,8 +49,8 @@ static char *next_line(csv_reader *r)
 	return NULL;
 }
 
-/// Split a line into r->cells, without blanks and quotation marks about them. Returns their number; what lies behind the last that
-/// there is room for is not looked at.
+/// Split a line into r->cells, without blanks and quotation marks about them. Returns their number; cells behind the last that
+/// there is room for are not looked at.
 static int split(csv_reader *r, char *line)
 {
 	const bool blanks = r->separator == ' ';
@@ -83,7 +83,7 @@ static bool parse_number(const csv_reader *r, const char *cell, double *value)
 
 // ---- The first line ----
 
-/// Which column is what, by the names that programs give them; ParaView's are Points:0 and so on.
+/// The meaning of each column, by the names that programs give them; ParaView's are Points:0 and so on.
 static bool read_names(csv_reader *r)
 {
 	static const char *const names[][4] = { { "x", "points:0", "points_0" }, { "y", "points:1", "points_1" },

@@ -7,7 +7,7 @@
 
 static const char *const NAMES[][4] = { { "x" }, { "y" }, { "z" }, { "radius", "r", "scale" } };
 
-/// What a property means: 0 to 3 for x, y, z, radius; -1: nothing here.
+/// The meaning of a property: 0 to 3 for x, y, z, radius; -1: nothing here.
 static int meaning(const sim_ply_property *property)
 {
 	if (property->count_type != SIM_PLY_NO_TYPE)

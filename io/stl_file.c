@@ -109,7 +109,7 @@ static bool read_numbers(sim_mesh_text *text, double values[3])
 	return true;
 }
 
-/// What follows the word facet.
+/// The part behind the word facet.
 static bool read_facet(sim_mesh_text *text)
 {
 	double values[3];

@@ -34,7 +34,7 @@ typedef struct sim_trajectory {
 /// sentence in error, without the path, and nothing to free.
 bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error *error);
 
-/// Give back what sim_load_trajectory took. All zero is fine.
+/// Give back the memory of sim_load_trajectory. All zero is fine.
 void sim_free_trajectory(sim_trajectory *trajectory);
 
 /// The poses [body_count] of a frame, with unit quaternions.

@@ -15,7 +15,7 @@ extern "C" {
 /// was written.
 bool sim_granular_write(sim_granular *granular, const char *path, sim_error *error);
 
-/// What a checkpoint cannot hold, or what may be another in the continued run without changing its motion.
+/// Settings that a checkpoint cannot hold, or that may be others in the continued run without changing its motion.
 typedef struct sim_granular_resume {
 	sim_granular_force_fn *force; ///< needed if the run that wrote it had one
 	void *force_user;

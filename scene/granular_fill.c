@@ -14,7 +14,7 @@
 
 enum { MOST_TRIES = 1000 };
 
-// What the functions below share.
+// Data that the functions below share.
 typedef struct fill {
 	carom_context *context;
 	const sim_scene *scene;

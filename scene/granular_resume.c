@@ -1,5 +1,5 @@
-// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: the digest of all bytes, the format
-// and its version, the sizes, the check sum of the arrays, and last everything that a definition is checked for.
+// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: the digest of all bytes, the
+// format and its version, the sizes, the check sum of the arrays, and last everything that a definition is checked for.
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_transfer.h"
 #include "io/hdf5_file.h"
@@ -45,7 +45,7 @@ static bool keeps_walls(const contents *c)
 	return walls && c->def.walls.tangential != SIM_GRANULAR_SMOOTH;
 }
 
-/// Room for rows of width numbers, read. False when memory is short. What the file does not hold fails before that.
+/// Room for rows of width numbers, read. False when memory is short. A file that is too short fails before that.
 static bool read_array(
 	granular_transfer *t, const char *name, granular_scalar type, int64_t rows, size_t width, size_t size, void *array)
 {

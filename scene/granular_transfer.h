@@ -26,7 +26,7 @@ typedef struct granular_transfer {
 	uint64_t sum; // of all numbers so far
 } granular_transfer;
 
-/// What is in a checkpoint beside the definition and the arrays.
+/// The content of a checkpoint beside the definition and the arrays.
 typedef struct granular_remainder {
 	int64_t steps;
 	int64_t contacts;      // with histories

@@ -1,5 +1,5 @@
 /// @file scene.h
-/// Scene files: what is simulated, how, and what it looks like. docs/scenes.md describes every field; this header is the same
+/// Scene files: the bodies of a simulation, its settings, and its look. docs/scenes.md describes every field; this header is the same
 /// in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in. A scene has up to three
 /// sections, rigid bodies, deforming bodies and spheres, with one clock and one gravity.
 #ifndef SIM_SCENE_H

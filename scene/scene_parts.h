@@ -1,4 +1,4 @@
-/// What the readers of a scene's parts share. Only the readers of scenes (scene/scene*.c) include this.
+/// Functions that the readers of a scene's parts share. Only the readers of scenes (scene/scene*.c) include this.
 ///
 /// Every reader goes on after an error: the JSON reader keeps the first one and turns the later reads into nothing, so the
 /// result is looked at once, in sim_parse_scene.

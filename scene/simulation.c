@@ -29,7 +29,7 @@ struct sim_simulation {
 	carom_part *parts;   // [scene->rigid.part_count]
 	int32_t body_count;  // bodies that are there: the first ones of the scene
 	carom_body_id *ids;  // [scene->rigid.body_count]
-	double *sizes;       // longest side of each body's box, INFINITY for what is static or kinematic
+	double *sizes;       // longest side of each body's box, INFINITY for static and kinematic ones
 	double *radii;       // half the longest side of each body's box; 0 for planes
 	sim_dynamics *dynamics;
 	sim_recorder *recorder;    // NULL: none
@@ -416,7 +416,7 @@ static carom_vec3 against(carom_vec3 gravity)
 	return (carom_vec3){ -gravity.x / length, -gravity.y / length, -gravity.z / length };
 }
 
-/// What is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
+/// A body that is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
 static carom_world_def detection_of(const sim_scene *scene)
 {
 	carom_world_def def = scene->rigid.detection;
@@ -580,8 +580,8 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 
 // ---- Continuous bodies ----
 
-/// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not looked
-/// at with these at rest. Returns false where none does.
+/// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not
+/// looked at with these at rest. Returns false where none does.
 static bool find_stops(sim_simulation *s)
 {
 	const carom_body_impact_view view = carom_world_body_impacts(s->world);
@@ -725,7 +725,7 @@ static void add_to_summary(sim_summary *summary, const sim_step *step, double ms
 	summary->substeps += step->substeps;
 }
 
-/// Gravity's part of the coming step counts too: what starts to fall is still slow.
+/// Gravity's part of the coming step counts too: a body that starts to fall is still slow.
 static int32_t choose_substeps(const sim_simulation *s)
 {
 	const sim_scene *scene = s->scene;

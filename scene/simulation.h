@@ -16,7 +16,7 @@
 
 typedef struct sim_simulation sim_simulation;
 
-/// What one step did.
+/// Counts and times of one step.
 typedef struct sim_step {
 	int64_t step; ///< number, from 0
 	double time;  ///< at its start, seconds
@@ -30,14 +30,14 @@ typedef struct sim_step {
 	double lowest;           ///< lowest centre of mass of the dynamic bodies along gravity's opposite at its end, metres
 } sim_step;
 
-/// What a run did.
+/// Counts and times of a run.
 typedef struct sim_summary {
 	int32_t bodies; ///< dynamic ones that are there
 	int32_t others; ///< static and kinematic ones
 	int64_t steps;
 	int64_t substeps;            ///< of all steps
 	int32_t bodies_above_ground; ///< dynamic bodies whose centre of mass is on the outer side of all static planes; without planes,
-								 ///< higher than the lowest point of what is static; without that, all
+								 ///< higher than the lowest point of all static bodies; without that, all
 	int64_t plane_tests;         ///< of a body against a static plane, made to count these: bodies times planes at most
 	double deepest_penetration; ///< of all steps, metres
 	int64_t deepest_penetration_step;
@@ -67,7 +67,7 @@ sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *s
 /// or the recording cannot be written; the simulation can then only be destroyed.
 bool sim_simulate_step(sim_simulation *simulation, sim_step *step, sim_error *error);
 
-/// What the steps so far did. Asks the world for boxes: not for every step.
+/// The sums over the steps so far. Asks the world for boxes: not for every step.
 sim_summary sim_summarise(const sim_simulation *simulation);
 
 /// Close the recording: everything is in the file afterwards. False, with path and reason in error, when that fails.

@@ -1,6 +1,6 @@
-// Sets of spheres that are made. A solid is filled by the points of a cubic lattice that lie inside its mesh. Which those are is
-// found by halving blocks of the lattice: one that no triangle comes near is inside or outside as a whole, so the cost goes with
-// the surface, not with the volume.
+// Sets of spheres that are made. A solid is filled by the points of a cubic lattice that lie inside its mesh. Which those are
+// is found by halving blocks of the lattice: one that no triangle comes near is inside or outside as a whole, so the cost goes
+// with the surface, not with the volume.
 #include "scene/sphere_sampling.h"
 
 #include "carom/carom.h"
@@ -83,7 +83,7 @@ static void walk(lattice *l, const block *b)
 	}
 	const bool single = b->end[longest] - b->begin[longest] == 1;
 	const carom_vec3 point = { middle[0], middle[1], middle[2] };
-	// Beyond the corners and what jitter adds; the factor covers the rounding of both.
+	// Beyond the corners and the jitter; the factor covers the rounding of both.
 	const double radius = 1.000001 * (sqrt(square) + l->reach);
 	bool found = true;
 	carom_mesh_point nearest;

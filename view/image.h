@@ -41,7 +41,7 @@ static inline uint8_t *sim_image_pixel(const sim_image *image, int x, int y)
 /// Write a picture as PNG. False, with the reason in error, when that fails. The file appears whole or not at all.
 bool sim_write_png(const char *path, const sim_image *image, sim_error *error);
 
-/// Read a PNG of any kind as RGB (what is transparent lies over black). False, with the reason in error, when that fails;
+/// Read a PNG of any kind as RGB (transparent parts lie over black). False, with the reason in error, when that fails;
 /// *image is empty then.
 bool sim_read_png(const char *path, sim_image *image, sim_error *error);
 
@@ -55,7 +55,7 @@ void sim_image_disc(sim_image *image, double x, double y, double radius, sim_rgb
 void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1, double width, sim_rgb color, double opacity);
 
 /// Draw a line of text with its top left corner at (x, y), each dot of the 5 x 7 letters scale pixels wide; a letter takes 6
-/// dots. Letters are upper case (lower case is drawn so); what is not ASCII becomes a question mark.
+/// dots. Letters are upper case (lower case is drawn so); other characters than ASCII become question marks.
 void sim_image_text(sim_image *image, int x, int y, int scale, sim_rgb color, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /// @file light.h
-/// What all pictures have in common: colours of sun, sky and ground, the checkered pattern, the workers that draw.
+/// The common part of all pictures: colours of sun, sky and ground, the checkered pattern, the workers that draw.
 #ifndef SIM_LIGHT_H
 #define SIM_LIGHT_H
 
@@ -35,7 +35,7 @@ static inline sim_color sim_sky_color(const sim_view *view, carom_vec3 direction
 double sim_checker(carom_vec3 point, carom_vec3 normal, double cell, double window);
 
 /// The side of the squares of the ground: the largest of 1, 2 and 5 times a power of ten that is not above a twelfth of the
-/// distance to what is looked at.
+/// distance to the target of the view.
 double sim_checker_cell(const sim_view *view);
 
 /// The unit direction towards the sun: asked, or, where that is zero, over the viewer's left shoulder.
@@ -47,10 +47,12 @@ uint8_t sim_encode_gamma(double linear);
 /// Side of the square of samples in a pixel: of 1, 4, 9 or 16 samples; 0 for other numbers.
 int sim_sample_side(int samples);
 
-/// Make a context whose workers draw. threads: 0: one for each core. Returns NULL where memory is short: sim_run_pieces takes it.
+/// Make a context whose workers draw. threads: 0: one for each core. Returns NULL where memory is short: sim_run_pieces takes
+/// it.
 carom_context *sim_create_workers(int threads);
 
-/// Call work(begin, end, worker, job) over the pieces 0..count-1 on all workers and return when all are done. NULL: on this thread alone.
+/// Call work(begin, end, worker, job) over the pieces 0..count-1 on all workers and return when all are done. NULL: on this
+/// thread alone.
 void sim_run_pieces(carom_context *workers, int64_t count, carom_task_fn *work, void *job);
 
 #endif

@@ -1,4 +1,4 @@
-// What lies over a finished picture. A contact is a disc coloured by depth, from cyan (touching) over yellow to red (deepest),
+// Marks over a finished picture. A contact is a disc coloured by depth, from cyan (touching) over yellow to red (deepest),
 // with a short line along its normal; nearer contacts cover farther ones.
 #include "view/overlay.h"
 

@@ -1,5 +1,5 @@
 /// @file overlay.h
-/// What lies over a finished picture: contacts, their scale of colours, a line of text.
+/// Marks over a finished picture: contacts, their scale of colours, a line of text.
 #ifndef SIM_OVERLAY_H
 #define SIM_OVERLAY_H
 

@@ -1,6 +1,6 @@
 // Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
-// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and what
-// is written depends on nothing but the pixel: the picture is the same for any number of threads.
+// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and the colour
+// depends on nothing but the pixel: the picture is the same for any number of threads.
 #include "view/renderer.h"
 #include "sim/base/rotations.h"
 #include "view/light.h"
@@ -12,7 +12,7 @@
 
 enum { TILE = 32 };
 
-// All that a worker reads, and what the workers share.
+// All that a worker reads, and the state that the workers share.
 typedef struct render_job {
 	const carom_world *world;
 	const sim_picture_options *options;

@@ -37,7 +37,7 @@ typedef struct sim_contact_mark {
 	double depth;      ///< metres; gives the colour
 } sim_contact_mark;
 
-/// What a picture shows. Start from sim_default_picture_options.
+/// The settings of a picture. Start from sim_default_picture_options.
 typedef struct sim_picture_options {
 	int width;   ///< pixels, 1280 at first
 	int height;  ///< pixels, 720 at first

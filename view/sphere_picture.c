@@ -1,6 +1,6 @@
-// Pictures of spheres, in three passes over all workers: what each sample sees, what the sun sees, and the light on it. The
-// first two keep the smallest of (depth, sphere) by atomic minima, the third writes each pixel once: the picture is the same for
-// any number of threads.
+// Pictures of spheres, in three passes over all workers: the view of each sample, the view of the sun, and the light. The first
+// two keep the smallest of (depth, sphere) by atomic minima, the third writes each pixel once: the picture is the same for any
+// number of threads.
 #include "view/sphere_picture.h"
 #include "view/light.h"
 #include "view/overlay.h"
@@ -14,10 +14,10 @@
 
 enum { PIECE = 8192, TAPS = 14, TURNS = 64, ID_COLORS = 720 };
 
-// Indices of what is no sphere. The nearest of a sample is (depth as bits of a float, index), so nothing is the largest.
+// Indices that are no sphere's. The nearest of a sample is (depth as bits of a float, index), so nothing is the largest.
 static const uint32_t NO_THING = UINT32_MAX, THE_GROUND = UINT32_MAX - 1, AN_EDGE = UINT32_MAX - 2;
 
-// What the sun sees: depths below `top` along the sun's direction, on a square of cells.
+// The view of the sun: depths below `top` along the sun's direction, on a square of cells.
 typedef struct sun_map {
 	carom_vec3 sun, across, along; // unit, at right angles
 	double left, low, top;         // of the map along the three
@@ -101,7 +101,7 @@ static void run_pass(picture_job *job, void (*piece)(picture_job *job, int64_t p
 	sim_run_pieces(job->workers, piece_count, do_pieces, job);
 }
 
-// ---- What the samples see ----
+// ---- The view of the samples ----
 
 // Cells first..last (both within 0..count-1) whose middles lie in low..high; first > last when there are none.
 typedef struct cell_range {
@@ -217,7 +217,7 @@ static void see_edge(picture_job *job, carom_vec3 from, carom_vec3 to)
 	const double nearest = 1e-3 * job->view.distance;
 	if (a.z < nearest && b.z < nearest)
 		return;
-	for (int i = 0; i < 2; ++i) { // cut off what is behind the camera
+	for (int i = 0; i < 2; ++i) { // cut off the part behind the camera
 		const camera_point other = i ? a : b;
 		camera_point *end = i ? &b : &a;
 		const double part = (nearest - end->z) / (other.z - end->z);
@@ -261,7 +261,7 @@ static void see_box(picture_job *job)
 	}
 }
 
-// ---- What the sun sees ----
+// ---- The view of the sun ----
 
 static void light_sphere(picture_job *job, int64_t i)
 {
@@ -350,7 +350,7 @@ static double lit_part(const sun_map *map, carom_vec3 point, carom_vec3 normal)
 
 // ---- Light ----
 
-// What a sample shows.
+// The surface that a sample shows.
 typedef struct sample {
 	uint32_t index;
 	double depth; // along the direction of forward part 1

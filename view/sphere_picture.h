@@ -2,10 +2,10 @@
 /// Pictures of many spheres: up to tens of millions in seconds, with the light, the ground and the band of text of all our
 /// pictures (view/renderer.h).
 ///
-/// Each sphere is projected once to a buffer of the nearest sphere at each sample, and once to a map of what the sun sees. At
+/// Each sphere is projected once to a buffer of the nearest sphere at each sample, and once to a map of the sun's view. At
 /// every sample that a sphere covers, depth and normal are those of the exact sphere; a sphere smaller than a sample is met as
-/// often as its area says, so that dust looks like dust. Surfaces that others stand close to get less light of the sky (Mittring,
-/// Finding Next Gen: CryEngine 2, 2007).
+/// often as its area says, so that dust looks like dust. Surfaces that others stand close to get less light of the sky
+/// (Mittring, Finding Next Gen: CryEngine 2, 2007).
 #ifndef SIM_SPHERE_PICTURE_H
 #define SIM_SPHERE_PICTURE_H
 
@@ -13,7 +13,7 @@
 #include "view/renderer.h"
 #include "sim/base/sphere_cloud.h"
 
-/// What a picture shows. Start from sim_default_sphere_picture.
+/// The settings of a picture. Start from sim_default_sphere_picture.
 typedef struct sim_sphere_picture_options {
 	int width;   ///< pixels, 1280 at first
 	int height;  ///< pixels, 720 at first
@@ -38,8 +38,8 @@ sim_sphere_picture_options sim_default_sphere_picture(void);
 /// The box around the spheres. False when there are none.
 bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box);
 
-/// Draw the spheres. *image is made here (free it with sim_destroy_image). False, with the reason in error, when an option or the
-/// camera cannot be used or memory is short; *image is empty then. Thread-safe.
+/// Draw the spheres. *image is made here (free it with sim_destroy_image). False, with the reason in error, when an option or
+/// the camera cannot be used or memory is short; *image is empty then. Thread-safe.
 bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options,
 	sim_image *image, sim_error *error);
 

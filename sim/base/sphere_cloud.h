@@ -16,7 +16,7 @@ typedef struct sim_sphere_cloud {
 	const uint32_t *ids;      ///< [count] names that stay when the spheres are re-ordered; NULL: the index
 } sim_sphere_cloud;
 
-/// What colours spheres in a picture.
+/// The number that colours spheres in a picture.
 typedef enum sim_sphere_color {
 	SIM_COLOR_ID,     ///< by id, or by the group of the id
 	SIM_COLOR_SPEED,  ///< length of the velocity

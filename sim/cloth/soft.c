@@ -272,7 +272,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 	s->body_triangles[s->part_count] = triangle;
 }
 
-/// Where carried vertices are in the frame of what carries them.
+/// Where carried vertices are in the frame of the body that carries them.
 static void fill_local(sim_soft *s)
 {
 	for (int32_t i = 0; i < s->vertex_count; i++) {
@@ -522,8 +522,8 @@ static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *e
 	return true;
 }
 
-/// Make constraints of what was found. Pairs that were near at the begin are constraints already; *near counts those, *open the others,
-/// and those that come no farther apart than the search allows.
+/// Make constraints of the impacts. Pairs that were near at the begin are constraints already; *near counts those, *open the
+/// others, and those that come no farther apart than the search allows.
 static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 {
 	*open = *near = 0;

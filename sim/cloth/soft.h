@@ -2,13 +2,13 @@
 /// Cloth and closed soft bodies in motion among rigid bodies that move as told: impacts by Carom, so that no two triangles ever
 /// pass through each other.
 ///
-/// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and Chentanez, XPBD, 2016; Macklin et
-/// al., Small Steps in Physics Simulation, 2019): stretching along edges, bending over hinges (Bergou et al., A Quadratic Bending
-/// Model for Inextensible Surfaces, 2006), the volume of closed bodies. Impacts are answered without restitution and with Coulomb
-/// friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and what still meets is put apart, round after
-/// round. What remains then moves as one with what it meets, as rigid impact zones do (Provot 1997); since vertices move on straight lines
-/// between two rigid placements, a zone moves by an affine map at all times in between, so it cannot pass through itself, and
-/// zones only grow: that ends.
+/// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and Chentanez, XPBD, 2016;
+/// Macklin et al., Small Steps in Physics Simulation, 2019): stretching along edges, bending over hinges (Bergou et al., A
+/// Quadratic Bending Model for Inextensible Surfaces, 2006), the volume of closed bodies. Impacts are answered without
+/// restitution and with Coulomb friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and
+/// features that still meet are put apart, round after round. Vertices that meet even then move as one with the features that
+/// they meet, as rigid impact zones do (Provot 1997); since vertices move on straight lines between two rigid placements, a
+/// zone moves by an affine map at all times in between, so it cannot pass through itself, and zones only grow: that ends.
 ///
 /// Everything but the detection is in one thread and in a fixed order: the same bits for any number of threads.
 #ifndef SIM_SOFT_H
@@ -22,7 +22,7 @@
 #define SIM_SOFT_NAME 80
 
 typedef enum sim_soft_kind {
-	SIM_SOFT_RIGID,      ///< moves as its motion says, regardless of what it meets
+	SIM_SOFT_RIGID,      ///< moves as its motion says, whatever it meets
 	SIM_SOFT_CLOTH,      ///< a surface, open or closed
 	SIM_SOFT_DEFORMABLE, ///< closed, keeps its volume
 } sim_soft_kind;
@@ -38,7 +38,7 @@ typedef struct sim_soft_body {
 	const char *name; ///< for messages
 	sim_soft_kind kind;
 	int32_t vertex_count, triangle_count;
-	const double *places; ///< [3*vertex_count] at the start, world frame; also what stretches and shape are measured against
+	const double *places;     ///< [3*vertex_count] at the start, world frame; the reference of stretches and shape
 	const int32_t *triangles; ///< [3*triangle_count]
 	double friction;          ///< a pair has the geometric mean of its two
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
@@ -72,7 +72,7 @@ sim_soft_def sim_default_soft_def(void);
 /// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form.
 sim_soft_body sim_default_soft_body(void);
 
-/// What one step did.
+/// Counts of one step.
 typedef struct sim_soft_step {
 	int64_t step;              ///< from 1
 	double time;               ///< at its end, seconds
@@ -92,8 +92,8 @@ typedef struct sim_soft_step {
 
 typedef struct sim_soft sim_soft;
 
-/// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at fault), when a number is out of range,
-/// bodies touch or cross each other at the start, or memory is short. The context must outlive it.
+/// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at fault), when a number is out of
+/// range, bodies touch or cross each other at the start, or memory is short. The context must outlive it.
 sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error);
 void sim_destroy_soft(sim_soft *soft);
 
@@ -121,8 +121,8 @@ bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 /// A hash of all places and velocities, bit for bit.
 uint64_t sim_soft_hash(const sim_soft *soft);
 
-/// Pairs of triangles that share no vertex and intersect now, by an exact test of the places rounded to float, as files hold them.
-/// False when memory is short.
+/// Pairs of triangles that share no vertex and intersect now, by an exact test of the places rounded to float, as files hold
+/// them. False when memory is short.
 bool sim_soft_count_crossings(const sim_soft *soft, int32_t *count);
 
 #endif

@@ -1,7 +1,8 @@
-// The solver: extended position based dynamics in small steps (Macklin et al. 2016, 2019). In each substep all constraints are visited in order and
-// then back again, each from the places that the one before left. Visited one way only, they carry errors along: with velocities taken
-// from places that made a sheet of 45,000 triangles that fell freely shake itself to pieces (errors grew 1.25 times a substep). There and back the map of errors is
-// symmetric, with eigenvalues g from 0 to 1, and a substep multiplies errors by sqrt(g) in size: they cannot grow.
+// The solver: extended position based dynamics in small steps (Macklin et al. 2016, 2019). In each substep all constraints are
+// visited in order and then back again, each from the places that the one before left. Visited one way only, they carry errors
+// along: with velocities taken from places that made a sheet of 45,000 triangles that fell freely shake itself to pieces
+// (errors grew 1.25 times a substep). There and back the map of errors is symmetric, with eigenvalues g from 0 to 1, and a
+// substep multiplies errors by sqrt(g) in size: they cannot grow.
 #include "sim/cloth/soft_state.h"
 
 #include <string.h>
@@ -95,7 +96,7 @@ static void solve_volume(const sim_soft *s, const soft_part *part, double square
 	}
 }
 
-/// Fall freely; what is carried goes its way.
+/// Fall freely; carried vertices go their way.
 static void predict(const sim_soft *s, double h, double progress)
 {
 	memcpy(s->before, s->place, (size_t)s->vertex_count * 3 * sizeof *s->before);

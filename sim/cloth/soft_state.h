@@ -1,5 +1,5 @@
 /// @file soft_state.h
-/// What the files of the cloth simulation share. Only sim/soft*.c include this.
+/// The data that the files of the cloth simulation share. Only sim/soft*.c include this.
 #ifndef SIM_SOFT_STATE_H
 #define SIM_SOFT_STATE_H
 
@@ -81,7 +81,7 @@ struct sim_soft {
 	double *begin, *begin_velocity; ///< of the part of the step in work
 	double *place, *velocity;
 	double *before;         ///< of a substep
-	double *solved;         ///< what the solver said, before corrections
+	double *solved;         ///< the solver's places, before corrections
 	double *carried;        ///< places of carried vertices at the end
 	int32_t *zone;          ///< [vertex_count] parent in a forest, -1: in no zone
 	int32_t *zone_carrier;  ///< [vertex_count] of roots
@@ -101,11 +101,12 @@ soft_contact *soft_add_contact(const sim_soft *soft, soft_contacts *contacts);
 
 // ---- Detection (soft_detector.c) ----
 
-/// Finds impacts of the mesh of all parts. separation: how near is an impact. NULL, with the reason in error, when memory is short.
+/// Finds impacts of the mesh of all parts. separation: how near is an impact. NULL, with the reason in error, when memory is
+/// short.
 soft_detector *soft_create_detector(const sim_soft *soft, double separation, double tolerance, sim_error *error);
 void soft_destroy_detector(soft_detector *detector);
-/// All impacts between begin and end into soft->found, without those that no free vertex takes part in. False with the reason in
-/// error.
+/// All impacts between begin and end into soft->found, without those that no free vertex takes part in. False with the reason
+/// in error.
 bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, sim_error *error);
 
 // ---- Solver (soft_solver.c, soft_contact.c) ----
@@ -124,7 +125,7 @@ double soft_gap(const soft_contact *contact, const double *places);
 // ---- Zones (soft_zone.c) ----
 
 typedef enum soft_verdict { SOFT_DONE, SOFT_SQUEEZED, SOFT_FAILED } soft_verdict;
-/// Let what still meets move as one, until nothing does. SOFT_SQUEEZED: a zone would have to follow two bodies that move
+/// Let vertices that still meet move as one, until none do. SOFT_SQUEEZED: a zone would have to follow two bodies that move
 /// differently; the reason is in error in either case of failure.
 soft_verdict soft_merge_zones(sim_soft *soft, sim_error *error);
 

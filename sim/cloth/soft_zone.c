@@ -1,6 +1,6 @@
-// What nothing else has kept apart: zones of vertices that move as one. A zone without carried vertices keeps the mean of its motion
-// and is shifted; one with them follows their body. Either way its vertices move by one affine map at any time of the step, so nothing in
-// it meets; what it meets outside joins it. Zones only grow, so that ends.
+// Zones: vertices that nothing else has kept apart move as one. A zone without carried vertices keeps the mean of its motion
+// and is shifted; one with them follows their body. Either way its vertices move by one affine map at any time of the step, so
+// nothing in it meets; features that it meets outside join it. Zones only grow, so that ends.
 #include "sim/cloth/soft_state.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static bool bind(sim_soft *s, int32_t root, int32_t carrier, bool *grown, sim_er
 	return true;
 }
 
-/// All free vertices of an impact into one zone, bound to what the others are carried by.
+/// All free vertices of an impact into one zone, bound to the body that carries the others.
 static bool join(sim_soft *s, const soft_contact *c, bool *grown, sim_error *error)
 {
 	int32_t root = -1;

@@ -36,8 +36,8 @@ typedef enum sim_granular_tangential {
 	/// (Luding, Cohesive, frictional powders, 2008), of tangential_ratio times the normal stiffness, and a dashpot with the
 	/// damping ratio of the normal one. For SIM_GRANULAR_LINEAR.
 	SIM_GRANULAR_SPRING,
-	/// That spring with k = 8 G sqrt(R d), c = 2 sqrt(5/6) b sqrt(k m), 1 / G = 4 (2 - nu) (1 + nu) / young (Mindlin 1949, without
-	/// slip, as in Tsuji et al. 1992). For SIM_GRANULAR_HERTZ.
+	/// That spring with k = 8 G sqrt(R d), c = 2 sqrt(5/6) b sqrt(k m), 1 / G = 4 (2 - nu) (1 + nu) / young (Mindlin 1949,
+	/// without slip, as in Tsuji et al. 1992). For SIM_GRANULAR_HERTZ.
 	SIM_GRANULAR_MINDLIN,
 } sim_granular_tangential;
 
@@ -67,7 +67,7 @@ typedef struct sim_granular_wall {
 	double phase;        ///< rad
 } sim_granular_wall;
 
-/// What is wrong with a time step above the bound of stability.
+/// The fault of a time step above the bound of stability.
 typedef enum sim_granular_stability {
 	SIM_GRANULAR_REFUSE, ///< creation fails, with the bound in the text
 	SIM_GRANULAR_REPORT, ///< sim_granular_info tells
@@ -89,7 +89,7 @@ typedef struct sim_granular_side {
 typedef void sim_granular_force_fn(const sim_granular_side *a, const sim_granular_side *b, const double normal[3],
 	double overlap, double time_step, double history[3], double force[3], double torque[3], void *user);
 
-/// What is simulated. Start from sim_default_granular_def. Everything is copied.
+/// The definition of a simulation. Start from sim_default_granular_def. Everything is copied.
 typedef struct sim_granular_def {
 	int64_t count; ///< at most CAROM_MAX_SPHERES
 	carom_strided centres;
@@ -112,7 +112,7 @@ typedef struct sim_granular_def {
 	void *force_user;
 	sim_granular_stability stability;
 	/// Contacts of equal stiffness that the lightest sphere is supposed to have at once, for the bound: 1 is the exact bound of
-	/// a pair alone; 6 what spheres without friction have in a heap at rest; 12 no heap of equal spheres passes.
+	/// a pair alone; 6 is that of spheres without friction in a heap at rest; 12 no heap of equal spheres passes.
 	double stability_contacts;
 	/// For HERTZ, whose stiffness grows with the overlap: the largest overlap, as a part of the smaller radius, that the bound
 	/// is made for. sim_granular_info tells the bound for the largest one met.
@@ -137,7 +137,7 @@ sim_granular *sim_create_granular(carom_context *context, const sim_granular_def
 /// Free everything. NULL does nothing.
 void sim_destroy_granular(sim_granular *granular);
 
-/// What one step did.
+/// Counts and times of one step.
 typedef struct sim_granular_step {
 	int64_t step;     ///< its number, from 1
 	double time;      ///< s, at its end
@@ -156,7 +156,7 @@ typedef struct sim_granular_step {
 /// simulation can then only be destroyed.
 bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, sim_error *error);
 
-/// What the simulation is and did.
+/// The state and the sums of a simulation.
 typedef struct sim_granular_info {
 	int64_t count;
 	int64_t steps;
@@ -197,7 +197,7 @@ bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy
 void sim_granular_get_state(
 	sim_granular *granular, double *centres, double *radii, double *velocities, double *angular_velocities);
 
-/// The simulation's own arrays, as they lie in memory: sphere k has the id ids[k]. Valid until the next step. Asking is what brings
+/// The simulation's own arrays, as they lie in memory: sphere k has the id ids[k]. Valid until the next step. Asking brings
 /// them up to now.
 typedef struct sim_granular_view {
 	int64_t count;
@@ -219,8 +219,8 @@ void sim_granular_get_gravity(const sim_granular *granular, double gravity[3]);
 /// Point of moving wall number i now.
 void sim_granular_get_wall(const sim_granular *granular, int32_t i, double point[3]);
 
-/// What a program keeps with a simulation, for itself: checkpoints hold it and a continued simulation gives it back. The motion
-/// does not depend on it. All zero at first.
+/// Data that a program keeps with a simulation, for itself: checkpoints hold it and a continued simulation gives it back. The
+/// motion does not depend on it. All zero at first.
 typedef struct sim_granular_mark {
 	uint64_t run;                    ///< tells the files of one run from another's
 	uint64_t table;                  ///< a sum of the table of steps as far as it was written; 0: there is none

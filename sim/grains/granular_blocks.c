@@ -1,7 +1,7 @@
-// The list of neighbours cut into blocks and jobs: see granular_forces.c for what they are for.
+// The list of neighbours cut into blocks and jobs: see granular_forces.c for their purpose.
 //
-// A block's jobs stand in the order of their pairs of ids, the lower one first: so each sphere meets its neighbours in the order
-// of their ids, whatever its own, and adds up in that order although each pair is looked at once.
+// A block's jobs stand in the order of their pairs of ids, the lower one first: so each sphere meets its neighbours in the
+// order of their ids, whatever its own, and adds up in that order although each pair is looked at once.
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ typedef struct name {
 	uint32_t id, local;
 } name;
 
-/// What a worker needs to make the jobs of a block. Locals: the block's crowded spheres, then those of other blocks.
+/// The room of a worker that makes the jobs of a block. Locals: the block's crowded spheres, then those of other blocks.
 typedef struct workshop {
 	uint32_t crowd, locals;
 	uint32_t own[GRANULAR_BLOCK]; // local of each sphere of the block

@@ -1,4 +1,4 @@
-// What a definition of a granular simulation must be. Each text names the field as the header does.
+// Checks of the definition of a granular simulation. Each text names the field as the header does.
 #include "sim/grains/granular_state.h"
 
 #include <math.h>

@@ -39,7 +39,7 @@ static void run_survey(survey *s)
 	carom_parallel_for(s->g->context, survey_range, s->g->count, MIN_RANGE, s);
 }
 
-/// A sum and what it lost.
+/// A sum and the loss of its roundings.
 typedef struct sum {
 	double value, lost;
 } sum;

@@ -1,7 +1,7 @@
-// Forces between spheres. Each crowded sphere adds up over its neighbours, in the order of their ids, from what they were before
-// the step: nothing depends on who computes what when. Memory is cut into blocks of spheres near each other; a contact within a
+// Forces between spheres. Each crowded sphere adds up over its neighbours, in the order of their ids, from their state before
+// the step: nothing depends on the order of the work. Memory is cut into blocks of spheres near each other; a contact within a
 // block is computed once and given to both sides, one to another block is computed in both. The other side's part is the exact
-// opposite of what it would be if it were computed there (granular_law.h), so it does not matter where the blocks are cut. The
+// opposite of the one computed there (granular_law.h), so it does not matter where the blocks are cut. The
 // order of a block's jobs (granular_blocks.c) brings each sphere's contacts in the order of the ids. Here are the spheres that
 // turn; granular_smooth.c has the others.
 #include "sim/grains/granular_law.h"
@@ -82,7 +82,7 @@ GRANULAR_INLINE double turn_contact(const sim_granular *g, uint32_t i, uint32_t 
 	return lb;
 }
 
-// History of an entry that touches now: what was there, or zero.
+// History of an entry that touches now: the earlier value, or zero.
 GRANULAR_INLINE double *open_history(sim_granular *g, int64_t entry)
 {
 	double *history = &g->history[3 * entry];
@@ -219,8 +219,8 @@ static carom_task_fn *choose_pass(const sim_granular *g)
 	return g->between.hertz ? run_mindlin : run_turning;
 }
 
-// Part of the list's skin within which pairs are chosen to be looked at. A million settled spheres with lists of 0.3 to 0.8 mean
-// radii: every fourth step chooses, and 4.5 of 6.5 million jobs remain, of which 3.9 million touch.
+// Part of the list's skin within which pairs are chosen to be looked at. A million settled spheres with lists of 0.3 to 0.8
+// mean radii: every fourth step chooses, and 4.5 of 6.5 million jobs remain, of which 3.9 million touch.
 #define NEAR_SHARE 0.15
 
 void granular_compute_forces(sim_granular *g)

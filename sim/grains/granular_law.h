@@ -31,7 +31,7 @@ typedef struct granular_contact {
 	double radius;          // R
 } granular_contact;
 
-/// What the normal law gives to the tangential one.
+/// The results of the normal law that the tangential one takes.
 typedef struct granular_pressure {
 	double force;     // on this side along the normal
 	double stiffness; // tangential spring
@@ -113,7 +113,7 @@ GRANULAR_INLINE void granular_roll(const granular_coefficients *law, const granu
 		torque[k] = -scale * rolling[k];
 }
 
-/// What a contact does to this side; to the other side force and rolling are the opposite, twist is the same.
+/// The effect of a contact on this side; to the other side force and rolling are the opposite, twist is the same.
 typedef struct granular_reply {
 	double force[3];
 	double twist[3];   // normal x force: the torque is this times minus the lever

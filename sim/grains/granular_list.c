@@ -59,7 +59,7 @@ static bool tell_detector(sim_granular *g, sim_error *error)
 	input.centres = (carom_strided){ g->places, sizeof *g->places, CAROM_FLOAT64 };
 	input.radii = (carom_strided){ g->count ? &g->places->r : NULL, sizeof *g->places, CAROM_FLOAT64 };
 	input.ids = g->ids;
-	// A list of now: the detector might show that its last one still holds, by a measurement of its own, but what is held here
+	// A list of now: the detector might show that its last one still holds, by a measurement of its own, but the bound here
 	// would then count from other places.
 	input.moved = INFINITY;
 	if (carom_spheres_update(g->detector, &input) == CAROM_SUCCESS)
@@ -120,7 +120,7 @@ static void measure_range(int64_t begin, int64_t end, int worker, void *granular
 	}
 }
 
-/// The bound adds up the largest displacement of each step, whosever it was; now measure what became of it. Any drift gives a
+/// The bound adds up the largest displacement of each step, whosever it was; now measure the true one. Any drift gives a
 /// bound.
 static void measure_moved(sim_granular *g)
 {
@@ -166,7 +166,7 @@ static bool list_holds(sim_granular *g)
 
 static bool make_list(sim_granular *g, sim_error *error)
 {
-	// Before the first list, packed holds what a checkpoint brought, or nothing.
+	// Before the first list, packed holds the contacts of a checkpoint, or none.
 	if (g->with_history && g->list.count > 0 && !granular_pack_histories(g, error))
 		return false;
 	granular_catch_up(g);

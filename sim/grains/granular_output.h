@@ -1,5 +1,5 @@
 /// @file granular_output.h
-/// What a simulation of spheres shows to the outside: its state in the order of the definition, sums that do not depend on how it
+/// The output of a simulation of spheres: its state in the order of the definition, sums that do not depend on how it
 /// lies in memory.
 #ifndef SIM_GRANULAR_OUTPUT_H
 #define SIM_GRANULAR_OUTPUT_H
@@ -32,9 +32,9 @@ uint64_t sim_hash_granular_frame(const sim_granular_frame *frame);
 /// Spheres whose centre lies in a closed box.
 int64_t sim_count_spheres_inside(const sim_granular_frame *frame, const double lower[3], const double upper[3]);
 
-/// Kinetic energy of places and spins, J. Two passes over the simulation's arrays as they lie in memory, summed in whole numbers:
-/// the same bits for any order of them (and cheaper than sim_granular_get_energy, which sums by id, springs too). INFINITY when
-/// a sphere's is not finite.
+/// Kinetic energy of places and spins, J. Two passes over the simulation's arrays as they lie in memory, summed in whole
+/// numbers: the same bits for any order of them (and cheaper than sim_granular_get_energy, which sums by id, springs too).
+/// INFINITY when a sphere's is not finite.
 double sim_granular_kinetic_energy(sim_granular *granular);
 
 #endif

@@ -1,5 +1,5 @@
 // The skin of the list of neighbours, by measured times. A thin skin makes short rows and frequent lists, a thick one the
-// reverse. The time of a step, lists included, over the life of one list, is what a skin costs; the next list tries one 1.4
+// reverse. The time of a step, lists included, over the life of one list, is the cost of a skin; the next list tries one 1.4
 // times thicker or thinner and stays where it was cheapest. Motions do not depend on it.
 #include "sim/grains/granular_state.h"
 
@@ -26,7 +26,7 @@ void granular_start_skin(sim_granular *g)
 	g->skin = g->def.skin >= 0 ? g->def.skin : first < s->most ? first : s->most;
 }
 
-/// The next skin to try; at the end of what is allowed, in the other direction.
+/// The next skin to try; at the end of the allowed range, in the other direction.
 static double next_trial(granular_skin *s)
 {
 	double skin = s->best * s->factor;
@@ -46,7 +46,7 @@ double granular_next_skin(sim_granular *g)
 	s->ms = 0;
 	s->steps = 0;
 	if (s->rest > 0) {
-		// The scene changes: what was cheapest is measured again and again.
+		// The scene changes: the cheapest skin is measured again and again.
 		s->best_ms = ms;
 		s->rest--;
 		return g->skin;

@@ -1,8 +1,8 @@
 // Contacts between spheres that do not turn. A block's spheres and their halo are put on the worker's desk, place and motion
 // side by side, and stay in the cache. Then its jobs are worked off a group at a time, each number in a column of its own, so
-// that a vector register holds several contacts and nothing branches; those that do not touch get a force of 0. The roundings are
-// those of one contact at a time, hence the same bits for any width. Forces are added up one after the other, in the order of the
-// jobs.
+// that a vector register holds several contacts and nothing branches; those that do not touch get a force of 0. The roundings
+// are those of one contact at a time, hence the same bits for any width. Forces are added up one after the other, in the order
+// of the jobs.
 //
 // Most of a list's pairs do not touch. So the jobs that can touch soon are chosen now and then, those closer than a thin skin
 // within the list's, and only these are looked at while no two spheres can have come closer by it (the pair list with dynamic
@@ -115,7 +115,7 @@ GRANULAR_INLINE void press_columns(
 	granular_coefficients law = *coefficients;
 	law.scaled = scaled; // a constant here
 	int64_t touching = 0, deeper = 0, coinciding = 0;
-	// A little less: what the rounding of the product might hide is looked at.
+	// A little less, so that no contact hides behind the rounding of the product.
 	const double bar = max_overlap * (1 - 0x1p-50);
 	for (int k = 0; k < GROUP; k++) {
 		const double sum = c->ra[k] + c->rb[k];
@@ -163,7 +163,7 @@ GRANULAR_INLINE void add_forces(const columns *c, const granular_job *jobs, int 
 	}
 }
 
-// ---- What is rare ----
+// ---- Rare cases ----
 
 static void note_deepest(const columns *c, int count, granular_tally *tally)
 {
@@ -193,7 +193,7 @@ static void part_coinciding(const sim_granular *g, const granular_block *block, 
 
 // ---- Blocks ----
 
-/// What a pass is made for.
+/// The kinds of contacts that a pass is made for.
 typedef enum normal_kind {
 	LINEAR, // one stiffness for all
 	SCALED,

@@ -129,7 +129,7 @@ void granular_note_times(sim_granular *g, double ms_detection, double ms_update)
 	if (work < LEAST_TO_SORT)
 		return;
 	if (s->steps < BASELINE_STEPS) {
-		// The mean of the first steps after sorting is what a step costs in good order.
+		// The mean of the first steps after sorting is the cost of a step in good order.
 		s->rate += (ms_detection / work - s->rate) / (double)++s->steps;
 		return;
 	}

@@ -1,10 +1,10 @@
 /// @file granular_state.h
-/// What the parts of the granular simulation share. Inside sim/ only.
+/// The data that the parts of the granular simulation share. Inside sim/ only.
 ///
-/// Spheres lie in memory in any order (that of a Morton curve, mostly): index. Their ids are their places in the definition.
-/// A sphere with neighbours in the list is crowded: its forces are computed in a pass of their own, because its neighbours read
-/// where it was. The others are lone: nobody reads them, so they move in the pass that reads them. Of these, the free cannot touch
-/// a wall either, and may be some steps behind.
+/// Spheres lie in memory in any order (that of a Morton curve, mostly): index. Their ids are their places in the definition. A
+/// sphere with neighbours in the list is crowded: its forces are computed in a pass of their own, because its neighbours read
+/// where it was. The others are lone: nobody reads them, so they move in the pass that reads them. Of these, the free cannot
+/// touch a wall either, and may be some steps behind.
 #ifndef SIM_GRANULAR_STATE_H
 #define SIM_GRANULAR_STATE_H
 
@@ -24,13 +24,13 @@ typedef struct granular_spin {
 	double x, y, z, inverse_inertia;
 } granular_spin;
 
-/// Spheres in a block. Within one, each contact is computed once and its opposite given to the other side: the larger, the fewer are
-/// computed twice (a step of a settled heap takes 2 % less than with 1,024); what a worker has on its desk must stay in the second-level
-/// cache.
+/// Spheres in a block. Within one, each contact is computed once and its opposite given to the other side: the larger, the
+/// fewer are computed twice (a step of a settled heap takes 2 % less than with 1,024); a worker's desk must stay in the
+/// second-level cache.
 enum { GRANULAR_BLOCK = 2048 };
 
-/// Two spheres of the list. Locals count a block's spheres: the crowded ones, then its halo, which is what they meet of other
-/// blocks. a is crowded.
+/// Two spheres of the list. Locals count a block's spheres: the crowded ones, then its halo, the spheres that they meet of
+/// other blocks. a is crowded.
 typedef struct granular_job {
 	uint32_t a, b;
 	double mass_root; // of m_a m_b / (m_a + m_b): it would cost a division and a root each time
@@ -89,7 +89,7 @@ typedef struct granular_packed {
 	int64_t room;    // contacts that other and values hold
 } granular_packed;
 
-/// What a worker found in a pass; joined by sums of integers and extremes, so that it does not depend on who did what.
+/// The findings of a worker in a pass; joined by sums of integers and extremes, so that they do not depend on the workers.
 typedef struct granular_tally {
 	int64_t contacts; // directed
 	int64_t wall_contacts;
@@ -123,7 +123,7 @@ typedef struct granular_sorting {
 /// Steps that free spheres stay behind, at most: memory is read and written for them once in so many.
 enum { GRANULAR_MOST_LAG = 16 };
 
-/// Free spheres and what they missed (granular_update.c).
+/// Free spheres and the steps that they missed (granular_update.c).
 typedef struct granular_lag {
 	bool open;                          // it is known who is free
 	int steps;                          // that the free are behind
@@ -160,7 +160,7 @@ struct sim_granular {
 	int32_t plane_count;
 	double inner_low[3], inner_high[3]; // a centre within touches no face
 	uint16_t *wall_touched;             // [count] bits of the walls touched in the last step; NULL when walls keep no history
-	double *wall_history;               // [3*wall_slots*count], of what is touched only
+	double *wall_history;               // [3*wall_slots*count], of touched walls only
 	int32_t wall_slots;
 
 	carom_sphere_neighbours list; // no rows: none
@@ -294,12 +294,12 @@ bool granular_permute(sim_granular *granular, const uint32_t *order);
 
 /// Make sure that the list holds all that touches now. Sorts the arrays when that pays.
 bool granular_keep_list(sim_granular *granular, sim_error *error);
-/// Tell what a step took: for the choice of sorting and skin.
+/// Note the time of a step, for the choice of sorting and skin.
 void granular_note_times(sim_granular *granular, double ms_detection, double ms_update);
 
 // ---- Histories (granular_history.c) ----
 
-/// Make room in granular->packed for so many contacts; what was in other and values is lost when it grows.
+/// Make room in granular->packed for so many contacts; the content of other and values is lost when it grows.
 bool granular_pack_room(sim_granular *granular, int64_t contacts, sim_error *error);
 /// Gather the histories by ids into granular->packed.
 bool granular_pack_histories(sim_granular *granular, sim_error *error);

@@ -2,9 +2,9 @@
 // finds how far spheres can have moved against each other, for the list of neighbours.
 //
 // Lone spheres far from all walls are free: until the list is rebuilt nothing but gravity moves them, and nobody reads them.
-// While a good part is free, a step moves the others only and notes what gravity gave; every so many steps, or when somebody
-// asks, the free ones catch up, each through all its steps while it is in registers, with the same roundings. What bounds their
-// speeds is known meanwhile: gravity is common to all.
+// While a good part is free, a step moves the others only and notes the change by gravity; every so many steps, or when
+// somebody asks, the free ones catch up, each through all its steps while it is in registers, with the same roundings. The
+// bound of their speeds is known meanwhile: gravity is common to all.
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 // Blocks in a piece of work, at least.
 enum { MIN_RANGE = 2 };
 
-/// What is the same for all spheres of a step.
+/// Numbers that all spheres of a step share.
 typedef struct advance {
 	sim_granular *g;
 	double dt;
@@ -137,7 +137,7 @@ static inline bool is_free(const advance *a, int64_t i)
 
 typedef enum sphere_kind { FREE, WARY, CROWDED } sphere_kind;
 
-/// What the spheres of a block are, wary where it is not known who is free; the number of them.
+/// The kinds of the spheres of a block, wary where it is not known who is free. Returns their number.
 static int64_t find_kinds(const sim_granular *g, int64_t block, uint8_t kinds[GRANULAR_BLOCK])
 {
 	const int64_t first = block * GRANULAR_BLOCK;
@@ -169,7 +169,7 @@ static void advance_all(int64_t begin, int64_t end, int worker, void *task)
 			}
 			if (kind == FREE)
 				catch_up(a, i);
-			advance_wary(a, i, &tally); // what was free may have come to a wall
+			advance_wary(a, i, &tally); // spheres that were free may have come to a wall
 			wary[wary_count] = (uint32_t)i;
 			wary_count += !is_free(a, i);
 		}
@@ -262,7 +262,7 @@ static void begin_lag(const advance *a, const granular_tally *tally)
 	lag->open = a->margin < 1e100 && lag->speed < 1e100;
 }
 
-/// Free spheres get what gravity gives, but not yet.
+/// Free spheres get the change by gravity, but not yet.
 static void extend_lag(const advance *a, granular_tally *tally)
 {
 	granular_lag *lag = &a->g->lag;

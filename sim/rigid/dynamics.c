@@ -275,8 +275,8 @@ static void set_softness(sim_dynamics *dynamics, double step)
 	dWorldSetCFM(dynamics->world, k > 0 ? 1 / (step * k + d) : dynamics->settings.softness);
 }
 
-/// What depends on the duration of the step. Damping belongs to each body in ODE: the world's values go to bodies made later
-/// only.
+/// Set the numbers that depend on the duration of the step. Damping belongs to each body in ODE: the world's values go to
+/// bodies made later only.
 static void set_step(sim_dynamics *dynamics, double step)
 {
 	if (dynamics->step == step)

@@ -8,7 +8,7 @@
 
 // ---- Sizes ----
 
-// Rows and columns of what is made: at least so many that the surface keeps its form.
+// Rows and columns of the surface: at least so many that the surface keeps its form.
 typedef struct form_grid {
 	int32_t around, rows;
 } form_grid;
@@ -78,8 +78,8 @@ static bool begin(maker *m, sim_form_mesh *mesh, int64_t vertices, int64_t trian
 	return mesh->places != NULL;
 }
 
-/// Two triangles of the square between row and row + 1, column and next, with diagonals that take turns, so that the surface is as
-/// stiff one way as the other.
+/// Two triangles of the square between row and row + 1, column and next, with diagonals that take turns, so that the surface is
+/// as stiff one way as the other.
 static void add_square(maker *m, int32_t a, int32_t b, int32_t c, int32_t d, bool turned)
 {
 	if (turned) {
@@ -147,7 +147,7 @@ static bool make_skirt(const sim_form *form, form_grid grid, sim_form_mesh *mesh
 	return true;
 }
 
-// ---- What is turned on a lathe ----
+// ---- Surfaces turned on a lathe ----
 
 typedef struct profile_point {
 	double r, y;

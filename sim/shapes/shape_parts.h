@@ -1,4 +1,4 @@
-/// What the makers of shapes share. Only sim/shape*.c include this.
+/// Functions that the makers of shapes share. Only sim/shape*.c include this.
 #ifndef SIM_SHAPE_PARTS_H
 #define SIM_SHAPE_PARTS_H
 

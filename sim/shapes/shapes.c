@@ -1,4 +1,4 @@
-// The list of shapes, the one door to their makers, and what all of them need at the end: outward triangles and rounded floats.
+// The list of shapes, the one door to their makers, and their common last steps: outward triangles and rounded floats.
 #include "sim/shapes/shape_parts.h"
 #include <stdio.h>
 #include <stdlib.h>

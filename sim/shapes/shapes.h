@@ -31,7 +31,7 @@ typedef struct sim_mesh {
 	size_t baked_size;
 } sim_mesh;
 
-/// A shape that can be made: its name and what it is, in one line each.
+/// A shape that can be made: its name and its description, in one line each.
 typedef struct sim_shape_info {
 	const char *name;
 	const char *description;
