@@ -238,7 +238,7 @@ int bench_spheres_radii(bench *b, bench_report *report)
 	bench_note(report,
 		"crowd: 15 %% of a cube filled with spheres that do not touch and fly about; the paper's figure has no numbers, it shows "
 		"that index times do not depend on the radii");
-	return measure_cases(b, report, "spheres-radii", "A million spheres of many sizes, gravity turning: ms per step", cases,
+	return measure_cases(b, report, "spheres-radii", "A million spheres of many sizes: ms per step", cases,
 		sizeof cases / sizeof *cases);
 }
 
