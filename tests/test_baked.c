@@ -353,6 +353,7 @@ FORGE(weld, m->topology.weld[1] = 2)
 FORGE(used, m->topology.used[3] = 2)
 FORGE(unused, m->topology.used[3] = 0)
 FORGE(neighbour, m->topology.neighbours[2] = m->topology.triangle_count)
+FORGE(neighbour_below, m->topology.neighbours[2] = -2)
 FORGE(one_sided_neighbour, m->topology.neighbours[2] = 0)
 FORGE(normal, m->topology.normals[2] = INFINITY)
 FORGE(edge_normal, m->topology.edge_normals[2] = NAN)
@@ -392,6 +393,8 @@ FORGE(sample_child, m->collider.sample_tree.nodes[0].child_count = 0)
 FORGE(cell, m->collider.grid.cells[0] = 0)
 FORGE(word, m->collider.grid.words[1].before++)
 FORGE(touched, m->collider.grid.touched[0].count = CR_CELL_TRIANGLES + 1)
+FORGE(touched_triangle, m->collider.grid.touched[1].triangle[0] = m->collider.grid.plane_count)
+FORGE(touched_below, m->collider.grid.touched[1].triangle[0] = -1)
 FORGE(plane, m->collider.grid.planes[0][3] = NAN)
 
 #define FORGED(name, field) \
@@ -400,8 +403,8 @@ FORGE(plane, m->collider.grid.planes[0][3] = NAN)
 	}
 static const forgery forgeries[] = { FORGED(vertex, "vertices"), FORGED(huge_vertex, "vertices"), FORGED(triangle, "triangles"),
 	FORGED(negative_triangle, "triangles"), FORGED(weld, "weld"), FORGED(used, "used"), FORGED(unused, "used"),
-	FORGED(neighbour, "neighbours"), FORGED(one_sided_neighbour, "neighbours"), FORGED(normal, "normals"),
-	FORGED(edge_normal, "normals"), FORGED(facet_first, "facets"), FORGED(facet_count, "facets"),
+	FORGED(neighbour, "neighbours"), FORGED(neighbour_below, "neighbours"), FORGED(one_sided_neighbour, "neighbours"),
+	FORGED(normal, "normals"), FORGED(edge_normal, "normals"), FORGED(facet_first, "facets"), FORGED(facet_count, "facets"),
 	FORGED(facet_offset, "facets"), FORGED(facet_of, "facet of triangles"), FORGED(no_facet_of, "facet of triangles"),
 	FORGED(facet_triangle, "triangles of facets"), FORGED(crease, "creases"), FORGED(corner, "corners"),
 	FORGED(number, "triangle numbers"), FORGED(last_number, "triangle numbers"), FORGED(skip, "binary tree"),
@@ -412,7 +415,8 @@ static const forgery forgeries[] = { FORGED(vertex, "vertices"), FORGED(huge_ver
 	FORGED(across, "edges of blocks"), FORGED(across_below, "edges of blocks"), FORGED(place, "places"),
 	FORGED(sample, "samples"), FORGED(sample_point, "samples"), FORGED(sample_exit, "samples"),
 	FORGED(sample_child, "tree of samples"), FORGED(cell, "words of cells"), FORGED(word, "words of cells"),
-	FORGED(touched, "touched cells"), FORGED(plane, "planes") };
+	FORGED(touched, "touched cells"), FORGED(touched_triangle, "touched cells"), FORGED(touched_below, "touched cells"),
+	FORGED(plane, "planes") };
 
 FORGE(hull_triangle, m->hull.triangles[0] = -1)
 FORGE(hull_vertex, m->hull.hull.vertices[0].y = NAN)

@@ -423,7 +423,8 @@ static void take_parts(carom_mesh *mesh, const cr_mesh_parts *p)
 	mesh->collider.topology = &mesh->topology;
 	mesh->hull = p->hull;
 	mesh->field = p->field;
-	cr_hull_set_starts(&mesh->hull.hull);
+	if (mesh->hull.hull.vertex_count > 0)
+		cr_hull_set_starts(&mesh->hull.hull);
 }
 
 /// Make the mesh of parts in a block that is its own (owned) or the caller's.

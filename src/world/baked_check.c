@@ -59,15 +59,17 @@ static bool are_at_most(const uint8_t *values, int64_t count, uint8_t most)
 
 // ---- Topology and facets ----
 
-/// Every neighbour has the triangle as a neighbour too: walks around a vertex come back, or end.
+/// Every neighbour is a triangle and has the triangle as a neighbour too: walks around a vertex come back, or end.
 static bool neighbours_agree(const cr_topology *t)
 {
 	bool agree = true;
 	for (int32_t own = 0; own < t->triangle_count; own++) {
 		for (int k = 0; k < 3; k++) {
 			const int32_t other = t->neighbours[3 * (int64_t)own + k];
-			if (other < 0)
+			if (other == -1)
 				continue;
+			if ((uint32_t)other >= (uint32_t)t->triangle_count)
+				return false;
 			const int32_t *back = &t->neighbours[3 * (int64_t)other];
 			agree &= t->used[own] != 0 && ((back[0] == own) | (back[1] == own) | (back[2] == own));
 		}
@@ -100,7 +102,7 @@ static const char *check_topology(const cr_topology *t, int32_t used)
 		sum += t->used[i];
 	if (sum != used)
 		return "used";
-	if (!are_in_range(t->neighbours, 3 * triangles, -1, t->triangle_count) || !neighbours_agree(t))
+	if (!neighbours_agree(t))
 		return "neighbours";
 	if (is_any_wild(t->normals, 3 * vertices) || is_any_wild(t->edge_normals, 9 * triangles))
 		return "normals";
@@ -266,7 +268,7 @@ static const char *check_blocks(const cr_collider *c)
 			return "blocks";
 		for (int lane = 0; lane < block->count; lane++) {
 			const int32_t number = block->number[lane];
-			if (!c->topology->used[number] || c->place[number] != CR_WIDTH * b + lane)
+			if (c->place[number] != CR_WIDTH * b + lane) // places of triangles that are not in use are refused below
 				return "places";
 		}
 		for (int lane = block->count; lane < CR_WIDTH; lane++) {
@@ -361,6 +363,20 @@ static bool words_tell(const cr_grid *g, int64_t cells)
 	return before == g->touched_count;
 }
 
+/// Do the touched cells name triangles alone? Places beyond their counts hold such numbers too, or 0.
+static bool cells_list_triangles(const cr_grid *g)
+{
+	uint32_t wrong = 0;
+	const uint32_t end = (uint32_t)g->plane_count;
+	for (int64_t i = 0; i < g->touched_count; i++) {
+		const cr_touched_cell *cell = &g->touched[i];
+		wrong |= (uint32_t)(cell->count > CR_CELL_TRIANGLES);
+		for (int k = 0; k < CR_CELL_TRIANGLES; k++)
+			wrong |= (uint32_t)((uint32_t)cell->triangle[k] >= end);
+	}
+	return wrong == 0;
+}
+
 static const char *check_grid(const cr_collider *c)
 {
 	const cr_grid *g = &c->grid;
@@ -371,11 +387,8 @@ static const char *check_grid(const cr_collider *c)
 		return "grid";
 	if (!words_tell(g, (int64_t)g->size[0] * g->size[1] * g->size[2]))
 		return "words of cells";
-	for (int64_t i = 0; i < g->touched_count; i++) {
-		const cr_touched_cell *cell = &g->touched[i];
-		if (cell->count > CR_CELL_TRIANGLES || !are_in_range(cell->triangle, cell->count, 0, g->plane_count))
-			return "touched cells";
-	}
+	if (!cells_list_triangles(g))
+		return "touched cells";
 	return is_any_wild(&g->planes[0][0], 4 * (int64_t)g->plane_count) ? "planes" : NULL;
 }
 
