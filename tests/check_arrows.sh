@@ -32,7 +32,7 @@ check_includes() {
 }
 
 seen=()
-for folder in base math geom tree mesh bvh detect; do
+for folder in base math geom tree mesh bvh surface detect; do
 	seen+=("$folder/")
 	check_includes "src/$folder" "${seen[@]}" carom/
 done

@@ -705,9 +705,10 @@ TEST(impacts, refuses_bad_calls)
 	CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], NULL, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK_STR(carom_error_text(context), "carom_world_set_vertices: begin and end are NULL");
 	CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], NULL, &none), CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_world_set_vertices: end.data is NULL, but there are 81 vertices");
+	CHECK_STR(carom_error_text(context), "carom_world_set_vertices: body (2, 1): end.data is NULL, but there are 81 vertices");
 	CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], &odd, &good), CAROM_INVALID_ARGUMENT);
-	CHECK_STR(carom_error_text(context), "carom_world_set_vertices: begin.type is 7, neither CAROM_FLOAT32 nor CAROM_FLOAT64");
+	CHECK_STR(carom_error_text(context),
+		"carom_world_set_vertices: body (2, 1): begin.type is 7, neither CAROM_FLOAT32 nor CAROM_FLOAT64");
 	CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], &tight, NULL), CAROM_INVALID_ARGUMENT);
 	CHECK(strstr(carom_error_text(context), "begin.stride is 8 bytes") != NULL);
 	CHECK_INT(carom_world_set_pose(s.world, s.ids[1], &pose), CAROM_INVALID_ARGUMENT);
@@ -732,10 +733,10 @@ TEST(impacts, refuses_bad_calls)
 		bad[3 * 70 + 2] = values[i].value;
 		const carom_strided places = doubles(bad);
 		CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], &good, &places), CAROM_INVALID_ARGUMENT);
-		CHECK(strstr(carom_error_text(context), "carom_world_set_vertices: end: ") != NULL);
+		CHECK(strstr(carom_error_text(context), "carom_world_set_vertices: body (2, 1): end: ") != NULL);
 		CHECK(strstr(carom_error_text(context), isnan(values[i].value) ? "of vertex 70" : values[i].text) != NULL);
 		CHECK_INT(carom_world_set_vertices(s.world, s.ids[1], &places, NULL), CAROM_INVALID_ARGUMENT);
-		CHECK(strstr(carom_error_text(context), "carom_world_set_vertices: begin: ") != NULL);
+		CHECK(strstr(carom_error_text(context), "carom_world_set_vertices: body (2, 1): begin: ") != NULL);
 		check_places(&s, 1, mesh->end);
 	}
 	fixture_step(s.world);

@@ -13,8 +13,9 @@ extern "C" {
 //
 // Parts of a body are asked one by one: where they overlap, hits and nearest points may lie on one
 // inside another. They see the poses and the places of vertices set last, stepped or not. A
-// deforming body is looked at as it is, rounded to float about the middle of its box: its tree is
-// made by the first query that comes near it after its vertices were set. A query that finds no
+// deforming body is looked at as it is, rounded to float about the middle of its box: the first
+// query that comes near it after its vertices were set brings its tree up to date, which takes
+// memory the first time and where the tree has become so bad that it is rebuilt. A query that finds no
 // memory for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where
 // carom_world_def.memory_budget forbids it; all else stays usable.
 

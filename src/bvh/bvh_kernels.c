@@ -685,7 +685,10 @@ extern void CR_ISA_NAME(cr_find_pairs)(
 extern bool CR_ISA_NAME(cr_closest)(const cr_collider *, v3d, double, bool, cr_near_point *);
 // gap_kernels.c
 extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
+// refit_kernels.c
+extern bool CR_ISA_NAME(cr_refit)(cr_collider *, float, int32_t *);
 
 extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
 const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, find_exit, winding_number, cast_lines, CR_ISA_NAME(cr_walk),
-	CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest), CR_ISA_NAME(cr_gap) };
+	CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest), CR_ISA_NAME(cr_gap),
+	CR_ISA_NAME(cr_refit) };

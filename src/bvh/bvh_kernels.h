@@ -107,6 +107,10 @@ typedef struct cr_bvh_kernels {
 	/// numbers, a's first; of pairs that intersect (cr_triangles_intersect), the one met first, the same on every machine.
 	bool (*gap)(
 		const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap);
+	/// Bring blocks and boxes of the tree of a collider up to date whose vertices have all moved; boxes of triangles grow by pad.
+	/// Counts the triangles of each class of lengths [CR_LENGTHS]. Returns false, with the work left half done, where a triangle has
+	/// lost its area (refit_kernels.c).
+	bool (*refit)(cr_collider *collider, float pad, int32_t *lengths);
 } cr_bvh_kernels;
 
 /// The table for an instruction set that was built in.

@@ -65,8 +65,6 @@ static void triangle_box(const cr_topology *t, int32_t number, float lower[3], f
 	}
 }
 
-// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
-enum { LENGTH_SHIFT = 20, LENGTHS = 0x7f800000 >> LENGTH_SHIFT };
 static const double EXTENT = 2;
 
 /// The class of the longest side of a box.
@@ -74,27 +72,33 @@ static uint32_t length_class(const float lower[3], const float upper[3])
 {
 	float longest = 0;
 	for (int k = 0; k < 3; k++)
-		longest = fmaxf(longest, upper[k] - lower[k]);
-	uint32_t bits;
-	memcpy(&bits, &longest, sizeof bits);
-	const uint32_t number = bits >> LENGTH_SHIFT;
-	return number < LENGTHS ? number : LENGTHS - 1;
+		longest = upper[k] - lower[k] > longest ? upper[k] - lower[k] : longest;
+	return cr_length_class(longest);
 }
 
 /// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: the extent of most
 /// triangles of a mesh, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class
 /// of lengths.
-static float typical_extent(const cr_collider *c, const int32_t counts[LENGTHS])
+static float typical_extent(const cr_collider *c, const int32_t counts[CR_LENGTHS])
 {
 	int64_t shorter = 0;
 	uint32_t number = 0;
-	for (; number < LENGTHS - 1 && 2 * (shorter + counts[number]) < c->triangle_count; number++)
+	for (; number < CR_LENGTHS - 1 && 2 * (shorter + counts[number]) < c->triangle_count; number++)
 		shorter += counts[number];
-	const uint32_t bits = (number + 1) << LENGTH_SHIFT; // of the upper end of the class
+	const uint32_t bits = (number + 1) << CR_LENGTH_SHIFT; // of the upper end of the class
 	float length;
 	memcpy(&length, &bits, sizeof length);
 	const double extent = EXTENT * sqrt(c->triangle_count) * length;
 	return extent < c->diagonal ? (float)extent : c->diagonal;
+}
+
+void cr_collider_measure_extent(cr_collider *c, const int32_t lengths[CR_LENGTHS])
+{
+	v3d size = { 0, 0, 0 };
+	if (c->triangle_count > 0)
+		size = v3d_sub(v3d_from_floats(c->upper), v3d_from_floats(c->lower));
+	c->diagonal = (float)v3d_length(size);
+	c->extent = typical_extent(c, lengths);
 }
 
 /// Measure the box, scale and extents; boxes: where those of the triangles go, or NULL.
@@ -105,7 +109,7 @@ static void measure_triangles(cr_collider *c, box_list *boxes)
 		c->lower[k] = INFINITY;
 		c->upper[k] = -INFINITY;
 	}
-	int32_t lengths[LENGTHS] = { 0 };
+	int32_t lengths[CR_LENGTHS] = { 0 };
 	for (int32_t i = 0; i < c->triangle_count; i++) {
 		float lower[3], upper[3];
 		triangle_box(c->topology, c->triangle_number[i], lower, upper);
@@ -115,14 +119,11 @@ static void measure_triangles(cr_collider *c, box_list *boxes)
 		for (int k = 0; k < 3; k++) {
 			c->lower[k] = lower[k] < c->lower[k] ? lower[k] : c->lower[k];
 			c->upper[k] = upper[k] > c->upper[k] ? upper[k] : c->upper[k];
-			c->scale = fmaxf(c->scale, fmaxf(fabsf(lower[k]), fabsf(upper[k])));
 		}
 	}
-	v3d size = { 0, 0, 0 };
-	if (c->triangle_count > 0)
-		size = v3d_sub(v3d_from_floats(c->upper), v3d_from_floats(c->lower));
-	c->diagonal = (float)v3d_length(size);
-	c->extent = typical_extent(c, lengths);
+	for (int k = 0; k < 3 && c->triangle_count > 0; k++)
+		c->scale = fmaxf(c->scale, fmaxf(fabsf(c->lower[k]), fabsf(c->upper[k])));
+	cr_collider_measure_extent(c, lengths);
 }
 
 static void fill_triangle_block(const cr_collider *c, int32_t b)
@@ -151,7 +152,7 @@ static void set_outline_box(cr_outline8 *outline, int lane, const cr_node8 *node
 }
 
 /// Grandchildren of the root, or children that are leaves; the last group is filled up with copies.
-static void fill_outline(cr_collider *c)
+void cr_collider_outline(cr_collider *c)
 {
 	const cr_node8 *root = &c->tree.nodes[0];
 	int count = 0;
@@ -187,7 +188,8 @@ static void fill_places(cr_collider *c)
 	}
 }
 
-static carom_result build_triangles(carom_context *context, cr_collider *c)
+/// across: make what walks over triangles need.
+static carom_result build_triangles(carom_context *context, bool across, cr_collider *c)
 {
 	box_list boxes;
 	if (!alloc_boxes(context, c->triangle_count, &boxes))
@@ -200,14 +202,15 @@ static carom_result build_triangles(carom_context *context, cr_collider *c)
 	if (result != CAROM_SUCCESS || c->tree.block_count == 0)
 		return result;
 	c->blocks = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_tri8));
-	c->across = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_across8));
-	c->place = cr_alloc_array(context, (size_t)c->topology->triangle_count, sizeof(int32_t));
-	if (!c->blocks || !c->across || !c->place)
+	c->across = across ? cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_across8)) : NULL;
+	c->place = across ? cr_alloc_array(context, (size_t)c->topology->triangle_count, sizeof(int32_t)) : NULL;
+	if (!c->blocks || (across && (!c->across || !c->place)))
 		return cr_fail_memory(context, "the triangles of a mesh");
 	for (int32_t b = 0; b < c->tree.block_count; b++)
 		fill_triangle_block(c, b);
-	fill_places(c);
-	fill_outline(c);
+	if (across)
+		fill_places(c);
+	cr_collider_outline(c);
 	return CAROM_SUCCESS;
 }
 
@@ -316,7 +319,7 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed };
 	carom_result result = list_triangles(context, collider);
 	if (result == CAROM_SUCCESS)
-		result = build_triangles(context, collider);
+		result = build_triangles(context, true, collider);
 	if (result == CAROM_SUCCESS)
 		result = samples ? build_samples(context, collider, samples) : build_vertex_samples(context, collider);
 	if (result == CAROM_SUCCESS && closed && collider->triangle_count > 0) {
@@ -328,11 +331,44 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 	return result;
 }
 
+/// Give back the room for nodes that there are not, and what tells where blocks begin.
+static carom_result trim(carom_context *context, cr_tree8 *tree)
+{
+	const size_t count = (size_t)tree->node_count;
+	cr_tree8 kept = { .node_count = tree->node_count,
+		.block_count = tree->block_count,
+		.depth = tree->depth,
+		.leaf_capacity = tree->node_count,
+		.nodes = cr_alloc_array(context, count, sizeof *kept.nodes) };
+	if (!kept.nodes && count > 0)
+		return cr_fail_memory(context, "a wide tree");
+	if (count > 0)
+		memcpy(kept.nodes, tree->nodes, count * sizeof *kept.nodes);
+	cr_tree8_free(context, tree);
+	*tree = kept;
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_collider_build_tree(
+	carom_context *context, const cr_topology *topology, bool closed, carom_mesh_build build, cr_collider *collider)
+{
+	*collider = (cr_collider){ .topology = topology, .build = build, .closed = closed };
+	carom_result result = list_triangles(context, collider);
+	if (result == CAROM_SUCCESS)
+		result = build_triangles(context, false, collider);
+	cr_tree2_free(context, &collider->binary);
+	if (result == CAROM_SUCCESS)
+		result = trim(context, &collider->tree);
+	if (result != CAROM_SUCCESS)
+		cr_collider_free(context, collider);
+	return result;
+}
+
 void cr_collider_free(carom_context *context, cr_collider *c)
 {
 	cr_free(context, c->triangle_number, (size_t)c->triangle_count * sizeof(int32_t));
 	cr_free(context, c->blocks, (size_t)c->tree.block_count * sizeof(cr_tri8));
-	cr_free(context, c->across, (size_t)c->tree.block_count * sizeof(cr_across8));
+	cr_free(context, c->across, c->across ? (size_t)c->tree.block_count * sizeof(cr_across8) : 0);
 	cr_free(context, c->place, c->place ? (size_t)c->topology->triangle_count * sizeof(int32_t) : 0);
 	cr_free(context, c->samples, (size_t)c->sample_tree.block_count * sizeof(cr_sample8));
 	cr_tree2_free(context, &c->binary);
@@ -408,7 +444,7 @@ static void refit_triangles(cr_collider *c, const cr_change *change, const chang
 	}
 	cr_tree2_refit(&c->binary, bound_triangle, has_moved, &(binary_refit){ c, change });
 	cr_tree8_refit(&c->tree, what->blocks, all ? cr_ray_pad(c) : pad, bound_triangles, c, what->nodes);
-	fill_outline(c);
+	cr_collider_outline(c);
 }
 
 static void refit_samples(cr_collider *c, const cr_change *change, const changed *what)

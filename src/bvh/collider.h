@@ -3,8 +3,10 @@
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
 
+#include "mesh/fans.h"
 #include "mesh/refit.h"
 #include "tree/tree.h"
+#include <string.h>
 
 /// Up to eight triangles, structure of arrays. Unused lanes repeat the first triangle and are masked off by count.
 typedef struct cr_tri8 {
@@ -85,6 +87,7 @@ typedef struct cr_outline8 {
 
 typedef struct cr_collider {
 	const cr_topology *topology; // not owned
+	const cr_fans *fans;         // not owned: of a topology that stores no normals; else NULL
 	carom_mesh_build build;      // of the trees
 	float lower[3];              // exact box of the triangles in use
 	float upper[3];
@@ -129,6 +132,32 @@ void cr_collider_free(carom_context *context, cr_collider *collider);
 /// as in carom_mesh_def. On failure the collider is only good to be freed.
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
+
+/// Build a collider without places across edges, samples, exits, grid and binary tree: all that queries need.
+carom_result cr_collider_build_tree(
+	carom_context *context, const cr_topology *topology, bool closed, carom_mesh_build build, cr_collider *collider);
+/// Copy that part of a collider, for a topology of the same triangles, of which the same ones are in use (collider_moving.c). On
+/// failure the copy is empty.
+carom_result cr_collider_copy_tree(
+	carom_context *context, const cr_collider *from, const cr_topology *topology, bool closed, cr_collider *collider);
+/// Bring a collider of that kind up to date all of whose vertices have moved. Each vertex lies where a triangle in use does. Takes no
+/// memory. Returns false where a triangle in use has lost its area: then the collider is only good to be freed (collider_moving.c).
+bool cr_collider_refit_all(carom_simd simd, cr_collider *collider);
+
+/// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
+enum { CR_LENGTH_SHIFT = 20, CR_LENGTHS = 0x7f800000 >> CR_LENGTH_SHIFT };
+static inline uint32_t cr_length_class(float length)
+{
+	uint32_t bits;
+	memcpy(&bits, &length, sizeof bits);
+	const uint32_t number = bits >> CR_LENGTH_SHIFT;
+	return number < CR_LENGTHS ? number : CR_LENGTHS - 1;
+}
+/// Set diagonal and extent from the box and the number of triangles of each class of lengths.
+void cr_collider_measure_extent(cr_collider *collider, const int32_t lengths[CR_LENGTHS]);
+/// Make outline from the tree.
+void cr_collider_outline(cr_collider *collider);
+
 /// Bytes held.
 size_t cr_collider_bytes(const cr_collider *collider);
 

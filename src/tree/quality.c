@@ -27,6 +27,33 @@ double cr_tree2_sah_cost(const cr_tree2 *tree)
 	return sum;
 }
 
+static double area_of_child(const cr_node8 *n, uint32_t i)
+{
+	const float lower[3] = { n->lower[0][i], n->lower[1][i], n->lower[2][i] };
+	const float upper[3] = { n->upper[0][i], n->upper[1][i], n->upper[2][i] };
+	return area_of(lower, upper);
+}
+
+double cr_tree8_sah_cost(const cr_tree8 *tree)
+{
+	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	double sum = 0;
+	if (tree->node_count == 0)
+		return 0;
+	for (int32_t n = 0; n < tree->node_count; n++) {
+		const cr_node8 *node = &tree->nodes[n];
+		for (uint32_t i = 0; i < node->child_count; i++)
+			sum += area_of_child(node, i) * (node->child[i] & CR_LEAF_BIT ? BLOCK_COST : BOX_COST);
+	}
+	for (uint32_t i = 0; i < 3 * tree->nodes[0].child_count; i++) {
+		const float low = tree->nodes[0].lower[i % 3][i / 3], high = tree->nodes[0].upper[i % 3][i / 3];
+		lower[i % 3] = low < lower[i % 3] ? low : lower[i % 3];
+		upper[i % 3] = high > upper[i % 3] ? high : upper[i % 3];
+	}
+	const double root = area_of(lower, upper);
+	return BOX_COST + (root > 0 ? sum / root : 0);
+}
+
 // ---- End-point overlap ----
 
 /// Corners of a triangle after the six sides of a box. A side leaves a convex polygon one corner

@@ -1,19 +1,21 @@
-/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a collider over them, built by
-/// the first query that comes near, O(n log n), and kept until the vertices are set again.
+/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a tree over them, which the first query
+/// that comes near after a change refits (docs/internals/surface.md).
 #include "world/deforming.h"
 #include "base/spin_lock.h"
+#include "surface/surface_tree.h"
 #include "sweep/sweep_motion.h"
 #include "world/world.h"
+#include <stdio.h>
 #include <string.h>
 
 struct cr_deforming_view {
 	carom_context *memory;
 	const carom_mesh *mesh; // of the body: its triangles
-	bool solid;
-	atomic_bool valid; // seen and body are those of the places set last
-	atomic_flag lock;  // held while they are made
-	carom_mesh seen;   // about the middle of the box, in float
-	cr_body body;      // rigid, of the mesh seen
+	atomic_bool valid;      // tree, seen and body are those of the places set last
+	atomic_flag lock;       // held while they are made
+	cr_surface_tree tree;
+	carom_mesh seen; // a mesh of the tree's topology and collider
+	cr_body body;    // rigid, of the mesh seen
 };
 
 // ---- Places ----
@@ -82,7 +84,7 @@ carom_result cr_deforming_create(
 	} else {
 		d->view->memory = memory;
 		d->view->mesh = mesh;
-		d->view->solid = solid;
+		cr_surface_tree_init(&d->view->tree, &mesh->collider, &mesh->report, solid);
 		atomic_init(&d->view->valid, false);
 		atomic_flag_clear(&d->view->lock);
 		result = place_at(memory, d, pose, name);
@@ -96,18 +98,12 @@ carom_result cr_deforming_create(
 	return CAROM_SUCCESS;
 }
 
-static void free_seen(cr_deforming_view *view)
-{
-	cr_collider_free(view->memory, &view->seen.collider);
-	cr_topology_free(view->memory, &view->seen.topology);
-}
-
 void cr_deforming_free(carom_context *memory, cr_deforming *d)
 {
 	if (!d)
 		return;
 	if (d->view)
-		free_seen(d->view);
+		cr_surface_tree_free(memory, &d->view->tree);
 	cr_free(memory, d->view, sizeof *d->view);
 	cr_free(memory, d->begin, 3 * (size_t)d->vertex_count * sizeof *d->begin);
 	cr_free(memory, d->end, 3 * (size_t)d->vertex_count * sizeof *d->end);
@@ -116,59 +112,22 @@ void cr_deforming_free(carom_context *memory, cr_deforming *d)
 
 // ---- Forms for queries ----
 
-/// The places about a middle, in float. A vertex that no triangle uses may lie anywhere: it is kept within the bounds of a
-/// mesh.
-static void fill_seen(const cr_deforming *d, v3d middle, float *vertices)
-{
-	for (int64_t i = 0; i < 3 * (int64_t)d->vertex_count; i++) {
-		const double x = d->end[i] - v3d_get(middle, (int)(i % 3));
-		vertices[i] = (float)(x > CAROM_MAX_COORDINATE ? CAROM_MAX_COORDINATE
-				: x < -CAROM_MAX_COORDINATE            ? -CAROM_MAX_COORDINATE
-													   : x);
-	}
-}
-
-static carom_result build_seen(cr_deforming_view *view, const float *vertices)
-{
-	const cr_topology *t = &view->mesh->topology;
-	carom_mesh_def def = carom_default_mesh_def();
-	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
-	def.vertex_count = t->vertex_count;
-	def.triangles = t->triangles;
-	def.triangle_count = t->triangle_count;
-	const carom_result result = cr_topology_build_moved(view->memory, &def, t, &view->seen.report, &view->seen.topology);
-	if (result != CAROM_SUCCESS)
-		return result;
-	// No samples and no grid: queries need neither.
-	const cr_sample_set none = { 0 };
-	return cr_collider_build(view->memory, &view->seen.topology, view->solid, &none, 0, CAROM_MESH_SAH, &view->seen.collider);
-}
-
 static carom_result look(const cr_deforming *d)
 {
 	cr_deforming_view *view = d->view;
-	free_seen(view);
-	v3d middle = { 0, 0, 0 };
-	if (d->lower[0] <= d->upper[0])
-		middle =
-			(v3d){ 0.5 * (d->lower[0] + d->upper[0]), 0.5 * (d->lower[1] + d->upper[1]), 0.5 * (d->lower[2] + d->upper[2]) };
-	const size_t bytes = 3 * (size_t)d->vertex_count * sizeof(float);
-	float *vertices = cr_alloc(view->memory, bytes);
-	if (!vertices && bytes > 0)
-		return cr_fail_memory(view->memory, "the query of a deforming body");
-	fill_seen(d, middle, vertices);
-	const carom_result result = build_seen(view, vertices);
-	cr_free(view->memory, vertices, bytes);
-	if (result != CAROM_SUCCESS) {
-		free_seen(view);
+	cr_surface_tree *tree = &view->tree;
+	const carom_result result = cr_surface_tree_update(view->memory, tree, d->end, d->lower, d->upper);
+	if (result != CAROM_SUCCESS)
 		return result;
-	}
+	// Shallow: the tree owns what is in it.
+	view->seen = (carom_mesh){ .report = tree->report, .topology = tree->now, .collider = tree->collider };
+	view->seen.collider.topology = &view->seen.topology;
 	view->body = (cr_body){
 		.alive = true,
 		.shape = { .def = { .type = CAROM_MESH, .mesh = &view->seen },
 			.family = CR_FAMILY_MESH,
 			.collider = &view->seen.collider },
-		.pose = { middle, { 0, 0, 0, 1 } },
+		.pose = { tree->middle, { 0, 0, 0, 1 } },
 		.rotation = m3d_from_quat((carom_quat){ 0, 0, 0, 1 }),
 	};
 	return CAROM_SUCCESS;
@@ -198,7 +157,17 @@ const cr_body *cr_see_body(const cr_body *body, carom_result *result)
 
 static const char *const set_name = "carom_world_set_vertices";
 
-static carom_result check_vertices(carom_world *world, const cr_body *body, const carom_strided *begin, const carom_strided *end)
+/// Check one end of a motion, of the given name.
+static carom_result check_places(
+	carom_context *context, carom_body_id id, const char *name, const carom_strided *places, int32_t count)
+{
+	char field[96];
+	snprintf(field, sizeof field, "%s: body (%u, %u): %s", set_name, id.index1, id.generation, name);
+	return cr_check_sweep_vertices(context, field, places, count, CAROM_INVALID_ARGUMENT);
+}
+
+static carom_result check_vertices(
+	carom_world *world, carom_body_id id, const cr_body *body, const carom_strided *begin, const carom_strided *end)
 {
 	carom_context *context = world->context;
 	if (!body->deforming)
@@ -208,9 +177,9 @@ static carom_result check_vertices(carom_world *world, const cr_body *body, cons
 	const int32_t count = body->deforming->vertex_count;
 	carom_result result = CAROM_SUCCESS;
 	if (begin)
-		result = cr_check_sweep_vertices(context, "carom_world_set_vertices: begin", begin, count, CAROM_INVALID_ARGUMENT);
+		result = check_places(context, id, "begin", begin, count);
 	if (end && result == CAROM_SUCCESS)
-		result = cr_check_sweep_vertices(context, "carom_world_set_vertices: end", end, count, CAROM_INVALID_ARGUMENT);
+		result = check_places(context, id, "end", end, count);
 	return result;
 }
 
@@ -219,7 +188,7 @@ carom_result carom_world_set_vertices(carom_world *world, carom_body_id id, cons
 	cr_body *body = cr_find_body(world, id, set_name);
 	if (!body)
 		return CAROM_INVALID_BODY;
-	const carom_result result = check_vertices(world, body, begin, end);
+	const carom_result result = check_vertices(world, id, body, begin, end);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_deforming *d = body->deforming;

@@ -1,0 +1,73 @@
+/// The part of a collider that queries need, of a surface all of whose vertices move: a copy of
+/// another one's tree, and the refit.
+#include "bvh/bvh_kernels.h"
+#include "bvh/ray_scalar.h"
+
+static void *copy_of(carom_context *context, const void *from, int32_t count, size_t size, bool *ok)
+{
+	void *to = cr_alloc_array(context, (size_t)count, size);
+	if (to)
+		memcpy(to, from, (size_t)count * size);
+	*ok = *ok && (to || count == 0);
+	return to;
+}
+
+carom_result cr_collider_copy_tree(
+	carom_context *context, const cr_collider *from, const cr_topology *topology, bool closed, cr_collider *c)
+{
+	const cr_tree8 *tree = &from->tree;
+	bool ok = true;
+	*c = *from; // for what is measured
+	c->topology = topology;
+	c->fans = NULL;
+	c->closed = closed;
+	c->binary = (cr_tree2){ 0 };
+	c->across = NULL;
+	c->place = NULL;
+	c->sample_count = 0;
+	c->sample_tree = (cr_tree8){ 0 };
+	c->samples = NULL;
+	c->grid = (cr_grid){ 0 };
+	// Which triangles a block holds is in the block.
+	c->tree = (cr_tree8){
+		.node_count = tree->node_count, .block_count = tree->block_count, .depth = tree->depth, .leaf_capacity = tree->node_count
+	};
+	c->tree.nodes = copy_of(context, tree->nodes, tree->node_count, sizeof(cr_node8), &ok);
+	c->blocks = copy_of(context, from->blocks, tree->block_count, sizeof(cr_tri8), &ok);
+	c->triangle_number = copy_of(context, from->triangle_number, from->triangle_count, sizeof(int32_t), &ok);
+	if (ok)
+		return CAROM_SUCCESS;
+	cr_collider_free(context, c);
+	return cr_fail_memory(context, "the tree of a surface");
+}
+
+/// The box and the largest coordinate of all vertices.
+static void measure_vertices(cr_collider *c)
+{
+	const cr_topology *t = c->topology;
+	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	for (int64_t i = 0; i < t->vertex_count; i++) {
+		for (int k = 0; k < 3; k++) {
+			const float x = t->vertices[3 * i + k];
+			lower[k] = x < lower[k] ? x : lower[k];
+			upper[k] = x > upper[k] ? x : upper[k];
+		}
+	}
+	c->scale = 0;
+	for (int k = 0; k < 3; k++) {
+		c->lower[k] = lower[k];
+		c->upper[k] = upper[k];
+		c->scale = fmaxf(c->scale, fmaxf(fabsf(lower[k]), fabsf(upper[k])));
+	}
+}
+
+bool cr_collider_refit_all(carom_simd simd, cr_collider *c)
+{
+	int32_t lengths[CR_LENGTHS] = { 0 };
+	measure_vertices(c);
+	if (!cr_get_bvh_kernels(simd)->refit(c, cr_ray_pad(c), lengths))
+		return false;
+	cr_collider_measure_extent(c, lengths);
+	cr_collider_outline(c);
+	return true;
+}
