@@ -2,8 +2,10 @@
 #include "carom/carom.h"
 #include "fixture.h"
 #include "math/transform.h"
+#include "sweep/sweep_state.h"
 #include "sweep_fixture.h"
 #include "test.h"
+#include "world/world.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -1230,4 +1232,39 @@ TEST(impacts, queries_survive_every_failed_allocation)
 		carom_destroy_context(context);
 	}
 	CHECK(failed > 20);
+}
+
+/// The sweep reads the places where the body has them; its own are those of rigid bodies alone.
+TEST(impacts, vertices_are_stored_once)
+{
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	carom_world *world = fixture_world(context, NULL);
+	carom_mesh *sheet = fixture_sheet_mesh(context, 6, 1), *ball = fixture_sphere_mesh(context, 0.3, 6);
+	const carom_body_id ids[2] = { fixture_add(world, fixture_of_mesh(sheet), fixture_at(0, 0, 0.5), CAROM_CLOTH),
+		fixture_add(world, fixture_of_mesh(sheet), fixture_at(0, 0, 1), CAROM_CLOTH) };
+	fixture_add(world, fixture_of_mesh(ball), fixture_at(0, 0, 0), CAROM_STATIC);
+	const int32_t count = carom_mesh_get_report(sheet)->vertex_count;
+	double *places = malloc(3 * (size_t)count * sizeof *places);
+	REQUIRE(places != NULL);
+	for (int step = 0; step < 3; step++) {
+		for (int32_t i = 0; i < 3 * count; i++)
+			places[i] = carom_mesh_get_vertices(sheet)[i] + (i % 3 == 2 ? 0.5 - 0.4 * step : 0);
+		const carom_strided end = doubles(places);
+		REQUIRE(carom_world_set_vertices(world, ids[0], NULL, &end) == CAROM_SUCCESS);
+		fixture_step(world);
+		CHECK_INT(carom_world_impacts(world).count > 0, step == 1 || step == 2);
+		const carom_sweep *sweep = world->impacts.sweep;
+		REQUIRE(sweep != NULL);
+		CHECK_INT(sweep->begin.count, 3 * carom_mesh_get_report(ball)->vertex_count);
+		for (int i = 0; i < 2; i++) {
+			carom_vertex_view view;
+			REQUIRE(carom_world_get_vertices(world, ids[i], &view) == CAROM_SUCCESS);
+			CHECK(sweep->meshes.data[i].lent_end == view.data);
+		}
+	}
+	free(places);
+	carom_destroy_world(world);
+	carom_release_mesh(sheet);
+	carom_release_mesh(ball);
+	carom_destroy_context(context);
 }

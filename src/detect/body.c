@@ -98,8 +98,8 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 {
 	const cr_shape *shape = &body->shape;
 	for (int k = 0; k < 3; k++) {
-		lower[k] = body->deforming ? body->deforming->lower[k] : INFINITY;
-		upper[k] = body->deforming ? body->deforming->upper[k] : -INFINITY;
+		lower[k] = body->deforming ? body->deforming->surface.lower[k] : INFINITY;
+		upper[k] = body->deforming ? body->deforming->surface.upper[k] : -INFINITY;
 	}
 	if (body->deforming)
 		return;

@@ -6,6 +6,7 @@
 #include "carom/world.h"
 #include "mesh/facets.h"
 #include "mesh/hull.h"
+#include "surface/surface.h"
 
 /// The source of a mesh of carom_create_height_field. No columns: the mesh is none.
 typedef struct cr_field {
@@ -61,11 +62,7 @@ typedef struct cr_deforming_view cr_deforming_view;
 
 /// Where the vertices of a deforming body are, world frame (world/deforming.c).
 typedef struct cr_deforming {
-	int32_t vertex_count;
-	double *begin;   // [3*vertex_count] of the coming step
-	double *end;     // the places set last
-	double lower[3]; // box of the triangles at the end; lower above upper when there are none
-	double upper[3];
+	cr_surface surface;
 	cr_deforming_view *view; // its form for queries
 } cr_deforming;
 

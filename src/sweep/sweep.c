@@ -152,7 +152,10 @@ static void append_triangles(carom_sweep *s, const carom_sweep_mesh_def *def, in
 	}
 }
 
-static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def)
+static int32_t vertices_of(const carom_sweep *s) { return s->mesh_vertices.data[s->meshes.count]; }
+
+/// own: vertices whose places the sweep keeps.
+static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def, int32_t own)
 {
 	carom_context *context = &s->context;
 	return cr_array_reserve(context, &s->meshes, s->meshes.count + 1) &&
@@ -160,15 +163,15 @@ static bool reserve_mesh(carom_sweep *s, const carom_sweep_mesh_def *def)
 		cr_array_reserve(context, &s->mesh_vertices, s->meshes.count + 2) &&
 		cr_array_reserve(context, &s->triangles, s->triangles.count + 3 * (int64_t)def->triangle_count) &&
 		cr_array_reserve(context, &s->triangle_numbers, s->triangle_numbers.count + def->triangle_count) &&
-		cr_array_reserve(context, &s->begin, s->begin.count + 3 * (int64_t)def->vertex_count) &&
-		cr_array_reserve(context, &s->end, s->end.count + 3 * (int64_t)def->vertex_count);
+		cr_array_reserve(context, &s->begin, s->begin.count + 3 * (int64_t)own) &&
+		cr_array_reserve(context, &s->end, s->end.count + 3 * (int64_t)own);
 }
 
 static carom_result check_size(carom_sweep *s, const carom_sweep_mesh_def *def)
 {
 	// Numbers of coordinates and corners fit into 31 bits.
 	const int64_t most = INT32_MAX / 3;
-	if (s->begin.count / 3 + def->vertex_count > most)
+	if ((int64_t)vertices_of(s) + def->vertex_count > most)
 		return cr_fail(&s->context, CAROM_INVALID_ARGUMENT,
 			"carom_sweep_mesh_def.vertex_count is %d: a sweep has at most %lld vertices", def->vertex_count, (long long)most);
 	if (s->triangles.count / 3 + def->triangle_count > most)
@@ -178,38 +181,70 @@ static carom_result check_size(carom_sweep *s, const carom_sweep_mesh_def *def)
 	return CAROM_SUCCESS;
 }
 
-carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh)
+/// Read the places of the mesh that is added; there is room.
+static double read_own(carom_sweep *s, const carom_sweep_mesh_def *def)
 {
-	if (!sweep)
-		return CAROM_INVALID_ARGUMENT;
+	const double largest = cr_read_sweep_vertices(&def->vertices, def->vertex_count, s->end.data + s->end.count);
+	if (def->vertex_count > 0)
+		memcpy(
+			s->begin.data + s->begin.count, s->end.data + s->end.count, 3 * (size_t)def->vertex_count * sizeof *s->begin.data);
+	s->begin.count = s->end.count += 3 * (int64_t)def->vertex_count;
+	return largest;
+}
+
+static carom_result add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, bool lent, int32_t *mesh)
+{
 	carom_context *context = &sweep->context;
-	if (!def || !mesh)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_sweep_add_mesh: %s is NULL", def ? "mesh" : "def");
 	carom_result result = cr_check_sweep_mesh(context, def);
-	if (result == CAROM_SUCCESS)
+	if (result == CAROM_SUCCESS && !lent)
 		result = cr_check_sweep_vertices(
 			context, "carom_sweep_mesh_def.vertices", &def->vertices, def->vertex_count, CAROM_INVALID_MESH);
 	if (result == CAROM_SUCCESS)
 		result = check_size(sweep, def);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (!reserve_mesh(sweep, def))
+	if (!reserve_mesh(sweep, def, lent ? 0 : def->vertex_count))
 		return cr_fail_memory(context, "a mesh of a sweep");
 	cr_begin_sweep_step(sweep);
 	forget_search(sweep);
-	const int32_t first = (int32_t)(sweep->end.count / 3);
+	const int32_t first = vertices_of(sweep), own = lent ? -1 : (int32_t)(sweep->end.count / 3);
 	append_triangles(sweep, def, first);
-	const double largest = cr_read_sweep_vertices(&def->vertices, def->vertex_count, sweep->end.data + sweep->end.count);
-	if (def->vertex_count > 0)
-		memcpy(sweep->begin.data + sweep->begin.count, sweep->end.data + sweep->end.count,
-			3 * (size_t)def->vertex_count * sizeof *sweep->begin.data);
-	sweep->begin.count = sweep->end.count += 3 * (int64_t)def->vertex_count;
+	const double largest = lent ? 0 : read_own(sweep, def);
 	*mesh = (int32_t)sweep->meshes.count;
-	sweep->meshes.data[sweep->meshes.count++] =
-		(cr_sweep_mesh){ first, def->vertex_count, def->self, def->is_rigid, largest, largest };
+	sweep->meshes.data[sweep->meshes.count++] = (cr_sweep_mesh){ .first_vertex = first,
+		.vertex_count = def->vertex_count,
+		.self = def->self,
+		.is_rigid = def->is_rigid,
+		.own_first = own,
+		.largest_begin = largest,
+		.largest_end = largest };
 	sweep->filters.data[sweep->filters.count++] = (cr_sweep_filter){ def->category, def->mask, def->group };
 	sweep->mesh_vertices.data[sweep->meshes.count] = first + def->vertex_count;
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_sweep_add_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh)
+{
+	if (!sweep)
+		return CAROM_INVALID_ARGUMENT;
+	if (!def || !mesh)
+		return cr_fail(&sweep->context, CAROM_INVALID_ARGUMENT, "carom_sweep_add_mesh: %s is NULL", def ? "mesh" : "def");
+	return add_mesh(sweep, def, false, mesh);
+}
+
+carom_result cr_add_lent_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh)
+{
+	return add_mesh(sweep, def, true, mesh);
+}
+
+void cr_lend_sweep_places(
+	carom_sweep *sweep, int32_t mesh, const double *begin, const double *end, double largest_begin, double largest_end)
+{
+	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
+	m->lent_begin = begin;
+	m->lent_end = end;
+	m->largest_begin = largest_begin;
+	m->largest_end = largest_end;
 }
 
 static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int32_t mesh)
@@ -247,7 +282,7 @@ carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
-	m->largest_end = cr_read_sweep_vertices(end, m->vertex_count, sweep->end.data + 3 * (int64_t)m->first_vertex);
+	m->largest_end = cr_read_sweep_vertices(end, m->vertex_count, sweep->end.data + 3 * (int64_t)m->own_first);
 	return CAROM_SUCCESS;
 }
 
@@ -257,7 +292,7 @@ carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const caro
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
-	const int64_t at = 3 * (int64_t)m->first_vertex;
+	const int64_t at = 3 * (int64_t)m->own_first;
 	cr_read_sweep_vertices(vertices, m->vertex_count, sweep->begin.data + at);
 	m->largest_begin = m->largest_end = cr_read_sweep_vertices(vertices, m->vertex_count, sweep->end.data + at);
 	return CAROM_SUCCESS;
@@ -266,7 +301,7 @@ carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const caro
 cr_sweep_places cr_get_sweep_places(carom_sweep *s, int32_t mesh)
 {
 	cr_sweep_mesh *m = &s->meshes.data[mesh];
-	const int64_t at = 3 * (int64_t)m->first_vertex;
+	const int64_t at = 3 * (int64_t)m->own_first;
 	return (cr_sweep_places){ s->begin.data + at, s->end.data + at, &m->largest_begin, &m->largest_end, m->vertex_count };
 }
 
@@ -298,14 +333,39 @@ static void make_groups(const carom_sweep *s, int32_t *groups)
 	}
 }
 
+/// Where the vertices of a mesh begin the step.
+static const double *begin_of(const carom_sweep *s, const cr_sweep_mesh *m)
+{
+	return m->own_first < 0 ? m->lent_begin : s->begin.data + 3 * (int64_t)m->own_first;
+}
+
+static const double *end_of(const carom_sweep *s, const cr_sweep_mesh *m)
+{
+	return m->own_first < 0 ? m->lent_end : s->end.data + 3 * (int64_t)m->own_first;
+}
+
+/// Gather where all vertices begin, as the tree's builder wants them.
+static void gather_places(const carom_sweep *s, double *places)
+{
+	for (int64_t i = 0; i < s->meshes.count; i++) {
+		const cr_sweep_mesh *m = &s->meshes.data[i];
+		if (m->vertex_count > 0)
+			memcpy(places + 3 * (int64_t)m->first_vertex, begin_of(s, m), 3 * (size_t)m->vertex_count * sizeof *places);
+	}
+}
+
 static bool build_tree(carom_sweep *s, int32_t triangles)
 {
+	const size_t bytes = 3 * (size_t)vertices_of(s) * sizeof(double);
 	int32_t *groups = cr_alloc_array(&s->context, (size_t)triangles, sizeof *groups);
-	bool done = groups != NULL;
+	double *places = cr_alloc(&s->context, bytes);
+	bool done = groups && places;
 	if (done) {
 		make_groups(s, groups);
-		done = cr_sweep_tree_build(&s->context, s->triangles.data, triangles, s->begin.data, groups, s->def.build, &s->tree);
+		gather_places(s, places);
+		done = cr_sweep_tree_build(&s->context, s->triangles.data, triangles, places, groups, s->def.build, &s->tree);
 	}
+	cr_free(&s->context, places, bytes);
 	cr_free(&s->context, groups, (size_t)triangles * sizeof *groups);
 	return done;
 }
@@ -313,7 +373,7 @@ static bool build_tree(carom_sweep *s, int32_t triangles)
 /// The tree gives the order of the scene, and gets the scene.
 static bool build(carom_sweep *s)
 {
-	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = (int32_t)(s->begin.count / 3);
+	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = vertices_of(s);
 	const cr_sweep_order *order = &s->order;
 	if (!build_tree(s, triangles) || !cr_sweep_order_make(&s->context, &s->tree, s->triangles.data, vertices, &s->order) ||
 		!cr_sweep_scene_build(&s->context, order->corners, triangles, order->given_vertices, vertices, &s->scene) ||
@@ -331,16 +391,23 @@ static void order_places(int64_t begin, int64_t end, int worker, void *context)
 {
 	(void)worker;
 	const carom_sweep *s = context;
+	const cr_sweep_mesh *mesh = NULL;
+	const double *from = NULL, *to = NULL;
 	for (int64_t i = begin; i < end; i++) {
-		const int64_t given = 3 * (int64_t)s->order.given_vertices[i];
+		const int32_t given = s->order.given_vertices[i];
+		// Most are of the mesh of the one before.
+		if (!mesh || given < mesh->first_vertex || given >= mesh->first_vertex + mesh->vertex_count) {
+			mesh = &s->meshes.data[cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, given)];
+			from = begin_of(s, mesh);
+			to = end_of(s, mesh);
+		}
+		const int64_t at = 3 * (int64_t)(given - mesh->first_vertex);
 		for (int k = 0; k < 3; k++) {
-			s->scene_begin[3 * i + k] = s->begin.data[given + k];
-			s->scene_end[3 * i + k] = s->end.data[given + k];
+			s->scene_begin[3 * i + k] = from[at + k];
+			s->scene_end[3 * i + k] = to[at + k];
 		}
-		if (s->sizes.count > 0) {
-			const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, s->order.given_vertices[i]);
-			s->sizes.data[i] = (float)(largest_of(&s->meshes.data[mesh]) * (1 + 0x1p-20));
-		}
+		if (s->sizes.count > 0)
+			s->sizes.data[i] = (float)(largest_of(mesh) * (1 + 0x1p-20));
 	}
 }
 
@@ -388,7 +455,7 @@ void cr_bound_sweep(carom_sweep *s, double until)
 static void count_scene(carom_sweep *s)
 {
 	s->stats = (carom_sweep_stats){
-		.vertices = s->begin.count / 3,
+		.vertices = vertices_of(s),
 		.edges = s->built ? s->scene.edge_count : 0,
 		.triangles = s->triangle_numbers.count,
 		.nodes = s->built ? s->tree.node_count : 0,

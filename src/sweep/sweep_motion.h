@@ -15,8 +15,16 @@ typedef struct cr_sweep_places {
 
 /// Begin a step as a motion does: everything rests where the last one ended. To be called whether or not anything moves.
 void cr_begin_sweep_step(carom_sweep *sweep);
-/// After it, and before the search: places written there count. Different meshes may be written at the same time.
+/// After it, and before the search: places written there count. Different meshes may be written at the same time. The mesh is
+/// not a lent one.
 cr_sweep_places cr_get_sweep_places(carom_sweep *sweep, int32_t mesh);
+
+/// A mesh as carom_sweep_add_mesh adds it, whose places stay with their owner: def->vertices is not read.
+carom_result cr_add_lent_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
+/// Say where the places of a lent mesh are, [3*vertex_count] each, and the largest coordinate of each. To be called before each
+/// search, which reads them; the owner may move them after it. Different meshes may be lent at the same time.
+void cr_lend_sweep_places(
+	carom_sweep *sweep, int32_t mesh, const double *begin, const double *end, double largest_begin, double largest_end);
 
 /// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more than once.
 typedef bool cr_sweep_verdict_fn(void *user, int32_t a, int32_t b);

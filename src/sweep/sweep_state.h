@@ -8,7 +8,9 @@
 typedef struct cr_sweep_mesh {
 	int32_t first_vertex, vertex_count;
 	bool self, is_rigid;
-	double largest_begin, largest_end; // largest coordinate
+	int32_t own_first;                   // its first vertex in the places of the sweep; -1: they are lent
+	const double *lent_begin, *lent_end; // [3*vertex_count]
+	double largest_begin, largest_end;   // largest coordinate
 } cr_sweep_mesh;
 
 struct carom_sweep {
@@ -21,7 +23,7 @@ struct carom_sweep {
 	CR_ARRAY(int32_t) mesh_vertices;    // [meshes+1] where the vertices of each mesh begin
 	CR_ARRAY(int32_t) triangles;        // [3*n]
 	CR_ARRAY(int32_t) triangle_numbers; // [n] within its mesh
-	CR_ARRAY(double) begin;             // [3*vertices]
+	CR_ARRAY(double) begin;             // [3*n] of the vertices that are not lent
 	CR_ARRAY(double) end;
 	cr_sweep_verdict_fn *verdict; // NULL: none
 	void *verdict_user;

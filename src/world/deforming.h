@@ -11,11 +11,6 @@ carom_result cr_deforming_create(
 /// NULL does nothing.
 void cr_deforming_free(carom_context *memory, cr_deforming *deforming);
 
-/// Places were written: measure the box, and tell queries that it has changed.
-void cr_deforming_touch(cr_deforming *deforming);
-/// A step is done: the next one begins where it ended.
-void cr_deforming_rest(cr_deforming *deforming);
-
 /// A body as queries want it: itself when rigid, else a rigid one in the form of the present moment, which the first call after
 /// a change makes. NULL when out of memory, with *result set. Any thread.
 const cr_body *cr_see_body(const cr_body *body, carom_result *result);

@@ -2,7 +2,7 @@
 /// by body. One carom_sweep does the work (docs/sweep.md); its meshes are in the order of the bodies' numbers, so that its order of
 /// impacts is the world's. It is rebuilt when another set of bodies takes part, else its tree and its front live on.
 ///
-/// Cost beyond the sweep: a copy of all places that moved, in parallel over bodies, and a copy of the impacts. Who takes part is asked
+/// Cost beyond the sweep: the places of rigid bodies that moved, in parallel over bodies, and a copy of the impacts. Who takes part is asked
 /// after bodies came or went or filters changed: each rigid mesh of each deforming body until one lets it pass.
 #include "world/impacts.h"
 #include "base/hash.h"
@@ -77,11 +77,11 @@ static carom_result add_mesh(carom_sweep *sweep, const cr_body *body)
 	def.vertex_count = t->vertex_count;
 	def.triangles = t->triangles;
 	def.triangle_count = t->triangle_count;
-	def.vertices = (carom_strided){ t->vertices, 0, CAROM_FLOAT32 }; // written over before the tree is made
+	def.vertices = (carom_strided){ t->vertices, 0, CAROM_FLOAT32 }; // written over before the tree is made, if it is read
 	def.self = body->self_collision;
 	def.is_rigid = !body->deforming;
 	int32_t mesh;
-	return carom_sweep_add_mesh(sweep, &def, &mesh);
+	return body->deforming ? cr_add_lent_mesh(sweep, &def, &mesh) : carom_sweep_add_mesh(sweep, &def, &mesh);
 }
 
 static carom_result make_scene(carom_world *world)
@@ -164,18 +164,18 @@ static void place_members(int64_t begin, int64_t end, int worker, void *task)
 	const cr_impacts *impacts = &p->world->impacts;
 	for (int64_t i = begin; i < end; i++) {
 		const cr_body *body = &p->world->bodies.data[impacts->members.data[i].body];
+		if (body->deforming) {
+			const cr_surface *s = &body->deforming->surface;
+			cr_lend_sweep_places(impacts->sweep, (int32_t)i, s->begin, s->end, s->largest_begin, s->largest_end);
+			continue;
+		}
 		const cr_sweep_places to = cr_get_sweep_places(impacts->sweep, (int32_t)i);
 		if (to.count == 0 || (!body->moved && !p->all))
 			continue;
-		if (body->deforming) {
-			memcpy(to.begin, body->deforming->begin, 3 * (size_t)to.count * sizeof *to.begin);
-			memcpy(to.end, body->deforming->end, 3 * (size_t)to.count * sizeof *to.end);
-		} else {
-			const carom_pose *from = cr_begin_of(body);
-			const m3d rotation = body->has_begin ? m3d_from_quat(from->orientation) : body->last_rotation;
-			place_rigid(body->shape.collider, &rotation, from->position, to.begin);
-			place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);
-		}
+		const carom_pose *from = cr_begin_of(body);
+		const m3d rotation = body->has_begin ? m3d_from_quat(from->orientation) : body->last_rotation;
+		place_rigid(body->shape.collider, &rotation, from->position, to.begin);
+		place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);
 		*to.largest_begin = largest_of(to.begin, to.count);
 		*to.largest_end = largest_of(to.end, to.count);
 	}

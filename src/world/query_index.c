@@ -56,7 +56,7 @@ void cr_query_index_invalidate(cr_query_index *index) { atomic_store_explicit(&i
 
 static v3d place_of(const cr_body *body)
 {
-	const cr_deforming *d = body->deforming;
+	const cr_surface *d = body->deforming ? &body->deforming->surface : NULL;
 	if (!d || !(d->lower[0] <= d->upper[0]))
 		return body->pose.position;
 	return (v3d){ 0.5 * (d->lower[0] + d->upper[0]), 0.5 * (d->lower[1] + d->upper[1]), 0.5 * (d->lower[2] + d->upper[2]) };

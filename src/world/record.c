@@ -261,7 +261,7 @@ static void record_world(cr_recorder *r, const carom_world_def *def)
 /// The motion of a body in the coming step.
 static void put_motion(cr_recorder *r, const cr_body *body)
 {
-	const cr_deforming *d = body->deforming;
+	const cr_surface *d = body->deforming ? &body->deforming->surface : NULL;
 	put_u8(r, body->moved);
 	if (d)
 		put_places(r, d->end, d->vertex_count);
@@ -356,18 +356,18 @@ void cr_record_set_motions(cr_recorder *r, int count, const carom_body_id *ids, 
 }
 
 void cr_record_set_vertices(
-	cr_recorder *r, carom_body_id id, const cr_deforming *deforming, const carom_strided *begin, const carom_strided *end)
+	cr_recorder *r, carom_body_id id, const cr_surface *surface, const carom_strided *begin, const carom_strided *end)
 {
 	if (!r || r->broken)
 		return;
 	begin_record(r, CR_RECORD_SET_VERTICES);
 	put_id(r, id);
 	put_u32(r, (begin ? CR_RECORD_HAS_BEGIN : 0) | (end ? CR_RECORD_HAS_END : 0));
-	put_u32(r, (uint32_t)deforming->vertex_count);
+	put_u32(r, (uint32_t)surface->vertex_count);
 	if (begin)
-		put_places(r, deforming->begin, deforming->vertex_count);
+		put_places(r, surface->begin, surface->vertex_count);
 	if (end)
-		put_places(r, deforming->end, deforming->vertex_count);
+		put_places(r, surface->end, surface->vertex_count);
 	end_record(r);
 }
 

@@ -15,8 +15,8 @@ void cr_record_set_poses(cr_recorder *recorder, int count, const carom_body_id *
 /// Motions as the caller gave them.
 void cr_record_set_motions(cr_recorder *recorder, int count, const carom_body_id *ids, const carom_motion *motions);
 /// After the places were taken over: begin and end tell which of them the caller gave.
-void cr_record_set_vertices(cr_recorder *recorder, carom_body_id id, const cr_deforming *deforming, const carom_strided *begin,
-	const carom_strided *end);
+void cr_record_set_vertices(
+	cr_recorder *recorder, carom_body_id id, const cr_surface *surface, const carom_strided *begin, const carom_strided *end);
 void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t user_data);
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);

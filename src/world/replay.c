@@ -419,7 +419,7 @@ static carom_result get_places(replay *r, int list, int32_t count, carom_strided
 
 static carom_result replay_deforming_motion(replay *r, int32_t index, carom_body_id id, bool moved)
 {
-	const int32_t count = r->world->bodies.data[index].deforming->vertex_count;
+	const int32_t count = r->world->bodies.data[index].deforming->surface.vertex_count;
 	carom_strided begin, end;
 	carom_result result = get_places(r, 0, count, &end);
 	if (result == CAROM_SUCCESS && moved)
@@ -669,7 +669,7 @@ static carom_result replay_set_vertices(replay *r)
 	const cr_body *body = cr_find_body(r->world, id, "carom_world_set_vertices");
 	if (!body)
 		return judge(r, CAROM_INVALID_BODY);
-	if (body->deforming && body->deforming->vertex_count != (int32_t)count)
+	if (body->deforming && body->deforming->surface.vertex_count != (int32_t)count)
 		return damaged(r, "the body has another number of vertices");
 	const bool has_begin = given & CR_RECORD_HAS_BEGIN, has_end = given & CR_RECORD_HAS_END;
 	carom_strided begin, end;

@@ -185,7 +185,9 @@ static int64_t count_places(const carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		const cr_body *body = &world->bodies.data[i];
 		if (body->alive)
-			count += body->deforming ? 6 * (int64_t)body->deforming->vertex_count : body->compound ? CR_POSE_NUMBERS : 0;
+			count += body->deforming ? 6 * (int64_t)body->deforming->surface.vertex_count
+				: body->compound     ? CR_POSE_NUMBERS
+									 : 0;
 	}
 	return count;
 }
@@ -214,7 +216,7 @@ static void save_bodies(carom_snapshot *s, carom_world *world)
 	s->places.count = 0;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
 		cr_body *body = &s->bodies.data[i];
-		const cr_deforming *d = body->alive ? body->deforming : NULL;
+		const cr_surface *d = body->alive && body->deforming ? &body->deforming->surface : NULL;
 		body->deforming = NULL;
 		if (body->alive && body->compound)
 			save_pose(s, &body->compound->pose);
@@ -309,19 +311,20 @@ static void restore_places(carom_world *world, const carom_snapshot *s)
 {
 	const double *places = s->places.data;
 	for (int64_t i = 0; i < s->bodies.count; i++) {
-		cr_deforming *d = world->bodies.data[i].deforming;
+		cr_deforming *deforming = world->bodies.data[i].deforming;
 		cr_compound *compound = world->bodies.data[i].compound;
 		if (compound) {
 			compound->pose = (carom_pose){ { places[0], places[1], places[2] }, { places[3], places[4], places[5], places[6] } };
 			places += CR_POSE_NUMBERS;
 		}
-		if (!d)
+		if (!deforming)
 			continue;
+		cr_surface *d = &deforming->surface;
 		const int64_t count = 3 * (int64_t)d->vertex_count;
 		copy_bytes(d->begin, places, (size_t)count * sizeof *places);
 		copy_bytes(d->end, places + count, (size_t)count * sizeof *places);
 		places += 2 * count;
-		cr_deforming_touch(d);
+		cr_surface_touch(d);
 	}
 }
 

@@ -72,7 +72,7 @@ static void finish_body(cr_body *body)
 	body->last_pose = body->pose;
 	body->turn = 0;
 	if (body->deforming)
-		cr_deforming_rest(body->deforming);
+		cr_surface_rest(&body->deforming->surface);
 }
 
 carom_result carom_world_step(carom_world *world)

@@ -1,0 +1,78 @@
+/// Places of surfaces that move. See surface/surface.h.
+#include "surface/surface.h"
+
+static size_t place_bytes(const cr_surface *s) { return 3 * (size_t)s->vertex_count * sizeof(double); }
+
+carom_result cr_surface_init(
+	carom_context *memory, const cr_collider *rest, const carom_mesh_report *report, bool solid, cr_surface *s)
+{
+	*s = (cr_surface){ .memory = memory,
+		.faces = rest->topology,
+		.all_used = report->unreferenced_vertices == 0,
+		.vertex_count = rest->topology->vertex_count,
+		.revision = 1 };
+	cr_surface_tree_init(&s->tree, rest, report, solid);
+	s->begin = cr_alloc(memory, place_bytes(s));
+	s->end = cr_alloc(memory, place_bytes(s));
+	if (s->vertex_count == 0 || (s->begin && s->end))
+		return CAROM_SUCCESS;
+	cr_surface_free(s);
+	return cr_fail_memory(memory, "a deforming body");
+}
+
+void cr_surface_free(cr_surface *s)
+{
+	if (!s->memory)
+		return;
+	cr_surface_tree_free(s->memory, &s->tree);
+	cr_free(s->memory, s->begin, place_bytes(s));
+	cr_free(s->memory, s->end, place_bytes(s));
+	*s = (cr_surface){ 0 };
+}
+
+static void add_place(const double *place, double lower[3], double upper[3])
+{
+	for (int k = 0; k < 3; k++) {
+		lower[k] = place[k] < lower[k] ? place[k] : lower[k];
+		upper[k] = place[k] > upper[k] ? place[k] : upper[k];
+	}
+}
+
+void cr_surface_touch_end(cr_surface *s)
+{
+	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	if (s->all_used) {
+		for (int64_t i = 0; i < s->vertex_count; i++)
+			add_place(&s->end[3 * i], lower, upper);
+	} else {
+		for (int64_t i = 0; i < 3 * (int64_t)s->faces->triangle_count; i++)
+			add_place(&s->end[3 * (int64_t)s->faces->triangles[i]], lower, upper);
+	}
+	memcpy(s->lower, lower, sizeof lower);
+	memcpy(s->upper, upper, sizeof upper);
+	s->revision = s->revision == UINT32_MAX ? 1 : s->revision + 1;
+}
+
+static double largest_of(const double *places, int32_t count)
+{
+	double largest = 0;
+	for (int64_t i = 0; i < 3 * (int64_t)count; i++)
+		largest = fabs(places[i]) > largest ? fabs(places[i]) : largest;
+	return largest;
+}
+
+void cr_surface_touch(cr_surface *s)
+{
+	s->largest_begin = largest_of(s->begin, s->vertex_count);
+	s->largest_end = largest_of(s->end, s->vertex_count);
+	cr_surface_touch_end(s);
+}
+
+void cr_surface_rest(cr_surface *s)
+{
+	if (s->vertex_count > 0)
+		memcpy(s->begin, s->end, place_bytes(s));
+	s->largest_begin = s->largest_end;
+}
+
+carom_result cr_surface_see(cr_surface *s) { return cr_surface_tree_update(s->memory, &s->tree, s->end, s->lower, s->upper); }

@@ -1,0 +1,39 @@
+/// A triangle mesh at two instants: where its vertices begin a step and where they end it, and the
+/// tree that queries walk at the end. The one copy of these places: deforming bodies, queries and
+/// swept scenes read it.
+#ifndef CR_SURFACE_SURFACE_H
+#define CR_SURFACE_SURFACE_H
+
+#include "surface/surface_tree.h"
+
+typedef struct cr_surface {
+	carom_context *memory;    // pays for the places and the tree
+	const cr_topology *faces; // of the mesh; not owned
+	bool all_used;            // no vertex but those of triangles
+	int32_t vertex_count;
+	uint32_t revision;                 // of the places at the end: another one after each change, never 0
+	double *begin;                     // [3*vertex_count] of the coming step
+	double *end;                       // the places set last
+	double largest_begin, largest_end; // coordinate
+	double lower[3];                   // box of the triangles at the end; lower above upper when there are none
+	double upper[3];
+	cr_surface_tree tree;
+} cr_surface;
+
+/// Make room for the places of a mesh, by its collider and report, which must outlive the surface.
+/// The places are the caller's to write. solid: queries see an inside. On failure it is empty.
+carom_result cr_surface_init(
+	carom_context *memory, const cr_collider *rest, const carom_mesh_report *report, bool solid, cr_surface *surface);
+void cr_surface_free(cr_surface *surface);
+
+/// Both ends were written: measure them.
+void cr_surface_touch(cr_surface *surface);
+/// The end was written, or begin alone, and the largest coordinates are known: measure the box.
+void cr_surface_touch_end(cr_surface *surface);
+/// A step is done: the next one begins where it ended.
+void cr_surface_rest(cr_surface *surface);
+
+/// Bring the tree up to the present places. Out of memory it fails, and may be asked again.
+carom_result cr_surface_see(cr_surface *surface);
+
+#endif
