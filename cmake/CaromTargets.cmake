@@ -79,9 +79,11 @@ if(NOT CAROM_SCALAR)
 	carom_probe_isa(neon "#include <arm_neon.h>\nint main(void) { return (int)vgetq_lane_f32(vsqrtq_f32(vdupq_n_f32(0)), 0); }")
 endif()
 
-# Compile files (paths below the current folder) once for each instruction set with CR_ISA set to its name; NAME_objects gets all of them.
+# Compile files (paths below the current folder) once for each instruction set with CR_ISA set to its name; NAME_objects gets all of them,
+# and NAME_kernel_targets the targets that make them.
 function(carom_add_kernels name)
 	set(all "")
+	set(targets "")
 	foreach(isa IN LISTS carom_isas)
 		set(objects ${name}_${isa})
 		add_library(${objects} OBJECT ${ARGN})
@@ -96,6 +98,8 @@ function(carom_add_kernels name)
 			target_compile_options(${objects} PRIVATE -ftree-slp-vectorize)
 		endif()
 		list(APPEND all $<TARGET_OBJECTS:${objects}>)
+		list(APPEND targets ${objects})
 	endforeach()
+	set(${name}_kernel_targets "${targets}" PARENT_SCOPE)
 	set(${name}_objects "${all}" PARENT_SCOPE)
 endfunction()

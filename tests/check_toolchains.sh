@@ -58,4 +58,13 @@ if command -v clang-cl-14 >/dev/null; then
 	[[ $commands != *" -Wall "* ]] || fail "clang-cl gets -Wall, which turns on all warnings that it has"
 	[[ $commands == *"CR_ISA=avx512"* ]] || fail "clang-cl gets no wide kernels"
 fi
+
+# Makefiles run targets side by side, and a target finds the files of another one only if it waits for it.
+build=$work/makefiles
+"$cmake" -S "$source" -B "$build" -G "Unix Makefiles" -DCAROM_BUILD_TOOLS=OFF -DCAROM_BUILD_BENCH=OFF -DCAROM_BUILD_TESTS=OFF \
+	-DCAROM_HIDE_NAMES=ON >"$work/log" 2>&1 || fail "$(<"$work/log")"
+for target in carom_core carom_scalar; do
+	grep -qxF "src/CMakeFiles/carom.dir/all: src/CMakeFiles/$target.dir/all" "$build/CMakeFiles/Makefile2" ||
+		fail "make -j2 may join the objects of the library before those of $target are there"
+done
 echo "all compilers and machines are refused or served"
