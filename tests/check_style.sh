@@ -29,11 +29,16 @@ lengths() {
 # No function has more than 60 lines, and nine of ten have at most 25.
 while read -r place lines; do
 	complain "$place: a function of $lines lines; at most 60"
-done < <(sources src sim io scene view bench plugins | lengths | awk '$2 > 60')
+done < <(sources src sim io scene view tools bench plugins | lengths | awk '$2 > 60')
 for folder in src sim io scene view tools bench; do
 	long=$(sources "$folder" | lengths | awk '{ all++; long += $2 > 25 } END { if (10 * long > all) print long " of " all }')
 	[[ -z $long ]] || complain "$folder: $long functions have more than 25 lines; at most one of ten"
 done
+
+# What another file defines is declared in a header, where both see it.
+while IFS= read -r hit; do
+	complain "$hit: a declaration of what another file defines belongs into a header"
+done < <(sources src sim io scene view tools bench examples plugins tests | grep '\.c$' | xargs -r grep -nE '^extern ' /dev/null)
 
 # A comment can be read alone: it does not begin with a word for another one.
 while IFS= read -r hit; do

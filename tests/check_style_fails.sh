@@ -48,6 +48,10 @@ expect 1 src/base/a.c "$(function_of 61)
 $short" 'src/base/a.c:2: a function of 61 lines'
 expect 1 scene/a.c "$(function_of 61)
 $short" 'scene/a.c:2: a function of 61 lines'
+expect 1 tools/carom/a.c "$(function_of 61)
+$short" 'tools/carom/a.c:2: a function of 61 lines'
+expect 1 tests/a.c 'extern int table[];' 'tests/a.c:1:extern int table[];: a declaration'
+expect 0 tests/a.h 'extern int table[];'
 expect 1 tools/carom/a.c "$(function_of 26)" 'tools: 1 of 1 functions have more than 25 lines'
 expect 0 src/base/a.c "$(printf 'static const int numbers[] = {\n'; repeat 70 '	1,'; echo '};')"
 expect 1 src/base/a.h '/// The same, for floats.' 'src/base/a.h:1:/// The same'

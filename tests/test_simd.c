@@ -11,20 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const simd_ops simd_ops_scalar;
-#ifdef CR_HAVE_SSE2
-extern const simd_ops simd_ops_sse2;
-#endif
-#ifdef CR_HAVE_AVX2
-extern const simd_ops simd_ops_avx2;
-#endif
-#ifdef CR_HAVE_AVX512
-extern const simd_ops simd_ops_avx512;
-#endif
-#ifdef CR_HAVE_NEON
-extern const simd_ops simd_ops_neon;
-#endif
-
 typedef struct table {
 	carom_simd simd;
 	const simd_ops *ops;

@@ -1,6 +1,6 @@
 /// Wide kernels over colliders. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree.
 
-#include "bvh/bvh_kernels.h"
+#include "bvh/bvh_isa.h"
 #include "geom/triangle.h"
 #include "bvh/grid8.h"
 #include "bvh/ray_scalar.h"
@@ -675,20 +675,6 @@ static float nearest_triangle(const cr_collider *c, const float point[3], float 
 	return *triangle < 0 ? INFINITY : sqrtf(best);
 }
 
-// walk_kernels.c
-extern void CR_ISA_NAME(cr_walk)(const cr_collider *, const cr_walk_lines *, int32_t, int32_t, int32_t, int64_t *);
-
-// pair_kernels.c
-extern void CR_ISA_NAME(cr_find_pairs)(
-	const cr_collider *, const cr_collider *, const cr_transform *, const cr_transform *, float, cr_candidates *);
-// closest_kernels.c
-extern bool CR_ISA_NAME(cr_closest)(const cr_collider *, v3d, double, bool, cr_near_point *);
-// gap_kernels.c
-extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
-// refit_kernels.c
-extern bool CR_ISA_NAME(cr_refit)(cr_collider *, float, int32_t *);
-
-extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
 const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels) = { cast_rays, find_exit, winding_number, cast_lines, CR_ISA_NAME(cr_walk),
 	CR_ISA_NAME(cr_find_pairs), blocks_in_box, nearest_triangle, CR_ISA_NAME(cr_closest), CR_ISA_NAME(cr_gap),
 	CR_ISA_NAME(cr_refit) };

@@ -6,7 +6,7 @@
 /// triangle that passes is worked out. Bounds give way to rounding, so the answer is the least over all triangles, to the bit;
 /// for a point that is more than 1e9 sizes of the mesh away, where all distances round to a few numbers, the least but for
 /// rounding. O(log n).
-#include "bvh/bvh_kernels.h"
+#include "bvh/bvh_isa.h"
 #include "math/simd.h"
 
 typedef struct near_entry {
@@ -130,9 +130,6 @@ static void open_node(closest_walk *w, const cr_node8 *node)
 	} while (met);
 }
 
-// bvh_kernels.c
-extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
-
 static void guess_triangle(closest_walk *w)
 {
 	const float point[3] = { (float)w->point.x, (float)w->point.y, (float)w->point.z };
@@ -155,8 +152,6 @@ static void start_walk(closest_walk *w, const cr_collider *c, v3d point, cr_near
 	w->stack[0] = (near_entry){ 0, 0 };
 	w->top = 1;
 }
-
-extern bool CR_ISA_NAME(cr_closest)(const cr_collider *, v3d, double, bool, cr_near_point *);
 
 bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distance, bool expected, cr_near_point *nearest)
 {

@@ -10,7 +10,7 @@
 /// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding,
 /// so the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of
 /// boxes for bodies that are apart; more where surfaces are parallel over a large part, for there many pairs are nearly equal.
-#include "bvh/bvh_kernels.h"
+#include "bvh/bvh_isa.h"
 #include "math/simd.h"
 
 enum {
@@ -378,9 +378,6 @@ static void start_walk(gap_walk *w, const cr_collider *a, const cr_collider *b, 
 	w->top = 1;
 }
 
-// bvh_kernels.c
-extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
-
 /// The triangle of a side nearest to a point in its frame, by float, and the point of it. -1 where float says nothing.
 static int32_t nearest_of_side(const gap_side *s, v3d p, v3d *on)
 {
@@ -417,8 +414,6 @@ static void guess_pair(gap_walk *w)
 	const gap_triangle t = load_triangle(w, best_b);
 	try_pair(w, best_a, best_b, &t);
 }
-
-extern bool CR_ISA_NAME(cr_gap)(const cr_collider *, const cr_collider *, const m3d *, v3d, double, cr_collider_gap *);
 
 bool CR_ISA_NAME(cr_gap)(
 	const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap)

@@ -8,7 +8,7 @@
 /// else: taken depth first, with a branch for each child and lane, a pair of bodies had 146 branches foreseen wrongly
 /// (callgrind's model), so it has 45, and a step at rest takes 3 % less for more instructions.
 
-#include "bvh/bvh_kernels.h"
+#include "bvh/bvh_isa.h"
 #include "bvh/grid8.h"
 #include "math/box8.h"
 #include "math/vec8.h"
@@ -386,9 +386,6 @@ static void list_leaves(pair_room *room, int32_t source)
 			test_leaves(room);
 	}
 }
-
-extern void CR_ISA_NAME(cr_find_pairs)(
-	const cr_collider *, const cr_collider *, const cr_transform *, const cr_transform *, float, cr_candidates *);
 
 void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a,
 	const cr_transform *a_to_b, float reach, cr_candidates *out)

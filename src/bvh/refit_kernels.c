@@ -1,6 +1,6 @@
 /// Refit of a collider whose vertices have all moved: blocks and nodes in one sweep from the end.
 /// Compiled once for each instruction set (CR_ISA).
-#include "bvh/bvh_kernels.h"
+#include "bvh/bvh_isa.h"
 #include "math/vec8.h"
 
 /// Times what the float area of a triangle may be off: differences, products and their difference
@@ -77,7 +77,6 @@ static inline void refit_inner(const cr_node8 *child, cr_node8 *node, uint32_t i
 	}
 }
 
-extern bool CR_ISA_NAME(cr_refit)(cr_collider *, float, int32_t *);
 bool CR_ISA_NAME(cr_refit)(cr_collider *c, float pad, int32_t *lengths)
 {
 	bool whole = true;

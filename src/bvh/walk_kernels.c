@@ -11,7 +11,7 @@
 /// Eight lines at a time. Most walks end at the first triangle, where lines are read side by side; those that go on are moved
 /// together.
 
-#include "bvh/bvh_kernels.h"
+#include "bvh/bvh_isa.h"
 #include "math/simd.h"
 
 enum {
@@ -267,8 +267,6 @@ static int64_t walk_lines_of_chunk(
 	}
 	return visited;
 }
-
-extern void CR_ISA_NAME(cr_walk)(const cr_collider *, const cr_walk_lines *, int32_t, int32_t, int32_t, int64_t *);
 
 void CR_ISA_NAME(cr_walk)(
 	const cr_collider *c, const cr_walk_lines *lines, int32_t begin, int32_t end, int32_t max_walk, int64_t *visited)

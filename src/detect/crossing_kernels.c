@@ -4,7 +4,7 @@
 /// Two edges, one of each triangle, span the same volume whichever of them is asked about the other: nine volumes decide for
 /// all six edges.
 
-#include "detect/detect_kernels.h"
+#include "detect/detect_isa.h"
 #include "math/simd.h"
 
 typedef struct point8 {
@@ -88,9 +88,6 @@ static inline uint32_t decide_edge(sides8 first, sides8 last, const sides8 volum
 	*open |= straddling & ~(meeting | passing);
 	return straddling & meeting;
 }
-
-extern void CR_ISA_NAME(cr_find_pierces)(
-	const cr_collider *, const cr_collider *, const m3d *, v3d, const cr_candidate *, int32_t, cr_pierces8 *);
 
 void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation,
 	const cr_candidate *pairs, int32_t count, cr_pierces8 *found)

@@ -1,6 +1,6 @@
 /// Wide kernels of the stages. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree.
 
-#include "detect/detect_kernels.h"
+#include "detect/detect_isa.h"
 #include "bvh/grid8.h"
 #include "math/box8.h"
 #include "math/vec8.h"
@@ -546,10 +546,5 @@ static void bounds(const cr_collider *collider, const cr_transform *rotation, fl
 	join_lanes(&all, lower, upper);
 }
 
-// crossing_kernels.c
-extern void CR_ISA_NAME(cr_find_pierces)(
-	const cr_collider *, const cr_collider *, const m3d *, v3d, const cr_candidate *, int32_t, cr_pierces8 *);
-
-extern const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels);
 const cr_detect_kernels CR_ISA_NAME(
 	cr_detect_kernels) = { collect, follow, sift, enclose, separate, CR_ISA_NAME(cr_find_pierces), bounds };

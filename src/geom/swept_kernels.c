@@ -17,7 +17,7 @@
 /// 2^-1074, multiplied by at most c below, and c below 1e90 is demanded). p below 1e280 is demanded as well, so no
 /// product overflows. If a coordinate is not finite, p or c is not, and nothing is ruled out.
 
-#include "geom/swept_kernels.h"
+#include "geom/swept_isa.h"
 #include "math/simd.h"
 
 /// Positions of one vertex of eight queries.
@@ -225,5 +225,4 @@ static int32_t filter(
 	return filter_kind(CR_SWEPT_EDGE_EDGE, queries, begin, count, min_separation, left, stats);
 }
 
-extern const cr_swept_kernels CR_ISA_NAME(cr_swept_kernels);
 const cr_swept_kernels CR_ISA_NAME(cr_swept_kernels) = { filter };

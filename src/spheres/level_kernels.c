@@ -1,12 +1,9 @@
 /// Wide kernels of the grid of many levels. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
 /// agree, and spheres/sphere_tasks.h for the steps of a search.
 
+#include "spheres/sphere_isa.h"
 #include "spheres/sphere_tasks.h"
 #include <string.h>
-
-extern cr_locate_fn CR_ISA_NAME(cr_locate_levels);
-extern void CR_ISA_NAME(cr_find_in_level)(
-	const cr_level_grid *grid, const cr_sphere_search *search, int32_t level, int64_t begin, int64_t end);
 
 enum { STRIP_BITS = 2, STRIP_MASK = CR_STRIP_CELLS - 1 };
 _Static_assert(1 << STRIP_BITS == CR_STRIP_CELLS, "strips are cut by shifts");

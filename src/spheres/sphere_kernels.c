@@ -1,6 +1,7 @@
 /// Wide kernels of the grid of one level. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
 /// agree, and spheres/sphere_tasks.h for the steps of a search.
 
+#include "spheres/sphere_isa.h"
 #include "spheres/sphere_tasks.h"
 
 static inline i8 row_cell(const cr_row_grid *grid, int k, f8 p)
@@ -129,11 +130,5 @@ static void find_rows(const cr_row_grid *grid, const cr_sphere_search *search, i
 	hand_on_hits(&hits, search);
 }
 
-// level_kernels.c
-extern cr_locate_fn CR_ISA_NAME(cr_locate_levels);
-extern void CR_ISA_NAME(cr_find_in_level)(
-	const cr_level_grid *grid, const cr_sphere_search *search, int32_t level, int64_t begin, int64_t end);
-
-extern const cr_sphere_kernels CR_ISA_NAME(cr_sphere_kernels);
 const cr_sphere_kernels CR_ISA_NAME(
 	cr_sphere_kernels) = { locate_rows, find_rows, CR_ISA_NAME(cr_locate_levels), CR_ISA_NAME(cr_find_in_level) };

@@ -1,6 +1,6 @@
 /// Wide searches of trees over spheres. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
 /// agree.
-#include "spheres/tree_kernels.h"
+#include "spheres/tree_isa.h"
 #include "math/box8.h"
 
 enum {
@@ -235,5 +235,4 @@ static void cast_points(const cr_tree_search *search, uint32_t begin, uint32_t e
 		cast_point(search, i);
 }
 
-extern const cr_tree_kernels CR_ISA_NAME(cr_tree_kernels);
 const cr_tree_kernels CR_ISA_NAME(cr_tree_kernels) = { open_pair, search_pair, cast_points };

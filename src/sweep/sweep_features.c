@@ -1,5 +1,5 @@
 /// From pairs of leaves to pairs of features whose boxes overlap. Compiled once for each instruction set (CR_ISA).
-#include "sweep/sweep_kernels.h"
+#include "sweep/sweep_isa.h"
 #include "sweep/sweep_overlap.h"
 
 static inline void add_face(const cr_sweep_scene *s, cr_sweep_queries *q, int32_t vertex, int32_t triangle)
@@ -250,8 +250,6 @@ static inline void list_with(
 	}
 }
 
-extern void CR_ISA_NAME(cr_list_features)(
-	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
 void CR_ISA_NAME(cr_list_features)(
 	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries)
 {

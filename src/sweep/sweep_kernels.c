@@ -2,7 +2,7 @@
 ///
 /// A box of the 18-DOP is two rows of eight floats, so one comparison of rows each way tells eight of nine axes; the record is
 /// a cache line, and most pairs that are apart need no more than the two records.
-#include "sweep/sweep_kernels.h"
+#include "sweep/sweep_isa.h"
 #include "sweep/sweep_descent.h"
 #include "sweep/sweep_overlap.h"
 
@@ -624,10 +624,6 @@ static void pass(cr_sweep_walk *w, const cr_sweep_line *line, int32_t begin, int
 		pass_with(false, w, line, begin, end);
 }
 
-extern void CR_ISA_NAME(cr_list_features)(
-	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, bool every, cr_sweep_queries *queries);
-
-extern const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels);
 const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
 	.bound_vertices = bound_vertices,
 	.bound_edges = bound_edges,

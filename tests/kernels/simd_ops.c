@@ -1,6 +1,6 @@
 /// Compiled once for each instruction set, as the kernels of the library are.
 
-#include "simd_ops.h"
+#include "simd_isa.h"
 #include "math/simd.h"
 
 static void compute(simd_op op, const float a[8], const float b[8], float r[8])
@@ -120,7 +120,6 @@ static void gather_doubles(const double *base, const int32_t index[8], double r[
 
 static void load_floats(const float a[8], double r[8]) { d8_store(r, d8_load_floats(a)); }
 
-extern const simd_ops CR_ISA_NAME(simd_ops);
 const simd_ops CR_ISA_NAME(simd_ops) = { compute, compare, truncate_lanes, gather, compute_whole, whole_less, gather_floats,
 	gather_whole, compress, store_pairs, load_fours, truncate_whole, compute_doubles, doubles_less, gather_doubles,
 	load_floats };

@@ -61,4 +61,18 @@ typedef struct simd_ops {
 	void (*load_floats)(const float a[8], double r[8]);
 } simd_ops;
 
+extern const simd_ops simd_ops_scalar;
+#ifdef CR_HAVE_SSE2
+extern const simd_ops simd_ops_sse2;
+#endif
+#ifdef CR_HAVE_AVX2
+extern const simd_ops simd_ops_avx2;
+#endif
+#ifdef CR_HAVE_AVX512
+extern const simd_ops simd_ops_avx512;
+#endif
+#ifdef CR_HAVE_NEON
+extern const simd_ops simd_ops_neon;
+#endif
+
 #endif

@@ -8,45 +8,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+// What the command line gives.
+static ccd_options given;
+
+// clang-format off
+static const option OPTIONS[] = {
+	{ .name = "hits", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.hits,
+		.help = "write the impacts: `vf v f0 f1 f2 t` and `ee a0 a1 b0 b1 t`, sorted" },
+	{ .name = "sequence", .argument = "MESH", .kind = OPTION_TEXT, .value = &given.source.mesh,
+		.help = "the faces of all frames; the one FRAME is then a file of positions" },
+	{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &given.source.range,
+		.help = "take frames A to B-1 (all)" },
+	{ .name = "scalar", .argument = "TYPE", .kind = OPTION_CHOICE, .value = &given.source.scalar,
+		.choices = mesh_scalar_words, .help = "numbers of the files, see above (auto)" },
+	{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &given.method,
+		.choices = ccd_method_words, .help = "the same impacts, other times (auto)" },
+	{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &given.volume, .choices = ccd_volume_words,
+		.help = "boxes of the tree (dop18)" },
+	{ .name = "build", .argument = "RULE", .kind = OPTION_CHOICE, .value = &given.build, .choices = ccd_build_words,
+		.help = "how the tree is built (median)" },
+	{ .name = "test", .argument = "TEST", .kind = OPTION_CHOICE, .value = &given.test, .choices = ccd_test_words,
+		.help = "elementary tests (certified); cubic misses impacts" },
+	{ .name = "tolerance", .argument = "T", .kind = OPTION_REAL, .value = &given.tolerance, .minimum = 0,
+		.maximum = CAROM_MAX_COORDINATE, .help = "above 0: features that come this near may be reported (1e-6)" },
+	{ .name = "separation", .argument = "D", .kind = OPTION_REAL, .value = &given.separation, .minimum = 0,
+		.maximum = CAROM_MAX_COORDINATE, .help = "an impact is when features come this near (0)" },
+	{ .name = "no-orphans", .kind = OPTION_FLAG, .value = &given.no_orphans,
+		.help = "test pairs of adjacent triangles like others, without orphan sets" },
+	{ .name = "no-pruning", .kind = OPTION_FLAG, .value = &given.no_pruning,
+		.help = "never shrink the front, only rebuild it" },
+	{ .name = "earliest", .kind = OPTION_FLAG, .value = &given.earliest, .help = "find only the earliest impact of each step" },
+	{ .name = "oracle", .kind = OPTION_FLAG, .value = &given.oracle,
+		.help = "compare with every pair of features, without trees: slow; a difference is an error" },
+	{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &given.threads, .maximum = 256,
+		.help = "threads (0: one for each core)" },
+	{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &given.simd, .choices = options_simd_words,
+		.help = "instruction set (auto)" },
+	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object" },
+	{ 0 },
+};
+// clang-format on
+
 static int parse(ccd_options *o, int argc, char **argv)
 {
-	// clang-format off
-	const option options[] = {
-		{ .name = "hits", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->hits,
-			.help = "write the impacts: `vf v f0 f1 f2 t` and `ee a0 a1 b0 b1 t`, sorted" },
-		{ .name = "sequence", .argument = "MESH", .kind = OPTION_TEXT, .value = &o->source.mesh,
-			.help = "the faces of all frames; the one FRAME is then a file of positions" },
-		{ .name = "frames", .argument = "A:B", .kind = OPTION_RANGE, .value = &o->source.range,
-			.help = "take frames A to B-1 (all)" },
-		{ .name = "scalar", .argument = "TYPE", .kind = OPTION_CHOICE, .value = &o->source.scalar,
-			.choices = mesh_scalar_words, .help = "numbers of the files, see above (auto)" },
-		{ .name = "method", .letter = 'm', .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->method,
-			.choices = ccd_method_words, .help = "the same impacts, other times (auto)" },
-		{ .name = "volume", .argument = "VOLUME", .kind = OPTION_CHOICE, .value = &o->volume, .choices = ccd_volume_words,
-			.help = "boxes of the tree (dop18)" },
-		{ .name = "build", .argument = "RULE", .kind = OPTION_CHOICE, .value = &o->build, .choices = ccd_build_words,
-			.help = "how the tree is built (median)" },
-		{ .name = "test", .argument = "TEST", .kind = OPTION_CHOICE, .value = &o->test, .choices = ccd_test_words,
-			.help = "elementary tests (certified); cubic misses impacts" },
-		{ .name = "tolerance", .argument = "T", .kind = OPTION_REAL, .value = &o->tolerance, .minimum = 0,
-			.maximum = CAROM_MAX_COORDINATE, .help = "above 0: features that come this near may be reported (1e-6)" },
-		{ .name = "separation", .argument = "D", .kind = OPTION_REAL, .value = &o->separation, .minimum = 0,
-			.maximum = CAROM_MAX_COORDINATE, .help = "an impact is when features come this near (0)" },
-		{ .name = "no-orphans", .kind = OPTION_FLAG, .value = &o->no_orphans,
-			.help = "test pairs of adjacent triangles like others, without orphan sets" },
-		{ .name = "no-pruning", .kind = OPTION_FLAG, .value = &o->no_pruning,
-			.help = "never shrink the front, only rebuild it" },
-		{ .name = "earliest", .kind = OPTION_FLAG, .value = &o->earliest, .help = "find only the earliest impact of each step" },
-		{ .name = "oracle", .kind = OPTION_FLAG, .value = &o->oracle,
-			.help = "compare with every pair of features, without trees: slow; a difference is an error" },
-		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
-			.help = "threads (0: one for each core)" },
-		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
-			.help = "instruction set (auto)" },
-		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
-		{ 0 },
-	};
-	// clang-format on
 	const command_line line = {
 		.command = "ccd",
 		.synopsis = "FRAME0 FRAME1 [FRAME2 ...] [options]\ncarom ccd --sequence MESH POSITIONS [options]",
@@ -59,7 +63,7 @@ static int parse(ccd_options *o, int argc, char **argv)
 			"Impacts are those of the exact motion of the numbers given: nothing is rounded. Doubles in a file stay doubles; so do\n"
 			"numbers in text that a float does not hold (a file of floats may have been written with too few digits: --scalar\n"
 			"float32 takes the nearest floats).",
-		.options = options,
+		.options = OPTIONS,
 		.least = 1,
 		.most = argc,
 	};
@@ -290,7 +294,7 @@ static int run_ccd(const ccd_options *o)
 int cmd_ccd(int argc, char **argv)
 {
 	const carom_sweep_def def = carom_default_sweep_def();
-	ccd_options o = {
+	given = (ccd_options){
 		.source = { .range = { 0, INT64_MAX } },
 		.method = (int)def.method,
 		.volume = (int)def.volume,
@@ -299,12 +303,12 @@ int cmd_ccd(int argc, char **argv)
 		.tolerance = def.tolerance,
 		.separation = def.min_separation,
 	};
-	o.source.paths = calloc((size_t)argc, sizeof *o.source.paths);
-	if (!o.source.paths)
+	given.source.paths = calloc((size_t)argc, sizeof *given.source.paths);
+	if (!given.source.paths)
 		return report_error(NULL, "out of memory");
-	int status = parse(&o, argc, argv);
+	int status = parse(&given, argc, argv);
 	if (status == OPTIONS_GO_ON)
-		status = run_ccd(&o);
-	free(o.source.paths);
+		status = run_ccd(&given);
+	free(given.source.paths);
 	return status;
 }

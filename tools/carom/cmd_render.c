@@ -89,62 +89,67 @@ static int read_size(const char *size, render_settings *settings)
 	return OPTIONS_GO_ON;
 }
 
+// What the command line gives.
+static render_settings wanted = { .frames = { 0, INT64_MAX }, .every = 1 };
+static const char *size_text;
+static int sample_choice = 1;
+
+static const char *const SAMPLE_WORDS[] = { "1", "4", "9", "16", NULL };
+
+static const option OPTIONS[] = {
+	{ .name = "output",
+		.letter = 'o',
+		.argument = "FILE",
+		.kind = OPTION_TEXT,
+		.value = &wanted.output,
+		.help = "NAME.png, NAME%04d.png (a picture for each frame) or NAME.mp4 (needs ffmpeg)" },
+	{ .name = "frames",
+		.argument = "A:B",
+		.kind = OPTION_RANGE,
+		.value = &wanted.frames,
+		.help = "frames A to B-1 (one picture: the last; else all)" },
+	{ .name = "every",
+		.argument = "N",
+		.kind = OPTION_INTEGER,
+		.value = &wanted.every,
+		.minimum = 1,
+		.maximum = 1e9,
+		.help = "take each Nth of these frames (1)" },
+	{ .name = "size", .argument = "WxH", .kind = OPTION_TEXT, .value = &size_text, .help = "pixels (the scene's, else 1280x720)" },
+	{ .name = "camera",
+		.argument = "X,Y,Z,TX,TY,TZ",
+		.kind = OPTION_TEXT,
+		.value = &wanted.camera,
+		.help = "stand at X,Y,Z and look at TX,TY,TZ (the scene's camera, else one that sees all that moves)" },
+	{ .name = "contacts",
+		.kind = OPTION_FLAG,
+		.value = &wanted.contacts,
+		.help = "mark contacts, coloured by depth; found again when the recording holds none" },
+	{ .name = "flat", .kind = OPTION_FLAG, .value = &wanted.flat, .help = "show triangles: no smooth normals" },
+	{ .name = "plain", .kind = OPTION_FLAG, .value = &wanted.plain, .help = "no line of text" },
+	{ .name = "samples",
+		.argument = "N",
+		.kind = OPTION_CHOICE,
+		.value = &sample_choice,
+		.choices = SAMPLE_WORDS,
+		.help = "rays for a pixel at an edge (4)" },
+	{ .name = "threads",
+		.argument = "N",
+		.kind = OPTION_INTEGER,
+		.value = &wanted.threads,
+		.minimum = 0,
+		.maximum = 256,
+		.help = "worker threads (0: one for each core); pictures do not depend on it" },
+	{ .name = "json", .kind = OPTION_FLAG, .value = &wanted.json, .help = "print one JSON object on stdout" },
+	{ 0 },
+};
+
 static int parse(int argc, char **argv, render_settings *settings)
 {
-	static const char *const sample_words[] = { "1", "4", "9", "16", NULL };
-	const char *size = NULL;
-	int samples = 1;
-	const option options[] = {
-		{ .name = "output",
-			.letter = 'o',
-			.argument = "FILE",
-			.kind = OPTION_TEXT,
-			.value = &settings->output,
-			.help = "NAME.png, NAME%04d.png (a picture for each frame) or NAME.mp4 (needs ffmpeg)" },
-		{ .name = "frames",
-			.argument = "A:B",
-			.kind = OPTION_RANGE,
-			.value = &settings->frames,
-			.help = "frames A to B-1 (one picture: the last; else all)" },
-		{ .name = "every",
-			.argument = "N",
-			.kind = OPTION_INTEGER,
-			.value = &settings->every,
-			.minimum = 1,
-			.maximum = 1e9,
-			.help = "take each Nth of these frames (1)" },
-		{ .name = "size", .argument = "WxH", .kind = OPTION_TEXT, .value = &size, .help = "pixels (the scene's, else 1280x720)" },
-		{ .name = "camera",
-			.argument = "X,Y,Z,TX,TY,TZ",
-			.kind = OPTION_TEXT,
-			.value = &settings->camera,
-			.help = "stand at X,Y,Z and look at TX,TY,TZ (the scene's camera, else one that sees all that moves)" },
-		{ .name = "contacts",
-			.kind = OPTION_FLAG,
-			.value = &settings->contacts,
-			.help = "mark contacts, coloured by depth; found again when the recording holds none" },
-		{ .name = "flat", .kind = OPTION_FLAG, .value = &settings->flat, .help = "show triangles: no smooth normals" },
-		{ .name = "plain", .kind = OPTION_FLAG, .value = &settings->plain, .help = "no line of text" },
-		{ .name = "samples",
-			.argument = "N",
-			.kind = OPTION_CHOICE,
-			.value = &samples,
-			.choices = sample_words,
-			.help = "rays for a pixel at an edge (4)" },
-		{ .name = "threads",
-			.argument = "N",
-			.kind = OPTION_INTEGER,
-			.value = &settings->threads,
-			.minimum = 0,
-			.maximum = 256,
-			.help = "worker threads (0: one for each core); pictures do not depend on it" },
-		{ .name = "json", .kind = OPTION_FLAG, .value = &settings->json, .help = "print one JSON object on stdout" },
-		{ 0 },
-	};
 	const command_line line = { .command = "render",
 		.synopsis = "RECORDING [options] -o FILE",
 		.summary = "Draw a recording of `carom run`: one picture, a picture for each frame, or a movie.",
-		.options = options,
+		.options = OPTIONS,
 		.least = 1,
 		.most = 1 };
 	const char *arguments[1];
@@ -152,9 +157,9 @@ static int parse(int argc, char **argv, render_settings *settings)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	settings->recording = arguments[0];
-	settings->samples = (samples + 1) * (samples + 1);
+	settings->samples = (sample_choice + 1) * (sample_choice + 1);
 	status = choose_output(settings);
-	return status == OPTIONS_GO_ON && size ? read_size(size, settings) : status;
+	return status == OPTIONS_GO_ON && size_text ? read_size(size_text, settings) : status;
 }
 
 /// Bring the range to frames that exist. One picture takes one frame.
@@ -381,12 +386,11 @@ static int render(render_settings *settings, render_state *state)
 
 int cmd_render(int argc, char **argv)
 {
-	render_settings settings = { .frames = { 0, INT64_MAX }, .every = 1 };
-	int status = parse(argc, argv, &settings);
+	int status = parse(argc, argv, &wanted);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	render_state state = { 0 };
-	status = render(&settings, &state);
+	status = render(&wanted, &state);
 	movie_abandon(&state.movie);
 	playback_close(&state.play);
 	return status;

@@ -40,73 +40,77 @@ typedef struct replay {
 	sim_output_file pairs_file, contacts_file, record_file;
 } replay;
 
-static int parse(replay_options *o, int argc, char **argv)
+// What the command line gives.
+static replay_options given;
+
+// clang-format off
+static const option OPTIONS[] = {
+	{ .name = "mesh", .letter = 'm', .argument = "FILE", .kind = OPTION_TEXT, .value = &given.source.mesh,
+		.help = "mesh of the bodies (needed for .rbt.gz)" },
+	{ .name = "ground", .letter = 'g', .kind = OPTION_FLAG, .value = &given.source.ground,
+		.help = "add the recording's ground plane as body -1" },
+	{ .name = "steps", .letter = 's', .argument = "A:B", .kind = OPTION_RANGE, .value = &given.steps,
+		.help = "measure steps A to B-1 (all)" },
+	{ .name = "warm-up", .argument = "N", .kind = OPTION_INTEGER, .value = &given.warm_up, .maximum = 1e9,
+		.help = "unmeasured steps before A (10)" },
+	{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &given.threads, .maximum = 256,
+		.help = "threads (0: one for each core)" },
+	{ .name = "rays", .argument = "METHOD", .kind = OPTION_CHOICE, .value = &given.rays, .choices = options_ray_words,
+		.help = "how rays are cast (wide)" },
+	{ .name = "broad", .argument = "METHOD", .kind = OPTION_CHOICE, .value = &given.broad, .choices = options_broad_words,
+		.help = "how pairs of boxes are found (the library's default)" },
+	{ .name = "no-complete", .kind = OPTION_FLAG, .value = &given.no_complete,
+		.help = "leave out the triangle test of pairs that no ray hit" },
+	{ .name = "exit-distance", .kind = OPTION_FLAG, .value = &given.exit_distance,
+		.help = "drop rays that leave their own body before the target" },
+	{ .name = "max-contacts", .argument = "N", .kind = OPTION_INTEGER, .value = &given.max_contacts, .maximum = 256,
+		.help = "contacts kept for each pair (0: all)" },
+	{ .name = "speculative", .argument = "D", .kind = OPTION_REAL, .value = &given.speculative, .maximum = 1e6,
+		.help = "report surfaces apart by at most D metres too (0)" },
+	{ .name = "temporal", .argument = "WHAT", .kind = OPTION_CHOICE, .value = &given.temporal, .choices = options_temporal_words,
+		.help = "what steps take over from those before (the library's default)" },
+	{ .name = "no-predict", .kind = OPTION_FLAG, .value = &given.no_predict,
+		.help = "cast no rays outward: vertices that enter are not seen ahead" },
+	{ .name = "drop-lost", .kind = OPTION_FLAG, .value = &given.drop_lost,
+		.help = "drop iterative rays that get lost, do not cast them again" },
+	{ .name = "max-walk", .argument = "N", .kind = OPTION_INTEGER, .value = &given.max_walk, .minimum = 1, .maximum = 65536,
+		.help = "most triangles that an iterative ray visits (32)" },
+	{ .name = "threshold", .argument = "D", .kind = OPTION_REAL, .value = &given.threshold, .maximum = 1e6,
+		.help = "metres that a pair may move between full steps (0: chosen)" },
+	{ .name = "extension", .argument = "D", .kind = OPTION_REAL, .value = &given.extension, .maximum = 1e6,
+		.help = "metres that rays are followed outward (0: chosen)" },
+	{ .name = "normal", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &given.normal, .choices = options_normal_words,
+		.help = "which way contacts of rays point (the library's default)" },
+	{ .name = "edge-angle", .argument = "DEGREES", .kind = OPTION_REAL, .value = &given.edge_angle, .maximum = 180,
+		.help = "edges flatter than this are none to contacts (5)" },
+	{ .name = "naive", .kind = OPTION_FLAG, .value = &given.naive, .help = "one loop over pairs in place of lists" },
+	{ .name = "buffers", .argument = "WAY", .kind = OPTION_CHOICE, .value = &given.buffers, .choices = options_buffer_words,
+		.help = "what to do when rays need more room than predicted (exact)" },
+	{ .name = "predictor", .argument = "RULE", .kind = OPTION_CHOICE, .value = &given.predictor,
+		.choices = options_predictor_words, .help = "how the room for rays is predicted (pairs)" },
+	{ .name = "confidence", .argument = "C", .kind = OPTION_REAL, .value = &given.confidence, .minimum = 1, .maximum = 1e6,
+		.help = "factor of that prediction (1.02)" },
+	{ .name = "groups", .argument = "N", .kind = OPTION_INTEGER, .value = &given.groups, .maximum = CAROM_MAX_WORKER_GROUPS,
+		.help = "deal pairs of meshes to N groups of one worker each (0: no groups)" },
+	{ .name = "against-full", .kind = OPTION_FLAG, .value = &given.against_full,
+		.help = "compare each measured step with one that takes nothing over" },
+	{ .name = "grid", .argument = "N", .kind = OPTION_INTEGER, .value = &given.source.grid_resolution, .maximum = 128,
+		.help = "cells of the inside-outside grid of meshes, 0: none" },
+	{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &given.simd, .choices = options_simd_words,
+		.help = "instruction set (auto)" },
+	{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.pairs,
+		.help = "write the colliding pairs: `step a b`" },
+	{ .name = "contacts", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.contacts,
+		.help = "write the contacts: `step a b vertex triangle p n depth`" },
+	{ .name = "record", .argument = "FILE", .kind = OPTION_TEXT, .value = &given.record,
+		.help = "record all library calls, for a bug report: `carom replay FILE` repeats them" },
+	{ .name = "json", .kind = OPTION_FLAG, .value = &given.json, .help = "print one JSON object" },
+	{ 0 },
+};
+// clang-format on
+
+static int parse(int argc, char **argv)
 {
-	// clang-format off
-	const option options[] = {
-		{ .name = "mesh", .letter = 'm', .argument = "FILE", .kind = OPTION_TEXT, .value = &o->source.mesh,
-			.help = "mesh of the bodies (needed for .rbt.gz)" },
-		{ .name = "ground", .letter = 'g', .kind = OPTION_FLAG, .value = &o->source.ground,
-			.help = "add the recording's ground plane as body -1" },
-		{ .name = "steps", .letter = 's', .argument = "A:B", .kind = OPTION_RANGE, .value = &o->steps,
-			.help = "measure steps A to B-1 (all)" },
-		{ .name = "warm-up", .argument = "N", .kind = OPTION_INTEGER, .value = &o->warm_up, .maximum = 1e9,
-			.help = "unmeasured steps before A (10)" },
-		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .maximum = 256,
-			.help = "threads (0: one for each core)" },
-		{ .name = "rays", .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->rays, .choices = options_ray_words,
-			.help = "how rays are cast (wide)" },
-		{ .name = "broad", .argument = "METHOD", .kind = OPTION_CHOICE, .value = &o->broad, .choices = options_broad_words,
-			.help = "how pairs of boxes are found (the library's default)" },
-		{ .name = "no-complete", .kind = OPTION_FLAG, .value = &o->no_complete,
-			.help = "leave out the triangle test of pairs that no ray hit" },
-		{ .name = "exit-distance", .kind = OPTION_FLAG, .value = &o->exit_distance,
-			.help = "drop rays that leave their own body before the target" },
-		{ .name = "max-contacts", .argument = "N", .kind = OPTION_INTEGER, .value = &o->max_contacts, .maximum = 256,
-			.help = "contacts kept for each pair (0: all)" },
-		{ .name = "speculative", .argument = "D", .kind = OPTION_REAL, .value = &o->speculative, .maximum = 1e6,
-			.help = "report surfaces apart by at most D metres too (0)" },
-		{ .name = "temporal", .argument = "WHAT", .kind = OPTION_CHOICE, .value = &o->temporal, .choices = options_temporal_words,
-			.help = "what steps take over from those before (the library's default)" },
-		{ .name = "no-predict", .kind = OPTION_FLAG, .value = &o->no_predict,
-			.help = "cast no rays outward: vertices that enter are not seen ahead" },
-		{ .name = "drop-lost", .kind = OPTION_FLAG, .value = &o->drop_lost,
-			.help = "drop iterative rays that get lost, do not cast them again" },
-		{ .name = "max-walk", .argument = "N", .kind = OPTION_INTEGER, .value = &o->max_walk, .minimum = 1, .maximum = 65536,
-			.help = "most triangles that an iterative ray visits (32)" },
-		{ .name = "threshold", .argument = "D", .kind = OPTION_REAL, .value = &o->threshold, .maximum = 1e6,
-			.help = "metres that a pair may move between full steps (0: chosen)" },
-		{ .name = "extension", .argument = "D", .kind = OPTION_REAL, .value = &o->extension, .maximum = 1e6,
-			.help = "metres that rays are followed outward (0: chosen)" },
-		{ .name = "normal", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->normal, .choices = options_normal_words,
-			.help = "which way contacts of rays point (the library's default)" },
-		{ .name = "edge-angle", .argument = "DEGREES", .kind = OPTION_REAL, .value = &o->edge_angle, .maximum = 180,
-			.help = "edges flatter than this are none to contacts (5)" },
-		{ .name = "naive", .kind = OPTION_FLAG, .value = &o->naive, .help = "one loop over pairs in place of lists" },
-		{ .name = "buffers", .argument = "WAY", .kind = OPTION_CHOICE, .value = &o->buffers, .choices = options_buffer_words,
-			.help = "what to do when rays need more room than predicted (exact)" },
-		{ .name = "predictor", .argument = "RULE", .kind = OPTION_CHOICE, .value = &o->predictor,
-			.choices = options_predictor_words, .help = "how the room for rays is predicted (pairs)" },
-		{ .name = "confidence", .argument = "C", .kind = OPTION_REAL, .value = &o->confidence, .minimum = 1, .maximum = 1e6,
-			.help = "factor of that prediction (1.02)" },
-		{ .name = "groups", .argument = "N", .kind = OPTION_INTEGER, .value = &o->groups, .maximum = CAROM_MAX_WORKER_GROUPS,
-			.help = "deal pairs of meshes to N groups of one worker each (0: no groups)" },
-		{ .name = "against-full", .kind = OPTION_FLAG, .value = &o->against_full,
-			.help = "compare each measured step with one that takes nothing over" },
-		{ .name = "grid", .argument = "N", .kind = OPTION_INTEGER, .value = &o->source.grid_resolution, .maximum = 128,
-			.help = "cells of the inside-outside grid of meshes, 0: none" },
-		{ .name = "simd", .argument = "SET", .kind = OPTION_CHOICE, .value = &o->simd, .choices = options_simd_words,
-			.help = "instruction set (auto)" },
-		{ .name = "pairs", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->pairs,
-			.help = "write the colliding pairs: `step a b`" },
-		{ .name = "contacts", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->contacts,
-			.help = "write the contacts: `step a b vertex triangle p n depth`" },
-		{ .name = "record", .argument = "FILE", .kind = OPTION_TEXT, .value = &o->record,
-			.help = "record all library calls, for a bug report: `carom replay FILE` repeats them" },
-		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
-		{ 0 },
-	};
-	// clang-format on
 	const command_line line = {
 		.command = "replay",
 		.synopsis = "TRAJECTORY --mesh MESH [options]",
@@ -116,12 +120,12 @@ static int parse(replay_options *o, int argc, char **argv)
 			"recording of library calls, whose results are compared with the recorded ones.\n"
 			"The coordinates of MESH are rounded to float; a warning tells where that moves a vertex by more than a millionth\n"
 			"of the mesh's size. All numbers are means per step. docs/command.md describes files and fields.",
-		.options = options,
+		.options = OPTIONS,
 		.least = 1,
 		.most = 1,
 	};
 	int count;
-	return options_parse(&line, argc, argv, &o->motion, &count);
+	return options_parse(&line, argc, argv, &given.motion, &count);
 }
 
 static void set_temporal(const replay_options *o, carom_world_def *def)
@@ -421,8 +425,9 @@ static replay_options default_options(void)
 
 int cmd_replay(int argc, char **argv)
 {
-	replay r = { .options = default_options() };
-	int status = parse(&r.options, argc, argv);
+	given = default_options();
+	int status = parse(argc, argv);
+	replay r = { .options = given };
 	if (status == OPTIONS_GO_ON)
 		status = check_options(&r.options);
 	if (status != OPTIONS_GO_ON)

@@ -3,6 +3,7 @@
 #include "movie.h"
 
 #include "options.h"
+#include "program.h"
 #include "report.h"
 
 #include <errno.h>
@@ -12,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /// Start ffmpeg with `input` as its standard input, and its output on our standard error. Returns an errno, 0 when it runs.
 static int start_ffmpeg(char *const arguments[], int input, pid_t *process)

@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int start(char *const arguments[], pid_t *process)
 {
 	posix_spawn_file_actions_t actions;

@@ -1,0 +1,25 @@
+/// @file bvh_isa.h
+/// What the kernel files of this folder have from each other, for the instruction set that they are compiled for. They alone include this.
+#ifndef CR_BVH_ISA_H
+#define CR_BVH_ISA_H
+
+#include "bvh/bvh_kernels.h"
+#include "math/simd.h"
+
+extern const cr_bvh_kernels CR_ISA_NAME(cr_bvh_kernels);
+
+// walk_kernels.c
+void CR_ISA_NAME(cr_walk)(
+	const cr_collider *c, const cr_walk_lines *lines, int32_t begin, int32_t end, int32_t max_walk, int64_t *visited);
+// pair_kernels.c
+void CR_ISA_NAME(cr_find_pairs)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a,
+	const cr_transform *a_to_b, float reach, cr_candidates *out);
+// closest_kernels.c
+bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distance, bool expected, cr_near_point *nearest);
+// gap_kernels.c
+bool CR_ISA_NAME(cr_gap)(
+	const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap);
+// refit_kernels.c
+bool CR_ISA_NAME(cr_refit)(cr_collider *c, float pad, int32_t *lengths);
+
+#endif

@@ -1,0 +1,15 @@
+/// @file detect_isa.h
+/// What the kernel files of this folder have from each other, for the instruction set that they are compiled for. They alone include this.
+#ifndef CR_DETECT_ISA_H
+#define CR_DETECT_ISA_H
+
+#include "detect/detect_kernels.h"
+#include "math/simd.h"
+
+extern const cr_detect_kernels CR_ISA_NAME(cr_detect_kernels);
+
+// crossing_kernels.c
+void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation,
+	const cr_candidate *pairs, int32_t count, cr_pierces8 *found);
+
+#endif
