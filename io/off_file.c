@@ -1,5 +1,6 @@
 // Vertices and faces of OFF files (Geomview manual, 4.2.5: OFF files), in file order, with the line of each mistake:
-//   [ST][C][N]OFF, then the numbers of vertices, faces and edges, then a line for each vertex and each face; # begins a comment.
+//   [ST][C][N]OFF, then the numbers of vertices, faces and edges, then a line for each vertex and
+//   each face; # begins a comment.
 // Assimp is not used for it: it takes files that end anywhere behind their vertices, and gigabytes of memory for the claims of
 // a header.
 #include "io/off_file.h"

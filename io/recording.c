@@ -17,8 +17,10 @@ const recording_column recording_body_columns[RECORDING_BODY_COLUMNS] = {
 	{ "/bodies/radius", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, radius) },
 	{ "/bodies/half_length", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, half_length) },
 	{ "/bodies/half_extents", RECORDING_FLOAT64, 3, offsetof(sim_recorded_body, half_extents) },
-	{ "/bodies/rounding", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, rounding) }, // earlier versions had none
-	{ "/bodies/part", RECORDING_INT32, 1, offsetof(sim_recorded_body, part) }, // these two only where some body has parts
+	// Earlier versions had none.
+	{ "/bodies/rounding", RECORDING_FLOAT64, 1, offsetof(sim_recorded_body, rounding) },
+	// These two only where some body has parts.
+	{ "/bodies/part", RECORDING_INT32, 1, offsetof(sim_recorded_body, part) },
 	{ "/bodies/place", RECORDING_FLOAT64, 7, offsetof(sim_recorded_body, place) },
 };
 const recording_column recording_contact_columns[RECORDING_CONTACT_COLUMNS] = {

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// 16 frames of 1024 bodies are 896 KiB: within HDF5's cache of 1 MiB for a dataset.
 #define POSE_CHUNK_FRAMES 16
-#define POSE_CHUNK_BODIES 1024 // 16 frames of them are 896 KiB: within HDF5's cache of 1 MiB for a dataset
+#define POSE_CHUNK_BODIES 1024
 
 static hid_t file_type(recording_scalar type)
 {

@@ -8,7 +8,8 @@
 #include "io/json_reader.h"
 #include "scene/scene.h"
 
-#define SIM_FARTHEST 1e9 ///< metres: positions are double, and a float of the relative pose still resolves 64 m there
+/// Metres: positions are double, and a float of the relative pose still resolves 64 m there.
+#define SIM_FARTHEST 1e9
 #define SIM_MOST_BODIES 1000000
 #define SIM_MOST_PARTS 10000 ///< of one body
 

@@ -94,8 +94,8 @@ static carom_vec3 surface_point(const carom_shape *s, int row, int column)
 {
 	const double tilt = SIM_PI * row / ACROSS, turn = 2 * SIM_PI * (column % AROUND + 0.5) / AROUND, across = sim_sine(tilt);
 	carom_vec3 d = { across * sim_cosine(turn), across * sim_sine(turn), sim_cosine(tilt) };
-	if (row == 0 || row == ACROSS)
-		d = (carom_vec3){ 0, 0, row == 0 ? 1 : -1 }; // the poles are one point each, whatever the column
+	if (row == 0 || row == ACROSS) // the poles are one point each, whatever the column
+		d = (carom_vec3){ 0, 0, row == 0 ? 1 : -1 };
 	return sim_add(farthest(s, d), sim_scale(d, s->rounding));
 }
 

@@ -43,8 +43,9 @@ typedef struct sim_picture_options {
 	int height;  ///< pixels, 720 at first
 	int samples; ///< rays for a pixel with an edge in it: 1, 4 (at first), 9 or 16; even pixels need one
 	int threads; ///< 0 (at first): one for each core; the picture does not depend on it
-	const sim_look *
-		looks; ///< looks[i] of the body whose id has index1 = i + 1, or whose part has that number; others get a colour by their number
+	/// looks[i] of the body whose id has index1 = i + 1, or whose part has that number; others get a
+	/// colour by their number.
+	const sim_look *looks;
 	int look_count;
 	carom_vec3 sun; ///< direction towards the sun, any length; zero (at first): over the viewer's left shoulder
 	const sim_contact_mark *contacts; ///< NULL (at first): none

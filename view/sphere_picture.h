@@ -22,9 +22,9 @@ typedef struct sim_sphere_picture_options {
 	sim_sphere_color color;
 	const uint32_t *groups; ///< [group_count] with SIM_COLOR_ID: rising ids; those from one to before the next have one colour.
 	int32_t group_count;    ///< 0 (at first): a colour for each id
-	double lowest,
-		highest;   ///< speed or radius of the first and the last colour; both 0 (at first): speeds from 0 to the largest,
-				   ///< radii from the least to the largest
+	/// Speed or radius of the first and the last colour; both 0 (at first): speeds from 0 to the
+	/// largest, radii from the least to the largest.
+	double lowest, highest;
 	bool draw_box; ///< draw the edges of box (false at first)
 	carom_aabb box;
 	bool draw_ground;    ///< a checkered ground (false at first)

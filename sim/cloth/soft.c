@@ -311,8 +311,8 @@ static bool fill_constraints(sim_soft *s, soft_part *part, const sim_soft_body *
 		if (soft_triangle_is_line(s, t)) {
 			return sim_fail(error, "body \"%.60s\": triangle %d has no area", body->name, (int)(t - part->first_triangle));
 		}
-		for (int i = 0; i < 3; i++)
-			s->inverse_mass[s->triangles[3 * (int64_t)t + i]] += body->density * area / 3; // the mass, so far
+		for (int i = 0; i < 3; i++) // the mass, so far
+			s->inverse_mass[s->triangles[3 * (int64_t)t + i]] += body->density * area / 3;
 	}
 	for (int32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++) {
 		if (s->inverse_mass[i] == 0) {

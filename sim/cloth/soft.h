@@ -49,8 +49,9 @@ typedef struct sim_soft_body {
 	double bulk;      ///< of a deformable body, against change of volume, Pa
 	bool flat;        ///< wants to be flat, not bent as at the start
 	double velocity[3];
-	const int32_t *
-		pins; ///< [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along with; NULL: all free
+	/// [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along with;
+	/// NULL: all free.
+	const int32_t *pins;
 } sim_soft_body;
 
 /// How to make a simulation. Start from sim_default_soft_def.

@@ -41,8 +41,8 @@ enum { LARGE_PAGE = 1 << 21 }; // bytes; of x86-64, and of 64-bit ARM with small
 static void *allocate_large(size_t size)
 {
 	void *memory = allocate_aligned(size, LARGE_PAGE);
-	if (memory)
-		madvise(memory, (size + LARGE_PAGE / 2) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE); // only a wish
+	if (memory) // only a wish
+		madvise(memory, (size + LARGE_PAGE / 2) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE);
 	return memory;
 }
 #endif

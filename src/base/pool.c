@@ -20,7 +20,8 @@ enum { INSIDE = 0xffff, TAKEN = 1 << 16, OPEN = 1 << 17, CALLER_SLEEPS = 1 << 18
 enum { WAKES = 2 };
 
 // Nanoseconds. Tuned by bench/threads on two cores, idle and beside two busy processes.
-static const int64_t long_spin = 300000; // serial parts of a step are shorter: OpenMP's times on idle cores took 0.3 ms
+// Serial parts of a step are shorter: OpenMP's times on idle cores took 0.3 ms.
+static const int64_t long_spin = 300000;
 static const int64_t short_spin = 30000; // while other processes want the cores, more of it was lost than won
 static const int64_t late = 200000;      // a thread that is away from its spin, or its pieces, for so long has lost its core
 static const int64_t crowded_time = 1000000 * 100; // for which that is taken as a sign
@@ -46,9 +47,9 @@ typedef struct pool_thread {
 
 struct cr_pool {
 	loop_place places[PLACES];
-	_Alignas(
-		CR_CACHE_LINE) atomic_uint opened; // counts the loops, and the end of the pool: a change is news for threads without work
-	atomic_int sleeping;                   // threads that sleep and that nobody is waking yet; changes under the lock
+	// Counts the loops, and the end of the pool: a change is news for threads without work.
+	_Alignas(CR_CACHE_LINE) atomic_uint opened;
+	atomic_int sleeping; // threads that sleep and that nobody is waking yet; changes under the lock
 	_Alignas(CR_CACHE_LINE) cr_mutex mutex;
 	cr_condition news;            // for threads without work
 	cr_condition done;            // for callers: nobody is inside their loops any more

@@ -50,8 +50,9 @@ typedef enum cr_family {
 typedef struct cr_shape {
 	carom_shape def;
 	cr_family family;
-	carom_mesh *
-		mesh; // a reference: the user's mesh or hull, or for boxes one of their own, once they have met a mesh; NULL for the others
+	// A reference: the user's mesh or hull, or for boxes one of their own, once they have met a mesh;
+	// NULL for the others.
+	carom_mesh *mesh;
 	const cr_collider *collider; // of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
 	void *plugin_state;          // of the ray plugin for the collider, or NULL
 	double centre[3];            // of the local box; unused for planes

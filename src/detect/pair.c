@@ -41,8 +41,8 @@ static double oriented_gap(const double ha[3], const double hb[3], const m3d *r,
 	const double dist[3] = { d.x, d.y, d.z };
 	double abs_rot[3][3], gap = 0;
 	for (int i = 0; i < 3; i++) {
-		for (int j = 0; j < 3; j++)
-			abs_rot[i][j] = fabs(rot[i][j]) + 1e-12; // so that near-parallel edges make no axis of rounding errors
+		for (int j = 0; j < 3; j++) // larger, so that near-parallel edges make no axis of rounding errors
+			abs_rot[i][j] = fabs(rot[i][j]) + 1e-12;
 	}
 	for (int i = 0; i < 3; i++) {
 		const double reach_a = ha[i] + hb[0] * abs_rot[i][0] + hb[1] * abs_rot[i][1] + hb[2] * abs_rot[i][2];

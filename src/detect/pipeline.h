@@ -303,8 +303,8 @@ static inline carom_contact cr_contact_of(const carom_pair *pair, const cr_raw_c
 	};
 }
 
-/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory.
-int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts); // reduce.c
+/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory. (reduce.c)
+int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts);
 
 /// Choose how a pair of bodies is tested (pair.c).
 cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);

@@ -8,7 +8,8 @@
 /// with the constant travel of Q seen from P. r'' = w_Q x (w_Q x R_Q q), of which m sees (m x w_Q) . (w_Q x R_Q q); m
 /// x w_Q is no longer than |w_Q|, nor than now by more than tilt |w_Q|. So at all times, with |q| <= reach and |o_Q -
 /// o| <= far,
-///     |h''| <= bend = |w_P| tilt (far + reach) + 2 tilt (|travel| + |w_Q| reach) + |m x w_Q| |w_Q| reach.
+///     |h''| <= bend = |w_P| tilt (far + reach) + 2 tilt (|travel| + |w_Q| reach)
+///                      + |m x w_Q| |w_Q| reach.
 /// Hence h(t + s) >= h(t) + s h'(t) - s^2 bend / 2. For each point that is concave in s, so over a span of time it is
 /// least at one of the two ends. At either end h + s h' is linear in q: its least value over Q is that of a support
 /// point. So if

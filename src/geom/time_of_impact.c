@@ -17,7 +17,8 @@
 /// Here |u'| = angle_p |axis_p x u| = tilt at all times, for u turns about the axis; |x - o| is at
 /// most r + far, with far the greater distance of the two places at time 0 and 1; and u differs
 /// from its present value by at most tilt. So the height falls no faster than
-///     -u . (travel_a - travel_p) + tilt |travel_a - travel_p| + angle_a r min(1, |u x axis_a| + tilt) + tilt (r + far)
+///     -u . (travel_a - travel_p) + tilt |travel_a - travel_p|
+///         + angle_a r min(1, |u x axis_a| + tilt) + tilt (r + far)
 ///
 /// A part of a body moves with the body: p counts from the body's origin, so r grows by the lever, the distance of the part's
 /// origin from there. Of a plane that is a part, o is the body's origin too: u . (x - o) differs from the height by a constant.

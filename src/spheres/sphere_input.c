@@ -36,8 +36,8 @@ static double wrap(const cr_sphere_space *space, int axis, double x)
 	// The second time for coordinates so far outside that their own last place is more than a period.
 	for (int round = 0; round < 2 && !(x >= 0 && x < period); round++)
 		x -= period * floor(x / period);
-	if (!(x >= 0 && x < period))
-		return 0;                                // rounding took it to the end, or there was no precision left at all
+	if (!(x >= 0 && x < period)) // rounding took it to the end, or there was no precision left at all
+		return 0;
 	return (double)(int64_t)(x / grain) * grain; // below 2^53 grains; a power of two, so that both operations are exact
 }
 

@@ -43,8 +43,8 @@ typedef struct row_walk {
 	const int32_t *start;  // of the row's cells
 	int32_t end;           // of the row's spheres
 	bool up, down, deeper; // is there a row y+1, y-1; are there rows z+1
-	float up_y, down_y,
-		deeper_z; // nothing in row y+1 lies below up_y, nothing in y-1 above down_y, nothing in z+1 below deeper_z
+	// Nothing in row y+1 lies below up_y, nothing in y-1 above down_y, nothing in z+1 below deeper_z.
+	float up_y, down_y, deeper_z;
 } row_walk;
 
 /// No centre in cell `cell` or beyond is below this: cell / inverse from lower on, less the roundings.

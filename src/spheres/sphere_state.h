@@ -48,8 +48,8 @@ struct carom_spheres {
 	cr_pair_array pairs;
 	cr_neighbour_rows rows; // with the skin of list; without one of the pairs that touch since the last update
 	bool has_rows;
-	CR_ARRAY(int64_t)
-	upper; // [blocks of rows + 1] entries above the diagonal before each block of rows; empty: not counted yet
+	// [blocks of rows + 1] entries above the diagonal before each block of rows; empty: not counted yet
+	CR_ARRAY(int64_t) upper;
 	cr_kept_list list;
 
 	carom_sphere_stats stats;

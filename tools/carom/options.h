@@ -6,13 +6,14 @@
 ///         bool json = false;
 ///         int64_t times = 3;
 ///         const option options[] = {
-///             { .name = "times", .letter = 'n', .argument = "N", .kind = OPTION_INTEGER, .value = &times,
-///               .minimum = 1, .maximum = 100, .help = "how often to wave (3)" },
-///             { .name = "json", .kind = OPTION_FLAG, .value = &json, .help = "print one JSON object" },
+///             { .name = "times", .letter = 'n', .argument = "N", .kind = OPTION_INTEGER,
+///               .value = &times, .minimum = 1, .maximum = 100, .help = "how often to wave (3)" },
+///             { .name = "json", .kind = OPTION_FLAG, .value = &json,
+///               .help = "print one JSON object" },
 ///             { 0 },
 ///         };
-///         const command_line line = { .command = "wave", .synopsis = "WHO [options]", .summary = "Wave at somebody.",
-///             .options = options, .least = 1, .most = 1 };
+///         const command_line line = { .command = "wave", .synopsis = "WHO [options]",
+///             .summary = "Wave at somebody.", .options = options, .least = 1, .most = 1 };
 ///         const char *who[1];
 ///         int count, status = options_parse(&line, argc, argv, who, &count);
 ///         if (status != OPTIONS_GO_ON)

@@ -178,8 +178,8 @@ static int write_checkpoint(run *r, spheres *s)
 	mark.wall_contacts = s->sums.last.wall_contacts;
 	sim_granular_set_mark(r->granular, &mark);
 	run_out_path(r->options, "checkpoint.h5", path);
-	if (r->stats.stream)
-		fflush(r->stats.stream); // should the run be killed, the rows up to the checkpoint are there
+	if (r->stats.stream) // should the run be killed, the rows up to the checkpoint are there
+		fflush(r->stats.stream);
 	return sim_granular_write(r->granular, path, &error) ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
