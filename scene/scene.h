@@ -1,6 +1,6 @@
 /// @file scene.h
-/// Scene files: the bodies of a simulation, its settings, and its look. docs/scenes.md describes every field; this header is the same
-/// in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in. A scene has up to three
+/// Scene files: the bodies of a simulation, its settings, and its look. docs/scenes.md describes every field; this header is
+/// the same in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in. A scene has up to three
 /// sections, rigid bodies, deforming bodies and spheres, with one clock and one gravity.
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
@@ -102,7 +102,7 @@ typedef struct sim_scene_rigid {
 	int32_t body_count;
 } sim_scene_rigid;
 
-/// Vertices that start in a box, and what holds them.
+/// Vertices that start in a box, and their holder.
 typedef struct sim_soft_pin {
 	double lower[3], upper[3];
 	char to[SIM_NAME_SIZE]; ///< a mover, or "": they stay where they are
@@ -182,21 +182,21 @@ typedef struct sim_scene_spheres {
 
 // ---- The whole ----
 
-/// What a run leaves behind, counted in steps of the scene.
+/// The output of a run, counted in steps of the scene.
 typedef struct sim_scene_output {
 	bool contacts;       ///< of rigid bodies: in the recording too
-	int64_t frames;      ///< between two files of what deforms; 0: none
+	int64_t frames;      ///< between two files of deforming bodies; 0: none
 	bool frames_as_obj;  ///< else PLY
 	int64_t snapshots;   ///< between two of the spheres; 0: none
 	int64_t checkpoints; ///< between two of the spheres; 0: at the end only
 	int64_t energy;      ///< between measurements of the spheres' kinetic energy
 } sim_scene_output;
 
-/// What last.png shows.
+/// The settings of last.png.
 typedef struct sim_scene_picture {
 	sim_sphere_color color;
 	bool color_copies; ///< with SIM_COLOR_ID: a colour for each copy, not for each sphere
-	bool box, ground;  ///< of spheres: the edges of their box; of spheres and what deforms: a ground below all
+	bool box, ground;  ///< of spheres: the edges of their box; of spheres and deforming bodies: a ground below all
 } sim_scene_picture;
 
 typedef struct sim_scene {
@@ -228,7 +228,7 @@ bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error);
 bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
 /// Read the scene that a recording holds. One of a version before the sections gives its camera and its detection, and nothing
-/// else: that is what a playback needs. False as for sim_parse_scene.
+/// else: a playback needs no more. False as for sim_parse_scene.
 bool sim_parse_recorded_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
@@ -242,8 +242,8 @@ bool sim_scene_set_sphere_count(sim_scene *scene, int64_t count, sim_error *erro
 /// Fit, scale and centring of the scene stay. False when there is no mesh of that name, or no '='.
 bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error *error);
 
-/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes/shapes.h). Not for height
-/// fields.
+/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes/shapes.h). Not for
+/// height fields.
 bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error);
 
 /// How many shapes a body has: its parts, or the one that it is.

@@ -45,6 +45,18 @@ while IFS= read -r hit; do
 	complain "$hit: a comment that begins so cannot be read alone"
 done < <(sources include src sim io scene view tools bench examples plugins | xargs -r grep -noE '//+<? ?(The same|The rest)\b' /dev/null)
 
+# A comment has a noun where it could have a relative "what": fewer than 1 in 2000 words.
+whats=$(sources include src | xargs -r awk '
+	match($0, /\/\/+<?/) {
+		n = split(tolower(substr($0, RSTART + RLENGTH)), word, /[^a-z]+/)
+		for (i = 1; i <= n; i++) {
+			words += word[i] != ""
+			whats += word[i] == "what"
+		}
+	}
+	END { if (2000 * whats > words) print whats " in " words }')
+[[ -z $whats ]] || complain "include, src: \"what\" in comments: $whats words; fewer than 1 in 2000"
+
 # A newcomer reads the first page to its end.
 if [[ -f README.md ]]; then
 	lines=$(wc -l <README.md)

@@ -188,7 +188,7 @@ static void fill_places(cr_collider *c)
 	}
 }
 
-/// across: make what walks over triangles need.
+/// across: make the data for walks over triangles.
 static carom_result build_triangles(carom_context *context, bool across, cr_collider *c)
 {
 	box_list boxes;
@@ -331,7 +331,7 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 	return result;
 }
 
-/// Give back the room for nodes that there are not, and what tells where blocks begin.
+/// Give back the room for nodes that there are not, and the list of the beginnings of blocks.
 static carom_result trim(carom_context *context, cr_tree8 *tree)
 {
 	const size_t count = (size_t)tree->node_count;

@@ -17,7 +17,7 @@ carom_result cr_collider_copy_tree(
 {
 	const cr_tree8 *tree = &from->tree;
 	bool ok = true;
-	*c = *from; // for what is measured
+	*c = *from; // for the measured parts
 	c->topology = topology;
 	c->fans = NULL;
 	c->closed = closed;

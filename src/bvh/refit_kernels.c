@@ -3,8 +3,8 @@
 #include "bvh/bvh_isa.h"
 #include "math/vec8.h"
 
-/// Times what the float area of a triangle may be off: differences, products and their difference
-/// are rounded, by 2^-24 each. What is larger is no rounding, nor would it round to zero in double.
+/// Times the error of the float area of a triangle: differences, products and their difference
+/// are rounded, by 2^-24 each. A larger area is no rounding, nor would it round to zero in double.
 #define CERTAIN 0x1p-20f
 
 static inline i8 times3(i8 a) { return i8_add(a, i8_add(a, a)); }

@@ -3,12 +3,12 @@
 /// A surface is plain as long as the mesh check would judge it as it judged the mesh: vertices that
 /// were one place still are, and the triangles in use are the same. Then edges and neighbours are
 /// the mesh's; its tree is refitted. Otherwise everything is built as from a new mesh. The check
-/// costs one sweep over what may change: the areas of triangles (the refit sees them), welded
+/// costs one sweep over all that may change: the areas of triangles (the refit sees them), welded
 /// vertices, and triangles out of use that might get an area.
 #include "surface/surface_tree.h"
 #include "tree/quality.h"
 
-/// A tree that costs so many times what it did when it was made is rebuilt.
+/// A tree whose cost has grown so many times since it was made is rebuilt.
 /// docs/internals/surface.md has the measurement.
 static const double WORSE = 2;
 
@@ -17,7 +17,7 @@ void cr_surface_tree_init(cr_surface_tree *tree, const cr_collider *rest, const 
 	*tree = (cr_surface_tree){ .rest = rest, .given = given, .solid = solid };
 }
 
-// ---- What depends on the mesh alone ----
+// ---- Parts that depend on the mesh alone ----
 
 static void free_numbers(carom_context *memory, cr_numbers *n)
 {
@@ -55,7 +55,7 @@ static bool is_left_out(const cr_topology *t, const uint8_t *marks, int32_t i)
 	return !t->used[i] && w[0] != w[1] && w[1] != w[2] && w[2] != w[0] && !has_area(t, i);
 }
 
-/// List what a rule takes of count numbers.
+/// List those of count numbers that a rule takes.
 static bool list_numbers(carom_context *memory, const cr_topology *t, const uint8_t *marks, int32_t count,
 	bool (*rule)(const cr_topology *, const uint8_t *, int32_t), cr_numbers *list)
 {
@@ -88,7 +88,7 @@ static bool list_all(carom_context *memory, cr_surface_tree *tree)
 	return done;
 }
 
-/// Borrow from the mesh what a plain surface has in common with it.
+/// Borrow from the mesh the parts that a plain surface shares with it.
 static carom_result prepare(carom_context *memory, cr_surface_tree *tree)
 {
 	const cr_topology *t = tree->rest->topology;
@@ -124,7 +124,7 @@ void cr_surface_tree_free(carom_context *memory, cr_surface_tree *tree)
 // ---- Places ----
 
 /// Places about the middle, in float. A vertex of no triangle may lie anywhere: it is kept within
-/// what a mesh may hold.
+/// the bounds of a mesh.
 static void round_places(const double *places, v3d middle, int32_t count, float *vertices)
 {
 	const double m[3] = { middle.x, middle.y, middle.z }, most = CAROM_MAX_COORDINATE;
@@ -179,7 +179,7 @@ static carom_result rebuild(carom_context *memory, cr_surface_tree *tree)
 	return result;
 }
 
-/// Refit the tree of what may be a plain surface. *plain: it was one, and all is well.
+/// Refit the tree of a surface that may be plain. *plain: it was one, and all is well.
 static carom_result update_plain(carom_context *memory, cr_surface_tree *tree, bool *plain)
 {
 	gather_strays(tree);

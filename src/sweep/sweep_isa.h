@@ -1,5 +1,6 @@
 /// @file sweep_isa.h
-/// What the kernel files of this folder have from each other, for the instruction set that they are compiled for. They alone include this.
+/// Functions that the kernel files of this folder call in each other, for the instruction set that they are compiled for. They
+/// alone include this.
 #ifndef CR_SWEEP_ISA_H
 #define CR_SWEEP_ISA_H
 

@@ -1,5 +1,5 @@
-/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a tree over them, which the first query
-/// that comes near after a change refits (docs/internals/surface.md).
+/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a tree over them, which the first
+/// query that comes near after a change refits (docs/internals/surface.md).
 #include "world/deforming.h"
 #include "base/spin_lock.h"
 #include "sweep/sweep_motion.h"
@@ -78,7 +78,7 @@ static carom_result look(cr_deforming *d)
 	const carom_result result = cr_surface_see(&d->surface);
 	if (result != CAROM_SUCCESS)
 		return result;
-	// Shallow: the tree owns what is in it.
+	// Shallow: the tree owns its content.
 	view->seen = (carom_mesh){ .report = tree->report, .topology = tree->now, .collider = tree->collider };
 	view->seen.collider.topology = &view->seen.topology;
 	view->body = (cr_body){
