@@ -23,8 +23,8 @@ typedef struct cr_sphere_set {
 	const uint32_t *owner;    // [count-real] of which sphere each image is one (CR_IMAGE_INDEX), and in which axes (above)
 	float lower[3], upper[3]; // of the rounded centres; where they needed looking at (sphere_frame.h), without a few far out
 	float r_min, r_max;       // of the rounded radii
-	// |rounded distance - true distance| and |rounded r_i + r_j - true one|: at most slack together,
-	// beside relative errors of a few 2^-24; 0 without exact.
+	// At most |rounded distance - true distance| and |rounded r_i + r_j - true one| together, beside
+	// relative errors of a few 2^-24; 0 without exact.
 	float slack;
 	double skin;             // pairs with distance <= r_i + r_j + skin are found
 	const double *reference; // [4*real] the caller's spheres, where gaps have been cut out; NULL: rounded ones tell
