@@ -336,8 +336,8 @@ CAROM_API carom_result carom_world_set_user_data(
 /// of those that were near them on body A, since features of the old shape mean nothing. A shape
 /// equal to the present one changes nothing. The mesh of shape is retained, that of the old one
 /// released. CAROM_INVALID_ARGUMENT, naming the field, where carom_world_add_body would refuse the
-/// shape, for a deforming body, and for one with parts. On any failure nothing has changed.
-/// Recorded.
+/// shape, for a deforming body (carom_world_set_mesh) and one with parts. On any failure nothing
+/// has changed. Recorded.
 CAROM_API carom_result carom_world_set_shape(
 	carom_world *world, carom_body_id id, const carom_shape *shape);
 /// Give a body with parts other parts, in place, as carom_world_set_shape does: count of them, from
@@ -380,9 +380,25 @@ CAROM_API carom_result carom_world_get_aabb(
 CAROM_API carom_result carom_world_set_vertices(
 	carom_world *world, carom_body_id id, const carom_strided *begin, const carom_strided *end);
 
-/// Places of vertices: read-only, valid until the body is removed or the world destroyed.
-/// carom_world_set_vertices writes the new places into the same memory; nothing else changes them,
-/// a step neither.
+/// Give a deforming body another mesh, in place, as where cloth tears, a solid is cut, or triangles
+/// are made finer: id, kind, filters and user data stay. from says which vertex of the present mesh
+/// each vertex of the new one was (-1: none, it is new; several may have been one): one number for
+/// each vertex, or NULL where vertex i was vertex i, as far as there was one. Such a vertex keeps
+/// its places at the beginning and at the end of the coming step. A new vertex rests at its place
+/// in places (world frame, one for each vertex of the new mesh, as for carom_world_set_vertices;
+/// those of others are not used), or without places where the pose of the body's definition puts
+/// it. The next step finds all impacts of the new triangles; where triangles and vertices are the
+/// old ones its search goes on from the last one. The impacts of the last step go on naming the
+/// vertices and triangles of the old mesh. mesh is retained, the old one released; a view of
+/// vertices ends. CAROM_INVALID_ARGUMENT or CAROM_INVALID_MESH, naming the field, where
+/// carom_world_add_body would refuse the mesh, for a rigid body, and for a bad map or place. On any
+/// failure nothing has changed. Recorded.
+CAROM_API carom_result carom_world_set_mesh(carom_world *world, carom_body_id id,
+	const carom_mesh *mesh, const int32_t *from, const carom_strided *places);
+
+/// Places of vertices: read-only, valid until the body gets another mesh or is removed, or the
+/// world goes back to a snapshot or is destroyed. carom_world_set_vertices writes the new places
+/// into the same memory; nothing else changes them, a step neither.
 typedef struct carom_vertex_view {
 	const double *data; ///< [3*count] world frame
 	int32_t count;

@@ -38,8 +38,7 @@ cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function
 
 static bool is_deforming(const carom_body_def *def) { return def->kind == CAROM_DEFORMABLE || def->kind == CAROM_CLOTH; }
 
-/// Further conditions of deforming bodies. The shape is checked.
-static carom_result check_deforming(carom_context *context, const carom_body_def *def, const char *name)
+carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *name)
 {
 	const char *kind = def->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE";
 	if (def->part_count > 0)
@@ -126,7 +125,7 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 										   : "CAROM_DEFORMABLE");
 	const carom_result result =
 		def->part_count > 0 ? cr_check_parts(context, def, name) : cr_check_body_shape(context, &def->shape, def->kind, name);
-	return result == CAROM_SUCCESS && is_deforming(def) ? check_deforming(context, def, name) : result;
+	return result == CAROM_SUCCESS && is_deforming(def) ? cr_check_deforming(context, def, name) : result;
 }
 
 // ---- Ray plugin ----

@@ -160,13 +160,20 @@ static void record_mesh(cr_recorder *r, const carom_mesh *mesh)
 	end_record(r);
 }
 
+/// The number of a mesh that was written.
+static uint32_t number_of_mesh(const cr_recorder *r, const carom_mesh *mesh)
+{
+	uint32_t number = 0;
+	for (int64_t i = 0; i < r->meshes.count; i++) {
+		if (r->meshes.data[i] == mesh)
+			number = (uint32_t)i;
+	}
+	return number;
+}
+
 static void put_shape(cr_recorder *r, const carom_shape *shape)
 {
-	uint32_t mesh = 0;
-	for (int64_t i = 0; i < r->meshes.count && cr_has_mesh(shape); i++) {
-		if (r->meshes.data[i] == shape->mesh)
-			mesh = (uint32_t)i;
-	}
+	const uint32_t mesh = cr_has_mesh(shape) ? number_of_mesh(r, shape->mesh) : 0;
 	put_u32(r, (uint32_t)shape->type);
 	put_f64(r, shape->radius);
 	put_f64(r, shape->half_length);
@@ -414,6 +421,31 @@ void cr_record_set_parts(cr_recorder *r, carom_body_id id, const carom_body_def 
 	begin_record(r, CR_RECORD_SET_PARTS);
 	put_id(r, id);
 	put_parts(r, def);
+	end_record(r);
+}
+
+void cr_record_set_mesh(cr_recorder *r, carom_body_id id, const carom_mesh *mesh, int32_t old_count, const int32_t *from,
+	const carom_strided *places)
+{
+	if (!r || r->broken)
+		return;
+	const int32_t count = mesh->topology.vertex_count;
+	record_mesh(r, mesh);
+	begin_record(r, CR_RECORD_SET_MESH);
+	put_id(r, id);
+	put_u32(r, number_of_mesh(r, mesh));
+	put_u32(r, (uint32_t)count);
+	put_u8(r, places != NULL);
+	for (int32_t i = 0; i < count; i++) {
+		const int32_t source = from ? from[i] : i < old_count ? i : -1;
+		put_u32(r, (uint32_t)source);
+		if (source >= 0 || !places)
+			continue;
+		double place[3];
+		cr_read_vertex(places, i, place);
+		for (int k = 0; k < 3; k++)
+			put_f64(r, place[k]);
+	}
 	end_record(r);
 }
 

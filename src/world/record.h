@@ -21,6 +21,10 @@ void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t u
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);
 void cr_record_set_parts(cr_recorder *recorder, carom_body_id id, const carom_body_def *def);
+/// The map and the places as the caller gave them; old_count: vertices of the old mesh. A place that is not used is not
+/// written.
+void cr_record_set_mesh(cr_recorder *recorder, carom_body_id id, const carom_mesh *mesh, int32_t old_count, const int32_t *from,
+	const carom_strided *places);
 void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
 void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
 

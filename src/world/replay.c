@@ -34,6 +34,7 @@ typedef struct replay {
 	CR_ARRAY(carom_motion) motions;
 	CR_ARRAY(carom_part) parts; // of the body that get_body read last
 	CR_ARRAY(double) places[2];
+	CR_ARRAY(int32_t) numbers; // of vertices
 	carom_replay_result *result;
 } replay;
 
@@ -720,6 +721,29 @@ static carom_result replay_set_parts(replay *r)
 	return judge(r, carom_world_set_parts(r->world, id, def.parts, def.part_count));
 }
 
+static carom_result replay_set_mesh(replay *r)
+{
+	const carom_body_id id = get_id(r);
+	const uint32_t mesh = get_u32(r), count = get_u32(r);
+	const bool has_places = get_bool(r);
+	if (r->short_payload || r->version < 6 || mesh >= r->meshes.count ||
+		count != (uint32_t)r->meshes.data[mesh]->topology.vertex_count || 4 * (int64_t)count > r->payload.count - r->at)
+		return damaged(r, "a mesh with a field out of range, or its version has no such record");
+	if (!cr_array_reserve(r->context, &r->numbers, (int64_t)count) ||
+		!cr_array_reserve(r->context, &r->places[0], 3 * (int64_t)count))
+		return cr_fail_memory(r->context, "a recording");
+	for (int64_t i = 0; i < (int64_t)count; i++) {
+		r->numbers.data[i] = (int32_t)get_u32(r);
+		const bool is_given = has_places && r->numbers.data[i] < 0;
+		for (int k = 0; k < 3; k++)
+			r->places[0].data[3 * i + k] = is_given ? get_f64(r) : 0;
+	}
+	if (!used_up(r))
+		return damaged(r, "its size is wrong");
+	const carom_strided places = { r->places[0].data, 0, CAROM_FLOAT64 };
+	return judge(r, carom_world_set_mesh(r->world, id, r->meshes.data[mesh], r->numbers.data, has_places ? &places : NULL));
+}
+
 static carom_result replay_set_impulse(replay *r)
 {
 	const int32_t contact = (int32_t)get_u32(r);
@@ -831,6 +855,7 @@ static carom_result replay_record(replay *r, uint32_t opcode)
 		[CR_RECORD_FORGET] = replay_forget,
 		[CR_RECORD_SET_VERTICES] = replay_set_vertices,
 		[CR_RECORD_SET_MOTIONS] = replay_set_motions,
+		[CR_RECORD_SET_MESH] = replay_set_mesh,
 	};
 	if (opcode != CR_RECORD_WORLD && !r->world)
 		return damaged(r, "it comes before the world");
@@ -885,5 +910,6 @@ carom_result carom_replay_recording(carom_context *context, carom_read_fn *read,
 	cr_array_free(context, &r.parts);
 	cr_array_free(context, &r.places[0]);
 	cr_array_free(context, &r.places[1]);
+	cr_array_free(context, &r.numbers);
 	return outcome;
 }

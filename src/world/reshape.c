@@ -49,8 +49,8 @@ static cr_body *find_rigid(carom_world *world, carom_body_id id, const char *fun
 	if (!body || !body->deforming)
 		return body;
 	*result = cr_fail(world->context, CAROM_INVALID_ARGUMENT,
-		"%s: id names a body whose kind is %s: deforming bodies keep their mesh (carom_world_set_vertices moves it)", function,
-		body->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE");
+		"%s: id names a body whose kind is %s: carom_world_set_mesh gives it another mesh, carom_world_set_vertices moves it",
+		function, body->kind == CAROM_CLOTH ? "CAROM_CLOTH" : "CAROM_DEFORMABLE");
 	return NULL;
 }
 

@@ -76,6 +76,8 @@ bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
 /// Check the shape of a body of a kind, and the parts of a definition; the text names the function and the field.
 carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *function);
+/// Check the further conditions of a deforming body, whose shape is checked.
+carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *function);
 carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *function);
 /// Derive the shape of a part and let the ray plugin prepare it, unless the body deforms. On failure nothing is left.
 carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape);
