@@ -2,7 +2,8 @@
 include(CMakePackageConfigHelpers)
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/carom")
 
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/carom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/carom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
+	PATTERN "lab.h" EXCLUDE)
 install(TARGETS carom EXPORT carom-targets)
 install(EXPORT carom-targets NAMESPACE carom:: DESTINATION "${package_folder}")
 # README.md names files of docs/, so these lie beside it in a folder of that name.

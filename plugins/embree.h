@@ -4,13 +4,13 @@
 #ifndef CAROM_PLUGIN_EMBREE_H
 #define CAROM_PLUGIN_EMBREE_H
 
-#include "carom/plugin.h"
+#include "carom/lab.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Make a plug-in for carom_world_def.ray_plugin (with CAROM_RAYS_PLUGIN): Embree's nearest hit in a robust scene, one scene
+/// Make a plug-in for carom_lab.ray_plugin (with CAROM_RAYS_PLUGIN): Embree's nearest hit in a robust scene, one scene
 /// for each mesh. NULL when Embree cannot be started. It must outlive every world that uses it.
 /// Embree takes its memory from its own allocator, not from that of the context. Where two triangles are hit at the same
 /// distance (a ray through an edge or a corner) it may name the other one than CAROM_RAYS_WIDE does, and t may differ in

@@ -1,18 +1,19 @@
 // Interpenetration by a standard cast: see interpenetration.h.
 #include "scene/interpenetration.h"
 
-/// The full algorithm as the papers describe it, and nothing else.
-static carom_world_def standard_cast(void)
+/// The full algorithm as the papers describe it, and nothing else. lab is to live as long as the definition.
+static carom_world_def standard_cast(carom_lab *lab)
 {
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
-	def.complete = false;
-	def.exit_distance_test = false;
-	def.max_depth_ratio = 0;
 	def.speculative_distance = 0;
 	def.temporal = CAROM_TEMPORAL_NONE;
 	def.contact_normal = CAROM_NORMAL_RAY;
 	def.internal_edge_angle = 0;
+	*lab = carom_default_lab();
+	lab->complete = false;
+	lab->max_depth_ratio = 0;
+	def.lab = lab;
 	return def;
 }
 
@@ -59,7 +60,8 @@ static sim_interpenetration sum(const sim_simulation *simulation, const carom_wo
 bool sim_measure_interpenetration(const sim_simulation *simulation, sim_interpenetration *result, sim_error *error)
 {
 	carom_context *context = carom_world_context(sim_simulation_world(simulation));
-	const carom_world_def def = standard_cast();
+	carom_lab lab;
+	const carom_world_def def = standard_cast(&lab);
 	carom_world *world = NULL;
 	const bool done = carom_create_world(context, &def, &world) == CAROM_SUCCESS && fill(simulation, world) &&
 		carom_world_step(world) == CAROM_SUCCESS;

@@ -236,7 +236,7 @@ static void read_recorded_scene(const sim_json_node *root, sim_scene *scene)
 		return;
 	}
 	sim_read_camera(root, &scene->camera);
-	sim_read_detection(root, &scene->rigid.detection);
+	sim_read_recorded_detection(root, &scene->rigid.detection, &scene->rigid.lab);
 }
 
 static bool parse(const char *file, const char *text, size_t size, void (*read)(const sim_json_node *, sim_scene *),

@@ -6,6 +6,7 @@
 #define SIM_SCENE_H
 
 #include "carom/carom.h"
+#include "carom/lab.h"
 #include "sim/base/sim_error.h"
 #include "sim/base/sphere_cloud.h"
 #include "sim/cloth/soft.h"
@@ -95,7 +96,8 @@ typedef struct sim_scene_rigid {
 	int32_t max_substeps;  ///< and at most: as many as substep_travel asks for
 	double substep_travel; ///< metres that a body's surface may move in one substep; INFINITY: any
 	sim_solver_settings solver;
-	carom_world_def detection; ///< without filters and plug-in
+	carom_world_def detection; ///< without filters; its lab is NULL
+	carom_lab lab;             ///< to go with detection
 	sim_scene_part *parts;     ///< of all bodies
 	int32_t part_count;
 	sim_scene_body *bodies; ///< first_step never falls from one to the next

@@ -67,7 +67,9 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 /// The camera of a scene whose file names none.
 sim_scene_camera sim_default_scene_camera(void);
 void sim_read_camera(const sim_json_node *root, sim_scene_camera *camera);
-void sim_read_detection(const sim_json_node *section, carom_world_def *detection);
+void sim_read_detection(const sim_json_node *section, carom_world_def *detection, carom_lab *lab);
+/// That of a recording from before the sections, whose "detection" held the fields of the lab too.
+void sim_read_recorded_detection(const sim_json_node *root, carom_world_def *detection, carom_lab *lab);
 void sim_read_meshes(const sim_json_node *root, sim_scene *scene);
 void sim_read_planes(const sim_json_node *section, sim_scene *scene);
 void sim_read_bodies(const sim_json_node *section, sim_scene *scene);

@@ -95,10 +95,11 @@ void sim_set_rigid_defaults(sim_scene_rigid *rigid)
 	rigid->substeps = rigid->max_substeps = 1;
 	rigid->substep_travel = INFINITY;
 	rigid->solver = default_solver();
+	rigid->lab = carom_default_lab();
 	rigid->detection = carom_default_world_def();
 	rigid->detection.max_contacts_per_pair = 8;
 	// Without it a ray that grazes a large body (ground, say) runs on far inside it: a deep contact in a useless direction.
-	rigid->detection.exit_distance_test = true;
+	rigid->lab.exit_distance_test = true;
 }
 
 void sim_read_rigid_section(const sim_json_node *section, sim_scene *scene)
@@ -109,7 +110,7 @@ void sim_read_rigid_section(const sim_json_node *section, sim_scene *scene)
 		return;
 	read_substeps(section, &scene->rigid);
 	read_solver(section, &scene->rigid.solver);
-	sim_read_detection(section, &scene->rigid.detection);
+	sim_read_detection(section, &scene->rigid.detection, &scene->rigid.lab);
 	sim_read_planes(section, scene);
 	sim_read_bodies(section, scene);
 	sim_read_grids(section, scene);

@@ -420,6 +420,7 @@ static carom_vec3 against(carom_vec3 gravity)
 static carom_world_def detection_of(const sim_scene *scene)
 {
 	carom_world_def def = scene->rigid.detection;
+	def.lab = &scene->rigid.lab;
 	for (int32_t i = 0; i < scene->rigid.body_count; i++) {
 		if (scene->rigid.bodies[i].continuous)
 			def.speculative_distance = fmax(def.speculative_distance, def.toi_tolerance);

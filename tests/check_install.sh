@@ -37,6 +37,8 @@ case $library in
 *) fail "no library was installed" ;;
 esac
 grep -q ' T carom_world_step$' <<<"$names" || fail "$library does not define carom_world_step"
+! grep -q ' [A-Za-z] carom_.*lab' <<<"$names" || fail "$library holds the laboratory"
+[[ -z $(find "$work/usr" -name lab.h) ]] || fail "lab.h was installed"
 others=$(sed -nE 's/^[0-9a-f]+ [A-Za-z] //p' <<<"$names" | grep -v '^carom_' || true)
 if [[ -n $others && $hidden == ON ]]; then
 	fail "$library shows $(wc -l <<<"$others") names that are not public:" $others

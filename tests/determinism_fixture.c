@@ -58,7 +58,7 @@ static int s_reversed_workers = 5;
 
 /// The first is what the others are compared with.
 static const determinism_way WAYS[] = {
-	{ "brute force on one thread, scalar", CAROM_BROAD_BRUTE, 1, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, false, false },
+	{ "brute force on one thread, scalar", FIXTURE_BROAD_BRUTE, 1, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, false, false },
 	{ "sweep on one thread", CAROM_BROAD_SWEEP, 1, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, true },
 	{ "tree on one thread", CAROM_BROAD_TREE, 1, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, true },
 	{ "tree on two threads", CAROM_BROAD_TREE, 2, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, false },

@@ -2,12 +2,13 @@
 #ifndef TESTS_DETERMINISM_FIXTURE_H
 #define TESTS_DETERMINISM_FIXTURE_H
 
+#include "labs.h"
 #include "carom/carom.h"
 
 /// A way to compute.
 typedef struct determinism_way {
 	const char *name;
-	carom_broad_phase broad_phase;
+	int broad_phase; // or FIXTURE_BROAD_BRUTE
 	int threads;
 	carom_simd simd;
 	carom_ray_method rays;

@@ -509,8 +509,8 @@ carom_world_def fixture_plugin_world_def(void)
 {
 	static const carom_ray_plugin plugin = { "nothing", prepare_nothing, hit_nothing, forget_nothing, NULL };
 	carom_world_def def = carom_default_world_def();
-	def.ray_method = CAROM_RAYS_PLUGIN;
-	def.ray_plugin = &plugin;
+	fixture_lab(&def)->ray_method = CAROM_RAYS_PLUGIN;
+	fixture_lab(&def)->ray_plugin = &plugin;
 	return def;
 }
 

@@ -4,6 +4,7 @@
 
 #include "bvh/bvh_kernels.h"
 #include "carom/carom.h"
+#include "labs.h"
 #include "math/transform.h"
 #include "test.h"
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /// Broad phases against brute force: the same pairs in any scene, while bodies move, come and go, on any number of workers.
 #include "test.h"
-#include "detect/broad.h"
+#include "lab/lab_state.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

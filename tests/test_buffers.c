@@ -45,15 +45,16 @@ static carom_world_def variant(int i)
 {
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = i % 2 ? 0 : 8;
-	def.temporal = i == 0 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_ITERATIVE;
-	def.exit_distance_test = i == 2;
+	def.temporal = i == 0 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
+	fixture_lab(&def)->exit_distance_test = i == 2;
 	def.speculative_distance = i == 3 ? 0.03 : 0;
-	def.displacement_threshold = i >= 4 ? 0.05 : 0;
-	def.predict = i != 4;
-	def.lost_rays = i == 5 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
-	def.max_walk = i == 5 ? 2 : 32;
-	def.complete = i != 6;
-	def.max_depth_ratio = i == 6 ? 0 : 2;
+	fixture_lab(&def)->displacement_threshold = i >= 4 ? 0.05 : 0;
+	if (i == 4)
+		def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	fixture_lab(&def)->lost_rays = i == 5 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+	fixture_lab(&def)->max_walk = i == 5 ? 2 : 32;
+	fixture_lab(&def)->complete = i != 6;
+	fixture_lab(&def)->max_depth_ratio = i == 6 ? 0 : 2;
 	return def;
 }
 enum { VARIANTS = 7 };
@@ -67,7 +68,7 @@ TEST(buffers, naive_loop_gives_the_same)
 		carom_world_def def = variant(i);
 		sums lists, naive;
 		run(&s, &def, STEPS, &lists);
-		def.stages = CAROM_STAGES_NAIVE;
+		fixture_lab(&def)->stages = CAROM_STAGES_NAIVE;
 		run(&s, &def, STEPS, &naive);
 		CHECK_INT(count_different(&lists, &naive, STEPS), 0);
 		CHECK_INT(naive.iterative, lists.iterative);
@@ -97,8 +98,8 @@ TEST(buffers, naive_loop_gives_the_same_without_grids)
 	uint64_t hashes[2][12];
 	for (int stages = 0; stages < 2; stages++) {
 		carom_world_def def = carom_default_world_def();
-		def.stages = (carom_stages)stages;
-		def.exit_distance_test = true;
+		fixture_lab(&def)->stages = (carom_stages)stages;
+		fixture_lab(&def)->exit_distance_test = true;
 		carom_world *world = fixture_world(context, &def);
 		fixture_add(world, fixture_of_mesh(flat), fixture_at(-4, -4, 0), CAROM_STATIC);
 		carom_body_id ids[3];
@@ -134,9 +135,9 @@ TEST(buffers, backtracking_gives_the_same)
 			carom_world_def def = variant(i);
 			sums exact, predicted;
 			run(&s, &def, STEPS, &exact);
-			def.ray_buffers = CAROM_BUFFERS_BACKTRACK;
-			def.ray_predictor = (carom_ray_predictor)predictor;
-			def.buffer_confidence = 1;
+			fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_BACKTRACK;
+			fixture_lab(&def)->ray_predictor = (carom_ray_predictor)predictor;
+			fixture_lab(&def)->buffer_confidence = 1;
 			run(&s, &def, STEPS, &predicted);
 			CHECK_INT(count_different(&exact, &predicted, STEPS), 0);
 			CHECK_INT(exact.backtracks, 0);
@@ -160,8 +161,8 @@ TEST(buffers, confidence_spares_the_second_run)
 	sums exact, predicted;
 	run(&s, &def, STEPS, &exact);
 	for (int mode = CAROM_BUFFERS_IGNORE; mode <= CAROM_BUFFERS_BACKTRACK; mode++) {
-		def.ray_buffers = (carom_ray_buffers)mode;
-		def.buffer_confidence = 1e6;
+		fixture_lab(&def)->ray_buffers = (carom_ray_buffers)mode;
+		fixture_lab(&def)->buffer_confidence = 1e6;
 		run(&s, &def, STEPS, &predicted);
 		CHECK_INT(predicted.missed, 0);
 		CHECK_INT(predicted.backtracks, 0);
@@ -179,10 +180,10 @@ static int64_t count_missed_while_growing(
 	carom_mesh *mesh = fixture_sphere_mesh(context, 0.5, 10);
 	carom_world_def def = carom_default_world_def();
 	def.temporal = CAROM_TEMPORAL_NONE;
-	def.complete = false; // which casts rays of its own
-	def.ray_buffers = buffers;
-	def.ray_predictor = predictor;
-	def.buffer_confidence = 1;
+	fixture_lab(&def)->complete = false; // which casts rays of its own
+	fixture_lab(&def)->ray_buffers = buffers;
+	fixture_lab(&def)->ray_predictor = predictor;
+	fixture_lab(&def)->buffer_confidence = 1;
 	carom_world *world = fixture_world(context, &def);
 	int64_t missed = 0;
 	*rays = 0;
@@ -225,7 +226,7 @@ TEST(buffers, none_is_not_predicted_for_ever)
 	carom_context *context = fixture_context(1);
 	carom_mesh *mesh = fixture_sphere_mesh(context, 0.5, 10);
 	carom_world_def def = carom_default_world_def();
-	def.ray_buffers = CAROM_BUFFERS_IGNORE;
+	fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_IGNORE;
 	def.temporal = CAROM_TEMPORAL_NONE;
 	carom_world *world = fixture_world(context, &def);
 	fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
@@ -254,8 +255,8 @@ TEST(buffers, ignoring_does_not_depend_on_threads)
 		moving_scene s;
 		moving_open(&s, fixture_context(threads), MOVING_KINDS, true);
 		carom_world_def def = carom_default_world_def();
-		def.ray_buffers = CAROM_BUFFERS_IGNORE;
-		def.buffer_confidence = 1;
+		fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_IGNORE;
+		fixture_lab(&def)->buffer_confidence = 1;
 		sums now;
 		run(&s, &def, STEPS, &now);
 		CHECK(now.missed > 0);

@@ -132,7 +132,7 @@ static uint64_t live(carom_world_def def, int threads, int most)
 	carom_world *all = fixture_world(context, &def);
 	def.max_contacts_per_pair = most;
 	def.contact_filter = is_wanted;
-	def.contact_filter_user = &seed;
+	def.filter_user = &seed;
 	carom_world *some = fixture_world(context, &def);
 	fill(all, torus, cube, ids);
 	fill(some, torus, cube, same);
@@ -164,7 +164,7 @@ TEST(contact_filter, leaves_out_and_changes_nothing_else)
 	live(def, 1, 0);
 	def.temporal = CAROM_TEMPORAL_NONE;
 	def.contact_normal = CAROM_NORMAL_RAY;
-	def.stages = CAROM_STAGES_NAIVE;
+	fixture_lab(&def)->stages = CAROM_STAGES_NAIVE;
 	live(def, 1, 0);
 }
 
@@ -199,7 +199,7 @@ TEST(contact_filter, a_platform_lets_through_from_below)
 	speeds speed = { { 0 } };
 	carom_world_def world_def = carom_default_world_def();
 	world_def.contact_filter = holds;
-	world_def.contact_filter_user = &speed;
+	world_def.filter_user = &speed;
 	carom_world *world = fixture_world(context, &world_def);
 	fixture_add(world, fixture_box(5, 5, 0.1), carom_pose_identity(), CAROM_STATIC);
 	carom_body_def def = carom_default_body_def();
@@ -304,7 +304,7 @@ static fixture_tape record(carom_context *context, int threads, uint64_t *hash)
 	carom_body_id ids[BODIES];
 	carom_world_def def = carom_default_world_def();
 	def.contact_filter = is_wanted;
-	def.contact_filter_user = &seed;
+	def.filter_user = &seed;
 	carom_world *world = fixture_world(own, &def);
 	fill(world, torus, cube, ids);
 	REQUIRE(carom_world_record(world, fixture_write_tape, &tape) == CAROM_SUCCESS);

@@ -10,7 +10,7 @@ static carom_world_def plain_def(void)
 {
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
-	def.max_depth_ratio = 2;
+	fixture_lab(&def)->max_depth_ratio = 2;
 	// As the rays find them: patches have tests of their own (test_manifold.c).
 	def.contact_normal = CAROM_NORMAL_RAY;
 	return def;
@@ -209,7 +209,7 @@ TEST(contacts, ways_of_patches_end_on_the_surface)
 	carom_mesh *mesh[2] = { fixture_torus_mesh(context, 20, 10, 0.4, 0.3), fixture_sphere_mesh(context, 0.7, 12) };
 	carom_world_def def = plain_def();
 	def.contact_normal = CAROM_NORMAL_PATCH;
-	def.max_depth_ratio = 2;
+	fixture_lab(&def)->max_depth_ratio = 2;
 	int64_t ways = 0, shortest = 0;
 	uint64_t seed = 79;
 	for (int i = 0; i < 80; i++) {
@@ -327,7 +327,7 @@ TEST(contacts, ray_methods_agree)
 	duo d[4];
 	for (int m = 0; m < 4; m++) {
 		carom_world_def def = plain_def();
-		def.ray_method = (carom_ray_method)m;
+		fixture_lab(&def)->ray_method = (carom_ray_method)m;
 		open_duo(&d[m], context, &def, fixture_of_mesh(torus), fixture_at(0, 0, 0), fixture_of_mesh(torus), fixture_at(9, 0, 0));
 	}
 	uint64_t seed = 78;
@@ -368,7 +368,7 @@ TEST(contacts, exit_distance_drops_rays_that_leave_their_body)
 	duo d;
 	// The ball is 0.05 deep: its lowest vertices get out before their rays cross the ball; all the ball is inside at depth 2.
 	for (int strict = 0; strict < 2; strict++) {
-		def.exit_distance_test = strict;
+		fixture_lab(&def)->exit_distance_test = strict;
 		open_duo(&d, context, &def, fixture_of_mesh(plate), fixture_at(0, 0, 3.15), fixture_of_mesh(slab), fixture_at(0, 0, 0));
 		const carom_contact_view c = carom_world_contacts(d.world);
 		CHECK(c.count > 0);
@@ -403,7 +403,7 @@ TEST(contacts, exit_distance_and_a_body_in_pieces)
 		fixture_soup_sphere(&pieces, (v3d){ 6, 0, 0 }, 0.1, 6);
 		carom_mesh *mesh = fixture_mesh(context, &pieces);
 		carom_world_def def = plain_def();
-		def.exit_distance_test = true;
+		fixture_lab(&def)->exit_distance_test = true;
 		duo d;
 		open_duo(&d, context, &def, fixture_of_mesh(mesh), fixture_at(0, 0, 0), fixture_of_mesh(large),
 			fixture_at(piece ? 6 : 0, 0, 0));
@@ -423,7 +423,7 @@ TEST(contacts, crossed_bars_need_the_completion)
 	for (int complete = 0; complete < 2; complete++) {
 		for (int order = 0; order < 2; order++) {
 			carom_world_def def = plain_def();
-			def.complete = complete;
+			fixture_lab(&def)->complete = complete;
 			duo d;
 			open_duo(
 				&d, context, &def, fixture_of_mesh(bar), order ? upper : lower, fixture_of_mesh(bar), order ? lower : upper);
@@ -656,7 +656,7 @@ TEST(contacts, closed_parts_that_touch_in_a_corner)
 		carom_mesh *plain = fixture_mesh(context, &boxes), *probe = corner_probe(context, -0.25, -0.25, i % 2 ? -0.75 : -0.25);
 		carom_world_def def = plain_def();
 		def.contact_normal = i / 2 % 2 ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
-		def.ray_method = (carom_ray_method[]){ CAROM_RAYS_WIDE, CAROM_RAYS_BINARY, CAROM_RAYS_BASIC }[i / 4 % 3];
+		fixture_lab(&def)->ray_method = (carom_ray_method[]){ CAROM_RAYS_WIDE, CAROM_RAYS_BINARY, CAROM_RAYS_BASIC }[i / 4 % 3];
 		shuffle_triangles(&boxes, &seed, &shuffled, was);
 		carom_mesh *other = fixture_mesh(context, &shuffled);
 		duo d, e;
@@ -838,7 +838,7 @@ TEST(contacts, complete_against_the_oracle)
 	uint64_t seed = 55;
 	int64_t touching = 0, apart = 0, completed = 0;
 	for (int i = 0; i < 400; i++) {
-		def.exit_distance_test = i % 2;
+		fixture_lab(&def)->exit_distance_test = i % 2;
 		const carom_mesh *m[2] = { meshes[test_random(&seed) % 4], meshes[test_random(&seed) % 4] };
 		const carom_pose pose[2] = { fixture_random_pose(&seed, 0.9), fixture_random_pose(&seed, 0.9) };
 		duo d;

@@ -338,14 +338,14 @@ static void free_meshes(carom_mesh *meshes[4])
 }
 
 /// A flock in a world of a broad phase and number of threads. Returns the hash of all steps, and counts impacts.
-static uint64_t run_flock(carom_broad_phase broad, int threads, int count, double span, int steps, bool compare, int *impacts)
+static uint64_t run_flock(int broad, int threads, int count, double span, int steps, bool compare, int *impacts)
 {
 	static flock f;
 	carom_context *context = fixture_context(threads);
 	carom_mesh *meshes[4];
 	make_meshes(context, meshes);
 	carom_world_def def = carom_default_world_def();
-	def.broad_phase = broad;
+	fixture_set_broad(&def, broad);
 	def.pair_filter = leave_out_thirteens;
 	f.world = fixture_world(context, &def);
 	uint64_t seed = 77 + (uint64_t)count, hash = 0;
@@ -377,9 +377,9 @@ TEST(continuous, broad_phases_and_threads_give_the_same_bits)
 {
 	int none = 0;
 	const uint64_t hash = run_flock(CAROM_BROAD_TREE, 1, 60, 5, 5, false, &none);
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		for (int threads = 1; threads <= 4; threads += 3)
-			CHECK(run_flock((carom_broad_phase)broad, threads, 60, 5, 5, false, &none) == hash);
+			CHECK(run_flock(broad, threads, 60, 5, 5, false, &none) == hash);
 	}
 }
 

@@ -85,10 +85,10 @@ TEST(depth, long_rays_give_way_to_the_nearest_surface)
 	for (int i = 0; i < 90; i++) {
 		carom_world_def def = carom_default_world_def();
 		def.max_contacts_per_pair = 0;
-		def.max_depth_ratio = 0;
+		fixture_lab(&def)->max_depth_ratio = 0;
 		def.contact_normal = CAROM_NORMAL_RAY;
 		carom_world *plain = fixture_world(context, &def);
-		def.max_depth_ratio = ratios[i % 3];
+		fixture_lab(&def)->max_depth_ratio = ratios[i % 3];
 		carom_world *limited = fixture_world(context, &def);
 		const carom_pose poses[2] = { fixture_random_pose(&seed, 0.3), fixture_random_pose(&seed, 0.9) };
 		for (int k = 0; k < 2; k++) {
@@ -97,7 +97,7 @@ TEST(depth, long_rays_give_way_to_the_nearest_surface)
 		}
 		fixture_step(plain);
 		fixture_step(limited);
-		compare(plain, limited, meshes, poses, def.max_depth_ratio, &n);
+		compare(plain, limited, meshes, poses, fixture_lab(&def)->max_depth_ratio, &n);
 		carom_destroy_world(plain);
 		carom_destroy_world(limited);
 	}
@@ -115,7 +115,7 @@ TEST(depth, ratios_below_one_are_refused)
 	static const double bad[] = { -1, 0.5, NAN, INFINITY };
 	for (int i = 0; i < 4; i++) {
 		carom_world_def def = carom_default_world_def();
-		def.max_depth_ratio = bad[i];
+		fixture_lab(&def)->max_depth_ratio = bad[i];
 		carom_world *world;
 		CHECK_INT(carom_create_world(context, &def, &world), CAROM_INVALID_ARGUMENT);
 		CHECK(strstr(carom_error_text(context), "max_depth_ratio") != NULL);
@@ -132,7 +132,7 @@ TEST(depth, corners_of_a_box_take_the_shortest_way)
 	carom_mesh *ground = fixture_box_mesh(context, 6, 6, 1);
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = 0;
-	def.max_depth_ratio = 0;
+	fixture_lab(&def)->max_depth_ratio = 0;
 	def.contact_normal = CAROM_NORMAL_RAY;
 	carom_world *world = fixture_world(context, &def);
 	fixture_add(world, fixture_of_mesh(ground), fixture_at(0, 0, -1), CAROM_STATIC);

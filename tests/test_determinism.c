@@ -190,10 +190,10 @@ static void open_scene(scene *s, const plan *p, const determinism_way *w, carom_
 {
 	*s = (scene){ .context = context, .seed = 20 };
 	carom_world_def def = carom_default_world_def();
-	def.broad_phase = w->broad_phase;
-	def.ray_method = w->rays;
+	fixture_set_broad(&def, w->broad_phase);
+	fixture_lab(&def)->ray_method = w->rays;
 	def.max_contacts_per_pair = p->max_contacts;
-	def.exit_distance_test = p->exit_distance_test;
+	fixture_lab(&def)->exit_distance_test = p->exit_distance_test;
 	def.speculative_distance = p->speculative_distance;
 	REQUIRE(carom_create_world(context, &def, &s->world) == CAROM_SUCCESS);
 	p->fill(s, p->models);

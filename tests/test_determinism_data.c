@@ -45,8 +45,8 @@ static uint64_t hash_frame(const determinism_way *w, carom_context *context, voi
 	carom_mesh *mesh = NULL;
 	REQUIRE(carom_create_mesh(context, &mesh_def, NULL, &mesh) == CAROM_SUCCESS);
 	carom_world_def world_def = carom_default_world_def();
-	world_def.broad_phase = w->broad_phase;
-	world_def.ray_method = w->rays;
+	fixture_set_broad(&world_def, w->broad_phase);
+	fixture_lab(&world_def)->ray_method = w->rays;
 	world_def.max_contacts_per_pair = 0;
 	carom_world *world = NULL;
 	REQUIRE(carom_create_world(context, &world_def, &world) == CAROM_SUCCESS);

@@ -71,7 +71,7 @@ static uint64_t hash_rays(const determinism_way *way, carom_context *context, vo
 	const carom_ray_batch batch = { RAYS, { rays.origin[0], rays.origin[1], rays.origin[2] },
 		{ rays.direction[0], rays.direction[1], rays.direction[2] }, rays.t_max };
 	const carom_hit_batch hits = { rays.triangle, rays.t, rays.back };
-	REQUIRE(carom_mesh_cast_rays(mesh, way->rays, &batch, &hits) == CAROM_SUCCESS);
+	REQUIRE(carom_lab_cast_rays(mesh, way->rays, &batch, &hits) == CAROM_SUCCESS);
 	uint64_t hash = CR_HASH_SEED;
 	int found = 0;
 	for (int i = 0; i < RAYS; i++) {

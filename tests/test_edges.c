@@ -300,7 +300,7 @@ TEST(edges, projected_contacts_of_meshes)
 		carom_world *world[2];
 		for (int k = 0; k < 2; k++) {
 			carom_world_def def = edge_def(5 * DEGREE);
-			def.max_depth_ratio = 0;
+			fixture_lab(&def)->max_depth_ratio = 0;
 			def.speculative_distance = 0.05;
 			def.contact_normal = k ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
 			world[k] = fixture_world(context, &def);

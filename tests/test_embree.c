@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-#include "carom/plugin.h"
+#include "carom/lab.h"
 #include "math/vec.h"
 #include "sim/shapes/shapes.h"
 

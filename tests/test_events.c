@@ -105,10 +105,10 @@ TEST(events, removal_ends_the_pair_of_the_removed_id)
 
 TEST(events, an_index_used_again_in_the_same_step)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		play p;
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		open_play(&p, &def);
 		const carom_body_id a = add_sphere(&p, 0, false, 1), b = add_sphere(&p, 0.9, false, 2);
 		step(&p);
@@ -199,10 +199,10 @@ TEST(events, sensors_do_not_see_ahead)
 
 TEST(events, filters_end_pairs)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		play p;
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		open_play(&p, &def);
 		const carom_body_id a = add_sphere(&p, 0, false, 0), b = add_sphere(&p, 0.9, false, 0);
 		step(&p);

@@ -236,7 +236,7 @@ static void check_twins(int threads, const carom_world_def *def)
 		iterative += a.pairs_iterative;
 	}
 	CHECK(contacts > 100 && full > 100);
-	CHECK(iterative > 100 || def->temporal != CAROM_TEMPORAL_ITERATIVE);
+	CHECK(iterative > 100 || def->temporal != CAROM_TEMPORAL_PREDICTIVE);
 	CHECK(moves >= 8 * STEPS);
 	close_zoo(&z);
 }
@@ -250,10 +250,10 @@ TEST(frame, lists_may_move_between_stages)
 		def.max_contacts_per_pair = 4;
 		check_twins(threads, &def);
 		def.contact_normal = CAROM_NORMAL_RAY;
-		def.exit_distance_test = true;
+		fixture_lab(&def)->exit_distance_test = true;
 		check_twins(threads, &def);
 		def.temporal = CAROM_TEMPORAL_NONE;
-		def.complete = false;
+		fixture_lab(&def)->complete = false;
 		check_twins(threads, &def);
 	}
 }

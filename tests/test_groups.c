@@ -27,10 +27,10 @@ static int count_different(const uint64_t a[STEPS], const uint64_t b[STEPS])
 static carom_world_def variant(int i)
 {
 	carom_world_def def = carom_default_world_def();
-	def.displacement_threshold = i == 1 ? 0.05 : 0;
-	def.temporal = i == 2 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_ITERATIVE;
-	def.stages = i == 3 ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
-	def.lost_rays = i == 1 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+	fixture_lab(&def)->displacement_threshold = i == 1 ? 0.05 : 0;
+	def.temporal = i == 2 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
+	fixture_lab(&def)->stages = i == 3 ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+	fixture_lab(&def)->lost_rays = i == 1 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
 	return def;
 }
 enum { VARIANTS = 4 };
@@ -50,7 +50,7 @@ TEST(groups, results_are_those_without_worker_groups)
 			for (int groups = 1; groups <= 4; groups++) {
 				if ((i + groups) % 3 != threads - 1 && !(threads == 3 && groups == 4))
 					continue;
-				def.worker_groups = groups;
+				fixture_lab(&def)->worker_groups = groups;
 				run(&s, &def, grouped);
 				CHECK_INT(count_different(none[i], grouped), 0);
 			}
@@ -114,10 +114,10 @@ TEST(groups, counts_of_worker_groups_add_up)
 	}
 	for (int groups = 1; groups <= CAROM_MAX_WORKER_GROUPS; groups += 5) {
 		carom_world_def def = carom_default_world_def();
-		def.worker_groups = groups;
+		fixture_lab(&def)->worker_groups = groups;
 		carom_body_id ids[MOVING_BODIES];
 		carom_world *world = moving_world(&s, &def, 0, ids);
-		CHECK_INT(carom_world_group_stats(world, 0).pairs, 0);
+		CHECK_INT(carom_lab_group_stats(world, 0).pairs, 0);
 		int32_t last_pairs = 0;
 		for (int step = 0; step < 20; step++) {
 			moving_place(&s, world, ids, step);
@@ -125,7 +125,7 @@ TEST(groups, counts_of_worker_groups_add_up)
 			const carom_stats stats = carom_world_stats(world);
 			carom_group_stats sum = { 0 };
 			for (int g = 0; g < groups; g++) {
-				const carom_group_stats one = carom_world_group_stats(world, g);
+				const carom_group_stats one = carom_lab_group_stats(world, g);
 				CHECK(one.new_pairs >= 0 && one.new_pairs <= one.pairs);
 				sum.pairs += one.pairs;
 				sum.new_pairs += one.new_pairs;
@@ -136,8 +136,8 @@ TEST(groups, counts_of_worker_groups_add_up)
 			CHECK(step > 0 ? sum.pairs - sum.new_pairs <= last_pairs : sum.new_pairs == sum.pairs);
 			last_pairs = sum.pairs;
 		}
-		CHECK_INT(carom_world_group_stats(world, groups).pairs, 0);
-		CHECK_INT(carom_world_group_stats(world, -1).pairs, 0);
+		CHECK_INT(carom_lab_group_stats(world, groups).pairs, 0);
+		CHECK_INT(carom_lab_group_stats(world, -1).pairs, 0);
 		carom_destroy_world(world);
 	}
 	moving_close(&s);
@@ -150,7 +150,7 @@ TEST(groups, new_pairs_go_to_the_worker_group_with_the_least)
 	carom_context *context = fixture_context(1);
 	carom_mesh *mesh = fixture_sphere_mesh(context, 0.5, 6);
 	carom_world_def def = carom_default_world_def();
-	def.worker_groups = GROUPS;
+	fixture_lab(&def)->worker_groups = GROUPS;
 	carom_world *world = fixture_world(context, &def);
 	carom_body_id ids[BODIES];
 	int32_t last[GROUPS] = { 0 };
@@ -160,7 +160,7 @@ TEST(groups, new_pairs_go_to_the_worker_group_with_the_least)
 		fixture_step(world);
 		int32_t least = INT32_MAX, most = 0, sum = 0;
 		for (int g = 0; g < GROUPS; g++) {
-			const carom_group_stats stats = carom_world_group_stats(world, g);
+			const carom_group_stats stats = carom_lab_group_stats(world, g);
 			CHECK_INT(stats.pairs - stats.new_pairs, last[g]); // what a group has it keeps
 			last[g] = stats.pairs;
 			least = stats.pairs < least ? stats.pairs : least;
@@ -176,7 +176,7 @@ TEST(groups, new_pairs_go_to_the_worker_group_with_the_least)
 	fixture_step(world);
 	int lost = -1;
 	for (int g = 0; g < GROUPS; g++) {
-		const carom_group_stats stats = carom_world_group_stats(world, g);
+		const carom_group_stats stats = carom_lab_group_stats(world, g);
 		CHECK_INT(stats.new_pairs, 0);
 		CHECK(stats.pairs == last[g] || stats.pairs == last[g] - 1);
 		if (stats.pairs != last[g])
@@ -189,7 +189,7 @@ TEST(groups, new_pairs_go_to_the_worker_group_with_the_least)
 	fixture_step(world);
 	int32_t new_pairs = 0, least = INT32_MAX, group = -1;
 	for (int g = 0; g < GROUPS; g++) {
-		const carom_group_stats stats = carom_world_group_stats(world, g);
+		const carom_group_stats stats = carom_lab_group_stats(world, g);
 		new_pairs += stats.new_pairs;
 		if (stats.new_pairs)
 			group = g;
@@ -207,9 +207,9 @@ TEST(groups, too_many_worker_groups_are_refused)
 	carom_context *context = fixture_context(1);
 	carom_world_def def = carom_default_world_def();
 	carom_world *world = NULL;
-	def.worker_groups = CAROM_MAX_WORKER_GROUPS + 1;
+	fixture_lab(&def)->worker_groups = CAROM_MAX_WORKER_GROUPS + 1;
 	CHECK_INT(carom_create_world(context, &def, &world), CAROM_INVALID_ARGUMENT);
-	def.worker_groups = -1;
+	fixture_lab(&def)->worker_groups = -1;
 	CHECK_INT(carom_create_world(context, &def, &world), CAROM_INVALID_ARGUMENT);
 	carom_destroy_context(context);
 }

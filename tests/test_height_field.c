@@ -62,7 +62,7 @@ static void check_rays(const carom_mesh *mesh, const float *heights)
 			rays.origin[k] = &origin[k];
 			rays.direction[k] = &direction[k];
 		}
-		REQUIRE(carom_mesh_cast_rays(mesh, CAROM_RAYS_WIDE, &rays, &hits) == CAROM_SUCCESS);
+		REQUIRE(carom_lab_cast_rays(mesh, CAROM_RAYS_WIDE, &rays, &hits) == CAROM_SUCCESS);
 		CHECK_INT(triangle, is_cell(heights, column, row) ? i : -1);
 	}
 }

@@ -315,7 +315,7 @@ TEST(impacts, filters_hold)
 		filter_note note = { .verdict = true };
 		carom_world_def def = carom_default_world_def();
 		def.pair_filter = note_pair;
-		def.pair_filter_user = &note;
+		def.filter_user = &note;
 		open_crossing(&s, context, &def, kinds[kind]);
 		REQUIRE(carom_world_set_user_data(s.world, s.ids[0], 11) == CAROM_SUCCESS);
 		REQUIRE(carom_world_set_user_data(s.world, s.ids[1], 22) == CAROM_SUCCESS);

@@ -82,11 +82,11 @@ static void disarm(fixture_heap *heap) { atomic_store(&heap->fail_at, -1); }
 
 TEST(limits, allocation_failure_in_create_world)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		fixture_heap heap;
 		carom_context *context = fixture_heap_context(&heap, 2);
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		const long long blocks = atomic_load(&heap.blocks);
 		int failures = 0;
 		for (bool done = false; !done;) {
@@ -206,12 +206,12 @@ static bool fail_course(crowd *c, const course *right, int n, bool on, int *fail
 	return reached;
 }
 
-static void fail_steps(carom_broad_phase broad)
+static void fail_steps(int broad)
 {
 	static fixture_heap heap;
 	crowd c;
 	carom_world_def def = carom_default_world_def();
-	def.broad_phase = broad;
+	fixture_set_broad(&def, broad);
 	def.speculative_distance = 0.01;
 	course right;
 	open_crowd(&c, &heap, &def);
@@ -238,8 +238,8 @@ static void fail_steps(carom_broad_phase broad)
 
 TEST(limits, allocation_failure_in_steps)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++)
-		fail_steps((carom_broad_phase)broad);
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++)
+		fail_steps(broad);
 }
 
 enum { LOTS = 12 };
@@ -436,11 +436,11 @@ TEST(limits, what_the_stats_say_of_memory)
 
 TEST(limits, the_steady_state_allocates_nothing)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		static fixture_heap heap;
 		crowd c;
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		open_crowd(&c, &heap, &def);
 		fill_crowd(&c);
 		long long calls = 0, bytes = 0;

@@ -1,5 +1,6 @@
 /// Lines in both directions against two casts of every triangle, and pairs of triangles within reach against their distances; on every
 /// instruction set.
+#include "lab/lab_state.h"
 #include "fixture.h"
 #include "test.h"
 #include "bvh/bvh_kernels.h"
@@ -91,7 +92,7 @@ static int check_lines(const cr_collider *c, const line_set *set, float reach)
 	static line_results expected, found;
 	const carom_ray_batch rays = view_lines(set);
 	const carom_hit_batch forward = { expected.triangle, expected.t, expected.back };
-	cr_cast_basic(c, &rays, 0, LINES, &forward);
+	cr_cast_by(CAROM_RAYS_BASIC, CAROM_SIMD_SCALAR, c, &rays, 0, LINES, &forward);
 	look_behind(c, set, reach, &expected);
 	for (int s = 0; s < FIXTURE_SIMD_COUNT; s++) {
 		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[s]);

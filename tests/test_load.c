@@ -11,11 +11,11 @@
 enum { CLOUD = 1000 };
 
 /// A cloud of spheres stepped twice, body number 7 far away where far > 0. Returns the peak of the world's memory.
-static size_t cloud_with_stray(carom_broad_phase broad, double far, int32_t *contacts)
+static size_t cloud_with_stray(int broad, double far, int32_t *contacts)
 {
 	carom_context *context = fixture_context(1);
 	carom_world_def def = carom_default_world_def();
-	def.broad_phase = broad;
+	fixture_set_broad(&def, broad);
 	carom_world *world = fixture_world(context, &def);
 	uint64_t seed = 3;
 	for (int i = 0; i < CLOUD; i++) {
@@ -37,10 +37,10 @@ TEST(load, a_far_body_takes_no_memory)
 {
 	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_SWEEP; broad++) {
 		int32_t near_contacts, far_contacts;
-		const size_t near = cloud_with_stray((carom_broad_phase)broad, 0, &near_contacts);
+		const size_t near = cloud_with_stray(broad, 0, &near_contacts);
 		CHECK(near_contacts > 200);
 		for (double far = 1e11; far <= 1e15; far *= 100) {
-			CHECK(cloud_with_stray((carom_broad_phase)broad, far, &far_contacts) <= near + near / 10);
+			CHECK(cloud_with_stray(broad, far, &far_contacts) <= near + near / 10);
 			CHECK_INT(far_contacts, near_contacts);
 		}
 	}
@@ -58,14 +58,14 @@ typedef enum refusal { BY_MASK, BY_GROUP, BY_FILTER, REFUSALS } refusal;
 
 TEST(load, refused_pairs_take_no_memory)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		for (int how = 0; how < REFUSALS; how++) {
 			int64_t asked = 0;
 			carom_context *context = fixture_context(1);
 			carom_world_def def = carom_default_world_def();
-			def.broad_phase = (carom_broad_phase)broad;
+			fixture_set_broad(&def, broad);
 			def.pair_filter = how == BY_FILTER ? refuse_all : NULL;
-			def.pair_filter_user = &asked;
+			def.filter_user = &asked;
 			// 500,000 pairs of 8 bytes are 4 MB; bodies, trees and what pairs would remember come on top.
 			def.memory_budget = CLOUD * 2500 + 4000000 * (how == BY_FILTER);
 			carom_world *world = fixture_world(context, &def);
@@ -272,7 +272,7 @@ TEST(load, a_stray_triangle_loses_no_crossing)
 	full.temporal = CAROM_TEMPORAL_NONE;
 	for (double threshold = 0; threshold < 2; threshold += 0.5) {
 		carom_world_def def = carom_default_world_def();
-		def.displacement_threshold = threshold;
+		fixture_lab(&def)->displacement_threshold = threshold;
 		for (double far = 1; far <= 1e5; far *= TEST_FEWER > 1 ? 1e5 : 10) {
 			const sheet_costs costs = creep_sheets((double[]){ far, far }, &def);
 			CHECK(costs.hash == creep_sheets((double[]){ far, far }, &full).hash);
@@ -286,14 +286,14 @@ TEST(load, what_serves_later_steps_gives_way_to_the_budget)
 {
 	// With less and less memory the lists of near triangles go first; then steps fail, in plain words. The world lives on.
 	carom_world_def def = carom_default_world_def();
-	def.displacement_threshold = 0.02;
+	fixture_lab(&def)->displacement_threshold = 0.02;
 	def.contact_normal = CAROM_NORMAL_RAY; // patches need memory of their own, which serves no later step
 	const double far[2] = { 0, 0 };
 	const sheet_costs all = creep_sheets(far, &def);
 	def.temporal = CAROM_TEMPORAL_NONE;
 	const sheet_costs none = creep_sheets(far, &def);
 	CHECK(none.peak < all.peak / 2);
-	def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	def.temporal = CAROM_TEMPORAL_PREDICTIVE;
 	def.memory_budget = none.peak + none.peak / 4;
 	const sheet_costs some = creep_sheets(far, &def);
 	CHECK(some.peak <= def.memory_budget);

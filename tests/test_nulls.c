@@ -49,7 +49,7 @@ TEST(nulls, meshes)
 	REFUSED(carom_mesh_get_material(NULL, 0, &material));
 	REFUSED(carom_mesh_self_intersections(NULL, 1, pairs, &count));
 	REFUSED(carom_mesh_intersections(NULL, &pose, NULL, &pose, 1, pairs, &count));
-	REFUSED(carom_mesh_cast_rays(NULL, CAROM_RAYS_WIDE, &rays, &hits));
+	REFUSED(carom_mesh_cast_rays(NULL, &rays, &hits));
 	REFUSED(carom_mesh_closest_point(NULL, (carom_vec3){ 0 }, 1, &found, &point));
 	REFUSED(carom_mesh_distance(NULL, &pose, NULL, &pose, 1, &found, &gap));
 	REFUSED(carom_mesh_contains(NULL, (carom_vec3){ 0 }, &found));

@@ -1,5 +1,6 @@
 // Two bodies against the dull judge of oracle.h, and against what can be worked out by hand.
 
+#include "labs.h"
 #include "test.h"
 
 #include "carom/carom.h"
@@ -46,7 +47,7 @@ static duel duel_open_with(const oracle_shape *first, const oracle_shape *second
 	context_def.thread_count = 1;
 	REQUIRE(carom_create_context(&context_def, &d.context) == CAROM_SUCCESS);
 	world_def.max_contacts_per_pair = 0;
-	world_def.complete = true;
+	fixture_lab(&world_def)->complete = true;
 	REQUIRE(carom_create_world(d.context, &world_def, &d.world) == CAROM_SUCCESS);
 	for (int i = 0; i < 2; i++) {
 		d.mesh[i] = make_mesh(d.context, d.shape[i]);
@@ -476,7 +477,7 @@ TEST(oracle, random_sizes_and_methods)
 {
 	static const carom_ray_method methods[] = { CAROM_RAYS_WIDE, CAROM_RAYS_BINARY, CAROM_RAYS_BASIC,
 		CAROM_RAYS_MOLLER_TRUMBORE };
-	static const carom_broad_phase broad_phases[] = { CAROM_BROAD_TREE, CAROM_BROAD_SWEEP, CAROM_BROAD_BRUTE };
+	static const int broad_phases[] = { CAROM_BROAD_TREE, CAROM_BROAD_SWEEP, FIXTURE_BROAD_BRUTE };
 	uint64_t state = 110;
 	int collisions = 0;
 	for (int i = 0; i < 60; i++) {
@@ -484,9 +485,9 @@ TEST(oracle, random_sizes_and_methods)
 		sim_mesh first = make_random_shape(&state, &size[0]), second = make_random_shape(&state, &size[1]);
 		const oracle_shape a = as_shape(&first), b = as_shape(&second);
 		carom_world_def def = carom_default_world_def();
-		def.ray_method = methods[i % 4];
-		def.broad_phase = broad_phases[i % 3];
-		def.exit_distance_test = i % 2;
+		fixture_lab(&def)->ray_method = methods[i % 4];
+		fixture_set_broad(&def, broad_phases[i % 3]);
+		fixture_lab(&def)->exit_distance_test = i % 2;
 		duel d = duel_open_with(&a, &b, def);
 		for (int k = 0; k < 10; k++) {
 			const int failures = test_failures();

@@ -421,7 +421,7 @@ TEST(parts, equal_bodies_of_their_own_by_sweep)
 TEST(parts, equal_bodies_of_their_own_ahead_by_brute_force)
 {
 	carom_world_def def = carom_default_world_def();
-	def.broad_phase = CAROM_BROAD_BRUTE;
+	fixture_lab(&def)->brute_broad_phase = true;
 	def.speculative_distance = 0.05;
 	live_as_twins(&def, 1, 12);
 }
@@ -505,9 +505,9 @@ TEST(parts, one_at_the_pose_of_its_body_changes_no_bit) { CHECK(hash_of_one(true
 TEST(parts, of_one_body_never_collide)
 {
 	carom_context *context = fixture_context(1);
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		carom_world *world = fixture_world(context, &def);
 		add_parts(world, DUMBBELL, 3, carom_pose_identity(), CAROM_DYNAMIC);
 		fixture_step(world);
@@ -617,7 +617,7 @@ TEST(parts, filters_and_user_data_are_the_bodys)
 	carom_world_def def = carom_default_world_def();
 	int calls = 0;
 	def.pair_filter = only_first_with_ground;
-	def.pair_filter_user = &calls;
+	def.filter_user = &calls;
 	carom_world *world = fixture_world(context, &def);
 	const carom_body_id ground = fixture_add(world, (carom_shape){ .type = CAROM_PLANE }, carom_pose_identity(), CAROM_STATIC);
 	REQUIRE(carom_world_set_user_data(world, ground, 11) == CAROM_SUCCESS);

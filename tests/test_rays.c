@@ -1,5 +1,6 @@
 /// Rays against meshes: the wide tree on every instruction set, the binary tree and the plain loop give the same bits; all agree with a judge
 /// in double away from edges; and no ray slips through an edge or a vertex of a closed mesh.
+#include "lab/lab_state.h"
 #include "fixture.h"
 #include "test.h"
 #include "bvh/bvh_kernels.h"
@@ -184,8 +185,8 @@ static bool same_results(const batch *b, const result *x, const result *y)
 static int32_t check_methods(const model *m, const batch *b)
 {
 	result expected = make_result(b->count), found = make_result(b->count);
-	cr_cast_basic(m->collider, &b->rays, 0, b->count, &expected.hits);
-	cr_cast_binary(m->collider, &b->rays, 0, b->count, &found.hits);
+	cr_cast_by(CAROM_RAYS_BASIC, CAROM_SIMD_SCALAR, m->collider, &b->rays, 0, b->count, &expected.hits);
+	cr_cast_by(CAROM_RAYS_BINARY, CAROM_SIMD_SCALAR, m->collider, &b->rays, 0, b->count, &found.hits);
 	CHECK(same_results(b, &found, &expected));
 	for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
 		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[i]);
@@ -373,8 +374,8 @@ TEST(rays, numbers_of_triangles_do_not_matter)
 			make_ray(&m, kinds[k % 4], &seed, origin, direction);
 			set_ray(&b, k, origin, direction, INFINITY);
 		}
-		cr_cast_basic(m.collider, &b.rays, 0, b.count, &x.hits);
-		cr_cast_basic(other.collider, &b.rays, 0, b.count, &y.hits);
+		cr_cast_by(CAROM_RAYS_BASIC, CAROM_SIMD_SCALAR, m.collider, &b.rays, 0, b.count, &x.hits);
+		cr_cast_by(CAROM_RAYS_BASIC, CAROM_SIMD_SCALAR, other.collider, &b.rays, 0, b.count, &y.hits);
 		for (int32_t k = 0; k < b.count; k++) {
 			const bool hit = x.triangle[k] >= 0;
 			const int32_t expected = hit ? m.triangle_count - 1 - x.triangle[k] : -1;
@@ -431,7 +432,7 @@ TEST(rays, rays_that_are_not_finite_do_no_harm)
 		b.rows[6][i] = INFINITY;
 	}
 	result expected = make_result(b.count), found = make_result(b.count);
-	REQUIRE(carom_mesh_cast_rays(m.mesh, CAROM_RAYS_WIDE, &b.rays, &expected.hits) == CAROM_SUCCESS);
+	REQUIRE(carom_lab_cast_rays(m.mesh, CAROM_RAYS_WIDE, &b.rays, &expected.hits) == CAROM_SUCCESS);
 	for (int i = 0; i < FIXTURE_SIMD_COUNT; i++) {
 		const cr_bvh_kernels *kernels = fixture_kernels(fixture_all_simd[i]);
 		if (!kernels)
@@ -440,7 +441,7 @@ TEST(rays, rays_that_are_not_finite_do_no_harm)
 		CHECK(same_results(&b, &found, &expected));
 	}
 	for (int method = CAROM_RAYS_WIDE; method <= CAROM_RAYS_MOLLER_TRUMBORE; method++) {
-		REQUIRE(carom_mesh_cast_rays(m.mesh, (carom_ray_method)method, &b.rays, &found.hits) == CAROM_SUCCESS);
+		REQUIRE(carom_lab_cast_rays(m.mesh, (carom_ray_method)method, &b.rays, &found.hits) == CAROM_SUCCESS);
 		for (int32_t i = 0; i < b.count; i++)
 			CHECK(found.triangle[i] >= -1 && found.triangle[i] < m.triangle_count);
 	}
@@ -457,9 +458,9 @@ TEST(rays, public_call_gives_the_same_as_the_kernels)
 	batch b = make_batch(RAY_KINDS * 50);
 	fill_batch(&m, &seed, &b);
 	result expected = make_result(b.count), found = make_result(b.count);
-	cr_cast_basic(m.collider, &b.rays, 0, b.count, &expected.hits);
+	cr_cast_by(CAROM_RAYS_BASIC, CAROM_SIMD_SCALAR, m.collider, &b.rays, 0, b.count, &expected.hits);
 	for (int method = CAROM_RAYS_WIDE; method <= CAROM_RAYS_BASIC; method++) {
-		REQUIRE(carom_mesh_cast_rays(m.mesh, (carom_ray_method)method, &b.rays, &found.hits) == CAROM_SUCCESS);
+		REQUIRE(carom_lab_cast_rays(m.mesh, (carom_ray_method)method, &b.rays, &found.hits) == CAROM_SUCCESS);
 		CHECK(same_results(&b, &found, &expected));
 	}
 	// A part of a batch leaves the rest alone.
@@ -520,8 +521,8 @@ TEST(rays, agree_with_a_judge_in_double_away_from_edges)
 		batch b = make_batch(RAY_KINDS * (RAY_SHARE == 1 ? 300 : 30));
 		fill_batch(&m, &seed, &b);
 		result wide = make_result(b.count), plain = make_result(b.count);
-		REQUIRE(carom_mesh_cast_rays(m.mesh, CAROM_RAYS_WIDE, &b.rays, &wide.hits) == CAROM_SUCCESS);
-		REQUIRE(carom_mesh_cast_rays(m.mesh, CAROM_RAYS_MOLLER_TRUMBORE, &b.rays, &plain.hits) == CAROM_SUCCESS);
+		REQUIRE(carom_lab_cast_rays(m.mesh, CAROM_RAYS_WIDE, &b.rays, &wide.hits) == CAROM_SUCCESS);
+		REQUIRE(carom_lab_cast_rays(m.mesh, CAROM_RAYS_MOLLER_TRUMBORE, &b.rays, &plain.hits) == CAROM_SUCCESS);
 		int judged = 0, hits = 0;
 		const int before = test_failures();
 		for (int32_t k = 0; k < b.count && test_failures() == before; k++) {
@@ -677,7 +678,7 @@ static void shoot(const model *m, bool inside, int64_t count, leak_counts *count
 		kernels->cast(m->collider, &b.rays, 0, PIECE, &r.hits);
 		for (int32_t i = 0; i < PIECE; i++)
 			note_hit(m, &b, i, &r, counts);
-		cr_cast_moller_trumbore(m->collider, &b.rays, 0, PIECE / MT_SHARE, &r.hits);
+		cr_cast_by(CAROM_RAYS_MOLLER_TRUMBORE, CAROM_SIMD_SCALAR, m->collider, &b.rays, 0, PIECE / MT_SHARE, &r.hits);
 		for (int32_t i = 0; i < PIECE / MT_SHARE; i++)
 			counts->mt_missed += r.triangle[i] < 0;
 	}

@@ -1,5 +1,6 @@
 // Recorded motions against the dull judge of oracle.h and against lists made by others (CGAL, ODE).
 
+#include "labs.h"
 #include "test.h"
 
 #include "base/parallel.h"
@@ -49,7 +50,7 @@ static replay replay_open(const char *trajectory, const char *mesh, carom_world_
 	mesh_def.triangle_count = r.file.triangle_count;
 	REQUIRE(carom_create_mesh(r.context, &mesh_def, NULL, &r.mesh) == CAROM_SUCCESS);
 	world_def.max_contacts_per_pair = 0;
-	world_def.complete = true;
+	fixture_lab(&world_def)->complete = true;
 	REQUIRE(carom_create_world(r.context, &world_def, &r.world) == CAROM_SUCCESS);
 	const size_t count = (size_t)r.trajectory.body_count;
 	r.ids = calloc(count, sizeof *r.ids);
@@ -330,8 +331,8 @@ TEST(replay_data, embree_finds_the_same_pairs)
 	REQUIRE(plugin != NULL);
 	carom_world_def world_def = carom_default_world_def();
 	replay own = replay_open("trajectories/scene1.rbt.gz", "meshes/bullet-bunny-902.obj", world_def);
-	world_def.ray_method = CAROM_RAYS_PLUGIN;
-	world_def.ray_plugin = plugin;
+	fixture_lab(&world_def)->ray_method = CAROM_RAYS_PLUGIN;
+	fixture_lab(&world_def)->ray_plugin = plugin;
 	replay other = replay_open("trajectories/scene1.rbt.gz", "meshes/bullet-bunny-902.obj", world_def);
 	static const int frames[] = { 50, 80, 95, 110, 420, 599 };
 	for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {

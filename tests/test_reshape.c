@@ -207,11 +207,11 @@ static void live(const carom_world_def *def, int threads, int steps)
 
 TEST(reshape, steps_equal_those_of_a_fresh_world)
 {
-	static const carom_broad_phase broads[] = { CAROM_BROAD_TREE, CAROM_BROAD_SWEEP, CAROM_BROAD_BRUTE };
+	static const int broads[] = { CAROM_BROAD_TREE, CAROM_BROAD_SWEEP, FIXTURE_BROAD_BRUTE };
 	for (int i = 0; i < 3; i++) {
 		carom_world_def def = carom_default_world_def();
 		def.temporal = CAROM_TEMPORAL_NONE;
-		def.broad_phase = broads[i];
+		fixture_set_broad(&def, broads[i]);
 		def.speculative_distance = i == 1 ? 0.05 : 0;
 		live(&def, 1, 7);
 	}
@@ -220,10 +220,10 @@ TEST(reshape, steps_equal_those_of_a_fresh_world)
 TEST(reshape, what_pairs_remember_of_a_shape_goes_with_it)
 {
 	carom_world_def def = carom_default_world_def();
-	def.temporal = CAROM_TEMPORAL_ITERATIVE;
+	def.temporal = CAROM_TEMPORAL_PREDICTIVE;
 	live(&def, 1, 12);
-	def.displacement_threshold = 4; // everything is remembered for ever
-	def.predict = false;
+	fixture_lab(&def)->displacement_threshold = 4; // everything is remembered for ever
+	def.temporal = CAROM_TEMPORAL_ITERATIVE;
 	live(&def, 1, 4);
 }
 

@@ -39,8 +39,8 @@ TEST(scene, defaults_of_the_smallest_scene)
 	CHECK_INT(scene.rigid.substeps, 1);
 	CHECK_INT(scene.rigid.max_substeps, 1);
 	CHECK_INT(scene.rigid.detection.max_contacts_per_pair, 8);
-	CHECK(scene.rigid.detection.complete);
-	CHECK(scene.rigid.detection.exit_distance_test);
+	CHECK(scene.rigid.lab.complete);
+	CHECK(scene.rigid.lab.exit_distance_test);
 	CHECK(!scene.camera.given);
 	CHECK(!scene.output.contacts);
 	REQUIRE(scene.rigid.body_count == 1);
@@ -71,11 +71,11 @@ TEST(scene, every_field)
 		" \"solver\": {\"iterations\": 11, \"over_relaxation\": 1.5, \"error_reduction\": 0.25, \"softness\": 0.5, \"slop\": 0.125,\n"
 		"  \"max_correcting_speed\": 9, \"friction\": 0.75, \"restitution\": 0.5, \"restitution_speed\": 2, \"linear_damping\": 0.1,\n"
 		"  \"angular_damping\": 0.2, \"max_angular_speed\": 33, \"sleep\": {\"linear_speed\": 1, \"angular_speed\": 2, \"time\": 3}},\n"
-		" \"detection\": {\"max_contacts_per_pair\": 5, \"complete\": false, \"exit_distance_test\": false,\n"
-		"  \"speculative_distance\": 0.5, \"match_distance\": 0.75, \"broad_phase\": \"brute\", \"ray_method\": \"binary\",\n"
-		"  \"max_depth_ratio\": 3, \"temporal\": \"iterative\", \"predict\": false, \"lost_rays\": \"drop\", \"max_walk\": 77, \"displacement_threshold\": 0.25,\n"
-		"  \"distance_extension\": 0.125, \"contact_normal\": \"triangle\", \"internal_edge_angle\": 180, \"stages\": \"naive\", \"ray_buffers\": \"backtrack\",\n"
-		"  \"ray_predictor\": \"last\", \"buffer_confidence\": 1.5, \"worker_groups\": 16},\n"
+		" \"detection\": {\"max_contacts_per_pair\": 5, \"speculative_distance\": 0.5, \"match_distance\": 0.75,\n"
+		"  \"broad_phase\": \"sweep\", \"temporal\": \"iterative\", \"contact_normal\": \"triangle\", \"internal_edge_angle\": 180,\n"
+		"  \"lab\": {\"complete\": false, \"exit_distance_test\": false, \"brute_broad_phase\": true, \"ray_method\": \"binary\",\n"
+		"   \"max_depth_ratio\": 3, \"lost_rays\": \"drop\", \"max_walk\": 77, \"displacement_threshold\": 0.25, \"distance_extension\": 0.125,\n"
+		"   \"stages\": \"naive\", \"ray_buffers\": \"backtrack\", \"ray_predictor\": \"last\", \"buffer_confidence\": 1.5, \"worker_groups\": 16}},\n"
 		" \"planes\": [{\"name\": \"p\", \"normal\": [0, 0, -2], \"offset\": 3, \"friction\": 1, \"restitution\": 1}],\n"
 		" \"list\": [\n"
 		"  {\"name\": \"s\", \"shape\": \"sphere\", \"radius\": 2, \"position\": [1, 2, 3], \"rotation\": {\"axis\": [0, 0, 5], \"degrees\": 90},\n"
@@ -110,27 +110,28 @@ TEST(scene, every_field)
 	CHECK(solver->sleep);
 	CHECK_NEAR(solver->sleep_time, 3, 0);
 	const carom_world_def *detection = &scene.rigid.detection;
+	const carom_lab *lab = &scene.rigid.lab;
 	CHECK_INT(detection->max_contacts_per_pair, 5);
-	CHECK(!detection->complete);
-	CHECK(!detection->exit_distance_test);
+	CHECK(!lab->complete);
+	CHECK(!lab->exit_distance_test);
 	CHECK_NEAR(detection->speculative_distance, 0.5, 0);
 	CHECK_NEAR(detection->match_distance, 0.75, 0);
-	CHECK_INT(detection->broad_phase, CAROM_BROAD_BRUTE);
-	CHECK_INT(detection->ray_method, CAROM_RAYS_BINARY);
-	CHECK_NEAR(detection->max_depth_ratio, 3, 0);
+	CHECK_INT(detection->broad_phase, CAROM_BROAD_SWEEP);
+	CHECK(lab->brute_broad_phase);
+	CHECK_INT(lab->ray_method, CAROM_RAYS_BINARY);
+	CHECK_NEAR(lab->max_depth_ratio, 3, 0);
 	CHECK_INT(detection->temporal, CAROM_TEMPORAL_ITERATIVE);
-	CHECK(!detection->predict);
-	CHECK_INT(detection->lost_rays, CAROM_LOST_DROP);
-	CHECK_INT(detection->max_walk, 77);
-	CHECK_NEAR(detection->displacement_threshold, 0.25, 0);
-	CHECK_NEAR(detection->distance_extension, 0.125, 0);
+	CHECK_INT(lab->lost_rays, CAROM_LOST_DROP);
+	CHECK_INT(lab->max_walk, 77);
+	CHECK_NEAR(lab->displacement_threshold, 0.25, 0);
+	CHECK_NEAR(lab->distance_extension, 0.125, 0);
 	CHECK_INT(detection->contact_normal, CAROM_NORMAL_TRIANGLE);
 	CHECK_NEAR(detection->internal_edge_angle, acos(-1), 0); // degrees in the file, radians in the library
-	CHECK_INT(detection->stages, CAROM_STAGES_NAIVE);
-	CHECK_INT(detection->ray_buffers, CAROM_BUFFERS_BACKTRACK);
-	CHECK_INT(detection->ray_predictor, CAROM_PREDICTOR_LAST);
-	CHECK_NEAR(detection->buffer_confidence, 1.5, 0);
-	CHECK_INT(detection->worker_groups, 16);
+	CHECK_INT(lab->stages, CAROM_STAGES_NAIVE);
+	CHECK_INT(lab->ray_buffers, CAROM_BUFFERS_BACKTRACK);
+	CHECK_INT(lab->ray_predictor, CAROM_PREDICTOR_LAST);
+	CHECK_NEAR(lab->buffer_confidence, 1.5, 0);
+	CHECK_INT(lab->worker_groups, 16);
 
 	REQUIRE(scene.mesh_count == 4);
 	CHECK_STR(scene.meshes[0].shape, "torus");
@@ -207,17 +208,14 @@ TEST(scene, detection_defaults_are_the_librarys)
 	sim_scene scene;
 	sim_error error;
 	REQUIRE(parse("{\"bodies\": {\"planes\": [{}], \"detection\": {}}}", &scene, &error));
-	carom_world_def expected = carom_default_world_def();
-	expected.max_contacts_per_pair = 8;
-	expected.exit_distance_test = true;
-	const carom_world_def *d = &scene.rigid.detection;
+	const carom_world_def expected = carom_default_world_def(), *d = &scene.rigid.detection;
+	const carom_lab lab = carom_default_lab();
 	CHECK_INT(d->temporal, expected.temporal);
-	CHECK_INT(d->predict, expected.predict);
-	CHECK_INT(d->max_walk, expected.max_walk);
 	CHECK_NEAR(d->internal_edge_angle, expected.internal_edge_angle, 0);
-	CHECK_NEAR(d->buffer_confidence, expected.buffer_confidence, 0);
-	CHECK_NEAR(d->max_depth_ratio, expected.max_depth_ratio, 0);
-	CHECK_INT(d->exit_distance_test, expected.exit_distance_test);
+	CHECK_INT(scene.rigid.lab.max_walk, lab.max_walk);
+	CHECK_NEAR(scene.rigid.lab.buffer_confidence, lab.buffer_confidence, 0);
+	CHECK_NEAR(scene.rigid.lab.max_depth_ratio, lab.max_depth_ratio, 0);
+	CHECK(scene.rigid.lab.exit_distance_test);
 	sim_destroy_scene(&scene);
 }
 
@@ -391,7 +389,7 @@ TEST(scene, errors_of_fields)
 		"folder/x.json:1: field \"output.contacts\": must be true or false, not a number");
 	check_error("{\"name\": \"\"}", "folder/x.json:1: field \"name\": must not be empty");
 	check_error("{\"bodies\": {\"detection\": {\"broad_phase\": \"grid\"}}}",
-		"folder/x.json:1: field \"bodies.detection.broad_phase\": must be \"tree\", \"sweep\" or \"brute\"");
+		"folder/x.json:1: field \"bodies.detection.broad_phase\": must be \"tree\" or \"sweep\"");
 	check_error("{\"bodies\": {\"solver\": {\"stiffness\": 1, \"damping\": 1, \"softness\": 1}}}",
 		"folder/x.json:1: field \"bodies.solver.softness\": cannot be given together with \"stiffness\"");
 	check_error("{\"bodies\": {\"solver\": {\"damping\": 1}}}",
@@ -409,39 +407,53 @@ TEST(scene, errors_of_fields)
 		"folder/x.json:2: field \"bodies.planes[1].normal\": must not be zero");
 }
 
+typedef struct wrong_field {
+	const char *field, *expected;
+} wrong_field;
+
+static void check_wrong_fields(const wrong_field *cases, int count, const char *open, const char *close, const char *path)
+{
+	for (int i = 0; i < count; i++) {
+		char text[240], expected[200];
+		snprintf(text, sizeof text, "{\n\"bodies\": {\"detection\": {%s\n%s%s}}}", open, cases[i].field, close);
+		snprintf(expected, sizeof expected, "folder/x.json:3: field \"bodies.detection.%s%s", path, cases[i].expected);
+		check_error(text, expected);
+	}
+}
+
 TEST(scene, errors_of_detection)
 {
-	static const struct {
-		const char *field, *expected;
-	} cases[] = {
-		{ "\"temporal\": \"iterativ\"", "temporal\": must be \"none\" or \"iterative\"" },
-		{ "\"predict\": \"yes\"", "predict\": must be true or false, not text" },
+	static const wrong_field cases[] = {
+		{ "\"temporal\": \"iterativ\"", "temporal\": must be \"none\", \"iterative\" or \"predictive\"" },
+		{ "\"contact_normal\": \"face\"", "contact_normal\": must be \"ray\", \"triangle\" or \"patch\"" },
+		{ "\"internal_edge_angle\": 181", "internal_edge_angle\": must be from 0 to 180, not 181" },
+		{ "\"temporale\": true", "temporale\": unknown field; did you mean \"temporal\"?" },
+	};
+	check_wrong_fields(cases, sizeof cases / sizeof *cases, "", "", "");
+}
+
+TEST(scene, errors_of_the_lab)
+{
+	static const wrong_field cases[] = {
 		{ "\"lost_rays\": \"keep\"", "lost_rays\": must be \"recast\" or \"drop\"" },
 		{ "\"max_walk\": 0", "max_walk\": must be from 1 to 65536, not 0" },
 		{ "\"displacement_threshold\": -1", "displacement_threshold\": must be from 0 to 1000000, not -1" },
 		{ "\"distance_extension\": null", "distance_extension\": must be a number, not null" },
-		{ "\"contact_normal\": \"face\"", "contact_normal\": must be \"ray\", \"triangle\" or \"patch\"" },
-		{ "\"internal_edge_angle\": 181", "internal_edge_angle\": must be from 0 to 180, not 181" },
 		{ "\"stages\": \"list\"", "stages\": must be \"lists\" or \"naive\"" },
 		{ "\"ray_buffers\": \"none\"", "ray_buffers\": must be \"exact\", \"ignore\" or \"backtrack\"" },
 		{ "\"ray_predictor\": 1", "ray_predictor\": must be \"pairs\" or \"last\"" },
 		{ "\"buffer_confidence\": 0.5", "buffer_confidence\": must be from 1 to 1000000, not 0.5" },
 		{ "\"worker_groups\": 17", "worker_groups\": must be from 0 to 16, not 17" },
 		{ "\"max_depth_ratio\": 0.5", "max_depth_ratio\": must be 0 or from 1 to 1000000, not 0.5" },
-		{ "\"predicted\": true", "predicted\": unknown field; did you mean \"predict\"?" },
 		{ "\"distance_extension\": 0.1, \"displacement_threshold\": 0.2",
 			"displacement_threshold\": must be at most \"distance_extension\" (0.1), not 0.2" },
+		{ "\"temporal\": \"none\"", "temporal\": unknown field" },
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char text[200], expected[200];
-		snprintf(text, sizeof text, "{\n\"bodies\": {\"detection\": {\n%s}}}", cases[i].field);
-		snprintf(expected, sizeof expected, "folder/x.json:3: field \"bodies.detection.%s", cases[i].expected);
-		check_error(text, expected);
-	}
+	check_wrong_fields(cases, sizeof cases / sizeof *cases, "\"lab\": {", "}", "lab.");
 	sim_scene scene; // without prediction nothing has to be seen ahead
 	sim_error error;
-	CHECK(parse(
-		"{\"bodies\": {\"planes\": [{}], \"detection\": {\"predict\": false, \"distance_extension\": 0.1, \"displacement_threshold\": 0.2}}}",
+	CHECK(parse("{\"bodies\": {\"planes\": [{}], \"detection\": {\"temporal\": \"iterative\",\n"
+				"\"lab\": {\"distance_extension\": 0.1, \"displacement_threshold\": 0.2}}}}",
 		&scene, &error));
 	sim_destroy_scene(&scene);
 }
@@ -846,7 +858,7 @@ TEST(scene, errors_of_the_form_before_the_sections)
 TEST(scene, recorded_scenes_of_both_forms)
 {
 	static const char old[] =
-		"{\"planes\": [{}], \"bodies\": [], \"detection\": {\"temporal\": \"iterative\", \"max_contacts_per_pair\": 3},\n"
+		"{\"planes\": [{}], \"bodies\": [], \"detection\": {\"temporal\": \"iterative\", \"max_contacts_per_pair\": 3, \"max_walk\": 5},\n"
 		"\"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0]}}";
 	static const char now[] = "{\"bodies\": {\"planes\": [{}], \"detection\": {\"max_contacts_per_pair\": 3}},\n"
 							  "\"camera\": {\"position\": [1, 2, 3], \"target\": [0, 0, 0]}}";
@@ -859,7 +871,9 @@ TEST(scene, recorded_scenes_of_both_forms)
 		CHECK(scene.camera.given);
 		CHECK_NEAR(scene.camera.position.z, 3, 0);
 		CHECK_INT(scene.rigid.detection.max_contacts_per_pair, 3);
-		CHECK(scene.rigid.detection.exit_distance_test);
+		CHECK(scene.rigid.lab.exit_distance_test);
+		CHECK_INT(scene.rigid.lab.max_walk, i == 0 ? 5 : 32);
+		CHECK_INT(scene.rigid.detection.temporal, CAROM_TEMPORAL_PREDICTIVE);
 		sim_destroy_scene(&scene);
 	}
 	static const char wrong[] = "{\"detection\": {\n\"max_contacts_per_pair\": -3}}";

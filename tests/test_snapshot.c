@@ -185,7 +185,7 @@ static uint64_t hash_stats(const carom_world *world, uint64_t hash)
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		hash = cr_hash_u64(hash, (uint64_t)counts[i]);
 	for (int g = 0; g < 3; g++) {
-		const carom_group_stats of_group = carom_world_group_stats(world, g);
+		const carom_group_stats of_group = carom_lab_group_stats(world, g);
 		hash = cr_hash_u64(
 			cr_hash_u64(hash, (uint64_t)of_group.pairs << 32 | (uint32_t)of_group.new_pairs), (uint64_t)of_group.rays);
 	}
@@ -274,7 +274,7 @@ TEST(snapshot, rolls_back_by_sweep_without_memory)
 TEST(snapshot, rolls_back_speculative_by_brute_force)
 {
 	carom_world_def def = carom_default_world_def();
-	def.broad_phase = CAROM_BROAD_BRUTE;
+	fixture_lab(&def)->brute_broad_phase = true;
 	def.speculative_distance = 0.1;
 	live_on_threads(&def);
 }
@@ -282,18 +282,18 @@ TEST(snapshot, rolls_back_speculative_by_brute_force)
 TEST(snapshot, rolls_back_in_groups)
 {
 	carom_world_def def = carom_default_world_def();
-	def.worker_groups = 3;
-	def.distance_extension = 0.2;
+	fixture_lab(&def)->worker_groups = 3;
+	fixture_lab(&def)->distance_extension = 0.2;
 	live_on_threads(&def);
 }
 
 TEST(snapshot, rolls_back_predicted_rooms)
 {
 	carom_world_def def = carom_default_world_def();
-	def.ray_buffers = CAROM_BUFFERS_IGNORE;
+	fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_IGNORE;
 	live_on_threads(&def);
-	def.ray_buffers = CAROM_BUFFERS_BACKTRACK;
-	def.ray_predictor = CAROM_PREDICTOR_LAST;
+	fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_BACKTRACK;
+	fixture_lab(&def)->ray_predictor = CAROM_PREDICTOR_LAST;
 	live_on_threads(&def);
 }
 
@@ -490,8 +490,8 @@ TEST(snapshot, keeps_what_a_ray_plugin_made)
 	plugin_counts counts = { 0 };
 	const carom_ray_plugin plugin = { "counting", count_build, hit_nothing, count_destroy, &counts };
 	carom_world_def world_def = carom_default_world_def();
-	world_def.ray_method = CAROM_RAYS_PLUGIN;
-	world_def.ray_plugin = &plugin;
+	fixture_lab(&world_def)->ray_method = CAROM_RAYS_PLUGIN;
+	fixture_lab(&world_def)->ray_plugin = &plugin;
 	carom_world *world = fixture_world(context, &world_def);
 	carom_mesh *mesh = fixture_sphere_mesh(context, 0.5, 8);
 	carom_snapshot *snapshots[2];

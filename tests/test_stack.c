@@ -191,10 +191,10 @@ static void steps_of_worlds(void *context)
 {
 	for (int variant = 0; variant < 6; variant++) {
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)(variant % 3);
-		def.ray_method = (carom_ray_method)(variant % 3);
-		def.temporal = variant < 3 ? CAROM_TEMPORAL_ITERATIVE : CAROM_TEMPORAL_NONE;
-		def.exit_distance_test = variant == 4;
+		fixture_set_broad(&def, variant % 3);
+		fixture_lab(&def)->ray_method = (carom_ray_method)(variant % 3);
+		def.temporal = variant < 3 ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_NONE;
+		fixture_lab(&def)->exit_distance_test = variant == 4;
 		use_world(context, &def);
 	}
 }

@@ -93,7 +93,7 @@ TEST(temporal, given_thresholds_find_all_pairs)
 	static const double thresholds[] = { 0.001, 0.01, 0.05, 0.2 };
 	for (int i = 0; i < 4; i++) {
 		carom_world_def def = all_contacts();
-		def.displacement_threshold = thresholds[i];
+		fixture_lab(&def)->displacement_threshold = thresholds[i];
 		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
 		check_contacts(&o, thresholds[i]);
 		CHECK(o.pairs_iterative > 0 && o.pairs_full > 0);
@@ -105,8 +105,8 @@ TEST(temporal, given_extensions_find_all_pairs)
 	static const double extensions[] = { 0.002, 0.03 };
 	for (int i = 0; i < 2; i++) {
 		carom_world_def def = all_contacts();
-		def.distance_extension = extensions[i];
-		def.displacement_threshold = i == 0 ? 0 : 0.02;
+		fixture_lab(&def)->distance_extension = extensions[i];
+		fixture_lab(&def)->displacement_threshold = i == 0 ? 0 : 0.02;
 		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
 		check_contacts(&o, extensions[i]);
 		CHECK(o.pairs_iterative > 0);
@@ -117,8 +117,8 @@ TEST(temporal, exit_tests_find_all_pairs)
 {
 	for (int i = 0; i < 2; i++) {
 		carom_world_def def = all_contacts();
-		def.exit_distance_test = true;
-		def.displacement_threshold = i == 0 ? 0 : 0.05;
+		fixture_lab(&def)->exit_distance_test = true;
+		fixture_lab(&def)->displacement_threshold = i == 0 ? 0 : 0.05;
 		const outcome o = run_against_full(MOVING_KINDS, true, &def, 60 / TEST_FEWER);
 		check_contacts(&o, CHOSEN_THRESHOLD);
 	}
@@ -129,7 +129,7 @@ TEST(temporal, speculative_worlds_find_all_pairs)
 	for (int i = 0; i < 2; i++) {
 		carom_world_def def = all_contacts();
 		def.speculative_distance = 0.04;
-		def.displacement_threshold = i == 0 ? 0 : 0.05;
+		fixture_lab(&def)->displacement_threshold = i == 0 ? 0 : 0.05;
 		const outcome o = run_against_full(MOVING_KINDS, true, &def, 60 / TEST_FEWER);
 		check_contacts(&o, CHOSEN_THRESHOLD);
 	}
@@ -138,7 +138,7 @@ TEST(temporal, speculative_worlds_find_all_pairs)
 TEST(temporal, plain_depths_find_all_pairs)
 {
 	carom_world_def def = all_contacts();
-	def.max_depth_ratio = 0;
+	fixture_lab(&def)->max_depth_ratio = 0;
 	def.contact_normal = CAROM_NORMAL_TRIANGLE;
 	const outcome o = run_against_full(MOVING_KINDS, true, &def, 60 / TEST_FEWER);
 	// Depth here is the length of a ray, which does not tell how far the vertex went in.
@@ -150,7 +150,7 @@ TEST(temporal, all_ray_methods_find_all_pairs)
 	static const carom_ray_method methods[] = { CAROM_RAYS_BINARY, CAROM_RAYS_BASIC, CAROM_RAYS_MOLLER_TRUMBORE };
 	for (int i = 0; i < 3; i++) {
 		carom_world_def def = all_contacts();
-		def.ray_method = methods[i];
+		fixture_lab(&def)->ray_method = methods[i];
 		const outcome o = run_against_full(MOVING_KINDS, methods[i] == CAROM_RAYS_BINARY, &def, 24 / TEST_FEWER);
 		check_contacts(&o, CHOSEN_THRESHOLD);
 	}
@@ -161,10 +161,10 @@ TEST(temporal, no_setting_loses_a_pair)
 {
 	for (int i = 0; i < 8; i++) {
 		carom_world_def def = all_contacts();
-		def.predict = i & 1;
-		def.lost_rays = i & 2 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
-		def.max_walk = i & 4 ? 1 : 32;
-		def.displacement_threshold = 0.1;
+		def.temporal = i & 1 ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_ITERATIVE;
+		fixture_lab(&def)->lost_rays = i & 2 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+		fixture_lab(&def)->max_walk = i & 4 ? 1 : 32;
+		fixture_lab(&def)->displacement_threshold = 0.1;
 		const outcome o = run_against_full(MOVING_KINDS, true, &def, 40 / TEST_FEWER);
 		CHECK(o.pairs_iterative > 0);
 	}
@@ -184,9 +184,9 @@ static void run_sinking_corner(bool predict, int colliding[3])
 	fixture_soup_box(&soup, (v3d){ 1.5, 0, 0 }, 0.1, 0.1, 2);
 	carom_mesh *big = fixture_mesh(context, &soup), *small = fixture_box_mesh(context, 0.2, 0.2, 0.2);
 	carom_world_def def = all_contacts();
-	def.complete = false;
-	def.predict = predict;
-	def.displacement_threshold = 0.05;
+	fixture_lab(&def)->complete = false;
+	def.temporal = predict ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_ITERATIVE;
+	fixture_lab(&def)->displacement_threshold = 0.05;
 	carom_world *world = fixture_world(context, &def);
 	fixture_add(world, fixture_of_mesh(big), fixture_at(0, 0, -1), CAROM_STATIC);
 	// The diagonal (1, 1, 1) turned downward.
@@ -229,8 +229,8 @@ static unsigned run_swallowed_ball(bool predict)
 	carom_context *context = fixture_context(1);
 	carom_mesh *ring = fixture_torus_mesh(context, 32, 16, 0.4, 0), *ball = fixture_sphere_mesh(context, 0.05, 8);
 	carom_world_def def = all_contacts();
-	def.predict = predict;
-	def.displacement_threshold = 1;
+	def.temporal = predict ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_ITERATIVE;
+	fixture_lab(&def)->displacement_threshold = 1;
 	carom_world *world = fixture_world(context, &def);
 	fixture_add(world, fixture_of_mesh(ring), fixture_at(0, 0, 0), CAROM_STATIC);
 	const carom_body_id id = fixture_add(world, fixture_of_mesh(ball), fixture_at(0.5, 0, 0), CAROM_DYNAMIC);
@@ -272,8 +272,8 @@ static unsigned run_swallowed_piece(bool predict, bool turned)
 	fixture_soup_sphere(&soup, (v3d){ 0, 0, 6 }, 0.1, 8);
 	carom_mesh *balls = fixture_mesh(context, &soup);
 	carom_world_def def = all_contacts();
-	def.predict = predict;
-	def.displacement_threshold = 0.6;
+	def.temporal = predict ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_ITERATIVE;
+	fixture_lab(&def)->displacement_threshold = 0.6;
 	carom_world *world = fixture_world(context, &def);
 	fixture_add(world, fixture_of_mesh(slab), fixture_at(0, 0, 0), CAROM_STATIC);
 	carom_pose pose = { { 0, 0, 0 }, fixture_turn((v3d){ 1, 0, 0 }, turned ? FIXTURE_PI : 0) };
@@ -517,7 +517,7 @@ TEST(temporal, short_steps_after_a_long_way_count)
 	carom_world *worlds[2];
 	carom_body_id ids[2];
 	for (int i = 0; i < 2; i++) {
-		def.temporal = i == 0 ? CAROM_TEMPORAL_ITERATIVE : CAROM_TEMPORAL_NONE;
+		def.temporal = i == 0 ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_NONE;
 		worlds[i] = fixture_world(context, &def);
 		fixture_add(worlds[i], fixture_of_mesh(ball), fixture_at(0, 0, 0), CAROM_STATIC);
 		ids[i] = fixture_add(worlds[i], fixture_of_mesh(ball), fixture_at(5e11, 0, 0), CAROM_DYNAMIC);
@@ -557,13 +557,13 @@ TEST(temporal, samples_known_outside_are_not_cast)
 TEST(temporal, lost_rays_are_cast_again_or_dropped)
 {
 	carom_world_def def = all_contacts();
-	def.displacement_threshold = 0.3;
-	def.max_walk = 2;
+	fixture_lab(&def)->displacement_threshold = 0.3;
+	fixture_lab(&def)->max_walk = 2;
 	const outcome recast = run_against_full(MOVING_ROLL, true, &def, 60 / TEST_FEWER);
 	CHECK(recast.rays_lost > 0);
 	CHECK(recast.rays_recast > 0);
 	CHECK(1000 * recast.difference.contacts_missing <= recast.difference.contacts);
-	def.lost_rays = CAROM_LOST_DROP;
+	fixture_lab(&def)->lost_rays = CAROM_LOST_DROP;
 	const outcome drop = run_against_full(MOVING_ROLL, true, &def, 60 / TEST_FEWER);
 	CHECK(drop.rays_lost > 0);
 	CHECK(drop.difference.contacts_missing > 10 * recast.difference.contacts_missing);
@@ -631,7 +631,7 @@ TEST(temporal, replaced_bodies_are_new)
 		moving_scene s;
 		moving_open(&s, fixture_context(1), MOVING_JITTER, true);
 		carom_world_def def = all_contacts();
-		def.stages = (carom_stages)stages;
+		fixture_lab(&def)->stages = (carom_stages)stages;
 		carom_body_id ids[MOVING_BODIES];
 		carom_world *world = moving_world(&s, &def, 0, ids);
 		for (int step = 0; step < 24; step++) {
@@ -692,7 +692,7 @@ TEST(temporal, a_pair_filter_interrupts_memory)
 	bool all = true;
 	carom_world_def def = all_contacts();
 	def.pair_filter = pass_when_told;
-	def.pair_filter_user = &all;
+	def.filter_user = &all;
 	carom_body_id ids[MOVING_BODIES];
 	carom_world *world = moving_world(&s, &def, 0, ids);
 	for (int step = 0; step < 40; step++) {
@@ -768,8 +768,8 @@ TEST(temporal, memory_does_not_grow)
 		moving_scene s;
 		moving_open(&s, fixture_context(1), MOVING_JITTER, true);
 		carom_world_def def = carom_default_world_def();
-		def.displacement_threshold = 2e-4; // of the jitter: a good part of the pairs is full in each step
-		def.worker_groups = groups;
+		fixture_lab(&def)->displacement_threshold = 2e-4; // of the jitter: a good part of the pairs is full in each step
+		fixture_lab(&def)->worker_groups = groups;
 		carom_body_id ids[MOVING_BODIES];
 		carom_world *world = moving_world(&s, &def, 0, ids);
 		size_t early = 0;

@@ -262,7 +262,7 @@ TEST(threads, loops_in_pair_filters_stay_on_their_worker)
 	looping_filter f = { .context = pool_context(&p) };
 	carom_world_def def = carom_default_world_def();
 	def.pair_filter = loop_in_filter;
-	def.pair_filter_user = &f;
+	def.filter_user = &f;
 	carom_world *world = crowded_world(f.context, &def, 7);
 	fixture_step(world);
 	int calls = 0;

@@ -1,4 +1,5 @@
 /// Walks of lines over triangles: the places they run over, and the walks themselves against the rays, on every instruction set.
+#include "lab/lab_state.h"
 #include "fixture.h"
 #include "test.h"
 #include "bvh/bvh_kernels.h"
@@ -195,7 +196,7 @@ TEST(walk, agrees_with_rays_on_a_sphere)
 	const carom_ray_batch rays = { LINES, { w.origin[0], w.origin[1], w.origin[2] },
 		{ w.direction[0], w.direction[1], w.direction[2] }, t_max };
 	const carom_hit_batch hits = { triangle, t, back };
-	cr_cast_basic(c, &rays, 0, LINES, &hits);
+	cr_cast_by(CAROM_RAYS_BASIC, CAROM_SIMD_SCALAR, c, &rays, 0, LINES, &hits);
 	int same = 0;
 	for (int32_t i = 0; i < LINES; i++) {
 		CHECK_INT(w.end[i], CR_WALK_BACK);

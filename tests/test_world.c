@@ -77,54 +77,63 @@ TEST(world, misuse_of_create_world)
 	def = carom_default_world_def(); \
 	def.field = value;               \
 	refuse_world(&s, &def, #field)
-	REFUSE(broad_phase, (carom_broad_phase)3);
+#define REFUSE_LAB(field, value)      \
+	def = carom_default_world_def();  \
+	fixture_lab(&def)->field = value; \
+	refuse_world(&s, &def, #field)
+	REFUSE(broad_phase, (carom_broad_phase)2);
 	REFUSE(broad_phase, (carom_broad_phase)-1);
-	REFUSE(ray_method, (carom_ray_method)99);
-	REFUSE(ray_method, (carom_ray_method)-1);
+	REFUSE_LAB(ray_method, (carom_ray_method)99);
+	REFUSE_LAB(ray_method, (carom_ray_method)-1);
 	REFUSE(max_contacts_per_pair, -1);
 	REFUSE(max_contacts_per_pair, 257);
-	REFUSE(max_depth_ratio, 0.5);
-	REFUSE(max_depth_ratio, -1);
-	REFUSE(max_depth_ratio, NAN);
+	REFUSE_LAB(max_depth_ratio, 0.5);
+	REFUSE_LAB(max_depth_ratio, -1);
+	REFUSE_LAB(max_depth_ratio, NAN);
 	REFUSE(speculative_distance, -0.1);
 	REFUSE(speculative_distance, NAN);
 	REFUSE(speculative_distance, INFINITY);
 	REFUSE(match_distance, -0.1);
 	REFUSE(match_distance, NAN);
-	REFUSE(ray_method, CAROM_RAYS_PLUGIN);
-	REFUSE(temporal, (carom_temporal)2);
+	REFUSE_LAB(ray_method, CAROM_RAYS_PLUGIN);
+	REFUSE(temporal, (carom_temporal)3);
 	REFUSE(temporal, (carom_temporal)-1);
-	REFUSE(lost_rays, (carom_lost_rays)2);
-	REFUSE(lost_rays, (carom_lost_rays)-1);
-	REFUSE(max_walk, 0);
-	REFUSE(max_walk, 65537);
-	REFUSE(displacement_threshold, -1e-9);
-	REFUSE(displacement_threshold, NAN);
-	REFUSE(displacement_threshold, INFINITY);
-	REFUSE(distance_extension, -1e-9);
-	REFUSE(distance_extension, NAN);
-	REFUSE(distance_extension, INFINITY);
+	REFUSE_LAB(lost_rays, (carom_lost_rays)2);
+	REFUSE_LAB(lost_rays, (carom_lost_rays)-1);
+	REFUSE_LAB(max_walk, 0);
+	REFUSE_LAB(max_walk, 65537);
+	REFUSE_LAB(displacement_threshold, -1e-9);
+	REFUSE_LAB(displacement_threshold, NAN);
+	REFUSE_LAB(displacement_threshold, INFINITY);
+	REFUSE_LAB(distance_extension, -1e-9);
+	REFUSE_LAB(distance_extension, NAN);
+	REFUSE_LAB(distance_extension, INFINITY);
 	REFUSE(contact_normal, (carom_contact_normal)3);
 	REFUSE(contact_normal, (carom_contact_normal)-1);
 	REFUSE(internal_edge_angle, -0.01);
 	REFUSE(internal_edge_angle, 3.1416);
 	REFUSE(internal_edge_angle, NAN);
-	REFUSE(stages, (carom_stages)2);
-	REFUSE(stages, (carom_stages)-1);
-	REFUSE(ray_buffers, (carom_ray_buffers)3);
-	REFUSE(ray_buffers, (carom_ray_buffers)-1);
-	REFUSE(ray_predictor, (carom_ray_predictor)2);
-	REFUSE(ray_predictor, (carom_ray_predictor)-1);
-	REFUSE(buffer_confidence, 0.999);
-	REFUSE(buffer_confidence, NAN);
-	REFUSE(buffer_confidence, INFINITY);
-	REFUSE(worker_groups, -1);
-	REFUSE(worker_groups, CAROM_MAX_WORKER_GROUPS + 1);
+	REFUSE_LAB(stages, (carom_stages)2);
+	REFUSE_LAB(stages, (carom_stages)-1);
+	REFUSE_LAB(ray_buffers, (carom_ray_buffers)3);
+	REFUSE_LAB(ray_buffers, (carom_ray_buffers)-1);
+	REFUSE_LAB(ray_predictor, (carom_ray_predictor)2);
+	REFUSE_LAB(ray_predictor, (carom_ray_predictor)-1);
+	REFUSE_LAB(buffer_confidence, 0.999);
+	REFUSE_LAB(buffer_confidence, NAN);
+	REFUSE_LAB(buffer_confidence, INFINITY);
+	REFUSE_LAB(worker_groups, -1);
+	REFUSE_LAB(worker_groups, CAROM_MAX_WORKER_GROUPS + 1);
 #undef REFUSE
+#undef REFUSE_LAB
+	const carom_lab nothing = { 0 };
+	def = carom_default_world_def();
+	def.lab = &nothing;
+	refuse_world(&s, &def, "carom_default_lab");
 	const carom_ray_plugin half = { .name = "half" };
 	def = carom_default_world_def();
-	def.ray_method = CAROM_RAYS_PLUGIN;
-	def.ray_plugin = &half;
+	fixture_lab(&def)->ray_method = CAROM_RAYS_PLUGIN;
+	fixture_lab(&def)->ray_plugin = &half;
 	refuse_world(&s, &def, "ray_plugin");
 	check_unharmed(&s, hash);
 	carom_destroy_world(NULL);
@@ -136,16 +145,16 @@ TEST(world, misuse_of_threshold_and_extension)
 	small s;
 	open_small(&s);
 	carom_world_def def = carom_default_world_def();
-	def.displacement_threshold = 0.02;
-	def.distance_extension = 0.01;
+	fixture_lab(&def)->displacement_threshold = 0.02;
+	fixture_lab(&def)->distance_extension = 0.01;
 	refuse_world(&s, &def, "displacement_threshold");
 	check_text(&s, "distance_extension, 0.01", "could enter"); // and why
 	// Equal, either one alone, or without prediction: all fine.
 	const double fine[4][3] = { { 0.01, 0.01, 1 }, { 0.02, 0, 1 }, { 0, 0.01, 1 }, { 0.02, 0.01, 0 } };
 	for (int i = 0; i < 4; i++) {
-		def.displacement_threshold = fine[i][0];
-		def.distance_extension = fine[i][1];
-		def.predict = fine[i][2] != 0;
+		fixture_lab(&def)->displacement_threshold = fine[i][0];
+		fixture_lab(&def)->distance_extension = fine[i][1];
+		def.temporal = fine[i][2] != 0 ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_ITERATIVE;
 		carom_world *world;
 		if (CHECK_INT(carom_create_world(s.context, &def, &world), CAROM_SUCCESS))
 			carom_destroy_world(world);
@@ -159,17 +168,17 @@ TEST(world, limits_of_settings_are_legal)
 	open_small(&s);
 	for (int most = 0; most < 2; most++) {
 		carom_world_def def = carom_default_world_def();
-		def.temporal = CAROM_TEMPORAL_ITERATIVE;
-		def.lost_rays = most ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
-		def.max_walk = most ? 65536 : 1;
-		def.displacement_threshold = def.distance_extension = most ? CAROM_MAX_COORDINATE : 0;
+		def.temporal = CAROM_TEMPORAL_PREDICTIVE;
+		fixture_lab(&def)->lost_rays = most ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+		fixture_lab(&def)->max_walk = most ? 65536 : 1;
+		fixture_lab(&def)->displacement_threshold = fixture_lab(&def)->distance_extension = most ? CAROM_MAX_COORDINATE : 0;
 		def.contact_normal = most ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
 		def.internal_edge_angle = most ? acos(-1) : 0;
-		def.stages = most ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
-		def.ray_buffers = most ? CAROM_BUFFERS_BACKTRACK : CAROM_BUFFERS_EXACT;
-		def.ray_predictor = most ? CAROM_PREDICTOR_LAST : CAROM_PREDICTOR_PAIRS;
-		def.buffer_confidence = most ? 1e6 : 1;
-		def.worker_groups = most ? CAROM_MAX_WORKER_GROUPS : 0;
+		fixture_lab(&def)->stages = most ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+		fixture_lab(&def)->ray_buffers = most ? CAROM_BUFFERS_BACKTRACK : CAROM_BUFFERS_EXACT;
+		fixture_lab(&def)->ray_predictor = most ? CAROM_PREDICTOR_LAST : CAROM_PREDICTOR_PAIRS;
+		fixture_lab(&def)->buffer_confidence = most ? 1e6 : 1;
+		fixture_lab(&def)->worker_groups = most ? CAROM_MAX_WORKER_GROUPS : 0;
 		carom_world *world;
 		REQUIRE(carom_create_world(s.context, &def, &world) == CAROM_SUCCESS);
 		fixture_add(world, fixture_of_mesh(s.mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
@@ -188,7 +197,7 @@ TEST(world, group_stats_of_no_group_are_zero)
 	open_small(&s);
 	const int numbers[] = { -1, 0, 1, CAROM_MAX_WORKER_GROUPS, INT32_MAX };
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-		const carom_group_stats g = carom_world_group_stats(s.world, numbers[i]); // a world without groups
+		const carom_group_stats g = carom_lab_group_stats(s.world, numbers[i]); // a world without groups
 		CHECK(g.pairs == 0 && g.new_pairs == 0 && g.rays == 0);
 	}
 	close_small(&s);
@@ -627,8 +636,8 @@ TEST(world, plugins_are_not_asked_about_empty_meshes)
 	const carom_ray_plugin plugin = { "some", build_some, cast_nothing, destroy_some, &states };
 	carom_context *context = fixture_context(1);
 	carom_world_def def = carom_default_world_def();
-	def.ray_method = CAROM_RAYS_PLUGIN;
-	def.ray_plugin = &plugin;
+	fixture_lab(&def)->ray_method = CAROM_RAYS_PLUGIN;
+	fixture_lab(&def)->ray_plugin = &plugin;
 	carom_world *world = fixture_world(context, &def);
 	carom_mesh *none = NULL, *ball = fixture_sphere_mesh(context, 0.5, 8);
 	const carom_mesh_def empty = carom_default_mesh_def();
@@ -673,10 +682,10 @@ TEST(world, bodies_keep_their_mesh_alive)
 
 TEST(world, nothing_and_little)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		carom_context *context = fixture_context(2);
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		carom_world *world = fixture_world(context, &def);
 		CHECK_INT(carom_world_contacts(world).count, 0);
 		CHECK_INT(carom_world_stats(world).step, 0);
@@ -781,12 +790,12 @@ static int32_t pairs_of(carom_world *world)
 
 TEST(world, kinds)
 {
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		for (int a = CAROM_STATIC; a <= CAROM_DYNAMIC; a++) {
 			for (int b = CAROM_STATIC; b <= CAROM_DYNAMIC; b++) {
 				carom_context *context = fixture_context(1);
 				carom_world_def def = carom_default_world_def();
-				def.broad_phase = (carom_broad_phase)broad;
+				fixture_set_broad(&def, broad);
 				carom_world *world = fixture_world(context, &def);
 				fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), (carom_body_kind)a);
 				fixture_add(world, fixture_sphere(1), fixture_at(1, 0, 0), (carom_body_kind)b);
@@ -816,10 +825,10 @@ TEST(world, categories_masks_and_groups)
 		{ 1, 0, 5, 1, 0, 5, true },                               // a positive group beats the masks
 		{ 1, 0, 5, 1, 0, 6, false }, { 1, 0, 0, 1, 0, 0, false }, // group 0 is none
 	};
-	for (int broad = CAROM_BROAD_TREE; broad <= CAROM_BROAD_BRUTE; broad++) {
+	for (int broad = CAROM_BROAD_TREE; broad <= FIXTURE_BROAD_BRUTE; broad++) {
 		carom_context *context = fixture_context(1);
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)broad;
+		fixture_set_broad(&def, broad);
 		carom_world *world = fixture_world(context, &def);
 		const carom_body_id a = fixture_add(world, fixture_sphere(1), fixture_at(0, 0, 0), CAROM_DYNAMIC);
 		const carom_body_id b = fixture_add(world, fixture_sphere(1), fixture_at(1, 0, 0), CAROM_STATIC);
@@ -864,7 +873,7 @@ TEST(world, filter_callback_in_threads)
 		memset(&q, 0, sizeof q);
 		carom_world_def def = carom_default_world_def();
 		def.pair_filter = ask;
-		def.pair_filter_user = &q;
+		def.filter_user = &q;
 		carom_world *world = fixture_world(context, &def);
 		uint64_t seed = 5;
 		for (int i = 0; i < CROWD; i++) {
@@ -1008,7 +1017,7 @@ TEST(world, determinism)
 		carom_context *context = fixture_context(1 + variant % 3);
 		carom_mesh *mesh = fixture_torus_mesh(context, 12, 6, 0.4, 0.3);
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = (carom_broad_phase)(variant / 3);
+		fixture_set_broad(&def, variant / 3);
 		carom_world *world = fixture_world(context, &def);
 		uint64_t seed = 3, hash = 0;
 		carom_body_id ids[60];

@@ -3,14 +3,13 @@
 /// in turn; the step's pairs and hashes are compared before a time is taken. Prints CSV: milliseconds of the pair step, which is the
 /// broad phase and the oriented boxes of its pairs. Usage: bench_broad [--threads N] [--bodies N]
 #include "bench/bench_random.h"
-#include "carom/carom.h"
+#include "carom/lab.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORLDS = 3, WARM_UP = 5, STEPS = 40, BRUTE_LIMIT = 2000 };
 
-static const carom_broad_phase PHASES[WORLDS] = { CAROM_BROAD_TREE, CAROM_BROAD_SWEEP, CAROM_BROAD_BRUTE };
 static const char *const NAMES[WORLDS] = { "tree", "sweep", "brute" };
 
 typedef struct scene {
@@ -50,7 +49,10 @@ static void open_scene(scene *s, int threads)
 	}
 	for (int w = 0; w < s->world_count; w++) {
 		carom_world_def def = carom_default_world_def();
-		def.broad_phase = PHASES[w];
+		carom_lab lab = carom_default_lab();
+		def.lab = &lab;
+		def.broad_phase = w == 1 ? CAROM_BROAD_SWEEP : CAROM_BROAD_TREE;
+		lab.brute_broad_phase = w == 2;
 		if (carom_create_world(s->context, &def, &s->worlds[w]) != CAROM_SUCCESS)
 			fail(carom_error_text(s->context));
 		for (int i = 0; i < s->bodies; i++) {

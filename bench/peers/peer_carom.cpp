@@ -27,7 +27,6 @@ class CaromPeer final : public Peer {
 		carom_world_def world_def = carom_default_world_def();
 		world_def.temporal = temporal;
 		world_def.max_contacts_per_pair = 0;
-		world_def.complete = true;
 		check(carom_create_world(context, &world_def, &world));
 		carom_body_def body_def = carom_default_body_def();
 		body_def.shape.type = CAROM_MESH;
@@ -102,7 +101,7 @@ class CaromPeer final : public Peer {
 
 std::unique_ptr<Peer> create_carom(const Mesh &mesh, int body_count)
 {
-	return std::make_unique<CaromPeer>(mesh, body_count, CAROM_TEMPORAL_ITERATIVE);
+	return std::make_unique<CaromPeer>(mesh, body_count, CAROM_TEMPORAL_PREDICTIVE);
 }
 
 std::unique_ptr<Peer> create_carom_full(const Mesh &mesh, int body_count)

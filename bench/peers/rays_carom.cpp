@@ -2,7 +2,7 @@
 
 #include "rays.h"
 
-#include "carom/carom.h"
+#include "carom/lab.h"
 
 namespace bench {
 namespace {
@@ -40,7 +40,7 @@ class CaromCaster final : public Caster {
 		for (size_t block = 0; block + 1 < rays.first.size(); block++) {
 			const carom_ray_batch batch = ray_batch(rays, block);
 			const carom_hit_batch out = hit_batch(rays, block, hits);
-			if (carom_mesh_cast_rays(target, method, &batch, &out) != CAROM_SUCCESS) {
+			if (carom_lab_cast_rays(target, method, &batch, &out) != CAROM_SUCCESS) {
 				fail(std::string("Carom: ") + carom_error_text(context));
 			}
 		}

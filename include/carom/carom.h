@@ -10,7 +10,6 @@
 #include "carom/math.h"
 #include "carom/mesh.h"
 #include "carom/mesh_query.h"
-#include "carom/plugin.h"
 #include "carom/query.h"
 #include "carom/record.h"
 #include "carom/results.h"

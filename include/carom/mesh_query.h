@@ -5,21 +5,25 @@
 
 #include "carom/geometry.h"
 #include "carom/mesh.h"
-#include "carom/plugin.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// How rays are cast. The three watertight ones give the same hits, bit for bit.
-typedef enum carom_ray_method {
-	CAROM_RAYS_WIDE,   ///< 8-wide tree, SIMD, watertight
-	CAROM_RAYS_BINARY, ///< binary tree with skip pointers, no stack, watertight
-	CAROM_RAYS_BASIC,  ///< every triangle, watertight
-	/// Every triangle, by Moeller and Trumbore (1997): may leak at edges; for comparison.
-	CAROM_RAYS_MOLLER_TRUMBORE,
-	CAROM_RAYS_PLUGIN, ///< carom_world_def.ray_plugin
-} carom_ray_method;
+/// Rays of one batch against one mesh, in the mesh's frame: arrays of count elements each.
+typedef struct carom_ray_batch {
+	int32_t count;
+	const float *origin[3];
+	const float *direction[3]; ///< need not be unit; t counts in their lengths
+	const float *t_max;        ///< hits beyond are not wanted; may be infinite
+} carom_ray_batch;
+
+/// Where to write results: arrays of count elements each.
+typedef struct carom_hit_batch {
+	int32_t *triangle; ///< number of the nearest triangle hit with 0 <= t <= t_max, or -1
+	float *t;
+	uint8_t *back_face; ///< 1 when direction . (e1 x e2) > 0
+} carom_hit_batch;
 
 /// Pairs of triangles of one mesh that intersect and share no vertex: where the surface passes
 /// through or touches itself. Exact, on the coordinates that the mesh was made from: doubles are
@@ -43,17 +47,15 @@ CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const 
 	const carom_mesh *mesh_b, const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2],
 	int32_t *count);
 
-/// Nearest hit of many rays in the mesh's frame, float, as the ray stage of a step does it. A hit
-/// counts from either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge
-/// or a corner, one that is hit from behind is taken, and of these the one with the lowest corner
-/// (in x, then y, then z; then by its other corners), so that the numbers of triangles do not
-/// matter. Directions of length below 1e-30 hit nothing or anything. The results are the same, bit
-/// for bit, for CAROM_RAYS_WIDE, CAROM_RAYS_BINARY and CAROM_RAYS_BASIC on every machine (triangles
-/// seen so nearly edge-on that t has no digits left aside). CAROM_INVALID_ARGUMENT for
-/// CAROM_RAYS_PLUGIN, an unknown method, a negative count, or a missing array. Thread-safe, takes
-/// no memory.
-CAROM_API carom_result carom_mesh_cast_rays(const carom_mesh *mesh, carom_ray_method method,
-	const carom_ray_batch *rays, const carom_hit_batch *hits);
+/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from
+/// either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge or a
+/// corner, one that is hit from behind is taken, and of these the one with the lowest corner (in x,
+/// then y, then z; then by its other corners), so that the numbers of triangles do not matter. No
+/// ray slips through between two triangles. Directions of length below 1e-30 hit nothing or
+/// anything. The results are the same, bit for bit, on every machine. CAROM_INVALID_ARGUMENT for a
+/// negative count or a missing array. Thread-safe, takes no memory.
+CAROM_API carom_result carom_mesh_cast_rays(
+	const carom_mesh *mesh, const carom_ray_batch *rays, const carom_hit_batch *hits);
 
 /// A point of a mesh's surface, in the mesh's frame.
 typedef struct carom_mesh_point {

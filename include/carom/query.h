@@ -15,8 +15,8 @@ extern "C" {
 // inside another. They see the poses and the places of vertices set last, stepped or not. A
 // deforming body is looked at as it is, rounded to float about the middle of its box: the first
 // query that comes near it after its vertices were set brings its tree up to date, which takes
-// memory the first time and where the tree has become so bad that it is rebuilt. A query that finds no
-// memory for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where
+// memory the first time and where the tree has become so bad that it is rebuilt. A query that finds
+// no memory for that fails with CAROM_OUT_OF_MEMORY, or with CAROM_OVER_BUDGET where
 // carom_world_def.memory_budget forbids it; all else stays usable.
 
 /// Which bodies a query sees. Start from carom_default_query_filter (all).
@@ -64,8 +64,8 @@ CAROM_API carom_result carom_world_overlap_shape(const carom_world *world, const
 
 /// The contacts that a shape at a pose would have with the bodies of the world now, sorted by body
 /// and part: as a dynamic body A that no step has seen, with the settings of the world
-/// (max_contacts_per_pair, speculative_distance, contact_normal, ...; rays of a plug-in by
-/// CAROM_RAYS_WIDE instead). Normals take the shape out. body_a is null, impulses are 0, pair
+/// (max_contacts_per_pair, speculative_distance, contact_normal, ...; its lab's methods are
+/// not used). Normals take the shape out. body_a is null, impulses are 0, pair
 /// counts the bodies met. The user's pair filter is not asked. Sensors and bodies that deform have
 /// no contacts. Planes are not accepted as the query's shape. count and capacity as in
 /// carom_world_cast_ray_all. Takes memory from the context while it runs, and runs on the calling

@@ -38,7 +38,7 @@ typedef struct carom_replay_result {
 
 /// Run a recording in a new world of the context and compare each step's hash.
 /// CAROM_INVALID_RECORDING when the stream is damaged or a hash differs; result is filled in both
-/// cases as far as it got.
+/// cases as far as it got. CAROM_UNSUPPORTED for a world that left rays out (carom/lab.h).
 CAROM_API carom_result carom_replay_recording(
 	carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result);
 

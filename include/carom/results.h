@@ -24,9 +24,9 @@ typedef struct carom_body_id {
 
 /// How a contact was found; it says which kinds feature_a and feature_b are.
 typedef enum carom_contact_kind {
-	/// A ray from vertex feature_a of A hit triangle feature_b of B (see also max_depth_ratio). Of
-	/// patches: the vertex lies below the facet that the triangle is part of, or the facet of the
-	/// vertex above the triangle. Ahead: the triangle is nearest to the vertex.
+	/// A ray from vertex feature_a of A hit triangle feature_b of B (or a nearer point stands for
+	/// its hit). Of patches: the vertex lies below the facet that the triangle is part of, or the
+	/// facet of the vertex above the triangle. Ahead: the triangle is nearest to the vertex.
 	CAROM_VERTEX_A,
 	CAROM_VERTEX_B, ///< the same with A and B exchanged
 	/// An edge of A and the surface of B cross and no ray hit: feature_a is 3 * triangle + corner
@@ -261,15 +261,15 @@ typedef struct carom_stats {
 	/// prediction.
 	int64_t rays_outward;
 	int64_t rays_iterative; ///< rays continued from the triangle of the last step
-	/// Of the outward rays, those of pairs that remember their hits (predict).
+	/// Of the outward rays, those of pairs that remember what they found.
 	int64_t rays_predictive;
 	int64_t rays_lost; ///< iterative rays whose walk found nothing
 	/// Iterative rays cast again in full: lost ones, those without a place to begin, and those that
 	/// seem to have come out, where the grid does not know them outside (counted in rays_full too).
 	int64_t rays_recast;
-	int64_t rays_missed; ///< rays that CAROM_BUFFERS_IGNORE left out
+	int64_t rays_missed; ///< rays that the laboratory left out
 	int64_t walk_steps;  ///< triangles visited by all walks
-	int32_t backtracks;  ///< times that CAROM_BUFFERS_BACKTRACK did a stage again
+	int32_t backtracks;  ///< times that the laboratory did a stage again
 	/// Pairs of meshes done in full: by the full algorithm, or found apart by their surfaces.
 	int32_t pairs_full;
 	int32_t pairs_iterative;  ///< pairs of meshes continued from the last steps
@@ -295,17 +295,8 @@ typedef struct carom_stats {
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step
 } carom_stats;
 
-/// Counts and times of one worker group in the last step (carom_world_def.worker_groups).
-typedef struct carom_group_stats {
-	int32_t pairs;     ///< of meshes
-	int32_t new_pairs; ///< of these, dealt to the group in this step
-	int64_t rays;      ///< full and iterative
-} carom_group_stats;
-
 /// Counts and times of the last good step; zero before the first.
 CAROM_API carom_stats carom_world_stats(const carom_world *world);
-/// Counts of group 0 <= group < worker_groups; zero before the first step and for other numbers.
-CAROM_API carom_group_stats carom_world_group_stats(const carom_world *world, int group);
 /// How the impacts of the last good step were found; zero when no body deformed in it.
 CAROM_API carom_sweep_stats carom_world_sweep_stats(const carom_world *world);
 

@@ -18,7 +18,6 @@
 #define CAROM_WORLD_H
 
 #include "carom/mesh_query.h"
-#include "carom/plugin.h"
 #include "carom/results.h"
 #include "carom/shape.h"
 
@@ -99,35 +98,31 @@ typedef bool carom_pair_filter_fn(
 typedef bool carom_contact_filter_fn(
 	const carom_contact *contact, uint64_t user_data_a, uint64_t user_data_b, void *user);
 
-/// How pairs of overlapping boxes are found; all give the same pairs. docs/measured/broad_phase.md
-/// measures them.
+/// How pairs of overlapping boxes are found; all give the same pairs.
+/// docs/measured/broad_phase.md measures them.
 typedef enum carom_broad_phase {
 	CAROM_BROAD_TREE,  ///< dynamic tree of widened boxes: cheap when little moves
 	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
-	CAROM_BROAD_BRUTE, ///< all pairs; the oracle of the two others
 } carom_broad_phase;
 
-/// Whether pairs of meshes are worked out from the beginning in every step.
+/// What pairs of meshes keep from step to step.
 typedef enum carom_temporal {
-	/// Every pair with the full algorithm in every step.
+	/// Nothing: every pair is worked out with the full algorithm in every step.
 	CAROM_TEMPORAL_NONE,
 	/// A pair that has moved little since its last full step continues from it (Lehericey 2013):
 	/// vertices near the other surface walk over its triangles from the one they met last, pairs
 	/// known to be apart by more than they have moved are left alone, and pairs whose edges cross
-	/// test only the triangles that were near. With complete, no pair is lost whose surfaces cross,
-	/// or of which one body lies wholly inside the other. A separate piece of a body that has come
-	/// wholly inside the other body, and a vertex that is inside by no more than rounding, are
-	/// found in every step only if their vertices are watched, see predict; else perhaps with the
-	/// pair's next full step. Single contacts of a colliding pair may be missed too, see predict
-	/// and lost_rays.
+	/// test only the triangles that were near. No pair is lost whose surfaces cross, or of which
+	/// one body lies wholly inside the other. Only vertices that are inside already are watched: a
+	/// separate piece of a body that has come wholly inside the other body, and a vertex that is
+	/// inside by no more than rounding, may be found only with the pair's next full step. Single
+	/// contacts of a colliding pair may be missed until then too.
 	CAROM_TEMPORAL_ITERATIVE,
+	/// As iterative, and the vertices outside are watched too that are near enough to enter before
+	/// the pair's next full step: each becomes a contact in the very step in which it enters. Their
+	/// rays are also followed outward, to find where their walks begin.
+	CAROM_TEMPORAL_PREDICTIVE,
 } carom_temporal;
-
-/// The treatment of a ray whose walk over the triangles finds nothing.
-typedef enum carom_lost_rays {
-	CAROM_LOST_RECAST, ///< cast with the full algorithm in the same step
-	CAROM_LOST_DROP,   ///< no contact from it until the pair's next full step, as in the paper
-} carom_lost_rays;
 
 /// Which way a contact of a vertex ray points.
 typedef enum carom_contact_normal {
@@ -140,123 +135,57 @@ typedef enum carom_contact_normal {
 	/// static (carom_mesh_def), contacts are made of facets and real edges: the plane of a facet of
 	/// either body, or of two edges that cross, which parts the bodies soonest where they overlap
 	/// gives the normal and all depths; points are vertices below it and where edges leave the
-	/// overlap. Other pairs as CAROM_NORMAL_TRIANGLE. Needs complete; without it as
-	/// CAROM_NORMAL_TRIANGLE.
+	/// overlap. Other pairs as CAROM_NORMAL_TRIANGLE.
 	CAROM_NORMAL_PATCH,
 } carom_contact_normal;
 
-/// How the work on meshes is laid out; both give the same contacts.
-typedef enum carom_stages {
-	/// A dense list for each stage and each ray algorithm (Lehericey, Gouranton and Arnaldi, 2015).
-	CAROM_STAGES_LISTS,
-	/// One loop over pairs and all their vertices with a switch in it: the baseline that the paper
-	/// compares with.
-	CAROM_STAGES_NAIVE,
-} carom_stages;
-
-/// The behaviour when a list of rays needs more room than was predicted (Lehericey, Gouranton and
-/// Arnaldi, 2015).
-typedef enum carom_ray_buffers {
-	CAROM_BUFFERS_EXACT, ///< lists grow as they need: nothing is predicted
-	/// Rays beyond the predicted room are left out and counted (carom_stats.rays_missed).
-	CAROM_BUFFERS_IGNORE,
-	CAROM_BUFFERS_BACKTRACK, ///< they are counted, and the stage is done again with the right room
-} carom_ray_buffers;
-
-/// How the room for rays is predicted from the last step.
-typedef enum carom_ray_predictor {
-	/// Rays of the last step * pairs of meshes now / then * buffer_confidence (Eq. 1 of the 2015
-	/// paper).
-	CAROM_PREDICTOR_PAIRS,
-	CAROM_PREDICTOR_LAST, ///< rays of the last step * buffer_confidence (its Eq. 2)
-} carom_ray_predictor;
-
-enum { CAROM_MAX_WORKER_GROUPS = 16 };
+/// Settings that repeat papers and baselines (carom/lab.h). Not part of the installed library.
+typedef struct carom_lab carom_lab;
 
 /// How to make a world. Start from carom_default_world_def.
 typedef struct carom_world_def {
 	int cookie; ///< set by carom_default_world_def; do not touch
 	carom_broad_phase broad_phase;
-	carom_ray_method ray_method;
-	const carom_ray_plugin *ray_plugin; ///< used with CAROM_RAYS_PLUGIN; must outlive the world
 	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest is always kept, and points that
 	/// keep the extent of the patch.
 	int32_t max_contacts_per_pair;
-	/// Complete: pairs of meshes in which no ray hit are tested triangle against triangle. Without
-	/// it edges that cross edges are missed, as in the papers.
-	bool complete;
-	/// Drop rays that leave the source body before they reach the surface of the target (Hermann,
-	/// Faure and Raffin, 2008). A pair whose rays are all dropped is still completed.
-	bool exit_distance_test;
-	/// A ray may run far inside the other body although its surface is near: along a wall, or down
-	/// the length of a limb. Where a ray is longer than this many times the distance to the nearest
-	/// surface point, that point gives depth, normal and triangle instead. Rays shorter than a
-	/// fiftieth of the diagonal of the smaller body's box stay as they are. At least 1; 0: never,
-	/// the rays as they are.
-	double max_depth_ratio;
-	/// Report features that are apart by at most this (metres) as contacts with negative depth; 0:
-	/// none. Of two meshes that are apart the nearest features are told, whichever they are, at
-	/// their true distance and along the line between them, and all others that come near each
-	/// other; of faces side by side the patch. Two meshes that touch in patches also have contacts
-	/// where corners and edges come near beside these, along their normals. Without complete, or
-	/// CAROM_NORMAL_PATCH, rays along the vertex normals look for it: two edges, or faces that no
-	/// vertex points at, are not seen ahead then. Of two convex shapes, and of a convex shape and a
-	/// mesh, the distance told is never too long, and may be too short by a tenth, since the normal
-	/// of a face is preferred. A front (carom_mesh_sides) is not seen from behind.
+	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of
+	/// two meshes that are apart the nearest features are told, whichever they are, at their true
+	/// distance and along the line between them, and all others that come near each other; of faces
+	/// side by side the patch. Two meshes that touch in patches also have contacts where corners
+	/// and edges come near beside these, along their normals. Without CAROM_NORMAL_PATCH, rays
+	/// along the vertex normals look for it: two edges, or faces that no vertex points at, are not
+	/// seen ahead then. Of two convex shapes, and of a convex shape and a mesh, the distance told
+	/// is never too long, and may be too short by a tenth, since the normal of a face is preferred.
+	/// A front (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in
 	/// the frame of body A (metres).
 	double match_distance;
-	/// Reuse the findings of the last steps.
 	carom_temporal temporal;
-	/// Watch the vertices outside that are near enough to enter before the pair's next full step:
-	/// each becomes a contact in the very step in which it enters. Their rays are followed outward
-	/// too, by distance_extension, to find where their walks begin. Without it only vertices that
-	/// are inside already are watched.
-	bool predict;
-	carom_lost_rays lost_rays;
-	/// Most triangles that a walk visits, 1 to 65536.
-	int32_t max_walk;
-	/// Metres that the two bodies of a pair may have moved against each other, anywhere they could
-	/// touch, since their last full step before the next is due; 0: chosen for each pair from its
-	/// speed and size. At most distance_extension if both are given and predict is set.
-	double displacement_threshold;
-	/// Metres that outward rays are followed; 0: chosen with the threshold.
-	double distance_extension;
 	carom_contact_normal contact_normal;
 	/// Edges between triangles that differ by less than this angle (radians, 0 to pi) are no edges
 	/// to a contact: it takes the normal of the face, so that bodies slide over a triangulated
 	/// surface as over a smooth one. 0: every edge counts.
 	double internal_edge_angle;
-	carom_stages stages;
-	carom_ray_buffers ray_buffers;
-	carom_ray_predictor ray_predictor;
-	double buffer_confidence; ///< factor of the prediction, 1 to 1e6
-	/// Deal the pairs of meshes to this many groups, each served by one worker at a time, as by
-	/// devices with their own memory: a pair stays with its group while its boxes overlap, a new
-	/// one goes to the group with the least work (Lehericey 2013). 0: no groups, any worker takes
-	/// any pair. The results are the same. At most CAROM_MAX_WORKER_GROUPS.
-	int32_t worker_groups;
-	carom_pair_filter_fn *pair_filter; ///< NULL: none
-	void *pair_filter_user;
+	carom_pair_filter_fn *pair_filter;       ///< NULL: none
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
-	void *contact_filter_user;
-	carom_sweep_def sweep; ///< how impacts of deforming bodies are found
-	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). A body
-	/// that is stopped there has contacts if speculative_distance is as large.
+	void *filter_user;                       ///< handed to both filters
+	carom_sweep_def sweep;                   ///< how impacts of deforming bodies are found
+	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What
+	/// is stopped there has contacts if speculative_distance is as large.
 	double toi_tolerance;
 	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
 	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the
 	/// results of the last one. Structures that queries make count too, and are kept: a tree over
 	/// the bodies, and one over each deforming body that a query came near.
 	size_t memory_budget;
+	const carom_lab *lab; ///< NULL: none. Read by carom_create_world only
 } carom_world_def;
 
-/// Tree, wide rays, 8 contacts a pair, complete, no exit distance test, max_depth_ratio 2, nothing
-/// speculative, match_distance 0.02 m, iterative with prediction, recast, max_walk 32 and
-/// thresholds chosen, normals of patches, internal edges below 5 degrees, lists, exact buffers,
-/// confidence 1.02, no groups, no filter, carom_default_sweep_def, toi_tolerance 0.001 m, no
-/// budget. Thread-safe.
+/// Tree, 8 contacts a pair, nothing speculative, match_distance 0.02 m, predictive, normals of
+/// patches, internal edges below 5 degrees, no filter, carom_default_sweep_def, toi_tolerance
+/// 0.001 m, no budget, no lab. Thread-safe.
 CAROM_API carom_world_def carom_default_world_def(void);
 
 /// Make an empty world. def may be NULL for the defaults. On failure *world is NULL. Thread-safe:

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "bvh/collider.h"
-#include "carom/plugin.h"
+#include "carom/mesh_query.h"
 #include "geom/triangle.h"
 #include "math/transform.h"
 
@@ -115,16 +115,5 @@ typedef struct cr_bvh_kernels {
 
 /// The table for an instruction set that was built in.
 const cr_bvh_kernels *cr_get_bvh_kernels(carom_simd simd);
-
-// Other methods for the rays begin..end-1 of a batch:
-/// Binary tree with skip pointers, watertight.
-void cr_cast_binary(
-	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
-/// Every triangle, watertight.
-void cr_cast_basic(
-	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
-/// Every triangle by Moeller-Trumbore.
-void cr_cast_moller_trumbore(
-	const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
 
 #endif

@@ -54,7 +54,7 @@ typedef struct cr_shape {
 	// NULL for the others.
 	carom_mesh *mesh;
 	const cr_collider *collider; // of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
-	void *plugin_state;          // of the ray plugin for the collider, or NULL
+	void *lab_state;             // of the laboratory for the collider, or NULL
 	double centre[3];            // of the local box; unused for planes
 	double half[3];              // half extents of the local box; infinite for planes
 } cr_shape;

@@ -1,8 +1,7 @@
 /// Broad phase: pairs of bodies whose world boxes overlap, and that filters let pass.
 ///
-/// Three of them behind one interface. All give the same pairs: those of living bodies a < b (by index) with
-/// cr_bodies_may_collide, cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. Refused pairs are not
-/// stored.
+/// Several behind one interface. All give the same pairs: those of living bodies a < b (by index) with
+/// cr_bodies_may_collide, cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. What is refused is not stored.
 #ifndef CR_DETECT_BROAD_H
 #define CR_DETECT_BROAD_H
 
@@ -53,9 +52,8 @@ static inline bool cr_broad_ask(const cr_broad *broad, int32_t a, int32_t b)
 	return !broad->verdict || broad->verdict(broad->verdict_user, a < b ? a : b, a < b ? b : a);
 }
 
-/// Make one. Brute force O(n^2) is the oracle; sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et
+/// Make one. Sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et
 /// al. 1995, I-COLLIDE); tree is a dynamic tree of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, 2019).
-carom_result cr_broad_create_brute(carom_context *context, cr_broad **broad);
 carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad);
 carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad);
 

@@ -8,7 +8,7 @@
 /// measured along it: depth * |cosine| (Lehericey 2013, projected constraints). Of all directions this is the shortest push
 /// that takes the point out of the triangle's plane. The direction stays on the side it was, so it still takes the source out.
 ///
-/// A way that cr_finish_way has first replaced by the one to the nearest surface point (carom_world_def.max_depth_ratio) is
+/// A way that cr_finish_way has first replaced by the one to the nearest surface point (carom_lab.max_depth_ratio) is
 /// treated alike: where that point lies within a face, the way is its normal already and stays; at a hollow edge or corner it
 /// becomes the normal of the nearest triangle, and the depth that to its plane.
 ///

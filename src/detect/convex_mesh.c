@@ -768,7 +768,7 @@ void cr_collide_convex_mesh(const cr_pipeline *p, cr_worker *worker, cr_body_pai
 		.body_is_a = body_is_a,
 		.collider = mesh->shape.collider,
 		.convex = cr_convex_of(&body->shape.def),
-		.margin = p->settings.speculative_distance,
+		.margin = p->settings.world.speculative_distance,
 		.to_front = pushes_to_front(mesh) };
 	if (c.collider->tree.node_count == 0)
 		return;

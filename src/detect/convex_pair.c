@@ -24,7 +24,7 @@ void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, cr_body_pair pai
 	cr_relative b_in_a;
 	cr_relative_transform(a, b, &b_in_a.rotation, &b_in_a.position);
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
-	const int count = cr_convex_contacts(&convex_a, &convex_b, &b_in_a, p->settings.speculative_distance, contacts);
+	const int count = cr_convex_contacts(&convex_a, &convex_b, &b_in_a, p->settings.world.speculative_distance, contacts);
 	for (int i = 0; i < count; i++) {
 		const v3d point = v3d_add(m3d_mul(&a->rotation, contacts[i].point), a->pose.position);
 		add_contact(worker, point, m3d_mul(&a->rotation, contacts[i].normal), contacts[i].depth, i);
@@ -39,8 +39,8 @@ void cr_collide_convex_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pa
 	const v3d up = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
 	const double height = v3d_dot(up, v3d_sub(plane->pose.position, body->pose.position));
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
-	const int count =
-		cr_convex_plane_contacts(&convex, m3d_tmul(&body->rotation, up), height, p->settings.speculative_distance, contacts);
+	const int count = cr_convex_plane_contacts(
+		&convex, m3d_tmul(&body->rotation, up), height, p->settings.world.speculative_distance, contacts);
 	for (int i = 0; i < count; i++) {
 		const double depth = contacts[i].depth;
 		const v3d core = v3d_add(m3d_mul(&body->rotation, contacts[i].point), body->pose.position);

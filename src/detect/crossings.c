@@ -106,7 +106,7 @@ static cr_next cast_rays(const cr_pipeline *p, cr_pair_work *w)
 /// neither body lies inside the other, no ray needs to be cast.
 static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
-	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.speculative_distance;
+	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.world.speculative_distance;
 	if (cr_wants_manifold(p, w) && add_crossings(p, worker, w))
 		return CR_NEXT_NONE;
 	if (w->meetings.count == 0 && (ahead == 0 || w->gap > ahead) && !is_contained(p, w))
@@ -148,7 +148,7 @@ static cr_next judge_after_rays(const cr_pipeline *p, cr_worker *worker, cr_pair
 		return CR_NEXT_NONE;
 	if (w->iterative)
 		return w->dropped || is_contained(p, w) ? start_over(worker, w) : CR_NEXT_NONE;
-	if (p->settings.exit_distance_test && add_containment(p, worker, w))
+	if (p->settings.lab.exit_distance_test && add_containment(p, worker, w))
 		w->allowed = w->gap = 0;
 	return CR_NEXT_NONE;
 }

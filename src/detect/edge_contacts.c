@@ -282,7 +282,7 @@ static void add_edge_contacts(cr_completion *c, int side)
 void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing)
 {
 	const int64_t before = c->worker->contacts.count;
-	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.internal_edge_angle);
+	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.world.internal_edge_angle);
 	add_edge_contacts(c, 0);
 	add_edge_contacts(c, 1);
 	if (c->worker->contacts.count == before)

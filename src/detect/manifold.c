@@ -55,7 +55,7 @@ static int32_t fewest_facets(const cr_body *a, const cr_body *b)
 
 bool cr_wants_manifold(const cr_pipeline *p, const cr_pair_work *w)
 {
-	if (p->settings.contact_normal != CAROM_NORMAL_PATCH || !p->settings.complete)
+	if (p->settings.world.contact_normal != CAROM_NORMAL_PATCH || !p->settings.lab.complete)
 		return false;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const bool closed = a->shape.collider->closed && b->shape.collider->closed;
@@ -460,7 +460,7 @@ bool cr_make_manifold(cr_completion *c, const cr_candidates *crossing)
 	const int64_t before = c->worker->contacts.count;
 	if (crossing->count > MOST_CROSSINGS && fewest_facets(c->body[0], c->body[1]) > FEW_FACETS)
 		return false;
-	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.internal_edge_angle);
+	c->internal_cosine = cr_internal_cosine(c->pipeline->settings.world.internal_edge_angle);
 	cr_manifold m = { .completion = c, .overlap = &overlap };
 	m.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale);
 	if (!cr_find_overlap(c, crossing, &overlap) || !make_patches(&m)) {

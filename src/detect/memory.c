@@ -32,22 +32,22 @@ bool cr_is_still_apart(
 
 void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 {
-	const carom_world_def *d = &p->settings;
+	const cr_settings *d = &p->settings;
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	const cr_shared_region region = cr_find_shared_region(a, b);
 	w->allowed = cr_threshold_of(d, a, b, &region, 1);
 	if (!d->predict || w->allowed == 0)
 		return;
-	// A vertex that enters within the allowed motion was that near before, and a speculative one farther out.
-	if (d->distance_extension > 0)
-		w->allowed = fmin(w->allowed, d->distance_extension);
-	const double extension = d->distance_extension > 0 ? d->distance_extension : w->allowed;
-	w->extension = cr_round_up(fmax(extension, w->allowed + d->speculative_distance));
+	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.
+	if (d->lab.distance_extension > 0)
+		w->allowed = fmin(w->allowed, d->lab.distance_extension);
+	const double extension = d->lab.distance_extension > 0 ? d->lab.distance_extension : w->allowed;
+	w->extension = cr_round_up(fmax(extension, w->allowed + d->world.speculative_distance));
 }
 
 float cr_entry_reach(const cr_pipeline *p, const cr_pair_work *w)
 {
-	return cr_round_up((p->settings.predict ? w->allowed : 0) + p->settings.speculative_distance);
+	return cr_round_up((p->settings.predict ? w->allowed : 0) + p->settings.world.speculative_distance);
 }
 
 void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
@@ -55,7 +55,7 @@ void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
 	cr_pair_memory *m = cr_memory_of(p, w);
 	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
 	m->apart_from = w->now;
-	m->apart_from.allowed = gap - p->settings.speculative_distance;
+	m->apart_from.allowed = gap - p->settings.world.speculative_distance;
 	m->apart = m->apart_from.allowed > 0;
 	m->apart_until = cr_path_until(a->path + b->path, m->apart_from.allowed, 0);
 }
@@ -73,7 +73,7 @@ static void renew_memory(const cr_pipeline *p, cr_pair_work *w)
 	if (w->contacts.count > 0 || w->cut)
 		return;
 	// Without the complete pass a pair counts as apart, as in the paper, when nothing is watched.
-	if (!p->settings.complete)
+	if (!p->settings.lab.complete)
 		w->gap = m->valid && !w->iterative && m->watched[0].count + m->watched[1].count == 0 ? w->allowed : 0;
 	cr_remember_apart(p, w, w->gap);
 }

@@ -78,7 +78,8 @@ typedef struct near_search {
 
 bool cr_wants_near_contacts(const cr_pipeline *p)
 {
-	return p->settings.speculative_distance > 0 && p->settings.complete && p->settings.contact_normal == CAROM_NORMAL_PATCH;
+	return p->settings.world.speculative_distance > 0 && p->settings.lab.complete &&
+		p->settings.world.contact_normal == CAROM_NORMAL_PATCH;
 }
 
 // ---- Minima ----
@@ -478,9 +479,9 @@ void cr_add_near_contacts(cr_completion *c, bool touching)
 	const cr_pipeline *p = c->pipeline;
 	cr_candidates *near = &c->worker->candidates;
 	near_search s = { .completion = c,
-		.reach = p->settings.speculative_distance,
+		.reach = p->settings.world.speculative_distance,
 		.tolerance = TOUCHING * ((double)c->collider[0]->scale + c->collider[1]->scale),
-		.internal_cosine = cr_internal_cosine(p->settings.internal_edge_angle),
+		.internal_cosine = cr_internal_cosine(p->settings.world.internal_edge_angle),
 		.fronted = { !c->collider[0]->closed && cr_has_front(c->body[0]), !c->collider[1]->closed && cr_has_front(c->body[1]) },
 		.best = { .distance = INFINITY },
 		.touching = touching,

@@ -122,7 +122,7 @@ static void count_apart(cr_worker *worker)
 static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	return p->settings.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) &&
+	return p->settings.lab.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) &&
 		vertex_speaks_for_all(&p->bodies[w->a], &p->bodies[w->b]);
 }
 
@@ -134,7 +134,7 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	cr_pair_memory *m = cr_memory_of(p, w);
 	if (m)
 		cr_claim_memory(a, b, m);
-	w->extension = cr_round_up(p->settings.speculative_distance);
+	w->extension = cr_round_up(p->settings.world.speculative_distance);
 	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
 	if (m) {
 		const cr_shared_region region = cr_find_shared_region(a, b);
@@ -146,8 +146,8 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 		m->valid = w->iterative;
 	}
 	double gap;
-	w->keep =
-		w->iterative || cr_boxes_are_near(p->settings.speculative_distance, a, b, &w->now.rotation, w->now.translation, &gap);
+	w->keep = w->iterative ||
+		cr_boxes_are_near(p->settings.world.speculative_distance, a, b, &w->now.rotation, w->now.translation, &gap);
 	if (!w->keep) {
 		if (m)
 			cr_remember_apart(p, w, gap);
@@ -195,7 +195,7 @@ static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w,
 
 static void pair_piece(cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end)
 {
-	const bool iterative = p->settings.temporal == CAROM_TEMPORAL_ITERATIVE;
+	const bool iterative = p->settings.world.temporal != CAROM_TEMPORAL_NONE;
 	cr_pair_work *rest[PAIRS_PER_TASK];
 	int count = 0;
 	for (int64_t i = begin; i < end; i++) {
@@ -268,7 +268,7 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		!cr_array_reserve(p->context, &p->next, count) || !cr_array_reserve(p->context, &p->order, count) ||
 		!cr_array_reserve(p->context, &p->taken, count))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	if (p->settings.temporal == CAROM_TEMPORAL_ITERATIVE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
+	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");
 	p->work.count = count;
 	cr_parallel_for(p->context, pair_task, count, PAIRS_PER_TASK, p);
@@ -277,6 +277,10 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		if (p->work.data[i].keep)
 			p->kept.data[p->kept.count++] = (int32_t)i;
 	}
-	cr_deal_to_groups(p);
+	p->order.count = p->kept.count;
+	if (p->hooks.order)
+		return p->hooks.order(p);
+	if (p->kept.count > 0)
+		memcpy(p->order.data, p->kept.data, (size_t)p->kept.count * sizeof *p->order.data);
 	return CAROM_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /// The stages in order, with times and counts.
 
-#include "detect/pipeline.h"
+#include "detect/laboratory.h"
+#include "base/parallel.h"
 #include "base/time.h"
 #include <string.h>
 
@@ -9,28 +10,50 @@ enum { TIDY_BYTES = 1 << 18 };
 
 const cr_stages cr_cpu_stages = { "cpu", cr_stage_pairs, cr_stage_near, cr_stage_crossings, cr_stage_vertices, cr_stage_rays,
 	cr_stage_finish, cr_stage_simple, cr_stage_reduce };
-const cr_stages cr_naive_stages = { "naive", cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL, cr_stage_naive,
-	cr_stage_finish, cr_stage_simple, cr_stage_reduce };
+
+int64_t cr_take(cr_pipeline *p, cr_next next)
+{
+	p->taken.count = 0;
+	for (int64_t i = 0; i < p->order.count; i++) {
+		if (p->next.data[p->order.data[i]] == next)
+			p->taken.data[p->taken.count++] = p->order.data[i];
+	}
+	return p->taken.count;
+}
+
+void cr_for_pairs(cr_pipeline *p, carom_task_fn *task_fn, int64_t min_range)
+{
+	if (p->hooks.for_pairs)
+		p->hooks.for_pairs(p, task_fn, min_range);
+	else
+		cr_parallel_for(p->context, task_fn, p->taken.count, min_range, p);
+}
+
+carom_result cr_check_workers(const cr_pipeline *p, const char *what)
+{
+	for (int32_t i = 0; i < p->worker_count; i++) {
+		if (p->workers[i].failed)
+			return cr_fail_memory(p->context, what);
+	}
+	return CAROM_SUCCESS;
+}
 
 /// Two bodies within the speculative distance overlap when each box grows by half of it.
-static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.speculative_distance; }
+static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.world.speculative_distance; }
 
 static carom_result create_broad(cr_pipeline *p)
 {
-	switch (p->settings.broad_phase) {
-	case CAROM_BROAD_SWEEP: return cr_broad_create_sweep(p->context, &p->broad);
-	case CAROM_BROAD_BRUTE: return cr_broad_create_brute(p->context, &p->broad);
-	default: return cr_broad_create_tree(p->context, &p->broad);
-	}
+	if (p->settings.world.broad_phase == CAROM_BROAD_SWEEP)
+		return cr_broad_create_sweep(p->context, &p->broad);
+	return cr_broad_create_tree(p->context, &p->broad);
 }
 
-carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const carom_world_def *settings)
+carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const cr_settings *settings)
 {
-	*p = (cr_pipeline){ .context = context, .settings = *settings };
-	p->stages = settings->stages == CAROM_STAGES_NAIVE ? &cr_naive_stages : &cr_cpu_stages;
+	*p = (cr_pipeline){ .context = context, .settings = *settings, .stages = &cr_cpu_stages };
 	p->bvh = cr_get_bvh_kernels(context->simd);
 	p->detect = cr_get_detect_kernels(context->simd);
-	p->worker_count = settings->worker_groups > context->thread_count ? settings->worker_groups : context->thread_count;
+	p->worker_count = settings->lab.worker_groups > context->thread_count ? settings->lab.worker_groups : context->thread_count;
 	cr_frame_init(&p->frame, context);
 	cr_kept_init(&p->memories[0], context);
 	cr_kept_init(&p->memories[1], context);
@@ -41,7 +64,9 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const caro
 		cr_arena_init(&p->workers[i].arena, context);
 		cr_arena_init(&p->workers[i].walked, context);
 	}
-	const carom_result result = create_broad(p);
+	carom_result result = settings->lab.tools ? settings->lab.tools->open(p) : CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS && !p->broad)
+		result = create_broad(p);
 	if (result != CAROM_SUCCESS)
 		cr_pipeline_free(p);
 	else
@@ -61,6 +86,8 @@ void cr_pipeline_free(cr_pipeline *p)
 	cr_kept_free(&p->memories[0]);
 	cr_kept_free(&p->memories[1]);
 	cr_temporal_free(p->context, &p->temporal);
+	if (p->lab)
+		p->settings.lab.tools->close(p);
 	if (p->broad)
 		p->broad->destroy(p->broad);
 	cr_array_free(p->context, &p->pairs);
@@ -150,7 +177,8 @@ void cr_pipeline_forget(cr_pipeline *p)
 	for (int i = 0; i < p->worker_count; i++)
 		p->workers[i].kept_tails = (cr_kept_tails){ 0 };
 	p->live_kept = 0;
-	p->rooms = (cr_ray_rooms){ 0 };
+	if (p->lab)
+		p->settings.lab.tools->forget(p);
 }
 
 static void add_counts(const cr_pipeline *p, carom_stats *stats)
@@ -178,17 +206,11 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		simple += w->pairs_simple;
 		scratch += w->arena.used + w->walked.used;
 	}
-	stats->rays_missed = p->rooms.missed;
-	stats->backtracks = p->rooms.backtracks;
+	stats->rays_missed = p->rays_missed;
+	stats->backtracks = p->backtracks;
 	stats->box_pairs = p->broad->met < INT32_MAX ? (int32_t)p->broad->met : INT32_MAX;
 	stats->narrow_pairs = (int32_t)(p->kept.count + simple);
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
-}
-
-static void finish_groups(cr_pipeline *p)
-{
-	for (int32_t g = 0; g < p->settings.worker_groups; g++)
-		p->groups[g].rays = p->workers[g].rays_full + p->workers[g].rays_iterative;
 }
 
 /// Run a stage, if there is one, after those before it have succeeded, and charge it to a clock.
@@ -217,7 +239,7 @@ static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
 	run(p, s->finish, &stats->ms_complete, &result);
 	run(p, s->simple, &stats->ms_complete, &result);
 	run(p, s->reduce, &stats->ms_merge, &result);
-	if (result == CAROM_SUCCESS && p->settings.temporal == CAROM_TEMPORAL_ITERATIVE &&
+	if (result == CAROM_SUCCESS && p->settings.world.temporal != CAROM_TEMPORAL_NONE &&
 		!cr_temporal_keep(p->context, &p->temporal, &p->pairs))
 		return cr_fail_memory(p->context, "what pairs remember");
 	return result;
@@ -227,6 +249,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 {
 	p->bodies = bodies;
 	p->body_count = body_count;
+	p->rays_missed = p->backtracks = 0;
 	reset_workers(p);
 	if (!tidy_kept(p)) {
 		cr_pipeline_forget(p);
@@ -242,6 +265,7 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 		return result;
 	}
 	add_counts(p, stats);
-	finish_groups(p);
+	if (p->lab)
+		p->settings.lab.tools->end_step(p);
 	return CAROM_SUCCESS;
 }

@@ -115,18 +115,6 @@ typedef struct cr_worker {
 	char padding[CR_CACHE_LINE];
 } cr_worker;
 
-/// Lists of rays by algorithm.
-enum { CR_LIST_FULL, CR_LIST_ITERATIVE, CR_LIST_COUNT };
-
-/// Prediction of the lengths of the lists of rays.
-typedef struct cr_ray_rooms {
-	int64_t last_pairs; // of meshes, of the broad phase, in the last step; 0: none yet
-	int64_t last_rays[CR_LIST_COUNT];
-	int64_t room[CR_LIST_COUNT]; // of this step
-	int64_t missed;              // rays that found no room
-	int32_t backtracks;
-} cr_ray_rooms;
-
 /// Is a contact of parts a < b kept? Any thread. contact->pair is its number among those of the pair.
 typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom_contact *contact);
 
@@ -134,16 +122,28 @@ typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom
 typedef carom_result cr_mesh_maker_fn(void *user, cr_body *body);
 
 typedef struct cr_stages cr_stages;
+typedef struct cr_pipeline cr_pipeline;
 
-typedef struct cr_pipeline {
+/// Cast rays begin..end-1 against the mesh of a body.
+typedef void cr_cast_fn(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin,
+	int32_t end, const carom_hit_batch *hits);
+
+/// In the place of parts of stages. NULL: the library's own. The laboratory sets them.
+typedef struct cr_hooks {
+	cr_cast_fn *cast;
+	carom_result (*order)(cr_pipeline *pipeline); // the kept pairs, into pipeline->order, which has their count
+	void (*for_pairs)(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
+} cr_hooks;
+
+struct cr_pipeline {
 	carom_context *context;
 	const cr_stages *stages;
 	const cr_bvh_kernels *bvh;
 	const cr_detect_kernels *detect;
-	carom_world_def settings;
+	cr_settings settings;
 	cr_broad *broad;
 	cr_worker *workers;   // [worker_count]
-	int32_t worker_count; // threads, or worker groups if these are more
+	int32_t worker_count; // at least as many as threads
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
 	bool has_parts; // some body has several: the pairs found are to be put in the order of bodies
@@ -153,14 +153,15 @@ typedef struct cr_pipeline {
 	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
 	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; dense list of those kept:
 	CR_ARRAY(int32_t) kept;
-	int round;                                         // of near, crossings, vertices and rays in this step, from 0
-	CR_ARRAY(uint8_t) next;                            // [work] cr_next of each pair of meshes
-	CR_ARRAY(int32_t) order;                           // the kept pairs as the stages take them: by worker group, then as kept
-	int64_t order_first[CAROM_MAX_WORKER_GROUPS + 1];  // of each worker group, in order
-	CR_ARRAY(int32_t) taken;                           // those that the running stage takes, in that order
-	int64_t taken_first[CAROM_MAX_WORKER_GROUPS + 1];  // of each worker group, in taken
-	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS]; // of the step
-	cr_ray_rooms rooms;
+	int round;               // of near, crossings, vertices and rays in this step, from 0
+	CR_ARRAY(uint8_t) next;  // [work] cr_next of each pair of meshes
+	CR_ARRAY(int32_t) order; // the kept pairs as the stages take them
+	CR_ARRAY(int32_t) taken; // those that the running stage takes, in that order
+	cr_hooks hooks;
+	void *lab;           // state of the laboratory; NULL: none
+	bool leaves_rays;    // the laboratory may leave rays out
+	int64_t rays_missed; // of the step: left out, or without room at first
+	int32_t backtracks;  // of the step
 	cr_temporal temporal;
 	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
 	void *keep_contact_user;
@@ -169,10 +170,10 @@ typedef struct cr_pipeline {
 	cr_kept memories[2]; // the memory of pairs: one in use, the other for when that is tidied
 	int keeping;         // the one in use
 	size_t live_kept;    // bytes of its entries after it was tidied last
-} cr_pipeline;
+};
 
 /// Make and free the state between steps.
-carom_result cr_pipeline_init(cr_pipeline *pipeline, carom_context *context, const carom_world_def *settings);
+carom_result cr_pipeline_init(cr_pipeline *pipeline, carom_context *context, const cr_settings *settings);
 void cr_pipeline_free(cr_pipeline *pipeline);
 /// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to stats. On failure the pipeline
 /// can be run again.
@@ -198,7 +199,6 @@ carom_result cr_stage_rays(cr_pipeline *pipeline);      // ray.c
 carom_result cr_stage_finish(cr_pipeline *pipeline);    // finish.c
 carom_result cr_stage_simple(cr_pipeline *pipeline);    // simple_pairs.c: the one stage of the simple pairs
 carom_result cr_stage_reduce(cr_pipeline *pipeline);    // reduce.c: sort the contacts of each pair of meshes and reduce them
-carom_result cr_stage_naive(cr_pipeline *pipeline);     // naive.c: vertices and rays in one naive loop
 
 /// A back end: the functions of the stages, in the order of these members. near to rays run in rounds.
 struct cr_stages {
@@ -213,14 +213,10 @@ struct cr_stages {
 	carom_result (*reduce)(cr_pipeline *);
 };
 extern const cr_stages cr_cpu_stages;
-extern const cr_stages cr_naive_stages;
 
-/// Make the order in which the stages take the kept pairs: by worker group (groups.c).
-void cr_deal_to_groups(cr_pipeline *pipeline);
 /// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there are.
 int64_t cr_take(cr_pipeline *pipeline, cr_next next);
-/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker, or each
-/// group's pairs by the worker of the group.
+/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker.
 void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
 /// Out of memory in any worker? what names the thing that was being made.
 carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
@@ -238,12 +234,8 @@ void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_coll
 cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
 /// Turn the hits of the rays of a side into contacts and into the watches of the pair.
 void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
-/// Predict the room of both lists of rays (buffers.c), and under CAROM_BUFFERS_IGNORE cut the iterative rays to it.
-void cr_plan_rays(cr_pipeline *pipeline);
-/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets the rays.
-bool cr_must_backtrack(cr_pipeline *pipeline);
-/// Under CAROM_BUFFERS_IGNORE cut the full rays to their room. Notes the true lengths for the next step.
-void cr_cut_rays(cr_pipeline *pipeline);
+/// Make the rays of the taken pairs (vertex.c).
+void cr_make_rays(cr_pipeline *pipeline);
 
 // Side 0 of a pair: samples of a against b; side 1: of b against a.
 static inline const cr_body *cr_source_of(const cr_pipeline *p, const cr_pair_work *w, int side)
@@ -342,15 +334,11 @@ typedef struct cr_way_out {
 /// direction.
 bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
 
-/// From the hit of a ray from origin to the depth and direction of its contact: apply carom_world_def.max_depth_ratio and
-/// contact_normal.
+/// From what a ray from origin found to what its contact tells: apply carom_lab.max_depth_ratio and contact_normal.
 void cr_finish_way(
 	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 
-/// Cast rays begin..end-1 by a built-in method (all but CAROM_RAYS_PLUGIN).
-void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *collider,
-	const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
-/// Cast rays begin..end-1 against the target by the method of the settings.
+/// Cast rays begin..end-1 against the target by hooks.cast, or the wide tree.
 void cr_cast(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
 	const carom_hit_batch *hits);
 

@@ -65,28 +65,13 @@ void cr_keep_contacts(cr_worker *worker, cr_span *range)
 		memcpy(cr_contacts_at(worker->frame, range->first), worker->contacts.data, (size_t)count * sizeof(cr_raw_contact));
 }
 
-void cr_cast_collider(const cr_bvh_kernels *kernels, carom_ray_method method, const cr_collider *c, const carom_ray_batch *rays,
-	int32_t begin, int32_t end, const carom_hit_batch *hits)
-{
-	switch (method) {
-	case CAROM_RAYS_BINARY: cr_cast_binary(c, rays, begin, end, hits); break;
-	case CAROM_RAYS_BASIC: cr_cast_basic(c, rays, begin, end, hits); break;
-	case CAROM_RAYS_MOLLER_TRUMBORE: cr_cast_moller_trumbore(c, rays, begin, end, hits); break;
-	default: kernels->cast(c, rays, begin, end, hits); break;
-	}
-}
-
 void cr_cast(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
 	const carom_hit_batch *hits)
 {
-	if (p->settings.ray_method != CAROM_RAYS_PLUGIN) {
-		cr_cast_collider(p->bvh, p->settings.ray_method, target->shape.collider, rays, begin, end, hits);
-		return;
-	}
-	const carom_ray_batch part = { end - begin, { rays->origin[0] + begin, rays->origin[1] + begin, rays->origin[2] + begin },
-		{ rays->direction[0] + begin, rays->direction[1] + begin, rays->direction[2] + begin }, rays->t_max + begin };
-	const carom_hit_batch to = { hits->triangle + begin, hits->t + begin, hits->back_face + begin };
-	p->settings.ray_plugin->cast(target->shape.plugin_state, &part, &to, p->settings.ray_plugin->user);
+	if (p->hooks.cast)
+		p->hooks.cast(p, target, rays, begin, end, hits);
+	else
+		p->bvh->cast(target->shape.collider, rays, begin, end, hits);
 }
 
 static carom_ray_batch batch_of(const cr_sample_rays *r, int32_t count)
@@ -95,7 +80,7 @@ static carom_ray_batch batch_of(const cr_sample_rays *r, int32_t count)
 		{ r->direction[0], r->direction[1], r->direction[2] }, r->t_max };
 }
 
-/// The hit behind the origin of ray i, for methods that only look forward.
+/// Cast ray i the other way, for methods that only look forward.
 static void cast_behind(
 	const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t i, float reach, const cr_line_hits *hits)
 {
@@ -110,11 +95,11 @@ static void cast_behind(
 		hits->behind_triangle[i] = -1;
 }
 
-/// Lines begin..end-1 in both directions, by the method of the settings.
+/// Lines begin..end-1 in both directions.
 static void cast_both_ways(const cr_pipeline *p, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
 	float reach, const cr_line_hits *hits)
 {
-	if (p->settings.ray_method == CAROM_RAYS_WIDE && reach > 0) {
+	if (!p->hooks.cast && reach > 0) {
 		p->bvh->cast_lines(target->shape.collider, rays, begin, end, reach, hits);
 		return;
 	}
@@ -207,11 +192,11 @@ static bool take_nearest(const cr_pipeline *p, const cr_collider *target, const 
 	return true;
 }
 
-/// How near the surface must be to an origin to take the place of its way (carom_world_def.max_depth_ratio); 0: the way stays.
+/// How near the surface must be to an origin to take the place of its way (carom_lab.max_depth_ratio); 0: the way stays.
 static float nearest_limit(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], const cr_way_out *way)
 {
-	const double ratio = p->settings.max_depth_ratio;
+	const double ratio = p->settings.lab.max_depth_ratio;
 	if (ratio == 0 || way->depth < SHORT_RAY * fminf(source->diagonal, target->diagonal))
 		return 0;
 	const float reach = (float)(way->depth / ratio);
@@ -304,9 +289,9 @@ void cr_finish_way(
 {
 	const float limit = nearest_limit(p, source, target, origin, way);
 	const bool replaced = limit > 0 && take_nearest(p, target, origin, limit, way);
-	if (p->settings.contact_normal == CAROM_NORMAL_TRIANGLE)
+	if (p->settings.world.contact_normal == CAROM_NORMAL_TRIANGLE)
 		cr_project_way(target, way);
-	else if (p->settings.contact_normal == CAROM_NORMAL_PATCH && !replaced)
+	else if (p->settings.world.contact_normal == CAROM_NORMAL_PATCH && !replaced)
 		straighten(target, origin, way);
 }
 
@@ -338,7 +323,7 @@ static void add_ahead(const ray_side *s, int32_t i, float t, int32_t triangle)
 {
 	const cr_sample_rays *r = &s->rays;
 	cr_way_out way = { -t, { r->direction[0][i], r->direction[1][i], r->direction[2][i] }, triangle };
-	if (s->pipeline->settings.contact_normal != CAROM_NORMAL_RAY)
+	if (s->pipeline->settings.world.contact_normal != CAROM_NORMAL_RAY)
 		cr_project_way(s->target->shape.collider, &way);
 	add_sample_contact(s, r->sample[i], &way);
 }
@@ -388,7 +373,7 @@ static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *
 	if (hits->behind_triangle[at] < 0 || !hits->behind_back[at])
 		return LINE_NOTHING;
 	*triangle = hits->behind_triangle[at];
-	if (hits->behind_t[at] <= s->pipeline->settings.speculative_distance)
+	if (hits->behind_t[at] <= s->pipeline->settings.world.speculative_distance)
 		add_ahead(s, i, hits->behind_t[at], *triangle);
 	return LINE_AHEAD;
 }
@@ -405,7 +390,7 @@ static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	const float inward[3] = { r->direction[0][i], r->direction[1][i], r->direction[2][i] };
 	// Inside, but its ray left its own body first: the gap stays negative, so that it is followed in every step.
-	if (s->pipeline->settings.exit_distance_test && cr_is_inside(s->pipeline, s->target->shape.collider, origin, inward)) {
+	if (s->pipeline->settings.lab.exit_distance_test && cr_is_inside(s->pipeline, s->target->shape.collider, origin, inward)) {
 		watch->place = -1;
 		return true;
 	}
@@ -484,7 +469,7 @@ static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t 
 	const float t = walks->t[i];
 	const int32_t place = walks->place[i];
 	if (t < 0) {
-		if (-t <= s->pipeline->settings.speculative_distance)
+		if (-t <= s->pipeline->settings.world.speculative_distance)
 			add_ahead(s, i, -t, cr_place_number(s->target->shape.collider, place));
 		return LINE_AHEAD;
 	}
@@ -503,7 +488,7 @@ static bool is_surely_outside(const ray_side *s, int32_t i)
 {
 	const cr_sample_rays *r = &s->rays;
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
-	return s->pipeline->settings.speculative_distance == 0 && cr_side_of(s->target->shape.collider, origin) < 0;
+	return s->pipeline->settings.world.speculative_distance == 0 && cr_side_of(s->target->shape.collider, origin) < 0;
 }
 
 /// A watched sample whose walk found nothing, or had nowhere to begin, or says that a sample that was inside has come out:
@@ -526,7 +511,7 @@ static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_
 static void judge_walks(const ray_side *s, const cr_walks *walks)
 {
 	cr_watch *watched = cr_watched(s->pipeline, cr_memory_of(s->pipeline, s->work), s->side);
-	const bool cast_again = s->pipeline->settings.lost_rays == CAROM_LOST_RECAST;
+	const bool cast_again = s->pipeline->settings.lab.lost_rays == CAROM_LOST_RECAST;
 	for (int32_t i = 0; i < s->count; i++) {
 		cr_watch *watch = &watched[walks->entry[i]];
 		const bool found = walks->end[i] == CR_WALK_BACK, began = watch->place >= 0;
@@ -550,7 +535,7 @@ cr_next cr_after_rays(const cr_pipeline *p, cr_pair_work *w)
 		return w->touching ? CR_NEXT_NONE : CR_NEXT_NEAR;
 	if (w->looked)
 		return w->touching ? CR_NEXT_NONE : CR_NEXT_CROSSINGS;
-	return cr_wants_manifold(p, w) || (p->settings.complete && !w->touching) ? CR_NEXT_NEAR : CR_NEXT_NONE;
+	return cr_wants_manifold(p, w) || (p->settings.lab.complete && !w->touching) ? CR_NEXT_NEAR : CR_NEXT_NONE;
 }
 
 void cr_judge_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
@@ -593,7 +578,7 @@ void cr_walk_range(
 	const cr_sample_rays *r = &walks->rays;
 	const cr_walk_lines lines = { { r->origin[0], r->origin[1], r->origin[2] },
 		{ r->direction[0], r->direction[1], r->direction[2] }, walks->place, walks->t, walks->end };
-	p->bvh->walk(target, &lines, begin, end, p->settings.max_walk, &worker->walk_steps);
+	p->bvh->walk(target, &lines, begin, end, p->settings.lab.max_walk, &worker->walk_steps);
 }
 
 static void walk_worker(const cr_pipeline *p, cr_worker *worker)

@@ -125,7 +125,7 @@ void cr_sort_contacts(cr_raw_contacts *contacts)
 
 int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_contacts *contacts)
 {
-	const int64_t found = contacts->count, most = p->settings.max_contacts_per_pair;
+	const int64_t found = contacts->count, most = p->settings.world.max_contacts_per_pair;
 	cr_sort_contacts(contacts);
 	if (most > 0 && found > most)
 		keep_some(worker, contacts, most);

@@ -14,7 +14,7 @@ static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, 
 {
 	const cr_algorithm algorithm = cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]);
 	*found = (cr_found_pair){ .a = pair.a, .b = pair.b };
-	if (!cr_pair_is_near(p->settings.speculative_distance, &p->bodies[pair.a], &p->bodies[pair.b]))
+	if (!cr_pair_is_near(p->settings.world.speculative_distance, &p->bodies[pair.a], &p->bodies[pair.b]))
 		return;
 	worker->pairs_simple++;
 	worker->contacts.count = 0;

@@ -186,10 +186,10 @@ double cr_choose_threshold(double motion, double size)
 bool cr_is_threshold_useful(double threshold, double motion) { return threshold >= USEFUL_STEPS * motion; }
 
 double cr_threshold_of(
-	const carom_world_def *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share)
+	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share)
 {
-	if (settings->displacement_threshold > 0)
-		return settings->displacement_threshold;
+	if (settings->lab.displacement_threshold > 0)
+		return settings->lab.displacement_threshold;
 	const float size = fminf(a->shape.collider->extent, b->shape.collider->extent);
 	return share * cr_choose_threshold(cr_last_motion(a, b, region), size);
 }

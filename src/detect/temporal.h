@@ -10,6 +10,7 @@
 
 #include "detect/broad.h"
 #include "detect/frame.h"
+#include "detect/settings.h"
 
 /// A relative pose, and the displacement from it up to which a memory holds.
 typedef struct cr_reference {
@@ -39,7 +40,7 @@ typedef struct cr_pair_memory {
 	bool valid;     // full and watched hold, and bodies and shapes are still those
 	bool apart;     // apart_from holds
 	bool touched;   // had contacts when it was last looked at
-	bool ungrouped; // no worker group holds the pair yet
+	bool ungrouped; // no worker group (src/lab) holds the pair yet
 	uint8_t group;  // the one that does
 	uint32_t generation[2];
 	double apart_until;      // sum of the bodies' paths up to which it is apart without a closer look
@@ -122,6 +123,6 @@ bool cr_is_threshold_useful(double threshold, double motion);
 
 /// The threshold of a pair: that of the settings, or share of the one chosen from its last motion.
 double cr_threshold_of(
-	const carom_world_def *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share);
+	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share);
 
 #endif

@@ -120,7 +120,7 @@ static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	const cr_transform *to_target = cr_to_target(w, side), *to_source = cr_to_target(w, 1 - side);
 	int64_t tested = 0;
 	int32_t count = p->detect->collect(
-		source, target, to_target, to_source, w->extension, p->settings.exit_distance_test, &casts.rays, 0, &tested);
+		source, target, to_target, to_source, w->extension, p->settings.lab.exit_distance_test, &casts.rays, 0, &tested);
 	count = drop_far(p, w, target, &casts.rays, count);
 	w->rays[side] = cr_close_casts(worker, &casts, count);
 	worker->vertices_tested += tested;
@@ -171,9 +171,8 @@ static void add_run(const cr_pipeline *p, cr_worker *worker, const walking_side 
 static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	// All that the pair watches, also when the stage is done again; less only where there is no room (buffers.c).
-	const bool cut = p->settings.ray_buffers == CAROM_BUFFERS_IGNORE;
-	const int32_t watched = cut ? w->rays[side].count : m->watched[side].count;
+	// All that the pair watches, also when its rays are made once more; less only where the laboratory has cut them.
+	const int32_t watched = p->leaves_rays ? w->rays[side].count : m->watched[side].count;
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_transform *to_target = cr_to_target(w, side);
 	cr_list_tail *tail = &worker->tails.walks;
@@ -183,9 +182,9 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	}
 	const cr_walks walks = cr_walks_at(worker->frame, tail->next);
 	const cr_transform then = cr_reference_transform(&m->full, side);
-	const int32_t count =
-		p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then, cr_watched(p, m, side), watched,
-			(float)p->settings.speculative_distance, p->settings.exit_distance_test, &walks.rays, walks.place, walks.entry, 0);
+	const int32_t count = p->detect->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then,
+		cr_watched(p, m, side), watched, (float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test,
+		&walks.rays, walks.place, walks.entry, 0);
 	w->rays[side] = (cr_span){ tail->next, count };
 	tail->next += (uint32_t)count;
 	worker->vertices_watched += watched;
@@ -245,14 +244,12 @@ static void vertex_task(int64_t begin, int64_t end, int worker, void *task)
 		vertex_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
 }
 
+void cr_make_rays(cr_pipeline *p) { cr_for_pairs(p, vertex_task, PAIRS_PER_TASK); }
+
 carom_result cr_stage_vertices(cr_pipeline *p)
 {
-	if (cr_take(p, CR_NEXT_RAYS) == 0 && p->round > 0)
+	if (cr_take(p, CR_NEXT_RAYS) == 0)
 		return CAROM_SUCCESS;
-	cr_plan_rays(p);
-	cr_for_pairs(p, vertex_task, PAIRS_PER_TASK);
-	if (cr_must_backtrack(p))
-		cr_for_pairs(p, vertex_task, PAIRS_PER_TASK);
-	cr_cut_rays(p);
+	cr_make_rays(p);
 	return cr_check_workers(p, "the rays of a step");
 }

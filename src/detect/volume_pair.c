@@ -12,7 +12,7 @@ void cr_collide_volumes(const cr_pipeline *p, cr_worker *worker, cr_body_pair pa
 	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
 	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
 	const int count =
-		cr_volume_contacts(&a->shape.def, &a->pose, &b->shape.def, &b->pose, p->settings.speculative_distance, contacts);
+		cr_volume_contacts(&a->shape.def, &a->pose, &b->shape.def, &b->pose, p->settings.world.speculative_distance, contacts);
 	for (int i = 0; i < count; i++) {
 		const cr_volume_contact *v = &contacts[i];
 		const cr_raw_contact contact = {
@@ -78,7 +78,7 @@ void cr_collide_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair
 	const cr_collider *c = mesh->shape.collider;
 	if (c->sample_tree.node_count == 0)
 		return;
-	plane_side s = { worker, mesh, mesh_is_a, { 0, 0, 0 }, 0, { 0, 0, 0 }, p->settings.speculative_distance };
+	plane_side s = { worker, mesh, mesh_is_a, { 0, 0, 0 }, 0, { 0, 0, 0 }, p->settings.world.speculative_distance };
 	s.world_normal = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
 	s.normal = m3d_tmul(&mesh->rotation, s.world_normal);
 	s.offset = v3d_dot(s.world_normal, v3d_sub(mesh->pose.position, plane->pose.position));
@@ -493,7 +493,7 @@ void cr_collide_round(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair
 	const double length = round->shape.def.type == CAROM_CAPSULE ? round->shape.def.half_length : 0;
 	r.core[0] = v3d_add(m3d_mul(&rotation, (v3d){ 0, 0, -length }), translation);
 	r.core[1] = v3d_add(m3d_mul(&rotation, (v3d){ 0, 0, length }), translation);
-	if (!find_near(&r, r.radius + p->settings.speculative_distance)) {
+	if (!find_near(&r, r.radius + p->settings.world.speculative_distance)) {
 		worker->failed = true;
 		return;
 	}

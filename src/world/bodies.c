@@ -128,68 +128,19 @@ static carom_result check_def(carom_context *context, const carom_body_def *def)
 	return result == CAROM_SUCCESS && is_deforming(def) ? cr_check_deforming(context, def, name) : result;
 }
 
-// ---- Ray plugin ----
-
-/// Let the plugin prepare a mesh, once for all its bodies.
-static carom_result attach_plugin(carom_world *world, cr_shape *shape, const char *function)
-{
-	const carom_ray_plugin *plugin = world->def.ray_plugin;
-	const cr_collider *c = shape->collider;
-	// No ray is ever cast at a mesh without triangles.
-	if (world->def.ray_method != CAROM_RAYS_PLUGIN || !c || c->triangle_count == 0)
-		return CAROM_SUCCESS;
-	for (int64_t i = 0; i < world->plugin_meshes.count; i++) {
-		cr_plugin_mesh *m = &world->plugin_meshes.data[i];
-		if (m->collider == c) {
-			m->bodies++;
-			shape->plugin_state = m->state;
-			return CAROM_SUCCESS;
-		}
-	}
-	const size_t bytes = 3 * (size_t)c->triangle_count * sizeof(int32_t);
-	int32_t *triangles = cr_alloc(&world->memory, bytes);
-	if (!triangles || !cr_array_reserve(&world->memory, &world->plugin_meshes, world->plugin_meshes.count + 1)) {
-		cr_free(&world->memory, triangles, bytes);
-		return cr_fail_memory(world->context, "a mesh of the ray plugin");
-	}
-	for (int32_t i = 0; i < c->triangle_count; i++) {
-		for (int k = 0; k < 3; k++)
-			triangles[3 * i + k] = c->topology->triangles[3 * (int64_t)c->triangle_number[i] + k];
-	}
-	shape->plugin_state = plugin->build(
-		c->topology->vertices, c->topology->vertex_count, triangles, c->triangle_number, c->triangle_count, plugin->user);
-	cr_free(&world->memory, triangles, bytes);
-	if (!shape->plugin_state)
-		return cr_fail(world->context, CAROM_OUT_OF_MEMORY, "%s: the ray plugin %s failed to prepare the mesh", function,
-			plugin->name ? plugin->name : "");
-	world->plugin_meshes.data[world->plugin_meshes.count++] = (cr_plugin_mesh){ c, shape->plugin_state, 1 };
-	return CAROM_SUCCESS;
-}
-
-void cr_hold_plugin_mesh(carom_world *world, const cr_shape *shape)
-{
-	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
-		world->plugin_meshes.data[i].bodies += world->plugin_meshes.data[i].collider == shape->collider;
-}
-
-void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape)
-{
-	for (int64_t i = 0; i < world->plugin_meshes.count; i++) {
-		cr_plugin_mesh *m = &world->plugin_meshes.data[i];
-		if (m->collider != shape->collider || --m->bodies > 0)
-			continue;
-		world->def.ray_plugin->destroy(m->state, world->def.ray_plugin->user);
-		*m = world->plugin_meshes.data[--world->plugin_meshes.count];
-		return;
-	}
-}
-
 // ---- Adding and removing ----
+
+/// Show a shape to the laboratory, if there is one. function names the call in error texts.
+static carom_result attach_shape(carom_world *world, cr_shape *shape, const char *function)
+{
+	const struct cr_laboratory *lab = cr_laboratory_of(&world->pipeline);
+	return lab ? lab->attach(&world->pipeline, shape, function) : CAROM_SUCCESS;
+}
 
 carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape)
 {
 	cr_shape_init(def, shape);
-	const carom_result result = deforming ? CAROM_SUCCESS : attach_plugin(world, shape, "carom_world_add_body");
+	const carom_result result = deforming ? CAROM_SUCCESS : attach_shape(world, shape, "carom_world_add_body");
 	if (result != CAROM_SUCCESS)
 		cr_shape_free(shape);
 	return result;
@@ -200,7 +151,7 @@ carom_result cr_make_body_mesh(void *user, cr_body *body)
 	carom_world *world = user;
 	carom_result result = cr_make_box_mesh(&world->memory, world->box_meshes, &body->shape);
 	if (result == CAROM_SUCCESS)
-		result = attach_plugin(world, &body->shape, "carom_world_step");
+		result = attach_shape(world, &body->shape, "carom_world_step");
 	if (result != CAROM_SUCCESS)
 		cr_shape_free(&body->shape);
 	return result;
@@ -208,7 +159,8 @@ carom_result cr_make_body_mesh(void *user, cr_body *body)
 
 void cr_drop_body_shape(carom_world *world, cr_shape *shape)
 {
-	cr_drop_plugin_mesh(world, shape);
+	if (world->pipeline.lab)
+		world->pipeline.settings.lab.tools->drop(&world->pipeline, shape);
 	cr_shape_free(shape);
 }
 

@@ -96,17 +96,10 @@ carom_result carom_mesh_self_intersections(const carom_mesh *mesh, int32_t capac
 	return cr_fail_memory(mesh->context, "the self-intersections of a mesh");
 }
 
-carom_result carom_mesh_cast_rays(
-	const carom_mesh *mesh, carom_ray_method method, const carom_ray_batch *rays, const carom_hit_batch *hits)
+carom_result cr_check_rays(const carom_mesh *mesh, const char *name, const carom_ray_batch *rays, const carom_hit_batch *hits)
 {
-	static const char *const name = "carom_mesh_cast_rays";
-	if (!mesh)
-		return CAROM_INVALID_ARGUMENT;
 	if (!rays || !hits)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, rays ? "hits" : "rays");
-	if ((int)method < CAROM_RAYS_WIDE || method >= CAROM_RAYS_PLUGIN)
-		return cr_fail(
-			mesh->context, CAROM_INVALID_ARGUMENT, "%s: method is %d, which is none of the library's own", name, (int)method);
 	if (rays->count < 0)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: rays->count is %d", name, rays->count);
 	bool complete = rays->t_max && hits->triangle && hits->t && hits->back_face;
@@ -114,6 +107,15 @@ carom_result carom_mesh_cast_rays(
 		complete = complete && rays->origin[k] && rays->direction[k];
 	if (rays->count > 0 && !complete)
 		return cr_fail(mesh->context, CAROM_INVALID_ARGUMENT, "%s: an array of the rays or of the hits is NULL", name);
-	cr_cast_collider(cr_get_bvh_kernels(mesh->context->simd), method, &mesh->collider, rays, 0, rays->count, hits);
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_mesh_cast_rays(const carom_mesh *mesh, const carom_ray_batch *rays, const carom_hit_batch *hits)
+{
+	if (!mesh)
+		return CAROM_INVALID_ARGUMENT;
+	const carom_result result = cr_check_rays(mesh, "carom_mesh_cast_rays", rays, hits);
+	if (result == CAROM_SUCCESS)
+		cr_get_bvh_kernels(mesh->context->simd)->cast(&mesh->collider, rays, 0, rays->count, hits);
+	return result;
 }

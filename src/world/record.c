@@ -236,30 +236,33 @@ static void put_sweep(cr_recorder *r, const carom_sweep_def *def)
 	put_u64(r, def->front_budget);
 }
 
-static void record_world(cr_recorder *r, const carom_world_def *def)
+/// The temporal setting stands in two numbers, and all pairs of bodies (carom_lab) is the third broad phase, as in version 1.
+static void record_world(cr_recorder *r, const cr_settings *settings)
 {
+	const carom_world_def *def = &settings->world;
+	const carom_lab *lab = &settings->lab;
 	begin_record(r, CR_RECORD_WORLD);
-	put_u32(r, (uint32_t)def->broad_phase);
-	put_u32(r, (uint32_t)def->ray_method);
+	put_u32(r, lab->brute_broad_phase ? CR_RECORD_BRUTE : (uint32_t)def->broad_phase);
+	put_u32(r, (uint32_t)lab->ray_method);
 	put_u32(r, (uint32_t)def->max_contacts_per_pair);
-	put_u8(r, def->complete);
-	put_u8(r, def->exit_distance_test);
-	put_f64(r, def->max_depth_ratio);
+	put_u8(r, lab->complete);
+	put_u8(r, lab->exit_distance_test);
+	put_f64(r, lab->max_depth_ratio);
 	put_f64(r, def->speculative_distance);
 	put_f64(r, def->match_distance);
-	put_u32(r, (uint32_t)def->temporal);
-	put_u8(r, def->predict);
-	put_u32(r, (uint32_t)def->lost_rays);
-	put_u32(r, (uint32_t)def->max_walk);
-	put_f64(r, def->displacement_threshold);
-	put_f64(r, def->distance_extension);
+	put_u32(r, def->temporal != CAROM_TEMPORAL_NONE);
+	put_u8(r, settings->predict);
+	put_u32(r, (uint32_t)lab->lost_rays);
+	put_u32(r, (uint32_t)lab->max_walk);
+	put_f64(r, lab->displacement_threshold);
+	put_f64(r, lab->distance_extension);
 	put_u32(r, (uint32_t)def->contact_normal);
 	put_f64(r, def->internal_edge_angle);
-	put_u32(r, (uint32_t)def->stages);
-	put_u32(r, (uint32_t)def->ray_buffers);
-	put_u32(r, (uint32_t)def->ray_predictor);
-	put_f64(r, def->buffer_confidence);
-	put_u32(r, (uint32_t)def->worker_groups);
+	put_u32(r, (uint32_t)lab->stages);
+	put_u32(r, (uint32_t)lab->ray_buffers);
+	put_u32(r, (uint32_t)lab->ray_predictor);
+	put_f64(r, lab->buffer_confidence);
+	put_u32(r, (uint32_t)lab->worker_groups);
 	put_sweep(r, &def->sweep);
 	put_f64(r, def->toi_tolerance);
 	end_record(r);
@@ -611,7 +614,7 @@ static carom_result begin_recording(carom_world *world, carom_write_fn *write, v
 	memcpy(head, CR_RECORDING_MAGIC, CR_RECORDING_MAGIC_SIZE);
 	cr_store_le(head + CR_RECORDING_MAGIC_SIZE, CR_RECORDING_VERSION, 4);
 	write_bytes(r, head, sizeof head);
-	record_world(r, &world->def);
+	record_world(r, &world->pipeline.settings);
 	record_state(r, world);
 	if (r->broken) {
 		end_recording(world);

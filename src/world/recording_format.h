@@ -46,6 +46,9 @@ typedef enum cr_opcode {
 /// The kinds of entries under a number in the record of the state.
 enum { CR_RECORD_NO_BODY, CR_RECORD_BODY, CR_RECORD_FURTHER_PART };
 
+/// In the place of a broad phase: all pairs of bodies (carom_lab).
+enum { CR_RECORD_BRUTE = 2 };
+
 /// Which places a record of kind CR_RECORD_SET_VERTICES holds.
 enum { CR_RECORD_HAS_BEGIN = 1, CR_RECORD_HAS_END = 2 };
 

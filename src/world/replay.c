@@ -21,9 +21,10 @@ typedef struct replay {
 	uint32_t version; // of the stream
 	int64_t record_number;
 	CR_ARRAY(uint8_t) payload;
-	int64_t at;         // next byte of the payload
-	bool short_payload; // more was asked for than there is
-	bool out_of_memory; // while a body was read
+	int64_t at;                        // next byte of the payload
+	bool short_payload;                // more was asked for than there is
+	bool out_of_memory;                // while a body was read
+	const struct cr_laboratory *tools; // NULL: no laboratory
 	carom_world *world;
 	bool has_state;
 	CR_ARRAY(carom_mesh *) meshes;
@@ -44,10 +45,10 @@ static carom_result damaged(replay *r, const char *what)
 		r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
 }
 
-/// Judge the result of a call on the world: memory may run out, all else is the recording's fault.
+/// What a call on the world answered: memory may run out, or the laboratory be missing; all else is the recording's fault.
 static carom_result judge(replay *r, carom_result result)
 {
-	if (result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY)
+	if (result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY || result == CAROM_UNSUPPORTED)
 		return result;
 	return damaged(r, carom_error_text(r->context));
 }
@@ -195,7 +196,7 @@ static bool replay_contact_verdict(const carom_contact *contact, uint64_t user_d
 }
 
 /// Settings of recordings since version 2; before there was one algorithm, in full in every step.
-static void get_temporal_settings(replay *r, carom_world_def *def)
+static void get_temporal_settings(replay *r, carom_world_def *def, carom_lab *lab)
 {
 	if (r->version < 2) {
 		def->temporal = CAROM_TEMPORAL_NONE;
@@ -203,19 +204,21 @@ static void get_temporal_settings(replay *r, carom_world_def *def)
 		def->internal_edge_angle = 0;
 		return;
 	}
-	def->temporal = (carom_temporal)get_u32(r);
-	def->predict = get_bool(r);
-	def->lost_rays = (carom_lost_rays)get_u32(r);
-	def->max_walk = (int32_t)get_u32(r);
-	def->displacement_threshold = get_f64(r);
-	def->distance_extension = get_f64(r);
+	// Two numbers: is anything kept, and is it predictive?
+	const uint32_t temporal = get_u32(r);
+	const bool predict = get_bool(r);
+	def->temporal = (carom_temporal)(temporal + (temporal > 1 || (temporal == 1 && predict)));
+	lab->lost_rays = (carom_lost_rays)get_u32(r);
+	lab->max_walk = (int32_t)get_u32(r);
+	lab->displacement_threshold = get_f64(r);
+	lab->distance_extension = get_f64(r);
 	def->contact_normal = (carom_contact_normal)get_u32(r);
 	def->internal_edge_angle = get_f64(r);
-	def->stages = (carom_stages)get_u32(r);
-	def->ray_buffers = (carom_ray_buffers)get_u32(r);
-	def->ray_predictor = (carom_ray_predictor)get_u32(r);
-	def->buffer_confidence = get_f64(r);
-	def->worker_groups = (int32_t)get_u32(r);
+	lab->stages = (carom_stages)get_u32(r);
+	lab->ray_buffers = (carom_ray_buffers)get_u32(r);
+	lab->ray_predictor = (carom_ray_predictor)get_u32(r);
+	lab->buffer_confidence = get_f64(r);
+	lab->worker_groups = (int32_t)get_u32(r);
 }
 
 /// Settings of recordings since version 3; before it no body deformed.
@@ -236,31 +239,60 @@ static void get_sweep_settings(replay *r, carom_sweep_def *def)
 	def->front_budget = (size_t)get_u64(r);
 }
 
+/// Where the methods of a recording are those of the laboratory, which is not here: take the library's own, which find the same
+/// contacts. False: they do not.
+static bool use_own_methods(carom_lab *lab)
+{
+	lab->brute_broad_phase = false;
+	lab->ray_method = CAROM_RAYS_WIDE;
+	lab->stages = CAROM_STAGES_LISTS;
+	lab->worker_groups = 0;
+	const bool leaves_rays = lab->ray_buffers == CAROM_BUFFERS_IGNORE;
+	lab->ray_buffers = CAROM_BUFFERS_EXACT;
+	return !leaves_rays;
+}
+
+static carom_result create_world(replay *r, const cr_settings *read)
+{
+	static const char *const name = "carom_replay_recording";
+	cr_settings settings = *read;
+	// A plugin is code that is not here; its hits are those of the other methods if it is right.
+	if (settings.lab.ray_method == CAROM_RAYS_PLUGIN)
+		settings.lab.ray_method = CAROM_RAYS_WIDE;
+	carom_result result = cr_check_settings(r->context, &settings);
+	if (result == CAROM_SUCCESS && !settings.lab.tools && !use_own_methods(&settings.lab))
+		return cr_fail(r->context, CAROM_UNSUPPORTED,
+			"%s: the recorded world left rays out (CAROM_BUFFERS_IGNORE), which only carom_lab_replay_recording repeats", name);
+	return result == CAROM_SUCCESS ? cr_create_world(r->context, &settings, &r->world) : result;
+}
+
 static carom_result replay_world(replay *r)
 {
-	carom_world_def def = carom_default_world_def();
-	def.broad_phase = (carom_broad_phase)get_u32(r);
-	def.ray_method = (carom_ray_method)get_u32(r);
-	def.max_contacts_per_pair = (int32_t)get_u32(r);
-	def.complete = get_bool(r);
-	def.exit_distance_test = get_bool(r);
-	def.max_depth_ratio = get_f64(r);
-	def.speculative_distance = get_f64(r);
-	def.match_distance = get_f64(r);
-	get_temporal_settings(r, &def);
-	get_sweep_settings(r, &def.sweep);
+	cr_settings settings = { .world = carom_default_world_def(), .lab = cr_plain_lab() };
+	carom_world_def *def = &settings.world;
+	carom_lab *lab = &settings.lab;
+	lab->tools = r->tools;
+	const uint32_t broad_phase = get_u32(r);
+	lab->brute_broad_phase = broad_phase == CR_RECORD_BRUTE;
+	def->broad_phase = lab->brute_broad_phase ? CAROM_BROAD_TREE : (carom_broad_phase)broad_phase;
+	lab->ray_method = (carom_ray_method)get_u32(r);
+	def->max_contacts_per_pair = (int32_t)get_u32(r);
+	lab->complete = get_bool(r);
+	lab->exit_distance_test = get_bool(r);
+	lab->max_depth_ratio = get_f64(r);
+	def->speculative_distance = get_f64(r);
+	def->match_distance = get_f64(r);
+	get_temporal_settings(r, def, lab);
+	settings.predict = def->temporal == CAROM_TEMPORAL_PREDICTIVE;
+	get_sweep_settings(r, &def->sweep);
 	if (r->version >= 6)
-		def.toi_tolerance = get_f64(r);
-	def.pair_filter = replay_verdict;
-	def.pair_filter_user = r;
-	def.contact_filter = replay_contact_verdict;
-	def.contact_filter_user = r;
+		def->toi_tolerance = get_f64(r);
+	def->pair_filter = replay_verdict;
+	def->contact_filter = replay_contact_verdict;
+	def->filter_user = r;
 	if (!used_up(r) || r->world)
 		return damaged(r, r->world ? "a second world" : "its size is wrong");
-	// A plugin is code that is not here; its hits are those of the other methods if it is right.
-	if (def.ray_method == CAROM_RAYS_PLUGIN)
-		def.ray_method = CAROM_RAYS_WIDE;
-	return judge(r, carom_create_world(r->context, &def, &r->world));
+	return judge(r, create_world(r, &settings));
 }
 
 static carom_result make_mesh(replay *r, const carom_mesh_def *def)
@@ -890,12 +922,18 @@ static carom_result replay_all(replay *r)
 
 carom_result carom_replay_recording(carom_context *context, carom_read_fn *read, void *user, carom_replay_result *result)
 {
+	return cr_replay_recording(context, NULL, read, user, result);
+}
+
+carom_result cr_replay_recording(
+	carom_context *context, const struct cr_laboratory *tools, carom_read_fn *read, void *user, carom_replay_result *result)
+{
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	if (!read || !result)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_replay_recording: %s is NULL", read ? "result" : "read");
 	*result = (carom_replay_result){ .first_difference = -1 };
-	replay r = { .context = context, .read = read, .user = user, .check = CR_CHECK_SEED, .result = result };
+	replay r = { .context = context, .tools = tools, .read = read, .user = user, .check = CR_CHECK_SEED, .result = result };
 	const carom_result outcome = replay_all(&r);
 	carom_destroy_world(r.world);
 	for (int64_t i = 0; i < r.meshes.count; i++)

@@ -70,10 +70,10 @@ static bool is_owner(const cr_contact_query *q, int32_t body)
 	return body < q->shapes || (mesh && mesh->context == &q->memory);
 }
 
-static carom_result run_pipeline(cr_contact_query *q, cr_pipeline *pipeline, const carom_world_def *def)
+static carom_result run_pipeline(cr_contact_query *q, cr_pipeline *pipeline, const cr_settings *settings)
 {
 	carom_stats stats = { 0 };
-	carom_result result = cr_pipeline_init(pipeline, &q->memory, def);
+	carom_result result = cr_pipeline_init(pipeline, &q->memory, settings);
 	if (result != CAROM_SUCCESS)
 		return result;
 	pipeline->make_mesh = make_mesh;
@@ -86,18 +86,17 @@ static carom_result run_pipeline(cr_contact_query *q, cr_pipeline *pipeline, con
 	return result;
 }
 
-carom_result cr_find_contacts(cr_contact_query *q, const carom_world_def *settings)
+carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 {
-	carom_world_def def = *settings;
-	def.temporal = CAROM_TEMPORAL_NONE;
-	def.worker_groups = 0;
-	def.pair_filter = NULL;
-	if (def.ray_method == CAROM_RAYS_PLUGIN) // it has made nothing of the query's shape
-		def.ray_method = CAROM_RAYS_WIDE;
+	cr_settings own = *settings;
+	own.world.temporal = CAROM_TEMPORAL_NONE;
+	own.world.pair_filter = NULL;
+	own.lab.tools = NULL;
+	own.lab.worker_groups = 0;
 	cr_pipeline *pipeline = cr_alloc(&q->memory, sizeof *pipeline); // not on the stack: see CAROM_STACK_BYTES
 	if (!pipeline)
 		return cr_fail_memory(&q->memory, "the contacts of a shape");
-	const carom_result result = run_pipeline(q, pipeline, &def);
+	const carom_result result = run_pipeline(q, pipeline, &own);
 	cr_free(&q->memory, pipeline, sizeof *pipeline);
 	return result;
 }
@@ -118,8 +117,9 @@ void cr_end_contacts(cr_contact_query *q)
 
 static carom_result find_pair(cr_contact_query *q, const carom_shape *const shapes[2], const carom_pose poses[2], double margin)
 {
-	carom_world_def settings = carom_default_world_def();
-	settings.speculative_distance = margin;
+	const carom_world_def def = carom_default_world_def();
+	cr_settings settings = cr_join_settings(&def);
+	settings.world.speculative_distance = margin;
 	for (int i = 0; i < 2; i++) {
 		// A is the one that moves, unless it is a plane.
 		const bool moves = i == 0 ? shapes[0]->type != CAROM_PLANE : shapes[0]->type == CAROM_PLANE;

@@ -28,7 +28,7 @@ void cr_add_contact_shape(cr_contact_query *query, const carom_shape *shape, con
 void cr_add_contact_body(cr_contact_query *query, const cr_body *body);
 /// Finds the contacts of the first body with the others, into results. Body numbers in them count from
 /// 1 in the order in which bodies were added.
-carom_result cr_find_contacts(cr_contact_query *query, const carom_world_def *settings);
+carom_result cr_find_contacts(cr_contact_query *query, const cr_settings *settings);
 /// Gives everything back.
 void cr_end_contacts(cr_contact_query *query);
 

@@ -23,7 +23,7 @@ static carom_result find_contacts(
 	cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
 	for (int64_t i = 0; i < near->count; i++)
 		cr_add_contact_body(q, &world->bodies.data[near->data[i]]);
-	return cr_find_contacts(q, &world->def);
+	return cr_find_contacts(q, &world->pipeline.settings);
 }
 
 /// Appends the contacts that were found.

@@ -146,8 +146,8 @@ static void adopt_memories(cr_pipeline *p, const carom_snapshot *s, cr_kept_tail
 		t->slot.data[i] = (int32_t)i;
 	t->free.count = t->next_slot.count = 0;
 	cr_change_kept(p, tails);
-	p->rooms = s->rooms;
-	memcpy(p->groups, s->groups, sizeof p->groups);
+	if (p->lab)
+		memcpy(p->lab, s->lab, sizeof s->lab);
 }
 
 // ---- Bodies ----
@@ -157,14 +157,14 @@ static void hold(carom_world *world, const cr_body *body)
 	carom_retain_mesh(body->shape.mesh);
 	if (body->compound)
 		body->compound->references++;
-	if (!is_deforming(body))
-		cr_hold_plugin_mesh(world, &body->shape);
+	if (!is_deforming(body) && world->pipeline.lab)
+		world->pipeline.settings.lab.tools->hold(&world->pipeline, &body->shape);
 }
 
 static void let_go(carom_world *world, cr_body *body)
 {
-	if (!is_deforming(body))
-		cr_drop_plugin_mesh(world, &body->shape);
+	if (!is_deforming(body) && world->pipeline.lab)
+		world->pipeline.settings.lab.tools->drop(&world->pipeline, &body->shape);
 	cr_shape_free(&body->shape);
 	cr_release_compound(&world->memory, body->compound);
 	body->compound = NULL;
@@ -496,8 +496,8 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	COPY_ARRAY(&s->body_impacts, &world->continuous.found);
 	s->sweep_stats = world->impacts.stats;
 	s->stats = world->stats;
-	s->rooms = world->pipeline.rooms;
-	memcpy(s->groups, world->pipeline.groups, sizeof s->groups);
+	if (world->pipeline.lab)
+		memcpy(s->lab, world->pipeline.lab, sizeof s->lab);
 	save_memories(s, &world->pipeline);
 	s->filled = true;
 	return CAROM_SUCCESS;

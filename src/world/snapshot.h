@@ -24,11 +24,10 @@ struct carom_snapshot {
 	cr_body_impacts body_impacts;
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
-	carom_group_stats groups[CAROM_MAX_WORKER_GROUPS];
-	cr_ray_rooms rooms;
-	cr_pair_list pairs;                // that remember something
-	CR_ARRAY(cr_pair_memory) memories; // [pairs]; where their lists begin is set during carom_world_restore alone
-	CR_ARRAY(uint8_t) lists;           // of the memories, one after the other
+	_Alignas(16) unsigned char lab[CR_LAB_BYTES]; // the beginning of the laboratory's state
+	cr_pair_list pairs;                           // that remember something
+	CR_ARRAY(cr_pair_memory) memories;            // [pairs]; where their lists begin is set during carom_world_restore alone
+	CR_ARRAY(uint8_t) lists;                      // of the memories, one after the other
 };
 
 /// Empty all snapshots of a world that is being destroyed: they hold references to its meshes.

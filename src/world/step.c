@@ -7,7 +7,7 @@ bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b)
 {
 	const cr_body *bodies = world->bodies.data;
 	const bool keep = world->def.pair_filter(
-		cr_id_of(bodies, a), cr_id_of(bodies, b), bodies[a].user_data, bodies[b].user_data, world->def.pair_filter_user);
+		cr_id_of(bodies, a), cr_id_of(bodies, b), bodies[a].user_data, bodies[b].user_data, world->def.filter_user);
 	if (!keep)
 		cr_record_rejection(world->recorder, cr_first_part(bodies, a), cr_first_part(bodies, b));
 	return keep;
@@ -19,8 +19,7 @@ static bool ask_contact_filter(void *user, int32_t a, int32_t b, const carom_con
 {
 	carom_world *world = user;
 	const cr_body *bodies = world->bodies.data;
-	const bool keep =
-		world->def.contact_filter(contact, bodies[a].user_data, bodies[b].user_data, world->def.contact_filter_user);
+	const bool keep = world->def.contact_filter(contact, bodies[a].user_data, bodies[b].user_data, world->def.filter_user);
 	if (!keep)
 		cr_record_drop(world->recorder, a, b, contact->pair);
 	return keep;

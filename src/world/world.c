@@ -4,133 +4,33 @@
 #include "world/world.h"
 #include "sweep/sweep_motion.h"
 
-// A prediction never needs more, and products with it stay finite.
-static const double MAX_CONFIDENCE = 1e6;
-
-carom_world_def carom_default_world_def(void)
-{
-	return (carom_world_def){
-		.cookie = CR_WORLD_COOKIE,
-		.broad_phase = CAROM_BROAD_TREE,
-		.ray_method = CAROM_RAYS_WIDE,
-		.max_contacts_per_pair = 8,
-		.complete = true,
-		.max_depth_ratio = 2,
-		.match_distance = 0.02,
-		.temporal = CAROM_TEMPORAL_ITERATIVE,
-		.predict = true,
-		.max_walk = 32,
-		.contact_normal = CAROM_NORMAL_PATCH,
-		.internal_edge_angle = 0.08726646259971647, // 5 degrees
-		.buffer_confidence = 1.02,
-		.sweep = carom_default_sweep_def(),
-		.toi_tolerance = 0.001,
-	};
-}
-
-static const char *const create_name = "carom_create_world";
-
-static carom_result check_choices(carom_context *context, const carom_world_def *def)
-{
-	const struct {
-		const char *field;
-		int value, last;
-	} choices[] = {
-		{ "broad_phase", (int)def->broad_phase, CAROM_BROAD_BRUTE },
-		{ "ray_method", (int)def->ray_method, CAROM_RAYS_PLUGIN },
-		{ "temporal", (int)def->temporal, CAROM_TEMPORAL_ITERATIVE },
-		{ "lost_rays", (int)def->lost_rays, CAROM_LOST_DROP },
-		{ "contact_normal", (int)def->contact_normal, CAROM_NORMAL_PATCH },
-		{ "stages", (int)def->stages, CAROM_STAGES_NAIVE },
-		{ "ray_buffers", (int)def->ray_buffers, CAROM_BUFFERS_BACKTRACK },
-		{ "ray_predictor", (int)def->ray_predictor, CAROM_PREDICTOR_LAST },
-	};
-	for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
-		if (choices[i].value < 0 || choices[i].value > choices[i].last)
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %d, which is none; they go from 0 to %d", create_name,
-				choices[i].field, choices[i].value, choices[i].last);
-	}
-	return CAROM_SUCCESS;
-}
-
-static carom_result check_numbers(carom_context *context, const carom_world_def *def)
-{
-	const struct {
-		const char *field;
-		double value, least, most;
-	} numbers[] = {
-		{ "max_contacts_per_pair", def->max_contacts_per_pair, 0, 256 },
-		{ "speculative_distance", def->speculative_distance, 0, CAROM_MAX_COORDINATE },
-		{ "match_distance", def->match_distance, 0, CAROM_MAX_COORDINATE },
-		{ "max_walk", def->max_walk, 1, 65536 },
-		{ "displacement_threshold", def->displacement_threshold, 0, CAROM_MAX_COORDINATE },
-		{ "distance_extension", def->distance_extension, 0, CAROM_MAX_COORDINATE },
-		{ "internal_edge_angle", def->internal_edge_angle, 0, 3.14159265358979323846 },
-		{ "buffer_confidence", def->buffer_confidence, 1, MAX_CONFIDENCE },
-		{ "worker_groups", def->worker_groups, 0, CAROM_MAX_WORKER_GROUPS },
-	};
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-		// Written so that NaN fails.
-		if (!(numbers[i].value >= numbers[i].least && numbers[i].value <= numbers[i].most))
-			return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: %s is %g; it must be %.9g to %.9g", create_name,
-				numbers[i].field, numbers[i].value, numbers[i].least, numbers[i].most);
-	}
-	return CAROM_SUCCESS;
-}
-
-/// Fields that depend on each other or have two ranges.
-static carom_result check_combinations(carom_context *context, const carom_world_def *def)
-{
-	const carom_ray_plugin *plugin = def->ray_plugin;
-	if (def->ray_method == CAROM_RAYS_PLUGIN && (!plugin || !plugin->build || !plugin->cast || !plugin->destroy))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: ray_method is CAROM_RAYS_PLUGIN, but ray_plugin is NULL or lacks a function", create_name);
-	if (!(def->max_depth_ratio == 0 || (def->max_depth_ratio >= 1 && def->max_depth_ratio <= CAROM_MAX_COORDINATE)))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: max_depth_ratio is %g; it must be 0, or 1 to %g", create_name,
-			def->max_depth_ratio, CAROM_MAX_COORDINATE);
-	if (def->predict && def->distance_extension > 0 && def->displacement_threshold > def->distance_extension)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: displacement_threshold is %g; with predict it must be at most distance_extension, %g: a vertex that no outward "
-			"ray reached could enter before the pair's next full step",
-			create_name, def->displacement_threshold, def->distance_extension);
-	if (!(def->toi_tolerance > 0 && def->toi_tolerance <= CAROM_MAX_COORDINATE))
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: toi_tolerance is %g; it must be above 0 and at most %g",
-			create_name, def->toi_tolerance, CAROM_MAX_COORDINATE);
-	return CAROM_SUCCESS;
-}
-
-static carom_result check_def(carom_context *context, const carom_world_def *def)
-{
-	if (def->cookie != CR_WORLD_COOKIE)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def was not started from carom_default_world_def", create_name);
-	carom_result result = check_choices(context, def);
-	if (result == CAROM_SUCCESS)
-		result = check_numbers(context, def);
-	if (result == CAROM_SUCCESS)
-		result = check_combinations(context, def);
-	return result == CAROM_SUCCESS ? cr_check_sweep_def(context, &def->sweep) : result;
-}
-
 carom_result carom_create_world(carom_context *context, const carom_world_def *def, carom_world **world)
 {
+	static const char *const name = "carom_create_world";
 	if (!context)
 		return CAROM_INVALID_ARGUMENT;
 	if (!world)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_create_world: world is NULL");
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: world is NULL", name);
 	*world = NULL;
 	const carom_world_def defaults = carom_default_world_def();
 	def = def ? def : &defaults;
-	carom_result result = check_def(context, def);
-	if (result != CAROM_SUCCESS)
-		return result;
+	if (def->cookie == CR_WORLD_COOKIE && def->lab && (def->lab->cookie != CR_LAB_COOKIE || !def->lab->tools))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: lab was not started from carom_default_lab", name);
+	const cr_settings settings = cr_join_settings(def);
+	const carom_result result = cr_check_settings(context, &settings);
+	return result == CAROM_SUCCESS ? cr_create_world(context, &settings, world) : result;
+}
+
+carom_result cr_create_world(carom_context *context, const cr_settings *settings, carom_world **world)
+{
 	carom_world *made = cr_alloc_zero(context, sizeof *made);
 	if (!made)
 		return cr_fail_memory(context, "a world");
 	made->context = context;
-	made->def = *def;
+	made->def = settings->world;
 	made->impacts.earliest = -1;
-	cr_context_init_child(&made->memory, context, def->memory_budget);
-	result = cr_pipeline_init(&made->pipeline, &made->memory, def);
+	cr_context_init_child(&made->memory, context, settings->world.memory_budget);
+	carom_result result = cr_pipeline_init(&made->pipeline, &made->memory, settings);
 	if (result == CAROM_SUCCESS) {
 		made->query_index = cr_query_index_create(&made->memory);
 		if (!made->query_index) {
@@ -139,7 +39,7 @@ carom_result carom_create_world(carom_context *context, const carom_world_def *d
 		}
 	}
 	if (result != CAROM_SUCCESS) {
-		result = cr_explain_failure(made, create_name, 0, result);
+		result = cr_explain_failure(made, "carom_create_world", 0, result);
 		cr_free(context, made, sizeof *made);
 		return result;
 	}
@@ -156,9 +56,9 @@ void carom_destroy_world(carom_world *world)
 	cr_recorder_destroy(world->recorder);
 	cr_query_index_destroy(world->query_index);
 	cr_orphan_snapshots(world);
-	// The plugin's states first: they may point into the meshes.
-	for (int64_t i = 0; i < world->plugin_meshes.count; i++)
-		world->def.ray_plugin->destroy(world->plugin_meshes.data[i].state, world->def.ray_plugin->user);
+	// The laboratory first: what it made of meshes may point into these.
+	if (world->pipeline.lab)
+		world->pipeline.settings.lab.tools->close(&world->pipeline);
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		if (!world->bodies.data[i].alive)
 			continue;
@@ -172,7 +72,6 @@ void carom_destroy_world(carom_world *world)
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
-	cr_array_free(&world->memory, &world->plugin_meshes);
 	cr_results_free(&world->memory, &world->results[0]);
 	cr_results_free(&world->memory, &world->results[1]);
 	cr_pipeline_free(&world->pipeline);
@@ -246,11 +145,6 @@ uint64_t carom_world_hash(const carom_world *world)
 }
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }
-
-carom_group_stats carom_world_group_stats(const carom_world *world, int group)
-{
-	return group >= 0 && group < world->def.worker_groups ? world->pipeline.groups[group] : (carom_group_stats){ 0 };
-}
 
 carom_sweep_stats carom_world_sweep_stats(const carom_world *world) { return world->impacts.stats; }
 

@@ -4,6 +4,7 @@
 
 #include "carom/record.h"
 #include "carom/snapshot.h"
+#include "detect/laboratory.h"
 #include "detect/merge.h"
 #include "detect/pipeline.h"
 #include "world/compound.h"
@@ -13,14 +14,7 @@
 #include "world/record.h"
 #include "world/world_query.h"
 
-enum { CR_WORLD_COOKIE = 0x574f524c, CR_BODY_COOKIE = 0x424f4459 };
-
-/// A mesh prepared by the ray plugin, shared by its bodies.
-typedef struct cr_plugin_mesh {
-	const cr_collider *collider;
-	void *state;
-	int32_t bodies;
-} cr_plugin_mesh;
+enum { CR_BODY_COOKIE = 0x424f4459 };
 
 /// The mesh of a box, kept for further boxes of these half extents. NULL: none.
 typedef struct cr_box_mesh {
@@ -34,12 +28,11 @@ struct carom_world {
 	carom_context *context; // the user's
 	carom_context memory;   // child of it that counts and limits the memory of this world
 	carom_world_def def;
-	CR_ARRAY(cr_body) bodies;       // parts of bodies, by number; see alive
-	CR_ARRAY(int32_t) free_bodies;  // numbers of bodies of one part to use again, last first
-	CR_ARRAY(cr_range) free_ranges; // those of bodies of more: by number, none next to another
-	int32_t body_count;             // alive
-	int32_t shape_count;            // parts alive
-	CR_ARRAY(cr_plugin_mesh) plugin_meshes;
+	CR_ARRAY(cr_body) bodies;              // parts of bodies, by number; see alive
+	CR_ARRAY(int32_t) free_bodies;         // numbers of bodies of one part to use again, last first
+	CR_ARRAY(cr_range) free_ranges;        // those of bodies of more: by number, none next to another
+	int32_t body_count;                    // alive
+	int32_t shape_count;                   // parts alive
 	cr_box_mesh box_meshes[CR_BOX_MESHES]; // by a hash of the half extents: the last of each
 	cr_pipeline pipeline;
 	cr_results results[2];
@@ -79,9 +72,9 @@ carom_result cr_check_body_shape(carom_context *context, const carom_shape *shap
 /// Check the further conditions of a deforming body, whose shape is checked.
 carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *function);
 carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *function);
-/// Derive the shape of a part and let the ray plugin prepare it, unless the body deforms. On failure nothing is left.
+/// Derive the shape of a part and show it to the laboratory, unless the body deforms. On failure nothing is left.
 carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape);
-/// Give a box of a world its mesh, and let the ray plugin prepare it (a cr_mesh_maker_fn). user: the carom_world.
+/// Give a box of a world its mesh, and show it to the laboratory (a cr_mesh_maker_fn). user: the carom_world.
 carom_result cr_make_body_mesh(void *user, cr_body *body);
 /// Give up a shape of a rigid body that cr_init_body_shape made.
 void cr_drop_body_shape(carom_world *world, cr_shape *shape);
@@ -103,10 +96,16 @@ carom_result cr_make_box_mesh(carom_context *memory, cr_box_mesh *box_meshes, cr
 void cr_release_box_meshes(cr_box_mesh *box_meshes);
 void cr_shape_free(cr_shape *shape);
 
-/// One more holder of the ray plugin's data for a shape's mesh, which it has made for a body; and one fewer. Nothing where
-/// it has made none.
-void cr_hold_plugin_mesh(carom_world *world, const cr_shape *shape);
-void cr_drop_plugin_mesh(carom_world *world, const cr_shape *shape);
+/// Check the arrays of a batch of rays against a mesh (mesh_query.c).
+carom_result cr_check_rays(const carom_mesh *mesh, const char *name, const carom_ray_batch *rays, const carom_hit_batch *hits);
+/// carom_replay_recording; tools: the laboratory, NULL: none (replay.c).
+carom_result cr_replay_recording(
+	carom_context *context, const struct cr_laboratory *tools, carom_read_fn *read, void *user, carom_replay_result *result);
+
+/// Check the settings of a world; the text names the field (settings.c).
+carom_result cr_check_settings(carom_context *context, const cr_settings *settings);
+/// carom_create_world with checked settings.
+carom_result cr_create_world(carom_context *context, const cr_settings *settings, carom_world **world);
 
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,

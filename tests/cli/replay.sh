@@ -71,7 +71,7 @@ same "contacts of both worlds" "$(awk -v full="$(sed -n '/against_full/,$p' out 
 	-v missing="$(field missing out)" -v extra="$(field extra out)" 'END { print NR - full + missing - extra }' contacts.txt)" 0
 
 # All settings at once, and those that are wrong.
-expect 0 out '"hash"' replay plain.rbt -m cube.obj --json --temporal iterative --no-predict --drop-lost --max-walk 7 --threshold 0.01 \
+expect 0 out '"hash"' replay plain.rbt -m cube.obj --json --temporal iterative --drop-lost --max-walk 7 --threshold 0.01 \
 	--extension 0.005 --normal triangle --edge-angle 10 --naive --buffers ignore --predictor last --confidence 1.1 --groups 3
 expect 2 err 'temporal sometimes: must be one of none, iterative' replay plain.rbt -m cube.obj --temporal sometimes
 expect 2 err 'max-walk 0: must be from 1 to 65536' replay plain.rbt -m cube.obj --max-walk 0

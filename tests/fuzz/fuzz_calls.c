@@ -1,5 +1,6 @@
 // Recorded calls (carom_replay_recording). Sizes, check sums and hashes are mended first, so that damage reaches the code behind
 // them: the stream is cut into records as it comes, and each step's hash is taken from a replay. Scalar and widest kernels must agree.
+#include "labs.h"
 #include "fuzz.h"
 
 #include "world/recording_format.h"
@@ -92,7 +93,7 @@ static carom_result replay(carom_context *context, stream *s, carom_replay_resul
 {
 	s->at = 0;
 	const size_t before = carom_memory_in_use(context);
-	const carom_result outcome = carom_replay_recording(context, read_stream, s, result);
+	const carom_result outcome = carom_lab_replay_recording(context, read_stream, s, result);
 	FUZZ_REQUIRE(carom_memory_in_use(context) == before, "something is left");
 	return outcome;
 }
@@ -192,7 +193,7 @@ static void seeds_calls(fuzz_keep_fn *keep, void *user)
 	for (int variant = 0; variant < 4; variant++) {
 		carom_world_def def = carom_default_world_def();
 		def.pair_filter = variant == 1 ? some_pairs : NULL;
-		def.worker_groups = variant == 2 ? 2 : 0;
+		fixture_lab(&def)->worker_groups = variant == 2 ? 2 : 0;
 		def.broad_phase = variant == 2 ? CAROM_BROAD_SWEEP : CAROM_BROAD_TREE;
 		carom_world *world;
 		carom_body_id ids[6];

@@ -1,6 +1,7 @@
 // Calls on worlds, decoded from bytes, with ordinary and extreme numbers. Two worlds are told the same and must answer with the same
 // bits: one with the widest kernels, tree, lists; the other scalar, with another broad phase, other rays, groups, naive stages. Target
 // failing lets allocations of the first one fail; a call that found no memory is made again and must then do what it should.
+#include "labs.h"
 #include "fuzz.h"
 
 #include <math.h>
@@ -145,27 +146,28 @@ static void make_worlds(twins *t)
 	const uint8_t f = fuzz_byte(b), g = fuzz_byte(b), h = fuzz_byte(b);
 	carom_world_def def = carom_default_world_def();
 	def.max_contacts_per_pair = kept[f & 3];
-	def.complete = (f & 12) != 12;
-	def.exit_distance_test = f & 16;
+	fixture_lab(&def)->complete = (f & 12) != 12;
+	fixture_lab(&def)->exit_distance_test = f & 16;
 	def.speculative_distance = f & 32 ? 0.05 : 0;
 	// A step that fails may make pairs forget, and a full step may find other contacts than a continued one.
-	def.temporal = t->failing || f & 64 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_ITERATIVE;
-	def.predict = !(f & 128);
+	def.temporal = t->failing || f & 64 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
+	if (f & 128 && def.temporal != CAROM_TEMPORAL_NONE)
+		def.temporal = CAROM_TEMPORAL_ITERATIVE;
 	def.contact_normal = g & 1 ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
-	def.max_depth_ratio = g & 2 ? 0 : 2;
-	def.lost_rays = g & 4 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+	fixture_lab(&def)->max_depth_ratio = g & 2 ? 0 : 2;
+	fixture_lab(&def)->lost_rays = g & 4 ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
 	def.internal_edge_angle = g & 8 ? 0 : def.internal_edge_angle;
 	def.match_distance = g & 16 ? 0.5 : 0.02;
-	def.displacement_threshold = g & 32 ? 0.1 : 0;
+	fixture_lab(&def)->displacement_threshold = g & 32 ? 0.1 : 0;
 	heap.state = (uint32_t)(f << 16 | g << 8 | h);
 	heap.one_in = (const uint32_t[]){ 3, 9, 30, 100 }[h & 3];
 	carom_world_def other = def;
-	other.broad_phase = h & 4 ? CAROM_BROAD_BRUTE : CAROM_BROAD_SWEEP;
-	other.ray_method = h & 8 ? CAROM_RAYS_BASIC : CAROM_RAYS_BINARY;
-	other.worker_groups = h & 16 ? 3 : 0;
-	other.ray_buffers = h & 32 ? CAROM_BUFFERS_BACKTRACK : CAROM_BUFFERS_EXACT;
-	if (h & 64 && def.temporal == CAROM_TEMPORAL_NONE && !other.worker_groups && !(h & 32))
-		other.stages = CAROM_STAGES_NAIVE;
+	fixture_set_broad(&other, h & 4 ? FIXTURE_BROAD_BRUTE : CAROM_BROAD_SWEEP);
+	fixture_lab(&other)->ray_method = h & 8 ? CAROM_RAYS_BASIC : CAROM_RAYS_BINARY;
+	fixture_lab(&other)->worker_groups = h & 16 ? 3 : 0;
+	fixture_lab(&other)->ray_buffers = h & 32 ? CAROM_BUFFERS_BACKTRACK : CAROM_BUFFERS_EXACT;
+	if (h & 64 && def.temporal == CAROM_TEMPORAL_NONE && !fixture_lab(&other)->worker_groups && !(h & 32))
+		fixture_lab(&other)->stages = CAROM_STAGES_NAIVE;
 	other.sweep.method = h & 128 ? CAROM_SWEEP_SORT : CAROM_SWEEP_BVH;
 	carom_result result[2];
 	ON_BOTH(t, result, carom_create_world(contexts[w], w ? &other : &def, &t->world[w]));
@@ -474,8 +476,8 @@ static void end_recording(twins *t, tape *r)
 		result == CAROM_SUCCESS || (t->failing && result == CAROM_INVALID_RECORDING), "%s", carom_error_text(contexts[0]));
 	carom_replay_result replayed;
 	if (result == CAROM_SUCCESS) {
-		FUZZ_REQUIRE(
-			carom_replay_recording(contexts[1], read_tape, r, &replayed) == CAROM_SUCCESS, "%s", carom_error_text(contexts[1]));
+		FUZZ_REQUIRE(carom_lab_replay_recording(contexts[1], read_tape, r, &replayed) == CAROM_SUCCESS, "%s",
+			carom_error_text(contexts[1]));
 		FUZZ_REQUIRE(
 			replayed.steps == 0 || replayed.hash == carom_world_hash(t->world[0]), "step %lld", (long long)replayed.steps);
 	}

@@ -225,7 +225,6 @@ static int measure(const check_options *o, carom_context *context, const check_m
 	carom_world_def def = carom_default_world_def();
 	def.temporal = CAROM_TEMPORAL_NONE; // there is one step
 	def.max_contacts_per_pair = 0;
-	def.complete = true;
 	carom_world *world;
 	int status = EXIT_DONE;
 	if (carom_create_world(context, &def, &world) != CAROM_SUCCESS || !collide(world, meshes, poses)) {

@@ -58,10 +58,6 @@ void *bench_allocate(size_t count, size_t size)
 carom_world_def bench_paper_def(void)
 {
 	carom_world_def def = carom_default_world_def();
-	def.ray_method = CAROM_RAYS_BINARY;
-	def.complete = false;
-	def.exit_distance_test = true;
-	def.max_depth_ratio = 0;
 	def.internal_edge_angle = 0;
 	def.temporal = CAROM_TEMPORAL_NONE;
 	return def;
@@ -70,10 +66,19 @@ carom_world_def bench_paper_def(void)
 carom_world_def bench_paper_iterative_def(void)
 {
 	carom_world_def def = bench_paper_def();
-	def.temporal = CAROM_TEMPORAL_ITERATIVE;
-	def.predict = true;
-	def.lost_rays = CAROM_LOST_DROP;
+	def.temporal = CAROM_TEMPORAL_PREDICTIVE;
 	return def;
+}
+
+carom_lab bench_paper_lab(void)
+{
+	carom_lab lab = carom_default_lab();
+	lab.ray_method = CAROM_RAYS_BINARY;
+	lab.complete = false;
+	lab.exit_distance_test = true;
+	lab.max_depth_ratio = 0;
+	lab.lost_rays = CAROM_LOST_DROP;
+	return lab;
 }
 
 // ---- The machine ----

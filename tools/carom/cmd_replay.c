@@ -23,7 +23,7 @@ typedef struct replay_options {
 	double speculative;
 	// Temporal data and stages; -1: the library's default.
 	int temporal, normal, buffers, predictor;
-	bool no_predict, drop_lost, naive;
+	bool drop_lost, naive;
 	int64_t max_walk, groups;
 	double threshold, extension, edge_angle, confidence;
 	const char *pairs, *contacts, *record;
@@ -69,8 +69,6 @@ static const option OPTIONS[] = {
 		.help = "report surfaces apart by at most D metres too (0)" },
 	{ .name = "temporal", .argument = "WHAT", .kind = OPTION_CHOICE, .value = &given.temporal, .choices = options_temporal_words,
 		.help = "what steps take over from those before (the library's default)" },
-	{ .name = "no-predict", .kind = OPTION_FLAG, .value = &given.no_predict,
-		.help = "cast no rays outward: vertices that enter are not seen ahead" },
 	{ .name = "drop-lost", .kind = OPTION_FLAG, .value = &given.drop_lost,
 		.help = "drop iterative rays that get lost, do not cast them again" },
 	{ .name = "max-walk", .argument = "N", .kind = OPTION_INTEGER, .value = &given.max_walk, .minimum = 1, .maximum = 65536,
@@ -128,30 +126,39 @@ static int parse(int argc, char **argv)
 	return options_parse(&line, argc, argv, &given.motion, &count);
 }
 
-static void set_temporal(const replay_options *o, carom_world_def *def)
+static void set_temporal(const replay_options *o, carom_world_def *def, carom_lab *lab)
 {
 	if (o->temporal >= 0)
 		def->temporal = (carom_temporal)o->temporal;
-	def->predict = !o->no_predict;
-	def->lost_rays = o->drop_lost ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
-	def->max_walk = (int32_t)o->max_walk;
-	def->displacement_threshold = o->threshold;
-	def->distance_extension = o->extension;
+	lab->lost_rays = o->drop_lost ? CAROM_LOST_DROP : CAROM_LOST_RECAST;
+	lab->max_walk = (int32_t)o->max_walk;
+	lab->displacement_threshold = o->threshold;
+	lab->distance_extension = o->extension;
 	if (o->normal >= 0)
 		def->contact_normal = (carom_contact_normal)o->normal;
 	if (o->edge_angle >= 0)
 		def->internal_edge_angle = o->edge_angle / 180 * 3.14159265358979323846;
 }
 
-static void set_stages(const replay_options *o, carom_world_def *def)
+static void set_stages(const replay_options *o, carom_lab *lab)
 {
-	def->stages = o->naive ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+	lab->stages = o->naive ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
 	if (o->buffers >= 0)
-		def->ray_buffers = (carom_ray_buffers)o->buffers;
+		lab->ray_buffers = (carom_ray_buffers)o->buffers;
 	if (o->predictor >= 0)
-		def->ray_predictor = (carom_ray_predictor)o->predictor;
-	def->buffer_confidence = o->confidence;
-	def->worker_groups = (int32_t)o->groups;
+		lab->ray_predictor = (carom_ray_predictor)o->predictor;
+	lab->buffer_confidence = o->confidence;
+	lab->worker_groups = (int32_t)o->groups;
+	lab->ray_method = (carom_ray_method)o->rays;
+	lab->complete = !o->no_complete;
+	lab->exit_distance_test = o->exit_distance;
+}
+
+static void set_broad_phase(const replay_options *o, carom_world_def *def, carom_lab *lab)
+{
+	lab->brute_broad_phase = o->broad == OPTIONS_BRUTE;
+	if (o->broad >= 0 && !lab->brute_broad_phase)
+		def->broad_phase = (carom_broad_phase)o->broad;
 }
 
 static bool create_world(carom_context *context, const carom_world_def *def, carom_world **world)
@@ -165,21 +172,19 @@ static bool create_world(carom_context *context, const carom_world_def *def, car
 static bool create_worlds(replay *r)
 {
 	const replay_options *o = &r->options;
+	carom_lab lab = carom_default_lab();
 	carom_world_def def = carom_default_world_def();
-	if (o->broad >= 0)
-		def.broad_phase = (carom_broad_phase)o->broad;
-	def.ray_method = (carom_ray_method)o->rays;
+	def.lab = &lab;
 	def.max_contacts_per_pair = (int32_t)o->max_contacts;
-	def.complete = !o->no_complete;
-	def.exit_distance_test = o->exit_distance;
 	def.speculative_distance = o->speculative;
-	set_temporal(o, &def);
-	set_stages(o, &def);
+	set_broad_phase(o, &def, &lab);
+	set_temporal(o, &def, &lab);
+	set_stages(o, &lab);
 	if (!create_world(r->context, &def, &r->world))
 		return false;
 	// Nothing taken over, nothing left out.
 	def.temporal = CAROM_TEMPORAL_NONE;
-	def.ray_buffers = CAROM_BUFFERS_EXACT;
+	lab.ray_buffers = CAROM_BUFFERS_EXACT;
 	return !o->against_full || create_world(r->context, &def, &r->full);
 }
 
@@ -360,7 +365,7 @@ static int replay_calls(replay *r)
 	if (!file)
 		return report_error(o->motion, "cannot be opened: %s", strerror(errno));
 	carom_replay_result result = { 0 };
-	const carom_result code = carom_replay_recording(r->context, read_calls, file, &result);
+	const carom_result code = carom_lab_replay_recording(r->context, read_calls, file, &result);
 	fclose(file);
 	if (code != CAROM_SUCCESS)
 		return report_error(o->motion, "%s", carom_error_text(r->context));
@@ -391,12 +396,14 @@ static int replay_motion(replay *r, file_kind kind)
 	return status;
 }
 
+static bool is_predictive(const replay_options *o) { return o->temporal < 0 || o->temporal == CAROM_TEMPORAL_PREDICTIVE; }
+
 /// Options that exclude each other.
 static int check_options(const replay_options *o)
 {
 	if (o->against_full && o->max_contacts > 0)
 		return options_misuse("replay", "--against-full compares all contacts: leave --max-contacts out");
-	if (!o->no_predict && o->extension > 0 && o->threshold > o->extension)
+	if (is_predictive(o) && o->extension > 0 && o->threshold > o->extension)
 		return options_misuse("replay",
 			"--threshold %g is more than --extension %g: a vertex that no ray reached could enter unseen between full steps",
 			o->threshold, o->extension);
@@ -406,7 +413,7 @@ static int check_options(const replay_options *o)
 /// What holds for all that the command line does not name.
 static replay_options default_options(void)
 {
-	const carom_world_def def = carom_default_world_def();
+	const carom_lab lab = carom_default_lab();
 	return (replay_options){ .steps = { 0, INT64_MAX },
 		.warm_up = 10,
 		.broad = -1,
@@ -415,12 +422,12 @@ static replay_options default_options(void)
 		.normal = -1,
 		.buffers = -1,
 		.predictor = -1,
-		.max_walk = def.max_walk,
-		.groups = def.worker_groups,
-		.threshold = def.displacement_threshold,
-		.extension = def.distance_extension,
+		.max_walk = lab.max_walk,
+		.groups = lab.worker_groups,
+		.threshold = lab.displacement_threshold,
+		.extension = lab.distance_extension,
 		.edge_angle = -1,
-		.confidence = def.buffer_confidence };
+		.confidence = lab.buffer_confidence };
 }
 
 int cmd_replay(int argc, char **argv)

@@ -21,7 +21,7 @@
 #ifndef CAROM_TOOL_OPTIONS_H
 #define CAROM_TOOL_OPTIONS_H
 
-#include "carom/base.h"
+#include "carom/world.h"
 
 /// Exit codes of the command.
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -95,6 +95,8 @@ extern const char *const options_sphere_method_words[];
 
 /// Words for --broad, in the order of carom_broad_phase.
 extern const char *const options_broad_words[];
+/// The last of them: all pairs of bodies (carom_lab).
+enum { OPTIONS_BRUTE = CAROM_BROAD_SWEEP + 1 };
 
 /// Words for --temporal, in the order of carom_temporal.
 extern const char *const options_temporal_words[];

@@ -128,7 +128,11 @@ carom_world *playback_create_world(playback *play, int32_t frame)
 		report_error(NULL, "%s", error.text);
 		return NULL;
 	}
-	const carom_world_def def = play->scene.text ? play->scene.rigid.detection : carom_default_world_def();
+	carom_world_def def = carom_default_world_def();
+	if (play->scene.text) {
+		def = play->scene.rigid.detection;
+		def.lab = &play->scene.rigid.lab;
+	}
 	carom_world *world = NULL;
 	int32_t number = -1;
 	bool good = carom_create_world(play->context, &def, &world) == CAROM_SUCCESS;

@@ -49,7 +49,7 @@ void replay_sums_add(replay_sums *sums, const carom_world *world)
 	add_times(sums, &s);
 	sums->memory_peak = s.memory_peak;
 	for (int g = 0; g < sums->group_count; g++) {
-		const carom_group_stats group = carom_world_group_stats(world, g);
+		const carom_group_stats group = carom_lab_group_stats(world, g);
 		sums->groups[g].pairs += group.pairs;
 		sums->groups[g].new_pairs += group.new_pairs;
 		sums->groups[g].rays += (double)group.rays;

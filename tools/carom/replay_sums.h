@@ -3,6 +3,7 @@
 #ifndef CAROM_TOOL_REPLAY_SUMS_H
 #define CAROM_TOOL_REPLAY_SUMS_H
 
+#include "carom/lab.h"
 #include "report.h"
 
 /// Start from all zero and totals with an element for each step to be measured.

@@ -56,6 +56,9 @@ int bench_adaptive(bench *b, bench_report *report);
 /// they are, the stackless binary tree, full rays in every step.
 carom_world_def bench_paper_def(void);
 
+/// What belongs to these two definitions: give it as their lab.
+carom_lab bench_paper_lab(void);
+
 /// Detection as the papers have it, continued from the last steps: iterative, with prediction.
 carom_world_def bench_paper_iterative_def(void);
 

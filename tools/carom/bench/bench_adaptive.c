@@ -11,10 +11,11 @@ static const double FIXED_METRES[FIXED] = { 0.0025, 0.005, 0.01, 0.02, 0.04, 0.0
 static void make_variants(bench_variant *v)
 {
 	for (int i = 0; i < VARIANTS; i++) {
-		v[i] = (bench_variant){ .name = "chosen", .def = carom_default_world_def(), .reference = FULL };
+		v[i] =
+			(bench_variant){ .name = "chosen", .def = carom_default_world_def(), .lab = carom_default_lab(), .reference = FULL };
 		if (i < FIXED) {
 			snprintf(v[i].name, sizeof v[i].name, "%g m", FIXED_METRES[i]);
-			v[i].def.displacement_threshold = v[i].def.distance_extension = FIXED_METRES[i];
+			v[i].lab.displacement_threshold = v[i].lab.distance_extension = FIXED_METRES[i];
 		}
 	}
 	v[FULL].def.temporal = CAROM_TEMPORAL_NONE;

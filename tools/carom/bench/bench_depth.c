@@ -28,8 +28,9 @@ static void set_up(sim_scene *scene, int run)
 		return;
 	const int32_t contacts = scene->rigid.detection.max_contacts_per_pair;
 	scene->rigid.detection = bench_paper_iterative_def();
+	scene->rigid.lab = bench_paper_lab();
 	scene->rigid.detection.max_contacts_per_pair = contacts;
-	scene->rigid.detection.predict = run & PREDICTED;
+	scene->rigid.detection.temporal = run & PREDICTED ? CAROM_TEMPORAL_PREDICTIVE : CAROM_TEMPORAL_ITERATIVE;
 	scene->rigid.detection.contact_normal = run & PROJECTED ? CAROM_NORMAL_TRIANGLE : CAROM_NORMAL_RAY;
 	scene->rigid.substeps = scene->rigid.max_substeps = 1;
 	scene->rigid.solver.error_reduction = 0.2;

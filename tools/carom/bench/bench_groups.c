@@ -9,11 +9,14 @@ static void make_variants(bench_variant *v)
 {
 	static const char *const names[VARIANTS] = { "basic, 1 group", "basic, 2 groups", "BVH, 1 group", "BVH, 2 groups" };
 	for (int i = 0; i < VARIANTS; i++) {
-		v[i] =
-			(bench_variant){ .def = bench_paper_iterative_def(), .threads = 1 + i % 2, .reference = BASIC_ONE, .no_grid = true };
+		v[i] = (bench_variant){ .def = bench_paper_iterative_def(),
+			.lab = bench_paper_lab(),
+			.threads = 1 + i % 2,
+			.reference = BASIC_ONE,
+			.no_grid = true };
 		snprintf(v[i].name, sizeof v[i].name, "%s", names[i]);
-		v[i].def.ray_method = i < BVH_ONE ? CAROM_RAYS_BASIC : CAROM_RAYS_BINARY;
-		v[i].def.worker_groups = 1 + i % 2;
+		v[i].lab.ray_method = i < BVH_ONE ? CAROM_RAYS_BASIC : CAROM_RAYS_BINARY;
+		v[i].lab.worker_groups = 1 + i % 2;
 	}
 }
 

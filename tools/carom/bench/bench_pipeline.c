@@ -31,8 +31,8 @@ enum { LISTS_AND_NAIVE = 2 * KINDS };
 static void make_stage_variants(bench_variant *variants)
 {
 	for (int i = 0; i < LISTS_AND_NAIVE; i++) {
-		variants[i] = (bench_variant){ .def = def_of(i / 2), .reference = i - i % 2, .no_grid = true };
-		variants[i].def.stages = i % 2 ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
+		variants[i] = (bench_variant){ .def = def_of(i / 2), .lab = bench_paper_lab(), .reference = i - i % 2, .no_grid = true };
+		variants[i].lab.stages = i % 2 ? CAROM_STAGES_NAIVE : CAROM_STAGES_LISTS;
 		snprintf(variants[i].name, sizeof variants[i].name, "%s, %s", KIND_NAMES[i / 2], i % 2 ? "naive" : "lists");
 	}
 }
@@ -106,8 +106,8 @@ int bench_table_1_2015(bench *b, bench_report *report)
 	bench_variant variants[VARIANTS];
 	bench_result results[VARIANTS];
 	for (int i = 0; i < VARIANTS; i++) {
-		variants[i] = (bench_variant){ .def = def_of(i / 3), .reference = i - i % 3, .no_grid = true };
-		variants[i].def.ray_buffers = (carom_ray_buffers)(i % 3);
+		variants[i] = (bench_variant){ .def = def_of(i / 3), .lab = bench_paper_lab(), .reference = i - i % 3, .no_grid = true };
+		variants[i].lab.ray_buffers = (carom_ray_buffers)(i % 3);
 		snprintf(variants[i].name, sizeof variants[i].name, "%s, %s", KIND_NAMES[i / 3], names[i % 3]);
 	}
 	if (bench_replay(b, motion, &window, variants, VARIANTS, b->quick ? 1 : 3, results) != EXIT_DONE)
@@ -144,10 +144,10 @@ int bench_table_2_2015(bench *b, bench_report *report)
 	bench_variant variants[VARIANTS];
 	bench_result results[VARIANTS];
 	for (int i = 0; i < VARIANTS; i++) {
-		variants[i] = (bench_variant){ .def = def_of(i / 2), .reference = i - i % 2, .no_grid = true };
-		variants[i].def.ray_buffers = CAROM_BUFFERS_IGNORE;
-		variants[i].def.ray_predictor = i % 2 ? CAROM_PREDICTOR_LAST : CAROM_PREDICTOR_PAIRS;
-		variants[i].def.buffer_confidence = 1.02;
+		variants[i] = (bench_variant){ .def = def_of(i / 2), .lab = bench_paper_lab(), .reference = i - i % 2, .no_grid = true };
+		variants[i].lab.ray_buffers = CAROM_BUFFERS_IGNORE;
+		variants[i].lab.ray_predictor = i % 2 ? CAROM_PREDICTOR_LAST : CAROM_PREDICTOR_PAIRS;
+		variants[i].lab.buffer_confidence = 1.02;
 		snprintf(variants[i].name, sizeof variants[i].name, "%s, Eq. %d", KIND_NAMES[i / 2], 1 + i % 2);
 	}
 	if (bench_replay(b, motion, &all, variants, VARIANTS, 1, results) != EXIT_DONE)

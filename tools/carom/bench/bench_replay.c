@@ -15,15 +15,16 @@ enum { WARM_UP_FRAMES = 10 };
 void bench_make_ray_variants(bench_variant *v)
 {
 	const carom_world_def full = bench_paper_def(), iterative = bench_paper_iterative_def();
-	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, 0, BENCH_BASIC, true };
-	v[BENCH_BASIC].def.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, 0, BENCH_BASIC, true };
-	v[BENCH_ITERATIVE_BASIC].def.ray_method = CAROM_RAYS_BASIC;
-	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, 0, BENCH_BASIC, true };
-	v[BENCH_ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, 0, BENCH_BVH, true };
-	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), 0, BENCH_CAROM_FULL, false };
+	const carom_lab paper = bench_paper_lab(), own = carom_default_lab();
+	v[BENCH_BASIC] = (bench_variant){ "full, basic", full, paper, 0, BENCH_BASIC, true };
+	v[BENCH_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_ITERATIVE_BASIC] = (bench_variant){ "iterative, basic", iterative, paper, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BASIC].lab.ray_method = CAROM_RAYS_BASIC;
+	v[BENCH_BVH] = (bench_variant){ "full, BVH", full, paper, 0, BENCH_BASIC, true };
+	v[BENCH_ITERATIVE_BVH] = (bench_variant){ "iterative, BVH", iterative, paper, 0, BENCH_BVH, true };
+	v[BENCH_CAROM_FULL] = (bench_variant){ "Carom, full", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false };
 	v[BENCH_CAROM_FULL].def.temporal = CAROM_TEMPORAL_NONE;
-	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), 0, BENCH_CAROM_FULL, false };
+	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false };
 }
 
 // A variant at work. The simulation is never stepped: it makes the meshes and the bodies' definitions.
@@ -97,7 +98,9 @@ static int open_runner(const bench *b, const bench_motion *motion, const bench_v
 	r->source = sim_create_simulation(r->context, &motion->scene, NULL, &error);
 	if (!r->source)
 		return report_error(NULL, "%s", error.text);
-	if (carom_create_world(r->context, &variant->def, &r->world) != CAROM_SUCCESS)
+	carom_world_def def = variant->def;
+	def.lab = &variant->lab;
+	if (carom_create_world(r->context, &def, &r->world) != CAROM_SUCCESS)
 		return report_error(NULL, "%s: %s", variant->name, carom_error_text(r->context));
 	return variant->no_grid ? make_plain_meshes(r) : EXIT_DONE;
 }

@@ -10,9 +10,10 @@ enum { BENCH_MAX_VARIANTS = 24 };
 /// One way to detect.
 typedef struct bench_variant {
 	char name[BENCH_CELL_SIZE];
-	carom_world_def def;
-	int threads;   ///< 0: those of the bench
-	int reference; ///< number of the variant that must find the same pairs
+	carom_world_def def; ///< lab: NULL
+	carom_lab lab;       ///< to go with def
+	int threads;         ///< 0: those of the bench
+	int reference;       ///< number of the variant that must find the same pairs
 	/// Meshes without the grid that tells inside from outside, so that every vertex within the other's box casts a ray, as in
 	/// the papers.
 	bool no_grid;

@@ -2,7 +2,7 @@
 /// and nothing to do for most of them. It gives the contacts of the staged form and exists to be compared with it (Lehericey,
 /// Gouranton and Arnaldi 2015, section 5).
 
-#include "detect/pipeline.h"
+#include "lab/lab_state.h"
 #include <string.h>
 
 enum { PAIRS_PER_TASK = 8 };
@@ -15,7 +15,7 @@ static bool collect_one(const cr_pipeline *p, const cr_pair_work *w, int side, i
 	const cr_transform *to_target = cr_to_target(w, side);
 	int32_t place, entry;
 	p->detect->follow(cr_source_of(p, w, side)->shape.collider, target, to_target, to_target, &one, 1, 0,
-		p->settings.exit_distance_test, rays, &place, &entry, 0);
+		p->settings.lab.exit_distance_test, rays, &place, &entry, 0);
 	for (int k = 0; k < 3; k++) {
 		const float x = rays->origin[k][0];
 		if (x < target->lower[k] - w->extension || x > target->upper[k] + w->extension)
@@ -79,8 +79,8 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 			continue;
 		const cr_walks one = cr_walks_at(worker->frame, tail->next);
 		if (p->detect->follow(source, target, cr_to_target(w, side), &then, &watches[entry[sample]], 1,
-				(float)p->settings.speculative_distance, p->settings.exit_distance_test, &one.rays, one.place, one.entry,
-				0) == 0)
+				(float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test, &one.rays, one.place,
+				one.entry, 0) == 0)
 			continue;
 		one.entry[0] = entry[sample];
 		cr_walk_range(p, worker, target, &one, 0, 1);
@@ -119,10 +119,13 @@ static void naive_task(int64_t begin, int64_t end, int worker, void *task)
 	}
 }
 
-carom_result cr_stage_naive(cr_pipeline *p)
+static carom_result run_naively(cr_pipeline *p)
 {
 	if (cr_take(p, CR_NEXT_RAYS) == 0)
 		return CAROM_SUCCESS;
 	cr_for_pairs(p, naive_task, PAIRS_PER_TASK);
 	return cr_check_workers(p, "the contacts of a step");
 }
+
+const cr_stages cr_naive_stages = { "naive", cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL, run_naively,
+	cr_stage_finish, cr_stage_simple, cr_stage_reduce };
