@@ -1,5 +1,5 @@
 /// @file ccd.h
-/// What `carom ccd` searches (cmd_ccd.c) and prints (ccd_output.c).
+/// The search of `carom ccd` (cmd_ccd.c) and its output (ccd_output.c).
 #ifndef CAROM_TOOL_CCD_H
 #define CAROM_TOOL_CCD_H
 
@@ -9,7 +9,7 @@
 #include "carom/sweep.h"
 #include "tool_oracle.h"
 
-/// What the user asked for.
+/// The options of the user.
 typedef struct ccd_options {
 	frames_source source;
 	const char *hits; ///< file for the impacts, or NULL
@@ -19,7 +19,7 @@ typedef struct ccd_options {
 	bool no_orphans, no_pruning, earliest, oracle, json;
 } ccd_options;
 
-/// What one step, from frame number to the next, gave.
+/// The result of one step, from frame number to the next.
 typedef struct ccd_step {
 	int64_t number;
 	int64_t vf, ee, touching, undecided;

@@ -1,4 +1,4 @@
-// What `carom ccd` prints: means over the steps, as text or JSON. See ccd.h.
+// The output of `carom ccd`: means over the steps, as text or JSON. See ccd.h.
 #include "ccd.h"
 
 #include "report.h"
@@ -64,7 +64,7 @@ static double mean_count(const ccd_run *run, size_t offset)
 
 static const carom_sweep_stats *last_stats(const ccd_run *run) { return &run->steps[run->step_count - 1].stats; }
 
-// What is counted or greatest over all steps.
+// Counts and greatest values over all steps.
 typedef struct ccd_extremes {
 	int64_t rebuilt, over_budget; // steps
 	size_t bytes, bytes_front;

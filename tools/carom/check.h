@@ -1,5 +1,5 @@
 /// @file check.h
-/// What `carom check` was asked (cmd_check.c) and what it does with one mesh (check_self.c) and with two
+/// The options of `carom check` (cmd_check.c), and its work on one mesh (check_self.c) and with two
 /// (check_pair.c).
 #ifndef CAROM_TOOL_CHECK_H
 #define CAROM_TOOL_CHECK_H

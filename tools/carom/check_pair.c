@@ -38,7 +38,7 @@ static void add_side(cJSON *json, const char *name, const carom_triangle_point *
 	cJSON_AddStringToObject(object, "feature", features[on->feature]);
 }
 
-// What there is to say of two meshes.
+// The findings about two meshes.
 typedef struct pair_answer {
 	bool collides;
 	int32_t intersections;   // pairs of triangles

@@ -16,7 +16,7 @@ typedef struct self_answer {
 	oracle_difference difference;
 } self_answer;
 
-/// The middle of what the boxes of two triangles have in common: near where they meet.
+/// The middle of the space that the boxes of two triangles share: near where they meet.
 static void meeting_place(const sim_mesh *mesh, const int32_t pair[2], double place[3])
 {
 	for (int axis = 0; axis < 3; axis++) {

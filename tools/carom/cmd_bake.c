@@ -134,7 +134,7 @@ static carom_mesh *make_scaled(const bake_options *o, carom_context *context, co
 	return result == CAROM_SUCCESS ? mesh : NULL;
 }
 
-/// Load what was written, as a program will: the file is whole, and the time is known.
+/// Load the written file, as a program will: the file is whole, and the time is known.
 static int load_again(const bake_options *o, carom_context *context, bake_facts *f)
 {
 	sim_error error;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the command line gives.
+// The values of the command line.
 static ccd_options given;
 
 // clang-format off

@@ -45,7 +45,7 @@ static int parse(check_options *o, int argc, char **argv)
 	return options_parse(&line, argc, argv, o->path, &o->path_count);
 }
 
-/// What does not fit together, and the pose.
+/// Check that the options fit together, and the pose.
 static int check_use(check_options *o)
 {
 	if (o->path_count == 1 && (o->pose || o->contacts))

@@ -1,4 +1,4 @@
-// `carom info`: what a file holds, and what is wrong with it.
+// `carom info`: the content of a file, and its faults.
 #include "commands.h"
 #include "carom/collide.h"
 #include "mesh_input.h"
@@ -365,7 +365,7 @@ static int show_calls(const info_options *o)
 	return report_end_of_text();
 }
 
-/// What the file is tells which reader takes it.
+/// The kind of the file tells which reader takes it.
 static int show(const info_options *o, sim_input *input)
 {
 	const file_kind kind = motion_kind_of(input);

@@ -28,7 +28,7 @@ typedef struct render_settings {
 	bool contacts, flat, plain, json;
 } render_settings;
 
-// What lives from the first picture to the last. All zero is fine to destroy.
+// The state from the first picture to the last. All zero is fine to destroy.
 typedef struct render_state {
 	playback play;
 	sim_camera camera;
@@ -89,7 +89,7 @@ static int read_size(const char *size, render_settings *settings)
 	return OPTIONS_GO_ON;
 }
 
-// What the command line gives.
+// The values of the command line.
 static render_settings wanted = { .frames = { 0, INT64_MAX }, .every = 1 };
 static const char *size_text;
 static int sample_choice = 1;
@@ -192,8 +192,8 @@ static void unite(carom_aabb *box, const carom_aabb *with)
 	box->upper = (carom_vec3){ fmax(u.x, with->upper.x), fmax(u.y, with->upper.y), fmax(u.z, with->upper.z) };
 }
 
-/// The box of what moves (of all bodies when nothing does) over the frames that are drawn; of many frames a few dozen say
-/// enough.
+/// The box of the bodies that move (of all bodies when none does) over the frames that are drawn; of many frames a few dozen
+/// say enough.
 static int find_box(const render_settings *settings, render_state *state, carom_aabb *box)
 {
 	playback *play = &state->play;
@@ -313,7 +313,7 @@ static int put_frame(const render_settings *settings, render_state *state, int32
 	return status;
 }
 
-/// As fast as it happened, within what players show.
+/// As fast as it happened, within the rates that players show.
 static double movie_rate(const render_settings *settings, const render_state *state)
 {
 	const double step = sim_recording_get_info(state->play.recording)->time_step * (double)settings->every;

@@ -40,7 +40,7 @@ typedef struct replay {
 	sim_output_file pairs_file, contacts_file, record_file;
 } replay;
 
-// What the command line gives.
+// The values of the command line.
 static replay_options given;
 
 // clang-format off
@@ -220,7 +220,7 @@ static bool step_world(const replay *r, carom_world *world, int64_t frame)
 	return false;
 }
 
-/// The full step of a measured step, and what differs.
+/// The full step of a measured step, and the differences.
 static bool compare_step(replay *r, int64_t frame)
 {
 	if (!step_world(r, r->full, frame))
@@ -351,7 +351,7 @@ static int measure(replay *r)
 	return (r->options.json ? print_json : print_text)(r);
 }
 
-/// A stream of library calls is run by the library itself, which compares what it finds with what was recorded.
+/// A stream of library calls is run by the library itself, which compares its results with the recorded ones.
 static bool read_calls(void *bytes, size_t count, void *user) { return fread(bytes, 1, count, user) == count; }
 
 static int replay_calls(replay *r)
@@ -410,7 +410,7 @@ static int check_options(const replay_options *o)
 	return OPTIONS_GO_ON;
 }
 
-/// What holds for all that the command line does not name.
+/// The values of all that the command line does not name.
 static replay_options default_options(void)
 {
 	const carom_lab lab = carom_default_lab();

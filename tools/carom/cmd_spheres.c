@@ -202,7 +202,7 @@ static int search(const spheres_options *o, carom_context *context, measured *m)
 {
 	carom_spheres_def def = carom_default_spheres_def();
 	def.method = (carom_sphere_method)o->method;
-	// A refitted tree would be measured for what it is not.
+	// A refitted tree would be measured as a new one.
 	def.upkeep = CAROM_UPKEEP_REBUILD;
 	def.memory_budget = (size_t)o->memory << 20;
 	carom_spheres *spheres;

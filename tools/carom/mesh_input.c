@@ -1,4 +1,4 @@
-// Meshes that the user named: loading, and what to say about them.
+// Meshes that the user named: loading, and messages about them.
 #include "mesh_input.h"
 
 #include "report.h"
@@ -104,7 +104,7 @@ static bool move_to_middle(const sim_mesh *mesh, sim_mesh *moved, double middle[
 	}
 	for (int axis = 0; axis < 3; axis++) {
 		const double value = 0.5 * lower[axis] + 0.5 * upper[axis];
-		// What cannot be used stays as it is, so that its finding names it.
+		// A mesh that cannot be used stays as it is, so that its finding names it.
 		middle[axis] = fabs(value) <= CAROM_MAX_COORDINATE ? value : 0;
 	}
 	moved->vertex_count = mesh->vertex_count;

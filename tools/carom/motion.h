@@ -7,7 +7,7 @@
 #include "carom/carom.h"
 #include "io/input_file.h"
 
-/// What a file is, by its first bytes.
+/// The kind of a file, by its first bytes.
 typedef enum file_kind {
 	FILE_UNREADABLE, ///< cannot be opened; reported
 	FILE_TRAJECTORY, ///< RBTRAJ1, gzipped or not
@@ -19,8 +19,8 @@ typedef enum file_kind {
 file_kind motion_kind_of(const sim_input *input);
 file_kind motion_file_kind(const char *path);
 
-/// Say why a file cannot be read, or, where it is the recording of a run that was cut off, what to take in its place. Returns
-/// EXIT_FAILED.
+/// Say why a file cannot be read, or, where it is the recording of a run that was cut off, which file to take in its place.
+/// Returns EXIT_FAILED.
 int motion_unreadable(const char *path, const char *error);
 
 typedef struct motion_options {

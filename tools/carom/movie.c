@@ -66,7 +66,7 @@ int movie_open(movie *film, const char *path, int width, int height, double rate
 	struct stat status;
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return report_error(path, "a movie can only be written to a file");
-	// Say now what ffmpeg would say after the first frames.
+	// Give now the error that ffmpeg would give after the first frames.
 	FILE *probe = fopen(film->part, "wb");
 	if (!probe)
 		return report_error(path, "cannot be written: %s", strerror(errno));

@@ -134,7 +134,7 @@ static int set_choice(const command_line *line, const option *o, const char *tex
 	return options_misuse(line->command, "--%s %s: must be one of %s", o->name, text, words);
 }
 
-/// A:B, A: or :B; what is left out keeps its value.
+/// A:B, A: or :B; a part that is left out keeps its value.
 static int set_range(const command_line *line, const option *o, const char *text)
 {
 	option_range range = *(option_range *)o->value;
@@ -178,7 +178,7 @@ static int set_value(const command_line *line, const option *o, const char *text
 	return OPTIONS_GO_ON;
 }
 
-/// One line of the help: the option with its argument, then what it does.
+/// One line of the help: the option with its argument, then its effect.
 static void print_option(const option *o)
 {
 	char left[64] = "    ";

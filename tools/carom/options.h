@@ -1,5 +1,5 @@
 /// @file options.h
-/// The command line of one sub-command, as a table: parsing, help text, and what to say about a mistake.
+/// The command line of one sub-command, as a table: parsing, help text, and messages about mistakes.
 ///
 ///     static int cmd_wave(int argc, char **argv)   // argv[0] is "wave"
 ///     {
@@ -26,7 +26,7 @@
 /// Exit codes of the command.
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/// What options_parse returns when there is work to do; else it is the exit code.
+/// The result of options_parse when there is work to do; else it is the exit code.
 enum { OPTIONS_GO_ON = -1 };
 
 typedef enum option_kind {
@@ -39,7 +39,7 @@ typedef enum option_kind {
 	OPTION_LIST,    ///< option_list *: may be given several times
 } option_kind;
 
-/// Elements first..end-1. Start from { 0, INT64_MAX }: A or B that is left out keeps what was there.
+/// Elements first..end-1. Start from { 0, INT64_MAX }: A or B that is left out keeps its value.
 typedef struct option_range {
 	int64_t first;
 	int64_t end;
@@ -56,7 +56,7 @@ typedef struct option {
 	const char *name; ///< without the dashes
 	char letter;      ///< short form, or 0
 	option_kind kind;
-	void *value;          ///< where the value goes; what is there before parsing is the default
+	void *value;          ///< where the value goes; the value there before parsing is the default
 	const char *argument; ///< the argument's name in the help, NULL for flags
 	const char *help;     ///< one line; name the default
 	double minimum;       ///< for numbers: least and most allowed; both 0: any
@@ -67,7 +67,7 @@ typedef struct option {
 /// One sub-command.
 typedef struct command_line {
 	const char *command;  ///< "replay"
-	const char *synopsis; ///< what follows the name: "TRAJECTORY --mesh MESH [options]"
+	const char *synopsis; ///< the words after the name: "TRAJECTORY --mesh MESH [options]"
 	const char *summary;  ///< one sentence
 	const char *details;  ///< further paragraphs for --help, or NULL
 	const option *options;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An impact, by what it is.
+// An impact, by its features.
 typedef struct oracle_hit {
 	int32_t kind, vertices[4], triangle;
 	double time;
@@ -112,7 +112,7 @@ static bool list_edges(impact_search *s)
 	return true;
 }
 
-/// The box of what count vertices pass through, and as far around it as features may be that are reported.
+/// The box that holds the ways of count vertices, and as far around it as features may be that are reported.
 static oracle_box sweep_box(const impact_search *s, int32_t item, const int32_t *vertices, int count)
 {
 	oracle_box box = oracle_empty_box(item);
@@ -254,7 +254,7 @@ bool oracle_compare_impacts(carom_context *context, const carom_sweep_def *def, 
 	const carom_sweep_hits *fast, bool earliest, oracle_difference *difference)
 {
 	carom_sweep_def certified = *def;
-	// What the plain cubic misses is what the oracle is to show.
+	// The oracle is to show the impacts that the plain cubic misses.
 	if (certified.test == CAROM_SWEEP_CUBIC)
 		certified.test = CAROM_SWEEP_CERTIFIED;
 	impact_search s = { .context = context, .def = &certified, .begin = begin, .end = end };

@@ -11,7 +11,7 @@
 typedef struct playback {
 	const char *path; ///< the caller's; must stay valid
 	sim_recording *recording;
-	sim_scene scene; ///< what the recording was made from; empty when it does not say, or when that cannot be read
+	sim_scene scene; ///< the source of the recording; empty when it does not say, or when that cannot be read
 	carom_context *context;
 	carom_mesh **meshes;
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
@@ -20,7 +20,7 @@ typedef struct playback {
 	// The bodies of the world made last.
 	int body_count;
 	int moving_count;  ///< of these, not static
-	int dynamic_count; ///< of these, dynamic: what `carom run` counts as bodies
+	int dynamic_count; ///< of these, dynamic: those that `carom run` counts as bodies
 	carom_body_id *ids;
 	carom_body_id *moving; ///< ids of those that are not static
 	sim_look *looks;       ///< of the shape that has the number index1 = i + 1, as sim_picture_options wants them

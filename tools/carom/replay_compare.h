@@ -1,5 +1,6 @@
 /// @file replay_compare.h
-/// `carom replay --against-full`: what a world that reuses the last steps finds, against one that works everything out in full.
+/// `carom replay --against-full`: the results of a world that reuses the last steps, against those of one that works everything
+/// out in full.
 #ifndef CAROM_TOOL_REPLAY_COMPARE_H
 #define CAROM_TOOL_REPLAY_COMPARE_H
 

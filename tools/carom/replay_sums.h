@@ -1,5 +1,5 @@
 /// @file replay_sums.h
-/// What `carom replay` measured: sums over the measured steps, printed as means.
+/// The measurements of `carom replay`: sums over the measured steps, printed as means.
 #ifndef CAROM_TOOL_REPLAY_SUMS_H
 #define CAROM_TOOL_REPLAY_SUMS_H
 

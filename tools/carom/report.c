@@ -1,4 +1,4 @@
-// What the command says and writes: messages, JSON, output files, contact lines.
+// The output of the command: messages, JSON, output files, contact lines.
 #include "report.h"
 
 #include "options.h"

@@ -1,5 +1,6 @@
 /// @file report.h
-/// What the command says: errors and warnings on stderr, one JSON object on stdout, files that are written whole or not at all.
+/// The output of the command: errors and warnings on stderr, one JSON object on stdout, files that are written whole or not at
+/// all.
 #ifndef CAROM_TOOL_REPORT_H
 #define CAROM_TOOL_REPORT_H
 

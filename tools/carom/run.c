@@ -17,7 +17,7 @@
 
 // ---- Interrupts ----
 
-// Set by an interrupt (Ctrl-C): the run ends after the present step, and what there is so far is written.
+// Set by an interrupt (Ctrl-C): the run ends after the present step, and the results so far are written.
 static volatile sig_atomic_t interrupted;
 static time_t interrupted_at; // the handler alone uses it
 
@@ -206,7 +206,7 @@ static int check_sections(const run_options *o, const sim_scene *scene)
 	return EXIT_DONE;
 }
 
-/// What the command line says goes before what the scene says.
+/// The command line goes before the scene.
 static int apply_options(const run_options *o, sim_scene *scene)
 {
 	sim_error error;
@@ -382,8 +382,8 @@ static int finish(run *r)
 	return status;
 }
 
-/// Go through the stages; Ctrl-C ends the second one early. A table that is open after a failure keeps its rows, which tell what led
-/// to it.
+/// Go through the stages; Ctrl-C ends the second one early. A table that is open after a failure keeps its rows, which tell
+/// what led to it.
 static int go(run *r)
 {
 	int status = load_scene(r);

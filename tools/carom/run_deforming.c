@@ -1,4 +1,4 @@
-// What deforms in `carom run`: the folder frames with a mesh file for every step that is wanted, as `carom ccd` reads them,
+// Deforming bodies in `carom run`: the folder frames with a mesh file for every step that is wanted, as `carom ccd` reads them,
 // movie.mp4 with --movie, and its part of table, summary and picture.
 #include "movie.h"
 #include "report.h"
@@ -174,7 +174,7 @@ static int add_to_movie(run *r, deforming *d)
 	return status;
 }
 
-/// What a state leaves behind, the first one too.
+/// The files of a state, of the first one too.
 static int keep(run *r, void *state)
 {
 	deforming *d = state;

@@ -13,7 +13,7 @@
 // A sphere of a picture of all parts is a body of 500 bytes; scenes of spheres alone have a way of drawing that takes millions.
 enum { MOST_SPHERES = 200000 };
 
-// What a picture is made of.
+// The content of a picture.
 typedef struct picture {
 	const run *run;
 	sim_soft_surface surface; // of no bodies where nothing deforms
@@ -84,7 +84,7 @@ bool run_rigid_bounds(const run *r, carom_aabb *box)
 	return found;
 }
 
-/// What a picture should show: all that deforms, the rigid bodies that move, and the box of the spheres.
+/// The box that a picture should show: all that deforms, the rigid bodies that move, and the box of the spheres.
 static carom_aabb box_of_run(const run *r)
 {
 	carom_aabb box = empty_box(), more;
@@ -237,7 +237,7 @@ static int add_ground(picture *p)
 
 // ---- The whole ----
 
-/// The state that the parts are in, and room for what the picture has.
+/// The state that the parts are in, and room for the bodies of the picture.
 static int look_at_parts(picture *p)
 {
 	const run *r = p->run;

@@ -18,8 +18,8 @@ sim_camera run_camera(const run *r);
 /// Size and threads of the scene's pictures.
 sim_picture_options run_picture_options(const run *r);
 
-/// Draw what deforms and everything else that the scene has, as it is now. EXIT_DONE, or EXIT_FAILED after a message. Free *image
-/// with sim_destroy_image.
+/// Draw the deforming bodies and everything else that the scene has, as it is now. EXIT_DONE, or EXIT_FAILED after a message.
+/// Free *image with sim_destroy_image.
 int run_draw_all(const run *r, const sim_camera *camera, sim_image *image);
 
 #endif

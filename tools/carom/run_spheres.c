@@ -167,7 +167,7 @@ static int write_snapshot(run *r, spheres *s)
 	return done ? EXIT_DONE : report_error(NULL, "%s", error.text);
 }
 
-/// The mark lets a run that goes on from here tell what in the folder is its own.
+/// The mark lets a run that goes on from here tell which files of the folder are its own.
 static int write_checkpoint(run *r, spheres *s)
 {
 	char path[SIM_PATH_MAX];
@@ -248,7 +248,7 @@ static int draw(run *r, void *state, sim_image *image)
 
 // ---- The run ----
 
-/// A number that tells this run from others: what the scene says, and where its spheres begin.
+/// A number that tells this run from others: the values of the scene, and the places where its spheres begin.
 static uint64_t number_of_run(const run *r, const spheres *s)
 {
 	const sim_granular_filling *f = &s->filling;
@@ -346,8 +346,8 @@ static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 	return wanted ? sum == wanted : found;
 }
 
-/// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the rows. *table is NULL where there
-/// is no table at all. Returns EXIT_FAILED, after a message, where there are tables but of other runs.
+/// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the rows. *table is NULL where
+/// there is no table at all. Returns EXIT_FAILED, after a message, where there are tables but of other runs.
 static int open_rows_before(const run *r, const char *path, FILE **table)
 {
 	const uint64_t wanted = sim_granular_get_mark(r->granular).table;
@@ -514,7 +514,7 @@ static int keep(run *r, void *state)
 	return status;
 }
 
-/// What needs the state in the order of the scene: the last snapshot, the hash, who is inside.
+/// The output that needs the state in the order of the scene: the last snapshot, the hash, who is inside.
 static int end(run *r, void *state)
 {
 	spheres *s = state;

@@ -1,5 +1,5 @@
 /// @file sphere_source.h
-/// Files of spheres that the user named: loading, and what `carom info` says about them.
+/// Files of spheres that the user named: loading, and the report of `carom info` on them.
 #ifndef CAROM_TOOL_SPHERE_SOURCE_H
 #define CAROM_TOOL_SPHERE_SOURCE_H
 

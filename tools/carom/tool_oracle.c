@@ -1,4 +1,4 @@
-// Every pair of triangles, every pair of spheres, and what to say of differences. See tool_oracle.h.
+// Every pair of triangles, every pair of spheres, and messages about differences. See tool_oracle.h.
 #include "tool_oracle.h"
 
 #include "mesh_input.h"
@@ -249,7 +249,7 @@ bool oracle_find_sphere_pairs(const sim_sphere_set *spheres, oracle_pairs *found
 	return done;
 }
 
-// ---- What to say ----
+// ---- Messages ----
 
 void oracle_add_json(cJSON *json, const oracle_difference *d)
 {

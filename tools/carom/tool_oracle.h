@@ -57,7 +57,8 @@ bool oracle_compare_impacts(carom_context *context, const carom_sweep_def *def, 
 /// Add { pairs or impacts, missed, invented, other } as the object "oracle".
 void oracle_add_json(cJSON *json, const oracle_difference *difference);
 
-/// Say on stderr what differs in a file, or in a step of it (-1: it has none). EXIT_DONE when nothing does, else EXIT_FAILED.
+/// Tell on stderr the differences in a file, or in a step of it (-1: it has none). EXIT_DONE when nothing does, else
+/// EXIT_FAILED.
 int oracle_report(const char *file, int64_t step, const oracle_difference *difference);
 
 #endif

@@ -1,5 +1,5 @@
 /// @file bench.h
-/// What the benches of `carom bench` share: their registry, and what one of them is given.
+/// The common part of the benches of `carom bench`: their registry, and the arguments of one.
 ///
 /// A bench reproduces one table or figure of a paper: it makes motions (bench_motion.h), detects their collisions again with
 /// settings that are compared (bench_replay.h), and fills tables and figures (bench_table.h) with our values beside the
@@ -19,7 +19,7 @@ enum { BENCH_MAX_MOTIONS = 8 };
 /// One call of `carom bench`.
 typedef struct bench {
 	bool quick;
-	int threads; ///< of what is measured, at least 1; benches that compare numbers of threads choose their own
+	int threads; ///< of the measured work, at least 1; benches that compare numbers of threads choose their own
 	int simd;
 	const char *scenes;                              ///< folder of the scene files, or NULL: looked for (bench_motion.h)
 	const char *peers;                               ///< the program carom_peers, or NULL: looked for
@@ -52,11 +52,11 @@ int bench_table_1_2015(bench *b, bench_report *report);
 int bench_table_2_2015(bench *b, bench_report *report);
 int bench_adaptive(bench *b, bench_report *report);
 
-/// Detection as the papers have it, upon what the library does by default: no triangle tests for completeness, rays as long as
+/// Detection as the papers have it, over the library's defaults: no triangle tests for completeness, rays as long as
 /// they are, the stackless binary tree, full rays in every step.
 carom_world_def bench_paper_def(void);
 
-/// What belongs to these two definitions: give it as their lab.
+/// The laboratory of these two definitions: give it as their lab.
 carom_lab bench_paper_lab(void);
 
 /// Detection as the papers have it, continued from the last steps: iterative, with prediction.

@@ -1,5 +1,5 @@
-// ccd-table-1, ccd-table-2, ccd-orphans, ccd-threads: swept impacts as MCCD has them (Tang, Manocha and Tong 2010), on scenes of
-// our own.
+// ccd-table-1, ccd-table-2, ccd-orphans, ccd-threads: swept impacts as MCCD has them (Tang, Manocha and Tong 2010), on scenes
+// of our own.
 #include "bench_ccd.h"
 
 #include "tools/carom/options.h"
@@ -183,7 +183,7 @@ int bench_ccd_orphans(bench *b, bench_report *report)
 
 enum { MOST_THREADS = 5 };
 
-/// 1, 2, 4, ... and what the machine has.
+/// 1, 2, 4, ... and as many as the machine has.
 static int thread_counts(const bench *b, int counts[MOST_THREADS])
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN), most = b->quick || cores < 2 ? 2 : cores;

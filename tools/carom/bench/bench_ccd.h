@@ -1,6 +1,6 @@
 /// @file bench_ccd.h
-/// What the benches of swept impacts share: deforming meshes in motion, made here, and the search of all their steps with settings
-/// that are compared.
+/// The common part of the benches of swept impacts: deforming meshes in motion, made here, and the search of all their steps
+/// with settings that are compared.
 #ifndef CAROM_TOOL_BENCH_CCD_H
 #define CAROM_TOOL_BENCH_CCD_H
 
@@ -36,8 +36,8 @@ double bench_ccd_sides_per_step(const ccd_motion *motion);
 typedef struct ccd_way {
 	carom_sweep_def def;
 	int threads;
-	/// Each connected piece of the motion is a mesh of its own without self-collision. Such a way finds fewer impacts, which are
-	/// not compared with those of other ways.
+	/// Each connected piece of the motion is a mesh of its own without self-collision. Such a way finds fewer impacts, which
+	/// are not compared with those of other ways.
 	bool between_pieces;
 } ccd_way;
 
@@ -65,12 +65,12 @@ typedef struct ccd_pieces {
 void bench_find_pieces(const ccd_motion *motion, ccd_pieces *pieces);
 void bench_free_pieces(ccd_pieces *pieces);
 
-/// Search the steps of a motion in each way, in turns. EXIT_DONE, or EXIT_FAILED after a message: when two ways find other impacts,
-/// for instance.
+/// Search the steps of a motion in each way, in turns. EXIT_DONE, or EXIT_FAILED after a message: when two ways find other
+/// impacts, for instance.
 int bench_search_ccd(const bench *b, const ccd_motion *motion, const ccd_way *ways, int count, ccd_cost *costs);
 
-/// Search each scene in some ways, and call add, which adds rows for the scene to the report. At the end a note says what the scenes are.
-/// EXIT_DONE, or EXIT_FAILED after a message.
+/// Search each scene in some ways, and call add, which adds rows for the scene to the report. At the end a note describes the
+/// scenes. EXIT_DONE, or EXIT_FAILED after a message.
 typedef void ccd_add_row(bench_report *report, const bench *b, ccd_scene scene, const ccd_motion *motion, const ccd_cost *costs);
 int bench_measure_ccd_scenes(const bench *b, bench_report *report, const ccd_way *ways, int count, ccd_add_row *add);
 

@@ -1,5 +1,5 @@
-// ccd-fronts and ccd-costs: what MCCD (Tang, Manocha and Tong 2010) says of the front with orphan sets (Figure 9) and of costs
-// (section 1 and Equations 10 to 13), measured on scenes of our own.
+// ccd-fronts and ccd-costs: the statements of MCCD (Tang, Manocha and Tong 2010) on the front with orphan sets (Figure 9) and
+// of costs (section 1 and Equations 10 to 13), measured on scenes of our own.
 #include "bench_ccd.h"
 
 #include "carom/carom.h"
@@ -67,7 +67,8 @@ static double walk_ms(const ccd_cost *cost) { return cost->ms_front; }
 static double test_ms(const ccd_cost *cost) { return cost->ms_tests + cost->ms_orphans; }
 static double search_ms(const ccd_cost *cost) { return walk_ms(cost) + test_ms(cost); }
 
-/// Nanoseconds for a discrete pair of triangles: their distance, of each triangle and the one a few numbers on, in the first frame.
+/// Nanoseconds for a discrete pair of triangles: their distance, of each triangle and the one a few numbers on, in the first
+/// frame.
 static double discrete_ns(const ccd_motion *motion)
 {
 	enum { AHEAD = 7 };
@@ -105,8 +106,9 @@ static void add_shares(bench_table *table, const ccd_motion *motion, const ccd_c
 	bench_number(table, root->queries > 0 ? 100 * root->filtered / root->queries : 0, 1);
 }
 
-/// Equations 10 to 13. C_t and C_b are one figure here, since a step of the traversal is a test of boxes; S is the part of the tests
-/// of boxes that the front leaves. The first part of PHC, which one thread does, follows from its times on one and two threads.
+/// Equations 10 to 13. C_t and C_b are one figure here, since a step of the traversal is a test of boxes; S is the part of the
+/// tests of boxes that the front leaves. The first part of PHC, which one thread does, follows from its times on one and two
+/// threads.
 static void add_model(bench_table *table, const ccd_motion *motion, const ccd_cost *costs)
 {
 	const double walk = walk_ms(&costs[ROOT]), tests = test_ms(&costs[ROOT]);

@@ -1,5 +1,5 @@
-// Deforming meshes in motion for the benches of swept impacts. The scenes of MCCD (Tang, Manocha and Tong 2010) are not public or
-// not ours to ship, so these are made by formula: motions, not simulations. Nothing answers to an impact.
+// Deforming meshes in motion for the benches of swept impacts. The scenes of MCCD (Tang, Manocha and Tong 2010) are not public
+// or not ours to ship, so these are made by formula: motions, not simulations. Nothing answers to an impact.
 #include "bench_ccd.h"
 
 #include "sim/base/rotations.h"
@@ -117,8 +117,8 @@ static void add_ball(maker *m, const cloth_sizes *size, double turn)
 	}
 }
 
-/// The sheet lies on the ball up to an angle that grows with time; beyond, it hangs along the tangent there, in folds that take up
-/// what is too long for the smaller circle. It is dragged along by the ball, less so farther out.
+/// The sheet lies on the ball up to an angle that grows with time; beyond, it hangs along the tangent there, in folds that take
+/// up the length that the smaller circle does not need. It is dragged along by the ball, less so farther out.
 static void place_on_cloth(double u, double v, double time, double turn, double place[3])
 {
 	const int folds = 12;
@@ -220,7 +220,7 @@ static void make_skirt(bool quick, ccd_motion *motion)
 	add_squares(&m, (int32_t)(skirt + leg), size.leg_around, size.leg_down, true);
 }
 
-// ---- What flies in a box ----
+// ---- Bodies that fly in a box ----
 
 /// splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014), as a number in [-1, 1).
 static double random_number(uint64_t *state)

@@ -31,7 +31,7 @@ static carom_strided places_of(const ccd_motion *motion, int frame)
 	return (carom_strided){ motion->frames + (int64_t)frame * 3 * motion->vertex_count, 3 * sizeof(double), CAROM_FLOAT64 };
 }
 
-/// FNV-1a over what tells impacts apart, and their times.
+/// FNV-1a over the features of impacts, and their times.
 static uint64_t hash_hits(const carom_sweep_hits *hits)
 {
 	uint64_t hash = 0xcbf29ce484222325u;

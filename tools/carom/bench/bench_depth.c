@@ -1,6 +1,7 @@
-// table-2.3, table-2.4 and fig-2.17: how deep bodies lie in each other at the end of a simulation, with and without predictive rays, with
-// and without projected constraints (Lehericey, 2013, Tables 2.3 and 2.4, Figure 2.17). Both tables come from the same four simulations of
-// each scene, since the paper does not say how the other setting was in either (its two tables have no row in common).
+// table-2.3, table-2.4 and fig-2.17: how deep bodies lie in each other at the end of a simulation, with and without predictive
+// rays, with and without projected constraints (Lehericey, 2013, Tables 2.3 and 2.4, Figure 2.17). Both tables come from the
+// same four simulations of each scene, since the paper does not say how the other setting was in either (its two tables have no
+// row in common).
 #include "bench_motion.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
@@ -18,10 +19,10 @@ typedef struct depth_runs {
 	sim_interpenetration inside[SCENES][RUNS];
 } depth_runs;
 
-/// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings; Bullet,
-/// which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves alone would
-/// hide what is compared: at rest every contact keeps it, whichever way depths are measured (docs/measured/coherence.md, Projection).
-/// The last run is the scene as it stands, with the library's defaults.
+/// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings;
+/// Bullet, which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves
+/// alone would hide the difference: at rest every contact keeps it, whichever way depths are measured
+/// (docs/measured/coherence.md, Projection). The last run is the scene as it stands, with the library's defaults.
 static void set_up(sim_scene *scene, int run)
 {
 	if (run == CAROM_DEFAULT)

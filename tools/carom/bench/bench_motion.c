@@ -32,7 +32,7 @@ bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX])
 	return false;
 }
 
-/// Keep what does not move, and the first bodies that do.
+/// Keep the bodies that do not move, and the first ones that do.
 static void keep_bodies(sim_scene *scene, int most)
 {
 	int32_t kept = 0, moving = 0;

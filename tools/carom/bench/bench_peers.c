@@ -1,4 +1,4 @@
-// Hands a motion to carom_peers and reads what it measured; see bench_peers.h.
+// Hands a motion to carom_peers and reads its measurements; see bench_peers.h.
 #include "bench_peers.h"
 
 #include "tools/carom/program.h"
@@ -140,7 +140,7 @@ static bool write_exchange(const exchange *files, const bench_motion *motion, si
 	return all;
 }
 
-// ---- The program and what it says ----
+// ---- The program and its output ----
 
 /// --peers; else beside the command; else by its name alone, from PATH.
 static void find_program(const bench *b, char path[SIM_PATH_MAX])

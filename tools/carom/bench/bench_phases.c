@@ -14,7 +14,7 @@ static const double PAPER_MS[VARIANTS][3] = {
 	[BENCH_ITERATIVE_BVH] = { 9.71, 14.1, 2.27 },
 };
 
-// What was measured in the three phases.
+// The measurements in the three phases.
 typedef struct phase_results {
 	bench_window windows[3];
 	bench_result of[3][VARIANTS];

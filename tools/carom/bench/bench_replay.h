@@ -1,5 +1,5 @@
 /// @file bench_replay.h
-/// Detection alone over a motion, with settings that take turns, run by run: what else the machine does hits all alike.
+/// Detection alone over a motion, with settings that take turns, run by run: other work of the machine hits all alike.
 #ifndef CAROM_TOOL_BENCH_REPLAY_H
 #define CAROM_TOOL_BENCH_REPLAY_H
 
@@ -19,7 +19,7 @@ typedef struct bench_variant {
 	bool no_grid;
 } bench_variant;
 
-/// Full and iterative rays by three methods: the papers' two, and what Carom does when nobody asks for anything: 8-wide trees,
+/// Full and iterative rays by three methods: the papers' two, and Carom's defaults: 8-wide trees,
 /// lost rays cast again, complete.
 enum {
 	BENCH_BASIC,
@@ -34,7 +34,7 @@ enum {
 /// Fill variants [BENCH_RAY_VARIANTS].
 void bench_make_ray_variants(bench_variant *variants);
 
-/// What a variant found and took, over the frames of a window.
+/// The results and times of a variant, over the frames of a window.
 typedef struct bench_result {
 	int frame_count;
 	carom_stats *frames;   ///< [frame_count] of the repeat in which the frame took least
@@ -43,7 +43,7 @@ typedef struct bench_result {
 	int64_t extra_pairs;   ///< those that the reference does not have
 } bench_result;
 
-/// Milliseconds of a step between broad phase and merge: culling, rays, completion. This is what the papers time, who do the
+/// Milliseconds of a step between broad phase and merge: culling, rays, completion. The papers time this, who do the
 /// rest elsewhere.
 double bench_narrow_ms(const carom_stats *stats);
 

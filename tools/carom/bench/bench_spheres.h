@@ -1,6 +1,6 @@
 /// @file bench_spheres.h
-/// What the benches of spheres share: scenes of spheres simulated for some steps, and sets of spheres whose pairs are found with
-/// settings that are compared.
+/// The common part of the benches of spheres: scenes of spheres simulated for some steps, and sets of spheres whose pairs are
+/// found with settings that are compared.
 #ifndef CAROM_TOOL_BENCH_SPHERES_H
 #define CAROM_TOOL_BENCH_SPHERES_H
 
@@ -66,8 +66,8 @@ typedef struct bench_finding {
 
 enum { BENCH_MAX_FINDERS = 8, BENCH_MAX_FIND_REPEATS = 32 };
 
-/// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE, or EXIT_FAILED after a message: when two
-/// ways find other pairs, or not those that a snapshot knows.
+/// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE, or EXIT_FAILED after a
+/// message: when two ways find other pairs, or not those that a snapshot knows.
 int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set, const bench_finder *finders, int count,
 	int repeats, bench_finding *findings);
 

@@ -1,5 +1,5 @@
-// spheres-methods: every method and the automatic choice on all kinds of sets: sparse and dense, narrow and wide ranges of radii,
-// in a box and in a lump, and with --data the snapshots of a folder.
+// spheres-methods: every method and the automatic choice on all kinds of sets: sparse and dense, narrow and wide ranges of
+// radii, in a box and in a lump, and with --data the snapshots of a folder.
 #include "bench_spheres.h"
 
 #include "tools/carom/options.h"
@@ -27,7 +27,8 @@ typedef struct strewn_set {
 	double side; // of the cube for a million; other numbers are as dense
 } strewn_set;
 
-// Mochi, sections 4.1.1 and 4.1.3. The crowded ones have as many pairs as the same million spheres have at rest, about three for each.
+// Mochi, sections 4.1.1 and 4.1.3. The crowded ones have as many pairs as the same million spheres have at rest, about three
+// for each.
 static const strewn_set STREWN[] = {
 	{ "free fall", 0.0006, 1 },
 	{ "radii 0.0005-0.006, side 16", 0.006, 16 },
@@ -37,7 +38,7 @@ static const strewn_set STREWN[] = {
 };
 enum { STREWN_COUNT = sizeof STREWN / sizeof STREWN[0] };
 
-// What one grid is not made for: cells are as wide as the largest sphere, and no more than one for each sphere.
+// Sets that one grid is not made for: cells are as wide as the largest sphere, and no more than one for each sphere.
 enum { GIANTS = 20, HEAPS = 20 };
 
 /// The spheres of a free fall, and among them a few that are a hundred times as large.

@@ -1,4 +1,4 @@
-// spheres-table-1, -scale, -gravity, -radii, -grains: what a step of a granular simulation goes to, on the scenes of Mochi
+// spheres-table-1, -scale, -gravity, -radii, -grains: the shares of a step of a granular simulation, on the scenes of Mochi
 // (Mandarapu et al.), near the beginning and near the end of their motions.
 #include "bench_spheres.h"
 
@@ -238,8 +238,8 @@ int bench_spheres_radii(bench *b, bench_report *report)
 	bench_note(report,
 		"crowd: 15 %% of a cube filled with spheres that do not touch and fly about; the paper's figure has no numbers, it shows "
 		"that index times do not depend on the radii");
-	return measure_cases(b, report, "spheres-radii", "A million spheres of many sizes: ms per step", cases,
-		sizeof cases / sizeof *cases);
+	return measure_cases(
+		b, report, "spheres-radii", "A million spheres of many sizes: ms per step", cases, sizeof cases / sizeof *cases);
 }
 
 int bench_spheres_grains(bench *b, bench_report *report)

@@ -63,7 +63,7 @@ void bench_add_json(cJSON *object, const bench_report *report);
 /// Write NAME.csv of every table to a folder. EXIT_DONE, or EXIT_FAILED after a message.
 int bench_write_csv(const bench_report *report, const char *folder);
 
-/// Free what the tables hold, and make the report empty.
+/// Free the tables, and make the report empty.
 void bench_clear(bench_report *report);
 
 #endif
