@@ -136,6 +136,8 @@ typedef struct sim_scene_deforming {
 	double resolution;        ///< factor of the divisions of all forms
 	sim_soft_source *sources; ///< in the order of the file: movers, then those that deform
 	int32_t source_count;
+	int32_t *obstacles; ///< numbers of the rigid bodies that push what deforms, ascending
+	int32_t obstacle_count;
 } sim_scene_deforming;
 
 typedef enum sim_sphere_source_kind { SIM_SPHERES_RANDOM, SIM_SPHERES_FILE, SIM_SPHERES_MESH } sim_sphere_source_kind;

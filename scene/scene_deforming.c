@@ -280,6 +280,63 @@ static void read_bodies(const sim_json_node *section, const char *name, bool rig
 	}
 }
 
+// ---- Obstacles ----
+
+/// What keeps a rigid body from pushing what deforms; NULL: nothing.
+static const char *fault_of_obstacle(const sim_scene *scene, const sim_scene_body *body)
+{
+	if (body->part_count > 0 || body->shape.type != CAROM_MESH)
+		return "is no mesh: only such bodies push what deforms so far";
+	if (scene->meshes[body->shape.mesh].kind == SIM_MESH_HEIGHT_FIELD)
+		return "is a height field, which cannot push what deforms so far";
+	return body->first_step > 0 ? "is of a source: it must be there from the beginning" : NULL;
+}
+
+/// A name of rigid bodies: all that have it.
+static void read_obstacle(const sim_json_node *node, sim_scene *scene)
+{
+	sim_scene_deforming *deforming = &scene->deforming;
+	const char *name = cJSON_IsString(node->item) ? node->item->valuestring : "";
+	bool found = false;
+	for (int32_t i = 0; i < scene->rigid.body_count && !node->json->failed; i++) {
+		if (!*name || strcmp(scene->rigid.bodies[i].name, name) != 0)
+			continue;
+		const char *fault = fault_of_obstacle(scene, &scene->rigid.bodies[i]);
+		if (fault)
+			sim_json_error(node, "\"%s\" %s", name, fault);
+		int32_t *number = sim_append(node, (void **)&deforming->obstacles, &deforming->obstacle_count, sizeof *number);
+		if (!number)
+			return;
+		*number = i;
+		found = true;
+	}
+	if (!found)
+		sim_json_error(node, "must be the name of bodies of the section \"bodies\"");
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void read_obstacles(const sim_json_node *section, sim_scene *scene)
+{
+	sim_scene_deforming *deforming = &scene->deforming;
+	sim_json_node list;
+	const int count = sim_json_member(section, "obstacles", &list) ? sim_json_count(&list, true) : 0;
+	for (int i = 0; i < count && !section->json->failed; i++) {
+		const sim_json_node node = sim_json_child(&list, i);
+		read_obstacle(&node, scene);
+	}
+	if (deforming->obstacle_count > 1)
+		qsort(deforming->obstacles, (size_t)deforming->obstacle_count, sizeof *deforming->obstacles, compare_numbers);
+	for (int32_t i = 1; i < deforming->obstacle_count; i++) {
+		if (deforming->obstacles[i] == deforming->obstacles[i - 1])
+			sim_json_error(&list, "names \"%s\" twice", scene->rigid.bodies[deforming->obstacles[i]].name);
+	}
+}
+
 // ---- The section ----
 
 void sim_set_deforming_defaults(sim_scene_deforming *deforming)
@@ -303,7 +360,7 @@ static void read_solver(const sim_json_node *section, sim_soft_def *def)
 
 void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
 {
-	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "list", NULL };
+	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "obstacles", "list", NULL };
 	sim_scene_deforming *deforming = &scene->deforming;
 	sim_soft_def *def = &deforming->def;
 	if (!sim_json_fields(section, fields))
@@ -318,6 +375,7 @@ void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
 	read_solver(section, def);
 	read_bodies(section, "movers", true, scene);
 	const int32_t movers = deforming->source_count;
+	read_obstacles(section, scene);
 	read_bodies(section, "list", false, scene);
 	if (!section->json->failed && deforming->source_count == movers)
 		sim_json_member_error(section, "list", "holds no bodies");

@@ -28,11 +28,11 @@ static bool say(const filling *f, const sim_soft_source *source, const char *tex
 
 // ---- Surfaces ----
 
-static bool take_mesh(const filling *f, const sim_soft_source *source, sim_form_mesh *made)
+static bool take_mesh(const filling *f, int32_t number, sim_form_mesh *made)
 {
 	sim_mesh mesh;
 	*made = (sim_form_mesh){ 0 };
-	if (!sim_scene_build_mesh(f->scene, source->mesh, &mesh, f->error))
+	if (!sim_scene_build_mesh(f->scene, number, &mesh, f->error))
 		return false;
 	made->vertex_count = mesh.vertex_count;
 	made->triangle_count = mesh.triangle_count;
@@ -49,7 +49,7 @@ static bool make_surface(const filling *f, const sim_soft_source *source, sim_fo
 {
 	*made = (sim_form_mesh){ 0 };
 	if (source->mesh >= 0) {
-		if (!take_mesh(f, source, made))
+		if (!take_mesh(f, source->mesh, made))
 			return false;
 	} else if (sim_form_triangles(&source->form, f->scene->deforming.resolution) > SIM_FORM_MOST_TRIANGLES) {
 		return say(f, source, "has more than 10000000 triangles at this resolution");
@@ -177,6 +177,27 @@ static bool add_copies(filling *f, int32_t number, const sim_form_mesh *mesh)
 	return true;
 }
 
+/// A rigid body of the scene, where it is at the start.
+static bool add_obstacle(filling *f, int32_t number, sim_form_mesh *mesh)
+{
+	const sim_scene_body *from = &f->scene->rigid.bodies[number];
+	sim_soft_body *body = &f->bodies[f->count];
+	if (!take_mesh(f, from->shape.mesh, mesh))
+		return false;
+	*body = sim_default_soft_body();
+	f->count++;
+	body->name = from->name;
+	body->kind = SIM_SOFT_RIGID;
+	body->led = true;
+	body->friction = from->friction;
+	body->motion.start = from->pose;
+	body->vertex_count = mesh->vertex_count;
+	body->triangle_count = mesh->triangle_count;
+	body->triangles = mesh->triangles;
+	body->places = place_vertices(mesh, from->pose);
+	return body->places || no_memory(f);
+}
+
 // ---- The whole ----
 
 static bool fill(filling *f, sim_form_mesh *meshes)
@@ -185,17 +206,22 @@ static bool fill(filling *f, sim_form_mesh *meshes)
 		if (!make_surface(f, &f->scene->deforming.sources[i], &meshes[i]) || !add_copies(f, i, &meshes[i]))
 			return false;
 	}
+	for (int32_t i = 0; i < f->scene->deforming.obstacle_count; i++) {
+		if (!add_obstacle(f, f->scene->deforming.obstacles[i], &meshes[f->scene->deforming.source_count + i]))
+			return false;
+	}
 	return true;
 }
 
 sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, sim_error *error)
 {
 	filling f = { .scene = scene, .error = error };
-	int64_t most = 0;
+	const int32_t mesh_count = scene->deforming.source_count + scene->deforming.obstacle_count;
+	int64_t most = scene->deforming.obstacle_count;
 	for (int32_t i = 0; i < scene->deforming.source_count; i++)
 		most += (int64_t)scene->deforming.sources[i].count[0] * scene->deforming.sources[i].count[1] *
 			scene->deforming.sources[i].count[2];
-	sim_form_mesh *meshes = calloc((size_t)(uint32_t)scene->deforming.source_count, sizeof *meshes);
+	sim_form_mesh *meshes = calloc((size_t)(uint32_t)mesh_count, sizeof *meshes);
 	f.bodies = calloc((size_t)most, sizeof *f.bodies);
 	f.names = calloc((size_t)most, sizeof *f.names);
 	sim_soft *soft = NULL;
@@ -209,7 +235,7 @@ sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, si
 		if (!soft)
 			sim_fail_in(error, "%s: ", scene->file);
 	}
-	for (int32_t i = 0; meshes && i < scene->deforming.source_count; i++)
+	for (int32_t i = 0; meshes && i < mesh_count; i++)
 		sim_free_form_mesh(&meshes[i]);
 	for (int32_t i = 0; i < f.count; i++) {
 		free((void *)f.bodies[i].places);

@@ -323,6 +323,48 @@ TEST(soft, a_skirt_in_folds_never_crosses) { CHECK(run_watched(skirt, 100, 2, CA
 
 TEST(soft, bodies_and_triangles_in_a_bowl_never_cross) { CHECK(run_watched(rain, 80, 2, CAROM_SIMD_AUTO).impacts > 1000); }
 
+#define BALL "\"meshes\": {\"ball\": {\"shape\": \"sphere\", \"triangles\": 320, \"fit\": [1, 1, 1], \"centre\": true}}"
+#define RAG "\"list\": [{\"form\": \"sheet\", \"size\": [1.5, 1.5], \"divisions\": [12, 12]}]"
+
+// A body that is led takes the way of a mover that goes by itself, and the cloth over it goes along.
+TEST(soft, a_led_body_pushes_as_a_mover_does)
+{
+	enum { STEPS = 40 };
+	carom_context *context = make_context(2, CAROM_SIMD_AUTO);
+	sim_soft *alone = start(context,
+		"{\"time_step\": 0.01, " BALL ", \"deforming\": {" RAG ", \"movers\": [{\"mesh\": \"ball\", \"friction\": 0.3,"
+		"  \"position\": [0.1, -0.6, 0], \"motion\": {\"velocity\": [0, 1.5, 0.25]}}]}}");
+	sim_soft *led = start(context,
+		"{\"time_step\": 0.01, " BALL ", \"deforming\": {" RAG ", \"obstacles\": [\"ball\"]}, \"bodies\": {\"list\": ["
+		"  {\"name\": \"ball\", \"mesh\": \"ball\", \"friction\": 0.3, \"position\": [0.1, -0.6, 0], \"kind\": \"kinematic\"}]}}");
+	CHECK(!sim_soft_is_rigid(led, 0) && sim_soft_is_rigid(led, 1));
+	for (int i = 1; i <= STEPS; i++) {
+		const double time = i * 0.01;
+		sim_soft_lead(led, 1, (carom_pose){ { 0.1, -0.6 + 1.5 * time, 0.25 * time }, { 0, 0, 0, 1 } });
+		advance(alone);
+		advance(led);
+	}
+	double a[3], b[3];
+	centre_of(alone, 0, a);
+	centre_of(led, 1, b);
+	for (int k = 0; k < 3; k++)
+		CHECK_NEAR(a[k], b[k], 1e-12);
+	CHECK_NEAR(b[1], 0, 1e-3);
+	centre_of(alone, 1, a);
+	centre_of(led, 0, b);
+	for (int k = 0; k < 3; k++)
+		CHECK_NEAR(a[k], b[k], 0.01);
+	CHECK(b[1] > -0.1); // it would have fallen by 0.78
+	CHECK_INT(crossings(led), 0);
+	centre_of(led, 1, a);
+	advance(led); // without a word it stays
+	centre_of(led, 1, b);
+	CHECK(memcmp(a, b, sizeof a) == 0);
+	sim_destroy_soft(led);
+	sim_destroy_soft(alone);
+	carom_destroy_context(context);
+}
+
 // Without rounds everything is left to the last resort.
 TEST(soft, zones_alone_keep_all_apart)
 {

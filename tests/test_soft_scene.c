@@ -6,6 +6,7 @@
 #include "scene/soft_fill.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,39 @@ TEST(soft_scene, errors_name_file_line_and_field)
 		"folder/x.json:1: field \"deforming.list[0].grid.count\": must be whole numbers");
 	check_error("{\"deforming\": {\"list\": [{" SHEET ", \"grid\": {\"count\": [100, 100, 100]}}]}}",
 		"folder/x.json:1: field \"deforming.list[0].grid.count\": makes more than 100000 bodies");
+}
+
+#define THINGS                                                                                                                                               \
+	"\"meshes\": {\"m\": {\"shape\": \"lumpy\"}, \"h\": {\"height_field\": {\"hills\": {}}}}, \"bodies\": {\"planes\": [{\"name\": \"floor\"}], \"list\": [" \
+	"{\"name\": \"stone\", \"mesh\": \"m\"}, {\"name\": \"hill\", \"mesh\": \"h\", \"kind\": \"static\"}, {\"name\": \"stone\", \"mesh\": \"m\"}], "         \
+	"\"sources\": [{\"name\": \"late\", \"mesh\": \"m\", \"start\": 1}]}"
+
+TEST(soft_scene, obstacles_are_rigid_bodies_by_name)
+{
+	sim_scene scene;
+	sim_error error;
+	REQUIRE(parse("{\"deforming\": {\"obstacles\": [\"stone\"], \"list\": [{" SHEET "}]}, " THINGS "}", &scene, &error));
+	REQUIRE(scene.deforming.obstacle_count == 2);
+	CHECK_INT(scene.deforming.obstacles[0], 1);
+	CHECK_INT(scene.deforming.obstacles[1], 3);
+	sim_destroy_scene(&scene);
+	static const struct {
+		const char *names, *expected;
+	} cases[] = {
+		{ "\"rock\"", "[0]\": must be the name of bodies of the section \"bodies\"" },
+		{ "3", "[0]\": must be the name of bodies of the section \"bodies\"" },
+		{ "\"stone\", \"floor\"", "[1]\": \"floor\" is no mesh: only such bodies push what deforms so far" },
+		{ "\"hill\"", "[0]\": \"hill\" is a height field, which cannot push what deforms so far" },
+		{ "\"late\"", "[0]\": \"late\" is of a source: it must be there from the beginning" },
+		{ "\"stone\", \"stone\"", "\": names \"stone\" twice" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[1000], expected[300];
+		snprintf(
+			text, sizeof text, "{\"deforming\": {\n\"obstacles\": [%s], \"list\": [{" SHEET "}]}, " THINGS "}", cases[i].names);
+		snprintf(expected, sizeof expected, "folder/x.json:2: field \"deforming.obstacles%s", cases[i].expected);
+		check_error(text, expected);
+	}
 }
 
 static void check_start_error(const char *text, const char *expected)

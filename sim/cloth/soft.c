@@ -256,9 +256,10 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.vertex_count = body->vertex_count,
 			.triangle_count = body->triangle_count,
 			.friction = body->friction,
-			.motion = body->motion };
-		part->rests = body->kind == SIM_SOFT_RIGID && sim_soft_rests(&body->motion);
-		part->from = part->to = sim_soft_pose(&body->motion, 0);
+			.motion = body->motion,
+			.led = body->kind == SIM_SOFT_RIGID && body->led };
+		part->rests = body->kind == SIM_SOFT_RIGID && !body->led && sim_soft_rests(&body->motion);
+		part->from = part->to = part->way.begin = part->way.end = sim_soft_pose(&body->motion, 0);
 		snprintf(part->name, sizeof part->name, "%s", body->name);
 		s->body_vertices[i] = vertex;
 		s->body_triangles[i] = triangle;
@@ -476,13 +477,22 @@ void sim_destroy_soft(sim_soft *s)
 
 // ---- A step ----
 
+/// A rigid body at a time of the coming step.
+static carom_pose pose_at(const sim_soft *s, const soft_part *part, double time)
+{
+	if (!part->led)
+		return sim_soft_pose(&part->motion, time);
+	const double passed = (time - s->time) / s->def.time_step;
+	return carom_motion_pose(&part->way, passed < 1 ? passed : 1);
+}
+
 /// Where carried vertices are at the end, and their bodies' poses.
 static void carry(sim_soft *s, double from, double to)
 {
 	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].kind == SIM_SOFT_RIGID) {
-			s->parts[i].from = sim_soft_pose(&s->parts[i].motion, from);
-			s->parts[i].to = sim_soft_pose(&s->parts[i].motion, to);
+			s->parts[i].from = pose_at(s, &s->parts[i], from);
+			s->parts[i].to = pose_at(s, &s->parts[i], to);
 		}
 	}
 	for (int64_t i = 0; i < s->vertex_count; i++) {
@@ -625,12 +635,16 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	memcpy(s->committed_velocity, s->velocity, bytes);
 	s->steps++;
 	s->time = time;
+	for (int32_t i = 0; i < s->part_count; i++)
+		s->parts[i].way.begin = s->parts[i].way.end;
 	measure(s);
 	s->step.ms_total = sim_now_ms() - start;
 	if (step)
 		*step = s->step;
 	return true;
 }
+
+void sim_soft_lead(sim_soft *s, int32_t body, carom_pose end) { s->parts[body].way.end = end; }
 
 // ---- Looking ----
 

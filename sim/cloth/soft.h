@@ -42,6 +42,7 @@ typedef struct sim_soft_body {
 	const int32_t *triangles; ///< [3*triangle_count]
 	double friction;          ///< a pair has the geometric mean of its two
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
+	bool led;                 ///< a rigid body that goes where sim_soft_lead says; motion holds only its start
 	// Of the others:
 	double density;   ///< kg/m2
 	double stiffness; ///< against stretching, N/m
@@ -97,6 +98,10 @@ typedef struct sim_soft sim_soft;
 /// range, bodies touch or cross each other at the start, or memory is short. The context must outlive it.
 sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error);
 void sim_destroy_soft(sim_soft *soft);
+
+/// Say where a led body is at the end of the next step. Without a word it stays. The caller sees to it that body is the number of
+/// one in the definition.
+void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
 
 /// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or two rigid bodies press a
 /// deforming one from both sides, so that no place is left for it.

@@ -49,6 +49,8 @@ typedef struct soft_part {
 	double friction;
 	sim_soft_motion motion;
 	bool rests;                ///< a rigid body that never moves
+	bool led;                  ///< a rigid body that moves from way.begin to way.end in the coming step
+	carom_motion way;
 	carom_pose from, to;       ///< of a rigid body: poses of this step
 	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
 	char name[SIM_SOFT_NAME];

@@ -63,6 +63,44 @@ alone() { # SECTION COLUMN: a scene without the two others
 }
 for section in bodies deforming spheres; do alone $section; done
 
+# Bodies that are obstacles push what deforms: a stone that rises lifts the cloth above it, and goes its way as without it.
+obstacles() { # NAMES
+	cat << END
+{
+	"time_step": 0.01,
+	"steps": 50,
+	"meshes": { "stone": { "shape": "sphere", "triangles": 320, "fit": [0.6, 0.6, 0.6], "centre": true } },
+	"bodies": {
+		"planes": [{}],
+		"list": [{ "name": "stone", "mesh": "stone", "position": [0, 1.2, 0], "velocity": [0, 3, 0] }]
+	},
+	"deforming": {
+		"substeps": 2,
+		"obstacles": [$1],
+		"list": [{ "form": "sheet", "size": [1, 1], "divisions": [16, 16], "position": [0, 1.6, 0] }]
+	}
+}
+END
+}
+obstacles '"stone"' > pushed.json
+sed '/"obstacles"/d' pushed.json > free.json
+expect 0 out 'Obstacles push what deforms' run pushed.json --out pushed --no-picture
+expect 0 out 'do not act on each other yet' run free.json --out free --no-picture
+same "crossings of what is pushed" "$(field crossings_final pushed/summary.json)" 0
+[ "$(field impacts pushed/summary.json)" -gt 100 ] || fail "nothing was pushed"
+same "impacts of what is free" "$(field impacts free/summary.json)" 0
+stone() { tr -d '\n' < "$1/summary.json" | sed 's/.*"bodies":[^{]*{\(.*\)"deforming".*/\1/' | grep -o '"hash":[^"]*"[0-9a-f]*"'; }
+[ -n "$(stone free)" ] || fail "no hash of the stone"
+same "the way of the stone" "$(stone pushed)" "$(stone free)"
+hash=$(grep '"hash"' pushed/summary.json)
+expect 0 out . run pushed.json --out pushed --no-picture --threads 2 --simd scalar
+same "hashes with obstacles" "$(grep '"hash"' pushed/summary.json)" "$hash"
+
+# The scene of the repository.
+expect 0 out '"hash"' run "$CAROM_SOURCE/scenes/together.json" --resolution 0.3 --steps 40 --out small --json
+same "crossings in together.json" "$(field crossings_final small/summary.json)" 0
+[ -s small/last.png ] || fail "no picture of together.json"
+
 # A movie shows all parts, where there is ffmpeg.
 if command -v ffmpeg > /dev/null; then
 	expect 0 out . run scene.json --steps 3 --movie --out film --frames 0 --snapshots 0 --json

@@ -354,7 +354,9 @@ static int print(const run *r)
 		printf("%s: all together\n", r->scene.name);
 		printf("  milliseconds per step        %.3f\n", r->steps > 0 ? r->ms_total / (double)r->steps : 0);
 		printf("  hash                         %016llx\n", (unsigned long long)hash_of(r));
-		printf("  Rigid bodies, what deforms and spheres do not act on each other yet.\n");
+		puts(r->scene.deforming.obstacle_count > 0
+				? "  Obstacles push what deforms; else bodies, what deforms and spheres do not act on each other yet."
+				: "  Rigid bodies, what deforms and spheres do not act on each other yet.");
 	}
 	return report_end_of_text();
 }

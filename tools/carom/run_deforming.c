@@ -25,8 +25,9 @@ typedef struct run_sums {
 } run_sums;
 
 typedef struct deforming {
-	sim_soft_step last; // of the scene: the sum of its substeps
-	sim_camera camera;  // of the movie: it stands still
+	sim_soft_step last;    // of the scene: the sum of its substeps
+	carom_pose *obstacles; // [obstacle_count] where they were at the beginning of the step
+	sim_camera camera;     // of the movie: it stands still
 	movie film;
 	char movie_path[SIM_PATH_MAX]; // the movie keeps it
 	int64_t frame_count;
@@ -208,6 +209,15 @@ static int open_frames(run *r, deforming *d)
 	return d->floats ? EXIT_DONE : report_error(NULL, "out of memory");
 }
 
+static bool note_obstacles(const run *r, deforming *d)
+{
+	const sim_scene_deforming *scene = &r->scene.deforming;
+	d->obstacles = malloc(((size_t)scene->obstacle_count + 1) * sizeof *d->obstacles);
+	for (int32_t i = 0; d->obstacles && i < scene->obstacle_count; i++)
+		d->obstacles[i] = r->scene.rigid.bodies[scene->obstacles[i]].pose;
+	return d->obstacles;
+}
+
 static int prepare(run *r, void *state)
 {
 	deforming *d = state;
@@ -215,6 +225,8 @@ static int prepare(run *r, void *state)
 	r->soft = sim_start_deforming(r->context, &r->scene, &error);
 	if (!r->soft)
 		return report_error(NULL, "%s", error.text);
+	if (!note_obstacles(r, d))
+		return report_error(NULL, "out of memory");
 	if (!r->options->out)
 		return EXIT_DONE;
 	remove_old_frames(r);
@@ -266,13 +278,28 @@ static void join_substep(sim_soft_step *sum, const sim_soft_step *part)
 	sum->ms_solver += before.ms_solver;
 }
 
+/// The rigid bodies have done the step already: lead the obstacles along it, to a part of the way.
+static void lead_obstacles(const run *r, const deforming *d, double part)
+{
+	const sim_scene_deforming *scene = &r->scene.deforming;
+	const int32_t first = sim_soft_get_surface(r->soft).body_count - scene->obstacle_count;
+	for (int32_t i = 0; i < scene->obstacle_count; i++) {
+		const carom_motion way = { d->obstacles[i], sim_simulation_body_def(r->simulation, scene->obstacles[i]).pose };
+		sim_soft_lead(r->soft, first + i, part < 1 ? carom_motion_pose(&way, part) : way.end);
+		if (part == 1)
+			d->obstacles[i] = way.end;
+	}
+}
+
 static int step(run *r, void *state)
 {
 	deforming *d = state;
 	sim_error error;
 	const int64_t number = r->steps + 1;
+	const int32_t substeps = r->scene.deforming.substeps;
 	sim_soft_step part;
-	for (int32_t i = 0; i < r->scene.deforming.substeps; i++) {
+	for (int32_t i = 0; i < substeps; i++) {
+		lead_obstacles(r, d, (double)(i + 1) / substeps);
 		if (!sim_soft_advance(r->soft, &part, &error))
 			return report_error(NULL, "step %lld: %s", (long long)number, error.text);
 		if (i == 0)
@@ -312,6 +339,7 @@ static void destroy(run *r, void *state)
 	sim_destroy_soft(r->soft);
 	r->soft = NULL;
 	free(d->floats);
+	free(d->obstacles);
 }
 
 const run_part_kind run_deforming_kind = {

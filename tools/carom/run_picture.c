@@ -261,7 +261,8 @@ static int fill(picture *p)
 {
 	if (carom_create_world(p->run->context, NULL, &p->world) != CAROM_SUCCESS)
 		return say(p);
-	for (int32_t i = 0; i < p->surface.body_count; i++) {
+	// The last ones are rigid bodies of the scene, which come next.
+	for (int32_t i = 0; i < p->surface.body_count - p->run->scene.deforming.obstacle_count; i++) {
 		if (add_surface(p, i) != EXIT_DONE)
 			return EXIT_FAILED;
 	}
