@@ -572,6 +572,37 @@ TEST(baked, every_allocation_may_fail)
 	CHECK_INT(heap.blocks, 0);
 }
 
+TEST(baked, meshes_hold_no_more_than_is_baked_of_them)
+{
+	const kind kinds[] = { BOX, LUMPY, OPEN, DOUBLES };
+	carom_context *context = fixture_context(1);
+	for (int i = 0; i < 4; i++) {
+		carom_mesh *mesh = make(context, kinds[i]);
+		const block b = bake(mesh);
+		carom_tree_info info;
+		REQUIRE(carom_mesh_get_tree_info(mesh, false, &info) == CAROM_SUCCESS);
+		CHECK((size_t)info.bytes <= b.size + 1500); // the mesh itself
+		free_block(&b);
+		carom_release_mesh(mesh);
+	}
+	carom_destroy_context(context);
+}
+
+TEST(baked, meshes_of_boxes_hold_no_more_either)
+{
+	carom_context *context = fixture_context(1);
+	cr_box_mesh kept[CR_BOX_MESHES] = { { { 0 }, NULL } };
+	cr_shape box;
+	cr_shape_init(&(carom_shape){ .type = CAROM_BOX, .half_extents = { 0.5, 0.6, 0.7 } }, &box);
+	const size_t before = carom_memory_in_use(context);
+	REQUIRE(cr_make_box_mesh(context, kept, &box) == CAROM_SUCCESS);
+	CHECK(carom_memory_in_use(context) - before < 7600);
+	cr_shape_free(&box);
+	cr_release_box_meshes(kept);
+	CHECK(carom_memory_in_use(context) == before);
+	carom_destroy_context(context);
+}
+
 TEST(baked, loading_allocates_the_block_and_the_mesh_alone)
 {
 	fixture_heap heap;

@@ -430,7 +430,7 @@ static void fail_every_allocation(builder how)
 		if (result != CAROM_SUCCESS) {
 			CHECK_INT(result, CAROM_OUT_OF_MEMORY);
 			CHECK(strstr(carom_error_text(context), "tree") != NULL);
-			CHECK(!wide.nodes && wide.node_count == 0 && wide.leaf_capacity == 0);
+			CHECK(!wide.nodes && wide.node_count == 0 && wide.block_count == 0);
 			failures++;
 		} else {
 			built = true;

@@ -151,7 +151,17 @@ static void set_outline_box(cr_outline8 *outline, int lane, const cr_node8 *node
 	}
 }
 
-/// Grandchildren of the root, or children that are leaves; the last group is filled up with copies.
+/// Boxes of the outline, before it is filled up: grandchildren of the root, or children that are leaves.
+static int32_t count_outline_boxes(const cr_collider *c)
+{
+	const cr_node8 *root = &c->tree.nodes[0];
+	int32_t count = 0;
+	for (uint32_t i = 0; i < root->child_count; i++)
+		count += root->child[i] & CR_LEAF_BIT ? 1 : (int32_t)c->tree.nodes[root->child[i]].child_count;
+	return count;
+}
+
+/// The last group is filled up with copies.
 void cr_collider_outline(cr_collider *c)
 {
 	const cr_node8 *root = &c->tree.nodes[0];
@@ -168,7 +178,6 @@ void cr_collider_outline(cr_collider *c)
 			c->outline[count / CR_WIDTH].upper[k][count % CR_WIDTH] = c->outline[0].upper[k][0];
 		}
 	}
-	c->outline_count = count / CR_WIDTH;
 }
 
 static void fill_places(cr_collider *c)
@@ -204,7 +213,9 @@ static carom_result build_triangles(carom_context *context, bool across, cr_coll
 	c->blocks = cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_tri8));
 	c->across = across ? cr_alloc_array(context, (size_t)c->tree.block_count, sizeof(cr_across8)) : NULL;
 	c->place = across ? cr_alloc_array(context, (size_t)c->topology->triangle_count, sizeof(int32_t)) : NULL;
-	if (!c->blocks || (across && (!c->across || !c->place)))
+	c->outline_count = (count_outline_boxes(c) + CR_WIDTH - 1) / CR_WIDTH;
+	c->outline = cr_alloc_array(context, (size_t)c->outline_count, sizeof(cr_outline8));
+	if (!c->blocks || (across && (!c->across || !c->place)) || !c->outline)
 		return cr_fail_memory(context, "the triangles of a mesh");
 	for (int32_t b = 0; b < c->tree.block_count; b++)
 		fill_triangle_block(c, b);
@@ -331,22 +342,13 @@ carom_result cr_collider_build(carom_context *context, const cr_topology *topolo
 	return result;
 }
 
-/// Give back the room for nodes that there are not, and the list of the beginnings of blocks.
-static carom_result trim(carom_context *context, cr_tree8 *tree)
+/// Give up the lists of the beginnings and sizes of blocks.
+static void drop_block_lists(carom_context *context, cr_tree8 *tree)
 {
-	const size_t count = (size_t)tree->node_count;
-	cr_tree8 kept = { .node_count = tree->node_count,
-		.block_count = tree->block_count,
-		.depth = tree->depth,
-		.leaf_capacity = tree->node_count,
-		.nodes = cr_alloc_array(context, count, sizeof *kept.nodes) };
-	if (!kept.nodes && count > 0)
-		return cr_fail_memory(context, "a wide tree");
-	if (count > 0)
-		memcpy(kept.nodes, tree->nodes, count * sizeof *kept.nodes);
-	cr_tree8_free(context, tree);
-	*tree = kept;
-	return CAROM_SUCCESS;
+	const size_t bytes = (size_t)tree->block_count * sizeof(int32_t);
+	cr_free(context, tree->block_first, bytes);
+	cr_free(context, tree->block_size, bytes);
+	tree->block_first = tree->block_size = NULL;
 }
 
 carom_result cr_collider_build_tree(
@@ -358,8 +360,8 @@ carom_result cr_collider_build_tree(
 		result = build_triangles(context, false, collider);
 	cr_tree2_free(context, &collider->binary);
 	if (result == CAROM_SUCCESS)
-		result = trim(context, &collider->tree);
-	if (result != CAROM_SUCCESS)
+		drop_block_lists(context, &collider->tree);
+	else
 		cr_collider_free(context, collider);
 	return result;
 }
@@ -370,6 +372,7 @@ void cr_collider_free(carom_context *context, cr_collider *c)
 	cr_free(context, c->blocks, (size_t)c->tree.block_count * sizeof(cr_tri8));
 	cr_free(context, c->across, c->across ? (size_t)c->tree.block_count * sizeof(cr_across8) : 0);
 	cr_free(context, c->place, c->place ? (size_t)c->topology->triangle_count * sizeof(int32_t) : 0);
+	cr_free(context, c->outline, (size_t)c->outline_count * sizeof(cr_outline8));
 	cr_free(context, c->samples, (size_t)c->sample_tree.block_count * sizeof(cr_sample8));
 	cr_tree2_free(context, &c->binary);
 	cr_tree8_free(context, &c->tree);
@@ -529,7 +532,11 @@ bool cr_triangle_precedes(const cr_collider *c, int32_t triangle, int32_t other)
 	return triangle < other;
 }
 
-static size_t tree8_bytes(const cr_tree8 *t) { return (size_t)t->leaf_capacity * (sizeof(cr_node8) + 2 * sizeof(int32_t)); }
+static size_t tree8_bytes(const cr_tree8 *t)
+{
+	const size_t lists = t->block_first ? 2 * (size_t)t->block_count * sizeof(int32_t) : 0;
+	return (size_t)t->node_count * sizeof(cr_node8) + lists;
+}
 
 size_t cr_collider_bytes(const cr_collider *c)
 {
@@ -537,8 +544,9 @@ size_t cr_collider_bytes(const cr_collider *c)
 	size_t bytes = n * sizeof(int32_t) + (size_t)c->tree.block_count * (sizeof(cr_tri8) + sizeof(cr_across8));
 	if (c->place)
 		bytes += (size_t)c->topology->triangle_count * sizeof(int32_t);
-	bytes += (size_t)c->sample_tree.block_count * sizeof(cr_sample8) + tree8_bytes(&c->tree) + tree8_bytes(&c->sample_tree);
+	bytes += (size_t)c->outline_count * sizeof(cr_outline8) + (size_t)c->sample_tree.block_count * sizeof(cr_sample8) +
+		tree8_bytes(&c->tree) + tree8_bytes(&c->sample_tree);
 	if (n > 0)
-		bytes += (2 * n - 1) * sizeof(cr_node2) + n * sizeof(int32_t);
+		bytes += (size_t)c->binary.node_count * sizeof(cr_node2) + n * sizeof(int32_t);
 	return bytes + cr_grid_bytes(&c->grid);
 }

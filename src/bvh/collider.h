@@ -99,11 +99,11 @@ typedef struct cr_collider {
 	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
 	cr_tree2 binary;
 	cr_tree8 tree;
-	cr_tri8 *blocks;               // [tree.block_count]
-	cr_across8 *across;            // [tree.block_count]
-	int32_t *place;                // [topology->triangle_count] place of a triangle by its number; -1: left out
-	cr_outline8 outline[CR_WIDTH]; // the boxes two levels below the root: a turned mesh fills them far better than its one box
-	int32_t outline_count;
+	cr_tri8 *blocks;      // [tree.block_count]
+	cr_across8 *across;   // [tree.block_count]
+	int32_t *place;       // [topology->triangle_count] place of a triangle by its number; -1: left out
+	cr_outline8 *outline; // [outline_count] boxes two levels below the root: a turned mesh fills them far better than its one box
+	int32_t outline_count; // at most CR_WIDTH
 	int32_t sample_count;
 	cr_tree8 sample_tree;
 	cr_sample8 *samples; // [sample_tree.block_count]
@@ -155,7 +155,7 @@ static inline uint32_t cr_length_class(float length)
 }
 /// Set diagonal and extent from the box and the number of triangles of each class of lengths.
 void cr_collider_measure_extent(cr_collider *collider, const int32_t lengths[CR_LENGTHS]);
-/// Make outline from the tree.
+/// Bring the outline up to date, for which there is room, from the tree.
 void cr_collider_outline(cr_collider *collider);
 
 /// Bytes held.

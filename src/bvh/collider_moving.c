@@ -29,11 +29,10 @@ carom_result cr_collider_copy_tree(
 	c->samples = NULL;
 	c->grid = (cr_grid){ 0 };
 	// Which triangles a block holds is in the block.
-	c->tree = (cr_tree8){
-		.node_count = tree->node_count, .block_count = tree->block_count, .depth = tree->depth, .leaf_capacity = tree->node_count
-	};
+	c->tree = (cr_tree8){ .node_count = tree->node_count, .block_count = tree->block_count, .depth = tree->depth };
 	c->tree.nodes = copy_of(context, tree->nodes, tree->node_count, sizeof(cr_node8), &ok);
 	c->blocks = copy_of(context, from->blocks, tree->block_count, sizeof(cr_tri8), &ok);
+	c->outline = copy_of(context, from->outline, from->outline_count, sizeof(cr_outline8), &ok);
 	c->triangle_number = copy_of(context, from->triangle_number, from->triangle_count, sizeof(int32_t), &ok);
 	if (ok)
 		return CAROM_SUCCESS;

@@ -209,6 +209,20 @@ static void grow_all(growth *g, bool closed)
 	f->convex = closed && is_convex(g);
 }
 
+/// Give back the room of facets that there are not. false: out of memory.
+static bool trim(carom_context *context, cr_facets *f)
+{
+	const size_t room = (size_t)f->triangle_count * sizeof *f->data, bytes = (size_t)f->count * sizeof *f->data;
+	if (bytes == room)
+		return true;
+	cr_facet *data = cr_alloc(context, bytes);
+	if (data)
+		memcpy(data, f->data, bytes);
+	cr_free(context, f->data, room);
+	f->data = data;
+	return data || bytes == 0;
+}
+
 bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, cr_facets *facets)
 {
 	const size_t n = (size_t)t->triangle_count, m = (size_t)t->vertex_count;
@@ -222,7 +236,7 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 	growth g = { context, t, facets, 0, cr_alloc(context, n * sizeof(v3d)), cr_alloc(context, n * sizeof(double)),
 		cr_alloc(context, n * sizeof(int32_t)), cr_alloc(context, 2 * n * sizeof(cr_key)), cr_alloc(context, m * sizeof(v3d)),
 		cr_alloc_zero(context, m) };
-	const bool enough =
+	bool enough =
 		has_memory(facets) && (n == 0 || (g.areas && g.sizes && g.stack && g.keys)) && (m == 0 || (g.first_line && g.lines));
 	if (enough && n > 0)
 		grow_all(&g, closed);
@@ -232,6 +246,11 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 	cr_free(context, g.keys, 2 * n * sizeof(cr_key));
 	cr_free(context, g.first_line, m * sizeof(v3d));
 	cr_free(context, g.lines, m);
+	if (!enough && facets->count == 0) { // the room is that of a facet for each triangle
+		cr_free(context, facets->data, n * sizeof(cr_facet));
+		facets->data = NULL;
+	}
+	enough = enough && trim(context, facets);
 	if (!enough)
 		cr_facets_free(context, facets);
 	return enough;
@@ -240,7 +259,7 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 void cr_facets_free(carom_context *context, cr_facets *f)
 {
 	const size_t n = (size_t)f->triangle_count;
-	cr_free(context, f->data, n * sizeof(cr_facet));
+	cr_free(context, f->data, (size_t)f->count * sizeof(cr_facet));
 	cr_free(context, f->of_triangle, n * sizeof(int32_t));
 	cr_free(context, f->triangles, n * sizeof(int32_t));
 	cr_free(context, f->crease, n);
@@ -250,5 +269,5 @@ void cr_facets_free(carom_context *context, cr_facets *f)
 
 size_t cr_facets_bytes(const cr_facets *f)
 {
-	return (size_t)f->triangle_count * (sizeof(cr_facet) + 2 * sizeof(int32_t) + 1) + (size_t)f->vertex_count;
+	return (size_t)f->count * sizeof(cr_facet) + (size_t)f->triangle_count * (2 * sizeof(int32_t) + 1) + (size_t)f->vertex_count;
 }

@@ -71,8 +71,25 @@ static void split_top(builder *b, int32_t count)
 	}
 }
 
-/// Copy the used slots, which are in depth-first order already, without the gaps. Returns their number.
-static int32_t compact(const cr_slot *slots, cr_node2 *out)
+/// Slots in use: a first child follows its parent, a second child is where the parent says.
+static int32_t count_used(const cr_slot *slots)
+{
+	int32_t stack[CR_MAX_DEPTH + 1], slot = 0, count = 0;
+	int depth = 0;
+	for (;;) {
+		count++;
+		if (slots[slot].right) {
+			stack[depth++] = slots[slot++].right;
+			continue;
+		}
+		if (depth == 0)
+			return count;
+		slot = stack[--depth];
+	}
+}
+
+/// Copy the used slots, which are in depth-first order already, without the gaps.
+static void compact(const cr_slot *slots, cr_node2 *out)
 {
 	struct {
 		int32_t slot;   // of a second child still to come
@@ -96,7 +113,7 @@ static int32_t compact(const cr_slot *slots, cr_node2 *out)
 		}
 		next_index++;
 		if (depth == 0)
-			return next_index;
+			return;
 		depth--;
 		out[stack[depth].parent].first = next_index;
 		slot = stack[depth].slot;
@@ -117,6 +134,18 @@ static void link_skips(cr_node2 *nodes, int32_t count)
 	}
 }
 
+/// Make the nodes of a tree from the slots in use. false: out of memory.
+static bool take_nodes(carom_context *context, const cr_slot *slots, cr_tree2 *tree)
+{
+	tree->node_count = count_used(slots);
+	tree->nodes = cr_alloc_array(context, (size_t)tree->node_count, sizeof *tree->nodes);
+	if (!tree->nodes)
+		return false;
+	compact(slots, tree->nodes);
+	link_skips(tree->nodes, tree->node_count);
+	return true;
+}
+
 carom_result cr_slots_build(carom_context *context, int32_t count, cr_split_fn *split, const void *user, cr_tree2 *tree)
 {
 	const size_t n = (size_t)count, slots = 2 * n - 1;
@@ -124,17 +153,15 @@ carom_result cr_slots_build(carom_context *context, int32_t count, cr_split_fn *
 	*tree = (cr_tree2){ .primitive_count = count };
 	b.slots = cr_alloc_array(context, slots, sizeof *b.slots);
 	b.jobs = cr_alloc_array(context, n, sizeof *b.jobs);
-	tree->nodes = cr_alloc_array(context, slots, sizeof *tree->nodes);
 	tree->order = cr_alloc_array(context, n, sizeof *tree->order);
-	const bool fits = b.slots && b.jobs && tree->nodes && tree->order;
+	bool fits = b.slots && b.jobs && tree->order;
 	if (fits) {
 		split_top(&b, count);
 		cr_parallel_for(context, build_subtree_task, b.job_count, 1, &b);
-		tree->node_count = compact(b.slots, tree->nodes);
-		link_skips(tree->nodes, tree->node_count);
-	} else {
-		cr_tree2_free(context, tree);
+		fits = take_nodes(context, b.slots, tree);
 	}
+	if (!fits)
+		cr_tree2_free(context, tree);
 	cr_free(context, b.slots, slots * sizeof *b.slots);
 	cr_free(context, b.jobs, n * sizeof *b.jobs);
 	return fits ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
@@ -142,9 +169,7 @@ carom_result cr_slots_build(carom_context *context, int32_t count, cr_split_fn *
 
 void cr_tree2_free(carom_context *context, cr_tree2 *tree)
 {
-	if (tree->primitive_count > 0) {
-		cr_free(context, tree->nodes, (2 * (size_t)tree->primitive_count - 1) * sizeof(cr_node2));
-		cr_free(context, tree->order, (size_t)tree->primitive_count * sizeof(int32_t));
-	}
+	cr_free(context, tree->nodes, (size_t)tree->node_count * sizeof(cr_node2));
+	cr_free(context, tree->order, (size_t)tree->primitive_count * sizeof(int32_t));
 	*tree = (cr_tree2){ 0 };
 }

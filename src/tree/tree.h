@@ -38,7 +38,7 @@ typedef struct cr_node2 {
 } cr_node2;
 
 typedef struct cr_tree2 {
-	cr_node2 *nodes;
+	cr_node2 *nodes;    // [node_count]
 	int32_t node_count; // 0 for no primitives
 	int32_t *order;     // [primitive_count] primitives as the leaves hold them
 	int32_t primitive_count;
@@ -88,13 +88,12 @@ typedef struct cr_node8 {
 _Static_assert(sizeof(cr_node8) == 256, "four cache lines");
 
 typedef struct cr_tree8 {
-	cr_node8 *nodes; // root first; there always is one when there are primitives
+	cr_node8 *nodes; // [node_count] root first; there always is one when there are primitives
 	int32_t node_count;
 	int32_t block_count; // leaves, one block each
 	int32_t depth;
-	int32_t *block_first;  // [block_count] where the block starts in the binary tree's order
-	int32_t *block_size;   // [block_count] its primitives, 1 to 8
-	int32_t leaf_capacity; // capacity of the arrays
+	int32_t *block_first; // [block_count] where the block starts in the binary tree's order
+	int32_t *block_size;  // [block_count] its primitives, 1 to 8
 } cr_tree8;
 
 /// Collapse a binary tree to the wide tree of least cost. Boxes grow outward by pad.

@@ -135,6 +135,7 @@ static void collapse(const cr_tree2 *binary, const forest *forests, float pad, c
 	int top = 0;
 	stack[top++] = (open_node){ 0, 0, 1 };
 	tree->node_count = 1;
+	tree->block_count = 0;
 	while (top > 0) {
 		const open_node open = stack[--top];
 		cr_node8 *node = &tree->nodes[open.wide];
@@ -165,6 +166,41 @@ static void collapse(const cr_tree2 *binary, const forest *forests, float pad, c
 	}
 }
 
+/// The nodes that collapse makes.
+static int32_t count_nodes(const cr_tree2 *binary, const forest *forests, open_node *stack)
+{
+	int top = 0;
+	int32_t nodes = 0;
+	stack[top++].binary = 0;
+	while (top > 0) {
+		int32_t children[CR_WIDTH];
+		const int count = gather_children(binary, forests, stack[--top].binary, children);
+		for (int i = 0; i < count; i++) {
+			if (binary->nodes[children[i]].count == 0)
+				stack[top++].binary = children[i];
+		}
+		nodes++;
+	}
+	return nodes;
+}
+
+/// Make the arrays of a tree as long as they will be, and fill them. false: out of memory.
+static bool fill_tree(carom_context *context, const cr_tree2 *binary, const forest *forests, float pad, open_node *stack,
+	int32_t leaves, cr_tree8 *tree)
+{
+	tree->node_count = count_nodes(binary, forests, stack);
+	tree->block_count = leaves;
+	tree->nodes = cr_alloc_array(context, (size_t)tree->node_count, sizeof(cr_node8));
+	tree->block_first = cr_alloc_array(context, (size_t)leaves, sizeof(int32_t));
+	tree->block_size = cr_alloc_array(context, (size_t)leaves, sizeof(int32_t));
+	if (!tree->nodes || !tree->block_first || !tree->block_size) {
+		cr_tree8_free(context, tree);
+		return false;
+	}
+	collapse(binary, forests, pad, tree, stack);
+	return true;
+}
+
 carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, float pad, cr_tree8 *tree)
 {
 	*tree = (cr_tree8){ 0 };
@@ -172,32 +208,23 @@ carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, floa
 		return CAROM_SUCCESS;
 	const size_t leaves = ((size_t)binary->node_count + 1) / 2;
 	// Every wide node but a root of one leaf has at least two children, so there are at most as many nodes as leaves.
-	tree->leaf_capacity = (int32_t)leaves;
-	tree->nodes = cr_alloc_array(context, leaves, sizeof(cr_node8));
-	tree->block_first = cr_alloc_array(context, leaves, sizeof(int32_t));
-	tree->block_size = cr_alloc_array(context, leaves, sizeof(int32_t));
 	open_node *stack = cr_alloc_array(context, leaves, sizeof(open_node));
 	forest *forests = cr_alloc_array(context, (size_t)binary->node_count, sizeof(forest));
-	const bool fits = tree->nodes && tree->block_first && tree->block_size && stack && forests;
+	bool fits = stack && forests;
 	if (fits) {
 		plan(binary, forests);
-		collapse(binary, forests, pad, tree, stack);
+		fits = fill_tree(context, binary, forests, pad, stack, (int32_t)leaves, tree);
 	}
 	cr_free(context, forests, (size_t)binary->node_count * sizeof(forest));
 	cr_free(context, stack, leaves * sizeof(open_node));
-	if (!fits) {
-		cr_tree8_free(context, tree);
-		return cr_fail_memory(context, "a wide tree");
-	}
-	return CAROM_SUCCESS;
+	return fits ? CAROM_SUCCESS : cr_fail_memory(context, "a wide tree");
 }
 
 void cr_tree8_free(carom_context *context, cr_tree8 *tree)
 {
-	const size_t leaves = (size_t)tree->leaf_capacity;
-	cr_free(context, tree->nodes, leaves * sizeof(cr_node8));
-	cr_free(context, tree->block_first, leaves * sizeof(int32_t));
-	cr_free(context, tree->block_size, leaves * sizeof(int32_t));
+	cr_free(context, tree->nodes, (size_t)tree->node_count * sizeof(cr_node8));
+	cr_free(context, tree->block_first, (size_t)tree->block_count * sizeof(int32_t));
+	cr_free(context, tree->block_size, (size_t)tree->block_count * sizeof(int32_t));
 	*tree = (cr_tree8){ 0 };
 }
 

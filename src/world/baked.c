@@ -96,6 +96,20 @@ static void pass_double(walk *w, const char *field, double *value)
 		refuse(w, field);
 }
 
+/// Floats that the mesh points at where they are, behind what is passed before.
+static void *pass_behind(walk *w, const char *field, void *data, size_t bytes)
+{
+	if (w->fault || bytes > (w->way == READ ? w->size - w->at : bytes)) {
+		refuse(w, field);
+		return NULL;
+	}
+	const size_t at = w->at;
+	w->at += bytes;
+	if (w->way == WRITE && bytes > 0)
+		memcpy(w->bytes + at, data, bytes);
+	return w->way == READ ? w->bytes + at : data;
+}
+
 /// An array that the mesh points at.
 static void *pass_array(walk *w, const char *field, void *data, int64_t count, size_t element)
 {
@@ -193,8 +207,6 @@ static void walk_tree(walk *w, const char *field, cr_tree8 *t, int32_t primitive
 	ARRAY(field, t->nodes, t->node_count);
 	ARRAY(field, t->block_first, t->block_count);
 	ARRAY(field, t->block_size, t->block_count);
-	if (w->way == READ)
-		t->leaf_capacity = t->block_count;
 }
 
 static void walk_collider(walk *w, cr_collider *c, const carom_mesh_report *r)
@@ -218,7 +230,7 @@ static void walk_collider(walk *w, cr_collider *c, const carom_mesh_report *r)
 	ARRAY("edges of blocks", c->across, c->tree.block_count);
 	ARRAY("places", c->place, used > 0 ? r->triangle_count : 0);
 	INT(c, outline_count, used > 0, CR_WIDTH);
-	pass(w, "outline", c->outline, (size_t)c->outline_count * sizeof *c->outline);
+	c->outline = pass_behind(w, "outline", c->outline, (size_t)c->outline_count * sizeof *c->outline);
 	NUMBER(c, sample_count);
 	walk_tree(w, "tree of samples", &c->sample_tree, c->sample_count);
 	ARRAY("samples", c->samples, c->sample_tree.block_count);
