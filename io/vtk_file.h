@@ -12,8 +12,8 @@
 #include "sim/base/sim_error.h"
 #include "sim/base/sphere_cloud.h"
 
-/// Write one moment; time (seconds) goes into the file as its TimeValue. At most 2^31 - 1 spheres. The file appears whole or not
-/// at all. False, with path and reason in error, when that fails.
+/// Write one moment; time (seconds) goes into the file as its TimeValue. At most 2^31 - 1 spheres. The file appears whole or
+/// not at all. False, with path and reason in error, when that fails.
 bool sim_write_vtp(const char *path, const sim_sphere_cloud *cloud, double time, sim_error *error);
 
 /// A collection that grows.
@@ -26,9 +26,9 @@ sim_vtk_series *sim_create_vtk_series(const char *folder, const char *name, sim_
 /// Tell the collection of one run from another's by a number; 0 (the default): not told. The file names it in a comment.
 void sim_vtk_series_set_run(sim_vtk_series *series, uint64_t run);
 
-/// Take over, from the collection that is there, the files of steps up to last_step, to go on behind them. last_frame: step of the
-/// last of them, -1 without any (also when there is no collection). False, with path and reason in error, when memory is short, or
-/// the collection is that of another run.
+/// Take over, from the collection that is there, the files of steps up to last_step, to go on behind them. last_frame: step of
+/// the last of them, -1 without any (even when there is no collection). False, with path and reason in error, when memory is
+/// short, or the collection is that of another run.
 bool sim_vtk_series_continue(sim_vtk_series *series, int64_t last_step, int64_t *last_frame, sim_error *error);
 
 /// Write FOLDER/NAME_STEP.vtp (nine digits) and the collection with it added, so that the collection is whole after every call.

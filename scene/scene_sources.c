@@ -30,7 +30,8 @@ static void read_circle(const sim_json_node *parent, source *s)
 		sim_json_member_error(&node, "axis", "must not be zero");
 }
 
-/// From the middle of the circle to the source at a time. The rotation that takes z to the axis takes x to the point of angle 0.
+/// From the middle of the circle to the source at a time. The rotation that takes z to the axis takes x to the point of angle
+/// 0.
 static carom_vec3 place_at(const source *s, double time)
 {
 	const double length = sim_length3(s->axis);
@@ -41,7 +42,7 @@ static carom_vec3 place_at(const source *s, double time)
 	return carom_rotate(sim_rotation_to_normal(axis), point);
 }
 
-/// The first step that begins at or after a time. A time that is a step's but for rounding is that step's.
+/// The first step that begins at or after a time. A time that is a step's up to rounding is that step's.
 static int64_t step_at(const sim_scene *scene, double time)
 {
 	const double steps = time / scene->time_step;

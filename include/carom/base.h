@@ -189,7 +189,7 @@ CAROM_API void carom_destroy_context(carom_context *context);
 /// of any thread that failed on this context. So threads that ask right after their own call do not
 /// see each other's texts. A call that succeeds changes nothing. NULL: why carom_create_context
 /// failed in this thread, if that was the thread's last failure. Never NULL; empty when nothing
-/// failed. Valid in this thread until it asks again or a call of its own fails, also when the
+/// failed. Valid in this thread until it asks again or a call of its own fails, even when the
 /// context is gone. Thread-safe.
 CAROM_API const char *carom_error_text(const carom_context *context);
 

@@ -16,17 +16,19 @@ extern "C" {
 typedef bool carom_read_fn(void *bytes, size_t count, void *user);
 
 /// Write every following call that changes the world, and the hash after each step, to a stream
-/// (docs/recording.md describes it). write is called on the thread of the call that is recorded,
-/// while that call runs: it must not call anything on that world but carom_world_context. The
-/// present state goes first. A pair filter is not recorded: its verdicts are. A recording that runs
-/// is ended first, also when the new one then cannot begin. NULL only ends it:
-/// CAROM_INVALID_RECORDING then tells that its writer gave up or memory ran out on the way. With a
-/// new writer that is left to the log: the result is that of the new recording,
-/// CAROM_INVALID_RECORDING when its writer gave up or memory ran out at once; nothing is being
-/// recorded then. A replay begins without memory, so a recording that begins makes the world drop
-/// the memory of its pairs: the next step works all of them out in full, which costs time and may
-/// give other contacts than a step without the recording. CAROM_INVALID_ARGUMENT from inside a
-/// write function of this world.
+/// (docs/recording.md describes it). The present state goes first. A pair filter is not recorded:
+/// its verdicts are.
+/// - write is called on the thread of the recorded call, while that call runs. On that world it may
+///   call carom_world_context and nothing else: this call fails there (CAROM_INVALID_ARGUMENT).
+/// - A recording that runs is ended first, even if the new one cannot begin.
+/// - write NULL only ends it. CAROM_INVALID_RECORDING tells that its writer had given up, or that
+///   memory had run out on the way.
+/// - With a new writer the result is that of the new recording: CAROM_INVALID_RECORDING when its
+///   writer gave up or memory ran out at once, and nothing is being recorded then. The log tells
+///   how the old one ended.
+/// - A replay begins without memory of pairs, so a recording that begins makes the world drop it:
+///   the next step works all pairs out in full, which costs time and may give other contacts than a
+///   step without the recording.
 CAROM_API carom_result carom_world_record(carom_world *world, carom_write_fn *write, void *user);
 
 /// How far a replay got.

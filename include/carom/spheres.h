@@ -183,7 +183,7 @@ typedef bool carom_sphere_pairs_fn(
 /// All touching pairs, handed on as they are found: no list is stored (Mochi, Algorithm 1). With a
 /// skin, or while there is a list of neighbours (carom_spheres_get_neighbours and
 /// carom_spheres_sum_forces make one), the list is made if it is not there, and read. CAROM_SUCCESS
-/// also when fn ended it. CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET when there is none for the
+/// even when fn ended it. CAROM_OUT_OF_MEMORY or CAROM_OVER_BUDGET when there is none for the
 /// search or the list; fn may have seen some pairs.
 CAROM_API carom_result carom_spheres_visit_pairs(
 	carom_spheres *spheres, carom_sphere_pairs_fn *fn, void *user);

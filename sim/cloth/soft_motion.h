@@ -5,7 +5,7 @@
 
 #include "carom/math.h"
 
-/// A motion. All zero but for the start: at rest.
+/// A motion. All zero except the start: at rest.
 typedef struct sim_soft_motion {
 	carom_pose start;     ///< at time 0 when phase is 0
 	double velocity[3];   ///< m/s

@@ -1,5 +1,5 @@
 // Contacts between spheres that do not turn. A block's spheres and their halo are put on the worker's desk, place and motion
-// side by side, and stay in the cache. Then its jobs are worked off a group at a time, each number in a column of its own, so
+// side by side, and stay in the cache. Then its jobs are done a group at a time, each number in a column of its own, so
 // that a vector register holds several contacts and nothing branches; those that do not touch get a force of 0. The roundings
 // are those of one contact at a time, hence the same bits for any width. Forces are added up one after the other, in the order
 // of the jobs.

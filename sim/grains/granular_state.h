@@ -260,7 +260,7 @@ void granular_compute_forces(sim_granular *granular);
 void granular_mirror_histories(sim_granular *granular);
 /// Energy of the springs of a sphere's contacts with others, half of each (granular_forces.c).
 double granular_pair_energy(const sim_granular *granular, int64_t index, int32_t *contacts);
-/// Velocities and places of all spheres, but for those that may lag behind (granular_update.c).
+/// Velocities and places of all spheres except those that may lag behind (granular_update.c).
 void granular_update(sim_granular *granular);
 /// Bring those up to now (granular_update.c).
 void granular_catch_up(sim_granular *granular);

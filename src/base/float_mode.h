@@ -12,7 +12,7 @@
 #error "Carom must not be compiled with -ffast-math, -Ofast or a part of them: its results would be wrong"
 #endif
 
-// 16: as 0, but for half floats, which the library does not use.
+// 16: as 0, except for half floats, which the library does not use.
 #if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "Carom needs floats computed as floats (FLT_EVAL_METHOD 0): on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif

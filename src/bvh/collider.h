@@ -136,12 +136,13 @@ carom_result cr_collider_refit(
 /// Build a collider without places across edges, samples, exits, grid and binary tree: all that queries need.
 carom_result cr_collider_build_tree(
 	carom_context *context, const cr_topology *topology, bool closed, carom_mesh_build build, cr_collider *collider);
-/// Copy that part of a collider, for a topology of the same triangles, of which the same ones are in use (collider_moving.c). On
-/// failure the copy is empty.
+/// Copy that part of a collider, for a topology of the same triangles, of which the same ones are in use (collider_moving.c).
+/// On failure the copy is empty.
 carom_result cr_collider_copy_tree(
 	carom_context *context, const cr_collider *from, const cr_topology *topology, bool closed, cr_collider *collider);
-/// Bring a collider of that kind up to date all of whose vertices have moved. Each vertex lies where a triangle in use does. Takes no
-/// memory. Returns false where a triangle in use has lost its area: then the collider is only good to be freed (collider_moving.c).
+/// Bring a collider of that kind up to date all of whose vertices have moved. Each vertex lies where a triangle in use does.
+/// Takes no memory. Returns false where a triangle in use has lost its area: then the collider is only good to be freed
+/// (collider_moving.c).
 bool cr_collider_refit_all(carom_simd simd, cr_collider *collider);
 
 /// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
@@ -215,7 +216,7 @@ int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, co
 /// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
 /// vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
-/// Measure the exit distances of those samples alone whose inward ray a change may have altered.
+/// Measure the exit distances of the samples whose inward ray a change may have altered.
 void cr_collider_measure_exits_near(carom_context *context, cr_collider *collider, const cr_change *change);
 
 /// Does a triangle come before another by where they are, whatever their numbers? Each lists its corners around from the lowest

@@ -514,7 +514,7 @@ static void list_changes(broad_tree *t, const cr_body *bodies, int32_t count)
 	}
 }
 
-/// Take the changed bodies of all places out of the trees one by one, or leave that to the build of those trees that get one.
+/// Take the changed bodies of all places out of the trees one by one, or leave that to the build of the trees that get one.
 static void take_out(broad_tree *t, const bool build[TREES])
 {
 	for (int64_t i = 0; i < t->changed.count; i++) {

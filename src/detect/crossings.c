@@ -39,7 +39,7 @@ static void add_contained(cr_completion *c, int side)
 	}
 }
 
-/// Decide which of the triangles that may meet cross, and make the contacts of those. Returns whether any does.
+/// Decide which of the triangles that may meet cross, and make their contacts. Returns whether any does.
 static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	if (w->meetings.count == 0)

@@ -220,7 +220,7 @@ _Static_assert(sizeof(cr_watch) == 3 * sizeof(int32_t), "find_free counts on it"
 
 static inline i8 times3(i8 a) { return i8_add(i8_shift_left(a, 1), a); }
 
-/// Of those lanes the ones that the target's grid knows to be outside.
+/// The lanes, among the given ones, that the target's grid knows to be outside.
 static inline uint32_t find_outside(
 	const cr_collider *target, const f8 point[3], const float stored[3][CR_WIDTH], uint32_t lanes)
 {
@@ -235,8 +235,8 @@ static inline uint32_t find_outside(
 	return (lanes & away) | ask_cells(target, &questions, stored).outside;
 }
 
-/// Of up to eight watched samples: those whose gap may be used up, but for those that are known to be outside still and have
-/// nowhere to begin a walk: a ray would tell nothing. now: where they are in the target's frame.
+/// Select, of up to eight watched samples, those that need a ray. A sample needs none while it has moved less than its gap, or
+/// while the grid knows it outside and it has no triangle to begin a walk from. now: the samples in the target's frame.
 static inline uint32_t find_free(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 	const cr_transform *then, const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
 {
@@ -424,7 +424,7 @@ static inline void separate_by_normals(int32_t at, f8 enough, separate_chunk *ch
 	chunk->waiting_count += i8_append(&chunk->waiting[chunk->waiting_count], near, i8_count_from(at));
 }
 
-/// Up to eight of those that wait, from first on.
+/// Up to eight waiting triangles, from first on.
 static inline void separate_by_edges(int32_t first, separate_chunk *chunk)
 {
 	const int32_t *waiting = &chunk->waiting[first], left = chunk->waiting_count - first;
@@ -461,7 +461,7 @@ static float scale_here(
 	return f8_highest(largest[0]) + f8_highest(largest[1]) + fmaxf(fmaxf(fabsf(t[0]), fabsf(t[1])), fabsf(t[2]));
 }
 
-/// The normals part most triangles; the others are gathered for the dearer products of edges.
+/// The normals part most triangles; the others are gathered for the costlier products of edges.
 static void separate(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 	int32_t count, float enough)
 {

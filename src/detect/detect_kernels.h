@@ -51,9 +51,9 @@ typedef struct cr_detect_kernels {
 	int32_t (*follow)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
 		const cr_sample_rays *rays, int32_t *place, int32_t *entry, int32_t first);
-	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of those that are at most moved,
-	/// in their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is none,
-	/// goes to *beyond.
+	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of the gaps that are at most
+	/// moved, in their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is
+	/// none, goes to *beyond.
 	int32_t (*sift)(const float *gaps, int32_t count, float moved, int32_t *number, float *beyond);
 	/// Box (own frame) around the triangles of b in a list of candidates, at least one.
 	void (*enclose)(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3]);

@@ -22,7 +22,7 @@ static const double SAME_PLACE = 1e-3;
 
 // ---- Facets ----
 
-/// Does a point of a triangle's plane lie in it, but for tolerance? n: its normal.
+/// Does a point of a triangle's plane lie in the triangle, within tolerance? n: its normal.
 static bool lies_over(const cr_collider *c, int32_t triangle, v3d n, v3d point, double tolerance)
 {
 	v3d p[3];

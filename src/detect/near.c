@@ -13,7 +13,7 @@ enum {
 	FIRST_NEAR = 32, // of a list, which begins with those that are read most
 };
 
-// Of the threshold of rays: lists of triangles are dearer to keep than lists of samples, and cheaper to make.
+// Of the threshold of rays: lists of triangles cost more to keep than lists of samples, and less to make.
 static const double NEAR_SHARE = 0.5;
 // Of a list of triangles: where so many must be measured in a step, all gaps are brought up to date (avalanche at rest: flat
 // from an eighth to a half).

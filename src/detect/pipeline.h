@@ -151,7 +151,7 @@ struct cr_pipeline {
 	cr_pair_list pairs;            // of the broad phase; from the pair stage on those of meshes alone
 	cr_pair_list simple;           // those in which a basic volume or a plane takes part
 	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
-	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; dense list of those kept:
+	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; the kept ones in a dense list:
 	CR_ARRAY(int32_t) kept;
 	int round;               // of near, crossings, vertices and rays in this step, from 0
 	CR_ARRAY(uint8_t) next;  // [work] cr_next of each pair of meshes
@@ -295,7 +295,8 @@ static inline carom_contact cr_contact_of(const carom_pair *pair, const cr_raw_c
 	};
 }
 
-/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory. (reduce.c)
+/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory.
+/// (reduce.c)
 int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts);
 
 /// Choose how a pair of bodies is tested (pair.c).

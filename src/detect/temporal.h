@@ -93,7 +93,7 @@ cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 /// the largest radius of the two objects and the arc; that fails for points of the boxes' corners, and is needlessly large
 /// elsewhere. Here the motion is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
 /// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference allows, it is the greatest
-/// motion of a corner of the box that the world boxes share, which is dearer to find and up to three times less.
+/// motion of a corner of the box that the world boxes share, which costs more to find and is up to three times less.
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 

@@ -167,11 +167,11 @@ static void add_run(const cr_pipeline *p, cr_worker *worker, const walking_side 
 	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, range };
 }
 
-/// The rays of those watched samples of one side that may have entered, from where each met the target last.
+/// Make the rays of the watched samples of one side that may have entered, from where each met the target last.
 static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	// All that the pair watches, also when its rays are made once more; less only where the laboratory has cut them.
+	// All that the pair watches, even when its rays are made once more; less only where the laboratory has cut them.
 	const int32_t watched = p->leaves_rays ? w->rays[side].count : m->watched[side].count;
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_transform *to_target = cr_to_target(w, side);

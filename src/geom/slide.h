@@ -20,7 +20,7 @@ typedef struct cr_slide {
 	double reach; // A is clear of B when it is moved by p with normal . p > reach
 } cr_slide;
 
-/// Slides one triangle along a unit direction past another. Exact but for rounding: the directions
+/// Slides one triangle along a unit direction past another. Exact up to rounding: the directions
 /// tried (normals of both, cross products of edges, and for flat pairs the edges' own normals) hold
 /// those of all faces of the difference of two triangles. slack: a length that is far more than the
 /// rounding of the coordinates; both ends give way by it.

@@ -44,7 +44,7 @@ typedef enum cr_feature {
 	CR_FEATURE_C
 } cr_feature;
 
-/// A point of a triangle. The weights of the corners are at least 0 and sum to 1 but for rounding; those that are 0 tell the
+/// A point of a triangle. The weights of the corners are at least 0 and sum to 1 up to rounding; those that are 0 tell the
 /// feature: a corner has weight 1 and lies at the corner to the bit.
 typedef struct cr_triangle_point {
 	v3d point;
@@ -67,7 +67,7 @@ double cr_closest_segments(v3d p0, v3d p1, v3d q0, v3d q1, double *s, double *t,
 double cr_closest_segment_triangle(v3d p0, v3d p1, v3d a, v3d b, v3d c, v3d *on_segment, v3d *on_triangle);
 
 /// Nearest points of two triangles; distance squared, 0 when they intersect (cr_triangles_intersect; then both points are one
-/// of both, the same but for rounding in the weights). Of equally near points corners go before edges. Degenerate triangles
+/// of both, the same up to rounding in the weights). Of equally near points corners go before edges. Degenerate triangles
 /// work.
 double cr_closest_triangles(const v3d a[3], const v3d b[3], cr_triangle_point *on_a, cr_triangle_point *on_b);
 

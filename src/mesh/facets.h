@@ -10,7 +10,7 @@
 /// Hulls of so many corners can be asked for all of them.
 enum { CR_FEW_CORNERS = 32 };
 
-/// A flat polygon, perhaps with holes: triangles joined through edges that lie in one plane but for rounding.
+/// A flat polygon, perhaps with holes: triangles joined through edges that lie in one plane up to rounding.
 typedef struct cr_facet {
 	v3d normal; // outward, unit; plane: normal . p = offset
 	double offset;

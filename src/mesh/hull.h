@@ -12,7 +12,7 @@ typedef struct cr_hull_data {
 	int32_t triangle_count;
 } cr_hull_data;
 
-/// The convex hull of count points (all finite). Vertices keep the order of the points. Triangles that lie in one plane but for a
+/// The convex hull of count points (all finite). Vertices keep the order of the points. Triangles that lie in one plane up to a
 /// millionth of the size become one polygon. Cost: as quickhull (Barber, Dobkin and Huhdanpaa 1996), about n log n.
 /// CAROM_INVALID_MESH: the points lie in one plane, and there is nothing to free; CAROM_OUT_OF_MEMORY likewise.
 carom_result cr_hull_build(carom_context *context, const v3d *points, int32_t count, cr_hull_data *data);

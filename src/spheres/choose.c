@@ -41,7 +41,7 @@ static bool needs_look(const cr_method_choice *choice, const cr_sphere_set *set)
 static void look(cr_method_choice *choice, const cr_sphere_set *set)
 {
 	// Nanoseconds on one thread, fitted to bodies of a million spheres in random order: free fall, settled, radii 1 to 12 and 1
-	// to 120, and to power laws of radii. A tree is dearer where there is more to find, and cheaper once it is refitted.
+	// to 120, and to power laws of radii. A tree costs more where there is more to find, and cheaper once it is refitted.
 	const double count = set->count, ms = 1e-6 / set->context->thread_count;
 	const double in_grid = cr_grid_expected_tests(set), in_levels = cr_levels_expected_tests(set);
 	choice->expected_ms[CAROM_SPHERES_GRID] = ms * (38 * count + 0.9 * in_grid);

@@ -89,7 +89,7 @@ void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink)
 
 // ---- Touching pairs, sorted ----
 
-/// The blocks of rows, each filled from where the entries of those before it would end if all touched.
+/// The blocks of rows, each filled from where the entries of earlier blocks would end if all touched.
 typedef struct block_task {
 	carom_spheres *spheres;
 	int64_t *counts; // [blocks]
@@ -170,7 +170,7 @@ static void fill_blocks(int64_t begin, int64_t end, int worker, void *user)
 	}
 }
 
-/// Rows sorted by index: their touching entries are the sorted pairs, but for gaps between blocks.
+/// Rows sorted by index: their touching entries are the sorted pairs, with gaps between blocks.
 static bool collect_sorted(carom_spheres *spheres)
 {
 	carom_context *context = spheres->context;

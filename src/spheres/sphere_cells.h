@@ -37,7 +37,7 @@ enum { CR_SAMPLE = 4096, CR_SAMPLE_TABLE = 4 * CR_SAMPLE };
 typedef struct cr_sphere_sample {
 	uint32_t count;
 	double share;             // spheres of the set for each one of the sample
-	float lower[3], upper[3]; // extent of the centres, but for a thousandth at each end: a few far out do not count
+	float lower[3], upper[3]; // extent of the centres without a thousandth at each end: a few far out do not count
 	cr_sphere spheres[CR_SAMPLE];
 	uint64_t keys[CR_SAMPLE_TABLE];
 	uint32_t counts[CR_SAMPLE_TABLE];

@@ -1,6 +1,6 @@
-/// carom_spheres_sum_forces: for each sphere, the forces of those of its row that touch it, in the order of the row.
+/// carom_spheres_sum_forces: for each sphere, the forces of the touching spheres of its row, in the order of the row.
 ///
-/// Rows are sorted by ids, distances and directions are the same from both sides but for the sign, and pairs that do not touch
+/// Rows are sorted by ids, distances and directions are the same from both sides except the sign, and pairs that do not touch
 /// are left out by the exact test: so the sums have the same bits however the rows were made. Each pair is computed twice, and
 /// nothing is shared between threads.
 #include "base/parallel.h"

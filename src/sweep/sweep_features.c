@@ -35,8 +35,8 @@ static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
 }
 
-// Pairs whose features a mask tells: known ones, and far ones, by who is the first triangle of each feature. No branch depends
-// on data: each list is written at its end whether or not the entry stays.
+// Known and far pairs of leaves carry a mask of the features that they answer for: each feature belongs to its first triangle.
+// The loops below are free of branches: they write every entry, and advance the count where the entry stays.
 
 enum { PAIRS = 64 }; // at a time: their features stay in the first-level cache
 

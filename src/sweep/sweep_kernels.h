@@ -50,7 +50,7 @@ struct cr_sweep_walk {
 	int64_t stop_total, leaf_stop_total;      // nodes where the traversal stopped, listed or not: all, pairs of leaves
 	int64_t adjacent;                         // pairs of leaves that share a vertex
 	int64_t kept, sprouted, replaced, pruned; // of a front
-	int64_t sampled, stale;                   // of a sample of those apart: how many, and how many whose parents are apart
+	int64_t sampled, stale; // of a sample of the pairs that are apart: their number, and that of pairs whose parents are apart
 };
 
 /// Lists of queries for geom/swept.h; each has room for the queries of CR_SWEEP_LEAVES pairs.

@@ -20,7 +20,7 @@ typedef struct cr_continuous {
 	CR_ARRAY(cr_swept_part) parts; // of the boxes, by number
 	cr_pair_list pairs;            // of boxes
 	cr_mover_scratch *scratch;     // [worker_count]; NULL: none made
-	cr_body_impacts next;          // of the step that runs: of all pairs, then of those that are reported
+	cr_body_impacts next;          // of the step that runs: of all pairs, then of the reported ones
 	int64_t tests;                 // of the step that runs
 	cr_body_impacts found;         // of the last good step
 } cr_continuous;

@@ -162,7 +162,7 @@ carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def
 
 carom_mesh *carom_retain_mesh(const carom_mesh *mesh)
 {
-	// A mesh is immutable but for the count of its references.
+	// A mesh is immutable, except for the count of its references.
 	carom_mesh *kept = (carom_mesh *)mesh;
 	if (kept)
 		atomic_fetch_add(&kept->references, 1);
