@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FACES = 6 }; // of the box, which come before the moving walls
+
 sim_granular_resume sim_default_granular_resume(void) { return (sim_granular_resume){ .skin = -1 }; }
 
 /// The arrays of a checkpoint while it is read.
@@ -40,7 +42,7 @@ static bool keeps_pairs(const contents *c) { return c->rest.custom || c->def.sph
 static bool keeps_walls(const contents *c)
 {
 	bool walls = c->def.moving_count > 0;
-	for (int f = 0; f < GRANULAR_FACES; f++)
+	for (int f = 0; f < FACES; f++)
 		walls |= c->def.faces[f];
 	return walls && c->def.walls.tangential != SIM_GRANULAR_SMOOTH;
 }
@@ -89,9 +91,9 @@ static bool fits(const contents *c)
 	int64_t walls = 0;
 	for (int64_t i = 0; c->wall_touched && i < n; i++) {
 		uint32_t known = 0;
-		for (int f = 0; f < GRANULAR_FACES; f++)
+		for (int f = 0; f < FACES; f++)
 			known |= (uint32_t)c->def.faces[f] << f;
-		known |= ((1u << c->def.moving_count) - 1) << GRANULAR_FACES;
+		known |= ((1u << c->def.moving_count) - 1) << FACES;
 		if (c->wall_touched[i] & ~known)
 			return false;
 		for (uint32_t bits = c->wall_touched[i]; bits; bits &= bits - 1)
@@ -142,30 +144,6 @@ static const char *read_contents(granular_transfer *t, contents *c)
 	return t->failed || (uint64_t)written != sum || !fits(c) ? "is damaged" : NULL;
 }
 
-/// The histories into a simulation that was made from the rest. False when memory is short.
-static bool give_histories(sim_granular *g, const contents *c, sim_error *error)
-{
-	if (g->with_history) {
-		if (!granular_pack_room(g, c->rest.contacts, error))
-			return false;
-		memcpy(g->packed.first, c->first, ((size_t)g->count + 1) * sizeof *c->first);
-		if (c->rest.contacts > 0) {
-			memcpy(g->packed.other, c->other, (size_t)c->rest.contacts * sizeof *c->other);
-			memcpy(g->packed.values, c->springs, (size_t)c->rest.contacts * 3 * sizeof *c->springs);
-		}
-	}
-	int64_t at = 0;
-	for (int64_t i = 0; g->wall_touched && i < g->count; i++) {
-		g->wall_touched[i] = c->wall_touched[i];
-		for (int w = 0; w < g->plane_count; w++) {
-			if (g->wall_touched[i] & g->planes[w].bit)
-				memcpy(&g->wall_history[3 * (i * g->wall_slots + g->planes[w].slot)], &c->wall_springs[3 * at++],
-					3 * sizeof *c->wall_springs);
-		}
-	}
-	return true;
-}
-
 static sim_granular *make_from(carom_context *context, contents *c, const sim_granular_resume *resume, sim_error *error)
 {
 	if (c->rest.custom && !resume->force) {
@@ -185,10 +163,19 @@ static sim_granular *make_from(carom_context *context, contents *c, const sim_gr
 	sim_granular *g = sim_create_granular(context, def, error);
 	if (!g)
 		return NULL;
-	g->mark = c->mark;
-	g->steps = c->rest.steps;
-	g->max_overlap = c->rest.max_overlap;
-	if (give_histories(g, c, error))
+	sim_granular_set_mark(g, &c->mark);
+	const sim_granular_memento memento = {
+		.steps = c->rest.steps,
+		.max_overlap = c->rest.max_overlap,
+		.turns = c->rest.turns,
+		.contact_first = c->first,
+		.contact_other = c->other,
+		.contact_springs = c->springs,
+		.wall_touched = c->wall_touched,
+		.wall_springs = c->wall_springs,
+		.wall_contacts = c->rest.wall_contacts,
+	};
+	if (sim_granular_restore_memento(g, &memento, error))
 		return g;
 	sim_destroy_granular(g);
 	return NULL;
