@@ -279,6 +279,35 @@ static void set_filter(twins *t)
 	ON_BOTH(t, result, carom_world_set_filter(t->world[w], id, category, mask, group));
 }
 
+static bool deforms(const twins *t, carom_body_id id)
+{
+	carom_body_def def;
+	return carom_world_get_body_def(t->world[0], id, &def) == CAROM_SUCCESS &&
+		(def.kind == CAROM_DEFORMABLE || def.kind == CAROM_CLOTH);
+}
+
+// Another mesh for a body that deforms, with a good map, none, or a bad one.
+static void set_mesh(twins *t, carom_body_id id, int mesh)
+{
+	fuzz_bytes *b = &t->bytes;
+	carom_vertex_view view;
+	FUZZ_REQUIRE(carom_world_get_vertices(t->world[0], id, &view) == CAROM_SUCCESS, "no vertices");
+	const int how = fuzz_choose(b, 8);
+	const double place = fuzz_number(b);
+	int32_t from[MOST_VERTICES];
+	double places[3 * MOST_VERTICES];
+	for (int i = 0; i < MOST_VERTICES; i++) {
+		from[i] = view.count > 0 && i % 5 != 4 ? i * 7 % view.count : -1;
+		places[3 * i] = places[3 * i + 1] = place;
+		places[3 * i + 2] = 0.1 * i;
+	}
+	if (how == 7)
+		from[fuzz_choose(b, MOST_VERTICES)] = view.count;
+	const carom_strided strided = { places, 0, CAROM_FLOAT64 };
+	carom_result result[2];
+	ON_BOTH(t, result, carom_world_set_mesh(t->world[w], id, meshes[w][mesh], how < 2 ? NULL : from, how % 2 ? &strided : NULL));
+}
+
 // Another shape, or as many other parts, whatever the body is.
 static void reshape(twins *t)
 {
@@ -293,6 +322,10 @@ static void reshape(twins *t)
 	if (count > 0) {
 		read_parts(b, count, def, parts);
 		ON_BOTH(t, result, carom_world_set_parts(t->world[w], id, parts[w], count));
+		return;
+	}
+	if (shape.type == CAROM_MESH && deforms(t, id)) {
+		set_mesh(t, id, mesh);
 		return;
 	}
 	for (int w = 0; w < 2; w++) {
