@@ -32,14 +32,14 @@ check_includes() {
 }
 
 seen=()
-for folder in base math geom tree mesh bvh surface detect; do
+for folder in base math geom tree mesh bvh surface frame contact; do
 	seen+=("$folder/")
 	check_includes "src/$folder" "${seen[@]}" carom/
 done
 check_includes src/world "${seen[@]}" sweep/ world/ carom/
-# The laboratory sees what it stands beside; nothing sees it but by its table, detect/laboratory.h.
+# The laboratory sees what it stands beside; nothing sees it but by its table, frame/laboratory.h.
 check_includes src/lab "${seen[@]}" world/ lab/ carom/
-# Beside detect: they see what is to its left, and neither it nor each other. The world sees swept scenes.
+# Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 check_includes src/spheres base/ math/ geom/ tree/ mesh/ bvh/ spheres/ carom/
 check_includes src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/
 # The surroundings: simulations see the library alone and no other simulation; files are told of shapes; scenes join them all; pictures

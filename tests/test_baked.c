@@ -4,7 +4,7 @@
 #include "fixture.h"
 #include "test.h"
 #include "carom/carom.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "sim/shapes/shapes.h"
 #include "world/baked.h"
 #include <math.h>

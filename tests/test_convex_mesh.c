@@ -1,7 +1,7 @@
 /// Convex bodies ahead of and deep in meshes and height fields, against the distance to every triangle.
 #include "manifold_fixture.h"
 
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/separation.h"
 
 enum { FORMS = 6, SURFACES = 7, POSES = 120 / TEST_FEWER };

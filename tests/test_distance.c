@@ -1,7 +1,7 @@
 /// Nearest points of points, edges, triangles and meshes, against dull forms in long double and every pair of triangles.
 #include "carom/carom.h"
 #include "fixture.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "geom/triangle.h"
 #include "io/mesh_file.h"
 #include <math.h>

@@ -1,7 +1,7 @@
 /// Normals of contacts: edges that the surface does not have make none, and projection on the triangle that was met.
 #include "fixture.h"
-#include "detect/body.h"
-#include "detect/contact_normal.h"
+#include "frame/body.h"
+#include "contact/contact_normal.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

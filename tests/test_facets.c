@@ -1,7 +1,7 @@
 /// Facets of meshes: how many there are does not depend on how they are cut into triangles.
 #include "fixture.h"
-#include "detect/body.h"
-#include "detect/manifold.h"
+#include "frame/body.h"
+#include "contact/manifold.h"
 #include "manifold_fixture.h"
 #include <math.h>
 #include <stdio.h>

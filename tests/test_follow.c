@@ -1,8 +1,8 @@
 // Which watched samples cast a ray in the next step: against what a plain loop says of each, and the same by every instruction set.
 #include "test.h"
 
-#include "detect/body.h"
-#include "detect/detect_kernels.h"
+#include "frame/body.h"
+#include "frame/contact_kernels.h"
 #include "fixture.h"
 #include <string.h>
 
@@ -51,7 +51,7 @@ static void follow(const follow_case *f, carom_simd simd, followed *out)
 	memset(out, 0, sizeof *out);
 	const cr_sample_rays rays = { { out->rows[0], out->rows[1], out->rows[2] }, { out->rows[3], out->rows[4], out->rows[5] },
 		out->rows[6], out->sample, out->side, out->rows[7] };
-	out->count = cr_get_detect_kernels(simd)->follow(
+	out->count = cr_get_contact_kernels(simd)->follow(
 		f->mesh, f->mesh, &f->to_target, &f->then, f->watched, f->count, f->margin, true, &rays, out->place, out->entry, 0);
 }
 

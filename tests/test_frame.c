@@ -150,7 +150,8 @@ static carom_result finish(cr_pipeline *p) { return move_all(p, cr_cpu_stages.fi
 static carom_result simple(cr_pipeline *p) { return move_all(p, cr_cpu_stages.simple(p)); }
 static carom_result reduce(cr_pipeline *p) { return move_all(p, cr_cpu_stages.reduce(p)); }
 
-static const cr_stages MOVING = { "moving", pairs, near_triangles, crossings, vertices, rays, finish, simple, reduce };
+static const cr_stages MOVING = { "moving", cr_open_stages, pairs, near_triangles, crossings, vertices, rays, finish, simple,
+	reduce };
 
 // ---- Twin worlds ----
 

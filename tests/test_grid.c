@@ -2,7 +2,7 @@
 /// looking at every touched cell; and contacts, which must not depend on the grid.
 #include "test.h"
 #include "carom/carom.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "geom/triangle.h"
 #include "sim/shapes/shapes.h"
 #include <math.h>

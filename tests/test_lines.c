@@ -5,7 +5,7 @@
 #include "test.h"
 #include "bvh/bvh_kernels.h"
 #include "bvh/ray_scalar.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "geom/triangle.h"
 #include <math.h>
 #include <stdlib.h>

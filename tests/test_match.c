@@ -1,6 +1,6 @@
 /// Contacts of consecutive steps: what carries age and impulse over, and what must not.
 #include "fixture.h"
-#include "detect/match.h"
+#include "frame/match.h"
 #include <math.h>
 
 enum { MOST = 256 };

@@ -1,7 +1,7 @@
 /// The builders of a mesh's trees, as users choose them: contacts, hits and distances are equal bit for bit.
 #include "bvh/collider_query.h"
 #include "carom/query.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "fixture.h"
 #include "test.h"
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "carom/collide.h"
 #include "carom/carom.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/separation.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "bvh/parting.h"
 #include "carom/collide.h"
 #include "carom/carom.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "geom/separation.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "test.h"
 #include "bvh/bvh_kernels.h"
 #include "carom/carom.h"
-#include "detect/pipeline.h"
+#include "frame/pipeline.h"
 #include "geom/triangle.h"
 #include "sim/shapes/shapes.h"
 #include <math.h>

@@ -2,8 +2,8 @@
 // of a micrometre and of a thousand kilometres too, and the same bits by every instruction set.
 #include "test.h"
 
-#include "detect/body.h"
-#include "detect/detect_kernels.h"
+#include "frame/body.h"
+#include "frame/contact_kernels.h"
 #include "fixture.h"
 #include "geom/predicates.h"
 #include "geom/triangle.h"
@@ -71,7 +71,7 @@ TEST(separate, gaps_are_lower_bounds_and_none_is_lost)
 		static cr_candidate all[PAIRS], some[PAIRS];
 		memcpy(all, s.pairs, sizeof all);
 		memcpy(some, s.pairs, sizeof some);
-		const cr_detect_kernels *kernels = cr_get_detect_kernels(carom_context_simd(context));
+		const cr_contact_kernels *kernels = cr_get_contact_kernels(carom_context_simd(context));
 		kernels->separate(c, c, &s.b_to_a, all, PAIRS, INFINITY);
 		kernels->separate(c, c, &s.b_to_a, some, PAIRS, 0);
 		for (int k = 0; k < PAIRS; k++) {
@@ -100,13 +100,13 @@ TEST(separate, every_instruction_set_gives_the_same_gaps)
 	static const int32_t counts[] = { 0, 1, 7, 8, 9, 63, 64, 65, PAIRS };
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		memcpy(expected, s.pairs, sizeof expected);
-		cr_get_detect_kernels(CAROM_SIMD_SCALAR)->separate(c, c, &s.b_to_a, expected, counts[i], 0.2f);
+		cr_get_contact_kernels(CAROM_SIMD_SCALAR)->separate(c, c, &s.b_to_a, expected, counts[i], 0.2f);
 		CHECK(counts[i] == PAIRS || expected[counts[i]].gap == -1);
 		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
 			if (!fixture_kernels(fixture_all_simd[k]))
 				continue;
 			memcpy(found, s.pairs, sizeof found);
-			cr_get_detect_kernels(fixture_all_simd[k])->separate(c, c, &s.b_to_a, found, counts[i], 0.2f);
+			cr_get_contact_kernels(fixture_all_simd[k])->separate(c, c, &s.b_to_a, found, counts[i], 0.2f);
 			CHECK(memcmp(expected, found, sizeof found) == 0);
 		}
 	}
@@ -138,7 +138,7 @@ TEST(separate, sifting_is_what_a_plain_loop_finds)
 			if (!fixture_kernels(fixture_all_simd[k]))
 				continue;
 			float beyond;
-			CHECK_INT(cr_get_detect_kernels(fixture_all_simd[k])->sift(list, count, moved, number, &beyond), kept);
+			CHECK_INT(cr_get_contact_kernels(fixture_all_simd[k])->sift(list, count, moved, number, &beyond), kept);
 			CHECK(memcmp(number, expected, (size_t)kept * sizeof *number) == 0);
 			CHECK(beyond == least);
 		}
@@ -187,13 +187,13 @@ TEST(separate, pierces_are_those_of_the_exact_predicates)
 				pairs[i].b = pairs[i].a;
 		}
 		cr_pierces8 expected;
-		cr_get_detect_kernels(CAROM_SIMD_SCALAR)->pierce(c, c, &rotation, move, pairs, count, &expected);
+		cr_get_contact_kernels(CAROM_SIMD_SCALAR)->pierce(c, c, &rotation, move, pairs, count, &expected);
 		CHECK_INT(expected.open >> count, 0);
 		for (int k = 1; k < FIXTURE_SIMD_COUNT; k++) {
 			if (!fixture_kernels(fixture_all_simd[k]))
 				continue;
 			cr_pierces8 found;
-			cr_get_detect_kernels(fixture_all_simd[k])->pierce(c, c, &rotation, move, pairs, count, &found);
+			cr_get_contact_kernels(fixture_all_simd[k])->pierce(c, c, &rotation, move, pairs, count, &found);
 			CHECK(memcmp(&expected, &found, offsetof(cr_pierces8, open) + sizeof found.open) == 0);
 		}
 		for (int32_t i = 0; i < count; i++) {
@@ -240,7 +240,7 @@ TEST(separate, boxes_hold_the_triangles_of_a_list)
 			if (!fixture_kernels(fixture_all_simd[k]))
 				continue;
 			float found[2][3];
-			cr_get_detect_kernels(fixture_all_simd[k])->enclose(c, s.pairs, count, found[0], found[1]);
+			cr_get_contact_kernels(fixture_all_simd[k])->enclose(c, s.pairs, count, found[0], found[1]);
 			CHECK(memcmp(expected, found, sizeof found) == 0);
 		}
 	}

@@ -2,7 +2,7 @@
 /// on all of them (rays: test_rays.c).
 #include "test.h"
 #include "bvh/bvh_kernels.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "geom/triangle.h"
 #include "kernels/simd_ops.h"
 #include "math/simd.h"

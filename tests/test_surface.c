@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "bvh/collider_query.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "surface/surface_tree.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /// Pairs that continue from their last full step, against a world that works out every pair again: no colliding pair may ever be lost.
 #include "moving.h"
 
-#include "detect/temporal.h"
+#include "frame/temporal.h"
 
 /// All contacts, so that what is compared does not depend on which are kept.
 static carom_world_def all_contacts(void)

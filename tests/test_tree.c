@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "test.h"
 #include "bvh/collider_query.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include "tree/quality.h"
 #include <math.h>
 #include <stdio.h>

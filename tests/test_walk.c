@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "test.h"
 #include "bvh/bvh_kernels.h"
-#include "detect/body.h"
+#include "frame/body.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

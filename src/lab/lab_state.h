@@ -2,7 +2,8 @@
 #ifndef CR_LAB_STATE_H
 #define CR_LAB_STATE_H
 
-#include "detect/laboratory.h"
+#include "contact/contact.h"
+#include "frame/laboratory.h"
 
 /// Lists of rays by algorithm.
 enum { CR_LIST_FULL, CR_LIST_ITERATIVE, CR_LIST_COUNT };

@@ -14,7 +14,7 @@ static bool collect_one(const cr_pipeline *p, const cr_pair_work *w, int side, i
 	const cr_watch one = { sample, 0, -1 };
 	const cr_transform *to_target = cr_to_target(w, side);
 	int32_t place, entry;
-	p->detect->follow(cr_source_of(p, w, side)->shape.collider, target, to_target, to_target, &one, 1, 0,
+	p->kernels->follow(cr_source_of(p, w, side)->shape.collider, target, to_target, to_target, &one, 1, 0,
 		p->settings.lab.exit_distance_test, rays, &place, &entry, 0);
 	for (int k = 0; k < 3; k++) {
 		const float x = rays->origin[k][0];
@@ -78,7 +78,7 @@ static int32_t walk_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 		if (entry[sample] < 0)
 			continue;
 		const cr_walks one = cr_walks_at(worker->frame, tail->next);
-		if (p->detect->follow(source, target, cr_to_target(w, side), &then, &watches[entry[sample]], 1,
+		if (p->kernels->follow(source, target, cr_to_target(w, side), &then, &watches[entry[sample]], 1,
 				(float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test, &one.rays, one.place,
 				one.entry, 0) == 0)
 			continue;
@@ -127,5 +127,5 @@ static carom_result run_naively(cr_pipeline *p)
 	return cr_check_workers(p, "the contacts of a step");
 }
 
-const cr_stages cr_naive_stages = { "naive", cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL, run_naively,
-	cr_stage_finish, cr_stage_simple, cr_stage_reduce };
+const cr_stages cr_naive_stages = { "naive", cr_open_stages, cr_stage_pairs, cr_stage_near, cr_stage_crossings, NULL,
+	run_naively, cr_stage_finish, cr_stage_simple, cr_stage_reduce };

@@ -1,7 +1,7 @@
 /// Rays and nearest points of one body: to the body's frame in double, the closed form or the tree there, and back.
 #include "world/body_query.h"
 #include "geom/volume.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/convex_query.h"
 
 static v3d to_body(const cr_body *body, v3d p) { return m3d_tmul(&body->rotation, v3d_sub(p, body->pose.position)); }

@@ -2,7 +2,7 @@
 
 #include "carom/collide.h"
 #include "geom/convex_contacts.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "world/body_query.h"
 #include "world/mesh_distance.h"
 #include "world/shape_contacts.h"

@@ -6,7 +6,7 @@
 #ifndef CR_WORLD_COMPOUND_H
 #define CR_WORLD_COMPOUND_H
 
-#include "detect/body.h"
+#include "frame/body.h"
 
 /// Numbers side by side.
 typedef struct cr_range {

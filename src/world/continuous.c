@@ -16,7 +16,7 @@
 #include "world/continuous.h"
 #include "base/hash.h"
 #include "base/parallel.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "world/world.h"
 
 // ---- Motions ----

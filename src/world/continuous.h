@@ -3,7 +3,7 @@
 #define CR_WORLD_CONTINUOUS_H
 
 #include "bvh/mover.h"
-#include "detect/broad.h"
+#include "frame/broad.h"
 
 /// The part of a body that a box of its motion stands for.
 typedef struct cr_swept_part {

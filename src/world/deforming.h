@@ -2,7 +2,7 @@
 #ifndef CR_WORLD_DEFORMING_H
 #define CR_WORLD_DEFORMING_H
 
-#include "detect/body.h"
+#include "frame/body.h"
 
 /// A mesh with its vertices where a pose puts them, at rest. The mesh must outlive it. memory pays; name is the call's, for
 /// texts.

@@ -2,7 +2,7 @@
 
 #include "world/mesh_distance.h"
 #include "bvh/parting.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/convex_query.h"
 #include "geom/separation.h"
 #include "world/world.h"

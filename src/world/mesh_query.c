@@ -2,7 +2,7 @@
 /// doubles: surface_pairs.c), rays.
 #include "base/radix.h"
 #include "carom/mesh_query.h"
-#include "detect/pipeline.h"
+#include "contact/contact.h"
 #include "geom/triangle.h"
 #include "world/surface_pairs.h"
 

@@ -1,7 +1,7 @@
 /// Stateless queries of nearest points (carom/mesh_query.h, carom/geometry.h): of points, edges and triangles, of one mesh and of two; inside.
 #include "bvh/collider_query.h"
 #include "carom/mesh_query.h"
-#include "detect/pipeline.h"
+#include "contact/contact.h"
 #include "world/world.h"
 
 static bool is_finite_point(carom_vec3 p) { return isfinite(p.x) && isfinite(p.y) && isfinite(p.z); }

@@ -1,7 +1,7 @@
 /// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each
 /// volume; two meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: a shape inside
 /// overlaps it.
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
 #include "geom/triangle.h"

@@ -1,7 +1,7 @@
 /// The recorder: each call becomes one record, put together in a buffer and written in one go. See docs/recording.md.
 #include "world/record.h"
 #include "base/array.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "base/radix.h"
 #include "base/spin_lock.h"
 #include "world/recording_format.h"

@@ -4,7 +4,7 @@
 #ifndef CR_WORLD_RECORD_H
 #define CR_WORLD_RECORD_H
 
-#include "detect/body.h"
+#include "frame/body.h"
 
 typedef struct cr_recorder cr_recorder;
 

@@ -1,7 +1,7 @@
 /// Replay of a recording: read record by record, check each, carry it out in a world of its own, compare the hash after each
 /// step. The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with
 /// bytes that came.
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "base/array.h"
 #include "base/radix.h"
 #include "world/recording_format.h"

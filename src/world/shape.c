@@ -2,7 +2,7 @@
 
 #include "world/world.h"
 #include "base/hash.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/convex_query.h"
 
 enum {

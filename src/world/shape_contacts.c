@@ -73,7 +73,7 @@ static bool is_owner(const cr_contact_query *q, int32_t body)
 static carom_result run_pipeline(cr_contact_query *q, cr_pipeline *pipeline, const cr_settings *settings)
 {
 	carom_stats stats = { 0 };
-	carom_result result = cr_pipeline_init(pipeline, &q->memory, settings);
+	carom_result result = cr_pipeline_init(pipeline, &q->memory, settings, &cr_cpu_stages);
 	if (result != CAROM_SUCCESS)
 		return result;
 	pipeline->make_mesh = make_mesh;

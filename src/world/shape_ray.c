@@ -1,6 +1,6 @@
 /// Rays and nearest points of one shape at a pose, without a world, singly and in batches: a body is made of the shape for the
 /// length of the call, and asked as the queries over a world ask theirs.
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "world/batch_loop.h"
 #include "world/body_query.h"
 #include "world/single_query.h"

@@ -8,7 +8,7 @@
 /// arrays are long enough.
 
 #include "world/snapshot.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include <string.h>
 
 static const char *const create_name = "carom_create_snapshot";

@@ -8,7 +8,7 @@
 
 #include "world/snapshot.h"
 #include "base/hash.h"
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 
 enum { MAX_WORDS = 48 };
 

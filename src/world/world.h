@@ -4,9 +4,9 @@
 
 #include "carom/record.h"
 #include "carom/snapshot.h"
-#include "detect/laboratory.h"
-#include "detect/merge.h"
-#include "detect/pipeline.h"
+#include "frame/laboratory.h"
+#include "contact/merge.h"
+#include "contact/contact.h"
 #include "world/compound.h"
 #include "world/continuous.h"
 #include "world/deforming.h"

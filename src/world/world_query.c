@@ -1,6 +1,6 @@
 /// User queries over a world: check the arguments, search the tree over bodies, ask each body that the filter lets through.
 /// Everything here takes a const world and may run on many threads at once.
-#include "detect/shape_table.h"
+#include "frame/shape_table.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
 #include "world/overlap_query.h"

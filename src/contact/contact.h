@@ -1,0 +1,116 @@
+/// The stages on the CPU, one file each, and the functions that they share. Stages call none of each other; they read the lists of
+/// the frame and append to them (frame/pipeline.h).
+#ifndef CR_CONTACT_CONTACT_H
+#define CR_CONTACT_CONTACT_H
+
+#include "frame/pipeline.h"
+
+/// The library's own back end (cpu_stages.c).
+extern const cr_stages cr_cpu_stages;
+/// Its first member.
+carom_result cr_open_stages(cr_pipeline *pipeline);
+
+carom_result cr_stage_pairs(cr_pipeline *pipeline);     // pair.c
+carom_result cr_stage_near(cr_pipeline *pipeline);      // near.c
+carom_result cr_stage_crossings(cr_pipeline *pipeline); // crossings.c
+carom_result cr_stage_vertices(cr_pipeline *pipeline);  // vertex.c
+carom_result cr_stage_rays(cr_pipeline *pipeline);      // ray.c
+carom_result cr_stage_finish(cr_pipeline *pipeline);    // finish.c
+carom_result cr_stage_simple(cr_pipeline *pipeline);    // simple_pairs.c: the one stage of the simple pairs
+
+// ---- Broad phases ----
+
+/// Make one. Sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et al. 1995, I-COLLIDE); tree is a
+/// dynamic tree of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, 2019).
+carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad);
+carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad);
+
+// ---- Rays ----
+
+/// Room for count full rays of one side: in the list behind those of the worker, or in its staging. false: out of memory. Close
+/// with the number made, which is then kept in the list.
+bool cr_open_casts(cr_worker *worker, int32_t count, cr_casts *casts);
+cr_span cr_close_casts(cr_worker *worker, const cr_casts *casts, int32_t count);
+/// Cast count rays against the target in both directions.
+void cr_cast_lines(const cr_pipeline *pipeline, const cr_body *target, const cr_casts *casts, int32_t count, float reach);
+/// Walk rays begin..end-1 over the target.
+void cr_walk_range(const cr_pipeline *pipeline, cr_worker *worker, const cr_collider *target, const cr_walks *walks,
+	int32_t begin, int32_t end);
+/// The stage that a pair waits for whose rays were judged. Notes that they were (ray.c).
+cr_next cr_after_rays(const cr_pipeline *pipeline, cr_pair_work *work);
+/// Turn the hits of the rays of a side into contacts and into the watches of the pair.
+void cr_judge_side(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work, int side);
+/// Make the rays of the taken pairs (vertex.c).
+void cr_make_rays(cr_pipeline *pipeline);
+
+// ---- Contacts ----
+
+/// Leave out those contacts of parts a < b that keep_contact, which there is, refuses (contact_filter.c).
+void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
+/// The last stage: sort the contacts of each pair of meshes and reduce them (reduce.c).
+carom_result cr_stage_reduce(cr_pipeline *pipeline);
+/// Sort contacts by kind and features (reduce.c).
+void cr_sort_contacts(cr_raw_contacts *contacts);
+/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory.
+/// (reduce.c)
+int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts);
+
+// ---- Pairs ----
+
+/// How a pair of shapes is tested: the selection table is in pair.c.
+typedef enum cr_algorithm {
+	CR_ALGORITHM_NONE,
+	CR_ALGORITHM_VOLUMES, // two basic volumes: closed forms
+	CR_ALGORITHM_PLANE,   // plane and mesh: vertices below the plane
+	CR_ALGORITHM_ROUND,   // sphere or capsule and mesh: closest points
+	CR_ALGORITHM_RAYS,    // two meshes (a box counts as one): rays, then triangles
+	CR_ALGORITHM_CONVEX,  // two volumes, one of the convex family: least separation and clipped faces
+	CR_ALGORITHM_CONVEX_PLANE,
+	CR_ALGORITHM_CONVEX_MESH, // triangle by triangle
+} cr_algorithm;
+
+/// Choose how a pair of bodies is tested (pair.c).
+cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
+/// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation and translation: of b in
+/// a's frame. *gap: 0 if they may, else a lower bound of how far apart they are (pair.c).
+bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
+/// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two basic volumes, are let
+/// through: their own tests are as cheap (pair.c).
+bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
+
+/// Append the contacts of a simple pair to worker->contacts (volume_pair.c).
+void cr_collide_volumes(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_round(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+/// Those with a body of the convex family (convex_pair.c, convex_mesh.c).
+void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
+
+/// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of memory.
+void cr_load_contacts(cr_worker *worker, cr_span range);
+/// Keep worker->contacts in the list, in the place of a pair's range if they fit. Sets worker->failed when out of memory.
+void cr_keep_contacts(cr_worker *worker, cr_span *range);
+/// Append a contact to worker->contacts. Sets worker->failed when out of memory.
+void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact);
+
+/// A way out of a body: how far along a direction, and through which triangle. Float, in the target's frame.
+typedef struct cr_way_out {
+	float depth;
+	float direction[3]; // unit
+	int32_t triangle;
+} cr_way_out;
+
+/// Does a point (own frame) lie inside a closed collider? By the grid where it knows, else by the winding number along the
+/// direction.
+bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
+
+/// From what a ray from origin found to what its contact tells: apply carom_lab.max_depth_ratio and contact_normal.
+void cr_finish_way(
+	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
+
+/// Cast rays begin..end-1 against the target by hooks.cast, or the wide tree.
+void cr_cast(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin, int32_t end,
+	const carom_hit_batch *hits);
+
+#endif

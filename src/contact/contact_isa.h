@@ -1,0 +1,16 @@
+/// @file detect_isa.h
+/// Functions that the kernel files of this folder call in each other, for the instruction set that they are compiled for. They
+/// alone include this.
+#ifndef CR_CONTACT_CONTACT_ISA_H
+#define CR_CONTACT_CONTACT_ISA_H
+
+#include "frame/contact_kernels.h"
+#include "math/simd.h"
+
+extern const cr_contact_kernels CR_ISA_NAME(cr_contact_kernels);
+
+// crossing_kernels.c
+void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation,
+	const cr_candidate *pairs, int32_t count, cr_pierces8 *found);
+
+#endif

@@ -1,0 +1,51 @@
+/// Pairs of two convex volumes of which one at least is of the convex family, and of such a body and a plane.
+
+#include "contact/contact.h"
+#include "frame/shape_table.h"
+#include "geom/convex_contacts.h"
+
+static void add_contact(cr_worker *worker, v3d point, v3d normal, double depth, int number)
+{
+	const cr_raw_contact contact = {
+		{ point.x, point.y, point.z },
+		{ (float)normal.x, (float)normal.y, (float)normal.z },
+		(float)depth,
+		number,
+		0,
+		CAROM_VOLUMES,
+	};
+	cr_add_contact(worker, &contact);
+}
+
+void cr_collide_convex(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+{
+	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
+	const cr_convex convex_a = cr_convex_of(&a->shape.def), convex_b = cr_convex_of(&b->shape.def);
+	cr_relative b_in_a;
+	cr_relative_transform(a, b, &b_in_a.rotation, &b_in_a.position);
+	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	const int count = cr_convex_contacts(&convex_a, &convex_b, &b_in_a, p->settings.world.speculative_distance, contacts);
+	for (int i = 0; i < count; i++) {
+		const v3d point = v3d_add(m3d_mul(&a->rotation, contacts[i].point), a->pose.position);
+		add_contact(worker, point, m3d_mul(&a->rotation, contacts[i].normal), contacts[i].depth, i);
+	}
+}
+
+void cr_collide_convex_plane(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair)
+{
+	const bool plane_is_a = p->bodies[pair.a].shape.family == CR_FAMILY_PLANE;
+	const cr_body *plane = &p->bodies[plane_is_a ? pair.a : pair.b], *body = &p->bodies[plane_is_a ? pair.b : pair.a];
+	const cr_convex convex = cr_convex_of(&body->shape.def);
+	const v3d up = m3d_mul(&plane->rotation, (v3d){ 0, 0, 1 });
+	const double height = v3d_dot(up, v3d_sub(plane->pose.position, body->pose.position));
+	cr_volume_contact contacts[CR_MAX_VOLUME_CONTACTS];
+	const int count = cr_convex_plane_contacts(
+		&convex, m3d_tmul(&body->rotation, up), height, p->settings.world.speculative_distance, contacts);
+	for (int i = 0; i < count; i++) {
+		const double depth = contacts[i].depth;
+		const v3d core = v3d_add(m3d_mul(&body->rotation, contacts[i].point), body->pose.position);
+		// The point lies on A's surface, which is the plane where that comes first.
+		const v3d point = v3d_mad(core, plane_is_a ? depth - convex.rounding : -convex.rounding, up);
+		add_contact(worker, point, plane_is_a ? v3d_neg(up) : up, depth, i);
+	}
+}

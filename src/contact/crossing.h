@@ -1,0 +1,96 @@
+/// The pair that the crossings stage works on, and where the edges of its two meshes pierce each other.
+#ifndef CR_CONTACT_CROSSING_H
+#define CR_CONTACT_CROSSING_H
+
+#include "contact/contact.h"
+
+/// Where an edge of one body pierces a triangle of the other.
+typedef struct cr_pierce {
+	int32_t edge;  // half-edge 3 * triangle + corner, of the lower triangle of the two that share the edge
+	int32_t other; // triangle of the other body
+	double s;      // along the edge, 0..1
+	bool entering; // from the triangle's front
+} cr_pierce;
+
+/// A pair while it is completed. Everything in double in the frame of A.
+typedef struct cr_completion {
+	const cr_pipeline *pipeline;
+	cr_worker *worker;
+	cr_pair_work *work;
+	const cr_body *body[2];
+	const cr_collider *collider[2];
+	m3d rotation; // of B in A's frame
+	v3d translation;
+	double internal_cosine; // of cr_internal_cosine; set by cr_add_crossing_contacts
+	struct {
+		cr_pierce *data;
+		int32_t count;
+	} pierces[2]; // edges of A, edges of B
+} cr_completion;
+
+/// Begin the work on a pair whose relative pose is set.
+cr_completion cr_begin_completion(const cr_pipeline *pipeline, cr_worker *worker, cr_pair_work *work);
+
+/// A point of a body in the frame of A.
+static inline v3d cr_to_a(const cr_completion *c, int side, v3d p)
+{
+	return side == 0 ? p : v3d_add(m3d_mul(&c->rotation, p), c->translation);
+}
+
+/// Corners of a triangle in the frame of A.
+static inline void cr_triangle_in_a(const cr_completion *c, int side, int32_t number, v3d corners[3])
+{
+	cr_collider_triangle(c->collider[side], number, corners);
+	for (int k = 0; k < 3; k++)
+		corners[k] = cr_to_a(c, side, corners[k]);
+}
+
+/// A direction of a body in the frame of A.
+static inline v3d cr_direction_to_a(const cr_completion *c, int side, v3d d)
+{
+	return side == 0 ? d : m3d_mul(&c->rotation, d);
+}
+
+/// A point and a direction of A's frame in the frame of a body.
+static inline v3d cr_from_a(const cr_completion *c, int side, v3d p)
+{
+	return side == 0 ? p : m3d_tmul(&c->rotation, v3d_sub(p, c->translation));
+}
+static inline v3d cr_direction_from_a(const cr_completion *c, int side, v3d d)
+{
+	return side == 0 ? d : m3d_tmul(&c->rotation, d);
+}
+
+/// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces of
+/// both bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
+bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);
+
+/// The first pierce of an edge, or of the next one that has any; half-edge as in cr_pierce. Behind the last where there is
+/// none.
+static inline const cr_pierce *cr_first_pierce(const cr_completion *c, int side, int32_t edge)
+{
+	const cr_pierce *pierces = c->pierces[side].data;
+	int32_t low = 0, high = c->pierces[side].count;
+	while (low < high) {
+		const int32_t middle = (low + high) / 2;
+		if (pierces[middle].edge < edge)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return pierces + low;
+}
+
+/// The contacts of a pair from its crossings (edge_contacts.c). crossing: the candidates that cr_find_crossings kept; at least
+/// one.
+void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing);
+/// Contacts of the crossing triangles themselves, where there is no inside to measure in (face_contacts.c).
+void cr_add_face_contacts(cr_completion *c, const cr_candidates *crossing);
+/// Add a contact given in A's frame; out takes the body of the side out of the other.
+void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
+	int32_t other_feature, carom_contact_kind kind);
+/// A ray from a point in the target's frame along the direction in way: false when its first hit is no back face. Whether
+/// the point is inside is for the caller to ask.
+bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way);
+
+#endif

@@ -1,0 +1,74 @@
+/// Contacts that a solver can use: patches, each with the direction that belongs to it.
+#ifndef CR_CONTACT_MANIFOLD_H
+#define CR_CONTACT_MANIFOLD_H
+
+#include "contact/common_part.h"
+
+/// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges that cross.
+typedef struct cr_reference_plane {
+	int side;        // the body whose facet it is; 1 for edges
+	int32_t facet;   // -1: edges
+	int32_t edge[2]; // half-edges of A and of B
+	v3d normal;      // out of that body, A's frame, unit
+	double offset;   // normal . p on the plane
+	double area;     // of the facet; 0 for edges, -1 where they are nearest at an end
+	double depth;    // of small hulls: of all that is below; else 0
+	bool slips;      // along an open mesh
+	bool chosen;
+} cr_reference_plane;
+
+/// The work on one pair.
+typedef struct cr_manifold {
+	cr_completion *completion;
+	const cr_overlap *overlap;
+	double tolerance; // metres: nearer points count as touching
+	cr_reference_plane *planes;
+	int32_t plane_count;
+	float *depth; // [plane_count][overlap->count] of the corners below the planes; negative: the plane does not stand for the corner
+	bool *settled; // [overlap->count] corners that have their patch
+	bool failed;
+} cr_manifold;
+
+/// Facets of so many triangles are asked triangle by triangle, without the tree.
+enum { CR_FEW_TRIANGLES = 8 };
+
+/// A facet that is asked about many points. The heights above the edges of its triangles tell nearly
+/// always; where rounding could matter, each triangle is asked as for a single point.
+typedef struct cr_facet_test {
+	const cr_completion *completion;
+	int side;
+	int32_t facet;
+	double tolerance;
+	v3d inward[3 * CR_FEW_TRIANGLES];    // of each edge: unit, into its triangle; mesh's frame
+	double offset[3 * CR_FEW_TRIANGLES]; // inward . p on the edge
+} cr_facet_test;
+
+/// Is a pair of meshes one for cr_make_manifold?
+bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
+/// Make the contacts of a pair whose crossings are found. Returns whether there is one.
+bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
+
+/// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none (manifold_points.c).
+int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);
+/// Make a facet ready for cr_facet_has: the answers of cr_facet_triangle_at, of many points (manifold_points.c).
+void cr_begin_facet_test(const cr_completion *completion, int side, int32_t facet, double tolerance, cr_facet_test *test);
+/// Does a point (A's frame) lie over or under a triangle of the facet?
+bool cr_facet_has(const cr_facet_test *test, v3d point);
+/// As cr_facet_triangle_at, of a point in the frame of the facet's mesh.
+int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
+	int32_t facet, v3d point, double tolerance);
+/// How far it is from a point of a body (A's frame) to its surface along a direction, and the triangle there; 0, and -1, where
+/// that is not known (manifold_points.c).
+double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);
+/// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
+void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
+
+/// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
+bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);
+/// Does the open mesh end, or turn away, wherever it lies deepest below such a plane? row: the depths of the corners below it
+/// (open_front.c).
+bool cr_leads_clear(const cr_manifold *manifold, const cr_reference_plane *plane, const float *row);
+/// Add the contacts that lead a body's vertices behind an open mesh to its front, where no plane gave a contact (open_front.c).
+void cr_add_way_to_front(cr_manifold *manifold);
+
+#endif

@@ -1,0 +1,369 @@
+/// The points of a patch: where the other body lies below the plane that was chosen, and how deep.
+///
+/// Of the body below the plane: its vertices, where its edges leave the overlap through other facets, and where they cross the
+/// plane itself, if it lies flat there. Of the body of the facet: vertices on it, and where its rim leaves the other body; the
+/// points under these are found by going down to the other body's surface. Points that stand over one another are one, the
+/// deepest.
+
+#include "contact/manifold.h"
+#include <string.h>
+
+enum { BLOCKS = 64, FEW_POINTS = 128 };
+
+// Cosine: facets that lie flat on each other differ by less than 5.7 degrees.
+static const double FLAT = 0.995;
+// Cosine of the steepest facet that one comes down to.
+static const double STEEP = 0.1;
+// Of the coordinates: heights above an edge are told from each other down to a hundredth of this,
+// whichever way they are worked out.
+static const double HEIGHT_ROUNDING = 1e-12;
+// Of the smaller body's diagonal: points nearer than this stand over one another.
+static const double SAME_PLACE = 1e-3;
+
+// ---- Facets ----
+
+/// Does a point of a triangle's plane lie in the triangle, within tolerance? n: its normal.
+static bool lies_over(const cr_collider *c, int32_t triangle, v3d n, v3d point, double tolerance)
+{
+	v3d p[3];
+	cr_collider_triangle(c, triangle, p);
+	for (int k = 0; k < 3; k++) {
+		const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]);
+		if (v3d_dot(v3d_cross(edge, v3d_sub(point, p[k])), n) < -tolerance * v3d_length(edge))
+			return false;
+	}
+	return true;
+}
+
+static int32_t search_list(const cr_collider *c, const cr_facets *facets, const cr_facet *f, v3d point, double tolerance)
+{
+	for (int32_t i = 0; i < f->count; i++) {
+		const int32_t triangle = facets->triangles[f->first + i];
+		if (lies_over(c, triangle, f->normal, point, tolerance))
+			return triangle;
+	}
+	return -1;
+}
+
+/// The lowest number, so that it does not depend on the tree.
+static int32_t search_tree(
+	const cr_bvh_kernels *kernels, const cr_collider *c, const cr_facets *facets, int32_t facet, v3d point, double tolerance)
+{
+	const cr_facet *f = &facets->data[facet];
+	const double pad = tolerance + 1e-5 * c->scale;
+	int32_t blocks[BLOCKS], best = -1;
+	float lower[3], upper[3];
+	for (int k = 0; k < 3; k++) {
+		lower[k] = cr_round_down(v3d_get(point, k) - pad);
+		upper[k] = cr_round_up(v3d_get(point, k) + pad);
+	}
+	const int32_t count = kernels->blocks_in_box(c, lower, upper, BLOCKS, blocks);
+	if (count > BLOCKS)
+		return search_list(c, facets, f, point, tolerance);
+	for (int32_t i = 0; i < count; i++) {
+		const cr_tri8 *block = &c->blocks[blocks[i]];
+		for (int lane = 0; lane < block->count; lane++) {
+			const int32_t triangle = block->number[lane];
+			if (facets->of_triangle[triangle] == facet && (best < 0 || triangle < best) &&
+				lies_over(c, triangle, f->normal, point, tolerance))
+				best = triangle;
+		}
+	}
+	return best;
+}
+
+int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
+	int32_t facet, v3d point, double tolerance)
+{
+	const cr_facet *f = &facets->data[facet];
+	const v3d on = v3d_mad(point, f->offset - v3d_dot(f->normal, point), f->normal);
+	if (f->count <= CR_FEW_TRIANGLES)
+		return search_list(collider, facets, f, on, tolerance);
+	return search_tree(kernels, collider, facets, facet, on, tolerance);
+}
+
+int32_t cr_facet_triangle_at(const cr_completion *c, int side, int32_t facet, v3d point, double tolerance)
+{
+	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
+	return cr_triangle_of_facet_at(c->pipeline->bvh, c->collider[side], facets, facet, cr_from_a(c, side, point), tolerance);
+}
+
+static const cr_facets *facets_of(const cr_facet_test *test) { return &test->completion->body[test->side]->shape.mesh->facets; }
+
+void cr_begin_facet_test(const cr_completion *c, int side, int32_t facet, double tolerance, cr_facet_test *test)
+{
+	test->completion = c;
+	test->side = side;
+	test->facet = facet;
+	test->tolerance = tolerance;
+	const cr_facets *facets = facets_of(test);
+	const cr_facet *f = &facets->data[facet];
+	for (int32_t i = 0; i < f->count && f->count <= CR_FEW_TRIANGLES; i++) {
+		v3d p[3];
+		cr_collider_triangle(c->collider[side], facets->triangles[f->first + i], p);
+		for (int k = 0; k < 3; k++) {
+			const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]);
+			const v3d inward = v3d_scale(v3d_cross(f->normal, edge), 1 / v3d_length(edge));
+			test->inward[3 * i + k] = inward;
+			test->offset[3 * i + k] = v3d_dot(inward, p[k]);
+		}
+	}
+}
+
+/// Does a point lie in a triangle of the facet? 1: yes, -1: no, 0: the heights are within rounding of
+/// the tolerance, or have no value.
+static int ask_triangle(const cr_facet_test *test, int32_t number, v3d point, double rounding)
+{
+	int answer = 1;
+	for (int32_t i = 3 * number; i < 3 * number + 3; i++) {
+		const double height = v3d_dot(test->inward[i], point) - test->offset[i] + test->tolerance;
+		if (height < -rounding)
+			return -1;
+		answer = height > rounding ? answer : 0;
+	}
+	return answer;
+}
+
+bool cr_facet_has(const cr_facet_test *test, v3d point)
+{
+	const cr_completion *c = test->completion;
+	const cr_facets *facets = facets_of(test);
+	const cr_facet *f = &facets->data[test->facet];
+	if (f->count > CR_FEW_TRIANGLES)
+		return cr_facet_triangle_at(c, test->side, test->facet, point, test->tolerance) >= 0;
+	const v3d own = cr_from_a(c, test->side, point), on = v3d_mad(own, f->offset - v3d_dot(f->normal, own), f->normal);
+	const cr_collider *collider = c->collider[test->side];
+	const double rounding = HEIGHT_ROUNDING * (fabs(own.x) + fabs(own.y) + fabs(own.z) + collider->scale);
+	for (int32_t i = 0; i < f->count; i++) {
+		const int answer = ask_triangle(test, i, own, rounding);
+		if (answer > 0 || (answer == 0 && lies_over(collider, facets->triangles[f->first + i], f->normal, on, test->tolerance)))
+			return true;
+	}
+	return false;
+}
+
+double cr_way_through(const cr_completion *c, int side, v3d point, v3d direction, int32_t *triangle)
+{
+	const v3d from = cr_from_a(c, side, point), d = cr_direction_from_a(c, side, direction);
+	const cr_facets *facets = &c->body[side]->shape.mesh->facets;
+	*triangle = -1;
+	if (facets->convex) {
+		double least = INFINITY;
+		for (int32_t i = 0; i < facets->count; i++) {
+			const cr_facet *f = &facets->data[i];
+			const double cosine = v3d_dot(f->normal, d);
+			if (!(cosine > STEEP) || !((f->offset - v3d_dot(f->normal, from)) < least * cosine))
+				continue;
+			least = (f->offset - v3d_dot(f->normal, from)) / cosine;
+			*triangle = facets->triangles[f->first];
+		}
+		return isfinite(least) ? fmax(least, 0) : 0;
+	}
+	const float origin[3] = { (float)from.x, (float)from.y, (float)from.z };
+	cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
+	const bool out = cr_cast_out((cr_completion *)c, side, origin, &way);
+	*triangle = way.triangle;
+	return out ? way.depth : 0;
+}
+
+// ---- Points ----
+
+typedef struct patch {
+	cr_manifold *manifold;
+	const cr_reference_plane *plane;
+	int below; // the body below the plane
+	double deepest;
+	double same_place;
+} patch;
+
+/// A point of the patch in A's frame, while others may still stand over it.
+typedef struct patch_point {
+	v3d at;
+	double depth;
+	const cr_overlap_corner *corner;
+	int32_t triangle; // of the other body than the corner's
+} patch_point;
+
+typedef struct point_list {
+	patch_point *data;
+	int32_t count;
+} point_list;
+
+static void add_point(const patch *p, point_list *list, patch_point point)
+{
+	for (int32_t i = 0; i < list->count && list->count <= FEW_POINTS; i++) {
+		const v3d d = v3d_sub(list->data[i].at, point.at), n = p->plane->normal;
+		const v3d beside = v3d_mad(d, -v3d_dot(d, n), n);
+		if (v3d_dot(beside, beside) > p->same_place * p->same_place)
+			continue;
+		if (point.depth > list->data[i].depth + p->manifold->tolerance)
+			list->data[i] = point;
+		return;
+	}
+	list->data[list->count++] = point;
+}
+
+/// Does a facet beside an edge of the body below lie flat on the plane?
+static bool lies_flat(const patch *p, int32_t half_edge)
+{
+	const cr_completion *c = p->manifold->completion;
+	const cr_facets *f = p->manifold->overlap->facets[p->below];
+	const int32_t triangles[2] = { half_edge / 3, c->collider[p->below]->topology->neighbours[half_edge] };
+	for (int i = 0; i < 2; i++) {
+		if (triangles[i] < 0)
+			continue;
+		const v3d n = cr_direction_to_a(c, p->below, f->data[f->of_triangle[triangles[i]]].normal);
+		if (v3d_dot(n, p->plane->normal) < -FLAT)
+			return true;
+	}
+	return false;
+}
+
+/// Does an edge of the plane's body bound its facet?
+static bool bounds_facet(const patch *p, int32_t half_edge)
+{
+	const int side = p->plane->side;
+	const int32_t across = p->manifold->completion->collider[side]->topology->neighbours[half_edge];
+	const cr_facets *f = p->manifold->overlap->facets[side];
+	return f->of_triangle[half_edge / 3] == p->plane->facet || (across >= 0 && f->of_triangle[across] == p->plane->facet);
+}
+
+/// A corner of the body below the plane.
+static void take_below(const patch *p, point_list *list, const cr_overlap_corner *corner, double depth)
+{
+	const cr_manifold *m = p->manifold;
+	const bool on_plane = depth <= m->tolerance;
+	if (corner->kind == CR_CORNER_PIERCE && on_plane && !lies_flat(p, corner->number))
+		return;
+	int32_t triangle = corner->other;
+	if (corner->kind == CR_CORNER_VERTEX || !on_plane) {
+		const cr_facets *f = m->overlap->facets[p->plane->side];
+		triangle = cr_facet_triangle_at(m->completion, p->plane->side, p->plane->facet, corner->at, 10 * m->tolerance);
+		triangle = triangle < 0 ? f->triangles[f->data[p->plane->facet].first] : triangle;
+	}
+	add_point(p, list, (patch_point){ corner->at, depth, corner, triangle });
+}
+
+/// A corner of the plane's body, on its facet: how far down the other body reaches there.
+static void take_above(const patch *p, point_list *list, const cr_overlap_corner *corner)
+{
+	const cr_manifold *m = p->manifold;
+	if (p->plane->offset - v3d_dot(p->plane->normal, corner->at) > m->tolerance)
+		return;
+	const bool convex = m->overlap->facets[p->below]->convex, pierce = corner->kind == CR_CORNER_PIERCE;
+	if (pierce && (!convex || !bounds_facet(p, corner->number)))
+		return;
+	int32_t triangle;
+	const double depth = cr_way_through(m->completion, p->below, corner->at, v3d_neg(p->plane->normal), &triangle);
+	if (triangle < 0 || depth > p->deepest * 1.01 + m->tolerance ||
+		((pierce || p->deepest > m->tolerance) && depth <= m->tolerance))
+		return;
+	add_point(p, list, (patch_point){ corner->at, depth, corner, triangle });
+}
+
+static void emit(const patch *p, const patch_point *point)
+{
+	const cr_overlap_corner *corner = point->corner;
+	const bool vertex = corner->kind == CR_CORNER_VERTEX;
+	const carom_contact_kind kind =
+		corner->side == 0 ? (vertex ? CAROM_VERTEX_A : CAROM_EDGE_A) : (vertex ? CAROM_VERTEX_B : CAROM_EDGE_B);
+	// The plane's normal takes the body below it out.
+	const v3d out = corner->side == p->below ? p->plane->normal : v3d_neg(p->plane->normal);
+	cr_add_crossing_contact(
+		p->manifold->completion, corner->side, point->at, out, point->depth, corner->number, point->triangle, kind);
+}
+
+static void add_facet_points(const patch *p, int32_t number)
+{
+	const cr_overlap *o = p->manifold->overlap;
+	point_list list = { cr_arena_alloc(&p->manifold->completion->worker->arena, (size_t)o->count * sizeof(patch_point)), 0 };
+	if (!list.data) {
+		p->manifold->failed = true;
+		return;
+	}
+	for (int32_t i = 0; i < o->count; i++) {
+		const cr_overlap_corner *corner = &o->corners[i];
+		const double depth = p->manifold->depth[(size_t)number * (size_t)o->count + (size_t)i];
+		if (depth < 0 || depth > p->deepest * (1 + 1e-3) + p->manifold->tolerance || corner->kind == CR_CORNER_MIDDLE)
+			continue;
+		if (corner->side == p->below)
+			take_below(p, &list, corner, depth);
+		else
+			take_above(p, &list, corner);
+	}
+	for (int32_t i = 0; i < list.count; i++)
+		emit(p, &list.data[i]);
+}
+
+/// Two edges: where they are nearest.
+static void add_edge_point(const patch *p)
+{
+	const cr_completion *c = p->manifold->completion;
+	v3d ends[2][2], on[2];
+	for (int side = 0; side < 2; side++) {
+		v3d corners[3];
+		const int32_t edge = p->plane->edge[side];
+		cr_triangle_in_a(c, side, edge / 3, corners);
+		ends[side][0] = corners[edge % 3];
+		ends[side][1] = corners[(edge % 3 + 1) % 3];
+	}
+	double s, t;
+	cr_closest_segments(ends[0][0], ends[0][1], ends[1][0], ends[1][1], &s, &t, &on[0], &on[1]);
+	const double depth = fmax(v3d_dot(p->plane->normal, v3d_sub(on[1], on[0])), 0);
+	cr_add_crossing_contact(
+		(cr_completion *)c, 0, on[0], p->plane->normal, depth, p->plane->edge[0], p->plane->edge[1] / 3, CAROM_EDGE_A);
+}
+
+/// With two edges vertices may lie below the plane.
+static void add_vertices_below(const patch *p, int32_t number)
+{
+	const cr_overlap *o = p->manifold->overlap;
+	for (int32_t i = 0; i < o->count; i++) {
+		const cr_overlap_corner *corner = &o->corners[i];
+		const double depth = p->manifold->depth[(size_t)number * (size_t)o->count + (size_t)i];
+		if (corner->kind == CR_CORNER_VERTEX && corner->side == 0 && depth > p->manifold->tolerance)
+			emit(p, &(patch_point){ corner->at, depth, corner, p->plane->edge[1] / 3 });
+	}
+}
+
+/// Of small hulls the corner that lies deepest below the plane counts also where it is outside the other body, beyond the rim
+/// of its facet: the depth of the pair is its depth.
+static void add_deepest_corner(const patch *p)
+{
+	const cr_completion *c = p->manifold->completion;
+	const cr_facets *f = p->manifold->overlap->facets[p->below];
+	cr_overlap_corner deepest = { .kind = CR_CORNER_VERTEX, .side = p->below };
+	double least = INFINITY;
+	for (int32_t i = 0; i < f->few_count; i++) {
+		const v3d at = cr_to_a(c, p->below, v3d_from_floats(&c->collider[p->below]->topology->vertices[3 * (int64_t)f->few[i]]));
+		const double height = v3d_dot(p->plane->normal, at);
+		if (height < least) {
+			least = height;
+			deepest.at = at;
+			deepest.number = f->few[i];
+		}
+	}
+	const cr_facets *own = p->manifold->overlap->facets[p->plane->side];
+	const int32_t triangle = p->plane->facet >= 0 ? own->triangles[own->data[p->plane->facet].first] : p->plane->edge[1] / 3;
+	emit(p, &(patch_point){ deepest.at, p->plane->offset - least, &deepest, triangle });
+}
+
+void cr_add_patch(cr_manifold *m, int32_t number, double deepest)
+{
+	const cr_completion *c = m->completion;
+	const cr_reference_plane *plane = &m->planes[number];
+	const patch p = { m, plane, 1 - plane->side, deepest,
+		SAME_PLACE * fminf(c->collider[0]->diagonal, c->collider[1]->diagonal) };
+	const int64_t first = c->worker->contacts.count;
+	if (plane->facet >= 0) {
+		add_facet_points(&p, number);
+	} else {
+		add_edge_point(&p);
+		add_vertices_below(&p, number);
+	}
+	float found = 0;
+	for (int64_t i = first; i < c->worker->contacts.count; i++)
+		found = fmaxf(found, c->worker->contacts.data[i].depth);
+	if (plane->depth > found * (1 + 1e-3) + m->tolerance)
+		add_deepest_corner(&p);
+}

@@ -1,0 +1,84 @@
+/// Materials of contacts. See material.h.
+///
+/// A feature names its triangle, and so its material, with one exception: patches name a facet of a convex mesh by any of its
+/// triangles (manifold_points.c), since depth and normal are those of the facet. Their materials may differ, so the
+/// triangle at the contact is looked for: one walk of the mesh's tree, only where the mesh is convex and has materials.
+
+#include "contact/material.h"
+#include "contact/manifold.h"
+#include "geom/triangle.h"
+
+// Of the mesh's coordinates: a point this near to a triangle's edge lies in the triangle.
+static const double NEAR = 1e-5;
+
+/// The triangle of a facet that is nearest to a point (the mesh's frame): for points beyond the rim.
+static int32_t nearest_of_facet(const cr_collider *collider, const cr_facets *facets, const cr_facet *facet, v3d point)
+{
+	double least = INFINITY;
+	int32_t best = facets->triangles[facet->first];
+	for (int32_t i = 0; i < facet->count; i++) {
+		const int32_t triangle = facets->triangles[facet->first + i];
+		v3d corners[3];
+		cr_feature feature;
+		cr_collider_triangle(collider, triangle, corners);
+		const v3d d = v3d_sub(cr_closest_point_triangle(point, corners[0], corners[1], corners[2], &feature), point);
+		const double distance2 = v3d_dot(d, d);
+		if (distance2 < least) {
+			least = distance2;
+			best = triangle;
+		}
+	}
+	return best;
+}
+
+/// The triangle of a convex body's facet where a contact touches it. sign: 1 where the contact's point moves along the normal
+/// to the surface of the body, -1 where against it.
+static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const carom_contact *c, int32_t triangle, double sign)
+{
+	const cr_collider *collider = body->shape.collider;
+	const cr_facets *facets = &body->shape.mesh->facets;
+	const int32_t number = facets->of_triangle[triangle];
+	if (number < 0 || facets->data[number].count == 1)
+		return triangle;
+	const v3d normal = { c->normal[0], c->normal[1], c->normal[2] };
+	const v3d on = v3d_mad((v3d){ c->point[0], c->point[1], c->point[2] }, sign * c->depth, normal);
+	const v3d own = m3d_tmul(&body->rotation, v3d_sub(on, body->pose.position));
+	const int32_t found = cr_triangle_of_facet_at(p->bvh, collider, facets, number, own, NEAR * collider->scale);
+	return found >= 0 ? found : nearest_of_facet(collider, facets, &facets->data[number], own);
+}
+
+/// The material of the feature of body A (side 0) or B (side 1), whose mesh has materials.
+static uint32_t material_of(const cr_pipeline *p, const cr_body *body, const carom_contact *c, int side)
+{
+	const carom_mesh *mesh = body->shape.mesh;
+	const int32_t feature = side == 0 ? c->feature_a : c->feature_b;
+	switch (c->kind) {
+	case CAROM_VERTEX_A:
+	case CAROM_VERTEX_B:
+		if ((c->kind == CAROM_VERTEX_A) == (side == 0))
+			return mesh->vertex_materials[feature];
+		break;
+	case CAROM_EDGE_A:
+	case CAROM_EDGE_B:
+		if ((c->kind == CAROM_EDGE_A) == (side == 0))
+			return mesh->materials[feature / 3];
+		break;
+	case CAROM_FACES:
+	case CAROM_VOLUMES: return mesh->materials[feature];
+	}
+	return mesh->materials[mesh->facets.convex ? triangle_at(p, body, c, feature, side == 1 ? 1 : -1) : feature];
+}
+
+static bool has_materials(const cr_body *body) { return body->shape.mesh && body->shape.mesh->materials; }
+
+void cr_set_materials(const cr_pipeline *p, const cr_body *a, const cr_body *b, carom_contact *contacts, int32_t count)
+{
+	const bool of_a = has_materials(a), of_b = has_materials(b);
+	for (int32_t i = 0; i < count && (of_a || of_b); i++) {
+		carom_contact *c = &contacts[i];
+		if (of_a)
+			c->material_a = material_of(p, a, c, 0);
+		if (of_b)
+			c->material_b = material_of(p, b, c, 1);
+	}
+}

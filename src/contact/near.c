@@ -1,0 +1,356 @@
+/// Near stage: which triangles of a pair of meshes may meet.
+///
+/// A pair that remembers a list of near triangles measures those of the list that may have used up their gaps; any other walks
+/// its two trees and makes a list for the next steps. Input: the pairs that wait for this stage. Output: of each pair, the
+/// pairs of triangles that may meet now, and how far apart the surfaces are at least where there are none. Parallel over pairs.
+
+#include "base/parallel.h"
+#include "contact/contact.h"
+#include <string.h>
+
+enum {
+	PAIRS_PER_TASK = 32,
+	FIRST_NEAR = 32, // of a list, which begins with those that are read most
+};
+
+// Of the threshold of rays: lists of triangles cost more to keep than lists of samples, and less to make.
+static const double NEAR_SHARE = 0.5;
+// Of a list of triangles: where so many must be measured in a step, all gaps are brought up to date (avalanche at rest: flat
+// from an eighth to a half).
+static const float RENEW_SHARE = 0.25f;
+// Where a list was empty the next one reaches farther by this.
+static const double FAR_GROWTH = 2;
+// Of the smaller body's diagonal: farther out no empty list reaches.
+static const double FAR_SHARE = 0.1;
+// A walk farther out that finds more is in vain: surfaces that run beside each other have far too many pairs to be kept.
+enum { FAR_MOST = 1024 };
+// No list is longer than LONG_LIST, and LONG_EACH for each triangle of both bodies: with more the reach is cut down to
+// CUT_REACH of it. One that is at most 1 in EASY_SHARE as long may reach farther again.
+enum { LONG_LIST = 4096, LONG_EACH = 4, EASY_SHARE = 32 };
+static const double CUT_REACH = 0.25;
+// Of the reach that was wanted: a list cut down to less is not worth keeping. So there are at most three cuts, where surfaces
+// coincide.
+static const double LEAST_REACH = 1.0 / 64;
+
+/// Drop the candidates with a gap.
+static void keep_meeting(cr_candidates *candidates)
+{
+	int32_t kept = 0;
+	for (int32_t i = 0; i < candidates->count; i++) {
+		if (candidates->data[i].gap == 0)
+			candidates->data[kept++] = candidates->data[i];
+	}
+	candidates->count = kept;
+}
+
+/// The displacement that a list of near triangles shall bear from now on; 0: not worth keeping.
+static double choose_reach(const cr_pipeline *p, const cr_pair_work *w)
+{
+	if (w->slot < 0)
+		return 0;
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	const double reach = cr_threshold_of(&p->settings, a, b, &region, NEAR_SHARE), most = cr_memory_of(p, w)->near.most_reach;
+	if (most == 0 || reach <= most)
+		return reach;
+	return most >= LEAST_REACH * reach && cr_is_threshold_useful(most, cr_last_motion(a, b, &region)) ? most : 0;
+}
+
+/// The longest list of near triangles that a pair may keep.
+static int32_t longest_list(const cr_pipeline *p, const cr_pair_work *w)
+{
+	const int64_t triangles =
+		(int64_t)p->bodies[w->a].shape.collider->triangle_count + p->bodies[w->b].shape.collider->triangle_count;
+	const int64_t most = LONG_LIST + LONG_EACH * triangles;
+	return most < INT32_MAX / 2 ? (int32_t)most : INT32_MAX / 2;
+}
+
+/// Walk the two trees for triangles within reach of each other, into worker->candidates. most: see cr_candidates.
+static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach, int32_t most)
+{
+	cr_candidates *c = &worker->candidates;
+	c->count = 0;
+	c->most = most;
+	p->bvh->pairs(p->bodies[w->a].shape.collider, p->bodies[w->b].shape.collider, &w->b_to_a, &w->a_to_b, cr_round_up(reach), c);
+	worker->failed |= c->failed;
+}
+
+/// How often the memory budget has refused something. Lists that only serve later steps are left out then.
+static unsigned count_refusals(const cr_pipeline *p)
+{
+	return atomic_load_explicit(&p->context->refusals, memory_order_relaxed);
+}
+
+/// Walk as far as a list that is not too long reaches, or that fits in the memory budget: at most reach. Returns how far; 0:
+/// without a reach.
+static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+{
+	cr_candidates *c = &worker->candidates;
+	const unsigned refusals = count_refusals(p);
+	const int32_t longest = longest_list(p, w);
+	cr_near_list *list = w->slot < 0 ? NULL : &cr_memory_of(p, w)->near;
+	while (reach > 0) {
+		walk_pair(p, worker, w, reach, longest);
+		if (c->failed && count_refusals(p) == refusals)
+			return reach;
+		if (c->failed || c->count <= longest)
+			break;
+		list->most_reach = CUT_REACH * reach;
+		reach = choose_reach(p, w);
+	}
+	if (c->failed) {
+		// The list of the walk makes room.
+		cr_arena_free(&worker->walked);
+		worker->walked.peak = 0;
+		*c = (cr_candidates){ .arena = &worker->walked };
+		worker->failed = false;
+		reach = 0;
+	}
+	if (reach == 0)
+		walk_pair(p, worker, w, 0, 0);
+	// Triangles that were cut off may have gone meanwhile.
+	if (list && list->most_reach > 0 && c->count <= longest / EASY_SHARE)
+		list->most_reach /= CUT_REACH;
+	return reach;
+}
+
+/// walk_near, and where nothing is near, farther out: such walks cost little, and the pair is left alone for longer. Returns
+/// how far.
+static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
+{
+	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
+	cr_candidates *c = &worker->candidates;
+	const double most = FAR_SHARE * fmin(a->diagonal, b->diagonal);
+	reach = walk_near(p, worker, w, reach);
+	while (c->count == 0 && reach > 0 && reach < most && !worker->failed) {
+		const double farther = fmin(FAR_GROWTH * reach, most);
+		walk_pair(p, worker, w, farther, FAR_MOST);
+		if (c->count > FAR_MOST) {
+			c->count = 0; // as the walk before it
+			break;
+		}
+		reach = farther;
+	}
+	return reach;
+}
+
+/// Measure candidates again; gaps beyond enough are good enough.
+static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates *c, double enough)
+{
+	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
+	p->kernels->separate(a, b, &w->b_to_a, c->data, c->count, (float)enough);
+}
+
+/// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
+/// false: the memory budget does not allow it, or the worker failed.
+static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_near_list *list)
+{
+	const cr_candidates *walked = &worker->candidates;
+	const unsigned refusals = count_refusals(p);
+	list->pairs = (cr_span){ 0 };
+	list->holds = true;
+	if (walked->count == 0)
+		return true;
+	float lower[3], upper[3];
+	p->kernels->enclose(b, walked->data, walked->count, lower, upper);
+	const v3d low = v3d_from_floats(lower), high = v3d_from_floats(upper);
+	list->part = (cr_part){ v3d_scale(v3d_add(low, high), 0.5), v3d_scale(v3d_sub(high, low), 0.5) };
+	if (!cr_keep_near(worker->kept, &worker->kept_tails, walked->count, &list->pairs)) {
+		worker->failed = count_refusals(p) == refusals;
+		return false;
+	}
+	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
+	int32_t front = 0, back = walked->count;
+	for (int32_t i = 0; i < walked->count; i++) {
+		const int32_t at = walked->data[i].gap == 0 ? front++ : --back;
+		data[at] = walked->data[i];
+		gaps[at] = walked->data[i].gap;
+	}
+	for (int32_t i = walked->count; i < cr_lanes_of(walked->count); i++)
+		gaps[i] = INFINITY;
+	return true;
+}
+
+/// Let the gaps of the list count from now on, where so many have been used up by the motion since gaps_from that most are
+/// measured in each step. Gaps that are not measured now lose by it: the bound on the way is longer than the way. Returns
+/// whether it was done.
+static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now, int32_t measured, float moved)
+{
+	if (moved == 0 || measured < RENEW_SHARE * (float)list->pairs.count)
+		return false;
+	for (int32_t i = 0; i < list->pairs.count; i++) {
+		const float left = (gaps[i] - moved) * (1 - 0x1p-22f);
+		gaps[i] = left > 0 ? left : 0;
+	}
+	list->gaps_from = *now;
+	return true;
+}
+
+/// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair that can have used up its gap
+/// by moving is measured again. Sets the gap of the pair. moved and turn: since the step of the list, where the bodies could
+/// touch (cr_displacement), and cr_turn.
+static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, double moved, double turn)
+{
+	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
+	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
+	cr_near_list *list = &cr_memory_of(p, w)->near;
+	const int32_t count = list->pairs.count;
+	const cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
+	cr_candidates *c = &worker->candidates;
+	int32_t *number = cr_arena_alloc(&worker->arena, ((size_t)count + CR_WIDTH) * sizeof *number);
+	c->count = 0;
+	if (!number || (count > c->capacity && !cr_candidates_grow(c, count))) {
+		worker->failed = true;
+		return;
+	}
+	// No two triangles in the list have come nearer than that.
+	const double listed_moved = count > 0 ? cr_part_displacement(&list->part, &w->now, &list->gaps_from) : 0;
+	const float used = cr_round_up(listed_moved);
+	float beyond;
+	c->count = p->kernels->sift(gaps, count, used, number, &beyond);
+	for (int32_t i = 0; i < c->count; i++)
+		c->data[i] = data[number[i]];
+	separate(p, w, c, 0);
+	w->gap = fmax(list->from.allowed * kept_share - moved, 0);
+	const bool renewed = renew_gaps(list, gaps, &w->now, c->count, used);
+	int32_t kept = 0;
+	for (int32_t i = 0; i < c->count; i++) {
+		const cr_candidate found = c->data[i];
+		float *listed = &gaps[number[i]];
+		// At gaps_from they were no nearer than that.
+		const float then = renewed ? found.gap : (float)(found.gap - listed_moved);
+		*listed = then > *listed ? then : *listed;
+		w->gap = found.gap < w->gap ? found.gap : w->gap;
+		if (found.gap == 0)
+			c->data[kept++] = found;
+	}
+	c->count = kept;
+	// Those not measured.
+	w->gap = fmin(fmax(beyond - listed_moved, 0), w->gap);
+}
+
+/// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next steps those that come near.
+/// Sets the gap of the pair.
+static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	cr_candidates *c = &worker->candidates;
+	const double reach = walk_far(p, worker, w, choose_reach(p, w));
+	worker->pairs_completed++;
+	if (worker->failed)
+		return;
+	if (reach == 0 || !remember_near(p, worker, p->bodies[w->b].shape.collider, &m->near)) {
+		if (m)
+			m->near.holds = false;
+		separate(p, w, c, 0);
+		keep_meeting(c);
+		return;
+	}
+	cr_near_list *list = &m->near;
+	list->from = w->now;
+	list->from.allowed = reach;
+	list->gaps_from = w->now;
+	sift_near(p, worker, w, 0, 0);
+	if (c->count > 0 || list->pairs.count == 0)
+		return;
+	// Apart: the farther, as all measured now can tell, the longer it can be left alone.
+	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
+	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
+	separate(p, w, &(cr_candidates){ .data = data, .count = list->pairs.count }, reach);
+	// The least is a float: gcc 12.2 for 64-bit ARM dies where floats are reduced to a double (vect_transform_reduction).
+	float least = INFINITY;
+	for (int32_t i = 0; i < list->pairs.count; i++) {
+		const float gap = data[i].gap;
+		gaps[i] = gap;
+		least = gap < least ? gap : least;
+	}
+	w->gap = (double)least < reach ? (double)least : reach;
+}
+
+/// Fill worker->candidates from the list that the pair remembers. Returns false when the pair has moved farther than the list
+/// bears: the caller then walks the trees.
+static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	if (!m || !m->near.holds)
+		return false;
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	const double moved = cr_displacement(a, b, &region, &w->now.rotation, &m->near.from);
+	if (moved > m->near.from.allowed)
+		return false;
+	worker->pairs_completed++;
+	sift_near(p, worker, w, moved, cr_turn(&w->now.rotation, &m->near.from.rotation));
+	return true;
+}
+
+/// Triangles that may meet now, into worker->candidates. Sets the gap of the pair.
+static void find_meeting(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	if (!recall_near(p, worker, w))
+		find_near(p, worker, w);
+}
+
+/// Keep worker->candidates in the list, for the stages that follow.
+static void keep_candidates(cr_worker *worker, cr_pair_work *w)
+{
+	const cr_candidates *found = &worker->candidates;
+	cr_list_tail *tail = &worker->tails.meetings;
+	if (!cr_list_open(&worker->frame->meetings, tail, (uint32_t)found->count)) {
+		worker->failed = true;
+		return;
+	}
+	w->meetings = (cr_span){ tail->next, found->count };
+	if (found->count > 0)
+		memcpy(cr_meetings_at(worker->frame, tail->next), found->data, (size_t)found->count * sizeof *found->data);
+	tail->next += (uint32_t)found->count;
+}
+
+/// Prefetch the memory of the next two pairs: all memories together are more than the near caches hold.
+static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
+{
+	if (next + 1 < end) {
+		const cr_pair_work *w = &p->work.data[p->taken.data[next + 1]];
+		const cr_pair_memory *m = cr_memory_of(p, w);
+		if (m)
+			__builtin_prefetch(m);
+		if (m)
+			cr_prefetch(&m->near, sizeof m->near);
+	}
+	if (next >= end)
+		return;
+	const cr_pair_work *w = &p->work.data[p->taken.data[next]];
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	if (!m || !m->near.holds)
+		return;
+	const cr_kept *kept = &p->memories[p->keeping];
+	const cr_span near = m->near.pairs;
+	const int32_t first = near.count < FIRST_NEAR ? near.count : FIRST_NEAR;
+	cr_prefetch(cr_near_gaps_at(kept, near.first), (size_t)near.count * sizeof(float));
+	cr_prefetch(cr_near_at(kept, near.first), (size_t)first * sizeof(cr_candidate));
+}
+
+static void near_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
+		const int32_t number = p->taken.data[i];
+		cr_pair_work *w = &p->work.data[number];
+		ask_ahead(p, i + 1, end);
+		find_meeting(p, &p->workers[worker], w);
+		if (!p->workers[worker].failed)
+			keep_candidates(&p->workers[worker], w);
+		w->looked = true;
+		p->next.data[number] = CR_NEXT_CROSSINGS;
+	}
+}
+
+carom_result cr_stage_near(cr_pipeline *p)
+{
+	if (cr_take(p, CR_NEXT_NEAR) == 0)
+		return CAROM_SUCCESS;
+	cr_for_pairs(p, near_task, PAIRS_PER_TASK);
+	return cr_check_workers(p, "the near triangles of a step");
+}

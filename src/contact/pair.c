@@ -1,0 +1,286 @@
+/// Pair stage: from bodies to the list of pairs worth a closer look.
+///
+/// Input: bodies with up-to-date boxes. Output: a list of the simple pairs, which go on in simple_pairs.c; and the kept pairs
+/// of meshes with their relative transforms (made in double, used in float), full or iterative, by how far they have moved
+/// since their last full step (temporal.h).
+/// Cost: the broad phase, and per pair one relative transform and a bound on the motion or a test of oriented boxes. Parallel
+/// over pairs, each writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
+
+#include "base/parallel.h"
+#include "contact/manifold.h"
+#include "frame/memory.h"
+#include "contact/contact.h"
+#include <stddef.h>
+#include <string.h>
+
+enum { PAIRS_PER_TASK = 128, PAIRS_AHEAD = 8 };
+
+/// The selection table by families of shapes: a new family adds a row and a column, a new algorithm an entry.
+static const uint8_t ALGORITHMS[CR_FAMILY_COUNT][CR_FAMILY_COUNT] = {
+	// round, box, plane, mesh, convex
+	[CR_FAMILY_ROUND] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND,
+		CR_ALGORITHM_CONVEX },
+	[CR_FAMILY_BOX] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_RAYS,
+		CR_ALGORITHM_CONVEX },
+	[CR_FAMILY_PLANE] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_NONE, CR_ALGORITHM_PLANE,
+		CR_ALGORITHM_CONVEX_PLANE },
+	[CR_FAMILY_MESH] = { CR_ALGORITHM_ROUND, CR_ALGORITHM_RAYS, CR_ALGORITHM_PLANE, CR_ALGORITHM_RAYS,
+		CR_ALGORITHM_CONVEX_MESH },
+	[CR_FAMILY_CONVEX] = { CR_ALGORITHM_CONVEX, CR_ALGORITHM_CONVEX, CR_ALGORITHM_CONVEX_PLANE, CR_ALGORITHM_CONVEX_MESH,
+		CR_ALGORITHM_CONVEX },
+};
+
+/// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha,
+/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame. Returns a lower bound of how
+/// far apart they are, by the faces where these part them by more than margin; 0 or less: they may come within margin of each
+/// other.
+static double oriented_gap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
+{
+	const double rot[3][3] = { { r->row[0].x, r->row[0].y, r->row[0].z }, { r->row[1].x, r->row[1].y, r->row[1].z },
+		{ r->row[2].x, r->row[2].y, r->row[2].z } };
+	const double dist[3] = { d.x, d.y, d.z };
+	double abs_rot[3][3], gap = 0;
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < 3; j++) // larger, so that near-parallel edges make no axis of rounding errors
+			abs_rot[i][j] = fabs(rot[i][j]) + 1e-12;
+	}
+	for (int i = 0; i < 3; i++) {
+		const double reach_a = ha[i] + hb[0] * abs_rot[i][0] + hb[1] * abs_rot[i][1] + hb[2] * abs_rot[i][2];
+		gap = fmax(gap, fabs(dist[i]) - reach_a);
+		const double along_b = dist[0] * rot[0][i] + dist[1] * rot[1][i] + dist[2] * rot[2][i];
+		const double reach_b = hb[i] + ha[0] * abs_rot[0][i] + ha[1] * abs_rot[1][i] + ha[2] * abs_rot[2][i];
+		gap = fmax(gap, fabs(along_b) - reach_b);
+	}
+	if (gap > margin)
+		return gap;
+	for (int i = 0; i < 3; i++) {
+		const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+		for (int j = 0; j < 3; j++) {
+			const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+			const double reach =
+				ha[i1] * abs_rot[i2][j] + ha[i2] * abs_rot[i1][j] + hb[j1] * abs_rot[i][j2] + hb[j2] * abs_rot[i][j1];
+			const double apart = fabs(dist[i2] * rot[i1][j] - dist[i1] * rot[i2][j]) - reach;
+			// The axis is no longer than 1, so they are no less apart.
+			if (apart > margin * 1.5)
+				return apart;
+		}
+	}
+	return 0;
+}
+
+cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b)
+{
+	return (cr_algorithm)ALGORITHMS[a->shape.family][b->shape.family];
+}
+
+bool cr_boxes_are_near(double ahead, const cr_body *body_a, const cr_body *body_b, const m3d *r, v3d t, double *gap)
+{
+	const cr_shape *a = &body_a->shape, *b = &body_b->shape;
+	const v3d centre_a = { a->centre[0], a->centre[1], a->centre[2] }, centre_b = { b->centre[0], b->centre[1], b->centre[2] };
+	const v3d d = v3d_sub(v3d_add(m3d_mul(r, centre_b), t), centre_a);
+	*gap = oriented_gap(a->half, b->half, r, d, ahead);
+	return *gap <= 0;
+}
+
+bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b)
+{
+	switch (cr_algorithm_of(a, b)) {
+	case CR_ALGORITHM_ROUND:
+	case CR_ALGORITHM_RAYS:
+	case CR_ALGORITHM_CONVEX:
+	case CR_ALGORITHM_CONVEX_MESH: break;
+	default: return true;
+	}
+	m3d rotation;
+	v3d translation;
+	double gap;
+	cr_relative_transform(a, b, &rotation, &translation);
+	return cr_boxes_are_near(ahead, a, b, &rotation, translation, &gap);
+}
+
+static void set_transforms(cr_pair_work *w, const cr_reference *now)
+{
+	w->a_to_b = cr_reference_transform(now, 0);
+	w->b_to_a = cr_reference_transform(now, 1);
+}
+
+static bool is_one_piece(const cr_body *body) { return body->shape.mesh->report.components == 1; }
+
+/// Does a vertex of each body tell on which side all of it lies, when the surfaces do not meet?
+static bool vertex_speaks_for_all(const cr_body *a, const cr_body *b)
+{
+	return (is_one_piece(a) || !b->shape.collider->closed) && (is_one_piece(b) || !a->shape.collider->closed);
+}
+
+static void count_apart(cr_worker *worker)
+{
+	worker->pairs_apart++;
+	worker->pairs_iterative++;
+}
+
+/// Are the surfaces looked at before rays are cast? Where they do not meet, a pair that did not touch needs no ray.
+static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
+{
+	const cr_pair_memory *m = cr_memory_of(p, w);
+	return p->settings.lab.complete && ((m && !m->touched) || cr_wants_manifold(p, w)) &&
+		vertex_speaks_for_all(&p->bodies[w->a], &p->bodies[w->b]);
+}
+
+/// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is apart, iterative or full.
+static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, uint8_t *next)
+{
+	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	cr_pair_memory *m = cr_memory_of(p, w);
+	if (m)
+		cr_claim_memory(a, b, m);
+	w->extension = cr_round_up(p->settings.world.speculative_distance);
+	cr_relative_transform(a, b, &w->now.rotation, &w->now.translation);
+	if (m) {
+		const cr_shared_region region = cr_find_shared_region(a, b);
+		if (cr_is_still_apart(a, b, &region, &w->now, m)) {
+			count_apart(worker);
+			return;
+		}
+		w->iterative = m->valid && cr_displacement(a, b, &region, &w->now.rotation, &m->full) <= m->full.allowed;
+		m->valid = w->iterative;
+	}
+	double gap;
+	w->keep = w->iterative ||
+		cr_boxes_are_near(p->settings.world.speculative_distance, a, b, &w->now.rotation, w->now.translation, &gap);
+	if (!w->keep) {
+		if (m)
+			cr_remember_apart(p, w, gap);
+		return;
+	}
+	set_transforms(w, &w->now);
+	worker->pairs_iterative += w->iterative;
+	worker->pairs_full += !w->iterative;
+	if (looks_first(p, w)) {
+		*next = CR_NEXT_NEAR;
+		return;
+	}
+	*next = CR_NEXT_RAYS;
+	if (w->iterative) {
+		w->rays[0].count = m->watched[0].count;
+		w->rays[1].count = m->watched[1].count;
+	} else if (m) {
+		cr_choose_allowed(p, w);
+	}
+}
+
+/// Begin a pair: its bodies and the slot of its memory. Returns whether finish_pair must go on. Of a pair that is known to be
+/// apart only the first fields are written: most are, and the whole would be a megabyte a step (avalanche).
+static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
+{
+	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
+	w->a = pair.a;
+	w->b = pair.b;
+	w->slot = slot;
+	w->keep = false;
+	cr_pair_memory *m = cr_memory_of(p, w);
+	if (!m)
+		return true;
+	if (cr_is_known_apart(a, b, m)) {
+		count_apart(worker);
+		return false;
+	}
+	// The next entries to be read.
+	if (m->apart)
+		cr_prefetch(&m->apart_from, sizeof m->apart_from);
+	if (m->valid)
+		cr_prefetch(&m->full, sizeof m->full);
+	return true;
+}
+
+static void pair_piece(cr_pipeline *p, cr_worker *worker, int64_t begin, int64_t end)
+{
+	const bool iterative = p->settings.world.temporal != CAROM_TEMPORAL_NONE;
+	cr_pair_work *rest[PAIRS_PER_TASK];
+	int count = 0;
+	for (int64_t i = begin; i < end; i++) {
+		cr_pair_work *w = &p->work.data[i];
+		if (iterative && i + PAIRS_AHEAD < p->pairs.count)
+			__builtin_prefetch(&p->temporal.slots.data[p->temporal.next_slot.data[i + PAIRS_AHEAD]]);
+		if (begin_pair(p, worker, w, p->pairs.data[i], iterative ? p->temporal.next_slot.data[i] : -1))
+			rest[count++] = w;
+	}
+	for (int i = 0; i < count; i++)
+		finish_pair(p, worker, rest[i], &p->next.data[rest[i] - p->work.data]);
+}
+
+static void pair_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end; i += PAIRS_PER_TASK)
+		pair_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
+}
+
+/// Move the simple pairs from the pairs of the broad phase to a list of their own. false: out of memory.
+static bool part_simple(cr_pipeline *p)
+{
+	if (!cr_array_reserve_fresh(p->context, &p->simple, p->pairs.count))
+		return false;
+	p->simple.count = 0;
+	int64_t meshes = 0;
+	for (int64_t i = 0; i < p->pairs.count; i++) {
+		const cr_body_pair pair = p->pairs.data[i];
+		if (cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]) == CR_ALGORITHM_RAYS)
+			p->pairs.data[meshes++] = pair;
+		else
+			p->simple.data[p->simple.count++] = pair;
+	}
+	p->pairs.count = meshes;
+	return true;
+}
+
+static carom_result need_mesh(cr_pipeline *p, cr_body *body)
+{
+	return body->shape.collider ? CAROM_SUCCESS : p->make_mesh(p->make_mesh_user, body);
+}
+
+/// Let boxes that meet a mesh for the first time have theirs: most boxes of a world never meet one, and a mesh is twenty times
+/// a body.
+static carom_result make_box_meshes(cr_pipeline *p)
+{
+	carom_result result = CAROM_SUCCESS;
+	for (int64_t i = 0; i < p->pairs.count && result == CAROM_SUCCESS; i++) {
+		const cr_body_pair pair = p->pairs.data[i];
+		result = need_mesh(p, &p->bodies[pair.a]);
+		if (result == CAROM_SUCCESS)
+			result = need_mesh(p, &p->bodies[pair.b]);
+	}
+	return result;
+}
+
+carom_result cr_stage_pairs(cr_pipeline *p)
+{
+	carom_result result = p->broad->find(p->broad, p->bodies, p->body_count, &p->pairs);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!part_simple(p))
+		return cr_fail_memory(p->context, "the pairs of a step");
+	result = make_box_meshes(p);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const int64_t count = p->pairs.count;
+	if (!cr_array_reserve(p->context, &p->work, count) || !cr_array_reserve(p->context, &p->kept, count) ||
+		!cr_array_reserve(p->context, &p->next, count) || !cr_array_reserve(p->context, &p->order, count) ||
+		!cr_array_reserve(p->context, &p->taken, count))
+		return cr_fail_memory(p->context, "the pairs of a step");
+	if (p->settings.world.temporal != CAROM_TEMPORAL_NONE && !cr_temporal_match(p->context, &p->temporal, &p->pairs))
+		return cr_fail_memory(p->context, "what pairs remember");
+	p->work.count = count;
+	cr_parallel_for(p->context, pair_task, count, PAIRS_PER_TASK, p);
+	p->kept.count = 0;
+	for (int64_t i = 0; i < count; i++) {
+		if (p->work.data[i].keep)
+			p->kept.data[p->kept.count++] = (int32_t)i;
+	}
+	p->order.count = p->kept.count;
+	if (p->hooks.order)
+		return p->hooks.order(p);
+	if (p->kept.count > 0)
+		memcpy(p->order.data, p->kept.data, (size_t)p->kept.count * sizeof *p->order.data);
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,154 @@
+/// First half of the merge stage: the contacts of each pair sorted, and reduced to the wanted number.
+///
+/// The kept contacts: the deepest one, then one after the other the contact farthest from all kept ones, in position and in
+/// normal, deep ones preferred (farthest-point sampling, Gonzalez 1985, in six dimensions). So the patch keeps its extent, each
+/// patch of a pair that touches in several places keeps a point, and no direction of pushing is lost, which a careless subset
+/// does (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept. Parallel over pairs.
+
+#include "base/parallel.h"
+#include "contact/contact.h"
+
+enum { PAIRS_PER_TASK = 256 };
+
+static int compare_contacts(const cr_raw_contact *a, const cr_raw_contact *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->feature_a != b->feature_a)
+		return a->feature_a < b->feature_a ? -1 : 1;
+	if (a->feature_b != b->feature_b)
+		return a->feature_b < b->feature_b ? -1 : 1;
+	return a->depth > b->depth ? -1 : a->depth < b->depth;
+}
+
+static void sift_down(cr_raw_contact *data, int64_t root, int64_t count)
+{
+	const cr_raw_contact moved = data[root];
+	for (int64_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
+		if (child + 1 < count && compare_contacts(&data[child], &data[child + 1]) < 0)
+			child++;
+		if (compare_contacts(&moved, &data[child]) >= 0)
+			break;
+		data[root] = data[child];
+		root = child;
+	}
+	data[root] = moved;
+}
+
+/// Heap sort: in place, no allocation, O(n log n) for any input. Contacts that compare equal are equal in all that is compared,
+/// and come from one thread in a fixed order.
+static void sort_contacts(cr_raw_contact *data, int64_t count)
+{
+	for (int64_t i = count / 2 - 1; i >= 0; i--)
+		sift_down(data, i, count);
+	for (int64_t end = count - 1; end > 0; end--) {
+		const cr_raw_contact largest = data[0];
+		data[0] = data[end];
+		data[end] = largest;
+		sift_down(data, 0, end);
+	}
+}
+
+/// Square of the length by which two opposite normals count as far apart: the diagonal of the patch.
+static double patch_scale(const cr_raw_contact *data, int64_t count)
+{
+	double sum = 0;
+	for (int k = 0; k < 3; k++) {
+		double lower = INFINITY, upper = -INFINITY;
+		for (int64_t i = 0; i < count; i++) {
+			lower = fmin(lower, data[i].point[k]);
+			upper = fmax(upper, data[i].point[k]);
+		}
+		sum += (upper - lower) * (upper - lower);
+	}
+	return sum;
+}
+
+/// scale 0: by position alone.
+static double distance_of(const cr_raw_contact *a, const cr_raw_contact *b, double scale)
+{
+	double points = 0, normals = 0;
+	for (int k = 0; k < 3; k++) {
+		const double p = a->point[k] - b->point[k], n = (double)a->normal[k] - b->normal[k];
+		points += p * p;
+		normals += n * n;
+	}
+	return points + 0.25 * scale * normals;
+}
+
+static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep)
+{
+	cr_raw_contact *data = contacts->data;
+	const int64_t count = contacts->count;
+	double *distance = cr_arena_alloc(&worker->arena, (size_t)count * sizeof *distance);
+	if (!distance) {
+		worker->failed = true;
+		return;
+	}
+	int64_t next = 0;
+	for (int64_t i = 1; i < count; i++)
+		next = data[i].depth > data[next].depth ? i : next;
+	const double scale = patch_scale(data, count);
+	const double deepest = fabs((double)data[next].depth);
+	for (int64_t i = 0; i < count; i++)
+		distance[i] = INFINITY;
+	// Chosen contacts move to the front; each choice updates the distances of the rest.
+	for (int64_t chosen = 0;;) {
+		const cr_raw_contact swapped = data[next];
+		data[next] = data[chosen];
+		distance[next] = distance[chosen];
+		data[chosen++] = swapped;
+		if (chosen == keep)
+			break;
+		double best = -1;
+		for (int64_t i = chosen; i < count; i++) {
+			distance[i] = fmin(distance[i], distance_of(&data[i], &swapped, scale));
+			// The second contact is chosen for the extent of the patch alone. A contact at no depth counts a quarter of the
+			// deepest.
+			const double apart = chosen == 1 ? distance_of(&data[i], &swapped, 0) : distance[i];
+			const double score = apart * (0.25 + (deepest > 0 ? 0.75 * fmax(data[i].depth, 0) / deepest : 0));
+			if (score > best) {
+				best = score;
+				next = i;
+			}
+		}
+	}
+	contacts->count = keep;
+	sort_contacts(data, keep);
+}
+
+void cr_sort_contacts(cr_raw_contacts *contacts)
+{
+	if (contacts->count > 1)
+		sort_contacts(contacts->data, contacts->count);
+}
+
+int32_t cr_reduce_contacts(const cr_pipeline *p, cr_worker *worker, cr_raw_contacts *contacts)
+{
+	const int64_t found = contacts->count, most = p->settings.world.max_contacts_per_pair;
+	cr_sort_contacts(contacts);
+	if (most > 0 && found > most)
+		keep_some(worker, contacts, most);
+	return (int32_t)found;
+}
+
+static void reduce_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end; i++) {
+		cr_pair_work *w = &p->work.data[p->kept.data[i]];
+		if (i + 2 < end)
+			__builtin_prefetch(cr_contacts_at(&p->frame, p->work.data[p->kept.data[i + 2]].contacts.first));
+		cr_raw_contacts contacts = { cr_contacts_at(&p->frame, w->contacts.first), w->contacts.count, w->contacts.count };
+		if (p->keep_contact)
+			cr_filter_contacts(p, w->a, w->b, &contacts);
+		w->found = cr_reduce_contacts(p, &p->workers[worker], &contacts);
+		w->contacts.count = (int32_t)contacts.count;
+	}
+}
+
+carom_result cr_stage_reduce(cr_pipeline *p)
+{
+	cr_parallel_for(p->context, reduce_task, p->kept.count, PAIRS_PER_TASK, p);
+	return cr_check_workers(p, "the contacts of a step");
+}

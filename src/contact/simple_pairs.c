@@ -1,0 +1,60 @@
+/// Simple pairs: those in which a basic volume or a plane takes part, from the broad phase to their contacts in one go.
+///
+/// Input: the simple pairs of the pair stage. Output: those with contacts, which are sorted and reduced. These pairs remember nothing and
+/// pass no other stage. So one takes 40 bytes, and 56 for each contact, where a pair of meshes takes a kilobyte. Parallel over pairs,
+/// each writing its own slot; the list is made dense in order afterwards.
+
+#include "base/parallel.h"
+#include "contact/contact.h"
+
+enum { PAIRS_PER_TASK = 64 };
+
+/// Work out one pair and keep its reported contacts.
+static void collide(const cr_pipeline *p, cr_worker *worker, cr_body_pair pair, cr_found_pair *found)
+{
+	const cr_algorithm algorithm = cr_algorithm_of(&p->bodies[pair.a], &p->bodies[pair.b]);
+	*found = (cr_found_pair){ .a = pair.a, .b = pair.b };
+	if (!cr_pair_is_near(p->settings.world.speculative_distance, &p->bodies[pair.a], &p->bodies[pair.b]))
+		return;
+	worker->pairs_simple++;
+	worker->contacts.count = 0;
+	switch (algorithm) {
+	case CR_ALGORITHM_VOLUMES: cr_collide_volumes(p, worker, pair); break;
+	case CR_ALGORITHM_PLANE: cr_collide_plane(p, worker, pair); break;
+	case CR_ALGORITHM_ROUND: cr_collide_round(p, worker, pair); break;
+	case CR_ALGORITHM_CONVEX: cr_collide_convex(p, worker, pair); break;
+	case CR_ALGORITHM_CONVEX_PLANE: cr_collide_convex_plane(p, worker, pair); break;
+	case CR_ALGORITHM_CONVEX_MESH: cr_collide_convex_mesh(p, worker, pair); break;
+	default: break;
+	}
+	if (p->keep_contact)
+		cr_filter_contacts(p, pair.a, pair.b, &worker->contacts);
+	if (worker->contacts.count == 0)
+		return;
+	found->found = cr_reduce_contacts(p, worker, &worker->contacts);
+	cr_keep_contacts(worker, &found->contacts);
+}
+
+static void simple_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	cr_pipeline *p = task;
+	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++)
+		collide(p, &p->workers[worker], p->simple.data[i], &p->found.data[i]);
+}
+
+carom_result cr_stage_simple(cr_pipeline *p)
+{
+	const int64_t count = p->simple.count;
+	p->found.count = 0;
+	if (!cr_array_reserve_fresh(p->context, &p->found, count + p->kept.count)) // those of meshes join them later
+		return cr_fail_memory(p->context, "the pairs of a step");
+	cr_parallel_for(p->context, simple_task, count, PAIRS_PER_TASK, p);
+	const carom_result result = cr_check_workers(p, "the contacts of a step");
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int64_t i = 0; i < count; i++) {
+		if (p->found.data[i].contacts.count > 0)
+			p->found.data[p->found.count++] = p->found.data[i];
+	}
+	return CAROM_SUCCESS;
+}

@@ -1,0 +1,161 @@
+/// Bodies as detection sees them: a flat array in the world, indexed by body number.
+#ifndef CR_FRAME_BODY_H
+#define CR_FRAME_BODY_H
+
+#include "bvh/collider.h"
+#include "carom/world.h"
+#include "mesh/facets.h"
+#include "mesh/hull.h"
+#include "surface/surface.h"
+
+/// The source of a mesh of carom_create_height_field. No columns: the mesh is none.
+typedef struct cr_field {
+	int32_t columns, rows;
+	double spacing[2];
+	double bottom;
+	uint8_t *holes; // [columns*rows] 1: the height is NaN; NULL: none is
+} cr_field;
+
+/// The mesh that users hold (carom_mesh).
+struct carom_mesh {
+	carom_context *context;
+	atomic_int references;
+	carom_mesh_report report;
+	carom_mesh_sides sides;
+	cr_topology topology;
+	cr_facets facets;
+	uint32_t *materials;        // [triangle_count] the caller's numbers; NULL: all 0
+	uint32_t *vertex_materials; // [vertex_count] beside materials: of the lowest-numbered used triangle at the vertex's place
+	double *exact; // [3*vertex_count] the vertices as they were given, where a float does not hold one of them; else NULL
+	cr_collider collider;
+	cr_hull_data hull; // of carom_create_hull; else empty
+	cr_field field;    // of carom_create_height_field; else empty
+	// Of a mesh that was loaded (world/baked.c): its arrays lie in one block.
+	size_t baked_bytes; // 0: made
+	void *baked;        // the block, where it belongs to the mesh; else NULL
+	bool edited;        // facets, and some arrays of the grid, lie beside the block
+};
+
+/// Types of shapes that are treated alike (shape_table.h).
+typedef enum cr_family {
+	CR_FAMILY_ROUND, // sphere, capsule
+	CR_FAMILY_BOX,
+	CR_FAMILY_PLANE,
+	CR_FAMILY_MESH,
+	CR_FAMILY_CONVEX, // hull, cylinder, cone, ellipsoid, and whatever is rounded
+	CR_FAMILY_COUNT,
+} cr_family;
+
+/// A shape with the data that detection derives from it.
+typedef struct cr_shape {
+	carom_shape def;
+	cr_family family;
+	// A reference: the user's mesh or hull, or for boxes one of their own, once they have met a mesh;
+	// NULL for the others.
+	carom_mesh *mesh;
+	const cr_collider *collider; // of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
+	void *lab_state;             // of the laboratory for the collider, or NULL
+	double centre[3];            // of the local box; unused for planes
+	double half[3];              // half extents of the local box; infinite for planes
+} cr_shape;
+
+typedef struct cr_deforming_view cr_deforming_view;
+
+/// Where the vertices of a deforming body are, world frame (world/deforming.c).
+typedef struct cr_deforming {
+	cr_surface surface;
+	cr_deforming_view *view; // its form for queries
+} cr_deforming;
+
+/// The parts of a body that was given some. The body and snapshots share it.
+typedef struct cr_compound {
+	int32_t references;
+	int32_t count;
+	carom_pose pose;   // of the body, set last
+	carom_part part[]; // [count] with poses normalised
+} cr_compound;
+
+/// How the shape of a part has changed since the last step.
+typedef enum cr_reshaping {
+	CR_SHAPE_KEPT,
+	CR_SHAPE_CHANGED, // another shape in the same frame: a place on the body still means something
+	CR_FRAME_CHANGED, // the part has another pose in its body too
+} cr_reshaping;
+
+/// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in order, so that the order of
+/// parts is that of their bodies. A body's number is that of its first part.
+typedef struct cr_body {
+	bool alive;
+	bool sensor;
+	bool self_collision;
+	bool continuous;  // impacts on its way are found
+	bool has_begin;   // begin holds: the caller said where the coming step begins
+	uint8_t kind;     // carom_body_kind
+	bool moved;       // pose or vertices changed since the last step: box to be updated
+	bool refiltered;  // category, mask or group changed since the last step
+	uint8_t reshaped; // a cr_reshaping: since the last step
+	uint32_t generation;
+	cr_shape shape;
+	cr_deforming *deforming; // NULL: rigid
+	cr_compound *compound;   // of the first part, where the body was given parts; else NULL
+	carom_pose pose;         // of the part
+	m3d rotation;            // of pose
+	carom_pose last_pose;    // of the last good step; the first pose before it
+	m3d last_rotation;       // of last_pose
+	carom_pose begin;        // of the coming step; without has_begin that is last_pose
+	double turn;             // since then: how far a point at distance 1 of the origin has moved at most
+	double path;             // how far any of its points may have moved since the pairs forgot; of meshes and boxes only
+	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
+	double lower[3];
+	double upper[3];
+	uint64_t category;
+	uint64_t mask;
+	int32_t group;
+	int32_t part; // number within the body
+	uint64_t user_data;
+} cr_body;
+
+/// The number of the body that a part belongs to.
+static inline int32_t cr_first_part(const cr_body *bodies, int32_t index) { return index - bodies[index].part; }
+
+static inline carom_body_id cr_id_of(const cr_body *bodies, int32_t index)
+{
+	const int32_t first = cr_first_part(bodies, index);
+	return (carom_body_id){ (uint32_t)first + 1, bodies[first].generation };
+}
+
+/// Are two parts of one body?
+static inline bool cr_same_body(const cr_body *a, const cr_body *b)
+{
+	return (a->part | b->part) != 0 && a - a->part == b - b->part;
+}
+
+/// Where a part begins the coming step.
+static inline const carom_pose *cr_begin_of(const cr_body *part) { return part->has_begin ? &part->begin : &part->last_pose; }
+
+/// Parts of the body whose first part this is.
+static inline int32_t cr_part_count(const cr_body *first) { return first->compound ? first->compound->count : 1; }
+
+/// Do bodies leave the mesh of a body by its front, if it is open? See carom_mesh_sides.
+static inline bool cr_has_front(const cr_body *body)
+{
+	const carom_mesh_sides sides = body->shape.mesh->sides;
+	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
+}
+
+/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the user's filter.) Deforming bodies
+/// have none, and parts of one body have none with each other.
+bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
+/// Do categories, masks and groups alone let two bodies meet?
+bool cr_filters_pass(const cr_body *a, const cr_body *b);
+
+/// May the world box of a body, which has grown by margin on each side, come within margin of the half space below a plane?
+bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin);
+
+static inline bool cr_boxes_overlap(const cr_body *a, const cr_body *b)
+{
+	return a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0] && a->lower[1] <= b->upper[1] &&
+		b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
+}
+
+#endif

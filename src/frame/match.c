@@ -1,0 +1,146 @@
+/// Matching of contacts between steps. See match.h.
+
+#include "frame/match.h"
+#include <math.h>
+#include <string.h>
+
+// Patches with more unmatched contacts than this are not searched by distance: the search is quadratic, and a solver gets a
+// few.
+enum { SEARCH_LIMIT = 64 };
+
+static void carry_over(carom_contact *now, const carom_contact *then)
+{
+	now->age = then->age < INT32_MAX ? then->age + 1 : then->age;
+	memcpy(now->impulse, then->impulse, sizeof now->impulse);
+}
+
+static int compare_features(const carom_contact *a, const carom_contact *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->feature_a != b->feature_a)
+		return a->feature_a < b->feature_a ? -1 : 1;
+	return (a->feature_b > b->feature_b) - (a->feature_b < b->feature_b);
+}
+
+/// Both sets are sorted by features: one pass.
+static void match_equal(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
+{
+	for (int32_t i = 0, j = 0; i < now->count && j < then->count;) {
+		const int order = compare_features(&then->contacts[j], &now->contacts[i]);
+		if (order == 0) {
+			carry_over(&now->contacts[i++], &then->contacts[j]);
+			used[j++] = 1;
+		} else if (order < 0) {
+			j++;
+		} else {
+			i++;
+		}
+	}
+}
+
+static int32_t first_of_kind(const cr_contact_set *set, carom_contact_kind kind)
+{
+	int32_t i = 0;
+	while (i < set->count && set->contacts[i].kind < kind)
+		i++;
+	return i;
+}
+
+/// Vertices of A that moved on to another triangle: contacts of this kind are sorted by their vertex, so one pass again.
+static void match_vertices_of_a(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
+{
+	int32_t i = first_of_kind(now, CAROM_VERTEX_A), j = first_of_kind(then, CAROM_VERTEX_A);
+	while (i < now->count && j < then->count && now->contacts[i].kind == CAROM_VERTEX_A &&
+		then->contacts[j].kind == CAROM_VERTEX_A) {
+		const int32_t vertex = now->contacts[i].feature_a, old_vertex = then->contacts[j].feature_a;
+		if (old_vertex < vertex || (old_vertex == vertex && used[j])) {
+			j++;
+		} else if (old_vertex > vertex || now->contacts[i].age > 0) {
+			i++;
+		} else {
+			carry_over(&now->contacts[i++], &then->contacts[j]);
+			used[j++] = 1;
+		}
+	}
+}
+
+/// Vertices of B: sorted by the triangle of A first, so each looks through the old ones of its kind. A vertex gives one contact
+/// a pair.
+static void match_vertices_of_b(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
+{
+	const int32_t first = first_of_kind(then, CAROM_VERTEX_B), end = first_of_kind(then, CAROM_VERTEX_B + 1);
+	for (int32_t i = first_of_kind(now, CAROM_VERTEX_B); i < now->count && now->contacts[i].kind == CAROM_VERTEX_B; i++) {
+		if (now->contacts[i].age > 0)
+			continue;
+		for (int32_t j = first; j < end; j++) {
+			if (used[j] || then->contacts[j].feature_b != now->contacts[i].feature_b)
+				continue;
+			carry_over(&now->contacts[i], &then->contacts[j]);
+			used[j] = 1;
+			break;
+		}
+	}
+}
+
+static double squared_distance(const cr_local_point *a, const cr_local_point *b)
+{
+	double sum = 0;
+	for (int k = 0; k < 3; k++) {
+		const double d = (double)a->p[k] - b->p[k];
+		sum += d * d;
+	}
+	return sum;
+}
+
+static int32_t find_nearest(const cr_contact_set *then, const cr_contact_set *now, int32_t i, double limit, const uint8_t *used)
+{
+	int32_t best = -1;
+	for (int32_t j = 0; j < then->count; j++) {
+		if (used[j])
+			continue;
+		const double d = squared_distance(&now->local[i], &then->local[j]);
+		if (d <= limit) {
+			limit = d;
+			best = j;
+		}
+	}
+	return best;
+}
+
+/// Whatever has no partner yet, by distance.
+static void match_nearest(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+{
+	int32_t old_left = 0, new_left = 0;
+	for (int32_t j = 0; j < then->count; j++)
+		old_left += !used[j];
+	for (int32_t i = 0; i < now->count; i++)
+		new_left += now->contacts[i].age == 0;
+	if (old_left > SEARCH_LIMIT || new_left > SEARCH_LIMIT)
+		return;
+	for (int32_t i = 0; i < now->count && old_left > 0; i++) {
+		if (now->contacts[i].age > 0)
+			continue;
+		const int32_t j = find_nearest(then, now, i, distance * distance, used);
+		if (j >= 0) {
+			carry_over(&now->contacts[i], &then->contacts[j]);
+			used[j] = 1;
+			old_left--;
+		}
+	}
+}
+
+void cr_match_places(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+{
+	memset(used, 0, (size_t)then->count);
+	match_nearest(then, now, distance, used);
+}
+
+void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used)
+{
+	memset(used, 0, (size_t)then->count);
+	match_equal(then, now, used);
+	match_vertices_of_a(then, now, used);
+	match_vertices_of_b(then, now, used);
+	match_nearest(then, now, distance, used);
+}

@@ -1,0 +1,28 @@
+/// Contacts of consecutive steps: which one of now is which one of then, for warm starts and stable stacks.
+#ifndef CR_FRAME_MATCH_H
+#define CR_FRAME_MATCH_H
+
+#include "base/float_mode.h"
+#include "carom/results.h"
+
+/// A contact's point in the frame of body A, kept beside the contacts for the next step.
+typedef struct cr_local_point {
+	float p[3];
+} cr_local_point;
+
+/// Contacts of one pair in one step.
+typedef struct cr_contact_set {
+	carom_contact *contacts;
+	const cr_local_point *local;
+	int32_t count;
+} cr_contact_set;
+
+/// Give each contact of now the age and impulse of the one that it continues: equal features first, then the same vertex on
+/// another triangle, then the nearest within distance (where at most 64 of each step are left). Each old contact is used once.
+/// used: scratch, [then->count].
+void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
+
+/// By distance alone, where a body has got another shape: its features have other numbers.
+void cr_match_places(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
+
+#endif

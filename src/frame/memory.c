@@ -1,0 +1,91 @@
+/// The memory of pairs of meshes: whether it still holds, and its renewal. See temporal.h.
+
+#include "frame/memory.h"
+
+/// Are the bodies of the memory these, with the shapes that they had?
+static bool is_of_bodies(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
+{
+	return m->generation[0] == a->generation && m->generation[1] == b->generation && !(a->reshaped | b->reshaped);
+}
+
+void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *m)
+{
+	if (!is_of_bodies(a, b, m))
+		*m = (cr_pair_memory){ .ungrouped = m->ungrouped, .group = m->group, .generation = { a->generation, b->generation } };
+}
+
+bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *m)
+{
+	return m->apart && a->path + b->path <= m->apart_until && is_of_bodies(a, b, m);
+}
+
+bool cr_is_still_apart(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, const cr_reference *now, cr_pair_memory *m)
+{
+	if (!m->apart)
+		return false;
+	const double left = m->apart_from.allowed - cr_displacement(a, b, region, &now->rotation, &m->apart_from);
+	m->apart_until = cr_path_until(a->path + b->path, left, cr_turn(&now->rotation, &m->apart_from.rotation));
+	m->apart = left >= 0;
+	return m->apart;
+}
+
+void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
+{
+	const cr_settings *d = &p->settings;
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	const cr_shared_region region = cr_find_shared_region(a, b);
+	w->allowed = cr_threshold_of(d, a, b, &region, 1);
+	if (!d->predict || w->allowed == 0)
+		return;
+	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.
+	if (d->lab.distance_extension > 0)
+		w->allowed = fmin(w->allowed, d->lab.distance_extension);
+	const double extension = d->lab.distance_extension > 0 ? d->lab.distance_extension : w->allowed;
+	w->extension = cr_round_up(fmax(extension, w->allowed + d->world.speculative_distance));
+}
+
+float cr_entry_reach(const cr_pipeline *p, const cr_pair_work *w)
+{
+	return cr_round_up((p->settings.predict ? w->allowed : 0) + p->settings.world.speculative_distance);
+}
+
+void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	const cr_body *a = &p->bodies[w->a], *b = &p->bodies[w->b];
+	m->apart_from = w->now;
+	m->apart_from.allowed = gap - p->settings.world.speculative_distance;
+	m->apart = m->apart_from.allowed > 0;
+	m->apart_until = cr_path_until(a->path + b->path, m->apart_from.allowed, 0);
+}
+
+/// The memory of a pair that was worked out, in full or with nothing found: the full step that holds from now on, and how long
+/// the pair stays apart.
+static void renew_memory(const cr_pipeline *p, cr_pair_work *w)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	if (!w->iterative) {
+		m->valid = w->allowed > 0;
+		m->full = w->now;
+		m->full.allowed = w->allowed;
+	}
+	if (w->contacts.count > 0 || w->cut)
+		return;
+	// Without the complete pass a pair counts as apart, as in the paper, when nothing is watched.
+	if (!p->settings.lab.complete)
+		w->gap = m->valid && !w->iterative && m->watched[0].count + m->watched[1].count == 0 ? w->allowed : 0;
+	cr_remember_apart(p, w, w->gap);
+}
+
+void cr_update_memory(const cr_pipeline *p, cr_pair_work *w, bool touched)
+{
+	cr_pair_memory *m = cr_memory_of(p, w);
+	m->touched = touched;
+	if (w->touching && w->iterative)
+		return;
+	if (w->touching && w->allowed == 0)
+		m->valid = false;
+	else
+		renew_memory(p, w);
+}

@@ -1,0 +1,259 @@
+/// The stages in order, with times and counts.
+
+#include "frame/laboratory.h"
+#include "base/parallel.h"
+#include "base/time.h"
+#include <string.h>
+
+// Lists left behind that are not worth tidying up.
+enum { TIDY_BYTES = 1 << 18 };
+
+int64_t cr_take(cr_pipeline *p, cr_next next)
+{
+	p->taken.count = 0;
+	for (int64_t i = 0; i < p->order.count; i++) {
+		if (p->next.data[p->order.data[i]] == next)
+			p->taken.data[p->taken.count++] = p->order.data[i];
+	}
+	return p->taken.count;
+}
+
+void cr_for_pairs(cr_pipeline *p, carom_task_fn *task_fn, int64_t min_range)
+{
+	if (p->hooks.for_pairs)
+		p->hooks.for_pairs(p, task_fn, min_range);
+	else
+		cr_parallel_for(p->context, task_fn, p->taken.count, min_range, p);
+}
+
+carom_result cr_check_workers(const cr_pipeline *p, const char *what)
+{
+	for (int32_t i = 0; i < p->worker_count; i++) {
+		if (p->workers[i].failed)
+			return cr_fail_memory(p->context, what);
+	}
+	return CAROM_SUCCESS;
+}
+
+/// Two bodies within the speculative distance overlap when each box grows by half of it.
+static double box_margin(const cr_pipeline *p) { return 0.5 * p->settings.world.speculative_distance; }
+
+carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const cr_settings *settings, const cr_stages *stages)
+{
+	*p = (cr_pipeline){ .context = context, .settings = *settings, .stages = stages };
+	p->worker_count = settings->lab.worker_groups > context->thread_count ? settings->lab.worker_groups : context->thread_count;
+	cr_frame_init(&p->frame, context);
+	cr_kept_init(&p->memories[0], context);
+	cr_kept_init(&p->memories[1], context);
+	p->workers = cr_alloc_zero(context, (size_t)p->worker_count * sizeof(cr_worker));
+	if (!p->workers)
+		return cr_fail_memory(context, "a world");
+	for (int i = 0; i < p->worker_count; i++) {
+		cr_arena_init(&p->workers[i].arena, context);
+		cr_arena_init(&p->workers[i].walked, context);
+	}
+	carom_result result = settings->lab.tools ? settings->lab.tools->open(p) : CAROM_SUCCESS;
+	if (result == CAROM_SUCCESS)
+		result = p->stages->open(p);
+	if (result != CAROM_SUCCESS)
+		cr_pipeline_free(p);
+	else
+		p->broad->margin = box_margin(p);
+	return result;
+}
+
+void cr_pipeline_free(cr_pipeline *p)
+{
+	for (int i = 0; p->workers && i < p->worker_count; i++) {
+		cr_arena_free(&p->workers[i].arena);
+		cr_arena_free(&p->workers[i].walked);
+	}
+	if (p->workers)
+		cr_free(p->context, p->workers, (size_t)p->worker_count * sizeof(cr_worker));
+	cr_frame_free(&p->frame);
+	cr_kept_free(&p->memories[0]);
+	cr_kept_free(&p->memories[1]);
+	cr_temporal_free(p->context, &p->temporal);
+	if (p->lab)
+		p->settings.lab.tools->close(p);
+	if (p->broad)
+		p->broad->destroy(p->broad);
+	cr_array_free(p->context, &p->pairs);
+	cr_array_free(p->context, &p->simple);
+	cr_array_free(p->context, &p->found);
+	cr_array_free(p->context, &p->work);
+	cr_array_free(p->context, &p->kept);
+	cr_array_free(p->context, &p->next);
+	cr_array_free(p->context, &p->order);
+	cr_array_free(p->context, &p->taken);
+	p->workers = NULL;
+	p->broad = NULL;
+}
+
+/// Forget the last step's scratch.
+static void reset_workers(cr_pipeline *p)
+{
+	for (int i = 0; i < p->worker_count; i++) {
+		cr_worker *w = &p->workers[i];
+		*w = (cr_worker){ .arena = w->arena,
+			.walked = w->walked,
+			.frame = &p->frame,
+			.kept = &p->memories[p->keeping],
+			.kept_tails = w->kept_tails };
+		cr_arena_reset(&w->arena);
+		cr_arena_reset(&w->walked);
+		w->candidates.arena = &w->walked;
+	}
+	cr_frame_reset(&p->frame);
+}
+
+bool cr_move_memory(cr_pair_memory *m, const cr_kept *from, cr_kept *to, cr_kept_tails *tails)
+{
+	for (int side = 0; side < 2; side++) {
+		const cr_span old = m->watched[side];
+		if (old.count == 0)
+			continue;
+		if (!cr_keep_watches(to, tails, old.count, &m->watched[side]))
+			return false;
+		memcpy(cr_watches_at(to, m->watched[side].first), cr_watches_at(from, old.first), (size_t)old.count * sizeof(cr_watch));
+	}
+	const cr_span old = m->near.pairs;
+	if (old.count == 0)
+		return true;
+	if (!cr_keep_near(to, tails, old.count, &m->near.pairs))
+		return false;
+	const uint32_t first = m->near.pairs.first;
+	memcpy(cr_near_at(to, first), cr_near_at(from, old.first), (size_t)old.count * sizeof(cr_candidate));
+	memcpy(cr_near_gaps_at(to, first), cr_near_gaps_at(from, old.first), (size_t)cr_lanes_of(old.count) * sizeof(float));
+	return true;
+}
+
+void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
+{
+	cr_kept_reset(&p->memories[p->keeping]);
+	p->keeping = 1 - p->keeping;
+	for (int i = 0; i < p->worker_count; i++) {
+		p->workers[i].kept = &p->memories[p->keeping];
+		p->workers[i].kept_tails = (cr_kept_tails){ 0 };
+	}
+	p->workers[0].kept_tails = tails;
+	p->live_kept = cr_kept_used(&p->memories[p->keeping]);
+}
+
+/// Full pairs leave their old lists behind. When these outweigh the lists in use, copy the latter to the other lists.
+static bool tidy_kept(cr_pipeline *p)
+{
+	const cr_kept *from = &p->memories[p->keeping];
+	if (cr_kept_used(from) <= 2 * p->live_kept + TIDY_BYTES)
+		return true;
+	cr_kept_tails tails = { 0 };
+	for (int64_t i = 0; i < p->temporal.slot.count; i++) {
+		cr_pair_memory *m = &p->temporal.slots.data[p->temporal.slot.data[i]];
+		cr_trim_memory(m);
+		if (!cr_move_memory(m, from, &p->memories[1 - p->keeping], &tails))
+			return false;
+	}
+	cr_change_kept(p, tails);
+	return true;
+}
+
+void cr_pipeline_forget(cr_pipeline *p)
+{
+	cr_temporal_forget(&p->temporal);
+	cr_kept_reset(&p->memories[0]);
+	cr_kept_reset(&p->memories[1]);
+	for (int i = 0; i < p->worker_count; i++)
+		p->workers[i].kept_tails = (cr_kept_tails){ 0 };
+	p->live_kept = 0;
+	if (p->lab)
+		p->settings.lab.tools->forget(p);
+}
+
+static void add_counts(const cr_pipeline *p, carom_stats *stats)
+{
+	size_t scratch = cr_frame_used(&p->frame);
+	int64_t simple = 0;
+	for (int i = 0; i < p->worker_count; i++) {
+		const cr_worker *w = &p->workers[i];
+		stats->vertices_tested += w->vertices_tested;
+		stats->vertices_culled += w->vertices_culled;
+		stats->rays_full += w->rays_full;
+		stats->rays_outward += w->rays_outward;
+		stats->rays_iterative += w->rays_iterative;
+		stats->rays_predictive += w->rays_predictive;
+		stats->rays_lost += w->rays_lost;
+		stats->rays_recast += w->rays_recast;
+		stats->walk_steps += w->walk_steps;
+		stats->pairs_full += w->pairs_full;
+		stats->pairs_iterative += w->pairs_iterative;
+		stats->pairs_apart += w->pairs_apart;
+		stats->vertices_watched += w->vertices_watched;
+		stats->triangle_tests += w->triangle_tests;
+		stats->pairs_completed += w->pairs_completed;
+		stats->pairs_crossing += w->pairs_crossing;
+		simple += w->pairs_simple;
+		scratch += w->arena.used + w->walked.used;
+	}
+	stats->rays_missed = p->rays_missed;
+	stats->backtracks = p->backtracks;
+	stats->box_pairs = p->broad->met < INT32_MAX ? (int32_t)p->broad->met : INT32_MAX;
+	stats->narrow_pairs = (int32_t)(p->kept.count + simple);
+	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
+}
+
+/// Run a stage, if there is one, after those before it have succeeded, and charge it to a clock.
+static void run(cr_pipeline *p, carom_result (*stage)(cr_pipeline *), double *ms, carom_result *result)
+{
+	if (*result != CAROM_SUCCESS || !stage)
+		return;
+	const double start = cr_time_ms();
+	*result = stage(p);
+	*ms += cr_time_ms() - start;
+}
+
+static bool is_waiting(cr_pipeline *p) { return cr_take(p, CR_NEXT_NONE) < p->order.count; }
+
+static carom_result run_stages(cr_pipeline *p, carom_stats *stats)
+{
+	const cr_stages *s = p->stages;
+	carom_result result = CAROM_SUCCESS;
+	run(p, s->pairs, &stats->ms_pair, &result);
+	for (p->round = 0; result == CAROM_SUCCESS && is_waiting(p); p->round++) {
+		run(p, s->near, &stats->ms_complete, &result);
+		run(p, s->crossings, &stats->ms_complete, &result);
+		run(p, s->vertices, &stats->ms_vertex, &result);
+		run(p, s->rays, &stats->ms_ray, &result);
+	}
+	run(p, s->finish, &stats->ms_complete, &result);
+	run(p, s->simple, &stats->ms_complete, &result);
+	run(p, s->reduce, &stats->ms_merge, &result);
+	if (result == CAROM_SUCCESS && p->settings.world.temporal != CAROM_TEMPORAL_NONE &&
+		!cr_temporal_keep(p->context, &p->temporal, &p->pairs))
+		return cr_fail_memory(p->context, "what pairs remember");
+	return result;
+}
+
+carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count, carom_stats *stats)
+{
+	p->bodies = bodies;
+	p->body_count = body_count;
+	p->rays_missed = p->backtracks = 0;
+	reset_workers(p);
+	if (!tidy_kept(p)) {
+		cr_pipeline_forget(p);
+		return cr_fail_memory(p->context, "what pairs remember");
+	}
+	const double start = cr_time_ms();
+	cr_bodies_update(p->context, bodies, body_count, box_margin(p));
+	stats->ms_trees = cr_time_ms() - start;
+	const carom_result result = run_stages(p, stats);
+	if (result != CAROM_SUCCESS) {
+		// The memories may be of two steps: start over.
+		cr_pipeline_forget(p);
+		return result;
+	}
+	add_counts(p, stats);
+	if (p->lab)
+		p->settings.lab.tools->end_step(p);
+	return CAROM_SUCCESS;
+}

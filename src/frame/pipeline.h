@@ -1,0 +1,258 @@
+/// One step of detection as stages over flat lists.
+///
+/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them; then finish, simple and
+/// reduce. Each pair of meshes says which stage it waits for; no stage calls another. Each stage takes the pairs that wait for
+/// it, in order, and appends to per-worker lists: the result does not depend on the threads. One file a stage; pipeline.c calls
+/// them and takes the times.
+///
+/// The way of a pair through the rounds:
+/// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays where these leave the answer
+///   open; then crossings once more.
+/// - Else: rays; where they hit nothing, or patches shall replace their contacts: near, crossings.
+/// - An iterative pair that must touch and found nothing begins again: rays, near, crossings. So there are at most three
+///   rounds.
+#ifndef CR_FRAME_PIPELINE_H
+#define CR_FRAME_PIPELINE_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "bvh/bvh_kernels.h"
+#include "frame/body.h"
+#include "frame/broad.h"
+#include "frame/frame.h"
+#include "frame/temporal.h"
+
+/// Contacts of the pair in hand, in the arena of its worker.
+typedef CR_ARRAY(cr_raw_contact) cr_raw_contacts;
+
+/// Walks side by side in their list that have one target: as one batch of lanes.
+typedef struct cr_ray_run {
+	int32_t target; // body
+	cr_span range;
+} cr_ray_run;
+
+/// A pair a < b that has passed all stages, with the contacts that are reported.
+typedef struct cr_found_pair {
+	int32_t a;
+	int32_t b;
+	cr_span contacts;
+	int32_t found; // contacts before reduction
+} cr_found_pair;
+
+/// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray stage.
+typedef enum cr_next { CR_NEXT_NONE, CR_NEXT_NEAR, CR_NEXT_CROSSINGS, CR_NEXT_RAYS } cr_next;
+
+/// A pair of meshes on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
+typedef struct cr_pair_work {
+	int32_t a;
+	int32_t b;
+	int32_t slot;     // of the pair's memory; -1: none
+	bool keep;        // boxes overlap as oriented boxes, and it is not known to be apart
+	bool iterative;   // continues from its memory
+	bool looked;      // the near stage has listed the triangles that may meet
+	bool cast;        // its rays were cast and judged
+	bool again;       // begun once more in full
+	bool cut;         // full, and rays were left out: nothing can be said of near samples
+	bool touching;    // a ray hit: no completion needed
+	bool dropped;     // a ray was inside but left its own body first (exit_distance_test)
+	double allowed;   // full: displacement that the new memory shall bear; 0: remember nothing
+	double gap;       // of surfaces that do not meet: how far apart they are now at least
+	float extension;  // how far rays are followed outward
+	cr_span meetings; // set where looked
+	cr_span rays[2];  // from the samples of a against b, and of b against a: walks of iterative pairs, else casts
+	cr_span contacts;
+	int32_t found; // contacts before reduction
+	// From here on not cleared for the pairs of a step.
+	cr_reference now; // the relative pose
+	cr_transform a_to_b;
+	cr_transform b_to_a;
+} cr_pair_work;
+
+/// The memory and counters of a worker during a step.
+typedef struct cr_worker {
+	cr_arena arena;
+	cr_arena walked; // of candidates alone, so that a list that does not fit can be let go
+	cr_frame *frame; // the pipeline's
+	cr_frame_tails tails;
+	cr_kept *kept; // the pipeline's that is in use
+	cr_kept_tails kept_tails;
+	cr_casts staging; // for sources of more samples than are taken at once; always left empty
+	int32_t staging_count;
+	CR_ARRAY(cr_ray_run) runs; // in the arena
+	cr_candidates candidates;
+	cr_raw_contacts contacts; // of the pair in hand
+	bool failed;              // out of memory
+	// Counters of the step, summed at its end.
+	int64_t vertices_tested;
+	int64_t vertices_culled;
+	int64_t vertices_watched;
+	int64_t rays_full;
+	int64_t rays_outward;
+	int64_t rays_predictive;
+	int64_t rays_iterative;
+	int64_t rays_lost;
+	int64_t rays_recast;
+	int64_t walk_steps;
+	int64_t triangle_tests;
+	int32_t pairs_full;
+	int32_t pairs_iterative;
+	int32_t pairs_apart;
+	int32_t pairs_completed;
+	int32_t pairs_crossing;
+	int32_t pairs_simple; // looked at closely
+	char padding[CR_CACHE_LINE];
+} cr_worker;
+
+/// Is a contact of parts a < b kept? Any thread. contact->pair is its number among those of the pair.
+typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom_contact *contact);
+
+/// Make the mesh of a box, which has none yet (world/shape.c). On failure the box still has none.
+typedef carom_result cr_mesh_maker_fn(void *user, cr_body *body);
+
+typedef struct cr_stages cr_stages;
+typedef struct cr_pipeline cr_pipeline;
+
+/// Cast rays begin..end-1 against the mesh of a body.
+typedef void cr_cast_fn(const cr_pipeline *pipeline, const cr_body *target, const carom_ray_batch *rays, int32_t begin,
+	int32_t end, const carom_hit_batch *hits);
+
+/// In the place of parts of stages. NULL: the library's own. The laboratory sets them.
+typedef struct cr_hooks {
+	cr_cast_fn *cast;
+	carom_result (*order)(cr_pipeline *pipeline); // the kept pairs, into pipeline->order, which has their count
+	void (*for_pairs)(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
+} cr_hooks;
+
+struct cr_pipeline {
+	carom_context *context;
+	const cr_stages *stages;
+	const cr_bvh_kernels *bvh;
+	const cr_contact_kernels *kernels;
+	cr_settings settings;
+	cr_broad *broad;
+	cr_worker *workers;   // [worker_count]
+	int32_t worker_count; // at least as many as threads
+	cr_body *bodies;      // the world's, for the step
+	int32_t body_count;
+	bool has_parts; // some body has several: the pairs found are to be put in the order of bodies
+	cr_frame frame;
+	cr_pair_list pairs;            // of the broad phase; from the pair stage on those of meshes alone
+	cr_pair_list simple;           // those in which a basic volume or a plane takes part
+	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
+	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; the kept ones in a dense list:
+	CR_ARRAY(int32_t) kept;
+	int round;               // of near, crossings, vertices and rays in this step, from 0
+	CR_ARRAY(uint8_t) next;  // [work] cr_next of each pair of meshes
+	CR_ARRAY(int32_t) order; // the kept pairs as the stages take them
+	CR_ARRAY(int32_t) taken; // those that the running stage takes, in that order
+	cr_hooks hooks;
+	void *lab;           // state of the laboratory; NULL: none
+	bool leaves_rays;    // the laboratory may leave rays out
+	int64_t rays_missed; // of the step: left out, or without room at first
+	int32_t backtracks;  // of the step
+	cr_temporal temporal;
+	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
+	void *keep_contact_user;
+	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs
+	void *make_mesh_user;
+	cr_kept memories[2]; // the memory of pairs: one in use, the other for when that is tidied
+	int keeping;         // the one in use
+	size_t live_kept;    // bytes of its entries after it was tidied last
+};
+
+/// Make and free the state between steps.
+carom_result cr_pipeline_init(
+	cr_pipeline *pipeline, carom_context *context, const cr_settings *settings, const cr_stages *stages);
+void cr_pipeline_free(cr_pipeline *pipeline);
+/// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to stats. On failure the pipeline
+/// can be run again.
+carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);
+
+/// Empty the memory of all pairs: the next step is a full one.
+void cr_pipeline_forget(cr_pipeline *pipeline);
+
+// ---- The stages ----
+
+/// Update the world boxes of the bodies that moved, each side farther out by margin (body.c).
+void cr_bodies_update(carom_context *context, cr_body *bodies, int32_t count, double margin);
+/// Tight world box of a body at its present pose.
+void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], double upper[3]);
+/// Transform of points of b to the frame of a, in double; and both directions in float.
+void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation);
+
+/// A back end: the functions of the stages, in the order of these members. near to rays run in rounds.
+struct cr_stages {
+	const char *name;
+	carom_result (*open)(cr_pipeline *); // makes the broad phase that the settings ask for, and chooses kernels
+	carom_result (*pairs)(cr_pipeline *);
+	carom_result (*near)(cr_pipeline *);
+	carom_result (*crossings)(cr_pipeline *);
+	carom_result (*vertices)(cr_pipeline *); // NULL: rays does it
+	carom_result (*rays)(cr_pipeline *);
+	carom_result (*finish)(cr_pipeline *);
+	carom_result (*simple)(cr_pipeline *);
+	carom_result (*reduce)(cr_pipeline *); // mostly cr_stage_reduce
+};
+
+/// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there are.
+int64_t cr_take(cr_pipeline *pipeline, cr_next next);
+/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker.
+void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
+/// Out of memory in any worker? what names the thing that was being made.
+carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
+
+// Side 0 of a pair: samples of a against b; side 1: of b against a.
+static inline const cr_body *cr_source_of(const cr_pipeline *p, const cr_pair_work *w, int side)
+{
+	return &p->bodies[side == 0 ? w->a : w->b];
+}
+static inline const cr_body *cr_target_of(const cr_pipeline *p, const cr_pair_work *w, int side)
+{
+	return cr_source_of(p, w, 1 - side);
+}
+/// Transform of points of the side's source to its target's frame.
+static inline const cr_transform *cr_to_target(const cr_pair_work *w, int side) { return side == 0 ? &w->a_to_b : &w->b_to_a; }
+
+static inline cr_pair_memory *cr_memory_of(const cr_pipeline *p, const cr_pair_work *w)
+{
+	return w->slot < 0 ? NULL : &p->temporal.slots.data[w->slot];
+}
+/// The samples that one side of a pair watches.
+static inline cr_watch *cr_watched(const cr_pipeline *p, const cr_pair_memory *m, int side)
+{
+	return cr_watches_at(&p->memories[p->keeping], m->watched[side].first);
+}
+/// Ask for these.
+static inline void cr_prefetch_watched(const cr_pipeline *p, const cr_pair_memory *m, int side)
+{
+	cr_prefetch(cr_watched(p, m, side), (size_t)m->watched[side].count * sizeof(cr_watch));
+}
+/// Forget the lists of a memory that no longer hold.
+static inline void cr_trim_memory(cr_pair_memory *m)
+{
+	m->near.pairs.count = m->near.holds ? m->near.pairs.count : 0;
+	if (!m->valid)
+		m->watched[0].count = m->watched[1].count = 0;
+}
+/// Copy the lists of a memory, which keep in from, to to, and let it name them there. false: out of memory.
+bool cr_move_memory(cr_pair_memory *memory, const cr_kept *from, cr_kept *to, cr_kept_tails *tails);
+/// Let the other of the kept lists be in use, with the room that one tail has taken of it.
+void cr_change_kept(cr_pipeline *pipeline, cr_kept_tails tails);
+/// The contact that users see of a raw one, of a pair whose bodies and parts are known. The rest is 0.
+static inline carom_contact cr_contact_of(const carom_pair *pair, const cr_raw_contact *raw)
+{
+	return (carom_contact){
+		.body_a = pair->body_a,
+		.body_b = pair->body_b,
+		.point = { raw->point[0], raw->point[1], raw->point[2] },
+		.normal = { raw->normal[0], raw->normal[1], raw->normal[2] },
+		.depth = raw->depth,
+		.feature_a = raw->feature_a,
+		.feature_b = raw->feature_b,
+		.kind = (carom_contact_kind)raw->kind,
+		.shape_a = pair->shape_a,
+		.shape_b = pair->shape_b,
+	};
+}
+
+#endif

@@ -1,0 +1,195 @@
+/// Memory of pairs: slots that stay put while a pair's boxes overlap, and the bound on its motion. See temporal.h.
+
+#include "frame/temporal.h"
+
+// Measured on the recorded avalanche (docs/measured/coherence.md): flat between half and twice these.
+static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's extent
+static const double LEAST_THRESHOLD = 2e-3; // of the same: a body at rest keeps its memory through the solver's jitter
+static const double USEFUL_STEPS = 4;       // memory that lasts for fewer steps costs more than it saves
+
+void cr_temporal_free(carom_context *context, cr_temporal *t)
+{
+	cr_array_free(context, &t->slots);
+	cr_array_free(context, &t->free);
+	cr_array_free(context, &t->pairs);
+	cr_array_free(context, &t->slot);
+	cr_array_free(context, &t->next_slot);
+}
+
+/// Order of pairs in the lists.
+static int compare(cr_body_pair p, cr_body_pair q)
+{
+	if (p.a != q.a)
+		return p.a < q.a ? -1 : 1;
+	return p.b < q.b ? -1 : p.b > q.b;
+}
+
+static int32_t take_slot(cr_temporal *t)
+{
+	const int32_t slot = t->free.count > 0 ? t->free.data[--t->free.count] : (int32_t)t->slots.count++;
+	t->slots.data[slot] = (cr_pair_memory){ .ungrouped = true };
+	return slot;
+}
+
+bool cr_temporal_match(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
+{
+	// Room first, so that nothing can fail half way: a slot for each pair that ends or begins.
+	if (!cr_array_reserve(context, &t->slots, t->slots.count + pairs->count) ||
+		!cr_array_reserve(context, &t->free, t->slots.count + pairs->count) ||
+		!cr_array_reserve(context, &t->next_slot, pairs->count))
+		return false;
+	int64_t old = 0;
+	for (int64_t i = 0; i < pairs->count; i++) {
+		while (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) < 0)
+			t->free.data[t->free.count++] = t->slot.data[old++];
+		if (old < t->pairs.count && compare(t->pairs.data[old], pairs->data[i]) == 0) {
+			t->next_slot.data[i] = t->slot.data[old++];
+		} else {
+			t->next_slot.data[i] = take_slot(t);
+		}
+	}
+	while (old < t->pairs.count)
+		t->free.data[t->free.count++] = t->slot.data[old++];
+	t->next_slot.count = pairs->count;
+	t->pairs.count = 0; // their slots are handed on
+	return true;
+}
+
+bool cr_temporal_keep(carom_context *context, cr_temporal *t, const cr_pair_list *pairs)
+{
+	if (!cr_array_reserve(context, &t->pairs, pairs->count)) {
+		cr_temporal_forget(t);
+		return false;
+	}
+	for (int64_t i = 0; i < pairs->count; i++)
+		t->pairs.data[i] = pairs->data[i];
+	t->pairs.count = pairs->count;
+	const cr_slot_list spare = t->slot;
+	t->slot = t->next_slot;
+	t->next_slot = spare;
+	return true;
+}
+
+void cr_temporal_forget(cr_temporal *t)
+{
+	t->slots.count = t->free.count = 0;
+	t->pairs.count = t->slot.count = t->next_slot.count = 0;
+}
+
+cr_transform cr_reference_transform(const cr_reference *r, int side)
+{
+	if (side == 1)
+		return cr_make_transform(&r->rotation, r->translation);
+	const m3d inverse = m3d_transposed(&r->rotation);
+	return cr_make_transform(&inverse, v3d_neg(m3d_mul(&inverse, r->translation)));
+}
+
+cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b)
+{
+	double centre[3], half[3];
+	for (int k = 0; k < 3; k++) {
+		const double lower = a->lower[k] > b->lower[k] ? a->lower[k] : b->lower[k];
+		const double upper = a->upper[k] < b->upper[k] ? a->upper[k] : b->upper[k];
+		centre[k] = 0.5 * (lower + upper);
+		half[k] = 0.5 * (upper - lower);
+	}
+	const v3d extent = { half[0], half[1], half[2] };
+	return (cr_shared_region){ { centre[0], centre[1], centre[2] }, extent, v3d_length(extent) };
+}
+
+double cr_turn(const m3d *p, const m3d *q)
+{
+	double squares = 0;
+	for (int i = 0; i < 3; i++) {
+		const v3d d = v3d_sub(p->row[i], q->row[i]);
+		squares += v3d_dot(d, d);
+	}
+	return sqrt(0.5 * squares);
+}
+
+/// The greatest length of p with any signs of e[0], e[1] and e[2] added: of two opposite sums q the longer p + q has the square
+/// |p|^2 + |q|^2 + 2 |p q|.
+static double farthest_corner(v3d p, const v3d e[3])
+{
+	const v3d sum = v3d_add(e[0], e[1]), difference = v3d_sub(e[0], e[1]);
+	const v3d q[4] = { v3d_add(sum, e[2]), v3d_sub(sum, e[2]), v3d_add(difference, e[2]), v3d_sub(difference, e[2]) };
+	double most = 0;
+	for (int i = 0; i < 4; i++) {
+		const double squares = v3d_dot(q[i], q[i]) + 2 * fabs(v3d_dot(p, q[i]));
+		most = squares > most ? squares : most;
+	}
+	return sqrt(v3d_dot(p, p) + most);
+}
+
+double cr_displacement(
+	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
+{
+	// The point of each body that is now at the centre; where they were against each other at the reference.
+	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
+	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(region->centre, b->pose.position));
+	const v3d moved = v3d_sub(of_a, v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation));
+	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
+	if (bound <= reference->allowed)
+		return bound;
+	// The motion is affine: from the centre to a side of the box it changes by the difference of the turns of a and b.
+	v3d edges[3];
+	for (int k = 0; k < 3; k++) {
+		const v3d turned = v3d_sub(a->rotation.row[k], m3d_mul(&reference->rotation, b->rotation.row[k]));
+		edges[k] = v3d_scale(turned, v3d_get(region->half, k));
+	}
+	return fmin(bound, farthest_corner(moved, edges));
+}
+
+double cr_part_displacement(const cr_part *part, const cr_reference *now, const cr_reference *then)
+{
+	const m3d change = { { v3d_sub(now->rotation.row[0], then->rotation.row[0]),
+		v3d_sub(now->rotation.row[1], then->rotation.row[1]), v3d_sub(now->rotation.row[2], then->rotation.row[2]) } };
+	const m3d columns = m3d_transposed(&change);
+	const v3d edges[3] = { v3d_scale(columns.row[0], part->half.x), v3d_scale(columns.row[1], part->half.y),
+		v3d_scale(columns.row[2], part->half.z) };
+	return farthest_corner(v3d_add(m3d_mul(&change, part->middle), v3d_sub(now->translation, then->translation)), edges);
+}
+
+double cr_step_length(const cr_body *body)
+{
+	const v3d middle = { body->shape.centre[0], body->shape.centre[1], body->shape.centre[2] };
+	const v3d half = { body->shape.half[0], body->shape.half[1], body->shape.half[2] };
+	const v3d now = v3d_add(m3d_mul(&body->rotation, middle), body->pose.position);
+	const v3d then = v3d_add(m3d_mul(&body->last_rotation, middle), body->last_pose.position);
+	return v3d_length(v3d_sub(now, then)) + body->turn * v3d_length(half);
+}
+
+double cr_path_after(double path, double step) { return step > 0 ? nextafter(path + step, INFINITY) : path; }
+
+double cr_path_until(double path, double slack, double turn)
+{
+	// Points that come together after a further motion g lie beyond the region that the boxes share now by up to sqrt(3) g,
+	// where the turn has moved it more. The rest is for the roundings of the sums.
+	return path + slack / (1 + 1.7320508075688773 * turn) * (1 - 0x1p-40) - path * 0x1p-50;
+}
+
+double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region)
+{
+	const v3d from_a = v3d_sub(region->centre, a->pose.position), from_b = v3d_sub(region->centre, b->pose.position);
+	const v3d moved_a = v3d_sub(a->pose.position, a->last_pose.position),
+			  moved_b = v3d_sub(b->pose.position, b->last_pose.position);
+	return v3d_length(v3d_sub(moved_b, moved_a)) + a->turn * (v3d_length(from_a) + region->radius) +
+		b->turn * (v3d_length(from_b) + region->radius);
+}
+
+double cr_choose_threshold(double motion, double size)
+{
+	const double best = fmax(sqrt(COST_LENGTH * size * motion), LEAST_THRESHOLD * size);
+	return cr_is_threshold_useful(best, motion) ? best : 0;
+}
+
+bool cr_is_threshold_useful(double threshold, double motion) { return threshold >= USEFUL_STEPS * motion; }
+
+double cr_threshold_of(
+	const cr_settings *settings, const cr_body *a, const cr_body *b, const cr_shared_region *region, double share)
+{
+	if (settings->lab.displacement_threshold > 0)
+		return settings->lab.displacement_threshold;
+	const float size = fminf(a->shape.collider->extent, b->shape.collider->extent);
+	return share * cr_choose_threshold(cr_last_motion(a, b, region), size);
+}
