@@ -16,6 +16,14 @@ grep -q 'quick: small scenes' out || fail "a quick run does not say so"
 grep -q 'all found the same [1-9][0-9]* colliding pairs' out || fail "lists and naive did not find the same pairs: $(cat out)"
 same "rows of pipeline-2015.csv" "$(wc -l < here/there/pipeline-2015.csv)" 3
 grep -q '^full and iterative,.*,2\.73,' here/there/pipeline-2015.csv || fail "the paper's figure is not in the table"
+# A page for the documents: the command that wrote it, the machine, each table, the remarks.
+page=here/there/pipeline-2015.md
+grep -q '^# Lists against one loop$' $page || fail "no heading: $(head -n 3 $page)"
+grep -qE '^Lehericey et al\. 2015, .*`carom bench pipeline-2015 --quick --threads 1`, Carom [0-9.]+, [0-9-]{10}\.$' $page || fail "the page does not say what wrote it: $(cat $page)"
+grep -qE '^.*, 1 thread; quick: small scenes' $page || fail "the page does not name the machine"
+same "columns of the page's table" "$(grep -m 1 '^|---' $page | tr -cd '|' | wc -c)" "$(grep -m 1 '^| rays | naive ' $page | tr -cd '|' | wc -c)"
+same "rows of the page's table" "$(grep -c '^| ' $page)" "$(wc -l < here/there/pipeline-2015.csv)"
+grep -q '^- .*all found the same [1-9]' $page || fail "the page lacks a remark"
 grep -q '^processor,cores,compiler,simd,threads,size$' here/there/machine.csv || fail "no machine.csv"
 if command -v gnuplot > /dev/null; then
 	grep -q '</svg>' here/there/pipeline-2015.svg || fail "no figure"

@@ -9,8 +9,10 @@
 #include "options.h"
 #include "report.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const bench_entry ENTRIES[] = {
@@ -191,32 +193,54 @@ static int list_entries(bool json)
 	return report_json(object);
 }
 
+static void print_machine(const bench *b, const machine *m, FILE *file)
+{
+	fprintf(file, "%s, %ld cores, %s, %s, %d thread%s; %s\n\n", m->processor, m->cores, m->compiler, m->simd, m->threads,
+		m->threads == 1 ? "" : "s",
+		b->quick ? "quick: small scenes, the figures are not to be quoted" : "least of the repeats, settings in turns");
+}
+
+/// Write NAME.md: the tables of a bench as a page for docs/measured, with the command, version, day and machine.
+static int write_page(const bench *b, const machine *m, const bench_entry *entry, const bench_report *report)
+{
+	char path[SIM_PATH_MAX], day[16];
+	snprintf(path, sizeof path, "%s/%s.md", b->out, entry->name);
+	const time_t now = time(NULL);
+	const struct tm *calendar = gmtime(&now);
+	strftime(day, sizeof day, "%Y-%m-%d", calendar);
+	sim_output_file file = { 0 };
+	if (report_open(&file, path) != EXIT_DONE)
+		return EXIT_FAILED;
+	const carom_version version = carom_get_version();
+	fprintf(file.stream, "# %c%s\n\n", toupper((unsigned char)entry->title[0]), entry->title + 1);
+	fprintf(file.stream, "%s. Written by `carom bench %s%s --threads %d`, Carom %d.%d.%d, %s.\n\n", entry->source, entry->name,
+		b->quick ? " --quick" : "", b->threads, version.major, version.minor, version.patch, day);
+	print_machine(b, m, file.stream);
+	bench_write_markdown(report, file.stream);
+	return report_commit(&file);
+}
+
 /// Run one bench; its results go to the folder at once.
-static int run_entry(bench *b, const bench_entry *entry, bench_report *report)
+static int run_entry(bench *b, const machine *m, const bench_entry *entry, bench_report *report)
 {
 	int status = entry->run(b, report);
 	if (status == EXIT_DONE && b->out)
 		status = bench_write_csv(report, b->out);
 	if (status == EXIT_DONE && b->out)
+		status = write_page(b, m, entry, report);
+	if (status == EXIT_DONE && b->out)
 		status = bench_draw_all(report, b->out);
 	return status;
-}
-
-static void print_machine(const bench *b, const machine *m)
-{
-	printf("%s, %ld cores, %s, %s, %d thread%s; %s\n\n", m->processor, m->cores, m->compiler, m->simd, m->threads,
-		m->threads == 1 ? "" : "s",
-		b->quick ? "quick: small scenes, the figures are not to be quoted" : "least of the repeats, settings in turns");
 }
 
 static int run_as_text(bench *b, const machine *m, const bench_entry *const *chosen, int count)
 {
 	for (int i = 0; i < count; i++) {
 		bench_report report = { 0 };
-		const int status = run_entry(b, chosen[i], &report);
+		const int status = run_entry(b, m, chosen[i], &report);
 		if (status == EXIT_DONE) {
 			if (i == 0)
-				print_machine(b, m);
+				print_machine(b, m, stdout);
 			printf("== %s: %s (%s)\n", chosen[i]->name, chosen[i]->title, chosen[i]->source);
 			bench_print(&report);
 			fflush(stdout);
@@ -236,7 +260,7 @@ static int run_as_json(bench *b, const machine *m, const bench_entry *const *cho
 	cJSON *list = cJSON_AddArrayToObject(json, "benches");
 	for (int i = 0; i < count; i++) {
 		bench_report report = { 0 };
-		const int status = run_entry(b, chosen[i], &report);
+		const int status = run_entry(b, m, chosen[i], &report);
 		cJSON *object = cJSON_CreateObject();
 		cJSON_AddStringToObject(object, "name", chosen[i]->name);
 		cJSON_AddStringToObject(object, "source", chosen[i]->source);
@@ -284,7 +308,7 @@ static int parse(bench_options *o, int argc, char **argv, const char **names, in
 		{ .name = "quick", .letter = 'q', .kind = OPTION_FLAG, .value = &o->quick,
 			.help = "small scenes and few steps: to see that all works, not to be quoted" },
 		{ .name = "out", .letter = 'o', .argument = "DIR", .kind = OPTION_TEXT, .value = &o->out,
-			.help = "write each table as CSV and each figure as SVG there (by gnuplot)" },
+			.help = "write each table as CSV and Markdown and each figure as SVG there (by gnuplot)" },
 		{ .name = "threads", .letter = 't', .argument = "N", .kind = OPTION_INTEGER, .value = &o->threads, .minimum = 1, .maximum = 256,
 			.help = "threads of the detection (1)" },
 		{ .name = "scenes", .argument = "DIR", .kind = OPTION_TEXT, .value = &o->scenes,

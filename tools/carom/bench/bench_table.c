@@ -1,4 +1,4 @@
-// Tables of benches as text, CSV and JSON; see bench_table.h.
+// Tables of benches as text, CSV, Markdown and JSON; see bench_table.h.
 #include "bench_table.h"
 
 #include "bench.h"
@@ -203,6 +203,44 @@ int bench_write_csv(const bench_report *report, const char *folder)
 			return EXIT_FAILED;
 	}
 	return EXIT_DONE;
+}
+
+// ---- Markdown ----
+
+static void write_markdown_cell(FILE *file, const char *text)
+{
+	fputs("| ", file);
+	for (; *text; text++) {
+		if (*text == '|')
+			putc('\\', file);
+		putc(*text, file);
+	}
+	putc(' ', file);
+}
+
+static void write_markdown_table(const bench_table *table, FILE *file)
+{
+	fprintf(file, "## %s\n\n", table->title);
+	for (int row = -1; row < row_count(table); row++) {
+		for (int i = 0; i < table->column_count; i++)
+			write_markdown_cell(file, row < 0 ? table->columns[i] : cell(table, row, i));
+		fputs("|\n", file);
+		for (int i = 0; row < 0 && i < table->column_count; i++)
+			fputs("|---", file);
+		if (row < 0)
+			fputs("|\n", file);
+	}
+	putc('\n', file);
+}
+
+void bench_write_markdown(const bench_report *report, FILE *file)
+{
+	for (int i = 0; i < report->table_count; i++) {
+		if (!report->tables[i].series)
+			write_markdown_table(&report->tables[i], file);
+	}
+	for (int i = 0; i < report->note_count; i++)
+		fprintf(file, "- %s\n", report->notes[i]);
 }
 
 void bench_clear(bench_report *report)

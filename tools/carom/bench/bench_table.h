@@ -1,10 +1,11 @@
 /// @file bench_table.h
-/// Results of a bench: tables (text, CSV, JSON), figures drawn from them, and remarks.
+/// Results of a bench: tables (text, CSV, Markdown, JSON), figures drawn from them, and remarks.
 #ifndef CAROM_TOOL_BENCH_TABLE_H
 #define CAROM_TOOL_BENCH_TABLE_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { BENCH_MAX_COLUMNS = 16, BENCH_MAX_TABLES = 8, BENCH_MAX_NOTES = 64, BENCH_CELL_SIZE = 64 };
 
@@ -62,6 +63,9 @@ void bench_add_json(cJSON *object, const bench_report *report);
 
 /// Write NAME.csv of every table to a folder. EXIT_DONE, or EXIT_FAILED after a message.
 int bench_write_csv(const bench_report *report, const char *folder);
+
+/// Write the tables that are printed, and the remarks, as Markdown: for docs/measured.
+void bench_write_markdown(const bench_report *report, FILE *file);
 
 /// Free the tables, and make the report empty.
 void bench_clear(bench_report *report);
