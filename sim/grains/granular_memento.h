@@ -1,6 +1,6 @@
 /// @file granular_memento.h
-/// All that the coming steps of a simulation of spheres depend on, beside its definition and the places and motions of the spheres: for
-/// checkpoints. It is by ids, so that neither the order in memory nor the list of neighbours is in it.
+/// All that the coming steps of a simulation of spheres depend on, beside its definition and the places and motions of the
+/// spheres: for checkpoints. It is by ids, so that neither the order in memory nor the list of neighbours is in it.
 #ifndef SIM_GRANULAR_MEMENTO_H
 #define SIM_GRANULAR_MEMENTO_H
 
@@ -27,15 +27,15 @@ typedef struct sim_granular_memento {
 /// The definition of a simulation, without the arrays of its spheres. Valid as long as the simulation.
 const sim_granular_def *sim_granular_get_def(const sim_granular *granular);
 
-/// Gather the memento of the present state. False, with the reason in error, when memory is short or the simulation failed before; nothing
-/// is held then. The arrays are the simulation's and hold until its next step; give them back with sim_granular_drop_memento
-/// before that.
+/// Gather the memento of the present state. False, with the reason in error, when memory is short or the simulation failed
+/// before; nothing is held then. The arrays are the simulation's and hold until its next step; give them back with
+/// sim_granular_drop_memento before that.
 bool sim_granular_take_memento(sim_granular *granular, sim_granular_memento *memento, sim_error *error);
 void sim_granular_drop_memento(sim_granular *granular, sim_granular_memento *memento);
 
-/// Make a simulation that has done no step yet go on from a memento of an equal definition, with the same spheres. The arrays are copied;
-/// those that the simulation keeps must be there, and fit together. False, with the reason in error, when memory is short; the
-/// simulation can then only be destroyed.
+/// Make a simulation that has done no step yet go on from a memento of an equal definition, with equal spheres. The arrays
+/// are copied; those that the simulation keeps must be there, and fit together. False, with the reason in error, when memory
+/// is short; the simulation can then only be destroyed.
 bool sim_granular_restore_memento(sim_granular *granular, const sim_granular_memento *memento, sim_error *error);
 
 #ifdef __cplusplus

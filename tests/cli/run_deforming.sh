@@ -18,6 +18,14 @@ cat > scene.json << 'END'
 }
 END
 
+# Substeps: twice as long steps in two substeps each are the same motion.
+expect 0 out . run scene.json --json
+hash=$(field hash out) impacts=$(field impacts out)
+sed 's/0.008333333333333333/0.016666666666666666/; s/"steps": 40/"steps": 20/; s/"thickness"/"substeps": 2, "thickness"/' scene.json > coarse.json
+expect 0 out . run coarse.json --json
+for name in hash impacts; do same "$name with substeps" "$(field $name out)" "${!name}"; done
+same "steps of the scene" "$(field steps out)" 20
+
 # The files, the fields, and a table with the columns that are promised.
 expect 0 out '"crossings_final":[[:space:]]*0,' run scene.json --out one --threads 1 --json
 for name in scene bodies vertices triangles steps time_step frames impacts impacts_more impacts_undecided impacts_peak searches solves zones zone_vertices halvings stretch_peak stretch_final stretch_mean_final kinetic_energy_peak kinetic_energy_final total detection solver output hash threads simd; do

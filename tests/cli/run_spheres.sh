@@ -69,6 +69,20 @@ same first_step "$(field first_step out)" 230
 same "rows after a restart" "$(wc -l < rest/stats.csv)" 171
 cmp one/last.png rest/last.png || fail "the picture differs after a restart"
 
+# Substeps: four times as long steps in four substeps each are the same motion, and go on from a checkpoint too.
+sed 's/1e-4/4e-4/; s/"steps": 400/"steps": 100/; s/"box"/"substeps": 4, "box"/' scene.json > coarse.json
+expect 0 out . run coarse.json --out coarse --snapshots 50 --no-picture --json
+same "hash with substeps" "$(field hash out)" "$hash"
+same "steps of the scene" "$(field steps out)" 100
+same "rows with substeps" "$(wc -l < coarse/stats.csv)" 101
+same "snapshots with substeps" "$(cd coarse && ls spheres_*.vtp | tr '\n' ' ')" "spheres_000000000.vtp spheres_000000050.vtp spheres_000000100.vtp "
+expect 0 out . run coarse.json --steps 60 --out coarse --no-picture
+expect 0 out . run coarse.json --restart coarse/checkpoint.h5 --out coarse --no-picture --json
+same "hash after a restart with substeps" "$(field hash out)" "$hash"
+same "first_step with substeps" "$(field first_step out)" 60
+same "rows after a restart with substeps" "$(wc -l < coarse/stats.csv)" 101
+expect 1 err 'has done 230 substeps, which is not a whole number of steps of 4' run coarse.json --restart part/checkpoint.h5
+
 # In the folder of the checkpoint, table and collection go on behind what it has done; in another one they begin with it.
 expect 0 out . run scene.json --steps 230 --snapshots 50 --out whole --no-picture
 expect 0 out . run scene.json --steps 170 --snapshots 50 --out whole --no-picture # what 230 wrote goes
