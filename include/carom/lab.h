@@ -32,7 +32,7 @@ typedef enum carom_ray_method {
 /// call that world.
 typedef struct carom_ray_plugin {
 	const char *name;
-	/// Prepare a mesh with at least one triangle (what has none is not handed to a plug-in):
+	/// Prepare a mesh with at least one triangle (a mesh that has none is not handed to a plug-in):
 	/// vertices [3*vertex_count], triangles [3*triangle_count] (degenerate ones left out; number[i]
 	/// is the number to report for triangle i). vertices stay valid until destroy, the two other
 	/// arrays until build returns. Returns its state, or NULL on failure: the body is then not
@@ -47,7 +47,7 @@ typedef struct carom_ray_plugin {
 	void *user;
 } carom_ray_plugin;
 
-/// What becomes of a ray whose walk over the triangles finds nothing.
+/// The treatment of a ray whose walk over the triangles finds nothing.
 typedef enum carom_lost_rays {
 	CAROM_LOST_RECAST, ///< cast with the full algorithm in the same step
 	CAROM_LOST_DROP,   ///< no contact from it until the pair's next full step, as in the paper
@@ -62,10 +62,10 @@ typedef enum carom_stages {
 	CAROM_STAGES_NAIVE,
 } carom_stages;
 
-/// What happens when a list of rays needs more room than was predicted (Lehericey, Gouranton and
+/// The behaviour when a list of rays needs more room than was predicted (Lehericey, Gouranton and
 /// Arnaldi, 2015).
 typedef enum carom_ray_buffers {
-	CAROM_BUFFERS_EXACT, ///< lists take what they need: nothing is predicted
+	CAROM_BUFFERS_EXACT, ///< lists grow as they need: nothing is predicted
 	/// Rays beyond the predicted room are left out and counted (carom_stats.rays_missed).
 	CAROM_BUFFERS_IGNORE,
 	CAROM_BUFFERS_BACKTRACK, ///< they are counted, and the stage is done again with the right room
@@ -121,9 +121,9 @@ struct carom_lab {
 	int32_t worker_groups;
 };
 
-/// What a world does without a lab: wide rays, complete, no exit distance test, max_depth_ratio 2,
-/// recast, max_walk 32 and thresholds chosen, lists, exact buffers, confidence 1.02, no groups.
-/// Thread-safe.
+/// The settings of a world without a lab: wide rays, complete, no exit distance test,
+/// max_depth_ratio 2, recast, max_walk 32 and thresholds chosen, lists, exact buffers, confidence
+/// 1.02, no groups. Thread-safe.
 carom_lab carom_default_lab(void);
 
 /// carom_mesh_cast_rays by any method but CAROM_RAYS_PLUGIN; CAROM_INVALID_ARGUMENT for that one
@@ -131,7 +131,7 @@ carom_lab carom_default_lab(void);
 carom_result carom_lab_cast_rays(const carom_mesh *mesh, carom_ray_method method,
 	const carom_ray_batch *rays, const carom_hit_batch *hits);
 
-/// What one worker group did in the last step (carom_lab.worker_groups).
+/// Counts and times of one worker group in the last step (carom_lab.worker_groups).
 typedef struct carom_group_stats {
 	int32_t pairs;     ///< of meshes
 	int32_t new_pairs; ///< of these, dealt to the group in this step

@@ -47,13 +47,13 @@ CAROM_API carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const 
 	const carom_mesh *mesh_b, const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2],
 	int32_t *count);
 
-/// Nearest hit of many rays in the mesh's frame, float; what the ray step does. A hit counts from
-/// either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge or a
-/// corner, one that is hit from behind is taken, and of these the one with the lowest corner (in x,
-/// then y, then z; then by its other corners), so that the numbers of triangles do not matter. No
-/// ray slips through between two triangles. Directions of length below 1e-30 hit nothing or
-/// anything. The results are the same, bit for bit, on every machine. CAROM_INVALID_ARGUMENT for a
-/// negative count or a missing array. Thread-safe, takes no memory.
+/// Nearest hit of many rays in the mesh's frame, float, as the ray stage of a step does it. A hit
+/// counts from either side, with 0 <= t <= t_max; of triangles hit at the same t, as around an edge
+/// or a corner, one that is hit from behind is taken, and of these the one with the lowest corner
+/// (in x, then y, then z; then by its other corners), so that the numbers of triangles do not
+/// matter. No ray slips through between two triangles. Directions of length below 1e-30 hit nothing
+/// or anything. The results are the same, bit for bit, on every machine. CAROM_INVALID_ARGUMENT for
+/// a negative count or a missing array. Thread-safe, takes no memory.
 CAROM_API carom_result carom_mesh_cast_rays(
 	const carom_mesh *mesh, const carom_ray_batch *rays, const carom_hit_batch *hits);
 

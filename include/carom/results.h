@@ -261,7 +261,7 @@ typedef struct carom_stats {
 	/// prediction.
 	int64_t rays_outward;
 	int64_t rays_iterative; ///< rays continued from the triangle of the last step
-	/// Of the outward rays, those of pairs that remember what they found.
+	/// Of the outward rays, those of pairs that remember their hits.
 	int64_t rays_predictive;
 	int64_t rays_lost; ///< iterative rays whose walk found nothing
 	/// Iterative rays cast again in full: lost ones, those without a place to begin, and those that

@@ -105,7 +105,7 @@ typedef enum carom_broad_phase {
 	CAROM_BROAD_SWEEP, ///< sort along one axis each step: cheap when everything moves
 } carom_broad_phase;
 
-/// What pairs of meshes keep from step to step.
+/// The memory of pairs of meshes from step to step.
 typedef enum carom_temporal {
 	/// Nothing: every pair is worked out with the full algorithm in every step.
 	CAROM_TEMPORAL_NONE,
@@ -149,15 +149,15 @@ typedef struct carom_world_def {
 	/// Contacts kept for each pair, 1 to 256; 0: all. The deepest is always kept, and points that
 	/// keep the extent of the patch.
 	int32_t max_contacts_per_pair;
-	/// Report what is apart by at most this (metres) as contacts with negative depth; 0: none. Of
-	/// two meshes that are apart the nearest features are told, whichever they are, at their true
-	/// distance and along the line between them, and all others that come near each other; of faces
-	/// side by side the patch. Two meshes that touch in patches also have contacts where corners
-	/// and edges come near beside these, along their normals. Without CAROM_NORMAL_PATCH, rays
-	/// along the vertex normals look for it: two edges, or faces that no vertex points at, are not
-	/// seen ahead then. Of two convex shapes, and of a convex shape and a mesh, the distance told
-	/// is never too long, and may be too short by a tenth, since the normal of a face is preferred.
-	/// A front (carom_mesh_sides) is not seen from behind.
+	/// Report features that are apart by at most this (metres) as contacts with negative depth; 0:
+	/// none. Of two meshes that are apart the nearest features are told, whichever they are, at
+	/// their true distance and along the line between them, and all others that come near each
+	/// other; of faces side by side the patch. Two meshes that touch in patches also have contacts
+	/// where corners and edges come near beside these, along their normals. Without
+	/// CAROM_NORMAL_PATCH, rays along the vertex normals look for it: two edges, or faces that no
+	/// vertex points at, are not seen ahead then. Of two convex shapes, and of a convex shape and a
+	/// mesh, the distance told is never too long, and may be too short by a tenth, since the normal
+	/// of a face is preferred. A front (carom_mesh_sides) is not seen from behind.
 	double speculative_distance;
 	/// Contacts of consecutive steps with other features are matched when they are this close in
 	/// the frame of body A (metres).
@@ -172,8 +172,8 @@ typedef struct carom_world_def {
 	carom_contact_filter_fn *contact_filter; ///< NULL: none
 	void *filter_user;                       ///< handed to both filters
 	carom_sweep_def sweep;                   ///< how impacts of deforming bodies are found
-	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). What
-	/// is stopped there has contacts if speculative_distance is as large.
+	/// Metres, above 0: bodies that come so near each other meet (carom_world_body_impacts). A body
+	/// that is stopped there has contacts if speculative_distance is as large.
 	double toi_tolerance;
 	/// Most bytes that the world may hold, meshes and recordings aside; 0: no limit. A world, a
 	/// body, a step or a query that needs more fails with CAROM_OVER_BUDGET; such a step leaves the

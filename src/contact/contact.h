@@ -1,5 +1,5 @@
-/// The stages on the CPU, one file each, and the functions that they share. Stages call none of each other; they read the lists of
-/// the frame and append to them (frame/pipeline.h).
+/// The stages on the CPU, one file each, and the functions that they share. Stages call none of each other; they read the lists
+/// of the frame and append to them (frame/pipeline.h).
 #ifndef CR_CONTACT_CONTACT_H
 #define CR_CONTACT_CONTACT_H
 
@@ -105,7 +105,8 @@ typedef struct cr_way_out {
 /// direction.
 bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
 
-/// From what a ray from origin found to what its contact tells: apply carom_lab.max_depth_ratio and contact_normal.
+/// From the hit of a ray from origin to the depth and direction of its contact: apply carom_lab.max_depth_ratio and
+/// contact_normal.
 void cr_finish_way(
 	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 

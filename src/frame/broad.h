@@ -1,7 +1,7 @@
 /// Broad phase: pairs of bodies whose world boxes overlap, and that filters let pass.
 ///
-/// Several behind one interface. All give the same pairs: those of living bodies a < b (by index) with
-/// cr_bodies_may_collide, cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. What is refused is not stored.
+/// Several behind one interface. All give the same pairs: those of living bodies a < b (by index) with cr_bodies_may_collide,
+/// cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. Refused pairs are not stored.
 #ifndef CR_FRAME_BROAD_H
 #define CR_FRAME_BROAD_H
 

@@ -38,7 +38,7 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 	w->allowed = cr_threshold_of(d, a, b, &region, 1);
 	if (!d->predict || w->allowed == 0)
 		return;
-	// A vertex that enters within the allowed motion was that near before, and what is speculative farther out.
+	// A vertex that enters within the allowed motion was that near before, and a speculative one farther out.
 	if (d->lab.distance_extension > 0)
 		w->allowed = fmin(w->allowed, d->lab.distance_extension);
 	const double extension = d->lab.distance_extension > 0 ? d->lab.distance_extension : w->allowed;

@@ -12,7 +12,7 @@ typedef struct cr_settings {
 	bool predict;          // world.temporal is CAROM_TEMPORAL_PREDICTIVE
 } cr_settings;
 
-/// What a world does without a lab (world/settings.c).
+/// The settings of a world without a lab (world/settings.c).
 carom_lab cr_plain_lab(void);
 /// The settings of a definition, with those of its lab; unchecked.
 cr_settings cr_join_settings(const carom_world_def *def);

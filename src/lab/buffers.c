@@ -48,7 +48,7 @@ static void cut_list(cr_pipeline *p, int list)
 				continue;
 			w->rays[side].count = got;
 			p->rays_missed += wanted - got;
-			// What a full pair has not seen it cannot remember.
+			// A full pair cannot remember samples that it has not seen.
 			if (!w->iterative) {
 				w->allowed = 0;
 				w->cut = true;
@@ -71,7 +71,7 @@ static void plan_rays(cr_pipeline *p)
 		cut_list(p, CR_LIST_ITERATIVE);
 }
 
-/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets what was made.
+/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets the rays.
 static bool must_backtrack(cr_pipeline *p)
 {
 	cr_ray_rooms *r = &cr_lab_of(p)->plain.rooms;

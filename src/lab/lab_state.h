@@ -1,4 +1,4 @@
-/// What the laboratory keeps for a pipeline, and the doors between its files.
+/// The state that the laboratory keeps for a pipeline, and the doors between its files.
 #ifndef CR_LAB_STATE_H
 #define CR_LAB_STATE_H
 
@@ -55,7 +55,7 @@ void cr_cast_by(carom_ray_method method, carom_simd simd, const cr_collider *col
 /// hooks.cast by these, and by the plugin (ray_plugin.c).
 cr_cast_fn cr_cast_slowly;
 cr_cast_fn cr_cast_by_plugin;
-/// cr_laboratory.attach, hold and drop: what the plugin made of meshes.
+/// cr_laboratory.attach, hold and drop: the plugin's data for meshes.
 carom_result cr_attach_plugin(cr_pipeline *pipeline, cr_shape *shape, const char *function);
 void cr_hold_plugin_mesh(cr_pipeline *pipeline, const cr_shape *shape);
 void cr_drop_plugin_mesh(cr_pipeline *pipeline, const cr_shape *shape);

@@ -96,7 +96,7 @@ static void pass_double(walk *w, const char *field, double *value)
 		refuse(w, field);
 }
 
-/// Floats that the mesh points at where they are, behind what is passed before.
+/// Floats that the mesh points at where they are, behind those passed before.
 static void *pass_behind(walk *w, const char *field, void *data, size_t bytes)
 {
 	if (w->fault || bytes > (w->way == READ ? w->size - w->at : bytes)) {

@@ -45,7 +45,8 @@ static carom_result damaged(replay *r, const char *what)
 		r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
 }
 
-/// What a call on the world answered: memory may run out, or the laboratory be missing; all else is the recording's fault.
+/// Judge the result of a call on the world: memory may run out, or the laboratory be missing; all else is the recording's
+/// fault.
 static carom_result judge(replay *r, carom_result result)
 {
 	if (result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY || result == CAROM_UNSUPPORTED)

@@ -56,7 +56,7 @@ void carom_destroy_world(carom_world *world)
 	cr_recorder_destroy(world->recorder);
 	cr_query_index_destroy(world->query_index);
 	cr_orphan_snapshots(world);
-	// The laboratory first: what it made of meshes may point into these.
+	// The laboratory first: its data for meshes may point into these.
 	if (world->pipeline.lab)
 		world->pipeline.settings.lab.tools->close(&world->pipeline);
 	for (int64_t i = 0; i < world->bodies.count; i++) {
