@@ -531,7 +531,10 @@ static int end(run *r, void *state)
 }
 
 /// The state at the end, from which a scene of spheres alone can go on.
-static int save_end(run *r, void *state) { return r->options->out && !run_is_mixed(r) ? write_checkpoint(r, state) : EXIT_DONE; }
+static int save_end(run *r, void *state)
+{
+	return r->options->out && !run_is_mixed(r) ? write_checkpoint(r, state) : EXIT_DONE;
+}
 
 static uint64_t hash(const run *r, const void *state)
 {
