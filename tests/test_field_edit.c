@@ -1,7 +1,7 @@
 /// Height fields with other heights in a rectangle: what is made of them is what a field made whole of all heights has.
 #include "carom/collide.h"
 #include "fixture.h"
-#include "world/world.h"
+#include "world/baked.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,8 +97,11 @@ static void check_facets(const cr_facets *a, const cr_facets *b)
 	for (int32_t i = 0; i < a->count; i++) {
 		CHECK(a->data[i].offset == b->data[i].offset && a->data[i].area == b->data[i].area);
 		CHECK(a->data[i].normal.x == b->data[i].normal.x && a->data[i].normal.z == b->data[i].normal.z);
+		CHECK(a->data[i].first == b->data[i].first && a->data[i].count == b->data[i].count);
+		CHECK_SAME(a->triangles + a->data[i].first, b->triangles + a->data[i].first, a->data[i].count);
 	}
 	CHECK(a->convex == b->convex && a->few_count == b->few_count);
+	CHECK_SAME(a->few, b->few, a->few_count);
 }
 
 /// The trees may be others, but each must be one over the same boxes.
@@ -221,6 +224,64 @@ TEST(field_edit, borders_and_corners)
 			CHECK(check_whole(context, &m));
 		}
 		carom_release_mesh(m.mesh);
+	}
+	carom_destroy_context(context);
+}
+
+/// Move vertices of a copy of a field and bring its facets up to date; a whole build must give the same bits. Returns whether that could
+/// be done near the change.
+static bool refit_facets(
+	carom_context *context, const carom_mesh *field, const int32_t *vertices, const float *places, int count)
+{
+	carom_mesh *copy = NULL;
+	cr_change change = { 0 };
+	cr_facets local, whole;
+	REQUIRE(cr_copy_mesh(context, field, &copy) == CAROM_SUCCESS);
+	REQUIRE(cr_topology_refit(context, &copy->topology, vertices, places, count, &change) == CAROM_SUCCESS);
+	REQUIRE(cr_facets_build(context, &copy->topology, true, &whole));
+	const cr_collider *c = &field->collider;
+	const carom_result result =
+		cr_facets_refit(context, &copy->topology, &change, &field->facets, c->lower, c->upper, true, &local);
+	CHECK(result == CAROM_SUCCESS || result == CAROM_INVALID_MESH);
+	if (result == CAROM_SUCCESS)
+		check_facets(&local, &whole);
+	cr_facets_free(context, &local);
+	cr_facets_free(context, &whole);
+	cr_change_free(context, &change);
+	carom_release_mesh(copy);
+	return result == CAROM_SUCCESS;
+}
+
+/// Terraces, whose facets have many triangles, and shallow waves, whose facets end where their triangles are too far from one plane.
+TEST(field_edit, facets_are_made_near_the_change)
+{
+	static const float heights[3] = { 1, 3e-4f, 3e-5f };
+	enum { SIDE = 24 };
+	static float samples[SIDE * SIDE];
+	uint64_t seed = 11;
+	carom_context *context = fixture_context(1);
+	for (int kind = 0; kind < 3; kind++) {
+		int local = 0, rounds = 60 / TEST_FEWER;
+		for (int round = 0; round < rounds && test_failures() == 0; round++) {
+			for (int i = 0; i < SIDE * SIDE; i++)
+				samples[i] =
+					heights[kind] * (kind == 0 ? (float)(i % SIDE / 5 + i / SIDE / 7) : (float)(test_random(&seed) % 64) / 16);
+			samples[0] = 12; // the highest
+			carom_mesh *field = NULL;
+			REQUIRE(carom_create_height_field(context, SIDE, SIDE, samples, SPACING, 2, &field) == CAROM_SUCCESS);
+			int32_t vertices[4];
+			float places[12];
+			const int32_t first =
+				SIDE * (2 + (int32_t)(test_random(&seed) % (SIDE - 5))) + 2 + (int32_t)(test_random(&seed) % (SIDE - 5));
+			for (int i = 0; i < 4; i++) {
+				vertices[i] = first + i % 2 + SIDE * (i / 2);
+				memcpy(&places[3 * i], &field->topology.vertices[3 * vertices[i]], 3 * sizeof *places);
+				places[3 * i + 2] = heights[kind] * (float)(1 + test_random(&seed) % 4);
+			}
+			local += refit_facets(context, field, vertices, places, 4);
+			carom_release_mesh(field);
+		}
+		CHECK(local > rounds / 2 && (local < rounds) == (kind > 0));
 	}
 	carom_destroy_context(context);
 }

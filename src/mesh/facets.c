@@ -37,6 +37,20 @@ static v3d area_of(const cr_topology *t, int32_t triangle)
 	return v3d_cross(v3d_sub(point_of(t, v[1]), p), v3d_sub(point_of(t, v[2]), p));
 }
 
+static void measure(const growth *g, int32_t triangle)
+{
+	g->areas[triangle] = area_of(g->topology, triangle);
+	g->sizes[triangle] = v3d_length(g->areas[triangle]);
+}
+
+/// What triangles that are measured are sorted by: the larger, the lower.
+static uint64_t key_of(const growth *g, int32_t triangle)
+{
+	uint64_t bits;
+	memcpy(&bits, &g->sizes[triangle], sizeof bits);
+	return ~bits;
+}
+
 /// The used triangles from the largest to the smallest into keys; returns their number.
 static int32_t sort_by_area(const growth *g)
 {
@@ -44,11 +58,8 @@ static int32_t sort_by_area(const growth *g)
 	for (int32_t i = 0; i < g->topology->triangle_count; i++) {
 		if (!g->topology->used[i])
 			continue;
-		g->areas[i] = area_of(g->topology, i);
-		g->sizes[i] = v3d_length(g->areas[i]);
-		uint64_t bits;
-		memcpy(&bits, &g->sizes[i], sizeof bits);
-		g->keys[count++] = (cr_key){ ~bits, (uint32_t)i };
+		measure(g, i);
+		g->keys[count++] = (cr_key){ key_of(g, i), (uint32_t)i };
 	}
 	cr_radix_sort(g->keys, g->keys + count, count, 64);
 	return count;
@@ -82,15 +93,22 @@ static void settle_plane(const growth *g, cr_facet *f)
 	f->offset = offset / (3 * f->count);
 }
 
+/// The plane that a facet begins with, of a triangle that is measured.
+static cr_facet begin_at(const growth *g, int32_t seed)
+{
+	cr_facet f = { .normal = v3d_normalize(g->areas[seed]) };
+	f.offset = v3d_dot(f.normal, point_of(g->topology, g->topology->triangles[3 * (int64_t)seed]));
+	return f;
+}
+
 /// Grow a facet from a triangle; its triangles go behind those of the facets before it.
 static void grow(const growth *g, int32_t seed, int32_t first)
 {
 	cr_facets *facets = g->facets;
 	const int32_t number = facets->count++;
 	cr_facet *f = &facets->data[number];
-	const v3d normal = v3d_normalize(g->areas[seed]);
-	*f = (cr_facet){ .normal = normal, .first = first };
-	f->offset = v3d_dot(normal, point_of(g->topology, g->topology->triangles[3 * (int64_t)seed]));
+	*f = begin_at(g, seed);
+	f->first = first;
 	int32_t top = 0;
 	g->stack[top++] = seed;
 	facets->of_triangle[seed] = number;
@@ -119,23 +137,47 @@ static void note_line(const growth *g, int32_t vertex, v3d line)
 	g->lines[v] = g->lines[v] < 2 ? g->lines[v] + 1 : 2;
 }
 
+/// The edges of a triangle in use that are creases, as bits.
+static uint8_t creases_of(const growth *g, int32_t triangle)
+{
+	const int32_t *neighbours = &g->topology->neighbours[3 * (int64_t)triangle], *facet = g->facets->of_triangle;
+	uint8_t creases = 0;
+	for (int k = 0; k < 3; k++) {
+		if (neighbours[k] < 0 || facet[neighbours[k]] != facet[triangle])
+			creases |= (uint8_t)(1u << k);
+	}
+	return creases;
+}
+
+/// Note the creases of a triangle that are not noted from the triangle across, at those of their ends that are wanted (NULL: all).
+static void note_creases(const growth *g, int32_t triangle, const uint8_t *wanted)
+{
+	const cr_topology *t = g->topology;
+	const int32_t *corners = &t->triangles[3 * (int64_t)triangle];
+	for (int k = 0; k < 3; k++) {
+		const int32_t across = t->neighbours[3 * (int64_t)triangle + k], from = corners[k], to = corners[(k + 1) % 3];
+		if (!(g->facets->crease[triangle] >> k & 1) || (across >= 0 && across < triangle))
+			continue;
+		const bool at_from = !wanted || wanted[t->weld[from]], at_to = !wanted || wanted[t->weld[to]];
+		if (!at_from && !at_to)
+			continue;
+		const v3d line = v3d_normalize(v3d_sub(point_of(t, to), point_of(t, from)));
+		if (at_from)
+			note_line(g, from, line);
+		if (at_to)
+			note_line(g, to, v3d_neg(line));
+	}
+}
+
 static void mark_creases(const growth *g)
 {
 	const cr_topology *t = g->topology;
 	cr_facets *f = g->facets;
 	for (int32_t i = 0; i < t->triangle_count; i++) {
-		for (int k = 0; k < 3 && t->used[i]; k++) {
-			const int32_t across = t->neighbours[3 * (int64_t)i + k];
-			if (across >= 0 && f->of_triangle[across] == f->of_triangle[i])
-				continue;
-			f->crease[i] |= (uint8_t)(1u << k);
-			if (across >= 0 && across < i)
-				continue;
-			const int32_t from = t->triangles[3 * (int64_t)i + k], to = t->triangles[3 * (int64_t)i + (k + 1) % 3];
-			const v3d line = v3d_normalize(v3d_sub(point_of(t, to), point_of(t, from)));
-			note_line(g, from, line);
-			note_line(g, to, v3d_neg(line));
-		}
+		if (!t->used[i])
+			continue;
+		f->crease[i] = creases_of(g, i);
+		note_creases(g, i, NULL);
 	}
 	for (int32_t v = 0; v < t->vertex_count; v++)
 		f->corner[v] |= g->lines[v] == 1;
@@ -170,17 +212,25 @@ static bool is_convex(const growth *g)
 	return f->count > 0;
 }
 
+/// The tolerance of triangles that fill a box.
+static double tolerance_in(const float lower[3], const float upper[3])
+{
+	return FLAT * v3d_length(v3d_sub(v3d_from_floats(upper), v3d_from_floats(lower)));
+}
+
 static double tolerance_of(const cr_topology *t)
 {
-	v3d lower = { INFINITY, INFINITY, INFINITY }, upper = { -INFINITY, -INFINITY, -INFINITY };
-	for (int32_t i = 0; i < 3 * t->triangle_count; i++) {
+	float lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	for (int64_t i = 0; i < 3 * (int64_t)t->triangle_count; i++) {
 		if (!t->used[i / 3])
 			continue;
-		const v3d p = point_of(t, t->triangles[i]);
-		lower = (v3d){ fmin(lower.x, p.x), fmin(lower.y, p.y), fmin(lower.z, p.z) };
-		upper = (v3d){ fmax(upper.x, p.x), fmax(upper.y, p.y), fmax(upper.z, p.z) };
+		const float *p = &t->vertices[3 * (int64_t)t->triangles[i]];
+		for (int k = 0; k < 3; k++) {
+			lower[k] = p[k] < lower[k] ? p[k] : lower[k];
+			upper[k] = p[k] > upper[k] ? p[k] : upper[k];
+		}
 	}
-	return upper.x >= lower.x ? FLAT * v3d_length(v3d_sub(upper, lower)) : 0;
+	return upper[0] >= lower[0] ? tolerance_in(lower, upper) : 0;
 }
 
 static bool has_memory(const cr_facets *f)
@@ -254,6 +304,239 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 	if (!enough)
 		cr_facets_free(context, facets);
 	return enough;
+}
+
+// ---- Refitting ----
+//
+// Facets with a triangle that changed, or beside one, are grown again from their own triangles. The others stay as long as neither could
+// have taken a triangle of the other, whichever would have grown first. Then a whole build would have come to them too.
+
+/// Facets that are brought up to date.
+typedef struct regrowth {
+	growth g;              // of the triangles that are grown again; its facets are the new ones
+	const cr_facets *from; // as they were
+	cr_facets part;        // those grown again; of_triangle is that of the new ones
+	uint8_t *again;        // [triangle_count] 1: is grown again
+	uint8_t *gone;         // [from->count] 1: its triangles are
+	uint8_t *at;           // [vertex_count] of a vertex as welded: 1: a corner of such a triangle
+	int32_t count;         // of these triangles
+	int32_t gone_count;
+} regrowth;
+
+static void mark_gone(regrowth *r, int32_t triangle)
+{
+	uint8_t *gone = &r->gone[r->from->of_triangle[triangle]];
+	r->gone_count += !*gone;
+	*gone = 1;
+}
+
+/// Choose the facets to grow again, and list their triangles.
+static void choose_again(regrowth *r, const cr_change *change)
+{
+	const cr_topology *t = r->g.topology;
+	for (int32_t i = 0; i < change->triangle_count; i++) {
+		const int32_t triangle = change->triangles[i];
+		mark_gone(r, triangle);
+		for (int k = 0; k < 3; k++) {
+			if (t->neighbours[3 * (int64_t)triangle + k] >= 0)
+				mark_gone(r, t->neighbours[3 * (int64_t)triangle + k]);
+		}
+	}
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		const int32_t facet = r->from->of_triangle[i];
+		r->again[i] = facet >= 0 && r->gone[facet];
+		r->g.facets->of_triangle[i] = r->again[i] ? -1 : INT32_MAX;
+		if (!r->again[i])
+			continue;
+		measure(&r->g, i);
+		r->g.keys[r->count++] = (cr_key){ key_of(&r->g, i), (uint32_t)i };
+		for (int k = 0; k < 3; k++)
+			r->at[t->weld[t->triangles[3 * (int64_t)i + k]]] = 1;
+	}
+}
+
+/// The triangle that a facet was grown from.
+static int32_t seed_of(const cr_facets *f, int32_t facet) { return f->triangles[f->data[facet].first]; }
+
+/// Is a facet grown before another one? Both are measured where they began.
+static bool grows_first(const growth *g, int32_t seed, int32_t other)
+{
+	const uint64_t a = key_of(g, seed), b = key_of(g, other);
+	return a < b || (a == b && seed < other);
+}
+
+/// Would a facet that is grown again and one that stays share out their triangles as they do? own, across: beside each other.
+static bool are_settled(const regrowth *r, int32_t own, int32_t across)
+{
+	const growth *g = &r->g;
+	const int32_t seed = seed_of(&r->part, r->part.of_triangle[own]), other = seed_of(r->from, r->from->of_triangle[across]);
+	measure(g, other);
+	const bool first = grows_first(g, seed, other);
+	const cr_facet begun = begin_at(g, first ? seed : other);
+	measure(g, across);
+	return !lies_in(g, &begun, first ? across : own);
+}
+
+static bool all_are_settled(const regrowth *r)
+{
+	for (int32_t i = 0; i < r->count; i++) {
+		const int32_t own = (int32_t)r->g.keys[i].value;
+		for (int k = 0; k < 3; k++) {
+			const int32_t across = r->g.topology->neighbours[3 * (int64_t)own + k];
+			if (across >= 0 && !r->again[across] && !are_settled(r, own, across))
+				return false;
+		}
+	}
+	return true;
+}
+
+/// Grow the facets again from their own triangles. false: others would have grown otherwise too.
+static bool grow_again(regrowth *r)
+{
+	growth g = r->g;
+	int32_t placed = 0;
+	cr_radix_sort(g.keys, g.keys + r->count, r->count, 64);
+	r->part.of_triangle = r->g.facets->of_triangle;
+	g.facets = &r->part;
+	for (int32_t i = 0; i < r->count; i++) {
+		const int32_t seed = (int32_t)g.keys[i].value;
+		if (r->part.of_triangle[seed] >= 0)
+			continue;
+		grow(&g, seed, placed);
+		placed += r->part.data[r->part.count - 1].count;
+	}
+	return all_are_settled(r);
+}
+
+/// Append a facet to the new ones; placed: their triangles so far. Returns how many there are then.
+static int32_t append(cr_facets *to, const cr_facets *from, int32_t facet, int32_t placed)
+{
+	cr_facet *f = &to->data[to->count];
+	*f = from->data[facet];
+	memcpy(&to->triangles[placed], &from->triangles[f->first], (size_t)f->count * sizeof *to->triangles);
+	f->first = placed;
+	for (int32_t i = 0; i < f->count; i++)
+		to->of_triangle[to->triangles[placed + i]] = to->count;
+	to->count++;
+	return placed + f->count;
+}
+
+/// Put the facets that stay and those grown again in order.
+static void merge(const regrowth *r)
+{
+	cr_facets *to = r->g.facets;
+	int32_t placed = 0, next = 0;
+	for (int32_t i = 0; i < r->g.topology->triangle_count; i++)
+		to->of_triangle[i] = -1;
+	for (int32_t i = 0; i < r->from->count; i++) {
+		if (r->gone[i])
+			continue;
+		if (next < r->part.count)
+			measure(&r->g, seed_of(r->from, i));
+		while (next < r->part.count && grows_first(&r->g, seed_of(&r->part, next), seed_of(r->from, i)))
+			placed = append(to, &r->part, next++, placed);
+		placed = append(to, r->from, i, placed);
+	}
+	while (next < r->part.count)
+		placed = append(to, &r->part, next++, placed);
+}
+
+/// Find creases and corners again where facets were grown again.
+static void mark_again(const regrowth *r)
+{
+	const cr_topology *t = r->g.topology;
+	cr_facets *f = r->g.facets;
+	memcpy(f->crease, r->from->crease, (size_t)t->triangle_count);
+	memcpy(f->corner, r->from->corner, (size_t)t->vertex_count);
+	for (int32_t i = 0; i < r->count; i++) {
+		const int32_t triangle = (int32_t)r->g.keys[i].value;
+		f->crease[triangle] = creases_of(&r->g, triangle);
+	}
+	for (int32_t v = 0; v < t->vertex_count; v++)
+		f->corner[v] &= (uint8_t)!r->at[v];
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		if (f->crease[i])
+			note_creases(&r->g, i, r->at);
+	}
+	for (int32_t v = 0; v < t->vertex_count; v++)
+		f->corner[v] |= r->g.lines[v] == 1;
+}
+
+/// Room for what only lasts until the facets are made. false: out of memory.
+static bool make_room(carom_context *context, regrowth *r)
+{
+	const cr_topology *t = r->g.topology;
+	const size_t n = (size_t)t->triangle_count, m = (size_t)t->vertex_count;
+	growth *g = &r->g;
+	g->areas = cr_alloc(context, n * sizeof *g->areas);
+	g->sizes = cr_alloc(context, n * sizeof *g->sizes);
+	g->stack = cr_alloc(context, n * sizeof *g->stack);
+	g->keys = cr_alloc(context, 2 * n * sizeof *g->keys);
+	g->first_line = cr_alloc(context, m * sizeof *g->first_line);
+	g->lines = cr_alloc_zero(context, m);
+	r->part.data = cr_alloc(context, n * sizeof *r->part.data);
+	r->part.triangles = cr_alloc(context, n * sizeof *r->part.triangles);
+	r->again = cr_alloc(context, n);
+	r->gone = cr_alloc_zero(context, (size_t)r->from->count);
+	r->at = cr_alloc_zero(context, m);
+	return g->areas && g->sizes && g->stack && g->keys && g->first_line && g->lines && r->part.data && r->part.triangles &&
+		r->again && r->gone && r->at;
+}
+
+static void free_room(carom_context *context, regrowth *r)
+{
+	const cr_topology *t = r->g.topology;
+	const size_t n = (size_t)t->triangle_count, m = (size_t)t->vertex_count;
+	growth *g = &r->g;
+	cr_free(context, g->areas, n * sizeof *g->areas);
+	cr_free(context, g->sizes, n * sizeof *g->sizes);
+	cr_free(context, g->stack, n * sizeof *g->stack);
+	cr_free(context, g->keys, 2 * n * sizeof *g->keys);
+	cr_free(context, g->first_line, m * sizeof *g->first_line);
+	cr_free(context, g->lines, m);
+	cr_free(context, r->part.data, n * sizeof *r->part.data);
+	cr_free(context, r->part.triangles, n * sizeof *r->part.triangles);
+	cr_free(context, r->again, n);
+	cr_free(context, r->gone, (size_t)r->from->count);
+	cr_free(context, r->at, m);
+}
+
+/// Everything, once there is room. CAROM_INVALID_MESH: the facets have to be made of the whole mesh.
+static carom_result refit(carom_context *context, regrowth *r, const cr_change *change, bool closed)
+{
+	cr_facets *f = r->g.facets;
+	choose_again(r, change);
+	if (!grow_again(r))
+		return CAROM_INVALID_MESH;
+	const size_t count = (size_t)(r->from->count - r->gone_count) + (size_t)r->part.count;
+	f->data = cr_alloc(context, count * sizeof *f->data);
+	if (!f->data)
+		return CAROM_OUT_OF_MEMORY;
+	merge(r);
+	mark_again(r);
+	list_corners(f);
+	f->convex = closed && is_convex(&r->g);
+	return CAROM_SUCCESS;
+}
+
+carom_result cr_facets_refit(carom_context *context, const cr_topology *t, const cr_change *change, const cr_facets *from,
+	const float lower[3], const float upper[3], bool closed, cr_facets *facets)
+{
+	const size_t n = (size_t)t->triangle_count, m = (size_t)t->vertex_count;
+	*facets = (cr_facets){ .of_triangle = cr_alloc(context, n * sizeof(int32_t)),
+		.triangles = cr_alloc(context, n * sizeof(int32_t)),
+		.crease = cr_alloc(context, n),
+		.corner = cr_alloc(context, m),
+		.triangle_count = t->triangle_count,
+		.vertex_count = t->vertex_count };
+	regrowth r = { .g = { .context = context, .topology = t, .facets = facets, .tolerance = tolerance_in(lower, upper) },
+		.from = from };
+	const bool enough = make_room(context, &r) && facets->of_triangle && facets->triangles && facets->crease && facets->corner;
+	const carom_result result = enough ? refit(context, &r, change, closed) : CAROM_OUT_OF_MEMORY;
+	free_room(context, &r);
+	if (result != CAROM_SUCCESS)
+		cr_facets_free(context, facets);
+	return result;
 }
 
 void cr_facets_free(carom_context *context, cr_facets *f)

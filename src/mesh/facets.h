@@ -5,7 +5,7 @@
 #ifndef CR_MESH_FACETS_H
 #define CR_MESH_FACETS_H
 
-#include "mesh/topology.h"
+#include "mesh/refit.h"
 
 /// Hulls of so many corners can be asked for all of them.
 enum { CR_FEW_CORNERS = 32 };
@@ -35,7 +35,13 @@ typedef struct cr_facets {
 
 /// Make the facets of a topology. Returns false when out of memory: then they are empty.
 bool cr_facets_build(carom_context *context, const cr_topology *topology, bool closed, cr_facets *facets);
-/// Free the facets that cr_facets_build made.
+/// Make the facets of a topology that was refitted from those before, with the bits that cr_facets_build gives them: what is near the
+/// change is grown again, the rest copied. lower, upper: the box of the triangles in use, before and after; there are some.
+/// CAROM_INVALID_MESH where facets farther away would change too: then they have to be built. CAROM_OUT_OF_MEMORY comes without a text.
+/// On failure the facets are empty.
+carom_result cr_facets_refit(carom_context *context, const cr_topology *topology, const cr_change *change,
+	const cr_facets *from, const float lower[3], const float upper[3], bool closed, cr_facets *facets);
+/// Free the facets that cr_facets_build or cr_facets_refit made.
 void cr_facets_free(carom_context *context, cr_facets *facets);
 /// Bytes held.
 size_t cr_facets_bytes(const cr_facets *facets);

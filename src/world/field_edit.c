@@ -189,6 +189,21 @@ static void mend_report(carom_mesh *mesh, const cr_change *change)
 	}
 }
 
+/// Make the facets of a refitted copy: near the change alone, where the box of the field stays, and with it what counts as flat.
+static carom_result refit_facets(const edit *e, const cr_change *change, carom_mesh *mesh)
+{
+	const cr_collider *before = &e->from->collider, *after = &mesh->collider;
+	const bool closed = mesh->report.closed && mesh->report.components == 1;
+	carom_result result = CAROM_INVALID_MESH;
+	if (memcmp(before->lower, after->lower, sizeof after->lower) == 0 &&
+		memcmp(before->upper, after->upper, sizeof after->upper) == 0)
+		result = cr_facets_refit(
+			e->context, &mesh->topology, change, &e->from->facets, after->lower, after->upper, closed, &mesh->facets);
+	if (result == CAROM_INVALID_MESH)
+		result = cr_facets_build(e->context, &mesh->topology, closed, &mesh->facets) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+	return result == CAROM_SUCCESS ? result : cr_fail_memory(e->context, "the facets of a mesh");
+}
+
 /// Refit a copy, whose facets and touched cells go beside its block.
 static carom_result refit(const edit *e, const int32_t *vertices, int32_t count, carom_mesh *mesh, cr_change *change)
 {
@@ -200,9 +215,8 @@ static carom_result refit(const edit *e, const int32_t *vertices, int32_t count,
 	if (result == CAROM_SUCCESS)
 		result =
 			cr_collider_refit(e->context, &mesh->collider, change, true, cr_field_resolution(f->columns, f->rows, f->spacing));
-	if (result == CAROM_SUCCESS &&
-		!cr_facets_build(e->context, &mesh->topology, mesh->report.closed && mesh->report.components == 1, &mesh->facets))
-		result = cr_fail_memory(e->context, "the facets of a mesh");
+	if (result == CAROM_SUCCESS)
+		result = refit_facets(e, change, mesh);
 	if (result == CAROM_SUCCESS)
 		mend_report(mesh, change);
 	set_holes(e, mesh->field.holes);
