@@ -14,7 +14,7 @@ static carom_body_id add(carom_world *world, carom_shape shape, carom_vec3 posit
 	return id;
 }
 
-/// Moves a shape along a way until it meets something. What remains of the way beyond is bent along the surface.
+/// Moves a shape along a way until it meets something. The remaining way is bent along the surface.
 static int step(const carom_world *world, const carom_shape *shape, carom_pose *pose, carom_vec3 way)
 {
 	for (int bend = 0; bend < 3; bend++) {

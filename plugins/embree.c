@@ -125,7 +125,7 @@ const carom_ray_plugin *carom_create_embree_plugin(void)
 	if (plugin == NULL) {
 		return NULL;
 	}
-	// One thread: the library decides what runs in parallel, and a build by one thread gives the same tree each time.
+	// One thread: the library decides on parallel work, and a build by one thread gives the same tree each time.
 	plugin->device = rtcNewDevice("threads=1");
 	if (plugin->device == NULL) {
 		free(plugin);

@@ -45,7 +45,7 @@ static void check(carom_context *context, carom_result result)
 	exit(1);
 }
 
-// ---- What moves ----
+// ---- Moving shapes ----
 
 static int random_below(uint64_t *state, int count) { return (int)random_between(state, 0, count); }
 
@@ -131,7 +131,7 @@ static carom_shape random_mesh(bench *b)
 	return (carom_shape){ .type = CAROM_MESH, .mesh = random_below(&b->seed, 3) ? b->torus : b->field };
 }
 
-/// A way of a plane: mostly below what moves.
+/// A way of a plane: mostly below the moving shape.
 static carom_motion random_plane_motion(bench *b)
 {
 	carom_motion motion = { random_pose(&b->seed, 1), random_pose(&b->seed, 1) };

@@ -1,6 +1,6 @@
 /// carom_peers: Carom and the libraries that were found when it was built, on the same recorded motion, in one run. The
-/// libraries take turns, repetition by repetition and frame by frame, so that what else the machine does hits all alike.
-/// What was found is compared before any time is printed.
+/// libraries take turns, repetition by repetition and frame by frame, so that other work of the machine hits all alike.
+/// Findings are compared before any time is printed.
 
 #include "peer_clock.h"
 #include "peer_report.h"
@@ -145,7 +145,7 @@ int64_t count_missing(const std::vector<Pair> &list, const std::vector<Pair> &ot
 	return static_cast<int64_t>(rest.size());
 }
 
-/// Run all libraries on one frame, in turns; add what came out to the result of its phase.
+/// Run all libraries on one frame, in turns; add the outcome to the result of its phase.
 void run_frame(
 	const std::vector<std::unique_ptr<Peer>> &peers, const Frame &frame, int reps, const Truth &truth, PhaseResult &result)
 {
@@ -201,7 +201,8 @@ PhaseResult run_phase(
 	return result;
 }
 
-/// Rays whose answers differ: hit or not, from which side, or t by more than 1e-5 of itself and the rounding of the mesh's size.
+/// Rays whose answers differ: hit or not, from which side, or t by more than 1e-5 of itself and the rounding of the mesh's
+/// size.
 int64_t count_differences(const RayHits &a, const RayHits &b, double size)
 {
 	int64_t count = 0;

@@ -1,4 +1,4 @@
-/// Tables on stdout and rows of a CSV file: times beside what was found in them.
+/// Tables on stdout and rows of a CSV file: times beside the findings.
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-/// What was measured of one library over the frames of one phase.
+/// The measurements of one library over the frames of one phase.
 struct Measured {
 	double min_ms = 0;    ///< mean over frames of the fastest repetition
 	double median_ms = 0; ///< mean over frames of the median repetition
@@ -30,7 +30,7 @@ struct PhaseResult {
 	std::vector<Measured> peers;
 };
 
-/// What was measured of one way to cast rays.
+/// The measurements of one way to cast rays.
 struct MeasuredRays {
 	double min_ns = 0; ///< per ray: mean over frames of the fastest repetition
 	double median_ns = 0;

@@ -1,4 +1,4 @@
-/// What every compared library looks like to the comparison: a name and four functions over the frames of one motion of
+/// The form of every compared library: a name and four functions over the frames of one motion of
 /// equal bodies. Each library is one file, peer_<name>.cpp; all read the same poses and the same list of pairs.
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
@@ -39,11 +39,11 @@ struct Pair {
 struct Frame {
 	int index;
 	std::vector<Placement> bodies;
-	std::vector<std::vector<Placement>> before; ///< the steps before it, in order, for what remembers
+	std::vector<std::vector<Placement>> before; ///< the steps before it, in order, for libraries that remember
 	std::vector<Pair> pairs;
 };
 
-/// What a library found in one frame: the colliding pairs, sorted, and the number of its contact points.
+/// The findings of a library in one frame: the colliding pairs, sorted, and the number of its contact points.
 struct Answer {
 	std::vector<Pair> colliding;
 	int64_t contacts = 0;
@@ -75,10 +75,10 @@ std::unique_ptr<Peer> create_ode(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_bullet(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_fcl(const Mesh &mesh, int body_count);
 
-/// Time that this thread has spent on a core, ms: what it would take on an idle machine, also when others share it.
+/// Time that this thread has spent on a core, ms: the time that it would take on an idle machine, also when others share it.
 double thread_ms();
 
-/// Print to stderr and end the program. For what only a wrong call or a wrong file can cause.
+/// Print to stderr and end the program. For errors that only a wrong call or a wrong file can cause.
 [[noreturn]] void fail(const std::string &what);
 
 } // namespace bench

@@ -16,7 +16,7 @@ struct RaySet {
 /// Vertices of A inside the local box of B, for each pair in both orders, along the inward vertex normal, without an end.
 RaySet collect_rays(const Mesh &mesh, const Frame &frame);
 
-/// What came back: as in carom_hit_batch.
+/// The hits, as in carom_hit_batch.
 struct RayHits {
 	std::vector<int32_t> triangle;
 	std::vector<float> t;
@@ -34,7 +34,7 @@ class Caster {
 	virtual ~Caster() = default;
 	virtual void prepare(const RaySet &rays) = 0;
 	virtual void cast(const RaySet &rays) = 0;
-	/// Off the clock: write out what the last cast found.
+	/// Off the clock: write out the hits of the last cast.
 	virtual void collect(RayHits &hits) = 0;
 };
 

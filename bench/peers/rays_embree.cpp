@@ -204,7 +204,7 @@ class PacketCaster final : public EmbreeCaster {
 		packet.count = count;
 		RTCRay8 &ray = packet.record.ray;
 		for (int k = 0; k < width; k++) {
-			int i = first + std::min(k, count - 1); // what is left over repeats the last ray, switched off
+			int i = first + std::min(k, count - 1); // lanes left over repeat the last ray, switched off
 			packet.valid[k] = k < count ? -1 : 0;
 			ray.org_x[k] = rays.origin[0][i];
 			ray.org_y[k] = rays.origin[1][i];

@@ -1,6 +1,6 @@
-/// carom_convex_peers: pairs of convex hulls beside libccd (GJK with its polytope, and MPR) and Bullet (GJK and EPA, as its manifolds use
-/// them), whichever are found. One thread, the same hulls and poses. What was found is compared before any time is printed: distances
-/// of hulls that are apart must agree, and a way out must not be shorter than the least one.
+/// carom_convex_peers: pairs of convex hulls beside libccd (GJK with its polytope, and MPR) and Bullet (GJK and EPA, as its
+/// manifolds use them), whichever are found. One thread, the same hulls and poses. What was found is compared before any time
+/// is printed: distances of hulls that are apart must agree, and a way out must not be shorter than the least one.
 ///
 /// Usage: carom_convex_peers [POINTS ...]   (numbers of points a hull; default 8 32 128)
 
@@ -222,7 +222,7 @@ Answer ask_bullet(const Hull &a, const Hull &b, const Pair &p)
 	return { result.m_hasResult ? static_cast<double>(result.m_distance) : 1 };
 }
 
-/// What a world of Bullet does with a new pair: the algorithm that its default dispatcher chooses for
+/// A new pair as a world of Bullet treats it: the algorithm that its default dispatcher chooses for
 /// two hulls, and a manifold. clip: with the axes of all faces and edges, and faces cut against each
 /// other (btDispatcherInfo::m_enableSatConvex), which gives several points.
 class BulletManifolds {
@@ -294,7 +294,7 @@ Differences compare(const std::vector<Hull> &hulls, const std::vector<Pair> &pai
 	for (const Pair &p : pairs) {
 		const double truth = first.ask(hulls[p.a], hulls[p.b], p).distance, other = peer.ask(hulls[p.a], hulls[p.b], p).distance;
 		if (std::fabs(truth) < 1e-4)
-			continue; // touching within what float tells
+			continue; // touching within the precision of float
 		if ((truth < 0) != (other < 0))
 			d.verdict++;
 		else if (truth > 0)

@@ -1,6 +1,6 @@
-/// carom_distance_peers: least distances of two meshes beside FCL (RSS trees, its fastest for this), and nearest points of a mesh
-/// beside Embree's point query, whichever are found, one thread, the same poses and points. What was found is compared before any
-/// time is printed.
+/// carom_distance_peers: least distances of two meshes beside FCL (RSS trees, its fastest for this), and nearest points of a
+/// mesh beside Embree's point query, whichever are found, one thread, the same poses and points. What was found is compared
+/// before any time is printed.
 
 #include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
@@ -105,7 +105,7 @@ carom_quat random_turn(Random &random)
 	return { q[0] / length, q[1] / length, q[2] / length, q[3] / length };
 }
 
-/// The least over repetitions of what one of count takes, ns.
+/// The least time of one of count over the repetitions, ns.
 double measure(int reps, int count, const std::function<void()> &work)
 {
 	double best = std::numeric_limits<double>::infinity();
@@ -138,8 +138,8 @@ double carom_distance(const Mesh &a, const Mesh &b, const carom_pose &pose)
 	return gap.distance;
 }
 
-/// B turned at random and moved towards the middle of A until it is just gap away; 0: a fifth of the size beyond that. Some ways
-/// lead through a hole: then another is taken.
+/// B turned at random and moved towards the middle of A until it is just gap away; 0: a fifth of the size beyond that. Some
+/// ways lead through a hole: then another is taken.
 carom_pose place(const Mesh &a, const Mesh &b, double gap, Random &random)
 {
 	for (int attempt = 0; attempt < 100; attempt++) {
@@ -237,7 +237,7 @@ void compare_meshes(const Mesh &a, const Mesh &b, int reps)
 // ---- Points ----
 
 #ifdef BENCH_HAVE_EMBREE
-/// Ericson 5.1.5 in float: what Embree's own tutorial does in its callback.
+/// Ericson 5.1.5 in float, as Embree's own tutorial has it in its callback.
 struct Vec {
 	float x, y, z;
 };

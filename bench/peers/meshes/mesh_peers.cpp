@@ -1,4 +1,4 @@
-/// carom_mesh_peers: what making a mesh of Carom, and loading a baked one, takes beside ODE, Bullet and
+/// carom_mesh_peers: the time of making a mesh of Carom, and of loading a baked one, beside ODE, Bullet and
 /// FCL, whichever are found: one thread, the same triangles, in turns. Each is given the arrays that it
 /// wants, made off the clock.
 
@@ -54,7 +54,7 @@ struct Shape {
 	Shape &operator=(const Shape &) = delete;
 };
 
-/// One way to make a mesh. A call makes one and returns what frees it, off the clock.
+/// One way to make a mesh. A call makes one and returns the function that frees it, off the clock.
 struct Maker {
 	const char *name;
 	std::function<std::function<void()>()> make;

@@ -559,7 +559,7 @@ Peer fcl_distances(const Input &in)
 
 // ---- Measuring ----
 
-/// The peers take turns; the first is what the others are compared with.
+/// The peers take turns; the others are compared with the first.
 void measure(std::vector<Peer> &peers, std::vector<std::vector<double>> &answers, size_t pairs)
 {
 	answers.assign(peers.size(), std::vector<double>(pairs));

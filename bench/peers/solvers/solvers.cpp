@@ -1,5 +1,6 @@
-/// carom_solvers: do Carom's contacts hold bodies up? Stacks, drops, slides and a house of 300 bricks, as boxes and as meshes, with the solvers
-/// of ODE and of Bullet, whichever are found. Each scene says what must hold at its end; a scene that does not hold ends the program with 1.
+/// carom_solvers: do Carom's contacts hold bodies up? Stacks, drops, slides and a house of 300 bricks, as boxes and as meshes,
+/// with the solvers of ODE and of Bullet, whichever are found. Each scene states the condition at its end; a scene that does
+/// not hold ends the program with 1.
 
 #include "solver.h"
 
@@ -26,7 +27,7 @@ struct Scene {
 	double most_sink;          // metres that a brick may be lower at the end
 	double most_speed;         // m/s, of the last second, beside the speed that it should have
 	double velocity[3];        // at which every brick should move on; from where it started, or from where it lands
-	bool falls;                // only the end of the fall counts: what drifts is not judged
+	bool falls;                // only the end of the fall counts: drift is not judged
 };
 
 Brick brick_at(double x, double y, double z, double hx, double hy, double hz, double yaw = 0)
@@ -70,11 +71,12 @@ Scene slide()
 	return s;
 }
 
-/// Five storeys of three courses; a course is a ring of 20 bricks of 0.4 x 0.2 x 0.2. The long and the short walls take the corners in turns,
-/// so that the bricks overlap by half their length.
+/// Five storeys of three courses; a course is a ring of 20 bricks of 0.4 x 0.2 x 0.2. The long and the short walls take the
+/// corners in turns, so that the bricks overlap by half their length.
 Scene house()
 {
-	// Bricks creep sideways with any solver: by less than half of their length. The house stands while none has sunk by a tenth of a course.
+	// Bricks creep sideways with any solver: by less than half of their length. The house stands while none has sunk by a tenth
+	// of a course.
 	Scene s = { "house of 300 bricks", 60, 0.6, ground(), 0.2, 0.02, INFINITY, {}, false };
 	const double length = 0.4, width = 0.2, x_side = 6 * length, z_side = 5 * length;
 	for (int course = 0; course < 15; course++) {
@@ -215,7 +217,7 @@ Outcome run(const Scene &scene, Solver &solver, int cells)
 		const double *v = scene.velocity;
 		const double drift = std::hypot(
 			p.x - from.x - v[0] * scene.seconds, p.y - from.y - v[1] * scene.seconds, p.z - from.z - v[2] * scene.seconds);
-		// What fell must lie on the ground.
+		// Fallen bricks must lie on the ground.
 		out.drift = std::max(out.drift, scene.falls ? (p.y < 0.4 || p.y > 0.9 ? drift : 0) : drift);
 		out.sink = std::max(out.sink, from.y - p.y);
 	}

@@ -20,7 +20,7 @@ struct Cloud {
 
 using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Cloud>, Cloud, 3, uint32_t>;
 
-/// Takes what is near sphere i: of two, the larger one reports, and the one with the lower number when they are alike.
+/// Takes the spheres near sphere i: of two, the larger one reports, and the one with the lower number when they are alike.
 struct Collect {
 	const Sphere *spheres;
 	uint32_t i;

@@ -1,4 +1,4 @@
-/// What every library looks like to the comparison on spheres: it makes its search structure for one set, and finds all pairs of
+/// The form of every library in the comparison on spheres: it makes its search structure for one set, and finds all pairs of
 /// spheres that touch. Each library is one file, find_<name>.cpp.
 #ifndef BENCH_SPHERE_FINDERS_H
 #define BENCH_SPHERE_FINDERS_H
@@ -36,7 +36,7 @@ inline bool touch(const Sphere &a, const Sphere &b)
 /// The pairs that each thread found. On the clock like the search: all write a list.
 using PairLists = std::vector<std::vector<carom_sphere_pair>>;
 
-/// What was found: the number, and the sum of the pairs' hashes, whatever their order.
+/// The findings: the number, and the sum of the pairs' hashes, whatever their order.
 struct Found {
 	int64_t pairs = 0;
 	uint64_t hash = 0;
@@ -63,7 +63,7 @@ class SphereFinder {
 	virtual void find() = 0;
 	/// Milliseconds of the last find that are not for finding: sorting, which only Carom does.
 	virtual double sorting_ms() const { return 0; }
-	/// Off the clock: what the last find found.
+	/// Off the clock: the findings of the last find.
 	virtual Found found() = 0;
 };
 

@@ -1,5 +1,5 @@
-/// carom_sphere_peers: Carom and the libraries that were found when it was built, on the same set of spheres, in one run. All take
-/// turns, so that what else the machine does hits all alike. What was found is compared before any time is printed.
+/// carom_sphere_peers: Carom and the libraries that were found when it was built, on the same set of spheres, in one run. All
+/// take turns, so that other work of the machine hits all alike. Findings are compared before any time is printed.
 
 #include "sphere_finders.h"
 #include "peer_process.h"
@@ -197,7 +197,8 @@ struct Workload {
 	SphereView view() const { return { static_cast<const Sphere *>(set.values), set.count }; }
 };
 
-/// Take out of a set what touches a sphere of a lower number, and what stands out of the cube: springs would throw it about.
+/// Take out of a set the spheres that touch one of a lower number, and those that stand out of the cube: springs would throw it
+/// about.
 void take_apart(sim_sphere_set &set, double side)
 {
 	carom_context *context = nullptr;

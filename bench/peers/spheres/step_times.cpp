@@ -1,5 +1,5 @@
-/// See step_times.h. LAMMPS gets gran/hooke without its tangential part, its list checked in each step and rebuilt when a sphere has moved
-/// by half the skin, and bins that hold about one sphere where half the cutoff would make too many of them.
+/// See step_times.h. LAMMPS gets gran/hooke without its tangential part, its list checked in each step and rebuilt when a
+/// sphere has moved by half the skin, and bins that hold about one sphere where half the cutoff would make too many of them.
 
 #include "step_times.h"
 
@@ -121,7 +121,7 @@ StepTimes simulate_ours(const sim_sphere_set &set, const StepSetting &setting, c
 		detection += step.ms_detection / setting.steps;
 		update += step.ms_update / setting.steps;
 	}
-	sim_granular_get_view(granular); // what was put off counts
+	sim_granular_get_view(granular); // work that was put off counts
 	times.ms = (wall_ms() - start) / setting.steps;
 	times.contacts = static_cast<double>(step.contacts);
 	char note[160];

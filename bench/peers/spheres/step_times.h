@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// What both simulate: a linear spring and a dashpot along the normal, gravity along -y, six walls of the same law.
+/// The law that both simulate: a linear spring and a dashpot along the normal, gravity along -y, six walls of the same law.
 struct StepSetting {
 	int steps = 0;
 	int warm_up = 20;
