@@ -30,6 +30,14 @@ lengths() {
 while read -r place lines; do
 	complain "$place: a function of $lines lines; at most 60"
 done < <(sources src sim io scene view tools bench plugins | lengths | awk '$2 > 60')
+# Nor has a helper of the tests; a case of a test may be a long table.
+while read -r place lines; do
+	complain "$place: a helper of $lines lines; at most 60"
+done < <(sources tests | xargs -r awk '
+	FNR == 1 { start = 0; before = "" }
+	/^\{$/ { start = FNR; name = before }
+	start && /^\}$/ { if (FNR - start - 1 > 60 && name !~ /^TEST\(/) print FILENAME ":" start, FNR - start - 1; start = 0 }
+	{ before = $0 }')
 for folder in src sim io scene view tools bench; do
 	long=$(sources "$folder" | lengths | awk '{ all++; long += $2 > 25 } END { if (10 * long > all) print long " of " all }')
 	[[ -z $long ]] || complain "$folder: $long functions have more than 25 lines; at most one of ten"
