@@ -55,15 +55,6 @@ v3d cr_fan_vertex_normal(const cr_topology *t, const cr_fans *fans, int32_t vert
 	return rounded(sum);
 }
 
-/// The unit normal of a triangle, as cr_triangle_angles has it.
-static v3d face_normal(const cr_topology *t, int32_t triangle)
-{
-	v3d p[3];
-	for (int k = 0; k < 3; k++)
-		p[k] = v3d_from_floats(&t->vertices[3 * (int64_t)t->triangles[3 * (int64_t)triangle + k]]);
-	return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
-}
-
 v3d cr_fan_edge_normal(const cr_topology *t, const cr_fans *fans, int32_t triangle, int k)
 {
 	const int32_t *corners = &t->triangles[3 * (int64_t)triangle];
@@ -72,7 +63,7 @@ v3d cr_fan_edge_normal(const cr_topology *t, const cr_fans *fans, int32_t triang
 	for (int32_t i = fans->first[from]; i < fans->first[from + 1]; i++) {
 		const int32_t *other = &t->triangles[fans->corners[i] - fans->corners[i] % 3];
 		if (t->weld[other[0]] == to || t->weld[other[1]] == to || t->weld[other[2]] == to)
-			sum = v3d_add(sum, face_normal(t, fans->corners[i] / 3));
+			sum = v3d_add(sum, cr_face_normal(t, fans->corners[i] / 3));
 	}
 	return rounded(sum);
 }

@@ -142,13 +142,6 @@ static bool store_normals(cr_topology *t, const cr_change *c, const v3d *sums)
 	return all;
 }
 
-static v3d face_normal(const cr_topology *t, int32_t triangle)
-{
-	v3d p[3];
-	points_of(t, triangle, p);
-	return v3d_normalize(v3d_cross(v3d_sub(p[1], p[0]), v3d_sub(p[2], p[0])));
-}
-
 /// An edge by its ends as welded, the smaller first.
 static uint64_t key_of(const cr_topology *t, int64_t side)
 {
@@ -183,7 +176,7 @@ static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 		if (across < triangle && c->of_triangle[across])
 			continue; // it was mended from there
 		const v3d zero = { 0, 0, 0 };
-		const v3d sum = v3d_add(v3d_add(zero, face_normal(t, triangle)), face_normal(t, across));
+		const v3d sum = v3d_add(v3d_add(zero, cr_face_normal(t, triangle)), cr_face_normal(t, across));
 		cr_store_normal(sum, &t->edge_normals[3 * side]);
 		cr_store_normal(sum, &t->edge_normals[3 * side_at(t, across, key)]);
 	}
@@ -219,7 +212,7 @@ static bool mend_other_edges(carom_context *context, cr_topology *t, cr_key *key
 			if (at >= 0 && store)
 				cr_store_normal(sums[at], &t->edge_normals[3 * side]);
 			else if (at >= 0)
-				sums[at] = v3d_add(sums[at], face_normal(t, (int32_t)(side / 3)));
+				sums[at] = v3d_add(sums[at], cr_face_normal(t, (int32_t)(side / 3)));
 		}
 	}
 	cr_free(context, sums, (size_t)count * sizeof *sums);

@@ -59,13 +59,30 @@ static void corner_angles(const v3d corner[3], double angles[3])
 	cr_acos_three(cosines, angles);
 }
 
-void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3])
+static void points_of(const cr_topology *topology, int32_t triangle, v3d points[3])
 {
 	const int32_t *corner = topology->triangles + 3 * (int64_t)triangle;
-	v3d points[3];
 	for (int k = 0; k < 3; k++)
 		points[k] = position_of(topology, corner[k]);
-	*normal = v3d_normalize(v3d_cross(v3d_sub(points[1], points[0]), v3d_sub(points[2], points[0])));
+}
+
+static v3d normal_of(const v3d points[3])
+{
+	return v3d_normalize(v3d_cross(v3d_sub(points[1], points[0]), v3d_sub(points[2], points[0])));
+}
+
+v3d cr_face_normal(const cr_topology *topology, int32_t triangle)
+{
+	v3d points[3];
+	points_of(topology, triangle, points);
+	return normal_of(points);
+}
+
+void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3])
+{
+	v3d points[3];
+	points_of(topology, triangle, points);
+	*normal = normal_of(points);
 	corner_angles(points, angles);
 }
 

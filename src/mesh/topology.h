@@ -31,6 +31,8 @@ carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_de
 void cr_topology_free(carom_context *context, cr_topology *topology);
 size_t cr_topology_bytes(const cr_topology *topology);
 
+/// The unit normal of a triangle.
+v3d cr_face_normal(const cr_topology *topology, int32_t triangle);
 /// The unit normal of a triangle and the angles at its corners, which weigh it in the normals of its vertices.
 void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3]);
 /// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the rounding of its terms.

@@ -84,12 +84,17 @@ static carom_result add_mesh(carom_sweep *sweep, const cr_body *body)
 	return body->deforming ? cr_add_lent_mesh(sweep, &def, &mesh) : carom_sweep_add_mesh(sweep, &def, &mesh);
 }
 
-static carom_result make_scene(carom_world *world)
+void cr_forget_impact_scene(cr_impacts *impacts)
 {
-	cr_impacts *impacts = &world->impacts;
 	carom_destroy_sweep(impacts->sweep);
 	impacts->sweep = NULL;
 	impacts->members.count = 0;
+}
+
+static carom_result make_scene(carom_world *world)
+{
+	cr_impacts *impacts = &world->impacts;
+	cr_forget_impact_scene(impacts);
 	if (!cr_array_reserve(&world->memory, &impacts->members, impacts->next.count))
 		return cr_fail_memory(world->context, "the impacts of a world");
 	carom_sweep *sweep;

@@ -30,6 +30,8 @@ typedef struct cr_impacts {
 carom_result cr_find_impacts(carom_world *world);
 /// Add to a hash, which stays as it is when there are none.
 uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash);
+/// Drop the scene: triangles of a body in it are others. The next step makes it again.
+void cr_forget_impact_scene(cr_impacts *impacts);
 void cr_impacts_free(carom_context *memory, cr_impacts *impacts);
 
 #endif

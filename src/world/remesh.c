@@ -90,19 +90,12 @@ static bool keeps_faces(const remesh *r)
 		memcmp(t->triangles, old->triangles, 3 * (size_t)t->triangle_count * sizeof *t->triangles) == 0;
 }
 
-static void forget_scene(cr_impacts *impacts)
-{
-	carom_destroy_sweep(impacts->sweep);
-	impacts->sweep = NULL;
-	impacts->members.count = 0;
-}
-
 static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deforming *made)
 {
 	carom_shape shape = body->shape.def;
 	shape.mesh = r->mesh;
 	if (!keeps_faces(r))
-		forget_scene(&world->impacts);
+		cr_forget_impact_scene(&world->impacts);
 	cr_deforming_free(&world->memory, body->deforming);
 	cr_shape_free(&body->shape);
 	cr_shape_init(&shape, &body->shape);

@@ -19,18 +19,10 @@ static void note(cr_body *part, cr_reshaping reshaping)
 	part->reshaped = part->reshaped > reshaping ? part->reshaped : (uint8_t)reshaping;
 }
 
-/// The scene of impacts holds the triangles of rigid meshes too.
-static void forget_scene(cr_impacts *impacts)
-{
-	carom_destroy_sweep(impacts->sweep);
-	impacts->sweep = NULL;
-	impacts->members.count = 0;
-}
-
 static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
 {
 	if (part->shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
-		forget_scene(&world->impacts);
+		cr_forget_impact_scene(&world->impacts); // it holds the triangles of rigid meshes too
 	cr_drop_body_shape(world, &part->shape);
 	part->shape = *shape;
 }
@@ -138,7 +130,7 @@ static void swap_parts(carom_world *world, cr_body *first, const new_parts *made
 	made->compound->pose = old->pose;
 	for (int32_t i = made->count; i < old->count; i++) {
 		if (first[i].shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
-			forget_scene(&world->impacts);
+			cr_forget_impact_scene(&world->impacts);
 		cr_end_part(world, &first[i]);
 	}
 	first->compound = made->compound;

@@ -363,11 +363,8 @@ static bool is_scene_kept(const carom_world *world, const carom_snapshot *s)
 static void restore_impacts(carom_world *world, const carom_snapshot *s, bool scene_kept)
 {
 	cr_impacts *impacts = &world->impacts;
-	if (!scene_kept) {
-		carom_destroy_sweep(impacts->sweep);
-		impacts->sweep = NULL;
-		impacts->members.count = 0;
-	}
+	if (!scene_kept)
+		cr_forget_impact_scene(impacts);
 	impacts->stale = true;
 	impacts->deforming_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++)
