@@ -151,24 +151,41 @@ static carom_result make_again(const edit *e, carom_mesh **edited)
 
 // ---- Refitting ----
 
-/// The vertices that move [*count], with their places behind them. NULL: out of memory.
-static int32_t *list_moved(const edit *e, size_t *bytes, int32_t *count)
+/// The vertices that move.
+typedef struct moves {
+	int32_t *vertices; // [room]
+	float *places;     // [3 * room]
+	int32_t count;
+	size_t room;
+} moves;
+
+static void free_moves(carom_context *context, moves *m)
 {
-	const int64_t samples = (int64_t)e->region->columns * e->region->rows;
-	*bytes = (size_t)samples * (sizeof(int32_t) + 3 * sizeof(float));
-	*count = 0;
-	int32_t *vertices = cr_alloc(e->context, *bytes);
-	float *places = (float *)(vertices + samples);
-	for (int64_t i = 0; vertices && i < samples; i++) {
-		const int64_t sample = sample_at(e, i);
-		const float *at = &e->from->topology.vertices[3 * sample];
-		if (isnan(e->heights[i]) || e->heights[i] == at[2])
-			continue;
-		vertices[*count] = (int32_t)sample;
-		memcpy(&places[3 * (int64_t)*count], at, 2 * sizeof *at);
-		places[3 * (int64_t)(*count)++ + 2] = e->heights[i];
+	cr_free(context, m->vertices, m->room * sizeof *m->vertices);
+	cr_free(context, m->places, 3 * m->room * sizeof *m->places);
+}
+
+/// List the vertices that move, with their places. false: out of memory, with nothing to free.
+static bool list_moves(const edit *e, moves *m)
+{
+	*m = (moves){ .room = (size_t)e->region->columns * (size_t)e->region->rows };
+	m->vertices = cr_alloc_array(e->context, m->room, sizeof *m->vertices);
+	m->places = cr_alloc_array(e->context, m->room, 3 * sizeof *m->places);
+	if (!m->vertices || !m->places) {
+		free_moves(e->context, m);
+		return false;
 	}
-	return vertices;
+	const float *before = e->from->topology.vertices;
+	for (int64_t i = 0; i < (int64_t)m->room; i++) {
+		const int64_t sample = sample_at(e, i);
+		if (isnan(e->heights[i]) || e->heights[i] == before[3 * sample + 2])
+			continue;
+		float *place = m->places + 3 * (int64_t)m->count;
+		memcpy(place, before + 3 * sample, 2 * sizeof *place);
+		place[2] = e->heights[i];
+		m->vertices[m->count++] = (int32_t)sample;
+	}
+	return true;
 }
 
 /// Note which samples are NaN. They are corners of no cell, before and after.
@@ -205,13 +222,12 @@ static carom_result refit_facets(const edit *e, const cr_change *change, carom_m
 }
 
 /// Refit a copy, whose facets and touched cells go beside its block.
-static carom_result refit(const edit *e, const int32_t *vertices, int32_t count, carom_mesh *mesh, cr_change *change)
+static carom_result refit(const edit *e, const moves *m, carom_mesh *mesh, cr_change *change)
 {
 	const cr_field *f = &mesh->field;
-	const float *places = (const float *)(vertices + (int64_t)e->region->columns * e->region->rows);
 	mesh->edited = true;
 	mesh->facets = (cr_facets){ 0 };
-	carom_result result = cr_topology_refit(e->context, &mesh->topology, vertices, places, count, change);
+	carom_result result = cr_topology_refit(e->context, &mesh->topology, m->vertices, m->places, m->count, change);
 	if (result == CAROM_SUCCESS)
 		result =
 			cr_collider_refit(e->context, &mesh->collider, change, true, cr_field_resolution(f->columns, f->rows, f->spacing));
@@ -223,14 +239,14 @@ static carom_result refit(const edit *e, const int32_t *vertices, int32_t count,
 	return result;
 }
 
-static carom_result copy_and_refit(const edit *e, const int32_t *vertices, int32_t count, carom_mesh **edited)
+static carom_result copy_and_refit(const edit *e, const moves *m, carom_mesh **edited)
 {
 	cr_change change = { 0 };
 	carom_mesh *copy = NULL;
 	carom_result result = cr_copy_mesh(e->context, e->from, &copy);
 	if (result != CAROM_SUCCESS)
 		return result;
-	result = refit(e, vertices, count, copy, &change);
+	result = refit(e, m, copy, &change);
 	cr_change_free(e->context, &change);
 	if (result == CAROM_SUCCESS)
 		*edited = copy;
@@ -253,12 +269,10 @@ carom_result carom_create_edited_field(carom_context *context, const carom_mesh 
 		return result;
 	if (cells_change(&e))
 		return make_again(&e, edited);
-	size_t bytes;
-	int32_t count;
-	int32_t *vertices = list_moved(&e, &bytes, &count);
-	if (!vertices)
+	moves m;
+	if (!list_moves(&e, &m))
 		return cr_fail_memory(context, "a height field");
-	result = copy_and_refit(&e, vertices, count, edited);
-	cr_free(context, vertices, bytes);
+	result = copy_and_refit(&e, &m, edited);
+	free_moves(context, &m);
 	return result == CAROM_INVALID_MESH ? make_again(&e, edited) : result;
 }
