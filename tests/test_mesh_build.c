@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BUILDS = CAROM_MESH_LBVH + 1, BODIES = 12, STEPS = 6 };
+enum { BUILDS = CAROM_MESH_PLOC + 1, BODIES = 12, STEPS = 6 };
 
 /// The lumpy torus, its trees built as said.
 static carom_mesh *lumpy_mesh(carom_context *context, carom_mesh_build build)
@@ -112,8 +112,9 @@ TEST(mesh_build, faster_builders_make_trees_of_higher_cost)
 		costs[build] = info.sah_cost;
 		carom_release_mesh(mesh);
 	}
-	printf("SAH cost of trees: %.1f, %.1f, %.1f\n", costs[0], costs[1], costs[2]);
+	printf("SAH cost of trees: %.1f, %.1f, %.1f, %.1f, %.1f\n", costs[0], costs[1], costs[2], costs[3], costs[4]);
 	CHECK(costs[CAROM_MESH_SAH] < costs[CAROM_MESH_HLBVH] && costs[CAROM_MESH_SAH] < costs[CAROM_MESH_LBVH]);
+	CHECK(costs[CAROM_MESH_TRBVH] < costs[CAROM_MESH_LBVH] && costs[CAROM_MESH_PLOC] < costs[CAROM_MESH_LBVH]);
 	carom_destroy_context(context);
 }
 
@@ -126,7 +127,7 @@ TEST(mesh_build, unknown_builders_are_refused)
 		carom_mesh *mesh;
 		char text[100];
 		CHECK_INT(carom_create_mesh(context, &def, NULL, &mesh), CAROM_INVALID_ARGUMENT);
-		snprintf(text, sizeof text, "carom_mesh_def.build is %d, not in 0 to 2", value);
+		snprintf(text, sizeof text, "carom_mesh_def.build is %d, not in 0 to 4", value);
 		CHECK_STR(carom_error_text(context), text);
 	}
 	carom_destroy_context(context);

@@ -178,12 +178,16 @@ static carom_context *make_context(int threads)
 	return context;
 }
 
-typedef enum builder { BY_SAH, BY_SAH_FULL, BY_LBVH, BY_HLBVH, BUILDERS } builder;
+typedef enum builder { BY_SAH, BY_SAH_FULL, BY_LBVH, BY_HLBVH, BY_PLOC, BY_TREELETS, BUILDERS } builder;
 
 static carom_result build_by(builder how, carom_context *context, const box_set *set, cr_tree2 *tree)
 {
 	if (how == BY_SAH || how == BY_SAH_FULL)
 		return cr_tree2_build(context, &set->view, how == BY_SAH ? CR_SAH_TRAVERSAL : CR_FULL_LEAVES, tree);
+	if (how == BY_PLOC)
+		return cr_tree2_build_ploc(context, &set->view, CR_SAH_TRAVERSAL, tree);
+	if (how == BY_TREELETS)
+		return cr_tree2_build_treelets(context, &set->view, CR_SAH_TRAVERSAL, tree);
 	return cr_tree2_build_morton(context, &set->view, how == BY_HLBVH, tree);
 }
 
@@ -382,7 +386,7 @@ TEST(tree, threads_do_not_show)
 	const layout kinds[] = { RANDOM_BOXES, CLUSTERED };
 	for (size_t kind = 0; kind < 2 * BUILDERS; kind++) {
 		const builder how = (builder)(kind / 2);
-		box_set set = make_boxes(100000);
+		box_set set = make_boxes(how < BY_PLOC ? 100000 : 30000); // these fill no bins, and take longer
 		fill_boxes(&set, kinds[kind % 2], 9);
 		carom_context *one = make_context(1);
 		cr_tree2 expected;
@@ -454,22 +458,30 @@ TEST(tree, every_allocation_may_fail)
 
 TEST(tree, quality_of_builders)
 {
-	// The codes alone lose to the heuristic, and its top gains some of that back.
+	// The codes alone lose to the heuristic, and its top gains some of that back; so do treelets, and on clusters clustering.
 	carom_context *context = make_context(1);
 	const layout kinds[] = { RANDOM_BOXES, CLUSTERED };
 	for (int kind = 0; kind < 2; kind++) {
-		double costs[BUILDERS];
+		double costs[BUILDERS], wide_costs[BUILDERS];
 		box_set set = make_boxes(20000);
 		fill_boxes(&set, kinds[kind], 31);
 		for (int how = 0; how < BUILDERS; how++) {
 			cr_tree2 tree;
+			cr_tree8 wide;
 			REQUIRE(build_by((builder)how, context, &set, &tree) == CAROM_SUCCESS);
+			REQUIRE(cr_tree8_build(context, &tree, 0, &wide) == CAROM_SUCCESS);
 			costs[how] = cr_tree2_sah_cost(&tree);
+			wide_costs[how] = cr_tree8_sah_cost(&wide);
+			cr_tree8_free(context, &wide);
 			cr_tree2_free(context, &tree);
 		}
-		printf("SAH cost: heuristic %.1f, full leaves %.1f, codes %.1f, codes with a top %.1f\n", costs[BY_SAH],
-			costs[BY_SAH_FULL], costs[BY_LBVH], costs[BY_HLBVH]);
+		printf("SAH cost: heuristic %.1f, full leaves %.1f, codes %.1f, codes with a top %.1f, clustering %.1f, treelets %.1f\n",
+			costs[BY_SAH], costs[BY_SAH_FULL], costs[BY_LBVH], costs[BY_HLBVH], costs[BY_PLOC], costs[BY_TREELETS]);
+		printf("wide trees: %.2f, %.2f, %.2f, %.2f, %.2f, %.2f\n", wide_costs[BY_SAH], wide_costs[BY_SAH_FULL],
+			wide_costs[BY_LBVH], wide_costs[BY_HLBVH], wide_costs[BY_PLOC], wide_costs[BY_TREELETS]);
 		CHECK(costs[BY_SAH] < costs[BY_LBVH] && costs[BY_HLBVH] <= costs[BY_LBVH]);
+		CHECK(wide_costs[BY_TREELETS] < 0.96 * wide_costs[BY_LBVH]);
+		CHECK(costs[BY_PLOC] < costs[BY_LBVH] && wide_costs[BY_PLOC] < 1.05 * wide_costs[BY_LBVH]);
 		free_boxes(&set);
 	}
 	carom_destroy_context(context);

@@ -46,6 +46,10 @@ typedef enum carom_mesh_build {
 	CAROM_MESH_SAH,   ///< by the surface area heuristic: slow to build, fast to search
 	CAROM_MESH_HLBVH, ///< along a curve, the upper levels by the heuristic: for meshes that soon go
 	CAROM_MESH_LBVH,  ///< along a curve: the fastest to build, the slowest to search
+	/// Along a curve, then made better from the leaves up (treelet restructuring, Karras and Aila).
+	CAROM_MESH_TRBVH,
+	/// From the leaves up, each part with the best of its neighbours (Meister and Bittner).
+	CAROM_MESH_PLOC,
 } carom_mesh_build;
 
 /// A triangle mesh. Start from carom_default_mesh_def.

@@ -45,9 +45,13 @@ static carom_result build_tree(
 	carom_context *context, const cr_collider *c, const box_list *boxes, float traversal_cost, cr_tree2 *tree)
 {
 	const cr_build_boxes view = view_boxes(boxes);
-	if (c->build == CAROM_MESH_SAH)
-		return cr_tree2_build(context, &view, traversal_cost, tree);
-	return cr_tree2_build_morton(context, &view, c->build == CAROM_MESH_HLBVH, tree);
+	switch (c->build) {
+	case CAROM_MESH_HLBVH:
+	case CAROM_MESH_LBVH: return cr_tree2_build_morton(context, &view, c->build == CAROM_MESH_HLBVH, tree);
+	case CAROM_MESH_TRBVH: return cr_tree2_build_treelets(context, &view, traversal_cost, tree);
+	case CAROM_MESH_PLOC: return cr_tree2_build_ploc(context, &view, traversal_cost, tree);
+	default: return cr_tree2_build(context, &view, traversal_cost, tree);
+	}
 }
 
 // ---- Triangles ----

@@ -89,9 +89,9 @@ carom_result cr_mesh_check_def(carom_context *context, const carom_mesh_def *def
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.sides is %d, not in 0 to %d", (int)def->sides,
 			(int)CAROM_SIDES_BOTH);
 	}
-	if ((int)def->build < 0 || def->build > CAROM_MESH_LBVH) {
+	if ((int)def->build < 0 || def->build > CAROM_MESH_PLOC) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_mesh_def.build is %d, not in 0 to %d", (int)def->build,
-			(int)CAROM_MESH_LBVH);
+			(int)CAROM_MESH_PLOC);
 	}
 	return CAROM_SUCCESS;
 }

@@ -120,9 +120,7 @@ static void compact(const cr_slot *slots, cr_node2 *out)
 	}
 }
 
-/// Skip links from the child links: a first child skips to its sibling, a second child to where its
-/// parent skips.
-static void link_skips(cr_node2 *nodes, int32_t count)
+void cr_link_skips(cr_node2 *nodes, int32_t count)
 {
 	nodes[0].skip = count;
 	for (int32_t i = 0; i < count; i++) {
@@ -142,7 +140,7 @@ static bool take_nodes(carom_context *context, const cr_slot *slots, cr_tree2 *t
 	if (!tree->nodes)
 		return false;
 	compact(slots, tree->nodes);
-	link_skips(tree->nodes, tree->node_count);
+	cr_link_skips(tree->nodes, tree->node_count);
 	return true;
 }
 

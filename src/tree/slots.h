@@ -36,4 +36,8 @@ typedef int32_t cr_split_fn(const void *user, const cr_slot_job *range, bool par
 /// which the caller fills in. On failure the tree is empty and the caller says so.
 carom_result cr_slots_build(carom_context *context, int32_t count, cr_split_fn *split, const void *user, cr_tree2 *tree);
 
+/// Set the skip links of nodes from their child links: a first child skips to its sibling, a second
+/// child to where its parent skips.
+void cr_link_skips(cr_node2 *nodes, int32_t count);
+
 #endif

@@ -62,6 +62,12 @@ void cr_tree2_free(carom_context *context, cr_tree2 *tree);
 /// tree for any thread count. On failure the tree is empty.
 carom_result cr_tree2_build_morton(carom_context *context, const cr_build_boxes *boxes, bool sah_top, cr_tree2 *tree);
 
+/// Build by parallel locally-ordered clustering (build_ploc.c), and by treelet restructuring (build_treelets.c): slower than along
+/// the curve, and nearly as good as the heuristic, or better. Leaves of up to eight; parallel; the same tree for any thread count.
+/// O(n log n). On failure the tree is empty. traversal_cost as in cr_tree2_build.
+carom_result cr_tree2_build_ploc(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
+carom_result cr_tree2_build_treelets(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
+
 /// The box of a primitive.
 typedef void cr_primitive_box_fn(const void *user, int32_t primitive, float lower[3], float upper[3]);
 /// Has a primitive moved?
