@@ -22,6 +22,7 @@
 
 #include "contact/manifold.h"
 #include "contact/contact_normal.h"
+#include <string.h>
 
 enum {
 	FEW_FACETS = 64,   // a body of so many facets, or fewer, makes patches
@@ -252,107 +253,196 @@ static double reach_of(const cr_manifold *m, int side, v3d direction)
 	return most + (side == 0 ? 0 : v3d_dot(direction, c->translation));
 }
 
-/// The depth of a plane of small hulls is that of all of the body below it: corners outside the overlap may be in the way too.
-/// Edges that have something above them are no plane.
+/// The depth of a plane of small hulls is that of all of the body below it: corners outside the overlap may be in the way too. Edges that
+/// have something above them are no plane.
 static void measure_hulls(const cr_manifold *m, cr_reference_plane *plane)
 {
 	if (plane->facet < 0 && reach_of(m, 1, plane->normal) > plane->offset + m->tolerance)
 		plane->chosen = true;
-	plane->depth = fmax(plane->offset + reach_of(m, 1 - plane->side, v3d_neg(plane->normal)), 0);
+	const double depth = plane->offset + reach_of(m, 1 - plane->side, v3d_neg(plane->normal));
+	plane->depth = depth > 0 ? depth : 0;
+	plane->measured = true;
 }
 
-/// test: of the plane's facet, where the plane's body is not convex.
-static bool stands_for(
-	const cr_manifold *m, const cr_reference_plane *plane, const cr_facet_test *test, const cr_overlap_corner *corner)
+static bool is_convex(const cr_manifold *m, int side) { return m->overlap->facets[side]->convex; }
+
+/// Does a plane stand for all corners below it, without a look at its facet?
+static bool stands_for_all(const cr_manifold *m, const cr_reference_plane *plane)
 {
-	const cr_facets *const *facets = m->overlap->facets;
-	if (plane->facet < 0)
-		return (facets[0]->convex && facets[1]->convex) || is_of_edges(plane, corner);
-	if (facets[plane->side]->convex)
-		return true;
+	return plane->facet < 0 ? is_convex(m, 0) && is_convex(m, 1) : is_convex(m, plane->side);
+}
+
+/// The test of a plane's facet, made when it is first asked for; NULL: out of memory.
+static const cr_facet_test *test_of(cr_manifold *m, cr_reference_plane *plane)
+{
+	if (plane->test)
+		return plane->test;
+	plane->test = cr_arena_alloc(&m->completion->worker->arena, sizeof *plane->test);
+	if (plane->test)
+		cr_begin_facet_test(m->completion, plane->side, plane->facet, 10 * m->tolerance, plane->test);
+	m->failed = m->failed || !plane->test;
+	return plane->test;
+}
+
+/// Does the facet of a plane, whose body is not convex, stand for a corner?
+static bool facet_stands_for(cr_manifold *m, cr_reference_plane *plane, const cr_overlap_corner *corner)
+{
 	if (corner->kind == CR_CORNER_PIERCE && corner->side != plane->side &&
-		facets[plane->side]->of_triangle[corner->other] == plane->facet)
+		m->overlap->facets[plane->side]->of_triangle[corner->other] == plane->facet)
 		return true;
-	return cr_facet_has(test, corner->at);
+	const cr_facet_test *test = test_of(m, plane);
+	return test && cr_facet_has(test, corner->at);
 }
 
-/// The depth of a corner that a plane stands for. A corner on its own facet is at no depth itself: the other body's surface
-/// below it is.
-static double depth_below(const cr_manifold *m, const cr_reference_plane *plane, const cr_overlap_corner *corner, double depth)
+static size_t entry_of(const cr_manifold *m, int32_t plane, int32_t corner)
 {
+	return (size_t)plane * (size_t)m->overlap->count + (size_t)corner;
+}
+
+/// The depth of a corner below a plane; negative: the plane does not stand for it. Finds out what is not known yet: most
+/// planes are given up before that.
+static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
+{
+	const size_t entry = entry_of(m, number, corner_number);
+	const float unproved = m->unproved[entry];
+	if (unproved < 0)
+		return m->depth[entry];
+	cr_reference_plane *plane = &m->planes[number];
+	const cr_overlap_corner *corner = &m->overlap->corners[corner_number];
+	m->unproved[entry] = -1;
 	int32_t triangle;
-	if (plane->facet >= 0 && corner->side == plane->side && corner->kind != CR_CORNER_PIERCE && depth <= m->tolerance)
-		return cr_way_through(m->completion, 1 - plane->side, corner->at, v3d_neg(plane->normal), &triangle);
-	return fmax(depth, 0);
+	if (!stands_for_all(m, plane) && !facet_stands_for(m, plane, corner))
+		return -1;
+	m->depth[entry] = isfinite(unproved)
+		? unproved
+		: (float)cr_way_through(m->completion, 1 - plane->side, corner->at, v3d_neg(plane->normal), &triangle);
+	return m->depth[entry];
 }
 
-/// The depth of each corner below a plane, and whether a corner lies above it.
-static void measure_corners(const cr_manifold *m, const cr_reference_plane *plane, float *row, bool *above)
+/// Find out the depths below a plane that may be at most limit.
+static void prove_row(cr_manifold *m, int32_t plane, double limit)
 {
-	cr_facet_test test;
-	if (plane->facet >= 0 && !m->overlap->facets[plane->side]->convex)
-		cr_begin_facet_test(m->completion, plane->side, plane->facet, 10 * m->tolerance, &test);
-	*above = false;
 	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const cr_overlap_corner *corner = &m->overlap->corners[i];
-		const double depth = plane->offset - v3d_dot(plane->normal, corner->at);
-		const bool below = depth >= -m->tolerance && stands_for(m, plane, &test, corner);
-		row[i] = below ? (float)depth_below(m, plane, corner, depth) : -1;
-		*above = *above || depth < -m->tolerance;
+		const float unproved = m->unproved[entry_of(m, plane, i)];
+		if (unproved <= limit || isinf(unproved))
+			depth_at(m, plane, i);
 	}
 }
 
-/// The depth of each corner below each plane. Edges that have something of the convex overlap above them are no way out, nor
-/// are planes along an open mesh that goes on beyond the body.
-static bool measure(cr_manifold *m)
+/// The depth of each corner below a plane, as far as it is known without a look at facets. Returns whether a corner lies above it.
+static bool measure_corners(cr_manifold *m, int32_t number)
+{
+	const cr_reference_plane *plane = &m->planes[number];
+	const bool all = stands_for_all(m, plane), facet = plane->facet >= 0;
+	float *known = m->depth + entry_of(m, number, 0), *unproved = m->unproved + entry_of(m, number, 0);
+	bool above = false;
+	for (int32_t i = 0; i < m->overlap->count; i++) {
+		const cr_overlap_corner *corner = &m->overlap->corners[i];
+		const double depth = plane->offset - v3d_dot(plane->normal, corner->at);
+		const bool below = depth >= -m->tolerance && (facet || all || is_of_edges(plane, corner));
+		// The other body's surface below a corner on the plane's own facet counts, not the corner.
+		const bool own = facet && corner->side == plane->side && corner->kind != CR_CORNER_PIERCE && depth <= m->tolerance;
+		const float reach = !below ? -1 : own ? INFINITY : depth > 0 ? (float)depth : 0;
+		const bool proved = !below || !facet || (all && !own);
+		known[i] = proved ? reach : -1;
+		unproved[i] = proved ? -1 : reach;
+		above = above || depth < -m->tolerance;
+	}
+	return above;
+}
+
+/// What the depth of a corner is, if the plane stands for it; INFINITY: not known.
+static float bound_at(const cr_manifold *m, size_t entry)
+{
+	return m->unproved[entry] < 0 ? m->depth[entry] : m->unproved[entry];
+}
+
+/// How deep corners lie in the other body: below the nearest of that body's planes which stand for them. This takes one plane
+/// into account.
+static void note_own_depths(cr_manifold *m, int32_t number, float *own)
+{
+	if (m->planes[number].facet < 0)
+		return;
+	for (int32_t i = 0; i < m->overlap->count; i++) {
+		const cr_overlap_corner *corner = &m->overlap->corners[i];
+		const float bound = bound_at(m, entry_of(m, number, i));
+		if (corner->side == m->planes[number].side || corner->kind == CR_CORNER_PIERCE || bound < 0 || !(bound < own[i]))
+			continue;
+		const float depth = depth_at(m, number, i);
+		own[i] = depth >= 0 ? depth : own[i];
+	}
+}
+
+/// Room for the depths. own: [overlap->count]. false: out of memory.
+static bool begin_depths(cr_manifold *m, float **own)
 {
 	const int32_t count = m->overlap->count;
+	const size_t entries = (size_t)m->plane_count * (size_t)count;
 	cr_arena *arena = &m->completion->worker->arena;
-	m->depth = cr_arena_alloc(arena, (size_t)m->plane_count * (size_t)count * sizeof *m->depth);
-	m->settled = cr_arena_alloc(arena, (size_t)count * sizeof *m->settled);
-	if (!m->depth || !m->settled)
+	m->depth = cr_arena_alloc(arena, entries * sizeof *m->depth);
+	m->unproved = cr_arena_alloc(arena, entries * sizeof *m->unproved);
+	m->waits = cr_arena_alloc(arena, (size_t)count * sizeof *m->waits);
+	*own = cr_arena_alloc(arena, (size_t)count * sizeof **own);
+	if (!m->depth || !m->unproved || !m->waits || !*own)
 		return false;
-	for (int32_t i = 0; i < count; i++)
-		m->settled[i] = false;
-	for (int32_t k = 0; k < m->plane_count; k++) {
-		cr_reference_plane *plane = &m->planes[k];
-		float *row = m->depth + (size_t)k * (size_t)count;
-		bool above;
-		measure_corners(m, plane, row, &above);
-		plane->slips = cr_slips_along(m, plane);
-		// Not to be chosen.
-		plane->chosen = plane->facet < 0 ? above : plane->slips && !cr_leads_clear(m, plane, row);
-		if (are_small_hulls(m))
-			measure_hulls(m, plane);
+	for (int32_t i = 0; i < count; i++) {
+		m->waits[i] = -1;
+		(*own)[i] = INFINITY;
 	}
 	return true;
 }
 
-static float depth_at(const cr_manifold *m, int32_t plane, int32_t corner)
+/// Measure the corners below each plane. Edges that have something of the convex overlap above them are no way out, nor are planes
+/// along an open mesh that goes on beyond the body. own: how deep each corner lies in the other body; 0: not known.
+static bool measure(cr_manifold *m, float **own)
 {
-	return m->depth[(size_t)plane * (size_t)m->overlap->count + (size_t)corner];
+	if (!begin_depths(m, own))
+		return false;
+	for (int32_t k = 0; k < m->plane_count; k++) {
+		cr_reference_plane *plane = &m->planes[k];
+		const bool above = measure_corners(m, k);
+		plane->slips = cr_slips_along(m, plane);
+		if (plane->slips)
+			prove_row(m, k, INFINITY);
+		// Not to be chosen.
+		plane->chosen = plane->facet < 0 ? above : plane->slips && !cr_leads_clear(m, plane, m->depth + entry_of(m, k, 0));
+		note_own_depths(m, k, *own);
+	}
+	for (int32_t i = 0; i < m->overlap->count; i++)
+		(*own)[i] = isfinite((*own)[i]) ? (*own)[i] : 0;
+	return !m->failed;
 }
 
 // ---- Choice ----
 
-/// How deep a corner lies in the other body: below the nearest of that body's planes which stand for it.
-static float own_depth(const cr_manifold *m, int32_t corner)
+/// The depth of the deepest corner below a plane that is known and not settled; 0 where there is none. Depths are compared by
+/// their bits, which order floats that are not negative, so that compilers make it a loop without branches.
+static float deepest_known(const cr_manifold *m, int32_t plane)
 {
-	float least = INFINITY;
-	for (int32_t k = 0; k < m->plane_count; k++) {
-		const float depth = depth_at(m, k, corner);
-		if (m->planes[k].facet >= 0 && m->planes[k].side != m->overlap->corners[corner].side && depth >= 0)
-			least = depth < least ? depth : least;
+	const float *row = m->depth + entry_of(m, plane, 0);
+	int32_t most = 0;
+	for (int32_t i = 0; i < m->overlap->count; i++) {
+		int32_t bits;
+		memcpy(&bits, &row[i], sizeof bits);
+		bits &= m->waits[i];
+		most = bits > most ? bits : most;
 	}
-	return isfinite(least) ? least : 0;
+	float depth;
+	memcpy(&depth, &most, sizeof depth);
+	return depth;
 }
 
-/// How far to go along a plane's normal: the deepest corner of those not settled below it; of small hulls, of all that is.
-static double depth_of_plane(const cr_manifold *m, int32_t plane)
+/// How far to go along a plane's normal: the deepest corner of those not settled below it; of small hulls, of all that is. Where that
+/// is more than limit, something above limit.
+static double depth_of_plane(cr_manifold *m, int32_t plane, double limit)
 {
-	double most = m->planes[plane].depth;
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const double depth = m->settled[i] ? 0 : depth_at(m, plane, i);
+	const double known = deepest_known(m, plane);
+	double most = m->planes[plane].depth > known ? m->planes[plane].depth : known;
+	const float *unproved = m->unproved + entry_of(m, plane, 0);
+	for (int32_t i = 0; i < m->overlap->count && most <= limit; i++) {
+		if (!(unproved[i] > most) || !m->waits[i])
+			continue;
+		const double depth = depth_at(m, plane, i);
 		most = depth > most ? depth : most;
 	}
 	return most;
@@ -371,21 +461,35 @@ static bool is_better(
 	return depth <= (1 + SAME) * least + m->tolerance && plane->area > (1 + SAME) * best->area;
 }
 
-/// The best plane that stands for a corner; -1: there is none.
-static int32_t choose_plane(const cr_manifold *m, int32_t corner)
+/// The depth up to which a plane may be better than the best so far (is_better).
+static double limit_beside(const cr_manifold *m, const cr_reference_plane *best, double least)
 {
-	int32_t best = -1;
+	return best ? (1 + SAME) * least + m->tolerance : INFINITY;
+}
+
+/// The best plane that stands for a corner; -1: there is none.
+static int32_t choose_plane(cr_manifold *m, int32_t corner)
+{
+	const cr_reference_plane *best = NULL;
 	double least = INFINITY;
+	const bool hulls = are_small_hulls(m);
 	for (int32_t k = 0; k < m->plane_count; k++) {
-		if (m->planes[k].chosen || depth_at(m, k, corner) < 0)
+		cr_reference_plane *plane = &m->planes[k];
+		const double limit = limit_beside(m, best, least);
+		const float bound = bound_at(m, entry_of(m, k, corner));
+		if (plane->chosen || (bound > limit && isfinite(bound)) || depth_at(m, k, corner) < 0)
 			continue;
-		const double cost = depth_of_plane(m, k) * (m->planes[k].slips ? SLIP_COST : 1);
-		if (!is_better(m, &m->planes[k], cost, best < 0 ? NULL : &m->planes[best], least))
+		if (hulls && !plane->measured)
+			measure_hulls(m, plane);
+		if (plane->chosen)
 			continue;
-		best = k;
+		const double cost = depth_of_plane(m, k, limit) * (plane->slips ? SLIP_COST : 1);
+		if (!is_better(m, plane, cost, best, least))
+			continue;
+		best = plane;
 		least = cost;
 	}
-	return best;
+	return best ? (int32_t)(best - m->planes) : -1;
 }
 
 /// The element not settled that lies deepest; -1: none. Pierces are elements only where there are no others.
@@ -393,7 +497,7 @@ static int32_t next_element(const cr_manifold *m, const float *own, bool pierces
 {
 	int32_t next = -1;
 	for (int32_t i = 0; i < m->overlap->count; i++) {
-		if (m->settled[i] || (m->overlap->corners[i].kind == CR_CORNER_PIERCE) != pierces)
+		if (!m->waits[i] || (m->overlap->corners[i].kind == CR_CORNER_PIERCE) != pierces)
 			continue;
 		if (next < 0 || own[i] > own[next])
 			next = i;
@@ -404,8 +508,9 @@ static int32_t next_element(const cr_manifold *m, const float *own, bool pierces
 static void settle(cr_manifold *m, int32_t plane, double deepest)
 {
 	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const float depth = depth_at(m, plane, i);
-		m->settled[i] = m->settled[i] || (depth >= 0 && depth <= deepest * (1 + SAME) + m->tolerance);
+		const float depth = m->depth[entry_of(m, plane, i)];
+		if (depth >= 0 && depth <= deepest * (1 + SAME) + m->tolerance)
+			m->waits[i] = 0;
 	}
 }
 
@@ -421,10 +526,11 @@ static int choose_patches(cr_manifold *m, const float *own, bool pierces)
 		if (patches > 0 && own[i] <= m->tolerance)
 			break;
 		const int32_t plane = choose_plane(m, i);
-		const double depth = plane < 0 ? 0 : depth_of_plane(m, plane);
-		m->settled[i] = true;
+		const double depth = plane < 0 ? 0 : depth_of_plane(m, plane, INFINITY);
+		m->waits[i] = 0;
 		if (plane < 0)
 			continue;
+		prove_row(m, plane, depth * (1 + SAME) + m->tolerance);
 		settle(m, plane, depth);
 		m->planes[plane].chosen = true;
 		cr_add_patch(m, plane, depth);
@@ -439,13 +545,9 @@ static bool make_patches(cr_manifold *m)
 		return false;
 	if (!can_measure(m))
 		return true;
-	if (!measure(m))
+	float *own;
+	if (!measure(m, &own))
 		return false;
-	float *own = cr_arena_alloc(&m->completion->worker->arena, (size_t)m->overlap->count * sizeof *own);
-	if (!own)
-		return false;
-	for (int32_t i = 0; i < m->overlap->count; i++)
-		own[i] = m->overlap->corners[i].kind == CR_CORNER_PIERCE ? 0 : own_depth(m, i);
 	const int64_t before = m->completion->worker->contacts.count;
 	if (choose_patches(m, own, false) == 0)
 		choose_patches(m, own, true);

@@ -4,31 +4,6 @@
 
 #include "contact/common_part.h"
 
-/// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges that cross.
-typedef struct cr_reference_plane {
-	int side;        // the body whose facet it is; 1 for edges
-	int32_t facet;   // -1: edges
-	int32_t edge[2]; // half-edges of A and of B
-	v3d normal;      // out of that body, A's frame, unit
-	double offset;   // normal . p on the plane
-	double area;     // of the facet; 0 for edges, -1 where they are nearest at an end
-	double depth;    // of small hulls: of all that is below; else 0
-	bool slips;      // along an open mesh
-	bool chosen;
-} cr_reference_plane;
-
-/// The work on one pair.
-typedef struct cr_manifold {
-	cr_completion *completion;
-	const cr_overlap *overlap;
-	double tolerance; // metres: nearer points count as touching
-	cr_reference_plane *planes;
-	int32_t plane_count;
-	float *depth; // [plane_count][overlap->count] of the corners below the planes; negative: the plane does not stand for the corner
-	bool *settled; // [overlap->count] corners that have their patch
-	bool failed;
-} cr_manifold;
-
 /// Facets of so many triangles are asked triangle by triangle, without the tree.
 enum { CR_FEW_TRIANGLES = 8 };
 
@@ -42,6 +17,36 @@ typedef struct cr_facet_test {
 	v3d inward[3 * CR_FEW_TRIANGLES];    // of each edge: unit, into its triangle; mesh's frame
 	double offset[3 * CR_FEW_TRIANGLES]; // inward . p on the edge
 } cr_facet_test;
+
+/// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges that cross.
+typedef struct cr_reference_plane {
+	int side;            // the body whose facet it is; 1 for edges
+	int32_t facet;       // -1: edges
+	int32_t edge[2];     // half-edges of A and of B
+	v3d normal;          // out of that body, A's frame, unit
+	double offset;       // normal . p on the plane
+	double area;         // of the facet; 0 for edges, -1 where they are nearest at an end
+	double depth;        // of small hulls: of all that is below, once it is measured; else 0
+	cr_facet_test *test; // of the facet, of a body that is not convex; NULL: not made yet
+	bool slips;          // along an open mesh
+	bool measured;       // small hulls: depth is known
+	bool chosen;
+} cr_reference_plane;
+
+/// The work on one pair.
+typedef struct cr_manifold {
+	cr_completion *completion;
+	const cr_overlap *overlap;
+	double tolerance; // metres: nearer points count as touching
+	cr_reference_plane *planes;
+	int32_t plane_count;
+	// [plane_count][overlap->count] The depths of corners below planes; negative: the plane does not stand for the corner, or
+	// that is not proved yet. All that a patch may take is proved of its plane.
+	float *depth;
+	float *unproved; // likewise: the depth if the plane stands for the corner, INFINITY: to be measured; negative: it is proved
+	int32_t *waits;  // [overlap->count] -1: the corner has no patch yet; else 0
+	bool failed;
+} cr_manifold;
 
 /// Is a pair of meshes one for cr_make_manifold?
 bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);

@@ -201,14 +201,17 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
 }
 
+/// The clock, for those whose milliseconds are read: two dozen looks at it took a tenth of the time of a single pair of cubes.
+static double time_now(const cr_pipeline *p) { return p->untimed ? 0 : cr_time_ms(); }
+
 /// Run a stage, if there is one, after those before it have succeeded, and charge it to a clock.
 static void run(cr_pipeline *p, carom_result (*stage)(cr_pipeline *), double *ms, carom_result *result)
 {
 	if (*result != CAROM_SUCCESS || !stage)
 		return;
-	const double start = cr_time_ms();
+	const double start = time_now(p);
 	*result = stage(p);
-	*ms += cr_time_ms() - start;
+	*ms += time_now(p) - start;
 }
 
 static bool is_waiting(cr_pipeline *p) { return cr_take(p, CR_NEXT_NONE) < p->order.count; }
@@ -243,9 +246,9 @@ carom_result cr_pipeline_run(cr_pipeline *p, cr_body *bodies, int32_t body_count
 		cr_pipeline_forget(p);
 		return cr_fail_memory(p->context, "what pairs remember");
 	}
-	const double start = cr_time_ms();
+	const double start = time_now(p);
 	cr_bodies_update(p->context, bodies, body_count, box_margin(p));
-	stats->ms_trees = cr_time_ms() - start;
+	stats->ms_trees = time_now(p) - start;
 	const carom_result result = run_stages(p, stats);
 	if (result != CAROM_SUCCESS) {
 		// The memories may be of two steps: start over.

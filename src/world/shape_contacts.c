@@ -76,6 +76,7 @@ static carom_result run_pipeline(cr_contact_query *q, cr_pipeline *pipeline, con
 	carom_result result = cr_pipeline_init(pipeline, &q->memory, settings, &cr_cpu_stages);
 	if (result != CAROM_SUCCESS)
 		return result;
+	pipeline->untimed = true;
 	pipeline->make_mesh = make_mesh;
 	pipeline->make_mesh_user = q;
 	const cr_results none = { .contacts = { .count = 0 } };
