@@ -138,7 +138,7 @@ TEST(shape_contacts, out_of_memory_between_two_shapes)
 	stock s = make_stock(context);
 	const carom_pose pa = fixture_at(0.3, 0.1, 0.2);
 	// The last pair needs more than the one block that calls cut their memory from.
-	carom_mesh *fine = manifold_made_mesh(context, "lumpy", 1408);
+	carom_mesh *fine = manifold_made_mesh(context, "lumpy", 5632);
 	const carom_shape large = fixture_of_mesh(fine);
 	const carom_shape *pairs[4][2] = { { &s.shapes[0], &s.shapes[1] }, { &s.shapes[5], &s.shapes[0] },
 		{ &s.shapes[4], &s.shapes[0] }, { &large, &large } };

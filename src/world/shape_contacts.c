@@ -9,8 +9,9 @@ enum {
 	QUERY_CATEGORY = 1,
 	OTHER_CATEGORY = 2,
 	// Bytes of one block that a call cuts its memory from. Two dozen blocks took nearly as long as the
-	// contacts of two cubes of 12 triangles (carom_pair_peers).
-	ROOM = 56 * 1024,
+	// contacts of two cubes of 12 triangles (carom_pair_peers). A third each is for the lists of the stages, for the walk over two
+	// trees (pair_kernels.c), and for the block by which its arena grows behind that.
+	ROOM = 176 * 1024,
 };
 
 carom_result cr_begin_contacts(cr_contact_query *q, carom_context *context, int32_t capacity)
