@@ -456,6 +456,40 @@ TEST(tree, every_allocation_may_fail)
 		fail_every_allocation((builder)how);
 }
 
+/// A scheduler that runs a loop as one piece, and adds up the items in user (int64_t).
+static void count_items(carom_task_fn *fn, int64_t count, int64_t min_range, void *task, void *user)
+{
+	(void)min_range;
+	*(int64_t *)user += count;
+	fn(0, count, 0, task);
+}
+
+TEST(tree, clustering_of_nested_boxes_takes_few_rounds)
+{
+	// Every box would join a smaller one, and only the two smallest agree: one box a round would go.
+	int64_t items = 0;
+	carom_context_def def = carom_default_context_def();
+	def.thread_count = 2;
+	def.parallel_for = count_items;
+	def.parallel_for_user = &items;
+	carom_context *context = NULL;
+	REQUIRE(carom_create_context(&def, &context) == CAROM_SUCCESS);
+	enum { COUNT = 4000 };
+	box_set set = make_boxes(COUNT);
+	for (int32_t i = 0; i < COUNT; i++) {
+		const double half = 1 + 0.001 * i;
+		set_box(&set, i, (double[3]){ -half, -half, -half }, (double[3]){ 2 * half, 2 * half, 2 * half });
+	}
+	cr_tree2 tree;
+	REQUIRE(build_by(BY_PLOC, context, &set, &tree) == CAROM_SUCCESS);
+	CHECK(cr_tree2_check(&tree, &set.view));
+	printf("%lld items for %d boxes\n", (long long)items, COUNT);
+	CHECK(items >= COUNT && items < 20 * COUNT);
+	cr_tree2_free(context, &tree);
+	free_boxes(&set);
+	carom_destroy_context(context);
+}
+
 TEST(tree, quality_of_builders)
 {
 	// The codes alone lose to the heuristic, and its top gains some of that back; so do treelets, and on clusters clustering.
