@@ -1,4 +1,5 @@
-// Shape casts: a bullet in front of a thin wall, and a character that steps up to a fence and slides along it.
+// Shape casts: a bullet in front of a thin wall, and a character that steps up to a fence and
+// slides along it.
 #include <carom/carom.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-// Continuous collision: a bullet that flies through a thin wall between two steps, and a blade that swings past a ball, unless the
-// bodies are marked continuous.
+// Continuous collision: a bullet that flies through a thin wall between two steps, and a blade that
+// swings past a ball, unless the bodies are marked continuous.
 #include <carom/carom.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/// Bodies of several shapes: a table of five boxes and a dumbbell of two spheres and a capsule stand on a floor.
+/// Bodies of several shapes: a table of five boxes and a dumbbell of two spheres and a capsule
+/// stand on a floor.
 #include <carom/carom.h>
 #include <stdio.h>
 
@@ -44,7 +45,8 @@ int main(void)
 	dumbbell_def.parts = bells;
 	dumbbell_def.part_count = 3;
 	dumbbell_def.pose.position = (carom_vec3){ 4, 0, 0.499 };
-	dumbbell_def.pose.orientation = (carom_quat){ 0, 0.70710678118654752, 0, 0.70710678118654752 }; // lying along x
+	// lying along x
+	dumbbell_def.pose.orientation = (carom_quat){ 0, 0.70710678118654752, 0, 0.70710678118654752 };
 	carom_world_add_body(world, &dumbbell_def, &dumbbell);
 
 	if (carom_world_step(world) != CAROM_SUCCESS) {

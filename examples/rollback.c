@@ -1,4 +1,5 @@
-// A game over a network: every frame is saved; when an input arrives late, go back, and forward again with it.
+// A game over a network: every frame is saved; when an input arrives late, go back, and forward
+// again with it.
 #include <carom/carom.h>
 #include <inttypes.h>
 #include <stdio.h>

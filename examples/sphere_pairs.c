@@ -1,4 +1,5 @@
-// Eight rows of spheres that touch their neighbours: find all touching pairs and print some of them.
+// Eight rows of spheres that touch their neighbours: find all touching pairs and print some of
+// them.
 #include <carom/carom.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /// @file baked_file.h
-/// Baked meshes as files (carom_mesh_save): read among the mesh files, written by `carom bake`. A mesh
-/// that was read keeps the bytes, so that the library loads it from them and makes no trees.
+/// Baked meshes as files (carom_mesh_save): read among the mesh files, written by `carom bake`. A
+/// mesh that was read keeps the bytes, so that the library loads it from them and makes no trees.
 #ifndef SIM_BAKED_FILE_H
 #define SIM_BAKED_FILE_H
 

@@ -24,8 +24,8 @@ static void count_node(const struct aiScene *scene, const struct aiNode *node, i
 		count_node(scene, node->mChildren[i], vertices, triangles);
 }
 
-/// Append one part: its vertices, moved unless they stand where they should (so that they keep their
-/// bits), and its faces as fans.
+/// Append one part: its vertices, moved unless they stand where they should (so that they keep
+/// their bits), and its faces as fans.
 static void append_part(sim_mesh *mesh, const struct aiMesh *part, const struct aiMatrix4x4 *frame, bool moved)
 {
 	const int32_t first = mesh->vertex_count;

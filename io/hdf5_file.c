@@ -86,9 +86,10 @@ static bool put_seal(const char *path)
 
 // ---- Files ----
 
-/// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has failed on a full disk, it
-/// closes again at the end of the program the objects that it half freed, and crashes: so it must not do anything there. That
-/// can only be said before any other call. Whatever we open we close ourselves.
+/// HDF5 prints a stack of its own on every error unless it is told not to. And when a close has
+/// failed on a full disk, it closes again at the end of the program the objects that it half freed,
+/// and crashes: so it must not do anything there. That can only be said before any other call.
+/// Whatever we open we close ourselves.
 static void prepare(void)
 {
 	H5dont_atexit();

@@ -1,8 +1,9 @@
 /// @file hdf5_file.h
-/// HDF5 files that are looked at before HDF5 itself reads them. libhdf5 crashes on some damaged files, takes the claims of
-/// others for true, and knows no sum of a whole file. So ours begin with a seal: a text of 512 bytes with the CRC-32 and the
-/// number of all bytes behind it. HDF5 leaves room for such a thing (its "user block"), and every tool for HDF5 reads past it.
-/// Files are made beside their place and take their name when they are whole. Inside sim/ only.
+/// HDF5 files that are looked at before HDF5 itself reads them. libhdf5 crashes on some damaged
+/// files, takes the claims of others for true, and knows no sum of a whole file. So ours begin with
+/// a seal: a text of 512 bytes with the CRC-32 and the number of all bytes behind it. HDF5 leaves
+/// room for such a thing (its "user block"), and every tool for HDF5 reads past it. Files are made
+/// beside their place and take their name when they are whole. Inside sim/ only.
 #ifndef SIM_HDF5_FILE_H
 #define SIM_HDF5_FILE_H
 
@@ -29,16 +30,17 @@ sim_seal sim_check_seal(const char *path);
 /// Begin a file, with room for the seal. Returns its id; below 0 on failure.
 hid_t sim_create_hdf5(const char *path);
 
-/// Close a file that sim_create_hdf5 began, seal it, and rename it from `made` to `path`. `complete` tells whether all writing
-/// before went well. Returns false when that or anything here failed; the file is removed then, and a file that lay at `path`
-/// stays.
+/// Close a file that sim_create_hdf5 began, seal it, and rename it from `made` to `path`.
+/// `complete` tells whether all writing before went well. Returns false when that or anything here
+/// failed; the file is removed then, and a file that lay at `path` stays.
 bool sim_finish_hdf5(hid_t file, const char *made, const char *path, bool complete);
 
 /// Open a file for reading. Returns its id; below 0 on failure. Check its seal first.
 hid_t sim_open_hdf5(const char *path);
 
-/// Tell whether the file holds so many bytes of a dataset, or so many when they are unpacked. An array that is claimed but not
-/// there, or lies in another file, is refused before memory is taken for it.
+/// Tell whether the file holds so many bytes of a dataset, or so many when they are unpacked. An
+/// array that is claimed but not there, or lies in another file, is refused before memory is taken
+/// for it.
 bool sim_hdf5_holds(hid_t file, hid_t set, uint64_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /// @file input_file.h
-/// Input files: opened once, since a pipe can be read only once, with the first bytes kept to tell the kind of the file.
+/// Input files: opened once, since a pipe can be read only once, with the first bytes kept to tell
+/// the kind of the file.
 #ifndef SIM_INPUT_FILE_H
 #define SIM_INPUT_FILE_H
 
@@ -18,7 +19,9 @@ typedef struct sim_input {
 	size_t start_size;
 	size_t taken; ///< bytes of start that were handed out
 	bool regular; ///< a file that can be opened again; no pipe and no terminal
-	int64_t size; ///< of a regular file, else INT64_MAX: the claims of a header can be checked before memory is asked for
+	/// of a regular file, else INT64_MAX: the claims of a header can be checked before memory is
+	/// asked for
+	int64_t size;
 } sim_input;
 
 /// Open a file and read its first bytes. On failure false with one sentence in error, without the

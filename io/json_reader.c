@@ -47,8 +47,9 @@ static const char *skip_value(const char *p)
 	return p;
 }
 
-/// Start of child number i of the object or array at parent: its key when it has one. The walk goes on where the last one of
-/// this depth stopped, so that a list is walked once however many of its elements are looked for.
+/// Start of child number i of the object or array at parent: its key when it has one. The walk goes
+/// on where the last one of this depth stopped, so that a list is walked once however many of its
+/// elements are looked for.
 static const char *find_child(sim_json *json, int depth, const char *parent, int i)
 {
 	sim_json_place *last = &json->places[depth];
@@ -116,7 +117,8 @@ bool sim_json_error(const sim_json_node *node, const char *format, ...)
 
 static void member_path(const sim_json_node *object, const char *name, char path[200])
 {
-	snprintf(path, 200, "%.120s%s%.70s", object->path, *object->path ? "." : "", name); // long names are cut
+	// long names are cut
+	snprintf(path, 200, "%.120s%s%.70s", object->path, *object->path ? "." : "", name);
 }
 
 bool sim_json_member_error(const sim_json_node *object, const char *name, const char *format, ...)
@@ -182,8 +184,8 @@ static const char *find_foreign_byte(const char *text)
 									   : -1;
 		if (more < 0)
 			return (const char *)p;
-		// The second byte excludes characters that have a shorter form, halves of surrogate pairs, and characters above
-		// U+10FFFF.
+		// The second byte excludes characters that have a shorter form, halves of surrogate pairs,
+		// and characters above U+10FFFF.
 		const unsigned char low = *p == 0xe0 ? 0xa0 : *p == 0xf0 ? 0x90 : 0x80;
 		const unsigned char high = *p == 0xed ? 0x9f : *p == 0xf4 ? 0x8f : 0xbf;
 		for (int i = 1; i <= more; i++) {
@@ -208,7 +210,8 @@ bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *
 {
 	*json = (sim_json){ .file = file, .error = error };
 	*root = (sim_json_node){ .json = json };
-	const size_t mark = size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0; // UTF-8 byte order mark
+	// UTF-8 byte order mark
+	const size_t mark = size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 	json->text = malloc(size - mark + 1);
 	if (!json->text)
 		return fail_at(json, NULL, "out of memory");
@@ -423,7 +426,8 @@ static bool read_numbers(
 			values[i] = NAN;
 			continue;
 		}
-		// The node with its path is made for errors only: finding it takes a walk along the siblings.
+		// The node with its path is made for errors only: finding it takes a walk along the
+		// siblings.
 		if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high)) {
 			const sim_json_node element = sim_json_child(&node, i);
 			return check_number(&element, low, high, &values[i]);

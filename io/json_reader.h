@@ -3,10 +3,11 @@
 ///
 ///     scenes/pile.json:12: field "bodies[0].mesh": there is no mesh "bnuny"; did you mean "bunny"?
 ///
-/// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings, from the root down, and its
-/// line is found by walking the text again. Walks go on where the last one stopped: reading a list from its first element to
-/// its last, lines and all, takes time that grows with the text. The first error stays; every read after it does nothing and
-/// returns false, so a reader of many fields checks once at its end.
+/// cJSON parses; it keeps no positions, so a node is known here by its place among its siblings,
+/// from the root down, and its line is found by walking the text again. Walks go on where the last
+/// one stopped: reading a list from its first element to its last, lines and all, takes time that
+/// grows with the text. The first error stays; every read after it does nothing and returns false,
+/// so a reader of many fields checks once at its end.
 #ifndef SIM_JSON_READER_H
 #define SIM_JSON_READER_H
 
@@ -52,18 +53,21 @@ typedef struct sim_json_node {
 	sim_json *json;
 	const cJSON *item;
 	int depth;
-	int place[SIM_JSON_DEPTH]; ///< place[i]: number of the node's ancestor at depth i + 1 among its siblings
-	char path[200];            ///< "bodies[0].mesh"; "" for the root
+	/// place[i]: number of the node's ancestor at depth i + 1 among its siblings
+	int place[SIM_JSON_DEPTH];
+	char path[200]; ///< "bodies[0].mesh"; "" for the root
 } sim_json_node;
 
-/// Parse text (copied; size bytes without an end mark). error receives the first error of this and all later
-/// calls. False when it is not one JSON value. Give it back with sim_json_close in both cases.
+/// Parse text (copied; size bytes without an end mark). error receives the first error of this and
+/// all later calls. False when it is not one JSON value. Give it back with sim_json_close in both
+/// cases.
 bool sim_json_parse(const char *file, const char *text, size_t size, sim_error *error, sim_json *json, sim_json_node *root);
 
 /// Free the text and the tree.
 void sim_json_close(sim_json *json);
 
-/// Read a whole file as text that ends with 0; *size does not count that 0. NULL with the reason in error. free() it.
+/// Read a whole file as text that ends with 0; *size does not count that 0. NULL with the reason in
+/// error. free() it.
 char *sim_read_text(const char *path, size_t *size, sim_error *error);
 
 /// Record an error about a node (printf style) unless there is one already. Returns false.
@@ -76,7 +80,8 @@ bool sim_json_member_error(const sim_json_node *object, const char *name, const 
 /// The line of the text where a node starts, from 1.
 int sim_json_line(const sim_json_node *node);
 
-/// Demand that node is an object that has no members but those named (the list ends with NULL) and none twice.
+/// Demand that node is an object that has no members but those named (the list ends with NULL) and
+/// none twice.
 bool sim_json_fields(const sim_json_node *node, const char *const *names);
 
 /// Is there a member of this name?
@@ -85,14 +90,15 @@ bool sim_json_has(const sim_json_node *object, const char *name);
 /// The member of an object; false when it is absent (no error).
 bool sim_json_member(const sim_json_node *object, const char *name, sim_json_node *member);
 
-/// Number of elements of an array or members of an object; an error and 0 when node is of another type (array tells which is
-/// wanted).
+/// Number of elements of an array or members of an object; an error and 0 when node is of another
+/// type (array tells which is wanted).
 int sim_json_count(const sim_json_node *node, bool array);
 
 /// Child number i of an array or object (0 <= i < count).
 sim_json_node sim_json_child(const sim_json_node *node, int i);
 
-// Reading members. An absent member leaves *value as it is. Each returns false once an error is recorded.
+// Reading members. An absent member leaves *value as it is. Each returns false once an error is
+// recorded.
 
 /// A finite number, low <= value <= high.
 bool sim_json_number(const sim_json_node *object, const char *name, double low, double high, double *value);

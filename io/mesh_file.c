@@ -1,5 +1,5 @@
-// Meshes from and to files: which format, welding, writing. OBJ, PLY, STL, OFF and baked meshes have
-// readers of our own; assimp reads the rest.
+// Meshes from and to files: which format, welding, writing. OBJ, PLY, STL, OFF and baked meshes
+// have readers of our own; assimp reads the rest.
 #include "io/mesh_file.h"
 
 #include "io/baked_file.h"
@@ -20,8 +20,8 @@
 
 typedef enum mesh_format { FORMAT_OBJ, FORMAT_PLY, FORMAT_STL, FORMAT_OFF, FORMAT_BAKED, FORMAT_OTHER } mesh_format;
 
-/// Does a text begin, behind comments, with a word of OBJ files? A file that comes through a pipe has no
-/// extension.
+/// Does a text begin, behind comments, with a word of OBJ files? A file that comes through a pipe
+/// has no extension.
 static bool is_obj(const char *text)
 {
 	static const char *const words[] = { "v", "vn", "vt", "o", "g", "s", "mtllib", "usemtl" };
@@ -38,8 +38,8 @@ static bool is_obj(const char *text)
 	return false;
 }
 
-/// The format: baked meshes by their first bytes, whatever the path says; then by the extension of the
-/// path, else by the look of the bytes.
+/// The format: baked meshes by their first bytes, whatever the path says; then by the extension of
+/// the path, else by the look of the bytes.
 static mesh_format format_of(const char *path, const char *bytes, size_t size)
 {
 	static const char *const extensions[] = { ".obj", ".ply", ".stl", ".off", SIM_BAKED_EXTENSION };
@@ -124,8 +124,8 @@ static void move_vertex(sim_mesh *mesh, int32_t to, int32_t from)
 		memmove(mesh->doubles + 3 * (size_t)to, mesh->doubles + 3 * (size_t)from, 3 * sizeof *mesh->doubles);
 }
 
-/// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a vertex
-/// number + 1, 0 when free.
+/// The kept vertex at the position of vertex v; v becomes it when there is none. slots hold a
+/// vertex number + 1, 0 when free.
 static int32_t find_or_keep(sim_mesh *mesh, int32_t *slots, uint32_t mask, int32_t v)
 {
 	uint64_t key[3], other[3];

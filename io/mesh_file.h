@@ -1,5 +1,6 @@
 /// @file mesh_file.h
-/// Triangle meshes from and to files. Vertices and triangles keep the order and the numbers of the file.
+/// Triangle meshes from and to files. Vertices and triangles keep the order and the numbers of the
+/// file.
 #ifndef SIM_MESH_FILE_H
 #define SIM_MESH_FILE_H
 
@@ -29,9 +30,9 @@ bool sim_load_mesh(const char *path, sim_mesh *mesh, sim_error *error);
 /// Do so with a file that is open, from its beginning. It stays open.
 bool sim_read_mesh(sim_input *input, sim_mesh *mesh, sim_error *error);
 
-/// Save as .obj (in so many digits that every number comes back exactly), .ply (doubles where the mesh
-/// has them) or .stl (binary, floats), by the extension of the path. The file appears whole or not at
-/// all. On failure false with one sentence in error, without the path.
+/// Save as .obj (in so many digits that every number comes back exactly), .ply (doubles where the
+/// mesh has them) or .stl (binary, floats), by the extension of the path. The file appears whole or
+/// not at all. On failure false with one sentence in error, without the path.
 bool sim_save_mesh(const char *path, const sim_mesh *mesh, sim_error *error);
 
 /// Make vertices at equal positions (0 and -0 are equal) one: the first of them. Triangles keep

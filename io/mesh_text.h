@@ -1,5 +1,6 @@
 /// @file mesh_text.h
-/// The common part of the readers of mesh files: lines and words of a text, a mesh that grows, and messages that name the line.
+/// The common part of the readers of mesh files: lines and words of a text, a mesh that grows, and
+/// messages that name the line.
 #ifndef SIM_MESH_TEXT_H
 #define SIM_MESH_TEXT_H
 

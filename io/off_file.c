@@ -1,8 +1,9 @@
-// Vertices and faces of OFF files (Geomview manual, 4.2.5: OFF files), in file order, with the line of each mistake:
+// Vertices and faces of OFF files (Geomview manual, 4.2.5: OFF files), in file order, with the line
+// of each mistake:
 //   [ST][C][N]OFF, then the numbers of vertices, faces and edges, then a line for each vertex and
 //   each face; # begins a comment.
-// Assimp is not used for it: it takes files that end anywhere behind their vertices, and gigabytes of memory for the claims of
-// a header.
+// Assimp is not used for it: it takes files that end anywhere behind their vertices, and gigabytes
+// of memory for the claims of a header.
 #include "io/off_file.h"
 
 #include "io/mesh_text.h"
@@ -26,8 +27,8 @@ static const struct {
 	extra_numbers numbers;
 } parts[] = { { "ST", { 2, 2 } }, { "C", { 3, 4 } }, { "N", { 3, 3 } } };
 
-/// Take the keyword off the start of a word and tell the numbers that it gives each vertex. Returns where it
-/// ends, or NULL when it is none.
+/// Take the keyword off the start of a word and tell the numbers that it gives each vertex. Returns
+/// where it ends, or NULL when it is none.
 static const char *take_keyword(const char *word, extra_numbers *extra)
 {
 	*extra = (extra_numbers){ 0, 0 };
@@ -159,7 +160,8 @@ static bool read_corner(sim_mesh_text *text, int32_t *corner)
 	return true;
 }
 
-/// A polygon as the fan of triangles about its first corner, then at most the four numbers of a colour.
+/// A polygon as the fan of triangles about its first corner, then at most the four numbers of a
+/// colour.
 static bool read_face(sim_mesh_text *text)
 {
 	int64_t count = 0;

@@ -1,6 +1,6 @@
 // Vertices and faces of PLY files, in file order.
-// Assimp is not used for it: files that end early or hold fewer elements than they say come back as meshes full of zeros, and
-// coordinates in text are not read to the last digit.
+// Assimp is not used for it: files that end early or hold fewer elements than they say come back as
+// meshes full of zeros, and coordinates in text are not read to the last digit.
 #include "io/ply_file.h"
 
 #include "io/mesh_text.h"

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Read the bytes of a PLY file, ASCII or binary of either byte order; a zero must follow the last byte. x, y, z of the element
-/// "vertex" and the list of the element "face" are taken, all else is skipped. On failure false with the place and
-/// what is wrong in error.
+/// Read the bytes of a PLY file, ASCII or binary of either byte order; a zero must follow the last
+/// byte. x, y, z of the element "vertex" and the list of the element "face" are taken, all else is
+/// skipped. On failure false with the place and what is wrong in error.
 bool sim_read_ply(const char *bytes, size_t size, sim_mesh *mesh, sim_error *error);
 
 #endif

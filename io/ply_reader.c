@@ -21,7 +21,8 @@ sim_ply_reader *sim_ply_make_reader(const char *bytes, size_t size, sim_error *e
 	return r;
 }
 
-/// Put the place before a message: its line, or its byte behind the header of a binary file. Returns false.
+/// Put the place before a message: its line, or its byte behind the header of a binary file.
+/// Returns false.
 static bool add_place(const sim_ply_reader *r)
 {
 	if (!r->place) {
@@ -59,7 +60,8 @@ static sim_ply_type type_of(const char *word)
 	return SIM_PLY_NO_TYPE;
 }
 
-/// Words of one line of the header, at most five; returns their number, or -1 at the end of the file.
+/// Words of one line of the header, at most five; returns their number, or -1 at the end of the
+/// file.
 static int header_words(sim_ply_reader *r, char words[5][SIM_PLY_WORD_SIZE])
 {
 	r->place = r->at;

@@ -1,6 +1,7 @@
 /// @file ply_reader.h
-/// Header and values of PLY files (Turk, The PLY Polygon File Format, 1994), ASCII and binary of either byte order: the
-/// common part of the readers of meshes (ply_file.c) and of points (sphere_ply.c).
+/// Header and values of PLY files (Turk, The PLY Polygon File Format, 1994), ASCII and binary of
+/// either byte order: the common part of the readers of meshes (ply_file.c) and of points
+/// (sphere_ply.c).
 #ifndef SIM_PLY_READER_H
 #define SIM_PLY_READER_H
 

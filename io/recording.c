@@ -1,5 +1,6 @@
-// Recordings as their users see them, whichever file they lie in: a finished one (recording_hdf5.c), or the log of a run that
-// is under way or was cut off (recording_log.c). recording_parts.h lists the parts.
+// Recordings as their users see them, whichever file they lie in: a finished one
+// (recording_hdf5.c), or the log of a run that is under way or was cut off (recording_log.c).
+// recording_parts.h lists the parts.
 #include "io/recording_parts.h"
 
 #include "io/hdf5_file.h"

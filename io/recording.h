@@ -1,11 +1,12 @@
 /// @file recording.h
-/// Recordings of simulations in HDF5: meshes once, poses of each frame, contacts when wanted. docs/scenes.md ("Recordings")
-/// lists groups, types and units; h5py reads them without our code. A frame holds the poses that the detection of its step saw,
-/// and the contacts that it found.
+/// Recordings of simulations in HDF5: meshes once, poses of each frame, contacts when wanted.
+/// docs/scenes.md ("Recordings") lists groups, types and units; h5py reads them without our code. A
+/// frame holds the poses that the detection of its step saw, and the contacts that it found.
 ///
-/// A run that is under way writes PATH.part, a file that only grows; when it ends, PATH is made from it and appears whole. A
-/// run that was killed leaves PATH.part, which is opened like a finished recording. Finished ones begin with a digest of all
-/// their bytes, which is compared before anything of them is believed.
+/// A run that is under way writes PATH.part, a file that only grows; when it ends, PATH is made
+/// from it and appears whole. A run that was killed leaves PATH.part, which is opened like a
+/// finished recording. Finished ones begin with a digest of all their bytes, which is compared
+/// before anything of them is believed.
 #ifndef SIM_RECORDING_H
 #define SIM_RECORDING_H
 
@@ -21,9 +22,10 @@
 /// Of the whole recording.
 typedef struct sim_recording_info {
 	carom_vec3 gravity;
-	double time_step;       ///< seconds between frames
-	bool contacts;          ///< are contacts recorded?
-	const char *scene_text; ///< text of the scene file, "" if there is none. As read: valid while the recording is open.
+	double time_step; ///< seconds between frames
+	bool contacts;    ///< are contacts recorded?
+	/// text of the scene file, "" if there is none. As read: valid while the recording is open.
+	const char *scene_text;
 	const char *scene_name;
 } sim_recording_info;
 
@@ -36,8 +38,8 @@ typedef struct sim_recorded_mesh {
 	const int32_t *triangles; ///< [3*triangle_count]
 } sim_recorded_mesh;
 
-/// A body of one shape, or a part of a body. The parts of a body follow each other; they have its kind, and in each frame its
-/// pose.
+/// A body of one shape, or a part of a body. The parts of a body follow each other; they have its
+/// kind, and in each frame its pose.
 typedef struct sim_recorded_body {
 	carom_body_kind kind;
 	carom_shape_type type;
@@ -45,8 +47,9 @@ typedef struct sim_recorded_body {
 	double radius;
 	double half_length;
 	double half_extents[3];
-	double rounding;  ///< 0 in recordings of earlier versions
-	int32_t part;     ///< 0: a body of one shape, at its own pose; else the number of the part in its body, from 1
+	double rounding; ///< 0 in recordings of earlier versions
+	/// 0: a body of one shape, at its own pose; else the number of the part in its body, from 1
+	int32_t part;
 	carom_pose place; ///< of a part: in the frame of its body
 } sim_recorded_body;
 
@@ -66,46 +69,50 @@ typedef struct sim_recorded_contact {
 
 typedef struct sim_recorder sim_recorder;
 
-/// Begin a recording. It is written as PATH.part; a file at PATH stays until the recording is closed. NULL, with path and
-/// reason in error, when that fails.
+/// Begin a recording. It is written as PATH.part; a file at PATH stays until the recording is
+/// closed. NULL, with path and reason in error, when that fails.
 sim_recorder *sim_create_recorder(const char *path, const sim_recording_info *info, sim_error *error);
 
-/// Add a mesh; its number is the count of the meshes before it. False, with path and reason in error, when that fails.
+/// Add a mesh; its number is the count of the meshes before it. False, with path and reason in
+/// error, when that fails.
 bool sim_recorder_add_mesh(sim_recorder *recorder, const sim_recorded_mesh *mesh, sim_error *error);
 
 /// Add a body, also between frames; in the frames before it its pose is NaN.
 bool sim_recorder_add_body(sim_recorder *recorder, const sim_recorded_body *body, sim_error *error);
 
-/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording holds them). On return it is
-/// in the hands of the system: a kill of the program does not cost it.
+/// Add a frame: the poses of all bodies added so far, and contacts (ignored unless the recording
+/// holds them). On return it is in the hands of the system: a kill of the program does not cost it.
 bool sim_recorder_add_frame(sim_recorder *recorder, double time, const carom_pose *poses, const sim_recorded_contact *contacts,
 	int32_t contact_count, sim_error *error);
 
-/// Finish and close: PATH is made from PATH.part, which goes. False, with path and reason in error, when not everything could
-/// be written; PATH is as before then, and PATH.part holds all frames that came before the failure. The recorder is gone in
-/// both cases. NULL does nothing and returns true.
+/// Finish and close: PATH is made from PATH.part, which goes. False, with path and reason in error,
+/// when not everything could be written; PATH is as before then, and PATH.part holds all frames
+/// that came before the failure. The recorder is gone in both cases. NULL does nothing and returns
+/// true.
 bool sim_close_recorder(sim_recorder *recorder, sim_error *error);
 
 // ---- Reading ----
 
 typedef struct sim_recording sim_recording;
 
-/// Open a recording, finished or not. The whole file is read and compared with its digest first. NULL, with path and what is
-/// wrong in error, when the file cannot be read, is no recording, of another version, or damaged.
+/// Open a recording, finished or not. The whole file is read and compared with its digest first.
+/// NULL, with path and what is wrong in error, when the file cannot be read, is no recording, of
+/// another version, or damaged.
 sim_recording *sim_open_recording(const char *path, sim_error *error);
 
 /// Close it. NULL does nothing.
 void sim_close_recording(sim_recording *recording);
 
-/// Do the first bytes of a file (520 of them, where it has so many) look like those of a recording, finished or not, or of
-/// HDF5?
+/// Do the first bytes of a file (520 of them, where it has so many) look like those of a recording,
+/// finished or not, or of HDF5?
 bool sim_starts_like_recording(const void *start, size_t size);
 
-/// The hint for a user who asks for a recording that is not there: that the one of a run that was cut off is. NULL: nothing.
+/// The hint for a user who asks for a recording that is not there: that the one of a run that was
+/// cut off is. NULL: nothing.
 const char *sim_missing_recording_hint(const char *path);
 
-/// The warning about an opened recording, without its path: that it is unfinished, or has no digest. NULL: nothing.
-/// Valid while it is open.
+/// The warning about an opened recording, without its path: that it is unfinished, or has no
+/// digest. NULL: nothing. Valid while it is open.
 const char *sim_recording_note(const sim_recording *recording);
 
 /// Was it closed by its run? If not, the run goes on or was cut off.
@@ -127,7 +134,8 @@ double sim_recording_get_time(const sim_recording *recording, int32_t frame);
 /// Number of contacts in a frame; 0 in recordings without contacts.
 int32_t sim_recording_contact_count(const sim_recording *recording, int32_t frame);
 
-/// Poses of all bodies in a frame: poses [body count]. The position of a body that is not there yet is NaN.
+/// Poses of all bodies in a frame: poses [body count]. The position of a body that is not there yet
+/// is NaN.
 bool sim_recording_read_poses(sim_recording *recording, int32_t frame, carom_pose *poses, sim_error *error);
 
 /// Contacts of a frame: contacts [sim_recording_contact_count]. Their body numbers are checked.

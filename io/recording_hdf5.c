@@ -1,5 +1,5 @@
-// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or made by another program: its
-// claims are compared with its content before memory is taken for it.
+// Reading finished recordings. The seal has been looked at before; a file may still be hostile, or
+// made by another program: its claims are compared with its content before memory is taken for it.
 #include "io/hdf5_file.h"
 #include "io/recording_parts.h"
 
@@ -24,7 +24,8 @@ static bool is_kind_of(hid_t type, recording_scalar wanted)
 
 // ---- Datasets ----
 
-/// Open a dataset of numbers and get its size; rank and the sizes of the sides after the first `free_sides` must be as wanted.
+/// Open a dataset of numbers and get its size; rank and the sizes of the sides after the first
+/// `free_sides` must be as wanted.
 static hid_t open_numbers(const recording_problem *p, hid_t file, const char *path, recording_scalar type, int rank,
 	int free_sides, const hsize_t *wanted, hsize_t *size)
 {
@@ -48,7 +49,8 @@ static hid_t open_numbers(const recording_problem *p, hid_t file, const char *pa
 	return -1;
 }
 
-/// Read a whole [rows] or [rows, width] dataset into new memory. *rows is -1 at first, or the number that is wanted.
+/// Read a whole [rows] or [rows, width] dataset into new memory. *rows is -1 at first, or the
+/// number that is wanted.
 static void *read_all(const recording_problem *p, hid_t file, const recording_column *c, int64_t *rows)
 {
 	const hsize_t wanted[2] = { 0, (hsize_t)c->width };
@@ -93,7 +95,8 @@ static bool read_block(
 
 // ---- Attributes and texts ----
 
-/// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none, or longer than the file.
+/// A string of an open dataset or attribute of fixed length, as new memory. NULL when it is none,
+/// or longer than the file.
 static char *read_text(hid_t file, hid_t object, bool attribute)
 {
 	const hid_t type = attribute ? H5Aget_type(object) : H5Dget_type(object);
@@ -283,7 +286,8 @@ static bool check_poses(const recording_problem *p, const sim_recording *recordi
 		return false;
 	const bool stored = sim_hdf5_holds(recording->file, set, frames * bodies * sizeof(carom_pose));
 	H5Dclose(set);
-	// Bodies added after the last frame have no column; a killed run of an early version may have more times than poses.
+	// Bodies added after the last frame have no column; a killed run of an early version may have
+	// more times than poses.
 	if (size[0] != frames || size[1] > bodies || (frames > 0 && size[1] < bodies))
 		return recording_damaged(p, path, "has another number of frames or bodies than /time and /bodies");
 	return stored || recording_damaged(p, path, "claims more than the file holds");

@@ -1,10 +1,13 @@
-// The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that file: between two flushes it
-// moves parts of the file to other places, and a run that is killed then leaves nothing that can be read.
+// The recording of a run that is under way: PATH.part, a file that only grows. HDF5 cannot be that
+// file: between two flushes it moves parts of the file to other places, and a run that is killed
+// then leaves nothing that can be read.
 //
-// A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then records: kind, a CRC-32 of kind
-// and size, size; that many bytes; their CRC-32. Each is handed to the system whole before the run goes on, so a kill can only
-// cost the record that is being written then. The reader leaves out a last record that is not whole; any other that does not
-// have its sum is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log goes.
+// A head of 16 bytes (the word CAROMLOG, a version, a number that tells the byte order), then
+// records: kind, a CRC-32 of kind and size, size; that many bytes; their CRC-32. Each is handed to
+// the system whole before the run goes on, so a kill can only cost the record that is being written
+// then. The reader leaves out a last record that is not whole; any other that does not have its sum
+// is damage. When the run ends, recording_write.c makes the HDF5 file from the log, and the log
+// goes.
 #include "io/hdf5_file.h"
 #include "io/output_file.h"
 #include "io/recording_parts.h"
@@ -422,7 +425,8 @@ static bool take_record(log_reader *l)
 	}
 }
 
-/// Read the record at l->at. *whole is false, without an error, when it is the last one and was not written to its end.
+/// Read the record at l->at. *whole is false, without an error, when it is the last one and was not
+/// written to its end.
 static bool read_record(log_reader *l, bool *whole)
 {
 	FILE *file = l->recording->log;

@@ -1,6 +1,7 @@
 /// @file recording_parts.h
-/// Declarations that the parts of recordings share: recording.c (access), recording_log.c (the file of a run that is under
-/// way), recording_hdf5.c (reading the finished file), recording_write.c (making it from a log). Only these include it.
+/// Declarations that the parts of recordings share: recording.c (access), recording_log.c (the file
+/// of a run that is under way), recording_hdf5.c (reading the finished file), recording_write.c
+/// (making it from a log). Only these include it.
 #ifndef SIM_RECORDING_PARTS_H
 #define SIM_RECORDING_PARTS_H
 
@@ -89,7 +90,8 @@ bool recording_check_body(const recording_problem *problem, const sim_recording 
 /// Tell whether all corners of a mesh are vertices of it.
 bool recording_check_triangles(const sim_recorded_mesh *mesh);
 
-/// Fill a recording from its path, of which is known that it is HDF5, or a log. False after an error.
+/// Fill a recording from its path, of which is known that it is HDF5, or a log. False after an
+/// error.
 bool recording_open_hdf5(const recording_problem *problem, sim_recording *recording);
 bool recording_open_log(const recording_problem *problem, sim_recording *recording);
 
@@ -100,8 +102,8 @@ bool recording_log_poses(const sim_recording *recording, int32_t frame, int32_t 
 bool recording_hdf5_contacts(const sim_recording *recording, int32_t frame, void *packed);
 bool recording_log_contacts(const sim_recording *recording, int32_t frame, void *packed);
 
-/// Make the finished file from a recording, at its place once it is whole. False after an error; a file that lay there stays
-/// then.
+/// Make the finished file from a recording, at its place once it is whole. False after an error; a
+/// file that lay there stays then.
 bool recording_write_hdf5(sim_recording *from, const char *path, sim_error *error);
 
 #endif

@@ -1,5 +1,6 @@
-// Making the finished recording (HDF5) from the log of its run. Every array that grows is chunked along its first side; poses and
-// contacts are compressed (shuffle + deflate, which every HDF5 has). Chunks of poses are written whole, one after another.
+// Making the finished recording (HDF5) from the log of its run. Every array that grows is chunked
+// along its first side; poses and contacts are compressed (shuffle + deflate, which every HDF5
+// has). Chunks of poses are written whole, one after another.
 #include "io/hdf5_file.h"
 #include "io/output_file.h"
 #include "io/recording_parts.h"
@@ -29,7 +30,8 @@ static hid_t dataset_properties(void)
 	return properties;
 }
 
-/// An empty dataset that may grow along its first `growing` sides; the others have the sizes of the chunk.
+/// An empty dataset that may grow along its first `growing` sides; the others have the sizes of the
+/// chunk.
 static hid_t create_growing(hid_t file, const char *path, recording_scalar type, int rank, int growing, const hsize_t *chunk)
 {
 	hsize_t size[3], most[3];
@@ -99,7 +101,8 @@ static bool write_attribute(hid_t object, const char *name, recording_scalar typ
 	return done;
 }
 
-/// A string of fixed length, UTF-8. HDF5 has none of length 0: the empty string becomes one zero byte.
+/// A string of fixed length, UTF-8. HDF5 has none of length 0: the empty string becomes one zero
+/// byte.
 static hid_t text_type(const char *text)
 {
 	const hid_t type = H5Tcopy(H5T_C_S1);

@@ -1,5 +1,6 @@
-// Spheres from and to CSV: one in a line, x, y, z and its radius, or the columns that a header line names. Columns are parted
-// by commas, else semicolons, else blanks; the first line decides. Lines that are empty or begin with # are skipped.
+// Spheres from and to CSV: one in a line, x, y, z and its radius, or the columns that a header line
+// names. Columns are parted by commas, else semicolons, else blanks; the first line decides. Lines
+// that are empty or begin with # are skipped.
 #include "io/sphere_parts.h"
 
 #include <stdarg.h>
@@ -49,8 +50,8 @@ static char *next_line(csv_reader *r)
 	return NULL;
 }
 
-/// Split a line into r->cells, without blanks and quotation marks about them. Returns their number; cells behind the last that
-/// there is room for are not looked at.
+/// Split a line into r->cells, without blanks and quotation marks about them. Returns their number;
+/// cells behind the last that there is room for are not looked at.
 static int split(csv_reader *r, char *line)
 {
 	const bool blanks = r->separator == ' ';
@@ -73,7 +74,8 @@ static int split(csv_reader *r, char *line)
 	}
 }
 
-/// A number and nothing else, to the nearest float unless doubles are wanted: by way of double it could be rounded twice.
+/// A number and nothing else, to the nearest float unless doubles are wanted: by way of double it
+/// could be rounded twice.
 static bool parse_number(const csv_reader *r, const char *cell, double *value)
 {
 	char *end;
@@ -83,7 +85,8 @@ static bool parse_number(const csv_reader *r, const char *cell, double *value)
 
 // ---- The first line ----
 
-/// The meaning of each column, by the names that programs give them; ParaView's are Points:0 and so on.
+/// The meaning of each column, by the names that programs give them; ParaView's are Points:0 and so
+/// on.
 static bool read_names(csv_reader *r)
 {
 	static const char *const names[][4] = { { "x", "points:0", "points_0" }, { "y", "points:1", "points_1" },
@@ -106,7 +109,8 @@ static bool read_names(csv_reader *r)
 	return true;
 }
 
-/// Does the line name columns? Else it is the first sphere: then three or four columns are known by their places.
+/// Does the line name columns? Else it is the first sphere: then three or four columns are known by
+/// their places.
 static bool read_first_line(csv_reader *r, bool *names)
 {
 	double value;
@@ -165,7 +169,8 @@ bool sim_read_sphere_csv(char *text, size_t size, const sim_sphere_reading *read
 	if (strlen(text) != size) {
 		return sim_fail(error, "is not a file of spheres: it is neither SPHERES1 nor PLY nor text");
 	}
-	text += 3 * (strncmp(text, "\xef\xbb\xbf", 3) == 0); // the byte order mark that some programs put before UTF-8
+	// the byte order mark that some programs put before UTF-8
+	text += 3 * (strncmp(text, "\xef\xbb\xbf", 3) == 0);
 	csv_reader r = { .at = text, .reading = reading, .spheres = spheres, .error = error };
 	spheres->wide = reading->wide;
 	for (char *line; (line = next_line(&r)) != NULL;) {

@@ -1,6 +1,7 @@
-// Spheres from and to files: which format, and the snapshots themselves. A snapshot is little endian: SPHERES1, the number of
-// spheres (u64), the box of the walls (float[3], float[3]), the number of touching pairs and the sum of their hashes (u64 each, 0
-// and 0: not known), zero (u64); then x, y, z, radius (float) of each sphere.
+// Spheres from and to files: which format, and the snapshots themselves. A snapshot is little
+// endian: SPHERES1, the number of spheres (u64), the box of the walls (float[3], float[3]), the
+// number of touching pairs and the sum of their hashes (u64 each, 0 and 0: not known), zero (u64);
+// then x, y, z, radius (float) of each sphere.
 #include "io/sphere_file.h"
 
 #include "io/output_file.h"

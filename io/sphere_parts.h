@@ -1,6 +1,6 @@
 /// @file sphere_parts.h
-/// The common part of the readers and writers of spheres: storing values with their checks, the readers and writers of each
-/// format, random numbers.
+/// The common part of the readers and writers of spheres: storing values with their checks, the
+/// readers and writers of each format, random numbers.
 #ifndef SIM_SPHERE_PARTS_H
 #define SIM_SPHERE_PARTS_H
 
@@ -24,12 +24,12 @@ static inline float sim_uniform(uint64_t seed, uint64_t k)
 	return (float)(sim_mix64(sim_mix64(seed) ^ k) >> 40) * (1.0f / 16777216.0f);
 }
 
-/// Store sphere i, each value rounded to float unless the set is wide. Returns what is wrong with it ("x is not finite"), or
-/// NULL.
+/// Store sphere i, each value rounded to float unless the set is wide. Returns what is wrong with
+/// it ("x is not finite"), or NULL.
 const char *sim_put_sphere(sim_sphere_set *spheres, int64_t i, const double xyzr[4]);
 
-/// The reader of each format: text is the whole file with a zero behind it and may be overwritten. They leave the spheres read
-/// so far in the set, also on failure.
+/// The reader of each format: text is the whole file with a zero behind it and may be overwritten.
+/// They leave the spheres read so far in the set, also on failure.
 bool sim_read_sphere_csv(char *text, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error);
 bool sim_read_sphere_ply(
 	const char *bytes, size_t size, const sim_sphere_reading *reading, sim_sphere_set *spheres, sim_error *error);

@@ -1,4 +1,5 @@
-// Spheres from the points of PLY files: x, y, z and radius, r or scale of the element "vertex"; all else is skipped.
+// Spheres from the points of PLY files: x, y, z and radius, r or scale of the element "vertex"; all
+// else is skipped.
 #include "io/ply_reader.h"
 #include "io/sphere_parts.h"
 

@@ -46,7 +46,8 @@ static const char *parse_header(const unsigned char *h, sim_trajectory *t)
 	t->mesh_triangle_count = (int32_t)get_u32(h + 60);
 	if (t->body_count == 0 || t->frame_count == 0)
 		return "holds no bodies or no frames";
-	double numbers[12]; // time step, gravity, ground; beyond the two counts: scale, margin, friction, restitution
+	// time step, gravity, ground; beyond the two counts: scale, margin, friction, restitution
+	double numbers[12];
 	for (int i = 0; i < 12; i++)
 		numbers[i] = (double)get_float(h + (i < 8 ? 24 : 32) + 4 * i);
 	t->time_step = numbers[0];
@@ -73,7 +74,8 @@ static const char *reason_of(gzFile file)
 	return code == Z_OK || code == Z_BUF_ERROR ? "the file ends too early" : code == Z_ERRNO ? strerror(errno) : text;
 }
 
-/// Bring poses to the byte order of the machine and look at each. Returns the index of the first that is none, or count.
+/// Bring poses to the byte order of the machine and look at each. Returns the index of the first
+/// that is none, or count.
 static int64_t check_poses(float *poses, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++) {
@@ -102,8 +104,8 @@ static bool reserve_poses(sim_trajectory *t, int64_t done, int64_t all, int64_t 
 	return true;
 }
 
-/// Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count nor a file of zeros can ask for
-/// more.
+/// Read all poses. Memory grows with poses that have arrived and are sound: neither a damaged count
+/// nor a file of zeros can ask for more.
 static bool read_poses(gzFile file, sim_trajectory *t, sim_error *error)
 {
 	const int64_t all = (int64_t)t->frame_count * t->body_count;
@@ -128,7 +130,8 @@ static bool read_poses(gzFile file, sim_trajectory *t, sim_error *error)
 	return true;
 }
 
-/// Behind the last frame comes the end; that of a gzipped file has a sum of all bytes, which is compared when it is reached.
+/// Behind the last frame comes the end; that of a gzipped file has a sum of all bytes, which is
+/// compared when it is reached.
 static bool check_end(gzFile file, sim_error *error)
 {
 	char more;
@@ -185,8 +188,8 @@ carom_pose sim_trajectory_ground_pose(const sim_trajectory *trajectory)
 	const double *n = trajectory->ground;
 	carom_pose pose = carom_pose_identity();
 	pose.position = (carom_vec3){ n[3] * n[0], n[3] * n[1], n[3] * n[2] };
-	// The shortest turn from z to n is about z x n: the quaternion (z x n, 1 + z . n), to be brought to unit length. Opposite
-	// directions leave the axis open: half a turn about x.
+	// The shortest turn from z to n is about z x n: the quaternion (z x n, 1 + z . n), to be
+	// brought to unit length. Opposite directions leave the axis open: half a turn about x.
 	const double w = 1 + n[2];
 	const double length = sqrt(n[0] * n[0] + n[1] * n[1] + w * w);
 	if (length > 1e-6)

@@ -1,5 +1,6 @@
 /// @file trajectory.h
-/// Recorded motions of equal rigid bodies over a plane: RBTRAJ1 files, gzipped or not (docs/command.md describes the format).
+/// Recorded motions of equal rigid bodies over a plane: RBTRAJ1 files, gzipped or not
+/// (docs/command.md describes the format).
 #ifndef SIM_TRAJECTORY_H
 #define SIM_TRAJECTORY_H
 
@@ -17,10 +18,11 @@ extern "C" {
 typedef struct sim_trajectory {
 	int32_t body_count;
 	int32_t frame_count;
-	double time_step;          ///< s
-	double gravity[3];         ///< m/s^2
-	double ground[4];          ///< the plane n . x = d: unit normal, d; solid below
-	int32_t mesh_vertex_count; ///< of the mesh that all bodies have, to check that the right one is used
+	double time_step;  ///< s
+	double gravity[3]; ///< m/s^2
+	double ground[4];  ///< the plane n . x = d: unit normal, d; solid below
+	/// of the mesh that all bodies have, to check that the right one is used
+	int32_t mesh_vertex_count;
 	int32_t mesh_triangle_count;
 	double mesh_scale;
 	double margin; ///< of the run that made the motion, as are the next two
@@ -30,8 +32,8 @@ typedef struct sim_trajectory {
 	float *poses; ///< [frame_count][body_count][7]: position x y z, quaternion x y z w
 } sim_trajectory;
 
-/// Load and check a file: every pose is finite and every quaternion is within 1e-3 of unit length. On failure false with one
-/// sentence in error, without the path, and nothing to free.
+/// Load and check a file: every pose is finite and every quaternion is within 1e-3 of unit length.
+/// On failure false with one sentence in error, without the path, and nothing to free.
 bool sim_load_trajectory(const char *path, sim_trajectory *trajectory, sim_error *error);
 
 /// Give back the memory of sim_load_trajectory. All zero is fine.

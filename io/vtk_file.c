@@ -1,5 +1,5 @@
-// VTK XML files (The VTK User's Guide, "VTK File Formats"): a head of text that names arrays by their offsets, then "_", then
-// each array behind its length in bytes (UInt64).
+// VTK XML files (The VTK User's Guide, "VTK File Formats"): a head of text that names arrays by
+// their offsets, then "_", then each array behind its length in bytes (UInt64).
 #include "io/vtk_file.h"
 
 #include "io/output_file.h"

@@ -1,6 +1,7 @@
-/// Rays by Embree 3 behind carom_ray_plugin: an example of a further ray algorithm in one file, public headers only.
-/// Input: the triangles of a mesh, then batches of rays in its frame. Output: the nearest hit of each ray. A scene is never
-/// changed after it was built, so casts from several threads need no lock.
+/// Rays by Embree 3 behind carom_ray_plugin: an example of a further ray algorithm in one file,
+/// public headers only. Input: the triangles of a mesh, then batches of rays in its frame. Output:
+/// the nearest hit of each ray. A scene is never changed after it was built, so casts from several
+/// threads need no lock.
 
 #include "embree.h"
 
@@ -125,7 +126,8 @@ const carom_ray_plugin *carom_create_embree_plugin(void)
 	if (plugin == NULL) {
 		return NULL;
 	}
-	// One thread: the library decides on parallel work, and a build by one thread gives the same tree each time.
+	// One thread: the library decides on parallel work, and a build by one thread gives the same
+	// tree each time.
 	plugin->device = rtcNewDevice("threads=1");
 	if (plugin->device == NULL) {
 		free(plugin);

@@ -1,5 +1,6 @@
-// Writing a checkpoint of the granular simulation (HDF5): all that the coming steps depend on, by ids, so that neither the
-// order in memory nor the list of neighbours is in it. docs/scenes.md ("Checkpoints") lists groups and types.
+// Writing a checkpoint of the granular simulation (HDF5): all that the coming steps depend on, by
+// ids, so that neither the order in memory nor the list of neighbours is in it. docs/scenes.md
+// ("Checkpoints") lists groups and types.
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_transfer.h"
 #include "io/hdf5_file.h"

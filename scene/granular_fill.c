@@ -1,4 +1,5 @@
-// From the sources of a scene to its spheres. Each source makes its spheres once, in a frame of its own; then they are copied.
+// From the sources of a scene to its spheres. Each source makes its spheres once, in a frame of its
+// own; then they are copied.
 #include "scene/granular_fill.h"
 
 #include "sim/base/rotations.h"
@@ -42,7 +43,8 @@ static double random_between(uint64_t *state, double low, double high)
 
 // ---- Random spheres ----
 
-// A coarse grid of lists, so that a new sphere finds those that it may touch: they lie in its cell or one beside.
+// A coarse grid of lists, so that a new sphere finds those that it may touch: they lie in its cell
+// or one beside.
 typedef struct crowd {
 	const double *spheres; // x, y, z, radius of each
 	double lower[3], scale[3];
@@ -129,7 +131,8 @@ static void place_at_random(const sim_sphere_source *source, uint64_t *state, do
 		sphere[k] = random_between(state, source->lower[k] + sphere[3], source->upper[k] - sphere[3]);
 }
 
-/// Spheres at uniform places inside the box; where they must be apart, one that touches an earlier one is placed again.
+/// Spheres at uniform places inside the box; where they must be apart, one that touches an earlier
+/// one is placed again.
 static bool strew(const fill *f, const sim_sphere_source *source, sim_sphere_set *set)
 {
 	crowd c = { 0 };

@@ -1,6 +1,6 @@
 /// @file granular_fill.h
-/// The spheres of a scene, from its section "spheres": strewn, read, sampled from meshes, copied, turned and set in motion.
-/// Equal scenes give equal bits on every machine.
+/// The spheres of a scene, from its section "spheres": strewn, read, sampled from meshes, copied,
+/// turned and set in motion. Equal scenes give equal bits on every machine.
 #ifndef SIM_GRANULAR_FILL_H
 #define SIM_GRANULAR_FILL_H
 
@@ -17,8 +17,8 @@ typedef struct sim_granular_filling {
 	int32_t copy_count;
 } sim_granular_filling;
 
-/// Make the spheres. False, with "FILE:LINE: field "spheres.list[i]": …" in error, when that fails; *filling is empty then.
-/// Give it back with sim_destroy_filling.
+/// Make the spheres. False, with "FILE:LINE: field "spheres.list[i]": …" in error, when that fails;
+/// *filling is empty then. Give it back with sim_destroy_filling.
 bool sim_fill_spheres(carom_context *context, const sim_scene *scene, sim_granular_filling *filling, sim_error *error);
 
 /// Free the spheres. An empty (all zero) filling is fine.

@@ -1,5 +1,6 @@
-// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: the digest of all bytes, the
-// format and its version, the sizes, the check sum of the arrays, and last everything that a definition is checked for.
+// Continuing from a checkpoint (see granular_checkpoint.c). The file is checked in this order: the
+// digest of all bytes, the format and its version, the sizes, the check sum of the arrays, and last
+// everything that a definition is checked for.
 #include "scene/granular_checkpoint.h"
 #include "scene/granular_transfer.h"
 #include "io/hdf5_file.h"
@@ -47,7 +48,8 @@ static bool keeps_walls(const contents *c)
 	return walls && c->def.walls.tangential != SIM_GRANULAR_SMOOTH;
 }
 
-/// Room for rows of width numbers, read. False when memory is short. A file that is too short fails before that.
+/// Room for rows of width numbers, read. False when memory is short. A file that is too short fails
+/// before that.
 static bool read_array(
 	granular_transfer *t, const char *name, granular_scalar type, int64_t rows, size_t width, size_t size, void *array)
 {
@@ -184,7 +186,8 @@ static sim_granular *make_from(carom_context *context, contents *c, const sim_gr
 sim_granular *sim_granular_read(carom_context *context, const char *path, const sim_granular_resume *resume, sim_error *error)
 {
 	const sim_granular_resume defaults = sim_default_granular_resume();
-	const sim_seal seal = sim_check_seal(path); // those of version 1 have none, but a sum of their own
+	// those of version 1 have none, but a sum of their own
+	const sim_seal seal = sim_check_seal(path);
 	if (seal == SIM_SEAL_BROKEN) {
 		sim_fail(error, "%s: is damaged: its bytes do not have the digest that it begins with", path);
 		return NULL;

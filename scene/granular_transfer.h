@@ -1,5 +1,6 @@
 /// @file granular_transfer.h
-/// Numbers between memory and a checkpoint's HDF5 file, either way: attributes, arrays, the definition. Inside scene/ only.
+/// Numbers between memory and a checkpoint's HDF5 file, either way: attributes, arrays, the
+/// definition. Inside scene/ only.
 #ifndef SIM_GRANULAR_TRANSFER_H
 #define SIM_GRANULAR_TRANSFER_H
 
@@ -40,7 +41,8 @@ void granular_move_attribute(granular_transfer *transfer, const char *name, gran
 /// rows of width numbers as a dataset. None without rows.
 void granular_move_array(
 	granular_transfer *transfer, const char *name, granular_scalar type, size_t rows, size_t width, void *data);
-/// Tell whether a file that is read holds so many bytes of a dataset: to be asked before memory is taken for it.
+/// Tell whether a file that is read holds so many bytes of a dataset: to be asked before memory is
+/// taken for it.
 bool granular_holds_array(const granular_transfer *transfer, const char *name, uint64_t bytes);
 void granular_move_mark(granular_transfer *transfer, sim_granular_mark *mark);
 void granular_move_definition(granular_transfer *transfer, sim_granular_def *def);

@@ -1,7 +1,8 @@
 // Interpenetration by a standard cast: see interpenetration.h.
 #include "scene/interpenetration.h"
 
-/// The full algorithm as the papers describe it, and nothing else. lab is to live as long as the definition.
+/// The full algorithm as the papers describe it, and nothing else. lab is to live as long as the
+/// definition.
 static carom_world_def standard_cast(carom_lab *lab)
 {
 	carom_world_def def = carom_default_world_def();

@@ -1,5 +1,6 @@
-// Scene files: JSON to sim_scene. docs/scenes.md is the description for users; the lists of field names here and in the readers
-// of the sections (scene_rigid.c, scene_deforming.c, scene_spheres.c) are the schema.
+// Scene files: JSON to sim_scene. docs/scenes.md is the description for users; the lists of field
+// names here and in the readers of the sections (scene_rigid.c, scene_deforming.c, scene_spheres.c)
+// are the schema.
 #include "scene/scene.h"
 
 #include "sim/base/rotations.h"
@@ -138,7 +139,8 @@ static void read_time(const sim_json_node *root, sim_scene *scene)
 
 // ---- The whole ----
 
-/// Scenes were of three kinds once, each with its fields at the top level. Say where these have gone.
+/// Scenes were of three kinds once, each with its fields at the top level. Say where these have
+/// gone.
 static bool check_form(const sim_json_node *root)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /// @file scene.h
-/// Scene files: the bodies of a simulation, its settings, and its look. docs/scenes.md describes every field; this header is
-/// the same in C, checked and complete: grids and sources are unrolled into bodies, defaults filled in. A scene has up to three
-/// sections, rigid bodies, deforming bodies and spheres, with one clock and one gravity.
+/// Scene files: the bodies of a simulation, its settings, and its look. docs/scenes.md describes
+/// every field; this header is the same in C, checked and complete: grids and sources are unrolled
+/// into bodies, defaults filled in. A scene has up to three sections, rigid bodies, deforming
+/// bodies and spheres, with one clock and one gravity.
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
 
@@ -27,9 +28,12 @@ typedef struct sim_mesh_source {
 	char *shape; ///< for sim_make_shape
 	int32_t triangles;
 	uint64_t seed;
-	char *file;            ///< path; a relative one in a scene file counts from the folder of that file and is resolved already
-	double scale[3];       ///< factors along x, y and z, used when fit is 0
-	double fit[3];         ///< the largest uniform scale with which the mesh's box fits this box (metres); 0: use scale
+	/// path; a relative one in a scene file counts from the folder of that file and is resolved
+	/// already
+	char *file;
+	double scale[3]; ///< factors along x, y and z, used when fit is 0
+	/// the largest uniform scale with which the mesh's box fits this box (metres); 0: use scale
+	double fit[3];
 	bool centre;           ///< move the middle of the mesh's box to the origin
 	int32_t columns, rows; ///< of a height field
 	float *heights;        ///< [columns*rows], metres
@@ -58,8 +62,9 @@ typedef struct sim_scene_part {
 typedef struct sim_scene_body {
 	char name[SIM_NAME_SIZE]; ///< "" when the scene names none
 	sim_scene_shape shape;    ///< of a body without parts
-	int32_t first_part;       ///< in the scene's parts, of a body with parts; bodies of one grid or source share theirs
-	int32_t part_count;       ///< 0: the body has shape
+	/// in the scene's parts, of a body with parts; bodies of one grid or source share theirs
+	int32_t first_part;
+	int32_t part_count; ///< 0: the body has shape
 	carom_body_kind kind;
 	carom_pose pose;             ///< of the body's frame (a mesh's origin, not its centre of mass)
 	carom_vec3 velocity;         ///< of the centre of mass, m/s
@@ -116,10 +121,11 @@ typedef struct sim_soft_source {
 	bool rigid;   ///< a mover
 	int32_t mesh; ///< in the scene's meshes; -1: form
 	sim_form form;
-	double scale[3];    ///< factors along x, y and z of a form
-	double offset[3];   ///< added to its places then
-	sim_soft_body body; ///< without places, triangles and pins; motion.start is the place of the first one
-	int32_t count[3];   ///< copies along x, y, z
+	double scale[3];  ///< factors along x, y and z of a form
+	double offset[3]; ///< added to its places then
+	/// without places, triangles and pins; motion.start is the place of the first one
+	sim_soft_body body;
+	int32_t count[3]; ///< copies along x, y, z
 	double spacing[3];
 	double degrees, shift; ///< most of their random turns, and shifts along each axis
 	uint64_t jitter_seed;
@@ -131,8 +137,9 @@ typedef struct sim_soft_source {
 
 /// The section "deforming": cloth, soft bodies, and the movers that push them.
 typedef struct sim_scene_deforming {
-	int32_t substeps;         ///< steps of sim/cloth in a step of the scene
-	sim_soft_def def;         ///< all but the bodies themselves; its time_step is one of these substeps
+	int32_t substeps; ///< steps of sim/cloth in a step of the scene
+	/// all but the bodies themselves; its time_step is one of these substeps
+	sim_soft_def def;
 	double resolution;        ///< factor of the divisions of all forms
 	sim_soft_source *sources; ///< in the order of the file: movers, then those that deform
 	int32_t source_count;
@@ -148,9 +155,11 @@ typedef enum sim_copies_kind { SIM_COPIES_GRID, SIM_COPIES_RANDOM } sim_copies_k
 /// Where spheres come from.
 typedef struct sim_sphere_source {
 	sim_sphere_source_kind kind;
-	int64_t count;    ///< RANDOM; MESH: 0: as many as have room
-	double radius[2]; ///< least and largest (RANDOM); of the larger spheres, 0: as large as fits (MESH); where the file
-					  ///< has none, below 0: that is an error (FILE)
+	int64_t count; ///< RANDOM; MESH: 0: as many as have room
+	/// least and largest (RANDOM); of the larger spheres, 0: as large as fits (MESH); where the
+	/// file
+	double radius[2];
+	///< has none, below 0: that is an error (FILE)
 	double lower[3], upper[3]; ///< RANDOM: where
 	bool apart;                ///< RANDOM: no two of the source touch
 	uint64_t seed;             ///< RANDOM, MESH
@@ -178,8 +187,9 @@ typedef struct sim_sphere_source {
 
 /// The section "spheres".
 typedef struct sim_scene_spheres {
-	int32_t substeps;     ///< steps of sim/grains in a step of the scene
-	sim_granular_def def; ///< all but the spheres themselves; its time_step is one of these substeps
+	int32_t substeps; ///< steps of sim/grains in a step of the scene
+	/// all but the spheres themselves; its time_step is one of these substeps
+	sim_granular_def def;
 	sim_sphere_source *sources;
 	int32_t source_count;
 } sim_scene_spheres;
@@ -200,7 +210,8 @@ typedef struct sim_scene_output {
 typedef struct sim_scene_picture {
 	sim_sphere_color color;
 	bool color_copies; ///< with SIM_COLOR_ID: a colour for each copy, not for each sphere
-	bool box, ground;  ///< of spheres: the edges of their box; of spheres and deforming bodies: a ground below all
+	/// of spheres: the edges of their box; of spheres and deforming bodies: a ground below all
+	bool box, ground;
 } sim_scene_picture;
 
 typedef struct sim_scene {
@@ -215,7 +226,8 @@ typedef struct sim_scene {
 	int64_t steps;
 	sim_mesh_source *meshes;
 	int32_t mesh_count;
-	bool has_bodies, has_deforming, has_spheres; ///< which sections there are; the others hold defaults
+	/// which sections there are; the others hold defaults
+	bool has_bodies, has_deforming, has_spheres;
 	sim_scene_rigid rigid;
 	sim_scene_deforming deforming;
 	sim_scene_spheres spheres;
@@ -224,30 +236,33 @@ typedef struct sim_scene {
 	sim_scene_camera camera;
 } sim_scene;
 
-/// Read a scene file. False, with "FILE:LINE: field "…": …" in error, when it is not a valid scene; *scene is empty then.
-/// Mesh files are not opened here. Give the scene back with sim_destroy_scene.
+/// Read a scene file. False, with "FILE:LINE: field "…": …" in error, when it is not a valid scene;
+/// *scene is empty then. Mesh files are not opened here. Give the scene back with
+/// sim_destroy_scene.
 bool sim_load_scene(const char *path, sim_scene *scene, sim_error *error);
 
-/// Read a scene from text (size bytes); file is the name for messages, and relative mesh files count from its folder.
+/// Read a scene from text (size bytes); file is the name for messages, and relative mesh files
+/// count from its folder.
 bool sim_parse_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
-/// Read the scene that a recording holds. One of a version before the sections gives its camera and its detection, and nothing
-/// else: a playback needs no more. False as for sim_parse_scene.
+/// Read the scene that a recording holds. One of a version before the sections gives its camera and
+/// its detection, and nothing else: a playback needs no more. False as for sim_parse_scene.
 bool sim_parse_recorded_scene(const char *file, const char *text, size_t size, sim_scene *scene, sim_error *error);
 
 /// Free everything that a scene holds and make it empty. An empty (all zero) scene is fine.
 void sim_destroy_scene(sim_scene *scene);
 
-/// Make the one random source of spheres as large as count. False, with the reason in error, when there is none, or more than
-/// one, or count is not within 1..CAROM_MAX_SPHERES.
+/// Make the one random source of spheres as large as count. False, with the reason in error, when
+/// there is none, or more than one, or count is not within 1..CAROM_MAX_SPHERES.
 bool sim_scene_set_sphere_count(sim_scene *scene, int64_t count, sim_error *error);
 
-/// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative to the working folder).
-/// Fit, scale and centring of the scene stay. False when there is no mesh of that name, or no '='.
+/// Take a mesh from a file instead: assignment is "NAME=FILE" (as given on a command line, relative
+/// to the working folder). Fit, scale and centring of the scene stay. False when there is no mesh
+/// of that name, or no '='.
 bool sim_scene_replace_mesh(sim_scene *scene, const char *assignment, sim_error *error);
 
-/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh (sim/shapes/shapes.h). Not for
-/// height fields.
+/// Make the triangles of a mesh: generated or read, centred, scaled. Free with sim_free_mesh
+/// (sim/shapes/shapes.h). Not for height fields.
 bool sim_scene_build_mesh(const sim_scene *scene, int32_t index, sim_mesh *mesh, sim_error *error);
 
 /// How many shapes a body has: its parts, or the one that it is.

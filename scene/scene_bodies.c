@@ -124,7 +124,8 @@ static bool is_height_field(const sim_scene *scene, const sim_scene_shape *shape
 	return shape->mesh >= 0 && scene->meshes[shape->mesh].kind == SIM_MESH_HEIGHT_FIELD;
 }
 
-/// Refuse shapes that a body of this kind cannot have. kind_field is where node says the kind; of a part it is "shape".
+/// Refuse shapes that a body of this kind cannot have. kind_field is where node says the kind; of a
+/// part it is "shape".
 static void check_shape(const sim_json_node *node, const char *kind_field, const sim_scene *scene, const sim_scene_shape *shape,
 	carom_body_kind kind)
 {
@@ -205,7 +206,8 @@ static void read_mass(const sim_json_node *node, sim_scene_body *body)
 /// All fields of a body except "mesh", which a grid reads in its own way.
 static void read_body_fields(const sim_json_node *node, sim_scene *scene, sim_scene_body *body)
 {
-	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL }; // of carom_body_kind
+	// of carom_body_kind
+	static const char *const kinds[] = { "static", "kinematic", "dynamic", NULL };
 	const bool has_parts = sim_json_has(node, "parts");
 	sim_read_name(node, "name", body->name);
 	if (!has_parts)
@@ -355,7 +357,8 @@ bool sim_check_body_count(const sim_json_node *node, const sim_scene *scene, int
 
 // ---- Grids ----
 
-/// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded motions.
+/// x runs fastest, then z, then y: bodies come layer by layer from below, as in the recorded
+/// motions.
 static void read_grid(const sim_json_node *node, sim_scene *scene)
 {
 	double count[3] = { 1, 1, 1 }, spacing[3] = { 1, 1, 1 };

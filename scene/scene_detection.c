@@ -4,7 +4,8 @@
 
 static void read_temporal(const sim_json_node *node, carom_world_def *detection)
 {
-	static const char *const words[] = { "none", "iterative", "predictive", NULL }; // in the order of carom_temporal
+	// in the order of carom_temporal
+	static const char *const words[] = { "none", "iterative", "predictive", NULL };
 	int temporal = (int)detection->temporal;
 	sim_json_choice(node, "temporal", words, &temporal);
 	detection->temporal = (carom_temporal)temporal;
@@ -12,8 +13,10 @@ static void read_temporal(const sim_json_node *node, carom_world_def *detection)
 
 static void read_contacts(const sim_json_node *node, carom_world_def *detection)
 {
-	static const char *const broad_words[] = { "tree", "sweep", NULL };             // in the order of carom_broad_phase
-	static const char *const normal_words[] = { "ray", "triangle", "patch", NULL }; // of carom_contact_normal
+	// in the order of carom_broad_phase
+	static const char *const broad_words[] = { "tree", "sweep", NULL };
+	// of carom_contact_normal
+	static const char *const normal_words[] = { "ray", "triangle", "patch", NULL };
 	int broad = (int)detection->broad_phase, normal = (int)detection->contact_normal;
 	sim_json_choice(node, "broad_phase", broad_words, &broad);
 	sim_json_choice(node, "contact_normal", normal_words, &normal);
@@ -30,8 +33,10 @@ static void read_contacts(const sim_json_node *node, carom_world_def *detection)
 
 static void read_rays(const sim_json_node *node, carom_lab *lab)
 {
-	static const char *const ray_words[] = { "wide", "binary", "basic", "moller_trumbore", NULL }; // of carom_ray_method
-	static const char *const lost_words[] = { "recast", "drop", NULL };                            // of carom_lost_rays
+	// of carom_ray_method
+	static const char *const ray_words[] = { "wide", "binary", "basic", "moller_trumbore", NULL };
+	// of carom_lost_rays
+	static const char *const lost_words[] = { "recast", "drop", NULL };
 	int ray = (int)lab->ray_method, lost = (int)lab->lost_rays;
 	sim_json_choice(node, "ray_method", ray_words, &ray);
 	sim_json_choice(node, "lost_rays", lost_words, &lost);
@@ -57,9 +62,12 @@ static void read_distances(const sim_json_node *node, bool predictive, carom_lab
 
 static void read_stages(const sim_json_node *node, carom_lab *lab)
 {
-	static const char *const stage_words[] = { "lists", "naive", NULL };                // in the order of carom_stages
-	static const char *const buffer_words[] = { "exact", "ignore", "backtrack", NULL }; // of carom_ray_buffers
-	static const char *const predictor_words[] = { "pairs", "last", NULL };             // of carom_ray_predictor
+	// in the order of carom_stages
+	static const char *const stage_words[] = { "lists", "naive", NULL };
+	// of carom_ray_buffers
+	static const char *const buffer_words[] = { "exact", "ignore", "backtrack", NULL };
+	// of carom_ray_predictor
+	static const char *const predictor_words[] = { "pairs", "last", NULL };
 	int stages = (int)lab->stages, buffers = (int)lab->ray_buffers, predictor = (int)lab->ray_predictor;
 	sim_json_choice(node, "stages", stage_words, &stages);
 	sim_json_choice(node, "ray_buffers", buffer_words, &buffers);

@@ -32,7 +32,8 @@ static void read_heights(const sim_json_node *node, sim_mesh_source *mesh)
 	free(heights);
 }
 
-// A wave that runs over the field: its phase at (x, y) is turned[0] x + turned[1] y + shift (radians).
+// A wave that runs over the field: its phase at (x, y) is turned[0] x + turned[1] y + shift
+// (radians).
 typedef struct wave {
 	double turned[2];
 	double shift;
@@ -41,8 +42,8 @@ typedef struct wave {
 
 enum { MOST_WAVES = 64 };
 
-/// Waves of random directions and phases, each shorter and lower than the one before, down to a quarter: no hill is like
-/// another.
+/// Waves of random directions and phases, each shorter and lower than the one before, down to a
+/// quarter: no hill is like another.
 static void make_waves(uint64_t seed, int32_t count, double height, double length, wave waves[MOST_WAVES])
 {
 	double total = 0;
@@ -66,7 +67,8 @@ static double height_at(const wave *waves, int32_t count, double x, double y)
 	return sum;
 }
 
-/// Two crossing waves, or many random ones: enough of hills and hollows to roll on, and the same on every machine.
+/// Two crossing waves, or many random ones: enough of hills and hollows to roll on, and the same on
+/// every machine.
 static void make_hills(const sim_json_node *node, sim_mesh_source *mesh)
 {
 	static const char *const fields[] = { "height", "length", "waves", "seed", NULL };

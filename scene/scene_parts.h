@@ -1,7 +1,8 @@
-/// Functions that the readers of a scene's parts share. Only the readers of scenes (scene/scene*.c) include this.
+/// Functions that the readers of a scene's parts share. Only the readers of scenes (scene/scene*.c)
+/// include this.
 ///
-/// Every reader goes on after an error: the JSON reader keeps the first one and turns the later reads into nothing, so the
-/// result is looked at once, in sim_parse_scene.
+/// Every reader goes on after an error: the JSON reader keeps the first one and turns the later
+/// reads into nothing, so the result is looked at once, in sim_parse_scene.
 #ifndef SIM_SCENE_PARTS_H
 #define SIM_SCENE_PARTS_H
 
@@ -24,9 +25,11 @@ void sim_read_orientation(const sim_json_node *object, carom_quat *orientation);
 void sim_read_name(const sim_json_node *object, const char *name, char value[SIM_NAME_SIZE]);
 /// Refuse two fields that say the same in different ways.
 void sim_forbid_both(const sim_json_node *object, const char *a, const char *b);
-/// A path in a scene file: a relative one counts from the folder of that file. NULL when memory is short; free() it.
+/// A path in a scene file: a relative one counts from the folder of that file. NULL when memory is
+/// short; free() it.
 char *sim_resolve_path(const char *scene_file, const char *path);
-/// A new zeroed element at the end of an array whose room doubles when it is full. NULL with an error when memory is short.
+/// A new zeroed element at the end of an array whose room doubles when it is full. NULL with an
+/// error when memory is short.
 void *sim_append(const sim_json_node *node, void **array, int32_t *count, size_t size);
 
 /// The number of the mesh that a node of text names; -1 after an error.
@@ -34,8 +37,8 @@ int32_t sim_find_mesh(const sim_json_node *node, const sim_scene *scene);
 
 // ---- Bodies that are made many at a time ----
 
-/// The fields of a body, for lists of known names. "position" of a grid is that of its first body, of a source that of its
-/// middle.
+/// The fields of a body, for lists of known names. "position" of a grid is that of its first body,
+/// of a source that of its middle.
 #define SIM_BODY_FIELDS                                                                                                        \
 	"name", "shape", "parts", "mesh", "radius", "half_length", "half_extents", "rounding", "kind", "position", "orientation",  \
 		"rotation", "velocity", "angular_velocity", "density", "mass", "friction", "restitution", "category", "mask", "group", \
@@ -52,11 +55,11 @@ typedef struct sim_variation {
 	int mesh_count;
 } sim_variation;
 
-/// All fields of a body, with "mesh" a name or a list of names, and "jitter". Checked for each mesh. Its parts join those of
-/// the scene.
+/// All fields of a body, with "mesh" a name or a list of names, and "jitter". Checked for each
+/// mesh. Its parts join those of the scene.
 void sim_read_varied_body(const sim_json_node *node, sim_scene *scene, sim_scene_body *body, sim_variation *variation);
-/// Add body number i of a grid or source: body with its rotation, mesh, and place: offset and a random shift from that of body.
-/// They must be added in order from 0.
+/// Add body number i of a grid or source: body with its rotation, mesh, and place: offset and a
+/// random shift from that of body. They must be added in order from 0.
 void sim_add_varied_body(const sim_json_node *node, sim_scene *scene, const sim_scene_body *body, sim_variation *variation,
 	int64_t i, carom_vec3 offset);
 /// Refuse a "count" that makes more bodies than a scene may have. True when all is well so far.

@@ -1,4 +1,5 @@
-// The section "bodies" of a scene file: rigid bodies, how contacts are found and how they are answered.
+// The section "bodies" of a scene file: rigid bodies, how contacts are found and how they are
+// answered.
 #include "scene/scene_parts.h"
 
 #include <math.h>
@@ -98,7 +99,8 @@ void sim_set_rigid_defaults(sim_scene_rigid *rigid)
 	rigid->lab = carom_default_lab();
 	rigid->detection = carom_default_world_def();
 	rigid->detection.max_contacts_per_pair = 8;
-	// Without it a ray that grazes a large body (ground, say) runs on far inside it: a deep contact in a useless direction.
+	// Without it a ray that grazes a large body (ground, say) runs on far inside it: a deep contact
+	// in a useless direction.
 	rigid->lab.exit_distance_test = true;
 }
 

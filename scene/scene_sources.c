@@ -1,5 +1,5 @@
-// The "sources" of a scene file: bodies that appear one after another, each at its own step, at a point that goes round a
-// circle. They are unrolled into the scene's bodies like those of a grid.
+// The "sources" of a scene file: bodies that appear one after another, each at its own step, at a
+// point that goes round a circle. They are unrolled into the scene's bodies like those of a grid.
 #include "sim/base/rotations.h"
 #include "scene/scene_parts.h"
 
@@ -30,8 +30,8 @@ static void read_circle(const sim_json_node *parent, source *s)
 		sim_json_member_error(&node, "axis", "must not be zero");
 }
 
-/// From the middle of the circle to the source at a time. The rotation that takes z to the axis takes x to the point of angle
-/// 0.
+/// From the middle of the circle to the source at a time. The rotation that takes z to the axis
+/// takes x to the point of angle 0.
 static carom_vec3 place_at(const source *s, double time)
 {
 	const double length = sim_length3(s->axis);
@@ -42,7 +42,8 @@ static carom_vec3 place_at(const source *s, double time)
 	return carom_rotate(sim_rotation_to_normal(axis), point);
 }
 
-/// The first step that begins at or after a time. A time that is a step's up to rounding is that step's.
+/// The first step that begins at or after a time. A time that is a step's up to rounding is that
+/// step's.
 static int64_t step_at(const sim_scene *scene, double time)
 {
 	const double steps = time / scene->time_step;
@@ -69,7 +70,8 @@ static void read_source(const sim_json_node *node, sim_scene *scene)
 	}
 }
 
-/// By step; of one step, by place in the file: sources and their bodies were added in that order, and "order" remembers it.
+/// By step; of one step, by place in the file: sources and their bodies were added in that order,
+/// and "order" remembers it.
 static int compare_appearance(const void *a, const void *b)
 {
 	const sim_scene_body *x = a, *y = b;

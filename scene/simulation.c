@@ -25,12 +25,13 @@ struct sim_simulation {
 	const sim_scene *scene;
 	carom_world *world;
 	carom_mesh **meshes; // [scene->mesh_count]
-	carom_mesh **hulls;  // [scene->mesh_count] of those that a body or part is the hull of; else NULL
-	carom_part *parts;   // [scene->rigid.part_count]
-	int32_t body_count;  // bodies that are there: the first ones of the scene
-	carom_body_id *ids;  // [scene->rigid.body_count]
-	double *sizes;       // longest side of each body's box, INFINITY for static and kinematic ones
-	double *radii;       // half the longest side of each body's box; 0 for planes
+	// [scene->mesh_count] of those that a body or part is the hull of; else NULL
+	carom_mesh **hulls;
+	carom_part *parts;  // [scene->rigid.part_count]
+	int32_t body_count; // bodies that are there: the first ones of the scene
+	carom_body_id *ids; // [scene->rigid.body_count]
+	double *sizes;      // longest side of each body's box, INFINITY for static and kinematic ones
+	double *radii;      // half the longest side of each body's box; 0 for planes
 	sim_dynamics *dynamics;
 	sim_recorder *recorder;    // NULL: none
 	carom_body_id *moving_ids; // of the bodies that are not static
@@ -42,7 +43,9 @@ struct sim_simulation {
 	carom_pose *poses; // of all bodies
 	int32_t continuous_count;
 	sim_stop *stops; // of all bodies
-	int32_t *rows;   // [scene->rigid.body_count + 1] of the recording: the first one of each body, which has one for each part
+	// [scene->rigid.body_count + 1] of the recording: the first one of each body, which has one for
+	// each part
+	int32_t *rows;
 	carom_pose *row_poses;
 	sim_dynamic_contact *contacts;
 	sim_recorded_contact *recorded;
@@ -205,7 +208,8 @@ static double longest_side(const carom_body_def *def)
 	return longest_of(&box) + 2 * rounding_of(&def->shape);
 }
 
-/// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then, and its mass must be given.
+/// Mass and inertia at density 1. An open mesh has no volume: its inertia is that of its box then,
+/// and its mass must be given.
 static bool unit_mass(const sim_simulation *s, int32_t i, const carom_shape *shape, carom_mass *mass, sim_error *error)
 {
 	if (shape->type != CAROM_MESH) {
@@ -233,7 +237,8 @@ static void scale_mass(carom_mass *mass, double factor)
 		mass->inertia[k] *= factor;
 }
 
-/// Mass and inertia of a body. One part at the pose of its body weighs, bit for bit, as much as a body of that shape.
+/// Mass and inertia of a body. One part at the pose of its body weighs, bit for bit, as much as a
+/// body of that shape.
 static bool mass_of(const sim_simulation *s, int32_t i, const carom_body_def *def, carom_mass *mass, sim_error *error)
 {
 	const sim_scene_body *body = &s->scene->rigid.bodies[i];
@@ -336,8 +341,8 @@ static bool record_body(sim_simulation *s, int32_t i, sim_error *error)
 	return true;
 }
 
-/// Bodies of sources come into being when their step begins: before it there is nothing of them to meet or to draw, and the
-/// recording holds no pose of them.
+/// Bodies of sources come into being when their step begins: before it there is nothing of them to
+/// meet or to draw, and the recording holds no pose of them.
 static bool add_due_bodies(sim_simulation *s, sim_error *error)
 {
 	while (s->body_count < s->scene->rigid.body_count && s->scene->rigid.bodies[s->body_count].first_step <= s->step) {
@@ -416,7 +421,8 @@ static carom_vec3 against(carom_vec3 gravity)
 	return (carom_vec3){ -gravity.x / length, -gravity.y / length, -gravity.z / length };
 }
 
-/// A body that is stopped at an impact stands within toi_tolerance of the other body: it has contacts there.
+/// A body that is stopped at an impact stands within toi_tolerance of the other body: it has
+/// contacts there.
 static carom_world_def detection_of(const sim_scene *scene)
 {
 	carom_world_def def = scene->rigid.detection;
@@ -521,8 +527,8 @@ static bool reserve_contacts(sim_simulation *s, int32_t count)
 	return true;
 }
 
-/// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the scene's bodies; the
-/// recording has rows of parts.
+/// Hand the contacts of the last detection over to dynamics and recording, in the numbers of the
+/// scene's bodies; the recording has rows of parts.
 static bool take_contacts(sim_simulation *s, sim_step *step)
 {
 	const carom_contact_view view = carom_world_contacts(s->world);
@@ -581,8 +587,8 @@ static bool detect(sim_simulation *s, sim_step *step, sim_error *error)
 
 // ---- Continuous bodies ----
 
-/// When each of them stops: at its earliest impact, and no later than the continuous bodies that it meets, for it was not
-/// looked at with these at rest. Returns false where none does.
+/// When each of them stops: at its earliest impact, and no later than the continuous bodies that it
+/// meets, for it was not looked at with these at rest. Returns false where none does.
 static bool find_stops(sim_simulation *s)
 {
 	const carom_body_impact_view view = carom_world_body_impacts(s->world);
@@ -624,7 +630,8 @@ static carom_pose stopped_pose(const sim_simulation *s, int32_t i)
 		sim_unit_quat(sim_multiply(end.orientation, sim_multiply(back, pose.orientation))) };
 }
 
-/// Puts continuous bodies where they first met something on their way from the last detection, and detects the contacts there.
+/// Puts continuous bodies where they first met something on their way from the last detection, and
+/// detects the contacts there.
 static bool stop_at_impacts(sim_simulation *s, sim_step *step, sim_error *error)
 {
 	const bool any = s->continuous_count > 0 && find_stops(s);
@@ -781,7 +788,8 @@ static double corner_height(const sim_simulation *s, const carom_aabb *box)
 		s->up.z * (s->up.z > 0 ? box->lower.z : box->upper.z);
 }
 
-/// Height below which a body has fallen past everything: -INFINITY when planes decide, or when nothing is static.
+/// Height below which a body has fallen past everything: -INFINITY when planes decide, or when
+/// nothing is static.
 static double height_of_ground(const sim_simulation *s)
 {
 	double ground = INFINITY;

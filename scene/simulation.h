@@ -1,10 +1,10 @@
 /// @file simulation.h
 /// A scene in motion: detection by Carom, response by ODE, a recording beside. One call a step.
 ///
-/// A step is made of equal substeps: find the contacts at the present poses, solve them, move on. There are scene.substeps of
-/// them, or as many more (up to scene.max_substeps) as keep the fastest body from passing scene.substep_travel in one. The
-/// recording sees the first detection of each step. Bodies of sources join in the step that the scene names; until then they do
-/// not exist.
+/// A step is made of equal substeps: find the contacts at the present poses, solve them, move on.
+/// There are scene.substeps of them, or as many more (up to scene.max_substeps) as keep the fastest
+/// body from passing scene.substep_travel in one. The recording sees the first detection of each
+/// step. Bodies of sources join in the step that the scene names; until then they do not exist.
 #ifndef SIM_SIMULATION_H
 #define SIM_SIMULATION_H
 
@@ -21,13 +21,16 @@ typedef struct sim_step {
 	int64_t step; ///< number, from 0
 	double time;  ///< at its start, seconds
 	int32_t substeps;
-	carom_stats detection;   ///< counts of the last substep; milliseconds of all
-	double ms_response;      ///< milliseconds of the solver and the hand-over, all substeps
-	double ms_recording;     ///< milliseconds of writing the frame
-	double deepest;          ///< deepest contact of all substeps, metres; 0 without contacts
-	double deepest_relative; ///< the same as part of the size of the smaller moving body of the pair, the largest of all contacts
-	double kinetic_energy;   ///< at its end, joules
-	double lowest;           ///< lowest centre of mass of the dynamic bodies along gravity's opposite at its end, metres
+	carom_stats detection; ///< counts of the last substep; milliseconds of all
+	double ms_response;    ///< milliseconds of the solver and the hand-over, all substeps
+	double ms_recording;   ///< milliseconds of writing the frame
+	double deepest;        ///< deepest contact of all substeps, metres; 0 without contacts
+	/// the same as part of the size of the smaller moving body of the pair, the largest of all
+	/// contacts
+	double deepest_relative;
+	double kinetic_energy; ///< at its end, joules
+	/// lowest centre of mass of the dynamic bodies along gravity's opposite at its end, metres
+	double lowest;
 } sim_step;
 
 /// Counts and times of a run.
@@ -35,13 +38,17 @@ typedef struct sim_summary {
 	int32_t bodies; ///< dynamic ones that are there
 	int32_t others; ///< static and kinematic ones
 	int64_t steps;
-	int64_t substeps;            ///< of all steps
-	int32_t bodies_above_ground; ///< dynamic bodies whose centre of mass is on the outer side of all static planes; without planes,
-								 ///< higher than the lowest point of all static bodies; without that, all
-	int64_t plane_tests;         ///< of a body against a static plane, made to count these: bodies times planes at most
+	int64_t substeps; ///< of all steps
+	/// dynamic bodies whose centre of mass is on the outer side of all static planes; without
+	/// planes,
+	int32_t bodies_above_ground;
+	///< higher than the lowest point of all static bodies; without that, all
+	/// of a body against a static plane, made to count these: bodies times planes at most
+	int64_t plane_tests;
 	double deepest_penetration; ///< of all steps, metres
 	int64_t deepest_penetration_step;
-	double deepest_penetration_relative; ///< the largest part of a body's size (the longest side of its box)
+	/// the largest part of a body's size (the longest side of its box)
+	double deepest_penetration_relative;
 	int64_t deepest_penetration_relative_step;
 	double final_penetration; ///< of the last step
 	double final_penetration_relative;
@@ -55,22 +62,25 @@ typedef struct sim_summary {
 	double ms_response;
 	double ms_recording;
 	size_t memory_peak; ///< of the world, bytes
-	uint64_t hash;      ///< of the contacts of all steps and the final poses: equal for equal motions
+	/// of the contacts of all steps and the final poses: equal for equal motions
+	uint64_t hash;
 } sim_summary;
 
-/// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it; the context too. recording is
-/// the path of the recording to write, or NULL. NULL, with the reason in error ("FILE:LINE: field …: …" where a field is at
-/// fault), when that fails.
+/// Make a simulation: meshes are made or loaded, bodies put in place. The scene must outlive it;
+/// the context too. recording is the path of the recording to write, or NULL. NULL, with the reason
+/// in error ("FILE:LINE: field …: …" where a field is at fault), when that fails.
 sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *scene, const char *recording, sim_error *error);
 
-/// Do one step. step may be NULL. False, with the reason in error, when detection fails, a body's motion is no longer finite,
-/// or the recording cannot be written; the simulation can then only be destroyed.
+/// Do one step. step may be NULL. False, with the reason in error, when detection fails, a body's
+/// motion is no longer finite, or the recording cannot be written; the simulation can then only be
+/// destroyed.
 bool sim_simulate_step(sim_simulation *simulation, sim_step *step, sim_error *error);
 
 /// The sums over the steps so far. Asks the world for boxes: not for every step.
 sim_summary sim_summarise(const sim_simulation *simulation);
 
-/// Close the recording: everything is in the file afterwards. False, with path and reason in error, when that fails.
+/// Close the recording: everything is in the file afterwards. False, with path and reason in error,
+/// when that fails.
 bool sim_finish_recording(sim_simulation *simulation, sim_error *error);
 
 /// Free everything; a recording that is still open is closed. NULL does nothing.
@@ -79,13 +89,16 @@ void sim_destroy_simulation(sim_simulation *simulation);
 /// The world, with the bodies at their present poses and the contacts of the last detection.
 const carom_world *sim_simulation_world(const sim_simulation *simulation);
 
-/// Bodies that are there: the first ones of the scene. The others belong to sources and are still to come.
+/// Bodies that are there: the first ones of the scene. The others belong to sources and are still
+/// to come.
 int32_t sim_simulation_body_count(const sim_simulation *simulation);
 
-/// Body number i of the scene as a world would take it, at its present pose (that of its start if it is still to come).
+/// Body number i of the scene as a world would take it, at its present pose (that of its start if
+/// it is still to come).
 carom_body_def sim_simulation_body_def(const sim_simulation *simulation, int32_t i);
 
-/// Ids of the scene's bodies, in its order: [sim_simulation_body_count]. The array stays where it is; its rest is null ids.
+/// Ids of the scene's bodies, in its order: [sim_simulation_body_count]. The array stays where it
+/// is; its rest is null ids.
 const carom_body_id *sim_simulation_ids(const sim_simulation *simulation);
 
 /// Names of the columns of a table of steps, and one step as a row of it (CSV, a line end each).

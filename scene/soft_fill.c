@@ -1,4 +1,5 @@
-// The deforming bodies and movers of a scene: forms and meshes, put in their places, many from one where there is a grid.
+// The deforming bodies and movers of a scene: forms and meshes, put in their places, many from one
+// where there is a grid.
 #include "scene/soft_fill.h"
 
 #include "sim/base/rotations.h"

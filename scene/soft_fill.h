@@ -5,8 +5,9 @@
 
 #include "scene/scene.h"
 
-/// Make the bodies of the section "deforming" and the simulation of them. Its last bodies are the obstacles of the section,
-/// in their order: rigid ones that are led (sim_soft_lead). NULL with the reason in error.
+/// Make the bodies of the section "deforming" and the simulation of them. Its last bodies are the
+/// obstacles of the section, in their order: rigid ones that are led (sim_soft_lead). NULL with the
+/// reason in error.
 sim_soft *sim_start_deforming(carom_context *context, const sim_scene *scene, sim_error *error);
 
 #endif

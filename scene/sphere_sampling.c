@@ -1,6 +1,6 @@
-// Sets of spheres that are made. A solid is filled by the points of a cubic lattice that lie inside its mesh. Which those are
-// is found by halving blocks of the lattice: one that no triangle comes near is inside or outside as a whole, so the cost goes
-// with the surface, not with the volume.
+// Sets of spheres that are made. A solid is filled by the points of a cubic lattice that lie inside
+// its mesh. Which those are is found by halving blocks of the lattice: one that no triangle comes
+// near is inside or outside as a whole, so the cost goes with the surface, not with the volume.
 #include "scene/sphere_sampling.h"
 
 #include "carom/carom.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The lattice has at most this many points along an axis, so that a point's number fits into 63 bits.
+// The lattice has at most this many points along an axis, so that a point's number fits into 63
+// bits.
 enum { AXIS_MAX = 1 << 20 };
 
 // A spacing at which the lattice holds at most this part more than wanted is good enough.
@@ -104,7 +105,8 @@ static void walk(lattice *l, const block *b)
 static bool set_spacing(lattice *l, double spacing, double jitter)
 {
 	l->spacing = spacing;
-	l->reach = 0.8660254037844387 * jitter * spacing; // half the diagonal of the cube in which a point may stand
+	// half the diagonal of the cube in which a point may stand
+	l->reach = 0.8660254037844387 * jitter * spacing;
 	l->count = 0;
 	for (int axis = 0; axis < 3; axis++) {
 		const double points = ceil(l->size[axis] / spacing);
@@ -132,8 +134,9 @@ static double cube_root(double a)
 	return x;
 }
 
-/// Count the points inside at a spacing. False when that would take too long: a solid has far fewer blocks at its surface than
-/// points in it, once there are some, but there are meshes too thin for that.
+/// Count the points inside at a spacing. False when that would take too long: a solid has far fewer
+/// blocks at its surface than points in it, once there are some, but there are meshes too thin for
+/// that.
 static bool count_inside(lattice *l, double spacing, double jitter, int64_t wanted)
 {
 	l->visits = 50 * wanted + 200000;
@@ -143,9 +146,9 @@ static bool count_inside(lattice *l, double spacing, double jitter, int64_t want
 	return l->visits > 0;
 }
 
-/// The widest spacing found at which at least wanted points are inside. Their number goes with the third power of the spacing,
-/// which gives a guess; where it does not (points come and go as the lattice moves), bisection ends the search. False when the
-/// mesh is too thin.
+/// The widest spacing found at which at least wanted points are inside. Their number goes with the
+/// third power of the spacing, which gives a guess; where it does not (points come and go as the
+/// lattice moves), bisection ends the search. False when the mesh is too thin.
 static bool find_spacing(lattice *l, int64_t wanted, double jitter)
 {
 	enum { TRIES = 40, SOME = 64 };
@@ -244,7 +247,8 @@ static bool fill(lattice *l, const sim_sampling *s, sim_sphere_set *spheres, sim
 		l->count = 0;
 		l->visits = INT64_MAX;
 		walk_all(l);
-		// Nothing touches when neighbours that jitter takes towards each other are a diameter apart.
+		// Nothing touches when neighbours that jitter takes towards each other are a diameter
+		// apart.
 		const double radius = s->radius > 0 ? s->radius : 0.5 * (1 - s->jitter) * l->spacing;
 		place_spheres(l, s, radius, spheres);
 	}

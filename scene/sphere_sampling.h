@@ -1,6 +1,7 @@
 /// @file sphere_sampling.h
-/// Sets of spheres that are made: a solid filled with spheres, and spheres strewn at random in a cube. The same arguments give
-/// the same bytes on every machine: only + - * / and square roots are used.
+/// Sets of spheres that are made: a solid filled with spheres, and spheres strewn at random in a
+/// cube. The same arguments give the same bytes on every machine: only + - * / and square roots are
+/// used.
 #ifndef SIM_SPHERE_SAMPLING_H
 #define SIM_SPHERE_SAMPLING_H
 
@@ -17,24 +18,29 @@ typedef struct sim_sampling {
 	double radius; ///< of the larger spheres; 0: as large as they can be without touching
 	int64_t count; ///< how many; 0: as many as have room without touching
 	bool mix;      ///< half of the spheres, by chance, have half the radius
-	double jitter; ///< 0 to below 1: spheres stand off the lattice by at most half this part of its spacing, along each axis
+	/// 0 to below 1: spheres stand off the lattice by at most half this part of its spacing, along
+	/// each axis
+	double jitter;
 	uint64_t seed;
 } sim_sampling;
 
 /// Radius and count 0 (one of them must be set), not mixed, jitter 0.1, seed 1.
 sim_sampling sim_default_sampling(void);
 
-/// Fill a closed mesh with spheres whose centres lie inside it, on a jittered cubic lattice, in random order (a simulation that
-/// wants them in an order of its own sorts them). With a count, the lattice is as wide as was found to hold that many (a surplus
-/// is left out evenly), whatever the radius: spheres may overlap. *spacing: of the lattice. The mesh is only read. On failure
-/// false, no spheres, and one sentence in error. Takes time with the surface of the mesh in spacings squared.
+/// Fill a closed mesh with spheres whose centres lie inside it, on a jittered cubic lattice, in
+/// random order (a simulation that wants them in an order of its own sorts them). With a count, the
+/// lattice is as wide as was found to hold that many (a surplus is left out evenly), whatever the
+/// radius: spheres may overlap. *spacing: of the lattice. The mesh is only read. On failure false,
+/// no spheres, and one sentence in error. Takes time with the surface of the mesh in spacings
+/// squared.
 bool sim_sample_mesh(carom_context *context, const sim_mesh *mesh, const sim_sampling *sampling, sim_sphere_set *spheres,
 	double *spacing, sim_error *error);
 
-/// Spheres strewn uniformly in the cube 0..side, radii uniform in radius_min..radius_max, in random order; they may overlap, and
-/// those at the sides stand out. The free fall of Mochi, section 4.1.1, is radii 0.0005..0.0006 in a cube of side 1; its
-/// changing radii, section 4.1.3, 0.0005..0.006 and 0.0005..0.06 in a cube of side 16. False when out of memory or count is not
-/// in 0..CAROM_MAX_SPHERES.
+/// Spheres strewn uniformly in the cube 0..side, radii uniform in radius_min..radius_max, in random
+/// order; they may overlap, and those at the sides stand out. The free fall of Mochi, section
+/// 4.1.1, is radii 0.0005..0.0006 in a cube of side 1; its changing radii, section 4.1.3,
+/// 0.0005..0.006 and 0.0005..0.06 in a cube of side 16. False when out of memory or count is not in
+/// 0..CAROM_MAX_SPHERES.
 bool sim_strew_spheres(int64_t count, double radius_min, double radius_max, double side, uint64_t seed, sim_sphere_set *spheres);
 
 #ifdef __cplusplus

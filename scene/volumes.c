@@ -1,4 +1,5 @@
-// Mass and inertia of volumes at density 1: closed forms, and a sum over the surface for rounded ones. Hulls of meshes.
+// Mass and inertia of volumes at density 1: closed forms, and a sum over the surface for rounded
+// ones. Hulls of meshes.
 #include "scene/volumes.h"
 #include "sim/base/rotations.h"
 #include "sim/base/vectors.h"
@@ -32,7 +33,8 @@ static carom_mass ellipsoid_mass(const double h[3])
 			mass / 5 * (h[0] * h[0] + h[1] * h[1]) } };
 }
 
-/// A cylinder of half length l about z, and two half spheres whose centres of mass lie 3/8 r beyond its ends.
+/// A cylinder of half length l about z, and two half spheres whose centres of mass lie 3/8 r beyond
+/// its ends.
 static carom_mass capsule_mass(double r, double l)
 {
 	const double cylinder = 2 * SIM_PI * r * r * l;
@@ -121,7 +123,8 @@ static void add_triangle(moments *m, carom_vec3 a, carom_vec3 b, carom_vec3 c)
 	}
 }
 
-/// The surface is found in many directions and joined by triangles, which all lie inside: up to some thousandths are missing.
+/// The surface is found in many directions and joined by triangles, which all lie inside: up to
+/// some thousandths are missing.
 static carom_mass rounded_mass(const carom_shape *s)
 {
 	moments m = { 0 };

@@ -53,6 +53,19 @@ while IFS= read -r hit; do
 	complain "$hit: a comment that begins so cannot be read alone"
 done < <(sources include src sim io scene view tools bench examples plugins | xargs -r grep -noE '//+<? ?(The same|The rest)\b' /dev/null)
 
+# Comments keep to 100 columns, a tab being 4: whole lines of them, and lines that end in one.
+while IFS= read -r fault; do
+	complain "$fault"
+done < <(sources include src sim io scene view tools bench examples plugins | LC_ALL=C xargs -r awk '
+	{
+		line = $0
+		gsub(/[\200-\277]/, "", line) # further bytes of a character
+		for (columns = i = 0; i < length(line); )
+			columns += substr(line, ++i, 1) == "\t" ? 4 - columns % 4 : 1
+		if (columns > 100 && line ~ /(^|[ \t;{,])\/\/[\/ ]/ && line !~ /cppcheck-suppress/)
+			print FILENAME ":" FNR ": a comment that ends in column " columns "; at most 100"
+	}')
+
 # A comment has a noun where it could have a relative "what": fewer than 1 in 2000 words.
 whats=$(sources include src | xargs -r awk '
 	match($0, /\/\/+<?/) {

@@ -60,8 +60,13 @@ expect 1 src/base/a.h '/// The same, for floats.' 'src/base/a.h:1:/// The same'
 expect 1 sim/a.c '	// The rest of them.' 'sim/a.c:1:// The rest'
 expect 1 include/carom/a.h '	int a; ///< The same for b.' 'include/carom/a.h:1:///< The same'
 expect 0 src/base/a.h '/// Boxes of the same size.'
-expect 0 src/base/a.h "/// $(repeat 1999 'word ' | tr -d '\n')what"
-expect 1 src/base/a.h "/// $(repeat 1998 'word ' | tr -d '\n')what" 'include, src: "what" in comments: 1 in 1999 words'
+expect 0 src/base/a.h "/// $(repeat 24 'word' | tr '\n' ' ' | head -c 96)"
+expect 1 src/base/a.h "	/// $(repeat 24 'word' | tr '\n' ' ' | head -c 93)" 'src/base/a.h:1: a comment that ends in column 101; at most 100'
+expect 1 sim/a.c "	int a; // $(repeat 24 'word' | tr '\n' ' ' | head -c 91)" 'sim/a.c:1: a comment that ends in column 105; at most 100'
+expect 0 src/base/a.h "$(repeat 1999 '/// word')
+/// what"
+expect 1 src/base/a.h "$(repeat 1998 '/// word')
+/// what" 'include, src: "what" in comments: 1 in 1999 words'
 expect 0 src/base/a.h "$(printf 'int what(int what); // %s' word)"
 expect 0 README.md "$(repeat 90 line)"
 expect 1 README.md "$(repeat 91 line)" 'README.md: 91 lines; at most 90'

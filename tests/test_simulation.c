@@ -410,8 +410,10 @@ TEST(simulation, recording_of_parts_replays)
 
 TEST(simulation, interpenetration_of_a_known_case)
 {
-	static const char *const detections[] = { "{}",
-		"{\"max_contacts_per_pair\": 1, \"temporal\": \"iterative\", \"contact_normal\": \"triangle\", \"lab\": {\"complete\": false}}" };
+	static const char *const detections[] = {
+		"{}",
+		"{\"max_contacts_per_pair\": 1, \"temporal\": \"iterative\", \"contact_normal\": \"triangle\", \"lab\": {\"complete\": false}}"
+	};
 	char folder[] = "/tmp/carom_rays_XXXXXX", path[64], text[900];
 	sim_error error = { "" };
 	REQUIRE(mkdtemp(folder) != NULL);

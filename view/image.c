@@ -1,6 +1,6 @@
-// Pictures in memory and their PNG files (libpng's simplified interface), with the few marks that the renderer lays over a
-// picture: discs, lines and text. Borders are smooth by the distance of a pixel's centre from the border. Pure functions of
-// their arguments.
+// Pictures in memory and their PNG files (libpng's simplified interface), with the few marks that
+// the renderer lays over a picture: discs, lines and text. Borders are smooth by the distance of a
+// pixel's centre from the border. Pure functions of their arguments.
 #include "view/image.h"
 #include "io/output_file.h"
 
@@ -104,8 +104,8 @@ void sim_image_line(sim_image *image, double x0, double y0, double x1, double y1
 	const double squared = dx * dx + dy * dy;
 	for (int y = top; y < bottom; ++y) {
 		for (int x = left; x < right; ++x) {
-			// Distance of the pixel's centre from the segment; a border covers the pixel by half when it runs through its
-			// centre.
+			// Distance of the pixel's centre from the segment; a border covers the pixel by half
+			// when it runs through its centre.
 			const double px = x + 0.5 - x0, py = y + 0.5 - y0;
 			const double t = squared > 0 ? fmin(fmax((px * dx + py * dy) / squared, 0), 1) : 0;
 			const double distance = hypot(px - t * dx, py - t * dy);

@@ -50,7 +50,8 @@ static carom_vec3 triangle_normal(const float *vertices, const int32_t *triangle
 	return sim_cross(sim_subtract(vertex_at(vertices, triangle[1]), a), sim_subtract(vertex_at(vertices, triangle[2]), a));
 }
 
-/// The triangles around each vertex: those of vertex v are around[start[v]] to around[start[v + 1] - 1].
+/// The triangles around each vertex: those of vertex v are around[start[v]] to around[start[v + 1]
+/// - 1].
 static void list_triangles_around(
 	int32_t vertex_count, int32_t corner_count, const int32_t *triangles, int32_t *start, int32_t *around)
 {
@@ -66,8 +67,8 @@ static void list_triangles_around(
 	start[vertex_count] = corner_count;
 }
 
-/// The area-weighted mean of the faces around a corner that meet its own face at less than 50 degrees: edges of boxes stay
-/// sharp.
+/// The area-weighted mean of the faces around a corner that meet its own face at less than 50
+/// degrees: edges of boxes stay sharp.
 static carom_vec3 corner_normal(
 	const float *vertices, const int32_t *triangles, int32_t own, const int32_t *around, int32_t count)
 {

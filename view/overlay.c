@@ -1,5 +1,5 @@
-// Marks over a finished picture. A contact is a disc coloured by depth, from cyan (touching) over yellow to red (deepest),
-// with a short line along its normal; nearer contacts cover farther ones.
+// Marks over a finished picture. A contact is a disc coloured by depth, from cyan (touching) over
+// yellow to red (deepest), with a short line along its normal; nearer contacts cover farther ones.
 #include "view/overlay.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ typedef struct mark {
 	bool hidden;
 } mark;
 
-/// The colour of a depth as a part of the deepest, 0 to 1. By the root: most contacts are shallow, and should differ too.
+/// The colour of a depth as a part of the deepest, 0 to 1. By the root: most contacts are shallow,
+/// and should differ too.
 static sim_rgb heat(double part)
 {
 	static const double stops[4][3] = { { 40, 200, 230 }, { 120, 225, 120 }, { 255, 210, 40 }, { 235, 40, 60 } };
@@ -35,7 +36,8 @@ static int compare_marks(const void *a, const void *b)
 	return (m->contact > n->contact) - (m->contact < n->contact);
 }
 
-/// A contact point lies inside at least one body by its depth, so the ray to it ends a little before.
+/// A contact point lies inside at least one body by its depth, so the ray to it ends a little
+/// before.
 static bool is_hidden(const carom_world *world, const sim_view *view, const sim_contact_mark *contact, bool *hidden)
 {
 	const carom_vec3 d = sim_subtract(contact->point, view->position);
@@ -87,7 +89,8 @@ static void draw_mark(const sim_view *view, const mark *m, const sim_contact_mar
 	sim_image_disc(image, m->x, m->y, radius, color, opacity);
 }
 
-/// The depth of the hottest colour. Rounded up to 1, 2 or 5 times a power of ten, so that it rests while a movie goes on.
+/// The depth of the hottest colour. Rounded up to 1, 2 or 5 times a power of ten, so that it rests
+/// while a movie goes on.
 static double find_deepest(const sim_picture_options *options)
 {
 	double deepest = 0;

@@ -1,6 +1,7 @@
-// Pictures of a world. A first pass casts one ray through the middle of each pixel; a second replaces the pixels that differ
-// from a neighbour by the mean of several samples. Workers take tiles and write each pixel once, and the colour
-// depends on nothing but the pixel: the picture is the same for any number of threads.
+// Pictures of a world. A first pass casts one ray through the middle of each pixel; a second
+// replaces the pixels that differ from a neighbour by the mean of several samples. Workers take
+// tiles and write each pixel once, and the colour depends on nothing but the pixel: the picture is
+// the same for any number of threads.
 #include "view/renderer.h"
 #include "sim/base/rotations.h"
 #include "view/light.h"
@@ -50,9 +51,9 @@ static bool find_pose(const carom_world *world, const carom_ray_hit *hit, carom_
 	return true;
 }
 
-/// Interpolate the corner normals, and lift the origin of the shadow ray from the flat triangle to the curved surface that they
-/// pretend: else the border of a body's own shadow shows its triangles. Hanika, "Hacking the shadow terminator", Ray Tracing
-/// Gems II, 2021.
+/// Interpolate the corner normals, and lift the origin of the shadow ray from the flat triangle to
+/// the curved surface that they pretend: else the border of a body's own shadow shows its
+/// triangles. Hanika, "Hacking the shadow terminator", Ray Tracing Gems II, 2021.
 static bool smooth_surface(const render_job *job, const carom_ray_hit *hit, surface *s)
 {
 	carom_pose pose;
@@ -87,7 +88,8 @@ static bool find_surface(const render_job *job, const carom_ray_hit *hit, double
 	s->shadow_origin = hit->point;
 	if (s->look.surface && !smooth_surface(job, hit, s))
 		return false;
-	// The inside of a surface is lit like its outside. Rounding must not put the origin behind the surface.
+	// The inside of a surface is lit like its outside. Rounding must not put the origin behind the
+	// surface.
 	const double side = hit->back_face ? -1 : 1;
 	s->normal = sim_scale(s->normal, side);
 	s->shadow_origin = sim_add(s->shadow_origin, sim_scale(hit->normal, side * 1e-5 * distance));

@@ -1,6 +1,6 @@
-// Pictures of spheres, in three passes over all workers: the view of each sample, the view of the sun, and the light. The first
-// two keep the smallest of (depth, sphere) by atomic minima, the third writes each pixel once: the picture is the same for any
-// number of threads.
+// Pictures of spheres, in three passes over all workers: the view of each sample, the view of the
+// sun, and the light. The first two keep the smallest of (depth, sphere) by atomic minima, the
+// third writes each pixel once: the picture is the same for any number of threads.
 #include "view/sphere_picture.h"
 #include "view/light.h"
 #include "view/overlay.h"
@@ -14,7 +14,8 @@
 
 enum { PIECE = 8192, TAPS = 14, TURNS = 64, ID_COLORS = 720 };
 
-// Indices that are no sphere's. The nearest of a sample is (depth as bits of a float, index), so nothing is the largest.
+// Indices that are no sphere's. The nearest of a sample is (depth as bits of a float, index), so
+// nothing is the largest.
 static const uint32_t NO_THING = UINT32_MAX, THE_GROUND = UINT32_MAX - 1, AN_EDGE = UINT32_MAX - 2;
 
 // The view of the sun: depths below `top` along the sun's direction, on a square of cells.
@@ -103,7 +104,8 @@ static void run_pass(picture_job *job, void (*piece)(picture_job *job, int64_t p
 
 // ---- The view of the samples ----
 
-// Cells first..last (both within 0..count-1) whose middles lie in low..high; first > last when there are none.
+// Cells first..last (both within 0..count-1) whose middles lie in low..high; first > last when
+// there are none.
 typedef struct cell_range {
 	int first, last;
 } cell_range;
@@ -116,7 +118,8 @@ static cell_range cells_within(double low, double high, int count)
 	return (cell_range){ (int)first, (int)last };
 }
 
-/// The slopes between which a circle of radius r about (x, z), z > r, is seen from the origin: those of its tangents.
+/// The slopes between which a circle of radius r about (x, z), z > r, is seen from the origin:
+/// those of its tangents.
 static void tangent_slopes(double x, double z, double r, double *low, double *high)
 {
 	const double scale = 1 / ((z - r) * (z + r));
@@ -145,8 +148,8 @@ static camera_point sample_direction(const picture_job *job, int column, int row
 	return (camera_point){ (column + 0.5 - job->centre[0]) * job->pitch, (row + 0.5 - job->centre[1]) * job->pitch, 1 };
 }
 
-/// The way along d to where it enters the sphere; negative where it misses. By the foot of the perpendicular from the centre,
-/// which loses no digits for small spheres far away.
+/// The way along d to where it enters the sphere; negative where it misses. By the foot of the
+/// perpendicular from the centre, which loses no digits for small spheres far away.
 static double enter_sphere(camera_point c, double r, camera_point d)
 {
 	const double square = d.x * d.x + d.y * d.y + 1;
@@ -325,7 +328,8 @@ static bool make_map(picture_job *job, const carom_aabb *bounds)
 	return map->depths != NULL;
 }
 
-/// The part of the sun's light that reaches a point: of nine cells about it, those without a sphere farther up.
+/// The part of the sun's light that reaches a point: of nine cells about it, those without a sphere
+/// farther up.
 static double lit_part(const sun_map *map, carom_vec3 point, carom_vec3 normal)
 {
 	// Lifted by more than the cells' width, so that a surface does not shade itself.
@@ -363,8 +367,9 @@ static sample sample_at(const picture_job *job, int column, int row)
 	return (sample){ (uint32_t)key, (double)float_of_bits((uint32_t)(key >> 32)) };
 }
 
-/// How much of the sky the neighbourhood leaves to a point p (in the camera's frame) with normal n: other samples' points in
-/// front of it take away, the more the nearer they are (reach is how far that goes) and the more they stand above the surface.
+/// How much of the sky the neighbourhood leaves to a point p (in the camera's frame) with normal n:
+/// other samples' points in front of it take away, the more the nearer they are (reach is how far
+/// that goes) and the more they stand above the surface.
 static double open_part(const picture_job *job, int column, int row, camera_point p, camera_point n, double reach)
 {
 	const double *turn = job->turns[sim_mix64((uint64_t)row << 32 | (uint64_t)column) % TURNS];

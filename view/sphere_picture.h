@@ -1,11 +1,12 @@
 /// @file sphere_picture.h
-/// Pictures of many spheres: up to tens of millions in seconds, with the light, the ground and the band of text of all our
-/// pictures (view/renderer.h).
+/// Pictures of many spheres: up to tens of millions in seconds, with the light, the ground and the
+/// band of text of all our pictures (view/renderer.h).
 ///
-/// Each sphere is projected once to a buffer of the nearest sphere at each sample, and once to a map of the sun's view. At
-/// every sample that a sphere covers, depth and normal are those of the exact sphere; a sphere smaller than a sample is met as
-/// often as its area says, so that dust looks like dust. Surfaces that others stand close to get less light of the sky
-/// (Mittring, Finding Next Gen: CryEngine 2, 2007).
+/// Each sphere is projected once to a buffer of the nearest sphere at each sample, and once to a
+/// map of the sun's view. At every sample that a sphere covers, depth and normal are those of the
+/// exact sphere; a sphere smaller than a sample is met as often as its area says, so that dust
+/// looks like dust. Surfaces that others stand close to get less light of the sky (Mittring,
+/// Finding Next Gen: CryEngine 2, 2007).
 #ifndef SIM_SPHERE_PICTURE_H
 #define SIM_SPHERE_PICTURE_H
 
@@ -20,16 +21,19 @@ typedef struct sim_sphere_picture_options {
 	int samples; ///< in each pixel: 1, 4 (at first), 9 or 16; each takes 8 bytes
 	int threads; ///< 0 (at first): one for each core; the picture does not depend on it
 	sim_sphere_color color;
-	const uint32_t *groups; ///< [group_count] with SIM_COLOR_ID: rising ids; those from one to before the next have one colour.
-	int32_t group_count;    ///< 0 (at first): a colour for each id
+	/// [group_count] with SIM_COLOR_ID: rising ids; those from one to before the next have one
+	/// colour.
+	const uint32_t *groups;
+	int32_t group_count; ///< 0 (at first): a colour for each id
 	/// Speed or radius of the first and the last colour; both 0 (at first): speeds from 0 to the
 	/// largest, radii from the least to the largest.
 	double lowest, highest;
 	bool draw_box; ///< draw the edges of box (false at first)
 	carom_aabb box;
-	bool draw_ground;    ///< a checkered ground (false at first)
-	double ground;       ///< its height along the camera's up
-	carom_vec3 sun;      ///< direction towards the sun, any length; zero (at first): over the viewer's left shoulder
+	bool draw_ground; ///< a checkered ground (false at first)
+	double ground;    ///< its height along the camera's up
+	/// direction towards the sun, any length; zero (at first): over the viewer's left shoulder
+	carom_vec3 sun;
 	const char *caption; ///< a line of text at the bottom, or NULL (at first)
 } sim_sphere_picture_options;
 
@@ -38,8 +42,9 @@ sim_sphere_picture_options sim_default_sphere_picture(void);
 /// The box around the spheres. False when there are none.
 bool sim_bounds_of_spheres(const sim_sphere_cloud *cloud, carom_aabb *box);
 
-/// Draw the spheres. *image is made here (free it with sim_destroy_image). False, with the reason in error, when an option or
-/// the camera cannot be used or memory is short; *image is empty then. Thread-safe.
+/// Draw the spheres. *image is made here (free it with sim_destroy_image). False, with the reason
+/// in error, when an option or the camera cannot be used or memory is short; *image is empty then.
+/// Thread-safe.
 bool sim_draw_spheres(const sim_sphere_cloud *cloud, const sim_camera *camera, const sim_sphere_picture_options *options,
 	sim_image *image, sim_error *error);
 

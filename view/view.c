@@ -32,8 +32,8 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/// The sides of the bounded bodies, six rows of capacity doubles: lower x, y, z, upper x, y, z. Returns how many bodies there
-/// are.
+/// The sides of the bounded bodies, six rows of capacity doubles: lower x, y, z, upper x, y, z.
+/// Returns how many bodies there are.
 static int collect_sides(const carom_world *world, const carom_body_id *ids, int count, double *sides)
 {
 	int used = 0;
@@ -70,9 +70,10 @@ bool sim_bounds_of_bodies(const carom_world *world, const carom_body_id *ids, in
 	return used > 0;
 }
 
-// One axis of the picture: how far back (distance) and aside (shift) the camera must stand so that all corners appear between
-// the borders, -lower <= (across - shift) / (forward + distance) <= upper, with across and forward relative to the target. The
-// corners give two bounds: at_lower <= lower * distance - shift and at_upper <= upper * distance + shift.
+// One axis of the picture: how far back (distance) and aside (shift) the camera must stand so that
+// all corners appear between the borders, -lower <= (across - shift) / (forward + distance) <=
+// upper, with across and forward relative to the target. The corners give two bounds: at_lower <=
+// lower * distance - shift and at_upper <= upper * distance + shift.
 typedef struct fit {
 	double lower, upper; // slopes of the borders
 	double at_lower, at_upper;
@@ -111,7 +112,8 @@ sim_camera sim_frame_box(const carom_aabb *box, carom_vec3 up, double aspect)
 
 	sim_view view;
 	camera.position = sim_add(camera.target, backward);
-	// An up vector along the line of sight, if any, is the caller's to hear of when the picture is taken.
+	// An up vector along the line of sight, if any, is the caller's to hear of when the picture is
+	// taken.
 	sim_make_view(&camera, 1, 1, &view, NULL);
 	const double slope = tan(camera.field_of_view * SIM_PI / 360);
 	// A small margin, and room for the line of text below.

@@ -17,10 +17,12 @@ typedef struct sim_view {
 	double centre[2]; ///< the pixel position of the line of sight
 } sim_view;
 
-/// Make a view of width x height pixels. False, with the reason in error, when the camera cannot be used (see sim_camera).
+/// Make a view of width x height pixels. False, with the reason in error, when the camera cannot be
+/// used (see sim_camera).
 bool sim_make_view(const sim_camera *camera, int width, int height, sim_view *view, sim_error *error);
 
-/// The unit direction of the ray through pixel position (x, y); (0, 0) is the top left corner of the picture.
+/// The unit direction of the ray through pixel position (x, y); (0, 0) is the top left corner of
+/// the picture.
 static inline carom_vec3 sim_view_direction(const sim_view *view, double x, double y)
 {
 	const carom_vec3 across = sim_scale(view->right, (x - view->centre[0]) * view->pixel);

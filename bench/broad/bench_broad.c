@@ -1,7 +1,8 @@
 /// @file bench_broad.c
-/// The broad phases against each other: spheres at the density of a heap, all moving, few moving, none moving. Each runs on the same poses
-/// in turn; the step's pairs and hashes are compared before a time is taken. Prints CSV: milliseconds of the pair step, which is the
-/// broad phase and the oriented boxes of its pairs. Usage: bench_broad [--threads N] [--bodies N]
+/// The broad phases against each other: spheres at the density of a heap, all moving, few moving,
+/// none moving. Each runs on the same poses in turn; the step's pairs and hashes are compared
+/// before a time is taken. Prints CSV: milliseconds of the pair step, which is the broad phase and
+/// the oriented boxes of its pairs. Usage: bench_broad [--threads N] [--bodies N]
 #include "bench/bench_random.h"
 #include "carom/lab.h"
 #include <stdio.h>

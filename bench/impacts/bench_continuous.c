@@ -1,8 +1,9 @@
 /// @file bench_continuous.c
-/// The cost of continuous bodies in a step. Balls, boxes or rings of triangles over a height field of 32,768 triangles, which
-/// fly through the air, or slide over flat ground in contact with it, or are shot into it. Each load runs with and without
-/// carom_body_def.continuous, in turns, on one thread. Prints CSV: microseconds a step, least and middle of the rounds. Usage:
-/// bench_continuous [--bodies N] [--rounds N]
+/// The cost of continuous bodies in a step. Balls, boxes or rings of triangles over a height field
+/// of 32,768 triangles, which fly through the air, or slide over flat ground in contact with it, or
+/// are shot into it. Each load runs with and without carom_body_def.continuous, in turns, on one
+/// thread. Prints CSV: microseconds a step, least and middle of the rounds. Usage: bench_continuous
+/// [--bodies N] [--rounds N]
 #include "bench/bench_random.h"
 #include "carom/carom.h"
 #include <math.h>

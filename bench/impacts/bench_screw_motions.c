@@ -1,9 +1,9 @@
 /// @file bench_screw_motions.c
 /// Random screw motions of random pairs of shapes: carom_time_of_impact against a search in fine
 /// steps. An impact counts as missed where the shapes meet at a fine step before the time that was
-/// told. Prints, for each kind of pair, how many motions there were, how they ended, how many impacts
-/// were missed, and the largest gap at a time of impact, in parts of the tolerance. Fails if one was
-/// missed, told late or told where the shapes are farther apart than the tolerance.
+/// told. Prints, for each kind of pair, how many motions there were, how they ended, how many
+/// impacts were missed, and the largest gap at a time of impact, in parts of the tolerance. Fails
+/// if one was missed, told late or told where the shapes are farther apart than the tolerance.
 /// Usage: bench_screw_motions [--count N] [--steps N] [--seed N]
 #include "bench/bench_random.h"
 #include "carom/collide.h"
@@ -24,7 +24,8 @@ typedef struct bench {
 	int steps;
 } bench;
 
-/// Two shapes on their way. bodies: the surfaces that the search in fine steps measures, NULL where the shape is asked itself.
+/// Two shapes on their way. bodies: the surfaces that the search in fine steps measures, NULL where
+/// the shape is asked itself.
 typedef struct motion_pair {
 	carom_shape shape[2];
 	carom_motion motion[2];

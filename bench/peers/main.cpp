@@ -1,6 +1,6 @@
-/// carom_peers: Carom and the libraries that were found when it was built, on the same recorded motion, in one run. The
-/// libraries take turns, repetition by repetition and frame by frame, so that other work of the machine hits all alike.
-/// Findings are compared before any time is printed.
+/// carom_peers: Carom and the libraries that were found when it was built, on the same recorded
+/// motion, in one run. The libraries take turns, repetition by repetition and frame by frame, so
+/// that other work of the machine hits all alike. Findings are compared before any time is printed.
 
 #include "peer_clock.h"
 #include "peer_report.h"
@@ -201,8 +201,8 @@ PhaseResult run_phase(
 	return result;
 }
 
-/// Rays whose answers differ: hit or not, from which side, or t by more than 1e-5 of itself and the rounding of the mesh's
-/// size.
+/// Rays whose answers differ: hit or not, from which side, or t by more than 1e-5 of itself and the
+/// rounding of the mesh's size.
 int64_t count_differences(const RayHits &a, const RayHits &b, double size)
 {
 	int64_t count = 0;

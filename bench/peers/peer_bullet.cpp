@@ -1,4 +1,5 @@
-/// Bullet: its GIMPACT algorithm for two concave meshes, margin 0, so that it answers the same question as the others.
+/// Bullet: its GIMPACT algorithm for two concave meshes, margin 0, so that it answers the same
+/// question as the others.
 
 #include "peers.h"
 
@@ -11,7 +12,8 @@
 namespace bench {
 namespace {
 
-/// Counts the points that the algorithm hands out before the manifold throws some away: a pair with one is colliding.
+/// Counts the points that the algorithm hands out before the manifold throws some away: a pair with
+/// one is colliding.
 struct CountingResult final : btManifoldResult {
 	using btManifoldResult::btManifoldResult;
 	void addContactPoint(const btVector3 &normal, const btVector3 &point, btScalar depth) override

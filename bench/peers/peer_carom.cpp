@@ -1,5 +1,6 @@
-/// Carom: a whole step of a world, all contacts, completeness pass on, one thread. Unlike the others it is not handed the
-/// list of pairs: moving the bodies, finding the pairs and sorting the contacts are on its clock.
+/// Carom: a whole step of a world, all contacts, completeness pass on, one thread. Unlike the
+/// others it is not handed the list of pairs: moving the bodies, finding the pairs and sorting the
+/// contacts are on its clock.
 
 #include "peers.h"
 
@@ -47,8 +48,8 @@ class CaromPeer final : public Peer {
 		carom_destroy_context(context);
 	}
 
-	/// The world must not know the frame already when the clock runs, as it would from the last repetition: step through the
-	/// frames before it first.
+	/// The world must not know the frame already when the clock runs, as it would from the last
+	/// repetition: step through the frames before it first.
 	void place(const Frame &frame) override
 	{
 		for (const std::vector<Placement> &bodies : frame.before) {

@@ -1,6 +1,6 @@
-/// FCL: two BVH models with OBB trees (double, its fastest for this), all contacts. Its penetration depth between meshes is
-/// not a real one; the points are. This file must be compiled without -march=native: its Eigen types must be those of the
-/// packaged library.
+/// FCL: two BVH models with OBB trees (double, its fastest for this), all contacts. Its penetration
+/// depth between meshes is not a real one; the points are. This file must be compiled without
+/// -march=native: its Eigen types must be those of the packaged library.
 
 #include "peers.h"
 

@@ -1,4 +1,5 @@
-/// The recorded motion that all work on, the frames taken from it, and the list of truly intersecting pairs.
+/// The recorded motion that all work on, the frames taken from it, and the list of truly
+/// intersecting pairs.
 #ifndef BENCH_MOTION_H
 #define BENCH_MOTION_H
 
@@ -24,13 +25,15 @@ struct Motion {
 	std::vector<carom_pose> poses; ///< [frame_count * body_count]
 };
 
-/// Read a recording and the mesh that moves in it. Ends the program with a message when they cannot be used.
+/// Read a recording and the mesh that moves in it. Ends the program with a message when they cannot
+/// be used.
 Motion load_motion(const std::string &trajectory_path, const std::string &mesh_path);
 
 /// The bodies and pairs of one frame.
 Frame make_frame(const Motion &motion, int index);
 
-/// Truly intersecting pairs, sorted, of the frames that a list names: lines "frame a b", plain or gzip.
+/// Truly intersecting pairs, sorted, of the frames that a list names: lines "frame a b", plain or
+/// gzip.
 using Truth = std::map<int, std::vector<Pair>>;
 Truth load_truth(const std::string &path);
 

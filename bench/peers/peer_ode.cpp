@@ -11,8 +11,8 @@ namespace {
 // dCollide takes the most contacts in the low 16 bits of its flags.
 constexpr int max_contacts = 0xffff;
 
-/// ODE prints a line for each full bucket of its table of contacts (some contacts may then come twice): hundreds in a heap,
-/// and printing would be on its clock.
+/// ODE prints a line for each full bucket of its table of contacts (some contacts may then come
+/// twice): hundreds in a heap, and printing would be on its clock.
 void drop_message(int, const char *, va_list) {}
 
 class OdePeer final : public Peer {

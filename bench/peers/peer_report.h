@@ -49,7 +49,8 @@ void print_head(const Motion &motion, int repetitions);
 void print_phase(const PhaseResult &result);
 void print_rays(const RayResult &result);
 
-/// Write both tables with commit, compiler, flags and machine in every row. False when the file cannot be written.
+/// Write both tables with commit, compiler, flags and machine in every row. False when the file
+/// cannot be written.
 bool write_csv(const std::string &path, const std::vector<PhaseResult> &phases, const std::vector<RayResult> &rays);
 
 } // namespace bench

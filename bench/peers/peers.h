@@ -1,5 +1,6 @@
 /// The form of every compared library: a name and four functions over the frames of one motion of
-/// equal bodies. Each library is one file, peer_<name>.cpp; all read the same poses and the same list of pairs.
+/// equal bodies. Each library is one file, peer_<name>.cpp; all read the same poses and the same
+/// list of pairs.
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
@@ -35,15 +36,18 @@ struct Pair {
 	bool operator==(const Pair &other) const { return a == other.a && b == other.b; }
 };
 
-/// One frame: the bodies, and the pairs whose boxes overlap (the box of the eight turned corners of the mesh's box).
+/// One frame: the bodies, and the pairs whose boxes overlap (the box of the eight turned corners of
+/// the mesh's box).
 struct Frame {
 	int index;
 	std::vector<Placement> bodies;
-	std::vector<std::vector<Placement>> before; ///< the steps before it, in order, for libraries that remember
+	/// the steps before it, in order, for libraries that remember
+	std::vector<std::vector<Placement>> before;
 	std::vector<Pair> pairs;
 };
 
-/// The findings of a library in one frame: the colliding pairs, sorted, and the number of its contact points.
+/// The findings of a library in one frame: the colliding pairs, sorted, and the number of its
+/// contact points.
 struct Answer {
 	std::vector<Pair> colliding;
 	int64_t contacts = 0;
@@ -66,7 +70,8 @@ struct PeerEntry {
 	std::unique_ptr<Peer> (*create)(const Mesh &mesh, int body_count);
 };
 
-/// All that were found when the program was built; Carom is the first, with which the others are compared.
+/// All that were found when the program was built; Carom is the first, with which the others are
+/// compared.
 const std::vector<PeerEntry> &peer_table();
 
 std::unique_ptr<Peer> create_carom(const Mesh &mesh, int body_count);
@@ -75,10 +80,12 @@ std::unique_ptr<Peer> create_ode(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_bullet(const Mesh &mesh, int body_count);
 std::unique_ptr<Peer> create_fcl(const Mesh &mesh, int body_count);
 
-/// Time that this thread has spent on a core, ms: the time that it would take on an idle machine, also when others share it.
+/// Time that this thread has spent on a core, ms: the time that it would take on an idle machine,
+/// also when others share it.
 double thread_ms();
 
-/// Print to stderr and end the program. For errors that only a wrong call or a wrong file can cause.
+/// Print to stderr and end the program. For errors that only a wrong call or a wrong file can
+/// cause.
 [[noreturn]] void fail(const std::string &what);
 
 } // namespace bench

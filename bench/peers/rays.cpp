@@ -1,4 +1,5 @@
-/// Collects the rays of the vertex step: input the mesh and the poses of a frame, output the rays of all ordered pairs.
+/// Collects the rays of the vertex step: input the mesh and the poses of a frame, output the rays
+/// of all ordered pairs.
 
 #include "rays.h"
 

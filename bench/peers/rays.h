@@ -6,14 +6,16 @@
 
 namespace bench {
 
-/// The rays of one frame in the mesh's frame, by planes. The rays of one ordered pair of bodies follow each other.
+/// The rays of one frame in the mesh's frame, by planes. The rays of one ordered pair of bodies
+/// follow each other.
 struct RaySet {
 	std::vector<float> origin[3], direction[3], t_max;
 	std::vector<int> first; ///< of each ordered pair that has rays, and the end
 	int count() const { return static_cast<int>(t_max.size()); }
 };
 
-/// Vertices of A inside the local box of B, for each pair in both orders, along the inward vertex normal, without an end.
+/// Vertices of A inside the local box of B, for each pair in both orders, along the inward vertex
+/// normal, without an end.
 RaySet collect_rays(const Mesh &mesh, const Frame &frame);
 
 /// The hits, as in carom_hit_batch.
@@ -24,7 +26,8 @@ struct RayHits {
 	explicit RayHits(int count) : triangle(count), t(count), back_face(count) {}
 };
 
-/// The rays of one ordered pair, and where their results go, as the library takes them. The arrays stay where they are.
+/// The rays of one ordered pair, and where their results go, as the library takes them. The arrays
+/// stay where they are.
 carom_ray_batch ray_batch(const RaySet &rays, size_t block);
 carom_hit_batch hit_batch(const RaySet &rays, size_t block, RayHits &hits);
 

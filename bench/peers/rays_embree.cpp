@@ -1,6 +1,7 @@
-/// Rays through Embree 3, robust scene, high quality build, one thread. Plug-in: the same arrays in and out as Carom's own
-/// casters. The others look at Embree alone: ray records are filled and read off the clock, denormals flushed as its manual
-/// advises. Single: rtcIntersect1. Packet: rtcIntersect8 on the rays of one ordered pair.
+/// Rays through Embree 3, robust scene, high quality build, one thread. Plug-in: the same arrays in
+/// and out as Carom's own casters. The others look at Embree alone: ray records are filled and read
+/// off the clock, denormals flushed as its manual advises. Single: rtcIntersect1. Packet:
+/// rtcIntersect8 on the rays of one ordered pair.
 
 #include "rays.h"
 
@@ -204,7 +205,8 @@ class PacketCaster final : public EmbreeCaster {
 		packet.count = count;
 		RTCRay8 &ray = packet.record.ray;
 		for (int k = 0; k < width; k++) {
-			int i = first + std::min(k, count - 1); // lanes left over repeat the last ray, switched off
+			// lanes left over repeat the last ray, switched off
+			int i = first + std::min(k, count - 1);
 			packet.valid[k] = k < count ? -1 : 0;
 			ray.org_x[k] = rays.origin[0][i];
 			ray.org_y[k] = rays.origin[1][i];

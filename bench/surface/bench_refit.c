@@ -58,7 +58,8 @@ static carom_mesh *make_sheet(carom_context *context)
 
 typedef enum motion { WAVE, ROLL, TWIST, FLIP, MOTIONS } motion;
 
-/// Where the sheet is in a step: rolled up in turns about an axis that leans by an angle, or waving.
+/// Where the sheet is in a step: rolled up in turns about an axis that leans by an angle, or
+/// waving.
 static void move(motion kind, int step)
 {
 	const double turns = kind == ROLL ? 0.1 * step : 8, lean = kind == FLIP ? 1.3 * step : 0;

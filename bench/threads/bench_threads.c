@@ -1,7 +1,8 @@
 /// @file bench_threads.c
-/// The gain and the cost of threads. Each load runs in turn on one worker and on several: empty loops, with and without pauses
-/// between them, and real steps of a world, of spheres and of a cloth. Processes that do nothing but count may run beside it.
-/// The results of a real step must not depend on the workers. Prints CSV: microseconds a step in windows of a fixed number of
+/// The gain and the cost of threads. Each load runs in turn on one worker and on several: empty
+/// loops, with and without pauses between them, and real steps of a world, of spheres and of a
+/// cloth. Processes that do nothing but count may run beside it. The results of a real step must
+/// not depend on the workers. Prints CSV: microseconds a step in windows of a fixed number of
 /// steps.
 /// Usage: bench_threads [--threads N] [--busy PROCESSES] [--rounds N] [--load NAME]
 #include "bench/bench_random.h"

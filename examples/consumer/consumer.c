@@ -1,4 +1,5 @@
-// A program outside the repository: built against an installed Carom by find_package and by pkg-config.
+// A program outside the repository: built against an installed Carom by find_package and by
+// pkg-config.
 #include <carom/carom.h>
 #include <stdio.h>
 

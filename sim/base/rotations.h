@@ -1,6 +1,6 @@
 /// @file rotations.h
-/// Rotations and random numbers for the start of a scene, which must be the same bits on every machine: no trigonometry of the
-/// C library, whose last bit differs between them.
+/// Rotations and random numbers for the start of a scene, which must be the same bits on every
+/// machine: no trigonometry of the C library, whose last bit differs between them.
 #ifndef SIM_ROTATIONS_H
 #define SIM_ROTATIONS_H
 

@@ -1,6 +1,6 @@
 /// @file sim_error.h
-/// How the calls of sim/, io/, scene/ and view/ say what went wrong: the caller gives a record that takes the text, and the call
-/// returns false or NULL. Whoever passes NULL does not want the text.
+/// How the calls of sim/, io/, scene/ and view/ say what went wrong: the caller gives a record that
+/// takes the text, and the call returns false or NULL. Whoever passes NULL does not want the text.
 #ifndef SIM_ERROR_H
 #define SIM_ERROR_H
 
@@ -25,13 +25,16 @@ typedef struct sim_error {
 #define SIM_PRINTF(text, first)
 #endif
 
-/// Write the text (printf style). error may be NULL. Returns false, so that a failure is one line: return sim_fail(...).
+/// Write the text (printf style). error may be NULL. Returns false, so that a failure is one line:
+/// return sim_fail(...).
 bool sim_fail(sim_error *error, const char *format, ...) SIM_PRINTF(2, 3);
 
-/// Write the text from a list of arguments, for calls that have a format of their own. Returns false.
+/// Write the text from a list of arguments, for calls that have a format of their own. Returns
+/// false.
 bool sim_fail_list(sim_error *error, const char *format, va_list arguments) SIM_PRINTF(2, 0);
 
-/// Put where it happened (printf style) before the text that a call has left: "line 7: ", "FILE: ". Returns false.
+/// Put where it happened (printf style) before the text that a call has left: "line 7: ", "FILE: ".
+/// Returns false.
 bool sim_fail_in(sim_error *error, const char *format, ...) SIM_PRINTF(2, 3);
 
 #ifdef __cplusplus

@@ -13,7 +13,8 @@ typedef struct sim_sphere_cloud {
 	carom_strided centres;    ///< x, y, z of each
 	carom_strided radii;      ///< one value each
 	carom_strided velocities; ///< x, y, z of each; data NULL: none
-	const uint32_t *ids;      ///< [count] names that stay when the spheres are re-ordered; NULL: the index
+	/// [count] names that stay when the spheres are re-ordered; NULL: the index
+	const uint32_t *ids;
 } sim_sphere_cloud;
 
 /// The number that colours spheres in a picture.

@@ -1,5 +1,6 @@
 /// @file state_hash.h
-/// The hash of simulations: FNV-1a (Fowler, Noll, Vo) over words of eight bytes, with the high bits mixed back down.
+/// The hash of simulations: FNV-1a (Fowler, Noll, Vo) over words of eight bytes, with the high bits
+/// mixed back down.
 #ifndef SIM_STATE_HASH_H
 #define SIM_STATE_HASH_H
 

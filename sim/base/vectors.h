@@ -32,7 +32,8 @@ static inline carom_vec3 sim_normalize(carom_vec3 a)
 	return length > 0 ? sim_scale(a, 1 / length) : a;
 }
 
-/// Two unit vectors that with the unit vector n make a right-handed frame (first, second, n); x and y for n = z.
+/// Two unit vectors that with the unit vector n make a right-handed frame (first, second, n); x and
+/// y for n = z.
 static inline void sim_tangents(carom_vec3 n, carom_vec3 *first, carom_vec3 *second)
 {
 	const carom_vec3 axis = fabs(n.x) < 0.9 ? (carom_vec3){ 1, 0, 0 } : (carom_vec3){ 0, 1, 0 };

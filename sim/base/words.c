@@ -9,7 +9,8 @@ enum { WORD_MAX = 63 };
 
 static int least_of(int a, int b) { return a < b ? a : b; }
 
-/// Edit distance of two words, where swapping two neighbours counts as one edit (optimal string alignment), one row at a time.
+/// Edit distance of two words, where swapping two neighbours counts as one edit (optimal string
+/// alignment), one row at a time.
 static int edit_distance(const char *a, const char *b)
 {
 	const int n = (int)strlen(a), m = (int)strlen(b);

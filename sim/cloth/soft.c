@@ -176,7 +176,8 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 
 // ---- Making ----
 
-/// A place for an array behind those that were laid out before, on a cache line of its own; NULL where there is no memory yet.
+/// A place for an array behind those that were laid out before, on a cache line of its own; NULL
+/// where there is no memory yet.
 static void *place_array(char *memory, size_t *used, size_t count, size_t size)
 {
 	void *array = memory ? memory + *used : NULL;
@@ -353,7 +354,8 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 
 // ---- Crossings ----
 
-/// The pairs of triangles that cross, [2 * *count], to be freed by the caller. False when memory is short.
+/// The pairs of triangles that cross, [2 * *count], to be freed by the caller. False when memory is
+/// short.
 static bool list_crossings(const sim_soft *s, int32_t (**pairs)[2], int32_t *count)
 {
 	carom_mesh_def def = carom_default_mesh_def();
@@ -518,7 +520,8 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 	s->step.ms_solver += sim_now_ms() - start;
 }
 
-/// The impacts of the motion that no impact hinders are the first constraints. It need not be solved well.
+/// The impacts of the motion that no impact hinders are the first constraints. It need not be
+/// solved well.
 static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
 	s->contacts.count = 0;
@@ -532,8 +535,9 @@ static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *e
 	return true;
 }
 
-/// Make constraints of the impacts. Pairs that were near at the begin are constraints already; *near counts those, *open the
-/// others, and those that come no farther apart than the search allows.
+/// Make constraints of the impacts. Pairs that were near at the begin are constraints already;
+/// *near counts those, *open the others, and those that come no farther apart than the search
+/// allows.
 static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 {
 	*open = *near = 0;

@@ -1,16 +1,19 @@
 /// @file soft.h
-/// Cloth and closed soft bodies in motion among rigid bodies that move as told: impacts by Carom, so that no two triangles ever
-/// pass through each other.
+/// Cloth and closed soft bodies in motion among rigid bodies that move as told: impacts by Carom,
+/// so that no two triangles ever pass through each other.
 ///
-/// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and Chentanez, XPBD, 2016;
-/// Macklin et al., Small Steps in Physics Simulation, 2019): stretching along edges, bending over hinges (Bergou et al., A
-/// Quadratic Bending Model for Inextensible Surfaces, 2006), the volume of closed bodies. Impacts are answered without
-/// restitution and with Coulomb friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and
-/// features that still meet are put apart, round after round. Vertices that meet even then move as one with the features that
-/// they meet, as rigid impact zones do (Provot 1997); since vertices move on straight lines between two rigid placements, a
-/// zone moves by an affine map at all times in between, so it cannot pass through itself, and zones only grow: that ends.
+/// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and
+/// Chentanez, XPBD, 2016; Macklin et al., Small Steps in Physics Simulation, 2019): stretching
+/// along edges, bending over hinges (Bergou et al., A Quadratic Bending Model for Inextensible
+/// Surfaces, 2006), the volume of closed bodies. Impacts are answered without restitution and with
+/// Coulomb friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and
+/// features that still meet are put apart, round after round. Vertices that meet even then move as
+/// one with the features that they meet, as rigid impact zones do (Provot 1997); since vertices
+/// move on straight lines between two rigid placements, a zone moves by an affine map at all times
+/// in between, so it cannot pass through itself, and zones only grow: that ends.
 ///
-/// Everything but the detection is in one thread and in a fixed order: the same bits for any number of threads.
+/// Everything but the detection is in one thread and in a fixed order: the same bits for any number
+/// of threads.
 #ifndef SIM_SOFT_H
 #define SIM_SOFT_H
 
@@ -38,11 +41,13 @@ typedef struct sim_soft_body {
 	const char *name; ///< for messages
 	sim_soft_kind kind;
 	int32_t vertex_count, triangle_count;
-	const double *places;     ///< [3*vertex_count] at the start, world frame; the reference of stretches and shape
+	/// [3*vertex_count] at the start, world frame; the reference of stretches and shape
+	const double *places;
 	const int32_t *triangles; ///< [3*triangle_count]
 	double friction;          ///< a pair has the geometric mean of its two
 	sim_soft_motion motion;   ///< of a rigid body; its pose at time 0 is the one of places
-	bool led;                 ///< a rigid body that goes where sim_soft_lead says; motion holds only its start
+	/// a rigid body that goes where sim_soft_lead says; motion holds only its start
+	bool led;
 	// Of the others:
 	double density;   ///< kg/m2
 	double stiffness; ///< against stretching, N/m
@@ -50,8 +55,8 @@ typedef struct sim_soft_body {
 	double bulk;      ///< of a deformable body, against change of volume, Pa
 	bool flat;        ///< wants to be flat, not bent as at the start
 	double velocity[3];
-	/// [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along with;
-	/// NULL: all free.
+	/// [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along
+	/// with; NULL: all free.
 	const int32_t *pins;
 } sim_soft_body;
 
@@ -60,13 +65,16 @@ typedef struct sim_soft_def {
 	const sim_soft_body *bodies;
 	int32_t body_count;
 	double gravity[3];
-	double time_step;          ///< seconds; impacts are looked for over each step
-	int32_t substeps;          ///< of the solver in a step
-	double thickness;          ///< metres that surfaces keep apart, and at least half of it while rounds suffice
-	double damping;            ///< part of the velocity lost in a second, 1/s
-	int32_t solves;            ///< times that a step is solved again with the impacts found so far
-	int32_t rounds;            ///< times that only places are corrected, after these; then zones move as one
-	carom_allocator allocator; ///< for all but the detector; both functions NULL: carom_default_allocator
+	double time_step; ///< seconds; impacts are looked for over each step
+	int32_t substeps; ///< of the solver in a step
+	/// metres that surfaces keep apart, and at least half of it while rounds suffice
+	double thickness;
+	double damping; ///< part of the velocity lost in a second, 1/s
+	int32_t solves; ///< times that a step is solved again with the impacts found so far
+	/// times that only places are corrected, after these; then zones move as one
+	int32_t rounds;
+	/// for all but the detector; both functions NULL: carom_default_allocator
+	carom_allocator allocator;
 } sim_soft_def;
 
 /// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.
@@ -94,17 +102,18 @@ typedef struct sim_soft_step {
 
 typedef struct sim_soft sim_soft;
 
-/// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at fault), when a number is out of
-/// range, bodies touch or cross each other at the start, or memory is short. The context must outlive it.
+/// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at
+/// fault), when a number is out of range, bodies touch or cross each other at the start, or memory
+/// is short. The context must outlive it.
 sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error);
 void sim_destroy_soft(sim_soft *soft);
 
-/// Say where a led body is at the end of the next step. Without a word it stays. The caller sees to it that body is the number of
-/// one in the definition.
+/// Say where a led body is at the end of the next step. Without a word it stays. The caller sees to
+/// it that body is the number of one in the definition.
 void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
 
-/// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or two rigid bodies press a
-/// deforming one from both sides, so that no place is left for it.
+/// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or
+/// two rigid bodies press a deforming one from both sides, so that no place is left for it.
 bool sim_soft_advance(sim_soft *soft, sim_soft_step *step, sim_error *error);
 
 /// All bodies as one mesh, rigid ones too, in the order of the definition.
@@ -127,8 +136,8 @@ bool sim_soft_is_rigid(const sim_soft *soft, int32_t body);
 /// A hash of all places and velocities, bit for bit.
 uint64_t sim_soft_hash(const sim_soft *soft);
 
-/// Pairs of triangles that share no vertex and intersect now, by an exact test of the places rounded to float, as files hold
-/// them. False when memory is short.
+/// Pairs of triangles that share no vertex and intersect now, by an exact test of the places
+/// rounded to float, as files hold them. False when memory is short.
 bool sim_soft_count_crossings(const sim_soft *soft, int32_t *count);
 
 #endif

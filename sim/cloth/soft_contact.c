@@ -1,10 +1,11 @@
-// Impacts as constraints: a gap along a normal, Coulomb friction beside it (Bridson, Fedkiw and Anderson 2002; as positions:
-// Mueller et al., Detailed Rigid Body Simulation with Extended Position Based Dynamics, 2020).
+// Impacts as constraints: a gap along a normal, Coulomb friction beside it (Bridson, Fedkiw and
+// Anderson 2002; as positions: Mueller et al., Detailed Rigid Body Simulation with Extended
+// Position Based Dynamics, 2020).
 #include "sim/cloth/soft_state.h"
 
-// Features nearer than this at the begin, in thicknesses (a search finds those that come nearer than half of one), are taken
-// apart over some steps, by this share in each, lest they fly apart. Features farther away only come no nearer: pushing them
-// too would be felt as friction.
+// Features nearer than this at the begin, in thicknesses (a search finds those that come nearer
+// than half of one), are taken apart over some steps, by this share in each, lest they fly apart.
+// Features farther away only come no nearer: pushing them too would be felt as friction.
 static const double COMFORT = 0.6, RECOVERY = 0.3;
 // Features that only keep their distance are put so far apart, in thicknesses.
 static const double SEPARATION = 0.75;
@@ -29,7 +30,8 @@ static void move_contact(const sim_soft *s, const soft_contact *c, const double 
 	}
 }
 
-/// Take back the slide of the features along each other in this substep, at most friction times the push.
+/// Take back the slide of the features along each other in this substep, at most friction times the
+/// push.
 static void hold_contact(const sim_soft *s, const soft_contact *c)
 {
 	double slid[3] = { 0, 0, 0 };

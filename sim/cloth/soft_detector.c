@@ -1,6 +1,7 @@
-// Impacts of all parts over a step, by worlds of Carom. A step is searched again and again with the same motion of the rigid bodies, which a world
-// knows only from step to step; so those that move are given to it as surfaces that do not meet themselves nor each other, with
-// places at both ends like the others. Those that rest are static.
+// Impacts of all parts over a step, by worlds of Carom. A step is searched again and again with the
+// same motion of the rigid bodies, which a world knows only from step to step; so those that move
+// are given to it as surfaces that do not meet themselves nor each other, with places at both ends
+// like the others. Those that rest are static.
 #include "sim/cloth/soft_state.h"
 #include "sim/base/sim_clock.h"
 

@@ -22,7 +22,8 @@ typedef struct sim_soft_motion {
 /// The pose at a time >= 0: turned about the body's own origin by the spin, then by the swing.
 carom_pose sim_soft_pose(const sim_soft_motion *motion, double time);
 
-/// Name of the first field that no motion can have (not finite, an axis or a period of 0 where one is needed, ...), or NULL.
+/// Name of the first field that no motion can have (not finite, an axis or a period of 0 where one
+/// is needed, ...), or NULL.
 const char *sim_soft_motion_fault(const sim_soft_motion *motion);
 
 /// Does it never move?

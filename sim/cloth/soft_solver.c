@@ -1,8 +1,9 @@
-// The solver: extended position based dynamics in small steps (Macklin et al. 2016, 2019). In each substep all constraints are
-// visited in order and then back again, each from the places that the one before left. Visited one way only, they carry errors
-// along: with velocities taken from places that made a sheet of 45,000 triangles that fell freely shake itself to pieces
-// (errors grew 1.25 times a substep). There and back the map of errors is symmetric, with eigenvalues g from 0 to 1, and a
-// substep multiplies errors by sqrt(g) in size: they cannot grow.
+// The solver: extended position based dynamics in small steps (Macklin et al. 2016, 2019). In each
+// substep all constraints are visited in order and then back again, each from the places that the
+// one before left. Visited one way only, they carry errors along: with velocities taken from places
+// that made a sheet of 45,000 triangles that fell freely shake itself to pieces (errors grew 1.25
+// times a substep). There and back the map of errors is symmetric, with eigenvalues g from 0 to 1,
+// and a substep multiplies errors by sqrt(g) in size: they cannot grow.
 #include "sim/cloth/soft_state.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ static void solve_edge(soft_edge *edge, const double *inverse_mass, double *plac
 	}
 }
 
-/// Make the sum of weight * place as long as at rest. Its gradients are the weights along its direction.
+/// Make the sum of weight * place as long as at rest. Its gradients are the weights along its
+/// direction.
 static void solve_hinge(soft_hinge *hinge, const double *inverse_mass, double *place, double square)
 {
 	double bend[3] = { 0, 0, 0 }, sum = 0;
@@ -56,11 +58,13 @@ static void cross(const double a[3], const double b[3], double c[3])
 	c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/// Six times the volume; gradients (six times too) are added up in zone_sum, which only zones need otherwise.
+/// Six times the volume; gradients (six times too) are added up in zone_sum, which only zones need
+/// otherwise.
 static double volume_gradients(const sim_soft *s, const soft_part *part, double *gradient)
 {
 	double six = 0;
-	const double *origin = s->place + 3 * (int64_t)part->first_vertex; // near, for the sake of rounding
+	// near, for the sake of rounding
+	const double *origin = s->place + 3 * (int64_t)part->first_vertex;
 	memset(gradient, 0, (size_t)part->vertex_count * 3 * sizeof *gradient);
 	for (int32_t t = part->first_triangle; t < part->first_triangle + part->triangle_count; t++) {
 		const int32_t *v = s->triangles + 3 * (int64_t)t;

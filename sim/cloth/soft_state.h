@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-/// A pair of features and where they met: keeps sum(weight[i] * place[i]) along normal at least at a gap.
+/// A pair of features and where they met: keeps sum(weight[i] * place[i]) along normal at least at
+/// a gap.
 typedef struct soft_contact {
 	int32_t vertices[4];
 	double weight[4]; ///< the first feature's sum to 1, the second's to -1
@@ -48,8 +49,9 @@ typedef struct soft_part {
 	int32_t first_vertex, first_triangle, vertex_count, triangle_count;
 	double friction;
 	sim_soft_motion motion;
-	bool rests;                ///< a rigid body that never moves
-	bool led;                  ///< a rigid body that moves from way.begin to way.end in the coming step
+	bool rests; ///< a rigid body that never moves
+	/// a rigid body that moves from way.begin to way.end in the coming step
+	bool led;
 	carom_motion way;
 	carom_pose from, to;       ///< of a rigid body: poses of this step
 	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
@@ -72,13 +74,15 @@ struct sim_soft {
 	int32_t *body_vertices, *body_triangles; ///< [part_count + 1]
 	int32_t *triangles;
 	int32_t *part_of; ///< [vertex_count]
-	/// [vertex_count] rigid body that a vertex moves with: its own, or the one it is pinned to; SIM_SOFT_FREE; SIM_SOFT_PINNED.
+	/// [vertex_count] rigid body that a vertex moves with: its own, or the one it is pinned to;
+	/// SIM_SOFT_FREE; SIM_SOFT_PINNED.
 	int32_t *carrier;
 	double *inverse_mass; ///< [vertex_count], 0 where carried or held
 	double *local;        ///< [3*vertex_count] of carried vertices, in the frame of their body
 	soft_edge *edges;
 	soft_hinge *hinges;
-	// Of a step, [3*vertex_count] each. A step that fails leaves committed and committed_velocity alone.
+	// Of a step, [3*vertex_count] each. A step that fails leaves committed and committed_velocity
+	// alone.
 	double *committed, *committed_velocity;
 	double *begin, *begin_velocity; ///< of the part of the step in work
 	double *place, *velocity;
@@ -103,23 +107,25 @@ soft_contact *soft_add_contact(const sim_soft *soft, soft_contacts *contacts);
 
 // ---- Detection (soft_detector.c) ----
 
-/// Finds impacts of the mesh of all parts. separation: how near is an impact. NULL, with the reason in error, when memory is
-/// short.
+/// Finds impacts of the mesh of all parts. separation: how near is an impact. NULL, with the reason
+/// in error, when memory is short.
 soft_detector *soft_create_detector(const sim_soft *soft, double separation, double tolerance, sim_error *error);
 void soft_destroy_detector(soft_detector *detector);
-/// All impacts between begin and end into soft->found, without those that no free vertex takes part in. False with the reason
-/// in error.
+/// All impacts between begin and end into soft->found, without those that no free vertex takes part
+/// in. False with the reason in error.
 bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, const double *end, sim_error *error);
 
 // ---- Solver (soft_solver.c, soft_contact.c) ----
 
-/// Places and velocities after duration, from begin and begin_velocity, with the contacts as constraints.
+/// Places and velocities after duration, from begin and begin_velocity, with the contacts as
+/// constraints.
 void soft_solve(sim_soft *soft, double duration, int32_t substeps);
 /// Keep the contacts' gaps in this substep: progress of the step is from 0 to 1.
 void soft_push_contacts(sim_soft *soft, double progress);
 /// Take away the velocity of parting of the contacts that were pushed.
 void soft_damp_contacts(sim_soft *soft);
-/// Correct places at the end of the step, without regard to forces, until the contacts keep their gaps or it takes too long.
+/// Correct places at the end of the step, without regard to forces, until the contacts keep their
+/// gaps or it takes too long.
 void soft_separate(sim_soft *soft);
 /// The gap of a contact at some places.
 double soft_gap(const soft_contact *contact, const double *places);
@@ -127,8 +133,8 @@ double soft_gap(const soft_contact *contact, const double *places);
 // ---- Zones (soft_zone.c) ----
 
 typedef enum soft_verdict { SOFT_DONE, SOFT_SQUEEZED, SOFT_FAILED } soft_verdict;
-/// Let vertices that still meet move as one, until none do. SOFT_SQUEEZED: a zone would have to follow two bodies that move
-/// differently; the reason is in error in either case of failure.
+/// Let vertices that still meet move as one, until none do. SOFT_SQUEEZED: a zone would have to
+/// follow two bodies that move differently; the reason is in error in either case of failure.
 soft_verdict soft_merge_zones(sim_soft *soft, sim_error *error);
 
 static inline double soft_dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

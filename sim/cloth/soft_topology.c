@@ -83,7 +83,8 @@ static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, d
 	return (soft_edge){ e->low, e->high, sqrt(square), square / (stiffness * area), 0 };
 }
 
-/// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times the stiffness.
+/// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times
+/// the stiffness.
 static soft_hinge make_hinge(const sim_soft *s, const half_edge *e, const half_edge *f, double area, const sim_soft_body *body)
 {
 	const double c0 = cotangent(s, e->low, e->high, e->opposite), c1 = cotangent(s, e->low, f->high, f->opposite);

@@ -1,11 +1,13 @@
-// Zones: vertices that nothing else has kept apart move as one. A zone without carried vertices keeps the mean of its motion
-// and is shifted; one with them follows their body. Either way its vertices move by one affine map at any time of the step, so
-// nothing in it meets; features that it meets outside join it. Zones only grow, so that ends.
+// Zones: vertices that nothing else has kept apart move as one. A zone without carried vertices
+// keeps the mean of its motion and is shifted; one with them follows their body. Either way its
+// vertices move by one affine map at any time of the step, so nothing in it meets; features that it
+// meets outside join it. Zones only grow, so that ends.
 #include "sim/cloth/soft_state.h"
 
 #include <string.h>
 
-/// Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that rests is one.
+/// Where vertex i may not go where it likes: the rigid body whose motion it takes part in. All that
+/// rests is one.
 static int32_t motion_of(const sim_soft *s, int32_t i)
 {
 	const int32_t carrier = s->carrier[i];

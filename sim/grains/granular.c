@@ -1,4 +1,5 @@
-// The granular simulation: making it, and the order of a step. See granular.h; the parts are listed in granular_state.h.
+// The granular simulation: making it, and the order of a step. See granular.h; the parts are listed
+// in granular_state.h.
 #include "sim/grains/granular.h"
 
 #include "sim/base/sim_clock.h"

@@ -1,9 +1,11 @@
 /// @file granular.h
-/// Discrete elements: millions of spheres that push, rub and roll (Cundall and Strack, A discrete numerical model for granular
-/// assemblies, 1979). Contacts come from carom_spheres, whose list of neighbours is kept over many steps.
+/// Discrete elements: millions of spheres that push, rub and roll (Cundall and Strack, A discrete
+/// numerical model for granular assemblies, 1979). Contacts come from carom_spheres, whose list of
+/// neighbours is kept over many steps.
 ///
-/// A trajectory is the same bits for any number of threads, method, skin, order of the arrays in memory and time of their
-/// sorting: the forces on a sphere are summed over its neighbours in the order of their ids. SI units throughout.
+/// A trajectory is the same bits for any number of threads, method, skin, order of the arrays in
+/// memory and time of their sorting: the forces on a sphere are summed over its neighbours in the
+/// order of their ids. SI units throughout.
 #ifndef SIM_GRANULAR_H
 #define SIM_GRANULAR_H
 
@@ -19,52 +21,57 @@ extern "C" {
 
 /// Force along the line of the centres.
 typedef enum sim_granular_normal {
-	/// F = k d - c v with c = 2 b sqrt(k m), b = -ln e / sqrt(pi^2 + ln^2 e): two spheres that meet alone part with e times
-	/// their speed (half a period of a damped oscillator; see Schwager and Poeschel 2007). d overlap, v speed of parting, m =
-	/// m_a m_b / (m_a + m_b). The force may pull for the last moment of a contact.
+	/// F = k d - c v with c = 2 b sqrt(k m), b = -ln e / sqrt(pi^2 + ln^2 e): two spheres that meet
+	/// alone part with e times their speed (half a period of a damped oscillator; see Schwager and
+	/// Poeschel 2007). d overlap, v speed of parting, m = m_a m_b / (m_a + m_b). The force may pull
+	/// for the last moment of a contact.
 	SIM_GRANULAR_LINEAR,
-	/// F = 4/3 E sqrt(R) d^(3/2) - c v with c = 2 sqrt(5/6) b sqrt(S m), S = 2 E sqrt(R d), b as above (Tsuji, Tanaka and
-	/// Ishida 1992; that this b gives the restitution e: Antypov and Elliott 2011). R = r_a r_b / (r_a + r_b); 1 / E = 2 (1 -
-	/// nu^2) / young.
+	/// F = 4/3 E sqrt(R) d^(3/2) - c v with c = 2 sqrt(5/6) b sqrt(S m), S = 2 E sqrt(R d), b as
+	/// above (Tsuji, Tanaka and Ishida 1992; that this b gives the restitution e: Antypov and
+	/// Elliott 2011). R = r_a r_b / (r_a + r_b); 1 / E = 2 (1 - nu^2) / young.
 	SIM_GRANULAR_HERTZ,
 } sim_granular_normal;
 
 /// Force across it, at most friction times the normal force (Coulomb).
 typedef enum sim_granular_tangential {
 	SIM_GRANULAR_SMOOTH, ///< none
-	/// A spring that is stretched by the sliding since the contact began (Cundall and Strack 1979) and turns with the contact
-	/// (Luding, Cohesive, frictional powders, 2008), of tangential_ratio times the normal stiffness, and a dashpot with the
-	/// damping ratio of the normal one. For SIM_GRANULAR_LINEAR.
+	/// A spring that is stretched by the sliding since the contact began (Cundall and Strack 1979)
+	/// and turns with the contact (Luding, Cohesive, frictional powders, 2008), of tangential_ratio
+	/// times the normal stiffness, and a dashpot with the damping ratio of the normal one. For
+	/// SIM_GRANULAR_LINEAR.
 	SIM_GRANULAR_SPRING,
-	/// That spring with k = 8 G sqrt(R d), c = 2 sqrt(5/6) b sqrt(k m), 1 / G = 4 (2 - nu) (1 + nu) / young (Mindlin 1949,
-	/// without slip, as in Tsuji et al. 1992). For SIM_GRANULAR_HERTZ.
+	/// That spring with k = 8 G sqrt(R d), c = 2 sqrt(5/6) b sqrt(k m), 1 / G = 4 (2 - nu) (1 + nu)
+	/// / young (Mindlin 1949, without slip, as in Tsuji et al. 1992). For SIM_GRANULAR_HERTZ.
 	SIM_GRANULAR_MINDLIN,
 } sim_granular_tangential;
 
-/// A contact law. Between spheres, or between spheres and walls (there m, R are the sphere's and the wall is of its material).
+/// A contact law. Between spheres, or between spheres and walls (there m, R are the sphere's and
+/// the wall is of its material).
 typedef struct sim_granular_law {
 	sim_granular_normal normal;
-	double stiffness;        ///< N/m, above 0 (LINEAR)
-	double stiffness_radius; ///< m; above 0: the stiffness is that of two such spheres and grows with R; 0: one for all
-	double young;            ///< Pa, above 0 (HERTZ)
-	double poisson;          ///< above -1, at most 0.5 (HERTZ)
-	double restitution;      ///< 0 to 1
+	double stiffness; ///< N/m, above 0 (LINEAR)
+	/// m; above 0: the stiffness is that of two such spheres and grows with R; 0: one for all
+	double stiffness_radius;
+	double young;       ///< Pa, above 0 (HERTZ)
+	double poisson;     ///< above -1, at most 0.5 (HERTZ)
+	double restitution; ///< 0 to 1
 	sim_granular_tangential tangential;
 	double tangential_ratio; ///< above 0 (SPRING); 2/7: both directions swing with the same period
 	double friction;         ///< 0 or more
-	/// Torque against rolling: this times R times the normal force, but no more than stops the rolling within the step (Ai,
-	/// Chen, Rotter and Ooi 2011, model A). 0: none.
+	/// Torque against rolling: this times R times the normal force, but no more than stops the
+	/// rolling within the step (Ai, Chen, Rotter and Ooi 2011, model A). 0: none.
 	double rolling_friction;
 } sim_granular_law;
 
 /// A plane that may move. Spheres are on the side to which normal points.
 typedef struct sim_granular_wall {
 	double point[3];
-	double normal[3];    ///< any length above 0
-	double velocity[3];  ///< of the wall, along itself too (a belt)
-	double amplitude[3]; ///< it swings by amplitude * sin(frequency * t + phase) about point + velocity * t
-	double frequency;    ///< rad/s
-	double phase;        ///< rad
+	double normal[3];   ///< any length above 0
+	double velocity[3]; ///< of the wall, along itself too (a belt)
+	/// it swings by amplitude * sin(frequency * t + phase) about point + velocity * t
+	double amplitude[3];
+	double frequency; ///< rad/s
+	double phase;     ///< rad
 } sim_granular_wall;
 
 /// The fault of a time step above the bound of stability.
@@ -82,9 +89,10 @@ typedef struct sim_granular_side {
 	const double *angular_velocity; ///< [3]
 } sim_granular_side;
 
-/// Replaces the law between spheres: force on a and torque on a (both [3], zero before), of b, which touches it. normal: unit,
-/// from b to a (across a periodic border where it must be). overlap: not negative. time_step: the s that will pass. history:
-/// three numbers kept while the two touch, 0 at first; both (a, b) and (b, a) have theirs. Called for both, from the workers:
+/// Replaces the law between spheres: force on a and torque on a (both [3], zero before), of b,
+/// which touches it. normal: unit, from b to a (across a periodic border where it must be).
+/// overlap: not negative. time_step: the s that will pass. history: three numbers kept while the
+/// two touch, 0 at first; both (a, b) and (b, a) have theirs. Called for both, from the workers:
 /// must be thread-safe, and opposite for opposite sides, or momentum is not kept.
 typedef void sim_granular_force_fn(const sim_granular_side *a, const sim_granular_side *b, const double normal[3],
 	double overlap, double time_step, double history[3], double force[3], double torque[3], void *user);
@@ -104,34 +112,40 @@ typedef struct sim_granular_def {
 	sim_granular_law spheres;         ///< law between spheres
 	sim_granular_law walls;           ///< law between spheres and walls
 	double lower[3], upper[3];        ///< box, for its walls and periods
-	bool faces[6];                    ///< is there a wall: low x, high x, low y, ... (a periodic axis has none)
-	bool periodic[3];                 ///< does space repeat along the axis, with the box's length?
+	/// is there a wall: low x, high x, low y, ... (a periodic axis has none)
+	bool faces[6];
+	bool periodic[3]; ///< does space repeat along the axis, with the box's length?
 	sim_granular_wall moving[SIM_GRANULAR_MAX_WALLS];
 	int32_t moving_count;
 	sim_granular_force_fn *force; ///< replaces the law between spheres; NULL: none
 	void *force_user;
 	sim_granular_stability stability;
-	/// Contacts of equal stiffness that the lightest sphere is supposed to have at once, for the bound: 1 is the exact bound of
-	/// a pair alone; 6 is that of spheres without friction in a heap at rest; 12 no heap of equal spheres passes.
+	/// Contacts of equal stiffness that the lightest sphere is supposed to have at once, for the
+	/// bound: 1 is the exact bound of a pair alone; 6 is that of spheres without friction in a heap
+	/// at rest; 12 no heap of equal spheres passes.
 	double stability_contacts;
-	/// For HERTZ, whose stiffness grows with the overlap: the largest overlap, as a part of the smaller radius, that the bound
-	/// is made for. sim_granular_info tells the bound for the largest one met.
+	/// For HERTZ, whose stiffness grows with the overlap: the largest overlap, as a part of the
+	/// smaller radius, that the bound is made for. sim_granular_info tells the bound for the
+	/// largest one met.
 	double stability_overlap;
 	carom_sphere_method method;
-	double skin;               ///< m, of the list of neighbours; below 0: chosen and adapted by measured times
-	bool keep_order;           ///< never sort the arrays in memory (for tests and measurements)
-	carom_allocator allocator; ///< for all the simulation's memory but the detector's; both functions NULL: carom_default_allocator
+	/// m, of the list of neighbours; below 0: chosen and adapted by measured times
+	double skin;
+	bool keep_order; ///< never sort the arrays in memory (for tests and measurements)
+	/// for all the simulation's memory but the detector's; both functions NULL:
+	/// carom_default_allocator
+	carom_allocator allocator;
 } sim_granular_def;
 
-/// No spheres; gravity 9.81 m/s^2 along -y, density 2500, step 1e-5 s, LINEAR with 1000 N/m and restitution 0.5, SMOOTH,
-/// poisson 0.25, young 1e7, ratio 2/7, no walls, unit box, REFUSE for 6 contacts and an overlap of 0.05, method AUTO, skin
-/// chosen. Thread-safe.
+/// No spheres; gravity 9.81 m/s^2 along -y, density 2500, step 1e-5 s, LINEAR with 1000 N/m and
+/// restitution 0.5, SMOOTH, poisson 0.25, young 1e7, ratio 2/7, no walls, unit box, REFUSE for 6
+/// contacts and an overlap of 0.05, method AUTO, skin chosen. Thread-safe.
 sim_granular_def sim_default_granular_def(void);
 
 typedef struct sim_granular sim_granular;
 
-/// Make a simulation. NULL, with the field (and sphere) at fault in error, when def is wrong or memory is short. The context
-/// must outlive it.
+/// Make a simulation. NULL, with the field (and sphere) at fault in error, when def is wrong or
+/// memory is short. The context must outlive it.
 sim_granular *sim_create_granular(carom_context *context, const sim_granular_def *def, sim_error *error);
 
 /// Free everything. NULL does nothing.
@@ -143,17 +157,18 @@ typedef struct sim_granular_step {
 	double time;      ///< s, at its end
 	int64_t contacts; ///< touching pairs of spheres at its beginning (where forces are computed)
 	int64_t wall_contacts;
-	double max_overlap;  ///< between spheres, largest, as a part of the smaller radius
-	bool list_built;     ///< the list of neighbours was rebuilt
-	bool sorted;         ///< the arrays in memory were sorted along the Morton curve
-	double ms_build;     ///< milliseconds of the list and the sorting
-	double ms_detection; ///< of the distances, the forces between spheres, and between crowded spheres and walls
-	double ms_update;    ///< of velocities, places, and the forces of walls on lone spheres
+	double max_overlap; ///< between spheres, largest, as a part of the smaller radius
+	bool list_built;    ///< the list of neighbours was rebuilt
+	bool sorted;        ///< the arrays in memory were sorted along the Morton curve
+	double ms_build;    ///< milliseconds of the list and the sorting
+	/// of the distances, the forces between spheres, and between crowded spheres and walls
+	double ms_detection;
+	double ms_update; ///< of velocities, places, and the forces of walls on lone spheres
 } sim_granular_step;
 
-/// Move on by one time step: v += dt F(x, v) / m, x += dt v (semi-implicit Euler, which keeps the energy of springs bounded).
-/// step may be NULL. False, with the reason in error (a sphere whose motion is not finite by its id), when that fails; the
-/// simulation can then only be destroyed.
+/// Move on by one time step: v += dt F(x, v) / m, x += dt v (semi-implicit Euler, which keeps the
+/// energy of springs bounded). step may be NULL. False, with the reason in error (a sphere whose
+/// motion is not finite by its id), when that fails; the simulation can then only be destroyed.
 bool sim_granular_advance(sim_granular *granular, sim_granular_step *step, sim_error *error);
 
 /// The state and the sums of a simulation.
@@ -162,10 +177,12 @@ typedef struct sim_granular_info {
 	int64_t steps;
 	double time;
 	double time_step;
-	double step_limit;      ///< s, bound of stability with def.stability_contacts; INFINITY with def.force
+	/// s, bound of stability with def.stability_contacts; INFINITY with def.force
+	double step_limit;
 	double step_limit_pair; ///< s, of two spheres (or one and a wall) alone
-	double step_limit_met;  ///< s, as step_limit, for the largest overlap met so far (differs for HERTZ)
-	double max_overlap;     ///< largest of all steps
+	/// s, as step_limit, for the largest overlap met so far (differs for HERTZ)
+	double step_limit_met;
+	double max_overlap; ///< largest of all steps
 	int64_t list_builds, sorts;
 	int64_t list_entries; ///< of the present list (each pair twice)
 	double skin;          ///< m, in use
@@ -180,25 +197,27 @@ sim_granular_info sim_granular_get_info(const sim_granular *granular);
 
 /// Energies and momentum, each summed in the order of the ids.
 typedef struct sim_granular_energy {
-	double kinetic;             ///< J, of the centres
-	double rotational;          ///< J
-	double potential;           ///< J, -m g x with the present gravity; jumps when a sphere crosses a periodic border along it
+	double kinetic;    ///< J, of the centres
+	double rotational; ///< J
+	/// J, -m g x with the present gravity; jumps when a sphere crosses a periodic border along it
+	double potential;
 	double elastic;             ///< J, of the springs of all contacts
 	double momentum[3];         ///< kg m/s
 	double angular_momentum[3]; ///< kg m^2/s about the origin, spins included
 } sim_granular_energy;
 
-/// Energies now. False, with the reason in error, when memory is short or the simulation failed before. The elastic part is 0
-/// with def.force. May rebuild the list of neighbours; motions do not depend on when that happens.
+/// Energies now. False, with the reason in error, when memory is short or the simulation failed
+/// before. The elastic part is 0 with def.force. May rebuild the list of neighbours; motions do not
+/// depend on when that happens.
 bool sim_granular_get_energy(sim_granular *granular, sim_granular_energy *energy, sim_error *error);
 
-/// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where not wanted. Centres lie
-/// within the box along periodic axes.
+/// Places and motions in the order of the definition. Each [3*count] ([count] radii) and NULL where
+/// not wanted. Centres lie within the box along periodic axes.
 void sim_granular_get_state(
 	sim_granular *granular, double *centres, double *radii, double *velocities, double *angular_velocities);
 
-/// The simulation's own arrays, as they lie in memory: sphere k has the id ids[k]. Valid until the next step. Asking brings
-/// them up to now.
+/// The simulation's own arrays, as they lie in memory: sphere k has the id ids[k]. Valid until the
+/// next step. Asking brings them up to now.
 typedef struct sim_granular_view {
 	int64_t count;
 	const double *spheres;            ///< [4*count] x, y, z, radius
@@ -209,8 +228,8 @@ typedef struct sim_granular_view {
 
 sim_granular_view sim_granular_get_view(sim_granular *granular);
 
-/// Number of spheres that each sphere touches now: counts [count], in the order of the definition. False, with the reason in
-/// error, when memory is short or the simulation failed before.
+/// Number of spheres that each sphere touches now: counts [count], in the order of the definition.
+/// False, with the reason in error, when memory is short or the simulation failed before.
 bool sim_granular_count_contacts(sim_granular *granular, int32_t *counts, sim_error *error);
 
 /// Gravity now (it may turn).
@@ -219,11 +238,12 @@ void sim_granular_get_gravity(const sim_granular *granular, double gravity[3]);
 /// Point of moving wall number i now.
 void sim_granular_get_wall(const sim_granular *granular, int32_t i, double point[3]);
 
-/// Data that a program keeps with a simulation, for itself: checkpoints hold it and a continued simulation gives it back. The
-/// motion does not depend on it. All zero at first.
+/// Data that a program keeps with a simulation, for itself: checkpoints hold it and a continued
+/// simulation gives it back. The motion does not depend on it. All zero at first.
 typedef struct sim_granular_mark {
-	uint64_t run;                    ///< tells the files of one run from another's
-	uint64_t table;                  ///< a sum of the table of steps as far as it was written; 0: there is none
+	uint64_t run; ///< tells the files of one run from another's
+	/// a sum of the table of steps as far as it was written; 0: there is none
+	uint64_t table;
 	int64_t contacts, wall_contacts; ///< of the last step
 } sim_granular_mark;
 

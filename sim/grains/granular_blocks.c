@@ -1,7 +1,8 @@
 // The list of neighbours cut into blocks and jobs: see granular_forces.c for their purpose.
 //
-// A block's jobs stand in the order of their pairs of ids, the lower one first: so each sphere meets its neighbours in the
-// order of their ids, whatever its own, and adds up in that order although each pair is looked at once.
+// A block's jobs stand in the order of their pairs of ids, the lower one first: so each sphere
+// meets its neighbours in the order of their ids, whatever its own, and adds up in that order
+// although each pair is looked at once.
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
@@ -44,18 +45,21 @@ typedef struct name {
 	uint32_t id, local;
 } name;
 
-/// The room of a worker that makes the jobs of a block. Locals: the block's crowded spheres, then those of other blocks.
+/// The room of a worker that makes the jobs of a block. Locals: the block's crowded spheres, then
+/// those of other blocks.
 typedef struct workshop {
 	uint32_t crowd, locals;
 	uint32_t own[GRANULAR_BLOCK]; // local of each sphere of the block
 	uint32_t mask;                // of table
-	uint64_t *table;              // index of a sphere of another block << 32 | its local; 0: free, since 0 is no such local
-	uint32_t *local_of;           // [entries] of the entry's sphere
-	uint32_t *ids;                // [locals]
-	double *inverse_mass;         // [locals]
-	uint32_t *next;               // [locals] number, then place of the next, of the jobs whose lower id is the local's
-	uint32_t *next_twin;          // [locals] the first of them whose other side is not known yet
-	name *names, *spare;          // [locals]
+	// index of a sphere of another block << 32 | its local; 0: free, since 0 is no such local
+	uint64_t *table;
+	uint32_t *local_of;   // [entries] of the entry's sphere
+	uint32_t *ids;        // [locals]
+	double *inverse_mass; // [locals]
+	// [locals] number, then place of the next, of the jobs whose lower id is the local's
+	uint32_t *next;
+	uint32_t *next_twin; // [locals] the first of them whose other side is not known yet
+	name *names, *spare; // [locals]
 } workshop;
 
 /// Rooms of a workshop.

@@ -1,5 +1,6 @@
-// Energies and momentum on demand. Each sphere's share is added in the order of the ids with the lost low parts kept (Neumaier
-// 1974), so that the sums depend neither on the order in memory nor much on the number of spheres.
+// Energies and momentum on demand. Each sphere's share is added in the order of the ids with the
+// lost low parts kept (Neumaier 1974), so that the sums depend neither on the order in memory nor
+// much on the number of spheres.
 #include "sim/grains/granular_state.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
-// Forces between spheres. Each crowded sphere adds up over its neighbours, in the order of their ids, from their state before
-// the step: nothing depends on the order of the work. Memory is cut into blocks of spheres near each other; a contact within a
-// block is computed once and given to both sides, one to another block is computed in both. The other side's part is the exact
-// opposite of the one computed there (granular_law.h), so it does not matter where the blocks are cut. The
-// order of a block's jobs (granular_blocks.c) brings each sphere's contacts in the order of the ids. Here are the spheres that
-// turn; granular_smooth.c has the others.
+// Forces between spheres. Each crowded sphere adds up over its neighbours, in the order of their
+// ids, from their state before the step: nothing depends on the order of the work. Memory is cut
+// into blocks of spheres near each other; a contact within a block is computed once and given to
+// both sides, one to another block is computed in both. The other side's part is the exact opposite
+// of the one computed there (granular_law.h), so it does not matter where the blocks are cut. The
+// order of a block's jobs (granular_blocks.c) brings each sphere's contacts in the order of the
+// ids. Here are the spheres that turn; granular_smooth.c has the others.
 #include "sim/grains/granular_law.h"
 #include "sim/grains/granular_smooth.h"
 
@@ -61,8 +62,8 @@ GRANULAR_INLINE void note_overlap(granular_tally *tally, double overlap, double 
 		tally->max_overlap = overlap / least;
 }
 
-// Velocity of sphere i less that of j where they touch; levers add up to the distance, so that angular momentum is kept.
-// Returns the other's lever.
+// Velocity of sphere i less that of j where they touch; levers add up to the distance, so that
+// angular momentum is kept. Returns the other's lever.
 GRANULAR_INLINE double turn_contact(const sim_granular *g, uint32_t i, uint32_t j, double distance, granular_contact *c)
 {
 	const granular_spin *wa = &g->spins[i], *wb = &g->spins[j];
@@ -142,7 +143,8 @@ GRANULAR_INLINE void add_walls(sim_granular *g, int64_t k, granular_tally *tally
 		granular_add_walls(g, g->crowd[k], &g->loads[6 * k], tally);
 }
 
-// Sums begin with +0 and so never are -0: pairs without contact, of which another list has others, change nothing.
+// Sums begin with +0 and so never are -0: pairs without contact, of which another list has others,
+// change nothing.
 GRANULAR_INLINE void run_turning_blocks(int64_t begin, int64_t end, int worker, sim_granular *g, bool hertz)
 {
 	granular_tally tally = g->tallies[worker];
@@ -219,8 +221,9 @@ static carom_task_fn *choose_pass(const sim_granular *g)
 	return g->between.hertz ? run_mindlin : run_turning;
 }
 
-// Part of the list's skin within which pairs are chosen to be looked at. A million settled spheres with lists of 0.3 to 0.8
-// mean radii: every fourth step chooses, and 4.5 of 6.5 million jobs remain, of which 3.9 million touch.
+// Part of the list's skin within which pairs are chosen to be looked at. A million settled spheres
+// with lists of 0.3 to 0.8 mean radii: every fourth step chooses, and 4.5 of 6.5 million jobs
+// remain, of which 3.9 million touch.
 #define NEAR_SHARE 0.15
 
 void granular_compute_forces(sim_granular *g)

@@ -1,5 +1,6 @@
-// Histories of contacts across a change of the list of neighbours or of the order in memory: packed by ids, only of spheres
-// that touch, then handed to the new rows, whose entries are in the order of the ids too.
+// Histories of contacts across a change of the list of neighbours or of the order in memory: packed
+// by ids, only of spheres that touch, then handed to the new rows, whose entries are in the order
+// of the ids too.
 #include "sim/grains/granular_state.h"
 
 #include <string.h>

@@ -1,10 +1,11 @@
-// Coefficients of the contact laws, and the bound on the time step. The formulas' sources are in granular.h.
+// Coefficients of the contact laws, and the bound on the time step. The formulas' sources are in
+// granular.h.
 #include "sim/grains/granular_law.h"
 
 #include "sim/base/rotations.h"
 
-/// Natural logarithm of x > 0 by the series of the inverse hyperbolic tangent, because the C library's last bit differs between
-/// machines.
+/// Natural logarithm of x > 0 by the series of the inverse hyperbolic tangent, because the C
+/// library's last bit differs between machines.
 static double logarithm(double x)
 {
 	int exponent;
@@ -48,7 +49,8 @@ granular_coefficients granular_make_coefficients(const sim_granular_law *law)
 	c.damping_root = c.damping * sqrt(c.stiffness);
 	if (c.tangential) {
 		c.tangential_stiffness = law->tangential_ratio * c.stiffness;
-		// Sliding moves 7/2 times as easily as parting (solid spheres turn with it), hence 2/7 of the mass.
+		// Sliding moves 7/2 times as easily as parting (solid spheres turn with it), hence 2/7 of
+		// the mass.
 		c.tangential_damping = sqrt(law->tangential_ratio * (2.0 / 7.0));
 	}
 	if (c.hertz) {
@@ -58,9 +60,10 @@ granular_coefficients granular_make_coefficients(const sim_granular_law *law)
 	return c;
 }
 
-/// Semi-implicit Euler of x'' + 2 b w x' + w^2 x = 0 has both roots within the unit circle for w dt < 2 (sqrt(1 + b^2) - b): the
-/// condition 4 - (w dt)^2 - 4 b w dt > 0 on the characteristic polynomial (Jury). contact_mass belongs to one contact; the mode
-/// in question has the frequency of share * k / contact_mass, and a dashpot's part of critical damping grows with the frequency.
+/// Semi-implicit Euler of x'' + 2 b w x' + w^2 x = 0 has both roots within the unit circle for w dt
+/// < 2 (sqrt(1 + b^2) - b): the condition 4 - (w dt)^2 - 4 b w dt > 0 on the characteristic
+/// polynomial (Jury). contact_mass belongs to one contact; the mode in question has the frequency
+/// of share * k / contact_mass, and a dashpot's part of critical damping grows with the frequency.
 static double oscillator_limit(const granular_coefficients *law, double stiffness, double contact_mass, double share)
 {
 	const double frequency = sqrt(share * stiffness / contact_mass);
@@ -81,9 +84,10 @@ static double largest_stiffness(const granular_coefficients *law, double radius,
 	return k > tangential ? k : tangential;
 }
 
-/// A sphere of z contacts: the largest eigenvalue of the stiffness over the mass is at most 2 z k / m, since (u_i - u_j)^2 <= 2
-/// u_i^2 + 2 u_j^2 in the energy of each contact; for a pair (z = 1) that is k / m_eff exactly. A wall does not move, so a
-/// contact with one counts half. Sliding counts 7/2, because the sphere turns as well.
+/// A sphere of z contacts: the largest eigenvalue of the stiffness over the mass is at most 2 z k /
+/// m, since (u_i - u_j)^2 <= 2 u_i^2 + 2 u_j^2 in the energy of each contact; for a pair (z = 1)
+/// that is k / m_eff exactly. A wall does not move, so a contact with one counts half. Sliding
+/// counts 7/2, because the sphere turns as well.
 double granular_step_limit(const sim_granular *granular, double contacts, double overlap)
 {
 	const double r = granular->least_radius;

@@ -1,8 +1,10 @@
 /// @file granular_law.h
-/// Force and torque of one contact by the laws of granular.h. Inline: the passes are made once for each kind of law.
+/// Force and torque of one contact by the laws of granular.h. Inline: the passes are made once for
+/// each kind of law.
 ///
-/// Every formula is odd or even in the exchange of the sides: normals, velocities and histories are exact opposites for (b, a),
-/// and so are the forces, since IEEE arithmetic is symmetric in the sign and sums of two terms commute.
+/// Every formula is odd or even in the exchange of the sides: normals, velocities and histories are
+/// exact opposites for (b, a), and so are the forces, since IEEE arithmetic is symmetric in the
+/// sign and sums of two terms commute.
 #ifndef SIM_GRANULAR_LAW_H
 #define SIM_GRANULAR_LAW_H
 
@@ -10,7 +12,8 @@
 
 #include <math.h>
 
-// The passes hand constants down to these, which make a loop for each law only when nothing stays a call.
+// The passes hand constants down to these, which make a loop for each law only when nothing stays a
+// call.
 #if defined(__GNUC__)
 #define GRANULAR_INLINE static inline __attribute__((always_inline))
 #define GRANULAR_PREFETCH(address) __builtin_prefetch(address)
@@ -51,14 +54,16 @@ GRANULAR_INLINE granular_pressure granular_press(
 		return (granular_pressure){ 2.0 / 3.0 * slope * overlap - law->damping * sqrt(slope) * mass_root * parting, shear,
 			law->damping * sqrt(shear) * mass_root };
 	}
-	// Where the stiffness does not depend on the radii its root is known (granular_make_coefficients).
+	// Where the stiffness does not depend on the radii its root is known
+	// (granular_make_coefficients).
 	const double scale = law->scaled ? radius : 1, scale_root = law->scaled ? sqrt(radius) : 1;
 	const double damping = law->damping_root * mass_root * scale_root;
 	return (granular_pressure){ law->stiffness * scale * overlap - damping * parting, law->tangential_stiffness * scale,
 		damping * law->tangential_damping };
 }
 
-/// Turn the spring with the contact: back into the plane across the normal, as long as it was (Luding 2008).
+/// Turn the spring with the contact: back into the plane across the normal, as long as it was
+/// (Luding 2008).
 GRANULAR_INLINE void granular_turn_spring(const double normal[3], double spring[3])
 {
 	const double before = granular_dot(spring, spring);
@@ -113,7 +118,8 @@ GRANULAR_INLINE void granular_roll(const granular_coefficients *law, const granu
 		torque[k] = -scale * rolling[k];
 }
 
-/// The effect of a contact on this side; to the other side force and rolling are the opposite, twist is the same.
+/// The effect of a contact on this side; to the other side force and rolling are the opposite,
+/// twist is the same.
 typedef struct granular_reply {
 	double force[3];
 	double twist[3];   // normal x force: the torque is this times minus the lever

@@ -1,6 +1,7 @@
-// Upkeep of the list of neighbours and of the order in memory. The list is asked for with a skin and kept while no two spheres
-// can have come closer by it: the passes bound how far each sphere moved beside a motion common to all (Verlet 1967; the bound
-// is of every step's largest relative speed, so it holds without looking at the places again).
+// Upkeep of the list of neighbours and of the order in memory. The list is asked for with a skin
+// and kept while no two spheres can have come closer by it: the passes bound how far each sphere
+// moved beside a motion common to all (Verlet 1967; the bound is of every step's largest relative
+// speed, so it holds without looking at the places again).
 #include "sim/grains/granular_state.h"
 #include "sim/base/sim_clock.h"
 
@@ -59,8 +60,8 @@ static bool tell_detector(sim_granular *g, sim_error *error)
 	input.centres = (carom_strided){ g->places, sizeof *g->places, CAROM_FLOAT64 };
 	input.radii = (carom_strided){ g->count ? &g->places->r : NULL, sizeof *g->places, CAROM_FLOAT64 };
 	input.ids = g->ids;
-	// A list of now: the detector might show that its last one still holds, by a measurement of its own, but the bound here
-	// would then count from other places.
+	// A list of now: the detector might show that its last one still holds, by a measurement of its
+	// own, but the bound here would then count from other places.
 	input.moved = INFINITY;
 	if (carom_spheres_update(g->detector, &input) == CAROM_SUCCESS)
 		return true;
@@ -120,8 +121,8 @@ static void measure_range(int64_t begin, int64_t end, int worker, void *granular
 	}
 }
 
-/// The bound adds up the largest displacement of each step, whosever it was; now measure the true one. Any drift gives a
-/// bound.
+/// The bound adds up the largest displacement of each step, whosever it was; now measure the true
+/// one. Any drift gives a bound.
 static void measure_moved(sim_granular *g)
 {
 	granular_catch_up(g);

@@ -71,7 +71,8 @@ static double energy_of(const sim_granular_view *view, int64_t k)
 	const double energy = 0.5 * mass * square(motion);
 	if (!view->angular_velocities)
 		return energy;
-	return energy + 0.5 * 0.4 * mass * radius * radius * square(view->angular_velocities + 4 * k); // a solid sphere: 2/5 m r^2
+	// a solid sphere: 2/5 m r^2
+	return energy + 0.5 * 0.4 * mass * radius * radius * square(view->angular_velocities + 4 * k);
 }
 
 double sim_granular_kinetic_energy(sim_granular *granular)
@@ -86,8 +87,8 @@ double sim_granular_kinetic_energy(sim_granular *granular)
 	}
 	if (largest < 1e-250) // nothing moves
 		return 0;
-	// In units of 2^-62 of the largest, halves of 31 bits apart: up to 2^26 spheres cannot overflow, and no sum of whole numbers
-	// depends on their order.
+	// In units of 2^-62 of the largest, halves of 31 bits apart: up to 2^26 spheres cannot
+	// overflow, and no sum of whole numbers depends on their order.
 	int exponent;
 	frexp(largest, &exponent);
 	const double unit = ldexp(1, exponent - 62), units = ldexp(1, 62 - exponent);

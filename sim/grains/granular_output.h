@@ -1,6 +1,6 @@
 /// @file granular_output.h
-/// The output of a simulation of spheres: its state in the order of the definition, sums that do not depend on how it
-/// lies in memory.
+/// The output of a simulation of spheres: its state in the order of the definition, sums that do
+/// not depend on how it lies in memory.
 #ifndef SIM_GRANULAR_OUTPUT_H
 #define SIM_GRANULAR_OUTPUT_H
 
@@ -16,8 +16,8 @@ typedef struct sim_granular_frame {
 	double *angular_velocities; ///< [3*count], rad/s
 } sim_granular_frame;
 
-/// Copy the present state: 80 bytes a sphere. False when memory is short; *frame is empty then. Give it back with
-/// sim_free_granular_frame.
+/// Copy the present state: 80 bytes a sphere. False when memory is short; *frame is empty then.
+/// Give it back with sim_free_granular_frame.
 bool sim_take_granular_frame(sim_granular *granular, sim_granular_frame *frame);
 
 /// Free it. An empty (all zero) frame is fine.
@@ -32,9 +32,9 @@ uint64_t sim_hash_granular_frame(const sim_granular_frame *frame);
 /// Spheres whose centre lies in a closed box.
 int64_t sim_count_spheres_inside(const sim_granular_frame *frame, const double lower[3], const double upper[3]);
 
-/// Kinetic energy of places and spins, J. Two passes over the simulation's arrays as they lie in memory, summed in whole
-/// numbers: the same bits for any order of them (and cheaper than sim_granular_get_energy, which sums by id, springs too).
-/// INFINITY when a sphere's is not finite.
+/// Kinetic energy of places and spins, J. Two passes over the simulation's arrays as they lie in
+/// memory, summed in whole numbers: the same bits for any order of them (and cheaper than
+/// sim_granular_get_energy, which sums by id, springs too). INFINITY when a sphere's is not finite.
 double sim_granular_kinetic_energy(sim_granular *granular);
 
 #endif

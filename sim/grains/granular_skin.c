@@ -1,6 +1,7 @@
-// The skin of the list of neighbours, by measured times. A thin skin makes short rows and frequent lists, a thick one the
-// reverse. The time of a step, lists included, over the life of one list, is the cost of a skin; the next list tries one 1.4
-// times thicker or thinner and stays where it was cheapest. Motions do not depend on it.
+// The skin of the list of neighbours, by measured times. A thin skin makes short rows and frequent
+// lists, a thick one the reverse. The time of a step, lists included, over the life of one list, is
+// the cost of a skin; the next list tries one 1.4 times thicker or thinner and stays where it was
+// cheapest. Motions do not depend on it.
 #include "sim/grains/granular_state.h"
 
 enum { FIRST_REST = 4, LONGEST_REST = 64 };

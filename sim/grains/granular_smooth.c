@@ -1,17 +1,21 @@
-// Contacts between spheres that do not turn. A block's spheres and their halo are put on the worker's desk, place and motion
-// side by side, and stay in the cache. Then its jobs are done a group at a time, each number in a column of its own, so
-// that a vector register holds several contacts and nothing branches; those that do not touch get a force of 0. The roundings
-// are those of one contact at a time, hence the same bits for any width. Forces are added up one after the other, in the order
-// of the jobs.
+// Contacts between spheres that do not turn. A block's spheres and their halo are put on the
+// worker's desk, place and motion side by side, and stay in the cache. Then its jobs are done a
+// group at a time, each number in a column of its own, so that a vector register holds several
+// contacts and nothing branches; those that do not touch get a force of 0. The roundings are those
+// of one contact at a time, hence the same bits for any width. Forces are added up one after the
+// other, in the order of the jobs.
 //
-// Most of a list's pairs do not touch. So the jobs that can touch soon are chosen now and then, those closer than a thin skin
-// within the list's, and only these are looked at while no two spheres can have come closer by it (the pair list with dynamic
-// pruning of Pall et al., Heterogeneous parallelization and acceleration of molecular dynamics simulations in GROMACS, 2020).
+// Most of a list's pairs do not touch. So the jobs that can touch soon are chosen now and then,
+// those closer than a thin skin within the list's, and only these are looked at while no two
+// spheres can have come closer by it (the pair list with dynamic pruning of Pall et al.,
+// Heterogeneous parallelization and acceleration of molecular dynamics simulations in GROMACS,
+// 2020).
 #include "sim/grains/granular_smooth.h"
 
 #include <string.h>
 
-// Three numbers and one more, in one vector register or two: left to themselves, compilers take some of them apart.
+// Three numbers and one more, in one vector register or two: left to themselves, compilers take
+// some of them apart.
 typedef double fours __attribute__((vector_size(32)));
 
 GRANULAR_INLINE void load_fours(fours *to, const void *from) { memcpy(to, from, sizeof *to); }
@@ -43,7 +47,8 @@ typedef struct columns {
 	int64_t sides[GROUP]; // that the job serves: 1 or 2
 	int64_t near[GROUP];  // can the two touch soon?
 	double fx[GROUP], fy[GROUP], fz[GROUP];
-	int64_t touching, deeper, coinciding; // sides that touch; does any overlap more than before; do any centres coincide?
+	// sides that touch; does any overlap more than before; do any centres coincide?
+	int64_t touching, deeper, coinciding;
 } columns;
 
 // Columns k..k+3 of four vectors, one each: a 4x4 transposition.
@@ -176,7 +181,8 @@ static void note_deepest(const columns *c, int count, granular_tally *tally)
 	}
 }
 
-/// Centres that coincide part along x, the lower id forward: that of a, unless b is of another block.
+/// Centres that coincide part along x, the lower id forward: that of a, unless b is of another
+/// block.
 static void part_coinciding(const sim_granular *g, const granular_block *block, const granular_job *jobs, int count, columns *c)
 {
 	const granular_coefficients *law = &g->between;
@@ -264,7 +270,8 @@ static spread lay_out_block(const sim_granular *g, const granular_block *block, 
 	lay_out(g, &g->crowd[block->crowd], d.crowd, d.spheres);
 	if (block->halo_count > 0) // without any halo there may be no array
 		lay_out(g, &g->halo[block->halo], block->halo_count, d.spheres + 8 * (size_t)d.crowd);
-	// Sums begin with +0 and so never are -0: pairs without contact, of which another list has others, change nothing.
+	// Sums begin with +0 and so never are -0: pairs without contact, of which another list has
+	// others, change nothing.
 	memset(d.forces, 0, 4 * (size_t)d.locals * sizeof *d.forces);
 	return d;
 }

@@ -5,8 +5,8 @@
 
 #include "sim/grains/granular_law.h"
 
-/// A task over the blocks that puts the forces on their crowded spheres into loads, walls included: for the simulation's law and the
-/// context's instructions.
+/// A task over the blocks that puts the forces on their crowded spheres into loads, walls included:
+/// for the simulation's law and the context's instructions.
 carom_task_fn *granular_smooth_pass(const sim_granular *granular);
 
 #endif

@@ -1,10 +1,11 @@
 /// @file granular_state.h
 /// The data that the parts of the granular simulation share. Inside sim/ only.
 ///
-/// Spheres lie in memory in any order (that of a Morton curve, mostly): index. Their ids are their places in the definition. A
-/// sphere with neighbours in the list is crowded: its forces are computed in a pass of their own, because its neighbours read
-/// where it was. The others are lone: nobody reads them, so they move in the pass that reads them. Of these, the free cannot
-/// touch a wall either, and may be some steps behind.
+/// Spheres lie in memory in any order (that of a Morton curve, mostly): index. Their ids are their
+/// places in the definition. A sphere with neighbours in the list is crowded: its forces are
+/// computed in a pass of their own, because its neighbours read where it was. The others are lone:
+/// nobody reads them, so they move in the pass that reads them. Of these, the free cannot touch a
+/// wall either, and may be some steps behind.
 #ifndef SIM_GRANULAR_STATE_H
 #define SIM_GRANULAR_STATE_H
 
@@ -24,19 +25,20 @@ typedef struct granular_spin {
 	double x, y, z, inverse_inertia;
 } granular_spin;
 
-/// Spheres in a block. Within one, each contact is computed once and its opposite given to the other side: the larger, the
-/// fewer are computed twice (a step of a settled heap takes 2 % less than with 1,024); a worker's desk must stay in the
-/// second-level cache.
+/// Spheres in a block. Within one, each contact is computed once and its opposite given to the
+/// other side: the larger, the fewer are computed twice (a step of a settled heap takes 2 % less
+/// than with 1,024); a worker's desk must stay in the second-level cache.
 enum { GRANULAR_BLOCK = 2048 };
 
-/// Two spheres of the list. Locals count a block's spheres: the crowded ones, then its halo, the spheres that they meet of
-/// other blocks. a is crowded.
+/// Two spheres of the list. Locals count a block's spheres: the crowded ones, then its halo, the
+/// spheres that they meet of other blocks. a is crowded.
 typedef struct granular_job {
 	uint32_t a, b;
 	double mass_root; // of m_a m_b / (m_a + m_b): it would cost a division and a root each time
 } granular_job;
 
-/// Where in the list a job's two sides are; entries count from the block's first. GRANULAR_NO_TWIN: b is of another block.
+/// Where in the list a job's two sides are; entries count from the block's first. GRANULAR_NO_TWIN:
+/// b is of another block.
 typedef struct granular_side_entry {
 	uint32_t entry, twin; // of b in the row of a; of a in the row of b
 } granular_side_entry;
@@ -78,10 +80,13 @@ typedef struct granular_plane {
 	double offset; // of its points along normal
 	double velocity[3];
 	uint32_t bit; // 1 << number of the wall: faces of the box first
-	int32_t slot; // of its history with a sphere: the two faces of an axis share one, since no sphere touches both
+	// of its history with a sphere: the two faces of an axis share one, since no sphere touches
+	// both
+	int32_t slot;
 } granular_plane;
 
-/// Histories of the contacts between spheres by ids, whatever the order in memory and the list of neighbours.
+/// Histories of the contacts between spheres by ids, whatever the order in memory and the list of
+/// neighbours.
 typedef struct granular_packed {
 	int64_t *first;  // [count+1], by id
 	uint32_t *other; // [first[count]] ids, ascending for each sphere
@@ -89,7 +94,8 @@ typedef struct granular_packed {
 	int64_t room;    // contacts that other and values hold
 } granular_packed;
 
-/// The findings of a worker in a pass; joined by sums of integers and extremes, so that they do not depend on the workers.
+/// The findings of a worker in a pass; joined by sums of integers and extremes, so that they do not
+/// depend on the workers.
 typedef struct granular_tally {
 	int64_t contacts; // directed
 	int64_t wall_contacts;
@@ -114,13 +120,16 @@ typedef struct granular_skin {
 
 /// Tells when sorting the arrays pays (granular_sort.c).
 typedef struct granular_sorting {
-	double ms;     // of the last sorting
-	double rate;   // milliseconds of a step for a unit of work (crowded spheres and entries) right after it; 0: not known
+	double ms; // of the last sorting
+	// milliseconds of a step for a unit of work (crowded spheres and entries) right after it; 0:
+	// not known
+	double rate;
 	double excess; // milliseconds lost since then
 	int64_t steps; // since then
 } granular_sorting;
 
-/// Steps that free spheres stay behind, at most: memory is read and written for them once in so many.
+/// Steps that free spheres stay behind, at most: memory is read and written for them once in so
+/// many.
 enum { GRANULAR_MOST_LAG = 16 };
 
 /// Free spheres and the steps that they missed (granular_update.c).
@@ -128,11 +137,13 @@ typedef struct granular_lag {
 	bool open;                          // it is known who is free
 	int steps;                          // that the free are behind
 	double gains[GRANULAR_MOST_LAG][3]; // of velocity by gravity in each
-	double margin, way;                 // of free spheres to walls when it was found, and how far any has come since
-	double low[3], high[3];             // of the velocities
-	double speed;                       // bound on those relative to the reference
-	uint32_t *wary;                     // by blocks, from the index of each block's first sphere on: lone but not free
-	uint32_t *wary_counts;              // [block_count]
+	// of free spheres to walls when it was found, and how far any has come since
+	double margin, way;
+	double low[3], high[3]; // of the velocities
+	double speed;           // bound on those relative to the reference
+	// by blocks, from the index of each block's first sphere on: lone but not free
+	uint32_t *wary;
+	uint32_t *wary_counts; // [block_count]
 } granular_lag;
 
 struct sim_granular {
@@ -159,19 +170,23 @@ struct sim_granular {
 	granular_plane planes[GRANULAR_MAX_PLANES];
 	int32_t plane_count;
 	double inner_low[3], inner_high[3]; // a centre within touches no face
-	uint16_t *wall_touched;             // [count] bits of the walls touched in the last step; NULL when walls keep no history
-	double *wall_history;               // [3*wall_slots*count], of touched walls only
+	// [count] bits of the walls touched in the last step; NULL when walls keep no history
+	uint16_t *wall_touched;
+	double *wall_history; // [3*wall_slots*count], of touched walls only
 	int32_t wall_slots;
 
 	carom_sphere_neighbours list; // no rows: none
 	uint32_t *crowd;              // [crowd_count] crowded spheres, ascending
-	double *loads;                // [load_width*crowd_count] force on each, and torque where spheres turn
-	int32_t load_width;           // 4 (the last of no use), or 6 where spheres turn
+	// [load_width*crowd_count] force on each, and torque where spheres turn
+	double *loads;
+	int32_t load_width; // 4 (the last of no use), or 6 where spheres turn
 	int64_t crowd_count, crowd_room;
 	granular_block *blocks; // [block_count+1]
 	int64_t block_count;
-	granular_job *jobs;         // by blocks; each contact within a block once, each to another block in both
-	granular_job *near;         // those of them that can touch before near_moved is half near_skin; NULL where spheres turn
+	// by blocks; each contact within a block once, each to another block in both
+	granular_job *jobs;
+	// those of them that can touch before near_moved is half near_skin; NULL where spheres turn
+	granular_job *near;
 	granular_side_entry *sides; // of the jobs; NULL without histories
 	int64_t job_room;
 	bool near_chosen, near_holds; // is there a choice; does it hold in this step?
@@ -187,10 +202,11 @@ struct sim_granular {
 	granular_packed packed;
 
 	double skin;
-	double moved;        // bound on the displacement since the list was made, beside a common one
-	double extent;       // bound on the coordinates
-	double drift[3];     // the common displacement since then
-	double *held;        // [3*count] places when the list was made; NULL: without a skin no list holds
+	double moved;    // bound on the displacement since the list was made, beside a common one
+	double extent;   // bound on the coordinates
+	double drift[3]; // the common displacement since then
+	// [3*count] places when the list was made; NULL: without a skin no list holds
+	double *held;
 	double reference[3]; // velocity that displacements are taken relative to
 	granular_skin choice;
 	granular_sorting sorting;
@@ -207,7 +223,8 @@ struct sim_granular {
 
 // ---- Memory (granular_memory.c) ----
 
-/// Memory of the simulation's allocator: size bytes, aligned to a cache line; NULL when short. Counted in bytes.
+/// Memory of the simulation's allocator: size bytes, aligned to a cache line; NULL when short.
+/// Counted in bytes.
 void *granular_alloc(sim_granular *granular, size_t size);
 void granular_free(sim_granular *granular, void *pointer, size_t size);
 /// Put "out of memory" into error; false.
@@ -225,14 +242,16 @@ double granular_read_scalar(const carom_strided *array, int64_t i, int component
 // ---- Laws (granular_law.c) ----
 
 granular_coefficients granular_make_coefficients(const sim_granular_law *law);
-/// Bound on the time step for that many contacts of the lightest sphere, and overlaps up to this part of its radius.
+/// Bound on the time step for that many contacts of the lightest sphere, and overlaps up to this
+/// part of its radius.
 double granular_step_limit(const sim_granular *granular, double contacts, double overlap);
 
 // ---- Walls (granular_walls.c) ----
 
 /// Put the walls where they are now.
 void granular_place_walls(sim_granular *granular);
-/// Could this sphere, whose place is at hand, touch a wall, or did it in the last step (and its history must end)?
+/// Could this sphere, whose place is at hand, touch a wall, or did it in the last step (and its
+/// history must end)?
 static inline bool granular_near_wall_at(const sim_granular *g, const double place[3], int64_t index)
 {
 	const double x = place[0], y = place[1], z = place[2];
@@ -246,8 +265,8 @@ static inline bool granular_near_wall(const sim_granular *g, int64_t index)
 	const granular_place *p = &g->places[index];
 	return granular_near_wall_at(g, (const double[3]){ p->x, p->y, p->z }, index);
 }
-/// Add force and torque of all walls on a sphere to load [load_width], and go on with its wall histories. Different spheres may
-/// run at the same time.
+/// Add force and torque of all walls on a sphere to load [load_width], and go on with its wall
+/// histories. Different spheres may run at the same time.
 void granular_add_walls(sim_granular *granular, int64_t index, double *load, granular_tally *tally);
 /// Energy of the springs between a sphere and the walls.
 double granular_wall_energy(const sim_granular *granular, int64_t index);
@@ -256,7 +275,8 @@ double granular_wall_energy(const sim_granular *granular, int64_t index);
 
 /// Forces on all crowded spheres into loads (granular_forces.c).
 void granular_compute_forces(sim_granular *granular);
-/// Give both sides of each contact its history, of which one was kept up to date (granular_forces.c).
+/// Give both sides of each contact its history, of which one was kept up to date
+/// (granular_forces.c).
 void granular_mirror_histories(sim_granular *granular);
 /// Energy of the springs of a sphere's contacts with others, half of each (granular_forces.c).
 double granular_pair_energy(const sim_granular *granular, int64_t index, int32_t *contacts);
@@ -299,7 +319,8 @@ void granular_note_times(sim_granular *granular, double ms_detection, double ms_
 
 // ---- Histories (granular_history.c) ----
 
-/// Make room in granular->packed for so many contacts; the content of other and values is lost when it grows.
+/// Make room in granular->packed for so many contacts; the content of other and values is lost when
+/// it grows.
 bool granular_pack_room(sim_granular *granular, int64_t contacts, sim_error *error);
 /// Gather the histories by ids into granular->packed.
 bool granular_pack_histories(sim_granular *granular, sim_error *error);

@@ -1,10 +1,12 @@
-// Velocities and places: semi-implicit Euler. Lone spheres get the forces of the walls here, in the same pass; and the pass
-// finds how far spheres can have moved against each other, for the list of neighbours.
+// Velocities and places: semi-implicit Euler. Lone spheres get the forces of the walls here, in the
+// same pass; and the pass finds how far spheres can have moved against each other, for the list of
+// neighbours.
 //
-// Lone spheres far from all walls are free: until the list is rebuilt nothing but gravity moves them, and nobody reads them.
-// While a good part is free, a step moves the others only and notes the change by gravity; every so many steps, or when
-// somebody asks, the free ones catch up, each through all its steps while it is in registers, with the same roundings. The
-// bound of their speeds is known meanwhile: gravity is common to all.
+// Lone spheres far from all walls are free: until the list is rebuilt nothing but gravity moves
+// them, and nobody reads them. While a good part is free, a step moves the others only and notes
+// the change by gravity; every so many steps, or when somebody asks, the free ones catch up, each
+// through all its steps while it is in registers, with the same roundings. The bound of their
+// speeds is known meanwhile: gravity is common to all.
 #include "sim/grains/granular_state.h"
 
 #include <math.h>
@@ -21,7 +23,8 @@ typedef struct advance {
 	double reference[3]; // velocity that the spheres' are compared with afterwards
 	double low[3], high[3], period[3];
 	bool periodic;
-	double margin; // to the walls, of the spheres that are to be free from now on; infinite: none are
+	// to the walls, of the spheres that are to be free from now on; infinite: none are
+	double margin;
 } advance;
 
 /// Into low <= x < high: rounding may put the sum or the difference on the wrong border.
@@ -137,7 +140,8 @@ static inline bool is_free(const advance *a, int64_t i)
 
 typedef enum sphere_kind { FREE, WARY, CROWDED } sphere_kind;
 
-/// The kinds of the spheres of a block, wary where it is not known who is free. Returns their number.
+/// The kinds of the spheres of a block, wary where it is not known who is free. Returns their
+/// number.
 static int64_t find_kinds(const sim_granular *g, int64_t block, uint8_t kinds[GRANULAR_BLOCK])
 {
 	const int64_t first = block * GRANULAR_BLOCK;
@@ -233,7 +237,8 @@ static double length_of(const double v[3]) { return sqrt(v[0] * v[0] + v[1] * v[
 /// Where nothing but walls that stand still is in the way of a good part of the spheres.
 static bool may_lag(const sim_granular *g) { return g->def.moving_count == 0 && 4 * g->crowd_count < 3 * g->count; }
 
-/// How far a free sphere can come before the lag is full, more or less: as fast as now, and as gravity makes it.
+/// How far a free sphere can come before the lag is full, more or less: as fast as now, and as
+/// gravity makes it.
 static double margin_for(const advance *a)
 {
 	const double steps = GRANULAR_MOST_LAG + 1;
@@ -243,7 +248,8 @@ static double margin_for(const advance *a)
 	return 1.5 * steps * a->dt * (speed + steps * length_of(a->gain));
 }
 
-/// The velocities are known to be within a box and not faster than fastest against a reference: bounds against its middle.
+/// The velocities are known to be within a box and not faster than fastest against a reference:
+/// bounds against its middle.
 static void begin_lag(const advance *a, const granular_tally *tally)
 {
 	granular_lag *lag = &a->g->lag;

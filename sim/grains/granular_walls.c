@@ -1,5 +1,5 @@
-// Walls: the faces of the box and moving planes, with the contact law of one sphere against a body without end. A sphere whose
-// centre has come through a wall is still pushed back.
+// Walls: the faces of the box and moving planes, with the contact law of one sphere against a body
+// without end. A sphere whose centre has come through a wall is still pushed back.
 #include "sim/grains/granular_law.h"
 
 #include "sim/base/rotations.h"

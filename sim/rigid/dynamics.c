@@ -1,5 +1,5 @@
-// Rigid bodies on ODE. ODE's body frame lies in the centre of mass with the axes of the detection frame, so the two differ by a
-// shift only; the inertia tensor keeps its off-diagonal terms.
+// Rigid bodies on ODE. ODE's body frame lies in the centre of mass with the axes of the detection
+// frame, so the two differ by a shift only; the inertia tensor keeps its off-diagonal terms.
 #include "sim/rigid/dynamics.h"
 
 #include <math.h>
@@ -23,8 +23,9 @@ struct sim_dynamics {
 	body_state *bodies;
 	int32_t count;
 	int32_t room;
-	double step;        // the duration that damping and springs are set for
-	unsigned long seed; // of the solver's order of rows: ODE keeps it in a global, which other worlds use too
+	double step; // the duration that damping and springs are set for
+	// of the solver's order of rows: ODE keeps it in a global, which other worlds use too
+	unsigned long seed;
 };
 
 // ---- World ----
@@ -67,7 +68,8 @@ void sim_destroy_dynamics(sim_dynamics *dynamics)
 
 // ---- Bodies ----
 
-/// Positive definite by its leading minors (Sylvester), and no axis inertia larger than the sum of the others.
+/// Positive definite by its leading minors (Sylvester), and no axis inertia larger than the sum of
+/// the others.
 static bool is_solid(const carom_mass *m)
 {
 	const double *i = m->inertia; // xx, yy, zz, xy, xz, yz
@@ -209,8 +211,8 @@ double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii)
 
 // ---- Step ----
 
-/// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid then limits sliding like the
-/// cone.
+/// Friction acts in the plane across the normal, in the direction of sliding first: the pyramid
+/// then limits sliding like the cone.
 static bool sliding_direction(const body_state *a, const body_state *b, const sim_dynamic_contact *contact, dVector3 direction)
 {
 	dVector3 va = { 0 }, vb = { 0 };
@@ -263,11 +265,12 @@ static void add_contact(sim_dynamics *dynamics, const sim_dynamic_contact *conta
 	dJointAttach(id, a->body, b->body);
 }
 
-/// ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of v' = -damping v.
+/// ODE multiplies the velocity by 1 - scale in each step; this scale is the implicit Euler step of
+/// v' = -damping v.
 static double damping_scale(double damping, double step) { return damping * step / (1 + damping * step); }
 
-/// Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is hk / (hk + d) and the
-/// softness 1 / (hk + d) (ODE manual, "How to use ERP and CFM").
+/// Contacts as springs with dampers: with step h, stiffness k and damping d, the error reduction is
+/// hk / (hk + d) and the softness 1 / (hk + d) (ODE manual, "How to use ERP and CFM").
 static void set_softness(sim_dynamics *dynamics, double step)
 {
 	const double k = dynamics->settings.stiffness, d = dynamics->settings.damping;
@@ -275,8 +278,8 @@ static void set_softness(sim_dynamics *dynamics, double step)
 	dWorldSetCFM(dynamics->world, k > 0 ? 1 / (step * k + d) : dynamics->settings.softness);
 }
 
-/// Set the numbers that depend on the duration of the step. Damping belongs to each body in ODE: the world's values go to
-/// bodies made later only.
+/// Set the numbers that depend on the duration of the step. Damping belongs to each body in ODE:
+/// the world's values go to bodies made later only.
 static void set_step(sim_dynamics *dynamics, double step)
 {
 	if (dynamics->step == step)

@@ -1,6 +1,7 @@
 /// @file dynamics.h
-/// Rigid bodies that move under gravity and contacts: ODE behind a few calls. Contacts come from outside, as Carom finds them;
-/// no collision code of ODE is used. The same input gives the same motion, bit for bit, run after run.
+/// Rigid bodies that move under gravity and contacts: ODE behind a few calls. Contacts come from
+/// outside, as Carom finds them; no collision code of ODE is used. The same input gives the same
+/// motion, bit for bit, run after run.
 #ifndef SIM_DYNAMICS_H
 #define SIM_DYNAMICS_H
 
@@ -9,11 +10,14 @@
 
 /// How bodies answer to contacts.
 typedef struct sim_solver_settings {
-	int iterations;              ///< of the velocity solver in each substep
-	double over_relaxation;      ///< of the solver, above 0 and below 2
-	double error_reduction;      ///< part of the penetration that is taken back in a substep, 0 to 1
-	double softness;             ///< m/s for each N of contact force (ODE's constraint force mixing)
-	double stiffness;            ///< of contacts as springs, N/m; above 0: in place of the two above
+	int iterations;         ///< of the velocity solver in each substep
+	double over_relaxation; ///< of the solver, above 0 and below 2
+	/// part of the penetration that is taken back in a substep, 0 to 1
+	double error_reduction;
+	/// m/s for each N of contact force (ODE's constraint force mixing)
+	double softness;
+	/// of contacts as springs, N/m; above 0: in place of the two above
+	double stiffness;
 	double damping;              ///< of these springs, N s/m
 	double slop;                 ///< penetration that is left alone, metres
 	double max_correcting_speed; ///< of taking penetration back, m/s; INFINITY: any
@@ -34,8 +38,9 @@ typedef struct sim_dynamics sim_dynamics;
 /// A body to be moved.
 typedef struct sim_dynamic_body {
 	carom_body_kind kind;
-	carom_pose pose;             ///< of the detection frame
-	carom_mass mass;             ///< mass and inertia (kg, kg m2) about the centre, in the detection frame; for dynamic bodies
+	carom_pose pose; ///< of the detection frame
+	/// mass and inertia (kg, kg m2) about the centre, in the detection frame; for dynamic bodies
+	carom_mass mass;
 	carom_vec3 velocity;         ///< of the centre of mass, m/s
 	carom_vec3 angular_velocity; ///< rad/s, world frame
 	double friction;
@@ -48,8 +53,8 @@ sim_dynamics *sim_create_dynamics(const sim_solver_settings *settings, carom_vec
 /// Free everything. NULL does nothing.
 void sim_destroy_dynamics(sim_dynamics *dynamics);
 
-/// Add a body; its number is the count of the bodies before it. False, with the reason in error, when mass or inertia are not those
-/// of a solid (dynamic bodies) or memory is short.
+/// Add a body; its number is the count of the bodies before it. False, with the reason in error,
+/// when mass or inertia are not those of a solid (dynamic bodies) or memory is short.
 bool sim_dynamics_add_body(sim_dynamics *dynamics, const sim_dynamic_body *body, sim_error *error);
 
 int32_t sim_dynamics_body_count(const sim_dynamics *dynamics);
@@ -63,12 +68,13 @@ typedef struct sim_dynamic_contact {
 	double depth;     ///< metres; negative: apart by that much
 } sim_dynamic_contact;
 
-/// The largest speed of a point at radii[i] from the centre of mass of body i, over all bodies that are not static: |v| + |w|
-/// r, m/s.
+/// The largest speed of a point at radii[i] from the centre of mass of body i, over all bodies that
+/// are not static: |v| + |w| r, m/s.
 double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
 
-/// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do not move by themselves are
-/// skipped. False, with the number of the body in *lost, when a body's pose or velocity is no longer finite.
+/// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do
+/// not move by themselves are skipped. False, with the number of the body in *lost, when a body's
+/// pose or velocity is no longer finite.
 bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost);
 
 /// Pose of a body's detection frame.
@@ -77,7 +83,8 @@ carom_pose sim_dynamics_get_pose(const sim_dynamics *dynamics, int32_t body);
 /// Put a body that is not static elsewhere; its velocity stays.
 void sim_dynamics_set_pose(sim_dynamics *dynamics, int32_t body, const carom_pose *pose);
 
-/// Velocity and centre of mass (world frame) of a body; zero velocity and the frame's origin for static bodies.
+/// Velocity and centre of mass (world frame) of a body; zero velocity and the frame's origin for
+/// static bodies.
 carom_vec3 sim_dynamics_get_velocity(const sim_dynamics *dynamics, int32_t body);
 carom_vec3 sim_dynamics_get_angular_velocity(const sim_dynamics *dynamics, int32_t body);
 carom_vec3 sim_dynamics_get_centre(const sim_dynamics *dynamics, int32_t body);

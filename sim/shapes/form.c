@@ -78,8 +78,8 @@ static bool begin(maker *m, sim_form_mesh *mesh, int64_t vertices, int64_t trian
 	return mesh->places != NULL;
 }
 
-/// Two triangles of the square between row and row + 1, column and next, with diagonals that take turns, so that the surface is
-/// as stiff one way as the other.
+/// Two triangles of the square between row and row + 1, column and next, with diagonals that take
+/// turns, so that the surface is as stiff one way as the other.
 static void add_square(maker *m, int32_t a, int32_t b, int32_t c, int32_t d, bool turned)
 {
 	if (turned) {

@@ -1,6 +1,7 @@
 /// @file form.h
-/// Surfaces by formula for scenes of cloth, as fine as one likes: a form names the surface and its divisions, and a resolution
-/// multiplies these. The same numbers give the same bits on every machine.
+/// Surfaces by formula for scenes of cloth, as fine as one likes: a form names the surface and its
+/// divisions, and a resolution multiplies these. The same numbers give the same bits on every
+/// machine.
 #ifndef SIM_FORM_H
 #define SIM_FORM_H
 
@@ -9,13 +10,19 @@
 
 /// The kind of a surface; y is its axis.
 typedef enum sim_form_kind {
-	SIM_FORM_SHEET,     ///< size[0] along x, size[2] along z, centre at the origin, seen from above; divisions along x, z
-	SIM_FORM_SKIRT,     ///< from radius at y = 0 to hem_radius at y = -length, in folds; divisions around, down
-	SIM_FORM_SPHERE,    ///< closed; divisions around, rings between the poles
-	SIM_FORM_CONE,      ///< closed; tip at y = length, base at y = 0; divisions as a sphere's
-	SIM_FORM_CAPSULE,   ///< closed; from y = 0 to y = -length, round ends included; divisions as a sphere's
-	SIM_FORM_BOWL,      ///< open; lowest point at the origin, the rim at y = length; divisions around, rings
-	SIM_FORM_TRIANGLES, ///< count lone triangles of circumradius radius, at random in a box size about the origin
+	/// size[0] along x, size[2] along z, centre at the origin, seen from above; divisions along x,
+	/// z
+	SIM_FORM_SHEET,
+	/// from radius at y = 0 to hem_radius at y = -length, in folds; divisions around, down
+	SIM_FORM_SKIRT,
+	SIM_FORM_SPHERE, ///< closed; divisions around, rings between the poles
+	SIM_FORM_CONE,   ///< closed; tip at y = length, base at y = 0; divisions as a sphere's
+	/// closed; from y = 0 to y = -length, round ends included; divisions as a sphere's
+	SIM_FORM_CAPSULE,
+	/// open; lowest point at the origin, the rim at y = length; divisions around, rings
+	SIM_FORM_BOWL,
+	/// count lone triangles of circumradius radius, at random in a box size about the origin
+	SIM_FORM_TRIANGLES,
 } sim_form_kind;
 
 /// A surface to be made. Lengths in metres.
@@ -42,12 +49,12 @@ typedef struct sim_form_mesh {
 /// Most triangles of a form.
 enum { SIM_FORM_MOST_TRIANGLES = 10000000 };
 
-/// Triangles that a form has at a resolution (above 0): divisions are multiplied by it, the number of lone triangles by its
-/// square.
+/// Triangles that a form has at a resolution (above 0): divisions are multiplied by it, the number
+/// of lone triangles by its square.
 int64_t sim_form_triangles(const sim_form *form, double resolution);
 
-/// Make a form of at most SIM_FORM_MOST_TRIANGLES. False when memory is short; the mesh is empty then. Free it with
-/// sim_free_form_mesh.
+/// Make a form of at most SIM_FORM_MOST_TRIANGLES. False when memory is short; the mesh is empty
+/// then. Free it with sim_free_form_mesh.
 bool sim_make_form(const sim_form *form, double resolution, sim_form_mesh *mesh);
 void sim_free_form_mesh(sim_form_mesh *mesh);
 

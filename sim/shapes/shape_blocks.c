@@ -1,5 +1,5 @@
-// Bodies of unit cubes: every face of a cube with no cube behind it is cut into k by k cells of two triangles. Corners lie on a
-// lattice and are shared through a hash table.
+// Bodies of unit cubes: every face of a cube with no cube behind it is cut into k by k cells of two
+// triangles. Corners lie on a lattice and are shared through a hash table.
 #include "sim/shapes/shape_parts.h"
 #include <stdlib.h>
 #include <string.h>

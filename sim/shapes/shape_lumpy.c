@@ -1,7 +1,8 @@
-// A lumpy body with ears, as a surface seen whole from one inner point: its distance along a direction is a smooth maximum over
-// ellipsoids that all contain that point. Triangles whose corners turn the same way seen from there cannot cross, so
-// the surface never cuts itself. Steps: points on the sphere as dense as the surface needs, their hull, and rounds of edge
-// flips (Delaunay) and of moves along the surface that even out the triangles.
+// A lumpy body with ears, as a surface seen whole from one inner point: its distance along a
+// direction is a smooth maximum over ellipsoids that all contain that point. Triangles whose
+// corners turn the same way seen from there cannot cross, so the surface never cuts itself. Steps:
+// points on the sphere as dense as the surface needs, their hull, and rounds of edge flips
+// (Delaunay) and of moves along the surface that even out the triangles.
 #include "sim/shapes/shape_parts.h"
 #include <stdlib.h>
 
@@ -117,7 +118,8 @@ static carom_vec3 grid_direction(double row, double column)
 	return (carom_vec3){ radius * cosine, radius * sine, z };
 }
 
-// sums[row][column]: area of the surface in the row up to the column; rows[row]: area of the rows up to it.
+// sums[row][column]: area of the surface in the row up to the column; rows[row]: area of the rows
+// up to it.
 typedef struct area_grid {
 	double sums[GRID_ROWS][GRID_COLUMNS + 1];
 	double rows[GRID_ROWS + 1];
@@ -222,8 +224,8 @@ static void set_triangle(relaxation *r, int32_t triangle, int32_t a, int32_t b, 
 	}
 }
 
-/// Exchange the diagonal a-b of the two triangles a, b, c and b, a, d for c-d where the angles at c and d add up to more than
-/// half a turn, if both new triangles face outwards.
+/// Exchange the diagonal a-b of the two triangles a, b, c and b, a, d for c-d where the angles at c
+/// and d add up to more than half a turn, if both new triangles face outwards.
 static void try_flip(relaxation *r, int32_t side)
 {
 	sim_surface *s = r->surface;
@@ -249,7 +251,8 @@ static void try_flip(relaxation *r, int32_t side)
 	join_sides(s, 3 * first + 1, 3 * second + 1);
 }
 
-/// The move of a vertex towards the middle of its triangles, each counted by its area, without the part along the normal.
+/// The move of a vertex towards the middle of its triangles, each counted by its area, without the
+/// part along the normal.
 static carom_vec3 wanted_move(const relaxation *r, int32_t vertex)
 {
 	const sim_surface *s = r->surface;
@@ -299,7 +302,8 @@ static void move_vertex(relaxation *r, int32_t vertex)
 static void relax(relaxation *r)
 {
 	sim_surface *s = r->surface;
-	// Small meshes get as many rounds as they profit from; large ones start out even and would take long.
+	// Small meshes get as many rounds as they profit from; large ones start out even and would take
+	// long.
 	int32_t rounds = 4000000 / s->triangle_count;
 	rounds = rounds < 10 ? 10 : rounds > 200 ? 200 : rounds;
 	for (int32_t round = 0; round < rounds; round++) {
@@ -312,7 +316,8 @@ static void relax(relaxation *r)
 	}
 }
 
-/// Lift the hull onto the surface. False when it does not turn outwards everywhere, as with very few points.
+/// Lift the hull onto the surface. False when it does not turn outwards everywhere, as with very
+/// few points.
 static bool lift(relaxation *r)
 {
 	sim_surface *s = r->surface;
@@ -349,7 +354,8 @@ bool sim_make_lumpy(int32_t triangles, uint64_t seed, sim_surface *surface, sim_
 	}
 	creature c;
 	make_creature(&c, seed);
-	// An even triangulation of the sphere has volumes of 8 pi / n; the sides of ears are seen at a flat angle.
+	// An even triangulation of the sphere has volumes of 8 pi / n; the sides of ears are seen at a
+	// flat angle.
 	relaxation r = { &c, surface, malloc((size_t)surface->vertex_count * sizeof(int32_t)), 0.05 / triangles };
 	area_grid *grid = malloc(sizeof *grid);
 	bool made = r.side_at != NULL && grid != NULL && build(&r, grid);

@@ -12,8 +12,10 @@ typedef struct sim_surface {
 	int32_t vertex_count;
 	int32_t triangle_count;
 	carom_vec3 *points;
-	int32_t *triangles;  // [3*triangle_count]
-	int32_t *neighbours; // [3*triangle_count] the side of the other triangle (3 * triangle + side); only from sim_sphere_hull
+	int32_t *triangles; // [3*triangle_count]
+	// [3*triangle_count] the side of the other triangle (3 * triangle + side); only from
+	// sim_sphere_hull
+	int32_t *neighbours;
 } sim_surface;
 
 static inline carom_vec3 sim_sub(carom_vec3 a, carom_vec3 b) { return (carom_vec3){ a.x - b.x, a.y - b.y, a.z - b.z }; }
@@ -33,8 +35,9 @@ void sim_surface_free(sim_surface *surface);
 /// count points of a golden-angle spiral on the unit sphere, from the top down.
 void sim_fibonacci_sphere(int32_t count, carom_vec3 *points);
 
-/// Join surface->points on the unit sphere, sorted by z downwards, by the triangles of their convex hull: 2 * vertex_count - 4,
-/// with neighbours. False when out of memory or when the points are not in general position. O(n sqrt n) for even points.
+/// Join surface->points on the unit sphere, sorted by z downwards, by the triangles of their convex
+/// hull: 2 * vertex_count - 4, with neighbours. False when out of memory or when the points are not
+/// in general position. O(n sqrt n) for even points.
 bool sim_sphere_hull(sim_surface *surface);
 
 /// The makers: false with a text in error, or with none when out of memory.

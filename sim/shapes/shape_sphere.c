@@ -1,6 +1,7 @@
-// Points on the unit sphere and their convex hull, which is their Delaunay triangulation on the sphere. The hull grows from the
-// top down: a point below all others sees at least one triangle at the point before it, because the hull lies in the half
-// space above that point. From there the visible triangles are found by their neighbours, and replaced by a fan.
+// Points on the unit sphere and their convex hull, which is their Delaunay triangulation on the
+// sphere. The hull grows from the top down: a point below all others sees at least one triangle at
+// the point before it, because the hull lies in the half space above that point. From there the
+// visible triangles are found by their neighbours, and replaced by a fan.
 #include "sim/shapes/shape_parts.h"
 #include <stdlib.h>
 #include <string.h>

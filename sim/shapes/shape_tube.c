@@ -1,6 +1,6 @@
-// Round tubes along a curve: n rings of m points, two triangles for each cell. A ring closes on itself; the lock is cut
-// open and its two ends are fans around a pole, which replace the missing row of cells, so that all have 2 * n * m
-// triangles.
+// Round tubes along a curve: n rings of m points, two triangles for each cell. A ring closes on
+// itself; the lock is cut open and its two ends are fans around a pole, which replace the missing
+// row of cells, so that all have 2 * n * m triangles.
 #include "sim/shapes/shape_parts.h"
 #include <string.h>
 
@@ -35,8 +35,8 @@ static void lock_curve(double turn, carom_vec3 *point, carom_vec3 *across, carom
 	circle(0.08 + 0.84 * turn, 0.6, point, across, other);
 }
 
-/// Twice round a torus the long way and three times the short way. The torus's normal and its product with the tangent are
-/// a frame that closes without a twist.
+/// Twice round a torus the long way and three times the short way. The torus's normal and its
+/// product with the tangent are a frame that closes without a twist.
 static void knot_curve(double turn, carom_vec3 *point, carom_vec3 *across, carom_vec3 *other)
 {
 	const double large = 0.62, small = 0.3;
@@ -67,7 +67,8 @@ static double stretch(const tube *t, int32_t rings, int32_t sides)
 	return ratio < 1 ? 1 / ratio : ratio;
 }
 
-/// The best grid of exactly this many triangles; false when all would have cells longer than four times their width.
+/// The best grid of exactly this many triangles; false when all would have cells longer than four
+/// times their width.
 static bool choose_size(const tube *t, int32_t triangles, tube_size *size)
 {
 	const double max_stretch = 4;

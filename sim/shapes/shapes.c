@@ -1,4 +1,5 @@
-// The list of shapes, the one door to their makers, and their common last steps: outward triangles and rounded floats.
+// The list of shapes, the one door to their makers, and their common last steps: outward triangles
+// and rounded floats.
 #include "sim/shapes/shape_parts.h"
 #include <stdio.h>
 #include <stdlib.h>

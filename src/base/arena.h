@@ -1,5 +1,6 @@
-/// Per-step memory of one worker: bump allocation, freed all at once. A chain of blocks grows during the step; the reset
-/// afterwards joins them into one block of the high-water size, so that a steady state allocates nothing.
+/// Per-step memory of one worker: bump allocation, freed all at once. A chain of blocks grows
+/// during the step; the reset afterwards joins them into one block of the high-water size, so that
+/// a steady state allocates nothing.
 #ifndef CR_BASE_ARENA_H
 #define CR_BASE_ARENA_H
 
@@ -15,10 +16,11 @@ typedef struct cr_arena {
 } cr_arena;
 
 void cr_arena_init(cr_arena *arena, carom_context *context);
-/// Memory aligned to CR_CACHE_LINE, valid until the reset; NULL when out of memory. size 0 gives a valid pointer.
+/// Memory aligned to CR_CACHE_LINE, valid until the reset; NULL when out of memory. size 0 gives a
+/// valid pointer.
 void *cr_arena_alloc(cr_arena *arena, size_t size);
-/// Twice the room for a list in the arena: returns its new data, with the count elements copied, and sets *capacity. NULL when out of
-/// memory; *capacity and the list are then as before.
+/// Twice the room for a list in the arena: returns its new data, with the count elements copied,
+/// and sets *capacity. NULL when out of memory; *capacity and the list are then as before.
 void *cr_arena_grow(cr_arena *arena, const void *data, int64_t count, int64_t *capacity, size_t element_size);
 /// Forget everything handed out.
 void cr_arena_reset(cr_arena *arena);

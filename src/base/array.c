@@ -12,7 +12,8 @@ bool cr_array_reserve_bytes(carom_context *context, void *data, int64_t *capacit
 	void *bigger = cr_alloc_array(context, (size_t)grown, element);
 	if (!bigger)
 		return false;
-	// data is the address of a pointer of another type: copied as bytes, which is allowed for any type.
+	// data is the address of a pointer of another type: copied as bytes, which is allowed for any
+	// type.
 	void *old;
 	memcpy(&old, data, sizeof old);
 	if (old)

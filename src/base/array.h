@@ -12,10 +12,12 @@
 		int64_t capacity; \
 	}
 
-/// Make room for at least want elements in all; false when out of memory. Grows by half at least, while there is room for that.
+/// Make room for at least want elements in all; false when out of memory. Grows by half at least,
+/// while there is room for that.
 #define cr_array_reserve(context, array, want) \
 	cr_array_reserve_bytes((context), &(array)->data, &(array)->capacity, (want), sizeof *(array)->data)
-/// Make room where the elements may be lost: never both old and new memory at once, and nothing is copied.
+/// Make room where the elements may be lost: never both old and new memory at once, and nothing is
+/// copied.
 #define cr_array_reserve_fresh(context, array, want) \
 	((want) <= (array)->capacity || (cr_array_free((context), (array)), cr_array_reserve((context), (array), (want))))
 /// Room for one more element: no call while there is some.

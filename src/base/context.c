@@ -1,4 +1,5 @@
-/// The context: allocation with accounting, error text, log, and the choice of the instruction set. See base/context.h.
+/// The context: allocation with accounting, error text, log, and the choice of the instruction set.
+/// See base/context.h.
 #include "base/context.h"
 #include "base/cpu.h"
 #include "base/dispatch.h"
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Marks a definition as made by carom_default_context_def: any value that stack garbage is unlikely to hold.
+// Marks a definition as made by carom_default_context_def: any value that stack garbage is unlikely
+// to hold.
 enum { CONTEXT_COOKIE = 0x43617431 };
 
 carom_version carom_get_version(void)
@@ -74,7 +76,8 @@ static carom_simd widest_simd(void)
 
 // ---- Memory ----
 
-/// Count size more bytes as held; false where that would break the limit of a child. *held: bytes with them.
+/// Count size more bytes as held; false where that would break the limit of a child. *held: bytes
+/// with them.
 static bool claim_memory(carom_context *context, size_t size, size_t *held)
 {
 	const size_t limit = context->memory_limit != 0 ? context->memory_limit : SIZE_MAX;
@@ -117,7 +120,8 @@ static void *cut(carom_context *child, size_t size)
 	return pointer;
 }
 
-/// Is memory cut from the room of a child? The last cut can be used again; all else comes back with the room.
+/// Is memory cut from the room of a child? The last cut can be used again; all else comes back with
+/// the room.
 static bool join(carom_context *child, char *pointer, size_t size)
 {
 	if (!child->room || pointer < child->room || pointer >= child->room + child->room_size)
@@ -182,7 +186,8 @@ size_t carom_memory_peak(const carom_context *context)
 
 // ---- Messages ----
 
-/// The last failure of this thread. Its own copy, so that failures of other threads neither change nor replace it.
+/// The last failure of this thread. Its own copy, so that failures of other threads neither change
+/// nor replace it.
 static _Thread_local cr_failure s_failure;
 static _Thread_local uint64_t s_failures;
 
@@ -232,7 +237,8 @@ carom_result cr_explain_refusal(carom_context *child, const char *function, unsi
 
 const char *carom_error_text(const carom_context *context)
 {
-	// Failures of other threads are shown from a copy too: the text of the context may change at any time.
+	// Failures of other threads are shown from a copy too: the text of the context may change at
+	// any time.
 	static _Thread_local char s_shown[CR_ERROR_TEXT_SIZE];
 	carom_context *root = context ? (carom_context *)cr_context_root(context) : NULL;
 	if (s_failure.serial == (root ? root->serial : 0))
@@ -343,7 +349,8 @@ static int choose_thread_count(const carom_context_def *def)
 	return cores < CR_MAX_WORKERS ? cores : CR_MAX_WORKERS;
 }
 
-/// Where the pool lies behind the context. Both are one allocation, so a context that was made can always loop.
+/// Where the pool lies behind the context. Both are one allocation, so a context that was made can
+/// always loop.
 enum { POOL_OFFSET = (sizeof(carom_context) + CR_CACHE_LINE - 1) / CR_CACHE_LINE * CR_CACHE_LINE };
 
 /// Give a context of POOL_OFFSET + cr_pool_size bytes its pool.
@@ -353,7 +360,8 @@ static void init_pool(carom_context *context)
 	cr_pool_init(context->pool, context->thread_count, context);
 }
 
-/// Addresses are used again, serial numbers are not: a thread may remember a failure longer than the context lives.
+/// Addresses are used again, serial numbers are not: a thread may remember a failure longer than
+/// the context lives.
 static uint64_t next_serial(void)
 {
 	static atomic_uint_least64_t s_last;

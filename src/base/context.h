@@ -1,5 +1,6 @@
 /// The context: memory, messages, error text and threads of everything made from it.
-/// Every allocation of the library goes through cr_alloc, so that a user allocator sees all of it and the peak is known.
+/// Every allocation of the library goes through cr_alloc, so that a user allocator sees all of it
+/// and the peak is known.
 #ifndef CR_BASE_CONTEXT_H
 #define CR_BASE_CONTEXT_H
 
@@ -24,39 +25,47 @@ struct carom_context {
 	size_t size; // bytes of this context with its pool
 	atomic_size_t memory_in_use;
 	atomic_size_t memory_peak;
-	atomic_int live_objects; // meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction
-	carom_context *parent;   // of a child: takes its memory and its error text; NULL: none
-	size_t memory_limit;     // bytes that a child may hold; 0: no limit
-	char *room;              // of a child for one thread: its allocations are cut from this as long as they fit; NULL: none
+	// meshes, worlds, detectors of spheres and sweeps, to name leaks on destruction
+	atomic_int live_objects;
+	carom_context *parent; // of a child: takes its memory and its error text; NULL: none
+	size_t memory_limit;   // bytes that a child may hold; 0: no limit
+	// of a child for one thread: its allocations are cut from this as long as they fit; NULL: none
+	char *room;
 	size_t room_size;
 	size_t room_used;
-	atomic_uint refusals; // allocations that failed for the limit, counted: queries on many threads look for more of them
-	uint64_t serial;      // of a context without a parent: no two of a process have the same, and none has 0
+	// allocations that failed for the limit, counted: queries on many threads look for more of them
+	atomic_uint refusals;
+	// of a context without a parent: no two of a process have the same, and none has 0
+	uint64_t serial;
 	atomic_flag error_lock;
 	char error_text[CR_ERROR_TEXT_SIZE]; // of the last failure, from any thread
 };
 
 /// A failure as the thread remembers it in which it happened.
 typedef struct cr_failure {
-	uint64_t serial; // of the context without a parent; 0: there was none, carom_create_context failed
+	// of the context without a parent; 0: there was none, carom_create_context failed
+	uint64_t serial;
 	char text[CR_ERROR_TEXT_SIZE];
 } cr_failure;
 
 /// How many failures this thread has had: tells whether there was one in between.
 uint64_t cr_failure_count(void);
-/// The last failure of this thread, and: let another thread's be its last one. For loops, whose pieces fail in other threads.
+/// The last failure of this thread, and: let another thread's be its last one. For loops, whose
+/// pieces fail in other threads.
 cr_failure cr_get_failure(void);
 void cr_take_failure(const cr_failure *failure);
 
-/// Do size more bytes fit in the limit of a child? Memory that grows ahead of its need does so only then.
+/// Do size more bytes fit in the limit of a child? Memory that grows ahead of its need does so only
+/// then.
 bool cr_has_room(const carom_context *context, size_t size);
 
-/// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is the parent's, which must
-/// outlive it. It has nothing to destroy.
+/// Make a child that counts, and may limit, the memory of one owner (a world). Everything else is
+/// the parent's, which must outlive it. It has nothing to destroy.
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
 
-/// Let a child that lives for one call, on one thread, cut its allocations from one block of its parent's: so many bytes, a
-/// multiple of CR_CACHE_LINE. This block counts as the parent's, not as the child's. Returns false when out of memory.
+/// Let a child that lives for one call, on one thread, cut its allocations from one block of its
+/// parent's: so many bytes, a multiple of CR_CACHE_LINE. This block counts as the parent's, not as
+/// the child's. Returns false when out of memory.
 bool cr_context_make_room(carom_context *child, size_t size);
 /// Give the block back; the child allocates no more. A child without one is left as it is.
 void cr_context_drop_room(carom_context *child);
@@ -78,13 +87,14 @@ void *cr_alloc_array(carom_context *context, size_t count, size_t size);
 /// Give back memory that cr_alloc returned for size. NULL does nothing.
 void cr_free(carom_context *context, void *pointer, size_t size);
 
-/// Set the error text (printf), of the context and of this thread, and return result, so that a failure is one line:
-/// return cr_fail(...). Thread-safe.
+/// Set the error text (printf), of the context and of this thread, and return result, so that a
+/// failure is one line: return cr_fail(...). Thread-safe.
 carom_result cr_fail(carom_context *context, carom_result result, const char *format, ...) CR_PRINTF_LIKE(3, 4);
 /// cr_fail with CAROM_OUT_OF_MEMORY, naming the object that was being made.
 carom_result cr_fail_memory(carom_context *context, const char *what);
-/// Of a call that may have asked a child for more memory than its limit allows: CAROM_OVER_BUDGET, with its text, where result
-/// is CAROM_OUT_OF_MEMORY and the child has refused more than `refusals`, its count of them before the call; else result.
+/// Of a call that may have asked a child for more memory than its limit allows: CAROM_OVER_BUDGET,
+/// with its text, where result is CAROM_OUT_OF_MEMORY and the child has refused more than
+/// `refusals`, its count of them before the call; else result.
 carom_result cr_explain_refusal(carom_context *child, const char *function, unsigned refusals, carom_result result);
 /// Send a message to the log callback (printf).
 void cr_log(const carom_context *context, carom_log_level level, const char *format, ...) CR_PRINTF_LIKE(3, 4);

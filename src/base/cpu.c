@@ -1,12 +1,13 @@
-/// Asks the processor itself: the way that compilers offer (__builtin_cpu_supports) needs a library that clang for MSVC does
-/// not link.
+/// Asks the processor itself: the way that compilers offer (__builtin_cpu_supports) needs a library
+/// that clang for MSVC does not link.
 #include "base/cpu.h"
 #include "base/float_mode.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-// Bits of leaf 1 (ecx, edx) and of leaf 7 (ebx), and the register states that the system must save (XCR0).
+// Bits of leaf 1 (ecx, edx) and of leaf 7 (ebx), and the register states that the system must save
+// (XCR0).
 enum {
 	LEAF1_EDX_SSE2 = 1 << 26,
 	LEAF1_ECX_OSXSAVE = 1 << 27,
@@ -62,7 +63,8 @@ bool cr_cpu_has(carom_simd simd)
 
 bool cr_cpu_has(carom_simd simd)
 {
-	return simd == CAROM_SIMD_SCALAR || simd == CAROM_SIMD_NEON; // NEON is a part of every 64-bit ARM
+	// NEON is a part of every 64-bit ARM
+	return simd == CAROM_SIMD_SCALAR || simd == CAROM_SIMD_NEON;
 }
 
 #else

@@ -4,7 +4,8 @@
 
 #include "carom/base.h"
 
-/// Tell whether the processor has a set, and whether the system saves its registers. AUTO counts as none.
+/// Tell whether the processor has a set, and whether the system saves its registers. AUTO counts as
+/// none.
 bool cr_cpu_has(carom_simd simd);
 
 #endif

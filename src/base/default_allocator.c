@@ -1,4 +1,5 @@
-/// The default allocator: the C library's, large arrays on large pages where the system gives them when asked.
+/// The default allocator: the C library's, large arrays on large pages where the system gives them
+/// when asked.
 
 #ifdef __linux__
 #define _DEFAULT_SOURCE // madvise
@@ -11,8 +12,8 @@
 #ifdef _WIN32
 #include <malloc.h>
 
-// The C library of Windows has no aligned_alloc: its free could not tell such blocks from others. Nor does it look whether the
-// sum of size, alignment and its own words is still a number.
+// The C library of Windows has no aligned_alloc: its free could not tell such blocks from others.
+// Nor does it look whether the sum of size, alignment and its own words is still a number.
 static void *allocate_aligned(size_t size, size_t alignment)
 {
 	return size <= PTRDIFF_MAX ? _aligned_malloc(size, alignment) : NULL;
@@ -36,8 +37,8 @@ static void free_aligned(void *pointer) { free(pointer); }
 #ifdef MADV_HUGEPAGE
 enum { LARGE_PAGE = 1 << 21 }; // bytes; of x86-64, and of 64-bit ARM with small pages of 4 KiB
 
-// A step reads entries all over its arrays, and each small page costs a look-up: 5 % of a step at rest (avalanche). The last
-// page is a large one only if it is at least half full.
+// A step reads entries all over its arrays, and each small page costs a look-up: 5 % of a step at
+// rest (avalanche). The last page is a large one only if it is at least half full.
 static void *allocate_large(size_t size)
 {
 	void *memory = allocate_aligned(size, LARGE_PAGE);

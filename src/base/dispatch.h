@@ -1,4 +1,5 @@
-/// Choice among tables of kernels that were compiled once for each instruction set (cmake/CaromTargets.cmake).
+/// Choice among tables of kernels that were compiled once for each instruction set
+/// (cmake/CaromTargets.cmake).
 #ifndef CR_BASE_DISPATCH_H
 #define CR_BASE_DISPATCH_H
 
@@ -27,8 +28,9 @@
 #define CR_WITH_NEON(code)
 #endif
 
-/// Define `const table *getter(carom_simd)` over the tables table_scalar, table_sse2, ... of type table. An instruction set
-/// that was not built in gives the scalar one; a context never asks for it.
+/// Define `const table *getter(carom_simd)` over the tables table_scalar, table_sse2, ... of type
+/// table. An instruction set that was not built in gives the scalar one; a context never asks for
+/// it.
 #define CR_DEFINE_KERNEL_GETTER(table, getter)                               \
 	extern const table table##_scalar;                                       \
 	CR_WITH_SSE2(extern const table table##_sse2;)                           \

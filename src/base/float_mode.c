@@ -1,4 +1,5 @@
-/// A look at the floating-point arithmetic of a thread, by computing with it. See base/float_mode.h.
+/// A look at the floating-point arithmetic of a thread, by computing with it. See
+/// base/float_mode.h.
 #include "base/float_mode.h"
 #include <fenv.h>
 #include <stdbool.h>
@@ -67,6 +68,7 @@ void cr_float_mode_reset(void)
 {
 	fesetenv(FE_DFL_ENV);
 #ifdef __SSE__
-	__builtin_ia32_ldmxcsr(0x1f80); // the default, all exceptions masked; under Wine fesetenv leaves this register as it is
+	// the default, all exceptions masked; under Wine fesetenv leaves this register as it is
+	__builtin_ia32_ldmxcsr(0x1f80);
 #endif
 }

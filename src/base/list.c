@@ -34,7 +34,8 @@ static bool add_segment(cr_list *list, uint32_t count)
 
 static uint32_t round_up(uint32_t count) { return (count + CR_CACHE_LINE - 1) / CR_CACHE_LINE * CR_CACHE_LINE; }
 
-/// A segment for count more entries: with room for wanted, or as many as there are, if the memory allows it; else half of that, and so on.
+/// A segment for count more entries: with room for wanted, or as many as there are, if the memory
+/// allows it; else half of that, and so on.
 static bool grow(cr_list *list, uint32_t count, uint32_t wanted)
 {
 	const uint32_t end = list->segment_count > 0 ? list->segments[list->segment_count - 1].end : 0;

@@ -1,8 +1,10 @@
-/// Lists that many threads append to: columns of plain data, named by 32-bit numbers, never by pointers.
+/// Lists that many threads append to: columns of plain data, named by 32-bit numbers, never by
+/// pointers.
 ///
-/// Each worker fills blocks of its own, so the numbers of entries depend on the threads; who keeps the number of an entry finds
-/// it by that. Entries that are opened together lie side by side. A list grows by segments, so that no entry moves while others
-/// append; the reset joins them, and a steady state allocates nothing.
+/// Each worker fills blocks of its own, so the numbers of entries depend on the threads; who keeps
+/// the number of an entry finds it by that. Entries that are opened together lie side by side. A
+/// list grows by segments, so that no entry moves while others append; the reset joins them, and a
+/// steady state allocates nothing.
 #ifndef CR_BASE_LIST_H
 #define CR_BASE_LIST_H
 
@@ -11,7 +13,8 @@
 
 enum { CR_LIST_COLUMNS = 16, CR_LIST_SEGMENTS = 24 };
 
-/// Entries first..end-1, a multiple of CR_CACHE_LINE of them: one column after the other, each beginning at a cache line.
+/// Entries first..end-1, a multiple of CR_CACHE_LINE of them: one column after the other, each
+/// beginning at a cache line.
 typedef struct cr_list_segment {
 	uint32_t first;
 	uint32_t end;
@@ -38,14 +41,15 @@ typedef struct cr_list_tail {
 
 /// An empty list; sizes: of an element of each column.
 void cr_list_init(cr_list *list, carom_context *context, uint32_t block, int column_count, const size_t *sizes);
-/// Make room for count entries side by side: tail->next is the first of them. false: out of memory. Any thread, with a tail of
-/// its own. Those that are used are kept by adding their number to tail->next.
+/// Make room for count entries side by side: tail->next is the first of them. false: out of memory.
+/// Any thread, with a tail of its own. Those that are used are kept by adding their number to
+/// tail->next.
 bool cr_list_open(cr_list *list, cr_list_tail *tail, uint32_t count);
 /// Forget all entries. All tails must be set to zero.
 void cr_list_reset(cr_list *list);
 void cr_list_free(cr_list *list);
-/// Move all entries to other memory, and overwrite the old. false: out of memory, nothing has moved. For tests: who kept a
-/// pointer from one stage to the next reads nonsense then.
+/// Move all entries to other memory, and overwrite the old. false: out of memory, nothing has
+/// moved. For tests: who kept a pointer from one stage to the next reads nonsense then.
 bool cr_list_move(cr_list *list);
 /// Bytes of the entries that workers have taken since the reset.
 size_t cr_list_used(const cr_list *list);

@@ -1,11 +1,13 @@
-/// The parallel loop: cuts it into pieces, and remembers which pieces this thread is in. See base/parallel.h.
+/// The parallel loop: cuts it into pieces, and remembers which pieces this thread is in. See
+/// base/parallel.h.
 #include "base/parallel.h"
 #include "base/pool.h"
 #include "base/spin_lock.h"
 #include <assert.h>
 #include <stdlib.h>
 
-// Pieces for each worker: enough to even out pieces of unequal cost, few enough that claiming them costs nothing.
+// Pieces for each worker: enough to even out pieces of unequal cost, few enough that claiming them
+// costs nothing.
 enum { PIECES_PER_WORKER = 32 };
 
 /// The work of one call, as the workers see it.
@@ -18,9 +20,10 @@ typedef struct parallel_loop {
 	cr_failure *failure; // the last of any piece, if failed
 } parallel_loop;
 
-/// The pieces that this thread is in, innermost first. A loop inside a piece runs on the piece's worker, since another thread
-/// could be using any other worker's memory. Worlds and sweeps loop on children of the context: it is the root that has the
-/// workers. Loops of different roots may be inside one another.
+/// The pieces that this thread is in, innermost first. A loop inside a piece runs on the piece's
+/// worker, since another thread could be using any other worker's memory. Worlds and sweeps loop on
+/// children of the context: it is the root that has the workers. Loops of different roots may be
+/// inside one another.
 typedef struct running_piece {
 	const carom_context *root;
 	int worker;
@@ -39,7 +42,8 @@ static const running_piece *find_running(const carom_context *context)
 	return piece;
 }
 
-/// Keep this thread's last failure for the thread that called the loop, which would not see it otherwise.
+/// Keep this thread's last failure for the thread that called the loop, which would not see it
+/// otherwise.
 static void pass_failure_on(parallel_loop *loop)
 {
 	cr_lock(&loop->failure_lock);
@@ -48,7 +52,8 @@ static void pass_failure_on(parallel_loop *loop)
 	cr_unlock(&loop->failure_lock);
 }
 
-/// Workers have memory of their own, found by their numbers: going on with a number that has none would write elsewhere.
+/// Workers have memory of their own, found by their numbers: going on with a number that has none
+/// would write elsewhere.
 static void check_worker(const carom_context *context, int worker)
 {
 	if (worker >= 0 && worker < context->thread_count)
@@ -103,13 +108,15 @@ void cr_parallel_for(carom_context *context, carom_task_fn *task_fn, int64_t cou
 		return;
 	const running_piece *running = find_running(context);
 	if (running) {
-		// A caller with memory for one worker, such as a query that makes contacts, has it for its own call.
+		// A caller with memory for one worker, such as a query that makes contacts, has it for its
+		// own call.
 		task_fn(0, count, context->thread_count == 1 ? 0 : running->worker, task);
 		return;
 	}
 	cr_failure failure;
 	parallel_loop loop = { context, task_fn, task, ATOMIC_FLAG_INIT, false, &failure };
-	if (context->thread_count == 1 || count / 2 < min_range) // no room for two pieces; twice a min_range may overflow
+	// no room for two pieces; twice a min_range may overflow
+	if (context->thread_count == 1 || count / 2 < min_range)
 		run_piece(0, count, 0, &loop);
 	else if (context->parallel_for)
 		context->parallel_for(run_piece, count, min_range, &loop, context->parallel_for_user);

@@ -1,34 +1,41 @@
 /// The threads of a context. See base/pool.h.
 ///
-/// A loop that is under way has a place. Its state tells threads whether they may enter, and its caller how many are inside.
-/// The loop ends when all pieces are claimed and nobody is inside, so the caller waits only for threads that are working for
-/// it.
+/// A loop that is under way has a place. Its state tells threads whether they may enter, and its
+/// caller how many are inside. The loop ends when all pieces are claimed and nobody is inside, so
+/// the caller waits only for threads that are working for it.
 ///
-/// Threads enter and leave by one atomic operation each. The lock is taken only to sleep, to wake and to start threads.
+/// Threads enter and leave by one atomic operation each. The lock is taken only to sleep, to wake
+/// and to start threads.
 #include "base/pool.h"
 #include "base/context.h"
 #include "base/thread.h"
 #include "base/time.h"
 
-// Loops that may be under way at once with help from other threads. The callers of further ones do them alone.
+// Loops that may be under way at once with help from other threads. The callers of further ones do
+// them alone.
 enum { PLACES = 8 };
 
 // The state of a place: who has it, and how many threads are inside. It is 0 while no loop has it.
 enum { INSIDE = 0xffff, TAKEN = 1 << 16, OPEN = 1 << 17, CALLER_SLEEPS = 1 << 18 };
 
-// A thread that sleeps is woken by another one, which has other work to do: each wakes two at most, and those wake the next.
+// A thread that sleeps is woken by another one, which has other work to do: each wakes two at most,
+// and those wake the next.
 enum { WAKES = 2 };
 
 // Nanoseconds. Tuned by bench/threads on two cores, idle and beside two busy processes.
 // Serial parts of a step are shorter: OpenMP's times on idle cores took 0.3 ms.
 static const int64_t long_spin = 300000;
-static const int64_t short_spin = 30000; // while other processes want the cores, more of it was lost than won
-static const int64_t late = 200000;      // a thread that is away from its spin, or its pieces, for so long has lost its core
+// while other processes want the cores, more of it was lost than won
+static const int64_t short_spin = 30000;
+// a thread that is away from its spin, or its pieces, for so long has lost its core
+static const int64_t late = 200000;
 static const int64_t crowded_time = 1000000 * 100; // for which that is taken as a sign
 static const int64_t most_credit = 1000000 * 10;
 static const int64_t most_debt = 1000000 * 1;
-static const int64_t most_loss = 1000000 * 50; // of a loop that counts: a debugger may have held a thread for hours
-enum { ALONE = 20 };                           // the loss is a part of 1/20 of the time that follows without help
+// of a loop that counts: a debugger may have held a thread for hours
+static const int64_t most_loss = 1000000 * 50;
+// the loss is a part of 1/20 of the time that follows without help
+enum { ALONE = 20 };
 
 typedef struct loop_place {
 	_Alignas(CR_CACHE_LINE) atomic_uint state;
@@ -36,7 +43,8 @@ typedef struct loop_place {
 	void *task;
 	atomic_int_least64_t count;
 	_Alignas(CR_CACHE_LINE) atomic_int_least64_t next; // first piece that nobody has claimed
-	atomic_int_least64_t helped;                       // nanoseconds that threads of the pool have worked for it
+	// nanoseconds that threads of the pool have worked for it
+	atomic_int_least64_t helped;
 } loop_place;
 
 typedef struct pool_thread {
@@ -51,15 +59,17 @@ struct cr_pool {
 	_Alignas(CR_CACHE_LINE) atomic_uint opened;
 	atomic_int sleeping; // threads that sleep and that nobody is waking yet; changes under the lock
 	_Alignas(CR_CACHE_LINE) cr_mutex mutex;
-	cr_condition news;            // for threads without work
-	cr_condition done;            // for callers: nobody is inside their loops any more
-	int wakes;                    // threads that may stop sleeping
-	atomic_bool ending;           // of the pool
-	atomic_int thread_count;      // threads that may be started; fewer once the system has refused one
+	cr_condition news;  // for threads without work
+	cr_condition done;  // for callers: nobody is inside their loops any more
+	int wakes;          // threads that may stop sleeping
+	atomic_bool ending; // of the pool
+	// threads that may be started; fewer once the system has refused one
+	atomic_int thread_count;
 	atomic_int started;           // threads that were
 	atomic_int_least64_t process; // the process that has the threads; 0: none yet
 	const carom_context *context; // for its log
-	// Of the account, in nanoseconds. Callers may change them at once; it does not matter if one of them then loses its change.
+	// Of the account, in nanoseconds. Callers may change them at once; it does not matter if one of
+	// them then loses its change.
 	atomic_int_least64_t balance;
 	atomic_int_least64_t alone_until;   // help is not asked for before
 	atomic_int_least64_t crowded_until; // spins are short before
@@ -88,7 +98,8 @@ static void note_crowd(cr_pool *pool)
 	atomic_store_explicit(&pool->crowded_until, now() + crowded_time, memory_order_relaxed);
 }
 
-/// Spin until *value is no longer `seen` under the mask, or the time is up. Returns whether it has changed.
+/// Spin until *value is no longer `seen` under the mask, or the time is up. Returns whether it has
+/// changed.
 static bool spin(cr_pool *pool, const atomic_uint *value, unsigned mask, unsigned seen)
 {
 	enum { LOOKS = 32 }; // for each look at the clock
@@ -143,7 +154,8 @@ static bool enter(loop_place *place)
 	return false;
 }
 
-/// The place may belong to another loop as soon as nobody is inside, so it is not looked at afterwards.
+/// The place may belong to another loop as soon as nobody is inside, so it is not looked at
+/// afterwards.
 static void leave(cr_pool *pool, loop_place *place)
 {
 	const unsigned before = atomic_fetch_sub_explicit(&place->state, 1, memory_order_acq_rel);
@@ -188,8 +200,8 @@ static void do_share(cr_pool *pool, loop_place *place, int worker)
 	atomic_fetch_add_explicit(&place->helped, work, memory_order_relaxed);
 }
 
-/// Help with a loop, if there is one. Each worker begins to look at another place, so that loops of several callers all get
-/// help.
+/// Help with a loop, if there is one. Each worker begins to look at another place, so that loops of
+/// several callers all get help.
 static bool help(cr_pool *pool, int worker)
 {
 	for (int i = 0; i < PLACES; i++) {
@@ -208,7 +220,8 @@ static bool help(cr_pool *pool, int worker)
 static void sleep_until_woken(cr_pool *pool, unsigned seen)
 {
 	cr_mutex_lock(&pool->mutex);
-	// Sequentially consistent, as in open_place and wake_threads: either this thread sees the news, or their maker the sleeper.
+	// Sequentially consistent, as in open_place and wake_threads: either this thread sees the news,
+	// or their maker the sleeper.
 	atomic_fetch_add(&pool->sleeping, 1);
 	if (atomic_load(&pool->opened) != seen) {
 		atomic_fetch_sub(&pool->sleeping, 1);
@@ -226,7 +239,8 @@ static void run_thread(void *thread_pointer)
 	const pool_thread *thread = thread_pointer;
 	cr_pool *pool = thread->pool;
 	for (;;) {
-		const unsigned seen = atomic_load(&pool->opened); // before it looks for loops: it sleeps only if none opened since
+		// before it looks for loops: it sleeps only if none opened since
+		const unsigned seen = atomic_load(&pool->opened);
 		if (atomic_load(&pool->ending))
 			return;
 		if (!help(pool, thread->worker) && !spin(pool, &pool->opened, ~0u, seen))
@@ -234,7 +248,8 @@ static void run_thread(void *thread_pointer)
 	}
 }
 
-/// Start threads until there are so many, or as many as there may be. Once the system has refused one, it is not asked again.
+/// Start threads until there are so many, or as many as there may be. Once the system has refused
+/// one, it is not asked again.
 static void start_threads(cr_pool *pool, int64_t wanted)
 {
 	const int most = atomic_load_explicit(&pool->thread_count, memory_order_relaxed);
@@ -260,7 +275,8 @@ static void start_threads(cr_pool *pool, int64_t wanted)
 			started, most, started + 1);
 }
 
-/// Are the threads this process's? A forked child has none, and locks may be as another thread held them.
+/// Are the threads this process's? A forked child has none, and locks may be as another thread held
+/// them.
 static bool is_ours(cr_pool *pool)
 {
 	const int64_t mine = cr_process_id();
@@ -323,8 +339,9 @@ static void close_place(cr_pool *pool, loop_place *place)
 	}
 }
 
-/// Enter into the account that a loop has gained, or lost, so much time by help. Losses beyond the credit are paid for by a
-/// time without help, of which they are a small part: so help costs at most that part, whatever the other processes do.
+/// Enter into the account that a loop has gained, or lost, so much time by help. Losses beyond the
+/// credit are paid for by a time without help, of which they are a small part: so help costs at
+/// most that part, whatever the other processes do.
 static void settle(cr_pool *pool, int64_t gain)
 {
 	int64_t balance = atomic_load_explicit(&pool->balance, memory_order_relaxed);

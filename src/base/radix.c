@@ -1,5 +1,6 @@
-/// Radix sort by bytes, from the lowest up. One sweep counts the digits of all passes, then each pass that changes anything
-/// moves every key once; short inputs are sorted by insertion. Linear in count, serial.
+/// Radix sort by bytes, from the lowest up. One sweep counts the digits of all passes, then each
+/// pass that changes anything moves every key once; short inputs are sorted by insertion. Linear in
+/// count, serial.
 #include "base/radix.h"
 #include <string.h>
 

@@ -9,8 +9,9 @@ typedef struct cr_key {
 	uint32_t value;
 } cr_key;
 
-/// Sort keys[count], less than 2^32, by key, stable; scratch has the same size. Passes over bytes in which all keys agree are skipped.
-/// key_bits: only the lowest key_bits of the keys differ (64 if unknown).
+/// Sort keys[count], less than 2^32, by key, stable; scratch has the same size. Passes over bytes
+/// in which all keys agree are skipped. key_bits: only the lowest key_bits of the keys differ (64
+/// if unknown).
 void cr_radix_sort(cr_key *keys, cr_key *scratch, int64_t count, int key_bits);
 
 /// Sort a few keys (some tens), stable.

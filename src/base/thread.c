@@ -1,5 +1,5 @@
-/// Threads, locks and conditions of the system: three times the same calls, for systems without threads, for Win32 and for POSIX.
-/// See base/thread.h.
+/// Threads, locks and conditions of the system: three times the same calls, for systems without
+/// threads, for Win32 and for POSIX. See base/thread.h.
 #ifdef __linux__
 #define _GNU_SOURCE // sched_getaffinity
 #endif
@@ -84,7 +84,8 @@ void cr_thread_join(cr_thread *thread)
 
 void cr_thread_yield(void) { SwitchToThread(); }
 
-// GetThreadTimes counts in ticks of the scheduler, QueryThreadCycleTime in cycles of no known length.
+// GetThreadTimes counts in ticks of the scheduler, QueryThreadCycleTime in cycles of no known
+// length.
 int64_t cr_thread_work_ns(void) { return (int64_t)(1e6 * cr_time_ms()); }
 
 int cr_processor_count(void)
@@ -136,8 +137,8 @@ static void *run_thread(void *thread_pointer)
 	return NULL;
 }
 
-/// Start a thread with our size of stack. A program with much thread-local data may leave no room in it (glibc puts that data there), and
-/// then the size is the system's.
+/// Start a thread with our size of stack. A program with much thread-local data may leave no room
+/// in it (glibc puts that data there), and then the size is the system's.
 static bool create_thread(cr_thread *thread)
 {
 	pthread_attr_t attributes;
@@ -149,7 +150,8 @@ static bool create_thread(cr_thread *thread)
 	return started || pthread_create(&thread->handle, NULL, run_thread, thread) == 0;
 }
 
-/// All signals, except those that a thread brings upon itself (their handlers report crashes) and the clock of profilers.
+/// All signals, except those that a thread brings upon itself (their handlers report crashes) and
+/// the clock of profilers.
 static void choose_signals(sigset_t *deaf_to)
 {
 	static const int heard[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF };

@@ -1,6 +1,6 @@
 /// @file bvh_isa.h
-/// Functions that the kernel files of this folder call in each other, for the instruction set that they are compiled for. They
-/// alone include this.
+/// Functions that the kernel files of this folder call in each other, for the instruction set that
+/// they are compiled for. They alone include this.
 #ifndef CR_BVH_ISA_H
 #define CR_BVH_ISA_H
 

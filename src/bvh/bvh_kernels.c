@@ -1,4 +1,5 @@
-/// Wide kernels over colliders. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree.
+/// Wide kernels over colliders. Compiled once for each instruction set (CR_ISA); see math/simd.h
+/// for why the bits agree.
 
 #include "bvh/bvh_isa.h"
 #include "geom/triangle.h"
@@ -20,7 +21,8 @@ typedef struct wide_ray {
 	int far_row[3];
 } wide_ray;
 
-/// A ray in the form that the block tests want: made when the first block is met, which many rays never do.
+/// A ray in the form that the block tests want: made when the first block is met, which many rays
+/// never do.
 typedef struct block_ray {
 	cr_ray_shear shear;
 	f8 origin[3]; // in the order of the shear's axes
@@ -51,9 +53,10 @@ static void block_ray_init(block_ray *ray, const float origin[3], const float di
 	ray->sz = f8_set1(ray->shear.sz);
 }
 
-/// The part of the ray from begin to limit (already widened by the slack) in the boxes of the children: empty where the first
-/// is beyond the last. A ray along a plane of a box gives 0 * infinity, a NaN, which f8_max and f8_min drop when it comes
-/// first: that plane then does not limit the ray.
+/// The part of the ray from begin to limit (already widened by the slack) in the boxes of the
+/// children: empty where the first is beyond the last. A ray along a plane of a box gives 0 *
+/// infinity, a NaN, which f8_max and f8_min drop when it comes first: that plane then does not
+/// limit the ray.
 static inline void meet_interval(const wide_ray *ray, const cr_node8 *node, f8 begin, f8 limit, f8 *first_met, f8 *last_met)
 {
 	const float *rows = &node->lower[0][0];
@@ -68,8 +71,8 @@ static inline void meet_interval(const wide_ray *ray, const cr_node8 *node, f8 b
 	*last_met = last;
 }
 
-/// Children whose box the ray meets before limit, and where it enters them. Unused children have boxes that nothing finite
-/// meets; the mask keeps rays that are not finite away from them too.
+/// Children whose box the ray meets before limit, and where it enters them. Unused children have
+/// boxes that nothing finite meets; the mask keeps rays that are not finite away from them too.
 static inline uint32_t meet_children(const wide_ray *ray, const cr_node8 *node, f8 limit, f8 *enter)
 {
 	f8 last;
@@ -112,8 +115,8 @@ typedef struct nearest {
 	bool back;
 } nearest;
 
-/// cr_hit_precedes decides between hits of equal t. leaving: does the ray leave the solid there? For hits behind the origin it
-/// is the turned ray.
+/// cr_hit_precedes decides between hits of equal t. leaving: does the ray leave the solid there?
+/// For hits behind the origin it is the turned ray.
 static inline void keep_nearest(const cr_collider *c, nearest *best, float t, int32_t triangle, bool back, bool leaving)
 {
 	if (t > best->t)
@@ -221,8 +224,8 @@ static inline uint32_t lanes_apart(const cr_tri8 *block, const float point[3])
 	return ((1u << block->count) - 1) & ~at;
 }
 
-/// Where a ray leaves the solid: back faces alone, and none with a corner at the origin, whose t is zero up to rounding, either
-/// sign.
+/// Where a ray leaves the solid: back faces alone, and none with a corner at the origin, whose t is
+/// zero up to rounding, either sign.
 static inline void leave_block(const block_ray *ray, const cr_tri8 *block, const float origin[3], nearest *best)
 {
 	sheared s;
@@ -265,7 +268,8 @@ static inline int push_sorted(ray_entry *stack, int top, const cr_node8 *node, u
 	return top;
 }
 
-/// leaving: look for the place where the ray leaves the solid; only its t is found. The compiler makes two functions of it.
+/// leaving: look for the place where the ray leaves the solid; only its t is found. The compiler
+/// makes two functions of it.
 static inline nearest follow_ray(
 	const cr_collider *c, const float origin[3], const float direction[3], const float inverse[3], float t_max, bool leaving)
 {
@@ -327,7 +331,8 @@ static float find_exit(const cr_collider *c, const float origin[3], const float 
 
 enum { RAY_BATCH = 64 };
 
-/// 1 / direction for a batch, eight rays at a time: one by one the divisions are a tenth of the time of a ray that misses.
+/// 1 / direction for a batch, eight rays at a time: one by one the divisions are a tenth of the
+/// time of a ray that misses.
 static void invert_directions(const carom_ray_batch *rays, int32_t begin, int32_t count, float inverse[3][RAY_BATCH])
 {
 	for (int k = 0; k < 3; k++) {
@@ -375,7 +380,8 @@ static void cast_rays(const cr_collider *c, const carom_ray_batch *rays, int32_t
 
 // ---- Lines ----
 
-/// By how much slabs behind the origin are widened: there the slack of wide_ray moves the far planes the wrong way.
+/// By how much slabs behind the origin are widened: there the slack of wide_ray moves the far
+/// planes the wrong way.
 #define BEHIND_SLACK (4 * (CR_SLAB_SLACK - 1))
 
 /// cast_one for a line from -behind->t to best->t, both lowered to the nearest hits.
@@ -467,8 +473,9 @@ static void cast_lines(
 
 static inline int sign_of(double x) { return (x > 0) - (x < 0); }
 
-/// Sign of the edge function of p, q (exact: the products of floats fit in double), and when it is zero that of the ray moved
-/// by an infinitely small step in x and a smaller one in y. The neighbour across the edge sees the opposite sign.
+/// Sign of the edge function of p, q (exact: the products of floats fit in double), and when it is
+/// zero that of the ray moved by an infinitely small step in x and a smaller one in y. The
+/// neighbour across the edge sees the opposite sign.
 static int perturbed_edge_sign(float px, float py, float qx, float qy)
 {
 	const int sign = sign_of((double)px * (double)qy - (double)py * (double)qx);
@@ -496,7 +503,8 @@ static int crossing_of_lane(const sheared *s, float sz, int lane)
 	const double dv = (double)x[0][lane] * y[2][lane] - (double)y[0][lane] * x[2][lane];
 	const double dw = (double)x[1][lane] * y[0][lane] - (double)y[1][lane] * x[0][lane];
 	const double along = (du * z[0][lane] + dv * z[1][lane] + dw * z[2][lane]) * sz;
-	// The sign of along / det is that of t; det has the sign of u, v and w or is zero (then the triangle is edge on).
+	// The sign of along / det is that of t; det has the sign of u, v and w or is zero (then the
+	// triangle is edge on).
 	if (along * u < 0 || du + dv + dw == 0)
 		return 0;
 	return -u;
@@ -582,8 +590,8 @@ static inline f8 segment_distance(const f8 p[3], const f8 e[3])
 	return dot8(d, d);
 }
 
-/// A power of two near 1 / scale^2. Normals multiplied by it lose nothing, and their squares neither overflow nor vanish,
-/// however large or small the mesh.
+/// A power of two near 1 / scale^2. Normals multiplied by it lose nothing, and their squares
+/// neither overflow nor vanish, however large or small the mesh.
 static float normal_unit(float scale)
 {
 	uint32_t bits;
@@ -596,8 +604,8 @@ static float normal_unit(float scale)
 	return unit;
 }
 
-/// Squared distances from a point to eight triangles: to the plane where the foot lies inside the three edges, else to the
-/// nearest edge. unit: see normal_unit.
+/// Squared distances from a point to eight triangles: to the plane where the foot lies inside the
+/// three edges, else to the nearest edge. unit: see normal_unit.
 static f8 triangle_distances(const cr_tri8 *block, const float point[3], f8 unit)
 {
 	f8 p[3][3], e[3][3];

@@ -49,9 +49,11 @@ typedef enum cr_walk_end {
 typedef struct cr_walk_lines {
 	const float *origin[3];
 	const float *direction[3]; // need not have unit length; t counts in its lengths
-	int32_t *place; // in: the place (cr_collider) to start from, negative: none; out: where the walk ended, unless lost
-	float *t;       // out: signed: negative behind the origin; 0 when lost
-	uint8_t *end;   // out: cr_walk_end
+	// in: the place (cr_collider) to start from, negative: none; out: where the walk ended, unless
+	// lost
+	int32_t *place;
+	float *t;     // out: signed: negative behind the origin; 0 when lost
+	uint8_t *end; // out: cr_walk_end
 } cr_walk_lines;
 
 /// The surface point nearest to a point.
@@ -72,44 +74,52 @@ typedef struct cr_bvh_kernels {
 	/// Nearest hit of rays begin..end-1 by the wide tree, watertight. Equal t: by cr_hit_precedes.
 	void (*cast)(
 		const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, const carom_hit_batch *hits);
-	/// How far a ray travels before it leaves the solid through a back face; triangles with a corner at the origin do not
-	/// count. Infinite where there is none, or where the direction is zero.
+	/// How far a ray travels before it leaves the solid through a back face; triangles with a
+	/// corner at the origin do not count. Infinite where there is none, or where the direction is
+	/// zero.
 	float (*exit)(const cr_collider *collider, const float origin[3], const float direction[3]);
-	/// How often a closed surface winds around the origin of a ray: crossings from inside minus crossings from outside, points
-	/// of edges given to one side by symbolic perturbation so that none counts twice. 0: outside.
+	/// How often a closed surface winds around the origin of a ray: crossings from inside minus
+	/// crossings from outside, points of edges given to one side by symbolic perturbation so that
+	/// none counts twice. 0: outside.
 	int (*winding)(const cr_collider *collider, const float origin[3], const float direction[3]);
-	/// Nearest hits of lines begin..end-1: forward as cast, to t_max, and in the same traversal backward, to reach (>= 0,
-	/// finite). Watertight. A hit at the origin counts as forward. Equal t: by cr_hit_precedes, behind as of the turned ray.
+	/// Nearest hits of lines begin..end-1: forward as cast, to t_max, and in the same traversal
+	/// backward, to reach (>= 0, finite). Watertight. A hit at the origin counts as forward. Equal
+	/// t: by cr_hit_precedes, behind as of the turned ray.
 	void (*cast_lines)(const cr_collider *collider, const carom_ray_batch *rays, int32_t begin, int32_t end, float reach,
 		const cr_line_hits *hits);
-	/// Walk lines begin..end-1 over the triangles of a collider, at most max_walk each (walk_kernels.c). visited grows by the
-	/// triangles looked at.
+	/// Walk lines begin..end-1 over the triangles of a collider, at most max_walk each
+	/// (walk_kernels.c). visited grows by the triangles looked at.
 	void (*walk)(const cr_collider *collider, const cr_walk_lines *lines, int32_t begin, int32_t end, int32_t max_walk,
 		int64_t *visited);
-	/// Candidate pairs of triangles of a and b that may be within reach (>= 0, finite) of each other, from boxes and planes
-	/// with a margin for rounding. Triangles that are not among them are farther apart than reach. b_to_a is the transform of
-	/// b's points to a's frame, a_to_b its inverse.
+	/// Candidate pairs of triangles of a and b that may be within reach (>= 0, finite) of each
+	/// other, from boxes and planes with a margin for rounding. Triangles that are not among them
+	/// are farther apart than reach. b_to_a is the transform of b's points to a's frame, a_to_b its
+	/// inverse.
 	void (*pairs)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, const cr_transform *a_to_b,
 		float reach, cr_candidates *candidates);
-	/// Triangles whose box overlaps a box (own frame), as blocks of the tree: up to capacity written, returns how many there
-	/// are.
+	/// Triangles whose box overlaps a box (own frame), as blocks of the tree: up to capacity
+	/// written, returns how many there are.
 	int32_t (*blocks_in_box)(
 		const cr_collider *collider, const float lower[3], const float upper[3], int32_t capacity, int32_t *blocks);
-	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite and -1 when there is none.
-	/// Float: off by a few roundings of the coordinates. Equal distances: by cr_triangle_precedes.
+	/// Distance from a point to the nearest triangle within max_distance, and its number; infinite
+	/// and -1 when there is none. Float: off by a few roundings of the coordinates. Equal
+	/// distances: by cr_triangle_precedes.
 	float (*nearest)(const cr_collider *collider, const float point[3], float max_distance, int32_t *triangle);
-	/// The surface point nearest to a point, in double, not further than max_distance (>= 0, may be infinite); false when there
-	/// is none (closest_kernels.c). Of triangles equally near the lowest number. expected: whether one is likely to be found;
-	/// where it is not, no guess is made first.
+	/// The surface point nearest to a point, in double, not further than max_distance (>= 0, may be
+	/// infinite); false when there is none (closest_kernels.c). Of triangles equally near the
+	/// lowest number. expected: whether one is likely to be found; where it is not, no guess is
+	/// made first.
 	bool (*closest)(const cr_collider *collider, v3d point, double max_distance, bool expected, cr_near_point *nearest);
-	/// Nearest points of the surfaces of a and b, not further apart than max_distance (>= 0, may be infinite); false when there
-	/// are none (gap_kernels.c). b's points go to a's frame by b_to_a, then b_in_a is added. Of pairs equally near, the lowest
-	/// numbers, a's first; of pairs that intersect (cr_triangles_intersect), the one met first, the same on every machine.
+	/// Nearest points of the surfaces of a and b, not further apart than max_distance (>= 0, may be
+	/// infinite); false when there are none (gap_kernels.c). b's points go to a's frame by b_to_a,
+	/// then b_in_a is added. Of pairs equally near, the lowest numbers, a's first; of pairs that
+	/// intersect (cr_triangles_intersect), the one met first, the same on every machine.
 	bool (*gap)(
 		const cr_collider *a, const cr_collider *b, const m3d *b_to_a, v3d b_in_a, double max_distance, cr_collider_gap *gap);
-	/// Bring blocks and boxes of the tree of a collider up to date whose vertices have all moved; boxes of triangles grow by pad.
-	/// Counts the triangles of each class of lengths [CR_LENGTHS]. Returns false, with the work left half done, where a triangle has
-	/// lost its area (refit_kernels.c).
+	/// Bring blocks and boxes of the tree of a collider up to date whose vertices have all moved;
+	/// boxes of triangles grow by pad. Counts the triangles of each class of lengths [CR_LENGTHS].
+	/// Returns false, with the work left half done, where a triangle has lost its area
+	/// (refit_kernels.c).
 	bool (*refit)(cr_collider *collider, float pad, int32_t *lengths);
 } cr_bvh_kernels;
 

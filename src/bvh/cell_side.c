@@ -1,19 +1,22 @@
 /// On which side of a closed mesh a point lies, from the cell of the grid that holds it.
 ///
-/// A cell that the surface does not touch knows. Else the surface winds around the point as around the cell's anchor, plus one
-/// for each triangle through which the way from there to the point goes in, less one for each through which it comes out; only
-/// triangles that touch the cell can lie on that way. (A parity test, Shimrat, Algorithm 112, 1962, on less than a cell.)
+/// A cell that the surface does not touch knows. Else the surface winds around the point as around
+/// the cell's anchor, plus one for each triangle through which the way from there to the point goes
+/// in, less one for each through which it comes out; only triangles that touch the cell can lie on
+/// that way. (A parity test, Shimrat, Algorithm 112, 1962, on less than a cell.)
 ///
-/// On which side of a triangle's plane the anchor lies is listed with the cell, and where it is the point's side too the
-/// triangle is not on the way. Where it is not, the volumes that the way spans with the edges decide, in double with error
-/// bounds. A side that rounding leaves open counts as not known.
+/// On which side of a triangle's plane the anchor lies is listed with the cell, and where it is the
+/// point's side too the triangle is not on the way. Where it is not, the volumes that the way spans
+/// with the edges decide, in double with error bounds. A side that rounding leaves open counts as
+/// not known.
 
 #include "bvh/collider.h"
 
-// Of the scale: the most that rounding changes the height of a point over a plane, both in float: some 16 roundings of 2^-24.
+// Of the scale: the most that rounding changes the height of a point over a plane, both in float:
+// some 16 roundings of 2^-24.
 static const float HEIGHT_ERROR = 0x1p-19f;
-// Of the product of the largest components: six products of three differences, each off by at most seven roundings of 2^-53,
-// and as much again for safety.
+// Of the product of the largest components: six products of three differences, each off by at most
+// seven roundings of 2^-53, and as much again for safety.
 static const double PRODUCT_ERROR = 1e-14;
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -39,7 +42,8 @@ int cr_line_meets(const cr_collider *c, int32_t number, const float anchor[3], c
 	return above == 3 || below == 3 ? 1 : -1;
 }
 
-/// Bits of the triangles whose planes part the point from the anchor. false: the point is too near one of them to tell.
+/// Bits of the triangles whose planes part the point from the anchor. false: the point is too near
+/// one of them to tell.
 static bool find_parting(const cr_grid *g, const cr_touched_cell *cell, const float point[3], float error, unsigned *parting)
 {
 	unsigned above = 0, near = 0;

@@ -3,9 +3,9 @@
 /// A part is a convex body, a mesh, a box of its tree, or a triangle. Each pair of parts forbids an
 /// interval of moves (geom/slide.h); the interval of two boxes holds those of all that they hold. A
 /// frontier begins at no move. A walk of both trees looks, among the pairs whose interval holds the
-/// frontier, for those that reach beyond it, the farthest first, and moves it to their end; walks go
-/// on until nothing holds the frontier. Then no two parts overlap at it. Still one body may
-/// lie wholly inside the other, a closed mesh: a point of each piece tells, as no surface is crossed.
+/// frontier, for those that reach beyond it, the farthest first, and moves it to their end; walks
+/// go on until nothing holds the frontier. Then no two parts overlap at it. Still one body may lie
+/// wholly inside the other, a closed mesh: a point of each piece tells, as no surface is crossed.
 /// If so, the frontier goes on to where the next interval begins.
 ///
 /// Each walk but the last moves the frontier past at least one interval, and turns from inside to
@@ -312,7 +312,8 @@ static void walk(clearing *c)
 
 // ---- Inside ----
 
-/// Does any piece of a body, when A is moved by the frontier, lie inside the other body, a closed mesh?
+/// Does any piece of a body, when A is moved by the frontier, lie inside the other body, a closed
+/// mesh?
 static bool lies_inside(const clearing *c, int side)
 {
 	const cr_solid *inner = c->solid[side], *outer = c->solid[1 - side];

@@ -31,7 +31,8 @@ typedef struct cr_solid_pair {
 typedef struct cr_clear_way {
 	v3d direction; // unit
 	double length; // 0: A and B do not overlap; infinite: none up to the limit
-	v3d normal;    // unit: A comes clear of the parts that it leaves last by any move p with normal . p > reach
+	// unit: A comes clear of the parts that it leaves last by any move p with normal . p > reach
+	v3d normal;
 	double reach;
 	int32_t triangle[2]; // these parts, numbers in file order; -1: a convex body
 	bool blocked;        // anything was in the way
@@ -39,22 +40,22 @@ typedef struct cr_clear_way {
 
 enum { CR_MOST_BARRIERS = 24 };
 
-/// Parts of a pair that stood in the way along other directions. Zero: none. They shorten the search
-/// and change no length.
+/// Parts of a pair that stood in the way along other directions. Zero: none. They shorten the
+/// search and change no length.
 typedef struct cr_barriers {
 	uint32_t part[CR_MOST_BARRIERS][2];
 	int count;
 	int next;
 } cr_barriers;
 
-/// Sets the pair up. The solids must outlive it. rounding: how far coordinates may lie from those of
-/// the true bodies, which the moves part too; 0: not at all.
+/// Sets the pair up. The solids must outlive it. rounding: how far coordinates may lie from those
+/// of the true bodies, which the moves part too; 0: not at all.
 void cr_prepare_pair(cr_solid_pair *pair, const cr_solid *a, const cr_solid *b, const cr_relative *b_in_a, double rounding,
 	const cr_bvh_kernels *kernels);
 
-/// Finds the first move of A along a direction, at most limit, at which it does not meet B and neither
-/// lies inside the other. So the move parts the two, whatever their form. Cost: O(log n) pairs of
-/// boxes for each triangle that is left on the way.
+/// Finds the first move of A along a direction, at most limit, at which it does not meet B and
+/// neither lies inside the other. So the move parts the two, whatever their form. Cost: O(log n)
+/// pairs of boxes for each triangle that is left on the way.
 void cr_find_clear_way(const cr_solid_pair *pair, v3d direction, double limit, cr_barriers *known, cr_clear_way *way);
 
 /// Returns the convex body of a solid, or one triangle of its mesh (number in file order).

@@ -1,11 +1,12 @@
-/// Nearest point of a collider's surface: the wide tree, nearest child first, eight boxes or eight triangles at a time.
-/// Compiled once for each instruction set (CR_ISA).
+/// Nearest point of a collider's surface: the wide tree, nearest child first, eight boxes or eight
+/// triangles at a time. Compiled once for each instruction set (CR_ISA).
 ///
-/// All is double. A float walk (cr_bvh_kernels.nearest) makes the first guess, after which few leaves are left; in them each
-/// triangle is bounded from below by its box, by its plane and by its corners along the direction to its middle, and only a
-/// triangle that passes is worked out. Bounds give way to rounding, so the answer is the least over all triangles, to the bit;
-/// for a point that is more than 1e9 sizes of the mesh away, where all distances round to a few numbers, the least but for
-/// rounding. O(log n).
+/// All is double. A float walk (cr_bvh_kernels.nearest) makes the first guess, after which few
+/// leaves are left; in them each triangle is bounded from below by its box, by its plane and by its
+/// corners along the direction to its middle, and only a triangle that passes is worked out. Bounds
+/// give way to rounding, so the answer is the least over all triangles, to the bit; for a point
+/// that is more than 1e9 sizes of the mesh away, where all distances round to a few numbers, the
+/// least but for rounding. O(log n).
 #include "bvh/bvh_isa.h"
 #include "math/simd.h"
 
@@ -157,7 +158,8 @@ bool CR_ISA_NAME(cr_closest)(const cr_collider *c, v3d point, double max_distanc
 {
 	if (c->tree.node_count == 0)
 		return false;
-	// A hair more, so that a surface at just max_distance is not lost to the rounding of the square.
+	// A hair more, so that a surface at just max_distance is not lost to the rounding of the
+	// square.
 	*nearest = (cr_near_point){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .triangle = -1 };
 	closest_walk w;
 	start_walk(&w, c, point, nearest);

@@ -1,4 +1,5 @@
-/// Building a collider: trees over triangles and samples, blocks, exits, grid. Each part costs O(n log n) at most.
+/// Building a collider: trees over triangles and samples, blocks, exits, grid. Each part costs O(n
+/// log n) at most.
 
 #include "bvh/collider.h"
 #include "bvh/bvh_kernels.h"
@@ -80,9 +81,9 @@ static uint32_t length_class(const float lower[3], const float upper[3])
 	return cr_length_class(longest);
 }
 
-/// Twice the root of n triangles times the length that half of them reach, but no more than the diagonal: the extent of most
-/// triangles of a mesh, unless it is some forty times as long as wide, whatever the others do. counts: triangles of each class
-/// of lengths.
+/// Twice the root of n triangles times the length that half of them reach, but no more than the
+/// diagonal: the extent of most triangles of a mesh, unless it is some forty times as long as wide,
+/// whatever the others do. counts: triangles of each class of lengths.
 static float typical_extent(const cr_collider *c, const int32_t counts[CR_LENGTHS])
 {
 	int64_t shorter = 0;
@@ -155,7 +156,8 @@ static void set_outline_box(cr_outline8 *outline, int lane, const cr_node8 *node
 	}
 }
 
-/// Boxes of the outline, before it is filled up: grandchildren of the root, or children that are leaves.
+/// Boxes of the outline, before it is filled up: grandchildren of the root, or children that are
+/// leaves.
 static int32_t count_outline_boxes(const cr_collider *c)
 {
 	const cr_node8 *root = &c->tree.nodes[0];

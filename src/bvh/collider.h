@@ -1,5 +1,5 @@
-/// A triangle mesh made ready for detection: trees over its triangles and over its samples, and the inside-outside grid.
-/// Immutable after it was built; shared by all bodies of the mesh.
+/// A triangle mesh made ready for detection: trees over its triangles and over its samples, and the
+/// inside-outside grid. Immutable after it was built; shared by all bodies of the mesh.
 #ifndef CR_BVH_COLLIDER_H
 #define CR_BVH_COLLIDER_H
 
@@ -8,7 +8,8 @@
 #include "tree/tree.h"
 #include <string.h>
 
-/// Up to eight triangles, structure of arrays. Unused lanes repeat the first triangle and are masked off by count.
+/// Up to eight triangles, structure of arrays. Unused lanes repeat the first triangle and are
+/// masked off by count.
 typedef struct cr_tri8 {
 	float corner[3][3][CR_WIDTH]; // corner, axis, lane
 	int32_t number[CR_WIDTH];     // in file order
@@ -16,26 +17,30 @@ typedef struct cr_tri8 {
 	int32_t padding[7];
 } cr_tri8;
 
-/// The neighbours across the edges of the triangles of a block. Triangles have places besides their numbers: place 8 * block +
-/// lane.
+/// The neighbours across the edges of the triangles of a block. Triangles have places besides their
+/// numbers: place 8 * block + lane.
 typedef struct cr_across8 {
-	int32_t edge[3][CR_WIDTH]; // place across the edge from corner k to corner k + 1, by lane; -1 at a border
+	// place across the edge from corner k to corner k + 1, by lane; -1 at a border
+	int32_t edge[3][CR_WIDTH];
 } cr_across8;
 
-/// Up to eight points of a surface that may cast rays: the vertices of a mesh, or samples of a volume's surface.
+/// Up to eight points of a surface that may cast rays: the vertices of a mesh, or samples of a
+/// volume's surface.
 typedef struct cr_sample8 {
 	float point[3][CR_WIDTH];
 	float inward[3][CR_WIDTH]; // unit: opposite of the vertex normal
-	float exit[CR_WIDTH];      // how far the inward ray travels in its own body (design, "Data"); infinite when open
-	int32_t number[CR_WIDTH];  // vertex in file order
+	// how far the inward ray travels in its own body (design, "Data"); infinite when open
+	float exit[CR_WIDTH];
+	int32_t number[CR_WIDTH]; // vertex in file order
 	int32_t count;
 	int32_t padding[7];
 } cr_sample8;
 
 /// Cells of the inside-outside grid: the facts about all points in a cell.
 enum {
-	CR_CELL_INSIDE = 0x80,   // bit: inside the solid; the rest is a distance
-	CR_CELL_DISTANCE = 0x7f, // Chebyshev distance in cells to the nearest cell that the surface touches; 0: this one is
+	CR_CELL_INSIDE = 0x80, // bit: inside the solid; the rest is a distance
+	// Chebyshev distance in cells to the nearest cell that the surface touches; 0: this one is
+	CR_CELL_DISTANCE = 0x7f,
 };
 
 enum {
@@ -44,17 +49,18 @@ enum {
 	CR_GRID_PADDING = 3,         // bytes behind the cells: wide look-ups read four bytes for one
 };
 
-// Triangles listed for a cell that the surface touches: a cell of the default grid is touched by one or two triangles of a mesh
-// of a thousand, by six or seven at a vertex.
+// Triangles listed for a cell that the surface touches: a cell of the default grid is touched by
+// one or two triangles of a mesh of a thousand, by six or seven at a vertex.
 enum { CR_CELL_TRIANGLES = 7 };
 
-/// A cell that the surface touches, and all triangles that do: how often the surface winds around a point of the cell follows
-/// from the triangles between it and the cell's anchor.
+/// A cell that the surface touches, and all triangles that do: how often the surface winds around a
+/// point of the cell follows from the triangles between it and the cell's anchor.
 typedef struct cr_touched_cell {
 	int32_t triangle[CR_CELL_TRIANGLES]; // in file order
-	uint8_t count;                       // 0: not listed, for they are too many or one is too near the anchor to tell its side
-	uint8_t above;                       // bits of the triangles that the anchor lies outside of
-	int16_t winding;                     // of the surface around the anchor
+	// 0: not listed, for they are too many or one is too near the anchor to tell its side
+	uint8_t count;
+	uint8_t above;   // bits of the triangles that the anchor lies outside of
+	int16_t winding; // of the surface around the anchor
 } cr_touched_cell;
 
 /// Which of 64 cells are touched, and how many are before them.
@@ -63,9 +69,9 @@ typedef struct cr_cell_word {
 	int64_t before;
 } cr_cell_word;
 
-/// A uniform grid over the box of a closed mesh. A point in a cell at distance d >= 1 is at least (d-1) cells from the surface
-/// and on the side that the bit says: most vertices near a body need no ray to be known outside it. For those in touched cells
-/// the triangles there tell (cr_side_of).
+/// A uniform grid over the box of a closed mesh. A point in a cell at distance d >= 1 is at least
+/// (d-1) cells from the surface and on the side that the bit says: most vertices near a body need
+/// no ray to be known outside it. For those in touched cells the triangles there tell (cr_side_of).
 typedef struct cr_grid {
 	float origin[3];
 	float inverse_cell;
@@ -75,7 +81,8 @@ typedef struct cr_grid {
 	cr_cell_word *words;      // [cells / 64, rounded up]
 	cr_touched_cell *touched; // [touched_count] in the order of the cells
 	int64_t touched_count;
-	float (*planes)[4]; // [plane_count] outward unit normal and offset of each triangle, in file order
+	// [plane_count] outward unit normal and offset of each triangle, in file order
+	float (*planes)[4];
 	int32_t plane_count;
 } cr_grid;
 
@@ -99,10 +106,13 @@ typedef struct cr_collider {
 	int32_t *triangle_number; // [triangle_count] in file order, by primitive of the binary tree
 	cr_tree2 binary;
 	cr_tree8 tree;
-	cr_tri8 *blocks;      // [tree.block_count]
-	cr_across8 *across;   // [tree.block_count]
-	int32_t *place;       // [topology->triangle_count] place of a triangle by its number; -1: left out
-	cr_outline8 *outline; // [outline_count] boxes two levels below the root: a turned mesh fills them far better than its one box
+	cr_tri8 *blocks;    // [tree.block_count]
+	cr_across8 *across; // [tree.block_count]
+	// [topology->triangle_count] place of a triangle by its number; -1: left out
+	int32_t *place;
+	// [outline_count] boxes two levels below the root: a turned mesh fills them far better than its
+	// one box
+	cr_outline8 *outline;
 	int32_t outline_count; // at most CR_WIDTH
 	int32_t sample_count;
 	cr_tree8 sample_tree;
@@ -121,28 +131,31 @@ typedef struct cr_sample_set {
 /// Do a few triangles lie so far from most that floats good for them are too rough for the others?
 static inline bool cr_is_uneven(const cr_collider *c) { return c->extent < 0.125f * c->diagonal; }
 
-/// Build everything over a topology, which must outlive the collider. samples NULL: the welded vertices of the used triangles.
-/// grid_resolution as in carom_mesh_def. On failure the collider is empty.
+/// Build everything over a topology, which must outlive the collider. samples NULL: the welded
+/// vertices of the used triangles. grid_resolution as in carom_mesh_def. On failure the collider is
+/// empty.
 carom_result cr_collider_build(carom_context *context, const cr_topology *topology, bool closed, const cr_sample_set *samples,
 	int32_t grid_resolution, carom_mesh_build build, cr_collider *collider);
 void cr_collider_free(carom_context *context, cr_collider *collider);
-/// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and grid, near the change alone,
-/// at the cost of reading the triangles. Its arrays are written, and those of the grid may be made again: its touched cells
-/// always, all of it where the surface leaves its box. simple: the surface winds once around all that it encloses. resolution
-/// as in carom_mesh_def. On failure the collider is only good to be freed.
+/// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and
+/// grid, near the change alone, at the cost of reading the triangles. Its arrays are written, and
+/// those of the grid may be made again: its touched cells always, all of it where the surface
+/// leaves its box. simple: the surface winds once around all that it encloses. resolution as in
+/// carom_mesh_def. On failure the collider is only good to be freed.
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
 
-/// Build a collider without places across edges, samples, exits, grid and binary tree: all that queries need.
+/// Build a collider without places across edges, samples, exits, grid and binary tree: all that
+/// queries need.
 carom_result cr_collider_build_tree(
 	carom_context *context, const cr_topology *topology, bool closed, carom_mesh_build build, cr_collider *collider);
-/// Copy that part of a collider, for a topology of the same triangles, of which the same ones are in use (collider_moving.c).
-/// On failure the copy is empty.
+/// Copy that part of a collider, for a topology of the same triangles, of which the same ones are
+/// in use (collider_moving.c). On failure the copy is empty.
 carom_result cr_collider_copy_tree(
 	carom_context *context, const cr_collider *from, const cr_topology *topology, bool closed, cr_collider *collider);
-/// Bring a collider of that kind up to date all of whose vertices have moved. Each vertex lies where a triangle in use does.
-/// Takes no memory. Returns false where a triangle in use has lost its area: then the collider is only good to be freed
-/// (collider_moving.c).
+/// Bring a collider of that kind up to date all of whose vertices have moved. Each vertex lies
+/// where a triangle in use does. Takes no memory. Returns false where a triangle in use has lost
+/// its area: then the collider is only good to be freed (collider_moving.c).
 bool cr_collider_refit_all(carom_simd simd, cr_collider *collider);
 
 /// Lengths of triangles are told apart by the leading bits of the float: by an eighth at most.
@@ -162,10 +175,12 @@ void cr_collider_outline(cr_collider *collider);
 /// Bytes held.
 size_t cr_collider_bytes(const cr_collider *collider);
 
-/// Make the grid of a closed collider whose trees are ready; resolution as in carom_mesh_def (grid.c).
+/// Make the grid of a closed collider whose trees are ready; resolution as in carom_mesh_def
+/// (grid.c).
 carom_result cr_grid_build(carom_context *context, const cr_collider *collider, int32_t resolution, cr_grid *grid);
-/// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes touched again; the old one
-/// stays the caller's. false, with nothing done, where the surface reaches beyond the space of the cells. (grid.c)
+/// Bring the grid of a collider up to date that has changed otherwise. Writes its arrays, and makes
+/// touched again; the old one stays the caller's. false, with nothing done, where the surface
+/// reaches beyond the space of the cells. (grid.c)
 bool cr_grid_holds(const cr_collider *collider, const cr_grid *grid);
 carom_result cr_grid_refit(
 	carom_context *context, const cr_collider *collider, const cr_change *change, bool simple, cr_grid *grid);
@@ -173,11 +188,12 @@ void cr_grid_free(carom_context *context, cr_grid *grid);
 /// Bytes held.
 size_t cr_grid_bytes(const cr_grid *grid);
 
-// In cells, how far from its middle a cell reaches along an axis: half a cell, and far more than the rounding of the
-// look-up. Triangles touch a cell when they do so with twice as much.
+// In cells, how far from its middle a cell reaches along an axis: half a cell, and far more than
+// the rounding of the look-up. Triangles touch a cell when they do so with twice as much.
 #define CR_CELL_REACH 0.5005f
 
-// Where the anchor of a cell is, in cells: not in the middle, where the lowest sides of a block lie.
+// Where the anchor of a cell is, in cells: not in the middle, where the lowest sides of a block
+// lie.
 static const float CR_CELL_ANCHOR[3] = { 0.61f, 0.57f, 0.53f };
 
 /// The point of a touched cell whose side is listed.
@@ -194,7 +210,8 @@ static inline cr_touched_cell *cr_touched_cell_at(const cr_grid *g, int64_t inde
 	return &g->touched[word->before + __builtin_popcountll(word->touched & (((uint64_t)1 << (index & 63)) - 1))];
 }
 
-/// The cell that a point counts to, in x, y and z; points beyond the grid count as the nearest point of it. Returns its index.
+/// The cell that a point counts to, in x, y and z; points beyond the grid count as the nearest
+/// point of it. Returns its index.
 static inline int64_t cr_cell_of(const cr_grid *g, const float point[3], int32_t cell[3])
 {
 	int64_t index = 0;
@@ -206,26 +223,30 @@ static inline int64_t cr_cell_of(const cr_grid *g, const float point[3], int32_t
 	return index;
 }
 
-/// The side of a point by the grid and the triangles in its cell: 1 inside, -1 outside, 0 nothing (cell_side.c).
+/// The side of a point by the grid and the triangles in its cell: 1 inside, -1 outside, 0 nothing
+/// (cell_side.c).
 int cr_side_of(const cr_collider *collider, const float point[3]);
-/// Does the line through anchor and point meet a triangle (number in file order)? 1 yes, 0 no, -1 open.
+/// Does the line through anchor and point meet a triangle (number in file order)? 1 yes, 0 no, -1
+/// open.
 int cr_line_meets(const cr_collider *collider, int32_t number, const float anchor[3], const float point[3]);
 /// cr_side_of for a point in a touched cell, whose record and anchor are known.
 int cr_side_in_cell(const cr_collider *collider, const cr_touched_cell *cell, const float anchor[3], const float point[3]);
 
-/// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward ray, the triangles around the
-/// vertex left out; infinite when there is none.
+/// Exit distances of all samples (exit.c): the first back face of the own mesh along the inward
+/// ray, the triangles around the vertex left out; infinite when there is none.
 void cr_collider_measure_exits(carom_context *context, cr_collider *collider);
 /// Measure the exit distances of the samples whose inward ray a change may have altered.
 void cr_collider_measure_exits_near(carom_context *context, cr_collider *collider, const cr_change *change);
 
-/// Does a triangle come before another by where they are, whatever their numbers? Each lists its corners around from the lowest
-/// one (in x, then y, then z), and the lower list is first; of triangles with the same corners the lower number.
+/// Does a triangle come before another by where they are, whatever their numbers? Each lists its
+/// corners around from the lowest one (in x, then y, then z), and the lower list is first; of
+/// triangles with the same corners the lower number.
 bool cr_triangle_precedes(const cr_collider *collider, int32_t triangle, int32_t other);
 
-/// Does a triangle that a ray meets take the place of another one at the same t (-1: none)? One that it leaves the solid
-/// through goes first, because a ray from inside leaves before it can enter anything, as where closed parts touch in a corner.
-/// Of two such ones cr_triangle_precedes decides.
+/// Does a triangle that a ray meets take the place of another one at the same t (-1: none)? One
+/// that it leaves the solid through goes first, because a ray from inside leaves before it can
+/// enter anything, as where closed parts touch in a corner. Of two such ones cr_triangle_precedes
+/// decides.
 static inline bool cr_hit_precedes(const cr_collider *c, int32_t triangle, bool leaving, int32_t other, bool other_leaving)
 {
 	if (other < 0 || leaving != other_leaving)

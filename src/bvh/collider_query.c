@@ -1,12 +1,12 @@
-/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and double to say where; nearest
-/// points have a kernel of their own; the others walk in double, eight boxes of a node at a time in plain loops. O(log n) for
-/// most questions, O(n) at worst.
+/// Walks of the wide tree for users' questions. Rays use the wide kernel to find the triangle and
+/// double to say where; nearest points have a kernel of their own; the others walk in double, eight
+/// boxes of a node at a time in plain loops. O(log n) for most questions, O(n) at worst.
 #include "bvh/collider_query.h"
 #include "tree/quality.h"
 #include "geom/triangle.h"
 
-// The most that float loses of a point in the box, in lengths of the largest coordinate: the origin is rounded, and so are
-// corners in the ray's space.
+// The most that float loses of a point in the box, in lengths of the largest coordinate: the origin
+// is rounded, and so are corners in the ray's space.
 static const double FLOAT_LOSS = 4e-6;
 // Directions this small count as this: slabs stay finite.
 static const double TINY_DIRECTION = 1e-300;
@@ -63,8 +63,8 @@ static bool enter_collider(const cr_collider *c, const cr_query_ray *ray, local_
 	return true;
 }
 
-/// Find t, u, v and the normal on the triangle that the float ray met at float_t. False when the double ray meets it outside of
-/// t_min..t_max.
+/// Find t, u, v and the normal on the triangle that the float ray met at float_t. False when the
+/// double ray meets it outside of t_min..t_max.
 static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ray *local, int32_t triangle, float float_t,
 	bool back, cr_query_hit *hit)
 {
@@ -72,14 +72,16 @@ static bool refine(const cr_collider *c, const cr_query_ray *ray, const local_ra
 	cr_collider_triangle(c, triangle, p);
 	const v3d e1 = v3d_sub(p[1], p[0]), e2 = v3d_sub(p[2], p[0]), n = v3d_cross(e1, e2);
 	const double rough = local->start + (double)float_t * local->scale;
-	// From the point that float found, which lies near the triangle: nothing of a distant origin is left in the difference.
+	// From the point that float found, which lies near the triangle: nothing of a distant origin is
+	// left in the difference.
 	const v3d near = v3d_mad(ray->origin, rough, ray->direction);
 	const double along = v3d_dot(n, ray->direction);
 	double t = rough + v3d_dot(n, v3d_sub(p[0], near)) / along;
 	// A ray nearly in the plane has no better t than that of float.
 	if (!(fabs(t - rough) <= 16 * FLOAT_LOSS * c->scale * local->scale))
 		t = rough;
-	// Float found it at or behind the start, and it is near: a hit before the start by a rounding is at the start.
+	// Float found it at or behind the start, and it is near: a hit before the start by a rounding
+	// is at the start.
 	t = t < ray->t_min ? ray->t_min : t;
 	if (t > ray->t_max)
 		return false;
@@ -211,8 +213,9 @@ static v3d normal_of_fan(const cr_collider *c, int32_t triangle, cr_feature feat
 	return (v3d){ 0, 0, 0 };
 }
 
-/// Outward normal at a point of a triangle: the mean of the faces that meet there, whose sign tells inside from outside
-/// (Baerentzen, Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+/// Outward normal at a point of a triangle: the mean of the faces that meet there, whose sign tells
+/// inside from outside (Baerentzen, Aanaes, Signed Distance Computation Using the Angle Weighted
+/// Pseudonormal, 2005).
 static v3d normal_at(const cr_collider *c, int32_t triangle, cr_feature feature)
 {
 	const cr_topology *t = c->topology;
@@ -247,7 +250,8 @@ static bool winds_around(const cr_collider *c, const cr_bvh_kernels *kernels, v3
 	return kernels->winding(c, origin, direction) != 0;
 }
 
-/// Is p, whose nearest point of the surface is known, inside? Near the surface float would round p to the other side.
+/// Is p, whose nearest point of the surface is known, inside? Near the surface float would round p
+/// to the other side.
 static bool is_inside(const cr_collider *c, const cr_bvh_kernels *kernels, v3d p, const cr_near_point *nearest, v3d normal)
 {
 	if (!c->closed || !in_box(c, p))

@@ -1,5 +1,6 @@
-/// Questions about one collider in its own frame, in double: rays, nearest points, inside, overlap with a volume. For users'
-/// queries; detection has kernels of its own. Nothing here allocates; everything may run on many threads at once.
+/// Questions about one collider in its own frame, in double: rays, nearest points, inside, overlap
+/// with a volume. For users' queries; detection has kernels of its own. Nothing here allocates;
+/// everything may run on many threads at once.
 #ifndef CR_BVH_COLLIDER_QUERY_H
 #define CR_BVH_COLLIDER_QUERY_H
 
@@ -13,8 +14,8 @@ typedef struct cr_query_ray {
 	double t_max;
 } cr_query_ray;
 
-/// Where a ray met a triangle. t, u, v are those of the double ray on the triangle's plane, u and v brought back into the
-/// triangle.
+/// Where a ray met a triangle. t, u, v are those of the double ray on the triangle's plane, u and v
+/// brought back into the triangle.
 typedef struct cr_query_hit {
 	double t;
 	double u, v; // weights of the second and third corner
@@ -23,16 +24,18 @@ typedef struct cr_query_hit {
 	bool back;
 } cr_query_hit;
 
-/// Nearest hit with t_min <= t <= t_max. The origin is moved to the collider's box in double before the float tree is walked,
-/// so a ray from far away has the hits of a ray from nearby.
+/// Nearest hit with t_min <= t <= t_max. The origin is moved to the collider's box in double before
+/// the float tree is walked, so a ray from far away has the hits of a ray from nearby.
 bool cr_collider_cast(const cr_collider *collider, const cr_bvh_kernels *kernels, const cr_query_ray *ray, cr_query_hit *hit);
 
 /// Receives a hit; return false to stop.
 typedef bool cr_query_hit_fn(const cr_query_hit *hit, void *user);
-/// Every triangle that the ray meets, in no particular order. Through an edge or a vertex it meets all triangles around.
+/// Every triangle that the ray meets, in no particular order. Through an edge or a vertex it meets
+/// all triangles around.
 void cr_collider_cast_all(const cr_collider *collider, const cr_query_ray *ray, cr_query_hit_fn *fn, void *user);
 
-/// Parameters at which a ray is inside a box, cut to [t_min, t_max]; false when it misses. Errs on the side of a hit.
+/// Parameters at which a ray is inside a box, cut to [t_min, t_max]; false when it misses. Errs on
+/// the side of a hit.
 bool cr_ray_box(const cr_query_ray *ray, const double lower[3], const double upper[3], double *enter, double *leave);
 
 /// The surface point nearest to a point.
@@ -45,14 +48,17 @@ typedef struct cr_surface_point {
 	cr_feature feature;
 } cr_surface_point;
 
-/// False when there is none within max_distance (>= 0, may be infinite). Of triangles equally near, the lowest number.
+/// False when there is none within max_distance (>= 0, may be infinite). Of triangles equally near,
+/// the lowest number.
 bool cr_collider_closest_point(
 	const cr_collider *collider, const cr_bvh_kernels *kernels, v3d point, double max_distance, cr_surface_point *result);
 
-/// Is the point inside a closed collider? Points on the surface count as either, by the last bits. Open: false.
+/// Is the point inside a closed collider? Points on the surface count as either, by the last bits.
+/// Open: false.
 bool cr_collider_contains(const cr_collider *collider, const cr_bvh_kernels *kernels, v3d point);
 
-/// The rules of a walk: nodes whose box meets_box accepts are opened; the walk stops when meets_triangle returns true.
+/// The rules of a walk: nodes whose box meets_box accepts are opened; the walk stops when
+/// meets_triangle returns true.
 typedef struct cr_query_walk {
 	bool (*meets_box)(const void *user, const double lower[3], const double upper[3]);
 	bool (*meets_triangle)(void *user, int32_t triangle, const v3d corners[3]);

@@ -1,15 +1,19 @@
-/// Least distance of two colliders: both wide trees at once, branch and bound. Compiled once for each instruction set (CR_ISA).
+/// Least distance of two colliders: both wide trees at once, branch and bound. Compiled once for
+/// each instruction set (CR_ISA).
 ///
-/// A first pair comes from nearest points taken in turns on either mesh. Then a stack holds pairs of boxes, the nearest of
-/// those pushed together on top; the larger box of a pair is opened, and its eight children are compared with the other box in
-/// one go. The contents of two boxes are at least as far apart as they are along the axes of the opened one's frame, along the
-/// line of their middles, and along the direction of the best points so far: for bodies that are apart that drops nearly all.
-/// Two leaves are compared by their corners along the same two directions, then each triangle of B with eight of A, by boxes,
-/// by the two directions and by the planes of both; the remaining pairs are measured.
+/// A first pair comes from nearest points taken in turns on either mesh. Then a stack holds pairs
+/// of boxes, the nearest of those pushed together on top; the larger box of a pair is opened, and
+/// its eight children are compared with the other box in one go. The contents of two boxes are at
+/// least as far apart as they are along the axes of the opened one's frame, along the line of their
+/// middles, and along the direction of the best points so far: for bodies that are apart that drops
+/// nearly all. Two leaves are compared by their corners along the same two directions, then each
+/// triangle of B with eight of A, by boxes, by the two directions and by the planes of both; the
+/// remaining pairs are measured.
 ///
-/// All is double, so that bodies far from each other lose nothing, and the walk takes no memory. Bounds give way to rounding,
-/// so the answer is the least of all pairs of triangles, to the bit: it does not depend on the walk. Cost: O(log n) pairs of
-/// boxes for bodies that are apart; more where surfaces are parallel over a large part, for there many pairs are nearly equal.
+/// All is double, so that bodies far from each other lose nothing, and the walk takes no memory.
+/// Bounds give way to rounding, so the answer is the least of all pairs of triangles, to the bit:
+/// it does not depend on the walk. Cost: O(log n) pairs of boxes for bodies that are apart; more
+/// where surfaces are parallel over a large part, for there many pairs are nearly equal.
 #include "bvh/bvh_isa.h"
 #include "math/simd.h"
 
@@ -30,15 +34,19 @@ typedef struct near_pair {
 /// One of the two colliders.
 typedef struct gap_side {
 	const cr_collider *collider;
-	m3d to_other; // rotation of points of this one to the frame of the other; then the shift is added
+	// rotation of points of this one to the frame of the other; then the shift is added
+	m3d to_other;
 	v3d shift;
-	v3d toward; // unit, own frame: from this one to the other at the best points so far; zero: none yet
+	// unit, own frame: from this one to the other at the best points so far; zero: none yet
+	v3d toward;
 } gap_side;
 
 typedef struct gap_walk {
 	gap_side side[2];
 	double margin; // the most that rounding changes a bound on a distance
-	double needle; // and to the height of a corner over a plane, in lengths of the product of the plane's two edges
+	// and to the height of a corner over a plane, in lengths of the product of the plane's two
+	// edges
+	double needle;
 	double limit2; // pairs beyond it are of no use
 	double limit;
 	cr_collider_gap *best;
@@ -81,8 +89,8 @@ static inline d8 dot_d8(const d8 a[3], v3d b)
 	return d8_add(d8_add(d8_mul(a[0], d8_set1(b.x)), d8_mul(a[1], d8_set1(b.y))), d8_mul(a[2], d8_set1(b.z)));
 }
 
-/// Squared distances from the eight children of a node to a box of the other side, from below. toward: see gap_side, of this
-/// side.
+/// Squared distances from the eight children of a node to a box of the other side, from below.
+/// toward: see gap_side, of this side.
 static d8 child_distances(const cr_node8 *node, const gap_box *box, const gap_side *other, v3d toward)
 {
 	const v3d centre = to_other(other, box->centre), e = box->extent;
@@ -206,7 +214,8 @@ static gap_triangle load_triangle(const gap_walk *w, int32_t number)
 	return t;
 }
 
-/// Of three heights over a plane: how far all are on one side of it, at least; 0 or below when they may not be.
+/// Of three heights over a plane: how far all are on one side of it, at least; 0 or below when they
+/// may not be.
 static inline d8 plane_gap(const d8 h[3], d8 tolerance)
 {
 	const d8 low = min3_d8(h[0], h[1], h[2]), high = max3_d8(h[0], h[1], h[2]);
@@ -300,7 +309,8 @@ static bool try_pair(gap_walk *w, int32_t a, int32_t b, const gap_triangle *t)
 	return true;
 }
 
-/// The reach of the corners of eight triangles along a direction: the furthest of each back against it, or forth along it.
+/// The reach of the corners of eight triangles along a direction: the furthest of each back against
+/// it, or forth along it.
 static inline d8 reach_of_lanes(const cr_tri8 *block, v3d direction, bool forth)
 {
 	d8 along[3];
@@ -312,8 +322,8 @@ static inline d8 reach_of_lanes(const cr_tri8 *block, v3d direction, bool forth)
 	return forth ? max3_d8(along[0], along[1], along[2]) : min3_d8(along[0], along[1], along[2]);
 }
 
-/// Triangles of B that may be within the limit of any of A by the reach of both along a direction of length at most 1, in A's
-/// frame. Corners lie closer than their boxes.
+/// Triangles of B that may be within the limit of any of A by the reach of both along a direction
+/// of length at most 1, in A's frame. Corners lie closer than their boxes.
 static uint32_t reaching_lanes(const gap_walk *w, const cr_tri8 *tri_a, const cr_tri8 *tri_b, v3d direction)
 {
 	const gap_side *b = &w->side[GAP_B];
@@ -369,8 +379,9 @@ static void start_walk(gap_walk *w, const cr_collider *a, const cr_collider *b, 
 	const double size = (double)a->scale + (double)b->scale, reach = size + size_of(b_in_a);
 	w->side[GAP_A] = (gap_side){ a, m3d_transposed(b_to_a), v3d_neg(m3d_tmul(b_to_a, b_in_a)), zero };
 	w->side[GAP_B] = (gap_side){ b, *b_to_a, b_in_a, zero };
-	// Some thirty roundings of 2^-53 at worst. Where the bodies are so far apart that the distances of all pairs round to the
-	// same few numbers, no more than a millionth of their size is given, or no pair could be dropped.
+	// Some thirty roundings of 2^-53 at worst. Where the bodies are so far apart that the distances
+	// of all pairs round to the same few numbers, no more than a millionth of their size is given,
+	// or no pair could be dropped.
 	w->margin = reach * 0x1p-46;
 	w->margin = w->margin < 1e-6 * size ? w->margin : 1e-6 * size;
 	w->needle = reach * 0x1p-47;
@@ -378,7 +389,8 @@ static void start_walk(gap_walk *w, const cr_collider *a, const cr_collider *b, 
 	w->top = 1;
 }
 
-/// The triangle of a side nearest to a point in its frame, by float, and the point of it. -1 where float says nothing.
+/// The triangle of a side nearest to a point in its frame, by float, and the point of it. -1 where
+/// float says nothing.
 static int32_t nearest_of_side(const gap_side *s, v3d p, v3d *on)
 {
 	const float point[3] = { (float)p.x, (float)p.y, (float)p.z };
@@ -392,8 +404,9 @@ static int32_t nearest_of_side(const gap_side *s, v3d p, v3d *on)
 	return number;
 }
 
-/// A good pair to begin with: from the middle of B to the nearest triangle of A, from there to the nearest one of B, and back,
-/// until nothing changes. The pair found this way is often the best, and nearly all of both trees is never looked at.
+/// A good pair to begin with: from the middle of B to the nearest triangle of A, from there to the
+/// nearest one of B, and back, until nothing changes. The pair found this way is often the best,
+/// and nearly all of both trees is never looked at.
 static void guess_pair(gap_walk *w)
 {
 	const gap_side *a = &w->side[GAP_A], *b = &w->side[GAP_B];
@@ -422,7 +435,8 @@ bool CR_ISA_NAME(cr_gap)(
 		return false;
 	gap_walk w;
 	w.best = gap;
-	// A hair more, so that a distance of just max_distance is not lost to the rounding of the square.
+	// A hair more, so that a distance of just max_distance is not lost to the rounding of the
+	// square.
 	*gap = (cr_collider_gap){ .distance2 = max_distance * max_distance * (1 + 0x1p-50), .a = -1, .b = -1 };
 	start_walk(&w, a, b, b_to_a, b_in_a);
 	set_limit(&w, max_distance);

@@ -1,8 +1,10 @@
-/// The inside-outside grid: which cells of a closed mesh's box the surface touches, and on which side the others lie.
+/// The inside-outside grid: which cells of a closed mesh's box the surface touches, and on which
+/// side the others lie.
 ///
-/// Cells that a triangle may touch are marked; the remaining cells fall into pieces connected through faces, each wholly inside
-/// or outside, and one winding number decides for a piece. Cost: cells + triangle-cell overlaps + one ray a piece. A refinement
-/// of "only vertices inside the intersection of the bounding volumes cast a ray": the grid is a tighter bounding volume.
+/// Cells that a triangle may touch are marked; the remaining cells fall into pieces connected
+/// through faces, each wholly inside or outside, and one winding number decides for a piece. Cost:
+/// cells + triangle-cell overlaps + one ray a piece. A refinement of "only vertices inside the
+/// intersection of the bounding volumes cast a ray": the grid is a tighter bounding volume.
 
 #include "base/array.h"
 #include "base/radix.h"
@@ -13,21 +15,21 @@
 static const uint8_t PADDING_BYTE = 0xff;
 enum {
 	FAR = CR_CELL_DISTANCE - 1,
-	// The most cells that the boxes of all triangles may touch, counted once for each. Meshes of even triangles touch 10 to 30
-	// each.
+	// The most cells that the boxes of all triangles may touch, counted once for each. Meshes of
+	// even triangles touch 10 to 30 each.
 	OVERLAPS = 1 << 22,
 	OVERLAPS_PER_CELL = 16,
 	OVERLAPS_PER_TRIANGLE = 256,
-	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48 6,542, 64 4,886; beyond 48
-	// the grid of a 902-triangle body leaves the first-level cache.
+	// Rays left to cast on the recorded avalanche, at rest: 24 cells 13,514 a step, 32 10,022, 48
+	// 6,542, 64 4,886; beyond 48 the grid of a 902-triangle body leaves the first-level cache.
 	FINEST = 48,
 	COARSEST = 4,
 	// Triangles for each further cell along the longest side. Detection in a pile of 216 bodies:
 	// with 80 triangles 8 cells were 2 % faster than 48, with 192 triangles 13 cells 5 % slower.
 	TRIANGLES_PER_CELL = 20,
-	// A mesh of fewer triangles has no grid of its own accord: it would take half of the time that a mesh of 12 takes to be
-	// made. A step of a pile of 216 bodies of 12 to 64 triangles takes 0.96 to 1.02 times as long without (80 triangles: 1.04
-	// to 1.11 times).
+	// A mesh of fewer triangles has no grid of its own accord: it would take half of the time that
+	// a mesh of 12 takes to be made. A step of a pile of 216 bodies of 12 to 64 triangles takes
+	// 0.96 to 1.02 times as long without (80 triangles: 1.04 to 1.11 times).
 	FEWEST_TRIANGLES = 64,
 };
 
@@ -59,7 +61,8 @@ static cell_range cells_around(const cr_grid *g, const v3d corner[3])
 	return range;
 }
 
-/// At least as many cells as the boxes of the triangles touch: a side of so many cells reaches into one or two more.
+/// At least as many cells as the boxes of the triangles touch: a side of so many cells reaches into
+/// one or two more.
 static double most_overlaps(const cr_collider *c, const cr_grid *g)
 {
 	double sum = 0;
@@ -77,8 +80,9 @@ static double most_overlaps(const cr_collider *c, const cr_grid *g)
 	return 1.01 * sum;
 }
 
-/// Do the boxes of the triangles touch more cells than a grid is worth? Where they are long against their distances these are
-/// far more than the cells or the triangles: a field of 10,000 x 2 samples, 1 mm and 1 km apart, took 82 s.
+/// Do the boxes of the triangles touch more cells than a grid is worth? Where they are long against
+/// their distances these are far more than the cells or the triangles: a field of 10,000 x 2
+/// samples, 1 mm and 1 km apart, took 82 s.
 static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 {
 	const int64_t allowed = OVERLAPS + OVERLAPS_PER_CELL * cell_count(g) + OVERLAPS_PER_TRIANGLE * (int64_t)c->triangle_count;
@@ -97,8 +101,8 @@ static bool overlaps_are_many(const cr_collider *c, const cr_grid *g)
 	return overlaps > allowed;
 }
 
-/// As many cells along the longest side as a mesh of so many triangles is worth, or 0. With 48 cells a
-/// small mesh would take nearly all of its time to make the grid.
+/// As many cells along the longest side as a mesh of so many triangles is worth, or 0. With 48
+/// cells a small mesh would take nearly all of its time to make the grid.
 static int32_t resolution_by_size(int32_t triangles)
 {
 	if (triangles < FEWEST_TRIANGLES)
@@ -107,7 +111,8 @@ static int32_t resolution_by_size(int32_t triangles)
 	return resolution < FINEST ? resolution : FINEST;
 }
 
-/// Choose the cells: as many as are asked for along the longest side, or fewer until neither they nor the work is too much.
+/// Choose the cells: as many as are asked for along the longest side, or fewer until neither they
+/// nor the work is too much.
 static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 {
 	float longest = 0;
@@ -119,7 +124,8 @@ static void place_grid(const cr_collider *c, int32_t resolution, cr_grid *g)
 		if (!is_usable(g))
 			return;
 		for (int k = 0; k < 3; k++) {
-			// One empty layer all round, so that the outside is one piece and rounding cannot step off the grid.
+			// One empty layer all round, so that the outside is one piece and rounding cannot step
+			// off the grid.
 			g->size[k] = (int32_t)((c->upper[k] - c->lower[k]) * g->inverse_cell) + 4;
 			g->origin[k] = c->lower[k] - 1.5f * g->cell;
 		}
@@ -146,8 +152,8 @@ typedef struct parting_axis {
 	double lower, upper;
 } parting_axis;
 
-// Axes that may part a triangle from a box, besides those of the box: its normal, and the products of its edges with the box's
-// (Akenine- Moeller, Fast 3D Triangle-Box Overlap Testing, 2001).
+// Axes that may part a triangle from a box, besides those of the box: its normal, and the products
+// of its edges with the box's (Akenine- Moeller, Fast 3D Triangle-Box Overlap Testing, 2001).
 enum { PARTING_AXES = 10 };
 
 // In cells: half a cell, and a thousandth more on each side.
@@ -305,8 +311,8 @@ static void mark_rows(cr_grid *g, int32_t number, const row_set *rows, int32_t y
 	}
 }
 
-/// List the cells that a triangle touches, and mark them. Cells count as larger by a thousandth on each side. false: out of
-/// memory.
+/// List the cells that a triangle touches, and mark them. Cells count as larger by a thousandth on
+/// each side. false: out of memory.
 static bool mark_triangle(carom_context *context, cr_grid *g, int32_t number, const v3d corner[3], span_list *spans)
 {
 	const cell_range r = cells_around(g, corner);
@@ -363,11 +369,13 @@ static const float DIRECTION[3] = { 0.5f, 0.7f, 0.3f };
 
 // ---- Pieces ----
 
-/// Cells of a row that the surface does not touch, first..end-1. Runs that share faces of cells are one piece.
+/// Cells of a row that the surface does not touch, first..end-1. Runs that share faces of cells are
+/// one piece.
 typedef struct run {
 	int32_t first;
 	int32_t end;
-	int32_t parent; // a run of the same piece that is not behind this one; the first run of a piece is its own
+	// a run of the same piece that is not behind this one; the first run of a piece is its own
+	int32_t parent;
 } run;
 
 typedef struct run_list {
@@ -444,8 +452,9 @@ static void join_runs(const cr_grid *g, const run_list *list)
 	}
 }
 
-/// Give all cells that the surface does not touch their sides: one ray from the first cell of each piece.
-/// Returns the winding number of all pieces inside, or 0 where they differ or there are none.
+/// Give all cells that the surface does not touch their sides: one ray from the first cell of each
+/// piece. Returns the winding number of all pieces inside, or 0 where they differ or there are
+/// none.
 static int set_sides(carom_context *context, const cr_collider *c, cr_grid *g, const run_list *list)
 {
 	int inside = 0;
@@ -470,15 +479,16 @@ static int set_sides(carom_context *context, const cr_collider *c, cr_grid *g, c
 	return differ ? 0 : inside;
 }
 
-/// The most runs that there may be: a row has one more than stretches of touched cells, which are no more than spans and have a
-/// cell between them.
+/// The most runs that there may be: a row has one more than stretches of touched cells, which are
+/// no more than spans and have a cell between them.
 static int64_t most_runs(const cr_grid *g, int64_t spans)
 {
 	const int64_t rows = (int64_t)g->size[1] * g->size[2], by_cells = rows * ((g->size[0] + 1) / 2);
 	return rows + spans < by_cells ? rows + spans : by_cells;
 }
 
-/// Find the pieces of the cells that are not touched, and their sides. *inside: as set_sides. false: out of memory.
+/// Find the pieces of the cells that are not touched, and their sides. *inside: as set_sides.
+/// false: out of memory.
 static bool classify(carom_context *context, const cr_collider *c, cr_grid *g, int64_t spans, int *inside)
 {
 	run_list list = { .rows = g->size[1] * g->size[2] };
@@ -503,7 +513,8 @@ static uint8_t lesser(uint8_t a, uint8_t b) { return a < b ? a : b; }
 
 enum { LANES = 16 }; // bytes that are worked on side by side
 
-/// The grid's distances with rows of whole lanes, a far lane before and behind each, and far rows around them in y and z.
+/// The grid's distances with rows of whole lanes, a far lane before and behind each, and far rows
+/// around them in y and z.
 typedef struct room {
 	uint8_t *bytes;
 	int64_t row_bytes; // of a row with the lanes around it
@@ -538,7 +549,8 @@ static void measure_row(const cr_grid *g, int32_t row, uint8_t *distances)
 /// The least of a cell and the two beside it in its row.
 static inline uint8_t least_of_three(const uint8_t *cell) { return lesser(lesser(cell[-1], cell[0]), cell[1]); }
 
-/// Lower a row by the four rows that are done. One plain loop over no other memory, which compilers turn into vectors.
+/// Lower a row by the four rows that are done. One plain loop over no other memory, which compilers
+/// turn into vectors.
 static void lower_row(uint8_t *restrict row, int64_t count, const uint8_t *restrict beside, const uint8_t *restrict lower,
 	const uint8_t *restrict middle, const uint8_t *restrict upper)
 {
@@ -571,10 +583,11 @@ static void measure_room(const cr_grid *g, const room *r)
 	}
 }
 
-/// Chebyshev distances to the touched cells. A shortest way of a king may begin along x, which the distances within rows tell,
-/// and goes from row to row then, with steps along x or without. For those one sweep forward and one backward are enough
-/// (Rosenfeld, Pfaltz, Distance Functions on Digital Pictures, 1968). Cells of a row beyond the grid are far, or at their true
-/// distance. false: out of memory.
+/// Chebyshev distances to the touched cells. A shortest way of a king may begin along x, which the
+/// distances within rows tell, and goes from row to row then, with steps along x or without. For
+/// those one sweep forward and one backward are enough (Rosenfeld, Pfaltz, Distance Functions on
+/// Digital Pictures, 1968). Cells of a row beyond the grid are far, or at their true distance.
+/// false: out of memory.
 static bool measure_distances(carom_context *context, const cr_grid *g)
 {
 	room r = { NULL, (g->size[0] + 3 * LANES - 1) / LANES * LANES, g->size[1] + 2, g->size[2] + 2 };
@@ -598,8 +611,8 @@ static void number_touched(cr_grid *g)
 	}
 }
 
-/// Add a triangle to the cells of a row that it touches, whose records follow one another. One triangle too many is counted, so
-/// that the list is known to be too long.
+/// Add a triangle to the cells of a row that it touches, whose records follow one another. One
+/// triangle too many is counted, so that the list is known to be too long.
 static void list_span(const cr_grid *g, const span *s)
 {
 	cr_touched_cell *cells = cr_touched_cell_at(g, s->first);
@@ -631,8 +644,8 @@ static exact_plane plane_of(const v3d corner[3])
 
 static bool is_lost(const exact_plane *p) { return p->normal.x == 0 && p->normal.y == 0 && p->normal.z == 0; }
 
-/// On which side of its triangles the anchor of a listed cell lies. false: too near one of them, or their planes, for floats to
-/// tell, or for the winding number around it.
+/// On which side of its triangles the anchor of a listed cell lies. false: too near one of them, or
+/// their planes, for floats to tell, or for the winding number around it.
 static bool place_anchor(const cr_collider *c, const exact_plane *planes, const float anchor[3], cr_touched_cell *cell)
 {
 	for (int i = 0; i < cell->count; i++) {
@@ -647,8 +660,9 @@ static bool place_anchor(const cr_collider *c, const exact_plane *planes, const 
 	return true;
 }
 
-/// How often the surface winds around the anchor of a touched cell, from a point in a cell beside it that is not touched: only
-/// the cell's own triangles can lie between them. false: rounding leaves it open.
+/// How often the surface winds around the anchor of a touched cell, from a point in a cell beside
+/// it that is not touched: only the cell's own triangles can lie between them. false: rounding
+/// leaves it open.
 static bool winding_from(const cr_collider *c, const exact_plane *planes, const cr_touched_cell *cell, const float from[3],
 	const float anchor[3], int *winding)
 {
@@ -668,8 +682,8 @@ static bool winding_from(const cr_collider *c, const exact_plane *planes, const 
 	return true;
 }
 
-/// winding_from for the neighbours of a touched cell, one after the other. inside: winding number of cells inside, 0: not
-/// known.
+/// winding_from for the neighbours of a touched cell, one after the other. inside: winding number
+/// of cells inside, 0: not known.
 static bool winding_from_neighbours(const cr_collider *c, const cr_grid *g, const exact_plane *planes, int inside,
 	const int32_t at[3], const cr_touched_cell *cell, const float anchor[3], int *winding)
 {
@@ -710,8 +724,8 @@ static void place_anchor_of(const cr_bvh_kernels *kernels, const cr_collider *c,
 		cell->count = 0;
 }
 
-/// The sides and windings of the anchors of the touched cells; where these cannot be told, or a thousandth of a cell is less
-/// than the rounding of coordinates, the list is dropped.
+/// The sides and windings of the anchors of the touched cells; where these cannot be told, or a
+/// thousandth of a cell is less than the rounding of coordinates, the list is dropped.
 static void place_anchors(carom_context *context, const cr_collider *c, const exact_plane *planes, int inside, cr_grid *g)
 {
 	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(context->simd);
@@ -803,8 +817,9 @@ carom_result cr_grid_build(carom_context *context, const cr_collider *c, int32_t
 
 // ---- Refitting ----
 //
-// All triangles that changed lie in one box of cells, as they were and as they are. Only cells of that box are touched
-// otherwise or change sides. Distances change around it, as far as the nearest touched cell may have been in the box.
+// All triangles that changed lie in one box of cells, as they were and as they are. Only cells of
+// that box are touched otherwise or change sides. Distances change around it, as far as the nearest
+// touched cell may have been in the box.
 
 /// A grid that is brought up to date.
 typedef struct refit {
@@ -894,8 +909,8 @@ static bool cut_span(const refit *r, span *s)
 	return s->count > 0;
 }
 
-/// Mark the touched cells of the box again. Triangles that reach beyond it mark cells there that are marked. false: out of
-/// memory.
+/// Mark the touched cells of the box again. Triangles that reach beyond it mark cells there that
+/// are marked. false: out of memory.
 static bool mark_box(refit *r)
 {
 	clear_touched(r->grid, &r->box);
@@ -964,7 +979,8 @@ static cell_range widen(const cr_grid *g, const cell_range *box, int32_t by)
 	return wide;
 }
 
-/// Are all cells of a layer around a box, which is as far away as the layer's number, nearer to a touched cell than to the box?
+/// Are all cells of a layer around a box, which is as far away as the layer's number, nearer to a
+/// touched cell than to the box?
 static bool is_settled(const cr_grid *g, const cell_range *box, int32_t layer)
 {
 	const cell_range wide = widen(g, box, layer), inner = widen(g, box, layer - 1);
@@ -982,8 +998,8 @@ static bool is_settled(const cr_grid *g, const cell_range *box, int32_t layer)
 	return true;
 }
 
-/// Begin a row of a room: cells of the inner box at 0 or far, the layer around it at its distances, and the values that follow
-/// along the row.
+/// Begin a row of a room: cells of the inner box at 0 or far, the layer around it at its distances,
+/// and the values that follow along the row.
 static void begin_row(const cr_grid *g, const cell_range *wide, const cell_range *inner, int32_t y, int32_t z, uint8_t *row)
 {
 	const int32_t count = wide->last[0] - wide->first[0] + 1;
@@ -1016,8 +1032,8 @@ static void measure_part(cr_grid *g, const cell_range *wide, const cell_range *i
 	}
 }
 
-/// Bring distances up to date. Beyond a layer that is settled they stay, and its own count as those of touched cells. false:
-/// out of memory.
+/// Bring distances up to date. Beyond a layer that is settled they stay, and its own count as those
+/// of touched cells. false: out of memory.
 static bool measure_around(refit *r)
 {
 	cr_grid *g = r->grid;
@@ -1036,7 +1052,8 @@ static bool measure_around(refit *r)
 	return true;
 }
 
-/// Is the side of a cell known, which is beyond the box or before the row (y, z) of it? Touched cells have none.
+/// Is the side of a cell known, which is beyond the box or before the row (y, z) of it? Touched
+/// cells have none.
 static bool is_known(const refit *r, int32_t x, int32_t y, int32_t z, bool before)
 {
 	const cr_grid *g = r->grid;
@@ -1045,7 +1062,8 @@ static bool is_known(const refit *r, int32_t x, int32_t y, int32_t z, bool befor
 	return (before || !is_in(&r->box, x, y, z)) && !is_touched(g, cell_index(g, x, y, z));
 }
 
-/// The side of cells first..end-1 of a row of the box, none of them touched: that of a cell beside them, or a ray tells.
+/// The side of cells first..end-1 of a row of the box, none of them touched: that of a cell beside
+/// them, or a ray tells.
 static uint8_t side_of_run(const refit *r, int32_t first, int32_t end, int32_t y, int32_t z)
 {
 	static const int32_t steps[4][2] = { { -1, 0 }, { 0, -1 }, { 1, 0 }, { 0, 1 } };

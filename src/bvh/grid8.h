@@ -5,7 +5,8 @@
 #include "bvh/collider.h"
 #include "math/box8.h"
 
-/// The cells that eight points count to (cr_cell_of), along each axis; returns their indices. Whole numbers below 2^24: exact.
+/// The cells that eight points count to (cr_cell_of), along each axis; returns their indices. Whole
+/// numbers below 2^24: exact.
 static inline f8 grid_cells(const cr_grid *grid, const f8 point[3], f8 cell[3])
 {
 	f8 index = f8_set1(0);
@@ -17,15 +18,16 @@ static inline f8 grid_cells(const cr_grid *grid, const f8 point[3], f8 cell[3])
 	return index;
 }
 
-/// The values of the cells of eight points (see CR_CELL_INSIDE). Points beyond the grid count as the nearest point of
-/// it: that is no farther from anything in the grid than they are.
+/// The values of the cells of eight points (see CR_CELL_INSIDE). Points beyond the grid count as
+/// the nearest point of it: that is no farther from anything in the grid than they are.
 static inline f8 grid_at(const cr_grid *grid, const f8 point[3])
 {
 	f8 cell[3];
 	return f8_gather_bytes(grid->cells, grid_cells(grid, point, cell));
 }
 
-/// Middles and largest half extents of boxes; the latter in cells, with a thousandth of a cell for the roundings of the middle.
+/// Middles and largest half extents of boxes; the latter in cells, with a thousandth of a cell for
+/// the roundings of the middle.
 static inline f8 measure_boxes(const cr_grid *grid, const box8 *boxes, float margin, f8 middle[3])
 {
 	const f8 half = f8_set1(0.5f);
@@ -37,8 +39,8 @@ static inline f8 measure_boxes(const cr_grid *grid, const box8 *boxes, float mar
 	return f8_add(f8_mul(f8_add(reach, f8_set1(margin)), f8_set1(grid->inverse_cell)), f8_set1(0.001f));
 }
 
-/// Boxes whose points all lie farther than margin from the surface: the nearest touched cell is d cells from the middle's cell,
-/// so at least d - 1 cells from the middle along some axis.
+/// Boxes whose points all lie farther than margin from the surface: the nearest touched cell is d
+/// cells from the middle's cell, so at least d - 1 cells from the middle along some axis.
 static inline uint32_t grid_clear(const cr_grid *grid, const box8 *boxes, float margin)
 {
 	if (!grid->cells)

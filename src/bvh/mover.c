@@ -14,8 +14,8 @@
 ///
 /// A plane is one part, and the only normal that is tried with it is its own (cr_bound_over_plane).
 ///
-/// Half of the tolerance is left of each gap, so parts that begin at a handed-down time are still apart
-/// there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
+/// Half of the tolerance is left of each gap, so parts that begin at a handed-down time are still
+/// apart there. Cost: O(log n) pairs of boxes where the surfaces come near each other in one place.
 
 #include "bvh/mover_walk.h"
 #include "geom/convex_query.h"
@@ -99,7 +99,8 @@ cr_convex cr_part_convex(const cr_mover *m, uint32_t part)
 
 // ---- Two bodies, or a body and a plane ----
 
-/// Turn a separation the other way about: A becomes B. apart: from the place of the new A to that of the old one.
+/// Turn a separation the other way about: A becomes B. apart: from the place of the new A to that
+/// of the old one.
 static void swap_sides(cr_separation *s, v3d apart)
 {
 	const v3d on_a = s->on_a;
@@ -204,7 +205,8 @@ typedef struct placed_boxes {
 	v3d apart;
 } placed_boxes;
 
-/// A direction across which two boxes may be parted, from B to A: along an axis of either, or between their middles.
+/// A direction across which two boxes may be parted, from B to A: along an axis of either, or
+/// between their middles.
 static v3d axis_of(const placed_boxes *p, int axis)
 {
 	const m3d *m = &p->rotation[axis / 3 % 2];

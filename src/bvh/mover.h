@@ -13,7 +13,8 @@ typedef struct cr_mover {
 	const cr_collider *collider; // of a mesh; NULL: none
 	cr_motion motion;            // neither: a plane, the half space z <= 0 of its frame
 	bool two_sided;              // of a mesh: its triangles have no front
-	double sinking;              // of a body that touches another: how much deeper it may get; 0: half of the tolerance
+	// of a body that touches another: how much deeper it may get; 0: half of the tolerance
+	double sinking;
 } cr_mover;
 
 typedef struct cr_mover_impact {
@@ -28,15 +29,16 @@ typedef struct cr_part_pair {
 	uint32_t part[2];
 } cr_part_pair;
 
-/// Room for a search, 11 KB, which need not be set. Apart, for some callers have no such stack left.
+/// Room for a search, 11 KB, which need not be set. Apart, for some callers have no such stack
+/// left.
 typedef struct cr_mover_scratch {
 	cr_part_pair stack[CR_TWO_TREES_STACK];
 } cr_mover_scratch;
 
 /// Finds the first time before limit (0 to 1) at which A and B come within tolerance (above 0) of
-/// each other. A closed mesh is solid: a body that begins inside is CR_IMPACT_TOUCHING, and separation
-/// leads its middle out through the nearest point of the surface. Else with a mesh separation is
-/// not set: cr_find_nearest_parts tells it. A mesh without triangles is near nothing.
+/// each other. A closed mesh is solid: a body that begins inside is CR_IMPACT_TOUCHING, and
+/// separation leads its middle out through the nearest point of the surface. Else with a mesh
+/// separation is not set: cr_find_nearest_parts tells it. A mesh without triangles is near nothing.
 void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b,
 	double tolerance, double limit, cr_mover_impact *impact);
 
@@ -44,8 +46,8 @@ void cr_find_mover_impact(const cr_bvh_kernels *kernels, cr_mover_scratch *scrat
 /// separation_time. Overlapping parts count by their depth. False: a mesh has no triangles.
 bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
 
-/// Does one of A and B, neither a mesh without triangles, begin inside the other, a closed mesh? Then impact is
-/// CR_IMPACT_TOUCHING, and separation leads it out; else impact stays.
+/// Does one of A and B, neither a mesh without triangles, begin inside the other, a closed mesh?
+/// Then impact is CR_IMPACT_TOUCHING, and separation leads it out; else impact stays.
 bool cr_find_inside(const cr_bvh_kernels *kernels, const cr_mover *a, const cr_mover *b, cr_mover_impact *impact);
 
 /// Do A and B touch at the beginning (within tolerance of each other, or overlapping)? Then finds

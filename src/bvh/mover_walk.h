@@ -11,7 +11,8 @@ struct cr_descent {
 	cr_mover_box whole[2]; // of a plane: unused
 	double tolerance;
 	double limit; // pairs with this key or a higher one are of no use
-	/// Returns the least key that anything in two boxes may have; from is that of the parts that hold them.
+	/// Returns the least key that anything in two boxes may have; from is that of the parts that
+	/// hold them.
 	double (*bound)(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
 	/// Looks at two bodies or triangles.
 	void (*meet)(cr_descent *d, const cr_part_pair *pair);
@@ -31,7 +32,8 @@ static inline int32_t cr_part_triangle(const cr_mover *m, uint32_t part)
 	return m->collider ? cr_triangle_of_part(part) : -1;
 }
 
-/// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks at.
+/// Returns the convex body of a part that is not to be opened. Of a plane: one that nobody looks
+/// at.
 cr_convex cr_part_convex(const cr_mover *m, uint32_t part);
 /// Measures two such parts at a time. Axes of the world, origin at A's position.
 void cr_measure_parts(
@@ -42,7 +44,8 @@ bool cr_prepare_descent(cr_descent *d, cr_mover_scratch *scratch, const cr_mover
 void cr_set_descent_time(cr_descent *d, double time);
 /// Hands each pair of parts whose key is below the limit to meet.
 void cr_descend(cr_descent *d);
-/// Keys of a walk: a time before which two boxes are apart by more than half of the tolerance, -INFINITY for 0.
+/// Keys of a walk: a time before which two boxes are apart by more than half of the tolerance,
+/// -INFINITY for 0.
 double cr_bound_time(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);
 /// Keys of a walk: how far two boxes are apart at the time of the walk, at least.
 double cr_bound_gap(const cr_descent *d, const cr_mover_box *a, const cr_mover_box *b, double from);

@@ -1,12 +1,14 @@
-/// Pairs of triangles of two colliders that may meet, or come within a reach of each other: both wide trees. Compiled once for
-/// each instruction set (CR_ISA).
+/// Pairs of triangles of two colliders that may meet, or come within a reach of each other: both
+/// wide trees. Compiled once for each instruction set (CR_ISA).
 ///
-/// The collider with fewer triangles is the source: its tree is walked first, and the target's box and grid drop triangles that
-/// cannot meet the target's surface. Each block of eight source triangles that is left is turned into the target's frame once,
-/// and walks the target's tree with its box. The boxes that it meets are listed: leaves first, then lanes of the source in
-/// them, then pairs. Each list is a flat loop, in which the overlap of boxes decides where the next entry goes and nothing
-/// else: taken depth first, with a branch for each child and lane, a pair of bodies had 146 branches foreseen wrongly
-/// (callgrind's model), so it has 45, and a step at rest takes 3 % less for more instructions.
+/// The collider with fewer triangles is the source: its tree is walked first, and the target's box
+/// and grid drop triangles that cannot meet the target's surface. Each block of eight source
+/// triangles that is left is turned into the target's frame once, and walks the target's tree with
+/// its box. The boxes that it meets are listed: leaves first, then lanes of the source in them,
+/// then pairs. Each list is a flat loop, in which the overlap of boxes decides where the next entry
+/// goes and nothing else: taken depth first, with a branch for each child and lane, a pair of
+/// bodies had 146 branches foreseen wrongly (callgrind's model), so it has 45, and a step at rest
+/// takes 3 % less for more instructions.
 
 #include "bvh/bvh_isa.h"
 #include "bvh/grid8.h"
@@ -18,8 +20,10 @@ typedef struct tri8 {
 	f8 corner[3][3];
 	f8 normal[3]; // not unit
 	f8 offset;    // normal . corner 0
-	f8 tolerance; // bound on the rounding of normal . p - offset for p that are looked at: the size times a margin
-	f8 size;      // of the normal, and of its rounding
+	// bound on the rounding of normal . p - offset for p that are looked at: the size times a
+	// margin
+	f8 tolerance;
+	f8 size; // of the normal, and of its rounding
 	box8 box;
 } tri8;
 
@@ -42,8 +46,8 @@ static inline void bound_corners(tri8 *t, f8 margin)
 	}
 }
 
-/// At least the length of a normal as it would be without rounding. size: see plane_of. Scaled, so that no square overflows or
-/// vanishes.
+/// At least the length of a normal as it would be without rounding. size: see plane_of. Scaled, so
+/// that no square overflows or vanishes.
 static f8 normal_length(const f8 normal[3], f8 size)
 {
 	const f8 largest = f8_max(f8_max(f8_max(f8_abs(normal[0]), f8_abs(normal[1])), f8_abs(normal[2])), f8_set1(0x1p-126f));
@@ -80,7 +84,8 @@ static inline void place_triangles(const cr_tri8 *block, const cr_transform *m, 
 	bound_corners(t, f8_set1(growth));
 }
 
-/// The planes of placed triangles. The normal is made before the transform, where the corners are exact, and turned.
+/// The planes of placed triangles. The normal is made before the transform, where the corners are
+/// exact, and turned.
 static inline void place_planes(const cr_tri8 *block, const cr_transform *m, tri8 *t)
 {
 	f8 own[3][3], normal[3];
@@ -105,7 +110,8 @@ static inline m8 straddles(const f8 d[3], f8 tolerance)
 
 /// A block of the source in the target's frame, as arrays for taking one triangle at a time.
 typedef struct source_block {
-	box8 boxes;                   // of the triangles; empty in lanes that cannot come near the target
+	// of the triangles; empty in lanes that cannot come near the target
+	box8 boxes;
 	float corner[3][3][CR_WIDTH]; // corner, axis, lane
 	float normal[3][CR_WIDTH];
 	float offset[CR_WIDTH];
@@ -127,11 +133,13 @@ typedef struct target_block {
 	const cr_tri8 *block;
 } target_block;
 
-// Blocks of the source in hand, and leaves of the target that they meet: enough for most pairs of bodies at once.
+// Blocks of the source in hand, and leaves of the target that they meet: enough for most pairs of
+// bodies at once.
 enum { PAIR_SOURCES = 16, PAIR_LEAVES = 32 };
 
-/// The triangles in hand are first walked down the target's tree, then all leaves met are tested, then all triangles in them:
-/// each a flat loop, whose branches do not depend on the overlap of boxes.
+/// The triangles in hand are first walked down the target's tree, then all leaves met are tested,
+/// then all triangles in them: each a flat loop, whose branches do not depend on the overlap of
+/// boxes.
 typedef struct pair_walk {
 	const cr_collider *source, *target;
 	const cr_transform *to_target;
@@ -156,9 +164,9 @@ static inline m8 mask_of(uint32_t bits)
 	return i8_lt(i8_set1(0), i8_and(i8_set1((int32_t)bits), i8_load(bit)));
 }
 
-// The loss of float in a transform or in the height over a plane, of the largest coordinate. A coordinate is a sum of up to
-// three products and a translation, each up to sqrt(3) of the coordinates there are: about 20 roundings of 2^-24 at worst, a
-// plane distance 24. 2^-19 is 32.
+// The loss of float in a transform or in the height over a plane, of the largest coordinate. A
+// coordinate is a sum of up to three products and a translation, each up to sqrt(3) of the
+// coordinates there are: about 20 roundings of 2^-24 at worst, a plane distance 24. 2^-19 is 32.
 static const float ROUNDING = 0x1p-19f;
 
 /// The local margins of eight boxes of the source. Apart from the loops that need it seldom.
@@ -230,8 +238,8 @@ static inline void target_heights(const tri8 *target, const source_block *s, int
 		d[c] = f8_sub(dot8(n, target->corner[c]), f8_set1(s->offset[j]));
 }
 
-/// Lanes of the target whose box meets that of lane j of the source, and in which neither triangle lies on one side of the
-/// other's plane.
+/// Lanes of the target whose box meets that of lane j of the source, and in which neither triangle
+/// lies on one side of the other's plane.
 static inline m8 straddling_lanes(const target_block *t, const source_block *s, int j)
 {
 	f8 above[3], below[3];
@@ -241,17 +249,19 @@ static inline m8 straddling_lanes(const target_block *t, const source_block *s, 
 	return m8_and(met, m8_and(straddles(above, t->triangles.tolerance), straddles(below, f8_set1(s->tolerance[j]))));
 }
 
-/// Lower bound on the distance from a plane to the triangle whose corners have these heights over it, in lengths of its normal
-/// (inverse: of that length); negative when the triangle may meet it. The last term is for heights that are lost in the
-/// smallest numbers. Infinitely below zero for a plane that is none.
+/// Lower bound on the distance from a plane to the triangle whose corners have these heights over
+/// it, in lengths of its normal (inverse: of that length); negative when the triangle may meet it.
+/// The last term is for heights that are lost in the smallest numbers. Infinitely below zero for a
+/// plane that is none.
 static inline f8 plane_gap(const f8 d[3], f8 tolerance, f8 inverse)
 {
 	const f8 low = f8_min(f8_min(d[0], d[1]), d[2]), high = f8_max(f8_max(d[0], d[1]), d[2]);
 	return f8_mul(f8_sub(f8_max(low, f8_neg(high)), f8_add(tolerance, f8_set1(0x1p-140f))), inverse);
 }
 
-/// Lower bounds on the distances of the target's triangles from lane j of the source: of their boxes, or of one triangle and
-/// the other's plane. The boxes of the source have grown by reach and a margin that covers the roundings here too.
+/// Lower bounds on the distances of the target's triangles from lane j of the source: of their
+/// boxes, or of one triangle and the other's plane. The boxes of the source have grown by reach and
+/// a margin that covers the roundings here too.
 static inline f8 gaps_to(const target_block *t, const source_block *s, int j, float reach)
 {
 	const f8 shorten = f8_set1(1 - 0x1p-20f), limit = f8_set1(reach);
@@ -279,7 +289,8 @@ typedef struct lane_list {
 	target_block blocks[PAIR_LEAVES];
 } lane_list;
 
-/// Tolerances of the blocks in hand in a walk with local margins: for the largest coordinates among them.
+/// Tolerances of the blocks in hand in a walk with local margins: for the largest coordinates among
+/// them.
 static __attribute__((noinline)) void set_local_tolerances(pair_walk *w, lane_list *l)
 {
 	float of_sources = 0;

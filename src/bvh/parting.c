@@ -1,13 +1,14 @@
 /// See parting.h.
 ///
-/// Moves that part the bodies are points of the space of moves; the shortest one is the point nearest
-/// to the origin. Along one direction the first clear move is found (bvh/clear_way.c), so whatever is
-/// returned parts the two. First directions are tried that are likely: from middle to middle, normals
-/// of bodies with few faces, and some spread evenly. Then the best ones are bettered as in Je, Tang,
-/// Lee, Lee and Kim, PolyDepth: Real-Time Penetration Depth Computation Using Iterative Contact-Space
-/// Projection (2012): the parts that A leaves last tell a half space of moves that are clear of them,
-/// and the nearest point of all half spaces met so far gives the next direction. Where that is nearer
-/// and clear, the search goes on from there; an obstacle in its way brings a half space more.
+/// Moves that part the bodies are points of the space of moves; the shortest one is the point
+/// nearest to the origin. Along one direction the first clear move is found (bvh/clear_way.c), so
+/// whatever is returned parts the two. First directions are tried that are likely: from middle to
+/// middle, normals of bodies with few faces, and some spread evenly. Then the best ones are
+/// bettered as in Je, Tang, Lee, Lee and Kim, PolyDepth: Real-Time Penetration Depth Computation
+/// Using Iterative Contact-Space Projection (2012): the parts that A leaves last tell a half space
+/// of moves that are clear of them, and the nearest point of all half spaces met so far gives the
+/// next direction. Where that is nearer and clear, the search goes on from there; an obstacle in
+/// its way brings a half space more.
 ///
 /// Cost: about a hundred directions, each followed no farther than the best so far.
 
@@ -21,7 +22,8 @@ enum {
 	ROUNDS = 16,
 };
 
-// A start is this much longer than the best at most; starts whose cosine is above the second are one.
+// A start is this much longer than the best at most; starts whose cosine is above the second are
+// one.
 static const double START_LENGTH = 1.6, ALIKE = 0.98;
 // A way that is shorter by less than this share is no gain.
 static const double GAIN = 1e-4;
@@ -189,8 +191,8 @@ static void add_plane(planes *p, const cr_clear_way *way)
 	p->reach[p->count++] = way->reach;
 }
 
-/// The point nearest to the origin of where up to three planes meet: i, j, k, which may be one. false:
-/// they do not meet in one place.
+/// The point nearest to the origin of where up to three planes meet: i, j, k, which may be one.
+/// false: they do not meet in one place.
 static bool meet_planes(const planes *p, int i, int j, int k, v3d *at)
 {
 	const v3d u = p->normal[i], v = p->normal[j];
@@ -258,7 +260,8 @@ static void descend(search *s, const cr_clear_way *start)
 		cr_find_clear_way(s->pair, v3d_scale(move, 1 / length), here.length, &s->known, &way);
 		if (!way.blocked)
 			break;
-		// A way that ends before it comes to the plane left over another one: that one counts alone.
+		// A way that ends before it comes to the plane left over another one: that one counts
+		// alone.
 		if (way.length < length * (1 - GAIN))
 			p.count = 0;
 		add_plane(&p, &way);

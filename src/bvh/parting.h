@@ -11,8 +11,8 @@ bool cr_solid_of_mesh(cr_arena *arena, const cr_collider *collider, const cr_fac
 /// Makes that of a convex body, which must outlive it.
 void cr_solid_of_convex(const cr_convex *convex, cr_solid *solid);
 
-/// Finds a move that parts A from B. Its length is 0 where they do not overlap. The move is proved to
-/// part them; that no shorter one does is not.
+/// Finds a move that parts A from B. Its length is 0 where they do not overlap. The move is proved
+/// to part them; that no shorter one does is not.
 void cr_part_solids(const cr_solid_pair *pair, cr_clear_way *way);
 
 #endif

@@ -1,37 +1,43 @@
-/// Impacts of two bodies that touch when the motion begins: a body that slides over a floor meets a wall of the same
-/// mesh; one that was stopped before a wall pushes on.
+/// Impacts of two bodies that touch when the motion begins: a body that slides over a floor meets a
+/// wall of the same mesh; one that was stopped before a wall pushes on.
 ///
-/// Touching is not to be reported again, meeting something else is. The difference is made by guards: directions n
-/// along which the two touch at the beginning, each with a level g: the least gap along it of all parts that touch
-/// there (negative where they overlap), or half of the tolerance, if that is less. Then a pair of parts (triangles,
-/// convex bodies, a plane) is clear at a time if
+/// Touching is not to be reported again, meeting something else is. The difference is made by
+/// guards: directions n along which the two touch at the beginning, each with a level g: the least
+/// gap along it of all parts that touch there (negative where they overlap), or half of the
+/// tolerance, if that is less. Then a pair of parts (triangles, convex bodies, a plane) is clear at
+/// a time if
 ///     (1) it is apart by more than half of the tolerance, or
-///     (2) along a direction n all points of the one are beyond all points of the other by g - slack at least.
-/// slack is half of the tolerance, or the depth to which the caller lets a body sink in (cr_mover.sinking): a body that tumbles
-/// or slides over an edge gets deeper on its way than it is at both ends, and contacts answer to that. n of (2) is a guard, or
-/// a direction within 25 degrees of one, with that one's g: the normal of a triangle of the pair, or the direction in which the
-/// two are nearest. So a body slides on over flat and curved floors, over edges too; a wall, to which it has no contact yet,
-/// lies beyond the floor in no such direction, and (1) ends within the tolerance of it as always; a body that was stopped
-/// before a wall has a guard against it, which ends when it pushes on.
+///     (2) along a direction n all points of the one are beyond all points of the other by g -
+///         slack at least.
+/// slack is half of the tolerance, or the depth to which the caller lets a body sink in
+/// (cr_mover.sinking): a body that tumbles or slides over an edge gets deeper on its way than it is
+/// at both ends, and contacts answer to that. n of (2) is a guard, or a direction within 25 degrees
+/// of one, with that one's g: the normal of a triangle of the pair, or the direction in which the
+/// two are nearest. So a body slides on over flat and curved floors, over edges too; a wall, to
+/// which it has no contact yet, lies beyond the floor in no such direction, and (1) ends within the
+/// tolerance of it as always; a body that was stopped before a wall has a guard against it, which
+/// ends when it pushes on.
 ///
-/// Each pair is followed through time by proved steps: while (1) holds by conservative advancement (head of
-/// geom/time_of_impact.c), else by the guard that holds longest (head of geom/guard.c). Its impact is where neither
-/// goes on. So before the impact each pair of parts is clear at all times, not only at those that were looked at. The
-/// time that is told is earlier: where the pair came within the tolerance, or, if it touches from the beginning, the
-/// last look at which its gap was g - slack / 4 or more. It is 0 if any two parts that touch approach each other so
-/// fast at the beginning that their gap would fall by that: then a solver sees the approach in their contact, and
-/// and a rest of it that he leaves does not creep. Pairs of boxes are left out where (1) holds to the end, or (2) does so
-/// for the boxes.
+/// Each pair is followed through time by proved steps: while (1) holds by conservative advancement
+/// (head of geom/time_of_impact.c), else by the guard that holds longest (head of geom/guard.c).
+/// Its impact is where neither goes on. So before the impact each pair of parts is clear at all
+/// times, not only at those that were looked at. The time that is told is earlier: where the pair
+/// came within the tolerance, or, if it touches from the beginning, the last look at which its gap
+/// was g - slack / 4 or more. It is 0 if any two parts that touch approach each other so fast at
+/// the beginning that their gap would fall by that: then a solver sees the approach in their
+/// contact, and and a rest of it that he leaves does not creep. Pairs of boxes are left out where
+/// (1) holds to the end, or (2) does so for the boxes.
 ///
-/// Nothing passes through a surface by changing its mind: a guard is taken up only by a pair that has not come from
-/// its other side (the direction in which the two were nearest before does not oppose it; or it was within g along it
-/// at the beginning), a guard is exchanged only for one that leads the same way, and none is taken from the back of a
-/// triangle where the fronts count.
+/// Nothing passes through a surface by changing its mind: a guard is taken up only by a pair that
+/// has not come from its other side (the direction in which the two were nearest before does not
+/// oppose it; or it was within g along it at the beginning), a guard is exchanged only for one that
+/// leads the same way, and none is taken from the back of a triangle where the fronts count.
 ///
-/// Which way touching triangles part: apart, as they are nearest to each other; overlapping, or one behind the other,
-/// along the normal of either, or out by the shortest way, whichever is least deep. Bodies of which two parts overlap
-/// by more than DEEP tolerances are told to be touching and no more: there two parts do not tell the way out, and
-/// a body that is pushed out must not be held.
+/// Which way touching triangles part: apart, as they are nearest to each other; overlapping, or one
+/// behind the other, along the normal of either, or out by the shortest way, whichever is least
+/// deep. Bodies of which two parts overlap by more than DEEP tolerances are told to be touching and
+/// no more: there two parts do not tell the way out, and a body that is pushed out must not be
+/// held.
 
 #include "bvh/mover_walk.h"
 #include "geom/guard.h"
@@ -44,8 +50,9 @@ enum {
 	BOX_STEPS = 4,
 };
 
-static const double ALIKE = 0.999;        // cosine: touching pairs share a guard
-static const double NEAR_GUARD = 0.9;     // cosine: a direction for which the level of a guard counts
+static const double ALIKE = 0.999; // cosine: touching pairs share a guard
+// cosine: a direction for which the level of a guard counts
+static const double NEAR_GUARD = 0.9;
 static const double OPPOSED = -0.5;       // cosine
 static const double LEAST_STEP = 0x1p-12; // of the motion: a guard that holds no longer ends
 
@@ -58,7 +65,8 @@ typedef struct touching {
 	cr_guard guard[MOST_GUARDS];
 	v3d normal[MOST_GUARDS]; // of the guards, world at time 0
 	v3d middle[2];           // of the bodies at time 0
-	double approach;         // least rate of the gap of two parts that touch: their separation and triangles
+	// least rate of the gap of two parts that touch: their separation and triangles
+	double approach;
 	cr_separation first;
 	double nearest; // of the gaps of two parts that touch
 	int32_t triangle[2];
@@ -103,7 +111,8 @@ static void set_pair(const cr_descent *d, const cr_part_pair *parts, part_pair *
 		p->convex[i] = cr_part_convex(m, parts->part[i]);
 		p->body[i] = cr_is_plane(m) ? (cr_guarded){ .motion = &m->motion, .is_plane = true }
 									: cr_guard_convex(&m->motion, &p->convex[i]);
-		if (m->collider && !cr_is_plane(d->mover[1 - i])) // of a plane only its own normal parts anything
+		// of a plane only its own normal parts anything
+		if (m->collider && !cr_is_plane(d->mover[1 - i]))
 			add_face(d, p, i);
 	}
 }
@@ -141,7 +150,8 @@ static cr_guard guard_along(const cr_descent *d, v3d normal, double t)
 typedef struct progress {
 	double time;
 	cr_separation separation;
-	v3d normal;   // along which they are apart there, or were last: as they are nearest, or of the guard; world
+	// along which they are apart there, or were last: as they are nearest, or of the guard; world
+	v3d normal;
 	bool guarded; // normal is that of guard
 	bool found;   // a guard, at this time
 	bool any;     // normal is set
@@ -224,7 +234,8 @@ typedef struct way_out {
 	double rate; // of the gap
 } way_out;
 
-/// Lists the ways out of a pair at time 0: as they are nearest, and along the normals of triangles. Returns how many.
+/// Lists the ways out of a pair at time 0: as they are nearest, and along the normals of triangles.
+/// Returns how many.
 static int list_ways(const cr_descent *d, const part_pair *p, const cr_separation *s, way_out ways[3])
 {
 	int count = 0;
@@ -283,7 +294,8 @@ static void meet_at_the_beginning(cr_descent *d, const cr_part_pair *parts)
 		if (ways[i].gap > best.gap)
 			best = ways[i];
 	}
-	// The shortest way out of a pair may lead aside. It approaches only if it does so along the others too.
+	// The shortest way out of a pair may lead aside. It approaches only if it does so along the
+	// others too.
 	for (int i = 0; i < count; i++) {
 		if (ways[i].gap >= best.gap - t->slack && ways[i].rate > best.rate)
 			best.rate = ways[i].rate;
@@ -480,7 +492,8 @@ static void go_on_apart(const cr_descent *d, const part_pair *p, progress *at, d
 	at->time = speed > 0 ? at->time + (gap - 0.5 * d->tolerance) / speed : (double)INFINITY;
 }
 
-/// Follows a pair from a time before which it is apart. Returns the state at its impact, or CR_IMPACT_NONE.
+/// Follows a pair from a time before which it is apart. Returns the state at its impact, or
+/// CR_IMPACT_NONE.
 static cr_impact_state follow(cr_descent *d, const part_pair *p, progress *at)
 {
 	for (int i = 0; i < MOST_STEPS; i++) {
@@ -514,7 +527,8 @@ static void meet_later(cr_descent *d, const cr_part_pair *parts)
 	d->best->impact = (cr_impact){ state, at.shown_time, at.shown, at.shown_time, 0 };
 	for (int i = 0; i < 2; i++)
 		d->best->triangle[i] = cr_part_triangle(d->mover[i], parts->part[i]);
-	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY; // nothing comes before the beginning
+	// nothing comes before the beginning
+	d->limit = at.shown_time > 0 ? at.shown_time : -(double)INFINITY;
 }
 
 static double sinking_of(const cr_mover *a, const cr_mover *b, double tolerance)

@@ -1,4 +1,5 @@
-/// Parts of a collider's tree, for walks of two trees at once: the whole, the box of a child, or a triangle, each as one number.
+/// Parts of a collider's tree, for walks of two trees at once: the whole, the box of a child, or a
+/// triangle, each as one number.
 #ifndef CR_BVH_TREE_PART_H
 #define CR_BVH_TREE_PART_H
 

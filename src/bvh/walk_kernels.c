@@ -1,15 +1,16 @@
-/// Walks of lines over the triangles of a mesh: from a triangle to the neighbour across an edge that the line passes outside
-/// of, until a triangle holds the line (Lehericey 2013, section 2.1.2, algorithms 1 and 2). Compiled once for each instruction
-/// set (CR_ISA).
+/// Walks of lines over the triangles of a mesh: from a triangle to the neighbour across an edge
+/// that the line passes outside of, until a triangle holds the line (Lehericey 2013, section 2.1.2,
+/// algorithms 1 and 2). Compiled once for each instruction set (CR_ISA).
 ///
-/// Two lines of the thesis are put right: the neighbour becomes the current triangle, and only an edge that is violated is
-/// crossed, also beyond a corner. Corners are sheared into the line's space and the edge functions formed as the watertight
-/// rays do, operation for operation. So the function of an edge seen from one triangle is the negation, to the bit, of that
-/// seen from the other, no line slips between two triangles, and where a walk and a cast meet the same triangle they agree on
-/// t.
+/// Two lines of the thesis are put right: the neighbour becomes the current triangle, and only an
+/// edge that is violated is crossed, also beyond a corner. Corners are sheared into the line's
+/// space and the edge functions formed as the watertight rays do, operation for operation. So the
+/// function of an edge seen from one triangle is the negation, to the bit, of that seen from the
+/// other, no line slips between two triangles, and where a walk and a cast meet the same triangle
+/// they agree on t.
 ///
-/// Eight lines at a time. Most walks end at the first triangle, where lines are read side by side; those that go on are moved
-/// together.
+/// Eight lines at a time. Most walks end at the first triangle, where lines are read side by side;
+/// those that go on are moved together.
 
 #include "bvh/bvh_isa.h"
 #include "math/simd.h"
@@ -50,15 +51,16 @@ typedef struct step8 {
 	i8 next; // place; -1: a border
 } step8;
 
-/// The axis of the largest |direction| becomes z, as in cr_ray_shear_init; x and y keep their order even where z is negative,
-/// which turns the signs of the edge functions and nothing else.
+/// The axis of the largest |direction| becomes z, as in cr_ray_shear_init; x and y keep their order
+/// even where z is negative, which turns the signs of the edge functions and nothing else.
 static void shear_lines(const f8 origin[3], const f8 direction[3], line8 *line)
 {
 	const f8 x = f8_abs(direction[0]), y = f8_abs(direction[1]), z = f8_abs(direction[2]);
 	const m8 along_x = m8_and(f8_le(y, x), f8_le(z, x)), along_y = f8_le(z, y);
 	f8 d[3];
 	for (int k = 0; k < 3; k++) {
-		const int a = (k + 1) % 3, b = (k + 2) % 3, c = k; // where axis k of the shear is for z along x, y, z
+		// where axis k of the shear is for z along x, y, z
+		const int a = (k + 1) % 3, b = (k + 2) % 3, c = k;
 		line->origin[k] = f8_select(along_x, origin[a], f8_select(along_y, origin[b], origin[c]));
 		d[k] = f8_select(along_x, direction[a], f8_select(along_y, direction[b], direction[c]));
 		line->axis[k] =
@@ -79,10 +81,11 @@ static inline i8 corner_at(i8 place)
 /// Index of edge 0: 24 * block + lane.
 static inline i8 across_at(i8 place) { return i8_add(i8_shift_left(i8_and(place, i8_set1(~(CR_WIDTH - 1))), 1), place); }
 
-/// The edge to cross, times CR_WIDTH, where one is violated. u, v, w: functions of the edges 1, 2, 0, turned so that negative
-/// is outside. Of two the more violated one: on a sphere, a torus, a knot and two lumpy bodies that took the fewest steps or as
-/// few as a fixed order, a hash and alternating, and lost about as many lines (fewest for moves of 30 % of the size, 0.07 %
-/// more on a lumpy body for moves of 2 %).
+/// The edge to cross, times CR_WIDTH, where one is violated. u, v, w: functions of the edges 1, 2,
+/// 0, turned so that negative is outside. Of two the more violated one: on a sphere, a torus, a
+/// knot and two lumpy bodies that took the fewest steps or as few as a fixed order, a hash and
+/// alternating, and lost about as many lines (fewest for moves of 30 % of the size, 0.07 % more on
+/// a lumpy body for moves of 2 %).
 static inline i8 choose_edge(f8 u, f8 v, f8 w)
 {
 	const m8 v_lowest = m8_and(f8_le(v, u), f8_le(v, w)), w_lower = f8_le(w, u);
@@ -171,7 +174,8 @@ static uint8_t end_of_lane(const step8 *s, int lane)
 	return s->back >> lane & 1 ? CR_WALK_BACK : CR_WALK_FRONT;
 }
 
-/// The first triangle of up to eight lines, begin of the batch and at of the chunk. The lines are lost until they are found.
+/// The first triangle of up to eight lines, begin of the batch and at of the chunk. The lines are
+/// lost until they are found.
 static void begin_walks(
 	const cr_collider *c, const cr_walk_lines *lines, int32_t begin, int32_t count, int32_t at, walk_chunk *chunk)
 {
@@ -205,8 +209,8 @@ static void begin_walks(
 	} while (going);
 }
 
-/// One more triangle for up to eight active lines, from position from on; those that go on are put at position to and after.
-/// begin: of the chunk in the batch.
+/// One more triangle for up to eight active lines, from position from on; those that go on are put
+/// at position to and after. begin: of the chunk in the batch.
 static int32_t continue_walks(
 	const cr_collider *c, const cr_walk_lines *lines, int32_t begin, int32_t from, int32_t count, int32_t to, walk_chunk *chunk)
 {

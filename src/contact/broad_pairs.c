@@ -1,4 +1,5 @@
-/// Joining the pairs of all workers: two stable counting sorts, by b and then by a. Linear in the numbers of pairs and bodies.
+/// Joining the pairs of all workers: two stable counting sorts, by b and then by a. Linear in the
+/// numbers of pairs and bodies.
 #include "contact/broad_pairs.h"
 #include <string.h>
 

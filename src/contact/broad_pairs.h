@@ -1,5 +1,6 @@
-/// Where the broad phases that run on several workers put their pairs: a list for each worker, joined and sorted at the end, so
-/// that neither the cut of the work nor the order of the workers shows in the result.
+/// Where the broad phases that run on several workers put their pairs: a list for each worker,
+/// joined and sorted at the end, so that neither the cut of the work nor the order of the workers
+/// shows in the result.
 #ifndef CR_CONTACT_BROAD_PAIRS_H
 #define CR_CONTACT_BROAD_PAIRS_H
 
@@ -32,8 +33,9 @@ void cr_pair_sink_count(const cr_pair_sink *sink, cr_broad *broad);
 /// Forget the pairs and counts since the last call.
 void cr_pair_sink_clear(cr_pair_sink *sink);
 
-/// Replace the content of out by all pairs since the last call, a < b, sorted by a, then b, and make the sink empty. Body
-/// numbers are below body_count; no pair was added twice. False when out of memory; out and sink are then empty.
+/// Replace the content of out by all pairs since the last call, a < b, sorted by a, then b, and
+/// make the sink empty. Body numbers are below body_count; no pair was added twice. False when out
+/// of memory; out and sink are then empty.
 bool cr_pair_sink_drain(cr_pair_sink *sink, int32_t body_count, cr_pair_list *out);
 
 #endif

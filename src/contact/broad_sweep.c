@@ -1,13 +1,16 @@
-/// Broad phase by sweep and prune (Baraff 1992; Cohen, Lin, Manocha, Ponamgi, I-COLLIDE, 1995), from scratch each step.
+/// Broad phase by sweep and prune (Baraff 1992; Cohen, Lin, Manocha, Ponamgi, I-COLLIDE, 1995),
+/// from scratch each step.
 ///
-/// Input: the tight boxes of all bodies. Output: overlapping pairs. The boxes are sorted by lower bound along the axis on which
-/// their centres vary most; each is then compared with those that follow until one begins behind its upper bound.
-/// Cost: O(n + k) for k pairs that overlap along the axis; in a cube full of bodies k grows as n^(5/3). Parallel over ranges of
-/// the sorted boxes. The compared boxes are floats relative to a place among most bodies, rounded outward, structure of arrays,
-/// so that a world far from its origin loses nothing and the comparison of a block runs in SIMD registers; pairs that pass are
-/// decided by the double boxes. Where many bodies are so far from there that float would blur their boxes (a world of two heaps
-/// far apart), the ranks of the bounds take their place, which overlap as the bounds do. Boxes without end (planes) are kept
-/// out and compared with all others.
+/// Input: the tight boxes of all bodies. Output: overlapping pairs. The boxes are sorted by lower
+/// bound along the axis on which their centres vary most; each is then compared with those that
+/// follow until one begins behind its upper bound. Cost: O(n + k) for k pairs that overlap along
+/// the axis; in a cube full of bodies k grows as n^(5/3). Parallel over ranges of the sorted boxes.
+/// The compared boxes are floats relative to a place among most bodies, rounded outward, structure
+/// of arrays, so that a world far from its origin loses nothing and the comparison of a block runs
+/// in SIMD registers; pairs that pass are decided by the double boxes. Where many bodies are so far
+/// from there that float would blur their boxes (a world of two heaps far apart), the ranks of the
+/// bounds take their place, which overlap as the bounds do. Boxes without end (planes) are kept out
+/// and compared with all others.
 #include "base/parallel.h"
 #include "base/radix.h"
 #include "contact/broad_pairs.h"
@@ -16,16 +19,19 @@
 
 enum {
 	BLOCK = 16, // boxes compared at a time
-	// Sorted boxes in a piece: below that, claiming a piece costs more than its work (20,000 boxes in a cube, 2 workers).
+	// Sorted boxes in a piece: below that, claiming a piece costs more than its work (20,000 boxes
+	// in a cube, 2 workers).
 	MIN_RANGE = 128,
 	// Ranks are used when more than 1 in BLURRED_SHARE of the boxes are blurred, and BLURRED_FEW.
 	BLURRED_SHARE = 64,
 	BLURRED_FEW = 16,
 };
 
-// Boxes that reach further than this from the origin count as endless: products of floats stay finite below.
+// Boxes that reach further than this from the origin count as endless: products of floats stay
+// finite below.
 static const double END_OF_WORLD = 1e30;
-// Of its distance from the origin: a box that is smaller is blurred. Each side is rounded outward by up to a fifth of that.
+// Of its distance from the origin: a box that is smaller is blurred. Each side is rounded outward
+// by up to a fifth of that.
 static const double BLURRED = 0x1p-20;
 
 /// The rows of the sorted boxes: bounds along the sweep axis and the two others.
@@ -60,7 +66,8 @@ static bool is_finite_box(const cr_body *body)
 
 static bool is_endless(const sweep *s, const cr_body *body)
 {
-	// Written so that a NaN, which huge coordinates can make of the origin, counts as endless; the empty box (inf to -inf) too.
+	// Written so that a NaN, which huge coordinates can make of the origin, counts as endless; the
+	// empty box (inf to -inf) too.
 	bool near = true;
 	for (int k = 0; k < 3; k++) {
 		const double lower = body->lower[k] - s->origin[k], upper = body->upper[k] - s->origin[k];
@@ -88,7 +95,8 @@ static void choose_axis(sweep *s)
 	s->axis = spread.width[2] > spread.width[s->axis] ? 2 : s->axis;
 }
 
-/// A float below / above x by one to three units in the last place: cheaper than the next one. |x| is below END_OF_WORLD.
+/// A float below / above x by one to three units in the last place: cheaper than the next one. |x|
+/// is below END_OF_WORLD.
 static float below(double x)
 {
 	const float f = (float)x;
@@ -144,7 +152,8 @@ static bool is_blurred(const sweep *s, const cr_body *body)
 	return longest < BLURRED * farthest;
 }
 
-/// Part the boxes in bounded ones, whose bodies become the values of the keys, and endless ones. Returns how many are blurred.
+/// Part the boxes in bounded ones, whose bodies become the values of the keys, and endless ones.
+/// Returns how many are blurred.
 static int64_t part_boxes(sweep *s)
 {
 	int64_t blurred = 0;
@@ -164,8 +173,9 @@ static int64_t part_boxes(sweep *s)
 	return blurred;
 }
 
-/// Rank the bounds of the bounded boxes along an axis among each other; equal ones have one rank. Returns the sum of how far
-/// the ranks of each box are apart: twice the number of boxes that overlap along the axis, about.
+/// Rank the bounds of the bounded boxes along an axis among each other; equal ones have one rank.
+/// Returns the sum of how far the ranks of each box are apart: twice the number of boxes that
+/// overlap along the axis, about.
 static double rank_bounds(sweep *s, int axis)
 {
 	float *lower = s->ranks.data + 2 * axis * s->count, *upper = lower + s->count;
@@ -263,8 +273,9 @@ static void add_if_overlapping(sweep *s, int worker, int32_t a, int32_t b)
 		cr_pair_sink_add(&s->sink, worker, a, b);
 }
 
-/// Compare box i with BLOCK boxes from j on: hit[k] is -1 where they overlap. Returns whether any does. Plain loops that
-/// compilers turn into SIMD; they compare only, so the bits do not depend on it.
+/// Compare box i with BLOCK boxes from j on: hit[k] is -1 where they overlap. Returns whether any
+/// does. Plain loops that compilers turn into SIMD; they compare only, so the bits do not depend on
+/// it.
 static int32_t compare_block(const sweep *s, int64_t i, int64_t j, int32_t hit[BLOCK])
 {
 	const float *r = s->rows.data;

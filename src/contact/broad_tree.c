@@ -1,17 +1,21 @@
-/// Broad phase by dynamic trees of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, GDC 2019).
+/// Broad phase by dynamic trees of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, GDC
+/// 2019).
 ///
-/// Input: the tight boxes of all bodies and which of them moved. Output: overlapping pairs. Dynamic bodies are the leaves of
-/// one tree, static and kinematic ones of another, which is never tested against itself. A leaf's box is wider than its body's,
-/// so most motion changes no tree; a leaf is put in again when its body leaves the box. The pairs of overlapping leaf boxes are
-/// kept from step to step: those of changed leaves are asked of the trees again, or all pairs at once when much has changed.
-/// The tight boxes decide each step which of the kept pairs come out. Cost: O(n + p) for p kept pairs when nothing leaves its
-/// box, O(c log n) more for c changed leaves. Serial: updates of the trees. Parallel: asking for pairs. All boxes are in
-/// double, so that neither a world far from its origin nor one far body costs more than another. Boxes without end (planes) are
-/// in no tree and pair with all bodies.
+/// Input: the tight boxes of all bodies and which of them moved. Output: overlapping pairs. Dynamic
+/// bodies are the leaves of one tree, static and kinematic ones of another, which is never tested
+/// against itself. A leaf's box is wider than its body's, so most motion changes no tree; a leaf is
+/// put in again when its body leaves the box. The pairs of overlapping leaf boxes are kept from
+/// step to step: those of changed leaves are asked of the trees again, or all pairs at once when
+/// much has changed. The tight boxes decide each step which of the kept pairs come out. Cost: O(n +
+/// p) for p kept pairs when nothing leaves its box, O(c log n) more for c changed leaves. Serial:
+/// updates of the trees. Parallel: asking for pairs. All boxes are in double, so that neither a
+/// world far from its origin nor one far body costs more than another. Boxes without end (planes)
+/// are in no tree and pair with all bodies.
 ///
-/// Pairs that may not collide are never listed, and subtrees in which no two bodies may are not walked. Where leaves have very
-/// many pairs that boxes or the user's filter then refuse, keeping them would cost more memory than the bodies: beyond a limit
-/// the trees are walked in each step, and only pairs that pass everything are listed.
+/// Pairs that may not collide are never listed, and subtrees in which no two bodies may are not
+/// walked. Where leaves have very many pairs that boxes or the user's filter then refuse, keeping
+/// them would cost more memory than the bodies: beyond a limit the trees are walked in each step,
+/// and only pairs that pass everything are listed.
 #include "base/parallel.h"
 #include "contact/broad_pairs.h"
 #include "math/box3.h"
@@ -19,8 +23,8 @@
 
 enum {
 	NO_NODE = -1,
-	// A tree is rebuilt when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a cube: an insertion costs 3
-	// to 4 times as much as a leaf in a build).
+	// A tree is rebuilt when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a
+	// cube: an insertion costs 3 to 4 times as much as a leaf in a build).
 	REBUILD_SHARE = 4,
 	// All pairs are asked for when at least 1 in REQUERY_SHARE of the bodies changed.
 	REQUERY_SHARE = 8,
@@ -28,7 +32,8 @@ enum {
 	HALVE_DEPTH = 40,
 	MIN_RANGE = 64,
 	PAIRS_PER_TASK = 1024,
-	// No more pairs of leaves are kept than MANY_PAIRS and MANY_EACH for each leaf (spheres packed at random have 7 each).
+	// No more pairs of leaves are kept than MANY_PAIRS and MANY_EACH for each leaf (spheres packed
+	// at random have 7 each).
 	MANY_PAIRS = 1 << 18,
 	MANY_EACH = 16,
 };
@@ -63,7 +68,8 @@ typedef struct filters {
 typedef struct tree {
 	CR_ARRAY(node) nodes;      // count: high-water mark
 	CR_ARRAY(candidate) queue; // as large as nodes
-	CR_ARRAY(filters) filters; // of nodes; valid while pairs are asked for in a world where not all may collide
+	// of nodes; valid while pairs are asked for in a world where not all may collide
+	CR_ARRAY(filters) filters;
 	int32_t root;
 	int32_t free_node; // list through parent
 	int32_t leaves;
@@ -116,7 +122,8 @@ typedef struct broad_tree {
 	bool stale;               // a call failed: flags of changed bodies may have been lost
 	bool kept_valid;          // kept holds the pairs of the trees before this call
 	bool partial;             // only the pairs of changed bodies are asked for
-	bool direct;              // there are too many to be kept: pairs that pass everything are listed at once
+	// there are too many to be kept: pairs that pass everything are listed at once
+	bool direct;
 	const cr_body *bodies;
 } broad_tree;
 
@@ -235,8 +242,8 @@ static candidate queue_pop(tree *t)
 	}
 }
 
-/// The node beside which a leaf adds least area to the tree: branch and bound (Bittner, Hapala, Havran, Fast Insertion-Based
-/// Optimization of Bounding Volume Hierarchies, 2013, section 3.2).
+/// The node beside which a leaf adds least area to the tree: branch and bound (Bittner, Hapala,
+/// Havran, Fast Insertion-Based Optimization of Bounding Volume Hierarchies, 2013, section 3.2).
 static int32_t find_sibling(tree *t, const box3d *leaf)
 {
 	const node *nodes = t->nodes.data;
@@ -274,8 +281,8 @@ static void replace_child(tree *t, int32_t parent, int32_t old, int32_t new)
 	t->nodes.data[new].parent = parent;
 }
 
-/// Exchange a child with a grandchild on the other side when that makes the inner box between them smaller; of the four ways
-/// the best.
+/// Exchange a child with a grandchild on the other side when that makes the inner box between them
+/// smaller; of the four ways the best.
 static void rotate(tree *t, int32_t top)
 {
 	node *nodes = t->nodes.data;
@@ -351,7 +358,8 @@ static void tree_remove(tree *t, int32_t leaf)
 	give_node(t, leaf);
 }
 
-/// Areas of the inner nodes relative to the root's: the surface area heuristic without its constants.
+/// Areas of the inner nodes relative to the root's: the surface area heuristic without its
+/// constants.
 static double tree_cost(const tree *t)
 {
 	if (t->leaves < 2)
@@ -440,7 +448,8 @@ static int32_t split_leaves(const tree *t, const build_job *job)
 	return left > 0 && left < job->count ? left : job->count / 2;
 }
 
-/// Build over leaves that are nodes already; they come in any order and leave in another. Room for all nodes was reserved.
+/// Build over leaves that are nodes already; they come in any order and leave in another. Room for
+/// all nodes was reserved.
 static void tree_build(tree *t, int32_t *leaves, int32_t count)
 {
 	t->root = NO_NODE;
@@ -514,7 +523,8 @@ static void list_changes(broad_tree *t, const cr_body *bodies, int32_t count)
 	}
 }
 
-/// Take the changed bodies of all places out of the trees one by one, or leave that to the build of the trees that get one.
+/// Take the changed bodies of all places out of the trees one by one, or leave that to the build of
+/// the trees that get one.
 static void take_out(broad_tree *t, const bool build[TREES])
 {
 	for (int64_t i = 0; i < t->changed.count; i++) {
@@ -527,7 +537,8 @@ static void take_out(broad_tree *t, const bool build[TREES])
 	}
 }
 
-/// May a body refuse another by cr_filters_pass? (One that is refused by others is among choosy ones, or has no category.)
+/// May a body refuse another by cr_filters_pass? (One that is refused by others is among choosy
+/// ones, or has no category.)
 static bool is_choosy(const cr_body *body)
 {
 	return body->mask != UINT64_MAX || body->category == 0 || body->group != 0 || body->kind > CAROM_DYNAMIC;
@@ -553,7 +564,8 @@ static void put_in(broad_tree *t, const bool build[TREES])
 	}
 }
 
-/// Build a tree from its members: the unchanged ones keep their boxes, since kept pairs rely on them.
+/// Build a tree from its members: the unchanged ones keep their boxes, since kept pairs rely on
+/// them.
 static void build_tree(broad_tree *t, place where)
 {
 	tree *target = &t->trees[where - IN_DYNAMIC];
@@ -623,7 +635,8 @@ static bool has_too_many(const broad_tree *t, int worker)
 	return t->sink.workers[worker].failed || (!t->direct && t->stacks[worker].seen > t->limit);
 }
 
-/// A pair of leaves: into the list of its worker, if the bodies may collide; where pairs are not kept, if it passes everything.
+/// A pair of leaves: into the list of its worker, if the bodies may collide; where pairs are not
+/// kept, if it passes everything.
 static void emit(broad_tree *t, int worker, int32_t a, int32_t b)
 {
 	// Two changed bodies find each other twice.
@@ -763,7 +776,8 @@ static filters filters_of(const cr_body *body)
 	return (filters){ body->category, body->mask, body->group };
 }
 
-/// The filters of all nodes, from the leaves up. The queue serves as the list of nodes, parents first. false: out of memory.
+/// The filters of all nodes, from the leaves up. The queue serves as the list of nodes, parents
+/// first. false: out of memory.
 static bool gather_filters(broad_tree *t, tree *target)
 {
 	if (target->root == NO_NODE)
@@ -793,8 +807,8 @@ static bool gather_filters(broad_tree *t, tree *target)
 	return true;
 }
 
-/// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list. false: out of memory, or
-/// there are more than the limit.
+/// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list.
+/// false: out of memory, or there are more than the limit.
 static bool list_pairs(broad_tree *t, cr_pair_list *list)
 {
 	bool good = true;
@@ -838,7 +852,8 @@ static bool merge_kept(broad_tree *t)
 	return true;
 }
 
-/// Bring the kept pairs up to date with the trees. Where there are too many it says so and keeps none. false: out of memory.
+/// Bring the kept pairs up to date with the trees. Where there are too many it says so and keeps
+/// none. false: out of memory.
 static bool update_kept(broad_tree *t)
 {
 	t->base.compared = 0;
@@ -853,7 +868,8 @@ static bool update_kept(broad_tree *t)
 	return t->direct || t->kept_valid;
 }
 
-/// Ask the user's filter about kept pairs whose tight boxes meet: 0: they do not, 1: refused, 2: it passes.
+/// Ask the user's filter about kept pairs whose tight boxes meet: 0: they do not, 1: refused, 2: it
+/// passes.
 static void ask_kept(int64_t begin, int64_t end, int worker, void *task)
 {
 	(void)worker;
@@ -891,8 +907,8 @@ static bool keep_overlapping(broad_tree *t, cr_pair_list *pairs)
 	return true;
 }
 
-/// The pairs that come out in this step, where there are too many to be kept. Keeps them again when there are far fewer. false:
-/// out of memory.
+/// The pairs that come out in this step, where there are too many to be kept. Keeps them again when
+/// there are far fewer. false: out of memory.
 static bool list_directly(broad_tree *t, cr_pair_list *pairs)
 {
 	t->partial = t->kept_valid = false;
@@ -918,7 +934,8 @@ static bool reserve(broad_tree *t, int32_t count)
 	int64_t fixed = 0;
 	for (int32_t i = 0; i < count; i++)
 		fixed += t->bodies[i].alive && t->bodies[i].kind != CAROM_DYNAMIC;
-	// Changed bodies leave their tree before they come back, so the leaves of the last step and of this one never add up.
+	// Changed bodies leave their tree before they come back, so the leaves of the last step and of
+	// this one never add up.
 	const int64_t need[TREES] = { count - fixed, fixed };
 	for (int k = 0; k < TREES; k++)
 		ok = ok && tree_reserve(context, &t->trees[k], need[k] > t->trees[k].leaves ? need[k] : t->trees[k].leaves);

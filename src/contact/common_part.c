@@ -1,11 +1,14 @@
 /// The corners of the common part of two solids, from the pierces of their edges.
 ///
-/// Input: the pierces of both bodies, sorted by edge and along it. Output: corners and the facets that take part.
+/// Input: the pierces of both bodies, sorted by edge and along it. Output: corners and the facets
+/// that take part.
 /// - An edge that pierces the other's surface has an end inside, or a piece between two pierces.
-/// - From such ends on, vertices are inside as far as edges lead that pierce nothing (a flood along edges). So no vertex is
-///   asked for its side: the inside agrees with the crossings, which are exact.
-/// An open mesh has no inside; the flood then finds the vertices behind it, and with a body that hangs over its border others
-/// too, which lie behind no facet. Cost: edges around the vertices inside.
+/// - From such ends on, vertices are inside as far as edges lead that pierce nothing (a flood along
+///   edges). So no vertex is asked for its side: the inside agrees with the crossings, which are
+///   exact.
+/// An open mesh has no inside; the flood then finds the vertices behind it, and with a body that
+/// hangs over its border others too, which lie behind no facet. Cost: edges around the vertices
+/// inside.
 
 #include "contact/common_part.h"
 #include <string.h>
@@ -160,7 +163,8 @@ static void spread_in(flood *f, int32_t triangle, int corner)
 
 static void spread(flood *f, int32_t first, int first_corner)
 {
-	// No fan has more triangles; one that does not close ends at a border, and is gone round the other way too.
+	// No fan has more triangles; one that does not close ends at a border, and is gone round the
+	// other way too.
 	const int32_t most = f->topology->triangle_count;
 	spread_in(f, first, first_corner);
 	for (int forward = 1; forward >= 0; forward--) {
@@ -174,8 +178,8 @@ static void spread(flood *f, int32_t first, int first_corner)
 	}
 }
 
-/// Is a vertex surely outside the other body, by more than rounding? Where bodies touch exactly, edges may end where it cannot
-/// be said on which side they go on.
+/// Is a vertex surely outside the other body, by more than rounding? Where bodies touch exactly,
+/// edges may end where it cannot be said on which side they go on.
 static bool is_outside(const flood *f, v3d at)
 {
 	const cr_completion *c = f->overlap->completion;
@@ -215,8 +219,8 @@ static bool enters(const cr_overlap *o, int side, const cr_pierce *p)
 	return p->entering != (o->two_sided[1 - side] && cr_is_turned(o, 1 - side, o->facets[1 - side]->of_triangle[p->other]));
 }
 
-/// The pierces of one edge, in order. Those of an edge shared by two triangles come twice: the first entry and the first exit
-/// count.
+/// The pierces of one edge, in order. Those of an edge shared by two triangles come twice: the
+/// first entry and the first exit count.
 static void take_edge(flood *f, const cr_pierce *first, const cr_pierce *end)
 {
 	cr_overlap *o = f->overlap;

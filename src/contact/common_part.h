@@ -13,8 +13,9 @@ typedef struct cr_number_set {
 	int32_t room; // of the table, a power of two; the list holds half of it
 } cr_number_set;
 
-/// A corner of the common part: a vertex of one body inside the other, or a place where an edge meets the other's surface. Or, to
-/// be asked how deep it lies: the middle of a piece of an edge inside the other body.
+/// A corner of the common part: a vertex of one body inside the other, or a place where an edge
+/// meets the other's surface. Or, to be asked how deep it lies: the middle of a piece of an edge
+/// inside the other body.
 typedef enum cr_corner_kind { CR_CORNER_VERTEX, CR_CORNER_PIERCE, CR_CORNER_MIDDLE } cr_corner_kind;
 
 typedef struct cr_overlap_corner {
@@ -22,8 +23,9 @@ typedef struct cr_overlap_corner {
 	cr_corner_kind kind;
 	int32_t side;   // the body whose vertex or edge it is
 	int32_t number; // vertex, in file order, or half-edge
-	int32_t other; // pierce: triangle of the other body; middle: corner that is the piece's first pierce, the second follows it;
-				   // vertex: a triangle of its own body
+	// pierce: triangle of the other body; middle: corner that is the piece's first pierce, the
+	// second follows it; vertex: a triangle of its own body
+	int32_t other;
 } cr_overlap_corner;
 
 typedef struct cr_overlap {
@@ -45,8 +47,9 @@ static inline bool cr_is_turned(const cr_overlap *o, int side, int32_t facet)
 	return o->two_sided[side] && v3d_dot(f->normal, o->middle[1 - side]) < f->offset;
 }
 
-/// Find the corners and the facets of a pair whose crossings are found (cr_find_crossings). Edges within facets count for nothing: the
-/// corners do not depend on how a facet is cut into triangles. false: out of memory.
+/// Find the corners and the facets of a pair whose crossings are found (cr_find_crossings). Edges
+/// within facets count for nothing: the corners do not depend on how a facet is cut into triangles.
+/// false: out of memory.
 bool cr_find_overlap(cr_completion *completion, const cr_candidates *crossing, cr_overlap *overlap);
 
 #endif

@@ -1,5 +1,5 @@
-/// The stages on the CPU, one file each, and the functions that they share. Stages call none of each other; they read the lists
-/// of the frame and append to them (frame/pipeline.h).
+/// The stages on the CPU, one file each, and the functions that they share. Stages call none of
+/// each other; they read the lists of the frame and append to them (frame/pipeline.h).
 #ifndef CR_CONTACT_CONTACT_H
 #define CR_CONTACT_CONTACT_H
 
@@ -16,19 +16,21 @@ carom_result cr_stage_crossings(cr_pipeline *pipeline); // crossings.c
 carom_result cr_stage_vertices(cr_pipeline *pipeline);  // vertex.c
 carom_result cr_stage_rays(cr_pipeline *pipeline);      // ray.c
 carom_result cr_stage_finish(cr_pipeline *pipeline);    // finish.c
-carom_result cr_stage_simple(cr_pipeline *pipeline);    // simple_pairs.c: the one stage of the simple pairs
+// simple_pairs.c: the one stage of the simple pairs
+carom_result cr_stage_simple(cr_pipeline *pipeline);
 
 // ---- Broad phases ----
 
-/// Make one. Sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et al. 1995, I-COLLIDE); tree is a
-/// dynamic tree of widened boxes (Catto, Dynamic Bounding Volume Hierarchies, 2019).
+/// Make one. Sweep sorts along the axis of largest spread each step (Baraff 1992; Cohen et al.
+/// 1995, I-COLLIDE); tree is a dynamic tree of widened boxes (Catto, Dynamic Bounding Volume
+/// Hierarchies, 2019).
 carom_result cr_broad_create_sweep(carom_context *context, cr_broad **broad);
 carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad);
 
 // ---- Rays ----
 
-/// Room for count full rays of one side: in the list behind those of the worker, or in its staging. false: out of memory. Close
-/// with the number made, which is then kept in the list.
+/// Room for count full rays of one side: in the list behind those of the worker, or in its staging.
+/// false: out of memory. Close with the number made, which is then kept in the list.
 bool cr_open_casts(cr_worker *worker, int32_t count, cr_casts *casts);
 cr_span cr_close_casts(cr_worker *worker, const cr_casts *casts, int32_t count);
 /// Cast count rays against the target in both directions.
@@ -45,14 +47,15 @@ void cr_make_rays(cr_pipeline *pipeline);
 
 // ---- Contacts ----
 
-/// Leave out those contacts of parts a < b that keep_contact, which there is, refuses (contact_filter.c).
+/// Leave out those contacts of parts a < b that keep_contact, which there is, refuses
+/// (contact_filter.c).
 void cr_filter_contacts(const cr_pipeline *pipeline, int32_t a, int32_t b, cr_raw_contacts *contacts);
 /// The last stage: sort the contacts of each pair of meshes and reduce them (reduce.c).
 carom_result cr_stage_reduce(cr_pipeline *pipeline);
 /// Sort contacts by kind and features (reduce.c).
 void cr_sort_contacts(cr_raw_contacts *contacts);
-/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets worker->failed when out of memory.
-/// (reduce.c)
+/// Sort the contacts of one pair and reduce them likewise. Returns how many there were. Sets
+/// worker->failed when out of memory. (reduce.c)
 int32_t cr_reduce_contacts(const cr_pipeline *pipeline, cr_worker *worker, cr_raw_contacts *contacts);
 
 // ---- Pairs ----
@@ -64,18 +67,20 @@ typedef enum cr_algorithm {
 	CR_ALGORITHM_PLANE,   // plane and mesh: vertices below the plane
 	CR_ALGORITHM_ROUND,   // sphere or capsule and mesh: closest points
 	CR_ALGORITHM_RAYS,    // two meshes (a box counts as one): rays, then triangles
-	CR_ALGORITHM_CONVEX,  // two volumes, one of the convex family: least separation and clipped faces
+	// two volumes, one of the convex family: least separation and clipped faces
+	CR_ALGORITHM_CONVEX,
 	CR_ALGORITHM_CONVEX_PLANE,
 	CR_ALGORITHM_CONVEX_MESH, // triangle by triangle
 } cr_algorithm;
 
 /// Choose how a pair of bodies is tested (pair.c).
 cr_algorithm cr_algorithm_of(const cr_body *a, const cr_body *b);
-/// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation and translation: of b in
-/// a's frame. *gap: 0 if they may, else a lower bound of how far apart they are (pair.c).
+/// Tell whether the oriented boxes of two bodies may come within the speculative distance. rotation
+/// and translation: of b in a's frame. *gap: 0 if they may, else a lower bound of how far apart
+/// they are (pair.c).
 bool cr_boxes_are_near(double ahead, const cr_body *a, const cr_body *b, const m3d *rotation, v3d translation, double *gap);
-/// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two basic volumes, are let
-/// through: their own tests are as cheap (pair.c).
+/// May a pair of bodies touch, or come within ahead of each other? Pairs with a plane, and of two
+/// basic volumes, are let through: their own tests are as cheap (pair.c).
 bool cr_pair_is_near(double ahead, const cr_body *a, const cr_body *b);
 
 /// Append the contacts of a simple pair to worker->contacts (volume_pair.c).
@@ -87,26 +92,29 @@ void cr_collide_convex(const cr_pipeline *pipeline, cr_worker *worker, cr_body_p
 void cr_collide_convex_plane(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 void cr_collide_convex_mesh(const cr_pipeline *pipeline, cr_worker *worker, cr_body_pair pair);
 
-/// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of memory.
+/// Take the contacts that a pair has so far into worker->contacts. Sets worker->failed when out of
+/// memory.
 void cr_load_contacts(cr_worker *worker, cr_span range);
-/// Keep worker->contacts in the list, in the place of a pair's range if they fit. Sets worker->failed when out of memory.
+/// Keep worker->contacts in the list, in the place of a pair's range if they fit. Sets
+/// worker->failed when out of memory.
 void cr_keep_contacts(cr_worker *worker, cr_span *range);
 /// Append a contact to worker->contacts. Sets worker->failed when out of memory.
 void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact);
 
-/// A way out of a body: how far along a direction, and through which triangle. Float, in the target's frame.
+/// A way out of a body: how far along a direction, and through which triangle. Float, in the
+/// target's frame.
 typedef struct cr_way_out {
 	float depth;
 	float direction[3]; // unit
 	int32_t triangle;
 } cr_way_out;
 
-/// Does a point (own frame) lie inside a closed collider? By the grid where it knows, else by the winding number along the
-/// direction.
+/// Does a point (own frame) lie inside a closed collider? By the grid where it knows, else by the
+/// winding number along the direction.
 bool cr_is_inside(const cr_pipeline *pipeline, const cr_collider *collider, const float point[3], const float direction[3]);
 
-/// From the hit of a ray from origin to the depth and direction of its contact: apply carom_lab.max_depth_ratio and
-/// contact_normal.
+/// From the hit of a ray from origin to the depth and direction of its contact: apply
+/// carom_lab.max_depth_ratio and contact_normal.
 void cr_finish_way(
 	const cr_pipeline *pipeline, const cr_collider *source, const cr_collider *target, const float origin[3], cr_way_out *way);
 

@@ -1,7 +1,8 @@
 /// The user's verdict on single contacts.
 ///
-/// Input: the raw contacts of a pair, all of them. Output: those that are kept, sorted, before they are reduced to the wanted
-/// number. Each is shown as the views would show it. Cost: O(found) calls and a sort, and nothing where there is no filter.
+/// Input: the raw contacts of a pair, all of them. Output: those that are kept, sorted, before they
+/// are reduced to the wanted number. Each is shown as the views would show it. Cost: O(found) calls
+/// and a sort, and nothing where there is no filter.
 
 #include "contact/material.h"
 #include "contact/contact.h"

@@ -1,4 +1,5 @@
-/// Wide kernels of the stages. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits agree.
+/// Wide kernels of the stages. Compiled once for each instruction set (CR_ISA); see math/simd.h for
+/// why the bits agree.
 
 #include "contact/contact_isa.h"
 #include "bvh/grid8.h"
@@ -11,8 +12,8 @@ static inline f8 rotate_row(const cr_transform *m, int row, const f8 v[3])
 		f8_add(f8_mul(f8_set1(m->r[row][0]), v[0]), f8_mul(f8_set1(m->r[row][1]), v[1])), f8_mul(f8_set1(m->r[row][2]), v[2]));
 }
 
-/// Cells that the surface touches and points lie in, by lane. Their records are asked for long before they are read, for they
-/// lie strewn over a table larger than the near caches.
+/// Cells that the surface touches and points lie in, by lane. Their records are asked for long
+/// before they are read, for they lie strewn over a table larger than the near caches.
 typedef struct cell_questions {
 	uint32_t lanes;
 	float anchor[3][CR_WIDTH];
@@ -83,8 +84,9 @@ typedef struct collector {
 	waiting_block waiting;
 } collector;
 
-/// How far points are from the border of their cell, in cells, less the rounding; 0 beyond the grid. All cells that the surface
-/// touches lie beyond a cube of whole cells, so they are farther by this than the distance of the cell tells.
+/// How far points are from the border of their cell, in cells, less the rounding; 0 beyond the
+/// grid. All cells that the surface touches lie beyond a cube of whole cells, so they are farther
+/// by this than the distance of the cell tells.
 static inline f8 cell_border(const cr_grid *grid, const f8 point[3], const f8 cell[3])
 {
 	f8 border = f8_set1(0.5f);
@@ -119,8 +121,8 @@ static void finish_block(collector *c)
 	}
 }
 
-/// Find the samples of a block that cast a ray, as far as the grid tells without its triangles; the rest waits for the next
-/// block.
+/// Find the samples of a block that cast a ray, as far as the grid tells without its triangles; the
+/// rest waits for the next block.
 static void collect_block(collector *c, int32_t number)
 {
 	const cr_sample8 *block = &c->source->samples[number];
@@ -235,8 +237,9 @@ static inline uint32_t find_outside(
 	return (lanes & away) | ask_cells(target, &questions, stored).outside;
 }
 
-/// Select, of up to eight watched samples, those that need a ray. A sample needs none while it has moved less than its gap, or
-/// while the grid knows it outside and it has no triangle to begin a walk from. now: the samples in the target's frame.
+/// Select, of up to eight watched samples, those that need a ray. A sample needs none while it has
+/// moved less than its gap, or while the grid knows it outside and it has no triangle to begin a
+/// walk from. now: the samples in the target's frame.
 static inline uint32_t find_free(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 	const cr_transform *then, const cr_watch *watched, int32_t used, float margin, float now[3][CR_WIDTH])
 {
@@ -300,21 +303,23 @@ static int32_t follow(const cr_collider *source, const cr_collider *target, cons
 enum {
 	CANDIDATE_INTS = sizeof(cr_candidate) / sizeof(int32_t),
 	PAIR_CORNERS = 5,
-	// Candidates measured together: enough that the reads of one eight do not wait for the arithmetic of another.
+	// Candidates measured together: enough that the reads of one eight do not wait for the
+	// arithmetic of another.
 	SEPARATE_CHUNK = 64,
 };
 
 _Static_assert(CANDIDATE_INTS == 3, "find_corners and enclose count on it");
 
-/// Two times eight triangles in a's frame, in units of the bodies' size, moved so that the first corner of a's is the origin:
-/// the second and third of a's, then those of b's.
+/// Two times eight triangles in a's frame, in units of the bodies' size, moved so that the first
+/// corner of a's is the origin: the second and third of a's, then those of b's.
 typedef struct triangle_pairs {
 	f8 corner[PAIR_CORNERS][3];
 } triangle_pairs;
 
 /// Candidates while they are measured.
 typedef struct separate_chunk {
-	int32_t vertex[6][SEPARATE_CHUNK];             // of a's triangle, then b's: where it stands in the mesh
+	// of a's triangle, then b's: where it stands in the mesh
+	int32_t vertex[6][SEPARATE_CHUNK];
 	float corner[PAIR_CORNERS][3][SEPARATE_CHUNK]; // triangle_pairs
 	float gap[SEPARATE_CHUNK];
 	int32_t waiting[SEPARATE_CHUNK]; // candidates that need a closer look
@@ -322,8 +327,8 @@ typedef struct separate_chunk {
 	float scale; // of both bodies, or of these triangles
 } separate_chunk;
 
-/// Look up the vertices of eight candidates, the last one repeated. From the mesh: the blocks of its tree take several times as
-/// many lines of the cache.
+/// Look up the vertices of eight candidates, the last one repeated. From the mesh: the blocks of
+/// its tree take several times as many lines of the cache.
 static inline void find_corners(const cr_collider *a, const cr_collider *b, const cr_candidate *candidates, int32_t count,
 	int32_t at, separate_chunk *chunk)
 {
@@ -357,8 +362,8 @@ static inline void place_corners(
 	}
 }
 
-/// Square of the distance of two triangles along an axis of any length; 0 where they overlap along it, or where the axis has no
-/// direction.
+/// Square of the distance of two triangles along an axis of any length; 0 where they overlap along
+/// it, or where the axis has no direction.
 static inline f8 gap_along(const f8 axis[3], const triangle_pairs *t)
 {
 	const f8 zero = f8_set1(0);
@@ -368,7 +373,8 @@ static inline f8 gap_along(const f8 axis[3], const triangle_pairs *t)
 	const f8 below = f8_sub(f8_min(f8_min(a1, a2), zero), f8_max(f8_max(b0, b1), b2));
 	// The loss of squares of the smallest numbers is taken off, and none grows beyond the largest.
 	const f8 gap = f8_max(f8_min(f8_set1(0x1p63f), f8_sub(f8_max(above, below), f8_set1(0x1p-60f))), zero);
-	// Edges that are all but parallel give an axis whose squares are lost likewise: taken as longer it gives no gap too large.
+	// Edges that are all but parallel give an axis whose squares are lost likewise: taken as longer
+	// it gives no gap too large.
 	return f8_div(f8_mul(gap, gap), f8_max(dot8(axis, axis), f8_set1(0x1p-120f)));
 }
 
@@ -384,7 +390,8 @@ static inline f8 gap_by_normals(const triangle_pairs *t)
 	return f8_max(gap_along(axis, t), gap);
 }
 
-/// Along the nine products of edges. The third edge of a triangle is the difference of two others, and so are its products.
+/// Along the nine products of edges. The third edge of a triangle is the difference of two others,
+/// and so are its products.
 static inline f8 gap_by_edges(const triangle_pairs *t)
 {
 	f8 edge[2][3], axis[3][3][3], gap = f8_set1(0);
@@ -404,13 +411,15 @@ static inline f8 gap_by_edges(const triangle_pairs *t)
 	return gap;
 }
 
-/// From squares to certain distances. The margin is twice that of the walk for candidates: the axes' products round as well.
+/// From squares to certain distances. The margin is twice that of the walk for candidates: the
+/// axes' products round as well.
 static inline f8 certain_gap(f8 squares, float scale)
 {
 	return f8_mul(f8_max(f8_sub(f8_sqrt(squares), f8_set1(0x1p-18f)), f8_set1(0)), f8_set1(scale));
 }
 
-/// Eight candidates from at on; those that the normals do not part by more than enough have to wait.
+/// Eight candidates from at on; those that the normals do not part by more than enough have to
+/// wait.
 static inline void separate_by_normals(int32_t at, f8 enough, separate_chunk *chunk)
 {
 	triangle_pairs t;
@@ -443,8 +452,8 @@ static inline void separate_by_edges(int32_t first, separate_chunk *chunk)
 		chunk->gap[number[i]] = gap[i];
 }
 
-/// The largest coordinates of the triangles of a chunk, of both bodies and of the way between them: the scale where a body is
-/// uneven.
+/// The largest coordinates of the triangles of a chunk, of both bodies and of the way between them:
+/// the scale where a body is uneven.
 static float scale_here(
 	const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, int32_t used, const separate_chunk *chunk)
 {

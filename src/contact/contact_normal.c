@@ -1,8 +1,8 @@
 /// Which way a contact points.
 ///
-/// Ghost contacts: on a surface made of triangles every edge can stop a body that slides over it, though the surface is smooth
-/// there. As in Jolt ("active edges") and Box3D ("identify edges") an edge between nearly parallel faces, or a hollow one,
-/// gives no normal of its own.
+/// Ghost contacts: on a surface made of triangles every edge can stop a body that slides over it,
+/// though the surface is smooth there. As in Jolt ("active edges") and Box3D ("identify edges") an
+/// edge between nearly parallel faces, or a hollow one, gives no normal of its own.
 
 #include "contact/contact_normal.h"
 #include "math/trig.h"
@@ -41,8 +41,8 @@ static edge_bend bend_between(const cr_collider *collider, int32_t half_edge, v3
 	v3d p[3];
 	cr_collider_triangle(collider, half_edge / 3, p);
 	const v3d edge = v3d_sub(p[(corner + 1) % 3], p[corner]);
-	// The edge runs counter-clockwise round its own face: over a ridge the normals turn about it. A fold by half a turn is the
-	// rim of a thin body.
+	// The edge runs counter-clockwise round its own face: over a ridge the normals turn about it. A
+	// fold by half a turn is the rim of a thin body.
 	return v3d_dot(v3d_cross(n, m), edge) < -1e-9 * v3d_length(edge) ? BEND_HOLLOW : BEND_RIDGE;
 }
 

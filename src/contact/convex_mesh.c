@@ -1,23 +1,26 @@
-/// Pairs of a body of the convex family and a mesh (height fields are meshes): the body against each triangle
-/// near it.
+/// Pairs of a body of the convex family and a mesh (height fields are meshes): the body against
+/// each triangle near it.
 ///
-/// Each near triangle gives the contacts of two convex bodies, exact, in the frame of the convex body. Their
-/// normal holds only where the surface around the triangle lies below the plane across it: else the body would
-/// be pushed by the side of a triangle that its neighbours cover (an inner edge), and the triangle's own normal
-/// takes its place. It does so unless one of the normals that hold brings the body out of the triangle sooner:
-/// a side of a slab does not push a body that lies on the slab.
+/// Each near triangle gives the contacts of two convex bodies, exact, in the frame of the convex
+/// body. Their normal holds only where the surface around the triangle lies below the plane across
+/// it: else the body would be pushed by the side of a triangle that its neighbours cover (an inner
+/// edge), and the triangle's own normal takes its place. It does so unless one of the normals that
+/// hold brings the body out of the triangle sooner: a side of a slab does not push a body that lies
+/// on the slab.
 ///
-/// A body that meets triangles and gets no contact so is led out over the edge that takes the least depth: none
-/// is missed. One that meets none, but nears some, gets the nearest points of all as a contact where no other
-/// contact is as near: a distance ahead is never told too long.
+/// A body that meets triangles and gets no contact so is led out over the edge that takes the least
+/// depth: none is missed. One that meets none, but nears some, gets the nearest points of all as a
+/// contact where no other contact is as near: a distance ahead is never told too long.
 ///
-/// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the surface.
+/// 1. A body whose centre lies inside a closed mesh is led out through the nearest point of the
+///    surface.
 /// 2. Closed meshes, and open ones that push to their front, are not met from behind. An open one
 ///    that pushes to the front does so however deep the body has sunk in; one that pushes to both
 ///    sides is met by the side on which the centre is.
 ///
-/// Cost: a walk of the mesh's tree, and a search of the least separation for each triangle whose box and plane
-/// meet the body. A body that stands deep is looked at once more where its deepest contact leads.
+/// Cost: a walk of the mesh's tree, and a search of the least separation for each triangle whose
+/// box and plane meet the body. A body that stands deep is looked at once more where its deepest
+/// contact leads.
 
 #include "contact/contact.h"
 #include "frame/shape_table.h"
@@ -26,31 +29,32 @@
 
 enum { FEW_BLOCKS = 128, MOST_DIRECTIONS = 16, MOST_RING = 64, MOST_ROUNDS = 12, MOST_TRIALS = 64 };
 
-// Of a triangle's longest edge: corners that differ by no more are equally far along a normal, and a surface
-// that rises by no more over such a length counts as flat.
+// Of a triangle's longest edge: corners that differ by no more are equally far along a normal, and
+// a surface that rises by no more over such a length counts as flat.
 static const double FLAT = 1e-4;
-// A normal that holds is preferred to a triangle's own where it brings the body out by less than this share,
-// less this part of its size.
+// A normal that holds is preferred to a triangle's own where it brings the body out by less than
+// this share, less this part of its size.
 static const double SOONER = 0.95, SOONER_SIZE = 2e-3;
 // Normals whose cosine is above this are one.
 static const double ALIKE = 0.9999;
-// Of the body's size: a body that is less deep, and is pushed in one direction, is not asked whether it is parted; the longest
-// way out; and the gap that counts as parted.
+// Of the body's size: a body that is less deep, and is pushed in one direction, is not asked
+// whether it is parted; the longest way out; and the gap that counts as parted.
 static const double DEEP = 0.02, MOST_WAY = 6, TOUCHES = 1e-6;
 
 static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } }, { 0, 0, 0 } };
 
-/// A triangle near the body, in the frame of the body, turned so that its normal points to the side that it
-/// pushes to.
+/// A triangle near the body, in the frame of the body, turned so that its normal points to the side
+/// that it pushes to.
 typedef struct near_triangle {
 	cr_convex convex; // its corners
 	v3d normal;
 	double depth; // of the body below the triangle's plane
 	int32_t triangle;
-	unsigned inner; // bit k: the surface goes on in one plane beyond the edge from corner k to k + 1
-	bool meets;     // the body; else it only has a part over or below the triangle
-	bool flipped;   // its front is away from the body
-	bool behind;    // the body's centre is, of a front
+	// bit k: the surface goes on in one plane beyond the edge from corner k to k + 1
+	unsigned inner;
+	bool meets;   // the body; else it only has a part over or below the triangle
+	bool flipped; // its front is away from the body
+	bool behind;  // the body's centre is, of a front
 } near_triangle;
 
 /// A way out of the surface for the whole pair.
@@ -81,8 +85,9 @@ typedef struct convex_pair {
 	int direction_count;
 	int32_t facet[MOST_DIRECTIONS]; // flat parts of the mesh that the body stands on
 	int facet_count;
-	way_out nearest; // over the triangle that the body is nearest to; triangle -1: none is within the margin
-	double met;      // how deep it meets a triangle that may push it; below zero: it meets none
+	// over the triangle that the body is nearest to; triangle -1: none is within the margin
+	way_out nearest;
+	double met; // how deep it meets a triangle that may push it; below zero: it meets none
 } convex_pair;
 
 static v3d to_body(const convex_pair *c, v3d p)
@@ -134,8 +139,8 @@ static double deepest_of(const convex_pair *c)
 
 // ---- A body whose centre is inside ----
 
-/// Does the body's centre, moved by shift, lie inside a closed mesh? Then *centre is its place and *near the point of the
-/// surface next to it, both in the mesh's frame.
+/// Does the body's centre, moved by shift, lie inside a closed mesh? Then *centre is its place and
+/// *near the point of the surface next to it, both in the mesh's frame.
 static bool is_centre_inside(const convex_pair *c, v3d shift, v3d *centre, cr_near_point *near)
 {
 	if (!c->collider->closed)
@@ -170,7 +175,8 @@ static bool add_way_out(convex_pair *c)
 
 // ---- Which normals hold ----
 
-/// The vertex after the welded vertex v around triangle t: 0 to 2, its place in t; -1 where t does not have it.
+/// The vertex after the welded vertex v around triangle t: 0 to 2, its place in t; -1 where t does
+/// not have it.
 static int place_of(const cr_topology *top, int32_t t, int32_t v)
 {
 	for (int k = 0; k < 3; k++) {
@@ -186,15 +192,16 @@ static v3d vertex_in_body(const convex_pair *c, int32_t t, int k)
 	return to_body(c, v3d_from_floats(&top->vertices[3 * (int64_t)top->triangles[3 * (int64_t)t + k]]));
 }
 
-/// Does q lie below the plane across n through p, or above it by so little that the two count as flat?
+/// Does q lie below the plane across n through p, or above it by so little that the two count as
+/// flat?
 static bool lies_below(v3d n, v3d p, v3d q)
 {
 	const v3d d = v3d_sub(q, p);
 	return v3d_dot(n, d) <= FLAT * v3d_length(d);
 }
 
-/// Does the other triangle at an edge (corner k to k + 1 of a triangle) lie below the plane across n through
-/// the edge?
+/// Does the other triangle at an edge (corner k to k + 1 of a triangle) lie below the plane across
+/// n through the edge?
 static bool holds_at_edge(const convex_pair *c, int32_t triangle, int k, v3d n, v3d on_edge)
 {
 	const cr_topology *top = c->collider->topology;
@@ -208,8 +215,8 @@ static bool holds_at_edge(const convex_pair *c, int32_t triangle, int k, v3d n, 
 	return true;
 }
 
-/// Do all triangles around corner k of a triangle lie below the plane across n through it? Goes round in one
-/// direction, and from a border in the other.
+/// Do all triangles around corner k of a triangle lie below the plane across n through it? Goes
+/// round in one direction, and from a border in the other.
 static bool holds_at_vertex(const convex_pair *c, int32_t triangle, int k, v3d n, v3d at)
 {
 	const cr_topology *top = c->collider->topology;
@@ -293,8 +300,8 @@ static void remember_facet(convex_pair *c, int32_t triangle)
 
 // ---- Triangles ----
 
-/// A triangle in the frame of the body; false where its box is farther than reach from that of the body, moved by
-/// shift.
+/// A triangle in the frame of the body; false where its box is farther than reach from that of the
+/// body, moved by shift.
 static bool place_triangle(const convex_pair *c, int32_t number, v3d shift, double reach, near_triangle *t)
 {
 	const double pad = reach + 1e-9 * c->size;
@@ -315,12 +322,13 @@ static bool place_triangle(const convex_pair *c, int32_t number, v3d shift, doub
 	}
 	t->normal = v3d_normalize(v3d_cross(v3d_sub(corner[1], corner[0]), v3d_sub(corner[2], corner[0])));
 	t->behind = v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) <= 0;
-	// A needle of denormal width is a segment in this frame. Its neighbour at the long edge is met instead.
+	// A needle of denormal width is a segment in this frame. Its neighbour at the long edge is met
+	// instead.
 	return v3d_dot(t->normal, t->normal) > 0;
 }
 
-/// A triangle in the frame of the body; false where the body does not meet it, or meets it from a side that
-/// does not push.
+/// A triangle in the frame of the body; false where the body does not meet it, or meets it from a
+/// side that does not push.
 static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t)
 {
 	if (!place_triangle(c, number, (v3d){ 0, 0, 0 }, c->margin, t) || (t->behind && c->collider->closed))
@@ -340,12 +348,13 @@ static bool take_triangle(const convex_pair *c, int32_t number, near_triangle *t
 	}
 	const double height = v3d_dot(t->normal, corner[0]);
 	t->depth = height + reach_along(c, v3d_neg(t->normal));
-	// A body that nears a front from behind is not met, however near: its way out would lead through the surface.
+	// A body that nears a front from behind is not met, however near: its way out would lead
+	// through the surface.
 	return t->depth >= -c->margin && reach_along(c, t->normal) >= height - 1e-9 * c->size;
 }
 
-/// Does the body stand wholly over a triangle, and off its edges? Then no other direction than the triangle's
-/// can be the least.
+/// Does the body stand wholly over a triangle, and off its edges? Then no other direction than the
+/// triangle's can be the least.
 static bool stands_over(const convex_pair *c, const near_triangle *t)
 {
 	const v3d *corner = t->convex.corner;
@@ -357,7 +366,8 @@ static bool stands_over(const convex_pair *c, const near_triangle *t)
 	return v3d_dot(t->normal, v3d_sub(c->centre, corner[0])) > 0;
 }
 
-/// Keeps the triangle that the body is nearest to. From behind a front only triangles beside it are near.
+/// Keeps the triangle that the body is nearest to. From behind a front only triangles beside it are
+/// near.
 static void note_nearest(convex_pair *c, const near_triangle *t, const cr_separation *least)
 {
 	if (-least->gap <= c->nearest.depth || (t->behind && !c->collider->closed && v3d_dot(least->normal, t->normal) < -FLAT))
@@ -398,9 +408,9 @@ static void collide_triangle(convex_pair *c, int32_t number)
 	add_contacts(c, contacts, count, number);
 }
 
-/// A triangle whose least direction does not hold: along its own normal, unless one that holds brings the body
-/// out of it sooner. One that does not meet the body takes part where the body stands on its flat part: an
-/// overhang reaches below it.
+/// A triangle whose least direction does not hold: along its own normal, unless one that holds
+/// brings the body out of it sooner. One that does not meet the body takes part where the body
+/// stands on its flat part: an overhang reaches below it.
 static void settle(convex_pair *c, const near_triangle *t)
 {
 	if (!t->meets && !stands_on_facet(c, t->triangle))
@@ -419,8 +429,8 @@ static void settle(convex_pair *c, const near_triangle *t)
 
 // ---- Where no normal holds, and no triangle lies below the body's deepest point ----
 
-/// The least depth along the directions between two normals, and its direction. on_edge: a point of the edge
-/// between them.
+/// The least depth along the directions between two normals, and its direction. on_edge: a point of
+/// the edge between them.
 static double search_arc(const convex_pair *c, v3d from, v3d to, v3d on_edge, v3d *best)
 {
 	double least = INFINITY, at = 0;
@@ -442,8 +452,8 @@ static double search_arc(const convex_pair *c, v3d from, v3d to, v3d on_edge, v3
 	return least;
 }
 
-/// The other normal at edge k of a triangle (its turned corners), if the edge is convex: beyond a border, or where
-/// the neighbour has lost its width (place_triangle), straight outward.
+/// The other normal at edge k of a triangle (its turned corners), if the edge is convex: beyond a
+/// border, or where the neighbour has lost its width (place_triangle), straight outward.
 static bool normal_beyond(const convex_pair *c, const near_triangle *t, int k, v3d *normal)
 {
 	const v3d *p = t->convex.corner, along = v3d_sub(p[(k + 1) % 3], p[k]);
@@ -483,8 +493,8 @@ static void try_edges(const convex_pair *c, const near_triangle *t, way_out *way
 	}
 }
 
-/// One contact for a body that meets the surface and has none, or none but ahead: over an edge that passes through it, else out
-/// of a triangle.
+/// One contact for a body that meets the surface and has none, or none but ahead: over an edge that
+/// passes through it, else out of a triangle.
 static void add_last_way(convex_pair *c)
 {
 	way_out way = { .depth = INFINITY };
@@ -506,8 +516,8 @@ static void add_last_way(convex_pair *c)
 
 // ---- Where the body meets nothing yet ----
 
-/// A triangle of a closed mesh that has the body's centre behind it may be the nearest all the same: at a vertex
-/// with ridges and valleys.
+/// A triangle of a closed mesh that has the body's centre behind it may be the nearest all the
+/// same: at a vertex with ridges and valleys.
 static void note_behind(convex_pair *c, int32_t number)
 {
 	near_triangle t;
@@ -519,8 +529,8 @@ static void note_behind(convex_pair *c, int32_t number)
 		note_nearest(c, &t, &least);
 }
 
-/// A body that is near and meets nothing: the nearest points, where no contact is as near. The normals that were
-/// dropped may be those that lead there.
+/// A body that is near and meets nothing: the nearest points, where no contact is as near. The
+/// normals that were dropped may be those that lead there.
 static void add_nearest(convex_pair *c, const int32_t *blocks, int32_t count)
 {
 	for (int32_t i = 0; i < count && c->collider->closed; i++) {
@@ -585,7 +595,8 @@ static void collide_triangles(convex_pair *c)
 
 // ---- Does the deepest contact part the pair? ----
 
-/// The end of the way along n past the triangles that the body meets where it is moved by so much; 0: it meets none.
+/// The end of the way along n past the triangles that the body meets where it is moved by so much;
+/// 0: it meets none.
 static double end_of_meeting(const convex_pair *c, v3d n, double moved)
 {
 	const v3d shift = v3d_scale(n, moved);
@@ -616,8 +627,8 @@ static double end_of_meeting(const convex_pair *c, v3d n, double moved)
 	return end;
 }
 
-/// As end_of_meeting, but a body that meets no triangle because it lies wholly inside the mesh must move on at least until its
-/// centre is at the surface.
+/// As end_of_meeting, but a body that meets no triangle because it lies wholly inside the mesh must
+/// move on at least until its centre is at the surface.
 static double end_of_way(const convex_pair *c, v3d n, double moved)
 {
 	const double end = end_of_meeting(c, n, moved);
@@ -628,7 +639,8 @@ static double end_of_way(const convex_pair *c, v3d n, double moved)
 	return moved + fmax(sqrt(near.distance2), TOUCHES * c->size);
 }
 
-/// How far the body must move along n, at least from, so that the pair is parted there; infinite: farther than most.
+/// How far the body must move along n, at least from, so that the pair is parted there; infinite:
+/// farther than most.
 static double way_along(const convex_pair *c, v3d n, double from, double most)
 {
 	double way = from;
@@ -700,8 +712,9 @@ static void try_normals(const convex_pair *c, trials *t)
 	}
 }
 
-/// May the deepest contact lead the body out of the triangle that it was worked out for, but not out of all? Not where the body
-/// touches lightly, all contacts have one normal and none of the triangles is met more deeply than the contact tells.
+/// May the deepest contact lead the body out of the triangle that it was worked out for, but not
+/// out of all? Not where the body touches lightly, all contacts have one normal and none of the
+/// triangles is met more deeply than the contact tells.
 static bool may_not_part(const convex_pair *c, const cr_raw_contact *deepest)
 {
 	const cr_raw_contacts *list = &c->worker->contacts;
@@ -718,9 +731,9 @@ static bool may_not_part(const convex_pair *c, const cr_raw_contact *deepest)
 	return false;
 }
 
-/// The contacts of a body that stands deep in a mesh were worked out triangle by triangle: the deepest one need not
-/// bring it out of all. Where it does not, the shortest way that does takes its place, and that of the contacts that
-/// are as deep along its normal.
+/// The contacts of a body that stands deep in a mesh were worked out triangle by triangle: the
+/// deepest one need not bring it out of all. Where it does not, the shortest way that does takes
+/// its place, and that of the contacts that are as deep along its normal.
 static void part(convex_pair *c)
 {
 	cr_raw_contacts *list = &c->worker->contacts;

@@ -1,4 +1,5 @@
-/// Pairs of two convex volumes of which one at least is of the convex family, and of such a body and a plane.
+/// Pairs of two convex volumes of which one at least is of the convex family, and of such a body
+/// and a plane.
 
 #include "contact/contact.h"
 #include "frame/shape_table.h"

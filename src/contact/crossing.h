@@ -1,4 +1,5 @@
-/// The pair that the crossings stage works on, and where the edges of its two meshes pierce each other.
+/// The pair that the crossings stage works on, and where the edges of its two meshes pierce each
+/// other.
 #ifndef CR_CONTACT_CROSSING_H
 #define CR_CONTACT_CROSSING_H
 
@@ -6,7 +7,8 @@
 
 /// Where an edge of one body pierces a triangle of the other.
 typedef struct cr_pierce {
-	int32_t edge;  // half-edge 3 * triangle + corner, of the lower triangle of the two that share the edge
+	// half-edge 3 * triangle + corner, of the lower triangle of the two that share the edge
+	int32_t edge;
 	int32_t other; // triangle of the other body
 	double s;      // along the edge, 0..1
 	bool entering; // from the triangle's front
@@ -61,12 +63,13 @@ static inline v3d cr_direction_from_a(const cr_completion *c, int side, v3d d)
 	return side == 0 ? d : m3d_tmul(&c->rotation, d);
 }
 
-/// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common plane, and note the pierces of
-/// both bodies' edges, sorted by edge and along it. The relative pose must be set. false: out of memory.
+/// Decide candidates exactly: keep those whose triangles pierce each other, or touch in a common
+/// plane, and note the pierces of both bodies' edges, sorted by edge and along it. The relative
+/// pose must be set. false: out of memory.
 bool cr_find_crossings(cr_completion *c, cr_candidates *candidates);
 
-/// The first pierce of an edge, or of the next one that has any; half-edge as in cr_pierce. Behind the last where there is
-/// none.
+/// The first pierce of an edge, or of the next one that has any; half-edge as in cr_pierce. Behind
+/// the last where there is none.
 static inline const cr_pierce *cr_first_pierce(const cr_completion *c, int side, int32_t edge)
 {
 	const cr_pierce *pierces = c->pierces[side].data;
@@ -81,16 +84,17 @@ static inline const cr_pierce *cr_first_pierce(const cr_completion *c, int side,
 	return pierces + low;
 }
 
-/// The contacts of a pair from its crossings (edge_contacts.c). crossing: the candidates that cr_find_crossings kept; at least
-/// one.
+/// The contacts of a pair from its crossings (edge_contacts.c). crossing: the candidates that
+/// cr_find_crossings kept; at least one.
 void cr_add_crossing_contacts(cr_completion *c, const cr_candidates *crossing);
-/// Contacts of the crossing triangles themselves, where there is no inside to measure in (face_contacts.c).
+/// Contacts of the crossing triangles themselves, where there is no inside to measure in
+/// (face_contacts.c).
 void cr_add_face_contacts(cr_completion *c, const cr_candidates *crossing);
 /// Add a contact given in A's frame; out takes the body of the side out of the other.
 void cr_add_crossing_contact(cr_completion *c, int side, v3d point, v3d out, double depth, int32_t own_feature,
 	int32_t other_feature, carom_contact_kind kind);
-/// A ray from a point in the target's frame along the direction in way: false when its first hit is no back face. Whether
-/// the point is inside is for the caller to ask.
+/// A ray from a point in the target's frame along the direction in way: false when its first hit is
+/// no back face. Whether the point is inside is for the caller to ask.
 bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out *way);
 
 #endif

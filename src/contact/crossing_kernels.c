@@ -1,8 +1,9 @@
-/// Where the edges of eight pairs of triangles pierce the other triangle, in double, with error bounds: cases that they leave
-/// open are for the exact predicates (pierces.c). Compiled once for each instruction set (CR_ISA).
+/// Where the edges of eight pairs of triangles pierce the other triangle, in double, with error
+/// bounds: cases that they leave open are for the exact predicates (pierces.c). Compiled once for
+/// each instruction set (CR_ISA).
 ///
-/// Two edges, one of each triangle, span the same volume whichever of them is asked about the other: nine volumes decide for
-/// all six edges.
+/// Two edges, one of each triangle, span the same volume whichever of them is asked about the
+/// other: nine volumes decide for all six edges.
 
 #include "contact/contact_isa.h"
 #include "math/simd.h"
@@ -63,8 +64,8 @@ typedef struct sides8 {
 
 static inline sides8 sides_of(d8 x, d8 bound) { return (sides8){ d8_lt(bound, x), d8_lt(x, d8_sub(d8_set1(0), bound)) }; }
 
-/// The corners p of one triangle over the plane of another, in the arithmetic of pierces.c. distance: largest component of any
-/// difference of corners of the two.
+/// The corners p of one triangle over the plane of another, in the arithmetic of pierces.c.
+/// distance: largest component of any difference of corners of the two.
 static inline void measure_heights(const point8 t[3], const point8 p[3], d8 distance, double height[3][CR_WIDTH], sides8 side[3])
 {
 	const point8 e = sub8(t[1], t[0]), g = sub8(t[2], t[0]), n = cross8(e, g);
@@ -76,8 +77,8 @@ static inline void measure_heights(const point8 t[3], const point8 p[3], d8 dist
 	}
 }
 
-/// Lanes in which edge k pierces, and that are open: from the sides of its ends, and of the volumes it spans with the edges of
-/// the other triangle.
+/// Lanes in which edge k pierces, and that are open: from the sides of its ends, and of the volumes
+/// it spans with the edges of the other triangle.
 static inline uint32_t decide_edge(sides8 first, sides8 last, const sides8 volume[3], uint32_t *open)
 {
 	const uint32_t straddling = (first.above & last.below) | (first.below & last.above);

@@ -1,9 +1,11 @@
 /// Crossings stage: triangle against triangle, exactly.
 ///
-/// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of the intersecting pairs of
-/// the recorded avalanche at rest). Here it is decided which of the triangles that may meet cross (pierces.c), and their
-/// crossing edges give the contacts (edge_contacts.c, manifold.c). Input: the pairs that the near stage has looked at, some
-/// before their rays are cast, some after. Output: raw contacts, or the pair goes on to its rays. Parallel over pairs.
+/// Vertex rays see only vertices inside the other body: edges that cross edges are missed (29 % of
+/// the intersecting pairs of the recorded avalanche at rest). Here it is decided which of the
+/// triangles that may meet cross (pierces.c), and their crossing edges give the contacts
+/// (edge_contacts.c, manifold.c). Input: the pairs that the near stage has looked at, some before
+/// their rays are cast, some after. Output: raw contacts, or the pair goes on to its rays. Parallel
+/// over pairs.
 
 #include "base/parallel.h"
 #include "contact/crossing.h"
@@ -13,8 +15,8 @@
 
 enum { PAIRS_PER_TASK = 32 };
 
-/// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another may have been dropped: cast
-/// them again without a limit until one finds the way out.
+/// With exit_distance_test all rays of a body, or of a piece of it, that lies wholly inside another
+/// may have been dropped: cast them again without a limit until one finds the way out.
 static void add_contained(cr_completion *c, int side)
 {
 	const int target = 1 - side;
@@ -39,7 +41,8 @@ static void add_contained(cr_completion *c, int side)
 	}
 }
 
-/// Decide which of the triangles that may meet cross, and make their contacts. Returns whether any does.
+/// Decide which of the triangles that may meet cross, and make their contacts. Returns whether any
+/// does.
 static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	if (w->meetings.count == 0)
@@ -59,7 +62,8 @@ static bool add_crossings(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	return true;
 }
 
-/// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is one.
+/// A body that lies wholly inside another, whose rays were all dropped. Returns whether there is
+/// one.
 static bool add_containment(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const int64_t before = worker->contacts.count;
@@ -102,8 +106,8 @@ static cr_next cast_rays(const cr_pipeline *p, cr_pair_work *w)
 	return CR_NEXT_RAYS;
 }
 
-/// A pair that did not touch when it was last looked at, or whose contacts are patches: while the surfaces do not meet, and
-/// neither body lies inside the other, no ray needs to be cast.
+/// A pair that did not touch when it was last looked at, or whose contacts are patches: while the
+/// surfaces do not meet, and neither body lies inside the other, no ray needs to be cast.
 static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const double ahead = cr_wants_near_contacts(p) ? 0 : p->settings.world.speculative_distance;
@@ -116,8 +120,8 @@ static cr_next judge_surfaces(const cr_pipeline *p, cr_worker *worker, cr_pair_w
 	return cast_rays(p, w);
 }
 
-/// A pair of which pieces may lie inside, so that its rays were cast: where the surfaces meet, patches take the place of their
-/// contacts. Returns whether they do.
+/// A pair of which pieces may lie inside, so that its rays were cast: where the surfaces meet,
+/// patches take the place of their contacts. Returns whether they do.
 static bool replace_by_patches(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	worker->contacts.count = 0;
@@ -127,7 +131,8 @@ static bool replace_by_patches(const cr_pipeline *p, cr_worker *worker, cr_pair_
 	return false;
 }
 
-/// An iterative pair that found nothing by its memory, though it must touch: all of it again, as in a full step.
+/// An iterative pair that found nothing by its memory, though it must touch: all of it again, as in
+/// a full step.
 static cr_next start_over(cr_worker *worker, cr_pair_work *w)
 {
 	w->again = true;

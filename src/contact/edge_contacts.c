@@ -1,17 +1,21 @@
 /// Contacts of two meshes whose surfaces cross but in which no vertex ray hit.
 ///
-/// Each piece of an edge that lies inside the other body gives one (as CInDeR casts rays along edges, Knott and Pai 2003):
-/// - between two faces that share an edge, the classical edge-edge contact: the common normal, the distance of the two lines;
-/// - else rays from the middle of the piece along the inward normals of the edge and its faces, as from any sample of the
-///   surface, of which the shortest counts.
-/// Where there is no inside (open meshes) the crossing triangles themselves give the contact (face_contacts.c).
+/// Each piece of an edge that lies inside the other body gives one (as CInDeR casts rays along
+/// edges, Knott and Pai 2003):
+/// - between two faces that share an edge, the classical edge-edge contact: the common normal, the
+///   distance of the two lines;
+/// - else rays from the middle of the piece along the inward normals of the edge and its faces, as
+///   from any sample of the surface, of which the shortest counts.
+/// Where there is no inside (open meshes) the crossing triangles themselves give the contact
+/// (face_contacts.c).
 ///
-/// With carom_world_def.internal_edge_angle no contact points the way of an edge that the surface does not have:
-/// - the common normal of two edges counts only where it lies between the normals of the two faces at either edge, the edge's
-///   arc of the Gauss map; outside it another feature is nearer (Gregorius, The separating axis test between convex polyhedra,
-///   GDC 2013);
-/// - where an edge is internal (contact_normal.h) it turns to the nearer face's normal, with the depth that parts the two lines
-///   along it;
+/// With carom_world_def.internal_edge_angle no contact points the way of an edge that the surface
+/// does not have:
+/// - the common normal of two edges counts only where it lies between the normals of the two faces
+///   at either edge, the edge's arc of the Gauss map; outside it another feature is nearer
+///   (Gregorius, The separating axis test between convex polyhedra, GDC 2013);
+/// - where an edge is internal (contact_normal.h) it turns to the nearer face's normal, with the
+///   depth that parts the two lines along it;
 /// - rays from an internal edge go against its faces' normals, not its own.
 
 #include "contact/contact_normal.h"
@@ -27,7 +31,8 @@ static void edge_in_a(const cr_completion *c, int side, int32_t half_edge, v3d e
 	}
 }
 
-/// An edge with the outward unit normals of its two faces; at a border both are those of its own face.
+/// An edge with the outward unit normals of its two faces; at a border both are those of its own
+/// face.
 typedef struct edge_faces {
 	int side;
 	int32_t half_edge;
@@ -48,7 +53,8 @@ static edge_faces faces_of(const cr_completion *c, int side, int32_t half_edge)
 	return f;
 }
 
-/// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is undefined.
+/// Outward normal of an edge in A's frame: that of its two faces, or of its own face where that is
+/// undefined.
 static v3d edge_normal(const cr_completion *c, int side, int32_t half_edge)
 {
 	const v3d n = v3d_from_floats(&c->collider[side]->topology->edge_normals[3 * (int64_t)half_edge]);
@@ -97,8 +103,9 @@ static bool is_internal(const cr_completion *c, const edge_faces *f)
 	return cr_edge_is_internal(c->collider[f->side], f->half_edge, f->own_frame[0], f->own_frame[1], c->internal_cosine);
 }
 
-/// Does the common normal of an edge and a line lie between the normals of the edge's faces (or their opposites)? All three are
-/// at right angles to the edge: it does where the line goes from in front of one face to behind the other.
+/// Does the common normal of an edge and a line lie between the normals of the edge's faces (or
+/// their opposites)? All three are at right angles to the edge: it does where the line goes from in
+/// front of one face to behind the other.
 static bool crosses_between_faces(const edge_faces *f, v3d line)
 {
 	return f->border || v3d_dot(line, f->in_a[0]) * v3d_dot(line, f->in_a[1]) <= 0;
@@ -125,7 +132,8 @@ static void turn_to_face(const cr_completion *c, const edge_faces *f, double sig
 	}
 }
 
-/// Moving out along n parts the two lines when n . axis times the move is the distance between them.
+/// Moving out along n parts the two lines when n . axis times the move is the distance between
+/// them.
 static void clamp_to_faces(const cr_completion *c, const edge_faces *own, const edge_faces *other, edge_axis *axis)
 {
 	v3d best = axis->direction;
@@ -178,8 +186,8 @@ static bool add_edge_edge(cr_completion *c, const piece *p)
 		return false;
 	if (c->internal_cosine <= 1) {
 		const edge_faces at_g = faces_of(c, 1 - p->side, g), at_edge = faces_of(c, p->side, p->edge);
-		// A real edge that passes behind a face cuts the edges drawn on it: the contact is its own, and theirs would only
-		// repeat it.
+		// A real edge that passes behind a face cuts the edges drawn on it: the contact is its own,
+		// and theirs would only repeat it.
 		if (!crosses_between_faces(&at_g, e) || !crosses_between_faces(&at_edge, f))
 			return c->collider[p->side]->closed && is_internal(c, &at_edge);
 		clamp_to_faces(c, &at_edge, &at_g, &axis);
@@ -203,9 +211,10 @@ bool cr_cast_out(cr_completion *c, int target, const float origin[3], cr_way_out
 	return way->triangle >= 0 && back;
 }
 
-/// Rays from the middle of the piece against the normals of the edge and of its two faces: the shortest tells the way out. (The
-/// edge's alone runs sqrt(2) times too far out of a body that lies flat on one of the faces.) An internal edge's own counts
-/// only where those of its faces find nothing.
+/// Rays from the middle of the piece against the normals of the edge and of its two faces: the
+/// shortest tells the way out. (The edge's alone runs sqrt(2) times too far out of a body that lies
+/// flat on one of the faces.) An internal edge's own counts only where those of its faces find
+/// nothing.
 static bool add_edge_ray(cr_completion *c, const piece *p)
 {
 	const int target = 1 - p->side;
@@ -216,7 +225,8 @@ static bool add_edge_ray(cr_completion *c, const piece *p)
 	const bool internal = is_internal(c, &faces);
 	cr_way_out best = { INFINITY, { 0, 0, 0 }, -1 };
 	bool by_face = false;
-	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must find the way out first.
+	// Where bodies only touch, a ray in the other's face runs along it: the edge's own normal must
+	// find the way out first.
 	for (int i = 0; i < 3 && (i == 0 || best.triangle >= 0); i++) {
 		const v3d d = cr_direction_from_a(c, target, v3d_neg(outward[i]));
 		cr_way_out way = { 0, { (float)d.x, (float)d.y, (float)d.z }, -1 };
@@ -248,8 +258,8 @@ static void add_piece(cr_completion *c, int side, const cr_pierce *any, const cr
 		add_edge_ray(c, &p);
 }
 
-/// The pieces of one edge inside the other body, from its pierces in order. Hits of the edge shared by two triangles come
-/// twice: the first entry and the first exit count.
+/// The pieces of one edge inside the other body, from its pierces in order. Hits of the edge shared
+/// by two triangles come twice: the first entry and the first exit count.
 static void add_pieces_of_edge(cr_completion *c, int side, const cr_pierce *first, const cr_pierce *end)
 {
 	const cr_pierce *open = NULL;

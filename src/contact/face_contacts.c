@@ -1,10 +1,11 @@
-/// Contacts of two meshes without an inside: each two crossing triangles by themselves, along the smallest move that parts
-/// them.
+/// Contacts of two meshes without an inside: each two crossing triangles by themselves, along the
+/// smallest move that parts them.
 ///
-/// A triangle alone is parted soonest over its own border, though the surface goes on behind it. With
-/// carom_world_def.internal_edge_angle a direction counts only where both triangles' surfaces end: no triangle around the
-/// corners that touch last reaches farther (the direction lies in their part of the Gauss map; Gregorius, The separating axis
-/// test between convex polyhedra, GDC 2013). A triangle's own normal always lies in its own part.
+/// A triangle alone is parted soonest over its own border, though the surface goes on behind it.
+/// With carom_world_def.internal_edge_angle a direction counts only where both triangles' surfaces
+/// end: no triangle around the corners that touch last reaches farther (the direction lies in their
+/// part of the Gauss map; Gregorius, The separating axis test between convex polyhedra, GDC 2013).
+/// A triangle's own normal always lies in its own part.
 
 #include "contact/contact_normal.h"
 #include "contact/crossing.h"
@@ -51,7 +52,8 @@ static bool goes_on(const patch *p, int corner, v3d d, double limit)
 	return false;
 }
 
-/// How far the triangle reaches along d; *ends: the surface around the corners that do reaches no farther.
+/// How far the triangle reaches along d; *ends: the surface around the corners that do reaches no
+/// farther.
 static double reach_along(const patch *p, v3d d, bool check, bool *ends)
 {
 	double height[3];
@@ -70,7 +72,8 @@ typedef struct parting {
 	v3d direction;
 } parting;
 
-/// Move a out of b along a unit axis, to either side. check_a, check_b: only where that one's surface ends.
+/// Move a out of b along a unit axis, to either side. check_a, check_b: only where that one's
+/// surface ends.
 static void try_axis(const patch *a, const patch *b, v3d axis, bool check_a, bool check_b, parting *best)
 {
 	for (int sign = 1; sign >= -1; sign -= 2) {
@@ -104,8 +107,8 @@ static parting part(const patch *a, const patch *b)
 	return best;
 }
 
-/// The middle of the corners of the overlap: where edges of one pierce the other. Triangles that touch in their common plane:
-/// the middle of A's.
+/// The middle of the corners of the overlap: where edges of one pierce the other. Triangles that
+/// touch in their common plane: the middle of A's.
 static v3d middle_of(const v3d a[3], const v3d b[3])
 {
 	v3d sum = { 0, 0, 0 };

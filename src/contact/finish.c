@@ -1,5 +1,5 @@
-/// Finish stage: contacts ahead, and the memory of pairs. Input: all kept pairs, with the contacts of the stages before.
-/// Parallel over pairs.
+/// Finish stage: contacts ahead, and the memory of pairs. Input: all kept pairs, with the contacts
+/// of the stages before. Parallel over pairs.
 
 #include "base/parallel.h"
 #include "contact/manifold.h"
@@ -18,8 +18,8 @@ static bool has_depth(const cr_raw_contacts *contacts)
 	return false;
 }
 
-/// Contacts ahead of a pair. Where it is apart they replace the hits of its rays ahead; where it touches they complete its
-/// patches.
+/// Contacts ahead of a pair. Where it is apart they replace the hits of its rays ahead; where it
+/// touches they complete its patches.
 static void look_ahead(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, bool touching)
 {
 	if (!touching)

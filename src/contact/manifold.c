@@ -1,24 +1,29 @@
 /// Contacts of two bodies that cross, as patches: which planes part them, and by how much.
 ///
-/// A ray from a vertex knows its own way out only. Here the common part of the two solids speaks as a whole (common_part.c):
-/// its corners are the vertices inside and the places where edges pierce. A *plane* that may part the bodies is that of a facet
-/// which takes part, of either body, or one along two convex edges that cross. Below it lie those corners whose way up ends on
-/// its facet (of a convex body: all). The depth of a plane is that of its deepest corner: so far must the bodies move along its
-/// normal until no column along it holds points of both, an upper bound of the way out that is exact for a convex overlap (the
-/// common part of two convex bodies: their separating axes, Gottschalk 1996, looked for where they overlap).
+/// A ray from a vertex knows its own way out only. Here the common part of the two solids speaks as
+/// a whole (common_part.c): its corners are the vertices inside and the places where edges pierce.
+/// A *plane* that may part the bodies is that of a facet which takes part, of either body, or one
+/// along two convex edges that cross. Below it lie those corners whose way up ends on its facet (of
+/// a convex body: all). The depth of a plane is that of its deepest corner: so far must the bodies
+/// move along its normal until no column along it holds points of both, an upper bound of the way
+/// out that is exact for a convex overlap (the common part of two convex bodies: their separating
+/// axes, Gottschalk 1996, looked for where they overlap).
 ///
-/// 1. Planes: the facets that take part, and pairs of edges. Where both bodies bring many, only those of the body with fewer.
-/// 2. The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the other body chooses first: of
-///    the planes that it lies below the one with the least depth. Of equal ones the larger facet; edges only where they are
-///    clearly better, since a facet gives several points. All corners below that plane, not deeper, are settled with it.
-/// 3. The next element that is not settled chooses, until all are, or the rest only touches: a coplanar side, or an edge
-///    that grazes, makes no patch of its own.
-/// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh: open_front.c.
+/// 1. Planes: the facets that take part, and pairs of edges. Where both bodies bring many, only
+///    those of the body with fewer.
+/// 2. The element (vertex inside, or middle of a piece of an edge inside) that lies deepest in the
+///    other body chooses first: of the planes that it lies below the one with the least depth. Of
+///    equal ones the larger facet; edges only where they are clearly better, since a facet gives
+///    several points. All corners below that plane, not deeper, are settled with it.
+/// 3. The next element that is not settled chooses, until all are, or the rest only touches: a
+///    coplanar side, or an edge that grazes, makes no patch of its own.
+/// 4. Points of each patch: manifold_points.c. Which planes are no way out of an open mesh:
+///    open_front.c.
 ///
-/// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of many triangles keep to
-/// their rays, which sample their curved surfaces better (pipeline: ray.c).
-/// Cost: planes x corners, at most MOST_MEASURED; for two cubes 12 x 12. All in double, in A's frame, in an order that only the
-/// meshes give.
+/// Used where at least one body is made of few facets, or is open but has a front. Smooth bodies of
+/// many triangles keep to their rays, which sample their curved surfaces better (pipeline: ray.c).
+/// Cost: planes x corners, at most MOST_MEASURED; for two cubes 12 x 12. All in double, in A's
+/// frame, in an order that only the meshes give.
 
 #include "contact/manifold.h"
 #include "contact/contact_normal.h"
@@ -30,9 +35,9 @@ enum {
 	ALL_FACETS = 32,   // a convex body of so many facets, or fewer, brings all
 	MOST_EDGES = 64,   // of each body that are tried against each other
 	MOST_PATCHES = 64, // of a pair
-	// Planes times corners of a pair, and crossing triangles of two bodies of many facets. Two fine open sheets that cross
-	// would bring tens of millions, seconds and gigabytes: beyond this a pair gets the contacts of its crossing triangles
-	// (edge_contacts.c).
+	// Planes times corners of a pair, and crossing triangles of two bodies of many facets. Two fine
+	// open sheets that cross would bring tens of millions, seconds and gigabytes: beyond this a
+	// pair gets the contacts of its crossing triangles (edge_contacts.c).
 	MOST_MEASURED = 1 << 18,
 	MOST_CROSSINGS = 1024,
 };
@@ -156,7 +161,8 @@ static bool pierces_beside(const cr_manifold *m, int side, const ridge *own, con
 	return false;
 }
 
-/// Are two ridges nearest within both, not at an end: of a crease made of several edges only one is the right one.
+/// Are two ridges nearest within both, not at an end: of a crease made of several edges only one is
+/// the right one.
 static bool meet_within(const ridge *a, const ridge *b)
 {
 	const v3d d = v3d_sub(b->from, a->from);
@@ -167,8 +173,8 @@ static bool meet_within(const ridge *a, const ridge *b)
 	return s >= 0 && s <= area && t >= 0 && t <= area;
 }
 
-/// The plane along two ridges: only where their common normal lies between the normals of the facets of either (their arcs of
-/// the Gauss map cross; Gregorius 2013).
+/// The plane along two ridges: only where their common normal lies between the normals of the
+/// facets of either (their arcs of the Gauss map cross; Gregorius 2013).
 static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b, cr_reference_plane *plane)
 {
 	if (v3d_dot(a->along, b->normal[0]) * v3d_dot(a->along, b->normal[1]) > 0 ||
@@ -253,8 +259,8 @@ static double reach_of(const cr_manifold *m, int side, v3d direction)
 	return most + (side == 0 ? 0 : v3d_dot(direction, c->translation));
 }
 
-/// The depth of a plane of small hulls is that of all of the body below it: corners outside the overlap may be in the way too. Edges that
-/// have something above them are no plane.
+/// The depth of a plane of small hulls is that of all of the body below it: corners outside the
+/// overlap may be in the way too. Edges that have something above them are no plane.
 static void measure_hulls(const cr_manifold *m, cr_reference_plane *plane)
 {
 	if (plane->facet < 0 && reach_of(m, 1, plane->normal) > plane->offset + m->tolerance)
@@ -299,8 +305,8 @@ static size_t entry_of(const cr_manifold *m, int32_t plane, int32_t corner)
 	return (size_t)plane * (size_t)m->overlap->count + (size_t)corner;
 }
 
-/// The depth of a corner below a plane; negative: the plane does not stand for it. Finds out what is not known yet: most
-/// planes are given up before that.
+/// The depth of a corner below a plane; negative: the plane does not stand for it. Finds out what
+/// is not known yet: most planes are given up before that.
 static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
 {
 	const size_t entry = entry_of(m, number, corner_number);
@@ -329,7 +335,8 @@ static void prove_row(cr_manifold *m, int32_t plane, double limit)
 	}
 }
 
-/// The depth of each corner below a plane, as far as it is known without a look at facets. Returns whether a corner lies above it.
+/// The depth of each corner below a plane, as far as it is known without a look at facets. Returns
+/// whether a corner lies above it.
 static bool measure_corners(cr_manifold *m, int32_t number)
 {
 	const cr_reference_plane *plane = &m->planes[number];
@@ -357,8 +364,8 @@ static float bound_at(const cr_manifold *m, size_t entry)
 	return m->unproved[entry] < 0 ? m->depth[entry] : m->unproved[entry];
 }
 
-/// How deep corners lie in the other body: below the nearest of that body's planes which stand for them. This takes one plane
-/// into account.
+/// How deep corners lie in the other body: below the nearest of that body's planes which stand for
+/// them. This takes one plane into account.
 static void note_own_depths(cr_manifold *m, int32_t number, float *own)
 {
 	if (m->planes[number].facet < 0)
@@ -392,8 +399,9 @@ static bool begin_depths(cr_manifold *m, float **own)
 	return true;
 }
 
-/// Measure the corners below each plane. Edges that have something of the convex overlap above them are no way out, nor are planes
-/// along an open mesh that goes on beyond the body. own: how deep each corner lies in the other body; 0: not known.
+/// Measure the corners below each plane. Edges that have something of the convex overlap above them
+/// are no way out, nor are planes along an open mesh that goes on beyond the body. own: how deep
+/// each corner lies in the other body; 0: not known.
 static bool measure(cr_manifold *m, float **own)
 {
 	if (!begin_depths(m, own))
@@ -415,8 +423,9 @@ static bool measure(cr_manifold *m, float **own)
 
 // ---- Choice ----
 
-/// The depth of the deepest corner below a plane that is known and not settled; 0 where there is none. Depths are compared by
-/// their bits, which order floats that are not negative, so that compilers make it a loop without branches.
+/// The depth of the deepest corner below a plane that is known and not settled; 0 where there is
+/// none. Depths are compared by their bits, which order floats that are not negative, so that
+/// compilers make it a loop without branches.
 static float deepest_known(const cr_manifold *m, int32_t plane)
 {
 	const float *row = m->depth + entry_of(m, plane, 0);
@@ -432,8 +441,8 @@ static float deepest_known(const cr_manifold *m, int32_t plane)
 	return depth;
 }
 
-/// How far to go along a plane's normal: the deepest corner of those not settled below it; of small hulls, of all that is. Where that
-/// is more than limit, something above limit.
+/// How far to go along a plane's normal: the deepest corner of those not settled below it; of small
+/// hulls, of all that is. Where that is more than limit, something above limit.
 static double depth_of_plane(cr_manifold *m, int32_t plane, double limit)
 {
 	const double known = deepest_known(m, plane);
@@ -492,7 +501,8 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 	return best ? (int32_t)(best - m->planes) : -1;
 }
 
-/// The element not settled that lies deepest; -1: none. Pierces are elements only where there are no others.
+/// The element not settled that lies deepest; -1: none. Pierces are elements only where there are
+/// no others.
 static int32_t next_element(const cr_manifold *m, const float *own, bool pierces)
 {
 	int32_t next = -1;
@@ -514,7 +524,8 @@ static void settle(cr_manifold *m, int32_t plane, double deepest)
 	}
 }
 
-/// Are there so few planes and corners that each of the one can be measured against each of the other?
+/// Are there so few planes and corners that each of the one can be measured against each of the
+/// other?
 static bool can_measure(const cr_manifold *m) { return (int64_t)m->plane_count * m->overlap->count <= MOST_MEASURED; }
 
 /// Choose planes for the elements, and add their contacts. Returns how many planes.

@@ -7,8 +7,8 @@
 /// Facets of so many triangles are asked triangle by triangle, without the tree.
 enum { CR_FEW_TRIANGLES = 8 };
 
-/// A facet that is asked about many points. The heights above the edges of its triangles tell nearly
-/// always; where rounding could matter, each triangle is asked as for a single point.
+/// A facet that is asked about many points. The heights above the edges of its triangles tell
+/// nearly always; where rounding could matter, each triangle is asked as for a single point.
 typedef struct cr_facet_test {
 	const cr_completion *completion;
 	int side;
@@ -18,7 +18,8 @@ typedef struct cr_facet_test {
 	double offset[3 * CR_FEW_TRIANGLES]; // inward . p on the edge
 } cr_facet_test;
 
-/// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges that cross.
+/// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges
+/// that cross.
 typedef struct cr_reference_plane {
 	int side;            // the body whose facet it is; 1 for edges
 	int32_t facet;       // -1: edges
@@ -40,11 +41,14 @@ typedef struct cr_manifold {
 	double tolerance; // metres: nearer points count as touching
 	cr_reference_plane *planes;
 	int32_t plane_count;
-	// [plane_count][overlap->count] The depths of corners below planes; negative: the plane does not stand for the corner, or
-	// that is not proved yet. All that a patch may take is proved of its plane.
+	// [plane_count][overlap->count] The depths of corners below planes; negative: the plane does
+	// not stand for the corner, or that is not proved yet. All that a patch may take is proved of
+	// its plane.
 	float *depth;
-	float *unproved; // likewise: the depth if the plane stands for the corner, INFINITY: to be measured; negative: it is proved
-	int32_t *waits;  // [overlap->count] -1: the corner has no patch yet; else 0
+	// likewise: the depth if the plane stands for the corner, INFINITY: to be measured; negative:
+	// it is proved
+	float *unproved;
+	int32_t *waits; // [overlap->count] -1: the corner has no patch yet; else 0
 	bool failed;
 } cr_manifold;
 
@@ -53,27 +57,30 @@ bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
 /// Make the contacts of a pair whose crossings are found. Returns whether there is one.
 bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
 
-/// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none (manifold_points.c).
+/// The triangle of a facet that a point (A's frame) lies over or under, within tolerance; -1: none
+/// (manifold_points.c).
 int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);
-/// Make a facet ready for cr_facet_has: the answers of cr_facet_triangle_at, of many points (manifold_points.c).
+/// Make a facet ready for cr_facet_has: the answers of cr_facet_triangle_at, of many points
+/// (manifold_points.c).
 void cr_begin_facet_test(const cr_completion *completion, int side, int32_t facet, double tolerance, cr_facet_test *test);
 /// Does a point (A's frame) lie over or under a triangle of the facet?
 bool cr_facet_has(const cr_facet_test *test, v3d point);
 /// As cr_facet_triangle_at, of a point in the frame of the facet's mesh.
 int32_t cr_triangle_of_facet_at(const cr_bvh_kernels *kernels, const cr_collider *collider, const cr_facets *facets,
 	int32_t facet, v3d point, double tolerance);
-/// How far it is from a point of a body (A's frame) to its surface along a direction, and the triangle there; 0, and -1, where
-/// that is not known (manifold_points.c).
+/// How far it is from a point of a body (A's frame) to its surface along a direction, and the
+/// triangle there; 0, and -1, where that is not known (manifold_points.c).
 double cr_way_through(const cr_completion *completion, int side, v3d point, v3d direction, int32_t *triangle);
 /// Add the contacts of a plane that was chosen, none deeper than deepest (manifold_points.c).
 void cr_add_patch(cr_manifold *manifold, int32_t plane, double deepest);
 
 /// Does a plane push along an open mesh that has a front, not to it? (open_front.c)
 bool cr_slips_along(const cr_manifold *manifold, const cr_reference_plane *plane);
-/// Does the open mesh end, or turn away, wherever it lies deepest below such a plane? row: the depths of the corners below it
-/// (open_front.c).
+/// Does the open mesh end, or turn away, wherever it lies deepest below such a plane? row: the
+/// depths of the corners below it (open_front.c).
 bool cr_leads_clear(const cr_manifold *manifold, const cr_reference_plane *plane, const float *row);
-/// Add the contacts that lead a body's vertices behind an open mesh to its front, where no plane gave a contact (open_front.c).
+/// Add the contacts that lead a body's vertices behind an open mesh to its front, where no plane
+/// gave a contact (open_front.c).
 void cr_add_way_to_front(cr_manifold *manifold);
 
 #endif

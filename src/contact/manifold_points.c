@@ -1,9 +1,9 @@
 /// The points of a patch: where the other body lies below the plane that was chosen, and how deep.
 ///
-/// Of the body below the plane: its vertices, where its edges leave the overlap through other facets, and where they cross the
-/// plane itself, if it lies flat there. Of the body of the facet: vertices on it, and where its rim leaves the other body; the
-/// points under these are found by going down to the other body's surface. Points that stand over one another are one, the
-/// deepest.
+/// Of the body below the plane: its vertices, where its edges leave the overlap through other
+/// facets, and where they cross the plane itself, if it lies flat there. Of the body of the facet:
+/// vertices on it, and where its rim leaves the other body; the points under these are found by
+/// going down to the other body's surface. Points that stand over one another are one, the deepest.
 
 #include "contact/manifold.h"
 #include <string.h>
@@ -110,8 +110,8 @@ void cr_begin_facet_test(const cr_completion *c, int side, int32_t facet, double
 	}
 }
 
-/// Does a point lie in a triangle of the facet? 1: yes, -1: no, 0: the heights are within rounding of
-/// the tolerance, or have no value.
+/// Does a point lie in a triangle of the facet? 1: yes, -1: no, 0: the heights are within rounding
+/// of the tolerance, or have no value.
 static int ask_triangle(const cr_facet_test *test, int32_t number, v3d point, double rounding)
 {
 	int answer = 1;
@@ -326,8 +326,8 @@ static void add_vertices_below(const patch *p, int32_t number)
 	}
 }
 
-/// Of small hulls the corner that lies deepest below the plane counts also where it is outside the other body, beyond the rim
-/// of its facet: the depth of the pair is its depth.
+/// Of small hulls the corner that lies deepest below the plane counts also where it is outside the
+/// other body, beyond the rim of its facet: the depth of the pair is its depth.
 static void add_deepest_corner(const patch *p)
 {
 	const cr_completion *c = p->manifold->completion;

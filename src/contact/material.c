@@ -1,8 +1,9 @@
 /// Materials of contacts. See material.h.
 ///
-/// A feature names its triangle, and so its material, with one exception: patches name a facet of a convex mesh by any of its
-/// triangles (manifold_points.c), since depth and normal are those of the facet. Their materials may differ, so the
-/// triangle at the contact is looked for: one walk of the mesh's tree, only where the mesh is convex and has materials.
+/// A feature names its triangle, and so its material, with one exception: patches name a facet of a
+/// convex mesh by any of its triangles (manifold_points.c), since depth and normal are those of the
+/// facet. Their materials may differ, so the triangle at the contact is looked for: one walk of the
+/// mesh's tree, only where the mesh is convex and has materials.
 
 #include "contact/material.h"
 #include "contact/manifold.h"
@@ -11,7 +12,8 @@
 // Of the mesh's coordinates: a point this near to a triangle's edge lies in the triangle.
 static const double NEAR = 1e-5;
 
-/// The triangle of a facet that is nearest to a point (the mesh's frame): for points beyond the rim.
+/// The triangle of a facet that is nearest to a point (the mesh's frame): for points beyond the
+/// rim.
 static int32_t nearest_of_facet(const cr_collider *collider, const cr_facets *facets, const cr_facet *facet, v3d point)
 {
 	double least = INFINITY;
@@ -31,8 +33,8 @@ static int32_t nearest_of_facet(const cr_collider *collider, const cr_facets *fa
 	return best;
 }
 
-/// The triangle of a convex body's facet where a contact touches it. sign: 1 where the contact's point moves along the normal
-/// to the surface of the body, -1 where against it.
+/// The triangle of a convex body's facet where a contact touches it. sign: 1 where the contact's
+/// point moves along the normal to the surface of the body, -1 where against it.
 static int32_t triangle_at(const cr_pipeline *p, const cr_body *body, const carom_contact *c, int32_t triangle, double sign)
 {
 	const cr_collider *collider = body->shape.collider;

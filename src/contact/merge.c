@@ -1,7 +1,8 @@
-/// Second half of the merge stage: pairs with contacts become rows of the views; contacts are matched with the last step's;
-/// pairs that begin, persist or end become events. The pairs of meshes and the simple pairs come sorted and are joined in
-/// order, so every view is in order as it is written (where bodies have parts, after one sort). Counting (in order) gives each
-/// pair its place; filling is parallel over pairs.
+/// Second half of the merge stage: pairs with contacts become rows of the views; contacts are
+/// matched with the last step's; pairs that begin, persist or end become events. The pairs of
+/// meshes and the simple pairs come sorted and are joined in order, so every view is in order as it
+/// is written (where bodies have parts, after one sort). Counting (in order) gives each pair its
+/// place; filling is parallel over pairs.
 
 #include "contact/merge.h"
 #include "base/hash.h"
@@ -49,8 +50,8 @@ static int compare_pairs(const carom_pair *a, const carom_pair *b)
 	return (a->shape_b > b->shape_b) - (a->shape_b < b->shape_b);
 }
 
-/// Sorts p->found, which is in the order of parts, by bodies and then by parts, so that the pairs of two bodies stand side by
-/// side. Returns false when out of memory.
+/// Sorts p->found, which is in the order of parts, by bodies and then by parts, so that the pairs
+/// of two bodies stand side by side. Returns false when out of memory.
 static bool sort_by_bodies(cr_pipeline *p)
 {
 	const int64_t count = p->found.count;
@@ -78,7 +79,8 @@ static bool join_meshes(cr_pipeline *p)
 	if (!cr_array_reserve(p->context, &p->found, end))
 		return false;
 	p->found.count = end;
-	// From the back, in place: once all pairs of meshes are in, the other simple pairs lie where they belong.
+	// From the back, in place: once all pairs of meshes are in, the other simple pairs lie where
+	// they belong.
 	while (i > 0) {
 		const cr_pair_work *w = &p->work.data[p->kept.data[i - 1]];
 		const cr_found_pair *simple = j > 0 ? &p->found.data[j - 1] : NULL;
@@ -92,7 +94,8 @@ static bool join_meshes(cr_pipeline *p)
 	return true;
 }
 
-/// Leave the pairs that belong in the view in p->found, and make a row for each, with its place in the view of contacts.
+/// Leave the pairs that belong in the view in p->found, and make a row for each, with its place in
+/// the view of contacts.
 static carom_result list_pairs(cr_pipeline *p, cr_results *now)
 {
 	int64_t count = 0, contacts = 0;
@@ -192,8 +195,8 @@ static carom_event event_of(const carom_pair *pair, carom_event_kind kind, int32
 		pair->shape_a, pair->shape_b };
 }
 
-/// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how many of the last step have
-/// ended.
+/// Both lists of pairs are sorted: one pass gives the row that each pair continues. Returns how
+/// many of the last step have ended.
 static int64_t find_before(const cr_results *then, const cr_results *now, int32_t *before)
 {
 	int64_t j = 0, ended = then->pairs.count;
@@ -271,7 +274,8 @@ uint64_t cr_results_hash(const cr_results *r)
 			hash = cr_hash_double(hash, c->normal[k]);
 		}
 		hash = cr_hash_double(hash, c->depth);
-		// Only where there are some, so that hashes of worlds without materials are those of earlier recordings.
+		// Only where there are some, so that hashes of worlds without materials are those of
+		// earlier recordings.
 		if (c->material_a != 0 || c->material_b != 0)
 			hash = cr_hash_u64(hash, (uint64_t)c->material_a << 32 | c->material_b);
 		// And those of worlds without parts.

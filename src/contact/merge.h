@@ -12,8 +12,8 @@ typedef struct cr_results {
 	CR_ARRAY(carom_event) events;
 } cr_results;
 
-/// Second half of the merge stage: from the pipeline's pairs and the results of the last step to the results of this one. On
-/// failure now is undefined and then untouched.
+/// Second half of the merge stage: from the pipeline's pairs and the results of the last step to
+/// the results of this one. On failure now is undefined and then untouched.
 carom_result cr_merge(cr_pipeline *pipeline, const cr_results *then, cr_results *now);
 void cr_results_free(carom_context *context, cr_results *results);
 /// Hash of the contacts (carom_world_hash).

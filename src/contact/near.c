@@ -1,8 +1,9 @@
 /// Near stage: which triangles of a pair of meshes may meet.
 ///
-/// A pair that remembers a list of near triangles measures those of the list that may have used up their gaps; any other walks
-/// its two trees and makes a list for the next steps. Input: the pairs that wait for this stage. Output: of each pair, the
-/// pairs of triangles that may meet now, and how far apart the surfaces are at least where there are none. Parallel over pairs.
+/// A pair that remembers a list of near triangles measures those of the list that may have used up
+/// their gaps; any other walks its two trees and makes a list for the next steps. Input: the pairs
+/// that wait for this stage. Output: of each pair, the pairs of triangles that may meet now, and
+/// how far apart the surfaces are at least where there are none. Parallel over pairs.
 
 #include "base/parallel.h"
 #include "contact/contact.h"
@@ -13,23 +14,26 @@ enum {
 	FIRST_NEAR = 32, // of a list, which begins with those that are read most
 };
 
-// Of the threshold of rays: lists of triangles cost more to keep than lists of samples, and less to make.
+// Of the threshold of rays: lists of triangles cost more to keep than lists of samples, and less to
+// make.
 static const double NEAR_SHARE = 0.5;
-// Of a list of triangles: where so many must be measured in a step, all gaps are brought up to date (avalanche at rest: flat
-// from an eighth to a half).
+// Of a list of triangles: where so many must be measured in a step, all gaps are brought up to date
+// (avalanche at rest: flat from an eighth to a half).
 static const float RENEW_SHARE = 0.25f;
 // Where a list was empty the next one reaches farther by this.
 static const double FAR_GROWTH = 2;
 // Of the smaller body's diagonal: farther out no empty list reaches.
 static const double FAR_SHARE = 0.1;
-// A walk farther out that finds more is in vain: surfaces that run beside each other have far too many pairs to be kept.
+// A walk farther out that finds more is in vain: surfaces that run beside each other have far too
+// many pairs to be kept.
 enum { FAR_MOST = 1024 };
-// No list is longer than LONG_LIST, and LONG_EACH for each triangle of both bodies: with more the reach is cut down to
-// CUT_REACH of it. One that is at most 1 in EASY_SHARE as long may reach farther again.
+// No list is longer than LONG_LIST, and LONG_EACH for each triangle of both bodies: with more the
+// reach is cut down to CUT_REACH of it. One that is at most 1 in EASY_SHARE as long may reach
+// farther again.
 enum { LONG_LIST = 4096, LONG_EACH = 4, EASY_SHARE = 32 };
 static const double CUT_REACH = 0.25;
-// Of the reach that was wanted: a list cut down to less is not worth keeping. So there are at most three cuts, where surfaces
-// coincide.
+// Of the reach that was wanted: a list cut down to less is not worth keeping. So there are at most
+// three cuts, where surfaces coincide.
 static const double LEAST_REACH = 1.0 / 64;
 
 /// Drop the candidates with a gap.
@@ -65,7 +69,8 @@ static int32_t longest_list(const cr_pipeline *p, const cr_pair_work *w)
 	return most < INT32_MAX / 2 ? (int32_t)most : INT32_MAX / 2;
 }
 
-/// Walk the two trees for triangles within reach of each other, into worker->candidates. most: see cr_candidates.
+/// Walk the two trees for triangles within reach of each other, into worker->candidates. most: see
+/// cr_candidates.
 static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach, int32_t most)
 {
 	cr_candidates *c = &worker->candidates;
@@ -75,14 +80,15 @@ static void walk_pair(const cr_pipeline *p, cr_worker *worker, const cr_pair_wor
 	worker->failed |= c->failed;
 }
 
-/// How often the memory budget has refused something. Lists that only serve later steps are left out then.
+/// How often the memory budget has refused something. Lists that only serve later steps are left
+/// out then.
 static unsigned count_refusals(const cr_pipeline *p)
 {
 	return atomic_load_explicit(&p->context->refusals, memory_order_relaxed);
 }
 
-/// Walk as far as a list that is not too long reaches, or that fits in the memory budget: at most reach. Returns how far; 0:
-/// without a reach.
+/// Walk as far as a list that is not too long reaches, or that fits in the memory budget: at most
+/// reach. Returns how far; 0: without a reach.
 static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
 {
 	cr_candidates *c = &worker->candidates;
@@ -114,8 +120,8 @@ static double walk_near(const cr_pipeline *p, cr_worker *worker, const cr_pair_w
 	return reach;
 }
 
-/// walk_near, and where nothing is near, farther out: such walks cost little, and the pair is left alone for longer. Returns
-/// how far.
+/// walk_near, and where nothing is near, farther out: such walks cost little, and the pair is left
+/// alone for longer. Returns how far.
 static double walk_far(const cr_pipeline *p, cr_worker *worker, const cr_pair_work *w, double reach)
 {
 	const cr_collider *a = p->bodies[w->a].shape.collider, *b = p->bodies[w->b].shape.collider;
@@ -141,8 +147,8 @@ static void separate(const cr_pipeline *p, const cr_pair_work *w, cr_candidates 
 	p->kernels->separate(a, b, &w->b_to_a, c->data, c->count, (float)enough);
 }
 
-/// Keep worker->candidates with the pair, for the next steps: first those that may meet already, which take longest to measure.
-/// false: the memory budget does not allow it, or the worker failed.
+/// Keep worker->candidates with the pair, for the next steps: first those that may meet already,
+/// which take longest to measure. false: the memory budget does not allow it, or the worker failed.
 static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_collider *b, cr_near_list *list)
 {
 	const cr_candidates *walked = &worker->candidates;
@@ -172,9 +178,9 @@ static bool remember_near(const cr_pipeline *p, cr_worker *worker, const cr_coll
 	return true;
 }
 
-/// Let the gaps of the list count from now on, where so many have been used up by the motion since gaps_from that most are
-/// measured in each step. Gaps that are not measured now lose by it: the bound on the way is longer than the way. Returns
-/// whether it was done.
+/// Let the gaps of the list count from now on, where so many have been used up by the motion since
+/// gaps_from that most are measured in each step. Gaps that are not measured now lose by it: the
+/// bound on the way is longer than the way. Returns whether it was done.
 static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now, int32_t measured, float moved)
 {
 	if (moved == 0 || measured < RENEW_SHARE * (float)list->pairs.count)
@@ -187,12 +193,13 @@ static bool renew_gaps(cr_near_list *list, float *gaps, const cr_reference *now,
 	return true;
 }
 
-/// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair that can have used up its gap
-/// by moving is measured again. Sets the gap of the pair. moved and turn: since the step of the list, where the bodies could
-/// touch (cr_displacement), and cr_turn.
+/// Of the list that the pair remembers, those that may meet now, into worker->candidates: a pair
+/// that can have used up its gap by moving is measured again. Sets the gap of the pair. moved and
+/// turn: since the step of the list, where the bodies could touch (cr_displacement), and cr_turn.
 static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, double moved, double turn)
 {
-	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it along each axis.
+	// Points that are apart by a gap now may lie beyond where the bodies could touch by half of it
+	// along each axis.
 	const double kept_share = 1 - 0.5 * 1.7320508075688773 * turn;
 	cr_near_list *list = &cr_memory_of(p, w)->near;
 	const int32_t count = list->pairs.count;
@@ -231,8 +238,8 @@ static void sift_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, 
 	w->gap = fmin(fmax(beyond - listed_moved, 0), w->gap);
 }
 
-/// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next steps those that come near.
-/// Sets the gap of the pair.
+/// Triangles that may meet now, into worker->candidates, by walking the two trees; and for the next
+/// steps those that come near. Sets the gap of the pair.
 static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);
@@ -259,7 +266,8 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	cr_candidate *data = cr_near_at(worker->kept, list->pairs.first);
 	float *gaps = cr_near_gaps_at(worker->kept, list->pairs.first);
 	separate(p, w, &(cr_candidates){ .data = data, .count = list->pairs.count }, reach);
-	// The least is a float: gcc 12.2 for 64-bit ARM dies where floats are reduced to a double (vect_transform_reduction).
+	// The least is a float: gcc 12.2 for 64-bit ARM dies where floats are reduced to a double
+	// (vect_transform_reduction).
 	float least = INFINITY;
 	for (int32_t i = 0; i < list->pairs.count; i++) {
 		const float gap = data[i].gap;
@@ -269,8 +277,8 @@ static void find_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	w->gap = (double)least < reach ? (double)least : reach;
 }
 
-/// Fill worker->candidates from the list that the pair remembers. Returns false when the pair has moved farther than the list
-/// bears: the caller then walks the trees.
+/// Fill worker->candidates from the list that the pair remembers. Returns false when the pair has
+/// moved farther than the list bears: the caller then walks the trees.
 static bool recall_near(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
@@ -308,7 +316,8 @@ static void keep_candidates(cr_worker *worker, cr_pair_work *w)
 	tail->next += (uint32_t)found->count;
 }
 
-/// Prefetch the memory of the next two pairs: all memories together are more than the near caches hold.
+/// Prefetch the memory of the next two pairs: all memories together are more than the near caches
+/// hold.
 static void ask_ahead(const cr_pipeline *p, int64_t next, int64_t end)
 {
 	if (next + 1 < end) {

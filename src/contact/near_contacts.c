@@ -1,17 +1,19 @@
 /// See near_contacts.h.
 ///
-/// The triangles within the speculative distance are found by a walk of both trees. Of these each vertex looks for its
-/// nearest point on the other surface, and each edge for edges that cross it beside. Such a pair of points is a contact
-/// where the distance has a minimum: where, seen from either point, the surface around it falls away from the other
-/// one. A surface that falls away by too little counts too (LEVEL), so that a body over another one that is nearly parallel has
-/// its whole patch; each contact tells the true distance of its own two points. The nearest pair of all is a minimum,
-/// so it is always among them: its depth is the distance of the two meshes, its normal the direction of the nearest
-/// points. Cost: fifteen pairs of features for each pair of triangles; only for pairs of bodies that near. Everything
-/// in double in A's frame.
+/// The triangles within the speculative distance are found by a walk of both trees. Of these each
+/// vertex looks for its nearest point on the other surface, and each edge for edges that cross it
+/// beside. Such a pair of points is a contact where the distance has a minimum: where, seen from
+/// either point, the surface around it falls away from the other one. A surface that falls away by
+/// too little counts too (LEVEL), so that a body over another one that is nearly parallel has its
+/// whole patch; each contact tells the true distance of its own two points. The nearest pair of all
+/// is a minimum, so it is always among them: its depth is the distance of the two meshes, its
+/// normal the direction of the nearest points. Cost: fifteen pairs of features for each pair of
+/// triangles; only for pairs of bodies that near. Everything in double in A's frame.
 ///
-/// Bodies that touch have their patch already (manifold.c), which ends where the surfaces leave each other. A crate that
-/// stands on one edge has only that edge's contacts. Corners and edges that are near beside the patch complete it: pairs of
-/// points that part the bodies along the normal of a contact, or nearly so, and lie outside of each other's body.
+/// Bodies that touch have their patch already (manifold.c), which ends where the surfaces leave
+/// each other. A crate that stands on one edge has only that edge's contacts. Corners and edges
+/// that are near beside the patch complete it: pairs of points that part the bodies along the
+/// normal of a contact, or nearly so, and lie outside of each other's body.
 
 #include "contact/near_contacts.h"
 #include "contact/contact_normal.h"
@@ -21,21 +23,23 @@
 
 enum {
 	MOST_NORMALS = 8, // of the contacts of a pair that touches
-	// Of pairs of triangles: where more are near, as of two fine surfaces side by side, the nearest points of the two
-	// bodies are the contact.
+	// Of pairs of triangles: where more are near, as of two fine surfaces side by side, the nearest
+	// points of the two bodies are the contact.
 	MOST_PAIRS = 1 << 15,
 	FEW_CONTACTS = 256, // a new place is compared with those of so many contacts at most
 	MOST_KNOWN = 64,    // triangles of a body whose features are at hand; a power of two
 };
 
-// Sine: a surface that comes nearer around a vertex above a face, or around edges that cross, by less than that counts
-// as level.
+// Sine: a surface that comes nearer around a vertex above a face, or around edges that cross, by
+// less than that counts as level.
 static const double LEVEL = 0.1;
-// Sine, around a vertex that is nearest to an edge or a vertex: a place beside a face is no part of the face's patch.
+// Sine, around a vertex that is nearest to an edge or a vertex: a place beside a face is no part of
+// the face's patch.
 static const double SHARP_LEVEL = 1e-3;
 // Sine of the angle between edges that have nearest points within both.
 static const double PARALLEL = 1e-4;
-// Cosine: a feature beside a patch completes it where it parts the bodies along the patch's normal within 5.7 degrees.
+// Cosine: a feature beside a patch completes it where it parts the bodies along the patch's normal
+// within 5.7 degrees.
 static const double BESIDE = 0.995;
 // Of the smaller body's diagonal: a point as near as this to one of the patch is the patch's.
 static const double SAME_PLACE = 1e-3;
@@ -84,8 +88,8 @@ bool cr_wants_near_contacts(const cr_pipeline *p)
 
 // ---- Minima ----
 
-/// Does a direction from a corner lead away from the other body, or toward it by so little that it counts as level? d: unit, to
-/// the other body.
+/// Does a direction from a corner lead away from the other body, or toward it by so little that it
+/// counts as level? d: unit, to the other body.
 static bool falls_away(v3d along, v3d d, double level) { return v3d_dot(along, d) <= level * v3d_length(along); }
 
 static bool corners_fall_away(const cr_completion *c, int side, int32_t triangle, int corner, v3d d, double level)
@@ -105,7 +109,8 @@ static bool vertex_is_minimum(const cr_completion *c, int side, int32_t triangle
 		int32_t at = triangle;
 		int k = corner;
 		const cr_topology *t = c->collider[side]->topology;
-		// The bound is for folds where two triangles share two edges: there a walk may never come back to where it began.
+		// The bound is for folds where two triangles share two edges: there a walk may never come
+		// back to where it began.
 		for (int32_t i = 0; i < t->triangle_count && cr_next_in_fan(t, forward, &at, &k) && at != triangle; i++) {
 			if (!corners_fall_away(c, side, at, k, d, level))
 				return false;
@@ -143,7 +148,8 @@ static bool edge_is_minimum(const cr_completion *c, int side, int32_t half_edge,
 	return falls_away(beside, d, level);
 }
 
-/// May anything come near a triangle of a body from along d? Not from behind an open mesh that has a front.
+/// May anything come near a triangle of a body from along d? Not from behind an open mesh that has
+/// a front.
 static bool is_seen(const near_search *s, int side, int32_t triangle, v3d d)
 {
 	const cr_completion *c = s->completion;
@@ -195,7 +201,8 @@ static bool is_above(const near_search *s, v3d point, v3d corner, v3d n)
 	return height * height > s->reach * s->reach * v3d_dot(n, n) * (1 + 1e-9);
 }
 
-/// A corner of a triangle of a body, and the other body's triangle: the nearest so far of the vertex.
+/// A corner of a triangle of a body, and the other body's triangle: the nearest so far of the
+/// vertex.
 static void take_vertex(near_search *s, int side, int32_t triangle, int corner, v3d at, int32_t other, const v3d t[3])
 {
 	const cr_completion *c = s->completion;
@@ -255,8 +262,8 @@ static void take_normals(near_search *s)
 	}
 }
 
-/// Is a pair a contact ahead? Of bodies that touch only one that lies outside of the other body and is parted along
-/// the normal of a contact.
+/// Is a pair a contact ahead? Of bodies that touch only one that lies outside of the other body and
+/// is parted along the normal of a contact.
 static bool is_ahead(const near_search *s, const near_pair *pair)
 {
 	if (!s->touching)
@@ -336,8 +343,9 @@ static unsigned find_features(const near_search *s, int side, int32_t triangle)
 	return features;
 }
 
-/// Which vertices (bits 0 to 2) and edges (bits 3 to 5) of a triangle are to be looked at: of bodies that touch the corners and
-/// creases of their facets. A triangle is near many others: the answers for the last ones are kept.
+/// Which vertices (bits 0 to 2) and edges (bits 3 to 5) of a triangle are to be looked at: of
+/// bodies that touch the corners and creases of their facets. A triangle is near many others: the
+/// answers for the last ones are kept.
 static unsigned features_of(near_search *s, int side, int32_t triangle)
 {
 	if (!s->touching)
@@ -360,7 +368,8 @@ static bool have_features(near_search *s, const cr_candidate *pair)
 	return (of_b & 7) || (of_a && of_b);
 }
 
-/// Of bodies that touch, drop the pairs of triangles within their facets: the faces of two fine cubes consist of these.
+/// Of bodies that touch, drop the pairs of triangles within their facets: the faces of two fine
+/// cubes consist of these.
 static void drop_plain(near_search *s, cr_candidates *near)
 {
 	int32_t kept = 0;
@@ -425,7 +434,8 @@ static void add_vertices(near_search *s)
 	}
 }
 
-/// The nearest pair of all, where it is none of the contacts: an edge within a smooth surface, or a vertex within a flat one.
+/// The nearest pair of all, where it is none of the contacts: an edge within a smooth surface, or a
+/// vertex within a flat one.
 static void add_best(near_search *s)
 {
 	const cr_raw_contacts *list = &s->completion->worker->contacts;
@@ -449,9 +459,9 @@ static void add_nearest(const near_search *s, const cr_collider_gap *gap)
 			s->completion, 0, gap->on_a.point, v3d_scale(d, -1 / distance), -distance, gap->a, gap->b, CAROM_FACES);
 }
 
-/// List the pairs of triangles within reach. Where they are too many, those nearly as near as the nearest points, which
-/// are made the contact where these are too many as well; bodies that touch have contacts enough then. Returns whether
-/// there are pairs to be looked at.
+/// List the pairs of triangles within reach. Where they are too many, those nearly as near as the
+/// nearest points, which are made the contact where these are too many as well; bodies that touch
+/// have contacts enough then. Returns whether there are pairs to be looked at.
 static bool find_pairs(near_search *s)
 {
 	const cr_completion *c = s->completion;

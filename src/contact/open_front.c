@@ -1,20 +1,21 @@
 /// Ways out of an open mesh that has a front.
 ///
-/// The planes of a body's own facets measure how deep the open mesh lies in the body. Where the mesh goes on beyond the body, a
-/// way along such a plane's normal leads on through it, down to its back or along it: only where the mesh ends within the body,
-/// or turns away from it, is it a way out. A body without such a way out is led to where the mesh's facets face in the mean.
-/// Cost: corners of the overlap for each plane of the body's facets, and the facets that take part.
+/// The planes of a body's own facets measure how deep the open mesh lies in the body. Where the
+/// mesh goes on beyond the body, a way along such a plane's normal leads on through it, down to its
+/// back or along it: only where the mesh ends within the body, or turns away from it, is it a way
+/// out. A body without such a way out is led to where the mesh's facets face in the mean. Cost:
+/// corners of the overlap for each plane of the body's facets, and the facets that take part.
 
 #include "contact/manifold.h"
 
 // Cosine: ways that are steeper to the front lead along the mesh.
 static const double SLIP = 0.3;
-// Cosine to the outward direction of a border, and to the back: a way over the border is nearer to the first, and farther from
-// the second.
+// Cosine to the outward direction of a border, and to the back: a way over the border is nearer to
+// the first, and farther from the second.
 static const double OVER_BORDER = 0.5;
 
-/// Does a plane push along an open mesh that has a front, not to it? That is the way out only over the mesh's border: a body
-/// that has sunk in deeply must not slip along until it is through.
+/// Does a plane push along an open mesh that has a front, not to it? That is the way out only over
+/// the mesh's border: a body that has sunk in deeply must not slip along until it is through.
 bool cr_slips_along(const cr_manifold *m, const cr_reference_plane *plane)
 {
 	const int other = 1 - plane->side;
@@ -30,8 +31,8 @@ bool cr_slips_along(const cr_manifold *m, const cr_reference_plane *plane)
 	return false;
 }
 
-/// Does a way of the plane's body lead over an edge of the open mesh: to the front of a crease, or off a border and not to the
-/// back?
+/// Does a way of the plane's body lead over an edge of the open mesh: to the front of a crease, or
+/// off a border and not to the back?
 static bool leads_over_edge(const cr_manifold *m, int open, v3d way, int32_t half_edge)
 {
 	const cr_completion *c = m->completion;
@@ -49,7 +50,8 @@ static bool leads_over_edge(const cr_manifold *m, int open, v3d way, int32_t hal
 	return v3d_dot(way, off) >= OVER_BORDER * v3d_length(off) && v3d_dot(way, front) >= -OVER_BORDER;
 }
 
-/// As leads_over_edge, of a vertex: to the front of the surface around it, or over one of the two borders that meet there.
+/// As leads_over_edge, of a vertex: to the front of the surface around it, or over one of the two
+/// borders that meet there.
 static bool leads_over_vertex(const cr_manifold *m, int open, v3d way, const cr_overlap_corner *corner)
 {
 	const cr_topology *t = m->completion->collider[open]->topology;
@@ -71,7 +73,8 @@ static bool leads_over_vertex(const cr_manifold *m, int open, v3d way, const cr_
 	return false;
 }
 
-/// Does a way of the plane's body lead over the open mesh at a corner of it, or where an edge of the body pierces it?
+/// Does a way of the plane's body lead over the open mesh at a corner of it, or where an edge of
+/// the body pierces it?
 static bool leads_over(const cr_manifold *m, int open, v3d way, const cr_overlap_corner *corner)
 {
 	if (corner->side == open)
@@ -87,8 +90,9 @@ static bool lies_on(const cr_overlap_corner *corner, int open)
 	return corner->side == open || corner->kind == CR_CORNER_PIERCE;
 }
 
-/// Does the open mesh end, or turn away, wherever it lies deepest below a plane of the other body? Else it goes on from there,
-/// and a way along the plane's normal leads the body on through it. row: the depths of the corners below the plane.
+/// Does the open mesh end, or turn away, wherever it lies deepest below a plane of the other body?
+/// Else it goes on from there, and a way along the plane's normal leads the body on through it.
+/// row: the depths of the corners below the plane.
 bool cr_leads_clear(const cr_manifold *m, const cr_reference_plane *plane, const float *row)
 {
 	const int open = 1 - plane->side;

@@ -1,10 +1,12 @@
 /// Pair stage: from bodies to the list of pairs worth a closer look.
 ///
-/// Input: bodies with up-to-date boxes. Output: a list of the simple pairs, which go on in simple_pairs.c; and the kept pairs
-/// of meshes with their relative transforms (made in double, used in float), full or iterative, by how far they have moved
-/// since their last full step (temporal.h).
-/// Cost: the broad phase, and per pair one relative transform and a bound on the motion or a test of oriented boxes. Parallel
-/// over pairs, each writing its own slot; the dense list is made in order afterwards. (Lehericey 2015, per-pair step.)
+/// Input: bodies with up-to-date boxes. Output: a list of the simple pairs, which go on in
+/// simple_pairs.c; and the kept pairs of meshes with their relative transforms (made in double,
+/// used in float), full or iterative, by how far they have moved since their last full step
+/// (temporal.h).
+/// Cost: the broad phase, and per pair one relative transform and a bound on the motion or a test
+/// of oriented boxes. Parallel over pairs, each writing its own slot; the dense list is made in
+/// order afterwards. (Lehericey 2015, per-pair step.)
 
 #include "base/parallel.h"
 #include "contact/manifold.h"
@@ -15,7 +17,8 @@
 
 enum { PAIRS_PER_TASK = 128, PAIRS_AHEAD = 8 };
 
-/// The selection table by families of shapes: a new family adds a row and a column, a new algorithm an entry.
+/// The selection table by families of shapes: a new family adds a row and a column, a new algorithm
+/// an entry.
 static const uint8_t ALGORITHMS[CR_FAMILY_COUNT][CR_FAMILY_COUNT] = {
 	// round, box, plane, mesh, convex
 	[CR_FAMILY_ROUND] = { CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_VOLUMES, CR_ALGORITHM_ROUND,
@@ -30,10 +33,10 @@ static const uint8_t ALGORITHMS[CR_FAMILY_COUNT][CR_FAMILY_COUNT] = {
 		CR_ALGORITHM_CONVEX },
 };
 
-/// Separating axes of two oriented boxes: three faces of each, then the nine products of edges (Gottschalk, Lin, Manocha,
-/// OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's centre to b's, in a's frame. Returns a lower bound of how
-/// far apart they are, by the faces where these part them by more than margin; 0 or less: they may come within margin of each
-/// other.
+/// Separating axes of two oriented boxes: three faces of each, then the nine products of edges
+/// (Gottschalk, Lin, Manocha, OBBTree, 1996). r: rows of R from b's frame to a's; d: from a's
+/// centre to b's, in a's frame. Returns a lower bound of how far apart they are, by the faces where
+/// these part them by more than margin; 0 or less: they may come within margin of each other.
 static double oriented_gap(const double ha[3], const double hb[3], const m3d *r, v3d d, double margin)
 {
 	const double rot[3][3] = { { r->row[0].x, r->row[0].y, r->row[0].z }, { r->row[1].x, r->row[1].y, r->row[1].z },
@@ -41,7 +44,8 @@ static double oriented_gap(const double ha[3], const double hb[3], const m3d *r,
 	const double dist[3] = { d.x, d.y, d.z };
 	double abs_rot[3][3], gap = 0;
 	for (int i = 0; i < 3; i++) {
-		for (int j = 0; j < 3; j++) // larger, so that near-parallel edges make no axis of rounding errors
+		// larger, so that near-parallel edges make no axis of rounding errors
+		for (int j = 0; j < 3; j++)
 			abs_rot[i][j] = fabs(rot[i][j]) + 1e-12;
 	}
 	for (int i = 0; i < 3; i++) {
@@ -118,7 +122,8 @@ static void count_apart(cr_worker *worker)
 	worker->pairs_iterative++;
 }
 
-/// Are the surfaces looked at before rays are cast? Where they do not meet, a pair that did not touch needs no ray.
+/// Are the surfaces looked at before rays are cast? Where they do not meet, a pair that did not
+/// touch needs no ray.
 static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
@@ -126,7 +131,8 @@ static bool looks_first(const cr_pipeline *p, const cr_pair_work *w)
 		vertex_speaks_for_all(&p->bodies[w->a], &p->bodies[w->b]);
 }
 
-/// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is apart, iterative or full.
+/// Finish a pair that begin_pair began: work out its relative pose, and by that whether it is
+/// apart, iterative or full.
 static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, uint8_t *next)
 {
 	memset(&w->keep, 0, offsetof(cr_pair_work, now) - offsetof(cr_pair_work, keep));
@@ -169,8 +175,9 @@ static void finish_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w
 	}
 }
 
-/// Begin a pair: its bodies and the slot of its memory. Returns whether finish_pair must go on. Of a pair that is known to be
-/// apart only the first fields are written: most are, and the whole would be a megabyte a step (avalanche).
+/// Begin a pair: its bodies and the slot of its memory. Returns whether finish_pair must go on. Of
+/// a pair that is known to be apart only the first fields are written: most are, and the whole
+/// would be a megabyte a step (avalanche).
 static bool begin_pair(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, cr_body_pair pair, int32_t slot)
 {
 	const cr_body *a = &p->bodies[pair.a], *b = &p->bodies[pair.b];
@@ -216,7 +223,8 @@ static void pair_task(int64_t begin, int64_t end, int worker, void *task)
 		pair_piece(p, &p->workers[worker], i, i + PAIRS_PER_TASK < end ? i + PAIRS_PER_TASK : end);
 }
 
-/// Move the simple pairs from the pairs of the broad phase to a list of their own. false: out of memory.
+/// Move the simple pairs from the pairs of the broad phase to a list of their own. false: out of
+/// memory.
 static bool part_simple(cr_pipeline *p)
 {
 	if (!cr_array_reserve_fresh(p->context, &p->simple, p->pairs.count))
@@ -239,8 +247,8 @@ static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 	return body->shape.collider ? CAROM_SUCCESS : p->make_mesh(p->make_mesh_user, body);
 }
 
-/// Let boxes that meet a mesh for the first time have theirs: most boxes of a world never meet one, and a mesh is twenty times
-/// a body.
+/// Let boxes that meet a mesh for the first time have theirs: most boxes of a world never meet one,
+/// and a mesh is twenty times a body.
 static carom_result make_box_meshes(cr_pipeline *p)
 {
 	carom_result result = CAROM_SUCCESS;

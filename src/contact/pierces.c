@@ -1,5 +1,5 @@
-/// Which candidates of a pair really cross, and where their edges pierce. Exact: the signs decide, and only those that rounding
-/// leaves open go to the exact predicates.
+/// Which candidates of a pair really cross, and where their edges pierce. Exact: the signs decide,
+/// and only those that rounding leaves open go to the exact predicates.
 
 #include "contact/crossing.h"
 #include "base/radix.h"
@@ -28,8 +28,8 @@ typedef struct plane_sides {
 static double larger(double a, double b) { return a > b ? a : b; }
 static double largest(v3d a) { return larger(larger(fabs(a.x), fabs(a.y)), fabs(a.z)); }
 
-/// Exact signs: the plane's normal serves all three points, and only signs that its rounding leaves open go to the exact
-/// predicate. false: all three lie strictly on one side.
+/// Exact signs: the plane's normal serves all three points, and only signs that its rounding leaves
+/// open go to the exact predicate. false: all three lie strictly on one side.
 static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 {
 	const v3d e = v3d_sub(t[1], t[0]), g = v3d_sub(t[2], t[0]);
@@ -45,8 +45,8 @@ static bool find_sides(const v3d t[3], const v3d points[3], plane_sides *s)
 	return !(s->sign[0] == s->sign[1] && s->sign[1] == s->sign[2] && s->sign[0] != 0);
 }
 
-/// cr_line_meets_triangle: the volumes that the line spans with the triangle's edges share their differences, and only signs
-/// that rounding leaves open go to the exact predicates.
+/// cr_line_meets_triangle: the volumes that the line spans with the triangle's edges share their
+/// differences, and only signs that rounding leaves open go to the exact predicates.
 static bool line_meets(v3d p, v3d q, const v3d t[3])
 {
 	const v3d d = v3d_sub(q, p), w[3] = { v3d_sub(t[0], p), v3d_sub(t[1], p), v3d_sub(t[2], p) };
@@ -63,8 +63,8 @@ static bool line_meets(v3d p, v3d q, const v3d t[3])
 	return !(above > 0 && below > 0) && cr_line_meets_triangle(p, q, t);
 }
 
-/// An edge is tested by the lower of its two triangles only: that one is a candidate with the same partner whenever the edge
-/// pierces.
+/// An edge is tested by the lower of its two triangles only: that one is a candidate with the same
+/// partner whenever the edge pierces.
 static bool owns_edge(const cr_completion *c, int side, int32_t number, int corner)
 {
 	const int32_t across = c->collider[side]->topology->neighbours[3 * number + corner];
@@ -97,8 +97,8 @@ static int pierce_edges(cr_completion *c, int side, int32_t number, const v3d ow
 	return count;
 }
 
-/// Two triangles that are not in one plane intersect only where an edge of one meets the other. Returns the number of pierces,
-/// or 1 for triangles that touch in one plane.
+/// Two triangles that are not in one plane intersect only where an edge of one meets the other.
+/// Returns the number of pierces, or 1 for triangles that touch in one plane.
 static int decide_exactly(cr_completion *c, cr_candidate pair)
 {
 	v3d a[3], b[3];
@@ -154,7 +154,8 @@ static bool keep_crossing(cr_completion *c, cr_candidates *candidates)
 	return true;
 }
 
-// Up to here insertion alone is faster than counting bytes (avalanche at rest: about ten pierces a pair).
+// Up to here insertion alone is faster than counting bytes (avalanche at rest: about ten pierces a
+// pair).
 enum { INSERTION_LIMIT = 64 };
 
 static bool comes_before(const cr_pierce *a, const cr_pierce *b)
@@ -175,7 +176,8 @@ static void insertion_sort(cr_pierce *data, int32_t count)
 	}
 }
 
-/// Sort by edge and by the position along it rounded to float, whose bits sort as the numbers do (they are not negative).
+/// Sort by edge and by the position along it rounded to float, whose bits sort as the numbers do
+/// (they are not negative).
 static bool presort(cr_arena *arena, cr_pierce *data, int32_t count)
 {
 	cr_key *keys = cr_arena_alloc(arena, 2 * (size_t)count * sizeof *keys);

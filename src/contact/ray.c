@@ -1,13 +1,16 @@
-/// Ray stage: cast or walk the rays of each pair and turn the hits into contacts, and into the watches of the pair from now on.
+/// Ray stage: cast or walk the rays of each pair and turn the hits into contacts, and into the
+/// watches of the pair from now on.
 ///
 /// Input: the two lists of rays. Output: raw contacts, watched samples.
-/// - Full: a ray reports a collision when the first surface it meets is a back face, that is, its origin lies inside the
-///   target; the winding number confirms it where the grid did not know, because on a silhouette rounding may put the back face
-///   before the front face. (Hermann, Faure, Raffin, Ray-traced collision detection for deformable bodies, 2008.) A line that
-///   comes from outside is followed backward too: its hit there is ahead of the vertex, to be watched or to be a
-///   speculative contact (Lehericey 2013, predictive rays).
-/// - Iterative: the walk goes over the target's triangles from the one met last; the sign of t tells whether the vertex is
-///   inside. Walks that find nothing, or a front face, are lost, and cast again.
+/// - Full: a ray reports a collision when the first surface it meets is a back face, that is, its
+///   origin lies inside the target; the winding number confirms it where the grid did not know,
+///   because on a silhouette rounding may put the back face before the front face. (Hermann, Faure,
+///   Raffin, Ray-traced collision detection for deformable bodies, 2008.) A line that comes from
+///   outside is followed backward too: its hit there is ahead of the vertex, to be watched or to be
+///   a speculative contact (Lehericey 2013, predictive rays).
+/// - Iterative: the walk goes over the target's triangles from the one met last; the sign of t
+///   tells whether the vertex is inside. Walks that find nothing, or a front face, are lost, and
+///   cast again.
 /// Parallel over runs of iterative rays, then over pairs.
 
 #include "base/parallel.h"
@@ -22,8 +25,8 @@ enum {
 	MOST_ROUND = 32, // triangles round a corner that a descent looks at, in each direction
 };
 
-// Of the diagonal of the smaller body's box: below this the depth of a contact does no harm, and most contacts are spared the
-// search.
+// Of the diagonal of the smaller body's box: below this the depth of a contact does no harm, and
+// most contacts are spared the search.
 static const double SHORT_RAY = 0.02;
 
 void cr_add_contact(cr_worker *worker, const cr_raw_contact *contact)
@@ -130,7 +133,8 @@ typedef struct ray_side {
 	int32_t count;
 } ray_side;
 
-/// Add the contact of a sample. way is in the target's frame; for a plain ray it points along the sample's inward normal.
+/// Add the contact of a sample. way is in the target's frame; for a plain ray it points along the
+/// sample's inward normal.
 static void add_sample_contact(const ray_side *s, int32_t sample, const cr_way_out *way)
 {
 	const cr_sample8 *block = &s->source->shape.collider->samples[sample / CR_WIDTH];
@@ -192,7 +196,8 @@ static bool take_nearest(const cr_pipeline *p, const cr_collider *target, const 
 	return true;
 }
 
-/// How near the surface must be to an origin to take the place of its way (carom_lab.max_depth_ratio); 0: the way stays.
+/// How near the surface must be to an origin to take the place of its way
+/// (carom_lab.max_depth_ratio); 0: the way stays.
 static float nearest_limit(
 	const cr_pipeline *p, const cr_collider *source, const cr_collider *target, const float origin[3], const cr_way_out *way)
 {
@@ -243,7 +248,8 @@ static bool step_round(descent *d, int corner)
 	return false;
 }
 
-/// Go over the edge, or round the corner, on which the nearest point lies. Returns false where that leads no nearer.
+/// Go over the edge, or round the corner, on which the nearest point lies. Returns false where that
+/// leads no nearer.
 static bool step_on(descent *d)
 {
 	const int feature = (int)d->on.feature;
@@ -255,8 +261,8 @@ static bool step_on(descent *d)
 	return across >= 0 && step_to(d, across);
 }
 
-/// The way to the surface point that is nearest to its origin, as far as steps that come nearer lead there from the way's
-/// triangle.
+/// The way to the surface point that is nearest to its origin, as far as steps that come nearer
+/// lead there from the way's triangle.
 static void descend(const cr_collider *target, v3d origin, cr_way_out *way)
 {
 	descent d = { .target = target, .point = origin, .distance2 = INFINITY };
@@ -267,7 +273,8 @@ static void descend(const cr_collider *target, v3d origin, cr_way_out *way)
 	set_way_to(target, origin, d.on.point, way);
 }
 
-/// Turn a way to the normal of its triangle, where it then ends on the triangle; else to the nearest surface point around that.
+/// Turn a way to the normal of its triangle, where it then ends on the triangle; else to the
+/// nearest surface point around that.
 static void straighten(const cr_collider *target, const float origin[3], cr_way_out *way)
 {
 	cr_way_out straight = *way;
@@ -340,8 +347,8 @@ static bool is_shorter(const cr_raw_contact *a, const cr_raw_contact *b)
 	return a->feature_a != b->feature_a ? a->feature_a < b->feature_a : a->feature_b < b->feature_b;
 }
 
-/// Edges and corners of a box cast a ray for each face around them: of contacts at one point the shortest tells the way out.
-/// The contacts from first on are the box's own.
+/// Edges and corners of a box cast a ray for each face around them: of contacts at one point the
+/// shortest tells the way out. The contacts from first on are the box's own.
 static void keep_shortest(cr_raw_contacts *contacts, int64_t first)
 {
 	cr_raw_contact *data = contacts->data;
@@ -378,8 +385,8 @@ static line_result judge_line(const ray_side *s, int32_t i, const cr_line_hits *
 	return LINE_AHEAD;
 }
 
-/// Is a sample outside near enough to enter? Then it is watched, even with no triangle ahead of it (-1), as vertices are that
-/// come in sideways. Completes its entry.
+/// Is a sample outside near enough to enter? Then it is watched, even with no triangle ahead of it
+/// (-1), as vertices are that come in sideways. Completes its entry.
 static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 {
 	const cr_sample_rays *r = &s->rays;
@@ -389,7 +396,8 @@ static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 	}
 	const float origin[3] = { r->origin[0][i], r->origin[1][i], r->origin[2][i] };
 	const float inward[3] = { r->direction[0][i], r->direction[1][i], r->direction[2][i] };
-	// Inside, but its ray left its own body first: the gap stays negative, so that it is followed in every step.
+	// Inside, but its ray left its own body first: the gap stays negative, so that it is followed
+	// in every step.
 	if (s->pipeline->settings.lab.exit_distance_test && cr_is_inside(s->pipeline, s->target->shape.collider, origin, inward)) {
 		watch->place = -1;
 		return true;
@@ -399,7 +407,8 @@ static bool predict_entry(const ray_side *s, int32_t i, cr_watch *watch)
 	return nearest >= 0;
 }
 
-/// Judge a ray. Returns whether its sample is to be watched, inside or so near that it may enter, and by which entry.
+/// Judge a ray. Returns whether its sample is to be watched, inside or so near that it may enter,
+/// and by which entry.
 static bool judge_cast(const ray_side *s, const cr_line_hits *hits, int32_t i, bool predict, cr_watch *watch)
 {
 	int32_t triangle = -1;
@@ -447,7 +456,8 @@ static void judge_full(const ray_side *s, const cr_line_hits *hits)
 
 // ---- Iterative rays ----
 
-/// A walk that found nothing: the whole line again. triangle: where the next walk may begin, unless there is nothing.
+/// A walk that found nothing: the whole line again. triangle: where the next walk may begin, unless
+/// there is nothing.
 static line_result recast(const ray_side *s, int32_t i, int32_t *triangle)
 {
 	const cr_sample_rays *r = &s->rays;
@@ -482,8 +492,9 @@ static line_result judge_walk(const ray_side *s, const cr_walks *walks, int32_t 
 	return LINE_INSIDE;
 }
 
-/// Is the sample known to be outside, and nothing ahead of it to be told? Then no ray is needed: most that are judged
-/// again have come out beside the surface that their walks know (avalanche at rest: nine of ten).
+/// Is the sample known to be outside, and nothing ahead of it to be told? Then no ray is needed:
+/// most that are judged again have come out beside the surface that their walks know (avalanche at
+/// rest: nine of ten).
 static bool is_surely_outside(const ray_side *s, int32_t i)
 {
 	const cr_sample_rays *r = &s->rays;
@@ -491,8 +502,8 @@ static bool is_surely_outside(const ray_side *s, int32_t i)
 	return s->pipeline->settings.world.speculative_distance == 0 && cr_side_of(s->target->shape.collider, origin) < 0;
 }
 
-/// A watched sample whose walk found nothing, or had nowhere to begin, or says that a sample that was inside has come out:
-/// judged by the whole line, unless it is known to be outside.
+/// A watched sample whose walk found nothing, or had nowhere to begin, or says that a sample that
+/// was inside has come out: judged by the whole line, unless it is known to be outside.
 static void judge_again(const ray_side *s, const cr_walks *walks, int32_t i, cr_watch *watch)
 {
 	if (is_surely_outside(s, i)) {

@@ -1,9 +1,11 @@
-/// First half of the merge stage: the contacts of each pair sorted, and reduced to the wanted number.
+/// First half of the merge stage: the contacts of each pair sorted, and reduced to the wanted
+/// number.
 ///
-/// The kept contacts: the deepest one, then one after the other the contact farthest from all kept ones, in position and in
-/// normal, deep ones preferred (farthest-point sampling, Gonzalez 1985, in six dimensions). So the patch keeps its extent, each
-/// patch of a pair that touches in several places keeps a point, and no direction of pushing is lost, which a careless subset
-/// does (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept. Parallel over pairs.
+/// The kept contacts: the deepest one, then one after the other the contact farthest from all kept
+/// ones, in position and in normal, deep ones preferred (farthest-point sampling, Gonzalez 1985, in
+/// six dimensions). So the patch keeps its extent, each patch of a pair that touches in several
+/// places keeps a point, and no direction of pushing is lost, which a careless subset does
+/// (Lehericey 2013, Fig. 2.8 b). Cost per pair: found * kept. Parallel over pairs.
 
 #include "base/parallel.h"
 #include "contact/contact.h"
@@ -35,8 +37,8 @@ static void sift_down(cr_raw_contact *data, int64_t root, int64_t count)
 	data[root] = moved;
 }
 
-/// Heap sort: in place, no allocation, O(n log n) for any input. Contacts that compare equal are equal in all that is compared,
-/// and come from one thread in a fixed order.
+/// Heap sort: in place, no allocation, O(n log n) for any input. Contacts that compare equal are
+/// equal in all that is compared, and come from one thread in a fixed order.
 static void sort_contacts(cr_raw_contact *data, int64_t count)
 {
 	for (int64_t i = count / 2 - 1; i >= 0; i--)
@@ -49,7 +51,8 @@ static void sort_contacts(cr_raw_contact *data, int64_t count)
 	}
 }
 
-/// Square of the length by which two opposite normals count as far apart: the diagonal of the patch.
+/// Square of the length by which two opposite normals count as far apart: the diagonal of the
+/// patch.
 static double patch_scale(const cr_raw_contact *data, int64_t count)
 {
 	double sum = 0;
@@ -103,8 +106,8 @@ static void keep_some(cr_worker *worker, cr_raw_contacts *contacts, int64_t keep
 		double best = -1;
 		for (int64_t i = chosen; i < count; i++) {
 			distance[i] = fmin(distance[i], distance_of(&data[i], &swapped, scale));
-			// The second contact is chosen for the extent of the patch alone. A contact at no depth counts a quarter of the
-			// deepest.
+			// The second contact is chosen for the extent of the patch alone. A contact at no depth
+			// counts a quarter of the deepest.
 			const double apart = chosen == 1 ? distance_of(&data[i], &swapped, 0) : distance[i];
 			const double score = apart * (0.25 + (deepest > 0 ? 0.75 * fmax(data[i].depth, 0) / deepest : 0));
 			if (score > best) {

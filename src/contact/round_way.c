@@ -1,15 +1,18 @@
 /// See round_way.h.
 ///
-/// Along one direction each triangle near the body's way forbids an interval of moves (geom/passage.c). From no move
-/// on, each forbidden interval is left at its end, until nothing forbids the move; a closed mesh is then asked whether the
-/// body is inside: if so, it goes on to the next triangle. So the move that is found parts the body from the whole
-/// mesh, whatever its form. Of several directions the shortest move counts; each is followed no farther than the best
-/// so far. Cost: the triangles along the way, for each direction; only where the core is inside or pierces.
+/// Along one direction each triangle near the body's way forbids an interval of moves
+/// (geom/passage.c). From no move on, each forbidden interval is left at its end, until nothing
+/// forbids the move; a closed mesh is then asked whether the body is inside: if so, it goes on to
+/// the next triangle. So the move that is found parts the body from the whole mesh, whatever its
+/// form. Of several directions the shortest move counts; each is followed no farther than the best
+/// so far. Cost: the triangles along the way, for each direction; only where the core is inside or
+/// pierces.
 
 #include "contact/round_way.h"
 #include "geom/passage.h"
 
-// Cosine to the front of an open mesh: below it a way slips along the mesh, and counts SLIP_COST times; below BACK it is none.
+// Cosine to the front of an open mesh: below it a way slips along the mesh, and counts SLIP_COST
+// times; below BACK it is none.
 static const double SLIP = 0.3, SLIP_COST = 3, BACK = -0.05;
 // A way that is no longer than so many times the least is good enough.
 static const double ENOUGH = 1.25;
@@ -118,8 +121,8 @@ static bool find_barriers(escape *e, v3d direction, double limit)
 	return true;
 }
 
-/// Leave the intervals that forbid a move from s on. Of barriers with one end the triangle that comes first is told, by
-/// cr_triangle_precedes.
+/// Leave the intervals that forbid a move from s on. Of barriers with one end the triangle that
+/// comes first is told, by cr_triangle_precedes.
 static double leave_barriers(const escape *e, double s, int32_t *triangle)
 {
 	for (bool moved = true; moved;) {
@@ -168,8 +171,8 @@ static double clear_along(escape *e, v3d direction, double limit, int32_t *trian
 	}
 }
 
-/// Do the ends of the core that are inside come out within limit? Else the body does not, and its triangles need not be
-/// looked at.
+/// Do the ends of the core that are inside come out within limit? Else the body does not, and its
+/// triangles need not be looked at.
 static bool may_come_out(const escape *e, v3d direction, double limit)
 {
 	const float d[3] = { (float)direction.x, (float)direction.y, (float)direction.z }, most = cr_round_up(1.0001 * limit);

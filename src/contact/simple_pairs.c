@@ -1,8 +1,10 @@
-/// Simple pairs: those in which a basic volume or a plane takes part, from the broad phase to their contacts in one go.
+/// Simple pairs: those in which a basic volume or a plane takes part, from the broad phase to their
+/// contacts in one go.
 ///
-/// Input: the simple pairs of the pair stage. Output: those with contacts, which are sorted and reduced. These pairs remember nothing and
-/// pass no other stage. So one takes 40 bytes, and 56 for each contact, where a pair of meshes takes a kilobyte. Parallel over pairs,
-/// each writing its own slot; the list is made dense in order afterwards.
+/// Input: the simple pairs of the pair stage. Output: those with contacts, which are sorted and
+/// reduced. These pairs remember nothing and pass no other stage. So one takes 40 bytes, and 56 for
+/// each contact, where a pair of meshes takes a kilobyte. Parallel over pairs, each writing its own
+/// slot; the list is made dense in order afterwards.
 
 #include "base/parallel.h"
 #include "contact/contact.h"
@@ -46,7 +48,8 @@ carom_result cr_stage_simple(cr_pipeline *p)
 {
 	const int64_t count = p->simple.count;
 	p->found.count = 0;
-	if (!cr_array_reserve_fresh(p->context, &p->found, count + p->kept.count)) // those of meshes join them later
+	// those of meshes join them later
+	if (!cr_array_reserve_fresh(p->context, &p->found, count + p->kept.count))
 		return cr_fail_memory(p->context, "the pairs of a step");
 	cr_parallel_for(p->context, simple_task, count, PAIRS_PER_TASK, p);
 	const carom_result result = cr_check_workers(p, "the contacts of a step");

@@ -1,13 +1,14 @@
 /// Vertex stage: which samples of each body of a pair cast a ray into the other.
 ///
-/// Input: the pairs that wait for their rays. Output: two lists of rays in the target's frame; each side of a pair keeps its
-/// range.
-/// - Full: samples are found by walking the source's tree in the target's box, not by scanning (Lehericey 2013, 1.2), and those
-///   that the target's grid knows to be outside are dropped; where entries are predicted, those too far outside.
-/// - Iterative: the samples that the pair watches, and nothing else. Within a piece of the work the sides come sorted by
-///   target, so that the rays of many pairs fill the lanes of one walk.
-/// Parallel over pairs; no order is needed, since ranges hang on the pairs. (Lehericey, Gouranton and Arnaldi 2015, per-vertex
-/// step.)
+/// Input: the pairs that wait for their rays. Output: two lists of rays in the target's frame; each
+/// side of a pair keeps its range.
+/// - Full: samples are found by walking the source's tree in the target's box, not by scanning
+///   (Lehericey 2013, 1.2), and those that the target's grid knows to be outside are dropped; where
+///   entries are predicted, those too far outside.
+/// - Iterative: the samples that the pair watches, and nothing else. Within a piece of the work the
+///   sides come sorted by target, so that the rays of many pairs fill the lanes of one walk.
+/// Parallel over pairs; no order is needed, since ranges hang on the pairs. (Lehericey, Gouranton
+/// and Arnaldi 2015, per-vertex step.)
 
 #include "base/parallel.h"
 #include "frame/memory.h"
@@ -15,8 +16,9 @@
 
 enum { PAIRS_PER_TASK = 64 };
 
-/// Memory of the worker for all samples of a large source, of which a few become rays: used again for the next pair, so
-/// that a terrain of a million vertices does not take as much of the list for each body on it. false: out of memory.
+/// Memory of the worker for all samples of a large source, of which a few become rays: used again
+/// for the next pair, so that a terrain of a million vertices does not take as much of the list for
+/// each body on it. false: out of memory.
 static bool stage_casts(cr_worker *worker, int32_t count)
 {
 	if (worker->staging_count >= count)
@@ -80,8 +82,9 @@ static void move_ray(const cr_sample_rays *r, int32_t from, int32_t to)
 	r->side[to] = r->side[from];
 }
 
-/// Drop those of count rays whose origins are known to be outside and are too far to enter: cells tell distances only roughly
-/// (avalanche at rest: three rays in four of the vertices outside). The others get their gap. Returns how many rays remain.
+/// Drop those of count rays whose origins are known to be outside and are too far to enter: cells
+/// tell distances only roughly (avalanche at rest: three rays in four of the vertices outside). The
+/// others get their gap. Returns how many rays remain.
 static int32_t drop_far(
 	const cr_pipeline *p, const cr_pair_work *w, const cr_collider *target, const cr_sample_rays *r, int32_t count)
 {
@@ -167,11 +170,13 @@ static void add_run(const cr_pipeline *p, cr_worker *worker, const walking_side 
 	worker->runs.data[worker->runs.count++] = (cr_ray_run){ target, range };
 }
 
-/// Make the rays of the watched samples of one side that may have entered, from where each met the target last.
+/// Make the rays of the watched samples of one side that may have entered, from where each met the
+/// target last.
 static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);
-	// All that the pair watches, even when its rays are made once more; less only where the laboratory has cut them.
+	// All that the pair watches, even when its rays are made once more; less only where the
+	// laboratory has cut them.
 	const int32_t watched = p->leaves_rays ? w->rays[side].count : m->watched[side].count;
 	const cr_collider *source = cr_source_of(p, w, side)->shape.collider;
 	const cr_transform *to_target = cr_to_target(w, side);
@@ -191,7 +196,8 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	worker->rays_iterative += count;
 }
 
-/// Append the rays of one side to the batch for its target mesh, so that rays of many pairs share the lanes.
+/// Append the rays of one side to the batch for its target mesh, so that rays of many pairs share
+/// the lanes.
 static void add_side(const cr_pipeline *p, cr_worker *worker, const walking_side *s)
 {
 	continue_side(p, worker, s->work, s->side);
@@ -208,8 +214,8 @@ static void insert_sorted(walking_side *sides, int count, walking_side side)
 	sides[at] = side;
 }
 
-/// Note a side that continues, and prefetch its watches, which are read when all of the piece are noted. Returns how many were
-/// noted.
+/// Note a side that continues, and prefetch its watches, which are read when all of the piece are
+/// noted. Returns how many were noted.
 static int begin_walking(const cr_pipeline *p, cr_pair_work *w, int side, walking_side *sides, int count)
 {
 	const cr_pair_memory *m = cr_memory_of(p, w);

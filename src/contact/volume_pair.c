@@ -1,4 +1,5 @@
-/// Pairs in which a basic volume takes part: closed forms and closest points instead of rays, which would only sample them.
+/// Pairs in which a basic volume takes part: closed forms and closest points instead of rays, which
+/// would only sample them.
 
 #include "contact/contact.h"
 #include "contact/round_way.h"
@@ -126,7 +127,8 @@ typedef struct round_pair {
 
 static void add_round_contact(const round_pair *r, v3d core, v3d direction, double depth, const near_triangle *n)
 {
-	// The deepest point of the round body; where it is B, the point of the mesh instead (contact points lie on A).
+	// The deepest point of the round body; where it is B, the point of the mesh instead (contact
+	// points lie on A).
 	const v3d local = r->round_is_a ? v3d_mad(core, -r->radius, direction) : n->surface;
 	const v3d world = v3d_add(m3d_mul(&r->mesh->rotation, local), r->mesh->pose.position);
 	const v3d normal = v3d_scale(m3d_mul(&r->mesh->rotation, direction), r->round_is_a ? 1 : -1);
@@ -215,14 +217,16 @@ static const near_triangle *nearest_of(const round_pair *r, int part)
 	return best;
 }
 
-// Cosine: a body ahead of an open mesh is behind its front where it lies further below it than this.
+// Cosine: a body ahead of an open mesh is behind its front where it lies further below it than
+// this.
 static const double LEVEL = 1e-4;
 
-/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to the nearest point has no
-/// direction.
+/// Below this a core counts as lying on the surface: floats do not tell its side, and the line to
+/// the nearest point has no direction.
 static double surface_tolerance(const round_pair *r) { return 1e-6 * r->collider->scale; }
 
-/// The nearest point of the surface to an end of the core, which may be out of reach of the radius. false: there is none.
+/// The nearest point of the surface to an end of the core, which may be out of reach of the radius.
+/// false: there is none.
 static bool measure_far(const round_pair *r, int part, near_triangle *n)
 {
 	const v3d p = r->core[part];
@@ -234,7 +238,8 @@ static bool measure_far(const round_pair *r, int part, near_triangle *n)
 	return triangle >= 0;
 }
 
-/// Does a triangle, which comes nearer to its part than n (or as near, at the same point, and comes first), hold n's point?
+/// Does a triangle, which comes nearer to its part than n (or as near, at the same point, and comes
+/// first), hold n's point?
 static bool shadows(const round_pair *r, const near_triangle *other, const near_triangle *n)
 {
 	const bool first = other->triangle < n->triangle || (other->triangle == n->triangle && other->part < n->part);
@@ -250,9 +255,10 @@ static bool shadows(const round_pair *r, const near_triangle *other, const near_
 	return v3d_length(v3d_sub(cr_closest_point_triangle(n->surface, t[0], t[1], t[2], &feature), n->surface)) <= tolerance;
 }
 
-/// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum there: a corner of the
-/// neighbour on a smooth or hollow surface, which must not push (ghost contact). A neighbour across an edge nearly always
-/// tells; only the remaining places are compared with all.
+/// Is the point on a triangle that comes nearer to the same part? Then the distance has no minimum
+/// there: a corner of the neighbour on a smooth or hollow surface, which must not push (ghost
+/// contact). A neighbour across an edge nearly always tells; only the remaining places are compared
+/// with all.
 static bool is_shadowed(const round_pair *r, int32_t i)
 {
 	const near_triangle *n = &r->near[i];
@@ -275,8 +281,8 @@ static bool is_shadowed(const round_pair *r, int32_t i)
 	return false;
 }
 
-/// How far a part of the core lies in front of the surface at a place: along the normal that says most of the triangles that
-/// share the place.
+/// How far a part of the core lies in front of the surface at a place: along the normal that says
+/// most of the triangles that share the place.
 static double height_over(const round_pair *r, const near_triangle *place)
 {
 	double height = 0;
@@ -324,15 +330,16 @@ static bool is_pierced(const round_pair *r, const near_triangle *n)
 	return from * to < 0 && fmin(fabs(from), fabs(to)) > surface_tolerance(r);
 }
 
-/// How far a part of the core lies in front of the surface, where that is nearest to it. Positive where nothing is near.
+/// How far a part of the core lies in front of the surface, where that is nearest to it. Positive
+/// where nothing is near.
 static double height_of(const round_pair *r, int part)
 {
 	const near_triangle *nearest = nearest_of(r, part);
 	return nearest ? height_over(r, nearest) : INFINITY;
 }
 
-/// Is an end of the core on the side that the body must leave: inside a solid, or behind an open mesh that has a front
-/// and that it touches?
+/// Is an end of the core on the side that the body must leave: inside a solid, or behind an open
+/// mesh that has a front and that it touches?
 static bool must_leave(const round_pair *r, int part)
 {
 	const near_triangle *n = nearest_of(r, part);
@@ -341,8 +348,8 @@ static bool must_leave(const round_pair *r, int part)
 	return cr_has_front(r->mesh) && n && n->distance < r->radius && height_of(r, part) < -surface_tolerance(r);
 }
 
-/// The side that the body leaves an open mesh by: the front of the triangles that it pierces, or is nearest to; where
-/// that tells nothing, the side of its middle.
+/// The side that the body leaves an open mesh by: the front of the triangles that it pierces, or is
+/// nearest to; where that tells nothing, the side of its middle.
 static v3d find_front(const round_pair *r)
 {
 	if (r->collider->closed)
@@ -376,7 +383,8 @@ static void try_triangle(const round_pair *r, int32_t triangle, cr_round_tries *
 	}
 }
 
-/// Directions about one that leads into a hollow too narrow for the body: eight around it at 27 degrees, eight at 56.
+/// Directions about one that leads into a hollow too narrow for the body: eight around it at 27
+/// degrees, eight at 56.
 static void try_around(v3d direction, cr_round_tries *tries)
 {
 	static const double tilts[2] = { 0.5, 1.5 }, diagonal = 0.70710678118654752;
@@ -389,8 +397,9 @@ static void try_around(v3d direction, cr_round_tries *tries)
 	}
 }
 
-/// The directions in which the way out is looked for: to the nearest surface from the ends, those of the triangles that
-/// are pierced or nearest to the ends, along the axis, and those of all others that are near.
+/// The directions in which the way out is looked for: to the nearest surface from the ends, those
+/// of the triangles that are pierced or nearest to the ends, along the axis, and those of all
+/// others that are near.
 static void list_tries(const round_pair *r, const bool leaves[2], cr_round_tries *tries)
 {
 	*tries = (cr_round_tries){ .front = find_front(r) };
@@ -422,9 +431,9 @@ static void list_tries(const round_pair *r, const bool leaves[2], cr_round_tries
 		try_around(tries->direction[0], tries);
 }
 
-/// The contacts of a body that leaves along a way: at the end of the core that lies deepest along it; at the other end,
-/// if that must leave too; and where that end is outside and near the surface, of its depth the part that the way
-/// does not bring by itself.
+/// The contacts of a body that leaves along a way: at the end of the core that lies deepest along
+/// it; at the other end, if that must leave too; and where that end is outside and near the
+/// surface, of its depth the part that the way does not bring by itself.
 static void add_way(round_pair *r, const cr_round_way *way, const bool leaves[2])
 {
 	const double ahead = is_sphere(r) ? 0 : v3d_dot(way->direction, v3d_sub(r->core[1], r->core[0]));

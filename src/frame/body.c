@@ -30,7 +30,8 @@ bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin
 		height += n * (lowest - at);
 		size += fabs(n) * (fabs(lowest) + fabs(at));
 	}
-	// A box without end gives no number, and meets the plane. The last term is for roundings, here and where contacts are made.
+	// A box without end gives no number, and meets the plane. The last term is for roundings, here
+	// and where contacts are made.
 	return !(height > margin + size * 0x1p-46);
 }
 
@@ -50,8 +51,8 @@ static void grow_by_box(const cr_body *body, const double centre[3], const doubl
 	}
 }
 
-/// The boxes two levels down the tree follow a turned mesh far closer than the corners of its one box: on the recorded
-/// avalanche the pairs fall from 3,646 to 2,475 a step (phase C).
+/// The boxes two levels down the tree follow a turned mesh far closer than the corners of its one
+/// box: on the recorded avalanche the pairs fall from 3,646 to 2,475 a step (phase C).
 static void bound_mesh(const cr_body *body, carom_simd simd, double lower[3], double upper[3])
 {
 	const cr_collider *c = body->shape.collider;

@@ -24,9 +24,12 @@ struct carom_mesh {
 	carom_mesh_sides sides;
 	cr_topology topology;
 	cr_facets facets;
-	uint32_t *materials;        // [triangle_count] the caller's numbers; NULL: all 0
-	uint32_t *vertex_materials; // [vertex_count] beside materials: of the lowest-numbered used triangle at the vertex's place
-	double *exact; // [3*vertex_count] the vertices as they were given, where a float does not hold one of them; else NULL
+	uint32_t *materials; // [triangle_count] the caller's numbers; NULL: all 0
+	// [vertex_count] beside materials: of the lowest-numbered used triangle at the vertex's place
+	uint32_t *vertex_materials;
+	// [3*vertex_count] the vertices as they were given, where a float does not hold one of them;
+	// else NULL
+	double *exact;
 	cr_collider collider;
 	cr_hull_data hull; // of carom_create_hull; else empty
 	cr_field field;    // of carom_create_height_field; else empty
@@ -50,13 +53,14 @@ typedef enum cr_family {
 typedef struct cr_shape {
 	carom_shape def;
 	cr_family family;
-	// A reference: the user's mesh or hull, or for boxes one of their own, once they have met a mesh;
-	// NULL for the others.
+	// A reference: the user's mesh or hull, or for boxes one of their own, once they have met a
+	// mesh; NULL for the others.
 	carom_mesh *mesh;
-	const cr_collider *collider; // of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
-	void *lab_state;             // of the laboratory for the collider, or NULL
-	double centre[3];            // of the local box; unused for planes
-	double half[3];              // half extents of the local box; infinite for planes
+	// of the mesh, and NULL without; NULL for hulls, whose contacts are not made by it
+	const cr_collider *collider;
+	void *lab_state;  // of the laboratory for the collider, or NULL
+	double centre[3]; // of the local box; unused for planes
+	double half[3];   // half extents of the local box; infinite for planes
 } cr_shape;
 
 typedef struct cr_deforming_view cr_deforming_view;
@@ -82,8 +86,9 @@ typedef enum cr_reshaping {
 	CR_FRAME_CHANGED, // the part has another pose in its body too
 } cr_reshaping;
 
-/// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in order, so that the order of
-/// parts is that of their bodies. A body's number is that of its first part.
+/// A body, or one part of a body with parts. The parts of a body lie side by side in the array, in
+/// order, so that the order of parts is that of their bodies. A body's number is that of its first
+/// part.
 typedef struct cr_body {
 	bool alive;
 	bool sensor;
@@ -103,9 +108,12 @@ typedef struct cr_body {
 	carom_pose last_pose;    // of the last good step; the first pose before it
 	m3d last_rotation;       // of last_pose
 	carom_pose begin;        // of the coming step; without has_begin that is last_pose
-	double turn;             // since then: how far a point at distance 1 of the origin has moved at most
-	double path;             // how far any of its points may have moved since the pairs forgot; of meshes and boxes only
-	// World box, grown by half the speculative distance; infinite sides for planes. Valid after cr_bodies_update.
+	// since then: how far a point at distance 1 of the origin has moved at most
+	double turn;
+	// how far any of its points may have moved since the pairs forgot; of meshes and boxes only
+	double path;
+	// World box, grown by half the speculative distance; infinite sides for planes. Valid after
+	// cr_bodies_update.
 	double lower[3];
 	double upper[3];
 	uint64_t category;
@@ -143,13 +151,14 @@ static inline bool cr_has_front(const cr_body *body)
 	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
 }
 
-/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the user's filter.) Deforming bodies
-/// have none, and parts of one body have none with each other.
+/// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the
+/// user's filter.) Deforming bodies have none, and parts of one body have none with each other.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?
 bool cr_filters_pass(const cr_body *a, const cr_body *b);
 
-/// May the world box of a body, which has grown by margin on each side, come within margin of the half space below a plane?
+/// May the world box of a body, which has grown by margin on each side, come within margin of the
+/// half space below a plane?
 bool cr_plane_meets_box(const cr_body *plane, const cr_body *body, double margin);
 
 static inline bool cr_boxes_overlap(const cr_body *a, const cr_body *b)

@@ -1,7 +1,8 @@
 /// Broad phase: pairs of bodies whose world boxes overlap, and that filters let pass.
 ///
-/// Several behind one interface. All give the same pairs: those of living bodies a < b (by index) with cr_bodies_may_collide,
-/// cr_broad_meet and cr_broad_ask, asked in this order, sorted by a, then b. Refused pairs are not stored.
+/// Several behind one interface. All give the same pairs: those of living bodies a < b (by index)
+/// with cr_bodies_may_collide, cr_broad_meet and cr_broad_ask, asked in this order, sorted by a,
+/// then b. Refused pairs are not stored.
 #ifndef CR_FRAME_BROAD_H
 #define CR_FRAME_BROAD_H
 
@@ -15,15 +16,15 @@ typedef struct cr_body_pair {
 
 typedef CR_ARRAY(cr_body_pair) cr_pair_list;
 
-/// Decides for a pair of bodies a < b whose boxes meet; the world supplies it (user's filter and its recording). Called by any
-/// worker.
+/// Decides for a pair of bodies a < b whose boxes meet; the world supplies it (user's filter and
+/// its recording). Called by any worker.
 typedef bool cr_pair_verdict_fn(void *user, int32_t a, int32_t b);
 
 /// A broad phase with its state. Made for one world.
 typedef struct cr_broad {
-	/// Find the pairs of all bodies [count]; bodies[i].moved tells whose box changed since the last call (also those added or
-	/// removed since: alive differs), bodies[i].refiltered whose filter did. Replaces the content of pairs. CAROM_OUT_OF_MEMORY
-	/// leaves the state usable.
+	/// Find the pairs of all bodies [count]; bodies[i].moved tells whose box changed since the last
+	/// call (also those added or removed since: alive differs), bodies[i].refiltered whose filter
+	/// did. Replaces the content of pairs. CAROM_OUT_OF_MEMORY leaves the state usable.
 	carom_result (*find)(struct cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs);
 	void (*destroy)(struct cr_broad *broad);
 	carom_context *context;
@@ -34,8 +35,8 @@ typedef struct cr_broad {
 	int64_t compared; // pairs of rough boxes that it looked at: the work
 } cr_broad;
 
-/// Do two bodies meet as boxes? Of a plane the half space below it counts, not its box, which has no end. A plane meets no
-/// plane.
+/// Do two bodies meet as boxes? Of a plane the half space below it counts, not its box, which has
+/// no end. A plane meets no plane.
 static inline bool cr_broad_meet(const cr_broad *broad, const cr_body *a, const cr_body *b)
 {
 	if (!cr_boxes_overlap(a, b))

@@ -4,11 +4,13 @@
 
 #include "bvh/bvh_kernels.h"
 
-/// A sample that is watched, and the place of the triangle that its line met last, or that was nearest.
+/// A sample that is watched, and the place of the triangle that its line met last, or that was
+/// nearest.
 typedef struct cr_watch {
 	int32_t sample; // 8 * block + lane in the source's samples
 	int32_t place;  // in the target's blocks
-	float gap;      // distance from the surface at the last full step; negative: inside then or since
+	// distance from the surface at the last full step; negative: inside then or since
+	float gap;
 } cr_watch;
 
 /// Room for a list whose last lanes are filled up.
@@ -24,49 +26,59 @@ typedef struct cr_sample_rays {
 	float *gap;      // full rays, side -1: distance from the surface (vertex.c)
 } cr_sample_rays;
 
-// Of a product of three differences, or the dot of one with the cross product of two: six products, each off by at most seven
-// roundings of 2^-53, and as much again for safety. In the product of the largest components.
+// Of a product of three differences, or the dot of one with the cross product of two: six products,
+// each off by at most seven roundings of 2^-53, and as much again for safety. In the product of the
+// largest components.
 #define CR_PRODUCT_ERROR 1e-14
 
-/// Where the edges of up to eight pairs of triangles pierce the other triangle; by body, a first, then by edge or corner.
+/// Where the edges of up to eight pairs of triangles pierce the other triangle; by body, a first,
+/// then by edge or corner.
 typedef struct cr_pierces8 {
-	double height[2][3][CR_WIDTH]; // of the corners over the other triangle's plane, times twice its area
-	uint32_t above[2][3];          // lanes in which a corner lies above the plane; else it lies below
-	uint32_t pierces[2][3];        // lanes in which edge k, from corner k on, pierces the triangle
-	uint32_t open;                 // lanes that rounding leaves open; the masks are then not to be used
+	// of the corners over the other triangle's plane, times twice its area
+	double height[2][3][CR_WIDTH];
+	// lanes in which a corner lies above the plane; else it lies below
+	uint32_t above[2][3];
+	uint32_t pierces[2][3]; // lanes in which edge k, from corner k on, pierces the triangle
+	// lanes that rounding leaves open; the masks are then not to be used
+	uint32_t open;
 } cr_pierces8;
 
 typedef struct cr_contact_kernels {
-	/// Rays from the samples of source that lie in the box of target grown by margin and are not certainly farther than margin
-	/// outside its surface. Walks the source's sample tree. exit_limit: t_max is the sample's exit distance, else infinite.
-	/// Writes from position first on; room for all samples of source must be there. Adds the samples reached to *tested.
+	/// Rays from the samples of source that lie in the box of target grown by margin and are not
+	/// certainly farther than margin outside its surface. Walks the source's sample tree.
+	/// exit_limit: t_max is the sample's exit distance, else infinite. Writes from position first
+	/// on; room for all samples of source must be there. Adds the samples reached to *tested.
 	/// Returns the number of rays.
 	int32_t (*collect)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *to_source, float margin, bool exit_limit, const cr_sample_rays *rays, int32_t first,
 		int64_t *tested);
-	/// Rays from those watched samples of source that may be inside, with the places where their walks begin and the numbers of
-	/// their entries: rows from position first on. Left out are samples that have moved by less than their gap, and margin,
-	/// between the transforms then (the last full step) and to_target; and, where margin is 0, those that were outside and have
-	/// no place to begin, while the target's grid knows it outside. Returns the number of rays. exit_limit as above.
+	/// Rays from those watched samples of source that may be inside, with the places where their
+	/// walks begin and the numbers of their entries: rows from position first on. Left out are
+	/// samples that have moved by less than their gap, and margin, between the transforms then (the
+	/// last full step) and to_target; and, where margin is 0, those that were outside and have no
+	/// place to begin, while the target's grid knows it outside. Returns the number of rays.
+	/// exit_limit as above.
 	int32_t (*follow)(const cr_collider *source, const cr_collider *target, const cr_transform *to_target,
 		const cr_transform *then, const cr_watch *watched, int32_t count, float margin, bool exit_limit,
 		const cr_sample_rays *rays, int32_t *place, int32_t *entry, int32_t first);
-	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of the gaps that are at most
-	/// moved, in their order; room for count + CR_WIDTH. Returns how many; the smallest of the others, infinite where there is
-	/// none, goes to *beyond.
+	/// Of a list of gaps, filled up with infinite ones to a multiple of CR_WIDTH, the numbers of
+	/// the gaps that are at most moved, in their order; room for count + CR_WIDTH. Returns how
+	/// many; the smallest of the others, infinite where there is none, goes to *beyond.
 	int32_t (*sift)(const float *gaps, int32_t count, float moved, int32_t *number, float *beyond);
 	/// Box (own frame) around the triangles of b in a list of candidates, at least one.
 	void (*enclose)(const cr_collider *b, const cr_candidate *listed, int32_t count, float lower[3], float upper[3]);
-	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the distance, 0 where they may
-	/// meet. From the separating axes of two triangles (both normals, the nine products of edges; Gottschalk, Lin, Manocha
-	/// 1996), less a margin for rounding. A gap beyond enough need not be the largest; enough 0: only triangles that may meet
-	/// are certain to be found.
+	/// How far apart the triangles of candidates are now: sets their gap to a lower bound of the
+	/// distance, 0 where they may meet. From the separating axes of two triangles (both normals,
+	/// the nine products of edges; Gottschalk, Lin, Manocha 1996), less a margin for rounding. A
+	/// gap beyond enough need not be the largest; enough 0: only triangles that may meet are
+	/// certain to be found.
 	void (*separate)(const cr_collider *a, const cr_collider *b, const cr_transform *b_to_a, cr_candidate *candidates,
 		int32_t count, float enough);
 	/// Pierces of up to eight pairs, at least one. rotation and translation: of b in a's frame.
 	void (*pierce)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation, const cr_candidate *pairs,
 		int32_t count, cr_pierces8 *found);
-	/// Box around a turned collider (not moved: the position is added in double), from its outline, rounded outward.
+	/// Box around a turned collider (not moved: the position is added in double), from its outline,
+	/// rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);
 } cr_contact_kernels;
 

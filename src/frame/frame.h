@@ -1,5 +1,5 @@
-/// The lists of a step that go from stage to stage. Records and lists hold no pointers: the entries of a pair are named by the
-/// number of the first one and their count.
+/// The lists of a step that go from stage to stage. Records and lists hold no pointers: the entries
+/// of a pair are named by the number of the first one and their count.
 #ifndef CR_FRAME_FRAME_H
 #define CR_FRAME_FRAME_H
 
@@ -66,8 +66,8 @@ typedef struct cr_walks {
 	uint8_t *end;
 } cr_walks;
 
-/// Rays that a worker takes of a list at once: enough that a block is rarely cut short, small enough for the second-level cache
-/// (avalanche, phase B).
+/// Rays that a worker takes of a list at once: enough that a block is rarely cut short, small
+/// enough for the second-level cache (avalanche, phase B).
 enum { CR_RAYS_AT_ONCE = 4096 };
 
 void cr_frame_init(cr_frame *frame, carom_context *context);
@@ -82,7 +82,8 @@ bool cr_frame_move(cr_frame *frame);
 /// The columns of rays from number first on.
 cr_casts cr_casts_at(const cr_frame *frame, uint32_t first);
 cr_walks cr_walks_at(const cr_frame *frame, uint32_t first);
-/// Columns like those of cr_casts_at in memory of count rays, which is of cr_cast_bytes(count). Without hits.
+/// Columns like those of cr_casts_at in memory of count rays, which is of cr_cast_bytes(count).
+/// Without hits.
 cr_casts cr_casts_in(void *memory, int32_t count);
 size_t cr_cast_bytes(int32_t count);
 

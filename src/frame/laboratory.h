@@ -1,5 +1,6 @@
-/// The door to src/lab, which holds the methods of papers and baselines and is not in the installed library: a table that
-/// carom_lab brings along. Nothing in the library names a function of the laboratory.
+/// The door to src/lab, which holds the methods of papers and baselines and is not in the installed
+/// library: a table that carom_lab brings along. Nothing in the library names a function of the
+/// laboratory.
 #ifndef CR_FRAME_LABORATORY_H
 #define CR_FRAME_LABORATORY_H
 
@@ -10,12 +11,14 @@ enum { CR_LAB_BYTES = 512 };
 
 /// pipeline->lab is the state that open made.
 struct cr_laboratory {
-	/// Make the state, and put the stages, the broad phase and the hooks of the settings in the place of the library's.
+	/// Make the state, and put the stages, the broad phase and the hooks of the settings in the
+	/// place of the library's.
 	carom_result (*open)(cr_pipeline *pipeline);
 	void (*close)(cr_pipeline *pipeline);
 	void (*forget)(cr_pipeline *pipeline); // drop the findings of the last step
 	void (*end_step)(cr_pipeline *pipeline);
-	// Of shapes that come to the world, are held by a snapshot, and go. function names the call in error texts.
+	// Of shapes that come to the world, are held by a snapshot, and go. function names the call in
+	// error texts.
 	carom_result (*attach)(cr_pipeline *pipeline, cr_shape *shape, const char *function);
 	void (*hold)(cr_pipeline *pipeline, const cr_shape *shape);
 	void (*drop)(cr_pipeline *pipeline, const cr_shape *shape);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-// Patches with more unmatched contacts than this are not searched by distance: the search is quadratic, and a solver gets a
-// few.
+// Patches with more unmatched contacts than this are not searched by distance: the search is
+// quadratic, and a solver gets a few.
 enum { SEARCH_LIMIT = 64 };
 
 static void carry_over(carom_contact *now, const carom_contact *then)
@@ -47,7 +47,8 @@ static int32_t first_of_kind(const cr_contact_set *set, carom_contact_kind kind)
 	return i;
 }
 
-/// Vertices of A that moved on to another triangle: contacts of this kind are sorted by their vertex, so one pass again.
+/// Vertices of A that moved on to another triangle: contacts of this kind are sorted by their
+/// vertex, so one pass again.
 static void match_vertices_of_a(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
 {
 	int32_t i = first_of_kind(now, CAROM_VERTEX_A), j = first_of_kind(then, CAROM_VERTEX_A);
@@ -65,8 +66,8 @@ static void match_vertices_of_a(const cr_contact_set *then, const cr_contact_set
 	}
 }
 
-/// Vertices of B: sorted by the triangle of A first, so each looks through the old ones of its kind. A vertex gives one contact
-/// a pair.
+/// Vertices of B: sorted by the triangle of A first, so each looks through the old ones of its
+/// kind. A vertex gives one contact a pair.
 static void match_vertices_of_b(const cr_contact_set *then, const cr_contact_set *now, uint8_t *used)
 {
 	const int32_t first = first_of_kind(then, CAROM_VERTEX_B), end = first_of_kind(then, CAROM_VERTEX_B + 1);

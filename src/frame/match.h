@@ -1,4 +1,5 @@
-/// Contacts of consecutive steps: which one of now is which one of then, for warm starts and stable stacks.
+/// Contacts of consecutive steps: which one of now is which one of then, for warm starts and stable
+/// stacks.
 #ifndef CR_FRAME_MATCH_H
 #define CR_FRAME_MATCH_H
 
@@ -17,9 +18,9 @@ typedef struct cr_contact_set {
 	int32_t count;
 } cr_contact_set;
 
-/// Give each contact of now the age and impulse of the one that it continues: equal features first, then the same vertex on
-/// another triangle, then the nearest within distance (where at most 64 of each step are left). Each old contact is used once.
-/// used: scratch, [then->count].
+/// Give each contact of now the age and impulse of the one that it continues: equal features first,
+/// then the same vertex on another triangle, then the nearest within distance (where at most 64 of
+/// each step are left). Each old contact is used once. used: scratch, [then->count].
 void cr_match_contacts(const cr_contact_set *then, const cr_contact_set *now, double distance, uint8_t *used);
 
 /// By distance alone, where a body has got another shape: its features have other numbers.

@@ -38,7 +38,8 @@ void cr_choose_allowed(const cr_pipeline *p, cr_pair_work *w)
 	w->allowed = cr_threshold_of(d, a, b, &region, 1);
 	if (!d->predict || w->allowed == 0)
 		return;
-	// A vertex that enters within the allowed motion was that near before, and a speculative one farther out.
+	// A vertex that enters within the allowed motion was that near before, and a speculative one
+	// farther out.
 	if (d->lab.distance_extension > 0)
 		w->allowed = fmin(w->allowed, d->lab.distance_extension);
 	const double extension = d->lab.distance_extension > 0 ? d->lab.distance_extension : w->allowed;
@@ -60,8 +61,8 @@ void cr_remember_apart(const cr_pipeline *p, cr_pair_work *w, double gap)
 	m->apart_until = cr_path_until(a->path + b->path, m->apart_from.allowed, 0);
 }
 
-/// The memory of a pair that was worked out, in full or with nothing found: the full step that holds from now on, and how long
-/// the pair stays apart.
+/// The memory of a pair that was worked out, in full or with nothing found: the full step that
+/// holds from now on, and how long the pair stays apart.
 static void renew_memory(const cr_pipeline *p, cr_pair_work *w)
 {
 	cr_pair_memory *m = cr_memory_of(p, w);

@@ -8,10 +8,12 @@
 void cr_claim_memory(const cr_body *a, const cr_body *b, cr_pair_memory *memory);
 /// Do the paths of the bodies alone say that the pair is still apart?
 bool cr_is_known_apart(const cr_body *a, const cr_body *b, const cr_pair_memory *memory);
-/// Is the pair still as far apart as when it was found to be? Notes the answer, and up to which paths it holds.
+/// Is the pair still as far apart as when it was found to be? Notes the answer, and up to which
+/// paths it holds.
 bool cr_is_still_apart(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const cr_reference *now, cr_pair_memory *memory);
-/// Set the displacement that the memory of a full pair shall bear, and how far its rays are followed outward.
+/// Set the displacement that the memory of a full pair shall bear, and how far its rays are
+/// followed outward.
 void cr_choose_allowed(const cr_pipeline *pipeline, cr_pair_work *work);
 /// How near a sample outside must be at a full step to be watched or told of.
 float cr_entry_reach(const cr_pipeline *pipeline, const cr_pair_work *work);

@@ -140,7 +140,8 @@ void cr_change_kept(cr_pipeline *p, cr_kept_tails tails)
 	p->live_kept = cr_kept_used(&p->memories[p->keeping]);
 }
 
-/// Full pairs leave their old lists behind. When these outweigh the lists in use, copy the latter to the other lists.
+/// Full pairs leave their old lists behind. When these outweigh the lists in use, copy the latter
+/// to the other lists.
 static bool tidy_kept(cr_pipeline *p)
 {
 	const cr_kept *from = &p->memories[p->keeping];
@@ -201,7 +202,8 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 	stats->scratch_peak = scratch > stats->scratch_peak ? scratch : stats->scratch_peak;
 }
 
-/// The clock, for those whose milliseconds are read: two dozen looks at it took a tenth of the time of a single pair of cubes.
+/// The clock, for those whose milliseconds are read: two dozen looks at it took a tenth of the time
+/// of a single pair of cubes.
 static double time_now(const cr_pipeline *p) { return p->untimed ? 0 : cr_time_ms(); }
 
 /// Run a stage, if there is one, after those before it have succeeded, and charge it to a clock.

@@ -1,16 +1,17 @@
 /// One step of detection as stages over flat lists.
 ///
-/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them; then finish, simple and
-/// reduce. Each pair of meshes says which stage it waits for; no stage calls another. Each stage takes the pairs that wait for
-/// it, in order, and appends to per-worker lists: the result does not depend on the threads. One file a stage; pipeline.c calls
-/// them and takes the times.
+/// pairs; then near, crossings, vertices and rays in rounds until no pair waits for one of them;
+/// then finish, simple and reduce. Each pair of meshes says which stage it waits for; no stage
+/// calls another. Each stage takes the pairs that wait for it, in order, and appends to per-worker
+/// lists: the result does not depend on the threads. One file a stage; pipeline.c calls them and
+/// takes the times.
 ///
 /// The way of a pair through the rounds:
-/// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays where these leave the answer
-///   open; then crossings once more.
+/// - It did not touch in the last step, or its contacts are patches: near, crossings, and rays
+///   where these leave the answer open; then crossings once more.
 /// - Else: rays; where they hit nothing, or patches shall replace their contacts: near, crossings.
-/// - An iterative pair that must touch and found nothing begins again: rays, near, crossings. So there are at most three
-///   rounds.
+/// - An iterative pair that must touch and found nothing begins again: rays, near, crossings. So
+///   there are at most three rounds.
 #ifndef CR_FRAME_PIPELINE_H
 #define CR_FRAME_PIPELINE_H
 
@@ -39,10 +40,12 @@ typedef struct cr_found_pair {
 	int32_t found; // contacts before reduction
 } cr_found_pair;
 
-/// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray stage.
+/// The stage that a pair of meshes waits for. Rays: made by the vertex stage, cast by the ray
+/// stage.
 typedef enum cr_next { CR_NEXT_NONE, CR_NEXT_NEAR, CR_NEXT_CROSSINGS, CR_NEXT_RAYS } cr_next;
 
-/// A pair of meshes on its way through the stages. Bodies a < b. Where keep is not set nothing below slot is.
+/// A pair of meshes on its way through the stages. Bodies a < b. Where keep is not set nothing
+/// below slot is.
 typedef struct cr_pair_work {
 	int32_t a;
 	int32_t b;
@@ -59,7 +62,8 @@ typedef struct cr_pair_work {
 	double gap;       // of surfaces that do not meet: how far apart they are now at least
 	float extension;  // how far rays are followed outward
 	cr_span meetings; // set where looked
-	cr_span rays[2];  // from the samples of a against b, and of b against a: walks of iterative pairs, else casts
+	// from the samples of a against b, and of b against a: walks of iterative pairs, else casts
+	cr_span rays[2];
 	cr_span contacts;
 	int32_t found; // contacts before reduction
 	// From here on not cleared for the pairs of a step.
@@ -103,7 +107,8 @@ typedef struct cr_worker {
 	char padding[CR_CACHE_LINE];
 } cr_worker;
 
-/// Is a contact of parts a < b kept? Any thread. contact->pair is its number among those of the pair.
+/// Is a contact of parts a < b kept? Any thread. contact->pair is its number among those of the
+/// pair.
 typedef bool cr_contact_verdict_fn(void *user, int32_t a, int32_t b, const carom_contact *contact);
 
 /// Make the mesh of a box, which has none yet (world/shape.c). On failure the box still has none.
@@ -119,7 +124,8 @@ typedef void cr_cast_fn(const cr_pipeline *pipeline, const cr_body *target, cons
 /// In the place of parts of stages. NULL: the library's own. The laboratory sets them.
 typedef struct cr_hooks {
 	cr_cast_fn *cast;
-	carom_result (*order)(cr_pipeline *pipeline); // the kept pairs, into pipeline->order, which has their count
+	// the kept pairs, into pipeline->order, which has their count
+	carom_result (*order)(cr_pipeline *pipeline);
 	void (*for_pairs)(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
 } cr_hooks;
 
@@ -137,10 +143,12 @@ struct cr_pipeline {
 	bool untimed;   // nobody reads the milliseconds of its stages
 	bool has_parts; // some body has several: the pairs found are to be put in the order of bodies
 	cr_frame frame;
-	cr_pair_list pairs;            // of the broad phase; from the pair stage on those of meshes alone
-	cr_pair_list simple;           // those in which a basic volume or a plane takes part
-	CR_ARRAY(cr_found_pair) found; // the simple pairs with contacts; merged, all pairs that the views list; in order
-	CR_ARRAY(cr_pair_work) work;   // one for each pair of meshes; the kept ones in a dense list:
+	// of the broad phase; from the pair stage on those of meshes alone
+	cr_pair_list pairs;
+	cr_pair_list simple; // those in which a basic volume or a plane takes part
+	// the simple pairs with contacts; merged, all pairs that the views list; in order
+	CR_ARRAY(cr_found_pair) found;
+	CR_ARRAY(cr_pair_work) work; // one for each pair of meshes; the kept ones in a dense list:
 	CR_ARRAY(int32_t) kept;
 	int round;               // of near, crossings, vertices and rays in this step, from 0
 	CR_ARRAY(uint8_t) next;  // [work] cr_next of each pair of meshes
@@ -165,8 +173,8 @@ struct cr_pipeline {
 carom_result cr_pipeline_init(
 	cr_pipeline *pipeline, carom_context *context, const cr_settings *settings, const cr_stages *stages);
 void cr_pipeline_free(cr_pipeline *pipeline);
-/// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to stats. On failure the pipeline
-/// can be run again.
+/// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to
+/// stats. On failure the pipeline can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);
 
 /// Empty the memory of all pairs: the next step is a full one.
@@ -181,10 +189,12 @@ void cr_body_bounds(const cr_body *body, carom_simd simd, double lower[3], doubl
 /// Transform of points of b to the frame of a, in double; and both directions in float.
 void cr_relative_transform(const cr_body *a, const cr_body *b, m3d *rotation, v3d *translation);
 
-/// A back end: the functions of the stages, in the order of these members. near to rays run in rounds.
+/// A back end: the functions of the stages, in the order of these members. near to rays run in
+/// rounds.
 struct cr_stages {
 	const char *name;
-	carom_result (*open)(cr_pipeline *); // makes the broad phase that the settings ask for, and chooses kernels
+	// makes the broad phase that the settings ask for, and chooses kernels
+	carom_result (*open)(cr_pipeline *);
 	carom_result (*pairs)(cr_pipeline *);
 	carom_result (*near)(cr_pipeline *);
 	carom_result (*crossings)(cr_pipeline *);
@@ -195,9 +205,11 @@ struct cr_stages {
 	carom_result (*reduce)(cr_pipeline *); // mostly cr_stage_reduce
 };
 
-/// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there are.
+/// List the kept pairs that wait for a stage in pipeline->taken, in order. Returns how many there
+/// are.
 int64_t cr_take(cr_pipeline *pipeline, cr_next next);
-/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of pipeline->taken. Any worker.
+/// Run task_fn over the taken pairs in pieces of at least min_range: it gets a range of
+/// pipeline->taken. Any worker.
 void cr_for_pairs(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
 /// Out of memory in any worker? what names the thing that was being made.
 carom_result cr_check_workers(const cr_pipeline *pipeline, const char *what);
@@ -235,11 +247,13 @@ static inline void cr_trim_memory(cr_pair_memory *m)
 	if (!m->valid)
 		m->watched[0].count = m->watched[1].count = 0;
 }
-/// Copy the lists of a memory, which keep in from, to to, and let it name them there. false: out of memory.
+/// Copy the lists of a memory, which keep in from, to to, and let it name them there. false: out of
+/// memory.
 bool cr_move_memory(cr_pair_memory *memory, const cr_kept *from, cr_kept *to, cr_kept_tails *tails);
 /// Let the other of the kept lists be in use, with the room that one tail has taken of it.
 void cr_change_kept(cr_pipeline *pipeline, cr_kept_tails tails);
-/// The contact that users see of a raw one, of a pair whose bodies and parts are known. The rest is 0.
+/// The contact that users see of a raw one, of a pair whose bodies and parts are known. The rest is
+/// 0.
 static inline carom_contact cr_contact_of(const carom_pair *pair, const cr_raw_contact *raw)
 {
 	return (carom_contact){

@@ -1,11 +1,15 @@
-/// Memory of pairs: slots that stay put while a pair's boxes overlap, and the bound on its motion. See temporal.h.
+/// Memory of pairs: slots that stay put while a pair's boxes overlap, and the bound on its motion.
+/// See temporal.h.
 
 #include "frame/temporal.h"
 
-// Measured on the recorded avalanche (docs/measured/coherence.md): flat between half and twice these.
-static const double COST_LENGTH = 0.1;      // F / b, of the smaller body's extent
-static const double LEAST_THRESHOLD = 2e-3; // of the same: a body at rest keeps its memory through the solver's jitter
-static const double USEFUL_STEPS = 4;       // memory that lasts for fewer steps costs more than it saves
+// Measured on the recorded avalanche (docs/measured/coherence.md): flat between half and twice
+// these.
+static const double COST_LENGTH = 0.1; // F / b, of the smaller body's extent
+// of the same: a body at rest keeps its memory through the solver's jitter
+static const double LEAST_THRESHOLD = 2e-3;
+// memory that lasts for fewer steps costs more than it saves
+static const double USEFUL_STEPS = 4;
 
 void cr_temporal_free(carom_context *context, cr_temporal *t)
 {
@@ -107,7 +111,8 @@ double cr_turn(const m3d *p, const m3d *q)
 	return sqrt(0.5 * squares);
 }
 
-/// The greatest length of p with any signs of e[0], e[1] and e[2] added: of two opposite sums q the longer p + q has the square
+/// The greatest length of p with any signs of e[0], e[1] and e[2] added: of two opposite sums q the
+/// longer p + q has the square
 /// |p|^2 + |q|^2 + 2 |p q|.
 static double farthest_corner(v3d p, const v3d e[3])
 {
@@ -124,14 +129,16 @@ static double farthest_corner(v3d p, const v3d e[3])
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference)
 {
-	// The point of each body that is now at the centre; where they were against each other at the reference.
+	// The point of each body that is now at the centre; where they were against each other at the
+	// reference.
 	const v3d of_a = m3d_tmul(&a->rotation, v3d_sub(region->centre, a->pose.position));
 	const v3d of_b = m3d_tmul(&b->rotation, v3d_sub(region->centre, b->pose.position));
 	const v3d moved = v3d_sub(of_a, v3d_add(m3d_mul(&reference->rotation, of_b), reference->translation));
 	const double bound = v3d_length(moved) + cr_turn(now_rotation, &reference->rotation) * region->radius;
 	if (bound <= reference->allowed)
 		return bound;
-	// The motion is affine: from the centre to a side of the box it changes by the difference of the turns of a and b.
+	// The motion is affine: from the centre to a side of the box it changes by the difference of
+	// the turns of a and b.
 	v3d edges[3];
 	for (int k = 0; k < 3; k++) {
 		const v3d turned = v3d_sub(a->rotation.row[k], m3d_mul(&reference->rotation, b->rotation.row[k]));
@@ -163,8 +170,9 @@ double cr_path_after(double path, double step) { return step > 0 ? nextafter(pat
 
 double cr_path_until(double path, double slack, double turn)
 {
-	// Points that come together after a further motion g lie beyond the region that the boxes share now by up to sqrt(3) g,
-	// where the turn has moved it more. The rest is for the roundings of the sums.
+	// Points that come together after a further motion g lie beyond the region that the boxes share
+	// now by up to sqrt(3) g, where the turn has moved it more. The rest is for the roundings of
+	// the sums.
 	return path + slack / (1 + 1.7320508075688773 * turn) * (1 - 0x1p-40) - path * 0x1p-50;
 }
 

@@ -1,10 +1,12 @@
 /// The memory of pairs of meshes from step to step, and how long it holds.
 ///
-/// A pair that was worked out in full remembers the samples, and where it needed them the triangles, that were near the other
-/// surface. While no two points that could touch have moved against each other by more than that, nothing else can have come
-/// into contact, and a step only looks at the remembered ones: the pair is iterative. Where nothing was near, the pair is known
-/// to be apart. (Lehericey, Iterative and Predictive Ray-Traced Collision Detection for Multi-GPU Architectures, 2013; the
-/// bound on the motion and the memory of triangles and of pairs apart are ours. docs/temporal.md)
+/// A pair that was worked out in full remembers the samples, and where it needed them the
+/// triangles, that were near the other surface. While no two points that could touch have moved
+/// against each other by more than that, nothing else can have come into contact, and a step only
+/// looks at the remembered ones: the pair is iterative. Where nothing was near, the pair is known
+/// to be apart. (Lehericey, Iterative and Predictive Ray-Traced Collision Detection for Multi-GPU
+/// Architectures, 2013; the bound on the motion and the memory of triangles and of pairs apart are
+/// ours. docs/temporal.md)
 #ifndef CR_FRAME_TEMPORAL_H
 #define CR_FRAME_TEMPORAL_H
 
@@ -43,7 +45,8 @@ typedef struct cr_pair_memory {
 	bool ungrouped; // no worker group (src/lab) holds the pair yet
 	uint8_t group;  // the one that does
 	uint32_t generation[2];
-	double apart_until;      // sum of the bodies' paths up to which it is apart without a closer look
+	// sum of the bodies' paths up to which it is apart without a closer look
+	double apart_until;
 	cr_span watched[2];      // of cr_kept.watches: samples of a against b, and of b against a
 	cr_reference apart_from; // a step in which the pair was apart: it still is
 	cr_reference full;       // the last full step: no sample can be inside but those watched
@@ -68,8 +71,8 @@ typedef struct cr_temporal {
 } cr_temporal;
 
 void cr_temporal_free(carom_context *context, cr_temporal *temporal);
-/// Give each pair of this step its slot (next_slot): that of the last step's, or a new one. Both lists are sorted. False: out
-/// of memory, nothing has changed.
+/// Give each pair of this step its slot (next_slot): that of the last step's, or a new one. Both
+/// lists are sorted. False: out of memory, nothing has changed.
 bool cr_temporal_match(carom_context *context, cr_temporal *temporal, const cr_pair_list *pairs);
 /// Make this step's pairs the last step's, after it succeeded. False: out of memory; then forget.
 bool cr_temporal_keep(carom_context *context, cr_temporal *temporal, const cr_pair_list *pairs);
@@ -88,17 +91,19 @@ typedef struct cr_shared_region {
 
 cr_shared_region cr_find_shared_region(const cr_body *a, const cr_body *b);
 
-/// Upper bound of how far two points, one of each body, that now coincide in the region were apart at a reference;
-/// now_rotation: of b in a's frame now. Holds for both directions of the pair at once. (Lehericey 2013, Eq. 2.1, bounds it by
-/// the largest radius of the two objects and the arc; that fails for points of the boxes' corners, and is needlessly large
-/// elsewhere. Here the motion is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
-/// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference allows, it is the greatest
-/// motion of a corner of the box that the world boxes share, which costs more to find and is up to three times less.
+/// Upper bound of how far two points, one of each body, that now coincide in the region were apart
+/// at a reference; now_rotation: of b in a's frame now. Holds for both directions of the pair at
+/// once. (Lehericey 2013, Eq. 2.1, bounds it by the largest radius of the two objects and the arc;
+/// that fails for points of the boxes' corners, and is needlessly large elsewhere. Here the motion
+/// is taken at the centre of the region, and the turn by its chord: |R x - R0 x| <= |R - R0|_F /
+/// sqrt(2) * |x|, since |R - R0|_F^2 = 8 sin^2(angle / 2).) Where that is more than the reference
+/// allows, it is the greatest motion of a corner of the box that the world boxes share, which costs
+/// more to find and is up to three times less.
 double cr_displacement(
 	const cr_body *a, const cr_body *b, const cr_shared_region *region, const m3d *now_rotation, const cr_reference *reference);
 
-/// The greatest distance that a point of a part of b has moved in a's frame since a reference: that of a corner, since the
-/// motion is affine.
+/// The greatest distance that a point of a part of b has moved in a's frame since a reference: that
+/// of a corner, since the motion is affine.
 double cr_part_displacement(const cr_part *part, const cr_reference *now, const cr_reference *reference);
 
 /// Chord of the turn between two rotations: how far it moves a point at distance 1.
@@ -107,16 +112,18 @@ double cr_turn(const m3d *p, const m3d *q);
 double cr_step_length(const cr_body *body);
 /// The path after a step: never less than the true sum, however short the step is beside it.
 double cr_path_after(double path, double step);
-/// Sum of the paths of two bodies, path now, up to which the surfaces of a pair cannot have met that has slack metres left of a
-/// displacement; turn: that of the pair since the reference.
+/// Sum of the paths of two bodies, path now, up to which the surfaces of a pair cannot have met
+/// that has slack metres left of a displacement; turn: that of the pair since the reference.
 double cr_path_until(double path, double slack, double turn);
-/// How far the bodies have moved against each other since the last step, about, from which thresholds are chosen (metres).
+/// How far the bodies have moved against each other since the last step, about, from which
+/// thresholds are chosen (metres).
 double cr_last_motion(const cr_body *a, const cr_body *b, const cr_shared_region *region);
 
-/// The displacement to allow a pair until its next full step, from its last motion and the size (extent) of the smaller body;
-/// 0: not worth remembering. A full step of cost F serves m / v steps when m is allowed at v a step, and each of these looks at
-/// the samples within m, at a cost that grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share
-/// of the body's size, measured on the avalanche (docs/measured/coherence.md).
+/// The displacement to allow a pair until its next full step, from its last motion and the size
+/// (extent) of the smaller body; 0: not worth remembering. A full step of cost F serves m / v steps
+/// when m is allowed at v a step, and each of these looks at the samples within m, at a cost that
+/// grows with m: F v / m + b m is least at m = sqrt(F v / b). F / b is a length: a share of the
+/// body's size, measured on the avalanche (docs/measured/coherence.md).
 double cr_choose_threshold(double motion, double size);
 /// Does memory that bears a displacement last for enough steps at this motion?
 bool cr_is_threshold_useful(double threshold, double motion);

@@ -26,7 +26,8 @@ v3d cr_box_to_world(const cr_box *box, v3d local)
 
 static double clamp(double x, double half) { return x < -half ? -half : x > half ? half : x; }
 
-// Half the derivative of the squared distance of p + t d from the box. It never falls as t grows, for the box is convex.
+// Half the derivative of the squared distance of p + t d from the box. It never falls as t grows,
+// for the box is convex.
 static double slope(const double p[3], const double d[3], const double half[3], double t)
 {
 	double sum = 0;
@@ -37,7 +38,8 @@ static double slope(const double p[3], const double d[3], const double half[3], 
 	return sum;
 }
 
-// The parameters in (0, 1) at which the segment crosses the plane of a face, sorted, with 0 before and 1 behind.
+// The parameters in (0, 1) at which the segment crosses the plane of a face, sorted, with 0 before
+// and 1 behind.
 static int break_points(const double p[3], const double d[3], const double half[3], double t[8])
 {
 	int count = 1;
@@ -112,7 +114,8 @@ static void closest_edges(const cr_box *edges, const cr_box *solid, double *best
 	}
 }
 
-// Boxes come nearest, or meet, at an edge of one of them: a face against a face has edges around it.
+// Boxes come nearest, or meet, at an edge of one of them: a face against a face has edges around
+// it.
 double cr_closest_boxes(const cr_box *a, const cr_box *b, v3d *on_a, v3d *on_b)
 {
 	double best = INFINITY;

@@ -1,13 +1,15 @@
-// Contacts of box and box, and of capsule and box. Both find the direction of the shallowest overlap by separating axes
-// (Gottschalk, Lin, Manocha, OBBTree, 1996), then the points: a face against a face by clipping (Gregorius, The Separating
-// Axis Test between Convex Polyhedra, 2013), edges by their closest points. Of things apart, the closest points decide.
+// Contacts of box and box, and of capsule and box. Both find the direction of the shallowest
+// overlap by separating axes (Gottschalk, Lin, Manocha, OBBTree, 1996), then the points: a face
+// against a face by clipping (Gregorius, The Separating Axis Test between Convex Polyhedra, 2013),
+// edges by their closest points. Of things apart, the closest points decide.
 #include "geom/box.h"
 #include "geom/triangle.h"
 
-// An edge axis must beat the face axes by this part of the smallest half extent: a face gives several points, on which a box
-// can rest, where two nearly parallel edges would give one.
+// An edge axis must beat the face axes by this part of the smallest half extent: a face gives
+// several points, on which a box can rest, where two nearly parallel edges would give one.
 static const double EDGE_BIAS = 1e-3;
-// Edges closer to parallel than this sine have no axis of their own: the faces beside them stand for it.
+// Edges closer to parallel than this sine have no axis of their own: the faces beside them stand
+// for it.
 static const double PARALLEL = 1e-6;
 // Lengths that differ by this part of the sizes involved are the same.
 static const double SAME = 1e-9;
@@ -52,8 +54,8 @@ static double smallest_half(const cr_box *a, const cr_box *b)
 	return smallest;
 }
 
-// Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one corner to a convex polygon;
-// further ones, made by rounding, have no room and no use.
+// Part of a polygon with direction . p <= limit (Sutherland, Hodgman, 1974). Adds at most one
+// corner to a convex polygon; further ones, made by rounding, have no room and no use.
 static int clip_polygon(const v3d *in, int count, v3d direction, double limit, v3d *out)
 {
 	int kept = 0;
@@ -95,8 +97,9 @@ static v3d deepest_corner(const cr_box *box, v3d direction)
 	return p;
 }
 
-// The incident face clipped to the sides of the reference face, axis `face` of reference, outward along n. The deepest corner
-// may lie beyond a side; it is added then, for the depth of the pair is its depth.
+// The incident face clipped to the sides of the reference face, axis `face` of reference, outward
+// along n. The deepest corner may lie beyond a side; it is added then, for the depth of the pair is
+// its depth.
 static int clip_faces(const cr_box *reference, int face, v3d n, const cr_box *incident, v3d *points)
 {
 	v3d buffer[2][CR_MAX_VOLUME_CONTACTS];
@@ -176,8 +179,8 @@ static cr_volume_contact edge_contact(const cr_box *a, const cr_box *b, const be
 	return (cr_volume_contact){ on_a, best->normal, best->depth };
 }
 
-// Boxes apart: the points of the face that parts them by the whole gap; or else the nearest points, and with their
-// direction those of a face that nearly does.
+// Boxes apart: the points of the face that parts them by the whole gap; or else the nearest points,
+// and with their direction those of a face that nearly does.
 static int contacts_apart(const cr_box *a, const cr_box *b, const best_axis *face, double margin, cr_volume_contact *contacts)
 {
 	v3d on_a, on_b, normal = face->normal;
@@ -234,7 +237,8 @@ typedef struct segment_box {
 
 static double box_reach(const double half[3], v3d n) { return half[0] * fabs(n.x) + half[1] * fabs(n.y) + half[2] * fabs(n.z); }
 
-// The faces of the sum of box and segment: those of the box moved, and one for each edge direction beside the segment.
+// The faces of the sum of box and segment: those of the box moved, and one for each edge direction
+// beside the segment.
 static void segment_box_overlap(segment_box *c, double size)
 {
 	static const v3d unit[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
@@ -271,8 +275,8 @@ static void segment_box_overlap(segment_box *c, double size)
 	}
 }
 
-// The part of the segment above the face or along the edge that the normal belongs to; false when it belongs to a corner, or to
-// an edge that the segment crosses.
+// The part of the segment above the face or along the edge that the normal belongs to; false when
+// it belongs to a corner, or to an edge that the segment crosses.
 static bool supported_part(const segment_box *c, double *from, double *to)
 {
 	v3d d = v3d_sub(c->p1, c->p0);

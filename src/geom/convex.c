@@ -6,7 +6,8 @@ enum { FEW_VERTICES = 32, RIM_CORNERS = 16 };
 
 static double with_sign(double size, double sign) { return sign < 0 ? -size : size; }
 
-/// Third of the side of a cube that a part of a direction lies in, where the cube reaches to +-reach.
+/// Third of the side of a cube that a part of a direction lies in, where the cube reaches to
+/// +-reach.
 static int third_of(double part, double reach)
 {
 	const double border = reach * (1.0 / 3);
@@ -24,7 +25,8 @@ static int start_cell(v3d d)
 	return 36 + 9 * (d.z > 0) + 3 * third_of(d.x, z) + third_of(d.y, z);
 }
 
-/// The vertex of a convex polyhedron that is best has no better neighbour, so that going to better neighbours ends at it.
+/// The vertex of a convex polyhedron that is best has no better neighbour, so that going to better
+/// neighbours ends at it.
 static int32_t climb(const cr_hull *hull, int32_t best, v3d d)
 {
 	double most = v3d_dot(hull->vertices[best], d);
@@ -181,7 +183,8 @@ static void face_of_hull(const cr_hull *hull, v3d d, cr_face *face)
 		face->point[i] = hull->vertices[hull->corners[first + (int64_t)i * corners / face->count]];
 }
 
-/// A cap of radius r at height z, whose outward normal is side * z. Its first corner lies farthest along d.
+/// A cap of radius r at height z, whose outward normal is side * z. Its first corner lies farthest
+/// along d.
 static void set_cap(double r, double z, double side, v3d d, cr_face *face)
 {
 	// Cosine and sine of a sixteenth of a turn, to the last place.

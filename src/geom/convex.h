@@ -1,5 +1,6 @@
-/// Convex bodies for closest points, penetration and contacts: each is a core with a support function, and a rounding radius
-/// about the core. Pure functions in double; nothing here allocates. Bodies are given in their own frames.
+/// Convex bodies for closest points, penetration and contacts: each is a core with a support
+/// function, and a rounding radius about the core. Pure functions in double; nothing here
+/// allocates. Bodies are given in their own frames.
 #ifndef CR_GEOM_CONVEX_H
 #define CR_GEOM_CONVEX_H
 
@@ -28,13 +29,15 @@ typedef struct cr_hull {
 	int32_t *neighbours;      // vertices at the other ends of the edges, vertex by vertex
 	int32_t *neighbour_first; // [vertex_count + 1] into neighbours
 	int32_t vertex_count, face_count;
-	v3d centre;                    // a point inside
-	double size;                   // of the farthest vertex from there
-	int32_t start[CR_HULL_STARTS]; // of a hull of many vertices: one that lies far along the directions of a ninth of a cube's side
+	v3d centre;  // a point inside
+	double size; // of the farthest vertex from there
+	// of a hull of many vertices: one that lies far along the directions of a ninth of a cube's
+	// side
+	int32_t start[CR_HULL_STARTS];
 } cr_hull;
 
-/// Fill start, once all else is there. Where the search for the farthest vertex begins depends on the direction alone, so that it
-/// ends at the same vertex whatever was asked before.
+/// Fill start, once all else is there. Where the search for the farthest vertex begins depends on
+/// the direction alone, so that it ends at the same vertex whatever was asked before.
 void cr_hull_set_starts(cr_hull *hull);
 
 typedef struct cr_convex {
@@ -53,7 +56,8 @@ typedef struct cr_relative {
 	v3d position;
 } cr_relative;
 
-/// Point of the core that lies farthest along a direction (any length but zero). Of equally far vertices the first counts.
+/// Point of the core that lies farthest along a direction (any length but zero). Of equally far
+/// vertices the first counts.
 v3d cr_convex_support(const cr_convex *convex, v3d direction);
 /// A point inside the core.
 v3d cr_convex_centre(const cr_convex *convex);
@@ -62,9 +66,9 @@ double cr_convex_size(const cr_convex *convex);
 
 enum { CR_MAX_FACE = 32 };
 
-/// The flat part of a core that faces a direction best: a polygon (counter-clockwise seen against its normal), the two ends of
-/// an edge, or one point. Round caps are polygons of 16 corners on their rim, and faces of hulls with more corners than
-/// CR_MAX_FACE leave some out.
+/// The flat part of a core that faces a direction best: a polygon (counter-clockwise seen against
+/// its normal), the two ends of an edge, or one point. Round caps are polygons of 16 corners on
+/// their rim, and faces of hulls with more corners than CR_MAX_FACE leave some out.
 typedef struct cr_face {
 	v3d point[CR_MAX_FACE];
 	int count;

@@ -4,9 +4,9 @@
 
 enum { MOST_POINTS = 2 * CR_MAX_FACE };
 
-// A face stands for the patch when its normal is within 25 degrees of the least direction, and when the bodies
-// are not deeper along it by more than a twentieth and two thousandths of the smaller one's size: at rest a
-// solver keeps about that depth.
+// A face stands for the patch when its normal is within 25 degrees of the least direction, and when
+// the bodies are not deeper along it by more than a twentieth and two thousandths of the smaller
+// one's size: at rest a solver keeps about that depth.
 static const double ALIGNED = 0.9, DEEPER = 0.05, DEEPER_SIZE = 2e-3;
 // Edges are side by side within a degree.
 static const double PARALLEL = 0.02;
@@ -16,7 +16,8 @@ static const cr_relative in_place = { { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } 
 /// Points of a patch while it is clipped.
 typedef struct patch {
 	v3d point[MOST_POINTS];
-	uint8_t cut[MOST_POINTS]; // by which side of the other face a point was made, from 1; 0: it is a corner of the patch
+	// by which side of the other face a point was made, from 1; 0: it is a corner of the patch
+	uint8_t cut[MOST_POINTS];
 	int count;
 } patch;
 
@@ -51,7 +52,8 @@ static double gap_along(const meeting *m, v3d n)
 	return v3d_dot(n, v3d_sub(a, b)) - (m->a->rounding + m->b->rounding);
 }
 
-/// May a face stand for the patch? n: its normal, from B to A. Sets how far apart the bodies are along it.
+/// May a face stand for the patch? n: its normal, from B to A. Sets how far apart the bodies are
+/// along it.
 static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 {
 	if (face->count < 3 || !(v3d_dot(n, m->least.normal) >= ALIGNED))
@@ -60,8 +62,8 @@ static bool speaks(const meeting *m, const cr_face *face, v3d n, double *gap)
 	return *gap >= m->least.gap - DEEPER * fabs(m->least.gap) - DEEPER_SIZE * m->size;
 }
 
-/// The part of a patch (a polygon, a segment or a point) on the inner side of a plane: outward . p <= offset.
-/// side: number of the plane.
+/// The part of a patch (a polygon, a segment or a point) on the inner side of a plane: outward . p
+/// <= offset. side: number of the plane.
 static void clip(patch *p, v3d outward, double offset, int side)
 {
 	patch out = { .count = 0 };
@@ -140,7 +142,8 @@ static int reduce(cr_volume_contact *contacts, int count)
 	return CR_MAX_VOLUME_CONTACTS;
 }
 
-/// The point of A's surface at the place where the bodies are deepest in each other along the normal of a face.
+/// The point of A's surface at the place where the bodies are deepest in each other along the
+/// normal of a face.
 static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 {
 	if (!by_a)
@@ -149,8 +152,8 @@ static v3d deepest_on_a(const meeting *m, bool by_a, v3d n, double gap)
 	return v3d_mad(b, m->b->rounding + gap, n);
 }
 
-/// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the bodies along
-/// its normal.
+/// The facing part of one body, clipped by a face of the other. by_a: the face is A's; gap: of the
+/// bodies along its normal.
 static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *contacts)
 {
 	const cr_face *reference = by_a ? &m->face_a : &m->face_b, *facing = by_a ? &m->face_b : &m->face_a;
@@ -176,7 +179,8 @@ static int clip_contacts(meeting *m, bool by_a, double gap, cr_volume_contact *c
 	double deepest = -INFINITY;
 	for (int i = 0; i < count; i++)
 		deepest = fmax(deepest, all[i].depth);
-	// The deepest place may lie beside the face: without it moving by the deepest contact would not part the bodies.
+	// The deepest place may lie beside the face: without it moving by the deepest contact would not
+	// part the bodies.
 	if (count < MOST_POINTS && deepest < -gap - 1e-9 * m->size)
 		count = emit(m, deepest_on_a(m, by_a, n, gap), n, -gap, all, count);
 	count = reduce(all, count);
@@ -234,8 +238,8 @@ int cr_convex_contacts(
 	return count > 0 ? count : emit(&m, m.least.on_a, m.least.normal, -m.least.gap, contacts, 0);
 }
 
-/// The facing part of a body need not hold the point that lies lowest over a triangle B. Adds it where it lies
-/// over the triangle.
+/// The facing part of a body need not hold the point that lies lowest over a triangle B. Adds it
+/// where it lies over the triangle.
 static int add_lowest(const meeting *m, cr_volume_contact *contacts, int count)
 {
 	const v3d n = m->least.normal, *p = m->b->corner, lowest = cr_convex_support(m->a, v3d_neg(n));

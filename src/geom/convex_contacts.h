@@ -6,32 +6,35 @@
 #include "geom/volume.h"
 #include <stdbool.h>
 
-/// Contacts with depth >= -margin, in the frame of A; at most CR_MAX_VOLUME_CONTACTS. Returns their number; it
-/// is 0 only where the bodies are farther apart than margin.
+/// Contacts with depth >= -margin, in the frame of A; at most CR_MAX_VOLUME_CONTACTS. Returns their
+/// number; it is 0 only where the bodies are farther apart than margin.
 ///
-/// The direction of least separation is found first. Where a face of either body lies nearly across it and
-/// parts the bodies nearly as well, its normal is that of all contacts, and the facing part of the other body
-/// is clipped against its sides (Gregorius, Robust Contact Creation for Physics Simulations, 2015). Edges that
-/// run side by side give the two ends of their common part. Else there is one contact, at the nearest points.
+/// The direction of least separation is found first. Where a face of either body lies nearly across
+/// it and parts the bodies nearly as well, its normal is that of all contacts, and the facing part
+/// of the other body is clipped against its sides (Gregorius, Robust Contact Creation for Physics
+/// Simulations, 2015). Edges that run side by side give the two ends of their common part. Else
+/// there is one contact, at the nearest points.
 int cr_convex_contacts(
 	const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, double margin, cr_volume_contact *contacts);
 
-/// Contacts of a body A with the front of a triangle B, all along the triangle's normal, at the points of A's
-/// facing part that lie over the triangle. Both in the frame of A. inner: bit i tells that the surface goes on
-/// in the same plane beyond the edge from corner i to i + 1, so that the part is not cut there. Returns their
-/// number, which is 0 where nothing of that part lies over the triangle.
+/// Contacts of a body A with the front of a triangle B, all along the triangle's normal, at the
+/// points of A's facing part that lie over the triangle. Both in the frame of A. inner: bit i tells
+/// that the surface goes on in the same plane beyond the edge from corner i to i + 1, so that the
+/// part is not cut there. Returns their number, which is 0 where nothing of that part lies over the
+/// triangle.
 int cr_convex_contacts_on_triangle(
 	const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin, cr_volume_contact *contacts);
 
-/// Contacts of a body A and a triangle B in the frame of A: as cr_convex_contacts, but the triangle's own
-/// normal counts only where the body touches the triangle itself: *on_face is set then. *least: how far apart
-/// the two are; there are contacts where that is margin at most.
+/// Contacts of a body A and a triangle B in the frame of A: as cr_convex_contacts, but the
+/// triangle's own normal counts only where the body touches the triangle itself: *on_face is set
+/// then. *least: how far apart the two are; there are contacts where that is margin at most.
 int cr_convex_triangle_contacts(const cr_convex *a, const cr_convex *triangle, unsigned inner, double margin,
 	cr_separation *least, bool *on_face, cr_volume_contact *contacts);
 
-/// Contacts of a body with the half space up . p <= height in the body's frame, with depth >= -margin. point:
-/// of the core, so that the surface's point lies rounding below it. The part that faces the plane: every other
-/// corner where there are more than fit, and always the lowest one. Returns their number.
+/// Contacts of a body with the half space up . p <= height in the body's frame, with depth >=
+/// -margin. point: of the core, so that the surface's point lies rounding below it. The part that
+/// faces the plane: every other corner where there are more than fit, and always the lowest one.
+/// Returns their number.
 int cr_convex_plane_contacts(const cr_convex *convex, v3d up, double height, double margin, cr_volume_contact *contacts);
 
 #endif

@@ -31,8 +31,8 @@ double cr_convex_distance(const cr_convex *convex, v3d p, v3d *nearest, v3d *nor
 	return s.gap;
 }
 
-/// Where a ray from outside enters, as a distance along its unit direction: the plane across the nearest
-/// direction is never behind the surface. False: it misses.
+/// Where a ray from outside enters, as a distance along its unit direction: the plane across the
+/// nearest direction is never behind the surface. False: it misses.
 static bool find_entry(const cr_convex *convex, v3d origin, v3d direction, double size, double *distance, v3d *normal)
 {
 	v3d nearest;
@@ -58,7 +58,8 @@ int cr_convex_ray(const cr_convex *convex, v3d origin, v3d direction, double t_m
 	if (!(length > 0))
 		return 0;
 	const v3d along = v3d_scale(direction, 1 / length), centre = cr_convex_centre(convex);
-	// The place of the line nearest to the centre; both ends of the search lie outside of the body's ball about it.
+	// The place of the line nearest to the centre; both ends of the search lie outside of the
+	// body's ball about it.
 	const double middle = v3d_dot(along, v3d_sub(centre, origin));
 	const v3d foot = v3d_mad(origin, middle, along);
 	const double across = v3d_length(v3d_sub(foot, centre)), half = 1.5 * size;

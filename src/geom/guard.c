@@ -1,26 +1,27 @@
 /// How long a body keeps to its side of another along a direction.
 ///
-/// Let the direction m be fixed in the frame of the body P, whose origin is o, and lead from P to the other body Q.
-/// All points of P lie at heights over o along m that never change; top is the highest. A point of Q at q from Q's
-/// origin has the height
+/// Let the direction m be fixed in the frame of the body P, whose origin is o, and lead from P to
+/// the other body Q. All points of P lie at heights over o along m that never change; top is the
+/// highest. A point of Q at q from Q's origin has the height
 ///     h = m . r,  r = o_Q - o + R_Q q.
-/// m turns with P: m' = w_P x m, of the constant length tilt, and |m''| <= |w_P| tilt. r' = travel + w_Q x R_Q q,
-/// with the constant travel of Q seen from P. r'' = w_Q x (w_Q x R_Q q), of which m sees (m x w_Q) . (w_Q x R_Q q); m
-/// x w_Q is no longer than |w_Q|, nor than now by more than tilt |w_Q|. So at all times, with |q| <= reach and |o_Q -
-/// o| <= far,
+/// m turns with P: m' = w_P x m, of the constant length tilt, and |m''| <= |w_P| tilt. r' = travel
+/// + w_Q x R_Q q, with the constant travel of Q seen from P. r'' = w_Q x (w_Q x R_Q q), of which m
+/// sees (m x w_Q) . (w_Q x R_Q q); m x w_Q is no longer than |w_Q|, nor than now by more than tilt
+/// |w_Q|. So at all times, with |q| <= reach and |o_Q - o| <= far,
 ///     |h''| <= bend = |w_P| tilt (far + reach) + 2 tilt (|travel| + |w_Q| reach)
 ///                      + |m x w_Q| |w_Q| reach.
-/// Hence h(t + s) >= h(t) + s h'(t) - s^2 bend / 2. For each point that is concave in s, so over a span of time it is
-/// least at one of the two ends. At either end h + s h' is linear in q: its least value over Q is that of a support
-/// point. So if
+/// Hence h(t + s) >= h(t) + s h'(t) - s^2 bend / 2. For each point that is concave in s, so over a
+/// span of time it is least at one of the two ends. At either end h + s h' is linear in q: its
+/// least value over Q is that of a support point. So if
 ///     min over q of (h(t) + s h'(t)) - s^2 bend / 2 - top >= level
-/// at s = 0 and at s = span, the gap stays at the level or above all the while, for all points. The ball about a core
-/// only lowers heights by its radius, as m is a unit vector; so a body that rolls on a ball about its origin has no reach.
-/// The span begins with all that is left of the motion and is halved until this holds. Where neither turns bend is 0:
-/// the first try tells all.
+/// at s = 0 and at s = span, the gap stays at the level or above all the while, for all points. The
+/// ball about a core only lowers heights by its radius, as m is a unit vector; so a body that rolls
+/// on a ball about its origin has no reach. The span begins with all that is left of the motion and
+/// is halved until this holds. Where neither turns bend is 0: the first try tells all.
 ///
-/// With first bounds alone (head of time_of_impact.c) a body that turns while it rests on another takes a step for
-/// each level that any of its points might lose; with second ones their number is the root of that.
+/// With first bounds alone (head of time_of_impact.c) a body that turns while it rests on another
+/// takes a step for each level that any of its points might lose; with second ones their number is
+/// the root of that.
 
 #include "geom/guard.h"
 
@@ -46,7 +47,8 @@ v3d cr_guard_normal(const cr_guarded *a, const cr_guarded *b, const cr_guard *gu
 	return carom_rotate(cr_motion_at(guard->of_b ? b->motion : a->motion, t).orientation, guard->local);
 }
 
-/// The largest value of a linear function over the points of a body, without its rounding. direction: its frame.
+/// The largest value of a linear function over the points of a body, without its rounding.
+/// direction: its frame.
 static double highest(const cr_guarded *g, v3d direction)
 {
 	if (g->is_plane)

@@ -1,11 +1,12 @@
-/// Directions along which two bodies that move may be near each other, because they touch from the beginning: how
-/// long a body keeps to its side. The proof is at the head of the source.
+/// Directions along which two bodies that move may be near each other, because they touch from the
+/// beginning: how long a body keeps to its side. The proof is at the head of the source.
 #ifndef CR_GEOM_GUARD_H
 #define CR_GEOM_GUARD_H
 
 #include "geom/time_of_impact.h"
 
-/// A direction from B to A, fixed in the frame of one of them, and the gap along it that is not to be lost.
+/// A direction from B to A, fixed in the frame of one of them, and the gap along it that is not to
+/// be lost.
 typedef struct cr_guard {
 	v3d local; // unit, frame of B or A (of the part where it is one)
 	bool of_b; // else of A. Of a plane and another body always of the plane
@@ -28,11 +29,13 @@ cr_guarded cr_guard_convex(const cr_motion *motion, const cr_convex *convex);
 v3d cr_guard_local(const cr_motion *motion, v3d normal, double t);
 /// Returns the direction of a guard in the world, from B to A.
 v3d cr_guard_normal(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
-/// Returns how far all points of A are beyond all points of B along the direction at least; negative: they are not.
+/// Returns how far all points of A are beyond all points of B along the direction at least;
+/// negative: they are not.
 double cr_guard_gap(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
 /// Returns how fast the gap changes then.
 double cr_guard_rate(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t);
-/// Returns a time up to which the gap stays at the level or above; at least t, at most limit. t: nothing is known.
+/// Returns a time up to which the gap stays at the level or above; at least t, at most limit. t:
+/// nothing is known.
 double cr_guard_until(const cr_guarded *a, const cr_guarded *b, const cr_guard *guard, double t, double limit);
 
 #endif

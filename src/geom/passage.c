@@ -1,9 +1,10 @@
-/// See passage.h. The boundary of the rounded prism is made of spheres about its corners, cylinders about its edges,
-/// and its faces moved outward: where a line meets any of these within its limits, it meets the body, and the first and
-/// the last such place are the passage.
+/// See passage.h. The boundary of the rounded prism is made of spheres about its corners, cylinders
+/// about its edges, and its faces moved outward: where a line meets any of these within its limits,
+/// it meets the body, and the first and the last such place are the passage.
 #include "geom/passage.h"
 
-// Of an edge or a face: a place so far beyond its end still counts, so that no line slips through between two parts.
+// Of an edge or a face: a place so far beyond its end still counts, so that no line slips through
+// between two parts.
 static const double LIMIT = 1e-9;
 
 typedef struct line {

@@ -1,15 +1,17 @@
-// Exact orientation signs. A static filter in double decides almost always. Where it cannot, the coordinates are taken as
-// integers, multiples of the smallest power of two among them, and the determinant is computed in whole numbers: exact for
-// every finite input, however large, small or mixed, which floating-point expansions are not when their parts underflow.
-// The numbers are as long as their values need: for vertices of one scene two or three limbs.
+// Exact orientation signs. A static filter in double decides almost always. Where it cannot, the
+// coordinates are taken as integers, multiples of the smallest power of two among them, and the
+// determinant is computed in whole numbers: exact for every finite input, however large, small or
+// mixed, which floating-point expansions are not when their parts underflow. The numbers are as
+// long as their values need: for vertices of one scene two or three limbs.
 #include "geom/predicates.h"
 
 #include "geom/triangle.h"
 
 #include <string.h>
 
-// A coordinate in units of 2^-1074 has at most 2098 bits, a sum of six products of three differences under 6310.
-// Not inlined, so that its numbers, 800 bytes each, lie on the stack only while it runs.
+// A coordinate in units of 2^-1074 has at most 2098 bits, a sum of six products of three
+// differences under 6310. Not inlined, so that its numbers, 800 bytes each, lie on the stack only
+// while it runs.
 #define ALONE __attribute__((noinline))
 
 enum { COORDINATE_LIMBS = 67, LIMBS = 3 * COORDINATE_LIMBS + 2 };
@@ -142,7 +144,8 @@ static void big_multiply(big *r, const big *a, const big *b)
 	trim(r);
 }
 
-// The power of two of the lowest bit set in any value (1024 when all are 0). False when one is not finite.
+// The power of two of the lowest bit set in any value (1024 when all are 0). False when one is not
+// finite.
 static bool common_unit(const double *values, int count, int *unit)
 {
 	*unit = 1024;
@@ -191,7 +194,8 @@ static int orient3d_exact(v3d a, v3d b, v3d c, v3d d)
 	int unit;
 	if (!common_unit(values, 12, &unit))
 		return 0;
-	// Expanded along the last column: z0 (x1 y2 - y1 x2) + ... The nine differences at a time would take 8 KB of stack.
+	// Expanded along the last column: z0 (x1 y2 - y1 x2) + ... The nine differences at a time would
+	// take 8 KB of stack.
 	big sum = { .sign = 0 };
 	for (int i = 0; i < 3; i++) {
 		big minor, z, product;
@@ -210,7 +214,8 @@ int cr_orient3d_sign(v3d a, v3d b, v3d c, v3d d)
 	double uv = u.x * v.y, vu = u.y * v.x, vw = v.x * w.y, wv = v.y * w.x, wu = w.x * u.y, uw = w.y * u.x;
 	double determinant = (uv - vu) * w.z + (vw - wv) * u.z + (wu - uw) * v.z;
 	double permanent = (fabs(uv) + fabs(vu)) * fabs(w.z) + (fabs(vw) + fabs(wv)) * fabs(u.z) + (fabs(wu) + fabs(uw)) * fabs(v.z);
-	// Shewchuk's bound A for orient3d is (7 + 56 e) e, e = 2^-53; the second part covers the loss of products by underflow.
+	// Shewchuk's bound A for orient3d is (7 + 56 e) e, e = 2^-53; the second part covers the loss
+	// of products by underflow.
 	double bound = 8.8817841970012523e-16 * permanent + 1e-300 * (1 + fabs(u.z) + fabs(v.z) + fabs(w.z));
 	if (determinant > bound)
 		return 1;

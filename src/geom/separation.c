@@ -1,10 +1,15 @@
-/// Signed distance of convex bodies: simplex descent outside, growing polytope inside. See geom/separation.h.
+/// Signed distance of convex bodies: simplex descent outside, growing polytope inside. See
+/// geom/separation.h.
 ///
-/// Both work on the difference D of the cores, the set of all a - b, of which a support function gives the farthest point along
-/// any direction. The bodies overlap where D holds the origin. For a unit n let h(n) be the most of n . d over D. Then
-/// (1) -h(-n) is a lower bound of the distance for every n: the plane with normal n lies between the bodies.
-/// (2) h(n) is an upper bound of the depth for every n: moved by h(n) against n, D no longer holds the origin inside.
-/// Whatever the loops below arrive at, gap is made by (1) or (2) from the direction that they found best.
+/// Both work on the difference D of the cores, the set of all a - b, of which a support function
+/// gives the farthest point along any direction. The bodies overlap where D holds the origin. For a
+/// unit n let h(n) be the most of n . d over D. Then
+/// (1) -h(-n) is a lower bound of the distance for every n: the plane with normal n lies between
+///     the bodies.
+/// (2) h(n) is an upper bound of the depth for every n: moved by h(n) against n, D no longer holds
+///     the origin inside.
+/// Whatever the loops below arrive at, gap is made by (1) or (2) from the direction that they found
+/// best.
 
 #include "geom/separation.h"
 
@@ -17,10 +22,12 @@ enum {
 	MOST_POLISHED = 8
 };
 
-// Parts of the sizes. Progress below the first is none; a depth is known well enough when its bounds are as near as the second
-// (finer faces would be slivers, whose normals are rounding); the third is told to the caller.
+// Parts of the sizes. Progress below the first is none; a depth is known well enough when its
+// bounds are as near as the second (finer faces would be slivers, whose normals are rounding); the
+// third is told to the caller.
 static const double SMALL = 1e-13, NEAR = 1e-9, GOOD = 1e-6;
-// Faces that are no wider are thin; bodies that are no farther apart may overlap, for all that rounding tells.
+// Faces that are no wider are thin; bodies that are no farther apart may overlap, for all that
+// rounding tells.
 static const double THIN = 2e-10, TOUCHING = 1e-15;
 // Cosine: of directions that are nearer to each other one is followed downhill.
 static const double SIDE_BY_SIDE = 0.99;
@@ -100,7 +107,8 @@ static simplex nearest_on_triangle(const vertex *p, const vertex *q, const verte
 	return nearer(&best, &rp);
 }
 
-/// Does the plane through p, q, r part the origin from s? Flat tetrahedra: yes, so that all their faces are looked at.
+/// Does the plane through p, q, r part the origin from s? Flat tetrahedra: yes, so that all their
+/// faces are looked at.
 static bool parts(const vertex *p, const vertex *q, const vertex *r, const vertex *s)
 {
 	const v3d n = v3d_cross(v3d_sub(q->d, p->d), v3d_sub(r->d, p->d));
@@ -141,8 +149,9 @@ static bool holds(const simplex *s, v3d d)
 	return false;
 }
 
-/// Descend to the point of D nearest to the origin. Returns a lower bound of its distance with the direction that proves it; 0
-/// or less: D holds the origin, or comes too near for a direction to be told.
+/// Descend to the point of D nearest to the origin. Returns a lower bound of its distance with the
+/// direction that proves it; 0 or less: D holds the origin, or comes too near for a direction to be
+/// told.
 static double descend(const pair *p, simplex *s, v3d *normal)
 {
 	double lower = -INFINITY;
@@ -181,7 +190,9 @@ typedef struct face {
 	double distance; // of its plane from the origin, along the normal
 	int16_t corner[3];
 	bool gone;
-	bool thin; // its corners lie in a line, up to rounding: its plane is that of the face across its longest edge
+	// its corners lie in a line, up to rounding: its plane is that of the face across its longest
+	// edge
+	bool thin;
 } face;
 
 typedef struct edge {
@@ -235,8 +246,9 @@ static int face_with_edge(const polytope *t, int from, int to)
 	return -1;
 }
 
-/// Faces that are thin have no normal of their own: they go with the face across their longest edge, as if it were a polygon
-/// with a further corner on that edge. Else a vertex in line with an edge would make faces that look anywhere, even inward.
+/// Faces that are thin have no normal of their own: they go with the face across their longest
+/// edge, as if it were a polygon with a further corner on that edge. Else a vertex in line with an
+/// edge would make faces that look anywhere, even inward.
 static void lend_planes(polytope *t)
 {
 	for (int i = 0; i < t->face_count; i++) {
@@ -252,7 +264,8 @@ static void lend_planes(polytope *t)
 	}
 }
 
-/// The support that lies farthest from the span of the vertices so far, of some directions; false: D is flat there.
+/// The support that lies farthest from the span of the vertices so far, of some directions; false:
+/// D is flat there.
 static bool add_start_vertex(const pair *p, polytope *t)
 {
 	static const v3d axes[3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
@@ -295,8 +308,8 @@ static bool widens(const polytope *t, v3d d, double size)
 	return fabs(v3d_dot(from, v3d_normalize(v3d_cross(along, v3d_sub(v[2].d, v[0].d))))) > least;
 }
 
-/// Begin with a tetrahedron of the simplex where it has room, else of other supports. False: D is flat; the vertices made so
-/// far span it.
+/// Begin with a tetrahedron of the simplex where it has room, else of other supports. False: D is
+/// flat; the vertices made so far span it.
 static bool start_polytope(const pair *p, const simplex *s, polytope *t)
 {
 	t->vertices[0] = s->v[0];
@@ -332,7 +345,8 @@ static int nearest_face(const polytope *t)
 	return best;
 }
 
-/// Add an edge of the rim, or take its twin away: edges between two faces that go are none of the rim.
+/// Add an edge of the rim, or take its twin away: edges between two faces that go are none of the
+/// rim.
 static bool toggle_edge(edge *rim, int *count, int from, int to)
 {
 	for (int i = 0; i < *count; i++) {
@@ -350,8 +364,8 @@ static bool toggle_edge(edge *rim, int *count, int from, int to)
 /// How far a vertex lies above the plane of a face.
 static double height_over(const face *f, v3d d) { return v3d_dot(f->normal, d) - f->distance; }
 
-/// Does a face that stays border one that goes, by an edge on whose near side the new vertex lies? The face that joins the two
-/// would lie on this one and look inward.
+/// Does a face that stays border one that goes, by an edge on whose near side the new vertex lies?
+/// The face that joins the two would lie on this one and look inward.
 static bool is_covered(const polytope *t, const face *f, v3d d)
 {
 	for (int k = 0; k < 3; k++) {
@@ -364,8 +378,8 @@ static bool is_covered(const polytope *t, const face *f, v3d d)
 	return false;
 }
 
-/// Mark the faces that a new vertex sees. Where it lies, up to rounding, in the plane of several, it sees all of them that it
-/// covers.
+/// Mark the faces that a new vertex sees. Where it lies, up to rounding, in the plane of several,
+/// it sees all of them that it covers.
 static void mark_seen(polytope *t, v3d d, double size)
 {
 	int level[MOST_FACES], count = 0;
@@ -387,7 +401,8 @@ static void mark_seen(polytope *t, v3d d, double size)
 	}
 }
 
-/// Put a new vertex outside: the faces that it sees give way to those that join it with their rim. False: no room.
+/// Put a new vertex outside: the faces that it sees give way to those that join it with their rim.
+/// False: no room.
 static bool grow(polytope *t, const vertex *w, double size)
 {
 	edge rim[MOST_FACES];
@@ -460,8 +475,8 @@ static void set_flat_depth(const pair *p, const polytope *t, depth *found)
 	*found = (depth){ n, fmax(v3d_dot(n, w.d), 0), 0, w.a, w.d };
 }
 
-/// A direction near another one: (x, y) in the plane that touches the sphere of directions there, and h and its slope in that
-/// plane.
+/// A direction near another one: (x, y) in the plane that touches the sphere of directions there,
+/// and h and its slope in that plane.
 typedef struct trial {
 	double at[2];
 	v3d direction;
@@ -483,8 +498,8 @@ static trial try_at(const pair *p, v3d middle, const v3d axes[2], double x, doub
 	return t;
 }
 
-/// The inverse of the second derivatives of h as far as the steps so far tell (Broyden, Fletcher, Goldfarb and Shanno, 1970):
-/// xx, xy, yy.
+/// The inverse of the second derivatives of h as far as the steps so far tell (Broyden, Fletcher,
+/// Goldfarb and Shanno, 1970): xx, xy, yy.
 static void learn(double inverse[3], const trial *from, const trial *to)
 {
 	const double s[2] = { to->at[0] - from->at[0], to->at[1] - from->at[1] };
@@ -499,8 +514,9 @@ static void learn(double inverse[3], const trial *from, const trial *to)
 	inverse[2] += k * s[1] * s[1] - 2 * hy[1] * s[1] / sy;
 }
 
-/// Two curved bodies have more faces than there is room for. Turn a direction downhill on h, whose slope is the part of the
-/// farthest point that lies across the direction. Steps that lead up teach where h bends.
+/// Two curved bodies have more faces than there is room for. Turn a direction downhill on h, whose
+/// slope is the part of the farthest point that lies across the direction. Steps that lead up teach
+/// where h bends.
 static void polish(const pair *p, v3d n, depth *found)
 {
 	const v3d first = across(n), axes[2] = { first, v3d_cross(n, first) };
@@ -523,7 +539,8 @@ static void polish(const pair *p, v3d n, depth *found)
 	}
 }
 
-/// Push out the nearest face until its plane holds the farthest point along its normal, or there is no more room.
+/// Push out the nearest face until its plane holds the farthest point along its normal, or there is
+/// no more room.
 static void expand(const pair *p, polytope *t, depth *found)
 {
 	for (;;) {
@@ -531,7 +548,8 @@ static void expand(const pair *p, polytope *t, depth *found)
 		if (nearest < 0)
 			return;
 		const face f = t->faces[nearest];
-		// Once the origin is inside, the nearest face only moves outward, unless rounding has broken the surface.
+		// Once the origin is inside, the nearest face only moves outward, unless rounding has
+		// broken the surface.
 		if (found->lower > 0 && f.distance < found->lower - NEAR * p->size)
 			return;
 		const vertex w = support(p, f.normal);
@@ -547,8 +565,8 @@ static void expand(const pair *p, polytope *t, depth *found)
 	}
 }
 
-/// Of the faces that may be the nearest, with a normal apart from those taken, the nearest; -1: none. Takes those about its
-/// normal too.
+/// Of the faces that may be the nearest, with a normal apart from those taken, the nearest; -1:
+/// none. Takes those about its normal too.
 static int take_face(polytope *t, double upper)
 {
 	const int best = nearest_face(t);

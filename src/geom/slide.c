@@ -1,7 +1,7 @@
 /// See slide.h. Triangles: the separating axis test, where each axis bounds the moves instead of
-/// answering yes or no. Convex bodies: conservative advancement from either end, as in van den Bergen,
-/// Ray Casting against General Convex Objects with Application to Continuous Collision Detection
-/// (2004).
+/// answering yes or no. Convex bodies: conservative advancement from either end, as in van den
+/// Bergen, Ray Casting against General Convex Objects with Application to Continuous Collision
+/// Detection (2004).
 #include "geom/slide.h"
 #include "geom/separation.h"
 

@@ -1,18 +1,21 @@
-/// Two parts of bodies, one of which slides along a straight line: between which moves they overlap.
+/// Two parts of bodies, one of which slides along a straight line: between which moves they
+/// overlap.
 ///
-/// A move s is forbidden where a part of A, moved by s along a direction, overlaps a part of B. For convex
-/// parts these moves are one interval. For every n with n . direction > 0 it begins no sooner than
+/// A move s is forbidden where a part of A, moved by s along a direction, overlaps a part of B. For
+/// convex parts these moves are one interval. For every n with n . direction > 0 it begins no
+/// sooner than
 ///     (least of n over B - most of n over A) / (n . direction)
 /// and ends no later than
 ///     (most of n over B - least of n over A) / (n . direction).
-/// So each n gives bounds on both ends, and every bound holds, wherever the search for the best n stops.
+/// So each n gives bounds on both ends, and every bound holds, wherever the search for the best n
+/// stops.
 #ifndef CR_GEOM_SLIDE_H
 #define CR_GEOM_SLIDE_H
 
 #include "geom/convex.h"
 
-/// The moves at which two parts overlap: from enter to leave, both rounded outward. Empty, leave below
-/// enter, when they never do.
+/// The moves at which two parts overlap: from enter to leave, both rounded outward. Empty, leave
+/// below enter, when they never do.
 typedef struct cr_slide {
 	double enter;
 	double leave;
@@ -26,8 +29,8 @@ typedef struct cr_slide {
 /// rounding of the coordinates; both ends give way by it.
 void cr_slide_triangles(const v3d a[3], const v3d b[3], v3d direction, double slack, cr_slide *slide);
 
-/// Does so for any two convex bodies, by planes that part them, sought from both ends of first (bounds
-/// that hold). Both in the frame of A.
+/// Does so for any two convex bodies, by planes that part them, sought from both ends of first
+/// (bounds that hold). Both in the frame of A.
 void cr_slide_convex(const cr_convex *a, const cr_convex *b, const cr_relative *b_in_a, v3d direction, double slack,
 	const cr_slide *first, cr_slide *slide);
 

@@ -67,7 +67,8 @@ static cr_swept_status climb(const cr_swept_motion *motion, const cr_swept_optio
 		status = cr_swept_bisect(motion, options, impact->time, impact, &stats->bisections);
 	}
 	if (status == CR_SWEPT_UNDECIDED) {
-		// Never before the boxes of the features meet: who looks at a part of the step alone relies on it.
+		// Never before the boxes of the features meet: who looks at a part of the step alone relies
+		// on it.
 		const double apart = cr_swept_clear_along_axes(motion, options->min_separation);
 		impact->time = apart > impact->time ? apart : impact->time;
 		if (impact->time > options->t_max)
@@ -88,7 +89,8 @@ static bool moves_before(const double *begin_a, const double *end_a, const doubl
 	return false;
 }
 
-/// The vertices of a query, in an order that does not depend on how it names them: so neither does the verdict.
+/// The vertices of a query, in an order that does not depend on how it names them: so neither does
+/// the verdict.
 typedef struct ordered_query {
 	const double *begin[4], *end[4];
 	int place[4]; // in the query

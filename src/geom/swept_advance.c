@@ -1,24 +1,27 @@
 /// Advancement along certified separating directions (rung 2 of geom/swept.h).
 ///
-/// At the current time take the direction w from the origin to the nearest point of the figure (swept_motion.h). Corners move
-/// on straight lines, so their components along w are linear in time: while all are positive, the figure does not hold the
-/// origin, and the features are apart. The first time at which one of them reaches zero is the next current time, so that the
-/// intervals join and everything before the current time is proved clear. This is conservative advancement (Mirtich 1996) with
-/// a direction in place of a bound on speeds, as in the time of impact of Catto ("Continuous collision", GDC 2013): like
-/// Newton's method on the distance, it converges in a few steps, and any w will do, however roughly it was found: only the
-/// components are certified.
+/// At the current time take the direction w from the origin to the nearest point of the figure
+/// (swept_motion.h). Corners move on straight lines, so their components along w are linear in
+/// time: while all are positive, the figure does not hold the origin, and the features are apart.
+/// The first time at which one of them reaches zero is the next current time, so that the intervals
+/// join and everything before the current time is proved clear. This is conservative advancement
+/// (Mirtich 1996) with a direction in place of a bound on speeds, as in the time of impact of Catto
+/// ("Continuous collision", GDC 2013): like Newton's method on the distance, it converges in a few
+/// steps, and any w will do, however roughly it was found: only the components are certified.
 ///
-/// Over the inside of the figure, a corner far from the contact is often the first to reach zero, and steps shrink by a
-/// constant factor only. But there contact needs the four vertices to be coplanar: each step begins with a leap to shortly
-/// before the next root of the cubic (swept_cubic.c), certified as well; the remaining question is mostly whether the features
-/// meet there.
+/// Over the inside of the figure, a corner far from the contact is often the first to reach zero,
+/// and steps shrink by a constant factor only. But there contact needs the four vertices to be
+/// coplanar: each step begins with a leap to shortly before the next root of the cubic
+/// (swept_cubic.c), certified as well; the remaining question is mostly whether the features meet
+/// there.
 ///
-/// Bound: with k off by u |k|, u = 2^-53, the computed component g = w . k is off by at most gamma_4 m, m = sum of |w_i k_i|
-/// (Higham 2002, section 3.1), so g - 8 u m is a lower bound, its own rounding and that of m included; 1e-280 stands for
-/// underflow. With a separation to keep, |w| min_separation is taken off too: then a positive component means a greater
-/// distance. Lower bounds at both ends of the step give a lower bound at all times between, by linearity, without evaluating
-/// anything at the rounded current time; its zero l0 / (l0 - l1) is off by three roundings and is moved by 8 u to the safe
-/// side.
+/// Bound: with k off by u |k|, u = 2^-53, the computed component g = w . k is off by at most
+/// gamma_4 m, m = sum of |w_i k_i| (Higham 2002, section 3.1), so g - 8 u m is a lower bound, its
+/// own rounding and that of m included; 1e-280 stands for underflow. With a separation to keep, |w|
+/// min_separation is taken off too: then a positive component means a greater distance. Lower
+/// bounds at both ends of the step give a lower bound at all times between, by linearity, without
+/// evaluating anything at the rounded current time; its zero l0 / (l0 - l1) is off by three
+/// roundings and is moved by 8 u to the safe side.
 
 #include "geom/swept_cubic.h"
 #include <math.h>
@@ -37,8 +40,8 @@ static double component_bound(v3d w, v3d corner, double separation)
 	return (x + y + z) - separation - (0x1p-50 * size + 1e-280);
 }
 
-/// How far the features are proved apart by direction w from time on: a later time, 2 when it is for good, or time itself when
-/// w does not even separate them there.
+/// How far the features are proved apart by direction w from time on: a later time, 2 when it is
+/// for good, or time itself when w does not even separate them there.
 static double clear_until(const cr_swept_motion *motion, v3d w, double min_separation, double time)
 {
 	if (!(v3d_dot(w, w) > 1e-240))
@@ -104,8 +107,9 @@ static double advance_apart(
 	return nearest->distance > 0 ? clear_until_otherwise(motion, nearest->normal, min_separation, time, direction) : time;
 }
 
-/// Near a graze, where the distance d goes to zero with the square of the time left, a step gets d / speed ahead, ever less.
-/// The direction of a later time, in the middle of the step, gets as far as the square root of d. *stride adapts itself.
+/// Near a graze, where the distance d goes to zero with the square of the time left, a step gets d
+/// / speed ahead, ever less. The direction of a later time, in the middle of the step, gets as far
+/// as the square root of d. *stride adapts itself.
 static double look_ahead(const cr_swept_motion *motion, double min_separation, double time, double *stride, v3d *direction)
 {
 	const double ahead = time + *stride;
@@ -143,7 +147,8 @@ cr_swept_status cr_swept_advance(
 		const bool within = nearest.distance <= near;
 		double until = time;
 		near_count += within;
-		// Right before a root of the cubic, in reach, over the inside of the figure: steps would only crawl to the root.
+		// Right before a root of the cubic, in reach, over the inside of the figure: steps would
+		// only crawl to the root.
 		if (!(within && ((at_root && nearest.inside) || near_count > MAX_NEAR)))
 			until = advance_apart(motion, &nearest, options->min_separation, time, direction);
 		if (until > options->t_max)
@@ -164,7 +169,8 @@ cr_swept_status cr_swept_advance(
 			return CR_SWEPT_CLEAR;
 		time = until;
 	}
-	// Proved clear until there: a search bounded by the time reported here must not find it clear beyond it.
+	// Proved clear until there: a search bounded by the time reported here must not find it clear
+	// beyond it.
 	impact->time = time;
 	return CR_SWEPT_UNDECIDED;
 }

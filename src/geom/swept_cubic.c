@@ -1,13 +1,16 @@
-/// The coplanarity cubic: its coefficients with an error bound, certified intervals without a root, plain roots.
+/// The coplanarity cubic: its coefficients with an error bound, certified intervals without a root,
+/// plain roots.
 ///
-/// Bound of the coefficients: with p = a b c, a the sum of the absolute components of A at both ends, and so on, each Bernstein
-/// coefficient is off by at most gamma_10 p before the division by 3 (see swept_kernels.c for the count) and one rounding more
-/// after it; 20 u p + 1e-230 is taken, u = 2^-53, where c < 1e90 and p < 1e280 as there.
+/// Bound of the coefficients: with p = a b c, a the sum of the absolute components of A at both
+/// ends, and so on, each Bernstein coefficient is off by at most gamma_10 p before the division by
+/// 3 (see swept_kernels.c for the count) and one rounding more after it; 20 u p + 1e-230 is taken,
+/// u = 2^-53, where c < 1e90 and p < 1e280 as there.
 ///
-/// Bound of an interval: the Bernstein coefficients over [from, to] are the values of the blossom at (from, from, from), (from,
-/// from, to), (from, to, to), (to, to, to), each from the coefficients by three convex combinations, which keep their error and
-/// add at most 3 u max |b| each to first order; 16 u max |b| is taken. If all are beyond the sum on one side, the cubic has no
-/// zero in the interval, since it lies in the convex hull of its coefficients there.
+/// Bound of an interval: the Bernstein coefficients over [from, to] are the values of the blossom
+/// at (from, from, from), (from, from, to), (from, to, to), (to, to, to), each from the
+/// coefficients by three convex combinations, which keep their error and add at most 3 u max |b|
+/// each to first order; 16 u max |b| is taken. If all are beyond the sum on one side, the cubic has
+/// no zero in the interval, since it lies in the convex hull of its coefficients there.
 
 #include "geom/swept_cubic.h"
 #include <math.h>
@@ -72,8 +75,8 @@ static int extrema(const double c[4], double from, double times[2])
 	return count;
 }
 
-/// The root of a monotone piece with a change of sign: Newton's method, halving where it leaves the bracket. Where the value is
-/// within its error nobody knows better.
+/// The root of a monotone piece with a change of sign: Newton's method, halving where it leaves the
+/// bracket. Where the value is within its error nobody knows better.
 static double root_between(const cr_swept_cubic *cubic, double low, double high, double at_low, double at_high)
 {
 	const double *c = cubic->power;
@@ -122,11 +125,13 @@ double cr_swept_cubic_root(const cr_swept_cubic *cubic, double from)
 	return INFINITY;
 }
 
-/// A certified time shortly before target, where the cubic has a root or comes near zero; from when there is none.
+/// A certified time shortly before target, where the cubic has a root or comes near zero; from when
+/// there is none.
 static double stop_before(const cr_swept_cubic *cubic, double from, double target)
 {
 	const double *c = cubic->power;
-	// How far from the target the cubic is beyond its error, by its slope or by its curvature there; then ever farther.
+	// How far from the target the cubic is beyond its error, by its slope or by its curvature
+	// there; then ever farther.
 	const double by_slope = 2 * cubic->error / fabs(slope_at(c, target));
 	const double by_curvature = 2 * sqrt(cubic->error / fabs(2 * c[2] + 6 * c[3] * target));
 	double back = (by_slope < by_curvature ? by_slope : by_curvature) + 0x1p-52;
@@ -147,7 +152,8 @@ double cr_swept_no_root_until(const cr_swept_cubic *cubic, double from)
 	for (int i = 0; i < count; i++) {
 		if (changes_sign(values[i], values[i + 1]))
 			return stop_before(cubic, until, root_between(cubic, ends[i], ends[i + 1], values[i], values[i + 1]));
-		// Up to an extremum, where the last two coefficients agree, this fails only if the cubic grazes zero there.
+		// Up to an extremum, where the last two coefficients agree, this fails only if the cubic
+		// grazes zero there.
 		if (!has_no_root(cubic, until, ends[i + 1]))
 			return stop_before(cubic, until, ends[i + 1]);
 		until = ends[i + 1];

@@ -1,19 +1,22 @@
-/// Inclusion-based bisection (rung 3 of geom/swept.h) after Wang, Ferguson, Schneider, Jiang, Attene and Panozzo 2021
-/// (arXiv 2009.13349, section 4).
+/// Inclusion-based bisection (rung 3 of geom/swept.h) after Wang, Ferguson, Schneider, Jiang,
+/// Attene and Panozzo 2021 (arXiv 2009.13349, section 4).
 ///
-/// The points of the figure of the relative motion (swept_motion.h) are F(t, s, r), linear in each parameter, so over a box of
-/// parameters F stays in the convex hull of its values at the eight corners of the box. A box whose hull is apart from the
-/// origin by more than the rounding error holds no impact; the others are halved where F extends most. Boxes are taken by
-/// ascending time: the first that is small enough gives the earliest impact. Departures from the paper: the hull is tried not
-/// only along the axes but also along the direction from the origin to its middle, which cuts sliding edges short; and the
-/// rounding filter.
+/// The points of the figure of the relative motion (swept_motion.h) are F(t, s, r), linear in each
+/// parameter, so over a box of parameters F stays in the convex hull of its values at the eight
+/// corners of the box. A box whose hull is apart from the origin by more than the rounding error
+/// holds no impact; the others are halved where F extends most. Boxes are taken by ascending time:
+/// the first that is small enough gives the earliest impact. Departures from the paper: the hull is
+/// tried not only along the axes but also along the direction from the origin to its middle, which
+/// cuts sliding edges short; and the rounding filter.
 ///
-/// Rounding: values are interpolated from differences of vertices, so their error is linear in M, the largest magnitude of that
-/// component of the corners, whereas the paper's filter for the products of absolute coordinates grows with the cube of the
-/// coordinates. With u = 2^-53, to first order, in units of u M:
-/// a corner at time t is begin + t (end - begin): 1 (differences of vertices) + 2 + 2 + 1 (difference, product, sum) = 6;
-/// the fourth corner of a triangle's parallelogram, (c1 + c2) - c0, is 18 + 2 + 3 = 23 off, of magnitude 3 M;
-/// each further interpolation adds 4 + 4 + 3, so F is off by at most 23 + 22 = 45. 64 is taken, and 1e-300 for underflow.
+/// Rounding: values are interpolated from differences of vertices, so their error is linear in M,
+/// the largest magnitude of that component of the corners, whereas the paper's filter for the
+/// products of absolute coordinates grows with the cube of the coordinates. With u = 2^-53, to
+/// first order, in units of u M: a corner at time t is begin + t (end - begin): 1 (differences of
+/// vertices) + 2 + 2 + 1 (difference, product, sum) = 6; the fourth corner of a triangle's
+/// parallelogram, (c1 + c2) - c0, is 18 + 2 + 3 = 23 off, of magnitude 3 M; each further
+/// interpolation adds 4 + 4 + 3, so F is off by at most 23 + 22 = 45. 64 is taken, and 1e-300 for
+/// underflow.
 
 #include "geom/swept_motion.h"
 #include <math.h>
@@ -81,7 +84,8 @@ static void init_inclusion(inclusion *in, const cr_swept_motion *motion, const c
 	}
 }
 
-/// Component k of F at the corners of a box: bit 2 of the place: later time, bit 1: greater s, bit 0: greater r.
+/// Component k of F at the corners of a box: bit 2 of the place: later time, bit 1: greater s, bit
+/// 0: greater r.
 static void evaluate_corners(const inclusion *in, const cr_swept_box *box, int k, double value[8])
 {
 	for (int late = 0; late < 2; late++) {
@@ -100,7 +104,8 @@ static void evaluate_corners(const inclusion *in, const cr_swept_box *box, int k
 	}
 }
 
-/// Whether the hull is certainly farther from the origin than the separation, by its extent along the axes.
+/// Whether the hull is certainly farther from the origin than the separation, by its extent along
+/// the axes.
 static bool apart_along_axes(const inclusion *in, const double low[3], const double high[3])
 {
 	double squares = 0;
@@ -115,9 +120,10 @@ static bool apart_along_axes(const inclusion *in, const double low[3], const dou
 	return squares > in->min_separation * in->min_separation * (1 + 0x1p-48) + 1e-300;
 }
 
-/// Whether the hull is certainly farther from the origin than the separation, by its extent along the direction from the origin
-/// to its middle. Components of F reach 3 M, so the product of w and F is off by at most (64 + 3 * 4) u M |w| in each component
-/// (Higham 2002, section 3.1); 128 is taken.
+/// Whether the hull is certainly farther from the origin than the separation, by its extent along
+/// the direction from the origin to its middle. Components of F reach 3 M, so the product of w and
+/// F is off by at most (64 + 3 * 4) u M |w| in each component (Higham 2002, section 3.1); 128 is
+/// taken.
 static bool apart_along_middle(const inclusion *in, double value[3][8], const double low[3], const double high[3])
 {
 	double w[3], square = 0, error = 1e-280;

@@ -1,5 +1,6 @@
 /// @file swept_isa.h
-/// The table of swept_kernels.c for the instruction set that it is compiled for. That file alone includes this.
+/// The table of swept_kernels.c for the instruction set that it is compiled for. That file alone
+/// includes this.
 #ifndef CR_SWEPT_ISA_H
 #define CR_SWEPT_ISA_H
 

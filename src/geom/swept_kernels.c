@@ -1,21 +1,27 @@
-/// Wide filters of swept queries (rung 1 of geom/swept.h). Compiled once for each instruction set (CR_ISA).
+/// Wide filters of swept queries (rung 1 of geom/swept.h). Compiled once for each instruction set
+/// (CR_ISA).
 ///
-/// All work on differences of vertices, each off by at most u = 2^-53 of itself, so that each bound is relative to the size and
-/// motion of the features. Three ways to prove that the figure of the relative motion (swept_motion.h) never holds the origin:
+/// All work on differences of vertices, each off by at most u = 2^-53 of itself, so that each bound
+/// is relative to the size and motion of the features. Three ways to prove that the figure of the
+/// relative motion (swept_motion.h) never holds the origin:
 ///
-/// Relative motion along an axis: corners move on lines, so a component of one sign at both ends of all corners keeps that
-/// sign. The sign of a difference is exact in floating point. So is that of x + y: rounding keeps the order, so fl(x) > -fl(y)
-/// = fl(-y) only if x > -y. Only against a separation does the size of a sum matter: with |dx| <= u |x| for the differences and
-/// one more rounding, fl(x + y) is off by at most (2 u + u^2) (|x| + |y|); 4 u times the largest |x| + |y| is taken.
+/// Relative motion along an axis: corners move on lines, so a component of one sign at both ends of
+/// all corners keeps that sign. The sign of a difference is exact in floating point. So is that of
+/// x + y: rounding keeps the order, so fl(x) > -fl(y) = fl(-y) only if x > -y. Only against a
+/// separation does the size of a sum matter: with |dx| <= u |x| for the differences and one more
+/// rounding, fl(x + y) is off by at most (2 u + u^2) (|x| + |y|); 4 u times the largest |x| + |y|
+/// is taken.
 ///
-/// The coplanarity cubic f(t) = det(A, B, C)(t), A and B along the features and C between them, has no root when its Bernstein
-/// coefficients f0, f1, f2, f3 have one sign (Tang, Manocha and Tong 2010). Each of f0, 3 f1, 3 f2, f3 is a sum of products of
-/// three factors whose absolute values sum to at most p = a b c, with a the sum of the absolute components of A at both ends,
-/// and so on. A product goes through at most 3 differences, 2 products and 5 sums (2 in the cross product's mixed term, 2 in
-/// the dot product, 1 between the two dot products): the error is at most gamma_10 p (Higham 2002, section 3.1); 16 u p is
-/// taken, which covers the rounding of p too, and 1e-230 covers underflow (each of fewer than 64 products loses at most
-/// 2^-1074, multiplied by at most c below, and c below 1e90 is demanded). p below 1e280 is demanded as well, so no
-/// product overflows. If a coordinate is not finite, p or c is not, and nothing is ruled out.
+/// The coplanarity cubic f(t) = det(A, B, C)(t), A and B along the features and C between them, has
+/// no root when its Bernstein coefficients f0, f1, f2, f3 have one sign (Tang, Manocha and Tong
+/// 2010). Each of f0, 3 f1, 3 f2, f3 is a sum of products of three factors whose absolute values
+/// sum to at most p = a b c, with a the sum of the absolute components of A at both ends, and so
+/// on. A product goes through at most 3 differences, 2 products and 5 sums (2 in the cross
+/// product's mixed term, 2 in the dot product, 1 between the two dot products): the error is at
+/// most gamma_10 p (Higham 2002, section 3.1); 16 u p is taken, which covers the rounding of p too,
+/// and 1e-230 covers underflow (each of fewer than 64 products loses at most 2^-1074, multiplied by
+/// at most c below, and c below 1e90 is demanded). p below 1e280 is demanded as well, so no product
+/// overflows. If a coordinate is not finite, p or c is not, and nothing is ruled out.
 
 #include "geom/swept_isa.h"
 #include "math/simd.h"
@@ -107,8 +113,8 @@ static inline uint32_t apart_along_axes(int count, const figure8 *figure, double
 	return apart;
 }
 
-/// The bound that sums and differences of components k and m must exceed: 0, or the separation (the length of the axis is the
-/// root of 2) and their error.
+/// The bound that sums and differences of components k and m must exceed: 0, or the separation (the
+/// length of the axis is the root of 2) and their error.
 static inline d8 diagonal_bound(int count, const figure8 *figure, int k, int m, double margin)
 {
 	if (!(margin > 0))

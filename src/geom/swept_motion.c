@@ -1,4 +1,5 @@
-/// The figure of the relative motion: corners, nearest point, description of an impact. Nothing here is certified, only plain.
+/// The figure of the relative motion: corners, nearest point, description of an impact. Nothing
+/// here is certified, only plain.
 
 #include "geom/swept_motion.h"
 #include <math.h>
@@ -79,8 +80,8 @@ static void nearest_on_sides(cr_swept_kind kind, const v3d corners[4], cr_swept_
 	nearest->distance = sqrt(best);
 	if (side < 0)
 		return;
-	// The point is rounded by places of the corners, so it is not quite across its side: too far off to be a separating
-	// direction when it is short. Once more, with places of its own.
+	// The point is rounded by places of the corners, so it is not quite across its side: too far
+	// off to be a separating direction when it is short. Once more, with places of its own.
 	const v3d along = v3d_sub(corners[sides[side].to], corners[sides[side].from]);
 	nearest->point = v3d_mad(nearest->point, -v3d_dot(nearest->point, along) / v3d_dot(along, along), along);
 }
@@ -89,7 +90,8 @@ static double larger(double a, double b) { return a > b ? a : b; }
 
 static double largest_component(v3d a) { return larger(larger(fabs(a.x), fabs(a.y)), fabs(a.z)); }
 
-/// The power of two that brings a size below 2^-200 to between 2^-100 and 1; 1 for larger sizes, and for 0.
+/// The power of two that brings a size below 2^-200 to between 2^-100 and 1; 1 for larger sizes,
+/// and for 0.
 static double factor_of_tiny(double size)
 {
 	double factor = 1;
@@ -137,14 +139,16 @@ static double find_nearest_enlarged(const cr_swept_motion *motion, double time, 
 	flat_figure f = figure_at(motion, time);
 	v3d n = v3d_cross(f.side[0], f.side[1]);
 	double square = v3d_dot(n, n), factor = 1;
-	// Products of four lengths: only those of a tiny figure, or of a flat one, are as small as that.
+	// Products of four lengths: only those of a tiny figure, or of a flat one, are as small as
+	// that.
 	if (square < 0x1p-700 && (factor = enlarge(&f, motion->count)) > 1) {
 		n = v3d_cross(f.side[0], f.side[1]);
 		square = v3d_dot(n, n);
 	}
 	const v3d a = f.side[0], b = f.side[1], c = f.corners[0];
 	*nearest = (cr_swept_nearest){ .distance = INFINITY };
-	// Below that angle between the sides the normal is rounding alone, and the figure as good as its sides.
+	// Below that angle between the sides the normal is rounding alone, and the figure as good as
+	// its sides.
 	if (square > 1e-28 * v3d_dot(a, a) * v3d_dot(b, b)) {
 		const double height = v3d_dot(n, c);
 		nearest->normal = height < 0 ? v3d_neg(n) : n;

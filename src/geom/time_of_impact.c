@@ -20,8 +20,9 @@
 ///     -u . (travel_a - travel_p) + tilt |travel_a - travel_p|
 ///         + angle_a r min(1, |u x axis_a| + tilt) + tilt (r + far)
 ///
-/// A part of a body moves with the body: p counts from the body's origin, so r grows by the lever, the distance of the part's
-/// origin from there. Of a plane that is a part, o is the body's origin too: u . (x - o) differs from the height by a constant.
+/// A part of a body moves with the body: p counts from the body's origin, so r grows by the lever,
+/// the distance of the part's origin from there. Of a plane that is a part, o is the body's origin
+/// too: u . (x - o) differs from the height by a constant.
 
 #include "geom/time_of_impact.h"
 #include "math/trig.h"
@@ -44,7 +45,8 @@ cr_motion cr_motion_between(const carom_pose *begin, const carom_pose *end)
 	cr_motion m = { .begin = *begin, .travel = v3d_sub(end->position, begin->position), .axis = { 0, 0, 1 } };
 	if (sine > 0) {
 		m.axis = v3d_scale(part, 1 / sine);
-		// For small angles the sine tells more than the cosine, whose arc loses half of the digits there.
+		// For small angles the sine tells more than the cosine, whose arc loses half of the digits
+		// there.
 		m.angle = sine < 1e-4 ? 2 * sine * (1 + sine * sine / 6) : 2 * cr_acos(turn.w);
 	}
 	return m;
@@ -102,14 +104,16 @@ double cr_motion_approach(const cr_motion *ma, double reach_a, const cr_motion *
 	return v3d_dot(n, v3d_sub(mb->travel, ma->travel)) + turning_a + turning_b;
 }
 
-/// Go on from a time at which the bodies are this far apart. Returns false when the search has ended, with the state set.
+/// Go on from a time at which the bodies are this far apart. Returns false when the search has
+/// ended, with the state set.
 static bool advance(cr_impact *impact, double gap, double speed, double tolerance, double limit)
 {
 	if (!(gap > tolerance)) {
 		impact->state = impact->time > 0 ? CR_IMPACT_FOUND : CR_IMPACT_TOUCHING;
 		return false;
 	}
-	// Half of the tolerance is left, so that the next gap is above zero and a direction can be told.
+	// Half of the tolerance is left, so that the next gap is above zero and a direction can be
+	// told.
 	const double step = (gap - 0.5 * tolerance) / speed;
 	if (!(speed > 0) || !(impact->time + step < limit)) {
 		impact->state = CR_IMPACT_NONE;

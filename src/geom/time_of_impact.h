@@ -6,14 +6,15 @@
 
 #include "geom/separation.h"
 
-/// A body that moves on a straight line and turns at a constant rate about an axis through its frame's origin, time 0 to 1.
+/// A body that moves on a straight line and turns at a constant rate about an axis through its
+/// frame's origin, time 0 to 1.
 typedef struct cr_motion {
 	carom_pose begin;
 	v3d travel;   // of the origin
 	v3d axis;     // unit
 	double angle; // radians, 0 to pi
-	// Of a part of a body with parts: begin, travel, axis and angle are the body's, and the part is at
-	// local in the body's frame.
+	// Of a part of a body with parts: begin, travel, axis and angle are the body's, and the part is
+	// at local in the body's frame.
 	bool is_part;
 	carom_pose local;
 	double lever; // length of local.position; 0: no part
@@ -47,12 +48,13 @@ typedef struct cr_impact {
 	cr_impact_state state;
 	double time;              // never later than the true impact; 1 where there is none
 	cr_separation separation; // axes of the world, origin at A's position at separation_time
-	double separation_time;   // time, or where the bodies stay apart the last one that was looked at
+	// time, or where the bodies stay apart the last one that was looked at
+	double separation_time;
 	int steps;
 } cr_impact;
 
-/// A time at which the bodies are within tolerance (above 0) of each other, and before which they were never nearer than half
-/// of it.
+/// A time at which the bodies are within tolerance (above 0) of each other, and before which they
+/// were never nearer than half of it.
 void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_convex *b, const cr_motion *motion_b,
 	double tolerance, cr_impact *impact);
 
@@ -68,7 +70,8 @@ void cr_motion_separation(
 
 // ---- Planes: the half space z <= 0 of a frame that moves, which stands in for B ----
 
-/// Bounds for a body over a plane, from the time on at which the plane's normal is up (world, unit).
+/// Bounds for a body over a plane, from the time on at which the plane's normal is up (world,
+/// unit).
 typedef struct cr_plane_bounds {
 	double speed; // no point of the body within reach of its origin comes down faster
 	double lost;  // to roundings of a height

@@ -1,5 +1,6 @@
-// Triangles against rays and boxes, and how far two of them overlap. Pure functions; their results and sources
-// stand in triangle.h. Whether two triangles intersect is in triangle_intersect.c, nearest points are in triangle_closest.c.
+// Triangles against rays and boxes, and how far two of them overlap. Pure functions; their results
+// and sources stand in triangle.h. Whether two triangles intersect is in triangle_intersect.c,
+// nearest points are in triangle_closest.c.
 #include "geom/triangle.h"
 
 #include <float.h>
@@ -40,8 +41,8 @@ static double max3(double a, double b, double c) { return a > b ? (a > c ? a : c
 
 static bool comes_before(sheared p, sheared q) { return p.x != q.x ? p.x < q.x : p.y != q.y ? p.y < q.y : p.z < q.z; }
 
-// How far along the ray the edge pq is met, which lies on a line through it. By the edge alone, from its lower end, so that all
-// triangles around it say the same to the bit.
+// How far along the ray the edge pq is met, which lies on a line through it. By the edge alone,
+// from its lower end, so that all triangles around it say the same to the bit.
 static double meet_edge(sheared p, sheared q)
 {
 	if (comes_before(q, p)) {
@@ -54,7 +55,8 @@ static double meet_edge(sheared p, sheared q)
 	return (double)p.z + s * ((double)q.z - (double)p.z);
 }
 
-// How far along the ray a triangle is met of which it misses no edge: at a corner, on an edge, or in the face.
+// How far along the ray a triangle is met of which it misses no edge: at a corner, on an edge, or
+// in the face.
 static double meet_triangle(sheared a, sheared b, sheared c, double u, double v, double w)
 {
 	if (v == 0 && w == 0)
@@ -72,8 +74,9 @@ static double meet_triangle(sheared a, sheared b, sheared c, double u, double v,
 	return ((u * (double)a.z + v * (double)b.z) + w * (double)c.z) / ((u + v) + w);
 }
 
-// Products of two floats are exact in double, so the signs of the edge functions are those of the real numbers. The results
-// are rounded to float only at the end: a weight too small for a float must not look like a zero.
+// Products of two floats are exact in double, so the signs of the edge functions are those of the
+// real numbers. The results are rounded to float only at the end: a weight too small for a float
+// must not look like a zero.
 static bool watertight_double(sheared a, sheared b, sheared c, float t_max, cr_triangle_hit *hit)
 {
 	double u = (double)c.x * (double)b.y - (double)c.y * (double)b.x;
@@ -99,7 +102,8 @@ bool cr_ray_triangle_watertight(
 	float u = r.x * q.y - r.y * q.x;
 	float v = p.x * r.y - p.y * r.x;
 	float w = q.x * p.y - q.y * p.x;
-	// A difference of two rounded products has the right sign unless it is 0, for rounding keeps order.
+	// A difference of two rounded products has the right sign unless it is 0, for rounding keeps
+	// order.
 	if (u == 0 || v == 0 || w == 0)
 		return watertight_double(p, q, r, t_max, hit);
 	if (min3f(u, v, w) < 0 && max3f(u, v, w) > 0)
@@ -140,7 +144,8 @@ bool cr_ray_triangle_mt(const float origin[3], const float direction[3], const f
 	return true;
 }
 
-// Keep the axis when both triangles overlap less along it. Returns false for an axis too short to have a direction.
+// Keep the axis when both triangles overlap less along it. Returns false for an axis too short to
+// have a direction.
 static bool try_axis(v3d axis, double scale, const v3d a[3], const v3d b[3], double *depth, v3d *direction)
 {
 	double length = v3d_length(axis);
@@ -228,7 +233,8 @@ bool cr_triangle_box_overlap(v3d centre, v3d half, v3d a, v3d b, v3d c)
 		return false;
 	for (int i = 0; i < 3; i++) {
 		v3d e = v3d_sub(p[(i + 1) % 3], p[i]);
-		const v3d axes[3] = { { 0, -e.z, e.y }, { e.z, 0, -e.x }, { -e.y, e.x, 0 } }; // unit axis x e
+		// unit axis x e
+		const v3d axes[3] = { { 0, -e.z, e.y }, { e.z, 0, -e.x }, { -e.y, e.x, 0 } };
 		for (int j = 0; j < 3; j++) {
 			v3d axis = axes[j];
 			double radius = half.x * fabs(axis.x) + half.y * fabs(axis.y) + half.z * fabs(axis.z);

@@ -1,9 +1,11 @@
-// Nearest points of points, segments and triangles. Pure functions; their results stand in triangle.h. Where a formula
-// loses its digits (needles, nearly parallel edges) a second candidate is made another way, and the nearer one counts: each
-// candidate is a point of the triangle or segment, so none can be too near.
+// Nearest points of points, segments and triangles. Pure functions; their results stand in
+// triangle.h. Where a formula loses its digits (needles, nearly parallel edges) a second candidate
+// is made another way, and the nearer one counts: each candidate is a point of the triangle or
+// segment, so none can be too near.
 #include "geom/triangle.h"
 
-// Square of the sine below which a triangle is a needle. Above it rounding changes the weights by less than 1e-11.
+// Square of the sine below which a triangle is a needle. Above it rounding changes the weights by
+// less than 1e-11.
 static const double NEEDLE = 1e-8;
 // Square of the sine below which two segments are nearly parallel.
 static const double PARALLEL = 1e-10;
@@ -43,7 +45,8 @@ static cr_triangle_point at_edge(const v3d t[3], int i, double s)
 	return r;
 }
 
-// With weights v and w of the second and third corner, brought back into the triangle where rounding led out of it.
+// With weights v and w of the second and third corner, brought back into the triangle where
+// rounding led out of it.
 static cr_triangle_point at_weights(const v3d t[3], double v, double w)
 {
 	v = clamp01(v);
@@ -70,8 +73,9 @@ static cr_triangle_point closest_on_edges(v3d p, const v3d t[3])
 	return best;
 }
 
-// A needle: its edges, and the line parallel to the longest edge at the height where p is seen. Rounding of the
-// height moves the line across the needle only, where there is no room; along the line the parameter is good.
+// A needle: its edges, and the line parallel to the longest edge at the height where p is seen.
+// Rounding of the height moves the line across the needle only, where there is no room; along the
+// line the parameter is good.
 static cr_triangle_point closest_on_needle(v3d p, const v3d t[3], v3d n)
 {
 	cr_triangle_point best = closest_on_edges(p, t);
@@ -162,8 +166,8 @@ static segment_pair closest_segments(v3d p0, v3d p1, v3d q0, v3d q1)
 {
 	const v3d d = v3d_sub(p1, p0), e = v3d_sub(q1, q0), r = v3d_sub(p0, q0), n = v3d_cross(d, e);
 	const double dd = v3d_dot(d, d), ee = v3d_dot(e, e), nn = v3d_dot(n, n);
-	// Where the lines are nearest, by cross products: the difference of products of dot products cancels for lines nearly
-	// parallel.
+	// Where the lines are nearest, by cross products: the difference of products of dot products
+	// cancels for lines nearly parallel.
 	const double p = nn > 0 ? clamp01(v3d_dot(v3d_cross(e, r), n) / nn) : 0;
 	if (nn > PARALLEL * dd * ee) {
 		const double q = (v3d_dot(d, e) * p + v3d_dot(e, r)) / ee;
@@ -258,7 +262,8 @@ static face face_of(const v3d t[3])
 	return f;
 }
 
-// May p be nearest to the inside of the face? A point nearest to a border is found edge against edge.
+// May p be nearest to the inside of the face? A point nearest to a border is found edge against
+// edge.
 static bool may_face(const face *f, const v3d t[3], v3d p)
 {
 	for (int i = 0; i < 3 && !f->needle; i++) {

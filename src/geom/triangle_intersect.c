@@ -1,6 +1,7 @@
-// Do two triangles, or a segment and a triangle, share a point? Decided by exact orientation signs alone, so that degenerate,
-// coplanar and merely touching input gets the right answer. Triangles that cross properly take at most eight signs
-// (Devillers, Guigue 2002); the rest goes to 2D tests of segments, slower and rarer.
+// Do two triangles, or a segment and a triangle, share a point? Decided by exact orientation signs
+// alone, so that degenerate, coplanar and merely touching input gets the right answer. Triangles
+// that cross properly take at most eight signs (Devillers, Guigue 2002); the rest goes to 2D tests
+// of segments, slower and rarer.
 #include "geom/predicates.h"
 #include "geom/triangle.h"
 
@@ -31,8 +32,8 @@ static bool segments_intersect_2d(v3d p, v3d q, v3d r, v3d s, int axis)
 		(rsp == 0 && on_segment_2d(r, s, p, axis)) || (rsq == 0 && on_segment_2d(r, s, q, axis));
 }
 
-// Closed segments in space. Of points in one plane, at least one of the three views hides nothing, and an intersection shows in
-// all.
+// Closed segments in space. Of points in one plane, at least one of the three views hides nothing,
+// and an intersection shows in all.
 static bool segments_intersect(v3d p, v3d q, v3d r, v3d s)
 {
 	if (cr_orient3d_sign(p, q, r, s) != 0)
@@ -116,7 +117,8 @@ static void plane_signs(const v3d p[3], const v3d t[3], int sign[3])
 static bool one_side(const int sign[3]) { return sign[0] == sign[1] && sign[1] == sign[2] && sign[0] != 0; }
 static bool all_zero(const int sign[3]) { return sign[0] == 0 && sign[1] == 0 && sign[2] == 0; }
 
-// The corner that the plane divides from the two others. *above: it is on the positive side, or they are on the negative.
+// The corner that the plane divides from the two others. *above: it is on the positive side, or
+// they are on the negative.
 static int lone_corner(const int sign[3], bool *above)
 {
 	for (int i = 0; i < 2; i++) {
@@ -142,8 +144,9 @@ bool cr_triangles_intersect(const v3d a[3], const v3d b[3])
 		return false;
 	if (all_zero(side_a) || all_zero(side_b))
 		return degenerate_or_coplanar(a, b);
-	// Both cut the line in which their planes meet. Turn each so that its lone corner comes first and lies above the other's
-	// plane; then the two pieces of the line overlap when neither begins after the other ends.
+	// Both cut the line in which their planes meet. Turn each so that its lone corner comes first
+	// and lies above the other's plane; then the two pieces of the line overlap when neither begins
+	// after the other ends.
 	bool a_above, b_above;
 	int i = lone_corner(side_a, &a_above), j = lone_corner(side_b, &b_above);
 	v3d a0 = a[i], a1 = a[(i + 1) % 3], a2 = a[(i + 2) % 3], b0 = b[j], b1 = b[(j + 1) % 3], b2 = b[(j + 2) % 3];

@@ -1,4 +1,5 @@
-// Basic volumes in their own frames: distance of a point, rays, bounds; and the gap between two of them.
+// Basic volumes in their own frames: distance of a point, rays, bounds; and the gap between two of
+// them.
 #include "geom/volume.h"
 
 #include "geom/box.h"
@@ -80,7 +81,8 @@ static void cut_slab(interval *inside, double origin, double direction, double h
 	}
 }
 
-// Ball (or endless cylinder along z, when the z parts are left out) about the origin: |o + t d| = radius.
+// Ball (or endless cylinder along z, when the z parts are left out) about the origin: |o + t d| =
+// radius.
 static interval cut_round(v3d o, v3d d, double radius)
 {
 	double dd = v3d_dot(d, d);
@@ -106,7 +108,8 @@ static void join(interval *all, const interval *part)
 		all->t[1] = part->t[1];
 }
 
-// A capsule is convex and made of two balls and a cylinder: the line is inside from the first entry to the last exit.
+// A capsule is convex and made of two balls and a cylinder: the line is inside from the first entry
+// to the last exit.
 static interval cut_capsule(const carom_shape *shape, v3d o, v3d d)
 {
 	double half = shape->type == CAROM_CAPSULE ? shape->half_length : 0;

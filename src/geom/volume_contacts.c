@@ -1,5 +1,6 @@
-// Contacts of two basic volumes: a table by the two types. Everything is computed relative to the position of B, so that a
-// world far from its origin loses nothing. Boxes have a file of their own, box_contacts.c.
+// Contacts of two basic volumes: a table by the two types. Everything is computed relative to the
+// position of B, so that a world far from its origin loses nothing. Boxes have a file of their own,
+// box_contacts.c.
 #include "geom/box.h"
 #include "geom/triangle.h"
 
@@ -47,7 +48,8 @@ static v3d across(v3d u)
 	return v3d_normalize(v3d_cross(u, least));
 }
 
-// Direction that parts two axes which meet: across both, or across the one that is longer than nothing.
+// Direction that parts two axes which meet: across both, or across the one that is longer than
+// nothing.
 static v3d parting_direction(const placed *a, const placed *b)
 {
 	bool line_a = a->shape->half_length > 0, line_b = b->shape->half_length > 0;
@@ -60,7 +62,8 @@ static v3d parting_direction(const placed *a, const placed *b)
 	return v3d_dot(n, v3d_sub(a->centre, b->centre)) < 0 ? v3d_neg(n) : n;
 }
 
-// The two ends of the part of A's axis that runs beside B's, which is parallel; 0 when there is no such part.
+// The two ends of the part of A's axis that runs beside B's, which is parallel; 0 when there is no
+// such part.
 static int side_by_side(const placed *a, const placed *b, v3d on_a[2], v3d on_b[2])
 {
 	double turn = v3d_dot(a->z, b->z) < 0 ? -1 : 1, shift = v3d_dot(b->z, v3d_sub(a->centre, b->centre));

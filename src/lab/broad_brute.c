@@ -1,5 +1,5 @@
-/// Broad phase by brute force: every body against every other, O(n^2), serial. The oracle of the two others, and so as dull as
-/// can be.
+/// Broad phase by brute force: every body against every other, O(n^2), serial. The oracle of the
+/// two others, and so as dull as can be.
 #include "lab/lab_state.h"
 
 static carom_result find_brute(cr_broad *broad, const cr_body *bodies, int32_t count, cr_pair_list *pairs)

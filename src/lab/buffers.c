@@ -1,16 +1,17 @@
-/// Room for rays: predicted before they are made, as a device must that cannot ask how many there will be (Lehericey, Gouranton
-/// and Arnaldi, GPU Ray-Traced Collision Detection: Fine Pipeline Reorganization, 2015, section 4).
+/// Room for rays: predicted before they are made, as a device must that cannot ask how many there
+/// will be (Lehericey, Gouranton and Arnaldi, GPU Ray-Traced Collision Detection: Fine Pipeline
+/// Reorganization, 2015, section 4).
 ///
-/// Here lists grow, so nothing need be predicted: the modes exist to compare the strategies. Room goes to pairs in their order,
-/// so the rays left out do not depend on the threads.
+/// Here lists grow, so nothing need be predicted: the modes exist to compare the strategies. Room
+/// goes to pairs in their order, so the rays left out do not depend on the threads.
 
 #include "lab/lab_state.h"
 
 /// Room is predicted for the first round of a step. The rays of later ones are few.
 static bool is_predicting(const cr_pipeline *p) { return p->round == 0; }
 
-/// The paper's Eq. 1 or Eq. 2. Where the last step says nothing (it had no pairs or no rays, which would predict none for ever)
-/// the room is boundless.
+/// The paper's Eq. 1 or Eq. 2. Where the last step says nothing (it had no pairs or no rays, which
+/// would predict none for ever) the room is boundless.
 static int64_t predict_room(const cr_pipeline *p, int list)
 {
 	const cr_ray_rooms *r = &cr_lab_of(p)->plain.rooms;
@@ -57,7 +58,8 @@ static void cut_list(cr_pipeline *p, int list)
 	}
 }
 
-/// Predict the room of both lists of rays, and under CAROM_BUFFERS_IGNORE cut the iterative rays to it.
+/// Predict the room of both lists of rays, and under CAROM_BUFFERS_IGNORE cut the iterative rays to
+/// it.
 static void plan_rays(cr_pipeline *p)
 {
 	cr_ray_rooms *r = &cr_lab_of(p)->plain.rooms;
@@ -71,7 +73,8 @@ static void plan_rays(cr_pipeline *p)
 		cut_list(p, CR_LIST_ITERATIVE);
 }
 
-/// After the lists were filled: were they too long for the room, and is the stage to be done again? Then forgets the rays.
+/// After the lists were filled: were they too long for the room, and is the stage to be done again?
+/// Then forgets the rays.
 static bool must_backtrack(cr_pipeline *p)
 {
 	cr_ray_rooms *r = &cr_lab_of(p)->plain.rooms;
@@ -91,7 +94,8 @@ static bool must_backtrack(cr_pipeline *p)
 	return true;
 }
 
-/// Under CAROM_BUFFERS_IGNORE cut the full rays to their room. Notes the true lengths for the next step.
+/// Under CAROM_BUFFERS_IGNORE cut the full rays to their room. Notes the true lengths for the next
+/// step.
 static void cut_rays(cr_pipeline *p)
 {
 	if (!is_predicting(p))

@@ -1,9 +1,10 @@
 /// Worker groups: who serves which pair.
 ///
-/// A pair of meshes stays with the group that has served it, because its memory is there; a new one goes to the group with the
-/// least work, counted in pairs that have a memory or get one. Within a group pairs keep their order. (Lehericey 2013, 2.3: the
-/// pairs of several GPUs; there new pairs are cut into blocks.) The contacts do not depend on any of this: every pair is worked
-/// out by itself.
+/// A pair of meshes stays with the group that has served it, because its memory is there; a new one
+/// goes to the group with the least work, counted in pairs that have a memory or get one. Within a
+/// group pairs keep their order. (Lehericey 2013, 2.3: the pairs of several GPUs; there new pairs
+/// are cut into blocks.) The contacts do not depend on any of this: every pair is worked out by
+/// itself.
 
 #include "base/parallel.h"
 #include "lab/lab_state.h"

@@ -41,7 +41,8 @@ static inline cr_lab_state *cr_lab_of(const cr_pipeline *p) { return p->lab; }
 extern const cr_stages cr_naive_stages;
 extern const cr_stages cr_predicting_stages;
 
-/// hooks.order and hooks.for_pairs of worker groups (groups.c), and their counts at the end of a step.
+/// hooks.order and hooks.for_pairs of worker groups (groups.c), and their counts at the end of a
+/// step.
 carom_result cr_order_by_group(cr_pipeline *pipeline);
 void cr_for_groups(cr_pipeline *pipeline, carom_task_fn *task_fn, int64_t min_range);
 void cr_count_groups(cr_pipeline *pipeline);
@@ -49,7 +50,8 @@ void cr_count_groups(cr_pipeline *pipeline);
 /// Brute force over all pairs of bodies, O(n^2): the oracle of the broad phases.
 carom_result cr_broad_create_brute(carom_context *context, cr_broad **broad);
 
-/// Cast rays begin..end-1 against a collider by a method other than CAROM_RAYS_PLUGIN (slow_rays.c).
+/// Cast rays begin..end-1 against a collider by a method other than CAROM_RAYS_PLUGIN
+/// (slow_rays.c).
 void cr_cast_by(carom_ray_method method, carom_simd simd, const cr_collider *collider, const carom_ray_batch *rays,
 	int32_t begin, int32_t end, const carom_hit_batch *hits);
 /// hooks.cast by these, and by the plugin (ray_plugin.c).

@@ -1,13 +1,14 @@
-/// The naive form of the vertex and the ray stage: one loop over pairs and all their vertices, with a switch for each vertex
-/// and nothing to do for most of them. It gives the contacts of the staged form and exists to be compared with it (Lehericey,
-/// Gouranton and Arnaldi 2015, section 5).
+/// The naive form of the vertex and the ray stage: one loop over pairs and all their vertices, with
+/// a switch for each vertex and nothing to do for most of them. It gives the contacts of the staged
+/// form and exists to be compared with it (Lehericey, Gouranton and Arnaldi 2015, section 5).
 
 #include "lab/lab_state.h"
 #include <string.h>
 
 enum { PAIRS_PER_TASK = 8 };
 
-/// Ray of one sample, in the arithmetic of the stages' kernels: false when it lies outside the box of the target.
+/// Ray of one sample, in the arithmetic of the stages' kernels: false when it lies outside the box
+/// of the target.
 static bool collect_one(const cr_pipeline *p, const cr_pair_work *w, int side, int32_t sample, const cr_sample_rays *rays)
 {
 	const cr_collider *target = cr_target_of(p, w, side)->shape.collider;

@@ -1,4 +1,5 @@
-/// Rays one triangle at a time: the thesis' standard algorithms (Lehericey 2013, 2.1) and the oracles of the wide one.
+/// Rays one triangle at a time: the thesis' standard algorithms (Lehericey 2013, 2.1) and the
+/// oracles of the wide one.
 
 #include "bvh/ray_scalar.h"
 #include "lab/lab_state.h"

@@ -1,4 +1,5 @@
-/// Eight boxes side by side: loads, transforms and overlap tests shared by the wide kernels. Included by kernel files only.
+/// Eight boxes side by side: loads, transforms and overlap tests shared by the wide kernels.
+/// Included by kernel files only.
 #ifndef CR_MATH_BOX8_H
 #define CR_MATH_BOX8_H
 

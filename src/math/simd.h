@@ -1,8 +1,10 @@
 /// Eight floats, or eight whole numbers, side by side: the only place with intrinsics.
 ///
-/// A kernel file is compiled once for each instruction set with -DCR_ISA=scalar|sse2|avx2|avx512|neon and sees the same names;
-/// the scalar form is the definition. No form fuses, reorders or estimates, so all give the same bits: min and max are
-/// `a < b ? a : b` and `a > b ? a : b` (as SSE does, NaN and signed zeros included), comparisons with NaN are false.
+/// A kernel file is compiled once for each instruction set with
+/// -DCR_ISA=scalar|sse2|avx2|avx512|neon and sees the same names; the scalar form is the
+/// definition. No form fuses, reorders or estimates, so all give the same bits: min and max are `a
+/// < b ? a : b` and `a > b ? a : b` (as SSE does, NaN and signed zeros included), comparisons with
+/// NaN are false.
 #ifndef CR_MATH_SIMD_H
 #define CR_MATH_SIMD_H
 
@@ -40,7 +42,8 @@ static inline f8 f8_min(f8 a, f8 b) { return _mm256_min_ps(a, b); }
 static inline f8 f8_max(f8 a, f8 b) { return _mm256_max_ps(a, b); }
 static inline f8 f8_abs(f8 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 static inline f8 f8_neg(f8 a) { return _mm256_xor_ps(_mm256_set1_ps(-0.0f), a); }
-/// The least and the greatest of the eight: lanes i and i + 4 first, then i and i + 2, then the last two.
+/// The least and the greatest of the eight: lanes i and i + 4 first, then i and i + 2, then the
+/// last two.
 static inline float f8_lowest(f8 a)
 {
 	const __m128 four = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)),

@@ -1,4 +1,5 @@
-/// A rigid transform in float, p -> R p + t: relative poses of pairs, computed in double and used in float.
+/// A rigid transform in float, p -> R p + t: relative poses of pairs, computed in double and used
+/// in float.
 #ifndef CR_MATH_TRANSFORM_H
 #define CR_MATH_TRANSFORM_H
 

@@ -1,4 +1,5 @@
-/// Sine, cosine and arc cosine by Taylor series after reduction to a small argument. See math/trig.h.
+/// Sine, cosine and arc cosine by Taylor series after reduction to a small argument. See
+/// math/trig.h.
 #include "math/trig.h"
 #include <math.h>
 
@@ -35,8 +36,9 @@ static inline double taylor_cos(double r)
 
 void cr_sincos(double angle, double *sine, double *cosine)
 {
-	// Reduction in three parts after Cody and Waite, Software Manual for the Elementary Functions (1980): the first two parts
-	// of pi/2 have 33 bits, so that their product with a quadrant number of up to 20 bits is exact.
+	// Reduction in three parts after Cody and Waite, Software Manual for the Elementary Functions
+	// (1980): the first two parts of pi/2 have 33 bits, so that their product with a quadrant
+	// number of up to 20 bits is exact.
 	const double quadrant = floor(angle / s_half_pi + 0.5);
 	double r = angle - quadrant * 0x1.921fb544p+0;
 	r = r - quadrant * 0x1.0b4611a6p-34;
@@ -54,8 +56,9 @@ void cr_sincos(double angle, double *sine, double *cosine)
 /// arc sine for |x| <= 1/2.
 static inline double small_asin(double x)
 {
-	// The series is off by less than 1e-4 here. A step of Newton on sin(angle) = x makes of an error e one of e^2 tan(angle) /
-	// 2: below 3e-9 after the first step and below rounding after the second.
+	// The series is off by less than 1e-4 here. A step of Newton on sin(angle) = x makes of an
+	// error e one of e^2 tan(angle) / 2: below 3e-9 after the first step and below rounding after
+	// the second.
 	const double x2 = x * x;
 	double angle = x + x * x2 * (1.0 / 6 + x2 * (3.0 / 40 + x2 * (15.0 / 336)));
 	for (int step = 0; step < 2; step++)
@@ -69,7 +72,8 @@ double cr_acos(double x)
 		return 0;
 	if (x <= -1)
 		return s_pi;
-	// acos x = 2 asin sqrt((1 - x) / 2) keeps the digits where acos is steep (Abramowitz and Stegun 4.4.32).
+	// acos x = 2 asin sqrt((1 - x) / 2) keeps the digits where acos is steep (Abramowitz and Stegun
+	// 4.4.32).
 	if (x > 0.5)
 		return 2 * small_asin(sqrt((1 - x) * 0.5));
 	if (x < -0.5)

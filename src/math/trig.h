@@ -1,4 +1,5 @@
-/// Angles without libm, whose last bits differ between platforms: only + - * / and sqrt, which IEEE 754 fixes.
+/// Angles without libm, whose last bits differ between platforms: only + - * / and sqrt, which IEEE
+/// 754 fixes.
 #ifndef CR_MATH_TRIG_H
 #define CR_MATH_TRIG_H
 

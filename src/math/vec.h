@@ -1,5 +1,5 @@
-/// Small vectors and rotations, float (v3f) and double (v3d). Plain loops of plain operations: the compiler may not contract
-/// them (-ffp-contract=off), so every compiler gives the same bits.
+/// Small vectors and rotations, float (v3f) and double (v3d). Plain loops of plain operations: the
+/// compiler may not contract them (-ffp-contract=off), so every compiler gives the same bits.
 #ifndef CR_MATH_VEC_H
 #define CR_MATH_VEC_H
 

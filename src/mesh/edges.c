@@ -1,6 +1,7 @@
-// Edges by sorting: each side of a triangle gives the key of its welded ends, smaller first; after a radix sort the sides
-// of one edge are neighbours. From the runs come borders, neighbours, pieces (union of triangles across edges) and fans
-// (union of corners across the edges at a vertex). O(n) for n triangles, times the almost constant factor of union-find.
+// Edges by sorting: each side of a triangle gives the key of its welded ends, smaller first; after
+// a radix sort the sides of one edge are neighbours. From the runs come borders, neighbours, pieces
+// (union of triangles across edges) and fans (union of corners across the edges at a vertex). O(n)
+// for n triangles, times the almost constant factor of union-find.
 #include "mesh/mesh_check.h"
 
 static int32_t welded_corner(const cr_topology *topology, uint32_t slot) { return topology->weld[topology->triangles[slot]]; }
@@ -46,7 +47,8 @@ static bool sort_edges(cr_mesh_scan *scan)
 	return true;
 }
 
-// Union-find with path halving; the smaller number is the root, so the result does not depend on the order.
+// Union-find with path halving; the smaller number is the root, so the result does not depend on
+// the order.
 static uint32_t find_root(uint32_t *parent, uint32_t item)
 {
 	while (parent[item] != item) {

@@ -1,5 +1,6 @@
-/// Facets by growing: from the largest triangle on, each facet takes in the neighbours that lie in the plane of the triangle
-/// that it began with. The largest begin, because their planes suffer least from the rounding of their corners.
+/// Facets by growing: from the largest triangle on, each facet takes in the neighbours that lie in
+/// the plane of the triangle that it began with. The largest begin, because their planes suffer
+/// least from the rounding of their corners.
 
 #include "mesh/facets.h"
 #include "base/radix.h"
@@ -7,9 +8,11 @@
 
 // Of the diagonal of the box: corners of a facet lie this near its plane.
 static const double FLAT = 1e-5;
-// Cosine of a degree: triangles of a facet differ by less, so that a fine curved surface does not become one.
+// Cosine of a degree: triangles of a facet differ by less, so that a fine curved surface does not
+// become one.
 static const double LEVEL = 0.99985;
-// Two creases are one that goes on through a vertex where they differ by less than about 0.05 degrees.
+// Two creases are one that goes on through a vertex where they differ by less than about 0.05
+// degrees.
 static const double STRAIGHT = 4e-7;
 // Meshes of more facets are not tested for being convex.
 enum { CONVEX_FACETS = 512, CONVEX_TESTS = 1 << 20 };
@@ -149,7 +152,8 @@ static uint8_t creases_of(const growth *g, int32_t triangle)
 	return creases;
 }
 
-/// Note the creases of a triangle that are not noted from the triangle across, at those of their ends that are wanted (NULL: all).
+/// Note the creases of a triangle that are not noted from the triangle across, at those of their
+/// ends that are wanted (NULL: all).
 static void note_creases(const growth *g, int32_t triangle, const uint8_t *wanted)
 {
 	const cr_topology *t = g->topology;
@@ -308,8 +312,9 @@ bool cr_facets_build(carom_context *context, const cr_topology *t, bool closed, 
 
 // ---- Refitting ----
 //
-// Facets with a triangle that changed, or beside one, are grown again from their own triangles. The others stay as long as neither could
-// have taken a triangle of the other, whichever would have grown first. Then a whole build would have come to them too.
+// Facets with a triangle that changed, or beside one, are grown again from their own triangles. The
+// others stay as long as neither could have taken a triangle of the other, whichever would have
+// grown first. Then a whole build would have come to them too.
 
 /// Facets that are brought up to date.
 typedef struct regrowth {
@@ -365,7 +370,8 @@ static bool grows_first(const growth *g, int32_t seed, int32_t other)
 	return a < b || (a == b && seed < other);
 }
 
-/// Would a facet that is grown again and one that stays share out their triangles as they do? own, across: beside each other.
+/// Would a facet that is grown again and one that stays share out their triangles as they do? own,
+/// across: beside each other.
 static bool are_settled(const regrowth *r, int32_t own, int32_t across)
 {
 	const growth *g = &r->g;
@@ -501,7 +507,8 @@ static void free_room(carom_context *context, regrowth *r)
 	cr_free(context, r->at, m);
 }
 
-/// Everything, once there is room. CAROM_INVALID_MESH: the facets have to be made of the whole mesh.
+/// Everything, once there is room. CAROM_INVALID_MESH: the facets have to be made of the whole
+/// mesh.
 static carom_result refit(carom_context *context, regrowth *r, const cr_change *change, bool closed)
 {
 	cr_facets *f = r->g.facets;

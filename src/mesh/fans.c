@@ -1,4 +1,5 @@
-/// Normals of vertices and edges on demand. See mesh/fans.h. Sums have the order of a whole build, so they have its bits.
+/// Normals of vertices and edges on demand. See mesh/fans.h. Sums have the order of a whole build,
+/// so they have its bits.
 #include "mesh/fans.h"
 #include <string.h>
 

@@ -1,10 +1,12 @@
-/// Quickhull (Barber, Dobkin and Huhdanpaa, The Quickhull Algorithm for Convex Hulls, 1996) on exact orientation signs.
+/// Quickhull (Barber, Dobkin and Huhdanpaa, The Quickhull Algorithm for Convex Hulls, 1996) on
+/// exact orientation signs.
 ///
-/// Invariant: the faces that are not gone form a closed surface of triangles, convex and exact: no point that was added lies
-/// strictly above any of them. A point that waits is in the list of one face below it. The farthest point of a list sees some
-/// faces; these are connected, since the surface is convex, and a loop of edges, the horizon, bounds them. They give way to
-/// triangles from the horizon to the point. None of these is without area: a point on the line of a horizon edge would lie in
-/// the plane of the face behind that edge, and would not be strictly above it.
+/// Invariant: the faces that are not gone form a closed surface of triangles, convex and exact: no
+/// point that was added lies strictly above any of them. A point that waits is in the list of one
+/// face below it. The farthest point of a list sees some faces; these are connected, since the
+/// surface is convex, and a loop of edges, the horizon, bounds them. They give way to triangles
+/// from the horizon to the point. None of these is without area: a point on the line of a horizon
+/// edge would lie in the plane of the face behind that edge, and would not be strictly above it.
 
 #include "mesh/hull.h"
 #include "base/array.h"
@@ -96,7 +98,8 @@ static int32_t farthest_from_line(const builder *b, v3d p, v3d q)
 	return best;
 }
 
-/// Any point that is exactly out of the plane of three, or -1. For points so flat that rounding hides which one is farthest.
+/// Any point that is exactly out of the plane of three, or -1. For points so flat that rounding
+/// hides which one is farthest.
 static int32_t any_off_plane(const builder *b, const int32_t c[3])
 {
 	for (int32_t i = 0; i < b->count; i++) {
@@ -106,7 +109,8 @@ static int32_t any_off_plane(const builder *b, const int32_t c[3])
 	return -1;
 }
 
-/// Corners of a tetrahedron with a volume, turned so that the fourth lies below the first three. False: all lie in a plane.
+/// Corners of a tetrahedron with a volume, turned so that the fourth lies below the first three.
+/// False: all lie in a plane.
 static bool find_tetrahedron(const builder *b, int32_t c[4])
 {
 	c[0] = farthest(b, b->points[0], (v3d){ -1, 0, 0 }, false);
@@ -286,7 +290,8 @@ static carom_result add_point(builder *b, int32_t face)
 
 // ---- From triangles to polygons ----
 
-/// Close up the list of faces: gone ones leave, and neighbours get their new numbers. False: out of memory.
+/// Close up the list of faces: gone ones leave, and neighbours get their new numbers. False: out of
+/// memory.
 static bool drop_gone(builder *b)
 {
 	int32_t *number = cr_alloc_array(b->context, (size_t)b->faces.count, sizeof *number);
@@ -360,8 +365,8 @@ static void sort_seeds(seed *seeds, int64_t count)
 	}
 }
 
-/// Number the regions of faces in one plane, from the largest face on, which is their entry in b->visible. Returns how many;
-/// -1: out of memory.
+/// Number the regions of faces in one plane, from the largest face on, which is their entry in
+/// b->visible. Returns how many; -1: out of memory.
 static int32_t find_regions(builder *b)
 {
 	const int64_t count = b->faces.count;
@@ -385,7 +390,8 @@ static int32_t find_regions(builder *b)
 	return regions;
 }
 
-/// The edge of a region that follows after the one that ends at corner k of a face; walks about that corner.
+/// The edge of a region that follows after the one that ends at corner k of a face; walks about
+/// that corner.
 static void next_rim_edge(const builder *b, int32_t *face, int *k)
 {
 	const int32_t region = b->faces.data[*face].region;
@@ -405,8 +411,8 @@ static void next_rim_edge(const builder *b, int32_t *face, int *k)
 	}
 }
 
-/// Append the polygon of a region, from the rim edge k of a face on, to corners (room for all is there). Returns how many
-/// corners.
+/// Append the polygon of a region, from the rim edge k of a face on, to corners (room for all is
+/// there). Returns how many corners.
 static int32_t append_polygon(const builder *b, int32_t face, int k, int32_t *corners)
 {
 	const int32_t first_face = face;
@@ -421,7 +427,8 @@ static int32_t append_polygon(const builder *b, int32_t face, int k, int32_t *co
 
 // ---- Output ----
 
-/// Number the vertices that faces use, in the order of the points, into b->at; -1 for others. Returns how many.
+/// Number the vertices that faces use, in the order of the points, into b->at; -1 for others.
+/// Returns how many.
 static int32_t number_vertices(builder *b)
 {
 	for (int32_t i = 0; i < b->count; i++)
@@ -442,7 +449,8 @@ static bool allocate(carom_context *context, cr_hull_data *d, int32_t vertices, 
 	d->triangle_count = triangles;
 	h->vertex_count = vertices;
 	h->face_count = faces;
-	const size_t half_edges = 3 * (size_t)triangles; // polygons have no more corners, vertices no more neighbours
+	// polygons have no more corners, vertices no more neighbours
+	const size_t half_edges = 3 * (size_t)triangles;
 	d->triangles = cr_alloc_array(context, half_edges, sizeof *d->triangles);
 	h->vertices = cr_alloc_array(context, (size_t)vertices, sizeof *h->vertices);
 	h->corners = cr_alloc_array(context, half_edges, sizeof *h->corners);
@@ -453,7 +461,8 @@ static bool allocate(carom_context *context, cr_hull_data *d, int32_t vertices, 
 	return d->triangles && h->vertices && h->corners && h->face_first && h->normals && h->neighbours && h->neighbour_first;
 }
 
-/// Each half edge names the neighbour at its end. Filled from the back, so that the firsts come out right.
+/// Each half edge names the neighbour at its end. Filled from the back, so that the firsts come out
+/// right.
 static void fill_neighbours(const cr_hull_data *d)
 {
 	const cr_hull *h = &d->hull;
@@ -490,8 +499,8 @@ static void fill_vertices(const builder *b, cr_hull_data *d)
 static void fill_faces(const builder *b, cr_hull *h)
 {
 	int32_t written = 0, corners = 0;
-	// A region is written where its first rim edge comes. Its entry in b->visible, the largest face, gives the normal, and then
-	// -1.
+	// A region is written where its first rim edge comes. Its entry in b->visible, the largest
+	// face, gives the normal, and then -1.
 	for (int64_t f = 0; f < b->faces.count; f++) {
 		const hull_face *face = &b->faces.data[f];
 		int32_t *largest = &b->visible.data[face->region];

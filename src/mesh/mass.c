@@ -1,5 +1,6 @@
-// Mass properties of a closed mesh from integrals over its faces (Eberly, Polyhedral Mass Properties, 2002), in double. The
-// integrals are taken about the mean of the corners, so that a mesh far from its origin loses nothing.
+// Mass properties of a closed mesh from integrals over its faces (Eberly, Polyhedral Mass
+// Properties, 2002), in double. The integrals are taken about the mean of the corners, so that a
+// mesh far from its origin loses nothing.
 #include "mesh/topology.h"
 #include <string.h>
 
@@ -11,7 +12,8 @@ typedef struct moments {
 	double mixed[3];
 } moments;
 
-// The three sums of one axis and the three weights that the mixed moments need (Eberly's f1..f3, g0..g2).
+// The three sums of one axis and the three weights that the mixed moments need (Eberly's f1..f3,
+// g0..g2).
 typedef struct face_sums {
 	double f1, f2, f3, g[3];
 } face_sums;

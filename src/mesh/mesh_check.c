@@ -1,5 +1,6 @@
-// The fields of a mesh definition, the reading of its data, and the public check. Faults that make a mesh unusable are found
-// here: coordinates that are not numbers or too large, and triangles that name vertices which do not exist.
+// The fields of a mesh definition, the reading of its data, and the public check. Faults that make
+// a mesh unusable are found here: coordinates that are not numbers or too large, and triangles that
+// name vertices which do not exist.
 #include "mesh/mesh_check.h"
 #include "mesh/cookies.h"
 #include <stdarg.h>
@@ -49,7 +50,8 @@ static carom_result check_vertices(carom_context *context, const carom_mesh_def 
 			"carom_mesh_def.vertices.type is %d, neither CAROM_FLOAT32 nor CAROM_FLOAT64", (int)vertices->type);
 	}
 	int64_t packed = packed_stride(vertices);
-	// A negative stride walks backwards; one shorter than three coordinates is a stride given in elements.
+	// A negative stride walks backwards; one shorter than three coordinates is a stride given in
+	// elements.
 	if (vertices->stride != 0 && vertices->stride < packed && vertices->stride > -packed) {
 		return cr_fail(context, CAROM_INVALID_ARGUMENT,
 			"carom_mesh_def.vertices.stride is %lld bytes, less than the %lld of three coordinates",

@@ -1,7 +1,8 @@
 /// Refitting a topology. See mesh/refit.h.
 ///
-/// Three sweeps read the triangles in order: the first finds those with a corner that moved, the second sums the normals of all
-/// vertices of these, the third stores them. Sums have the order of a whole build, so they have its bits.
+/// Three sweeps read the triangles in order: the first finds those with a corner that moved, the
+/// second sums the normals of all vertices of these, the third stores them. Sums have the order of
+/// a whole build, so they have its bits.
 
 #include "mesh/refit.h"
 #include "base/radix.h"
@@ -72,7 +73,8 @@ static bool measure(const cr_topology *t, double sign, cr_change *c)
 {
 	if (c->triangle_count == 0)
 		return true;
-	// Volumes are those of tetrahedra from a point near by: the volume between the two surfaces does not depend on the point.
+	// Volumes are those of tetrahedra from a point near by: the volume between the two surfaces
+	// does not depend on the point.
 	const v3d from = v3d_from_floats(&t->vertices[3 * (int64_t)corners_of(t, c->triangles[0])[0]]);
 	const v3d origin = { from.x, from.y, 0 };
 	for (int32_t i = 0; i < c->triangle_count; i++) {
@@ -160,7 +162,8 @@ static int64_t side_at(const cr_topology *t, int32_t triangle, uint64_t key)
 	return side;
 }
 
-/// Mend the normals of the edges between two triangles; list the other ones as keys. Returns their number.
+/// Mend the normals of the edges between two triangles; list the other ones as keys. Returns their
+/// number.
 static int64_t mend_edges(cr_topology *t, const cr_change *c, cr_key *others)
 {
 	int64_t count = 0;
@@ -197,7 +200,8 @@ static int64_t find_key(const cr_key *keys, int64_t count, uint64_t key)
 	return low < count && keys[low].key == key ? low : -1;
 }
 
-/// Mend the normals of edges at borders, and where more than two triangles meet: all of these count.
+/// Mend the normals of edges at borders, and where more than two triangles meet: all of these
+/// count.
 static bool mend_other_edges(carom_context *context, cr_topology *t, cr_key *keys, int64_t count)
 {
 	v3d *sums = cr_alloc_zero(context, (size_t)count * sizeof *sums);

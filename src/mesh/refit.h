@@ -1,4 +1,5 @@
-/// A topology whose vertices move while its triangles stay: normals, mass and facets are mended around them, not made again.
+/// A topology whose vertices move while its triangles stay: normals, mass and facets are mended
+/// around them, not made again.
 #ifndef CR_MESH_REFIT_H
 #define CR_MESH_REFIT_H
 
@@ -9,7 +10,9 @@ typedef struct cr_change {
 	int32_t *triangles; // [triangle_count] those in use with a corner that moved, ascending
 	int32_t triangle_count;
 	uint8_t *of_triangle; // [topology's triangles] 1: among them
-	int32_t *normal;      // [topology's vertices] by vertex as welded: which of the normals that changed is its own; -1: none
+	// [topology's vertices] by vertex as welded: which of the normals that changed is its own; -1:
+	// none
+	int32_t *normal;
 	int32_t normal_count;
 	float lower[3]; // box of the triangles, as they were and as they are
 	float upper[3];
@@ -20,11 +23,12 @@ typedef struct cr_change {
 	int32_t all_vertices;
 } cr_change;
 
-/// Give vertices [count], all different, their places [3*count], and bring normals of vertices and edges up to date, with the
-/// bits that cr_topology_build gives them. No vertex may come to the place of another, or leave one that it is welded to.
-/// Linear in the topology, at the cost of reading it: only the surroundings of the vertices are worked out. CAROM_INVALID_MESH
-/// where a triangle has gained or lost its area, or a vertex its normal: then the topology has to be built. The change is the
-/// caller's to free whatever is returned.
+/// Give vertices [count], all different, their places [3*count], and bring normals of vertices and
+/// edges up to date, with the bits that cr_topology_build gives them. No vertex may come to the
+/// place of another, or leave one that it is welded to. Linear in the topology, at the cost of
+/// reading it: only the surroundings of the vertices are worked out. CAROM_INVALID_MESH where a
+/// triangle has gained or lost its area, or a vertex its normal: then the topology has to be built.
+/// The change is the caller's to free whatever is returned.
 carom_result cr_topology_refit(carom_context *context, cr_topology *topology, const int32_t *vertices, const float *places,
 	int32_t count, cr_change *change);
 void cr_change_free(carom_context *context, cr_change *change);

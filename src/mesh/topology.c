@@ -1,10 +1,11 @@
-// Drives the stages of the mesh check and adds two things that rays need: the turn of an inverted mesh and the normals of
-// vertices and edges.
+// Drives the stages of the mesh check and adds two things that rays need: the turn of an inverted
+// mesh and the normals of vertices and edges.
 #include "mesh/mesh_check.h"
 #include "math/trig.h"
 #include <string.h>
 
-// A sum of signed volumes this small, relative to the sum of their sizes, is rounding: the solid is flat.
+// A sum of signed volumes this small, relative to the sum of their sizes, is rounding: the solid is
+// flat.
 static const double VOLUME_NOISE = 1e-12;
 
 static v3d position_of(const cr_topology *topology, int32_t vertex)
@@ -86,8 +87,8 @@ void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *norm
 	corner_angles(points, angles);
 }
 
-// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there. Keeps the normals of the
-// faces.
+// sums: zeroed, one vector for each vertex; the first vertex at a position gathers for all there.
+// Keeps the normals of the faces.
 static void sum_corner_normals(const cr_topology *topology, v3d *face_normals, v3d *sums)
 {
 	for (int32_t triangle = 0; triangle < topology->triangle_count; triangle++) {
@@ -154,7 +155,8 @@ static bool make_vertex_normals(cr_mesh_scan *scan)
 			store(topology->normals + 3 * (int64_t)vertex, sums[vertex]);
 		}
 		sum_corner_normals(topology, scan->face_normals, sums);
-		// Only corners of triangles get a normal: other vertices cast no rays, even at a position that is in use.
+		// Only corners of triangles get a normal: other vertices cast no rays, even at a position
+		// that is in use.
 		for (int64_t i = 0; i < 3 * (int64_t)topology->triangle_count; i++) {
 			int32_t vertex = topology->triangles[i];
 			cr_store_normal(sums[topology->weld[vertex]], topology->normals + 3 * (int64_t)vertex);
@@ -164,8 +166,9 @@ static bool make_vertex_normals(cr_mesh_scan *scan)
 	return ok;
 }
 
-// At a border the sum is the one face's own normal; where more than two faces meet, all of them count (the pseudonormal of
-// Baerentzen, Aanaes, Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
+// At a border the sum is the one face's own normal; where more than two faces meet, all of them
+// count (the pseudonormal of Baerentzen, Aanaes, Signed Distance Computation Using the Angle
+// Weighted Pseudonormal, 2005).
 static bool make_edge_normals(cr_mesh_scan *scan)
 {
 	cr_topology *topology = &scan->topology;

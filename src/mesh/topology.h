@@ -1,4 +1,5 @@
-/// Edges, welding, and the check of a mesh. Everything here is plain arrays; the trees are made elsewhere.
+/// Edges, welding, and the check of a mesh. Everything here is plain arrays; the trees are made
+/// elsewhere.
 #ifndef CR_MESH_TOPOLOGY_H
 #define CR_MESH_TOPOLOGY_H
 
@@ -11,21 +12,29 @@ typedef struct cr_topology {
 	int32_t vertex_count;
 	int32_t triangle_count;
 	float *vertices; // [3*vertex_count] file order, float
-	int32_t *triangles; // [3*triangle_count] file order; an inverted closed mesh is turned round (second and third corner exchanged)
-	int32_t *weld;      // [vertex_count] first vertex at the same position
-	uint8_t *used;      // [triangle_count] 1: takes part (neither degenerate nor a duplicate)
-	int32_t *neighbours; // [3*triangle_count] across edge (corner k, corner k+1) of a used triangle; -1 at a border, and where more than two
-						 // triangles meet; -1 for triangles left out
-	float *normals; // [3*vertex_count] unit outward, angle weighted over the welded fan (Thuermer, Wuethrich 1998); zero where unreferenced or undefined
-	float *edge_normals; // [3*3*triangle_count] unit, sum of the two faces' unit normals at edge k; zero where undefined
+	// [3*triangle_count] file order; an inverted closed mesh is turned round (second and third
+	// corner exchanged)
+	int32_t *triangles;
+	int32_t *weld; // [vertex_count] first vertex at the same position
+	uint8_t *used; // [triangle_count] 1: takes part (neither degenerate nor a duplicate)
+	// [3*triangle_count] across edge (corner k, corner k+1) of a used triangle; -1 at a border, and
+	// where more than two triangles meet; -1 for triangles left out
+	int32_t *neighbours;
+	// [3*vertex_count] unit outward, angle weighted over the welded fan (Thuermer, Wuethrich 1998);
+	// zero where unreferenced or undefined
+	float *normals;
+	// [3*3*triangle_count] unit, sum of the two faces' unit normals at edge k; zero where undefined
+	float *edge_normals;
 } cr_topology;
 
-/// Check a definition (see carom_check_mesh); and, when topology is not NULL and the report says usable, fill the topology.
-/// CAROM_SUCCESS with report->usable false is not an error here. On failure the topology is empty.
+/// Check a definition (see carom_check_mesh); and, when topology is not NULL and the report says
+/// usable, fill the topology. CAROM_SUCCESS with report->usable false is not an error here. On
+/// failure the topology is empty.
 carom_result cr_topology_build(
 	carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, cr_topology *topology);
-/// Fill the topology of the triangles of before with other places: they stay as they are turned, whatever volume they enclose,
-/// and vertices are welded only where they were before, so that parts which come to lie on each other stay two.
+/// Fill the topology of the triangles of before with other places: they stay as they are turned,
+/// whatever volume they enclose, and vertices are welded only where they were before, so that parts
+/// which come to lie on each other stay two.
 carom_result cr_topology_build_moved(carom_context *context, const carom_mesh_def *def, const cr_topology *before,
 	carom_mesh_report *report, cr_topology *topology);
 void cr_topology_free(carom_context *context, cr_topology *topology);
@@ -33,12 +42,15 @@ size_t cr_topology_bytes(const cr_topology *topology);
 
 /// The unit normal of a triangle.
 v3d cr_face_normal(const cr_topology *topology, int32_t triangle);
-/// The unit normal of a triangle and the angles at its corners, which weigh it in the normals of its vertices.
+/// The unit normal of a triangle and the angles at its corners, which weigh it in the normals of
+/// its vertices.
 void cr_triangle_angles(const cr_topology *topology, int32_t triangle, v3d *normal, double angles[3]);
-/// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the rounding of its terms.
+/// Store the unit vector of a sum of weighted unit vectors; zero where the sum is no more than the
+/// rounding of its terms.
 void cr_store_normal(v3d sum, float normal[3]);
 
-/// Turn about a corner of a triangle to the next triangle of its fan, forward or back; false at a border.
+/// Turn about a corner of a triangle to the next triangle of its fan, forward or back; false at a
+/// border.
 bool cr_next_in_fan(const cr_topology *topology, bool forward, int32_t *triangle, int *corner);
 
 /// Which triangles take part when the vertices are exact [3*vertex_count], as they were given,

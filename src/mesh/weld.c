@@ -1,5 +1,6 @@
-// Equal positions and equal triangles, by hashing: open addressing with linear probing in tables at most half full. Linear in
-// the size of the mesh. Positions are compared as numbers, so 0 and -0 are one position.
+// Equal positions and equal triangles, by hashing: open addressing with linear probing in tables at
+// most half full. Linear in the size of the mesh. Positions are compared as numbers, so 0 and -0
+// are one position.
 #include "geom/predicates.h"
 #include "mesh/mesh_check.h"
 #include <string.h>
@@ -30,7 +31,8 @@ static void table_free(carom_context *context, hash_table *table)
 	cr_free(context, table->slots, (table->mask + 1) * sizeof *table->slots);
 }
 
-// The last mixing step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+// The last mixing step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number
+// Generators, 2014).
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -65,7 +67,8 @@ static uint64_t hash_position(v3d p)
 
 static bool same_position(v3d a, v3d b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-// Whether two vertices are one: at one position, and, in a mesh that has moved, there before as well.
+// Whether two vertices are one: at one position, and, in a mesh that has moved, there before as
+// well.
 static bool is_one_vertex(const cr_mesh_scan *scan, int32_t a, int32_t b)
 {
 	return same_position(position_of(scan, a), position_of(scan, b)) &&
@@ -144,7 +147,8 @@ typedef struct left_out {
 	int32_t original;   // the first triangle of which it is a copy
 } left_out;
 
-// Every triangle that is left out is counted once; one that is both flat and a duplicate counts as degenerate.
+// Every triangle that is left out is counted once; one that is both flat and a duplicate counts as
+// degenerate.
 static void judge_triangle(cr_mesh_scan *scan, int32_t triangle, hash_table *table, left_out *first)
 {
 	cr_topology *topology = &scan->topology;

@@ -1,9 +1,10 @@
-/// A dense grid of cells, the spheres sorted by cell (Green, Particle Simulation using CUDA, 2010), each pair met once: a sphere
-/// looks forward in its own row of cells and into the four neighbouring rows that come later.
-/// Cells are flat along x, since a run of several of them is contiguous; a search of a row ends where its reach does.
-/// The box is that of a sample, so that a few flyers do not make all cells wide; who is outside is in a cell of the border.
-/// There is at most one cell for each sphere. Time: the spheres plus the pairs of neighbours, quadratic where most spheres share
-/// few cells; memory always linear.
+/// A dense grid of cells, the spheres sorted by cell (Green, Particle Simulation using CUDA, 2010),
+/// each pair met once: a sphere looks forward in its own row of cells and into the four
+/// neighbouring rows that come later. Cells are flat along x, since a run of several of them is
+/// contiguous; a search of a row ends where its reach does. The box is that of a sample, so that a
+/// few flyers do not make all cells wide; who is outside is in a cell of the border. There is at
+/// most one cell for each sphere. Time: the spheres plus the pairs of neighbours, quadratic where
+/// most spheres share few cells; memory always linear.
 
 #include "spheres/cell_grid.h"
 #include "base/parallel.h"
@@ -14,7 +15,8 @@
 enum { FLATNESS = 3 }; // how much narrower cells are along x
 static const double CELLS_PER_SPHERE = 1;
 
-// Rounding moves a centre and a border of cells by less than 4 * 2^-24 of a cell for each cell of a row.
+// Rounding moves a centre and a border of cells by less than 4 * 2^-24 of a cell for each cell of a
+// row.
 enum { MAX_DIM = 1 << 14, MAX_DIM_X = 1 << 23 };
 static const double ROUNDING = 1 + 0x1p-8;
 
@@ -29,7 +31,8 @@ typedef struct cell_grid {
 
 static double cell_limit(uint32_t count) { return CELLS_PER_SPHERE * count + 64; }
 
-/// Cells of height and depth `width` along y and z; returns their number, infinite when an axis has too many.
+/// Cells of height and depth `width` along y and z; returns their number, infinite when an axis has
+/// too many.
 static double cut_box(cr_row_grid *grid, const cr_sphere_sample *sample, double width)
 {
 	double cells = 1;

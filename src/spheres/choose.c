@@ -5,20 +5,23 @@
 #include <math.h>
 
 enum {
-	// Builds between two looks at a set that seems to be the same: a look takes some hundred microseconds.
+	// Builds between two looks at a set that seems to be the same: a look takes some hundred
+	// microseconds.
 	BUILDS_BETWEEN_LOOKS = 16,
-	// Uses of a method before another one may replace it, so that measurements settle, trees show the gain of refitting, and
-	// nothing flutters.
+	// Uses of a method before another one may replace it, so that measurements settle, trees show
+	// the gain of refitting, and nothing flutters.
 	LEAST_USES = 6,
 };
 
 // Expected time to replace the method in use, as a share of its own.
 static const double WORTH_CHANGING = 0.85;
-// A method that was never measured is tried, once, where the model says no worse than this share of the present time.
+// A method that was never measured is tried, once, where the model says no worse than this share of
+// the present time.
 static const double WORTH_TRYING = 1.6;
 // A measured correction is believed by so much against the value known before.
 static const double NEW_SHARE = 0.3;
-// The model may be wrong by so much either way: a hiccup of the machine must not rule a method out for ever.
+// The model may be wrong by so much either way: a hiccup of the machine must not rule a method out
+// for ever.
 static const double MOST_CORRECTION = 8;
 
 static float extent_of(const cr_sphere_set *set)
@@ -40,8 +43,9 @@ static bool needs_look(const cr_method_choice *choice, const cr_sphere_set *set)
 
 static void look(cr_method_choice *choice, const cr_sphere_set *set)
 {
-	// Nanoseconds on one thread, fitted to bodies of a million spheres in random order: free fall, settled, radii 1 to 12 and 1
-	// to 120, and to power laws of radii. A tree costs more where there is more to find, and cheaper once it is refitted.
+	// Nanoseconds on one thread, fitted to bodies of a million spheres in random order: free fall,
+	// settled, radii 1 to 12 and 1 to 120, and to power laws of radii. A tree costs more where
+	// there is more to find, and cheaper once it is refitted.
 	const double count = set->count, ms = 1e-6 / set->context->thread_count;
 	const double in_grid = cr_grid_expected_tests(set), in_levels = cr_levels_expected_tests(set);
 	choice->expected_ms[CAROM_SPHERES_GRID] = ms * (38 * count + 0.9 * in_grid);
@@ -57,8 +61,8 @@ static void look(cr_method_choice *choice, const cr_sphere_set *set)
 static double corrected(const cr_method_choice *choice, carom_sphere_method method)
 {
 	double correction = choice->correction[method];
-	// Of one that was never tried half of the present one's error (as a factor) is taken to be the machine's, half that
-	// method's own.
+	// Of one that was never tried half of the present one's error (as a factor) is taken to be the
+	// machine's, half that method's own.
 	if (correction <= 0)
 		correction = choice->correction[choice->method] > 0 ? sqrt(choice->correction[choice->method]) : 1;
 	return choice->expected_ms[method] * correction;

@@ -1,5 +1,6 @@
-/// Which method to use for a set when the caller leaves it to us: the one of least expected time. The expected time is that of
-/// a model, from samples of the set, times the ratio of measured to expected time so far. No result depends on the choice.
+/// Which method to use for a set when the caller leaves it to us: the one of least expected time.
+/// The expected time is that of a model, from samples of the set, times the ratio of measured to
+/// expected time so far. No result depends on the choice.
 #ifndef CR_SPHERES_CHOOSE_H
 #define CR_SPHERES_CHOOSE_H
 
@@ -7,7 +8,8 @@
 
 enum {
 	CR_METHODS = CAROM_SPHERES_RAYS + 1,
-	CR_SPHERES_WIDE = CR_METHODS, // beside those that the caller can choose: the wide tree (wide_tree.h)
+	// beside those that the caller can choose: the wide tree (wide_tree.h)
+	CR_SPHERES_WIDE = CR_METHODS,
 	CR_STATES,
 };
 

@@ -7,7 +7,8 @@ void cr_begin_list(cr_kept_list *list, const cr_sphere_set *set, int64_t entries
 	list->held = set->skin > 0;
 	list->skin = set->skin;
 	list->bound = 0;
-	// Radii of the reference are rounded to nearest: 2^-24 of each. All else that is relative is some 2^-50.
+	// Radii of the reference are rounded to nearest: 2^-24 of each. All else that is relative is
+	// some 2^-50.
 	list->margin = 0x1p-45 * (2 * (double)set->r_max + set->skin);
 	if (set->exact && !set->reference)
 		list->margin += (double)set->slack + 4 * 0x1p-24 * (double)set->r_max;
@@ -71,7 +72,8 @@ static double expected_ms(const cr_kept_list *list, double diameter, double skin
 double cr_choose_skin(const cr_kept_list *list, double diameter, double most)
 {
 	if (list->rate <= 0 || list->skin <= 0) {
-		// Nothing is known yet, or nothing moved: a value that suits particles that fall or lie (swept for 100,000 of them).
+		// Nothing is known yet, or nothing moved: a value that suits particles that fall or lie
+		// (swept for 100,000 of them).
 		return fmin(list->skin > 0 ? list->skin : 0.15 * diameter, most);
 	}
 	double best = fmin(list->skin, most), least = expected_ms(list, diameter, best);

@@ -1,11 +1,12 @@
-/// Classes of radii, each twice as wide as the next finer one, each with a grid of its own (Eitz and Gu, Hierarchical Spatial
-/// Hashing for Real-Time Collision Detection, 2007). Levels with few spheres join the next coarser one. All spheres are sorted
-/// at once, by level and cell (sphere_cells.c); the cells' table is hashed where a level has more of them than it may have
-/// memory. Of two levels one looks into the other, whichever costs less: many small spheres into the few cells of a coarse
-/// level, a few large ones into the many of a fine level.
-/// A level's cells are wide where its spheres are sparse, so that few lie across a border; but no wider than a sample of its
-/// spheres says that they are spread, down to the width of the largest. So heaps in empty space are searched like anything
-/// else.
+/// Classes of radii, each twice as wide as the next finer one, each with a grid of its own (Eitz
+/// and Gu, Hierarchical Spatial Hashing for Real-Time Collision Detection, 2007). Levels with few
+/// spheres join the next coarser one. All spheres are sorted at once, by level and cell
+/// (sphere_cells.c); the cells' table is hashed where a level has more of them than it may have
+/// memory. Of two levels one looks into the other, whichever costs less: many small spheres into
+/// the few cells of a coarse level, a few large ones into the many of a fine level.
+/// A level's cells are wide where its spheres are sparse, so that few lie across a border; but no
+/// wider than a sample of its spheres says that they are spread, down to the width of the largest.
+/// So heaps in empty space are searched like anything else.
 
 #include "spheres/level_grid.h"
 #include "base/parallel.h"
@@ -60,11 +61,12 @@ static void add_to_bins(radius_bins *bins, const cr_sphere *spheres, int64_t cou
 	}
 }
 
-/// Classes with less than this many spheres may lie in cells that are too wide for them: even if all were in one, comparing
-/// them with each other would cost no more than the rest.
+/// Classes with less than this many spheres may lie in cells that are too wide for them: even if
+/// all were in one, comparing them with each other would cost no more than the rest.
 static int64_t small_class(int64_t count) { return 64 + (int64_t)(4 * sqrt((double)count)); }
 
-/// Is the bin to go to the class of larger spheres before it? The skin counts: sizes that differ by less than it are alike.
+/// Is the bin to go to the class of larger spheres before it? The skin counts: sizes that differ by
+/// less than it are alike.
 static bool joins(const size_class *class, const radius_bins *bins, int bin, const cr_sphere_set *set)
 {
 	const int64_t small = small_class(set->count), count = bins->count[bin];
@@ -92,8 +94,8 @@ static void make_classes(size_classes *classes, const radius_bins *bins, const c
 	}
 }
 
-/// The least width of a level's cells: spheres that touch are at most one row apart. Rounding moves a centre and a border by
-/// less than 2^-21 of the extent together.
+/// The least width of a level's cells: spheres that touch are at most one row apart. Rounding moves
+/// a centre and a border by less than 2^-21 of the extent together.
 static double least_width(const cr_sphere_set *set, const cr_sphere_sample *sample, float largest)
 {
 	double extent = 0;
@@ -102,7 +104,8 @@ static double least_width(const cr_sphere_set *set, const cr_sphere_sample *samp
 	return ((double)largest + cr_reach_pad(set, largest)) * (1 + 0x1p-18) + extent * 0x1p-20 + 0x1p-100;
 }
 
-enum { CROWDED = 4 }; // pairs in the same cube for each sphere; 1 where two spheres share a cube on average, at random
+// pairs in the same cube for each sphere; 1 where two spheres share a cube on average, at random
+enum { CROWDED = 4 };
 
 /// Two spheres in a cube of cells if they are spread evenly; narrower if they are not.
 static double choose_width(const cr_sphere_set *set, cr_sphere_sample *sample, const size_class *class)
@@ -172,8 +175,9 @@ static uint32_t lay_out(
 
 // ---- Which level looks into which ----
 
-// Costs in distances computed: a sphere that looks into the next cells of its own or a coarser level, one that looks into a
-// finer one, and there a strip. Measured on a million spheres whose numbers fall with the square and the cube of their radius.
+// Costs in distances computed: a sphere that looks into the next cells of its own or a coarser
+// level, one that looks into a finer one, and there a strip. Measured on a million spheres whose
+// numbers fall with the square and the cube of their radius.
 static const double LOOK_AROUND = 12, LOOK_FINER = 40, LOOK_INTO_STRIP = 6;
 // And a comparison with spheres in a row, whatever their number.
 static const double COMPARE_ALL = 0.6;
@@ -352,7 +356,8 @@ double cr_levels_expected_tests(const cr_sphere_set *set)
 	for (int32_t level = 0; level < classes.count; level++) {
 		size_class *class = &classes.of[level];
 		class->width = choose_width(set, sample, class);
-		// Finer spheres look at all cells around, those of the level at half of them; but they do not reach as far.
+		// Finer spheres look at all cells around, those of the level at half of them; but they do
+		// not reach as far.
 		const double reach = 2.0 * class->largest + set->skin, compared = cr_compared(reach / class->width, 2);
 		tests += compared * cr_crowding(sample, class->width, class->smallest, class->largest, false);
 		tests += compared * cr_crowding(sample, class->width, class->smallest, class->largest, true);

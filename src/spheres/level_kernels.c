@@ -1,5 +1,5 @@
-/// Wide kernels of the grid of many levels. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
-/// agree, and spheres/sphere_tasks.h for the steps of a search.
+/// Wide kernels of the grid of many levels. Compiled once for each instruction set (CR_ISA); see
+/// math/simd.h for why the bits agree, and spheres/sphere_tasks.h for the steps of a search.
 
 #include "spheres/sphere_isa.h"
 #include "spheres/sphere_tasks.h"
@@ -22,8 +22,8 @@ static inline i8 tags_of(i8 strip, i8 y, i8 z)
 	return i8_add(i8_and(strip, i8_set1(0x7ff)), i8_add(i8_shift_left(i8_and(y, bits), 11), i8_shift_left(i8_and(z, bits), 21)));
 }
 
-// Blocks of 2 x 4 x 4 strips are hashed (multipliers of Teschner et al. 2003, mixing of Wang), the strips of a block lie
-// together.
+// Blocks of 2 x 4 x 4 strips are hashed (multipliers of Teschner et al. 2003, mixing of Wang), the
+// strips of a block lie together.
 enum { HASH_X = 73856093, HASH_Y = 19349663, HASH_Z = 83492791, HASH_MIX = 0x2c1b3c6d, BLOCK_BITS = 5 };
 
 static inline uint32_t hash_of(uint32_t strip, uint32_t y, uint32_t z)
@@ -109,7 +109,8 @@ static inline i8 cells_x(const target_level *t, f8 x)
 	return i8_truncate(cell_along(x, t->grid->lower[0], t->inverse_x, t->last[0]));
 }
 
-/// Where the strips' cells begin. The mask keeps rows outside of the grid, which hold nothing, inside of the table.
+/// Where the strips' cells begin. The mask keeps rows outside of the grid, which hold nothing,
+/// inside of the table.
 static inline i8 first_cells(const target_level *t, i8 strip, i8 y, i8 z)
 {
 	const int32_t stride_y = t->grid->stride_y[t->index], stride_z = t->grid->stride_z[t->index];
@@ -128,7 +129,8 @@ typedef struct eight {
 	f8 reach;
 } eight;
 
-/// Roundings move a centre by less than 2^-22 of its distance from the origin of the cells, and one cell's border by as much.
+/// Roundings move a centre by less than 2^-22 of its distance from the origin of the cells, and one
+/// cell's border by as much.
 static inline void locate_in(const target_level *t, eight *e, int k, f8 p)
 {
 	const f8 at = f8_mul(f8_sub(p, f8_set1(t->grid->lower[k])), t->inverse);
@@ -179,7 +181,8 @@ static inline void add_row(const target_level *t, task_list *tasks, const eight 
 	const m8 live = m8_and(e->live, f8_le(f8_set1(0), rest));
 	if (m8_bits(live) == 0)
 		return;
-	// The root of a square that underflows is far too large, and would not be covered by two strips.
+	// The root of a square that underflows is far too large, and would not be covered by two
+	// strips.
 	const f8 half = f8_min(f8_sqrt(f8_max(rest, f8_set1(0))), e->reach);
 	add_strips(t, tasks, e, live, cells_x(t, f8_sub(e->x, half)), cells_x(t, f8_add(e->x, half)),
 		i8_add(e->cell[0], i8_set1(dy - 1)), i8_add(e->cell[1], i8_set1(dz - 1)));
@@ -204,7 +207,8 @@ static inline void add_own_row(const target_level *t, task_list *tasks, const ei
 		tags_of(next, y, z), true);
 }
 
-/// Within a level each pair is met once: forward in the own row, and in the four neighbouring rows that come later.
+/// Within a level each pair is met once: forward in the own row, and in the four neighbouring rows
+/// that come later.
 static inline void add_forward(const target_level *t, task_list *tasks, int32_t place, int32_t end)
 {
 	eight e;

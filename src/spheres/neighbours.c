@@ -1,4 +1,5 @@
-/// Rows of neighbours, and the answers read off them: the pairs that touch now. See spheres/sphere_state.h.
+/// Rows of neighbours, and the answers read off them: the pairs that touch now. See
+/// spheres/sphere_state.h.
 #include "base/parallel.h"
 #include "base/time.h"
 #include "spheres/sphere_state.h"
@@ -89,7 +90,8 @@ void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink)
 
 // ---- Touching pairs, sorted ----
 
-/// The blocks of rows, each filled from where the entries of earlier blocks would end if all touched.
+/// The blocks of rows, each filled from where the entries of earlier blocks would end if all
+/// touched.
 typedef struct block_task {
 	carom_spheres *spheres;
 	int64_t *counts; // [blocks]

@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-	// A bucket's rows: so few that three spheres' pairs for each of 1,024 are sorted within the first-level cache (sorting 3 million
-	// pairs takes 27 ms, with 4,096 rows 34; dealing them takes no longer).
+	// A bucket's rows: so few that three spheres' pairs for each of 1,024 are sorted within the
+	// first-level cache (sorting 3 million pairs takes 27 ms, with 4,096 rows 34; dealing them
+	// takes no longer).
 	MIN_ROW_BITS = 10,
 	// Beyond this many places to write to, address translation costs more than larger buckets.
 	MAX_BUCKETS = 2048,
@@ -41,7 +42,8 @@ typedef struct store_worker {
 	int32_t free_count;
 	CR_ARRAY(chunk_slab) own; // made by this worker since the store was opened
 	CR_ARRAY(uint64_t) keys;  // of the bucket that is being sorted, and as many to sort them
-	CR_ARRAY(uint32_t) count; // of the digits of all passes of its sort: more than a stack should hold
+	// of the digits of all passes of its sort: more than a stack should hold
+	CR_ARRAY(uint32_t) count;
 	bool failed;
 	char pad[CR_CACHE_LINE];
 } store_worker;
@@ -307,7 +309,8 @@ static int64_t sum_buckets(cr_pair_store *store)
 	return sum;
 }
 
-/// How entries of a bucket are packed into sort keys: row, name of the other (its id, or itself), and the other if it has an id.
+/// How entries of a bucket are packed into sort keys: row, name of the other (its id, or itself),
+/// and the other if it has an id.
 typedef struct key_form {
 	int other_bits, id_bits; // id_bits 0: no ids
 	int low_bits;            // that need no sorting
@@ -361,7 +364,8 @@ static void pack_bucket(const cr_pair_store *store, int bucket, const key_form *
 	})
 }
 
-/// Count the digits of all passes. passes is constant where this is used, so that the inner loop goes.
+/// Count the digits of all passes. passes is constant where this is used, so that the inner loop
+/// goes.
 static inline void count_digits(
 	const uint64_t *keys, int64_t count, int shift, int digit_bits, int passes, uint32_t at[][1 << MAX_DIGIT_BITS])
 {
@@ -372,8 +376,8 @@ static inline void count_digits(
 	}
 }
 
-/// Sort keys by the bits from low_bits up, stable, by digits of equal width. at: counters of MAX_PASSES digits. Returns where the
-/// result is: keys or scratch.
+/// Sort keys by the bits from low_bits up, stable, by digits of equal width. at: counters of
+/// MAX_PASSES digits. Returns where the result is: keys or scratch.
 static uint64_t *sort_keys(
 	uint64_t *keys, uint64_t *scratch, int64_t count, const key_form *form, uint32_t at[][1 << MAX_DIGIT_BITS])
 {

@@ -1,8 +1,10 @@
-/// Pairs as they come from the workers, put in order: sorted by a, then b, or as rows of neighbours.
+/// Pairs as they come from the workers, put in order: sorted by a, then b, or as rows of
+/// neighbours.
 ///
-/// A row is a sphere. While the pairs come they are dealt into buckets of some thousand rows each, for each worker apart; then
-/// the buckets are sorted in parallel, each by itself in the cache: row and name of the other packed into one number, digit by
-/// digit. The result does not depend on the order in which the pairs came. O(pairs + rows).
+/// A row is a sphere. While the pairs come they are dealt into buckets of some thousand rows each,
+/// for each worker apart; then the buckets are sorted in parallel, each by itself in the cache: row
+/// and name of the other packed into one number, digit by digit. The result does not depend on the
+/// order in which the pairs came. O(pairs + rows).
 #ifndef CR_SPHERES_PAIR_SORT_H
 #define CR_SPHERES_PAIR_SORT_H
 
@@ -27,8 +29,8 @@ void cr_empty_pair_store(cr_pair_store *store);
 /// Bytes held.
 size_t cr_pair_store_bytes(const cr_pair_store *store);
 
-/// Forget the stored pairs, and get ready for pairs of count spheres. symmetric: each pair goes into both rows. Memory of the
-/// last use is kept for this one, no more. False when out of memory.
+/// Forget the stored pairs, and get ready for pairs of count spheres. symmetric: each pair goes
+/// into both rows. Memory of the last use is kept for this one, no more. False when out of memory.
 bool cr_open_pair_store(cr_pair_store *store, uint32_t count, bool symmetric);
 
 /// A sink that stores; it refuses when out of memory.
@@ -39,8 +41,8 @@ bool cr_pair_store_failed(const cr_pair_store *store);
 /// The pairs sorted by a, then b. False when out of memory. Not symmetric.
 bool cr_sort_pairs(cr_pair_store *store, cr_pair_array *pairs);
 
-/// The rows, each sorted by the ids of the others (NULL: by the others); equal ids are in no fixed order. False when out of
-/// memory. Symmetric.
+/// The rows, each sorted by the ids of the others (NULL: by the others); equal ids are in no fixed
+/// order. False when out of memory. Symmetric.
 bool cr_sort_rows(cr_pair_store *store, const uint32_t *ids, cr_neighbour_rows *rows);
 
 void cr_free_rows(carom_context *context, cr_neighbour_rows *rows);

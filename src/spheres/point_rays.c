@@ -1,16 +1,22 @@
-/// The detector "rays": Mochi, Algorithm 1, as ray-tracing hardware would run it; the reference for such a backend.
+/// The detector "rays": Mochi, Algorithm 1, as ray-tracing hardware would run it; the reference for
+/// such a backend.
 ///
-/// Each sphere j has a proxy of radius 2 r_j around its centre, of which the tree holds the box. From each centre i goes a ray of no
-/// length; it meets the boxes that hold the centre. For each the distance d is computed, and the pair is detected when
-/// r_i + r_j - d >= 0 and 2 r_j - d >= 0 (the second leaves out the corners of the box). If j <= i and 2 r_i - d >= 0, the ray from j
-/// meets the box of i as well and reports the pair, so this one does not; that also drops the ray's own sphere.
+/// Each sphere j has a proxy of radius 2 r_j around its centre, of which the tree holds the box.
+/// From each centre i goes a ray of no length; it meets the boxes that hold the centre. For each
+/// the distance d is computed, and the pair is detected when r_i + r_j - d >= 0 and 2 r_j - d >= 0
+/// (the second leaves out the corners of the box). If j <= i and 2 r_i - d >= 0, the ray from j
+/// meets the box of i as well and reports the pair, so this one does not; that also drops the ray's
+/// own sphere.
 ///
-/// With a skin s the radii of the test become r_i + r_j + s, and those of the proxies 2 r_j + s: d <= r_i + r_j + s is at most
-/// 2 max(r_i, r_j) + s, so the ray from the smaller sphere lies in the proxy of the larger one, as without a skin.
+/// With a skin s the radii of the test become r_i + r_j + s, and those of the proxies 2 r_j + s: d
+/// <= r_i + r_j + s is at most 2 max(r_i, r_j) + s, so the ray from the smaller sphere lies in the
+/// proxy of the larger one, as without a skin.
 ///
-/// Exactly once: both rays decide d <= r_i + r_j + s, d <= 2 r_i + s and d <= 2 r_j + s from the same numbers in double. Sums and
-/// squares round monotonically, so the second or the third holds when the first does; if one of them, the ray that meets that proxy
-/// reports; if both, the ray from the lower place. Boxes reach 2 r + s from the centre, rounded outward, beyond any d so accepted.
+/// Exactly once: both rays decide d <= r_i + r_j + s, d <= 2 r_i + s and d <= 2 r_j + s from the
+/// same numbers in double. Sums and squares round monotonically, so the second or the third holds
+/// when the first does; if one of them, the ray that meets that proxy reports; if both, the ray
+/// from the lower place. Boxes reach 2 r + s from the centre, rounded outward, beyond any d so
+/// accepted.
 #include "spheres/sphere_detector.h"
 #include "spheres/tree_search.h"
 #include "base/parallel.h"

@@ -1,7 +1,8 @@
-/// A stable counting sort in two steps, each with few places to write to at a time. First pieces of the input go to buckets,
-/// ranges of cells of some thousand spheres; then each bucket, which fits the second-level cache, is sorted by cell. Pieces are
-/// cut by the count alone and keep their order, so the result does not depend on the threads.
-/// Cost: two readings of the input, one writing and two readings of 24 bytes a sphere, one writing of the columns.
+/// A stable counting sort in two steps, each with few places to write to at a time. First pieces of
+/// the input go to buckets, ranges of cells of some thousand spheres; then each bucket, which fits
+/// the second-level cache, is sorted by cell. Pieces are cut by the count alone and keep their
+/// order, so the result does not depend on the threads. Cost: two readings of the input, one
+/// writing and two readings of 24 bytes a sphere, one writing of the columns.
 #include "spheres/sphere_cells.h"
 #include "base/parallel.h"
 #include <math.h>
@@ -55,8 +56,8 @@ static uint32_t bucket_limit(uint32_t count)
 	return buckets < MAX_BUCKETS ? buckets : MAX_BUCKETS;
 }
 
-/// pointer is the address of a pointer of any type: copied as bytes, which is allowed for any. The content of the block may be
-/// lost.
+/// pointer is the address of a pointer of any type: copied as bytes, which is allowed for any. The
+/// content of the block may be lost.
 static bool reserve_block(carom_context *context, void *pointer, size_t *bytes, size_t want)
 {
 	if (*bytes >= want)
@@ -70,7 +71,8 @@ static bool reserve_block(carom_context *context, void *pointer, size_t *bytes, 
 	return block != NULL;
 }
 
-/// Where the parts of the scratch memory begin, in bytes: spheres, keys, tags, counts, buckets; at last its size.
+/// Where the parts of the scratch memory begin, in bytes: spheres, keys, tags, counts, buckets; at
+/// last its size.
 static void lay_out_scratch(uint32_t count, bool tags, size_t at[6])
 {
 	const size_t buckets = bucket_limit(count);
@@ -162,8 +164,9 @@ static void place_pieces(const cell_sort *s)
 	s->first[s->buckets] = place;
 }
 
-/// The lines that a bucket's next spheres go to. There are more buckets than streams that the machine would see by itself:
-/// without this the step takes twice as long (a million spheres, 173 buckets).
+/// The lines that a bucket's next spheres go to. There are more buckets than streams that the
+/// machine would see by itself: without this the step takes twice as long (a million spheres, 173
+/// buckets).
 static inline void prefetch_ahead(const cell_sort *s, uint32_t place)
 {
 	__builtin_prefetch(&s->spheres[place + 8], 1);
@@ -192,7 +195,8 @@ static void fill_buckets(int64_t begin, int64_t end, int worker, void *task)
 	}
 }
 
-/// While a bucket is sorted, start[c+1] is the place of cell c's next sphere; in the end that is where cell c+1 starts.
+/// While a bucket is sorted, start[c+1] is the place of cell c's next sphere; in the end that is
+/// where cell c+1 starts.
 static void sort_bucket(const cell_sort *s, uint32_t bucket)
 {
 	cr_cells *cells = s->cells;
@@ -211,7 +215,8 @@ static void sort_bucket(const cell_sort *s, uint32_t bucket)
 		next[c] = place;
 		place += n;
 	}
-	// Places first, columns then: one scattered write of four bytes and gathered reads are cheaper than five scattered writes.
+	// Places first, columns then: one scattered write of four bytes and gathered reads are cheaper
+	// than five scattered writes.
 	for (uint32_t i = begin; i < end; i++)
 		cells->id[next[s->keys[i].cell]++] = i;
 	for (uint32_t to = begin; to < end; to++) {

@@ -1,4 +1,5 @@
-/// The values that mark a carom_spheres_def and a carom_sphere_input as started from carom_default_spheres_def and carom_default_sphere_input.
+/// The values that mark a carom_spheres_def and a carom_sphere_input as started from
+/// carom_default_spheres_def and carom_default_sphere_input.
 #ifndef CR_SPHERES_SPHERE_COOKIE_H
 #define CR_SPHERES_SPHERE_COOKIE_H
 

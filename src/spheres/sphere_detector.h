@@ -1,17 +1,18 @@
-/// The ways of finding pairs, as tables: grid, levels, tree, rays. Another one (ray-tracing hardware) is one more table.
+/// The ways of finding pairs, as tables: grid, levels, tree, rays. Another one (ray-tracing
+/// hardware) is one more table.
 #ifndef CR_SPHERES_SPHERE_DETECTOR_H
 #define CR_SPHERES_SPHERE_DETECTOR_H
 
 #include "spheres/sphere_set.h"
 
 typedef struct cr_sphere_detector {
-	/// Make the structure for a set; *state is NULL or the state of an earlier build (its memory is used again). On failure the
-	/// state is still good for build and release only.
+	/// Make the structure for a set; *state is NULL or the state of an earlier build (its memory is
+	/// used again). On failure the state is still good for build and release only.
 	carom_result (*build)(void **state, const cr_sphere_set *set);
 	/// Follow the spheres to other places and radii: keep the structure's shape. NULL: it cannot.
 	carom_result (*refit)(void *state, const cr_sphere_set *set);
-	/// Hand every pair of the set that touches (skin included) to the sink, once, from the workers of the context.
-	/// *tests: distances computed. A sink that stops ends the search without error.
+	/// Hand every pair of the set that touches (skin included) to the sink, once, from the workers
+	/// of the context. *tests: distances computed. A sink that stops ends the search without error.
 	carom_result (*find)(void *state, const cr_sphere_set *set, const cr_pair_sink *sink, int64_t *tests);
 	/// Surface area heuristic of a tree now; NULL: no tree.
 	double (*cost)(const void *state);

@@ -1,8 +1,9 @@
-/// carom_spheres_sum_forces: for each sphere, the forces of the touching spheres of its row, in the order of the row.
+/// carom_spheres_sum_forces: for each sphere, the forces of the touching spheres of its row, in the
+/// order of the row.
 ///
-/// Rows are sorted by ids, distances and directions are the same from both sides except the sign, and pairs that do not touch
-/// are left out by the exact test: so the sums have the same bits however the rows were made. Each pair is computed twice, and
-/// nothing is shared between threads.
+/// Rows are sorted by ids, distances and directions are the same from both sides except the sign,
+/// and pairs that do not touch are left out by the exact test: so the sums have the same bits
+/// however the rows were made. Each pair is computed twice, and nothing is shared between threads.
 #include "base/parallel.h"
 #include "base/time.h"
 #include "spheres/sphere_state.h"

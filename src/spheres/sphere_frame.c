@@ -1,9 +1,10 @@
 /// Looking at a frame, and cutting gaps out of it. See spheres/sphere_frame.h.
 ///
-/// Gaps are found by bins: a pass notes of each bin of an axis how far down and up the intervals of its spheres reach. Where
-/// all that lies below a bin ends before all from there on begins, there is a gap; between gaps lie slabs. The next pass
-/// spreads the bins over the slabs, and so sees gaps that are thousands of times narrower. Bins are joined by least and
-/// largest, so that nothing depends on the threads.
+/// Gaps are found by bins: a pass notes of each bin of an axis how far down and up the intervals of
+/// its spheres reach. Where all that lies below a bin ends before all from there on begins, there
+/// is a gap; between gaps lie slabs. The next pass spreads the bins over the slabs, and so sees
+/// gaps that are thousands of times narrower. Bins are joined by least and largest, so that nothing
+/// depends on the threads.
 #include "spheres/sphere_frame.h"
 #include "base/array.h"
 #include "base/parallel.h"
@@ -17,7 +18,8 @@ enum {
 	MAX_PASSES = 8,
 	MAX_SLABS = 1 << 16,
 	MIN_PIECE = 8192,
-	CROWD = 4,      // pairs of a cube for each sphere, from where on a frame does not resolve its set
+	// pairs of a cube for each sphere, from where on a frame does not resolve its set
+	CROWD = 4,
 	SEEN_PAIRS = 8, // in the sample, at least: fewer may be chance
 };
 
@@ -187,8 +189,8 @@ static void join_bins(cut_task *task)
 	}
 }
 
-/// New slabs from the bins of an axis: a bin's low becomes that of all from there on, so that a gap shows where it exceeds the
-/// highest reach of the bins below. False when out of memory.
+/// New slabs from the bins of an axis: a bin's low becomes that of all from there on, so that a gap
+/// shows where it exceeds the highest reach of the bins below. False when out of memory.
 static bool find_slabs(cut_task *task, int k, bin *bins)
 {
 	axis *a = &task->axes[k];

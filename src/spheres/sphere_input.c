@@ -33,12 +33,15 @@ cr_sphere_space cr_make_space(const carom_spheres_def *def)
 static double wrap(const cr_sphere_space *space, int axis, double x)
 {
 	const double period = space->period[axis], grain = space->grain[axis];
-	// The second time for coordinates so far outside that their own last place is more than a period.
+	// The second time for coordinates so far outside that their own last place is more than a
+	// period.
 	for (int round = 0; round < 2 && !(x >= 0 && x < period); round++)
 		x -= period * floor(x / period);
-	if (!(x >= 0 && x < period)) // rounding took it to the end, or there was no precision left at all
+	// rounding took it to the end, or there was no precision left at all
+	if (!(x >= 0 && x < period))
 		return 0;
-	return (double)(int64_t)(x / grain) * grain; // below 2^53 grains; a power of two, so that both operations are exact
+	// below 2^53 grains; a power of two, so that both operations are exact
+	return (double)(int64_t)(x / grain) * grain;
 }
 
 // ---- Reading ----
@@ -185,7 +188,8 @@ static bool bound_block(int count, double block[][4], cr_bounds4 *bounds)
 
 enum { MAX_LANES = 16 };
 
-/// Bounds of floats in lanes that alternate; count is a multiple of lanes, which is constant where this is used.
+/// Bounds of floats in lanes that alternate; count is a multiple of lanes, which is constant where
+/// this is used.
 static inline bool bound_lanes(const float *values, int64_t count, int lanes, float *low, float *high)
 {
 	float lower[MAX_LANES], upper[MAX_LANES], poison[MAX_LANES];
@@ -468,7 +472,8 @@ void cr_copy_double(carom_context *context, const cr_sphere_view *view, const cr
 
 // ---- Images ----
 
-/// In which axes an image of a wrapped sphere, a period lower, can touch a sphere that lies above 0: a bit for each.
+/// In which axes an image of a wrapped sphere, a period lower, can touch a sphere that lies above
+/// 0: a bit for each.
 static inline uint32_t image_axes(const cr_sphere_space *space, const double centre[3], double reach)
 {
 	uint32_t axes = 0;
@@ -487,7 +492,8 @@ typedef struct image_task {
 static void count_piece(int64_t begin, int64_t end, int worker, void *user)
 {
 	(void)worker;
-	static const uint8_t subsets[8] = { 0, 1, 1, 3, 1, 3, 3, 7 }; // of a set of axes, the empty one left out
+	// of a set of axes, the empty one left out
+	static const uint8_t subsets[8] = { 0, 1, 1, 3, 1, 3, 3, 7 };
 	image_task *task = user;
 	int64_t sum = 0;
 	for (int64_t i = begin; i < end; i += BLOCK) {

@@ -1,8 +1,9 @@
-/// Reading of the caller's arrays: checks, bounds, motion since a list was made, and copies in the form that the detectors
-/// take.
+/// Reading of the caller's arrays: checks, bounds, motion since a list was made, and copies in the
+/// form that the detectors take.
 ///
-/// Each function is one parallel sweep over the input. float32 input packed as x, y, z and r, or as records of the four, is
-/// checked and copied without a detour; all else (strides, double) sphere by sphere. The results do not depend on the cut.
+/// Each function is one parallel sweep over the input. float32 input packed as x, y, z and r, or as
+/// records of the four, is checked and copied without a detour; all else (strides, double) sphere
+/// by sphere. The results do not depend on the cut.
 #ifndef CR_SPHERES_SPHERE_INPUT_H
 #define CR_SPHERES_SPHERE_INPUT_H
 
@@ -12,7 +13,9 @@
 typedef struct cr_sphere_space {
 	bool periodic[3];
 	double period[3]; // of the periodic axes
-	double grain[3];  // the period's last place: wrapped coordinates are multiples of it, so that all differences are exact
+	// the period's last place: wrapped coordinates are multiples of it, so that all differences are
+	// exact
+	double grain[3];
 } cr_sphere_space;
 
 cr_sphere_space cr_make_space(const carom_spheres_def *def);
@@ -21,8 +24,8 @@ static inline bool cr_is_periodic(const cr_sphere_space *space)
 	return space->periodic[0] || space->periodic[1] || space->periodic[2];
 }
 
-/// Difference of two coordinates of which each is in 0..period: the one of the nearest images. Exact for multiples of the
-/// grain.
+/// Difference of two coordinates of which each is in 0..period: the one of the nearest images.
+/// Exact for multiples of the grain.
 static inline double cr_nearest(const cr_sphere_space *space, int axis, double d)
 {
 	if (!space->periodic[axis])
@@ -67,8 +70,9 @@ typedef struct cr_reference {
 	double origin[3];
 } cr_reference;
 
-/// Check each sphere, and bound the input: centres not wrapped. With a reference (else NULL) also bound the motion: x, y, z and
-/// radius less those of the reference. CAROM_INVALID_ARGUMENT names the first sphere at fault, and its field.
+/// Check each sphere, and bound the input: centres not wrapped. With a reference (else NULL) also
+/// bound the motion: x, y, z and radius less those of the reference. CAROM_INVALID_ARGUMENT names
+/// the first sphere at fault, and its field.
 carom_result cr_measure_input(carom_context *context, const cr_sphere_view *view, const cr_sphere_space *space,
 	const cr_reference *reference, cr_bounds4 *bounds, cr_bounds4 *motion);
 
@@ -85,10 +89,12 @@ void cr_copy_single(carom_context *context, const cr_sphere_view *view, cr_spher
 /// Copy with periodic axes wrapped: exact[4*count].
 void cr_copy_double(carom_context *context, const cr_sphere_view *view, const cr_sphere_space *space, double *exact);
 
-/// Number of images that can touch a sphere within the period; reach: the largest sum of radii and the skin.
+/// Number of images that can touch a sphere within the period; reach: the largest sum of radii and
+/// the skin.
 int64_t cr_count_images(carom_context *context, const cr_sphere_view *view, const cr_sphere_space *space, double reach);
 
-/// Make those images behind the wrapped spheres: exact[4*count...] and owner[]. Serial, in the order of their owners.
+/// Make those images behind the wrapped spheres: exact[4*count...] and owner[]. Serial, in the
+/// order of their owners.
 void cr_make_images(const cr_sphere_space *space, double reach, uint32_t count, double *exact, uint32_t *owner);
 
 /// Round exact[4*count], less an origin, and bound the result.

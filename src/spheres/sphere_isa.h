@@ -1,6 +1,6 @@
 /// @file sphere_isa.h
-/// Functions that the kernel files of grids call in each other, for the instruction set that they are compiled for. They alone
-/// include this.
+/// Functions that the kernel files of grids call in each other, for the instruction set that they
+/// are compiled for. They alone include this.
 #ifndef CR_SPHERE_ISA_H
 #define CR_SPHERE_ISA_H
 

@@ -1,5 +1,5 @@
-/// Wide kernels of the grid of one level. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
-/// agree, and spheres/sphere_tasks.h for the steps of a search.
+/// Wide kernels of the grid of one level. Compiled once for each instruction set (CR_ISA); see
+/// math/simd.h for why the bits agree, and spheres/sphere_tasks.h for the steps of a search.
 
 #include "spheres/sphere_isa.h"
 #include "spheres/sphere_tasks.h"
@@ -43,11 +43,13 @@ typedef struct row_walk {
 	const int32_t *start;  // of the row's cells
 	int32_t end;           // of the row's spheres
 	bool up, down, deeper; // is there a row y+1, y-1; are there rows z+1
-	// Nothing in row y+1 lies below up_y, nothing in y-1 above down_y, nothing in z+1 below deeper_z.
+	// Nothing in row y+1 lies below up_y, nothing in y-1 above down_y, nothing in z+1 below
+	// deeper_z.
 	float up_y, down_y, deeper_z;
 } row_walk;
 
-/// No centre in cell `cell` or beyond is below this: cell / inverse from lower on, less the roundings.
+/// No centre in cell `cell` or beyond is below this: cell / inverse from lower on, less the
+/// roundings.
 static float lower_edge(const cr_row_grid *grid, int k, int32_t cell)
 {
 	const double edge = grid->lower[k] + cell / (double)grid->inverse[k] * (1 - 0x1p-21);
@@ -61,7 +63,8 @@ static float upper_edge(const cr_row_grid *grid, int k, int32_t cell)
 	return nextafterf((float)edge, INFINITY);
 }
 
-/// The cells of a row that hold the spheres within `half` of x, as a run of places. The row's start array begins at `start`.
+/// The cells of a row that hold the spheres within `half` of x, as a run of places. The row's start
+/// array begins at `start`.
 static inline void add_row(task_list *tasks, const cr_row_grid *grid, const int32_t *start, m8 live, i8 place, f8 x, f8 rest)
 {
 	const f8 half = f8_sqrt(f8_max(rest, f8_set1(0)));
@@ -71,8 +74,8 @@ static inline void add_row(task_list *tasks, const cr_row_grid *grid, const int3
 	add_tasks(tasks, live, place, i8_gather(start, first), i8_gather(start + 1, last), place, false);
 }
 
-/// Tasks of the eight spheres from place on. Reaches are balls: in a row that begins at a distance only the remaining
-/// radius counts (Pythagoras), the square widened by more than its roundings.
+/// Tasks of the eight spheres from place on. Reaches are balls: in a row that begins at a distance
+/// only the remaining radius counts (Pythagoras), the square widened by more than its roundings.
 static inline void add_eight(const row_walk *w, task_list *tasks, int32_t place)
 {
 	const cr_row_grid *grid = w->grid;

@@ -4,14 +4,15 @@
 
 #include "spheres/sphere_cells.h"
 
-/// One grid of rows along x: cell (x, y, z) has the number (z * dim[1] + y) * dim[0] + x. Along each axis a centre is in cell
-/// (p - lower) * inverse, in float, cut to a whole number and to 0 .. dim-1: whatever lies outside is in the cells of the
-/// border.
+/// One grid of rows along x: cell (x, y, z) has the number (z * dim[1] + y) * dim[0] + x. Along
+/// each axis a centre is in cell (p - lower) * inverse, in float, cut to a whole number and to 0 ..
+/// dim-1: whatever lies outside is in the cells of the border.
 typedef struct cr_row_grid {
 	cr_cells cells;
 	float lower[3], inverse[3];
-	int32_t dim[3];  // <= 2^23
-	float reach_pad; // radius + this: how far the centres of touching spheres can be, at most one cell in y and z
+	int32_t dim[3]; // <= 2^23
+	// radius + this: how far the centres of touching spheres can be, at most one cell in y and z
+	float reach_pad;
 } cr_row_grid;
 
 enum {
@@ -19,11 +20,12 @@ enum {
 	CR_STRIP_CELLS = 4, // cells of a strip, along x
 };
 
-/// Grids of several widths over the same spheres, one for each class of radii. A level's cells come in strips of CR_STRIP_CELLS
-/// along x, and strips in a table of buckets, either each in its own or, where the level has more strips than buckets, hashed.
-/// Cell x of a strip in bucket b has the number b * CR_STRIP_CELLS + x % CR_STRIP_CELLS; strips that share a bucket are told
-/// apart by a tag, the low bits of their coordinates: those that one search looks into differ in them, and spheres that are
-/// that far away from a sphere otherwise do not touch it.
+/// Grids of several widths over the same spheres, one for each class of radii. A level's cells come
+/// in strips of CR_STRIP_CELLS along x, and strips in a table of buckets, either each in its own
+/// or, where the level has more strips than buckets, hashed. Cell x of a strip in bucket b has the
+/// number b * CR_STRIP_CELLS + x % CR_STRIP_CELLS; strips that share a bucket are told apart by a
+/// tag, the low bits of their coordinates: those that one search looks into differ in them, and
+/// spheres that are that far away from a sphere otherwise do not touch it.
 /// Cells are cut to 0 .. dim-1 as in a cr_row_grid, and half as wide along x as along y and z.
 typedef struct cr_level_grid {
 	cr_cells cells;
@@ -32,16 +34,19 @@ typedef struct cr_level_grid {
 	int32_t level_of[256]; // by the exponent of the radius
 
 	// Of each level, coarse to fine:
-	float width[CR_LEVELS];                                        // of its cells along y and z, rounded down
-	float inverse[CR_LEVELS];                                      // cells for each unit of length along y and z
+	float width[CR_LEVELS]; // of its cells along y and z, rounded down
+	// cells for each unit of length along y and z
+	float inverse[CR_LEVELS];
 	float inverse_x[CR_LEVELS];                                    // and along x
 	float last_x[CR_LEVELS], last_y[CR_LEVELS], last_z[CR_LEVELS]; // dim - 1, <= 2^21
-	int32_t stride_y[CR_LEVELS], stride_z[CR_LEVELS]; // bucket = strip + y * stride_y + z * stride_z; stride_z 0: hashed
-	int32_t mask[CR_LEVELS];                          // buckets - 1, buckets being a power of two
+	// bucket = strip + y * stride_y + z * stride_z; stride_z 0: hashed
+	int32_t stride_y[CR_LEVELS], stride_z[CR_LEVELS];
+	int32_t mask[CR_LEVELS]; // buckets - 1, buckets being a power of two
 	int32_t first_bucket[CR_LEVELS];
-	int32_t begin[CR_LEVELS + 1];         // places of its spheres
-	float reach_pad[CR_LEVELS];           // radius + this: how far touching spheres can be; less than a cell's width for r of
-										  // this level or a finer one
+	int32_t begin[CR_LEVELS + 1]; // places of its spheres
+	// radius + this: how far touching spheres can be; less than a cell's width for r of this level
+	// or a finer one
+	float reach_pad[CR_LEVELS];
 	uint8_t search[CR_LEVELS][CR_LEVELS]; // [a][b]: cr_level_search, of the spheres of a in level b
 } cr_level_grid;
 

@@ -1,5 +1,6 @@
-/// carom_spheres_update: is the list of neighbours still proved? If not, copy the spheres in the form that the detectors take
-/// and make the structure fit. Nothing is changed before the input has been checked.
+/// carom_spheres_update: is the list of neighbours still proved? If not, copy the spheres in the
+/// form that the detectors take and make the structure fit. Nothing is changed before the input has
+/// been checked.
 #include "base/time.h"
 #include "spheres/sphere_frame.h"
 #include "spheres/sphere_state.h"
@@ -148,10 +149,12 @@ static carom_result copy_now(carom_spheres *spheres, const load *task)
 
 // ---- Ids ----
 
-/// Ids below so many times the number of spheres are looked through for twins: with a bit for each, 4 bytes a sphere at most.
+/// Ids below so many times the number of spheres are looked through for twins: with a bit for each,
+/// 4 bytes a sphere at most.
 enum { TWIN_RANGE = 32 };
 
-/// Spheres with one id cannot be told apart: rows would stand in no fixed order. The second one is at i.
+/// Spheres with one id cannot be told apart: rows would stand in no fixed order. The second one is
+/// at i.
 static carom_result refuse_twins(carom_context *context, const uint32_t *ids, int64_t i)
 {
 	int64_t first = 0;
@@ -249,8 +252,9 @@ static carom_result load_single(carom_spheres *spheres, const load *task)
 	return CAROM_SUCCESS;
 }
 
-/// An upper bound of the change of a distance by rounding to float about the origin: each coordinate is off by at most 2^-24 of
-/// the largest, the centres of a pair both (sums of radii err by no more than the relative error that slack leaves aside).
+/// An upper bound of the change of a distance by rounding to float about the origin: each
+/// coordinate is off by at most 2^-24 of the largest, the centres of a pair both (sums of radii err
+/// by no more than the relative error that slack leaves aside).
 static float slack_of(const cr_bounds4 *bounds)
 {
 	double sum = 0;
@@ -317,7 +321,8 @@ static carom_result cut_gaps(carom_spheres *spheres, const load *task)
 	return CAROM_SUCCESS;
 }
 
-/// See to it that the spheres can be told apart: without the gaps between them, or else by the wide tree.
+/// See to it that the spheres can be told apart: without the gaps between them, or else by the wide
+/// tree.
 static carom_result check_frame(carom_spheres *spheres, const load *task)
 {
 	bool resolved;

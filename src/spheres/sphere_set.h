@@ -1,5 +1,5 @@
-/// Spheres as the detectors see them, and how detectors hand on pairs. All detectors take the same input and give
-/// the same pairs; which one runs is decided in spheres.c.
+/// Spheres as the detectors see them, and how detectors hand on pairs. All detectors take the same
+/// input and give the same pairs; which one runs is decided in spheres.c.
 #ifndef CR_SPHERES_SPHERE_SET_H
 #define CR_SPHERES_SPHERE_SET_H
 
@@ -11,23 +11,28 @@ typedef struct cr_sphere {
 	float x, y, z, r;
 } cr_sphere;
 
-/// The spheres of one update. Single precision decides almost every pair; one within its margin of error is decided in
-/// double from the coordinates as they were given (cr_spheres_touch).
+/// The spheres of one update. Single precision decides almost every pair; one within its margin of
+/// error is decided in double from the coordinates as they were given (cr_spheres_touch).
 typedef struct cr_sphere_set {
 	carom_context *context;
-	uint32_t count;           // with images
-	uint32_t real;            // the caller's; those behind are periodic images
-	const cr_sphere *spheres; // [count] rounded to nearest from the input, less an origin when exact is not NULL, or with gaps
-							  // cut out (sphere_frame.h)
-	const double *exact;      // [4*count] x, y, z, r as given (images shifted); NULL: spheres are as given, exactly
-	const uint32_t *owner;    // [count-real] of which sphere each image is one (CR_IMAGE_INDEX), and in which axes (above)
-	float lower[3], upper[3]; // of the rounded centres; where they needed looking at (sphere_frame.h), without a few far out
-	float r_min, r_max;       // of the rounded radii
-	// At most |rounded distance - true distance| and |rounded r_i + r_j - true one| together, beside
-	// relative errors of a few 2^-24; 0 without exact.
+	uint32_t count; // with images
+	uint32_t real;  // the caller's; those behind are periodic images
+	// [count] rounded to nearest from the input, less an origin when exact is not NULL, or with
+	// gaps cut out (sphere_frame.h)
+	const cr_sphere *spheres;
+	// [4*count] x, y, z, r as given (images shifted); NULL: spheres are as given, exactly
+	const double *exact;
+	// [count-real] of which sphere each image is one (CR_IMAGE_INDEX), and in which axes (above)
+	const uint32_t *owner;
+	// of the rounded centres; where they needed looking at (sphere_frame.h), without a few far out
+	float lower[3], upper[3];
+	float r_min, r_max; // of the rounded radii
+	// At most |rounded distance - true distance| and |rounded r_i + r_j - true one| together,
+	// beside relative errors of a few 2^-24; 0 without exact.
 	float slack;
-	double skin;             // pairs with distance <= r_i + r_j + skin are found
-	const double *reference; // [4*real] the caller's spheres, where gaps have been cut out; NULL: rounded ones tell
+	double skin; // pairs with distance <= r_i + r_j + skin are found
+	// [4*real] the caller's spheres, where gaps have been cut out; NULL: rounded ones tell
+	const double *reference;
 } cr_sphere_set;
 
 /// A sphere in double as it was given.
@@ -45,12 +50,12 @@ static inline cr_exact_sphere cr_read_sphere(const cr_sphere_set *set, uint32_t 
 	return (cr_exact_sphere){ s->x, s->y, s->z, s->r };
 }
 
-/// The definition of touching, in double: dx*dx + dy*dy + dz*dz <= (r_a + r_b + skin)^2, summed in this order, differences
-/// taken of the values as given. No fused operations.
+/// The definition of touching, in double: dx*dx + dy*dy + dz*dz <= (r_a + r_b + skin)^2, summed in
+/// this order, differences taken of the values as given. No fused operations.
 bool cr_spheres_touch(const cr_sphere_set *set, uint32_t a, uint32_t b);
 
-/// Takes pairs a < b < real of one worker, each pair once in all. False: stop, the search fails with out of memory or was
-/// ended.
+/// Takes pairs a < b < real of one worker, each pair once in all. False: stop, the search fails
+/// with out of memory or was ended.
 typedef struct cr_pair_sink {
 	bool (*take)(const carom_sphere_pair *pairs, int64_t count, int worker, void *user);
 	void *user;
@@ -58,8 +63,8 @@ typedef struct cr_pair_sink {
 
 enum { CR_PAIR_BATCH = 512 };
 
-/// The pairs that one worker has found and not yet handed on. One for each worker, made by the detector for the time of a
-/// search.
+/// The pairs that one worker has found and not yet handed on. One for each worker, made by the
+/// detector for the time of a search.
 typedef struct cr_pair_batch {
 	carom_sphere_pair pairs[CR_PAIR_BATCH];
 	int32_t count;
@@ -70,9 +75,9 @@ typedef struct cr_pair_batch {
 /// Hand on the pairs in the batch and empty it.
 void cr_flush_pairs(cr_pair_batch *batch, const cr_pair_sink *sink, int worker);
 
-// An image stands a period below its owner in each axis whose bit (29 + axis) is set in owner. Images are only made downwards:
-// of two spheres that touch across a border, the upper one is shifted. In a corner that may be one sphere in x and the other in
-// y, so that two images meet.
+// An image stands a period below its owner in each axis whose bit (29 + axis) is set in owner.
+// Images are only made downwards: of two spheres that touch across a border, the upper one is
+// shifted. In a corner that may be one sphere in x and the other in y, so that two images meet.
 #define CR_IMAGE_INDEX ((1u << 29) - 1)
 
 static inline uint32_t cr_pack_owner(uint32_t index, uint32_t axes) { return index | axes << 29; }
@@ -89,8 +94,9 @@ static inline uint32_t cr_place_owner(const cr_sphere_set *set, uint32_t place, 
 	return packed & CR_IMAGE_INDEX;
 }
 
-/// Two places of the set touch: names of the pair into *pair (a < b, images replaced by their owners); false when this is not
-/// the place to report it, because both places are shifted in the same axis: the pair is met again, once, without that.
+/// Two places of the set touch: names of the pair into *pair (a < b, images replaced by their
+/// owners); false when this is not the place to report it, because both places are shifted in the
+/// same axis: the pair is met again, once, without that.
 static inline bool cr_name_pair(const cr_sphere_set *set, uint32_t i, uint32_t j, carom_sphere_pair *pair)
 {
 	if (i >= set->real || j >= set->real) {

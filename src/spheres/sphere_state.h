@@ -1,5 +1,5 @@
-/// The content of carom_spheres, for the files that serve it: spheres.c (calls), sphere_load.c (update), kept_list.c (skin),
-/// neighbours.c (rows and answers read off them).
+/// The content of carom_spheres, for the files that serve it: spheres.c (calls), sphere_load.c
+/// (update), kept_list.c (skin), neighbours.c (rows and answers read off them).
 #ifndef CR_SPHERES_SPHERE_STATE_H
 #define CR_SPHERES_SPHERE_STATE_H
 
@@ -17,15 +17,18 @@ struct carom_spheres {
 	carom_spheres_def def;
 	cr_sphere_space space;
 
-	// Where the spheres were when the structure was made; where they are now if no list was kept since.
+	// Where the spheres were when the structure was made; where they are now if no list was kept
+	// since.
 	cr_sphere_set set;
 	CR_ARRAY(cr_sphere) rounded; // set.spheres
-	CR_ARRAY(double) exact;      // set.exact, but of the last update: while a list is kept it runs ahead of rounded
-	CR_ARRAY(uint32_t) owner;    // set.owner
-	double origin[3];            // of rounded, where there is exact
-	CR_ARRAY(double) reference;  // set.reference
-	bool given_exact;            // the input was in double, or is periodic; else exact, if there, is a copy of floats
-	bool wide;                   // no frame tells the spheres apart: the wide tree does
+	// set.exact, but of the last update: while a list is kept it runs ahead of rounded
+	CR_ARRAY(double) exact;
+	CR_ARRAY(uint32_t) owner;   // set.owner
+	double origin[3];           // of rounded, where there is exact
+	CR_ARRAY(double) reference; // set.reference
+	// the input was in double, or is periodic; else exact, if there, is a copy of floats
+	bool given_exact;
+	bool wide; // no frame tells the spheres apart: the wide tree does
 
 	// Where they are now.
 	CR_ARRAY(cr_sphere) moved; // while a list of float32 spheres is kept
@@ -46,9 +49,11 @@ struct carom_spheres {
 	// The pairs.
 	cr_pair_store *store;
 	cr_pair_array pairs;
-	cr_neighbour_rows rows; // with the skin of list; without one of the pairs that touch since the last update
+	// with the skin of list; without one of the pairs that touch since the last update
+	cr_neighbour_rows rows;
 	bool has_rows;
-	// [blocks of rows + 1] entries above the diagonal before each block of rows; empty: not counted yet
+	// [blocks of rows + 1] entries above the diagonal before each block of rows; empty: not counted
+	// yet
 	CR_ARRAY(int64_t) upper;
 	cr_kept_list list;
 
@@ -68,8 +73,9 @@ static inline void cr_read_now(const carom_spheres *spheres, uint32_t i, double 
 	sphere[0] = s->x, sphere[1] = s->y, sphere[2] = s->z, sphere[3] = s->r;
 }
 
-/// Do they touch now? d: from b's centre (its nearest image) to a's. The same decision as cr_spheres_touch without a skin:
-/// images lie at exact places, and of the images of a pair the nearest one touches if any does.
+/// Do they touch now? d: from b's centre (its nearest image) to a's. The same decision as
+/// cr_spheres_touch without a skin: images lie at exact places, and of the images of a pair the
+/// nearest one touches if any does.
 static inline bool cr_touch_now(const cr_sphere_space *space, const double a[4], const double b[4], double d[3], double *d2)
 {
 	for (int k = 0; k < 3; k++)
@@ -91,7 +97,8 @@ void cr_filter_rows(carom_spheres *spheres, const cr_pair_sink *sink);
 /// Sort those pairs of the rows that touch now into spheres->pairs. False when out of memory.
 bool cr_sort_touching(carom_spheres *spheres);
 
-/// Find with the method in use, and add its time and tests to the stats. The sink stops the search by refusing.
+/// Find with the method in use, and add its time and tests to the stats. The sink stops the search
+/// by refusing.
 carom_result cr_search(carom_spheres *spheres, const cr_pair_sink *sink);
 
 /// No spheres from now on.

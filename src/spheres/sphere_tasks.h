@@ -1,15 +1,19 @@
-/// The two steps of a search, which the wide kernels of both grids share. Included once for each instruction set.
+/// The two steps of a search, which the wide kernels of both grids share. Included once for each
+/// instruction set.
 ///
-/// A search has two steps that keep mispredicted branches away. Eight spheres at a time look up which runs of sorted spheres
-/// they may touch; each run that is not empty becomes a task. Then each task compares its sphere with a run, eight at a time,
-/// and the hits are packed into the batch, however many there are.
+/// A search has two steps that keep mispredicted branches away. Eight spheres at a time look up
+/// which runs of sorted spheres they may touch; each run that is not empty becomes a task. Then
+/// each task compares its sphere with a run, eight at a time, and the hits are packed into the
+/// batch, however many there are.
 ///
-/// The margins. With u = 2^-24, a computed squared distance is off by less than 5u of itself (two roundings of each difference
-/// once squared, one of each square, two of the sum), all terms being positive. The computed reach, r_a + r_b + skin and slack,
-/// is off by less than 4u of the sum of its terms' sizes, `high`; its square by less than 9u of high^2. Together less than
-/// 2^-19 = 32u of high^2, whichever of both sides is the larger: where d^2 > high^2 (1 + 2^-19) spheres are certainly apart,
-/// where d^2 <= low^2 - 2^-19 high^2 they certainly touch, low and high being the reach less and plus the set's slack. Squares
-/// that underflow lose up to 2^-149; 2^-120, added to high^2 (1 + 2^-19), makes room for them on both sides.
+/// The margins. With u = 2^-24, a computed squared distance is off by less than 5u of itself (two
+/// roundings of each difference once squared, one of each square, two of the sum), all terms being
+/// positive. The computed reach, r_a + r_b + skin and slack, is off by less than 4u of the sum of
+/// its terms' sizes, `high`; its square by less than 9u of high^2. Together less than 2^-19 = 32u
+/// of high^2, whichever of both sides is the larger: where d^2 > high^2 (1 + 2^-19) spheres are
+/// certainly apart, where d^2 <= low^2 - 2^-19 high^2 they certainly touch, low and high being the
+/// reach less and plus the set's slack. Squares that underflow lose up to 2^-149; 2^-120, added to
+/// high^2 (1 + 2^-19), makes room for them on both sides.
 
 #ifndef CR_SPHERES_SPHERE_TASKS_H
 #define CR_SPHERES_SPHERE_TASKS_H
@@ -22,11 +26,13 @@ static const float CR_TINY = 0x1p-120f;
 static const int32_t CR_LANES[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
 enum {
-	CR_TASKS = 512,               // are run when there are so many
-	CR_TASKS_AT_ONCE = 2 * 9 * 8, // the most that eight spheres add: runs in two strips of each of nine rows
+	CR_TASKS = 512, // are run when there are so many
+	// the most that eight spheres add: runs in two strips of each of nine rows
+	CR_TASKS_AT_ONCE = 2 * 9 * 8,
 };
 
-/// Sphere `place` against places begin..end-1, of these only the ones with the tag (the grid of one level has no tags).
+/// Sphere `place` against places begin..end-1, of these only the ones with the tag (the grid of one
+/// level has no tags).
 typedef struct task_list {
 	int32_t place[CR_TASKS + CR_TASKS_AT_ONCE + 8];
 	int32_t begin[CR_TASKS + CR_TASKS_AT_ONCE + 8];
@@ -35,7 +41,8 @@ typedef struct task_list {
 	int32_t count;
 } task_list;
 
-/// The lanes of live whose run is not empty. Writes eight entries whatever their number: there is room behind the last.
+/// The lanes of live whose run is not empty. Writes eight entries whatever their number: there is
+/// room behind the last.
 static inline void add_tasks(task_list *tasks, m8 live, i8 place, i8 begin, i8 end, i8 tag, bool tags)
 {
 	const m8 some = m8_and(live, i8_lt(begin, end));
@@ -58,8 +65,8 @@ static margins make_margins(const cr_sphere_set *set)
 	return (margins){ (float)(set->skin + set->slack), (float)(set->skin - set->slack) };
 }
 
-/// Hits as they are found, not yet in the order of their numbers. To write them as pairs at once would cost every step as much
-/// as eight pairs do together.
+/// Hits as they are found, not yet in the order of their numbers. To write them as pairs at once
+/// would cost every step as much as eight pairs do together.
 typedef struct hit_list {
 	int32_t id[CR_PAIR_BATCH], other[CR_PAIR_BATCH];
 	int32_t count;
@@ -98,8 +105,9 @@ static int32_t empty_hits(hit_list *hits, const cr_sphere_search *search, int32_
 	return 0;
 }
 
-/// Compare a sphere with a run; tag: NULL where the task has none, a constant where this is inlined. Takes and returns the
-/// count of hits, which is to stay in a register: each step waits for it.
+/// Compare a sphere with a run; tag: NULL where the task has none, a constant where this is
+/// inlined. Takes and returns the count of hits, which is to stay in a register: each step waits
+/// for it.
 static inline int32_t run_task(const cr_cells *cells, const cr_sphere_search *search, margins m, hit_list *hits, int32_t count,
 	int32_t place, int32_t begin, int32_t end, const int32_t *tag)
 {
@@ -152,7 +160,8 @@ static inline f8 cell_along(f8 p, float lower, f8 inverse, f8 last)
 	return f8_truncate(f8_min(f8_max(f8_mul(f8_sub(p, f8_set1(lower)), inverse), f8_set1(0)), last));
 }
 
-/// The square of how far a sphere reaches, with room for the roundings of whoever subtracts squared gaps and takes the root.
+/// The square of how far a sphere reaches, with room for the roundings of whoever subtracts squared
+/// gaps and takes the root.
 static inline f8 reach_square(f8 reach) { return f8_add(f8_mul(f8_mul(reach, reach), f8_set1(1 + CR_BAND)), f8_set1(CR_TINY)); }
 
 static inline f8 gap_square(f8 gap)

@@ -1,11 +1,13 @@
 /// The detector "tree": a tree of the spheres' own boxes, searched in itself.
 ///
-/// Pairs of boxes are opened together from the root down, both at once when both are inner, so that each pair of boxes is met once
-/// and each pair of spheres once. First in width by one worker, until there are pairs enough to share, then in depth.
+/// Pairs of boxes are opened together from the root down, both at once when both are inner, so that
+/// each pair of boxes is met once and each pair of spheres once. First in width by one worker,
+/// until there are pairs enough to share, then in depth.
 ///
-/// Boxes reach r + skin / 2 from the centre: two spheres with |c_a - c_b| <= r_a + r_b + skin have no axis on which their centres
-/// are further apart than (r_a + skin / 2) + (r_b + skin / 2), so their boxes overlap on each. The paper's proxy boxes (Mochi) reach
-/// 2 r, eight times the volume, because hardware can only ask which boxes hold a point.
+/// Boxes reach r + skin / 2 from the centre: two spheres with |c_a - c_b| <= r_a + r_b + skin have
+/// no axis on which their centres are further apart than (r_a + skin / 2) + (r_b + skin / 2), so
+/// their boxes overlap on each. The paper's proxy boxes (Mochi) reach 2 r, eight times the volume,
+/// because hardware can only ask which boxes hold a point.
 #include "spheres/sphere_detector.h"
 #include "spheres/tree_search.h"
 #include "base/parallel.h"

@@ -1,8 +1,9 @@
 /// Building and refitting of trees over spheres. See spheres/sphere_tree.h.
 ///
-/// The nodes above ranges of a few thousand spheres are made first, by one worker; the subtrees below are jobs: each worker opens
-/// ranges, then gathers the spheres of the job and fits its boxes while they are in its cache. A job takes its nodes from a range
-/// that is wide enough for spheres that are scattered; if one is not, the nodes are made again with room for the worst case.
+/// The nodes above ranges of a few thousand spheres are made first, by one worker; the subtrees
+/// below are jobs: each worker opens ranges, then gathers the spheres of the job and fits its boxes
+/// while they are in its cache. A job takes its nodes from a range that is wide enough for spheres
+/// that are scattered; if one is not, the nodes are made again with room for the worst case.
 #include "spheres/sphere_tree.h"
 #include "base/parallel.h"
 #include "math/box3.h"
@@ -12,11 +13,14 @@
 
 enum {
 	MIN_JOB_SIZE = 1024,
-	JOBS = 512,          // about as many subtrees, once there are spheres enough
-	SPHERES_A_NODE = 12, // guess; scattered spheres need a node for 14 to 26, by how their number lies between powers of 8
+	JOBS = 512, // about as many subtrees, once there are spheres enough
+	// guess; scattered spheres need a node for 14 to 26, by how their number lies between powers of
+	// 8
+	SPHERES_A_NODE = 12,
 	MIN_NODES = 8,
 	COPY_SIZE = 16384,
-	CHILD_IS_JOB = CR_TREE_INNER - 1, // size of a child of a top node until the jobs have their places
+	// size of a child of a top node until the jobs have their places
+	CHILD_IS_JOB = CR_TREE_INNER - 1,
 };
 
 typedef struct range {
@@ -31,7 +35,8 @@ typedef struct node_builder {
 
 // ---- The shape ----
 
-/// Halve a range, and then always the most populous of its parts, until there are eight or all can be leaves. Parts in order.
+/// Halve a range, and then always the most populous of its parts, until there are eight or all can
+/// be leaves. Parts in order.
 static int open_range(const cr_key *keys, range whole, range parts[CR_TREE_WIDTH])
 {
 	int count = 1;
@@ -54,8 +59,8 @@ static int open_range(const cr_key *keys, range whole, range parts[CR_TREE_WIDTH
 	return count;
 }
 
-/// Nodes that can be needed at most: one with eight children stands for 7 halvings, of which there are fewer than spheres; one with
-/// less has only leaves below, and 9 spheres at least.
+/// Nodes that can be needed at most: one with eight children stands for 7 halvings, of which there
+/// are fewer than spheres; one with less has only leaves below, and 9 spheres at least.
 static uint32_t most_nodes(uint32_t spheres) { return spheres / 7 + spheres / 9 + 1; }
 
 /// Make the node of a range of the job, and those below. False: out of nodes.
@@ -98,7 +103,8 @@ static void add_job(cr_sphere_tree *tree, range places)
 	tree->jobs.data[tree->jobs.count++] = (cr_tree_job){ .begin = places.begin, .end = places.end, .node_capacity = guess };
 }
 
-/// A child of a top node: a leaf, the next top node (whose range is noted in its own slot until it is opened), or a job.
+/// A child of a top node: a leaf, the next top node (whose range is noted in its own slot until it
+/// is opened), or a job.
 static bool add_top_child(node_builder *builder, uint32_t parent, int lane, range part, uint32_t job_size)
 {
 	cr_sphere_tree *tree = builder->tree;
@@ -155,8 +161,8 @@ static bool build_top(node_builder *builder)
 	return true;
 }
 
-/// Room for so many nodes, of which the top ones are kept: never the old and the new ones in memory at once, and no more than asked
-/// for, since these are a good part of all the tree's memory.
+/// Room for so many nodes, of which the top ones are kept: never the old and the new ones in memory
+/// at once, and no more than asked for, since these are a good part of all the tree's memory.
 static bool reserve_nodes(cr_sphere_tree *tree, int64_t count)
 {
 	carom_context *context = tree->context;
@@ -222,7 +228,8 @@ static bool build_nodes(cr_sphere_tree *tree)
 static inline float lesser(float a, float b) { return a < b ? a : b; }
 static inline float greater(float a, float b) { return a > b ? a : b; }
 
-/// Around the spheres of a leaf. The planes are moved outward by four times the rounding of the difference, and of this line.
+/// Around the spheres of a leaf. The planes are moved outward by four times the rounding of the
+/// difference, and of this line.
 static box3f leaf_box(const cr_sphere_tree *tree, uint32_t first, uint32_t count)
 {
 	box3f b = BOX3F_NONE;
@@ -252,7 +259,8 @@ static box3f node_box(const cr_sphere_node *node)
 	return b;
 }
 
-/// Make the boxes of a node's children fit. Returns their cost: a step for an inner child, a test for each sphere of a leaf.
+/// Make the boxes of a node's children fit. Returns their cost: a step for an inner child, a test
+/// for each sphere of a leaf.
 static double fit_node(const cr_sphere_tree *tree, cr_sphere_node *node)
 {
 	double cost = 0;

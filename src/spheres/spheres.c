@@ -1,5 +1,5 @@
-/// The calls of carom/spheres.h: arguments, and the steps of each call. The work is in sphere_load.c (update), neighbours.c
-/// (lists), sphere_forces.c and the detectors.
+/// The calls of carom/spheres.h: arguments, and the steps of each call. The work is in
+/// sphere_load.c (update), neighbours.c (lists), sphere_forces.c and the detectors.
 #include "base/time.h"
 #include "spheres/sphere_order.h"
 #include "spheres/sphere_cookie.h"
@@ -150,8 +150,8 @@ static carom_result check_call(carom_spheres *spheres, const char *call, bool ha
 	return CAROM_SUCCESS;
 }
 
-/// The fields of the stats about the last search are of this one from here on. Returns the allocations that the budget has
-/// refused so far.
+/// The fields of the stats about the last search are of this one from here on. Returns the
+/// allocations that the budget has refused so far.
 static unsigned begin_search(carom_spheres *spheres)
 {
 	spheres->stats.ms_find = spheres->stats.ms_sort = 0;
@@ -159,7 +159,8 @@ static unsigned begin_search(carom_spheres *spheres)
 	return atomic_load(&spheres->memory.refusals);
 }
 
-/// The result of a search: one that ran out of memory keeps no part of a list, and says whether the budget was the reason.
+/// The result of a search: one that ran out of memory keeps no part of a list, and says whether the
+/// budget was the reason.
 static carom_result end_search(carom_spheres *spheres, const char *call, unsigned refusals, carom_result result)
 {
 	if (result == CAROM_OUT_OF_MEMORY)
@@ -225,7 +226,8 @@ static bool visit(const carom_sphere_pair *pairs, int64_t count, int worker, voi
 	return false;
 }
 
-/// Search for the visitor. The time of a search that was ended early says nothing about the method or the tree.
+/// Search for the visitor. The time of a search that was ended early says nothing about the method
+/// or the tree.
 static carom_result search_visiting(carom_spheres *spheres, const cr_pair_sink *sink, const visitor *v)
 {
 	const cr_method_choice choice = spheres->choice;

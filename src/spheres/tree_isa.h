@@ -1,5 +1,6 @@
 /// @file tree_isa.h
-/// The table of tree_kernels.c for the instruction set that it is compiled for. That file alone includes this.
+/// The table of tree_kernels.c for the instruction set that it is compiled for. That file alone
+/// includes this.
 #ifndef CR_TREE_ISA_H
 #define CR_TREE_ISA_H
 

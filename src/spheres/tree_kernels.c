@@ -1,5 +1,5 @@
-/// Wide searches of trees over spheres. Compiled once for each instruction set (CR_ISA); see math/simd.h for why the bits
-/// agree.
+/// Wide searches of trees over spheres. Compiled once for each instruction set (CR_ISA); see
+/// math/simd.h for why the bits agree.
 #include "spheres/tree_isa.h"
 #include "math/box8.h"
 
@@ -7,8 +7,8 @@ enum {
 	POINT_STACK = CR_TREE_MAX_DEPTH * (CR_TREE_WIDTH - 1) + 1,
 };
 
-// Relative errors of squares of distances and of sums of radii in single precision, at most 12 roundings (2^-24 each) together,
-// and those that the set's spheres may have beside the slack.
+// Relative errors of squares of distances and of sums of radii in single precision, at most 12
+// roundings (2^-24 each) together, and those that the set's spheres may have beside the slack.
 static const float ABOVE = 1 + 0x1p-19f, BELOW = 1 - 0x1p-19f;
 // Covers the loss of products where they leave the range of normal numbers, flushed to zero or not.
 static const float TINY = 0x1p-120f;
@@ -39,8 +39,9 @@ static inline f8 distances2(const sphere8 *s, float x, float y, float z)
 	return f8_add(f8_add(square8(dx), square8(dy)), square8(dz));
 }
 
-/// Which spheres of two leaves touch, bit 8 * row + lane: maybe (in single precision it cannot be told), and of these surely.
-/// One word for all, since loops whose ends cannot be foreseen cost more here than the tests.
+/// Which spheres of two leaves touch, bit 8 * row + lane: maybe (in single precision it cannot be
+/// told), and of these surely. One word for all, since loops whose ends cannot be foreseen cost
+/// more here than the tests.
 typedef struct touching {
 	uint64_t maybe, sure;
 } touching;
@@ -79,8 +80,9 @@ static void search_leaf(const cr_tree_search *search, uint32_t first, uint32_t c
 	search->batch->tests += count * (count - 1) / 2;
 }
 
-/// Spheres of a leaf that can reach spheres in a box. If spheres touch, the distance from the centre of one to the box of the
-/// other, which contains a ball as wide as its reach, is at most its own reach.
+/// Spheres of a leaf that can reach spheres in a box. If spheres touch, the distance from the
+/// centre of one to the box of the other, which contains a ball as wide as its reach, is at most
+/// its own reach.
 static inline uint32_t reach_box(
 	const cr_tree_search *search, const sphere8 *s, uint32_t count, const cr_sphere_node *node, int lane)
 {
@@ -141,7 +143,8 @@ static int32_t open_self(const cr_tree_search *search, uint32_t number, cr_tree_
 	return count;
 }
 
-/// One child a, or all children of it that reach b, against the children of b, which is an inner node.
+/// One child a, or all children of it that reach b, against the children of b, which is an inner
+/// node.
 static int32_t open_both(const cr_tree_search *search, uint32_t a, uint32_t b, cr_tree_pair *out)
 {
 	const cr_sphere_node *na = node_of(search, a), *nb = node_of(search, b);
@@ -189,7 +192,8 @@ static void search_pair(const cr_tree_search *search, cr_tree_pair pair)
 
 // ---- Rays of no length ----
 
-/// Lanes of eight spheres whose proxy boxes contain the centre at place i, and that are near enough to touch its sphere.
+/// Lanes of eight spheres whose proxy boxes contain the centre at place i, and that are near enough
+/// to touch its sphere.
 static inline void hit_leaf(const cr_tree_search *search, uint32_t i, uint32_t first, uint32_t count)
 {
 	const cr_sphere_tree *tree = search->tree;

@@ -24,7 +24,8 @@ void cr_end_find(cr_tree_find *find, int64_t *tests)
 cr_tree_search cr_make_tree_search(const cr_tree_find *find, int worker)
 {
 	const cr_sphere_set *set = find->set;
-	// The differences of radii and slack are rounded relative to the widest sum of radii: that goes to the slack.
+	// The differences of radii and slack are rounded relative to the widest sum of radii: that goes
+	// to the slack.
 	const double slack = set->slack > 0 ? set->slack + (2.0 * set->r_max + set->skin + set->slack) * 0x1p-20 : 0;
 	cr_tree_pair *stack = find->stacks.data ? find->stacks.data + (size_t)worker * CR_TREE_PAIR_STACK : NULL;
 	return (cr_tree_search){ find->tree, set, find->sink, &find->batches[worker], worker, stack, (float)(set->skin - slack),

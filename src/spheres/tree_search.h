@@ -25,7 +25,8 @@ void cr_end_find(cr_tree_find *find, int64_t *tests);
 /// The search of one worker, with the margins of its tests in single precision.
 cr_tree_search cr_make_tree_search(const cr_tree_find *find, int worker);
 
-/// Put a pair of places of the set that touch into a batch, unless it is reported elsewhere (cr_name_pair).
+/// Put a pair of places of the set that touch into a batch, unless it is reported elsewhere
+/// (cr_name_pair).
 void cr_put_pair(const cr_tree_search *search, uint32_t i, uint32_t j);
 
 #endif

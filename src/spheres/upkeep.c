@@ -2,9 +2,11 @@
 #include "spheres/upkeep.h"
 #include <math.h>
 
-// A new value counts a quarter, and at most twice the known one: one interrupted step does not change the plan.
+// A new value counts a quarter, and at most twice the known one: one interrupted step does not
+// change the plan.
 static const double WEIGHT = 0.25, MOST = 2;
-// However little of the growth rebuilds have taken back, so much is assumed, so that it is tried again.
+// However little of the growth rebuilds have taken back, so much is assumed, so that it is tried
+// again.
 static const double LEAST_SHARE = 1.0 / 64;
 // Part of a query's time by which it changes for no reason.
 static const double NOISE = 0.05;

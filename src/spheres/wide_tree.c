@@ -1,12 +1,14 @@
 /// The wide tree. See spheres/wide_tree.h.
 ///
-/// The trees of all bands lie one after the other in one array of spheres. A band of n spheres has 2^depth leaves of at most eight, leaf i
-/// the places n * i >> depth to n * (i + 1) >> depth from the band's first: no node needs to say which spheres are its own. Nodes are
-/// numbered as in a heap, the root 1, the children of k 2k and 2k + 1.
+/// The trees of all bands lie one after the other in one array of spheres. A band of n spheres has
+/// 2^depth leaves of at most eight, leaf i the places n * i >> depth to n * (i + 1) >> depth from
+/// the band's first: no node needs to say which spheres are its own. Nodes are numbered as in a
+/// heap, the root 1, the children of k 2k and 2k + 1.
 ///
-/// A box holds the ball of radius r + skin / 2 around each of its centres, so the boxes of two spheres that touch overlap. Room for roundings:
-/// a touching pair (in double as sphere_set.h defines it) is apart by its reach times 1 + 2^-50 at most, and centres err by
-/// 2^-53 of their size; squares vanish below 2^-537.
+/// A box holds the ball of radius r + skin / 2 around each of its centres, so the boxes of two
+/// spheres that touch overlap. Room for roundings: a touching pair (in double as sphere_set.h
+/// defines it) is apart by its reach times 1 + 2^-50 at most, and centres err by 2^-53 of their
+/// size; squares vanish below 2^-537.
 #include "spheres/wide_tree.h"
 #include "base/array.h"
 #include "base/parallel.h"
@@ -15,9 +17,10 @@
 #include <math.h>
 
 enum {
-	BANDS = 16,     // of 16 times in radius each
-	BAND_SHIFT = 2, // exponents of a band as a power of two: 4; the last band takes all that is finer
-	LEAF = 8,       // spheres of a leaf, at most
+	BANDS = 16, // of 16 times in radius each
+	// exponents of a band as a power of two: 4; the last band takes all that is finer
+	BAND_SHIFT = 2,
+	LEAF = 8, // spheres of a leaf, at most
 	MAX_DEPTH = 32,
 };
 
@@ -107,8 +110,8 @@ static inline uint64_t mix(uint64_t x)
 
 static double median3(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
 
-/// Bring the spheres of s[count] into such an order along an axis that none before middle is above any from there on (Hoare 1961, from
-/// pivots at places that no input can foresee).
+/// Bring the spheres of s[count] into such an order along an axis that none before middle is above
+/// any from there on (Hoare 1961, from pivots at places that no input can foresee).
 static void part_spheres(wide_sphere *s, int64_t count, int64_t middle, int axis)
 {
 	for (int64_t low = 0, high = count - 1; low < high;) {
@@ -273,7 +276,8 @@ static void compare_leaves(const leaf_search *l, int64_t leaf)
 	}
 }
 
-/// All leaves of the other tree that the leaf's box overlaps; of the own one those from the leaf on.
+/// All leaves of the other tree that the leaf's box overlaps; of the own one those from the leaf
+/// on.
 static void search_leaf(const leaf_search *l, int64_t least)
 {
 	const wide_band *into = l->task->into;

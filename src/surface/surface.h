@@ -11,11 +11,13 @@ typedef struct cr_surface {
 	const cr_topology *faces; // of the mesh; not owned
 	bool all_used;            // no vertex but those of triangles
 	int32_t vertex_count;
-	uint32_t revision;                 // of the places at the end: another one after each change, never 0
+	// of the places at the end: another one after each change, never 0
+	uint32_t revision;
 	double *begin;                     // [3*vertex_count] of the coming step
 	double *end;                       // the places set last
 	double largest_begin, largest_end; // coordinate
-	double lower[3];                   // box of the triangles at the end; lower above upper when there are none
+	// box of the triangles at the end; lower above upper when there are none
+	double lower[3];
 	double upper[3];
 	cr_surface_tree tree;
 } cr_surface;

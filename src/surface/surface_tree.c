@@ -46,7 +46,8 @@ static bool has_area(const cr_topology *t, int32_t triangle)
 	return area.x != 0 || area.y != 0 || area.z != 0;
 }
 
-/// Triangles that repeat an earlier one have an area, and stay out of use as long as welded vertices are together.
+/// Triangles that repeat an earlier one have an area, and stay out of use as long as welded
+/// vertices are together.
 static bool is_left_out(const cr_topology *t, const uint8_t *marks, int32_t i)
 {
 	(void)marks;
@@ -144,7 +145,8 @@ static v3d middle_of(const double lower[3], const double upper[3])
 	return (v3d){ 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
 }
 
-/// Are welded vertices still together, and flat triangles still flat? Areas of triangles in use the refit sees.
+/// Are welded vertices still together, and flat triangles still flat? Areas of triangles in use the
+/// refit sees.
 static bool may_be_plain(const cr_surface_tree *tree)
 {
 	const cr_topology *t = &tree->now;
@@ -159,7 +161,8 @@ static bool may_be_plain(const cr_surface_tree *tree)
 	return plain;
 }
 
-/// Put vertices of no triangle in use where one of a triangle is: the box is that of the triangles then.
+/// Put vertices of no triangle in use where one of a triangle is: the box is that of the triangles
+/// then.
 static void gather_strays(cr_surface_tree *tree)
 {
 	const cr_topology *t = &tree->now;

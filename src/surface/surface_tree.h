@@ -16,13 +16,16 @@ typedef struct cr_surface_tree {
 	const carom_mesh_report *given; // of the mesh; not owned
 	bool solid;
 	// As of the last update:
-	v3d middle;      // world frame; the others are about it
-	cr_topology now; // of a plain surface its vertices alone are its own, the rest is the mesh's, and it has no normals
+	v3d middle; // world frame; the others are about it
+	// of a plain surface its vertices alone are its own, the rest is the mesh's, and it has no
+	// normals
+	cr_topology now;
 	carom_mesh_report report; // of now
 	cr_collider collider;
 	// How it got there:
-	bool ready;          // the lists below are made
-	bool apart;          // the surface is not plain: now and the collider share nothing with the mesh
+	bool ready; // the lists below are made
+	// the surface is not plain: now and the collider share nothing with the mesh
+	bool apart;
 	cr_fans fans;        // of a plain surface
 	cr_numbers welded;   // vertices that lie where another one does
 	cr_numbers strays;   // vertices of no triangle in use
@@ -32,7 +35,8 @@ typedef struct cr_surface_tree {
 	int64_t rebuilds;    // of these by codes
 } cr_surface_tree;
 
-/// Set a tree up over the mesh of a collider, which must outlive it as the report must. Takes no memory.
+/// Set a tree up over the mesh of a collider, which must outlive it as the report must. Takes no
+/// memory.
 void cr_surface_tree_init(cr_surface_tree *tree, const cr_collider *rest, const carom_mesh_report *given, bool solid);
 /// Bring the tree up to places [3*vertices] whose triangles have the box lower to upper. O(n); O(n
 /// log n) where it is rebuilt. On failure (out of memory) it is empty, and may be updated again. It

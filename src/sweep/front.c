@@ -1,5 +1,5 @@
-/// Blocks of the front. See sweep/front.h. Cost of replacing a front: sorting its blocks, a few thousand nodes each, and copying those
-/// that have become small.
+/// Blocks of the front. See sweep/front.h. Cost of replacing a front: sorting its blocks, a few
+/// thousand nodes each, and copying those that have become small.
 #include "sweep/front.h"
 
 #include <stdlib.h>
@@ -82,7 +82,8 @@ static int compare_blocks(const void *first, const void *second)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/// Make one block of blocks first..end-1, in the place of the first; left as they are when there is no memory.
+/// Make one block of blocks first..end-1, in the place of the first; left as they are when there is
+/// no memory.
 static bool join_blocks(
 	carom_context *context, cr_front_block *blocks, int64_t first, int64_t end, int32_t nodes, int32_t leaves)
 {

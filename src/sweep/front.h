@@ -1,5 +1,6 @@
-/// The front of the bounding volume test tree: where the last traversal stopped, kept for the next one (Tang, Manocha and Tong,
-/// MCCD, 2010, section 4). In the order of the traversal, in blocks that are followed independently.
+/// The front of the bounding volume test tree: where the last traversal stopped, kept for the next
+/// one (Tang, Manocha and Tong, MCCD, 2010, section 4). In the order of the traversal, in blocks
+/// that are followed independently.
 #ifndef CR_SWEEP_FRONT_H
 #define CR_SWEEP_FRONT_H
 
@@ -26,8 +27,9 @@ static inline int64_t cr_front_block_bytes(int64_t nodes, int64_t leaves)
 void cr_front_free_block(carom_context *context, cr_front_block *block);
 /// Free all blocks of a list, and the list.
 void cr_front_free_blocks(carom_context *context, cr_front_blocks *blocks);
-/// Replace a front by the lists that the workers made of it: these are emptied and put in order; neighbours that fit into one
-/// block are joined. False when out of memory; the front is then empty.
+/// Replace a front by the lists that the workers made of it: these are emptied and put in order;
+/// neighbours that fit into one block are joined. False when out of memory; the front is then
+/// empty.
 bool cr_front_replace(carom_context *context, cr_front *front, cr_front_blocks *const lists[], int list_count);
 void cr_front_free(carom_context *context, cr_front *front);
 size_t cr_front_bytes(const cr_front *front);

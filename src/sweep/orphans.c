@@ -1,5 +1,6 @@
-/// Orphan sets. See sweep/orphans.h. Only triangles around the corners of a feature's first triangle can be adjacent to all of
-/// the feature's triangles, so each feature looks at its neighbourhood alone: O(triangles * valence^2).
+/// Orphan sets. See sweep/orphans.h. Only triangles around the corners of a feature's first
+/// triangle can be adjacent to all of the feature's triangles, so each feature looks at its
+/// neighbourhood alone: O(triangles * valence^2).
 #include "sweep/orphans.h"
 
 #include <stdlib.h>
@@ -94,9 +95,10 @@ static bool find_faces(finder *f)
 
 // ---- Two edges ----
 //
-// Edges e and f without a common vertex; x is the third corner of a triangle of e, y of one of f. The two triangles are adjacent when x is an end of f,
-// or y one of e, or x = y. So f is opposite to an end of e in one of its triangles; or else, by the first triangle of e, it ends at
-// x or is opposite to it.
+// Edges e and f without a common vertex; x is the third corner of a triangle of e, y of one of f.
+// The two triangles are adjacent when x is an end of f, or y one of e, or x = y. So f is opposite
+// to an end of e in one of its triangles; or else, by the first triangle of e, it ends at x or is
+// opposite to it.
 
 /// The third corner of each triangle of each edge, in the order of edge_triangles.
 static void find_opposite(const cr_sweep_scene *s, int32_t *opposite)
@@ -115,8 +117,8 @@ static inline int are_near(const int32_t *e, int32_t x, const int32_t *f, int32_
 	return (x == f[0]) | (x == f[1]) | (y == e[0]) | (y == e[1]) | (x == y);
 }
 
-/// False when two edges are certainly no orphans, by their first and last triangles, which are all most often. Without branches, since hardly
-/// a pair is one of orphans.
+/// False when two edges are certainly no orphans, by their first and last triangles, which are all
+/// most often. Without branches, since hardly a pair is one of orphans.
 static inline bool may_be_orphan_edge(const cr_sweep_scene *s, const int32_t *opposite, int32_t a, int32_t b)
 {
 	const int32_t *e = &s->edges[2 * (int64_t)a], *f = &s->edges[2 * (int64_t)b];
@@ -152,8 +154,8 @@ static bool keep_orphans(finder *f, int32_t edge, const int32_t *others, int cou
 	return true;
 }
 
-/// The orphans, above an edge, among the sides of the triangles around a vertex: those opposite to it, or all of them, each that ends there by
-/// its first triangle.
+/// The orphans, above an edge, among the sides of the triangles around a vertex: those opposite to
+/// it, or all of them, each that ends there by its first triangle.
 static bool gather_edges(finder *f, int32_t edge, int32_t vertex, bool all)
 {
 	const cr_sweep_scene *s = f->scene;

@@ -1,5 +1,5 @@
-/// The calls of carom/sweep.h: meshes and their motion, and the order of a search. The work is in sweep_tree.c (boxes),
-/// sweep_search.c (traversal and tests) and sweep_sort.c (results).
+/// The calls of carom/sweep.h: meshes and their motion, and the order of a search. The work is in
+/// sweep_tree.c (boxes), sweep_search.c (traversal and tests) and sweep_sort.c (results).
 #include "base/parallel.h"
 #include "base/time.h"
 #include "sweep/sweep_cookies.h"
@@ -257,8 +257,8 @@ static carom_result check_mesh_number(carom_sweep *sweep, const char *call, int3
 	return CAROM_SUCCESS;
 }
 
-/// Check the arguments of a call that puts the vertices of a mesh somewhere, in its argument of the given name, and begin the
-/// step.
+/// Check the arguments of a call that puts the vertices of a mesh somewhere, in its argument of the
+/// given name, and begin the step.
 static carom_result begin_motion(
 	carom_sweep *sweep, const char *call, int32_t mesh, const char *name, const carom_strided *vertices)
 {
@@ -323,7 +323,8 @@ carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t c
 
 // ---- Searching ----
 
-/// Triangles of one group never hit each other: those of a mesh without self-collision, and those of all rigid meshes together.
+/// Triangles of one group never hit each other: those of a mesh without self-collision, and those
+/// of all rigid meshes together.
 static void make_groups(const carom_sweep *s, int32_t *groups)
 {
 	for (int64_t i = 0; i < s->triangle_numbers.count; i++) {
@@ -411,7 +412,8 @@ static void order_places(int64_t begin, int64_t end, int worker, void *context)
 	}
 }
 
-/// From how many times another one's size on a mesh counts as another size: below that boxes are not worth telling apart.
+/// From how many times another one's size on a mesh counts as another size: below that boxes are
+/// not worth telling apart.
 #define OTHER_SIZE 1024
 
 /// Make room for the sizes of vertices where meshes differ. False when out of memory.
@@ -470,7 +472,8 @@ static void count_memory(carom_sweep *s)
 	s->stats.bytes_peak = atomic_load(&s->context.memory_peak);
 }
 
-/// Both searches: the impacts are in the lists of the workers. There are none where there are no triangles.
+/// Both searches: the impacts are in the lists of the workers. There are none where there are no
+/// triangles.
 static carom_result search(carom_sweep *s, bool earliest, double start)
 {
 	s->hits.count = 0;
@@ -487,7 +490,8 @@ static carom_result search(carom_sweep *s, bool earliest, double start)
 	return CAROM_SUCCESS;
 }
 
-/// A search succeeded: the next motion begins a new step. (After one that failed it belongs to the same step.)
+/// A search succeeded: the next motion begins a new step. (After one that failed it belongs to the
+/// same step.)
 static void finish_search(carom_sweep *s, double start)
 {
 	s->searched = true;

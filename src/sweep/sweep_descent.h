@@ -1,8 +1,10 @@
-/// The descent rule of the BVTT: fixed by the tree, whatever the boxes do, so that a front outlives every motion.
+/// The descent rule of the BVTT: fixed by the tree, whatever the boxes do, so that a front outlives
+/// every motion.
 ///
-/// A node against itself has three children (2-3 tree). Of two nodes the one with more triangles is split, the first of equals:
-/// a leaf never, unless both are. Sizes fall along every path, so the ancestors of both merge by size into one path from the
-/// root, and every node of the BVTT has one parent.
+/// A node against itself has three children (2-3 tree). Of two nodes the one with more triangles is
+/// split, the first of equals: a leaf never, unless both are. Sizes fall along every path, so the
+/// ancestors of both merge by size into one path from the root, and every node of the BVTT has one
+/// parent.
 #ifndef CR_SWEEP_SWEEP_DESCENT_H
 #define CR_SWEEP_SWEEP_DESCENT_H
 
@@ -11,7 +13,8 @@
 /// Which of two different nodes is split?
 static inline bool cr_splits_first(const cr_sweep_node *a, const cr_sweep_node *b) { return a->size >= b->size; }
 
-/// Children in the order of the traversal; returns how many. 0: two leaves, or a leaf against itself.
+/// Children in the order of the traversal; returns how many. 0: two leaves, or a leaf against
+/// itself.
 static inline int cr_descend(const cr_sweep_tree *tree, cr_sweep_pair p, cr_sweep_pair children[3])
 {
 	const cr_sweep_node *a = &tree->nodes[p.a], *b = &tree->nodes[p.b];
@@ -36,8 +39,8 @@ static inline int cr_descend(const cr_sweep_tree *tree, cr_sweep_pair p, cr_swee
 	return 2;
 }
 
-/// The parent of a pair of two different nodes. Sizes of the split nodes fall along the path to it, so of the two parents the
-/// smaller one was split last; of equal ones the second.
+/// The parent of a pair of two different nodes. Sizes of the split nodes fall along the path to it,
+/// so of the two parents the smaller one was split last; of equal ones the second.
 static inline cr_sweep_pair cr_parent(const cr_sweep_tree *tree, cr_sweep_pair p)
 {
 	const int32_t a = tree->nodes[p.a].parent, b = tree->nodes[p.b].parent;

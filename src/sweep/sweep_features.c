@@ -1,4 +1,5 @@
-/// From pairs of leaves to pairs of features whose boxes overlap. Compiled once for each instruction set (CR_ISA).
+/// From pairs of leaves to pairs of features whose boxes overlap. Compiled once for each
+/// instruction set (CR_ISA).
 #include "sweep/sweep_isa.h"
 #include "sweep/sweep_overlap.h"
 
@@ -35,8 +36,9 @@ static inline bool share_vertex(const cr_sweep_scene *s, int32_t e, int32_t f)
 	return p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1];
 }
 
-// Known and far pairs of leaves carry a mask of the features that they answer for: each feature belongs to its first triangle.
-// The loops below are free of branches: they write every entry, and advance the count where the entry stays.
+// Known and far pairs of leaves carry a mask of the features that they answer for: each feature
+// belongs to its first triangle. The loops below are free of branches: they write every entry, and
+// advance the count where the entry stays.
 
 enum { PAIRS = 64 }; // at a time: their features stay in the first-level cache
 
@@ -112,8 +114,9 @@ static inline void list_known(bool dop, const cr_sweep_tree *tree, known_feature
 		add_edges(s, queries, get_low(known->edges[i]), get_high(known->edges[i]));
 }
 
-// Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for two features, the masks say
-// whose they are as well; other cases are looked at when the boxes overlap.
+// Near pairs: a triangle at a feature of one may share a vertex with the other. Where none does for
+// two features, the masks say whose they are as well; other cases are looked at when the boxes
+// overlap.
 
 typedef struct near_features {
 	int32_t a, b;   // vertex and node of the face, or two edges
@@ -133,8 +136,8 @@ static inline uint64_t own_bits(const int32_t *corners)
 
 static inline bool may_touch(uint64_t first, uint64_t second) { return (first & second) != 0; }
 
-/// Corners of triangle a with triangle b. firsts: a bit for each corner whose first triangle a is. rings: 0 where only the
-/// first triangle of a feature counts, all bits elsewhere.
+/// Corners of triangle a with triangle b. firsts: a bit for each corner whose first triangle a is.
+/// rings: 0 where only the first triangle of a feature counts, all bits elsewhere.
 static inline void gather_near_corners(
 	const cr_sweep_scene *s, int32_t a, int32_t b, int32_t node, uint32_t firsts, uint64_t rings, near_lists *near)
 {
@@ -208,7 +211,8 @@ typedef struct feature_room {
 } feature_room;
 _Static_assert(sizeof(feature_room) <= CR_SWEEP_FEATURE_ROOM, "workers make room for it");
 
-/// Near pairs apart from those whose features are known, or told by masks; returns how many are near.
+/// Near pairs apart from those whose features are known, or told by masks; returns how many are
+/// near.
 static inline int32_t part_near(
 	const cr_sweep_tree *tree, const cr_leaf_pair *leaves, int32_t count, known_pair *near, known_pair *known)
 {

@@ -1,5 +1,5 @@
-/// Checks of the caller's input to a swept scene, and the reading of vertices. Each text names the field, mesh or vertex at
-/// fault.
+/// Checks of the caller's input to a swept scene, and the reading of vertices. Each text names the
+/// field, mesh or vertex at fault.
 #include "mesh/topology.h"
 #include "sweep/sweep_cookies.h"
 #include "sweep/sweep_state.h"

@@ -1,7 +1,8 @@
 /// Boxes and traversal of a swept scene. Compiled once for each instruction set (CR_ISA).
 ///
-/// A box of the 18-DOP is two rows of eight floats, so one comparison of rows each way tells eight of nine axes; the record is
-/// a cache line, and most pairs that are apart need no more than the two records.
+/// A box of the 18-DOP is two rows of eight floats, so one comparison of rows each way tells eight
+/// of nine axes; the record is a cache line, and most pairs that are apart need no more than the
+/// two records.
 #include "sweep/sweep_isa.h"
 #include "sweep/sweep_descent.h"
 #include "sweep/sweep_overlap.h"
@@ -13,7 +14,8 @@ enum {
 	BATCH = 64,     // pairs opened, or nodes of the front looked at, before their results are
 	SAMPLE = 16,    // of so many batches of a front one is a sample
 	MOST_FRESH = 3, // children of a pair
-	// Pairs waiting; beyond it they are opened one at a time, in depth-first order, which needs CR_SWEEP_DEPTH_FIRST at most.
+	// Pairs waiting; beyond it they are opened one at a time, in depth-first order, which needs
+	// CR_SWEEP_DEPTH_FIRST at most.
 	BATCH_ROOM = CR_SWEEP_STACK - CR_SWEEP_DEPTH_FIRST - (MOST_FRESH - 1) * BATCH,
 };
 
@@ -161,10 +163,10 @@ static bool overlap(const cr_sweep_tree *tree, int32_t a, int32_t b)
 
 // ---- Traversal ----
 //
-// Pairs whose boxes overlap wait on a stack; the uppermost BATCH of them are opened together, and each child goes where it
-// belongs without a branch: it is written at the end of each list, and the list grows or does not. (Branches foreseen wrongly
-// took most of the time.) listed: where it stops is listed for a front; when the front has been lost on the way, nobody takes
-// the list.
+// Pairs whose boxes overlap wait on a stack; the uppermost BATCH of them are opened together, and
+// each child goes where it belongs without a branch: it is written at the end of each list, and the
+// list grows or does not. (Branches foreseen wrongly took most of the time.) listed: where it stops
+// is listed for a front; when the front has been lost on the way, nobody takes the list.
 
 /// Hand on the lists that have no room for as many more.
 static inline void make_room(cr_sweep_walk *walk, int32_t leaves, int32_t stops)
@@ -204,7 +206,8 @@ static inline void meet_leaves(bool listed, cr_sweep_walk *walk, const cr_sweep_
 	walk->leaf_stop_count = stops;
 }
 
-/// A node against itself waits, unless nothing in it is to be looked at. Returns how many pairs wait.
+/// A node against itself waits, unless nothing in it is to be looked at. Returns how many pairs
+/// wait.
 static inline int32_t wait_alone(cr_sweep_walk *walk, int32_t node, int32_t waiting)
 {
 	const cr_sweep_node *n = &walk->tree->nodes[node];
@@ -223,8 +226,8 @@ static inline int32_t leave_out_excluded(const cr_sweep_node *nodes, cr_sweep_pa
 	return left;
 }
 
-/// The children of pairs, which are no pairs of leaves. Nodes against themselves wait at once. Returns how many are left to
-/// look at.
+/// The children of pairs, which are no pairs of leaves. Nodes against themselves wait at once.
+/// Returns how many are left to look at.
 static inline int32_t open_pairs(
 	cr_sweep_walk *walk, const cr_sweep_pair *pairs, int32_t count, int32_t *waiting, cr_sweep_pair *children)
 {
@@ -238,7 +241,8 @@ static inline int32_t open_pairs(
 			children[opened++] = (cr_sweep_pair){ a + 1, nodes[a].right };
 			continue;
 		}
-		// Exchange the two where the second is split, and back, by masks: the compiler would make a branch of it.
+		// Exchange the two where the second is split, and back, by masks: the compiler would make a
+		// branch of it.
 		const int32_t swap = -(int32_t)!cr_splits_first(&nodes[a], &nodes[b]);
 		const int32_t split = a ^ ((a ^ b) & swap), other = b ^ ((a ^ b) & swap), right = nodes[split].right;
 		const int32_t low = (right ^ other) & swap, high = ((split + 1) ^ other) & swap;
@@ -283,7 +287,8 @@ static inline int32_t place_pairs(
 	return top;
 }
 
-/// Everything below the pairs that wait. The boxes of each overlap, or it is a node against itself; none is a pair of leaves.
+/// Everything below the pairs that wait. The boxes of each overlap, or it is a node against itself;
+/// none is a pair of leaves.
 static inline void walk_waiting(bool dop, bool listed, cr_sweep_walk *walk, int32_t waiting)
 {
 	cr_sweep_pair batch[BATCH], children[MOST_FRESH * BATCH];
@@ -340,8 +345,8 @@ static inline bool parents_meet(bool dop, cr_sweep_walk *walk, parent_test *last
 	return last->meet;
 }
 
-/// The first child of its parent that is not excluded? (One is wanted at least, since excluded children make an excluded
-/// parent.)
+/// The first child of its parent that is not excluded? (One is wanted at least, since excluded
+/// children make an excluded parent.)
 static inline bool is_first_wanted(const cr_sweep_tree *tree, cr_sweep_pair parent, cr_sweep_pair child)
 {
 	if (cr_is_first_child(parent, child))
@@ -352,8 +357,9 @@ static inline bool is_first_wanted(const cr_sweep_tree *tree, cr_sweep_pair pare
 	return cr_is_excluded(&tree->nodes[children[0].a], &tree->nodes[children[0].b]);
 }
 
-/// The uppermost ancestor of a pair that is apart. It takes the place of all that is below it: *first tells whether only first
-/// children lead to the pair, which puts it there; the others, which are apart as well, go.
+/// The uppermost ancestor of a pair that is apart. It takes the place of all that is below it:
+/// *first tells whether only first children lead to the pair, which puts it there; the others,
+/// which are apart as well, go.
 static inline cr_sweep_pair raise(bool dop, cr_sweep_walk *walk, parent_test *last, cr_sweep_pair p, bool *first)
 {
 	*first = true;
@@ -382,7 +388,8 @@ static inline void raise_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *bl
 	block->count = kept;
 }
 
-/// Put pairs of leaves that are apart back into the block, or list their uppermost ancestors that are apart.
+/// Put pairs of leaves that are apart back into the block, or list their uppermost ancestors that
+/// are apart.
 static inline void raise_leaves(bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_leaf_pair *apart, int32_t count)
 {
 	parent_test last = { .pair = { -1, -1 } };
@@ -415,8 +422,8 @@ static inline void prefetch(bool dop, const cr_sweep_boxes *boxes, cr_sweep_pair
 	__builtin_prefetch(boxes->main + stride * p.b);
 }
 
-/// At most BATCH nodes of a block, which are no pairs of leaves: those that sprout wait, the others go to its end. Returns how
-/// many wait.
+/// At most BATCH nodes of a block, which are no pairs of leaves: those that sprout wait, the others
+/// go to its end. Returns how many wait.
 static inline int32_t look_at_nodes(
 	bool dop, cr_sweep_walk *walk, cr_front_block *block, const cr_sweep_pair *nodes, int32_t count, bool sample)
 {
@@ -462,7 +469,8 @@ static inline void follow_nodes(bool dop, cr_sweep_walk *walk, cr_front_block *b
 	}
 }
 
-/// The pairs of features that a pair of leaves answers for are found when it meets for the second time.
+/// The pairs of features that a pair of leaves answers for are found when it meets for the second
+/// time.
 static inline void learn_features(cr_sweep_walk *walk, cr_leaf_pair *in_block, cr_leaf_pair *in_list)
 {
 	const cr_sweep_node *nodes = walk->tree->nodes;

@@ -1,5 +1,6 @@
-/// Sweep and prune: the boxes of all triangles in the order in which they begin along one axis. Those that overlap one along that axis follow it, until
-/// one begins after its end (Baraff 1992; in parallel as Belgrod et al. 2023, Time of Impact Dataset). Nothing is kept of the pairs.
+/// Sweep and prune: the boxes of all triangles in the order in which they begin along one axis.
+/// Those that overlap one along that axis follow it, until one begins after its end (Baraff 1992;
+/// in parallel as Belgrod et al. 2023, Time of Impact Dataset). Nothing is kept of the pairs.
 #ifndef CR_SWEEP_SWEEP_LINE_H
 #define CR_SWEEP_SWEEP_LINE_H
 
@@ -7,7 +8,8 @@
 #include "base/radix.h"
 #include "sweep/sweep_tree.h"
 
-enum { CR_LINE_PADDING = 8 }; // boxes beyond the last, which begin nowhere: kernels read eight at a time
+// boxes beyond the last, which begin nowhere: kernels read eight at a time
+enum { CR_LINE_PADDING = 8 };
 
 typedef struct cr_sweep_line {
 	CR_ARRAY(cr_key) keys, scratch;
@@ -16,7 +18,8 @@ typedef struct cr_sweep_line {
 	int32_t count, stride;   // boxes; length of a list
 } cr_sweep_line;
 
-/// Put the boxes of a tree in order, along the axis of x, y, z along which their middles vary most. False when out of memory.
+/// Put the boxes of a tree in order, along the axis of x, y, z along which their middles vary most.
+/// False when out of memory.
 bool cr_sweep_line_sort(carom_context *context, const cr_sweep_tree *tree, cr_sweep_line *line);
 void cr_sweep_line_free(carom_context *context, cr_sweep_line *line);
 

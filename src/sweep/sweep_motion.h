@@ -1,39 +1,46 @@
-/// Calls for the world beyond carom/sweep.h: they write places without copies and checks, ask the world about pairs
-/// of meshes, and check input.
+/// Calls for the world beyond carom/sweep.h: they write places without copies and checks, ask the
+/// world about pairs of meshes, and check input.
 #ifndef CR_SWEEP_SWEEP_MOTION_H
 #define CR_SWEEP_SWEEP_MOTION_H
 
 #include "base/context.h"
 #include "carom/sweep.h"
 
-/// Where the vertices of a mesh are written: at both ends of the step, [3*count] each, and the largest coordinate of each.
+/// Where the vertices of a mesh are written: at both ends of the step, [3*count] each, and the
+/// largest coordinate of each.
 typedef struct cr_sweep_places {
 	double *begin, *end;
 	double *largest_begin, *largest_end;
 	int32_t count;
 } cr_sweep_places;
 
-/// Begin a step as a motion does: everything rests where the last one ended. To be called whether or not anything moves.
+/// Begin a step as a motion does: everything rests where the last one ended. To be called whether
+/// or not anything moves.
 void cr_begin_sweep_step(carom_sweep *sweep);
-/// After it, and before the search: places written there count. Different meshes may be written at the same time. The mesh is
-/// not a lent one.
+/// After it, and before the search: places written there count. Different meshes may be written at
+/// the same time. The mesh is not a lent one.
 cr_sweep_places cr_get_sweep_places(carom_sweep *sweep, int32_t mesh);
 
-/// A mesh as carom_sweep_add_mesh adds it, whose places stay with their owner: def->vertices is not read.
+/// A mesh as carom_sweep_add_mesh adds it, whose places stay with their owner: def->vertices is not
+/// read.
 carom_result cr_add_lent_mesh(carom_sweep *sweep, const carom_sweep_mesh_def *def, int32_t *mesh);
-/// Say where the places of a lent mesh are, [3*vertex_count] each, and the largest coordinate of each. To be called before each
-/// search, which reads them; the owner may move them after it. Different meshes may be lent at the same time.
+/// Say where the places of a lent mesh are, [3*vertex_count] each, and the largest coordinate of
+/// each. To be called before each search, which reads them; the owner may move them after it.
+/// Different meshes may be lent at the same time.
 void cr_lend_sweep_places(
 	carom_sweep *sweep, int32_t mesh, const double *begin, const double *end, double largest_begin, double largest_end);
 
-/// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more than once.
+/// Decides for two meshes, a < b, whose filters let each other pass; from any worker, perhaps more
+/// than once.
 typedef bool cr_sweep_verdict_fn(void *user, int32_t a, int32_t b);
 /// NULL: none, as at first.
 void cr_set_sweep_verdict(carom_sweep *sweep, cr_sweep_verdict_fn *verdict, void *user);
 
-/// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the largest coordinate.
+/// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the
+/// largest coordinate.
 double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *places);
-/// Check a view of vertices and all of them: field names the view in the text, fault is the result for a bad vertex.
+/// Check a view of vertices and all of them: field names the view in the text, fault is the result
+/// for a bad vertex.
 carom_result cr_check_sweep_vertices(
 	carom_context *context, const char *field, const carom_strided *view, int32_t count, carom_result fault);
 /// Check the fields of a definition.

@@ -1,11 +1,13 @@
-/// Whether boxes of a swept tree overlap. For the files that are compiled once for each instruction set.
+/// Whether boxes of a swept tree overlap. For the files that are compiled once for each instruction
+/// set.
 #ifndef CR_SWEEP_SWEEP_OVERLAP_H
 #define CR_SWEEP_SWEEP_OVERLAP_H
 
 #include "math/simd.h"
 #include "sweep/sweep_tree.h"
 
-/// Do two boxes overlap? Without branches: which axis tells two boxes apart, and whether one does, cannot be foreseen.
+/// Do two boxes overlap? Without branches: which axis tells two boxes apart, and whether one does,
+/// cannot be foreseen.
 static inline bool cr_overlap_dop(const cr_sweep_boxes *first, int64_t a, const cr_sweep_boxes *second, int64_t b)
 {
 	const float *p = first->main + CR_DOP_STRIDE * a, *q = second->main + CR_DOP_STRIDE * b;

@@ -1,4 +1,5 @@
-/// The scene as one mesh. See sweep/sweep_scene.h. Cost of the build: sorting the edges, and a few passes over the triangles.
+/// The scene as one mesh. See sweep/sweep_scene.h. Cost of the build: sorting the edges, and a few
+/// passes over the triangles.
 #include "sweep/sweep_scene.h"
 #include "base/radix.h"
 #include "sweep/orphans.h"
@@ -17,7 +18,8 @@ static half_edge edge_of_corner(const int32_t *triangle, int corner)
 	return a < b ? (half_edge){ a, b } : (half_edge){ b, a };
 }
 
-/// All half edges by their lower vertex, in the order of the triangles; first [vertex_count+1] tells where those of each begin.
+/// All half edges by their lower vertex, in the order of the triangles; first [vertex_count+1]
+/// tells where those of each begin.
 static void bucket_half_edges(const cr_sweep_scene *s, int32_t *first, cr_key *keys)
 {
 	const int64_t count = 3 * (int64_t)s->triangle_count;
@@ -35,8 +37,8 @@ static void bucket_half_edges(const cr_sweep_scene *s, int32_t *first, cr_key *k
 	first[0] = 0;
 }
 
-/// Equal half edges, from..end-1 of those of a vertex by the other one, are one edge; their triangles ascend because the sorts
-/// are stable.
+/// Equal half edges, from..end-1 of those of a vertex by the other one, are one edge; their
+/// triangles ascend because the sorts are stable.
 static void number_edges(cr_sweep_scene *s, int32_t low, const cr_key *keys, int32_t from, int32_t end)
 {
 	for (int32_t i = from; i < end; i++) {

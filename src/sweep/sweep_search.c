@@ -1,9 +1,11 @@
-/// The search of a step: traversal from the root or along the front, elementary tests with it, orphans. In: boxes of the step.
-/// Out: the impacts, in the lists of the workers; the front for the next step.
+/// The search of a step: traversal from the root or along the front, elementary tests with it,
+/// orphans. In: boxes of the step. Out: the impacts, in the lists of the workers; the front for the
+/// next step.
 ///
-/// From the root the bounding volume test tree is opened, in order, until it has some hundred tasks; workers take them as they
-/// come (MCCD does the same with blocks of the front). The worker of a task changes nothing: impacts are sorted, blocks of the
-/// front carry their task's number, and counters are sums.
+/// From the root the bounding volume test tree is opened, in order, until it has some hundred
+/// tasks; workers take them as they come (MCCD does the same with blocks of the front). The worker
+/// of a task changes nothing: impacts are sorted, blocks of the front carry their task's number,
+/// and counters are sums.
 #include "base/parallel.h"
 #include "base/time.h"
 #include "sweep/sweep_state.h"
@@ -12,9 +14,11 @@
 #include <string.h>
 
 enum {
-	// Tasks of a traversal from the root: some hundred for each of many workers, opened in about a tenth of a millisecond.
+	// Tasks of a traversal from the root: some hundred for each of many workers, opened in about a
+	// tenth of a millisecond.
 	ROOT_TASKS = 1024,
-	// Sub-tasks that PHC collects before it lets the others in: the paper's "enough", at 16 workers and a thousand for each.
+	// Sub-tasks that PHC collects before it lets the others in: the paper's "enough", at 16 workers
+	// and a thousand for each.
 	PHC_TASKS = 16384,
 	// A front that was too large is kept again when it is smaller than the bound by a quarter.
 	SHRUNK_PARTS = 3,
@@ -25,9 +29,9 @@ enum {
 	LINE_PIECE = 256,
 	// Orphans tested by one worker at a time.
 	ORPHANS_AT_ONCE = 512,
-	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below nodes that are apart. It is
-	// rebuilt when more than the second are: the root then takes fewer tests than pruning (kick, where fronts of 13 million
-	// nodes are left by a leap).
+	// The front is pruned when a sample shows that of a hundred of its nodes more are stale: below
+	// nodes that are apart. It is rebuilt when more than the second are: the root then takes fewer
+	// tests than pruning (kick, where fronts of 13 million nodes are left by a leap).
 	PRUNE_STALE = 25,
 	REBUILD_STALE = 50,
 };
@@ -81,8 +85,9 @@ static bool make_tasks(carom_sweep *s, int64_t enough)
 	return true;
 }
 
-/// The earliest impact is looked for in rounds: a few of the tasks, or blocks of the front, spread over all; four times as
-/// many; and so on. An impact found ends the step: the boxes of later rounds hold the motion until then alone.
+/// The earliest impact is looked for in rounds: a few of the tasks, or blocks of the front, spread
+/// over all; four times as many; and so on. An impact found ends the step: the boxes of later
+/// rounds hold the motion until then alone.
 static int round_of(int64_t task)
 {
 	int64_t part = (int64_t)1 << 2 * (EARLIEST_ROUNDS - 1);
@@ -95,8 +100,8 @@ static int round_of(int64_t task)
 
 static bool is_due(const carom_sweep *s, int64_t task) { return s->round < 0 || round_of(task) == s->round; }
 
-/// Is the front pruned in this step? Not in rounds: a pair may be dropped only if its ancestor's boxes are the same for all
-/// blocks, and in rounds they are not.
+/// Is the front pruned in this step? Not in rounds: a pair may be dropped only if its ancestor's
+/// boxes are the same for all blocks, and in rounds they are not.
 static bool prunes(const carom_sweep *s) { return s->def.prune_front && s->round < 0 && s->front_stale; }
 
 static void run_tasks(int64_t begin, int64_t end, int worker, void *context)
@@ -179,8 +184,8 @@ static void take_front(carom_sweep *s, bool followed)
 	}
 }
 
-/// Without pruning (MCCD, section 4.5): too much of the front has sprouted since it was made, or been replaced. With it: too
-/// much is stale.
+/// Without pruning (MCCD, section 4.5): too much of the front has sprouted since it was made, or
+/// been replaced. With it: too much is stale.
 static void judge_front(carom_sweep *s)
 {
 	if (!s->front_held)
@@ -284,7 +289,8 @@ static void sum_workers(carom_sweep *s, bool followed)
 	if (!followed)
 		s->adjacent = adjacent;
 	stats->adjacent_pairs = s->adjacent;
-	// With orphan sets no traversal hands on pairs that share a vertex; without them they are always met.
+	// With orphan sets no traversal hands on pairs that share a vertex; without them they are
+	// always met.
 	if (s->job.every)
 		stats->leaf_pairs -= s->adjacent;
 }

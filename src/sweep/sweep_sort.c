@@ -1,5 +1,6 @@
-/// Impacts of all workers in the order of carom_sweep_hits, by the numbers of the caller. Radix sorts from the least significant
-/// part of the order to the most significant one; each skips bytes in which all keys agree.
+/// Impacts of all workers in the order of carom_sweep_hits, by the numbers of the caller. Radix
+/// sorts from the least significant part of the order to the most significant one; each skips bytes
+/// in which all keys agree.
 #include "base/parallel.h"
 #include "sweep/sweep_state.h"
 

@@ -1,5 +1,6 @@
-/// Where the nodes of a swept tree split: spatial median of the longest axis (Tang, Manocha and Tong 2010), or binned surface area
-/// heuristic (Wald 2007, On fast Construction of SAH-based Bounding Volume Hierarchies). Centres of boxes decide the side.
+/// Where the nodes of a swept tree split: spatial median of the longest axis (Tang, Manocha and
+/// Tong 2010), or binned surface area heuristic (Wald 2007, On fast Construction of SAH-based
+/// Bounding Volume Hierarchies). Centres of boxes decide the side.
 #include "math/box3.h"
 #include "sweep/sweep_tree.h"
 

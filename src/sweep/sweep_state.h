@@ -8,7 +8,8 @@
 typedef struct cr_sweep_mesh {
 	int32_t first_vertex, vertex_count;
 	bool self, is_rigid;
-	int32_t own_first;                   // its first vertex in the places of the sweep; -1: they are lent
+	// its first vertex in the places of the sweep; -1: they are lent
+	int32_t own_first;
 	const double *lent_begin, *lent_end; // [3*vertex_count]
 	double largest_begin, largest_end;   // largest coordinate
 } cr_sweep_mesh;
@@ -35,7 +36,8 @@ struct carom_sweep {
 	cr_sweep_scene scene;
 	cr_sweep_tree tree;
 	double *scene_begin, *scene_end; // [3*vertices] begin and end, by the numbers of the scene
-	CR_ARRAY(float) sizes;           // [vertices] of the meshes of the scene's vertices, where these differ much; else empty
+	// [vertices] of the meshes of the scene's vertices, where these differ much; else empty
+	CR_ARRAY(float) sizes;
 	// The search.
 	cr_sweep_job job;
 	int round;                 // of a search for the earliest impact
@@ -66,11 +68,13 @@ carom_result cr_check_sweep_mesh(carom_context *context, const carom_sweep_mesh_
 carom_result cr_prepare_sweep(carom_sweep *sweep);
 /// Boxes that hold the motion from time 0 to until.
 void cr_bound_sweep(carom_sweep *sweep, double until);
-/// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills stats.
+/// Find all impacts, or the earliest: in the lists of the workers. False when out of memory. Fills
+/// stats.
 bool cr_search_sweep(carom_sweep *sweep, bool earliest);
 /// Put the impacts of the workers in order: hits. False when out of memory.
 bool cr_sort_sweep_hits(carom_sweep *sweep);
-/// How a definition wants pairs of features to be tested, and the public name of a verdict (sweep_pair.c).
+/// How a definition wants pairs of features to be tested, and the public name of a verdict
+/// (sweep_pair.c).
 cr_swept_options cr_swept_options_of(const carom_sweep_def *def, carom_simd simd);
 carom_sweep_status cr_sweep_status_of(uint8_t swept_status);
 /// Writes the impact of a pair that was tested by itself.

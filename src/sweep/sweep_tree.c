@@ -1,5 +1,6 @@
-/// Building and refitting of the tree of a swept scene. See sweep/sweep_tree.h. The refit does vertices, edges, subtrees of
-/// CR_SWEEP_PART_NODES nodes at most, each in parallel, then the few nodes above in one thread (MCCD, section 4.2: equation 9).
+/// Building and refitting of the tree of a swept scene. See sweep/sweep_tree.h. The refit does
+/// vertices, edges, subtrees of CR_SWEEP_PART_NODES nodes at most, each in parallel, then the few
+/// nodes above in one thread (MCCD, section 4.2: equation 9).
 #include "sweep/sweep_tree.h"
 #include "base/parallel.h"
 #include "sweep/sweep_kernels.h"
@@ -39,7 +40,8 @@ typedef struct task {
 	int depth;
 } task;
 
-/// Nodes in depth-first order: a subtree of c triangles has 2 c - 1 nodes, so every place is known beforehand.
+/// Nodes in depth-first order: a subtree of c triangles has 2 c - 1 nodes, so every place is known
+/// beforehand.
 static void make_nodes(builder *b)
 {
 	task stack[CR_SWEEP_MAX_DEPTH + 1];
@@ -75,7 +77,8 @@ static void join_groups(cr_sweep_tree *tree)
 	}
 }
 
-/// Cut into subtrees of at most CR_SWEEP_PART_NODES nodes, and the nodes above them. Counts only when the lists are NULL.
+/// Cut into subtrees of at most CR_SWEEP_PART_NODES nodes, and the nodes above them. Counts only
+/// when the lists are NULL.
 static void make_parts(cr_sweep_tree *tree)
 {
 	tree->part_count = tree->joint_count = 0;
@@ -205,17 +208,19 @@ static void bound_parts(int64_t begin, int64_t end, int worker, void *context)
 
 void cr_sweep_tree_refit(carom_context *context, cr_sweep_tree *tree, const cr_sweep_bounds *bounds)
 {
-	// Features within min_separation of each other differ by at most that along an axis of length 1, and by the root of 2 times
-	// that along the diagonal ones. Sums are off by a rounding: the filters allow for 2^-49 of the largest coordinate.
+	// Features within min_separation of each other differ by at most that along an axis of length
+	// 1, and by the root of 2 times that along the diagonal ones. Sums are off by a rounding: the
+	// filters allow for 2^-49 of the largest coordinate.
 	//
-	// The largest coordinate is that of the two features alone. So it need only be that of the mesh of each: of a pair from two
-	// meshes the boxes get both allowances, and each box at least that of its own mesh. A mesh parked at 1e12 then widens no
-	// box but its own.
+	// The largest coordinate is that of the two features alone. So it need only be that of the mesh
+	// of each: of a pair from two meshes the boxes get both allowances, and each box at least that
+	// of its own mesh. A mesh parked at 1e12 then widens no box but its own.
 	double base = 0.5 * bounds->min_separation * (1 + 0x1p-20), share = 0;
 	if (bounds->until < 1) {
-		// Tests report features that come as near as the tolerance, or as 2^-43 of their size (which is at most 48 times the
-		// largest coordinate): rung 3 within a hull of half of it and that far from the origin along each axis. Twice that is
-		// taken. The places at the end of the part are off by three roundings.
+		// Tests report features that come as near as the tolerance, or as 2^-43 of their size
+		// (which is at most 48 times the largest coordinate): rung 3 within a hull of half of it
+		// and that far from the origin along each axis. Twice that is taken. The places at the end
+		// of the part are off by three roundings.
 		base += 2 * bounds->tolerance;
 		share = 0x1p-36;
 	}

@@ -129,7 +129,8 @@ static void keep_earliest(cr_sweep_worker *w, const cr_sweep_impact *impact)
 	lower_earliest(w->job, impact->time);
 }
 
-/// The first query to beat the bound tells the time; all that happen then are compared by the order of impacts.
+/// The first query to beat the bound tells the time; all that happen then are compared by the order
+/// of impacts.
 static void find_earliest(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
 {
 	cr_swept_impact best = cr_swept_no_impact();
@@ -245,8 +246,8 @@ static void take_leaves(cr_sweep_walk *walk)
 	w->job->kernels->list_features(walk->tree, walk->leaves, walk->leaf_count, w->job->every, &w->queries);
 }
 
-/// Keep a block of the front that is being made, unless that is too large, or lost already. The block is the list's, or empty,
-/// afterwards.
+/// Keep a block of the front that is being made, unless that is too large, or lost already. The
+/// block is the list's, or empty, afterwards.
 static void keep_block(cr_sweep_worker *w, cr_front_block *block)
 {
 	cr_sweep_job *job = w->job;

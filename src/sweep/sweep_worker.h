@@ -1,7 +1,8 @@
-/// The memory of a worker of a sweep: a traversal, the queries that it gathers, and the impacts found.
+/// The memory of a worker of a sweep: a traversal, the queries that it gathers, and the impacts
+/// found.
 ///
-/// Pairs of leaves become pairs of features, pairs of features become queries, and a few hundred queries at a time go through
-/// the tests of geom/swept.h: nothing is kept but impacts.
+/// Pairs of leaves become pairs of features, pairs of features become queries, and a few hundred
+/// queries at a time go through the tests of geom/swept.h: nothing is kept but impacts.
 #ifndef CR_SWEEP_SWEEP_WORKER_H
 #define CR_SWEEP_SWEEP_WORKER_H
 
@@ -10,7 +11,8 @@
 #include "sweep/sweep_motion.h"
 #include "sweep/sweep_order.h"
 
-/// An impact, by the numbers that were given: of vertices and triangles of all meshes one after the other.
+/// An impact, by the numbers that were given: of vertices and triangles of all meshes one after the
+/// other.
 typedef struct cr_sweep_impact {
 	int32_t vertices[4];
 	int32_t triangle; // vertex and face; else -1
@@ -44,10 +46,11 @@ typedef struct cr_sweep_job {
 	const cr_sweep_filter *filters; // [mesh_count]; NULL: all meshes meet
 	cr_sweep_verdict_fn *verdict;   // NULL: none
 	void *verdict_user;
-	atomic_ullong earliest_bits; // earliest time found by any worker, as the bits of a double: times are not negative
-	int64_t front_limit;         // bytes that the front may have
-	atomic_llong front_bytes;    // that it has so far
-	atomic_bool front_lost;      // beyond the limit, or out of memory: not kept
+	// earliest time found by any worker, as the bits of a double: times are not negative
+	atomic_ullong earliest_bits;
+	int64_t front_limit;      // bytes that the front may have
+	atomic_llong front_bytes; // that it has so far
+	atomic_bool front_lost;   // beyond the limit, or out of memory: not kept
 } cr_sweep_job;
 
 enum { CR_SWEEP_VERDICTS = 64 };
@@ -68,7 +71,8 @@ typedef struct cr_sweep_worker {
 	cr_sweep_impacts found[2]; // by cr_swept_kind; earliest: at most one in all
 	cr_front_blocks blocks;    // front being made
 	int32_t task, order;       // of the next block
-	int32_t last_mesh[2];      // of the two triangles of the pair of leaves looked at last: most often those of the next
+	// of the two triangles of the pair of leaves looked at last: most often those of the next
+	int32_t last_mesh[2];
 	cr_mesh_verdict verdicts[CR_SWEEP_VERDICTS];
 	int64_t leaf_pairs;
 	cr_swept_stats tests[2]; // by cr_swept_kind
@@ -90,7 +94,8 @@ void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep
 
 /// Test a pair of features that is not from the tree.
 void cr_sweep_worker_add(cr_sweep_worker *worker, cr_swept_kind kind, const cr_feature_pair *pair);
-/// Walk from a node of the BVTT. Nodes to be kept in the front go to the blocks, under the number of this task.
+/// Walk from a node of the BVTT. Nodes to be kept in the front go to the blocks, under the number
+/// of this task.
 void cr_sweep_worker_walk(cr_sweep_worker *worker, int32_t task, cr_sweep_pair from);
 /// Follow a block of the front, which is taken: it is empty afterwards.
 void cr_sweep_worker_follow(cr_sweep_worker *worker, int32_t task, cr_front_block *block);

@@ -144,7 +144,8 @@ static int32_t part_clusters(cluster *clusters, int32_t count, int depth)
 	return left > 0 && left < count ? left : count / 2;
 }
 
-/// Order the clusters by the tree over them, note where its nodes part, and bring the keys in that order.
+/// Order the clusters by the tree over them, note where its nodes part, and bring the keys in that
+/// order.
 static void make_top(builder *b)
 {
 	struct {

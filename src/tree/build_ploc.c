@@ -1,12 +1,15 @@
-/// Parallel locally-ordered clustering (Meister and Bittner, Parallel Locally-Ordered Clustering for Bounding Volume Hierarchy
-/// Construction, 2018).
+/// Parallel locally-ordered clustering (Meister and Bittner, Parallel Locally-Ordered Clustering
+/// for Bounding Volume Hierarchy Construction, 2018).
 ///
-/// All primitives are clusters in the order of the Morton curve. In each round every cluster looks for the one that makes the
-/// smallest box with it among those near it in the order. Two that chose each other become one, in the place of the first. Pairs
-/// are ordered by area, and of equal areas by the exclusive or of their places: the first pair of that order has chosen each other,
-/// so each round joins something, and equal boxes are joined two by two. Nested boxes all choose smaller ones, and a round then joins
-/// two of all: after a round that joins fewer than one cluster in SLOW, neighbours in the order are joined two by two. So the rounds
-/// are few for any boxes. Looking is parallel, joining is not; nothing depends on the threads. Some 5 n RADIUS boxes are measured.
+/// All primitives are clusters in the order of the Morton curve. In each round every cluster looks
+/// for the one that makes the smallest box with it among those near it in the order. Two that chose
+/// each other become one, in the place of the first. Pairs are ordered by area, and of equal areas
+/// by the exclusive or of their places: the first pair of that order has chosen each other, so each
+/// round joins something, and equal boxes are joined two by two. Nested boxes all choose smaller
+/// ones, and a round then joins two of all: after a round that joins fewer than one cluster in
+/// SLOW, neighbours in the order are joined two by two. So the rounds are few for any boxes.
+/// Looking is parallel, joining is not; nothing depends on the threads. Some 5 n RADIUS boxes are
+/// measured.
 #include "base/parallel.h"
 #include "tree/links.h"
 

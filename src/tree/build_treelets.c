@@ -1,10 +1,12 @@
-/// Treelet restructuring (Karras and Aila, Fast Parallel Construction of High-Quality Bounding Volume Hierarchies, 2013): a tree
-/// along the Morton curve is made better from the leaves up.
+/// Treelet restructuring (Karras and Aila, Fast Parallel Construction of High-Quality Bounding
+/// Volume Hierarchies, 2013): a tree along the Morton curve is made better from the leaves up.
 ///
-/// The treelet of a node is its two children, of which the one with the largest box is replaced by its own children until there are
-/// seven. Of all trees over these seven the one of least cost takes the place of the present one; dynamic programming over their
-/// subsets finds it. Each of ROUNDS rounds looks at the nodes over at least so many primitives, twice as many as the round before.
-/// Subtrees are worked on in parallel, the nodes above them one after the other: the tree does not depend on the threads.
+/// The treelet of a node is its two children, of which the one with the largest box is replaced by
+/// its own children until there are seven. Of all trees over these seven the one of least cost
+/// takes the place of the present one; dynamic programming over their subsets finds it. Each of
+/// ROUNDS rounds looks at the nodes over at least so many primitives, twice as many as the round
+/// before. Subtrees are worked on in parallel, the nodes above them one after the other: the tree
+/// does not depend on the threads.
 #include "base/parallel.h"
 #include "tree/links.h"
 
@@ -209,7 +211,8 @@ static void run_round(carom_context *context, restructuring *r)
 		restructure_list(r, r->list, list_nodes(l, l->root, false, r->list));
 		return;
 	}
-	// The nodes above take the end of the list: the subtrees have one inner node less than primitives each.
+	// The nodes above take the end of the list: the subtrees have one inner node less than
+	// primitives each.
 	int32_t *above = r->list + l->primitives;
 	const int32_t count = list_nodes(l, l->root, true, above);
 	list_roots(r, above, count);

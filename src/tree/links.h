@@ -11,7 +11,8 @@ typedef struct cr_link {
 	box3f box;
 	int32_t left, right;
 	int32_t count; // primitives below
-	double cost;   // of all below by the surface area heuristic, where up to CR_WIDTH primitives may be one block
+	// of all below by the surface area heuristic, where up to CR_WIDTH primitives may be one block
+	double cost;
 } cr_link;
 
 typedef struct cr_links {
@@ -22,7 +23,8 @@ typedef struct cr_links {
 	cr_key *keys;     // [primitives] along the Morton curve, while a builder works
 } cr_links;
 
-/// Make the leaves over boxes, at least one, and the order of their centres along the curve. false: out of memory; nothing is held.
+/// Make the leaves over boxes, at least one, and the order of their centres along the curve. false:
+/// out of memory; nothing is held.
 bool cr_links_begin(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_links *links);
 void cr_links_end(carom_context *context, cr_links *links);
 
@@ -31,8 +33,8 @@ static inline bool cr_link_is_leaf(const cr_links *links, int32_t node) { return
 /// The node over two others, with its cost.
 cr_link cr_link_over(const cr_links *links, int32_t left, int32_t right);
 
-/// The tree of the links under root: subtrees that cost less as one block become leaves. What lies deeper than CR_HALVE_DEPTH is
-/// parted in halves. On failure the tree is empty.
+/// The tree of the links under root: subtrees that cost less as one block become leaves. What lies
+/// deeper than CR_HALVE_DEPTH is parted in halves. On failure the tree is empty.
 carom_result cr_links_to_tree(carom_context *context, const cr_links *links, cr_tree2 *tree);
 
 #endif

@@ -33,7 +33,8 @@ static inline uint64_t cr_morton_cell(const cr_morton_frame *frame, int axis, do
 	return (uint64_t)(int64_t)(cell < 0 ? 0 : cell > last ? last : cell);
 }
 
-/// The code of a point; points outside of the cube get that of the cell nearest to them on each axis.
+/// The code of a point; points outside of the cube get that of the cell nearest to them on each
+/// axis.
 static inline uint64_t cr_morton_code(const cr_morton_frame *frame, double x, double y, double z)
 {
 	return cr_spread_bits(cr_morton_cell(frame, 0, x)) | cr_spread_bits(cr_morton_cell(frame, 1, y)) << 1 |

@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-static const double BOX_COST = 1.2, BLOCK_COST = 1; // as in Aila et al.: an inner node costs 1.2 triangle tests
+// as in Aila et al.: an inner node costs 1.2 triangle tests
+static const double BOX_COST = 1.2, BLOCK_COST = 1;
 
 static double area_of(const float lower[3], const float upper[3])
 {

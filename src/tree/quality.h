@@ -8,7 +8,8 @@
 /// Expected box and block tests of a random ray that meets the root (surface area heuristic).
 double cr_tree2_sah_cost(const cr_tree2 *tree);
 
-/// Expected box and block tests of a random ray that meets the root of a wide tree, whose leaves cost one test each whatever they hold.
+/// Expected box and block tests of a random ray that meets the root of a wide tree, whose leaves
+/// cost one test each whatever they hold.
 double cr_tree8_sah_cost(const cr_tree8 *tree);
 
 /// The corners of the triangle that is a primitive of a tree.

@@ -50,8 +50,8 @@ typedef struct cr_tree2 {
 /// Build by binned surface area heuristic, leaves of up to eight (Wald, On fast Construction of
 /// SAH-based Bounding Volume Hierarchies, 2007). The cost of a leaf is one block test. Parallel
 /// over subtrees; the same tree for any thread count. O(n log n). On failure the tree is empty.
-/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits a range that fits
-/// in a block.
+/// traversal_cost: of one more binary level, in block tests; CR_FULL_LEAVES never splits a range
+/// that fits in a block.
 carom_result cr_tree2_build(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 void cr_tree2_free(carom_context *context, cr_tree2 *tree);
 
@@ -62,9 +62,10 @@ void cr_tree2_free(carom_context *context, cr_tree2 *tree);
 /// tree for any thread count. On failure the tree is empty.
 carom_result cr_tree2_build_morton(carom_context *context, const cr_build_boxes *boxes, bool sah_top, cr_tree2 *tree);
 
-/// Build by parallel locally-ordered clustering (build_ploc.c), and by treelet restructuring (build_treelets.c): slower than along
-/// the curve, and nearly as good as the heuristic, or better. Leaves of up to eight; parallel; the same tree for any thread count.
-/// O(n log n). On failure the tree is empty. traversal_cost as in cr_tree2_build.
+/// Build by parallel locally-ordered clustering (build_ploc.c), and by treelet restructuring
+/// (build_treelets.c): slower than along the curve, and nearly as good as the heuristic, or better.
+/// Leaves of up to eight; parallel; the same tree for any thread count. O(n log n). On failure the
+/// tree is empty. traversal_cost as in cr_tree2_build.
 carom_result cr_tree2_build_ploc(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 carom_result cr_tree2_build_treelets(carom_context *context, const cr_build_boxes *boxes, float traversal_cost, cr_tree2 *tree);
 
@@ -114,7 +115,8 @@ typedef void cr_block_bounds_fn(const void *user, int32_t block, float lower[3],
 void cr_tree8_refit(cr_tree8 *tree, const uint8_t *block_changed, float pad, cr_block_bounds_fn *bounds, const void *user,
 	uint8_t *node_changed);
 
-/// Check the invariants: every primitive in one leaf, boxes within their parents', links in range. For tests.
+/// Check the invariants: every primitive in one leaf, boxes within their parents', links in range.
+/// For tests.
 bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes);
 /// The part of cr_tree2_check that needs no boxes: links and leaves over so many primitives, but
 /// not their order.

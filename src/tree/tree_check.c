@@ -72,7 +72,8 @@ bool cr_tree2_check(const cr_tree2 *tree, const cr_build_boxes *boxes)
 		for (int32_t i = 0; i < n->count; i++)
 			sum += tree->order[n->first + i];
 	}
-	// Each number once: as many as there are, in range, with the right sum. (A test compares the sets themselves.)
+	// Each number once: as many as there are, in range, with the right sum. (A test compares the
+	// sets themselves.)
 	return sum == (int64_t)boxes->count * (boxes->count - 1) / 2;
 }
 

@@ -1,10 +1,11 @@
 /// The 8-wide tree from the binary one.
 ///
-/// Which binary nodes become children of which wide node is chosen so that the surface area heuristic of the wide tree is
-/// least, by dynamic programming (Ylitalo, Karras, Aila, Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide
-/// BVHs, 2017, section 3): best[n][i] is the least cost of the subtree of n as a forest of at most i+1 roots. O(n * 8 * 8)
-/// time, O(n * 8) memory. Opening the largest child greedily, as is more common, gave nodes of 4.3 children on the 902-triangle
-/// body. Leaves become blocks in the order in which the walk meets them.
+/// Which binary nodes become children of which wide node is chosen so that the surface area
+/// heuristic of the wide tree is least, by dynamic programming (Ylitalo, Karras, Aila, Efficient
+/// Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, 2017, section 3): best[n][i] is
+/// the least cost of the subtree of n as a forest of at most i+1 roots. O(n * 8 * 8) time, O(n * 8)
+/// memory. Opening the largest child greedily, as is more common, gave nodes of 4.3 children on the
+/// 902-triangle body. Leaves become blocks in the order in which the walk meets them.
 
 #include "tree/tree.h"
 #include <string.h>
@@ -12,9 +13,11 @@
 // Cost of a node test in block tests.
 static const float NODE_COST = 1.2f;
 
-/// Least cost of a binary node's subtree as a forest, and how the roots are shared between its two children.
+/// Least cost of a binary node's subtree as a forest, and how the roots are shared between its two
+/// children.
 typedef struct forest {
-	float best[CR_WIDTH - 1];         // by number of roots - 1; eight roots are those of a wide node
+	// by number of roots - 1; eight roots are those of a wide node
+	float best[CR_WIDTH - 1];
 	float node_best;                  // all eight children in use
 	uint8_t left_roots[CR_WIDTH - 1]; // of best[i]; 0: same as best[i-1]
 	uint8_t node_left_roots;
@@ -73,8 +76,8 @@ typedef struct open_forest {
 	int roots;
 } open_forest;
 
-/// The binary nodes that become the children of the wide node made from root, in depth-first order. A leaf becomes its own only
-/// child.
+/// The binary nodes that become the children of the wide node made from root, in depth-first order.
+/// A leaf becomes its own only child.
 static int gather_children(const cr_tree2 *binary, const forest *forests, int32_t root, int32_t children[CR_WIDTH])
 {
 	if (binary->nodes[root].count > 0) {
@@ -113,7 +116,8 @@ static void set_child_box(cr_node8 *node, int slot, const cr_node2 *from, float 
 static void clear_node(cr_node8 *node)
 {
 	memset(node, 0, sizeof *node);
-	// Only a ray or box that is not a number meets an unused child: it then finds a leaf, not the root again.
+	// Only a ray or box that is not a number meets an unused child: it then finds a leaf, not the
+	// root again.
 	for (int i = 0; i < CR_WIDTH; i++)
 		node->child[i] = CR_LEAF_BIT;
 	for (int k = 0; k < 3; k++) {
@@ -207,7 +211,8 @@ carom_result cr_tree8_build(carom_context *context, const cr_tree2 *binary, floa
 	if (binary->node_count == 0)
 		return CAROM_SUCCESS;
 	const size_t leaves = ((size_t)binary->node_count + 1) / 2;
-	// Every wide node but a root of one leaf has at least two children, so there are at most as many nodes as leaves.
+	// Every wide node but a root of one leaf has at least two children, so there are at most as
+	// many nodes as leaves.
 	open_node *stack = cr_alloc_array(context, leaves, sizeof(open_node));
 	forest *forests = cr_alloc_array(context, (size_t)binary->node_count, sizeof(forest));
 	bool fits = stack && forests;

@@ -1,10 +1,10 @@
-/// Baked meshes: everything that was made of a mesh, as it lies in memory, so that it need not be made
-/// again (docs/meshes.md, "Baked").
+/// Baked meshes: everything that was made of a mesh, as it lies in memory, so that it need not be
+/// made again (docs/meshes.md, "Baked").
 ///
-/// One walk over the parts of a mesh serves three ways: it counts the bytes, writes them, or points a
-/// mesh at them. Bytes that are read are believed only after the digest of all bytes was right, and then every
-/// count, index and link is checked (baked_check.c): a file that somebody forged gives wrong contacts
-/// at worst.
+/// One walk over the parts of a mesh serves three ways: it counts the bytes, writes them, or points
+/// a mesh at them. Bytes that are read are believed only after the digest of all bytes was right,
+/// and then every count, index and link is checked (baked_check.c): a file that somebody forged
+/// gives wrong contacts at worst.
 
 #include "world/baked.h"
 #include <string.h>
@@ -25,7 +25,8 @@ typedef struct walk {
 	const char *fault; // the field that is wrong; NULL: none so far
 } walk;
 
-/// Structures that lie in the arrays: a library that was built with others of them must not read the block.
+/// Structures that lie in the arrays: a library that was built with others of them must not read
+/// the block.
 static uint64_t layout(void)
 {
 	const uint64_t sizes[] = { sizeof(cr_facet), sizeof(cr_node2), sizeof(cr_node8), sizeof(cr_tri8), sizeof(cr_across8),

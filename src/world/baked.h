@@ -22,15 +22,16 @@ typedef struct cr_mesh_parts {
 /// A copy of a mesh in one block, whose arrays may be written until it is handed out.
 carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy);
 
-/// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts say:
-/// nothing that a mesh does may leave an array, or go on for ever. Returns the field that is wrong, or
-/// NULL. Linear (baked_check.c).
+/// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts
+/// say: nothing that a mesh does may leave an array, or go on for ever. Returns the field that is
+/// wrong, or NULL. Linear (baked_check.c).
 const char *cr_check_baked(const cr_mesh_parts *parts);
 
 enum {
 	CR_BAKED_ALIGNMENT = CR_CACHE_LINE, // of the block, and of each array in it
 	CR_BAKED_LANES = 8,                 // of the digest
-	// Bytes that the digest asks memory for ahead: of 257 MB it takes 24 ms on one thread with 1024 or more, 28 with 512, 38 without.
+	// Bytes that the digest asks memory for ahead: of 257 MB it takes 24 ms on one thread with 1024
+	// or more, 28 with 512, 38 without.
 	CR_BAKED_AHEAD = 1024,
 };
 
@@ -47,8 +48,9 @@ typedef struct cr_baked_head {
 
 _Static_assert(sizeof(cr_baked_head) == CR_BAKED_ALIGNMENT, "the first array begins a cache line");
 
-/// Digest of bytes, whose number is a multiple of 64: eight lanes side by side, so that multiplications
-/// need not wait for each other. Each step is one to one, so a change of one word always shows.
+/// Digest of bytes, whose number is a multiple of 64: eight lanes side by side, so that
+/// multiplications need not wait for each other. Each step is one to one, so a change of one word
+/// always shows.
 static inline uint64_t cr_digest_of(const uint8_t *bytes, size_t count)
 {
 	uint64_t lane[CR_BAKED_LANES], digest = CR_HASH_SEED;

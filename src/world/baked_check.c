@@ -1,6 +1,6 @@
 /// Are the parts of a baked mesh such that nothing can go wrong in memory? All loops are over whole
-/// arrays and linear. Where a loop only gathers a maximum the compiler makes it wide: loading a mesh
-/// must be far cheaper than making one.
+/// arrays and linear. Where a loop only gathers a maximum the compiler makes it wide: loading a
+/// mesh must be far cheaper than making one.
 
 #include "world/baked.h"
 #include <string.h>
@@ -59,7 +59,8 @@ static bool are_at_most(const uint8_t *values, int64_t count, uint8_t most)
 
 // ---- Topology and facets ----
 
-/// Every neighbour is a triangle and has the triangle as a neighbour too: walks around a vertex come back, or end.
+/// Every neighbour is a triangle and has the triangle as a neighbour too: walks around a vertex
+/// come back, or end.
 static bool neighbours_agree(const cr_topology *t)
 {
 	bool agree = true;
@@ -150,7 +151,8 @@ static const char *check_facets(const cr_facets *f, const cr_topology *t, int32_
 
 // ---- Trees ----
 
-/// A wide tree: each node and each block has one parent, and none is deeper than a walk's stack allows.
+/// A wide tree: each node and each block has one parent, and none is deeper than a walk's stack
+/// allows.
 static bool is_tree(const cr_tree8 *t, int32_t primitives)
 {
 	if (primitives == 0)
@@ -268,7 +270,8 @@ static const char *check_blocks(const cr_collider *c)
 			return "blocks";
 		for (int lane = 0; lane < block->count; lane++) {
 			const int32_t number = block->number[lane];
-			if (c->place[number] != CR_WIDTH * b + lane) // places of triangles that are not in use are refused below
+			// places of triangles that are not in use are refused below
+			if (c->place[number] != CR_WIDTH * b + lane)
 				return "places";
 		}
 		for (int lane = block->count; lane < CR_WIDTH; lane++) {
@@ -363,7 +366,8 @@ static bool words_tell(const cr_grid *g, int64_t cells)
 	return before == g->touched_count;
 }
 
-/// Do the touched cells name triangles alone? Places beyond their counts hold such numbers too, or 0.
+/// Do the touched cells name triangles alone? Places beyond their counts hold such numbers too, or
+/// 0.
 static bool cells_list_triangles(const cr_grid *g)
 {
 	uint32_t wrong = 0;

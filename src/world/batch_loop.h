@@ -31,8 +31,9 @@ typedef struct cr_batch_array {
 carom_result cr_check_batch(
 	carom_context *context, const char *function, const carom_batch *batch, const cr_batch_array *arrays, int array_count);
 
-/// Checks the arguments that all batches without a world share. answers [count]: of answer_size bytes each, zero where they are
-/// there and the check fails for an argument that all queries share.
+/// Checks the arguments that all batches without a world share. answers [count]: of answer_size
+/// bytes each, zero where they are there and the check fails for an argument that all queries
+/// share.
 carom_result cr_check_shape_batch(carom_context *context, const char *function, const carom_batch *batch,
 	const cr_batch_array *arrays, int array_count, void *answers, size_t answer_size);
 

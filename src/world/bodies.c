@@ -172,7 +172,8 @@ static void drop_shape(carom_world *world, cr_body *body)
 		cr_drop_body_shape(world, &body->shape);
 }
 
-/// The shapes of a body, in the places of its parts, which are not alive yet. On failure nothing is left.
+/// The shapes of a body, in the places of its parts, which are not alive yet. On failure nothing is
+/// left.
 static carom_result init_shapes(carom_world *world, const carom_body_def *def, cr_body *parts, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++) {
@@ -188,7 +189,8 @@ static carom_result init_shapes(carom_world *world, const carom_body_def *def, c
 	return CAROM_SUCCESS;
 }
 
-/// All of a body that may fail to be made: its shapes, in the places of its parts, and its data beside them.
+/// All of a body that may fail to be made: its shapes, in the places of its parts, and its data
+/// beside them.
 static carom_result make_body(
 	carom_world *world, const carom_body_def *def, const carom_pose *pose, cr_body *parts, int32_t count)
 {
@@ -219,7 +221,8 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.self_collision = def->self_collision,
 		.continuous = def->continuous,
 		.kind = (uint8_t)def->kind,
-		.refiltered = true, // after a restore the number and generation may have been another body's
+		// after a restore the number and generation may have been another body's
+		.refiltered = true,
 		.generation = generation,
 		.shape = body->shape,
 		.deforming = body->deforming,
@@ -382,7 +385,8 @@ carom_result carom_world_set_pose(carom_world *world, carom_body_id id, const ca
 	return CAROM_SUCCESS;
 }
 
-/// Fail for element i of a call with many: the same check again, with names for its text. array: "poses[%d]" or the like.
+/// Fail for element i of a call with many: the same check again, with names for its text. array:
+/// "poses[%d]" or the like.
 static carom_result refuse_place(
 	const carom_world *world, const char *name, const char *array, int i, carom_body_id id, const carom_pose *pose)
 {

@@ -1,4 +1,5 @@
-/// Rays and nearest points of one body: to the body's frame in double, the closed form or the tree there, and back.
+/// Rays and nearest points of one body: to the body's frame in double, the closed form or the tree
+/// there, and back.
 #include "world/body_query.h"
 #include "geom/volume.h"
 #include "frame/shape_table.h"
@@ -26,7 +27,8 @@ static carom_ray_hit hit_to_world(const cr_body *body, const cr_query_ray *ray, 
 	};
 }
 
-/// The mesh that answers for a body: its own, or that of a hull without rounding, which is exact. NULL: there is none.
+/// The mesh that answers for a body: its own, or that of a hull without rounding, which is exact.
+/// NULL: there is none.
 static const cr_collider *mesh_of(const cr_body *body)
 {
 	const cr_shape *shape = &body->shape;

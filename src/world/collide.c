@@ -9,7 +9,8 @@
 #include "world/single_query.h"
 #include "world/world.h"
 
-/// The input of one call: two shapes whose poses are made relative to each other, and how to come back.
+/// The input of one call: two shapes whose poses are made relative to each other, and how to come
+/// back.
 typedef struct question {
 	cr_convex convex[2];
 	carom_pose pose[2];
@@ -73,7 +74,8 @@ static v3d from_a(const question *q, v3d p) { return v3d_add(m3d_mul(&q->rotatio
 
 // ---- Planes ----
 
-/// A convex body over a plane: normal and height of the plane in the body's frame, normal . p = height on it.
+/// A convex body over a plane: normal and height of the plane in the body's frame, normal . p =
+/// height on it.
 typedef struct over_plane {
 	const cr_convex *convex;
 	const carom_pose *pose;

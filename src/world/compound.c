@@ -1,8 +1,8 @@
 /// Bodies of several parts. compound.h says how they lie.
 ///
-/// Numbers of bodies of one part are used again one by one, last first. Those of bodies of more stay together:
-/// a list of free ranges, sorted, neighbours joined. A body takes the shortest range that holds it, and the
-/// remaining numbers stay free. O(ranges) each.
+/// Numbers of bodies of one part are used again one by one, last first. Those of bodies of more
+/// stay together: a list of free ranges, sorted, neighbours joined. A body takes the shortest range
+/// that holds it, and the remaining numbers stay free. O(ranges) each.
 
 #include "world/world.h"
 #include <string.h>

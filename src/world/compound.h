@@ -1,8 +1,8 @@
 /// Bodies of several parts: their records, where they are put, and the numbers that they get.
 ///
-/// Each part is a body of detection at its own pose, so a pair of parts costs as much as a pair of bodies.
-/// Parts lie side by side in the array of bodies: the order of parts is the order of their bodies, and A of a
-/// pair of parts belongs to the body with the lower number.
+/// Each part is a body of detection at its own pose, so a pair of parts costs as much as a pair of
+/// bodies. Parts lie side by side in the array of bodies: the order of parts is the order of their
+/// bodies, and A of a pair of parts belongs to the body with the lower number.
 #ifndef CR_WORLD_COMPOUND_H
 #define CR_WORLD_COMPOUND_H
 
@@ -31,9 +31,11 @@ void cr_begin_body(cr_body *first, const carom_pose *pose);
 /// Lets a body rest where it is: its last pose is the present one.
 void cr_rest_body(cr_body *first);
 
-/// Makes room for a body of count parts, so that cr_take_numbers cannot fail, nor cr_free_numbers when the body goes.
+/// Makes room for a body of count parts, so that cr_take_numbers cannot fail, nor cr_free_numbers
+/// when the body goes.
 carom_result cr_reserve_numbers(carom_world *world, int32_t count);
-/// Finds the first of count numbers side by side: free ones (of several parts those that fit best), or behind all bodies.
+/// Finds the first of count numbers side by side: free ones (of several parts those that fit best),
+/// or behind all bodies.
 int32_t cr_find_numbers(const carom_world *world, int32_t count);
 /// Takes the numbers that cr_find_numbers found.
 void cr_take_numbers(carom_world *world, int32_t first, int32_t count);

@@ -1,17 +1,20 @@
-/// Continuous collision of rigid bodies. In: poses at the beginning and at the end of the step. Out: for each pair of parts of
-/// which one is continuous and one moves, whether and when they come within toi_tolerance of each other under screw motion.
+/// Continuous collision of rigid bodies. In: poses at the beginning and at the end of the step.
+/// Out: for each pair of parts of which one is continuous and one moves, whether and when they come
+/// within toi_tolerance of each other under screw motion.
 ///
-/// 1. A box around the whole motion of each part: its box at the end, moved back along the way and grown by the motion of a
-///    point by the turn, cut with the way of the origin grown by the reach. A point p of the body at time t lies at o(t) + R(t)
-///    p. Between t and 1 the turn moves it by no more than angle |p|, and it is never farther than |p| from o(t). So both boxes
-///    hold it.
-/// 2. Parts whose boxes meet the box around all motions of continuous parts stand for a sort along one axis (broad_sweep.c),
-///    which applies kinds, filters and the user's filter as it does for contacts. So no pair is missed, whichever of the two is
-///    continuous.
-/// 3. Each pair is one conservative advancement (bvh/mover.h), in parallel, into a place of its own.
+/// 1. A box around the whole motion of each part: its box at the end, moved back along the way and
+///    grown by the motion of a point by the turn, cut with the way of the origin grown by the
+///    reach. A point p of the body at time t lies at o(t) + R(t) p. Between t and 1 the turn moves
+///    it by no more than angle |p|, and it is never farther than |p| from o(t). So both boxes hold
+///    it.
+/// 2. Parts whose boxes meet the box around all motions of continuous parts stand for a sort along
+///    one axis (broad_sweep.c), which applies kinds, filters and the user's filter as it does for
+///    contacts. So no pair is missed, whichever of the two is continuous.
+/// 3. Each pair is one conservative advancement (bvh/mover.h), in parallel, into a place of its
+///    own.
 ///
-/// Cost: O(bodies) for boxes, O(n log n) for the n parts near continuous ones, then a separation or more for each pair.
-/// A world without continuous bodies does nothing of this.
+/// Cost: O(bodies) for boxes, O(n log n) for the n parts near continuous ones, then a separation or
+/// more for each pair. A world without continuous bodies does nothing of this.
 
 #include "world/continuous.h"
 #include "base/hash.h"
@@ -210,8 +213,8 @@ static void write_impact(
 		.triangle_b = found->triangle[1] };
 }
 
-/// A quarter of half the thickness of a body: so deep its middle is still well on its side. Of a mesh half the thickness is
-/// volume by area, as of a slab; an open one has none.
+/// A quarter of half the thickness of a body: so deep its middle is still well on its side. Of a
+/// mesh half the thickness is volume by area, as of a slab; an open one has none.
 static double sinking_of(const cr_body *part)
 {
 	const double *h = part->shape.half;

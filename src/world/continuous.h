@@ -14,9 +14,10 @@ typedef struct cr_swept_part {
 typedef CR_ARRAY(carom_body_impact) cr_body_impacts;
 
 typedef struct cr_continuous {
-	int32_t body_count;            // continuous bodies alive
-	cr_broad *broad;               // NULL: none made
-	CR_ARRAY(cr_body) boxes;       // stand-ins of parts near continuous ones, with boxes of their whole motions
+	int32_t body_count; // continuous bodies alive
+	cr_broad *broad;    // NULL: none made
+	// stand-ins of parts near continuous ones, with boxes of their whole motions
+	CR_ARRAY(cr_body) boxes;
 	CR_ARRAY(cr_swept_part) parts; // of the boxes, by number
 	cr_pair_list pairs;            // of boxes
 	cr_mover_scratch *scratch;     // [worker_count]; NULL: none made

@@ -1,5 +1,6 @@
-/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a tree over them, which the first
-/// query that comes near after a change refits (docs/internals/surface.md).
+/// Deforming bodies: places of their vertices in double, set by the caller; and, for queries, a
+/// tree over them, which the first query that comes near after a change refits
+/// (docs/internals/surface.md).
 #include "world/deforming.h"
 #include "base/spin_lock.h"
 #include "sweep/sweep_motion.h"

@@ -1,5 +1,5 @@
-/// Batches of elementary tests (carom/batch.h): the single ones of carom/geometry.h, over records of
-/// vertices.
+/// Batches of elementary tests (carom/batch.h): the single ones of carom/geometry.h, over records
+/// of vertices.
 
 #include "base/parallel.h"
 #include "carom/mesh_query.h"

@@ -1,8 +1,8 @@
 /// Height fields with other heights in a rectangle. See carom_create_edited_field.
 ///
-/// The edited field is a copy, in one block, whose vertices move; everything that was made of them is refitted near the
-/// rectangle. Where holes open or close the triangles are others, and the field is made again. Cost: copying and reading the
-/// mesh once, and the work near the rectangle.
+/// The edited field is a copy, in one block, whose vertices move; everything that was made of them
+/// is refitted near the rectangle. Where holes open or close the triangles are others, and the
+/// field is made again. Cost: copying and reading the mesh once, and the work near the rectangle.
 
 #include "world/baked.h"
 #include "world/height_field.h"
@@ -206,7 +206,8 @@ static void mend_report(carom_mesh *mesh, const cr_change *change)
 	}
 }
 
-/// Make the facets of a refitted copy: near the change alone, where the box of the field stays, and with it what counts as flat.
+/// Make the facets of a refitted copy: near the change alone, where the box of the field stays, and
+/// with it what counts as flat.
 static carom_result refit_facets(const edit *e, const cr_change *change, carom_mesh *mesh)
 {
 	const cr_collider *before = &e->from->collider, *after = &mesh->collider;

@@ -1,6 +1,6 @@
 /// Height fields as closed meshes: the surface, a skirt down its four sides, and a flat bottom, so
-/// that everything that works for meshes works for them: rays from below the surface find the way up. A hole is a shaft
-/// down to the bottom, with walls of its own.
+/// that everything that works for meshes works for them: rays from below the surface find the way
+/// up. A hole is a shaft down to the bottom, with walls of its own.
 
 #include "world/height_field.h"
 
@@ -25,9 +25,10 @@ static int32_t *put_triangle(int32_t *t, int32_t a, int32_t b, int32_t c)
 	return t + 3;
 }
 
-/// Close the bottom by a ladder between its longer sides, with a fan at either end, in border - 2 triangles. Few of them lie
-/// over any place: in a fan around the middle a ray downwards met a tenth of all, and a field cost samples times border. first:
-/// vertex number of the border's first sample at the bottom.
+/// Close the bottom by a ladder between its longer sides, with a fan at either end, in border - 2
+/// triangles. Few of them lie over any place: in a fan around the middle a ray downwards met a
+/// tenth of all, and a field cost samples times border. first: vertex number of the border's first
+/// sample at the bottom.
 static void fill_bottom(int32_t columns, int32_t rows, int32_t first, int32_t *triangles)
 {
 	const bool wide = columns >= rows;
@@ -96,9 +97,9 @@ static void fill_solid(const cr_field_plan *f, float *vertices, int32_t *triangl
 
 // ---- Fields with holes ----
 //
-// A cell with a corner that is NaN is no part of the solid. Its two triangles stay in the list, with one corner three times, so
-// that the numbers of all others tell their cell; detection leaves them out. A wall goes down wherever a cell is next to none,
-// and each cell has its own bottom.
+// A cell with a corner that is NaN is no part of the solid. Its two triangles stay in the list,
+// with one corner three times, so that the numbers of all others tell their cell; detection leaves
+// them out. A wall goes down wherever a cell is next to none, and each cell has its own bottom.
 
 bool cr_is_field_cell(const cr_field_plan *f, int32_t column, int32_t row)
 {
@@ -108,7 +109,8 @@ bool cr_is_field_cell(const cr_field_plan *f, int32_t column, int32_t row)
 	return !isnan(h[0]) && !isnan(h[1]) && !isnan(h[f->columns]) && !isnan(h[f->columns + 1]);
 }
 
-/// Find the sides of a cell at which no other is, as pairs of samples counter-clockwise seen from above. Returns their number.
+/// Find the sides of a cell at which no other is, as pairs of samples counter-clockwise seen from
+/// above. Returns their number.
 static int find_walls(const cr_field_plan *f, int32_t column, int32_t row, int32_t walls[4][2])
 {
 	static const int32_t to[4][2] = { { 0, -1 }, { 1, 0 }, { 0, 1 }, { -1, 0 } };
@@ -178,11 +180,12 @@ static bool has_cells(const cr_field_plan *f)
 
 // ---- Making ----
 
-/// Choose how many cells the inside-outside grid has along the longer side. A field is wide and low: with the cells of a mesh
-/// (48 along the longest side) bodies upon it would lie in touched cells altogether, and each of their vertices would cast a
-/// ray. Cells of half the smaller spacing tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies). They are no
-/// smaller than a quarter of the larger spacing: else their number, and that of the cells that a triangle touches, would follow
-/// the ratio of the two.
+/// Choose how many cells the inside-outside grid has along the longer side. A field is wide and
+/// low: with the cells of a mesh (48 along the longest side) bodies upon it would lie in touched
+/// cells altogether, and each of their vertices would cast a ray. Cells of half the smaller spacing
+/// tell nearly all of them apart (terrain of 81 x 81 samples, 1,000 bodies). They are no smaller
+/// than a quarter of the larger spacing: else their number, and that of the cells that a triangle
+/// touches, would follow the ratio of the two.
 int32_t cr_field_resolution(int32_t columns, int32_t rows, const double spacing[2])
 {
 	const double longest = fmax((columns - 1) * spacing[0], (rows - 1) * spacing[1]);

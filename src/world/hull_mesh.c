@@ -34,7 +34,8 @@ static carom_result create_hull(carom_context *context, v3d *points, int32_t cou
 		points[i] = (v3d){ (float)points[i].x, (float)points[i].y, (float)points[i].z };
 	cr_hull_data data;
 	carom_result result = cr_hull_build(context, points, count, &data);
-	// Where points were left out the hull is made of its vertices, so that these alone give the very same one again (a replay).
+	// Where points were left out the hull is made of its vertices, so that these alone give the
+	// very same one again (a replay).
 	while (result == CAROM_SUCCESS && data.hull.vertex_count < count) {
 		count = data.hull.vertex_count;
 		for (int32_t i = 0; i < count; i++)

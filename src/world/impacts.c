@@ -1,9 +1,11 @@
-/// Impacts of a step. In: the places of deforming bodies at both ends of the step, the poses of rigid ones at both. Out: all impacts,
-/// by body. One carom_sweep does the work (docs/sweep.md); its meshes are in the order of the bodies' numbers, so that its order of
-/// impacts is the world's. It is rebuilt when another set of bodies takes part, else its tree and its front live on.
+/// Impacts of a step. In: the places of deforming bodies at both ends of the step, the poses of
+/// rigid ones at both. Out: all impacts, by body. One carom_sweep does the work (docs/sweep.md);
+/// its meshes are in the order of the bodies' numbers, so that its order of impacts is the world's.
+/// It is rebuilt when another set of bodies takes part, else its tree and its front live on.
 ///
-/// Cost beyond the sweep: the places of rigid bodies that moved, in parallel over bodies, and a copy of the impacts. Who takes part is asked
-/// after bodies came or went or filters changed: each rigid mesh of each deforming body until one lets it pass.
+/// Cost beyond the sweep: the places of rigid bodies that moved, in parallel over bodies, and a
+/// copy of the impacts. Who takes part is asked after bodies came or went or filters changed: each
+/// rigid mesh of each deforming body until one lets it pass.
 #include "world/impacts.h"
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -77,7 +79,8 @@ static carom_result add_mesh(carom_sweep *sweep, const cr_body *body)
 	def.vertex_count = t->vertex_count;
 	def.triangles = t->triangles;
 	def.triangle_count = t->triangle_count;
-	def.vertices = (carom_strided){ t->vertices, 0, CAROM_FLOAT32 }; // written over before the tree is made, if it is read
+	// written over before the tree is made, if it is read
+	def.vertices = (carom_strided){ t->vertices, 0, CAROM_FLOAT32 };
 	def.self = body->self_collision;
 	def.is_rigid = !body->deforming;
 	int32_t mesh;
@@ -280,7 +283,8 @@ uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash)
 			hash = cr_hash_double(hash, p->weight[k]);
 		for (int k = 0; k < 3; k++)
 			hash = cr_hash_double(hash, p->normal[k]);
-		if (p->shape_a != 0 || p->shape_b != 0) // so that hashes of worlds without parts are those of earlier recordings
+		// so that hashes of worlds without parts are those of earlier recordings
+		if (p->shape_a != 0 || p->shape_b != 0)
 			hash = cr_hash_u64(hash, ~((uint64_t)p->shape_a << 32 | (uint32_t)p->shape_b));
 	}
 	return hash;

@@ -1,4 +1,5 @@
-/// The impacts of a world's deforming bodies: one swept scene over all of them and over the rigid meshes that they may meet.
+/// The impacts of a world's deforming bodies: one swept scene over all of them and over the rigid
+/// meshes that they may meet.
 #ifndef CR_WORLD_IMPACTS_H
 #define CR_WORLD_IMPACTS_H
 
@@ -13,8 +14,9 @@ typedef struct cr_member {
 typedef CR_ARRAY(cr_member) cr_members;
 
 typedef struct cr_impacts {
-	int32_t deforming_count;     // bodies that deform
-	bool stale;                  // bodies came or went, or filters changed: who takes part is asked again
+	int32_t deforming_count; // bodies that deform
+	// bodies came or went, or filters changed: who takes part is asked again
+	bool stale;
 	carom_sweep *sweep;          // NULL: none made
 	cr_members members;          // by mesh of the sweep: in the order of the bodies' numbers
 	cr_members next;             // while they are asked
@@ -25,8 +27,9 @@ typedef struct cr_impacts {
 	carom_sweep_stats stats;
 } cr_impacts;
 
-/// Find the impacts of the step that bodies have before them. The last thing in a step that may fail: on success the results are
-/// already in place, on failure they are those of the last good step, and the call may be made again.
+/// Find the impacts of the step that bodies have before them. The last thing in a step that may
+/// fail: on success the results are already in place, on failure they are those of the last good
+/// step, and the call may be made again.
 carom_result cr_find_impacts(carom_world *world);
 /// Add to a hash, which stays as it is when there are none.
 uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash);

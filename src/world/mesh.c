@@ -43,7 +43,8 @@ static size_t material_bytes(const carom_mesh *mesh, int32_t count)
 	return mesh->materials ? (size_t)count * sizeof *mesh->materials : 0;
 }
 
-/// A vertex takes the material of the first triangle at its place that takes part; 0 where there is none.
+/// A vertex takes the material of the first triangle at its place that takes part; 0 where there is
+/// none.
 static void find_vertex_materials(const cr_topology *t, const uint32_t *materials, uint32_t *of_vertex)
 {
 	memset(of_vertex, 0, (size_t)t->vertex_count * sizeof *of_vertex);

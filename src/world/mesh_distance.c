@@ -36,7 +36,8 @@ static v3d to_world(const mesh_question *q, v3d p) { return v3d_add(m3d_mul(&q->
 
 // ---- Overlapping ----
 
-/// Find a way out, where there is an overlap; else false. The parts that come clear last touch at its end.
+/// Find a way out, where there is an overlap; else false. The parts that come clear last touch at
+/// its end.
 static bool write_way(const mesh_question *q, carom_separation *separation)
 {
 	cr_clear_way found, *way = &found;
@@ -90,8 +91,8 @@ static bool try_triangle(void *user, int32_t triangle, const v3d corners[3])
 	return false;
 }
 
-/// The nearest points of a mesh and a convex body. A triangle that is near makes a good limit to begin
-/// with.
+/// The nearest points of a mesh and a convex body. A triangle that is near makes a good limit to
+/// begin with.
 static bool find_nearest(const mesh_question *q, int mesh, near_search *n)
 {
 	const cr_collider *c = q->solid[mesh].collider;

@@ -1,5 +1,5 @@
-/// Stateless queries of one mesh (carom/mesh_query.h): triangles that intersect each other (meshes with
-/// doubles: surface_pairs.c), rays.
+/// Stateless queries of one mesh (carom/mesh_query.h): triangles that intersect each other (meshes
+/// with doubles: surface_pairs.c), rays.
 #include "base/radix.h"
 #include "carom/mesh_query.h"
 #include "contact/contact.h"

@@ -71,8 +71,9 @@ static void note_pair(pair_search *p, int32_t other, double distance)
 /// the tree, whose stack would be too much beside that of two meshes: each walk finds the next
 /// body.
 typedef struct body_search {
-	cr_overlap_search query;      // its filter, shape, pose and box
-	double last, next;            // distances of the boxes of the body that was looked at last, and of the next one
+	cr_overlap_search query; // its filter, shape, pose and box
+	// distances of the boxes of the body that was looked at last, and of the next one
+	double last, next;
 	int32_t last_body, next_body; // -1: none
 	carom_separation nearest;
 	double distance;    // bodies farther away are of no use
@@ -93,8 +94,8 @@ static double body_key(const void *user, const double lower[3], const double upp
 	return fmax(sqrt(sum) * (1 - 0x1p-48) - size * 0x1p-48, 0);
 }
 
-/// The separation of two bodies that are seen. apart: known not to overlap. The checks of carom_distance do not
-/// hold for the mesh of a body that deforms, which is the world's own.
+/// The separation of two bodies that are seen. apart: known not to overlap. The checks of
+/// carom_distance do not hold for the mesh of a body that deforms, which is the world's own.
 static carom_result separate(const carom_world *world, const carom_shape *a, const carom_pose *pose_a, const carom_shape *b,
 	const carom_pose *pose_b, bool apart, carom_separation *separation)
 {

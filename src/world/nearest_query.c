@@ -1,4 +1,5 @@
-/// Stateless queries of nearest points (carom/mesh_query.h, carom/geometry.h): of points, edges and triangles, of one mesh and of two; inside.
+/// Stateless queries of nearest points (carom/mesh_query.h, carom/geometry.h): of points, edges and
+/// triangles, of one mesh and of two; inside.
 #include "bvh/collider_query.h"
 #include "carom/mesh_query.h"
 #include "contact/contact.h"
@@ -24,8 +25,8 @@ static carom_triangle_point public_point(const cr_triangle_point *p, v3d point)
 
 // ---- Points, edges, triangles ----
 
-/// Points brought to a size at which products of six of them neither overflow nor vanish, by a power of two, so that nothing but
-/// the smallest numbers is rounded.
+/// Points brought to a size at which products of six of them neither overflow nor vanish, by a
+/// power of two, so that nothing but the smallest numbers is rounded.
 typedef struct scaled {
 	v3d point[6];
 	int count;
@@ -48,7 +49,8 @@ static bool scale_points(scaled *s)
 			return false;
 		largest = fmax(largest, fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))));
 	}
-	// The largest number needs 17 steps of 2^60, and 2^1020 can still be written; so can its inverse.
+	// The largest number needs 17 steps of 2^60, and 2^1020 can still be written; so can its
+	// inverse.
 	for (int i = 0; i < 17 && largest * by > 0x1p60; i++)
 		by *= 0x1p-60;
 	for (int i = 0; i < 17 && largest * by < 0x1p-60; i++)

@@ -1,6 +1,6 @@
-/// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree and one exact test for each
-/// volume; two meshes by the pair walk of detection and the exact triangle test. A closed mesh is solid: a shape inside
-/// overlaps it.
+/// Do two shapes overlap? Two basic volumes by their gap; a mesh and a volume by the mesh's tree
+/// and one exact test for each volume; two meshes by the pair walk of detection and the exact
+/// triangle test. A closed mesh is solid: a shape inside overlaps it.
 #include "frame/shape_table.h"
 #include "geom/convex_contacts.h"
 #include "geom/convex_query.h"
@@ -127,8 +127,8 @@ static bool mesh_meets_volume(const cr_collider *mesh, const cr_bvh_kernels *ker
 	placed_volume v = place_volume(shape, pose, mesh_pose);
 	if (cr_collider_walk(mesh, &(cr_query_walk){ volume_meets_box, volume_meets_triangle, &v }))
 		return true;
-	// No surface is met: the volume is inside or outside with any one of its points. (A plane that holds the mesh meets its
-	// triangles.)
+	// No surface is met: the volume is inside or outside with any one of its points. (A plane that
+	// holds the mesh meets its triangles.)
 	return shape->type != CAROM_PLANE && cr_collider_contains(mesh, kernels, point_inside(&v));
 }
 
@@ -155,8 +155,8 @@ static bool any_crosses(const mesh_pair *p, const cr_candidates *candidates)
 	return false;
 }
 
-/// Do the surfaces intersect? Candidates from both trees, decided exactly: a few first, which nearly always tell where they do.
-/// false in the result: out of memory.
+/// Do the surfaces intersect? Candidates from both trees, decided exactly: a few first, which
+/// nearly always tell where they do. false in the result: out of memory.
 static bool find_crossing(const mesh_pair *p, bool *meet)
 {
 	const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
@@ -174,8 +174,8 @@ static bool find_crossing(const mesh_pair *p, bool *meet)
 	}
 }
 
-/// Does a piece of the second mesh lie in the first, or of the first in the second? Of surfaces that do not meet. false in the
-/// result: out of memory.
+/// Does a piece of the second mesh lie in the first, or of the first in the second? Of surfaces
+/// that do not meet. false in the result: out of memory.
 static bool find_inner_piece(const mesh_pair *p, bool *inside)
 {
 	*inside = false;

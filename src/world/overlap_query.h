@@ -1,5 +1,5 @@
-/// The common part of queries of a shape at a pose: its box, which bodies they see, and whether it touches
-/// one.
+/// The common part of queries of a shape at a pose: its box, which bodies they see, and whether it
+/// touches one.
 #ifndef CR_WORLD_OVERLAP_QUERY_H
 #define CR_WORLD_OVERLAP_QUERY_H
 
@@ -10,7 +10,8 @@ typedef struct cr_overlap_search {
 	const carom_world *world;
 	const carom_query_filter *filter;
 	const carom_shape *shape; // NULL: the box lower..upper itself
-	bool boxes;               // of parts are all that counts, and each part is listed; else each body once
+	// of parts are all that counts, and each part is listed; else each body once
+	bool boxes;
 	carom_pose pose;
 	double lower[3]; // of the box around the shape
 	double upper[3];

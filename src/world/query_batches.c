@@ -1,5 +1,5 @@
-/// Batches of queries of a world (carom/batch.h). The tree over the bodies, and the forms of bodies that
-/// deform, are made under a lock by the first query that needs it; the others wait.
+/// Batches of queries of a world (carom/batch.h). The tree over the bodies, and the forms of bodies
+/// that deform, are made under a lock by the first query that needs it; the others wait.
 
 #include "world/batch_loop.h"
 #include "world/single_query.h"

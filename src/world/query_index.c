@@ -1,5 +1,6 @@
-/// A tree over the boxes of bodies for user queries: built by SAH at the first query after a change, O(n log n), and walked in
-/// double. Its boxes are floats relative to a place among most bodies, rounded outward; bodies without end (planes) are kept beside it.
+/// A tree over the boxes of bodies for user queries: built by SAH at the first query after a
+/// change, O(n log n), and walked in double. Its boxes are floats relative to a place among most
+/// bodies, rounded outward; bodies without end (planes) are kept beside it.
 #include "world/query_index.h"
 #include "base/array.h"
 #include "base/spin_lock.h"
@@ -84,7 +85,8 @@ static void take_body(cr_query_index *index, const carom_world *world, int32_t b
 	for (int k = 0; k < 3; k++) {
 		lower[k] -= index->origin[k];
 		upper[k] -= index->origin[k];
-		near = near && fabs(lower[k]) < END_OF_TREE && fabs(upper[k]) < END_OF_TREE; // neither planes nor empty boxes
+		// neither planes nor empty boxes
+		near = near && fabs(lower[k]) < END_OF_TREE && fabs(upper[k]) < END_OF_TREE;
 	}
 	if (!near) {
 		index->endless.data[index->endless.count++] = body;
@@ -115,7 +117,8 @@ static carom_result build(cr_query_index *index, const carom_world *world)
 	}
 	const float *s = index->sides.data;
 	const cr_build_boxes boxes = { { s, s + n, s + 2 * n }, { s + 3 * n, s + 4 * n, s + 5 * n }, (int32_t)index->owners.count };
-	// A leaf's bodies are asked one by one, which costs far more than a box: any split that saves area pays.
+	// A leaf's bodies are asked one by one, which costs far more than a box: any split that saves
+	// area pays.
 	carom_result result = cr_tree2_build(index->memory, &boxes, 0, &index->binary);
 	if (result == CAROM_SUCCESS)
 		result = cr_tree8_build(index->memory, &index->binary, 0, &index->tree);
@@ -177,7 +180,8 @@ static int push_children(
 
 static bool visit_block(const cr_query_index *index, int32_t block, cr_index_search *search)
 {
-	const int64_t n = index->owners.count + index->endless.count; // all living bodies: the width of a row
+	// all living bodies: the width of a row
+	const int64_t n = index->owners.count + index->endless.count;
 	const float *s = index->sides.data;
 	for (int32_t i = 0; i < index->tree.block_size[block]; i++) {
 		const int32_t primitive = index->binary.order[index->tree.block_first[block] + i];

@@ -1,4 +1,5 @@
-/// The recorder: each call becomes one record, put together in a buffer and written in one go. See docs/recording.md.
+/// The recorder: each call becomes one record, put together in a buffer and written in one go. See
+/// docs/recording.md.
 #include "world/record.h"
 #include "base/array.h"
 #include "frame/shape_table.h"
@@ -13,16 +14,20 @@ struct cr_recorder {
 	carom_write_fn *write;
 	void *user;
 	uint64_t check;
-	CR_ARRAY(uint8_t) record;            // being put together: head and payload
-	CR_ARRAY(const carom_mesh *) meshes; // written so far, by number; each with a reference, so that no other takes its address
-	CR_ARRAY(cr_key) dropped;            // contacts that the filter left out: the pair, and the number in it
-	CR_ARRAY(cr_key) rejected;           // pairs that the filter left out in this step
+	CR_ARRAY(uint8_t) record; // being put together: head and payload
+	// written so far, by number; each with a reference, so that no other takes its address
+	CR_ARRAY(const carom_mesh *) meshes;
+	// contacts that the filter left out: the pair, and the number in it
+	CR_ARRAY(cr_key) dropped;
+	CR_ARRAY(cr_key) rejected; // pairs that the filter left out in this step
 	CR_ARRAY(cr_key) scratch;
 	atomic_flag lock; // of rejected
-	bool incomplete;  // memory ran out for rejected: a worker may not say so in the log, the end of the step does
-	bool stepped;     // a step was recorded: impulses have contacts to go to, and data of pairs have pairs
-	bool broken;      // the stream has a hole: nothing more is written
-	bool writing;     // the user's function is being called
+	// memory ran out for rejected: a worker may not say so in the log, the end of the step does
+	bool incomplete;
+	// a step was recorded: impulses have contacts to go to, and data of pairs have pairs
+	bool stepped;
+	bool broken;  // the stream has a hole: nothing more is written
+	bool writing; // the user's function is being called
 };
 
 static void give_up(cr_recorder *r, const char *why)
@@ -236,7 +241,8 @@ static void put_sweep(cr_recorder *r, const carom_sweep_def *def)
 	put_u64(r, def->front_budget);
 }
 
-/// The temporal setting stands in two numbers, and all pairs of bodies (carom_lab) is the third broad phase, as in version 1.
+/// The temporal setting stands in two numbers, and all pairs of bodies (carom_lab) is the third
+/// broad phase, as in version 1.
 static void record_world(cr_recorder *r, const cr_settings *settings)
 {
 	const carom_world_def *def = &settings->world;
@@ -508,7 +514,8 @@ void cr_record_drop(cr_recorder *r, int32_t a, int32_t b, int32_t number)
 	cr_unlock(&r->lock);
 }
 
-/// Workers ask the filter in any order, about bodies that deform perhaps more than once. There is room in scratch.
+/// Workers ask the filter in any order, about bodies that deform perhaps more than once. There is
+/// room in scratch.
 static void sort_rejected(cr_recorder *r)
 {
 	if (r->rejected.count > 0)
@@ -521,7 +528,8 @@ static void sort_rejected(cr_recorder *r)
 	r->rejected.count = kept;
 }
 
-/// The sort keeps the order of equal keys, so the contacts of a pair stay in order. There is room in scratch.
+/// The sort keeps the order of equal keys, so the contacts of a pair stay in order. There is room
+/// in scratch.
 static void put_drops(cr_recorder *r)
 {
 	if (r->dropped.count > 0)
@@ -632,7 +640,8 @@ carom_result carom_world_record(carom_world *world, carom_write_fn *write, void 
 {
 	if (world->recorder && world->recorder->writing)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_record: called from inside the write function");
-	// Of a recording that another replaces the log has told how it ended; the caller waits for the beginning of the new one.
+	// Of a recording that another replaces the log has told how it ended; the caller waits for the
+	// beginning of the new one.
 	const bool complete = end_recording(world);
 	if (write)
 		return begin_recording(world, write, user);

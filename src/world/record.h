@@ -1,6 +1,7 @@
-/// Recording of the calls that change a world (docs/recording.md describes the stream). The world calls these hooks after each
-/// call that succeeded; all do nothing when the recorder is NULL. A recorder that cannot go on (its writer gave up, out of
-/// memory) says so in the log and is silent from then on; carom_world_record reports it when recording is stopped.
+/// Recording of the calls that change a world (docs/recording.md describes the stream). The world
+/// calls these hooks after each call that succeeded; all do nothing when the recorder is NULL. A
+/// recorder that cannot go on (its writer gave up, out of memory) says so in the log and is silent
+/// from then on; carom_world_record reports it when recording is stopped.
 #ifndef CR_WORLD_RECORD_H
 #define CR_WORLD_RECORD_H
 
@@ -21,18 +22,20 @@ void cr_record_set_user_data(cr_recorder *recorder, carom_body_id id, uint64_t u
 void cr_record_set_filter(cr_recorder *recorder, carom_body_id id, uint64_t category, uint64_t mask, int32_t group);
 void cr_record_set_shape(cr_recorder *recorder, carom_body_id id, const carom_shape *shape);
 void cr_record_set_parts(cr_recorder *recorder, carom_body_id id, const carom_body_def *def);
-/// The map and the places as the caller gave them; old_count: vertices of the old mesh. A place that is not used is not
-/// written.
+/// The map and the places as the caller gave them; old_count: vertices of the old mesh. A place
+/// that is not used is not written.
 void cr_record_set_mesh(cr_recorder *recorder, carom_body_id id, const carom_mesh *mesh, int32_t old_count, const int32_t *from,
 	const carom_strided *places);
 void cr_record_set_impulse(cr_recorder *recorder, int32_t contact, const float impulse[3]);
 void cr_record_set_pair_data(cr_recorder *recorder, int32_t pair, uint64_t user_data);
 
-/// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter leaves out (any thread), and
-/// after a step that succeeded. A failed step leaves no trace but that the world forgets.
+/// Before the stages of a step, then for each pair of body numbers (a < b) that the user's filter
+/// leaves out (any thread), and after a step that succeeded. A failed step leaves no trace but that
+/// the world forgets.
 void cr_record_begin_step(cr_recorder *recorder);
 void cr_record_rejection(cr_recorder *recorder, int32_t a, int32_t b);
-/// Contact number of parts a < b (numbers), which the user's filter leaves out (any thread). Those of a pair come in order.
+/// Contact number of parts a < b (numbers), which the user's filter leaves out (any thread). Those
+/// of a pair come in order.
 void cr_record_drop(cr_recorder *recorder, int32_t a, int32_t b, int32_t number);
 void cr_record_step(cr_recorder *recorder, uint64_t hash);
 

@@ -1,4 +1,5 @@
-/// The stream of a recording, as docs/recording.md describes it: the common part of recorder and replay.
+/// The stream of a recording, as docs/recording.md describes it: the common part of recorder and
+/// replay.
 #ifndef CR_WORLD_RECORDING_FORMAT_H
 #define CR_WORLD_RECORDING_FORMAT_H
 
@@ -8,12 +9,13 @@
 #define CR_RECORDING_MAGIC "CAROMREC"
 
 enum {
-	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its bodies before
-	// self_collision, had no motion in its state, and knew no CR_RECORD_SET_VERTICES; 3 ended its bodies before rounding, and
-	// knew no CR_RECORD_HULL, no CR_RECORD_SET_PAIR_DATA and no materials; 4 ended its bodies before parts, and its state
-	// before free ranges; 5 knew no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS, no CR_RECORD_SET_MOTIONS, no
-	// CR_RECORD_SET_MESH and no contacts that a filter left out in its steps, and ended its world before toi_tolerance, its bodies before continuous, its motions
-	// before begin.
+	// 1 ended its world before temporal, and knew no CR_RECORD_FORGET; 2 ended it before sweep, its
+	// bodies before self_collision, had no motion in its state, and knew no CR_RECORD_SET_VERTICES;
+	// 3 ended its bodies before rounding, and knew no CR_RECORD_HULL, no CR_RECORD_SET_PAIR_DATA
+	// and no materials; 4 ended its bodies before parts, and its state before free ranges; 5 knew
+	// no CR_RECORD_SET_SHAPE, no CR_RECORD_SET_PARTS, no CR_RECORD_SET_MOTIONS, no
+	// CR_RECORD_SET_MESH and no contacts that a filter left out in its steps, and ended its world
+	// before toi_tolerance, its bodies before continuous, its motions before begin.
 	CR_RECORDING_VERSION = 6,
 	CR_RECORDING_MAGIC_SIZE = 8,
 	CR_RECORD_HEAD_SIZE = 12, // opcode, size of the payload

@@ -1,6 +1,6 @@
-/// Replay of a recording: read record by record, check each, carry it out in a world of its own, compare the hash after each
-/// step. The stream may be damaged or made up: nothing in it is believed before it was checked, and memory grows only with
-/// bytes that came.
+/// Replay of a recording: read record by record, check each, carry it out in a world of its own,
+/// compare the hash after each step. The stream may be damaged or made up: nothing in it is
+/// believed before it was checked, and memory grows only with bytes that came.
 #include "frame/shape_table.h"
 #include "base/array.h"
 #include "base/radix.h"
@@ -29,7 +29,8 @@ typedef struct replay {
 	bool has_state;
 	CR_ARRAY(carom_mesh *) meshes;
 	CR_ARRAY(uint64_t) rejected; // pairs of the step: a << 32 | b, sorted
-	CR_ARRAY(cr_key) dropped;    // contacts of the step: a << 32 | b, and the number in the pair, sorted by both
+	// contacts of the step: a << 32 | b, and the number in the pair, sorted by both
+	CR_ARRAY(cr_key) dropped;
 	CR_ARRAY(carom_body_id) ids;
 	CR_ARRAY(carom_pose) poses;
 	CR_ARRAY(carom_motion) motions;
@@ -45,8 +46,8 @@ static carom_result damaged(replay *r, const char *what)
 		r->context, CAROM_INVALID_RECORDING, "carom_replay_recording: record %lld: %s", (long long)r->record_number, what);
 }
 
-/// Judge the result of a call on the world: memory may run out, or the laboratory be missing; all else is the recording's
-/// fault.
+/// Judge the result of a call on the world: memory may run out, or the laboratory be missing; all
+/// else is the recording's fault.
 static carom_result judge(replay *r, carom_result result)
 {
 	if (result == CAROM_SUCCESS || result == CAROM_OUT_OF_MEMORY || result == CAROM_UNSUPPORTED)
@@ -160,7 +161,8 @@ static carom_result read_record(replay *r, uint32_t *opcode)
 
 static bool is_before(const cr_key *x, const cr_key *y) { return x->key != y->key ? x->key < y->key : x->value < y->value; }
 
-/// The verdicts of the recorded filter: the contacts that it left out are in the record of the step.
+/// The verdicts of the recorded filter: the contacts that it left out are in the record of the
+/// step.
 static bool replay_verdict(carom_body_id a, carom_body_id b, uint64_t user_data_a, uint64_t user_data_b, void *user)
 {
 	(void)user_data_a, (void)user_data_b;
@@ -240,8 +242,8 @@ static void get_sweep_settings(replay *r, carom_sweep_def *def)
 	def->front_budget = (size_t)get_u64(r);
 }
 
-/// Where the methods of a recording are those of the laboratory, which is not here: take the library's own, which find the same
-/// contacts. False: they do not.
+/// Where the methods of a recording are those of the laboratory, which is not here: take the
+/// library's own, which find the same contacts. False: they do not.
 static bool use_own_methods(carom_lab *lab)
 {
 	lab->brute_broad_phase = false;
@@ -386,7 +388,8 @@ static bool set_mesh(const replay *r, carom_shape *shape, uint32_t mesh)
 	return true;
 }
 
-/// Reads the parts of a body into r->parts. Returns false when a field is out of range or memory ran out.
+/// Reads the parts of a body into r->parts. Returns false when a field is out of range or memory
+/// ran out.
 static bool get_parts(replay *r, carom_body_def *def)
 {
 	int32_t count;
@@ -415,7 +418,8 @@ static carom_result refuse_body(replay *r)
 	return r->out_of_memory ? cr_fail_memory(r->context, "a recording") : damaged(r, "a body with a field out of range");
 }
 
-/// False when a field has a value that the type of the field cannot hold (refuse_body). Ranges are the world's to check.
+/// False when a field has a value that the type of the field cannot hold (refuse_body). Ranges are
+/// the world's to check.
 static bool get_body(replay *r, carom_body_def *def)
 {
 	*def = carom_default_body_def();
@@ -475,7 +479,8 @@ static carom_result get_part_pose(replay *r, const cr_body *body, carom_pose *po
 	return judge(r, cr_check_pose(r->context, &checked, "carom_world_set_pose", "pose", &checked));
 }
 
-/// The motion of a body that was pending when the recording began. Before version 3 that was nothing.
+/// The motion of a body that was pending when the recording began. Before version 3 that was
+/// nothing.
 static carom_result replay_motion(replay *r, int32_t index, carom_body_id id)
 {
 	if (r->version < 3)
@@ -522,8 +527,8 @@ static carom_result get_slot(replay *r, int32_t index, uint32_t *kind)
 	return CAROM_SUCCESS;
 }
 
-/// Fill the numbers of one body, or one that is free: by adding the body when these are the only free ones. *index: the next
-/// one.
+/// Fill the numbers of one body, or one that is free: by adding the body when these are the only
+/// free ones. *index: the next one.
 static carom_result replay_slot(replay *r, int32_t *index)
 {
 	carom_world *world = r->world;
@@ -540,7 +545,8 @@ static carom_result replay_slot(replay *r, int32_t *index)
 	const int32_t count = def.part_count > 1 ? def.part_count : 1;
 	if (count > world->bodies.count - first)
 		return damaged(r, "a body with more parts than there are numbers");
-	// So that its numbers are found: of one part in one list, of more in the other, which has room for one.
+	// So that its numbers are found: of one part in one list, of more in the other, which has room
+	// for one.
 	world->free_bodies.count = world->free_ranges.count = 0;
 	cr_free_numbers(world, first, count);
 	carom_body_id id;
@@ -560,8 +566,8 @@ static carom_result replay_slot(replay *r, int32_t *index)
 	return result;
 }
 
-/// Note a number that is to be used again. moved marks numbers not noted yet: every slot of the new world was set to it.
-/// Returns whether it was free.
+/// Note a number that is to be used again. moved marks numbers not noted yet: every slot of the new
+/// world was set to it. Returns whether it was free.
 static bool note_free(carom_world *world, int64_t index)
 {
 	if (index >= world->bodies.count || world->bodies.data[index].alive || !world->bodies.data[index].moved)

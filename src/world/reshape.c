@@ -1,8 +1,8 @@
 /// Another shape for a body, or other parts, while it lives.
 ///
-/// All that may fail is made beside the body and then exchanged: on failure nothing has changed. The memory that pairs
-/// have of the old shape is dropped by the next step (cr_body.reshaped); results stay, so that pairs go on.
-/// Cost: O(parts), and that of making a shape.
+/// All that may fail is made beside the body and then exchanged: on failure nothing has changed.
+/// The memory that pairs have of the old shape is dropped by the next step (cr_body.reshaped);
+/// results stay, so that pairs go on. Cost: O(parts), and that of making a shape.
 
 #include "world/world.h"
 

@@ -28,8 +28,8 @@ static int32_t grid_resolution_of(const carom_mesh *mesh)
 	return most < 1024 ? most : 1024;
 }
 
-/// Write the scaled vertices of a mesh as the type that it has: doubles where it keeps them. Returns the first vertex that ends beyond
-/// the limit, or -1.
+/// Write the scaled vertices of a mesh as the type that it has: doubles where it keeps them.
+/// Returns the first vertex that ends beyond the limit, or -1.
 static int32_t scale_vertices(const carom_mesh *mesh, const double scale[3], void *to)
 {
 	const int64_t count = 3 * (int64_t)mesh->topology.vertex_count;

@@ -80,8 +80,9 @@ carom_result cr_check_pose(
 	return CAROM_SUCCESS;
 }
 
-/// Samples on the faces of a box: a grid of points on each, with the face's own normal. A corner casts one ray along each of
-/// its three faces, and the shortest tells the way out; a ray along the diagonal would tell sqrt(3) times the depth.
+/// Samples on the faces of a box: a grid of points on each, with the face's own normal. A corner
+/// casts one ray along each of its three faces, and the shortest tells the way out; a ray along the
+/// diagonal would tell sqrt(3) times the depth.
 static void sample_box(const double half[3], float *points, float *normals, int32_t *numbers)
 {
 	int32_t n = 0;

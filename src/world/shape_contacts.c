@@ -1,6 +1,6 @@
-/// See shape_contacts.h. A pipeline lives for one call: its stages are those of a world, so contacts
-/// are too. Pairs remember nothing, and everything runs on the calling thread, so that calls on many
-/// threads do not wait for each other.
+/// See shape_contacts.h. A pipeline lives for one call: its stages are those of a world, so
+/// contacts are too. Pairs remember nothing, and everything runs on the calling thread, so that
+/// calls on many threads do not wait for each other.
 
 #include "world/shape_contacts.h"
 #include "carom/collide.h"
@@ -8,9 +8,10 @@
 enum {
 	QUERY_CATEGORY = 1,
 	OTHER_CATEGORY = 2,
-	// Bytes of one block that a call cuts its memory from. Two dozen blocks took nearly as long as the
-	// contacts of two cubes of 12 triangles (carom_pair_peers). A third each is for the lists of the stages, for the walk over two
-	// trees (pair_kernels.c), and for the block by which its arena grows behind that.
+	// Bytes of one block that a call cuts its memory from. Two dozen blocks took nearly as long as
+	// the contacts of two cubes of 12 triangles (carom_pair_peers). A third each is for the lists
+	// of the stages, for the walk over two trees (pair_kernels.c), and for the block by which its
+	// arena grows behind that.
 	ROOM = 176 * 1024,
 };
 
@@ -64,7 +65,8 @@ static carom_result make_mesh(void *user, cr_body *body)
 	return cr_make_box_mesh(&q->memory, q->box_meshes, &body->shape);
 }
 
-/// Must the shape of a body be given up? The query's own, and a copy of a world's where its mesh was made here.
+/// Must the shape of a body be given up? The query's own, and a copy of a world's where its mesh
+/// was made here.
 static bool is_owner(const cr_contact_query *q, int32_t body)
 {
 	const carom_mesh *mesh = q->bodies[body].shape.mesh;
@@ -95,7 +97,8 @@ carom_result cr_find_contacts(cr_contact_query *q, const cr_settings *settings)
 	own.world.pair_filter = NULL;
 	own.lab.tools = NULL;
 	own.lab.worker_groups = 0;
-	cr_pipeline *pipeline = cr_alloc(&q->memory, sizeof *pipeline); // not on the stack: see CAROM_STACK_BYTES
+	// not on the stack: see CAROM_STACK_BYTES
+	cr_pipeline *pipeline = cr_alloc(&q->memory, sizeof *pipeline);
 	if (!pipeline)
 		return cr_fail_memory(&q->memory, "the contacts of a shape");
 	const carom_result result = run_pipeline(q, pipeline, &own);

@@ -26,13 +26,14 @@ carom_result cr_begin_contacts(cr_contact_query *query, carom_context *context, 
 void cr_add_contact_shape(cr_contact_query *query, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind);
 /// Adds a copy of a body of a world, which stays as it is.
 void cr_add_contact_body(cr_contact_query *query, const cr_body *body);
-/// Finds the contacts of the first body with the others, into results. Body numbers in them count from
-/// 1 in the order in which bodies were added.
+/// Finds the contacts of the first body with the others, into results. Body numbers in them count
+/// from 1 in the order in which bodies were added.
 carom_result cr_find_contacts(cr_contact_query *query, const cr_settings *settings);
 /// Gives everything back.
 void cr_end_contacts(cr_contact_query *query);
 
-/// Are the oriented boxes of two shapes farther apart than margin, so that these do not meet within it? Takes no memory.
+/// Are the oriented boxes of two shapes farther apart than margin, so that these do not meet within
+/// it? Takes no memory.
 bool cr_shapes_are_far(const carom_shape *const shapes[2], const carom_pose poses[2], double margin);
 
 #endif

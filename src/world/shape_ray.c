@@ -1,5 +1,6 @@
-/// Rays and nearest points of one shape at a pose, without a world, singly and in batches: a body is made of the shape for the
-/// length of the call, and asked as the queries over a world ask theirs.
+/// Rays and nearest points of one shape at a pose, without a world, singly and in batches: a body
+/// is made of the shape for the length of the call, and asked as the queries over a world ask
+/// theirs.
 #include "frame/shape_table.h"
 #include "world/batch_loop.h"
 #include "world/body_query.h"

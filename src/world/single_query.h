@@ -13,7 +13,8 @@ typedef CR_ARRAY(carom_ray_hit) cr_hit_list;
 /// Contacts, likewise.
 typedef CR_ARRAY(carom_contact) cr_contact_list;
 
-/// May a query start at p? Farther away squares of distances leave the range of double, and nothing is told from anything long before.
+/// May a query start at p? Farther away squares of distances leave the range of double, and nothing
+/// is told from anything long before.
 carom_result cr_check_position(carom_context *context, v3d p, const char *function, const char *field);
 /// Checks a ray. The taken one's direction is in range; its t counts in scale of the caller's.
 carom_result cr_take_ray(carom_context *context, const carom_ray *ray, const char *function, cr_query_ray *taken, double *scale);

@@ -1,11 +1,12 @@
 /// Snapshots: all of a world that its next steps depend on, and the content of its views.
 ///
-/// Saving copies flat arrays: bodies, places of vertices, results, and the memory of pairs, whose lists go
-/// into one block. Restoring first makes all that may fail, beside the world's own data, and then only copies.
-/// Nothing is kept of the broad phase, of the scene of impacts and of the queries' tree, since the results do not
-/// depend on them: restored bodies count as moved, which brings them up to date.
-/// Cost of both: O(bodies + vertices of deforming bodies + results + lists of pairs), and no allocation once the
-/// arrays are long enough.
+/// Saving copies flat arrays: bodies, places of vertices, results, and the memory of pairs, whose
+/// lists go into one block. Restoring first makes all that may fail, beside the world's own data,
+/// and then only copies. Nothing is kept of the broad phase, of the scene of impacts and of the
+/// queries' tree, since the results do not depend on them: restored bodies count as moved, which
+/// brings them up to date.
+/// Cost of both: O(bodies + vertices of deforming bodies + results + lists of pairs), and no
+/// allocation once the arrays are long enough.
 
 #include "world/snapshot.h"
 #include "frame/shape_table.h"
@@ -18,7 +19,8 @@ static const char *const what = "a snapshot";
 
 static bool is_deforming(const cr_body *body) { return body->kind == CAROM_DEFORMABLE || body->kind == CAROM_CLOTH; }
 
-/// Make room in the first array for the content of the second; false: out of memory, nothing has changed.
+/// Make room in the first array for the content of the second; false: out of memory, nothing has
+/// changed.
 #define RESERVE_LIKE(context, to, from) cr_array_reserve((context), (to), (from)->count)
 /// Copy into room that there is.
 #define COPY_ARRAY(to, from) \
@@ -235,14 +237,15 @@ static cr_body *body_at(const carom_world *world, int64_t index)
 	return index < world->bodies.count ? &world->bodies.data[index] : NULL;
 }
 
-/// Are the meshes of two shapes of one type the same one? That of a box follows from its size, and is made when it is needed.
+/// Are the meshes of two shapes of one type the same one? That of a box follows from its size, and
+/// is made when it is needed.
 static bool has_mesh_of(const cr_shape *now, const cr_shape *saved)
 {
 	return !cr_has_mesh(&saved->def) || now->mesh == saved->mesh;
 }
 
-/// Is the body that the world has under a number still the one that was saved? Another may have got its id after an earlier
-/// restore.
+/// Is the body that the world has under a number still the one that was saved? Another may have got
+/// its id after an earlier restore.
 static bool is_kept(const cr_body *now, const cr_body *saved)
 {
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
@@ -347,7 +350,8 @@ static void restore_bodies(carom_world *world, carom_snapshot *s)
 
 // ---- Impacts ----
 
-/// Are the meshes of the scene of impacts still those of the bodies that are to be restored? Ids alone do not tell.
+/// Are the meshes of the scene of impacts still those of the bodies that are to be restored? Ids
+/// alone do not tell.
 static bool is_scene_kept(const carom_world *world, const carom_snapshot *s)
 {
 	const cr_members *members = &world->impacts.members;

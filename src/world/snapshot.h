@@ -1,4 +1,5 @@
-/// Snapshots of a world (carom_snapshot): snapshot.c fills them and puts them back, snapshot_compare.c reads them.
+/// Snapshots of a world (carom_snapshot): snapshot.c fills them and puts them back,
+/// snapshot_compare.c reads them.
 #ifndef CR_WORLD_SNAPSHOT_H
 #define CR_WORLD_SNAPSHOT_H
 
@@ -17,7 +18,8 @@ struct carom_snapshot {
 	CR_ARRAY(cr_range) free_ranges;
 	int32_t body_count;
 	int32_t shape_count;
-	CR_ARRAY(double) places; // of bodies in order: of deforming ones begin, then end; of those with parts the pose
+	// of bodies in order: of deforming ones begin, then end; of those with parts the pose
+	CR_ARRAY(double) places;
 	cr_results results;
 	CR_ARRAY(carom_impact) impacts;
 	int64_t earliest;
@@ -26,8 +28,9 @@ struct carom_snapshot {
 	carom_stats stats;
 	_Alignas(16) unsigned char lab[CR_LAB_BYTES]; // the beginning of the laboratory's state
 	cr_pair_list pairs;                           // that remember something
-	CR_ARRAY(cr_pair_memory) memories;            // [pairs]; where their lists begin is set during carom_world_restore alone
-	CR_ARRAY(uint8_t) lists;                      // of the memories, one after the other
+	// [pairs]; where their lists begin is set during carom_world_restore alone
+	CR_ARRAY(cr_pair_memory) memories;
+	CR_ARRAY(uint8_t) lists; // of the memories, one after the other
 };
 
 /// Empty all snapshots of a world that is being destroyed: they hold references to its meshes.

@@ -1,10 +1,11 @@
-/// Do two snapshots say the same? For peers that simulate in step: a hash to exchange, and the first difference where hashes
-/// differ.
+/// Do two snapshots say the same? For peers that simulate in step: a hash to exchange, and the
+/// first difference where hashes differ.
 ///
-/// Each list of a snapshot has records, and each record is a row of words, 64 bits each, under fixed names. A hash folds all
-/// words; a comparison looks for the first word that differs. Both read a record through one function, so they agree on the
-/// words that count. Meshes and numbers of the user (user data, pair data) are not read: both may be pointers, which differ
-/// between programs. Cost: O(bodies + vertices of deforming bodies + results), no allocation.
+/// Each list of a snapshot has records, and each record is a row of words, 64 bits each, under
+/// fixed names. A hash folds all words; a comparison looks for the first word that differs. Both
+/// read a record through one function, so they agree on the words that count. Meshes and numbers of
+/// the user (user data, pair data) are not read: both may be pointers, which differ between
+/// programs. Cost: O(bodies + vertices of deforming bodies + results), no allocation.
 
 #include "world/snapshot.h"
 #include "base/hash.h"
@@ -307,8 +308,8 @@ static int find_word(const list_kind *kind, const carom_snapshot *a, const carom
 	return k;
 }
 
-/// Finds the first difference between two lists. Of lists that agree as far as both go the longer one differs in its next
-/// record.
+/// Finds the first difference between two lists. Of lists that agree as far as both go the longer
+/// one differs in its next record.
 static bool find_difference(
 	const list_kind *kind, const carom_snapshot *a, const carom_snapshot *b, carom_snapshot_difference *difference)
 {

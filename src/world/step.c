@@ -1,4 +1,5 @@
-/// One step: run the pipeline, merge into the spare set of results, find impacts, and only then make all of it current.
+/// One step: run the pipeline, merge into the spare set of results, find impacts, and only then
+/// make all of it current.
 
 #include "base/time.h"
 #include "world/world.h"

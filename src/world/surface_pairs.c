@@ -1,12 +1,12 @@
-/// Pairs of triangles that intersect, within one mesh or between two (carom/mesh_query.h), decided on
-/// the coordinates as they were given: doubles where the caller gave doubles that a float does not
-/// hold.
+/// Pairs of triangles that intersect, within one mesh or between two (carom/mesh_query.h), decided
+/// on the coordinates as they were given: doubles where the caller gave doubles that a float does
+/// not hold.
 ///
-/// The trees of a mesh are over rounded vertices, and leave out triangles that rounding made flat. So a mesh
-/// with doubles, and two meshes at poses, get a tree of their own for the call: boxes of the
-/// triangles as given, rounded outward to float. Each triangle walks it, and triangles that its box meets
-/// go to the exact test. Of two meshes only triangles that meet the box around the other take part.
-/// O((n + k) log n) time for k pairs, about 100 bytes a triangle.
+/// The trees of a mesh are over rounded vertices, and leave out triangles that rounding made flat.
+/// So a mesh with doubles, and two meshes at poses, get a tree of their own for the call: boxes of
+/// the triangles as given, rounded outward to float. Each triangle walks it, and triangles that its
+/// box meets go to the exact test. Of two meshes only triangles that meet the box around the other
+/// take part. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
 #include "base/array.h"
 #include "base/radix.h"
 #include "carom/mesh_query.h"
@@ -71,7 +71,8 @@ static void bound_triangles(surface *s)
 	}
 }
 
-/// The surface of a mesh at its place in the other's frame. False when out of memory; close_surface in any case.
+/// The surface of a mesh at its place in the other's frame. False when out of memory; close_surface
+/// in any case.
 static bool open_surface(carom_context *context, const carom_mesh *mesh, const m3d *rotation, v3d position, surface *s)
 {
 	const cr_topology *t = &mesh->topology;

@@ -28,9 +28,10 @@ struct carom_world {
 	carom_context *context; // the user's
 	carom_context memory;   // child of it that counts and limits the memory of this world
 	carom_world_def def;
-	CR_ARRAY(cr_body) bodies;              // parts of bodies, by number; see alive
-	CR_ARRAY(int32_t) free_bodies;         // numbers of bodies of one part to use again, last first
-	CR_ARRAY(cr_range) free_ranges;        // those of bodies of more: by number, none next to another
+	CR_ARRAY(cr_body) bodies;      // parts of bodies, by number; see alive
+	CR_ARRAY(int32_t) free_bodies; // numbers of bodies of one part to use again, last first
+	// those of bodies of more: by number, none next to another
+	CR_ARRAY(cr_range) free_ranges;
 	int32_t body_count;                    // alive
 	int32_t shape_count;                   // parts alive
 	cr_box_mesh box_meshes[CR_BOX_MESHES]; // by a hash of the half extents: the last of each
@@ -54,27 +55,33 @@ carom_body_def cr_def_of_body(const cr_body *body);
 /// The pose of a body.
 static inline const carom_pose *cr_pose_of(const cr_body *body) { return body->compound ? &body->compound->pose : &body->pose; }
 
-/// Allocations that memory_budget has refused so far: to be asked at the beginning of a call that may fail. Any thread.
+/// Allocations that memory_budget has refused so far: to be asked at the beginning of a call that
+/// may fail. Any thread.
 unsigned cr_count_refusals(const carom_world *world);
-/// CAROM_OVER_BUDGET with its text where memory ran out and memory_budget has refused more than that; else result. Any thread.
+/// CAROM_OVER_BUDGET with its text where memory ran out and memory_budget has refused more than
+/// that; else result. Any thread.
 carom_result cr_explain_failure(const carom_world *world, const char *function, unsigned refusals, carom_result result);
 
-/// Drop the memory of pairs and the state of predictions of room, as if no step had been made: the next step works
-/// everything out in full. To be called when a step failed and when a recording begins: a replay has no memory from before.
-/// Results stay.
+/// Drop the memory of pairs and the state of predictions of room, as if no step had been made: the
+/// next step works everything out in full. To be called when a step failed and when a recording
+/// begins: a replay has no memory from before. Results stay.
 void cr_world_forget(carom_world *world);
 
-/// The verdict of the user's filter on the bodies of two parts, a < b; a refusal is recorded. There is a filter. Any thread.
+/// The verdict of the user's filter on the bodies of two parts, a < b; a refusal is recorded. There
+/// is a filter. Any thread.
 bool cr_ask_pair_filter(carom_world *world, int32_t a, int32_t b);
 
-/// Check the shape of a body of a kind, and the parts of a definition; the text names the function and the field.
+/// Check the shape of a body of a kind, and the parts of a definition; the text names the function
+/// and the field.
 carom_result cr_check_body_shape(carom_context *context, const carom_shape *shape, carom_body_kind kind, const char *function);
 /// Check the further conditions of a deforming body, whose shape is checked.
 carom_result cr_check_deforming(carom_context *context, const carom_body_def *def, const char *function);
 carom_result cr_check_parts(carom_context *context, const carom_body_def *def, const char *function);
-/// Derive the shape of a part and show it to the laboratory, unless the body deforms. On failure nothing is left.
+/// Derive the shape of a part and show it to the laboratory, unless the body deforms. On failure
+/// nothing is left.
 carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool deforming, cr_shape *shape);
-/// Give a box of a world its mesh, and show it to the laboratory (a cr_mesh_maker_fn). user: the carom_world.
+/// Give a box of a world its mesh, and show it to the laboratory (a cr_mesh_maker_fn). user: the
+/// carom_world.
 carom_result cr_make_body_mesh(void *user, cr_body *body);
 /// Give up a shape of a rigid body that cr_init_body_shape made.
 void cr_drop_body_shape(carom_world *world, cr_shape *shape);
@@ -89,8 +96,8 @@ carom_result cr_check_pose(
 
 /// Derive a shape: takes a reference to its mesh. A box has none until cr_make_box_mesh.
 void cr_shape_init(const carom_shape *def, cr_shape *shape);
-/// Give a box its mesh: that of an equal box (box_meshes [CR_BOX_MESHES]), or a new one, for which memory pays and which stays
-/// there for further boxes. On failure the shape has none.
+/// Give a box its mesh: that of an equal box (box_meshes [CR_BOX_MESHES]), or a new one, for which
+/// memory pays and which stays there for further boxes. On failure the shape has none.
 carom_result cr_make_box_mesh(carom_context *memory, cr_box_mesh *box_meshes, cr_shape *shape);
 /// Give up the references of kept meshes of boxes.
 void cr_release_box_meshes(cr_box_mesh *box_meshes);

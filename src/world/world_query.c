@@ -1,5 +1,6 @@
-/// User queries over a world: check the arguments, search the tree over bodies, ask each body that the filter lets through.
-/// Everything here takes a const world and may run on many threads at once.
+/// User queries over a world: check the arguments, search the tree over bodies, ask each body that
+/// the filter lets through. Everything here takes a const world and may run on many threads at
+/// once.
 #include "frame/shape_table.h"
 #include "geom/volume.h"
 #include "world/body_query.h"
@@ -7,7 +8,8 @@
 #include "world/single_query.h"
 #include "world/world_query.h"
 
-// Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves the range of double.
+// Directions beyond 2^±100 are scaled to the middle, so that no product of their components leaves
+// the range of double.
 static const double LARGE_DIRECTION = 0x1p100;
 
 carom_query_filter carom_default_query_filter(void)
@@ -238,7 +240,8 @@ static void sift_down(carom_ray_hit *hits, int64_t at, int64_t count)
 	hits[at] = moving;
 }
 
-/// Heap sort: in place, and no two hits are equal but the crossings of one volume at one t, which are alike.
+/// Heap sort: in place, and no two hits are equal but the crossings of one volume at one t, which
+/// are alike.
 static void sort_hits(carom_ray_hit *hits, int64_t count)
 {
 	for (int64_t i = count / 2 - 1; i >= 0; i--)
@@ -413,8 +416,8 @@ static double reach_of(const cr_body *body)
 	return 1.25 * sum;
 }
 
-/// The query's box as a shape at a pose, cut to the reach of the body: as centre and half extents a box of any size would lose
-/// the side that is near. False when they are apart.
+/// The query's box as a shape at a pose, cut to the reach of the body: as centre and half extents a
+/// box of any size would lose the side that is near. False when they are apart.
 static bool cut_box(const cr_overlap_search *s, const cr_body *body, carom_shape *shape, carom_pose *pose)
 {
 	*shape = (carom_shape){ .type = CAROM_BOX };
@@ -684,7 +687,8 @@ static cr_mover resting_mover(const cast_search *s, const cr_body *body, cr_conv
 {
 	cr_mover mover = cr_mover_of(&body->shape.def, convex);
 	const carom_pose pose = { v3d_sub(body->pose.position, s->origin), body->pose.orientation };
-	mover.motion = cr_motion_between(&pose, &pose); // as carom_time_of_impact has it, to the last bit
+	// as carom_time_of_impact has it, to the last bit
+	mover.motion = cr_motion_between(&pose, &pose);
 	return mover;
 }
 

@@ -1,5 +1,6 @@
-/// The tree over bodies that user queries walk. It is made at the first query after a change of the world, behind a const world
-/// and under a lock, so that queries may come from many threads at once.
+/// The tree over bodies that user queries walk. It is made at the first query after a change of the
+/// world, behind a const world and under a lock, so that queries may come from many threads at
+/// once.
 #ifndef CR_WORLD_WORLD_QUERY_H
 #define CR_WORLD_WORLD_QUERY_H
 

@@ -42,7 +42,8 @@ typedef struct ccd_run {
 	cJSON *warnings;
 } ccd_run;
 
-/// Words for the choices, in the order of carom_sweep_method, carom_sweep_volume, carom_sweep_build and carom_sweep_test.
+/// Words for the choices, in the order of carom_sweep_method, carom_sweep_volume, carom_sweep_build
+/// and carom_sweep_test.
 extern const char *const ccd_method_words[];
 extern const char *const ccd_volume_words[];
 extern const char *const ccd_build_words[];
@@ -51,7 +52,8 @@ extern const char *const ccd_test_words[];
 /// "vf" or "ee".
 const char *ccd_kind_word(carom_sweep_kind kind);
 
-/// Print a run of at least one step on stdout, as one JSON object or as text. EXIT_DONE, or EXIT_FAILED after a message.
+/// Print a run of at least one step on stdout, as one JSON object or as text. EXIT_DONE, or
+/// EXIT_FAILED after a message.
 int ccd_print_json(const ccd_options *o, const ccd_run *run);
 int ccd_print_text(const ccd_options *o, const ccd_run *run);
 

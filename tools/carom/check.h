@@ -20,7 +20,8 @@ typedef struct check_options {
 	const char *contacts, *pairs;
 } check_options;
 
-/// A mesh as the file has it, and as the library has it: about its middle where there are two, else as it is.
+/// A mesh as the file has it, and as the library has it: about its middle where there are two, else
+/// as it is.
 typedef struct check_mesh {
 	sim_mesh source;
 	carom_mesh *mesh;

@@ -1,7 +1,7 @@
 // `carom check A B`: do two meshes collide; where, how deep, or how far apart?
 //
-// Whether they do is decided by the numbers of the files. Contacts and distances are measured on floats about the
-// middle of each mesh.
+// Whether they do is decided by the numbers of the files. Contacts and distances are measured on
+// floats about the middle of each mesh.
 #include "check.h"
 
 #include "carom/carom.h"
@@ -157,8 +157,8 @@ static int compare_with_oracle(
 	return status;
 }
 
-/// Do the surfaces intersect, or does one mesh lie in the other? By the numbers of the files, exactly once B is
-/// placed.
+/// Do the surfaces intersect, or does one mesh lie in the other? By the numbers of the files,
+/// exactly once B is placed.
 static int decide(
 	const check_options *o, carom_context *context, const check_mesh meshes[2], const sim_mesh *placed, pair_answer *a)
 {

@@ -200,7 +200,8 @@ static void print_machine(const bench *b, const machine *m, FILE *file)
 		b->quick ? "quick: small scenes, the figures are not to be quoted" : "least of the repeats, settings in turns");
 }
 
-/// Write NAME.md: the tables of a bench as a page for docs/measured, with the command, version, day and machine.
+/// Write NAME.md: the tables of a bench as a page for docs/measured, with the command, version, day
+/// and machine.
 static int write_page(const bench *b, const machine *m, const bench_entry *entry, const bench_report *report)
 {
 	char path[SIM_PATH_MAX], day[16];

@@ -1,4 +1,5 @@
-// `carom ccd`: swept impacts between consecutive frames of a deforming mesh, and how long finding them takes.
+// `carom ccd`: swept impacts between consecutive frames of a deforming mesh, and how long finding
+// them takes.
 #include "ccd.h"
 #include "commands.h"
 #include "progress.h"
@@ -81,7 +82,8 @@ static int parse(ccd_options *o, int argc, char **argv)
 
 // ---- Searching ----
 
-/// The step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014).
+/// The step of splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators,
+/// 2014).
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	uint64_t z = (hash ^ value) + 0x9e3779b97f4a7c15u;
@@ -168,7 +170,8 @@ static bool add_mesh(carom_sweep *sweep, const frames *f)
 	return carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS;
 }
 
-/// The frame read last, so that it can be compared with the next one. Its faces are those of all frames.
+/// The frame read last, so that it can be compared with the next one. Its faces are those of all
+/// frames.
 static bool keep_frame(const frames *f, sim_mesh *kept)
 {
 	const size_t values = 3 * (size_t)f->mesh.vertex_count;

@@ -66,8 +66,9 @@ static int check_use(check_options *o)
 	return OPTIONS_GO_ON;
 }
 
-/// The mesh from its file. One of two is made about the middle of its doubles: floats, which contacts are measured on, hold
-/// them best there. One alone is made of the numbers as they are, for its intersections are decided by them.
+/// The mesh from its file. One of two is made about the middle of its doubles: floats, which
+/// contacts are measured on, hold them best there. One alone is made of the numbers as they are,
+/// for its intersections are decided by them.
 static bool load(const check_options *o, carom_context *context, int i, cJSON *warnings, check_mesh *mesh)
 {
 	const mesh_input input = { .path = o->path[i],

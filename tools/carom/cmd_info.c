@@ -79,7 +79,8 @@ typedef struct mesh_facts {
 	size_t baked_bytes; ///< 0: it was not baked
 	const char *sides;
 	bool hull;
-	int32_t materials; ///< different numbers of triangles, 0 among them where some have none; 0: no triangle has one
+	/// different numbers of triangles, 0 among them where some have none; 0: no triangle has one
+	int32_t materials;
 	carom_mesh_report report;
 	bool made; ///< the tree is there
 	carom_tree_info tree;

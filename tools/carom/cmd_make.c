@@ -1,4 +1,5 @@
-// `carom make`: the project's own closed concave meshes of a wanted size. `carom make spheres` is in make_spheres.c.
+// `carom make`: the project's own closed concave meshes of a wanted size. `carom make spheres` is
+// in make_spheres.c.
 #include "commands.h"
 #include "make_spheres.h"
 #include "options.h"

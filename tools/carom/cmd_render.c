@@ -44,8 +44,8 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/// The place of the frame number in a name like picture%04d.png: begin at the '%', *end behind the 'd', *digits as wanted. NULL
-/// when the name has no such place, or a second '%'.
+/// The place of the frame number in a name like picture%04d.png: begin at the '%', *end behind the
+/// 'd', *digits as wanted. NULL when the name has no such place, or a second '%'.
 static const char *find_number(const char *name, const char **end, int *digits)
 {
 	const char *begin = strchr(name, '%');
@@ -192,8 +192,8 @@ static void unite(carom_aabb *box, const carom_aabb *with)
 	box->upper = (carom_vec3){ fmax(u.x, with->upper.x), fmax(u.y, with->upper.y), fmax(u.z, with->upper.z) };
 }
 
-/// The box of the bodies that move (of all bodies when none does) over the frames that are drawn; of many frames a few dozen
-/// say enough.
+/// The box of the bodies that move (of all bodies when none does) over the frames that are drawn;
+/// of many frames a few dozen say enough.
 static int find_box(const render_settings *settings, render_state *state, carom_aabb *box)
 {
 	playback *play = &state->play;

@@ -1,5 +1,6 @@
-// `carom replay`: detection alone over recorded poses. Each step puts the bodies where the recording has them and finds all
-// contacts; the milliseconds are those that the library itself reports for its stages.
+// `carom replay`: detection alone over recorded poses. Each step puts the bodies where the
+// recording has them and finds all contacts; the milliseconds are those that the library itself
+// reports for its stages.
 #include "commands.h"
 #include "mesh_input.h"
 #include "motion.h"
@@ -351,7 +352,8 @@ static int measure(replay *r)
 	return (r->options.json ? print_json : print_text)(r);
 }
 
-/// A stream of library calls is run by the library itself, which compares its results with the recorded ones.
+/// A stream of library calls is run by the library itself, which compares its results with the
+/// recorded ones.
 static bool read_calls(void *bytes, size_t count, void *user) { return fread(bytes, 1, count, user) == count; }
 
 static int replay_calls(replay *r)

@@ -1,5 +1,6 @@
 /// @file commands.h
-/// The sub-commands. Each takes its own words (argv[0] is its name) and returns the exit code of the process.
+/// The sub-commands. Each takes its own words (argv[0] is its name) and returns the exit code of
+/// the process.
 #ifndef CAROM_TOOL_COMMANDS_H
 #define CAROM_TOOL_COMMANDS_H
 

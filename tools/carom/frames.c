@@ -60,7 +60,8 @@ static bool corners_are_in_range(const sim_mesh *mesh, const char *path)
 	return true;
 }
 
-/// Impacts between frames have a meaning only where a vertex number is the same point of the same surface in both.
+/// Impacts between frames have a meaning only where a vertex number is the same point of the same
+/// surface in both.
 static bool faces_are_same(const frames *f, const sim_mesh *next)
 {
 	const sim_mesh *mesh = &f->mesh;

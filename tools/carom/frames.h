@@ -1,5 +1,6 @@
 /// @file frames.h
-/// The frames of a deforming mesh, read one after another: a mesh file for each, or one mesh file and a file of positions.
+/// The frames of a deforming mesh, read one after another: a mesh file for each, or one mesh file
+/// and a file of positions.
 #ifndef CAROM_TOOL_FRAMES_H
 #define CAROM_TOOL_FRAMES_H
 
@@ -10,14 +11,14 @@
 
 /// Where frames come from. The texts stay the caller's.
 typedef struct frames_source {
-	/// Mesh files, frame 0 first; or, with a mesh, the one file of positions: for each frame x, y, z of all vertices as
-	/// little-endian floats or doubles (sequence_type), and nothing else.
+	/// Mesh files, frame 0 first; or, with a mesh, the one file of positions: for each frame x, y,
+	/// z of all vertices as little-endian floats or doubles (sequence_type), and nothing else.
 	const char **paths;
 	int path_count;
 	const char *mesh;   ///< file with the faces of all frames, or NULL
 	option_range range; ///< the frames to read; { 0, INT64_MAX }: all
-	/// SCALAR_FLOAT32 rounds mesh files to float. Positions are floats, or doubles by SCALAR_FLOAT64 or
-	/// by a name that ends in .f64.
+	/// SCALAR_FLOAT32 rounds mesh files to float. Positions are floats, or doubles by
+	/// SCALAR_FLOAT64 or by a name that ends in .f64.
 	int scalar;
 } frames_source;
 
@@ -32,9 +33,10 @@ typedef struct frames {
 	FILE *positions;
 } frames;
 
-/// Open the source and read the first frame. Every frame must have the vertices and faces of the first, coordinates that are
-/// finite and at most CAROM_MAX_COORDINATE, and corners in range. False after an error message that names the file, and the frame if
-/// the file holds several; nothing needs closing then.
+/// Open the source and read the first frame. Every frame must have the vertices and faces of the
+/// first, coordinates that are finite and at most CAROM_MAX_COORDINATE, and corners in range. False
+/// after an error message that names the file, and the frame if the file holds several; nothing
+/// needs closing then.
 bool frames_open(frames *f, const frames_source *source);
 
 /// Read the next frame; there must be one. False after an error message.

@@ -58,7 +58,8 @@ static int unknown_command(const char *word)
 
 int main(int argc, char **argv)
 {
-	signal(SIGXFSZ, SIG_IGN); // a file that would get too large is a write that fails, with a message
+	// a file that would get too large is a write that fails, with a message
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2)
 		return options_misuse(NULL, "a command is missing");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -1,5 +1,6 @@
 /// @file mesh_input.h
-/// A mesh that the user named: from the file to the library, with words for whatever is wrong with it.
+/// A mesh that the user named: from the file to the library, with words for whatever is wrong with
+/// it.
 #ifndef CAROM_TOOL_MESH_INPUT_H
 #define CAROM_TOOL_MESH_INPUT_H
 
@@ -23,16 +24,18 @@ typedef struct mesh_input {
 	double scale;        ///< factor of all coordinates
 	bool weld;           ///< make vertices at equal positions one
 	int grid_resolution; ///< -1: the library's default
-	/// NULL, or where the middle of a mesh with doubles goes (else 0 0 0): the library's mesh is the one about
-	/// it, so that floats hold it as well as they can. Rounding is then no finding.
+	/// NULL, or where the middle of a mesh with doubles goes (else 0 0 0): the library's mesh is
+	/// the one about it, so that floats hold it as well as they can. Rounding is then no finding.
 	double *middle;
-	bool by_doubles; ///< the caller asks only questions that the doubles decide: rounding is no finding
+	/// the caller asks only questions that the doubles decide: rounding is no finding
+	bool by_doubles;
 	cJSON *warnings; ///< array that gets a text for each warning, or NULL
 } mesh_input;
 
-/// Load a file, check it and build its trees. Faults that the library can bear but a user should know of (open borders,
-/// triangles that are left out, ...) is one warning on stderr and in input->warnings. NULL after an error message. source,
-/// unless NULL, gets the mesh as it was read (about no middle), to be freed with sim_mesh_free.
+/// Load a file, check it and build its trees. Faults that the library can bear but a user should
+/// know of (open borders, triangles that are left out, ...) is one warning on stderr and in
+/// input->warnings. NULL after an error message. source, unless NULL, gets the mesh as it was read
+/// (about no middle), to be freed with sim_mesh_free.
 carom_mesh *mesh_input_load(carom_context *context, const mesh_input *input, sim_mesh *source);
 
 /// A coordinate of a vertex, as the file has it.
@@ -44,11 +47,13 @@ const char *mesh_input_scalar(const sim_mesh *mesh);
 /// Forget the doubles of a mesh; the vertices are then those rounded to float.
 void mesh_input_drop_doubles(sim_mesh *mesh);
 
-/// Warn on stderr, and in warnings, of faults of a moving mesh that bear on its impacts: triangles without
-/// area, repeated ones, vertices at the place of others. Whether it is closed does not matter.
+/// Warn on stderr, and in warnings, of faults of a moving mesh that bear on its impacts: triangles
+/// without area, repeated ones, vertices at the place of others. Whether it is closed does not
+/// matter.
 void mesh_input_warn_of_motion(carom_context *context, const char *path, const sim_mesh *mesh, cJSON *warnings);
 
-/// The findings of a report short of an error, as one clause after another; "" when the mesh is sound.
+/// The findings of a report short of an error, as one clause after another; "" when the mesh is
+/// sound.
 void mesh_input_findings(const carom_mesh_report *report, char *text, size_t size);
 
 #endif

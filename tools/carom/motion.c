@@ -161,7 +161,8 @@ void motion_close(motion *opened)
 	memset(opened, 0, sizeof *opened);
 }
 
-// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of them.
+// The worlds whose bodies are moved. They get the same calls, so a body has the same id in all of
+// them.
 typedef struct movers {
 	carom_world *const *worlds;
 	int count;
@@ -246,8 +247,8 @@ bool motion_apply(motion *opened, carom_world *const *worlds, int world_count, i
 	const movers m = { worlds, world_count };
 	if (!read_poses(s, frame) || (s->ground && !add_ground(s, m)))
 		return false;
-	// Bodies that are in the worlds are moved in runs, one call for each; those that were born in this frame are added. A body
-	// with parts is moved by the row of its first part.
+	// Bodies that are in the worlds are moved in runs, one call for each; those that were born in
+	// this frame are added. A body with parts is moved by the row of its first part.
 	int64_t first = 0;
 	for (int64_t i = 0; i <= s->row_count; i++) {
 		const bool known = i < s->row_count && s->ids[i].index1 != 0;

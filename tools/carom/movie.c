@@ -1,5 +1,5 @@
-// Movies through ffmpeg. No shell is involved: the arguments go to the program as they are, whatever characters a file name
-// has.
+// Movies through ffmpeg. No shell is involved: the arguments go to the program as they are,
+// whatever characters a file name has.
 #include "movie.h"
 
 #include "options.h"
@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Start ffmpeg with `input` as its standard input, and its output on our standard error. Returns an errno, 0 when it runs.
+/// Start ffmpeg with `input` as its standard input, and its output on our standard error. Returns
+/// an errno, 0 when it runs.
 static int start_ffmpeg(char *const arguments[], int input, pid_t *process)
 {
 	posix_spawn_file_actions_t actions;
@@ -76,7 +77,8 @@ int movie_open(movie *film, const char *path, int width, int height, double rate
 	snprintf(size, sizeof size, "%dx%d", width, height);
 	snprintf(frames, sizeof frames, "%.6g", rate);
 	snprintf(output, sizeof output, "file:%s", film->part);
-	// Players want even sizes and 4:2:0; the index goes to the front so that a browser can start before all has arrived.
+	// Players want even sizes and 4:2:0; the index goes to the front so that a browser can start
+	// before all has arrived.
 	char *const arguments[] = { "ffmpeg", "-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pixel_format",
 		"rgb24", "-video_size", size, "-framerate", frames, "-i", "pipe:0", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt",
 		"yuv420p", "-movflags", "+faststart", "-f", "mp4", output, NULL };

@@ -17,14 +17,17 @@ typedef struct movie {
 	struct sigaction old_sigpipe;
 } movie;
 
-/// Start ffmpeg for frames of width x height pixels, rate of them in a second. EXIT_DONE, or EXIT_FAILED after a message.
-/// While a movie is open SIGPIPE is ignored, so that an ffmpeg that ends early is an error and not our end.
+/// Start ffmpeg for frames of width x height pixels, rate of them in a second. EXIT_DONE, or
+/// EXIT_FAILED after a message. While a movie is open SIGPIPE is ignored, so that an ffmpeg that
+/// ends early is an error and not our end.
 int movie_open(movie *film, const char *path, int width, int height, double rate);
 
-/// Add a frame, of the size given before. EXIT_DONE, or EXIT_FAILED after a message; abandon the movie then.
+/// Add a frame, of the size given before. EXIT_DONE, or EXIT_FAILED after a message; abandon the
+/// movie then.
 int movie_add(movie *film, const sim_image *image);
 
-/// Finish the movie and give it its name. EXIT_DONE, or EXIT_FAILED after a message; nothing is open in both cases.
+/// Finish the movie and give it its name. EXIT_DONE, or EXIT_FAILED after a message; nothing is
+/// open in both cases.
 int movie_close(movie *film);
 
 /// End ffmpeg and remove the unfinished file. Nothing happens when no movie is open.

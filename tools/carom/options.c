@@ -1,5 +1,5 @@
-// The command line of one sub-command: a table-driven parser that can also print the help and name the nearest valid word
-// when something was mistyped.
+// The command line of one sub-command: a table-driven parser that can also print the help and name
+// the nearest valid word when something was mistyped.
 #include "options.h"
 
 #include "report.h"

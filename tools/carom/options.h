@@ -1,5 +1,6 @@
 /// @file options.h
-/// The command line of one sub-command, as a table: parsing, help text, and messages about mistakes.
+/// The command line of one sub-command, as a table: parsing, help text, and messages about
+/// mistakes.
 ///
 ///     static int cmd_wave(int argc, char **argv)   // argv[0] is "wave"
 ///     {
@@ -75,13 +76,14 @@ typedef struct command_line {
 	int most;
 } command_line;
 
-/// Parse argv[1..]. Positional arguments go to arguments [line->most], their number to *count; options and arguments may
-/// be mixed, `--` ends the options, both `--name value` and `--name=value` work. Returns OPTIONS_GO_ON, EXIT_DONE
-/// after --help (printed on stdout), or EXIT_USAGE after a message on stderr that says what was wrong and what may have been
-/// meant.
+/// Parse argv[1..]. Positional arguments go to arguments [line->most], their number to *count;
+/// options and arguments may be mixed, `--` ends the options, both `--name value` and
+/// `--name=value` work. Returns OPTIONS_GO_ON, EXIT_DONE after --help (printed on stdout), or
+/// EXIT_USAGE after a message on stderr that says what was wrong and what may have been meant.
 int options_parse(const command_line *line, int argc, char **argv, const char **arguments, int *count);
 
-/// Say what is wrong with the use of a command (printf style) and where its help is. Returns EXIT_USAGE.
+/// Say what is wrong with the use of a command (printf style) and where its help is. Returns
+/// EXIT_USAGE.
 int options_misuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// Read count numbers separated by commas, and nothing else. All must be finite.

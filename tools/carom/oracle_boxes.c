@@ -28,7 +28,8 @@ static bool overlap_beside_x(const oracle_box *a, const oracle_box *b)
 	return a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] && b->lower[2] <= a->upper[2];
 }
 
-/// Visit the boxes of others from first on that begin within box; turned: box is of the second list.
+/// Visit the boxes of others from first on that begin within box; turned: box is of the second
+/// list.
 static bool visit_from(const oracle_box *box, const oracle_box *others, int64_t first, int64_t count, bool turned,
 	oracle_visit_fn *visit, void *user)
 {
@@ -54,7 +55,8 @@ bool oracle_visit_overlaps(oracle_box *a, int64_t count_a, oracle_box *b, int64_
 	}
 	if (count_b > 0)
 		qsort(b, (size_t)count_b, sizeof *b, by_begin);
-	// Whichever of two begins first meets the other one; where both begin together the one of a does.
+	// Whichever of two begins first meets the other one; where both begin together the one of a
+	// does.
 	int64_t i = 0, k = 0;
 	while (i < count_a && k < count_b) {
 		const bool of_a = a[i].lower[0] <= b[k].lower[0];

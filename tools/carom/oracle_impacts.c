@@ -112,7 +112,8 @@ static bool list_edges(impact_search *s)
 	return true;
 }
 
-/// The box that holds the ways of count vertices, and as far around it as features may be that are reported.
+/// The box that holds the ways of count vertices, and as far around it as features may be that are
+/// reported.
 static oracle_box sweep_box(const impact_search *s, int32_t item, const int32_t *vertices, int count)
 {
 	oracle_box box = oracle_empty_box(item);

@@ -1,7 +1,7 @@
-// Does a closed mesh wind around a piece of another one? See tool_oracle.h. Each piece of the inner mesh is
-// asked by one of its vertices: a segment from it to a point outside crosses the surface as often one
-// way as the other, unless the vertex is inside. The signs are exact; where a segment meets an edge or a
-// vertex, so that one is zero, another end is tried.
+// Does a closed mesh wind around a piece of another one? See tool_oracle.h. Each piece of the inner
+// mesh is asked by one of its vertices: a segment from it to a point outside crosses the surface as
+// often one way as the other, unless the vertex is inside. The signs are exact; where a segment
+// meets an edge or a vertex, so that one is zero, another end is tried.
 #include "tool_oracle.h"
 
 #include "mesh_input.h"
@@ -23,8 +23,8 @@ static carom_vec3 vertex_of(const sim_mesh *mesh, int32_t v)
 
 static bool is_same_place(carom_vec3 a, carom_vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-/// How the segment from p to q crosses a triangle: 1 or -1 by its direction, 0 not at all. *clear becomes
-/// false where an edge or a corner is met, or an end lies in the plane.
+/// How the segment from p to q crosses a triangle: 1 or -1 by its direction, 0 not at all. *clear
+/// becomes false where an edge or a corner is met, or an end lies in the plane.
 static int crossing(carom_vec3 p, carom_vec3 q, const carom_vec3 t[3], bool *clear)
 {
 	// Two corners at one place: the other two sides are one segment, there and back.

@@ -1,6 +1,6 @@
 /// @file pieces.h
-/// Which vertices of a mesh are connected: union-find with path halving. The lowest vertex of a piece stands for it, whatever the
-/// order of the joins.
+/// Which vertices of a mesh are connected: union-find with path halving. The lowest vertex of a
+/// piece stands for it, whatever the order of the joins.
 #ifndef CAROM_TOOL_PIECES_H
 #define CAROM_TOOL_PIECES_H
 

@@ -1,5 +1,5 @@
-// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may come in between; meshes,
-// which cost most, are made once.
+// Recordings played back: frames become worlds. Each frame has a world of its own, since bodies may
+// come in between; meshes, which cost most, are made once.
 #include "playback.h"
 
 #include "options.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// The scene that the recording was made from gives camera and detection settings; a recording does without.
+/// The scene that the recording was made from gives camera and detection settings; a recording does
+/// without.
 static void read_scene(playback *play)
 {
 	const sim_recording_info *info = sim_recording_get_info(play->recording);
@@ -91,7 +92,8 @@ void playback_close(playback *play)
 	memset(play, 0, sizeof *play);
 }
 
-/// Add the body that begins at a row; number, among the bodies of the recording, chooses its colour, as that of `carom run` does.
+/// Add the body that begins at a row; number, among the bodies of the recording, chooses its
+/// colour, as that of `carom run` does.
 static bool add_body(playback *play, carom_world *world, int32_t row, int32_t number)
 {
 	const sim_recorded_body *recorded = sim_recording_get_body(play->recording, row);

@@ -1,5 +1,6 @@
 /// @file playback.h
-/// A recording played back: each frame as a world of the library, with the bodies' looks and the frame's contacts.
+/// A recording played back: each frame as a world of the library, with the bodies' looks and the
+/// frame's contacts.
 #ifndef CAROM_TOOL_PLAYBACK_H
 #define CAROM_TOOL_PLAYBACK_H
 
@@ -11,7 +12,8 @@
 typedef struct playback {
 	const char *path; ///< the caller's; must stay valid
 	sim_recording *recording;
-	sim_scene scene; ///< the source of the recording; empty when it does not say, or when that cannot be read
+	/// the source of the recording; empty when it does not say, or when that cannot be read
+	sim_scene scene;
 	carom_context *context;
 	carom_mesh **meshes;
 	carom_mesh **hulls; ///< of those meshes that a body is the hull of
@@ -23,24 +25,25 @@ typedef struct playback {
 	int dynamic_count; ///< of these, dynamic: those that `carom run` counts as bodies
 	carom_body_id *ids;
 	carom_body_id *moving; ///< ids of those that are not static
-	sim_look *looks;       ///< of the shape that has the number index1 = i + 1, as sim_picture_options wants them
+	/// of the shape that has the number index1 = i + 1, as sim_picture_options wants them
+	sim_look *looks;
 	int look_count;
 	// The contacts found last.
 	sim_contact_mark *marks;
 	int mark_count;
 } playback;
 
-/// Open a recording; smooth: with smooth normals for its meshes. threads: of detection, 0: one for each core. EXIT_DONE, or
-/// EXIT_FAILED after a message; playback_close is due in both cases.
+/// Open a recording; smooth: with smooth normals for its meshes. threads: of detection, 0: one for
+/// each core. EXIT_DONE, or EXIT_FAILED after a message; playback_close is due in both cases.
 int playback_open(playback *play, const char *path, int64_t threads, bool smooth);
 void playback_close(playback *play);
 
-/// A new world of the bodies that are there in a frame; fills the lists of bodies. Destroy it before playback_close. NULL after
-/// a message.
+/// A new world of the bodies that are there in a frame; fills the lists of bodies. Destroy it
+/// before playback_close. NULL after a message.
 carom_world *playback_create_world(playback *play, int32_t frame);
 
-/// Fill marks with the contacts of a frame: as recorded, else found again in the frame's world. EXIT_DONE, or EXIT_FAILED after
-/// a message.
+/// Fill marks with the contacts of a frame: as recorded, else found again in the frame's world.
+/// EXIT_DONE, or EXIT_FAILED after a message.
 int playback_find_contacts(playback *play, carom_world *world, int32_t frame);
 
 /// The direction against gravity; z when there is none.

@@ -14,10 +14,12 @@ typedef struct progress {
 	bool visible;
 } progress;
 
-/// Begin. label is a short word ("replay") that must stay valid; total is the number of units of work, above 0.
+/// Begin. label is a short word ("replay") that must stay valid; total is the number of units of
+/// work, above 0.
 void progress_start(progress *bar, const char *label, int64_t total);
 
-/// done units are finished. Draws at most ten times a second; cheap enough to be called after every unit.
+/// done units are finished. Draws at most ten times a second; cheap enough to be called after every
+/// unit.
 void progress_update(progress *bar, int64_t done);
 
 /// Wipe the bar. Call it before other output on stderr and at the end.

@@ -1,8 +1,9 @@
 // Contacts of two worlds as sorted lists of keys, walked side by side.
 //
-// A contact is known by its pair, its kind, and the vertex or edge that touches; not by the triangle that is touched, which may
-// be one or the other where a ray goes through an edge or near it. An edge may have several contacts with a body: the deepest
-// of one world goes with the deepest of the other.
+// A contact is known by its pair, its kind, and the vertex or edge that touches; not by the
+// triangle that is touched, which may be one or the other where a ray goes through an edge or near
+// it. An edge may have several contacts with a body: the deepest of one world goes with the deepest
+// of the other.
 #include "replay_compare.h"
 
 #include <stdio.h>

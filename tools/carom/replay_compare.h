@@ -1,6 +1,6 @@
 /// @file replay_compare.h
-/// `carom replay --against-full`: the results of a world that reuses the last steps, against those of one that works everything
-/// out in full.
+/// `carom replay --against-full`: the results of a world that reuses the last steps, against those
+/// of one that works everything out in full.
 #ifndef CAROM_TOOL_REPLAY_COMPARE_H
 #define CAROM_TOOL_REPLAY_COMPARE_H
 
@@ -21,7 +21,8 @@ typedef struct replay_differences {
 typedef struct replay_compare {
 	replay_differences all;
 	replay_differences last; ///< of the last step compared
-	/// Steps on end, up to the last, in which no pair was done in full though pairs of meshes were there.
+	/// Steps on end, up to the last, in which no pair was done in full though pairs of meshes were
+	/// there.
 	int64_t steps_since_full;
 	struct replay_key *keys[2];
 	int32_t capacity[2];
@@ -30,7 +31,8 @@ typedef struct replay_compare {
 /// Note that the measured world made a step, compared or not.
 void replay_compare_note(replay_compare *compare, const carom_world *world);
 
-/// Compare the last steps of both, made at the same poses and without reduction of contacts. False: out of memory.
+/// Compare the last steps of both, made at the same poses and without reduction of contacts. False:
+/// out of memory.
 bool replay_compare_add(replay_compare *compare, const carom_world *world, const carom_world *full);
 
 /// Add the object "against_full".

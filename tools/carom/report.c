@@ -69,7 +69,8 @@ int report_end_of_text(void)
 	return report_error(NULL, "cannot write to standard output: %s", strerror(errno));
 }
 
-/// A number that is minus zero becomes zero: readers of other languages tell the two apart, and no result means it.
+/// A number that is minus zero becomes zero: readers of other languages tell the two apart, and no
+/// result means it.
 static void drop_signs_of_zeros(cJSON *item)
 {
 	for (; item; item = item->next) {
@@ -135,7 +136,8 @@ int report_commit(sim_output_file *file)
 	return sim_output_commit(file, &error) ? EXIT_DONE : report_error(file->path, "%s", error.text);
 }
 
-/// Which body the feature that touches belongs to: its vertex, its edge. The other one has the triangle.
+/// Which body the feature that touches belongs to: its vertex, its edge. The other one has the
+/// triangle.
 static bool source_is_a(const carom_contact *contact, int64_t number_a)
 {
 	switch (contact->kind) {

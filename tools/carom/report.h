@@ -1,6 +1,6 @@
 /// @file report.h
-/// The output of the command: errors and warnings on stderr, one JSON object on stdout, files that are written whole or not at
-/// all.
+/// The output of the command: errors and warnings on stderr, one JSON object on stdout, files that
+/// are written whole or not at all.
 #ifndef CAROM_TOOL_REPORT_H
 #define CAROM_TOOL_REPORT_H
 
@@ -10,22 +10,24 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/// Print `carom: error: FILE: text` (printf style; file may be NULL). Say what is wrong and how to mend it. Returns
-/// EXIT_FAILED.
+/// Print `carom: error: FILE: text` (printf style; file may be NULL). Say what is wrong and how to
+/// mend it. Returns EXIT_FAILED.
 int report_error(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /// Print `carom: warning: FILE: text`; returns nothing, for the work goes on.
 void report_warning(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/// Make a context with the wanted number of threads (0: a thread for each core) and instruction set; the library's warnings go
-/// to stderr as ours. NULL after an error message.
+/// Make a context with the wanted number of threads (0: a thread for each core) and instruction
+/// set; the library's warnings go to stderr as ours. NULL after an error message.
 carom_context *report_create_context(int64_t threads, int simd);
 
-/// Print the object on stdout with a line end, and delete it. Returns EXIT_DONE, or EXIT_FAILED with a message when stdout
-/// cannot take it. An object that is NULL (out of memory while it was made) is a failure too.
+/// Print the object on stdout with a line end, and delete it. Returns EXIT_DONE, or EXIT_FAILED
+/// with a message when stdout cannot take it. An object that is NULL (out of memory while it was
+/// made) is a failure too.
 int report_json(cJSON *object);
 
-/// Flush stdout after text output. Returns EXIT_DONE, or EXIT_FAILED with a message when something got lost.
+/// Flush stdout after text output. Returns EXIT_DONE, or EXIT_FAILED with a message when something
+/// got lost.
 int report_end_of_text(void);
 
 /// Add a hash as 16 hexadecimal digits: JSON numbers do not hold 64 bits.
@@ -34,17 +36,20 @@ void report_add_hash(cJSON *object, const char *name, uint64_t hash);
 /// Add three numbers as an array.
 void report_add_vector(cJSON *object, const char *name, const double v[3]);
 
-/// Make a folder for --out, with those above it. EXIT_DONE (also when it is there), or EXIT_FAILED after a message.
+/// Make a folder for --out, with those above it. EXIT_DONE (also when it is there), or EXIT_FAILED
+/// after a message.
 int report_make_folder(const char *path);
 
 /// Open an output file (io/output_file.h). EXIT_DONE, or EXIT_FAILED after a message.
 int report_open(sim_output_file *file, const char *path);
 
-/// Finish an output file and give it its name. EXIT_DONE, or EXIT_FAILED after a message; the file is closed in both cases.
+/// Finish an output file and give it its name. EXIT_DONE, or EXIT_FAILED after a message; the file
+/// is closed in both cases.
 int report_commit(sim_output_file *file);
 
-/// Write one line of a list of contacts, without the step: `a b vertex triangle px py pz nx ny nz depth` (docs/command.md).
-/// number_a and number_b are the numbers to print for the contact's bodies; -1 is the ground.
+/// Write one line of a list of contacts, without the step: `a b vertex triangle px py pz nx ny nz
+/// depth` (docs/command.md). number_a and number_b are the numbers to print for the contact's
+/// bodies; -1 is the ground.
 void report_contact(FILE *stream, const carom_contact *contact, int64_t number_a, int64_t number_b);
 
 #endif

@@ -17,11 +17,13 @@
 
 // ---- Interrupts ----
 
-// Set by an interrupt (Ctrl-C): the run ends after the present step, and the results so far are written.
+// Set by an interrupt (Ctrl-C): the run ends after the present step, and the results so far are
+// written.
 static volatile sig_atomic_t interrupted;
 static time_t interrupted_at; // the handler alone uses it
 
-/// One that comes a second later ends the program at once. Sooner it is the same one: `timeout` sends each signal twice.
+/// One that comes a second later ends the program at once. Sooner it is the same one: `timeout`
+/// sends each signal twice.
 static void on_interrupt(int number)
 {
 	const time_t now = time(NULL);
@@ -46,7 +48,8 @@ static void watch_interrupts(bool watch)
 
 // ---- Files ----
 
-/// The lock is one on the folder itself: no file is left over, and the system gives it up with the program, however that ends.
+/// The lock is one on the folder itself: no file is left over, and the system gives it up with the
+/// program, however that ends.
 static int open_folder(const run_options *options)
 {
 	if (!options->out)
@@ -102,8 +105,8 @@ static int write_picture(run *r)
 
 // ---- The table of steps ----
 
-/// Write the columns of a part behind "step" and "time", which all parts have alike: what a text of columns holds behind its
-/// second comma, each with a prefix.
+/// Write the columns of a part behind "step" and "time", which all parts have alike: what a text of
+/// columns holds behind its second comma, each with a prefix.
 static void write_columns(FILE *table, const char *text, const char *prefix)
 {
 	int commas = 0;
@@ -384,8 +387,8 @@ static int finish(run *r)
 	return status;
 }
 
-/// Go through the stages; Ctrl-C ends the second one early. A table that is open after a failure keeps its rows, which tell
-/// what led to it.
+/// Go through the stages; Ctrl-C ends the second one early. A table that is open after a failure
+/// keeps its rows, which tell what led to it.
 static int go(run *r)
 {
 	int status = load_scene(r);

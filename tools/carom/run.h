@@ -1,6 +1,7 @@
 /// @file run.h
-/// `carom run`: its options, the run of a scene, and the parts of it: rigid bodies, deforming bodies, spheres. All parts go
-/// through the steps of the scene together, with one clock, one table, one summary and one picture.
+/// `carom run`: its options, the run of a scene, and the parts of it: rigid bodies, deforming
+/// bodies, spheres. All parts go through the steps of the scene together, with one clock, one
+/// table, one summary and one picture.
 #ifndef CAROM_TOOL_RUN_H
 #define CAROM_TOOL_RUN_H
 
@@ -25,14 +26,15 @@ typedef struct run_options {
 	int64_t checkpoints; ///< steps between two; 0: at the end only; below 0: the scene's
 	const char *restart; ///< checkpoint, or NULL
 	double resolution;   ///< of deforming bodies; 0: the scene's
-	int64_t frames;      ///< steps between two files of deforming bodies; 0: none; below 0: the scene's
+	/// steps between two files of deforming bodies; 0: none; below 0: the scene's
+	int64_t frames;
 	bool movie;
 } run_options;
 
 typedef struct run run;
 
-/// The work of a run on one section of a scene. state is a record of the part, all zero before prepare; functions return an
-/// exit code. NULL where a part has nothing to do.
+/// The work of a run on one section of a scene. state is a record of the part, all zero before
+/// prepare; functions return an exit code. NULL where a part has nothing to do.
 typedef struct run_part_kind {
 	const char *section;
 	size_t state_size;

@@ -97,8 +97,8 @@ static int draw_world(const run *r, const sim_camera *camera, const sim_look *lo
 	return report_error(r->options->out, "last.png: %s", error.text);
 }
 
-/// Looks of the bodies that are there. The world is filled in the order of the scene, and the numbers of the parts of a body
-/// follow its own. NULL when memory is short.
+/// Looks of the bodies that are there. The world is filled in the order of the scene, and the
+/// numbers of the parts of a body follow its own. NULL when memory is short.
 static sim_look *make_looks(const run *r, int32_t *look_count)
 {
 	const sim_scene *scene = &r->scene;

@@ -1,5 +1,6 @@
-// Deforming bodies in `carom run`: the folder frames with a mesh file for every step that is wanted, as `carom ccd` reads them,
-// movie.mp4 with --movie, and its part of table, summary and picture.
+// Deforming bodies in `carom run`: the folder frames with a mesh file for every step that is
+// wanted, as `carom ccd` reads them, movie.mp4 with --movie, and its part of table, summary and
+// picture.
 #include "movie.h"
 #include "report.h"
 #include "run.h"
@@ -166,7 +167,8 @@ static int open_movie(run *r, deforming *d)
 static int add_to_movie(run *r, deforming *d)
 {
 	sim_image image;
-	if (!d->movie_path[0] && open_movie(r, d) != EXIT_DONE) // the first picture: now all parts are there
+	// the first picture: now all parts are there
+	if (!d->movie_path[0] && open_movie(r, d) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (run_draw_all(r, &d->camera, &image) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -259,7 +261,8 @@ static void add_step(run_sums *s, const sim_soft_step *step)
 	s->last = *step;
 }
 
-/// Sum up the substeps of a step: counts and times are sums, a stretch is the longest, the rest is that of the last one.
+/// Sum up the substeps of a step: counts and times are sums, a stretch is the longest, the rest is
+/// that of the last one.
 static void join_substep(sim_soft_step *sum, const sim_soft_step *part)
 {
 	const sim_soft_step before = *sum;

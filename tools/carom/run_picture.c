@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-// A sphere of a picture of all parts is a body of 500 bytes; scenes of spheres alone have a way of drawing that takes millions.
+// A sphere of a picture of all parts is a body of 500 bytes; scenes of spheres alone have a way of
+// drawing that takes millions.
 enum { MOST_SPHERES = 200000 };
 
 // The content of a picture.
@@ -84,7 +85,8 @@ bool run_rigid_bounds(const run *r, carom_aabb *box)
 	return found;
 }
 
-/// The box that a picture should show: all that deforms, the rigid bodies that move, and the box of the spheres.
+/// The box that a picture should show: all that deforms, the rigid bodies that move, and the box of
+/// the spheres.
 static carom_aabb box_of_run(const run *r)
 {
 	carom_aabb box = empty_box(), more;

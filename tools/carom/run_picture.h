@@ -9,7 +9,8 @@
 /// Up in the scene's pictures: against gravity. Gravity that turns has no up; its axis has.
 carom_vec3 run_up(const run *r);
 
-/// The box of the rigid bodies that move, or where none does of all; false when there are but planes, or memory is short.
+/// The box of the rigid bodies that move, or where none does of all; false when there are but
+/// planes, or memory is short.
 bool run_rigid_bounds(const run *r, carom_aabb *box);
 
 /// The scene's camera, or one that sees all that moves.
@@ -18,8 +19,8 @@ sim_camera run_camera(const run *r);
 /// Size and threads of the scene's pictures.
 sim_picture_options run_picture_options(const run *r);
 
-/// Draw the deforming bodies and everything else that the scene has, as it is now. EXIT_DONE, or EXIT_FAILED after a message.
-/// Free *image with sim_destroy_image.
+/// Draw the deforming bodies and everything else that the scene has, as it is now. EXIT_DONE, or
+/// EXIT_FAILED after a message. Free *image with sim_destroy_image.
 int run_draw_all(const run *r, const sim_camera *camera, sim_image *image);
 
 #endif

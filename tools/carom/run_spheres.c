@@ -1,5 +1,5 @@
-// The spheres of `carom run`: checkpoint.h5 (of scenes of spheres alone), when snapshots are wanted spheres.pvd with a
-// spheres_STEP.vtp for each, and their part of table, summary and picture.
+// The spheres of `carom run`: checkpoint.h5 (of scenes of spheres alone), when snapshots are wanted
+// spheres.pvd with a spheres_STEP.vtp for each, and their part of table, summary and picture.
 #include "camera.h"
 #include "report.h"
 #include "run.h"
@@ -32,7 +32,8 @@ typedef struct run_sums {
 
 typedef struct spheres {
 	sim_granular_filling filling; // only its copy_starts are kept, for the picture
-	uint64_t rows;                // a sum of the rows of the table, those of the runs before this one too
+	// a sum of the rows of the table, those of the runs before this one too
+	uint64_t rows;
 	sim_vtk_series *series;
 	int64_t last_snapshot; // its step, -1: none yet
 	run_sums sums;
@@ -248,7 +249,8 @@ static int draw(run *r, void *state, sim_image *image)
 
 // ---- The run ----
 
-/// A number that tells this run from others: the values of the scene, and the places where its spheres begin.
+/// A number that tells this run from others: the values of the scene, and the places where its
+/// spheres begin.
 static uint64_t number_of_run(const run *r, const spheres *s)
 {
 	const sim_granular_filling *f = &s->filling;
@@ -288,7 +290,8 @@ static int start_from_scene(run *r, const spheres *s)
 	return EXIT_DONE;
 }
 
-/// From a checkpoint, or from the scene. The spheres' places are not needed any more once the simulation has them.
+/// From a checkpoint, or from the scene. The spheres' places are not needed any more once the
+/// simulation has them.
 static int make_granular(run *r, spheres *s)
 {
 	sim_error error;
@@ -329,8 +332,8 @@ static bool next_row(FILE *table, char line[ROW_SIZE], long long *step)
 	return false;
 }
 
-/// Tell whether the rows up to a step are those that were written when the checkpoint was. Checkpoints of version 1 do not say
-/// (wanted is 0): there the step itself must be among them.
+/// Tell whether the rows up to a step are those that were written when the checkpoint was.
+/// Checkpoints of version 1 do not say (wanted is 0): there the step itself must be among them.
 static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 {
 	char line[ROW_SIZE];
@@ -346,8 +349,9 @@ static bool has_rows(FILE *table, int64_t last_step, uint64_t wanted)
 	return wanted ? sum == wanted : found;
 }
 
-/// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the rows. *table is NULL where
-/// there is no table at all. Returns EXIT_FAILED, after a message, where there are tables but of other runs.
+/// Open the table of the run before: PATH, or PATH.part of one that was killed, whichever has the
+/// rows. *table is NULL where there is no table at all. Returns EXIT_FAILED, after a message, where
+/// there are tables but of other runs.
 static int open_rows_before(const run *r, const char *path, FILE **table)
 {
 	const uint64_t wanted = sim_granular_get_mark(r->granular).table;
@@ -374,7 +378,8 @@ static int open_rows_before(const run *r, const char *path, FILE **table)
 		(long long)r->first_step, r->options->restart);
 }
 
-/// Begin the table, with the rows of the steps that the checkpoint has done. Where these come from stays until all are copied.
+/// Begin the table, with the rows of the steps that the checkpoint has done. Where these come from
+/// stays until all are copied.
 static int begin_table(run *r, spheres *s, bool in_place)
 {
 	char path[SIM_PATH_MAX], line[ROW_SIZE];
@@ -465,7 +470,8 @@ static void add_step(run *r, spheres *p, const sim_granular_step *step, double m
 	s->last = *step;
 }
 
-/// Sum up the substeps of a step: times are sums, an overlap is the deepest, contacts are those of the last one.
+/// Sum up the substeps of a step: times are sums, an overlap is the deepest, contacts are those of
+/// the last one.
 static void join_substep(sim_granular_step *sum, const sim_granular_step *part)
 {
 	const sim_granular_step before = *sum;
@@ -514,12 +520,14 @@ static int keep(run *r, void *state)
 	return status;
 }
 
-/// The output that needs the state in the order of the scene: the last snapshot, the hash, who is inside.
+/// The output that needs the state in the order of the scene: the last snapshot, the hash, who is
+/// inside.
 static int end(run *r, void *state)
 {
 	spheres *s = state;
 	sim_granular_frame frame;
-	s->sums.energy_final = sim_granular_kinetic_energy(r->granular); // an interrupted run may end between two measurements
+	// an interrupted run may end between two measurements
+	s->sums.energy_final = sim_granular_kinetic_energy(r->granular);
 	if (write_snapshot(r, s) != EXIT_DONE)
 		return EXIT_FAILED;
 	if (!sim_take_granular_frame(r->granular, &frame))

@@ -10,7 +10,8 @@ typedef struct sphere_source_options {
 	bool wide;     ///< take the numbers of CSV and PLY files as double
 } sphere_source_options;
 
-/// Load spheres. False after an error message; a radius that was given for a file with radii is an error.
+/// Load spheres. False after an error message; a radius that was given for a file with radii is an
+/// error.
 bool sphere_source_load(const char *path, const sphere_source_options *options, sim_sphere_set *spheres);
 
 /// `carom info` of an open file of spheres. Returns the exit code.

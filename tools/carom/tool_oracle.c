@@ -1,4 +1,5 @@
-// Every pair of triangles, every pair of spheres, and messages about differences. See tool_oracle.h.
+// Every pair of triangles, every pair of spheres, and messages about differences. See
+// tool_oracle.h.
 #include "tool_oracle.h"
 
 #include "mesh_input.h"
@@ -78,8 +79,8 @@ static void corners_of(const sim_mesh *mesh, int32_t triangle, carom_vec3 corner
 		corners[k] = corner_of(mesh, triangle, k);
 }
 
-/// Corners on one line lie in one plane with any point. Others with none of four points that lie in no
-/// plane together.
+/// Corners on one line lie in one plane with any point. Others with none of four points that lie in
+/// no plane together.
 static bool is_flat(const carom_vec3 c[3])
 {
 	static const carom_vec3 points[4] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };

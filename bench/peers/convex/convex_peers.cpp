@@ -1,6 +1,7 @@
-/// carom_convex_peers: pairs of convex hulls beside libccd (GJK with its polytope, and MPR) and Bullet (GJK and EPA, as its
-/// manifolds use them), whichever are found. One thread, the same hulls and poses. What was found is compared before any time
-/// is printed: distances of hulls that are apart must agree, and a way out must not be shorter than the least one.
+/// carom_convex_peers: pairs of convex hulls beside libccd (GJK with its polytope, and MPR) and
+/// Bullet (GJK and EPA, as its manifolds use them), whichever are found. One thread, the same hulls
+/// and poses. What was found is compared before any time is printed: distances of hulls that are
+/// apart must agree, and a way out must not be shorter than the least one.
 ///
 /// Usage: carom_convex_peers [POINTS ...]   (numbers of points a hull; default 8 32 128)
 
@@ -223,8 +224,8 @@ Answer ask_bullet(const Hull &a, const Hull &b, const Pair &p)
 }
 
 /// A new pair as a world of Bullet treats it: the algorithm that its default dispatcher chooses for
-/// two hulls, and a manifold. clip: with the axes of all faces and edges, and faces cut against each
-/// other (btDispatcherInfo::m_enableSatConvex), which gives several points.
+/// two hulls, and a manifold. clip: with the axes of all faces and edges, and faces cut against
+/// each other (btDispatcherInfo::m_enableSatConvex), which gives several points.
 class BulletManifolds {
   public:
 	explicit BulletManifolds(bool clip) : dispatcher(&configuration) { info.m_enableSatConvex = clip; }

@@ -1,6 +1,6 @@
-/// carom_distance_peers: least distances of two meshes beside FCL (RSS trees, its fastest for this), and nearest points of a
-/// mesh beside Embree's point query, whichever are found, one thread, the same poses and points. What was found is compared
-/// before any time is printed.
+/// carom_distance_peers: least distances of two meshes beside FCL (RSS trees, its fastest for
+/// this), and nearest points of a mesh beside Embree's point query, whichever are found, one
+/// thread, the same poses and points. What was found is compared before any time is printed.
 
 #include "bench/peers/peer_clock.h"
 #include "carom/carom.h"
@@ -138,8 +138,8 @@ double carom_distance(const Mesh &a, const Mesh &b, const carom_pose &pose)
 	return gap.distance;
 }
 
-/// B turned at random and moved towards the middle of A until it is just gap away; 0: a fifth of the size beyond that. Some
-/// ways lead through a hole: then another is taken.
+/// B turned at random and moved towards the middle of A until it is just gap away; 0: a fifth of
+/// the size beyond that. Some ways lead through a hole: then another is taken.
 carom_pose place(const Mesh &a, const Mesh &b, double gap, Random &random)
 {
 	for (int attempt = 0; attempt < 100; attempt++) {

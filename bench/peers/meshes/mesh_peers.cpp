@@ -1,6 +1,6 @@
-/// carom_mesh_peers: the time of making a mesh of Carom, and of loading a baked one, beside ODE, Bullet and
-/// FCL, whichever are found: one thread, the same triangles, in turns. Each is given the arrays that it
-/// wants, made off the clock.
+/// carom_mesh_peers: the time of making a mesh of Carom, and of loading a baked one, beside ODE,
+/// Bullet and FCL, whichever are found: one thread, the same triangles, in turns. Each is given the
+/// arrays that it wants, made off the clock.
 
 #include "bench/peers/peer_clock.h"
 #include "carom/carom.h"

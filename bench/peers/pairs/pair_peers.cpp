@@ -1,10 +1,11 @@
-/// carom_pair_peers: single pairs of triangle meshes beside ODE, Bullet's GIMPACT and FCL, whichever
-/// are found: all contacts of each pair, from nothing, one thread, the libraries in turns, the same
-/// poses. Who collides is compared with an exact test of all triangles before any time is printed.
+/// carom_pair_peers: single pairs of triangle meshes beside ODE, Bullet's GIMPACT and FCL,
+/// whichever are found: all contacts of each pair, from nothing, one thread, the libraries in
+/// turns, the same poses. Who collides is compared with an exact test of all triangles before any
+/// time is printed.
 ///
-/// With numbers: shapes of `carom make` of so many triangles, in kinds of pairs from deep ones to ones
-/// that only come near. With two mesh files: random poses as FCL's own tests draw them for its env.obj
-/// and rob.obj, and distances besides.
+/// With numbers: shapes of `carom make` of so many triangles, in kinds of pairs from deep ones to
+/// ones that only come near. With two mesh files: random poses as FCL's own tests draw them for its
+/// env.obj and rob.obj, and distances besides.
 
 #include "bench/peers/peer_clock.h"
 #include "carom/collide.h"
@@ -137,7 +138,8 @@ struct Pair {
 	carom_pose a, b;
 };
 
-/// Both turned at random; B is moved towards A until they touch, and farther by a share of the size (negative: back).
+/// Both turned at random; B is moved towards A until they touch, and farther by a share of the size
+/// (negative: back).
 Pair place(const Mesh &a, const Mesh &b, double share, Random &random)
 {
 	std::normal_distribution<double> normal;
@@ -223,7 +225,8 @@ Peer carom_calls(const Input &in)
 		{} };
 }
 
-/// All pairs in one world, far apart from each other. A step begins from nothing: it remembers no earlier one.
+/// All pairs in one world, far apart from each other. A step begins from nothing: it remembers no
+/// earlier one.
 class CaromWorld {
   public:
 	explicit CaromWorld(const Input &in)

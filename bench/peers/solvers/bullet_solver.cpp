@@ -1,5 +1,6 @@
-/// Bullet: its sequential impulses on manifolds that are filled with Carom's contacts, four to a manifold. The impulses of a step are stored
-/// with the contacts, and the next step starts from them.
+/// Bullet: its sequential impulses on manifolds that are filled with Carom's contacts, four to a
+/// manifold. The impulses of a step are stored with the contacts, and the next step starts from
+/// them.
 
 #include "solver.h"
 
@@ -23,7 +24,8 @@ class BulletSolver final : public Solver {
 	{
 		world.setGravity(btVector3(0, btScalar(-9.81), 0));
 		world.getSolverInfo().m_numIterations = 40;
-		// Contacts come in an order that stays. A solver that goes through them in that order at every step drags all bodies one way.
+		// Contacts come in an order that stays. A solver that goes through them in that order at
+		// every step drags all bodies one way.
 		world.getSolverInfo().m_solverMode |= SOLVER_RANDMIZE_ORDER;
 		// Islands follow the pairs of Bullet's own broad phase, which has none here.
 		world.getSimulationIslandManager()->setSplitIslands(false);

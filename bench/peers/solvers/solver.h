@@ -1,5 +1,5 @@
-/// The interface of a solver to the scenes: bricks that fall, slide and rest on the contacts that Carom finds. Each solver is a
-/// rigid body engine whose own collision detection is switched off.
+/// The interface of a solver to the scenes: bricks that fall, slide and rest on the contacts that
+/// Carom finds. Each solver is a rigid body engine whose own collision detection is switched off.
 #ifndef BENCH_SOLVER_H
 #define BENCH_SOLVER_H
 
@@ -29,8 +29,9 @@ class Solver {
 	/// Bricks are numbered from 0. All weigh 1,000 kg/m³; gravity is 9.81 m/s² along -y.
 	virtual void add(const Brick &brick) = 0;
 	virtual BrickState state(int brick) const = 0;
-	/// Move on by a step. Contacts name bodies of the world by index1, which is a brick's number + 1. Values that the solver
-	/// would like to find again at the next step it stores with carom_world_set_impulse.
+	/// Move on by a step. Contacts name bodies of the world by index1, which is a brick's number +
+	/// 1. Values that the solver would like to find again at the next step it stores with
+	/// carom_world_set_impulse.
 	virtual void step(carom_world *world, double seconds, double friction) = 0;
 };
 

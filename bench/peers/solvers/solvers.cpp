@@ -1,6 +1,6 @@
-/// carom_solvers: do Carom's contacts hold bodies up? Stacks, drops, slides and a house of 300 bricks, as boxes and as meshes,
-/// with the solvers of ODE and of Bullet, whichever are found. Each scene states the condition at its end; a scene that does
-/// not hold ends the program with 1.
+/// carom_solvers: do Carom's contacts hold bodies up? Stacks, drops, slides and a house of 300
+/// bricks, as boxes and as meshes, with the solvers of ODE and of Bullet, whichever are found. Each
+/// scene states the condition at its end; a scene that does not hold ends the program with 1.
 
 #include "solver.h"
 
@@ -26,8 +26,9 @@ struct Scene {
 	double most_drift;         // metres that a brick may be away from where it should be at the end
 	double most_sink;          // metres that a brick may be lower at the end
 	double most_speed;         // m/s, of the last second, beside the speed that it should have
-	double velocity[3];        // at which every brick should move on; from where it started, or from where it lands
-	bool falls;                // only the end of the fall counts: drift is not judged
+	// at which every brick should move on; from where it started, or from where it lands
+	double velocity[3];
+	bool falls; // only the end of the fall counts: drift is not judged
 };
 
 Brick brick_at(double x, double y, double z, double hx, double hy, double hz, double yaw = 0)
@@ -71,12 +72,12 @@ Scene slide()
 	return s;
 }
 
-/// Five storeys of three courses; a course is a ring of 20 bricks of 0.4 x 0.2 x 0.2. The long and the short walls take the
-/// corners in turns, so that the bricks overlap by half their length.
+/// Five storeys of three courses; a course is a ring of 20 bricks of 0.4 x 0.2 x 0.2. The long and
+/// the short walls take the corners in turns, so that the bricks overlap by half their length.
 Scene house()
 {
-	// Bricks creep sideways with any solver: by less than half of their length. The house stands while none has sunk by a tenth
-	// of a course.
+	// Bricks creep sideways with any solver: by less than half of their length. The house stands
+	// while none has sunk by a tenth of a course.
 	Scene s = { "house of 300 bricks", 60, 0.6, ground(), 0.2, 0.02, INFINITY, {}, false };
 	const double length = 0.4, width = 0.2, x_side = 6 * length, z_side = 5 * length;
 	for (int course = 0; course < 15; course++) {

@@ -1,4 +1,5 @@
-/// Carom: carom_spheres_update and carom_spheres_find_pairs with the automatic choice of the method.
+/// Carom: carom_spheres_update and carom_spheres_find_pairs with the automatic choice of the
+/// method.
 
 #include "sphere_finders.h"
 

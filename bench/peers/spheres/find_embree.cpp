@@ -1,5 +1,6 @@
-/// Embree 3: the spheres' boxes as user geometry in a scene of low build quality (Morton order, made for scenes that change),
-/// collided with itself by rtcCollide. Its point queries and rays, which are the mapping of Mochi, are several times slower.
+/// Embree 3: the spheres' boxes as user geometry in a scene of low build quality (Morton order,
+/// made for scenes that change), collided with itself by rtcCollide. Its point queries and rays,
+/// which are the mapping of Mochi, are several times slower.
 
 #include "sphere_finders.h"
 
@@ -97,7 +98,8 @@ class EmbreeFinder final : public SphereFinder {
 		}
 	}
 
-	/// The list of the calling thread. A thread that has worked for another finder before gets a new one.
+	/// The list of the calling thread. A thread that has worked for another finder before gets a
+	/// new one.
 	List &own_list()
 	{
 		thread_local uint64_t owner = 0;

@@ -1,5 +1,5 @@
-/// nanoflann: a k-d tree of the centres; the larger sphere of a pair finds the other one within twice its radius. Its build has
-/// one thread, the queries have all.
+/// nanoflann: a k-d tree of the centres; the larger sphere of a pair finds the other one within
+/// twice its radius. Its build has one thread, the queries have all.
 
 #include "sphere_finders.h"
 
@@ -20,7 +20,8 @@ struct Cloud {
 
 using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Cloud>, Cloud, 3, uint32_t>;
 
-/// Takes the spheres near sphere i: of two, the larger one reports, and the one with the lower number when they are alike.
+/// Takes the spheres near sphere i: of two, the larger one reports, and the one with the lower
+/// number when they are alike.
 struct Collect {
 	const Sphere *spheres;
 	uint32_t i;

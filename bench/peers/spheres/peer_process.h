@@ -8,8 +8,9 @@
 
 namespace bench {
 
-/// Run a program (found in PATH when its name holds no '/') with further variables in its environment, and wait for its end. No
-/// shell is involved. Returns its output; ends our program with a message when it cannot be started or fails.
+/// Run a program (found in PATH when its name holds no '/') with further variables in its
+/// environment, and wait for its end. No shell is involved. Returns its output; ends our program
+/// with a message when it cannot be started or fails.
 std::string run_program(
 	const std::vector<std::string> &arguments, const std::vector<std::pair<std::string, std::string>> &environment);
 

@@ -1,5 +1,5 @@
-/// The form of every library in the comparison on spheres: it makes its search structure for one set, and finds all pairs of
-/// spheres that touch. Each library is one file, find_<name>.cpp.
+/// The form of every library in the comparison on spheres: it makes its search structure for one
+/// set, and finds all pairs of spheres that touch. Each library is one file, find_<name>.cpp.
 #ifndef BENCH_SPHERE_FINDERS_H
 #define BENCH_SPHERE_FINDERS_H
 

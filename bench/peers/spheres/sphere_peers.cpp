@@ -1,5 +1,6 @@
-/// carom_sphere_peers: Carom and the libraries that were found when it was built, on the same set of spheres, in one run. All
-/// take turns, so that other work of the machine hits all alike. Findings are compared before any time is printed.
+/// carom_sphere_peers: Carom and the libraries that were found when it was built, on the same set
+/// of spheres, in one run. All take turns, so that other work of the machine hits all alike.
+/// Findings are compared before any time is printed.
 
 #include "sphere_finders.h"
 #include "peer_process.h"
@@ -197,8 +198,8 @@ struct Workload {
 	SphereView view() const { return { static_cast<const Sphere *>(set.values), set.count }; }
 };
 
-/// Take out of a set the spheres that touch one of a lower number, and those that stand out of the cube: springs would throw it
-/// about.
+/// Take out of a set the spheres that touch one of a lower number, and those that stand out of the
+/// cube: springs would throw it about.
 void take_apart(sim_sphere_set &set, double side)
 {
 	carom_context *context = nullptr;
@@ -313,7 +314,8 @@ void run_finder(SphereFinder &finder, Measured &m)
 	m.found = finder.found();
 }
 
-/// Each round: all libraries in turns, so many times; then each external program, which repeats by itself.
+/// Each round: all libraries in turns, so many times; then each external program, which repeats by
+/// itself.
 std::vector<Measured> measure_pairs(const Workload &work, const Options &options)
 {
 	std::vector<std::unique_ptr<SphereFinder>> finders;
@@ -408,7 +410,8 @@ int main(int argc, char **argv)
 	using namespace bench;
 	const Options options = read_options(argc, argv);
 #ifdef __GLIBC__
-	// Memory that was given back stays with the process, so that no library pays for new pages in every repetition.
+	// Memory that was given back stays with the process, so that no library pays for new pages in
+	// every repetition.
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, -1);
 #endif

@@ -1,5 +1,6 @@
-/// See step_times.h. LAMMPS gets gran/hooke without its tangential part, its list checked in each step and rebuilt when a
-/// sphere has moved by half the skin, and bins that hold about one sphere where half the cutoff would make too many of them.
+/// See step_times.h. LAMMPS gets gran/hooke without its tangential part, its list checked in each
+/// step and rebuilt when a sphere has moved by half the skin, and bins that hold about one sphere
+/// where half the cutoff would make too many of them.
 
 #include "step_times.h"
 
@@ -193,7 +194,8 @@ double number_after(const std::string &text, const std::string &word)
 	return at == std::string::npos ? -1 : std::atof(text.c_str() + at + word.size());
 }
 
-/// The second column of the last line of numbers of the thermodynamic output: contacts of all spheres, each pair twice.
+/// The second column of the last line of numbers of the thermodynamic output: contacts of all
+/// spheres, each pair twice.
 double last_contacts(const std::string &text)
 {
 	std::istringstream lines(text);

@@ -6,7 +6,8 @@
 
 namespace bench {
 
-/// The law that both simulate: a linear spring and a dashpot along the normal, gravity along -y, six walls of the same law.
+/// The law that both simulate: a linear spring and a dashpot along the normal, gravity along -y,
+/// six walls of the same law.
 struct StepSetting {
 	int steps = 0;
 	int warm_up = 20;
@@ -17,10 +18,12 @@ struct StepSetting {
 	double density = 500;
 	int threads = 1; ///< ours; processes of LAMMPS
 	int rounds = 1;
-	std::vector<double> skins{ 0.1, 0.25, 0.6 }; ///< for LAMMPS, in mean radii; the best is repeated in each further round
+	/// for LAMMPS, in mean radii; the best is repeated in each further round
+	std::vector<double> skins{ 0.1, 0.25, 0.6 };
 };
 
-/// Measure and print. Without LAMMPS in PATH (lmp, and mpirun for more than one process) our own steps alone.
+/// Measure and print. Without LAMMPS in PATH (lmp, and mpirun for more than one process) our own
+/// steps alone.
 void compare_steps(const sim_sphere_set &set, const StepSetting &setting);
 
 } // namespace bench

@@ -1,6 +1,7 @@
-/// An external program of the user's that finds pairs in snapshots: a yardstick to measure with. It is run as `PROGRAM FILE
-/// METHOD REPS` with the number of threads in OMP_NUM_THREADS, and prints a line of fields separated by '|', among them
-/// "build_ms X", "query_ms X", "total_ms X", "median_ms X", "pairs N" and "sum HEX".
+/// An external program of the user's that finds pairs in snapshots: a yardstick to measure with. It
+/// is run as `PROGRAM FILE METHOD REPS` with the number of threads in OMP_NUM_THREADS, and prints a
+/// line of fields separated by '|', among them "build_ms X", "query_ms X", "total_ms X", "median_ms
+/// X", "pairs N" and "sum HEX".
 #ifndef BENCH_YARDSTICK_H
 #define BENCH_YARDSTICK_H
 

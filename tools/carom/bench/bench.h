@@ -1,9 +1,9 @@
 /// @file bench.h
 /// The common part of the benches of `carom bench`: their registry, and the arguments of one.
 ///
-/// A bench reproduces one table or figure of a paper: it makes motions (bench_motion.h), detects their collisions again with
-/// settings that are compared (bench_replay.h), and fills tables and figures (bench_table.h) with our values beside the
-/// paper's.
+/// A bench reproduces one table or figure of a paper: it makes motions (bench_motion.h), detects
+/// their collisions again with settings that are compared (bench_replay.h), and fills tables and
+/// figures (bench_table.h) with our values beside the paper's.
 #ifndef CAROM_TOOL_BENCH_H
 #define CAROM_TOOL_BENCH_H
 
@@ -19,13 +19,18 @@ enum { BENCH_MAX_MOTIONS = 8 };
 /// One call of `carom bench`.
 typedef struct bench {
 	bool quick;
-	int threads; ///< of the measured work, at least 1; benches that compare numbers of threads choose their own
+	/// of the measured work, at least 1; benches that compare numbers of threads choose their own
+	int threads;
 	int simd;
-	const char *scenes;                              ///< folder of the scene files, or NULL: looked for (bench_motion.h)
-	const char *peers;                               ///< the program carom_peers, or NULL: looked for
-	const char *data;                                ///< folder with snapshots of spheres, or NULL: none
-	const char *out;                                 ///< folder for CSV and SVG, or NULL: none
-	const char *program;                             ///< the running command: scenes and carom_peers are looked for near it
+	/// folder of the scene files, or NULL: looked for (bench_motion.h)
+	const char *scenes;
+	/// the program carom_peers, or NULL: looked for
+	const char *peers;
+	/// folder with snapshots of spheres, or NULL: none
+	const char *data;
+	const char *out; ///< folder for CSV and SVG, or NULL: none
+	/// the running command: scenes and carom_peers are looked for near it
+	const char *program;
 	struct bench_motion *motions[BENCH_MAX_MOTIONS]; ///< made so far; a scene is simulated once
 	int motion_count;
 	struct depth_runs *depths; ///< of bench_depth.c, or NULL
@@ -52,8 +57,8 @@ int bench_table_1_2015(bench *b, bench_report *report);
 int bench_table_2_2015(bench *b, bench_report *report);
 int bench_adaptive(bench *b, bench_report *report);
 
-/// Detection as the papers have it, over the library's defaults: no triangle tests for completeness, rays as long as
-/// they are, the stackless binary tree, full rays in every step.
+/// Detection as the papers have it, over the library's defaults: no triangle tests for
+/// completeness, rays as long as they are, the stackless binary tree, full rays in every step.
 carom_world_def bench_paper_def(void);
 
 /// The laboratory of these two definitions: give it as their lab.
@@ -62,7 +67,8 @@ carom_lab bench_paper_lab(void);
 /// Detection as the papers have it, continued from the last steps: iterative, with prediction.
 carom_world_def bench_paper_iterative_def(void);
 
-/// Memory (zeroed) that is never NULL: the process ends with a message when there is none. Free with free.
+/// Memory (zeroed) that is never NULL: the process ends with a message when there is none. Free
+/// with free.
 void *bench_allocate(size_t count, size_t size);
 
 #endif

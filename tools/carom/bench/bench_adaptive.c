@@ -1,6 +1,6 @@
-// adaptive: displacement_threshold and distance_extension chosen for each pair, against a sweep of fixed values. The papers
-// leave them as constants that depend on the sizes and velocities of a scene, and name values that adapt as future work
-// (Lehericey, 2013, conclusion).
+// adaptive: displacement_threshold and distance_extension chosen for each pair, against a sweep of
+// fixed values. The papers leave them as constants that depend on the sizes and velocities of a
+// scene, and name values that adapt as future work (Lehericey, 2013, conclusion).
 #include "bench_replay.h"
 #include "tools/carom/options.h"
 

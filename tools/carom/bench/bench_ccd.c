@@ -1,5 +1,5 @@
-// ccd-table-1, ccd-table-2, ccd-orphans, ccd-threads: swept impacts as MCCD has them (Tang, Manocha and Tong 2010), on scenes
-// of our own.
+// ccd-table-1, ccd-table-2, ccd-orphans, ccd-threads: swept impacts as MCCD has them (Tang, Manocha
+// and Tong 2010), on scenes of our own.
 #include "bench_ccd.h"
 
 #include "tools/carom/options.h"
@@ -66,7 +66,8 @@ void bench_add_ccd_names(bench_table *table, const ccd_motion *motion)
 
 // ---- Table 1 ----
 
-// Update of the tree, traversal, non-adjacent and adjacent tests, percent. Of skirt: Princess, Flamenco.
+// Update of the tree, traversal, non-adjacent and adjacent tests, percent. Of skirt: Princess,
+// Flamenco.
 static const char *const PAPER_SHARES[CCD_SCENES] = { "25/45/30/0.1", "48/39/12/0.3, 15/39/45/0.4", "20/37/43/0.0", "-" };
 
 static void add_table_1(bench_report *report, const bench *b, ccd_scene scene, const ccd_motion *motion, const ccd_cost *costs)

@@ -1,6 +1,6 @@
 /// @file bench_ccd.h
-/// The common part of the benches of swept impacts: deforming meshes in motion, made here, and the search of all their steps
-/// with settings that are compared.
+/// The common part of the benches of swept impacts: deforming meshes in motion, made here, and the
+/// search of all their steps with settings that are compared.
 #ifndef CAROM_TOOL_BENCH_CCD_H
 #define CAROM_TOOL_BENCH_CCD_H
 
@@ -17,7 +17,8 @@ typedef struct ccd_motion {
 	double *frames; ///< [frame_count][3*vertex_count]
 } ccd_motion;
 
-/// The four scenes: sizes and motions like those of MCCD (Tang, Manocha and Tong 2010), shapes of our own.
+/// The four scenes: sizes and motions like those of MCCD (Tang, Manocha and Tong 2010), shapes of
+/// our own.
 typedef enum ccd_scene {
 	CCD_CLOTH_BALL, ///< a sheet sinks over a turning ball and folds
 	CCD_SKIRT,      ///< ruffles sway about two legs
@@ -26,18 +27,20 @@ typedef enum ccd_scene {
 	CCD_SCENES,
 } ccd_scene;
 
-/// Make the last steps of a scene's motion, few and of a small mesh when quick. Free with bench_free_ccd_motion.
+/// Make the last steps of a scene's motion, few and of a small mesh when quick. Free with
+/// bench_free_ccd_motion.
 void bench_make_ccd_motion(ccd_scene scene, bool quick, ccd_motion *motion);
 void bench_free_ccd_motion(ccd_motion *motion);
-/// How far vertices move in a step, in lengths of sides; both means, over all steps and over the first frame.
+/// How far vertices move in a step, in lengths of sides; both means, over all steps and over the
+/// first frame.
 double bench_ccd_sides_per_step(const ccd_motion *motion);
 
 /// One way to search.
 typedef struct ccd_way {
 	carom_sweep_def def;
 	int threads;
-	/// Each connected piece of the motion is a mesh of its own without self-collision. Such a way finds fewer impacts, which
-	/// are not compared with those of other ways.
+	/// Each connected piece of the motion is a mesh of its own without self-collision. Such a way
+	/// finds fewer impacts, which are not compared with those of other ways.
 	bool between_pieces;
 } ccd_way;
 
@@ -65,12 +68,12 @@ typedef struct ccd_pieces {
 void bench_find_pieces(const ccd_motion *motion, ccd_pieces *pieces);
 void bench_free_pieces(ccd_pieces *pieces);
 
-/// Search the steps of a motion in each way, in turns. EXIT_DONE, or EXIT_FAILED after a message: when two ways find other
-/// impacts, for instance.
+/// Search the steps of a motion in each way, in turns. EXIT_DONE, or EXIT_FAILED after a message:
+/// when two ways find other impacts, for instance.
 int bench_search_ccd(const bench *b, const ccd_motion *motion, const ccd_way *ways, int count, ccd_cost *costs);
 
-/// Search each scene in some ways, and call add, which adds rows for the scene to the report. At the end a note describes the
-/// scenes. EXIT_DONE, or EXIT_FAILED after a message.
+/// Search each scene in some ways, and call add, which adds rows for the scene to the report. At
+/// the end a note describes the scenes. EXIT_DONE, or EXIT_FAILED after a message.
 typedef void ccd_add_row(bench_report *report, const bench *b, ccd_scene scene, const ccd_motion *motion, const ccd_cost *costs);
 int bench_measure_ccd_scenes(const bench *b, bench_report *report, const ccd_way *ways, int count, ccd_add_row *add);
 

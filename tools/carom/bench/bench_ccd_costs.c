@@ -1,5 +1,6 @@
-// ccd-fronts and ccd-costs: the statements of MCCD (Tang, Manocha and Tong 2010) on the front with orphan sets (Figure 9) and
-// of costs (section 1 and Equations 10 to 13), measured on scenes of our own.
+// ccd-fronts and ccd-costs: the statements of MCCD (Tang, Manocha and Tong 2010) on the front with
+// orphan sets (Figure 9) and of costs (section 1 and Equations 10 to 13), measured on scenes of our
+// own.
 #include "bench_ccd.h"
 
 #include "carom/carom.h"
@@ -67,8 +68,8 @@ static double walk_ms(const ccd_cost *cost) { return cost->ms_front; }
 static double test_ms(const ccd_cost *cost) { return cost->ms_tests + cost->ms_orphans; }
 static double search_ms(const ccd_cost *cost) { return walk_ms(cost) + test_ms(cost); }
 
-/// Nanoseconds for a discrete pair of triangles: their distance, of each triangle and the one a few numbers on, in the first
-/// frame.
+/// Nanoseconds for a discrete pair of triangles: their distance, of each triangle and the one a few
+/// numbers on, in the first frame.
 static double discrete_ns(const ccd_motion *motion)
 {
 	enum { AHEAD = 7 };
@@ -88,7 +89,8 @@ static double discrete_ns(const ccd_motion *motion)
 		const double taken = 1e6 * sim_now_ms() - start;
 		least = taken < least ? taken : least;
 	}
-	return sum >= 0 && count > 0 ? least / count : 0; // the sum is used, so that the loop cannot be left out
+	// the sum is used, so that the loop cannot be left out
+	return sum >= 0 && count > 0 ? least / count : 0;
 }
 
 static void add_shares(bench_table *table, const ccd_motion *motion, const ccd_cost *costs)
@@ -106,9 +108,9 @@ static void add_shares(bench_table *table, const ccd_motion *motion, const ccd_c
 	bench_number(table, root->queries > 0 ? 100 * root->filtered / root->queries : 0, 1);
 }
 
-/// Equations 10 to 13. C_t and C_b are one figure here, since a step of the traversal is a test of boxes; S is the part of the
-/// tests of boxes that the front leaves. The first part of PHC, which one thread does, follows from its times on one and two
-/// threads.
+/// Equations 10 to 13. C_t and C_b are one figure here, since a step of the traversal is a test of
+/// boxes; S is the part of the tests of boxes that the front leaves. The first part of PHC, which
+/// one thread does, follows from its times on one and two threads.
 static void add_model(bench_table *table, const ccd_motion *motion, const ccd_cost *costs)
 {
 	const double walk = walk_ms(&costs[ROOT]), tests = test_ms(&costs[ROOT]);

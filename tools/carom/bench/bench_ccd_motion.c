@@ -1,5 +1,6 @@
-// Deforming meshes in motion for the benches of swept impacts. The scenes of MCCD (Tang, Manocha and Tong 2010) are not public
-// or not ours to ship, so these are made by formula: motions, not simulations. Nothing answers to an impact.
+// Deforming meshes in motion for the benches of swept impacts. The scenes of MCCD (Tang, Manocha
+// and Tong 2010) are not public or not ours to ship, so these are made by formula: motions, not
+// simulations. Nothing answers to an impact.
 #include "bench_ccd.h"
 
 #include "sim/base/rotations.h"
@@ -30,7 +31,8 @@ static void add_triangle(maker *m, int32_t a, int32_t b, int32_t c)
 	t[2] = c;
 }
 
-/// Two triangles for each of columns * rows squares of vertices in rows of width; closed: the last column meets the first.
+/// Two triangles for each of columns * rows squares of vertices in rows of width; closed: the last
+/// column meets the first.
 static void add_squares(maker *m, int32_t first, int columns, int rows, bool closed)
 {
 	const int width = closed ? columns : columns + 1;
@@ -82,7 +84,8 @@ double bench_ccd_sides_per_step(const ccd_motion *motion)
 	return moved / (double)moves / (length / (double)sides);
 }
 
-// The motions last 90 steps, as the cloth of the paper; a bench takes the last ones, where there is most to find.
+// The motions last 90 steps, as the cloth of the paper; a bench takes the last ones, where there is
+// most to find.
 enum { WHOLE_MOTION = 90, STEPS = 30, QUICK_STEPS = 6 };
 
 static int frames_of(bool quick) { return 1 + (quick ? QUICK_STEPS : STEPS); }
@@ -95,7 +98,8 @@ static double time_of(const ccd_motion *motion, int frame)
 
 // ---- Folds ----
 
-/// Where a point of a ruffled closed line lies around it. Folds overhang from sway 0.5 on, until neighbours meet.
+/// Where a point of a ruffled closed line lies around it. Folds overhang from sway 0.5 on, until
+/// neighbours meet.
 static double fold_angle(double angle, int folds, double sway) { return angle + sway * sin(2 * folds * angle) / folds; }
 
 // ---- Cloth and ball ----
@@ -117,8 +121,9 @@ static void add_ball(maker *m, const cloth_sizes *size, double turn)
 	}
 }
 
-/// The sheet lies on the ball up to an angle that grows with time; beyond, it hangs along the tangent there, in folds that take
-/// up the length that the smaller circle does not need. It is dragged along by the ball, less so farther out.
+/// The sheet lies on the ball up to an angle that grows with time; beyond, it hangs along the
+/// tangent there, in folds that take up the length that the smaller circle does not need. It is
+/// dragged along by the ball, less so farther out.
 static void place_on_cloth(double u, double v, double time, double turn, double place[3])
 {
 	const int folds = 12;
@@ -191,7 +196,8 @@ static void add_skirt(maker *m, const skirt_sizes *size, double time)
 
 static void add_leg(maker *m, const skirt_sizes *size, double time, double side)
 {
-	const double swing = side * 0.9 * sin(6 * SIM_PI * time); // about the hip; at its widest the leg meets the skirt
+	// about the hip; at its widest the leg meets the skirt
+	const double swing = side * 0.9 * sin(6 * SIM_PI * time);
 	for (int j = 0; j <= size->leg_down; j++) {
 		for (int i = 0; i < size->leg_around; i++) {
 			const double along = 1.1 * j / size->leg_down, angle = 2 * SIM_PI * i / size->leg_around, r = 0.09 - 0.04 * along;
@@ -222,7 +228,8 @@ static void make_skirt(bool quick, ccd_motion *motion)
 
 // ---- Bodies that fly in a box ----
 
-/// splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014), as a number in [-1, 1).
+/// splitmix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014), as a
+/// number in [-1, 1).
 static double random_number(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -231,7 +238,8 @@ static double random_number(uint64_t *state)
 	return (double)((z ^ z >> 31) >> 11) * 0x1p-52 - 1;
 }
 
-/// Where a coordinate that began at start is after moving by way between reflecting walls at -1 and 1.
+/// Where a coordinate that began at start is after moving by way between reflecting walls at -1 and
+/// 1.
 static double reflected(double start, double way)
 {
 	const double place = fabs(fmod(start + way + 1, 4));

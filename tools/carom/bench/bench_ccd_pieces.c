@@ -1,17 +1,20 @@
-// Motions taken apart into connected pieces, so that impacts within a piece can be told from those between pieces.
+// Motions taken apart into connected pieces, so that impacts within a piece can be told from those
+// between pieces.
 #include "bench_ccd.h"
 
 #include "tools/carom/pieces.h"
 
 #include <stdlib.h>
 
-/// Number the pieces in the order of their lowest vertices. piece [vertex_count] is filled; returns how many there are.
+/// Number the pieces in the order of their lowest vertices. piece [vertex_count] is filled; returns
+/// how many there are.
 static int32_t number_pieces(int32_t *parent, int32_t vertex_count, int32_t *piece)
 {
 	int32_t count = 0;
 	for (int32_t i = 0; i < vertex_count; i++) {
 		const int32_t root = pieces_find(parent, i);
-		piece[i] = root == i ? count++ : piece[root]; // the root is the lowest, so it has its number
+		// the root is the lowest, so it has its number
+		piece[i] = root == i ? count++ : piece[root];
 	}
 	return count;
 }

@@ -1,7 +1,8 @@
-// table-2.3, table-2.4 and fig-2.17: how deep bodies lie in each other at the end of a simulation, with and without predictive
-// rays, with and without projected constraints (Lehericey, 2013, Tables 2.3 and 2.4, Figure 2.17). Both tables come from the
-// same four simulations of each scene, since the paper does not say how the other setting was in either (its two tables have no
-// row in common).
+// table-2.3, table-2.4 and fig-2.17: how deep bodies lie in each other at the end of a simulation,
+// with and without predictive rays, with and without projected constraints (Lehericey, 2013, Tables
+// 2.3 and 2.4, Figure 2.17). Both tables come from the same four simulations of each scene, since
+// the paper does not say how the other setting was in either (its two tables have no row in
+// common).
 #include "bench_motion.h"
 #include "tools/carom/options.h"
 #include "tools/carom/progress.h"
@@ -19,10 +20,11 @@ typedef struct depth_runs {
 	sim_interpenetration inside[SCENES][RUNS];
 } depth_runs;
 
-/// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give its solver's settings;
-/// Bullet, which it used, takes back a fifth of the penetration in a step and leaves none alone. A depth that the solver leaves
-/// alone would hide the difference: at rest every contact keeps it, whichever way depths are measured
-/// (docs/measured/coherence.md, Projection). The last run is the scene as it stands, with the library's defaults.
+/// The paper's pipeline: one detection in a step, rays as they are, no completion. It does not give
+/// its solver's settings; Bullet, which it used, takes back a fifth of the penetration in a step
+/// and leaves none alone. A depth that the solver leaves alone would hide the difference: at rest
+/// every contact keeps it, whichever way depths are measured (docs/measured/coherence.md,
+/// Projection). The last run is the scene as it stands, with the library's defaults.
 static void set_up(sim_scene *scene, int run)
 {
 	if (run == CAROM_DEFAULT)
@@ -155,7 +157,8 @@ int bench_table_2_4(bench *b, bench_report *report)
 	return compare(b, report, table, PROJECTED, others, paper);
 }
 
-/// The figure is a view from below the ground at bodies that have sunk into it; these are the numbers behind such a picture.
+/// The figure is a view from below the ground at bodies that have sunk into it; these are the
+/// numbers behind such a picture.
 int bench_figure_2_17(bench *b, bench_report *report)
 {
 	static const int runs[] = { PREDICTED, PREDICTED_PROJECTED, CAROM_DEFAULT };

@@ -1,4 +1,5 @@
-// scene-2: the end of the fountain (Lehericey, 2013, section 2.3.4 and Figure 2.14), where most of the bodies lie in a heap.
+// scene-2: the end of the fountain (Lehericey, 2013, section 2.3.4 and Figure 2.14), where most of
+// the bodies lie in a heap.
 #include "bench_replay.h"
 #include "tools/carom/options.h"
 

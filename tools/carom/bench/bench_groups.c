@@ -1,5 +1,5 @@
-// table-2.2: from one device to two (Lehericey, 2013, Table 2.2). A worker group stands for a device: it keeps the temporal
-// data of its pairs, and one thread serves it.
+// table-2.2: from one device to two (Lehericey, 2013, Table 2.2). A worker group stands for a
+// device: it keeps the temporal data of its pairs, and one thread serves it.
 #include "bench_replay.h"
 #include "tools/carom/options.h"
 
@@ -43,7 +43,8 @@ static int measure(bench *b, bench_report *report, bench_table *table, const cha
 	return EXIT_DONE;
 }
 
-/// Figures 2.15 and 2.16: the time of ray tracing in each step of a whole run, BVH rays on one and two groups.
+/// Figures 2.15 and 2.16: the time of ray tracing in each step of a whole run, BVH rays on one and
+/// two groups.
 static int add_curve(bench *b, bench_report *report, const char *name, const bench_motion *motion)
 {
 	const bench_window all = { "all", 0, motion->frame_count };

@@ -63,7 +63,8 @@ int bench_load_scene(const bench *b, const bench_scene *which, sim_scene *scene)
 
 static void keep_frame(bench_motion *m, const sim_simulation *simulation, int frame, carom_pose *before)
 {
-	// The bodies of this frame are those that the step has added; their poses are those before the step moved them.
+	// The bodies of this frame are those that the step has added; their poses are those before the
+	// step moved them.
 	const int32_t present = sim_simulation_body_count(simulation);
 	carom_pose *poses = m->poses + (size_t)frame * (size_t)m->scene.rigid.body_count;
 	m->present[frame] = present;

@@ -1,5 +1,6 @@
 /// @file bench_motion.h
-/// Motions for benches: a scene simulated once, with its poses kept, so that detection alone can be repeated on them.
+/// Motions for benches: a scene simulated once, with its poses kept, so that detection alone can be
+/// repeated on them.
 #ifndef CAROM_TOOL_BENCH_MOTION_H
 #define CAROM_TOOL_BENCH_MOTION_H
 
@@ -8,13 +9,15 @@
 #include "io/output_file.h"
 #include "scene/simulation.h"
 
-/// A scene in motion. Body numbers are those of the scene; the first `present` of them are there in a frame.
+/// A scene in motion. Body numbers are those of the scene; the first `present` of them are there in
+/// a frame.
 typedef struct bench_motion {
 	sim_scene scene;
 	int frame_count;
-	carom_pose *poses; ///< [frame_count][scene.rigid.body_count], at the first detection of each step
-	int32_t *present;  ///< [frame_count]
-	sim_step *steps;   ///< [frame_count] of the simulation that made the motion
+	/// [frame_count][scene.rigid.body_count], at the first detection of each step
+	carom_pose *poses;
+	int32_t *present; ///< [frame_count]
+	sim_step *steps;  ///< [frame_count] of the simulation that made the motion
 } bench_motion;
 
 /// Which scene, and how much of it.
@@ -27,9 +30,10 @@ typedef struct bench_scene {
 /// The scenes of Lehericey (2013) and the first one of Lehericey, Gouranton and Arnaldi (2015).
 extern const bench_scene bench_scene_avalanche, bench_scene_fountain, bench_scene_pile, bench_scene_terrain;
 
-/// The path of a scene file: in the folder of --scenes; else in `scenes` in the working folder, else where scenes are installed
-/// beside the command (PREFIX/share/carom/scenes for PREFIX/bin/carom). False after a message when it is in neither of these; in
-/// the folder of --scenes it is not looked for.
+/// The path of a scene file: in the folder of --scenes; else in `scenes` in the working folder,
+/// else where scenes are installed beside the command (PREFIX/share/carom/scenes for
+/// PREFIX/bin/carom). False after a message when it is in neither of these; in the folder of
+/// --scenes it is not looked for.
 bool bench_find_scene(const bench *b, const char *file, char path[SIM_PATH_MAX]);
 
 /// Read a scene. EXIT_DONE, or EXIT_FAILED after a message; sim_destroy_scene gives it back.
@@ -45,7 +49,8 @@ typedef struct bench_window {
 	int end;
 } bench_window;
 
-/// The three phases of a falling heap: A, free fall, until the first two bodies touch; B, impact; C, rest, the last tenth.
+/// The three phases of a falling heap: A, free fall, until the first two bodies touch; B, impact;
+/// C, rest, the last tenth.
 typedef struct bench_phases {
 	bench_window a, b, c;
 } bench_phases;

@@ -66,7 +66,8 @@ static void put_head(FILE *file, const bench_motion *motion, int bodies, const s
 	put_float(file, motion->scene.gravity.x);
 	put_float(file, motion->scene.gravity.y);
 	put_float(file, motion->scene.gravity.z);
-	const double ground[4] = { 0, 1, 0, 0 }; // carom_peers compares bodies only, but the format wants one
+	// carom_peers compares bodies only, but the format wants one
+	const double ground[4] = { 0, 1, 0, 0 };
 	for (int i = 0; i < 4; i++)
 		put_float(file, ground[i]);
 	put_u32(file, (uint32_t)mesh->vertex_count);
@@ -181,7 +182,8 @@ static bool run_program(const bench *b, const exchange *files, const bench_windo
 	return failure == 0;
 }
 
-/// Lines `collide,PHASE,FRAMES,"NAME",MIN,...`; those of a phase in the order of the libraries, Carom first.
+/// Lines `collide,PHASE,FRAMES,"NAME",MIN,...`; those of a phase in the order of the libraries,
+/// Carom first.
 static bool read_table(const char *path, bench_peer_times *times)
 {
 	FILE *file = fopen(path, "r");

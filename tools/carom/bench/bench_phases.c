@@ -1,6 +1,6 @@
-// table-2.1: ray tracing in the three phases of the avalanche (Lehericey, 2013, Table 2.1 and Figure 2.13). The paper's times
-// are those of a GTX 660; ours are of CPU threads, so that only the ratios compare. Where our ratio is smaller the cost of a
-// ray says why.
+// table-2.1: ray tracing in the three phases of the avalanche (Lehericey, 2013, Table 2.1 and
+// Figure 2.13). The paper's times are those of a GTX 660; ours are of CPU threads, so that only the
+// ratios compare. Where our ratio is smaller the cost of a ray says why.
 #include "bench_replay.h"
 #include "tools/carom/options.h"
 

@@ -1,6 +1,7 @@
-// pipeline-2015, table-1-2015, table-2-2015: lists instead of one loop, and room for them that is predicted (Lehericey,
-// Gouranton and Arnaldi, 2015, section 5 and its Tables 1 and 2). On a GPU a prediction saves waiting for the device; on a CPU
-// there is nothing to wait for, so that only the rays that it misses compare.
+// pipeline-2015, table-1-2015, table-2-2015: lists instead of one loop, and room for them that is
+// predicted (Lehericey, Gouranton and Arnaldi, 2015, section 5 and its Tables 1 and 2). On a GPU a
+// prediction saves waiting for the device; on a CPU there is nothing to wait for, so that only the
+// rays that it misses compare.
 #include "bench_replay.h"
 #include "tools/carom/options.h"
 
@@ -97,7 +98,8 @@ int bench_pipeline_2015(bench *b, bench_report *report)
 int bench_table_1_2015(bench *b, bench_report *report)
 {
 	static const double paper[KINDS] = { 2.84, 1.97 };
-	static const char *const names[] = { "exact", "ignore", "backtrack" }; // in the order of carom_ray_buffers
+	// in the order of carom_ray_buffers
+	static const char *const names[] = { "exact", "ignore", "backtrack" };
 	const bench_motion *motion = bench_get_motion(b, &bench_scene_terrain);
 	if (!motion)
 		return EXIT_FAILED;

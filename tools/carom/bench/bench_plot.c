@@ -1,4 +1,5 @@
-// Figures through gnuplot: a script beside each CSV file, so that anybody can draw it again or otherwise. No shell is involved.
+// Figures through gnuplot: a script beside each CSV file, so that anybody can draw it again or
+// otherwise. No shell is involved.
 #include "bench_plot.h"
 
 #include "tools/carom/options.h"
@@ -38,8 +39,8 @@ static void write_head(FILE *file, const bench_table *table)
 		fputs("set yrange [*<0:1e-9<*]\n", file);
 }
 
-/// A column over the first one, as a line; or, in a stack, the area from 0 to the sum of the columns up to it. The largest goes
-/// first then.
+/// A column over the first one, as a line; or, in a stack, the area from 0 to the sum of the
+/// columns up to it. The largest goes first then.
 static void write_curve(FILE *file, const bench_table *table, int column)
 {
 	if (table->figure == BENCH_LINES) {

@@ -5,8 +5,9 @@
 
 #include "bench_table.h"
 
-/// Write NAME.gnuplot to the folder, where NAME.csv is, for each table that is drawn, and have gnuplot make NAME.svg of it.
-/// Without gnuplot a warning tells the way out; that is no failure. EXIT_DONE, or EXIT_FAILED after a message.
+/// Write NAME.gnuplot to the folder, where NAME.csv is, for each table that is drawn, and have
+/// gnuplot make NAME.svg of it. Without gnuplot a warning tells the way out; that is no failure.
+/// EXIT_DONE, or EXIT_FAILED after a message.
 int bench_draw_all(const bench_report *report, const char *folder);
 
 #endif

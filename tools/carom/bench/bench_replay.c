@@ -27,7 +27,8 @@ void bench_make_ray_variants(bench_variant *v)
 	v[BENCH_CAROM_DEFAULT] = (bench_variant){ "Carom, iterative", carom_default_world_def(), own, 0, BENCH_CAROM_FULL, false };
 }
 
-// A variant at work. The simulation is never stepped: it makes the meshes and the bodies' definitions.
+// A variant at work. The simulation is never stepped: it makes the meshes and the bodies'
+// definitions.
 typedef struct runner {
 	const bench_motion *motion;
 	carom_context *context;
@@ -162,7 +163,8 @@ static void keep_pairs(pair_list *list, int at, const carom_world *world)
 		list->data = data;
 		list->room = room;
 	}
-	// Bodies were added in the order of the scene and none is ever removed, so the order of ids is that of the numbers.
+	// Bodies were added in the order of the scene and none is ever removed, so the order of ids is
+	// that of the numbers.
 	for (int32_t i = 0; i < pairs.count; i++)
 		list->data[list->count++] = pairs.data[i].user_data_a << 32 | pairs.data[i].user_data_b;
 	list->ends[at] = list->count;

@@ -1,5 +1,6 @@
 /// @file bench_replay.h
-/// Detection alone over a motion, with settings that take turns, run by run: other work of the machine hits all alike.
+/// Detection alone over a motion, with settings that take turns, run by run: other work of the
+/// machine hits all alike.
 #ifndef CAROM_TOOL_BENCH_REPLAY_H
 #define CAROM_TOOL_BENCH_REPLAY_H
 
@@ -14,8 +15,8 @@ typedef struct bench_variant {
 	carom_lab lab;       ///< to go with def
 	int threads;         ///< 0: those of the bench
 	int reference;       ///< number of the variant that must find the same pairs
-	/// Meshes without the grid that tells inside from outside, so that every vertex within the other's box casts a ray, as in
-	/// the papers.
+	/// Meshes without the grid that tells inside from outside, so that every vertex within the
+	/// other's box casts a ray, as in the papers.
 	bool no_grid;
 } bench_variant;
 
@@ -43,12 +44,13 @@ typedef struct bench_result {
 	int64_t extra_pairs;   ///< those that the reference does not have
 } bench_result;
 
-/// Milliseconds of a step between broad phase and merge: culling, rays, completion. The papers time this, who do the
-/// rest elsewhere.
+/// Milliseconds of a step between broad phase and merge: culling, rays, completion. The papers time
+/// this, who do the rest elsewhere.
 double bench_narrow_ms(const carom_stats *stats);
 
-/// Run the variants over a window, `repeats` times from scratch; ten frames before it run unmeasured. results [count] are
-/// filled; free them with bench_free_results. EXIT_DONE, or EXIT_FAILED after a message (nothing to free then).
+/// Run the variants over a window, `repeats` times from scratch; ten frames before it run
+/// unmeasured. results [count] are filled; free them with bench_free_results. EXIT_DONE, or
+/// EXIT_FAILED after a message (nothing to free then).
 int bench_replay(const bench *b, const bench_motion *motion, const bench_window *window, const bench_variant *variants,
 	int count, int repeats, bench_result *results);
 

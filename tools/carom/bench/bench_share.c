@@ -1,6 +1,6 @@
-// fig-2.12: the shares of the time of a step (Lehericey, 2013, Figure 2.12, which gives no numbers in its text). The avalanche
-// as it is simulated, response by ODE; and, on the same motion, the libraries of carom_peers where that program is there,
-// Bullet's GIMPACT among them.
+// fig-2.12: the shares of the time of a step (Lehericey, 2013, Figure 2.12, which gives no numbers
+// in its text). The avalanche as it is simulated, response by ODE; and, on the same motion, the
+// libraries of carom_peers where that program is there, Bullet's GIMPACT among them.
 #include "bench_motion.h"
 #include "bench_peers.h"
 #include "tools/carom/options.h"

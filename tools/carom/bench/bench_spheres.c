@@ -1,4 +1,5 @@
-// Scenes of spheres simulated, and pairs found in several ways, for the benches of spheres. See bench_spheres.h.
+// Scenes of spheres simulated, and pairs found in several ways, for the benches of spheres. See
+// bench_spheres.h.
 #include "bench_spheres.h"
 
 #include "bench_motion.h"
@@ -43,7 +44,8 @@ static int gravity_axis(const sim_granular_def *def, bool *upward)
 	return axis;
 }
 
-// Strewn one after the other, spheres of many sizes that may not touch fill little more than a fifth of the space.
+// Strewn one after the other, spheres of many sizes that may not touch fill little more than a
+// fifth of the space.
 static const double FILLED_PART = 0.15;
 
 enum { HEAP_LAYERS = 10 };

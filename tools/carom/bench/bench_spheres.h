@@ -1,6 +1,6 @@
 /// @file bench_spheres.h
-/// The common part of the benches of spheres: scenes of spheres simulated for some steps, and sets of spheres whose pairs are
-/// found with settings that are compared.
+/// The common part of the benches of spheres: scenes of spheres simulated for some steps, and sets
+/// of spheres whose pairs are found with settings that are compared.
 #ifndef CAROM_TOOL_BENCH_SPHERES_H
 #define CAROM_TOOL_BENCH_SPHERES_H
 
@@ -9,12 +9,16 @@
 #include "scene/granular_fill.h"
 #include "io/sphere_file.h"
 
-/// Where the spheres of a scene are when its measurement begins. The motions of the papers last 10^5 steps; a bench begins near
-/// the end instead of simulating the way there.
+/// Where the spheres of a scene are when its measurement begins. The motions of the papers last
+/// 10^5 steps; a bench begins near the end instead of simulating the way there.
 typedef enum bench_packing {
 	BENCH_AS_IN_SCENE,
-	BENCH_HEAP,  ///< no two touch, 15 % of a bin filled, whose floor they cover in ten layers once they have settled
-	BENCH_CROWD, ///< no two touch, 15 % of the space filled, in a cube in the middle, each with a velocity of its own
+	/// no two touch, 15 % of a bin filled, whose floor they cover in ten layers once they have
+	/// settled
+	BENCH_HEAP,
+	/// no two touch, 15 % of the space filled, in a cube in the middle, each with a velocity of its
+	/// own
+	BENCH_CROWD,
 } bench_packing;
 
 typedef struct bench_sphere_case {
@@ -22,11 +26,15 @@ typedef struct bench_sphere_case {
 	const char *state; ///< in words, for tables
 	int64_t count;     ///< of the random source; 0: the scene's
 	bench_packing packing;
-	double speed;  ///< m/s: all spheres', along gravity; with BENCH_CROWD at random up to so much along each axis
-	int settle;    ///< BENCH_HEAP: steps under four times the gravity and without any bouncing, before all others
-	double turned; ///< degrees that gravity turns during the warm-up, at an even pace kept on after it; 0: as the scene says
-	int warm_up;   ///< steps before those that are measured
-	int steps;     ///< measured
+	/// m/s: all spheres', along gravity; with BENCH_CROWD at random up to so much along each axis
+	double speed;
+	/// BENCH_HEAP: steps under four times the gravity and without any bouncing, before all others
+	int settle;
+	/// degrees that gravity turns during the warm-up, at an even pace kept on after it; 0: as the
+	/// scene says
+	double turned;
+	int warm_up;       ///< steps before those that are measured
+	int steps;         ///< measured
 	int64_t mesh_most; ///< spheres of a mesh, at most; 0: the scene's
 } bench_sphere_case;
 
@@ -41,8 +49,8 @@ typedef struct bench_sphere_cost {
 	double skin;                ///< in mean radii
 } bench_sphere_cost;
 
-/// Read a scene of spheres and change it as the case says. EXIT_DONE, or EXIT_FAILED after a message;
-/// sim_destroy_scene gives it back in both cases.
+/// Read a scene of spheres and change it as the case says. EXIT_DONE, or EXIT_FAILED after a
+/// message; sim_destroy_scene gives it back in both cases.
 int bench_open_sphere_scene(const bench *b, const bench_sphere_case *which, sim_scene *scene);
 
 /// Simulate a case. EXIT_DONE, or EXIT_FAILED after a message.
@@ -66,8 +74,9 @@ typedef struct bench_finding {
 
 enum { BENCH_MAX_FINDERS = 8, BENCH_MAX_FIND_REPEATS = 32 };
 
-/// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE, or EXIT_FAILED after a
-/// message: when two ways find other pairs, or not those that a snapshot knows.
+/// Find the pairs of a set in each way, over and over in turns, from scratch each time. EXIT_DONE,
+/// or EXIT_FAILED after a message: when two ways find other pairs, or not those that a snapshot
+/// knows.
 int bench_find_pairs(const bench *b, const char *name, const sim_sphere_set *set, const bench_finder *finders, int count,
 	int repeats, bench_finding *findings);
 

@@ -1,5 +1,6 @@
-// spheres-interval: a tree rebuilt every n-th step and refitted in between (Mochi, Figure 10), and the two ways to choose that
-// the paper could not have, since graphics hardware does not show its trees: by measured times and by the tree's cost.
+// spheres-interval: a tree rebuilt every n-th step and refitted in between (Mochi, Figure 10), and
+// the two ways to choose that the paper could not have, since graphics hardware does not show its
+// trees: by measured times and by the tree's cost.
 #include "bench_spheres.h"
 
 #include "tools/carom/options.h"
@@ -19,14 +20,16 @@ typedef struct upkeep_cost {
 
 // ---- Motion ----
 
-// Each sphere flies with a velocity of its own, and walls reflect it: neighbours part as in a box that is shaken.
+// Each sphere flies with a velocity of its own, and walls reflect it: neighbours part as in a box
+// that is shaken.
 typedef struct flight {
 	sim_sphere_set set;
 	float *velocities; // [3*count] per frame
 	float side;
 } flight;
 
-// Up to so much of the mean radius along each axis in a frame: 5 m/s at the time step of the paper's turning gravity.
+// Up to so much of the mean radius along each axis in a frame: 5 m/s at the time step of the
+// paper's turning gravity.
 static const double MOST_MOTION = 0.45;
 
 static bool start_flight(flight *f, int64_t count)

@@ -1,5 +1,6 @@
-// spheres-methods: every method and the automatic choice on all kinds of sets: sparse and dense, narrow and wide ranges of
-// radii, in a box and in a lump, and with --data the snapshots of a folder.
+// spheres-methods: every method and the automatic choice on all kinds of sets: sparse and dense,
+// narrow and wide ranges of radii, in a box and in a lump, and with --data the snapshots of a
+// folder.
 #include "bench_spheres.h"
 
 #include "tools/carom/options.h"
@@ -27,8 +28,8 @@ typedef struct strewn_set {
 	double side; // of the cube for a million; other numbers are as dense
 } strewn_set;
 
-// Mochi, sections 4.1.1 and 4.1.3. The crowded ones have as many pairs as the same million spheres have at rest, about three
-// for each.
+// Mochi, sections 4.1.1 and 4.1.3. The crowded ones have as many pairs as the same million spheres
+// have at rest, about three for each.
 static const strewn_set STREWN[] = {
 	{ "free fall", 0.0006, 1 },
 	{ "radii 0.0005-0.006, side 16", 0.006, 16 },
@@ -38,7 +39,8 @@ static const strewn_set STREWN[] = {
 };
 enum { STREWN_COUNT = sizeof STREWN / sizeof STREWN[0] };
 
-// Sets that one grid is not made for: cells are as wide as the largest sphere, and no more than one for each sphere.
+// Sets that one grid is not made for: cells are as wide as the largest sphere, and no more than one
+// for each sphere.
 enum { GIANTS = 20, HEAPS = 20 };
 
 /// The spheres of a free fall, and among them a few that are a hundred times as large.
@@ -84,7 +86,8 @@ static int make_body(const bench *b, int64_t count, sim_sphere_set *set)
 	bool done = context && sim_sample_mesh(context, &mesh, &sampling, set, &spacing, &error);
 	if (context && !done)
 		report_error(NULL, "%s", error.text);
-	// Without a radius as large as they can be: now grown to three quarters of the lattice's spacing, as the paper's are.
+	// Without a radius as large as they can be: now grown to three quarters of the lattice's
+	// spacing, as the paper's are.
 	float *values = set->values;
 	double largest = 0;
 	for (int64_t i = 0; done && i < set->count; i++)

@@ -1,5 +1,6 @@
-// spheres-table-1, -scale, -gravity, -radii, -grains: the shares of a step of a granular simulation, on the scenes of Mochi
-// (Mandarapu et al.), near the beginning and near the end of their motions.
+// spheres-table-1, -scale, -gravity, -radii, -grains: the shares of a step of a granular
+// simulation, on the scenes of Mochi (Mandarapu et al.), near the beginning and near the end of
+// their motions.
 #include "bench_spheres.h"
 
 #include "tools/carom/options.h"
@@ -170,7 +171,8 @@ int bench_spheres_scale(bench *b, bench_report *report)
 	int64_t count = 1000;
 	for (int i = 0; i < (b->quick ? SIZES - 2 : SIZES); i++, count *= 10) {
 		bench_sphere_case fall = sized(b, falling("freefall.json", count)), heap = sized(b, in_heap("freefall.json", count));
-		if (!b->quick && count < 100000) // the fewer the spheres, the more steps for a mean that means something
+		// the fewer the spheres, the more steps for a mean that means something
+		if (!b->quick && count < 100000)
 			fall.steps = heap.steps = 600;
 		bench_sphere_cost costs[2];
 		if (bench_simulate_spheres(b, &fall, &costs[0]) != EXIT_DONE || bench_simulate_spheres(b, &heap, &costs[1]) != EXIT_DONE)

@@ -1,6 +1,7 @@
-// spheres-validation: 30 copies of a free fall whose places differ by a little noise, and the distribution of the number of
-// collisions per step (Mochi, section 5.1). The paper compares distributions of two programs that disagree in detail; here the
-// methods must find exactly the same pairs of each copy, which is checked too.
+// spheres-validation: 30 copies of a free fall whose places differ by a little noise, and the
+// distribution of the number of collisions per step (Mochi, section 5.1). The paper compares
+// distributions of two programs that disagree in detail; here the methods must find exactly the
+// same pairs of each copy, which is checked too.
 #include "bench_spheres.h"
 
 #include "tools/carom/options.h"

@@ -47,8 +47,8 @@ bench_table *bench_add_table(bench_report *report, const char *name, const char 
 /// Have it drawn: count columns from first on (numbers from 0); axis names the values.
 void bench_draw(bench_table *table, bench_figure figure, int first, int count, const char *axis);
 
-/// Fill the next cell; rows follow from the number of columns. The second is a number with so many decimals ("-" when it is not
-/// finite).
+/// Fill the next cell; rows follow from the number of columns. The second is a number with so many
+/// decimals ("-" when it is not finite).
 void bench_text(bench_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void bench_number(bench_table *table, double value, int decimals);
 
