@@ -30,11 +30,11 @@ TEST(temporal_data, avalanche_at_rest_keeps_all_pairs)
 	carom_body_id *ids = calloc(count, sizeof *ids);
 	carom_pose *poses = calloc(count, sizeof *poses);
 	REQUIRE(ids && poses);
-	carom_world *worlds[2]; // full, iterative
+	carom_world *worlds[2]; // full, predictive
 	for (int w = 0; w < 2; w++) {
 		carom_world_def def = carom_default_world_def();
 		def.max_contacts_per_pair = 0;
-		def.temporal = (carom_temporal)w;
+		def.temporal = w == 0 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_PREDICTIVE;
 		worlds[w] = fixture_world(context, &def);
 		sim_trajectory_poses(&trajectory, FIRST, poses);
 		for (size_t i = 0; i < count; i++)
