@@ -63,10 +63,8 @@ static bool take(cr_list *list, cr_list_tail *tail, uint32_t count)
 	return true;
 }
 
-bool cr_list_open(cr_list *list, cr_list_tail *tail, uint32_t count)
+bool cr_list_refill(cr_list *list, cr_list_tail *tail, uint32_t count)
 {
-	if (tail->end - tail->next >= count)
-		return true;
 	cr_lock(&list->lock);
 	const bool taken = take(list, tail, count);
 	cr_unlock(&list->lock);

@@ -41,10 +41,18 @@ typedef struct cr_list_tail {
 
 /// An empty list; sizes: of an element of each column.
 void cr_list_init(cr_list *list, carom_context *context, uint32_t block, int column_count, const size_t *sizes);
+/// Give a tail other room, for count entries side by side. false: out of memory. Any thread, with a
+/// tail of its own.
+bool cr_list_refill(cr_list *list, cr_list_tail *tail, uint32_t count);
+
 /// Make room for count entries side by side: tail->next is the first of them. false: out of memory.
 /// Any thread, with a tail of its own. Those that are used are kept by adding their number to
 /// tail->next.
-bool cr_list_open(cr_list *list, cr_list_tail *tail, uint32_t count);
+static inline bool cr_list_open(cr_list *list, cr_list_tail *tail, uint32_t count)
+{
+	return tail->end - tail->next >= count || cr_list_refill(list, tail, count);
+}
+
 /// Forget all entries. All tails must be set to zero.
 void cr_list_reset(cr_list *list);
 void cr_list_free(cr_list *list);
@@ -54,16 +62,23 @@ bool cr_list_move(cr_list *list);
 /// Bytes of the entries that workers have taken since the reset.
 size_t cr_list_used(const cr_list *list);
 
-/// The element of a column; those of entries that were opened together follow. NULL: no such entry.
-static inline void *cr_list_at(const cr_list *list, int column, uint32_t number)
+/// The segment that holds an entry. NULL: no such entry.
+static inline const cr_list_segment *cr_list_segment_of(const cr_list *list, uint32_t number)
 {
 	const int count = atomic_load_explicit(&list->segment_count, memory_order_acquire);
 	for (const cr_list_segment *s = list->segments; s < list->segments + count; s++) {
 		if (number < s->end)
-			return s->memory + (size_t)(s->end - s->first) * list->before[column] +
-				(size_t)(number - s->first) * list->size[column];
+			return s;
 	}
 	return NULL;
+}
+
+/// The element of a column; those of entries that were opened together follow. NULL: no such entry.
+static inline void *cr_list_at(const cr_list *list, int column, uint32_t number)
+{
+	const cr_list_segment *s = cr_list_segment_of(list, number);
+	return s ? s->memory + (size_t)(s->end - s->first) * list->before[column] + (size_t)(number - s->first) * list->size[column]
+			 : NULL;
 }
 
 #endif

@@ -4,11 +4,11 @@
 // Entries that a worker takes at once.
 enum { MEETINGS_AT_ONCE = 4096, CONTACTS_AT_ONCE = 512, WATCHES_AT_ONCE = 1024, NEAR_AT_ONCE = 1024 };
 
-// Columns of rays: origin, direction, t_max, gap; sample, side. Those of walks have no gap.
-enum { RAY_COLUMNS = 10, SAMPLE = 8, SIDE = 9, CAST_COLUMNS = 16, WALK_COLUMNS = 14 };
-#define RAY_SIZES 4, 4, 4, 4, 4, 4, 4, 4, 4, 1
-static const size_t CAST_SIZES[CAST_COLUMNS] = { RAY_SIZES, 4, 4, 1, 4, 4, 1 };
-static const size_t WALK_SIZES[WALK_COLUMNS] = { 4, 4, 4, 4, 4, 4, 4, 0, 4, 1, 4, 4, 4, 1 };
+// Columns of rays: words of four bytes first, then bytes. Rays alone have 9 words (origin, direction,
+// t_max, sample, gap) and a byte (side).
+enum { RAY_WORDS = 9, CAST_WORDS = 13, CAST_COLUMNS = 16, WALK_WORDS = 11, WALK_COLUMNS = 13 };
+static const size_t CAST_SIZES[CAST_COLUMNS] = { 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1, 1 };
+static const size_t WALK_SIZES[WALK_COLUMNS] = { 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1 };
 
 void cr_frame_init(cr_frame *f, carom_context *context)
 {
@@ -85,39 +85,61 @@ bool cr_keep_near(cr_kept *k, cr_kept_tails *tails, int32_t count, cr_span *span
 	return take(&k->near, &tails->near, cr_lanes_of(count), count, span);
 }
 
-/// The columns of rays, given as pointers to them.
-static cr_sample_rays rays_of(void *const columns[RAY_COLUMNS])
+/// Rays from some entry on, in columns that have room for span rays each.
+typedef struct ray_rows {
+	char *words; // of the entry in the first column
+	char *bytes; // and in the first column of bytes
+	size_t span;
+} ray_rows;
+
+static inline void *word(const ray_rows *r, size_t column) { return r->words + column * sizeof(float) * r->span; }
+static inline void *byte(const ray_rows *r, size_t column) { return r->bytes + column * r->span; }
+
+/// The rows of a list with so many columns of words, from entry first on. false: no such entry.
+static inline bool find_rows(const cr_list *list, size_t words, uint32_t first, ray_rows *rows)
 {
-	return (cr_sample_rays){ .origin = { columns[0], columns[1], columns[2] },
-		.direction = { columns[3], columns[4], columns[5] },
-		.t_max = columns[6],
-		.gap = columns[7],
-		.sample = columns[SAMPLE],
-		.side = columns[SIDE] };
+	const cr_list_segment *s = cr_list_segment_of(list, first);
+	if (!s)
+		return false;
+	const size_t span = s->end - s->first, at = first - s->first;
+	*rows = (ray_rows){ s->memory + at * sizeof(float), s->memory + words * sizeof(float) * span + at, span };
+	return true;
+}
+
+/// The columns that all rays have, without their gaps.
+static inline cr_sample_rays rays_of(const ray_rows *r)
+{
+	return (cr_sample_rays){ .origin = { word(r, 0), word(r, 1), word(r, 2) },
+		.direction = { word(r, 3), word(r, 4), word(r, 5) },
+		.t_max = word(r, 6),
+		.sample = word(r, 7),
+		.side = byte(r, 0) };
 }
 
 cr_casts cr_casts_at(const cr_frame *f, uint32_t first)
 {
-	void *c[CAST_COLUMNS];
-	for (int i = 0; i < CAST_COLUMNS; i++)
-		c[i] = cr_list_at(&f->casts, i, first);
-	return (cr_casts){ rays_of(c), { c[10], c[11], c[12], c[13], c[14], c[15] } };
+	ray_rows r;
+	if (!find_rows(&f->casts, CAST_WORDS, first, &r))
+		return (cr_casts){ 0 };
+	cr_casts casts = { rays_of(&r), { word(&r, 9), word(&r, 10), byte(&r, 1), word(&r, 11), word(&r, 12), byte(&r, 2) } };
+	casts.rays.gap = word(&r, 8);
+	return casts;
 }
 
 cr_walks cr_walks_at(const cr_frame *f, uint32_t first)
 {
-	void *c[WALK_COLUMNS];
-	for (int i = 0; i < WALK_COLUMNS; i++)
-		c[i] = cr_list_at(&f->walks, i, first);
-	return (cr_walks){ rays_of(c), c[10], c[11], c[12], c[13] };
+	ray_rows r;
+	if (!find_rows(&f->walks, WALK_WORDS, first, &r))
+		return (cr_walks){ 0 };
+	return (cr_walks){ rays_of(&r), word(&r, 8), word(&r, 9), word(&r, 10), byte(&r, 1) };
 }
 
-size_t cr_cast_bytes(int32_t count) { return (9 * sizeof(float) + 1) * (size_t)count; }
+size_t cr_cast_bytes(int32_t count) { return (RAY_WORDS * sizeof(float) + 1) * (size_t)count; }
 
 cr_casts cr_casts_in(void *memory, int32_t count)
 {
-	void *c[RAY_COLUMNS];
-	for (int i = 0; i < RAY_COLUMNS; i++)
-		c[i] = (char *)memory + (size_t)i * sizeof(float) * (size_t)count;
-	return (cr_casts){ .rays = rays_of(c) };
+	const ray_rows r = { memory, (char *)memory + RAY_WORDS * sizeof(float) * (size_t)count, (size_t)count };
+	cr_casts casts = { .rays = rays_of(&r) };
+	casts.rays.gap = word(&r, 8);
+	return casts;
 }
