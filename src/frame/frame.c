@@ -4,8 +4,8 @@
 // Entries that a worker takes at once.
 enum { MEETINGS_AT_ONCE = 4096, CONTACTS_AT_ONCE = 512, WATCHES_AT_ONCE = 1024, NEAR_AT_ONCE = 1024 };
 
-// Columns of rays: words of four bytes first, then bytes. Rays alone have 9 words (origin, direction,
-// t_max, sample, gap) and a byte (side).
+// Columns of rays: words of four bytes first, then bytes. Rays alone have 9 words (origin,
+// direction, t_max, sample, gap) and a byte (side).
 enum { RAY_WORDS = 9, CAST_WORDS = 13, CAST_COLUMNS = 16, WALK_WORDS = 11, WALK_COLUMNS = 13 };
 static const size_t CAST_SIZES[CAST_COLUMNS] = { 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1, 1 };
 static const size_t WALK_SIZES[WALK_COLUMNS] = { 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1 };
