@@ -269,44 +269,34 @@ TEST(context, error_text_is_of_the_context_asked)
 	carom_destroy_context(b);
 }
 
-// ---- Room ----
+// ---- Spares ----
 
-TEST(context, a_child_cuts_its_memory_from_its_room)
+/// A thing that counts how often it was destroyed.
+typedef struct counted_spare {
+	cr_spare spare;
+	int destroyed;
+} counted_spare;
+
+static void count_destruction(cr_spare *spare) { ((counted_spare *)spare)->destroyed++; }
+
+TEST(context, spare_things_are_taken_by_one_and_destroyed_once)
 {
-	fixture_heap heap;
-	carom_context *parent = fixture_heap_context(&heap, 1);
-	carom_context child;
-	cr_context_init_child(&child, parent, 0);
-	const long long calls = heap.calls, blocks = heap.blocks;
-	REQUIRE(cr_context_make_room(&child, 4 * CR_CACHE_LINE));
-	char *a = cr_alloc(&child, 1), *b = cr_alloc(&child, CR_CACHE_LINE + 1);
-	CHECK_INT(heap.calls, calls + 1);
-	REQUIRE(a && b);
-	CHECK_INT((uintptr_t)a % CR_CACHE_LINE, 0);
-	CHECK_INT(b - a, CR_CACHE_LINE);
-	memset(a, 1, 1);
-	memset(b, 2, CR_CACHE_LINE + 1);
-	CHECK_INT(a[0], 1);
-	// The last cut comes back, one in between does not.
-	cr_free(&child, b, CR_CACHE_LINE + 1);
-	CHECK(cr_alloc(&child, CR_CACHE_LINE) == b);
-	cr_free(&child, a, 1);
-	// Two lines are left: what does not fit is the parent's, and what fits after it is the room's.
-	char *large = cr_alloc(&child, 2 * CR_CACHE_LINE + 1);
-	REQUIRE(large);
-	CHECK_INT(heap.calls, calls + 2);
-	CHECK(cr_alloc(&child, 2 * CR_CACHE_LINE) == b + CR_CACHE_LINE);
-	CHECK_INT(heap.calls, calls + 2);
-	CHECK(cr_alloc(&child, SIZE_MAX) == NULL);
-	CHECK(cr_alloc(&child, 0) == NULL);
-	cr_free(&child, large, 2 * CR_CACHE_LINE + 1);
-	cr_context_drop_room(&child);
-	CHECK_INT(heap.blocks, blocks);
-	heap.fail_at = heap.calls;
-	CHECK(!cr_context_make_room(&child, CR_CACHE_LINE));
-	cr_context_drop_room(&child);
-	carom_destroy_context(parent);
-	CHECK_INT(heap.blocks, 0);
+	carom_context *context = fixture_context(1);
+	counted_spare things[CR_SPARES + 1] = { { { NULL }, 0 } };
+	CHECK(cr_take_spare(context) == NULL);
+	for (int i = 0; i <= CR_SPARES; i++) {
+		things[i].spare.destroy = count_destruction;
+		cr_leave_spare(context, &things[i].spare);
+	}
+	// There is room for all but the last.
+	CHECK_INT(things[CR_SPARES].destroyed, 1);
+	CHECK(cr_take_spare(context) == &things[0].spare);
+	CHECK(cr_take_spare(context) == &things[1].spare);
+	cr_leave_spare(context, &things[1].spare);
+	CHECK(cr_take_spare(context) == &things[1].spare);
+	carom_destroy_context(context);
+	for (int i = 0; i < CR_SPARES; i++)
+		CHECK_INT(things[i].destroyed, i < 2 ? 0 : 1);
 }
 
 /// One block of memory, so that each context has the address of the last one.

@@ -131,13 +131,19 @@ TEST(shape_contacts, capacity_and_misuse_of_two_shapes)
 	carom_destroy_context(context);
 }
 
+/// Let the next call make its lists again: take those that the last one left.
+static void drop_kept(carom_context *context)
+{
+	for (cr_spare *spare = cr_take_spare(context); spare; spare = cr_take_spare(context))
+		spare->destroy(spare);
+}
+
 TEST(shape_contacts, out_of_memory_between_two_shapes)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
 	stock s = make_stock(context);
 	const carom_pose pa = fixture_at(0.3, 0.1, 0.2);
-	// The last pair needs more than the one block that calls cut their memory from.
 	carom_mesh *fine = manifold_made_mesh(context, "lumpy", 5632);
 	const carom_shape large = fixture_of_mesh(fine);
 	const carom_shape *pairs[4][2] = { { &s.shapes[0], &s.shapes[1] }, { &s.shapes[5], &s.shapes[0] },
@@ -149,38 +155,60 @@ TEST(shape_contacts, out_of_memory_between_two_shapes)
 		REQUIRE(carom_collide(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &count) == CAROM_SUCCESS);
 		CHECK(count > 0);
 		const long long wanted = atomic_load(&heap.calls) - before;
-		CHECK(wanted > (i == 3 ? 2 : 0));
+		CHECK(wanted > 8);
 		for (long long k = 0; k < wanted; k++) {
+			drop_kept(context);
+			CHECK_INT(atomic_load(&heap.blocks), held);
 			atomic_store(&heap.fail_at, atomic_load(&heap.calls) + k);
 			again = 7;
 			const carom_result result = carom_collide(context, pairs[i][0], &pa, pairs[i][1], NULL, 0, 8, found, &again);
 			CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count)); // some room is only wished for
 			CHECK(result == CAROM_SUCCESS || again == 0);
 			atomic_store(&heap.fail_at, -1);
-			CHECK_INT(atomic_load(&heap.blocks), held);
+			// One that has failed is not kept.
+			CHECK(result == CAROM_SUCCESS || atomic_load(&heap.blocks) == held);
 		}
+		drop_kept(context);
 	}
 	carom_release_mesh(fine);
 	free_stock(&s);
 	carom_destroy_context(context);
 }
 
-/// A call cuts what it needs from one block, and asks for more only where that is not enough: for the
-/// walk of two trees, and the arena that grows with it.
-TEST(shape_contacts, two_small_meshes_take_few_blocks_of_memory)
+/// A call leaves its lists with the context: the next one takes no memory.
+TEST(shape_contacts, lists_stay_with_the_context_unless_they_are_large)
 {
 	fixture_heap heap;
 	carom_context *context = fixture_heap_context(&heap, 1);
-	carom_mesh *cube = fixture_box_mesh(context, 0.5, 0.5, 0.5);
-	const carom_shape shape = fixture_of_mesh(cube);
+	carom_mesh *cube = fixture_box_mesh(context, 0.5, 0.5, 0.5), *fine = manifold_made_mesh(context, "lumpy", 22528);
+	const carom_shape shape = fixture_of_mesh(cube), large = fixture_of_mesh(fine), box = fixture_box(0.3, 0.4, 0.5);
 	const carom_pose at = fixture_at(0.3, 0.2, 0.9);
-	carom_contact found[8];
-	int32_t count;
-	const long long calls = atomic_load(&heap.calls), blocks = atomic_load(&heap.blocks);
-	REQUIRE(carom_collide(context, &shape, &at, &shape, NULL, 0, 8, found, &count) == CAROM_SUCCESS);
-	CHECK(count > 0);
-	CHECK(atomic_load(&heap.calls) - calls <= 4); // 32 without the block
+	carom_contact found[8], again[8];
+	int32_t count, count_again;
+	const long long blocks = atomic_load(&heap.blocks);
+	const size_t before = carom_memory_in_use(context);
+	for (int i = 0; i < 2; i++) {
+		REQUIRE(carom_collide(context, &shape, &at, &shape, NULL, 0, 8, found, &count) == CAROM_SUCCESS);
+		REQUIRE(carom_collide(context, &box, &at, &shape, NULL, 0, 8, again, &count_again) == CAROM_SUCCESS);
+	}
+	CHECK(count > 0 && count_again > 0);
+	const size_t kept = carom_memory_in_use(context) - before;
+	CHECK(kept > 0);
+	CHECK(kept < 700 * 1024);
+	const long long calls = atomic_load(&heap.calls);
+	for (int i = 0; i < 4; i++) {
+		REQUIRE(carom_collide(context, &shape, &at, &shape, NULL, 0, 8, again, &count_again) == CAROM_SUCCESS);
+		CHECK_INT(count_again, count);
+		CHECK(memcmp(again, found, (size_t)count * sizeof *found) == 0);
+		REQUIRE(carom_collide(context, &box, &at, &shape, NULL, 0, 8, again, &count_again) == CAROM_SUCCESS);
+	}
+	CHECK_INT(atomic_load(&heap.calls), calls);
+	// Lists of fine meshes are given back, and those that were kept before with them.
+	const carom_pose inside = fixture_at(0.001, 0, 0);
+	REQUIRE(carom_collide(context, &large, &inside, &large, NULL, 0, 8, again, &count_again) == CAROM_SUCCESS);
+	CHECK(count_again > 0);
 	CHECK_INT(atomic_load(&heap.blocks), blocks);
+	carom_release_mesh(fine);
 	carom_release_mesh(cube);
 	carom_destroy_context(context);
 	CHECK_INT(heap.blocks, 0);
@@ -360,19 +388,23 @@ TEST(shape_contacts, out_of_memory_in_a_query)
 	int32_t count, again;
 	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
 	CHECK(count > 3);
+	drop_kept(context);
 	const long long held = atomic_load(&heap.blocks), before = atomic_load(&heap.calls);
 	REQUIRE(carom_world_collide_shape(world, &shape, &at, NULL, 2 * MOST, found, &count) == CAROM_SUCCESS);
 	const long long wanted = atomic_load(&heap.calls) - before;
 	int failures = 0;
 	for (long long k = 0; k < wanted; k++) {
+		drop_kept(context);
+		CHECK_INT(atomic_load(&heap.blocks), held);
 		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + k);
 		const carom_result result = carom_world_collide_shape(world, &shape, &at, NULL, 0, NULL, &again);
 		CHECK(result == CAROM_OUT_OF_MEMORY || (result == CAROM_SUCCESS && again == count));
 		CHECK(result == CAROM_SUCCESS || again == 0);
 		failures += result != CAROM_SUCCESS;
 		atomic_store(&heap.fail_at, -1);
-		CHECK_INT(atomic_load(&heap.blocks), held);
 	}
+	drop_kept(context);
+	CHECK_INT(atomic_load(&heap.blocks), held);
 	CHECK(failures > 5);
 	carom_destroy_world(world);
 	free_stock(&s);

@@ -107,35 +107,8 @@ bool cr_has_room(const carom_context *context, size_t size)
 	return context->memory_limit == 0 || (size <= context->memory_limit && held <= context->memory_limit - size);
 }
 
-static size_t whole_lines(size_t size) { return (size + CR_CACHE_LINE - 1) & ~(size_t)(CR_CACHE_LINE - 1); }
-
-/// Cut memory from the room of a child; NULL where it does not fit, or there is none.
-static void *cut(carom_context *child, size_t size)
-{
-	const size_t left = child->room_size - child->room_used;
-	if (size == 0 || size > left || whole_lines(size) > left)
-		return NULL;
-	char *pointer = child->room + child->room_used;
-	child->room_used += whole_lines(size);
-	return pointer;
-}
-
-/// Is memory cut from the room of a child? The last cut can be used again; all else comes back with
-/// the room.
-static bool join(carom_context *child, char *pointer, size_t size)
-{
-	if (!child->room || pointer < child->room || pointer >= child->room + child->room_size)
-		return false;
-	if (pointer + whole_lines(size) == child->room + child->room_used)
-		child->room_used -= whole_lines(size);
-	return true;
-}
-
 void *cr_alloc(carom_context *context, size_t size)
 {
-	void *from_room = cut(context, size);
-	if (from_room)
-		return from_room;
 	size_t held;
 	if (size == 0 || !claim_memory(context, size, &held))
 		return NULL;
@@ -165,7 +138,7 @@ void *cr_alloc_array(carom_context *context, size_t count, size_t size)
 
 void cr_free(carom_context *context, void *pointer, size_t size)
 {
-	if (!pointer || join(context, pointer, size))
+	if (!pointer)
 		return;
 	if (context->parent)
 		cr_free(context->parent, pointer, size);
@@ -280,19 +253,28 @@ void cr_context_init_child(carom_context *child, carom_context *parent, size_t m
 	};
 }
 
-bool cr_context_make_room(carom_context *child, size_t size)
+cr_spare *cr_take_spare(carom_context *context)
 {
-	child->room = cr_alloc(child->parent, size);
-	child->room_size = child->room ? size : 0;
-	child->room_used = 0;
-	return child->room != NULL;
+	for (int i = 0; i < CR_SPARES; i++) {
+		if (!atomic_load_explicit(&context->spares[i], memory_order_relaxed))
+			continue;
+		cr_spare *spare = atomic_exchange_explicit(&context->spares[i], NULL, memory_order_acquire);
+		if (spare)
+			return spare;
+	}
+	return NULL;
 }
 
-void cr_context_drop_room(carom_context *child)
+void cr_leave_spare(carom_context *context, cr_spare *spare)
 {
-	cr_free(child->parent, child->room, child->room_size);
-	child->room = NULL;
-	child->room_size = child->room_used = 0;
+	for (int i = 0; i < CR_SPARES; i++) {
+		cr_spare *none = NULL;
+		if (!atomic_load_explicit(&context->spares[i], memory_order_relaxed) &&
+			atomic_compare_exchange_strong_explicit(
+				&context->spares[i], &none, spare, memory_order_release, memory_order_relaxed))
+			return;
+	}
+	spare->destroy(spare);
 }
 
 carom_context_def carom_default_context_def(void)
@@ -413,6 +395,8 @@ void carom_destroy_context(carom_context *context)
 {
 	if (!context)
 		return;
+	for (cr_spare *spare = cr_take_spare(context); spare; spare = cr_take_spare(context))
+		spare->destroy(spare);
 	int live_objects = atomic_load(&context->live_objects);
 	if (live_objects > 0) {
 		cr_log(context, CAROM_LOG_ERROR,

@@ -9,9 +9,14 @@
 #include "carom/base.h"
 #include <stdatomic.h>
 
-enum { CR_MAX_WORKERS = 256, CR_ERROR_TEXT_SIZE = 512, CR_CACHE_LINE = 64 };
+enum { CR_MAX_WORKERS = 256, CR_ERROR_TEXT_SIZE = 512, CR_CACHE_LINE = 64, CR_SPARES = 16 };
 
 typedef struct cr_pool cr_pool;
+
+/// Something that a call on a context makes and leaves there for the next call. The head of it.
+typedef struct cr_spare {
+	void (*destroy)(struct cr_spare *spare);
+} cr_spare;
 
 struct carom_context {
 	carom_allocator allocator;
@@ -29,14 +34,11 @@ struct carom_context {
 	atomic_int live_objects;
 	carom_context *parent; // of a child: takes its memory and its error text; NULL: none
 	size_t memory_limit;   // bytes that a child may hold; 0: no limit
-	// of a child for one thread: its allocations are cut from this as long as they fit; NULL: none
-	char *room;
-	size_t room_size;
-	size_t room_used;
 	// allocations that failed for the limit, counted: queries on many threads look for more of them
 	atomic_uint refusals;
 	// of a context without a parent: no two of a process have the same, and none has 0
 	uint64_t serial;
+	_Atomic(cr_spare *) spares[CR_SPARES]; // those that no call has; NULL: none
 	atomic_flag error_lock;
 	char error_text[CR_ERROR_TEXT_SIZE]; // of the last failure, from any thread
 };
@@ -63,12 +65,12 @@ bool cr_has_room(const carom_context *context, size_t size);
 /// the parent's, which must outlive it. It has nothing to destroy.
 void cr_context_init_child(carom_context *child, carom_context *parent, size_t memory_limit);
 
-/// Let a child that lives for one call, on one thread, cut its allocations from one block of its
-/// parent's: so many bytes, a multiple of CR_CACHE_LINE. This block counts as the parent's, not as
-/// the child's. Returns false when out of memory.
-bool cr_context_make_room(carom_context *child, size_t size);
-/// Give the block back; the child allocates no more. A child without one is left as it is.
-void cr_context_drop_room(carom_context *child);
+/// Take a spare thing of a context, which is then the caller's alone; NULL: there is none. Any
+/// thread.
+cr_spare *cr_take_spare(carom_context *context);
+/// Leave a thing with a context for later calls; where CR_SPARES are there already, destroy it. The
+/// context destroys those that are left at its end. Any thread.
+void cr_leave_spare(carom_context *context, cr_spare *spare);
 
 /// The context that a child, or a child's child, was made from; of others themselves.
 static inline const carom_context *cr_context_root(const carom_context *context)

@@ -58,8 +58,14 @@ carom_result cr_pipeline_init(cr_pipeline *p, carom_context *context, const cr_s
 	if (result != CAROM_SUCCESS)
 		cr_pipeline_free(p);
 	else
-		p->broad->margin = box_margin(p);
+		cr_pipeline_set(p, settings);
 	return result;
+}
+
+void cr_pipeline_set(cr_pipeline *p, const cr_settings *settings)
+{
+	p->settings = *settings;
+	p->broad->margin = box_margin(p);
 }
 
 void cr_pipeline_free(cr_pipeline *p)

@@ -173,6 +173,9 @@ struct cr_pipeline {
 carom_result cr_pipeline_init(
 	cr_pipeline *pipeline, carom_context *context, const cr_settings *settings, const cr_stages *stages);
 void cr_pipeline_free(cr_pipeline *pipeline);
+/// Let the next runs have other settings, with the laboratory, the broad phase and the memory of
+/// pairs (temporal) that there are.
+void cr_pipeline_set(cr_pipeline *pipeline, const cr_settings *settings);
 /// Run all stages up to the raw contacts of each kept pair (valid until the next run). Adds to
 /// stats. On failure the pipeline can be run again.
 carom_result cr_pipeline_run(cr_pipeline *pipeline, cr_body *bodies, int32_t body_count, carom_stats *stats);

@@ -8,20 +8,23 @@
 carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],
 	const carom_pose *const given[2], carom_pose poses[2]);
 
-/// Bodies for one call. The first one is the query's shape; it meets all others, which do not meet
-/// each other.
+/// Bodies for one call, and the stages that they go through. The first body is the query's shape; it
+/// meets all others, which do not meet each other. The context keeps it for the next call.
 typedef struct cr_contact_query {
-	carom_context memory; // child of one thread: pays for everything here
-	cr_body *bodies;      // [count]
-	int32_t count;
-	int32_t capacity;
+	cr_spare spare;
+	carom_context *context; // the user's
+	carom_context memory;   // child of one thread: pays for everything here
+	CR_ARRAY(cr_body) bodies;
 	cr_box_mesh box_meshes[CR_BOX_MESHES];
 	int32_t shapes; // of the first bodies: these hold shapes of their own
+	bool failed;
+	cr_stages stages;
+	cr_pipeline pipeline;
 	cr_results results;
 } cr_contact_query;
 
-/// Makes room for a number of bodies. On failure there is nothing to end.
-carom_result cr_begin_contacts(cr_contact_query *query, carom_context *context, int32_t capacity);
+/// Begins a query of up to so many bodies. On failure there is nothing to end.
+carom_result cr_begin_contacts(carom_context *context, int32_t capacity, cr_contact_query **query);
 /// Adds a checked shape at a checked pose; shapes go before copies of bodies.
 void cr_add_contact_shape(cr_contact_query *query, const carom_shape *shape, const carom_pose *pose, carom_body_kind kind);
 /// Adds a copy of a body of a world, which stays as it is.
@@ -29,7 +32,7 @@ void cr_add_contact_body(cr_contact_query *query, const cr_body *body);
 /// Finds the contacts of the first body with the others, into results. Body numbers in them count
 /// from 1 in the order in which bodies were added.
 carom_result cr_find_contacts(cr_contact_query *query, const cr_settings *settings);
-/// Gives everything back.
+/// Ends a query: its bodies and results are gone.
 void cr_end_contacts(cr_contact_query *query);
 
 /// Are the oriented boxes of two shapes farther apart than margin, so that these do not meet within

@@ -51,7 +51,7 @@ carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape,
 {
 	carom_pose at;
 	cr_body_list near;
-	cr_contact_query q;
+	cr_contact_query *q;
 	carom_result result = cr_check_query_shape(world, shape, pose, name, &at);
 	if (result == CAROM_SUCCESS)
 		result = cr_list_near_bodies(world, name, shape, &at, world->def.speculative_distance, filter, &near);
@@ -59,12 +59,12 @@ carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape,
 		return result;
 	drop_others(world, &near);
 	if (near.count > 0)
-		result = cr_begin_contacts(&q, world->context, (int32_t)near.count + 1);
+		result = cr_begin_contacts(world->context, (int32_t)near.count + 1, &q);
 	if (result == CAROM_SUCCESS && near.count > 0) {
-		result = find_contacts(&q, world, shape, &at, &near);
+		result = find_contacts(q, world, shape, &at, &near);
 		if (result == CAROM_SUCCESS)
-			result = keep_contacts(&q, world, &near, contacts);
-		cr_end_contacts(&q);
+			result = keep_contacts(q, world, &near, contacts);
+		cr_end_contacts(q);
 	}
 	cr_array_free(world->context, &near);
 	return result;
