@@ -106,9 +106,9 @@ CAROM_API carom_result carom_collide_convex(carom_context *context, const carom_
 /// contacts, the order and the meaning of carom_contact are those of worlds; body ids are null.
 /// *count is the number of contacts there are; the first capacity of them are written. contacts may
 /// be NULL when capacity is 0. Runs on the calling thread alone: a world is cheaper for many pairs.
-/// Takes memory from the context, which keeps the lists of up to 16 calls, each of up to 512 KB, for
-/// later ones, and frees them at its end. Thread-safe. CAROM_OUT_OF_MEMORY is possible; *count is 0
-/// on failure.
+/// Takes memory from the context, which keeps the lists of up to 16 calls, each of up to 512 KB,
+/// for later ones, and frees them at its end. Thread-safe. CAROM_OUT_OF_MEMORY is possible; *count
+/// is 0 on failure.
 CAROM_API carom_result carom_collide(carom_context *context, const carom_shape *a,
 	const carom_pose *pose_a, const carom_shape *b, const carom_pose *pose_b, double margin,
 	int32_t capacity, carom_contact *contacts, int32_t *count);

@@ -1,6 +1,6 @@
 /// See shape_contacts.h. The stages are those of a world, so contacts are too. Pairs remember
-/// nothing, and everything runs on the calling thread, so that calls on many threads do not wait for
-/// each other.
+/// nothing, and everything runs on the calling thread, so that calls on many threads do not wait
+/// for each other.
 ///
 /// Making and freeing the lists of the stages took as long as the contacts of two cubes of 12
 /// triangles (carom_pair_peers). So queries are kept: a call takes one from the context, or makes

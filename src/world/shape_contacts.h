@@ -8,8 +8,8 @@
 carom_result cr_check_two_shapes(carom_context *context, const char *function, const carom_shape *const shapes[2],
 	const carom_pose *const given[2], carom_pose poses[2]);
 
-/// Bodies for one call, and the stages that they go through. The first body is the query's shape; it
-/// meets all others, which do not meet each other. The context keeps it for the next call.
+/// Bodies for one call, and the stages that they go through. The first body is the query's shape;
+/// it meets all others, which do not meet each other. The context keeps it for the next call.
 typedef struct cr_contact_query {
 	cr_spare spare;
 	carom_context *context; // the user's
