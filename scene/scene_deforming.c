@@ -230,6 +230,9 @@ static void read_material(const sim_json_node *node, const sim_soft_source *sour
 		sim_json_member_error(node, "bulk", "needs \"keeps_volume\"");
 	sim_json_number(node, "density", 1e-6, 1e9, &body->density);
 	sim_json_number(node, "stiffness", 1e-9, 1e12, &body->stiffness);
+	// What keeps its volume becomes longer where it is pressed.
+	body->stretch_limit = keeps_volume ? 0 : body->stretch_limit;
+	sim_json_number(node, "stretch_limit", 0, 1e6, &body->stretch_limit);
 	sim_json_number(node, "bending", 0, 1e12, &body->bending);
 	sim_json_number(node, "bulk", 1e-9, 1e15, &body->bulk);
 	sim_json_bool(node, "flat", &body->flat);
@@ -245,8 +248,8 @@ static void read_material(const sim_json_node *node, const sim_soft_source *sour
 static void read_bodies(const sim_json_node *section, const char *name, bool rigid, sim_scene *scene)
 {
 	static const char *const mover_fields[] = { SURFACE_FIELDS, "motion", NULL };
-	static const char *const list_fields[] = { SURFACE_FIELDS, "keeps_volume", "density", "stiffness", "bending", "bulk",
-		"flat", "velocity", "pins", "grid", "jitter", NULL };
+	static const char *const list_fields[] = { SURFACE_FIELDS, "keeps_volume", "density", "stiffness", "stretch_limit",
+		"bending", "bulk", "flat", "velocity", "pins", "grid", "jitter", NULL };
 	sim_json_node list;
 	if (!sim_json_member(section, name, &list))
 		return;

@@ -486,6 +486,7 @@ TEST(soft, each_field_is_checked)
 	REFUSED_BODY(friction, -1, "friction is -1; it must be from 0 to 1000000");
 	REFUSED_BODY(density, 0, "density is 0; it must be from 1e-06 to 1e+09");
 	REFUSED_BODY(stiffness, 0, "stiffness is 0; it must be from 1e-09 to 1e+12");
+	REFUSED_BODY(stretch_limit, -1, "stretch_limit is -1; it must be from 0 to 1000000");
 	REFUSED_BODY(bending, -1, "bending is -1; it must be from 0 to 1e+12");
 	REFUSED_BODY(velocity[1], (double)NAN, "velocity[1] is nan; it must be from -1000000 to 1000000");
 	REFUSED_BODY(places, NULL, "places is NULL");

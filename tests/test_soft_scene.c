@@ -72,7 +72,7 @@ TEST(soft_scene, every_field)
 		"   \"swing\": {\"axis\": [0, 0, 1], \"degrees\": 90, \"shift\": [0, 1, 0], \"period\": 4, \"phase_degrees\": 90}}}],\n"
 		" \"list\": [\n"
 		"  {\"name\": \"s\", \"form\": \"skirt\", \"radius\": 0.2, \"hem_radius\": 0.5, \"length\": 0.75, \"folds\": 6, \"fold_depth\": 0.05,\n"
-		"   \"divisions\": [24, 5], \"scale\": [1, 2, 3], \"offset\": [4, 5, 6], \"rotation\": {\"axis\": [0, 1, 0], \"degrees\": 180}, \"flat\": true,\n"
+		"   \"divisions\": [24, 5], \"scale\": [1, 2, 3], \"offset\": [4, 5, 6], \"rotation\": {\"axis\": [0, 1, 0], \"degrees\": 180}, \"flat\": true, \"stretch_limit\": 0.1,\n"
 		"   \"pins\": [{\"lower\": [1, 2, 3], \"upper\": [4, 5, 6], \"to\": \"body\"}, {}]},\n"
 		"  {\"form\": \"sphere\", \"radius\": 0.25, \"divisions\": [8, 7], \"keeps_volume\": true, \"density\": 0.5, \"stiffness\": 100,\n"
 		"   \"bending\": 0.125, \"bulk\": 50, \"velocity\": [7, 8, 9], \"friction\": 0.125,\n"
@@ -121,6 +121,7 @@ TEST(soft_scene, every_field)
 	CHECK_NEAR(s->offset[0], 4, 0);
 	CHECK_NEAR(fabs(s->body.motion.start.orientation.y), 1, 1e-15);
 	CHECK(s->body.flat);
+	CHECK_NEAR(s->body.stretch_limit, 0.1, 0);
 	REQUIRE(s->pin_count == 2);
 	CHECK_STR(s->pins[0].to, "body");
 	CHECK_NEAR(s->pins[0].lower[1], 2, 0);
@@ -129,6 +130,8 @@ TEST(soft_scene, every_field)
 	CHECK_INT(ball->body.kind, SIM_SOFT_DEFORMABLE);
 	CHECK_NEAR(ball->body.density, 0.5, 0);
 	CHECK_NEAR(ball->body.stiffness, 100, 0);
+	CHECK_NEAR(ball->body.stretch_limit, 0, 0); // what keeps its volume has none, unless said
+	CHECK_NEAR(lone->body.stretch_limit, 0.03, 0);
 	CHECK_NEAR(ball->body.bending, 0.125, 0);
 	CHECK_NEAR(ball->body.bulk, 50, 0);
 	CHECK_NEAR(ball->body.velocity[2], 9, 0);

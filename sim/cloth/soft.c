@@ -1,7 +1,7 @@
 // The cloth simulation: making it, and its steps. See soft.h.
 #include "sim/base/state_hash.h"
 #include "sim/base/sim_clock.h"
-#include "sim/cloth/soft_state.h"
+#include "sim/cloth/soft_levels.h"
 #include "sim/cloth/soft_topology.h"
 
 #include "carom/carom.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, MOST_HALVINGS = 8 };
+enum { ALIGNMENT = 64, MOST_HALVINGS = 8, MIN_VERTICES = 2048 };
 
 // Impacts of the last resort: nearer than this, in metres, counts as touching.
 static const double SURE_TOLERANCE = 1e-9;
@@ -70,6 +70,7 @@ sim_soft_body sim_default_soft_body(void)
 		.friction = 0.3,
 		.density = 0.2,
 		.stiffness = 2000,
+		.stretch_limit = 0.03,
 		.bending = 1e-5,
 		.bulk = 2e4,
 	};
@@ -160,6 +161,7 @@ static bool check_body(const sim_soft_def *def, int32_t number, sim_error *error
 		{ "friction", body->friction, 0, 1e6 },
 		{ "density", rigid ? 1 : body->density, 1e-6, 1e9 },
 		{ "stiffness", rigid ? 1 : body->stiffness, 1e-9, 1e12 },
+		{ "stretch_limit", rigid ? 0 : body->stretch_limit, 0, 1e6 },
 		{ "bending", rigid ? 1 : body->bending, 0, 1e12 },
 		{ "bulk", body->kind == SIM_SOFT_DEFORMABLE ? body->bulk : 1, 1e-9, 1e15 },
 		{ "velocity[0]", body->velocity[0], -1e6, 1e6 },
@@ -207,6 +209,8 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	s->edges = place_array(memory, &used, 3 * t, sizeof *s->edges);
 	s->hinges = place_array(memory, &used, 3 * t, sizeof *s->hinges);
 	s->zone_sum = place_array(memory, &used, 4 * n, sizeof *s->zone_sum);
+	s->tallies = place_array(memory, &used, (size_t)s->worker_count, sizeof *s->tallies);
+	s->color_masks = place_array(memory, &used, n, sizeof *s->color_masks);
 	return used;
 }
 
@@ -257,6 +261,7 @@ static void fill_parts(sim_soft *s, const sim_soft_def *def)
 			.vertex_count = body->vertex_count,
 			.triangle_count = body->triangle_count,
 			.friction = body->friction,
+			.stretch_limit = body->kind == SIM_SOFT_RIGID ? 0 : body->stretch_limit,
 			.motion = body->motion,
 			.led = body->kind == SIM_SOFT_RIGID && body->led };
 		part->rests = body->kind == SIM_SOFT_RIGID && !body->led && sim_soft_rests(&body->motion);
@@ -343,6 +348,10 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error))
 			return false;
+	}
+	s->levels = soft_color_shapes(s) ? soft_create_levels(s) : NULL;
+	if (!s->levels) {
+		return sim_fail(error, "out of memory");
 	}
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	memcpy(s->committed, s->place, bytes);
@@ -443,7 +452,9 @@ static bool count_all(sim_soft *s, const sim_soft_def *def, sim_error *error)
 
 sim_soft *sim_create_soft(carom_context *context, const sim_soft_def *def, sim_error *error)
 {
-	sim_soft start = { .context = context, .allocator = def->allocator, .def = *def };
+	sim_soft start = {
+		.context = context, .allocator = def->allocator, .def = *def, .worker_count = carom_context_threads(context)
+	};
 	if (!start.allocator.allocate)
 		start.allocator = carom_default_allocator();
 	start.def.bodies = NULL;
@@ -471,6 +482,8 @@ void sim_destroy_soft(sim_soft *s)
 	soft_destroy_detector(s->near_detector);
 	soft_destroy_detector(s->sure_detector);
 	soft_free(s, s->memory, s->memory_size);
+	soft_destroy_levels(s, s->levels);
+	soft_free_colors(s);
 	soft_free(s, s->contacts.data, (size_t)s->contacts.capacity * sizeof *s->contacts.data);
 	soft_free(s, s->found.data, (size_t)s->found.capacity * sizeof *s->found.data);
 	const sim_soft shell = { .allocator = s->allocator };
@@ -520,19 +533,46 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 	s->step.ms_solver += sim_now_ms() - start;
 }
 
-/// The impacts of the motion that no impact hinders are the first constraints. It need not be
-/// solved well.
-static bool foresee(sim_soft *s, double duration, int32_t substeps, sim_error *error)
+/// Correct places alone.
+static void settle(sim_soft *s)
 {
-	s->contacts.count = 0;
-	solve(s, duration, (substeps + 1) / 2);
+	const double start = sim_now_ms();
+	soft_settle(s);
+	s->step.ms_solver += sim_now_ms() - start;
+}
+
+typedef struct flight {
+	const sim_soft *soft;
+	double duration;
+} flight;
+
+/// Where vertices would go by their velocities and gravity alone.
+static void fly(int64_t begin, int64_t end, int worker, void *task)
+{
+	const flight *f = task;
+	const sim_soft *s = f->soft;
+	(void)worker;
+	for (int64_t i = begin; i < end; i++) {
+		for (int k = 0; k < 3; k++) {
+			const double fall = s->begin_velocity[3 * i + k] + f->duration * s->def.gravity[k];
+			s->place[3 * i + k] =
+				s->carrier[i] == SIM_SOFT_FREE ? s->begin[3 * i + k] + f->duration * fall : s->carried[3 * i + k];
+		}
+	}
+}
+
+/// The impacts of the motion that neither impacts nor forces hinder are the first constraints.
+static bool foresee(sim_soft *s, double duration, sim_error *error)
+{
+	flight f = { s, duration };
+	carom_parallel_for(s->context, fly, s->vertex_count, MIN_VERTICES, &f);
 	if (!soft_find(s, s->near_detector, s->begin, s->place, error))
 		return false;
 	s->step.impacts += s->found.count;
 	const soft_contacts contacts = s->contacts;
 	s->contacts = s->found;
 	s->found = contacts;
-	return true;
+	return soft_color_contacts(s) || sim_fail(error, "out of memory");
 }
 
 /// Make constraints of the impacts. Pairs that were near at the begin are constraints already;
@@ -555,7 +595,7 @@ static bool add_found(sim_soft *s, int64_t *open, int64_t *near)
 		++*open;
 	}
 	s->step.impacts_more += *open;
-	return true;
+	return soft_color_contacts(s);
 }
 
 static void take_corrections(sim_soft *s, double duration)
@@ -567,14 +607,13 @@ static void take_corrections(sim_soft *s, double duration)
 /// From begin to the end of a part of the step: solve, look, correct, look again.
 static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_error *error)
 {
-	if (!foresee(s, duration, substeps, error))
+	if (!foresee(s, duration, error))
 		return SOFT_FAILED;
 	int64_t open = 1, near = 0;
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
 			solve(s, duration, substeps);
-		else
-			soft_separate(s);
+		settle(s);
 		if (!soft_find(s, s->near_detector, s->begin, s->place, error))
 			return SOFT_FAILED;
 		if (!add_found(s, &open, &near)) {
@@ -611,7 +650,7 @@ static void measure(sim_soft *s)
 {
 	double worst = 0, sum = 0, energy = 0;
 	for (int64_t i = 0; i < s->edge_count; i++) {
-		const double *a = s->place + 3 * (int64_t)s->edges[i].a, *b = s->place + 3 * (int64_t)s->edges[i].b;
+		const double *a = s->place + 3 * (int64_t)s->edges[i].vertices[0], *b = s->place + 3 * (int64_t)s->edges[i].vertices[1];
 		const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
 		const double stretch = sqrt(soft_dot(d, d)) / s->edges[i].length - 1;
 		worst = fmax(worst, stretch);

@@ -5,15 +5,17 @@
 /// Forces are solved as in extended position based dynamics with small steps (Macklin, Mueller and
 /// Chentanez, XPBD, 2016; Macklin et al., Small Steps in Physics Simulation, 2019): stretching
 /// along edges, bending over hinges (Bergou et al., A Quadratic Bending Model for Inextensible
-/// Surfaces, 2006), the volume of closed bodies. Impacts are answered without restitution and with
-/// Coulomb friction (Bridson, Fedkiw and Anderson 2002): they become constraints of the solver, and
-/// features that still meet are put apart, round after round. Vertices that meet even then move as
-/// one with the features that they meet, as rigid impact zones do (Provot 1997); since vertices
-/// move on straight lines between two rigid placements, a zone moves by an affine map at all times
-/// in between, so it cannot pass through itself, and zones only grow: that ends.
+/// Surfaces, 2006), the volume of closed bodies. Large sheets are solved on coarse levels too
+/// (after Mueller, Hierarchical Position Based Dynamics, 2008), and no edge gets longer than its
+/// limit. Impacts are answered without restitution and with Coulomb friction (Bridson, Fedkiw and
+/// Anderson 2002): they become constraints of the solver, and features that still meet are put
+/// apart, round after round. Vertices that meet even then move as one with the features that they
+/// meet, as rigid impact zones do (Provot 1997); since vertices move on straight lines between two
+/// rigid placements, a zone moves by an affine map at all times in between, so it cannot pass
+/// through itself, and zones only grow: that ends.
 ///
-/// Everything but the detection is in one thread and in a fixed order: the same bits for any number
-/// of threads.
+/// All threads of the context work, on constraints in colours: the same bits for any number of
+/// them.
 #ifndef SIM_SOFT_H
 #define SIM_SOFT_H
 
@@ -51,9 +53,12 @@ typedef struct sim_soft_body {
 	// Of the others:
 	double density;   ///< kg/m2
 	double stiffness; ///< against stretching, N/m
-	double bending;   ///< N m
-	double bulk;      ///< of a deformable body, against change of volume, Pa
-	bool flat;        ///< wants to be flat, not bent as at the start
+	/// most part by which an edge may get longer than at the start, where bodies that move do not
+	/// pull it apart; 0: as far as it will
+	double stretch_limit;
+	double bending; ///< N m
+	double bulk;    ///< of a deformable body, against change of volume, Pa
+	bool flat;      ///< wants to be flat, not bent as at the start
 	double velocity[3];
 	/// [vertex_count]: SIM_SOFT_FREE, SIM_SOFT_PINNED or the number of a rigid body to move along
 	/// with; NULL: all free.
@@ -79,7 +84,8 @@ typedef struct sim_soft_def {
 
 /// Gravity along -y, 1/120 s in 16 substeps, 2 mm, damping 0.1, 2 solves, 12 rounds. No bodies.
 sim_soft_def sim_default_soft_def(void);
-/// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form.
+/// A cloth of 0.2 kg/m2, 2,000 N/m, 1e-5 N m, bulk 2e4 Pa, friction 0.3, that keeps its form and
+/// stretches by at most 3 %.
 sim_soft_body sim_default_soft_body(void);
 
 /// Counts of one step.

@@ -4,15 +4,17 @@
 // that made a sheet of 45,000 triangles that fell freely shake itself to pieces (errors grew 1.25
 // times a substep). There and back the map of errors is symmetric, with eigenvalues g from 0 to 1,
 // and a substep multiplies errors by sqrt(g) in size: they cannot grow.
-#include "sim/cloth/soft_state.h"
+#include "sim/cloth/soft_colors.h"
 
 #include <string.h>
+
+// Vertices of inverse mass 0 are shared by constraints of one colour, so nobody writes to them.
 
 /// Pull the ends of an edge together, or apart.
 static void solve_edge(soft_edge *edge, const double *inverse_mass, double *place, double square)
 {
-	double *a = place + 3 * (int64_t)edge->a, *b = place + 3 * (int64_t)edge->b;
-	const double wa = inverse_mass[edge->a], wb = inverse_mass[edge->b], sum = wa + wb;
+	double *a = place + 3 * (int64_t)edge->vertices[0], *b = place + 3 * (int64_t)edge->vertices[1];
+	const double wa = inverse_mass[edge->vertices[0]], wb = inverse_mass[edge->vertices[1]], sum = wa + wb;
 	const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
 	const double length = sqrt(soft_dot(d, d));
 	if (sum == 0 || length == 0)
@@ -20,10 +22,10 @@ static void solve_edge(soft_edge *edge, const double *inverse_mass, double *plac
 	const double soft = edge->compliance * square;
 	const double more = (length - edge->length - soft * edge->force) / (sum + soft), push = more / length;
 	edge->force += more;
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < 3 && wa > 0; k++)
 		a[k] -= wa * push * d[k];
+	for (int k = 0; k < 3 && wb > 0; k++)
 		b[k] += wb * push * d[k];
-	}
 }
 
 /// Make the sum of weight * place as long as at rest. Its gradients are the weights along its
@@ -46,7 +48,7 @@ static void solve_hinge(soft_hinge *hinge, const double *inverse_mass, double *p
 	for (int i = 0; i < 4; i++) {
 		double *p = place + 3 * (int64_t)hinge->vertices[i];
 		const double share = push * hinge->weight[i] * inverse_mass[hinge->vertices[i]];
-		for (int k = 0; k < 3; k++)
+		for (int k = 0; k < 3 && share != 0; k++)
 			p[k] -= share * bend[k];
 	}
 }
@@ -86,7 +88,7 @@ static double volume_gradients(const sim_soft *s, const soft_part *part, double 
 
 static void solve_volume(const sim_soft *s, const soft_part *part, double square)
 {
-	double *gradient = s->zone_sum, sum = 0;
+	double *gradient = s->zone_sum + 3 * (int64_t)part->first_vertex, sum = 0;
 	const double excess = volume_gradients(s, part, gradient) / 6 - part->volume;
 	for (int32_t i = 0; i < part->vertex_count; i++)
 		sum += s->inverse_mass[part->first_vertex + i] * soft_dot(gradient + 3 * (int64_t)i, gradient + 3 * (int64_t)i) / 36;
@@ -100,61 +102,107 @@ static void solve_volume(const sim_soft *s, const soft_part *part, double square
 	}
 }
 
-/// Fall freely; carried vertices go their way.
-static void predict(const sim_soft *s, double h, double progress)
+// ---- In parallel ----
+
+// Vertices worth handing out.
+enum { MIN_VERTICES = 2048 };
+
+typedef struct substep {
+	sim_soft *soft;
+	double length;   // seconds
+	double square;   // 1 / length^2
+	double progress; // of the step at the end of the substep, from 0 to 1
+} substep;
+
+static void solve_edges(const soft_visit *visit, int64_t begin, int64_t end, int worker)
 {
-	memcpy(s->before, s->place, (size_t)s->vertex_count * 3 * sizeof *s->before);
-	for (int32_t i = 0; i < s->vertex_count; i++) {
-		double *x = s->place + 3 * (int64_t)i, *v = s->velocity + 3 * (int64_t)i;
-		const double *from = s->begin + 3 * (int64_t)i, *to = s->carried + 3 * (int64_t)i;
+	sim_soft *s = visit->soft;
+	const substep *step = visit->task;
+	(void)worker;
+	for (int64_t i = begin; i < end; i++) {
+		soft_edge *edge = &s->edges[soft_position(visit, begin, end, i)];
+		edge->force = visit->back ? edge->force : 0;
+		solve_edge(edge, s->inverse_mass, s->place, step->square);
+	}
+}
+
+static void solve_hinges(const soft_visit *visit, int64_t begin, int64_t end, int worker)
+{
+	sim_soft *s = visit->soft;
+	const substep *step = visit->task;
+	(void)worker;
+	for (int64_t i = begin; i < end; i++) {
+		soft_hinge *hinge = &s->hinges[soft_position(visit, begin, end, i)];
+		hinge->force = visit->back ? hinge->force : 0;
+		solve_hinge(hinge, s->inverse_mass, s->place, step->square);
+	}
+}
+
+static void solve_volumes(int64_t begin, int64_t end, int worker, void *task)
+{
+	const substep *step = task;
+	(void)worker;
+	for (int64_t i = begin; i < end; i++) {
+		if (step->soft->parts[i].compliance > 0)
+			solve_volume(step->soft, &step->soft->parts[i], step->square);
+	}
+}
+
+/// Vertices fall freely, and carried vertices go their way.
+static void predict(int64_t begin, int64_t end, int worker, void *task)
+{
+	const substep *step = task;
+	const sim_soft *s = step->soft;
+	(void)worker;
+	memcpy(s->before + 3 * begin, s->place + 3 * begin, (size_t)(end - begin) * 3 * sizeof *s->before);
+	for (int64_t i = begin; i < end; i++) {
+		double *x = s->place + 3 * i, *v = s->velocity + 3 * i;
+		const double *from = s->begin + 3 * i, *to = s->carried + 3 * i;
 		const bool is_free = s->carrier[i] == SIM_SOFT_FREE;
 		for (int k = 0; k < 3; k++) {
-			v[k] += is_free ? h * s->def.gravity[k] : 0;
-			x[k] = is_free ? x[k] + h * v[k] : from[k] + progress * (to[k] - from[k]);
+			v[k] += is_free ? step->length * s->def.gravity[k] : 0;
+			x[k] = is_free ? x[k] + step->length * v[k] : from[k] + step->progress * (to[k] - from[k]);
 		}
 	}
 }
 
-static void take_velocities(const sim_soft *s, double h)
+static void take_velocities(int64_t begin, int64_t end, int worker, void *task)
 {
-	const double rate = 1 / h, kept = 1 / (1 + h * s->def.damping);
-	for (int64_t i = 0; i < 3 * (int64_t)s->vertex_count; i++)
+	const substep *step = task;
+	const sim_soft *s = step->soft;
+	const double rate = 1 / step->length, kept = 1 / (1 + step->length * s->def.damping);
+	(void)worker;
+	for (int64_t i = 3 * begin; i < 3 * end; i++)
 		s->velocity[i] = (s->place[i] - s->before[i]) * rate * (s->carrier[i / 3] == SIM_SOFT_FREE ? kept : 1);
 }
 
-/// There and back.
-static void solve_shapes(sim_soft *s, double square)
+/// Visit all constraints there and back.
+static void solve_shapes(substep *step)
 {
-	for (int64_t i = 0; i < s->edge_count; i++) {
-		s->edges[i].force = 0;
-		solve_edge(&s->edges[i], s->inverse_mass, s->place, square);
-	}
-	for (int64_t i = 0; i < s->hinge_count; i++) {
-		s->hinges[i].force = 0;
-		solve_hinge(&s->hinges[i], s->inverse_mass, s->place, square);
-	}
-	for (int32_t i = 0; i < s->part_count; i++) {
-		if (s->parts[i].compliance > 0)
-			solve_volume(s, &s->parts[i], square);
-	}
-	for (int64_t i = s->hinge_count; i-- > 0;)
-		solve_hinge(&s->hinges[i], s->inverse_mass, s->place, square);
-	for (int64_t i = s->edge_count; i-- > 0;)
-		solve_edge(&s->edges[i], s->inverse_mass, s->place, square);
+	sim_soft *s = step->soft;
+	soft_visit edges = { .soft = s, .colors = &s->edge_colors, .run = solve_edges, .task = step };
+	soft_visit hinges = { .soft = s, .colors = &s->hinge_colors, .run = solve_hinges, .task = step };
+	soft_run_visit(&edges);
+	soft_run_visit(&hinges);
+	carom_parallel_for(s->context, solve_volumes, s->part_count, 1, step);
+	edges.back = hinges.back = true;
+	soft_run_visit(&hinges);
+	soft_run_visit(&edges);
 }
 
 void soft_solve(sim_soft *s, double duration, int32_t substeps)
 {
-	const double h = duration / substeps, square = 1 / (h * h);
+	const double h = duration / substeps;
 	const size_t bytes = (size_t)s->vertex_count * 3 * sizeof *s->place;
 	memcpy(s->place, s->begin, bytes);
 	memcpy(s->velocity, s->begin_velocity, bytes);
-	for (int32_t step = 0; step < substeps; step++) {
-		const double progress = step + 1 < substeps ? (step + 1.0) / substeps : 1;
-		predict(s, h, progress);
-		solve_shapes(s, square);
-		soft_push_contacts(s, progress);
-		take_velocities(s, h);
+	for (int32_t i = 0; i < substeps; i++) {
+		substep step = { s, h, 1 / (h * h), i + 1 < substeps ? (i + 1.0) / substeps : 1 };
+		carom_parallel_for(s->context, predict, s->vertex_count, MIN_VERTICES, &step);
+		soft_limit_levels(s, false);
+		solve_shapes(&step);
+		soft_push_contacts(s, step.progress);
+		carom_parallel_for(s->context, take_velocities, s->vertex_count, MIN_VERTICES, &step);
 		soft_damp_contacts(s);
 	}
 }

@@ -27,9 +27,18 @@ typedef struct soft_contacts {
 	int64_t count, capacity;
 } soft_contacts;
 
+enum { SOFT_MOST_COLORS = 64 };
+
+/// Constraints first[c] to first[c + 1] have colour c (soft_colors.h).
+typedef struct soft_colors {
+	int32_t count;
+	int64_t first[SOFT_MOST_COLORS + 1];
+} soft_colors;
+
 typedef struct soft_edge {
-	int32_t a, b;
+	int32_t vertices[2];
 	double length;
+	double most; ///< length that it may have, INFINITY where nothing limits it
 	double compliance;
 	double force; ///< Lagrange multiplier of this substep
 } soft_edge;
@@ -54,11 +63,18 @@ typedef struct soft_part {
 	bool led;
 	carom_motion way;
 	carom_pose from, to;       ///< of a rigid body: poses of this step
+	double stretch_limit;      ///< of an edge, 0: none
 	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
 	char name[SIM_SOFT_NAME];
 } soft_part;
 
 typedef struct soft_detector soft_detector;
+typedef struct soft_levels soft_levels;
+
+/// Counted by one worker, on a cache line of its own.
+typedef struct soft_tally {
+	int64_t count, pad[7];
+} soft_tally;
 
 struct sim_soft {
 	carom_context *context;
@@ -79,8 +95,15 @@ struct sim_soft {
 	int32_t *carrier;
 	double *inverse_mass; ///< [vertex_count], 0 where carried or held
 	double *local;        ///< [3*vertex_count] of carried vertices, in the frame of their body
-	soft_edge *edges;
-	soft_hinge *hinges;
+	soft_edge *edges;     ///< by colour
+	soft_hinge *hinges;   ///< by colour
+	soft_colors edge_colors, hinge_colors, contact_colors;
+	uint64_t *color_masks; ///< [vertex_count] scratch
+	/// [contact_room] numbers of contacts by colour, and scratch behind them
+	int32_t *contact_order;
+	int64_t contact_room;
+	soft_tally *tallies; ///< [worker_count]
+	int32_t worker_count;
 	// Of a step, [3*vertex_count] each. A step that fails leaves committed and committed_velocity
 	// alone.
 	double *committed, *committed_velocity;
@@ -94,6 +117,7 @@ struct sim_soft {
 	double *zone_sum;       ///< [4*vertex_count] of roots
 	soft_contacts contacts; ///< constraints of the step
 	soft_contacts found;    ///< by the last search
+	soft_levels *levels;
 	soft_detector *near_detector, *sure_detector;
 	sim_soft_step step;
 };
@@ -102,6 +126,11 @@ struct sim_soft {
 
 void *soft_alloc(const sim_soft *soft, size_t size);
 void soft_free(const sim_soft *soft, void *pointer, size_t size);
+/// Deal all edges and hinges to colours. False when memory is short.
+bool soft_color_shapes(sim_soft *soft);
+/// Deal the contacts to colours. False when memory is short.
+bool soft_color_contacts(sim_soft *soft);
+void soft_free_colors(sim_soft *soft);
 /// A place for one more. NULL when memory is short.
 soft_contact *soft_add_contact(const sim_soft *soft, soft_contacts *contacts);
 
@@ -124,11 +153,30 @@ void soft_solve(sim_soft *soft, double duration, int32_t substeps);
 void soft_push_contacts(sim_soft *soft, double progress);
 /// Take away the velocity of parting of the contacts that were pushed.
 void soft_damp_contacts(sim_soft *soft);
-/// Correct places at the end of the step, without regard to forces, until the contacts keep their
-/// gaps or it takes too long.
-void soft_separate(sim_soft *soft);
+/// Put the features of contacts apart, once. Returns how many were too near.
+int64_t soft_part_contacts(sim_soft *soft);
+/// Shorten what is too long on the coarse levels, and take the vertices along. Returns how many
+/// tethers were too long.
+int64_t soft_limit_levels(sim_soft *soft, bool settle);
+/// Correct places at the end of the step, without regard to forces, until edges keep their limits
+/// and contacts their gaps, or it takes too long.
+void soft_settle(sim_soft *soft);
 /// The gap of a contact at some places.
 double soft_gap(const soft_contact *contact, const double *places);
+
+static inline void soft_clear_tallies(sim_soft *soft)
+{
+	for (int32_t i = 0; i < soft->worker_count; i++)
+		soft->tallies[i].count = 0;
+}
+
+static inline int64_t soft_sum_tallies(const sim_soft *soft)
+{
+	int64_t sum = 0;
+	for (int32_t i = 0; i < soft->worker_count; i++)
+		sum += soft->tallies[i].count;
+	return sum;
+}
 
 // ---- Zones (soft_zone.c) ----
 

@@ -75,12 +75,13 @@ static double cotangent(const sim_soft *s, int32_t at, int32_t one, int32_t othe
 }
 
 /// An edge as a spring that resists as a strip of the sheet beside it does.
-static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, double stiffness)
+static soft_edge make_edge(const sim_soft *s, const half_edge *e, double area, const sim_soft_body *body)
 {
 	double d[3];
 	vector(s, e->low, e->high, d);
 	const double square = soft_dot(d, d);
-	return (soft_edge){ e->low, e->high, sqrt(square), square / (stiffness * area), 0 };
+	return (soft_edge){ { e->low, e->high }, sqrt(square),
+		body->stretch_limit > 0 ? (1 + body->stretch_limit) * sqrt(square) : INFINITY, square / (body->stiffness * area), 0 };
 }
 
 /// Bergou et al. 2006: bending energy is 3 / (sum of areas) * |sum of weight * place|^2 / 2 times
@@ -115,7 +116,7 @@ bool soft_connect_part(sim_soft *s, const soft_part *part, const sim_soft_body *
 		double area = 0;
 		for (int64_t k = i; k < end; k++)
 			area += soft_triangle_area(s, list[k].triangle);
-		s->edges[s->edge_count++] = make_edge(s, &list[i], area, body->stiffness);
+		s->edges[s->edge_count++] = make_edge(s, &list[i], area, body);
 		*closed = *closed && end == i + 2 && list[i].turned != list[i + 1].turned;
 		for (int64_t k = i + 1; k < end && body->bending > 0; k++)
 			s->hinges[s->hinge_count++] = make_hinge(s, &list[k - 1], &list[k], area, body);
