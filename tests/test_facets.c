@@ -5,6 +5,7 @@
 #include "manifold_fixture.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /// Facets, creases and corners of a mesh.
 typedef struct facet_counts {
@@ -109,7 +110,8 @@ static int compare_facet_answers(const cr_completion *c, int32_t facet, double t
 	const cr_facets *facets = &c->body[1]->shape.mesh->facets;
 	const cr_facet *f = &facets->data[facet];
 	cr_facet_test test;
-	cr_begin_facet_test(c, 1, facet, tolerance, &test);
+	cr_edge_height edges[3 * CR_FEW_TRIANGLES];
+	cr_begin_facet_test(c, 1, facet, tolerance, edges, &test);
 	int wrong = 0;
 	for (int i = 0; i < 300; i++) {
 		v3d p[3];
@@ -154,6 +156,165 @@ TEST(facets, many_points_are_told_as_single_ones)
 	CHECK_INT(wrong, 0);
 	CHECK(inside > asked / 10 && inside < asked * 9 / 10);
 	carom_destroy_context(context);
+}
+
+// ---- Depths below a plane ----
+
+enum { CORNERS = 40, FACETS = 3 };
+
+/// Corners in columns, a plane over them, and room for the answers.
+typedef struct plane_case {
+	double number[8][CORNERS];
+	int32_t pierced[CORNERS];
+	uint8_t lanes[4][CORNERS / CR_WIDTH], only[CORNERS / CR_WIDTH];
+	cr_edge_height edges[3 * CR_FEW_TRIANGLES];
+	cr_corner_columns columns;
+	cr_plane_row row;
+} plane_case;
+
+/// The rows of measure.
+typedef struct plane_answers {
+	float depth[CORNERS], unproved[CORNERS], nearest[CORNERS];
+	uint8_t left[CORNERS / CR_WIDTH];
+	uint32_t found;
+} plane_answers;
+
+/// Multiples of a quarter, so that many corners lie on planes and edges.
+static double quarter(uint64_t *seed) { return 0.25 * (double)(test_random(seed) % 9) - 1; }
+static v3d axis(uint64_t *seed)
+{
+	const double sign = test_random(seed) & 1 ? 1 : -1;
+	const int k = (int)(test_random(seed) % 3);
+	return (v3d){ k == 0 ? sign : 0, k == 1 ? sign : 0, k == 2 ? sign : 0 };
+}
+
+static void make_plane_case(plane_case *c, uint64_t *seed)
+{
+	memset(c, 0, sizeof *c);
+	c->columns = (cr_corner_columns){ .count = 1 + (int32_t)(test_random(seed) % CORNERS), .pierced = c->pierced };
+	for (int side = 0; side < 2; side++) {
+		for (int k = 0; k < 3; k++)
+			c->columns.place[side][k] = c->number[4 * side + k];
+		c->columns.size[side] = c->number[4 * side + 3];
+		c->columns.pierces_of[side] = c->lanes[2 * side];
+		c->columns.vertices_of[side] = c->lanes[2 * side + 1];
+	}
+	for (int32_t i = 0; i < c->columns.count; i++) {
+		for (int k = 0; k < 8; k++)
+			c->number[k][i] =
+				k % 4 == 3 ? fabs(c->number[k - 3][i]) + fabs(c->number[k - 2][i]) + fabs(c->number[k - 1][i]) : quarter(seed);
+		const int kind = (int)(test_random(seed) % 4);
+		c->pierced[i] = kind % 2 == 0 ? (int32_t)(test_random(seed) % FACETS) : -1;
+		c->lanes[kind][i / CR_WIDTH] |= (uint8_t)(1u << i % CR_WIDTH);
+	}
+	const int kind = (int)(test_random(seed) % 4);
+	c->row = (cr_plane_row){ .normal = axis(seed),
+		.offset = quarter(seed),
+		.tolerance = test_random(seed) & 1 ? 0.25 : 1e-9,
+		.side = (int)(test_random(seed) % 2),
+		.facet = kind == 0 ? -1 : (int32_t)(test_random(seed) % FACETS),
+		.stands_for_all = kind < 2,
+		.only = kind == 0 ? c->only : NULL,
+		.edges = c->edges,
+		.triangles = kind == 2 ? 1 + (int32_t)(test_random(seed) % CR_FEW_TRIANGLES) : 0,
+		.rim = test_random(seed) & 1 ? 0.25 : 1e-9,
+		.scale = 2 };
+	for (int i = 0; i < CORNERS / CR_WIDTH; i++)
+		c->only[i] = (uint8_t)test_random(seed);
+	for (int32_t i = 0; i < 3 * c->row.triangles; i++)
+		c->edges[i] = (cr_edge_height){ axis(seed), quarter(seed) };
+}
+
+static bool has_lane(const uint8_t *lanes, int32_t i) { return lanes[i / CR_WIDTH] >> i % CR_WIDTH & 1; }
+
+/// Does a facet stand for a corner: 1, or not: 0, or is that open: -1?
+static int ask_facet(const plane_case *c, int32_t i)
+{
+	const int side = c->row.side;
+	if (c->row.stands_for_all || (c->pierced[i] == c->row.facet && has_lane(c->columns.pierces_of[1 - side], i)))
+		return 1;
+	const v3d p = { c->columns.place[side][0][i], c->columns.place[side][1][i], c->columns.place[side][2][i] };
+	const double rounding = CR_HEIGHT_ROUNDING * (c->columns.size[side][i] + c->row.scale);
+	bool open = c->row.triangles == 0;
+	for (int32_t t = 0; t < c->row.triangles; t++) {
+		double least = INFINITY;
+		for (int k = 0; k < 3; k++) {
+			const cr_edge_height *e = &c->edges[3 * t + k];
+			least = fmin(least, v3d_dot(e->inward, p) - e->offset + c->row.rim);
+		}
+		if (least > rounding)
+			return 1;
+		open = open || least >= -rounding;
+	}
+	return open ? -1 : 0;
+}
+
+/// The answers, corner by corner, as manifold.h describes them.
+static void answer_one_by_one(const plane_case *c, plane_answers *a)
+{
+	const cr_plane_row *row = &c->row;
+	for (int32_t i = 0; i < c->columns.count; i++) {
+		const v3d at = { c->columns.place[0][0][i], c->columns.place[0][1][i], c->columns.place[0][2][i] };
+		const double depth = row->offset - v3d_dot(row->normal, at);
+		a->depth[i] = a->unproved[i] = -1;
+		a->found |= depth < -row->tolerance ? CR_ROW_ABOVE : 0;
+		if (depth < -row->tolerance || (row->only && !has_lane(row->only, i)))
+			continue;
+		const int stands = ask_facet(c, i);
+		const bool on = row->facet >= 0 && has_lane(c->columns.vertices_of[row->side], i) && depth <= row->tolerance;
+		const float reach = depth > 0 ? (float)depth : 0;
+		if (stands < 0 || (stands > 0 && on)) {
+			a->unproved[i] = on ? INFINITY : reach;
+			a->left[i / CR_WIDTH] |= (uint8_t)(1u << i % CR_WIDTH);
+			a->found |= CR_ROW_LEFT | (on ? 0 : CR_ROW_UNDECIDED);
+		} else if (stands > 0) {
+			a->depth[i] = reach;
+		}
+		if (row->facet >= 0 && a->depth[i] >= 0 && has_lane(c->columns.vertices_of[1 - row->side], i))
+			a->nearest[i] = fminf(a->nearest[i], reach);
+	}
+}
+
+static void begin_answers(const plane_case *c, plane_answers *a)
+{
+	memset(a, 0, sizeof *a);
+	for (int32_t i = 0; i < CORNERS; i++)
+		a->nearest[i] = i < c->columns.count && i % 3 ? 0.5f * (float)(i % 5) : INFINITY;
+}
+
+TEST(facets, depths_below_planes_are_those_of_corners_one_by_one)
+{
+	uint64_t seed = 77;
+	int above = 0, left = 0, undecided = 0, known = 0, nearer = 0;
+	for (int round = 0; round < 3000; round++) {
+		plane_case c;
+		plane_answers expected, found, before;
+		make_plane_case(&c, &seed);
+		begin_answers(&c, &before);
+		expected = before;
+		answer_one_by_one(&c, &expected);
+		above += (expected.found & CR_ROW_ABOVE) != 0;
+		left += (expected.found & CR_ROW_LEFT) != 0;
+		undecided += (expected.found & CR_ROW_UNDECIDED) != 0;
+		for (int k = 0; k < FIXTURE_SIMD_COUNT; k++) {
+			if (!fixture_kernels(fixture_all_simd[k]))
+				continue;
+			found = before;
+			found.found = cr_get_contact_kernels(fixture_all_simd[k])
+							  ->measure(&c.columns, &c.row, found.depth, found.unproved, found.left, found.nearest);
+			const size_t rows = (size_t)c.columns.count * sizeof *found.depth;
+			CHECK_INT(found.found, expected.found);
+			CHECK(memcmp(found.depth, expected.depth, rows) == 0);
+			CHECK(memcmp(found.unproved, expected.unproved, rows) == 0);
+			CHECK(memcmp(found.left, expected.left, sizeof found.left) == 0);
+			CHECK(memcmp(found.nearest, expected.nearest, rows) == 0);
+		}
+		for (int32_t i = 0; i < c.columns.count; i++) {
+			known += expected.depth[i] >= 0;
+			nearer += expected.nearest[i] < before.nearest[i];
+		}
+	}
+	CHECK(above > 1000 && left > 500 && undecided > 300 && known > 5000 && nearer > 300);
 }
 
 TEST(facets, sides_out_of_range_are_refused)

@@ -13,4 +13,8 @@ extern const cr_contact_kernels CR_ISA_NAME(cr_contact_kernels);
 void CR_ISA_NAME(cr_find_pierces)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation,
 	const cr_candidate *pairs, int32_t count, cr_pierces8 *found);
 
+// plane_kernels.c
+uint32_t CR_ISA_NAME(cr_measure_row)(
+	const cr_corner_columns *c, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left, float *nearest);
+
 #endif

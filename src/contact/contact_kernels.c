@@ -555,5 +555,5 @@ static void bounds(const cr_collider *collider, const cr_transform *rotation, fl
 	join_lanes(&all, lower, upper);
 }
 
-const cr_contact_kernels CR_ISA_NAME(
-	cr_contact_kernels) = { collect, follow, sift, enclose, separate, CR_ISA_NAME(cr_find_pierces), bounds };
+const cr_contact_kernels CR_ISA_NAME(cr_contact_kernels) = { collect, follow, sift, enclose, separate,
+	CR_ISA_NAME(cr_find_pierces), CR_ISA_NAME(cr_measure_row), bounds };

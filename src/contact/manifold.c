@@ -283,11 +283,13 @@ static const cr_facet_test *test_of(cr_manifold *m, cr_reference_plane *plane)
 {
 	if (plane->test)
 		return plane->test;
-	plane->test = cr_arena_alloc(&m->completion->worker->arena, sizeof *plane->test);
-	if (plane->test)
-		cr_begin_facet_test(m->completion, plane->side, plane->facet, 10 * m->tolerance, plane->test);
-	m->failed = m->failed || !plane->test;
-	return plane->test;
+	const int32_t count = m->overlap->facets[plane->side]->data[plane->facet].count;
+	const size_t edges = count <= CR_FEW_TRIANGLES ? 3 * (size_t)count : 0;
+	cr_facet_test *test = cr_arena_alloc(&m->completion->worker->arena, sizeof *test + edges * sizeof *test->edges);
+	if (test)
+		cr_begin_facet_test(m->completion, plane->side, plane->facet, 10 * m->tolerance, (cr_edge_height *)(test + 1), test);
+	m->failed = m->failed || !test;
+	return plane->test = test;
 }
 
 /// Does the facet of a plane, whose body is not convex, stand for a corner?
@@ -300,22 +302,33 @@ static bool facet_stands_for(cr_manifold *m, cr_reference_plane *plane, const cr
 	return test && cr_facet_has(test, corner->at);
 }
 
-static size_t entry_of(const cr_manifold *m, int32_t plane, int32_t corner)
+/// Lanes of the corners below a plane that are left to be proved, of each eight.
+static uint8_t *left_of(const cr_manifold *m, int32_t plane) { return m->left + (size_t)plane * (size_t)m->stride / CR_WIDTH; }
+
+/// The next corner from i on that is left below a plane; the number of corners where there is none.
+static int32_t next_left(const cr_manifold *m, int32_t plane, int32_t i)
 {
-	return (size_t)plane * (size_t)m->overlap->count + (size_t)corner;
+	const uint8_t *left = left_of(m, plane);
+	for (; m->planes[plane].left && i < m->stride; i = (i / CR_WIDTH + 1) * CR_WIDTH) {
+		const uint32_t lanes = (uint32_t)left[i / CR_WIDTH] >> i % CR_WIDTH;
+		if (lanes)
+			return i + __builtin_ctz(lanes);
+	}
+	return m->overlap->count;
 }
 
 /// The depth of a corner below a plane; negative: the plane does not stand for it. Finds out what
 /// is not known yet: most planes are given up before that.
 static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
 {
-	const size_t entry = entry_of(m, number, corner_number);
+	const size_t entry = cr_entry_of(m, number, corner_number);
 	const float unproved = m->unproved[entry];
 	if (unproved < 0)
 		return m->depth[entry];
 	cr_reference_plane *plane = &m->planes[number];
 	const cr_overlap_corner *corner = &m->overlap->corners[corner_number];
 	m->unproved[entry] = -1;
+	left_of(m, number)[corner_number / CR_WIDTH] &= (uint8_t) ~(1u << corner_number % CR_WIDTH);
 	int32_t triangle;
 	if (!stands_for_all(m, plane) && !facet_stands_for(m, plane, corner))
 		return -1;
@@ -328,34 +341,54 @@ static float depth_at(cr_manifold *m, int32_t number, int32_t corner_number)
 /// Find out the depths below a plane that may be at most limit.
 static void prove_row(cr_manifold *m, int32_t plane, double limit)
 {
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const float unproved = m->unproved[entry_of(m, plane, i)];
+	const int32_t count = m->overlap->count;
+	for (int32_t i = next_left(m, plane, 0); i < count; i = next_left(m, plane, i + 1)) {
+		const float unproved = m->unproved[cr_entry_of(m, plane, i)];
 		if (unproved <= limit || isinf(unproved))
 			depth_at(m, plane, i);
 	}
 }
 
-/// The depth of each corner below a plane, as far as it is known without a look at facets. Returns
-/// whether a corner lies above it.
-static bool measure_corners(cr_manifold *m, int32_t number)
+/// Lanes of the corners that lie on the edges of a plane; NULL: out of memory.
+static const uint8_t *find_edge_corners(cr_manifold *m, const cr_reference_plane *plane)
 {
-	const cr_reference_plane *plane = &m->planes[number];
-	const bool all = stands_for_all(m, plane), facet = plane->facet >= 0;
-	float *known = m->depth + entry_of(m, number, 0), *unproved = m->unproved + entry_of(m, number, 0);
-	bool above = false;
-	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const cr_overlap_corner *corner = &m->overlap->corners[i];
-		const double depth = plane->offset - v3d_dot(plane->normal, corner->at);
-		const bool below = depth >= -m->tolerance && (facet || all || is_of_edges(plane, corner));
-		// The other body's surface below a corner on the plane's own facet counts, not the corner.
-		const bool own = facet && corner->side == plane->side && corner->kind != CR_CORNER_PIERCE && depth <= m->tolerance;
-		const float reach = !below ? -1 : own ? INFINITY : depth > 0 ? (float)depth : 0;
-		const bool proved = !below || !facet || (all && !own);
-		known[i] = proved ? reach : -1;
-		unproved[i] = proved ? -1 : reach;
-		above = above || depth < -m->tolerance;
+	uint8_t *lanes = cr_arena_alloc(&m->completion->worker->arena, (size_t)m->stride / CR_WIDTH);
+	if (!lanes)
+		return NULL;
+	memset(lanes, 0, (size_t)m->stride / CR_WIDTH);
+	for (int32_t i = 0; i < m->overlap->count; i++)
+		lanes[i / CR_WIDTH] |= (uint8_t)(is_of_edges(plane, &m->overlap->corners[i]) << i % CR_WIDTH);
+	return lanes;
+}
+
+/// The depth of each corner below a plane, as far as it is known without a closer look at facets.
+/// Returns what it found (CR_ROW_ABOVE, ...). own: see measure.
+static uint32_t measure_corners(cr_manifold *m, int32_t number, float *own)
+{
+	cr_reference_plane *plane = &m->planes[number];
+	const bool all = stands_for_all(m, plane);
+	cr_plane_row row = { .normal = plane->normal,
+		.offset = plane->offset,
+		.tolerance = m->tolerance,
+		.side = plane->side,
+		.facet = plane->facet,
+		.stands_for_all = all || plane->facet < 0 };
+	if (!all && plane->facet < 0) {
+		row.only = find_edge_corners(m, plane);
+		m->failed = m->failed || !row.only;
+	} else if (!all) {
+		const cr_facet_test *test = test_of(m, plane);
+		const int32_t count = m->overlap->facets[plane->side]->data[plane->facet].count;
+		row.triangles = test && count <= CR_FEW_TRIANGLES ? count : 0;
+		row.edges = test ? test->edges : NULL;
+		row.rim = test ? test->tolerance : 0;
+		row.scale = m->completion->collider[plane->side]->scale;
 	}
-	return above;
+	const size_t entry = cr_entry_of(m, number, 0);
+	const uint32_t found = m->completion->pipeline->kernels->measure(
+		&m->columns, &row, m->depth + entry, m->unproved + entry, left_of(m, number), own);
+	plane->left = (found & CR_ROW_LEFT) != 0;
+	return found;
 }
 
 /// What the depth of a corner is, if the plane stands for it; INFINITY: not known.
@@ -365,14 +398,13 @@ static float bound_at(const cr_manifold *m, size_t entry)
 }
 
 /// How deep corners lie in the other body: below the nearest of that body's planes which stand for
-/// them. This takes one plane into account.
+/// them. This takes those into account of which it was not known whether a plane stands for them.
 static void note_own_depths(cr_manifold *m, int32_t number, float *own)
 {
-	if (m->planes[number].facet < 0)
-		return;
-	for (int32_t i = 0; i < m->overlap->count; i++) {
+	const int32_t count = m->overlap->count;
+	for (int32_t i = next_left(m, number, 0); i < count; i = next_left(m, number, i + 1)) {
 		const cr_overlap_corner *corner = &m->overlap->corners[i];
-		const float bound = bound_at(m, entry_of(m, number, i));
+		const float bound = bound_at(m, cr_entry_of(m, number, i));
 		if (corner->side == m->planes[number].side || corner->kind == CR_CORNER_PIERCE || bound < 0 || !(bound < own[i]))
 			continue;
 		const float depth = depth_at(m, number, i);
@@ -380,20 +412,60 @@ static void note_own_depths(cr_manifold *m, int32_t number, float *own)
 	}
 }
 
-/// Room for the depths. own: [overlap->count]. false: out of memory.
+/// The corners in columns. false: out of memory.
+static bool fill_columns(cr_manifold *m)
+{
+	const cr_overlap *o = m->overlap;
+	cr_corner_columns *c = &m->columns;
+	const size_t stride = (size_t)m->stride, eights = stride / CR_WIDTH;
+	double *row =
+		cr_arena_alloc(&m->completion->worker->arena, 8 * stride * sizeof *row + stride * sizeof *c->pierced + 4 * eights);
+	if (!row)
+		return false;
+	*c = (cr_corner_columns){ .count = o->count, .pierced = (int32_t *)(row + 8 * stride) };
+	uint8_t *lanes = (uint8_t *)(c->pierced + stride);
+	memset(row, 0, 8 * stride * sizeof *row);
+	memset(lanes, 0, 4 * eights);
+	for (int side = 0; side < 2; side++) {
+		for (int k = 0; k < 3; k++)
+			c->place[side][k] = row + (size_t)(4 * side + k) * stride;
+		c->size[side] = row + (size_t)(4 * side + 3) * stride;
+		c->pierces_of[side] = lanes + (size_t)(2 * side) * eights;
+		c->vertices_of[side] = lanes + (size_t)(2 * side + 1) * eights;
+	}
+	for (int32_t i = 0; i < o->count; i++) {
+		const cr_overlap_corner *corner = &o->corners[i];
+		const bool pierce = corner->kind == CR_CORNER_PIERCE;
+		for (int side = 0; side < 2; side++) {
+			const v3d p = cr_from_a(m->completion, side, corner->at);
+			for (int k = 0; k < 3; k++)
+				c->place[side][k][i] = v3d_get(p, k);
+			c->size[side][i] = fabs(p.x) + fabs(p.y) + fabs(p.z);
+		}
+		c->pierced[i] = pierce ? o->facets[1 - corner->side]->of_triangle[corner->other] : -1;
+		uint8_t *of = pierce ? c->pierces_of[corner->side] : c->vertices_of[corner->side];
+		of[i / CR_WIDTH] |= (uint8_t)(1u << i % CR_WIDTH);
+	}
+	for (int32_t i = o->count; i < m->stride; i++)
+		c->pierced[i] = -1;
+	return true;
+}
+
+/// Room for the depths. own: [stride]. false: out of memory.
 static bool begin_depths(cr_manifold *m, float **own)
 {
-	const int32_t count = m->overlap->count;
-	const size_t entries = (size_t)m->plane_count * (size_t)count;
+	m->stride = (m->overlap->count + CR_WIDTH - 1) / CR_WIDTH * CR_WIDTH;
+	const size_t entries = (size_t)m->plane_count * (size_t)m->stride;
 	cr_arena *arena = &m->completion->worker->arena;
 	m->depth = cr_arena_alloc(arena, entries * sizeof *m->depth);
 	m->unproved = cr_arena_alloc(arena, entries * sizeof *m->unproved);
-	m->waits = cr_arena_alloc(arena, (size_t)count * sizeof *m->waits);
-	*own = cr_arena_alloc(arena, (size_t)count * sizeof **own);
-	if (!m->depth || !m->unproved || !m->waits || !*own)
+	m->left = cr_arena_alloc(arena, entries / CR_WIDTH);
+	m->waits = cr_arena_alloc(arena, (size_t)m->stride * sizeof *m->waits);
+	*own = cr_arena_alloc(arena, (size_t)m->stride * sizeof **own);
+	if (!m->depth || !m->unproved || !m->left || !m->waits || !*own || !fill_columns(m))
 		return false;
-	for (int32_t i = 0; i < count; i++) {
-		m->waits[i] = -1;
+	for (int32_t i = 0; i < m->stride; i++) {
+		m->waits[i] = i < m->overlap->count ? -1 : 0;
 		(*own)[i] = INFINITY;
 	}
 	return true;
@@ -408,13 +480,15 @@ static bool measure(cr_manifold *m, float **own)
 		return false;
 	for (int32_t k = 0; k < m->plane_count; k++) {
 		cr_reference_plane *plane = &m->planes[k];
-		const bool above = measure_corners(m, k);
+		const uint32_t found = measure_corners(m, k, *own);
 		plane->slips = cr_slips_along(m, plane);
 		if (plane->slips)
 			prove_row(m, k, INFINITY);
 		// Not to be chosen.
-		plane->chosen = plane->facet < 0 ? above : plane->slips && !cr_leads_clear(m, plane, m->depth + entry_of(m, k, 0));
-		note_own_depths(m, k, *own);
+		plane->chosen = plane->facet < 0 ? (found & CR_ROW_ABOVE) != 0
+										 : plane->slips && !cr_leads_clear(m, plane, m->depth + cr_entry_of(m, k, 0));
+		if (plane->facet >= 0 && found & CR_ROW_UNDECIDED)
+			note_own_depths(m, k, *own);
 	}
 	for (int32_t i = 0; i < m->overlap->count; i++)
 		(*own)[i] = isfinite((*own)[i]) ? (*own)[i] : 0;
@@ -428,9 +502,9 @@ static bool measure(cr_manifold *m, float **own)
 /// compilers make it a loop without branches.
 static float deepest_known(const cr_manifold *m, int32_t plane)
 {
-	const float *row = m->depth + entry_of(m, plane, 0);
+	const float *row = m->depth + cr_entry_of(m, plane, 0);
 	int32_t most = 0;
-	for (int32_t i = 0; i < m->overlap->count; i++) {
+	for (int32_t i = 0; i < m->stride; i++) {
 		int32_t bits;
 		memcpy(&bits, &row[i], sizeof bits);
 		bits &= m->waits[i];
@@ -447,8 +521,9 @@ static double depth_of_plane(cr_manifold *m, int32_t plane, double limit)
 {
 	const double known = deepest_known(m, plane);
 	double most = m->planes[plane].depth > known ? m->planes[plane].depth : known;
-	const float *unproved = m->unproved + entry_of(m, plane, 0);
-	for (int32_t i = 0; i < m->overlap->count && most <= limit; i++) {
+	const float *unproved = m->unproved + cr_entry_of(m, plane, 0);
+	const int32_t count = m->overlap->count;
+	for (int32_t i = next_left(m, plane, 0); i < count && most <= limit; i = next_left(m, plane, i + 1)) {
 		if (!(unproved[i] > most) || !m->waits[i])
 			continue;
 		const double depth = depth_at(m, plane, i);
@@ -485,7 +560,7 @@ static int32_t choose_plane(cr_manifold *m, int32_t corner)
 	for (int32_t k = 0; k < m->plane_count; k++) {
 		cr_reference_plane *plane = &m->planes[k];
 		const double limit = limit_beside(m, best, least);
-		const float bound = bound_at(m, entry_of(m, k, corner));
+		const float bound = bound_at(m, cr_entry_of(m, k, corner));
 		if (plane->chosen || (bound > limit && isfinite(bound)) || depth_at(m, k, corner) < 0)
 			continue;
 		if (hulls && !plane->measured)
@@ -518,7 +593,7 @@ static int32_t next_element(const cr_manifold *m, const float *own, bool pierces
 static void settle(cr_manifold *m, int32_t plane, double deepest)
 {
 	for (int32_t i = 0; i < m->overlap->count; i++) {
-		const float depth = m->depth[entry_of(m, plane, i)];
+		const float depth = m->depth[cr_entry_of(m, plane, i)];
 		if (depth >= 0 && depth <= deepest * (1 + SAME) + m->tolerance)
 			m->waits[i] = 0;
 	}

@@ -14,8 +14,7 @@ typedef struct cr_facet_test {
 	int side;
 	int32_t facet;
 	double tolerance;
-	v3d inward[3 * CR_FEW_TRIANGLES];    // of each edge: unit, into its triangle; mesh's frame
-	double offset[3 * CR_FEW_TRIANGLES]; // inward . p on the edge
+	cr_edge_height *edges; // of each triangle three, for at most CR_FEW_TRIANGLES
 } cr_facet_test;
 
 /// A plane that may part the two bodies where they overlap: that of a facet, or one along two edges
@@ -29,6 +28,7 @@ typedef struct cr_reference_plane {
 	double area;         // of the facet; 0 for edges, -1 where they are nearest at an end
 	double depth;        // of small hulls: of all that is below, once it is measured; else 0
 	cr_facet_test *test; // of the facet, of a body that is not convex; NULL: not made yet
+	bool left;           // depths of corners below it may be left to be proved
 	bool slips;          // along an open mesh
 	bool measured;       // small hulls: depth is known
 	bool chosen;
@@ -41,16 +41,24 @@ typedef struct cr_manifold {
 	double tolerance; // metres: nearer points count as touching
 	cr_reference_plane *planes;
 	int32_t plane_count;
-	// [plane_count][overlap->count] The depths of corners below planes; negative: the plane does
-	// not stand for the corner, or that is not proved yet. All that a patch may take is proved of
-	// its plane.
+	cr_corner_columns columns; // the corners
+	int32_t stride;            // their number, filled up to a multiple of CR_WIDTH
+	// [plane_count][stride] The depths of corners below planes; negative: the plane does not stand
+	// for the corner, or that is not proved yet. All that a patch may take is proved of its plane.
 	float *depth;
 	// likewise: the depth if the plane stands for the corner, INFINITY: to be measured; negative:
 	// it is proved
 	float *unproved;
-	int32_t *waits; // [overlap->count] -1: the corner has no patch yet; else 0
+	uint8_t *left;  // [plane_count][stride / CR_WIDTH] lanes that may be left to be proved
+	int32_t *waits; // [stride] -1: the corner has no patch yet; else 0
 	bool failed;
 } cr_manifold;
+
+/// The entry of a corner below a plane in the depths.
+static inline size_t cr_entry_of(const cr_manifold *m, int32_t plane, int32_t corner)
+{
+	return (size_t)plane * (size_t)m->stride + (size_t)corner;
+}
 
 /// Is a pair of meshes one for cr_make_manifold?
 bool cr_wants_manifold(const cr_pipeline *pipeline, const cr_pair_work *work);
@@ -61,8 +69,10 @@ bool cr_make_manifold(cr_completion *completion, const cr_candidates *crossing);
 /// (manifold_points.c).
 int32_t cr_facet_triangle_at(const cr_completion *completion, int side, int32_t facet, v3d point, double tolerance);
 /// Make a facet ready for cr_facet_has: the answers of cr_facet_triangle_at, of many points
-/// (manifold_points.c).
-void cr_begin_facet_test(const cr_completion *completion, int side, int32_t facet, double tolerance, cr_facet_test *test);
+/// (manifold_points.c). edges: room for three heights of each triangle of the facet, if these are
+/// few.
+void cr_begin_facet_test(
+	const cr_completion *completion, int side, int32_t facet, double tolerance, cr_edge_height *edges, cr_facet_test *test);
 /// Does a point (A's frame) lie over or under a triangle of the facet?
 bool cr_facet_has(const cr_facet_test *test, v3d point);
 /// As cr_facet_triangle_at, of a point in the frame of the facet's mesh.

@@ -14,9 +14,6 @@ enum { BLOCKS = 64, FEW_POINTS = 128 };
 static const double FLAT = 0.995;
 // Cosine of the steepest facet that one comes down to.
 static const double STEEP = 0.1;
-// Of the coordinates: heights above an edge are told from each other down to a hundredth of this,
-// whichever way they are worked out.
-static const double HEIGHT_ROUNDING = 1e-12;
 // Of the smaller body's diagonal: points nearer than this stand over one another.
 static const double SAME_PLACE = 1e-3;
 
@@ -90,12 +87,10 @@ int32_t cr_facet_triangle_at(const cr_completion *c, int side, int32_t facet, v3
 
 static const cr_facets *facets_of(const cr_facet_test *test) { return &test->completion->body[test->side]->shape.mesh->facets; }
 
-void cr_begin_facet_test(const cr_completion *c, int side, int32_t facet, double tolerance, cr_facet_test *test)
+void cr_begin_facet_test(
+	const cr_completion *c, int side, int32_t facet, double tolerance, cr_edge_height *edges, cr_facet_test *test)
 {
-	test->completion = c;
-	test->side = side;
-	test->facet = facet;
-	test->tolerance = tolerance;
+	*test = (cr_facet_test){ c, side, facet, tolerance, edges };
 	const cr_facets *facets = facets_of(test);
 	const cr_facet *f = &facets->data[facet];
 	for (int32_t i = 0; i < f->count && f->count <= CR_FEW_TRIANGLES; i++) {
@@ -104,8 +99,7 @@ void cr_begin_facet_test(const cr_completion *c, int side, int32_t facet, double
 		for (int k = 0; k < 3; k++) {
 			const v3d edge = v3d_sub(p[(k + 1) % 3], p[k]);
 			const v3d inward = v3d_scale(v3d_cross(f->normal, edge), 1 / v3d_length(edge));
-			test->inward[3 * i + k] = inward;
-			test->offset[3 * i + k] = v3d_dot(inward, p[k]);
+			edges[3 * i + k] = (cr_edge_height){ inward, v3d_dot(inward, p[k]) };
 		}
 	}
 }
@@ -116,7 +110,7 @@ static int ask_triangle(const cr_facet_test *test, int32_t number, v3d point, do
 {
 	int answer = 1;
 	for (int32_t i = 3 * number; i < 3 * number + 3; i++) {
-		const double height = v3d_dot(test->inward[i], point) - test->offset[i] + test->tolerance;
+		const double height = v3d_dot(test->edges[i].inward, point) - test->edges[i].offset + test->tolerance;
 		if (height < -rounding)
 			return -1;
 		answer = height > rounding ? answer : 0;
@@ -133,7 +127,7 @@ bool cr_facet_has(const cr_facet_test *test, v3d point)
 		return cr_facet_triangle_at(c, test->side, test->facet, point, test->tolerance) >= 0;
 	const v3d own = cr_from_a(c, test->side, point), on = v3d_mad(own, f->offset - v3d_dot(f->normal, own), f->normal);
 	const cr_collider *collider = c->collider[test->side];
-	const double rounding = HEIGHT_ROUNDING * (fabs(own.x) + fabs(own.y) + fabs(own.z) + collider->scale);
+	const double rounding = CR_HEIGHT_ROUNDING * (fabs(own.x) + fabs(own.y) + fabs(own.z) + collider->scale);
 	for (int32_t i = 0; i < f->count; i++) {
 		const int answer = ask_triangle(test, i, own, rounding);
 		if (answer > 0 || (answer == 0 && lies_over(collider, facets->triangles[f->first + i], f->normal, on, test->tolerance)))
@@ -283,7 +277,7 @@ static void add_facet_points(const patch *p, int32_t number)
 	}
 	for (int32_t i = 0; i < o->count; i++) {
 		const cr_overlap_corner *corner = &o->corners[i];
-		const double depth = p->manifold->depth[(size_t)number * (size_t)o->count + (size_t)i];
+		const double depth = p->manifold->depth[cr_entry_of(p->manifold, number, i)];
 		if (depth < 0 || depth > p->deepest * (1 + 1e-3) + p->manifold->tolerance || corner->kind == CR_CORNER_MIDDLE)
 			continue;
 		if (corner->side == p->below)
@@ -320,7 +314,7 @@ static void add_vertices_below(const patch *p, int32_t number)
 	const cr_overlap *o = p->manifold->overlap;
 	for (int32_t i = 0; i < o->count; i++) {
 		const cr_overlap_corner *corner = &o->corners[i];
-		const double depth = p->manifold->depth[(size_t)number * (size_t)o->count + (size_t)i];
+		const double depth = p->manifold->depth[cr_entry_of(p->manifold, number, i)];
 		if (corner->kind == CR_CORNER_VERTEX && corner->side == 0 && depth > p->manifold->tolerance)
 			emit(p, &(patch_point){ corner->at, depth, corner, p->plane->edge[1] / 3 });
 	}

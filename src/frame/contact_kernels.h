@@ -43,6 +43,48 @@ typedef struct cr_pierces8 {
 	uint32_t open;
 } cr_pierces8;
 
+/// The corners of a common part (contact/common_part.h), filled up to a multiple of CR_WIDTH.
+typedef struct cr_corner_columns {
+	int32_t count;
+	double *place[2][3]; // in the frames of A and of B
+	double *size[2];     // |x| + |y| + |z| there
+	int32_t *pierced;    // of a place where an edge pierces: the facet of the other body; else -1
+	// of each eight, by the body whose they are: lanes of such places, and of other corners
+	uint8_t *pierces_of[2];
+	uint8_t *vertices_of[2];
+} cr_corner_columns;
+
+/// How far a point lies inward of an edge of a triangle: inward . p - offset, mesh's frame.
+typedef struct cr_edge_height {
+	v3d inward; // unit
+	double offset;
+} cr_edge_height;
+
+// Of the coordinates: heights above an edge are told from each other down to a hundredth of this,
+// whichever way they are worked out.
+#define CR_HEIGHT_ROUNDING 1e-12
+
+/// A plane as the corners below it are measured.
+typedef struct cr_plane_row {
+	v3d normal; // A's frame
+	double offset;
+	double tolerance; // corners so far above count as touching it
+	int side;         // the body whose facet it is
+	int32_t facet;    // -1: a plane along two edges
+	bool stands_for_all;
+	const uint8_t *only; // of each eight: the lanes that it may stand for; NULL: all
+	// Of the triangles of its facet, three each, where it does not stand for all; triangles 0: they
+	// are not asked here.
+	const cr_edge_height *edges;
+	int32_t triangles;
+	double rim;   // points so far beyond an edge count as over the facet
+	double scale; // of the mesh
+} cr_plane_row;
+
+/// What measure finds of a row: a corner above the plane; one that is left to be proved; one of
+/// these of which it is not known whether the plane stands for it.
+enum { CR_ROW_ABOVE = 1, CR_ROW_LEFT = 2, CR_ROW_UNDECIDED = 4 };
+
 typedef struct cr_contact_kernels {
 	/// Rays from the samples of source that lie in the box of target grown by margin and are not
 	/// certainly farther than margin outside its surface. Walks the source's sample tree.
@@ -77,6 +119,14 @@ typedef struct cr_contact_kernels {
 	/// Pierces of up to eight pairs, at least one. rotation and translation: of b in a's frame.
 	void (*pierce)(const cr_collider *a, const cr_collider *b, const m3d *rotation, v3d translation, const cr_candidate *pairs,
 		int32_t count, cr_pierces8 *found);
+	/// The depths of all corners below a plane, into rows with room for the lanes that are filled
+	/// up. depth: -1 where the plane does not stand for a corner, or that is left to be proved.
+	/// unproved: of the latter the depth if the plane stands for the corner, INFINITY where it must
+	/// be measured from the corner; else -1. left: of each eight, the lanes that are left. nearest:
+	/// the least depths so far of corners below facets of the other body, brought up to date.
+	/// Returns what it found.
+	uint32_t (*measure)(const cr_corner_columns *corners, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left,
+		float *nearest);
 	/// Box around a turned collider (not moved: the position is added in double), from its outline,
 	/// rounded outward.
 	void (*bounds)(const cr_collider *collider, const cr_transform *rotation, float lower[3], float upper[3]);

@@ -1,0 +1,108 @@
+/// The depths of the corners of a common part below a plane, eight at a time (manifold.c). Compiled
+/// once for each instruction set (CR_ISA).
+///
+/// In double, in the arithmetic of manifold_points.c. Lanes in which rounding could change whether
+/// a facet stands for a corner are left open: these are asked one by one.
+
+#include "contact/contact_isa.h"
+#include "math/simd.h"
+
+typedef struct point8 {
+	d8 c[3];
+} point8;
+
+static inline point8 load_place(double *const rows[3], int32_t first)
+{
+	return (point8){ { d8_load(rows[0] + first), d8_load(rows[1] + first), d8_load(rows[2] + first) } };
+}
+
+static inline d8 dot8(v3d a, point8 p)
+{
+	return d8_add(d8_add(d8_mul(d8_set1(a.x), p.c[0]), d8_mul(d8_set1(a.y), p.c[1])), d8_mul(d8_set1(a.z), p.c[2]));
+}
+
+/// The nearest floats, as a cast gives them.
+static inline f8 to_floats(d8 a)
+{
+	double from[CR_WIDTH];
+	float to[CR_WIDTH];
+	d8_store(from, a);
+	for (int i = 0; i < CR_WIDTH; i++)
+		to[i] = (float)from[i];
+	return f8_load(to);
+}
+
+/// The mask of lanes given as bits.
+static inline m8 mask_of(uint32_t lanes)
+{
+	static const int32_t bits[CR_WIDTH] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+	const i8 own = i8_load(bits);
+	return i8_eq(i8_and(i8_set1((int32_t)lanes), own), own);
+}
+
+/// Lanes of corners first to first + 7 that lie over a triangle of the plane's facet. *open: those
+/// that rounding leaves open.
+static inline uint32_t lie_over(const cr_corner_columns *c, const cr_plane_row *row, int32_t first, uint32_t *open)
+{
+	const point8 p = load_place(c->place[row->side], first);
+	const d8 rounding = d8_mul(d8_set1(CR_HEIGHT_ROUNDING), d8_add(d8_load(c->size[row->side] + first), d8_set1(row->scale)));
+	const d8 below = d8_sub(d8_set1(0), rounding);
+	uint32_t over = 0, undecided = 0;
+	for (int32_t i = 0; i < row->triangles; i++) {
+		uint32_t surely = 0xff, no = 0;
+		for (const cr_edge_height *e = row->edges + 3 * i; e < row->edges + 3 * i + 3; e++) {
+			const d8 height = d8_add(d8_sub(dot8(e->inward, p), d8_set1(e->offset)), d8_set1(row->rim));
+			no |= d8_lt(height, below);
+			surely &= d8_lt(rounding, height);
+		}
+		over |= surely;
+		undecided |= ~(surely | no);
+	}
+	*open = undecided & ~over;
+	return over;
+}
+
+/// Lanes of corners first to first + 7 that the plane stands for, if they lie below it. *open:
+/// those that must be asked.
+static inline uint32_t stands_for(const cr_corner_columns *c, const cr_plane_row *row, int32_t first, uint32_t *open)
+{
+	*open = 0;
+	if (row->stands_for_all)
+		return 0xff;
+	const uint32_t pierces =
+		m8_bits(i8_eq(i8_load(c->pierced + first), i8_set1(row->facet))) & c->pierces_of[1 - row->side][first / CR_WIDTH];
+	*open = 0xff & ~pierces;
+	return row->triangles == 0 ? pierces : pierces | lie_over(c, row, first, open);
+}
+
+uint32_t CR_ISA_NAME(cr_measure_row)(
+	const cr_corner_columns *c, const cr_plane_row *row, float *depth, float *unproved, uint8_t *left, float *nearest)
+{
+	const bool facet = row->facet >= 0;
+	const f8 none = f8_set1(-1);
+	uint32_t found = 0;
+	for (int32_t first = 0; first < c->count; first += CR_WIDTH) {
+		const uint32_t used = c->count - first < CR_WIDTH ? (1u << (c->count - first)) - 1 : 0xff;
+		const d8 d = d8_sub(d8_set1(row->offset), dot8(row->normal, load_place(c->place[0], first)));
+		const uint32_t high = d8_lt(d, d8_set1(-row->tolerance)) & used;
+		const uint32_t low = used & ~high & (row->only ? row->only[first / CR_WIDTH] : 0xff);
+		found |= high ? CR_ROW_ABOVE : 0;
+		uint32_t open = 0, stands = low ? low & stands_for(c, row, first, &open) : 0;
+		open &= low & ~stands;
+		// The other body's surface below a corner on the plane's own facet counts, not the corner.
+		const uint32_t on = facet ? c->vertices_of[row->side][first / CR_WIDTH] & ~d8_lt(d8_set1(row->tolerance), d) : 0;
+		const f8 reach = to_floats(d8_max(d, d8_set1(0)));
+		const f8 known = f8_select(mask_of(stands & ~on), reach, none);
+		f8_store(depth + first, known);
+		const f8 unknown = f8_select(mask_of(on), f8_set1(INFINITY), reach);
+		f8_store(unproved + first, f8_select(mask_of(open | (stands & on)), unknown, none));
+		left[first / CR_WIDTH] = (uint8_t)(open | (stands & on));
+		found |= (open | (stands & on) ? CR_ROW_LEFT : 0) | (open & ~on ? CR_ROW_UNDECIDED : 0);
+		if (!facet)
+			continue;
+		const f8 before = f8_load(nearest + first);
+		const m8 nearer = m8_and(f8_lt(known, before), mask_of(stands & c->vertices_of[1 - row->side][first / CR_WIDTH]));
+		f8_store(nearest + first, f8_select(nearer, known, before));
+	}
+	return found;
+}
