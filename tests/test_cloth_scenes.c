@@ -1,0 +1,199 @@
+/// Scenes of cloth in scenes/ whose outcome can be said in a number: nothing is inside anything, and what topology keeps is kept.
+#include "test.h"
+
+#include "carom/mesh_query.h"
+#include "scene/soft_fill.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Scenes from files ----
+
+typedef struct cloth_run {
+	carom_context *context;
+	sim_soft *soft;
+	sim_soft_surface surface;
+	double thickness;
+} cloth_run;
+
+static cloth_run start(const char *name, double resolution)
+{
+	char path[500];
+	sim_scene scene;
+	sim_error error = { "" };
+	cloth_run r = { 0 };
+	snprintf(path, sizeof path, "%s/%s.json", CAROM_SCENES, name);
+	const bool loaded = sim_load_scene(path, &scene, &error);
+	CHECK_STR(error.text, "");
+	REQUIRE(loaded);
+	scene.deforming.resolution *= resolution;
+	REQUIRE(carom_create_context(NULL, &r.context) == CAROM_SUCCESS);
+	r.soft = sim_start_deforming(r.context, &scene, &error);
+	CHECK_STR(error.text, "");
+	REQUIRE(r.soft != NULL);
+	r.surface = sim_soft_get_surface(r.soft);
+	r.thickness = scene.deforming.def.thickness;
+	sim_destroy_scene(&scene);
+	return r;
+}
+
+/// A step, after which nothing crosses and no edge is too long.
+static sim_soft_step advance(cloth_run *r)
+{
+	sim_soft_step step = { 0 };
+	sim_error error = { "" };
+	const bool done = sim_soft_advance(r->soft, &step, &error);
+	CHECK_STR(error.text, "");
+	REQUIRE(done);
+	int32_t crossings = -1;
+	REQUIRE(sim_soft_count_crossings(r->soft, &crossings));
+	CHECK_INT(crossings, 0);
+	CHECK(step.stretch_worst <= 0.03 + 1e-9);
+	return step;
+}
+
+static void end(cloth_run *r)
+{
+	sim_destroy_soft(r->soft);
+	carom_destroy_context(r->context);
+}
+
+// ---- Cloth on rigid bodies ----
+
+/// The first body of the scene as a mesh, where it is now.
+static carom_mesh *first_body(const cloth_run *r)
+{
+	carom_mesh_def def = carom_default_mesh_def();
+	carom_mesh *mesh;
+	def.vertices = (carom_strided){ r->surface.places, 0, CAROM_FLOAT64 };
+	def.vertex_count = r->surface.body_vertices[1];
+	def.triangles = r->surface.triangles;
+	def.triangle_count = r->surface.body_triangles[1];
+	REQUIRE(carom_create_mesh(r->context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+/// The least distance of a vertex of the second body from the first one, negative inside it.
+static double least_distance(const cloth_run *r)
+{
+	carom_mesh *mesh = first_body(r);
+	double least = INFINITY;
+	for (int32_t i = r->surface.body_vertices[1]; i < r->surface.body_vertices[2]; i++) {
+		const double *p = r->surface.places + 3 * (int64_t)i;
+		carom_mesh_point nearest;
+		bool found;
+		REQUIRE(carom_mesh_closest_point(mesh, (carom_vec3){ p[0], p[1], p[2] }, INFINITY, &found, &nearest) == CAROM_SUCCESS);
+		least = nearest.distance < least ? nearest.distance : least;
+	}
+	carom_release_mesh(mesh);
+	return least;
+}
+
+// Figures 15 and 16 of the paper have 20 x 20 vertices enter a capsule by 1/680 of their distance. Here none does.
+TEST(cloth_scenes, a_cloth_on_a_capsule_stays_outside)
+{
+	cloth_run r = start("cloth_capsule", 1);
+	CHECK_INT(r.surface.body_vertices[2] - r.surface.body_vertices[1], 400);
+	int64_t impacts = 0;
+	for (int i = 0; i < 180 / TEST_FEWER; i++) {
+		impacts += advance(&r).impacts;
+		CHECK(least_distance(&r) >= 0.499 * r.thickness);
+	}
+	CHECK(impacts > 1000);
+	end(&r);
+}
+
+TEST(cloth_scenes, a_cloth_on_a_turning_sphere_stays_outside)
+{
+	cloth_run r = start("cloth_ball", 0.2);
+	int64_t impacts = 0;
+	for (int i = 0; i < 120 / TEST_FEWER; i++) {
+		impacts += advance(&r).impacts;
+		CHECK(least_distance(&r) >= 0.499 * r.thickness);
+	}
+	CHECK(impacts > 100);
+	end(&r);
+}
+
+// ---- What is linked stays linked ----
+
+typedef struct line {
+	carom_vec3 *points;
+	int count;
+} line;
+
+static carom_vec3 from_to(carom_vec3 a, carom_vec3 b) { return (carom_vec3){ b.x - a.x, b.y - a.y, b.z - a.z }; }
+
+static double dot(carom_vec3 a, carom_vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+static carom_vec3 unit_cross(carom_vec3 a, carom_vec3 b)
+{
+	const carom_vec3 c = { a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x };
+	const double length = sqrt(dot(c, c));
+	return length > 0 ? (carom_vec3){ c.x / length, c.y / length, c.z / length } : c;
+}
+
+static double arc(carom_vec3 a, carom_vec3 b) { return asin(fmax(-1, fmin(1, dot(a, b)))); }
+
+/// Gauss' integral of two segments, exactly (Klenin and Langowski 2000).
+static double link_segments(carom_vec3 a, carom_vec3 b, carom_vec3 c, carom_vec3 d)
+{
+	const carom_vec3 ac = from_to(a, c), ad = from_to(a, d), bc = from_to(b, c), bd = from_to(b, d);
+	const carom_vec3 n[4] = { unit_cross(ac, ad), unit_cross(ad, bd), unit_cross(bd, bc), unit_cross(bc, ac) };
+	const double sign = dot(unit_cross(from_to(c, d), from_to(a, b)), ac);
+	const double angle = arc(n[0], n[1]) + arc(n[1], n[2]) + arc(n[2], n[3]) + arc(n[3], n[0]);
+	return (sign > 0 ? angle : sign < 0 ? -angle : 0) / (4 * acos(-1));
+}
+
+static double link_lines(const line *a, const line *b)
+{
+	double sum = 0;
+	for (int i = 0; i + 1 < a->count; i++) {
+		for (int k = 0; k + 1 < b->count; k++)
+			sum += link_segments(a->points[i], a->points[i + 1], b->points[k], b->points[k + 1]);
+	}
+	return sum;
+}
+
+/// A column of the tube from top to bottom, prolonged straight up and down.
+static line seam(const cloth_run *r, int body, int around, int rows, int column)
+{
+	const double *first = r->surface.places + 3 * (int64_t)r->surface.body_vertices[body];
+	line l = { calloc((size_t)rows + 3, sizeof *l.points), rows + 3 };
+	REQUIRE(l.points != NULL);
+	for (int i = 0; i <= rows; i++) {
+		const double *p = first + 3 * ((int64_t)i * around + column);
+		l.points[i + 1] = (carom_vec3){ p[0], p[1], p[2] };
+	}
+	l.points[0] = l.points[1];
+	l.points[rows + 2] = l.points[rows + 1];
+	l.points[0].y += 1000;
+	l.points[rows + 2].y -= 1000;
+	return l;
+}
+
+static double link_seams(const cloth_run *r)
+{
+	const line a = seam(r, 2, 24, 48, 0), b = seam(r, 2, 24, 48, 12);
+	const double turns = link_lines(&a, &b);
+	free(a.points);
+	free(b.points);
+	return turns;
+}
+
+// Two lines along the tube wind about each other as often as its ends were turned. One strand through another would make it one less.
+TEST(cloth_scenes, a_twisted_tube_keeps_its_turns)
+{
+	cloth_run r = start("twisted_tube", 1);
+	int64_t impacts = 0;
+	CHECK_NEAR(link_seams(&r), 0, 1e-6);
+	for (int i = 1; i <= 300 / TEST_FEWER; i++) {
+		impacts += advance(&r).impacts_more;
+		const double time = i / 120.0, turned = time < 0.2 ? 0.5 * time * time / 0.2 : time - 0.1;
+		CHECK_NEAR(link_seams(&r), 2 * 112.5 / 360 * turned, 1e-3);
+	}
+	CHECK(impacts > 1000 / TEST_FEWER);
+	end(&r);
+}
