@@ -532,7 +532,7 @@ TEST(world, definitions_come_back)
 		CHECK(memcmp(got.shape.half_extents, def.shape.half_extents, sizeof def.shape.half_extents) == 0);
 		CHECK(got.kind == def.kind && memcmp(&got.pose, &def.pose, sizeof def.pose) == 0);
 		CHECK(got.category == 8 && got.mask == 3 && got.group == -2 && got.user_data == 77);
-		CHECK(got.sensor == def.sensor && got.self_collision == def.self_collision);
+		CHECK(got.sensor == def.sensor && got.self_collision == def.self_collision && got.contacts == def.contacts);
 		// It makes a like body.
 		REQUIRE(carom_world_add_body(s.world, &got, &copy) == CAROM_SUCCESS);
 		REQUIRE(carom_world_get_body_def(s.world, copy, &second) == CAROM_SUCCESS);

@@ -28,14 +28,14 @@ extern "C" {
 /// Who moves a body; this decides against which bodies it is tested.
 typedef enum carom_body_kind {
 	CAROM_STATIC, ///< does not move by itself; never collides with static or kinematic bodies
-	/// Moved by the caller regardless of contacts; collides with dynamic bodies only.
+	/// Moved by the caller regardless of contacts; collides with dynamic bodies and solids only.
 	CAROM_KINEMATIC,
 	CAROM_DYNAMIC,
 	/// A solid whose vertices the caller moves (carom_world_set_vertices): its mesh is closed, and
-	/// queries see an inside.
+	/// contacts and queries see an inside. Collides with all kinds but cloth.
 	CAROM_DEFORMABLE,
 	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when
-	/// it is closed.
+	/// it is closed. It has impacts, and no contacts.
 	CAROM_CLOTH,
 } carom_body_kind;
 
@@ -66,11 +66,15 @@ typedef struct carom_body_def {
 	/// Report when the body meets others on its way through each step (carom_world_body_impacts).
 	/// Set it for fast and thin bodies. Dynamic and kinematic bodies only.
 	bool continuous;
+	/// Has the body contacts, pairs and events? Without them it takes part in impacts and queries
+	/// alone. Cloth has none in any case.
+	bool contacts;
 	uint64_t user_data;
 } carom_body_def;
 
 /// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor,
-/// self-collision on, not continuous. The shape, or parts, are to be set. Thread-safe.
+/// self-collision on, not continuous, with contacts. The shape, or parts, are to be set.
+/// Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
 /// Return false to leave a pair out before the narrow phase. Called for each pair of overlapping
@@ -298,7 +302,13 @@ CAROM_API carom_result carom_world_get_aabb(
 // with rigid bodies of mesh shape, whatever moves these. The vertices of a rigid body move on
 // straight lines too, from its pose at the last step to the present one: one that turns by an angle
 // cuts the arc by up to an eighth of angle^2 times the radius. Only meshes take part in impacts, no
-// other shapes and no sensors; deforming bodies take no part in contacts, pairs and events.
+// other shapes and no sensors.
+//
+// A solid (CAROM_DEFORMABLE) has contacts, pairs and events too, with bodies of any shape and with
+// other solids, as a rigid mesh of its vertices at the end of the step has them. Contacts name its
+// vertices and triangles by their numbers, and are matched from step to step by them. A mesh for
+// the contacts is made in each step in which its vertices were set and its box meets another
+// body's: O(n log n). Without contacts in its definition there is none. It does not meet itself.
 
 /// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is
 /// not NULL, at its beginning; without begin they start from where they are: where the last step

@@ -250,7 +250,7 @@ static void copy_boxes(int64_t begin, int64_t end, int worker, void *task)
 			s->rows.data[(2 * k + 1) * s->stride + i] = upper_of(s, owner, axis);
 		}
 		s->owner.data[i] = owner;
-		s->fixed.data[i] = s->bodies[owner].kind == CAROM_DYNAMIC ? 0 : -1;
+		s->fixed.data[i] = cr_is_free(&s->bodies[owner]) ? 0 : -1;
 	}
 }
 

@@ -247,15 +247,22 @@ static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 	return body->shape.collider ? CAROM_SUCCESS : p->make_mesh(p->make_mesh_user, body);
 }
 
-/// Let boxes that meet a mesh for the first time have theirs: most boxes of a world never meet one,
-/// and a mesh is twenty times a body.
-static carom_result make_box_meshes(cr_pipeline *p)
+/// Let bodies that meet a mesh have theirs: boxes, and solids whose vertices have moved. Most boxes
+/// of a world never meet one, and a mesh is twenty times a body.
+static carom_result make_meshes(cr_pipeline *p)
 {
 	carom_result result = CAROM_SUCCESS;
 	for (int64_t i = 0; i < p->pairs.count && result == CAROM_SUCCESS; i++) {
 		const cr_body_pair pair = p->pairs.data[i];
 		result = need_mesh(p, &p->bodies[pair.a]);
 		if (result == CAROM_SUCCESS)
+			result = need_mesh(p, &p->bodies[pair.b]);
+	}
+	for (int64_t i = 0; p->has_solids && i < p->simple.count && result == CAROM_SUCCESS; i++) {
+		const cr_body_pair pair = p->simple.data[i];
+		if (p->bodies[pair.a].deforming)
+			result = need_mesh(p, &p->bodies[pair.a]);
+		if (result == CAROM_SUCCESS && p->bodies[pair.b].deforming)
 			result = need_mesh(p, &p->bodies[pair.b]);
 	}
 	return result;
@@ -268,7 +275,7 @@ carom_result cr_stage_pairs(cr_pipeline *p)
 		return result;
 	if (!part_simple(p))
 		return cr_fail_memory(p->context, "the pairs of a step");
-	result = make_box_meshes(p);
+	result = make_meshes(p);
 	if (result != CAROM_SUCCESS)
 		return result;
 	const int64_t count = p->pairs.count;

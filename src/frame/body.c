@@ -9,7 +9,7 @@ enum { BODIES_PER_TASK = 256 };
 
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b)
 {
-	if ((a->kind != CAROM_DYNAMIC && b->kind != CAROM_DYNAMIC) || a->kind > CAROM_DYNAMIC || b->kind > CAROM_DYNAMIC)
+	if (!(cr_is_free(a) || cr_is_free(b)) || !cr_has_contacts(a) || !cr_has_contacts(b))
 		return false;
 	return !cr_same_body(a, b) && cr_filters_pass(a, b);
 }
@@ -140,8 +140,9 @@ static void update_bodies_task(int64_t begin, int64_t end, int worker, void *tas
 		if (body->shape.family == CR_FAMILY_MESH || body->shape.family == CR_FAMILY_BOX)
 			body->path = cr_path_after(body->path, cr_step_length(body));
 		for (int k = 0; k < 3; k++) {
-			body->lower[k] -= u->margin;
-			body->upper[k] += u->margin;
+			const double slack = body->deforming ? cr_surface_slack(&body->deforming->surface, k) : 0;
+			body->lower[k] -= u->margin + slack;
+			body->upper[k] += u->margin + slack;
 		}
 	}
 }

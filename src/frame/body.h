@@ -69,6 +69,12 @@ typedef struct cr_deforming_view cr_deforming_view;
 typedef struct cr_deforming {
 	cr_surface surface;
 	cr_deforming_view *view; // its form for queries
+	// A solid's form for contacts (world/solids.c): a mesh of its own about the middle of its box.
+	cr_shape form;
+	uint32_t form_revision; // of the surface when the mesh was made; 0: there is none
+	// of a solid during a step, which sees the form in their place: what the body is between steps
+	cr_shape shape;
+	carom_pose pose;
 } cr_deforming;
 
 /// The parts of a body that was given some. The body and snapshots share it.
@@ -82,6 +88,8 @@ typedef struct cr_compound {
 /// How the shape of a part has changed since the last step.
 typedef enum cr_reshaping {
 	CR_SHAPE_KEPT,
+	// a solid whose vertices have moved: its vertices and triangles are the old ones
+	CR_SHAPE_MOVED,
 	CR_SHAPE_CHANGED, // another shape in the same frame: a place on the body still means something
 	CR_FRAME_CHANGED, // the part has another pose in its body too
 } cr_reshaping;
@@ -94,6 +102,7 @@ typedef struct cr_body {
 	bool sensor;
 	bool self_collision;
 	bool continuous;  // impacts on its way are found
+	bool contacts;    // it has some, if it is no cloth
 	bool has_begin;   // begin holds: the caller said where the coming step begins
 	uint8_t kind;     // carom_body_kind
 	bool moved;       // pose or vertices changed since the last step: box to be updated
@@ -151,8 +160,14 @@ static inline bool cr_has_front(const cr_body *body)
 	return sides == CAROM_SIDES_FRONT || (sides == CAROM_SIDES_AUTO && body->kind == CAROM_STATIC);
 }
 
+/// Do forces move the body, or its vertices? Of two bodies with contacts at least one is such.
+static inline bool cr_is_free(const cr_body *body) { return body->kind == CAROM_DYNAMIC || body->kind == CAROM_DEFORMABLE; }
+
+/// Has a body contacts at all? Cloth has impacts alone.
+static inline bool cr_has_contacts(const cr_body *body) { return body->contacts && body->kind != CAROM_CLOTH; }
+
 /// Do kinds, categories, masks and groups let two bodies of one array have contacts? (Not the
-/// user's filter.) Deforming bodies have none, and parts of one body have none with each other.
+/// user's filter.) Cloth has none, and parts of one body have none with each other.
 bool cr_bodies_may_collide(const cr_body *a, const cr_body *b);
 /// Do categories, masks and groups alone let two bodies meet?
 bool cr_filters_pass(const cr_body *a, const cr_body *b);

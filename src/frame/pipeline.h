@@ -140,8 +140,9 @@ struct cr_pipeline {
 	int32_t worker_count; // at least as many as threads
 	cr_body *bodies;      // the world's, for the step
 	int32_t body_count;
-	bool untimed;   // nobody reads the milliseconds of its stages
-	bool has_parts; // some body has several: the pairs found are to be put in the order of bodies
+	bool untimed;    // nobody reads the milliseconds of its stages
+	bool has_solids; // some body is a solid that deforms
+	bool has_parts;  // some body has several: the pairs found are to be put in the order of bodies
 	cr_frame frame;
 	// of the broad phase; from the pair stage on those of meshes alone
 	cr_pair_list pairs;

@@ -75,4 +75,18 @@ void cr_surface_rest(cr_surface *s)
 	s->largest_begin = s->largest_end;
 }
 
+v3d cr_surface_middle(const cr_surface *s) { return cr_middle_of_box(s->lower, s->upper); }
+
+void cr_surface_round(const cr_surface *s, float *vertices)
+{
+	cr_round_places(s->end, cr_surface_middle(s), s->vertex_count, vertices);
+}
+
+double cr_surface_slack(const cr_surface *s, int axis)
+{
+	// A place about the middle is rounded to double and to float.
+	const double half = 0.5 * (s->upper[axis] - s->lower[axis]);
+	return half >= 0 ? half * 0x1p-23 + (fabs(s->lower[axis]) + fabs(s->upper[axis])) * 0x1p-50 : 0;
+}
+
 carom_result cr_surface_see(cr_surface *s) { return cr_surface_tree_update(s->memory, &s->tree, s->end, s->lower, s->upper); }

@@ -35,6 +35,13 @@ void cr_surface_touch_end(cr_surface *surface);
 /// A step is done: the next one begins where it ended.
 void cr_surface_rest(cr_surface *surface);
 
+/// The middle of the box: the origin of its forms in float. Zero where it has none.
+v3d cr_surface_middle(const cr_surface *surface);
+/// Write the places at the end, about the middle, in float: vertices [3*vertex_count].
+void cr_surface_round(const cr_surface *surface, float *vertices);
+/// How far beyond the box, along an axis, a form in float may reach.
+double cr_surface_slack(const cr_surface *surface, int axis);
+
 /// Bring the tree up to the present places. Out of memory it fails, and may be asked again.
 carom_result cr_surface_see(cr_surface *surface);
 

@@ -124,9 +124,7 @@ void cr_surface_tree_free(carom_context *memory, cr_surface_tree *tree)
 
 // ---- Places ----
 
-/// Places about the middle, in float. A vertex of no triangle may lie anywhere: it is kept within
-/// the bounds of a mesh.
-static void round_places(const double *places, v3d middle, int32_t count, float *vertices)
+void cr_round_places(const double *places, v3d middle, int32_t count, float *vertices)
 {
 	const double m[3] = { middle.x, middle.y, middle.z }, most = CAROM_MAX_COORDINATE;
 	for (int64_t i = 0; i < count; i++) {
@@ -138,7 +136,7 @@ static void round_places(const double *places, v3d middle, int32_t count, float 
 	}
 }
 
-static v3d middle_of(const double lower[3], const double upper[3])
+v3d cr_middle_of_box(const double lower[3], const double upper[3])
 {
 	if (!(lower[0] <= upper[0]))
 		return (v3d){ 0, 0, 0 };
@@ -226,7 +224,7 @@ static carom_result update_apart(carom_context *memory, cr_surface_tree *tree, c
 	float *vertices = cr_alloc(memory, bytes);
 	if (!vertices && bytes > 0)
 		return cr_fail_memory(memory, "the tree of a surface");
-	round_places(places, tree->middle, count, vertices);
+	cr_round_places(places, tree->middle, count, vertices);
 	const carom_result result = build_apart(memory, tree, vertices);
 	cr_free(memory, vertices, bytes);
 	return result;
@@ -241,7 +239,7 @@ static carom_result update(carom_context *memory, cr_surface_tree *tree, const d
 		if (result != CAROM_SUCCESS)
 			return result;
 	}
-	round_places(places, tree->middle, tree->now.vertex_count, tree->now.vertices);
+	cr_round_places(places, tree->middle, tree->now.vertex_count, tree->now.vertices);
 	bool plain = may_be_plain(tree);
 	if (plain) {
 		const carom_result result = update_plain(memory, tree, &plain);
@@ -254,7 +252,7 @@ static carom_result update(carom_context *memory, cr_surface_tree *tree, const d
 carom_result cr_surface_tree_update(
 	carom_context *memory, cr_surface_tree *tree, const double *places, const double lower[3], const double upper[3])
 {
-	tree->middle = middle_of(lower, upper);
+	tree->middle = cr_middle_of_box(lower, upper);
 	const carom_result result = update(memory, tree, places);
 	if (result == CAROM_SUCCESS)
 		tree->collider.fans = tree->apart ? NULL : &tree->fans;

@@ -35,6 +35,12 @@ typedef struct cr_surface_tree {
 	int64_t rebuilds;    // of these by codes
 } cr_surface_tree;
 
+/// The middle of a box; zero where lower is above upper.
+v3d cr_middle_of_box(const double lower[3], const double upper[3]);
+/// Write places [3*count] about the middle, in float. A vertex of no triangle may lie anywhere: it
+/// is kept within the bounds of a mesh.
+void cr_round_places(const double *places, v3d middle, int32_t count, float *vertices);
+
 /// Set a tree up over the mesh of a collider, which must outlive it as the report must. Takes no
 /// memory.
 void cr_surface_tree_init(cr_surface_tree *tree, const cr_collider *rest, const carom_mesh_report *given, bool solid);

@@ -12,6 +12,7 @@ carom_body_def carom_default_body_def(void)
 		.category = 1,
 		.mask = UINT64_MAX,
 		.self_collision = true,
+		.contacts = true,
 	};
 }
 
@@ -149,6 +150,8 @@ carom_result cr_init_body_shape(carom_world *world, const carom_shape *def, bool
 carom_result cr_make_body_mesh(void *user, cr_body *body)
 {
 	carom_world *world = user;
+	if (body->deforming)
+		return cr_make_form(world, body);
 	carom_result result = cr_make_box_mesh(&world->memory, world->box_meshes, &body->shape);
 	if (result == CAROM_SUCCESS)
 		result = attach_shape(world, &body->shape, "carom_world_step");
@@ -220,6 +223,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.sensor = def->sensor,
 		.self_collision = def->self_collision,
 		.continuous = def->continuous,
+		.contacts = def->contacts,
 		.kind = (uint8_t)def->kind,
 		// after a restore the number and generation may have been another body's
 		.refiltered = true,
@@ -274,7 +278,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 void cr_end_part(carom_world *world, cr_body *body)
 {
 	drop_shape(world, body);
-	cr_deforming_free(&world->memory, body->deforming);
+	cr_deforming_free(world, body->deforming);
 	body->deforming = NULL;
 	cr_release_compound(&world->memory, body->compound);
 	body->compound = NULL;
@@ -340,6 +344,7 @@ carom_body_def cr_def_of_body(const cr_body *body)
 	def.sensor = body->sensor;
 	def.self_collision = body->self_collision;
 	def.continuous = body->continuous;
+	def.contacts = body->contacts;
 	def.user_data = body->user_data;
 	return def;
 }

@@ -4,6 +4,7 @@
 #include "world/deforming.h"
 #include "base/spin_lock.h"
 #include "sweep/sweep_motion.h"
+#include "world/solids.h"
 #include "world/world.h"
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +62,12 @@ carom_result cr_deforming_create(
 	return CAROM_SUCCESS;
 }
 
-void cr_deforming_free(carom_context *memory, cr_deforming *d)
+void cr_deforming_free(carom_world *world, cr_deforming *d)
 {
 	if (!d)
 		return;
+	carom_context *memory = &world->memory;
+	cr_drop_form(world, d);
 	cr_surface_free(&d->surface);
 	cr_free(memory, d->view, sizeof *d->view);
 	cr_free(memory, d, sizeof *d);
@@ -164,6 +167,7 @@ carom_result carom_world_set_vertices(carom_world *world, carom_body_id id, cons
 	}
 	cr_surface_touch_end(s);
 	body->moved = true;
+	body->reshaped = body->reshaped > CR_SHAPE_MOVED ? body->reshaped : CR_SHAPE_MOVED;
 	cr_query_index_invalidate(world->query_index);
 	cr_record_set_vertices(world->recorder, id, s, begin, end);
 	return CAROM_SUCCESS;

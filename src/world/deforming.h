@@ -9,8 +9,8 @@
 /// name is the call's, for texts.
 carom_result cr_deforming_create(
 	carom_context *memory, const carom_mesh *mesh, const carom_pose *pose, bool solid, const char *name, cr_deforming **made);
-/// NULL does nothing.
-void cr_deforming_free(carom_context *memory, cr_deforming *deforming);
+/// Free it with its forms. NULL does nothing.
+void cr_deforming_free(carom_world *world, cr_deforming *deforming);
 
 /// A body as queries want it: itself when rigid, else a rigid one in the form of the present
 /// moment, which the first call after a change makes. NULL when out of memory, with *result set.

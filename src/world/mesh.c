@@ -149,6 +149,44 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 	return CAROM_SUCCESS;
 }
 
+/// Fill a mesh of the triangles of another one with other vertices.
+static carom_result build_moved(carom_mesh *mesh, const carom_mesh *before, const float *vertices)
+{
+	const cr_topology *t = &before->topology;
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = t->vertex_count;
+	def.triangles = t->triangles;
+	def.triangle_count = t->triangle_count;
+	mesh->sides = before->sides;
+	carom_result result = cr_topology_build_moved(mesh->context, &def, t, &mesh->report, &mesh->topology);
+	if (result != CAROM_SUCCESS)
+		return result;
+	const bool whole = mesh->report.closed && mesh->report.components == 1;
+	if (!cr_facets_build(mesh->context, &mesh->topology, whole, &mesh->facets))
+		return cr_fail_memory(mesh->context, "the facets of a mesh");
+	result = cr_collider_build(mesh->context, &mesh->topology, before->report.closed, NULL, 0, CAROM_MESH_LBVH, &mesh->collider);
+	return result == CAROM_SUCCESS ? keep_materials(mesh, before->materials) : result;
+}
+
+carom_result cr_create_moved_mesh(carom_context *context, const carom_mesh *before, const float *vertices, carom_mesh **mesh)
+{
+	*mesh = NULL;
+	carom_mesh *made = cr_alloc_zero(context, sizeof *made);
+	if (!made)
+		return cr_fail_memory(context, "a mesh");
+	made->context = context;
+	atomic_init(&made->references, 1);
+	const carom_result result = build_moved(made, before, vertices);
+	if (result != CAROM_SUCCESS) {
+		free_mesh(made);
+		return result;
+	}
+	atomic_fetch_add(&context->live_objects, 1);
+	*mesh = made;
+	return CAROM_SUCCESS;
+}
+
 carom_result carom_create_mesh(carom_context *context, const carom_mesh_def *def, carom_mesh_report *report, carom_mesh **mesh)
 {
 	if (!context)

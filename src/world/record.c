@@ -222,6 +222,7 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_f64(r, def->shape.rounding);
 	put_parts(r, def);
 	put_u8(r, def->continuous);
+	put_u8(r, def->contacts);
 }
 
 // ---- The present state ----

@@ -94,13 +94,15 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 {
 	carom_shape shape = body->shape.def;
 	shape.mesh = r->mesh;
-	if (!keeps_faces(r))
+	const cr_reshaping reshaping = keeps_faces(r) ? CR_SHAPE_MOVED : CR_SHAPE_CHANGED;
+	if (reshaping == CR_SHAPE_CHANGED)
 		cr_forget_impact_scene(&world->impacts);
-	cr_deforming_free(&world->memory, body->deforming);
+	cr_deforming_free(world, body->deforming);
 	cr_shape_free(&body->shape);
 	cr_shape_init(&shape, &body->shape);
 	body->deforming = made;
 	body->moved = true;
+	body->reshaped = body->reshaped > reshaping ? body->reshaped : (uint8_t)reshaping;
 	world->impacts.stale = true;
 	cr_query_index_invalidate(world->query_index);
 }

@@ -439,6 +439,7 @@ static bool get_body(replay *r, carom_body_def *def)
 		return false;
 	if (r->version >= 6)
 		def->continuous = get_bool(r);
+	def->contacts = r->version >= 7 ? get_bool(r) : def->kind != CAROM_DEFORMABLE;
 	return !r->short_payload;
 }
 

@@ -249,7 +249,7 @@ static bool has_mesh_of(const cr_shape *now, const cr_shape *saved)
 static bool is_kept(const cr_body *now, const cr_body *saved)
 {
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
-		now->sensor == saved->sensor && now->self_collision == saved->self_collision &&
+		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->contacts == saved->contacts &&
 		now->shape.def.type == saved->shape.def.type && has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part &&
 		now->compound == saved->compound;
 }
@@ -260,7 +260,7 @@ static void drop_made(carom_world *world, carom_snapshot *s)
 		cr_body *saved = &s->bodies.data[i];
 		const cr_body *now = body_at(world, i);
 		if (saved->deforming && !(now && now->deforming == saved->deforming))
-			cr_deforming_free(&world->memory, saved->deforming);
+			cr_deforming_free(world, saved->deforming);
 		saved->deforming = NULL;
 	}
 }
@@ -306,7 +306,7 @@ static void restore_body(carom_world *world, cr_body *now, cr_body *saved)
 	if (!old.alive)
 		return;
 	if (old.deforming && old.deforming != now->deforming)
-		cr_deforming_free(&world->memory, old.deforming);
+		cr_deforming_free(world, old.deforming);
 	let_go(world, &old);
 }
 

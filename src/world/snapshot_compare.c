@@ -48,12 +48,13 @@ static int read_pose(const carom_pose *pose, uint64_t *w)
 // ---- Bodies ----
 
 static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "continuous",
-	"category", "mask", "group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents", "shape.half_extents",
-	"shape.half_extents", "shape.rounding", "part", "part_count", "shape.mesh: vertices", "shape.mesh: triangles",
-	"pose.position", "pose.position", "pose.position", "pose.orientation", "pose.orientation", "pose.orientation",
-	"pose.orientation", "last pose.position", "last pose.position", "last pose.position", "last pose.orientation",
-	"last pose.orientation", "last pose.orientation", "last pose.orientation", "begin", "begin.position", "begin.position",
-	"begin.position", "begin.orientation", "begin.orientation", "begin.orientation", "begin.orientation" };
+	"contacts", "category", "mask", "group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents",
+	"shape.half_extents", "shape.half_extents", "shape.rounding", "part", "part_count", "shape.mesh: vertices",
+	"shape.mesh: triangles", "pose.position", "pose.position", "pose.position", "pose.orientation", "pose.orientation",
+	"pose.orientation", "pose.orientation", "last pose.position", "last pose.position", "last pose.position",
+	"last pose.orientation", "last pose.orientation", "last pose.orientation", "last pose.orientation", "begin",
+	"begin.position", "begin.position", "begin.position", "begin.orientation", "begin.orientation", "begin.orientation",
+	"begin.orientation" };
 
 static int64_t count_bodies(const carom_snapshot *s) { return s->bodies.count; }
 
@@ -73,6 +74,7 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = b->sensor;
 	w[n++] = b->self_collision;
 	w[n++] = b->continuous;
+	w[n++] = b->contacts;
 	w[n++] = b->category;
 	w[n++] = b->mask;
 	w[n++] = (uint64_t)(int64_t)b->group;

@@ -88,6 +88,7 @@ carom_result carom_world_step(carom_world *world)
 	world->pipeline.keep_contact_user = world;
 	world->pipeline.make_mesh = cr_make_body_mesh;
 	world->pipeline.make_mesh_user = world;
+	world->pipeline.has_solids = cr_show_solids(world);
 	world->pipeline.has_parts = world->shape_count > world->body_count;
 	cr_record_begin_step(world->recorder);
 
@@ -95,6 +96,7 @@ carom_result carom_world_step(carom_world *world)
 	const double merge_start = cr_time_ms();
 	if (result == CAROM_SUCCESS)
 		result = cr_merge(&world->pipeline, then, now);
+	cr_hide_solids(world);
 	const double sweep_start = cr_time_ms();
 	stats.ms_merge += sweep_start - merge_start;
 	if (result == CAROM_SUCCESS)

@@ -62,7 +62,7 @@ void carom_destroy_world(carom_world *world)
 	for (int64_t i = 0; i < world->bodies.count; i++) {
 		if (!world->bodies.data[i].alive)
 			continue;
-		cr_deforming_free(&world->memory, world->bodies.data[i].deforming);
+		cr_deforming_free(world, world->bodies.data[i].deforming);
 		cr_release_compound(&world->memory, world->bodies.data[i].compound);
 		cr_shape_free(&world->bodies.data[i].shape);
 	}

@@ -12,6 +12,7 @@
 #include "world/deforming.h"
 #include "world/impacts.h"
 #include "world/record.h"
+#include "world/solids.h"
 #include "world/world_query.h"
 
 enum { CR_BODY_COOKIE = 0x424f4459 };
@@ -117,5 +118,8 @@ carom_result cr_create_world(carom_context *context, const cr_settings *settings
 /// A mesh over a definition and, if not NULL, other samples than its vertices (mesh.c).
 carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, const cr_sample_set *samples,
 	carom_mesh_report *report, carom_mesh **mesh);
+/// A mesh of the triangles, sides and materials of another one with other vertices [3*vertices],
+/// welded as that one's are, and without a grid: as a body that deforms has it. (mesh.c)
+carom_result cr_create_moved_mesh(carom_context *context, const carom_mesh *before, const float *vertices, carom_mesh **mesh);
 
 #endif

@@ -1,0 +1,19 @@
+/// Solids that deform, as contacts see them: for the time of a step each has the form of a mesh of
+/// its own, whose vertices are where the step ends, at a pose without turning.
+#ifndef CR_WORLD_SOLIDS_H
+#define CR_WORLD_SOLIDS_H
+
+#include "frame/body.h"
+
+/// Put the forms of all solids in the place of their shapes. Returns whether there is a solid.
+/// Takes no memory: a form that is out of date has no mesh until cr_make_form.
+bool cr_show_solids(carom_world *world);
+/// Put the shapes back.
+void cr_hide_solids(carom_world *world);
+/// Make the mesh of a form that is shown (a cr_mesh_maker_fn calls it): O(n log n). On failure it
+/// has none.
+carom_result cr_make_form(carom_world *world, cr_body *body);
+/// Free the mesh of a form.
+void cr_drop_form(carom_world *world, cr_deforming *deforming);
+
+#endif

@@ -1,0 +1,555 @@
+/// Contacts of solids that deform: against rigid bodies whose mesh was made from the places of the same instant, for every shape;
+/// ages, events, filters; collapsed and inverted solids; failed allocations, recordings, snapshots, threads.
+#include "fixture.h"
+#include "pool_fixture.h"
+
+#include "frame/body.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 600, SHAPES = 12 };
+
+// ---- Places ----
+
+/// A body of jelly: where its vertices are, in the world.
+typedef struct jelly {
+	carom_mesh *mesh;
+	int32_t count;
+	double places[3 * MOST];
+} jelly;
+
+static jelly make_jelly(carom_mesh *mesh)
+{
+	jelly j = { .mesh = mesh, .count = mesh->topology.vertex_count };
+	REQUIRE(j.count <= MOST);
+	return j;
+}
+
+/// Bend and swell the rest shape by some phase, and put it at a point.
+static void deform(jelly *j, double phase, carom_vec3 at)
+{
+	for (int32_t i = 0; i < j->count; i++) {
+		const float *p = &j->mesh->topology.vertices[3 * (int64_t)i];
+		const double swell = 1 + 0.2 * sin(2 * p[0] + phase);
+		j->places[3 * i] = at.x + swell * p[0];
+		j->places[3 * i + 1] = at.y + swell * p[1] + 0.2 * sin(1.5 * p[0] + phase);
+		j->places[3 * i + 2] = at.z + p[2] + 0.25 * sin(1.3 * p[1] - phase);
+	}
+}
+
+static void set_places(carom_world *world, carom_body_id id, const jelly *j)
+{
+	const carom_strided end = { j->places, 0, CAROM_FLOAT64 };
+	REQUIRE(carom_world_set_vertices(world, id, NULL, &end) == CAROM_SUCCESS);
+}
+
+/// The rigid body that a solid is at this instant: its mesh about the middle of its box, and the pose that puts it there.
+static carom_mesh *freeze(carom_context *context, const jelly *j, carom_pose *pose)
+{
+	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
+	for (int32_t i = 0; i < 3 * j->count; i++) {
+		lower[i % 3] = fmin(lower[i % 3], j->places[i]);
+		upper[i % 3] = fmax(upper[i % 3], j->places[i]);
+	}
+	const double middle[3] = { 0.5 * (lower[0] + upper[0]), 0.5 * (lower[1] + upper[1]), 0.5 * (lower[2] + upper[2]) };
+	float vertices[3 * MOST];
+	for (int32_t i = 0; i < 3 * j->count; i++)
+		vertices[i] = (float)(j->places[i] - middle[i % 3]);
+	carom_mesh_def def = carom_default_mesh_def();
+	def.vertices = (carom_strided){ vertices, 0, CAROM_FLOAT32 };
+	def.vertex_count = j->count;
+	def.triangles = j->mesh->topology.triangles;
+	def.triangle_count = j->mesh->topology.triangle_count;
+	def.build = CAROM_MESH_LBVH;
+	carom_mesh *mesh;
+	REQUIRE(carom_create_mesh(context, &def, NULL, &mesh) == CAROM_SUCCESS);
+	*pose = fixture_at(middle[0], middle[1], middle[2]);
+	return mesh;
+}
+
+// ---- Against rigid bodies ----
+
+/// All shapes that a solid may meet.
+typedef struct partners {
+	carom_mesh *torus, *sheet, *hull, *field;
+	carom_shape shape[SHAPES];
+	carom_body_kind kind[SHAPES];
+} partners;
+
+static carom_mesh *make_field(carom_context *context)
+{
+	float heights[49];
+	const double spacing[2] = { 0.6, 0.7 };
+	for (int i = 0; i < 49; i++)
+		heights[i] = 0.3f * sinf((float)i);
+	carom_mesh *mesh;
+	REQUIRE(carom_create_height_field(context, 7, 7, heights, spacing, 1, &mesh) == CAROM_SUCCESS);
+	return mesh;
+}
+
+static void open_partners(carom_context *context, partners *p)
+{
+	static const float points[18] = { 1, 0, 0, -1, 0.1f, 0, 0, 1, 0, 0, -1, 0.2f, 0, 0, 1, 0.1f, 0, -1 };
+	p->torus = fixture_torus_mesh(context, 20, 10, 0.35, 0.2);
+	p->sheet = fixture_sheet_mesh(context, 6, 3);
+	p->hull = fixture_hull_mesh(context, points, 6);
+	p->field = make_field(context);
+	carom_shape rounded = fixture_box(0.5, 0.4, 0.6);
+	rounded.rounding = 0.1;
+	const carom_shape shapes[SHAPES] = { fixture_sphere(0.6), fixture_box(0.6, 0.5, 0.4), fixture_capsule(0.3, 0.6),
+		fixture_cylinder(0.5, 0.5), fixture_cone(0.6, 0.6), fixture_ellipsoid(0.7, 0.5, 0.4), rounded, fixture_hull(p->hull),
+		fixture_of_mesh(p->torus), fixture_of_mesh(p->sheet), fixture_of_mesh(p->field), { .type = CAROM_PLANE } };
+	for (int i = 0; i < SHAPES; i++) {
+		p->shape[i] = shapes[i];
+		p->kind[i] = i < 9 ? CAROM_DYNAMIC : CAROM_STATIC;
+	}
+}
+
+static void close_partners(partners *p)
+{
+	carom_release_mesh(p->torus);
+	carom_release_mesh(p->sheet);
+	carom_release_mesh(p->hull);
+	carom_release_mesh(p->field);
+}
+
+/// All that a step finds is equal, ages aside.
+static void check_equal_contacts(const carom_world *soft, const carom_world *rigid)
+{
+	const carom_contact_view a = carom_world_contacts(soft), b = carom_world_contacts(rigid);
+	CHECK_INT(carom_world_pairs(soft).count, carom_world_pairs(rigid).count);
+	if (!CHECK_INT(a.count, b.count))
+		return;
+	for (int i = 0; i < a.count; i++) {
+		const carom_contact *x = &a.data[i], *y = &b.data[i];
+		const bool equal = memcmp(x->point, y->point, sizeof x->point) == 0 &&
+			memcmp(x->normal, y->normal, sizeof x->normal) == 0 && x->depth == y->depth && x->feature_a == y->feature_a &&
+			x->feature_b == y->feature_b && x->kind == y->kind;
+		if (!CHECK(equal))
+			return;
+	}
+}
+
+/// Two worlds of one arrangement: in one a solid deforms, in the other a rigid body is exchanged for another in each step.
+static int compare_with_rigid(
+	carom_context *context, const carom_world_def *def, carom_shape shape, carom_body_kind kind, int steps)
+{
+	jelly j = make_jelly(fixture_torus_mesh(context, 24, 12, 0.4, 0.15));
+	carom_world *soft = fixture_world(context, def), *rigid = fixture_world(context, def);
+	uint64_t seed = 5 + (uint64_t)shape.type;
+	const carom_body_id solid = fixture_add(soft, fixture_of_mesh(j.mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE);
+	const carom_body_id twin = fixture_add(rigid, fixture_of_mesh(j.mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC);
+	const carom_pose at =
+		shape.type == CAROM_PLANE || kind == CAROM_STATIC ? fixture_at(0, 0, -0.3) : fixture_random_pose(&seed, 0.7);
+	const carom_body_id soft_other = fixture_add(soft, shape, at, kind), rigid_other = fixture_add(rigid, shape, at, kind);
+	int contacts = 0;
+	for (int step = 0; step < steps; step++) {
+		deform(&j, 0.3 * step, (carom_vec3){ 0.02 * step, 0, -0.01 * step });
+		set_places(soft, solid, &j);
+		carom_pose pose;
+		carom_mesh *mesh = freeze(context, &j, &pose);
+		const carom_shape frozen = fixture_of_mesh(mesh);
+		REQUIRE(carom_world_set_shape(rigid, twin, &frozen) == CAROM_SUCCESS);
+		REQUIRE(carom_world_set_pose(rigid, twin, &pose) == CAROM_SUCCESS);
+		carom_release_mesh(mesh);
+		if (kind == CAROM_DYNAMIC && step % 2 == 1) { // in the other steps it rests
+			const carom_pose moved = fixture_random_pose(&seed, 0.7);
+			REQUIRE(carom_world_set_pose(soft, soft_other, &moved) == CAROM_SUCCESS);
+			REQUIRE(carom_world_set_pose(rigid, rigid_other, &moved) == CAROM_SUCCESS);
+		}
+		fixture_step(soft);
+		fixture_step(rigid);
+		check_equal_contacts(soft, rigid);
+		fixture_check_views(soft);
+		contacts += carom_world_contacts(soft).count;
+	}
+	carom_destroy_world(soft);
+	carom_destroy_world(rigid);
+	carom_release_mesh(j.mesh);
+	return contacts;
+}
+
+TEST(solids, have_the_contacts_of_rigid_bodies_with_every_shape)
+{
+	carom_context *context = fixture_context(2);
+	partners p;
+	open_partners(context, &p);
+	const carom_world_def def = carom_default_world_def();
+	for (int i = 0; i < SHAPES; i++)
+		CHECK(compare_with_rigid(context, &def, p.shape[i], p.kind[i], 12) > 4);
+	close_partners(&p);
+	carom_destroy_context(context);
+}
+
+TEST(solids, have_the_contacts_of_rigid_bodies_by_any_settings)
+{
+	carom_context *context = fixture_context(1);
+	partners p;
+	open_partners(context, &p);
+	for (int i = 0; i < 6; i++) {
+		carom_world_def def = carom_default_world_def();
+		def.temporal = i % 2 == 0 ? CAROM_TEMPORAL_NONE : CAROM_TEMPORAL_ITERATIVE;
+		def.speculative_distance = i >= 4 ? 0.05 : 0;
+		def.max_contacts_per_pair = i == 3 ? 0 : 4;
+		fixture_set_broad(&def, i % 3);
+		CHECK(compare_with_rigid(context, &def, p.shape[8], CAROM_DYNAMIC, 6) > 4);
+		CHECK(compare_with_rigid(context, &def, p.shape[1], CAROM_KINEMATIC, 6) > 4);
+		CHECK(compare_with_rigid(context, &def, p.shape[11], CAROM_STATIC, 6) > 4);
+	}
+	close_partners(&p);
+	carom_destroy_context(context);
+}
+
+TEST(solids, meet_each_other)
+{
+	carom_context *context = fixture_context(2);
+	jelly a = make_jelly(fixture_torus_mesh(context, 20, 10, 0.4, 0.1)), b = make_jelly(fixture_sphere_mesh(context, 0.8, 10));
+	carom_world *soft = fixture_world(context, NULL), *rigid = fixture_world(context, NULL);
+	const carom_body_id ids[2] = { fixture_add(soft, fixture_of_mesh(a.mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE),
+		fixture_add(soft, fixture_of_mesh(b.mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE) };
+	const carom_body_id twins[2] = { fixture_add(rigid, fixture_of_mesh(a.mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC),
+		fixture_add(rigid, fixture_of_mesh(b.mesh), fixture_at(0, 0, 0), CAROM_DYNAMIC) };
+	for (int step = 0; step < 10; step++) {
+		deform(&a, 0.4 * step, (carom_vec3){ 0, 0, 0 });
+		deform(&b, -0.2 * step, (carom_vec3){ 1.2 - 0.05 * step, 0.3, 0.2 });
+		const jelly *both[2] = { &a, &b };
+		for (int k = 0; k < 2; k++) {
+			set_places(soft, ids[k], both[k]);
+			carom_pose pose;
+			carom_mesh *mesh = freeze(context, both[k], &pose);
+			const carom_shape frozen = fixture_of_mesh(mesh);
+			REQUIRE(carom_world_set_shape(rigid, twins[k], &frozen) == CAROM_SUCCESS);
+			REQUIRE(carom_world_set_pose(rigid, twins[k], &pose) == CAROM_SUCCESS);
+			carom_release_mesh(mesh);
+		}
+		fixture_step(soft);
+		fixture_step(rigid);
+		check_equal_contacts(soft, rigid);
+		CHECK(carom_world_contacts(soft).count > 0);
+	}
+	carom_destroy_world(soft);
+	carom_destroy_world(rigid);
+	carom_release_mesh(a.mesh);
+	carom_release_mesh(b.mesh);
+	carom_destroy_context(context);
+}
+
+// ---- What a user gets ----
+
+/// A world with a solid that is dented by a box from above.
+typedef struct dent {
+	carom_context *context;
+	carom_world *world;
+	jelly jelly;
+	carom_body_id solid, box;
+} dent;
+
+static void open_dent(dent *d, carom_context *context, const carom_world_def *def)
+{
+	d->context = context;
+	d->jelly = make_jelly(fixture_torus_mesh(context, 20, 10, 0.4, 0));
+	d->world = fixture_world(context, def);
+	d->solid = fixture_add(d->world, fixture_of_mesh(d->jelly.mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE);
+	d->box = fixture_add(d->world, fixture_box(0.5, 0.5, 0.5), fixture_at(1, 0, 0.8), CAROM_DYNAMIC);
+}
+
+static void close_dent(dent *d)
+{
+	carom_destroy_world(d->world);
+	carom_release_mesh(d->jelly.mesh);
+}
+
+TEST(solids, contacts_age_while_vertices_move)
+{
+	carom_context *context = fixture_context(1);
+	dent d;
+	open_dent(&d, context, NULL);
+	int oldest = 0;
+	for (int step = 0; step < 8; step++) {
+		deform(&d.jelly, 0.001 * step, (carom_vec3){ 0, 0, 0.001 * step });
+		set_places(d.world, d.solid, &d.jelly);
+		fixture_step(d.world);
+		const carom_contact_view c = carom_world_contacts(d.world);
+		REQUIRE(c.count > 0);
+		CHECK_INT(carom_world_pairs(d.world).data[0].age, step);
+		for (int i = 0; i < c.count; i++)
+			oldest = c.data[i].age > oldest ? c.data[i].age : oldest;
+	}
+	CHECK_INT(oldest, 7);
+	const carom_contact *c = carom_world_contacts(d.world).data;
+	CHECK(fixture_same_id(c->body_a, d.solid) && fixture_same_id(c->body_b, d.box));
+	close_dent(&d);
+	carom_destroy_context(context);
+}
+
+TEST(solids, begin_and_end_pairs_and_obey_filters)
+{
+	carom_context *context = fixture_context(1);
+	dent d;
+	open_dent(&d, context, NULL);
+	fixture_step(d.world);
+	REQUIRE(carom_world_events(d.world).count == 1);
+	CHECK_INT(carom_world_events(d.world).data[0].kind, CAROM_EVENT_BEGIN);
+	REQUIRE(carom_world_set_filter(d.world, d.solid, 2, 1, 0) == CAROM_SUCCESS);
+	fixture_step(d.world);
+	CHECK(carom_world_contacts(d.world).count > 0); // the mask of the box takes all
+	REQUIRE(carom_world_set_filter(d.world, d.box, 1, 1, 0) == CAROM_SUCCESS);
+	fixture_step(d.world);
+	CHECK_INT(carom_world_contacts(d.world).count, 0);
+	REQUIRE(carom_world_events(d.world).count == 1);
+	CHECK_INT(carom_world_events(d.world).data[0].kind, CAROM_EVENT_END);
+	REQUIRE(carom_world_set_filter(d.world, d.box, 1, 3, 0) == CAROM_SUCCESS);
+	deform(&d.jelly, 0, (carom_vec3){ 50, 0, 0 });
+	set_places(d.world, d.solid, &d.jelly);
+	fixture_step(d.world);
+	CHECK_INT(carom_world_pairs(d.world).count, 0);
+	close_dent(&d);
+	carom_destroy_context(context);
+}
+
+TEST(solids, meet_sensors_and_static_bodies_and_no_cloth)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_sphere_mesh(context, 1, 8), *sheet = fixture_sheet_mesh(context, 4, 3);
+	carom_world *world = fixture_world(context, NULL);
+	fixture_add(world, fixture_of_mesh(mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE);
+	fixture_add(world, fixture_of_mesh(sheet), fixture_at(0, 0, 0.5), CAROM_CLOTH);
+	carom_body_def def = carom_default_body_def();
+	def.shape = fixture_sphere(0.5);
+	def.pose = fixture_at(1, 0, 0);
+	def.sensor = true;
+	carom_body_id sensor;
+	REQUIRE(carom_world_add_body(world, &def, &sensor) == CAROM_SUCCESS);
+	const carom_body_id wall = fixture_add(world, fixture_box(1, 1, 1), fixture_at(-1.5, 0, 0), CAROM_STATIC);
+	fixture_step(world);
+	const carom_pair_view pairs = carom_world_pairs(world);
+	REQUIRE(pairs.count == 2);
+	CHECK(fixture_same_id(pairs.data[0].body_b, sensor) && pairs.data[0].contact_count == 0);
+	CHECK(fixture_same_id(pairs.data[1].body_b, wall) && pairs.data[1].contact_count > 0);
+	carom_destroy_world(world);
+	carom_release_mesh(mesh);
+	carom_release_mesh(sheet);
+	carom_destroy_context(context);
+}
+
+// The front of the search for impacts may grow so many times in a step.
+enum { FRONT = 12 };
+
+TEST(solids, at_rest_cost_nothing_new)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	dent d;
+	open_dent(&d, context, NULL);
+	fixture_add(d.world, fixture_of_mesh(d.jelly.mesh), fixture_at(-1, 0.2, 0.5), CAROM_DYNAMIC);
+	for (int step = 0; step < 8; step++)
+		fixture_step(d.world);
+	const long long calls = atomic_load(&heap.calls);
+	fixture_step(d.world);
+	CHECK(atomic_load(&heap.calls) - calls <= FRONT); // a mesh takes more than forty
+	CHECK(carom_world_stats(d.world).pairs_iterative > 0);
+	CHECK(carom_world_contacts(d.world).count > 0);
+	// Far from everything a solid that moves costs no mesh either.
+	deform(&d.jelly, 0, (carom_vec3){ 50, 0, 0 });
+	set_places(d.world, d.solid, &d.jelly);
+	for (int step = 0; step < 8; step++)
+		fixture_step(d.world);
+	const long long far = atomic_load(&heap.calls);
+	deform(&d.jelly, 0.1, (carom_vec3){ 50, 0, 0 });
+	set_places(d.world, d.solid, &d.jelly);
+	fixture_step(d.world);
+	CHECK(atomic_load(&heap.calls) - far <= FRONT);
+	close_dent(&d);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
+
+// ---- Odd solids ----
+
+TEST(solids, of_any_form_make_no_trouble)
+{
+	carom_context *context = fixture_context(1);
+	carom_world_def def = carom_default_world_def();
+	def.speculative_distance = 0.01;
+	dent d;
+	open_dent(&d, context, &def);
+	for (int form = 0; form < 6; form++) {
+		deform(&d.jelly, 0, (carom_vec3){ 0, 0, 0 });
+		for (int32_t i = 0; i < 3 * d.jelly.count; i++) {
+			double *x = &d.jelly.places[i];
+			if (form == 0) // a point, inside the box
+				*x = i % 3 == 0 ? 1 : i % 3 == 2 ? 0.8 : 0;
+			else if (form == 1) // flat
+				*x = i % 3 == 2 ? 0.5 : *x;
+			else if (form == 2) // a line
+				*x = i % 3 == 0 ? *x : 0.5;
+			else if (form == 3) // turned inside out
+				*x = i % 3 == 0 ? -*x : *x;
+			else if (form == 4 && i < 30) // partly collapsed
+				*x = i % 3 == 2 ? 0.6 : 1;
+			else if (form == 5) // far away, where float resolves 0.06
+				*x += 1e6;
+		}
+		set_places(d.world, d.solid, &d.jelly);
+		fixture_step(d.world);
+		fixture_check_views(d.world);
+		const carom_contact_view c = carom_world_contacts(d.world);
+		for (int i = 0; i < c.count; i++)
+			CHECK(isfinite(c.data[i].depth) && isfinite(c.data[i].point[0]));
+		if (form == 5)
+			CHECK_INT(c.count, 0);
+	}
+	deform(&d.jelly, 0, (carom_vec3){ 0, 0, 0 });
+	set_places(d.world, d.solid, &d.jelly);
+	fixture_step(d.world);
+	CHECK(carom_world_contacts(d.world).count > 0);
+	close_dent(&d);
+	carom_destroy_context(context);
+}
+
+TEST(solids, may_get_another_mesh_while_they_touch)
+{
+	carom_context *context = fixture_context(1);
+	dent d;
+	open_dent(&d, context, NULL);
+	fixture_step(d.world);
+	carom_mesh *finer = fixture_torus_mesh(context, 28, 14, 0.4, 0);
+	REQUIRE(carom_world_set_mesh(d.world, d.solid, finer, (int32_t[28 * 14]){ 0 }, NULL) == CAROM_SUCCESS); // all in one place
+	fixture_step(d.world);
+	jelly j = make_jelly(finer);
+	deform(&j, 0, (carom_vec3){ 0, 0, 0 });
+	set_places(d.world, d.solid, &j);
+	fixture_step(d.world);
+	CHECK(carom_world_contacts(d.world).count > 0);
+	REQUIRE(carom_world_remove_body(d.world, d.solid) == CAROM_SUCCESS);
+	fixture_step(d.world);
+	CHECK_INT(carom_world_contacts(d.world).count, 0);
+	carom_release_mesh(finer);
+	close_dent(&d);
+	carom_destroy_context(context);
+}
+
+// ---- Memory, threads, time ----
+
+enum { LOTS = 3 };
+
+static void put_solids(carom_world *world, void *mesh)
+{
+	for (int i = 0; i < LOTS; i++) {
+		const carom_body_id id = fixture_add(world, fixture_of_mesh(mesh), fixture_at(3.0 * i, 0, 0), CAROM_DEFORMABLE);
+		jelly j = make_jelly(mesh);
+		deform(&j, 0.2 * i, (carom_vec3){ 3.0 * i, 0, 0 });
+		set_places(world, id, &j);
+		fixture_add(
+			world, i == 1 ? fixture_of_mesh(mesh) : fixture_box(0.5, 0.5, 0.5), fixture_at(3.0 * i + 1, 0, 0.8), CAROM_DYNAMIC);
+	}
+}
+
+TEST(solids, fail_without_memory_and_go_on)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_mesh *mesh = fixture_torus_mesh(context, 12, 8, 0.4, 0);
+	const int failed = fixture_fail_each_allocation(&heap, context, NULL, put_solids, mesh, LOTS);
+	CHECK(failed > 10 * LOTS); // each makes a mesh
+	const carom_world_def plugin = fixture_plugin_world_def();
+	CHECK(fixture_fail_each_allocation(&heap, context, &plugin, put_solids, mesh, LOTS) > failed);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}
+
+/// Hashes of the steps of a world in which solids and rigid bodies move.
+static void run(int threads, carom_temporal temporal, int steps, uint64_t *hashes)
+{
+	carom_context *context = fixture_context(threads);
+	carom_world_def def = carom_default_world_def();
+	def.temporal = temporal;
+	carom_world *world = fixture_world(context, &def);
+	jelly j = make_jelly(fixture_torus_mesh(context, 16, 8, 0.4, 0.1));
+	carom_body_id solids[6];
+	for (int i = 0; i < 6; i++) {
+		solids[i] = fixture_add(world, fixture_of_mesh(j.mesh), fixture_at(0, 0, 0), CAROM_DEFORMABLE);
+		fixture_add(world, fixture_of_mesh(j.mesh), fixture_at(0.9 * i, 1, 0), CAROM_STATIC);
+	}
+	for (int step = 0; step < steps; step++) {
+		for (int i = 0; i < 6; i++) {
+			deform(&j, 0.1 * step + i, (carom_vec3){ 0.9 * i, 0.02 * step, 0 });
+			set_places(world, solids[i], &j);
+		}
+		fixture_step(world);
+		hashes[step] = carom_world_hash(world);
+	}
+	CHECK(carom_world_contacts(world).count > 20);
+	carom_destroy_world(world);
+	carom_release_mesh(j.mesh);
+	carom_destroy_context(context);
+}
+
+TEST(solids, are_found_alike_by_any_number_of_threads)
+{
+	pool_require_threads();
+	uint64_t one[8], other[8];
+	run(1, CAROM_TEMPORAL_PREDICTIVE, 8, one);
+	for (int threads = 2; threads <= 4; threads += 2) {
+		run(threads, CAROM_TEMPORAL_PREDICTIVE, 8, other);
+		CHECK(memcmp(one, other, sizeof one) == 0);
+	}
+	run(2, CAROM_TEMPORAL_NONE, 8, other); // all pairs have a solid that moves: nothing is remembered
+	CHECK(memcmp(one, other, sizeof one) == 0);
+}
+
+TEST(solids, are_recorded_and_replayed)
+{
+	carom_context *context = fixture_context(1);
+	fixture_tape tape = { 0 };
+	dent d;
+	open_dent(&d, context, NULL);
+	fixture_step(d.world);
+	REQUIRE(carom_world_record(d.world, fixture_write_tape, &tape) == CAROM_SUCCESS);
+	for (int step = 0; step < 6; step++) {
+		if (step != 3) { // once it rests
+			deform(&d.jelly, 0.1 * step, (carom_vec3){ 0, 0, 0 });
+			set_places(d.world, d.solid, &d.jelly);
+		}
+		fixture_step(d.world);
+		CHECK(carom_world_contacts(d.world).count > 0);
+	}
+	REQUIRE(carom_world_record(d.world, NULL, NULL) == CAROM_SUCCESS);
+	carom_replay_result result;
+	CHECK_INT(carom_replay_recording(context, fixture_read_tape, &tape, &result), CAROM_SUCCESS);
+	CHECK_INT(result.steps, 6);
+	CHECK_INT(result.first_difference, -1);
+	close_dent(&d);
+	free(tape.bytes);
+	carom_destroy_context(context);
+}
+
+TEST(solids, go_back_to_a_snapshot_bit_for_bit)
+{
+	carom_context *context = fixture_context(1);
+	dent d;
+	open_dent(&d, context, NULL);
+	uint64_t hashes[2][5];
+	carom_snapshot *snapshot;
+	REQUIRE(carom_create_snapshot(d.world, &snapshot) == CAROM_SUCCESS);
+	fixture_step(d.world);
+	REQUIRE(carom_world_save(d.world, snapshot) == CAROM_SUCCESS);
+	for (int turn = 0; turn < 2; turn++) {
+		for (int step = 0; step < 5; step++) {
+			if (step > 1) { // it rests at first, and the pair remembers
+				deform(&d.jelly, 0.1 * step, (carom_vec3){ 0, 0, 0 });
+				set_places(d.world, d.solid, &d.jelly);
+			}
+			fixture_step(d.world);
+			hashes[turn][step] = carom_world_hash(d.world);
+		}
+		REQUIRE(carom_world_restore(d.world, snapshot) == CAROM_SUCCESS);
+	}
+	CHECK(memcmp(hashes[0], hashes[1], sizeof hashes[0]) == 0);
+	carom_destroy_snapshot(snapshot);
+	close_dent(&d);
+	carom_destroy_context(context);
+}
