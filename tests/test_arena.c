@@ -129,6 +129,46 @@ static bool run_steps(carom_context *context)
 	return complete;
 }
 
+TEST(arena, a_rewound_arena_hands_out_the_same_memory)
+{
+	failing_memory memory = { .fail_at = -1 };
+	carom_context *context = make_context(&memory);
+	REQUIRE(context);
+	cr_arena arena;
+	cr_arena_init(&arena, context);
+	const cr_arena_mark empty = cr_arena_get_mark(&arena);
+	char *kept = cr_arena_alloc(&arena, 100);
+	REQUIRE(kept);
+	memset(kept, 7, 100);
+	const cr_arena_mark mark = cr_arena_get_mark(&arena);
+	char *first = cr_arena_alloc(&arena, 1000);
+	cr_arena_rewind(&arena, &mark);
+	CHECK_INT((long long)arena.used, (long long)mark.used);
+	CHECK(cr_arena_alloc(&arena, 1000) == first);
+	// Beyond the block: the new one stays, and is used from its beginning each time.
+	cr_arena_rewind(&arena, &mark);
+	REQUIRE(cr_arena_alloc(&arena, 15000) && cr_arena_alloc(&arena, 15000));
+	const int allocations = memory.allocations;
+	char *again = NULL;
+	for (int i = 0; i < 50; i++) {
+		cr_arena_rewind(&arena, &mark);
+		char *piece = cr_arena_alloc(&arena, 15000);
+		REQUIRE(piece);
+		memset(piece, i, 15000);
+		CHECK(i == 0 || piece == again);
+		again = piece;
+	}
+	CHECK_INT(memory.allocations, allocations);
+	CHECK(arena.peak < 40000);
+	for (int i = 0; i < 100; i++)
+		CHECK_INT(kept[i], 7);
+	cr_arena_rewind(&arena, &empty);
+	CHECK_INT((long long)arena.used, 0);
+	cr_arena_free(&arena);
+	carom_destroy_context(context);
+	CHECK_INT(memory.live, 0);
+}
+
 TEST(arena, every_allocation_may_fail)
 {
 	int failures = 0;

@@ -478,6 +478,34 @@ static void add_pile(carom_world *world, void *user)
 }
 
 /// Each allocation on the way fails once: an error, nothing lost, and the next step works.
+/// The scratch of one step of so many pairs of lumpy bodies that cross deeply.
+static size_t scratch_of_pairs(carom_context *context, carom_mesh *mesh, int pairs)
+{
+	carom_world *world = fixture_world(context, NULL);
+	const carom_shape shape = fixture_of_mesh(mesh);
+	for (int i = 0; i < pairs; i++) {
+		fixture_add(world, shape, fixture_at(10 * i, 0, 0), CAROM_DYNAMIC);
+		fixture_add(world, shape, fixture_at(10 * i + 0.5, 0.1, 0.2), CAROM_DYNAMIC);
+	}
+	fixture_step(world);
+	const carom_stats stats = carom_world_stats(world);
+	CHECK_INT(stats.pairs_crossing, pairs);
+	carom_destroy_world(world);
+	return stats.scratch_peak;
+}
+
+TEST(manifold, pairs_take_their_scratch_one_after_the_other)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = manifold_made_mesh(context, "lumpy", 48);
+	const size_t few = scratch_of_pairs(context, mesh, 2), many = scratch_of_pairs(context, mesh, 64);
+	// 32 times as much where each pair has its own.
+	CHECK(few > 1000);
+	CHECK(many < 3 * few);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
 TEST(manifold, out_of_memory_is_an_error)
 {
 	fixture_heap heap;

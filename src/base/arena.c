@@ -62,6 +62,18 @@ void *cr_arena_grow(cr_arena *arena, const void *data, int64_t count, int64_t *c
 	return grown;
 }
 
+cr_arena_mark cr_arena_get_mark(const cr_arena *arena)
+{
+	return (cr_arena_mark){ arena->block, arena->block ? arena->block->used : 0, arena->used };
+}
+
+void cr_arena_rewind(cr_arena *arena, const cr_arena_mark *mark)
+{
+	if (arena->block)
+		arena->block->used = arena->block == mark->block ? mark->block_used : 0;
+	arena->used = mark->used;
+}
+
 static void free_blocks(cr_arena *arena)
 {
 	while (arena->block) {

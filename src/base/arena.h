@@ -22,6 +22,17 @@ void *cr_arena_alloc(cr_arena *arena, size_t size);
 /// Twice the room for a list in the arena: returns its new data, with the count elements copied,
 /// and sets *capacity. NULL when out of memory; *capacity and the list are then as before.
 void *cr_arena_grow(cr_arena *arena, const void *data, int64_t count, int64_t *capacity, size_t element_size);
+/// How far an arena has been used.
+typedef struct cr_arena_mark {
+	cr_arena_block *block;
+	size_t block_used;
+	size_t used;
+} cr_arena_mark;
+
+cr_arena_mark cr_arena_get_mark(const cr_arena *arena);
+/// Forget what was handed out since a mark, so that the next takes the same memory, which is in the
+/// caches. Blocks that were added stay.
+void cr_arena_rewind(cr_arena *arena, const cr_arena_mark *mark);
 /// Forget everything handed out.
 void cr_arena_reset(cr_arena *arena);
 void cr_arena_free(cr_arena *arena);

@@ -18,18 +18,14 @@
 /// and only pairs that pass everything are listed.
 #include "base/parallel.h"
 #include "contact/broad_pairs.h"
-#include "math/box3.h"
-#include <string.h>
+#include "tree/dynamic.h"
 
 enum {
-	NO_NODE = -1,
 	// A tree is rebuilt when at least 1 in REBUILD_SHARE of its leaves change (20,000 boxes in a
 	// cube: an insertion costs 3 to 4 times as much as a leaf in a build).
 	REBUILD_SHARE = 4,
 	// All pairs are asked for when at least 1 in REQUERY_SHARE of the bodies changed.
 	REQUERY_SHARE = 8,
-	// From this depth on a build halves the leaves, which bounds the depth for any input.
-	HALVE_DEPTH = 40,
 	MIN_RANGE = 64,
 	PAIRS_PER_TASK = 1024,
 	// No more pairs of leaves are kept than MANY_PAIRS and MANY_EACH for each leaf (spheres packed
@@ -40,23 +36,8 @@ enum {
 
 // Margin of leaf boxes in lengths of the tight box's longest side.
 static const double MARGIN = 0.125;
-// Inner area relative to the root's may grow by this factor before the tree is rebuilt.
-static const double WORN_OUT = 1.5;
 // Boxes that reach further than this count as endless: areas stay finite below.
 static const double END_OF_WORLD = 1e100;
-
-typedef struct node {
-	box3d bounds;
-	int32_t parent;
-	int32_t child[2]; // NO_NODE: leaf or free
-	int32_t body;     // of a leaf; NO_NODE: inner or free
-} node;
-
-/// An entry of the search for the best sibling.
-typedef struct candidate {
-	double inherited; // growth of the ancestors' areas
-	int32_t node;
-} candidate;
 
 /// Bounds on the filters of all bodies below a node, for cr_filters_pass.
 typedef struct filters {
@@ -64,18 +45,6 @@ typedef struct filters {
 	uint64_t mask;
 	int32_t group; // of all of them; 0: they have none, or not one
 } filters;
-
-typedef struct tree {
-	CR_ARRAY(node) nodes;      // count: high-water mark
-	CR_ARRAY(candidate) queue; // as large as nodes
-	// of nodes; valid while pairs are asked for in a world where not all may collide
-	CR_ARRAY(filters) filters;
-	int32_t root;
-	int32_t free_node; // list through parent
-	int32_t leaves;
-	double built_cost; // of the last build
-	int32_t built_leaves;
-} tree;
 
 /// Where a body is.
 typedef enum place { NOWHERE, IN_DYNAMIC, IN_FIXED, ENDLESS } place;
@@ -91,22 +60,20 @@ typedef struct member {
 	bool choosy;    // its filter refuses some bodies
 } member;
 
-/// A stack of one worker's walk through two trees.
-typedef struct walk_entry {
-	int32_t a;
-	int32_t b;
-} walk_entry;
-typedef struct walk_stack {
-	_Alignas(CR_CACHE_LINE) CR_ARRAY(walk_entry) entries;
+/// A worker's walks through the trees.
+typedef struct walker {
+	_Alignas(CR_CACHE_LINE) cr_dynamic_stack stack;
 	int64_t seen; // pairs of leaves that may collide
 	bool failed;
-} walk_stack;
+} walker;
 
 typedef struct broad_tree {
 	cr_broad base;
 	cr_pair_sink sink;
-	walk_stack *stacks; // [thread_count]
-	tree trees[TREES];  // of place - IN_DYNAMIC
+	walker *walkers;              // [thread_count]
+	cr_dynamic_tree trees[TREES]; // of place - IN_DYNAMIC
+	// of nodes; valid while pairs are asked for in a world where not all may collide
+	CR_ARRAY(filters) filters[TREES];
 	CR_ARRAY(member) members;
 	CR_ARRAY(int32_t) changed; // bodies that changed in this call
 	CR_ARRAY(int32_t) build;   // bodies, then leaves of a build
@@ -129,14 +96,11 @@ typedef struct broad_tree {
 
 // ---- Boxes ----
 
-static inline bool box_equal(const box3d *a, const box3d *b) { return memcmp(a, b, sizeof *a) == 0; }
-
-static bool contains_tight(const box3d *b, const cr_body *body)
+static inline bool contains_tight(const box3d *b, const cr_body *body)
 {
-	bool inside = true;
-	for (int k = 0; k < 3; k++)
-		inside = inside && body->lower[k] >= b->lower[k] && body->upper[k] <= b->upper[k];
-	return inside;
+	const box3d tight = { { body->lower[0], body->lower[1], body->lower[2] },
+		{ body->upper[0], body->upper[1], body->upper[2] } };
+	return box3d_contains(b, &tight);
 }
 
 /// Rounding to nearest never takes a bound back over the tight one.
@@ -164,325 +128,6 @@ static bool is_endless(const cr_body *body)
 	return !near;
 }
 
-// ---- One tree ----
-
-static void tree_clear(tree *t)
-{
-	t->nodes.count = 0;
-	t->root = t->free_node = NO_NODE;
-	t->leaves = t->built_leaves = 0;
-	t->built_cost = 0;
-}
-
-/// Room for leaves, so that nothing below can fail.
-static bool tree_reserve(carom_context *context, tree *t, int64_t leaves)
-{
-	return cr_array_reserve(context, &t->nodes, 2 * leaves) && cr_array_reserve(context, &t->queue, 2 * leaves);
-}
-
-static int32_t take_node(tree *t)
-{
-	int32_t index = t->free_node;
-	if (index != NO_NODE)
-		t->free_node = t->nodes.data[index].parent;
-	else
-		index = (int32_t)t->nodes.count++;
-	return index;
-}
-
-static void give_node(tree *t, int32_t index)
-{
-	t->nodes.data[index] = (node){ .parent = t->free_node, .child = { NO_NODE, NO_NODE }, .body = NO_NODE };
-	t->free_node = index;
-}
-
-static inline bool is_leaf(const node *n) { return n->child[0] == NO_NODE; }
-
-static int32_t make_leaf(tree *t, int32_t body, const box3d *bounds)
-{
-	const int32_t leaf = take_node(t);
-	t->nodes.data[leaf] = (node){ *bounds, NO_NODE, { NO_NODE, NO_NODE }, body };
-	return leaf;
-}
-
-static void swap_candidates(candidate *a, candidate *b)
-{
-	const candidate c = *a;
-	*a = *b;
-	*b = c;
-}
-
-static void queue_push(tree *t, candidate c)
-{
-	candidate *q = t->queue.data;
-	int64_t at = t->queue.count++;
-	q[at] = c;
-	while (at > 0 && q[(at - 1) / 2].inherited > q[at].inherited) {
-		swap_candidates(&q[at], &q[(at - 1) / 2]);
-		at = (at - 1) / 2;
-	}
-}
-
-static candidate queue_pop(tree *t)
-{
-	candidate *q = t->queue.data;
-	const candidate top = q[0];
-	const int64_t count = --t->queue.count;
-	q[0] = q[count];
-	for (int64_t at = 0;;) {
-		int64_t least = at;
-		for (int64_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
-			if (child < count && q[child].inherited < q[least].inherited)
-				least = child;
-		}
-		if (least == at)
-			return top;
-		swap_candidates(&q[at], &q[least]);
-		at = least;
-	}
-}
-
-/// The node beside which a leaf adds least area to the tree: branch and bound (Bittner, Hapala,
-/// Havran, Fast Insertion-Based Optimization of Bounding Volume Hierarchies, 2013, section 3.2).
-static int32_t find_sibling(tree *t, const box3d *leaf)
-{
-	const node *nodes = t->nodes.data;
-	const double leaf_area = box3d_area(leaf);
-	int32_t best = t->root;
-	double best_cost = INFINITY;
-	t->queue.count = 0;
-	queue_push(t, (candidate){ 0, t->root });
-	while (t->queue.count > 0) {
-		const candidate c = queue_pop(t);
-		if (c.inherited + leaf_area >= best_cost)
-			break;
-		const node *n = &nodes[c.node];
-		const box3d joined = box3d_join(&n->bounds, leaf);
-		const double joined_area = box3d_area(&joined), cost = c.inherited + joined_area;
-		if (cost < best_cost) {
-			best_cost = cost;
-			best = c.node;
-		}
-		const double below = c.inherited + (joined_area - box3d_area(&n->bounds));
-		if (!is_leaf(n) && below + leaf_area < best_cost) {
-			queue_push(t, (candidate){ below, n->child[0] });
-			queue_push(t, (candidate){ below, n->child[1] });
-		}
-	}
-	return best;
-}
-
-static void replace_child(tree *t, int32_t parent, int32_t old, int32_t new)
-{
-	if (parent == NO_NODE)
-		t->root = new;
-	else
-		t->nodes.data[parent].child[t->nodes.data[parent].child[0] == old ? 0 : 1] = new;
-	t->nodes.data[new].parent = parent;
-}
-
-/// Exchange a child with a grandchild on the other side when that makes the inner box between them
-/// smaller; of the four ways the best.
-static void rotate(tree *t, int32_t top)
-{
-	node *nodes = t->nodes.data;
-	double best_gain = 0;
-	int best_side = -1, best_grandchild = 0;
-	for (int side = 0; side < 2; side++) {
-		const node *moved_down = &nodes[nodes[top].child[side]], *other = &nodes[nodes[top].child[1 - side]];
-		if (is_leaf(other))
-			continue;
-		for (int g = 0; g < 2; g++) {
-			const box3d joined = box3d_join(&moved_down->bounds, &nodes[other->child[1 - g]].bounds);
-			const double gain = box3d_area(&other->bounds) - box3d_area(&joined);
-			if (gain > best_gain) {
-				best_gain = gain;
-				best_side = side;
-				best_grandchild = g;
-			}
-		}
-	}
-	if (best_side < 0)
-		return;
-	const int32_t down = nodes[top].child[best_side], inner = nodes[top].child[1 - best_side];
-	const int32_t up = nodes[inner].child[best_grandchild];
-	nodes[top].child[best_side] = up;
-	nodes[up].parent = top;
-	nodes[inner].child[best_grandchild] = down;
-	nodes[down].parent = inner;
-	nodes[inner].bounds = box3d_join(&nodes[nodes[inner].child[0]].bounds, &nodes[nodes[inner].child[1]].bounds);
-}
-
-static void tree_insert(tree *t, int32_t leaf)
-{
-	t->leaves++;
-	if (t->root == NO_NODE) {
-		t->root = leaf;
-		t->nodes.data[leaf].parent = NO_NODE;
-		return;
-	}
-	const box3d bounds = t->nodes.data[leaf].bounds;
-	const int32_t sibling = find_sibling(t, &bounds);
-	const int32_t inner = take_node(t);
-	node *nodes = t->nodes.data;
-	replace_child(t, nodes[sibling].parent, sibling, inner);
-	nodes[inner].child[0] = sibling;
-	nodes[inner].child[1] = leaf;
-	nodes[inner].body = NO_NODE;
-	nodes[sibling].parent = nodes[leaf].parent = inner;
-	nodes[inner].bounds = box3d_join(&nodes[sibling].bounds, &bounds);
-	for (int32_t at = nodes[inner].parent; at != NO_NODE; at = nodes[at].parent) {
-		nodes[at].bounds = box3d_join(&nodes[at].bounds, &bounds);
-		rotate(t, at);
-	}
-}
-
-static void tree_remove(tree *t, int32_t leaf)
-{
-	node *nodes = t->nodes.data;
-	const int32_t parent = nodes[leaf].parent;
-	t->leaves--;
-	if (parent == NO_NODE) {
-		t->root = NO_NODE;
-	} else {
-		const int32_t sibling = nodes[parent].child[nodes[parent].child[0] == leaf ? 1 : 0];
-		replace_child(t, nodes[parent].parent, parent, sibling);
-		give_node(t, parent);
-		for (int32_t at = nodes[sibling].parent; at != NO_NODE; at = nodes[at].parent) {
-			const box3d tight = box3d_join(&nodes[nodes[at].child[0]].bounds, &nodes[nodes[at].child[1]].bounds);
-			if (box_equal(&tight, &nodes[at].bounds))
-				break;
-			nodes[at].bounds = tight;
-		}
-	}
-	give_node(t, leaf);
-}
-
-/// Areas of the inner nodes relative to the root's: the surface area heuristic without its
-/// constants.
-static double tree_cost(const tree *t)
-{
-	if (t->leaves < 2)
-		return 0;
-	double sum = 0;
-	for (int64_t i = 0; i < t->nodes.count; i++) {
-		if (!is_leaf(&t->nodes.data[i]))
-			sum += box3d_area(&t->nodes.data[i].bounds);
-	}
-	const double root = box3d_area(&t->nodes.data[t->root].bounds);
-	return root > 0 ? sum / root : 0;
-}
-
-// ---- Building from the top down ----
-
-typedef struct build_job {
-	int32_t *leaves;
-	int32_t count;
-	int32_t parent;
-	int32_t side;
-	int32_t depth;
-} build_job;
-
-static double leaf_centre(const tree *t, int32_t leaf, int axis)
-{
-	return 0.5 * t->nodes.data[leaf].bounds.lower[axis] + 0.5 * t->nodes.data[leaf].bounds.upper[axis];
-}
-
-/// How leaves are put in bins: along the longest axis of their centres.
-typedef struct split_map {
-	const tree *tree;
-	int axis;
-	double origin;
-	double scale; // 0: all centres are the same
-} split_map;
-
-enum { SPLIT_BINS = 8 };
-typedef int32_t split_item;
-typedef box3d split_box;
-typedef double split_real;
-#define SPLIT_NONE BOX3D_NONE
-
-static inline int split_bin(const split_map *map, const int32_t *leaf, int axis)
-{
-	const int i = (int)((leaf_centre(map->tree, *leaf, axis) - map->origin) * map->scale);
-	return i < SPLIT_BINS ? i : SPLIT_BINS - 1;
-}
-
-static inline box3d split_join(box3d a, box3d b) { return box3d_join(&a, &b); }
-
-static inline double split_area(box3d b) { return box3d_area(&b); }
-
-static inline double split_weight(int32_t count) { return count; }
-
-#include "tree/split.h"
-
-static split_map choose_map(const tree *t, const build_job *job)
-{
-	double lower[3] = { INFINITY, INFINITY, INFINITY }, upper[3] = { -INFINITY, -INFINITY, -INFINITY };
-	for (int32_t i = 0; i < job->count; i++) {
-		for (int k = 0; k < 3; k++) {
-			const double c = leaf_centre(t, job->leaves[i], k);
-			lower[k] = c < lower[k] ? c : lower[k];
-			upper[k] = c > upper[k] ? c : upper[k];
-		}
-	}
-	int axis = upper[1] - lower[1] > upper[0] - lower[0] ? 1 : 0;
-	axis = upper[2] - lower[2] > upper[axis] - lower[axis] ? 2 : axis;
-	const double scale = SPLIT_BINS / (upper[axis] - lower[axis]);
-	return (split_map){ t, axis, lower[axis], isfinite(scale) ? scale : 0 };
-}
-
-/// Move the leaves of the left side to the front and return their number, 1 to count - 1.
-static int32_t split_leaves(const tree *t, const build_job *job)
-{
-	const split_map map = choose_map(t, job);
-	if (map.scale == 0 || job->depth >= HALVE_DEPTH)
-		return job->count / 2;
-	split_row row;
-	split_clear(&row);
-	for (int32_t i = 0; i < job->count; i++)
-		split_add(&row, split_bin(&map, &job->leaves[i], map.axis), t->nodes.data[job->leaves[i]].bounds, 1);
-	split best = { map.axis, 1, INFINITY };
-	split_axis(&row, map.axis, &best);
-	const int32_t left = split_part(&map, job->leaves, job->count, best.axis, best.bin);
-	return left > 0 && left < job->count ? left : job->count / 2;
-}
-
-/// Build over leaves that are nodes already; they come in any order and leave in another. Room for
-/// all nodes was reserved.
-static void tree_build(tree *t, int32_t *leaves, int32_t count)
-{
-	t->root = NO_NODE;
-	t->leaves = count;
-	const int64_t first_inner = t->nodes.count;
-	build_job stack[2 * CR_MAX_DEPTH];
-	int depth = 0;
-	if (count > 0)
-		stack[depth++] = (build_job){ leaves, count, NO_NODE, 0, 0 };
-	while (depth > 0) {
-		const build_job job = stack[--depth];
-		const int32_t index = job.count == 1 ? job.leaves[0] : take_node(t);
-		if (job.parent == NO_NODE)
-			t->root = index;
-		else
-			t->nodes.data[job.parent].child[job.side] = index;
-		t->nodes.data[index].parent = job.parent;
-		if (job.count == 1)
-			continue;
-		t->nodes.data[index].body = NO_NODE;
-		const int32_t left = split_leaves(t, &job);
-		stack[depth++] = (build_job){ job.leaves + left, job.count - left, index, 1, job.depth + 1 };
-		stack[depth++] = (build_job){ job.leaves, left, index, 0, job.depth + 1 };
-	}
-	// Children were taken after their parents.
-	for (int64_t i = t->nodes.count - 1; i >= first_inner; i--) {
-		node *n = &t->nodes.data[i];
-		n->bounds = box3d_join(&t->nodes.data[n->child[0]].bounds, &t->nodes.data[n->child[1]].bounds);
-	}
-	t->built_cost = tree_cost(t);
-	t->built_leaves = count;
-}
-
 // ---- Bodies in and out ----
 
 static place place_of(const cr_body *body)
@@ -494,7 +139,7 @@ static place place_of(const cr_body *body)
 
 static bool is_in_tree(const member *m) { return m->place == IN_DYNAMIC || m->place == IN_FIXED; }
 
-static tree *tree_of(broad_tree *t, const member *m) { return &t->trees[m->place - IN_DYNAMIC]; }
+static cr_dynamic_tree *tree_of(broad_tree *t, const member *m) { return &t->trees[m->place - IN_DYNAMIC]; }
 
 /// The pending work on a body. Its member still says where it was.
 static change judge(broad_tree *t, const cr_body *body, const member *m)
@@ -530,7 +175,7 @@ static void take_out(broad_tree *t, const bool build[TREES])
 	for (int64_t i = 0; i < t->changed.count; i++) {
 		member *m = &t->members.data[t->changed.data[i]];
 		if (is_in_tree(m) && !build[m->place - IN_DYNAMIC])
-			tree_remove(tree_of(t, m), m->leaf);
+			cr_dynamic_remove(tree_of(t, m), m->leaf);
 		t->choosy -= m->choosy;
 		m->choosy = false;
 		m->place = NOWHERE;
@@ -559,8 +204,7 @@ static void put_in(broad_tree *t, const bool build[TREES])
 		if (!is_in_tree(m) || build[m->place - IN_DYNAMIC])
 			continue;
 		const box3d bounds = widened_box(body);
-		m->leaf = make_leaf(tree_of(t, m), index, &bounds);
-		tree_insert(tree_of(t, m), m->leaf);
+		m->leaf = cr_dynamic_insert(tree_of(t, m), index, &bounds);
 	}
 }
 
@@ -568,21 +212,17 @@ static void put_in(broad_tree *t, const bool build[TREES])
 /// them.
 static void build_tree(broad_tree *t, place where)
 {
-	tree *target = &t->trees[where - IN_DYNAMIC];
+	cr_dynamic_tree *target = &t->trees[where - IN_DYNAMIC];
 	int32_t count = 0;
 	for (int32_t i = 0; i < (int32_t)t->members.count; i++) {
-		const member *m = &t->members.data[i];
+		member *m = &t->members.data[i];
 		if (m->place != where)
 			continue;
 		t->build_boxes.data[count] = m->change == PLACED ? widened_box(&t->bodies[i]) : target->nodes.data[m->leaf].bounds;
-		t->build.data[count++] = i;
+		t->build.data[count] = i;
+		m->leaf = count++;
 	}
-	tree_clear(target);
-	for (int32_t i = 0; i < count; i++) {
-		const int32_t index = t->build.data[i];
-		t->build.data[i] = t->members.data[index].leaf = make_leaf(target, index, &t->build_boxes.data[i]);
-	}
-	tree_build(target, t->build.data, count);
+	cr_dynamic_build(target, t->build.data, t->build_boxes.data, count);
 }
 
 /// Which trees have changed so much that they are rebuilt.
@@ -600,8 +240,6 @@ static void choose_builds(const broad_tree *t, bool build[TREES])
 		build[k] = affected[k] > 0 && affected[k] * REBUILD_SHARE >= t->trees[k].leaves;
 }
 
-static bool is_worn_out(const tree *t) { return t->leaves > 2 * t->built_leaves || tree_cost(t) > WORN_OUT * t->built_cost; }
-
 static void update_trees(broad_tree *t)
 {
 	bool build[TREES];
@@ -609,7 +247,7 @@ static void update_trees(broad_tree *t)
 	take_out(t, build);
 	put_in(t, build);
 	for (int k = 0; k < TREES; k++) {
-		if (build[k] || is_worn_out(&t->trees[k]))
+		if (build[k] || cr_dynamic_is_worn_out(&t->trees[k]))
 			build_tree(t, (place)(IN_DYNAMIC + k));
 	}
 	t->endless.count = 0;
@@ -632,7 +270,7 @@ static bool filters_may_pass(const filters *a, const filters *b)
 /// Has this worker met more pairs than are kept, or run out of memory? Then its list is of no use.
 static bool has_too_many(const broad_tree *t, int worker)
 {
-	return t->sink.workers[worker].failed || (!t->direct && t->stacks[worker].seen > t->limit);
+	return t->sink.workers[worker].failed || (!t->direct && t->walkers[worker].seen > t->limit);
 }
 
 /// A pair of leaves: into the list of its worker, if the bodies may collide; where pairs are not
@@ -644,7 +282,7 @@ static void emit(broad_tree *t, int worker, int32_t a, int32_t b)
 		return;
 	if (!cr_bodies_may_collide(&t->bodies[a], &t->bodies[b]))
 		return;
-	t->stacks[worker].seen++;
+	t->walkers[worker].seen++;
 	if (has_too_many(t, worker))
 		return;
 	if (t->direct) {
@@ -657,53 +295,55 @@ static void emit(broad_tree *t, int worker, int32_t a, int32_t b)
 	cr_pair_sink_add(&t->sink, worker, a, b);
 }
 
-static void walk_push(const broad_tree *t, walk_stack *stack, int32_t a, int32_t b)
+/// A worker's walk through two trees.
+typedef struct search {
+	broad_tree *tree;
+	int worker;
+	const filters *filters_a, *filters_b; // of nodes
+} search;
+
+static bool may_pair(void *user, int32_t a, int32_t b)
 {
-	if (cr_array_reserve_one(t->base.context, &stack->entries))
-		stack->entries.data[stack->entries.count++] = (walk_entry){ a, b };
-	else
-		stack->failed = true;
+	const search *s = user;
+	return filters_may_pass(&s->filters_a[a], &s->filters_b[b]);
 }
 
-/// Pairs of leaves below node a of one tree and node b of one.
-static void walk(broad_tree *t, int worker, const tree *tree_a, int32_t a, const tree *tree_b, int32_t b)
+static bool take_pair(void *user, int32_t a, int32_t b)
 {
-	walk_stack *stack = &t->stacks[worker];
-	stack->entries.count = 0; // a walk that met too many was left
-	walk_push(t, stack, a, b);
-	int64_t compared = 0;
-	while (stack->entries.count > 0 && !has_too_many(t, worker)) {
-		compared++;
-		const walk_entry e = stack->entries.data[--stack->entries.count];
-		const node *na = &tree_a->nodes.data[e.a], *nb = &tree_b->nodes.data[e.b];
-		if (!box3d_overlap(&na->bounds, &nb->bounds))
-			continue;
-		if (t->choosy > 0 && !filters_may_pass(&tree_a->filters.data[e.a], &tree_b->filters.data[e.b]))
-			continue;
-		if (is_leaf(na) && is_leaf(nb)) {
-			emit(t, worker, na->body, nb->body);
-		} else if (is_leaf(nb) || (!is_leaf(na) && box3d_area(&na->bounds) > box3d_area(&nb->bounds))) {
-			walk_push(t, stack, na->child[0], e.b);
-			walk_push(t, stack, na->child[1], e.b);
-		} else {
-			walk_push(t, stack, e.a, nb->child[0]);
-			walk_push(t, stack, e.a, nb->child[1]);
-		}
-	}
-	t->sink.workers[worker].compared += compared;
+	const search *s = user;
+	emit(s->tree, s->worker, a, b);
+	return !has_too_many(s->tree, s->worker);
+}
+
+/// Pairs of leaves below node a of tree k and node b of tree l.
+static void walk(broad_tree *t, int worker, int k, int32_t a, int l, int32_t b)
+{
+	if (has_too_many(t, worker))
+		return;
+	walker *own = &t->walkers[worker];
+	search s = { t, worker, t->filters[k].data, t->filters[l].data };
+	cr_dynamic_walk w = { .context = t->base.context,
+		.a = &t->trees[k],
+		.b = &t->trees[l],
+		.stack = &own->stack,
+		.may = t->choosy > 0 ? may_pair : NULL,
+		.pair = take_pair,
+		.user = &s };
+	own->failed = !cr_dynamic_pairs(&w, a, b) || own->failed;
+	t->sink.workers[worker].compared += w.compared;
 }
 
 /// All pairs of the dynamic tree are those between the two children of each of its nodes.
 static void pair_nodes(int64_t begin, int64_t end, int worker, void *task)
 {
 	broad_tree *t = task;
-	const tree *moving = &t->trees[0], *fixed = &t->trees[1];
+	const cr_dynamic_tree *moving = &t->trees[0], *fixed = &t->trees[1];
 	for (int64_t i = begin; i < end; i++) {
-		const node *n = &moving->nodes.data[i];
-		if (!is_leaf(n))
-			walk(t, worker, moving, n->child[0], moving, n->child[1]);
-		else if (n->body != NO_NODE && fixed->root != NO_NODE)
-			walk(t, worker, moving, (int32_t)i, fixed, fixed->root);
+		const cr_dynamic_node *n = &moving->nodes.data[i];
+		if (!cr_dynamic_is_leaf(n))
+			walk(t, worker, 0, n->child[0], 0, n->child[1]);
+		else if (n->item != CR_NO_NODE && fixed->root != CR_NO_NODE)
+			walk(t, worker, 0, (int32_t)i, 1, fixed->root);
 	}
 }
 
@@ -728,8 +368,8 @@ static void pair_changed(int64_t begin, int64_t end, int worker, void *task)
 			continue;
 		const bool fixed = m->place == IN_FIXED;
 		for (int k = 0; k < (fixed ? 1 : TREES); k++) {
-			if (t->trees[k].root != NO_NODE)
-				walk(t, worker, tree_of(t, m), m->leaf, &t->trees[k], t->trees[k].root);
+			if (t->trees[k].root != CR_NO_NODE)
+				walk(t, worker, m->place - IN_DYNAMIC, m->leaf, k, t->trees[k].root);
 		}
 		for (int64_t e = 0; e < t->endless.count; e++) {
 			if (!(fixed && !cr_is_free(&t->bodies[t->endless.data[e]])))
@@ -758,10 +398,10 @@ static bool take_walk_failures(broad_tree *t)
 	bool failed = false;
 	t->seen = 0;
 	for (int w = 0; w < t->base.context->thread_count; w++) {
-		failed = failed || t->stacks[w].failed;
-		t->seen += t->stacks[w].seen;
-		t->stacks[w].failed = false;
-		t->stacks[w].seen = 0;
+		failed = failed || t->walkers[w].failed;
+		t->seen += t->walkers[w].seen;
+		t->walkers[w].failed = false;
+		t->walkers[w].seen = 0;
 	}
 	return failed;
 }
@@ -776,35 +416,18 @@ static filters filters_of(const cr_body *body)
 	return (filters){ body->category, body->mask, body->group };
 }
 
-/// The filters of all nodes, from the leaves up. The queue serves as the list of nodes, parents
-/// first. false: out of memory.
-static bool gather_filters(broad_tree *t, tree *target)
+/// The filters of a node, after those of its children. user is the broad phase.
+static void gather_filters(void *user, const cr_dynamic_tree *target, int32_t node)
 {
-	if (target->root == NO_NODE)
-		return true;
-	if (!cr_array_reserve(t->base.context, &target->filters, target->nodes.count))
-		return false;
-	candidate *order = target->queue.data;
-	int64_t count = 0;
-	order[count++].node = target->root;
-	for (int64_t i = 0; i < count; i++) {
-		const node *n = &target->nodes.data[order[i].node];
-		if (is_leaf(n))
-			continue;
-		order[count++].node = n->child[0];
-		order[count++].node = n->child[1];
+	const broad_tree *t = user;
+	const cr_dynamic_node *n = &target->nodes.data[node];
+	filters *all = t->filters[target - t->trees].data;
+	if (cr_dynamic_is_leaf(n)) {
+		all[node] = filters_of(&t->bodies[n->item]);
+		return;
 	}
-	filters *all = target->filters.data;
-	while (count-- > 0) {
-		const node *n = &target->nodes.data[order[count].node];
-		if (is_leaf(n)) {
-			all[order[count].node] = filters_of(&t->bodies[n->body]);
-			continue;
-		}
-		const filters *a = &all[n->child[0]], *b = &all[n->child[1]];
-		all[order[count].node] = (filters){ a->category | b->category, a->mask | b->mask, a->group == b->group ? a->group : 0 };
-	}
-	return true;
+	const filters *a = &all[n->child[0]], *b = &all[n->child[1]];
+	all[node] = (filters){ a->category | b->category, a->mask | b->mask, a->group == b->group ? a->group : 0 };
 }
 
 /// Walk the trees for the pairs of leaves that may collide, or those of changed leaves, into list.
@@ -812,8 +435,11 @@ static bool gather_filters(broad_tree *t, tree *target)
 static bool list_pairs(broad_tree *t, cr_pair_list *list)
 {
 	bool good = true;
-	for (int k = 0; k < TREES && t->choosy > 0; k++)
-		good = good && gather_filters(t, &t->trees[k]);
+	for (int k = 0; k < TREES && t->choosy > 0 && good; k++) {
+		good = cr_array_reserve(t->base.context, &t->filters[k], t->trees[k].nodes.count);
+		if (good)
+			cr_dynamic_visit_up(&t->trees[k], gather_filters, t);
+	}
 	if (good && t->partial) {
 		cr_parallel_for(t->base.context, pair_changed, t->changed.count, 1, t);
 	} else if (good) {
@@ -938,7 +564,7 @@ static bool reserve(broad_tree *t, int32_t count)
 	// this one never add up.
 	const int64_t need[TREES] = { count - fixed, fixed };
 	for (int k = 0; k < TREES; k++)
-		ok = ok && tree_reserve(context, &t->trees[k], need[k] > t->trees[k].leaves ? need[k] : t->trees[k].leaves);
+		ok = ok && cr_dynamic_reserve(context, &t->trees[k], need[k] > t->trees[k].leaves ? need[k] : t->trees[k].leaves);
 	return ok;
 }
 
@@ -972,13 +598,12 @@ static void destroy_tree(cr_broad *broad)
 	broad_tree *t = (broad_tree *)broad;
 	carom_context *context = broad->context;
 	cr_pair_sink_free(&t->sink);
-	for (int w = 0; t->stacks && w < context->thread_count; w++)
-		cr_array_free(context, &t->stacks[w].entries);
-	cr_free(context, t->stacks, (size_t)context->thread_count * sizeof *t->stacks);
+	for (int w = 0; t->walkers && w < context->thread_count; w++)
+		cr_array_free(context, &t->walkers[w].stack);
+	cr_free(context, t->walkers, (size_t)context->thread_count * sizeof *t->walkers);
 	for (int k = 0; k < TREES; k++) {
-		cr_array_free(context, &t->trees[k].nodes);
-		cr_array_free(context, &t->trees[k].queue);
-		cr_array_free(context, &t->trees[k].filters);
+		cr_dynamic_free(context, &t->trees[k]);
+		cr_array_free(context, &t->filters[k]);
 	}
 	cr_array_free(context, &t->members);
 	cr_array_free(context, &t->changed);
@@ -1000,9 +625,9 @@ carom_result cr_broad_create_tree(carom_context *context, cr_broad **broad)
 		return cr_fail_memory(context, "a broad phase");
 	t->base = (cr_broad){ .find = find_tree, .destroy = destroy_tree, .context = context };
 	for (int k = 0; k < TREES; k++)
-		tree_clear(&t->trees[k]);
-	t->stacks = cr_alloc_zero(context, (size_t)context->thread_count * sizeof *t->stacks);
-	if (!t->stacks || !cr_pair_sink_init(&t->sink, context)) {
+		cr_dynamic_clear(&t->trees[k]);
+	t->walkers = cr_alloc_zero(context, (size_t)context->thread_count * sizeof *t->walkers);
+	if (!t->walkers || !cr_pair_sink_init(&t->sink, context)) {
 		destroy_tree(&t->base);
 		return cr_fail_memory(context, "a broad phase");
 	}

@@ -166,13 +166,24 @@ static cr_next judge(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
 	return next;
 }
 
+/// Judge a pair in memory that the next pair takes again.
+static cr_next judge_and_rewind(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w)
+{
+	const cr_arena_mark mark = cr_arena_get_mark(&worker->arena);
+	const cr_raw_contact *contacts = worker->contacts.data;
+	const cr_next next = judge(p, worker, w);
+	cr_arena_rewind(&worker->arena, &mark);
+	if (worker->contacts.data != contacts)
+		worker->contacts = (cr_raw_contacts){ 0 };
+	return next;
+}
+
 static void crossings_task(int64_t begin, int64_t end, int worker, void *task)
 {
 	cr_pipeline *p = task;
 	for (int64_t i = begin; i < end && !p->workers[worker].failed; i++) {
 		const int32_t number = p->taken.data[i];
-		cr_pair_work *w = &p->work.data[number];
-		p->next.data[number] = (uint8_t)judge(p, &p->workers[worker], w);
+		p->next.data[number] = (uint8_t)judge_and_rewind(p, &p->workers[worker], &p->work.data[number]);
 	}
 }
 

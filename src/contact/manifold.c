@@ -126,9 +126,13 @@ static bool make_ridge(const cr_manifold *m, int side, int32_t half_edge, ridge 
 	v3d corners[3];
 	cr_triangle_in_a(c, side, own, corners);
 	const int k = half_edge % 3;
-	*r = (ridge){ half_edge, { f->of_triangle[own], f->of_triangle[across] },
-		{ cr_direction_to_a(c, side, n[0]), cr_direction_to_a(c, side, n[1]) }, corners[k],
-		v3d_sub(corners[(k + 1) % 3], corners[k]) };
+	r->half_edge = half_edge;
+	r->facet[0] = f->of_triangle[own];
+	r->facet[1] = f->of_triangle[across];
+	r->normal[0] = cr_direction_to_a(c, side, n[0]);
+	r->normal[1] = cr_direction_to_a(c, side, n[1]);
+	r->from = corners[k];
+	r->along = v3d_sub(corners[(k + 1) % 3], corners[k]);
 	return true;
 }
 
@@ -199,8 +203,22 @@ static bool plane_of_ridges(const cr_manifold *m, const ridge *a, const ridge *b
 	return convex || (pierces_beside(m, 0, a, b) && pierces_beside(m, 1, b, a));
 }
 
+/// Does an edge of a side pierce the other body at a corner?
+static bool has_pierce(const cr_manifold *m, int side)
+{
+	for (int32_t i = 0; i < m->overlap->count; i++) {
+		if (m->overlap->corners[i].kind == CR_CORNER_PIERCE && m->overlap->corners[i].side == side)
+			return true;
+	}
+	return false;
+}
+
+/// Planes along two ridges that cross. Where a tip of one body is in a facet of the other, that has
+/// none.
 static bool add_ridges(cr_manifold *m, int32_t capacity)
 {
+	if (!has_pierce(m, 0) || !has_pierce(m, 1))
+		return true;
 	ridge(*ridges)[MOST_EDGES] = cr_arena_alloc(&m->completion->worker->arena, 2 * sizeof *ridges);
 	if (!ridges)
 		return false;

@@ -199,7 +199,7 @@ static void add_counts(const cr_pipeline *p, carom_stats *stats)
 		stats->pairs_completed += w->pairs_completed;
 		stats->pairs_crossing += w->pairs_crossing;
 		simple += w->pairs_simple;
-		scratch += w->arena.used + w->walked.used;
+		scratch += w->arena.peak + w->walked.peak;
 	}
 	stats->rays_missed = p->rays_missed;
 	stats->backtracks = p->backtracks;

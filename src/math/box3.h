@@ -56,4 +56,13 @@ static inline bool box3d_overlap(const box3d *a, const box3d *b)
 		(b->lower[1] <= a->upper[1]) & (a->lower[2] <= b->upper[2]) & (b->lower[2] <= a->upper[2]);
 }
 
+/// Does a box hold another wholly?
+static inline bool box3d_contains(const box3d *outer, const box3d *inner)
+{
+	bool inside = true;
+	for (int k = 0; k < 3; k++)
+		inside = inside && inner->lower[k] >= outer->lower[k] && inner->upper[k] <= outer->upper[k];
+	return inside;
+}
+
 #endif

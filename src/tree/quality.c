@@ -4,16 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
-// as in Aila et al.: an inner node costs 1.2 triangle tests
-static const double BOX_COST = 1.2, BLOCK_COST = 1;
-
 static double area_of(const float lower[3], const float upper[3])
 {
 	const double x = (double)upper[0] - lower[0], y = (double)upper[1] - lower[1], z = (double)upper[2] - lower[2];
 	return 2 * (x * y + y * z + z * x);
 }
 
-static double cost_of(const cr_node2 *n) { return n->count > 0 ? BLOCK_COST * n->count : BOX_COST; }
+static double cost_of(const cr_node2 *n) { return n->count > 0 ? CR_BLOCK_COST * n->count : CR_BOX_COST; }
 
 double cr_tree2_sah_cost(const cr_tree2 *tree)
 {
@@ -44,7 +41,7 @@ double cr_tree8_sah_cost(const cr_tree8 *tree)
 	for (int32_t n = 0; n < tree->node_count; n++) {
 		const cr_node8 *node = &tree->nodes[n];
 		for (uint32_t i = 0; i < node->child_count; i++)
-			sum += area_of_child(node, i) * (node->child[i] & CR_LEAF_BIT ? BLOCK_COST : BOX_COST);
+			sum += area_of_child(node, i) * (node->child[i] & CR_LEAF_BIT ? CR_BLOCK_COST : CR_BOX_COST);
 	}
 	for (uint32_t i = 0; i < 3 * tree->nodes[0].child_count; i++) {
 		const float low = tree->nodes[0].lower[i % 3][i / 3], high = tree->nodes[0].upper[i % 3][i / 3];
@@ -52,7 +49,7 @@ double cr_tree8_sah_cost(const cr_tree8 *tree)
 		upper[i % 3] = high > upper[i % 3] ? high : upper[i % 3];
 	}
 	const double root = area_of(lower, upper);
-	return BOX_COST + (root > 0 ? sum / root : 0);
+	return CR_BOX_COST + (root > 0 ? sum / root : 0);
 }
 
 // ---- End-point overlap ----

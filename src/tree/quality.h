@@ -3,7 +3,12 @@
 #define CR_TREE_QUALITY_H
 
 #include "math/vec.h"
+#include "tree/dynamic.h"
 #include "tree/tree.h"
+
+/// Costs of a node in triangle tests (as in Aila et al.: an inner node costs 1.2).
+#define CR_BOX_COST 1.2
+#define CR_BLOCK_COST 1.0
 
 /// Expected box and block tests of a random ray that meets the root (surface area heuristic).
 double cr_tree2_sah_cost(const cr_tree2 *tree);
@@ -11,6 +16,9 @@ double cr_tree2_sah_cost(const cr_tree2 *tree);
 /// Expected box and block tests of a random ray that meets the root of a wide tree, whose leaves
 /// cost one test each whatever they hold.
 double cr_tree8_sah_cost(const cr_tree8 *tree);
+
+/// Expected box and item tests of a random ray that meets the root of a dynamic tree.
+double cr_dynamic_sah_cost(const cr_dynamic_tree *tree);
 
 /// The corners of the triangle that is a primitive of a tree.
 typedef void cr_corners_fn(const void *user, int32_t primitive, v3d corners[3]);
