@@ -18,7 +18,8 @@ typedef struct cloth_run {
 	double thickness;
 } cloth_run;
 
-static cloth_run start(const char *name, double resolution)
+/// Load a scene and start it. friction: of what deforms; negative: as the file has it.
+static cloth_run start_with(const char *name, double resolution, double friction)
 {
 	char path[500];
 	sim_scene scene;
@@ -29,6 +30,8 @@ static cloth_run start(const char *name, double resolution)
 	CHECK_STR(error.text, "");
 	REQUIRE(loaded);
 	scene.deforming.resolution *= resolution;
+	for (int32_t i = 0; i < scene.deforming.source_count && friction >= 0; i++)
+		scene.deforming.sources[i].body.friction = friction;
 	REQUIRE(carom_create_context(NULL, &r.context) == CAROM_SUCCESS);
 	r.soft = sim_start_deforming(r.context, &scene, &error);
 	CHECK_STR(error.text, "");
@@ -38,6 +41,8 @@ static cloth_run start(const char *name, double resolution)
 	sim_destroy_scene(&scene);
 	return r;
 }
+
+static cloth_run start(const char *name, double resolution) { return start_with(name, resolution, -1); }
 
 /// A step, after which nothing crosses and no edge is too long.
 static sim_soft_step advance(cloth_run *r)
@@ -115,6 +120,38 @@ TEST(cloth_scenes, a_cloth_on_a_turning_sphere_stays_outside)
 	}
 	CHECK(impacts > 50);
 	end(&r);
+}
+
+// ---- Friction ----
+
+/// How far the block of cloth_slope slides in half a second, with so many times the friction that just holds it.
+static double slide(double factor)
+{
+	enum { STEPS = 60 };
+	const double angle = acos(-1) / 9;
+	cloth_run r = start_with("cloth_slope", 1, factor * tan(angle));
+	const int32_t first = r.surface.body_vertices[1], count = r.surface.body_vertices[2] - first;
+	double way = 0;
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; turn == 1 && i < STEPS; i++)
+			advance(&r);
+		double sum = 0;
+		for (int32_t i = first; i < first + count; i++)
+			sum += r.surface.places[3 * (int64_t)i] * cos(angle) + r.surface.places[3 * (int64_t)i + 1] * sin(angle);
+		way = sum / count - way;
+	}
+	end(&r);
+	return -way;
+}
+
+// Mechanics: it slips where the tangent of the slope is more than the friction, and gathers speed with the difference.
+TEST(cloth_scenes, a_block_on_a_slope_of_cloth_slips_where_it_should)
+{
+	const double angle = acos(-1) / 9, free_way = 0.5 * 9.81 * sin(angle) * 0.25;
+	CHECK_NEAR(slide(0), free_way, 0.03 * free_way);
+	CHECK_NEAR(slide(0.5), 0.5 * free_way, 0.015 * free_way);
+	CHECK_NEAR(slide(0.98), 0.02 * free_way, 0.0025); // 8.4 mm, and what it slides until it lies
+	CHECK_NEAR(slide(1.02), 0, 0.0005);
 }
 
 // ---- What is linked stays linked ----

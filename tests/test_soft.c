@@ -352,8 +352,9 @@ TEST(soft, a_led_body_pushes_as_a_mover_does)
 	CHECK_NEAR(b[1], 0, 1e-3);
 	centre_of(alone, 1, a);
 	centre_of(led, 0, b);
+	// Bodies are in another order, and so are the constraints: the ball throws the cloth, and folds take other ways.
 	for (int k = 0; k < 3; k++)
-		CHECK_NEAR(a[k], b[k], 0.01);
+		CHECK_NEAR(a[k], b[k], 0.03);
 	CHECK(b[1] > -0.1); // it would have fallen by 0.78
 	CHECK_INT(crossings(led), 0);
 	centre_of(led, 1, a);

@@ -5,6 +5,7 @@
 #include "scene/soft_fill.h"
 #include "sim/cloth/soft_colors.h"
 #include "sim/cloth/soft_geodesic.h"
+#include "sim/cloth/soft_topology.h"
 #include "sim/shapes/form.h"
 
 #include <math.h>
@@ -241,11 +242,15 @@ TEST(soft_limit, constraints_of_a_colour_share_nothing_that_moves)
 /// Distances from a vertex to all others of a surface, by a simulation that is never moved.
 static double *find_all(const sim_form_mesh *mesh, int32_t from)
 {
-	const sim_soft shell = { .allocator = carom_default_allocator(),
+	sim_soft shell = { .allocator = carom_default_allocator(),
 		.vertex_count = mesh->vertex_count,
 		.triangle_count = mesh->triangle_count,
 		.triangles = mesh->triangles,
 		.place = mesh->places };
+	shell.around_first = malloc(((size_t)mesh->vertex_count + 1) * sizeof *shell.around_first);
+	shell.around = malloc(3 * (size_t)mesh->triangle_count * sizeof *shell.around);
+	REQUIRE(shell.around_first != NULL && shell.around != NULL);
+	soft_list_around(&shell);
 	soft_geodesic *geodesic = soft_create_geodesic(&shell);
 	double *distances = malloc((size_t)mesh->vertex_count * sizeof *distances);
 	int32_t *to = malloc((size_t)mesh->vertex_count * sizeof *to);
@@ -258,6 +263,8 @@ static double *find_all(const sim_form_mesh *mesh, int32_t from)
 	REQUIRE(soft_find_distances(geodesic, from, (const int32_t[2]){ 3, 3 }, 2, some));
 	CHECK(some[0] == distances[3] && some[1] == distances[3]);
 	soft_destroy_geodesic(geodesic);
+	free(shell.around_first);
+	free(shell.around);
 	free(to);
 	return distances;
 }

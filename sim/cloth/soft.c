@@ -205,6 +205,8 @@ static size_t lay_out_arrays(sim_soft *s, char *memory)
 	s->body_vertices = place_array(memory, &used, parts + 1, sizeof *s->body_vertices);
 	s->body_triangles = place_array(memory, &used, parts + 1, sizeof *s->body_triangles);
 	s->triangles = place_array(memory, &used, 3 * t, sizeof *s->triangles);
+	s->around_first = place_array(memory, &used, n + 1, sizeof *s->around_first);
+	s->around = place_array(memory, &used, 3 * t, sizeof *s->around);
 	s->inverse_mass = place_array(memory, &used, n, sizeof *s->inverse_mass);
 	s->edges = place_array(memory, &used, 3 * t, sizeof *s->edges);
 	s->hinges = place_array(memory, &used, 3 * t, sizeof *s->hinges);
@@ -345,6 +347,7 @@ static bool fill(sim_soft *s, const sim_soft_def *def, sim_error *error)
 {
 	fill_parts(s, def);
 	fill_local(s);
+	soft_list_around(s);
 	for (int32_t i = 0; i < s->part_count; i++) {
 		if (s->parts[i].kind != SIM_SOFT_RIGID && !fill_constraints(s, &s->parts[i], &def->bodies[i], error))
 			return false;

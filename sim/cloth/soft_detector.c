@@ -100,7 +100,7 @@ static bool move_parts(const sim_soft *s, const soft_detector *d, const double *
 static const soft_part *part_of_body(const sim_soft *s, carom_body_id id) { return &s->parts[id.index1 - 1]; }
 
 /// An impact as a constraint. False when nothing in it can move.
-static bool make_contact(const sim_soft *s, const carom_impact *impact, const double *begin, soft_contact *c)
+static bool make_contact(const sim_soft *s, const carom_impact *impact, const double *begin, const double *end, soft_contact *c)
 {
 	const int first = impact->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
 	const soft_part *a = part_of_body(s, impact->body_a), *b = part_of_body(s, impact->body_b);
@@ -116,7 +116,13 @@ static bool make_contact(const sim_soft *s, const carom_impact *impact, const do
 	for (int k = 0; k < 3; k++)
 		c->normal[k] = impact->normal[k];
 	c->inverse = sum > 0 ? 1 / sum : 0;
+	soft_straighten_normal(s, c, first, begin, end, impact->time, c->normal);
 	c->start = soft_gap(c, begin);
+	if (!(c->start > 0)) { // no plane lies between the features
+		for (int k = 0; k < 3; k++)
+			c->normal[k] = impact->normal[k];
+		c->start = soft_gap(c, begin);
+	}
 	return is_free;
 }
 
@@ -137,7 +143,7 @@ bool soft_find(sim_soft *s, soft_detector *detector, const double *begin, const 
 			return sim_fail(error, "out of memory");
 		}
 		s->step.impacts_undecided += impacts.data[i].status == CAROM_SWEEP_UNDECIDED;
-		s->found.count -= !make_contact(s, &impacts.data[i], begin, c);
+		s->found.count -= !make_contact(s, &impacts.data[i], begin, end, c);
 	}
 	return true;
 }

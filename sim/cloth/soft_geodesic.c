@@ -14,11 +14,9 @@ typedef struct heap_item {
 
 struct soft_geodesic {
 	const sim_soft *soft;
-	int64_t *first;     // [vertex_count + 1] in corners
-	int32_t *triangles; // [3 * triangle_count] around each vertex
-	double *distance;   // [vertex_count], INFINITY but for those in touched
-	uint8_t *state;     // [vertex_count]
-	int32_t *touched;   // [vertex_count]
+	double *distance; // [vertex_count], INFINITY but for those in touched
+	uint8_t *state;   // [vertex_count]
+	int32_t *touched; // [vertex_count]
 	int32_t touched_count;
 	heap_item *heap;
 	int64_t heap_count, heap_room;
@@ -102,8 +100,8 @@ static double unfold(const soft_geodesic *g, int32_t a, int32_t b, int32_t c)
 /// Offer distances to the neighbours of a vertex that is settled now.
 static bool go_on(soft_geodesic *g, int32_t v)
 {
-	for (int64_t i = g->first[v]; i < g->first[v + 1]; i++) {
-		const int32_t *corner = g->soft->triangles + 3 * (int64_t)g->triangles[i];
+	for (int64_t i = g->soft->around_first[v]; i < g->soft->around_first[v + 1]; i++) {
+		const int32_t *corner = g->soft->triangles + 3 * (int64_t)g->soft->around[i];
 		for (int k = 0; k < 3; k++) {
 			const int32_t a = corner[k], b = corner[(k + 1) % 3], c = a == v ? b : a;
 			const int32_t other = corner[(k + 2) % 3];
@@ -154,40 +152,20 @@ bool soft_find_distances(soft_geodesic *g, int32_t from, const int32_t *to, int3
 
 // ---- Life ----
 
-static void list_around(soft_geodesic *g)
-{
-	const sim_soft *s = g->soft;
-	const int64_t corners = 3 * (int64_t)s->triangle_count;
-	memset(g->first, 0, ((size_t)s->vertex_count + 1) * sizeof *g->first);
-	for (int64_t i = 0; i < corners; i++)
-		g->first[s->triangles[i] + 1]++;
-	for (int32_t i = 0; i < s->vertex_count; i++)
-		g->first[i + 1] += g->first[i];
-	for (int64_t i = 0; i < corners; i++)
-		g->triangles[g->first[s->triangles[i]]++] = (int32_t)(i / 3);
-	for (int32_t i = s->vertex_count; i > 0; i--)
-		g->first[i] = g->first[i - 1];
-	g->first[0] = 0;
-}
-
 soft_geodesic *soft_create_geodesic(const sim_soft *s)
 {
-	const size_t n = (size_t)s->vertex_count, corners = 3 * (size_t)s->triangle_count;
-	const size_t size =
-		sizeof(soft_geodesic) + (n + 1) * sizeof(int64_t) + n * sizeof(double) + (corners + n) * sizeof(int32_t) + n;
+	const size_t n = (size_t)s->vertex_count;
+	const size_t size = sizeof(soft_geodesic) + n * (sizeof(double) + sizeof(int32_t) + sizeof(uint8_t));
 	soft_geodesic *g = soft_alloc(s, size);
 	if (!g)
 		return NULL;
 	*g = (soft_geodesic){ .soft = s, .size = size };
-	g->first = (int64_t *)(g + 1);
-	g->distance = (double *)(g->first + n + 1);
-	g->triangles = (int32_t *)(g->distance + n);
-	g->touched = g->triangles + corners;
+	g->distance = (double *)(g + 1);
+	g->touched = (int32_t *)(g->distance + n);
 	g->state = (uint8_t *)(g->touched + n);
 	memset(g->state, 0, n);
 	for (size_t i = 0; i < n; i++)
 		g->distance[i] = INFINITY;
-	list_around(g);
 	return g;
 }
 

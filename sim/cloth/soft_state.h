@@ -89,6 +89,9 @@ struct sim_soft {
 	soft_part *parts;
 	int32_t *body_vertices, *body_triangles; ///< [part_count + 1]
 	int32_t *triangles;
+	/// [vertex_count + 1], [3*triangle_count]: triangles around each vertex
+	int64_t *around_first;
+	int32_t *around;
 	int32_t *part_of; ///< [vertex_count]
 	/// [vertex_count] rigid body that a vertex moves with: its own, or the one it is pinned to;
 	/// SIM_SOFT_FREE; SIM_SOFT_PINNED.
@@ -161,6 +164,10 @@ int64_t soft_limit_levels(sim_soft *soft, bool settle);
 /// Correct places at the end of the step, without regard to forces, until edges keep their limits
 /// and contacts their gaps, or it takes too long.
 void soft_settle(sim_soft *soft);
+/// Straighten the normal of a contact that would catch at an edge within a plane. Places are those
+/// of the impact at a time between begin and end. first: vertices of the first feature.
+void soft_straighten_normal(const sim_soft *soft, const soft_contact *contact, int first, const double *begin,
+	const double *end, double time, double normal[3]);
 /// The gap of a contact at some places.
 double soft_gap(const soft_contact *contact, const double *places);
 

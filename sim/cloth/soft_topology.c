@@ -124,3 +124,18 @@ bool soft_connect_part(sim_soft *s, const soft_part *part, const sim_soft_body *
 	soft_free(s, list, (size_t)count * sizeof *list);
 	return true;
 }
+
+void soft_list_around(sim_soft *s)
+{
+	const int64_t corners = 3 * (int64_t)s->triangle_count;
+	memset(s->around_first, 0, ((size_t)s->vertex_count + 1) * sizeof *s->around_first);
+	for (int64_t i = 0; i < corners; i++)
+		s->around_first[s->triangles[i] + 1]++;
+	for (int32_t i = 0; i < s->vertex_count; i++)
+		s->around_first[i + 1] += s->around_first[i];
+	for (int64_t i = 0; i < corners; i++)
+		s->around[s->around_first[s->triangles[i]]++] = (int32_t)(i / 3);
+	for (int32_t i = s->vertex_count; i > 0; i--)
+		s->around_first[i] = s->around_first[i - 1];
+	s->around_first[0] = 0;
+}

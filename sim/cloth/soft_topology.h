@@ -10,6 +10,9 @@
 /// that agree on the outside? False when memory is short.
 bool soft_connect_part(sim_soft *soft, const soft_part *part, const sim_soft_body *body, bool *closed);
 
+/// Find the triangles around each vertex.
+void soft_list_around(sim_soft *soft);
+
 /// At the present places.
 double soft_triangle_area(const sim_soft *soft, int32_t triangle);
 
