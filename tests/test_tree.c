@@ -514,10 +514,46 @@ TEST(tree, quality_of_builders)
 		printf("wide trees: %.2f, %.2f, %.2f, %.2f, %.2f, %.2f\n", wide_costs[BY_SAH], wide_costs[BY_SAH_FULL],
 			wide_costs[BY_LBVH], wide_costs[BY_HLBVH], wide_costs[BY_PLOC], wide_costs[BY_TREELETS]);
 		CHECK(costs[BY_SAH] < costs[BY_LBVH] && costs[BY_HLBVH] <= costs[BY_LBVH]);
-		CHECK(wide_costs[BY_TREELETS] < 0.96 * wide_costs[BY_LBVH]);
+		CHECK(costs[BY_TREELETS] < 0.98 * costs[BY_LBVH] && wide_costs[BY_TREELETS] < 0.96 * wide_costs[BY_LBVH]);
 		CHECK(costs[BY_PLOC] < costs[BY_LBVH] && wide_costs[BY_PLOC] < 1.05 * wide_costs[BY_LBVH]);
 		free_boxes(&set);
 	}
+	carom_destroy_context(context);
+}
+
+TEST(tree, treelets_never_end_worse_than_they_began)
+{
+	// Their tree begins as the one along the curve, and its cost may only fall.
+	carom_context *context = make_context(1);
+	const int32_t counts[] = { 1, 2, 9, 65, 500, 3000, 20000 };
+	int better = 0;
+	for (int kind = 0; kind < LAYOUTS; kind++) {
+		for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+			const int before = test_failures();
+			box_set set = make_boxes(counts[i]);
+			fill_boxes(&set, (layout)kind, 17);
+			double cost[2], wide_cost[2];
+			for (int k = 0; k < 2; k++) {
+				cr_tree2 tree;
+				cr_tree8 wide;
+				REQUIRE(build_by(k == 0 ? BY_LBVH : BY_TREELETS, context, &set, &tree) == CAROM_SUCCESS);
+				REQUIRE(cr_tree8_build(context, &tree, 0, &wide) == CAROM_SUCCESS);
+				cost[k] = cr_tree2_sah_cost(&tree);
+				wide_cost[k] = cr_tree8_sah_cost(&wide);
+				cr_tree8_free(context, &wide);
+				cr_tree2_free(context, &tree);
+			}
+			CHECK(cost[1] <= cost[0] * (1 + 1e-6));
+			CHECK(wide_cost[1] <= 1.05 * wide_cost[0]); // other children are gathered
+			better += cost[1] < 0.95 * cost[0];
+			free_boxes(&set);
+			if (test_failures() != before) {
+				printf("layout %d, %d boxes: binary %g from %g, wide %g from %g\n", kind, counts[i], cost[1], cost[0],
+					wide_cost[1], wide_cost[0]);
+			}
+		}
+	}
+	CHECK(better > 8);
 	carom_destroy_context(context);
 }
 

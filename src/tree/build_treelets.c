@@ -7,13 +7,22 @@
 /// ROUNDS rounds looks at the nodes over at least so many primitives, twice as many as the round
 /// before. Subtrees are worked on in parallel, the nodes above them one after the other: the tree
 /// does not depend on the threads.
+///
+/// "Least cost" is that of a wide tree, where a block of eight is one test, with a small share of
+/// the measure of a binary tree, where it is eight: without that share the binary tree may end
+/// worse than it began. Where it does all the same, the work is done once more, and no treelet may
+/// then raise the measure.
 #include "base/parallel.h"
 #include "tree/links.h"
+#include "tree/quality.h"
 
 enum { TREELET = 7, SUBSETS = 1 << TREELET, ROUNDS = 3, SUBTREE = 2048 };
 
 // A tree must be better by this, so that rounding changes nothing.
 static const double GAIN = 1 - 1e-6;
+// Of the measure, in the value of a tree. 20,000 boxes at random: with 0 the measure ends 2 % above
+// that of the tree along the curve, with 0.05 3 % below it, and the wide tree is as good.
+static const double SHARE = 0.05;
 
 typedef struct restructuring {
 	cr_links *links;
@@ -22,6 +31,7 @@ typedef struct restructuring {
 	int32_t *first; // [root_count + 1] of each subtree, in list
 	int32_t root_count;
 	int32_t least; // primitives of a node that is looked at
+	bool strict;   // no node may have a larger measure than before the round
 } restructuring;
 
 // ---- The tree along the curve ----
@@ -64,8 +74,11 @@ typedef struct treelet {
 	int32_t inner[TREELET]; // numbers to give to its inner nodes but the root
 	int leaf_count, inner_count;
 	int used;
-	int parts[SUBSETS]; // of the best tree over a subset: one of the two sides
+	int parts[SUBSETS];    // of the best tree over a subset: one of the two sides
+	double value, measure; // of the best tree over all leaves
 } treelet;
+
+static inline double value_of(double cost, double measure) { return cost + SHARE * measure; }
 
 static treelet form(const cr_links *l, int32_t root)
 {
@@ -90,11 +103,11 @@ static treelet form(const cr_links *l, int32_t root)
 	return t;
 }
 
-/// The cost of the best tree over all leaves, with its parts.
-static double find_best(const cr_links *l, treelet *t)
+/// Find the tree of least value over all leaves: its parts, value and measure.
+static void find_best(const cr_links *l, treelet *t)
 {
 	box3f box[SUBSETS];
-	double cost[SUBSETS];
+	double cost[SUBSETS], measure[SUBSETS], value[SUBSETS];
 	int32_t count[SUBSETS];
 	const int all = (1 << t->leaf_count) - 1;
 	for (int s = 1; s <= all; s++) {
@@ -103,6 +116,8 @@ static double find_best(const cr_links *l, treelet *t)
 		if (rest == 0) {
 			box[s] = leaf->box;
 			cost[s] = leaf->cost;
+			measure[s] = leaf->measure;
+			value[s] = value_of(cost[s], measure[s]);
 			count[s] = leaf->count;
 			continue;
 		}
@@ -114,17 +129,23 @@ static double find_best(const cr_links *l, treelet *t)
 			const int side = lowest | (rest ^ p);
 			if (p == 0)
 				break;
-			if (cost[side] + cost[p] < least) {
-				least = cost[side] + cost[p];
+			if (value[side] + value[p] < least) {
+				least = value[side] + value[p];
 				t->parts[s] = side;
 			}
 		}
 		const double area = box3f_area(&box[s]);
-		cost[s] = l->traversal * area + least;
-		if (count[s] <= CR_WIDTH && area < cost[s])
+		const int side = t->parts[s], other = s ^ side;
+		cost[s] = l->traversal * area + cost[side] + cost[other];
+		measure[s] = CR_BOX_COST * area + measure[side] + measure[other];
+		if (count[s] <= CR_WIDTH && !(cost[s] < area)) {
 			cost[s] = area;
+			measure[s] = CR_BLOCK_COST * area * count[s];
+		}
+		value[s] = value_of(cost[s], measure[s]);
 	}
-	return cost[all];
+	t->value = value[all];
+	t->measure = measure[all];
 }
 
 /// Link the best tree over a subset. Returns its node.
@@ -142,14 +163,19 @@ static int32_t link_best(cr_links *l, treelet *t, int subset, int32_t number)
 	return number;
 }
 
-static void restructure(cr_links *l, int32_t root, int32_t least)
+static void restructure(const restructuring *r, int32_t root)
 {
+	cr_links *l = r->links;
 	cr_link *node = &l->nodes[root];
+	const double limit = node->measure;
 	*node = cr_link_over(l, node->left, node->right); // what is below has changed
-	if (node->count < least)
+	if (node->count < r->least)
 		return;
 	treelet t = form(l, root);
-	if (t.leaf_count > 2 && find_best(l, &t) < GAIN * node->cost)
+	if (t.leaf_count < 3)
+		return;
+	find_best(l, &t);
+	if (t.value < GAIN * value_of(node->cost, node->measure) && (!r->strict || t.measure <= limit))
 		link_best(l, &t, (1 << t.leaf_count) - 1, root);
 }
 
@@ -175,7 +201,7 @@ static int32_t list_nodes(const cr_links *l, int32_t root, bool above, int32_t *
 static void restructure_list(const restructuring *r, const int32_t *list, int32_t count)
 {
 	for (int32_t i = count - 1; i >= 0; i--)
-		restructure(r->links, list[i], r->least);
+		restructure(r, list[i]);
 }
 
 static void subtree_task(int64_t begin, int64_t end, int worker, void *user)
@@ -220,16 +246,29 @@ static void run_round(carom_context *context, restructuring *r)
 	restructure_list(r, above, count);
 }
 
+static void run_rounds(carom_context *context, restructuring *r)
+{
+	r->least = TREELET;
+	for (int round = 0; round < ROUNDS; round++, r->least *= 2)
+		run_round(context, r);
+}
+
 static bool restructure_all(carom_context *context, cr_links *l)
 {
 	const size_t n = (size_t)l->primitives;
-	restructuring r = { .links = l, .least = TREELET };
+	restructuring r = { .links = l };
 	r.list = cr_alloc_array(context, 2 * n, sizeof *r.list);
 	r.roots = cr_alloc_array(context, n, sizeof *r.roots);
 	r.first = cr_alloc_array(context, n + 1, sizeof *r.first);
 	const bool fits = r.list && r.roots && r.first;
-	for (int round = 0; fits && round < ROUNDS && n > 1; round++, r.least *= 2)
-		run_round(context, &r);
+	const double start = l->nodes[l->root].measure;
+	if (fits && n > 1)
+		run_rounds(context, &r);
+	if (l->nodes[l->root].measure > start) {
+		r.strict = true;
+		link_along_curve(l);
+		run_rounds(context, &r);
+	}
 	cr_free(context, r.list, 2 * n * sizeof *r.list);
 	cr_free(context, r.roots, n * sizeof *r.roots);
 	cr_free(context, r.first, (n + 1) * sizeof *r.first);

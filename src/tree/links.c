@@ -1,5 +1,6 @@
 /// See links.h.
 #include "tree/links.h"
+#include "tree/quality.h"
 #include "tree/slots.h"
 #include <string.h>
 
@@ -14,7 +15,7 @@ static void make_leaves(cr_links *l, const cr_build_boxes *boxes)
 			leaf->box.lower[k] = boxes->lower[k][i];
 			leaf->box.upper[k] = boxes->upper[k][i];
 		}
-		leaf->cost = box3f_area(&leaf->box);
+		leaf->cost = leaf->measure = box3f_area(&leaf->box);
 	}
 }
 
@@ -64,11 +65,14 @@ void cr_links_end(carom_context *context, cr_links *l)
 cr_link cr_link_over(const cr_links *l, int32_t left, int32_t right)
 {
 	const cr_link *a = &l->nodes[left], *b = &l->nodes[right];
-	cr_link node = { box3f_join(&a->box, &b->box), left, right, a->count + b->count, 0 };
+	cr_link node = { .box = box3f_join(&a->box, &b->box), .left = left, .right = right, .count = a->count + b->count };
 	const double area = box3f_area(&node.box);
 	node.cost = l->traversal * area + a->cost + b->cost;
-	if (node.count <= CR_WIDTH && area < node.cost)
+	node.measure = CR_BOX_COST * area + a->measure + b->measure;
+	if (node.count <= CR_WIDTH && !(node.cost < area)) {
 		node.cost = area;
+		node.measure = CR_BLOCK_COST * area * node.count;
+	}
 	return node;
 }
 

@@ -13,6 +13,7 @@ typedef struct cr_link {
 	int32_t count; // primitives below
 	// of all below by the surface area heuristic, where up to CR_WIDTH primitives may be one block
 	double cost;
+	double measure; // of the tree below as cr_tree2_sah_cost has it, not divided by the root's area
 } cr_link;
 
 typedef struct cr_links {
@@ -30,7 +31,7 @@ void cr_links_end(carom_context *context, cr_links *links);
 
 /// Is a node a primitive?
 static inline bool cr_link_is_leaf(const cr_links *links, int32_t node) { return node < links->primitives; }
-/// The node over two others, with its cost.
+/// The node over two others, with its cost and measure.
 cr_link cr_link_over(const cr_links *links, int32_t left, int32_t right);
 
 /// The tree of the links under root: subtrees that cost less as one block become leaves. What lies
