@@ -5,9 +5,10 @@
 #include "sim/cloth/soft_colors.h"
 #include "sim/cloth/soft_levels.h"
 
-// An edge is pulled a little shorter than its limit, so that pulls end: to this part of the
-// stretch.
-static const double AIM = 0.92;
+// An edge that is too long is pulled to this part of the stretch that it may have. So a chain of
+// such edges has room to share: cloth_ball at 0.4 of its fineness takes 8.7 turns instead of 14.5
+// with 0.92, at most 59 instead of 119.
+static const double AIM = 0.5;
 
 enum {
 	MOST_SWEEPS = 400,
