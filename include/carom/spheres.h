@@ -139,7 +139,9 @@ typedef struct carom_sphere_stats {
 	bool kept;                                 ///< the last update kept the list of neighbours
 	bool refitted;                             ///< the last update refitted the tree
 	int64_t updates, list_builds, tree_builds; ///< since creation
-	double tree_cost;   ///< of the tree (surface area heuristic) now; 0 without a tree
+	/// Expected box and sphere tests of a random line that meets the tree's box (surface area
+	/// heuristic), now; 0 without a tree.
+	double tree_cost;
 	double skin;        ///< in use
 	double ms_update;   ///< milliseconds of the last update: check, copy, build or refit
 	double ms_find;     ///< of the last search

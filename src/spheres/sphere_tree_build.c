@@ -7,6 +7,7 @@
 #include "spheres/sphere_tree.h"
 #include "base/parallel.h"
 #include "math/box3.h"
+#include "tree/quality.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -259,8 +260,8 @@ static box3f node_box(const cr_sphere_node *node)
 	return b;
 }
 
-/// Make the boxes of a node's children fit. Returns their cost: a step for an inner child, a test
-/// for each sphere of a leaf.
+/// Make the boxes of a node's children fit. Returns their cost, as tree/quality.h has it: a leaf
+/// costs a test for each of its spheres.
 static double fit_node(const cr_sphere_tree *tree, cr_sphere_node *node)
 {
 	double cost = 0;
@@ -276,7 +277,7 @@ static double fit_node(const cr_sphere_tree *tree, cr_sphere_node *node)
 			node->upper[k][i] = b.upper[k];
 		}
 		if (node->size[i] > 0)
-			cost += box3f_area(&b) * (inner ? 1 : node->size[i]);
+			cost += box3f_area(&b) * (inner ? CR_BOX_COST : CR_BLOCK_COST * node->size[i]);
 	}
 	return cost;
 }
@@ -340,7 +341,7 @@ carom_result cr_refit_sphere_tree(void *state, const cr_sphere_set *set)
 	for (int64_t i = 0; i < tree->jobs.count; i++)
 		tree->cost += tree->jobs.data[i].cost;
 	const box3f root = node_box(&tree->nodes.data[0]);
-	tree->cost /= box3f_area(&root);
+	tree->cost = CR_BOX_COST + tree->cost / box3f_area(&root);
 	return CAROM_SUCCESS;
 }
 

@@ -6,7 +6,8 @@
 #include "tree/dynamic.h"
 #include "tree/tree.h"
 
-/// Costs of a node in triangle tests (as in Aila et al.: an inner node costs 1.2).
+/// What the surface area heuristic charges for a node and for a test at a leaf, in all trees and
+/// for their upkeep (as in Aila et al.: an inner node costs 1.2 triangle tests).
 #define CR_BOX_COST 1.2
 #define CR_BLOCK_COST 1.0
 
