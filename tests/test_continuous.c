@@ -105,6 +105,33 @@ TEST(continuous, a_bullet_does_not_pass_through_what_is_thin)
 	carom_destroy_context(context);
 }
 
+TEST(continuous, bodies_without_contacts_have_impacts_all_the_same)
+{
+	carom_context *context = fixture_context(1);
+	for (int without = 0; without < 4; without++) { // bit 0: the wall; bit 1: the bullet
+		carom_world *world = fixture_world(context, NULL);
+		carom_body_id ids[2];
+		for (int i = 0; i < 2; i++) {
+			carom_body_def def = carom_default_body_def();
+			def.kind = i == 0 ? CAROM_STATIC : CAROM_DYNAMIC;
+			def.shape = i == 0 ? fixture_box(2, 2, 0.1) : fixture_sphere(0.2);
+			def.pose = fixture_at(0, 0, 2.0 * i);
+			def.continuous = i == 1;
+			def.contacts = !(without >> i & 1);
+			REQUIRE(carom_world_add_body(world, &def, &ids[i]) == CAROM_SUCCESS);
+		}
+		fixture_step(world);
+		move_to(world, ids[1], fixture_at(0, 0, 0.2));
+		fixture_step(world);
+		const carom_body_impact hit = expect_one(world, CAROM_TOI_IMPACT);
+		CHECK(fixture_same_id(hit.body_a, ids[0]) && fixture_same_id(hit.body_b, ids[1]));
+		CHECK_INT(carom_world_pairs(world).count, without == 0);
+		CHECK_INT(carom_world_events(world).count, without == 0);
+		carom_destroy_world(world);
+	}
+	carom_destroy_context(context);
+}
+
 TEST(continuous, either_body_may_be_the_fast_one)
 {
 	carom_context *context = fixture_context(1);

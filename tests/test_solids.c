@@ -334,6 +334,63 @@ TEST(solids, meet_sensors_and_static_bodies_and_no_cloth)
 	carom_destroy_context(context);
 }
 
+/// A solid that moves through a rigid mesh, each with contacts or without: how many pairs and
+/// impacts there are.
+static void count_without(carom_context *context, const carom_world_def *def, const bool contacts[2], int counts[2])
+{
+	jelly j = make_jelly(fixture_torus_mesh(context, 20, 10, 0.4, 0));
+	carom_world *world = fixture_world(context, def);
+	carom_body_id ids[2];
+	for (int i = 0; i < 2; i++) {
+		carom_body_def body = carom_default_body_def();
+		CHECK(body.contacts);
+		body.kind = i == 0 ? CAROM_DEFORMABLE : CAROM_DYNAMIC;
+		body.shape = fixture_of_mesh(j.mesh);
+		body.pose = fixture_at(0, 0, 1.5 * i);
+		body.contacts = contacts[i];
+		REQUIRE(carom_world_add_body(world, &body, &ids[i]) == CAROM_SUCCESS);
+		REQUIRE(carom_world_get_body_def(world, ids[i], &body) == CAROM_SUCCESS);
+		CHECK(body.contacts == contacts[i]);
+	}
+	fixture_step(world);
+	deform(&j, 0, (carom_vec3){ 0.3, 0, 1.4 });
+	set_places(world, ids[0], &j);
+	fixture_step(world);
+	fixture_check_views(world);
+	counts[0] = carom_world_pairs(world).count;
+	counts[1] = (int)carom_world_impacts(world).count;
+	const carom_aabb all = { { -9, -9, -9 }, { 9, 9, 9 } };
+	int32_t seen;
+	REQUIRE(carom_world_overlap_aabb(world, &all, NULL, 0, NULL, &seen) == CAROM_SUCCESS);
+	CHECK_INT(seen, 2);
+	const carom_shape ball = fixture_sphere(0.3);
+	const carom_pose in_rigid = fixture_at(1, 0, 1.5);
+	int32_t bumps;
+	REQUIRE(carom_world_collide_shape(world, &ball, &in_rigid, NULL, 0, NULL, &bumps) == CAROM_SUCCESS);
+	CHECK((bumps > 0) == contacts[1]);
+	carom_destroy_world(world);
+	carom_release_mesh(j.mesh);
+}
+
+TEST(solids, and_others_without_contacts_have_impacts_and_queries_alone)
+{
+	carom_context *context = fixture_context(1);
+	for (int broad = 0; broad < 3; broad++) {
+		carom_world_def def = carom_default_world_def();
+		fixture_set_broad(&def, broad);
+		int both[2], one[2];
+		count_without(context, &def, (bool[2]){ true, true }, both);
+		CHECK_INT(both[0], 1);
+		CHECK(both[1] > 0);
+		for (int i = 0; i < 3; i++) {
+			count_without(context, &def, (bool[2]){ i == 1, i == 2 }, one);
+			CHECK_INT(one[0], 0);
+			CHECK_INT(one[1], both[1]);
+		}
+	}
+	carom_destroy_context(context);
+}
+
 // The front of the search for impacts may grow so many times in a step.
 enum { FRONT = 12 };
 

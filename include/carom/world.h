@@ -66,8 +66,8 @@ typedef struct carom_body_def {
 	/// Report when the body meets others on its way through each step (carom_world_body_impacts).
 	/// Set it for fast and thin bodies. Dynamic and kinematic bodies only.
 	bool continuous;
-	/// Has the body contacts, pairs and events? Without them it takes part in impacts and queries
-	/// alone. Cloth has none in any case.
+	/// Has the body contacts, pairs and events? Without them it takes part in impacts, those of
+	/// continuous bodies too, and in queries. Cloth has none in any case.
 	bool contacts;
 	uint64_t user_data;
 } carom_body_def;

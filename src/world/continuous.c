@@ -133,6 +133,7 @@ static void add_stand_in(carom_world *world, int32_t index, const swept_box *box
 	c->parts.data[c->parts.count++] = (cr_swept_part){ index, moves(b) };
 	b->part = 0; // the array has gaps: keep_pair tells the parts of one body
 	b->moved = b->refiltered = true;
+	b->contacts = true; // a body without contacts has impacts
 	// A plane that moves meets all boxes; one at rest those that are not wholly above it.
 	if (b->shape.def.type == CAROM_PLANE && c->parts.data[c->parts.count - 1].moves)
 		b->shape.def.type = CAROM_BOX;
