@@ -19,12 +19,12 @@ preprocess() {
 refuses() {
 	local file=$1 message=$2
 	shift 2
-	preprocess "$@" "$file" && complain "$file compiles with $*"
+	preprocess -Wfatal-errors "$@" "$file" && complain "$file compiles with $*"
 	grep -q "error.*$message" "$work/log" || complain "$file with $*: the message is not '$message' but $(head -1 "$work/log")"
 }
 
+preprocess src/math/trig.c || complain "src/math/trig.c does not compile without flags: $(head -1 "$work/log")"
 while read -r file; do
-	preprocess "$file" || complain "$file does not compile without flags: $(head -1 "$work/log")"
 	refuses "$file" 'Carom must not be compiled with -ffast-math' -ffast-math
 done < <(find src -name '*.c' | sort)
 refuses src/math/trig.c 'Carom must not be compiled with -ffast-math' -Ofast

@@ -65,6 +65,26 @@ const char *test_data_path(const char *relative);
 /// of them show as well: use of memory, data races, a library without threads. The answers are judged in full by release.
 enum { TEST_FEWER = CAROM_TEST_FEWER };
 
+/// Numbers of threads that are worth a run of a case that compares several. A library without threads
+/// does the same work whatever number it is told. ThreadSanitizer sees nothing in a run on one thread.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_SEEKS_RACES 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#define TEST_SEEKS_RACES 1
+#endif
+#ifndef TEST_SEEKS_RACES
+#define TEST_SEEKS_RACES 0
+#endif
+#ifdef CAROM_NO_THREADS
+enum { TEST_LEAST_THREADS = 1, TEST_MOST_THREADS = 1 };
+#else
+enum { TEST_LEAST_THREADS = TEST_SEEKS_RACES ? 2 : 1, TEST_MOST_THREADS = 16 };
+#endif
+static inline bool test_wants_threads(int threads) { return threads >= TEST_LEAST_THREADS && threads <= TEST_MOST_THREADS; }
+
 /// Allocate as an allocator of a context must, and give back: the C libraries of some systems have no aligned_alloc.
 void *test_allocate(size_t size, size_t alignment);
 void test_release(void *pointer);

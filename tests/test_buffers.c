@@ -251,7 +251,7 @@ TEST(buffers, ignoring_does_not_depend_on_threads)
 {
 	enum { STEPS = 32 / TEST_FEWER };
 	sums first;
-	for (int threads = 1; threads <= 3; threads++) {
+	for (int threads = TEST_LEAST_THREADS; threads <= 3 && threads <= TEST_MOST_THREADS; threads++) {
 		moving_scene s;
 		moving_open(&s, fixture_context(threads), MOVING_KINDS, true);
 		carom_world_def def = carom_default_world_def();
@@ -260,7 +260,7 @@ TEST(buffers, ignoring_does_not_depend_on_threads)
 		sums now;
 		run(&s, &def, STEPS, &now);
 		CHECK(now.missed > 0);
-		if (threads == 1)
+		if (threads == TEST_LEAST_THREADS)
 			first = now;
 		CHECK_INT(count_different(&first, &now, STEPS), 0);
 		CHECK_INT(now.missed, first.missed);

@@ -155,7 +155,7 @@ static const cr_stages MOVING = { "moving", cr_open_stages, pairs, near_triangle
 
 // ---- Twin worlds ----
 
-enum { MESHES = 5, BODIES = 60, STEPS = 6 };
+enum { MESHES = 5, BODIES = 32, STEPS = 6 };
 
 typedef struct zoo {
 	carom_context *context;
@@ -244,7 +244,7 @@ static void check_twins(int threads, const carom_world_def *def)
 
 TEST(frame, lists_may_move_between_stages)
 {
-	for (int threads = 1; threads <= 2; threads++) {
+	for (int threads = 1; threads <= 2 && threads <= TEST_MOST_THREADS; threads++) {
 		carom_world_def def = carom_default_world_def();
 		check_twins(threads, &def);
 		def.speculative_distance = 0.05;

@@ -489,21 +489,21 @@ TEST(simulation, bodies_start_apart)
 // Threads of the detection do not show in the motion.
 TEST(simulation, determinism_over_threads)
 {
-	uint64_t hash[3];
+	uint64_t hash[3] = { 0 };
 	for (int i = 0; i < 3; i++) {
+		if (TEST_SEEKS_RACES && i != 1)
+			continue;
 		run r;
 		start_file(&r, "pile27", i == 1 ? 2 : 1, NULL);
-		advance(&r, 100);
+		advance(&r, 99);
+		const uint64_t last = sim_summarise(r.simulation).hash;
+		advance(&r, 1);
 		hash[i] = sim_summarise(r.simulation).hash;
+		CHECK(hash[i] != last);
 		end(&r);
 	}
-	CHECK(hash[0] == hash[1]);
+	CHECK(hash[0] == hash[1] || TEST_SEEKS_RACES);
 	CHECK(hash[0] == hash[2]);
-	run r;
-	start_file(&r, "pile27", 1, NULL);
-	advance(&r, 99);
-	CHECK(sim_summarise(r.simulation).hash != hash[0]);
-	end(&r);
 }
 
 TEST(simulation, substeps_split_the_step)
@@ -695,8 +695,10 @@ static int count_passed(bool continuous, int threads, uint64_t *hash)
 TEST(simulation, no_continuous_body_passes_a_thin_sheet_with_any_threads)
 {
 	uint64_t hash[2], ignored;
-	CHECK_INT(count_passed(true, 1, &hash[0]), 0);
 	CHECK_INT(count_passed(true, 2, &hash[1]), 0);
+	if (TEST_SEEKS_RACES)
+		return;
+	CHECK_INT(count_passed(true, 1, &hash[0]), 0);
 	CHECK(hash[0] == hash[1]);
 	CHECK(count_passed(false, 1, &ignored) > 40);
 }

@@ -49,7 +49,7 @@ static void add_random_body(carom_world *world, const meshes *m, uint64_t *seed)
 {
 	carom_body_def def = carom_default_body_def();
 	def.shape = random_shape(m, seed);
-	def.pose = fixture_random_pose(seed, 1.5);
+	def.pose = fixture_random_pose(seed, 2);
 	def.user_data = test_random(seed);
 	def.sensor = test_random(seed) % 8 == 0;
 	const uint64_t kind = test_random(seed) % 10;
@@ -205,7 +205,7 @@ static void make_snapshots(carom_world *world, carom_snapshot **snapshots, int c
 		REQUIRE(carom_create_snapshot(world, &snapshots[i]) == CAROM_SUCCESS);
 }
 
-/// Go back to steps at random, others for each number of threads, and forward again; now and then another way first, with bodies that
+/// Go back to steps at random, others for each number of threads (27 of them on 1, 2 and 4), and forward again; now and then another way first, with bodies that
 /// get the ids of others.
 static void roll_back(carom_world *world, const meshes *m, carom_snapshot **snapshots, const uint64_t *digests, int threads)
 {
@@ -257,8 +257,8 @@ static uint64_t live(const carom_world_def *def, int threads)
 static void live_on_threads(const carom_world_def *def)
 {
 	const uint64_t one = live(def, 1);
-	CHECK_INT(live(def, 2), one);
-	CHECK_INT(live(def, 4), one);
+	for (int threads = 2; threads <= 4 && threads <= TEST_MOST_THREADS; threads += 2)
+		CHECK_INT(live(def, threads), one);
 }
 
 TEST(snapshot, rolls_back_by_tree) { live_on_threads(NULL); }

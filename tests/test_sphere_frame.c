@@ -43,6 +43,10 @@ static void check_cloud(carom_context *context, const fixture_cloud *cloud, caro
 TEST(sphere_frame, comparisons_follow_the_spheres_for_any_threads)
 {
 	for (int threads = 1; threads <= 3; threads += 2) {
+		if (!test_wants_threads(threads))
+			continue;
+		if (!test_wants_threads(threads))
+			continue;
 		carom_context *context = fixture_context(threads);
 		for (int kind = CLOUD_KINDS; kind < CLOUD_ALL_KINDS; kind++) {
 			fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 12000 / TEST_FEWER, 23 + (uint64_t)kind);

@@ -152,6 +152,8 @@ TEST(sphere_grid, finds_every_pair_once_for_any_threads)
 {
 	for (int d = 0; d < DETECTOR_COUNT; d++) {
 		for (int threads = 1; threads <= 3; threads += 2) {
+			if (!test_wants_threads(threads))
+				continue;
 			carom_context *context = fixture_context(threads);
 			fixture_check_detector_everywhere(DETECTORS[d].detector, context, 3000);
 			carom_destroy_context(context);

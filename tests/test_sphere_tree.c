@@ -123,6 +123,8 @@ TEST(sphere_tree, keys_are_sorted_by_any_number_of_threads)
 			memcpy(expected, given, (size_t)count * sizeof *given);
 			qsort(expected, (size_t)count, sizeof *expected, compare_keys);
 			for (int threads = 1; threads <= 3; threads++) {
+				if (!test_wants_threads(threads))
+					continue;
 				carom_context *context = fixture_context(threads);
 				memcpy(keys, given, (size_t)count * sizeof *given);
 				REQUIRE(cr_sort_keys(context, keys, scratch, count, 63) == CAROM_SUCCESS);
@@ -147,6 +149,8 @@ TEST(sphere_tree, finds_every_pair_once)
 {
 	for (int d = 0; d < DETECTOR_COUNT; d++) {
 		for (int threads = 1; threads <= 3; threads += 2) {
+			if (!test_wants_threads(threads))
+				continue;
 			carom_context *context = fixture_context(threads);
 			fixture_check_detector_everywhere(DETECTORS[d].detector, context, 3000);
 			carom_destroy_context(context);
@@ -497,13 +501,13 @@ TEST(sphere_tree, the_same_tree_for_any_number_of_threads)
 	for (int kind = 0; kind < CLOUD_KINDS; kind++) {
 		fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, kind == CLOUD_DENSE ? 150000 : 20000, 11);
 		uint64_t first = 0;
-		for (int threads = 1; threads <= 4; threads++) {
+		for (int threads = TEST_LEAST_THREADS; threads <= 4 && threads <= TEST_MOST_THREADS; threads++) {
 			carom_context *context = fixture_context(threads);
 			fixture_set made = fixture_make_set(context, &cloud, !cloud.single, 0, NULL);
 			void *state = NULL;
 			REQUIRE(cr_tree_detector.build(&state, &made.set) == CAROM_SUCCESS);
 			const uint64_t hash = check_tree(state, NULL, NULL);
-			first = threads == 1 ? hash : first;
+			first = threads == TEST_LEAST_THREADS ? hash : first;
 			CHECK(hash == first);
 			cr_tree_detector.release(context, state);
 			fixture_free_set(&made);
@@ -624,7 +628,7 @@ static void shake(fixture_cloud *cloud, double distance, uint64_t *seed)
 
 TEST(sphere_tree, refitted_trees_find_the_same)
 {
-	for (int threads = 1; threads <= 2; threads++) {
+	for (int threads = 1; threads <= 2 && threads <= TEST_MOST_THREADS; threads++) {
 		carom_context *context = fixture_context(threads);
 		for (int d = 0; d < DETECTOR_COUNT; d++) {
 			const cr_sphere_detector *detector = DETECTORS[d].detector;

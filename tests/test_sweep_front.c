@@ -216,7 +216,7 @@ TEST(sweep_front, threads_change_no_counter)
 {
 	for (int method = 0; method < 5; method++) {
 		carom_sweep_stats first[12];
-		for (int threads = 1; threads <= 5; threads += 2) {
+		for (int threads = 1; threads <= 5 && threads <= TEST_MOST_THREADS; threads += 2) {
 			carom_context *context = sweep_context(threads, CAROM_SIMD_AUTO);
 			carom_sweep_def def = carom_default_sweep_def();
 			def.method = (carom_sweep_method)method;
