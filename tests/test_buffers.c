@@ -131,10 +131,11 @@ TEST(buffers, backtracking_gives_the_same)
 	moving_scene s;
 	moving_open(&s, fixture_context(2), MOVING_KINDS, true);
 	for (int i = 0; i < VARIANTS; i++) {
+		sums exact, predicted;
+		const carom_world_def exact_def = variant(i);
+		run(&s, &exact_def, STEPS, &exact);
 		for (int predictor = 0; predictor < 2; predictor++) {
 			carom_world_def def = variant(i);
-			sums exact, predicted;
-			run(&s, &def, STEPS, &exact);
 			fixture_lab(&def)->ray_buffers = CAROM_BUFFERS_BACKTRACK;
 			fixture_lab(&def)->ray_predictor = (carom_ray_predictor)predictor;
 			fixture_lab(&def)->buffer_confidence = 1;

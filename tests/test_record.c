@@ -425,7 +425,7 @@ TEST(record, every_prefix_is_refused)
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 4, 3, &hash);
 	int64_t most_steps = 0;
-	for (size_t length = 0; length < t.count; length++) {
+	for (size_t length = 0; length<t.count; length += TEST_FEWER> 1 ? 3 : 1) {
 		fixture_tape prefix = t;
 		prefix.count = length;
 		carom_replay_result result;
