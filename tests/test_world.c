@@ -1114,3 +1114,90 @@ TEST(world, boxes_that_share_a_mesh_collide_as_boxes_of_their_own)
 	}
 	CHECK(hashes[0] == hashes[1]);
 }
+
+// ---- Many at once ----
+
+TEST(world, many_bodies_are_added_and_read_as_one_by_one)
+{
+	carom_context *context = fixture_context(1);
+	carom_mesh *mesh = fixture_box_mesh(context, 1, 1, 1);
+	carom_world *at_once = fixture_world(context, NULL), *singly = fixture_world(context, NULL);
+	enum { COUNT = 20 };
+	carom_body_def defs[COUNT];
+	carom_body_id ids[COUNT], id;
+	carom_pose poses[COUNT], pose;
+	uint64_t seed = 3;
+	for (int i = 0; i < COUNT; i++) {
+		defs[i] = carom_default_body_def();
+		defs[i].shape = i % 3 == 0 ? fixture_of_mesh(mesh) : fixture_sphere(0.5);
+		defs[i].kind = i % 4 == 0 ? CAROM_STATIC : CAROM_DYNAMIC;
+		defs[i].pose = fixture_random_pose(&seed, 3);
+		REQUIRE(carom_world_add_body(singly, &defs[i], &id) == CAROM_SUCCESS);
+	}
+	REQUIRE(carom_world_add_bodies(at_once, COUNT, defs, ids) == CAROM_SUCCESS);
+	REQUIRE(carom_world_get_poses(at_once, COUNT, ids, poses) == CAROM_SUCCESS);
+	for (int i = 0; i < COUNT; i++) {
+		REQUIRE(carom_world_get_pose(singly, ids[i], &pose) == CAROM_SUCCESS);
+		CHECK(memcmp(&pose, &poses[i], sizeof pose) == 0);
+	}
+	fixture_step(at_once);
+	fixture_step(singly);
+	CHECK(carom_world_contacts(at_once).count > 0);
+	CHECK(carom_world_hash(at_once) == carom_world_hash(singly));
+	CHECK_INT(carom_world_add_bodies(at_once, 0, NULL, NULL), CAROM_SUCCESS);
+	CHECK_INT(carom_world_get_poses(at_once, 0, NULL, NULL), CAROM_SUCCESS);
+	carom_destroy_world(at_once);
+	carom_destroy_world(singly);
+	carom_release_mesh(mesh);
+	carom_destroy_context(context);
+}
+
+TEST(world, of_many_bodies_all_are_added_or_none)
+{
+	static fixture_heap heap;
+	carom_context *context = fixture_heap_context(&heap, 1);
+	carom_world *world = fixture_world(context, NULL);
+	enum { COUNT = 40 };
+	carom_body_def defs[COUNT];
+	carom_body_id ids[COUNT];
+	carom_pose poses[COUNT] = { { { 7, 7, 7 }, { 0, 0, 0, 1 } } };
+	carom_part part = { .shape = fixture_sphere(1), .pose = fixture_at(0, 0, 0) };
+	for (int i = 0; i < COUNT; i++) {
+		defs[i] = carom_default_body_def();
+		defs[i].parts = &part; // each takes memory
+		defs[i].part_count = 1;
+	}
+	fixture_expect_wrong(context, carom_world_add_bodies(world, -1, defs, ids), "count is -1");
+	fixture_expect_wrong(context, carom_world_add_bodies(world, 1, NULL, ids), "defs is NULL");
+	fixture_expect_wrong(context, carom_world_add_bodies(world, 1, defs, NULL), "ids is NULL");
+	defs[3].kind = (carom_body_kind)17;
+	fixture_expect_wrong(
+		context, carom_world_add_bodies(world, COUNT, defs, ids), "carom_world_add_bodies: defs[3]: kind is 17");
+	defs[3].kind = CAROM_DYNAMIC;
+	defs[5].pose.orientation.w = 2;
+	fixture_expect_wrong(context, carom_world_add_bodies(world, COUNT, defs, ids), "defs[5]: pose.orientation");
+	defs[5].pose.orientation.w = 1;
+	CHECK_INT(carom_world_body_count(world), 0);
+	int failed = 0;
+	for (long long fail_at = 0;; fail_at++) {
+		atomic_store(&heap.fail_at, atomic_load(&heap.calls) + fail_at);
+		const carom_result result = carom_world_add_bodies(world, COUNT, defs, ids);
+		atomic_store(&heap.fail_at, -1);
+		if (result == CAROM_SUCCESS)
+			break;
+		fixture_expect_error(context, result, CAROM_OUT_OF_MEMORY, "memory");
+		CHECK_INT(carom_world_body_count(world), 0);
+		CHECK(ids[0].index1 == 0);
+		failed++;
+	}
+	CHECK(failed >= COUNT);
+	CHECK_INT(carom_world_body_count(world), COUNT);
+	ids[COUNT - 1].generation++;
+	fixture_expect_error(
+		context, carom_world_get_poses(world, COUNT, ids, poses), CAROM_INVALID_BODY, "carom_world_get_poses: ids[39]");
+	CHECK(poses[0].position.x == 7);
+	fixture_expect_wrong(context, carom_world_get_poses(world, 1, ids, NULL), "poses is NULL");
+	carom_destroy_world(world);
+	carom_destroy_context(context);
+	CHECK_INT(heap.blocks, 0);
+}

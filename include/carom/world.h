@@ -212,6 +212,13 @@ CAROM_API carom_context *carom_world_context(const carom_world *world);
 CAROM_API carom_result carom_world_add_body(
 	carom_world *world, const carom_body_def *def, carom_body_id *id);
 
+/// Add count bodies, in order, as by so many calls of carom_world_add_body; their ids go to
+/// ids[count]. All or none: CAROM_INVALID_ARGUMENT names the definition and its field before one
+/// is added; where memory runs out, those that were added are removed again, and their ids name no
+/// body.
+CAROM_API carom_result carom_world_add_bodies(
+	carom_world *world, int count, const carom_body_def *defs, carom_body_id *ids);
+
 /// Remove a body; its pairs end with the next step (their CAROM_EVENT_END names the removed id).
 CAROM_API carom_result carom_world_remove_body(carom_world *world, carom_body_id id);
 
@@ -257,6 +264,10 @@ CAROM_API carom_result carom_world_set_motions(
 /// definition.
 CAROM_API carom_result carom_world_get_pose(
 	const carom_world *world, carom_body_id id, carom_pose *pose);
+/// The poses of count bodies, as carom_world_get_pose tells them, in the order of ids. On failure,
+/// which names the id, none is written.
+CAROM_API carom_result carom_world_get_poses(
+	const carom_world *world, int count, const carom_body_id *ids, carom_pose *poses);
 /// The caller's number; the library only hands it on: to filters, pairs and events.
 CAROM_API carom_result carom_world_get_user_data(
 	const carom_world *world, carom_body_id id, uint64_t *user_data);

@@ -107,9 +107,8 @@ carom_result cr_check_parts(carom_context *context, const carom_body_def *def, c
 	return CAROM_SUCCESS;
 }
 
-static carom_result check_def(carom_context *context, const carom_body_def *def)
+static carom_result check_def(carom_context *context, const carom_body_def *def, const char *name)
 {
-	static const char *const name = "carom_world_add_body";
 	if (!def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def is NULL", name);
 	if (def->cookie != CR_BODY_COOKIE)
@@ -245,7 +244,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_add_body: id is NULL");
 	*id = (carom_body_id){ 0, 0 };
 	const unsigned refusals = cr_count_refusals(world);
-	carom_result result = check_def(world->context, def);
+	carom_result result = check_def(world->context, def, "carom_world_add_body");
 	carom_pose pose;
 	if (result == CAROM_SUCCESS)
 		result = cr_check_pose(world->context, &def->pose, "carom_world_add_body", "pose", &pose);
@@ -273,6 +272,44 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	cr_query_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
 	return CAROM_SUCCESS;
+}
+
+/// Check the definitions of many bodies; the text names the first at fault.
+static carom_result check_defs(const carom_world *world, const char *name, int count, const carom_body_def *defs)
+{
+	carom_pose pose;
+	for (int i = 0; i < count; i++) {
+		char def_name[64];
+		snprintf(def_name, sizeof def_name, "%s: defs[%d]", name, i);
+		carom_result result = check_def(world->context, &defs[i], def_name);
+		if (result == CAROM_SUCCESS)
+			result = cr_check_pose(world->context, &defs[i].pose, def_name, "pose", &pose);
+		if (result != CAROM_SUCCESS)
+			return result;
+	}
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_add_bodies(carom_world *world, int count, const carom_body_def *defs, carom_body_id *ids)
+{
+	static const char *const name = "carom_world_add_bodies";
+	if (count < 0)
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: count is %d", name, count);
+	if (count > 0 && (!defs || !ids))
+		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "%s: %s is NULL", name, defs ? "ids" : "defs");
+	carom_result result = check_defs(world, name, count, defs);
+	if (result != CAROM_SUCCESS)
+		return result;
+	int added = 0;
+	while (added < count && result == CAROM_SUCCESS) {
+		result = carom_world_add_body(world, &defs[added], &ids[added]);
+		added += result == CAROM_SUCCESS;
+	}
+	while (result != CAROM_SUCCESS && added > 0) {
+		carom_world_remove_body(world, ids[--added]);
+		ids[added] = (carom_body_id){ 0, 0 };
+	}
+	return result;
 }
 
 void cr_end_part(carom_world *world, cr_body *body)
@@ -467,6 +504,23 @@ carom_result carom_world_get_pose(const carom_world *world, carom_body_id id, ca
 	if (!pose)
 		return cr_fail(world->context, CAROM_INVALID_ARGUMENT, "carom_world_get_pose: pose is NULL");
 	*pose = *cr_pose_of(body);
+	return CAROM_SUCCESS;
+}
+
+carom_result carom_world_get_poses(const carom_world *world, int count, const carom_body_id *ids, carom_pose *poses)
+{
+	static const char *const name = "carom_world_get_poses";
+	const carom_result result = check_places(world, name, count, ids, poses, "poses");
+	if (result != CAROM_SUCCESS)
+		return result;
+	for (int i = 0; i < count; i++) {
+		char id_name[64];
+		snprintf(id_name, sizeof id_name, "%s: ids[%d]", name, i);
+		if (!cr_find_body_const(world, ids[i], id_name))
+			return CAROM_INVALID_BODY;
+	}
+	for (int i = 0; i < count; i++)
+		poses[i] = *cr_pose_of(&world->bodies.data[ids[i].index1 - 1]);
 	return CAROM_SUCCESS;
 }
 
