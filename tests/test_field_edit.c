@@ -1,6 +1,7 @@
 /// Height fields with other heights in a rectangle: what is made of them is what a field made whole of all heights has.
 #include "carom/collide.h"
 #include "fixture.h"
+#include "same_mesh.h"
 #include "world/baked.h"
 
 #include <math.h>
@@ -71,63 +72,6 @@ static carom_field_region random_region(const model *m, uint64_t *seed)
 
 // ---- Comparing ----
 
-#define CHECK_SAME(a, b, count) CHECK(memcmp((a), (b), (size_t)(count) * sizeof *(a)) == 0)
-
-static void check_topology(const cr_topology *a, const cr_topology *b, const float *heights, int32_t samples)
-{
-	REQUIRE(a->vertex_count == b->vertex_count && a->triangle_count == b->triangle_count);
-	for (int32_t i = 0; i < a->vertex_count; i++) {
-		if (i >= samples || !isnan(heights[i])) // where a hole's vertices lie matters to nothing
-			CHECK_SAME(&a->vertices[3 * i], &b->vertices[3 * i], 3);
-	}
-	CHECK_SAME(a->triangles, b->triangles, 3 * a->triangle_count);
-	CHECK_SAME(a->weld, b->weld, a->vertex_count);
-	CHECK_SAME(a->used, b->used, a->triangle_count);
-	CHECK_SAME(a->neighbours, b->neighbours, 3 * a->triangle_count);
-	CHECK_SAME(a->normals, b->normals, 3 * a->vertex_count);
-	CHECK_SAME(a->edge_normals, b->edge_normals, 9 * a->triangle_count);
-}
-
-static void check_facets(const cr_facets *a, const cr_facets *b)
-{
-	REQUIRE(a->count == b->count);
-	CHECK_SAME(a->of_triangle, b->of_triangle, a->triangle_count);
-	CHECK_SAME(a->crease, b->crease, a->triangle_count);
-	CHECK_SAME(a->corner, b->corner, a->vertex_count);
-	for (int32_t i = 0; i < a->count; i++) {
-		CHECK(a->data[i].offset == b->data[i].offset && a->data[i].area == b->data[i].area);
-		CHECK(a->data[i].normal.x == b->data[i].normal.x && a->data[i].normal.z == b->data[i].normal.z);
-		CHECK(a->data[i].first == b->data[i].first && a->data[i].count == b->data[i].count);
-		CHECK_SAME(a->triangles + a->data[i].first, b->triangles + a->data[i].first, a->data[i].count);
-	}
-	CHECK(a->convex == b->convex && a->few_count == b->few_count);
-	CHECK_SAME(a->few, b->few, a->few_count);
-}
-
-/// The trees may be others, but each must be one over the same boxes.
-static void check_trees(const cr_collider *a, const cr_collider *b)
-{
-	CHECK_SAME(a->lower, b->lower, 3);
-	CHECK_SAME(a->upper, b->upper, 3);
-	CHECK(a->scale == b->scale && a->diagonal == b->diagonal && a->extent == b->extent);
-	const size_t n = (size_t)a->triangle_count;
-	float *rows = malloc(6 * n * sizeof *rows);
-	REQUIRE(rows);
-	for (size_t i = 0; i < n; i++) {
-		v3d p[3];
-		cr_collider_triangle(a, a->triangle_number[i], p);
-		for (int k = 0; k < 3; k++) {
-			const double x = v3d_get(p[0], k), y = v3d_get(p[1], k), z = v3d_get(p[2], k);
-			rows[(size_t)k * n + i] = (float)fmin(fmin(x, y), z);
-			rows[(size_t)(k + 3) * n + i] = (float)fmax(fmax(x, y), z);
-		}
-	}
-	const cr_build_boxes boxes = { { rows, rows + n, rows + 2 * n }, { rows + 3 * n, rows + 4 * n, rows + 5 * n }, (int32_t)n };
-	CHECK(cr_tree2_check(&a->binary, &boxes));
-	CHECK(cr_tree8_check(&a->tree, &a->binary));
-	free(rows);
-}
-
 static void check_samples(const cr_collider *a, const cr_collider *b)
 {
 	const int32_t vertices = a->topology->vertex_count;
@@ -172,9 +116,9 @@ static bool check_whole(carom_context *context, const model *m)
 {
 	carom_mesh *whole = make_whole(context, m);
 	const carom_mesh *mesh = m->mesh;
-	check_topology(&mesh->topology, &whole->topology, m->heights, m->columns * m->rows);
-	check_facets(&mesh->facets, &whole->facets);
-	check_trees(&mesh->collider, &whole->collider);
+	same_topology(&mesh->topology, &whole->topology, m->heights, m->columns * m->rows);
+	same_facets(&mesh->facets, &whole->facets);
+	same_trees(&mesh->collider, &whole->collider);
 	check_samples(&mesh->collider, &whole->collider);
 	const bool alike = check_grid(&mesh->collider.grid, &whole->collider.grid);
 	CHECK(fabs(mesh->report.area - whole->report.area) <= 1e-12 * whole->report.area);
@@ -236,7 +180,7 @@ static bool refit_facets(
 	carom_mesh *copy = NULL;
 	cr_change change = { 0 };
 	cr_facets local, whole;
-	REQUIRE(cr_copy_mesh(context, field, &copy) == CAROM_SUCCESS);
+	REQUIRE(cr_copy_mesh(context, field, false, &copy) == CAROM_SUCCESS);
 	REQUIRE(cr_topology_refit(context, &copy->topology, vertices, places, count, &change) == CAROM_SUCCESS);
 	REQUIRE(cr_facets_build(context, &copy->topology, true, &whole));
 	const cr_collider *c = &field->collider;
@@ -244,7 +188,7 @@ static bool refit_facets(
 		cr_facets_refit(context, &copy->topology, &change, &field->facets, c->lower, c->upper, true, &local);
 	CHECK(result == CAROM_SUCCESS || result == CAROM_INVALID_MESH);
 	if (result == CAROM_SUCCESS)
-		check_facets(&local, &whole);
+		same_facets(&local, &whole);
 	cr_facets_free(context, &local);
 	cr_facets_free(context, &whole);
 	cr_change_free(context, &change);

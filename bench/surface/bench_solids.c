@@ -79,7 +79,8 @@ static void move(carom_context *context, carom_world *world, kind how, ring *r, 
 		}
 		place(r, i, 0.05 * step);
 		const carom_strided end = { .data = r->places, .type = CAROM_FLOAT64 };
-		check(context, carom_world_set_vertices(world, ids[i], NULL, &end));
+		// In the first step the rings are put where they are: they do not come from one place.
+		check(context, carom_world_set_vertices(world, ids[i], step == -2 ? &end : NULL, &end));
 	}
 }
 

@@ -318,8 +318,9 @@ CAROM_API carom_result carom_world_get_aabb(
 // A solid (CAROM_DEFORMABLE) has contacts, pairs and events too, with bodies of any shape and with
 // other solids, as a rigid mesh of its vertices at the end of the step has them. Contacts name its
 // vertices and triangles by their numbers, and are matched from step to step by them. A mesh for
-// the contacts is made in each step in which its vertices were set and its box meets another
-// body's: O(n log n). Without contacts in its definition there is none. It does not meet itself.
+// the contacts is refitted in each step in which its vertices were set and its box meets another
+// body's, on all threads where there are several such solids: O(n), and O(n log n) for what is
+// flat in it. Without contacts in its definition there is none. It does not meet itself.
 
 /// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is
 /// not NULL, at its beginning; without begin they start from where they are: where the last step

@@ -117,6 +117,9 @@ typedef struct cr_collider {
 	int32_t sample_count;
 	cr_tree8 sample_tree;
 	cr_sample8 *samples; // [sample_tree.block_count]
+	// exits in samples are not up to date: a ray tells each that is needed (the mesh of a body that
+	// deforms, of whose samples few cast rays before it moves on)
+	bool exits_by_need;
 	cr_grid grid;
 } cr_collider;
 
@@ -140,8 +143,9 @@ void cr_collider_free(carom_context *context, cr_collider *collider);
 /// Bring a collider up to date whose topology was refitted: boxes of the trees, samples, exits and
 /// grid, near the change alone, at the cost of reading the triangles. Its arrays are written, and
 /// those of the grid may be made again: its touched cells always, all of it where the surface
-/// leaves its box. simple: the surface winds once around all that it encloses. resolution as in
-/// carom_mesh_def. On failure the collider is only good to be freed.
+/// leaves its box. change NULL: all vertices have moved. simple: the surface winds once around all
+/// that it encloses. resolution as in carom_mesh_def. On failure the collider is only good to be
+/// freed.
 carom_result cr_collider_refit(
 	carom_context *context, cr_collider *collider, const cr_change *change, bool simple, int32_t resolution);
 

@@ -244,7 +244,12 @@ static bool part_simple(cr_pipeline *p)
 
 static carom_result need_mesh(cr_pipeline *p, cr_body *body)
 {
-	return body->shape.collider ? CAROM_SUCCESS : p->make_mesh(p->make_mesh_user, body);
+	if (body->shape.collider)
+		return CAROM_SUCCESS;
+	if (!body->deforming)
+		return p->make_mesh(p->make_mesh_user, body);
+	body->deforming->needs_form = true;
+	return CAROM_SUCCESS;
 }
 
 /// Let bodies that meet a mesh have theirs: boxes, and solids whose vertices have moved. Most boxes
@@ -265,7 +270,7 @@ static carom_result make_meshes(cr_pipeline *p)
 		if (result == CAROM_SUCCESS && p->bodies[pair.b].deforming)
 			result = need_mesh(p, &p->bodies[pair.b]);
 	}
-	return result;
+	return p->has_solids && result == CAROM_SUCCESS ? p->make_forms(p->make_mesh_user) : result;
 }
 
 carom_result cr_stage_pairs(cr_pipeline *p)

@@ -108,6 +108,20 @@ static int32_t drop_far(
 	return kept;
 }
 
+/// End rays at the exits of their samples, where the source does not store these.
+static void limit_rays(const cr_pipeline *p, const cr_collider *source, const cr_sample_rays *r, int32_t count)
+{
+	if (!source->exits_by_need || !p->settings.lab.exit_distance_test)
+		return;
+	for (int32_t i = 0; i < count; i++) {
+		const cr_sample8 *block = &source->samples[r->sample[i] / CR_WIDTH];
+		const int lane = r->sample[i] % CR_WIDTH;
+		const float origin[3] = { block->point[0][lane], block->point[1][lane], block->point[2][lane] };
+		const float inward[3] = { block->inward[0][lane], block->inward[1][lane], block->inward[2][lane] };
+		r->t_max[i] = p->bvh->exit(source, origin, inward);
+	}
+}
+
 /// Full rays from all samples of a side in reach of the target.
 static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *w, int side)
 {
@@ -125,6 +139,7 @@ static void collect_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work *
 	int32_t count = p->kernels->collect(
 		source, target, to_target, to_source, w->extension, p->settings.lab.exit_distance_test, &casts.rays, 0, &tested);
 	count = drop_far(p, w, target, &casts.rays, count);
+	limit_rays(p, source, &casts.rays, count);
 	w->rays[side] = cr_close_casts(worker, &casts, count);
 	worker->vertices_tested += tested;
 	worker->vertices_culled += tested - count;
@@ -190,6 +205,7 @@ static void continue_side(const cr_pipeline *p, cr_worker *worker, cr_pair_work 
 	const int32_t count = p->kernels->follow(source, cr_target_of(p, w, side)->shape.collider, to_target, &then,
 		cr_watched(p, m, side), watched, (float)p->settings.world.speculative_distance, p->settings.lab.exit_distance_test,
 		&walks.rays, walks.place, walks.entry, 0);
+	limit_rays(p, source, &walks.rays, count);
 	w->rays[side] = (cr_span){ tail->next, count };
 	tail->next += (uint32_t)count;
 	worker->vertices_watched += watched;

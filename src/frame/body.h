@@ -71,7 +71,9 @@ typedef struct cr_deforming {
 	cr_deforming_view *view; // its form for queries
 	// A solid's form for contacts (world/solids.c): a mesh of its own about the middle of its box.
 	cr_shape form;
-	uint32_t form_revision; // of the surface when the mesh was made; 0: there is none
+	uint32_t form_revision; // of the surface that the mesh is up to date with; 0: with none
+	bool form_refits;       // the mesh may follow other places (cr_refit_moved_mesh)
+	bool needs_form;        // in this step: it has none that is up to date, and meets a body
 	// of a solid during a step, which sees the form in their place: what the body is between steps
 	cr_shape shape;
 	carom_pose pose;

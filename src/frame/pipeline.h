@@ -164,10 +164,12 @@ struct cr_pipeline {
 	cr_contact_verdict_fn *keep_contact; // NULL: all contacts stay
 	void *keep_contact_user;
 	cr_mesh_maker_fn *make_mesh; // asked by the stepping thread, in the order of pairs
-	void *make_mesh_user;
-	cr_kept memories[2]; // the memory of pairs: one in use, the other for when that is tidied
-	int keeping;         // the one in use
-	size_t live_kept;    // bytes of its entries after it was tidied last
+	// With solids: makes the meshes of all that need a form, on all threads.
+	carom_result (*make_forms)(void *user);
+	void *make_mesh_user; // of both
+	cr_kept memories[2];  // the memory of pairs: one in use, the other for when that is tidied
+	int keeping;          // the one in use
+	size_t live_kept;     // bytes of its entries after it was tidied last
 };
 
 /// Make and free the state between steps.

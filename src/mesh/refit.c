@@ -265,3 +265,83 @@ carom_result cr_topology_refit(
 	const carom_result result = mend_normals(context, t, c);
 	return result == CAROM_OUT_OF_MEMORY ? cr_fail_memory(context, "the normals of a mesh") : result;
 }
+
+// ---- All vertices ----
+
+/// The normals of the faces, and their sums by vertex as welded. false: a face has no area.
+static bool sum_all(const cr_topology *t, v3d *faces, v3d *sums)
+{
+	memset(sums, 0, (size_t)t->vertex_count * sizeof *sums);
+	bool all = true;
+	for (int32_t i = 0; i < t->triangle_count; i++) {
+		double angles[3];
+		cr_triangle_angles(t, i, &faces[i], angles);
+		all = all && (faces[i].x != 0 || faces[i].y != 0 || faces[i].z != 0);
+		for (int k = 0; k < 3; k++) {
+			v3d *sum = &sums[t->weld[corners_of(t, i)[k]]];
+			*sum = v3d_mad(*sum, angles[k], faces[i]);
+		}
+	}
+	return all;
+}
+
+/// Store the normals of the vertices that have one. false: one of them has none any more.
+static bool store_all(cr_topology *t, const v3d *sums)
+{
+	bool all = true;
+	for (int64_t i = 0; i < t->vertex_count; i++) {
+		float *normal = &t->normals[3 * i];
+		if (normal[0] == 0 && normal[1] == 0 && normal[2] == 0)
+			continue; // no triangle has it
+		if (t->weld[i] == i)
+			cr_store_normal(sums[i], normal);
+		else
+			memcpy(normal, &t->normals[3 * (int64_t)t->weld[i]], 3 * sizeof *normal);
+		all = all && (normal[0] != 0 || normal[1] != 0 || normal[2] != 0);
+	}
+	return all;
+}
+
+/// Store the normals of the edges between two triangles; list the other ones as keys. Returns their
+/// number.
+static int64_t mend_inner_edges(cr_topology *t, const v3d *faces, cr_key *others)
+{
+	int64_t count = 0;
+	for (int64_t side = 0; side < 3 * (int64_t)t->triangle_count; side++) {
+		const int32_t triangle = (int32_t)(side / 3), across = t->neighbours[side];
+		if (across < 0)
+			others[count++] = (cr_key){ key_of(t, side), 0 };
+		if (across < triangle)
+			continue; // it was mended from there
+		cr_store_normal(v3d_add(faces[triangle], faces[across]), &t->edge_normals[3 * side]);
+		memcpy(&t->edge_normals[3 * side_at(t, across, key_of(t, side))], &t->edge_normals[3 * side], 3 * sizeof(float));
+	}
+	return count;
+}
+
+/// All normals of a topology whose vertices have moved. room: of a key for each edge without a
+/// triangle across, twice.
+static carom_result mend_all(carom_context *context, cr_topology *t, v3d *faces, v3d *sums, cr_key *room)
+{
+	if (!sum_all(t, faces, sums) || !store_all(t, sums))
+		return CAROM_INVALID_MESH;
+	const int64_t others = mend_inner_edges(t, faces, room);
+	return others == 0 || mend_other_edges(context, t, room, others) ? CAROM_SUCCESS : CAROM_OUT_OF_MEMORY;
+}
+
+carom_result cr_topology_refit_all(carom_context *context, cr_topology *t, const float *places)
+{
+	size_t borders = 0;
+	for (int64_t side = 0; side < 3 * (int64_t)t->triangle_count; side++)
+		borders += t->neighbours[side] < 0;
+	const size_t face_bytes = (size_t)t->triangle_count * sizeof(v3d), sum_bytes = (size_t)t->vertex_count * sizeof(v3d);
+	const size_t bytes = face_bytes + sum_bytes + 2 * borders * sizeof(cr_key);
+	uint8_t *memory = cr_alloc(context, bytes);
+	if (!memory)
+		return bytes == 0 ? CAROM_SUCCESS : cr_fail_memory(context, "the normals of a mesh");
+	memcpy(t->vertices, places, 3 * (size_t)t->vertex_count * sizeof *places);
+	v3d *faces = (v3d *)memory, *sums = (v3d *)(memory + face_bytes);
+	const carom_result result = mend_all(context, t, faces, sums, (cr_key *)(memory + face_bytes + sum_bytes));
+	cr_free(context, memory, bytes);
+	return result == CAROM_OUT_OF_MEMORY ? cr_fail_memory(context, "the normals of a mesh") : result;
+}

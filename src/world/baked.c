@@ -465,9 +465,14 @@ static carom_result load(carom_context *context, uint8_t *bytes, size_t size, bo
 	return result == CAROM_SUCCESS ? make_mesh(context, &parts, bytes, size, owned, mesh) : result;
 }
 
-carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy)
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy)
 {
 	cr_mesh_parts parts = parts_of(mesh), copied = { 0 };
+	if (bare) {
+		parts.collider.grid = (cr_grid){ 0 };
+		parts.hull = (cr_hull_data){ 0 };
+		parts.exact = NULL;
+	}
 	const size_t size = count_bytes(&parts);
 	uint8_t *bytes = cr_alloc(context, size);
 	if (!bytes)

@@ -19,8 +19,9 @@ typedef struct cr_mesh_parts {
 	cr_field field;
 } cr_mesh_parts;
 
-/// A copy of a mesh in one block, whose arrays may be written until it is handed out.
-carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy);
+/// A copy of a mesh in one block, whose arrays may be written until it is handed out. bare: without
+/// its grid, its hull, and its vertices as they were given.
+carom_result cr_copy_mesh(carom_context *context, const carom_mesh *mesh, bool bare, carom_mesh **copy);
 
 /// Check all counts, indices, links and numbers of parts whose arrays are as long as their counts
 /// say: nothing that a mesh does may leave an array, or go on for ever. Returns the field that is

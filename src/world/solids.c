@@ -6,6 +6,7 @@
 /// their numbers, so contacts are matched by them. What pairs remember of it is dropped when
 /// vertices were set (CR_SHAPE_MOVED).
 #include "world/solids.h"
+#include "base/parallel.h"
 #include "world/world.h"
 
 static bool is_solid(const cr_body *body) { return body->alive && body->deforming && cr_has_contacts(body); }
@@ -14,22 +15,26 @@ void cr_drop_form(carom_world *world, cr_deforming *d)
 {
 	if (d->form.mesh)
 		cr_drop_body_shape(world, &d->form);
-	d->form.mesh = NULL;
-	d->form.collider = NULL;
+	d->form = (cr_shape){ 0 };
 	d->form_revision = 0;
+	d->form_refits = false;
 }
+
+/// Does a form have a mesh that its vertices may move with?
+static bool can_refit(const cr_deforming *d) { return d->form.mesh && d->form_refits; }
 
 static void show(carom_world *world, cr_body *body)
 {
 	cr_deforming *d = body->deforming;
 	const cr_surface *s = &d->surface;
-	if (d->form_revision != s->revision)
+	const bool is_up_to_date = d->form_revision == s->revision;
+	if (!is_up_to_date && !can_refit(d))
 		cr_drop_form(world, d);
 	d->shape = body->shape;
 	d->pose = body->pose;
 	const v3d middle = cr_surface_middle(s);
-	body->shape.mesh = d->form.mesh;
-	body->shape.collider = d->form.collider;
+	body->shape.mesh = is_up_to_date ? d->form.mesh : NULL;
+	body->shape.collider = is_up_to_date ? d->form.collider : NULL;
 	body->shape.lab_state = d->form.lab_state;
 	for (int k = 0; k < 3; k++) {
 		const double half = 0.5 * (s->upper[k] - s->lower[k]);
@@ -73,7 +78,28 @@ void cr_hide_solids(carom_world *world)
 	}
 }
 
-/// A mesh of the present places, in the place of the old one, which was dropped.
+/// Bring the mesh of a form up to date. *done: it could be refitted; otherwise it has none.
+static carom_result refit_mesh(carom_world *world, cr_deforming *d, const float *vertices, bool *done)
+{
+	const carom_mesh *mesh = d->shape.mesh;
+	carom_result result = CAROM_SUCCESS;
+	*done = false;
+	if (!can_refit(d)) {
+		cr_drop_form(world, d);
+		if (cr_laboratory_of(&world->pipeline) || !cr_can_refit_moved(mesh))
+			return CAROM_SUCCESS;
+		result = cr_copy_moved_mesh(&world->memory, mesh, &d->form.mesh);
+		d->form_refits = result == CAROM_SUCCESS;
+	}
+	if (result == CAROM_SUCCESS)
+		result = cr_refit_moved_mesh(d->form.mesh, mesh, vertices);
+	*done = result == CAROM_SUCCESS;
+	if (!*done)
+		cr_drop_form(world, d);
+	return result == CAROM_INVALID_MESH ? CAROM_SUCCESS : result;
+}
+
+/// The mesh of the present places: that of the last ones refitted, or made.
 static carom_result make_mesh(carom_world *world, cr_deforming *d)
 {
 	const cr_surface *s = &d->surface;
@@ -82,13 +108,18 @@ static carom_result make_mesh(carom_world *world, cr_deforming *d)
 	if (!vertices)
 		return cr_fail_memory(world->context, "a solid");
 	cr_surface_round(s, vertices);
-	d->form = (cr_shape){ .def = d->shape.def, .family = CR_FAMILY_MESH };
-	const carom_result result = cr_create_moved_mesh(&world->memory, d->shape.mesh, vertices, &d->form.mesh);
+	bool done;
+	carom_result result = refit_mesh(world, d, vertices, &done);
+	if (result == CAROM_SUCCESS && !done)
+		result = cr_create_moved_mesh(&world->memory, d->shape.mesh, vertices, &d->form.mesh);
+	d->form.def = d->shape.def;
+	d->form.family = CR_FAMILY_MESH;
 	cr_free(&world->memory, vertices, bytes);
 	return result;
 }
 
-carom_result cr_make_form(carom_world *world, cr_body *body)
+/// Give a body its form. On failure it has none.
+static carom_result make_form(carom_world *world, cr_body *body)
 {
 	cr_deforming *d = body->deforming;
 	carom_result result = make_mesh(world, d);
@@ -108,4 +139,55 @@ carom_result cr_make_form(carom_world *world, cr_body *body)
 	body->shape.collider = d->form.collider;
 	body->shape.lab_state = d->form.lab_state;
 	return CAROM_SUCCESS;
+}
+
+/// Solids that need a form.
+typedef struct form_list {
+	carom_world *world;
+	cr_body **bodies; // [count]
+	int64_t count;
+	atomic_int worst; // a carom_result of those made; CAROM_SUCCESS: all are well
+} form_list;
+
+static void form_task(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	form_list *list = task;
+	for (int64_t i = begin; i < end; i++) {
+		const carom_result result = make_form(list->world, list->bodies[i]);
+		if (result != CAROM_SUCCESS)
+			atomic_store_explicit(&list->worst, (int)result, memory_order_relaxed);
+	}
+}
+
+/// List the solids that need a form, and what they need is noted no longer.
+static void list_forms(carom_world *world, form_list *list)
+{
+	list->count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		cr_body *body = &world->bodies.data[i];
+		if (!is_solid(body) || !body->deforming->needs_form)
+			continue;
+		body->deforming->needs_form = false;
+		list->bodies[list->count++] = body;
+	}
+}
+
+carom_result cr_make_forms(void *user)
+{
+	carom_world *world = user;
+	form_list list = { .world = world, .worst = CAROM_SUCCESS };
+	const size_t bytes = (size_t)world->impacts.deforming_count * sizeof *list.bodies;
+	list.bodies = cr_alloc(&world->memory, bytes);
+	if (!list.bodies)
+		return cr_fail_memory(world->context, "the solids of a step");
+	list_forms(world, &list);
+	// A laboratory is not for several threads, and its texts are of the one that calls.
+	if (cr_laboratory_of(&world->pipeline))
+		form_task(0, list.count, 0, &list);
+	else
+		cr_parallel_for(world->context, form_task, list.count, 1, &list);
+	cr_free(&world->memory, list.bodies, bytes);
+	const carom_result worst = (carom_result)atomic_load(&list.worst);
+	return worst == CAROM_OUT_OF_MEMORY ? cr_fail_memory(world->context, "a solid") : worst;
 }

@@ -10,9 +10,10 @@
 bool cr_show_solids(carom_world *world);
 /// Put the shapes back.
 void cr_hide_solids(carom_world *world);
-/// Make the mesh of a form that is shown (a cr_mesh_maker_fn calls it): O(n log n). On failure it
-/// has none.
-carom_result cr_make_form(carom_world *world, cr_body *body);
+/// Give all solids that are shown and need a form theirs, on all threads: the mesh of the last one
+/// refitted, O(n) and O(n log n) for facets, or a new one. user: the carom_world. On failure those
+/// without one have none.
+carom_result cr_make_forms(void *user);
 /// Free the mesh of a form.
 void cr_drop_form(carom_world *world, cr_deforming *deforming);
 

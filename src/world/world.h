@@ -121,5 +121,16 @@ carom_result cr_create_mesh(carom_context *context, const carom_mesh_def *def, c
 /// A mesh of the triangles, sides and materials of another one with other vertices [3*vertices],
 /// welded as that one's are, and without a grid: as a body that deforms has it. (mesh.c)
 carom_result cr_create_moved_mesh(carom_context *context, const carom_mesh *before, const float *vertices, carom_mesh **mesh);
+/// May copies of a mesh be refitted by cr_refit_moved_mesh? Not where a vertex has no normal or
+/// where triangles are left out. (moved_mesh.c)
+bool cr_can_refit_moved(const carom_mesh *mesh);
+/// A copy of such a mesh for cr_refit_moved_mesh: as cr_create_moved_mesh makes it, and with the
+/// trees of the mesh. It is good for nothing before.
+carom_result cr_copy_moved_mesh(carom_context *context, const carom_mesh *mesh, carom_mesh **copy);
+/// Put the vertices [3*vertices] of such a copy elsewhere. What is made of them depends on the mesh
+/// and on the places alone, not on places before. Its report stays. CAROM_INVALID_MESH, without a
+/// text, where cr_create_moved_mesh would make other edges or samples, or a tree much better than
+/// that of the mesh. On failure the copy is only good to be released.
+carom_result cr_refit_moved_mesh(carom_mesh *copy, const carom_mesh *mesh, const float *vertices);
 
 #endif
