@@ -58,4 +58,3 @@ void same_trees(const cr_collider *a, const cr_collider *b)
 	CHECK(cr_tree8_check(&a->tree, &a->binary));
 	free(rows);
 }
-

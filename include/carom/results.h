@@ -167,6 +167,56 @@ CAROM_API carom_impact_view carom_world_impacts(const carom_world *world);
 /// Valid as the view is.
 CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *world);
 
+// ---- Deforming bodies and shapes ----
+
+/// Whether and when things that move meet.
+typedef enum carom_toi_status {
+	CAROM_TOI_APART,     ///< they stay farther apart than half the tolerance
+	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
+	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
+	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
+} carom_toi_status;
+
+/// A feature of a deforming body that meets a rigid body of another shape than a mesh on its way
+/// through the step: a sphere, a box, a capsule, any convex shape, a plane. Its vertices move on
+/// straight lines, the rigid body as carom_motion says (its arcs are true), and they meet when they
+/// come within sweep.min_separation of each other, up to sweep.tolerance. Each vertex that meets
+/// the shape is listed; of each triangle that meets it with an edge or its face first, that
+/// feature. So no triangle that meets it is left out.
+typedef struct carom_shape_impact {
+	carom_body_id body_a; ///< the deforming one
+	carom_body_id body_b; ///< the rigid one
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t shape_b; ///< number of the part of B (carom_body_def.parts); 0 of a body without parts
+	carom_toi_status status; ///< IMPACT, TOUCHING or UNDECIDED
+	/// The feature: one vertex, both ends of an edge, lower first, or the corners of a triangle.
+	/// Numbers are those of the body's mesh; -1: none.
+	int32_t vertices[3];
+	int32_t triangle;  ///< that has these corners; -1: the feature is no triangle
+	double time;       ///< in the step, 0 to 1; never later than the true impact
+	double weight[3];  ///< of these vertices in the feature's nearest point at time; sum 1
+	carom_vec3 point;  ///< of the shape, nearest to it then; world
+	carom_vec3 normal; ///< unit, world, from B to A
+	/// Of the two then, metres. Negative: they overlap at time 0, and moving the feature by
+	/// -distance along the normal parts them.
+	double distance;
+} carom_shape_impact;
+
+/// As the other views.
+typedef struct carom_shape_impact_view {
+	const carom_shape_impact *data;
+	int64_t count;
+} carom_shape_impact_view;
+
+/// These impacts of the last step, for bodies whose definition has shape_impacts, sorted by body_a,
+/// body_b, shape_b; then vertices, edges and triangles, each by their numbers; each feature once.
+/// Sensors have none. Source of the method: conservative advancement (Mirtich 1996).
+CAROM_API carom_shape_impact_view carom_world_shape_impacts(const carom_world *world);
+/// The earliest of them (equal times: the first in order), NULL if there is none. Looks at each.
+/// Valid as the view is.
+CAROM_API const carom_shape_impact *carom_world_earliest_shape_impact(const carom_world *world);
+
 // ---- Continuous collision of rigid bodies ----
 //
 // Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
@@ -178,14 +228,6 @@ CAROM_API const carom_impact *carom_world_earliest_impact(const carom_world *wor
 // carom_time_of_impact (carom/collide.h) states the promise. Of bodies that touch at the beginning,
 // impacts are found between features that were apart, and where they push on into each other.
 // docs/continuous.md says how a solver uses it.
-
-/// Whether and when two moving shapes meet.
-typedef enum carom_toi_status {
-	CAROM_TOI_APART,     ///< the shapes stay farther apart than half the tolerance
-	CAROM_TOI_IMPACT,    ///< clear before time, within the tolerance at it
-	CAROM_TOI_TOUCHING,  ///< within the tolerance, or overlapping, at time 0
-	CAROM_TOI_UNDECIDED, ///< out of steps: clear before time, unknown beyond; treat it as an impact
-} carom_toi_status;
 
 /// Two bodies that meet on their ways through the step. Of bodies with parts each two parts that
 /// meet are an impact of their own.
@@ -281,6 +323,8 @@ typedef struct carom_stats {
 	int64_t impacts;         ///< of deforming bodies
 	int32_t body_impacts;    ///< of continuous bodies (carom_world_body_impacts)
 	int64_t toi_tests;       ///< pairs whose ways were looked at for these
+	int64_t shape_impacts;   ///< of deforming bodies with shapes (carom_world_shape_impacts)
+	int64_t shape_toi_tests; ///< features whose ways were looked at for these
 	// Milliseconds of wall time.
 	double ms_total;
 	double ms_trees;  ///< poses, boxes

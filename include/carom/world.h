@@ -66,6 +66,9 @@ typedef struct carom_body_def {
 	/// Report when the body meets others on its way through each step (carom_world_body_impacts).
 	/// Set it for fast and thin bodies. Dynamic and kinematic bodies only.
 	bool continuous;
+	/// Of a deforming body: report when it meets shapes other than meshes on its way through each
+	/// step (carom_world_shape_impacts). Other bodies do not read it.
+	bool shape_impacts;
 	/// Has the body contacts, pairs and events? Without them it takes part in impacts, those of
 	/// continuous bodies too, and in queries. Cloth has none in any case.
 	bool contacts;
@@ -312,8 +315,8 @@ CAROM_API carom_result carom_world_get_aabb(
 // every impact on the way (carom_world_impacts): within the body, with other deforming bodies, and
 // with rigid bodies of mesh shape, whatever moves these. The vertices of a rigid body move on
 // straight lines too, from its pose at the last step to the present one: one that turns by an angle
-// cuts the arc by up to an eighth of angle^2 times the radius. Only meshes take part in impacts, no
-// other shapes and no sensors.
+// cuts the arc by up to an eighth of angle^2 times the radius. Impacts with shapes other than
+// meshes are a list of their own (carom_world_shape_impacts). Sensors have none.
 //
 // A solid (CAROM_DEFORMABLE) has contacts, pairs and events too, with bodies of any shape and with
 // other solids, as a rigid mesh of its vertices at the end of the step has them. Contacts name its

@@ -103,13 +103,14 @@ typedef struct cr_body {
 	bool alive;
 	bool sensor;
 	bool self_collision;
-	bool continuous;  // impacts on its way are found
-	bool contacts;    // it has some, if it is no cloth
-	bool has_begin;   // begin holds: the caller said where the coming step begins
-	uint8_t kind;     // carom_body_kind
-	bool moved;       // pose or vertices changed since the last step: box to be updated
-	bool refiltered;  // category, mask or group changed since the last step
-	uint8_t reshaped; // a cr_reshaping: since the last step
+	bool continuous;    // impacts on its way are found
+	bool contacts;      // it has some, if it is no cloth
+	bool shape_impacts; // it is looked for them, if it deforms
+	bool has_begin;     // begin holds: the caller said where the coming step begins
+	uint8_t kind;       // carom_body_kind
+	bool moved;         // pose or vertices changed since the last step: box to be updated
+	bool refiltered;    // category, mask or group changed since the last step
+	uint8_t reshaped;   // a cr_reshaping: since the last step
 	uint32_t generation;
 	cr_shape shape;
 	cr_deforming *deforming; // NULL: rigid

@@ -12,6 +12,10 @@
 /// tolerance is left; it ends when g is within the tolerance, or when time 1 is reached. Roundings
 /// of g and of poses are a part in 1e12 of the sizes; g is made smaller by more.
 ///
+/// A triangle whose corners move on straight lines stands for A likewise: each of its points is a
+/// mean of the corners with weights that stay, so along n it approaches no faster than the fastest
+/// corner, at a speed that stays.
+///
 /// A plane has no reach, so it takes a bound of its own. Let its frame be at o with the normal u,
 /// and x be a point of the body. The height u . (x - o) changes by u' . (x - o) + u . (x' - o').
 /// Here |u'| = angle_p |axis_p x u| = tilt at all times, for u turns about the axis; |x - o| is at
@@ -144,6 +148,56 @@ void cr_find_impact(const cr_convex *a, const cr_motion *motion_a, const cr_conv
 	double tolerance, cr_impact *impact)
 {
 	cr_find_impact_between(a, motion_a, b, motion_b, tolerance, 0, 1, impact);
+}
+
+// ---- Triangles ----
+
+void cr_triangle_at(const cr_moving_triangle *triangle, double t, v3d corners[3])
+{
+	for (int k = 0; k < 3; k++)
+		corners[k] = v3d_mad(triangle->begin[k], t, triangle->travel[k]);
+}
+
+/// The separation of a triangle and a convex body at a time, with the triangle as a convex body
+/// about its first corner. Returns a bound for the loss by roundings.
+static double separate_triangle(const cr_moving_triangle *a, const cr_convex *b, const cr_motion *mb, double t, cr_separation *s)
+{
+	cr_convex triangle = { .core = CR_CORE_TRIANGLE };
+	cr_triangle_at(a, t, triangle.corner);
+	const v3d place = triangle.corner[0];
+	double reach = 0, way = 0;
+	for (int k = 0; k < 3; k++) {
+		triangle.corner[k] = v3d_sub(triangle.corner[k], place);
+		reach = fmax(reach, v3d_length(triangle.corner[k]));
+		way = fmax(way, v3d_length(a->travel[k]));
+	}
+	const carom_pose pose = cr_motion_at(mb, t);
+	const cr_relative at = { m3d_from_quat(pose.orientation), v3d_sub(pose.position, place) };
+	cr_convex_separation(&triangle, b, &at, s);
+	return cr_motion_rounding(reach, cr_convex_reach(b) + mb->lever, v3d_length(at.position) + way);
+}
+
+/// How fast any two points of a triangle and a body may approach each other along n.
+static double triangle_approach(const cr_moving_triangle *a, const cr_convex *b, const cr_motion *mb, v3d n)
+{
+	double fastest = -INFINITY;
+	for (int k = 0; k < 3; k++)
+		fastest = fmax(fastest, -v3d_dot(n, a->travel[k]));
+	const double turning = mb->angle * (cr_convex_reach(b) + mb->lever) * v3d_length(v3d_cross(n, mb->axis));
+	return fastest + v3d_dot(n, mb->travel) + turning;
+}
+
+void cr_find_triangle_impact(
+	const cr_moving_triangle *a, const cr_convex *b, const cr_motion *mb, double tolerance, cr_impact *impact)
+{
+	*impact = (cr_impact){ .state = CR_IMPACT_UNDECIDED };
+	for (bool on = true; on && impact->steps < MOST_STEPS;) {
+		cr_separation *s = &impact->separation;
+		impact->separation_time = impact->time;
+		const double lost = separate_triangle(a, b, mb, impact->time, s);
+		impact->steps++;
+		on = advance(impact, s->gap - lost, triangle_approach(a, b, mb, s->normal), tolerance, 1);
+	}
 }
 
 // ---- Planes ----

@@ -68,6 +68,20 @@ void cr_find_impact_between(const cr_convex *a, const cr_motion *motion_a, const
 void cr_motion_separation(
 	const cr_convex *a, const cr_motion *ma, const cr_convex *b, const cr_motion *mb, double t, cr_separation *separation);
 
+// ---- Triangles whose corners move on straight lines, in the place of A ----
+
+typedef struct cr_moving_triangle {
+	v3d begin[3];  // corners at time 0
+	v3d travel[3]; // from there to time 1
+} cr_moving_triangle;
+
+/// Where the corners are at a time.
+void cr_triangle_at(const cr_moving_triangle *triangle, double t, v3d corners[3]);
+/// Finds an impact of a triangle with a convex body, as cr_find_impact does. separation has its
+/// origin at the first corner at separation_time. Places should be near the triangle's.
+void cr_find_triangle_impact(
+	const cr_moving_triangle *a, const cr_convex *b, const cr_motion *motion_b, double tolerance, cr_impact *impact);
+
 // ---- Planes: the half space z <= 0 of a frame that moves, which stands in for B ----
 
 /// Bounds for a body over a plane, from the time on at which the plane's normal is up (world,

@@ -13,6 +13,7 @@ carom_body_def carom_default_body_def(void)
 		.mask = UINT64_MAX,
 		.self_collision = true,
 		.contacts = true,
+		.shape_impacts = true,
 	};
 }
 
@@ -221,6 +222,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.self_collision = def->self_collision,
 		.continuous = def->continuous,
 		.contacts = def->contacts,
+		.shape_impacts = def->shape_impacts,
 		.kind = (uint8_t)def->kind,
 		// after a restore the number and generation may have been another body's
 		.refiltered = true,
@@ -264,6 +266,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->body_count++;
 	world->shape_count += count;
 	world->impacts.deforming_count += parts->deforming != NULL;
+	world->shape_impacts.body_count += parts->deforming && parts->shape_impacts;
 	world->continuous.body_count += parts->continuous;
 	world->impacts.stale = true;
 	*id = cr_id_of(world->bodies.data, first);
@@ -331,6 +334,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 		return CAROM_INVALID_BODY;
 	const int32_t count = cr_part_count(body);
 	world->impacts.deforming_count -= body->deforming != NULL;
+	world->shape_impacts.body_count -= body->deforming && body->shape_impacts;
 	world->continuous.body_count -= body->continuous;
 	world->impacts.stale = true;
 	for (int32_t i = 0; i < count; i++)
@@ -380,6 +384,7 @@ carom_body_def cr_def_of_body(const cr_body *body)
 	def.self_collision = body->self_collision;
 	def.continuous = body->continuous;
 	def.contacts = body->contacts;
+	def.shape_impacts = body->shape_impacts;
 	def.user_data = body->user_data;
 	return def;
 }

@@ -24,19 +24,18 @@
 
 // ---- Motions ----
 
-static bool moves(const cr_body *part) { return part->moved && !cr_are_equal_poses(cr_begin_of(part), &part->pose); }
+bool cr_part_moves(const cr_body *part) { return part->moved && !cr_are_equal_poses(cr_begin_of(part), &part->pose); }
 
 /// Where a body begins the step, by where its first part does.
 static carom_pose body_begin(const cr_body *first)
 {
-	if (!moves(first))
+	if (!cr_part_moves(first))
 		return *cr_pose_of(first);
 	const carom_pose *begin = cr_begin_of(first);
 	return first->compound ? cr_pose_from_part(begin, &first->compound->part[0].pose) : *begin;
 }
 
-/// The motion of a part, with places relative to an origin.
-static cr_motion motion_of(const cr_body *bodies, int32_t part, v3d origin)
+cr_motion cr_motion_of_body(const cr_body *bodies, int32_t part, v3d origin)
 {
 	const cr_body *first = &bodies[cr_first_part(bodies, part)];
 	carom_pose begin = body_begin(first), end = *cr_pose_of(first);
@@ -67,7 +66,7 @@ static void sweep_box(const cr_body *bodies, int32_t index, swept_box *box)
 {
 	const cr_body *part = &bodies[index], *first = &bodies[cr_first_part(bodies, index)];
 	const v3d end = cr_pose_of(first)->position;
-	const cr_motion motion = motion_of(bodies, index, end);
+	const cr_motion motion = cr_motion_of_body(bodies, index, end);
 	const double reach = reach_of(part, &motion), turn = motion.angle * reach;
 	const double slack = 1e-9 * (reach + v3d_length(motion.travel));
 	for (int k = 0; k < 3; k++) {
@@ -88,7 +87,7 @@ static bool bound_motion(const carom_world *world, int32_t index, swept_box *box
 	}
 	if (!(part->lower[0] <= part->upper[0]))
 		return false;
-	if (part->shape.def.type != CAROM_PLANE && moves(part))
+	if (part->shape.def.type != CAROM_PLANE && cr_part_moves(part))
 		sweep_box(world->bodies.data, index, box);
 	for (int k = 0; k < 3; k++) {
 		const double size = fabs(box->lower[k]) + fabs(box->upper[k]);
@@ -97,6 +96,17 @@ static bool bound_motion(const carom_world *world, int32_t index, swept_box *box
 		box->upper[k] += margin;
 	}
 	return true;
+}
+
+bool cr_bound_motion(const carom_world *world, int32_t part, double lower[3], double upper[3])
+{
+	swept_box box;
+	const bool some = bound_motion(world, part, &box);
+	for (int k = 0; some && k < 3; k++) {
+		lower[k] = box.lower[k];
+		upper[k] = box.upper[k];
+	}
+	return some;
 }
 
 static bool are_apart(const swept_box *a, const swept_box *b)
@@ -130,7 +140,7 @@ static void add_stand_in(carom_world *world, int32_t index, const swept_box *box
 	cr_continuous *c = &world->continuous;
 	cr_body *b = &c->boxes.data[c->boxes.count++];
 	*b = world->bodies.data[index];
-	c->parts.data[c->parts.count++] = (cr_swept_part){ index, moves(b) };
+	c->parts.data[c->parts.count++] = (cr_swept_part){ index, cr_part_moves(b) };
 	b->part = 0; // the array has gaps: keep_pair tells the parts of one body
 	b->moved = b->refiltered = true;
 	b->contacts = true; // a body without contacts has impacts
@@ -250,7 +260,7 @@ static void sweep_pair(carom_world *world, cr_mover_scratch *scratch, int64_t pa
 	cr_mover movers[2];
 	for (int i = 0; i < 2; i++) {
 		movers[i] = cr_mover_of(&bodies[part[i]].shape.def, &convex[i]);
-		movers[i].motion = motion_of(bodies, part[i], origin);
+		movers[i].motion = cr_motion_of_body(bodies, part[i], origin);
 		movers[i].sinking = sinking_of(&bodies[part[i]]);
 		movers[i].two_sided = movers[i].collider && !movers[i].collider->closed && !cr_has_front(&bodies[part[i]]);
 	}

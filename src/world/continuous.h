@@ -26,6 +26,14 @@ typedef struct cr_continuous {
 	cr_body_impacts found;         // of the last good step
 } cr_continuous;
 
+/// The motion of a part through the step, with places relative to an origin.
+cr_motion cr_motion_of_body(const cr_body *bodies, int32_t part, v3d origin);
+/// The box around the motion of a part, grown by the world's toi_tolerance. Returns false for one
+/// without extent. That of a plane that moves is as far as the plane was.
+bool cr_bound_motion(const carom_world *world, int32_t part, double lower[3], double upper[3]);
+/// Does a part move in the step?
+bool cr_part_moves(const cr_body *part);
+
 /// Finds the impacts of continuous bodies, into next. On failure found stays.
 carom_result cr_find_body_impacts(carom_world *world);
 /// Makes next the impacts of the last good step. Cannot fail.

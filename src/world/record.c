@@ -223,6 +223,7 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_parts(r, def);
 	put_u8(r, def->continuous);
 	put_u8(r, def->contacts);
+	put_u8(r, def->shape_impacts);
 }
 
 // ---- The present state ----

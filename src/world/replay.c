@@ -440,6 +440,7 @@ static bool get_body(replay *r, carom_body_def *def)
 	if (r->version >= 6)
 		def->continuous = get_bool(r);
 	def->contacts = r->version >= 7 ? get_bool(r) : def->kind != CAROM_DEFORMABLE;
+	def->shape_impacts = r->version >= 8 && get_bool(r);
 	return !r->short_payload;
 }
 

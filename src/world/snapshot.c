@@ -389,6 +389,17 @@ static void restore_body_impacts(carom_world *world, const carom_snapshot *s)
 	COPY_ARRAY(&continuous->found, &s->body_impacts);
 }
 
+static void restore_shape_impacts(carom_world *world, const carom_snapshot *s)
+{
+	cr_shape_impacts *impacts = &world->shape_impacts;
+	impacts->body_count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		impacts->body_count += body->deforming && body->shape_impacts;
+	}
+	COPY_ARRAY(&impacts->found, &s->shape_impacts);
+}
+
 // ---- Calls ----
 
 carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot)
@@ -419,6 +430,7 @@ static void empty(carom_snapshot *s)
 	cr_results_free(s->context, &s->results);
 	cr_array_free(s->context, &s->impacts);
 	cr_array_free(s->context, &s->body_impacts);
+	cr_array_free(s->context, &s->shape_impacts);
 	cr_array_free(s->context, &s->pairs);
 	cr_array_free(s->context, &s->memories);
 	cr_array_free(s->context, &s->lists);
@@ -460,7 +472,8 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->results.pairs.capacity * (int64_t)sizeof *s->results.pairs.data +
 		s->results.events.capacity * (int64_t)sizeof *s->results.events.data +
 		s->impacts.capacity * (int64_t)sizeof *s->impacts.data +
-		s->body_impacts.capacity * (int64_t)sizeof *s->body_impacts.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
+		s->body_impacts.capacity * (int64_t)sizeof *s->body_impacts.data +
+		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
 		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
 	return (size_t)bytes;
 }
@@ -487,6 +500,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!cr_array_reserve(s->context, &s->places, count_places(world)) || !reserve_results(s->context, &s->results, results) ||
 		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->body_impacts, &world->continuous.found) ||
+		!RESERVE_LIKE(s->context, &s->shape_impacts, &world->shape_impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
 		!cr_array_reserve(s->context, &s->lists, count_list_bytes(&world->pipeline)))
 		return cr_fail_memory(world->context, what);
@@ -495,6 +509,7 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	COPY_ARRAY(&s->impacts, &world->impacts.found);
 	s->earliest = world->impacts.earliest;
 	COPY_ARRAY(&s->body_impacts, &world->continuous.found);
+	COPY_ARRAY(&s->shape_impacts, &world->shape_impacts.found);
 	s->sweep_stats = world->impacts.stats;
 	s->stats = world->stats;
 	if (world->pipeline.lab)
@@ -516,7 +531,8 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		cr_array_reserve(memory, &world->free_ranges, ranges) &&
 		reserve_results(memory, &world->results[world->current], &s->results) &&
 		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) &&
-		RESERVE_LIKE(memory, &world->continuous.found, &s->body_impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
+		RESERVE_LIKE(memory, &world->continuous.found, &s->body_impacts) &&
+		RESERVE_LIKE(memory, &world->shape_impacts.found, &s->shape_impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
 		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
 }
 
@@ -553,6 +569,7 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	restore_bodies(world, s);
 	restore_impacts(world, s, scene_kept);
 	restore_body_impacts(world, s);
+	restore_shape_impacts(world, s);
 	adopt_memories(&world->pipeline, s, tails);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;

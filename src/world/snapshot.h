@@ -24,6 +24,7 @@ struct carom_snapshot {
 	CR_ARRAY(carom_impact) impacts;
 	int64_t earliest;
 	cr_body_impacts body_impacts;
+	cr_shape_impact_list shape_impacts;
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
 	_Alignas(16) unsigned char lab[CR_LAB_BYTES]; // the beginning of the laboratory's state

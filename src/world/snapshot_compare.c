@@ -48,13 +48,13 @@ static int read_pose(const carom_pose *pose, uint64_t *w)
 // ---- Bodies ----
 
 static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "continuous",
-	"contacts", "category", "mask", "group", "shape.type", "shape.radius", "shape.half_length", "shape.half_extents",
-	"shape.half_extents", "shape.half_extents", "shape.rounding", "part", "part_count", "shape.mesh: vertices",
-	"shape.mesh: triangles", "pose.position", "pose.position", "pose.position", "pose.orientation", "pose.orientation",
-	"pose.orientation", "pose.orientation", "last pose.position", "last pose.position", "last pose.position",
-	"last pose.orientation", "last pose.orientation", "last pose.orientation", "last pose.orientation", "begin",
-	"begin.position", "begin.position", "begin.position", "begin.orientation", "begin.orientation", "begin.orientation",
-	"begin.orientation" };
+	"contacts", "shape_impacts", "category", "mask", "group", "shape.type", "shape.radius", "shape.half_length",
+	"shape.half_extents", "shape.half_extents", "shape.half_extents", "shape.rounding", "part", "part_count",
+	"shape.mesh: vertices", "shape.mesh: triangles", "pose.position", "pose.position", "pose.position", "pose.orientation",
+	"pose.orientation", "pose.orientation", "pose.orientation", "last pose.position", "last pose.position",
+	"last pose.position", "last pose.orientation", "last pose.orientation", "last pose.orientation", "last pose.orientation",
+	"begin", "begin.position", "begin.position", "begin.position", "begin.orientation", "begin.orientation",
+	"begin.orientation", "begin.orientation" };
 
 static int64_t count_bodies(const carom_snapshot *s) { return s->bodies.count; }
 
@@ -75,6 +75,7 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = b->self_collision;
 	w[n++] = b->continuous;
 	w[n++] = b->contacts;
+	w[n++] = b->shape_impacts;
 	w[n++] = b->category;
 	w[n++] = b->mask;
 	w[n++] = (uint64_t)(int64_t)b->group;
@@ -261,6 +262,34 @@ static void read_body_impact(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = (uint64_t)(int64_t)m->triangle_b;
 }
 
+static const char *const shape_impact_fields[] = { "body_a", "body_b", "shape_b", "status", "vertices", "vertices", "vertices",
+	"triangle", "time", "distance", "weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal" };
+
+static int64_t count_shape_impacts(const carom_snapshot *s) { return s->shape_impacts.count; }
+
+static carom_body_id body_of_shape_impact(const carom_snapshot *s, int64_t i) { return s->shape_impacts.data[i].body_a; }
+
+static void read_shape_impact(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_shape_impact *m = &s->shape_impacts.data[i];
+	int n = 0;
+	w[n++] = word_of_id(m->body_a);
+	w[n++] = word_of_id(m->body_b);
+	w[n++] = (uint64_t)m->shape_b;
+	w[n++] = (uint64_t)m->status;
+	for (int k = 0; k < 3; k++)
+		w[n++] = (uint64_t)(int64_t)m->vertices[k];
+	w[n++] = (uint64_t)(int64_t)m->triangle;
+	w[n++] = word_of(m->time);
+	w[n++] = word_of(m->distance);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(m->weight[k]);
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(v3d_get(m->point, k));
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(v3d_get(m->normal, k));
+}
+
 // ---- All lists ----
 
 static const list_kind lists[] = {
@@ -273,6 +302,7 @@ static const list_kind lists[] = {
 	{ "events", count_events, read_event, body_of_event, FIELDS(event_fields) },
 	{ "impacts", count_impacts, read_impact, body_of_impact, FIELDS(impact_fields) },
 	{ "body impacts", count_body_impacts, read_body_impact, body_of_body_impact, FIELDS(body_impact_fields) },
+	{ "shape impacts", count_shape_impacts, read_shape_impact, body_of_shape_impact, FIELDS(shape_impact_fields) },
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };

@@ -47,6 +47,8 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->impacts = world->impacts.found.count;
 	stats->body_impacts = (int32_t)world->continuous.found.count;
 	stats->toi_tests = world->continuous.tests;
+	stats->shape_impacts = world->shape_impacts.found.count;
+	stats->shape_toi_tests = world->shape_impacts.tests;
 	stats->colliding_pairs = count_colliding(now);
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
@@ -103,6 +105,8 @@ carom_result carom_world_step(carom_world *world)
 	if (result == CAROM_SUCCESS)
 		result = cr_find_body_impacts(world);
 	if (result == CAROM_SUCCESS)
+		result = cr_find_shape_impacts(world);
+	if (result == CAROM_SUCCESS)
 		result = cr_find_impacts(world);
 	stats.ms_sweep = cr_time_ms() - sweep_start;
 	if (result != CAROM_SUCCESS) {
@@ -115,6 +119,7 @@ carom_result carom_world_step(carom_world *world)
 		finish_body(&world->bodies.data[i]);
 	world->current = 1 - world->current;
 	cr_take_body_impacts(&world->continuous);
+	cr_take_shape_impacts(&world->shape_impacts);
 	finish_stats(world, now, &stats);
 	stats.ms_total = cr_time_ms() - start;
 	world->stats = stats;

@@ -69,6 +69,7 @@ void carom_destroy_world(carom_world *world)
 	cr_release_box_meshes(world->box_meshes);
 	cr_impacts_free(&world->memory, &world->impacts);
 	cr_continuous_free(world);
+	cr_shape_impacts_free(&world->memory, &world->shape_impacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
@@ -138,10 +139,26 @@ const carom_impact *carom_world_earliest_impact(const carom_world *world)
 	return world->impacts.earliest < 0 ? NULL : &world->impacts.found.data[world->impacts.earliest];
 }
 
+carom_shape_impact_view carom_world_shape_impacts(const carom_world *world)
+{
+	return (carom_shape_impact_view){ world->shape_impacts.found.data, world->shape_impacts.found.count };
+}
+
+const carom_shape_impact *carom_world_earliest_shape_impact(const carom_world *world)
+{
+	const carom_shape_impact_view view = carom_world_shape_impacts(world);
+	const carom_shape_impact *earliest = NULL;
+	for (int64_t i = 0; i < view.count; i++) {
+		if (!earliest || view.data[i].time < earliest->time)
+			earliest = &view.data[i];
+	}
+	return earliest;
+}
+
 uint64_t carom_world_hash(const carom_world *world)
 {
 	const uint64_t hash = cr_hash_impacts(&world->impacts, cr_results_hash(&world->results[world->current]));
-	return cr_hash_body_impacts(&world->continuous, hash);
+	return cr_hash_shape_impacts(&world->shape_impacts, cr_hash_body_impacts(&world->continuous, hash));
 }
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }

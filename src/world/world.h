@@ -12,6 +12,7 @@
 #include "world/deforming.h"
 #include "world/impacts.h"
 #include "world/record.h"
+#include "world/shape_impacts.h"
 #include "world/solids.h"
 #include "world/world_query.h"
 
@@ -41,6 +42,7 @@ struct carom_world {
 	int current; // which results are the last step's
 	cr_impacts impacts;
 	cr_continuous continuous;
+	cr_shape_impacts shape_impacts;
 	carom_stats stats;
 	cr_query_index *query_index; // of user queries
 	cr_recorder *recorder;       // NULL: not recording
