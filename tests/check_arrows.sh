@@ -38,7 +38,7 @@ for folder in base math geom tree mesh bvh surface frame contact; do
 done
 check_includes src/world "${seen[@]}" sweep/ world/ carom/
 # The laboratory sees what it stands beside; nothing sees it but by its table, frame/laboratory.h.
-check_includes src/lab "${seen[@]}" world/ lab/ carom/
+check_includes src/lab "${seen[@]}" sweep/ world/ lab/ carom/
 # Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 check_includes src/spheres base/ math/ geom/ tree/ mesh/ bvh/ spheres/ carom/
 check_includes src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/

@@ -37,7 +37,14 @@ case $library in
 *) fail "no library was installed" ;;
 esac
 grep -q ' T carom_world_step$' <<<"$names" || fail "$library does not define carom_world_step"
-! grep -q ' [A-Za-z] carom_.*lab' <<<"$names" || fail "$library holds the laboratory"
+
+# Nothing of src/lab: no name that its objects define is in the library, be it hidden.
+of_lab=$(find "$build/src" -path '*carom_lab*' -name '*.o*' -exec "$nm" -g --defined-only {} + | sed -nE 's/^[0-9a-f]+ [A-Za-z] //p' | sort -u)
+all=$("$nm" "$library" | sed -nE 's/^[0-9a-f ]+ [A-Za-z] //p' | sort -u)
+grep -q '^cr_sweep_methods$' <<<"$of_lab" || fail "the objects of the laboratory are not where they were looked for"
+grep -q '^cr_get_sweep_kernels$' <<<"$all" || fail "$library does not tell its internal names"
+both=$(comm -12 <(echo "$of_lab") <(echo "$all"))
+[[ -z $both ]] || fail "$library holds the laboratory:" $both
 [[ -z $(find "$work/usr" -name lab.h) ]] || fail "lab.h was installed"
 others=$(sed -nE 's/^[0-9a-f]+ [A-Za-z] //p' <<<"$names" | grep -v '^carom_' || true)
 if [[ -n $others && $hidden == ON ]]; then

@@ -197,7 +197,9 @@ void sweep_move(sweep_world *world, double drift, double shake, uint64_t *random
 carom_sweep *sweep_load(carom_context *context, const carom_sweep_def *def, const sweep_world *world)
 {
 	carom_sweep *sweep = NULL;
-	REQUIRE(carom_create_sweep(context, def, &sweep) == CAROM_SUCCESS);
+	carom_sweep_def with_lab = def ? *def : carom_default_sweep_def();
+	with_lab.lab = carom_lab_sweep();
+	REQUIRE(carom_create_sweep(context, &with_lab, &sweep) == CAROM_SUCCESS);
 	for (int i = 0; i < world->count; i++) {
 		const sweep_mesh *mesh = &world->meshes[i];
 		carom_sweep_mesh_def m = carom_default_sweep_mesh_def();

@@ -2,6 +2,7 @@
 #ifndef CAROM_SWEEP_FIXTURE_H
 #define CAROM_SWEEP_FIXTURE_H
 
+#include "carom/lab.h"
 #include "carom/sweep.h"
 
 enum { SWEEP_MOST_MESHES = 8 };

@@ -187,6 +187,7 @@ TEST(impacts, equal_trying_every_pair)
 	int64_t total = 0, with_rigid = 0;
 	for (int round = 0; round < 40 / TEST_FEWER && test_failures() == 0; round++) {
 		carom_world_def def = carom_default_world_def();
+		def.sweep.lab = carom_lab_sweep();
 		def.sweep.method = (carom_sweep_method)(round % 5);
 		def.sweep.min_separation = round % 3 == 0 ? 0.05 : 0;
 		impact_scene s;

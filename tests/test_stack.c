@@ -439,6 +439,7 @@ static void use_sweeps(void *context)
 {
 	for (int variant = 0; variant < 8; variant++) {
 		carom_sweep_def def = carom_default_sweep_def();
+		def.lab = carom_lab_sweep();
 		def.method = (carom_sweep_method)(variant % 5);
 		def.volume = (carom_sweep_volume)(variant % 2);
 		def.build = (carom_sweep_build)(variant / 2 % 2);

@@ -437,6 +437,43 @@ TEST(sweep, who_hits_whom)
 }
 
 /// A deep tree whose boxes all overlap: more pairs wait than a traversal holds, and it goes on in depth-first order.
+/// What exists to be compared with needs the laboratory. Without it nothing else is done in its place: it is refused, by name.
+TEST(sweep, without_the_laboratory_its_methods_are_refused)
+{
+	static const struct {
+		carom_sweep_method method;
+		carom_sweep_test test;
+		const char *text;
+	} wants[3] = { { CAROM_SWEEP_PHC, CAROM_SWEEP_CERTIFIED, "carom_sweep_def.method is CAROM_SWEEP_PHC" },
+		{ CAROM_SWEEP_SORT, CAROM_SWEEP_CERTIFIED, "carom_sweep_def.method is CAROM_SWEEP_SORT" },
+		{ CAROM_SWEEP_AUTO, CAROM_SWEEP_CUBIC, "carom_sweep_def.test is CAROM_SWEEP_CUBIC" } };
+	carom_context *context = fixture_context(1);
+	for (int i = 0; i < 3; i++) {
+		const double places[4][3] = { { 0, 0, 0 }, { -1, -1, 0 }, { 2, -1, 0 }, { -1, 2, 0 } };
+		carom_sweep_def def = carom_default_sweep_def();
+		carom_world_def world_def = carom_default_world_def();
+		carom_sweep *sweep = NULL;
+		carom_sweep_hit hit;
+		bool found;
+		carom_world *world = NULL;
+		def.method = wants[i].method;
+		def.test = wants[i].test;
+		world_def.sweep = def;
+		fixture_expect_wrong(context, carom_create_sweep(context, &def, &sweep), wants[i].text);
+		CHECK(strstr(carom_error_text(context), "carom_sweep_def.lab (carom/lab.h)") && !sweep);
+		fixture_expect_wrong(context, carom_create_world(context, &world_def, &world), wants[i].text);
+		fixture_expect_wrong(context,
+			carom_sweep_test_pair(context, &def, CAROM_SWEEP_VERTEX_FACE, places, places, &found, &hit), wants[i].text);
+		def.lab = carom_lab_sweep();
+		CHECK_INT(carom_create_sweep(context, &def, &sweep), CAROM_SUCCESS);
+		carom_destroy_sweep(sweep);
+		fixture_lab(&world_def); // that of a world serves its impacts
+		CHECK_INT(carom_create_world(context, &world_def, &world), CAROM_SUCCESS);
+		carom_destroy_world(world);
+	}
+	carom_destroy_context(context);
+}
+
 TEST(sweep, deep_trees_are_walked_within_bounds)
 {
 	enum { COUNT = 300 };
@@ -1131,6 +1168,7 @@ TEST(sweep, a_mesh_parked_far_away_costs_nothing)
 		for (int volume = 0; volume < 2; volume++) {
 			carom_sweep_def def = carom_default_sweep_def();
 			def.method = (carom_sweep_method)method;
+			def.lab = carom_lab_sweep();
 			def.volume = (carom_sweep_volume)volume;
 			const far_counts near = crumple_beside(context, &def, 100), far = crumple_beside(context, &def, 1e11);
 			CHECK_INT(far.hits, near.hits);

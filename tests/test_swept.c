@@ -2,6 +2,7 @@
 #include "test.h"
 #include "swept_fixture.h"
 #include "geom/swept_kernels.h"
+#include "lab/sweep_methods.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -501,7 +502,7 @@ TEST(swept, the_plain_cubic_misses_what_stays_in_a_plane)
 		swept_make_query((cr_swept_kind)(i % 2), i < 1000 ? SWEPT_PLANE : SWEPT_FREE, SWEPT_AS_IS, &random, &q);
 		const bool found = cr_swept_test(q.kind, q.begin, q.end, &options, &impact, NULL) != CR_SWEPT_CLEAR;
 		const double time = impact.time;
-		options.method = CR_SWEPT_CUBIC;
+		options.solve = cr_swept_solve_cubic;
 		const bool plain = cr_swept_test(q.kind, q.begin, q.end, &options, &impact, NULL) != CR_SWEPT_CLEAR;
 		if (i < 1000) {
 			certified += found;

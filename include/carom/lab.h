@@ -131,6 +131,10 @@ carom_lab carom_default_lab(void);
 carom_result carom_lab_cast_rays(const carom_mesh *mesh, carom_ray_method method,
 	const carom_ray_batch *rays, const carom_hit_batch *hits);
 
+/// For carom_sweep_def.lab: what CAROM_SWEEP_PHC, CAROM_SWEEP_SORT and CAROM_SWEEP_CUBIC need.
+/// Thread-safe; it lives as long as the program.
+const struct cr_sweep_lab *carom_lab_sweep(void);
+
 /// Counts and times of one worker group in the last step (carom_lab.worker_groups).
 typedef struct carom_group_stats {
 	int32_t pairs;     ///< of meshes

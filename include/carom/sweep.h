@@ -21,10 +21,11 @@ typedef enum carom_sweep_method {
 	CAROM_SWEEP_AUTO,  ///< the front, or from the root while the front exceeds its budget
 	CAROM_SWEEP_FRONT, ///< the front of the last step is followed (MCCD, Algorithm 1)
 	CAROM_SWEEP_BVH,   ///< the tree is walked from its root in every step
-	/// Breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison.
+	/// Breadth first in one thread until there is work for all (MCCD, section 3.3): for comparison,
+	/// in the laboratory only (carom_sweep_def.lab).
 	CAROM_SWEEP_PHC,
 	/// Sweep and prune: boxes of triangles sorted along an axis (Belgrod et al. 2023): for
-	/// comparison.
+	/// comparison, in the laboratory only.
 	CAROM_SWEEP_SORT,
 } carom_sweep_method;
 
@@ -45,7 +46,8 @@ typedef enum carom_sweep_test {
 	CAROM_SWEEP_CERTIFIED, ///< misses nothing; false impacts within the tolerance
 	/// Inclusion-based bisection alone (Wang et al. 2021): certified, slower.
 	CAROM_SWEEP_INCLUSION,
-	/// Roots of the cubic in floating point, as MCCD: misses impacts; for comparison.
+	/// Roots of the cubic in floating point, as MCCD: misses impacts; for comparison, in the
+	/// laboratory only.
 	CAROM_SWEEP_CUBIC,
 } carom_sweep_test;
 
@@ -73,10 +75,14 @@ typedef struct carom_sweep_def {
 	/// Bytes that the front may take; beyond it the tree is walked from the root, and the front is
 	/// kept again once it would take three quarters of them. 0: no bound.
 	size_t front_budget;
+	/// NULL, or the laboratory (carom_lab_sweep, carom/lab.h), which CAROM_SWEEP_PHC,
+	/// CAROM_SWEEP_SORT and CAROM_SWEEP_CUBIC need: without it they are refused. In a world,
+	/// carom_world_def.lab brings it along.
+	const struct cr_sweep_lab *lab;
 } carom_sweep_def;
 
 /// AUTO, 18-DOP, median, certified, tolerance 1e-6, no separation, orphan sets, pruning, 0.3, 0.45,
-/// 256 MiB. Thread-safe.
+/// 256 MiB, no laboratory. Thread-safe.
 CAROM_API carom_sweep_def carom_default_sweep_def(void);
 
 /// A mesh of the scene. Start from carom_default_sweep_mesh_def. Open, closed, manifold or not;

@@ -22,6 +22,7 @@ struct cr_laboratory {
 	carom_result (*attach)(cr_pipeline *pipeline, cr_shape *shape, const char *function);
 	void (*hold)(cr_pipeline *pipeline, const cr_shape *shape);
 	void (*drop)(cr_pipeline *pipeline, const cr_shape *shape);
+	const struct cr_sweep_lab *sweep; // for carom_sweep_def.lab
 };
 
 static inline const struct cr_laboratory *cr_laboratory_of(const cr_pipeline *p)

@@ -141,7 +141,7 @@ static void order_query(cr_swept_kind kind, ordered_query *q)
 	}
 }
 
-/// Rungs 2 and 3, or the plain cubic. begin and end of q are set.
+/// Rungs 2 and 3, or options->solve. begin and end of q are set.
 static cr_swept_status test_ordered(
 	cr_swept_kind kind, ordered_query *q, const cr_swept_options *options, cr_swept_impact *impact, cr_swept_stats *stats)
 {
@@ -150,8 +150,8 @@ static cr_swept_status test_ordered(
 	order_query(kind, q);
 	cr_swept_init_motion(&motion, kind, q->begin, q->end);
 	*impact = (cr_swept_impact){ 0 };
-	const cr_swept_status status = options->method == CR_SWEPT_CUBIC ? cr_swept_solve_cubic(&motion, options, impact)
-																	 : climb(&motion, options, impact, &direction, stats);
+	const cr_swept_status status =
+		options->solve ? options->solve(&motion, options, impact) : climb(&motion, options, impact, &direction, stats);
 	if (status == CR_SWEPT_CLEAR) {
 		stats->clear++;
 		return status;
@@ -200,7 +200,7 @@ static cr_swept_status test_query(const cr_swept_queries *queries, int64_t query
 static int32_t filter_piece(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
 	int32_t left[PIECE], cr_swept_stats *stats)
 {
-	if (options->method != CR_SWEPT_CUBIC)
+	if (!options->solve)
 		return cr_get_swept_kernels(options->simd)->filter(queries, begin, count, options->min_separation, left, stats);
 	for (int32_t i = 0; i < count; i++)
 		left[i] = i;

@@ -52,8 +52,6 @@ typedef enum cr_swept_status {
 typedef enum cr_swept_method {
 	CR_SWEPT_CERTIFIED, // the ladder
 	CR_SWEPT_INCLUSION, // filters, then inclusion-based bisection alone; certified as well, slower
-	// no filter, roots of the cubic in plain floating point: misses impacts, for comparison only
-	CR_SWEPT_CUBIC,
 } cr_swept_method;
 
 /// A box of parameters of rung 3: ranges of t, s, r. All bounds are multiples of 2^-50, so halving
@@ -72,17 +70,26 @@ typedef struct cr_swept_boxes {
 	cr_swept_box box[CR_SWEPT_MAX_BOXES];
 } cr_swept_boxes;
 
-typedef struct cr_swept_options {
+typedef struct cr_swept_motion cr_swept_motion;
+typedef struct cr_swept_options cr_swept_options;
+typedef struct cr_swept_impact cr_swept_impact;
+
+/// A test that takes the place of filters and ladder: fills time and time_high of the impact.
+typedef cr_swept_status cr_swept_solve_fn(
+	const cr_swept_motion *motion, const cr_swept_options *options, cr_swept_impact *impact);
+
+struct cr_swept_options {
 	// >= 0: features that come this near (beyond min_separation) may be reported
 	double tolerance;
 	double min_separation;  // >= 0: impact is when features come this near
 	double t_max;           // in [0, 1]: later impacts are not looked for
 	int32_t max_iterations; // >= 1: of the inclusion-based bisection, each query
 	cr_swept_method method;
-	carom_simd simd; // a set that this machine has; any gives the same bits
-	// that rung 3 works in, of one thread at a time; not needed by CR_SWEPT_CUBIC
-	cr_swept_boxes *boxes;
-} cr_swept_options;
+	carom_simd simd;       // a set that this machine has; any gives the same bits
+	cr_swept_boxes *boxes; // that rung 3 works in, of one thread at a time
+	// NULL: filters and ladder. Else it alone answers, and what it promises: for comparison
+	cr_swept_solve_fn *solve;
+};
 
 /// Tolerance 1e-6, no separation, the whole step, 4096 iterations, certified, scalar filters.
 cr_swept_options cr_swept_default_options(cr_swept_boxes *boxes);
@@ -97,7 +104,7 @@ typedef struct cr_swept_queries {
 	const int32_t (*vertices)[4];
 } cr_swept_queries;
 
-typedef struct cr_swept_impact {
+struct cr_swept_impact {
 	int64_t query;    // number of the query; 0 from cr_swept_test
 	double time;      // proved clear before it, so never later than the true impact; in [0, t_max]
 	double time_high; // the features come within tolerance no later than this; 1 when UNDECIDED
@@ -108,8 +115,8 @@ typedef struct cr_swept_impact {
 	// along z where the features touch and give no direction
 	double normal[3];
 	uint8_t status; // cr_swept_status, not CLEAR
-	uint8_t rung;   // 1..3 of the ladder that decided (0: method CUBIC)
-} cr_swept_impact;
+	uint8_t rung;   // 1..3 of the ladder that decided (0: options.solve)
+};
 
 /// Counters, added to by each call; a caller sums those of its threads.
 typedef struct cr_swept_stats {

@@ -1,5 +1,5 @@
 /// The coplanarity cubic: its coefficients with an error bound, certified intervals without a root,
-/// plain roots.
+/// and roots in plain floating point, where it is worth to look.
 ///
 /// Bound of the coefficients: with p = a b c, a the sum of the absolute components of A at both
 /// ends, and so on, each Bernstein coefficient is off by at most gamma_10 p before the division by
@@ -159,22 +159,4 @@ double cr_swept_no_root_until(const cr_swept_cubic *cubic, double from)
 		until = ends[i + 1];
 	}
 	return 2;
-}
-
-cr_swept_status cr_swept_solve_cubic(const cr_swept_motion *motion, const cr_swept_options *options, cr_swept_impact *impact)
-{
-	cr_swept_cubic cubic;
-	cr_swept_init_cubic(&cubic, motion);
-	double root = cubic.bernstein[0] == 0 ? 0 : cr_swept_cubic_root(&cubic, 0);
-	for (int i = 0; i < 4 && root <= options->t_max; i++) {
-		cr_swept_nearest nearest;
-		cr_swept_find_nearest(motion, root, &nearest);
-		if (nearest.distance <= options->tolerance + options->min_separation) {
-			impact->time = impact->time_high = root;
-			return root > 0 ? CR_SWEPT_IMPACT : CR_SWEPT_TOUCHING;
-		}
-		// Just beyond it, so that the same root is not found again.
-		root = cr_swept_cubic_root(&cubic, root + 0x1p-45);
-	}
-	return CR_SWEPT_CLEAR;
 }

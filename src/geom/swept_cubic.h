@@ -1,5 +1,5 @@
-/// The coplanarity cubic of a swept query: certified bounds for rung 2, plain roots for the
-/// comparison mode.
+/// The coplanarity cubic of a swept query: certified bounds for rung 2, and plain roots, which
+/// prove nothing.
 #ifndef CR_GEOM_SWEPT_CUBIC_H
 #define CR_GEOM_SWEPT_CUBIC_H
 

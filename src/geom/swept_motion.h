@@ -14,7 +14,7 @@
 /// Taking differences makes every bound below relative to the size and the motion of the features,
 /// wherever they are: a difference of two doubles is off by at most u = 2^-53 of itself, component
 /// by component (gradual underflow makes tiny ones exact).
-typedef struct cr_swept_motion {
+struct cr_swept_motion {
 	cr_swept_kind kind;
 	int count;    // of corners: 3 or 4
 	v3d begin[4]; // corners at time 0
@@ -23,7 +23,7 @@ typedef struct cr_swept_motion {
 	// places.
 	v3d side_begin[2];
 	v3d side_end[2];
-} cr_swept_motion;
+};
 
 /// The nearest point of the figure to the origin, in plain floating point: nothing may be concluded
 /// from it.
@@ -63,9 +63,5 @@ double cr_swept_clear_along_axes(const cr_swept_motion *motion, double min_separ
 /// and status.
 cr_swept_status cr_swept_bisect(const cr_swept_motion *motion, const cr_swept_options *options, double clear_until,
 	cr_swept_impact *impact, int64_t *bisections);
-
-/// Roots of the cubic in plain floating point (swept_cubic.c), for comparison. Fills time and
-/// time_high.
-cr_swept_status cr_swept_solve_cubic(const cr_swept_motion *motion, const cr_swept_options *options, cr_swept_impact *impact);
 
 #endif

@@ -1,6 +1,7 @@
 /// The calls of carom/lab.h, and the table behind them.
 
 #include "lab/lab_state.h"
+#include "lab/sweep_methods.h"
 #include "world/world.h"
 
 /// The stages that the settings ask for. The naive loop predicts nothing.
@@ -52,7 +53,10 @@ static const struct cr_laboratory tools = {
 	cr_attach_plugin,
 	cr_hold_plugin_mesh,
 	cr_drop_plugin_mesh,
+	&cr_sweep_methods,
 };
+
+const struct cr_sweep_lab *carom_lab_sweep(void) { return &cr_sweep_methods; }
 
 carom_lab carom_default_lab(void)
 {

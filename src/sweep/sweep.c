@@ -89,7 +89,9 @@ static void forget_search(carom_sweep *s)
 {
 	cr_front_free(&s->context, &s->front);
 	s->front_held = s->front_due = s->front_over = false;
-	cr_sweep_line_free(&s->context, &s->line);
+	if (s->line)
+		s->def.lab->drop(&s->context, s->line);
+	s->line = NULL;
 	cr_sweep_tree_free(&s->context, &s->tree);
 	cr_sweep_scene_free(&s->context, &s->scene);
 	free_places(s);

@@ -9,6 +9,8 @@
 
 // ---- Definitions ----
 
+static const char lab_field[] = "carom_sweep_def.lab (carom/lab.h)";
+
 carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *def)
 {
 	const carom_result bad = CAROM_INVALID_ARGUMENT;
@@ -22,6 +24,12 @@ carom_result cr_check_sweep_def(carom_context *context, const carom_sweep_def *d
 		return cr_fail(context, bad, "carom_sweep_def.build is %d, none of carom_sweep_build", (int)def->build);
 	if ((int)def->test < CAROM_SWEEP_CERTIFIED || def->test > CAROM_SWEEP_CUBIC)
 		return cr_fail(context, bad, "carom_sweep_def.test is %d, none of carom_sweep_test", (int)def->test);
+	if (!def->lab && (def->method == CAROM_SWEEP_PHC || def->method == CAROM_SWEEP_SORT))
+		return cr_fail(context, bad, "carom_sweep_def.method is CAROM_SWEEP_%s, which only the laboratory has: set %s",
+			def->method == CAROM_SWEEP_PHC ? "PHC" : "SORT", lab_field);
+	if (!def->lab && def->test == CAROM_SWEEP_CUBIC)
+		return cr_fail(
+			context, bad, "carom_sweep_def.test is CAROM_SWEEP_CUBIC, which only the laboratory has: set %s", lab_field);
 	if (!(def->tolerance > 0 && def->tolerance <= CAROM_MAX_COORDINATE))
 		return cr_fail(
 			context, bad, "carom_sweep_def.tolerance is %g, not above 0 and at most %g", def->tolerance, CAROM_MAX_COORDINATE);

@@ -578,8 +578,7 @@ static void follow(cr_sweep_walk *w, cr_front_block *block)
 
 // ---- Sweep and prune ----
 
-/// Pairs of leaves whose boxes overlap along the axes of the line.
-static inline void meet_on_line(bool dop, cr_sweep_walk *walk, cr_sweep_pair *pairs, int32_t count)
+static inline void meet_with(bool dop, cr_sweep_walk *walk, cr_sweep_pair *pairs, int32_t count)
 {
 	const cr_sweep_boxes *boxes = &walk->tree->node_boxes;
 	const int32_t wanted = walk->tree->grouped ? leave_out_excluded(walk->tree->nodes, pairs, count) : count;
@@ -592,44 +591,12 @@ static inline void meet_on_line(bool dop, cr_sweep_walk *walk, cr_sweep_pair *pa
 	meet_leaves(false, walk, pairs, kept);
 }
 
-static inline void pass_with(bool dop, cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end)
-{
-	const float *bounds = line->bounds.data;
-	const int64_t stride = line->stride;
-	cr_sweep_pair pairs[BATCH + 8];
-	int32_t count = 0;
-	for (int32_t i = begin; i < end; i++) {
-		const f8 last = f8_set1(bounds[stride + i]);
-		const f8 low[2] = { f8_set1(bounds[2 * stride + i]), f8_set1(bounds[4 * stride + i]) };
-		const f8 high[2] = { f8_set1(bounds[3 * stride + i]), f8_set1(bounds[5 * stride + i]) };
-		const int32_t node = line->nodes.data[i];
-		uint32_t along = 0xff;
-		for (int32_t k = i + 1; k < line->count && along == 0xff; k += 8) {
-			along = m8_bits(f8_le(f8_load(bounds + k), last));
-			uint32_t meet = along & m8_bits(f8_le(f8_load(bounds + 2 * stride + k), high[0])) &
-				m8_bits(f8_le(low[0], f8_load(bounds + 3 * stride + k))) &
-				m8_bits(f8_le(f8_load(bounds + 4 * stride + k), high[1])) &
-				m8_bits(f8_le(low[1], f8_load(bounds + 5 * stride + k)));
-			walk->tests += __builtin_popcount(along);
-			while (meet) {
-				const int32_t other = line->nodes.data[k + cr_take_lowest_bit(&meet)];
-				pairs[count++] = (cr_sweep_pair){ node < other ? node : other, node < other ? other : node };
-			}
-			if (count >= BATCH) {
-				meet_on_line(dop, walk, pairs, count);
-				count = 0;
-			}
-		}
-	}
-	meet_on_line(dop, walk, pairs, count);
-}
-
-static void pass(cr_sweep_walk *w, const cr_sweep_line *line, int32_t begin, int32_t end)
+static void meet(cr_sweep_walk *w, cr_sweep_pair *pairs, int32_t count)
 {
 	if (w->tree->volume == CAROM_SWEEP_DOP18)
-		pass_with(true, w, line, begin, end);
+		meet_with(true, w, pairs, count);
 	else
-		pass_with(false, w, line, begin, end);
+		meet_with(false, w, pairs, count);
 }
 
 const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
@@ -639,6 +606,6 @@ const cr_sweep_kernels CR_ISA_NAME(cr_sweep_kernels) = {
 	.overlap = overlap,
 	.walk = walk,
 	.follow = follow,
-	.pass = pass,
+	.meet = meet,
 	.list_features = CR_ISA_NAME(cr_list_features),
 };

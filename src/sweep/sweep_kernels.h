@@ -3,7 +3,7 @@
 #ifndef CR_SWEEP_SWEEP_KERNELS_H
 #define CR_SWEEP_SWEEP_KERNELS_H
 
-#include "sweep/sweep_line.h"
+#include "sweep/sweep_tree.h"
 
 /// A node of the bounding volume test tree (BVTT): two nodes of the tree, a < b apart from each
 /// other; or a node against itself.
@@ -19,7 +19,7 @@ typedef struct cr_leaf_pair {
 } cr_leaf_pair;
 
 enum {
-	CR_SWEEP_LEAVES = 256, // pairs of leaves that a walk hands on at once
+	CR_SWEEP_LEAVES = 256, // pairs of leaves that a walk hands on, and takes, at once
 	CR_SWEEP_STOPS = 2048, // nodes of the front that it hands on at once, of either kind
 	CR_FRONT_BLOCK = 4096, // nodes of blocks that were joined
 };
@@ -105,8 +105,9 @@ typedef struct cr_sweep_kernels {
 	/// From each node of this part of a front: it stays in the part while its boxes are apart or
 	/// when both are leaves; else it goes, and where the traversal from it stops is listed.
 	void (*follow)(cr_sweep_walk *walk, cr_front_block *block);
-	/// Boxes begin..end-1 of a sorted line against those that follow each and begin before it ends.
-	void (*pass)(cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end);
+	/// Take pairs of leaves that something else than the tree found (sweep/sweep_lab.h), a < b, at
+	/// most CR_SWEEP_LEAVES of them: those whose boxes overlap go on. pairs is changed.
+	void (*meet)(cr_sweep_walk *walk, cr_sweep_pair *pairs, int32_t count);
 	/// The pairs of features that pairs of leaves answer for, those whose boxes overlap. every: all
 	/// that share no vertex are wanted from the first pair of triangles that holds them, be it of
 	/// adjacent ones (no orphan sets).

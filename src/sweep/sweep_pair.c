@@ -10,9 +10,8 @@ cr_swept_options cr_swept_options_of(const carom_sweep_def *def, carom_simd simd
 	options.tolerance = def->tolerance;
 	options.min_separation = def->min_separation;
 	options.simd = simd;
-	options.method = def->test == CAROM_SWEEP_CUBIC ? CR_SWEPT_CUBIC
-		: def->test == CAROM_SWEEP_INCLUSION        ? CR_SWEPT_INCLUSION
-													: CR_SWEPT_CERTIFIED;
+	options.method = def->test == CAROM_SWEEP_INCLUSION ? CR_SWEPT_INCLUSION : CR_SWEPT_CERTIFIED;
+	options.solve = def->test == CAROM_SWEEP_CUBIC ? def->lab->solve : NULL;
 	return options;
 }
 

@@ -17,9 +17,6 @@ enum {
 	// Tasks of a traversal from the root: some hundred for each of many workers, opened in about a
 	// tenth of a millisecond.
 	ROOT_TASKS = 1024,
-	// Sub-tasks that PHC collects before it lets the others in: the paper's "enough", at 16 workers
-	// and a thousand for each.
-	PHC_TASKS = 16384,
 	// A front that was too large is kept again when it is smaller than the bound by a quarter.
 	SHRUNK_PARTS = 3,
 	ALL_PARTS = 4,
@@ -321,30 +318,32 @@ static double mean_test_time(const carom_sweep *s)
 /// Where candidates come from.
 typedef enum source { FROM_ROOT, FROM_FRONT, FROM_LINE } source;
 
+static int32_t leaf_count(const carom_sweep *s) { return s->tree.node_count / 2 + 1; }
+
 /// Boxes may change places from round to round, so the last one passes along the whole line.
 static void run_pieces(int64_t begin, int64_t end, int worker, void *context)
 {
 	carom_sweep *s = context;
-	const int32_t count = s->line.count;
+	const int32_t count = leaf_count(s);
 	for (int64_t i = begin; i < end; i++) {
 		const int32_t first = (int32_t)i * LINE_PIECE;
 		if (s->round < 0 || s->round == EARLIEST_ROUNDS - 1 || round_of(i) == s->round)
-			s->job.kernels->pass(
-				&s->workers[worker]->walk, &s->line, first, count - first < LINE_PIECE ? count : first + LINE_PIECE);
+			s->def.lab->pass(s->job.kernels, &s->workers[worker]->walk, s->line, first,
+				count - first < LINE_PIECE ? count : first + LINE_PIECE);
 	}
 }
 
 /// False when out of memory.
 static bool run_round(carom_sweep *s, source from)
 {
-	if (from == FROM_LINE && !cr_sweep_line_sort(&s->context, &s->tree, &s->line))
+	if (from == FROM_LINE && !s->def.lab->sort(&s->context, &s->tree, &s->line))
 		return false;
 	if (from == FROM_FRONT)
 		cr_parallel_for(&s->context, run_blocks, s->front.blocks.count, 1, s);
 	else if (from == FROM_ROOT)
 		cr_parallel_for(&s->context, run_tasks, s->tasks.count, 1, s);
 	else
-		cr_parallel_for(&s->context, run_pieces, (s->line.count + LINE_PIECE - 1) / LINE_PIECE, 1, s);
+		cr_parallel_for(&s->context, run_pieces, (leaf_count(s) + LINE_PIECE - 1) / LINE_PIECE, 1, s);
 	cr_parallel_for(&s->context, finish_workers, s->context.thread_count, 1, s);
 	return true;
 }
@@ -363,10 +362,10 @@ static bool traverse(carom_sweep *s, source from, bool keep)
 {
 	for (int i = 0; i < s->context.thread_count; i++)
 		cr_start_sweep_worker(s->workers[i], &s->job, keep);
-	if (from == FROM_ROOT && !make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? PHC_TASKS : ROOT_TASKS))
+	if (from == FROM_ROOT && !make_tasks(s, s->def.method == CAROM_SWEEP_PHC ? s->def.lab->phc_tasks : ROOT_TASKS))
 		return false;
-	// The plain cubic's times say nothing about where the boxes are.
-	const bool rounds = s->job.earliest && s->def.test != CAROM_SWEEP_CUBIC;
+	// The times of a test that proves nothing say nothing about where the boxes are.
+	const bool rounds = s->job.earliest && !s->job.options.solve;
 	s->round = rounds ? 0 : -1;
 	bool done = run_round(s, from);
 	double until = 1;

@@ -3,6 +3,7 @@
 #define CR_SWEEP_SWEEP_STATE_H
 
 #include "base/radix.h"
+#include "sweep/sweep_lab.h"
 #include "sweep/sweep_worker.h"
 
 typedef struct cr_sweep_mesh {
@@ -43,7 +44,7 @@ struct carom_sweep {
 	int round;                 // of a search for the earliest impact
 	cr_sweep_worker **workers; // [context.thread_count], NULL before the first search
 	CR_ARRAY(cr_sweep_pair) tasks, next_tasks;
-	cr_sweep_line line; // CAROM_SWEEP_SORT
+	cr_sweep_line *line; // CAROM_SWEEP_SORT; NULL: not made
 	bool front_held;
 	bool front_due;       // to be rebuilt: it has sprouted too much, or is mostly stale
 	bool front_stale;     // to be pruned

@@ -255,6 +255,17 @@ static bool use_own_methods(carom_lab *lab)
 	return !leaves_rays;
 }
 
+/// As use_own_methods, for the search of impacts. Other values are left for the check.
+static bool use_own_sweep(carom_sweep_def *def)
+{
+	if (def->method == CAROM_SWEEP_PHC || def->method == CAROM_SWEEP_SORT)
+		def->method = CAROM_SWEEP_BVH;
+	const bool misses_impacts = def->test == CAROM_SWEEP_CUBIC;
+	if (misses_impacts)
+		def->test = CAROM_SWEEP_CERTIFIED;
+	return !misses_impacts;
+}
+
 static carom_result create_world(replay *r, const cr_settings *read)
 {
 	static const char *const name = "carom_replay_recording";
@@ -262,10 +273,13 @@ static carom_result create_world(replay *r, const cr_settings *read)
 	// A plugin is code that is not here; its hits are those of the other methods if it is right.
 	if (settings.lab.ray_method == CAROM_RAYS_PLUGIN)
 		settings.lab.ray_method = CAROM_RAYS_WIDE;
+	settings.world.sweep.lab = r->tools ? r->tools->sweep : NULL;
+	const bool finds_all = r->tools || use_own_sweep(&settings.world.sweep);
 	carom_result result = cr_check_settings(r->context, &settings);
-	if (result == CAROM_SUCCESS && !settings.lab.tools && !use_own_methods(&settings.lab))
+	if (result == CAROM_SUCCESS && !r->tools && (!use_own_methods(&settings.lab) || !finds_all))
 		return cr_fail(r->context, CAROM_UNSUPPORTED,
-			"%s: the recorded world left rays out (CAROM_BUFFERS_IGNORE), which only carom_lab_replay_recording repeats", name);
+			"%s: the recorded world left %s, which only carom_lab_replay_recording repeats", name,
+			finds_all ? "rays out (CAROM_BUFFERS_IGNORE)" : "impacts out (CAROM_SWEEP_CUBIC)");
 	return result == CAROM_SUCCESS ? cr_create_world(r->context, &settings, &r->world) : result;
 }
 

@@ -16,7 +16,9 @@ carom_result carom_create_world(carom_context *context, const carom_world_def *d
 	def = def ? def : &defaults;
 	if (def->cookie == CR_WORLD_COOKIE && def->lab && (def->lab->cookie != CR_LAB_COOKIE || !def->lab->tools))
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: lab was not started from carom_default_lab", name);
-	const cr_settings settings = cr_join_settings(def);
+	cr_settings settings = cr_join_settings(def);
+	if (def->cookie == CR_WORLD_COOKIE && def->lab && !settings.world.sweep.lab)
+		settings.world.sweep.lab = def->lab->tools->sweep;
 	const carom_result result = cr_check_settings(context, &settings);
 	return result == CAROM_SUCCESS ? cr_create_world(context, &settings, world) : result;
 }

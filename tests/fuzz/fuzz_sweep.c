@@ -1,6 +1,7 @@
 // Swept scenes decoded from bytes: every method, volume and build must find the same impacts, bit for bit, scalar or wide.
 #include "fuzz.h"
 
+#include "carom/lab.h"
 #include "carom/sweep.h"
 
 #include <math.h>
@@ -42,6 +43,7 @@ static void make_scenes(swept *s)
 	const uint8_t choice = fuzz_byte(&s->bytes);
 	for (int k = 0; k < SCENES; k++) {
 		carom_sweep_def def = carom_default_sweep_def();
+		def.lab = carom_lab_sweep();
 		def.method = kinds[k].method;
 		def.volume = kinds[k].volume;
 		def.build = kinds[k].build;

@@ -5,6 +5,8 @@
 #include "progress.h"
 #include "report.h"
 
+#include "carom/lab.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +239,7 @@ static int search_steps(
 static int search(const ccd_options *o, carom_context *context, ccd_run *run, FILE *stream)
 {
 	carom_sweep_def def = carom_default_sweep_def();
+	def.lab = carom_lab_sweep();
 	def.method = (carom_sweep_method)o->method;
 	def.volume = (carom_sweep_volume)o->volume;
 	def.build = (carom_sweep_build)o->build;

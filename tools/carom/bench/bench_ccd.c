@@ -2,6 +2,8 @@
 // and Tong 2010), on scenes of our own.
 #include "bench_ccd.h"
 
+#include "carom/lab.h"
+
 #include "tools/carom/options.h"
 
 #include <unistd.h>
@@ -11,6 +13,7 @@
 static carom_sweep_def def_of(carom_sweep_method method)
 {
 	carom_sweep_def def = carom_default_sweep_def();
+	def.lab = carom_lab_sweep();
 	def.method = method;
 	return def;
 }

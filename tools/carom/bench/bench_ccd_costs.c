@@ -4,6 +4,7 @@
 #include "bench_ccd.h"
 
 #include "carom/carom.h"
+#include "carom/lab.h"
 #include "sim/base/sim_clock.h"
 #include "tools/carom/options.h"
 
@@ -173,6 +174,7 @@ int bench_ccd_costs(bench *b, bench_report *report)
 	defs[0].method = CAROM_SWEEP_BVH;
 	defs[1].method = CAROM_SWEEP_FRONT;
 	defs[2].method = CAROM_SWEEP_PHC;
+	defs[2].lab = carom_lab_sweep();
 	const ccd_way ways[COSTS] = { { .def = defs[0], .threads = 1 }, { .def = defs[1], .threads = 1 },
 		{ .def = defs[0], .threads = 1, .between_pieces = true }, { .def = defs[2], .threads = 1 },
 		{ .def = defs[2], .threads = 2 } };

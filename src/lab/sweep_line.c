@@ -1,5 +1,6 @@
-/// The order of boxes along an axis. See sweep/sweep_line.h. Cost: a radix sort of the triangles.
-#include "sweep/sweep_line.h"
+/// The order of boxes along an axis. See lab/sweep_line.h. Cost: a radix sort of the triangles.
+#include "lab/sweep_line.h"
+#include "base/dispatch.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,8 +67,16 @@ static void fill(const cr_sweep_tree *tree, int axis, cr_sweep_line *line)
 	}
 }
 
-bool cr_sweep_line_sort(carom_context *context, const cr_sweep_tree *tree, cr_sweep_line *line)
+CR_DEFINE_KERNEL_GETTER(cr_line_kernels, cr_get_line_kernels)
+
+bool cr_sort_line(carom_context *context, const cr_sweep_tree *tree, cr_sweep_line **made)
 {
+	if (!*made)
+		*made = cr_alloc_zero(context, sizeof **made);
+	cr_sweep_line *line = *made;
+	if (!line)
+		return false;
+	line->kernels = cr_get_line_kernels(context->simd);
 	line->count = tree->node_count / 2 + 1;
 	line->stride = line->count + CR_LINE_PADDING;
 	if (!cr_array_reserve(context, &line->keys, line->count) || !cr_array_reserve(context, &line->scratch, line->count) ||
@@ -85,11 +94,18 @@ bool cr_sweep_line_sort(carom_context *context, const cr_sweep_tree *tree, cr_sw
 	return true;
 }
 
-void cr_sweep_line_free(carom_context *context, cr_sweep_line *line)
+void cr_pass_line(const cr_sweep_kernels *kernels, cr_sweep_walk *walk, const cr_sweep_line *line, int32_t begin, int32_t end)
 {
+	line->kernels->pass(kernels, walk, line, begin, end);
+}
+
+void cr_drop_line(carom_context *context, cr_sweep_line *line)
+{
+	if (!line)
+		return;
 	cr_array_free(context, &line->keys);
 	cr_array_free(context, &line->scratch);
 	cr_array_free(context, &line->nodes);
 	cr_array_free(context, &line->bounds);
-	*line = (cr_sweep_line){ 0 };
+	cr_free(context, line, sizeof *line);
 }
