@@ -172,7 +172,12 @@ static void check_order(const carom_shape_impact_view *view)
 {
 	for (int64_t i = 1; i < view->count; i++) {
 		const carom_shape_impact *a = &view->data[i - 1], *b = &view->data[i];
-		const int rank_a = a->vertices[1] < 0 ? 0 : a->triangle < 0 ? 1 : 2, rank_b = b->vertices[1] < 0 ? 0 : b->triangle < 0 ? 1 : 2;
+		const int rank_a = a->vertices[1] < 0 ? 0
+			: a->triangle < 0                 ? 1
+											  : 2,
+				  rank_b = b->vertices[1] < 0 ? 0
+			: b->triangle < 0                 ? 1
+											  : 2;
 		CHECK(rank_a <= rank_b);
 		if (rank_a == rank_b && rank_a == 2)
 			CHECK(a->triangle < b->triangle);
@@ -398,7 +403,8 @@ static void put_cloths(carom_world *world, void *mesh)
 {
 	uint64_t seed = 2;
 	for (int i = 0; i < 3; i++) {
-		const carom_body_id id = fixture_add(world, fixture_of_mesh(mesh), fixture_at(2.2 * i, 0, 1), i == 1 ? CAROM_DEFORMABLE : CAROM_CLOTH);
+		const carom_body_id id =
+			fixture_add(world, fixture_of_mesh(mesh), fixture_at(2.2 * i, 0, 1), i == 1 ? CAROM_DEFORMABLE : CAROM_CLOTH);
 		static double end[3 * MOST];
 		const cr_topology *t = &((const carom_mesh *)mesh)->topology;
 		for (int k = 0; k < 3 * t->vertex_count; k++)

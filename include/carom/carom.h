@@ -10,6 +10,7 @@
 #include "carom/math.h"
 #include "carom/mesh.h"
 #include "carom/mesh_query.h"
+#include "carom/proximity.h"
 #include "carom/query.h"
 #include "carom/record.h"
 #include "carom/results.h"

@@ -16,8 +16,7 @@ typedef enum carom_shape_type {
 	CAROM_CAPSULE, ///< radius about the segment from (0,0,-half_length) to (0,0,half_length)
 	CAROM_PLANE,   ///< the half space z <= 0 of the body's frame; static or kinematic bodies only
 	CAROM_MESH,    ///< a triangle mesh or a height field
-	// Convex shapes (docs/convex.md). They have no impacts with bodies that deform; give a mesh for
-	// that.
+	// Convex shapes (docs/convex.md).
 	CAROM_HULL, ///< a convex hull: a mesh that carom_create_hull made
 	/// Radius about the segment from (0,0,-half_length) to (0,0,half_length), flat ends.
 	CAROM_CYLINDER,

@@ -307,6 +307,13 @@ cr_sweep_places cr_get_sweep_places(carom_sweep *s, int32_t mesh)
 	return (cr_sweep_places){ s->begin.data + at, s->end.data + at, &m->largest_begin, &m->largest_end, m->vertex_count };
 }
 
+void cr_set_sweep_test(carom_sweep *s, cr_sweep_test_fn *find, double separation)
+{
+	s->find = find;
+	s->bounded = s->bounded && s->def.min_separation == separation;
+	s->def.min_separation = separation;
+}
+
 void cr_set_sweep_verdict(carom_sweep *s, cr_sweep_verdict_fn *verdict, void *user)
 {
 	s->verdict = verdict;

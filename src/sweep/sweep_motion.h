@@ -5,6 +5,7 @@
 
 #include "base/context.h"
 #include "carom/sweep.h"
+#include "geom/swept.h"
 
 /// Where the vertices of a mesh are written: at both ends of the step, [3*count] each, and the
 /// largest coordinate of each.
@@ -35,6 +36,13 @@ void cr_lend_sweep_places(
 typedef bool cr_sweep_verdict_fn(void *user, int32_t a, int32_t b);
 /// NULL: none, as at first.
 void cr_set_sweep_verdict(carom_sweep *sweep, cr_sweep_verdict_fn *verdict, void *user);
+
+/// The elementary test of a search for all impacts, with the signature of cr_swept_find.
+typedef int32_t cr_sweep_test_fn(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
+	cr_swept_impact *impacts, cr_swept_stats *stats);
+/// Let carom_sweep_find report the pairs that a test finds, and widen boxes by a separation, in
+/// place of those of the definition. Whatever is nearer than the separation is tested.
+void cr_set_sweep_test(carom_sweep *sweep, cr_sweep_test_fn *find, double separation);
 
 /// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the
 /// largest coordinate.

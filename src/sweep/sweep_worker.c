@@ -79,7 +79,7 @@ static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_quer
 static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
 {
 	cr_sweep_impacts *found = &w->found[queries->kind];
-	const int32_t more = cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
+	const int32_t more = w->job->find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
 	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
 		w->failed = true;
 		return;

@@ -203,7 +203,10 @@ static near_pair pair_at(const carom_world *world, int64_t i)
 		&world->bodies.data[soft->part].deforming->surface };
 }
 
-static v3d place_at(const double *places, int32_t vertex) { return (v3d){ places[3 * (int64_t)vertex], places[3 * (int64_t)vertex + 1], places[3 * (int64_t)vertex + 2] }; }
+static v3d place_at(const double *places, int32_t vertex)
+{
+	return (v3d){ places[3 * (int64_t)vertex], places[3 * (int64_t)vertex + 1], places[3 * (int64_t)vertex + 2] };
+}
 
 /// Is a vertex above a plane at rest, at both ends?
 static bool is_above(const near_pair *n, int32_t vertex, double margin)
@@ -271,8 +274,8 @@ static int32_t find_blocks(carom_world *world, const near_pair *n, const cr_body
 		upper[k] = nextafterf((float)(n->shape->upper[k] - middle + slack), INFINITY);
 	}
 	for (;;) {
-		const int32_t count = world->pipeline.bvh->blocks_in_box(
-			seen->shape.collider, lower, upper, (int32_t)m->blocks.capacity, m->blocks.data);
+		const int32_t count =
+			world->pipeline.bvh->blocks_in_box(seen->shape.collider, lower, upper, (int32_t)m->blocks.capacity, m->blocks.data);
 		if (count <= m->blocks.capacity)
 			return count;
 		if (!cr_array_reserve_fresh(&world->memory, &m->blocks, count))
@@ -419,8 +422,8 @@ static void advance_vertex(const carom_world *world, const near_pair *n, int32_t
 	if (t.mover.convex)
 		cr_find_impact_between(&point, &way, &t.convex, &t.mover.motion, tolerance, 0, 1, impact);
 	else
-		cr_find_plane_impact(&(cr_convex){ .core = CR_CORE_POINT, .rounding = separation }, &way, &t.mover.motion, tolerance, 0,
-			1, impact);
+		cr_find_plane_impact(
+			&(cr_convex){ .core = CR_CORE_POINT, .rounding = separation }, &way, &t.mover.motion, tolerance, 0, 1, impact);
 }
 
 static void advance_triangle(const carom_world *world, const near_pair *n, const int32_t *corners, cr_impact *impact)
@@ -445,8 +448,8 @@ static v3d vertex_at(const near_pair *n, int32_t vertex, double t)
 }
 
 /// Write the impact of a candidate that has one.
-static void write_impact(const carom_world *world, const near_pair *n, const cr_shape_candidate *c, const cr_impact *impact,
-	carom_shape_impact *out)
+static void write_impact(
+	const carom_world *world, const near_pair *n, const cr_shape_candidate *c, const cr_impact *impact, carom_shape_impact *out)
 {
 	const cr_body *bodies = world->bodies.data, *soft = &bodies[n->soft->part];
 	const int32_t *corners = c->triangle >= 0 ? &n->surface->faces->triangles[3 * (int64_t)c->triangle] : NULL;

@@ -1,0 +1,42 @@
+/// A proximity scene as the files of this folder share it.
+#ifndef CR_PROXIMITY_PROXIMITY_STATE_H
+#define CR_PROXIMITY_PROXIMITY_STATE_H
+
+#include "carom/proximity.h"
+#include "geom/convex.h"
+#include "sweep/sweep_state.h"
+
+typedef struct cr_near_shape {
+	carom_shape shape; // a hull's mesh is retained
+	carom_pose pose;
+	cr_sweep_filter filter;
+} cr_near_shape;
+
+struct carom_proximity {
+	carom_context *context; // of the user
+	int64_t max_pairs;      // 0: no bound
+	carom_sweep *sweep;     // at rest: its meshes begin and end where they are
+	CR_ARRAY(cr_near_shape) shapes;
+	double distance; // of the last search; 0: none since something changed
+	CR_ARRAY(carom_proximity_pair) pairs;
+	CR_ARRAY(carom_proximity_shape_pair) shape_pairs;
+	CR_ARRAY(cr_key) keys;       // of the features of one shape, and room to sort them
+	CR_ARRAY(carom_proximity_shape_pair) sorted;
+	CR_ARRAY(int32_t) triangles; // near a shape, by the numbers of the sweep's triangles
+	// [vertices of all meshes] gap of the nearest triangle from a shape, of the last search with
+	// shapes; else empty
+	CR_ARRAY(double) shape_gaps;
+	// [vertices of all meshes] safe displacements; empty: not asked for since the search
+	CR_ARRAY(double) safe;
+};
+
+/// Find what is near the shapes: shape_pairs and shape_gaps. The sweep has searched. False when out
+/// of memory (proximity_shapes.c).
+bool cr_find_near_shapes(carom_proximity *proximity, double distance);
+/// Give up the references of the shapes.
+void cr_free_near_shapes(carom_proximity *proximity);
+
+/// Where a vertex is, by its number among those of all meshes.
+v3d cr_near_vertex(const carom_proximity *proximity, int32_t vertex);
+
+#endif
