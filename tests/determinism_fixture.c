@@ -66,11 +66,11 @@ static const determinism_way WAYS[] = {
 	{ "sweep on three threads", CAROM_BROAD_SWEEP, 3, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, false, false },
 	{ "sse2", CAROM_BROAD_TREE, 1, CAROM_SIMD_SSE2, CAROM_RAYS_WIDE, false, false },
 	{ "avx2", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX2, CAROM_RAYS_WIDE, false, false },
-	{ "avx512", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX512, CAROM_RAYS_WIDE, false, false },
+	{ "avx512", CAROM_BROAD_TREE, 2, CAROM_SIMD_AVX512, CAROM_RAYS_WIDE, false, true },
 	{ "neon", CAROM_BROAD_TREE, 2, CAROM_SIMD_NEON, CAROM_RAYS_WIDE, false, false },
 	{ "pieces in reversed order, tree", CAROM_BROAD_TREE, 5, CAROM_SIMD_AUTO, CAROM_RAYS_WIDE, true, false },
 	{ "pieces in reversed order, sweep, scalar", CAROM_BROAD_SWEEP, 5, CAROM_SIMD_SCALAR, CAROM_RAYS_WIDE, true, true },
-	{ "rays by the binary tree", CAROM_BROAD_TREE, 1, CAROM_SIMD_AUTO, CAROM_RAYS_BINARY, false, false },
+	{ "rays by the binary tree", CAROM_BROAD_TREE, 1, CAROM_SIMD_AUTO, CAROM_RAYS_BINARY, false, true },
 };
 enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
 

@@ -517,7 +517,7 @@ carom_world_def fixture_plugin_world_def(void)
 int fixture_fail_each_allocation(fixture_heap *heap, carom_context *context, const carom_world_def *def,
 	void (*fill)(carom_world *world, void *user), void *user, int pairs)
 {
-	for (int failures = 0;; failures++) {
+	for (int failures = 0;; failures += TEST_STRIDE) {
 		carom_world *world = fixture_world(context, def);
 		fill(world, user);
 		heap->calls = 0;

@@ -395,9 +395,9 @@ TEST(convex_world, no_overlap_with_a_concave_mesh_is_missed)
 	carom_mesh *hull = random_hull(context, &seed, 24);
 	carom_mesh *torus = fixture_torus_mesh(context, 24, 12, 0.4, 0.3), *coarse = fixture_torus_mesh(context, 5, 4, 0.5, 0);
 	carom_mesh *sheet = fixture_sheet_mesh(context, 6, 3);
-	check_concave(context, torus, hull, 1.5, 900);
-	check_concave(context, coarse, hull, 1.5, 900);
-	check_concave(context, sheet, hull, 1.5, 900);
+	check_concave(context, torus, hull, 1.5, 900 / TEST_FEWER);
+	check_concave(context, coarse, hull, 1.5, 900 / TEST_FEWER);
+	check_concave(context, sheet, hull, 1.5, 900 / TEST_FEWER);
 	carom_release_mesh(torus);
 	carom_release_mesh(coarse);
 	carom_release_mesh(sheet);
@@ -610,7 +610,7 @@ TEST(convex_world, running_out_of_memory_is_an_error)
 {
 	fixture_heap heap;
 	long long calls = -1;
-	for (long long fail = -1; fail < calls || fail < 0; fail++) {
+	for (long long fail = -1; fail < calls || fail < 0; fail += fail < 0 ? 1 : TEST_STRIDE) {
 		carom_context *context = fixture_heap_context(&heap, 1);
 		uint64_t seed = 48;
 		carom_mesh *hull = grid_hull(context), *solid = manifold_floor(context, 60, 4, CAROM_SIDES_AUTO);

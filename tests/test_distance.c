@@ -262,7 +262,7 @@ TEST(distance, two_triangles)
 {
 	uint64_t seed = 4;
 	int met = 0, seen[3][3] = { { 0 } };
-	for (int round = 0; round < 60000 && test_failures() == 0; round++) {
+	for (int round = 0; round < 60000 / TEST_FEWER && test_failures() == 0; round++) {
 		v3d a[3], b[3];
 		random_triangle(&seed, round % KINDS, a);
 		random_triangle(&seed, round / KINDS % KINDS, b);
@@ -289,12 +289,13 @@ TEST(distance, two_triangles)
 		if (test_failures())
 			printf("round %d\n", round);
 	}
-	CHECK(met > 1000);
+	CHECK(met > 1000 / TEST_FEWER);
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < 3; k++)
-			CHECK(seen[i][k] > 100 || i == CAROM_FEATURE_FACE || k == CAROM_FEATURE_FACE);
+			CHECK(seen[i][k] > 100 / TEST_FEWER || i == CAROM_FEATURE_FACE || k == CAROM_FEATURE_FACE);
 	}
-	CHECK(seen[CAROM_FEATURE_FACE][CAROM_FEATURE_VERTEX] > 1000 && seen[CAROM_FEATURE_VERTEX][CAROM_FEATURE_FACE] > 1000);
+	CHECK(seen[CAROM_FEATURE_FACE][CAROM_FEATURE_VERTEX] > 1000 / TEST_FEWER &&
+		seen[CAROM_FEATURE_VERTEX][CAROM_FEATURE_FACE] > 1000 / TEST_FEWER);
 	CHECK_INT(seen[CAROM_FEATURE_FACE][CAROM_FEATURE_FACE], 0);
 }
 
@@ -523,7 +524,7 @@ TEST(distance, meshes_against_every_pair)
 	carom_mesh *meshes[4] = { fixture_torus_mesh(context, 16, 8, 0.4, 0.3), fixture_box_mesh(context, 0.5, 0.2, 0.9),
 		fixture_sphere_mesh(context, 0.3, 6), fixture_sheet_mesh(context, 6, 2) };
 	int apart = 0, touching = 0;
-	for (int round = 0; round < 240 && test_failures() == 0; round++) {
+	for (int round = 0; round < 240 / TEST_FEWER && test_failures() == 0; round++) {
 		const double span = 0.3 + 0.05 * (round % 60);
 		const double distance = check_gap(
 			meshes[round % 4], fixture_random_pose(&seed, span), meshes[round / 4 % 4], fixture_random_pose(&seed, span), 4);
@@ -532,7 +533,7 @@ TEST(distance, meshes_against_every_pair)
 		if (test_failures())
 			printf("round %d\n", round);
 	}
-	CHECK(apart > 80 && touching > 40);
+	CHECK(apart > 80 / TEST_FEWER && touching > 40 / TEST_FEWER);
 	for (int i = 0; i < 4; i++)
 		carom_release_mesh(meshes[i]);
 	carom_destroy_context(context);
@@ -564,7 +565,7 @@ TEST(distance, found_meshes_against_every_pair)
 		far.position.x += 500;
 		check_gap(meshes[2], fixture_random_pose(&seed, 1), meshes[1], far, 2000);
 	}
-	for (int round = 0; round < 400 && test_failures() == 0; round++) {
+	for (int round = 0; round < 400 / TEST_FEWER && test_failures() == 0; round++) {
 		const v3d p = random_vector(&seed, 2);
 		double best2 = INFINITY;
 		int32_t best = -1;

@@ -157,7 +157,7 @@ TEST(field_edit, borders_and_corners)
 	static model m;
 	uint64_t seed = 6;
 	carom_context *context = fixture_context(1);
-	for (int k = 0; k < 16 && test_failures() == 0; k++) {
+	for (int k = 0; k < 16 / TEST_FEWER && test_failures() == 0; k++) {
 		open_model(&m, context, 33, 21, &seed);
 		const int32_t columns = 1 + k % 5, rows = 1 + k / 4;
 		for (int place = 0; place < 9; place++) {

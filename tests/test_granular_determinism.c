@@ -87,7 +87,7 @@ TEST(granular_determinism, mindlin_and_periodic_on_any_threads)
 	def.moving_count = 1;
 	def.moving[0] =
 		(sim_granular_wall){ .point = { 0, 0.02, 0 }, .normal = { 0, 1, 0.1 }, .amplitude = { 0, 0.01, 0 }, .frequency = 500 };
-	compare_manners(&def, 100);
+	compare_manners(&def, TEST_FEWER > 1 ? 40 : 100);
 	def.spheres.tangential = SIM_GRANULAR_SMOOTH;
 	def.spheres.rolling_friction = 0;
 	def.walls = def.spheres;

@@ -155,14 +155,14 @@ TEST(near_contacts, the_nearest_pair_is_told)
 			   *sheet = fixture_sheet_mesh(context, 4, 3);
 	const carom_shape box = fixture_box(0.5, 0.5, 0.5), flat = fixture_box(0.7, 0.4, 0.3);
 	const kind_of_pair kinds[] = {
-		{ "box and box", box, flat, cube, brick, 1.1, 1000 },
-		{ "box and cube", box, fixture_of_mesh(cube), cube, cube, 1.1, 500 },
-		{ "cube and box", fixture_of_mesh(cube), flat, cube, brick, 1.1, 500 },
-		{ "cube and cube", fixture_of_mesh(cube), fixture_of_mesh(brick), cube, brick, 1.1, 500 },
-		{ "cut cube and cube", fixture_of_mesh(cut), fixture_of_mesh(cube), cut, cube, 1.1, 200 },
-		{ "lumpy and slab", fixture_of_mesh(lumpy), fixture_of_mesh(slab), lumpy, slab, 1.6, 60 },
-		{ "slab and lumpy", fixture_of_mesh(slab), fixture_of_mesh(lumpy), slab, lumpy, 1.6, 30 },
-		{ "cube and open sheet", fixture_of_mesh(cube), fixture_of_mesh(sheet), cube, sheet, 1.2, 200 },
+		{ "box and box", box, flat, cube, brick, 1.1, 1000 / TEST_FEWER },
+		{ "box and cube", box, fixture_of_mesh(cube), cube, cube, 1.1, 500 / TEST_FEWER },
+		{ "cube and box", fixture_of_mesh(cube), flat, cube, brick, 1.1, 500 / TEST_FEWER },
+		{ "cube and cube", fixture_of_mesh(cube), fixture_of_mesh(brick), cube, brick, 1.1, 500 / TEST_FEWER },
+		{ "cut cube and cube", fixture_of_mesh(cut), fixture_of_mesh(cube), cut, cube, 1.1, 200 / TEST_FEWER },
+		{ "lumpy and slab", fixture_of_mesh(lumpy), fixture_of_mesh(slab), lumpy, slab, 1.6, 60 / TEST_FEWER },
+		{ "slab and lumpy", fixture_of_mesh(slab), fixture_of_mesh(lumpy), slab, lumpy, 1.6, 30 / TEST_FEWER },
+		{ "cube and open sheet", fixture_of_mesh(cube), fixture_of_mesh(sheet), cube, sheet, 1.2, 200 / TEST_FEWER },
 	};
 	uint64_t seed = 5;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -359,7 +359,7 @@ TEST(near_contacts, memory_changes_none)
 	for (int k = 0; k < 2; k++)
 		id[k] = fixture_add(world, shapes[k], fixture_at(3 * k, 0, 0), CAROM_DYNAMIC);
 	int ahead = 0;
-	for (int step = 0; step < 300; step++) {
+	for (int step = 0; step < 300; step += TEST_STRIDE) {
 		const double x = 1.9 - 0.006 * (step < 150 ? step : 300 - step);
 		const carom_pose pose[2] = { { { 0, 0, 0 }, fixture_turn((v3d){ 1, 2, 3 }, 0.002 * step) },
 			{ { x, 0.1, 0 }, fixture_turn((v3d){ 0, 1, 1 }, 0.003 * step) } };
@@ -379,7 +379,7 @@ TEST(near_contacts, memory_changes_none)
 		if (c.count > 0 && n.distance > 0)
 			check_near(&fresh, &n, 3, "coming");
 	}
-	CHECK(ahead > 20);
+	CHECK(ahead > 20 / TEST_STRIDE);
 	carom_destroy_world(world);
 	carom_release_mesh(lumpy);
 	carom_release_mesh(cube);

@@ -480,7 +480,7 @@ TEST(oracle, random_sizes_and_methods)
 	static const int broad_phases[] = { CAROM_BROAD_TREE, CAROM_BROAD_SWEEP, FIXTURE_BROAD_BRUTE };
 	uint64_t state = 110;
 	int collisions = 0;
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 60 / TEST_FEWER; i++) {
 		double size[2];
 		sim_mesh first = make_random_shape(&state, &size[0]), second = make_random_shape(&state, &size[1]);
 		const oracle_shape a = as_shape(&first), b = as_shape(&second);
@@ -507,7 +507,7 @@ TEST(oracle, random_sizes_and_methods)
 		sim_mesh_free(&first);
 		sim_mesh_free(&second);
 	}
-	CHECK(collisions > 120 && collisions < 500);
+	CHECK(collisions > 120 / TEST_FEWER && collisions < 500 / TEST_FEWER);
 }
 
 TEST(oracle, far_from_the_origin)

@@ -482,12 +482,12 @@ TEST(record, forged_recordings_never_crash)
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 4, 1, &hash);
 	int counts[2] = { 0, 0 };
-	for (size_t i = 0; i < t.count; i++) {
+	for (size_t i = 0; i < t.count; i += TEST_STRIDE) {
 		const uint8_t values[3] = { 0xff, (uint8_t)(t.bytes[i] ^ 1), (uint8_t)(t.bytes[i] ^ 0x80) };
 		check_forged(&t, i, values[i % 3], counts);
 	}
-	CHECK(counts[0] > 50); // such as user data, which shows in no hash
-	CHECK(counts[1] > 100);
+	CHECK(counts[0] > 50 / TEST_STRIDE); // such as user data, which shows in no hash
+	CHECK(counts[1] > 100 / TEST_STRIDE);
 	free(t.bytes);
 }
 

@@ -155,7 +155,7 @@ TEST(sphere_grid, finds_every_pair_once_for_any_threads)
 			if (!test_wants_threads(threads))
 				continue;
 			carom_context *context = fixture_context(threads);
-			fixture_check_detector_everywhere(DETECTORS[d].detector, context, 3000);
+			fixture_check_detector_everywhere(DETECTORS[d].detector, context, TEST_FEWER > 1 ? 1500 : 3000);
 			carom_destroy_context(context);
 		}
 	}
@@ -184,7 +184,7 @@ TEST(sphere_grid, instruction_sets_find_the_same)
 			continue;
 		sets++;
 		for (int d = 0; d < DETECTOR_COUNT; d++) {
-			fixture_check_detector_everywhere(DETECTORS[d].detector, context, 700);
+			fixture_check_detector_everywhere(DETECTORS[d].detector, context, TEST_FEWER > 1 ? 300 : 700);
 			for (int kind = 0; kind < CLOUD_KINDS; kind++) {
 				fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, 5000, 6);
 				fixture_set made = fixture_make_set(context, &cloud, !cloud.single, 0, NULL);
@@ -503,7 +503,7 @@ TEST(sphere_grid, the_same_size_again_allocates_nothing)
 		void *state = NULL;
 		long long allocations = 0;
 		for (int kind = 0; kind < CLOUD_KINDS; kind++) {
-			for (int count = 20000; count > 0; count -= 9500) {
+			for (int count = 20000 / TEST_FEWER; count > 0; count -= 9500 / TEST_FEWER) {
 				fixture_cloud cloud = fixture_make_cloud((fixture_cloud_kind)kind, count, 19);
 				fixture_set made = fixture_make_set(context, &cloud, !cloud.single, 0, NULL);
 				fixture_pairs expected = fixture_oracle_pairs(&cloud, 0, NULL);

@@ -152,7 +152,7 @@ TEST(sphere_tree, finds_every_pair_once)
 			if (!test_wants_threads(threads))
 				continue;
 			carom_context *context = fixture_context(threads);
-			fixture_check_detector_everywhere(DETECTORS[d].detector, context, 3000);
+			fixture_check_detector_everywhere(DETECTORS[d].detector, context, TEST_FEWER > 1 ? 1500 : 3000);
 			carom_destroy_context(context);
 		}
 	}

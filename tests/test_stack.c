@@ -544,7 +544,7 @@ static void use_spheres(void *context)
 
 TEST(stack, spheres)
 {
-	s_clouds[0] = fixture_make_cloud(CLOUD_DENSE, 70000, 1); // enough for the sort by all workers
+	s_clouds[0] = fixture_make_cloud(CLOUD_DENSE, STACK_IS_SMALL ? 70000 : 7000, 1); // enough for the sort by all workers
 	s_clouds[1] = fixture_make_cloud(CLOUD_POWER_LAW, 3000, 2);
 	s_clouds[2] = fixture_make_cloud(CLOUD_ALL_SCALES, 3000, 3);
 	s_clouds[3] = fixture_make_cloud(CLOUD_STRAYS, 3000, 4);

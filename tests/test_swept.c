@@ -217,7 +217,7 @@ TEST(swept, ends_that_touch_exactly)
 	static const double sizes[5] = { 0.5, 1, 10, 100, 1000 };
 	uint64_t random = 12;
 	for (int s = 0; s < 5; s++) {
-		for (int i = 0; i < 4000; i++) {
+		for (int i = 0; i < 4000 / TEST_FEWER; i++) {
 			swept_query q;
 			swept_make_touching_ends(sizes[s], &random, &q);
 			for (int method = 0; method < 2; method++) {

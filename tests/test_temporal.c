@@ -634,7 +634,7 @@ TEST(temporal, replaced_bodies_are_new)
 		fixture_lab(&def)->stages = (carom_stages)stages;
 		carom_body_id ids[MOVING_BODIES];
 		carom_world *world = moving_world(&s, &def, 0, ids);
-		for (int step = 0; step < 24; step++) {
+		for (int step = 0; step < 24 / TEST_STRIDE; step++) {
 			moving_place(&s, world, ids, step);
 			fixture_step(world);
 			compare_with_fresh(&s, world, &def, step);

@@ -362,7 +362,7 @@ TEST(touching, what_rolls_over_a_terrain_is_not_stopped)
 		REQUIRE(carom_world_add_body(world, &def, &id) == CAROM_SUCCESS);
 		fixture_step(world);
 		carom_pose pose = def.pose;
-		for (int step = 0; step < 300; step++) {
+		for (int step = 0; step < 300 / TEST_FEWER; step++) {
 			pose.position.x += 0.018;
 			pose.position.y += 0.009;
 			if (i / 2 == 0)

@@ -6,6 +6,7 @@ cat > scene.json << 'END'
 {
 	"name": "rings",
 	"steps": 12,
+	"camera": { "width": 320, "height": 200 },
 	"meshes": { "ring": { "shape": "torus", "triangles": 600, "fit": [1, 1, 1], "centre": true } },
 	"bodies": {
 		"planes": [{}],
@@ -39,6 +40,7 @@ done
 cat > source.json << 'END'
 {
 	"steps": 13,
+	"camera": { "width": 320, "height": 200 },
 	"bodies": {
 		"planes": [{}],
 		"sources": [{ "shape": "sphere", "radius": 0.5, "position": [0, 2, 0], "rate": 10, "count": 5, "circle": { "radius": 1, "turns_per_second": 2 } }]

@@ -89,6 +89,7 @@ same "rows of an interrupted run" "$(wc -l < cut/stats.csv)" $(($(field steps cu
 cat > press.json << 'END'
 {
 	"steps": 60,
+	"camera": { "width": 320, "height": 200 },
 	"time_step": 0.008333333333333333,
 	"deforming": {
 		"thickness": 0.004,
