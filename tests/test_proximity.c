@@ -128,9 +128,11 @@ static void try_faces(const scene *s, double distance, pair_list *list)
 					const int32_t *t = s->triangles[b][f];
 					if (a == b && (t[0] == v || t[1] == v || t[2] == v))
 						continue;
-					carom_proximity_pair pair = {
-						.kind = CAROM_SWEEP_VERTEX_FACE, .mesh_a = a, .mesh_b = b, .vertices = { v, t[0], t[1], t[2] }, .triangle = f
-					};
+					carom_proximity_pair pair = { .kind = CAROM_SWEEP_VERTEX_FACE,
+						.mesh_a = a,
+						.mesh_b = b,
+						.vertices = { v, t[0], t[1], t[2] },
+						.triangle = f };
 					const double *const at[4] = { s->places[a][v], s->places[b][t[0]], s->places[b][t[1]], s->places[b][t[2]] };
 					try_pair(s, distance, &pair, at, list);
 				}
@@ -170,8 +172,8 @@ static void try_edges(const scene *s, double distance, pair_list *list)
 	for (int i = 0; i < count; i++) {
 		for (int j = i + 1; j < count; j++) {
 			const edge *a = &edges[i], *b = &edges[j];
-			const bool shared = a->mesh == b->mesh &&
-				(a->v[0] == b->v[0] || a->v[0] == b->v[1] || a->v[1] == b->v[0] || a->v[1] == b->v[1]);
+			const bool shared =
+				a->mesh == b->mesh && (a->v[0] == b->v[0] || a->v[0] == b->v[1] || a->v[1] == b->v[0] || a->v[1] == b->v[1]);
 			if (shared || !may_meet(s, a->mesh, b->mesh))
 				continue;
 			carom_proximity_pair pair = { .kind = CAROM_SWEEP_EDGE_EDGE,
@@ -505,7 +507,8 @@ static double least_gap(const carom_proximity_view *view, int mesh, const int32_
 	return least;
 }
 
-static void check_shape_pair(const scene *s, const carom_shape *shape, const carom_pose *pose, const carom_proximity_shape_pair *pair)
+static void check_shape_pair(
+	const scene *s, const carom_shape *shape, const carom_pose *pose, const carom_proximity_shape_pair *pair)
 {
 	v3d on = { 0, 0, 0 };
 	double sum = 0;

@@ -112,8 +112,8 @@ typedef struct carom_proximity_shape_pair {
 	int32_t mesh;
 	/// One vertex, both ends of an edge, lower first, or the corners of a triangle; -1: none.
 	int32_t vertices[3];
-	int32_t triangle; ///< that has these corners; -1: the feature is no triangle
-	double weight[3]; ///< of these vertices in the feature's nearest point; sum 1
+	int32_t triangle;  ///< that has these corners; -1: the feature is no triangle
+	double weight[3];  ///< of these vertices in the feature's nearest point; sum 1
 	carom_vec3 point;  ///< of the shape's surface, nearest to it
 	carom_vec3 normal; ///< unit, from the shape to the feature
 	/// Metres, proved: they are at least so far apart. Negative: they overlap, and moving the

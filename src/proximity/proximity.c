@@ -39,8 +39,8 @@ static carom_result check_def(carom_context *context, const carom_proximity_def 
 			"carom_proximity_def.method is %d, none of CAROM_SWEEP_AUTO, CAROM_SWEEP_FRONT and CAROM_SWEEP_BVH",
 			(int)def->method);
 	if (def->max_pairs < 0)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT, "carom_proximity_def.max_pairs is %lld, below 0",
-			(long long)def->max_pairs);
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "carom_proximity_def.max_pairs is %lld, below 0", (long long)def->max_pairs);
 	return CAROM_SUCCESS;
 }
 
@@ -151,9 +151,8 @@ static void fill_pairs(int64_t begin, int64_t end, int worker, void *task)
 	for (int64_t i = begin; i < end; i++) {
 		const carom_sweep_hit *hit = &p->sweep->hits.data[i];
 		carom_proximity_pair *pair = &p->pairs.data[i];
-		*pair = (carom_proximity_pair){
-			.kind = hit->kind, .mesh_a = hit->mesh_a, .mesh_b = hit->mesh_b, .triangle = hit->triangle
-		};
+		*pair =
+			(carom_proximity_pair){ .kind = hit->kind, .mesh_a = hit->mesh_a, .mesh_b = hit->mesh_b, .triangle = hit->triangle };
 		memcpy(pair->vertices, hit->vertices, sizeof pair->vertices);
 		const int of_a = hit->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
 		v3d at[4];
@@ -301,9 +300,8 @@ carom_result carom_proximity_of_pair(
 		}
 		at[k] = (v3d){ vertices[k][0], vertices[k][1], vertices[k][2] };
 	}
-	*pair = (carom_proximity_pair){
-		.kind = kind, .vertices = { 0, 1, 2, 3 }, .triangle = kind == CAROM_SWEEP_VERTEX_FACE ? 0 : -1
-	};
+	*pair =
+		(carom_proximity_pair){ .kind = kind, .vertices = { 0, 1, 2, 3 }, .triangle = kind == CAROM_SWEEP_VERTEX_FACE ? 0 : -1 };
 	measure_pair(at, pair);
 	return CAROM_SUCCESS;
 }

@@ -31,11 +31,11 @@ static carom_result check_shape_def(carom_context *context, const carom_proximit
 	if (!def)
 		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: def is NULL", name);
 	if (def->cookie != SHAPE_COOKIE)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"carom_proximity_shape_def.cookie: start from carom_default_proximity_shape_def");
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "carom_proximity_shape_def.cookie: start from carom_default_proximity_shape_def");
 	if (def->shape.type == CAROM_MESH)
-		return cr_fail(context, CAROM_INVALID_ARGUMENT,
-			"%s: shape.type is CAROM_MESH: carom_proximity_add_mesh takes meshes", name);
+		return cr_fail(
+			context, CAROM_INVALID_ARGUMENT, "%s: shape.type is CAROM_MESH: carom_proximity_add_mesh takes meshes", name);
 	const carom_result result = cr_check_shape(context, &def->shape, name);
 	return result == CAROM_SUCCESS ? cr_check_pose(context, &def->pose, name, "pose", pose) : result;
 }
@@ -53,8 +53,7 @@ carom_result carom_proximity_add_shape(carom_proximity *p, const carom_proximity
 	if (!cr_array_reserve_one(p->context, &p->shapes))
 		return cr_fail_memory(p->context, "a shape of a proximity scene");
 	*shape = (int32_t)p->shapes.count;
-	p->shapes.data[p->shapes.count++] =
-		(cr_near_shape){ def->shape, pose, { def->category, def->mask, def->group } };
+	p->shapes.data[p->shapes.count++] = (cr_near_shape){ def->shape, pose, { def->category, def->mask, def->group } };
 	if (cr_has_mesh(&def->shape))
 		carom_retain_mesh(def->shape.mesh);
 	p->distance = 0;
@@ -180,7 +179,8 @@ static bool add_vertex(const measure *m, int32_t mesh, int32_t vertex, const cr_
 /// Name the edge or the face that a nearest point lies on. False where it is a corner of a triangle
 /// that does not overlap the shape: it is listed as a vertex. One that overlaps it may be deeper
 /// than each of its corners.
-static bool name_feature(const int32_t corners[3], int32_t triangle, const cr_triangle_point *on, carom_proximity_shape_pair *pair)
+static bool name_feature(
+	const int32_t corners[3], int32_t triangle, const cr_triangle_point *on, carom_proximity_shape_pair *pair)
 {
 	int count = 0;
 	for (int k = 0; k < 3; k++) {
@@ -254,7 +254,10 @@ static int32_t mesh_of(const carom_sweep *s, int32_t vertex)
 	return cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, vertex);
 }
 
-static bool meets(const measure *m, int32_t mesh) { return do_meet(&m->proximity->sweep->filters.data[mesh], &m->shape->filter); }
+static bool meets(const measure *m, int32_t mesh)
+{
+	return do_meet(&m->proximity->sweep->filters.data[mesh], &m->shape->filter);
+}
 
 static bool measure_convex(measure *m)
 {

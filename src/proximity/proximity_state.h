@@ -20,7 +20,7 @@ struct carom_proximity {
 	double distance; // of the last search; 0: none since something changed
 	CR_ARRAY(carom_proximity_pair) pairs;
 	CR_ARRAY(carom_proximity_shape_pair) shape_pairs;
-	CR_ARRAY(cr_key) keys;       // of the features of one shape, and room to sort them
+	CR_ARRAY(cr_key) keys; // of the features of one shape, and room to sort them
 	CR_ARRAY(carom_proximity_shape_pair) sorted;
 	CR_ARRAY(int32_t) triangles; // near a shape, by the numbers of the sweep's triangles
 	// [vertices of all meshes] gap of the nearest triangle from a shape, of the last search with
