@@ -30,7 +30,7 @@ void test_register(test_case *test);
 	static void test_##topic_name##_##case_name(void)
 
 /// A failed check is printed and counted; the case goes on.
-#define CHECK(condition) test_check((condition), #condition, __FILE__, __LINE__)
+#define CHECK(condition) test_check((condition) ? true : false, #condition, __FILE__, __LINE__)
 #define CHECK_INT(actual, expected) test_check_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
 /// Passes when |actual - expected| <= tolerance; NaN never passes.
 #define CHECK_NEAR(actual, expected, tolerance) \

@@ -35,7 +35,8 @@ static void left_out(sim_mesh *m)
 {
 	// A triangle without an area, one that repeats another, and a vertex that none uses.
 	int32_t *t = m->triangles;
-	memcpy(&t[3], &t[0], 3 * sizeof *t);
+	for (int k = 0; k < 3; k++)
+		t[3 + k] = t[k];
 	t[7] = t[6];
 	for (int32_t i = 0; i < 3 * m->triangle_count; i++)
 		t[i] = t[i] == 5 ? 6 : t[i];
@@ -433,7 +434,7 @@ static void check_forgeries(kind k, const forgery *list, size_t count)
 {
 	carom_context *context = fixture_context(1);
 	const block b = bake_kind(context, k);
-	uint8_t *sound = malloc(b.size);
+	uint8_t *sound = calloc(1, b.size);
 	REQUIRE(sound);
 	memcpy(sound, b.bytes, b.size);
 	for (size_t i = 0; i < count; i++) {

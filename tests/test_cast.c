@@ -41,7 +41,9 @@ static void open_scene(cast_scene *s, uint64_t *seed, v3d middle)
 	s->meshes[2] = fixture_sphere_mesh(s->context, 0.6, 6);
 	s->meshes[3] = fixture_hull_mesh(s->context, points, 16);
 	for (int i = 0; i < BODIES; i++) {
-		s->shape[i] = i == 7 ? (carom_shape){ .type = CAROM_PLANE } : random_shape(s, seed);
+		s->shape[i] = (carom_shape){ .type = CAROM_PLANE };
+		if (i != 7)
+			s->shape[i] = random_shape(s, seed);
 		s->pose[i] = fixture_random_pose(seed, 12);
 		if (i == 7)
 			s->pose[i].position = (v3d){ 30, 0, 0 };

@@ -281,8 +281,9 @@ TEST(contact_filter, a_painted_hole_holds_nothing)
 	fixture_add(world, fixture_box(1.7, 0.3, 0.3), fixture_at(0, 0, 0.29), CAROM_DYNAMIC);
 	fixture_step(world);
 	int32_t of_box = 0;
-	for (int32_t i = 0; i < carom_world_contacts(world).count; i++) {
-		const carom_contact *c = &carom_world_contacts(world).data[i];
+	const carom_contact_view contacts = carom_world_contacts(world);
+	for (int32_t i = 0; i < contacts.count; i++) {
+		const carom_contact *c = &contacts.data[i];
 		CHECK(c->material_a != HOLE);
 		CHECK(fabs(c->point[0]) > 0.99);
 		of_box += c->body_b.index1 == 3;

@@ -438,7 +438,7 @@ static const carom_body_impact *find_impact(const carom_world *world, int32_t pa
 	const carom_body_impact_view view = carom_world_body_impacts(world);
 	for (int i = 0; i < view.count; i++) {
 		if (view.data[i].shape_a == part)
-			return &view.data[i];
+			return view.data + i;
 	}
 	return NULL;
 }

@@ -660,7 +660,7 @@ TEST(convex_world, odd_sizes_stand)
 		for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
 			for (int flat = 0; flat < 2; flat++) {
 				manifold_view view;
-				const carom_shape below = flat ? (carom_shape){ .type = CAROM_PLANE } : fixture_of_mesh(floor);
+				const carom_shape plane = { .type = CAROM_PLANE }, below = flat ? plane : fixture_of_mesh(floor);
 				meet(context, 0, bodies[k].shape, fixture_at(0.3 * s, 0.7 * s, bodies[k].height - 0.001 * s), below,
 					carom_pose_identity(), &view);
 				CHECK(view.count >= 3 && view.count <= 8);

@@ -59,7 +59,7 @@ static int64_t run_heap(carom_context *context, const carom_mesh *mesh, uint64_t
 TEST(mesh_build, contacts_do_not_depend_on_the_builder)
 {
 	carom_context *context = fixture_context(1);
-	uint64_t expected[STEPS], hashes[STEPS];
+	uint64_t expected[STEPS] = { 0 }, hashes[STEPS] = { 0 };
 	for (int build = 0; build < BUILDS; build++) {
 		carom_mesh *mesh = lumpy_mesh(context, (carom_mesh_build)build);
 		CHECK(run_heap(context, mesh, build == 0 ? expected : hashes) > 100);

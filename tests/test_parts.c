@@ -111,7 +111,8 @@ static void add_under(twins *t, int32_t number, const carom_body_def *def)
 static void add_twin(twins *t, carom_body_def *def, const carom_part *parts, int32_t count)
 {
 	carom_body_id id;
-	def->shape = count > 0 ? (carom_shape){ 0 } : parts[0].shape;
+	const carom_shape none = { 0 };
+	def->shape = count > 0 ? none : parts[0].shape;
 	def->parts = parts;
 	def->part_count = count;
 	REQUIRE(carom_world_add_body(t->whole, def, &id) == CAROM_SUCCESS);
@@ -204,7 +205,7 @@ static const carom_pair *find_pair(const carom_world *world, uint32_t a, uint32_
 	const carom_pair_view pairs = carom_world_pairs(world);
 	for (int32_t i = 0; i < pairs.count; i++) {
 		if (pairs.data[i].body_a.index1 == a && pairs.data[i].body_b.index1 == b)
-			return &pairs.data[i];
+			return pairs.data + i;
 	}
 	return NULL;
 }
@@ -630,8 +631,9 @@ TEST(parts, filters_and_user_data_are_the_bodys)
 	fixture_step(world);
 	CHECK(calls >= 4);
 	CHECK_INT(carom_world_pairs(world).count, 2);
-	for (int32_t i = 0; i < carom_world_pairs(world).count; i++) {
-		const carom_pair *p = &carom_world_pairs(world).data[i];
+	const carom_pair_view pairs = carom_world_pairs(world);
+	for (int32_t i = 0; i < pairs.count; i++) {
+		const carom_pair *p = pairs.data + i;
 		CHECK(fixture_same_id(p->body_b, first) && p->user_data_a == 11 && p->user_data_b == 22);
 		CHECK_INT(p->shape_b, i);
 	}

@@ -189,7 +189,7 @@ static void compare(const scene *s, uint64_t *seed, counts *n)
 		const v3d from = { test_random_double(seed, -span, span), test_random_double(seed, -span, span),
 			test_random_double(seed, -span, span) };
 		// To a vertex, so that edges and corners are hit, or anywhere.
-		const v3d to = i % 2 ? v3d_from_floats(&f.topology.vertices[3 * (test_random(seed) % (uint64_t)s->count)])
+		const v3d to = i % 2 ? v3d_from_floats(f.topology.vertices + 3 * (test_random(seed) % (uint64_t)s->count))
 							 : (v3d){ test_random_double(seed, -span, span), 0, test_random_double(seed, -span, span) };
 		const v3d way = v3d_sub(to, from);
 		if (v3d_dot(way, way) > 0)
@@ -220,7 +220,7 @@ static void deform(scene *s, int step, double shake)
 	for (int k = 0; k < 3; k++)
 		phase[k] = test_random_double(&seed, -3, 3);
 	for (int32_t i = 0; i < s->count; i++) {
-		const float *p = &s->mesh->topology.vertices[3 * i];
+		const float *p = s->mesh->topology.vertices + 3 * i;
 		for (int k = 0; k < 3; k++) {
 			const double x = wave[k][0] * p[0] + wave[k][1] * p[1] + wave[k][2] * p[2] + phase[k];
 			s->places[3 * i + k] = 100 * step + p[k] + shake * (sin(x) + 0.3 * sin(7.3 * x));
@@ -327,8 +327,10 @@ TEST(surface, torn_and_odd_ones_answer_as_fresh_ones)
 			for (int k = 0; k < 3; k++)
 				s.places[3 * 30 + k] += 0.1;
 		}
-		if (step % 11 == 7) // a triangle has no area any more
-			memcpy(&s.places[3 * 61], &s.places[3 * 60], 3 * sizeof(double));
+		if (step % 11 == 7) { // a triangle has no area any more
+			for (int k = 0; k < 3; k++)
+				s.places[3 * 61 + k] = s.places[3 * 60 + k];
+		}
 		if (step % 3 == 0 && step % 2) // vertices of no triangle lie far away
 			s.places[3 * s.count - 1] = 1e11;
 		REQUIRE(update(&s) == CAROM_SUCCESS);

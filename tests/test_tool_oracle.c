@@ -89,7 +89,8 @@ static sim_mesh make_soup(int32_t triangles, uint64_t *random)
 		for (int axis = 0; axis < 3; axis++)
 			mesh.vertices[3 * i + axis] = (float)(test_random(random) % 4);
 	}
-	memcpy(mesh.triangles + 3, mesh.triangles, 3 * sizeof *mesh.triangles);
+	for (int k = 0; k < 3; k++)
+		mesh.triangles[3 + k] = mesh.triangles[k];
 	return mesh;
 }
 
@@ -265,7 +266,8 @@ static void open_step(step *s)
 	sim_error error;
 	sim_mesh shape;
 	REQUIRE(sim_make_shape("lumpy", 160, 1, &shape, &error));
-	memcpy(shape.triangles + 3, shape.triangles, 3 * sizeof *shape.triangles);
+	for (int k = 0; k < 3; k++)
+		shape.triangles[3 + k] = shape.triangles[k];
 	shape.triangles[6] = shape.triangles[7];
 	copy_as_doubles(&shape, &s->begin);
 	copy_as_doubles(&shape, &s->end);

@@ -161,7 +161,7 @@ soft_geodesic *soft_create_geodesic(const sim_soft *s)
 		return NULL;
 	*g = (soft_geodesic){ .soft = s, .size = size };
 	g->distance = (double *)(g + 1);
-	g->touched = (int32_t *)(g->distance + n);
+	g->touched = (int32_t *)(void *)(g->distance + n);
 	g->state = (uint8_t *)(g->touched + n);
 	memset(g->state, 0, n);
 	for (size_t i = 0; i < n; i++)

@@ -440,7 +440,7 @@ static bool fill_columns(cr_manifold *m)
 		cr_arena_alloc(&m->completion->worker->arena, 8 * stride * sizeof *row + stride * sizeof *c->pierced + 4 * eights);
 	if (!row)
 		return false;
-	*c = (cr_corner_columns){ .count = o->count, .pierced = (int32_t *)(row + 8 * stride) };
+	*c = (cr_corner_columns){ .count = o->count, .pierced = (int32_t *)(void *)(row + 8 * stride) };
 	uint8_t *lanes = (uint8_t *)(c->pierced + stride);
 	memset(row, 0, 8 * stride * sizeof *row);
 	memset(lanes, 0, 4 * eights);

@@ -112,7 +112,7 @@ v3d cr_near_vertex(const carom_proximity *p, int32_t vertex)
 {
 	const carom_sweep *s = p->sweep;
 	const cr_sweep_mesh *mesh = &s->meshes.data[cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, vertex)];
-	const double *at = &s->end.data[3 * ((int64_t)mesh->own_first + vertex - mesh->first_vertex)];
+	const double *at = s->end.data + 3 * ((int64_t)mesh->own_first + vertex - mesh->first_vertex);
 	return (v3d){ at[0], at[1], at[2] };
 }
 
@@ -220,7 +220,7 @@ static double unfound(const carom_proximity *p)
 	const carom_sweep *s = p->sweep;
 	double longest = 0;
 	for (int64_t i = 0; i < 3 * s->triangle_numbers.count; i++) {
-		const int32_t *corners = &s->triangles.data[i - i % 3];
+		const int32_t *corners = s->triangles.data + (i - i % 3);
 		const v3d edge = v3d_sub(cr_near_vertex(p, corners[i % 3]), cr_near_vertex(p, corners[(i + 1) % 3]));
 		longest = fmax(longest, v3d_length(edge));
 	}

@@ -104,7 +104,7 @@ static bool list_triangles(carom_proximity *p, const double lower[3], const doub
 	const cr_sweep_tree *tree = &s->tree;
 	p->triangles.count = 0;
 	for (int32_t node = 0; node < tree->node_count;) {
-		const float *box = &tree->node_boxes.main[(int64_t)CR_DOP_STRIDE * node];
+		const float *box = tree->node_boxes.main + (int64_t)CR_DOP_STRIDE * node;
 		bool apart = false;
 		for (int k = 0; k < 3; k++)
 			apart = apart || (double)box[k] > upper[k] || (double)box[CR_DOP_STRIDE / 2 + k] < lower[k];
@@ -211,7 +211,7 @@ static bool add_triangle(const measure *m, int32_t mesh, int32_t triangle)
 {
 	carom_proximity *p = m->proximity;
 	const carom_sweep *sweep = p->sweep;
-	const int32_t *given = &sweep->triangles.data[3 * (int64_t)triangle];
+	const int32_t *given = sweep->triangles.data + 3 * (int64_t)triangle;
 	v3d corners[3];
 	int32_t own[3];
 	for (int k = 0; k < 3; k++) {

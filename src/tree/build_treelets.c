@@ -110,6 +110,7 @@ static void find_best(const cr_links *l, treelet *t)
 	double cost[SUBSETS], measure[SUBSETS], value[SUBSETS];
 	int32_t count[SUBSETS];
 	const int all = (1 << t->leaf_count) - 1;
+	value[0] = measure[0] = 0; // of no leaf
 	for (int s = 1; s <= all; s++) {
 		const int lowest = s & -s, rest = s ^ lowest;
 		const cr_link *leaf = &l->nodes[t->leaf[__builtin_ctz((unsigned)s)]];

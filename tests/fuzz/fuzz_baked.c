@@ -104,7 +104,8 @@ FUZZ_TARGET(baked, seeds_baked, false)
 		return sound;
 	size -= size % HEAD; // of no other size is a digest
 	uint8_t *forged = malloc(size);
-	FUZZ_REQUIRE(forged, "out of memory");
+	if (!forged)
+		return false;
 	memcpy(forged, data, size);
 	const uint64_t told = size;
 	memcpy(forged + SIZE_AT, &told, sizeof told);
