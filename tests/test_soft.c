@@ -342,10 +342,7 @@ TEST(soft, a_skirt_in_folds_never_crosses)
 	CHECK(run_watched(skirt, TEST_FEWER > 1 ? 35 : 100, 2, CAROM_SIMD_AUTO).impacts > 1000 / TEST_FEWER);
 }
 
-TEST(soft, bodies_and_triangles_in_a_bowl_never_cross)
-{
-	CHECK(run_watched(rain, 80, 2, CAROM_SIMD_AUTO).impacts > 1000);
-}
+TEST(soft, bodies_and_triangles_in_a_bowl_never_cross) { CHECK(run_watched(rain, 80, 2, CAROM_SIMD_AUTO).impacts > 1000); }
 
 #define BALL "\"meshes\": {\"ball\": {\"shape\": \"sphere\", \"triangles\": 320, \"fit\": [1, 1, 1], \"centre\": true}}"
 #define RAG "\"list\": [{\"form\": \"sheet\", \"size\": [1.5, 1.5], \"divisions\": [12, 12]}]"

@@ -5,25 +5,51 @@
 #include "world/shape_contacts.h"
 #include "world/single_query.h"
 
-/// Leave out pairs without contacts.
-static void drop_others(const carom_world *world, cr_body_list *near)
+/// Meshes that solids have for a query alone.
+typedef CR_ARRAY(carom_mesh *) mesh_list;
+
+/// Leave out pairs without contacts. Returns how many solids that deform stay.
+static int64_t drop_others(const carom_world *world, cr_body_list *near)
 {
-	int64_t kept = 0;
+	int64_t kept = 0, solids = 0;
 	for (int64_t i = 0; i < near->count; i++) {
 		const cr_body *body = &world->bodies.data[near->data[i]];
-		if (!body->sensor && !body->deforming)
-			near->data[kept++] = near->data[i];
+		if (body->sensor || !cr_has_contacts(body))
+			continue;
+		near->data[kept++] = near->data[i];
+		solids += body->deforming != NULL;
 	}
 	near->count = kept;
+	return solids;
 }
 
-static carom_result find_contacts(
-	cr_contact_query *q, const carom_world *world, const carom_shape *shape, const carom_pose *pose, const cr_body_list *near)
+/// Add a solid that deforms, at its present places. There is room among the meshes.
+static carom_result add_solid(cr_contact_query *q, const carom_world *world, const cr_body *solid, mesh_list *made)
 {
+	cr_body seen;
+	carom_mesh *mesh;
+	const carom_result result = cr_see_solid(world->context, solid, &seen, &mesh);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (mesh)
+		made->data[made->count++] = mesh;
+	cr_add_contact_body(q, &seen);
+	return CAROM_SUCCESS;
+}
+
+static carom_result find_contacts(cr_contact_query *q, const carom_world *world, const carom_shape *shape,
+	const carom_pose *pose, const cr_body_list *near, mesh_list *made)
+{
+	carom_result result = CAROM_SUCCESS;
 	cr_add_contact_shape(q, shape, pose, CAROM_DYNAMIC);
-	for (int64_t i = 0; i < near->count; i++)
-		cr_add_contact_body(q, &world->bodies.data[near->data[i]]);
-	return cr_find_contacts(q, &world->pipeline.settings);
+	for (int64_t i = 0; i < near->count && result == CAROM_SUCCESS; i++) {
+		const cr_body *body = &world->bodies.data[near->data[i]];
+		if (body->deforming)
+			result = add_solid(q, world, body, made);
+		else
+			cr_add_contact_body(q, body);
+	}
+	return result == CAROM_SUCCESS ? cr_find_contacts(q, &world->pipeline.settings) : result;
 }
 
 /// Appends the contacts that were found.
@@ -46,26 +72,40 @@ static carom_result keep_contacts(
 	return CAROM_SUCCESS;
 }
 
+/// The contacts with the bodies near a shape, of which so many are solids that deform.
+static carom_result ask_near(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
+	const cr_body_list *near, int64_t solids, cr_contact_list *contacts)
+{
+	cr_contact_query *q;
+	mesh_list made = { .count = 0 };
+	if (!cr_array_reserve(world->context, &made, solids))
+		return cr_fail_memory(world->context, "the contacts of a shape");
+	carom_result result = cr_begin_contacts(world->context, (int32_t)near->count + 1, &q);
+	if (result == CAROM_SUCCESS) {
+		result = find_contacts(q, world, shape, pose, near, &made);
+		if (result == CAROM_SUCCESS)
+			result = keep_contacts(q, world, near, contacts);
+		cr_end_contacts(q);
+	}
+	for (int64_t i = 0; i < made.count; i++)
+		carom_release_mesh(made.data[i]);
+	cr_array_free(world->context, &made);
+	return result;
+}
+
 carom_result cr_ask_contacts(const carom_world *world, const carom_shape *shape, const carom_pose *pose,
 	const carom_query_filter *filter, const char *name, cr_contact_list *contacts)
 {
 	carom_pose at;
 	cr_body_list near;
-	cr_contact_query *q;
 	carom_result result = cr_check_query_shape(world, shape, pose, name, &at);
 	if (result == CAROM_SUCCESS)
 		result = cr_list_near_bodies(world, name, shape, &at, world->def.speculative_distance, filter, &near);
 	if (result != CAROM_SUCCESS)
 		return result;
-	drop_others(world, &near);
+	const int64_t solids = drop_others(world, &near);
 	if (near.count > 0)
-		result = cr_begin_contacts(world->context, (int32_t)near.count + 1, &q);
-	if (result == CAROM_SUCCESS && near.count > 0) {
-		result = find_contacts(q, world, shape, &at, &near);
-		if (result == CAROM_SUCCESS)
-			result = keep_contacts(q, world, &near, contacts);
-		cr_end_contacts(q);
-	}
+		result = ask_near(world, shape, &at, &near, solids, contacts);
 	cr_array_free(world->context, &near);
 	return result;
 }

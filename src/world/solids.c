@@ -23,6 +23,20 @@ void cr_drop_form(carom_world *world, cr_deforming *d)
 /// Does a form have a mesh that its vertices may move with?
 static bool can_refit(const cr_deforming *d) { return d->form.mesh && d->form_refits; }
 
+/// Give a body the box and the pose of a form at the places of its surface, and no motion.
+static void stand_at(cr_body *body, const cr_surface *s)
+{
+	for (int k = 0; k < 3; k++) {
+		const double half = 0.5 * (s->upper[k] - s->lower[k]);
+		body->shape.centre[k] = 0;
+		body->shape.half[k] = half >= 0 ? half + cr_surface_slack(s, k) : 0;
+	}
+	body->pose = (carom_pose){ cr_surface_middle(s), { 0, 0, 0, 1 } };
+	body->rotation = m3d_from_quat(body->pose.orientation);
+	body->last_pose = body->pose;
+	body->last_rotation = body->rotation;
+}
+
 static void show(carom_world *world, cr_body *body)
 {
 	cr_deforming *d = body->deforming;
@@ -32,19 +46,10 @@ static void show(carom_world *world, cr_body *body)
 		cr_drop_form(world, d);
 	d->shape = body->shape;
 	d->pose = body->pose;
-	const v3d middle = cr_surface_middle(s);
 	body->shape.mesh = is_up_to_date ? d->form.mesh : NULL;
 	body->shape.collider = is_up_to_date ? d->form.collider : NULL;
 	body->shape.lab_state = d->form.lab_state;
-	for (int k = 0; k < 3; k++) {
-		const double half = 0.5 * (s->upper[k] - s->lower[k]);
-		body->shape.centre[k] = 0;
-		body->shape.half[k] = half >= 0 ? half + cr_surface_slack(s, k) : 0;
-	}
-	body->pose = (carom_pose){ middle, { 0, 0, 0, 1 } };
-	body->rotation = m3d_from_quat(body->pose.orientation);
-	body->last_pose = body->pose;
-	body->last_rotation = body->rotation;
+	stand_at(body, s);
 }
 
 static void hide(cr_body *body)
@@ -190,4 +195,48 @@ carom_result cr_make_forms(void *user)
 	cr_free(&world->memory, list.bodies, bytes);
 	const carom_result worst = (carom_result)atomic_load(&list.worst);
 	return worst == CAROM_OUT_OF_MEMORY ? cr_fail_memory(world->context, "a solid") : worst;
+}
+
+/// A mesh of the present places of a solid, as a step makes it.
+static carom_result freeze(carom_context *memory, const cr_deforming *d, const carom_mesh *mesh, carom_mesh **made)
+{
+	const size_t bytes = 3 * (size_t)d->surface.vertex_count * sizeof(float);
+	float *vertices = cr_alloc(memory, bytes);
+	if (!vertices)
+		return cr_fail_memory(memory, "a solid");
+	cr_surface_round(&d->surface, vertices);
+	carom_result result = CAROM_INVALID_MESH;
+	if (cr_can_refit_moved(mesh)) {
+		result = cr_copy_moved_mesh(memory, mesh, made);
+		if (result == CAROM_SUCCESS)
+			result = cr_refit_moved_mesh(*made, mesh, vertices);
+		if (result != CAROM_SUCCESS)
+			carom_release_mesh(*made);
+	}
+	if (result == CAROM_INVALID_MESH)
+		result = cr_create_moved_mesh(memory, mesh, vertices, made);
+	cr_free(memory, vertices, bytes);
+	if (result != CAROM_SUCCESS)
+		*made = NULL;
+	return result;
+}
+
+carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made)
+{
+	const cr_deforming *d = solid->deforming;
+	*seen = *solid;
+	*made = NULL;
+	const carom_mesh *mesh = d->form.mesh;
+	if (d->form_revision != d->surface.revision) {
+		const carom_result result = freeze(memory, d, solid->shape.mesh, made);
+		if (result != CAROM_SUCCESS)
+			return result;
+		mesh = *made;
+	}
+	seen->shape.mesh = (carom_mesh *)mesh;
+	seen->shape.collider = &mesh->collider;
+	seen->shape.lab_state = NULL;
+	seen->deforming = NULL;
+	stand_at(seen, &d->surface);
+	return CAROM_SUCCESS;
 }

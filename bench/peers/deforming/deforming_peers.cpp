@@ -1,9 +1,12 @@
 /// @file deforming_peers.cpp
-/// Contacts of solids that deform: Carom beside ODE and Bullet's GIMPACT, whichever are found, on one motion. Ten rings overlap in a row and
-/// wave in each step. Each program is told the new places of all vertices and gives the contacts of all pairs whose boxes overlap; all
-/// programs take turns in each step. ODE refits its trees (dGeomTriMeshDataUpdate) or makes them again; GIMPACT refits its boxes (postUpdate, updateBound).
-/// Prints CSV: milliseconds of a step, least and middle; how many pairs touch in the last step, and their contacts. Carom's step is given
-/// without and with its search for impacts, which the others have not.
+/// Contacts of solids that deform: Carom beside ODE and Bullet's GIMPACT, whichever are found,
+/// on one motion. Ten rings overlap in a row and wave in each step. Each program is told the
+/// places of all vertices and gives the contacts of all pairs whose boxes overlap; all programs
+/// take turns in each step. ODE refits its trees (dGeomTriMeshDataUpdate) or makes them again;
+/// GIMPACT refits its boxes (postUpdate, updateBound).
+/// Prints CSV: milliseconds of a step, least and middle; how many pairs touch in the last step,
+/// and their contacts. Carom's step is given without and with its search for impacts, which the
+/// others have not.
 /// Usage: carom_deforming_peers [--steps N]
 #include "carom/carom.h"
 
@@ -155,7 +158,8 @@ void drop_message(int, const char *, va_list) {}
 
 class OdePeer final : public Peer {
   public:
-	OdePeer(const Ring &ring, bool rebuilt) : rebuild(rebuilt), indices(ring.triangles.begin(), ring.triangles.end()), contacts(0xffff)
+	OdePeer(const Ring &ring, bool rebuilt)
+		: rebuild(rebuilt), indices(ring.triangles.begin(), ring.triangles.end()), contacts(0xffff)
 	{
 		dInitODE2(0);
 		dAllocateODEDataForThread(dAllocateMaskAll);
@@ -207,8 +211,8 @@ class OdePeer final : public Peer {
 		data[i] = dGeomTriMeshDataCreate();
 		dGeomTriMeshDataBuildSingle(data[i], vertices[i].data(), 3 * sizeof(float), static_cast<int>(vertices[i].size() / 3),
 			indices.data(), static_cast<int>(indices.size()), 3 * sizeof(dTriIndex));
-		dGeomTriMeshDataPreprocess2(data[i],
-			(1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES) | (1U << dTRIDATAPREPROCESS_BUILD_CONCAVE_EDGES), nullptr);
+		dGeomTriMeshDataPreprocess2(
+			data[i], (1U << dTRIDATAPREPROCESS_BUILD_FACE_ANGLES) | (1U << dTRIDATAPREPROCESS_BUILD_CONCAVE_EDGES), nullptr);
 	}
 
 	bool rebuild;
