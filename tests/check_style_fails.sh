@@ -73,6 +73,13 @@ expect 1 README.md "$(repeat 91 line)" 'README.md: 91 lines; at most 90'
 expect 1 src/bvh/a.c 'typedef struct box {' 'src/bvh/a.c:1:'
 expect 1 src/bvh/a.c '} box;' 'src/bvh/a.c:1:'
 expect 0 src/math/a.h '} box3f;'
+expect 1 src/geom/a.c '#include "carom/carom.h"' 'src/geom/a.c:1: carom.h below the world'
+expect 0 src/world/a.c '#include "carom/carom.h"'
+list=$'\tint *rows;\n} a;'
+expect 1 src/frame/frame.h "typedef struct cr_frame {
+$list" 'src/frame/frame.h:2: a pointer in a list of the frame'
+expect 0 src/frame/frame.h "typedef struct cr_walks {
+$list"
 expect 0 docs/guide/a.md "$(page 60)"
 expect 1 docs/guide/a.md "$(page 59)" 'docs/guide: 59 blocks of C'
 expect 1 docs/guide/a.md "$(page 60)
