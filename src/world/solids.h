@@ -14,8 +14,8 @@ void cr_hide_solids(carom_world *world);
 /// refitted, O(n) and O(n log n) for facets, or a new one. user: the carom_world. On failure those
 /// without one have none.
 carom_result cr_make_forms(void *user);
-/// A solid between steps as contacts see it at its present places: a rigid body, whose mesh *made is
-/// the caller's to release (NULL: that of the last step serves). memory pays. O(n log n). Any
+/// A solid between steps as contacts see it at its present places: a rigid body, whose mesh *made
+/// is the caller's to release (NULL: that of the last step serves). memory pays. O(n log n). Any
 /// thread.
 carom_result cr_see_solid(carom_context *memory, const cr_body *solid, cr_body *seen, carom_mesh **made);
 /// Free the mesh of a form.
