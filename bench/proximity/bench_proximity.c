@@ -119,7 +119,7 @@ static void run(const bench *b, const char *name, carom_sweep_method method)
 	const carom_sweep_stats stats = carom_proximity_get_stats(scene);
 	printf("%s,%.2f,%.2f,%.2f,%.2f,%lld,%lld,%lld,%lld,%.1f,%016llx\n", name, first, times[0], times[b->steps / 2], safe,
 		(long long)stats.tests_vf, (long long)stats.tests_ee, (long long)stats.hits_vf, (long long)stats.hits_ee,
-		(double)stats.bytes_peak / (1 << 20), (unsigned long long)hash_pairs(&view));
+		(double)carom_memory_in_use(b->context) / (1 << 20), (unsigned long long)hash_pairs(&view));
 	carom_destroy_proximity(scene);
 }
 

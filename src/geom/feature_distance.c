@@ -51,17 +51,28 @@ static double gap_of(cr_swept_kind kind, const v3d p[4], const cr_near *near)
 	return fmax(0, (least - greatest) * (1 - 0x1p-49) - longest * 0x1p-48);
 }
 
-void cr_near_of(cr_swept_kind kind, const v3d vertices[4], cr_near *near)
+/// Everything but the gap. p: relative to the first vertex.
+static void measure(cr_swept_kind kind, const v3d p[4], cr_near *near)
 {
-	v3d p[4];
-	for (int k = 0; k < 4; k++)
-		p[k] = v3d_sub(vertices[k], vertices[0]);
 	if (kind == CR_SWEPT_VERTEX_FACE)
 		weigh_face(p, near);
 	else
 		weigh_edges(p, near);
 	const v3d between = v3d_sub(near->on_a, near->on_b);
 	near->distance2 = v3d_dot(between, between);
+}
+
+static void make_relative(const v3d vertices[4], v3d p[4])
+{
+	for (int k = 0; k < 4; k++)
+		p[k] = v3d_sub(vertices[k], vertices[0]);
+}
+
+void cr_near_of(cr_swept_kind kind, const v3d vertices[4], cr_near *near)
+{
+	v3d p[4];
+	make_relative(vertices, p);
+	measure(kind, p, near);
 	near->gap = gap_of(kind, p, near);
 }
 
@@ -83,31 +94,17 @@ static bool are_far(const v3d p[4], int first, double distance)
 	return far;
 }
 
-/// The status of one query; fills *impact if it is near.
-static bool test_query(const cr_swept_queries *queries, int64_t query, double distance, cr_swept_impact *impact)
+bool cr_are_near(cr_swept_kind kind, const v3d vertices[4], double distance, cr_near *near)
 {
 	v3d p[4];
-	for (int k = 0; k < 4; k++) {
-		const double *at = &queries->begin[3 * (int64_t)queries->vertices[query][k]];
-		p[k] = (v3d){ at[0], at[1], at[2] };
-	}
-	if (are_far(p, queries->kind == CR_SWEPT_VERTEX_FACE ? 1 : 2, distance))
+	if (are_far(vertices, kind == CR_SWEPT_VERTEX_FACE ? 1 : 2, distance))
 		return false;
-	cr_near near;
-	cr_near_of(queries->kind, p, &near);
-	if (!(near.distance2 < distance * distance))
+	make_relative(vertices, p);
+	cr_near measured;
+	measure(kind, p, &measured);
+	if (!(measured.distance2 < distance * distance))
 		return false;
-	*impact = (cr_swept_impact){ .query = query, .status = CR_SWEPT_TOUCHING, .rung = 1, .distance = sqrt(near.distance2) };
-	memcpy(impact->weight, near.weight, sizeof near.weight);
+	measured.gap = gap_of(kind, p, &measured);
+	*near = measured;
 	return true;
-}
-
-int32_t cr_near_find(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
-	cr_swept_impact *impacts, cr_swept_stats *stats)
-{
-	int32_t found = 0;
-	for (int64_t i = begin; i < begin + count; i++)
-		found += test_query(queries, i, options->min_separation, &impacts[found]);
-	stats->queries += count;
-	return found;
 }

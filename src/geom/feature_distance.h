@@ -22,10 +22,8 @@ typedef struct cr_near {
 /// vertices at most.
 void cr_near_of(cr_swept_kind kind, const v3d vertices[4], cr_near *near);
 
-/// Queries begin..begin+count-1 at the beginning of their motion, in place of cr_swept_find: those
-/// whose features are nearer than options->min_separation, by distance2, are TOUCHING. Equal bits
-/// wherever a query stands.
-int32_t cr_near_find(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
-	cr_swept_impact *impacts, cr_swept_stats *stats);
+/// Are two features nearer than a distance, by distance2? Fills *near only if they are: equal bits
+/// to those of cr_near_of.
+bool cr_are_near(cr_swept_kind kind, const v3d vertices[4], double distance, cr_near *near);
 
 #endif

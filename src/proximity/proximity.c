@@ -3,8 +3,8 @@
 /// The work is that of a sweep in which nothing moves: its tree, its front and its rule that each
 /// vertex and each edge belongs to one triangle give each pair of features once. Boxes are widened
 /// by half the distance on each side and by the roundings (sweep/sweep_tree.h), so no pair nearer
-/// than that is without a test. The elementary test is that of geom/feature_distance.h. What is
-/// found is measured once more, in the order of the results.
+/// than that is without a test. The elementary test is that of geom/feature_distance.h; from it on
+/// the work is in proximity_pairs.c.
 ///
 /// Safe displacements, proved. Let the features of a pair be at least g apart, and let none of
 /// their vertices move farther than g / 2. A point of a feature is a mean of its vertices, so it
@@ -14,13 +14,12 @@
 /// rounding. Surfaces that do not cross can only come to cross where a vertex meets a face or an
 /// edge another edge.
 #include "proximity/proximity_state.h"
-#include "base/parallel.h"
 #include "geom/feature_distance.h"
 #include "sweep/sweep_cookies.h"
 #include <math.h>
 #include <string.h>
 
-enum { PROXIMITY_COOKIE = 0x50524f58, PAIRS_PER_TASK = 512 };
+enum { PROXIMITY_COOKIE = 0x50524f58 };
 
 // ---- Making ----
 
@@ -79,6 +78,7 @@ void carom_destroy_proximity(carom_proximity *p)
 		return;
 	carom_context *context = p->context;
 	cr_free_near_shapes(p);
+	cr_free_near_workers(p);
 	cr_array_free(context, &p->pairs);
 	cr_array_free(context, &p->shape_pairs);
 	cr_array_free(context, &p->keys);
@@ -118,50 +118,6 @@ v3d cr_near_vertex(const carom_proximity *p, int32_t vertex)
 
 // ---- Searching ----
 
-static carom_proximity_type type_of(const carom_proximity_pair *pair)
-{
-	int parts[2] = { 0, 0 };
-	const int first = pair->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
-	for (int k = 0; k < 4; k++)
-		parts[k >= first] += pair->weight[k] > 0;
-	if (parts[0] == 2 && parts[1] == 2)
-		return CAROM_PROXIMITY_EDGE_EDGE;
-	const int sum = parts[0] + parts[1];
-	return sum <= 2 ? CAROM_PROXIMITY_VERTEX_VERTEX : sum == 3 ? CAROM_PROXIMITY_VERTEX_EDGE : CAROM_PROXIMITY_VERTEX_FACE;
-}
-
-/// Measure a pair whose kind is set.
-static void measure_pair(const v3d vertices[4], carom_proximity_pair *pair)
-{
-	cr_near near;
-	cr_near_of(pair->kind == CAROM_SWEEP_VERTEX_FACE ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, vertices, &near);
-	memcpy(pair->weight, near.weight, sizeof pair->weight);
-	pair->type = type_of(pair);
-	pair->point_a = v3d_add(near.on_a, vertices[0]);
-	pair->point_b = v3d_add(near.on_b, vertices[0]);
-	pair->distance2 = near.distance2;
-	pair->gap = near.gap;
-}
-
-static void fill_pairs(int64_t begin, int64_t end, int worker, void *task)
-{
-	(void)worker;
-	carom_proximity *p = task;
-	const int32_t *firsts = p->sweep->mesh_vertices.data;
-	for (int64_t i = begin; i < end; i++) {
-		const carom_sweep_hit *hit = &p->sweep->hits.data[i];
-		carom_proximity_pair *pair = &p->pairs.data[i];
-		*pair =
-			(carom_proximity_pair){ .kind = hit->kind, .mesh_a = hit->mesh_a, .mesh_b = hit->mesh_b, .triangle = hit->triangle };
-		memcpy(pair->vertices, hit->vertices, sizeof pair->vertices);
-		const int of_a = hit->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
-		v3d at[4];
-		for (int k = 0; k < 4; k++)
-			at[k] = cr_near_vertex(p, firsts[k < of_a ? hit->mesh_a : hit->mesh_b] + hit->vertices[k]);
-		measure_pair(at, pair);
-	}
-}
-
 static carom_result check_find(carom_proximity *p, double distance, const carom_proximity_view *view)
 {
 	if (!view)
@@ -174,19 +130,21 @@ static carom_result check_find(carom_proximity *p, double distance, const carom_
 
 static carom_result find(carom_proximity *p, double distance)
 {
-	carom_sweep_hits hits;
-	cr_set_sweep_test(p->sweep, cr_near_find, distance);
-	const carom_result result = carom_sweep_find(p->sweep, &hits);
+	static const char *const what = "the pairs of a proximity scene";
+	p->reach = distance;
+	if (!cr_start_near_workers(p))
+		return cr_fail_memory(p->context, what);
+	const carom_result result = cr_search_near(p->sweep, distance, cr_take_near_pairs, p);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (!cr_array_reserve_fresh(p->context, &p->pairs, hits.count) || !cr_find_near_shapes(p, distance))
-		return cr_fail_memory(p->context, "the pairs of a proximity scene");
-	const int64_t all = hits.count + p->shape_pairs.count;
+	if (!cr_find_near_shapes(p, distance))
+		return cr_fail_memory(p->context, what);
+	const int64_t all = cr_count_near_pairs(p) + p->shape_pairs.count;
 	if (p->max_pairs > 0 && all > p->max_pairs)
 		return cr_fail(p->context, CAROM_OVER_BUDGET, "carom_proximity_find: there are %lld pairs; max_pairs is %lld",
 			(long long)all, (long long)p->max_pairs);
-	p->pairs.count = hits.count;
-	cr_parallel_for(p->context, fill_pairs, hits.count, PAIRS_PER_TASK, p);
+	if (!cr_sort_near_pairs(p))
+		return cr_fail_memory(p->context, what);
 	return CAROM_SUCCESS;
 }
 
@@ -302,6 +260,8 @@ carom_result carom_proximity_of_pair(
 	}
 	*pair =
 		(carom_proximity_pair){ .kind = kind, .vertices = { 0, 1, 2, 3 }, .triangle = kind == CAROM_SWEEP_VERTEX_FACE ? 0 : -1 };
-	measure_pair(at, pair);
+	cr_near near;
+	cr_near_of(kind == CAROM_SWEEP_VERTEX_FACE ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, at, &near);
+	cr_fill_near_pair(&near, at[0], pair);
 	return CAROM_SUCCESS;
 }

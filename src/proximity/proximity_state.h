@@ -4,6 +4,7 @@
 
 #include "carom/proximity.h"
 #include "geom/convex.h"
+#include "geom/feature_distance.h"
 #include "sweep/sweep_state.h"
 
 typedef struct cr_near_shape {
@@ -12,12 +13,23 @@ typedef struct cr_near_shape {
 	cr_sweep_filter filter;
 } cr_near_shape;
 
+/// Pairs that a worker found, by numbers that run through all meshes.
+typedef struct cr_near_worker {
+	CR_ARRAY(carom_proximity_pair) found[2]; // by carom_sweep_kind
+	int64_t total;                           // as many there are, kept or not
+} cr_near_worker;
+
 struct carom_proximity {
 	carom_context *context; // of the user
 	int64_t max_pairs;      // 0: no bound
 	carom_sweep *sweep;     // at rest: its meshes begin and end where they are
 	CR_ARRAY(cr_near_shape) shapes;
-	double distance; // of the last search; 0: none since something changed
+	double distance;         // of the last search; 0: none since something changed
+	double reach;            // of the search that runs
+	cr_near_worker *workers; // [thread_count]; NULL before the first search
+	// the pairs of all workers
+	CR_ARRAY(const carom_proximity_pair *) listed;
+	CR_ARRAY(cr_key) pair_keys, scratch; // their order
 	CR_ARRAY(carom_proximity_pair) pairs;
 	CR_ARRAY(carom_proximity_shape_pair) shape_pairs;
 	CR_ARRAY(cr_key) keys; // of the features of one shape, and room to sort them
@@ -29,6 +41,18 @@ struct carom_proximity {
 	// [vertices of all meshes] safe displacements; empty: not asked for since the search
 	CR_ARRAY(double) safe;
 };
+
+/// Pairs of meshes (proximity_pairs.c): forget those of the workers, which are made if there are
+/// none (false when out of memory); a cr_sweep_take_fn that measures candidates within reach; how
+/// many were found; and put them in order, in pairs and the stats of the sweep (false when out of
+/// memory).
+bool cr_start_near_workers(carom_proximity *proximity);
+bool cr_take_near_pairs(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count);
+int64_t cr_count_near_pairs(const carom_proximity *proximity);
+bool cr_sort_near_pairs(carom_proximity *proximity);
+void cr_free_near_workers(carom_proximity *proximity);
+/// Fill a pair, whose kind is set, but for its numbers. origin: its first vertex.
+void cr_fill_near_pair(const cr_near *near, v3d origin, carom_proximity_pair *pair);
 
 /// Find what is near the shapes: shape_pairs and shape_gaps. The sweep has searched. False when out
 /// of memory (proximity_shapes.c).

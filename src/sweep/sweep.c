@@ -307,13 +307,6 @@ cr_sweep_places cr_get_sweep_places(carom_sweep *s, int32_t mesh)
 	return (cr_sweep_places){ s->begin.data + at, s->end.data + at, &m->largest_begin, &m->largest_end, m->vertex_count };
 }
 
-void cr_set_sweep_test(carom_sweep *s, cr_sweep_test_fn *find, double separation)
-{
-	s->find = find;
-	s->bounded = s->bounded && s->def.min_separation == separation;
-	s->def.min_separation = separation;
-}
-
 void cr_set_sweep_verdict(carom_sweep *s, cr_sweep_verdict_fn *verdict, void *user)
 {
 	s->verdict = verdict;
@@ -506,6 +499,19 @@ static void finish_search(carom_sweep *s, double start)
 	s->searched = true;
 	count_memory(s);
 	s->stats.ms_total = cr_time_ms() - start;
+}
+
+carom_result cr_search_near(carom_sweep *s, double separation, cr_sweep_take_fn *take, void *user)
+{
+	const double start = cr_time_ms();
+	s->bounded = s->bounded && s->def.min_separation == separation;
+	s->def.min_separation = separation;
+	s->take = take;
+	s->take_user = user;
+	const carom_result result = search(s, false, start);
+	if (result == CAROM_SUCCESS)
+		finish_search(s, start);
+	return result;
 }
 
 carom_result carom_sweep_find(carom_sweep *sweep, carom_sweep_hits *hits)

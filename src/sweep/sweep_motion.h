@@ -37,12 +37,14 @@ typedef bool cr_sweep_verdict_fn(void *user, int32_t a, int32_t b);
 /// NULL: none, as at first.
 void cr_set_sweep_verdict(carom_sweep *sweep, cr_sweep_verdict_fn *verdict, void *user);
 
-/// The elementary test of a search for all impacts, with the signature of cr_swept_find.
-typedef int32_t cr_sweep_test_fn(const cr_swept_queries *queries, int64_t begin, int32_t count, const cr_swept_options *options,
-	cr_swept_impact *impacts, cr_swept_stats *stats);
-/// Let carom_sweep_find report the pairs that a test finds, and widen boxes by a separation, in
-/// place of those of the definition. Whatever is nearer than the separation is tested.
-void cr_set_sweep_test(carom_sweep *sweep, cr_sweep_test_fn *find, double separation);
+/// Takes candidate pairs of features in place of the swept tests: the queries 0 .. count - 1, and
+/// the triangles of those of vertex and face, by the numbers of the scene. Different workers call
+/// it at the same time. Returns false when out of memory.
+typedef bool cr_sweep_take_fn(void *user, int worker, const cr_swept_queries *queries, const int32_t *triangles, int32_t count);
+/// Search a scene at rest: every pair of features that may be nearer than a separation goes to
+/// take, once, and there are no impacts. Stats are those of a search. From then on the sweep serves
+/// this alone.
+carom_result cr_search_near(carom_sweep *sweep, double separation, cr_sweep_take_fn *take, void *user);
 
 /// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the
 /// largest coordinate.

@@ -211,7 +211,7 @@ static bool make_workers(carom_sweep *s)
 		s->workers = cr_alloc_zero(&s->context, count * sizeof *s->workers);
 	for (size_t i = 0; s->workers && i < count; i++) {
 		if (!s->workers[i])
-			s->workers[i] = cr_make_sweep_worker(&s->context);
+			s->workers[i] = cr_make_sweep_worker(&s->context, (int)i);
 		if (!s->workers[i])
 			return false;
 	}
@@ -247,7 +247,8 @@ static void start_job(carom_sweep *s, bool earliest)
 	job->begin = s->scene_begin;
 	job->end = s->scene_end;
 	job->options = cr_swept_options_of(&s->def, s->context.simd);
-	job->find = s->find ? s->find : cr_swept_find;
+	job->take = s->take;
+	job->take_user = s->take_user;
 	job->every = !s->def.orphan_sets;
 	job->earliest = earliest;
 	job->mesh_vertices = s->mesh_vertices.data;

@@ -29,8 +29,9 @@ struct carom_sweep {
 	CR_ARRAY(double) end;
 	cr_sweep_verdict_fn *verdict; // NULL: none
 	void *verdict_user;
-	cr_sweep_test_fn *find; // NULL: cr_swept_find
-	bool searched;          // the step has been searched: the next motion begins a new one
+	cr_sweep_take_fn *take; // NULL: the swept tests
+	void *take_user;
+	bool searched; // the step has been searched: the next motion begins a new one
 	// Made by the first search after a mesh was added.
 	bool built;
 	bool bounded; // boxes are those of the step

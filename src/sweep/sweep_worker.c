@@ -79,7 +79,7 @@ static cr_sweep_impact make_impact(const cr_sweep_worker *w, const cr_swept_quer
 static void find_all(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t first, int32_t count)
 {
 	cr_sweep_impacts *found = &w->found[queries->kind];
-	const int32_t more = w->job->find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
+	const int32_t more = cr_swept_find(queries, first, count, &w->options, w->impacts, &w->tests[queries->kind]);
 	if (!cr_array_reserve(w->job->context, found, found->count + more)) {
 		w->failed = true;
 		return;
@@ -148,11 +148,21 @@ static void find_earliest(cr_sweep_worker *w, const cr_swept_queries *queries, i
 	}
 }
 
+/// Hand queries to who takes them in place of the swept tests.
+static void hand_on(cr_sweep_worker *w, const cr_swept_queries *queries, int32_t count)
+{
+	w->tests[queries->kind].queries += count;
+	if (count > 0 && !w->job->take(w->job->take_user, w->number, queries, w->queries.face_triangle, count))
+		w->failed = true;
+}
+
 static void test_queries(cr_sweep_worker *w, cr_swept_kind kind, int32_t count)
 {
 	const double start = cr_time_ms();
 	const cr_swept_queries queries = make_queries(w, kind);
-	for (int32_t first = 0; first < count; first += AT_ONCE) {
+	if (w->job->take)
+		hand_on(w, &queries, count);
+	for (int32_t first = 0; first < count && !w->job->take; first += AT_ONCE) {
 		const int32_t here = count - first < AT_ONCE ? count - first : AT_ONCE;
 		if (w->job->earliest)
 			find_earliest(w, &queries, first, here);
@@ -311,11 +321,12 @@ void cr_sweep_worker_finish(cr_sweep_worker *w)
 
 // ---- Making ----
 
-cr_sweep_worker *cr_make_sweep_worker(carom_context *context)
+cr_sweep_worker *cr_make_sweep_worker(carom_context *context, int number)
 {
 	cr_sweep_worker *w = cr_alloc_zero(context, sizeof *w);
 	if (!w)
 		return NULL;
+	w->number = number;
 	w->queries.faces = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.faces);
 	w->queries.face_triangle = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.face_triangle);
 	w->queries.edges = cr_alloc(context, MOST_QUERIES * sizeof *w->queries.edges);

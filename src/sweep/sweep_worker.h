@@ -39,7 +39,8 @@ typedef struct cr_sweep_job {
 	const cr_sweep_order *order;
 	const double *begin, *end; // 3 for each vertex of the scene
 	cr_swept_options options;
-	cr_sweep_test_fn *find;       // the elementary test of a search for all
+	cr_sweep_take_fn *take; // NULL: the swept tests
+	void *take_user;
 	bool every;                   // no orphan sets
 	bool earliest;                // look for the earliest impact alone
 	const int32_t *mesh_vertices; // [mesh_count+1] where the vertices of each mesh begin
@@ -65,6 +66,7 @@ typedef struct cr_mesh_verdict {
 typedef struct cr_sweep_worker {
 	cr_sweep_walk walk; // first: its calls get the worker by its address
 	cr_sweep_job *job;
+	int number; // of the worker
 	cr_sweep_queries queries;
 	cr_swept_impact *impacts;
 	cr_swept_options options; // those of the job, with boxes of the worker's own
@@ -87,8 +89,8 @@ bool cr_impact_is_before(const cr_sweep_job *job, const cr_sweep_impact *a, cons
 /// The mesh of a vertex.
 int32_t cr_mesh_of_vertex(const int32_t *mesh_vertices, int32_t mesh_count, int32_t vertex);
 
-/// A worker with its lists; NULL when out of memory.
-cr_sweep_worker *cr_make_sweep_worker(carom_context *context);
+/// A worker with its lists and its number, from 0; NULL when out of memory.
+cr_sweep_worker *cr_make_sweep_worker(carom_context *context, int number);
 void cr_free_sweep_worker(carom_context *context, cr_sweep_worker *worker);
 /// Prepare for a step: everything found is forgotten.
 void cr_start_sweep_worker(cr_sweep_worker *worker, cr_sweep_job *job, bool keep_front);
