@@ -31,7 +31,7 @@ static void close_moved(moved *m)
 static void bend(moved *m, double amount, double phase)
 {
 	for (int32_t i = 0; i < m->rest->topology.vertex_count; i++) {
-		const float *p = &m->rest->topology.vertices[3 * (int64_t)i];
+		const float *p = m->rest->topology.vertices + 3 * (int64_t)i;
 		m->places[3 * i] = (float)(p[0] * (1 + amount * sin(2 * p[1] + phase)));
 		m->places[3 * i + 1] = (float)(p[1] + amount * cos(3 * p[2] - phase));
 		m->places[3 * i + 2] = (float)(p[2] + amount * sin(2.5 * p[0] + 2 * phase));
