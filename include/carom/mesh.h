@@ -40,8 +40,9 @@ typedef enum carom_mesh_sides {
 	CAROM_SIDES_BOTH,
 } carom_mesh_sides;
 
-/// How the trees of a mesh are built. Contacts, impacts and distances do not depend on it. The time
-/// of building does, and so does that of all later steps and queries.
+/// How the trees of a mesh are built. Contacts, impacts and distances do not depend on it, except
+/// those contacts that a convex shape has deep in a mesh. The time of building does, and so does
+/// that of all later steps and queries.
 typedef enum carom_mesh_build {
 	CAROM_MESH_SAH,   ///< by the surface area heuristic: slow to build, fast to search
 	CAROM_MESH_HLBVH, ///< along a curve, the upper levels by the heuristic: for meshes that soon go

@@ -120,3 +120,18 @@ if [ -w /dev/full ]; then
 	expect 1 err '^carom: error: kept.cmesh: cannot be written: No space left' bake body.obj -o kept.cmesh
 	cmp painted.cmesh kept.cmesh || fail "a full disk damaged the old file"
 fi
+
+# How trees are built: another tree, and the same answers.
+expect 0 out '902 triangles' bake body.obj --build ploc -o ploc.cmesh
+cmp -s body.cmesh ploc.cmesh && fail "--build ploc changes nothing"
+"$CAROM" check ploc.cmesh ploc.cmesh --pose-b 0.3,0.1,0,0,0,0,1 --json | diff - source.json || fail "check answers otherwise by another tree"
+for build in sah hlbvh lbvh trbvh ploc; do
+	expect 0 out '"sah_cost"' info body.obj --build $build --json
+	field sah_cost out
+done | sort -u | wc -l | grep -qx 5 || fail "five ways to build give fewer trees"
+expect 0 out '"sah_cost"' info body.cmesh --build ploc --json
+field sah_cost out > cost
+expect 0 out '"sah_cost"' info ploc.cmesh --json
+same "cost of the tree" "$(field sah_cost out)" "$(cat cost)"
+expect 2 err '--build' info body.obj --build fast
+expect 2 err '--build goes with neither' bake body.obj --build lbvh --hull -o no.cmesh

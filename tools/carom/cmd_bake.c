@@ -11,7 +11,7 @@
 
 typedef struct bake_options {
 	const char *path, *output, *scale;
-	int scalar, sides;
+	int scalar, sides, build;
 	int64_t grid;
 	double factors[3];
 	bool hull, weld, json;
@@ -23,7 +23,7 @@ typedef struct bake_facts {
 	double ms_read, ms_make, ms_load;
 } bake_facts;
 
-enum { SIDES_OF_FILE = -1 };
+enum { SIDES_OF_FILE = -1, BUILD_OF_FILE = -1 };
 
 static int parse(bake_options *o, int argc, char **argv)
 {
@@ -34,6 +34,8 @@ static int parse(bake_options *o, int argc, char **argv)
 		{ .name = "hull", .kind = OPTION_FLAG, .value = &o->hull, .help = "the convex hull of the vertices, for CAROM_HULL" },
 		{ .name = "sides", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->sides, .choices = mesh_sides_words,
 			.help = "way out of an open mesh: auto (default), front, both" },
+		{ .name = "build", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->build, .choices = mesh_build_words,
+			.help = "how its trees are built: sah (default), hlbvh, lbvh, trbvh, ploc" },
 		{ .name = "scale", .argument = "S|X,Y,Z", .kind = OPTION_TEXT, .value = &o->scale,
 			.help = "factor of all coordinates, or one for each axis; negative ones mirror (1)" },
 		{ .name = "grid", .argument = "N", .kind = OPTION_INTEGER, .value = &o->grid, .minimum = 0, .maximum = 1024,
@@ -67,6 +69,8 @@ static int check_use(bake_options *o)
 		return options_misuse("bake", "-o %s: the name must end in %s", o->output, SIM_BAKED_EXTENSION);
 	if (o->hull && (o->sides != SIDES_OF_FILE || o->grid >= 0))
 		return options_misuse("bake", "--hull goes with neither --sides nor --grid: a hull is closed, and has its own grid");
+	if (o->build != BUILD_OF_FILE && (o->hull || o->scale))
+		return options_misuse("bake", "--build goes with neither --hull nor --scale: their trees are built by sah");
 	for (int k = 0; k < 3; k++)
 		o->factors[k] = 1;
 	if (o->scale && !options_parse_reals(o->scale, 3, o->factors)) {
@@ -109,11 +113,13 @@ static carom_result make(const bake_options *o, carom_context *context, const si
 		const carom_strided points = sim_mesh_vertices(source);
 		return carom_create_hull(context, &points, source->vertex_count, mesh);
 	}
-	if (source->baked && o->grid < 0)
+	if (source->baked && o->grid < 0 && o->build == BUILD_OF_FILE)
 		return sim_create_mesh(context, source, CAROM_GRID_BY_SIZE, &report, mesh);
 	carom_mesh_def def = sim_mesh_def(source);
 	def.materials = source->materials;
 	def.grid_resolution = (int32_t)o->grid;
+	if (o->build != BUILD_OF_FILE)
+		def.build = (carom_mesh_build)o->build;
 	return carom_create_mesh(context, &def, &report, mesh);
 }
 
@@ -216,7 +222,7 @@ static int print_text(const bake_options *o, const sim_mesh *source, const bake_
 
 int cmd_bake(int argc, char **argv)
 {
-	bake_options o = { .sides = SIDES_OF_FILE, .grid = CAROM_GRID_BY_SIZE };
+	bake_options o = { .sides = SIDES_OF_FILE, .build = BUILD_OF_FILE, .grid = CAROM_GRID_BY_SIZE };
 	int status = parse(&o, argc, argv);
 	if (status == OPTIONS_GO_ON)
 		status = check_use(&o);

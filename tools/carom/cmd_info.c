@@ -16,7 +16,10 @@
 typedef struct info_options {
 	const char *path;
 	bool json, weld, overlap;
+	int build; ///< a carom_mesh_build; BUILD_OF_FILE: that of a baked file, else the default
 } info_options;
+
+enum { BUILD_OF_FILE = -1 };
 
 static int parse(info_options *o, int argc, char **argv)
 {
@@ -24,6 +27,8 @@ static int parse(info_options *o, int argc, char **argv)
 	const option options[] = {
 		{ .name = "weld", .kind = OPTION_FLAG, .value = &o->weld, .help = "mesh: make vertices at equal positions one first" },
 		{ .name = "epo", .kind = OPTION_FLAG, .value = &o->overlap, .help = "mesh: compute the end-point overlap of its tree" },
+		{ .name = "build", .argument = "WHICH", .kind = OPTION_CHOICE, .value = &o->build, .choices = mesh_build_words,
+			.help = "mesh: build its trees by sah (default), hlbvh, lbvh, trbvh or ploc" },
 		{ .name = "json", .kind = OPTION_FLAG, .value = &o->json, .help = "print one JSON object" },
 		{ 0 },
 	};
@@ -209,7 +214,11 @@ static int32_t count_materials(sim_mesh *mesh)
 /// Everything the library says about a mesh. False after an error message.
 static bool examine(const info_options *o, carom_context *context, sim_mesh *mesh, mesh_facts *f)
 {
-	const carom_mesh_def def = sim_mesh_def(mesh);
+	if (o->build != BUILD_OF_FILE)
+		sim_forget_baked(mesh);
+	carom_mesh_def def = sim_mesh_def(mesh);
+	if (o->build != BUILD_OF_FILE)
+		def.build = (carom_mesh_build)o->build;
 	f->vertices = mesh->vertex_count;
 	f->triangles = mesh->triangle_count;
 	f->scalar = mesh_input_scalar(mesh);
@@ -218,7 +227,8 @@ static bool examine(const info_options *o, carom_context *context, sim_mesh *mes
 	carom_mesh *made = NULL;
 	carom_result result = mesh->baked ? CAROM_SUCCESS : carom_check_mesh(context, &def, &f->report);
 	if (result == CAROM_SUCCESS && (mesh->baked || f->report.usable))
-		result = sim_create_mesh(context, mesh, CAROM_GRID_BY_SIZE, &f->report, &made);
+		result = mesh->baked ? sim_create_mesh(context, mesh, CAROM_GRID_BY_SIZE, &f->report, &made)
+							 : carom_create_mesh(context, &def, &f->report, &made);
 	if (result == CAROM_SUCCESS && made) {
 		f->made = true;
 		result = carom_mesh_get_tree_info(made, o->overlap, &f->tree);
@@ -382,7 +392,7 @@ static int show(const info_options *o, sim_input *input)
 
 int cmd_info(int argc, char **argv)
 {
-	info_options o = { 0 };
+	info_options o = { .build = BUILD_OF_FILE };
 	const int status = parse(&o, argc, argv);
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 const char *const mesh_scalar_words[] = { "auto", "float32", "float64", NULL };
+const char *const mesh_build_words[] = { "sah", "hlbvh", "lbvh", "trbvh", "ploc", NULL };
 const char *const mesh_sides_words[] = { "auto", "front", "both", NULL };
 
 double mesh_input_coordinate(const sim_mesh *mesh, int32_t vertex, int axis)

@@ -17,6 +17,9 @@ extern const char *const mesh_scalar_words[];
 /// Words for --sides, in the order of carom_mesh_sides.
 extern const char *const mesh_sides_words[];
 
+/// Words for --build, in the order of carom_mesh_build.
+extern const char *const mesh_build_words[];
+
 /// How to take a mesh from a file.
 typedef struct mesh_input {
 	const char *path;
