@@ -263,6 +263,26 @@ TEST(proximity, finds_the_pairs_that_are_found_one_by_one)
 	}
 }
 
+TEST(proximity, filters_may_change)
+{
+	static scene s;
+	uint64_t seed = 14;
+	open_scene(&s, 1, NULL);
+	put_scene(&s, 1, &seed);
+	const int64_t all = check_search(&s, 0.05);
+	for (int m = 0; m < s.count; m++) {
+		s.mask[m] = m == 1 ? 2 : UINT64_MAX; // the layer in the middle meets itself alone
+		REQUIRE(carom_proximity_set_filter(s.proximity, m, (uint64_t)1 << m, s.mask[m], 0) == CAROM_SUCCESS);
+	}
+	CHECK(check_search(&s, 0.05) < all);
+	for (int m = 0; m < s.count; m++) {
+		s.mask[m] = UINT64_MAX;
+		REQUIRE(carom_proximity_set_filter(s.proximity, m, (uint64_t)1 << m, UINT64_MAX, 0) == CAROM_SUCCESS);
+	}
+	CHECK_INT(check_search(&s, 0.05), all);
+	close_scene(&s);
+}
+
 /// Vertices drift while the distance changes: the front of the last search serves the next one.
 TEST(proximity, goes_on_from_the_last_search)
 {
@@ -696,12 +716,15 @@ TEST(proximity, names_what_is_wrong)
 	fixture_expect_wrong(s.context, carom_proximity_find(p, 1, NULL), "view is NULL");
 	fixture_expect_wrong(s.context, carom_proximity_get_safe_displacements(p, 0, bound), "there was no search");
 	REQUIRE(carom_proximity_find(p, 0.05, &view) == CAROM_SUCCESS);
+	fixture_expect_wrong(s.context, carom_proximity_set_filter(p, -1, 1, 1, 0), "mesh is -1");
+	CHECK(carom_proximity_get_safe_displacements(p, 0, bound) == CAROM_SUCCESS); // a call that failed changed nothing
 	fixture_expect_wrong(s.context, carom_proximity_get_safe_displacements(p, 3, bound), "mesh is 3");
 	fixture_expect_wrong(s.context, carom_proximity_get_safe_displacements(p, 0, NULL), "displacement is NULL");
 	s.places[1][7][2] = NAN;
 	const carom_strided places = view_of(&s, 1);
 	fixture_expect_wrong(s.context, carom_proximity_place_mesh(p, 1, &places), "vertex 7");
-	fixture_expect_wrong(s.context, carom_proximity_place_mesh(p, 9, &places), "mesh is 9");
+	fixture_expect_wrong(s.context, carom_proximity_place_mesh(p, 9, &places), "carom_proximity_place_mesh: mesh is 9");
+	fixture_expect_wrong(s.context, carom_proximity_set_filter(p, 9, 1, 1, 0), "carom_proximity_set_filter: mesh is 9");
 	carom_proximity_shape_def shape = carom_default_proximity_shape_def();
 	int32_t number;
 	shape.shape.radius = -1;

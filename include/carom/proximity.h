@@ -55,6 +55,11 @@ CAROM_API carom_result carom_proximity_add_mesh(
 CAROM_API carom_result carom_proximity_place_mesh(
 	carom_proximity *proximity, int32_t mesh, const carom_strided *vertices);
 
+/// Change which other meshes and shapes a mesh meets (carom_sweep_mesh_def), from the next search
+/// on. CAROM_INVALID_ARGUMENT names the argument.
+CAROM_API carom_result carom_proximity_set_filter(
+	carom_proximity *proximity, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);
+
 /// A shape of a scene. Start from carom_default_proximity_shape_def.
 typedef struct carom_proximity_shape_def {
 	int cookie;        ///< set by carom_default_proximity_shape_def; do not touch

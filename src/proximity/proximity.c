@@ -92,20 +92,33 @@ void carom_destroy_proximity(carom_proximity *p)
 
 // ---- Meshes ----
 
+/// A change that was made: safe displacements are of another scene.
+static carom_result note_change(carom_proximity *p, carom_result result)
+{
+	if (result == CAROM_SUCCESS)
+		p->distance = 0;
+	return result;
+}
+
 carom_result carom_proximity_add_mesh(carom_proximity *p, const carom_sweep_mesh_def *def, int32_t *mesh)
 {
 	if (!p)
 		return CAROM_INVALID_ARGUMENT;
-	p->distance = 0;
-	return carom_sweep_add_mesh(p->sweep, def, mesh);
+	return note_change(p, carom_sweep_add_mesh(p->sweep, def, mesh));
 }
 
 carom_result carom_proximity_place_mesh(carom_proximity *p, int32_t mesh, const carom_strided *vertices)
 {
 	if (!p)
 		return CAROM_INVALID_ARGUMENT;
-	p->distance = 0;
-	return carom_sweep_place_mesh(p->sweep, mesh, vertices);
+	return note_change(p, cr_place_sweep_mesh(p->sweep, "carom_proximity_place_mesh", mesh, vertices));
+}
+
+carom_result carom_proximity_set_filter(carom_proximity *p, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)
+{
+	if (!p)
+		return CAROM_INVALID_ARGUMENT;
+	return note_change(p, cr_set_sweep_filter(p->sweep, "carom_proximity_set_filter", mesh, category, mask, group));
 }
 
 v3d cr_near_vertex(const carom_proximity *p, int32_t vertex)

@@ -288,9 +288,9 @@ carom_result carom_sweep_move_mesh(carom_sweep *sweep, int32_t mesh, const carom
 	return CAROM_SUCCESS;
 }
 
-carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices)
+carom_result cr_place_sweep_mesh(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices)
 {
-	const carom_result result = begin_motion(sweep, "carom_sweep_place_mesh", mesh, "vertices", vertices);
+	const carom_result result = begin_motion(sweep, call, mesh, "vertices", vertices);
 	if (result != CAROM_SUCCESS)
 		return result;
 	cr_sweep_mesh *m = &sweep->meshes.data[mesh];
@@ -298,6 +298,11 @@ carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const caro
 	cr_read_sweep_vertices(vertices, m->vertex_count, sweep->begin.data + at);
 	m->largest_begin = m->largest_end = cr_read_sweep_vertices(vertices, m->vertex_count, sweep->end.data + at);
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_sweep_place_mesh(carom_sweep *sweep, int32_t mesh, const carom_strided *vertices)
+{
+	return cr_place_sweep_mesh(sweep, "carom_sweep_place_mesh", mesh, vertices);
 }
 
 cr_sweep_places cr_get_sweep_places(carom_sweep *s, int32_t mesh)
@@ -313,14 +318,20 @@ void cr_set_sweep_verdict(carom_sweep *s, cr_sweep_verdict_fn *verdict, void *us
 	s->verdict_user = user;
 }
 
-carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)
+carom_result cr_set_sweep_filter(
+	carom_sweep *sweep, const char *call, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)
 {
-	const carom_result result = check_mesh_number(sweep, "carom_sweep_set_filter", mesh);
+	const carom_result result = check_mesh_number(sweep, call, mesh);
 	if (result != CAROM_SUCCESS)
 		return result;
 	sweep->hits.count = 0;
 	sweep->filters.data[mesh] = (cr_sweep_filter){ category, mask, group };
 	return CAROM_SUCCESS;
+}
+
+carom_result carom_sweep_set_filter(carom_sweep *sweep, int32_t mesh, uint64_t category, uint64_t mask, int32_t group)
+{
+	return cr_set_sweep_filter(sweep, "carom_sweep_set_filter", mesh, category, mask, group);
 }
 
 // ---- Searching ----

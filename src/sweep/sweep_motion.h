@@ -46,6 +46,11 @@ typedef bool cr_sweep_take_fn(void *user, int worker, const cr_swept_queries *qu
 /// this alone.
 carom_result cr_search_near(carom_sweep *sweep, double separation, cr_sweep_take_fn *take, void *user);
 
+/// carom_sweep_place_mesh and carom_sweep_set_filter for another call, which texts name.
+carom_result cr_place_sweep_mesh(carom_sweep *sweep, const char *call, int32_t mesh, const carom_strided *vertices);
+carom_result cr_set_sweep_filter(
+	carom_sweep *sweep, const char *call, int32_t mesh, uint64_t category, uint64_t mask, int32_t group);
+
 /// Read the vertices of a mesh, after cr_check_sweep_vertices. places [3*count]; returns the
 /// largest coordinate.
 double cr_read_sweep_vertices(const carom_strided *view, int32_t count, double *places);
