@@ -36,11 +36,11 @@ for folder in base math geom tree mesh bvh surface frame contact; do
 	seen+=("$folder/")
 	check_includes "src/$folder" "${seen[@]}" carom/
 done
-check_includes src/world "${seen[@]}" sweep/ world/ carom/
-# What is near what: it sees swept scenes and the world, and nothing sees it.
-check_includes src/proximity "${seen[@]}" sweep/ world/ proximity/ carom/
+check_includes src/world "${seen[@]}" sweep/ proximity/ world/ carom/
+# What is near what, on swept scenes: the world sees it.
+check_includes src/proximity base/ math/ geom/ tree/ mesh/ bvh/ surface/ frame/ sweep/ proximity/ carom/
 # The laboratory sees what it stands beside; nothing sees it but by its table, frame/laboratory.h.
-check_includes src/lab "${seen[@]}" sweep/ world/ lab/ carom/
+check_includes src/lab "${seen[@]}" sweep/ proximity/ world/ lab/ carom/
 # Beside frame and contact: they see what is to its left, and neither it nor each other. The world sees swept scenes.
 check_includes src/spheres base/ math/ geom/ tree/ mesh/ bvh/ spheres/ carom/
 check_includes src/sweep base/ math/ geom/ tree/ mesh/ bvh/ sweep/ carom/

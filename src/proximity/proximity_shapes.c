@@ -4,11 +4,11 @@
 /// all vertices: above it no triangle is lower than its corners. O(log n) and what is near for each
 /// shape, O(vertices) for a plane; one thread.
 #include "proximity/proximity_state.h"
+#include "frame/shape_check.h"
 #include "frame/shape_table.h"
 #include "geom/convex_query.h"
 #include "geom/separation.h"
 #include "geom/triangle.h"
-#include "world/world.h"
 #include <math.h>
 #include <string.h>
 

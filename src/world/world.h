@@ -5,6 +5,7 @@
 #include "carom/record.h"
 #include "carom/snapshot.h"
 #include "frame/laboratory.h"
+#include "frame/shape_check.h"
 #include "contact/merge.h"
 #include "contact/contact.h"
 #include "world/compound.h"
@@ -90,12 +91,6 @@ carom_result cr_make_body_mesh(void *user, cr_body *body);
 void cr_drop_body_shape(carom_world *world, cr_shape *shape);
 /// End a part of a body. Its number is the caller's to free.
 void cr_end_part(carom_world *world, cr_body *part);
-
-/// Check a shape; the text names the function and the field.
-carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
-/// Check and normalise a pose; the text names the function and the field.
-carom_result cr_check_pose(
-	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);
 
 /// Derive a shape: takes a reference to its mesh. A box has none until cr_make_box_mesh.
 void cr_shape_init(const carom_shape *def, cr_shape *shape);

@@ -1,0 +1,14 @@
+/// Checks of shapes and poses that users give.
+#ifndef CR_FRAME_SHAPE_CHECK_H
+#define CR_FRAME_SHAPE_CHECK_H
+
+#include "base/context.h"
+#include "carom/shape.h"
+
+/// Check a shape; the text names the function and the field.
+carom_result cr_check_shape(carom_context *context, const carom_shape *shape, const char *function);
+/// Check and normalise a pose; the text names the function and the field.
+carom_result cr_check_pose(
+	carom_context *context, const carom_pose *pose, const char *function, const char *field, carom_pose *normalized);
+
+#endif
