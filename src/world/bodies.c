@@ -268,7 +268,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->impacts.deforming_count += parts->deforming != NULL;
 	world->shape_impacts.body_count += parts->deforming && parts->shape_impacts;
 	world->continuous.body_count += parts->continuous;
-	world->impacts.stale = true;
+	cr_note_members(world);
 	*id = cr_id_of(world->bodies.data, first);
 	cr_query_index_invalidate(world->query_index);
 	cr_record_add_body(world->recorder, def, *id);
@@ -336,7 +336,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	world->impacts.deforming_count -= body->deforming != NULL;
 	world->shape_impacts.body_count -= body->deforming && body->shape_impacts;
 	world->continuous.body_count -= body->continuous;
-	world->impacts.stale = true;
+	cr_note_members(world);
 	for (int32_t i = 0; i < count; i++)
 		cr_end_part(world, &body[i]);
 	cr_free_numbers(world, (int32_t)(id.index1 - 1), count);
@@ -560,7 +560,7 @@ carom_result carom_world_set_filter(carom_world *world, carom_body_id id, uint64
 		body[i].group = group;
 		body[i].refiltered = true;
 	}
-	world->impacts.stale = true;
+	cr_note_members(world);
 	cr_record_set_filter(world->recorder, id, category, mask, group);
 	return CAROM_SUCCESS;
 }

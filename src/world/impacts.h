@@ -3,24 +3,13 @@
 #ifndef CR_WORLD_IMPACTS_H
 #define CR_WORLD_IMPACTS_H
 
-#include "base/array.h"
 #include "carom/world.h"
-
-typedef struct cr_member {
-	int32_t body;
-	uint32_t generation;
-} cr_member;
-
-typedef CR_ARRAY(cr_member) cr_members;
+#include "world/members.h"
 
 typedef struct cr_impacts {
 	int32_t deforming_count; // bodies that deform
-	// bodies came or went, or filters changed: who takes part is asked again
-	bool stale;
-	carom_sweep *sweep;          // NULL: none made
-	cr_members members;          // by mesh of the sweep: in the order of the bodies' numbers
-	cr_members next;             // while they are asked
-	CR_ARRAY(int32_t) deforming; // numbers of the bodies that deform, while members are asked
+	carom_sweep *sweep;      // NULL: none made
+	cr_membership members;
 	// Of the last good step:
 	CR_ARRAY(carom_impact) found;
 	int64_t earliest; // in found, -1: none

@@ -103,7 +103,7 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 	body->deforming = made;
 	body->moved = true;
 	body->reshaped = body->reshaped > reshaping ? body->reshaped : (uint8_t)reshaping;
-	world->impacts.stale = true;
+	cr_note_members(world);
 	cr_query_index_invalidate(world->query_index);
 }
 

@@ -29,7 +29,7 @@ static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
 
 static void finish(carom_world *world)
 {
-	world->impacts.stale = true;
+	cr_note_members(world);
 	cr_query_index_invalidate(world->query_index);
 }
 

@@ -354,7 +354,7 @@ static void restore_bodies(carom_world *world, carom_snapshot *s)
 /// alone do not tell.
 static bool is_scene_kept(const carom_world *world, const carom_snapshot *s)
 {
-	const cr_members *members = &world->impacts.members;
+	const cr_members *members = &world->impacts.members.list;
 	for (int64_t i = 0; i < members->count; i++) {
 		const cr_member *m = &members->data[i];
 		const cr_body *now = body_at(world, m->body);
@@ -369,7 +369,7 @@ static void restore_impacts(carom_world *world, const carom_snapshot *s, bool sc
 	cr_impacts *impacts = &world->impacts;
 	if (!scene_kept)
 		cr_forget_impact_scene(impacts);
-	impacts->stale = true;
+	cr_note_members(world);
 	impacts->deforming_count = 0;
 	for (int64_t i = 0; i < world->bodies.count; i++)
 		impacts->deforming_count += world->bodies.data[i].deforming != NULL;

@@ -54,6 +54,9 @@ struct carom_world {
 cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function);
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
 
+/// Bodies came or went, or filters changed: scenes of deforming bodies ask again who takes part.
+static inline void cr_note_members(carom_world *world) { world->impacts.members.stale = true; }
+
 /// The definition of a body as it is now.
 carom_body_def cr_def_of_body(const cr_body *body);
 /// The pose of a body.
