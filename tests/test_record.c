@@ -399,7 +399,7 @@ TEST(record, the_stream_is_the_documented_one)
 {
 	uint64_t hash;
 	fixture_tape t = make_recording_of(NULL, true, 3, 2, &hash);
-	CHECK(memcmp(t.bytes, "CAROMREC\10\0\0\0", 12) == 0);
+	CHECK(memcmp(t.bytes, "CAROMREC\11\0\0\0", 12) == 0);
 	size_t at = 12;
 	uint64_t check = cr_check_bytes(CR_CHECK_SEED, t.bytes, 12);
 	int records = 0, steps = 0;
@@ -574,8 +574,8 @@ static void copy(fixture_tape *to, const uint8_t **from, size_t count)
 }
 
 // Version 5 has parts; its steps end without the number of contacts left out, which is 0 here.
-// Version 6 has all but whether a body has contacts, version 7 all but whether it has impacts with shapes.
-enum { PARTS_VERSION = 5, CONTINUOUS_VERSION = 6, CONTACTS_VERSION = 7, HASH_SIZE = 8 };
+// Version 6 has all but whether a body has contacts, version 7 all but whether it has impacts with shapes, version 8 all but thickness.
+enum { PARTS_VERSION = 5, CONTINUOUS_VERSION = 6, CONTACTS_VERSION = 7, SHAPES_VERSION = 8, HASH_SIZE = 8, THICKNESS_SIZE = 8 };
 
 /// A body, and in a state the motion that follows, of one that rests.
 static void copy_old_body(fixture_tape *to, const uint8_t **from, bool in_state, uint32_t version)
@@ -605,7 +605,12 @@ static void copy_old_body(fixture_tape *to, const uint8_t **from, bool in_state,
 	else
 		*from += 1;
 	CHECK_INT(**from, 1); // shape_impacts
-	*from += 1;
+	if (version >= SHAPES_VERSION)
+		copy(to, from, 1);
+	else
+		*from += 1;
+	CHECK(cr_load_le(*from, THICKNESS_SIZE) == 0);
+	*from += THICKNESS_SIZE;
 	if (in_state && version >= 3)
 		copy(to, from, 1);
 	else

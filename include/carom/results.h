@@ -217,6 +217,97 @@ CAROM_API carom_shape_impact_view carom_world_shape_impacts(const carom_world *w
 /// Valid as the view is.
 CAROM_API const carom_shape_impact *carom_world_earliest_shape_impact(const carom_world *world);
 
+// ---- Surface contacts ----
+//
+// Cloth, and solids against themselves, have surface contacts where carom_body_def.thickness is
+// above 0. They are those of the places where the step ends: all features that are nearer than the
+// thickness asks for, and all vertices and edges that are on the wrong side. The side of a contact
+// is the one that its first feature came from. It is remembered from step to step, however deep a
+// vertex goes, and learnt from impacts where something crosses within a step. So a solver that
+// moves features along the normals, until each distance is the thickness, undoes a crossing instead
+// of sealing it. Each nearest point of a surface is one contact: where a vertex is nearest to an
+// edge or to a corner between triangles, one of these triangles names it.
+
+/// Two features that are too near, or of which one has gone through the other's surface. Vertex
+/// against face: vertices[0] of body_a and the triangle of body_b with corners vertices[1..3]. Edge
+/// against edge: vertices[0..1] of body_a, lower first, and vertices[2..3] of body_b, lower first.
+/// Numbers are those of the bodies' meshes.
+typedef struct carom_surface_contact {
+	carom_body_id body_a, body_b; ///< the same for a contact within a body
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t shape_a; ///< number of the part whose mesh this is; 0 of a body without parts
+	int32_t shape_b; ///< of body_b, likewise
+	carom_sweep_kind kind;
+	int32_t vertices[4];
+	int32_t triangle; ///< of body_b, vertex against face; else -1
+	/// Vertex against face: 1 where the vertex belongs to the front of the surface (from where its
+	/// triangles are counter-clockwise), -1 to its back, 0 where it is beside the border of an open
+	/// mesh. Edge against edge: 0.
+	int32_t side;
+	bool through; ///< the first feature is not on its side
+	int32_t age;  ///< steps for which these two features have had a contact
+	/// Nearest points: the first feature's weights sum to 1, the second's too.
+	double weight[4];
+	carom_vec3 point_a, point_b; ///< these points, world
+	/// Unit, world: moving the first feature along it, or the second one against it, parts them, to
+	/// the side where the first belongs.
+	carom_vec3 normal;
+	double distance;  ///< of the two along the normal, metres; negative: through
+	double thickness; ///< the distance to be kept, metres: distance is below it
+} carom_surface_contact;
+
+/// As the other views.
+typedef struct carom_surface_contact_view {
+	const carom_surface_contact *data;
+	int64_t count;
+} carom_surface_contact_view;
+
+/// Surface contacts of the last step with meshes, those of deforming bodies and within them too,
+/// sorted by kind, body_a, shape_a, body_b, shape_b, vertices. A closed mesh that is no cloth holds
+/// others on its outside. Within a body features keep at most half of their distance in its own
+/// mesh, so neighbours are no contacts. Two edges count where both nearest points are within them
+/// (else a vertex is as near), and where they are not parallel. Meshes are best wound consistently:
+/// a side does not pass where triangles beside each other are turned against each other.
+CAROM_API carom_surface_contact_view carom_world_surface_contacts(const carom_world *world);
+
+/// A feature of a deforming body too near to a rigid body of another shape than a mesh, or in it.
+/// Each vertex nearer than the thickness asks for is listed; of each triangle whose nearest point
+/// is on no corner the edge or the face that has it, and each triangle that overlaps the shape. Of
+/// a feature that stays in a shape the normal follows the nearest way out as long as that turns by
+/// less than 60 degrees in a step: so what pushes into a thin plate goes back to where it came
+/// from.
+typedef struct carom_surface_shape_contact {
+	carom_body_id body_a; ///< the deforming one
+	carom_body_id body_b; ///< the rigid one
+	uint64_t user_data_a;
+	uint64_t user_data_b;
+	int32_t shape_b; ///< number of the part of B (carom_body_def.parts); 0 of a body without parts
+	/// The feature: one vertex, both ends of an edge, lower first, or the corners of a triangle.
+	/// Numbers are those of the body's mesh; -1: none.
+	int32_t vertices[3];
+	int32_t triangle;  ///< that has these corners; -1: the feature is no triangle
+	int32_t age;       ///< steps for which this feature has had a contact with the shape
+	double weight[3];  ///< of these vertices in the feature's nearest point; sum 1
+	carom_vec3 point;  ///< of the shape's surface, nearest to it; world
+	carom_vec3 normal; ///< unit, world, from B to A
+	/// Metres. Negative: they overlap, and moving the feature by -distance along the normal parts
+	/// them.
+	double distance;
+	double thickness; ///< the distance to be kept, metres: distance is below it
+} carom_surface_shape_contact;
+
+/// As the other views.
+typedef struct carom_surface_shape_contact_view {
+	const carom_surface_shape_contact *data;
+	int64_t count;
+} carom_surface_shape_contact_view;
+
+/// Surface contacts of the last step with shapes that are no meshes, sorted by body_b, shape_b,
+/// body_a; then vertices, edges and triangles, each by their numbers.
+CAROM_API carom_surface_shape_contact_view carom_world_surface_shape_contacts(
+	const carom_world *world);
+
 // ---- Continuous collision of rigid bodies ----
 //
 // Contacts are those of the poses at the end of a step. A body that is fast or thin may have passed
@@ -279,7 +370,7 @@ CAROM_API carom_result carom_world_set_impulse(
 CAROM_API carom_result carom_world_set_pair_data(
 	carom_world *world, int32_t pair, uint64_t user_data);
 
-/// A hash of the last step's contacts and impacts of either kind: equal for equal results. Poses
+/// A hash of the last step's contacts and impacts of every kind: equal for equal results. Poses
 /// and ids go in bit for bit, materials and numbers of parts where one is not 0; impulses and user
 /// data do not.
 CAROM_API uint64_t carom_world_hash(const carom_world *world);
@@ -325,6 +416,8 @@ typedef struct carom_stats {
 	int64_t toi_tests;       ///< pairs whose ways were looked at for these
 	int64_t shape_impacts;   ///< of deforming bodies with shapes (carom_world_shape_impacts)
 	int64_t shape_toi_tests; ///< features whose ways were looked at for these
+	/// Of thick surfaces with meshes and with shapes (carom_world_surface_contacts).
+	int64_t surface_contacts;
 	// Milliseconds of wall time.
 	double ms_total;
 	double ms_trees;  ///< poses, boxes
@@ -334,6 +427,7 @@ typedef struct carom_stats {
 	double ms_complete;  ///< near triangles, crossings, contacts ahead, pairs of basic volumes
 	double ms_merge;     ///< reduction, matching, events
 	double ms_sweep;     ///< impacts
+	double ms_surface;   ///< surface contacts
 	size_t memory;       ///< bytes the world holds
 	size_t memory_peak;  ///< most it ever held
 	size_t scratch_peak; ///< most that the per-step memory of all workers needed in one step

@@ -35,7 +35,7 @@ typedef enum carom_body_kind {
 	/// contacts and queries see an inside. Collides with all kinds but cloth.
 	CAROM_DEFORMABLE,
 	/// A surface whose vertices the caller moves. Its mesh may be open, and has no inside even when
-	/// it is closed. It has impacts, and no contacts.
+	/// it is closed. It has impacts, and surface contacts where it has a thickness.
 	CAROM_CLOTH,
 } carom_body_kind;
 
@@ -70,13 +70,20 @@ typedef struct carom_body_def {
 	/// step (carom_world_shape_impacts). Other bodies do not read it.
 	bool shape_impacts;
 	/// Has the body contacts, pairs and events? Without them it takes part in impacts, those of
-	/// continuous bodies too, and in queries. Cloth has none in any case.
+	/// continuous bodies too, and in queries. Cloth has surface contacts in place of them.
 	bool contacts;
+	/// Of a deforming body, metres: how thick its surface is; 0: it has no surface contacts. Cloth
+	/// then has them (carom_world_surface_contacts) with everything nearer than half of it, and
+	/// with another thick surface nearer than half the sum; within itself, where self_collision is
+	/// set, nearer than the thickness. A solid has them with cloth and within itself. At most
+	/// CAROM_MAX_COORDINATE. Other bodies do not read it.
+	double thickness;
 	uint64_t user_data;
 } carom_body_def;
 
 /// A dynamic body at the origin, category 1, all bits of the mask, no group, no sensor,
-/// self-collision on, not continuous, with contacts. The shape, or parts, are to be set.
+/// self-collision on, not continuous, with contacts, thickness 0. The shape, or parts, are to be
+/// set.
 /// Thread-safe.
 CAROM_API carom_body_def carom_default_body_def(void);
 
@@ -323,7 +330,8 @@ CAROM_API carom_result carom_world_get_aabb(
 // vertices and triangles by their numbers, and are matched from step to step by them. A mesh for
 // the contacts is refitted in each step in which its vertices were set and its box meets another
 // body's, on all threads where there are several such solids: O(n), and O(n log n) for what is
-// flat in it. Without contacts in its definition there is none. It does not meet itself.
+// flat in it. Without contacts in its definition there is none. Itself it meets by surface contacts
+// (carom_body_def.thickness).
 
 /// Say where the vertices of a deforming body are at the end of the coming step, and, if begin is
 /// not NULL, at its beginning; without begin they start from where they are: where the last step

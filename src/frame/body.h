@@ -128,6 +128,7 @@ typedef struct cr_body {
 	// cr_bodies_update.
 	double lower[3];
 	double upper[3];
+	double thickness; // of the surface, if it deforms
 	uint64_t category;
 	uint64_t mask;
 	int32_t group;

@@ -125,7 +125,8 @@ v3d cr_near_vertex(const carom_proximity *p, int32_t vertex)
 {
 	const carom_sweep *s = p->sweep;
 	const cr_sweep_mesh *mesh = &s->meshes.data[cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, vertex)];
-	const double *at = s->end.data + 3 * ((int64_t)mesh->own_first + vertex - mesh->first_vertex);
+	const double *end = mesh->own_first < 0 ? mesh->lent_end : s->end.data + 3 * (int64_t)mesh->own_first;
+	const double *at = end + 3 * (int64_t)(vertex - mesh->first_vertex);
 	return (v3d){ at[0], at[1], at[2] };
 }
 

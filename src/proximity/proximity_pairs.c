@@ -66,6 +66,8 @@ bool cr_take_near_pairs(void *user, int worker, const cr_swept_queries *queries,
 		for (int k = 0; k < 4; k++)
 			pair.vertices[k] = order->given_vertices[vertices[k]];
 		pair.triangle = faces ? order->given_triangles[triangles[i]] : -1;
+		if (p->keep && !p->keep(p->keep_user, &pair))
+			continue;
 		if (!keep_pair(p, &p->workers[worker], &pair))
 			return false;
 	}

@@ -40,6 +40,17 @@ static carom_result check_shape_def(carom_context *context, const carom_proximit
 	return result == CAROM_SUCCESS ? cr_check_pose(context, &def->pose, name, "pose", pose) : result;
 }
 
+bool cr_append_near_shape(carom_proximity *p, const carom_shape *shape, const carom_pose *pose, cr_sweep_filter filter)
+{
+	if (!cr_array_reserve_one(p->context, &p->shapes))
+		return false;
+	p->shapes.data[p->shapes.count++] = (cr_near_shape){ *shape, *pose, filter };
+	if (cr_has_mesh(shape))
+		carom_retain_mesh(shape->mesh);
+	p->distance = 0;
+	return true;
+}
+
 carom_result carom_proximity_add_shape(carom_proximity *p, const carom_proximity_shape_def *def, int32_t *shape)
 {
 	if (!p)
@@ -50,13 +61,9 @@ carom_result carom_proximity_add_shape(carom_proximity *p, const carom_proximity
 	const carom_result result = check_shape_def(p->context, def, &pose);
 	if (result != CAROM_SUCCESS)
 		return result;
-	if (!cr_array_reserve_one(p->context, &p->shapes))
+	if (!cr_append_near_shape(p, &def->shape, &pose, (cr_sweep_filter){ def->category, def->mask, def->group }))
 		return cr_fail_memory(p->context, "a shape of a proximity scene");
-	*shape = (int32_t)p->shapes.count;
-	p->shapes.data[p->shapes.count++] = (cr_near_shape){ def->shape, pose, { def->category, def->mask, def->group } };
-	if (cr_has_mesh(&def->shape))
-		carom_retain_mesh(def->shape.mesh);
-	p->distance = 0;
+	*shape = (int32_t)p->shapes.count - 1;
 	return CAROM_SUCCESS;
 }
 
@@ -79,12 +86,18 @@ carom_result carom_proximity_place_shape(carom_proximity *p, int32_t shape, cons
 	return CAROM_SUCCESS;
 }
 
-void cr_free_near_shapes(carom_proximity *p)
+void cr_clear_near_shapes(carom_proximity *p)
 {
 	for (int64_t i = 0; i < p->shapes.count; i++) {
 		if (cr_has_mesh(&p->shapes.data[i].shape))
 			carom_release_mesh((carom_mesh *)p->shapes.data[i].shape.mesh);
 	}
+	p->shapes.count = 0;
+}
+
+void cr_free_near_shapes(carom_proximity *p)
+{
+	cr_clear_near_shapes(p);
 	cr_array_free(p->context, &p->shapes);
 }
 

@@ -19,13 +19,19 @@ typedef struct cr_near_worker {
 	int64_t total;                           // as many there are, kept or not
 } cr_near_worker;
 
+/// Decides whether a pair of meshes is kept: it is complete, but for its numbers: vertices run
+/// through all meshes, and those of mesh_a, mesh_b and triangle are not set. From any worker.
+typedef bool cr_near_keep_fn(const void *user, const carom_proximity_pair *pair);
+
 struct carom_proximity {
 	carom_context *context; // of the user
 	int64_t max_pairs;      // 0: no bound
 	carom_sweep *sweep;     // at rest: its meshes begin and end where they are
 	CR_ARRAY(cr_near_shape) shapes;
-	double distance;         // of the last search; 0: none since something changed
-	double reach;            // of the search that runs
+	double distance;       // of the last search; 0: none since something changed
+	double reach;          // of the search that runs
+	cr_near_keep_fn *keep; // NULL: all pairs are
+	const void *keep_user;
 	cr_near_worker *workers; // [thread_count]; NULL before the first search
 	// the pairs of all workers
 	CR_ARRAY(const carom_proximity_pair *) listed;
@@ -57,6 +63,9 @@ void cr_fill_near_pair(const cr_near *near, v3d origin, carom_proximity_pair *pa
 /// Find what is near the shapes: shape_pairs and shape_gaps. The sweep has searched. False when out
 /// of memory (proximity_shapes.c).
 bool cr_find_near_shapes(carom_proximity *proximity, double distance);
+/// Add a shape that was checked; false when out of memory. And take out all.
+bool cr_append_near_shape(carom_proximity *proximity, const carom_shape *shape, const carom_pose *pose, cr_sweep_filter filter);
+void cr_clear_near_shapes(carom_proximity *proximity);
 /// Give up the references of the shapes.
 void cr_free_near_shapes(carom_proximity *proximity);
 

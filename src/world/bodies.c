@@ -124,6 +124,9 @@ static carom_result check_def(carom_context *context, const carom_body_def *def,
 			def->kind == CAROM_STATIC      ? "CAROM_STATIC"
 				: def->kind == CAROM_CLOTH ? "CAROM_CLOTH"
 										   : "CAROM_DEFORMABLE");
+	if (!(def->thickness >= 0 && def->thickness <= CAROM_MAX_COORDINATE))
+		return cr_fail(context, CAROM_INVALID_ARGUMENT, "%s: thickness is %g; it must be at least 0 and at most %g", name,
+			def->thickness, CAROM_MAX_COORDINATE);
 	const carom_result result =
 		def->part_count > 0 ? cr_check_parts(context, def, name) : cr_check_body_shape(context, &def->shape, def->kind, name);
 	return result == CAROM_SUCCESS && is_deforming(def) ? cr_check_deforming(context, def, name) : result;
@@ -223,6 +226,7 @@ static void begin_part(cr_body *body, const carom_body_def *def, int32_t part, u
 		.continuous = def->continuous,
 		.contacts = def->contacts,
 		.shape_impacts = def->shape_impacts,
+		.thickness = def->thickness,
 		.kind = (uint8_t)def->kind,
 		// after a restore the number and generation may have been another body's
 		.refiltered = true,
@@ -267,6 +271,7 @@ carom_result carom_world_add_body(carom_world *world, const carom_body_def *def,
 	world->shape_count += count;
 	world->impacts.deforming_count += parts->deforming != NULL;
 	world->shape_impacts.body_count += parts->deforming && parts->shape_impacts;
+	world->surface_contacts.body_count += parts->deforming && parts->thickness > 0;
 	world->continuous.body_count += parts->continuous;
 	cr_note_members(world);
 	*id = cr_id_of(world->bodies.data, first);
@@ -335,6 +340,7 @@ carom_result carom_world_remove_body(carom_world *world, carom_body_id id)
 	const int32_t count = cr_part_count(body);
 	world->impacts.deforming_count -= body->deforming != NULL;
 	world->shape_impacts.body_count -= body->deforming && body->shape_impacts;
+	world->surface_contacts.body_count -= body->deforming && body->thickness > 0;
 	world->continuous.body_count -= body->continuous;
 	cr_note_members(world);
 	for (int32_t i = 0; i < count; i++)
@@ -385,6 +391,7 @@ carom_body_def cr_def_of_body(const cr_body *body)
 	def.continuous = body->continuous;
 	def.contacts = body->contacts;
 	def.shape_impacts = body->shape_impacts;
+	def.thickness = body->thickness;
 	def.user_data = body->user_data;
 	return def;
 }

@@ -70,9 +70,10 @@ static int32_t part_of(const carom_world *world, int32_t mesh)
 	return world->bodies.data[world->impacts.members.list.data[mesh].body].part;
 }
 
-static void take_hits(carom_world *world, const carom_sweep_hits *hits)
+void cr_take_impacts(carom_world *world)
 {
 	cr_impacts *impacts = &world->impacts;
+	const carom_sweep_hits *hits = &impacts->hits;
 	impacts->earliest = -1;
 	for (int64_t i = 0; i < hits->count; i++) {
 		const carom_sweep_hit *hit = &hits->data[i];
@@ -94,6 +95,7 @@ static void take_hits(carom_world *world, const carom_sweep_hits *hits)
 		impacts->found.data[i] = impact;
 	}
 	impacts->found.count = hits->count;
+	impacts->stats = impacts->sweep ? carom_sweep_get_stats(impacts->sweep) : (carom_sweep_stats){ 0 };
 }
 
 static bool ask_filter(void *user, int32_t a, int32_t b)
@@ -124,15 +126,10 @@ carom_result cr_find_impacts(carom_world *world)
 		return result;
 	cr_place_members(world, &impacts->members, impacts->sweep, made, false);
 	cr_set_sweep_verdict(impacts->sweep, world->def.pair_filter ? ask_filter : NULL, world);
-	carom_sweep_hits hits;
-	result = carom_sweep_find(impacts->sweep, &hits);
-	if (result == CAROM_SUCCESS && !cr_array_reserve(&world->memory, &impacts->found, hits.count))
+	result = carom_sweep_find(impacts->sweep, &impacts->hits);
+	if (result == CAROM_SUCCESS && !cr_array_reserve(&world->memory, &impacts->found, impacts->hits.count))
 		result = cr_fail_memory(world->context, "the impacts of a world");
-	if (result != CAROM_SUCCESS)
-		return result;
-	take_hits(world, &hits);
-	impacts->stats = carom_sweep_get_stats(impacts->sweep);
-	return CAROM_SUCCESS;
+	return result;
 }
 
 uint64_t cr_hash_impacts(const cr_impacts *impacts, uint64_t hash)

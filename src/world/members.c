@@ -61,6 +61,19 @@ bool cr_are_members_kept(const cr_membership *m)
 	return same;
 }
 
+int32_t cr_find_member(const cr_members *members, int64_t part)
+{
+	int64_t low = 0, high = members->count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (members->data[middle].body < part)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < members->count && members->data[low].body == part ? (int32_t)low : -1;
+}
+
 // ---- Their meshes ----
 
 static carom_result add_mesh(carom_sweep *sweep, const cr_body *body, bool self)
@@ -142,9 +155,7 @@ static void copy_places(const placing *p, const cr_body *body, int32_t mesh)
 	if (to.count == 0 || (!body->moved && !p->all))
 		return;
 	const carom_pose *from = p->at_rest ? &body->pose : cr_begin_of(body);
-	const m3d rotation = p->at_rest ? body->rotation
-		: body->has_begin           ? m3d_from_quat(from->orientation)
-									: body->last_rotation;
+	const m3d rotation = p->at_rest ? body->rotation : body->has_begin ? m3d_from_quat(from->orientation) : body->last_rotation;
 	place_rigid(body->shape.collider, &rotation, from->position, to.begin);
 	place_rigid(body->shape.collider, &body->rotation, body->pose.position, to.end);
 	*to.largest_begin = largest_of(to.begin, to.count);

@@ -23,8 +23,8 @@ typedef struct cr_membership {
 	bool (*asks)(const cr_body *body);
 	// bodies came or went, or filters changed: who takes part is asked again
 	bool stale;
-	cr_members list;           // by mesh of the scene: in the order of the bodies' numbers
-	cr_members next;           // while they are asked
+	cr_members list;          // by mesh of the scene: in the order of the bodies' numbers
+	cr_members next;          // while they are asked
 	CR_ARRAY(int32_t) askers; // numbers of the bodies that ask, while members are asked
 } cr_membership;
 
@@ -32,6 +32,8 @@ typedef struct cr_membership {
 bool cr_list_members(carom_world *world, cr_membership *members);
 /// Are the members of next those of the scene?
 bool cr_are_members_kept(const cr_membership *members);
+/// The place of a body's part in a list; -1: it is not there.
+int32_t cr_find_member(const cr_members *members, int64_t part);
 /// Add the meshes of next to a scene without meshes: they are its members then. A body meets itself
 /// where it asks for the scene and for self-collision.
 carom_result cr_add_members(carom_world *world, cr_membership *members, carom_sweep *sweep);

@@ -224,6 +224,7 @@ static void put_body(cr_recorder *r, const carom_body_def *def)
 	put_u8(r, def->continuous);
 	put_u8(r, def->contacts);
 	put_u8(r, def->shape_impacts);
+	put_f64(r, def->thickness);
 }
 
 // ---- The present state ----
@@ -634,6 +635,7 @@ static carom_result begin_recording(carom_world *world, carom_write_fn *write, v
 	// The replay begins with pairs that remember nothing: so does the world from here on.
 	world->recorder = NULL;
 	cr_world_forget(world);
+	cr_forget_sides(&world->surface_contacts);
 	world->recorder = r;
 	return CAROM_SUCCESS;
 }

@@ -96,7 +96,7 @@ static void swap(carom_world *world, cr_body *body, const remesh *r, cr_deformin
 	shape.mesh = r->mesh;
 	const cr_reshaping reshaping = keeps_faces(r) ? CR_SHAPE_MOVED : CR_SHAPE_CHANGED;
 	if (reshaping == CR_SHAPE_CHANGED)
-		cr_forget_impact_scene(&world->impacts);
+		cr_forget_scenes(world);
 	cr_deforming_free(world, body->deforming);
 	cr_shape_free(&body->shape);
 	cr_shape_init(&shape, &body->shape);

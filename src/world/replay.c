@@ -455,6 +455,7 @@ static bool get_body(replay *r, carom_body_def *def)
 		def->continuous = get_bool(r);
 	def->contacts = r->version >= 7 ? get_bool(r) : def->kind != CAROM_DEFORMABLE;
 	def->shape_impacts = r->version >= 8 && get_bool(r);
+	def->thickness = r->version >= 9 ? get_f64(r) : 0;
 	return !r->short_payload;
 }
 

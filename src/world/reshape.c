@@ -22,7 +22,7 @@ static void note(cr_body *part, cr_reshaping reshaping)
 static void swap_shape(carom_world *world, cr_body *part, const cr_shape *shape)
 {
 	if (part->shape.def.type == CAROM_MESH && world->impacts.deforming_count > 0)
-		cr_forget_impact_scene(&world->impacts); // it holds the triangles of rigid meshes too
+		cr_forget_scenes(world); // they hold the triangles of rigid meshes too
 	cr_drop_body_shape(world, &part->shape);
 	part->shape = *shape;
 }

@@ -250,8 +250,8 @@ static bool is_kept(const cr_body *now, const cr_body *saved)
 {
 	return now && now->alive && saved->alive && now->generation == saved->generation && now->kind == saved->kind &&
 		now->sensor == saved->sensor && now->self_collision == saved->self_collision && now->contacts == saved->contacts &&
-		now->shape.def.type == saved->shape.def.type && has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part &&
-		now->compound == saved->compound;
+		now->thickness == saved->thickness && now->shape.def.type == saved->shape.def.type &&
+		has_mesh_of(&now->shape, &saved->shape) && now->part == saved->part && now->compound == saved->compound;
 }
 
 static void drop_made(carom_world *world, carom_snapshot *s)
@@ -350,11 +350,10 @@ static void restore_bodies(carom_world *world, carom_snapshot *s)
 
 // ---- Impacts ----
 
-/// Are the meshes of the scene of impacts still those of the bodies that are to be restored? Ids
+/// Are the members of a scene still those of the bodies that are to be restored? Ids
 /// alone do not tell.
-static bool is_scene_kept(const carom_world *world, const carom_snapshot *s)
+static bool is_scene_kept(const carom_world *world, const cr_members *members, const carom_snapshot *s)
 {
-	const cr_members *members = &world->impacts.members.list;
 	for (int64_t i = 0; i < members->count; i++) {
 		const cr_member *m = &members->data[i];
 		const cr_body *now = body_at(world, m->body);
@@ -400,6 +399,20 @@ static void restore_shape_impacts(carom_world *world, const carom_snapshot *s)
 	COPY_ARRAY(&impacts->found, &s->shape_impacts);
 }
 
+static void restore_surface_contacts(carom_world *world, const carom_snapshot *s)
+{
+	cr_surface_contacts *contacts = &world->surface_contacts;
+	contacts->body_count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		contacts->body_count += body->deforming && body->thickness > 0;
+	}
+	COPY_ARRAY(&contacts->found, &s->surface_contacts);
+	COPY_ARRAY(&contacts->found_shapes, &s->surface_shapes);
+	contacts->known = s->known;
+	contacts->known_shapes = s->known_shapes;
+}
+
 // ---- Calls ----
 
 carom_result carom_create_snapshot(carom_world *world, carom_snapshot **snapshot)
@@ -431,6 +444,8 @@ static void empty(carom_snapshot *s)
 	cr_array_free(s->context, &s->impacts);
 	cr_array_free(s->context, &s->body_impacts);
 	cr_array_free(s->context, &s->shape_impacts);
+	cr_array_free(s->context, &s->surface_contacts);
+	cr_array_free(s->context, &s->surface_shapes);
 	cr_array_free(s->context, &s->pairs);
 	cr_array_free(s->context, &s->memories);
 	cr_array_free(s->context, &s->lists);
@@ -473,8 +488,11 @@ size_t carom_snapshot_memory(const carom_snapshot *s)
 		s->results.events.capacity * (int64_t)sizeof *s->results.events.data +
 		s->impacts.capacity * (int64_t)sizeof *s->impacts.data +
 		s->body_impacts.capacity * (int64_t)sizeof *s->body_impacts.data +
-		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data + s->pairs.capacity * (int64_t)sizeof *s->pairs.data +
-		s->memories.capacity * (int64_t)sizeof *s->memories.data + s->lists.capacity;
+		s->shape_impacts.capacity * (int64_t)sizeof *s->shape_impacts.data +
+		s->surface_contacts.capacity * (int64_t)sizeof *s->surface_contacts.data +
+		s->surface_shapes.capacity * (int64_t)sizeof *s->surface_shapes.data +
+		s->pairs.capacity * (int64_t)sizeof *s->pairs.data + s->memories.capacity * (int64_t)sizeof *s->memories.data +
+		s->lists.capacity;
 	return (size_t)bytes;
 }
 
@@ -501,6 +519,8 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 		!RESERVE_LIKE(s->context, &s->impacts, &world->impacts.found) ||
 		!RESERVE_LIKE(s->context, &s->body_impacts, &world->continuous.found) ||
 		!RESERVE_LIKE(s->context, &s->shape_impacts, &world->shape_impacts.found) ||
+		!RESERVE_LIKE(s->context, &s->surface_contacts, &world->surface_contacts.found) ||
+		!RESERVE_LIKE(s->context, &s->surface_shapes, &world->surface_contacts.found_shapes) ||
 		!RESERVE_LIKE(s->context, &s->pairs, &t->pairs) || !RESERVE_LIKE(s->context, &s->memories, &t->pairs) ||
 		!cr_array_reserve(s->context, &s->lists, count_list_bytes(&world->pipeline)))
 		return cr_fail_memory(world->context, what);
@@ -510,6 +530,10 @@ carom_result carom_world_save(carom_world *world, carom_snapshot *s)
 	s->earliest = world->impacts.earliest;
 	COPY_ARRAY(&s->body_impacts, &world->continuous.found);
 	COPY_ARRAY(&s->shape_impacts, &world->shape_impacts.found);
+	COPY_ARRAY(&s->surface_contacts, &world->surface_contacts.found);
+	COPY_ARRAY(&s->surface_shapes, &world->surface_contacts.found_shapes);
+	s->known = world->surface_contacts.known;
+	s->known_shapes = world->surface_contacts.known_shapes;
 	s->sweep_stats = world->impacts.stats;
 	s->stats = world->stats;
 	if (world->pipeline.lab)
@@ -532,8 +556,11 @@ static bool reserve_world(carom_world *world, const carom_snapshot *s)
 		reserve_results(memory, &world->results[world->current], &s->results) &&
 		RESERVE_LIKE(memory, &world->impacts.found, &s->impacts) &&
 		RESERVE_LIKE(memory, &world->continuous.found, &s->body_impacts) &&
-		RESERVE_LIKE(memory, &world->shape_impacts.found, &s->shape_impacts) && RESERVE_LIKE(memory, &t->pairs, &s->pairs) &&
-		RESERVE_LIKE(memory, &t->slots, &s->memories) && RESERVE_LIKE(memory, &t->slot, &s->pairs);
+		RESERVE_LIKE(memory, &world->shape_impacts.found, &s->shape_impacts) &&
+		RESERVE_LIKE(memory, &world->surface_contacts.found, &s->surface_contacts) &&
+		RESERVE_LIKE(memory, &world->surface_contacts.found_shapes, &s->surface_shapes) &&
+		RESERVE_LIKE(memory, &t->pairs, &s->pairs) && RESERVE_LIKE(memory, &t->slots, &s->memories) &&
+		RESERVE_LIKE(memory, &t->slot, &s->pairs);
 }
 
 /// All that may fail. On success the snapshot points at the new data.
@@ -565,11 +592,14 @@ carom_result carom_world_restore(carom_world *world, carom_snapshot *s)
 	result = prepare(world, s, &tails);
 	if (result != CAROM_SUCCESS)
 		return cr_explain_failure(world, restore_name, refusals, result);
-	const bool scene_kept = is_scene_kept(world, s);
+	const bool scene_kept = is_scene_kept(world, &world->impacts.members.list, s);
+	if (!is_scene_kept(world, &world->surface_contacts.members.list, s))
+		cr_forget_surface_scene(&world->surface_contacts);
 	restore_bodies(world, s);
 	restore_impacts(world, s, scene_kept);
 	restore_body_impacts(world, s);
 	restore_shape_impacts(world, s);
+	restore_surface_contacts(world, s);
 	adopt_memories(&world->pipeline, s, tails);
 	copy_results(&world->results[world->current], &s->results);
 	world->stats = s->stats;

@@ -25,6 +25,9 @@ struct carom_snapshot {
 	int64_t earliest;
 	cr_body_impacts body_impacts;
 	cr_shape_impact_list shape_impacts;
+	cr_surface_contact_list surface_contacts;
+	cr_surface_shape_contact_list surface_shapes;
+	int64_t known, known_shapes; // of these
 	carom_sweep_stats sweep_stats;
 	carom_stats stats;
 	_Alignas(16) unsigned char lab[CR_LAB_BYTES]; // the beginning of the laboratory's state

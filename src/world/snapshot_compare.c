@@ -48,7 +48,7 @@ static int read_pose(const carom_pose *pose, uint64_t *w)
 // ---- Bodies ----
 
 static const char *const body_fields[] = { "existence", "generation", "kind", "sensor", "self_collision", "continuous",
-	"contacts", "shape_impacts", "category", "mask", "group", "shape.type", "shape.radius", "shape.half_length",
+	"contacts", "shape_impacts", "thickness", "category", "mask", "group", "shape.type", "shape.radius", "shape.half_length",
 	"shape.half_extents", "shape.half_extents", "shape.half_extents", "shape.rounding", "part", "part_count",
 	"shape.mesh: vertices", "shape.mesh: triangles", "pose.position", "pose.position", "pose.position", "pose.orientation",
 	"pose.orientation", "pose.orientation", "pose.orientation", "last pose.position", "last pose.position",
@@ -76,6 +76,7 @@ static void read_body(const carom_snapshot *s, int64_t i, words w)
 	w[n++] = b->continuous;
 	w[n++] = b->contacts;
 	w[n++] = b->shape_impacts;
+	w[n++] = word_of(b->thickness);
 	w[n++] = b->category;
 	w[n++] = b->mask;
 	w[n++] = (uint64_t)(int64_t)b->group;
@@ -290,6 +291,75 @@ static void read_shape_impact(const carom_snapshot *s, int64_t i, words w)
 		w[n++] = word_of(v3d_get(m->normal, k));
 }
 
+// ---- Surface contacts ----
+
+static int read_vector(const carom_vec3 *v, uint64_t *w)
+{
+	w[0] = word_of(v->x);
+	w[1] = word_of(v->y);
+	w[2] = word_of(v->z);
+	return 3;
+}
+
+static const char *const surface_contact_fields[] = { "body_a", "body_b", "shape_a", "shape_b", "kind", "vertices", "vertices",
+	"vertices", "vertices", "triangle", "side", "through", "age", "weight", "weight", "weight", "weight", "point_a", "point_a",
+	"point_a", "point_b", "point_b", "point_b", "normal", "normal", "normal", "distance", "thickness" };
+
+static int64_t count_surface_contacts(const carom_snapshot *s) { return s->surface_contacts.count; }
+
+static carom_body_id body_of_surface_contact(const carom_snapshot *s, int64_t i) { return s->surface_contacts.data[i].body_a; }
+
+static void read_surface_contact(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_surface_contact *c = &s->surface_contacts.data[i];
+	int n = 0;
+	w[n++] = word_of_id(c->body_a);
+	w[n++] = word_of_id(c->body_b);
+	w[n++] = (uint64_t)c->shape_a;
+	w[n++] = (uint64_t)c->shape_b;
+	w[n++] = (uint64_t)c->kind;
+	for (int k = 0; k < 4; k++)
+		w[n++] = (uint64_t)(int64_t)c->vertices[k];
+	w[n++] = (uint64_t)(int64_t)c->triangle;
+	w[n++] = (uint64_t)(int64_t)c->side;
+	w[n++] = c->through;
+	w[n++] = (uint64_t)c->age;
+	for (int k = 0; k < 4; k++)
+		w[n++] = word_of(c->weight[k]);
+	n += read_vector(&c->point_a, w + n);
+	n += read_vector(&c->point_b, w + n);
+	n += read_vector(&c->normal, w + n);
+	w[n++] = word_of(c->distance);
+	w[n++] = word_of(c->thickness);
+}
+
+static const char *const surface_shape_fields[] = { "body_a", "body_b", "shape_b", "vertices", "vertices", "vertices",
+	"triangle", "age", "weight", "weight", "weight", "point", "point", "point", "normal", "normal", "normal", "distance",
+	"thickness" };
+
+static int64_t count_surface_shapes(const carom_snapshot *s) { return s->surface_shapes.count; }
+
+static carom_body_id body_of_surface_shape(const carom_snapshot *s, int64_t i) { return s->surface_shapes.data[i].body_a; }
+
+static void read_surface_shape(const carom_snapshot *s, int64_t i, words w)
+{
+	const carom_surface_shape_contact *c = &s->surface_shapes.data[i];
+	int n = 0;
+	w[n++] = word_of_id(c->body_a);
+	w[n++] = word_of_id(c->body_b);
+	w[n++] = (uint64_t)c->shape_b;
+	for (int k = 0; k < 3; k++)
+		w[n++] = (uint64_t)(int64_t)c->vertices[k];
+	w[n++] = (uint64_t)(int64_t)c->triangle;
+	w[n++] = (uint64_t)c->age;
+	for (int k = 0; k < 3; k++)
+		w[n++] = word_of(c->weight[k]);
+	n += read_vector(&c->point, w + n);
+	n += read_vector(&c->normal, w + n);
+	w[n++] = word_of(c->distance);
+	w[n++] = word_of(c->thickness);
+}
+
 // ---- All lists ----
 
 static const list_kind lists[] = {
@@ -303,6 +373,10 @@ static const list_kind lists[] = {
 	{ "impacts", count_impacts, read_impact, body_of_impact, FIELDS(impact_fields) },
 	{ "body impacts", count_body_impacts, read_body_impact, body_of_body_impact, FIELDS(body_impact_fields) },
 	{ "shape impacts", count_shape_impacts, read_shape_impact, body_of_shape_impact, FIELDS(shape_impact_fields) },
+	{ "surface contacts", count_surface_contacts, read_surface_contact, body_of_surface_contact,
+		FIELDS(surface_contact_fields) },
+	{ "surface contacts with shapes", count_surface_shapes, read_surface_shape, body_of_surface_shape,
+		FIELDS(surface_shape_fields) },
 };
 
 enum { LISTS = sizeof lists / sizeof *lists };

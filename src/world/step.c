@@ -49,6 +49,7 @@ static void finish_stats(const carom_world *world, const cr_results *now, carom_
 	stats->toi_tests = world->continuous.tests;
 	stats->shape_impacts = world->shape_impacts.found.count;
 	stats->shape_toi_tests = world->shape_impacts.tests;
+	stats->surface_contacts = world->surface_contacts.found.count + world->surface_contacts.found_shapes.count;
 	stats->colliding_pairs = count_colliding(now);
 	for (int64_t i = 0; i < now->pairs.count; i++)
 		stats->contacts_found += now->pairs.data[i].found_count;
@@ -108,7 +109,11 @@ carom_result carom_world_step(carom_world *world)
 		result = cr_find_shape_impacts(world);
 	if (result == CAROM_SUCCESS)
 		result = cr_find_impacts(world);
-	stats.ms_sweep = cr_time_ms() - sweep_start;
+	const double surface_start = cr_time_ms();
+	stats.ms_sweep = surface_start - sweep_start;
+	if (result == CAROM_SUCCESS)
+		result = cr_find_surface_contacts(world);
+	stats.ms_surface = cr_time_ms() - surface_start;
 	if (result != CAROM_SUCCESS) {
 		// The memory of pairs may be of two steps: the next one works all out in full.
 		cr_world_forget(world);
@@ -120,6 +125,8 @@ carom_result carom_world_step(carom_world *world)
 	world->current = 1 - world->current;
 	cr_take_body_impacts(&world->continuous);
 	cr_take_shape_impacts(&world->shape_impacts);
+	cr_take_impacts(world);
+	cr_take_surface_contacts(&world->surface_contacts);
 	finish_stats(world, now, &stats);
 	stats.ms_total = cr_time_ms() - start;
 	world->stats = stats;

@@ -72,6 +72,7 @@ void carom_destroy_world(carom_world *world)
 	cr_impacts_free(&world->memory, &world->impacts);
 	cr_continuous_free(world);
 	cr_shape_impacts_free(&world->memory, &world->shape_impacts);
+	cr_surface_contacts_free(&world->memory, &world->surface_contacts);
 	cr_array_free(&world->memory, &world->bodies);
 	cr_array_free(&world->memory, &world->free_bodies);
 	cr_array_free(&world->memory, &world->free_ranges);
@@ -141,6 +142,17 @@ const carom_impact *carom_world_earliest_impact(const carom_world *world)
 	return world->impacts.earliest < 0 ? NULL : &world->impacts.found.data[world->impacts.earliest];
 }
 
+carom_surface_contact_view carom_world_surface_contacts(const carom_world *world)
+{
+	return (carom_surface_contact_view){ world->surface_contacts.found.data, world->surface_contacts.found.count };
+}
+
+carom_surface_shape_contact_view carom_world_surface_shape_contacts(const carom_world *world)
+{
+	return (carom_surface_shape_contact_view){ world->surface_contacts.found_shapes.data,
+		world->surface_contacts.found_shapes.count };
+}
+
 carom_shape_impact_view carom_world_shape_impacts(const carom_world *world)
 {
 	return (carom_shape_impact_view){ world->shape_impacts.found.data, world->shape_impacts.found.count };
@@ -160,7 +172,8 @@ const carom_shape_impact *carom_world_earliest_shape_impact(const carom_world *w
 uint64_t carom_world_hash(const carom_world *world)
 {
 	const uint64_t hash = cr_hash_impacts(&world->impacts, cr_results_hash(&world->results[world->current]));
-	return cr_hash_shape_impacts(&world->shape_impacts, cr_hash_body_impacts(&world->continuous, hash));
+	const uint64_t with_shapes = cr_hash_shape_impacts(&world->shape_impacts, cr_hash_body_impacts(&world->continuous, hash));
+	return cr_hash_surface_contacts(&world->surface_contacts, with_shapes);
 }
 
 carom_stats carom_world_stats(const carom_world *world) { return world->stats; }

@@ -15,6 +15,7 @@
 #include "world/record.h"
 #include "world/shape_impacts.h"
 #include "world/solids.h"
+#include "world/surface_contacts.h"
 #include "world/world_query.h"
 
 enum { CR_BODY_COOKIE = 0x424f4459 };
@@ -44,6 +45,7 @@ struct carom_world {
 	cr_impacts impacts;
 	cr_continuous continuous;
 	cr_shape_impacts shape_impacts;
+	cr_surface_contacts surface_contacts;
 	carom_stats stats;
 	cr_query_index *query_index; // of user queries
 	cr_recorder *recorder;       // NULL: not recording
@@ -55,7 +57,16 @@ cr_body *cr_find_body(carom_world *world, carom_body_id id, const char *function
 const cr_body *cr_find_body_const(const carom_world *world, carom_body_id id, const char *function);
 
 /// Bodies came or went, or filters changed: scenes of deforming bodies ask again who takes part.
-static inline void cr_note_members(carom_world *world) { world->impacts.members.stale = true; }
+static inline void cr_note_members(carom_world *world)
+{
+	world->impacts.members.stale = world->surface_contacts.members.stale = true;
+}
+/// Drop these scenes: triangles of a body in them are others. The next step makes them again.
+static inline void cr_forget_scenes(carom_world *world)
+{
+	cr_forget_impact_scene(&world->impacts);
+	cr_forget_surface_scene(&world->surface_contacts);
+}
 
 /// The definition of a body as it is now.
 carom_body_def cr_def_of_body(const cr_body *body);

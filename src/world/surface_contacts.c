@@ -1,0 +1,285 @@
+/// Surface contacts of a step. In: places at its end, the impacts of the step, and the surface
+/// contacts of the last one, which are the memory of sides. Out: the features that are nearer than
+/// a thickness, or on the wrong side.
+///
+/// 1. A proximity scene at the end of the step gives all pairs of features nearer than the largest
+///    thickness (src/proximity): its tree, front and filters are those of a sweep.
+/// 2. The side of each vertex and edge is settled (surface_sides.c).
+/// 3. Shapes that are no meshes (surface_shapes.c).
+///
+/// The scene's meshes are thick bodies and the meshes that they may meet. It is made again when
+/// others take part. Shapes are put in at each step.
+///
+/// Cost: that of the search, and O(1) for each pair that it finds and each contact of the last
+/// step.
+#include "world/surface_contacts.h"
+#include "base/hash.h"
+#include "proximity/proximity_state.h"
+#include "sweep/sweep_motion.h"
+#include "world/world.h"
+
+static const char *const WHAT = "surface contacts";
+
+// ---- Bodies ----
+
+static bool asks(const cr_body *body) { return body->deforming && body->contacts && body->thickness > 0; }
+
+static double thickness_of(const cr_body *body) { return asks(body) ? body->thickness : 0; }
+
+double cr_kept_distance(const cr_body *a, const cr_body *b)
+{
+	const bool meets = a == b || a->kind == CAROM_CLOTH || b->kind == CAROM_CLOTH;
+	return meets && a->contacts && b->contacts ? 0.5 * (thickness_of(a) + thickness_of(b)) : 0;
+}
+
+bool cr_is_still(const carom_world *world, carom_body_id id, int32_t shape, int64_t *part)
+{
+	*part = (int64_t)id.index1 - 1 + shape;
+	if (*part >= world->bodies.count)
+		return false;
+	const cr_body *body = &world->bodies.data[*part];
+	return body->alive && body->part == shape && body->generation == id.generation && body->reshaped <= CR_SHAPE_MOVED;
+}
+
+v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double time)
+{
+	const cr_body *body = &world->bodies.data[part];
+	v3d begin, end;
+	if (body->deforming) {
+		const cr_surface *s = &body->deforming->surface;
+		const cr_placed first = { s->faces, s->begin }, last = { s->faces, s->end };
+		begin = cr_placed_vertex(&first, vertex);
+		end = cr_placed_vertex(&last, vertex);
+	} else {
+		const v3d local = v3d_from_floats(&body->shape.mesh->topology.vertices[3 * (int64_t)vertex]);
+		const carom_pose *from = cr_begin_of(body);
+		const m3d rotation = m3d_from_quat(from->orientation);
+		begin = v3d_add(m3d_mul(&rotation, local), from->position);
+		end = v3d_add(m3d_mul(&body->rotation, local), body->pose.position);
+	}
+	return v3d_mad(begin, time, v3d_sub(end, begin));
+}
+
+// ---- The scene ----
+
+void cr_forget_surface_scene(cr_surface_contacts *m)
+{
+	carom_destroy_proximity(m->near);
+	m->near = NULL;
+	m->members.list.count = 0;
+}
+
+static carom_result make_scene(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	cr_forget_surface_scene(m);
+	carom_proximity_def def = carom_default_proximity_def();
+	if (world->def.sweep.method == CAROM_SWEEP_BVH)
+		def.method = CAROM_SWEEP_BVH;
+	def.front_budget = world->def.sweep.front_budget;
+	carom_result result = carom_create_proximity(&world->memory, &def, &m->near);
+	if (result == CAROM_SUCCESS)
+		result = cr_add_members(world, &m->members, m->near->sweep);
+	if (result != CAROM_SUCCESS)
+		cr_forget_surface_scene(m);
+	return result;
+}
+
+/// *made: all places are to be written, not only those that moved.
+static carom_result update_scene(carom_world *world, bool *made)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	*made = false;
+	if (m->near && !m->members.stale)
+		return CAROM_SUCCESS;
+	m->members.asks = asks;
+	if (!cr_list_members(world, &m->members))
+		return cr_fail_memory(world->context, WHAT);
+	if (!m->near || !cr_are_members_kept(&m->members)) {
+		const carom_result result = make_scene(world);
+		if (result != CAROM_SUCCESS)
+			return result;
+		*made = true;
+	}
+	cr_filter_members(world, &m->members, m->near->sweep);
+	return CAROM_SUCCESS;
+}
+
+/// The largest thickness, and the box around all surfaces that may touch something, grown by it.
+static void measure_members(carom_world *world, double lower[3], double upper[3])
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	m->reach = 0;
+	for (int k = 0; k < 3; k++) {
+		lower[k] = INFINITY;
+		upper[k] = -INFINITY;
+	}
+	for (int64_t i = 0; i < m->members.list.count; i++) {
+		const cr_body *body = &world->bodies.data[m->members.list.data[i].body];
+		if (!asks(body))
+			continue;
+		const cr_surface *s = &body->deforming->surface;
+		m->reach = fmax(m->reach, body->thickness);
+		for (int k = 0; k < 3; k++) {
+			lower[k] = fmin(lower[k], s->lower[k]);
+			upper[k] = fmax(upper[k], s->upper[k]);
+		}
+	}
+	for (int k = 0; k < 3; k++) {
+		lower[k] -= m->reach;
+		upper[k] += m->reach;
+	}
+}
+
+static bool is_near_box(const cr_body *body, const double lower[3], const double upper[3])
+{
+	if (body->shape.def.type == CAROM_PLANE)
+		return true;
+	bool apart = false;
+	for (int k = 0; k < 3; k++)
+		apart = apart || body->lower[k] > upper[k] || body->upper[k] < lower[k];
+	return !apart;
+}
+
+/// Put the shapes that surfaces may touch into the scene. Boxes of bodies are those of the step.
+static bool place_shapes(carom_world *world, const double lower[3], const double upper[3])
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	cr_clear_near_shapes(m->near);
+	m->shapes.count = 0;
+	for (int64_t i = 0; i < world->bodies.count; i++) {
+		const cr_body *body = &world->bodies.data[i];
+		if (!body->alive || body->deforming || body->sensor || !body->contacts || body->shape.def.type == CAROM_MESH ||
+			!is_near_box(body, lower, upper))
+			continue;
+		const cr_sweep_filter filter = { body->category, body->mask, body->group };
+		if (!cr_array_reserve_one(&world->memory, &m->shapes) ||
+			!cr_append_near_shape(m->near, &body->shape.def, &body->pose, filter))
+			return false;
+		m->shapes.data[m->shapes.count++] = (int32_t)i;
+	}
+	return true;
+}
+
+// ---- The search ----
+
+/// Do two members have surface contacts? The sweep has asked their filters.
+static bool may_touch(void *user, int32_t a, int32_t b)
+{
+	carom_world *world = user;
+	const cr_member *members = world->surface_contacts.members.list.data;
+	const cr_body *bodies = world->bodies.data;
+	if (!(cr_kept_distance(&bodies[members[a].body], &bodies[members[b].body]) > 0))
+		return false;
+	return !world->def.pair_filter || cr_ask_pair_filter(world, members[a].body, members[b].body);
+}
+
+static carom_result search(carom_world *world, bool made, carom_proximity_view *view)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	double lower[3], upper[3];
+	*view = (carom_proximity_view){ 0 };
+	cr_place_members(world, &m->members, m->near->sweep, made, true);
+	measure_members(world, lower, upper);
+	if (!place_shapes(world, lower, upper))
+		return cr_fail_memory(world->context, WHAT);
+	cr_set_sweep_verdict(m->near->sweep, may_touch, world);
+	m->near->keep = cr_may_be_surface_contact;
+	m->near->keep_user = world;
+	return carom_proximity_find(m->near, m->reach, view);
+}
+
+carom_result cr_find_surface_contacts(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	m->next.count = m->next_shapes.count = 0;
+	if (m->body_count == 0) {
+		cr_forget_surface_scene(m);
+		return CAROM_SUCCESS;
+	}
+	bool made;
+	carom_proximity_view view;
+	carom_result result = update_scene(world, &made);
+	if (result == CAROM_SUCCESS)
+		result = search(world, made, &view);
+	if (result != CAROM_SUCCESS)
+		return result;
+	if (!cr_judge_surface_pairs(world, &view) || !cr_judge_surface_shapes(world, &view))
+		return cr_fail_memory(world->context, WHAT);
+	return CAROM_SUCCESS;
+}
+
+// ---- Results ----
+
+void cr_take_surface_contacts(cr_surface_contacts *m)
+{
+	const cr_surface_contact_list found = m->found;
+	m->found = m->next;
+	m->next = found;
+	const cr_surface_shape_contact_list found_shapes = m->found_shapes;
+	m->found_shapes = m->next_shapes;
+	m->next_shapes = found_shapes;
+	m->known = m->found.count;
+	m->known_shapes = m->found_shapes.count;
+}
+
+void cr_forget_sides(cr_surface_contacts *m) { m->known = m->known_shapes = 0; }
+
+static uint64_t hash_vector(uint64_t hash, carom_vec3 v)
+{
+	return cr_hash_double(cr_hash_double(cr_hash_double(hash, v.x), v.y), v.z);
+}
+
+static uint64_t hash_ids(uint64_t hash, carom_body_id a, carom_body_id b)
+{
+	hash = cr_hash_u64(hash, (uint64_t)a.index1 << 32 | b.index1);
+	return cr_hash_u64(hash, (uint64_t)a.generation << 32 | b.generation);
+}
+
+static uint64_t hash_contact(uint64_t hash, const carom_surface_contact *c)
+{
+	hash = hash_ids(hash, c->body_a, c->body_b);
+	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->shape_a << 32 | (uint32_t)c->shape_b);
+	for (int k = 0; k < 4; k++)
+		hash = cr_hash_double(cr_hash_u64(hash, (uint32_t)c->vertices[k]), c->weight[k]);
+	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->triangle << 32 | (uint32_t)c->age);
+	hash = cr_hash_u64(hash, (uint64_t)c->kind << 3 | (uint64_t)(c->side + 1) << 1 | c->through);
+	hash = hash_vector(hash_vector(hash_vector(hash, c->point_a), c->point_b), c->normal);
+	return cr_hash_double(cr_hash_double(hash, c->distance), c->thickness);
+}
+
+static uint64_t hash_shape_contact(uint64_t hash, const carom_surface_shape_contact *c)
+{
+	hash = hash_ids(hash, c->body_a, c->body_b);
+	hash = cr_hash_u64(hash, (uint64_t)(uint32_t)c->shape_b << 32 | (uint32_t)c->triangle);
+	for (int k = 0; k < 3; k++)
+		hash = cr_hash_double(cr_hash_u64(hash, (uint32_t)c->vertices[k]), c->weight[k]);
+	hash = hash_vector(hash_vector(cr_hash_u64(hash, (uint32_t)c->age), c->point), c->normal);
+	return cr_hash_double(cr_hash_double(hash, c->distance), c->thickness);
+}
+
+uint64_t cr_hash_surface_contacts(const cr_surface_contacts *m, uint64_t hash)
+{
+	for (int64_t i = 0; i < m->found.count; i++)
+		hash = hash_contact(hash, &m->found.data[i]);
+	for (int64_t i = 0; i < m->found_shapes.count; i++)
+		hash = hash_shape_contact(hash, &m->found_shapes.data[i]);
+	return hash;
+}
+
+void cr_surface_contacts_free(carom_context *memory, cr_surface_contacts *m)
+{
+	cr_forget_surface_scene(m);
+	cr_free_members(memory, &m->members);
+	cr_array_free(memory, &m->shapes);
+	cr_array_free(memory, &m->remembered);
+	cr_array_free(memory, &m->crossing);
+	cr_array_free(memory, &m->listed);
+	cr_array_free(memory, &m->order);
+	cr_array_free(memory, &m->ordered);
+	cr_array_free(memory, &m->next);
+	cr_array_free(memory, &m->next_shapes);
+	cr_array_free(memory, &m->found);
+	cr_array_free(memory, &m->found_shapes);
+	*m = (cr_surface_contacts){ 0 };
+}

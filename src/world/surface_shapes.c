@@ -1,0 +1,158 @@
+/// Surface contacts with shapes that are no meshes. The search measures features against shapes;
+/// here they are filtered, and one that stays in a shape keeps the way out that it has.
+///
+/// The nearest way out of a thin plate turns round where a feature passes the middle. So where a
+/// feature overlapped the shape, or was near it, in the last step, and the nearest way out has
+/// turned by more than 60 degrees since, the way out along the last normal counts: the shape's
+/// support along it.
+#include "frame/shape_table.h"
+#include "proximity/proximity_state.h"
+#include "world/surface_contacts.h"
+#include "world/world.h"
+#include <string.h>
+
+// Cosine of the angle by which a normal turns within a step at most.
+#define MOST_TURN 0.5
+
+static v3d v3d_of(carom_vec3 v) { return (v3d){ v.x, v.y, v.z }; }
+static carom_vec3 vec_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
+
+// ---- The contacts of the last step ----
+
+/// Vertices, edges and triangles, each by their numbers.
+static uint64_t key_of(const int32_t vertices[3], int32_t triangle)
+{
+	const uint64_t first = (uint64_t)(uint32_t)vertices[0], second = (uint64_t)(uint32_t)vertices[1];
+	if (vertices[1] < 0)
+		return first;
+	return triangle < 0 ? (uint64_t)1 << 62 | first << 31 | second : (uint64_t)2 << 62 | (uint64_t)(uint32_t)triangle;
+}
+
+static uint64_t parts_of(const carom_surface_shape_contact *c)
+{
+	return ((uint64_t)c->body_b.index1 - 1 + (uint64_t)c->shape_b) << 32 | (c->body_a.index1 - 1);
+}
+
+static bool is_before(const carom_surface_shape_contact *a, const carom_surface_shape_contact *b)
+{
+	if (parts_of(a) != parts_of(b))
+		return parts_of(a) < parts_of(b);
+	return key_of(a->vertices, a->triangle) < key_of(b->vertices, b->triangle);
+}
+
+/// The contact of the last step of the same feature and shape; NULL: there was none.
+static const carom_surface_shape_contact *find_last(const carom_world *world, const carom_surface_shape_contact *c)
+{
+	const cr_surface_shape_contact_list *found = &world->surface_contacts.found_shapes;
+	const int64_t known = world->surface_contacts.known_shapes;
+	int64_t low = 0, high = known, part;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (is_before(&found->data[middle], c))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const carom_surface_shape_contact *last = low < known ? &found->data[low] : NULL;
+	if (!last || is_before(c, last))
+		return NULL;
+	return cr_is_still(world, last->body_a, 0, &part) && cr_is_still(world, last->body_b, last->shape_b, &part) ? last : NULL;
+}
+
+// ---- Ways out ----
+
+/// The way out along a normal: the contact's distance, point and normal.
+static void leave_along(const carom_world *world, int32_t part, v3d normal, carom_surface_shape_contact *c)
+{
+	const cr_body *body = &world->bodies.data[part];
+	const cr_convex convex = cr_convex_of(&body->shape.def);
+	const v3d local = m3d_tmul(&body->rotation, normal);
+	const double top = v3d_dot(local, cr_convex_support(&convex, local)) + convex.rounding;
+	const double *places = world->bodies.data[c->body_a.index1 - 1].deforming->surface.end;
+	double lowest = INFINITY;
+	v3d foot = { 0, 0, 0 };
+	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {
+		const double *p = &places[3 * (int64_t)c->vertices[k]];
+		const v3d from = v3d_sub((v3d){ p[0], p[1], p[2] }, body->pose.position);
+		c->weight[k] = 0;
+		if (v3d_dot(normal, from) < lowest) {
+			lowest = v3d_dot(normal, from);
+			foot = (v3d){ p[0], p[1], p[2] };
+		}
+	}
+	for (int k = 0; k < 3 && c->vertices[k] >= 0; k++) {
+		const double *p = &places[3 * (int64_t)c->vertices[k]];
+		if (foot.x == p[0] && foot.y == p[1] && foot.z == p[2]) {
+			c->weight[k] = 1;
+			break;
+		}
+	}
+	c->distance = lowest - top;
+	c->normal = vec_of(normal);
+	c->point = vec_of(v3d_mad(foot, -c->distance, normal));
+}
+
+/// Keep the way out that the feature had, where it is in the shape and had one.
+static void keep_way(const carom_world *world, int32_t part, carom_surface_shape_contact *c)
+{
+	const carom_surface_shape_contact *last = find_last(world, c);
+	c->age = last ? last->age + 1 : 0;
+	if (!last || !(c->distance < 0) || world->bodies.data[part].shape.def.type == CAROM_PLANE)
+		return;
+	// The normal stands on the shape, which may have turned.
+	const cr_body *body = &world->bodies.data[part];
+	const m3d then = m3d_from_quat(cr_begin_of(body)->orientation);
+	const v3d normal = m3d_mul(&body->rotation, m3d_tmul(&then, v3d_of(last->normal)));
+	if (v3d_dot(v3d_of(c->normal), normal) < MOST_TURN)
+		leave_along(world, part, normal, c);
+}
+
+// ---- All pairs ----
+
+static bool may_touch(carom_world *world, int32_t part_a, int32_t part_b)
+{
+	const cr_body *bodies = world->bodies.data;
+	if (!(cr_kept_distance(&bodies[part_a], &bodies[part_b]) > 0))
+		return false;
+	return !world->def.pair_filter ||
+		cr_ask_pair_filter(world, part_a < part_b ? part_a : part_b, part_a < part_b ? part_b : part_a);
+}
+
+static void fill_contact(
+	const carom_world *world, int32_t part_a, int32_t part_b, const carom_proximity_shape_pair *pair, carom_surface_shape_contact *c)
+{
+	const cr_body *bodies = world->bodies.data;
+	*c = (carom_surface_shape_contact){ .body_a = cr_id_of(bodies, part_a),
+		.body_b = cr_id_of(bodies, part_b),
+		.user_data_a = bodies[part_a].user_data,
+		.user_data_b = bodies[part_b].user_data,
+		.shape_b = bodies[part_b].part,
+		.triangle = pair->triangle,
+		.point = pair->point,
+		.normal = pair->normal,
+		.distance = pair->gap,
+		.thickness = cr_kept_distance(&bodies[part_a], &bodies[part_b]) };
+	memcpy(c->vertices, pair->vertices, sizeof c->vertices);
+	memcpy(c->weight, pair->weight, sizeof c->weight);
+	keep_way(world, part_b, c);
+}
+
+bool cr_judge_surface_shapes(carom_world *world, const carom_proximity_view *view)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	bool touches = false;
+	for (int64_t i = 0; i < view->shape_pair_count; i++) {
+		const carom_proximity_shape_pair *pair = &view->shape_pairs[i];
+		const int32_t part_a = m->members.list.data[pair->mesh].body, part_b = m->shapes.data[pair->shape];
+		if (i == 0 || pair->mesh != pair[-1].mesh || pair->shape != pair[-1].shape)
+			touches = may_touch(world, part_a, part_b);
+		if (!touches)
+			continue;
+		if (!cr_array_reserve_one(&world->memory, &m->next_shapes))
+			return false;
+		carom_surface_shape_contact *c = &m->next_shapes.data[m->next_shapes.count];
+		fill_contact(world, part_a, part_b, pair, c);
+		m->next_shapes.count += c->distance < c->thickness;
+	}
+	return true;
+}

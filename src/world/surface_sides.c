@@ -1,0 +1,799 @@
+/// Surface contacts with meshes: on which side features belong, and which of them are contacts.
+///
+/// Vertex against face. The side is known of a vertex that had a contact in the last step: from the
+/// triangle of that contact a walk over the surface leads to where the vertex is now
+/// (surface/side.h), and the side goes with it. That of another vertex is known where it meets a
+/// triangle within the step: the impact's normal points to where it came from. But where the
+/// corners of the triangle had come through the vertex's surface before, such an impact is the way
+/// back. Else it is the side on which the vertex is: it came there without crossing, since no
+/// impact is missed. A closed mesh that is no cloth has its outside.
+///
+/// A walk is dropped where its end is farther away than the last distance and the motions of the
+/// step allow: then the caller has put a body elsewhere.
+///
+/// Edge against edge. The side has no name, since edges that turn past each other exchange front
+/// and back. So the memory is the normal of the last contact: the edges have crossed where the
+/// normal now is against it, and an impact of the two within the step, or an earlier crossing,
+/// confirms it. Edges without a last contact take the side of those of their vertices that have
+/// come through; else the impact's normal tells where they came from, and without one they are
+/// where they belong.
+///
+/// A closed rigid mesh has its outside at its vertices and edges too: the other surface belongs
+/// where their normals point.
+///
+/// 1. Belongings: the walks of vertices of the last contacts, then those of impacts.
+/// 2. Each pair of the search is judged by itself, in parallel.
+/// 3. Vertices and edges that are deeper on the wrong side than a thickness are appended, and all
+///    are put in order.
+#include "base/parallel.h"
+#include "geom/feature_distance.h"
+#include "proximity/proximity_state.h"
+#include "sweep/sweep_motion.h"
+#include "world/surface_contacts.h"
+#include "world/world.h"
+#include <string.h>
+
+enum { PAIRS_PER_TASK = 256 };
+
+// Squared sine of the angle below which edges count as parallel.
+#define PARALLEL2 1e-12
+// What roundings may add to a distance that motions allow.
+#define SLACK 1e-9
+
+// ---- Members ----
+
+static int32_t part_of(const cr_surface_contacts *m, int32_t mesh) { return m->members.list.data[mesh].body; }
+
+static const cr_body *body_of(const carom_world *world, int32_t mesh)
+{
+	return &world->bodies.data[part_of(&world->surface_contacts, mesh)];
+}
+
+static cr_placed placed_member(const carom_world *world, int32_t mesh)
+{
+	const cr_body *body = body_of(world, mesh);
+	if (body->deforming)
+		return (cr_placed){ &body->shape.mesh->topology, body->deforming->surface.end };
+	return (cr_placed){ &body->shape.mesh->topology, cr_get_sweep_places(world->surface_contacts.near->sweep, mesh).end };
+}
+
+/// Does a surface hold all others on its outside?
+static bool has_outside(const carom_world *world, int32_t mesh_a, int32_t mesh_b)
+{
+	const cr_body *b = body_of(world, mesh_b);
+	return mesh_a != mesh_b && b->kind != CAROM_CLOTH && b->shape.mesh->report.closed;
+}
+
+/// The outward normal of a vertex of a closed rigid mesh; zero of another one.
+static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
+{
+	const cr_body *body = body_of(world, mesh);
+	if (body->deforming || !body->shape.mesh->report.closed)
+		return (v3d){ 0, 0, 0 };
+	return m3d_mul(&body->rotation, v3d_from_floats(&body->shape.mesh->topology.normals[3 * (int64_t)vertex]));
+}
+
+static carom_vec3 vector_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
+
+// ---- The contacts of the last step ----
+
+static int compare_numbers(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
+
+static int compare_features(const int32_t a[4], const int32_t b[4])
+{
+	int order = 0;
+	for (int k = 0; k < 4 && order == 0; k++)
+		order = compare_numbers(a[k], b[k]);
+	return order;
+}
+
+static int64_t part_a(const carom_surface_contact *c) { return (int64_t)c->body_a.index1 - 1 + c->shape_a; }
+static int64_t part_b(const carom_surface_contact *c) { return (int64_t)c->body_b.index1 - 1 + c->shape_b; }
+
+static int compare_contacts(const carom_surface_contact *a, const carom_surface_contact *b)
+{
+	int order = compare_numbers(a->kind, b->kind);
+	if (order == 0)
+		order = compare_numbers(part_a(a), part_a(b));
+	if (order == 0)
+		order = compare_numbers(part_b(a), part_b(b));
+	return order != 0 ? order : compare_features(a->vertices, b->vertices);
+}
+
+/// The contact of the last step between the features of this one; NULL: there was none.
+static const carom_surface_contact *find_last(const carom_world *world, const carom_surface_contact *c)
+{
+	const cr_surface_contact_list *found = &world->surface_contacts.found;
+	const int64_t known = world->surface_contacts.known;
+	int64_t low = 0, high = known, part;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (compare_contacts(&found->data[middle], c) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const carom_surface_contact *last = low < known ? &found->data[low] : NULL;
+	if (!last || compare_contacts(last, c) != 0 || last->triangle != c->triangle)
+		return NULL;
+	return cr_is_still(world, last->body_a, last->shape_a, &part) && cr_is_still(world, last->body_b, last->shape_b, &part)
+		? last
+		: NULL;
+}
+
+/// How far a vertex moves in the step.
+static double motion_of(const carom_world *world, int32_t part, int32_t vertex)
+{
+	return v3d_length(v3d_sub(cr_vertex_at(world, part, vertex, 1), cr_vertex_at(world, part, vertex, 0)));
+}
+
+/// How far the features of a contact of the last step may be from each other now.
+static double farthest_of(const carom_world *world, const carom_surface_contact *c)
+{
+	const int of_a = c->kind == CAROM_SWEEP_VERTEX_FACE ? 1 : 2;
+	double most[2] = { 0, 0 };
+	for (int k = 0; k < 4; k++) {
+		const int64_t part = k < of_a ? part_a(c) : part_b(c);
+		most[k >= of_a] = fmax(most[k >= of_a], motion_of(world, (int32_t)part, c->vertices[k]));
+	}
+	return (fabs(c->distance) + most[0] + most[1]) * (1 + SLACK);
+}
+
+// ---- Belongings ----
+
+static bool append_belonging(carom_world *world, cr_belongings *list, const cr_belonging *b)
+{
+	if (!cr_array_reserve_one(&world->memory, list))
+		return false;
+	list->data[list->count++] = *b;
+	world->surface_contacts.tangled |= b->through;
+	return true;
+}
+
+static v3d placed_vertex(const carom_world *world, int32_t mesh, int32_t vertex)
+{
+	const cr_placed surface = placed_member(world, mesh);
+	return cr_placed_vertex(&surface, vertex);
+}
+
+/// Walk to where the vertex is now.
+static void walk(const carom_world *world, cr_belonging *b)
+{
+	const cr_placed surface = placed_member(world, b->mesh_b);
+	b->foot = cr_follow_surface(&surface, b->triangle, placed_vertex(world, b->mesh_a, b->vertex));
+	b->through = b->through || cr_side_of_foot(&surface, &b->foot) == -b->side;
+}
+
+static bool remember(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	m->remembered.count = 0;
+	m->tangled = false;
+	for (int64_t i = 0; i < m->known && m->found.data[i].kind == CAROM_SWEEP_VERTEX_FACE; i++) {
+		const carom_surface_contact *c = &m->found.data[i];
+		int64_t a, b;
+		if (c->side == 0 || !cr_is_still(world, c->body_a, c->shape_a, &a) || !cr_is_still(world, c->body_b, c->shape_b, &b))
+			continue;
+		cr_belonging now = { .mesh_a = cr_find_member(&m->members.list, a),
+			.mesh_b = cr_find_member(&m->members.list, b),
+			.vertex = c->vertices[0],
+			.triangle = c->triangle,
+			.side = (cr_side)c->side,
+			.through = c->through };
+		if (now.mesh_a < 0 || now.mesh_b < 0)
+			continue;
+		walk(world, &now);
+		const double most = farthest_of(world, c);
+		if (now.foot.distance2 <= most * most && !append_belonging(world, &m->remembered, &now))
+			return false;
+	}
+	return true;
+}
+
+static int compare_belonging(const cr_belonging *b, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
+{
+	int order = compare_numbers(b->mesh_a, mesh_a);
+	if (order == 0)
+		order = compare_numbers(b->mesh_b, mesh_b);
+	return order != 0 ? order : compare_numbers(b->vertex, vertex);
+}
+
+/// Where the belongings of a vertex to a surface begin in a list.
+static int64_t first_belonging(const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex)
+{
+	int64_t low = 0, high = list->count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (compare_belonging(&list->data[middle], mesh_a, mesh_b, vertex) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool share_corner(const cr_topology *t, int32_t a, int32_t b)
+{
+	const int32_t *p = &t->triangles[3 * (int64_t)a], *q = &t->triangles[3 * (int64_t)b];
+	bool found = false;
+	for (int i = 0; i < 9; i++)
+		found = found || t->weld[p[i / 3]] == t->weld[q[i % 3]];
+	return found;
+}
+
+/// How well a belonging fits a triangle: 3 it leads there, 2 it begins there, 1 it is beside it.
+static int fit(const cr_topology *t, const cr_belonging *b, int32_t triangle)
+{
+	if (b->foot.triangle == triangle)
+		return 3;
+	if (b->triangle == triangle)
+		return 2;
+	return share_corner(t, b->foot.triangle, triangle) || share_corner(t, b->triangle, triangle) ? 1 : 0;
+}
+
+/// The side of a vertex of mesh_a as a triangle of mesh_b sees it, by a list of belongings; NONE:
+/// they do not know. Of several that fit as well the first counts.
+static cr_side look_up(const cr_topology *t, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
+{
+	int best = 0;
+	cr_side side = CR_SIDE_NONE;
+	for (int64_t i = first_belonging(list, mesh_a, mesh_b, vertex); i < list->count && compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
+		const int how = fit(t, &list->data[i], triangle);
+		if (how > best) {
+			best = how;
+			side = list->data[i].side;
+		}
+	}
+	return side;
+}
+
+/// Where a vertex of mesh_a that has come through mesh_b belongs, as far as a list knows: the sum
+/// of the normals of the triangles that it is at, on its side. others: only triangles that have one
+/// of these vertices count; none: all.
+static v3d lean_of_vertex(const carom_world *world, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex,
+	const int32_t *others, int count)
+{
+	const cr_placed surface = placed_member(world, mesh_b);
+	const cr_topology *t = surface.faces;
+	v3d sum = { 0, 0, 0 };
+	if (!world->surface_contacts.tangled)
+		return sum;
+	for (int64_t i = first_belonging(list, mesh_a, mesh_b, vertex);
+		 i < list->count && compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
+		const cr_belonging *b = &list->data[i];
+		bool counts = count == 0;
+		for (int k = 0; k < 3 * count && !counts; k++)
+			counts = t->weld[t->triangles[3 * (int64_t)b->foot.triangle + k / count]] == t->weld[others[k % count]];
+		if (counts && b->through)
+			sum = v3d_mad(sum, b->side, cr_placed_normal(&surface, b->foot.triangle));
+	}
+	return sum;
+}
+
+/// The side of a vertex of mesh_a as a triangle of mesh_b sees it, by where the corners of the
+/// triangle belong: if they have come through the vertex's surface, the vertex has come through
+/// theirs. NONE: they do not know.
+static cr_side side_by_corners(
+	const carom_world *world, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
+{
+	const cr_placed surface = placed_member(world, mesh_b);
+	const v3d normal = cr_placed_normal(&surface, triangle);
+	double along = 0;
+	if (!world->surface_contacts.tangled)
+		return CR_SIDE_NONE;
+	for (int count = 1; count >= 0 && along == 0; count--) {
+		for (int k = 0; k < 3; k++) {
+			const int32_t corner = surface.faces->triangles[3 * (int64_t)triangle + k];
+			along += v3d_dot(normal, lean_of_vertex(world, list, mesh_b, mesh_a, corner, &vertex, count));
+		}
+	}
+	return along < 0 ? CR_SIDE_FRONT : along > 0 ? CR_SIDE_BACK : CR_SIDE_NONE;
+}
+
+/// From which side of its triangle the vertex of an impact came; NONE: the impact does not tell.
+static cr_side side_of_hit(const carom_world *world, int32_t part, const carom_sweep_hit *hit)
+{
+	if (hit->status == CAROM_SWEEP_TOUCHING)
+		return CR_SIDE_NONE;
+	v3d c[3];
+	for (int k = 0; k < 3; k++)
+		c[k] = cr_vertex_at(world, part, hit->vertices[1 + k], hit->time);
+	const v3d normal = v3d_cross(v3d_sub(c[1], c[0]), v3d_sub(c[2], c[0]));
+	const double along = v3d_dot(normal, (v3d){ hit->normal[0], hit->normal[1], hit->normal[2] });
+	return along > 0 ? CR_SIDE_FRONT : along < 0 ? CR_SIDE_BACK : CR_SIDE_NONE;
+}
+
+/// The members of an impact that have surface contacts with each other; false: they have none.
+static bool members_of_hit(const carom_world *world, const carom_sweep_hit *hit, int32_t *mesh_a, int32_t *mesh_b)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const cr_member *meshes = world->impacts.members.list.data;
+	*mesh_a = cr_find_member(&m->members.list, meshes[hit->mesh_a].body);
+	*mesh_b = cr_find_member(&m->members.list, meshes[hit->mesh_b].body);
+	return *mesh_a >= 0 && *mesh_b >= 0 && cr_kept_distance(body_of(world, *mesh_a), body_of(world, *mesh_b)) > 0;
+}
+
+static bool learn(carom_world *world)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const carom_sweep_hits *hits = &world->impacts.hits;
+	m->crossing.count = 0;
+	for (int64_t i = 0; i < hits->count && hits->data[i].kind == CAROM_SWEEP_VERTEX_FACE; i++) {
+		const carom_sweep_hit *hit = &hits->data[i];
+		cr_belonging now = { .vertex = hit->vertices[0], .triangle = hit->triangle };
+		if (!members_of_hit(world, hit, &now.mesh_a, &now.mesh_b))
+			continue;
+		const cr_topology *t = &body_of(world, now.mesh_b)->shape.mesh->topology;
+		if (look_up(t, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle) != CR_SIDE_NONE)
+			continue;
+		now.side = has_outside(world, now.mesh_a, now.mesh_b)
+			? CR_SIDE_FRONT
+			: side_by_corners(world, &m->remembered, now.mesh_a, now.mesh_b, now.vertex, now.triangle);
+		if (now.side == CR_SIDE_NONE)
+			now.side = side_of_hit(world, part_of(m, now.mesh_b), hit);
+		if (now.side == CR_SIDE_NONE)
+			continue;
+		walk(world, &now);
+		if (!append_belonging(world, &m->crossing, &now))
+			return false;
+	}
+	return true;
+}
+
+// ---- Vertex against face ----
+
+/// Fill a contact but for its features.
+static void begin_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
+{
+	const cr_body *bodies = world->bodies.data;
+	const int32_t a = part_of(&world->surface_contacts, mesh_a), b = part_of(&world->surface_contacts, mesh_b);
+	*c = (carom_surface_contact){ .body_a = cr_id_of(bodies, a),
+		.body_b = cr_id_of(bodies, b),
+		.user_data_a = bodies[a].user_data,
+		.user_data_b = bodies[b].user_data,
+		.shape_a = bodies[a].part,
+		.shape_b = bodies[b].part,
+		.triangle = -1,
+		.thickness = cr_kept_distance(&bodies[a], &bodies[b]) };
+}
+
+/// What two features of one body keep: no more than half of their distance in its own mesh, so that
+/// neighbours are no contacts. first: what is taken off the numbers of vertices.
+static double kept_within(
+	const cr_topology *t, carom_sweep_kind kind, const int32_t vertices[4], int32_t first, double thickness)
+{
+	v3d at[4];
+	cr_near near;
+	for (int k = 0; k < 4; k++)
+		at[k] = v3d_from_floats(&t->vertices[3 * (int64_t)(vertices[k] - first)]);
+	cr_near_of(kind == CAROM_SWEEP_VERTEX_FACE ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, at, &near);
+	return fmin(thickness, 0.5 * sqrt(near.distance2));
+}
+
+bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pair)
+{
+	if (pair->kind == CAROM_SWEEP_EDGE_EDGE && pair->type != CAROM_PROXIMITY_EDGE_EDGE)
+		return false;
+	const carom_world *world = user;
+	const carom_sweep *s = world->surface_contacts.near->sweep;
+	const int32_t last = pair->vertices[3], meshes = (int32_t)s->meshes.count;
+	const int32_t a = cr_mesh_of_vertex(s->mesh_vertices.data, meshes, pair->vertices[0]),
+				  b = cr_mesh_of_vertex(s->mesh_vertices.data, meshes, last);
+	const cr_body *body = body_of(world, a);
+	double kept = cr_kept_distance(body, body_of(world, b));
+	if (a == b)
+		kept = kept_within(
+			&body->shape.mesh->topology, pair->kind, pair->vertices, s->meshes.data[a].first_vertex, kept);
+	return pair->distance2 < kept * kept;
+}
+
+/// Is a contact that is filled one, then?
+static bool is_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
+{
+	if (c->distance < c->thickness && mesh_a == mesh_b)
+		c->thickness =
+			kept_within(&body_of(world, mesh_a)->shape.mesh->topology, c->kind, c->vertices, 0, c->thickness);
+	return c->distance < c->thickness;
+}
+
+/// The side on which a vertex belongs, as a triangle sees it.
+static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle, cr_side now)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	if (has_outside(world, mesh_a, mesh_b))
+		return CR_SIDE_FRONT;
+	const cr_placed surface = placed_member(world, mesh_b);
+	const double out = v3d_dot(outward_at(world, mesh_a, vertex), cr_placed_normal(&surface, triangle));
+	if (out != 0)
+		return out < 0 ? CR_SIDE_FRONT : CR_SIDE_BACK;
+	const cr_topology *t = surface.faces;
+	cr_side side = look_up(t, &m->remembered, mesh_a, mesh_b, vertex, triangle);
+	if (side == CR_SIDE_NONE)
+		side = look_up(t, &m->crossing, mesh_a, mesh_b, vertex, triangle);
+	if (side == CR_SIDE_NONE)
+		side = side_by_corners(world, &m->remembered, mesh_a, mesh_b, vertex, triangle);
+	if (side == CR_SIDE_NONE)
+		side = now;
+	return side != CR_SIDE_NONE ? side : CR_SIDE_FRONT;
+}
+
+/// Fill the contact of a vertex that belongs to a side and has its foot on a triangle.
+static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, const cr_foot *foot, cr_side side,
+	carom_surface_contact *c)
+{
+	const cr_placed surface = placed_member(world, mesh_b);
+	const int32_t *corners = &surface.faces->triangles[3 * (int64_t)foot->triangle];
+	const cr_side now = cr_side_of_foot(&surface, foot);
+	const double distance = sqrt(foot->distance2);
+	begin_contact(world, mesh_a, mesh_b, c);
+	c->kind = CAROM_SWEEP_VERTEX_FACE;
+	c->triangle = foot->triangle;
+	c->vertices[0] = vertex;
+	c->weight[0] = 1;
+	for (int k = 0; k < 3; k++) {
+		c->vertices[1 + k] = corners[k];
+		c->weight[1 + k] = foot->weight[k];
+	}
+	const bool beside = now == CR_SIDE_NONE && distance > 0;
+	c->side = beside ? CR_SIDE_NONE : side;
+	c->through = !beside && now == -side;
+	c->distance = c->through ? -distance : distance;
+	const v3d at = placed_vertex(world, mesh_a, vertex);
+	const v3d normal = distance > 0 ? v3d_scale(foot->offset, 1 / c->distance)
+									: v3d_scale(cr_placed_normal(&surface, foot->triangle), side);
+	c->normal = vector_of(v3d_length(normal) > 0.5 ? normal : (v3d){ 0, 0, 1 });
+	c->point_a = vector_of(at);
+	c->point_b = vector_of(v3d_sub(at, foot->offset));
+	const carom_surface_contact *last = find_last(world, c);
+	c->age = last ? last->age + 1 : 0;
+}
+
+/// Do the corners of one pair's triangle hold the part of another's that is nearest to the vertex?
+static bool holds_part(const carom_proximity_pair *pair, const carom_proximity_pair *of)
+{
+	bool all = true;
+	for (int k = 1; k < 4; k++) {
+		bool found = !(of->weight[k] > 0);
+		for (int j = 1; j < 4; j++)
+			found = found || pair->vertices[j] == of->vertices[k];
+		all = all && found;
+	}
+	return all;
+}
+
+static bool is_of_vertex(const carom_proximity_pair *a, const carom_proximity_pair *b)
+{
+	return a->kind == b->kind && a->mesh_a == b->mesh_a && a->mesh_b == b->mesh_b && a->vertices[0] == b->vertices[0];
+}
+
+static bool is_nearer(const carom_proximity_pair *a, const carom_proximity_pair *b)
+{
+	return a->distance2 < b->distance2 || (a->distance2 == b->distance2 && a->triangle < b->triangle);
+}
+
+/// Is no triangle nearer to the vertex of pair i that has the edge or the corner it is nearest to?
+/// Of equally near ones the first is. Pairs of one vertex are side by side.
+static bool is_nearest(const carom_proximity_view *view, int64_t i)
+{
+	const carom_proximity_pair *pair = &view->pairs[i];
+	if (pair->weight[1] > 0 && pair->weight[2] > 0 && pair->weight[3] > 0)
+		return true;
+	bool nearest = true;
+	for (int64_t j = i - 1; j >= 0 && nearest && is_of_vertex(&view->pairs[j], pair); j--)
+		nearest = !(holds_part(&view->pairs[j], pair) && is_nearer(&view->pairs[j], pair));
+	for (int64_t j = i + 1; j < view->pair_count && nearest && is_of_vertex(&view->pairs[j], pair); j++)
+		nearest = !(holds_part(&view->pairs[j], pair) && is_nearer(&view->pairs[j], pair));
+	return nearest;
+}
+
+static bool judge_face(const carom_world *world, const carom_proximity_view *view, int64_t i, carom_surface_contact *c)
+{
+	const carom_proximity_pair *pair = &view->pairs[i];
+	if (!is_nearest(view, i))
+		return false;
+	const cr_placed surface = placed_member(world, pair->mesh_b);
+	const cr_foot foot =
+		cr_foot_on_triangle(&surface, pair->triangle, placed_vertex(world, pair->mesh_a, pair->vertices[0]));
+	const cr_side side = settle(
+		world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle, cr_side_of_foot(&surface, &foot));
+	fill_face(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], &foot, side, c);
+	return is_contact(world, pair->mesh_a, pair->mesh_b, c);
+}
+
+// ---- Edge against edge ----
+
+/// The impact of two edges within the step; NULL: there is none.
+static const carom_sweep_hit *find_hit(const carom_world *world, const carom_surface_contact *c)
+{
+	const carom_sweep_hits *hits = &world->impacts.hits;
+	const int32_t mesh_a = cr_find_member(&world->impacts.members.list, part_a(c)),
+				  mesh_b = cr_find_member(&world->impacts.members.list, part_b(c));
+	int64_t low = 0, high = hits->count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		const carom_sweep_hit *hit = &hits->data[middle];
+		int order = compare_numbers(hit->kind, c->kind);
+		if (order == 0)
+			order = compare_numbers(hit->mesh_a, mesh_a);
+		if (order == 0)
+			order = compare_numbers(hit->mesh_b, mesh_b);
+		if (order == 0)
+			order = compare_features(hit->vertices, c->vertices);
+		if (order == 0)
+			return hit;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/// Where the first edge belongs by the outsides of closed meshes, and by those of the four vertices
+/// that have come through; zero: neither tells. others: 2, or 0 for triangles anywhere.
+static v3d lean_of(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], int others)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	v3d lean = { 0, 0, 0 };
+	for (int k = 0; k < 2; k++) {
+		const int32_t a = vertices[k], b = vertices[2 + k];
+		lean = v3d_add(lean, v3d_sub(outward_at(world, mesh_b, b), outward_at(world, mesh_a, a)));
+		lean = v3d_add(lean, lean_of_vertex(world, &m->remembered, mesh_a, mesh_b, a, vertices + 2, others));
+		lean = v3d_add(lean, lean_of_vertex(world, &m->crossing, mesh_a, mesh_b, a, vertices + 2, others));
+		lean = v3d_sub(lean, lean_of_vertex(world, &m->remembered, mesh_b, mesh_a, b, vertices, others));
+		lean = v3d_sub(lean, lean_of_vertex(world, &m->crossing, mesh_b, mesh_a, b, vertices, others));
+	}
+	return lean;
+}
+
+/// Is a normal of two edges without a last contact against the side where they belong?
+static bool is_against(const carom_world *world, int32_t mesh_a, int32_t mesh_b, v3d normal, const carom_surface_contact *c)
+{
+	double along = v3d_dot(normal, lean_of(world, mesh_a, mesh_b, c->vertices, 2));
+	if (along == 0)
+		along = v3d_dot(normal, lean_of(world, mesh_a, mesh_b, c->vertices, 0));
+	if (along != 0)
+		return along < 0;
+	const carom_sweep_hit *hit = find_hit(world, c);
+	return hit && hit->status != CAROM_SWEEP_TOUCHING &&
+		v3d_dot(normal, (v3d){ hit->normal[0], hit->normal[1], hit->normal[2] }) < 0;
+}
+
+/// Let the contact point to where the first edge came from. normal: from the second edge to the
+/// first as they are, or along either way where they meet.
+static void turn_to_side(
+	const carom_world *world, int32_t mesh_a, int32_t mesh_b, v3d normal, double distance, carom_surface_contact *c)
+{
+	const carom_surface_contact *last = find_last(world, c);
+	const bool against = last ? v3d_dot(normal, (v3d){ last->normal.x, last->normal.y, last->normal.z }) < 0 &&
+			(last->through || distance == 0 || find_hit(world, c))
+							  : is_against(world, mesh_a, mesh_b, normal, c);
+	c->age = last ? last->age + 1 : 0;
+	c->through = against && distance > 0;
+	c->distance = c->through ? -distance : distance;
+	c->normal = vector_of(against ? v3d_neg(normal) : normal);
+}
+
+static void place_edges(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], v3d at[4])
+{
+	for (int k = 0; k < 4; k++)
+		at[k] = placed_vertex(world, k < 2 ? mesh_a : mesh_b, vertices[k]);
+}
+
+/// Fill the contact of two edges. False where a vertex is as near as they are, or where they are
+/// parallel.
+static bool fill_edges(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], carom_surface_contact *c)
+{
+	v3d at[4];
+	cr_near near;
+	place_edges(world, mesh_a, mesh_b, vertices, at);
+	const v3d a = v3d_sub(at[1], at[0]), b = v3d_sub(at[3], at[2]), across = v3d_cross(a, b);
+	if (!(v3d_dot(across, across) > PARALLEL2 * v3d_dot(a, a) * v3d_dot(b, b)))
+		return false;
+	cr_near_of(CR_SWEPT_EDGE_EDGE, at, &near);
+	for (int k = 0; k < 4; k++) {
+		if (!(near.weight[k] > 0))
+			return false;
+	}
+	begin_contact(world, mesh_a, mesh_b, c);
+	c->kind = CAROM_SWEEP_EDGE_EDGE;
+	memcpy(c->vertices, vertices, sizeof c->vertices);
+	memcpy(c->weight, near.weight, sizeof c->weight);
+	c->point_a = vector_of(v3d_add(at[0], near.on_a));
+	c->point_b = vector_of(v3d_add(at[0], near.on_b));
+	const double distance = sqrt(near.distance2);
+	turn_to_side(world, mesh_a, mesh_b, v3d_normalize(distance > 0 ? v3d_sub(near.on_a, near.on_b) : across), distance, c);
+	return true;
+}
+
+static bool judge_edges(const carom_world *world, const carom_proximity_pair *pair, carom_surface_contact *c)
+{
+	return pair->type == CAROM_PROXIMITY_EDGE_EDGE && fill_edges(world, pair->mesh_a, pair->mesh_b, pair->vertices, c) &&
+		is_contact(world, pair->mesh_a, pair->mesh_b, c);
+}
+
+// ---- All pairs ----
+
+typedef struct judging {
+	carom_world *world;
+	const carom_proximity_view *view;
+} judging;
+
+static void judge(int64_t begin, int64_t end, int worker, void *task)
+{
+	(void)worker;
+	const judging *j = task;
+	cr_surface_contacts *m = &j->world->surface_contacts;
+	for (int64_t i = begin; i < end; i++) {
+		const carom_proximity_pair *pair = &j->view->pairs[i];
+		carom_surface_contact *c = &m->next.data[i];
+		m->listed.data[i] =
+			pair->kind == CAROM_SWEEP_VERTEX_FACE ? judge_face(j->world, j->view, i, c) : judge_edges(j->world, pair, c);
+	}
+}
+
+static bool judge_all(carom_world *world, const carom_proximity_view *view)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	const int64_t count = view->pair_count;
+	if (!cr_array_reserve_fresh(&world->memory, &m->listed, count) || !cr_array_reserve_fresh(&world->memory, &m->next, count))
+		return false;
+	judging task = { world, view };
+	cr_parallel_for(&world->memory, judge, count, PAIRS_PER_TASK, &task);
+	for (int64_t i = 0; i < count; i++) {
+		if (m->listed.data[i])
+			m->next.data[m->next.count++] = m->next.data[i];
+	}
+	return true;
+}
+
+// ---- Deep on the wrong side ----
+
+/// Is the vertex of a contact listed at a triangle about there, among the first count of next,
+/// which are in order?
+static bool is_listed(const carom_world *world, int64_t count, const carom_surface_contact *c)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	const carom_surface_contact least = { .kind = c->kind,
+		.body_a = c->body_a,
+		.body_b = c->body_b,
+		.shape_a = c->shape_a,
+		.shape_b = c->shape_b,
+		.vertices = { c->vertices[0] } };
+	int64_t low = 0, high = count;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (compare_contacts(&m->next.data[middle], &least) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const cr_topology *t = &world->bodies.data[part_b(c)].shape.mesh->topology;
+	bool found = false;
+	for (int64_t i = low; i < count && !found; i++) {
+		const carom_surface_contact *other = &m->next.data[i];
+		if (other->kind != c->kind || part_a(other) != part_a(c) || part_b(other) != part_b(c) ||
+			other->vertices[0] != c->vertices[0])
+			break;
+		found = share_corner(t, other->triangle, c->triangle);
+	}
+	return found;
+}
+
+static bool append_contact(carom_world *world, const carom_surface_contact *c)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	if (!cr_array_reserve_one(&world->memory, &m->next))
+		return false;
+	m->next.data[m->next.count++] = *c;
+	return true;
+}
+
+/// Vertices that are deep on the wrong side. count: of the contacts that were judged.
+static bool append_vertices(carom_world *world, const cr_belongings *list, int64_t count)
+{
+	bool enough = true;
+	for (int64_t i = 0; i < list->count && enough; i++) {
+		const cr_belonging *b = &list->data[i];
+		carom_surface_contact c;
+		if (!b->through)
+			continue;
+		fill_face(world, b->mesh_a, b->mesh_b, b->vertex, &b->foot, b->side, &c);
+		enough = !c.through || is_listed(world, count, &c) || !is_contact(world, b->mesh_a, b->mesh_b, &c) ||
+			append_contact(world, &c);
+	}
+	return enough;
+}
+
+static bool append_edges(carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4])
+{
+	carom_surface_contact c;
+	if (!fill_edges(world, mesh_a, mesh_b, vertices, &c) || !c.through)
+		return true;
+	return !is_contact(world, mesh_a, mesh_b, &c) || append_contact(world, &c);
+}
+
+/// Edges of contacts that were through, and of impacts.
+static bool append_deep_edges(carom_world *world)
+{
+	const cr_surface_contacts *m = &world->surface_contacts;
+	bool enough = true;
+	for (int64_t i = 0; i < m->known && enough; i++) {
+		const carom_surface_contact *c = &m->found.data[i];
+		int64_t a, b;
+		if (c->kind != CAROM_SWEEP_EDGE_EDGE || !c->through || !cr_is_still(world, c->body_a, c->shape_a, &a) ||
+			!cr_is_still(world, c->body_b, c->shape_b, &b))
+			continue;
+		const int32_t mesh_a = cr_find_member(&m->members.list, a), mesh_b = cr_find_member(&m->members.list, b);
+		const double most = farthest_of(world, c);
+		v3d at[4];
+		cr_near near;
+		if (mesh_a < 0 || mesh_b < 0)
+			continue;
+		place_edges(world, mesh_a, mesh_b, c->vertices, at);
+		cr_near_of(CR_SWEPT_EDGE_EDGE, at, &near);
+		if (near.distance2 <= most * most)
+			enough = append_edges(world, mesh_a, mesh_b, c->vertices);
+	}
+	for (int64_t i = 0; i < world->impacts.hits.count && enough; i++) {
+		const carom_sweep_hit *hit = &world->impacts.hits.data[i];
+		int32_t mesh_a, mesh_b;
+		if (hit->kind == CAROM_SWEEP_EDGE_EDGE && members_of_hit(world, hit, &mesh_a, &mesh_b))
+			enough = append_edges(world, mesh_a, mesh_b, hit->vertices);
+	}
+	return enough;
+}
+
+// ---- Order ----
+
+static uint64_t join_numbers(int64_t high, int64_t low) { return (uint64_t)high << 32 | (uint64_t)low; }
+
+static uint64_t key_of(const carom_surface_contact *c, int part)
+{
+	switch (part) {
+	case 0: return join_numbers(c->vertices[2], c->vertices[3]);
+	case 1: return join_numbers(c->vertices[0], c->vertices[1]);
+	case 2: return join_numbers(part_a(c), part_b(c));
+	default: return (uint64_t)c->kind;
+	}
+}
+
+/// Put the contacts in order, each once: several walks may have led to one triangle.
+static bool order_contacts(carom_world *world)
+{
+	enum { PARTS = 4 };
+	cr_surface_contacts *m = &world->surface_contacts;
+	const int64_t count = m->next.count;
+	if (!cr_array_reserve_fresh(&world->memory, &m->order, 2 * count) ||
+		!cr_array_reserve_fresh(&world->memory, &m->ordered, count))
+		return false;
+	for (int64_t i = 0; i < count; i++)
+		m->order.data[i].value = (uint32_t)i;
+	for (int part = 0; part < PARTS; part++) {
+		for (int64_t i = 0; i < count; i++)
+			m->order.data[i].key = key_of(&m->next.data[m->order.data[i].value], part);
+		cr_radix_sort(m->order.data, m->order.data + count, count, 64);
+	}
+	int64_t kept = 0;
+	for (int64_t i = 0; i < count; i++) {
+		const carom_surface_contact *c = &m->next.data[m->order.data[i].value];
+		if (kept == 0 || compare_contacts(&m->ordered.data[kept - 1], c) != 0)
+			m->ordered.data[kept++] = *c;
+	}
+	if (kept > 0)
+		memcpy(m->next.data, m->ordered.data, (size_t)kept * sizeof *m->next.data);
+	m->next.count = kept;
+	return true;
+}
+
+bool cr_judge_surface_pairs(carom_world *world, const carom_proximity_view *view)
+{
+	cr_surface_contacts *m = &world->surface_contacts;
+	if (!remember(world) || !learn(world) || !judge_all(world, view))
+		return false;
+	const int64_t count = m->next.count;
+	if (!append_vertices(world, &m->remembered, count) || !append_vertices(world, &m->crossing, count) ||
+		!append_deep_edges(world))
+		return false;
+	return m->next.count == count || order_contacts(world);
+}
