@@ -145,6 +145,7 @@ typedef struct sim_scene_deforming {
 	int32_t source_count;
 	int32_t *obstacles; ///< numbers of the rigid bodies that push what deforms, ascending
 	int32_t obstacle_count;
+	bool two_way; ///< what deforms pushes dynamic obstacles back
 } sim_scene_deforming;
 
 typedef enum sim_sphere_source_kind { SIM_SPHERES_RANDOM, SIM_SPHERES_FILE, SIM_SPHERES_MESH } sim_sphere_source_kind;

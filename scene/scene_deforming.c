@@ -363,7 +363,8 @@ static void read_solver(const sim_json_node *section, sim_soft_def *def)
 
 void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
 {
-	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "obstacles", "list", NULL };
+	static const char *const fields[] = { "substeps", "resolution", "thickness", "solver", "movers", "obstacles", "two_way",
+		"list", NULL };
 	sim_scene_deforming *deforming = &scene->deforming;
 	sim_soft_def *def = &deforming->def;
 	if (!sim_json_fields(section, fields))
@@ -379,6 +380,9 @@ void sim_read_deforming_section(const sim_json_node *section, sim_scene *scene)
 	read_bodies(section, "movers", true, scene);
 	const int32_t movers = deforming->source_count;
 	read_obstacles(section, scene);
+	sim_json_bool(section, "two_way", &deforming->two_way);
+	if (deforming->two_way && deforming->obstacle_count == 0)
+		sim_json_member_error(section, "two_way", "needs \"obstacles\": they are what is pushed back");
 	read_bodies(section, "list", false, scene);
 	if (!section->json->failed && deforming->source_count == movers)
 		sim_json_member_error(section, "list", "holds no bodies");

@@ -770,6 +770,11 @@ bool sim_simulate_step(sim_simulation *s, sim_step *result, sim_error *error)
 	return true;
 }
 
+void sim_simulation_push(sim_simulation *s, int32_t body, const double impulse[3], const double angular_impulse[3])
+{
+	sim_dynamics_push(s->dynamics, body, impulse, angular_impulse);
+}
+
 // ---- Results ----
 
 static bool is_above_planes(const sim_simulation *s, carom_vec3 centre, int64_t *tests)

@@ -76,6 +76,9 @@ sim_simulation *sim_create_simulation(carom_context *context, const sim_scene *s
 /// destroyed.
 bool sim_simulate_step(sim_simulation *simulation, sim_step *step, sim_error *error);
 
+/// Push a body of the scene in its next step, as sim_dynamics_push does.
+void sim_simulation_push(sim_simulation *simulation, int32_t body, const double impulse[3], const double angular_impulse[3]);
+
 /// The sums over the steps so far. Asks the world for boxes: not for every step.
 sim_summary sim_summarise(const sim_simulation *simulation);
 

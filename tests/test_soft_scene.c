@@ -211,7 +211,14 @@ TEST(soft_scene, obstacles_are_rigid_bodies_by_name)
 	REQUIRE(scene.deforming.obstacle_count == 2);
 	CHECK_INT(scene.deforming.obstacles[0], 1);
 	CHECK_INT(scene.deforming.obstacles[1], 3);
+	CHECK(!scene.deforming.two_way);
 	sim_destroy_scene(&scene);
+	REQUIRE(parse("{\"deforming\": {\"obstacles\": [\"stone\"], \"two_way\": true, \"list\": [{" SHEET "}]}, " THINGS "}",
+		&scene, &error));
+	CHECK(scene.deforming.two_way);
+	sim_destroy_scene(&scene);
+	check_error("{\"deforming\": {\n\"two_way\": true, \"list\": [{" SHEET "}]}, " THINGS "}",
+		"folder/x.json:2: field \"deforming.two_way\": needs \"obstacles\": they are what is pushed back");
 	static const struct {
 		const char *names, *expected;
 	} cases[] = {

@@ -414,7 +414,8 @@ TEST(surface_contacts, round_the_border_is_no_way_through)
 	int beside = 0;
 	for (int step = 0; step < 60; step++) { // half a turn about the border at x = 0.5
 		const double angle = 0.5 * FIXTURE_PI - FIXTURE_PI * step / 30;
-		const v3d at = step < 30 ? (v3d){ 0.5 + 0.04 * cos(angle), 0.1, 0.04 * sin(angle) } : (v3d){ 0.5 - 0.01 * (step - 30), 0.1, -0.04 };
+		const v3d at = step < 30 ? (v3d){ 0.5 + 0.04 * cos(angle), 0.1, 0.04 * sin(angle) }
+								 : (v3d){ 0.5 - 0.01 * (step - 30), 0.1, -0.04 };
 		const v3d from = v3d_scale(v3d_add(place(&s, 1, 0), place(&s, 1, 3)), 0.5);
 		shift(&s, 1, at.x - from.x, at.y - from.y, at.z - from.z);
 		step_all(&s);
@@ -440,7 +441,8 @@ TEST(surface_contacts, closed_meshes_push_outward)
 	const carom_surface_contact_view view = carom_world_surface_contacts(s.world);
 	CHECK(count_through(&s) >= 25);
 	for (int64_t i = 0; i < view.count; i++)
-		CHECK(view.data[i].kind != CAROM_SWEEP_VERTEX_FACE || view.data[i].normal.z * (index_of(&s, view.data[i].body_a) == 1 ? 1 : -1) > 0.8);
+		CHECK(view.data[i].kind != CAROM_SWEEP_VERTEX_FACE ||
+			view.data[i].normal.z * (index_of(&s, view.data[i].body_a) == 1 ? 1 : -1) > 0.8);
 	close_stage(&s);
 }
 
@@ -505,7 +507,8 @@ TEST(surface_contacts, a_solid_meets_itself)
 	memcpy(rest, s.places[0], sizeof rest);
 	for (int step = 0; step < 2; step++) {
 		for (int32_t v = 0; v < s.mesh[0]->topology.vertex_count; v++)
-			s.places[0][3 * v] = rest[3 * v] + (rest[3 * v] > 0 ? -1 : 1) * fmin(fabs(rest[3 * v]), 1) * (step == 0 ? 0.72 : 0.8);
+			s.places[0][3 * v] =
+				rest[3 * v] + (rest[3 * v] > 0 ? -1 : 1) * fmin(fabs(rest[3 * v]), 1) * (step == 0 ? 0.72 : 0.8);
 		step_all(&s);
 		check_all(&s);
 		CHECK(step == 0 || carom_world_surface_contacts(s.world).count > 10);
@@ -744,7 +747,8 @@ TEST(surface_contacts, bodies_may_change)
 	step_all(&s);
 	CHECK(count_through(&s) >= 16);
 	carom_mesh *coarse = sheet(&s, 2, 2);
-	REQUIRE(carom_world_set_mesh(s.world, s.body[0], coarse, (const int32_t[9]){ 0, 4, 8, 36, 40, 44, 72, 76, 80 }, NULL) == CAROM_SUCCESS);
+	REQUIRE(carom_world_set_mesh(s.world, s.body[0], coarse, (const int32_t[9]){ 0, 4, 8, 36, 40, 44, 72, 76, 80 }, NULL) ==
+		CAROM_SUCCESS);
 	carom_release_mesh(coarse);
 	fixture_step(s.world);
 	CHECK_INT(count_through(&s), 0); // another mesh: its triangles remember nothing
@@ -787,7 +791,8 @@ static void move_stack(carom_world *world, const carom_mesh *mesh, int step)
 	carom_world_body_ids(world, 3, ids);
 	for (int i = 0; i < 3; i++) {
 		for (int32_t k = 0; k < 3 * mesh->topology.vertex_count; k++)
-			to[k] = mesh->topology.vertices[k] + test_random_double(&seed, -0.03, 0.03) + (k % 3 == 2 ? 0.04 * i * (step % 2 ? 1 : -1) : 0);
+			to[k] = mesh->topology.vertices[k] + test_random_double(&seed, -0.03, 0.03) +
+				(k % 3 == 2 ? 0.04 * i * (step % 2 ? 1 : -1) : 0);
 		const carom_strided end = { to, 0, CAROM_FLOAT64 };
 		REQUIRE(carom_world_set_vertices(world, ids[i], NULL, &end) == CAROM_SUCCESS);
 	}

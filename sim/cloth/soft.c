@@ -537,10 +537,10 @@ static void solve(sim_soft *s, double duration, int32_t substeps)
 }
 
 /// Correct places alone.
-static void settle(sim_soft *s)
+static void settle(sim_soft *s, double duration)
 {
 	const double start = sim_now_ms();
-	soft_settle(s);
+	soft_settle(s, duration);
 	s->step.ms_solver += sim_now_ms() - start;
 }
 
@@ -616,7 +616,7 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 	for (int32_t round = 0; round < s->def.solves + s->def.rounds && open > 0; round++) {
 		if (round < s->def.solves)
 			solve(s, duration, substeps);
-		settle(s);
+		settle(s, duration);
 		if (!soft_find(s, s->near_detector, s->begin, s->place, error))
 			return SOFT_FAILED;
 		if (!add_found(s, &open, &near)) {
@@ -624,9 +624,11 @@ static soft_verdict do_part(sim_soft *s, double duration, int32_t substeps, sim_
 			return SOFT_FAILED;
 		}
 	}
-	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, error) : SOFT_DONE;
-	if (verdict == SOFT_DONE)
+	const soft_verdict verdict = open > 0 || near > 0 ? soft_merge_zones(s, duration, error) : SOFT_DONE;
+	if (verdict == SOFT_DONE) {
 		take_corrections(s, duration);
+		soft_sum_reactions(s);
+	}
 	return verdict;
 }
 
@@ -675,6 +677,8 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 	s->step = (sim_soft_step){ .step = s->steps + 1, .time = time };
 	memcpy(s->place, s->committed, bytes);
 	memcpy(s->velocity, s->committed_velocity, bytes);
+	for (int32_t i = 0; i < s->part_count; i++)
+		s->parts[i].reaction = (sim_soft_reaction){ 0 };
 	if (advance(s, s->time, time, s->def.substeps, 0, error) != SOFT_DONE)
 		return false;
 	memcpy(s->committed, s->place, bytes);
@@ -689,6 +693,8 @@ bool sim_soft_advance(sim_soft *s, sim_soft_step *step, sim_error *error)
 		*step = s->step;
 	return true;
 }
+
+sim_soft_reaction sim_soft_get_reaction(const sim_soft *s, int32_t body) { return s->parts[body].reaction; }
 
 void sim_soft_lead(sim_soft *s, int32_t body, carom_pose end) { s->parts[body].way.end = end; }
 

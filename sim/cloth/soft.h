@@ -108,6 +108,12 @@ typedef struct sim_soft_step {
 
 typedef struct sim_soft sim_soft;
 
+/// What a rigid body feels of the bodies that deform.
+typedef struct sim_soft_reaction {
+	double impulse[3];         ///< N s, world frame
+	double angular_impulse[3]; ///< N m s, about the body's origin at the end of the step
+} sim_soft_reaction;
+
 /// Make a simulation. NULL, with the reason in error (naming body and vertex where one is at
 /// fault), when a number is out of range, bodies touch or cross each other at the start, or memory
 /// is short. The context must outlive it.
@@ -117,6 +123,10 @@ void sim_destroy_soft(sim_soft *soft);
 /// Say where a led body is at the end of the next step. Without a word it stays. The caller sees to
 /// it that body is the number of one in the definition.
 void sim_soft_lead(sim_soft *soft, int32_t body, carom_pose end);
+
+/// What a rigid body felt in the last step: the opposite of what contacts with it gave to vertices,
+/// friction too. Whoever leads the body may move it on with that: so momentum is kept.
+sim_soft_reaction sim_soft_get_reaction(const sim_soft *soft, int32_t body);
 
 /// Do a step. False, with the reason in error, when memory is short (the step may be repeated) or
 /// two rigid bodies press a deforming one from both sides, so that no place is left for it.

@@ -18,8 +18,11 @@ double soft_gap(const soft_contact *c, const double *places)
 	return gap;
 }
 
-static void move_contact(const sim_soft *s, const soft_contact *c, const double by[3])
+/// Move the features of a contact within so many seconds.
+static void move_contact(const sim_soft *s, soft_contact *c, const double by[3], double duration)
 {
+	for (int k = 0; k < 3; k++)
+		c->impulse[k] += c->inverse * by[k] / duration;
 	for (int i = 0; i < 4; i++) {
 		const double share = c->weight[i] * s->inverse_mass[c->vertices[i]] * c->inverse;
 		double *p = s->place + 3 * (int64_t)c->vertices[i];
@@ -30,7 +33,7 @@ static void move_contact(const sim_soft *s, const soft_contact *c, const double 
 
 /// Take back the slide of the features along each other in this substep, at most friction times the
 /// push.
-static void hold_contact(const sim_soft *s, const soft_contact *c)
+static void hold_contact(const sim_soft *s, soft_contact *c, double duration)
 {
 	double slid[3] = { 0, 0, 0 };
 	for (int i = 0; i < 4; i++) {
@@ -46,44 +49,52 @@ static void hold_contact(const sim_soft *s, const soft_contact *c)
 		return;
 	const double part = way > most ? -most / way : -1;
 	const double back[3] = { part * slid[0], part * slid[1], part * slid[2] };
-	move_contact(s, c, back);
+	move_contact(s, c, back, duration);
 }
 
-/// Keep the gap of one contact. progress of the step is from 0 to 1.
-static void push_contact(const sim_soft *s, soft_contact *c, double progress)
+/// A substep: progress of the step at its end is from 0 to 1.
+typedef struct pushing {
+	double progress, duration;
+} pushing;
+
+/// Keep the gap of one contact.
+static void push_contact(const sim_soft *s, soft_contact *c, const pushing *p)
 {
 	const double thickness = s->def.thickness, least = COMFORT * thickness;
-	const double wanted = c->start < least ? c->start + progress * RECOVERY * (least - c->start) : fmin(c->start, thickness);
+	const double wanted = c->start < least ? c->start + p->progress * RECOVERY * (least - c->start) : fmin(c->start, thickness);
 	c->pushed = wanted - soft_gap(c, s->place);
 	if (!(c->pushed > 0) || c->inverse == 0) {
 		c->pushed = 0;
 		return;
 	}
 	const double by[3] = { c->pushed * c->normal[0], c->pushed * c->normal[1], c->pushed * c->normal[2] };
-	move_contact(s, c, by);
+	move_contact(s, c, by, p->duration);
 	if (c->friction > 0)
-		hold_contact(s, c);
+		hold_contact(s, c, p->duration);
 }
 
 static void push_contacts(const soft_visit *visit, int64_t begin, int64_t end, int worker)
 {
 	const sim_soft *s = visit->soft;
-	const double *progress = visit->task;
+	const pushing *p = visit->task;
 	(void)worker;
 	for (int64_t i = begin; i < end; i++)
-		push_contact(s, &s->contacts.data[s->contact_order[i]], *progress);
+		push_contact(s, &s->contacts.data[s->contact_order[i]], p);
 }
 
-void soft_push_contacts(sim_soft *s, double progress)
+void soft_push_contacts(sim_soft *s, double progress, double duration)
 {
-	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = push_contacts, .task = &progress });
+	pushing p = { progress, duration };
+	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = push_contacts, .task = &p });
 }
 
-static void damp_contact(const sim_soft *s, const soft_contact *c)
+static void damp_contact(const sim_soft *s, soft_contact *c)
 {
 	const double parting = c->pushed > 0 ? soft_gap(c, s->velocity) : 0;
 	if (!(parting > 0))
 		return;
+	for (int k = 0; k < 3; k++)
+		c->impulse[k] -= c->inverse * parting * c->normal[k];
 	for (int k = 0; k < 4; k++) {
 		const double share = c->weight[k] * s->inverse_mass[c->vertices[k]] * c->inverse * parting;
 		double *v = s->velocity + 3 * (int64_t)c->vertices[k];
@@ -105,7 +116,7 @@ void soft_damp_contacts(sim_soft *s)
 }
 
 /// Put the features of a contact apart. Returns whether they were too near.
-static bool part_contact(const sim_soft *s, const soft_contact *c)
+static bool part_contact(const sim_soft *s, soft_contact *c, double duration)
 {
 	const double wanted = SEPARATION * s->def.thickness, enough = 0.9 * wanted;
 	const double gap = c->inverse > 0 ? soft_gap(c, s->place) : wanted;
@@ -115,22 +126,57 @@ static bool part_contact(const sim_soft *s, const soft_contact *c)
 	if (!(push > wanted - enough))
 		return false;
 	const double by[3] = { push * c->normal[0], push * c->normal[1], push * c->normal[2] };
-	move_contact(s, c, by);
+	move_contact(s, c, by, duration);
 	return true;
 }
 
 static void part_contacts(const soft_visit *visit, int64_t begin, int64_t end, int worker)
 {
 	sim_soft *s = visit->soft;
+	const double *duration = visit->task;
 	int64_t near = 0;
 	for (int64_t i = begin; i < end; i++)
-		near += part_contact(s, &s->contacts.data[s->contact_order[i]]);
+		near += part_contact(s, &s->contacts.data[s->contact_order[i]], *duration);
 	s->tallies[worker].count += near;
 }
 
-int64_t soft_part_contacts(sim_soft *s)
+int64_t soft_part_contacts(sim_soft *s, double duration)
 {
 	soft_clear_tallies(s);
-	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = part_contacts });
+	soft_run_visit(&(soft_visit){ .soft = s, .colors = &s->contact_colors, .run = part_contacts, .task = &duration });
 	return soft_sum_tallies(s);
+}
+
+// ---- What rigid bodies feel ----
+
+void soft_clear_impulses(sim_soft *s)
+{
+	for (int64_t i = 0; i < s->contacts.count; i++) {
+		for (int k = 0; k < 3; k++)
+			s->contacts.data[i].impulse[k] = 0;
+	}
+}
+
+void soft_push_body(soft_part *part, const double place[3], const double impulse[3])
+{
+	const carom_vec3 o = part->to.position;
+	const double r[3] = { place[0] - o.x, place[1] - o.y, place[2] - o.z };
+	for (int k = 0; k < 3; k++) {
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		part->reaction.impulse[k] += impulse[k];
+		part->reaction.angular_impulse[k] += r[u] * impulse[v] - r[v] * impulse[u];
+	}
+}
+
+void soft_sum_reactions(sim_soft *s)
+{
+	for (int64_t i = 0; i < s->contacts.count; i++) {
+		const soft_contact *c = &s->contacts.data[i];
+		for (int k = 0; k < 4; k++) {
+			const int32_t carrier = s->carrier[c->vertices[k]];
+			const double given[3] = { c->weight[k] * c->impulse[0], c->weight[k] * c->impulse[1], c->weight[k] * c->impulse[2] };
+			if (carrier >= 0)
+				soft_push_body(&s->parts[carrier], s->carried + 3 * (int64_t)c->vertices[k], given);
+		}
+	}
 }

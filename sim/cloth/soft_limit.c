@@ -143,13 +143,13 @@ static int64_t limit_all(sim_soft *s)
 	return soft_sum_tallies(s);
 }
 
-void soft_settle(sim_soft *s)
+void soft_settle(sim_soft *s, double duration)
 {
 	bool settled = false;
 	for (int sweep = 0; sweep < MOST_SWEEPS && !settled; sweep++) {
 		if (sweep % SWEEPS_A_LEVEL == 1)
 			soft_limit_levels(s, true);
 		settled = limit_all(s) == 0;
-		settled = soft_part_contacts(s) == 0 && settled;
+		settled = soft_part_contacts(s, duration) == 0 && settled;
 	}
 }

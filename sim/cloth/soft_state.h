@@ -18,6 +18,9 @@ typedef struct soft_contact {
 	double inverse;   ///< 1 / sum(weight^2 * inverse mass); 0: nothing can move
 	double friction;
 	double pushed; ///< in this substep, metres
+	/// N s: what the features have been given in this part of the step, each vertex its weight of
+	/// it; those that bodies carry take it to them
+	double impulse[3];
 	bool touching; ///< closer than wanted at the begin already
 } soft_contact;
 
@@ -62,9 +65,10 @@ typedef struct soft_part {
 	/// a rigid body that moves from way.begin to way.end in the coming step
 	bool led;
 	carom_motion way;
-	carom_pose from, to;       ///< of a rigid body: poses of this step
-	double stretch_limit;      ///< of an edge, 0: none
-	double volume, compliance; ///< of a deformable body; compliance 0: no volume to keep
+	carom_pose from, to;        ///< of a rigid body: poses of this step
+	sim_soft_reaction reaction; ///< of a rigid body, in the last step
+	double stretch_limit;       ///< of an edge, 0: none
+	double volume, compliance;  ///< of a deformable body; compliance 0: no volume to keep
 	char name[SIM_SOFT_NAME];
 } soft_part;
 
@@ -152,18 +156,25 @@ bool soft_find(sim_soft *soft, soft_detector *detector, const double *begin, con
 /// Places and velocities after duration, from begin and begin_velocity, with the contacts as
 /// constraints.
 void soft_solve(sim_soft *soft, double duration, int32_t substeps);
-/// Keep the contacts' gaps in this substep: progress of the step is from 0 to 1.
-void soft_push_contacts(sim_soft *soft, double progress);
+/// Keep the contacts' gaps in this substep of so many seconds: progress of the step is from 0 to 1.
+void soft_push_contacts(sim_soft *soft, double progress, double duration);
+/// Forget the impulses of contacts.
+void soft_clear_impulses(sim_soft *soft);
+/// Hand the impulses of contacts to the rigid bodies.
+void soft_sum_reactions(sim_soft *soft);
+/// An impulse on a rigid body at a place.
+void soft_push_body(soft_part *part, const double place[3], const double impulse[3]);
 /// Take away the velocity of parting of the contacts that were pushed.
 void soft_damp_contacts(sim_soft *soft);
-/// Put the features of contacts apart, once. Returns how many were too near.
-int64_t soft_part_contacts(sim_soft *soft);
+/// Put the features of contacts apart, once, within a part of the step of so many seconds. Returns
+/// how many were too near.
+int64_t soft_part_contacts(sim_soft *soft, double duration);
 /// Shorten what is too long on the coarse levels, and take the vertices along. Returns how many
 /// tethers were too long.
 int64_t soft_limit_levels(sim_soft *soft, bool settle);
 /// Correct places at the end of the step, without regard to forces, until edges keep their limits
 /// and contacts their gaps, or it takes too long.
-void soft_settle(sim_soft *soft);
+void soft_settle(sim_soft *soft, double duration);
 /// Straighten the normal of a contact that would catch at an edge within a plane. Places are those
 /// of the impact at a time between begin and end. first: vertices of the first feature.
 void soft_straighten_normal(const sim_soft *soft, const soft_contact *contact, int first, const double *begin,
@@ -189,8 +200,9 @@ static inline int64_t soft_sum_tallies(const sim_soft *soft)
 
 typedef enum soft_verdict { SOFT_DONE, SOFT_SQUEEZED, SOFT_FAILED } soft_verdict;
 /// Let vertices that still meet move as one, until none do. SOFT_SQUEEZED: a zone would have to
-/// follow two bodies that move differently; the reason is in error in either case of failure.
-soft_verdict soft_merge_zones(sim_soft *soft, sim_error *error);
+/// follow two bodies that move differently; the reason is in error in either case of failure. The
+/// part of the step has so many seconds.
+soft_verdict soft_merge_zones(sim_soft *soft, double duration, sim_error *error);
 
 static inline double soft_dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 

@@ -138,8 +138,23 @@ static void say_touching(const sim_soft *s, const int32_t vertices[4], sim_error
 		(int)(vertices[0] - a->first_vertex), a->name, b->name, (int)(vertices[3] - b->first_vertex));
 }
 
-soft_verdict soft_merge_zones(sim_soft *s, sim_error *error)
+/// What holds a vertex of a zone has moved it from where the solver left it, in before.
+static void push_carriers(sim_soft *s, double duration)
 {
+	for (int32_t i = 0; i < s->vertex_count; i++) {
+		const int32_t carrier = s->zone[i] >= 0 ? s->zone_carrier[find_root(s->zone, i)] : SIM_SOFT_FREE;
+		double given[3];
+		if (carrier < 0)
+			continue;
+		for (int k = 0; k < 3; k++)
+			given[k] = (s->before[3 * (int64_t)i + k] - s->place[3 * (int64_t)i + k]) / (s->inverse_mass[i] * duration);
+		soft_push_body(&s->parts[carrier], s->place + 3 * (int64_t)i, given);
+	}
+}
+
+soft_verdict soft_merge_zones(sim_soft *s, double duration, sim_error *error)
+{
+	memcpy(s->before, s->place, (size_t)s->vertex_count * 3 * sizeof *s->before);
 	for (int32_t i = 0; i < s->vertex_count; i++)
 		s->zone[i] = -1;
 	for (;;) {
@@ -159,5 +174,6 @@ soft_verdict soft_merge_zones(sim_soft *s, sim_error *error)
 		place_zones(s);
 	}
 	count_zones(s);
+	push_carriers(s, duration);
 	return SOFT_DONE;
 }

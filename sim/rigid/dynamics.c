@@ -14,6 +14,8 @@ typedef struct body_state {
 	carom_vec3 centre; // of mass, in the detection frame
 	double friction;
 	double restitution;
+	bool pushed;
+	double impulse[3], angular_impulse[3]; // for the next step, about the centre of mass
 } body_state;
 
 struct sim_dynamics {
@@ -309,11 +311,44 @@ static bool is_finite_body(const body_state *state)
 	return isfinite(p[0] + p[1] + p[2] + q[0] + q[1] + q[2] + q[3] + v[0] + v[1] + v[2] + w[0] + w[1] + w[2]);
 }
 
+void sim_dynamics_push(sim_dynamics *dynamics, int32_t body, const double impulse[3], const double angular_impulse[3])
+{
+	body_state *state = &dynamics->bodies[body];
+	if (state->kind != CAROM_DYNAMIC)
+		return;
+	dVector3 arm;
+	dBodyVectorToWorld(state->body, -state->centre.x, -state->centre.y, -state->centre.z, arm);
+	for (int k = 0; k < 3; k++) {
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		state->impulse[k] += impulse[k];
+		state->angular_impulse[k] += angular_impulse[k] + arm[u] * impulse[v] - arm[v] * impulse[u];
+		state->pushed = state->pushed || impulse[k] != 0 || angular_impulse[k] != 0;
+	}
+}
+
+/// Forces that give the impulses within the step.
+static void apply_pushes(sim_dynamics *dynamics, double step)
+{
+	for (int32_t i = 0; i < dynamics->count; i++) {
+		body_state *state = &dynamics->bodies[i];
+		const double *p = state->impulse, *a = state->angular_impulse;
+		if (!state->pushed)
+			continue;
+		dBodyEnable(state->body);
+		dBodyAddForce(state->body, p[0] / step, p[1] / step, p[2] / step);
+		dBodyAddTorque(state->body, a[0] / step, a[1] / step, a[2] / step);
+		state->pushed = false;
+		for (int k = 0; k < 3; k++)
+			state->impulse[k] = state->angular_impulse[k] = 0;
+	}
+}
+
 bool sim_dynamics_step(sim_dynamics *dynamics, double step, const sim_dynamic_contact *contacts, int32_t count, int32_t *lost)
 {
 	for (int32_t i = 0; i < count; i++)
 		add_contact(dynamics, &contacts[i], step);
 	set_step(dynamics, step);
+	apply_pushes(dynamics, step);
 	dRandSetSeed(dynamics->seed);
 	dWorldQuickStep(dynamics->world, step);
 	dynamics->seed = dRandGetSeed();

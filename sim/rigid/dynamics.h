@@ -72,6 +72,10 @@ typedef struct sim_dynamic_contact {
 /// are not static: |v| + |w| r, m/s.
 double sim_dynamics_fastest(const sim_dynamics *dynamics, const double *radii);
 
+/// Push a dynamic body in the next step: an impulse (N s, world frame) at the origin of its
+/// detection frame, and an angular one (N m s) about it. Pushes add up; other bodies take none.
+void sim_dynamics_push(sim_dynamics *dynamics, int32_t body, const double impulse[3], const double angular_impulse[3]);
+
 /// Solve the contacts and move all bodies on by step seconds. Contacts between bodies that both do
 /// not move by themselves are skipped. False, with the number of the body in *lost, when a body's
 /// pose or velocity is no longer finite.

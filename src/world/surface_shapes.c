@@ -118,8 +118,8 @@ static bool may_touch(carom_world *world, int32_t part_a, int32_t part_b)
 		cr_ask_pair_filter(world, part_a < part_b ? part_a : part_b, part_a < part_b ? part_b : part_a);
 }
 
-static void fill_contact(
-	const carom_world *world, int32_t part_a, int32_t part_b, const carom_proximity_shape_pair *pair, carom_surface_shape_contact *c)
+static void fill_contact(const carom_world *world, int32_t part_a, int32_t part_b, const carom_proximity_shape_pair *pair,
+	carom_surface_shape_contact *c)
 {
 	const cr_body *bodies = world->bodies.data;
 	*c = (carom_surface_shape_contact){ .body_a = cr_id_of(bodies, part_a),

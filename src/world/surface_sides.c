@@ -233,11 +233,13 @@ static int fit(const cr_topology *t, const cr_belonging *b, int32_t triangle)
 
 /// The side of a vertex of mesh_a as a triangle of mesh_b sees it, by a list of belongings; NONE:
 /// they do not know. Of several that fit as well the first counts.
-static cr_side look_up(const cr_topology *t, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
+static cr_side look_up(
+	const cr_topology *t, const cr_belongings *list, int32_t mesh_a, int32_t mesh_b, int32_t vertex, int32_t triangle)
 {
 	int best = 0;
 	cr_side side = CR_SIDE_NONE;
-	for (int64_t i = first_belonging(list, mesh_a, mesh_b, vertex); i < list->count && compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
+	for (int64_t i = first_belonging(list, mesh_a, mesh_b, vertex);
+		 i < list->count && compare_belonging(&list->data[i], mesh_a, mesh_b, vertex) == 0; i++) {
 		const int how = fit(t, &list->data[i], triangle);
 		if (how > best) {
 			best = how;
@@ -382,8 +384,7 @@ bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pai
 	const cr_body *body = body_of(world, a);
 	double kept = cr_kept_distance(body, body_of(world, b));
 	if (a == b)
-		kept = kept_within(
-			&body->shape.mesh->topology, pair->kind, pair->vertices, s->meshes.data[a].first_vertex, kept);
+		kept = kept_within(&body->shape.mesh->topology, pair->kind, pair->vertices, s->meshes.data[a].first_vertex, kept);
 	return pair->distance2 < kept * kept;
 }
 
@@ -391,8 +392,7 @@ bool cr_may_be_surface_contact(const void *user, const carom_proximity_pair *pai
 static bool is_contact(const carom_world *world, int32_t mesh_a, int32_t mesh_b, carom_surface_contact *c)
 {
 	if (c->distance < c->thickness && mesh_a == mesh_b)
-		c->thickness =
-			kept_within(&body_of(world, mesh_a)->shape.mesh->topology, c->kind, c->vertices, 0, c->thickness);
+		c->thickness = kept_within(&body_of(world, mesh_a)->shape.mesh->topology, c->kind, c->vertices, 0, c->thickness);
 	return c->distance < c->thickness;
 }
 
@@ -418,8 +418,8 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 }
 
 /// Fill the contact of a vertex that belongs to a side and has its foot on a triangle.
-static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, const cr_foot *foot, cr_side side,
-	carom_surface_contact *c)
+static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, int32_t vertex, const cr_foot *foot,
+	cr_side side, carom_surface_contact *c)
 {
 	const cr_placed surface = placed_member(world, mesh_b);
 	const int32_t *corners = &surface.faces->triangles[3 * (int64_t)foot->triangle];
@@ -439,8 +439,8 @@ static void fill_face(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	c->through = !beside && now == -side;
 	c->distance = c->through ? -distance : distance;
 	const v3d at = placed_vertex(world, mesh_a, vertex);
-	const v3d normal = distance > 0 ? v3d_scale(foot->offset, 1 / c->distance)
-									: v3d_scale(cr_placed_normal(&surface, foot->triangle), side);
+	const v3d normal =
+		distance > 0 ? v3d_scale(foot->offset, 1 / c->distance) : v3d_scale(cr_placed_normal(&surface, foot->triangle), side);
 	c->normal = vector_of(v3d_length(normal) > 0.5 ? normal : (v3d){ 0, 0, 1 });
 	c->point_a = vector_of(at);
 	c->point_b = vector_of(v3d_sub(at, foot->offset));
@@ -492,10 +492,9 @@ static bool judge_face(const carom_world *world, const carom_proximity_view *vie
 	if (!is_nearest(view, i))
 		return false;
 	const cr_placed surface = placed_member(world, pair->mesh_b);
-	const cr_foot foot =
-		cr_foot_on_triangle(&surface, pair->triangle, placed_vertex(world, pair->mesh_a, pair->vertices[0]));
-	const cr_side side = settle(
-		world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle, cr_side_of_foot(&surface, &foot));
+	const cr_foot foot = cr_foot_on_triangle(&surface, pair->triangle, placed_vertex(world, pair->mesh_a, pair->vertices[0]));
+	const cr_side side =
+		settle(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], pair->triangle, cr_side_of_foot(&surface, &foot));
 	fill_face(world, pair->mesh_a, pair->mesh_b, pair->vertices[0], &foot, side, c);
 	return is_contact(world, pair->mesh_a, pair->mesh_b, c);
 }
@@ -582,7 +581,8 @@ static void place_edges(const carom_world *world, int32_t mesh_a, int32_t mesh_b
 
 /// Fill the contact of two edges. False where a vertex is as near as they are, or where they are
 /// parallel.
-static bool fill_edges(const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], carom_surface_contact *c)
+static bool fill_edges(
+	const carom_world *world, int32_t mesh_a, int32_t mesh_b, const int32_t vertices[4], carom_surface_contact *c)
 {
 	v3d at[4];
 	cr_near near;

@@ -349,6 +349,16 @@ static cJSON *summarise(const run *r)
 	return json;
 }
 
+/// Which parts of a mixed run act on each other.
+static const char *what_acts(const sim_scene_deforming *deforming)
+{
+	if (deforming->obstacle_count == 0)
+		return "  Rigid bodies, what deforms and spheres do not act on each other yet.";
+	if (deforming->two_way)
+		return "  Obstacles and what deforms push each other; else bodies, what deforms and spheres do not act on each other yet.";
+	return "  Obstacles push what deforms; else bodies, what deforms and spheres do not act on each other yet.";
+}
+
 static int print(const run *r)
 {
 	for (int i = 0; i < r->part_count; i++)
@@ -357,9 +367,7 @@ static int print(const run *r)
 		printf("%s: all together\n", r->scene.name);
 		printf("  milliseconds per step        %.3f\n", r->steps > 0 ? r->ms_total / (double)r->steps : 0);
 		printf("  hash                         %016llx\n", (unsigned long long)hash_of(r));
-		puts(r->scene.deforming.obstacle_count > 0
-				? "  Obstacles push what deforms; else bodies, what deforms and spheres do not act on each other yet."
-				: "  Rigid bodies, what deforms and spheres do not act on each other yet.");
+		puts(what_acts(&r->scene.deforming));
 	}
 	return report_end_of_text();
 }

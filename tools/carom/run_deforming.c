@@ -294,6 +294,17 @@ static void lead_obstacles(const run *r, const deforming *d, double part)
 	}
 }
 
+/// Let obstacles feel what they have met, in their next step.
+static void push_obstacles(const run *r)
+{
+	const sim_scene_deforming *scene = &r->scene.deforming;
+	const int32_t first = sim_soft_get_surface(r->soft).body_count - scene->obstacle_count;
+	for (int32_t i = 0; i < scene->obstacle_count && scene->two_way; i++) {
+		const sim_soft_reaction reaction = sim_soft_get_reaction(r->soft, first + i);
+		sim_simulation_push(r->simulation, scene->obstacles[i], reaction.impulse, reaction.angular_impulse);
+	}
+}
+
 static int step(run *r, void *state)
 {
 	deforming *d = state;
@@ -305,6 +316,7 @@ static int step(run *r, void *state)
 		lead_obstacles(r, d, (double)(i + 1) / substeps);
 		if (!sim_soft_advance(r->soft, &part, &error))
 			return report_error(NULL, "step %lld: %s", (long long)number, error.text);
+		push_obstacles(r);
 		if (i == 0)
 			d->last = part;
 		else
