@@ -2,11 +2,15 @@
 /// on the coordinates as they were given: doubles where the caller gave doubles that a float does
 /// not hold.
 ///
+/// Two meshes of floats have their trees: the pair walk of detection gives candidates, with a margin
+/// for the rounding of the pose, and each goes to the exact test. O(k log n) time for k candidates.
+///
 /// The trees of a mesh are over rounded vertices, and leave out triangles that rounding made flat.
-/// So a mesh with doubles, and two meshes at poses, get a tree of their own for the call: boxes of
+/// So a mesh with doubles, and another one beside it, get a tree of their own for the call: boxes of
 /// the triangles as given, rounded outward to float. Each triangle walks it, and triangles that its
 /// box meets go to the exact test. Of two meshes only triangles that meet the box around the other
 /// take part. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/radix.h"
 #include "carom/mesh_query.h"
@@ -233,6 +237,77 @@ bool cr_find_self_pairs(const carom_mesh *mesh, int32_t capacity, int32_t (*pair
 	return done;
 }
 
+/// A mesh of floats has triangles in its frame; those of b are taken to the frame of a.
+static bool do_cross(const carom_mesh *a, const carom_mesh *b, const m3d *rotation, v3d position, cr_candidate pair)
+{
+	v3d p[3], q[3];
+	cr_collider_triangle(&a->collider, pair.a, p);
+	cr_collider_triangle(&b->collider, pair.b, q);
+	for (int k = 0; k < 3; k++)
+		q[k] = v3d_add(m3d_mul(rotation, q[k]), position);
+	return cr_triangles_intersect(p, q);
+}
+
+/// List all candidates of two meshes of floats. False when out of memory.
+static bool list_candidates(
+	const carom_mesh *a, const carom_mesh *b, const m3d *rotation, v3d position, cr_candidates *candidates)
+{
+	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	const m3d back = m3d_transpose_mul(rotation, &identity);
+	const cr_transform b_to_a = cr_make_transform(rotation, position),
+					   a_to_b = cr_make_transform(&back, v3d_neg(m3d_tmul(rotation, position)));
+	const cr_bvh_kernels *kernels = cr_get_bvh_kernels(a->context->simd);
+	kernels->pairs(&a->collider, &b->collider, &b_to_a, &a_to_b, 0, candidates);
+	return !candidates->failed;
+}
+
+/// All pairs of two meshes of floats, by their trees. False when out of memory.
+static bool find_float_pairs(const carom_mesh *a, const carom_mesh *b, const m3d *rotation, v3d position, int32_t capacity,
+	int32_t (*pairs)[2], int32_t *count)
+{
+	// Further apart than floats can say: they do not touch.
+	const double reach = 4 * ((double)a->collider.scale + (double)b->collider.scale);
+	if (a->collider.triangle_count == 0 || b->collider.triangle_count == 0 || v3d_length(position) > reach)
+		return true;
+	cr_arena arena;
+	cr_arena_init(&arena, a->context);
+	cr_candidates candidates = { .arena = &arena };
+	search s = { .context = a->context };
+	bool done = list_candidates(a, b, rotation, position, &candidates);
+	for (int32_t i = 0; i < candidates.count && done; i++) {
+		const cr_candidate pair = candidates.data[i];
+		if (!do_cross(a, b, rotation, position, pair))
+			continue;
+		done = cr_array_reserve_one(a->context, &s.found);
+		if (done)
+			s.found.data[s.found.count++] = (cr_key){ (uint64_t)pair.a << 32 | (uint32_t)pair.b, 0 };
+	}
+	done = done && write_pairs(&s, capacity, pairs);
+	*count = done ? (int32_t)s.found.count : 0;
+	cr_array_free(a->context, &s.found);
+	cr_arena_free(&arena);
+	return done;
+}
+
+/// All pairs of two meshes one of which has doubles. False when out of memory.
+static bool find_exact_pairs(const carom_mesh *mesh_a, const carom_mesh *mesh_b, const m3d *rotation, v3d position,
+	int32_t capacity, int32_t (*pairs)[2], int32_t *count)
+{
+	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
+	carom_context *context = mesh_a->context;
+	surface a, b = { 0 };
+	bool done = open_surface(context, mesh_a, &identity, v3d_make(0, 0, 0), &a) &&
+		open_surface(context, mesh_b, rotation, position, &b);
+	if (done) {
+		keep_near(&b, &a);
+		keep_near(&a, &b);
+		done = find_pairs(context, &a, &b, capacity, pairs, count);
+	}
+	close_surface(context, &a);
+	close_surface(context, &b);
+	return done;
+}
+
 /// The pose of b in the frame of a; to the bit that of b where a is at the identity.
 static carom_result place(
 	carom_context *context, const carom_pose *pose_a, const carom_pose *pose_b, m3d *rotation, v3d *position)
@@ -252,7 +327,6 @@ carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose
 	const carom_pose *pose_b, int32_t capacity, int32_t (*pairs)[2], int32_t *count)
 {
 	static const char *const name = "carom_mesh_intersections";
-	static const m3d identity = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } };
 	if (!mesh_a)
 		return CAROM_INVALID_ARGUMENT;
 	carom_context *context = mesh_a->context;
@@ -266,15 +340,7 @@ carom_result carom_mesh_intersections(const carom_mesh *mesh_a, const carom_pose
 	const carom_result result = place(context, pose_a, pose_b, &rotation, &position);
 	if (result != CAROM_SUCCESS)
 		return result;
-	surface a, b = { 0 };
-	bool done = open_surface(context, mesh_a, &identity, v3d_make(0, 0, 0), &a) &&
-		open_surface(context, mesh_b, &rotation, position, &b);
-	if (done) {
-		keep_near(&b, &a);
-		keep_near(&a, &b);
-		done = find_pairs(context, &a, &b, capacity, pairs, count);
-	}
-	close_surface(context, &a);
-	close_surface(context, &b);
+	const bool done = (mesh_a->exact || mesh_b->exact ? find_exact_pairs : find_float_pairs)(
+		mesh_a, mesh_b, &rotation, position, capacity, pairs, count);
 	return done ? CAROM_SUCCESS : cr_fail_memory(context, "the intersections of two meshes");
 }
