@@ -248,6 +248,44 @@ TEST(sweep_front, threads_change_no_counter)
 	}
 }
 
+/// A fan has as many orphans as pairs of triangles. None is listed where the mesh does not meet itself.
+TEST(sweep_front, meshes_that_do_not_meet_themselves_have_no_orphans)
+{
+	enum { COUNT = 60 };
+	static double places[3 * (COUNT + 1)];
+	static int32_t triangles[3 * COUNT];
+	for (int32_t i = 0; i < COUNT; i++) {
+		places[3 * i] = cos(6.283185307179586 * i / COUNT);
+		places[3 * i + 1] = sin(6.283185307179586 * i / COUNT);
+		triangles[3 * i] = COUNT;
+		triangles[3 * i + 1] = i;
+		triangles[3 * i + 2] = (i + 1) % COUNT;
+	}
+	carom_context *context = sweep_context(1, CAROM_SIMD_AUTO);
+	for (int choice = 0; choice < 3; choice++) {
+		carom_sweep *sweep;
+		carom_sweep_hits hits;
+		int32_t mesh;
+		carom_sweep_mesh_def def = carom_default_sweep_mesh_def();
+		def.vertices = (carom_strided){ places, 0, CAROM_FLOAT64 };
+		def.vertex_count = COUNT + 1;
+		def.triangles = triangles;
+		def.triangle_count = COUNT;
+		def.self = choice > 0;
+		def.is_rigid = choice == 1;
+		REQUIRE(carom_create_sweep(context, NULL, &sweep) == CAROM_SUCCESS);
+		REQUIRE(carom_sweep_add_mesh(sweep, &def, &mesh) == CAROM_SUCCESS);
+		REQUIRE(carom_sweep_find(sweep, &hits) == CAROM_SUCCESS);
+		const carom_sweep_stats stats = carom_sweep_get_stats(sweep);
+		if (choice < 2)
+			CHECK_INT(stats.orphans_vf + stats.orphans_ee, 0);
+		else
+			CHECK(stats.orphans_vf == COUNT * (COUNT - 2) && stats.orphans_ee > COUNT);
+		carom_destroy_sweep(sweep);
+	}
+	carom_destroy_context(context);
+}
+
 /// Adjacent pairs need no place in the front, and a few orphans stand for all their tests.
 TEST(sweep_front, orphan_sets_take_the_place_of_adjacent_pairs)
 {

@@ -36,7 +36,7 @@ static cr_sweep_scene build_scene(carom_context *context, sweep_mesh *mesh)
 	mesh->triangle_count = kept;
 	cr_sweep_scene scene;
 	REQUIRE(mesh->vertex_count < 1 << 16);
-	REQUIRE(cr_sweep_scene_build(context, mesh->triangles, kept, same_numbers(), mesh->vertex_count, &scene));
+	REQUIRE(cr_sweep_scene_build(context, mesh->triangles, kept, same_numbers(), mesh->vertex_count, NULL, &scene));
 	return scene;
 }
 
@@ -196,7 +196,7 @@ TEST(sweep_scene, order_follows_the_leaves)
 			seen[count + order.given_vertices[v]]++;
 		for (int32_t i = 0; i < count + vertices; i++)
 			CHECK_INT(seen[i], 1);
-		REQUIRE(cr_sweep_scene_build(context, order.corners, count, order.given_vertices, vertices, &scene));
+		REQUIRE(cr_sweep_scene_build(context, order.corners, count, order.given_vertices, vertices, NULL, &scene));
 		for (int64_t i = 0; i < scene.orphan_edges.count; i++) {
 			const int32_t *v = scene.orphan_edges.data[i].vertices;
 			CHECK(order.given_vertices[v[0]] < order.given_vertices[v[1]]);
@@ -406,7 +406,7 @@ TEST(sweep_scene, boxes_of_a_part_tell_when)
 		const double separation = round % 2 ? 0.0625 : 0;
 		cr_sweep_scene scene;
 		cr_sweep_tree tree;
-		REQUIRE(cr_sweep_scene_build(context, triangles, 2, same_numbers(), 6, &scene));
+		REQUIRE(cr_sweep_scene_build(context, triangles, 2, same_numbers(), 6, NULL, &scene));
 		REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));
 		REQUIRE(cr_sweep_tree_attach(context, &scene, CAROM_SWEEP_DOP18, &tree));
 		const double until = test_random_double(&random, 0, 0.5);
@@ -460,7 +460,7 @@ TEST(sweep_scene, boxes_apart_are_ruled_out_by_filters)
 		}
 		const int32_t triangles[6] = { 0, 1, 2, 3, 4, 5 }, groups[2] = { -1, -1 };
 		cr_sweep_scene scene;
-		REQUIRE(cr_sweep_scene_build(context, triangles, 2, same_numbers(), 6, &scene));
+		REQUIRE(cr_sweep_scene_build(context, triangles, 2, same_numbers(), 6, NULL, &scene));
 		for (int volume = 0; volume < 2; volume++) {
 			cr_sweep_tree tree;
 			REQUIRE(cr_sweep_tree_build(context, triangles, 2, begin, groups, CAROM_SWEEP_MEDIAN, &tree));

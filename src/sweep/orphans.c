@@ -13,6 +13,7 @@ typedef struct finder {
 	CR_ARRAY(int32_t) near; // features that may be orphans with the present one, each once
 	int32_t *seen;          // [triangles or edges] the last feature that put it among them
 	int32_t *opposite;      // [3*triangles] third corners, as edge_triangles
+	const uint8_t *alone;   // [vertices] 1: no orphans there; NULL: everywhere
 } finder;
 
 /// Put a feature among those near the present one, unless it is there.
@@ -74,7 +75,7 @@ static bool find_faces(finder *f)
 {
 	cr_sweep_scene *s = f->scene;
 	for (int32_t v = 0; v < s->vertex_count; v++) {
-		if (s->vertex_first[v] == s->vertex_first[v + 1])
+		if (s->vertex_first[v] == s->vertex_first[v + 1] || (f->alone && f->alone[v]))
 			continue;
 		const int64_t before = s->orphan_faces.count;
 		if (!gather_triangles(f, v))
@@ -186,6 +187,8 @@ static bool find_edges(finder *f)
 	for (int32_t e = 0; e < s->edge_count; e++) {
 		const int64_t before = s->orphan_edges.count;
 		const int32_t *ends = &s->edges[2 * (int64_t)e];
+		if (f->alone && f->alone[ends[0]])
+			continue;
 		f->near.count = 0;
 		if (!gather_edges(f, e, ends[0], false) || !gather_edges(f, e, ends[1], false) ||
 			!gather_edges(f, e, f->opposite[s->edge_first[e]], true))
@@ -208,9 +211,9 @@ static void forget_seen(finder *f, int32_t count)
 		f->seen[i] = -1;
 }
 
-bool cr_find_orphans(carom_context *context, cr_sweep_scene *scene)
+bool cr_find_orphans(carom_context *context, cr_sweep_scene *scene, const uint8_t *alone)
 {
-	finder f = { .context = context, .scene = scene };
+	finder f = { .context = context, .scene = scene, .alone = alone };
 	const int32_t most = scene->edge_count > scene->triangle_count ? scene->edge_count : scene->triangle_count;
 	if (most == 0)
 		return true;

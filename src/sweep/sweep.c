@@ -384,14 +384,26 @@ static bool build_tree(carom_sweep *s, int32_t triangles)
 	return done;
 }
 
+static bool build_scene(carom_sweep *s, int32_t triangles, int32_t vertices)
+{
+	const cr_sweep_order *order = &s->order;
+	uint8_t *alone = cr_alloc(&s->context, (size_t)vertices);
+	for (int32_t i = 0; alone && i < vertices; i++) {
+		const int32_t mesh = cr_mesh_of_vertex(s->mesh_vertices.data, (int32_t)s->meshes.count, order->given_vertices[i]);
+		alone[i] = !s->meshes.data[mesh].self || s->meshes.data[mesh].is_rigid;
+	}
+	const bool done = alone &&
+		cr_sweep_scene_build(&s->context, order->corners, triangles, order->given_vertices, vertices, alone, &s->scene);
+	cr_free(&s->context, alone, (size_t)vertices);
+	return done;
+}
+
 /// The tree gives the order of the scene, and gets the scene.
 static bool build(carom_sweep *s)
 {
 	const int32_t triangles = (int32_t)s->triangle_numbers.count, vertices = vertices_of(s);
-	const cr_sweep_order *order = &s->order;
 	if (!build_tree(s, triangles) || !cr_sweep_order_make(&s->context, &s->tree, s->triangles.data, vertices, &s->order) ||
-		!cr_sweep_scene_build(&s->context, order->corners, triangles, order->given_vertices, vertices, &s->scene) ||
-		!cr_sweep_tree_attach(&s->context, &s->scene, s->def.volume, &s->tree))
+		!build_scene(s, triangles, vertices) || !cr_sweep_tree_attach(&s->context, &s->scene, s->def.volume, &s->tree))
 		return false;
 	s->scene_begin = cr_alloc(&s->context, place_bytes(s));
 	s->scene_end = cr_alloc(&s->context, place_bytes(s));

@@ -165,7 +165,7 @@ static void mark_rings(cr_sweep_scene *s)
 static size_t corner_bytes(const cr_sweep_scene *s) { return 3 * (size_t)s->triangle_count * sizeof(int32_t); }
 
 bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int32_t triangle_count,
-	const int32_t *given_vertices, int32_t vertex_count, cr_sweep_scene *scene)
+	const int32_t *given_vertices, int32_t vertex_count, const uint8_t *alone, cr_sweep_scene *scene)
 {
 	*scene = (cr_sweep_scene){
 		.vertex_count = vertex_count, .triangle_count = triangle_count, .triangles = triangles, .given_vertices = given_vertices
@@ -188,7 +188,7 @@ bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int3
 		make_vertex_triangles(s);
 		mark_firsts(s);
 		mark_rings(s);
-		done = mark_near(context, s) && cr_find_orphans(context, s);
+		done = mark_near(context, s) && cr_find_orphans(context, s, alone);
 	}
 	if (!done)
 		cr_sweep_scene_free(context, scene);

@@ -52,10 +52,10 @@ typedef struct cr_sweep_scene {
 
 /// Make a scene over triangles [3*triangle_count], at least one (each of three different vertices
 /// below vertex_count), and given_vertices [vertex_count], all different; both must outlive it. 3 *
-/// triangle_count fits into 31 bits. False when out of memory; the scene is empty then.
-/// Deterministic, one thread.
+/// triangle_count fits into 31 bits. alone: as cr_find_orphans takes it. False when out of memory;
+/// the scene is empty then. Deterministic, one thread.
 bool cr_sweep_scene_build(carom_context *context, const int32_t *triangles, int32_t triangle_count,
-	const int32_t *given_vertices, int32_t vertex_count, cr_sweep_scene *scene);
+	const int32_t *given_vertices, int32_t vertex_count, const uint8_t *alone, cr_sweep_scene *scene);
 void cr_sweep_scene_free(carom_context *context, cr_sweep_scene *scene);
 
 /// Place of a vertex in a set of 256 (multiplicative hash, Knuth).

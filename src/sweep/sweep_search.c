@@ -136,10 +136,7 @@ static void run_orphans(int64_t begin, int64_t end, int worker, void *context)
 	const int64_t faces = s->scene.orphan_faces.count;
 	for (int64_t i = begin; i < end; i++) {
 		const cr_feature_pair *pair = i < faces ? &s->scene.orphan_faces.data[i] : &s->scene.orphan_edges.data[i - faces];
-		const int32_t mesh =
-			cr_mesh_of_vertex(s->mesh_vertices.data, s->job.mesh_count, s->order.given_vertices[pair->vertices[0]]);
-		if (s->meshes.data[mesh].self && !s->meshes.data[mesh].is_rigid)
-			cr_sweep_worker_add(s->workers[worker], i < faces ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, pair);
+		cr_sweep_worker_add(s->workers[worker], i < faces ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, pair);
 	}
 }
 

@@ -2,14 +2,15 @@
 /// on the coordinates as they were given: doubles where the caller gave doubles that a float does
 /// not hold.
 ///
-/// Two meshes of floats have their trees: the pair walk of detection gives candidates, with a margin
-/// for the rounding of the pose, and each goes to the exact test. O(k log n) time for k candidates.
+/// Two meshes of floats have their trees: the pair walk of detection gives candidates, with a
+/// margin for the rounding of the pose, and each goes to the exact test. O(k log n) time for k
+/// candidates.
 ///
 /// The trees of a mesh are over rounded vertices, and leave out triangles that rounding made flat.
-/// So a mesh with doubles, and another one beside it, get a tree of their own for the call: boxes of
-/// the triangles as given, rounded outward to float. Each triangle walks it, and triangles that its
-/// box meets go to the exact test. Of two meshes only triangles that meet the box around the other
-/// take part. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
+/// So a mesh with doubles, and another one beside it, get a tree of their own for the call: boxes
+/// of the triangles as given, rounded outward to float. Each triangle walks it, and triangles that
+/// its box meets go to the exact test. Of two meshes only triangles that meet the box around the
+/// other take part. O((n + k) log n) time for k pairs, about 100 bytes a triangle.
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/radix.h"
