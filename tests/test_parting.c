@@ -8,6 +8,7 @@
 #include "carom/collide.h"
 #include "carom/carom.h"
 #include "frame/body.h"
+#include "frame/shape_table.h"
 #include "geom/separation.h"
 
 #include <stdlib.h>
@@ -388,6 +389,61 @@ TEST(parting, convex_shapes_and_meshes)
 }
 
 // ---- Other bodies ----
+
+/// The least gap of a convex shape from all triangles of a mesh.
+static double least_gap(const carom_shape *shape, const carom_pose *pose, const carom_mesh *mesh)
+{
+	const cr_convex convex = cr_convex_of(shape);
+	const cr_relative at = { m3d_from_quat(pose->orientation), pose->position };
+	double least = INFINITY;
+	for (int32_t i = 0; i < mesh->topology.triangle_count; i++) {
+		cr_convex triangle = { .core = CR_CORE_TRIANGLE };
+		cr_separation s;
+		if (!mesh->topology.used[i])
+			continue;
+		for (int k = 0; k < 3; k++)
+			triangle.corner[k] = v3d_from_floats(&mesh->topology.vertices[3 * mesh->topology.triangles[3 * i + k]]);
+		cr_convex_separation(&triangle, &convex, &at, &s);
+		least = fmin(least, s.gap);
+	}
+	return least;
+}
+
+TEST(parting, shapes_apart_from_meshes_against_every_triangle)
+{
+	enum { COLUMNS = 12 };
+	float heights[COLUMNS * COLUMNS];
+	uint64_t seed = 12;
+	for (int i = 0; i < COLUMNS * COLUMNS; i++)
+		heights[i] = (float)test_random_double(&seed, -0.3, 0.3);
+	carom_context *context = fixture_context(1);
+	carom_mesh *meshes[2] = { fixture_torus_mesh(context, 16, 8, 0.4, 0.2) };
+	REQUIRE(
+		carom_create_height_field(context, COLUMNS, COLUMNS, heights, (double[2]){ 0.2, 0.2 }, 1, &meshes[1]) == CAROM_SUCCESS);
+	carom_shape rounded = fixture_box(0.3, 0.2, 0.1);
+	rounded.rounding = 0.1;
+	const carom_shape shapes[7] = { fixture_sphere(0.3), fixture_box(0.3, 0.2, 0.4), fixture_capsule(0.1, 0.3),
+		fixture_cylinder(0.2, 0.3), fixture_cone(0.3, 0.3), fixture_ellipsoid(0.4, 0.1, 0.2), rounded };
+	int apart = 0;
+	for (int i = 0; i < 7 * 20; i++) {
+		const carom_shape *shape = &shapes[i % 7], mesh = fixture_of_mesh(meshes[i % 2]);
+		carom_pose pose = fixture_random_pose(&seed, 2.2);
+		pose.position.z = pose.position.z * 0.4 + 0.7;
+		carom_separation s;
+		const double least = least_gap(shape, &pose, meshes[i % 2]);
+		if (!(least > 0))
+			continue;
+		REQUIRE(carom_distance(context, shape, &pose, &mesh, NULL, &s) == CAROM_SUCCESS);
+		if (s.distance >= 0) { // not within
+			CHECK_NEAR(s.distance, least, 2e-6);
+			apart++;
+		}
+	}
+	CHECK(apart > 70);
+	for (int i = 0; i < 2; i++)
+		carom_release_mesh(meshes[i]);
+	carom_destroy_context(context);
+}
 
 // A body of two pieces, of which one stands wholly inside the other body while the other piece is
 // clear.

@@ -56,11 +56,22 @@ static bool write_way(const mesh_question *q, carom_separation *separation)
 
 // ---- Apart ----
 
+/// A plane across a normal, which points out of the convex body that touches it from below.
+typedef struct over_plane {
+	v3d normal;
+	double height;
+} over_plane;
+
+enum { OVER_PLANES = 4 };
+
 /// A convex body near a mesh, in the frame of the mesh.
 typedef struct near_search {
 	const cr_convex *convex;
 	cr_relative convex_in_mesh;
-	v3d lower, upper;   // its box
+	v3d lower, upper; // its box
+	// those of the triangles measured last: what lies high enough over one need not be measured
+	over_plane over[OVER_PLANES];
+	int over_count, over_next;
 	cr_separation best; // of the body, as A, from the mesh; its frame is the mesh's
 	bool found;
 } near_search;
@@ -78,13 +89,46 @@ static bool may_be_nearer(const void *user, const double lower[3], const double 
 	return !n->found || v3d_length(gap) < n->best.gap;
 }
 
+/// Is a triangle known to be no nearer than the best: by its box, or over a plane?
+static bool is_far(const near_search *n, const v3d corners[3])
+{
+	bool far = false;
+	for (int i = 0; i < n->over_count && !far; i++) {
+		const over_plane *p = &n->over[i];
+		const double a = v3d_dot(p->normal, corners[0]), b = v3d_dot(p->normal, corners[1]), c = v3d_dot(p->normal, corners[2]);
+		far = fmin(fmin(a, b), c) - p->height >= n->best.gap;
+	}
+	if (far)
+		return true;
+	double lower[3], upper[3];
+	for (int k = 0; k < 3; k++) {
+		const double x = v3d_get(corners[0], k), y = v3d_get(corners[1], k), z = v3d_get(corners[2], k);
+		lower[k] = fmin(fmin(x, y), z);
+		upper[k] = fmax(fmax(x, y), z);
+	}
+	return !may_be_nearer(n, lower, upper);
+}
+
+/// Keep the plane across the way from the body to a triangle.
+static void keep_plane(near_search *n, const cr_separation *s)
+{
+	const v3d own = m3d_tmul(&n->convex_in_mesh.rotation, s->normal);
+	const v3d top = v3d_add(m3d_mul(&n->convex_in_mesh.rotation, cr_convex_support(n->convex, own)), n->convex_in_mesh.position);
+	n->over[n->over_next] = (over_plane){ s->normal, v3d_dot(s->normal, top) + n->convex->rounding };
+	n->over_next = (n->over_next + 1) % OVER_PLANES;
+	n->over_count += n->over_count < OVER_PLANES;
+}
+
 static bool try_triangle(void *user, int32_t triangle, const v3d corners[3])
 {
 	near_search *n = user;
 	const cr_convex t = { .core = CR_CORE_TRIANGLE, .corner = { corners[0], corners[1], corners[2] } };
 	cr_separation s;
 	(void)triangle;
+	if (n->found && is_far(n, corners))
+		return false;
 	cr_convex_separation(&t, n->convex, &n->convex_in_mesh, &s);
+	keep_plane(n, &s);
 	if (!n->found || s.gap < n->best.gap)
 		n->best = s;
 	n->found = true;
@@ -101,6 +145,7 @@ static bool find_nearest(const mesh_question *q, int mesh, near_search *n)
 	cr_near_point near;
 	n->convex = &q->convex[1 - mesh];
 	n->found = false;
+	n->over_count = n->over_next = 0;
 	n->convex_in_mesh =
 		mesh == 0 ? *r : (cr_relative){ m3d_transposed(&r->rotation), v3d_neg(m3d_tmul(&r->rotation, r->position)) };
 	const v3d at = n->convex_in_mesh.position;
@@ -112,6 +157,8 @@ static bool find_nearest(const mesh_question *q, int mesh, near_search *n)
 		v3d corners[3];
 		cr_collider_triangle(c, near.triangle, corners);
 		try_triangle(n, near.triangle, corners);
+		if (n->convex->core == CR_CORE_POINT)
+			return true; // the triangle nearest to a middle is nearest to the ball around it
 	}
 	cr_collider_walk(c, &(cr_query_walk){ may_be_nearer, try_triangle, n });
 	return n->found;
