@@ -324,16 +324,6 @@ static bool measure_plane(measure *m)
 
 // ---- Order ----
 
-/// Vertices, edges and triangles, each by their numbers.
-static uint64_t key_of(const carom_proximity_shape_pair *pair)
-{
-	const uint64_t first = (uint64_t)(uint32_t)pair->vertices[0], second = (uint64_t)(uint32_t)pair->vertices[1];
-	if (pair->vertices[1] < 0)
-		return first;
-	return pair->triangle < 0 ? (uint64_t)1 << 62 | first << 31 | second
-							  : (uint64_t)2 << 62 | (uint64_t)(uint32_t)pair->triangle;
-}
-
 /// Put the pairs of a shape, from first on, in order. Two triangles may name the edge between them:
 /// the nearer one stays.
 static bool order_pairs(carom_proximity *p, int64_t first)
@@ -345,7 +335,7 @@ static bool order_pairs(carom_proximity *p, int64_t first)
 	if (!cr_array_reserve_fresh(p->context, &p->keys, 2 * count) || !cr_array_reserve_fresh(p->context, &p->sorted, count))
 		return false;
 	for (int64_t i = 0; i < count; i++)
-		p->keys.data[i] = (cr_key){ key_of(&pairs[i]), (uint32_t)i };
+		p->keys.data[i] = (cr_key){ cr_feature_key(pairs[i].vertices, pairs[i].triangle), (uint32_t)i };
 	cr_radix_sort(p->keys.data, p->keys.data + count, count, 64);
 	for (int64_t i = 0; i < count; i++)
 		p->keys.data[i].key = (uint64_t)pairs[p->keys.data[i].value].mesh;
@@ -354,7 +344,8 @@ static bool order_pairs(carom_proximity *p, int64_t first)
 	for (int64_t i = 0; i < count; i++) {
 		const carom_proximity_shape_pair *now = &pairs[p->keys.data[i].value];
 		carom_proximity_shape_pair *last = kept > 0 ? &p->sorted.data[kept - 1] : NULL;
-		if (!last || last->mesh != now->mesh || key_of(last) != key_of(now))
+		if (!last || last->mesh != now->mesh ||
+			cr_feature_key(last->vertices, last->triangle) != cr_feature_key(now->vertices, now->triangle))
 			p->sorted.data[kept++] = *now;
 		else if (now->gap < last->gap)
 			*last = *now;

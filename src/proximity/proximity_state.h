@@ -69,6 +69,16 @@ void cr_clear_near_shapes(carom_proximity *proximity);
 /// Give up the references of the shapes.
 void cr_free_near_shapes(carom_proximity *proximity);
 
+/// What features near one shape are put in order by: vertices, edges and triangles, each by their
+/// numbers. vertices and triangle as in carom_proximity_shape_pair.
+static inline uint64_t cr_feature_key(const int32_t vertices[3], int32_t triangle)
+{
+	const uint64_t first = (uint64_t)(uint32_t)vertices[0], second = (uint64_t)(uint32_t)vertices[1];
+	if (vertices[1] < 0)
+		return first;
+	return triangle < 0 ? (uint64_t)1 << 62 | first << 31 | second : (uint64_t)2 << 62 | (uint64_t)(uint32_t)triangle;
+}
+
 /// Where a vertex is, by its number among those of all meshes.
 v3d cr_near_vertex(const carom_proximity *proximity, int32_t vertex);
 

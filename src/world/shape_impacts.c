@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "frame/shape_table.h"
+#include "proximity/proximity_state.h"
 #include "world/world.h"
 #include <string.h>
 
@@ -367,13 +368,7 @@ static carom_result list_candidates(carom_world *world)
 // ---- Advancement ----
 
 /// What an impact is put in order by: its feature.
-static uint64_t key_of(const carom_shape_impact *m)
-{
-	const uint64_t first = (uint64_t)(uint32_t)m->vertices[0], second = (uint64_t)(uint32_t)m->vertices[1];
-	if (m->vertices[1] < 0)
-		return first;
-	return m->triangle < 0 ? (uint64_t)1 << 62 | first << 31 | second : (uint64_t)2 << 62 | (uint64_t)(uint32_t)m->triangle;
-}
+static uint64_t key_of(const carom_shape_impact *m) { return cr_feature_key(m->vertices, m->triangle); }
 
 /// Name the feature of a triangle that is nearest to a point.
 static void set_feature(const int32_t *corners, const cr_triangle_point *on, int32_t triangle, carom_shape_impact *m)

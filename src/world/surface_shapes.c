@@ -19,15 +19,6 @@ static carom_vec3 vec_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
 
 // ---- The contacts of the last step ----
 
-/// Vertices, edges and triangles, each by their numbers.
-static uint64_t key_of(const int32_t vertices[3], int32_t triangle)
-{
-	const uint64_t first = (uint64_t)(uint32_t)vertices[0], second = (uint64_t)(uint32_t)vertices[1];
-	if (vertices[1] < 0)
-		return first;
-	return triangle < 0 ? (uint64_t)1 << 62 | first << 31 | second : (uint64_t)2 << 62 | (uint64_t)(uint32_t)triangle;
-}
-
 static uint64_t parts_of(const carom_surface_shape_contact *c)
 {
 	return ((uint64_t)c->body_b.index1 - 1 + (uint64_t)c->shape_b) << 32 | (c->body_a.index1 - 1);
@@ -37,7 +28,7 @@ static bool is_before(const carom_surface_shape_contact *a, const carom_surface_
 {
 	if (parts_of(a) != parts_of(b))
 		return parts_of(a) < parts_of(b);
-	return key_of(a->vertices, a->triangle) < key_of(b->vertices, b->triangle);
+	return cr_feature_key(a->vertices, a->triangle) < cr_feature_key(b->vertices, b->triangle);
 }
 
 /// The contact of the last step of the same feature and shape; NULL: there was none.
