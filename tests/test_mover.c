@@ -524,3 +524,26 @@ TEST(mover, large_meshes_take_few_separations)
 	carom_release_mesh(ring);
 	carom_destroy_context(context);
 }
+
+/// A mesh of two balls, of which the second lies in a large one: the first, which all corners before it belong to, does not.
+TEST(mover, any_piece_may_begin_inside)
+{
+	static fixture_soup soup;
+	soup = (fixture_soup){ 0 };
+	fixture_soup_sphere(&soup, (v3d){ 5, 0, 0 }, 0.2, 6);
+	fixture_soup_sphere(&soup, (v3d){ 0, 0.7, 0 }, 0.2, 6);
+	carom_context *context = fixture_context(1);
+	carom_mesh *balls = fixture_mesh(context, &soup), *large = fixture_sphere_mesh(context, 1, 12);
+	const carom_shape a = fixture_of_mesh(balls), b = fixture_of_mesh(large);
+	CHECK_INT(carom_mesh_get_report(balls)->components, 2);
+	for (int swapped = 0; swapped < 2; swapped++) {
+		carom_toi toi;
+		REQUIRE(carom_time_of_impact(context, swapped ? &b : &a, NULL, swapped ? &a : &b, NULL, 1e-3, &toi) == CAROM_SUCCESS);
+		CHECK_INT(toi.status, CAROM_TOI_TOUCHING);
+		CHECK(toi.separation.distance < -0.2);
+		CHECK((swapped ? -1 : 1) * toi.separation.normal.y > 0.8); // the nearest way out of the large one
+	}
+	carom_release_mesh(balls);
+	carom_release_mesh(large);
+	carom_destroy_context(context);
+}

@@ -142,7 +142,8 @@ static void load(bench *b, char **paths)
 	}
 	const int32_t count = b->frames[0].vertex_count;
 	if (b->frames[1].vertex_count != count) {
-		fprintf(stderr, "bench_velocity_rays: %s has %d vertices, not %d\n", paths[1], (int)b->frames[1].vertex_count, (int)count);
+		fprintf(
+			stderr, "bench_velocity_rays: %s has %d vertices, not %d\n", paths[1], (int)b->frames[1].vertex_count, (int)count);
 		exit(1);
 	}
 	for (int k = 0; k < 7; k++)
@@ -181,7 +182,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_velocity_rays FIRST SECOND [FIRST SECOND ...]\n");
 		return 2;
 	}
-	printf("second file,vertices,with an impact,found back,found on,found by either,flagged without one,edges that meet,ms rays,ms sweep\n");
+	printf(
+		"second file,vertices,with an impact,found back,found on,found by either,flagged without one,edges that meet,ms rays,ms sweep\n");
 	for (int i = 1; i < argc; i += 2) {
 		bench b = { .context = context };
 		load(&b, &argv[i]);

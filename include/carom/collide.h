@@ -138,9 +138,10 @@ typedef struct carom_toi {
 /// concave or not, may be A, B or both. They are looked at as worlds see them, in float. separation
 /// is that of the two triangles, or the triangle and the other shape, that are nearest to each
 /// other at time (CAROM_TOI_APART: at time 1). A closed mesh is solid: a shape whose middle begins
-/// inside (of a mesh: one corner) is CAROM_TOI_TOUCHING, and separation leads it out by the way to
-/// the nearest point of the surface. A mesh without triangles meets nothing; separation is zero
-/// then. The work is O(log n) where the surfaces come near each other in one place.
+/// inside (of a mesh: a corner of any of its pieces) is CAROM_TOI_TOUCHING, and separation leads it
+/// out by the way to the nearest point of the surface. A mesh without triangles meets nothing;
+/// separation is zero then. The work is O(log n) where the surfaces come near each other in one
+/// place, and O(n) more for a mesh of several pieces near a closed one.
 CAROM_API carom_result carom_time_of_impact(carom_context *context, const carom_shape *a,
 	const carom_motion *motion_a, const carom_shape *b, const carom_motion *motion_b,
 	double tolerance, carom_toi *toi);

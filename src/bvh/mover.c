@@ -375,13 +375,17 @@ bool cr_find_nearest_parts(cr_mover_scratch *scratch, const cr_mover *a, const c
 
 // ---- Bodies that begin inside ----
 
-/// A point of a body, in its frame.
-static v3d point_of(const cr_mover *m)
+/// How many points of a body to look at, so that each piece has one: a mesh of many pieces has them
+/// anywhere among its triangles.
+static int32_t count_points(const cr_mover *m) { return m->convex || !m->many_pieces ? 1 : m->collider->triangle_count; }
+
+/// One of these points, in the frame of the body.
+static v3d point_of(const cr_mover *m, int32_t i)
 {
 	if (m->convex)
 		return cr_convex_centre(m->convex);
 	v3d corners[3];
-	cr_collider_triangle(m->collider, m->collider->triangle_number[0], corners);
+	cr_collider_triangle(m->collider, m->collider->triangle_number[i], corners);
 	return corners[0];
 }
 
@@ -395,28 +399,47 @@ static double reach_beyond(const cr_mover *m, v3d point, v3d n)
 		fabs(n.z) * box.extent.z;
 }
 
-/// Is a point of the one body inside the other, a closed mesh, at time 0? Then separation leads the
-/// inner one out. Axes of the world, points from the position of the mesh; the normal is the way of
-/// the inner one.
+/// A point of a body that is inside another one, a closed mesh.
+typedef struct inner_point {
+	v3d own;   // in the body's frame
+	v3d place; // axes of the world, from the position of the mesh
+	v3d local; // in the frame of the mesh
+} inner_point;
+
+static bool find_point_inside(const cr_bvh_kernels *kernels, const cr_mover *mesh, const m3d *rotation, const cr_mover *inner,
+	const m3d *inner_rotation, v3d between, inner_point *p)
+{
+	const int32_t count = mesh->collider->closed ? count_points(inner) : 0;
+	for (int32_t i = 0; i < count; i++) {
+		p->own = point_of(inner, i);
+		p->place = v3d_add(m3d_mul(inner_rotation, p->own), between);
+		p->local = m3d_tmul(rotation, p->place);
+		if (cr_collider_contains(mesh->collider, kernels, p->local))
+			return true;
+	}
+	return false;
+}
+
+/// Is a piece of the one body inside the other, a closed mesh, at time 0? Then separation leads the
+/// inner body out, by a point of the piece. Axes of the world, points from the position of the
+/// mesh; the normal is the way of the inner one.
 static bool begins_inside(
 	const cr_bvh_kernels *kernels, const cr_mover *mesh, const cr_mover *inner, cr_separation *s, int32_t *triangle)
 {
 	const carom_pose pm = cr_motion_start(&mesh->motion), pi = cr_motion_start(&inner->motion);
 	const m3d rm = m3d_from_quat(pm.orientation), ri = m3d_from_quat(pi.orientation);
-	const v3d point = point_of(inner);
-	const v3d place = v3d_add(m3d_mul(&ri, point), v3d_sub(pi.position, pm.position));
-	const v3d local = m3d_tmul(&rm, place);
+	inner_point p;
 	cr_surface_point nearest;
-	if (!cr_collider_contains(mesh->collider, kernels, local) ||
-		!cr_collider_closest_point(mesh->collider, kernels, local, INFINITY, &nearest))
+	if (!find_point_inside(kernels, mesh, &rm, inner, &ri, v3d_sub(pi.position, pm.position), &p) ||
+		!cr_collider_closest_point(mesh->collider, kernels, p.local, INFINITY, &nearest))
 		return false;
-	const v3d way = v3d_sub(nearest.point, local);
+	const v3d way = v3d_sub(nearest.point, p.local);
 	const double length = v3d_length(way);
 	// On the surface, as near as floats tell, the way out is that of the surface.
 	const v3d n = m3d_mul(&rm, length > 1e-6 * (double)mesh->collider->scale ? v3d_scale(way, 1 / length) : nearest.normal);
-	const double beyond = reach_beyond(inner, point, m3d_tmul(&ri, v3d_neg(n)));
+	const double beyond = reach_beyond(inner, p.own, m3d_tmul(&ri, v3d_neg(n)));
 	*s = (cr_separation){ .gap = -(length + beyond), .normal = n, .converged = true };
-	s->on_a = v3d_mad(place, -beyond, n);
+	s->on_a = v3d_mad(p.place, -beyond, n);
 	s->on_b = m3d_mul(&rm, nearest.point);
 	*triangle = nearest.triangle;
 	return true;

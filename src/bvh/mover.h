@@ -13,6 +13,7 @@ typedef struct cr_mover {
 	const cr_collider *collider; // of a mesh; NULL: none
 	cr_motion motion;            // neither: a plane, the half space z <= 0 of its frame
 	bool two_sided;              // of a mesh: its triangles have no front
+	bool many_pieces;            // of a mesh: one may lie in another body, and others beside it
 	// of a body that touches another: how much deeper it may get; 0: half of the tolerance
 	double sinking;
 } cr_mover;

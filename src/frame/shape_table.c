@@ -42,6 +42,7 @@ cr_mover cr_mover_of(const carom_shape *shape, cr_convex *convex)
 	cr_mover mover = { .motion = { .begin = carom_pose_identity(), .axis = { 0, 0, 1 } } };
 	if (shape->type == CAROM_MESH) {
 		mover.collider = &shape->mesh->collider;
+		mover.many_pieces = shape->mesh->report.components > 1;
 	} else if (shape->type != CAROM_PLANE) {
 		*convex = cr_convex_of(shape);
 		mover.convex = convex;
