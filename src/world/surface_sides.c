@@ -18,8 +18,8 @@
 /// come through; else the impact's normal tells where they came from, and without one they are
 /// where they belong.
 ///
-/// A closed rigid mesh has its outside at its vertices and edges too: the other surface belongs
-/// where their normals point.
+/// A closed rigid mesh has its outside at its vertices and edges too: where nothing is remembered,
+/// the other surface belongs where their normals point.
 ///
 /// 1. Belongings: the walks of vertices of the last contacts, then those of impacts.
 /// 2. Each pair of the search is judged by itself, in parallel.
@@ -37,6 +37,9 @@ enum { PAIRS_PER_TASK = 256 };
 
 // Squared sine of the angle below which edges count as parallel.
 #define PARALLEL2 1e-12
+// Cosine from which on a direction tells on which side of a surface something belongs: one along the
+// surface does not.
+#define CLEARLY 0.25
 // What roundings may add to a distance that motions allow.
 #define SLACK 1e-9
 
@@ -403,15 +406,15 @@ static cr_side settle(const carom_world *world, int32_t mesh_a, int32_t mesh_b, 
 	if (has_outside(world, mesh_a, mesh_b))
 		return CR_SIDE_FRONT;
 	const cr_placed surface = placed_member(world, mesh_b);
-	const double out = v3d_dot(outward_at(world, mesh_a, vertex), cr_placed_normal(&surface, triangle));
-	if (out != 0)
-		return out < 0 ? CR_SIDE_FRONT : CR_SIDE_BACK;
 	const cr_topology *t = surface.faces;
+	const double out = v3d_dot(outward_at(world, mesh_a, vertex), cr_placed_normal(&surface, triangle));
 	cr_side side = look_up(t, &m->remembered, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = look_up(t, &m->crossing, mesh_a, mesh_b, vertex, triangle);
 	if (side == CR_SIDE_NONE)
 		side = side_by_corners(world, &m->remembered, mesh_a, mesh_b, vertex, triangle);
+	if (side == CR_SIDE_NONE && fabs(out) > CLEARLY)
+		side = out < 0 ? CR_SIDE_FRONT : CR_SIDE_BACK;
 	if (side == CR_SIDE_NONE)
 		side = now;
 	return side != CR_SIDE_NONE ? side : CR_SIDE_FRONT;
@@ -548,11 +551,12 @@ static v3d lean_of(const carom_world *world, int32_t mesh_a, int32_t mesh_b, con
 /// Is a normal of two edges without a last contact against the side where they belong?
 static bool is_against(const carom_world *world, int32_t mesh_a, int32_t mesh_b, v3d normal, const carom_surface_contact *c)
 {
-	double along = v3d_dot(normal, lean_of(world, mesh_a, mesh_b, c->vertices, 2));
-	if (along == 0)
-		along = v3d_dot(normal, lean_of(world, mesh_a, mesh_b, c->vertices, 0));
-	if (along != 0)
-		return along < 0;
+	for (int others = 2; others >= 0; others -= 2) {
+		const v3d lean = lean_of(world, mesh_a, mesh_b, c->vertices, others);
+		const double along = v3d_dot(normal, lean);
+		if (fabs(along) > CLEARLY * v3d_length(lean))
+			return along < 0;
+	}
 	const carom_sweep_hit *hit = find_hit(world, c);
 	return hit && hit->status != CAROM_SWEEP_TOUCHING &&
 		v3d_dot(normal, (v3d){ hit->normal[0], hit->normal[1], hit->normal[2] }) < 0;
