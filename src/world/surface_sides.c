@@ -37,8 +37,8 @@ enum { PAIRS_PER_TASK = 256 };
 
 // Squared sine of the angle below which edges count as parallel.
 #define PARALLEL2 1e-12
-// Cosine from which on a direction tells on which side of a surface something belongs: one along the
-// surface does not.
+// Cosine from which on a direction tells on which side of a surface something belongs: one along
+// the surface does not.
 #define CLEARLY 0.25
 // What roundings may add to a distance that motions allow.
 #define SLACK 1e-9
