@@ -77,17 +77,20 @@ TEST(hostile, no_impact_is_missed_and_none_is_invented)
 	uint64_t seed = 77;
 	int impacts = 0;
 	for (int i = 0; i < CASES; i++) {
-		const double sizes[2] = { power_of_ten(test_random_double(&seed, -2, 1)), power_of_ten(test_random_double(&seed, -2, 1)) };
+		const double sizes[2] = { power_of_ten(test_random_double(&seed, -2, 1)),
+			power_of_ten(test_random_double(&seed, -2, 1)) };
 		const double far = test_random(&seed) % 5 == 0 ? 1e5 : 0, span = sizes[0] + sizes[1], tolerance = 1e-4 * span;
 		const carom_shape shapes[2] = { bad_shape(context, &seed, sizes[0]), bad_shape(context, &seed, sizes[1]) };
 		carom_motion motions[2];
 		for (int side = 0; side < 2; side++) {
-			motions[side] = (carom_motion){ bad_pose(&seed, (side ? 0.1 : 1.2) * span, far), bad_pose(&seed, (side ? 0.5 : 1.2) * span, far) };
+			motions[side] = (carom_motion){ bad_pose(&seed, (side ? 0.1 : 1.2) * span, far),
+				bad_pose(&seed, (side ? 0.5 : 1.2) * span, far) };
 			if (test_random(&seed) % 10 == 0)
 				motions[side].end = motions[side].begin;
 		}
 		carom_toi toi;
-		REQUIRE(carom_time_of_impact(context, &shapes[0], &motions[0], &shapes[1], &motions[1], tolerance, &toi) == CAROM_SUCCESS);
+		REQUIRE(
+			carom_time_of_impact(context, &shapes[0], &motions[0], &shapes[1], &motions[1], tolerance, &toi) == CAROM_SUCCESS);
 		CHECK(!is_missed(context, shapes, motions, &toi));
 		if (toi.status == CAROM_TOI_IMPACT) {
 			const carom_pose a = carom_motion_pose(&motions[0], toi.time), b = carom_motion_pose(&motions[1], toi.time);

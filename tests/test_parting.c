@@ -402,7 +402,7 @@ static double least_gap(const carom_shape *shape, const carom_pose *pose, const 
 		if (!mesh->topology.used[i])
 			continue;
 		for (int k = 0; k < 3; k++)
-			triangle.corner[k] = v3d_from_floats(&mesh->topology.vertices[3 * mesh->topology.triangles[3 * i + k]]);
+			triangle.corner[k] = v3d_from_floats(mesh->topology.vertices + 3 * mesh->topology.triangles[3 * i + k]);
 		cr_convex_separation(&triangle, &convex, &at, &s);
 		least = fmin(least, s.gap);
 	}

@@ -58,7 +58,7 @@ static int add_surface(stage *s, carom_mesh *mesh, carom_body_kind kind, double 
 	REQUIRE(carom_world_add_body(s->world, &def, &s->body[i]) == CAROM_SUCCESS);
 	const m3d rotation = m3d_from_quat(pose.orientation);
 	for (int32_t v = 0; v < mesh->topology.vertex_count; v++) {
-		const v3d p = v3d_add(m3d_mul(&rotation, v3d_from_floats(&mesh->topology.vertices[3 * v])), pose.position);
+		const v3d p = v3d_add(m3d_mul(&rotation, v3d_from_floats(mesh->topology.vertices + 3 * v)), pose.position);
 		for (int k = 0; k < 3; k++)
 			s->places[i][3 * v + k] = v3d_get(p, k);
 	}

@@ -246,8 +246,8 @@ static void find_all(const carom_mesh *a, const carom_mesh *b, const carom_pose 
 		for (int32_t j = 0; j < b->topology.triangle_count; j++) {
 			v3d p[3], q[3];
 			for (int k = 0; k < 3; k++) {
-				p[k] = v3d_from_floats(&a->topology.vertices[3 * a->topology.triangles[3 * i + k]]);
-				q[k] = v3d_from_floats(&b->topology.vertices[3 * b->topology.triangles[3 * j + k]]);
+				p[k] = v3d_from_floats(a->topology.vertices + 3 * a->topology.triangles[3 * i + k]);
+				q[k] = v3d_from_floats(b->topology.vertices + 3 * b->topology.triangles[3 * j + k]);
 				q[k] = v3d_add(m3d_mul(&rotation, q[k]), pose->position);
 			}
 			if (!cr_triangles_intersect(p, q))

@@ -51,7 +51,7 @@ v3d cr_vertex_at(const carom_world *world, int32_t part, int32_t vertex, double 
 		begin = cr_placed_vertex(&first, vertex);
 		end = cr_placed_vertex(&last, vertex);
 	} else {
-		const v3d local = v3d_from_floats(&body->shape.mesh->topology.vertices[3 * (int64_t)vertex]);
+		const v3d local = v3d_from_floats(body->shape.mesh->topology.vertices + 3 * (int64_t)vertex);
 		const carom_pose *from = cr_begin_of(body);
 		const m3d rotation = m3d_from_quat(from->orientation);
 		begin = v3d_add(m3d_mul(&rotation, local), from->position);

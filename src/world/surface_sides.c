@@ -73,7 +73,7 @@ static v3d outward_at(const carom_world *world, int32_t mesh, int32_t vertex)
 	const cr_body *body = body_of(world, mesh);
 	if (body->deforming || !body->shape.mesh->report.closed)
 		return (v3d){ 0, 0, 0 };
-	return m3d_mul(&body->rotation, v3d_from_floats(&body->shape.mesh->topology.normals[3 * (int64_t)vertex]));
+	return m3d_mul(&body->rotation, v3d_from_floats(body->shape.mesh->topology.normals + 3 * (int64_t)vertex));
 }
 
 static carom_vec3 vector_of(v3d v) { return (carom_vec3){ v.x, v.y, v.z }; }
@@ -370,7 +370,7 @@ static double kept_within(
 	v3d at[4];
 	cr_near near;
 	for (int k = 0; k < 4; k++)
-		at[k] = v3d_from_floats(&t->vertices[3 * (int64_t)(vertices[k] - first)]);
+		at[k] = v3d_from_floats(t->vertices + 3 * (int64_t)(vertices[k] - first));
 	cr_near_of(kind == CAROM_SWEEP_VERTEX_FACE ? CR_SWEPT_VERTEX_FACE : CR_SWEPT_EDGE_EDGE, at, &near);
 	return fmin(thickness, 0.5 * sqrt(near.distance2));
 }
