@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -173,7 +174,7 @@ static void let_threads_rest(carom_context *context, int threads)
 	pool_meeting meeting = { .expected = threads };
 	carom_parallel_for(context, pool_meet, threads, 1, &meeting);
 	CHECK_INT(atomic_load(&meeting.late), 0);
-	usleep(20000);
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 }
 
 TEST(pool, forked_children_start_threads_of_their_own)
